@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The seam: what every engine (reference, cpu, cuda) answers, and nothing about how. The CPU backend and cuda/ meet here.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/framework/status.h"
+#include "host/objects/pod.h"
+
+namespace berth {
+
+/// Position of a node in the snapshot's zone-interleaved order.
+struct NodeIndex {
+  std::int32_t value = -1;
+  friend bool operator==(NodeIndex, NodeIndex) = default;
+};
+inline constexpr NodeIndex kNoNode{-1};
+
+/// One pod of a batch. `pod` must live until the backend is destroyed or told to forget it.
+struct PodToPlace {
+  PodPtr pod;
+  std::int32_t profile = 0;        ///< index into SchedulerConfig::profiles
+  std::int32_t class_index = -1;   ///< written by Backend::compile(); a backend without classes leaves it alone
+};
+
+enum class OutcomeKind : std::uint8_t { kPlaced, kUnschedulable, kError };
+
+/// What became of one pod. An answer, not an error: a pod without a node comes back with its reasons.
+struct Outcome {
+  OutcomeKind kind = OutcomeKind::kUnschedulable;
+  NodeIndex node = kNoNode;
+  std::int64_t score = 0;        ///< total of the chosen node; 0 when it was chosen without scoring
+  std::int32_t message = -1;     ///< index into BatchResult::messages for kUnschedulable and kError
+};
+
+enum class StopReason : std::uint8_t { kDone, kPodWithoutNode, kHostPlugin, kPermitWaits, kDeadline, kPodLimit };
+
+struct BatchLimits {
+  std::int64_t deadline_us = 0;     ///< 0: none; measured on the steady clock from the start of the call
+  std::size_t pods_max = SIZE_MAX;  ///< stop after this many pods with kPodLimit
+  bool stop_at_failure = false;     ///< stop behind the first pod without a node (kPodWithoutNode)
+};
+
+struct BatchResult {
+  std::vector<Outcome> outcomes;      ///< one per committed pod, a prefix of the batch
+  std::vector<std::string> messages;  ///< FitError and error texts, each distinct text once
+  StopReason stop = StopReason::kDone;
+};
+
+/// Position in the commit log that a backend can return to.
+struct CommitMark {
+  std::uint64_t position = 0;
+};
+
+struct PluginScore {
+  std::string_view plugin;
+  std::int64_t raw = 0;
+  std::int64_t normalized = 0;
+  std::int32_t weight = 0;
+};
+
+/// What one pod means to one node.
+struct NodeEvaluation {
+  NodeIndex node;
+  bool feasible = false;
+  Status status;                    ///< of the first plugin that refused; plugin "PreFilter" when no node was looked at
+  std::vector<PluginScore> scores;  ///< of the plugins that were not skipped; only on feasible nodes
+  std::int64_t total = 0;
+};
+
+/// One pod against the cluster as it stands, nothing committed: spec/plugins-node.md 2.
+struct Evaluation {
+  std::vector<NodeEvaluation> nodes;  ///< snapshot order
+  std::vector<NodeIndex> best;        ///< all nodes of the highest total
+  std::string message;                ///< FitError text when no node is feasible
+  std::string error;                  ///< non-empty: the cycle ended with this error
+};
+
+/// Figures for `--stats` and the report.
+struct BackendStats {
+  std::int64_t class_count = 0;
+  std::int64_t rows_built = 0;           ///< (class) evaluations over all nodes
+  std::int64_t node_evaluations = 0;     ///< (class, node) evaluations, refreshes included
+  std::uint64_t column_bytes = 0;
+  std::uint64_t row_bytes = 0;
+};
+
+/// An engine over one cluster. One call at a time; implementations use threads inside.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+
+  /// Compiles the classes of `pods` and notes each pod's class in it; evaluates no class on any node. Pods must have been
+  /// compiled before they are placed.
+  virtual void compile(std::span<PodToPlace> pods) = 0;
+
+  /// Places `pods` in order, each as the serial algorithm would after all before it, and appends to the log.
+  /// Calling again with the rest of a batch goes on where the last call stopped.
+  virtual BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) = 0;
+
+  virtual CommitMark mark() const = 0;
+  /// Undoes every placement behind `mark`, newest first.
+  virtual void rollback(CommitMark mark) = 0;
+
+  virtual Evaluation evaluate(const PodToPlace& pod) = 0;
+  virtual BackendStats stats() const = 0;
+
+  /// Name of the node at `index`, valid while the backend lives.
+  virtual std::string_view node_name(NodeIndex index) const = 0;
+  virtual std::int32_t node_count() const = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/diagnosis_row.h"
+
+namespace berth {
+namespace {
+
+/// What nodes outside PreFilter's node set are counted with: spec/plugins-node.md 2.6.
+constexpr std::string_view kOutsideNodeSet = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
+
+void add_reasons(const Status& status, std::int64_t node_count, Diagnosis& diagnosis) {
+  for (const std::string& reason : status.reasons) diagnosis.reason_counts[reason] += node_count;
+  if (!status.ok() && status.reasons.empty()) diagnosis.reason_counts[std::string(kOutsideNodeSet)] += node_count;
+}
+
+}  // namespace
+
+void count_reasons(const Status& status, Diagnosis& diagnosis) { add_reasons(status, 1, diagnosis); }
+
+std::uint16_t DiagnosisRow::kind_of(std::uint8_t refusal, const LoadVerdict& load) {
+  for (std::size_t k = 0; k < kinds_.size(); ++k)
+    if (kinds_[k].refusal == refusal && kinds_[k].load == load) return static_cast<std::uint16_t>(k);
+  kinds_.push_back({refusal, load, 0});
+  return static_cast<std::uint16_t>(kinds_.size() - 1);
+}
+
+void DiagnosisRow::judge_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot,
+                              std::int32_t node) {
+  const std::uint16_t now = kind_of(row.refusal(node), judge_load(pod_class, snapshot, node));
+  std::uint16_t& known = kind_of_node_[static_cast<std::size_t>(node)];
+  if (known == now) return;
+  --kinds_[known].node_count;
+  ++kinds_[now].node_count;
+  known = now;
+  changed_ = true;
+}
+
+const std::string& DiagnosisRow::text(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                                      const Snapshot& snapshot, const CommitLog& log) {
+  if (kind_of_node_.empty()) {
+    kind_of_node_.assign(static_cast<std::size_t>(snapshot.node_count()), kind_of(0, {}));
+    kinds_.front().node_count = snapshot.node_count();
+    for (std::int32_t i = 0; i < snapshot.node_count(); ++i) judge_node(pod_class, row, snapshot, i);
+  } else {
+    for (const LogEntry& entry : log.since(position_)) judge_node(pod_class, row, snapshot, entry.node);
+  }
+  position_ = log.position();
+  if (changed_) write_text(pod_class, profile, row, snapshot);
+  changed_ = false;
+  return text_;
+}
+
+void DiagnosisRow::write_text(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                              const Snapshot& snapshot) {
+  Diagnosis diagnosis;
+  diagnosis.node_count = snapshot.node_count();
+  for (const Kind& kind : kinds_)
+    if (kind.node_count > 0)
+      add_reasons(status_of(pod_class, profile, row.refusals[kind.refusal], kind.load), kind.node_count, diagnosis);
+  text_ = fit_error_text(diagnosis);
+}
+
+}  // namespace berth

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "batching/commit_log.h"
+#include "batching/judge.h"
+#include "batching/pod_class.h"
+
+namespace berth {
+
+/// Why a class finds no node: the verdict of every node, counted by kind and kept current through the commit log, so that
+/// the thousandth pod that fails the same way costs no more than what changed since the last.
+class DiagnosisRow {
+ public:
+  /// Brings the row to the end of `log` and gives the FitError text of the class.
+  const std::string& text(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                          const Snapshot& snapshot, const CommitLog& log);
+
+ private:
+  struct Kind {
+    std::uint8_t refusal = 0;
+    LoadVerdict load;
+    std::int64_t node_count = 0;
+  };
+  std::uint16_t kind_of(std::uint8_t refusal, const LoadVerdict& load);
+  void judge_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node);
+  void write_text(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                  const Snapshot& snapshot);
+
+  std::vector<Kind> kinds_;
+  std::vector<std::uint16_t> kind_of_node_;
+  std::uint64_t position_ = 0;
+  bool changed_ = true;
+  std::string text_;
+};
+
+/// Adds the reasons of one node's status to a diagnosis; a node outside PreFilter's node set counts with that reason.
+void count_reasons(const Status& status, Diagnosis& diagnosis);
+
+}  // namespace berth

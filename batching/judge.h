@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One class against one node in integers of any size: the plain walk over the rules that reasons, explanations, nominated
+// pods and amounts beyond exact doubles are taken from. The hot paths of the backends give the same answers in lanes.
+
+#include <cstdint>
+#include <vector>
+
+#include "batching/pod_class.h"
+
+namespace berth {
+
+/// What NodePorts and NodeResourcesFit find on a node; all that is short is noted, not the first.
+struct LoadVerdict {
+  bool ports_taken = false;
+  bool too_many_pods = false;
+  std::uint64_t short_mask = 0;        ///< bit per PodClass::requested
+  std::uint64_t unresolvable_mask = 0;  ///< of these, what the node could never hold
+
+  bool fits() const { return !too_many_pods && short_mask == 0; }
+  friend bool operator==(const LoadVerdict&, const LoadVerdict&) = default;
+};
+
+LoadVerdict judge_load(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node);
+
+/// Does any enabled rule that reads a node's load refuse?
+bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
+                  std::int32_t node);
+
+/// The status that a refusal of the node side (an index into NodeSideRow::refusals) and a load verdict come to.
+Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
+                 const LoadVerdict& verdict);
+
+/// The first refusing plugin in the profile's order with its reasons; code kSuccess when none refuses.
+/// A node outside PreFilter's node set comes back with that plugin and no reason.
+Status judge(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+             const Snapshot& snapshot, std::int32_t node);
+
+/// Raw scores of the plugins that do not normalise.
+std::int64_t fit_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
+                       std::int32_t node);
+std::int64_t balanced_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
+                            std::int32_t node);
+/// Weighted sum of the two.
+std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
+                        std::int32_t node);
+
+}  // namespace berth

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/node_side_row.h"
+
+#include <algorithm>
+
+#include "host/framework/preferred_terms.h"
+#include "plugins/image_locality/compile.h"
+#include "plugins/node_declared_features/compile.h"
+#include "plugins/node_name/rule.h"
+#include "plugins/node_unschedulable/compile.h"
+#include "plugins/normalize.h"
+
+namespace berth {
+namespace {
+
+/// Fills NodeSideRow::refusal_of rule by rule; of several refusals the earliest place stays.
+class RefusalWriter {
+ public:
+  RefusalWriter(NodeSideRow& row, std::int32_t node_count) : row_(row), node_count_(node_count) {
+    row_.refusals.emplace_back();
+  }
+
+  /// Notes `refusal` on every node for which `refuses` holds; a rule that is not enabled is not asked.
+  template <class Refuses>
+  std::uint8_t write(Refusal refusal, Refuses refuses) {
+    if (refusal.place == kNotEnabled) return NodeSideRow::kAccepted;
+    const std::int32_t place = refusal.place;
+    row_.refusals.push_back(std::move(refusal));
+    const auto code = static_cast<std::uint8_t>(row_.refusals.size() - 1);
+    for (std::int32_t i = 0; i < node_count_; ++i) {
+      if (!refuses(i)) continue;
+      if (row_.refusal_of.empty()) row_.refusal_of.resize(static_cast<std::size_t>(node_count_));
+      std::uint8_t& known = row_.refusal_of[static_cast<std::size_t>(i)];
+      if (place < row_.refusals[known].place) known = code;
+    }
+    return code;
+  }
+
+ private:
+  NodeSideRow& row_;
+  std::int32_t node_count_;
+};
+
+void write_affinity(const CompiledNodeAffinity& affinity, const CompiledProfile& profile, RefusalWriter& writer,
+                    NodeSideRow& row) {
+  const std::int32_t place = profile.place_node_affinity;
+  if (affinity.conflict && profile.pre_filters_node_affinity) {
+    row.pre_filter_message = NodeAffinityRule::reason_conflict;
+    return;
+  }
+  if (affinity.node_set && profile.pre_filters_node_affinity) {
+    const std::vector<std::int32_t>& set = *affinity.node_set;
+    row.outside_node_set = writer.write({-1, NodeAffinityRule::name, ""}, [&](std::int32_t i) {
+      return !std::binary_search(set.begin(), set.end(), i);
+    });
+  }
+  if (profile.added_required)
+    writer.write({place, NodeAffinityRule::name, std::string(NodeAffinityRule::reason_added)},
+                 [&](std::int32_t i) { return !profile.added_required->matches_any(i); });
+  if (affinity.selector || affinity.required)
+    writer.write({place, NodeAffinityRule::name, std::string(NodeAffinityRule::reason)},
+                 [&](std::int32_t i) { return !affinity.matches(i); });
+}
+
+NodeName::Params compile_node_name(const std::string& node_name, const Snapshot& snapshot) {
+  if (node_name.empty()) return {NodeName::kAnyNode};
+  const std::int32_t node = snapshot.find_node(node_name);
+  return {node < 0 ? NodeName::kUnknownNode : node};
+}
+
+void write_refusals(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile, const CompiledNodeAffinity& affinity,
+                    const Snapshot& snapshot, NodeSideRow& row) {
+  RefusalWriter writer(row, snapshot.node_count());
+  write_affinity(affinity, profile, writer, row);
+
+  const auto wanted_node = compile_node_name(node_name, snapshot);
+  if (wanted_node.node != NodeName::kAnyNode)
+    writer.write({profile.place_node_name, NodeName::name, std::string(NodeName::reason)},
+                 [&](std::int32_t i) { return !NodeName::feasible(wanted_node, i); });
+
+  const auto cordon = compile_node_unschedulable(spec.tolerations, profile.comparison_operators);
+  writer.write({profile.place_node_unschedulable, NodeUnschedulable::name, std::string(NodeUnschedulable::reason)},
+               [&](std::int32_t i) { return !NodeUnschedulable::feasible(cordon, snapshot.unschedulable(i)); });
+  writer.write(
+      {profile.place_taint_toleration, TaintToleration::name, std::string(TaintToleration::reason)},
+      [&](std::int32_t i) { return !TaintToleration::feasible(row.taints.params(), snapshot.taint_set(i)); });
+
+  const std::vector<std::string> needed = needed_features(spec);
+  if (!needed.empty())
+    writer.write({profile.place_node_declared_features, NodeDeclaredFeatures::name,
+                  missing_features_reason(needed, profile.release)},
+                 [&](std::int32_t i) { return !missing_features(needed, snapshot.node(i)).empty(); });
+}
+
+void write_affinity_scores(const CompiledNodeAffinity& affinity, const CompiledProfile& profile,
+                           std::int32_t node_count, NodeSideRow& row) {
+  row.scores_affinity = profile.weight_node_affinity != 0 && (affinity.scores || profile.added_scores);
+  if (!row.scores_affinity || (affinity.preferred.empty() && profile.added_preferred.empty())) return;
+  row.affinity_raw.resize(static_cast<std::size_t>(node_count));
+  for (std::int32_t i = 0; i < node_count; ++i)
+    row.affinity_raw[static_cast<std::size_t>(i)] = affinity.preferred.score(i) + profile.added_preferred.score(i);
+}
+
+void summarize_raws(const CompiledProfile& profile, const Snapshot& snapshot, NodeSideRow& row) {
+  bool first = true;
+  RawMaxima minima;
+  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
+    if (row.refusal(i) != NodeSideRow::kAccepted) continue;
+    const std::int64_t taint = profile.weight_taint_toleration != 0 ? row.taint_raw(snapshot, i) : 0;
+    const std::int64_t affinity = row.affinity(i);
+    minima = first ? RawMaxima{taint, affinity}
+                   : RawMaxima{std::min(minima.taint, taint), std::min(minima.affinity, affinity)};
+    row.accepted_maxima = {std::max(row.accepted_maxima.taint, taint), std::max(row.accepted_maxima.affinity, affinity)};
+    first = false;
+  }
+  row.raws_vary = minima != row.accepted_maxima && !first;
+}
+
+}  // namespace
+
+NodeSideRow build_node_side_row(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile,
+                                Snapshot& snapshot) {
+  NodeSideRow row;
+  row.taints = compile_taint_toleration(spec.tolerations, snapshot.taint_sets(), profile.comparison_operators);
+  const CompiledNodeAffinity affinity = compile_node_affinity(spec, snapshot);
+  write_refusals(spec, node_name, profile, affinity, snapshot, row);
+  write_affinity_scores(affinity, profile, snapshot.node_count(), row);
+  if (row.scores_affinity && spec.node_affinity)
+    row.pre_score_error = preferred_terms_error(spec.node_affinity->preferred).value_or("");
+  if (profile.weight_image_locality != 0)
+    row.image_score = compile_image_locality(spec, snapshot, profile.release != Release::k1_35);
+  summarize_raws(profile, snapshot, row);
+  return row;
+}
+
+std::int64_t node_side_total(const NodeSideRow& row, const CompiledProfile& profile, const Snapshot& snapshot,
+                             std::int32_t node, const RawMaxima& maxima) {
+  std::int64_t total = row.image(node) * profile.weight_image_locality;
+  if (profile.weight_taint_toleration != 0)
+    total += profile.weight_taint_toleration *
+             default_normalize(row.taint_raw(snapshot, node), maxima.taint, TaintToleration::reverse);
+  if (row.scores_affinity)
+    total += profile.weight_node_affinity *
+             default_normalize(row.affinity(node), maxima.affinity, NodeAffinityRule::reverse);
+  return total;
+}
+
+}  // namespace berth

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batching/compiled_profile.h"
+#include "host/framework/status.h"
+#include "plugins/taint_toleration/compile.h"
+
+namespace berth {
+
+/// A way in which the node's object refuses a class.
+struct Refusal {
+  std::int32_t place = kNotEnabled;  ///< in the profile's Filter order
+  std::string_view plugin;
+  std::string reason;  ///< empty for nodes outside PreFilter's node set
+};
+
+/// Largest raw scores of the feasible nodes: what normalisation stands on.
+struct RawMaxima {
+  std::int64_t taint = 0;
+  std::int64_t affinity = 0;
+  friend bool operator==(const RawMaxima&, const RawMaxima&) = default;
+};
+
+/// The half of a row that placements never change: what a node's labels, taints, name, images and features mean to a
+/// class. Classes that differ only in requests and ports share one. Void once node objects change.
+struct NodeSideRow {
+  static constexpr std::uint8_t kAccepted = 0;
+
+  /// [node_count] index into `refusals`, kAccepted where no rule of the node side refuses; empty: all accepted.
+  std::vector<std::uint8_t> refusal_of;
+  std::vector<Refusal> refusals;  ///< [0] stands for kAccepted
+
+  CompiledTaintToleration taints;
+  bool scores_affinity = false;             ///< NodeAffinity's PreScore does not skip
+  std::vector<std::int64_t> affinity_raw;   ///< [node_count]; empty: 0 everywhere
+  std::vector<std::uint8_t> image_score;    ///< [node_count]; empty: 0 everywhere
+  std::string pre_filter_message;           ///< non-empty: PreFilter refuses the pod before any node is looked at
+  std::uint8_t outside_node_set = kAccepted;  ///< the code of nodes outside PreFilter's node set, if there is one
+  RawMaxima accepted_maxima;  ///< over the accepted nodes, whatever their load
+  bool raws_vary = false;     ///< accepted nodes differ in a raw score: the maxima can move as nodes fill up
+  std::string pre_score_error;              ///< non-empty: scoring ends in this error
+
+  std::uint8_t refusal(std::int32_t node) const {
+    return refusal_of.empty() ? kAccepted : refusal_of[static_cast<std::size_t>(node)];
+  }
+  std::int64_t taint_raw(const Snapshot& snapshot, std::int32_t node) const {
+    return TaintToleration::score(taints.params(), snapshot.taint_set(node));
+  }
+  std::int64_t affinity(std::int32_t node) const {
+    return affinity_raw.empty() ? 0 : affinity_raw[static_cast<std::size_t>(node)];
+  }
+  std::int64_t image(std::int32_t node) const {
+    return image_score.empty() ? 0 : image_score[static_cast<std::size_t>(node)];
+  }
+  std::uint64_t bytes() const {
+    return refusal_of.size() + affinity_raw.size() * sizeof(std::int64_t) + image_score.size();
+  }
+};
+
+/// @param node_name spec.nodeName; empty for a pending pod
+NodeSideRow build_node_side_row(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile,
+                                Snapshot& snapshot);
+
+/// Weighted sum of the node-side scores, normalised.
+std::int64_t node_side_total(const NodeSideRow& row, const CompiledProfile& profile, const Snapshot& snapshot,
+                             std::int32_t node, const RawMaxima& maxima);
+
+}  // namespace berth

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/nominations.h"
+
+#include <algorithm>
+
+#include "batching/judge.h"
+
+namespace berth {
+namespace {
+
+/// The pods that the queue would hold: gated and terminating ones and those of other schedulers are not among them.
+bool holds_nomination(const Pod& pod, const SchedulerConfig& config) {
+  const PodRare& rare = pod.rare();
+  return !rare.nominated_node_name.empty() && pod.node_name.empty() && !pod.terminating &&
+         rare.scheduling_gates.empty() && config.find_profile(pod.spec->scheduler_name) != nullptr;
+}
+
+}  // namespace
+
+Nominations::Nominations(const ClusterObjects& objects, const SchedulerConfig& config, const Snapshot& snapshot,
+                         ClassTable& table) {
+  for (const PodPtr& pod : objects.pods)
+    if (pod->rare_fields != nullptr && holds_nomination(*pod, config)) restore(pod, table, snapshot);
+}
+
+void Nominations::restore(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot) {
+  const std::int32_t node = snapshot.find_node(pod->rare().nominated_node_name);
+  if (node < 0) return;
+  on_node_[node].push_back({pod, table.delta_of(*pod), wanted_host_ports(*pod->spec)});
+  node_of_uid_[pod->uid()] = node;
+}
+
+std::int32_t Nominations::node_of(const Pod& pod) const {
+  if (pod.rare_fields == nullptr) return -1;
+  const auto at = node_of_uid_.find(pod.uid());
+  return at == node_of_uid_.end() ? -1 : at->second;
+}
+
+bool Nominations::remove(const Pod& pod) {
+  const std::int32_t node = node_of(pod);
+  if (node < 0) return false;
+  node_of_uid_.erase(pod.uid());
+  std::vector<Nominated>& here = on_node_[node];
+  std::erase_if(here, [&](const Nominated& nominated) { return nominated.pod->uid() == pod.uid(); });
+  if (here.empty()) on_node_.erase(node);
+  return true;
+}
+
+bool Nominations::counts_against(const Pod& nominated, const Pod& pod) {
+  return nominated.priority >= pod.priority && nominated.uid() != pod.uid();
+}
+
+std::vector<std::int32_t> Nominations::nodes_against(const Pod& pod) const {
+  std::vector<std::int32_t> nodes;
+  for (const auto& [node, here] : on_node_)
+    if (std::any_of(here.begin(), here.end(), [&](const Nominated& n) { return counts_against(*n.pod, pod); }))
+      nodes.push_back(node);
+  return nodes;
+}
+
+Status Nominations::judge_with(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                               const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
+  const auto here = on_node_.find(node);
+  if (here == on_node_.end()) return judge(pod_class, profile, row, snapshot, node);
+  const std::vector<HostPort> ports_before = snapshot.used_ports(node);
+  const auto apply_all = [&](int sign) {
+    for (const Nominated& nominated : here->second)
+      if (counts_against(*nominated.pod, pod)) snapshot.apply(node, nominated.delta, sign);
+  };
+  apply_all(1);
+  for (const Nominated& nominated : here->second)
+    if (counts_against(*nominated.pod, pod)) {
+      std::vector<HostPort>& used = snapshot.write_used_ports(node);
+      used.insert(used.end(), nominated.ports.begin(), nominated.ports.end());
+    }
+  Status crowded = judge(pod_class, profile, row, snapshot, node);
+  apply_all(-1);
+  if (snapshot.used_ports(node) != ports_before) snapshot.write_used_ports(node) = ports_before;
+  return crowded.ok() ? judge(pod_class, profile, row, snapshot, node) : crowded;
+}
+
+void Nominations::refresh_deltas(ClassTable& table) {
+  for (auto& [node, here] : on_node_)
+    for (Nominated& nominated : here) nominated.delta = table.delta_of(*nominated.pod);
+}
+
+}  // namespace berth

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/pod_class.h"
+
+#include <algorithm>
+
+#include "host/framework/draw.h"
+#include "host/framework/pod_signature.h"
+#include "host/framework/unsupported.h"
+#include "host/objects/pod_requests.h"
+
+namespace berth {
+namespace {
+
+/// From here on a double cannot carry the engine's products exactly: see Snapshot::wide().
+constexpr std::int64_t kWideFrom = std::int64_t{1} << 46;
+
+/// The node figures of a pod that has no status yet: what it would add once it runs.
+Pod bare_pod(const PodClass& pod_class) {
+  Pod pod;
+  pod.spec = pod_class.spec;
+  return pod;
+}
+
+bool is_wide(const std::vector<ScoredRequest>& requests) {
+  return std::any_of(requests.begin(), requests.end(), [](const ScoredRequest& r) { return r.amount >= kWideFrom; });
+}
+
+std::string with_profile(std::string signature, std::int32_t profile, const std::string& node_name) {
+  signature.append(node_name).append(reinterpret_cast<const char*>(&profile), sizeof profile);
+  return signature;
+}
+
+}  // namespace
+
+ClassTable::ClassTable(const SchedulerConfig& config, std::uint64_t seed, Snapshot& snapshot,
+                       const ClusterCache& cache)
+    : config_(config), seed_(seed), snapshot_(snapshot), cache_(cache) {
+  for (const Profile& profile : config.profiles)
+    profiles_.push_back(compile_profile(profile, config.gates, snapshot, cache));
+  class_of_spec_.resize(profiles_.size());
+}
+
+void ClassTable::compile(std::span<PodToPlace> pods) {
+  const std::int32_t columns = snapshot_.resource_count();
+  for (PodToPlace& pod : pods) pod.class_index = class_of(pod);
+  if (snapshot_.resource_count() != columns) refresh_deltas();
+}
+
+std::int32_t ClassTable::class_of(const PodToPlace& pod) {
+  const Profile& profile = *profiles_[static_cast<std::size_t>(pod.profile)].profile;
+  if (pod.pod->rare_fields != nullptr)
+    if (auto reason = unsupported_reason(*pod.pod, profile)) return add_error(std::move(*reason));
+
+  auto& by_spec = class_of_spec_[static_cast<std::size_t>(pod.profile)];
+  const bool by_pointer = pod.pod->node_name.empty();
+  if (by_pointer)
+    if (const auto known = by_spec.find(pod.pod->spec.get()); known != by_spec.end()) return known->second;
+
+  std::int32_t found = 0;
+  if (auto reason = unsupported_reason(*pod.pod, profile)) {
+    found = add_error(std::move(*reason));
+  } else {
+    const auto [at, is_new] = class_of_signature_.try_emplace(
+        with_profile(pod_signature(*pod.pod->spec), pod.profile, pod.pod->node_name), size());
+    found = at->second;
+    if (is_new) {
+      PodClass& added = classes_.emplace_back();
+      added.profile = pod.profile;
+      added.spec = pod.pod->spec;
+      added.node_name = pod.pod->node_name;
+      fill(added);
+    }
+  }
+  if (by_pointer) {
+    by_spec.emplace(pod.pod->spec.get(), found);
+    kept_specs_.push_back(pod.pod->spec);
+  }
+  return found;
+}
+
+std::int32_t ClassTable::add_error(std::string text) {
+  const auto [at, is_new] = error_of_text_.try_emplace(text, static_cast<std::int32_t>(errors_.size()));
+  if (is_new) errors_.push_back(std::move(text));
+  return -2 - at->second;
+}
+
+void ClassTable::fill(PodClass& pod_class) {
+  const CompiledProfile& profile = profiles_[static_cast<std::size_t>(pod_class.profile)];
+  const Pod pod = bare_pod(pod_class);
+  pod_class.draw_seed = class_draw_seed(seed_, pod_class_hash(*pod_class.spec));
+  pod_class.filter_amounts = filter_requests(pod);
+  pod_class.requested =
+      compile_requested(pod_class.filter_amounts, profile.profile->args.node_resources_fit, snapshot_, cache_);
+  pod_class.fit_requests = compile_scored_requests(score_requests(pod), profile.fit.resources);
+  pod_class.balanced_requests = compile_scored_requests(pod_class.filter_amounts, profile.balanced_resources);
+  pod_class.balanced_skips =
+      std::all_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(),
+                  [](const ScoredRequest& request) { return request.amount == 0; });
+  pod_class.ports = wanted_host_ports(*pod_class.spec);
+  pod_class.delta = delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
+  pod_class.wide = is_wide(pod_class.fit_requests) || is_wide(pod_class.balanced_requests) ||
+                   std::any_of(pod_class.requested.begin(), pod_class.requested.end(),
+                               [](const RequestedResource& r) { return r.amount >= kWideFrom; });
+}
+
+ResourceDelta ClassTable::delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const {
+  ResourceDelta delta;
+  for (std::int32_t r = 0; r < snapshot_.resource_count(); ++r) {
+    const std::int64_t amount = amounts.amount(snapshot_.resource_name(r));
+    if (amount != 0) delta.requested.emplace_back(r, amount);
+  }
+  delta.non_zero_milli_cpu = non_zero.milli_cpu;
+  delta.non_zero_memory_bytes = non_zero.memory_bytes;
+  return delta;
+}
+
+ResourceDelta ClassTable::delta_of(const Pod& pod) {
+  return delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
+}
+
+void ClassTable::refresh_deltas() {
+  for (PodClass& pod_class : classes_) pod_class.delta = delta_of(bare_pod(pod_class));
+}
+
+const NodeSideRow& ClassTable::node_side(std::int32_t c) {
+  PodClass& pod_class = classes_[static_cast<std::size_t>(c)];
+  if (pod_class.node_side < 0) {
+    const auto [at, is_new] = node_side_of_signature_.try_emplace(
+        with_profile(node_side_signature(*pod_class.spec), pod_class.profile, pod_class.node_name),
+        static_cast<std::int32_t>(node_sides_.size()));
+    if (is_new)
+      node_sides_.push_back(std::make_unique<NodeSideRow>(build_node_side_row(
+          *pod_class.spec, pod_class.node_name, profiles_[static_cast<std::size_t>(pod_class.profile)], snapshot_)));
+    pod_class.node_side = at->second;
+  }
+  return *node_sides_[static_cast<std::size_t>(pod_class.node_side)];
+}
+
+std::uint64_t ClassTable::node_side_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& row : node_sides_) bytes += row->bytes();
+  return bytes;
+}
+
+void ClassTable::recompile() {
+  node_side_of_signature_.clear();
+  node_sides_.clear();
+  profiles_.clear();
+  for (const Profile& profile : config_.profiles)
+    profiles_.push_back(compile_profile(profile, config_.gates, snapshot_, cache_));
+  for (PodClass& pod_class : classes_) {
+    pod_class.node_side = -1;
+    fill(pod_class);
+  }
+  refresh_deltas();
+}
+
+}  // namespace berth

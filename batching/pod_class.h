@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Pods whose scheduling-relevant fields are equal form one class: rules are evaluated per (class, node), never per
+// (pod, node).
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "batching/backend.h"
+#include "batching/compiled_profile.h"
+#include "batching/node_side_row.h"
+#include "host/cluster/snapshot.h"
+#include "host/config/scheduler_config.h"
+
+namespace berth {
+
+/// One class, compiled against a snapshot.
+struct PodClass {
+  std::int32_t profile = 0;
+  std::shared_ptr<const PodSpec> spec;
+  std::string node_name;        ///< spec.nodeName; empty for pending pods
+  std::uint32_t draw_seed = 0;  ///< class_draw_seed() of the run's seed and the spec's hash
+
+  ResourceAmounts filter_amounts;            ///< what the filter and Requested of a node count
+  std::vector<RequestedResource> requested;  ///< what the filter checks
+  std::vector<ScoredRequest> fit_requests;       ///< parallel to FitStrategy::resources
+  std::vector<ScoredRequest> balanced_requests;  ///< parallel to CompiledProfile::balanced_resources
+  bool balanced_skips = false;                   ///< the pod asks none of the balanced resources
+  std::vector<HostPort> ports;
+  ResourceDelta delta;  ///< what one placed pod adds to a node
+  bool wide = false;    ///< amounts of 2^46 and above: judged in integers, pod by pod
+
+  std::int32_t node_side = -1;  ///< index of its NodeSideRow once one was built
+};
+
+/// Finds the class of every pod and owns classes, profiles and node-side rows. Grows only.
+class ClassTable {
+ public:
+  ClassTable(const SchedulerConfig& config, std::uint64_t seed, Snapshot& snapshot, const ClusterCache& cache);
+
+  /// Writes PodToPlace::class_index: a class, or is_error() for a pod that no backend may judge.
+  void compile(std::span<PodToPlace> pods);
+
+  static bool is_error(std::int32_t class_index) { return class_index < -1; }
+  const std::string& error(std::int32_t class_index) const { return errors_[static_cast<std::size_t>(-2 - class_index)]; }
+
+  std::int32_t size() const { return static_cast<std::int32_t>(classes_.size()); }
+  const PodClass& operator[](std::int32_t c) const { return classes_[static_cast<std::size_t>(c)]; }
+  const CompiledProfile& profile(std::int32_t p) const { return profiles_[static_cast<std::size_t>(p)]; }
+  const CompiledProfile& profile_of(std::int32_t c) const { return profile((*this)[c].profile); }
+
+  /// Built on first demand: this evaluates the class's node side on every node.
+  const NodeSideRow& node_side(std::int32_t c);
+  std::uint64_t node_side_bytes() const;
+
+  /// The delta of a pod that is in no class (a nominated one).
+  ResourceDelta delta_of(const Pod& pod);
+  /// Node objects changed: everything compiled against them is made anew. Class indexes stay.
+  void recompile();
+
+ private:
+  std::int32_t class_of(const PodToPlace& pod);
+  std::int32_t add_error(std::string text);
+  void fill(PodClass& pod_class);
+  void refresh_deltas();
+  ResourceDelta delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const;
+
+  const SchedulerConfig& config_;
+  std::uint64_t seed_;
+  Snapshot& snapshot_;
+  const ClusterCache& cache_;
+  std::vector<CompiledProfile> profiles_;
+  std::vector<PodClass> classes_;
+  std::unordered_map<std::string, std::int32_t> class_of_signature_;
+  /// Per profile: PodSpec -> class, or an error; the specs of a load are shared, so most pods stop here.
+  std::vector<std::unordered_map<const PodSpec*, std::int32_t>> class_of_spec_;
+  std::vector<std::shared_ptr<const PodSpec>> kept_specs_;  ///< keeps the keys of class_of_spec_ alive
+  std::unordered_map<std::string, std::int32_t> node_side_of_signature_;
+  std::vector<std::unique_ptr<NodeSideRow>> node_sides_;
+  std::vector<std::string> errors_;
+  std::unordered_map<std::string, std::int32_t> error_of_text_;
+};
+
+}  // namespace berth

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+# Helper functions that keep a library, a test, a benchmark or a fuzz target to one call, and the flags they share.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# The engine is worth its -O3; line tables alone are enough for a profile and keep the objects small.
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O3 -g1 -DNDEBUG")
+
+find_program(BERTH_CCACHE ccache)
+if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${BERTH_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${BERTH_CCACHE}")
+endif()
+
+# Flags travel with targets (berth_flags), never with directories, so that nothing leaks into what we do not own.
+add_library(berth_flags INTERFACE)
+add_library(berth::flags ALIAS berth_flags)
+set(berth_host_language "$<COMPILE_LANGUAGE:C,CXX>")
+target_compile_options(berth_flags INTERFACE
+  # A fused multiply-add rounds once where Go rounds twice: scores would differ from kube-scheduler's.
+  "$<${berth_host_language}:-Wall;-Wextra;-Wshadow;-Wconversion;-Wsign-conversion;-ffp-contract=off>"
+  "$<$<AND:${berth_host_language},$<BOOL:${BERTH_WERROR}>>:-Werror>")
+if(BERTH_SANITIZE)
+  set(berth_sanitize_flags "-fsanitize=${BERTH_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(berth_flags INTERFACE "$<${berth_host_language}:${berth_sanitize_flags}>")
+  target_link_options(berth_flags INTERFACE ${berth_sanitize_flags})
+endif()
+
+find_program(BERTH_MOLD mold)
+# g++ 12.1 is the first g++ that knows -fuse-ld=mold.
+if(BERTH_MOLD AND (CMAKE_CXX_COMPILER_ID MATCHES "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1))
+  target_link_options(berth_flags INTERFACE "$<$<LINK_LANGUAGE:C,CXX>:-fuse-ld=mold>")
+endif()
+
+# Adds the folder when it has a CMakeLists.txt.
+function(berth_add_folder_if_present folder)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+    add_subdirectory("${PROJECT_SOURCE_DIR}/${folder}" "${PROJECT_BINARY_DIR}/${folder}")
+  endif()
+endfunction()
+
+# Settings every compiled target of ours has. Includes are written from the repository root.
+function(berth_configure_target target)
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE berth::flags)
+endfunction()
+
+# Keeps the sources that exist and the berth:: targets late enough that the order of folders does not matter.
+function(berth_resolve out_sources out_deps)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  set(sources)
+  foreach(source IN LISTS arg_SOURCES)
+    if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" OR EXISTS "${source}")
+      list(APPEND sources "${source}")
+    else()
+      message(WARNING "${CMAKE_CURRENT_SOURCE_DIR}/${source} is not there yet: left out")
+    endif()
+  endforeach()
+  set(deps)
+  foreach(dep IN LISTS arg_DEPS)
+    if(dep MATCHES "^berth::")
+      list(APPEND deps "$<TARGET_NAME_IF_EXISTS:${dep}>")
+    else()
+      list(APPEND deps "${dep}")
+    endif()
+  endforeach()
+  set(${out_sources} ${sources} PARENT_SCOPE)
+  set(${out_deps} ${deps} PARENT_SCOPE)
+endfunction()
+
+# berth_add_library(NAME <layer> [SOURCES a.cpp ...] [DEPS berth::objects TBB::tbb ...])
+# Makes the static library berth_<layer> with the alias berth::<layer>; without sources, an interface library.
+function(berth_add_library)
+  cmake_parse_arguments(arg "" "NAME" "SOURCES;DEPS" ${ARGN})
+  berth_resolve(sources deps SOURCES ${arg_SOURCES} DEPS ${arg_DEPS})
+  set(target berth_${arg_NAME})
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    berth_configure_target(${target})
+    target_link_libraries(${target} PUBLIC ${deps})
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${target} INTERFACE ${deps})
+  endif()
+  add_library(berth::${arg_NAME} ALIAS ${target})
+endfunction()
+
+# berth_add_test(NAME <name> SOURCES x_test.cpp ... [DEPS ...] [LABELS unit ...] [TIMEOUT seconds] [OWN_MAIN])
+# Makes the executable <name>; CTest lists each of its cases as <name>.<Suite>.<Case>. OWN_MAIN: the sources bring main().
+function(berth_add_test)
+  cmake_parse_arguments(arg "OWN_MAIN" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  berth_resolve(sources deps SOURCES ${arg_SOURCES} DEPS ${arg_DEPS})
+  if(NOT sources)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_executable(${arg_NAME} ${sources})
+  berth_configure_target(${arg_NAME})
+  # What is under test is built as it ships; the test's own text is not worth the compile time.
+  target_compile_options(${arg_NAME} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
+  target_link_libraries(${arg_NAME} PRIVATE ${deps} GTest::gtest)
+  if(NOT arg_OWN_MAIN)
+    target_link_libraries(${arg_NAME} PRIVATE GTest::gtest_main)
+  endif()
+  gtest_discover_tests(${arg_NAME}
+    TEST_PREFIX "${arg_NAME}."
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 120
+    PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  # gtest_discover_tests flattens a list of labels, so they are set by a file that CTest reads after its own.
+  set(label_file "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}_labels.cmake")
+  file(WRITE "${label_file}" "if(${arg_NAME}_TESTS)
+  set_tests_properties(\${${arg_NAME}_TESTS} PROPERTIES LABELS \"${arg_LABELS}\")
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${label_file}")
+endfunction()
+
+# berth_add_benchmark(NAME <name> SOURCES x_bench.cpp ... [DEPS ...]): a Google Benchmark executable; needs BERTH_BENCH.
+function(berth_add_benchmark)
+  cmake_parse_arguments(arg "" "NAME" "SOURCES;DEPS" ${ARGN})
+  add_executable(${arg_NAME} ${arg_SOURCES})
+  berth_configure_target(${arg_NAME})
+  target_link_libraries(${arg_NAME} PRIVATE ${arg_DEPS} benchmark::benchmark benchmark::benchmark_main)
+endfunction()
+
+# berth_add_fuzzer(NAME <name> SOURCES x_fuzz.cpp [DEPS ...] [CORPUS folder]): needs BERTH_FUZZ, and clang for libFuzzer.
+# CTest gives each target a few seconds (label fuzz); longer runs are started by hand.
+function(berth_add_fuzzer)
+  cmake_parse_arguments(arg "" "NAME;CORPUS" "SOURCES;DEPS" ${ARGN})
+  add_executable(${arg_NAME} ${arg_SOURCES})
+  berth_configure_target(${arg_NAME})
+  target_compile_options(${arg_NAME} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${arg_NAME} PRIVATE -fsanitize=fuzzer)
+  target_link_libraries(${arg_NAME} PRIVATE ${arg_DEPS})
+  set(found "${PROJECT_BINARY_DIR}/corpus/${arg_NAME}")  # new inputs go here, never into the tree
+  file(MAKE_DIRECTORY "${found}")
+  add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} -max_total_time=10 -rss_limit_mb=4096 "${found}" ${arg_CORPUS}
+           WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(${arg_NAME} PROPERTIES LABELS fuzz TIMEOUT 120)
+endfunction()

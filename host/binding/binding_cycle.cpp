@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/binding/binding_cycle.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace berth {
+namespace {
+
+/// Reserve and Permit refuse for the one node that was chosen.
+std::string fit_error_of_one_node(const Status& status) {
+  Diagnosis diagnosis;
+  diagnosis.node_count = 1;
+  for (const std::string& reason : status.reasons) ++diagnosis.reason_counts[reason];
+  return fit_error_text(diagnosis);
+}
+
+bool is_fit_stage(BindingStage stage) {
+  return stage == BindingStage::kReserve || stage == BindingStage::kPermit || stage == BindingStage::kPermitWait;
+}
+
+std::string assume_error_text(const Pod& pod, const std::string& node_name, CacheResult why) {
+  const std::string who = "pod " + pod.uid() + "(" + pod.full_name() + ")";
+  switch (why) {
+    case CacheResult::kAlreadyPresent:
+      return who + " is in the cache, so can't be assumed";
+    case CacheResult::kNodeMismatch:
+      return who + " names node \"" + pod.node_name + "\", so it can't be assumed on node \"" + node_name + "\"";
+    default:
+      return who + " can't be assumed on node \"" + node_name + "\"";
+  }
+}
+
+}  // namespace
+
+BindingCycle::BindingCycle(Parts parts, PodPtr pod, std::string node_name, CycleState state)
+    : parts_(parts), pod_(std::move(pod)), node_name_(std::move(node_name)), state_(std::move(state)) {}
+
+BindingOutcome BindingCycle::reserve() {
+  if (next_ != Next::kReserve) throw std::logic_error("BindingCycle::reserve() is called once");
+  const CacheResult assumed = parts_.cache.assume_pod(pod_, node_name_);
+  if (assumed != CacheResult::kOk) return refuse_to_assume(assumed);
+  if (parts_.hooks.delete_nomination) parts_.hooks.delete_nomination(*pod_);
+
+  Status reserved = parts_.framework.run_reserve(placed());
+  if (!reserved.ok()) return fail(BindingStage::kReserve, std::move(reserved));
+  PermitOutcome permit = parts_.framework.run_permit(placed());
+  if (permit.status.code == StatusCode::kWait) {
+    parts_.waiting_pods.add(pod_, permit.waits);
+  } else if (!permit.status.ok()) {
+    return fail(BindingStage::kPermit, std::move(permit.status));
+  }
+  drain_pods_to_activate();
+  return reached(BindingResult::kReserved, BindingStage::kPermit, Next::kPreFlight);
+}
+
+BindingOutcome BindingCycle::proceed(PermitWait wait) {
+  if (next_ == Next::kReserve || next_ == Next::kNothing) {
+    throw std::logic_error("BindingCycle::proceed() follows a good reserve() and ends with the cycle");
+  }
+  if (next_ == Next::kPreFlight) {
+    BindingOutcome outcome = pre_flight();
+    if (outcome.result == BindingResult::kError) return outcome;
+  }
+  BindingOutcome outcome = await_permit(wait);
+  if (outcome.result != BindingResult::kReserved) return outcome;
+  if (parts_.hooks.done) parts_.hooks.done(*pod_);
+  return bind();
+}
+
+BindingOutcome BindingCycle::pre_flight() {
+  Status status = parts_.framework.run_pre_bind_pre_flight(placed());
+  if (!status.ok() && status.code != StatusCode::kSkip) return fail(BindingStage::kPreFlight, std::move(status));
+  const bool takes_time = status.ok() || parts_.waiting_pods.is_waiting(pod_->uid());
+  if (takes_time && parts_.hooks.nominate) parts_.hooks.nominate(*pod_, node_name_);
+  return reached(BindingResult::kReserved, BindingStage::kPreFlight, Next::kPermitWait);
+}
+
+BindingOutcome BindingCycle::await_permit(PermitWait wait) {
+  const std::string uid = pod_->uid();
+  std::optional<Status> decision =
+      wait == PermitWait::kBlock ? parts_.waiting_pods.wait(uid) : parts_.waiting_pods.decision(uid);
+  if (!decision.has_value()) return reached(BindingResult::kWaiting, BindingStage::kPermitWait, Next::kPermitWait);
+  parts_.waiting_pods.remove(uid);
+  if (!decision->ok()) return fail(BindingStage::kPermitWait, *std::move(decision));
+  return reached(BindingResult::kReserved, BindingStage::kPermitWait, Next::kPermitWait);
+}
+
+BindingOutcome BindingCycle::bind() {
+  Status prepared = parts_.framework.run_pre_bind(placed());
+  if (!prepared.ok()) return fail(BindingStage::kPreBind, std::move(prepared));
+  Status bound = parts_.framework.run_bind(placed());
+  parts_.cache.finish_binding(pod_->uid());
+  if (!bound.ok()) return fail(BindingStage::kBind, std::move(bound));
+  parts_.framework.run_post_bind(placed());
+  drain_pods_to_activate();
+  return reached(BindingResult::kBound, BindingStage::kBound, Next::kNothing);
+}
+
+BindingOutcome BindingCycle::reached(BindingResult result, BindingStage stage, Next next) {
+  next_ = next;
+  BindingOutcome outcome;
+  outcome.result = result;
+  outcome.stage = stage;
+  return outcome;
+}
+
+BindingOutcome BindingCycle::refuse_to_assume(CacheResult why) {
+  BindingOutcome outcome = reached(BindingResult::kError, BindingStage::kAssume, Next::kNothing);
+  outcome.message = assume_error_text(*pod_, node_name_, why);
+  outcome.status = {StatusCode::kError, "", {outcome.message}};
+  return outcome;
+}
+
+BindingOutcome BindingCycle::fail(BindingStage stage, Status status) {
+  parts_.framework.run_unreserve(placed());
+  parts_.waiting_pods.remove(pod_->uid());
+  const bool rejected = is_rejected(status.code);
+  BindingOutcome outcome =
+      reached(rejected ? BindingResult::kUnschedulable : BindingResult::kError, stage, Next::kNothing);
+  outcome.forgot_pod = parts_.cache.forget_pod(pod_->uid()) == CacheResult::kOk;
+  const bool is_fit_error = rejected && is_fit_stage(stage);
+  outcome.message = is_fit_error ? fit_error_of_one_node(status) : status.message();
+  if (is_fit_error && !status.plugin.empty()) outcome.rejectors.push_back(status.plugin);
+  outcome.status = std::move(status);
+  return outcome;
+}
+
+void BindingCycle::drain_pods_to_activate() {
+  PodsToActivate* pods = state_.read(kPodsToActivate);
+  if (pods == nullptr || pods->empty()) return;
+  if (parts_.hooks.activate) parts_.hooks.activate(*pods);
+  pods->clear();
+}
+
+}  // namespace berth

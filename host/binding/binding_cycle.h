@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The way of one pod from a chosen node to a binding, and back when something refuses: spec/scheduler-core.md 5.1
+// to 5.4.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/cluster/cache.h"
+#include "host/framework/framework.h"
+
+namespace berth {
+
+/// Calls back into the queue and the owner of the cluster. Any of them may be empty.
+struct BindingHooks {
+  std::function<void(const Pod&)> delete_nomination;           ///< the pod is assumed: its nomination in memory ends
+  std::function<void(const PodsToActivate&)> activate;         ///< at the end of a good scheduling or binding cycle
+  std::function<void(const Pod&, std::string_view)> nominate;  ///< expects a long binding: status.nominatedNodeName
+  std::function<void(const Pod&)> done;                        ///< the queue need not record events for it any more
+};
+
+enum class BindingStage : std::uint8_t { kAssume, kReserve, kPermit, kPreFlight, kPermitWait, kPreBind, kBind, kBound };
+
+enum class BindingResult : std::uint8_t {
+  kReserved,  ///< the scheduling cycle ended well; proceed() is next
+  kWaiting,   ///< a Permit plugin has not decided yet; proceed() again
+  kBound,
+  kUnschedulable,  ///< rejected, condition reason Unschedulable
+  kError,          ///< condition reason SchedulerError
+};
+
+struct BindingOutcome {
+  BindingResult result = BindingResult::kReserved;
+  BindingStage stage = BindingStage::kAssume;  ///< reached, or failed at
+  Status status;                               ///< of what failed
+  std::string message;                         ///< for the pod's condition; a fit error over one node where 5.3 says so
+  /// Plugins that refused. Empty behind an error and for PreBind and Bind: such a pod takes the error backoff.
+  std::vector<std::string> rejectors;
+  bool forgot_pod = false;  ///< the node has its room back, which is an event for other pods: 5.4
+};
+
+enum class PermitWait : std::uint8_t { kPoll, kBlock };
+
+/// One attempt. After a failure everything reserved is released and the pod is forgotten by the cache.
+/// The caller serialises calls that share a cache; only a blocking wait may overlap with others.
+class BindingCycle {
+ public:
+  /// What the references name outlives the cycle.
+  struct Parts {
+    const Framework& framework;
+    ClusterCache& cache;
+    WaitingPods& waiting_pods;
+    const BindingHooks& hooks;
+  };
+  BindingCycle(Parts parts, PodPtr pod, std::string node_name, CycleState state);
+
+  /// Assume, Reserve, Permit: the end of the scheduling cycle. Once.
+  /// @throws std::logic_error on a second call
+  BindingOutcome reserve();
+  /// PreBindPreFlight, the wait on Permit, PreBind, Bind, PostBind. Again after kWaiting, which only kPoll answers.
+  /// @throws std::logic_error when reserve() did not end well or the cycle is over
+  BindingOutcome proceed(PermitWait wait);
+
+  const PodPtr& pod() const { return pod_; }
+  const std::string& node_name() const { return node_name_; }
+
+ private:
+  enum class Next : std::uint8_t { kReserve, kPreFlight, kPermitWait, kNothing };
+
+  PodOnNode placed() { return {pod_.get(), node_name_, &state_}; }
+  BindingOutcome pre_flight();
+  BindingOutcome await_permit(PermitWait wait);
+  BindingOutcome bind();
+  BindingOutcome reached(BindingResult result, BindingStage stage, Next next);
+  BindingOutcome refuse_to_assume(CacheResult why);
+  BindingOutcome fail(BindingStage stage, Status status);
+  void drain_pods_to_activate();
+
+  Parts parts_;
+  PodPtr pod_;
+  std::string node_name_;
+  CycleState state_;
+  Next next_ = Next::kReserve;
+};
+
+}  // namespace berth

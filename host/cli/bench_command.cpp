@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cli/bench_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "host/cli/document_writer.h"
+#include "host/cli/figures.h"
+#include "host/cli/output.h"
+#include "host/cli/table.h"
+#include "host/generate/cluster_spec.h"
+#include "host/generate/generate.h"
+
+namespace berth {
+namespace {
+
+constexpr std::int64_t kSchemaVersion = 1;
+constexpr int kDocumentSpreadDepth = 2;
+
+/// The quickest of the runs of one backend, and how many pods it placed.
+struct Measurement {
+  std::string backend;
+  ScheduleStats stats;
+  std::size_t placed = 0;
+};
+
+LoadedInput make_input(const BenchCommand& command, int threads) {
+  if (command.spec_path.empty() == command.input.paths.empty()) {
+    throw UsageError("bench takes either --spec or -f");
+  }
+  if (command.spec_path.empty()) return load_input(command.input, threads);
+  const auto start = std::chrono::steady_clock::now();
+  LoadedInput input{generate_cluster(load_cluster_spec(command.spec_path), command.spec_seed), 0};
+  input.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return input;
+}
+
+Measurement measure(const ClusterObjects& objects, const ScheduleOptions& options, std::int32_t repeat) {
+  Measurement best;
+  for (std::int32_t i = 0; i < repeat; ++i) {
+    const ScheduleResult result = schedule(objects, options);
+    if (i > 0 && result.stats.schedule_seconds >= best.stats.schedule_seconds) continue;
+    best = {result.served_by, result.stats, result.placements.size()};
+  }
+  return best;
+}
+
+double ratio_to_reference(const Measurement& one, const std::vector<Measurement>& all) {
+  for (const Measurement& other : all) {
+    if (other.backend == "reference" && one.stats.schedule_seconds > 0) {
+      return other.stats.schedule_seconds / one.stats.schedule_seconds;
+    }
+  }
+  return 0;
+}
+
+std::string bench_report(const std::vector<Measurement>& all, const Terminal& terminal) {
+  Table table({{"backend"},
+               {"nodes", Align::kRight},
+               {"pods", Align::kRight},
+               {"placed", Align::kRight},
+               {"classes", Align::kRight},
+               {"compile", Align::kRight},
+               {"schedule", Align::kRight},
+               {"pods/s", Align::kRight},
+               {"x reference", Align::kRight}});
+  for (const Measurement& one : all) {
+    const double ratio = ratio_to_reference(one, all);
+    table.add_row({one.backend, grouped(one.stats.nodes), grouped(one.stats.pods),
+                   grouped(static_cast<std::int64_t>(one.placed)), grouped(one.stats.classes),
+                   duration(one.stats.compile_seconds), duration(one.stats.schedule_seconds),
+                   rate(one.stats.pods_per_second), ratio > 0 ? rate(ratio) : std::string("-")});
+  }
+  return table.render(terminal, 0);
+}
+
+void write_measurements(const std::vector<Measurement>& all, DocumentWriter& writer) {
+  writer.begin_object();
+  writer.integer_field("schemaVersion", kSchemaVersion);
+  writer.key("runs");
+  writer.begin_array();
+  for (const Measurement& one : all) {
+    writer.begin_object();
+    writer.string_field("backend", one.backend);
+    writer.integer_field("nodes", one.stats.nodes);
+    writer.integer_field("pods", one.stats.pods);
+    writer.integer_field("placed", static_cast<std::int64_t>(one.placed));
+    writer.integer_field("classes", one.stats.classes);
+    writer.real_field("compileSeconds", one.stats.compile_seconds);
+    writer.real_field("scheduleSeconds", one.stats.schedule_seconds);
+    writer.real_field("podsPerSecond", one.stats.pods_per_second);
+    writer.end_object();
+  }
+  writer.end_array();
+  writer.end_object();
+  writer.end_document();
+}
+
+}  // namespace
+
+ExitCode run(const BenchCommand& command) {
+  ScheduleOptions options = schedule_options(command.config);
+  const LoadedInput input = make_input(command, options.engine.threads);
+  options.load_seconds = input.seconds;
+  std::vector<Measurement> all;
+  for (const std::string& backend : command.backends) {
+    options.engine.backend = backend;
+    all.push_back(measure(input.objects, options, command.repeat));
+  }
+  Output output(STDOUT_FILENO);
+  if (command.format == "json") {
+    write_measurements(all, *json_writer(output, kDocumentSpreadDepth));
+  } else {
+    output.write(bench_report(all, Terminal::of(STDOUT_FILENO)));
+  }
+  output.flush();
+  return ExitCode::kDone;
+}
+
+}  // namespace berth

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "host/scheduler/scheduler.h"
+
+namespace berth {
+
+/// The command line asks for something that cannot be understood: exit code 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// How a command schedules. Flags win over the engine's file.
+struct ConfigOptions {
+  std::string config_path;  ///< empty: kube-scheduler's defaults
+  std::string engine_config_path;
+  std::string release = "1.35";
+  std::string feature_gates;
+  bool allow_unsupported = false;
+  std::optional<std::string> backend;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::string> node_sampling;
+  std::optional<std::string> tie_break;
+  std::optional<std::int32_t> threads;
+};
+
+/// @throws UsageError for a release or a gate that is not known
+FeatureGates feature_gates(const ConfigOptions& options);
+
+/// Reads the files and applies the flags.
+/// @throws InputError for what is wrong in the files, and for a configuration that asks for what is not built unless
+///         allow_unsupported is set; UsageError for flags
+ScheduleOptions schedule_options(const ConfigOptions& options);
+
+}  // namespace berth

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace berth {
+
+/// What the process says to its caller; docs/cli.md.
+enum class ExitCode : int {
+  kDone = 0,
+  kError = 1,     ///< the question was not answered
+  kUsage = 2,     ///< the question was not understood
+  kUnplaced = 3,  ///< --fail-unplaced, and some pod found no node
+};
+
+}  // namespace berth

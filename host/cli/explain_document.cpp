@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cli/explain_document.h"
+
+namespace berth {
+namespace {
+
+constexpr std::int64_t kSchemaVersion = 1;
+
+void write_scores(const std::vector<PluginScore>& scores, DocumentWriter& writer) {
+  if (scores.empty()) return;
+  writer.key("scores");
+  writer.begin_array();
+  for (const PluginScore& score : scores) {
+    writer.begin_object();
+    writer.string_field("plugin", score.plugin);
+    writer.integer_field("raw", score.raw);
+    writer.integer_field("normalized", score.normalized);
+    writer.integer_field("weight", score.weight);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+void write_refusal(const Status& status, DocumentWriter& writer) {
+  writer.string_field("plugin", status.plugin);
+  writer.string_field("code", to_string(status.code));
+  if (status.reasons.empty()) return;
+  writer.key("reasons");
+  writer.begin_array();
+  for (const std::string& reason : status.reasons) writer.string(reason);
+  writer.end_array();
+}
+
+void write_node(const NodeEvaluation& node, std::string_view name, DocumentWriter& writer) {
+  writer.begin_object();
+  writer.string_field("node", name);
+  writer.key("feasible");
+  writer.boolean(node.feasible);
+  if (node.feasible) {
+    write_scores(node.scores, writer);
+  } else {
+    write_refusal(node.status, writer);
+  }
+  writer.integer_field("total", node.total);
+  writer.end_object();
+}
+
+}  // namespace
+
+void write_explain_record(const Pod& pod, const Evaluation& evaluation, const NodeNames& node_name,
+                          DocumentWriter& writer) {
+  writer.begin_object();
+  writer.integer_field("schemaVersion", kSchemaVersion);
+  writer.string_field("pod", pod.full_name());
+  writer.string_field("profile", pod.spec->scheduler_name);
+  writer.key("nodes");
+  writer.begin_array();
+  for (const NodeEvaluation& node : evaluation.nodes) write_node(node, node_name(node.node), writer);
+  writer.end_array();
+  writer.key("best");
+  writer.begin_array();
+  for (const NodeIndex node : evaluation.best) writer.string(node_name(node));
+  writer.end_array();
+  if (!evaluation.message.empty()) writer.string_field("message", evaluation.message);
+  if (!evaluation.error.empty()) writer.string_field("error", evaluation.error);
+  writer.end_object();
+  writer.end_document();
+}
+
+}  // namespace berth

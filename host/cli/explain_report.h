@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/cli/explain_document.h"
+#include "host/cli/nearest_miss.h"
+#include "host/cli/terminal.h"
+
+namespace berth {
+
+/// Nodes that answer a pod in the same way: the same verdict with the same reasons, or the same scores.
+struct NodeGroup {
+  const NodeEvaluation* first = nullptr;  ///< stands for all; points into the evaluation
+  std::int64_t node_count = 0;
+  std::vector<NodeIndex> examples;  ///< the first few
+};
+
+/// Feasible groups first, best total first; then refusing ones, largest first.
+std::vector<NodeGroup> group_nodes(const Evaluation& evaluation);
+
+/// The answer for people: groups of nodes, scores of the best, the nearest miss and what it would take.
+/// @param profile  of the pod
+std::string explain_report(const Pod& pod, const Profile& profile, const Evaluation& evaluation,
+                           const NodeNames& node_name, const MissFinder& misses, const Terminal& terminal);
+
+}  // namespace berth

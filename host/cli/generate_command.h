@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "host/cli/exit_code.h"
+
+namespace berth {
+
+/// `berth generate`: a cluster made from a declarative spec and a seed.
+struct GenerateCommand {
+  std::string spec_path;
+  std::uint64_t seed = 0;
+  std::string output_path = "-";
+  bool quiet = false;
+};
+
+/// @throws InputError
+ExitCode run(const GenerateCommand& command);
+
+}  // namespace berth

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What would have to change for a pod to fit a node that refuses it. This serves the reader of `berth explain`;
+// verdicts come from the engine alone, and a refusal that is not understood here is said to be so.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/cluster/cache.h"
+#include "host/config/scheduler_config.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+/// One thing to do, in words that follow "node x: ", and how much it asks (about 1 for one decision of a person).
+struct NeededChange {
+  std::string text;  ///< "500m cpu more", "tolerate taint dedicated=gpu:NoSchedule", "free port 8080/TCP"
+  double effort = 1;
+};
+
+struct Miss {
+  std::string node;
+  std::vector<NeededChange> changes;
+  double effort() const;
+};
+
+/// Recounts the use of every node once; then answers for any pod. Nominated pods are not counted.
+class MissFinder {
+ public:
+  explicit MissFinder(const ClusterObjects& objects);
+
+  /// Everything that stands between `pod` and `node`, not only what the first plugin says. Empty when this recount
+  /// finds nothing, or when there is no such node.
+  std::vector<NeededChange> changes(const Pod& pod, const Profile& profile, std::string_view node) const;
+
+  /// The node of `refused` that needs the least effort; of equals the first. nullopt when none can be told.
+  std::optional<Miss> nearest(const Pod& pod, const Profile& profile, std::span<const std::string_view> refused) const;
+
+ private:
+  ClusterCache cache_;
+};
+
+}  // namespace berth

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cli/paragraph.h"
+
+#include "host/cli/terminal.h"
+
+namespace berth {
+namespace {
+
+/// Where the text behind a label of a hanging paragraph begins; 0 when there is no label.
+std::size_t hanging_indent(std::string_view text) {
+  if (text.substr(0, 2) == "- ") return 2;
+  const std::size_t label = text.find_first_not_of(' ');
+  const std::size_t gap = label == text.npos ? text.npos : text.find("  ", label);
+  const std::size_t body = gap == text.npos ? text.npos : text.find_first_not_of(' ', gap);
+  return body == text.npos ? 0 : body;
+}
+
+}  // namespace
+
+std::string wrap(std::string_view text, int columns, int indent) {
+  const std::size_t hang = hanging_indent(text);
+  std::string wrapped(static_cast<std::size_t>(indent), ' ');
+  wrapped.append(text.substr(0, hang));
+  std::string_view rest = text.substr(hang);
+  const int start = indent + static_cast<int>(hang);
+  int column = start;
+  while (!rest.empty()) {
+    const std::size_t blank = rest.find(' ');
+    const std::string_view word = rest.substr(0, blank);
+    const int width = display_width(word);
+    if (column > start && column + 1 + width > columns) {
+      wrapped.append("\n").append(static_cast<std::size_t>(start), ' ');
+      column = start;
+    } else if (column > start) {
+      wrapped.push_back(' ');
+      ++column;
+    }
+    wrapped.append(word);
+    column += width;
+    rest.remove_prefix(blank == rest.npos ? rest.size() : blank + 1);
+  }
+  return wrapped + "\n";
+}
+
+}  // namespace berth

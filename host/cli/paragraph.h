@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+/// Breaks `text` at blanks into lines of at most `columns`, each indented by `indent` and ended; a word that is longer
+/// than a line stays whole. Lines after the first are indented as far as the first word behind two or more blanks, so
+/// that "label  long text" hangs.
+std::string wrap(std::string_view text, int columns, int indent);
+
+}  // namespace berth

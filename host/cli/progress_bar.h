@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "host/cli/terminal.h"
+
+namespace berth {
+
+/// Says on standard error how far long work has come. Silent when that is no terminal, and for the first second: quick
+/// work needs no bar. Redraws ten times a second at most and removes itself.
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::string what);
+  ~ProgressBar() { clear(); }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void update(std::size_t done, std::size_t total);
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string what_;
+  Terminal terminal_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point drawn_{};
+  bool visible_ = false;
+};
+
+}  // namespace berth

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cli/schedule_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <numeric>
+
+#include "host/cli/document_writer.h"
+#include "host/cli/figures.h"
+#include "host/cli/output.h"
+#include "host/cli/progress_bar.h"
+#include "host/cli/schedule_document.h"
+#include "host/cli/schedule_report.h"
+#include "host/cli/terminal.h"
+
+namespace berth {
+namespace {
+
+constexpr int kReportSpreadDepth = 2;  // one placement a line
+
+/// Pods that the loader made have no object in the API server that a Binding could name.
+void say_expanded_pods(const ClusterObjects& objects) {
+  const std::int64_t made =
+      std::accumulate(objects.workloads.begin(), objects.workloads.end(), std::int64_t{0},
+                      [](std::int64_t sum, const Workload& workload) { return sum + workload.expanded_pod_count; });
+  if (made == 0) return;
+  fmt::print(stderr,
+             "berth: note: {} made from workloads and have no object yet; an API server refuses their bindings\n",
+             counted(made, "pod was", "pods were"));
+}
+
+void write_result(const ScheduleCommand& command, const ClusterObjects& objects, const ScheduleResult& result) {
+  Output output(STDOUT_FILENO);
+  if (command.format == "json") {
+    write_schedule_document(result, *json_writer(output, kReportSpreadDepth));
+  } else if (command.format == "yaml") {
+    write_schedule_document(result, *yaml_writer(output));
+  } else if (command.format == "bindings") {
+    if (!command.input.quiet) say_expanded_pods(objects);
+    write_bindings(result, *json_writer(output, kReportSpreadDepth));
+  } else {
+    const ScheduleReportOptions options{command.format == "wide", command.stats};
+    output.write(schedule_report(objects, result, options, Terminal::of(STDOUT_FILENO)));
+  }
+  output.flush();
+}
+
+}  // namespace
+
+ExitCode run(const ScheduleCommand& command) {
+  ScheduleOptions options = schedule_options(command.config);
+  const LoadedInput input = load_input(command.input, options.engine.threads);
+  options.load_seconds = input.seconds;
+  ProgressBar bar("placing");
+  options.progress = [&bar](std::size_t done, std::size_t total) { bar.update(done, total); };
+  const ScheduleResult result = schedule(input.objects, options);
+  bar.clear();
+  write_result(command, input.objects, result);
+  return command.fail_unplaced && !result.unplaced.empty() ? ExitCode::kUnplaced : ExitCode::kDone;
+}
+
+}  // namespace berth

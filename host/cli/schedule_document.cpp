@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cli/schedule_document.h"
+
+namespace berth {
+namespace {
+
+constexpr std::int64_t kSchemaVersion = 1;
+
+void write_placements(const ScheduleResult& result, DocumentWriter& writer) {
+  writer.key("placements");
+  writer.begin_array();
+  for (const Placement& placement : result.placements) {
+    writer.begin_object();
+    writer.string_field("pod", placement.pod->full_name());
+    writer.string_field("node", placed_node(result, placement));
+    writer.integer_field("score", placement.score);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+void write_unplaced(const ScheduleResult& result, DocumentWriter& writer) {
+  writer.key("unplaced");
+  writer.begin_array();
+  for (const Unplaced& unplaced : result.unplaced) {
+    writer.begin_object();
+    writer.string_field("pod", unplaced.pod->full_name());
+    writer.string_field("reason", unplaced.reason);
+    writer.string_field("message", unplaced_message(result, unplaced));
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+void write_skipped(const ScheduleResult& result, DocumentWriter& writer) {
+  writer.key("skipped");
+  writer.begin_array();
+  for (const Skipped& skipped : result.skipped) {
+    writer.begin_object();
+    writer.string_field("pod", skipped.pod);
+    writer.string_field("reason", skipped.reason);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+void write_stats(const ScheduleStats& stats, DocumentWriter& writer) {
+  writer.key("stats");
+  writer.begin_object();
+  writer.integer_field("nodes", stats.nodes);
+  writer.integer_field("pods", stats.pods);
+  writer.integer_field("classes", stats.classes);
+  writer.key("seconds");
+  writer.begin_object();
+  writer.real_field("load", stats.load_seconds);
+  writer.real_field("compile", stats.compile_seconds);
+  writer.real_field("schedule", stats.schedule_seconds);
+  writer.end_object();
+  writer.real_field("podsPerSecond", stats.pods_per_second);
+  writer.key("bytes");
+  writer.begin_object();
+  for (const auto& [part, bytes] : stats.bytes) {
+    writer.key(part);
+    writer.unsigned_integer(bytes);
+  }
+  writer.end_object();
+  writer.end_object();
+}
+
+void write_binding(const Placement& placement, std::string_view node, DocumentWriter& writer) {
+  writer.begin_object();
+  writer.string_field("apiVersion", "v1");
+  writer.string_field("kind", "Binding");
+  writer.key("metadata");
+  writer.begin_object();
+  writer.string_field("namespace", placement.pod->namespace_);
+  writer.string_field("name", placement.pod->name);
+  writer.end_object();
+  writer.key("target");
+  writer.begin_object();
+  writer.string_field("apiVersion", "v1");
+  writer.string_field("kind", "Node");
+  writer.string_field("name", node);
+  writer.end_object();
+  writer.end_object();
+}
+
+}  // namespace
+
+std::string_view unplaced_message(const ScheduleResult& result, const Unplaced& unplaced) {
+  if (unplaced.message < 0) return "";
+  return result.messages.at(static_cast<std::size_t>(unplaced.message));
+}
+
+std::string_view placed_node(const ScheduleResult& result, const Placement& placement) {
+  return result.node_names.at(static_cast<std::size_t>(placement.node.value));
+}
+
+void write_schedule_document(const ScheduleResult& result, DocumentWriter& writer) {
+  writer.begin_object();
+  writer.integer_field("schemaVersion", kSchemaVersion);
+  writer.key("backend");
+  writer.begin_object();
+  writer.string_field("servedBy", result.served_by);
+  writer.string_field("why", result.why);
+  writer.end_object();
+  writer.key("seed");
+  writer.unsigned_integer(result.seed);
+  write_placements(result, writer);
+  write_unplaced(result, writer);
+  write_skipped(result, writer);
+  write_stats(result.stats, writer);
+  writer.end_object();
+  writer.end_document();
+}
+
+void write_bindings(const ScheduleResult& result, DocumentWriter& writer) {
+  writer.begin_object();
+  writer.string_field("apiVersion", "v1");
+  writer.string_field("kind", "List");
+  writer.key("items");
+  writer.begin_array();
+  for (const Placement& placement : result.placements) {
+    write_binding(placement, placed_node(result, placement), writer);
+  }
+  writer.end_array();
+  writer.end_object();
+  writer.end_document();
+}
+
+}  // namespace berth

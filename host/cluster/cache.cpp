@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cluster/cache.h"
+
+#include <tsl/robin_set.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "host/cluster/image_table.h"
+#include "host/cluster/node_tree.h"
+#include "host/cluster/pod_footprint.h"
+
+namespace berth {
+namespace {
+
+std::size_t hash_text(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+
+/// The uid of a pod, without a copy where the pod carries one.
+class PodUid {
+ public:
+  explicit PodUid(const Pod& pod)
+      : joined_(pod.stored_uid.empty() ? pod.full_name() : std::string()),
+        view_(pod.stored_uid.empty() ? std::string_view(joined_) : std::string_view(pod.stored_uid)) {}
+  PodUid(const PodUid&) = delete;
+  PodUid& operator=(const PodUid&) = delete;
+  std::string_view view() const { return view_; }
+
+ private:
+  std::string joined_;
+  std::string_view view_;
+};
+
+enum class PodStage : std::uint8_t { kAssumed, kAssumedAndBound, kAdded };
+
+/// Where a pod is. The pod itself, and with it the key, is pods[position] of its node: 16 bytes instead of 48.
+struct PodState {
+  NodeEntry* node;
+  mutable std::uint32_t position;  ///< changes when another pod of the node leaves; the key does not
+  mutable PodStage stage;
+  const PodPtr& pod() const { return node->pods[position]; }
+  bool is_assumed() const { return stage != PodStage::kAdded; }
+};
+
+struct PodHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view uid) const { return hash_text(uid); }
+  std::size_t operator()(const PodState& state) const { return hash_text(PodUid(*state.pod()).view()); }
+};
+
+struct PodEqual {
+  using is_transparent = void;
+  bool operator()(const PodState& state, std::string_view uid) const { return PodUid(*state.pod()).view() == uid; }
+  bool operator()(std::string_view uid, const PodState& state) const { return (*this)(state, uid); }
+  bool operator()(const PodState& a, const PodState& b) const { return (*this)(a, PodUid(*b.pod()).view()); }
+};
+
+struct NodeHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view name) const { return hash_text(name); }
+  std::size_t operator()(const std::unique_ptr<NodeEntry>& entry) const { return hash_text(entry->name); }
+};
+
+struct NodeEqual {
+  using is_transparent = void;
+  using Owner = std::unique_ptr<NodeEntry>;
+  bool operator()(const Owner& entry, std::string_view name) const { return entry->name == name; }
+  bool operator()(std::string_view name, const Owner& entry) const { return entry->name == name; }
+  bool operator()(const Owner& a, const Owner& b) const { return a->name == b->name; }
+};
+
+/// The truncated hash is stored: a probe compares it before it follows a pointer, and growing follows none.
+template <class Key, class Hash, class Equal>
+using HashSet = tsl::robin_set<Key, Hash, Equal, std::allocator<Key>, true>;
+
+constexpr float kLoadFactor = 0.8F;  // memory before speed: a probe is cheap beside the cache miss it begins with
+
+}  // namespace
+
+struct ClusterCache::State {
+  HashSet<std::unique_ptr<NodeEntry>, NodeHash, NodeEqual> nodes;
+  HashSet<PodState, PodHash, PodEqual> pods;
+  NodeTree tree;
+  ImageTable images;
+  FootprintMemo footprints;
+  NodeEntry* newest = nullptr;
+  std::uint64_t generation = 0;
+
+  std::vector<const NodeInfo*> order;
+  std::uint64_t order_generation = 0;
+  std::int64_t order_difference_count = 0;  ///< entries of which is_real() and in_order differ
+  std::vector<NodeEntry*> leaving;
+
+  State();
+  NodeEntry* find(std::string_view name) const;
+  NodeEntry& find_or_create(std::string_view name);
+  void unlink(NodeEntry& entry);
+  void touch(NodeEntry& entry);
+  void set_object(NodeEntry& entry, NodePtr node);
+  void drop_if_vacant(NodeEntry& entry);
+  void erase(NodeEntry& entry);
+  void place(PodPtr pod, std::string_view node_name, PodStage stage);
+  void displace(std::string_view uid);
+  void rebuild_order();
+  void ensure_order() {
+    if (order_difference_count != 0) rebuild_order();
+  }
+};
+
+ClusterCache::State::State() {
+  nodes.max_load_factor(kLoadFactor);
+  pods.max_load_factor(kLoadFactor);
+}
+
+NodeEntry* ClusterCache::State::find(std::string_view name) const {
+  const auto found = nodes.find(name);
+  return found == nodes.end() ? nullptr : found->get();
+}
+
+NodeEntry& ClusterCache::State::find_or_create(std::string_view name) {
+  if (NodeEntry* entry = find(name)) return *entry;
+  auto entry = std::make_unique<NodeEntry>();
+  entry->name = name;
+  return **nodes.insert(std::move(entry)).first;
+}
+
+void ClusterCache::State::unlink(NodeEntry& entry) {
+  if (entry.newer != nullptr) entry.newer->older = entry.older;
+  if (entry.older != nullptr) entry.older->newer = entry.newer;
+  if (newest == &entry) newest = entry.older;
+  entry.newer = entry.older = nullptr;
+}
+
+void ClusterCache::State::touch(NodeEntry& entry) {
+  entry.generation = ++generation;
+  if (newest == &entry) return;
+  unlink(entry);
+  entry.older = newest;
+  if (newest != nullptr) newest->newer = &entry;
+  newest = &entry;
+}
+
+void ClusterCache::State::set_object(NodeEntry& entry, NodePtr node) {
+  const bool differed = entry.is_real() != entry.in_order;
+  entry.node = std::move(node);
+  const bool differs = entry.is_real() != entry.in_order;
+  order_difference_count += static_cast<int>(differs) - static_cast<int>(differed);
+}
+
+void ClusterCache::State::drop_if_vacant(NodeEntry& entry) {
+  if (!entry.is_vacant()) return;
+  if (!entry.in_order) return erase(entry);
+  if (!entry.is_leaving) leaving.push_back(&entry);
+  entry.is_leaving = true;
+}
+
+void ClusterCache::State::erase(NodeEntry& entry) {
+  unlink(entry);
+  nodes.erase(nodes.find(std::string_view(entry.name)));
+}
+
+/// The pod must not be in the cache.
+void ClusterCache::State::place(PodPtr pod, std::string_view node_name, PodStage stage) {
+  NodeEntry& entry = find_or_create(node_name);
+  add_footprint(entry, footprints.of(*pod));
+  const auto position = static_cast<std::uint32_t>(entry.pods.size());
+  entry.pods.push_back(std::move(pod));
+  pods.insert(PodState{&entry, position, stage});
+  touch(entry);
+}
+
+/// The pod must be in the cache. `uid` may view into it.
+void ClusterCache::State::displace(std::string_view uid) {
+  const auto found = pods.find(uid);
+  NodeEntry& entry = *found->node;
+  const std::uint32_t hole = found->position;
+  const PodPtr pod = entry.pods[hole];
+  const auto last = pods.find(PodUid(*entry.pods.back()).view());
+  last->position = hole;
+  entry.pods[hole] = std::move(entry.pods.back());
+  // Behind the move `found` names the other pod, so it is erased by place and not by key.
+  pods.erase(found);
+  entry.pods.pop_back();
+  subtract_footprint(entry, footprints.of(*pod));
+  touch(entry);
+  drop_if_vacant(entry);
+}
+
+void ClusterCache::State::rebuild_order() {
+  order = tree.interleaved();
+  for (const auto& entry : nodes) entry->in_order = entry->is_real();
+  order_difference_count = 0;
+  ++order_generation;
+  for (NodeEntry* entry : std::exchange(leaving, {})) {
+    entry->is_leaving = false;
+    if (entry->is_vacant()) erase(*entry);
+  }
+}
+
+ClusterCache::ClusterCache() : state_(std::make_unique<State>()) {}
+ClusterCache::~ClusterCache() = default;
+
+void ClusterCache::add_node(NodePtr node) { update_node(std::move(node)); }
+
+void ClusterCache::update_node(NodePtr node) {
+  NodeEntry& entry = state_->find_or_create(node->name);
+  if (entry.is_real()) state_->images.drop(*entry.node);
+  state_->tree.put(entry, zone_key(*node));
+  state_->images.add(*node);
+  state_->set_object(entry, std::move(node));
+  state_->touch(entry);
+}
+
+CacheResult ClusterCache::remove_node(std::string_view name) {
+  NodeEntry* entry = state_->find(name);
+  if (entry == nullptr || !entry->is_real()) return CacheResult::kUnknownNode;
+  state_->images.drop(*entry->node);
+  state_->tree.remove(*entry);
+  state_->set_object(*entry, nullptr);
+  state_->touch(*entry);
+  state_->drop_if_vacant(*entry);
+  return CacheResult::kOk;
+}
+
+CacheResult ClusterCache::assume_pod(PodPtr pod, std::string_view node_name) {
+  if (node_name.empty()) return CacheResult::kUnknownNode;
+  if (!pod->node_name.empty() && pod->node_name != node_name) return CacheResult::kNodeMismatch;
+  if (state_->pods.contains(PodUid(*pod).view())) return CacheResult::kAlreadyPresent;
+  state_->place(std::move(pod), node_name, PodStage::kAssumed);
+  return CacheResult::kOk;
+}
+
+CacheResult ClusterCache::finish_binding(std::string_view uid) {
+  const auto found = state_->pods.find(uid);
+  if (found != state_->pods.end() && found->is_assumed()) found->stage = PodStage::kAssumedAndBound;
+  return CacheResult::kOk;
+}
+
+CacheResult ClusterCache::forget_pod(std::string_view uid) {
+  const auto found = state_->pods.find(uid);
+  if (found == state_->pods.end()) return CacheResult::kOk;
+  if (!found->is_assumed()) return CacheResult::kWrongState;
+  state_->displace(uid);
+  return CacheResult::kOk;
+}
+
+CacheResult ClusterCache::add_pod(PodPtr pod) {
+  if (pod->node_name.empty()) return CacheResult::kUnknownNode;
+  const PodUid uid(*pod);
+  const auto found = state_->pods.find(uid.view());
+  if (found != state_->pods.end()) {
+    if (!found->is_assumed()) return CacheResult::kAlreadyPresent;
+    state_->displace(uid.view());
+  }
+  const std::string_view node_name = pod->node_name;  // of the pod itself, which the cache keeps alive
+  state_->place(std::move(pod), node_name, PodStage::kAdded);
+  return CacheResult::kOk;
+}
+
+CacheResult ClusterCache::update_pod(PodPtr pod) {
+  const PodUid uid(*pod);
+  const auto found = state_->pods.find(uid.view());
+  if (found == state_->pods.end()) return CacheResult::kUnknownPod;
+  if (found->is_assumed()) return CacheResult::kWrongState;
+  if (found->node->name != pod->node_name) return CacheResult::kNodeMismatch;
+  state_->displace(uid.view());
+  const std::string_view node_name = pod->node_name;
+  state_->place(std::move(pod), node_name, PodStage::kAdded);
+  return CacheResult::kOk;
+}
+
+CacheResult ClusterCache::remove_pod(std::string_view uid) {
+  if (!state_->pods.contains(uid)) return CacheResult::kUnknownPod;
+  state_->displace(uid);
+  return CacheResult::kOk;
+}
+
+bool ClusterCache::is_assumed(std::string_view uid) const {
+  const auto found = state_->pods.find(uid);
+  return found != state_->pods.end() && found->is_assumed();
+}
+
+bool ClusterCache::is_binding_finished(std::string_view uid) const {
+  const auto found = state_->pods.find(uid);
+  return found != state_->pods.end() && found->stage == PodStage::kAssumedAndBound;
+}
+
+PodPtr ClusterCache::get_pod(std::string_view uid) const {
+  const auto found = state_->pods.find(uid);
+  return found == state_->pods.end() ? nullptr : found->pod();
+}
+
+std::span<const NodeInfo* const> ClusterCache::nodes_in_order() const {
+  state_->ensure_order();
+  return state_->order;
+}
+
+std::uint64_t ClusterCache::order_generation() const {
+  state_->ensure_order();
+  return state_->order_generation;
+}
+
+std::vector<const NodeInfo*> ClusterCache::changed_since(std::uint64_t generation) const {
+  std::vector<const NodeInfo*> changed;
+  for (const NodeEntry* entry = state_->newest; entry != nullptr && entry->generation > generation;
+       entry = entry->older) {
+    if (entry->is_real()) changed.push_back(entry);
+  }
+  return changed;
+}
+
+std::uint64_t ClusterCache::generation() const { return state_->generation; }
+
+const NodeInfo* ClusterCache::find_node(std::string_view name) const {
+  const NodeEntry* entry = state_->find(name);
+  return entry == nullptr || entry->is_vacant() ? nullptr : entry;
+}
+
+const std::map<std::string, ImageState, std::less<>>& ClusterCache::images() const { return state_->images.states(); }
+
+std::size_t ClusterCache::pod_count() const { return state_->pods.size(); }
+
+std::size_t ClusterCache::ghost_count() const {
+  return static_cast<std::size_t>(std::count_if(state_->nodes.begin(), state_->nodes.end(), [](const auto& entry) {
+    return !entry->is_real() && !entry->is_vacant();
+  }));
+}
+
+namespace {
+
+template <class T>
+std::uint64_t heap_bytes(const std::vector<T>& vector) {
+  return vector.capacity() * sizeof(T);
+}
+
+std::uint64_t heap_bytes(const std::string& text) {
+  const std::size_t in_place = std::string().capacity();
+  return text.capacity() > in_place ? text.capacity() + 1 : 0;
+}
+
+std::uint64_t entry_bytes(const NodeEntry& entry) {
+  std::uint64_t bytes = sizeof(NodeEntry) + heap_bytes(entry.name) + heap_bytes(entry.pods) +
+                        heap_bytes(entry.requested.scalars) + heap_bytes(entry.used_ports);
+  for (const auto& scalar : entry.requested.scalars) bytes += heap_bytes(scalar.first);
+  return bytes;
+}
+
+/// A robin-hood bucket holds the value, a truncated hash and a distance.
+template <class Key, class Hash, class Equal>
+std::uint64_t table_bytes(const HashSet<Key, Hash, Equal>& set) {
+  return set.bucket_count() * (sizeof(Key) + 8);
+}
+
+}  // namespace
+
+std::uint64_t ClusterCache::memory_bytes() const {
+  std::uint64_t bytes = sizeof(State) + table_bytes(state_->nodes) + table_bytes(state_->pods) +
+                        heap_bytes(state_->order) + heap_bytes(state_->leaving) + state_->images.memory_bytes() +
+                        state_->footprints.memory_bytes();
+  for (const auto& entry : state_->nodes) bytes += entry_bytes(*entry);
+  return bytes;
+}
+
+namespace {
+
+/// Collects differences as lines "node n1: requested cpu is 5, its pods make 7".
+class Differences {
+ public:
+  void expect(const std::string& what, std::int64_t kept, std::int64_t counted) {
+    if (kept == counted) return;
+    lines_.push_back(what + " is " + std::to_string(kept) + ", counted " + std::to_string(counted));
+  }
+  void add(std::string line) { lines_.push_back(std::move(line)); }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+void compare_amounts(const NodeInfo& node, const NodeInfo& counted, Differences& differences) {
+  const std::string who = "node " + node.name + ": ";
+  const ResourceAmounts& kept = node.requested;
+  differences.expect(who + "requested cpu", kept.milli_cpu, counted.requested.milli_cpu);
+  differences.expect(who + "requested memory", kept.memory_bytes, counted.requested.memory_bytes);
+  differences.expect(who + "requested ephemeral-storage", kept.ephemeral_storage_bytes,
+                     counted.requested.ephemeral_storage_bytes);
+  for (const auto& [name, amount] : kept.scalars) {
+    differences.expect(who + "requested " + name, amount, counted.requested.scalar(name));
+  }
+  for (const auto& [name, amount] : counted.requested.scalars) {
+    if (!kept.has_scalar(name)) differences.expect(who + "requested " + name, 0, amount);
+  }
+  differences.expect(who + "non-zero cpu", node.non_zero_milli_cpu, counted.non_zero_milli_cpu);
+  differences.expect(who + "non-zero memory", node.non_zero_memory_bytes, counted.non_zero_memory_bytes);
+}
+
+/// A wanted port may be missing, because another pod that wanted it left; a used one that nobody wants may not be.
+void compare_ports(const NodeInfo& node, const NodeInfo& counted, Differences& differences) {
+  for (const HostPort& port : node.used_ports) {
+    if (std::binary_search(counted.used_ports.begin(), counted.used_ports.end(), port)) continue;
+    differences.add("node " + node.name + ": port " + port.ip + "/" + port.protocol + "/" + std::to_string(port.port) +
+                    " is used, but no pod wants it");
+  }
+}
+
+void check_node(const NodeEntry& entry, Differences& differences) {
+  NodeInfo counted;
+  for (const PodPtr& pod : entry.pods) add_footprint(counted, pod_footprint(*pod));
+  compare_amounts(entry, counted, differences);
+  compare_ports(entry, counted, differences);
+  if (entry.is_real() != (entry.zone != nullptr)) {
+    differences.add("node " + entry.name + ": in a zone without a node object, or the other way round");
+  } else if (entry.is_real() && entry.zone->key != zone_key(*entry.node)) {
+    differences.add("node " + entry.name + ": stands in another zone than its labels say");
+  }
+}
+
+void compare_images(const ImageTable& kept, const ImageTable& counted, Differences& differences) {
+  const auto& counted_states = counted.states();
+  for (const auto& [name, state] : kept.states()) {
+    const auto found = counted_states.find(name);
+    differences.expect("number of nodes with image " + name, state.node_count,
+                       found == counted_states.end() ? 0 : found->second.node_count);
+  }
+  differences.expect("number of images", static_cast<std::int64_t>(kept.states().size()),
+                     static_cast<std::int64_t>(counted_states.size()));
+}
+
+}  // namespace
+
+std::vector<std::string> ClusterCache::check_consistency() const {
+  Differences differences;
+  ImageTable images;
+  std::int64_t pods_on_nodes = 0;
+  for (const auto& entry : state_->nodes) {
+    check_node(*entry, differences);
+    if (entry->is_real()) images.add(*entry->node);
+    pods_on_nodes += static_cast<std::int64_t>(entry->pods.size());
+    for (std::size_t i = 0; i < entry->pods.size(); ++i) {
+      const auto found = state_->pods.find(PodUid(*entry->pods[i]).view());
+      if (found != state_->pods.end() && found->node == entry.get() && found->position == i) continue;
+      differences.add("pod " + entry->pods[i]->full_name() + ": the index does not lead to node " + entry->name);
+    }
+  }
+  differences.expect("number of pods", static_cast<std::int64_t>(state_->pods.size()), pods_on_nodes);
+  compare_images(state_->images, images, differences);
+  return differences.take();
+}
+
+}  // namespace berth

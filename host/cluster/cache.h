@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The truth about the cluster: nodes, and pods with their node, bound or assumed. Every change of a node moves its
+// generation, and the snapshot rewrites only what moved. spec/scheduler-core.md 2.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+/// (hostIP, protocol, port) of a used host port; empty ip and protocol already read as 0.0.0.0 and TCP.
+struct HostPort {
+  std::string ip;
+  std::string protocol;
+  std::int32_t port = 0;
+  friend bool operator==(const HostPort&, const HostPort&) = default;
+  friend auto operator<=>(const HostPort&, const HostPort&) = default;
+};
+
+/// Host ports of app containers and sidecars; each key once. spec/plugins-node.md 9.
+std::vector<HostPort> wanted_host_ports(const PodSpec& spec);
+
+/// A node with what is on it. Without a node object it is a ghost: known only through its pods, in no snapshot.
+/// Sums wrap around at the int64 range as kube-scheduler's do, so that removing a pod always takes back what it added.
+struct NodeInfo {
+  std::string name;
+  NodePtr node;              ///< null: ghost
+  std::vector<PodPtr> pods;  ///< append on add; removal swaps the last into the hole
+  ResourceAmounts requested;
+  std::int64_t non_zero_milli_cpu = 0;
+  std::int64_t non_zero_memory_bytes = 0;
+  std::vector<HostPort> used_ports;  ///< a set, sorted
+  std::uint64_t generation = 0;
+};
+
+/// One image name: the size first reported, and on how many nodes it lies.
+struct ImageState {
+  std::int64_t size_bytes = 0;
+  std::int32_t node_count = 0;
+};
+
+/// Errors of watch-driven operations are answers, not exceptions: the caller logs them and goes on.
+enum class CacheResult : std::uint8_t { kOk, kUnknownPod, kAlreadyPresent, kWrongState, kNodeMismatch, kUnknownNode };
+
+/// Pods are keyed by uid. One thread at a time. No operation that answers something else than kOk changes anything.
+/// A NodeInfo keeps its address while it is in nodes_in_order() or has a node or a pod.
+class ClusterCache {
+ public:
+  ClusterCache();
+  ~ClusterCache();
+  ClusterCache(const ClusterCache&) = delete;
+  ClusterCache& operator=(const ClusterCache&) = delete;
+
+  void add_node(NodePtr node);     ///< a ghost of that name becomes real and keeps its pods
+  void update_node(NodePtr node);  ///< moves in the tree only when its zone key changed
+  CacheResult remove_node(std::string_view name);
+
+  /// The pod is kept as given: its node_name may be empty, but not name another node (kNodeMismatch).
+  CacheResult assume_pod(PodPtr pod, std::string_view node_name);
+  CacheResult finish_binding(std::string_view uid);  ///< kOk in every state; assumed pods never expire either way
+  CacheResult forget_pod(std::string_view uid);      ///< kOk when absent, kWrongState when confirmed
+  /// From a watch or a file; pod->node_name says where, kUnknownNode when it is empty. Confirms an assumed pod, and
+  /// moves it when it was assumed elsewhere.
+  CacheResult add_pod(PodPtr pod);
+  CacheResult update_pod(PodPtr pod);  ///< kNodeMismatch when it names another node; kWrongState when assumed
+  CacheResult remove_pod(std::string_view uid);
+  bool is_assumed(std::string_view uid) const;
+  bool is_binding_finished(std::string_view uid) const;  ///< assumed, and finish_binding() was called
+  PodPtr get_pod(std::string_view uid) const;            ///< null when absent
+
+  /// Real nodes, zone-interleaved: spec/scheduler-core.md 2.5. Rebuilt only when a node came or went since the last
+  /// call, so a mere change of a zone label shows at the next such change. Valid until the next call.
+  std::span<const NodeInfo* const> nodes_in_order() const;
+  /// Moves when nodes_in_order() was rebuilt.
+  std::uint64_t order_generation() const;
+  /// Real nodes whose generation is above `generation`, most recently changed first.
+  std::vector<const NodeInfo*> changed_since(std::uint64_t generation) const;
+  std::uint64_t generation() const;                        ///< of the latest change
+  const NodeInfo* find_node(std::string_view name) const;  ///< ghosts included; null when unknown
+  const std::map<std::string, ImageState, std::less<>>& images() const;
+
+  std::size_t pod_count() const;
+  std::size_t ghost_count() const;
+  std::uint64_t memory_bytes() const;  ///< of the cache itself, objects it shares not included
+
+  /// Recounts every aggregate from the pods and compares: one line per difference, empty when consistent.
+  /// spec/scheduler-core.md 2.7.
+  std::vector<std::string> check_consistency() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace berth

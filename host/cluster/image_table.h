@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Which images lie on how many nodes: spec/scheduler-core.md 2.3.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "host/cluster/cache.h"
+
+namespace berth {
+
+/// Names are counted once a node. The size of a name is the one first reported while any node has it.
+class ImageTable {
+ public:
+  using States = std::map<std::string, ImageState, std::less<>>;
+
+  void add(const Node& node);
+  void drop(const Node& node);  ///< takes back exactly what add() of an equal image list did
+  const States& states() const { return states_; }
+  std::uint64_t memory_bytes() const;
+
+ private:
+  States states_;
+};
+
+}  // namespace berth

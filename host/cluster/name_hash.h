@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace berth {
+
+/// 32-bit hash of a node's name, the same on every platform: ties are drawn from it.
+std::uint32_t node_name_hash(std::string_view name);
+
+}  // namespace berth

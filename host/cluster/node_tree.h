@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Which zone each real node stands in, and the order that follows from it: spec/scheduler-core.md 2.5.
+
+#include <cstddef>
+#include <list>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/cluster/cache.h"
+
+namespace berth {
+
+struct NodeEntry;
+
+/// Nodes of one zone in order of arrival, linked through the entries so that each leaves at constant cost.
+struct Zone {
+  std::string key;
+  NodeEntry* first = nullptr;
+  NodeEntry* last = nullptr;
+};
+
+/// A node as the cache keeps it: the public part and the links of the two lists it stands in.
+struct NodeEntry : NodeInfo {
+  NodeEntry* newer = nullptr;  ///< list of all entries, most recently changed first
+  NodeEntry* older = nullptr;
+  NodeEntry* zone_previous = nullptr;
+  NodeEntry* zone_next = nullptr;
+  Zone* zone = nullptr;     ///< null: not in the tree
+  bool in_order = false;    ///< in the list that nodes_in_order() gave last
+  bool is_leaving = false;  ///< waits for the next rebuild of that list to be dropped
+
+  bool is_real() const { return node != nullptr; }
+  /// Neither node nor pods: kept only because the list still points here.
+  bool is_vacant() const { return node == nullptr && pods.empty(); }
+};
+
+/// Zones in order of first appearance; a zone that becomes empty is gone and comes back at the end.
+class NodeTree {
+ public:
+  /// Appends `entry` to its zone. An entry that is there already moves only when its zone key changed.
+  void put(NodeEntry& entry, const std::string& zone_key);
+  void remove(NodeEntry& entry);  ///< nothing happens when it is not in the tree
+
+  /// The first node of every zone, then the second of every zone, and so on.
+  std::vector<const NodeInfo*> interleaved() const;
+  std::size_t node_count() const { return node_count_; }
+
+ private:
+  void unlink(NodeEntry& entry);
+
+  std::list<Zone> zones_;
+  std::unordered_map<std::string, std::list<Zone>::iterator> zone_by_key_;
+  std::size_t node_count_ = 0;
+};
+
+}  // namespace berth

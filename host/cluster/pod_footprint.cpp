@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cluster/pod_footprint.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include "host/objects/pod_requests.h"
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kMemoSlots = 1024;
+
+/// As Go's int64 does; undone exactly by adding the negated amount.
+void wrapping_add(std::int64_t& sum, std::int64_t amount) {
+  sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(amount));
+}
+
+std::int64_t wrapping_negated(std::int64_t amount) {
+  return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(amount));
+}
+
+std::int64_t& scalar_slot(ResourceAmounts& amounts, const std::string& name) {
+  const auto at = std::lower_bound(amounts.scalars.begin(), amounts.scalars.end(), name,
+                                   [](const auto& entry, const std::string& wanted) { return entry.first < wanted; });
+  if (at != amounts.scalars.end() && at->first == name) return at->second;
+  return amounts.scalars.emplace(at, name, 0)->second;
+}
+
+template <class Sign>
+void apply_amounts(NodeInfo& node, const PodFootprint& footprint, Sign sign) {
+  wrapping_add(node.requested.milli_cpu, sign(footprint.requested.milli_cpu));
+  wrapping_add(node.requested.memory_bytes, sign(footprint.requested.memory_bytes));
+  wrapping_add(node.requested.ephemeral_storage_bytes, sign(footprint.requested.ephemeral_storage_bytes));
+  for (const auto& [name, amount] : footprint.requested.scalars) {
+    wrapping_add(scalar_slot(node.requested, name), sign(amount));
+  }
+  wrapping_add(node.non_zero_milli_cpu, sign(footprint.non_zero_milli_cpu));
+  wrapping_add(node.non_zero_memory_bytes, sign(footprint.non_zero_memory_bytes));
+}
+
+void append_host_ports(const Container& container, std::vector<HostPort>& ports) {
+  for (const ContainerPort& port : container.ports) {
+    if (port.host_port <= 0) continue;
+    ports.push_back({port.host_ip.empty() ? "0.0.0.0" : port.host_ip, port.protocol.empty() ? "TCP" : port.protocol,
+                     port.host_port});
+  }
+}
+
+bool follows_from_spec(const Pod& pod) {
+  return pod.rare_fields == nullptr ||
+         (pod.rare_fields->status_resources.empty() && !pod.rare_fields->resize_infeasible);
+}
+
+}  // namespace
+
+std::vector<HostPort> wanted_host_ports(const PodSpec& spec) {
+  std::vector<HostPort> ports;
+  for (const Container& container : spec.containers) append_host_ports(container, ports);
+  for (const Container& container : spec.init_containers) {
+    if (container.restart_always) append_host_ports(container, ports);
+  }
+  std::sort(ports.begin(), ports.end());
+  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+  return ports;
+}
+
+PodFootprint pod_footprint(const Pod& pod) {
+  PodFootprint footprint;
+  footprint.requested = requested_on_node(pod);
+  const ResourceAmounts non_zero = non_zero_requested_on_node(pod);
+  footprint.non_zero_milli_cpu = non_zero.milli_cpu;
+  footprint.non_zero_memory_bytes = non_zero.memory_bytes;
+  footprint.ports = wanted_host_ports(*pod.spec);
+  return footprint;
+}
+
+void add_footprint(NodeInfo& node, const PodFootprint& footprint) {
+  apply_amounts(node, footprint, [](std::int64_t amount) { return amount; });
+  for (const HostPort& port : footprint.ports) {
+    const auto at = std::lower_bound(node.used_ports.begin(), node.used_ports.end(), port);
+    if (at == node.used_ports.end() || *at != port) node.used_ports.insert(at, port);
+  }
+}
+
+void subtract_footprint(NodeInfo& node, const PodFootprint& footprint) {
+  apply_amounts(node, footprint, wrapping_negated);
+  for (const HostPort& port : footprint.ports) {
+    const auto at = std::lower_bound(node.used_ports.begin(), node.used_ports.end(), port);
+    if (at != node.used_ports.end() && *at == port) node.used_ports.erase(at);
+  }
+}
+
+const PodFootprint& FootprintMemo::of(const Pod& pod) {
+  if (!follows_from_spec(pod)) {
+    single_ = pod_footprint(pod);
+    return single_;
+  }
+  if (slots_.empty()) slots_.resize(kMemoSlots);
+  // Objects of this size lie at least 64 bytes apart; the upper bits mix in which region of the heap it is.
+  const auto address = reinterpret_cast<std::uintptr_t>(pod.spec.get());
+  Slot& slot = slots_[((address >> 6) ^ (address >> 16)) % kMemoSlots];
+  if (slot.spec != pod.spec) {
+    slot.footprint = pod_footprint(pod);
+    slot.spec = pod.spec;
+  }
+  return slot.footprint;
+}
+
+}  // namespace berth

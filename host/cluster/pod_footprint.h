@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What one pod adds to the sums of its node: spec/scheduler-core.md 2.4.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "host/cluster/cache.h"
+
+namespace berth {
+
+struct PodFootprint {
+  ResourceAmounts requested;
+  std::int64_t non_zero_milli_cpu = 0;
+  std::int64_t non_zero_memory_bytes = 0;
+  std::vector<HostPort> ports;
+};
+
+PodFootprint pod_footprint(const Pod& pod);
+
+/// Appends or takes back, wrapping around; scalars stay with 0 once they were seen.
+void add_footprint(NodeInfo& node, const PodFootprint& footprint);
+/// Frees the ports of the pod even where another pod of the node wants the same: spec/plugins-node.md 9.
+void subtract_footprint(NodeInfo& node, const PodFootprint& footprint);
+
+/// Remembers the footprints of the specs seen lately, because pods of one template share their spec.
+class FootprintMemo {
+ public:
+  /// The answer is valid until the next call.
+  const PodFootprint& of(const Pod& pod);
+  std::uint64_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
+
+ private:
+  /// Holds the spec, so that no other spec can have its address.
+  struct Slot {
+    std::shared_ptr<const PodSpec> spec;
+    PodFootprint footprint;
+  };
+  std::vector<Slot> slots_;
+  PodFootprint single_;  ///< of a pod whose figures do not follow from its spec alone
+};
+
+}  // namespace berth

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The cluster as columns. Layout and units, once for every column here: a column has node_count() entries in snapshot
+// order (zone-interleaved, as kube-scheduler lists nodes); cpu is in millicores, memory and ephemeral storage in bytes,
+// other resources in their own unit; interned ids of absent things are 0.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "host/cluster/cache.h"
+#include "host/cluster/pages.h"
+
+namespace berth {
+
+/// Index of a resource's pair of columns. The first three are always there.
+inline constexpr std::int32_t kCpuColumn = 0;
+inline constexpr std::int32_t kMemoryColumn = 1;
+inline constexpr std::int32_t kEphemeralStorageColumn = 2;
+inline constexpr std::int32_t kNoColumn = -1;  ///< no node offers the resource: its allocatable reads as 0 everywhere
+
+/// One numeric column in pages.
+class Column {
+ public:
+  Column() = default;
+  explicit Column(std::int32_t node_count)
+      : pages_(static_cast<std::size_t>((node_count + kPageNodes - 1) / kPageNodes), kPageNodes, 0) {}
+
+  std::int64_t operator[](std::int32_t node) const {
+    return pages_.read(static_cast<std::size_t>(node >> kPageNodesLog2))[node & (kPageNodes - 1)];
+  }
+  std::int64_t& write(std::int32_t node) {
+    return pages_.write(static_cast<std::size_t>(node >> kPageNodesLog2))[node & (kPageNodes - 1)];
+  }
+  std::uint64_t bytes() const { return pages_.bytes(); }
+  const Pages<std::int64_t>& pages() const { return pages_; }
+
+ private:
+  Pages<std::int64_t> pages_;
+};
+
+/// The values of one label key: per node the id of its value, 0 where the key is absent.
+struct LabelColumn {
+  std::string key;
+  std::vector<std::int32_t> value_id;  ///< [node_count]
+  std::vector<std::string> values;     ///< by id; [0] is unused
+};
+
+/// Where an image lies.
+struct ImageColumn {
+  std::int64_t size_bytes = 0;
+  std::vector<std::int32_t> nodes;  ///< ascending
+};
+
+/// What a placement changes of a node, in column terms.
+struct ResourceDelta {
+  std::vector<std::pair<std::int32_t, std::int64_t>> requested;  ///< (resource column, amount), amounts above 0
+  std::int64_t non_zero_milli_cpu = 0;
+  std::int64_t non_zero_memory_bytes = 0;
+};
+
+/// Copying a Snapshot is cheap and gives an independent value: changing columns are in shared pages, the rest is behind
+/// one pointer that node events replace.
+class Snapshot {
+ public:
+  /// Columns of everything but the resources, which are asked for by name: ensure_resource().
+  explicit Snapshot(const ClusterCache& cache);
+
+  /// What update() found.
+  struct Update {
+    bool nodes_changed = false;         ///< node objects or their order: everything derived from them is void
+    std::vector<std::int32_t> touched;  ///< nodes of which only the pods changed
+  };
+  /// Rewrites what moved in the cache since the last update, node by node; the order is rebuilt only when a node came or
+  /// went. Placements applied here that the cache meanwhile knows are overwritten with the same figures.
+  Update update(const ClusterCache& cache);
+
+  std::int32_t node_count() const { return static_cast<std::int32_t>(fixed_->nodes.size()); }
+  const Node& node(std::int32_t i) const { return *fixed_->nodes[static_cast<std::size_t>(i)]; }
+  std::uint32_t node_hash(std::int32_t i) const { return fixed_->name_hash[static_cast<std::size_t>(i)]; }
+  /// -1 when no node has the name.
+  std::int32_t find_node(std::string_view name) const;
+
+  /// The column of a resource, made on first demand. kNoColumn when no node offers any of it.
+  std::int32_t ensure_resource(std::string_view name, const ClusterCache& cache);
+  std::int32_t resource_count() const { return static_cast<std::int32_t>(resources_.size()); }
+  const std::string& resource_name(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].name; }
+
+  std::int64_t allocatable(std::int32_t r, std::int32_t i) const {
+    return resources_[static_cast<std::size_t>(r)].allocatable[i];
+  }
+  std::int64_t requested(std::int32_t r, std::int32_t i) const {
+    return resources_[static_cast<std::size_t>(r)].requested[i];
+  }
+  std::int64_t non_zero_milli_cpu(std::int32_t i) const { return non_zero_milli_cpu_[i]; }
+  std::int64_t non_zero_memory_bytes(std::int32_t i) const { return non_zero_memory_bytes_[i]; }
+  std::int64_t pod_count(std::int32_t i) const { return pod_count_[i]; }
+  std::int64_t allowed_pods(std::int32_t i) const { return fixed_->allowed_pods[static_cast<std::size_t>(i)]; }
+  bool unschedulable(std::int32_t i) const { return fixed_->unschedulable[static_cast<std::size_t>(i)] != 0; }
+  std::int32_t taint_set(std::int32_t i) const { return fixed_->taint_set[static_cast<std::size_t>(i)]; }
+  std::span<const std::vector<Taint>> taint_sets() const { return fixed_->taint_sets; }
+  /// Sorted host ports in use on a node.
+  const std::vector<HostPort>& used_ports(std::int32_t i) const {
+    return used_ports_.read(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
+  }
+  std::vector<HostPort>& write_used_ports(std::int32_t i) {
+    return used_ports_.write(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
+  }
+  /// Some amount on this node or one of its columns is too large for exact double arithmetic (2^46 and above).
+  bool wide(std::int32_t i) const;
+
+  /// Built on first demand and kept until node objects change.
+  const LabelColumn& label_column(std::string_view key);
+  /// nullptr when no node has the image.
+  const ImageColumn* image(std::string_view name) const;
+
+  /// Adds (sign = 1) or takes away (sign = -1) one pod's figures; ports are the caller's.
+  void apply(std::int32_t node, const ResourceDelta& delta, int sign);
+
+  /// The requested columns alone: for a column that was made after the pod was placed.
+  void add_requested(std::int32_t node, const ResourceDelta& delta);
+
+  std::uint64_t column_bytes() const;
+
+ private:
+  struct Resource {
+    std::string name;
+    Column allocatable;
+    Column requested;
+  };
+  /// What only node events change; shared by copies.
+  struct Fixed {
+    std::vector<NodePtr> nodes;
+    std::unordered_map<std::string_view, std::int32_t> index_of;
+    std::vector<std::uint32_t> name_hash;
+    std::vector<std::int64_t> allowed_pods;
+    std::vector<std::uint8_t> unschedulable;
+    std::vector<std::int32_t> taint_set;
+    std::vector<std::vector<Taint>> taint_sets;
+    std::unordered_map<std::string, ImageColumn> images;
+    std::unordered_map<std::string, LabelColumn> labels;
+  };
+
+  void rebuild(const ClusterCache& cache);
+  void rebuild_fixed(const ClusterCache& cache);
+  void fill_node(std::int32_t i, const NodeInfo& info);
+  static std::int64_t amount_of(const ResourceAmounts& amounts, std::int32_t column, const std::string& name);
+
+  std::shared_ptr<Fixed> fixed_;
+  std::vector<Resource> resources_;
+  Column non_zero_milli_cpu_;
+  Column non_zero_memory_bytes_;
+  Column pod_count_;
+  Pages<std::vector<HostPort>> used_ports_;
+  std::uint64_t generation_ = 0;
+  std::uint64_t order_generation_ = 0;
+};
+
+}  // namespace berth

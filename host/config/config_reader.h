@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the decoders of this folder share beyond JsonValue.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "host/config/feature_gates.h"
+#include "host/objects/errors.h"
+#include "host/objects/json_value.h"
+
+namespace berth {
+
+inline constexpr std::string_view kSchedulerApiVersion = "kubescheduler.config.k8s.io/v1";
+
+/// What every decoder of a KubeSchedulerConfiguration needs to know.
+struct ConfigContext {
+  const FeatureGates& gates;
+  ProblemSink& sink;
+};
+
+/// The one document of a configuration as JSON; a text that is not JSON is YAML with Kubernetes' scalar rules.
+/// @throws InputError when it is malformed, larger than 16 MiB, or holds no document or more than one
+std::string config_json_from_text(std::string_view text, const std::string& source);
+
+/// The same from a file; "-" is standard input.
+/// @throws InputError also when the file cannot be read
+std::string config_json_from_file(const std::string& path);
+
+/// Demands `apiVersion` and `kind`; their values are problems when they are others than these.
+void check_type_meta(const JsonValue& root, std::string_view api_version, std::string_view kind);
+
+/// Text in quotes, cut after 80 bytes.
+std::string quoted_for_message(std::string_view text);
+
+/// Parses `json` and calls decode(const JsonValue& root), which puts what is wrong into `sink`.
+/// @throws InputError with all of it
+template <class Decode>
+void decode_config_json(const std::string& json, const std::string& source, ProblemSink& sink, Decode&& decode) {
+  JsonParser parser;
+  const auto element = parser.parse(json);
+  if (!element) throw InputError(InputProblem{source, "", parser.error()});
+  const JsonValue root(*element, sink);
+  if (root.expect_object()) std::forward<Decode>(decode)(root);
+  sink.throw_if_any();
+}
+
+/// Reads an integer and demands lowest <= it <= highest, both of which the message names.
+template <class Integer>
+void read_in_range(const JsonValue& value, Integer& out, Integer lowest,
+                   Integer highest = std::numeric_limits<Integer>::max()) {
+  Integer read = 0;
+  if (!value.read(read)) return;
+  out = read;
+  if (read >= lowest && read <= highest) return;
+  const bool is_open = highest == std::numeric_limits<Integer>::max();
+  value.mismatch(is_open ? "an integer of at least " + std::to_string(lowest)
+                         : "an integer from " + std::to_string(lowest) + " to " + std::to_string(highest));
+}
+
+/// Names of a closed set and what each means.
+template <class Choice, std::size_t kCount>
+using Choices = std::array<std::pair<std::string_view, Choice>, kCount>;
+
+/// "a, b or c"
+template <class Choice, std::size_t kCount>
+std::string names_of(const Choices<Choice, kCount>& choices) {
+  std::string names;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (i > 0) names += i + 1 == kCount ? " or " : ", ";
+    names += choices[i].first;
+  }
+  return names;
+}
+
+/// @return nullopt when `value` is absent, or holds none of the names, which is a problem
+template <class Choice, std::size_t kCount>
+std::optional<Choice> read_choice(const JsonValue& value, const Choices<Choice, kCount>& choices) {
+  std::string_view text;
+  if (!value.read(text)) return std::nullopt;
+  for (const auto& [name, choice] : choices) {
+    if (name == text) return choice;
+  }
+  value.mismatch(names_of(choices));
+  return std::nullopt;
+}
+
+/// Reads a metav1.Duration ("1m30s") in microseconds.
+/// @return whether `out_us` was written; a text that is no duration is a problem
+bool read_duration_us(const JsonValue& value, std::int64_t& out_us);
+
+}  // namespace berth

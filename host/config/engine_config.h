@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+enum class TieBreak : std::uint8_t { kRandom, kFirst, kKube };
+enum class NodeSampling : std::uint8_t { kAll, kKube };
+
+/// Settings of the engine itself. They never stand in KubeSchedulerConfiguration: a file of their own
+/// (--engine-config, kind BerthEngineConfiguration, apiVersion berth.dev/v1alpha1) or flags.
+struct EngineConfig {
+  std::string backend = "auto";  ///< auto, reference, cpu, cuda
+  std::uint64_t seed = 0;
+  TieBreak tie_break = TieBreak::kRandom;
+  NodeSampling node_sampling = NodeSampling::kAll;
+  std::int32_t threads = 0;                  ///< 0: one per core
+  std::uint64_t row_bytes_max = 1ull << 30;  ///< memory that rows may take; dropping a row never changes a result
+  std::int32_t batch_pods_max = 1 << 20;     ///< pods handed to a backend at once
+};
+
+/// @throws InputError with the path of each problem; unknown fields are errors
+EngineConfig parse_engine_config(std::string_view text, const std::string& source);
+EngineConfig load_engine_config(const std::string& path);
+
+/// @throws InputError naming the accepted values
+TieBreak parse_tie_break(std::string_view text);
+NodeSampling parse_node_sampling(std::string_view text);
+std::string_view to_string(TieBreak value);
+std::string_view to_string(NodeSampling value);
+
+}  // namespace berth

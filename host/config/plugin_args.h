@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Arguments of the in-tree plugins: strict decoding, defaults, rules. spec/scheduler-core.md 7.4.
+
+#include "host/config/config_reader.h"
+#include "host/config/scheduler_config.h"
+
+namespace berth {
+
+/// The "pluginConfig" list of a profile: `args` starts as default_plugin_args() and takes over what the list says.
+void decode_plugin_config(const JsonValue& list, const ConfigContext& context, PluginArgs& args);
+
+}  // namespace berth

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "host/config/scheduler_config.h"
+
+namespace berth {
+
+/// One in-tree plugin of kube-scheduler: where it joins and its default place. The catalog says what kube-scheduler
+/// has; plugins/registry.h says which of these Berth has built.
+struct CatalogPlugin {
+  std::string_view name;
+  std::int32_t default_weight;  ///< 0: unset (counts as 1)
+  std::uint16_t points;         ///< bit per ExtensionPoint; 0: only points of later releases, not modelled
+  std::string_view gate;        ///< feature gate that adds it to the default set; empty: always
+  bool implements(ExtensionPoint point) const { return (points >> static_cast<unsigned>(point) & 1u) != 0; }
+};
+
+/// In the order of the default multiPoint list: spec/scheduler-core.md 7.3.
+std::span<const CatalogPlugin> plugin_catalog();
+const CatalogPlugin* find_catalog_plugin(std::string_view name);  ///< nullptr when kube-scheduler has no such plugin
+
+/// The plugin, if the gates let it be named in a configuration.
+bool is_available(const CatalogPlugin& plugin, const FeatureGates& gates);
+
+/// Names that older releases had and that a configuration may no longer enable: spec/scheduler-core.md 7.2.
+bool is_removed_plugin(std::string_view name);
+
+}  // namespace berth

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// From the plugin lists of a profile to what runs: merging with the defaults, then expanding multiPoint.
+// Rules: spec/scheduler-core.md 7.3 and 3.13.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/config/config_reader.h"
+#include "host/config/scheduler_config.h"
+
+namespace berth {
+
+/// One entry of an enabled or disabled list.
+struct PluginEntry {
+  std::string name;
+  std::int32_t weight = 0;  ///< 0: unset
+  std::string path;         ///< where it was written; empty for a default
+};
+
+struct PluginSet {
+  std::vector<PluginEntry> enabled;
+  std::vector<PluginEntry> disabled;  ///< "*": all defaults
+};
+
+/// The plugin lists of one profile.
+struct PluginSets {
+  std::array<PluginSet, kExtensionPointCount> points;
+  PluginSet multi_point;
+
+  const PluginSet& at(ExtensionPoint point) const { return points[static_cast<std::size_t>(point)]; }
+};
+
+/// Everything enabled through multiPoint, as kube-scheduler's defaults do.
+PluginSets default_plugin_sets(const FeatureGates& gates);
+
+/// The "plugins" object of a profile. Entries that cannot be are left out and are problems: unknown or removed plugins,
+/// plugins whose gate is off, negative weights.
+PluginSets decode_plugin_sets(const JsonValue& value, const ConfigContext& context);
+
+/// Names in the enabled lists, each once: points in their order, then multiPoint.
+std::vector<std::string> enabled_names(const PluginSets& sets);
+
+PluginSet merge(const PluginSet& defaults, const PluginSet& user);
+PluginSets merge(const PluginSets& defaults, const PluginSets& user);
+
+/// Fills plugins and placement_plugins of `profile`.
+/// @param path of the profile, for problems that no entry is to blame for
+void expand(const PluginSets& merged, const std::string& path, Profile& profile, ProblemSink& sink);
+
+/// All profiles share one queue, so they must agree on how it is sorted.
+/// @param profiles  merged sets, [profile_count]
+void check_common_queue_sort(std::span<const PluginSets> profiles, ProblemSink& sink);
+
+}  // namespace berth

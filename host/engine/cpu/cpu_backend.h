@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/config/engine_config.h"
+#include "host/config/scheduler_config.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+/// Columns, classes, rows in tiles, the commit log: placement by placement the answer of the serial algorithm, at the
+/// cost of what changed. docs/architecture.md walks through it.
+class CpuBackend : public Backend {
+ public:
+  /// `cache` and `config` must outlive the backend; `objects` is read for nominated pods only.
+  /// @throws InputError when a profile's weights exceed what the rows hold (kMaxTotal)
+  CpuBackend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
+             const EngineConfig& engine);
+  ~CpuBackend() override;
+
+  std::string_view name() const override { return "cpu"; }
+  void compile(std::span<PodToPlace> pods) override;
+  BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
+  CommitMark mark() const override;
+  void rollback(CommitMark mark) override;
+  Evaluation evaluate(const PodToPlace& pod) override;
+  BackendStats stats() const override;
+  std::string_view node_name(NodeIndex index) const override;
+  std::int32_t node_count() const override;
+
+  /// Takes up what changed in the cache since the last call, as log entries or, when node objects changed, by starting
+  /// its rows anew. Call between batches, with every placement of this backend assumed in the cache.
+  void sync();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace berth

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/cpu/feasible_list.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kAlwaysSearched = 100;  ///< clusters below are searched whole
+constexpr std::int32_t kLowestPercentage = 5;
+
+RawMaxima maxima_over(const std::vector<std::int32_t>& nodes, const NodeSideRow& row, const Snapshot& snapshot) {
+  RawMaxima maxima;
+  for (const std::int32_t node : nodes) {
+    maxima.taint = std::max(maxima.taint, row.taint_raw(snapshot, node));
+    maxima.affinity = std::max(maxima.affinity, row.affinity(node));
+  }
+  return maxima;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, std::int32_t node_count) {
+  std::vector<std::int32_t> candidates;
+  if (row.outside_node_set == NodeSideRow::kAccepted) {
+    candidates.resize(static_cast<std::size_t>(node_count));
+    std::iota(candidates.begin(), candidates.end(), 0);
+    return candidates;
+  }
+  for (std::int32_t i = 0; i < node_count; ++i)
+    if (row.refusal(i) != row.outside_node_set) candidates.push_back(i);
+  return candidates;
+}
+
+std::size_t wanted_feasible(const Profile& profile, const SchedulerConfig& config, std::size_t candidate_count) {
+  if (profile.at(ExtensionPoint::kScore).empty() && config.extenders.empty()) return 1;
+  if (candidate_count < kAlwaysSearched) return candidate_count;
+  const auto n = static_cast<std::int64_t>(candidate_count);
+  std::int64_t percentage = profile.percentage_of_nodes_to_score.value_or(config.percentage_of_nodes_to_score);
+  if (percentage == 0) percentage = std::max<std::int64_t>(50 - n / 125, kLowestPercentage);
+  return std::max(static_cast<std::size_t>(n * percentage / 100), kAlwaysSearched);
+}
+
+FeasibleList visit_all(const std::vector<std::int32_t>& candidates, const FeasibleTest& feasible) {
+  FeasibleList list;
+  for (const std::int32_t node : candidates)
+    if (feasible(node)) list.nodes.push_back(node);
+  return list;
+}
+
+FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size_t start, std::size_t wanted,
+                          std::int32_t own_nomination, const FeasibleTest& feasible) {
+  FeasibleList list;
+  bool own_visited = own_nomination < 0;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const std::int32_t node = candidates[(start + i) % candidates.size()];
+    if (feasible(node)) {
+      if (list.nodes.size() == wanted) break;
+      list.nodes.push_back(node);
+    } else {
+      ++list.recorded;
+    }
+    own_visited = own_visited || node == own_nomination;
+  }
+  if (!own_visited) ++list.recorded;
+  return list;
+}
+
+Choice choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot, const NodeSideRow& row,
+                        const CompiledProfile& profile, const Snapshot& snapshot, TieBreak tie_break) {
+  const RawMaxima maxima = maxima_over(nodes, row, snapshot);
+  std::vector<std::int64_t> totals;
+  totals.reserve(nodes.size());
+  for (const std::int32_t node : nodes) {
+    const std::int64_t load = total_of(tile.key(slot, node)) - tile.base(slot, node);
+    totals.push_back(profile.scores_anything ? load + node_side_total(row, profile, snapshot, node, maxima) : 1);
+  }
+  if (tie_break == TieBreak::kKube) {
+    const std::size_t root = kube_heap_root(totals);
+    return {nodes[root], totals[root]};
+  }
+  const auto draw = [&](std::size_t i) { return tile.key(slot, nodes[i]) & 0xffffffff; };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    const bool better = totals[i] != totals[best] ? totals[i] > totals[best]
+                        : draw(i) != draw(best)   ? draw(i) > draw(best)
+                                                  : nodes[i] < nodes[best];
+    if (better) best = i;
+  }
+  return {nodes[best], totals[best]};
+}
+
+std::size_t kube_heap_root(const std::vector<std::int64_t>& totals) {
+  std::vector<std::size_t> heap(totals.size());
+  std::iota(heap.begin(), heap.end(), std::size_t{0});
+  const auto better = [&](std::size_t a, std::size_t b) { return totals[heap[a]] > totals[heap[b]]; };
+  for (std::size_t from = heap.size() / 2; from-- > 0;) {
+    for (std::size_t parent = from;;) {
+      std::size_t child = 2 * parent + 1;
+      if (child >= heap.size()) break;
+      if (child + 1 < heap.size() && better(child + 1, child)) ++child;
+      if (!better(child, parent)) break;
+      std::swap(heap[child], heap[parent]);
+      parent = child;
+    }
+  }
+  return heap.front();
+}
+
+}  // namespace berth

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Selection over an explicit list of nodes, for what rows cannot know: kube-scheduler's node sampling, its heap order
+// among ties, and nodes that are kept free for nominated pods.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "batching/node_side_row.h"
+#include "host/config/engine_config.h"
+#include "host/engine/cpu/row_tile.h"
+
+namespace berth {
+
+struct FeasibleList {
+  std::vector<std::int32_t> nodes;  ///< in the order found
+  std::size_t recorded = 0;         ///< nodes with an explicit refusal, as the rotating start counts them
+};
+
+using FeasibleTest = std::function<bool(std::int32_t)>;
+
+/// Nodes that PreFilter leaves, ascending.
+std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, std::int32_t node_count);
+
+/// How many feasible nodes kube-scheduler looks for: spec/plugins-node.md 2.4.
+std::size_t wanted_feasible(const Profile& profile, const SchedulerConfig& config, std::size_t candidate_count);
+
+FeasibleList visit_all(const std::vector<std::int32_t>& candidates, const FeasibleTest& feasible);
+
+/// From position `start` round the end until one more than `wanted` is feasible; that one is neither kept nor recorded:
+/// spec/plugins-node.md 2.6. @param own_nomination a node that has refused already, or -1
+FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size_t start, std::size_t wanted,
+                          std::int32_t own_nomination, const FeasibleTest& feasible);
+
+struct Choice {
+  std::int32_t node = -1;
+  std::int64_t total = 0;
+};
+
+/// Normalises over exactly the listed nodes and picks one. @param nodes at least one, all feasible in the row
+Choice choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot, const NodeSideRow& row,
+                        const CompiledProfile& profile, const Snapshot& snapshot, TieBreak tie_break);
+
+/// Position of v1.35's choice among `totals` in list order: the root of its heap, spec/plugins-node.md 15.3.
+std::size_t kube_heap_root(const std::vector<std::int64_t>& totals);
+
+}  // namespace berth

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/cpu/level_selection.h"
+
+#include <algorithm>
+#include <array>
+
+#include "host/framework/draw.h"
+
+namespace berth {
+namespace {
+
+/// Walks the copies of one class on one node, kMaxSlots lanes at a time.
+class CopyWalk {
+ public:
+  CopyWalk(const RowTile& tile, int slot, const Snapshot& snapshot, const PodClass& pod_class)
+      : tile_(tile), slot_(slot), snapshot_(snapshot), pod_class_(pod_class), steps_(tile.copy_steps(slot)) {}
+
+  /// Appends the copies on `node` whose running minimum reaches `threshold`, at most `count` of them.
+  void append(std::int32_t node, NodeKey threshold, std::int64_t count, std::vector<RunPick>& picks) {
+    NodeLanes lanes;
+    if (!tile_.fill_lanes(snapshot_, node, lanes)) return append_one(node, picks);
+    const std::int64_t pods = snapshot_.pod_count(node);
+    const std::int64_t room = lanes_room(node, pods);
+    const std::int64_t limit = std::min(count, room);
+    NodeKey running = INT64_MAX;
+    for (std::int64_t k = 0; k < limit;) {
+      // Most nodes give a handful of copies before the threshold stops them; look at few first.
+      const int width = static_cast<int>(std::min<std::int64_t>(limit - k, k == 0 ? kSlotStep : kMaxSlots));
+      slot_kernels().copies(tile_.params(), slot_, lanes, steps_, static_cast<int>(k), width, totals_.data(),
+                            fits_.data());
+      for (int lane = 0; lane < width; ++lane, ++k) {
+        if (fits_[static_cast<std::size_t>(lane)] == 0) return mark_last(node, picks);
+        const std::int64_t total = tile_.base(slot_, node) + static_cast<std::int64_t>(totals_[static_cast<std::size_t>(lane)]);
+        running = std::min(running, make_node_key(total, draw(node, pods + k)));
+        if (running < threshold) return;
+        picks.push_back({running, node, static_cast<std::int32_t>(total), false, false});
+      }
+    }
+    if (limit == room) mark_last(node, picks);
+  }
+
+ private:
+  std::int64_t lanes_room(std::int32_t node, std::int64_t pods) const {
+    const bool checked = tile_.checks_fit();
+    return checked ? std::max<std::int64_t>(snapshot_.allowed_pods(node) - pods, 0) : INT64_MAX;
+  }
+  std::uint32_t draw(std::int32_t node, std::int64_t pods) const {
+    if (!tile_.params().draws) return 1u;
+    return tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_.node_hash(node), static_cast<std::uint32_t>(pods)));
+  }
+  /// Amounts beyond exact doubles: one copy, then the run is planned anew.
+  void append_one(std::int32_t node, std::vector<RunPick>& picks) const {
+    const NodeKey key = tile_.key(slot_, node);
+    picks.push_back({key, node, static_cast<std::int32_t>(total_of(key)), false, true});
+  }
+  static void mark_last(std::int32_t node, std::vector<RunPick>& picks) {
+    if (!picks.empty() && picks.back().node == node) picks.back().last_copy = true;
+  }
+
+  const RowTile& tile_;
+  int slot_;
+  const Snapshot& snapshot_;
+  const PodClass& pod_class_;
+  CopySteps steps_;
+  std::array<double, kMaxSlots> totals_{};
+  std::array<std::uint8_t, kMaxSlots> fits_{};
+};
+
+/// The `count`-th best first copy, 0 when fewer nodes are feasible: no copy below it can be among the `count` best.
+NodeKey threshold_of(const RowTile& tile, int slot, std::int32_t node_count, std::int64_t count) {
+  if (tile.feasible_count(slot) <= count) return 1;
+  std::vector<NodeKey> keys;
+  keys.reserve(static_cast<std::size_t>(tile.feasible_count(slot)));
+  for (std::int32_t i = 0; i < node_count; ++i)
+    if (const NodeKey key = tile.key(slot, i); key > 0) keys.push_back(key);
+  const auto nth = keys.begin() + (count - 1);
+  std::nth_element(keys.begin(), nth, keys.end(), std::greater<>());
+  return *nth;
+}
+
+/// Stable, best order first: of equal orders the lower node, then the earlier copy, as the picks were appended.
+void sort_best_first(std::vector<RunPick>& picks) {
+  constexpr int kDigitBits = 11;
+  constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
+  NodeKey all_bits = 0;
+  for (const RunPick& pick : picks) all_bits |= pick.order ^ picks.front().order;
+  std::vector<RunPick> sorted(picks.size());
+  for (int shift = 0; shift < 63; shift += kDigitBits) {
+    if ((all_bits >> shift & static_cast<NodeKey>(kDigits - 1)) == 0) continue;
+    std::array<std::uint32_t, kDigits + 1> begin{};
+    const auto digit = [shift](const RunPick& pick) {
+      return kDigits - 1 - static_cast<std::size_t>(pick.order >> shift & static_cast<NodeKey>(kDigits - 1));
+    };
+    for (const RunPick& pick : picks) ++begin[digit(pick) + 1];
+    for (std::size_t d = 0; d < kDigits; ++d) begin[d + 1] += begin[d];
+    for (const RunPick& pick : picks) sorted[begin[digit(pick)]++] = pick;
+    picks.swap(sorted);
+  }
+}
+
+/// Cuts the picks where what follows cannot be known yet: behind the one that fills the last node holding an extreme raw
+/// score, and behind one on a node whose further copies are not known.
+void cut_where_unknown(const RowTile& tile, int slot, const Snapshot& snapshot, std::vector<RunPick>& picks) {
+  auto holders = tile.maxima_holders(slot);
+  const auto ends = [&](const RunPick& pick) {
+    return pick.ends_run || (pick.last_copy && tile.loses_holder(slot, snapshot, pick.node, holders));
+  };
+  const auto at = std::find_if(picks.begin(), picks.end(), ends);
+  if (at != picks.end()) picks.erase(at + 1, picks.end());
+}
+
+}  // namespace
+
+std::vector<RunPick> select_run(const RowTile& tile, int slot, const Snapshot& snapshot, const PodClass& pod_class,
+                                std::int64_t count) {
+  const NodeKey threshold = threshold_of(tile, slot, snapshot.node_count(), count);
+  CopyWalk walk(tile, slot, snapshot, pod_class);
+  std::vector<RunPick> picks;
+  for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+    if (const NodeKey key = tile.key(slot, i); key >= threshold && key > 0) walk.append(i, threshold, count, picks);
+  if (!picks.empty()) sort_best_first(picks);
+  if (static_cast<std::int64_t>(picks.size()) > count) picks.resize(static_cast<std::size_t>(count));
+  cut_where_unknown(tile, slot, snapshot, picks);
+  return picks;
+}
+
+}  // namespace berth

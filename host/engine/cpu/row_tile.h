@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "batching/pod_class.h"
+#include "host/cluster/pages.h"
+#include "host/engine/cpu/slot_kernel.h"
+
+namespace berth {
+
+/// The rows of up to kMaxSlots classes of one profile, side by side: per node the keys of all classes ("slots") lie
+/// together, so that a placement refreshes its node for every class in one pass, and a tournament of arity four over the
+/// nodes keeps every class's best. Rows are as of `position` in the commit log; refresh() brings one node up to date.
+class RowTile {
+ public:
+  /// Evaluates nothing yet: build() does.
+  /// @param classes at least one, at most kMaxSlots, all of one profile
+  RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws);
+  RowTile(const RowTile&) = delete;
+  RowTile& operator=(const RowTile&) = delete;
+
+  /// Evaluates every class on every node, in parallel over pages of nodes (inside the caller's task arena).
+  void build(const Snapshot& snapshot);
+  /// Re-evaluates one node for every class. Normalisers that moved take effect with finish_refresh().
+  void refresh(const Snapshot& snapshot, std::int32_t node);
+  void finish_refresh(const Snapshot& snapshot);
+
+  int slot_of(std::int32_t pod_class) const;
+  std::span<const std::int32_t> classes() const { return classes_; }
+  const SlotParams& params() const { return params_; }
+
+  std::int64_t feasible_count(int slot) const { return feasible_count_[static_cast<std::size_t>(slot)]; }
+  /// Key of the best node; 0 when none is feasible.
+  NodeKey best_key(int slot) const;
+  std::int32_t best_node(int slot) const;
+  NodeKey key(int slot, std::int32_t node) const { return key_at(levels_.front(), slot, node); }
+  /// Weighted node-side total of an accepted node, below 0 where the node side refuses.
+  std::int32_t base(int slot, std::int32_t node) const;
+  const RawMaxima& maxima(int slot) const { return normalizers_[static_cast<std::size_t>(slot)].maxima; }
+
+  /// Can the normalisers of the slot move while its nodes fill up?
+  bool tracks_maxima(int slot) const { return normalizers_[static_cast<std::size_t>(slot)].tracked; }
+
+  /// How many feasible nodes hold each of the slot's maxima.
+  struct MaximaHolders {
+    std::int64_t taint = 0;
+    std::int64_t affinity = 0;
+  };
+  MaximaHolders maxima_holders(int slot) const;
+  /// Takes a node that becomes infeasible off `holders`. @return true when it was the last one of a maximum
+  bool loses_holder(int slot, const Snapshot& snapshot, std::int32_t node, MaximaHolders& holders) const;
+  /// NodeResourcesFit filters in this profile.
+  bool checks_fit() const { return table_.profile_of(classes_.front()).place_node_resources_fit != kNotEnabled; }
+
+  /// Lanes of a node for the kernels. @return false when its amounts are beyond exact doubles
+  bool fill_lanes(const Snapshot& snapshot, std::int32_t node, NodeLanes& lanes) const;
+  /// Copies of the class of `slot`, for level selection. Only for classes that are judged in lanes.
+  CopySteps copy_steps(int slot) const;
+  bool judged_in_lanes() const { return !in_integers_; }
+
+  std::uint64_t bytes() const;
+
+  std::uint64_t position = 0;    ///< in the commit log
+  std::uint64_t last_used = 0;   ///< for the cache that holds tiles
+  std::int64_t refresh_count = 0;  ///< (class, node) evaluations so far
+
+ private:
+  using Keys = Pages<NodeKey>;
+  /// Counts of feasible nodes by raw score, so that a maximum that loses its last holder is seen at once.
+  struct Normalizer {
+    bool tracked = false;
+    bool moved = false;
+    RawMaxima maxima;
+    std::vector<std::pair<std::int64_t, std::int64_t>> taint_counts;     ///< (raw, feasible nodes), raw descending
+    std::vector<std::pair<std::int64_t, std::int64_t>> affinity_counts;
+  };
+
+  NodeKey key_at(const Keys& level, int slot, std::int32_t entry) const {
+    return level.read(static_cast<std::size_t>(entry >> kPageNodesLog2))[(entry & (kPageNodes - 1)) * slot_count_ + slot];
+  }
+  void fill_params();
+  void fill_filter_params();
+  void fill_score_params();
+  bool evaluate(const Snapshot& snapshot, std::int32_t node, std::int64_t* feasible_count);
+  bool evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base, NodeKey* keys,
+                            std::int64_t* feasible_count);
+  const std::int32_t* base_with_ports(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base,
+                                      std::int32_t* scratch) const;
+  void build_page(const Snapshot& snapshot, std::int32_t page, std::int64_t* feasible_count);
+  void fill_base(const Snapshot& snapshot, std::int32_t page);
+  void build_upper_levels(std::size_t from_level);
+  void climb(std::int32_t node);
+  void count_raws(const Snapshot& snapshot, int slot);
+  void note_flip(const Snapshot& snapshot, int slot, std::int32_t node, int change);
+  void renormalize(const Snapshot& snapshot, int slot);
+
+  ClassTable& table_;
+  std::vector<std::int32_t> classes_;
+  std::vector<const NodeSideRow*> node_sides_;
+  int slot_count_ = 0;
+  std::int32_t node_count_ = 0;
+  bool in_integers_ = false;  ///< some class or list is beyond the lanes
+  std::vector<int> port_slots_;
+
+  SlotParams params_{};
+  std::vector<double> doubles_;            ///< storage behind params_
+  std::vector<std::uint32_t> draw_seeds_;
+  std::array<double, 101> score_of_utilization_{};
+  std::vector<std::int32_t> filter_columns_;
+  std::vector<std::int32_t> fit_columns_;
+  std::vector<std::int32_t> balanced_columns_;
+
+  Pages<std::int32_t> base_;
+  std::vector<Keys> levels_;  ///< [0] per node, each next one a quarter as many, the last a single entry
+  std::array<std::int64_t, kMaxSlots> feasible_count_{};
+  std::vector<Normalizer> normalizers_;
+  std::vector<int> tracked_slots_;
+};
+
+}  // namespace berth

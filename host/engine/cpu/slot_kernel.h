@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The inner loops of the CPU backend: one node against many classes ("slots") side by side. The rule texts are those of
+// plugins/*/rule.h on doubles, which vectorise and are exact below 2^46. Compiled once per instruction set from
+// slot_kernel_body.h; slot_kernels() picks at run time.
+
+#include <cstdint>
+
+namespace berth {
+
+/// What feasible nodes are compared by: total, then draw; 0 stands for "not feasible". The lowest node wins among equals.
+using NodeKey = std::int64_t;
+constexpr NodeKey make_node_key(std::int64_t total, std::uint32_t draw) {
+  return (total << 32) | static_cast<std::int64_t>(draw);
+}
+constexpr std::int64_t total_of(NodeKey key) { return key >> 32; }
+
+inline constexpr int kSlotStep = 8;      ///< slot counts are multiples of a 512-bit register of keys
+inline constexpr int kMaxSlots = 64;
+inline constexpr int kMaxKernelResources = 8;  ///< per list; classes or profiles beyond are judged in integers
+
+enum class KernelStrategy : std::uint8_t { kLeastAllocated, kMostAllocated, kRatio };
+
+/// The classes of a tile, structure of arrays: list r of slot s is at [r * slot_count + s].
+struct SlotParams {
+  int slot_count;            ///< multiple of kSlotStep; unused slots never fit (their base is below 0)
+  int filter_count;          ///< resources that some class of the tile asks for
+  int fit_count;
+  int balanced_count;
+  KernelStrategy strategy;
+  bool balance_of_change;    ///< v1.36 formula of NodeResourcesBalancedAllocation
+  bool fit_counts_always;    ///< every class counts every scored resource (cpu and memory do)
+  bool balanced_counts_always;
+  double fit_weight;
+  const double* request;          ///< [filter_count] -infinity where the class asks nothing
+  const double* fit_request;      ///< [fit_count]
+  const double* fit_part_weight;  ///< [fit_count] weight of the resource, 0 where the class leaves it out
+  const double* balanced_request; ///< [balanced_count]
+  const double* balanced_counts;  ///< [balanced_count] 1 or 0
+  const double* balanced_weight;  ///< [1] plugin weight, 0 where the class skips it
+  const std::uint32_t* draw_seed; ///< [1] class draw seeds
+  const double* score_of_utilization;  ///< [101] for kRatio
+  bool draws;                          ///< false: --tie-break first, every draw is 1
+};
+
+/// One node as the kernels read it.
+struct NodeLanes {
+  double free[kMaxKernelResources];             ///< allocatable - requested, per filter resource
+  double fit_allocatable[kMaxKernelResources];  ///< 0: left out
+  double fit_requested[kMaxKernelResources];
+  double balanced_allocatable[kMaxKernelResources];
+  double balanced_requested[kMaxKernelResources];
+  std::uint32_t draw_seed;
+  bool room;  ///< one more pod is allowed
+};
+
+/// Copies of one class on one node, the lanes being the number of copies already added.
+struct CopySteps {
+  double request[kMaxKernelResources];           ///< of the class; -infinity where it asks nothing
+  double filter_step[kMaxKernelResources];       ///< what a copy adds
+  double fit_request[kMaxKernelResources];
+  double fit_step[kMaxKernelResources];
+  double balanced_request[kMaxKernelResources];
+  double balanced_step[kMaxKernelResources];
+};
+
+struct SlotKernels {
+  /// Evaluates every slot on one node. base[s] is the node-side total, below 0 where the node side refuses. Overwrites
+  /// keys and adds to feasible_count[s] what changed. @return true when some slot's feasibility changed
+  bool (*refresh)(const SlotParams& params, const NodeLanes& node, const std::int32_t* base, NodeKey* keys,
+                  std::int64_t* feasible_count);
+  /// parent[s] = max of four children, child-major. @return true when some parent moved
+  bool (*combine)(const NodeKey* children, NodeKey* parent, int slot_count);
+  /// Totals of the next `count` (at most kMaxSlots) copies of slot `slot` on one node, from copy `first` on, node side
+  /// excluded; fits[k] says whether copy k still fits what the filter checks of resources.
+  void (*copies)(const SlotParams& params, int slot, const NodeLanes& node, const CopySteps& steps, int first,
+                 int count, double* totals, std::uint8_t* fits);
+  const char* instruction_set;
+};
+
+/// The best kernels that this processor runs.
+const SlotKernels& slot_kernels();
+
+extern const SlotKernels kSlotKernelsBaseline;
+#if defined(__x86_64__)
+extern const SlotKernels kSlotKernelsAvx2;
+extern const SlotKernels kSlotKernelsAvx512;
+#endif
+
+}  // namespace berth

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "batching/backend.h"
+#include "batching/commit_log.h"
+#include "batching/pod_class.h"
+#include "host/engine/cpu/row_tile.h"
+
+namespace berth {
+
+/// Keeps tiles of rows alive from pod to pod and from batch to batch, within a byte limit. Dropping a tile never changes
+/// a result: its rows are built again when they are needed.
+class TileCache {
+ public:
+  TileCache(ClassTable& table, std::uint64_t bytes_max, bool draws) : table_(table), bytes_max_(bytes_max), draws_(draws) {}
+
+  struct Place {
+    RowTile* tile = nullptr;
+    int slot = 0;
+  };
+  /// The row of a class, current to the end of `log`; valid until the next call. A class without a row gets one in a new
+  /// tile, together with the classes that `upcoming` will ask for next.
+  Place find(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
+             const CommitLog& log);
+  void clear();
+
+  std::uint64_t bytes() const;
+  std::int64_t rows_built() const { return rows_built_; }
+  std::int64_t node_evaluations() const;
+
+ private:
+  Place build(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
+              const CommitLog& log);
+  std::vector<std::int32_t> choose_classes(std::int32_t pod_class, std::span<const PodToPlace> upcoming,
+                                           std::int32_t node_count) const;
+  void make_room(std::uint64_t bytes, std::int32_t node_count);
+  void replay(RowTile& tile, const Snapshot& snapshot, const CommitLog& log);
+
+  ClassTable& table_;
+  std::uint64_t bytes_max_;
+  bool draws_;
+  std::vector<std::unique_ptr<RowTile>> tiles_;
+  std::vector<Place> place_of_class_;
+  std::vector<std::uint64_t> seen_at_;  ///< per node: mark of the replay that last refreshed it
+  std::uint64_t replay_mark_ = 0;
+  std::uint64_t clock_ = 0;
+  std::int64_t rows_built_ = 0;
+  std::int64_t dropped_evaluations_ = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/reference/node_rules.h"
+
+#include <algorithm>
+#include <map>
+
+#include "host/engine/reference/node_selector_match.h"
+#include "host/objects/pod_requests.h"
+
+namespace berth::reference {
+namespace {
+
+constexpr StatusCode kResolvable = StatusCode::kUnschedulable;
+constexpr StatusCode kUnresolvable = StatusCode::kUnschedulableAndUnresolvable;
+
+Status refuse(std::string_view plugin, StatusCode code, std::string reason) {
+  return Status{code, std::string(plugin), {std::move(reason)}};
+}
+
+// NodeUnschedulable, NodeName, TaintToleration
+
+bool any_tolerates(const Request& request, const Taint& taint) {
+  const std::vector<Toleration>& tolerations = request.pod->spec->tolerations;
+  return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& toleration) {
+    return tolerates(toleration, taint, request.compares_taints);
+  });
+}
+
+Status node_unschedulable(const Request& request, const NodeState& state) {
+  static const Taint kCordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};
+  if (!state.node->unschedulable || any_tolerates(request, kCordon)) return {};
+  return refuse("NodeUnschedulable", kUnresolvable, "node(s) were unschedulable");
+}
+
+Status node_name(const Request& request, const NodeState& state) {
+  const std::string& wanted = request.pod->node_name;
+  if (wanted.empty() || wanted == state.node->name) return {};
+  return refuse("NodeName", kUnresolvable, "node(s) didn't match the requested node name");
+}
+
+Status taint_toleration(const Request& request, const NodeState& state) {
+  for (const Taint& taint : state.node->taints) {
+    if (taint.effect == TaintEffect::kPreferNoSchedule || any_tolerates(request, taint)) continue;
+    return refuse("TaintToleration", kUnresolvable, "node(s) had untolerated taint(s)");
+  }
+  return {};
+}
+
+// NodeAffinity
+
+const std::vector<NodeSelectorTerm>* required_terms(const std::optional<NodeAffinity>& affinity) {
+  return affinity && affinity->required ? &*affinity->required : nullptr;
+}
+
+Status node_affinity(const Request& request, const NodeState& state) {
+  const auto* added = required_terms(request.profile->args.node_affinity.added_affinity);
+  if (added != nullptr && !any_term_matches(*added, *state.node)) {
+    return refuse("NodeAffinity", kUnresolvable, "node(s) didn't match scheduler-enforced node affinity");
+  }
+  const auto* own = required_terms(request.pod->spec->node_affinity);
+  if (labels_match(request.pod->spec->node_selector, *state.node) &&
+      (own == nullptr || any_term_matches(*own, *state.node))) {
+    return {};
+  }
+  return refuse("NodeAffinity", kUnresolvable, "node(s) didn't match Pod's node affinity/selector");
+}
+
+void pre_filter_node_affinity(const Request& request, PreFilterResult& result) {
+  const PodSpec& spec = *request.pod->spec;
+  const auto* own = required_terms(spec.node_affinity);
+  const auto* added = required_terms(request.profile->args.node_affinity.added_affinity);
+  if (own == nullptr && added == nullptr && spec.node_selector.empty()) {
+    result.skipped.insert("NodeAffinity");
+    return;
+  }
+  if (own == nullptr) return;
+  result.node_names = named_nodes(*own);
+  if (result.node_names && result.node_names->empty()) {
+    result.status = refuse("NodeAffinity", kUnresolvable, "pod affinity terms conflict");
+  }
+}
+
+// NodePorts
+
+bool conflicts(const HostPort& wanted, const HostPort& used) {
+  constexpr std::string_view kAnyIp = "0.0.0.0";
+  if (wanted.protocol != used.protocol || wanted.port != used.port) return false;
+  return wanted.ip == kAnyIp || used.ip == kAnyIp || wanted.ip == used.ip;
+}
+
+Status node_ports(const Request& request, const NodeState& state) {
+  for (const HostPort& wanted : request.ports) {
+    for (const HostPort& used : state.usage.ports) {
+      if (conflicts(wanted, used)) {
+        return refuse("NodePorts", kResolvable, "node(s) didn't have free ports for the requested pod ports");
+      }
+    }
+  }
+  return {};
+}
+
+// NodeResourcesFit
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_ignored(const NodeResourcesFitArgs& args, const std::string& name) {
+  if (!is_extended_resource(name)) return false;
+  return contains(args.ignored_resources, name) || contains(args.ignored_resource_groups, name.substr(0, name.find('/')));
+}
+
+/// Collects what is short, and whether evicting pods could help.
+class Shortage {
+ public:
+  void check(std::string_view name, std::int64_t asked, std::int64_t allocatable, std::int64_t requested) {
+    // In 128 bits, since an overcommitted node may stand far below zero.
+    if (asked <= 0 || asked <= static_cast<__int128>(allocatable) - requested) return;
+    reasons_.push_back("Insufficient " + std::string(name));
+    if (asked > allocatable) code_ = kUnresolvable;
+  }
+  void too_many_pods() { reasons_.push_back("Too many pods"); }
+  Status status() && {
+    if (reasons_.empty()) return {};
+    return Status{code_, "NodeResourcesFit", std::move(reasons_)};
+  }
+
+ private:
+  std::vector<std::string> reasons_;
+  StatusCode code_ = kResolvable;
+};
+
+Status node_resources_fit(const Request& request, const NodeState& state) {
+  const ResourceAmounts& asked = request.filter_amounts;
+  const ResourceAmounts& has = state.node->allocatable;
+  const ResourceAmounts& used = state.usage.requested;
+  Shortage shortage;
+  if (static_cast<std::int64_t>(state.pods.size()) + 1 > state.node->allowed_pod_number) shortage.too_many_pods();
+  shortage.check(kCpu, asked.milli_cpu, has.milli_cpu, used.milli_cpu);
+  shortage.check(kMemory, asked.memory_bytes, has.memory_bytes, used.memory_bytes);
+  shortage.check(kEphemeralStorage, asked.ephemeral_storage_bytes, has.ephemeral_storage_bytes,
+                 used.ephemeral_storage_bytes);
+  for (const auto& [name, amount] : asked.scalars) {
+    if (is_ignored(request.profile->args.node_resources_fit, name)) continue;
+    shortage.check(name, amount, has.scalar(name), used.scalar(name));
+  }
+  return std::move(shortage).status();
+}
+
+// NodeDeclaredFeatures
+
+std::vector<std::string> features_needed(const PodSpec& spec) {
+  const auto restarts = [](const Container& container) { return container.restarts_all_containers; };
+  if (std::any_of(spec.containers.begin(), spec.containers.end(), restarts) ||
+      std::any_of(spec.init_containers.begin(), spec.init_containers.end(), restarts)) {
+    return {"RestartAllContainersOnContainerExits"};
+  }
+  return {};
+}
+
+Status node_declared_features(const Request& request, const NodeState& state) {
+  std::string missing;
+  for (const std::string& feature : request.needed_features) {
+    if (contains(state.node->declared_features, feature)) continue;
+    missing += (missing.empty() ? "" : ", ") + feature;
+  }
+  if (missing.empty()) return {};
+  std::string reason = request.gates->release() == Release::k1_35
+                           ? "node declared features check failed - unsatisfied requirements: " + missing
+                           : "node(s) didn't match Pod's required features";
+  return refuse("NodeDeclaredFeatures", kUnresolvable, std::move(reason));
+}
+
+/// A number as the API server stores it: no plus sign, no leading zeros, no "-0".
+std::optional<std::int64_t> canonical_int64(std::string_view text) {
+  const std::optional<std::int64_t> number = parse_int64(text);
+  return number && std::to_string(*number) == text ? number : std::nullopt;
+}
+
+bool compares(const Toleration& toleration, const Taint& taint) {
+  const std::optional<std::int64_t> bound = canonical_int64(toleration.value);
+  const std::optional<std::int64_t> have = canonical_int64(taint.value);
+  if (!bound || !have) return false;
+  return toleration.op == TolerationOperator::kGt ? *have > *bound : *have < *bound;
+}
+
+using FilterFunction = Status (*)(const Request&, const NodeState&);
+
+/// The plugins that have a Filter; any other name of a profile refuses nothing.
+FilterFunction find_filter(std::string_view plugin) {
+  static const std::map<std::string_view, FilterFunction> kFilters = {
+      {"NodeUnschedulable", node_unschedulable}, {"NodeName", node_name},
+      {"TaintToleration", taint_toleration},     {"NodeAffinity", node_affinity},
+      {"NodePorts", node_ports},                 {"NodeResourcesFit", node_resources_fit},
+      {"NodeDeclaredFeatures", node_declared_features},
+  };
+  const auto found = kFilters.find(plugin);
+  return found == kFilters.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+bool tolerates(const Toleration& toleration, const Taint& taint, bool compares_taints) {
+  if (toleration.effect && *toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  switch (toleration.op) {
+    case TolerationOperator::kEqual:
+      return toleration.value == taint.value;
+    case TolerationOperator::kExists:
+      return true;
+    case TolerationOperator::kGt:
+    case TolerationOperator::kLt:
+      return compares_taints && compares(toleration, taint);
+  }
+  return false;
+}
+
+Request make_request(const Pod& pod, const Profile& profile, const FeatureGates& gates) {
+  Request request{&pod, &profile, &gates, filter_requests(pod), score_requests(pod), host_ports_of(*pod.spec), {}, false};
+  if (gates.enabled("NodeDeclaredFeatures")) request.needed_features = features_needed(*pod.spec);
+  request.compares_taints = gates.enabled("TaintTolerationComparisonOperators");
+  return request;
+}
+
+PreFilterResult pre_filter(const Request& request) {
+  PreFilterResult result;
+  for (const EnabledPlugin& plugin : request.profile->at(ExtensionPoint::kPreFilter)) {
+    if (plugin.name == "NodeAffinity") pre_filter_node_affinity(request, result);
+    if (plugin.name == "NodePorts" && request.ports.empty()) result.skipped.insert(plugin.name);
+    if (plugin.name == "NodeDeclaredFeatures" && request.needed_features.empty()) result.skipped.insert(plugin.name);
+    if (!result.status.ok()) break;
+  }
+  return result;
+}
+
+Status filter_node(const Request& request, const PreFilterResult& result, const NodeState& state) {
+  for (const EnabledPlugin& plugin : request.profile->at(ExtensionPoint::kFilter)) {
+    const FilterFunction filter = find_filter(plugin.name);
+    if (filter == nullptr || result.skipped.contains(plugin.name)) continue;
+    if (Status status = filter(request, state); !status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace berth::reference

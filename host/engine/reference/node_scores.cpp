@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/reference/node_scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "host/engine/reference/node_selector_match.h"
+#include "host/framework/preferred_terms.h"
+#include "host/objects/pod_requests.h"
+
+namespace berth::reference {
+namespace {
+
+constexpr std::int64_t kScoreMax = 100;
+constexpr std::int64_t kMebibyte = 1 << 20;
+
+/// part * 100 / whole, truncated. The product is taken in 128 bits: amounts near the end of int64 must not wrap.
+std::int64_t percent(std::int64_t part, std::int64_t whole) {
+  return static_cast<std::int64_t>(static_cast<__int128>(part) * kScoreMax / whole);
+}
+
+// TaintToleration
+
+std::int64_t taint_toleration(const Request& request, const NodeState& state, const ClusterFacts&) {
+  std::int64_t untolerated = 0;
+  for (const Taint& taint : state.node->taints) {
+    if (taint.effect != TaintEffect::kPreferNoSchedule) continue;
+    const std::vector<Toleration>& tolerations = request.pod->spec->tolerations;
+    // tolerates() compares the effects, so only tolerations without effect or for PreferNoSchedule can say yes.
+    const bool tolerated = std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& toleration) {
+      return tolerates(toleration, taint, request.compares_taints);
+    });
+    if (!tolerated) ++untolerated;
+  }
+  return untolerated;
+}
+
+// NodeAffinity
+
+const std::vector<PreferredSchedulingTerm>& preferred_terms(const std::optional<NodeAffinity>& affinity) {
+  static const std::vector<PreferredSchedulingTerm> kNone;
+  return affinity ? affinity->preferred : kNone;
+}
+
+const std::vector<PreferredSchedulingTerm>& own_terms(const Request& request) {
+  return preferred_terms(request.pod->spec->node_affinity);
+}
+
+const std::vector<PreferredSchedulingTerm>& added_terms(const Request& request) {
+  return preferred_terms(request.profile->args.node_affinity.added_affinity);
+}
+
+std::int64_t weight_of_matches(const std::vector<PreferredSchedulingTerm>& terms, const Node& node) {
+  std::int64_t sum = 0;
+  for (const PreferredSchedulingTerm& term : terms) {
+    if (term.weight != 0 && term_matches(term.preference, node)) sum += term.weight;
+  }
+  return sum;
+}
+
+std::int64_t node_affinity(const Request& request, const NodeState& state, const ClusterFacts&) {
+  return weight_of_matches(own_terms(request), *state.node) + weight_of_matches(added_terms(request), *state.node);
+}
+
+bool has_malformed_preference(const std::vector<PreferredSchedulingTerm>& terms) {
+  return std::any_of(terms.begin(), terms.end(), [](const PreferredSchedulingTerm& term) {
+    return term.weight != 0 && !is_empty(term.preference) && is_malformed(term.preference);
+  });
+}
+
+// NodeResourcesFit and NodeResourcesBalancedAllocation
+
+/// What lies on the node of a resource, as one of the two plugins counts it.
+struct Load {
+  const NodeState& state;
+  bool non_zero;  ///< cpu and memory from NonZeroRequested
+
+  std::int64_t of(std::string_view name) const {
+    if (non_zero && name == kCpu) return state.usage.non_zero_milli_cpu;
+    if (non_zero && name == kMemory) return state.usage.non_zero_memory_bytes;
+    return state.usage.requested.amount(name);
+  }
+};
+
+bool is_native(std::string_view name) { return name == kCpu || name == kMemory || name == kEphemeralStorage; }
+
+/// 10.2. `asked` decides whether a scalar counts; `added` is what is added to the load.
+ResourcePair resource_pair(std::string_view name, const Load& load, std::int64_t asked, std::int64_t added) {
+  const ResourceAmounts& has = load.state.node->allocatable;
+  if (is_scalar_resource(name) && asked == 0) return {};
+  if (!is_native(name) && !has.has_scalar(name)) return {};
+  const std::int64_t allocatable = has.amount(name);
+  if (allocatable == 0) return {};
+  return {saturating_add(load.of(name), added), allocatable};
+}
+
+std::vector<ResourcePair> resource_pairs(const std::vector<ResourceWeight>& resources, const Load& load,
+                                         const ResourceAmounts& asked, bool with_pod) {
+  std::vector<ResourcePair> pairs;
+  for (const ResourceWeight& resource : resources) {
+    const std::int64_t amount = asked.amount(resource.name);
+    pairs.push_back(resource_pair(resource.name, load, amount, with_pod ? amount : 0));
+  }
+  return pairs;
+}
+
+std::int64_t node_resources_fit(const Request& request, const NodeState& state, const ClusterFacts&) {
+  const NodeResourcesFitArgs& args = request.profile->args.node_resources_fit;
+  return strategy_score(args, resource_pairs(args.resources, Load{state, true}, request.score_amounts, true));
+}
+
+std::int64_t balanced_allocation(const Request& request, const NodeState& state, const ClusterFacts&) {
+  const std::vector<ResourceWeight>& resources = request.profile->args.balanced_allocation.resources;
+  const Load load{state, false};
+  const std::int64_t with = balance_score(resource_pairs(resources, load, request.filter_amounts, true));
+  if (request.gates->release() == Release::k1_35) return with;
+  const std::int64_t without = balance_score(resource_pairs(resources, load, request.filter_amounts, false));
+  return kScoreMax / 2 + (kScoreMax / 2 + with - without) / 2;
+}
+
+bool asks_no_balanced_resource(const Request& request) {
+  const std::vector<ResourceWeight>& resources = request.profile->args.balanced_allocation.resources;
+  return std::all_of(resources.begin(), resources.end(), [&](const ResourceWeight& resource) {
+    return request.filter_amounts.amount(resource.name) == 0;
+  });
+}
+
+std::int64_t least_allocated(const ResourcePair& pair) {
+  if (pair.requested > pair.allocatable) return 0;
+  return percent(pair.allocatable - pair.requested, pair.allocatable);
+}
+
+std::int64_t most_allocated(const ResourcePair& pair) {
+  return percent(std::min(pair.requested, pair.allocatable), pair.allocatable);
+}
+
+/// The broken line through the shape's points, flat outside them.
+std::int64_t shape_score(const std::vector<ShapePoint>& shape, std::int64_t utilization) {
+  constexpr std::int64_t kScale = 10;  // points are scored 0..10, nodes 0..100
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (utilization > shape[i].utilization) continue;
+    if (i == 0) return shape[0].score * kScale;
+    const std::int64_t y = shape[i - 1].score * kScale;
+    const std::int64_t rise = shape[i].score * kScale - y;
+    return y + rise * (utilization - shape[i - 1].utilization) / (shape[i].utilization - shape[i - 1].utilization);
+  }
+  return shape.empty() ? 0 : shape.back().score * kScale;
+}
+
+std::int64_t capacity_ratio(const std::vector<ShapePoint>& shape, const ResourcePair& pair) {
+  const bool over = pair.requested > pair.allocatable;
+  return shape_score(shape, over ? kScoreMax : percent(pair.requested, pair.allocatable));
+}
+
+// ImageLocality
+
+bool node_has_image(const Node& node, const std::string& name) {
+  return std::any_of(node.images.begin(), node.images.end(), [&](const NodeImage& image) {
+    return std::find(image.names.begin(), image.names.end(), name) != image.names.end();
+  });
+}
+
+std::int64_t share_on_node(const std::string& image, const NodeState& state, const ClusterFacts& cluster) {
+  const std::string name = normalized_image_name(image);
+  const auto known = cluster.images->find(name);
+  if (known == cluster.images->end() || !node_has_image(*state.node, name)) return 0;
+  return image_share(known->second.size_bytes, known->second.node_count, cluster.node_count);
+}
+
+/// Images whose presence on a node counts, as often as they are named.
+std::vector<std::string> images_of(const PodSpec& spec, Release release) {
+  std::vector<std::string> images;
+  for (const Container& container : spec.init_containers) images.push_back(container.image);
+  for (const Container& container : spec.containers) images.push_back(container.image);
+  // v1.36 has image volumes in the sum, though not yet in the number that bounds it.
+  if (release != Release::k1_35) {
+    images.insert(images.end(), spec.image_volumes.begin(), spec.image_volumes.end());
+  }
+  return images;
+}
+
+std::int64_t image_locality(const Request& request, const NodeState& state, const ClusterFacts& cluster) {
+  const PodSpec& spec = *request.pod->spec;
+  std::int64_t sum = 0;
+  for (const std::string& image : images_of(spec, request.gates->release())) {
+    sum = saturating_add(sum, share_on_node(image, state, cluster));
+  }
+  const auto container_count = static_cast<std::int64_t>(spec.init_containers.size() + spec.containers.size());
+  const std::int64_t low = 23 * kMebibyte;
+  const std::int64_t high = container_count * 1000 * kMebibyte;
+  if (sum < low) {
+    sum = low;
+  } else if (sum > high) {
+    sum = high;
+  }
+  return kScoreMax * (sum - low) / (high - low);
+}
+
+// Which plugins score, when they are skipped, and how they are normalised
+
+enum class Normalization : std::uint8_t { kNone, kPlain, kReverse };
+
+struct Scorer {
+  std::int64_t (*score)(const Request&, const NodeState&, const ClusterFacts&);
+  Normalization normalization;
+};
+
+/// Plugins that have a Score; any other name of a profile scores nothing.
+const Scorer* find_scorer(std::string_view plugin) {
+  static const std::map<std::string_view, Scorer> kScorers = {
+      {"TaintToleration", {taint_toleration, Normalization::kReverse}},
+      {"NodeAffinity", {node_affinity, Normalization::kPlain}},
+      {"NodeResourcesFit", {node_resources_fit, Normalization::kNone}},
+      {"NodeResourcesBalancedAllocation", {balanced_allocation, Normalization::kNone}},
+      {"ImageLocality", {image_locality, Normalization::kNone}},
+  };
+  const auto found = kScorers.find(plugin);
+  return found == kScorers.end() ? nullptr : &found->second;
+}
+
+/// PreScore of one plugin: true when it steps aside in this cycle.
+bool pre_score_skips(const Request& request, std::string_view plugin) {
+  if (!request.profile->enables(ExtensionPoint::kPreScore, plugin)) return false;
+  if (plugin == "NodeAffinity") return own_terms(request).empty() && added_terms(request).empty();
+  if (plugin == "NodeResourcesBalancedAllocation") return asks_no_balanced_resource(request);
+  return false;
+}
+
+/// Parsing happens in PreScore or, where that is not enabled, in Score: either way it ends the cycle.
+std::string pre_score_error(const Request& request) {
+  if (!has_malformed_preference(own_terms(request))) return {};
+  return preferred_terms_error(own_terms(request)).value_or("running PreScore plugin \"NodeAffinity\": bad terms");
+}
+
+PluginColumn score_column(const Request& request, const EnabledPlugin& plugin, const Scorer& scorer,
+                          std::span<const NodeState* const> nodes, const ClusterFacts& cluster) {
+  PluginColumn column{plugin.name, plugin.weight, {}, {}};
+  for (const NodeState* node : nodes) column.raw.push_back(scorer.score(request, *node, cluster));
+  column.normalized = column.raw;
+  if (scorer.normalization != Normalization::kNone) {
+    normalize(column.normalized, scorer.normalization == Normalization::kReverse);
+  }
+  return column;
+}
+
+std::string range_error(const PluginColumn& column) {
+  for (const std::int64_t score : column.normalized) {
+    if (score >= 0 && score <= kScoreMax) continue;
+    return "plugin \"" + std::string(column.plugin) + "\" returns an invalid score " + std::to_string(score) +
+           ", it should in the range of [0, 100] after normalizing";
+  }
+  return {};
+}
+
+void add_totals(ScoreTable& table, const PluginColumn& column) {
+  for (std::size_t i = 0; i < table.totals.size(); ++i) {
+    table.totals[i] = saturating_add(table.totals[i], column.normalized[i] * column.weight);
+  }
+}
+
+/// "Greater" of 15.3 without extenders: the higher total, and nothing else.
+void sift_down(std::vector<std::size_t>& heap, std::span<const std::int64_t> totals, std::size_t at) {
+  for (;;) {
+    std::size_t child = 2 * at + 1;
+    if (child >= heap.size()) return;
+    if (child + 1 < heap.size() && totals[heap[child + 1]] > totals[heap[child]]) ++child;
+    if (totals[heap[child]] <= totals[heap[at]]) return;
+    std::swap(heap[child], heap[at]);
+    at = child;
+  }
+}
+
+}  // namespace
+
+std::string normalized_image_name(const std::string& image) {
+  // As positions from 1, so that "not there" is 0 and a name without either is tagged.
+  const std::size_t colon = image.rfind(':') + 1;
+  const std::size_t slash = image.rfind('/') + 1;
+  return colon <= slash ? image + ":latest" : image;
+}
+
+std::int64_t image_share(std::int64_t size_bytes, std::int64_t nodes_with_image, std::int64_t node_count) {
+  const double spread = static_cast<double>(nodes_with_image) / static_cast<double>(node_count);
+  const double share = static_cast<double>(size_bytes) * spread;
+  // A size near 2^63 rounds up to 2^63 as a double, which no int64 holds.
+  if (share >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(share);
+}
+
+std::int64_t balance_score(const std::vector<ResourcePair>& pairs) {
+  std::vector<double> fractions;
+  double total = 0;
+  for (const ResourcePair& pair : pairs) {
+    if (pair.allocatable == 0) continue;
+    const double fraction = static_cast<double>(pair.requested) / static_cast<double>(pair.allocatable);
+    fractions.push_back(fraction > 1 ? 1 : fraction);
+    total += fractions.back();
+  }
+  double deviation = 0;
+  if (fractions.size() == 2) {
+    deviation = std::fabs((fractions[0] - fractions[1]) / 2);
+  } else if (fractions.size() > 2) {
+    const double mean = total / static_cast<double>(fractions.size());
+    double sum = 0;
+    for (const double fraction : fractions) sum = sum + (fraction - mean) * (fraction - mean);
+    deviation = std::sqrt(sum / static_cast<double>(fractions.size()));
+  }
+  return static_cast<std::int64_t>((1 - deviation) * static_cast<double>(kScoreMax));
+}
+
+std::int64_t strategy_score(const NodeResourcesFitArgs& args, const std::vector<ResourcePair>& pairs) {
+  const bool ratio = args.strategy == ScoringStrategyType::kRequestedToCapacityRatio;
+  std::int64_t sum = 0;
+  std::int64_t weights = 0;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs[i].allocatable == 0) continue;
+    const std::int64_t score = ratio ? capacity_ratio(args.shape, pairs[i])
+                               : args.strategy == ScoringStrategyType::kMostAllocated ? most_allocated(pairs[i])
+                                                                                      : least_allocated(pairs[i]);
+    if (ratio && score <= 0) continue;  // only here a score of 0 leaves the denominator as well
+    sum += score * args.resources[i].weight;
+    weights += args.resources[i].weight;
+  }
+  if (weights == 0) return 0;
+  if (!ratio) return sum / weights;
+  return static_cast<std::int64_t>(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
+}
+
+void normalize(std::vector<std::int64_t>& scores, bool reverse) {
+  std::int64_t highest = 0;
+  for (const std::int64_t score : scores) highest = std::max(highest, score);
+  for (std::int64_t& score : scores) {
+    if (highest == 0) {
+      if (reverse) score = kScoreMax;
+      continue;
+    }
+    score = kScoreMax * score / highest;
+    if (reverse) score = kScoreMax - score;
+  }
+}
+
+std::size_t heap_root(std::span<const std::int64_t> totals) {
+  std::vector<std::size_t> heap(totals.size());
+  for (std::size_t i = 0; i < heap.size(); ++i) heap[i] = i;
+  for (std::size_t i = heap.size() / 2; i-- > 0;) sift_down(heap, totals, i);
+  return heap[0];
+}
+
+ScoreTable score_nodes(const Request& request, std::span<const NodeState* const> nodes, const ClusterFacts& cluster) {
+  ScoreTable table;
+  const std::vector<EnabledPlugin>& plugins = request.profile->at(ExtensionPoint::kScore);
+  table.totals.assign(nodes.size(), plugins.empty() ? 1 : 0);
+  for (const EnabledPlugin& plugin : plugins) {
+    const Scorer* scorer = find_scorer(plugin.name);
+    if (scorer == nullptr || pre_score_skips(request, plugin.name)) continue;
+    if (plugin.name == "NodeAffinity") table.error = pre_score_error(request);
+    if (!table.error.empty()) return table;
+    table.columns.push_back(score_column(request, plugin, *scorer, nodes, cluster));
+    if (table.error = range_error(table.columns.back()); !table.error.empty()) return table;
+    add_totals(table, table.columns.back());
+  }
+  return table;
+}
+
+}  // namespace berth::reference

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/config/engine_config.h"
+#include "host/config/scheduler_config.h"
+#include "host/engine/reference/node_rules.h"
+#include "host/engine/reference/node_scores.h"
+#include "host/engine/reference/node_state.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+/// The second writing of the rules: pod by pod, node by node, straight from spec/plugins-node.md, with no columns,
+/// rows, classes or log of its own kind. Slow and meant to be read; what the fast engines must equal.
+class ReferenceBackend : public Backend {
+ public:
+  /// Copies the nodes of `cache` in their order, and the pods on them; the cache may change or go afterwards.
+  /// Pending pods of `objects` that carry a nominatedNodeName are nominated, unless gated, terminating or foreign.
+  /// `config` is kept by copy.
+  ReferenceBackend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
+                   const EngineConfig& engine);
+
+  std::string_view name() const override { return "reference"; }
+  void compile(std::span<PodToPlace> pods) override;
+  BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
+  CommitMark mark() const override { return {log_.size()}; }
+  /// Returns to the state at `mark`: placements, nominations and the rotating start.
+  /// @throws std::out_of_range for a mark behind the end of the log
+  void rollback(CommitMark mark) override;
+  Evaluation evaluate(const PodToPlace& pod) override;
+  BackendStats stats() const override;
+  std::string_view node_name(NodeIndex index) const override;
+  std::int32_t node_count() const override { return static_cast<std::int32_t>(nodes_.size()); }
+
+  /// Where the next search begins with `--node-sampling kube`: spec 2.6.
+  std::size_t next_start() const { return next_start_; }
+
+ private:
+  struct Search;
+  struct Decision;
+
+  /// What one committed pod changed, as it was before.
+  struct LogEntry {
+    NodeIndex node = kNoNode;  ///< kNoNode: the pod was not placed
+    reference::NodeUsage usage;
+    std::size_t start = 0;
+    NodeIndex nominated_node = kNoNode;  ///< where the pod was nominated until then; kNoNode: nowhere
+    PodPtr nominated;
+  };
+
+  void nominate(const ClusterObjects& objects);
+  NodeIndex find_node(std::string_view name) const;
+  NodeIndex nomination_of(const Pod& pod) const;  ///< kNoNode: none, or none any more
+  void drop_nomination(const PodPtr& pod, LogEntry& entry);
+
+  Decision decide(const PodToPlace& pod);
+  Decision choose(const PodToPlace& pod, const reference::Request& request, const Search& search) const;
+  void place(const PodPtr& pod, NodeIndex node, LogEntry& entry);
+
+  Status filter(const reference::Request& request, const reference::PreFilterResult& pre, std::size_t node);
+  bool try_nominated(const reference::Request& request, Search& search);
+  void visit(const reference::Request& request, const std::vector<std::size_t>& candidates, std::size_t wanted,
+             std::size_t start, Search& search);
+  void search_all(const reference::Request& request, Search& search);
+  void search_sampled(const reference::Request& request, Search& search);
+  std::vector<std::size_t> candidates(const reference::PreFilterResult& pre) const;
+  std::size_t wanted_count(const Profile& profile, std::size_t candidate_count) const;
+  std::string fit_error(const Search& search) const;
+  std::vector<const reference::NodeState*> states_of(const std::vector<std::size_t>& nodes) const;
+  reference::ClusterFacts cluster_facts() const;
+  std::size_t winner(const Pod& pod, const std::vector<std::size_t>& nodes, std::span<const std::int64_t> totals) const;
+  std::uint32_t draw(const Pod& pod, std::size_t node) const;
+
+  SchedulerConfig config_;
+  EngineConfig engine_;
+  std::vector<reference::NodeState> nodes_;  ///< by NodeIndex
+  std::map<std::string, std::size_t, std::less<>> index_of_;
+  std::map<std::string, ImageState, std::less<>> images_;
+  std::vector<std::vector<PodPtr>> nominated_;  ///< per node
+  std::size_t next_start_ = 0;
+  std::vector<LogEntry> log_;
+  std::set<std::uint64_t> classes_;
+  BackendStats stats_;
+};
+
+}  // namespace berth

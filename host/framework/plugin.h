@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The in-process plugin interface: spec/scheduler-core.md 3. A plugin derives from the interface of every extension
+// point it joins. Node-level rules of kube-scheduler run inside the backends; through here come the queue's plugins,
+// those of the binding path, and plugins from outside. A Filter or Score plugin is asked about a batch of pod classes
+// and all their nodes at once, never node by node.
+//
+// A status that a plugin returns needs a code and reasons; the framework adds the plugin's name. A plugin that throws
+// answers Error with the text of the exception. Plugins outlive every cycle and may be called from one thread at a
+// time.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "host/cluster/cache.h"
+#include "host/framework/cycle_state.h"
+#include "host/framework/status.h"
+#include "host/framework/verdicts.h"
+#include "host/objects/pod.h"
+
+namespace berth {
+
+inline constexpr std::int64_t kPluginScoreMax = 100;  ///< MaxNodeScore; the least is 0
+
+using NodeInfos = std::span<const NodeInfo* const>;
+
+/// One pod that stands for its class, with the state of its attempt.
+struct PodClassView {
+  const Pod* pod = nullptr;
+  CycleState* state = nullptr;
+};
+
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  virtual std::string_view name() const = 0;
+};
+
+class PreEnqueuePlugin : public virtual Plugin {
+ public:
+  /// Every code but Success keeps the pod out of the active queue.
+  virtual Status pre_enqueue(const Pod& pod) = 0;
+};
+
+/// What the order of the queue reads.
+struct QueuedPod {
+  const Pod* pod = nullptr;
+  std::int64_t timestamp_us = 0;  ///< when the pod was last added to the queue
+};
+
+class QueueSortPlugin : public virtual Plugin {
+ public:
+  virtual bool less(const QueuedPod& a, const QueuedPod& b) const = 0;  ///< a strict weak order
+};
+
+struct PreFilterAnswer {
+  Status status;
+  std::optional<std::set<std::string>> node_names;  ///< nullopt: all nodes
+};
+
+class PreFilterPlugin : public virtual Plugin {
+ public:
+  virtual PreFilterAnswer pre_filter(const PodClassView& pod, NodeInfos nodes) = 0;
+
+  /// Brings the state of `pod` to what it would be with `other` on, or off, `node`; `node` has changed already.
+  /// Called on clones only.
+  virtual Status add_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node);
+  virtual Status remove_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node);
+};
+
+struct FilterRequest {
+  PodClassView pod;
+  NodeInfos nodes;
+  Verdicts* verdicts = nullptr;  ///< one a node of `nodes`
+};
+
+class FilterPlugin : public virtual Plugin {
+ public:
+  /// Refuses nodes through `verdicts`; those that another plugin refused need no look.
+  virtual void filter(std::span<const FilterRequest> batch) = 0;
+};
+
+/// What PostFilter wants of the pod's nomination. Absent: leave it as it is.
+struct PostFilterAnswer {
+  Status status;
+  std::optional<std::string> nominated_node_name;  ///< empty text: clear it
+};
+
+class PostFilterPlugin : public virtual Plugin {
+ public:
+  virtual PostFilterAnswer post_filter(const FilterRequest& refused) = 0;
+};
+
+class PreScorePlugin : public virtual Plugin {
+ public:
+  virtual Status pre_score(const PodClassView& pod, NodeInfos nodes) = 0;
+};
+
+struct ScoreRequest {
+  PodClassView pod;
+  NodeInfos nodes;                 ///< feasible ones
+  std::span<std::int64_t> scores;  ///< one a node of `nodes`; 0 until the plugin writes
+  Status* status = nullptr;        ///< the plugin sets it when it fails for this pod
+};
+
+class ScorePlugin : public virtual Plugin {
+ public:
+  virtual void score(std::span<const ScoreRequest> batch) = 0;
+  /// Brings the scores of one pod into [0, 100], in place. A plugin without a normaliser leaves them.
+  virtual Status normalize(const PodClassView& pod, NodeInfos nodes, std::span<std::int64_t> scores);
+};
+
+/// A pod on the way to its node. The pod object may not name the node itself.
+struct PodOnNode {
+  const Pod* pod = nullptr;
+  std::string_view node_name;
+  CycleState* state = nullptr;
+};
+
+class ReservePlugin : public virtual Plugin {
+ public:
+  virtual Status reserve(const PodOnNode& pod) = 0;
+  /// Also called when reserve() failed or never ran.
+  virtual void unreserve(const PodOnNode& pod) noexcept = 0;
+};
+
+struct PermitAnswer {
+  Status status;                ///< Success, Wait, a rejection or an Error
+  std::int64_t timeout_us = 0;  ///< for Wait; 15 minutes at most
+};
+
+class PermitPlugin : public virtual Plugin {
+ public:
+  virtual PermitAnswer permit(const PodOnNode& pod) = 0;
+};
+
+class PreBindPlugin : public virtual Plugin {
+ public:
+  /// Success: pre_bind() has work to do. Skip: it has none and is not called.
+  virtual Status pre_bind_pre_flight(const PodOnNode& pod);
+  virtual Status pre_bind(const PodOnNode& pod) = 0;
+};
+
+class BindPlugin : public virtual Plugin {
+ public:
+  virtual Status bind(const PodOnNode& pod) = 0;  ///< Skip: the next plugin binds
+};
+
+class PostBindPlugin : public virtual Plugin {
+ public:
+  virtual void post_bind(const PodOnNode& pod) noexcept = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/framework/pod_signature.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "host/framework/draw.h"
+
+namespace berth {
+namespace {
+
+/// Appends fields one behind the other; strings and lists carry their length, so no two contents share their bytes.
+class SignatureWriter {
+ public:
+  void number(std::int64_t value) { append(&value, sizeof value); }
+  void text(std::string_view value) {
+    number(static_cast<std::int64_t>(value.size()));
+    append(value.data(), value.size());
+  }
+  template <class List, class Write>
+  void list(const List& items, Write write) {
+    number(static_cast<std::int64_t>(items.size()));
+    for (const auto& item : items) write(item);
+  }
+  void texts(const std::vector<std::string>& items) {
+    list(items, [this](const std::string& item) { text(item); });
+  }
+  void resources(const ResourceList& items) {
+    list(items, [this](const auto& item) {
+      text(item.first);
+      append(&item.second.nano, sizeof item.second.nano);
+    });
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  void append(const void* data, std::size_t size) { bytes_.append(static_cast<const char*>(data), size); }
+  std::string bytes_;
+};
+
+void write(SignatureWriter& out, const SelectorRequirement& requirement) {
+  out.text(requirement.key);
+  out.number(static_cast<std::int64_t>(requirement.op));
+  out.texts(requirement.values);
+}
+
+void write(SignatureWriter& out, const NodeSelectorTerm& term) {
+  out.list(term.match_expressions, [&](const auto& r) { write(out, r); });
+  out.list(term.match_fields, [&](const auto& r) { write(out, r); });
+}
+
+void write(SignatureWriter& out, const std::optional<LabelSelector>& selector) {
+  out.number(selector.has_value());
+  if (!selector) return;
+  out.text(selector->match_labels.bytes());
+  out.list(selector->match_expressions, [&](const auto& r) { write(out, r); });
+}
+
+void write(SignatureWriter& out, const PodAffinityTerm& term) {
+  write(out, term.label_selector);
+  out.texts(term.namespaces);
+  write(out, term.namespace_selector);
+  out.text(term.topology_key);
+  out.texts(term.match_label_keys);
+  out.texts(term.mismatch_label_keys);
+}
+
+void write(SignatureWriter& out, const std::optional<PodAffinity>& affinity) {
+  out.number(affinity.has_value());
+  if (!affinity) return;
+  out.list(affinity->required, [&](const auto& term) { write(out, term); });
+  out.list(affinity->preferred, [&](const auto& weighted) {
+    out.number(weighted.weight);
+    write(out, weighted.term);
+  });
+}
+
+void write(SignatureWriter& out, const std::optional<NodeAffinity>& affinity) {
+  out.number(affinity.has_value());
+  if (!affinity) return;
+  out.number(affinity->required.has_value());
+  if (affinity->required) out.list(*affinity->required, [&](const auto& term) { write(out, term); });
+  out.list(affinity->preferred, [&](const auto& weighted) {
+    out.number(weighted.weight);
+    write(out, weighted.preference);
+  });
+}
+
+void write(SignatureWriter& out, const Container& container) {
+  out.text(container.image);
+  out.resources(container.requests);
+  out.number(container.restart_always);
+  out.number(container.restarts_all_containers);
+  out.list(container.ports, [&](const ContainerPort& port) {
+    out.number(port.host_port);
+    out.text(port.protocol);
+    out.text(port.host_ip);
+  });
+}
+
+void write(SignatureWriter& out, const Toleration& toleration) {
+  out.text(toleration.key);
+  out.number(static_cast<std::int64_t>(toleration.op));
+  out.text(toleration.value);
+  out.number(toleration.effect ? static_cast<std::int64_t>(*toleration.effect) : -1);
+}
+
+void write(SignatureWriter& out, const TopologySpreadConstraint& constraint) {
+  out.number(constraint.max_skew);
+  out.text(constraint.topology_key);
+  out.number(constraint.schedule_anyway);
+  write(out, constraint.label_selector);
+  out.number(constraint.min_domains.value_or(-1));
+  out.number(constraint.honor_node_affinity);
+  out.number(constraint.honor_node_taints);
+  out.texts(constraint.match_label_keys);
+}
+
+}  // namespace
+
+std::string pod_signature(const PodSpec& spec) {
+  SignatureWriter out;
+  out.text(spec.scheduler_name);
+  out.list(spec.containers, [&](const auto& container) { write(out, container); });
+  out.list(spec.init_containers, [&](const auto& container) { write(out, container); });
+  out.resources(spec.overhead);
+  out.resources(spec.pod_level_requests);
+  out.text(spec.node_selector.bytes());
+  write(out, spec.node_affinity);
+  write(out, spec.pod_affinity);
+  write(out, spec.pod_anti_affinity);
+  out.list(spec.tolerations, [&](const auto& toleration) { write(out, toleration); });
+  out.list(spec.topology_spread_constraints, [&](const auto& constraint) { write(out, constraint); });
+  out.texts(spec.image_volumes);
+  return out.take();
+}
+
+std::string node_side_signature(const PodSpec& spec) {
+  SignatureWriter out;
+  const auto write_images = [&](const Container& container) {
+    out.text(container.image);
+    out.number(container.restarts_all_containers);
+  };
+  out.list(spec.containers, write_images);
+  out.list(spec.init_containers, write_images);
+  out.texts(spec.image_volumes);
+  out.text(spec.node_selector.bytes());
+  write(out, spec.node_affinity);
+  out.list(spec.tolerations, [&](const auto& toleration) { write(out, toleration); });
+  return out.take();
+}
+
+std::uint64_t pod_class_hash(const PodSpec& spec) {
+  const std::string bytes = pod_signature(spec);
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+}  // namespace berth

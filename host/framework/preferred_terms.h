@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/objects/selectors.h"
+
+namespace berth {
+
+/// What kube-scheduler says of preferred node affinity terms that do not parse: spec/plugins-node.md 8.1, 8.5.
+/// Terms of weight 0 and empty terms are not looked at. Several problems are listed in brackets, each once.
+/// @return nullopt when all terms parse
+std::optional<std::string> preferred_terms_problem(const std::vector<PreferredSchedulingTerm>& terms);
+
+/// preferred_terms_problem() as the error that ends the cycle:
+/// `running PreScore plugin "NodeAffinity": [1].matchExpressions[0].values[0][gen]: Invalid value: ...`.
+std::optional<std::string> preferred_terms_error(const std::vector<PreferredSchedulingTerm>& terms);
+
+}  // namespace berth

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth {
+
+/// Numeric values as in kube-scheduler: spec/plugins-node.md 16.1.
+enum class StatusCode : std::uint8_t {
+  kSuccess = 0,
+  kError = 1,
+  kUnschedulable = 2,
+  kUnschedulableAndUnresolvable = 3,
+  kWait = 4,
+  kSkip = 5,
+  kPending = 6,
+};
+std::string_view to_string(StatusCode code);
+constexpr bool is_rejected(StatusCode code) {
+  return code == StatusCode::kUnschedulable || code == StatusCode::kUnschedulableAndUnresolvable ||
+         code == StatusCode::kPending;
+}
+
+struct Status {
+  StatusCode code = StatusCode::kSuccess;
+  std::string plugin;  ///< empty on success
+  std::vector<std::string> reasons;
+
+  bool ok() const { return code == StatusCode::kSuccess; }
+  std::string message() const;  ///< reasons joined with ", "
+  friend bool operator==(const Status&, const Status&) = default;
+};
+
+/// Why no node took a pod: what the FitError text is made of.
+struct Diagnosis {
+  std::int64_t node_count = 0;                        ///< all nodes of the snapshot
+  std::map<std::string, std::int64_t> reason_counts;  ///< per reason, absent nodes included
+  std::string pre_filter_message;                     ///< non-empty: PreFilter rejected, reason_counts is empty
+};
+
+/// "0/7 nodes are available: 1 Insufficient memory, 3 Insufficient cpu.": spec/plugins-node.md 16.2, without
+/// PostFilter.
+std::string fit_error_text(const Diagnosis& diagnosis);
+inline constexpr std::string_view kNoNodesText = "no nodes available to schedule pods";
+
+}  // namespace berth

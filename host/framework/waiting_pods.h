@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Pods that a Permit plugin asked to wait: spec/scheduler-core.md 3.10.
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/framework/status.h"
+#include "host/objects/pod.h"
+
+namespace berth {
+
+/// Microseconds on a clock that never goes back.
+using Clock = std::function<std::int64_t()>;
+std::int64_t steady_clock_us();
+
+struct PermitTimeout {
+  std::string plugin;
+  std::int64_t timeout_us = 0;
+};
+
+/// Records by uid, shared by all profiles. The first decision about a pod stands; later ones are not heard. A timer
+/// that is due has fired before anything else is answered, in order of deadlines. Safe to call from any thread.
+class WaitingPods {
+ public:
+  explicit WaitingPods(Clock clock = steady_clock_us) : clock_(std::move(clock)) {}
+
+  /// Starts one timer a plugin. A record of the same uid is replaced.
+  void add(PodPtr pod, const std::vector<PermitTimeout>& timeouts);
+  void remove(std::string_view uid);
+
+  /// @return false when the pod does not wait, is decided, or does not wait for this plugin
+  bool allow(std::string_view uid, std::string_view plugin);
+  /// @return false when the pod does not wait or is decided
+  bool reject(std::string_view uid, std::string_view plugin, std::string message);
+
+  bool is_waiting(std::string_view uid) const;  ///< has a record, decided or not
+  std::vector<PodPtr> pods() const;
+  std::vector<std::string> pending_plugins(std::string_view uid) const;
+
+  /// @return nullopt while undecided; Success for a pod without a record
+  std::optional<Status> decision(std::string_view uid);
+  /// Blocks until the pod is decided, and removes its record. Success for a pod without one.
+  Status wait(std::string_view uid);
+  /// When the next timer of an undecided pod fires.
+  std::optional<std::int64_t> next_deadline_us() const;
+
+ private:
+  struct Timer {
+    std::int64_t timeout_us;
+    std::int64_t deadline_us;
+  };
+  struct Record {
+    PodPtr pod;
+    std::map<std::string, Timer, std::less<>> timers;  ///< of the plugins that have not allowed yet
+    std::optional<Status> decision;
+  };
+  using Records = std::map<std::string, Record, std::less<>>;
+
+  Record* undecided(std::string_view uid);
+  static void fire_due_timer(Record& record, std::int64_t now_us);
+  static std::int64_t first_deadline_us(const Record& record);
+
+  Clock clock_;
+  mutable std::mutex mutex_;
+  std::condition_variable decided_;
+  Records records_;
+};
+
+}  // namespace berth

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+/// What random_cluster may draw. Counts are upper bounds; a small cluster is as likely as a large one.
+struct RandomClusterOptions {
+  std::int32_t max_nodes = 30;
+  std::int32_t max_running_pods = 80;
+  std::int32_t max_pending_pods = 40;
+  bool overcommitted_nodes = true;     ///< running pods that do not fit where they are
+  bool malformed_affinity = true;      ///< parse errors; in preferred terms they end a pod's cycle with an error
+  bool comparison_tolerations = true;  ///< operators Gt and Lt
+  bool pod_level_resources = true;
+  bool status_resources = true;  ///< in-place resize figures of running pods
+  bool nominated_pods = true;    ///< status.nominatedNodeName, unknown nodes included
+  bool gated_pods = true;
+  bool foreign_scheduler_names = true;  ///< pods of "other-scheduler", which no default profile serves
+  bool pods_on_unknown_nodes = true;
+  bool volumes_and_claims = false;  ///< pods that storage and device plugins have to look at
+};
+
+/// Draws a cluster whose node-level fields are biased to their edges: equal and missing labels, unparsable numbers
+/// under Gt and Lt, zero and absent requests, requests equal to what is free or one unit beside it, and so on
+/// (docs/generate.md has the list). The same seed and options give the same cluster on every platform. Objects have the
+/// form that the loader gives after admission, so writing and loading them changes nothing. Pods of equal spec share
+/// it. Pod affinity, pod anti-affinity and topology spread constraints are not drawn.
+ClusterObjects random_cluster(std::uint64_t seed, const RandomClusterOptions& options = {});
+
+}  // namespace berth

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Readers of the smaller pieces of a cluster spec. Each reports what is wrong to the value's sink and goes on. Stricter
+// than the readers of stored objects (host/objects/decode_parts.h): what a spec says and nothing knows is a mistake.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/generate/cluster_spec.h"
+#include "host/objects/json_value.h"
+
+namespace berth::spec_reader {
+
+void read_count(const JsonValue& value, std::int64_t& out);              ///< 0 to kMaxGeneratedObjects
+void read_percent(const JsonValue& value, std::int32_t& out);            ///< 0 to 100
+void read_object_name(const JsonValue& value, std::string& out);         ///< a DNS subdomain
+void read_names(const JsonValue& value, std::vector<std::string>& out);  ///< at least one string, none empty
+void read_label_map(const JsonValue& value, LabelMap& out);
+void read_quantity(const JsonValue& value, Quantity& out);  ///< 0 or more
+void read_resource_draws(const JsonValue& value, ResourceDraws& out);
+void read_text_draw(const JsonValue& value, TextDraw& out);
+void read_text_draws(const JsonValue& value, TextDraws& out);
+void read_taints(const JsonValue& value, std::vector<Taint>& out);
+void read_tolerations(const JsonValue& value, std::vector<Toleration>& out);
+void read_node_affinity(const JsonValue& value, std::optional<NodeAffinity>& out);
+void read_containers(const JsonValue& value, std::vector<ContainerSpec>& out);
+void read_host_ports(const JsonValue& value, std::vector<ContainerPort>& out);
+void read_preemption_policy(const JsonValue& value, std::optional<PreemptionPolicy>& out);
+
+}  // namespace berth::spec_reader

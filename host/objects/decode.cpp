@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/objects/decode.h"
+
+#include <array>
+#include <iterator>
+
+#include "host/objects/decode_parts.h"
+#include "host/objects/decode_pod.h"
+#include "host/objects/decode_workload.h"
+
+namespace berth {
+namespace {
+
+enum class KindUse : std::uint8_t {
+  kNode,
+  kPod,
+  kNamespace,
+  kPriorityClass,
+  kService,
+  kRuntimeClass,
+  kPodDisruptionBudget,
+  kWorkload,
+  kNothingYet  ///< known, counted
+};
+
+struct KnownKind {
+  std::string_view kind;
+  std::string_view group;
+  KindUse use;
+};
+
+/// Kinds by API group, whatever the version: objects of old releases carry old ones.
+constexpr std::array kKnownKinds = std::to_array<KnownKind>({
+    {"Pod", "", KindUse::kPod},
+    {"Node", "", KindUse::kNode},
+    {"Namespace", "", KindUse::kNamespace},
+    {"Service", "", KindUse::kService},
+    {"ReplicationController", "", KindUse::kWorkload},
+    {"ReplicaSet", "apps", KindUse::kWorkload},
+    {"ReplicaSet", "extensions", KindUse::kWorkload},
+    {"Deployment", "apps", KindUse::kWorkload},
+    {"Deployment", "extensions", KindUse::kWorkload},
+    {"DaemonSet", "apps", KindUse::kWorkload},
+    {"DaemonSet", "extensions", KindUse::kWorkload},
+    {"StatefulSet", "apps", KindUse::kWorkload},
+    {"Job", "batch", KindUse::kWorkload},
+    {"PriorityClass", "scheduling.k8s.io", KindUse::kPriorityClass},
+    {"RuntimeClass", "node.k8s.io", KindUse::kRuntimeClass},
+    {"PodDisruptionBudget", "policy", KindUse::kPodDisruptionBudget},
+    {"PersistentVolume", "", KindUse::kNothingYet},
+    {"PersistentVolumeClaim", "", KindUse::kNothingYet},
+    {"StorageClass", "storage.k8s.io", KindUse::kNothingYet},
+    {"CSINode", "storage.k8s.io", KindUse::kNothingYet},
+    {"CSIDriver", "storage.k8s.io", KindUse::kNothingYet},
+    {"CSIStorageCapacity", "storage.k8s.io", KindUse::kNothingYet},
+    {"VolumeAttachment", "storage.k8s.io", KindUse::kNothingYet},
+    {"ResourceClaim", "resource.k8s.io", KindUse::kNothingYet},
+    {"ResourceClaimTemplate", "resource.k8s.io", KindUse::kNothingYet},
+    {"ResourceSlice", "resource.k8s.io", KindUse::kNothingYet},
+    {"DeviceClass", "resource.k8s.io", KindUse::kNothingYet},
+    {"DeviceTaintRule", "resource.k8s.io", KindUse::kNothingYet},
+    {"Workload", "scheduling.k8s.io", KindUse::kNothingYet},
+    {"PodGroup", "scheduling.k8s.io", KindUse::kNothingYet},
+});
+
+const KnownKind* find_kind(std::string_view api_version, std::string_view kind) {
+  const std::size_t slash = api_version.find('/');
+  const std::string_view group = slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
+  for (const KnownKind& known : kKnownKinds) {
+    if (known.kind == kind && known.group == group) return &known;
+  }
+  return nullptr;
+}
+
+constexpr std::array<std::pair<std::string_view, PreemptionPolicy>, 2> kPreemptionPolicies = {
+    {{"PreemptLowerPriority", PreemptionPolicy::kPreemptLowerPriority}, {"Never", PreemptionPolicy::kNever}}};
+
+std::vector<NodeImage> read_images(const JsonValue& value) {
+  std::vector<NodeImage> images;
+  value.for_each_element([&](const JsonValue& element) {
+    NodeImage& image = images.emplace_back();
+    element.for_each_field([&](std::string_view key, const JsonValue& field) {
+      if (key == "names") field.read(image.names);
+      if (key == "sizeBytes") field.read(image.size_bytes);
+    });
+  });
+  return images;
+}
+
+NodePtr read_node(const JsonValue& object, ObjectMeta&& meta) {
+  auto node = std::make_shared<Node>();
+  node->name = std::move(meta.name);
+  node->labels = std::move(meta.labels);
+  const JsonValue spec = object.field("spec");
+  spec.for_each_field([&](std::string_view key, const JsonValue& field) {
+    if (key == "unschedulable") field.read(node->unschedulable);
+    if (key == "taints") node->taints = read_taints(field);
+  });
+  const JsonValue status = object.field("status");
+  status.for_each_field([&](std::string_view key, const JsonValue& field) {
+    if (key == "allocatable") {
+      const ResourceList list = read_resource_list(field);
+      node->allocatable = to_amounts(list);
+      if (const Quantity* pods = find(list, kPods)) node->allowed_pod_number = pods->value();
+    }
+    if (key == "images") node->images = read_images(field);
+    if (key == "declaredFeatures") field.read(node->declared_features);
+  });
+  return node;
+}
+
+PriorityClass read_priority_class(const JsonValue& object, ObjectMeta&& meta) {
+  PriorityClass result;
+  result.name = std::move(meta.name);
+  object.field("value").read(result.value);
+  object.field("globalDefault").read(result.global_default);
+  PreemptionPolicy policy{};
+  if (read_enum(object.field("preemptionPolicy"), kPreemptionPolicies, policy)) result.preemption_policy = policy;
+  return result;
+}
+
+Service read_service(const JsonValue& object, ObjectMeta&& meta) {
+  const JsonValue spec = object.field("spec");
+  return {std::move(meta.name), std::move(meta.namespace_), read_label_map(spec.field("selector"))};
+}
+
+RuntimeClass read_runtime_class(const JsonValue& object, ObjectMeta&& meta) {
+  RuntimeClass result;
+  result.name = std::move(meta.name);
+  const JsonValue overhead = object.field("overhead");
+  result.overhead_pod_fixed = read_resource_list(overhead.field("podFixed"));
+  const JsonValue scheduling = object.field("scheduling");
+  result.node_selector = read_label_map(scheduling.field("nodeSelector"));
+  result.tolerations = read_tolerations(scheduling.field("tolerations"));
+  return result;
+}
+
+PodDisruptionBudget read_disruption_budget(const JsonValue& object, ObjectMeta&& meta) {
+  PodDisruptionBudget result;
+  result.name = std::move(meta.name);
+  result.namespace_ = std::move(meta.namespace_);
+  const JsonValue spec = object.field("spec");
+  result.selector = read_label_selector(spec.field("selector"));
+  const JsonValue status = object.field("status");
+  status.field("disruptionsAllowed").read(result.disruptions_allowed);
+  const JsonValue disrupted = status.field("disruptedPods");
+  disrupted.for_each_entry([&](std::string_view name, const JsonValue&) { result.disrupted_pods.emplace_back(name); });
+  return result;
+}
+
+template <class T>
+void move_append(std::vector<T>& to, std::vector<T>& from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// "items[3]" and "spec.priority" -> "items[3].spec.priority"; "line 7" and "spec" -> "line 7, spec".
+std::string joined_location(const ItemSlice& item, const std::string& path) {
+  std::string location = item_location(item);
+  if (location.empty() || path.empty()) return location + path;
+  return location + (location.back() == ']' ? "." : ", ") + path;
+}
+
+}  // namespace
+
+void DecodedObjects::append(DecodedObjects&& later, std::size_t problem_limit) {
+  move_append(nodes, later.nodes);
+  move_append(pods, later.pods);
+  move_append(terminal_pods, later.terminal_pods);
+  move_append(workloads, later.workloads);
+  move_append(namespaces, later.namespaces);
+  move_append(priority_classes, later.priority_classes);
+  move_append(services, later.services);
+  move_append(runtime_classes, later.runtime_classes);
+  move_append(pod_disruption_budgets, later.pod_disruption_budgets);
+  for (const auto& [kind, count] : later.unused_kinds) unused_kinds[kind] += count;
+  for (const auto& [kind, count] : later.unknown_kinds) unknown_kinds[kind] += count;
+  object_count += later.object_count;
+  problem_count += later.problem_count;
+  for (InputProblem& problem : later.problems) {
+    if (problems.size() < problem_limit) problems.push_back(std::move(problem));
+  }
+  move_append(left_out, later.left_out);
+}
+
+struct ObjectDecoder::Caches {
+  explicit Caches(ObjectPools& pools) : pods(pools) {}
+
+  /// What the object at hand is called in a report: "Pod default/web-0".
+  std::string object_name;
+  PodDecoder pods;
+
+  void read_any(const ItemSlice& item, const JsonValue& object, SourceIndex source, DecodedObjects& out);
+  void read(const KnownKind& known, const JsonValue& object, SourceIndex source, DecodedObjects& out);
+  void read_named(const KnownKind& known, const JsonValue& object, ObjectMeta&& meta, SourceIndex source,
+                  DecodedObjects& out);
+  void read_pod(const JsonValue& object, SourceIndex source, DecodedObjects& out);
+  void require_name(const JsonValue& object, const std::string& name);
+};
+
+void ObjectDecoder::Caches::require_name(const JsonValue& object, const std::string& name) {
+  if (!name.empty()) return;
+  const JsonValue metadata = object.field("metadata");
+  const bool is_to_be_named = metadata.field("generateName").present();
+  metadata.field("name").problem(is_to_be_named ? "absent, expected a name; generateName is for objects being created"
+                                                : "absent, expected a name");
+}
+
+void ObjectDecoder::Caches::read_pod(const JsonValue& object, SourceIndex source, DecodedObjects& out) {
+  DecodedPod decoded = pods.read_pod(object);
+  const Pod& pod = *decoded.pod;
+  require_name(object, pod.name);
+  if (!object.sink().empty()) {
+    object_name = "Pod " + pod.full_name();
+  } else if (pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed) {
+    out.terminal_pods.push_back({pod.full_name(), source});
+  } else {
+    decoded.source = source;
+    out.pods.push_back(std::move(decoded));
+  }
+}
+
+void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& object, ObjectMeta&& meta,
+                                       SourceIndex source, DecodedObjects& out) {
+  // What is decoded is taken in only when the sink stayed empty, so that a bad object leaves no trace.
+  const auto keep = [&]<class T>(std::vector<Sourced<T>>& list, T&& value) {
+    if (object.sink().empty()) list.push_back({std::move(value), source});
+  };
+  switch (known.use) {
+    case KindUse::kNode: return keep(out.nodes, read_node(object, std::move(meta)));
+    case KindUse::kNamespace: return keep(out.namespaces, Namespace{std::move(meta.name), std::move(meta.labels)});
+    case KindUse::kPriorityClass: return keep(out.priority_classes, read_priority_class(object, std::move(meta)));
+    case KindUse::kService: return keep(out.services, read_service(object, std::move(meta)));
+    case KindUse::kRuntimeClass: return keep(out.runtime_classes, read_runtime_class(object, std::move(meta)));
+    case KindUse::kPodDisruptionBudget:
+      return keep(out.pod_disruption_budgets, read_disruption_budget(object, std::move(meta)));
+    case KindUse::kWorkload: {
+      DecodedWorkload workload = read_workload(known.kind, object, std::move(meta), pods);
+      workload.source = source;
+      if (object.sink().empty()) out.workloads.push_back(std::move(workload));
+      return;
+    }
+    case KindUse::kPod:
+    case KindUse::kNothingYet: return;
+  }
+}
+
+void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object, SourceIndex source,
+                                 DecodedObjects& out) {
+  if (known.use == KindUse::kPod) return read_pod(object, source, out);
+  if (known.use == KindUse::kNothingYet) {
+    ++out.unused_kinds[std::string(known.kind)];
+    return;
+  }
+  const bool is_cluster_wide = known.use == KindUse::kNode || known.use == KindUse::kNamespace ||
+                               known.use == KindUse::kPriorityClass || known.use == KindUse::kRuntimeClass;
+  ObjectMeta meta = pods.read_metadata(object);
+  require_name(object, meta.name);
+  if (!is_cluster_wide && meta.namespace_.empty()) meta.namespace_ = "default";
+  object_name = std::string(known.kind) + " " + (is_cluster_wide ? "" : meta.namespace_ + "/") + meta.name;
+  read_named(known, object, std::move(meta), source, out);
+}
+
+void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& object, SourceIndex source,
+                                     DecodedObjects& out) {
+  if (!object.is_object()) {
+    object.problem(object.present() ? "got " + object.describe() + ", expected an object" : "null, expected an object");
+    return;
+  }
+  std::string_view kind = item.kind_hint();
+  std::string_view api_version = item.api_version_hint();
+  object.field("kind").read(kind);
+  object.field("apiVersion").read(api_version);
+  if (kind.empty()) object.field("kind").problem("absent, expected a kind such as Pod");
+  if (api_version.empty()) object.field("apiVersion").problem("absent, expected an API version such as v1");
+  if (!object.sink().empty()) return;
+  if (const KnownKind* known = find_kind(api_version, kind)) return read(*known, object, source, out);
+  constexpr std::size_t kShownBytes = 253;
+  ++out.unknown_kinds[std::string(api_version.substr(0, kShownBytes)) + "/" + std::string(kind.substr(0, kShownBytes))];
+}
+
+ObjectDecoder::ObjectDecoder(ObjectPools& pools) : caches_(std::make_unique<Caches>(pools)) {}
+ObjectDecoder::~ObjectDecoder() = default;
+
+void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, SourceIndex source_index,
+                           DecodedObjects& out) {
+  ++out.object_count;
+  ProblemSink sink{std::string()};
+  caches_->object_name.clear();
+  const char* readable_end = item.json.data() + item.json.size() + kSlicePaddingBytes;
+  if (const auto root = parser_.parse(item.json, readable_end)) {
+    caches_->read_any(item, JsonValue(*root, sink), source_index, out);
+  } else {
+    sink.add({}, parser_.error());
+  }
+  if (!sink.empty()) leave_out(item, source, sink, out);
+}
+
+void ObjectDecoder::leave_out(const ItemSlice& item, const std::string& source, ProblemSink& sink,
+                              DecodedObjects& out) const {
+  out.problem_count += static_cast<std::int64_t>(sink.count());
+  std::vector<InputProblem> problems = sink.take();
+  for (InputProblem& problem : problems) {
+    problem.source = source;
+    problem.location = joined_location(item, problem.location);
+  }
+  std::string name = caches_->object_name;
+  if (name.empty()) name = source + " " + item_location(item);
+  out.left_out.push_back({std::move(name), problems.front().to_string()});
+  move_append(out.problems, problems);
+}
+
+}  // namespace berth

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One JSON object -> one object of the model, with the admission that needs no other object. What admission needs to
+// know of a pod beyond the model stands beside it until admission.h has run.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/objects/cluster_objects.h"
+#include "host/objects/errors.h"
+#include "host/objects/json_value.h"
+#include "host/objects/object_pools.h"
+#include "host/objects/text/item_batch.h"
+
+namespace berth {
+
+/// Which source an object came from: an index into the loader's list of source names.
+using SourceIndex = std::uint32_t;
+
+template <class T>
+struct Sourced {
+  T object;
+  SourceIndex source = 0;
+};
+
+struct DecodedPod {
+  std::shared_ptr<Pod> pod;                            ///< never null; becomes immutable once admission has run
+  std::unique_ptr<std::string> priority_class_name;    ///< null: none
+  bool has_priority = false;
+  bool has_preemption_policy = false;
+  SourceIndex source = 0;
+};
+
+/// spec.template of a workload: everything of a pod but its name.
+struct PodTemplate {
+  LabelMap labels;
+  SpecPtr spec;
+  std::string node_name;
+  PodRare rare;
+  std::string priority_class_name;
+  std::optional<std::int32_t> priority;
+  std::optional<PreemptionPolicy> preemption_policy;
+};
+
+/// A workload with what expansion needs to know (expand.h). Which fields count depends on workload.kind.
+struct DecodedWorkload {
+  Workload workload;
+  PodTemplate pod_template;
+  std::int64_t creation_time_us = 0;
+  std::int64_t replicas = 1;
+  std::int64_t first_ordinal = 0;                  ///< StatefulSet spec.ordinals.start
+  std::vector<std::string> volume_claim_templates;  ///< StatefulSet
+  std::int64_t parallelism = 1;                    ///< Job
+  std::optional<std::int64_t> completions;         ///< Job
+  std::int64_t succeeded = 0;                      ///< Job status
+  bool is_inactive = false;                        ///< terminating, or a suspended or finished Job: makes no pods
+  SourceIndex source = 0;
+};
+
+/// What a run of items decoded to, in input order.
+struct DecodedObjects {
+  std::vector<Sourced<NodePtr>> nodes;
+  std::vector<DecodedPod> pods;
+  std::vector<Sourced<std::string>> terminal_pods;  ///< full names; phase Succeeded or Failed
+  std::vector<DecodedWorkload> workloads;
+  std::vector<Sourced<Namespace>> namespaces;
+  std::vector<Sourced<PriorityClass>> priority_classes;
+  std::vector<Sourced<Service>> services;
+  std::vector<Sourced<RuntimeClass>> runtime_classes;
+  std::vector<Sourced<PodDisruptionBudget>> pod_disruption_budgets;
+  std::map<std::string, std::int64_t> unused_kinds;
+  std::map<std::string, std::int64_t> unknown_kinds;
+  std::int64_t object_count = 0;  ///< read, whatever became of them
+
+  std::vector<InputProblem> problems;
+  std::int64_t problem_count = 0;  ///< including those that were not kept
+  std::vector<Remark> left_out;    ///< one entry an object with problems
+
+  /// Appends what `later` holds.
+  void append(DecodedObjects&& later, std::size_t problem_limit);
+};
+
+/// Decodes items one after the other. One thread at a time; decoders of one load share their pools.
+class ObjectDecoder {
+ public:
+  explicit ObjectDecoder(ObjectPools& pools);
+  ~ObjectDecoder();
+  ObjectDecoder(const ObjectDecoder&) = delete;
+  ObjectDecoder& operator=(const ObjectDecoder&) = delete;
+
+  /// Appends the object to `out`, or its problems: an object with a problem is left out, and nothing else with it.
+  void decode(const ItemSlice& item, const std::string& source, SourceIndex source_index, DecodedObjects& out);
+
+ private:
+  struct Caches;
+  void leave_out(const ItemSlice& item, const std::string& source, ProblemSink& sink, DecodedObjects& out) const;
+
+  JsonParser parser_;
+  std::unique_ptr<Caches> caches_;
+};
+
+}  // namespace berth

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The small types that several kinds share, read from JSON. Each function reports what it cannot read to the value's
+// sink and returns what it could; an absent value gives an empty result.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "host/objects/json_value.h"
+#include "host/objects/label_map.h"
+#include "host/objects/node.h"
+#include "host/objects/pod.h"
+#include "host/objects/resources.h"
+#include "host/objects/selectors.h"
+
+namespace berth {
+
+/// A string or a bare number; null is 0; blanks around the text are dropped: spec/plugins-node.md 1.1.
+std::optional<Quantity> read_quantity(const JsonValue& value);
+
+/// Names have to be qualified names and amounts not negative. Amounts are rounded up to 10^-3, as the API server stores.
+ResourceList read_resource_list(const JsonValue& value);
+
+/// RFC 3339 with optional fraction, as microseconds since the epoch.
+bool read_time(const JsonValue& value, std::int64_t& out_us);
+
+/// Collects the entries of a string map; null values read as "". The views belong to the parser.
+void read_string_map(const JsonValue& value, std::vector<LabelMap::Entry>& out);
+LabelMap read_label_map(const JsonValue& value);
+
+std::optional<LabelSelector> read_label_selector(const JsonValue& value);
+NodeSelectorTerm read_node_selector_term(const JsonValue& value);
+NodeAffinity read_node_affinity(const JsonValue& value);
+std::vector<Toleration> read_tolerations(const JsonValue& value);
+std::vector<Taint> read_taints(const JsonValue& value);
+
+/// One of a closed set of names; "" reads as absent. Another name is a problem that lists the set.
+template <class Enum, std::size_t N>
+bool read_enum(const JsonValue& value, const std::array<std::pair<std::string_view, Enum>, N>& names, Enum& out) {
+  std::string_view text;
+  if (!value.read(text) || text.empty()) return false;
+  std::string choices;
+  for (const auto& [name, meaning] : names) {
+    if (name == text) {
+      out = meaning;
+      return true;
+    }
+    choices += (choices.empty() ? "" : ", ") + std::string(name);
+  }
+  value.mismatch("one of " + choices);
+  return false;
+}
+
+}  // namespace berth

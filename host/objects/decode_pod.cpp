@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/objects/decode_pod.h"
+
+#include <algorithm>
+
+#include "host/objects/decode_parts.h"
+#include "host/objects/decode_pod_spec.h"
+
+namespace berth {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, PodPhase>, 5> kPhases = {{{"Pending", PodPhase::kPending},
+                                                                           {"Running", PodPhase::kRunning},
+                                                                           {"Succeeded", PodPhase::kSucceeded},
+                                                                           {"Failed", PodPhase::kFailed},
+                                                                           {"Unknown", PodPhase::kUnknown}}};
+constexpr std::array<std::pair<std::string_view, PreemptionPolicy>, 2> kPreemptionPolicies = {
+    {{"PreemptLowerPriority", PreemptionPolicy::kPreemptLowerPriority}, {"Never", PreemptionPolicy::kNever}}};
+constexpr std::array<std::string_view, 8> kInTreeDisks = {
+    "gcePersistentDisk", "awsElasticBlockStore", "azureDisk",     "iscsi",
+    "rbd",               "cinder",               "vsphereVolume", "portworxVolume"};
+
+OwnerReference read_owner(const JsonValue& value) {
+  OwnerReference owner;
+  value.for_each_field([&](std::string_view key, const JsonValue& field) {
+    if (key == "kind") field.read(owner.kind);
+    if (key == "name") field.read(owner.name);
+    if (key == "uid") field.read(owner.uid);
+    if (key == "controller") field.read(owner.controller);
+  });
+  return owner;
+}
+
+void append_length_and_text(std::string& out, std::string_view text) {
+  const std::size_t size = text.size();
+  out.append(reinterpret_cast<const char*>(&size), sizeof(size));
+  out.append(text);
+}
+
+void append_content(std::string& out, const std::vector<OwnerReference>& owners) {
+  for (const OwnerReference& owner : owners) {
+    append_length_and_text(out, owner.kind);
+    append_length_and_text(out, owner.name);
+    append_length_and_text(out, owner.uid);
+    out += owner.controller ? '1' : '0';
+  }
+}
+
+/// Only volumes that a storage plugin has to look at; the others bind a pod to no node.
+void read_volumes(const JsonValue& value, std::vector<PodVolume>& out) {
+  value.for_each_element([&](const JsonValue& volume) {
+    volume.for_each_field([&](std::string_view key, const JsonValue& source) {
+      if (key == "persistentVolumeClaim" && source.expect_object()) {
+        source.field("claimName").read(out.emplace_back(PodVolume{PodVolume::Kind::kClaim, {}}).name);
+      } else if (key == "ephemeral") {
+        volume.field("name").read(out.emplace_back(PodVolume{PodVolume::Kind::kEphemeral, {}}).name);
+      } else if (key == "csi") {
+        out.push_back({PodVolume::Kind::kCsiInline, std::string(key)});
+      } else if (std::find(kInTreeDisks.begin(), kInTreeDisks.end(), key) != kInTreeDisks.end()) {
+        out.push_back({PodVolume::Kind::kInTreeDisk, std::string(key)});
+      }
+    });
+  });
+}
+
+void read_names(const JsonValue& value, std::vector<std::string>& out) {
+  out.clear();
+  value.for_each_element([&](const JsonValue& element) { element.field("name").read(out.emplace_back()); });
+}
+
+/// The first condition of that type decides, as kube-scheduler's helper does.
+bool says_resize_infeasible(const JsonValue& conditions) {
+  bool is_decided = false;
+  bool infeasible = false;
+  conditions.for_each_element([&](const JsonValue& condition) {
+    std::string_view text;
+    if (is_decided || !condition.field("type").read(text) || text != "PodResizePending") return;
+    is_decided = true;
+    infeasible = condition.field("reason").read(text) && text == "Infeasible";
+  });
+  return infeasible;
+}
+
+void read_container_statuses(const JsonValue& value, std::vector<ContainerStatusResources>& out) {
+  value.for_each_element([&](const JsonValue& element) {
+    if (!element.is_object()) return;
+    const JsonValue resources = element.field("resources");
+    const JsonValue allocated = element.field("allocatedResources");
+    if (!resources.present() && !allocated.present()) return;
+    ContainerStatusResources& status = out.emplace_back();
+    element.field("name").read(status.container_name);
+    status.has_resources = resources.present();
+    status.requests = read_resource_list(resources.field("requests"));
+    status.allocated = read_resource_list(allocated);
+  });
+}
+
+bool is_within(const ResourceList& list, const ResourceList& limit) {
+  return std::all_of(list.begin(), list.end(), [&](const auto& entry) {
+    const Quantity* most = find(limit, entry.first);
+    return most != nullptr && entry.second <= *most;
+  });
+}
+
+/// Whether some figure of the kubelet is above what the spec asks; otherwise no rule can tell them from none.
+bool can_raise_requests(const PodSpec& spec, const std::vector<ContainerStatusResources>& statuses) {
+  const auto is_harmless = [&](const ContainerStatusResources& status) {
+    const auto is_meant = [&](const Container& c) { return c.name == status.container_name; };
+    for (const auto* containers : {&spec.containers, &spec.init_containers}) {
+      const auto at = std::find_if(containers->begin(), containers->end(), is_meant);
+      if (at != containers->end()) return is_within(status.requests, at->requests) && is_within(status.allocated, at->requests);
+    }
+    return true;  // of no container of the spec: never looked up
+  };
+  return !std::all_of(statuses.begin(), statuses.end(), is_harmless);
+}
+
+}  // namespace
+
+LabelMap PodDecoder::read_labels(const JsonValue& value) {
+  read_string_map(value, entries_);
+  if (entries_.empty()) return {};
+  LabelMap::pack(entries_, scratch_);
+  const std::uint64_t hash = hash_bytes(scratch_);
+  LabelMap& recent = recent_labels_[hash % kRecentCount];
+  if (recent.bytes() != scratch_) recent = pools_.labels(scratch_, hash);
+  return recent;
+}
+
+OwnersPtr PodDecoder::read_owners(const JsonValue& value) {
+  std::vector<OwnerReference> owners;
+  value.for_each_element([&](const JsonValue& element) { owners.push_back(read_owner(element)); });
+  if (owners.empty()) return nullptr;
+  scratch_.clear();
+  append_content(scratch_, owners);
+  const std::uint64_t hash = hash_bytes(scratch_);
+  RecentOwners& recent = recent_owners_[hash % kRecentCount];
+  if (recent.content != scratch_) recent = {scratch_, pools_.owners(std::move(owners), hash)};
+  return recent.owners;
+}
+
+ObjectMeta PodDecoder::read_metadata(const JsonValue& object) {
+  ObjectMeta meta;
+  const JsonValue metadata = object.field("metadata");
+  std::int64_t deletion_time_us = 0;
+  metadata.for_each_field([&](std::string_view key, const JsonValue& field) {
+    if (key == "name") {
+      field.read(meta.name);
+    } else if (key == "namespace") {
+      field.read(meta.namespace_);
+    } else if (key == "uid") {
+      field.read(meta.uid);
+    } else if (key == "labels") {
+      meta.labels = read_labels(field);
+    } else if (key == "ownerReferences") {
+      meta.owners = read_owners(field);
+    } else if (key == "creationTimestamp") {
+      read_time(field, meta.creation_time_us);
+    } else if (key == "deletionTimestamp") {
+      meta.terminating = read_time(field, deletion_time_us);
+    }
+  });
+  return meta;
+}
+
+bool PodDecoder::read_own_field(std::string_view key, const JsonValue& value, PodOwn& own) {
+  if (key == "nodeName") {
+    value.read(own.node_name);
+  } else if (key == "priority") {
+    value.read(own.priority);
+  } else if (key == "priorityClassName") {
+    value.read(own.priority_class_name);
+  } else if (key == "preemptionPolicy") {
+    PreemptionPolicy policy{};
+    if (read_enum(value, kPreemptionPolicies, policy)) own.preemption_policy = policy;
+  } else if (key == "schedulingGates") {
+    read_names(value, own.rare.scheduling_gates);
+    own.has_rare |= !own.rare.scheduling_gates.empty();
+  } else if (key == "volumes") {
+    read_volumes(value, own.rare.volumes);
+    own.has_rare |= !own.rare.volumes.empty();
+  } else if (key == "resourceClaims") {
+    read_names(value, own.rare.resource_claims);
+    own.has_rare |= !own.rare.resource_claims.empty();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+SpecPtr PodDecoder::shared_spec(const JsonValue& spec) {
+  scratch_.clear();
+  append_spec_source(scratch_, simdjson::dom::object(spec.element()));
+  const auto known = recent_specs_.find(scratch_);
+  if (known != recent_specs_.end()) return known->second;
+  std::string source = scratch_;
+  const std::size_t problems_before = spec.sink().count();
+  SpecPtr shared = pools_.spec(read_pod_spec(spec));
+  // A spec with problems has to say them again, with the next pod's path.
+  if (spec.sink().count() != problems_before) return shared;
+  recent_spec_bytes_ += source.size();
+  if (recent_spec_bytes_ > kRecentSpecBytes) {
+    recent_specs_.clear();
+    recent_spec_bytes_ = source.size();
+  }
+  recent_specs_.emplace(std::move(source), shared);
+  return shared;
+}
+
+SpecPtr PodDecoder::read_spec(const JsonValue& spec, PodOwn& own) {
+  if (!spec.expect_object()) {
+    if (!spec.present()) spec.problem("absent, expected an object");
+    return std::make_shared<const PodSpec>();
+  }
+  spec.for_each_field([&](std::string_view key, const JsonValue& field) { read_own_field(key, field, own); });
+  return shared_spec(spec);
+}
+
+void PodDecoder::read_status(const JsonValue& status, Pod& pod, PodOwn& own) {
+  std::vector<ContainerStatusResources> statuses;
+  bool resize_infeasible = false;
+  status.for_each_field([&](std::string_view key, const JsonValue& field) {
+    if (key == "phase") read_enum(field, kPhases, pod.phase);
+    if (key == "startTime") read_time(field, pod.start_time_us);
+    if (key == "nominatedNodeName") field.read(own.rare.nominated_node_name);
+    if (key == "conditions") resize_infeasible = says_resize_infeasible(field);
+    if (key == "containerStatuses" || key == "initContainerStatuses") read_container_statuses(field, statuses);
+  });
+  const bool is_on_node = !own.node_name.empty();
+  if (is_on_node && (resize_infeasible || can_raise_requests(*pod.spec, statuses))) {
+    own.rare.status_resources = std::move(statuses);
+    own.rare.resize_infeasible = resize_infeasible;
+    own.has_rare = true;
+  }
+  own.has_rare |= !own.rare.nominated_node_name.empty();
+}
+
+DecodedPod PodDecoder::read_pod(const JsonValue& object) {
+  DecodedPod decoded;
+  decoded.pod = std::make_shared<Pod>();
+  Pod& pod = *decoded.pod;
+  ObjectMeta meta = read_metadata(object);
+  pod.name = std::move(meta.name);
+  if (!meta.namespace_.empty()) pod.namespace_ = std::move(meta.namespace_);
+  pod.stored_uid = std::move(meta.uid);
+  pod.labels = std::move(meta.labels);
+  pod.owners = std::move(meta.owners);
+  pod.creation_time_us = meta.creation_time_us;
+  pod.terminating = meta.terminating;
+
+  PodOwn own;
+  const JsonValue spec = object.field("spec");
+  pod.spec = read_spec(spec, own);
+  const JsonValue status = object.field("status");
+  read_status(status, pod, own);
+  pod.node_name = own.node_name;
+  pod.priority = own.priority.value_or(0);
+  pod.preemption_policy = own.preemption_policy.value_or(PreemptionPolicy::kPreemptLowerPriority);
+  if (own.has_rare) pod.rare_fields = std::make_unique<const PodRare>(std::move(own.rare));
+  decoded.has_priority = own.priority.has_value();
+  decoded.has_preemption_policy = own.preemption_policy.has_value();
+  if (!own.priority_class_name.empty()) {
+    decoded.priority_class_name = std::make_unique<std::string>(own.priority_class_name);
+  }
+  return decoded;
+}
+
+PodTemplate PodDecoder::read_template(const JsonValue& value) {
+  PodTemplate result;
+  if (!value.present()) value.problem("absent, expected a pod template");
+  PodOwn own;
+  result.labels = read_metadata(value).labels;
+  const JsonValue spec = value.field("spec");
+  result.spec = read_spec(spec, own);
+  result.node_name = own.node_name;
+  result.rare = std::move(own.rare);
+  result.priority_class_name = own.priority_class_name;
+  result.priority = own.priority;
+  result.preemption_policy = own.preemption_policy;
+  return result;
+}
+
+}  // namespace berth

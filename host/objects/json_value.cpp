@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/objects/json_value.h"
+
+#include <charconv>
+#include <limits>
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kShownStringBytes = 80;
+
+bool is_plain_key(std::string_view key) {
+  for (const char c : key) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    if (!plain) return false;
+  }
+  return !key.empty();
+}
+
+/// Quoted and cut, so that a message stays one short line whatever the input holds.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text.substr(0, kShownStringBytes)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+  }
+  if (text.size() > kShownStringBytes) out += "...";
+  return out + '"';
+}
+
+std::string shortest(double value) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  return std::string(buffer, end.ptr);
+}
+
+}  // namespace
+
+void ProblemSink::add(std::string location, std::string message) {
+  if (++count_ > limit_) return;
+  problems_.push_back({source_, std::move(location), std::move(message)});
+}
+
+void ProblemSink::throw_if_any() const {
+  if (!problems_.empty()) throw InputError(problems_);
+}
+
+void JsonValue::append_path(std::string& out) const {
+  if (parent_ == nullptr) {
+    out += key_;
+    return;
+  }
+  parent_->append_path(out);
+  if (index_ >= 0) {
+    out += '[' + std::to_string(index_) + ']';
+  } else if (!is_plain_key(key_)) {
+    out += '[' + std::string(key_.substr(0, kShownStringBytes)) + ']';
+  } else {
+    if (!out.empty()) out += '.';
+    out += key_;
+  }
+}
+
+std::string JsonValue::path() const {
+  std::string out;
+  append_path(out);
+  return out;
+}
+
+std::string JsonValue::describe() const {
+  using simdjson::dom::element_type;
+  if (!present_) return "nothing";
+  switch (element_.type()) {
+    case element_type::ARRAY: return "an array";
+    case element_type::OBJECT: return "an object";
+    case element_type::INT64: return std::to_string(std::int64_t(element_));
+    case element_type::UINT64: return std::to_string(std::uint64_t(element_));
+    case element_type::DOUBLE: return shortest(double(element_));
+    case element_type::STRING: return quoted(std::string_view(element_));
+    case element_type::BOOL: return bool(element_) ? "true" : "false";
+    case element_type::NULL_VALUE: return "null";
+  }
+  return "nothing";
+}
+
+std::string JsonValue::too_long(std::size_t bytes) {
+  return "string of " + std::to_string(bytes) + " bytes, expected at most " + std::to_string(kStringBytesMax);
+}
+
+void JsonValue::mismatch(std::string_view expectation) const {
+  problem("got " + describe() + ", expected " + std::string(expectation));
+}
+
+bool JsonValue::read(std::string_view& out) const {
+  if (!present_ || !expect(element_.is_string(), "a string")) return false;
+  const std::string_view text(element_);
+  if (text.size() > kStringBytesMax) {
+    problem(too_long(text.size()));
+    return false;
+  }
+  out = text;
+  return true;
+}
+
+bool JsonValue::read(std::string& out) const {
+  std::string_view text;
+  if (!read(text)) return false;
+  out.assign(text);
+  return true;
+}
+
+bool JsonValue::read(bool& out) const {
+  if (!present_ || !expect(element_.is_bool(), "true or false")) return false;
+  out = bool(element_);
+  return true;
+}
+
+bool JsonValue::read(std::int64_t& out) const {
+  if (!present_ || !expect(element_.is_int64(), "an integer")) return false;
+  out = std::int64_t(element_);
+  return true;
+}
+
+bool JsonValue::read(std::int32_t& out) const {
+  std::int64_t wide = 0;
+  if (!read(wide)) return false;
+  const bool fits =
+      wide >= std::numeric_limits<std::int32_t>::min() && wide <= std::numeric_limits<std::int32_t>::max();
+  if (!expect(fits, "an integer of 32 bits")) return false;
+  out = static_cast<std::int32_t>(wide);
+  return true;
+}
+
+bool JsonValue::read(double& out) const {
+  if (!present_ || !expect(element_.is_number(), "a number")) return false;
+  out = double(element_);
+  return true;
+}
+
+bool JsonValue::read(std::vector<std::string>& out) const {
+  if (!present_ || !expect_array()) return false;
+  out.clear();
+  for_each_element([&](const JsonValue& element) { element.read(out.emplace_back()); });
+  return true;
+}
+
+JsonValue JsonValue::field(std::string_view key) const& {
+  simdjson::dom::element found;
+  if (!is_object() || element_.at_key(key).get(found) != simdjson::SUCCESS) return JsonValue(*this, key);
+  return JsonValue(*this, found, key);
+}
+
+JsonParser::JsonParser() : parser_(std::make_unique<simdjson::dom::parser>(kMaxBytes)) {
+  // Capacity grows on demand; only the depth differs from the parser's own default.
+  constexpr std::size_t kFirstCapacity = std::size_t{64} << 10;
+  if (parser_->allocate(kFirstCapacity, kMaxDepth) != simdjson::SUCCESS) throw std::bad_alloc();
+}
+
+JsonParser::~JsonParser() = default;
+
+std::optional<simdjson::dom::element> JsonParser::parse(std::string_view json, const char* readable_end) {
+  if (json.size() > kMaxBytes) {
+    error_ = "object of " + std::to_string(json.size()) + " bytes, expected at most " + std::to_string(kMaxBytes);
+    return std::nullopt;
+  }
+  const char* end = json.data() + json.size();
+  if (readable_end == nullptr || static_cast<std::size_t>(readable_end - end) < simdjson::SIMDJSON_PADDING) {
+    padded_.assign(json);
+    padded_.append(simdjson::SIMDJSON_PADDING, '\0');
+    json = std::string_view(padded_.data(), json.size());
+  }
+  simdjson::dom::element root;
+  const auto code = parser_->parse(json.data(), json.size(), false).get(root);
+  if (code == simdjson::SUCCESS) return root;
+  error_ = std::string("malformed JSON: ") + simdjson::error_message(code);
+  return std::nullopt;
+}
+
+}  // namespace berth

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A thin typed reader over one parsed JSON text that knows where each value lies, so that an error can name it:
+// `items[17].spec.priority: got "high", expected an integer`. Nothing throws at the first error: problems are collected.
+
+#include <simdjson.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "host/objects/errors.h"
+
+namespace berth {
+
+/// Problems that one reader keeps; later ones are counted only.
+inline constexpr std::size_t kProblemLimit = 100;
+
+/// Collects what is wrong with the values of one source. One thread at a time.
+class ProblemSink {
+ public:
+  explicit ProblemSink(std::string source, std::size_t limit = kProblemLimit)
+      : source_(std::move(source)), limit_(limit) {}
+
+  void add(std::string location, std::string message);
+  std::size_t count() const { return count_; }  ///< including those beyond the limit
+  bool empty() const { return count_ == 0; }
+  const std::vector<InputProblem>& problems() const { return problems_; }
+  std::vector<InputProblem> take() { return std::exchange(problems_, {}); }
+  /// @throws InputError with all problems; does nothing when there are none.
+  void throw_if_any() const;
+
+ private:
+  std::string source_;
+  std::size_t limit_;
+  std::size_t count_ = 0;
+  std::vector<InputProblem> problems_;
+};
+
+/// Longest string (also map key) that a value may hold; a longer one is a problem.
+inline constexpr std::size_t kStringBytesMax = std::size_t{1} << 20;
+
+/// One value with its path. Lives on the stack only: a child points at its parent, so it cannot be copied or moved, and
+/// field() cannot be called on a temporary. Text and elements belong to the parser: valid until its next parse.
+/// JSON null reads as absent everywhere.
+class JsonValue {
+ public:
+  /// @param root_path  path of the document itself, "items[17]" or empty; read during the life of this value
+  JsonValue(simdjson::dom::element element, ProblemSink& sink, std::string_view root_path = {})
+      : element_(element), present_(!element.is_null()), sink_(&sink), key_(root_path) {}
+  JsonValue(const JsonValue&) = delete;
+  JsonValue& operator=(const JsonValue&) = delete;
+
+  bool present() const { return present_; }
+  bool is_object() const { return present_ && element_.is_object(); }
+  bool is_array() const { return present_ && element_.is_array(); }
+  bool is_string() const { return present_ && element_.is_string(); }
+  simdjson::dom::element element() const { return element_; }  ///< only when present()
+
+  /// "items[17].spec.containers[0].resources.requests[nvidia.com/gpu]"
+  std::string path() const;
+  /// The value as an error names it: `"high"`, `12`, `an object`.
+  std::string describe() const;
+
+  void problem(std::string message) const { sink_->add(path(), std::move(message)); }
+  ProblemSink& sink() const { return *sink_; }
+  /// Problem "got <value>, expected <expectation>".
+  void mismatch(std::string_view expectation) const;
+
+  /// Each returns true when a value of the right kind was stored in `out`. An absent value leaves `out` alone and is no
+  /// problem; a value of another kind or range leaves it alone and is one. Integers must be written without a fraction.
+  bool read(std::string_view& out) const;
+  bool read(std::string& out) const;
+  bool read(bool& out) const;
+  bool read(std::int32_t& out) const;
+  bool read(std::int64_t& out) const;
+  bool read(double& out) const;
+  /// Array of strings; null elements read as "".
+  bool read(std::vector<std::string>& out) const;
+  template <class T>
+  bool read(std::optional<T>& out) const {
+    T value{};
+    if (!read(value)) return false;
+    out = std::move(value);
+    return true;
+  }
+
+  /// True when the value is present and of that kind; a present value of another kind is a problem.
+  bool expect_object() const { return present_ && expect(element_.is_object(), "an object"); }
+  bool expect_array() const { return present_ && expect(element_.is_array(), "an array"); }
+
+  /// A field of an object; absent when there is none or when this is absent. Of equal keys the first one is found.
+  JsonValue field(std::string_view key) const&;
+  JsonValue field(std::string_view key) const&& = delete;
+
+  /// Calls visit(std::string_view key, const JsonValue& value) for each field that is not null, in input order.
+  template <class Visit>
+  void for_each_field(Visit&& visit) const {
+    if (!present_ || !expect_object()) return;
+    for (auto [key, element] : simdjson::dom::object(element_)) {
+      if (!element.is_null()) visit(key, JsonValue(*this, element, key));
+    }
+  }
+
+  /// As for_each_field, but for maps, where an entry with a null value is an entry: nulls are visited as absent values.
+  template <class Visit>
+  void for_each_entry(Visit&& visit) const {
+    if (!present_ || !expect_object()) return;
+    for (auto [key, element] : simdjson::dom::object(element_)) {
+      const JsonValue value(*this, element, key);
+      if (key.size() <= kStringBytesMax) {
+        visit(key, value);
+      } else {
+        value.problem(too_long(key.size()));
+      }
+    }
+  }
+
+  /// Strict form: visit returns whether the key is one of the type. It is called for nulls too (as absent values). A key
+  /// that is not known, or that stands twice, is a problem.
+  template <class Visit>
+  void for_each_field_strict(Visit&& visit) const {
+    if (!present_ || !expect_object()) return;
+    std::set<std::string_view> seen;
+    for (auto [key, element] : simdjson::dom::object(element_)) {
+      const JsonValue value(*this, element, key);
+      if (!seen.insert(key).second) {
+        value.problem("duplicate field");
+      } else if (!visit(key, value)) {
+        value.problem("unknown field");
+      }
+    }
+  }
+
+  /// Calls visit(const JsonValue& element) for each element of an array, nulls included (as absent values).
+  template <class Visit>
+  void for_each_element(Visit&& visit) const {
+    if (!present_ || !expect_array()) return;
+    std::int64_t index = 0;
+    for (simdjson::dom::element element : simdjson::dom::array(element_)) {
+      visit(JsonValue(*this, element, index++));
+    }
+  }
+
+ private:
+  JsonValue(const JsonValue& parent, simdjson::dom::element element, std::string_view key)
+      : element_(element), present_(!element.is_null()), sink_(parent.sink_), parent_(&parent), key_(key) {}
+  JsonValue(const JsonValue& parent, simdjson::dom::element element, std::int64_t index)
+      : element_(element), present_(!element.is_null()), sink_(parent.sink_), parent_(&parent), index_(index) {}
+  JsonValue(const JsonValue& parent, std::string_view absent_key)
+      : sink_(parent.sink_), parent_(&parent), key_(absent_key) {}
+
+  bool expect(bool right_kind, std::string_view expectation) const {
+    if (!right_kind) mismatch(expectation);
+    return right_kind;
+  }
+  void append_path(std::string& out) const;
+  static std::string too_long(std::size_t bytes);
+
+  simdjson::dom::element element_;
+  bool present_ = false;
+  ProblemSink* sink_;
+  const JsonValue* parent_ = nullptr;
+  std::string_view key_;
+  std::int64_t index_ = -1;
+};
+
+/// Parses one JSON text after the other, reusing its buffers. One thread at a time.
+class JsonParser {
+ public:
+  /// A text (one object) may be at most this long; nested at most kMaxDepth deep.
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+  static constexpr std::size_t kMaxDepth = 256;
+
+  JsonParser();
+  ~JsonParser();
+
+  /// @param readable_end  bytes up to here may be read; when fewer than simdjson's padding lie behind `json`, or when it
+  ///                      is null, the text is copied first
+  /// @return nullopt when the text is malformed, too long or too deep; error() says why.
+  /// The element and all it gives are valid until the next call.
+  std::optional<simdjson::dom::element> parse(std::string_view json, const char* readable_end = nullptr);
+  const std::string& error() const { return error_; }
+
+ private:
+  // Behind a pointer: simdjson's parser has another size where its thread support is compiled in.
+  std::unique_ptr<simdjson::dom::parser> parser_;
+  std::string padded_;
+  std::string error_;
+};
+
+}  // namespace berth

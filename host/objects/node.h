@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/objects/label_map.h"
+#include "host/objects/resources.h"
+
+namespace berth {
+
+enum class TaintEffect : std::uint8_t { kNoSchedule, kPreferNoSchedule, kNoExecute };
+
+struct Taint {
+  std::string key;
+  std::string value;
+  TaintEffect effect = TaintEffect::kNoSchedule;
+  friend bool operator==(const Taint&, const Taint&) = default;
+};
+
+/// One entry of status.images: several names of one image.
+struct NodeImage {
+  std::vector<std::string> names;
+  std::int64_t size_bytes = 0;
+  friend bool operator==(const NodeImage&, const NodeImage&) = default;
+};
+
+struct Node {
+  std::string name;
+  LabelMap labels;
+  bool unschedulable = false;
+  std::vector<Taint> taints;
+  ResourceAmounts allocatable;
+  std::int64_t allowed_pod_number = 0;  ///< status.allocatable["pods"]; 0 when absent: such a node takes no pod
+  std::vector<NodeImage> images;
+  std::vector<std::string> declared_features;
+};
+
+using NodePtr = std::shared_ptr<const Node>;
+
+/// region and zone labels joined as kube-scheduler does; empty when the node has neither: spec/scheduler-core.md 2.5.
+std::string zone_key(const Node& node);
+
+}  // namespace berth

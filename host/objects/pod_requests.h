@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "host/objects/pod.h"
+#include "host/objects/resources.h"
+
+namespace berth {
+
+/// The figures that the resource plugins read of one pod: the table "The callers" of spec/plugins-node.md 1.3.
+struct RequestOptions {
+  bool non_zero_defaults = false;  ///< 100m cpu and 200Mi memory for containers that name none
+  bool pod_level = true;
+  bool status_resources = false;   ///< in-place resize; matters for pods on a node only
+  bool status_resources_by_aggregate = false;  ///< v1.36 line: maximum over pod aggregates, init containers included
+};
+
+ResourceAmounts pod_requests(const Pod& pod, const RequestOptions& options);
+
+/// Steps 3 to 5 of spec/plugins-node.md 1.3 over the containers' requests, or over their limits: exact, names kept.
+ResourceList container_requests_total(const PodSpec& spec);
+ResourceList container_limits_total(const PodSpec& spec);
+/// cpu, memory and hugepages-*: what spec.resources may name.
+bool is_pod_level_resource(std::string_view name);
+
+/// NodeResourcesFit Filter and NodeResourcesBalancedAllocation, incoming pod.
+ResourceAmounts filter_requests(const Pod& pod);
+/// NodeResourcesFit Score, incoming pod: container defaults, pod-level requests ignored (a quirk that v1.35 has).
+ResourceAmounts score_requests(const Pod& pod);
+/// What the pod adds to Requested of its node.
+ResourceAmounts requested_on_node(const Pod& pod);
+/// What the pod adds to NonZeroRequested of its node; only cpu and memory are meant.
+ResourceAmounts non_zero_requested_on_node(const Pod& pod);
+/// The same with the status rule of another release; `options.non_zero_defaults` has to be set.
+ResourceAmounts non_zero_requested_on_node(const Pod& pod, const RequestOptions& options);
+
+}  // namespace berth

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cuts JSON text into objects while it is being read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/objects/text/byte_source.h"
+#include "host/objects/text/item_batch.h"
+#include "host/objects/text/json_scan.h"
+#include "host/objects/text/text_limits.h"
+
+namespace berth {
+
+/// Cuts a text of one or more JSON objects (with or without line breaks between them), lists (an object with an "items"
+/// array whose kind, if it has one, ends in "List") and top-level arrays into items. Only what lies between the items
+/// is checked; each item may still be malformed inside.
+///
+/// The window is TextLimits::block_bytes, and grows for an object that is longer, up to item_bytes_max. Items of a list
+/// whose kind comes behind them are held back until it is known when the first of them has no kind of its own.
+class JsonItemSplitter {
+ public:
+  /// @param source  stands in the problems and the batches
+  JsonItemSplitter(std::shared_ptr<const std::string> source, const TextLimits& limits);
+  ~JsonItemSplitter();
+
+  /// Puts what the next window holds into `batch`; false when nothing is left. Call it with the same `input` until it
+  /// returns false. Malformed text is a problem in the batch and ends the input.
+  /// @throws InputError from `input`, after all that was cut before has been handed out; then call drop_document() and
+  ///         go on, or stop.
+  bool next(ByteStream& input, ItemBatch& batch);
+
+  /// Forgets the document that was being read; the next one of the source starts on `line`. For sources that can go on
+  /// behind an error.
+  void drop_document(std::uint64_t line);
+
+  /// Text that is not JSON was met before anything could be cut; unread() holds what was read of it.
+  bool failed_at_once() const { return failed_ && documents_ == 0 && list_ == nullptr; }
+  /// A YAML document marker "---" follows the JSON documents; unread() begins with it and the rest was not read.
+  bool yaml_follows() const { return yaml_follows_; }
+  /// What was read but not cut.
+  std::string_view unread() const;
+  std::uint64_t line() const { return line_; }  ///< of the first byte of unread()
+  void set_first_line(std::uint64_t line) { line_ = line; }
+  /// Objects count as a later document of the source (see item_location).
+  void set_is_later_document() { documents_ = 1; }
+
+ private:
+  enum class State { kBetweenDocuments, kFirstItem, kAfterItem, kNextItem, kAfterItems, kNextMember };
+  enum class Step { kDone, kNeedMore, kFailed };
+  struct Member {
+    std::string_view key;
+    const char* value;
+  };
+  struct OpenList;
+
+  const char* at() const { return block_->data.get() + position_; }
+  const char* end() const { return block_->data.get() + block_->size; }
+
+  // The window.
+  bool make_room();
+  void read_window(ByteStream& input);
+  void advance_to(const char* byte);
+
+  // One step each; kNeedMore leaves everything as it was.
+  Step cut();
+  Step cut_once();
+  Step begin_document();
+  Step cut_object();
+  Step cut_members(const char* byte);
+  Step emit_document(const char* object_end);
+  Step enter_array();
+  Step enter_list(const Member& items);
+  Step cut_item();
+  Step after_item();
+  Step after_items();
+  Step cut_member();
+  Step read_member(const char* from, Member& member);
+  Step fail_at(const char* byte, std::string_view expectation);
+  void judge_end();
+
+  void note_member(const Member& member);
+  void hold_back_unless_kind(std::string_view first_item);
+  void leave_items();
+  void close_list();
+  void name_item_kind();
+  void emit(std::string_view json, const std::shared_ptr<ListContext>& list, std::int64_t index, std::uint64_t line,
+            std::size_t depth);
+  void emit_nested(std::string_view json, const ObjectShape& shape, const ListContext& outer, std::int64_t index,
+                   std::uint64_t line, std::size_t depth);
+  void add_problem(const std::string& location, const std::string& message);
+  std::string place_of(const char* byte) const;
+  void fail(const std::string& location, const std::string& message);
+  void release_held_back();
+  void flush_current();
+
+  std::shared_ptr<const std::string> source_;
+  TextLimits limits_;
+  std::shared_ptr<TextBlock> block_;
+  std::size_t position_ = 0;  ///< everything before it in the block is done
+  std::uint64_t line_ = 1;    ///< line of position_
+  std::uint64_t columns_before_block_ = 0;
+  bool at_end_ = false;
+  bool failed_ = false;
+  bool yaml_follows_ = false;
+  std::exception_ptr input_error_;
+
+  State state_ = State::kBetweenDocuments;
+  std::uint64_t documents_ = 0;
+  std::unique_ptr<OpenList> list_;
+
+  ItemBatch current_;
+  std::deque<ItemBatch> ready_;
+  std::vector<ItemBatch> held_back_;
+  std::size_t held_back_bytes_ = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/scheduler/intake.h"
+
+#include <algorithm>
+
+#include "plugins/priority_sort/priority_sort.h"
+#include "plugins/scheduling_gates/scheduling_gates.h"
+
+namespace berth {
+namespace {
+
+std::int32_t profile_index(const SchedulerConfig& config, const Pod& pod) {
+  for (std::size_t p = 0; p < config.profiles.size(); ++p)
+    if (config.profiles[p].scheduler_name == pod.spec->scheduler_name) return static_cast<std::int32_t>(p);
+  return -1;
+}
+
+/// Empty when the pod runs or may be queued.
+std::string reason_to_skip(const Pod& pod, std::int32_t profile) {
+  if (pod.terminating) return "is being deleted";
+  if (profile < 0) return "no profile is named \"" + pod.spec->scheduler_name + "\"";
+  return {};
+}
+
+void add_running(const PodPtr& pod, ClusterCache& cache, Intake& intake) {
+  const NodeInfo* node = cache.find_node(pod->node_name);
+  if (node == nullptr || node->node == nullptr) {
+    intake.skipped.push_back({pod->full_name(), "is bound to node \"" + pod->node_name + "\", which is not in the input"});
+  } else if (cache.add_pod(pod) != CacheResult::kOk) {
+    intake.skipped.push_back({pod->full_name(), "another running pod has its uid \"" + pod->uid() + "\""});
+  }
+}
+
+bool queued_before(const PodPtr& a, const PodPtr& b) {
+  static const PrioritySort queue_sort;
+  return queue_sort.less({a.get(), a->creation_time_us}, {b.get(), b->creation_time_us});
+}
+
+}  // namespace
+
+Intake take_in(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache) {
+  Intake intake;
+  for (const NodePtr& node : objects.nodes) cache.add_node(node);
+  std::vector<PodPtr> pending;
+  for (const PodPtr& pod : objects.pods) {
+    if (pod->phase == PodPhase::kSucceeded || pod->phase == PodPhase::kFailed) continue;
+    if (pod->node_name.empty()) {
+      pending.push_back(pod);
+    } else {
+      add_running(pod, cache, intake);
+    }
+  }
+  if (!std::is_sorted(pending.begin(), pending.end(), queued_before))
+    std::stable_sort(pending.begin(), pending.end(), queued_before);
+
+  SchedulingGates gates;
+  for (PodPtr& pod : pending) {
+    const std::int32_t profile = profile_index(config, *pod);
+    if (std::string reason = reason_to_skip(*pod, profile); !reason.empty()) {
+      intake.skipped.push_back({pod->full_name(), std::move(reason)});
+      continue;
+    }
+    const bool checks_gates = config.profiles[static_cast<std::size_t>(profile)].enables(ExtensionPoint::kPreEnqueue,
+                                                                                         SchedulingGates::kName);
+    Status status = checks_gates && pod->rare_fields != nullptr ? gates.pre_enqueue(*pod) : Status{};
+    if (status.ok()) {
+      intake.queue.push_back({std::move(pod), profile, -1});
+    } else {
+      intake.gated.push_back({std::move(pod), status.message()});
+    }
+  }
+  return intake;
+}
+
+}  // namespace berth

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/config/scheduler_config.h"
+#include "host/objects/cluster_objects.h"
+#include "host/scheduler/scheduler.h"
+
+namespace berth {
+
+/// A pod that PreEnqueue keeps back, with what it says.
+struct GatedPod {
+  PodPtr pod;
+  std::string message;
+};
+
+/// The pods of a cluster, sorted by what becomes of them before any node is looked at.
+struct Intake {
+  std::vector<PodToPlace> queue;  ///< pending pods in the queue's order: priority, creation time, input order
+  std::vector<GatedPod> gated;    ///< in the same order
+  std::vector<Skipped> skipped;
+};
+
+/// Fills `cache` with the nodes and the pods that run on them, and sorts the rest. A pod on a node that is not in the
+/// input is skipped with that reason, so that its requests are in no account.
+Intake take_in(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache);
+
+}  // namespace berth

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/scheduler/scheduler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+
+#include "host/cluster/cache.h"
+#include "host/objects/errors.h"
+#include "host/scheduler/backend_factory.h"
+#include "host/scheduler/intake.h"
+#include "host/scheduler/usage.h"
+
+namespace berth {
+namespace {
+
+/// Pods a batch when somebody watches: often enough for a progress bar, seldom enough not to be felt.
+constexpr std::size_t kWatchedBatch = 1 << 15;
+
+class Stopwatch {
+ public:
+  double lap_seconds() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - since_).count();
+    since_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+void refuse_extenders(const SchedulerConfig& config) {
+  if (!config.extenders.empty())
+    throw InputError(InputProblem{"", "extenders[0]", "scheduler extenders are not supported yet"});
+}
+
+/// Turns outcomes into placements and reasons; each distinct text is kept once.
+class ResultWriter {
+ public:
+  explicit ResultWriter(ScheduleResult& result) : result_(result) {}
+
+  void gated(const GatedPod& gated) {
+    result_.unplaced.push_back({gated.pod, "SchedulingGated", message_index(gated.message)});
+  }
+  void batch(std::span<const PodToPlace> pods, const BatchResult& batch) {
+    std::vector<std::int32_t> index_of(batch.messages.size(), -1);
+    for (std::size_t i = 0; i < batch.outcomes.size(); ++i) {
+      const Outcome& outcome = batch.outcomes[i];
+      if (outcome.kind == OutcomeKind::kPlaced) {
+        result_.placements.push_back({pods[i].pod, outcome.node, outcome.score});
+        continue;
+      }
+      std::int32_t& index = index_of[static_cast<std::size_t>(outcome.message)];
+      if (index < 0) index = message_index(batch.messages[static_cast<std::size_t>(outcome.message)]);
+      const bool fit_error = outcome.kind == OutcomeKind::kUnschedulable;
+      result_.unplaced.push_back({pods[i].pod, fit_error ? "Unschedulable" : "SchedulerError", index});
+    }
+  }
+
+ private:
+  std::int32_t message_index(const std::string& text) {
+    const auto [at, is_new] = index_of_text_.try_emplace(text, static_cast<std::int32_t>(result_.messages.size()));
+    if (is_new) result_.messages.push_back(text);
+    return at->second;
+  }
+
+  ScheduleResult& result_;
+  std::unordered_map<std::string, std::int32_t> index_of_text_;
+};
+
+std::size_t batch_size(const ScheduleOptions& options) {
+  const auto configured = static_cast<std::size_t>(std::max(options.engine.batch_pods_max, 1));
+  return options.progress ? std::min(configured, kWatchedBatch) : configured;
+}
+
+/// Hands the queue to the backend batch by batch. The answers are turned into a result afterwards, so that the time taken
+/// is the engine's alone.
+std::vector<BatchResult> run_batches(const std::vector<PodToPlace>& queue, const ScheduleOptions& options,
+                                     Backend& backend) {
+  std::vector<BatchResult> answers;
+  const std::size_t batch_pods = batch_size(options);
+  for (std::size_t next = 0; next < queue.size();) {
+    const std::size_t count = std::min(batch_pods, queue.size() - next);
+    answers.push_back(backend.commit_batch(std::span(queue).subspan(next, count), {}));
+    next += answers.back().outcomes.size();
+    if (options.progress) options.progress(next, queue.size());
+  }
+  return answers;
+}
+
+void fill_notes(const ScheduleOptions& options, ScheduleResult& result) {
+  const bool unschedulable = std::any_of(result.unplaced.begin(), result.unplaced.end(),
+                                         [](const Unplaced& pod) { return pod.reason == "Unschedulable"; });
+  const bool preempts =
+      std::any_of(options.config.profiles.begin(), options.config.profiles.end(), [](const Profile& profile) {
+        return profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption");
+      });
+  if (unschedulable && preempts)
+    result.notes.emplace_back("preemption is not built yet: no running pod was evicted for a pod without a node");
+}
+
+void fill_bytes(const ClusterObjects& objects, const ClusterCache& cache, const BackendStats& stats,
+                ScheduleResult& result) {
+  result.stats.bytes["model"] = model_bytes(objects);
+  result.stats.bytes["cache"] = cache.memory_bytes();
+  result.stats.bytes["columns"] = stats.column_bytes;
+  result.stats.bytes["rows"] = stats.row_bytes;
+  result.stats.bytes["peakRss"] = peak_rss_bytes();
+}
+
+}  // namespace
+
+ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& options) {
+  refuse_extenders(options.config);
+  ScheduleResult result;
+  result.seed = options.engine.seed;
+  result.stats.load_seconds = options.load_seconds;
+
+  Stopwatch watch;
+  ClusterCache cache;
+  Intake intake = take_in(objects, options.config, cache);
+  OpenedBackend opened = open_backend(cache, objects, options.config, options.engine);
+  Backend& backend = *opened.backend;
+  backend.compile(intake.queue);
+  result.stats.compile_seconds = watch.lap_seconds();
+  const std::vector<BatchResult> answers = run_batches(intake.queue, options, backend);
+  result.stats.schedule_seconds = watch.lap_seconds();
+
+  result.served_by = backend.name();
+  result.why = opened.why;
+  ResultWriter writer(result);
+  for (const GatedPod& gated : intake.gated) writer.gated(gated);
+  std::span<const PodToPlace> rest(intake.queue);
+  for (const BatchResult& answer : answers) {
+    writer.batch(rest, answer);
+    rest = rest.subspan(answer.outcomes.size());
+  }
+  result.skipped = std::move(intake.skipped);
+  for (std::int32_t i = 0; i < backend.node_count(); ++i) result.node_names.emplace_back(backend.node_name({i}));
+  result.stats.nodes = backend.node_count();
+  result.stats.pods = static_cast<std::int64_t>(intake.queue.size());
+  result.stats.running_pods = static_cast<std::int64_t>(cache.pod_count());
+  result.stats.classes = backend.stats().class_count;
+  if (result.stats.schedule_seconds > 0)
+    result.stats.pods_per_second = static_cast<double>(result.stats.pods) / result.stats.schedule_seconds;
+  fill_usage(cache, result);
+  fill_notes(options, result);
+  fill_bytes(objects, cache, backend.stats(), result);
+  return result;
+}
+
+struct Explainer::State {
+  State(const ClusterObjects& objects, const ScheduleOptions& given)
+      : options(given), intake(take_in(objects, options.config, cache)) {
+    refuse_extenders(options.config);
+    for (const PodToPlace& queued : intake.queue) pending.push_back(queued.pod);
+    for (const GatedPod& gated : intake.gated) pending.push_back(gated.pod);
+    opened = open_backend(cache, objects, options.config, options.engine);
+  }
+
+  std::int32_t profile_of(const Pod& pod) const {
+    for (std::size_t p = 0; p < options.config.profiles.size(); ++p)
+      if (options.config.profiles[p].scheduler_name == pod.spec->scheduler_name) return static_cast<std::int32_t>(p);
+    throw InputError(InputProblem{"", pod.full_name(), "no profile is named \"" + pod.spec->scheduler_name + "\""});
+  }
+
+  ScheduleOptions options;
+  ClusterCache cache;
+  Intake intake;
+  std::vector<PodPtr> pending;
+  OpenedBackend opened;
+};
+
+Explainer::Explainer(const ClusterObjects& objects, const ScheduleOptions& options)
+    : state_(std::make_unique<State>(objects, options)) {}
+
+Explainer::~Explainer() = default;
+
+std::span<const PodPtr> Explainer::pending() const { return state_->pending; }
+
+const std::vector<Skipped>& Explainer::skipped() const { return state_->intake.skipped; }
+
+Evaluation Explainer::explain(const PodPtr& pod) {
+  return state_->opened.backend->evaluate({pod, state_->profile_of(*pod), -1});
+}
+
+std::string_view Explainer::node_name(NodeIndex node) const { return state_->opened.backend->node_name(node); }
+
+std::string_view Explainer::served_by() const { return state_->opened.backend->name(); }
+
+}  // namespace berth

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The scheduling run over loaded objects: queue order, batches, the backend, and what became of every pod.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/config/engine_config.h"
+#include "host/config/scheduler_config.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+struct ScheduleOptions {
+  SchedulerConfig config;
+  EngineConfig engine;
+  double load_seconds = 0;  ///< what reading the input took; handed through to the stats
+  /// Called between batches, on the calling thread.
+  std::function<void(std::size_t done, std::size_t total)> progress;
+};
+
+struct Placement {
+  PodPtr pod;
+  NodeIndex node;
+  std::int64_t score = 0;
+};
+
+struct Unplaced {
+  PodPtr pod;
+  std::string_view reason;  ///< "Unschedulable", "SchedulingGated" or "SchedulerError"
+  std::int32_t message = 0;  ///< index into ScheduleResult::messages
+};
+
+/// A pod that no profile of this scheduler takes up, or that is being deleted; or one kept out of the accounts.
+struct Skipped {
+  std::string pod;  ///< "namespace/name"
+  std::string reason;
+};
+
+struct ResourceUse {
+  std::string name;
+  std::int64_t allocatable = 0;  ///< unit of ResourceAmounts; "pods" counts pods
+  std::int64_t used_before = 0;
+  std::int64_t used_after = 0;
+};
+
+struct ScheduleStats {
+  std::int64_t nodes = 0;
+  std::int64_t pods = 0;  ///< pending pods that were tried
+  std::int64_t running_pods = 0;
+  std::int64_t classes = 0;
+  double load_seconds = 0;
+  double compile_seconds = 0;
+  double schedule_seconds = 0;
+  double pods_per_second = 0;
+  std::map<std::string, std::uint64_t> bytes;  ///< "model", "columns", "rows", "peakRss", ...
+};
+
+struct ScheduleResult {
+  std::string served_by;  ///< backend that answered
+  std::string why;        ///< why it was chosen
+  std::uint64_t seed = 0;
+  std::vector<std::string> node_names;  ///< by NodeIndex
+  std::vector<Placement> placements;    ///< queue order
+  std::vector<Unplaced> unplaced;       ///< queue order
+  std::vector<std::string> messages;
+  std::vector<Skipped> skipped;
+  std::vector<std::string> notes;  ///< said once: what a run like this leaves out
+  ScheduleStats stats;
+  std::vector<ResourceUse> resources;
+  /// Largest of cpu and memory requested / allocatable per node, percent; for the histogram.
+  std::vector<std::int32_t> node_use_percent_before;
+  std::vector<std::int32_t> node_use_percent_after;
+};
+
+/// Places every pending pod of `objects`, in queue order: priority, creation time, input order.
+/// @throws InputError when the chosen backend cannot serve the configuration; nothing was placed then.
+ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& options);
+
+/// One pod at a time against the cluster as loaded; nothing is placed.
+class Explainer {
+ public:
+  Explainer(const ClusterObjects& objects, const ScheduleOptions& options);
+  ~Explainer();
+
+  std::span<const PodPtr> pending() const;  ///< queue order; gated ones included, skipped ones not
+  const std::vector<Skipped>& skipped() const;
+  Evaluation explain(const PodPtr& pod);
+  std::string_view node_name(NodeIndex node) const;
+  std::string_view served_by() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace berth

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/image_locality/compile.h"
+
+namespace berth {
+
+std::string normalized_image_name(const std::string& name) {
+  const auto colon = name.rfind(':');
+  const auto slash = name.rfind('/');
+  const auto position = [](std::size_t at) { return at == std::string::npos ? -1 : static_cast<std::int64_t>(at); };
+  return position(colon) <= position(slash) ? name + ":latest" : name;
+}
+
+std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snapshot& snapshot,
+                                                 bool sum_image_volumes) {
+  std::vector<std::int64_t> sums;
+  const auto add = [&](const std::string& name) {
+    const ImageColumn* image = snapshot.image(normalized_image_name(name));
+    if (image == nullptr) return;
+    sums.resize(static_cast<std::size_t>(snapshot.node_count()));
+    const std::int64_t bytes = ImageLocality::scaled_bytes(
+        image->size_bytes, static_cast<std::int64_t>(image->nodes.size()), snapshot.node_count());
+    for (const std::int32_t node : image->nodes) {
+      std::int64_t& sum = sums[static_cast<std::size_t>(node)];
+      sum = saturating_add(sum, bytes);
+    }
+  };
+  for (const Container& container : spec.init_containers) add(container.image);
+  for (const Container& container : spec.containers) add(container.image);
+  if (sum_image_volumes)
+    for (const std::string& image : spec.image_volumes) add(image);
+
+  const auto container_count = static_cast<std::int64_t>(spec.containers.size() + spec.init_containers.size());
+  std::vector<std::uint8_t> scores;
+  bool any = false;
+  for (const std::int64_t sum : sums) {
+    scores.push_back(static_cast<std::uint8_t>(ImageLocality::score(sum, container_count)));
+    any = any || scores.back() != 0;
+  }
+  if (!any) scores.clear();
+  return scores;
+}
+
+}  // namespace berth

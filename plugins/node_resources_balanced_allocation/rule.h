@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "plugins/rule.h"
+
+namespace berth {
+
+/// Prefers nodes whose resources would be used evenly: spec/plugins-node.md 11. Doubles, in the order of the genuine
+/// code and without contraction.
+struct NodeResourcesBalancedAllocation {
+  static constexpr std::string_view name = "NodeResourcesBalancedAllocation";
+  static constexpr Touches touches = Touches::kColumnOfNode;
+
+  BERTH_HD static double fraction(double requested, double allocatable) {
+    const double f = requested / allocatable;
+    return f > 1.0 ? 1.0 : f;
+  }
+  /// Half the distance: the standard deviation of two fractions.
+  BERTH_HD static double deviation_of_two(double first, double second) {
+    return __builtin_fabs((first - second) / 2.0);
+  }
+  BERTH_HD static double score_of_deviation(double deviation) { return __builtin_trunc((1.0 - deviation) * 100.0); }
+  /// v1.36: how the pod changes the balance; both are scores of the v1.35 formula.
+  BERTH_HD static double score_of_change(double with_pod, double without_pod) {
+    return 50.0 + __builtin_trunc((50.0 + with_pod - without_pod) / 2.0);
+  }
+
+  /// The whole v1.35 formula over up to `count` resources; those with allocatable 0 are left out by the caller through
+  /// `counts`. Two passes, in list order.
+  BERTH_HD static double score(const double* fractions, const bool* counts, int count) {
+    double total = 0.0;
+    int used = 0;
+    double first = 0.0;
+    double second = 0.0;
+    for (int r = 0; r < count; ++r) {
+      if (!counts[r]) continue;
+      total += fractions[r];
+      if (used == 0) first = fractions[r];
+      if (used == 1) second = fractions[r];
+      ++used;
+    }
+    if (used < 2) return score_of_deviation(0.0);
+    if (used == 2) return score_of_deviation(deviation_of_two(first, second));
+    const double mean = total / used;
+    double sum = 0.0;
+    for (int r = 0; r < count; ++r) {
+      if (!counts[r]) continue;
+      const double difference = fractions[r] - mean;
+      sum += difference * difference;
+    }
+    return score_of_deviation(__builtin_sqrt(sum / used));
+  }
+};
+
+}  // namespace berth

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "plugins/rule.h"
+
+namespace berth {
+
+/// Refuses nodes with too little left, and scores how full a node would be: spec/plugins-node.md 10.
+struct NodeResourcesFit {
+  static constexpr std::string_view name = "NodeResourcesFit";
+  static constexpr std::string_view reason_pods = "Too many pods";
+  static constexpr std::string_view reason_prefix = "Insufficient ";
+  static constexpr Touches touches = Touches::kColumnOfNode;
+
+  template <class Number>
+  BERTH_HD static bool too_many_pods(Number pods_on_node, Number allowed) {
+    return pods_on_node + 1 > allowed;
+  }
+  /// Asking for nothing fits an overcommitted node.
+  template <class Number>
+  BERTH_HD static bool is_short(Number request, Number allocatable, Number requested) {
+    return request > 0 && request > allocatable - requested;
+  }
+  /// No eviction can help: the node was never large enough.
+  template <class Number>
+  BERTH_HD static bool is_unresolvable(Number request, Number allocatable) {
+    return request > allocatable;
+  }
+};
+
+/// Score of one resource. `allocatable` is above 0; the pod is included in `requested`.
+struct LeastAllocated {
+  template <class Number>
+  BERTH_HD static Number part(Number requested, Number allocatable) {
+    const Number free = requested > allocatable ? Number(0) : allocatable - requested;
+    return divide_truncated(multiply(free, Number(kMaxNodeScore)), allocatable);
+  }
+};
+
+struct MostAllocated {
+  template <class Number>
+  BERTH_HD static Number part(Number requested, Number allocatable) {
+    const Number used = requested > allocatable ? allocatable : requested;
+    return divide_truncated(multiply(used, Number(kMaxNodeScore)), allocatable);
+  }
+};
+
+struct RequestedToCapacityRatio {
+  /// Percent of the node's allocatable that would be requested; the shape maps it to the score.
+  template <class Number>
+  BERTH_HD static Number utilization(Number requested, Number allocatable) {
+    return requested > allocatable ? Number(kMaxNodeScore)
+                                   : divide_truncated(multiply(requested, Number(kMaxNodeScore)), allocatable);
+  }
+  /// Nearest integer, halves up; both are non-negative. In doubles as the genuine code does it.
+  BERTH_HD static double rounded_mean(double weighted_sum, double weight_sum) {
+    const double mean = weighted_sum / weight_sum;
+    const double whole = __builtin_trunc(mean);
+    return mean - whole >= 0.5 ? whole + 1.0 : whole;
+  }
+};
+
+}  // namespace berth

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that includes point down the layers (docs/architecture.md), and prints file:line and the rule for each that does not.
+
+    scripts/check_includes.py [--root DIR]
+
+Exit status 0: every include is allowed; 1: some are not; 2: nothing to check was found.
+"""
+
+import argparse
+import os
+import re
+import sys
+
+# From the ground up; folders of one row stand beside each other and may not include one another.
+LAYERS = [
+    ["host/objects"],
+    ["host/config"],
+    ["host/cluster"],
+    ["host/framework"],
+    ["plugins"],
+    ["batching"],
+    ["host/engine", "cuda"],
+    ["host/preemption", "host/queue", "host/binding"],
+    ["host/scheduler", "host/generate"],
+    ["host/capi", "host/kube"],
+    ["host/cli"],
+]
+RANK = {folder: rank for rank, row in enumerate(LAYERS) for folder in row}
+CHECKED = ["host", "plugins", "batching", "cuda", "bench", "tests", "include"]
+SUFFIXES = (".h", ".cpp", ".c", ".cu", ".cuh")
+
+# What the rules may use of the standard library: nothing that allocates, so that either compiler takes them.
+RULE_HEADERS = set(
+    "algorithm array bit climits cmath compare concepts cstddef cstdint limits numeric span string_view tuple "
+    "type_traits utility".split())
+RULE_FILE = re.compile(r"plugins/[^/]+/rule\.h$")
+CUDA_HEADER = re.compile(r"(cuda|cub/|thrust/|cooperative_groups|nvtx|nvml|device_launch_parameters|curand|cublas)")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def source_files(root):
+    """Yields the path of every checked source file, relative to root."""
+    for top in CHECKED:
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for name in sorted(names):
+                if name.endswith(SUFFIXES):
+                    yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def read_includes(root, path):
+    """Returns [(line number, quoted?, header)] of one file."""
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+        matches = ((number, INCLUDE.match(line)) for number, line in enumerate(file, 1))
+        return [(number, match[1] == '"', match[2]) for number, match in matches if match]
+
+
+def layer_of(path):
+    """Returns the layer's folder, or None for tests/, bench/, include/ and what belongs to no layer."""
+    parts = path.split("/")
+    for folder in (parts[0], "/".join(parts[:2])):
+        if folder in RANK:
+            return folder
+    return None
+
+
+def is_under(path, folder):
+    return path.startswith(folder + "/")
+
+
+def layer_problem(path, header):
+    """The rule that `path` breaks by including the project file `header`, or None."""
+    for folder in ("tests", "bench"):
+        if is_under(header, folder) and not is_under(path, folder):
+            if not (is_under(path, "bench") and is_under(header, "tests/support")):
+                return f"nothing includes {folder}/"
+    if is_under(header, "include/berth") and not path.startswith(("host/capi/", "tests/", "bench/", "include/")):
+        return "only host/capi sees the C API"
+    source, target = layer_of(path), layer_of(header)
+    if source is None or target is None:
+        return None
+    if source == target:
+        return engine_problem(path, header)
+    if RANK[target] > RANK[source]:
+        return f"{source} may not include {target}, which stands above it"
+    if RANK[target] == RANK[source]:
+        return f"{source} may not include {target}, which stands beside it"
+    if is_under(path, "host/engine/reference") and target == "plugins":
+        return "the reference evaluator is a second writing of the rules and may not include plugins/"
+    return None
+
+
+def engine_problem(path, header):
+    """Inside host/engine, the reference evaluator and everything else do not know each other."""
+    reference = "host/engine/reference"
+    if source_is_engine(path) and is_under(path, reference) != is_under(header, reference):
+        return "the reference evaluator and the fast engine may not include each other"
+    return None
+
+
+def source_is_engine(path):
+    return is_under(path, "host/engine")
+
+
+def rule_problems(root, path, includes_of):
+    """Yields (line, rule) where a plugin's rule.h, or a header it brings along, is more than plain data and functions."""
+    seen, waiting = {path}, [(number, quoted, header, None)
+                             for number, quoted, header in includes_of(path)]
+    while waiting:
+        number, quoted, header, through = waiting.pop()
+        via = f" (through {through})" if through else ""
+        if not quoted:
+            if header not in RULE_HEADERS:
+                yield number, f"a rule.h may not reach <{header}>{via}: it must compile for a device and never allocate"
+        elif header not in seen and os.path.exists(os.path.join(root, header)):
+            seen.add(header)
+            waiting += [(number, q, h, through or header) for _, q, h in includes_of(header)]
+
+
+def problems_of(root, path, includes_of):
+    """Yields (line, rule) for each include of one file that breaks a rule."""
+    for number, quoted, header in includes_of(path):
+        if not quoted:
+            if CUDA_HEADER.match(header) and not path.startswith(("cuda/", "tests/", "bench/")):
+                yield number, f"<{header}>: CUDA headers stay inside cuda/"
+            continue
+        if not os.path.exists(os.path.join(root, header)):
+            yield number, f'"{header}": not a file of the repository; includes are written from its root'
+            continue
+        problem = layer_problem(path, header)
+        if problem:
+            yield number, f'"{header}": {problem}'
+    if RULE_FILE.match(path):
+        yield from rule_problems(root, path, includes_of)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", default=os.path.join(os.path.dirname(__file__), ".."))
+    root = parser.parse_args().root
+    cache = {}
+
+    def includes_of(path):
+        if path not in cache:
+            cache[path] = read_includes(root, path)
+        return cache[path]
+
+    files = list(source_files(root))
+    found = [(path, line, rule) for path in files for line, rule in problems_of(root, path, includes_of)]
+    for path, line, rule in sorted(set(found)):
+        print(f"{path}:{line}: {rule}")
+    if not files:
+        print("check_includes: no source file found", file=sys.stderr)
+        return 2
+    print(f"check_includes: {len(files)} files, {len(set(found))} problems")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

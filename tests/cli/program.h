@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace berth::test {
+
+struct ProgramRun {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+/// Runs `berth` with `arguments`, `input` on its standard input, in the C locale and away from any terminal.
+ProgramRun run_berth(const std::vector<std::string>& arguments, const std::string& input = "");
+
+/// A file of its own in a folder that goes away with the process.
+/// @return its path
+std::string write_file(const std::string& name, const std::string& content);
+std::string read_file(const std::string& path);
+
+/// Three nodes (a: 4 cores, b: 4 cores and a taint, c: cordoned), a running pod on a, and pending pods: fits, too-big,
+/// gated, other (a scheduler name that no profile has).
+std::string small_cluster();
+
+}  // namespace berth::test

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The suite that every backend passes. A case lays out a cluster in words (docs/testing.md) and asks the backend.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "tests/support/scenario.h"
+
+namespace berth::test {
+
+class BackendContract : public testing::TestWithParam<const char*> {
+ protected:
+  /// Skips where the backend is not available, fails where BERTH_REQUIRE_DEVICE promises it.
+  void SetUp() override;
+
+  /// Opens the backend on this cluster; what was there before goes.
+  void given(std::string_view text);
+
+  PodPtr pod(std::string_view name) const;
+  Evaluation ask(const PodPtr& pod);
+  Evaluation ask(std::string_view pod_name) { return ask(pod(pod_name)); }
+  /// What the pod means to the node; every node has an answer.
+  NodeEvaluation ask(std::string_view pod_name, std::string_view node_name);
+  NodeEvaluation on(const Evaluation& evaluation, std::string_view node_name) const;
+
+  void expect_pass(std::string_view pod_name, std::string_view node_name);
+  void expect_refusal(std::string_view pod_name, std::string_view node_name, std::string_view plugin, StatusCode code,
+                      const std::vector<std::string>& reasons);
+  /// Of a feasible node; -1 when the plugin did not score.
+  std::int64_t raw(std::string_view pod_name, std::string_view node_name, std::string_view plugin);
+  /// Normalised scores of a plugin over all nodes, in order of the cluster; -1 where it did not score.
+  std::vector<std::int64_t> normalized(std::string_view pod_name, std::string_view plugin);
+  std::string fit_error(std::string_view pod_name) { return ask(pod_name).message; }
+
+  /// Commits these pods, all in one call.
+  BatchResult place(const std::vector<PodPtr>& pods, const BatchLimits& limits = {});
+  BatchResult place_pending(const BatchLimits& limits = {}) { return place(scenario_.pending(), limits); }
+  std::vector<PodToPlace> compiled(const std::vector<PodPtr>& pods);
+  /// Node names of the outcomes; "" for a pod without one.
+  std::vector<std::string> nodes_of(const BatchResult& result) const;
+
+  Scenario scenario_;
+  std::unique_ptr<ClusterCache> cache_;
+  std::unique_ptr<Backend> backend_;  ///< reads the two above, so it goes first
+};
+
+}  // namespace berth::test

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What batching/backend.h promises of commit_batch, mark, rollback and evaluate.
+
+#include "tests/contract/backend_contract.h"
+
+namespace berth::test {
+namespace {
+
+using Names = std::vector<std::string>;
+
+constexpr const char* kFourPods = R"(engine ties=first
+node n cpu=4
+pod a cpu=2
+pod b cpu=9
+pod c cpu=2
+pod d cpu=1
+)";
+
+TEST_P(BackendContract, APodIsPlacedAsIfAllBeforeItRan) {
+  given(kFourPods);
+  const BatchResult result = place_pending();
+  EXPECT_EQ(result.stop, StopReason::kDone);
+  EXPECT_EQ(nodes_of(result), (Names{"n", "", "n", ""}));
+}
+
+TEST_P(BackendContract, AnEmptyBatchIsNoError) {
+  given("node n");
+  EXPECT_EQ(place({}).stop, StopReason::kDone);
+  EXPECT_TRUE(place({}).outcomes.empty());
+}
+
+TEST_P(BackendContract, ABatchCanStopBehindAPodWithoutANodeAndGoOn) {
+  given(kFourPods);
+  const std::vector<PodToPlace> pods = compiled(scenario_.pending());
+  const BatchLimits limits{.stop_at_failure = true};
+  const BatchResult first = backend_->commit_batch(pods, limits);
+  EXPECT_EQ(first.stop, StopReason::kPodWithoutNode);
+  EXPECT_EQ(nodes_of(first), (Names{"n", ""}));
+  const BatchResult rest = backend_->commit_batch(std::span(pods).subspan(2), limits);
+  EXPECT_EQ(nodes_of(rest), (Names{"n", ""}));
+}
+
+TEST_P(BackendContract, ABatchStopsAtItsPodLimit) {
+  given(kFourPods);
+  const BatchResult result = place_pending({.pods_max = 3});
+  EXPECT_EQ(result.stop, StopReason::kPodLimit);
+  EXPECT_EQ(result.outcomes.size(), 3u);
+}
+
+TEST_P(BackendContract, AFailureOnTheLastPodOfTheLimitIsReportedAsAFailure) {
+  given(kFourPods);
+  const BatchResult result = place_pending({.pods_max = 2, .stop_at_failure = true});
+  EXPECT_EQ(result.stop, StopReason::kPodWithoutNode);
+}
+
+TEST_P(BackendContract, ABatchWithADeadlineGetsOnWithEveryCall) {
+  given("node n cpu=1000\npod p*50 cpu=1");
+  const std::vector<PodToPlace> pods = compiled(scenario_.pending());
+  std::size_t done = 0;
+  for (std::size_t calls = 0; done < pods.size() && calls < pods.size(); ++calls) {
+    const BatchResult result = backend_->commit_batch(std::span(pods).subspan(done), {.deadline_us = 1});
+    ASSERT_FALSE(result.outcomes.empty());
+    done += result.outcomes.size();
+    EXPECT_EQ(result.stop == StopReason::kDone, done == pods.size());
+  }
+  EXPECT_EQ(done, pods.size());
+}
+
+TEST_P(BackendContract, ARollbackReturnsToTheMark) {
+  given("engine ties=first\nnode n cpu=4\nnode m cpu=2\npod a cpu=2 port=80\npod b cpu=2 port=80\npod c cpu=4");
+  place({pod("a")});
+  const CommitMark mark = backend_->mark();
+  const Names once = nodes_of(place({pod("b"), pod("c")}));
+  backend_->rollback(mark);
+  EXPECT_EQ(nodes_of(place({pod("b"), pod("c")})), once);
+  backend_->rollback({0});
+  EXPECT_EQ(nodes_of(place({pod("c")})), Names{"n"});
+}
+
+TEST_P(BackendContract, ARollbackGivesANominationBack) {
+  given("node n cpu=4\npod nominee nominated=n priority=9 cpu=3\npod p cpu=2");
+  const CommitMark mark = backend_->mark();
+  place({pod("nominee")});
+  backend_->rollback(mark);
+  expect_refusal("p", "n", "NodeResourcesFit", StatusCode::kUnschedulable, {"Insufficient cpu"});
+}
+
+TEST_P(BackendContract, AnEvaluationCommitsNothing) {
+  given("engine ties=first\nnode n cpu=4\nnode m cpu=4\npod a cpu=3\npod b cpu=3\npod c cpu=3");
+  ask("a");
+  ask("b");
+  EXPECT_EQ(nodes_of(place({pod("a")})), Names{"n"});
+  expect_refusal("b", "n", "NodeResourcesFit", StatusCode::kUnschedulable, {"Insufficient cpu"});
+  expect_pass("b", "m");
+}
+
+TEST_P(BackendContract, AnEvaluationListsEveryNodeInOrderAndAllOfTheBest) {
+  given("node a zone=1\nnode b zone=1\nnode c zone=2\nnode d zone=2 unschedulable\npod p");
+  const Evaluation evaluation = ask("p");
+  ASSERT_EQ(evaluation.nodes.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(evaluation.nodes[i].node.value, static_cast<std::int32_t>(i));
+  EXPECT_EQ(evaluation.best.size(), 3u);
+  EXPECT_EQ(evaluation.message, "");
+}
+
+TEST_P(BackendContract, APodTakesItsHostPortsWithIt) {
+  given("node n\npod a port=80\npod b port=80\npod c port=81");
+  EXPECT_EQ(nodes_of(place_pending()), (Names{"n", "", "n"}));
+}
+
+}  // namespace
+}  // namespace berth::test

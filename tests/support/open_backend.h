@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/config/engine_config.h"
+#include "host/config/scheduler_config.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth::test {
+
+/// Names of the backends that the contract suite runs; one that a build or machine lacks is skipped there.
+std::span<const char* const> backend_names();
+
+/// nullptr when this build or machine has no such backend; the test then skips, or fails where
+/// BERTH_REQUIRE_DEVICE promises one. `cache` and `config` must outlive the backend.
+std::unique_ptr<Backend> open_backend(std::string_view name, const ClusterCache& cache, const ClusterObjects& objects,
+                                      const SchedulerConfig& config, const EngineConfig& engine);
+
+/// Nodes and running pods of `objects`, in their order. Pods on nodes that do not exist make ghosts, as in a load.
+std::unique_ptr<ClusterCache> fill_cache(const ClusterObjects& objects);
+
+}  // namespace berth::test

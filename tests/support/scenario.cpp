@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/scenario.h"
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "tests/support/check_placement.h"
+#include "tests/support/object_text.h"
+#include "tests/support/open_backend.h"
+
+namespace berth::test {
+namespace {
+
+/// Reads the words behind "expect".
+class ExpectationReader {
+ public:
+  ExpectationReader(const std::vector<std::string>& words, int line) : words_(words) { result_.line = line; }
+
+  Expectation read() {
+    result_.pod = next("a pod");
+    const std::string verb = next("-> or error");
+    if (verb == "error") {
+      result_.kind = Expectation::Kind::kError;
+    } else if (verb == "->") {
+      read_nodes(next("a node"));
+    } else {
+      throw TextError("expected -> or error, got \"" + verb + "\"");
+    }
+    while (at_ < words_.size()) read_clause(next("a clause"));
+    return std::move(result_);
+  }
+
+ private:
+  std::string next(const char* what) {
+    if (at_ >= words_.size()) throw TextError(std::string("the line ends where it should have ") + what);
+    return words_[at_++];
+  }
+
+  /// "none", "any", or names joined with '|'.
+  void read_nodes(const std::string& word) {
+    if (word == "none") {
+      result_.kind = Expectation::Kind::kUnschedulable;
+    } else if (word != "any") {
+      std::istringstream names(word);
+      for (std::string name; std::getline(names, name, '|');) result_.nodes.push_back(name);
+    }
+  }
+
+  /// "text MESSAGE", "refused NODE: REFUSAL" or "total NODE: NUMBER".
+  void read_clause(const std::string& word) {
+    if (word == "text") {
+      result_.text = next("a text");
+      return;
+    }
+    if (word != "refused" && word != "total") throw TextError("no clause: \"" + word + "\"");
+    std::string node = next("a node");
+    if (!node.ends_with(":")) throw TextError("a colon is missing behind \"" + node + "\"");
+    node.pop_back();
+    const std::string value = next("a value");
+    if (word == "refused") {
+      result_.refused[node] = value;
+    } else {
+      result_.totals[node] = parse_int64(value).value_or(-1);
+    }
+  }
+
+  const std::vector<std::string>& words_;
+  std::size_t at_ = 1;
+  Expectation result_;
+};
+
+void read_line(const std::vector<std::string>& words, int line, Scenario& scenario) {
+  const std::string& kind = words.front();
+  if (kind == "config") {
+    apply_config(words, scenario.config);
+  } else if (kind == "engine") {
+    apply_engine(words, scenario.engine);
+  } else if (kind == "expect") {
+    scenario.expectations.push_back(ExpectationReader(words, line).read());
+  } else if (words.size() < 2) {
+    throw TextError("a name is missing");
+  } else if (kind == "node") {
+    add_nodes(words, scenario.objects);
+  } else if (kind == "pod") {
+    add_pods(words, scenario.objects);
+  } else {
+    throw TextError("no such line: \"" + kind + "\"");
+  }
+}
+
+std::string describe(const NodeEvaluation& node) {
+  std::string reasons;
+  for (const std::string& reason : node.status.reasons) reasons += (reasons.empty() ? "" : "; ") + reason;
+  return node.status.plugin + "(" + reasons + ")";
+}
+
+/// One pass of a scenario over one backend.
+class Run {
+ public:
+  Run(const Scenario& scenario, std::string_view backend_name) : scenario_(scenario) {
+    cache_ = fill_cache(scenario.objects);
+    backend_ = open_backend(backend_name, *cache_, scenario.objects, scenario.config, scenario.engine);
+    if (backend_ == nullptr) throw std::invalid_argument("no such backend here: " + std::string(backend_name));
+    for (const PodPtr& pod : scenario.pending()) {
+      const Profile* profile = scenario.config.find_profile(pod->spec->scheduler_name);
+      pods_.push_back({pod, static_cast<std::int32_t>(profile - scenario.config.profiles.data()), -1});
+    }
+  }
+
+  std::vector<std::string> go(std::size_t batch_size) {
+    backend_->compile(pods_);
+    for (std::size_t at = 0; at < pods_.size();) {
+      const std::size_t count = batch_size == 0 ? pods_.size() : std::min(batch_size, pods_.size() - at);
+      if (count == 1) look_first(pods_[at]);
+      const std::span<const PodToPlace> batch = std::span(pods_).subspan(at, count);
+      const BatchResult result = backend_->commit_batch(batch, {});
+      if (result.outcomes.size() != count) {
+        problems_.push_back("the backend answered " + std::to_string(result.outcomes.size()) + " of " +
+                            std::to_string(count) + " pods");
+        return std::move(problems_);
+      }
+      for (std::size_t i = 0; i < count; ++i) take(batch[i].pod, result.outcomes[i], result.messages);
+      at += count;
+    }
+    check_result();
+    return std::move(problems_);
+  }
+
+ private:
+  struct Answer {
+    OutcomeKind kind = OutcomeKind::kError;
+    std::string node;
+    std::string text;
+  };
+
+  void say(const Expectation& expectation, const std::string& what) {
+    problems_.push_back("line " + std::to_string(expectation.line) + ": pod " + expectation.pod + ": " + what);
+  }
+
+  void look_first(const PodToPlace& pod) {
+    for (const Expectation& expectation : scenario_.expectations) {
+      const bool asks = !expectation.refused.empty() || !expectation.totals.empty();
+      if (expectation.pod != pod.pod->name || !asks) continue;
+      const Evaluation evaluation = backend_->evaluate(pod);
+      for (const NodeEvaluation& node : evaluation.nodes) compare(expectation, node);
+    }
+  }
+
+  void compare(const Expectation& expectation, const NodeEvaluation& node) {
+    const std::string name(backend_->node_name(node.node));
+    if (const auto total = expectation.totals.find(name); total != expectation.totals.end()) {
+      if (!node.feasible || node.total != total->second) {
+        say(expectation, "total of " + name + " is " + std::to_string(node.total) + ", not " +
+                             std::to_string(total->second));
+      }
+    }
+    const auto refused = expectation.refused.find(name);
+    if (refused == expectation.refused.end()) return;
+    const std::string& wanted = refused->second;
+    const bool same = wanted.find('(') == std::string::npos ? node.status.plugin == wanted : describe(node) == wanted;
+    if (node.feasible || !same) {
+      say(expectation, name + " says " + (node.feasible ? "yes" : describe(node)) + ", not " + wanted);
+    }
+  }
+
+  void take(const PodPtr& pod, const Outcome& outcome, const std::vector<std::string>& messages) {
+    Answer answer{outcome.kind, "", ""};
+    if (outcome.kind == OutcomeKind::kPlaced) {
+      answer.node = backend_->node_name(outcome.node);
+      placed_.push_back({pod, answer.node});
+    } else {
+      answer.text = messages.at(static_cast<std::size_t>(outcome.message));
+    }
+    answers_[pod->name] = answer;
+  }
+
+  void check_result() {
+    for (const Expectation& expectation : scenario_.expectations) {
+      const auto answer = answers_.find(expectation.pod);
+      if (answer == answers_.end()) {
+        say(expectation, "there is no such pending pod");
+      } else {
+        compare(expectation, answer->second);
+      }
+    }
+    for (std::string& problem : check_placement(scenario_.objects, placed_, rules())) {
+      problems_.push_back(std::move(problem));
+    }
+  }
+
+  void compare(const Expectation& expectation, const Answer& answer) {
+    const std::string got = answer.kind == OutcomeKind::kPlaced ? "placed on " + answer.node : answer.text;
+    const bool same_kind = static_cast<int>(expectation.kind) == static_cast<int>(answer.kind);
+    const auto& nodes = expectation.nodes;
+    const bool same_node = nodes.empty() || std::find(nodes.begin(), nodes.end(), answer.node) != nodes.end();
+    const bool same_text = expectation.text.empty() || expectation.text == answer.text;
+    if (!same_kind || !same_node || !same_text) say(expectation, "is " + got);
+  }
+
+  CheckRules rules() const {
+    const PluginArgs& args = scenario_.config.profiles.front().args;
+    return {args.node_resources_fit.ignored_resources, args.node_resources_fit.ignored_resource_groups,
+            args.node_affinity.added_affinity,
+            scenario_.config.gates.enabled("TaintTolerationComparisonOperators"),
+            scenario_.config.gates.enabled("NodeDeclaredFeatures")};
+  }
+
+  const Scenario& scenario_;
+  std::unique_ptr<ClusterCache> cache_;
+  std::unique_ptr<Backend> backend_;
+  std::vector<PodToPlace> pods_;
+  std::vector<PlacedPod> placed_;
+  std::map<std::string, Answer> answers_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::vector<PodPtr> Scenario::pending() const {
+  std::vector<PodPtr> result;
+  std::copy_if(objects.pods.begin(), objects.pods.end(), std::back_inserter(result),
+               [](const PodPtr& pod) { return pod->node_name.empty(); });
+  return result;
+}
+
+Scenario parse_scenario(std::string_view text) {
+  Scenario scenario;
+  scenario.config = default_scheduler_config(FeatureGates());
+  std::istringstream lines{std::string(text)};
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.starts_with("#")) {
+      if (scenario.title.empty()) scenario.title = line.substr(std::min<std::size_t>(2, line.size()));
+      continue;
+    }
+    try {
+      const std::vector<std::string> words = split_words(line);
+      if (!words.empty()) read_line(words, number, scenario);
+    } catch (const std::exception& error) {
+      throw TextError("line " + std::to_string(number) + ": " + error.what());
+    }
+  }
+  return scenario;
+}
+
+std::vector<std::string> run_scenario(const Scenario& scenario, std::string_view backend_name, std::size_t batch_size) {
+  return Run(scenario, backend_name).go(batch_size);
+}
+
+}  // namespace berth::test

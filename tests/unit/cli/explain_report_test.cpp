@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cli/explain_report.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/cli/cluster_builder.h"
+
+namespace berth {
+namespace {
+
+NodeEvaluation fitting(std::int32_t index, std::int64_t total) {
+  NodeEvaluation node;
+  node.node = {index};
+  node.feasible = true;
+  node.total = total;
+  node.scores = {{"NodeResourcesFit", total, total, 1}};
+  return node;
+}
+
+NodeEvaluation refusing(std::int32_t index, const std::string& reason) {
+  NodeEvaluation node;
+  node.node = {index};
+  node.status = {StatusCode::kUnschedulable, "NodeResourcesFit", {reason}};
+  return node;
+}
+
+constexpr std::array<std::string_view, 5> kNames = {"n0", "n1", "n2", "n3", "n4"};
+
+std::string_view name_of(NodeIndex node) { return kNames.at(static_cast<std::size_t>(node.value)); }
+
+TEST(GroupNodes, JoinsEqualAnswersBestFirstThenRefusalsBySize) {
+  Evaluation evaluation;
+  evaluation.nodes = {refusing(0, "Too many pods"), fitting(1, 10), refusing(2, "Insufficient cpu"), fitting(3, 20),
+                      refusing(4, "Insufficient cpu")};
+  const std::vector<NodeGroup> groups = group_nodes(evaluation);
+  ASSERT_EQ(groups.size(), 4u);
+  EXPECT_EQ(groups[0].first->total, 20);
+  EXPECT_EQ(groups[1].first->total, 10);
+  EXPECT_EQ(groups[2].node_count, 2);
+  EXPECT_EQ(groups[2].first->status.reasons.front(), "Insufficient cpu");
+  EXPECT_EQ(groups[3].examples.front().value, 0);
+}
+
+TEST(ExplainReport, NamesTheBlockerTheNearestMissAndTheSmallestChange) {
+  ClusterObjects objects;
+  objects.nodes = {make_node("n0"), make_node("n1")};
+  objects.pods = {make_pod("r", 3800, "n0"), make_pod("s", 3000, "n1")};
+  Evaluation evaluation;
+  evaluation.nodes = {refusing(0, "Insufficient cpu"), refusing(1, "Insufficient cpu")};
+  evaluation.message = "0/2 nodes are available: 2 Insufficient cpu.";
+  const std::string text =
+      explain_report(*make_pod("web", 1500), make_profile(), evaluation, name_of, MissFinder(objects), Terminal());
+  EXPECT_NE(text.find("default/web (profile default-scheduler): fits 0 of 2 nodes\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"0/2 nodes are available: 2 Insufficient cpu.\""), std::string::npos) << text;
+  EXPECT_NE(text.find("    2  NodeResourcesFit: Insufficient cpu      -  n0, n1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("Nearest miss\n  node n1: 500m cpu more\n"), std::string::npos) << text;
+}
+
+TEST(ExplainReport, ShowsTheScoresOfTheBestAndNoMissWhenAllFit) {
+  Evaluation evaluation;
+  evaluation.nodes = {fitting(0, 10), fitting(1, 20)};
+  evaluation.best = {{1}};
+  const std::string text =
+      explain_report(*make_pod("web", 1), make_profile(), evaluation, name_of, MissFinder({}), Terminal());
+  EXPECT_NE(text.find("fits 2 of 2 nodes, best n1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("NodeResourcesFit   20          20       1      20\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Nearest miss"), std::string::npos) << text;
+}
+
+TEST(ExplainReport, SaysTheErrorThatEndedTheEvaluation) {
+  Evaluation evaluation;
+  evaluation.error = "plugin \"VolumeBinding\" is not supported yet";
+  const std::string text =
+      explain_report(*make_pod("web", 1), make_profile(), evaluation, name_of, MissFinder({}), Terminal());
+  EXPECT_NE(text.find("error: plugin \"VolumeBinding\" is not supported yet"), std::string::npos) << text;
+}
+
+TEST(ExplainRecord, LeavesOutWhatSaysNothing) {
+  Evaluation evaluation;
+  NodeEvaluation outside;
+  outside.node = {2};
+  outside.status = {StatusCode::kUnschedulableAndUnresolvable, "PreFilter", {}};
+  evaluation.nodes = {fitting(0, 10), refusing(1, "Insufficient cpu"), outside};
+  evaluation.best = {{0}};
+  std::string text;
+  {
+    Output output(text);
+    write_explain_record(*make_pod("web", 1), evaluation, name_of, *json_writer(output, 0));
+  }
+  EXPECT_EQ(nlohmann::json::parse(text), nlohmann::json::parse(R"({
+    "schemaVersion":1,"pod":"default/web","profile":"default-scheduler","best":["n0"],"nodes":[
+    {"node":"n0","feasible":true,"scores":[{"plugin":"NodeResourcesFit","raw":10,"normalized":10,"weight":1}],"total":10},
+    {"node":"n1","feasible":false,"plugin":"NodeResourcesFit","code":"Unschedulable","reasons":["Insufficient cpu"],"total":0},
+    {"node":"n2","feasible":false,"plugin":"PreFilter","code":"UnschedulableAndUnresolvable","total":0}]})"));
+  EXPECT_EQ(text.find('\n'), text.size() - 1) << "a record is one line";
+}
+
+}  // namespace
+}  // namespace berth

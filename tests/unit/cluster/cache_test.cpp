@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Aggregates, ghosts, images and the consistency check: spec/scheduler-core.md 2.2 to 2.4 and 2.7.
+
+#include "host/cluster/cache.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/cluster/cluster_builders.h"
+
+namespace berth {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(Cache, AConfirmedPodMovesToTheNodeThatTheWatchNames) {
+  ClusterCache cache;
+  cache.add_node(make_node("a"));
+  cache.add_node(make_node("b"));
+  ASSERT_EQ(cache.assume_pod(make_pod("p", ""), "a"), CacheResult::kOk);
+  EXPECT_EQ(cache.add_pod(make_pod("p", "b", 300)), CacheResult::kOk);
+  EXPECT_TRUE(cache.find_node("a")->pods.empty());
+  EXPECT_EQ(cache.find_node("a")->requested.milli_cpu, 0);
+  EXPECT_EQ(cache.find_node("b")->requested.milli_cpu, 300);
+  EXPECT_FALSE(cache.is_assumed("uid-p"));
+}
+
+TEST(Cache, ConfirmationReplacesTheObject) {
+  ClusterCache cache;
+  cache.assume_pod(make_pod("p", ""), "a");
+  const PodPtr confirmed = make_pod("p", "a", 250);
+  cache.add_pod(confirmed);
+  EXPECT_EQ(cache.get_pod("uid-p"), confirmed);
+  EXPECT_EQ(cache.find_node("a")->requested.milli_cpu, 250);
+  EXPECT_EQ(cache.pod_count(), 1U);
+}
+
+TEST(Cache, FinishBindingMarksOnlyAnAssumedPod) {
+  ClusterCache cache;
+  cache.assume_pod(make_pod("p", ""), "a");
+  EXPECT_FALSE(cache.is_binding_finished("uid-p"));
+  cache.finish_binding("uid-p");
+  EXPECT_TRUE(cache.is_binding_finished("uid-p"));
+  EXPECT_TRUE(cache.is_assumed("uid-p"));
+  cache.add_pod(make_pod("p", "a"));
+  cache.finish_binding("uid-p");
+  EXPECT_FALSE(cache.is_binding_finished("uid-p"));
+}
+
+TEST(Cache, AnAssumedPodThatNamesAnotherNodeIsRefused) {
+  ClusterCache cache;
+  EXPECT_EQ(cache.assume_pod(make_pod("p", "b"), "a"), CacheResult::kNodeMismatch);
+  EXPECT_EQ(cache.assume_pod(make_pod("p", ""), ""), CacheResult::kUnknownNode);
+  EXPECT_EQ(cache.add_pod(make_pod("p", "")), CacheResult::kUnknownNode);
+  EXPECT_EQ(cache.pod_count(), 0U);
+}
+
+TEST(Cache, APodWithoutUidIsKnownByItsFullName) {
+  ClusterCache cache;
+  Pod pod;
+  pod.name = "p";
+  pod.namespace_ = "team";
+  pod.node_name = "a";
+  pod.spec = make_spec({});
+  cache.add_pod(std::make_shared<const Pod>(std::move(pod)));
+  EXPECT_NE(cache.get_pod("team/p"), nullptr);
+  EXPECT_EQ(cache.get_pod(""), nullptr);
+  EXPECT_EQ(cache.remove_pod("team/p"), CacheResult::kOk);
+  EXPECT_EQ(cache.pod_count(), 0U);
+}
+
+TEST(Cache, RemovalSwapsTheLastPodIntoTheHole) {
+  ClusterCache cache;
+  for (const char* name : {"p", "q", "r", "s"}) cache.add_pod(make_pod(name, "a"));
+  cache.remove_pod("uid-q");
+  EXPECT_EQ(pod_names(*cache.find_node("a")), (Names{"p", "s", "r"}));
+  cache.remove_pod("uid-s");
+  EXPECT_EQ(pod_names(*cache.find_node("a")), (Names{"p", "r"}));
+  EXPECT_EQ(cache.check_consistency(), Names{});
+}
+
+TEST(Cache, AnUpdateAppendsThePodAnew) {
+  ClusterCache cache;
+  for (const char* name : {"p", "q", "r"}) cache.add_pod(make_pod(name, "a"));
+  cache.update_pod(make_pod("p", "a", 700));
+  EXPECT_EQ(pod_names(*cache.find_node("a")), (Names{"r", "q", "p"}));
+  EXPECT_EQ(cache.find_node("a")->requested.milli_cpu, 900);
+}
+
+TEST(Cache, AGhostBecomesRealAndKeepsItsPods) {
+  ClusterCache cache;
+  cache.add_pod(make_pod("p", "a", 400));
+  EXPECT_EQ(cache.ghost_count(), 1U);
+  EXPECT_EQ(cache.find_node("a")->node, nullptr);
+  cache.add_node(make_node("a"));
+  EXPECT_EQ(cache.ghost_count(), 0U);
+  EXPECT_EQ(cache.find_node("a")->requested.milli_cpu, 400);
+  EXPECT_EQ(cache.nodes_in_order().size(), 1U);
+}
+
+TEST(Cache, ANodeRemovedBeforeItsPodsStaysAsAGhostUntilTheLastPodGoes) {
+  ClusterCache cache;
+  cache.add_node(make_node("a"));
+  cache.add_pod(make_pod("p", "a"));
+  cache.add_pod(make_pod("q", "a"));
+  ASSERT_EQ(cache.remove_node("a"), CacheResult::kOk);
+  EXPECT_EQ(cache.ghost_count(), 1U);
+  EXPECT_TRUE(cache.nodes_in_order().empty());
+  cache.remove_pod("uid-p");
+  EXPECT_NE(cache.find_node("a"), nullptr);
+  cache.remove_pod("uid-q");
+  EXPECT_EQ(cache.find_node("a"), nullptr);
+  EXPECT_EQ(cache.ghost_count(), 0U);
+}
+
+TEST(Cache, ANodeWithoutPodsIsGoneWhenRemoved) {
+  ClusterCache cache;
+  cache.add_node(make_node("a"));
+  cache.nodes_in_order();
+  cache.remove_node("a");
+  EXPECT_EQ(cache.find_node("a"), nullptr);
+  EXPECT_EQ(cache.remove_node("a"), CacheResult::kUnknownNode);
+  EXPECT_EQ(cache.ghost_count(), 0U);
+  EXPECT_TRUE(cache.nodes_in_order().empty());
+}
+
+TEST(Cache, AnAggregateSumsWhatItsPodsAskFor) {
+  ClusterCache cache;
+  const auto spec = make_spec({{"cpu", millis(1500)}, {"example.com/gpu", units(2)}, {"memory", units(1 << 30)}});
+  cache.add_pod(make_pod("p", "a", spec));
+  cache.add_pod(make_pod("q", "a", spec));
+  cache.add_pod(make_pod("r", "a", make_spec({})));
+  const NodeInfo& node = *cache.find_node("a");
+  EXPECT_EQ(node.requested.milli_cpu, 3000);
+  EXPECT_EQ(node.requested.memory_bytes, std::int64_t{2} << 30);
+  EXPECT_EQ(node.requested.scalar("example.com/gpu"), 4);
+  EXPECT_EQ(node.non_zero_milli_cpu, 3100);
+  EXPECT_EQ(node.non_zero_memory_bytes, (std::int64_t{2} << 30) + 209'715'200);
+
+  for (const char* uid : {"uid-p", "uid-q"}) cache.remove_pod(uid);
+  EXPECT_EQ(node.requested.milli_cpu, 0);
+  EXPECT_EQ(node.requested.scalar("example.com/gpu"), 0);
+  EXPECT_EQ(node.non_zero_milli_cpu, 100);
+}
+
+TEST(Cache, HugeAmountsWrapAroundAndComeBack) {
+  ClusterCache cache;
+  const auto huge = make_spec({{"memory", units(INT64_MAX)}});
+  cache.add_pod(make_pod("small", "a", make_spec({{"memory", units(7)}})));
+  for (const char* name : {"p", "q", "r"}) cache.add_pod(make_pod(name, "a", huge));
+  for (const char* uid : {"uid-p", "uid-q", "uid-r"}) cache.remove_pod(uid);
+  EXPECT_EQ(cache.find_node("a")->requested.memory_bytes, 7);
+}
+
+TEST(Cache, APortThatTwoPodsUseIsFreeWhenOneOfThemLeaves) {
+  ClusterCache cache;
+  ContainerPort port;
+  port.host_port = 80;
+  const auto spec = make_spec({}, {port});
+  cache.add_node(make_node("a"));
+  cache.add_pod(make_pod("p", "a", spec));
+  cache.add_pod(make_pod("q", "a", spec));
+  EXPECT_EQ(cache.find_node("a")->used_ports, (std::vector<HostPort>{{"0.0.0.0", "TCP", 80}}));
+  cache.remove_pod("uid-p");
+  EXPECT_TRUE(cache.find_node("a")->used_ports.empty());
+  EXPECT_EQ(cache.check_consistency(), Names{});
+  cache.remove_pod("uid-q");
+  EXPECT_TRUE(cache.find_node("a")->used_ports.empty());
+}
+
+TEST(CacheImages, TheSizeFirstReportedStaysWhileAnyNodeHasTheImage) {
+  ClusterCache cache;
+  cache.add_node(make_node("a", "", {{{"app:1", "app@sha"}, 100}}));
+  cache.add_node(make_node("b", "", {{{"app:1"}, 200}}));
+  EXPECT_EQ(cache.images().at("app:1").size_bytes, 100);
+  EXPECT_EQ(cache.images().at("app:1").node_count, 2);
+  EXPECT_EQ(cache.images().at("app@sha").node_count, 1);
+  cache.remove_node("a");
+  EXPECT_EQ(cache.images().at("app:1").size_bytes, 100);
+  EXPECT_EQ(cache.images().count("app@sha"), 0U);
+  cache.update_node(make_node("b", "", {{{"app:1"}, 200}}));
+  EXPECT_EQ(cache.images().at("app:1").size_bytes, 200) << "the only holder drops its reference before it adds it";
+  cache.remove_node("b");
+  EXPECT_TRUE(cache.images().empty());
+}
+
+TEST(CacheImages, ANameThatANodeListsTwiceCountsOnce) {
+  ClusterCache cache;
+  cache.add_node(make_node("a", "", {{{"app:1", "app:1"}, 100}, {{"app:1"}, 300}}));
+  EXPECT_EQ(cache.images().at("app:1").node_count, 1);
+  EXPECT_EQ(cache.images().at("app:1").size_bytes, 100);
+  cache.remove_node("a");
+  EXPECT_TRUE(cache.images().empty());
+}
+
+TEST(Cache, KeepsItselfBelowNinetyBytesAPod) {
+  constexpr int kPods = 150'000;
+  constexpr int kNodes = 5'000;
+  ClusterCache cache;
+  for (int i = 0; i < kNodes; ++i) cache.add_node(make_node("node-" + std::to_string(i)));
+  cache.nodes_in_order();
+  const std::uint64_t before = cache.memory_bytes();
+  const auto spec = make_spec({{"cpu", millis(100)}});
+  for (int i = 0; i < kPods; ++i) {
+    cache.add_pod(make_pod("pod-" + std::to_string(i), "node-" + std::to_string(i % kNodes), spec));
+  }
+  EXPECT_LE((cache.memory_bytes() - before) / kPods, 90U);
+  EXPECT_LE(before / kNodes, 600U);
+  EXPECT_EQ(cache.pod_count(), std::size_t{kPods});
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Plugins that answer what a test tells them and write down that they were called.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/framework/framework.h"
+
+namespace berth {
+
+using Calls = std::vector<std::string>;
+
+inline Status status_of(StatusCode code, std::string reason = "") {
+  Status status;
+  status.code = code;
+  if (!reason.empty()) status.reasons.push_back(std::move(reason));
+  return status;
+}
+
+/// What a scripted plugin does at each point; what is empty succeeds.
+struct Script {
+  std::function<Status(const Pod&)> pre_enqueue;
+  std::function<PreFilterAnswer(const PodClassView&, NodeInfos)> pre_filter;
+  std::function<Status(const PodClassView&, const Pod&, const NodeInfo&)> add_pod;
+  std::function<Status(const PodClassView&, const Pod&, const NodeInfo&)> remove_pod;
+  std::function<void(std::span<const FilterRequest>)> filter;
+  std::function<PostFilterAnswer(const FilterRequest&)> post_filter;
+  std::function<Status(const PodClassView&, NodeInfos)> pre_score;
+  std::function<void(std::span<const ScoreRequest>)> score;
+  std::function<Status(NodeInfos, std::span<std::int64_t>)> normalize;
+  std::function<Status(const PodOnNode&)> reserve;
+  std::function<PermitAnswer(const PodOnNode&)> permit;
+  std::function<Status(const PodOnNode&)> pre_flight;
+  std::function<Status(const PodOnNode&)> pre_bind;
+  std::function<Status(const PodOnNode&)> bind;
+};
+
+/// Joins every point; which of them it is asked at is the profile's matter. Each call leaves "<name>.<point>" in
+/// `calls`.
+class ScriptedPlugin : public PreEnqueuePlugin,
+                       public PreFilterPlugin,
+                       public FilterPlugin,
+                       public PostFilterPlugin,
+                       public PreScorePlugin,
+                       public ScorePlugin,
+                       public ReservePlugin,
+                       public PermitPlugin,
+                       public PreBindPlugin,
+                       public BindPlugin,
+                       public PostBindPlugin {
+ public:
+  ScriptedPlugin(std::string name, Script script, Calls& calls)
+      : name_(std::move(name)), script_(std::move(script)), calls_(calls) {}
+  std::string_view name() const override { return name_; }
+
+  Status pre_enqueue(const Pod& pod) override {
+    note("pre_enqueue");
+    return script_.pre_enqueue ? script_.pre_enqueue(pod) : Status{};
+  }
+  PreFilterAnswer pre_filter(const PodClassView& pod, NodeInfos nodes) override {
+    note("pre_filter");
+    return script_.pre_filter ? script_.pre_filter(pod, nodes) : PreFilterAnswer{};
+  }
+  Status add_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node) override {
+    note("add_pod");
+    return script_.add_pod ? script_.add_pod(pod, other, node) : Status{};
+  }
+  Status remove_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node) override {
+    note("remove_pod");
+    return script_.remove_pod ? script_.remove_pod(pod, other, node) : Status{};
+  }
+  void filter(std::span<const FilterRequest> batch) override {
+    note("filter");
+    if (script_.filter) script_.filter(batch);
+  }
+  PostFilterAnswer post_filter(const FilterRequest& refused) override {
+    note("post_filter");
+    return script_.post_filter ? script_.post_filter(refused) : PostFilterAnswer{};
+  }
+  Status pre_score(const PodClassView& pod, NodeInfos nodes) override {
+    note("pre_score");
+    return script_.pre_score ? script_.pre_score(pod, nodes) : Status{};
+  }
+  void score(std::span<const ScoreRequest> batch) override {
+    note("score");
+    if (script_.score) script_.score(batch);
+  }
+  Status normalize(const PodClassView&, NodeInfos nodes, std::span<std::int64_t> scores) override {
+    note("normalize");
+    return script_.normalize ? script_.normalize(nodes, scores) : Status{};
+  }
+  Status reserve(const PodOnNode& pod) override {
+    note("reserve");
+    return script_.reserve ? script_.reserve(pod) : Status{};
+  }
+  void unreserve(const PodOnNode&) noexcept override { note("unreserve"); }
+  PermitAnswer permit(const PodOnNode& pod) override {
+    note("permit");
+    return script_.permit ? script_.permit(pod) : PermitAnswer{};
+  }
+  Status pre_bind_pre_flight(const PodOnNode& pod) override {
+    note("pre_flight");
+    return script_.pre_flight ? script_.pre_flight(pod) : Status{};
+  }
+  Status pre_bind(const PodOnNode& pod) override {
+    note("pre_bind");
+    return script_.pre_bind ? script_.pre_bind(pod) : Status{};
+  }
+  Status bind(const PodOnNode& pod) override {
+    note("bind");
+    return script_.bind ? script_.bind(pod) : Status{};
+  }
+  void post_bind(const PodOnNode&) noexcept override { note("post_bind"); }
+
+ private:
+  void note(const char* point) { calls_.push_back(name_ + "." + point); }
+
+  std::string name_;
+  Script script_;
+  Calls& calls_;
+};
+
+/// A framework of scripted plugins, in the order in which they were added.
+class ScriptedProfile {
+ public:
+  explicit ScriptedProfile(Calls& calls) : calls_(calls) {}
+
+  /// Enables the plugin at these points of the profile.
+  ScriptedProfile& add(const std::string& name, std::vector<ExtensionPoint> points, Script script = {},
+                       std::int32_t weight = 1) {
+    for (const ExtensionPoint point : points) {
+      profile_.plugins[static_cast<std::size_t>(point)].push_back({name, weight});
+    }
+    registry_.add(name, [name, script = std::move(script), &calls = calls_](const Profile&, const FrameworkHandle&) {
+      return std::make_unique<ScriptedPlugin>(name, script, calls);
+    });
+    return *this;
+  }
+
+  Profile& profile() { return profile_; }
+  PluginRegistry& registry() { return registry_; }
+  Framework build() const {
+    return Framework(profile_, registry_, {}, [](std::string_view name) { return name == "Elsewhere"; });
+  }
+
+ private:
+  Calls& calls_;
+  Profile profile_;
+  PluginRegistry registry_;
+};
+
+inline PodPtr plain_pod(const std::string& name, std::int32_t priority = 0) {
+  Pod pod;
+  pod.name = name;
+  pod.priority = priority;
+  pod.spec = std::make_shared<const PodSpec>();
+  return std::make_shared<const Pod>(std::move(pod));
+}
+
+/// Nodes n0, n1, ... without anything on them, and a view of them.
+class PlainNodes {
+ public:
+  explicit PlainNodes(std::size_t count) : infos_(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      infos_[i].name = "n" + std::to_string(i);
+      view_.push_back(&infos_[i]);
+    }
+  }
+  NodeInfos view() const { return view_; }
+
+ private:
+  std::vector<NodeInfo> infos_;
+  std::vector<const NodeInfo*> view_;
+};
+
+}  // namespace berth

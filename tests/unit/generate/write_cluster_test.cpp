@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "host/generate/generate.h"
+#include "host/generate/import_openb.h"
+#include "host/objects/errors.h"
+#include "host/objects/json_out.h"
+#include "host/objects/loader.h"
+
+namespace berth {
+namespace {
+
+class WriteCluster : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("berth_write_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+};
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+/// Compares objects by their text, one by one, so that a difference is readable.
+template <class Objects>
+void expect_equal_objects(const Objects& actual, const Objects& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    std::string actual_text;
+    std::string expected_text;
+    append_json(actual_text, *actual[i]);
+    append_json(expected_text, *expected[i]);
+    ASSERT_EQ(actual_text, expected_text);
+  }
+}
+
+void expect_same_after_loading(const ClusterObjects& objects, const std::string& path) {
+  write_cluster(objects, path);
+  const LoadResult loaded = load_cluster({path});
+  for (const InputProblem& problem : loaded.problems) ADD_FAILURE() << problem.to_string();
+  expect_equal_objects(loaded.objects.nodes, objects.nodes);
+  expect_equal_objects(loaded.objects.pods, objects.pods);
+  EXPECT_EQ(loaded.objects.namespaces.size(), objects.namespaces.size());
+  EXPECT_EQ(loaded.objects.priority_classes.size(), objects.priority_classes.size());
+  EXPECT_TRUE(loaded.objects.warnings.empty());
+  for (std::size_t i = 0; i < std::min(loaded.objects.pods.size(), objects.pods.size()); ++i) {
+    ASSERT_TRUE(*loaded.objects.pods[i]->spec == *objects.pods[i]->spec) << objects.pods[i]->full_name();
+  }
+}
+
+TEST_F(WriteCluster, AGeneratedClusterIsTheSameAfterWritingAndLoading) {
+  const ClusterObjects objects = generate_cluster(load_cluster_spec("bench/workloads/small-classes.yaml"), 1);
+  expect_same_after_loading(objects, folder_ / "cluster.json");
+  expect_same_after_loading(objects, folder_ / "cluster.json.gz");
+}
+
+TEST_F(WriteCluster, TheExampleIsTheSameAfterWritingAndLoading) {
+  expect_same_after_loading(generate_cluster(load_cluster_spec("examples/cluster.yaml"), 1), folder_ / "example.json");
+}
+
+TEST_F(WriteCluster, RandomClustersAreTheSameAfterWritingAndLoading) {
+  RandomClusterOptions options;
+  options.volumes_and_claims = true;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    expect_same_after_loading(random_cluster(seed, options), folder_ / "random.json");
+    if (HasFailure()) return;  // the first one says enough
+  }
+}
+
+TEST_F(WriteCluster, ANameThatEndsInGzIsCompressed) {
+  const ClusterObjects objects = generate_cluster(load_cluster_spec("bench/workloads/small-classes.yaml"), 1);
+  write_cluster(objects, folder_ / "a.json");
+  write_cluster(objects, folder_ / "a.json.gz");
+  const std::string compressed = content_of(folder_ / "a.json.gz");
+  EXPECT_TRUE(compressed.starts_with("\x1f\x8b"));
+  EXPECT_LT(compressed.size() * 4, content_of(folder_ / "a.json").size());
+}
+
+TEST_F(WriteCluster, AFileThatCannotBeOpenedIsNamed) {
+  for (const char* name : {"/nowhere/a.json", "/nowhere/a.json.gz"}) {
+    try {
+      write_cluster({}, name);
+      FAIL() << "no error";
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.problems().front().to_string(),
+                std::string(name) + ": cannot be written: No such file or directory");
+    }
+  }
+}
+
+TEST_F(WriteCluster, AFullDeviceIsAnError) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "/dev/full is absent";
+  const ClusterObjects objects = generate_cluster(load_cluster_spec("bench/workloads/small-classes.yaml"), 1);
+  try {
+    write_cluster(objects, "/dev/full");
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.problems().front().to_string(), "/dev/full: cannot be written: No space left on device");
+  }
+}
+
+TEST_F(WriteCluster, AnImportedTraceIsTheSameAfterWritingAndLoading) {
+  const std::filesystem::path nodes = folder_ / "nodes.csv";
+  const std::filesystem::path pods = folder_ / "pods.csv";
+  std::ofstream(nodes) << "sn,cpu_milli,memory_mib,gpu,model\nn-0,32000,1024,2,P100\n";
+  std::ofstream(pods) << "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,creation_time\n"
+                         "a,500,15258,1,460,P100|T4,LS,7\nb,100,0,0,0,,BE,0\n";
+  for (const GpuMode mode : {GpuMode::kCard, GpuMode::kMilli}) {
+    OpenbOptions options;
+    options.gpu_mode = mode;
+    options.qos_priority = true;
+    expect_same_after_loading(import_openb(nodes, pods, options), folder_ / "openb.json");
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/objects/text/byte_source.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/objects_text/text_test_support.h"
+
+namespace berth::testing {
+namespace {
+
+std::string read_all(const std::string& path, const TextLimits& limits = {}) {
+  FileSource source(path, limits);
+  std::string text;
+  char buffer[1000];
+  while (const std::size_t count = source.read(buffer, sizeof(buffer))) text.append(buffer, count);
+  EXPECT_EQ(source.bytes_read(), text.size());
+  return text;
+}
+
+std::string error_of(const std::string& path, const TextLimits& limits = {}) {
+  try {
+    read_all(path, limits);
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.problems().front().source, path);
+    return error.problems().front().message;
+  }
+  return "no error";
+}
+
+/// Text that compresses badly enough to fill several windows.
+std::string long_text() {
+  std::string text;
+  std::uint64_t state = 1;
+  while (text.size() < 700'000) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    text += std::to_string(state);
+  }
+  return text;
+}
+
+TEST(ByteSource, APlainFileIsReadAsItIs) {
+  const TempFolder folder;
+  EXPECT_EQ(read_all(folder.write("a", "hello")), "hello");
+  EXPECT_EQ(read_all(folder.write("b", "")), "");
+  EXPECT_EQ(read_all(folder.write("c", "x")), "x");
+}
+
+TEST(ByteSource, GzipIsUndoneWhateverTheNameIs) {
+  const TempFolder folder;
+  const std::string text = long_text();
+  EXPECT_EQ(read_all(folder.write("a.json", gzip(text))), text);
+}
+
+TEST(ByteSource, GzipMembersFollowOneAnother) {
+  const TempFolder folder;
+  EXPECT_EQ(read_all(folder.write("a.gz", gzip("one ") + gzip("") + gzip("two"))), "one two");
+}
+
+TEST(ByteSource, ZstdIsUndoneWhateverTheNameIs) {
+  const TempFolder folder;
+  const std::string text = long_text();
+  EXPECT_EQ(read_all(folder.write("a.yaml", zstd(text))), text);
+  EXPECT_EQ(read_all(folder.write("b", zstd("one ") + zstd("two"))), "one two");
+  EXPECT_EQ(read_all(folder.write("c", zstd(std::string(5'000'000, 'z')))), std::string(5'000'000, 'z'));
+}
+
+TEST(ByteSource, ATruncatedArchiveIsAnErrorThatNamesTheFile) {
+  const TempFolder folder;
+  std::string packed = gzip(long_text());
+  EXPECT_EQ(error_of(folder.write("a.gz", packed.substr(0, packed.size() / 2))), "ends in the middle of its gzip data");
+  EXPECT_EQ(error_of(folder.write("b.gz", packed.substr(0, 4))), "ends in the middle of its gzip data");
+  packed = zstd(long_text());
+  EXPECT_EQ(error_of(folder.write("a.zst", packed.substr(0, packed.size() / 2))),
+            "ends in the middle of its zstd data");
+  EXPECT_EQ(error_of(folder.write("b.zst", packed.substr(0, 4))), "ends in the middle of its zstd data");
+}
+
+TEST(ByteSource, ACorruptArchiveIsAnErrorThatNamesTheFile) {
+  const TempFolder folder;
+  std::string packed = gzip(long_text());
+  packed[packed.size() / 2] = static_cast<char>(packed[packed.size() / 2] ^ 0x55);
+  packed.back() = static_cast<char>(packed.back() ^ 0x55);
+  EXPECT_TRUE(error_of(folder.write("a.gz", packed)).starts_with("gzip data is corrupt: "));
+  EXPECT_TRUE(error_of(folder.write("b.gz", gzip("one") + "garbage")).starts_with("gzip data is corrupt: "));
+  packed = zstd(long_text());
+  for (std::size_t i = 20; i < 60; ++i) packed[i] = static_cast<char>(packed[i] ^ 0x55);
+  EXPECT_TRUE(error_of(folder.write("a.zst", packed)).starts_with("zstd data is corrupt: "));
+}
+
+TEST(ByteSource, ADecompressionBombEndsAtTheLimit) {
+  const TempFolder folder;
+  TextLimits limits;
+  limits.source_bytes_max = 1000;
+  const std::string zeros(100'000, ' ');
+  const std::string expected = "is larger than the limit of 1000 bytes (after decompression)";
+  EXPECT_EQ(error_of(folder.write("a.gz", gzip(zeros)), limits), expected);
+  EXPECT_EQ(error_of(folder.write("a.zst", zstd(zeros)), limits), expected);
+  EXPECT_EQ(error_of(folder.write("a", zeros), limits), expected);
+  EXPECT_EQ(read_all(folder.write("b", zeros.substr(0, 1000)), limits).size(), 1000U);
+}
+
+TEST(ByteSource, WhatCannotBeOpenedIsAnErrorThatNamesTheFile) {
+  const TempFolder folder;
+  EXPECT_EQ(error_of(folder.path("absent.json")), "cannot be opened: No such file or directory");
+  EXPECT_EQ(error_of(folder.path()), "is a directory, expected a file");
+  const std::string secret = folder.write("secret.json", "{}");
+  chmod(secret.c_str(), 0);
+  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  EXPECT_EQ(error_of(secret), "cannot be opened: Permission denied");
+}
+
+TEST(ExpandPaths, ADirectoryGivesItsObjectFilesBytewise) {
+  const TempFolder folder;
+  for (const char* name : {"b.yaml", "B.json", "a/z.yml", "a/deep/x.json.gz", "a.json.zst", "notes.txt", "c.yaml.bak",
+                           "d.tar.gz", "json"}) {
+    folder.write(name, "");
+  }
+  std::vector<InputProblem> problems;
+  const std::vector<std::string> paths = expand_paths({folder.path()}, problems);
+  const std::vector<std::string> expected = {folder.path("B.json"), folder.path("a.json.zst"),
+                                             folder.path("a/deep/x.json.gz"), folder.path("a/z.yml"),
+                                             folder.path("b.yaml")};
+  EXPECT_EQ(paths, expected);
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(ExpandPaths, PathsStayInTheOrderGivenAndFilesMayHaveAnyName) {
+  const TempFolder folder;
+  const std::string dump = folder.write("dump", "");
+  folder.write("dir/a.json", "");
+  std::vector<InputProblem> problems;
+  const std::vector<std::string> expected = {dump, "-", folder.path("dir/a.json"), dump};
+  EXPECT_EQ(expand_paths({dump, "-", folder.path("dir"), dump}, problems), expected);
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(ExpandPaths, LinksToFilesAreFollowedAndLinksToDirectoriesAreNot) {
+  const TempFolder folder;
+  folder.write("data/real", "{}");
+  std::filesystem::create_directory(folder.path("dir"));
+  std::filesystem::create_symlink("../data/real", folder.path("dir/link.json"));
+  std::filesystem::create_symlink("gone", folder.path("dir/broken.json"));
+  std::filesystem::create_directory_symlink("..", folder.path("dir/loop"));
+  std::vector<InputProblem> problems;
+  EXPECT_EQ(expand_paths({folder.path("dir")}, problems), std::vector<std::string>{folder.path("dir/link.json")});
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(ExpandPaths, WhatIsMissingOrEmptyOrNamedTwiceIsAProblem) {
+  const TempFolder folder;
+  folder.write("empty/readme.txt", "");
+  std::vector<InputProblem> problems;
+  const std::vector<std::string> paths =
+      expand_paths({"-", folder.path("absent"), "-", folder.path("empty")}, problems);
+  EXPECT_EQ(paths, std::vector<std::string>{"-"});
+  ASSERT_EQ(problems.size(), 3U);
+  EXPECT_EQ(problems[0].to_string(), folder.path("absent") + ": no such file or directory");
+  EXPECT_EQ(problems[1].to_string(), "-: standard input is named twice");
+  EXPECT_EQ(problems[2].to_string(),
+            folder.path("empty") + ": holds no .json, .yaml or .yml file (.gz and .zst of them included)");
+}
+
+TEST(InputErrorTest, SaysSourceLocationAndMessageAndLeavesOutWhatIsEmpty) {
+  EXPECT_EQ((InputProblem{"a.json", "items[1].x", "bad"}.to_string()), "a.json: items[1].x: bad");
+  EXPECT_EQ((InputProblem{"", "", "bad"}.to_string()), "bad");
+  const InputError error(std::vector<InputProblem>{{"a", "", "one"}, {"b", "line 2", "two"}});
+  EXPECT_STREQ(error.what(), "a: one\nb: line 2: two");
+  EXPECT_EQ(error.problems().size(), 2U);
+}
+
+}  // namespace
+}  // namespace berth::testing
