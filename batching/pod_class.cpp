@@ -7,12 +7,10 @@
 #include "host/framework/pod_signature.h"
 #include "host/framework/unsupported.h"
 #include "host/objects/pod_requests.h"
+#include "plugins/rule.h"
 
 namespace berth {
 namespace {
-
-/// From here on a double cannot carry the engine's products exactly: see Snapshot::wide().
-constexpr std::int64_t kWideFrom = std::int64_t{1} << 46;
 
 /// The node figures of a pod that has no status yet: what it would add once it runs.
 Pod bare_pod(const PodClass& pod_class) {
@@ -22,7 +20,7 @@ Pod bare_pod(const PodClass& pod_class) {
 }
 
 bool is_wide(const std::vector<ScoredRequest>& requests) {
-  return std::any_of(requests.begin(), requests.end(), [](const ScoredRequest& r) { return r.amount >= kWideFrom; });
+  return std::any_of(requests.begin(), requests.end(), [](const ScoredRequest& r) { return r.amount >= kExactBelow; });
 }
 
 std::string with_profile(std::string signature, std::int32_t profile, const std::string& node_name) {
@@ -100,7 +98,7 @@ void ClassTable::fill(PodClass& pod_class) {
   pod_class.delta = delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
   pod_class.wide = is_wide(pod_class.fit_requests) || is_wide(pod_class.balanced_requests) ||
                    std::any_of(pod_class.requested.begin(), pod_class.requested.end(),
-                               [](const RequestedResource& r) { return r.amount >= kWideFrom; });
+                               [](const RequestedResource& r) { return r.amount >= kExactBelow; });
 }
 
 ResourceDelta ClassTable::delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const {

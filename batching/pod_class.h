@@ -33,7 +33,7 @@ struct PodClass {
   bool balanced_skips = false;                   ///< the pod asks none of the balanced resources
   std::vector<HostPort> ports;
   ResourceDelta delta;  ///< what one placed pod adds to a node
-  bool wide = false;    ///< amounts of 2^46 and above: judged in integers, pod by pod
+  bool wide = false;    ///< amounts of kExactBelow and above: judged in integers, pod by pod
 
   std::int32_t node_side = -1;  ///< index of its NodeSideRow once one was built
 };

@@ -19,9 +19,13 @@ inline constexpr std::int64_t kMaxNodeScore = 100;
 
 /// Integer division that truncates toward zero, as Go's.
 BERTH_HD std::int64_t divide_truncated(std::int64_t a, std::int64_t b) { return a / b; }
-/// Exact for integers below 2^53 in magnitude whose quotient is at most 100 while b is below 2^46: the rounding error of
-/// the quotient is then smaller than its distance to the next integer.
-BERTH_HD double divide_truncated(double a, double b) { return __builtin_trunc(a / b); }
+/// Amounts below this are exact in the double arithmetic of the rules: docs/decisions/0002-exact-doubles.md.
+inline constexpr std::int64_t kExactBelow = std::int64_t{1} << 43;
+
+/// The same for non-negative integers in doubles, without a division where `b` is the same for many lanes. A true quotient
+/// (a + 0.5) / b is at least 0.5 / b away from every integer; that is more than the roundings of the reciprocal and the
+/// product come to while the quotient is at most 100 and b below kExactBelow.
+BERTH_HD double divide_truncated(double a, double b) { return __builtin_trunc((a + 0.5) * (1.0 / b)); }
 
 /// Go's int64 multiplication wraps; amounts that large are nonsense, but no input may be undefined behaviour.
 BERTH_HD std::int64_t multiply(std::int64_t a, std::int64_t b) {

@@ -41,7 +41,7 @@ void for_each_plugin(const Profile& profile, Visit&& visit) {
 }
 
 std::string profile_table(const Profile& profile, const Terminal& terminal) {
-  Table table({{"point"}, {"plugin"}, {"weight", Align::kRight}, {"support"}, {"what is missing"}});
+  Table table({{"point"}, {"plugin"}, {"weight", Align::kRight}, {"support"}});
   std::string_view last;
   for_each_plugin(profile, [&](ExtensionPoint point, const EnabledPlugin& plugin) {
     const BuiltPlugin built = plugin_support(plugin.name);
@@ -49,12 +49,11 @@ std::string profile_table(const Profile& profile, const Terminal& terminal) {
     table.add_row({to_string(point) == last ? "" : std::string(to_string(point)),
                    plugin.name,
                    weight,
-                   {std::string(to_string(built.support)), emphasis_of(built.support)},
-                   std::string(built.missing)});
+                   {std::string(to_string(built.support)), emphasis_of(built.support)}});
     last = to_string(point);
   });
   for (const std::string& name : profile.placement_plugins) {
-    table.add_row({"placement", name, "", {"unsupported", Emphasis::kBad}, "this extension point"});
+    table.add_row({"placement", name, "", {"unsupported", Emphasis::kBad}});
   }
   return table.render(terminal, 2);
 }
@@ -65,6 +64,20 @@ bool enables_unsupported(const SchedulerConfig& config) {
     return std::any_of(names.begin(), names.end(),
                        [](const std::string& name) { return plugin_support(name).support == Support::kUnsupported; });
   });
+}
+
+/// "NodeDeclaredFeatures: what is missing", each plugin once.
+std::vector<std::string> gaps(const SchedulerConfig& config) {
+  std::vector<std::string> sentences;
+  for (const Profile& profile : config.profiles) {
+    for (const std::string& name : profile.plugin_names()) {
+      const BuiltPlugin built = plugin_support(name);
+      std::string sentence = fmt::format("{}: {}", name, built.missing);
+      if (built.missing.empty() || std::find(sentences.begin(), sentences.end(), sentence) != sentences.end()) continue;
+      sentences.push_back(std::move(sentence));
+    }
+  }
+  return sentences;
 }
 
 std::string sampling_note(const SchedulerConfig& config, NodeSampling sampling) {
@@ -152,6 +165,7 @@ std::string config_check_report(const ConfigCheck& check, const Terminal& termin
     text += profile_table(profile, terminal) + "\n";
   }
   text += fmt::format("Behaviour of Kubernetes {}\n", to_string(check.config.gates.release()));
+  text += list("What the partial ones lack", gaps(check.config), Emphasis::kWarning, terminal);
   text += list("Notes", check.notes, Emphasis::kBold, terminal);
   return text + list("A run with this file is refused (--allow-unsupported goes on without these)", check.refusals,
                      Emphasis::kBad, terminal);

@@ -16,6 +16,9 @@ namespace {
 
 void say_warnings(const ClusterObjects& objects) {
   for (const std::string& warning : objects.warnings) fmt::print(stderr, "berth: warning: {}\n", warning);
+  for (const auto& [kind, count] : objects.unknown_kinds) {
+    fmt::print(stderr, "berth: warning: unknown kind {}: {} left out\n", kind, counted(count, "object", "objects"));
+  }
 }
 
 void say_left_out(const LoadResult& loaded) {

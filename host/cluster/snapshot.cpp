@@ -9,12 +9,6 @@
 namespace berth {
 namespace {
 
-/// Amounts below 2^46 leave room for the factor 100 in a double's 53 bits, and a quotient of at most 100 truncates
-/// exactly: docs/decisions/0002-exact-doubles.md.
-constexpr std::int64_t kWideFrom = std::int64_t{1} << 46;
-
-bool is_wide(std::int64_t amount) { return amount >= kWideFrom || amount <= -kWideFrom; }
-
 /// Ids of distinct taint sets in order of first appearance; a cluster has few.
 class TaintSetInterner {
  public:
@@ -148,12 +142,6 @@ std::int32_t Snapshot::ensure_resource(std::string_view name, const ClusterCache
   }
   resources_.push_back(std::move(resource));
   return resource_count() - 1;
-}
-
-bool Snapshot::wide(std::int32_t i) const {
-  const auto resource_is_wide = [i](const Resource& r) { return is_wide(r.allocatable[i]) || is_wide(r.requested[i]); };
-  return is_wide(non_zero_milli_cpu_[i]) || is_wide(non_zero_memory_bytes_[i]) ||
-         std::any_of(resources_.begin(), resources_.end(), resource_is_wide);
 }
 
 const LabelColumn& Snapshot::label_column(std::string_view key) {

@@ -110,8 +110,6 @@ class Snapshot {
   std::vector<HostPort>& write_used_ports(std::int32_t i) {
     return used_ports_.write(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
   }
-  /// Some amount on this node or one of its columns is too large for exact double arithmetic (2^46 and above).
-  bool wide(std::int32_t i) const;
 
   /// Built on first demand and kept until node objects change.
   const LabelColumn& label_column(std::string_view key);

@@ -32,6 +32,8 @@ struct Sourced {
 struct DecodedPod {
   std::shared_ptr<Pod> pod;                            ///< never null; becomes immutable once admission has run
   std::unique_ptr<std::string> priority_class_name;    ///< null: none
+  std::uint64_t name_hash = 0;                         ///< of namespace and name
+  std::uint64_t uid_hash = 0;                          ///< of Pod::uid()
   bool has_priority = false;
   bool has_preemption_policy = false;
   SourceIndex source = 0;

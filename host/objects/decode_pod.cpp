@@ -5,6 +5,7 @@
 
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod_spec.h"
+#include "host/objects/pod_names.h"
 
 namespace berth {
 namespace {
@@ -262,6 +263,8 @@ DecodedPod PodDecoder::read_pod(const JsonValue& object) {
   if (!own.priority_class_name.empty()) {
     decoded.priority_class_name = std::make_unique<std::string>(own.priority_class_name);
   }
+  decoded.name_hash = PodNames::hash(pod.namespace_, pod.name);
+  decoded.uid_hash = hash_bytes(pod.stored_uid.empty() ? pod.full_name() : pod.stored_uid);
   return decoded;
 }
 

@@ -61,7 +61,10 @@ class PodDecoder {
   ObjectPools& pools_;
   std::array<LabelMap, kRecentCount> recent_labels_;
   std::array<RecentOwners, kRecentCount> recent_owners_;
-  tsl::robin_map<std::string, SpecPtr> recent_specs_;  ///< by the JSON that the spec was decoded from
+  struct BytesHash {
+    std::size_t operator()(const std::string& bytes) const { return hash_bytes(bytes); }
+  };
+  tsl::robin_map<std::string, SpecPtr, BytesHash> recent_specs_;  ///< by the JSON that the spec was decoded from
   std::size_t recent_spec_bytes_ = 0;
   std::vector<LabelMap::Entry> entries_;
   std::string scratch_;

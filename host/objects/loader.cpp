@@ -2,15 +2,16 @@
 #include "host/objects/loader.h"
 
 #include <tbb/enumerable_thread_specific.h>
+#include <tbb/info.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 #include <tsl/robin_set.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <unordered_map>
 
 #include "host/objects/admission.h"
 #include "host/objects/decode.h"
@@ -40,11 +41,17 @@ std::string name_in_reports(const Workload& workload) {
   return workload.kind + " " + workload.namespace_ + "/" + workload.name;
 }
 
+/// More threads than the machine has would only make oneTBB warn.
+int concurrency(int threads) {
+  const int most = tbb::info::default_concurrency();
+  return threads > 0 ? std::min(threads, most) : most;
+}
+
 class Loading {
  public:
   explicit Loading(const LoadOptions& options)
       : options_(options),
-        arena_(options.threads > 0 ? options.threads : tbb::task_arena::automatic),
+        arena_(concurrency(options.threads)),
         decoders_([this] { return std::make_unique<ObjectDecoder>(pools_); }) {}
 
   LoadResult run(const NextBatch& next) {
@@ -66,8 +73,8 @@ class Loading {
 
   void drop_repeated_objects();
   void drop_repeated_pods();
-  std::vector<bool> repeated_names();
-  std::vector<bool> repeated_uids() const;
+  template <class Hash, class Text>
+  std::vector<bool> repeated(Hash hash, Text text) const;
   template <class T, class Name>
   void drop_repeated(std::vector<T>& list, std::string_view kind, Name name_of);
   void drop_terminal_namesakes();
@@ -87,7 +94,6 @@ class Loading {
   std::vector<std::string> sources_;
   std::atomic<bool> is_over_limit_ = false;  ///< set by the last stage, read by the first
   DecodedObjects all_;
-  PodNames names_;
   LoadResult result_;
 };
 
@@ -168,40 +174,39 @@ void Loading::drop_repeated(std::vector<T>& list, std::string_view kind, Name na
   });
 }
 
-std::vector<bool> Loading::repeated_names() {
-  std::vector<bool> repeated(all_.pods.size());
-  names_.reserve(all_.pods.size());
-  for (std::size_t i = 0; i < all_.pods.size(); ++i) repeated[i] = !names_.insert(*all_.pods[i].pod);
-  return repeated;
-}
-
-std::vector<bool> Loading::repeated_uids() const {
-  std::vector<bool> repeated(all_.pods.size());
-  tsl::robin_set<std::uint64_t> hashes;  // a set of texts would cost more memory than the pods' own uids
+/// Marks every pod whose `text` an earlier one has. Hashes were taken while the pod was at hand, so that the pods
+/// themselves are looked at only when two hashes are equal.
+template <class Hash, class Text>
+std::vector<bool> Loading::repeated(Hash hash, Text text) const {
+  std::vector<bool> is_repeated(all_.pods.size());
+  tsl::robin_set<std::uint64_t> hashes;
   hashes.reserve(all_.pods.size());
-  std::unordered_multimap<std::uint64_t, std::size_t> suspects;
-  std::string full_name;
-  for (std::size_t i = 0; i < all_.pods.size(); ++i) {
-    const Pod& pod = *all_.pods[i].pod;
-    if (pod.stored_uid.empty()) full_name = pod.uid();
-    const std::uint64_t hash = hash_bytes(pod.stored_uid.empty() ? full_name : pod.stored_uid);
-    if (!hashes.insert(hash).second) suspects.emplace(hash, i);
+  tsl::robin_set<std::uint64_t> suspects;
+  for (const DecodedPod& decoded : all_.pods) {
+    if (!hashes.insert(hash(decoded)).second) suspects.insert(hash(decoded));
   }
-  if (suspects.empty()) return repeated;
-  // Equal hashes are almost always equal uids; the texts decide.
-  tsl::robin_set<std::string> uids;
+  if (suspects.empty()) return is_repeated;
+  tsl::robin_set<std::string> texts;
   for (std::size_t i = 0; i < all_.pods.size(); ++i) {
-    const std::string uid = all_.pods[i].pod->uid();
-    if (suspects.contains(hash_bytes(uid))) repeated[i] = !uids.insert(uid).second;
+    const DecodedPod& decoded = all_.pods[i];
+    if (suspects.contains(hash(decoded))) is_repeated[i] = !texts.insert(text(*decoded.pod)).second;
   }
-  return repeated;
+  return is_repeated;
 }
 
 void Loading::drop_repeated_pods() {
   std::vector<bool> name_is_repeated;
   std::vector<bool> uid_is_repeated;
   arena_.execute([&] {
-    tbb::parallel_invoke([&] { name_is_repeated = repeated_names(); }, [&] { uid_is_repeated = repeated_uids(); });
+    tbb::parallel_invoke(
+        [&] {
+          name_is_repeated = repeated([](const DecodedPod& decoded) { return decoded.name_hash; },
+                                      [](const Pod& pod) { return pod.full_name(); });
+        },
+        [&] {
+          uid_is_repeated = repeated([](const DecodedPod& decoded) { return decoded.uid_hash; },
+                                     [](const Pod& pod) { return pod.uid(); });
+        });
   });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < all_.pods.size(); ++i) {
@@ -213,21 +218,28 @@ void Loading::drop_repeated_pods() {
       continue;
     }
     std::string message(kRepeatedName);
-    if (what == "uid") {
-      message = "has the uid \"" + decoded.pod->uid() + "\" of another pod; the first is kept";
-      names_.erase(*decoded.pod);
-    }
+    if (what == "uid") message = "has the uid \"" + decoded.pod->uid() + "\" of another pod; the first is kept";
     leave_out(decoded.source, "Pod " + decoded.pod->full_name(), std::move(message));
   }
   all_.pods.resize(kept);
 }
 
 void Loading::drop_terminal_namesakes() {
-  std::erase_if(all_.terminal_pods, [&](const Sourced<std::string>& terminal) {
+  if (all_.terminal_pods.empty()) return;
+  tsl::robin_set<std::uint64_t> hashes;
+  tsl::robin_set<std::string> names;
+  hashes.reserve(all_.terminal_pods.size());
+  for (const Sourced<std::string>& terminal : all_.terminal_pods) {
     const std::string_view name = terminal.object;
     const std::size_t slash = name.find('/');
-    if (!names_.contains(name.substr(0, slash), name.substr(slash + 1))) return false;
-    leave_out(terminal.source, "Pod " + terminal.object, "stands in the input twice, once finished; the other is kept");
+    hashes.insert(PodNames::hash(name.substr(0, slash), name.substr(slash + 1)));
+  }
+  for (const DecodedPod& decoded : all_.pods) {
+    if (hashes.contains(decoded.name_hash)) names.insert(decoded.pod->full_name());
+  }
+  std::erase_if(all_.terminal_pods, [&](const Sourced<std::string>& terminal) {
+    if (names.insert(terminal.object).second) return false;
+    leave_out(terminal.source, "Pod " + terminal.object, "stands in the input twice, once finished; one is kept");
     return true;
   });
 }
@@ -253,7 +265,6 @@ void Loading::admit() {
     std::string message = admission.admit(decoded);
     if (message.empty()) return false;
     leave_out(decoded.source, "Pod " + decoded.pod->full_name(), std::move(message));
-    names_.erase(*decoded.pod);
     return true;
   });
   std::erase_if(all_.workloads, [&](DecodedWorkload& decoded) {
@@ -300,7 +311,11 @@ void Loading::take_over_admitted() {
 }
 
 void Loading::expand() {
-  auto problems = expand_workloads(std::move(all_.workloads), sources_, options_.expanded_pods_max, pools_, names_,
+  if (all_.workloads.empty()) return;
+  PodNames names;
+  names.reserve(result_.objects.pods.size());
+  for (const PodPtr& pod : result_.objects.pods) names.insert(*pod);
+  auto problems = expand_workloads(std::move(all_.workloads), sources_, options_.expanded_pods_max, pools_, names,
                                    result_.objects);
   for (InputProblem& problem : problems) {
     ++result_.problem_count;

@@ -18,7 +18,7 @@
 namespace berth {
 
 struct LoadOptions {
-  int threads = 0;  ///< 0: as many as the machine has
+  int threads = 0;  ///< at most; 0: as many as the machine has, and never more
   bool expand_workloads = true;
   TextLimits text;
   std::int64_t objects_max = 20'000'000;
@@ -28,7 +28,7 @@ struct LoadOptions {
 
 struct LoadResult {
   ClusterObjects objects;              ///< all that was good; an object with a problem is left out whole
-  std::vector<InputProblem> problems;  ///< in input order, at most LoadOptions::problems_max
+  std::vector<InputProblem> problems;  ///< those of reading in input order, then the rest; at most problems_max
   std::int64_t problem_count = 0;
   std::vector<Remark> left_out;        ///< every object that was left out, with its first problem
 

@@ -4,6 +4,7 @@
 #include <tsl/robin_set.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -17,10 +18,13 @@ class PodNames {
  public:
   using Name = std::pair<std::string_view, std::string_view>;  ///< namespace, name
 
+  static std::uint64_t hash(std::string_view namespace_name, std::string_view name) {
+    return hash_bytes(name) + 31 * hash_bytes(namespace_name);
+  }
+
   void reserve(std::size_t count) { pods_.reserve(count); }
   /// @return false when a pod of that name is there already.
   bool insert(const Pod& pod) { return pods_.insert(&pod).second; }
-  void erase(const Pod& pod) { pods_.erase(&pod); }
   bool contains(std::string_view namespace_name, std::string_view name) const {
     return pods_.contains(Name(namespace_name, name));
   }
@@ -33,7 +37,7 @@ class PodNames {
     template <class T>
     std::size_t operator()(const T& pod_or_name) const {
       const auto [space, name] = name_of(pod_or_name);
-      return hash_bytes(name) + 31 * hash_bytes(space);
+      return hash(space, name);
     }
   };
   struct Equal {

@@ -16,9 +16,6 @@ namespace {
 
 constexpr int kArity = 4;
 constexpr double kAsksNothing = -std::numeric_limits<double>::infinity();
-/// Amounts of this size and above are not exact in lanes; see Snapshot::wide().
-constexpr std::int64_t kWideFrom = std::int64_t{1} << 46;
-
 std::size_t pages_for(std::int32_t entries) {
   return static_cast<std::size_t>((entries + kPageNodes - 1) / kPageNodes);
 }
@@ -53,7 +50,7 @@ std::int64_t max_raw(const std::vector<std::pair<std::int64_t, std::int64_t>>& c
 
 /// Reads one amount into a lane and notes whether it is too large for it.
 double lane(std::int64_t amount, bool& exact) {
-  exact = exact && amount < kWideFrom && amount > -kWideFrom;
+  exact = exact && amount < kExactBelow && amount > -kExactBelow;
   return static_cast<double>(amount);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 // The inner loops of the CPU backend: one node against many classes ("slots") side by side. The rule texts are those of
-// plugins/*/rule.h on doubles, which vectorise and are exact below 2^46. Compiled once per instruction set from
+// plugins/*/rule.h on doubles, which vectorise and are exact below 2^43. Compiled once per instruction set from
 // slot_kernel_body.h; slot_kernels() picks at run time.
 
 #include <cstdint>
@@ -73,7 +73,8 @@ struct SlotKernels {
   /// parent[s] = max of four children, child-major. @return true when some parent moved
   bool (*combine)(const NodeKey* children, NodeKey* parent, int slot_count);
   /// Totals of the next `count` (at most kMaxSlots) copies of slot `slot` on one node, from copy `first` on, node side
-  /// excluded; fits[k] says whether copy k still fits what the filter checks of resources.
+  /// excluded; fits[k] says whether copy k still fits what the filter checks of resources. Writes whole registers:
+  /// totals and fits need room for `count` rounded up to kSlotStep.
   void (*copies)(const SlotParams& params, int slot, const NodeLanes& node, const CopySteps& steps, int first,
                  int count, double* totals, std::uint8_t* fits);
   const char* instruction_set;

@@ -10,180 +10,237 @@
 namespace berth {
 namespace {
 
-/// Lanes of one resource list while they are summed up.
-struct Sums {
-  alignas(64) double value[kMaxSlots];
-  alignas(64) double weight[kMaxSlots];
+/// Everything works on one register's worth of lanes at a time: loops of constant length, which the compiler turns into
+/// straight vector code and keeps in registers from the filter to the key.
+constexpr int kGroup = kSlotStep;
+
+// Left alone, the compilers unroll loops of eight before they look for vectors in them.
+#if defined(__clang__)
+#define BERTH_LANES _Pragma("clang loop vectorize(enable) unroll(disable)")
+#else
+#define BERTH_LANES _Pragma("GCC unroll 1")
+#endif
+
+/// Pod amounts of the lanes, one list a resource.
+struct LaneAmounts {
+  const double* first;  ///< of resource 0, at the group's first lane
+  int stride;           ///< from one resource to the next
+  const double* of(int resource) const { return first + resource * stride; }
 };
 
 template <class Strategy>
-void add_parts(int lanes, const double* pod, double used, double allocatable, const double* weight, Sums& sums) {
-  for (int s = 0; s < lanes; ++s) {
-    const double part = Strategy::template part<double>(used + pod[s], allocatable);
-    sums.value[s] += part * weight[s];
-    sums.weight[s] += weight[s];
-  }
+[[gnu::always_inline]] inline void add_parts(const double* __restrict pod, double used, double allocatable,
+                                             const double* __restrict weight, double* __restrict sum) {
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s) sum[s] += Strategy::template part<double>(used + pod[s], allocatable) * weight[s];
 }
 
-void add_ratio_parts(int lanes, const double* pod, double used, double allocatable, const double* weight,
-                     const double* score_of_utilization, Sums& sums) {
-  for (int s = 0; s < lanes; ++s) {
+[[gnu::always_inline]] inline void add_ratio_parts(const double* __restrict pod, double used, double allocatable,
+                                                   const double* __restrict weight,
+                                                   const double* __restrict score_of_utilization,
+                                                   double* __restrict sum, double* __restrict weights) {
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s) {
     const double percent = RequestedToCapacityRatio::utilization<double>(used + pod[s], allocatable);
     const double part = score_of_utilization[static_cast<int>(percent)];
     const double counted = part > 0 ? weight[s] : 0.0;
-    sums.value[s] += part * counted;
-    sums.weight[s] += counted;
+    sum[s] += part * counted;
+    weights[s] += counted;
   }
 }
 
-/// NodeResourcesFit's score in lanes; pod amounts at pod + r * stride.
-void fit_scores(const SlotParams& params, const NodeLanes& node, int lanes, const double* pod, const double* weight,
-                int stride, double* scores) {
-  Sums sums;
-  for (int s = 0; s < lanes; ++s) sums.value[s] = sums.weight[s] = 0.0;
+/// LeastAllocated and MostAllocated: the weighted mean, truncated.
+template <class Strategy>
+[[gnu::always_inline]] inline void mean_scores(const SlotParams& params, const NodeLanes& node, LaneAmounts pod,
+                                               LaneAmounts weight, double* __restrict scores) {
+  double sum[kGroup] = {};
+  double weights[kGroup] = {};
   for (int r = 0; r < params.fit_count; ++r) {
-    const double allocatable = node.fit_allocatable[r];
-    if (allocatable == 0) continue;
-    const double used = node.fit_requested[r];
-    const double* amounts = pod + r * stride;
-    const double* weights = weight + r * stride;
-    if (params.strategy == KernelStrategy::kLeastAllocated) {
-      add_parts<LeastAllocated>(lanes, amounts, used, allocatable, weights, sums);
-    } else if (params.strategy == KernelStrategy::kMostAllocated) {
-      add_parts<MostAllocated>(lanes, amounts, used, allocatable, weights, sums);
-    } else {
-      add_ratio_parts(lanes, amounts, used, allocatable, weights, params.score_of_utilization, sums);
-    }
+    if (node.fit_allocatable[r] == 0) continue;
+    add_parts<Strategy>(pod.of(r), node.fit_requested[r], node.fit_allocatable[r], weight.of(r), sum);
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) weights[s] += weight.of(r)[s];
   }
-  for (int s = 0; s < lanes; ++s) {
-    const double weights = sums.weight[s] > 0 ? sums.weight[s] : 1.0;
-    scores[s] = params.strategy == KernelStrategy::kRatio
-                    ? RequestedToCapacityRatio::rounded_mean(sums.value[s], weights)
-                    : divide_truncated(sums.value[s], weights);
+  if (params.fit_counts_always) {
+    const double same = weights[0] > 0 ? weights[0] : 1.0;
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) scores[s] = divide_truncated(sum[s], same);
+  } else {
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) scores[s] = divide_truncated(sum[s], weights[s] > 0 ? weights[s] : 1.0);
+  }
+}
+
+[[gnu::always_inline]] inline void ratio_scores(const SlotParams& params, const NodeLanes& node, LaneAmounts pod,
+                                                LaneAmounts weight, double* __restrict scores) {
+  double sum[kGroup] = {};
+  double weights[kGroup] = {};
+  for (int r = 0; r < params.fit_count; ++r) {
+    if (node.fit_allocatable[r] == 0) continue;
+    add_ratio_parts(pod.of(r), node.fit_requested[r], node.fit_allocatable[r], weight.of(r),
+                    params.score_of_utilization, sum, weights);
+  }
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s)
+    scores[s] = RequestedToCapacityRatio::rounded_mean(sum[s], weights[s] > 0 ? weights[s] : 1.0);
+}
+
+[[gnu::always_inline]] inline void fit_scores(const SlotParams& params, const NodeLanes& node, LaneAmounts pod,
+                                              LaneAmounts weight, double* __restrict scores) {
+  if (params.strategy == KernelStrategy::kLeastAllocated) {
+    mean_scores<LeastAllocated>(params, node, pod, weight, scores);
+  } else if (params.strategy == KernelStrategy::kMostAllocated) {
+    mean_scores<MostAllocated>(params, node, pod, weight, scores);
+  } else {
+    ratio_scores(params, node, pod, weight, scores);
   }
 }
 
 /// cpu and memory, both counting in every lane: the case of nearly every cluster.
-void balanced_of_two(const NodeLanes& node, int lanes, const double* first, const double* second, double* scores) {
-  const double first_used = node.balanced_requested[0];
-  const double second_used = node.balanced_requested[1];
-  const double first_allocatable = node.balanced_allocatable[0];
-  const double second_allocatable = node.balanced_allocatable[1];
-  for (int s = 0; s < lanes; ++s) {
-    const double a = NodeResourcesBalancedAllocation::fraction(first_used + first[s], first_allocatable);
-    const double b = NodeResourcesBalancedAllocation::fraction(second_used + second[s], second_allocatable);
+[[gnu::always_inline]] inline void balanced_of_two(const NodeLanes& node, LaneAmounts pod, double* __restrict scores) {
+  const double* __restrict first = pod.of(0);
+  const double* __restrict second = pod.of(1);
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s) {
+    const double a = NodeResourcesBalancedAllocation::fraction(node.balanced_requested[0] + first[s],
+                                                               node.balanced_allocatable[0]);
+    const double b = NodeResourcesBalancedAllocation::fraction(node.balanced_requested[1] + second[s],
+                                                               node.balanced_allocatable[1]);
     scores[s] = NodeResourcesBalancedAllocation::score_of_deviation(
         NodeResourcesBalancedAllocation::deviation_of_two(a, b));
   }
 }
 
 /// Any list, any lane leaving any resource out: lane by lane.
-void balanced_of_many(const SlotParams& params, const NodeLanes& node, int lanes, const double* pod,
-                      const double* counts, int stride, int pod_factor, double* scores) {
-  for (int s = 0; s < lanes; ++s) {
+void balanced_of_many(const SlotParams& params, const NodeLanes& node, LaneAmounts pod, LaneAmounts counts,
+                      double* scores) {
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s) {
     double fractions[kMaxKernelResources];
     bool counted[kMaxKernelResources];
     for (int r = 0; r < params.balanced_count; ++r) {
-      counted[r] = counts[r * stride + s] != 0 && node.balanced_allocatable[r] != 0;
+      counted[r] = counts.of(r)[s] != 0 && node.balanced_allocatable[r] != 0;
       if (counted[r])
-        fractions[r] = NodeResourcesBalancedAllocation::fraction(
-            node.balanced_requested[r] + pod_factor * pod[r * stride + s], node.balanced_allocatable[r]);
+        fractions[r] = NodeResourcesBalancedAllocation::fraction(node.balanced_requested[r] + pod.of(r)[s],
+                                                                 node.balanced_allocatable[r]);
     }
     scores[s] = NodeResourcesBalancedAllocation::score(fractions, counted, params.balanced_count);
   }
 }
 
-void balanced_scores(const SlotParams& params, const NodeLanes& node, int lanes, const double* pod,
-                     const double* counts, int stride, const double* without_step, double* scores) {
+/// @param without  what the node holds of this class before the pod: for the v1.36 formula
+[[gnu::always_inline]] inline void balanced_scores(const SlotParams& params, const NodeLanes& node, LaneAmounts pod,
+                                                   LaneAmounts counts, LaneAmounts without,
+                                                   double* __restrict scores) {
   const bool of_two = params.balanced_count == 2 && params.balanced_counts_always && !params.balance_of_change &&
                       node.balanced_allocatable[0] != 0 && node.balanced_allocatable[1] != 0;
-  if (of_two) {
-    balanced_of_two(node, lanes, pod, pod + stride, scores);
-    return;
-  }
-  balanced_of_many(params, node, lanes, pod, counts, stride, 1, scores);
+  if (of_two) return balanced_of_two(node, pod, scores);
+  balanced_of_many(params, node, pod, counts, scores);
   if (!params.balance_of_change) return;
-  double without[kMaxSlots];
-  balanced_of_many(params, node, lanes, without_step, counts, stride, 1, without);
-  for (int s = 0; s < lanes; ++s)
-    scores[s] = NodeResourcesBalancedAllocation::score_of_change(scores[s], without[s]);
+  double before[kGroup];
+  balanced_of_many(params, node, without, counts, before);
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s)
+    scores[s] = NodeResourcesBalancedAllocation::score_of_change(scores[s], before[s]);
 }
 
-/// Zeroes for "the node without the pod".
-alignas(64) constexpr double kNothing[kMaxKernelResources * kMaxSlots] = {};
+constexpr double kNothing[kGroup] = {};
 
-bool refresh(const SlotParams& params, const NodeLanes& node, const std::int32_t* base, NodeKey* keys,
-             std::int64_t* feasible_count) {
+bool refresh(const SlotParams& params, const NodeLanes& node, const std::int32_t* __restrict base,
+             NodeKey* __restrict keys, std::int64_t* __restrict feasible_count) {
   const int slots = params.slot_count;
-  alignas(64) double refused[kMaxSlots];
-  alignas(64) double fit[kMaxSlots];
-  alignas(64) double balanced[kMaxSlots];
-  for (int s = 0; s < slots; ++s) refused[s] = node.room ? 0.0 : 1.0;
-  for (int r = 0; r < params.filter_count; ++r) {
-    const double free = node.free[r];
-    const double* request = params.request + r * slots;
-    for (int s = 0; s < slots; ++s) refused[s] = request[s] > free ? 1.0 : refused[s];
-  }
-  fit_scores(params, node, slots, params.fit_request, params.fit_part_weight, slots, fit);
-  balanced_scores(params, node, slots, params.balanced_request, params.balanced_counts, slots, kNothing, balanced);
-
-  alignas(64) std::uint32_t draws[kMaxSlots];
-  for (int s = 0; s < slots; ++s) draws[s] = params.draws ? tie_draw(params.draw_seed[s], node.draw_seed) : 1u;
   std::int64_t changed = 0;
-  for (int s = 0; s < slots; ++s) {
-    const double load = fit[s] * params.fit_weight + balanced[s] * params.balanced_weight[s];
-    const std::int64_t total = base[s] + static_cast<std::int32_t>(load);
-    const NodeKey key = base[s] >= 0 && refused[s] == 0.0 ? make_node_key(total, draws[s]) : 0;
-    const std::int64_t change = (key > 0 ? 1 : 0) - (keys[s] > 0 ? 1 : 0);
-    feasible_count[s] += change;
-    changed |= change;
-    keys[s] = key;
+  for (int g = 0; g < slots; g += kGroup) {
+    double refused[kGroup];
+    double fit[kGroup];
+    double balanced[kGroup];
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) refused[s] = node.room ? 0.0 : 1.0;
+    for (int r = 0; r < params.filter_count; ++r) {
+      const double* __restrict request = params.request + r * slots + g;
+      BERTH_LANES
+      for (int s = 0; s < kGroup; ++s) refused[s] = request[s] > node.free[r] ? 1.0 : refused[s];
+    }
+    fit_scores(params, node, {params.fit_request + g, slots}, {params.fit_part_weight + g, slots}, fit);
+    balanced_scores(params, node, {params.balanced_request + g, slots}, {params.balanced_counts + g, slots},
+                    {kNothing, 0}, balanced);
+
+    std::uint32_t draws[kGroup];
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s)
+      draws[s] = params.draws ? tie_draw(params.draw_seed[g + s], node.draw_seed) : 1u;
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) {
+      const double load = fit[s] * params.fit_weight + balanced[s] * params.balanced_weight[g + s];
+      const std::int64_t total = base[g + s] + static_cast<std::int32_t>(load);
+      const NodeKey key = base[g + s] >= 0 && refused[s] == 0.0 ? make_node_key(total, draws[s]) : 0;
+      const std::int64_t change = (key > 0 ? 1 : 0) - (keys[g + s] > 0 ? 1 : 0);
+      feasible_count[g + s] += change;
+      changed |= change;
+      keys[g + s] = key;
+    }
   }
   return changed != 0;
 }
 
-bool combine(const NodeKey* children, NodeKey* parent, int slots) {
-  std::int64_t changed = 0;
-  for (int s = 0; s < slots; ++s) {
-    const NodeKey a = children[s] > children[slots + s] ? children[s] : children[slots + s];
-    const NodeKey b = children[2 * slots + s] > children[3 * slots + s] ? children[2 * slots + s]
-                                                                         : children[3 * slots + s];
-    const NodeKey best = a > b ? a : b;
-    changed |= best ^ parent[s];
-    parent[s] = best;
+bool combine(const NodeKey* __restrict children, NodeKey* __restrict parent, int slots) {
+  NodeKey changed = 0;
+  for (int g = 0; g < slots; g += kGroup) {
+    const NodeKey* __restrict first = children + g;
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) {
+      const NodeKey a = first[s] > first[slots + s] ? first[s] : first[slots + s];
+      const NodeKey b = first[2 * slots + s] > first[3 * slots + s] ? first[2 * slots + s] : first[3 * slots + s];
+      const NodeKey best = a > b ? a : b;
+      changed |= best ^ parent[g + s];
+      parent[g + s] = best;
+    }
   }
   return changed != 0;
+}
+
+/// Amounts of copies first, first + 1, ... for one group: pod + copies already added.
+void fill_steps(const double* pod, const double* step, int count, int first, double* with, double* before) {
+  for (int r = 0; r < count; ++r)
+    BERTH_LANES
+    for (int k = 0; k < kGroup; ++k) {
+      before[r * kGroup + k] = (first + k) * step[r];
+      with[r * kGroup + k] = before[r * kGroup + k] + pod[r];
+    }
 }
 
 void copies(const SlotParams& params, int slot, const NodeLanes& node, const CopySteps& steps, int first, int count,
             double* totals, std::uint8_t* fits) {
-  alignas(64) double pod[kMaxKernelResources * kMaxSlots];
-  alignas(64) double weight[kMaxKernelResources * kMaxSlots];
-  alignas(64) double without[kMaxKernelResources * kMaxSlots];
-  alignas(64) double fit[kMaxSlots];
-  alignas(64) double balanced[kMaxSlots];
+  double with[kMaxKernelResources * kGroup];
+  double before[kMaxKernelResources * kGroup];
+  double fit_weight[kMaxKernelResources * kGroup];
+  double counts[kMaxKernelResources * kGroup];
   const int slots = params.slot_count;
-  for (int k = 0; k < count; ++k) fits[k] = 1;
-  for (int r = 0; r < params.filter_count; ++r) {
-    if (!(steps.request[r] > 0)) continue;
-    for (int k = 0; k < count; ++k)
-      fits[k] &= steps.request[r] + (first + k) * steps.filter_step[r] > node.free[r] ? 0 : 1;
-  }
   for (int r = 0; r < params.fit_count; ++r)
-    for (int k = 0; k < count; ++k) {
-      pod[r * kMaxSlots + k] = steps.fit_request[r] + (first + k) * steps.fit_step[r];
-      weight[r * kMaxSlots + k] = params.fit_part_weight[r * slots + slot];
-    }
-  fit_scores(params, node, count, pod, weight, kMaxSlots, fit);
+    BERTH_LANES
+    for (int k = 0; k < kGroup; ++k) fit_weight[r * kGroup + k] = params.fit_part_weight[r * slots + slot];
   for (int r = 0; r < params.balanced_count; ++r)
-    for (int k = 0; k < count; ++k) {
-      without[r * kMaxSlots + k] = (first + k) * steps.balanced_step[r];
-      pod[r * kMaxSlots + k] = without[r * kMaxSlots + k] + steps.balanced_request[r];
-      weight[r * kMaxSlots + k] = params.balanced_counts[r * slots + slot];
+    BERTH_LANES
+    for (int k = 0; k < kGroup; ++k) counts[r * kGroup + k] = params.balanced_counts[r * slots + slot];
+
+  for (int g = 0; g < count; g += kGroup) {
+    double fit[kGroup];
+    double balanced[kGroup];
+    double refused[kGroup] = {};
+    for (int r = 0; r < params.filter_count; ++r)
+      BERTH_LANES
+      for (int k = 0; k < kGroup; ++k)
+        refused[k] = steps.request[r] + (first + g + k) * steps.filter_step[r] > node.free[r] ? 1.0 : refused[k];
+    fill_steps(steps.fit_request, steps.fit_step, params.fit_count, first + g, with, before);
+    fit_scores(params, node, {with, kGroup}, {fit_weight, kGroup}, fit);
+    fill_steps(steps.balanced_request, steps.balanced_step, params.balanced_count, first + g, with, before);
+    balanced_scores(params, node, {with, kGroup}, {counts, kGroup}, {before, kGroup}, balanced);
+    BERTH_LANES
+    for (int k = 0; k < kGroup; ++k) {
+      totals[g + k] = fit[k] * params.fit_weight + balanced[k] * params.balanced_weight[slot];
+      fits[g + k] = refused[k] == 0.0 ? 1 : 0;
     }
-  balanced_scores(params, node, count, pod, weight, kMaxSlots, without, balanced);
-  for (int k = 0; k < count; ++k)
-    totals[k] = fit[k] * params.fit_weight + balanced[k] * params.balanced_weight[slot];
+  }
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/reference/node_scores.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace berth::reference {
+namespace {
+
+constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+
+TEST(ReferenceImageShare, E_IL_8_TruncatesTheProductOfALargeImage) { EXPECT_EQ(image_share(900000000, 29, 100), 260999999); }
+TEST(ReferenceImageShare, E_IL_9_TruncatesTheProductOfASmallImage) { EXPECT_EQ(image_share(100, 29, 100), 28); }
+TEST(ReferenceImageShare, StaysWithinInt64) { EXPECT_EQ(image_share(kHuge, 1, 1), kHuge); }
+
+TEST(ReferenceImageName, GetsATagWhereItHasNone) {
+  EXPECT_EQ(normalized_image_name("app"), "app:latest");
+  EXPECT_EQ(normalized_image_name("reg.example:5000/app"), "reg.example:5000/app:latest");
+  EXPECT_EQ(normalized_image_name("app@sha256:beef"), "app@sha256:beef");
+  EXPECT_EQ(normalized_image_name("r/app:v1"), "r/app:v1");
+  EXPECT_EQ(normalized_image_name(""), ":latest");
+}
+
+TEST(ReferenceHeap, E_SH_FindsTheFirstOfTheHighestInPreOrder) {
+  const auto root = [](std::vector<std::int64_t> totals) { return heap_root(totals); };
+  EXPECT_EQ(root({10, 10, 10}), 0u);
+  EXPECT_EQ(root({10, 20, 20, 20}), 1u);
+  EXPECT_EQ(root({10, 5, 20, 20}), 3u);
+  EXPECT_EQ(root({1, 2, 3, 3, 3, 3, 3}), 3u);
+  EXPECT_EQ(root({500, 640, 640, 300, 640}), 1u);
+  EXPECT_EQ(root({7}), 0u);
+}
+
+TEST(ReferenceBalance, TakesNegativeAndAbsentResourcesAsTheyAre) {
+  EXPECT_EQ(balance_score({}), 100);
+  EXPECT_EQ(balance_score({{0, 0}, {0, 0}}), 100);
+  EXPECT_EQ(balance_score({{8, 4}, {0, 4}}), 50);
+}
+
+TEST(ReferenceStrategy, CountsHugeAmountsWithoutOverflow) {
+  NodeResourcesFitArgs args;
+  EXPECT_EQ(strategy_score(args, {{kHuge / 2, kHuge}, {0, kHuge}}), 75);
+  args.strategy = ScoringStrategyType::kMostAllocated;
+  EXPECT_EQ(strategy_score(args, {{kHuge, kHuge}, {kHuge, 1}}), 100);
+}
+
+TEST(ReferenceStrategy, IsZeroWhereNoResourceCounts) {
+  NodeResourcesFitArgs args;
+  EXPECT_EQ(strategy_score(args, {{}, {}}), 0);
+  args.strategy = ScoringStrategyType::kRequestedToCapacityRatio;
+  args.shape = {{0, 0}, {100, 10}};
+  EXPECT_EQ(strategy_score(args, {{0, 5}, {0, 5}}), 0);
+}
+
+}  // namespace
+}  // namespace berth::reference

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/objects/loader.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/unit/objects/load_text.h"
+
+namespace berth {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+std::string named(const std::string& kind, const std::string& name, const std::string& metadata = "", const std::string& rest = "") {
+  const std::string api = kind == "PriorityClass" ? "scheduling.k8s.io/v1" : "v1";
+  return R"({"apiVersion":")" + api + R"(","kind":")" + kind + R"(","metadata":{"name":")" + name + "\"" + metadata + R"(},"spec":{})" + rest + "}\n";
+}
+
+struct TemporaryFolder {
+  std::filesystem::path path;
+  explicit TemporaryFolder(const std::string& name)
+      : path(std::filesystem::temp_directory_path() / ("berth_" + name + "_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(path);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name) << text;
+    return (path / name).string();
+  }
+};
+
+TEST(Loader, TwoObjectsOfOneNameAreAProblemAndTheFirstStays) {
+  const auto result = load_cluster_from_text(
+      named("Node", "n", R"(,"labels":{"a":"1"})") + named("Node", "n") + named("Pod", "p") + named("Pod", "p", R"(,"namespace":"default")") +
+          named("Pod", "p", R"(,"namespace":"other")") + named("Namespace", "x") + named("Namespace", "x") + named("Service", "s") + named("Service", "s"),
+      "f.json", {});
+  EXPECT_EQ(texts(result.problems),
+            (Strings{"f.json: Node n: stands in the input twice, expected one object of a name; the first is kept",
+                     "f.json: Pod default/p: stands in the input twice, expected one object of a name; the first is kept",
+                     "f.json: Namespace x: stands in the input twice, expected one object of a name; the first is kept",
+                     "f.json: Service default/s: stands in the input twice, expected one object of a name; the first is kept"}));
+  EXPECT_EQ(result.objects.nodes.size(), 1u);
+  EXPECT_FALSE(result.objects.nodes[0]->labels.empty());
+  EXPECT_EQ(result.objects.pods.size(), 2u);
+  EXPECT_EQ(result.left_out.size(), 4u);
+  EXPECT_EQ(result.left_out[1].object, "Pod default/p");
+}
+
+TEST(Loader, TwoPodsOfOneUidAreAProblem) {
+  const auto result = load_cluster_from_text(
+      named("Pod", "a", R"(,"uid":"u")") + named("Pod", "b", R"(,"uid":"u")") + named("Pod", "c", R"(,"uid":"default/d")") + named("Pod", "d"), "f", {});
+  EXPECT_EQ(texts(result.problems), (Strings{"f: Pod default/b: has the uid \"u\" of another pod; the first is kept",
+                                             "f: Pod default/d: has the uid \"default/d\" of another pod; the first is kept"}));
+  EXPECT_EQ(result.objects.pods.size(), 2u);
+}
+
+TEST(Loader, AFinishedPodMayNotShareANameWithAnother) {
+  const auto result = load_cluster_from_text(named("Pod", "a") + named("Pod", "a", "", R"(,"status":{"phase":"Failed"})"), "f", {});
+  EXPECT_EQ(result.problem_count, 1);
+  EXPECT_EQ(result.objects.terminal_pod_count, 0);
+  EXPECT_EQ(result.objects.pods.size(), 1u);
+}
+
+TEST(Loader, ABadObjectLeavesTheOthersIn) {
+  const auto result = load_cluster_from_text(named("Node", "a") + R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"b"},"spec":{"taints":7}})" +
+                                                 named("Node", "c"), "f", {});
+  ASSERT_EQ(result.objects.nodes.size(), 2u);
+  EXPECT_EQ(result.objects.nodes[1]->name, "c");
+  ASSERT_EQ(result.left_out.size(), 1u);
+  EXPECT_EQ(result.left_out[0].object, "Node b");
+  EXPECT_NE(result.left_out[0].reason.find("spec.taints: got 7, expected an array"), std::string::npos);
+  EXPECT_THROW(result.throw_if_problems(), InputError);
+}
+
+TEST(Loader, TheOrderOfObjectsChangesOnlyTheOrderOfTheResult) {
+  const std::string pod = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"priorityClassName":"high"}})";
+  const std::string high = R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"high"},"value":5})";
+  EXPECT_EQ(load_good(pod + high).pods.at(0)->priority, 5);
+  EXPECT_EQ(load_good(high + pod).pods.at(0)->priority, 5);
+}
+
+TEST(Loader, KeepsTheInputsOrderWhateverTheThreads) {
+  std::string text = R"({"apiVersion":"v1","kind":"PodList","items":[)";
+  constexpr int kCount = 20000;
+  for (int i = 0; i < kCount; ++i) {
+    text += R"({"metadata":{"name":"pod-)" + std::to_string(i) + R"(","labels":{"app":"a)" + std::to_string(i % 7) +
+            R"("}},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":")" + std::to_string(i % 5) + R"("}}}]}},)";
+  }
+  text.back() = ']';
+  text += '}';
+  for (const int threads : {1, 2, 4}) {
+    LoadOptions options;
+    options.threads = threads;
+    options.text.block_bytes = 16 << 10;
+    const ClusterObjects objects = load_good(text, options);
+    ASSERT_EQ(objects.pods.size(), static_cast<std::size_t>(kCount));
+    for (int i = 0; i < kCount; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      ASSERT_EQ(objects.pods[at]->name, "pod-" + std::to_string(i));
+      // Equal content is shared, also between threads.
+      ASSERT_EQ(objects.pods[at]->spec, objects.pods[at % 5]->spec);
+      ASSERT_EQ(objects.pods[at]->labels.bytes().data(), objects.pods[at % 7]->labels.bytes().data());
+    }
+  }
+}
+
+TEST(Loader, ReadsFilesAndFoldersAndNamesThemInProblems) {
+  const TemporaryFolder folder("loader");
+  folder.write("b.json", named("Node", "b"));
+  folder.write("a.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {priority: x}\n");
+  const LoadResult result = load_cluster({folder.path.string()});
+  ASSERT_EQ(result.objects.nodes.size(), 2u);
+  EXPECT_EQ(result.objects.nodes[0]->name, "a");
+  ASSERT_EQ(result.problems.size(), 1u);
+  EXPECT_EQ(result.problems[0].source, (folder.path / "a.yaml").string());
+  EXPECT_EQ(result.problems[0].location, "line 5, spec.priority");
+  EXPECT_GT(result.objects.bytes_read, 100u);
+}
+
+TEST(Loader, AMissingFileIsAProblemAndTheOthersAreRead) {
+  const TemporaryFolder folder("missing");
+  const auto path = folder.write("n.json", named("Node", "n"));
+  const LoadResult result = load_cluster({"/no/such/file.json", path});
+  EXPECT_EQ(result.problem_count, 1);
+  EXPECT_EQ(result.objects.nodes.size(), 1u);
+}
+
+TEST(Loader, MalformedTextIsAProblemWithItsPlace) {
+  const LoadResult result = load_cluster_from_text(named("Node", "a") + "{\"kind\":\"Node\",]", "f.json", {});
+  EXPECT_EQ(result.problem_count, 1);
+  EXPECT_EQ(result.objects.nodes.size(), 1u);
+  const auto inside = problems_of(R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Node","metadata":{"name":tru}}]})");
+  ASSERT_EQ(inside.size(), 1u);
+  EXPECT_NE(inside[0].find("items[0]: malformed JSON"), std::string::npos) << inside[0];
+}
+
+TEST(Loader, ItemsThatAreNoObjectsAreProblems) {
+  const auto problems = problems_of(R"({"apiVersion":"v1","kind":"List","items":[7,null,[]]})");
+  EXPECT_EQ(problems.size(), 3u);
+}
+
+TEST(Loader, StopsAtTheLimitOfObjects) {
+  LoadOptions options;
+  options.objects_max = 3;
+  options.threads = 1;
+  std::string text;
+  for (int i = 0; i < 5; ++i) text += named("Node", "n" + std::to_string(i));
+  const LoadResult result = load_cluster_from_text(text, "f", options);
+  ASSERT_EQ(result.problem_count, 1);
+  EXPECT_EQ(result.problems[0].message, "the input has more than 3 objects; the rest was not read");
+}
+
+TEST(Loader, KeepsTheFirstProblemsAndCountsAll) {
+  LoadOptions options;
+  options.problems_max = 2;
+  std::string text;
+  for (int i = 0; i < 5; ++i) text += R"({"apiVersion":"v1","kind":"Node","metadata":{}})";
+  const LoadResult result = load_cluster_from_text(text, "f", options);
+  EXPECT_EQ(result.problems.size(), 2u);
+  EXPECT_EQ(result.problem_count, 5);
+  EXPECT_EQ(result.left_out.size(), 5u);
+}
+
+TEST(Loader, AnEmptyInputIsAnEmptyCluster) {
+  EXPECT_TRUE(load_good("").nodes.empty());
+  EXPECT_TRUE(load_good(R"({"apiVersion":"v1","kind":"List","items":[]})").nodes.empty());
+}
+
+}  // namespace
+}  // namespace berth
