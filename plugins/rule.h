@@ -22,9 +22,20 @@ BERTH_HD std::int64_t divide_truncated(std::int64_t a, std::int64_t b) { return 
 /// Amounts below this are exact in the double arithmetic of the rules: docs/decisions/0002-exact-doubles.md.
 inline constexpr std::int64_t kExactBelow = std::int64_t{1} << 43;
 
-/// The same for non-negative integers in doubles, without a division where `b` is the same for many lanes. A true quotient
-/// (a + 0.5) / b is at least 0.5 / b away from every integer; that is more than the roundings of the reciprocal and the
-/// product come to while the quotient is at most 100 and b below kExactBelow.
+/// A divisor for doubles that hold integers, with its reciprocal: many lanes divide by the same amount.
+struct LaneDivisor {
+  double value = 0;
+  double reciprocal = 0;
+
+  LaneDivisor() = default;
+  BERTH_HD explicit LaneDivisor(double divisor) : value(divisor), reciprocal(1.0 / divisor) {}
+  BERTH_HD operator double() const { return value; }
+};
+
+/// The same for non-negative integers in doubles, without a division. A true quotient (a + 0.5) / b is at least 0.5 / b
+/// away from every integer; that is more than the roundings of the reciprocal and the product come to while the quotient
+/// is at most 100 and b below kExactBelow.
+BERTH_HD double divide_truncated(double a, const LaneDivisor& b) { return __builtin_trunc((a + 0.5) * b.reciprocal); }
 BERTH_HD double divide_truncated(double a, double b) { return __builtin_trunc((a + 0.5) * (1.0 / b)); }
 
 /// Go's int64 multiplication wraps; amounts that large are nonsense, but no input may be undefined behaviour.

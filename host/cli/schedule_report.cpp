@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "host/cli/bar.h"
@@ -18,6 +17,7 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kExamplesMax = 3;
+constexpr std::size_t kGroupsListed = 15;
 constexpr std::size_t kSkippedListed = 10;
 constexpr std::size_t kWorkloadsListed = 10;
 constexpr int kTrackColumns = 20;
@@ -114,15 +114,23 @@ class ReportText {
   void unplaced() {
     if (result_.unplaced.empty()) return;
     title(fmt::format("Not placed: {}", counted(static_cast<std::int64_t>(result_.unplaced.size()), "pod", "pods")));
-    for (const UnplacedGroup& group : group_unplaced(result_)) {
-      const std::string lead = group.reason == "Unschedulable" ? "" : group.reason + ": ";
-      paragraph(fmt::format("{:>8}  {}{}", grouped(group.pod_count), lead, printable(group.causes)), 2);
-      std::string names;
-      for (const std::string& name : group.examples) names += (names.empty() ? "" : ", ") + printable(name);
-      if (group.pod_count > static_cast<std::int64_t>(group.examples.size())) names += ", ...";
-      paragraph(names, 12);
-      if (group.example_text != group.causes) paragraph("\"" + printable(group.example_text) + "\"", 12);
-    }
+    const std::vector<UnplacedGroup> groups = group_unplaced(result_);
+    const std::size_t listed = options_.wide ? groups.size() : std::min(groups.size(), kGroupsListed);
+    for (std::size_t i = 0; i < listed; ++i) unplaced_group(groups[i]);
+    say_more(groups.size() - listed);
+  }
+  void unplaced_group(const UnplacedGroup& group) {
+    const std::string lead = group.reason == "Unschedulable" ? "" : group.reason + ": ";
+    paragraph(fmt::format("{:>8}  {}{}", grouped(group.pod_count), lead, printable(group.causes)), 2);
+    std::string names;
+    for (const std::string& name : group.examples) names += (names.empty() ? "" : ", ") + printable(name);
+    if (group.pod_count > static_cast<std::int64_t>(group.examples.size())) names += ", ...";
+    paragraph(names, 12);
+    if (group.example_text != group.causes) paragraph("\"" + printable(group.example_text) + "\"", 12);
+  }
+  void say_more(std::size_t count) {
+    if (count == 0) return;
+    paragraph(fmt::format("... and {} more (-o wide names all)", grouped(static_cast<std::int64_t>(count))), 2);
   }
 
   void skipped() {
@@ -133,11 +141,7 @@ class ReportText {
         options_.wide ? result_.skipped.size() : std::min(result_.skipped.size(), kSkippedListed);
     for (std::size_t i = 0; i < listed; ++i) table.add_row({result_.skipped[i].pod, result_.skipped[i].reason});
     text_ += table.render(terminal_, 2);
-    if (listed < result_.skipped.size()) {
-      paragraph(fmt::format("... and {} more (-o wide names all)",
-                            grouped(static_cast<std::int64_t>(result_.skipped.size() - listed))),
-                2);
-    }
+    say_more(result_.skipped.size() - listed);
   }
 
   void workloads() {
@@ -158,11 +162,7 @@ class ReportText {
                      expanded[i]->namespace_ + "/" + expanded[i]->name});
     }
     text_ += table.render(terminal_, 2);
-    if (listed < expanded.size()) {
-      paragraph(fmt::format("... and {} more (-o wide names all)",
-                            grouped(static_cast<std::int64_t>(expanded.size() - listed))),
-                2);
-    }
+    say_more(expanded.size() - listed);
   }
 
   void kinds() {
@@ -244,9 +244,9 @@ std::string causes_of(std::string_view message) {
   }
   // The text is sorted with its counts; without them the same causes must give the same key.
   std::sort(causes.begin(), causes.end());
-  return std::accumulate(causes.begin(), causes.end(), std::string(), [](std::string text, std::string_view cause) {
-    return (text.empty() ? text : text + ", ").append(cause);
-  });
+  std::string text;
+  for (const std::string_view cause : causes) text.append(text.empty() ? "" : ", ").append(cause);
+  return text;
 }
 
 std::vector<UnplacedGroup> group_unplaced(const ScheduleResult& result) {

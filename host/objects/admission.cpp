@@ -12,8 +12,8 @@ constexpr std::int32_t kSystemClusterCritical = 2'000'000'000;
 constexpr std::int32_t kSystemNodeCritical = 2'000'001'000;
 
 void add_if_absent(ResourceList& list, const std::pair<std::string, Quantity>& entry) {
-  const auto at = std::lower_bound(list.begin(), list.end(), entry,
-                                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto at =
+      std::lower_bound(list.begin(), list.end(), entry, [](const auto& a, const auto& b) { return a.first < b.first; });
   if (at == list.end() || at->first != entry.first) list.insert(at, entry);
 }
 
@@ -47,7 +47,8 @@ void apply_pod_level_defaults(PodSpec& spec, ResourceList& pod_level_limits) {
   const ResourceList total = container_requests_total(spec);
   for (const std::string_view name : {kCpu, kMemory}) {
     if (!any_container_requests(spec, name)) continue;
-    if (const Quantity* amount = find(total, name)) add_if_absent(spec.pod_level_requests, {std::string(name), *amount});
+    if (const Quantity* amount = find(total, name))
+      add_if_absent(spec.pod_level_requests, {std::string(name), *amount});
   }
   for (const auto& entry : pod_level_limits) {
     if (is_pod_level_resource(entry.first)) add_if_absent(spec.pod_level_requests, entry);
@@ -154,8 +155,9 @@ PodSpec Admission::merged(const PodSpec& spec, const RuntimeClass& runtime_class
   for (const auto& [key, value] : spec.node_selector) {
     const auto required = runtime_class.node_selector.find(key);
     if (required && *required != value) {
-      add_once(warnings_, "RuntimeClass \"" + runtime_class.name + "\" and a pod that names it select different values of " +
-                              std::string(key) + ": the pod's is kept");
+      add_once(warnings_, "RuntimeClass \"" + runtime_class.name +
+                              "\" and a pod that names it select different values of " + std::string(key) +
+                              ": the pod's is kept");
     }
     selector.emplace_back(key, value);  // behind the class's, so that it wins
   }

@@ -226,11 +226,16 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
     if (object.sink().empty()) list.push_back({std::move(value), source});
   };
   switch (known.use) {
-    case KindUse::kNode: return keep(out.nodes, read_node(object, std::move(meta)));
-    case KindUse::kNamespace: return keep(out.namespaces, Namespace{std::move(meta.name), std::move(meta.labels)});
-    case KindUse::kPriorityClass: return keep(out.priority_classes, read_priority_class(object, std::move(meta)));
-    case KindUse::kService: return keep(out.services, read_service(object, std::move(meta)));
-    case KindUse::kRuntimeClass: return keep(out.runtime_classes, read_runtime_class(object, std::move(meta)));
+    case KindUse::kNode:
+      return keep(out.nodes, read_node(object, std::move(meta)));
+    case KindUse::kNamespace:
+      return keep(out.namespaces, Namespace{std::move(meta.name), std::move(meta.labels)});
+    case KindUse::kPriorityClass:
+      return keep(out.priority_classes, read_priority_class(object, std::move(meta)));
+    case KindUse::kService:
+      return keep(out.services, read_service(object, std::move(meta)));
+    case KindUse::kRuntimeClass:
+      return keep(out.runtime_classes, read_runtime_class(object, std::move(meta)));
     case KindUse::kPodDisruptionBudget:
       return keep(out.pod_disruption_budgets, read_disruption_budget(object, std::move(meta)));
     case KindUse::kWorkload: {
@@ -240,7 +245,8 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
       return;
     }
     case KindUse::kPod:
-    case KindUse::kNothingYet: return;
+    case KindUse::kNothingYet:
+      return;
   }
 }
 

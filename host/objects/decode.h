@@ -30,10 +30,10 @@ struct Sourced {
 };
 
 struct DecodedPod {
-  std::shared_ptr<Pod> pod;                            ///< never null; becomes immutable once admission has run
-  std::unique_ptr<std::string> priority_class_name;    ///< null: none
-  std::uint64_t name_hash = 0;                         ///< of namespace and name
-  std::uint64_t uid_hash = 0;                          ///< of Pod::uid()
+  std::shared_ptr<Pod> pod;                          ///< never null; becomes immutable once admission has run
+  std::unique_ptr<std::string> priority_class_name;  ///< null: none
+  std::uint64_t name_hash = 0;                       ///< of namespace and name
+  std::uint64_t uid_hash = 0;                        ///< of Pod::uid()
   bool has_priority = false;
   bool has_preemption_policy = false;
   SourceIndex source = 0;
@@ -56,12 +56,12 @@ struct DecodedWorkload {
   PodTemplate pod_template;
   std::int64_t creation_time_us = 0;
   std::int64_t replicas = 1;
-  std::int64_t first_ordinal = 0;                  ///< StatefulSet spec.ordinals.start
+  std::int64_t first_ordinal = 0;                   ///< StatefulSet spec.ordinals.start
   std::vector<std::string> volume_claim_templates;  ///< StatefulSet
-  std::int64_t parallelism = 1;                    ///< Job
-  std::optional<std::int64_t> completions;         ///< Job
-  std::int64_t succeeded = 0;                      ///< Job status
-  bool is_inactive = false;                        ///< terminating, or a suspended or finished Job: makes no pods
+  std::int64_t parallelism = 1;                     ///< Job
+  std::optional<std::int64_t> completions;          ///< Job
+  std::int64_t succeeded = 0;                       ///< Job status
+  bool is_inactive = false;                         ///< terminating, or a suspended or finished Job: makes no pods
   SourceIndex source = 0;
 };
 

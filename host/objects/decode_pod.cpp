@@ -18,8 +18,8 @@ constexpr std::array<std::pair<std::string_view, PodPhase>, 5> kPhases = {{{"Pen
 constexpr std::array<std::pair<std::string_view, PreemptionPolicy>, 2> kPreemptionPolicies = {
     {{"PreemptLowerPriority", PreemptionPolicy::kPreemptLowerPriority}, {"Never", PreemptionPolicy::kNever}}};
 constexpr std::array<std::string_view, 8> kInTreeDisks = {
-    "gcePersistentDisk", "awsElasticBlockStore", "azureDisk",     "iscsi",
-    "rbd",               "cinder",               "vsphereVolume", "portworxVolume"};
+    "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "iscsi", "rbd", "cinder",
+    "vsphereVolume",     "portworxVolume"};
 
 OwnerReference read_owner(const JsonValue& value) {
   OwnerReference owner;
@@ -109,7 +109,8 @@ bool can_raise_requests(const PodSpec& spec, const std::vector<ContainerStatusRe
     const auto is_meant = [&](const Container& c) { return c.name == status.container_name; };
     for (const auto* containers : {&spec.containers, &spec.init_containers}) {
       const auto at = std::find_if(containers->begin(), containers->end(), is_meant);
-      if (at != containers->end()) return is_within(status.requests, at->requests) && is_within(status.allocated, at->requests);
+      if (at != containers->end())
+        return is_within(status.requests, at->requests) && is_within(status.allocated, at->requests);
     }
     return true;  // of no container of the spec: never looked up
   };

@@ -16,9 +16,17 @@ namespace {
 constexpr std::int32_t kPortMax = 65535;
 
 /// What read_pod_spec() and read_container() look at; a field has to stand here to be read at all.
-constexpr std::array<std::string_view, 11> kSpecFields = {
-    "containers", "schedulerName", "initContainers", "nodeSelector", "affinity",
-    "tolerations", "topologySpreadConstraints", "overhead", "resources", "hostNetwork", "runtimeClassName"};
+constexpr std::array<std::string_view, 11> kSpecFields = {"containers",
+                                                          "schedulerName",
+                                                          "initContainers",
+                                                          "nodeSelector",
+                                                          "affinity",
+                                                          "tolerations",
+                                                          "topologySpreadConstraints",
+                                                          "overhead",
+                                                          "resources",
+                                                          "hostNetwork",
+                                                          "runtimeClassName"};
 constexpr std::array<std::string_view, 6> kContainerFields = {"name",  "image",         "resources",
                                                               "ports", "restartPolicy", "restartPolicyRules"};
 
@@ -201,12 +209,19 @@ void append_text(std::string& out, std::string_view text) {
 void append_value(std::string& out, simdjson::dom::element value) {
   using simdjson::dom::element_type;
   switch (value.type()) {
-    case element_type::STRING: return append_text(out, std::string_view(value));
-    case element_type::INT64: return append_plain(out, 'i', std::int64_t(value));
-    case element_type::UINT64: return append_plain(out, 'u', std::uint64_t(value));
-    case element_type::DOUBLE: return append_plain(out, 'd', double(value));
-    case element_type::BOOL: return append_plain(out, 'b', bool(value));
-    case element_type::NULL_VALUE: out += 'n'; return;
+    case element_type::STRING:
+      return append_text(out, std::string_view(value));
+    case element_type::INT64:
+      return append_plain(out, 'i', std::int64_t(value));
+    case element_type::UINT64:
+      return append_plain(out, 'u', std::uint64_t(value));
+    case element_type::DOUBLE:
+      return append_plain(out, 'd', double(value));
+    case element_type::BOOL:
+      return append_plain(out, 'b', bool(value));
+    case element_type::NULL_VALUE:
+      out += 'n';
+      return;
     case element_type::ARRAY:
       out += '[';
       for (auto element : simdjson::dom::array(value)) append_value(out, element);

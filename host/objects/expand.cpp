@@ -79,9 +79,8 @@ std::string_view target_node(const Pod& pod) {
 }
 
 void add_or_replace(std::vector<Toleration>& tolerations, Toleration wanted) {
-  const auto at = std::find_if(tolerations.begin(), tolerations.end(), [&](const Toleration& toleration) {
-    return toleration == wanted;
-  });
+  const auto at = std::find_if(tolerations.begin(), tolerations.end(),
+                               [&](const Toleration& toleration) { return toleration == wanted; });
   if (at == tolerations.end()) tolerations.push_back(std::move(wanted));
 }
 
@@ -135,9 +134,12 @@ struct Mould {
 Mould mould_of(const DecodedWorkload& from) {
   const Workload& workload = from.workload;
   const OwnerReference owner{workload.kind, workload.name, workload.uid, true};
-  return {&from.pod_template,  workload.namespace_,
-          from.pod_template.labels, from.pod_template.spec,
-          std::make_shared<const std::vector<OwnerReference>>(1, owner), from.creation_time_us};
+  return {&from.pod_template,
+          workload.namespace_,
+          from.pod_template.labels,
+          from.pod_template.spec,
+          std::make_shared<const std::vector<OwnerReference>>(1, owner),
+          from.creation_time_us};
 }
 
 std::shared_ptr<Pod> cast(const Mould& mould, std::string name) {
@@ -243,8 +245,8 @@ class Expansion {
     const Workload& made = made_replica_sets_.emplace_back(synthetic_replica_set(deployment));
     Mould mould = mould_of(deployment);
     mould.labels = with_labels(deployment.pod_template.labels, {{"pod-template-hash", std::string(kSyntheticSuffix)}});
-    mould.owners = std::make_shared<const std::vector<OwnerReference>>(
-        1, OwnerReference{made.kind, made.name, made.uid, true});
+    mould.owners =
+        std::make_shared<const std::vector<OwnerReference>>(1, OwnerReference{made.kind, made.name, made.uid, true});
     make_numbered(i, mould, std::string(made.name), missing);
   }
 
@@ -272,8 +274,8 @@ class Expansion {
       const std::string name = workload.name + "-" + ordinal;
       if (names_.contains(workload.namespace_, name)) continue;
       auto pod = cast(mould, name);
-      pod->labels = with_labels(mould.labels, {{"apps.kubernetes.io/pod-index", ordinal},
-                                               {"statefulset.kubernetes.io/pod-name", name}});
+      pod->labels = with_labels(
+          mould.labels, {{"apps.kubernetes.io/pod-index", ordinal}, {"statefulset.kubernetes.io/pod-name", name}});
       add_claims(*pod, from.volume_claim_templates);
       keep(i, std::move(pod));
     }
@@ -349,7 +351,7 @@ class Expansion {
   PodNames& names_;
   ClusterObjects& objects_;
   WorkloadIndex index_;
-  std::vector<std::int32_t> parents_;  ///< present workload that controls this one
+  std::vector<std::int32_t> parents_;          ///< present workload that controls this one
   std::vector<std::int32_t> newest_children_;  ///< of a Deployment, the present ReplicaSet that new pods belong to
   std::vector<std::int64_t> active_counts_;
   std::vector<tsl::robin_set<std::string_view>> covered_nodes_;  ///< of a DaemonSet

@@ -244,7 +244,8 @@ void write_volume(Writer& w, const PodVolume& volume) {
       w.text("name", volume.name);
       return w.object("ephemeral", [] {});
     case PodVolume::Kind::kInTreeDisk:
-    case PodVolume::Kind::kCsiInline: return w.object(volume.name, [] {});
+    case PodVolume::Kind::kCsiInline:
+      return w.object(volume.name, [] {});
   }
 }
 
@@ -358,8 +359,8 @@ std::string format_time(std::int64_t time_us) {
   const hh_mm_ss clock(time - day);
   char buffer[80];
   std::snprintf(buffer, sizeof(buffer), "%04d-%02u-%02uT%02d:%02d:%02d", int(date.year()), unsigned(date.month()),
-                unsigned(date.day()), static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()));
+                unsigned(date.day()), static_cast<int>(clock.hours().count()),
+                static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()));
   std::string out = buffer;
   if (const auto micros = clock.subseconds().count(); micros != 0) {
     std::snprintf(buffer, sizeof(buffer), ".%06lld", static_cast<long long>(micros));

@@ -11,7 +11,8 @@ constexpr std::size_t kShownStringBytes = 80;
 
 bool is_plain_key(std::string_view key) {
   for (const char c : key) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     if (!plain) return false;
   }
   return !key.empty();
@@ -71,14 +72,22 @@ std::string JsonValue::describe() const {
   using simdjson::dom::element_type;
   if (!present_) return "nothing";
   switch (element_.type()) {
-    case element_type::ARRAY: return "an array";
-    case element_type::OBJECT: return "an object";
-    case element_type::INT64: return std::to_string(std::int64_t(element_));
-    case element_type::UINT64: return std::to_string(std::uint64_t(element_));
-    case element_type::DOUBLE: return shortest(double(element_));
-    case element_type::STRING: return quoted(std::string_view(element_));
-    case element_type::BOOL: return bool(element_) ? "true" : "false";
-    case element_type::NULL_VALUE: return "null";
+    case element_type::ARRAY:
+      return "an array";
+    case element_type::OBJECT:
+      return "an object";
+    case element_type::INT64:
+      return std::to_string(std::int64_t(element_));
+    case element_type::UINT64:
+      return std::to_string(std::uint64_t(element_));
+    case element_type::DOUBLE:
+      return shortest(double(element_));
+    case element_type::STRING:
+      return quoted(std::string_view(element_));
+    case element_type::BOOL:
+      return bool(element_) ? "true" : "false";
+    case element_type::NULL_VALUE:
+      return "null";
   }
   return "nothing";
 }

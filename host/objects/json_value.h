@@ -2,7 +2,8 @@
 #pragma once
 
 // A thin typed reader over one parsed JSON text that knows where each value lies, so that an error can name it:
-// `items[17].spec.priority: got "high", expected an integer`. Nothing throws at the first error: problems are collected.
+// `items[17].spec.priority: got "high", expected an integer`. Nothing throws at the first error: problems are
+// collected.
 
 #include <simdjson.h>
 
@@ -123,8 +124,8 @@ class JsonValue {
     }
   }
 
-  /// Strict form: visit returns whether the key is one of the type. It is called for nulls too (as absent values). A key
-  /// that is not known, or that stands twice, is a problem.
+  /// Strict form: visit returns whether the key is one of the type. It is called for nulls too (as absent values). A
+  /// key that is not known, or that stands twice, is a problem.
   template <class Visit>
   void for_each_field_strict(Visit&& visit) const {
     if (!present_ || !expect_object()) return;
@@ -182,7 +183,8 @@ class JsonParser {
   JsonParser();
   ~JsonParser();
 
-  /// @param readable_end  bytes up to here may be read; when fewer than simdjson's padding lie behind `json`, or when it
+  /// @param readable_end  bytes up to here may be read; when fewer than simdjson's padding lie behind `json`, or when
+  /// it
   ///                      is null, the text is copied first
   /// @return nullopt when the text is malformed, too long or too deep; error() says why.
   /// The element and all it gives are valid until the next call.

@@ -35,7 +35,8 @@ struct Work {
 };
 using WorkPtr = std::shared_ptr<Work>;
 
-constexpr std::string_view kRepeatedName = "stands in the input twice, expected one object of a name; the first is kept";
+constexpr std::string_view kRepeatedName =
+    "stands in the input twice, expected one object of a name; the first is kept";
 
 std::string name_in_reports(const Workload& workload) {
   return workload.kind + " " + workload.namespace_ + "/" + workload.name;
@@ -132,23 +133,22 @@ void Loading::append(Work& work) {
   all_.append(std::move(work.decoded), options_.problems_max);
   if (all_.object_count <= options_.objects_max) return;
   is_over_limit_ = true;
-  add_problem("the rest of the input", {"", "", "the input has more than " + std::to_string(options_.objects_max) +
-                                                  " objects; the rest was not read"});
+  add_problem(
+      "the rest of the input",
+      {"", "", "the input has more than " + std::to_string(options_.objects_max) + " objects; the rest was not read"});
 }
 
 void Loading::decode_all(const NextBatch& next) {
   const auto tokens = static_cast<std::size_t>(2 * tbb::this_task_arena::max_concurrency());
   using tbb::filter_mode;
   tbb::parallel_pipeline(
-      tokens, tbb::make_filter<void, WorkPtr>(filter_mode::serial_in_order,
-                                              [&](tbb::flow_control& flow) { return read(next, flow); }) &
-                  tbb::make_filter<WorkPtr, WorkPtr>(filter_mode::parallel,
-                                                     [&](WorkPtr work) {
-                                                       decode(*work);
-                                                       return work;
-                                                     }) &
-                  tbb::make_filter<WorkPtr, void>(filter_mode::serial_in_order,
-                                                  [&](const WorkPtr& work) { append(*work); }));
+      tokens,
+      tbb::make_filter<void, WorkPtr>(filter_mode::serial_in_order, [&](tbb::flow_control& flow) {
+        return read(next, flow);
+      }) & tbb::make_filter<WorkPtr, WorkPtr>(filter_mode::parallel, [&](WorkPtr work) {
+        decode(*work);
+        return work;
+      }) & tbb::make_filter<WorkPtr, void>(filter_mode::serial_in_order, [&](const WorkPtr& work) { append(*work); }));
 }
 
 void Loading::leave_out(SourceIndex source, const std::string& object, std::string message) {
@@ -315,8 +315,8 @@ void Loading::expand() {
   PodNames names;
   names.reserve(result_.objects.pods.size());
   for (const PodPtr& pod : result_.objects.pods) names.insert(*pod);
-  auto problems = expand_workloads(std::move(all_.workloads), sources_, options_.expanded_pods_max, pools_, names,
-                                   result_.objects);
+  auto problems =
+      expand_workloads(std::move(all_.workloads), sources_, options_.expanded_pods_max, pools_, names, result_.objects);
   for (InputProblem& problem : problems) {
     ++result_.problem_count;
     result_.left_out.push_back({problem.location, problem.to_string()});

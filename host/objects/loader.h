@@ -30,15 +30,15 @@ struct LoadResult {
   ClusterObjects objects;              ///< all that was good; an object with a problem is left out whole
   std::vector<InputProblem> problems;  ///< those of reading in input order, then the rest; at most problems_max
   std::int64_t problem_count = 0;
-  std::vector<Remark> left_out;        ///< every object that was left out, with its first problem
+  std::vector<Remark> left_out;  ///< every object that was left out, with its first problem
 
   /// @throws InputError with `problems`; does nothing when there are none.
   void throw_if_problems() const;
 };
 
-/// Reads files, directories and "-" (TextReader says how). The order of the objects in the input decides nothing but the
-/// order of the result. Uses up to options.threads threads and returns when all is done.
-/// Bad input never throws: it is in the result.
+/// Reads files, directories and "-" (TextReader says how). The order of the objects in the input decides nothing but
+/// the order of the result. Uses up to options.threads threads and returns when all is done. Bad input never throws: it
+/// is in the result.
 LoadResult load_cluster(const std::vector<std::string>& paths, const LoadOptions& options = {});
 
 /// The same for JSON or YAML text in memory. `source_name` stands in the problems.

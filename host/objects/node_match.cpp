@@ -19,11 +19,14 @@ bool is_well_formed(const SelectorRequirement& requirement) {
   if (!std::all_of(values.begin(), values.end(), is_label_value)) return false;
   switch (requirement.op) {
     case SelectorOperator::kIn:
-    case SelectorOperator::kNotIn: return !values.empty();
+    case SelectorOperator::kNotIn:
+      return !values.empty();
     case SelectorOperator::kExists:
-    case SelectorOperator::kDoesNotExist: return values.empty();
+    case SelectorOperator::kDoesNotExist:
+      return values.empty();
     case SelectorOperator::kGt:
-    case SelectorOperator::kLt: return values.size() == 1 && parse_int64(values[0]).has_value();
+    case SelectorOperator::kLt:
+      return values.size() == 1 && parse_int64(values[0]).has_value();
   }
   return false;
 }
@@ -39,12 +42,17 @@ bool matches_label(const SelectorRequirement& requirement, const LabelMap& label
   if (!is_well_formed(requirement)) return false;
   const auto label = labels.find(requirement.key);
   switch (requirement.op) {
-    case SelectorOperator::kIn: return label && is_listed(requirement.values, *label);
-    case SelectorOperator::kNotIn: return !label || !is_listed(requirement.values, *label);
-    case SelectorOperator::kExists: return label.has_value();
-    case SelectorOperator::kDoesNotExist: return !label.has_value();
+    case SelectorOperator::kIn:
+      return label && is_listed(requirement.values, *label);
+    case SelectorOperator::kNotIn:
+      return !label || !is_listed(requirement.values, *label);
+    case SelectorOperator::kExists:
+      return label.has_value();
+    case SelectorOperator::kDoesNotExist:
+      return !label.has_value();
     case SelectorOperator::kGt:
-    case SelectorOperator::kLt: return label && compares(requirement, *label);
+    case SelectorOperator::kLt:
+      return label && compares(requirement, *label);
   }
   return false;
 }
@@ -74,7 +82,8 @@ bool matches_required_node_affinity(const PodSpec& spec, const Node& node) {
   }
   if (!spec.node_affinity || !spec.node_affinity->required) return true;
   const auto& terms = *spec.node_affinity->required;
-  return std::any_of(terms.begin(), terms.end(), [&](const NodeSelectorTerm& term) { return matches_term(term, node); });
+  return std::any_of(terms.begin(), terms.end(),
+                     [&](const NodeSelectorTerm& term) { return matches_term(term, node); });
 }
 
 bool tolerates(const Toleration& toleration, const Taint& taint) {

@@ -17,18 +17,18 @@ namespace berth {
 enum class TolerationOperator : std::uint8_t { kEqual, kExists, kGt, kLt };
 
 struct Toleration {
-  std::string key;                                   ///< empty: every key
+  std::string key;                                     ///< empty: every key
   TolerationOperator op = TolerationOperator::kEqual;  ///< an absent operator reads as Equal
   std::string value;
-  std::optional<TaintEffect> effect;                 ///< absent: every effect
+  std::optional<TaintEffect> effect;  ///< absent: every effect
   friend bool operator==(const Toleration&, const Toleration&) = default;
 };
 
 struct ContainerPort {
-  std::int32_t host_port = 0;       ///< 0: none
+  std::int32_t host_port = 0;  ///< 0: none
   std::int32_t container_port = 0;
-  std::string protocol;             ///< as stored; empty reads as TCP
-  std::string host_ip;              ///< as stored; empty reads as 0.0.0.0
+  std::string protocol;  ///< as stored; empty reads as TCP
+  std::string host_ip;   ///< as stored; empty reads as 0.0.0.0
   friend bool operator==(const ContainerPort&, const ContainerPort&) = default;
 };
 
@@ -38,8 +38,8 @@ struct Container {
   ResourceList requests;  ///< after limits were copied into absent requests
   ResourceList limits;
   std::vector<ContainerPort> ports;
-  bool restart_always = false;                ///< restartPolicy: Always; makes an init container a sidecar
-  bool restarts_all_containers = false;       ///< has a restart rule of action RestartAllContainers
+  bool restart_always = false;           ///< restartPolicy: Always; makes an init container a sidecar
+  bool restarts_all_containers = false;  ///< has a restart rule of action RestartAllContainers
   friend bool operator==(const Container&, const Container&) = default;
 };
 
@@ -132,9 +132,9 @@ struct PodRare {
   std::string nominated_node_name;  ///< status.nominatedNodeName
   std::vector<std::string> scheduling_gates;
   std::vector<PodVolume> volumes;
-  std::vector<std::string> resource_claims;  ///< names of spec.resourceClaims entries
+  std::vector<std::string> resource_claims;                ///< names of spec.resourceClaims entries
   std::vector<ContainerStatusResources> status_resources;  ///< empty when none could raise a request
-  bool resize_infeasible = false;  ///< condition PodResizePending with reason Infeasible
+  bool resize_infeasible = false;                          ///< condition PodResizePending with reason Infeasible
   friend bool operator==(const PodRare&, const PodRare&) = default;
 };
 
@@ -143,12 +143,12 @@ struct Pod {
   std::string namespace_ = "default";
   std::string stored_uid;  ///< metadata.uid; empty when the object carries none
   LabelMap labels;
-  std::shared_ptr<const PodSpec> spec;  ///< never null
-  std::string node_name;                ///< empty: pending
+  std::shared_ptr<const PodSpec> spec;                        ///< never null
+  std::string node_name;                                      ///< empty: pending
   std::shared_ptr<const std::vector<OwnerReference>> owners;  ///< null: none; shared by the pods of one owner
   std::unique_ptr<const PodRare> rare_fields;                 ///< null: all at their defaults
-  std::int64_t creation_time_us = 0;  ///< microseconds since the epoch; 0 when absent
-  std::int64_t start_time_us = 0;     ///< status.startTime; 0 when absent
+  std::int64_t creation_time_us = 0;                          ///< microseconds since the epoch; 0 when absent
+  std::int64_t start_time_us = 0;                             ///< status.startTime; 0 when absent
   std::int32_t priority = 0;
   PreemptionPolicy preemption_policy = PreemptionPolicy::kPreemptLowerPriority;
   PodPhase phase = PodPhase::kPending;

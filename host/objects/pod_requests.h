@@ -12,7 +12,7 @@ namespace berth {
 struct RequestOptions {
   bool non_zero_defaults = false;  ///< 100m cpu and 200Mi memory for containers that name none
   bool pod_level = true;
-  bool status_resources = false;   ///< in-place resize; matters for pods on a node only
+  bool status_resources = false;               ///< in-place resize; matters for pods on a node only
   bool status_resources_by_aggregate = false;  ///< v1.36 line: maximum over pod aggregates, init containers included
 };
 

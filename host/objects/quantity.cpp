@@ -31,16 +31,26 @@ std::optional<Suffix> parse_plain_suffix(std::string_view text) {
   }
   if (text.size() != 1) return std::nullopt;
   switch (text[0]) {
-    case 'n': return Suffix{-9, 0};
-    case 'u': return Suffix{-6, 0};
-    case 'm': return Suffix{-3, 0};
-    case 'k': return Suffix{3, 0};
-    case 'M': return Suffix{6, 0};
-    case 'G': return Suffix{9, 0};
-    case 'T': return Suffix{12, 0};
-    case 'P': return Suffix{15, 0};
-    case 'E': return Suffix{18, 0};
-    default: return std::nullopt;
+    case 'n':
+      return Suffix{-9, 0};
+    case 'u':
+      return Suffix{-6, 0};
+    case 'm':
+      return Suffix{-3, 0};
+    case 'k':
+      return Suffix{3, 0};
+    case 'M':
+      return Suffix{6, 0};
+    case 'G':
+      return Suffix{9, 0};
+    case 'T':
+      return Suffix{12, 0};
+    case 'P':
+      return Suffix{15, 0};
+    case 'E':
+      return Suffix{18, 0};
+    default:
+      return std::nullopt;
   }
 }
 

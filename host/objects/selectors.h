@@ -26,7 +26,8 @@ struct SelectorRequirement {
   friend bool operator==(const SelectorRequirement&, const SelectorRequirement&) = default;
 };
 
-/// metav1.LabelSelector. A null selector (std::nullopt where this is optional) matches nothing, an empty one everything.
+/// metav1.LabelSelector. A null selector (std::nullopt where this is optional) matches nothing, an empty one
+/// everything.
 struct LabelSelector {
   LabelMap match_labels;
   std::vector<SelectorRequirement> match_expressions;
@@ -53,9 +54,9 @@ struct NodeAffinity {
 };
 
 /// Syntax checks of apimachinery, used where a rule says that a malformed value is a parse error.
-bool is_label_value(std::string_view text);       ///< at most 63 characters, alphanumeric at both ends, or empty
-bool is_qualified_name(std::string_view text);    ///< optional DNS-subdomain prefix and "/", then a name of <= 63
-bool is_dns_subdomain(std::string_view text);     ///< at most 253 characters
+bool is_label_value(std::string_view text);     ///< at most 63 characters, alphanumeric at both ends, or empty
+bool is_qualified_name(std::string_view text);  ///< optional DNS-subdomain prefix and "/", then a name of <= 63
+bool is_dns_subdomain(std::string_view text);   ///< at most 253 characters
 /// Base-10 int64 with optional sign and leading zeros, nothing else (Go's strconv.ParseInt(s, 10, 64)).
 std::optional<std::int64_t> parse_int64(std::string_view text);
 

@@ -30,29 +30,30 @@ struct NodeResourcesFit {
   }
 };
 
-/// Score of one resource. `allocatable` is above 0; the pod is included in `requested`.
+/// Score of one resource. `allocatable` is above 0 (a number, or a LaneDivisor); the pod is included in `requested`.
 struct LeastAllocated {
-  template <class Number>
-  BERTH_HD static Number part(Number requested, Number allocatable) {
-    const Number free = requested > allocatable ? Number(0) : allocatable - requested;
+  template <class Number, class Divisor>
+  BERTH_HD static Number part(Number requested, const Divisor& allocatable) {
+    const Number free = requested > Number(allocatable) ? Number(0) : Number(allocatable) - requested;
     return divide_truncated(multiply(free, Number(kMaxNodeScore)), allocatable);
   }
 };
 
 struct MostAllocated {
-  template <class Number>
-  BERTH_HD static Number part(Number requested, Number allocatable) {
-    const Number used = requested > allocatable ? allocatable : requested;
+  template <class Number, class Divisor>
+  BERTH_HD static Number part(Number requested, const Divisor& allocatable) {
+    const Number used = requested > Number(allocatable) ? Number(allocatable) : requested;
     return divide_truncated(multiply(used, Number(kMaxNodeScore)), allocatable);
   }
 };
 
 struct RequestedToCapacityRatio {
   /// Percent of the node's allocatable that would be requested; the shape maps it to the score.
-  template <class Number>
-  BERTH_HD static Number utilization(Number requested, Number allocatable) {
-    return requested > allocatable ? Number(kMaxNodeScore)
-                                   : divide_truncated(multiply(requested, Number(kMaxNodeScore)), allocatable);
+  template <class Number, class Divisor>
+  BERTH_HD static Number utilization(Number requested, const Divisor& allocatable) {
+    return requested > Number(allocatable)
+               ? Number(kMaxNodeScore)
+               : divide_truncated(multiply(requested, Number(kMaxNodeScore)), allocatable);
   }
   /// Nearest integer, halves up; both are non-negative. In doubles as the genuine code does it.
   BERTH_HD static double rounded_mean(double weighted_sum, double weight_sum) {

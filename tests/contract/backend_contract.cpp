@@ -47,7 +47,8 @@ NodeEvaluation BackendContract::on(const Evaluation& evaluation, std::string_vie
   for (const NodeEvaluation& node : evaluation.nodes) {
     if (backend_->node_name(node.node) == node_name) return node;
   }
-  ADD_FAILURE() << "nothing is said of node " << node_name << (evaluation.error.empty() ? "" : ": ") << evaluation.error;
+  ADD_FAILURE() << "nothing is said of node " << node_name << (evaluation.error.empty() ? "" : ": ")
+                << evaluation.error;
   return {};
 }
 

@@ -75,7 +75,9 @@ TEST_P(BackendContract, AnUnknownNominatedNodeChangesNothing) {
 }
 
 TEST_P(BackendContract, GatedAndTerminatingPodsHoldNoRoom) {
-  given("node n cpu=4\npod g nominated=n priority=9 cpu=4 gate=x\npod t nominated=n priority=9 cpu=4 terminating\npod p cpu=4");
+  given(
+      "node n cpu=4\npod g nominated=n priority=9 cpu=4 gate=x\npod t nominated=n priority=9 cpu=4 terminating\npod p "
+      "cpu=4");
   expect_pass("p", "n");
 }
 
@@ -87,7 +89,8 @@ constexpr const char* kLarge = " cpu=100000 memory=100000Gi";
 
 std::string every_third_cordoned(int count) {
   std::string text = kSampling;
-  for (int i = 0; i < count; ++i) text += "node n" + std::to_string(i) + kLarge + (i % 3 == 0 ? " unschedulable\n" : "\n");
+  for (int i = 0; i < count; ++i)
+    text += "node n" + std::to_string(i) + kLarge + (i % 3 == 0 ? " unschedulable\n" : "\n");
   return text;
 }
 
@@ -103,7 +106,8 @@ TEST_P(BackendContract, E_S_2_TheStartGoesRound) {
 
 TEST_P(BackendContract, E_S_3_AWholeRoundComesBackToItsStart) {
   std::string text = kSampling;
-  for (int i = 0; i < 200; ++i) text += "node n" + std::to_string(i) + kLarge + (i % 2 == 0 ? " unschedulable\n" : "\n");
+  for (int i = 0; i < 200; ++i)
+    text += "node n" + std::to_string(i) + kLarge + (i % 2 == 0 ? " unschedulable\n" : "\n");
   given(text + "pod p*2");
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n1", "n1"}));
 }
@@ -112,7 +116,8 @@ TEST_P(BackendContract, E_S_4_AHundredFeasibleNodesAreEnoughOfTwoHundred) {
   // The first pod may go to seven named nodes only: all are feasible, and the start moves to 7.
   given(std::string(kSampling) + "node n*200" + kLarge +
         "\npod named need=@metadata.name:In:n0 need=@metadata.name:In:n1 need=@metadata.name:In:n2 "
-        "need=@metadata.name:In:n3 need=@metadata.name:In:n4 need=@metadata.name:In:n5 need=@metadata.name:In:n6\npod p*2");
+        "need=@metadata.name:In:n3 need=@metadata.name:In:n4 need=@metadata.name:In:n5 need=@metadata.name:In:n6\npod "
+        "p*2");
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n0", "n7", "n107"}));
 }
 
@@ -215,8 +220,9 @@ TEST_P(BackendContract, E_FE_5_APreFilterThatRefusesGivesTheWholeText) {
 }
 
 TEST_P(BackendContract, E_FE_6_OneNodeMayGiveTwoReasons) {
-  given("node full cpu=1 memory=64Gi pods=0\nnode c*10 cpu=1 memory=64Gi\nnode m*9 cpu=8 memory=1Gi\n"
-        "node x unschedulable\npod p cpu=2 memory=2Gi");
+  given(
+      "node full cpu=1 memory=64Gi pods=0\nnode c*10 cpu=1 memory=64Gi\nnode m*9 cpu=8 memory=1Gi\n"
+      "node x unschedulable\npod p cpu=2 memory=2Gi");
   EXPECT_EQ(fit_error("p"),
             "0/21 nodes are available: 1 Too many pods, 1 node(s) were unschedulable, 11 Insufficient cpu, 9 "
             "Insufficient memory.");
@@ -247,7 +253,8 @@ TEST_P(BackendContract, ACycleOverNoNodesSaysSo) {
 TEST_P(BackendContract, APodThatNeedsAPluginThatIsNotBuiltIsAnErrorThatNamesIt) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"claim=data", "plugin \"VolumeBinding\" is not supported yet: the pod uses the volume claim \"data\""},
-      {"resource-claim=gpu", "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"gpu\""},
+      {"resource-claim=gpu",
+       "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"gpu\""},
       {"spread=zone", "plugin \"PodTopologySpread\" is not supported yet: the pod uses topologySpreadConstraints"},
       {"pod-affinity=zone", "plugin \"InterPodAffinity\" is not supported yet: the pod uses podAffinity"},
       {"pod-anti-affinity=zone", "plugin \"InterPodAffinity\" is not supported yet: the pod uses podAntiAffinity"}};

@@ -130,7 +130,8 @@ pod odd tolerate=lvl<+9)");
 
 // NodeAffinity
 
-constexpr const char* kTwoNodes = "node x label:disk=ssd label:gen=7 label:zone=a\nnode y label:disk=hdd label:gen=v7\n";
+constexpr const char* kTwoNodes =
+    "node x label:disk=ssd label:gen=7 label:zone=a\nnode y label:disk=hdd label:gen=v7\n";
 constexpr const char* kAffinityReason = "node(s) didn't match Pod's node affinity/selector";
 
 std::string two_nodes_and(const std::string& pod_words) { return kTwoNodes + ("pod p " + pod_words); }
@@ -324,7 +325,8 @@ TEST_P(BackendContract, ANodeWithoutAPodsEntryTakesNoPod) {
 
 TEST_P(BackendContract, InitContainersSidecarsOverheadAndPodLevelRequestsCount) {
   // E-R-2 and E-R-3: phases 300, 150, 850, 200 against 600 in all, plus 120 of overhead.
-  const std::string pod = "pod p cpu=400m init cpu=300m sidecar cpu=150m init cpu=700m sidecar cpu=50m overhead:cpu=120m";
+  const std::string pod =
+      "pod p cpu=400m init cpu=300m sidecar cpu=150m init cpu=700m sidecar cpu=50m overhead:cpu=120m";
   given("node n cpu=970m\n" + pod);
   expect_pass("p", "n");
   given("node n cpu=969m\n" + pod);

@@ -85,7 +85,8 @@ TEST(ScenarioRunner, NoticesAWrongNode) {
 }
 
 TEST(ScenarioRunner, NoticesAWrongRefusal) {
-  const Scenario scenario = parse_scenario("node a cpu=1\nnode b cpu=4\npod p cpu=2\nexpect p -> b refused a: NodePorts");
+  const Scenario scenario =
+      parse_scenario("node a cpu=1\nnode b cpu=4\npod p cpu=2\nexpect p -> b refused a: NodePorts");
   ASSERT_EQ(run_scenario(scenario, "reference", 1).size(), 1u);
   EXPECT_EQ(run_scenario(scenario, "reference", 1)[0],
             "line 4: pod p: a says NodeResourcesFit(Insufficient cpu), not NodePorts");

@@ -33,10 +33,8 @@ std::string preferred_nodes(const std::vector<int>& weights) {
 }
 
 TEST_P(BackendContract, E_TT_7_TaintScoresAreNormalisedInReverse) {
-  const std::vector<std::pair<std::vector<int>, Scores>> rows = {{{1, 0, 2}, {50, 100, 0}},
-                                                                  {{3, 1, 2}, {0, 67, 34}},
-                                                                  {{0, 0, 0}, {100, 100, 100}},
-                                                                  {{2, 2}, {0, 0}}};
+  const std::vector<std::pair<std::vector<int>, Scores>> rows = {
+      {{1, 0, 2}, {50, 100, 0}}, {{3, 1, 2}, {0, 67, 34}}, {{0, 0, 0}, {100, 100, 100}}, {{2, 2}, {0, 0}}};
   for (const auto& [counts, scores] : rows) {
     given(tainted_nodes(counts));
     EXPECT_EQ(normalized("p", "TaintToleration"), scores);
@@ -81,8 +79,10 @@ TEST_P(BackendContract, PreferencesOfWeightZeroAndEmptyOnesAreDroppedUnread) {
 TEST_P(BackendContract, APreferenceThatDoesNotParseEndsTheCycle) {
   given("node n\nnode m\npod p prefer=1:a:Exists prefer=2:gen:Gt:-4");
   const std::string text =
-      "running PreScore plugin \"NodeAffinity\": [1].matchExpressions[0].values[0][gen]: Invalid value: \"-4\": a valid "
-      "label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
+      "running PreScore plugin \"NodeAffinity\": [1].matchExpressions[0].values[0][gen]: Invalid value: \"-4\": a "
+      "valid "
+      "label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end "
+      "with "
       "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
       "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
   EXPECT_EQ(ask("p").error, text);
@@ -215,8 +215,9 @@ TEST_P(BackendContract, E_RS_9_AShapeIsFlatOutsideItsPoints) {
   }
 }
 
-constexpr const char* kGpuNode = "node n cpu=4 memory=16Gi res:vendor.example/gpu=8\n"
-                                 "pod used on=n cpu=1100m memory=3Gi res:vendor.example/gpu=2\n";
+constexpr const char* kGpuNode =
+    "node n cpu=4 memory=16Gi res:vendor.example/gpu=8\n"
+    "pod used on=n cpu=1100m memory=3Gi res:vendor.example/gpu=2\n";
 
 TEST_P(BackendContract, E_RS_10_AScalarThatThePodDoesNotAskForDoesNotCount) {
   given(std::string("config resources=cpu,memory,vendor.example/gpu:5\n") + kGpuNode + "pod p cpu=500m memory=1Gi");
@@ -238,7 +239,8 @@ TEST_P(BackendContract, E_RS_12_APodWithoutRequestsCountsAsASmallOne) {
 
 TEST_P(BackendContract, E_R_4_TheScoreDoesNotReadPodLevelRequests) {
   // The score figure is 700m although the pod asks for 1100m: a node of 1400m is half free, of 1399m less than half.
-  const std::string pod = "pod p cpu=300m memory=128Mi container cpu=300m memory=128Mi pod-level:cpu=1 overhead:cpu=100m";
+  const std::string pod =
+      "pod p cpu=300m memory=128Mi container cpu=300m memory=128Mi pod-level:cpu=1 overhead:cpu=100m";
   given("config resources=cpu\nnode n cpu=1400m memory=16Gi\n" + pod);
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 50);
   given("config resources=cpu\nnode n cpu=1399m memory=16Gi\n" + pod);
@@ -275,14 +277,16 @@ TEST_P(BackendContract, E_BA_5_AFractionAboveOneIsClipped) {
 }
 
 TEST_P(BackendContract, E_BA_6_ThreeFractionsHaveAStandardDeviation) {
-  given("config balanced=cpu,memory,vendor.example/gpu\nnode n cpu=4 memory=16000 res:vendor.example/gpu=10\n"
-        "pod p cpu=800m memory=6400 res:vendor.example/gpu=9");
+  given(
+      "config balanced=cpu,memory,vendor.example/gpu\nnode n cpu=4 memory=16000 res:vendor.example/gpu=10\n"
+      "pod p cpu=800m memory=6400 res:vendor.example/gpu=9");
   EXPECT_EQ(raw("p", "n", kBalance), 70);
 }
 
 TEST_P(BackendContract, E_BA_7_GpusCanBeBalancedWithCpuAndMemory) {
-  given("config balanced=cpu,memory,vendor.example/gpu\nnode n cpu=8 memory=16Gi res:vendor.example/gpu=8\n"
-        "pod p cpu=2 memory=4Gi res:vendor.example/gpu=6");
+  given(
+      "config balanced=cpu,memory,vendor.example/gpu\nnode n cpu=8 memory=16Gi res:vendor.example/gpu=8\n"
+      "pod p cpu=2 memory=4Gi res:vendor.example/gpu=6");
   EXPECT_EQ(raw("p", "n", kBalance), 76);
 }
 
@@ -355,8 +359,8 @@ TEST_P(BackendContract, E_IL_7_OneByteMakesTheFirstPoint) {
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 1);
 }
 
-/// A hundred nodes, of which 29 have an image of `size`; all have one of `filler`. 25 points begin at a sum of 542375936
-/// with two containers, so the score of 25 or 24 shows the term of the first image to the byte.
+/// A hundred nodes, of which 29 have an image of `size`; all have one of `filler`. 25 points begin at a sum of
+/// 542375936 with two containers, so the score of 25 or 24 shows the term of the first image to the byte.
 std::string pinned(std::int64_t size, std::int64_t filler) {
   std::string text;
   for (int i = 0; i < 100; ++i) {
@@ -433,7 +437,8 @@ TEST_P(BackendContract, E_ALL_TheHostIsTheNodeOfTheHighestTotal) {
 }
 
 TEST_P(BackendContract, E_ALL_WithoutTheBestNodeTheOthersAreNormalisedAnew) {
-  given(std::string(kWhole) + "pod q cpu=500m memory=1Gi prefer=80:disk:In:ssd prefer=20:zone:In:a "
+  given(std::string(kWhole) +
+        "pod q cpu=500m memory=1Gi prefer=80:disk:In:ssd prefer=20:zone:In:a "
         "need=@metadata.name:NotIn:n2");
   const Evaluation evaluation = ask("q");
   EXPECT_EQ(normalized("q", "TaintToleration"), (Scores{50, -1, 0}));

@@ -72,7 +72,8 @@ bool term_holds(const NodeSelectorTerm& term, const Node& node) {
   for (const SelectorRequirement& r : term.match_expressions) parts.push_back(expression_holds(r, labels));
   for (const SelectorRequirement& r : term.match_fields) parts.push_back(field_holds(r, node));
   // value_or turns a malformed part into "no".
-  return !parts.empty() && std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.value_or(false); });
+  return !parts.empty() &&
+         std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.value_or(false); });
 }
 
 bool affinity_holds(const std::optional<NodeAffinity>& affinity, const Node& node) {
@@ -205,7 +206,8 @@ class Judge {
     if (!selector_holds(spec.node_selector, node)) say(pod, "does not select " + node.name);
     if (!affinity_holds(spec.node_affinity, node)) say(pod, "has an affinity that refuses " + node.name);
     if (!affinity_holds(rules_.added_affinity, node)) say(pod, "is on " + node.name + " against the added affinity");
-    if (rules_.declared_features && !features_hold(node, spec)) say(pod, "needs a feature that " + node.name + " lacks");
+    if (rules_.declared_features && !features_hold(node, spec))
+      say(pod, "needs a feature that " + node.name + " lacks");
   }
 
   static bool features_hold(const Node& node, const PodSpec& spec) {

@@ -21,7 +21,7 @@ struct CheckRules {
   std::vector<std::string> ignored_resources;
   std::vector<std::string> ignored_resource_groups;
   std::optional<NodeAffinity> added_affinity;
-  bool compares_taints = false;  ///< gate TaintTolerationComparisonOperators
+  bool compares_taints = false;    ///< gate TaintTolerationComparisonOperators
   bool declared_features = false;  ///< gate NodeDeclaredFeatures
 };
 

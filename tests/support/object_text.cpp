@@ -90,7 +90,9 @@ Toleration toleration(std::string_view text) {
   result.op = TolerationOperator::kExists;
   if (at == std::string_view::npos) return result;
   result.value = std::string(text.substr(at + 1));
-  result.op = text[at] == '=' ? TolerationOperator::kEqual : text[at] == '>' ? TolerationOperator::kGt : TolerationOperator::kLt;
+  result.op = text[at] == '='   ? TolerationOperator::kEqual
+              : text[at] == '>' ? TolerationOperator::kGt
+                                : TolerationOperator::kLt;
   return result;
 }
 

@@ -152,8 +152,8 @@ class Run {
     const std::string name(backend_->node_name(node.node));
     if (const auto total = expectation.totals.find(name); total != expectation.totals.end()) {
       if (!node.feasible || node.total != total->second) {
-        say(expectation, "total of " + name + " is " + std::to_string(node.total) + ", not " +
-                             std::to_string(total->second));
+        say(expectation,
+            "total of " + name + " is " + std::to_string(node.total) + ", not " + std::to_string(total->second));
       }
     }
     const auto refused = expectation.refused.find(name);
@@ -202,8 +202,7 @@ class Run {
   CheckRules rules() const {
     const PluginArgs& args = scenario_.config.profiles.front().args;
     return {args.node_resources_fit.ignored_resources, args.node_resources_fit.ignored_resource_groups,
-            args.node_affinity.added_affinity,
-            scenario_.config.gates.enabled("TaintTolerationComparisonOperators"),
+            args.node_affinity.added_affinity, scenario_.config.gates.enabled("TaintTolerationComparisonOperators"),
             scenario_.config.gates.enabled("NodeDeclaredFeatures")};
   }
 

@@ -20,9 +20,10 @@ struct Expectation {
   int line = 0;
   std::string pod;
   Kind kind = Kind::kPlaced;
-  std::vector<std::string> nodes;              ///< any of them; empty: any node at all
-  std::string text;                            ///< whole message; empty: not looked at
-  std::map<std::string, std::string> refused;  ///< node -> "Plugin" or "Plugin(reason; reason)", just before the pod's turn
+  std::vector<std::string> nodes;  ///< any of them; empty: any node at all
+  std::string text;                ///< whole message; empty: not looked at
+  std::map<std::string, std::string>
+      refused;  ///< node -> "Plugin" or "Plugin(reason; reason)", just before the pod's turn
   std::map<std::string, std::int64_t> totals;  ///< node -> total, just before the pod's turn
 };
 

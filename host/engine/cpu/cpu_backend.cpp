@@ -26,9 +26,6 @@
 namespace berth {
 namespace {
 
-/// From this length on a run of equal pods is planned at once: below, the pass over the nodes costs more than it saves.
-std::int64_t min_run_length(std::int32_t node_count) { return std::max<std::int64_t>(64, node_count / 32); }
-
 void check_totals(const SchedulerConfig& config) {
   for (const Profile& profile : config.profiles)
     if (max_total(profile) > kMaxTotal)
@@ -60,19 +57,21 @@ struct CpuBackend::State {
   };
 
   State(const ClusterCache& cluster_cache, const ClusterObjects& objects, const SchedulerConfig& scheduler_config,
-        const EngineConfig& engine_config)
+        const EngineConfig& engine_config, const CpuTuning& cpu_tuning)
       : cache(cluster_cache),
         config(scheduler_config),
         engine(engine_config),
+        tuning(cpu_tuning),
         arena(engine.threads > 0 ? engine.threads : tbb::task_arena::automatic),
         snapshot(cluster_cache),
         table(config, engine.seed, snapshot, cache),
         nominations(objects, config, snapshot, table),
-        tiles(table, engine.row_bytes_max, engine.tie_break == TieBreak::kRandom) {}
+        tiles(table, engine.row_bytes_max, engine.tie_break == TieBreak::kRandom, tuning) {}
 
   const ClusterCache& cache;
   const SchedulerConfig& config;
   EngineConfig engine;
+  CpuTuning tuning;
   tbb::task_arena arena;
   Snapshot snapshot;
   ClassTable table;
@@ -81,6 +80,7 @@ struct CpuBackend::State {
   TileCache tiles;
   std::unordered_map<std::int32_t, DiagnosisRow> diagnoses;
   std::vector<Answered> answered;
+  std::size_t in_cache = 0;  ///< of `answered`, how many the cache knows: those up to the last sync()
   std::map<std::size_t, std::vector<HostPort>> ports_before;  ///< by position in `answered`
   std::map<std::size_t, PodPtr> nomination_lost;
   std::map<std::size_t, std::size_t> start_before;
@@ -94,6 +94,7 @@ struct CpuBackend::State {
     return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube;
   }
 
+  void compile(std::span<PodToPlace> pods);
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
   void place_next(std::span<const PodToPlace> pods);
   bool place_run(std::span<const PodToPlace> pods, std::size_t run);
@@ -115,6 +116,22 @@ struct CpuBackend::State {
   Evaluation evaluate(PodToPlace pod);
   void score(const PodToPlace& pod, Evaluation& evaluation);
 };
+
+void CpuBackend::State::compile(std::span<PodToPlace> pods) {
+  const std::int32_t columns = snapshot.resource_count();
+  table.compile(pods);
+  if (snapshot.resource_count() == columns) return;
+  nominations.refresh_deltas(table);
+  // A column that is new holds what the cache knows; what was placed since stands in `answered` alone.
+  for (std::size_t i = in_cache; i < answered.size(); ++i) {
+    const Answered pod = answered[i];
+    if (pod.node < 0) continue;
+    ResourceDelta added;
+    for (const auto& [column, amount] : table[pod.pod_class].delta.requested)
+      if (column >= columns) added.requested.emplace_back(column, amount);
+    if (!added.requested.empty()) snapshot.add_requested(pod.node, added);
+  }
+}
 
 // Committing
 
@@ -148,7 +165,7 @@ std::size_t CpuBackend::State::run_length(std::span<const PodToPlace> pods, std:
   const std::size_t longest = std::min(pods.size(), limit);
   std::size_t run = 1;
   while (run < longest && pods[run].class_index == c) ++run;
-  return static_cast<std::int64_t>(run) >= min_run_length(snapshot.node_count()) ? run : 0;
+  return static_cast<std::int64_t>(run) >= tuning.min_run_length(snapshot.node_count()) ? run : 0;
 }
 
 bool CpuBackend::State::place_run(std::span<const PodToPlace> pods, std::size_t run) {
@@ -337,7 +354,7 @@ Evaluation CpuBackend::State::evaluate(PodToPlace pod) {
     evaluation.message = kNoNodesText;
     return evaluation;
   }
-  table.compile({&pod, 1});
+  compile({&pod, 1});
   if (ClassTable::is_error(pod.class_index)) {
     evaluation.error = table.error(pod.class_index);
     return evaluation;
@@ -423,27 +440,14 @@ void CpuBackend::State::score(const PodToPlace& pod, Evaluation& evaluation) {
 // The interface
 
 CpuBackend::CpuBackend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
-                       const EngineConfig& engine) {
+                       const EngineConfig& engine, const CpuTuning& tuning) {
   check_totals(config);
-  state_ = std::make_unique<State>(cache, objects, config, engine);
+  state_ = std::make_unique<State>(cache, objects, config, engine, tuning);
 }
 
 CpuBackend::~CpuBackend() = default;
 
-void CpuBackend::compile(std::span<PodToPlace> pods) {
-  const std::int32_t columns = state_->snapshot.resource_count();
-  state_->table.compile(pods);
-  if (state_->snapshot.resource_count() == columns) return;
-  // A column that is new holds what the cache knows; what was placed since stands in the log alone.
-  state_->nominations.refresh_deltas(state_->table);
-  for (const State::Answered& answered : state_->answered) {
-    if (answered.node < 0) continue;
-    ResourceDelta added;
-    for (const auto& [column, amount] : state_->table[answered.pod_class].delta.requested)
-      if (column >= columns) added.requested.emplace_back(column, amount);
-    if (!added.requested.empty()) state_->snapshot.add_requested(answered.node, added);
-  }
-}
+void CpuBackend::compile(std::span<PodToPlace> pods) { state_->compile(pods); }
 
 BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   BatchResult result;
@@ -459,7 +463,8 @@ CommitMark CpuBackend::mark() const { return {state_->answered.size()}; }
 
 void CpuBackend::rollback(CommitMark mark) {
   State& state = *state_;
-  if (mark.position > state.answered.size()) throw std::out_of_range("CpuBackend::rollback: no such mark");
+  if (mark.position > state.answered.size() || mark.position < state.in_cache)
+    throw std::out_of_range("CpuBackend::rollback: no such mark, or one from before sync()");
   while (state.answered.size() > mark.position) {
     const State::Answered last = state.answered.back();
     state.answered.pop_back();
@@ -502,6 +507,7 @@ std::int32_t CpuBackend::node_count() const { return state_->snapshot.node_count
 void CpuBackend::sync() {
   State& state = *state_;
   const Snapshot::Update update = state.snapshot.update(state.cache);
+  state.in_cache = state.answered.size();
   for (const std::int32_t node : update.touched) state.log.append({node, -1, 0});
   if (!update.nodes_changed) return;
   state.tiles.clear();

@@ -12,6 +12,7 @@
 #include "host/cluster/cache.h"
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
+#include "host/engine/cpu/tuning.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
@@ -23,7 +24,7 @@ class CpuBackend : public Backend {
   /// `cache` and `config` must outlive the backend; `objects` is read for nominated pods only.
   /// @throws InputError when a profile's weights exceed what the rows hold (kMaxTotal)
   CpuBackend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
-             const EngineConfig& engine);
+             const EngineConfig& engine, const CpuTuning& tuning = {});
   ~CpuBackend() override;
 
   std::string_view name() const override { return "cpu"; }
@@ -37,7 +38,8 @@ class CpuBackend : public Backend {
   std::int32_t node_count() const override;
 
   /// Takes up what changed in the cache since the last call, as log entries or, when node objects changed, by starting
-  /// its rows anew. Call between batches, with every placement of this backend assumed in the cache.
+  /// its rows anew. Call between batches, with every placement of this backend assumed in the cache. Marks from before
+  /// are void: rollback() to one throws.
   void sync();
 
  private:

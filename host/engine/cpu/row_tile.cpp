@@ -184,7 +184,7 @@ bool RowTile::fill_lanes(const Snapshot& snapshot, std::int32_t node, NodeLanes&
     lanes.free[r] = allocatable(filter_columns_[r]) - requested(filter_columns_[r]);
   for (std::size_t r = 0; r < fit_columns_.size(); ++r) {
     const std::int32_t column = fit_columns_[r];
-    lanes.fit_allocatable[r] = allocatable(column);
+    lanes.fit_allocatable[r] = LaneDivisor(allocatable(column));
     lanes.fit_requested[r] = column == kCpuColumn      ? lane(snapshot.non_zero_milli_cpu(node), exact)
                              : column == kMemoryColumn ? lane(snapshot.non_zero_memory_bytes(node), exact)
                                                        : requested(column);

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "plugins/rule.h"
+
 namespace berth {
 
 /// What feasible nodes are compared by: total, then draw; 0 stands for "not feasible". The lowest node wins among equals.
@@ -47,7 +49,7 @@ struct SlotParams {
 /// One node as the kernels read it.
 struct NodeLanes {
   double free[kMaxKernelResources];             ///< allocatable - requested, per filter resource
-  double fit_allocatable[kMaxKernelResources];  ///< 0: left out
+  LaneDivisor fit_allocatable[kMaxKernelResources];  ///< 0: left out
   double fit_requested[kMaxKernelResources];
   double balanced_allocatable[kMaxKernelResources];
   double balanced_requested[kMaxKernelResources];

@@ -29,19 +29,19 @@ struct LaneAmounts {
 };
 
 template <class Strategy>
-[[gnu::always_inline]] inline void add_parts(const double* __restrict pod, double used, double allocatable,
+[[gnu::always_inline]] inline void add_parts(const double* __restrict pod, double used, LaneDivisor allocatable,
                                              const double* __restrict weight, double* __restrict sum) {
   BERTH_LANES
-  for (int s = 0; s < kGroup; ++s) sum[s] += Strategy::template part<double>(used + pod[s], allocatable) * weight[s];
+  for (int s = 0; s < kGroup; ++s) sum[s] += Strategy::part(used + pod[s], allocatable) * weight[s];
 }
 
-[[gnu::always_inline]] inline void add_ratio_parts(const double* __restrict pod, double used, double allocatable,
+[[gnu::always_inline]] inline void add_ratio_parts(const double* __restrict pod, double used, LaneDivisor allocatable,
                                                    const double* __restrict weight,
                                                    const double* __restrict score_of_utilization,
                                                    double* __restrict sum, double* __restrict weights) {
   BERTH_LANES
   for (int s = 0; s < kGroup; ++s) {
-    const double percent = RequestedToCapacityRatio::utilization<double>(used + pod[s], allocatable);
+    const double percent = RequestedToCapacityRatio::utilization(used + pod[s], allocatable);
     const double part = score_of_utilization[static_cast<int>(percent)];
     const double counted = part > 0 ? weight[s] : 0.0;
     sum[s] += part * counted;
@@ -56,13 +56,13 @@ template <class Strategy>
   double sum[kGroup] = {};
   double weights[kGroup] = {};
   for (int r = 0; r < params.fit_count; ++r) {
-    if (node.fit_allocatable[r] == 0) continue;
+    if (node.fit_allocatable[r].value == 0) continue;
     add_parts<Strategy>(pod.of(r), node.fit_requested[r], node.fit_allocatable[r], weight.of(r), sum);
     BERTH_LANES
     for (int s = 0; s < kGroup; ++s) weights[s] += weight.of(r)[s];
   }
   if (params.fit_counts_always) {
-    const double same = weights[0] > 0 ? weights[0] : 1.0;
+    const LaneDivisor same(weights[0] > 0 ? weights[0] : 1.0);
     BERTH_LANES
     for (int s = 0; s < kGroup; ++s) scores[s] = divide_truncated(sum[s], same);
   } else {
@@ -76,7 +76,7 @@ template <class Strategy>
   double sum[kGroup] = {};
   double weights[kGroup] = {};
   for (int r = 0; r < params.fit_count; ++r) {
-    if (node.fit_allocatable[r] == 0) continue;
+    if (node.fit_allocatable[r].value == 0) continue;
     add_ratio_parts(pod.of(r), node.fit_requested[r], node.fit_allocatable[r], weight.of(r),
                     params.score_of_utilization, sum, weights);
   }
@@ -146,41 +146,123 @@ void balanced_of_many(const SlotParams& params, const NodeLanes& node, LaneAmoun
 
 constexpr double kNothing[kGroup] = {};
 
-bool refresh(const SlotParams& params, const NodeLanes& node, const std::int32_t* __restrict base,
-             NodeKey* __restrict keys, std::int64_t* __restrict feasible_count) {
+[[gnu::always_inline]] inline void fill_draws(const SlotParams& params, const NodeLanes& node, int group,
+                                              std::uint32_t* __restrict draws) {
+  const std::uint32_t* __restrict seeds = params.draw_seed + group;
+  if (params.draws) {
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) draws[s] = tie_draw(seeds[s], node.draw_seed);
+  } else {
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) draws[s] = 1u;
+  }
+}
+
+/// From scores to keys, and the change of each slot's count of feasible nodes. @return bits that are set when some changed
+[[gnu::always_inline]] inline std::int64_t store_keys(int group, const std::int32_t* __restrict base,
+                                                      const double* __restrict load, const double* __restrict refused,
+                                                      const std::uint32_t* __restrict draws, NodeKey* __restrict keys,
+                                                      std::int64_t* __restrict feasible_count) {
+  NodeKey fresh[kGroup];
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s) {
+    const double node_side = base[group + s];
+    const NodeKey key = make_node_key(static_cast<std::int32_t>(node_side + load[s]), draws[s]);
+    fresh[s] = node_side >= 0 && refused[s] == 0.0 ? key : 0;
+  }
+  std::int64_t changed = 0;
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s) {
+    const std::int64_t now = fresh[s] > 0 ? std::int64_t{1} : std::int64_t{0};
+    const std::int64_t before = keys[group + s] > 0 ? std::int64_t{1} : std::int64_t{0};
+    feasible_count[group + s] += now - before;
+    changed |= now - before;
+    keys[group + s] = fresh[s];
+  }
+  return changed;
+}
+
+[[gnu::always_inline]] inline void fill_refused(const SlotParams& params, const NodeLanes& node, int group,
+                                                double* __restrict refused) {
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s) refused[s] = node.room ? 0.0 : 1.0;
+  for (int r = 0; r < params.filter_count; ++r) {
+    const double* __restrict request = params.request + r * params.slot_count + group;
+    const double free = node.free[r];
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) refused[s] = request[s] > free ? 1.0 : refused[s];
+  }
+}
+
+/// cpu and memory scored by both plugins, in every lane, on a node that has both: what nearly every refresh is. The same
+/// rule texts as in the general case; what is equal for all lanes is read once.
+template <class Strategy>
+bool refresh_usual(const SlotParams& params, const NodeLanes& node, const std::int32_t* __restrict base,
+                   NodeKey* __restrict keys, std::int64_t* __restrict feasible_count) {
+  const int slots = params.slot_count;
+  const LaneDivisor cpu = node.fit_allocatable[0];
+  const LaneDivisor memory = node.fit_allocatable[1];
+  const double cpu_used = node.fit_requested[0];
+  const double memory_used = node.fit_requested[1];
+  const double cpu_weight = params.fit_part_weight[0];
+  const double memory_weight = params.fit_part_weight[slots];
+  const LaneDivisor weights(cpu_weight + memory_weight);
+  const double fit_weight = params.fit_weight;
+  std::int64_t changed = 0;
+  for (int g = 0; g < slots; g += kGroup) {
+    double refused[kGroup];
+    double balanced[kGroup];
+    double load[kGroup];
+    std::uint32_t draws[kGroup];
+    fill_refused(params, node, g, refused);
+    balanced_of_two(node, {params.balanced_request + g, slots}, balanced);
+    fill_draws(params, node, g, draws);
+    const double* __restrict cpu_asked = params.fit_request + g;
+    const double* __restrict memory_asked = params.fit_request + slots + g;
+    const double* __restrict balanced_weight = params.balanced_weight + g;
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) {
+      const double sum = Strategy::part(cpu_used + cpu_asked[s], cpu) * cpu_weight +
+                         Strategy::part(memory_used + memory_asked[s], memory) * memory_weight;
+      load[s] = divide_truncated(sum, weights) * fit_weight + balanced[s] * balanced_weight[s];
+    }
+    changed |= store_keys(g, base, load, refused, draws, keys, feasible_count);
+  }
+  return changed != 0;
+}
+
+bool refresh_general(const SlotParams& params, const NodeLanes& node, const std::int32_t* base, NodeKey* keys,
+                     std::int64_t* feasible_count) {
   const int slots = params.slot_count;
   std::int64_t changed = 0;
   for (int g = 0; g < slots; g += kGroup) {
     double refused[kGroup];
     double fit[kGroup];
     double balanced[kGroup];
-    BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) refused[s] = node.room ? 0.0 : 1.0;
-    for (int r = 0; r < params.filter_count; ++r) {
-      const double* __restrict request = params.request + r * slots + g;
-      BERTH_LANES
-      for (int s = 0; s < kGroup; ++s) refused[s] = request[s] > node.free[r] ? 1.0 : refused[s];
-    }
+    std::uint32_t draws[kGroup];
+    fill_refused(params, node, g, refused);
     fit_scores(params, node, {params.fit_request + g, slots}, {params.fit_part_weight + g, slots}, fit);
     balanced_scores(params, node, {params.balanced_request + g, slots}, {params.balanced_counts + g, slots},
                     {kNothing, 0}, balanced);
-
-    std::uint32_t draws[kGroup];
-    BERTH_LANES
+    fill_draws(params, node, g, draws);
     for (int s = 0; s < kGroup; ++s)
-      draws[s] = params.draws ? tie_draw(params.draw_seed[g + s], node.draw_seed) : 1u;
-    BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) {
-      const double load = fit[s] * params.fit_weight + balanced[s] * params.balanced_weight[g + s];
-      const std::int64_t total = base[g + s] + static_cast<std::int32_t>(load);
-      const NodeKey key = base[g + s] >= 0 && refused[s] == 0.0 ? make_node_key(total, draws[s]) : 0;
-      const std::int64_t change = (key > 0 ? 1 : 0) - (keys[g + s] > 0 ? 1 : 0);
-      feasible_count[g + s] += change;
-      changed |= change;
-      keys[g + s] = key;
-    }
+      fit[s] = fit[s] * params.fit_weight + balanced[s] * params.balanced_weight[g + s];
+    changed |= store_keys(g, base, fit, refused, draws, keys, feasible_count);
   }
   return changed != 0;
+}
+
+bool refresh(const SlotParams& params, const NodeLanes& node, const std::int32_t* base, NodeKey* keys,
+             std::int64_t* feasible_count) {
+  const bool both_offered = node.fit_allocatable[0].value != 0 && node.fit_allocatable[1].value != 0 &&
+                            node.balanced_allocatable[0] != 0 && node.balanced_allocatable[1] != 0;
+  const bool usual = params.fit_count == 2 && params.balanced_count == 2 && params.fit_counts_always &&
+                     params.balanced_counts_always && !params.balance_of_change && both_offered;
+  if (usual && params.strategy == KernelStrategy::kLeastAllocated)
+    return refresh_usual<LeastAllocated>(params, node, base, keys, feasible_count);
+  if (usual && params.strategy == KernelStrategy::kMostAllocated)
+    return refresh_usual<MostAllocated>(params, node, base, keys, feasible_count);
+  return refresh_general(params, node, base, keys, feasible_count);
 }
 
 bool combine(const NodeKey* __restrict children, NodeKey* __restrict parent, int slots) {

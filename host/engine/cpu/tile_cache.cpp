@@ -6,12 +6,6 @@
 namespace berth {
 namespace {
 
-/// Pods looked ahead for the classes of a new tile.
-constexpr std::size_t kLookahead = 4096;
-/// A placement refreshes its node in every live tile sooner or later, while a new tile costs one pass over the nodes for
-/// kMaxSlots pods: with more tiles than a 200th of the nodes, building anew is the cheaper way (docs/benchmarks.md).
-constexpr std::int32_t kNodesPerTile = 200;
-constexpr std::size_t kTilesAlways = 4;
 /// Keys, their tournament and the node-side totals of one slot on one node.
 constexpr std::uint64_t kBytesPerSlotAndNode = 8 + 8 / 3 + 4 + 1;
 
@@ -22,9 +16,9 @@ std::vector<std::int32_t> TileCache::choose_classes(std::int32_t pod_class, std:
   const std::uint64_t per_slot = kBytesPerSlotAndNode * static_cast<std::uint64_t>(std::max(node_count, 1));
   const std::uint64_t affordable = bytes_max_ / 2 / per_slot / kSlotStep * kSlotStep;
   const auto slots = static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(affordable, kSlotStep, static_cast<std::uint64_t>(kMaxSlots)));
+      std::min(std::max<std::uint64_t>(affordable, kSlotStep), static_cast<std::uint64_t>(tuning_.slots_max)));
   std::vector<std::int32_t> classes{pod_class};
-  for (const PodToPlace& pod : upcoming.first(std::min(upcoming.size(), kLookahead))) {
+  for (const PodToPlace& pod : upcoming.first(std::min(upcoming.size(), tuning_.lookahead_pods))) {
     if (classes.size() == slots) break;
     const std::int32_t c = pod.class_index;
     if (c < 0 || table_[c].profile != table_[pod_class].profile) continue;
@@ -36,7 +30,7 @@ std::vector<std::int32_t> TileCache::choose_classes(std::int32_t pod_class, std:
 }
 
 void TileCache::make_room(std::uint64_t bytes_needed, std::int32_t node_count) {
-  const std::size_t tiles_max = std::max<std::size_t>(kTilesAlways, static_cast<std::size_t>(node_count / kNodesPerTile));
+  const std::size_t tiles_max = tuning_.tiles_max(node_count);
   while (!tiles_.empty() && (tiles_.size() >= tiles_max || bytes() + bytes_needed > bytes_max_)) {
     const auto oldest = std::min_element(tiles_.begin(), tiles_.end(), [](const auto& a, const auto& b) {
       return a->last_used < b->last_used;

@@ -10,6 +10,7 @@
 #include "batching/commit_log.h"
 #include "batching/pod_class.h"
 #include "host/engine/cpu/row_tile.h"
+#include "host/engine/cpu/tuning.h"
 
 namespace berth {
 
@@ -17,7 +18,9 @@ namespace berth {
 /// a result: its rows are built again when they are needed.
 class TileCache {
  public:
-  TileCache(ClassTable& table, std::uint64_t bytes_max, bool draws) : table_(table), bytes_max_(bytes_max), draws_(draws) {}
+  /// @param draws  false: ties go to the lowest node
+  TileCache(ClassTable& table, std::uint64_t bytes_max, bool draws, const CpuTuning& tuning)
+      : table_(table), bytes_max_(bytes_max), draws_(draws), tuning_(tuning) {}
 
   struct Place {
     RowTile* tile = nullptr;
@@ -44,6 +47,7 @@ class TileCache {
   ClassTable& table_;
   std::uint64_t bytes_max_;
   bool draws_;
+  CpuTuning tuning_;
   std::vector<std::unique_ptr<RowTile>> tiles_;
   std::vector<Place> place_of_class_;
   std::vector<std::uint64_t> seen_at_;  ///< per node: mark of the replay that last refreshed it

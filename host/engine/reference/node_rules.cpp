@@ -107,7 +107,8 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 
 bool is_ignored(const NodeResourcesFitArgs& args, const std::string& name) {
   if (!is_extended_resource(name)) return false;
-  return contains(args.ignored_resources, name) || contains(args.ignored_resource_groups, name.substr(0, name.find('/')));
+  return contains(args.ignored_resources, name) ||
+         contains(args.ignored_resource_groups, name.substr(0, name.find('/')));
 }
 
 /// Collects what is short, and whether evicting pods could help.
@@ -189,9 +190,12 @@ using FilterFunction = Status (*)(const Request&, const NodeState&);
 /// The plugins that have a Filter; any other name of a profile refuses nothing.
 FilterFunction find_filter(std::string_view plugin) {
   static const std::map<std::string_view, FilterFunction> kFilters = {
-      {"NodeUnschedulable", node_unschedulable}, {"NodeName", node_name},
-      {"TaintToleration", taint_toleration},     {"NodeAffinity", node_affinity},
-      {"NodePorts", node_ports},                 {"NodeResourcesFit", node_resources_fit},
+      {"NodeUnschedulable", node_unschedulable},
+      {"NodeName", node_name},
+      {"TaintToleration", taint_toleration},
+      {"NodeAffinity", node_affinity},
+      {"NodePorts", node_ports},
+      {"NodeResourcesFit", node_resources_fit},
       {"NodeDeclaredFeatures", node_declared_features},
   };
   const auto found = kFilters.find(plugin);
@@ -216,7 +220,8 @@ bool tolerates(const Toleration& toleration, const Taint& taint, bool compares_t
 }
 
 Request make_request(const Pod& pod, const Profile& profile, const FeatureGates& gates) {
-  Request request{&pod, &profile, &gates, filter_requests(pod), score_requests(pod), host_ports_of(*pod.spec), {}, false};
+  Request request{&pod, &profile, &gates, filter_requests(pod), score_requests(pod), host_ports_of(*pod.spec),
+                  {},   false};
   if (gates.enabled("NodeDeclaredFeatures")) request.needed_features = features_needed(*pod.spec);
   request.compares_taints = gates.enabled("TaintTolerationComparisonOperators");
   return request;

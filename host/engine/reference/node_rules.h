@@ -32,8 +32,8 @@ struct Request {
 Request make_request(const Pod& pod, const Profile& profile, const FeatureGates& gates);
 
 struct PreFilterResult {
-  Status status;                                   ///< not success: no node is looked at
-  std::set<std::string, std::less<>> skipped;      ///< plugins whose Filter is not called
+  Status status;                                    ///< not success: no node is looked at
+  std::set<std::string, std::less<>> skipped;       ///< plugins whose Filter is not called
   std::optional<std::set<std::string>> node_names;  ///< the only candidates, known or not; nullopt: all nodes
 };
 PreFilterResult pre_filter(const Request& request);

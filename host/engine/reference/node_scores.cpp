@@ -122,9 +122,8 @@ std::int64_t balanced_allocation(const Request& request, const NodeState& state,
 
 bool asks_no_balanced_resource(const Request& request) {
   const std::vector<ResourceWeight>& resources = request.profile->args.balanced_allocation.resources;
-  return std::all_of(resources.begin(), resources.end(), [&](const ResourceWeight& resource) {
-    return request.filter_amounts.amount(resource.name) == 0;
-  });
+  return std::all_of(resources.begin(), resources.end(),
+                     [&](const ResourceWeight& resource) { return request.filter_amounts.amount(resource.name) == 0; });
 }
 
 std::int64_t least_allocated(const ResourcePair& pair) {

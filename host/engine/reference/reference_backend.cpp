@@ -20,7 +20,7 @@ using reference::Request;
 /// What is known of the nodes in one cycle.
 struct ReferenceBackend::Search {
   PreFilterResult pre;
-  std::vector<std::size_t> feasible;              ///< in the order found
+  std::vector<std::size_t> feasible;            ///< in the order found
   std::vector<std::optional<Status>> refusals;  ///< per node; nullopt: not visited, or feasible
   bool by_nomination = false;
 };
@@ -42,8 +42,8 @@ std::size_t to_position(NodeIndex node) { return static_cast<std::size_t>(node.v
 /// Which pods hold a nomination: those that the queue would hold, too.
 bool may_be_nominated(const Pod& pod, const SchedulerConfig& config) {
   const bool pending = pod.node_name.empty() && pod.phase != PodPhase::kSucceeded && pod.phase != PodPhase::kFailed;
-  return pending && !pod.terminating && !pod.rare().nominated_node_name.empty() && pod.rare().scheduling_gates.empty() &&
-         config.find_profile(pod.spec->scheduler_name) != nullptr;
+  return pending && !pod.terminating && !pod.rare().nominated_node_name.empty() &&
+         pod.rare().scheduling_gates.empty() && config.find_profile(pod.spec->scheduler_name) != nullptr;
 }
 
 /// Message of a PreFilter result for the nodes outside it; only NodeAffinity restricts (2.2).
@@ -118,7 +118,8 @@ NodeIndex ReferenceBackend::nomination_of(const Pod& pod) const {
   const NodeIndex node = find_node(pod.rare().nominated_node_name);
   if (node == kNoNode) return kNoNode;
   const std::vector<PodPtr>& here = nominated_[to_position(node)];
-  const bool listed = std::any_of(here.begin(), here.end(), [&](const PodPtr& other) { return other->uid() == pod.uid(); });
+  const bool listed =
+      std::any_of(here.begin(), here.end(), [&](const PodPtr& other) { return other->uid() == pod.uid(); });
   return listed ? node : kNoNode;
 }
 
@@ -403,8 +404,6 @@ BackendStats ReferenceBackend::stats() const {
   return stats;
 }
 
-std::string_view ReferenceBackend::node_name(NodeIndex index) const {
-  return nodes_.at(to_position(index)).node->name;
-}
+std::string_view ReferenceBackend::node_name(NodeIndex index) const { return nodes_.at(to_position(index)).node->name; }
 
 }  // namespace berth

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
 
-TEST(ReferenceImageShare, E_IL_8_TruncatesTheProductOfALargeImage) { EXPECT_EQ(image_share(900000000, 29, 100), 260999999); }
+TEST(ReferenceImageShare, E_IL_8_TruncatesTheProductOfALargeImage) {
+  EXPECT_EQ(image_share(900000000, 29, 100), 260999999);
+}
 TEST(ReferenceImageShare, E_IL_9_TruncatesTheProductOfASmallImage) { EXPECT_EQ(image_share(100, 29, 100), 28); }
 TEST(ReferenceImageShare, StaysWithinInt64) { EXPECT_EQ(image_share(kHuge, 1, 1), kHuge); }
 

@@ -20,12 +20,15 @@ TEST(PreferredTerms, OfWeightZeroAreNotRead) {
 }
 
 TEST(PreferredTerms, NameThePathAndTheRule) {
-  EXPECT_EQ(problem({"gen", SelectorOperator::kIn, {}}),
-            "[0].matchExpressions[0].values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty");
-  EXPECT_EQ(problem({"gen", SelectorOperator::kExists, {"a"}}),
-            "[0].matchExpressions[0].values: Invalid value: [\"a\"]: values set must be empty for exists and does not exist");
+  EXPECT_EQ(
+      problem({"gen", SelectorOperator::kIn, {}}),
+      "[0].matchExpressions[0].values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty");
+  EXPECT_EQ(
+      problem({"gen", SelectorOperator::kExists, {"a"}}),
+      "[0].matchExpressions[0].values: Invalid value: [\"a\"]: values set must be empty for exists and does not exist");
   EXPECT_EQ(problem({"gen", SelectorOperator::kLt, {"x"}}),
-            "[0].matchExpressions[0].values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be an integer");
+            "[0].matchExpressions[0].values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be an "
+            "integer");
   EXPECT_EQ(problem({"gen", SelectorOperator::kIn, {std::string(64, 'a')}}),
             "[0].matchExpressions[0].values[0][gen]: Invalid value: \"" + std::string(64, 'a') +
                 "\": must be no more than 63 bytes");
@@ -53,7 +56,8 @@ TEST(PreferredTerms, KnowTheRulesOfFields) {
 TEST(PreferredTerms, EndTheCycleInThePluginsName) {
   const auto error = preferred_terms_error({{5, {{{"", SelectorOperator::kExists, {}}}, {}}}});
   ASSERT_TRUE(error);
-  EXPECT_TRUE(error->starts_with("running PreScore plugin \"NodeAffinity\": [0].matchExpressions[0].key: Invalid value: \"\""));
+  EXPECT_TRUE(
+      error->starts_with("running PreScore plugin \"NodeAffinity\": [0].matchExpressions[0].key: Invalid value: \"\""));
 }
 
 }  // namespace

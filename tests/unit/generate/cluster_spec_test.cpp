@@ -80,9 +80,11 @@ TEST(ClusterSpec, QuantitiesComeFixedDrawnOrCountedUp) {
 TEST(ClusterSpec, AffinityTolerationsAndPortsAreReadAsWritten) {
   const ClusterSpec spec = parse_cluster_spec(R"({"pods": [{"name": "web",
       "nodeAffinity": {"required": [{"matchExpressions": [{"key": "gen", "operator": "Gt", "values": ["3"]}]}],
-                       "preferred": [{"weight": 7, "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]},
+                       "preferred": [{"weight": 7, "matchFields": [
+                           {"key": "metadata.name", "operator": "In", "values": ["n"]}]}]},
       "tolerations": [{"key": "a", "operator": "Exists", "effect": "NoExecute"}, {}],
-      "containers": [{"name": "c", "ports": [{"hostPort": 53, "protocol": "UDP", "hostIP": "10.0.0.1"}], "hostPorts": [80]}],
+      "containers": [{"name": "c", "hostPorts": [80],
+                      "ports": [{"hostPort": 53, "protocol": "UDP", "hostIP": "10.0.0.1"}]}],
       "initContainers": [{"name": "i", "restartPolicy": "Always"}]}]})",
                                               "s");
   const PodGroupSpec& group = spec.pod_groups.at(0);
@@ -93,8 +95,8 @@ TEST(ClusterSpec, AffinityTolerationsAndPortsAreReadAsWritten) {
   EXPECT_EQ(group.tolerations.at(0).op, TolerationOperator::kExists);
   EXPECT_EQ(group.tolerations.at(0).effect, TaintEffect::kNoExecute);
   EXPECT_EQ(group.tolerations.at(1), Toleration{});
-  EXPECT_EQ(group.containers.at(0).ports.at(0), (ContainerPort{53, 53, "UDP", "10.0.0.1"}));
-  EXPECT_EQ(group.containers.at(0).ports.at(1), (ContainerPort{80, 80, "", ""}));
+  EXPECT_EQ(group.containers.at(0).ports.at(1), (ContainerPort{53, 53, "UDP", "10.0.0.1"}));
+  EXPECT_EQ(group.containers.at(0).ports.at(0), (ContainerPort{80, 80, "", ""}));
   EXPECT_TRUE(group.init_containers.at(0).restart_always);
 }
 

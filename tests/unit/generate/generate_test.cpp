@@ -74,7 +74,8 @@ TEST(Generate, PercentagesTakeAboutThatShareOfThePool) {
 TEST(Generate, OneSeedGivesOneClusterAndAnotherSeedAnother) {
   const std::string spec =
       R"({"nodePools": [{"name": "a", "count": 200, "allocatable": {"cpu": {"choice": [1, 2, 4]}}}],
-      "pods": [{"name": "p", "running": 100, "variants": 9, "requests": {"cpu": {"min": "10m", "max": 1, "step": "10m"}}}]})";
+      "pods": [{"name": "p", "running": 100, "variants": 9, "requests": {"cpu": {"min": "10m", "max": 1,
+          "step": "10m"}}}]})";
   const auto text_of = [&](std::uint64_t seed) {
     std::string text;
     const ClusterObjects objects = generate(spec, seed);
@@ -134,7 +135,8 @@ TEST(Generate, PodsAreNumberedRunningOnesFirstAndSpreadOverNamespaces) {
 
 TEST(Generate, RequestsAreFilledFromLimitsAndHostNetworkTakesThePorts) {
   const ClusterObjects objects = generate(R"({"pods": [{"name": "p", "pending": 1, "hostNetwork": true, "containers": [
-      {"name": "c", "requests": {"memory": "1Gi"}, "limits": {"cpu": 2, "memory": "3Gi"}, "ports": [{"containerPort": 90}]}]}]})");
+      {"name": "c", "requests": {"memory": "1Gi"}, "limits": {"cpu": 2, "memory": "3Gi"},
+          "ports": [{"containerPort": 90}]}]}]})");
   const Container& container = objects.pods.at(0)->spec->containers.at(0);
   ASSERT_EQ(container.requests.size(), 2U);
   EXPECT_EQ(container.requests[0].first, "cpu");
@@ -177,7 +179,8 @@ TEST(Generate, RunningPodsThatFindNoRoomAreLeftOutAndSaid) {
 TEST(Generate, OnePodOfAHostPortRunsOnANode) {
   const ClusterObjects objects = generate(R"({"nodePools": [{"name": "a", "count": 3}],
       "pods": [{"name": "p", "running": 2, "hostPorts": [80]}, {"name": "q", "running": 2, "hostPorts": [81, 80]},
-               {"name": "r", "running": 3, "containers": [{"name": "c", "ports": [{"hostPort": 80, "protocol": "UDP"}]}]}]})");
+               {"name": "r", "running": 3, "containers": [{"name": "c", "ports": [{"hostPort": 80,
+          "protocol": "UDP"}]}]}]})");
   std::map<std::string, int> on_node;
   for (const PodPtr& pod : objects.pods) on_node[pod->node_name] += pod->name.starts_with("r") ? 0 : 1;
   for (const auto& [node, count] : on_node) EXPECT_EQ(count, 1) << node;

@@ -20,8 +20,8 @@ std::string list_of(const Strings& items) {
 }
 
 std::string priority_class(const std::string& name, int value, const std::string& more = "") {
-  return R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":")" + name + R"("},"value":)" +
-         std::to_string(value) + more + "}";
+  return R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":")" + name +
+         R"("},"value":)" + std::to_string(value) + more + "}";
 }
 
 const Pod& only_pod(const ClusterObjects& objects) { return *objects.pods.at(0); }
@@ -64,14 +64,16 @@ TEST(Admission, AHostNetworkPodTakesItsPortsOnTheHost) {
 }
 
 TEST(Admission, APriorityClassThatComesLaterGivesThePriority) {
-  const auto objects = load_good(list_of({pod_json(R"("priorityClassName":"high",)"), priority_class("high", 7, R"(,"preemptionPolicy":"Never")")}));
+  const auto objects = load_good(list_of(
+      {pod_json(R"("priorityClassName":"high",)"), priority_class("high", 7, R"(,"preemptionPolicy":"Never")")}));
   EXPECT_EQ(only_pod(objects).priority, 7);
   EXPECT_EQ(only_pod(objects).preemption_policy, PreemptionPolicy::kNever);
 }
 
 TEST(Admission, APresentPriorityWins) {
-  const auto objects = load_good(list_of({pod_json(R"("priorityClassName":"high","priority":3,"preemptionPolicy":"PreemptLowerPriority",)"),
-                                          priority_class("high", 7, R"(,"preemptionPolicy":"Never")")}));
+  const auto objects = load_good(
+      list_of({pod_json(R"("priorityClassName":"high","priority":3,"preemptionPolicy":"PreemptLowerPriority",)"),
+               priority_class("high", 7, R"(,"preemptionPolicy":"Never")")}));
   EXPECT_EQ(only_pod(objects).priority, 3);
   EXPECT_EQ(only_pod(objects).preemption_policy, PreemptionPolicy::kPreemptLowerPriority);
 }
@@ -84,7 +86,8 @@ TEST(Admission, AnAbsentPolicyComesFromTheClassEvenWithAPriority) {
 }
 
 TEST(Admission, TheLowestGlobalDefaultIsForPodsWithoutAnyPriority) {
-  const Strings classes = {priority_class("a", 9, R"(,"globalDefault":true)"), priority_class("b", 4, R"(,"globalDefault":true,"preemptionPolicy":"Never")")};
+  const Strings classes = {priority_class("a", 9, R"(,"globalDefault":true)"),
+                           priority_class("b", 4, R"(,"globalDefault":true,"preemptionPolicy":"Never")")};
   const auto without = load_good(list_of({pod_json(""), classes[0], classes[1]}));
   EXPECT_EQ(only_pod(without).priority, 4);
   EXPECT_EQ(only_pod(without).preemption_policy, PreemptionPolicy::kNever);
@@ -99,16 +102,20 @@ TEST(Admission, SystemClassesAreBuiltIn) {
 }
 
 TEST(Admission, AnUnknownClassIsAnErrorOnlyWithoutAPriority) {
-  EXPECT_EQ(problems_of(pod_json(R"("priorityClassName":"nope",)")),
-            Strings{R"(test: Pod default/p: spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent)"});
+  EXPECT_EQ(
+      problems_of(pod_json(R"("priorityClassName":"nope",)")),
+      Strings{
+          R"(test: Pod default/p: spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent)"});
   EXPECT_EQ(only_pod(load_good(pod_json(R"("priorityClassName":"nope","priority":2,)"))).priority, 2);
 }
 
-constexpr const char* kKata = R"({"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":"kata"},"handler":"k",
+constexpr const char* kKata =
+    R"({"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":"kata"},"handler":"k",
   "overhead":{"podFixed":{"cpu":"250m"}},"scheduling":{"nodeSelector":{"kata":"yes","zone":"a"},"tolerations":[{"key":"kata","operator":"Exists"}]}})";
 
 TEST(Admission, ARuntimeClassAddsOverheadSelectorAndTolerations) {
-  const auto objects = load_good(list_of({pod_json(R"("runtimeClassName":"kata","nodeSelector":{"disk":"ssd"},)"), kKata}));
+  const auto objects =
+      load_good(list_of({pod_json(R"("runtimeClassName":"kata","nodeSelector":{"disk":"ssd"},)"), kKata}));
   const PodSpec& spec = *only_pod(objects).spec;
   EXPECT_EQ(find(spec.overhead, "cpu")->milli_value(), 250);
   EXPECT_EQ(spec.node_selector, (LabelMap{{"disk", "ssd"}, {"kata", "yes"}, {"zone", "a"}}));
@@ -117,13 +124,17 @@ TEST(Admission, ARuntimeClassAddsOverheadSelectorAndTolerations) {
 }
 
 TEST(Admission, PresentOverheadAndSelectorsWinOverTheRuntimeClass) {
-  const auto objects = load_good(list_of({pod_json(R"("runtimeClassName":"kata","overhead":{"cpu":"1"},"nodeSelector":{"zone":"b"},
-      "tolerations":[{"key":"kata","operator":"Exists"}],)"), kKata}));
+  const auto objects =
+      load_good(list_of({pod_json(R"("runtimeClassName":"kata","overhead":{"cpu":"1"},"nodeSelector":{"zone":"b"},
+      "tolerations":[{"key":"kata","operator":"Exists"}],)"),
+                         kKata}));
   const PodSpec& spec = *only_pod(objects).spec;
   EXPECT_EQ(find(spec.overhead, "cpu")->value(), 1);
   EXPECT_EQ(spec.node_selector.find("zone"), "b");
   EXPECT_EQ(spec.tolerations.size(), 1u);
-  EXPECT_EQ(objects.warnings, Strings{R"(RuntimeClass "kata" and a pod that names it select different values of zone: the pod's is kept)"});
+  EXPECT_EQ(
+      objects.warnings,
+      Strings{R"(RuntimeClass "kata" and a pod that names it select different values of zone: the pod's is kept)"});
 }
 
 TEST(Admission, AMissingRuntimeClassIsWarnedOfOnce) {
@@ -131,21 +142,25 @@ TEST(Admission, AMissingRuntimeClassIsWarnedOfOnce) {
   second.replace(second.find("\"p\""), 3, "\"q\"");
   const auto objects = load_good(list_of({pod_json(R"("runtimeClassName":"gone",)"), second}));
   EXPECT_EQ(objects.pods.size(), 2u);
-  EXPECT_EQ(objects.warnings, Strings{R"(RuntimeClass "gone" is named by a pod and is not in the input: no overhead is added)"});
+  EXPECT_EQ(objects.warnings,
+            Strings{R"(RuntimeClass "gone" is named by a pod and is not in the input: no overhead is added)"});
 }
 
 TEST(Admission, AppliesToTemplatesOfWorkloads) {
-  const auto objects = load_good(list_of({R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"rs"},"spec":{
+  const auto objects =
+      load_good(list_of({R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"rs"},"spec":{
       "template":{"spec":{"priorityClassName":"high","runtimeClassName":"kata","containers":[]}}}})",
-      priority_class("high", 7), kKata}));
+                         priority_class("high", 7), kKata}));
   EXPECT_EQ(only_pod(objects).priority, 7);
   EXPECT_EQ(find(only_pod(objects).spec->overhead, "cpu")->milli_value(), 250);
 }
 
 TEST(Admission, AnUnknownClassInATemplateLeavesTheWorkloadOut) {
-  EXPECT_EQ(problems_of(R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"rs"},"spec":{
+  EXPECT_EQ(
+      problems_of(R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"rs"},"spec":{
       "template":{"spec":{"priorityClassName":"nope"}}}})"),
-            Strings{R"(test: ReplicaSet default/rs: spec.template.spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent)"});
+      Strings{
+          R"(test: ReplicaSet default/rs: spec.template.spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent)"});
 }
 
 }  // namespace

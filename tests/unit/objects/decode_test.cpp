@@ -26,7 +26,8 @@ TEST(DecodeNode, ReadsAllThatTheModelHolds) {
   EXPECT_EQ(node.name, "n1");
   EXPECT_EQ(node.labels, (LabelMap{{"zone", "a"}}));
   EXPECT_TRUE(node.unschedulable);
-  EXPECT_EQ(node.taints, (std::vector<Taint>{{"k", "v", TaintEffect::kNoExecute}, {"e", "", TaintEffect::kPreferNoSchedule}}));
+  EXPECT_EQ(node.taints,
+            (std::vector<Taint>{{"k", "v", TaintEffect::kNoExecute}, {"e", "", TaintEffect::kPreferNoSchedule}}));
   EXPECT_EQ(node.allocatable, (ResourceAmounts{4000, 8589934592, 0, {{"nvidia.com/gpu", 2}}}));
   EXPECT_EQ(node.allowed_pod_number, 110);
   EXPECT_EQ(node.images, (std::vector<NodeImage>{{{"app:1", "app@sha256:00"}, 5}}));
@@ -34,14 +35,15 @@ TEST(DecodeNode, ReadsAllThatTheModelHolds) {
 }
 
 TEST(DecodeNode, CapacityIsNeverReadInPlaceOfAllocatable) {
-  const auto objects =
-      load_good(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"capacity":{"cpu":"4","pods":"9"}}})");
+  const auto objects = load_good(
+      R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"capacity":{"cpu":"4","pods":"9"}}})");
   EXPECT_EQ(objects.nodes.at(0)->allocatable, ResourceAmounts{});
   EXPECT_EQ(objects.nodes.at(0)->allowed_pod_number, 0);
 }
 
 TEST(DecodePod, ReadsWhatIsThePodsOwn) {
-  const ClusterObjects objects = load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ns","uid":"u",
+  const ClusterObjects objects =
+      load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ns","uid":"u",
       "labels":{"app":"x"},"creationTimestamp":"2026-01-31T23:59:59Z","deletionTimestamp":"2026-02-01T00:00:00Z",
       "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"rs","uid":"ru","controller":true}]},
     "spec":{"nodeName":"n1","priority":7,"preemptionPolicy":"Never","schedulerName":"mine","containers":[],
@@ -66,7 +68,8 @@ TEST(DecodePod, ReadsWhatIsThePodsOwn) {
 }
 
 TEST(DecodePod, AbsentFieldsHaveTheirDefaults) {
-  const auto objects = load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"schedulerName":""}})");
+  const auto objects =
+      load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"schedulerName":""}})");
   const Pod& pod = *objects.pods.at(0);
   EXPECT_EQ(pod.namespace_, "default");
   EXPECT_EQ(pod.uid(), "default/p");
@@ -102,7 +105,8 @@ TEST(DecodePod, ReadsContainers) {
 }
 
 TEST(DecodePod, AQuantityMayBeANumberOrNull) {
-  const auto objects = load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"resources":
+  const auto objects =
+      load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"resources":
       {"requests":{"cpu":0.1,"memory":null,"a.b/c":1e3,"a.b/d":18446744073709551615}}}]}})");
   const ResourceList& requests = spec_of(objects).containers.at(0).requests;
   EXPECT_EQ(find(requests, "cpu")->milli_value(), 100);
@@ -177,7 +181,8 @@ TEST(DecodePod, OnlyVolumesThatAPluginLooksAtAreKept) {
 
 std::string pod_with_status(const std::string& status) {
   return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c",
-      "resources":{"requests":{"cpu":"1"}}}]},"status":{)" + status + "}}";
+      "resources":{"requests":{"cpu":"1"}}}]},"status":{)" +
+         status + "}}";
 }
 
 TEST(DecodePod, StatusResourcesAreKeptOnlyWhereTheyCanRaiseARequest) {
@@ -309,8 +314,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadPod{R"("overhead":{"cpu":"-1"})", R"(spec.overhead.cpu: got "-1", expected an amount that is not negative)"},
         BadPod{R"("overhead":{"cpu":"1K"})",
                R"(spec.overhead.cpu: got "1K", expected a quantity such as "500m" or "1.5Gi")"},
-        BadPod{R"("overhead":{"cpu":""})", R"(spec.overhead.cpu: got "", expected a quantity such as "500m" or "1.5Gi")"},
-        BadPod{R"("overhead":{"cpu":true})", R"(spec.overhead.cpu: got true, expected a quantity such as "500m" or "1.5Gi")"},
+        BadPod{R"("overhead":{"cpu":""})",
+               R"(spec.overhead.cpu: got "", expected a quantity such as "500m" or "1.5Gi")"},
+        BadPod{R"("overhead":{"cpu":true})",
+               R"(spec.overhead.cpu: got true, expected a quantity such as "500m" or "1.5Gi")"},
         BadPod{R"("overhead":{"a b":"1"})",
                "spec.overhead[a b]: is not the name of a resource, expected a qualified name such as nvidia.com/gpu"},
         BadPod{R"("initContainers":[{"ports":[{"hostPort":65536}]}])",
@@ -320,7 +327,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadPod{R"("initContainers":[3])", "spec.initContainers[0]: got 3, expected an object"},
         BadPod{R"("nodeSelector":{"a":1})", "spec.nodeSelector.a: got 1, expected a string"},
         BadPod{R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[]}})",
-               "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution: got an array, expected an object"},
+               "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution: got an array, expected an "
+               "object"},
         BadPod{R"("affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":
                {"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}}]}})",
                "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector."
@@ -329,17 +337,20 @@ INSTANTIATE_TEST_SUITE_P(
                {"matchExpressions":[{"key":"a"}]}}]}})",
                "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference."
                "matchExpressions[0]: has no operator"},
-        BadPod{R"("topologySpreadConstraints":[{"whenUnsatisfiable":"Perhaps"}])",
-               R"(spec.topologySpreadConstraints[0].whenUnsatisfiable: got "Perhaps", expected one of DoNotSchedule, ScheduleAnyway)"},
-        BadPod{R"("topologySpreadConstraints":[{"maxSkew":1}])", "spec.topologySpreadConstraints[0]: has no whenUnsatisfiable"},
+        BadPod{
+            R"("topologySpreadConstraints":[{"whenUnsatisfiable":"Perhaps"}])",
+            R"(spec.topologySpreadConstraints[0].whenUnsatisfiable: got "Perhaps", expected one of DoNotSchedule, ScheduleAnyway)"},
+        BadPod{R"("topologySpreadConstraints":[{"maxSkew":1}])",
+               "spec.topologySpreadConstraints[0]: has no whenUnsatisfiable"},
         BadPod{R"("topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","nodeTaintsPolicy":"x"}])",
                R"(spec.topologySpreadConstraints[0].nodeTaintsPolicy: got "x", expected one of Honor, Ignore)"}));
 
 TEST(DecodeErrors, AppearForStatusAndMetadataToo) {
   EXPECT_EQ(problems_of(pod_json("", R"("phase":"Done")")),
             Strings{R"(test: status.phase: got "Done", expected one of Pending, Running, Succeeded, Failed, Unknown)"});
-  EXPECT_EQ(problems_of(pod_json("", "", R"("creationTimestamp":"yesterday",)")),
-            Strings{R"(test: metadata.creationTimestamp: got "yesterday", expected a time such as "2026-01-31T23:59:59Z")"});
+  EXPECT_EQ(
+      problems_of(pod_json("", "", R"("creationTimestamp":"yesterday",)")),
+      Strings{R"(test: metadata.creationTimestamp: got "yesterday", expected a time such as "2026-01-31T23:59:59Z")"});
   EXPECT_EQ(problems_of(pod_json("", "", R"("labels":[],)")),
             Strings{"test: metadata.labels: got an array, expected an object"});
 }
@@ -348,17 +359,20 @@ TEST(DecodeErrors, ANodesTaintNeedsAnEffectThatExists) {
   const auto node = [](const std::string& taint) {
     return R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"spec":{"taints":[)" + taint + "]}}";
   };
-  EXPECT_EQ(problems_of(node(R"({"key":"a","effect":"Always"})")),
-            Strings{R"(test: spec.taints[0].effect: got "Always", expected one of NoSchedule, PreferNoSchedule, NoExecute)"});
+  EXPECT_EQ(
+      problems_of(node(R"({"key":"a","effect":"Always"})")),
+      Strings{R"(test: spec.taints[0].effect: got "Always", expected one of NoSchedule, PreferNoSchedule, NoExecute)"});
   EXPECT_EQ(problems_of(node(R"({"key":"a"})")), Strings{"test: spec.taints[0]: has no effect"});
   EXPECT_EQ(problems_of(node(R"({"key":"a","effect":""})")),
             Strings{R"(test: spec.taints[0].effect: got "", expected NoSchedule, PreferNoSchedule or NoExecute)"});
 }
 
 TEST(DecodeErrors, AnObjectNeedsKindApiVersionAndName) {
-  EXPECT_EQ(problems_of(R"({"metadata":{"name":"x"}})"), (Strings{"test: kind: absent, expected a kind such as Pod",
-                                                                  "test: apiVersion: absent, expected an API version such as v1"}));
-  EXPECT_EQ(problems_of(R"({"apiVersion":"v1","kind":"Node","metadata":{}})"), Strings{"test: metadata.name: absent, expected a name"});
+  EXPECT_EQ(problems_of(R"({"metadata":{"name":"x"}})"),
+            (Strings{"test: kind: absent, expected a kind such as Pod",
+                     "test: apiVersion: absent, expected an API version such as v1"}));
+  EXPECT_EQ(problems_of(R"({"apiVersion":"v1","kind":"Node","metadata":{}})"),
+            Strings{"test: metadata.name: absent, expected a name"});
   EXPECT_EQ(problems_of(R"({"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"x-"},"spec":{}})"),
             Strings{"test: metadata.name: absent, expected a name; generateName is for objects being created"});
   EXPECT_EQ(problems_of(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}})"),
@@ -366,7 +380,8 @@ TEST(DecodeErrors, AnObjectNeedsKindApiVersionAndName) {
 }
 
 TEST(DecodeErrors, NameTheItemOfAList) {
-  const std::string text = R"({"apiVersion":"v1","kind":"List","items":[)" + pod_json("") + "," + pod_json(R"("priority":"x",)") + "]}";
+  const std::string text =
+      R"({"apiVersion":"v1","kind":"List","items":[)" + pod_json("") + "," + pod_json(R"("priority":"x",)") + "]}";
   EXPECT_EQ(problems_of(text), Strings{R"(test: items[1].spec.priority: got "x", expected an integer)"});
 }
 
@@ -386,7 +401,8 @@ TEST(DecodeErrors, AnEqualBadSpecIsBadForEveryPod) {
 TEST(DecodeTolerance, WhatTheGenuineSchedulerTakesFromStorageIsTaken) {
   const auto objects = load_good(pod_json(R"("nodeSelector":{"-odd-":"a b"},"affinity":{"nodeAffinity":{
       "requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"k","operator":"In"},
-      {"key":"k","operator":"Gt","values":["a","b"]}]}]}}},)", "", R"("labels":{"x":"not a label!"},)"));
+      {"key":"k","operator":"Gt","values":["a","b"]}]}]}}},)",
+                                          "", R"("labels":{"x":"not a label!"},)"));
   EXPECT_EQ(objects.pods.size(), 1u);
   EXPECT_EQ(spec_of(objects).node_selector.find("-odd-"), "a b");
 }
@@ -400,9 +416,11 @@ TEST(DecodeTimes, AreReadAsRfc3339) {
   EXPECT_EQ(created("1970-01-01T01:00:00+01:00"), 0);
   EXPECT_EQ(created("1969-12-31T23:30:00-00:30"), 0);
   EXPECT_EQ(created("1970-01-01T00:00:00.1234567Z"), 123456);
-  for (const auto* text : {"1970-01-01", "1970-13-01T00:00:00Z", "1970-02-30T00:00:00Z", "1970-01-01T24:00:00Z",
-                           "1970-01-01T00:00:00", "1970-01-01T00:00:00.Z", "1970-01-01T00:00:00+1:00", "1970-01-01T-1:00:00Z"}) {
-    EXPECT_EQ(problems_of(pod_json("", "", R"("creationTimestamp":")" + std::string(text) + R"(",)")).size(), 1u) << text;
+  for (const auto* text :
+       {"1970-01-01", "1970-13-01T00:00:00Z", "1970-02-30T00:00:00Z", "1970-01-01T24:00:00Z", "1970-01-01T00:00:00",
+        "1970-01-01T00:00:00.Z", "1970-01-01T00:00:00+1:00", "1970-01-01T-1:00:00Z"}) {
+    EXPECT_EQ(problems_of(pod_json("", "", R"("creationTimestamp":")" + std::string(text) + R"(",)")).size(), 1u)
+        << text;
   }
 }
 

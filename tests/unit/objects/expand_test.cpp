@@ -23,25 +23,27 @@ Strings names(const ClusterObjects& objects) {
 
 std::map<std::string, std::int64_t> expanded(const ClusterObjects& objects) {
   std::map<std::string, std::int64_t> result;
-  for (const Workload& workload : objects.workloads) result[workload.kind + "/" + workload.name] = workload.expanded_pod_count;
+  for (const Workload& workload : objects.workloads)
+    result[workload.kind + "/" + workload.name] = workload.expanded_pod_count;
   return result;
 }
 
-std::string workload(const std::string& kind, const std::string& name, const std::string& spec, const std::string& metadata = "",
-                     const std::string& status = "{}") {
+std::string workload(const std::string& kind, const std::string& name, const std::string& spec,
+                     const std::string& metadata = "", const std::string& status = "{}") {
   const std::string api = kind == "Job" ? "batch/v1" : kind == "ReplicationController" ? "v1" : "apps/v1";
   return "apiVersion: " + api + "\nkind: " + kind + "\nmetadata: {name: " + name + metadata + "}\nspec:\n  {" + spec +
          "template: {metadata: {labels: {app: x}}, spec: {containers: [{name: c}]}}}\nstatus: " + status + "\n---\n";
 }
 
-std::string pod(const std::string& name, const std::string& owner_kind, const std::string& owner, const std::string& more = "",
-                const std::string& spec = "nodeName: n1") {
-  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", ownerReferences: [{kind: " + owner_kind + ", name: " + owner +
-         ", controller: true}]" + more + "}\nspec: {" + spec + "}\n---\n";
+std::string pod(const std::string& name, const std::string& owner_kind, const std::string& owner,
+                const std::string& more = "", const std::string& spec = "nodeName: n1") {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", ownerReferences: [{kind: " + owner_kind +
+         ", name: " + owner + ", controller: true}]" + more + "}\nspec: {" + spec + "}\n---\n";
 }
 
 std::string node(const std::string& name, const std::string& spec = "", const std::string& labels = "") {
-  return "apiVersion: v1\nkind: Node\nmetadata: {name: " + name + ", labels: {" + labels + "}}\nspec: {" + spec + "}\n---\n";
+  return "apiVersion: v1\nkind: Node\nmetadata: {name: " + name + ", labels: {" + labels + "}}\nspec: {" + spec +
+         "}\n---\n";
 }
 
 TEST(Expansion, ReplicasDefaultToOne) {
@@ -51,20 +53,24 @@ TEST(Expansion, ReplicasDefaultToOne) {
 }
 
 TEST(Expansion, OnlyMissingPodsAreMade) {
-  const auto objects = load_good(workload("ReplicaSet", "rs", "replicas: 4, ") + pod("rs-0", "ReplicaSet", "rs") + pod("other", "ReplicaSet", "else") +
+  const auto objects = load_good(workload("ReplicaSet", "rs", "replicas: 4, ") + pod("rs-0", "ReplicaSet", "rs") +
+                                 pod("other", "ReplicaSet", "else") +
                                  pod("rs-gone", "ReplicaSet", "rs", ", deletionTimestamp: '2026-01-01T00:00:00Z'"));
   EXPECT_EQ(names(objects), (Strings{"rs-0", "other", "rs-gone", "rs-1", "rs-2", "rs-3"}));
   EXPECT_EQ(expanded(objects), (std::map<std::string, std::int64_t>{{"ReplicaSet/rs", 3}}));
 }
 
 TEST(Expansion, AFinishedPodIsMissing) {
-  const std::string finished = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{kind: ReplicaSet, name: rs, controller: true}]}\n"
-                               "spec: {}\nstatus: {phase: Failed}\n---\n";
+  const std::string finished =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{kind: ReplicaSet, name: rs, controller: "
+      "true}]}\n"
+      "spec: {}\nstatus: {phase: Failed}\n---\n";
   EXPECT_EQ(load_good(workload("ReplicaSet", "rs", "") + finished).pods.size(), 1u);
 }
 
 TEST(Expansion, AMadePodIsLikeOneOfTheController) {
-  const auto objects = load_good(workload("ReplicaSet", "rs", "", ", uid: u1, namespace: team, creationTimestamp: '1970-01-01T00:00:05Z'"));
+  const auto objects = load_good(
+      workload("ReplicaSet", "rs", "", ", uid: u1, namespace: team, creationTimestamp: '1970-01-01T00:00:05Z'"));
   const Pod& made = *objects.pods.at(0);
   EXPECT_EQ(made.full_name(), "team/rs-0");
   EXPECT_EQ(made.uid(), "team/rs-0");
@@ -82,20 +88,26 @@ TEST(Expansion, ThePodsOfOneWorkloadShareTheirContent) {
 }
 
 TEST(Expansion, AControllerOfAnotherUidIsAnother) {
-  const std::string old = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{kind: ReplicaSet, name: rs, uid: old, controller: true}]}\n"
-                          "spec: {}\n---\n";
+  const std::string old =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{kind: ReplicaSet, name: rs, uid: old, "
+      "controller: true}]}\n"
+      "spec: {}\n---\n";
   EXPECT_EQ(load_good(workload("ReplicaSet", "rs", "", ", uid: new") + old).pods.size(), 2u);
 }
 
 TEST(Expansion, AnOwnerThatIsNoControllerDoesNotCount) {
-  const std::string loose = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{kind: ReplicaSet, name: rs}]}\nspec: {}\n---\n";
+  const std::string loose =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{kind: ReplicaSet, name: rs}]}\nspec: "
+      "{}\n---\n";
   EXPECT_EQ(load_good(workload("ReplicaSet", "rs", "") + loose).pods.size(), 2u);
 }
 
 TEST(Expansion, ADeploymentGetsAReplicaSetOfItsOwn) {
-  const auto objects = load_good(workload("Deployment", "web", "replicas: 2, selector: {matchLabels: {app: x}}, ", ", uid: du"));
+  const auto objects =
+      load_good(workload("Deployment", "web", "replicas: 2, selector: {matchLabels: {app: x}}, ", ", uid: du"));
   EXPECT_EQ(names(objects), (Strings{"web-berth-0", "web-berth-1"}));
-  EXPECT_EQ(expanded(objects), (std::map<std::string, std::int64_t>{{"Deployment/web", 2}, {"ReplicaSet/web-berth", 0}}));
+  EXPECT_EQ(expanded(objects),
+            (std::map<std::string, std::int64_t>{{"Deployment/web", 2}, {"ReplicaSet/web-berth", 0}}));
   const Workload& made = objects.workloads.at(1);
   EXPECT_EQ(made.selector.value().match_labels, (LabelMap{{"app", "x"}, {"pod-template-hash", "berth"}}));
   EXPECT_EQ(made.owners, (std::vector<OwnerReference>{{"Deployment", "web", "du", true}}));
@@ -107,7 +119,8 @@ TEST(Expansion, ADeploymentCountsThePodsOfItsReplicaSetsAndUsesTheNewest) {
   const auto owned = [](const std::string& time) {
     return ", creationTimestamp: '" + time + "', ownerReferences: [{kind: Deployment, name: web, controller: true}]";
   };
-  const auto objects = load_good(workload("Deployment", "web", "replicas: 4, ") + workload("ReplicaSet", "web-new", "replicas: 9, ", owned("2026-01-02T00:00:00Z")) +
+  const auto objects = load_good(workload("Deployment", "web", "replicas: 4, ") +
+                                 workload("ReplicaSet", "web-new", "replicas: 9, ", owned("2026-01-02T00:00:00Z")) +
                                  workload("ReplicaSet", "web-old", "replicas: 0, ", owned("2026-01-01T00:00:00Z")) +
                                  pod("a", "ReplicaSet", "web-old") + pod("b", "ReplicaSet", "web-new"));
   EXPECT_EQ(names(objects), (Strings{"a", "b", "web-new-0", "web-new-1"}));
@@ -116,16 +129,20 @@ TEST(Expansion, ADeploymentCountsThePodsOfItsReplicaSetsAndUsesTheNewest) {
 }
 
 TEST(Expansion, AReplicaSetWhoseDeploymentIsAbsentMakesItsPods) {
-  const auto objects = load_good(workload("ReplicaSet", "rs", "replicas: 2, ", ", ownerReferences: [{kind: Rollout, name: r, controller: true}]"));
+  const auto objects = load_good(
+      workload("ReplicaSet", "rs", "replicas: 2, ", ", ownerReferences: [{kind: Rollout, name: r, controller: true}]"));
   EXPECT_EQ(objects.pods.size(), 2u);
 }
 
 TEST(Expansion, AStatefulSetFillsItsOrdinalsAndNamesItsClaims) {
-  const auto objects = load_good(workload("StatefulSet", "db", "replicas: 3, ordinals: {start: 5}, volumeClaimTemplates: [{metadata: {name: data}}], ") +
-                                 pod("db-6", "StatefulSet", "db"));
+  const auto objects =
+      load_good(workload("StatefulSet", "db",
+                         "replicas: 3, ordinals: {start: 5}, volumeClaimTemplates: [{metadata: {name: data}}], ") +
+                pod("db-6", "StatefulSet", "db"));
   EXPECT_EQ(names(objects), (Strings{"db-6", "db-5", "db-7"}));
-  EXPECT_EQ(objects.pods[1]->labels,
-            (LabelMap{{"app", "x"}, {"apps.kubernetes.io/pod-index", "5"}, {"statefulset.kubernetes.io/pod-name", "db-5"}}));
+  EXPECT_EQ(
+      objects.pods[1]->labels,
+      (LabelMap{{"app", "x"}, {"apps.kubernetes.io/pod-index", "5"}, {"statefulset.kubernetes.io/pod-name", "db-5"}}));
   EXPECT_EQ(objects.pods[1]->rare().volumes, (std::vector<PodVolume>{{PodVolume::Kind::kClaim, "data-db-5"}}));
 }
 
@@ -145,7 +162,8 @@ TEST(Expansion, ASuspendedOrFinishedJobMakesNone) {
     const std::string status = "{conditions: [{type: " + std::string(type) + ", status: 'True'}]}";
     EXPECT_EQ(load_good(workload("Job", "j", "", "", status)).pods.size(), 0u) << type;
   }
-  EXPECT_EQ(load_good(workload("Job", "j", "", "", "{conditions: [{type: Complete, status: 'False'}]}")).pods.size(), 1u);
+  EXPECT_EQ(load_good(workload("Job", "j", "", "", "{conditions: [{type: Complete, status: 'False'}]}")).pods.size(),
+            1u);
 }
 
 TEST(Expansion, JobPodsCarryTheNameOfTheirJob) {
@@ -159,21 +177,28 @@ TEST(Expansion, ATerminatingWorkloadMakesNone) {
 }
 
 TEST(Expansion, ADaemonSetMakesAPodForEachEligibleNode) {
-  const std::string daemon = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec:\n  template:\n    spec:\n      nodeSelector: {os: linux}\n"
-                             "      affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: gpu, operator: DoesNotExist}]}]},"
-                             " preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {}}]}}\n      containers: [{name: c}]\n---\n";
+  const std::string daemon =
+      "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec:\n  template:\n    spec:\n      nodeSelector: "
+      "{os: linux}\n"
+      "      affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+      "[{matchExpressions: [{key: gpu, operator: DoesNotExist}]}]},"
+      " preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {}}]}}\n      containers: [{name: "
+      "c}]\n---\n";
   const auto objects = load_good(
       node("plain", "", "os: linux") + node("windows", "", "os: windows") + node("gpu", "", "os: linux, gpu: '1'") +
       node("tainted", "taints: [{key: a, effect: NoSchedule}]", "os: linux") +
-      node("cordoned", "unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]", "os: linux") +
+      node("cordoned", "unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]",
+           "os: linux") +
       node("dead", "taints: [{key: node.kubernetes.io/unreachable, effect: NoExecute}]", "os: linux") +
-      node("soft", "taints: [{key: a, effect: PreferNoSchedule}]", "os: linux") + node("has", "", "os: linux") + node("waits", "", "os: linux") +
-      daemon + pod("on-has", "DaemonSet", "d", "", "nodeName: has") +
-      pod("for-waits", "DaemonSet", "d", "", "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
-                                             "[{matchFields: [{key: metadata.name, operator: In, values: [waits]}]}]}}}"));
+      node("soft", "taints: [{key: a, effect: PreferNoSchedule}]", "os: linux") + node("has", "", "os: linux") +
+      node("waits", "", "os: linux") + daemon + pod("on-has", "DaemonSet", "d", "", "nodeName: has") +
+      pod("for-waits", "DaemonSet", "d", "",
+          "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+          "[{matchFields: [{key: metadata.name, operator: In, values: [waits]}]}]}}}"));
   std::set<std::string> targets;
   for (const PodPtr& made : objects.pods) {
-    if (made->name.starts_with("d-")) targets.insert(made->spec->node_affinity->required->at(0).match_fields.at(0).values.at(0));
+    if (made->name.starts_with("d-"))
+      targets.insert(made->spec->node_affinity->required->at(0).match_fields.at(0).values.at(0));
   }
   EXPECT_EQ(targets, (std::set<std::string>{"plain", "cordoned", "dead", "soft"}));
   const PodSpec& spec = *objects.pods.back()->spec;
@@ -184,9 +209,11 @@ TEST(Expansion, ADaemonSetMakesAPodForEachEligibleNode) {
 }
 
 TEST(Expansion, AHostNetworkDaemonToleratesAnUnavailableNetwork) {
-  const std::string daemon = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec: {template: {spec: {hostNetwork: true, "
-                             "tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}]}}}\n---\n";
-  const auto objects = load_good(daemon + node("n1", "taints: [{key: node.kubernetes.io/network-unavailable, effect: NoSchedule}]"));
+  const std::string daemon =
+      "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec: {template: {spec: {hostNetwork: true, "
+      "tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}]}}}\n---\n";
+  const auto objects =
+      load_good(daemon + node("n1", "taints: [{key: node.kubernetes.io/network-unavailable, effect: NoSchedule}]"));
   ASSERT_EQ(objects.pods.size(), 1u);
   EXPECT_EQ(objects.pods[0]->spec->tolerations.size(), 7u);
 }
@@ -199,10 +226,12 @@ TEST(Expansion, NamesThatAreTakenAreLeftAlone) {
 TEST(Expansion, TooManyReplicasAreAProblemAndMakeNoPod) {
   const LoadResult result = load_cluster_from_text(
       workload("ReplicaSet", "rs", "replicas: 2147483647, ") + workload("StatefulSet", "s", "replicas: 2147483647, ") +
-          workload("Deployment", "d", "replicas: 2147483647, ") + workload("ReplicaSet", "ok", "replicas: 2, "), "test", {});
+          workload("Deployment", "d", "replicas: 2147483647, ") + workload("ReplicaSet", "ok", "replicas: 2, "),
+      "test", {});
   EXPECT_EQ(result.objects.pods.size(), 2u);
   EXPECT_EQ(texts(result.problems).at(0),
-            "test: ReplicaSet default/rs: asks for 2147483647 more pods, expected at most 10000000 from all workloads together");
+            "test: ReplicaSet default/rs: asks for 2147483647 more pods, expected at most 10000000 from all workloads "
+            "together");
   EXPECT_EQ(result.problem_count, 3);
   EXPECT_EQ(result.left_out.size(), 3u);
 }
@@ -210,7 +239,8 @@ TEST(Expansion, TooManyReplicasAreAProblemAndMakeNoPod) {
 TEST(Expansion, TheLimitCoversAllWorkloadsTogether) {
   LoadOptions options;
   options.expanded_pods_max = 3;
-  const auto text = workload("ReplicaSet", "a", "replicas: 2, ") + workload("ReplicaSet", "b", "replicas: 2, ") + workload("ReplicaSet", "c", "");
+  const auto text = workload("ReplicaSet", "a", "replicas: 2, ") + workload("ReplicaSet", "b", "replicas: 2, ") +
+                    workload("ReplicaSet", "c", "");
   const LoadResult result = load_cluster_from_text(text, "test", options);
   EXPECT_EQ(names(result.objects), (Strings{"a-0", "a-1", "c-0"}));
   EXPECT_EQ(result.problem_count, 1);
@@ -236,9 +266,10 @@ TEST(Expansion, AWorkloadNeedsATemplate) {
 }
 
 TEST(Expansion, OldApiVersionsTakeTheSelectorFromTheTemplate) {
-  const auto objects = load_good("apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: d}\n"
-                                 "spec: {template: {metadata: {labels: {app: x}}, spec: {}}}\n---\n" +
-                                 workload("ReplicationController", "rc", "selector: {app: z}, "));
+  const auto objects = load_good(
+      "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: d}\n"
+      "spec: {template: {metadata: {labels: {app: x}}, spec: {}}}\n---\n" +
+      workload("ReplicationController", "rc", "selector: {app: z}, "));
   EXPECT_EQ(objects.workloads.at(0).selector.value().match_labels, (LabelMap{{"app", "x"}}));
   EXPECT_EQ(objects.workloads.at(1).selector.value().match_labels, (LabelMap{{"app", "z"}}));
 }

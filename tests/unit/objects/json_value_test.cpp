@@ -38,9 +38,8 @@ TEST(JsonValue, OddKeysStandInBrackets) {
   Document document(R"({"a":[{"nvidia.com/gpu":1}]})");
   const JsonValue root(document.root, document.sink);
   const JsonValue list = root.field("a");
-  list.for_each_element([](const JsonValue& element) {
-    EXPECT_EQ(element.field("nvidia.com/gpu").path(), "a[0][nvidia.com/gpu]");
-  });
+  list.for_each_element(
+      [](const JsonValue& element) { EXPECT_EQ(element.field("nvidia.com/gpu").path(), "a[0][nvidia.com/gpu]"); });
 }
 
 TEST(JsonValue, NullAndAbsentReadAlikeAndAreNoProblem) {
@@ -57,7 +56,8 @@ TEST(JsonValue, NullAndAbsentReadAlikeAndAreNoProblem) {
 }
 
 TEST(JsonValue, EveryKindIsReadAndNoOther) {
-  Document document(R"({"s":"x","b":true,"i":-3,"d":1.5,"u":18446744073709551615,"big":3000000000,"l":["a",null],"o":{}})");
+  Document document(
+      R"({"s":"x","b":true,"i":-3,"d":1.5,"u":18446744073709551615,"big":3000000000,"l":["a",null],"o":{}})");
   const JsonValue root(document.root, document.sink);
   std::string text;
   bool flag = false;
@@ -83,10 +83,11 @@ TEST(JsonValue, EveryKindIsReadAndNoOther) {
   EXPECT_FALSE(root.field("o").expect_array());
   std::vector<std::string> messages;
   for (const auto& problem : document.sink.problems()) messages.push_back(problem.message);
-  EXPECT_EQ(messages, (std::vector<std::string>{"got 3000000000, expected an integer of 32 bits", "got 1.5, expected an integer",
-                                                "got 18446744073709551615, expected an integer",
-                                                "got \"x\", expected true or false", "got an object, expected a string",
-                                                "got an array, expected an object", "got an object, expected an array"}));
+  EXPECT_EQ(messages,
+            (std::vector<std::string>{"got 3000000000, expected an integer of 32 bits", "got 1.5, expected an integer",
+                                      "got 18446744073709551615, expected an integer",
+                                      "got \"x\", expected true or false", "got an object, expected a string",
+                                      "got an array, expected an object", "got an object, expected an array"}));
 }
 
 TEST(JsonValue, StrictReadingFindsUnknownAndRepeatedFields) {

@@ -16,9 +16,11 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-std::string named(const std::string& kind, const std::string& name, const std::string& metadata = "", const std::string& rest = "") {
+std::string named(const std::string& kind, const std::string& name, const std::string& metadata = "",
+                  const std::string& rest = "") {
   const std::string api = kind == "PriorityClass" ? "scheduling.k8s.io/v1" : "v1";
-  return R"({"apiVersion":")" + api + R"(","kind":")" + kind + R"(","metadata":{"name":")" + name + "\"" + metadata + R"(},"spec":{})" + rest + "}\n";
+  return R"({"apiVersion":")" + api + R"(","kind":")" + kind + R"(","metadata":{"name":")" + name + "\"" + metadata +
+         R"(},"spec":{})" + rest + "}\n";
 }
 
 struct TemporaryFolder {
@@ -36,14 +38,17 @@ struct TemporaryFolder {
 
 TEST(Loader, TwoObjectsOfOneNameAreAProblemAndTheFirstStays) {
   const auto result = load_cluster_from_text(
-      named("Node", "n", R"(,"labels":{"a":"1"})") + named("Node", "n") + named("Pod", "p") + named("Pod", "p", R"(,"namespace":"default")") +
-          named("Pod", "p", R"(,"namespace":"other")") + named("Namespace", "x") + named("Namespace", "x") + named("Service", "s") + named("Service", "s"),
+      named("Node", "n", R"(,"labels":{"a":"1"})") + named("Node", "n") + named("Pod", "p") +
+          named("Pod", "p", R"(,"namespace":"default")") + named("Pod", "p", R"(,"namespace":"other")") +
+          named("Namespace", "x") + named("Namespace", "x") + named("Service", "s") + named("Service", "s"),
       "f.json", {});
-  EXPECT_EQ(texts(result.problems),
-            (Strings{"f.json: Node n: stands in the input twice, expected one object of a name; the first is kept",
-                     "f.json: Pod default/p: stands in the input twice, expected one object of a name; the first is kept",
-                     "f.json: Namespace x: stands in the input twice, expected one object of a name; the first is kept",
-                     "f.json: Service default/s: stands in the input twice, expected one object of a name; the first is kept"}));
+  EXPECT_EQ(
+      texts(result.problems),
+      (Strings{
+          "f.json: Node n: stands in the input twice, expected one object of a name; the first is kept",
+          "f.json: Pod default/p: stands in the input twice, expected one object of a name; the first is kept",
+          "f.json: Namespace x: stands in the input twice, expected one object of a name; the first is kept",
+          "f.json: Service default/s: stands in the input twice, expected one object of a name; the first is kept"}));
   EXPECT_EQ(result.objects.nodes.size(), 1u);
   EXPECT_FALSE(result.objects.nodes[0]->labels.empty());
   EXPECT_EQ(result.objects.pods.size(), 2u);
@@ -52,23 +57,28 @@ TEST(Loader, TwoObjectsOfOneNameAreAProblemAndTheFirstStays) {
 }
 
 TEST(Loader, TwoPodsOfOneUidAreAProblem) {
-  const auto result = load_cluster_from_text(
-      named("Pod", "a", R"(,"uid":"u")") + named("Pod", "b", R"(,"uid":"u")") + named("Pod", "c", R"(,"uid":"default/d")") + named("Pod", "d"), "f", {});
-  EXPECT_EQ(texts(result.problems), (Strings{"f: Pod default/b: has the uid \"u\" of another pod; the first is kept",
-                                             "f: Pod default/d: has the uid \"default/d\" of another pod; the first is kept"}));
+  const auto result = load_cluster_from_text(named("Pod", "a", R"(,"uid":"u")") + named("Pod", "b", R"(,"uid":"u")") +
+                                                 named("Pod", "c", R"(,"uid":"default/d")") + named("Pod", "d"),
+                                             "f", {});
+  EXPECT_EQ(texts(result.problems),
+            (Strings{"f: Pod default/b: has the uid \"u\" of another pod; the first is kept",
+                     "f: Pod default/d: has the uid \"default/d\" of another pod; the first is kept"}));
   EXPECT_EQ(result.objects.pods.size(), 2u);
 }
 
 TEST(Loader, AFinishedPodMayNotShareANameWithAnother) {
-  const auto result = load_cluster_from_text(named("Pod", "a") + named("Pod", "a", "", R"(,"status":{"phase":"Failed"})"), "f", {});
+  const auto result =
+      load_cluster_from_text(named("Pod", "a") + named("Pod", "a", "", R"(,"status":{"phase":"Failed"})"), "f", {});
   EXPECT_EQ(result.problem_count, 1);
   EXPECT_EQ(result.objects.terminal_pod_count, 0);
   EXPECT_EQ(result.objects.pods.size(), 1u);
 }
 
 TEST(Loader, ABadObjectLeavesTheOthersIn) {
-  const auto result = load_cluster_from_text(named("Node", "a") + R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"b"},"spec":{"taints":7}})" +
-                                                 named("Node", "c"), "f", {});
+  const auto result = load_cluster_from_text(
+      named("Node", "a") + R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"b"},"spec":{"taints":7}})" +
+          named("Node", "c"),
+      "f", {});
   ASSERT_EQ(result.objects.nodes.size(), 2u);
   EXPECT_EQ(result.objects.nodes[1]->name, "c");
   ASSERT_EQ(result.left_out.size(), 1u);
@@ -78,8 +88,10 @@ TEST(Loader, ABadObjectLeavesTheOthersIn) {
 }
 
 TEST(Loader, TheOrderOfObjectsChangesOnlyTheOrderOfTheResult) {
-  const std::string pod = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"priorityClassName":"high"}})";
-  const std::string high = R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"high"},"value":5})";
+  const std::string pod =
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"priorityClassName":"high"}})";
+  const std::string high =
+      R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"high"},"value":5})";
   EXPECT_EQ(load_good(pod + high).pods.at(0)->priority, 5);
   EXPECT_EQ(load_good(high + pod).pods.at(0)->priority, 5);
 }
@@ -89,7 +101,8 @@ TEST(Loader, KeepsTheInputsOrderWhateverTheThreads) {
   constexpr int kCount = 20000;
   for (int i = 0; i < kCount; ++i) {
     text += R"({"metadata":{"name":"pod-)" + std::to_string(i) + R"(","labels":{"app":"a)" + std::to_string(i % 7) +
-            R"("}},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":")" + std::to_string(i % 5) + R"("}}}]}},)";
+            R"("}},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":")" + std::to_string(i % 5) +
+            R"("}}}]}},)";
   }
   text.back() = ']';
   text += '}';
@@ -112,7 +125,9 @@ TEST(Loader, KeepsTheInputsOrderWhateverTheThreads) {
 TEST(Loader, ReadsFilesAndFoldersAndNamesThemInProblems) {
   const TemporaryFolder folder("loader");
   folder.write("b.json", named("Node", "b"));
-  folder.write("a.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {priority: x}\n");
+  folder.write("a.yaml",
+               "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: "
+               "p}\nspec: {priority: x}\n");
   const LoadResult result = load_cluster({folder.path.string()});
   ASSERT_EQ(result.objects.nodes.size(), 2u);
   EXPECT_EQ(result.objects.nodes[0]->name, "a");
@@ -134,7 +149,8 @@ TEST(Loader, MalformedTextIsAProblemWithItsPlace) {
   const LoadResult result = load_cluster_from_text(named("Node", "a") + "{\"kind\":\"Node\",]", "f.json", {});
   EXPECT_EQ(result.problem_count, 1);
   EXPECT_EQ(result.objects.nodes.size(), 1u);
-  const auto inside = problems_of(R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Node","metadata":{"name":tru}}]})");
+  const auto inside = problems_of(
+      R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Node","metadata":{"name":tru}}]})");
   ASSERT_EQ(inside.size(), 1u);
   EXPECT_NE(inside[0].find("items[0]: malformed JSON"), std::string::npos) << inside[0];
 }

@@ -22,15 +22,19 @@ std::string key(std::string_view region, std::string_view zone) {
 }
 
 TEST(ZoneKey, JoinsRegionAndZone) {
-  EXPECT_EQ(zone_key(node_with({{"topology.kubernetes.io/region", "r"}, {"topology.kubernetes.io/zone", "z"}})), key("r", "z"));
+  EXPECT_EQ(zone_key(node_with({{"topology.kubernetes.io/region", "r"}, {"topology.kubernetes.io/zone", "z"}})),
+            key("r", "z"));
   EXPECT_EQ(zone_key(node_with({{"topology.kubernetes.io/zone", "z"}})), key("", "z"));
   EXPECT_EQ(zone_key(node_with({})), "");
 }
 
 TEST(ZoneKey, ADeprecatedLabelWinsEvenWhenItIsEmpty) {
-  EXPECT_EQ(zone_key(node_with({{"failure-domain.beta.kubernetes.io/zone", "old"}, {"topology.kubernetes.io/zone", "new"}})),
-            key("", "old"));
-  EXPECT_EQ(zone_key(node_with({{"failure-domain.beta.kubernetes.io/zone", ""}, {"topology.kubernetes.io/zone", "new"}})), "");
+  EXPECT_EQ(
+      zone_key(node_with({{"failure-domain.beta.kubernetes.io/zone", "old"}, {"topology.kubernetes.io/zone", "new"}})),
+      key("", "old"));
+  EXPECT_EQ(
+      zone_key(node_with({{"failure-domain.beta.kubernetes.io/zone", ""}, {"topology.kubernetes.io/zone", "new"}})),
+      "");
 }
 
 // The nodes and pods of spec/plugins-node.md 8.
@@ -77,7 +81,8 @@ TEST_F(NodeAffinityExamples, E_NA_6_AFieldSelectsByName) {
 }
 
 TEST_F(NodeAffinityExamples, E_NA_8_AMalformedTermMatchesNothingAndHidesNoOther) {
-  expect(requiring({{{{"gen", SelectorOperator::kGt, {"-5"}}}, {}}, {{{"disk", SelectorOperator::kExists, {}}}, {}}}), true, true);
+  expect(requiring({{{{"gen", SelectorOperator::kGt, {"-5"}}}, {}}, {{{"disk", SelectorOperator::kExists, {}}}, {}}}),
+         true, true);
 }
 
 TEST_F(NodeAffinityExamples, E_NA_9_AFieldTakesOneValueOnly) {

@@ -12,7 +12,8 @@ namespace {
 
 ResourceList list(std::initializer_list<std::pair<std::string, std::string_view>> entries) {
   ResourceList result;
-  for (const auto& [name, text] : entries) result.emplace_back(name, Quantity::parse(text).value().rounded_up_to_milli());
+  for (const auto& [name, text] : entries)
+    result.emplace_back(name, Quantity::parse(text).value().rounded_up_to_milli());
   return result;
 }
 
@@ -40,7 +41,8 @@ TEST(PodRequests, E_Q_6_EntriesAreRoundedBeforeTheyAreAdded) {
 
 TEST(PodRequests, E_R_1_AnInitContainerCountsWhereItIsLarger) {
   PodSpec spec;
-  spec.containers = {container(list({{"cpu", "500m"}, {"memory", "256Mi"}})), container(list({{"cpu", "250m"}, {"memory", "64Mi"}}))};
+  spec.containers = {container(list({{"cpu", "500m"}, {"memory", "256Mi"}})),
+                     container(list({{"cpu", "250m"}, {"memory", "64Mi"}}))};
   spec.init_containers = {container(list({{"cpu", "600m"}, {"memory", "1Gi"}}))};
   const ResourceAmounts amounts = filter_requests(pod_of(spec));
   EXPECT_EQ(amounts.milli_cpu, 750);
@@ -55,7 +57,9 @@ PodSpec example_r_2() {
   return spec;
 }
 
-TEST(PodRequests, E_R_2_SidecarsRunBesideLaterInitContainers) { EXPECT_EQ(filter_requests(pod_of(example_r_2())).milli_cpu, 850); }
+TEST(PodRequests, E_R_2_SidecarsRunBesideLaterInitContainers) {
+  EXPECT_EQ(filter_requests(pod_of(example_r_2())).milli_cpu, 850);
+}
 
 TEST(PodRequests, E_R_3_OverheadIsAdded) {
   PodSpec spec = example_r_2();
@@ -65,7 +69,8 @@ TEST(PodRequests, E_R_3_OverheadIsAdded) {
 
 TEST(PodRequests, E_R_4_ThePodLevelReplacesInTheFilterAndNotInTheScore) {
   PodSpec spec;
-  spec.containers = {container(list({{"cpu", "300m"}, {"memory", "128Mi"}})), container(list({{"cpu", "300m"}, {"memory", "128Mi"}}))};
+  spec.containers = {container(list({{"cpu", "300m"}, {"memory", "128Mi"}})),
+                     container(list({{"cpu", "300m"}, {"memory", "128Mi"}}))};
   spec.pod_level_requests = list({{"cpu", "1"}});
   spec.has_pod_level_resources = true;
   spec.overhead = list({{"cpu", "100m"}});
@@ -190,7 +195,8 @@ TEST_F(StatusResources, AnEntryWithoutResourcesCountsInTheLaterRuleOnly) {
 }
 
 TEST_F(StatusResources, OrdinaryInitContainersCountInTheLaterRuleOnly) {
-  spec.init_containers = {container(list({{"cpu", "1"}}), false, "init"), container(list({{"cpu", "1"}}), true, "sidecar")};
+  spec.init_containers = {container(list({{"cpu", "1"}}), false, "init"),
+                          container(list({{"cpu", "1"}}), true, "sidecar")};
   rare.status_resources = {{"init", list({{"cpu", "8"}}), {}, true}};
   EXPECT_EQ(requested_on_node(running()).milli_cpu, 2000);
   EXPECT_EQ(by_aggregate(), 8000);

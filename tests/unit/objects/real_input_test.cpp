@@ -31,7 +31,8 @@ TEST(RealInput, EveryManifestIsReadOrNamed) {
       if (extension != ".yaml" && extension != ".yml" && extension != ".json") continue;
       const LoadResult result = load_cluster({entry.path().string()});
       EXPECT_EQ(result.problems.empty(), result.left_out.empty()) << entry.path();
-      objects += static_cast<std::int64_t>(result.objects.nodes.size() + result.objects.pods.size() + result.objects.workloads.size());
+      objects += static_cast<std::int64_t>(result.objects.nodes.size() + result.objects.pods.size() +
+                                           result.objects.workloads.size());
       if (!result.problems.empty()) ++files_with_problems;
     }
   }

@@ -16,22 +16,24 @@ Quantity quantity(std::string_view text) { return Quantity::parse(text).value();
 TEST(ResourceNames, ExtendedNamesHaveAForeignPrefix) {
   EXPECT_TRUE(is_extended_resource("nvidia.com/gpu"));
   EXPECT_TRUE(is_extended_resource("vendor.example/a_B.c-1"));
-  for (const auto* name : {"cpu", "foo", "hugepages-2Mi", "kubernetes.io/x", "a.kubernetes.io/x", "requests.nvidia.com/gpu",
-                           "a/b/c", "Vendor.example/x", "vendor.example/-x", "vendor.example/", "/x"}) {
+  for (const auto* name :
+       {"cpu", "foo", "hugepages-2Mi", "kubernetes.io/x", "a.kubernetes.io/x", "requests.nvidia.com/gpu", "a/b/c",
+        "Vendor.example/x", "vendor.example/-x", "vendor.example/", "/x"}) {
     EXPECT_FALSE(is_extended_resource(name)) << name;
   }
 }
 
 TEST(ResourceNames, APrefixIsTooLongOnceQuotaHasPrefixedIt) {
-  const std::string prefix = std::string(60, 'a') + "." + std::string(60, 'b') + "." + std::string(60, 'c') + "." +
-                             std::string(61, 'd');
+  const std::string prefix =
+      std::string(60, 'a') + "." + std::string(60, 'b') + "." + std::string(60, 'c') + "." + std::string(61, 'd');
   ASSERT_EQ(prefix.size(), 244u);
   EXPECT_TRUE(is_extended_resource(prefix + "/x"));
   EXPECT_FALSE(is_extended_resource(prefix + "d/x"));
 }
 
 TEST(ResourceNames, ScalarsAreExtendedOrNativeByPrefix) {
-  for (const auto* name : {"hugepages-2Mi", "attachable-volumes-csi-x", "kubernetes.io/batch", "x.kubernetes.io/y", "a.b/c"}) {
+  for (const auto* name :
+       {"hugepages-2Mi", "attachable-volumes-csi-x", "kubernetes.io/batch", "x.kubernetes.io/y", "a.b/c"}) {
     EXPECT_TRUE(is_scalar_resource(name)) << name;
   }
   for (const auto* name : {"cpu", "memory", "ephemeral-storage", "pods", "storage", "foo"}) {
@@ -51,7 +53,8 @@ TEST(ToAmounts, CpuIsMilliAndTheRestAreUnits) {
 }
 
 TEST(ToAmounts, NamesThatNoSchedulerAccountsAreDropped) {
-  const ResourceAmounts amounts = to_amounts({{"foo", quantity("1")}, {"pods", quantity("9")}, {"storage", quantity("5")}});
+  const ResourceAmounts amounts =
+      to_amounts({{"foo", quantity("1")}, {"pods", quantity("9")}, {"storage", quantity("5")}});
   EXPECT_EQ(amounts, ResourceAmounts{});
 }
 

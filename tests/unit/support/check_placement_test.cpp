@@ -26,7 +26,8 @@ TEST(CheckPlacement, HasNothingAgainstAnExactFit) {
 }
 
 TEST(CheckPlacement, NoticesAnOvercommittedResource) {
-  EXPECT_EQ(judge("node n cpu=2\npod r on=n cpu=1\npod p*2 cpu=1", {"n", "n"}), Lines{"node n is overcommitted in cpu"});
+  EXPECT_EQ(judge("node n cpu=2\npod r on=n cpu=1\npod p*2 cpu=1", {"n", "n"}),
+            Lines{"node n is overcommitted in cpu"});
   EXPECT_EQ(judge("node n cpu=2\npod p res:a.example/x=1", {"n"}), Lines{"node n is overcommitted in a.example/x"});
 }
 
@@ -48,8 +49,9 @@ TEST(CheckPlacement, NoticesTooManyPods) {
 TEST(CheckPlacement, NoticesAPortThatIsGivenTwice) {
   EXPECT_EQ(judge("node n\npod r on=n port=127.0.0.1/TCP/80\npod p port=80", {"n"}),
             Lines{"node n gives host port 80 to default/p and to default/r"});
-  EXPECT_EQ(judge("node n\npod r on=n port=127.0.0.1/TCP/80\npod p port=127.0.0.2/TCP/80\npod q port=UDP/80", {"n", "n"}),
-            Lines{});
+  EXPECT_EQ(
+      judge("node n\npod r on=n port=127.0.0.1/TCP/80\npod p port=127.0.0.2/TCP/80\npod q port=UDP/80", {"n", "n"}),
+      Lines{});
 }
 
 TEST(CheckPlacement, NoticesAnUntoleratedTaintAndACordon) {
