@@ -130,6 +130,11 @@ NodeSideRow build_node_side_row(const PodSpec& spec, const std::string& node_nam
   if (profile.weight_image_locality != 0)
     row.image_score = compile_image_locality(spec, snapshot, profile.release != Release::k1_35);
   summarize_raws(profile, snapshot, row);
+  row.total_of.assign(static_cast<std::size_t>(snapshot.node_count()), -1);
+  for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+    if (row.refusal(i) == NodeSideRow::kAccepted && row.pre_filter_message.empty())
+      row.total_of[static_cast<std::size_t>(i)] =
+          static_cast<std::int32_t>(node_side_total(row, profile, snapshot, i, row.accepted_maxima));
   return row;
 }
 

@@ -12,6 +12,9 @@
 namespace berth {
 namespace {
 
+/// Bits of LoadVerdict's masks.
+constexpr std::size_t kMaxRequestedResources = 64;
+
 /// The node figures of a pod that has no status yet: what it would add once it runs.
 Pod bare_pod(const PodClass& pod_class) {
   Pod pod;
@@ -68,6 +71,9 @@ std::int32_t ClassTable::class_of(const PodToPlace& pod) {
       added.node_name = pod.pod->node_name;
       fill(added);
     }
+    // The class stays, so that its index stays taken, but nobody is given it.
+    if (classes_[static_cast<std::size_t>(found)].requested.size() > kMaxRequestedResources)
+      found = add_error("the pod asks for more than 64 resources, which Berth does not judge");
   }
   if (by_pointer) {
     by_spec.emplace(pod.pod->spec.get(), found);

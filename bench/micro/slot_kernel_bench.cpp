@@ -90,7 +90,8 @@ void combine_bench(benchmark::State& state) {
   std::size_t n = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        kernels.combine(tile.keys.data() + 4 * n * slots, tile.parents.data() + n * slots, tile.params.slot_count));
+        kernels.combine(tile.keys.data() + 4 * n * slots, tile.parents.data() + n * slots, tile.params.slot_count,
+                        kAllGroups));
     n = (n + 1) % kNodes;
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));

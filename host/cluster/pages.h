@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,10 @@ class Pages {
     // A sharer that has just let go in another thread has finished reading before this thread writes.
     std::atomic_thread_fence(std::memory_order_acquire);
     return mine.get();
+  }
+  /// Every entry becomes `value`.
+  void fill(const T& value) {
+    for (std::size_t p = 0; p < pages_.size(); ++p) std::fill_n(write(p), length_, value);
   }
   bool shares_page(const Pages& other, std::size_t page) const { return pages_[page] == other.pages_[page]; }
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(pages_.size()) * length_ * sizeof(T); }

@@ -56,7 +56,8 @@ double lane(std::int64_t amount, bool& exact) {
 
 }  // namespace
 
-RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws)
+RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws,
+                 RowTile* retired)
     : table_(table),
       classes_(classes.begin(), classes.end()),
       slot_count_((static_cast<int>(classes.size()) + kSlotStep - 1) / kSlotStep * kSlotStep),
@@ -75,6 +76,17 @@ RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const
     normalizers_[s].maxima = node_sides_[s]->accepted_maxima;
     normalizers_[s].tracked = node_sides_[s]->raws_vary;
     if (normalizers_[s].tracked) tracked_slots_.push_back(static_cast<int>(s));
+  }
+  take_storage(retired);
+}
+
+void RowTile::take_storage(RowTile* retired) {
+  if (retired != nullptr && retired->slot_count_ == slot_count_ && retired->node_count_ == node_count_) {
+    base_ = std::move(retired->base_);
+    levels_ = std::move(retired->levels_);
+    base_.fill(-1);
+    levels_.front().fill(0);
+    return;
   }
   base_ = Pages<std::int32_t>(pages_for(node_count_), static_cast<std::size_t>(kPageNodes * slot_count_), -1);
   std::int32_t entries = std::max(node_count_, 1);
@@ -241,23 +253,23 @@ bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, 
   return changed;
 }
 
-void RowTile::fill_base(const Snapshot& snapshot, std::int32_t page) {
-  const CompiledProfile& profile = table_.profile_of(classes_.front());
+void RowTile::fill_base(std::int32_t page) {
   const std::int32_t first = page * kPageNodes;
   const std::int32_t last = std::min(first + kPageNodes, node_count_);
+  const bool one_row = std::all_of(node_sides_.begin(), node_sides_.end(),
+                                   [this](const NodeSideRow* row) { return row == node_sides_.front(); });
   std::int32_t* base = base_.write(static_cast<std::size_t>(page));
-  for (std::size_t s = 0; s < classes_.size(); ++s) {
-    const NodeSideRow& row = *node_sides_[s];
-    if (!row.pre_filter_message.empty()) continue;
-    for (std::int32_t i = first; i < last; ++i)
-      if (row.refusal(i) == NodeSideRow::kAccepted)
-        base[(i - first) * slot_count_ + static_cast<std::int32_t>(s)] =
-            static_cast<std::int32_t>(node_side_total(row, profile, snapshot, i, normalizers_[s].maxima));
+  for (std::int32_t i = first; i < last; ++i, base += slot_count_) {
+    if (one_row) {
+      std::fill_n(base, classes_.size(), node_sides_.front()->total_of[static_cast<std::size_t>(i)]);
+    } else {
+      for (std::size_t s = 0; s < classes_.size(); ++s) base[s] = node_sides_[s]->total_of[static_cast<std::size_t>(i)];
+    }
   }
 }
 
 void RowTile::build_page(const Snapshot& snapshot, std::int32_t page, std::int64_t* feasible_count) {
-  fill_base(snapshot, page);
+  fill_base(page);
   const std::int32_t first = page * kPageNodes;
   const std::int32_t last = std::min(first + kPageNodes, node_count_);
   for (std::int32_t i = first; i < last; ++i) evaluate(snapshot, i, feasible_count);
@@ -290,7 +302,7 @@ void RowTile::build_upper_levels(std::size_t from_level) {
         slot_kernels().combine(
             below.read(static_cast<std::size_t>(child >> kPageNodesLog2)) + (child & (kPageNodes - 1)) * slot_count_,
             levels_[l].write(static_cast<std::size_t>(e >> kPageNodesLog2)) + (e & (kPageNodes - 1)) * slot_count_,
-            slot_count_);
+            slot_count_, kAllGroups);
       }
     };
     combine_range(0, entries);
@@ -299,6 +311,7 @@ void RowTile::build_upper_levels(std::size_t from_level) {
 
 void RowTile::climb(std::int32_t node) {
   std::int32_t entry = node;
+  std::uint32_t groups = kAllGroups;
   for (std::size_t l = 1; l < levels_.size(); ++l) {
     entry /= kArity;
     const std::int32_t child = entry * kArity;
@@ -306,7 +319,8 @@ void RowTile::climb(std::int32_t node) {
                               (child & (kPageNodes - 1)) * slot_count_;
     NodeKey* parent = levels_[l].write(static_cast<std::size_t>(entry >> kPageNodesLog2)) +
                       (entry & (kPageNodes - 1)) * slot_count_;
-    if (!slot_kernels().combine(children, parent, slot_count_)) return;
+    groups = slot_kernels().combine(children, parent, slot_count_, groups);
+    if (groups == 0) return;
   }
 }
 

@@ -20,7 +20,9 @@ class RowTile {
  public:
   /// Evaluates nothing yet: build() does.
   /// @param classes at least one, at most kMaxSlots, all of one profile
-  RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws);
+  /// @param retired a tile that is not needed any more; its memory is used again where the shape is the same. May be null
+  RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws,
+          RowTile* retired = nullptr);
   RowTile(const RowTile&) = delete;
   RowTile& operator=(const RowTile&) = delete;
 
@@ -92,7 +94,8 @@ class RowTile {
   const std::int32_t* base_with_ports(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base,
                                       std::int32_t* scratch) const;
   void build_page(const Snapshot& snapshot, std::int32_t page, std::int64_t* feasible_count);
-  void fill_base(const Snapshot& snapshot, std::int32_t page);
+  void take_storage(RowTile* retired);
+  void fill_base(std::int32_t page);
   void build_upper_levels(std::size_t from_level);
   void climb(std::int32_t node);
   void count_raws(const Snapshot& snapshot, int slot);

@@ -20,6 +20,7 @@ constexpr std::int64_t total_of(NodeKey key) { return key >> 32; }
 
 inline constexpr int kSlotStep = 8;      ///< slot counts are multiples of a 512-bit register of keys
 inline constexpr int kMaxSlots = 64;
+inline constexpr std::uint32_t kAllGroups = (1u << (kMaxSlots / kSlotStep)) - 1;
 inline constexpr int kMaxKernelResources = 8;  ///< per list; classes or profiles beyond are judged in integers
 
 enum class KernelStrategy : std::uint8_t { kLeastAllocated, kMostAllocated, kRatio };
@@ -72,8 +73,9 @@ struct SlotKernels {
   /// keys and adds to feasible_count[s] what changed. @return true when some slot's feasibility changed
   bool (*refresh)(const SlotParams& params, const NodeLanes& node, const std::int32_t* base, NodeKey* keys,
                   std::int64_t* feasible_count);
-  /// parent[s] = max of four children, child-major. @return true when some parent moved
-  bool (*combine)(const NodeKey* children, NodeKey* parent, int slot_count);
+  /// parent[s] = max of four children, child-major, for the groups of kSlotStep slots whose bit is set in `groups`.
+  /// @return the groups in which some parent moved
+  std::uint32_t (*combine)(const NodeKey* children, NodeKey* parent, int slot_count, std::uint32_t groups);
   /// Totals of the next `count` (at most kMaxSlots) copies of slot `slot` on one node, from copy `first` on, node side
   /// excluded; fits[k] says whether copy k still fits what the filter checks of resources. Writes whole registers:
   /// totals and fits need room for `count` rounded up to kSlotStep.

@@ -265,10 +265,14 @@ bool refresh(const SlotParams& params, const NodeLanes& node, const std::int32_t
   return refresh_general(params, node, base, keys, feasible_count);
 }
 
-bool combine(const NodeKey* __restrict children, NodeKey* __restrict parent, int slots) {
-  NodeKey changed = 0;
+std::uint32_t combine(const NodeKey* __restrict children, NodeKey* __restrict parent, int slots,
+                      std::uint32_t groups) {
+  std::uint32_t moved = 0;
   for (int g = 0; g < slots; g += kGroup) {
+    const std::uint32_t bit = 1u << (g / kGroup);
+    if ((groups & bit) == 0) continue;
     const NodeKey* __restrict first = children + g;
+    NodeKey changed = 0;
     BERTH_LANES
     for (int s = 0; s < kGroup; ++s) {
       const NodeKey a = first[s] > first[slots + s] ? first[s] : first[slots + s];
@@ -277,8 +281,9 @@ bool combine(const NodeKey* __restrict children, NodeKey* __restrict parent, int
       changed |= best ^ parent[g + s];
       parent[g + s] = best;
     }
+    moved |= changed != 0 ? bit : 0u;
   }
-  return changed != 0;
+  return moved;
 }
 
 /// Amounts of copies first, first + 1, ... for one group: pod + copies already added.

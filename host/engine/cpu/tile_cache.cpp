@@ -29,7 +29,8 @@ std::vector<std::int32_t> TileCache::choose_classes(std::int32_t pod_class, std:
   return classes;
 }
 
-void TileCache::make_room(std::uint64_t bytes_needed, std::int32_t node_count) {
+std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::int32_t node_count) {
+  std::unique_ptr<RowTile> retired;
   const std::size_t tiles_max = tuning_.tiles_max(node_count);
   while (!tiles_.empty() && (tiles_.size() >= tiles_max || bytes() + bytes_needed > bytes_max_)) {
     const auto oldest = std::min_element(tiles_.begin(), tiles_.end(), [](const auto& a, const auto& b) {
@@ -37,16 +38,19 @@ void TileCache::make_room(std::uint64_t bytes_needed, std::int32_t node_count) {
     });
     for (const std::int32_t c : (*oldest)->classes()) place_of_class_[static_cast<std::size_t>(c)] = {};
     dropped_evaluations_ += (*oldest)->refresh_count;
+    retired = std::move(*oldest);
     tiles_.erase(oldest);
   }
+  return retired;
 }
 
 TileCache::Place TileCache::build(std::int32_t pod_class, std::span<const PodToPlace> upcoming,
                                   const Snapshot& snapshot, const CommitLog& log) {
   const std::vector<std::int32_t> classes = choose_classes(pod_class, upcoming, snapshot.node_count());
   const std::uint64_t slots = (classes.size() + kSlotStep - 1) / kSlotStep * kSlotStep;
-  make_room(slots * kBytesPerSlotAndNode * static_cast<std::uint64_t>(snapshot.node_count()), snapshot.node_count());
-  tiles_.push_back(std::make_unique<RowTile>(classes, table_, snapshot, draws_));
+  const std::unique_ptr<RowTile> retired = make_room(
+      slots * kBytesPerSlotAndNode * static_cast<std::uint64_t>(snapshot.node_count()), snapshot.node_count());
+  tiles_.push_back(std::make_unique<RowTile>(classes, table_, snapshot, draws_, retired.get()));
   RowTile& tile = *tiles_.back();
   tile.build(snapshot);
   tile.position = log.position();

@@ -41,7 +41,8 @@ class TileCache {
               const CommitLog& log);
   std::vector<std::int32_t> choose_classes(std::int32_t pod_class, std::span<const PodToPlace> upcoming,
                                            std::int32_t node_count) const;
-  void make_room(std::uint64_t bytes, std::int32_t node_count);
+  /// @return the tile dropped last, whose memory can be used again; null when none was
+  std::unique_ptr<RowTile> make_room(std::uint64_t bytes_needed, std::int32_t node_count);
   void replay(RowTile& tile, const Snapshot& snapshot, const CommitLog& log);
 
   ClassTable& table_;
