@@ -23,6 +23,7 @@ namespace berth {
 /// Which source an object came from: an index into the loader's list of source names.
 using SourceIndex = std::uint32_t;
 
+/// An object with where it came from, for problems that show only when all objects are there.
 template <class T>
 struct Sourced {
   T object;

@@ -78,7 +78,7 @@ std::string_view target_node(const Pod& pod) {
   return {};
 }
 
-void add_or_replace(std::vector<Toleration>& tolerations, Toleration wanted) {
+void add_if_absent(std::vector<Toleration>& tolerations, Toleration wanted) {
   const auto at = std::find_if(tolerations.begin(), tolerations.end(),
                                [&](const Toleration& toleration) { return toleration == wanted; });
   if (at == tolerations.end()) tolerations.push_back(std::move(wanted));
@@ -87,8 +87,8 @@ void add_or_replace(std::vector<Toleration>& tolerations, Toleration wanted) {
 /// What the daemon controller adds to every pod it makes.
 void add_daemon_tolerations(PodSpec& spec) {
   const auto add = [&](std::string_view name, TaintEffect effect) {
-    add_or_replace(spec.tolerations,
-                   {"node.kubernetes.io/" + std::string(name), TolerationOperator::kExists, "", effect});
+    add_if_absent(spec.tolerations,
+                  {"node.kubernetes.io/" + std::string(name), TolerationOperator::kExists, "", effect});
   };
   for (const auto name : {"not-ready", "unreachable"}) add(name, TaintEffect::kNoExecute);
   for (const auto name : {"disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"}) {

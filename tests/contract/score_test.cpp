@@ -413,7 +413,8 @@ constexpr const char* kWhole = R"(node n1 cpu=4 memory=16Gi label:disk=ssd taint
 node n2 cpu=8 memory=32Gi label:zone=a
 node n3 cpu=4 memory=8Gi taint=a:PreferNoSchedule taint=b:PreferNoSchedule
 pod r1 on=n1 cpu=1000m memory=1872Mi
-pod r2 on=n1 init cpu=0 memory=176Mi container container cpu=0 container cpu=0 container cpu=0 container cpu=0 container cpu=0
+pod r2 on=n1 init cpu=0 memory=176Mi container container cpu=0 container cpu=0 )"
+                               R"(container cpu=0 container cpu=0 container cpu=0
 pod r3 on=n2 cpu=2 memory=8Gi
 pod p cpu=500m memory=1Gi prefer=80:disk:In:ssd prefer=20:zone:In:a image=nowhere
 )";

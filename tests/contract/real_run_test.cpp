@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs on other people's clusters, ../shared/data: every pod is answered for, and the independent checker finds
+// nothing in the placements.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "host/generate/import_openb.h"
+#include "host/objects/loader.h"
+#include "host/scheduler/scheduler.h"
+#include "tests/support/check_placement.h"
+
+namespace berth {
+namespace {
+
+std::filesystem::path data_folder() {
+  const char* shared = std::getenv("BERTH_SHARED");
+  return std::filesystem::path(shared != nullptr ? shared : "../shared") / "data";
+}
+
+std::vector<std::string> files_in(const std::filesystem::path& folder, const std::string& prefix) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().filename().string().starts_with(prefix) && entry.path().extension() == ".csv")
+      files.push_back(entry.path().string());
+  return files;
+}
+
+ScheduleResult run(const ClusterObjects& objects) {
+  ScheduleOptions options;
+  options.config = default_scheduler_config(FeatureGates());
+  return schedule(objects, options);
+}
+
+void expect_sound(const ClusterObjects& objects, const ScheduleResult& result) {
+  std::vector<test::PlacedPod> placed;
+  for (const Placement& placement : result.placements)
+    placed.push_back({placement.pod, result.node_names[static_cast<std::size_t>(placement.node.value)]});
+  for (const std::string& violation : test::check_placement(objects, placed)) ADD_FAILURE() << violation;
+  const auto answered = static_cast<std::int64_t>(result.placements.size() + result.unplaced.size() +
+                                                  result.skipped.size()) + result.stats.running_pods;
+  EXPECT_EQ(answered, static_cast<std::int64_t>(objects.pods.size()));
+}
+
+TEST(RealRun, EveryOpenbListIsPlacedSoundlyInBothGpuModes) {
+  const auto folder = data_folder() / "openb";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not here";
+  int runs = 0;
+  for (const std::string& nodes : files_in(folder, "openb_node_list"))
+    for (const std::string& pods : files_in(folder, "openb_pod_list"))
+      for (const GpuMode mode : {GpuMode::kCard, GpuMode::kMilli}) {
+        SCOPED_TRACE(nodes + " " + pods);
+        const ClusterObjects objects = import_openb(nodes, pods, {.gpu_mode = mode});
+        const ScheduleResult result = run(objects);
+        expect_sound(objects, result);
+        EXPECT_GT(result.placements.size(), objects.pods.size() / 2);
+        ++runs;
+      }
+  EXPECT_GE(runs, 4);
+}
+
+TEST(RealRun, TheManifestsOfThirteenRepositoriesAreAllAnsweredFor) {
+  const auto folder = data_folder() / "k8s-manifests";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not here";
+  const LoadResult loaded = load_cluster({folder.string(), (data_folder() / "k8s-docs-examples").string()});
+  EXPECT_FALSE(loaded.objects.pods.empty());
+  expect_sound(loaded.objects, run(loaded.objects));
+}
+
+}  // namespace
+}  // namespace berth
