@@ -101,5 +101,3 @@ BENCHMARK(combine_bench)->ArgNames({"slots", "set"})->ArgsProduct({{8, 24, 64}, 
 
 }  // namespace
 }  // namespace berth
-
-BENCHMARK_MAIN();

@@ -289,7 +289,7 @@ void build(CommandLine& line) {
   line.app.require_subcommand(1);
   line.app.set_help_flag("-h,--help", "Print this and exit");
   line.app.set_version_flag("--version", fmt::format("berth {}", program_version()), "Print the version and exit");
-  line.app.formatter_fn([](const CLI::App* app, std::string, CLI::AppFormatMode) {
+  line.app.formatter_fn([](const CLI::App* app, const std::string&, CLI::AppFormatMode) {
     return help_text(command_model(*app, parent_path(*app)), Terminal::of(STDOUT_FILENO).columns);
   });
   line.app.footer(kProgramNotes);

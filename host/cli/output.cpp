@@ -8,30 +8,30 @@
 
 namespace berth {
 
-Output::~Output() {
-  try {
-    flush();
-  } catch (const OutputError&) {  // a destructor has nobody to tell
+Output::~Output() { drain(); }
+
+int Output::drain() {
+  int problem = 0;
+  std::string_view left = buffer_;
+  if (target_ != nullptr) {
+    target_->append(left);
+    left = {};
   }
+  while (!left.empty() && problem == 0) {
+    const ssize_t written = ::write(descriptor_, left.data(), left.size());
+    if (written >= 0) {
+      left.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      problem = errno;
+    }
+  }
+  buffer_.clear();
+  return problem;
 }
 
 void Output::flush() {
-  if (target_ != nullptr) {
-    target_->append(buffer_);
-    buffer_.clear();
-    return;
-  }
-  std::string_view left = buffer_;
-  while (!left.empty()) {
-    const ssize_t written = ::write(descriptor_, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      buffer_.clear();
-      throw OutputError(std::string("cannot write the output: ") + std::strerror(errno));
-    }
-    left.remove_prefix(static_cast<std::size_t>(written));
-  }
-  buffer_.clear();
+  const int problem = drain();
+  if (problem != 0) throw OutputError(std::string("cannot write the output: ") + std::strerror(problem));
 }
 
 }  // namespace berth

@@ -34,6 +34,9 @@ class Output {
   void flush();
 
  private:
+  /// Writes and empties the buffer. @return 0, or the errno of what went wrong
+  int drain();
+
   static constexpr std::size_t kFlushBytes = std::size_t{1} << 18;
   int descriptor_ = -1;
   std::string* target_ = nullptr;

@@ -45,6 +45,7 @@ std::string Table::line(const std::vector<TableCell>& cells, const std::vector<i
 std::string Table::render(const Terminal& terminal, int indent) const {
   const std::vector<int> column_widths = widths();
   std::vector<TableCell> titles;
+  titles.reserve(columns_.size());
   for (const TableColumn& column : columns_) titles.emplace_back(column.title, Emphasis::kDim);
   const bool titled = std::any_of(columns_.begin(), columns_.end(), [](const auto& c) { return !c.title.empty(); });
   std::string text = titled ? line(titles, column_widths, terminal, indent) : std::string();

@@ -7,6 +7,7 @@
 
 #include <simdjson.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -99,7 +100,24 @@ class JsonValue {
 
   /// A field of an object; absent when there is none or when this is absent. Of equal keys the first one is found.
   JsonValue field(std::string_view key) const&;
+  /// The same for a field that was found before; see find_fields().
+  JsonValue field(std::string_view key, const std::optional<simdjson::dom::element>& found) const& {
+    return found ? JsonValue(*this, *found, key) : JsonValue(*this, key);
+  }
   JsonValue field(std::string_view key) const&& = delete;
+
+  /// Looks several keys up in one pass; of equal keys the first one is found.
+  template <std::size_t N>
+  std::array<std::optional<simdjson::dom::element>, N> find_fields(const std::array<std::string_view, N>& keys) const {
+    std::array<std::optional<simdjson::dom::element>, N> found;
+    if (!is_object()) return found;
+    for (auto [key, element] : simdjson::dom::object(element_)) {
+      for (std::size_t i = 0; i < N; ++i) {
+        if (!found[i] && keys[i] == key) found[i] = element;
+      }
+    }
+    return found;
+  }
 
   /// Calls visit(std::string_view key, const JsonValue& value) for each field that is not null, in input order.
   template <class Visit>

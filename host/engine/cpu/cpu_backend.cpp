@@ -137,6 +137,7 @@ void CpuBackend::State::compile(std::span<PodToPlace> pods) {
 
 void CpuBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   const Deadline deadline(limits.deadline_us);
+  tiles.begin_batch(pods);
   std::size_t next = 0;
   while (next < pods.size()) {
     if (result->outcomes.size() >= limits.pods_max) {
@@ -150,6 +151,8 @@ void CpuBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimi
     }
     const std::size_t run = run_length(pods.subspan(next), limits.pods_max - next);
     if (run == 0 || !place_run(pods.subspan(next), run)) place_next(pods.subspan(next));
+    const std::size_t done = result->outcomes.size() - next;
+    if (pods[next].class_index >= 0) tiles.answered(pods[next].class_index, static_cast<std::int64_t>(done));
     next = result->outcomes.size();
     if (limits.stop_at_failure && result->outcomes.back().kind != OutcomeKind::kPlaced) {
       result->stop = StopReason::kPodWithoutNode;

@@ -15,6 +15,7 @@ namespace berth {
 namespace {
 
 constexpr int kArity = 4;
+constexpr std::int32_t kBuildNodes = 256;  ///< nodes a task of build(); a divisor of kPageNodes
 constexpr double kAsksNothing = -std::numeric_limits<double>::infinity();
 std::size_t pages_for(std::int32_t entries) {
   return static_cast<std::size_t>((entries + kPageNodes - 1) / kPageNodes);
@@ -77,18 +78,23 @@ RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const
     normalizers_[s].tracked = node_sides_[s]->raws_vary;
     if (normalizers_[s].tracked) tracked_slots_.push_back(static_cast<int>(s));
   }
+  shares_base_ = tracked_slots_.empty() &&
+                 std::all_of(node_sides_.begin(), node_sides_.end(),
+                             [this](const NodeSideRow* row) { return row == node_sides_.front(); });
   take_storage(retired);
 }
 
 void RowTile::take_storage(RowTile* retired) {
-  if (retired != nullptr && retired->slot_count_ == slot_count_ && retired->node_count_ == node_count_) {
+  if (retired != nullptr && retired->slot_count_ == slot_count_ && retired->node_count_ == node_count_ &&
+      retired->shares_base_ == shares_base_) {
     base_ = std::move(retired->base_);
     levels_ = std::move(retired->levels_);
     base_.fill(-1);
     levels_.front().fill(0);
     return;
   }
-  base_ = Pages<std::int32_t>(pages_for(node_count_), static_cast<std::size_t>(kPageNodes * slot_count_), -1);
+  if (!shares_base_)
+    base_ = Pages<std::int32_t>(pages_for(node_count_), static_cast<std::size_t>(kPageNodes * slot_count_), -1);
   std::int32_t entries = std::max(node_count_, 1);
   for (;;) {
     const std::int32_t page_entries = std::min(kPageNodes, (entries + kArity - 1) / kArity * kArity);
@@ -211,10 +217,16 @@ bool RowTile::fill_lanes(const Snapshot& snapshot, std::int32_t node, NodeLanes&
   return exact;
 }
 
-const std::int32_t* RowTile::base_with_ports(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base,
-                                             std::int32_t* scratch) const {
+const std::int32_t* RowTile::node_base(const Snapshot& snapshot, std::int32_t node, std::int32_t* scratch) const {
+  const std::int32_t* base = scratch;
+  if (shares_base_) {
+    std::fill_n(scratch, classes_.size(), node_sides_.front()->total_of[static_cast<std::size_t>(node)]);
+    std::fill(scratch + classes_.size(), scratch + slot_count_, -1);
+  } else {
+    base = base_.read(static_cast<std::size_t>(node >> kPageNodesLog2)) + (node & (kPageNodes - 1)) * slot_count_;
+  }
   if (port_slots_.empty() || snapshot.used_ports(node).empty()) return base;
-  std::copy_n(base, slot_count_, scratch);
+  if (base != scratch) std::copy_n(base, slot_count_, scratch);
   for (const int s : port_slots_)
     if (ports_conflict(table_[classes_[static_cast<std::size_t>(s)]].ports, snapshot.used_ports(node)))
       scratch[s] = -1;
@@ -225,7 +237,7 @@ bool RowTile::evaluate(const Snapshot& snapshot, std::int32_t node, std::int64_t
   const auto page = static_cast<std::size_t>(node >> kPageNodesLog2);
   const std::int32_t offset = (node & (kPageNodes - 1)) * slot_count_;
   std::array<std::int32_t, kMaxSlots> scratch;
-  const std::int32_t* base = base_with_ports(snapshot, node, base_.read(page) + offset, scratch.data());
+  const std::int32_t* base = node_base(snapshot, node, scratch.data());
   NodeKey* keys = levels_.front().write(page) + offset;
   NodeLanes lanes;
   if (in_integers_ || !fill_lanes(snapshot, node, lanes))
@@ -253,34 +265,25 @@ bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, 
   return changed;
 }
 
-void RowTile::fill_base(std::int32_t page) {
-  const std::int32_t first = page * kPageNodes;
-  const std::int32_t last = std::min(first + kPageNodes, node_count_);
-  const bool one_row = std::all_of(node_sides_.begin(), node_sides_.end(),
-                                   [this](const NodeSideRow* row) { return row == node_sides_.front(); });
-  std::int32_t* base = base_.write(static_cast<std::size_t>(page));
-  for (std::int32_t i = first; i < last; ++i, base += slot_count_) {
-    if (one_row) {
-      std::fill_n(base, classes_.size(), node_sides_.front()->total_of[static_cast<std::size_t>(i)]);
-    } else {
-      for (std::size_t s = 0; s < classes_.size(); ++s) base[s] = node_sides_[s]->total_of[static_cast<std::size_t>(i)];
-    }
+void RowTile::fill_base(std::int32_t first, std::int32_t last) {
+  if (shares_base_) return;
+  for (std::int32_t i = first; i < last; ++i) {
+    std::int32_t* base =
+        base_.write(static_cast<std::size_t>(i >> kPageNodesLog2)) + (i & (kPageNodes - 1)) * slot_count_;
+    for (std::size_t s = 0; s < classes_.size(); ++s) base[s] = node_sides_[s]->total_of[static_cast<std::size_t>(i)];
   }
-}
-
-void RowTile::build_page(const Snapshot& snapshot, std::int32_t page, std::int64_t* feasible_count) {
-  fill_base(page);
-  const std::int32_t first = page * kPageNodes;
-  const std::int32_t last = std::min(first + kPageNodes, node_count_);
-  for (std::int32_t i = first; i < last; ++i) evaluate(snapshot, i, feasible_count);
 }
 
 void RowTile::build(const Snapshot& snapshot) {
   std::mutex mutex;
-  const auto page_count = static_cast<std::int32_t>(base_.page_count());
-  tbb::parallel_for(0, page_count, [&](std::int32_t page) {
+  // A fresh tile shares no page, so ranges of one page may be written side by side.
+  const std::int32_t range_count = (node_count_ + kBuildNodes - 1) / kBuildNodes;
+  tbb::parallel_for(0, range_count, [&](std::int32_t range) {
     std::array<std::int64_t, kMaxSlots> counts{};
-    build_page(snapshot, page, counts.data());
+    const std::int32_t first = range * kBuildNodes;
+    const std::int32_t last = std::min(first + kBuildNodes, node_count_);
+    fill_base(first, last);
+    for (std::int32_t i = first; i < last; ++i) evaluate(snapshot, i, counts.data());
     const std::lock_guard lock(mutex);
     for (std::size_t s = 0; s < counts.size(); ++s) feasible_count_[s] += counts[s];
   });
@@ -321,6 +324,18 @@ void RowTile::climb(std::int32_t node) {
                       (entry & (kPageNodes - 1)) * slot_count_;
     groups = slot_kernels().combine(children, parent, slot_count_, groups);
     if (groups == 0) return;
+  }
+}
+
+void RowTile::prefetch(std::int32_t node) const {
+  constexpr int kKeysPerLine = 8;
+  // The keys of the node and its siblings lie together, and so do those of their parent and its siblings.
+  std::int32_t entry = node;
+  for (std::size_t l = 0; l < std::min<std::size_t>(2, levels_.size() - 1); ++l, entry /= kArity) {
+    const std::int32_t first = entry / kArity * kArity;
+    const NodeKey* keys = levels_[l].read(static_cast<std::size_t>(first >> kPageNodesLog2)) +
+                          (first & (kPageNodes - 1)) * slot_count_;
+    for (int k = 0; k < kArity * slot_count_; k += kKeysPerLine) __builtin_prefetch(keys + k, 1);
   }
 }
 
@@ -394,6 +409,7 @@ std::int32_t RowTile::best_node(int slot) const {
 }
 
 std::int32_t RowTile::base(int slot, std::int32_t node) const {
+  if (shares_base_) return node_sides_.front()->total_of[static_cast<std::size_t>(node)];
   return base_.read(static_cast<std::size_t>(node >> kPageNodesLog2))[(node & (kPageNodes - 1)) * slot_count_ + slot];
 }
 

@@ -31,6 +31,8 @@ class RowTile {
   /// Re-evaluates one node for every class. Normalisers that moved take effect with finish_refresh().
   void refresh(const Snapshot& snapshot, std::int32_t node);
   void finish_refresh(const Snapshot& snapshot);
+  /// Asks for the memory that refresh() of the node will touch first.
+  void prefetch(std::int32_t node) const;
 
   int slot_of(std::int32_t pod_class) const;
   std::span<const std::int32_t> classes() const { return classes_; }
@@ -69,6 +71,7 @@ class RowTile {
 
   std::uint64_t position = 0;    ///< in the commit log
   std::uint64_t last_used = 0;   ///< for the cache that holds tiles
+  std::int64_t pods_left = 0;    ///< of the batch, of its classes; for the cache too
   std::int64_t refresh_count = 0;  ///< (class, node) evaluations so far
 
  private:
@@ -91,11 +94,10 @@ class RowTile {
   bool evaluate(const Snapshot& snapshot, std::int32_t node, std::int64_t* feasible_count);
   bool evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base, NodeKey* keys,
                             std::int64_t* feasible_count);
-  const std::int32_t* base_with_ports(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base,
-                                      std::int32_t* scratch) const;
-  void build_page(const Snapshot& snapshot, std::int32_t page, std::int64_t* feasible_count);
+  /// Node-side totals of all slots on a node, below 0 where the node side or a port refuses; may lie in `scratch`.
+  const std::int32_t* node_base(const Snapshot& snapshot, std::int32_t node, std::int32_t* scratch) const;
   void take_storage(RowTile* retired);
-  void fill_base(std::int32_t page);
+  void fill_base(std::int32_t first, std::int32_t last);
   void build_upper_levels(std::size_t from_level);
   void climb(std::int32_t node);
   void count_raws(const Snapshot& snapshot, int slot);
@@ -118,7 +120,8 @@ class RowTile {
   std::vector<std::int32_t> fit_columns_;
   std::vector<std::int32_t> balanced_columns_;
 
-  Pages<std::int32_t> base_;
+  bool shares_base_ = false;  ///< all slots have one node side whose normalisers never move: its totals serve as base
+  Pages<std::int32_t> base_;  ///< per node and slot; empty when shared
   std::vector<Keys> levels_;  ///< [0] per node, each next one a quarter as many, the last a single entry
   std::array<std::int64_t, kMaxSlots> feasible_count_{};
   std::vector<Normalizer> normalizers_;

@@ -8,6 +8,8 @@ namespace {
 
 /// Keys, their tournament and the node-side totals of one slot on one node.
 constexpr std::uint64_t kBytesPerSlotAndNode = 8 + 8 / 3 + 4 + 1;
+/// Entries of a replay whose memory is asked for up front; more would push each other out of the first-level cache.
+constexpr std::size_t kPrefetched = 8;
 
 }  // namespace
 
@@ -29,18 +31,43 @@ std::vector<std::int32_t> TileCache::choose_classes(std::int32_t pod_class, std:
   return classes;
 }
 
+void TileCache::begin_batch(std::span<const PodToPlace> pods) {
+  pods_left_.assign(static_cast<std::size_t>(table_.size()), 0);
+  for (const PodToPlace& pod : pods)
+    if (pod.class_index >= 0) ++pods_left_[static_cast<std::size_t>(pod.class_index)];
+  for (const auto& tile : tiles_) tile->pods_left = count_pods_left(tile->classes());
+}
+
+std::int64_t TileCache::count_pods_left(std::span<const std::int32_t> classes) const {
+  std::int64_t count = 0;
+  for (const std::int32_t c : classes)
+    if (static_cast<std::size_t>(c) < pods_left_.size()) count += pods_left_[static_cast<std::size_t>(c)];
+  return count;
+}
+
+void TileCache::answered(std::int32_t pod_class, std::int64_t count) {
+  const auto c = static_cast<std::size_t>(pod_class);
+  if (c < pods_left_.size()) pods_left_[c] -= count;
+  if (c < place_of_class_.size() && place_of_class_[c].tile != nullptr) place_of_class_[c].tile->pods_left -= count;
+}
+
+std::unique_ptr<RowTile> TileCache::drop(std::vector<std::unique_ptr<RowTile>>::iterator at) {
+  for (const std::int32_t c : (*at)->classes()) place_of_class_[static_cast<std::size_t>(c)] = {};
+  dropped_evaluations_ += (*at)->refresh_count;
+  std::unique_ptr<RowTile> dropped = std::move(*at);
+  tiles_.erase(at);
+  return dropped;
+}
+
 std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::int32_t node_count) {
-  std::unique_ptr<RowTile> retired;
   const std::size_t tiles_max = tuning_.tiles_max(node_count);
-  while (!tiles_.empty() && (tiles_.size() >= tiles_max || bytes() + bytes_needed > bytes_max_)) {
-    const auto oldest = std::min_element(tiles_.begin(), tiles_.end(), [](const auto& a, const auto& b) {
+  // A tile that no pod of the batch asks for any more is still warm: its memory serves best.
+  const auto idle = std::find_if(tiles_.begin(), tiles_.end(), [](const auto& tile) { return tile->pods_left <= 0; });
+  std::unique_ptr<RowTile> retired = idle == tiles_.end() ? nullptr : drop(idle);
+  while (!tiles_.empty() && (tiles_.size() >= tiles_max || bytes() + bytes_needed > bytes_max_))
+    retired = drop(std::min_element(tiles_.begin(), tiles_.end(), [](const auto& a, const auto& b) {
       return a->last_used < b->last_used;
-    });
-    for (const std::int32_t c : (*oldest)->classes()) place_of_class_[static_cast<std::size_t>(c)] = {};
-    dropped_evaluations_ += (*oldest)->refresh_count;
-    retired = std::move(*oldest);
-    tiles_.erase(oldest);
-  }
+    }));
   return retired;
 }
 
@@ -54,6 +81,7 @@ TileCache::Place TileCache::build(std::int32_t pod_class, std::span<const PodToP
   RowTile& tile = *tiles_.back();
   tile.build(snapshot);
   tile.position = log.position();
+  tile.pods_left = count_pods_left(classes);
   rows_built_ += static_cast<std::int64_t>(classes.size());
   place_of_class_.resize(static_cast<std::size_t>(table_.size()));
   for (std::size_t s = 0; s < classes.size(); ++s)
@@ -70,6 +98,7 @@ void TileCache::replay(RowTile& tile, const Snapshot& snapshot, const CommitLog&
     // Columns hold the latest state, so one refresh a node is enough, however often it changed.
     seen_at_.resize(static_cast<std::size_t>(snapshot.node_count()));
     ++replay_mark_;
+    for (const LogEntry& entry : entries.first(std::min(entries.size(), kPrefetched))) tile.prefetch(entry.node);
     for (const LogEntry& entry : entries) {
       std::uint64_t& seen = seen_at_[static_cast<std::size_t>(entry.node)];
       if (seen != replay_mark_) tile.refresh(snapshot, entry.node);

@@ -22,6 +22,11 @@ class TileCache {
   TileCache(ClassTable& table, std::uint64_t bytes_max, bool draws, const CpuTuning& tuning)
       : table_(table), bytes_max_(bytes_max), draws_(draws), tuning_(tuning) {}
 
+  /// Tells what a batch will ask for, so that rows it needs no more go first.
+  void begin_batch(std::span<const PodToPlace> pods);
+  /// `count` pods of the class were answered.
+  void answered(std::int32_t pod_class, std::int64_t count);
+
   struct Place {
     RowTile* tile = nullptr;
     int slot = 0;
@@ -43,6 +48,8 @@ class TileCache {
                                            std::int32_t node_count) const;
   /// @return the tile dropped last, whose memory can be used again; null when none was
   std::unique_ptr<RowTile> make_room(std::uint64_t bytes_needed, std::int32_t node_count);
+  std::unique_ptr<RowTile> drop(std::vector<std::unique_ptr<RowTile>>::iterator at);
+  std::int64_t count_pods_left(std::span<const std::int32_t> classes) const;
   void replay(RowTile& tile, const Snapshot& snapshot, const CommitLog& log);
 
   ClassTable& table_;
@@ -51,6 +58,7 @@ class TileCache {
   CpuTuning tuning_;
   std::vector<std::unique_ptr<RowTile>> tiles_;
   std::vector<Place> place_of_class_;
+  std::vector<std::int64_t> pods_left_;  ///< of the batch, by class
   std::vector<std::uint64_t> seen_at_;  ///< per node: mark of the replay that last refreshed it
   std::uint64_t replay_mark_ = 0;
   std::uint64_t clock_ = 0;

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+)
+
+// cluster is what one input file holds. Nodes and pods go to the scheduler's cache and queue directly, in file order;
+// the rest is served to the plugins by informers over a fake client.
+type cluster struct {
+	nodes []*v1.Node
+	pods  []*v1.Pod
+	rest  []runtime.Object
+}
+
+// readCluster reads JSON or YAML, plain or gzip, of objects and Lists. Nothing is defaulted: the objects stand for
+// those that an API server has returned.
+func readCluster(path string) (*cluster, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		r, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		if data, err = io.ReadAll(r); err != nil {
+			return nil, err
+		}
+	}
+	c := &cluster{}
+	decoder := yaml.NewYAMLOrJSONDecoder(bufio.NewReader(bytes.NewReader(data)), 4096)
+	for {
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
+			return c, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if err := c.add(raw); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *cluster) add(raw json.RawMessage) error {
+	var list struct {
+		Kind  string            `json:"kind"`
+		Items []json.RawMessage `json:"items"`
+	}
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return err
+	}
+	if list.Kind == "List" {
+		for i, item := range list.Items {
+			if err := c.add(item); err != nil {
+				return fmt.Errorf("item %d: %w", i, err)
+			}
+		}
+		return nil
+	}
+	object, _, err := clientscheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
+	if err != nil {
+		return err
+	}
+	switch o := object.(type) {
+	case *v1.Node:
+		c.nodes = append(c.nodes, o)
+	case *v1.Pod:
+		c.addPod(o)
+	default:
+		c.rest = append(c.rest, o)
+	}
+	return nil
+}
+
+// The scheduler's pod informer selects pods that have not ended. The nominator tells pods apart by UID alone.
+func (c *cluster) addPod(pod *v1.Pod) {
+	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+		return
+	}
+	if pod.Namespace == "" {
+		pod.Namespace = v1.NamespaceDefault
+	}
+	if pod.UID == "" {
+		pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
+	}
+	c.pods = append(c.pods, pod)
+}

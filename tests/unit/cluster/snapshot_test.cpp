@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cluster/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "host/cluster/name_hash.h"
+#include "tests/unit/cluster/cluster_builders.h"
+
+namespace berth {
+namespace {
+
+constexpr const char* kGpu = "nvidia.com/gpu";
+
+Node big_node(const std::string& name, const std::string& zone = "") {
+  Node node = *make_node(name, zone);
+  node.allocatable = to_amounts({{"cpu", units(64)}, {std::string(kMemory), units(1 << 30)}, {kGpu, units(8)}});
+  node.allowed_pod_number = 110;
+  return node;
+}
+NodePtr share(Node node) { return std::make_shared<const Node>(std::move(node)); }
+
+PodPtr gpu_pod(const std::string& name, const std::string& on, std::int64_t gpus) {
+  return make_pod(name, on, make_spec({{"cpu", millis(250)}, {std::string(kMemory), units(1000)}, {kGpu, units(gpus)}}));
+}
+
+/// Every column of `snapshot` against a snapshot that is made from nothing.
+void expect_as_new(Snapshot& snapshot, const ClusterCache& cache) {
+  Snapshot fresh(cache);
+  ASSERT_EQ(snapshot.node_count(), fresh.node_count());
+  for (std::int32_t r = 0; r < snapshot.resource_count(); ++r) {
+    const std::int32_t same = fresh.ensure_resource(snapshot.resource_name(r), cache);
+    for (std::int32_t i = 0; i < fresh.node_count(); ++i) {
+      EXPECT_EQ(snapshot.allocatable(r, i), same == kNoColumn ? 0 : fresh.allocatable(same, i));
+      EXPECT_EQ(snapshot.requested(r, i), same == kNoColumn ? 0 : fresh.requested(same, i));
+    }
+  }
+  for (std::int32_t i = 0; i < fresh.node_count(); ++i) {
+    EXPECT_EQ(snapshot.node(i).name, fresh.node(i).name);
+    EXPECT_EQ(snapshot.find_node(fresh.node(i).name), i);
+    EXPECT_EQ(snapshot.non_zero_milli_cpu(i), fresh.non_zero_milli_cpu(i));
+    EXPECT_EQ(snapshot.non_zero_memory_bytes(i), fresh.non_zero_memory_bytes(i));
+    EXPECT_EQ(snapshot.pod_count(i), fresh.pod_count(i));
+    EXPECT_EQ(snapshot.used_ports(i), fresh.used_ports(i));
+  }
+}
+
+TEST(SnapshotTest, ColumnsEqualWhatTheCacheKnowsOfEachNode) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  cache.add_node(share(big_node("b")));
+  cache.add_pod(gpu_pod("p", "b", 2));
+  cache.add_pod(make_pod("q", "b", make_spec({}, {ContainerPort{80, 80, "", ""}})));
+  Snapshot snapshot(cache);
+  const std::int32_t gpu = snapshot.ensure_resource(kGpu, cache);
+  const std::int32_t b = snapshot.find_node("b");
+  EXPECT_EQ(snapshot.allocatable(kCpuColumn, b), 64000);
+  EXPECT_EQ(snapshot.requested(kCpuColumn, b), 250);
+  EXPECT_EQ(snapshot.requested(kMemoryColumn, b), 1000);
+  EXPECT_EQ(snapshot.allocatable(gpu, b), 8);
+  EXPECT_EQ(snapshot.requested(gpu, b), 2);
+  EXPECT_EQ(snapshot.non_zero_milli_cpu(b), 350);
+  EXPECT_EQ(snapshot.non_zero_memory_bytes(b), 1000 + 200 * 1024 * 1024);
+  EXPECT_EQ(snapshot.pod_count(b), 2);
+  EXPECT_EQ(snapshot.used_ports(b), (std::vector<HostPort>{{"0.0.0.0", "TCP", 80}}));
+  EXPECT_EQ(snapshot.pod_count(snapshot.find_node("a")), 0);
+  EXPECT_EQ(snapshot.node_hash(b), node_name_hash("b"));
+}
+
+TEST(SnapshotTest, NodesStandInTheCachesOrder) {
+  ClusterCache cache;
+  for (const auto& [name, zone] : {std::pair{"a1", "a"}, {"a2", "a"}, {"b1", "b"}}) cache.add_node(make_node(name, zone));
+  const Snapshot snapshot(cache);
+  std::vector<std::string> names;
+  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) names.push_back(snapshot.node(i).name);
+  EXPECT_EQ(names, names_in_order(cache));
+  EXPECT_EQ(names, (std::vector<std::string>{"a1", "b1", "a2"}));
+}
+
+TEST(SnapshotTest, AnUnknownNameIsNoNode) {
+  ClusterCache cache;
+  cache.add_node(make_node("a"));
+  cache.add_pod(make_pod("p", "ghost"));
+  const Snapshot snapshot(cache);
+  EXPECT_EQ(snapshot.find_node("b"), -1);
+  EXPECT_EQ(snapshot.find_node("ghost"), -1);
+}
+
+TEST(SnapshotTest, AnEmptyClusterHasNoNodes) {
+  ClusterCache cache;
+  Snapshot snapshot(cache);
+  EXPECT_EQ(snapshot.node_count(), 0);
+  EXPECT_EQ(snapshot.ensure_resource(kGpu, cache), kNoColumn);
+  EXPECT_FALSE(snapshot.update(cache).nodes_changed);
+}
+
+TEST(SnapshotTest, UpdateTouchesOnlyTheNodesThatMoved) {
+  ClusterCache cache;
+  for (const char* name : {"a", "b", "c"}) cache.add_node(share(big_node(name)));
+  Snapshot snapshot(cache);
+  cache.add_pod(gpu_pod("p", "b", 1));
+  const Snapshot::Update update = snapshot.update(cache);
+  EXPECT_FALSE(update.nodes_changed);
+  EXPECT_EQ(update.touched, (std::vector<std::int32_t>{snapshot.find_node("b")}));
+  EXPECT_TRUE(snapshot.update(cache).touched.empty());
+  expect_as_new(snapshot, cache);
+}
+
+TEST(SnapshotTest, ANodeThatComesRebuildsTheOrder) {
+  ClusterCache cache;
+  cache.add_node(make_node("a1", "a"));
+  cache.add_node(make_node("a2", "a"));
+  Snapshot snapshot(cache);
+  ASSERT_EQ(snapshot.find_node("a2"), 1);
+  cache.add_node(make_node("b1", "b"));
+  EXPECT_TRUE(snapshot.update(cache).nodes_changed);
+  EXPECT_EQ(snapshot.find_node("b1"), 1);
+  EXPECT_EQ(snapshot.find_node("a2"), 2);
+  expect_as_new(snapshot, cache);
+}
+
+TEST(SnapshotTest, ANodeThatGoesIsInNoColumn) {
+  ClusterCache cache;
+  for (const char* name : {"a", "b", "c"}) cache.add_node(share(big_node(name)));
+  cache.add_pod(gpu_pod("p", "b", 1));
+  Snapshot snapshot(cache);
+  ASSERT_EQ(cache.remove_node("b"), CacheResult::kOk);
+  EXPECT_TRUE(snapshot.update(cache).nodes_changed);
+  EXPECT_EQ(snapshot.node_count(), 2);
+  EXPECT_EQ(snapshot.find_node("b"), -1);
+  expect_as_new(snapshot, cache);
+}
+
+TEST(SnapshotTest, AChangedNodeObjectIsNoticed) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  Snapshot snapshot(cache);
+  Node smaller = big_node("a");
+  smaller.allocatable.milli_cpu = 1000;
+  smaller.unschedulable = true;
+  cache.update_node(share(smaller));
+  EXPECT_TRUE(snapshot.update(cache).nodes_changed);
+  EXPECT_EQ(snapshot.allocatable(kCpuColumn, 0), 1000);
+  EXPECT_TRUE(snapshot.unschedulable(0));
+}
+
+TEST(SnapshotTest, AResourceThatNoNodeOffersHasNoColumn) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  Snapshot snapshot(cache);
+  const std::int32_t count = snapshot.resource_count();
+  EXPECT_EQ(snapshot.ensure_resource("example.com/none", cache), kNoColumn);
+  EXPECT_EQ(snapshot.resource_count(), count);
+}
+
+TEST(SnapshotTest, AResourceIsGivenOneColumnHoweverOftenItIsAskedFor) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  Snapshot snapshot(cache);
+  const std::int32_t gpu = snapshot.ensure_resource(kGpu, cache);
+  EXPECT_EQ(snapshot.ensure_resource(kGpu, cache), gpu);
+  EXPECT_EQ(snapshot.ensure_resource("cpu", cache), kCpuColumn);
+  EXPECT_EQ(snapshot.resource_name(gpu), kGpu);
+}
+
+TEST(SnapshotTest, ALateColumnIsKeptUpToDate) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  Snapshot snapshot(cache);
+  const std::int32_t gpu = snapshot.ensure_resource(kGpu, cache);
+  cache.add_pod(gpu_pod("p", "a", 3));
+  snapshot.update(cache);
+  EXPECT_EQ(snapshot.requested(gpu, 0), 3);
+}
+
+ResourceDelta some_delta(std::int64_t cpu, std::int64_t memory) {
+  return {{{kCpuColumn, cpu}, {kMemoryColumn, memory}}, cpu, memory};
+}
+
+TEST(SnapshotTest, TakingAwayIsTheInverseOfAdding) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  cache.add_pod(gpu_pod("p", "a", 1));
+  Snapshot snapshot(cache);
+  snapshot.apply(0, some_delta(100, 5000), 1);
+  EXPECT_EQ(snapshot.requested(kCpuColumn, 0), 350);
+  EXPECT_EQ(snapshot.non_zero_memory_bytes(0), 6000);
+  EXPECT_EQ(snapshot.pod_count(0), 2);
+  snapshot.apply(0, some_delta(100, 5000), -1);
+  expect_as_new(snapshot, cache);
+}
+
+TEST(SnapshotTest, TakingAwayIsTheInverseOfAddingBeyondTheInt64Range) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  cache.add_pod(gpu_pod("p", "a", 1));
+  Snapshot snapshot(cache);
+  snapshot.apply(0, some_delta(INT64_MAX - 5, INT64_MAX), 1);
+  snapshot.apply(0, some_delta(INT64_MAX - 5, INT64_MAX), -1);
+  expect_as_new(snapshot, cache);
+}
+
+TEST(SnapshotTest, ACopyIsAValueOfItsOwn) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  Snapshot snapshot(cache);
+  Snapshot fork = snapshot;
+  fork.apply(0, some_delta(100, 100), 1);
+  fork.write_used_ports(0).push_back({"0.0.0.0", "TCP", 80});
+  EXPECT_EQ(snapshot.requested(kCpuColumn, 0), 0);
+  EXPECT_EQ(snapshot.pod_count(0), 0);
+  EXPECT_TRUE(snapshot.used_ports(0).empty());
+  EXPECT_EQ(fork.requested(kCpuColumn, 0), 100);
+}
+
+TEST(SnapshotTest, PlacementsThatTheCacheLearnsOfAreNotCountedTwice) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  Snapshot snapshot(cache);
+  const PodPtr pod = gpu_pod("p", "a", 0);
+  snapshot.apply(0, some_delta(250, 1000), 1);
+  ASSERT_EQ(cache.assume_pod(pod, "a"), CacheResult::kOk);
+  snapshot.update(cache);
+  EXPECT_EQ(snapshot.requested(kCpuColumn, 0), 250);
+  EXPECT_EQ(snapshot.pod_count(0), 1);
+}
+
+TEST(SnapshotTest, ALabelColumnTellsValuesApartAndAbsence) {
+  ClusterCache cache;
+  const std::vector<std::pair<std::string, LabelMap>> nodes = {
+      {"a", LabelMap{{"disk", "ssd"}}}, {"b", LabelMap{{"disk", "hdd"}}}, {"c", LabelMap{{"disk", "ssd"}}},
+      {"d", LabelMap{{"disk", ""}}},    {"e", LabelMap{{"disks", "ssd"}}}};
+  for (const auto& [name, labels] : nodes) {
+    Node node = big_node(name);
+    node.labels = labels;
+    cache.add_node(share(node));
+  }
+  Snapshot snapshot(cache);
+  const LabelColumn& column = snapshot.label_column("disk");
+  const auto id = [&](std::string_view name) {
+    return column.value_id[static_cast<std::size_t>(snapshot.find_node(name))];
+  };
+  EXPECT_EQ(id("a"), id("c"));
+  EXPECT_NE(id("a"), id("b"));
+  EXPECT_EQ(column.values[static_cast<std::size_t>(id("a"))], "ssd");
+  EXPECT_NE(id("d"), 0);
+  EXPECT_EQ(column.values[static_cast<std::size_t>(id("d"))], "");
+  EXPECT_EQ(id("e"), 0);
+  EXPECT_EQ(&snapshot.label_column("disk"), &column);
+}
+
+TEST(SnapshotTest, ALabelColumnOfAKeyThatNoNodeHasIsAbsentEverywhere) {
+  ClusterCache cache;
+  cache.add_node(make_node("a"));
+  Snapshot snapshot(cache);
+  EXPECT_EQ(snapshot.label_column("none").value_id, (std::vector<std::int32_t>{0}));
+}
+
+TEST(SnapshotTest, EqualTaintSetsShareAnId) {
+  ClusterCache cache;
+  const Taint hard{"a", "1", TaintEffect::kNoSchedule};
+  const Taint soft{"a", "1", TaintEffect::kPreferNoSchedule};
+  const std::vector<std::vector<Taint>> sets = {{}, {hard}, {soft}, {hard}, {hard, soft}};
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    Node node = big_node("n" + std::to_string(i));
+    node.taints = sets[i];
+    cache.add_node(share(node));
+  }
+  const Snapshot snapshot(cache);
+  EXPECT_EQ(snapshot.taint_set(0), 0);
+  EXPECT_EQ(snapshot.taint_set(1), snapshot.taint_set(3));
+  EXPECT_NE(snapshot.taint_set(1), snapshot.taint_set(2));
+  for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+    EXPECT_EQ(snapshot.taint_sets()[static_cast<std::size_t>(snapshot.taint_set(i))], snapshot.node(i).taints);
+}
+
+TEST(SnapshotTest, AnImageListsItsNodesOnceEach) {
+  ClusterCache cache;
+  cache.add_node(make_node("a", "", {{{"app:1", "app@x"}, 500}, {{"app:1"}, 700}}));
+  cache.add_node(make_node("b"));
+  cache.add_node(make_node("c", "", {{{"app:1"}, 900}}));
+  const Snapshot snapshot(cache);
+  ASSERT_NE(snapshot.image("app:1"), nullptr);
+  EXPECT_EQ(snapshot.image("app:1")->nodes, (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(snapshot.image("app:1")->size_bytes, 500);
+  EXPECT_EQ(snapshot.image("app@x")->nodes, (std::vector<std::int32_t>{0}));
+  EXPECT_EQ(snapshot.image("none"), nullptr);
+}
+
+/// Random changes of a cache; after each few the snapshot must equal one that is made from nothing.
+TEST(SnapshotTest, AnUpdatedSnapshotEqualsARecountAfterAnyChanges) {
+  std::mt19937 random(7);
+  const auto upto = [&](std::uint32_t n) { return random() % n; };
+  ClusterCache cache;
+  for (int n = 0; n < 12; ++n) cache.add_node(share(big_node("n" + std::to_string(n), "z" + std::to_string(n % 3))));
+  Snapshot snapshot(cache);
+  snapshot.ensure_resource(kGpu, cache);
+  int next_pod = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (std::uint32_t change = upto(5); change > 0; --change) {
+      const std::string node = "n" + std::to_string(upto(15));
+      switch (upto(6)) {
+        case 0:
+          cache.remove_pod("uid-p" + std::to_string(upto(static_cast<std::uint32_t>(next_pod) + 1)));
+          break;
+        case 1:
+          if (upto(6) == 0) cache.remove_node(node);
+          break;
+        case 2:
+          if (upto(3) == 0 && cache.find_node(node) == nullptr) cache.add_node(share(big_node(node, "z9")));
+          break;
+        default:
+          cache.add_pod(gpu_pod("p" + std::to_string(next_pod++), node, upto(4)));
+      }
+    }
+    snapshot.update(cache);
+    expect_as_new(snapshot, cache);
+    if (HasFailure()) FAIL() << "in round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles against the integer walk of batching/judge.cpp and against brute force.
+#include "host/engine/cpu/row_tile.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "batching/judge.h"
+#include "host/framework/draw.h"
+#include "tests/unit/batching/compiled_cluster.h"
+
+namespace berth {
+namespace {
+
+std::vector<std::int32_t> all_classes(const ClassTable& table) {
+  std::vector<std::int32_t> classes;
+  for (std::int32_t c = 0; c < table.size() && c < kMaxSlots; ++c) classes.push_back(c);
+  return classes;
+}
+
+/// The key that the plain rules give, normalised over the nodes that are feasible now.
+NodeKey expected_key(test::CompiledCluster& cluster, std::int32_t c, std::int32_t node, bool draws) {
+  const PodClass& pod_class = cluster.table[c];
+  const CompiledProfile& profile = cluster.table.profile_of(c);
+  const NodeSideRow& row = cluster.table.node_side(c);
+  RawMaxima maxima;
+  const auto feasible = [&](std::int32_t i) {
+    return row.refusal(i) == NodeSideRow::kAccepted && load_accepts(pod_class, profile, cluster.snapshot, i);
+  };
+  if (!feasible(node)) return 0;
+  for (std::int32_t i = 0; i < cluster.snapshot.node_count(); ++i) {
+    if (!feasible(i)) continue;
+    if (profile.weight_taint_toleration != 0)
+      maxima.taint = std::max(maxima.taint, row.taint_raw(cluster.snapshot, i));
+    maxima.affinity = std::max(maxima.affinity, row.affinity(i));
+  }
+  const std::int64_t total = node_side_total(row, profile, cluster.snapshot, node, maxima) +
+                             load_total(pod_class, profile, cluster.snapshot, node);
+  const std::uint32_t node_seed =
+      node_draw_seed(cluster.snapshot.node_hash(node), static_cast<std::uint32_t>(cluster.snapshot.pod_count(node)));
+  return make_node_key(total, draws ? tie_draw(pod_class.draw_seed, node_seed) : 1u);
+}
+
+void expect_right(const RowTile& tile, test::CompiledCluster& cluster, bool draws) {
+  for (int slot = 0; slot < static_cast<int>(tile.classes().size()); ++slot) {
+    NodeKey best = 0;
+    std::int32_t best_node = 0;
+    std::int64_t feasible = 0;
+    for (std::int32_t i = 0; i < cluster.snapshot.node_count(); ++i) {
+      const NodeKey key = expected_key(cluster, tile.classes()[static_cast<std::size_t>(slot)], i, draws);
+      ASSERT_EQ(tile.key(slot, i), key) << "slot " << slot << ", node " << cluster.snapshot.node(i).name;
+      feasible += key > 0 ? 1 : 0;
+      if (key > best) best = key, best_node = i;
+    }
+    ASSERT_EQ(tile.best_key(slot), best);
+    ASSERT_EQ(tile.feasible_count(slot), feasible);
+    if (best > 0) ASSERT_EQ(tile.best_node(slot), best_node);
+  }
+}
+
+constexpr const char* kMixed =
+    "node small*30 cpu=2 memory=4Gi pods=4 zone=a\n"
+    "node large*20 cpu=16 memory=64Gi ephemeral=100Gi zone=b label:disk=ssd taint=soft:PreferNoSchedule\n"
+    "node gpu*7 cpu=8 memory=32Gi res:nvidia.com/gpu=4 taint=gpu:NoSchedule label:disk=hdd image=500Mi*app:latest\n"
+    "node cordoned cpu=8 memory=32Gi unschedulable\n"
+    "node empty\n"
+    "pod plain cpu=500m memory=1Gi\n"
+    "pod tiny\n"
+    "pod big cpu=7 memory=20Gi ephemeral=10Gi\n"
+    "pod gpu cpu=1 res:nvidia.com/gpu=1 tolerate=gpu image=app\n"
+    "pod ssd cpu=100m prefer=50:disk:In:ssd prefer=7:disk:Exists tolerate=soft\n"
+    "pod port memory=1Gi port=8080\n"
+    "pod nothing-fits cpu=900\n"
+    "pod picky select:disk=hdd\n";
+
+class RowTileConfigTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(RowTileConfigTest, KeysEqualTheIntegerWalkThroughRandomPlacements) {
+  test::CompiledCluster cluster(std::string("config ") + GetParam() + "\n" + kMixed);
+  for (const bool draws : {true, false}) {
+    RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, draws);
+    tile.build(cluster.snapshot);
+    expect_right(tile, cluster, draws);
+    std::mt19937 random(5);
+    for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
+      for (int change = 0; change < 4; ++change) {
+        const auto slot = static_cast<int>(random() % tile.classes().size());
+        if (tile.best_key(slot) == 0) continue;
+        const std::int32_t node = tile.best_node(slot);
+        cluster.snapshot.apply(node, cluster.table[tile.classes()[static_cast<std::size_t>(slot)]].delta, 1);
+        tile.refresh(cluster.snapshot, node);
+      }
+      tile.finish_refresh(cluster.snapshot);
+      expect_right(tile, cluster, draws);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Configurations, RowTileConfigTest,
+    testing::Values("strategy=LeastAllocated", "strategy=MostAllocated",
+                    "strategy=RequestedToCapacityRatio shape=20:0,70:10,100:3",
+                    "resources=cpu:3,memory:1,nvidia.com/gpu:5 balanced=cpu,memory,nvidia.com/gpu",
+                    "release=1.36", "disable=NodeResourcesFit", "disable=NodePorts", "disable=TaintToleration",
+                    "weight=NodeAffinity:7 weight=NodeResourcesBalancedAllocation:3",
+                    "resources=example.com/none:2,memory:1"));
+
+TEST(RowTileTest, TheLowestNodeWinsAmongEquals) {
+  test::CompiledCluster cluster("node n*9 cpu=4 memory=8Gi\npod p cpu=1\n");
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, false);
+  tile.build(cluster.snapshot);
+  EXPECT_EQ(tile.best_node(0), 0);
+}
+
+TEST(RowTileTest, ClassesHaveTheirSlotsAndOthersNone) {
+  test::CompiledCluster cluster(kMixed);
+  const std::vector<std::int32_t> some{3, 1};
+  const RowTile tile(some, cluster.table, cluster.snapshot, true);
+  EXPECT_EQ(tile.slot_of(3), 0);
+  EXPECT_EQ(tile.slot_of(1), 1);
+  EXPECT_EQ(tile.slot_of(0), -1);
+}
+
+TEST(RowTileTest, SeveralPagesOfNodesHaveOneBest) {
+  test::CompiledCluster cluster("node n*2500 cpu=4 memory=8Gi\nnode best cpu=64 memory=512Gi\npod p cpu=1 memory=1Gi\n");
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
+  tile.build(cluster.snapshot);
+  EXPECT_EQ(cluster.snapshot.node(tile.best_node(0)).name, "best");
+  EXPECT_EQ(tile.feasible_count(0), 2501);
+}
+
+TEST(RowTileTest, TheMemoryOfARetiredTileLeavesNoTrace) {
+  test::CompiledCluster cluster(kMixed);
+  const std::vector<std::int32_t> first{0, 1, 2};
+  const std::vector<std::int32_t> second{3, 4};
+  RowTile retired(first, cluster.table, cluster.snapshot, true);
+  retired.build(cluster.snapshot);
+  RowTile tile(second, cluster.table, cluster.snapshot, true, &retired);
+  tile.build(cluster.snapshot);
+  expect_right(tile, cluster, true);
+}
+
+TEST(RowTileTest, AmountsBeyondExactDoublesAreJudgedInIntegers) {
+  test::CompiledCluster cluster(
+      "node n*5 cpu=8 memory=9007199254740995\nnode m*3 cpu=8 memory=1Gi\n"
+      "pod huge memory=9007199254740993\npod p memory=1\n");
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
+  EXPECT_FALSE(tile.judged_in_lanes());
+  tile.build(cluster.snapshot);
+  expect_right(tile, cluster, true);
+  for (std::int32_t i = 0; i < 5; ++i) {
+    cluster.snapshot.apply(i, cluster.table[0].delta, 1);
+    tile.refresh(cluster.snapshot, i);
+  }
+  tile.finish_refresh(cluster.snapshot);
+  expect_right(tile, cluster, true);
+}
+
+TEST(RowTileTest, ANodeBeyondExactDoublesIsJudgedInIntegersAmongOthersInLanes) {
+  test::CompiledCluster cluster(
+      "node n*5 cpu=8 memory=9007199254740995\nnode m*3 cpu=8 memory=1Gi\npod p cpu=1 memory=1\n");
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
+  EXPECT_TRUE(tile.judged_in_lanes());
+  tile.build(cluster.snapshot);
+  expect_right(tile, cluster, true);
+}
+
+TEST(RowTileTest, MoreThanEightResourcesAreJudgedInIntegers) {
+  std::string text = "node n*4 cpu=8 memory=8Gi";
+  for (int r = 0; r < 10; ++r) text += " res:example.com/r" + std::to_string(r) + "=" + std::to_string(r + 1);
+  text += "\npod p cpu=1";
+  for (int r = 0; r < 10; ++r) text += " res:example.com/r" + std::to_string(r) + "=1";
+  test::CompiledCluster cluster(text + "\n");
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
+  EXPECT_FALSE(tile.judged_in_lanes());
+  tile.build(cluster.snapshot);
+  expect_right(tile, cluster, true);
+}
+
+}  // namespace
+}  // namespace berth

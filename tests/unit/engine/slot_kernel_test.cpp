@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every instruction set that this processor runs must give the same bits.
+#include "host/engine/cpu/slot_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace berth {
+namespace {
+
+std::vector<const SlotKernels*> runnable_kernels() {
+  std::vector<const SlotKernels*> kernels{&kSlotKernelsBaseline};
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    kernels.push_back(&kSlotKernelsAvx2);
+  if (&slot_kernels() == &kSlotKernelsAvx512) kernels.push_back(&kSlotKernelsAvx512);
+#endif
+  return kernels;
+}
+
+constexpr std::size_t kResources = 3;
+
+/// Random classes and nodes. Amounts are small enough to be exact, and often equal to each other.
+class RandomLanes {
+ public:
+  explicit RandomLanes(unsigned seed) : random_(seed) {
+    slots_ = kSlotStep * (1 + upto(kMaxSlots / kSlotStep - 1));
+    const auto size = static_cast<std::size_t>(slots_);
+    for (std::size_t r = 0; r < kResources * size; ++r) {
+      request.push_back(one_in(4) ? -std::numeric_limits<double>::infinity() : amount());
+      fit_request.push_back(amount());
+      balanced_request.push_back(amount());
+      part_weight.push_back(one_in(4) ? 0.0 : 1.0 + upto(5));
+      balanced_counts.push_back(one_in(4) ? 0.0 : 1.0);
+    }
+    for (std::size_t s = 0; s < size; ++s) {
+      balanced_weight.push_back(one_in(5) ? 0.0 : 1.0 + upto(3));
+      draw_seed.push_back(static_cast<std::uint32_t>(random_()));
+      base.push_back(one_in(6) ? -1 : upto(1000));
+    }
+    for (double& score : score_of_utilization) score = one_in(5) ? 0.0 : upto(100);
+    fill_params();
+  }
+
+  NodeLanes node() {
+    NodeLanes lanes{};
+    for (std::size_t r = 0; r < kResources; ++r) {
+      lanes.free[r] = amount() - (one_in(5) ? 500.0 : 0.0);
+      lanes.fit_allocatable[r] = LaneDivisor(one_in(6) ? 0.0 : amount() + 1);
+      lanes.fit_requested[r] = amount();
+      lanes.balanced_allocatable[r] = one_in(6) ? 0.0 : amount() + 1;
+      lanes.balanced_requested[r] = amount();
+    }
+    lanes.draw_seed = static_cast<std::uint32_t>(random_());
+    lanes.room = !one_in(8);
+    return lanes;
+  }
+  CopySteps steps() {
+    CopySteps steps{};
+    for (std::size_t r = 0; r < kResources; ++r) {
+      steps.request[r] = one_in(4) ? -std::numeric_limits<double>::infinity() : amount();
+      steps.filter_step[r] = amount();
+      steps.fit_request[r] = amount();
+      steps.fit_step[r] = amount();
+      steps.balanced_request[r] = amount();
+      steps.balanced_step[r] = amount();
+    }
+    return steps;
+  }
+  int upto(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most + 1)); }
+  bool one_in(int n) { return upto(n - 1) == 0; }
+  NodeKey key() { return one_in(4) ? 0 : make_node_key(upto(5), static_cast<std::uint32_t>(1 + upto(3))); }
+
+  SlotParams params{};
+  std::vector<double> request, fit_request, balanced_request, part_weight, balanced_counts, balanced_weight;
+  std::vector<std::uint32_t> draw_seed;
+  std::vector<std::int32_t> base;
+  std::array<double, 101> score_of_utilization{};
+
+ private:
+  double amount() {
+    if (one_in(8)) return 0.0;
+    return one_in(3) ? 1024.0 * upto(50) : static_cast<double>(random_() % (std::uint64_t{1} << (10 + upto(32))));
+  }
+  void fill_params() {
+    const bool usual = one_in(2);
+    params.slot_count = slots_;
+    params.filter_count = upto(kResources);
+    params.fit_count = usual ? 2 : upto(kResources);
+    params.balanced_count = usual ? 2 : upto(kResources);
+    params.strategy = static_cast<KernelStrategy>(upto(2));
+    params.balance_of_change = one_in(4);
+    params.fit_counts_always = params.balanced_counts_always = usual;
+    if (usual) {
+      for (std::size_t i = 0; i < part_weight.size(); ++i)
+        part_weight[i] = 1.0 + static_cast<double>(i / static_cast<std::size_t>(slots_));
+      for (double& counts : balanced_counts) counts = 1.0;
+    }
+    params.fit_weight = one_in(5) ? 0.0 : 1.0 + upto(4);
+    params.request = request.data();
+    params.fit_request = fit_request.data();
+    params.fit_part_weight = part_weight.data();
+    params.balanced_request = balanced_request.data();
+    params.balanced_counts = balanced_counts.data();
+    params.balanced_weight = balanced_weight.data();
+    params.draw_seed = draw_seed.data();
+    params.score_of_utilization = score_of_utilization.data();
+    params.draws = !one_in(4);
+  }
+
+  std::mt19937_64 random_;
+  int slots_ = 0;
+};
+
+TEST(SlotKernelTest, TheChosenKernelsAreAmongThoseThatRun) {
+  const auto runnable = runnable_kernels();
+  EXPECT_EQ(&slot_kernels(), runnable.back());
+  EXPECT_STREQ(kSlotKernelsBaseline.instruction_set, "baseline");
+}
+
+TEST(SlotKernelTest, RefreshGivesTheSameBitsOnEveryInstructionSet) {
+  const auto runnable = runnable_kernels();
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    RandomLanes lanes(seed);
+    const auto slots = static_cast<std::size_t>(lanes.params.slot_count);
+    std::vector<NodeKey> before(slots);
+    for (NodeKey& key : before) key = lanes.key();
+    for (int n = 0; n < 5; ++n) {
+      const NodeLanes node = lanes.node();
+      std::vector<NodeKey> expected = before;
+      std::vector<std::int64_t> expected_count(slots, 5);
+      const bool expected_changed = kSlotKernelsBaseline.refresh(lanes.params, node, lanes.base.data(),
+                                                                 expected.data(), expected_count.data());
+      for (const SlotKernels* kernels : runnable) {
+        std::vector<NodeKey> keys = before;
+        std::vector<std::int64_t> count(slots, 5);
+        const bool changed = kernels->refresh(lanes.params, node, lanes.base.data(), keys.data(), count.data());
+        ASSERT_EQ(keys, expected) << kernels->instruction_set << ", seed " << seed;
+        ASSERT_EQ(count, expected_count) << kernels->instruction_set << ", seed " << seed;
+        ASSERT_EQ(changed, expected_changed) << kernels->instruction_set << ", seed " << seed;
+      }
+      before = expected;
+    }
+  }
+}
+
+TEST(SlotKernelTest, RefreshCountsWhatBecameFeasible) {
+  RandomLanes lanes(1);
+  const auto slots = static_cast<std::size_t>(lanes.params.slot_count);
+  for (unsigned seed = 2; seed < 60; ++seed) {
+    RandomLanes drawn(seed);
+    std::vector<NodeKey> keys(static_cast<std::size_t>(drawn.params.slot_count));
+    for (NodeKey& key : keys) key = drawn.key();
+    const std::vector<NodeKey> before = keys;
+    std::vector<std::int64_t> count(keys.size(), 0);
+    const bool changed =
+        slot_kernels().refresh(drawn.params, drawn.node(), drawn.base.data(), keys.data(), count.data());
+    bool any = false;
+    for (std::size_t s = 0; s < keys.size(); ++s) {
+      EXPECT_EQ(count[s], (keys[s] > 0 ? 1 : 0) - (before[s] > 0 ? 1 : 0));
+      any = any || count[s] != 0;
+      if (drawn.base[s] < 0) EXPECT_EQ(keys[s], 0);
+    }
+    EXPECT_EQ(changed, any);
+  }
+  EXPECT_GT(slots, 0u);
+}
+
+TEST(SlotKernelTest, CombineTakesTheHighestOfFourChildren) {
+  const auto runnable = runnable_kernels();
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    RandomLanes lanes(seed);
+    const auto slots = static_cast<std::size_t>(lanes.params.slot_count);
+    std::vector<NodeKey> children(4 * slots);
+    for (NodeKey& key : children) key = lanes.key();
+    std::vector<NodeKey> before(slots);
+    for (NodeKey& key : before) key = lanes.key();
+    const std::uint32_t groups = seed % 3 == 0 ? kAllGroups : static_cast<std::uint32_t>(lanes.upto(255));
+    std::vector<NodeKey> expected = before;
+    std::uint32_t moved = 0;
+    for (std::size_t s = 0; s < slots; ++s) {
+      const std::uint32_t bit = 1u << (s / kSlotStep);
+      if ((groups & bit) == 0) continue;
+      for (std::size_t c = 0; c < 4; ++c) expected[s] = c == 0 ? children[s] : std::max(expected[s], children[c * slots + s]);
+      if (expected[s] != before[s]) moved |= bit;
+    }
+    for (const SlotKernels* kernels : runnable) {
+      std::vector<NodeKey> parent = before;
+      EXPECT_EQ(kernels->combine(children.data(), parent.data(), lanes.params.slot_count, groups), moved)
+          << kernels->instruction_set;
+      EXPECT_EQ(parent, expected) << kernels->instruction_set;
+    }
+  }
+}
+
+TEST(SlotKernelTest, CopiesGiveTheSameBitsOnEveryInstructionSet) {
+  const auto runnable = runnable_kernels();
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    RandomLanes lanes(seed);
+    const NodeLanes node = lanes.node();
+    const CopySteps steps = lanes.steps();
+    const int slot = lanes.upto(lanes.params.slot_count - 1);
+    const int first = lanes.upto(20);
+    const int count = 1 + lanes.upto(kMaxSlots - 1);
+    const auto run = [&](const SlotKernels& kernels) {
+      std::array<double, kMaxSlots> totals{};
+      std::array<std::uint8_t, kMaxSlots> fits{};
+      kernels.copies(lanes.params, slot, node, steps, first, count, totals.data(), fits.data());
+      return std::pair(std::vector<double>(totals.begin(), totals.begin() + count),
+                       std::vector<std::uint8_t>(fits.begin(), fits.begin() + count));
+    };
+    const auto expected = run(kSlotKernelsBaseline);
+    for (const SlotKernels* kernels : runnable) ASSERT_EQ(run(*kernels), expected) << kernels->instruction_set << seed;
+  }
+}
+
+TEST(SlotKernelTest, CopiesDoNotDependOnWhereTheyAreCut) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    RandomLanes lanes(seed);
+    const NodeLanes node = lanes.node();
+    const CopySteps steps = lanes.steps();
+    std::array<double, kMaxSlots> whole{};
+    std::array<std::uint8_t, kMaxSlots> whole_fits{};
+    slot_kernels().copies(lanes.params, 0, node, steps, 0, kMaxSlots, whole.data(), whole_fits.data());
+    for (int first = 0; first < kMaxSlots; first += 13) {
+      std::array<double, kMaxSlots> part{};
+      std::array<std::uint8_t, kMaxSlots> part_fits{};
+      slot_kernels().copies(lanes.params, 0, node, steps, first, 5, part.data(), part_fits.data());
+      for (int k = 0; k < 5 && first + k < kMaxSlots; ++k) {
+        ASSERT_EQ(part[static_cast<std::size_t>(k)], whole[static_cast<std::size_t>(first + k)]);
+        ASSERT_EQ(part_fits[static_cast<std::size_t>(k)], whole_fits[static_cast<std::size_t>(first + k)]);
+      }
+    }
+  }
+}
+
+/// Sums of running pods wrap round at the int64 range, so a column can be below zero.
+TEST(SlotKernelTest, AUtilizationBelowZeroReadsTheFirstPointOfTheShape) {
+  RandomLanes lanes(3);
+  lanes.params.fit_count = 1;
+  lanes.params.strategy = KernelStrategy::kRatio;
+  lanes.params.fit_counts_always = false;
+  lanes.params.balance_of_change = false;
+  NodeLanes node = lanes.node();
+  node.room = true;
+  for (double& request : lanes.request) request = -std::numeric_limits<double>::infinity();
+  for (double& weight : lanes.part_weight) weight = 1.0;
+  for (double& weight : lanes.balanced_weight) weight = 0.0;
+  for (double& request : lanes.fit_request) request = 0.0;
+  for (std::int32_t& base : lanes.base) base = 0;
+  lanes.params.fit_weight = 1.0;
+  // A buffer whose front is a trap: what stands before the table must never be read.
+  std::vector<double> guarded(1001, 77.0);
+  for (std::size_t p = 0; p <= 100; ++p) guarded[900 + p] = 1.0 + static_cast<double>(p % 50);
+  lanes.params.score_of_utilization = guarded.data() + 900;
+  node.fit_allocatable[0] = LaneDivisor(100.0);
+  node.fit_requested[0] = -400.0;
+  std::vector<NodeKey> keys(static_cast<std::size_t>(lanes.params.slot_count));
+  std::vector<std::int64_t> count(keys.size(), 0);
+  for (const SlotKernels* kernels : runnable_kernels()) {
+    kernels->refresh(lanes.params, node, lanes.base.data(), keys.data(), count.data());
+    EXPECT_EQ(total_of(keys[0]), 1) << kernels->instruction_set;
+  }
+}
+
+}  // namespace
+}  // namespace berth
