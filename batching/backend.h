@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The seam: what every engine (reference, cpu, cuda) answers, and nothing about how. The CPU backend and cuda/ meet here.
+// The seam: what every engine (reference, cpu, cuda) answers, and nothing about how. The CPU backend and cuda/ meet
+// here.
 
 #include <cstdint>
 #include <optional>
@@ -25,8 +26,8 @@ inline constexpr NodeIndex kNoNode{-1};
 /// One pod of a batch. `pod` must live until the backend is destroyed or told to forget it.
 struct PodToPlace {
   PodPtr pod;
-  std::int32_t profile = 0;        ///< index into SchedulerConfig::profiles
-  std::int32_t class_index = -1;   ///< written by Backend::compile(); a backend without classes leaves it alone
+  std::int32_t profile = 0;       ///< index into SchedulerConfig::profiles
+  std::int32_t class_index = -1;  ///< written by Backend::compile(); a backend without classes leaves it alone
 };
 
 enum class OutcomeKind : std::uint8_t { kPlaced, kUnschedulable, kError };
@@ -35,8 +36,8 @@ enum class OutcomeKind : std::uint8_t { kPlaced, kUnschedulable, kError };
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kUnschedulable;
   NodeIndex node = kNoNode;
-  std::int64_t score = 0;        ///< total of the chosen node; 0 when it was chosen without scoring
-  std::int32_t message = -1;     ///< index into BatchResult::messages for kUnschedulable and kError
+  std::int64_t score = 0;     ///< total of the chosen node; 0 when it was chosen without scoring
+  std::int32_t message = -1;  ///< index into BatchResult::messages for kUnschedulable and kError
 };
 
 enum class StopReason : std::uint8_t { kDone, kPodWithoutNode, kHostPlugin, kPermitWaits, kDeadline, kPodLimit };
@@ -85,8 +86,8 @@ struct Evaluation {
 /// Figures for `--stats` and the report.
 struct BackendStats {
   std::int64_t class_count = 0;
-  std::int64_t rows_built = 0;           ///< (class) evaluations over all nodes
-  std::int64_t node_evaluations = 0;     ///< (class, node) evaluations, refreshes included
+  std::int64_t rows_built = 0;        ///< (class) evaluations over all nodes
+  std::int64_t node_evaluations = 0;  ///< (class, node) evaluations, refreshes included
   std::uint64_t column_bytes = 0;
   std::uint64_t row_bytes = 0;
 };
@@ -97,8 +98,8 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
 
-  /// Compiles the classes of `pods` and notes each pod's class in it; evaluates no class on any node. Pods must have been
-  /// compiled before they are placed.
+  /// Compiles the classes of `pods` and notes each pod's class in it; evaluates no class on any node. Pods must have
+  /// been compiled before they are placed.
   virtual void compile(std::span<PodToPlace> pods) = 0;
 
   /// Places `pods` in order, each as the serial algorithm would after all before it, and appends to the log.

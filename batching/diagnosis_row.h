@@ -11,8 +11,8 @@
 
 namespace berth {
 
-/// Why a class finds no node: the verdict of every node, counted by kind and kept current through the commit log, so that
-/// the thousandth pod that fails the same way costs no more than what changed since the last.
+/// Why a class finds no node: the verdict of every node, counted by kind and kept current through the commit log, so
+/// that the thousandth pod that fails the same way costs no more than what changed since the last.
 class DiagnosisRow {
  public:
   /// Brings the row to the end of `log` and gives the FitError text of the class.

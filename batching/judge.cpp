@@ -79,7 +79,8 @@ LoadVerdict judge_load(const PodClass& pod_class, const Snapshot& snapshot, std:
     const RequestedResource& request = pod_class.requested[r];
     const std::int64_t allocatable = allocatable_of(snapshot, request.column, node);
     const std::uint64_t bit = std::uint64_t{1} << r;
-    if (!NodeResourcesFit::is_short(request.amount, allocatable, requested_of(snapshot, request.column, node))) continue;
+    if (!NodeResourcesFit::is_short(request.amount, allocatable, requested_of(snapshot, request.column, node)))
+      continue;
     verdict.short_mask |= bit;
     if (NodeResourcesFit::is_unresolvable(request.amount, allocatable)) verdict.unresolvable_mask |= bit;
   }
@@ -131,8 +132,8 @@ std::int64_t fit_score(const PodClass& pod_class, const CompiledProfile& profile
     weights += resource.weight;
   }
   if (weights == 0) return 0;
-  return ratio ? static_cast<std::int64_t>(RequestedToCapacityRatio::rounded_mean(static_cast<double>(sum),
-                                                                                 static_cast<double>(weights)))
+  return ratio ? static_cast<std::int64_t>(
+                     RequestedToCapacityRatio::rounded_mean(static_cast<double>(sum), static_cast<double>(weights)))
                : sum / weights;
 }
 

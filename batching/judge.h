@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One class against one node in integers of any size: the plain walk over the rules that reasons, explanations, nominated
-// pods and amounts beyond exact doubles are taken from. The hot paths of the backends give the same answers in lanes.
+// One class against one node in integers of any size: the plain walk over the rules that reasons, explanations,
+// nominated pods and amounts beyond exact doubles are taken from. The hot paths of the backends give the same answers
+// in lanes.
 
 #include <cstdint>
 #include <vector>
@@ -15,7 +16,7 @@ namespace berth {
 struct LoadVerdict {
   bool ports_taken = false;
   bool too_many_pods = false;
-  std::uint64_t short_mask = 0;        ///< bit per PodClass::requested
+  std::uint64_t short_mask = 0;         ///< bit per PodClass::requested
   std::uint64_t unresolvable_mask = 0;  ///< of these, what the node could never hold
 
   bool fits() const { return !too_many_pods && short_mask == 0; }

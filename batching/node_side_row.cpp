@@ -50,9 +50,8 @@ void write_affinity(const CompiledNodeAffinity& affinity, const CompiledProfile&
   }
   if (affinity.node_set && profile.pre_filters_node_affinity) {
     const std::vector<std::int32_t>& set = *affinity.node_set;
-    row.outside_node_set = writer.write({-1, NodeAffinityRule::name, ""}, [&](std::int32_t i) {
-      return !std::binary_search(set.begin(), set.end(), i);
-    });
+    row.outside_node_set = writer.write({-1, NodeAffinityRule::name, ""},
+                                        [&](std::int32_t i) { return !std::binary_search(set.begin(), set.end(), i); });
   }
   if (profile.added_required)
     writer.write({place, NodeAffinityRule::name, std::string(NodeAffinityRule::reason_added)},
@@ -68,8 +67,8 @@ NodeName::Params compile_node_name(const std::string& node_name, const Snapshot&
   return {node < 0 ? NodeName::kUnknownNode : node};
 }
 
-void write_refusals(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile, const CompiledNodeAffinity& affinity,
-                    const Snapshot& snapshot, NodeSideRow& row) {
+void write_refusals(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile,
+                    const CompiledNodeAffinity& affinity, const Snapshot& snapshot, NodeSideRow& row) {
   RefusalWriter writer(row, snapshot.node_count());
   write_affinity(affinity, profile, writer, row);
 
@@ -81,9 +80,8 @@ void write_refusals(const PodSpec& spec, const std::string& node_name, const Com
   const auto cordon = compile_node_unschedulable(spec.tolerations, profile.comparison_operators);
   writer.write({profile.place_node_unschedulable, NodeUnschedulable::name, std::string(NodeUnschedulable::reason)},
                [&](std::int32_t i) { return !NodeUnschedulable::feasible(cordon, snapshot.unschedulable(i)); });
-  writer.write(
-      {profile.place_taint_toleration, TaintToleration::name, std::string(TaintToleration::reason)},
-      [&](std::int32_t i) { return !TaintToleration::feasible(row.taints.params(), snapshot.taint_set(i)); });
+  writer.write({profile.place_taint_toleration, TaintToleration::name, std::string(TaintToleration::reason)},
+               [&](std::int32_t i) { return !TaintToleration::feasible(row.taints.params(), snapshot.taint_set(i)); });
 
   const std::vector<std::string> needed = needed_features(spec);
   if (!needed.empty())
@@ -110,7 +108,8 @@ void summarize_raws(const CompiledProfile& profile, const Snapshot& snapshot, No
     const std::int64_t affinity = row.affinity(i);
     minima = first ? RawMaxima{taint, affinity}
                    : RawMaxima{std::min(minima.taint, taint), std::min(minima.affinity, affinity)};
-    row.accepted_maxima = {std::max(row.accepted_maxima.taint, taint), std::max(row.accepted_maxima.affinity, affinity)};
+    row.accepted_maxima = {std::max(row.accepted_maxima.taint, taint),
+                           std::max(row.accepted_maxima.affinity, affinity)};
     first = false;
   }
   row.raws_vary = minima != row.accepted_maxima && !first;

@@ -36,16 +36,16 @@ struct NodeSideRow {
   std::vector<Refusal> refusals;  ///< [0] stands for kAccepted
 
   CompiledTaintToleration taints;
-  bool scores_affinity = false;             ///< NodeAffinity's PreScore does not skip
-  std::vector<std::int64_t> affinity_raw;   ///< [node_count]; empty: 0 everywhere
-  std::vector<std::uint8_t> image_score;    ///< [node_count]; empty: 0 everywhere
-  std::string pre_filter_message;           ///< non-empty: PreFilter refuses the pod before any node is looked at
+  bool scores_affinity = false;               ///< NodeAffinity's PreScore does not skip
+  std::vector<std::int64_t> affinity_raw;     ///< [node_count]; empty: 0 everywhere
+  std::vector<std::uint8_t> image_score;      ///< [node_count]; empty: 0 everywhere
+  std::string pre_filter_message;             ///< non-empty: PreFilter refuses the pod before any node is looked at
   std::uint8_t outside_node_set = kAccepted;  ///< the code of nodes outside PreFilter's node set, if there is one
-  RawMaxima accepted_maxima;  ///< over the accepted nodes, whatever their load
+  RawMaxima accepted_maxima;                  ///< over the accepted nodes, whatever their load
   /// [node_count] weighted node-side total under accepted_maxima, -1 where refused: what tiles start from.
   std::vector<std::int32_t> total_of;
-  bool raws_vary = false;     ///< accepted nodes differ in a raw score: the maxima can move as nodes fill up
-  std::string pre_score_error;              ///< non-empty: scoring ends in this error
+  bool raws_vary = false;       ///< accepted nodes differ in a raw score: the maxima can move as nodes fill up
+  std::string pre_score_error;  ///< non-empty: scoring ends in this error
 
   std::uint8_t refusal(std::int32_t node) const {
     return refusal_of.empty() ? kAccepted : refusal_of[static_cast<std::size_t>(node)];
@@ -60,7 +60,8 @@ struct NodeSideRow {
     return image_score.empty() ? 0 : image_score[static_cast<std::size_t>(node)];
   }
   std::uint64_t bytes() const {
-    return refusal_of.size() + total_of.size() * sizeof(std::int32_t) + affinity_raw.size() * sizeof(std::int64_t) + image_score.size();
+    return refusal_of.size() + total_of.size() * sizeof(std::int32_t) + affinity_raw.size() * sizeof(std::int64_t) +
+           image_score.size();
   }
 };
 

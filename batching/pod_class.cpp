@@ -33,8 +33,7 @@ std::string with_profile(std::string signature, std::int32_t profile, const std:
 
 }  // namespace
 
-ClassTable::ClassTable(const SchedulerConfig& config, std::uint64_t seed, Snapshot& snapshot,
-                       const ClusterCache& cache)
+ClassTable::ClassTable(const SchedulerConfig& config, std::uint64_t seed, Snapshot& snapshot, const ClusterCache& cache)
     : config_(config), seed_(seed), snapshot_(snapshot), cache_(cache) {
   for (const Profile& profile : config.profiles)
     profiles_.push_back(compile_profile(profile, config.gates, snapshot, cache));
@@ -97,9 +96,8 @@ void ClassTable::fill(PodClass& pod_class) {
       compile_requested(pod_class.filter_amounts, profile.profile->args.node_resources_fit, snapshot_, cache_);
   pod_class.fit_requests = compile_scored_requests(score_requests(pod), profile.fit.resources);
   pod_class.balanced_requests = compile_scored_requests(pod_class.filter_amounts, profile.balanced_resources);
-  pod_class.balanced_skips =
-      std::all_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(),
-                  [](const ScoredRequest& request) { return request.amount == 0; });
+  pod_class.balanced_skips = std::all_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(),
+                                         [](const ScoredRequest& request) { return request.amount == 0; });
   pod_class.ports = wanted_host_ports(*pod_class.spec);
   pod_class.delta = delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
   pod_class.wide = is_wide(pod_class.fit_requests) || is_wide(pod_class.balanced_requests) ||

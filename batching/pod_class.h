@@ -26,8 +26,8 @@ struct PodClass {
   std::string node_name;        ///< spec.nodeName; empty for pending pods
   std::uint32_t draw_seed = 0;  ///< class_draw_seed() of the run's seed and the spec's hash
 
-  ResourceAmounts filter_amounts;            ///< what the filter and Requested of a node count
-  std::vector<RequestedResource> requested;  ///< what the filter checks
+  ResourceAmounts filter_amounts;                ///< what the filter and Requested of a node count
+  std::vector<RequestedResource> requested;      ///< what the filter checks
   std::vector<ScoredRequest> fit_requests;       ///< parallel to FitStrategy::resources
   std::vector<ScoredRequest> balanced_requests;  ///< parallel to CompiledProfile::balanced_resources
   bool balanced_skips = false;                   ///< the pod asks none of the balanced resources
@@ -47,7 +47,9 @@ class ClassTable {
   void compile(std::span<PodToPlace> pods);
 
   static bool is_error(std::int32_t class_index) { return class_index < -1; }
-  const std::string& error(std::int32_t class_index) const { return errors_[static_cast<std::size_t>(-2 - class_index)]; }
+  const std::string& error(std::int32_t class_index) const {
+    return errors_[static_cast<std::size_t>(-2 - class_index)];
+  }
 
   std::int32_t size() const { return static_cast<std::int32_t>(classes_.size()); }
   const PodClass& operator[](std::int32_t c) const { return classes_[static_cast<std::size_t>(c)]; }

@@ -29,12 +29,12 @@ struct LaneDivisor {
 
   LaneDivisor() = default;
   BERTH_HD explicit LaneDivisor(double divisor) : value(divisor), reciprocal(1.0 / divisor) {}
-  BERTH_HD operator double() const { return value; }
+  BERTH_HD explicit operator double() const { return value; }
 };
 
 /// The same for non-negative integers in doubles, without a division. A true quotient (a + 0.5) / b is at least 0.5 / b
-/// away from every integer; that is more than the roundings of the reciprocal and the product come to while the quotient
-/// is at most 100 and b below kExactBelow.
+/// away from every integer; that is more than the roundings of the reciprocal and the product come to while the
+/// quotient is at most 100 and b below kExactBelow.
 BERTH_HD double divide_truncated(double a, const LaneDivisor& b) { return __builtin_trunc((a + 0.5) * b.reciprocal); }
 BERTH_HD double divide_truncated(double a, double b) { return __builtin_trunc((a + 0.5) * (1.0 / b)); }
 

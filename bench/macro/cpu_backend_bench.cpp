@@ -31,8 +31,7 @@ bool same_placements(const ScheduleResult& a, const ScheduleResult& b) {
 }
 
 void run_workload(benchmark::State& state, const std::string& name, const std::string& backend, bool compare) {
-  const ClusterObjects objects =
-      generate_cluster(load_cluster_spec("bench/workloads/" + name + ".yaml"), kClusterSeed);
+  const ClusterObjects objects = generate_cluster(load_cluster_spec("bench/workloads/" + name + ".yaml"), kClusterSeed);
   const ScheduleOptions options = options_for(backend);
   if (compare && !same_placements(schedule(objects, options), schedule(objects, options_for("reference")))) {
     state.SkipWithError("the placements differ from the reference's");

@@ -29,12 +29,24 @@ struct Tile {
       request[s] = 50.0 + static_cast<double>(s * 37 % 1000);
       request[seeds.size() + s] = 64.0 * 1048576 + static_cast<double>(s * 131 % 4096) * 1048576;
     }
-    params = {.slot_count = slots, .filter_count = 2, .fit_count = 2, .balanced_count = 2,
-              .strategy = KernelStrategy::kLeastAllocated, .balance_of_change = false, .fit_counts_always = true,
-              .balanced_counts_always = true, .fit_weight = 1.0, .request = request.data(),
-              .fit_request = request.data(), .fit_part_weight = ones.data(), .balanced_request = request.data(),
-              .balanced_counts = ones.data(), .balanced_weight = weight.data(), .draw_seed = seeds.data(),
-              .score_of_utilization = nullptr, .draws = true};
+    params = {.slot_count = slots,
+              .filter_count = 2,
+              .fit_count = 2,
+              .balanced_count = 2,
+              .strategy = KernelStrategy::kLeastAllocated,
+              .balance_of_change = false,
+              .fit_counts_always = true,
+              .balanced_counts_always = true,
+              .fit_weight = 1.0,
+              .request = request.data(),
+              .fit_request = request.data(),
+              .fit_part_weight = ones.data(),
+              .balanced_request = request.data(),
+              .balanced_counts = ones.data(),
+              .balanced_weight = weight.data(),
+              .draw_seed = seeds.data(),
+              .score_of_utilization = nullptr,
+              .draws = true};
   }
   std::vector<double> request, ones, weight;
   std::vector<std::uint32_t> seeds;
@@ -89,9 +101,8 @@ void combine_bench(benchmark::State& state) {
   for (std::size_t k = 0; k < tile.keys.size(); ++k) tile.keys[k] = static_cast<NodeKey>(k * 2654435761u % 1000003);
   std::size_t n = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        kernels.combine(tile.keys.data() + 4 * n * slots, tile.parents.data() + n * slots, tile.params.slot_count,
-                        kAllGroups));
+    benchmark::DoNotOptimize(kernels.combine(tile.keys.data() + 4 * n * slots, tile.parents.data() + n * slots,
+                                             tile.params.slot_count, kAllGroups));
     n = (n + 1) % kNodes;
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));

@@ -56,9 +56,7 @@ class Pages {
       ::operator delete[](static_cast<void*>(page), kAlignment);
     }
   };
-  static T* allocate(std::size_t length) {
-    return static_cast<T*>(::operator new[](length * sizeof(T), kAlignment));
-  }
+  static T* allocate(std::size_t length) { return static_cast<T*>(::operator new[](length * sizeof(T), kAlignment)); }
   static std::shared_ptr<T[]> make_page(std::size_t length, const T& value) {
     T* page = allocate(length);
     std::uninitialized_fill_n(page, length, value);

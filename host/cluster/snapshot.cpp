@@ -42,7 +42,8 @@ void Snapshot::rebuild(const ClusterCache& cache) {
   rebuild_fixed(cache);
   const std::int32_t count = node_count();
   if (resources_.empty())
-    for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage}) resources_.push_back({std::string(name), {}, {}});
+    for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage})
+      resources_.push_back({std::string(name), {}, {}});
   for (Resource& resource : resources_) resource.allocatable = resource.requested = Column(count);
   non_zero_milli_cpu_ = non_zero_memory_bytes_ = pod_count_ = Column(count);
   used_ports_ = Pages<std::vector<HostPort>>(pod_count_.pages().page_count(), kPageNodes);

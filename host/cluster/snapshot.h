@@ -75,8 +75,8 @@ class Snapshot {
     bool nodes_changed = false;         ///< node objects or their order: everything derived from them is void
     std::vector<std::int32_t> touched;  ///< nodes of which only the pods changed
   };
-  /// Rewrites what moved in the cache since the last update, node by node; the order is rebuilt only when a node came or
-  /// went. Placements applied here that the cache meanwhile knows are overwritten with the same figures.
+  /// Rewrites what moved in the cache since the last update, node by node; the order is rebuilt only when a node came
+  /// or went. Placements applied here that the cache meanwhile knows are overwritten with the same figures.
   Update update(const ClusterCache& cache);
 
   std::int32_t node_count() const { return static_cast<std::int32_t>(fixed_->nodes.size()); }

@@ -108,9 +108,16 @@ std::string Admission::resolve(std::string_view class_name, std::optional<std::i
   return {};
 }
 
+bool Admission::has_nothing_to_fill(const DecodedPod& decoded) const {
+  if (decoded.has_runtime_class) return false;
+  if (decoded.has_priority && decoded.has_preemption_policy) return true;
+  return !decoded.priority_class_name && (decoded.has_priority || global_default_ == nullptr);
+}
+
 std::string Admission::admit(DecodedPod& decoded) {
+  if (has_nothing_to_fill(decoded)) return {};
   Pod& pod = *decoded.pod;
-  if (!pod.spec->runtime_class_name.empty()) pod.spec = with_runtime_class(pod.spec);
+  if (decoded.has_runtime_class) pod.spec = with_runtime_class(pod.spec);
   if (decoded.has_priority && decoded.has_preemption_policy) return {};
   const auto priority = decoded.has_priority ? std::optional(pod.priority) : std::nullopt;
   const auto policy = decoded.has_preemption_policy ? std::optional(pod.preemption_policy) : std::nullopt;

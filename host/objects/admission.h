@@ -40,6 +40,8 @@ class Admission {
   const PriorityClass* find_class(std::string_view name) const;
   std::string resolve(std::string_view class_name, std::optional<std::int32_t> priority,
                       std::optional<PreemptionPolicy> policy, Priority& out) const;
+  /// Decided without a look at the pod: most pods of a large cluster stop here.
+  bool has_nothing_to_fill(const DecodedPod& decoded) const;
   SpecPtr with_runtime_class(const SpecPtr& spec);
   PodSpec merged(const PodSpec& spec, const RuntimeClass& runtime_class);
 

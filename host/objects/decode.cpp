@@ -259,7 +259,7 @@ void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object
   }
   const bool is_cluster_wide = known.use == KindUse::kNode || known.use == KindUse::kNamespace ||
                                known.use == KindUse::kPriorityClass || known.use == KindUse::kRuntimeClass;
-  ObjectMeta meta = pods.read_metadata(object);
+  ObjectMeta meta = pods.read_metadata(object.field("metadata"));
   require_name(object, meta.name);
   if (!is_cluster_wide && meta.namespace_.empty()) meta.namespace_ = "default";
   object_name = std::string(known.kind) + " " + (is_cluster_wide ? "" : meta.namespace_ + "/") + meta.name;
@@ -274,8 +274,10 @@ void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& obj
   }
   std::string_view kind = item.kind_hint();
   std::string_view api_version = item.api_version_hint();
-  object.field("kind").read(kind);
-  object.field("apiVersion").read(api_version);
+  constexpr std::array<std::string_view, 2> kTypeFields = {"kind", "apiVersion"};
+  const auto found = object.find_fields(kTypeFields);
+  object.field(kTypeFields[0], found[0]).read(kind);
+  object.field(kTypeFields[1], found[1]).read(api_version);
   if (kind.empty()) object.field("kind").problem("absent, expected a kind such as Pod");
   if (api_version.empty()) object.field("apiVersion").problem("absent, expected an API version such as v1");
   if (!object.sink().empty()) return;

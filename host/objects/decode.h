@@ -35,6 +35,7 @@ struct DecodedPod {
   std::unique_ptr<std::string> priority_class_name;  ///< null: none
   std::uint64_t name_hash = 0;                       ///< of namespace and name
   std::uint64_t uid_hash = 0;                        ///< of Pod::uid()
+  bool has_runtime_class = false;
   bool has_priority = false;
   bool has_preemption_policy = false;
   SourceIndex source = 0;

@@ -141,9 +141,8 @@ OwnersPtr PodDecoder::read_owners(const JsonValue& value) {
   return recent.owners;
 }
 
-ObjectMeta PodDecoder::read_metadata(const JsonValue& object) {
+ObjectMeta PodDecoder::read_metadata(const JsonValue& metadata) {
   ObjectMeta meta;
-  const JsonValue metadata = object.field("metadata");
   std::int64_t deletion_time_us = 0;
   metadata.for_each_field([&](std::string_view key, const JsonValue& field) {
     if (key == "name") {
@@ -241,7 +240,9 @@ DecodedPod PodDecoder::read_pod(const JsonValue& object) {
   DecodedPod decoded;
   decoded.pod = std::make_shared<Pod>();
   Pod& pod = *decoded.pod;
-  ObjectMeta meta = read_metadata(object);
+  constexpr std::array<std::string_view, 3> kParts = {"metadata", "spec", "status"};
+  const auto found = object.find_fields(kParts);
+  ObjectMeta meta = read_metadata(object.field(kParts[0], found[0]));
   pod.name = std::move(meta.name);
   if (!meta.namespace_.empty()) pod.namespace_ = std::move(meta.namespace_);
   pod.stored_uid = std::move(meta.uid);
@@ -251,14 +252,14 @@ DecodedPod PodDecoder::read_pod(const JsonValue& object) {
   pod.terminating = meta.terminating;
 
   PodOwn own;
-  const JsonValue spec = object.field("spec");
+  const JsonValue spec = object.field(kParts[1], found[1]);
   pod.spec = read_spec(spec, own);
-  const JsonValue status = object.field("status");
-  read_status(status, pod, own);
+  read_status(object.field(kParts[2], found[2]), pod, own);
   pod.node_name = own.node_name;
   pod.priority = own.priority.value_or(0);
   pod.preemption_policy = own.preemption_policy.value_or(PreemptionPolicy::kPreemptLowerPriority);
   if (own.has_rare) pod.rare_fields = std::make_unique<const PodRare>(std::move(own.rare));
+  decoded.has_runtime_class = !pod.spec->runtime_class_name.empty();
   decoded.has_priority = own.priority.has_value();
   decoded.has_preemption_policy = own.preemption_policy.has_value();
   if (!own.priority_class_name.empty()) {
@@ -273,7 +274,7 @@ PodTemplate PodDecoder::read_template(const JsonValue& value) {
   PodTemplate result;
   if (!value.present()) value.problem("absent, expected a pod template");
   PodOwn own;
-  result.labels = read_metadata(value).labels;
+  result.labels = read_metadata(value.field("metadata")).labels;
   const JsonValue spec = value.field("spec");
   result.spec = read_spec(spec, own);
   result.node_name = own.node_name;

@@ -17,8 +17,8 @@ struct OpenedBackend {
   std::string why;  ///< why this one
 };
 
-/// Opens the backend that `engine.backend` asks for: "reference", "cpu", "cuda" or "auto". The reference is never chosen
-/// by "auto". What is passed must outlive the backend.
+/// Opens the backend that `engine.backend` asks for: "reference", "cpu", "cuda" or "auto". The reference is never
+/// chosen by "auto". What is passed must outlive the backend.
 /// @throws InputError when the backend is not in this build, or cannot serve the configuration
 OpenedBackend open_backend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
                            const EngineConfig& engine);

@@ -25,7 +25,8 @@ std::string reason_to_skip(const Pod& pod, std::int32_t profile) {
 void add_running(const PodPtr& pod, ClusterCache& cache, Intake& intake) {
   const NodeInfo* node = cache.find_node(pod->node_name);
   if (node == nullptr || node->node == nullptr) {
-    intake.skipped.push_back({pod->full_name(), "is bound to node \"" + pod->node_name + "\", which is not in the input"});
+    intake.skipped.push_back(
+        {pod->full_name(), "is bound to node \"" + pod->node_name + "\", which is not in the input"});
   } else if (cache.add_pod(pod) != CacheResult::kOk) {
     intake.skipped.push_back({pod->full_name(), "another running pod has its uid \"" + pod->uid() + "\""});
   }
@@ -60,8 +61,8 @@ Intake take_in(const ClusterObjects& objects, const SchedulerConfig& config, Clu
       intake.skipped.push_back({pod->full_name(), std::move(reason)});
       continue;
     }
-    const bool checks_gates = config.profiles[static_cast<std::size_t>(profile)].enables(ExtensionPoint::kPreEnqueue,
-                                                                                         SchedulingGates::kName);
+    const bool checks_gates =
+        config.profiles[static_cast<std::size_t>(profile)].enables(ExtensionPoint::kPreEnqueue, SchedulingGates::kName);
     Status status = checks_gates && pod->rare_fields != nullptr ? gates.pre_enqueue(*pod) : Status{};
     if (status.ok()) {
       intake.queue.push_back({std::move(pod), profile, -1});

@@ -74,8 +74,8 @@ std::size_t batch_size(const ScheduleOptions& options) {
   return options.progress ? std::min(configured, kWatchedBatch) : configured;
 }
 
-/// Hands the queue to the backend batch by batch. The answers are turned into a result afterwards, so that the time taken
-/// is the engine's alone.
+/// Hands the queue to the backend batch by batch. The answers are turned into a result afterwards, so that the time
+/// taken is the engine's alone.
 std::vector<BatchResult> run_batches(const std::vector<PodToPlace>& queue, const ScheduleOptions& options,
                                      Backend& backend) {
   std::vector<BatchResult> answers;
@@ -92,10 +92,9 @@ std::vector<BatchResult> run_batches(const std::vector<PodToPlace>& queue, const
 void fill_notes(const ScheduleOptions& options, ScheduleResult& result) {
   const bool unschedulable = std::any_of(result.unplaced.begin(), result.unplaced.end(),
                                          [](const Unplaced& pod) { return pod.reason == "Unschedulable"; });
-  const bool preempts =
-      std::any_of(options.config.profiles.begin(), options.config.profiles.end(), [](const Profile& profile) {
-        return profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption");
-      });
+  const bool preempts = std::any_of(
+      options.config.profiles.begin(), options.config.profiles.end(),
+      [](const Profile& profile) { return profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption"); });
   if (unschedulable && preempts)
     result.notes.emplace_back("preemption is not built yet: no running pod was evicted for a pod without a node");
 }

@@ -35,7 +35,7 @@ struct Placement {
 
 struct Unplaced {
   PodPtr pod;
-  std::string_view reason;  ///< "Unschedulable", "SchedulingGated" or "SchedulerError"
+  std::string_view reason;   ///< "Unschedulable", "SchedulingGated" or "SchedulerError"
   std::int32_t message = 0;  ///< index into ScheduleResult::messages
 };
 

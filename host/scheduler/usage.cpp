@@ -59,7 +59,9 @@ class ResourceSums {
   std::map<std::string, std::int64_t> sums_;
 };
 
-std::uint64_t heap_bytes(const std::string& text) { return text.capacity() > 15 ? (text.capacity() + 24) / 16 * 16 : 0; }
+std::uint64_t heap_bytes(const std::string& text) {
+  return text.capacity() > 15 ? (text.capacity() + 24) / 16 * 16 : 0;
+}
 
 std::uint64_t pod_bytes(const Pod& pod, std::unordered_set<const void*>& seen) {
   constexpr std::uint64_t kSharedPointerBlock = 32;

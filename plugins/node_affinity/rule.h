@@ -44,8 +44,7 @@ struct NodeAffinityRule {
   BERTH_HD static bool matches(const Term& term, std::int32_t node) {
     bool all = !term.never;
     for (std::int32_t i = 0; i < term.requirement_count; ++i) all = all && matches(term.requirements[i], node);
-    for (std::int32_t i = 0; i < term.name_count; ++i)
-      all = all && (term.names[i].node == node) == term.names[i].equal;
+    for (std::int32_t i = 0; i < term.name_count; ++i) all = all && (term.names[i].node == node) == term.names[i].equal;
     return all;
   }
   /// OR of terms: no term matches no node.

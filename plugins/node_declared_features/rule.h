@@ -10,7 +10,8 @@ namespace berth {
 /// Refuses nodes that do not declare a feature the pod's spec needs: spec/plugins-node.md 13. Behind its gate.
 struct NodeDeclaredFeatures {
   static constexpr std::string_view name = "NodeDeclaredFeatures";
-  static constexpr std::string_view reason_prefix_1_35 = "node declared features check failed - unsatisfied requirements: ";
+  static constexpr std::string_view reason_prefix_1_35 =
+      "node declared features check failed - unsatisfied requirements: ";
   static constexpr std::string_view reason_1_36 = "node(s) didn't match Pod's required features";
   static constexpr std::string_view restart_all_containers = "RestartAllContainersOnContainerExits";
   static constexpr Touches touches = Touches::kNothing;

@@ -51,9 +51,8 @@ struct RequestedToCapacityRatio {
   /// Percent of the node's allocatable that would be requested; the shape maps it to the score.
   template <class Number, class Divisor>
   BERTH_HD static Number utilization(Number requested, const Divisor& allocatable) {
-    return requested > Number(allocatable)
-               ? Number(kMaxNodeScore)
-               : divide_truncated(multiply(requested, Number(kMaxNodeScore)), allocatable);
+    return requested > Number(allocatable) ? Number(kMaxNodeScore)
+                                           : divide_truncated(multiply(requested, Number(kMaxNodeScore)), allocatable);
   }
   /// Nearest integer, halves up; both are non-negative. In doubles as the genuine code does it.
   BERTH_HD static double rounded_mean(double weighted_sum, double weight_sum) {

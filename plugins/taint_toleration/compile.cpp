@@ -39,9 +39,8 @@ bool tolerates(const Toleration& toleration, const Taint& taint, bool comparison
 }
 
 bool tolerates_any(std::span<const Toleration> tolerations, const Taint& taint, bool comparison_operators) {
-  return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& toleration) {
-    return tolerates(toleration, taint, comparison_operators);
-  });
+  return std::any_of(tolerations.begin(), tolerations.end(),
+                     [&](const Toleration& toleration) { return tolerates(toleration, taint, comparison_operators); });
 }
 
 CompiledTaintToleration compile_taint_toleration(std::span<const Toleration> tolerations,

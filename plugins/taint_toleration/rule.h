@@ -16,8 +16,8 @@ struct TaintToleration {
   static constexpr bool reverse = true;  ///< of the normalisation
 
   struct Params {
-    const std::uint8_t* refused_of_set;       ///< [taint_set_count] 1: holds an untolerated NoSchedule or NoExecute taint
-    const std::int32_t* untolerated_of_set;   ///< [taint_set_count] untolerated PreferNoSchedule taints
+    const std::uint8_t* refused_of_set;  ///< [taint_set_count] 1: holds an untolerated NoSchedule or NoExecute taint
+    const std::int32_t* untolerated_of_set;  ///< [taint_set_count] untolerated PreferNoSchedule taints
   };
   BERTH_HD static bool feasible(const Params& params, std::int32_t taint_set) {
     return params.refused_of_set[taint_set] == 0;

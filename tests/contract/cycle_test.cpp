@@ -94,6 +94,14 @@ std::string every_third_cordoned(int count) {
   return text;
 }
 
+// Hosts of the example that compares opportunistic batching on and off: the same in both.
+TEST_P(BackendContract, E_OB_1_EqualPodsThatFillTheirNodesTakeTheBestOneLeft) {
+  given(
+      "node n10 cpu=10 memory=32Gi pods=1\nnode n8 cpu=8 memory=32Gi pods=1\nnode n6 cpu=6 memory=32Gi pods=1\n"
+      "node n4 cpu=4 memory=32Gi pods=1\npod a cpu=1\npod b cpu=1\npod c cpu=1");
+  EXPECT_EQ(nodes_of(place_pending()), (Names{"n10", "n8", "n6"}));
+}
+
 TEST_P(BackendContract, E_S_1_TheNextSearchBeginsWhereTheLastOneStopped) {
   given(every_third_cordoned(300) + "pod p*2");
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n1", "n217"}));

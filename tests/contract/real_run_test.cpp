@@ -41,8 +41,9 @@ void expect_sound(const ClusterObjects& objects, const ScheduleResult& result) {
   for (const Placement& placement : result.placements)
     placed.push_back({placement.pod, result.node_names[static_cast<std::size_t>(placement.node.value)]});
   for (const std::string& violation : test::check_placement(objects, placed)) ADD_FAILURE() << violation;
-  const auto answered = static_cast<std::int64_t>(result.placements.size() + result.unplaced.size() +
-                                                  result.skipped.size()) + result.stats.running_pods;
+  const auto answered =
+      static_cast<std::int64_t>(result.placements.size() + result.unplaced.size() + result.skipped.size()) +
+      result.stats.running_pods;
   EXPECT_EQ(answered, static_cast<std::int64_t>(objects.pods.size()));
 }
 

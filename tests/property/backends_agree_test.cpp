@@ -44,13 +44,14 @@ std::vector<ResourceWeight> draw_resources(Dice& dice) {
 
 void draw_fit_args(Dice& dice, PluginArgs& args) {
   NodeResourcesFitArgs& fit = args.node_resources_fit;
-  fit.strategy = dice.pick<ScoringStrategyType>({ScoringStrategyType::kLeastAllocated,
-                                                 ScoringStrategyType::kMostAllocated,
-                                                 ScoringStrategyType::kRequestedToCapacityRatio});
+  fit.strategy =
+      dice.pick<ScoringStrategyType>({ScoringStrategyType::kLeastAllocated, ScoringStrategyType::kMostAllocated,
+                                      ScoringStrategyType::kRequestedToCapacityRatio});
   if (dice.one_in(2)) fit.resources = draw_resources(dice);
   fit.shape.clear();
   if (fit.strategy == ScoringStrategyType::kRequestedToCapacityRatio)
-    for (std::int32_t u = static_cast<std::int32_t>(dice.upto(30)); u <= 100; u += 1 + static_cast<std::int32_t>(dice.upto(50)))
+    for (std::int32_t u = static_cast<std::int32_t>(dice.upto(30)); u <= 100;
+         u += 1 + static_cast<std::int32_t>(dice.upto(50)))
       fit.shape.push_back({u, static_cast<std::int32_t>(dice.upto(10))});
   if (dice.one_in(4)) fit.ignored_resources = {"example.com/foo"};
   if (dice.one_in(4)) fit.ignored_resource_groups = {"nvidia.com"};

@@ -90,9 +90,7 @@ struct CpuBackend::State {
   BatchResult* result = nullptr;
   std::unordered_map<std::string, std::int32_t> message_index;
 
-  bool plain_mode() const {
-    return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube;
-  }
+  bool plain_mode() const { return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube; }
 
   void compile(std::span<PodToPlace> pods);
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
@@ -198,8 +196,7 @@ void CpuBackend::State::place_next(std::span<const PodToPlace> pods) {
   if (pod.class_index < 0) throw std::logic_error("commit_batch: a pod was not compiled");
   const NodeSideRow& row = table.node_side(pod.class_index);
   if (!row.pre_filter_message.empty())
-    return fail(pod, OutcomeKind::kUnschedulable,
-                fit_error_text({snapshot.node_count(), {}, row.pre_filter_message}));
+    return fail(pod, OutcomeKind::kUnschedulable, fit_error_text({snapshot.node_count(), {}, row.pre_filter_message}));
   std::int32_t own_nomination = -1;
   if (try_nominated_node(pod, own_nomination)) return;
   select_and_place(pods, own_nomination);
@@ -266,8 +263,7 @@ void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::
 }
 
 FeasibleList CpuBackend::State::list_feasible(const TileCache::Place& at, const PodToPlace& pod,
-                                              const std::vector<std::int32_t>& refused,
-                                              std::int32_t own_nomination) {
+                                              const std::vector<std::int32_t>& refused, std::int32_t own_nomination) {
   const auto feasible = [&](std::int32_t node) {
     return at.tile->key(at.slot, node) > 0 && !std::binary_search(refused.begin(), refused.end(), node);
   };

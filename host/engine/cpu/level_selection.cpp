@@ -30,7 +30,8 @@ class CopyWalk {
                             fits_.data());
       for (int lane = 0; lane < width; ++lane, ++k) {
         if (fits_[static_cast<std::size_t>(lane)] == 0) return mark_last(node, picks);
-        const std::int64_t total = tile_.base(slot_, node) + static_cast<std::int64_t>(totals_[static_cast<std::size_t>(lane)]);
+        const std::int64_t total =
+            tile_.base(slot_, node) + static_cast<std::int64_t>(totals_[static_cast<std::size_t>(lane)]);
         running = std::min(running, make_node_key(total, draw(node, pods + k)));
         if (running < threshold) return;
         picks.push_back({running, node, static_cast<std::int32_t>(total), false, false});
@@ -98,8 +99,8 @@ void sort_best_first(std::vector<RunPick>& picks) {
   }
 }
 
-/// Cuts the picks where what follows cannot be known yet: behind the one that fills the last node holding an extreme raw
-/// score, and behind one on a node whose further copies are not known.
+/// Cuts the picks where what follows cannot be known yet: behind the one that fills the last node holding an extreme
+/// raw score, and behind one on a node whose further copies are not known.
 void cut_where_unknown(const RowTile& tile, int slot, const Snapshot& snapshot, std::vector<RunPick>& picks) {
   auto holders = tile.maxima_holders(slot);
   const auto ends = [&](const RunPick& pick) {

@@ -78,9 +78,9 @@ RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const
     normalizers_[s].tracked = node_sides_[s]->raws_vary;
     if (normalizers_[s].tracked) tracked_slots_.push_back(static_cast<int>(s));
   }
-  shares_base_ = tracked_slots_.empty() &&
-                 std::all_of(node_sides_.begin(), node_sides_.end(),
-                             [this](const NodeSideRow* row) { return row == node_sides_.front(); });
+  shares_base_ =
+      tracked_slots_.empty() && std::all_of(node_sides_.begin(), node_sides_.end(),
+                                            [this](const NodeSideRow* row) { return row == node_sides_.front(); });
   take_storage(retired);
 }
 
@@ -228,8 +228,7 @@ const std::int32_t* RowTile::node_base(const Snapshot& snapshot, std::int32_t no
   if (port_slots_.empty() || snapshot.used_ports(node).empty()) return base;
   if (base != scratch) std::copy_n(base, slot_count_, scratch);
   for (const int s : port_slots_)
-    if (ports_conflict(table_[classes_[static_cast<std::size_t>(s)]].ports, snapshot.used_ports(node)))
-      scratch[s] = -1;
+    if (ports_conflict(table_[classes_[static_cast<std::size_t>(s)]].ports, snapshot.used_ports(node))) scratch[s] = -1;
   return scratch;
 }
 
@@ -320,8 +319,8 @@ void RowTile::climb(std::int32_t node) {
     const std::int32_t child = entry * kArity;
     const NodeKey* children = levels_[l - 1].read(static_cast<std::size_t>(child >> kPageNodesLog2)) +
                               (child & (kPageNodes - 1)) * slot_count_;
-    NodeKey* parent = levels_[l].write(static_cast<std::size_t>(entry >> kPageNodesLog2)) +
-                      (entry & (kPageNodes - 1)) * slot_count_;
+    NodeKey* parent =
+        levels_[l].write(static_cast<std::size_t>(entry >> kPageNodesLog2)) + (entry & (kPageNodes - 1)) * slot_count_;
     groups = slot_kernels().combine(children, parent, slot_count_, groups);
     if (groups == 0) return;
   }
@@ -333,8 +332,8 @@ void RowTile::prefetch(std::int32_t node) const {
   std::int32_t entry = node;
   for (std::size_t l = 0; l < std::min<std::size_t>(2, levels_.size() - 1); ++l, entry /= kArity) {
     const std::int32_t first = entry / kArity * kArity;
-    const NodeKey* keys = levels_[l].read(static_cast<std::size_t>(first >> kPageNodesLog2)) +
-                          (first & (kPageNodes - 1)) * slot_count_;
+    const NodeKey* keys =
+        levels_[l].read(static_cast<std::size_t>(first >> kPageNodesLog2)) + (first & (kPageNodes - 1)) * slot_count_;
     for (int k = 0; k < kArity * slot_count_; k += kKeysPerLine) __builtin_prefetch(keys + k, 1);
   }
 }

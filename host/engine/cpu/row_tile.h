@@ -14,13 +14,15 @@
 namespace berth {
 
 /// The rows of up to kMaxSlots classes of one profile, side by side: per node the keys of all classes ("slots") lie
-/// together, so that a placement refreshes its node for every class in one pass, and a tournament of arity four over the
-/// nodes keeps every class's best. Rows are as of `position` in the commit log; refresh() brings one node up to date.
+/// together, so that a placement refreshes its node for every class in one pass, and a tournament of arity four over
+/// the nodes keeps every class's best. Rows are as of `position` in the commit log; refresh() brings one node up to
+/// date.
 class RowTile {
  public:
   /// Evaluates nothing yet: build() does.
   /// @param classes at least one, at most kMaxSlots, all of one profile
-  /// @param retired a tile that is not needed any more; its memory is used again where the shape is the same. May be null
+  /// @param retired a tile that is not needed any more; its memory is used again where the shape is the same. May be
+  /// null
   RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws,
           RowTile* retired = nullptr);
   RowTile(const RowTile&) = delete;
@@ -69,9 +71,9 @@ class RowTile {
 
   std::uint64_t bytes() const;
 
-  std::uint64_t position = 0;    ///< in the commit log
-  std::uint64_t last_used = 0;   ///< for the cache that holds tiles
-  std::int64_t pods_left = 0;    ///< of the batch, of its classes; for the cache too
+  std::uint64_t position = 0;      ///< in the commit log
+  std::uint64_t last_used = 0;     ///< for the cache that holds tiles
+  std::int64_t pods_left = 0;      ///< of the batch, of its classes; for the cache too
   std::int64_t refresh_count = 0;  ///< (class, node) evaluations so far
 
  private:
@@ -81,12 +83,13 @@ class RowTile {
     bool tracked = false;
     bool moved = false;
     RawMaxima maxima;
-    std::vector<std::pair<std::int64_t, std::int64_t>> taint_counts;     ///< (raw, feasible nodes), raw descending
+    std::vector<std::pair<std::int64_t, std::int64_t>> taint_counts;  ///< (raw, feasible nodes), raw descending
     std::vector<std::pair<std::int64_t, std::int64_t>> affinity_counts;
   };
 
   NodeKey key_at(const Keys& level, int slot, std::int32_t entry) const {
-    return level.read(static_cast<std::size_t>(entry >> kPageNodesLog2))[(entry & (kPageNodes - 1)) * slot_count_ + slot];
+    return level.read(
+        static_cast<std::size_t>(entry >> kPageNodesLog2))[(entry & (kPageNodes - 1)) * slot_count_ + slot];
   }
   void fill_params();
   void fill_filter_params();
@@ -113,7 +116,7 @@ class RowTile {
   std::vector<int> port_slots_;
 
   SlotParams params_{};
-  std::vector<double> doubles_;            ///< storage behind params_
+  std::vector<double> doubles_;  ///< storage behind params_
   std::vector<std::uint32_t> draw_seeds_;
   std::array<double, 101> score_of_utilization_{};
   std::vector<std::int32_t> filter_columns_;

@@ -11,14 +11,15 @@
 
 namespace berth {
 
-/// What feasible nodes are compared by: total, then draw; 0 stands for "not feasible". The lowest node wins among equals.
+/// What feasible nodes are compared by: total, then draw; 0 stands for "not feasible". The lowest node wins among
+/// equals.
 using NodeKey = std::int64_t;
 constexpr NodeKey make_node_key(std::int64_t total, std::uint32_t draw) {
   return (total << 32) | static_cast<std::int64_t>(draw);
 }
 constexpr std::int64_t total_of(NodeKey key) { return key >> 32; }
 
-inline constexpr int kSlotStep = 8;      ///< slot counts are multiples of a 512-bit register of keys
+inline constexpr int kSlotStep = 8;  ///< slot counts are multiples of a 512-bit register of keys
 inline constexpr int kMaxSlots = 64;
 inline constexpr std::uint32_t kAllGroups = (1u << (kMaxSlots / kSlotStep)) - 1;
 inline constexpr int kMaxKernelResources = 8;  ///< per list; classes or profiles beyond are judged in integers
@@ -27,29 +28,29 @@ enum class KernelStrategy : std::uint8_t { kLeastAllocated, kMostAllocated, kRat
 
 /// The classes of a tile, structure of arrays: list r of slot s is at [r * slot_count + s].
 struct SlotParams {
-  int slot_count;            ///< multiple of kSlotStep; unused slots never fit (their base is below 0)
-  int filter_count;          ///< resources that some class of the tile asks for
+  int slot_count;    ///< multiple of kSlotStep; unused slots never fit (their base is below 0)
+  int filter_count;  ///< resources that some class of the tile asks for
   int fit_count;
   int balanced_count;
   KernelStrategy strategy;
-  bool balance_of_change;    ///< v1.36 formula of NodeResourcesBalancedAllocation
-  bool fit_counts_always;    ///< every class counts every scored resource (cpu and memory do)
+  bool balance_of_change;  ///< v1.36 formula of NodeResourcesBalancedAllocation
+  bool fit_counts_always;  ///< every class counts every scored resource (cpu and memory do)
   bool balanced_counts_always;
   double fit_weight;
-  const double* request;          ///< [filter_count] -infinity where the class asks nothing
-  const double* fit_request;      ///< [fit_count]
-  const double* fit_part_weight;  ///< [fit_count] weight of the resource, 0 where the class leaves it out
-  const double* balanced_request; ///< [balanced_count]
-  const double* balanced_counts;  ///< [balanced_count] 1 or 0
-  const double* balanced_weight;  ///< [1] plugin weight, 0 where the class skips it
-  const std::uint32_t* draw_seed; ///< [1] class draw seeds
+  const double* request;               ///< [filter_count] -infinity where the class asks nothing
+  const double* fit_request;           ///< [fit_count]
+  const double* fit_part_weight;       ///< [fit_count] weight of the resource, 0 where the class leaves it out
+  const double* balanced_request;      ///< [balanced_count]
+  const double* balanced_counts;       ///< [balanced_count] 1 or 0
+  const double* balanced_weight;       ///< [1] plugin weight, 0 where the class skips it
+  const std::uint32_t* draw_seed;      ///< [1] class draw seeds
   const double* score_of_utilization;  ///< [101] for kRatio
   bool draws;                          ///< false: --tie-break first, every draw is 1
 };
 
 /// One node as the kernels read it.
 struct NodeLanes {
-  double free[kMaxKernelResources];             ///< allocatable - requested, per filter resource
+  double free[kMaxKernelResources];                  ///< allocatable - requested, per filter resource
   LaneDivisor fit_allocatable[kMaxKernelResources];  ///< 0: left out
   double fit_requested[kMaxKernelResources];
   double balanced_allocatable[kMaxKernelResources];
@@ -60,8 +61,8 @@ struct NodeLanes {
 
 /// Copies of one class on one node, the lanes being the number of copies already added.
 struct CopySteps {
-  double request[kMaxKernelResources];           ///< of the class; -infinity where it asks nothing
-  double filter_step[kMaxKernelResources];       ///< what a copy adds
+  double request[kMaxKernelResources];      ///< of the class; -infinity where it asks nothing
+  double filter_step[kMaxKernelResources];  ///< what a copy adds
   double fit_request[kMaxKernelResources];
   double fit_step[kMaxKernelResources];
   double balanced_request[kMaxKernelResources];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// No include guard: compiled once per instruction set, by the file that names BERTH_KERNELS. It must include nothing that
-// defines inline functions of its own, or the linker might pick the copy with instructions that the processor lacks.
+// No include guard: compiled once per instruction set, by the file that names BERTH_KERNELS. It must include nothing
+// that defines inline functions of its own, or the linker might pick the copy with instructions that the processor
+// lacks.
 
 #include "host/engine/cpu/slot_kernel.h"
 #include "host/framework/draw_bits.h"
@@ -102,12 +103,12 @@ template <class Strategy>
   const double* __restrict second = pod.of(1);
   BERTH_LANES
   for (int s = 0; s < kGroup; ++s) {
-    const double a = NodeResourcesBalancedAllocation::fraction(node.balanced_requested[0] + first[s],
-                                                               node.balanced_allocatable[0]);
-    const double b = NodeResourcesBalancedAllocation::fraction(node.balanced_requested[1] + second[s],
-                                                               node.balanced_allocatable[1]);
-    scores[s] = NodeResourcesBalancedAllocation::score_of_deviation(
-        NodeResourcesBalancedAllocation::deviation_of_two(a, b));
+    const double a =
+        NodeResourcesBalancedAllocation::fraction(node.balanced_requested[0] + first[s], node.balanced_allocatable[0]);
+    const double b =
+        NodeResourcesBalancedAllocation::fraction(node.balanced_requested[1] + second[s], node.balanced_allocatable[1]);
+    scores[s] =
+        NodeResourcesBalancedAllocation::score_of_deviation(NodeResourcesBalancedAllocation::deviation_of_two(a, b));
   }
 }
 
@@ -130,8 +131,7 @@ void balanced_of_many(const SlotParams& params, const NodeLanes& node, LaneAmoun
 
 /// @param without  what the node holds of this class before the pod: for the v1.36 formula
 [[gnu::always_inline]] inline void balanced_scores(const SlotParams& params, const NodeLanes& node, LaneAmounts pod,
-                                                   LaneAmounts counts, LaneAmounts without,
-                                                   double* __restrict scores) {
+                                                   LaneAmounts counts, LaneAmounts without, double* __restrict scores) {
   const bool of_two = params.balanced_count == 2 && params.balanced_counts_always && !params.balance_of_change &&
                       node.balanced_allocatable[0] != 0 && node.balanced_allocatable[1] != 0;
   if (of_two) return balanced_of_two(node, pod, scores);
@@ -140,8 +140,7 @@ void balanced_of_many(const SlotParams& params, const NodeLanes& node, LaneAmoun
   double before[kGroup];
   balanced_of_many(params, node, without, counts, before);
   BERTH_LANES
-  for (int s = 0; s < kGroup; ++s)
-    scores[s] = NodeResourcesBalancedAllocation::score_of_change(scores[s], before[s]);
+  for (int s = 0; s < kGroup; ++s) scores[s] = NodeResourcesBalancedAllocation::score_of_change(scores[s], before[s]);
 }
 
 constexpr double kNothing[kGroup] = {};
@@ -158,7 +157,8 @@ constexpr double kNothing[kGroup] = {};
   }
 }
 
-/// From scores to keys, and the change of each slot's count of feasible nodes. @return bits that are set when some changed
+/// From scores to keys, and the change of each slot's count of feasible nodes. @return bits that are set when some
+/// changed
 [[gnu::always_inline]] inline std::int64_t store_keys(int group, const std::int32_t* __restrict base,
                                                       const double* __restrict load, const double* __restrict refused,
                                                       const std::uint32_t* __restrict draws, NodeKey* __restrict keys,
@@ -194,8 +194,8 @@ constexpr double kNothing[kGroup] = {};
   }
 }
 
-/// cpu and memory scored by both plugins, in every lane, on a node that has both: what nearly every refresh is. The same
-/// rule texts as in the general case; what is equal for all lanes is read once.
+/// cpu and memory scored by both plugins, in every lane, on a node that has both: what nearly every refresh is. The
+/// same rule texts as in the general case; what is equal for all lanes is read once.
 template <class Strategy>
 bool refresh_usual(const SlotParams& params, const NodeLanes& node, const std::int32_t* __restrict base,
                    NodeKey* __restrict keys, std::int64_t* __restrict feasible_count) {
@@ -245,8 +245,7 @@ bool refresh_general(const SlotParams& params, const NodeLanes& node, const std:
     balanced_scores(params, node, {params.balanced_request + g, slots}, {params.balanced_counts + g, slots},
                     {kNothing, 0}, balanced);
     fill_draws(params, node, g, draws);
-    for (int s = 0; s < kGroup; ++s)
-      fit[s] = fit[s] * params.fit_weight + balanced[s] * params.balanced_weight[g + s];
+    for (int s = 0; s < kGroup; ++s) fit[s] = fit[s] * params.fit_weight + balanced[s] * params.balanced_weight[g + s];
     changed |= store_keys(g, base, fit, refused, draws, keys, feasible_count);
   }
   return changed != 0;
@@ -265,8 +264,7 @@ bool refresh(const SlotParams& params, const NodeLanes& node, const std::int32_t
   return refresh_general(params, node, base, keys, feasible_count);
 }
 
-std::uint32_t combine(const NodeKey* __restrict children, NodeKey* __restrict parent, int slots,
-                      std::uint32_t groups) {
+std::uint32_t combine(const NodeKey* __restrict children, NodeKey* __restrict parent, int slots, std::uint32_t groups) {
   std::uint32_t moved = 0;
   for (int g = 0; g < slots; g += kGroup) {
     const std::uint32_t bit = 1u << (g / kGroup);
@@ -288,12 +286,11 @@ std::uint32_t combine(const NodeKey* __restrict children, NodeKey* __restrict pa
 
 /// Amounts of copies first, first + 1, ... for one group: pod + copies already added.
 void fill_steps(const double* pod, const double* step, int count, int first, double* with, double* before) {
-  for (int r = 0; r < count; ++r)
-    BERTH_LANES
-    for (int k = 0; k < kGroup; ++k) {
-      before[r * kGroup + k] = (first + k) * step[r];
-      with[r * kGroup + k] = before[r * kGroup + k] + pod[r];
-    }
+  for (int r = 0; r < count; ++r) BERTH_LANES
+  for (int k = 0; k < kGroup; ++k) {
+    before[r * kGroup + k] = (first + k) * step[r];
+    with[r * kGroup + k] = before[r * kGroup + k] + pod[r];
+  }
 }
 
 void copies(const SlotParams& params, int slot, const NodeLanes& node, const CopySteps& steps, int first, int count,
@@ -303,21 +300,18 @@ void copies(const SlotParams& params, int slot, const NodeLanes& node, const Cop
   double fit_weight[kMaxKernelResources * kGroup];
   double counts[kMaxKernelResources * kGroup];
   const int slots = params.slot_count;
-  for (int r = 0; r < params.fit_count; ++r)
-    BERTH_LANES
-    for (int k = 0; k < kGroup; ++k) fit_weight[r * kGroup + k] = params.fit_part_weight[r * slots + slot];
-  for (int r = 0; r < params.balanced_count; ++r)
-    BERTH_LANES
-    for (int k = 0; k < kGroup; ++k) counts[r * kGroup + k] = params.balanced_counts[r * slots + slot];
+  for (int r = 0; r < params.fit_count; ++r) BERTH_LANES
+  for (int k = 0; k < kGroup; ++k) fit_weight[r * kGroup + k] = params.fit_part_weight[r * slots + slot];
+  for (int r = 0; r < params.balanced_count; ++r) BERTH_LANES
+  for (int k = 0; k < kGroup; ++k) counts[r * kGroup + k] = params.balanced_counts[r * slots + slot];
 
   for (int g = 0; g < count; g += kGroup) {
     double fit[kGroup];
     double balanced[kGroup];
     double refused[kGroup] = {};
-    for (int r = 0; r < params.filter_count; ++r)
-      BERTH_LANES
-      for (int k = 0; k < kGroup; ++k)
-        refused[k] = steps.request[r] + (first + g + k) * steps.filter_step[r] > node.free[r] ? 1.0 : refused[k];
+    for (int r = 0; r < params.filter_count; ++r) BERTH_LANES
+    for (int k = 0; k < kGroup; ++k)
+      refused[k] = steps.request[r] + (first + g + k) * steps.filter_step[r] > node.free[r] ? 1.0 : refused[k];
     fill_steps(steps.fit_request, steps.fit_step, params.fit_count, first + g, with, before);
     fit_scores(params, node, {with, kGroup}, {fit_weight, kGroup}, fit);
     fill_steps(steps.balanced_request, steps.balanced_step, params.balanced_count, first + g, with, before);

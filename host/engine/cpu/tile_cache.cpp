@@ -65,9 +65,8 @@ std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::i
   const auto idle = std::find_if(tiles_.begin(), tiles_.end(), [](const auto& tile) { return tile->pods_left <= 0; });
   std::unique_ptr<RowTile> retired = idle == tiles_.end() ? nullptr : drop(idle);
   while (!tiles_.empty() && (tiles_.size() >= tiles_max || bytes() + bytes_needed > bytes_max_))
-    retired = drop(std::min_element(tiles_.begin(), tiles_.end(), [](const auto& a, const auto& b) {
-      return a->last_used < b->last_used;
-    }));
+    retired = drop(std::min_element(tiles_.begin(), tiles_.end(),
+                                    [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
   return retired;
 }
 

@@ -14,8 +14,8 @@
 
 namespace berth {
 
-/// Keeps tiles of rows alive from pod to pod and from batch to batch, within a byte limit. Dropping a tile never changes
-/// a result: its rows are built again when they are needed.
+/// Keeps tiles of rows alive from pod to pod and from batch to batch, within a byte limit. Dropping a tile never
+/// changes a result: its rows are built again when they are needed.
 class TileCache {
  public:
   /// @param draws  false: ties go to the lowest node
@@ -31,8 +31,8 @@ class TileCache {
     RowTile* tile = nullptr;
     int slot = 0;
   };
-  /// The row of a class, current to the end of `log`; valid until the next call. A class without a row gets one in a new
-  /// tile, together with the classes that `upcoming` will ask for next.
+  /// The row of a class, current to the end of `log`; valid until the next call. A class without a row gets one in a
+  /// new tile, together with the classes that `upcoming` will ask for next.
   Place find(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
              const CommitLog& log);
   void clear();
@@ -59,7 +59,7 @@ class TileCache {
   std::vector<std::unique_ptr<RowTile>> tiles_;
   std::vector<Place> place_of_class_;
   std::vector<std::int64_t> pods_left_;  ///< of the batch, by class
-  std::vector<std::uint64_t> seen_at_;  ///< per node: mark of the replay that last refreshed it
+  std::vector<std::uint64_t> seen_at_;   ///< per node: mark of the replay that last refreshed it
   std::uint64_t replay_mark_ = 0;
   std::uint64_t clock_ = 0;
   std::int64_t rows_built_ = 0;
