@@ -13,6 +13,11 @@
 namespace berth {
 namespace {
 
+// What placements change must not be in a row that is built once.
+static_assert(NodeUnschedulable::touches == Touches::kNothing && NodeName::touches == Touches::kNothing &&
+              TaintToleration::touches == Touches::kNothing && NodeAffinityRule::touches == Touches::kNothing &&
+              NodeDeclaredFeatures::touches == Touches::kNothing && ImageLocality::touches == Touches::kNothing);
+
 /// Fills NodeSideRow::refusal_of rule by rule; of several refusals the earliest place stays.
 class RefusalWriter {
  public:

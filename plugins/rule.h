@@ -3,7 +3,7 @@
 
 // What every rule.h stands on. A rule is written once, as plain functions on numbers that both compilers accept: no
 // allocation, no strings, no virtual calls. Arithmetic is templated on the number: std::int64_t where amounts may be
-// anything, double (exact below 2^46, and it vectorises) on the hot path. Both give the same integers.
+// anything, double (exact below kExactBelow, and it vectorises) on the hot path. Both give the same integers.
 
 #include <cstdint>
 

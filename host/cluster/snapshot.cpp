@@ -168,22 +168,27 @@ const ImageColumn* Snapshot::image(std::string_view name) const {
   return at == fixed_->images.end() ? nullptr : &at->second;
 }
 
+namespace {
+
+/// Wraps around as the cache's sums do, so that taking away is exactly the inverse of adding.
+void add_wrapping(std::int64_t& cell, std::int64_t amount, int sign) {
+  const auto change = static_cast<std::uint64_t>(amount);
+  const auto before = static_cast<std::uint64_t>(cell);
+  cell = static_cast<std::int64_t>(sign > 0 ? before + change : before - change);
+}
+
+}  // namespace
+
 void Snapshot::add_requested(std::int32_t node, const ResourceDelta& delta) {
-  for (const auto& [column, amount] : delta.requested) {
-    std::int64_t& cell = resources_[static_cast<std::size_t>(column)].requested.write(node);
-    cell = saturating_add(cell, amount);
-  }
+  for (const auto& [column, amount] : delta.requested)
+    add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, 1);
 }
 
 void Snapshot::apply(std::int32_t node, const ResourceDelta& delta, int sign) {
-  for (const auto& [column, amount] : delta.requested) {
-    std::int64_t& cell = resources_[static_cast<std::size_t>(column)].requested.write(node);
-    cell = saturating_add(cell, sign * amount);
-  }
-  std::int64_t& cpu = non_zero_milli_cpu_.write(node);
-  cpu = saturating_add(cpu, sign * delta.non_zero_milli_cpu);
-  std::int64_t& memory = non_zero_memory_bytes_.write(node);
-  memory = saturating_add(memory, sign * delta.non_zero_memory_bytes);
+  for (const auto& [column, amount] : delta.requested)
+    add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, sign);
+  add_wrapping(non_zero_milli_cpu_.write(node), delta.non_zero_milli_cpu, sign);
+  add_wrapping(non_zero_memory_bytes_.write(node), delta.non_zero_memory_bytes, sign);
   pod_count_.write(node) += sign;
 }
 

@@ -67,7 +67,7 @@ Intake take_in(const ClusterObjects& objects, const SchedulerConfig& config, Clu
     if (status.ok()) {
       intake.queue.push_back({std::move(pod), profile, -1});
     } else {
-      intake.gated.push_back({std::move(pod), status.message()});
+      intake.gated.push_back({std::move(pod), status.message(), intake.queue.size()});
     }
   }
   return intake;

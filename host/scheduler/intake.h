@@ -15,6 +15,7 @@ namespace berth {
 struct GatedPod {
   PodPtr pod;
   std::string message;
+  std::size_t queued_before = 0;  ///< pods of the queue that stand before it
 };
 
 /// The pods of a cluster, sorted by what becomes of them before any node is looked at.

@@ -35,17 +35,15 @@ void refuse_extenders(const SchedulerConfig& config) {
     throw InputError(InputProblem{"", "extenders[0]", "scheduler extenders are not supported yet"});
 }
 
-/// Turns outcomes into placements and reasons; each distinct text is kept once.
+/// Turns outcomes into placements and reasons, gated pods at their place in the queue; each distinct text is kept once.
 class ResultWriter {
  public:
-  explicit ResultWriter(ScheduleResult& result) : result_(result) {}
+  ResultWriter(std::span<const GatedPod> gated, ScheduleResult& result) : gated_(gated), result_(result) {}
 
-  void gated(const GatedPod& gated) {
-    result_.unplaced.push_back({gated.pod, "SchedulingGated", message_index(gated.message)});
-  }
   void batch(std::span<const PodToPlace> pods, const BatchResult& batch) {
     std::vector<std::int32_t> index_of(batch.messages.size(), -1);
     for (std::size_t i = 0; i < batch.outcomes.size(); ++i) {
+      write_gated_before(++written_);
       const Outcome& outcome = batch.outcomes[i];
       if (outcome.kind == OutcomeKind::kPlaced) {
         result_.placements.push_back({pods[i].pod, outcome.node, outcome.score});
@@ -57,15 +55,22 @@ class ResultWriter {
       result_.unplaced.push_back({pods[i].pod, fit_error ? "Unschedulable" : "SchedulerError", index});
     }
   }
+  void finish() { write_gated_before(SIZE_MAX); }
 
  private:
+  void write_gated_before(std::size_t queue_position) {
+    for (; !gated_.empty() && gated_.front().queued_before < queue_position; gated_ = gated_.subspan(1))
+      result_.unplaced.push_back({gated_.front().pod, "SchedulingGated", message_index(gated_.front().message)});
+  }
   std::int32_t message_index(const std::string& text) {
     const auto [at, is_new] = index_of_text_.try_emplace(text, static_cast<std::int32_t>(result_.messages.size()));
     if (is_new) result_.messages.push_back(text);
     return at->second;
   }
 
+  std::span<const GatedPod> gated_;  ///< still to be written
   ScheduleResult& result_;
+  std::size_t written_ = 0;  ///< pods of the queue
   std::unordered_map<std::string, std::int32_t> index_of_text_;
 };
 
@@ -128,13 +133,13 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
 
   result.served_by = backend.name();
   result.why = opened.why;
-  ResultWriter writer(result);
-  for (const GatedPod& gated : intake.gated) writer.gated(gated);
+  ResultWriter writer(intake.gated, result);
   std::span<const PodToPlace> rest(intake.queue);
   for (const BatchResult& answer : answers) {
     writer.batch(rest, answer);
     rest = rest.subspan(answer.outcomes.size());
   }
+  writer.finish();
   result.skipped = std::move(intake.skipped);
   for (std::int32_t i = 0; i < backend.node_count(); ++i) result.node_names.emplace_back(backend.node_name({i}));
   result.stats.nodes = backend.node_count();
@@ -153,8 +158,11 @@ struct Explainer::State {
   State(const ClusterObjects& objects, const ScheduleOptions& given)
       : options(given), intake(take_in(objects, options.config, cache)) {
     refuse_extenders(options.config);
-    for (const PodToPlace& queued : intake.queue) pending.push_back(queued.pod);
-    for (const GatedPod& gated : intake.gated) pending.push_back(gated.pod);
+    auto gated = intake.gated.begin();
+    for (std::size_t i = 0; i <= intake.queue.size(); ++i) {
+      for (; gated != intake.gated.end() && gated->queued_before == i; ++gated) pending.push_back(gated->pod);
+      if (i < intake.queue.size()) pending.push_back(intake.queue[i].pod);
+    }
     opened = open_backend(cache, objects, options.config, options.engine);
   }
 

@@ -10,9 +10,15 @@
 #include "batching/judge.h"
 #include "host/framework/draw.h"
 #include "plugins/node_ports/compile.h"
+#include "plugins/node_resources_balanced_allocation/rule.h"
 
 namespace berth {
 namespace {
+
+// A refresh of the node that a placement went to is all that another class's row needs.
+static_assert(NodePorts::touches == Touches::kColumnOfNode);
+static_assert(NodeResourcesFit::touches == Touches::kColumnOfNode);
+static_assert(NodeResourcesBalancedAllocation::touches == Touches::kColumnOfNode);
 
 constexpr int kArity = 4;
 constexpr std::int32_t kBuildNodes = 256;  ///< nodes a task of build(); a divisor of kPageNodes
@@ -49,9 +55,9 @@ std::int64_t max_raw(const std::vector<std::pair<std::int64_t, std::int64_t>>& c
   return 0;
 }
 
-/// Reads one amount into a lane and notes whether it is too large for it.
+/// Reads one amount into a lane and notes whether it is too large for it. Sums that wrapped to below 0 are, too.
 double lane(std::int64_t amount, bool& exact) {
-  exact = exact && amount < kExactBelow && amount > -kExactBelow;
+  exact = exact && amount >= 0 && amount < kExactBelow;
   return static_cast<double>(amount);
 }
 

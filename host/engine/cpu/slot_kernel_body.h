@@ -190,7 +190,7 @@ constexpr double kNothing[kGroup] = {};
     const double* __restrict request = params.request + r * params.slot_count + group;
     const double free = node.free[r];
     BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) refused[s] = request[s] > free ? 1.0 : refused[s];
+    for (int s = 0; s < kGroup; ++s) refused[s] = NodeResourcesFit::is_short(request[s], free, 0.0) ? 1.0 : refused[s];
   }
 }
 
@@ -311,7 +311,9 @@ void copies(const SlotParams& params, int slot, const NodeLanes& node, const Cop
     double refused[kGroup] = {};
     for (int r = 0; r < params.filter_count; ++r) BERTH_LANES
     for (int k = 0; k < kGroup; ++k)
-      refused[k] = steps.request[r] + (first + g + k) * steps.filter_step[r] > node.free[r] ? 1.0 : refused[k];
+      refused[k] = NodeResourcesFit::is_short(steps.request[r], node.free[r], (first + g + k) * steps.filter_step[r])
+                       ? 1.0
+                       : refused[k];
     fill_steps(steps.fit_request, steps.fit_step, params.fit_count, first + g, with, before);
     fit_scores(params, node, {with, kGroup}, {fit_weight, kGroup}, fit);
     fill_steps(steps.balanced_request, steps.balanced_step, params.balanced_count, first + g, with, before);

@@ -294,7 +294,7 @@ TEST(SnapshotTest, AnImageListsItsNodesOnceEach) {
 /// Random changes of a cache; after each few the snapshot must equal one that is made from nothing.
 TEST(SnapshotTest, AnUpdatedSnapshotEqualsARecountAfterAnyChanges) {
   std::mt19937 random(7);
-  const auto upto = [&](std::uint32_t n) { return random() % n; };
+  const auto upto = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   ClusterCache cache;
   for (int n = 0; n < 12; ++n) cache.add_node(share(big_node("n" + std::to_string(n), "z" + std::to_string(n % 3))));
   Snapshot snapshot(cache);
