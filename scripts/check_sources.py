@@ -52,7 +52,8 @@ def problems_of(path, lines):
     for number, line in enumerate(lines, 1):
         if OPEN_END.search(line):
             yield number, "open ends are issues, not comments"
-        if path.endswith(CODE) and len(line) > 120:
+        # clang-format leaves a literal whole; tests hold objects and messages as one.
+        if path.endswith(CODE) and len(line) > 120 and '"' not in line and not path.startswith("tests/"):
             yield number, "lines end at 120 columns"
         if in_library and OUTPUT.search(LINE_COMMENT.sub("", line)):
             yield number, "a library neither prints nor ends the process"
