@@ -154,4 +154,21 @@ std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profil
   return total;
 }
 
+std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
+                              const std::vector<std::int32_t>& nodes) {
+  for (const EnabledPlugin& plugin : profile.profile->at(ExtensionPoint::kScore)) {
+    const bool fit = plugin.name == NodeResourcesFit::name;
+    const bool balanced = plugin.name == NodeResourcesBalancedAllocation::name && !pod_class.balanced_skips;
+    if (!fit && !balanced) continue;
+    for (const std::int32_t node : nodes) {
+      const std::int64_t score =
+          fit ? fit_score(pod_class, profile, snapshot, node) : balanced_score(pod_class, profile, snapshot, node);
+      if (score < 0 || score > kMaxNodeScore)
+        return "plugin \"" + plugin.name + "\" returns an invalid score " + std::to_string(score) +
+               ", it should in the range of [0, 100] after normalizing";
+    }
+  }
+  return {};
+}
+
 }  // namespace berth

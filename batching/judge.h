@@ -6,6 +6,7 @@
 // in lanes.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "batching/pod_class.h"
@@ -46,5 +47,10 @@ std::int64_t balanced_score(const PodClass& pod_class, const CompiledProfile& pr
 /// Weighted sum of the two.
 std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                         std::int32_t node);
+
+/// A final score outside [0, 100] ends the cycle: the text of that error, or empty. Only sums of running pods that
+/// wrapped around can make one (Snapshot::any_wrapped()). spec/plugins-node.md 15.2.
+std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
+                              const std::vector<std::int32_t>& nodes);
 
 }  // namespace berth

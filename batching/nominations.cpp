@@ -24,6 +24,17 @@ Nominations::Nominations(const ClusterObjects& objects, const SchedulerConfig& c
 }
 
 void Nominations::restore(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot) {
+  held_.push_back(pod);
+  claim(pod, table, snapshot);
+}
+
+void Nominations::rebuild(ClassTable& table, const Snapshot& snapshot) {
+  on_node_.clear();
+  node_of_uid_.clear();
+  for (const PodPtr& pod : held_) claim(pod, table, snapshot);
+}
+
+void Nominations::claim(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot) {
   const std::int32_t node = snapshot.find_node(pod->rare().nominated_node_name);
   if (node < 0) return;
   on_node_[node].push_back({pod, table.delta_of(*pod), wanted_host_ports(*pod->spec)});
@@ -37,8 +48,10 @@ std::int32_t Nominations::node_of(const Pod& pod) const {
 }
 
 bool Nominations::remove(const Pod& pod) {
+  if (pod.rare_fields == nullptr || pod.rare().nominated_node_name.empty()) return false;
+  if (std::erase_if(held_, [&](const PodPtr& held) { return held->uid() == pod.uid(); }) == 0) return false;
   const std::int32_t node = node_of(pod);
-  if (node < 0) return false;
+  if (node < 0) return true;
   node_of_uid_.erase(pod.uid());
   std::vector<Nominated>& here = on_node_[node];
   std::erase_if(here, [&](const Nominated& nominated) { return nominated.pod->uid() == pod.uid(); });

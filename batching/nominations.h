@@ -23,6 +23,9 @@ class Nominations {
   Nominations(const ClusterObjects& objects, const SchedulerConfig& config, const Snapshot& snapshot,
               ClassTable& table);
 
+  /// Node objects or their order changed: claims stay with the names of their nodes.
+  void rebuild(ClassTable& table, const Snapshot& snapshot);
+
   bool empty() const { return on_node_.empty(); }
   /// The node the pod is nominated to, or -1.
   std::int32_t node_of(const Pod& pod) const;
@@ -39,8 +42,10 @@ class Nominations {
   void refresh_deltas(ClassTable& table);
 
  private:
+  void claim(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot);
   static bool counts_against(const Pod& nominated, const Pod& pod);
 
+  std::vector<PodPtr> held_;  ///< all that hold a nomination, to a node that is not there too
   std::map<std::int32_t, std::vector<Nominated>> on_node_;
   std::map<std::string, std::int32_t, std::less<>> node_of_uid_;
 };

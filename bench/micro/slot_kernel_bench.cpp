@@ -63,8 +63,8 @@ NodeLanes make_node(int n) {
   for (int r = 0; r < 2; ++r) node.fit_allocatable[r] = LaneDivisor(node.balanced_allocatable[r]);
   node.fit_requested[0] = node.balanced_requested[0] = 100.0 * (n % 200);
   node.fit_requested[1] = node.balanced_requested[1] = 1048576.0 * (n % 60000);
-  node.free[0] = node.fit_allocatable[0] - node.fit_requested[0];
-  node.free[1] = node.fit_allocatable[1] - node.fit_requested[1];
+  node.free[0] = node.balanced_allocatable[0] - node.fit_requested[0];
+  node.free[1] = node.balanced_allocatable[1] - node.fit_requested[1];
   node.draw_seed = static_cast<std::uint32_t>(n) * 2246822519u;
   node.room = true;
   return node;

@@ -96,6 +96,13 @@ void Snapshot::fill_node(std::int32_t i, const NodeInfo& info) {
     resources_[r].allocatable.write(i) = amount_of(info.node->allocatable, column, resources_[r].name);
     resources_[r].requested.write(i) = amount_of(info.requested, column, resources_[r].name);
   }
+  const auto negative = [](std::int64_t amount) { return amount < 0; };
+  const ResourceAmounts& used = info.requested;
+  any_wrapped_ =
+      any_wrapped_ || negative(used.milli_cpu) || negative(used.memory_bytes) ||
+      negative(used.ephemeral_storage_bytes) || negative(info.non_zero_milli_cpu) ||
+      negative(info.non_zero_memory_bytes) ||
+      std::any_of(used.scalars.begin(), used.scalars.end(), [&](const auto& s) { return negative(s.second); });
   non_zero_milli_cpu_.write(i) = info.non_zero_milli_cpu;
   non_zero_memory_bytes_.write(i) = info.non_zero_memory_bytes;
   pod_count_.write(i) = static_cast<std::int64_t>(info.pods.size());

@@ -111,6 +111,9 @@ class Snapshot {
     return used_ports_.write(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
   }
 
+  /// Some node's sums, as the cache gave them, wrapped around to below 0: its scores may leave their range.
+  bool any_wrapped() const { return any_wrapped_; }
+
   /// Built on first demand and kept until node objects change.
   const LabelColumn& label_column(std::string_view key);
   /// nullptr when no node has the image.
@@ -154,6 +157,7 @@ class Snapshot {
   Column non_zero_memory_bytes_;
   Column pod_count_;
   Pages<std::vector<HostPort>> used_ports_;
+  bool any_wrapped_ = false;
   std::uint64_t generation_ = 0;
   std::uint64_t order_generation_ = 0;
 };

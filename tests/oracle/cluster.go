@@ -27,8 +27,8 @@ type cluster struct {
 	rest  []runtime.Object
 }
 
-// readCluster reads JSON or YAML, plain or gzip, of objects and Lists. Nothing is defaulted: the objects stand for
-// those that an API server has returned.
+// readCluster reads JSON or YAML, plain or gzip, of objects and Lists. Nothing but namespace, scheduler name and UID is
+// defaulted: the objects stand for those that an API server has returned.
 func readCluster(path string) (*cluster, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -99,6 +99,9 @@ func (c *cluster) addPod(pod *v1.Pod) {
 	}
 	if pod.Namespace == "" {
 		pod.Namespace = v1.NamespaceDefault
+	}
+	if pod.Spec.SchedulerName == "" {
+		pod.Spec.SchedulerName = v1.DefaultSchedulerName
 	}
 	if pod.UID == "" {
 		pod.UID = types.UID(pod.Namespace + "/" + pod.Name)

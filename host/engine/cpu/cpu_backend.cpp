@@ -90,7 +90,10 @@ struct CpuBackend::State {
   BatchResult* result = nullptr;
   std::unordered_map<std::string, std::int32_t> message_index;
 
-  bool plain_mode() const { return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube; }
+  /// Rows alone decide: no compatibility mode, and no node whose scores would have to be checked.
+  bool plain_mode() const {
+    return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube && !snapshot.any_wrapped();
+  }
 
   void compile(std::span<PodToPlace> pods);
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
@@ -283,6 +286,11 @@ void CpuBackend::State::answer_list(const PodToPlace& pod, const TileCache::Plac
   if (list.nodes.size() == 1) return place(pod, list.nodes.front(), 0);
   const NodeSideRow& row = table.node_side(pod.class_index);
   if (!row.pre_score_error.empty()) return fail(pod, OutcomeKind::kError, row.pre_score_error);
+  if (snapshot.any_wrapped())
+    if (std::string error =
+            score_range_error(table[pod.class_index], table.profile_of(pod.class_index), snapshot, list.nodes);
+        !error.empty())
+      return fail(pod, OutcomeKind::kError, error);
   const Choice choice = choose_from_list(list.nodes, *at.tile, at.slot, row, table.profile_of(pod.class_index),
                                          snapshot, engine.tie_break);
   place(pod, choice.node, choice.total);
@@ -396,11 +404,15 @@ void CpuBackend::State::score(const PodToPlace& pod, Evaluation& evaluation) {
   const CompiledProfile& profile = table.profile_of(pod.class_index);
   const NodeSideRow& row = table.node_side(pod.class_index);
   RawMaxima maxima;
+  std::vector<std::int32_t> feasible;
   for (const NodeEvaluation& node : evaluation.nodes) {
     if (!node.feasible) continue;
+    feasible.push_back(node.node.value);
     maxima.taint = std::max(maxima.taint, row.taint_raw(snapshot, node.node.value));
     maxima.affinity = std::max(maxima.affinity, row.affinity(node.node.value));
   }
+  evaluation.error = score_range_error(pod_class, profile, snapshot, feasible);
+  if (!evaluation.error.empty()) return;
   std::int64_t highest = 0;
   for (NodeEvaluation& node : evaluation.nodes) {
     if (!node.feasible) continue;
@@ -512,7 +524,7 @@ void CpuBackend::sync() {
   state.tiles.clear();
   state.diagnoses.clear();
   state.table.recompile();
-  state.nominations.refresh_deltas(state.table);
+  state.nominations.rebuild(state.table, state.snapshot);
 }
 
 }  // namespace berth

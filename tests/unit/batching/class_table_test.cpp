@@ -20,7 +20,8 @@ std::vector<std::int32_t> classes_of(const std::string& pods) {
 }
 
 TEST(ClassTableTest, EqualSpecsOfDifferentLinesAreOneClass) {
-  const auto classes = classes_of("pod p*2 cpu=1 memory=1Gi\npod q cpu=1 memory=1Gi\npod r cpu=1000m memory=1024Mi priority=9\n");
+  const auto classes =
+      classes_of("pod p*2 cpu=1 memory=1Gi\npod q cpu=1 memory=1Gi\npod r cpu=1000m memory=1024Mi priority=9\n");
   EXPECT_EQ(std::set<std::int32_t>(classes.begin(), classes.end()).size(), 1u);
 }
 
@@ -28,7 +29,8 @@ TEST(ClassTableTest, EveryFieldThatARuleReadsTellsClassesApart) {
   const auto classes = classes_of(
       "pod p cpu=1\npod q cpu=2\npod r cpu=1 memory=1\npod s cpu=1 select:disk=ssd\npod t cpu=1 tolerate=a\n"
       "pod u cpu=1 need=disk:Exists\npod v cpu=1 prefer=1:disk:Exists\npod w cpu=1 port=80\npod x cpu=1 image=app\n"
-      "pod y cpu=1 overhead:cpu=1\npod z cpu=1 restarts-all\npod sidecar cpu=1 sidecar cpu=1\npod init cpu=1 init cpu=1\n"
+      "pod y cpu=1 overhead:cpu=1\npod z cpu=1 restarts-all\npod sidecar cpu=1 sidecar cpu=1\npod init cpu=1 init "
+      "cpu=1\n"
       "pod level cpu=1 pod-level:cpu=1\npod scalar cpu=1 res:example.com/x=1\n");
   EXPECT_EQ(std::set<std::int32_t>(classes.begin(), classes.end()).size(), classes.size());
 }
@@ -101,7 +103,8 @@ TEST(ClassTableTest, SixtyFourRequestedResourcesAreJudged) {
 TEST(ClassTableTest, MoreThanSixtyFourRequestedResourcesAreAnError) {
   test::CompiledCluster cluster(kNodes + pod_with_resources(65) + "pod q cpu=1\n");
   ASSERT_TRUE(ClassTable::is_error(cluster.pods[0].class_index));
-  EXPECT_NE(cluster.table.error(cluster.pods[0].class_index).find("asks for more than 64 resources"), std::string::npos);
+  EXPECT_NE(cluster.table.error(cluster.pods[0].class_index).find("asks for more than 64 resources"),
+            std::string::npos);
   std::vector<PodToPlace> again{{cluster.pods[0].pod, 0, -1}};
   cluster.table.compile(again);
   EXPECT_EQ(again[0].class_index, cluster.pods[0].class_index);
@@ -109,7 +112,8 @@ TEST(ClassTableTest, MoreThanSixtyFourRequestedResourcesAreAnError) {
 }
 
 TEST(ClassTableTest, ResourcesThatAreIgnoredAreNotAmongTheRequested) {
-  test::CompiledCluster cluster(std::string("config ignored=example.com/x\n") + kNodes + "pod p cpu=1 res:example.com/x=1\n");
+  test::CompiledCluster cluster(std::string("config ignored=example.com/x\n") + kNodes +
+                                "pod p cpu=1 res:example.com/x=1\n");
   ASSERT_EQ(cluster.class_of(0).requested.size(), 1u);
   EXPECT_EQ(cluster.class_of(0).requested.front().name, "cpu");
 }
@@ -126,7 +130,8 @@ TEST(ClassTableTest, AClassKnowsWhatItsPodsAddToANode) {
   test::CompiledCluster cluster(std::string(kNodes) + "pod p cpu=1 res:example.com/x=2\n");
   const PodClass& pod_class = cluster.class_of(0);
   const std::int32_t x = cluster.snapshot.ensure_resource("example.com/x", *cluster.cache);
-  EXPECT_EQ(pod_class.delta.requested, (std::vector<std::pair<std::int32_t, std::int64_t>>{{kCpuColumn, 1000}, {x, 2}}));
+  EXPECT_EQ(pod_class.delta.requested,
+            (std::vector<std::pair<std::int32_t, std::int64_t>>{{kCpuColumn, 1000}, {x, 2}}));
   EXPECT_EQ(pod_class.delta.non_zero_milli_cpu, 1000);
   EXPECT_EQ(pod_class.delta.non_zero_memory_bytes, 200ll << 20);
 }

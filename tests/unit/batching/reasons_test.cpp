@@ -33,7 +33,8 @@ TEST(JudgeTest, WhatTheNodeCouldNeverHoldIsUnresolvable) {
 }
 
 TEST(JudgeTest, TheFirstPluginOfTheProfileSpeaks) {
-  test::CompiledCluster cluster("node a cpu=1 unschedulable taint=t:NoSchedule\npod old on=a port=80\npod p cpu=2 port=80\n");
+  test::CompiledCluster cluster(
+      "node a cpu=1 unschedulable taint=t:NoSchedule\npod old on=a port=80\npod p cpu=2 port=80\n");
   EXPECT_EQ(judge_pod(cluster, 0, "a").plugin, "NodeUnschedulable");
   test::CompiledCluster tainted("node a cpu=1 taint=t:NoSchedule\npod old on=a port=80\npod p cpu=2 port=80\n");
   EXPECT_EQ(judge_pod(tainted, 0, "a").plugin, "TaintToleration");
@@ -78,7 +79,7 @@ struct DiagnosisTest : testing::Test {
   }
   test::CompiledCluster cluster{
       "node a*2 cpu=2 memory=4Gi\nnode b cpu=1 memory=1Gi taint=t:NoSchedule\nnode c cpu=1 memory=1\n"
-      "pod p cpu=2 memory=2Gi\npod q cpu=1\n"};
+      "pod p cpu=2 memory=3Gi\npod q cpu=1\n"};
   CommitLog log;
   DiagnosisRow row;
 };
@@ -86,20 +87,26 @@ struct DiagnosisTest : testing::Test {
 TEST_F(DiagnosisTest, TheTextFollowsTheLog) {
   place(1, "a0", 1);
   place(1, "a1", 1);
-  EXPECT_EQ(text(0), "0/4 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint(s), 3 Insufficient cpu.");
+  EXPECT_EQ(text(0),
+            "0/4 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint(s), 3 Insufficient cpu.");
   place(0, "a0", 1);
-  EXPECT_EQ(text(0), "0/4 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient memory, 3 Insufficient cpu.");
+  EXPECT_EQ(text(0),
+            "0/4 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient memory, 3 Insufficient cpu.");
   place(0, "a0", -1);
-  EXPECT_EQ(text(0), "0/4 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint(s), 3 Insufficient cpu.");
+  EXPECT_EQ(text(0),
+            "0/4 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint(s), 3 Insufficient cpu.");
 }
 
 TEST_F(DiagnosisTest, ARowThatWasBroughtUpToDateEqualsANewOne) {
   text(0);
   for (int step = 0; step < 12; ++step) {
-    place(static_cast<std::size_t>(step % 2), step % 3 == 0 ? "a0" : step % 3 == 1 ? "a1" : "c", step % 5 == 4 ? -1 : 1);
+    place(static_cast<std::size_t>(step % 2),
+          step % 3 == 0   ? "a0"
+          : step % 3 == 1 ? "a1"
+                          : "c",
+          step % 5 == 4 ? -1 : 1);
     DiagnosisRow fresh;
-    EXPECT_EQ(text(0),
-              fresh.text(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log));
+    EXPECT_EQ(text(0), fresh.text(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log));
   }
 }
 

@@ -56,7 +56,9 @@ TEST(PagesTest, AnUnsharedPageIsWrittenInPlace) {
 
 TEST(PagesTest, APageThatWasLetGoIsWrittenInPlaceAgain) {
   Pages<std::int64_t> pages(1, 4, 0);
-  { const Pages<std::int64_t> copy = pages; }
+  {
+    const Pages<std::int64_t> copy = pages;
+  }
   const std::int64_t* before = pages.read(0);
   EXPECT_EQ(pages.write(0), before);
 }

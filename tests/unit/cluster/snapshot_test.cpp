@@ -25,7 +25,8 @@ Node big_node(const std::string& name, const std::string& zone = "") {
 NodePtr share(Node node) { return std::make_shared<const Node>(std::move(node)); }
 
 PodPtr gpu_pod(const std::string& name, const std::string& on, std::int64_t gpus) {
-  return make_pod(name, on, make_spec({{"cpu", millis(250)}, {std::string(kMemory), units(1000)}, {kGpu, units(gpus)}}));
+  return make_pod(name, on,
+                  make_spec({{"cpu", millis(250)}, {std::string(kMemory), units(1000)}, {kGpu, units(gpus)}}));
 }
 
 /// Every column of `snapshot` against a snapshot that is made from nothing.
@@ -73,7 +74,8 @@ TEST(SnapshotTest, ColumnsEqualWhatTheCacheKnowsOfEachNode) {
 
 TEST(SnapshotTest, NodesStandInTheCachesOrder) {
   ClusterCache cache;
-  for (const auto& [name, zone] : {std::pair{"a1", "a"}, {"a2", "a"}, {"b1", "b"}}) cache.add_node(make_node(name, zone));
+  for (const auto& [name, zone] : {std::pair{"a1", "a"}, {"a2", "a"}, {"b1", "b"}})
+    cache.add_node(make_node(name, zone));
   const Snapshot snapshot(cache);
   std::vector<std::string> names;
   for (std::int32_t i = 0; i < snapshot.node_count(); ++i) names.push_back(snapshot.node(i).name);
@@ -231,9 +233,11 @@ TEST(SnapshotTest, PlacementsThatTheCacheLearnsOfAreNotCountedTwice) {
 
 TEST(SnapshotTest, ALabelColumnTellsValuesApartAndAbsence) {
   ClusterCache cache;
-  const std::vector<std::pair<std::string, LabelMap>> nodes = {
-      {"a", LabelMap{{"disk", "ssd"}}}, {"b", LabelMap{{"disk", "hdd"}}}, {"c", LabelMap{{"disk", "ssd"}}},
-      {"d", LabelMap{{"disk", ""}}},    {"e", LabelMap{{"disks", "ssd"}}}};
+  const std::vector<std::pair<std::string, LabelMap>> nodes = {{"a", LabelMap{{"disk", "ssd"}}},
+                                                               {"b", LabelMap{{"disk", "hdd"}}},
+                                                               {"c", LabelMap{{"disk", "ssd"}}},
+                                                               {"d", LabelMap{{"disk", ""}}},
+                                                               {"e", LabelMap{{"disks", "ssd"}}}};
   for (const auto& [name, labels] : nodes) {
     Node node = big_node(name);
     node.labels = labels;

@@ -85,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
         "node soft*4 cpu=2 memory=4Gi taint=a:PreferNoSchedule\n"
         "node softer*2 cpu=8 memory=8Gi taint=a:PreferNoSchedule taint=b:PreferNoSchedule\n"
         "node free*3 cpu=1 memory=16Gi\npod p cpu=250m memory=100Mi\n",
-        "node ssd*3 cpu=2 memory=4Gi label:disk=ssd\nnode hdd*5 cpu=4 memory=8Gi label:disk=hdd\nnode none*4 cpu=3 memory=9Gi\n"
+        "node ssd*3 cpu=2 memory=4Gi label:disk=ssd\nnode hdd*5 cpu=4 memory=8Gi label:disk=hdd\nnode none*4 cpu=3 "
+        "memory=9Gi\n"
         "pod p cpu=250m memory=100Mi prefer=80:disk:In:ssd prefer=30:disk:In:hdd\n",
         "config disable=NodeResourcesFit\nnode n*5 cpu=4 memory=16Gi\npod p cpu=3\n",
         "config release=1.36\nnode n*6 cpu=4 memory=16Gi\nnode m*6 cpu=16 memory=8Gi\npod p cpu=300m memory=200Mi\n",
@@ -118,11 +119,14 @@ TEST(LevelSelectionTest, RunsOnRandomClustersEqualTheSerialWalk) {
   const auto upto = [&](unsigned n) { return static_cast<int>(random() % (n + 1)); };
   for (int round = 0; round < 60; ++round) {
     std::string text = "config strategy=";
-    text += round % 3 == 0 ? "LeastAllocated" : round % 3 == 1 ? "MostAllocated" : "RequestedToCapacityRatio shape=0:2,40:9,90:1";
+    text += round % 3 == 0   ? "LeastAllocated"
+            : round % 3 == 1 ? "MostAllocated"
+                             : "RequestedToCapacityRatio shape=0:2,40:9,90:1";
     text += "\n";
     for (int kind = 0; kind < 3; ++kind) {
-      text += "node k" + std::to_string(kind) + "-*" + std::to_string(1 + upto(9)) + " cpu=" + std::to_string(1 + upto(5)) +
-              " memory=" + std::to_string(1 + upto(5)) + "Gi pods=" + std::to_string(upto(12));
+      text += "node k" + std::to_string(kind) + "-*" + std::to_string(1 + upto(9)) +
+              " cpu=" + std::to_string(1 + upto(5)) + " memory=" + std::to_string(1 + upto(5)) +
+              "Gi pods=" + std::to_string(upto(12));
       if (upto(3) == 0) text += " taint=t" + std::to_string(upto(1)) + ":PreferNoSchedule";
       if (upto(3) == 0) text += " label:disk=d" + std::to_string(upto(1));
       text += "\n";

@@ -4,10 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <random>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace berth {
@@ -135,8 +136,8 @@ TEST(SlotKernelTest, RefreshGivesTheSameBitsOnEveryInstructionSet) {
       const NodeLanes node = lanes.node();
       std::vector<NodeKey> expected = before;
       std::vector<std::int64_t> expected_count(slots, 5);
-      const bool expected_changed = kSlotKernelsBaseline.refresh(lanes.params, node, lanes.base.data(),
-                                                                 expected.data(), expected_count.data());
+      const bool expected_changed =
+          kSlotKernelsBaseline.refresh(lanes.params, node, lanes.base.data(), expected.data(), expected_count.data());
       for (const SlotKernels* kernels : runnable) {
         std::vector<NodeKey> keys = before;
         std::vector<std::int64_t> count(slots, 5);
@@ -151,8 +152,6 @@ TEST(SlotKernelTest, RefreshGivesTheSameBitsOnEveryInstructionSet) {
 }
 
 TEST(SlotKernelTest, RefreshCountsWhatBecameFeasible) {
-  RandomLanes lanes(1);
-  const auto slots = static_cast<std::size_t>(lanes.params.slot_count);
   for (unsigned seed = 2; seed < 60; ++seed) {
     RandomLanes drawn(seed);
     std::vector<NodeKey> keys(static_cast<std::size_t>(drawn.params.slot_count));
@@ -165,11 +164,10 @@ TEST(SlotKernelTest, RefreshCountsWhatBecameFeasible) {
     for (std::size_t s = 0; s < keys.size(); ++s) {
       EXPECT_EQ(count[s], (keys[s] > 0 ? 1 : 0) - (before[s] > 0 ? 1 : 0));
       any = any || count[s] != 0;
-      if (drawn.base[s] < 0) EXPECT_EQ(keys[s], 0);
+      EXPECT_TRUE(drawn.base[s] >= 0 || keys[s] == 0);
     }
     EXPECT_EQ(changed, any);
   }
-  EXPECT_GT(slots, 0u);
 }
 
 TEST(SlotKernelTest, CombineTakesTheHighestOfFourChildren) {
@@ -187,7 +185,8 @@ TEST(SlotKernelTest, CombineTakesTheHighestOfFourChildren) {
     for (std::size_t s = 0; s < slots; ++s) {
       const std::uint32_t bit = 1u << (s / kSlotStep);
       if ((groups & bit) == 0) continue;
-      for (std::size_t c = 0; c < 4; ++c) expected[s] = c == 0 ? children[s] : std::max(expected[s], children[c * slots + s]);
+      for (std::size_t c = 0; c < 4; ++c)
+        expected[s] = c == 0 ? children[s] : std::max(expected[s], children[c * slots + s]);
       if (expected[s] != before[s]) moved |= bit;
     }
     for (const SlotKernels* kernels : runnable) {
@@ -237,35 +236,6 @@ TEST(SlotKernelTest, CopiesDoNotDependOnWhereTheyAreCut) {
         ASSERT_EQ(part_fits[static_cast<std::size_t>(k)], whole_fits[static_cast<std::size_t>(first + k)]);
       }
     }
-  }
-}
-
-/// Sums of running pods wrap round at the int64 range, so a column can be below zero.
-TEST(SlotKernelTest, AUtilizationBelowZeroReadsTheFirstPointOfTheShape) {
-  RandomLanes lanes(3);
-  lanes.params.fit_count = 1;
-  lanes.params.strategy = KernelStrategy::kRatio;
-  lanes.params.fit_counts_always = false;
-  lanes.params.balance_of_change = false;
-  NodeLanes node = lanes.node();
-  node.room = true;
-  for (double& request : lanes.request) request = -std::numeric_limits<double>::infinity();
-  for (double& weight : lanes.part_weight) weight = 1.0;
-  for (double& weight : lanes.balanced_weight) weight = 0.0;
-  for (double& request : lanes.fit_request) request = 0.0;
-  for (std::int32_t& base : lanes.base) base = 0;
-  lanes.params.fit_weight = 1.0;
-  // A buffer whose front is a trap: what stands before the table must never be read.
-  std::vector<double> guarded(1001, 77.0);
-  for (std::size_t p = 0; p <= 100; ++p) guarded[900 + p] = 1.0 + static_cast<double>(p % 50);
-  lanes.params.score_of_utilization = guarded.data() + 900;
-  node.fit_allocatable[0] = LaneDivisor(100.0);
-  node.fit_requested[0] = -400.0;
-  std::vector<NodeKey> keys(static_cast<std::size_t>(lanes.params.slot_count));
-  std::vector<std::int64_t> count(keys.size(), 0);
-  for (const SlotKernels* kernels : runnable_kernels()) {
-    kernels->refresh(lanes.params, node, lanes.base.data(), keys.data(), count.data());
-    EXPECT_EQ(total_of(keys[0]), 1) << kernels->instruction_set;
   }
 }
 

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a pod's spec to what the rules read.
+#include "plugins/image_locality/compile.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugins/node_affinity/compile.h"
+#include "plugins/node_declared_features/compile.h"
+#include "plugins/node_ports/compile.h"
+#include "plugins/node_resources_fit/compile.h"
+#include "plugins/node_unschedulable/compile.h"
+#include "plugins/registry.h"
+#include "plugins/taint_toleration/compile.h"
+
+namespace berth {
+namespace {
+
+using Op = SelectorOperator;
+
+// TaintToleration
+
+Toleration toleration(std::string key, TolerationOperator op, std::string value = "",
+                      std::optional<TaintEffect> effect = {}) {
+  return {std::move(key), op, std::move(value), effect};
+}
+constexpr TaintEffect kHard = TaintEffect::kNoSchedule;
+constexpr TaintEffect kEvict = TaintEffect::kNoExecute;
+constexpr TaintEffect kSoft = TaintEffect::kPreferNoSchedule;
+
+struct TaintCase {
+  const char* name;
+  std::vector<Taint> taints;
+  std::vector<Toleration> tolerations;
+  bool gate;
+  bool passes;
+  std::int64_t raw;
+};
+
+class TaintTableTest : public testing::TestWithParam<TaintCase> {};
+
+TEST_P(TaintTableTest, FilterAndScoreAreThoseOfTheTable) {
+  const TaintCase& given = GetParam();
+  const std::vector<std::vector<Taint>> sets{{}, given.taints};
+  const CompiledTaintToleration compiled = compile_taint_toleration(given.tolerations, sets, given.gate);
+  EXPECT_TRUE(TaintToleration::feasible(compiled.params(), 0));
+  EXPECT_EQ(TaintToleration::score(compiled.params(), 0), 0);
+  EXPECT_EQ(TaintToleration::feasible(compiled.params(), 1), given.passes);
+  EXPECT_EQ(given.passes ? TaintToleration::score(compiled.params(), 1) : given.raw, given.raw);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Spec, TaintTableTest,
+    testing::Values(
+        TaintCase{
+            "E_TT_1", {{"a", "1", kHard}}, {toleration("a", TolerationOperator::kEqual, "1", kHard)}, false, true, 0},
+        TaintCase{"E_TT_2",
+                  {{"a", "1", kHard}, {"b", "", kEvict}},
+                  {toleration("a", TolerationOperator::kExists)},
+                  false,
+                  false,
+                  0},
+        TaintCase{"E_TT_3",
+                  {{"a", "1", kSoft}, {"b", "2", kSoft}},
+                  {toleration("a", TolerationOperator::kExists, "", kHard)},
+                  false,
+                  true,
+                  2},
+        TaintCase{"E_TT_4",
+                  {{"a", "1", kSoft}, {"b", "2", kSoft}},
+                  {toleration("b", TolerationOperator::kEqual, "2")},
+                  false,
+                  true,
+                  1},
+        TaintCase{"E_TT_5",
+                  {{"a", "1", kHard}, {"c", "3", kSoft}},
+                  {toleration("", TolerationOperator::kExists)},
+                  false,
+                  true,
+                  0},
+        TaintCase{
+            "E_TT_6_off", {{"lvl", "5", kHard}}, {toleration("lvl", TolerationOperator::kGt, "3")}, false, false, 0},
+        TaintCase{"E_TT_6_on", {{"lvl", "5", kHard}}, {toleration("lvl", TolerationOperator::kGt, "3")}, true, true, 0},
+        TaintCase{
+            "OtherValue", {{"a", "1", kHard}}, {toleration("a", TolerationOperator::kEqual, "2")}, false, false, 0},
+        TaintCase{"OtherEffect",
+                  {{"a", "1", kEvict}},
+                  {toleration("a", TolerationOperator::kExists, "", kHard)},
+                  false,
+                  false,
+                  0},
+        TaintCase{"EmptyKeyComparesValues",
+                  {{"a", "1", kHard}},
+                  {toleration("", TolerationOperator::kEqual, "1")},
+                  false,
+                  true,
+                  0},
+        TaintCase{"EmptyKeyOtherValue",
+                  {{"a", "1", kHard}},
+                  {toleration("", TolerationOperator::kEqual, "")},
+                  false,
+                  false,
+                  0},
+        TaintCase{"OneSoftTaintCountsOnce", {{"a", "1", kSoft}}, {}, false, true, 1}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(TolerationTest, OnlyCanonicalIntegersAreCompared) {
+  const auto gt = [](const std::string& bound, const std::string& value) {
+    return tolerates(toleration("k", TolerationOperator::kGt, bound), {"k", value, kHard}, true);
+  };
+  EXPECT_TRUE(gt("3", "4"));
+  EXPECT_FALSE(gt("3", "3"));
+  EXPECT_TRUE(gt("-5", "-4"));
+  for (const char* odd : {"+4", "04", "-0", " 4", "4 ", "", "four", "9223372036854775808"}) {
+    EXPECT_FALSE(gt("3", odd)) << odd;
+    EXPECT_FALSE(gt(odd, "99")) << odd;
+  }
+}
+
+TEST(TolerationTest, LessThanIsOfTheTaintsValue) {
+  const Toleration lt = toleration("k", TolerationOperator::kLt, "10");
+  EXPECT_TRUE(tolerates(lt, {"k", "9", kHard}, true));
+  EXPECT_FALSE(tolerates(lt, {"k", "10", kHard}, true));
+  EXPECT_FALSE(tolerates(lt, {"k", "9", kHard}, false)) << "the gate is off";
+}
+
+TEST(NodeUnschedulableTest, OnlyATolerationOfTheCordonTaintHelps) {
+  const std::string key = "node.kubernetes.io/unschedulable";
+  const auto passes = [&](std::vector<Toleration> tolerations) {
+    return NodeUnschedulable::feasible(compile_node_unschedulable(tolerations, false), true);
+  };
+  EXPECT_TRUE(NodeUnschedulable::feasible(compile_node_unschedulable({}, false), false));
+  EXPECT_FALSE(passes({}));
+  EXPECT_TRUE(passes({toleration("", TolerationOperator::kExists)}));
+  EXPECT_FALSE(passes({toleration(key, TolerationOperator::kExists, "", kEvict)}));
+  EXPECT_TRUE(passes({toleration(key, TolerationOperator::kEqual, "", kHard)}));
+  EXPECT_FALSE(passes({toleration(key, TolerationOperator::kEqual, "true", kHard)}));
+}
+
+// NodeAffinity
+
+/// Node x: disk=ssd, gen=7, zone=a. Node y: disk=hdd, gen=v7. As in spec/plugins-node.md 8.
+struct NodeAffinityTest : testing::Test {
+  NodeAffinityTest() {
+    add("x", LabelMap{{"disk", "ssd"}, {"gen", "7"}, {"zone", "a"}});
+    add("y", LabelMap{{"disk", "hdd"}, {"gen", "v7"}});
+    snapshot = std::make_unique<Snapshot>(cache);
+  }
+  void add(const std::string& name, LabelMap labels) {
+    Node node;
+    node.name = name;
+    node.labels = std::move(labels);
+    cache.add_node(std::make_shared<const Node>(std::move(node)));
+  }
+  /// 'x', 'y', "xy" or "": the nodes that the required terms accept.
+  std::string accepted(const std::vector<NodeSelectorTerm>& terms) {
+    PodSpec spec;
+    spec.node_affinity.emplace().required = terms;
+    last = compile_node_affinity(spec, *snapshot);
+    std::string names;
+    for (std::int32_t i = 0; i < 2; ++i)
+      if (last.matches(i)) names += snapshot->node(i).name;
+    return names;
+  }
+  std::string accepted(SelectorRequirement label) { return accepted({{{std::move(label)}, {}}}); }
+
+  ClusterCache cache;
+  std::unique_ptr<Snapshot> snapshot;
+  CompiledNodeAffinity last;
+};
+
+NodeSelectorTerm names_term(std::vector<std::vector<std::string>> lists, Op op = Op::kIn) {
+  NodeSelectorTerm term;
+  for (auto& list : lists) term.match_fields.push_back({"metadata.name", op, std::move(list)});
+  return term;
+}
+
+TEST_F(NodeAffinityTest, OperatorsReadPresentAndAbsentKeys) {
+  EXPECT_EQ(accepted({"disk", Op::kIn, {"ssd", "nvme"}}), "x");
+  EXPECT_EQ(accepted({"disk", Op::kIn, {"SSD"}}), "");
+  EXPECT_EQ(accepted({"zone", Op::kNotIn, {"b"}}), "xy");
+  EXPECT_EQ(accepted({"zone", Op::kNotIn, {"a"}}), "y");
+  EXPECT_EQ(accepted({"zone", Op::kExists, {}}), "x");
+  EXPECT_EQ(accepted({"zone", Op::kDoesNotExist, {}}), "y");
+  EXPECT_EQ(accepted({"none", Op::kDoesNotExist, {}}), "xy");
+}
+
+TEST_F(NodeAffinityTest, GtAndLtNeedANumberOnBothSides) {
+  EXPECT_EQ(accepted({"gen", Op::kGt, {"5"}}), "x");
+  EXPECT_EQ(accepted({"gen", Op::kGt, {"7"}}), "");
+  EXPECT_EQ(accepted({"gen", Op::kLt, {"8"}}), "x");
+  EXPECT_EQ(accepted({"gen", Op::kLt, {"008"}}), "x") << "leading zeros are allowed";
+  EXPECT_EQ(accepted({"zone", Op::kLt, {"8"}}), "");
+}
+
+TEST_F(NodeAffinityTest, MalformedRequirementsMatchNothing) {
+  const std::vector<SelectorRequirement> malformed = {
+      {"disk", Op::kIn, {}},          {"zone", Op::kNotIn, {}},
+      {"disk", Op::kExists, {"ssd"}}, {"none", Op::kDoesNotExist, {"a"}},
+      {"gen", Op::kGt, {}},           {"gen", Op::kGt, {"1", "2"}},
+      {"gen", Op::kGt, {"five"}},     {"gen", Op::kGt, {"-5"}},
+      {"", Op::kDoesNotExist, {}},    {"a b", Op::kDoesNotExist, {}},
+      {"disk", Op::kNotIn, {"a b"}},  {"disk", Op::kNotIn, {std::string(64, 'a')}}};
+  for (const SelectorRequirement& requirement : malformed) {
+    EXPECT_EQ(accepted(requirement), "") << requirement.key << " " << to_string(requirement.op);
+    EXPECT_TRUE(is_malformed({{requirement}, {}}));
+  }
+}
+
+TEST_F(NodeAffinityTest, AMalformedTermLeavesTheOthersAlone) {
+  EXPECT_EQ(accepted({{{{"gen", Op::kGt, {"-5"}}}, {}}, {{{"disk", Op::kExists, {}}}, {}}}), "xy");
+}
+
+TEST_F(NodeAffinityTest, PartsOfATermAreAndedAndTermsAreOred) {
+  EXPECT_EQ(accepted({{{{"disk", Op::kIn, {"ssd"}}, {"zone", Op::kDoesNotExist, {}}}, {}},
+                      {{{"disk", Op::kIn, {"hdd"}}}, {}}}),
+            "y");
+}
+
+TEST_F(NodeAffinityTest, EmptyListsAndEmptyTermsMatchNothing) {
+  EXPECT_EQ(accepted(std::vector<NodeSelectorTerm>{}), "");
+  EXPECT_FALSE(last.node_set.has_value());
+  EXPECT_FALSE(last.conflict);
+  EXPECT_EQ(accepted({NodeSelectorTerm{}}), "");
+  EXPECT_FALSE(last.node_set.has_value()) << "an empty term has no names, so every node stays a candidate";
+}
+
+TEST_F(NodeAffinityTest, FieldsTakeOneValueAndTwoOperators) {
+  EXPECT_EQ(accepted({names_term({{"y"}})}), "y");
+  EXPECT_EQ(accepted({names_term({{"y"}}, Op::kNotIn)}), "x");
+  EXPECT_EQ(accepted({names_term({{"x", "y"}})}), "");
+  EXPECT_EQ(accepted({names_term({{}}, Op::kExists)}), "");
+}
+
+TEST_F(NodeAffinityTest, AnUnknownFieldReadsAsEmpty) {
+  EXPECT_EQ(accepted({{{}, {{"spec.foo", Op::kIn, {"x"}}}}}), "");
+  EXPECT_EQ(accepted({{{}, {{"spec.foo", Op::kIn, {""}}}}}), "xy");
+  EXPECT_EQ(accepted({{{}, {{"spec.foo", Op::kNotIn, {"x"}}}}}), "xy");
+  EXPECT_EQ(accepted({{{}, {{"spec.foo", Op::kNotIn, {""}}}}}), "");
+}
+
+TEST_F(NodeAffinityTest, NamesInEveryTermMakeTheNodeSet) {
+  accepted({names_term({{"y"}}), names_term({{"x"}, {"x"}})});
+  EXPECT_EQ(last.node_set, (std::vector<std::int32_t>{0, 1}));
+  accepted({names_term({{"y"}}), {{{"disk", Op::kExists, {}}}, {}}});
+  EXPECT_FALSE(last.node_set.has_value()) << "one term without names opens all nodes";
+  accepted({names_term({{"y"}}, Op::kNotIn)});
+  EXPECT_FALSE(last.node_set.has_value()) << "NotIn gives no shortcut";
+}
+
+TEST_F(NodeAffinityTest, TheNodeSetReadsAllValuesOfAMalformedTerm) {
+  EXPECT_EQ(accepted({names_term({{"x", "y"}})}), "");
+  EXPECT_EQ(last.node_set, (std::vector<std::int32_t>{0, 1}));
+}
+
+TEST_F(NodeAffinityTest, NamesThatContradictEachOtherAreAConflict) {
+  accepted({names_term({{"x"}, {"y"}})});
+  EXPECT_TRUE(last.conflict);
+  accepted({names_term({{"x"}, {"y"}}), names_term({{"y"}})});
+  EXPECT_FALSE(last.conflict);
+  EXPECT_EQ(last.node_set, (std::vector<std::int32_t>{1}));
+}
+
+TEST_F(NodeAffinityTest, NamesOfNoNodeLeaveAnEmptySetWithoutAConflict) {
+  accepted({names_term({{"z"}})});
+  EXPECT_FALSE(last.conflict);
+  EXPECT_EQ(last.node_set, (std::vector<std::int32_t>{}));
+}
+
+TEST_F(NodeAffinityTest, ANodeSelectorIsEqualityAndNeverValidated) {
+  PodSpec spec;
+  spec.node_selector = LabelMap{{"disk", "ssd"}, {"zone", "a"}};
+  const CompiledNodeAffinity affinity = compile_node_affinity(spec, *snapshot);
+  EXPECT_TRUE(affinity.matches(0));
+  EXPECT_FALSE(affinity.matches(1));
+  EXPECT_FALSE(affinity.scores);
+  add("odd", LabelMap{{"a b", "-5"}});
+  snapshot = std::make_unique<Snapshot>(cache);
+  spec.node_selector = LabelMap{{"a b", "-5"}};
+  const CompiledNodeAffinity odd = compile_node_affinity(spec, *snapshot);
+  EXPECT_FALSE(odd.matches(0));
+  EXPECT_TRUE(odd.matches(2));
+}
+
+TEST_F(NodeAffinityTest, WithoutRequirementsEveryNodeMatches) {
+  const CompiledNodeAffinity affinity = compile_node_affinity(PodSpec{}, *snapshot);
+  EXPECT_TRUE(affinity.matches(0));
+  EXPECT_TRUE(affinity.matches(1));
+}
+
+TEST_F(NodeAffinityTest, E_NA_10_WeightsOfMatchingPreferencesAddUp) {
+  PodSpec spec;
+  spec.node_affinity.emplace().preferred = {{80, {{{"disk", Op::kIn, {"ssd"}}}, {}}},
+                                            {20, {{{"zone", Op::kIn, {"a"}}}, {}}},
+                                            {5, {{{"gen", Op::kLt, {"100"}}}, {}}},
+                                            {0, {{{"disk", Op::kExists, {}}}, {}}},
+                                            {9, {}}};
+  const CompiledNodeAffinity affinity = compile_node_affinity(spec, *snapshot);
+  EXPECT_TRUE(affinity.scores);
+  EXPECT_EQ(affinity.preferred.score(0), 105);
+  EXPECT_EQ(affinity.preferred.score(1), 0);
+}
+
+TEST_F(NodeAffinityTest, MoreThanSixtyFourValuesOfAKeyAreToldApart) {
+  for (int n = 0; n < 200; ++n) add("n" + std::to_string(n), LabelMap{{"rack", "r" + std::to_string(n)}});
+  snapshot = std::make_unique<Snapshot>(cache);
+  PodSpec spec;
+  spec.node_affinity.emplace().required = {{{{"rack", Op::kIn, {"r3", "r63", "r64", "r150", "r999"}}}, {}}};
+  const CompiledNodeAffinity affinity = compile_node_affinity(spec, *snapshot);
+  std::vector<std::string> names;
+  for (std::int32_t i = 0; i < snapshot->node_count(); ++i)
+    if (affinity.matches(i)) names.push_back(snapshot->node(i).name);
+  EXPECT_EQ(names, (std::vector<std::string>{"n3", "n63", "n64", "n150"}));
+}
+
+// NodePorts
+
+TEST(NodePortsTest, E_NP_TheIPv4WildcardMeetsEveryAddressOfItsProtocolAndPort) {
+  const auto conflict = [](HostPort used, HostPort wanted) {
+    return ports_conflict(std::vector{wanted}, std::vector{used});
+  };
+  EXPECT_FALSE(conflict({"127.0.0.1", "TCP", 8080}, {"127.0.0.2", "TCP", 8080}));
+  EXPECT_TRUE(conflict({"127.0.0.1", "TCP", 8080}, {"0.0.0.0", "TCP", 8080}));
+  EXPECT_TRUE(conflict({"0.0.0.0", "TCP", 8080}, {"10.0.0.1", "TCP", 8080}));
+  EXPECT_FALSE(conflict({"0.0.0.0", "TCP", 53}, {"0.0.0.0", "UDP", 53}));
+  EXPECT_FALSE(conflict({"127.0.0.1", "TCP", 80}, {"::", "TCP", 80}));
+  EXPECT_TRUE(conflict({"0.0.0.0", "TCP", 80}, {"::", "TCP", 80}));
+  EXPECT_TRUE(conflict({"::", "TCP", 80}, {"::", "TCP", 80}));
+  EXPECT_FALSE(conflict({"0.0.0.0", "TCP", 80}, {"0.0.0.0", "TCP", 81}));
+}
+
+// ImageLocality
+
+TEST(ImageNameTest, ATagIsAddedOnlyWhereTheLastColonIsNotBehindTheLastSlash) {
+  EXPECT_EQ(normalized_image_name("app"), "app:latest");
+  EXPECT_EQ(normalized_image_name("reg.example:5000/app"), "reg.example:5000/app:latest");
+  EXPECT_EQ(normalized_image_name("app@sha256:00"), "app@sha256:00");
+  EXPECT_EQ(normalized_image_name("r/app:v1"), "r/app:v1");
+  EXPECT_EQ(normalized_image_name("reg.example:5000/app:v1"), "reg.example:5000/app:v1");
+  EXPECT_EQ(normalized_image_name(""), ":latest");
+}
+
+// NodeResourcesFit
+
+FitStrategy strategy_of(std::vector<ShapePoint> shape) {
+  NodeResourcesFitArgs args;
+  args.strategy = ScoringStrategyType::kRequestedToCapacityRatio;
+  args.shape = std::move(shape);
+  ClusterCache cache;
+  Snapshot snapshot(cache);
+  return compile_fit_strategy(args, snapshot, cache);
+}
+
+TEST(FitStrategyTest, E_RS_9_AShapeIsFlatOutsideItsPointsAndTruncatesBetween) {
+  const auto f = strategy_of({{20, 3}, {60, 9}}).score_of_utilization;
+  EXPECT_EQ((std::vector<std::int32_t>{f[0], f[21], f[37], f[60], f[100]}),
+            (std::vector<std::int32_t>{30, 31, 55, 90, 90}));
+}
+
+TEST(FitStrategyTest, E_RS_7_AShapeMayFall) {
+  const auto f = strategy_of({{0, 0}, {70, 10}, {100, 0}}).score_of_utilization;
+  EXPECT_EQ((std::vector<std::int32_t>{f[70], f[80], f[85], f[99], f[100]}),
+            (std::vector<std::int32_t>{100, 67, 50, 4, 0}));
+}
+
+TEST(FitStrategyTest, APointAloneIsAConstant) {
+  const auto f = strategy_of({{50, 4}}).score_of_utilization;
+  EXPECT_EQ(f[0], 40);
+  EXPECT_EQ(f[100], 40);
+}
+
+TEST(RequestedTest, IgnoredNamesAndGroupsTouchExtendedResourcesOnly) {
+  NodeResourcesFitArgs args;
+  args.ignored_resources = {"example.com/a", "cpu", "memory"};
+  args.ignored_resource_groups = {"vendor.example"};
+  ResourceAmounts amounts;
+  amounts.milli_cpu = 1;
+  amounts.memory_bytes = 2;
+  amounts.scalars = {{"example.com/a", 1},
+                     {"example.com/b", 1},
+                     {"hugepages-2Mi", 4},
+                     {"vendor.example/gpu", 1},
+                     {"zero.example/z", 0}};
+  ClusterCache cache;
+  Snapshot snapshot(cache);
+  std::vector<std::string> names;
+  for (const RequestedResource& requested : compile_requested(amounts, args, snapshot, cache)) {
+    names.push_back(requested.name);
+    EXPECT_TRUE(requested.column >= 0 || requested.name == "example.com/b" || requested.name == "hugepages-2Mi");
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"cpu", "memory", "example.com/b", "hugepages-2Mi"}));
+}
+
+TEST(RequestedTest, AScalarCountsInAScoreOnlyWhereItIsAskedFor) {
+  ResourceAmounts amounts;
+  amounts.scalars = {{"example.com/a", 3}};
+  const std::vector<ScoredResource> scored{{"cpu", kCpuColumn, 1}, {"example.com/a", 3, 1}, {"example.com/b", 4, 1}};
+  const auto requests = compile_scored_requests(amounts, scored);
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_TRUE(requests[0].counts) << "cpu counts even at 0";
+  EXPECT_TRUE(requests[1].counts);
+  EXPECT_EQ(requests[1].amount, 3);
+  EXPECT_FALSE(requests[2].counts);
+}
+
+// NodeDeclaredFeatures
+
+TEST(DeclaredFeaturesTest, ARestartRuleOfAllContainersNeedsItsFeature) {
+  PodSpec spec;
+  spec.containers.emplace_back();
+  EXPECT_TRUE(needed_features(spec).empty());
+  spec.init_containers.emplace_back().restarts_all_containers = true;
+  const auto needed = needed_features(spec);
+  ASSERT_EQ(needed.size(), 1u);
+  Node node;
+  EXPECT_EQ(missing_features(needed, node), needed);
+  node.declared_features = needed;
+  EXPECT_TRUE(missing_features(needed, node).empty());
+}
+
+TEST(DeclaredFeaturesTest, TheReasonNamesTheFeaturesInV135Only) {
+  EXPECT_EQ(missing_features_reason({"A", "B"}, Release::k1_35),
+            "node declared features check failed - unsatisfied requirements: A, B");
+  EXPECT_EQ(missing_features_reason({"A"}, Release::k1_36), "node(s) didn't match Pod's required features");
+}
+
+// The registry
+
+TEST(RegistryTest, APluginThatIsNotListedIsUnsupported) {
+  EXPECT_EQ(plugin_support("NodeResourcesFit").support, Support::kExact);
+  EXPECT_EQ(plugin_support("NoSuchPlugin").support, Support::kUnsupported);
+  EXPECT_EQ(plugin_support("").support, Support::kUnsupported);
+}
+
+TEST(RegistryTest, OnlyPartialPluginsSayWhatIsMissing) {
+  for (const BuiltPlugin& plugin : built_plugins())
+    EXPECT_EQ(plugin.support == Support::kPartial, !plugin.missing.empty()) << plugin.name;
+}
+
+}  // namespace
+}  // namespace berth
