@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/scheduler/usage.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -124,9 +124,12 @@ void fill_usage(const ClusterCache& cache, ScheduleResult& result) {
 }
 
 std::uint64_t peak_rss_bytes() {
-  rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  // getrusage() would count what the parent held when it started this process.
+  std::ifstream status("/proc/self/status");
+  constexpr std::string_view kKey = "VmHWM:";
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(kKey)) return std::strtoull(line.c_str() + kKey.size(), nullptr, 10) * 1024;
+  return 0;
 }
 
 std::uint64_t model_bytes(const ClusterObjects& objects) {

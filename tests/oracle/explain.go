@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -191,6 +193,7 @@ func (c *cycle) score() {
 			weight := weights[p.Name]
 			n.Scores = append(n.Scores, scoreRecord{p.Name, raw[p.Name][node.Name], p.Score / int64(weight), weight})
 		}
+		slices.SortFunc(n.Scores, func(a, b scoreRecord) int { return strings.Compare(a.Plugin, b.Plugin) })
 	}
 	c.record.takeBest(func(*nodeRecord) {})
 }

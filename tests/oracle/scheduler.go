@@ -82,7 +82,7 @@ func newScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfigu
 		snapshot: internalcache.NewEmptySnapshot(),
 		profiles: map[string]*profileRuntime{},
 	}
-	client := fake.NewSimpleClientset(withNamespaces(c)...)
+	client := fake.NewSimpleClientset(served(c)...)
 	factory := scheduler.NewInformerFactory(client, 0)
 	draManager, err := newDRAManager(ctx, client, factory)
 	if err != nil {
@@ -116,22 +116,25 @@ func newScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfigu
 	return s, s.load(c)
 }
 
-// Every pod stands in a namespace that exists, listed or not, as on an API server.
-func withNamespaces(c *cluster) []runtime.Object {
-	known := map[string]bool{}
+// served is what the informers list: everything, because the nominator drops pods that the pod informer does not know,
+// and the default namespace, which always exists.
+func served(c *cluster) []runtime.Object {
+	out := append([]runtime.Object{}, c.rest...)
+	for _, node := range c.nodes {
+		out = append(out, node)
+	}
+	for _, pod := range c.pods {
+		out = append(out, pod)
+	}
 	for _, o := range c.rest {
-		if ns, ok := o.(*v1.Namespace); ok {
-			known[ns.Name] = true
+		if ns, ok := o.(*v1.Namespace); ok && ns.Name == v1.NamespaceDefault {
+			return out
 		}
 	}
-	out := c.rest
-	if !known[v1.NamespaceDefault] {
-		ns := &v1.Namespace{}
-		ns.Name = v1.NamespaceDefault
-		ns.Labels = map[string]string{v1.LabelMetadataName: v1.NamespaceDefault}
-		out = append(out, ns)
-	}
-	return out
+	ns := &v1.Namespace{}
+	ns.Name = v1.NamespaceDefault
+	ns.Labels = map[string]string{v1.LabelMetadataName: v1.NamespaceDefault}
+	return append(out, ns)
 }
 
 func newDRAManager(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) (fwk.SharedDRAManager, error) {
@@ -193,7 +196,8 @@ func (s *oracleScheduler) newQueue(config *schedulerapi.KubeSchedulerConfigurati
 	}
 }
 
-// load fills cache and queue in file order and takes the snapshot of the first cycle.
+// load fills cache and queue in file order and takes the snapshot of the first cycle. Gated pods are asked about like
+// others (what would be, were the gate gone), but as in the genuine queue their nominations do not count.
 func (s *oracleScheduler) load(c *cluster) error {
 	for _, node := range c.nodes {
 		s.cache.AddNode(s.logger, node)
@@ -205,19 +209,10 @@ func (s *oracleScheduler) load(c *cluster) error {
 			}
 		} else if p := s.profiles[pod.Spec.SchedulerName]; p != nil {
 			s.queue.Add(s.logger, pod)
-			if pod.DeletionTimestamp == nil && !gated(p, pod) {
+			if pod.DeletionTimestamp == nil {
 				s.pending = append(s.pending, pod)
 			}
 		}
 	}
 	return s.cache.UpdateSnapshot(s.logger, s.snapshot)
-}
-
-func gated(p *profileRuntime, pod *v1.Pod) bool {
-	for _, plugin := range p.PreEnqueuePlugins() {
-		if !plugin.PreEnqueue(context.Background(), pod).IsSuccess() {
-			return true
-		}
-	}
-	return false
 }

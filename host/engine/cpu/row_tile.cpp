@@ -21,6 +21,8 @@ static_assert(NodeResourcesFit::touches == Touches::kColumnOfNode);
 static_assert(NodeResourcesBalancedAllocation::touches == Touches::kColumnOfNode);
 
 constexpr int kArity = 4;
+/// The tournament stops here: a class looks through so few entries sooner than every class keeps further levels.
+constexpr std::int32_t kTopEntries = 32;
 constexpr std::int32_t kBuildNodes = 256;  ///< nodes a task of build(); a divisor of kPageNodes
 constexpr double kAsksNothing = -std::numeric_limits<double>::infinity();
 std::size_t pages_for(std::int32_t entries) {
@@ -95,6 +97,7 @@ void RowTile::take_storage(RowTile* retired) {
       retired->shares_base_ == shares_base_) {
     base_ = std::move(retired->base_);
     levels_ = std::move(retired->levels_);
+    top_entries_ = retired->top_entries_;
     base_.fill(-1);
     levels_.front().fill(0);
     return;
@@ -105,7 +108,8 @@ void RowTile::take_storage(RowTile* retired) {
   for (;;) {
     const std::int32_t page_entries = std::min(kPageNodes, (entries + kArity - 1) / kArity * kArity);
     levels_.emplace_back(pages_for(entries), static_cast<std::size_t>(page_entries * slot_count_), 0);
-    if (entries == 1) break;
+    top_entries_ = entries;
+    if (entries <= kTopEntries) break;
     entries = (entries + kArity - 1) / kArity;
   }
 }
@@ -401,14 +405,19 @@ void RowTile::renormalize(const Snapshot& snapshot, int slot) {
   build_upper_levels(1);
 }
 
-NodeKey RowTile::best_key(int slot) const { return levels_.back().read(0)[slot]; }
+NodeKey RowTile::best_key(int slot) const {
+  const NodeKey* top = levels_.back().read(0) + slot;
+  NodeKey best = 0;
+  for (std::int32_t e = 0; e < top_entries_; ++e) best = std::max(best, top[e * slot_count_]);
+  return best;
+}
 
 std::int32_t RowTile::best_node(int slot) const {
   const NodeKey best = best_key(slot);
   std::int32_t entry = 0;
-  for (std::size_t l = levels_.size() - 1; l-- > 0;) {
-    entry *= kArity;
+  for (std::size_t l = levels_.size(); l-- > 0;) {
     while (key_at(levels_[l], slot, entry) != best) ++entry;
+    if (l > 0) entry *= kArity;
   }
   return entry;
 }

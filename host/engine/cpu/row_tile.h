@@ -125,7 +125,8 @@ class RowTile {
 
   bool shares_base_ = false;  ///< all slots have one node side whose normalisers never move: its totals serve as base
   Pages<std::int32_t> base_;  ///< per node and slot; empty when shared
-  std::vector<Keys> levels_;  ///< [0] per node, each next one a quarter as many, the last a single entry
+  std::vector<Keys> levels_;  ///< [0] per node, each next one a quarter as many
+  std::int32_t top_entries_ = 1;  ///< of the last level
   std::array<std::int64_t, kMaxSlots> feasible_count_{};
   std::vector<Normalizer> normalizers_;
   std::vector<int> tracked_slots_;
