@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "host/framework/preferred_terms.h"
+#include "host/framework/unsupported.h"
 #include "plugins/image_locality/compile.h"
 #include "plugins/node_declared_features/compile.h"
 #include "plugins/node_name/rule.h"
@@ -131,6 +132,7 @@ NodeSideRow build_node_side_row(const PodSpec& spec, const std::string& node_nam
   write_affinity_scores(affinity, profile, snapshot.node_count(), row);
   if (row.scores_affinity && spec.node_affinity)
     row.pre_score_error = preferred_terms_error(spec.node_affinity->preferred).value_or("");
+  if (row.pre_score_error.empty()) row.pre_score_error = missing_score_state(*profile.profile).value_or("");
   if (profile.weight_image_locality != 0)
     row.image_score = compile_image_locality(spec, snapshot, profile.release != Release::k1_35);
   summarize_raws(profile, snapshot, row);

@@ -8,11 +8,12 @@
 namespace berth {
 namespace {
 
-/// The pods that the queue would hold: gated and terminating ones and those of other schedulers are not among them.
+/// The pods whose nomination the queue takes up when it sees them first: terminating ones too (they are skipped only
+/// when they are popped), but no gated ones and none of other schedulers.
 bool holds_nomination(const Pod& pod, const SchedulerConfig& config) {
   const PodRare& rare = pod.rare();
-  return !rare.nominated_node_name.empty() && pod.node_name.empty() && !pod.terminating &&
-         rare.scheduling_gates.empty() && config.find_profile(pod.spec->scheduler_name) != nullptr;
+  return !rare.nominated_node_name.empty() && pod.node_name.empty() && rare.scheduling_gates.empty() &&
+         config.find_profile(pod.spec->scheduler_name) != nullptr;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "host/framework/pod_signature.h"
 #include "host/framework/unsupported.h"
 #include "host/objects/pod_requests.h"
+#include "plugins/node_resources_balanced_allocation/rule.h"
 #include "plugins/rule.h"
 
 namespace berth {
@@ -96,8 +97,11 @@ void ClassTable::fill(PodClass& pod_class) {
       compile_requested(pod_class.filter_amounts, profile.profile->args.node_resources_fit, snapshot_, cache_);
   pod_class.fit_requests = compile_scored_requests(score_requests(pod), profile.fit.resources);
   pod_class.balanced_requests = compile_scored_requests(pod_class.filter_amounts, profile.balanced_resources);
-  pod_class.balanced_skips = std::all_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(),
-                                         [](const ScoredRequest& request) { return request.amount == 0; });
+  // Without its PreScore nothing tells the plugin to step aside.
+  pod_class.balanced_skips =
+      profile.profile->enables(ExtensionPoint::kPreScore, NodeResourcesBalancedAllocation::name) &&
+      std::all_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(),
+                  [](const ScoredRequest& request) { return request.amount == 0; });
   pod_class.ports = wanted_host_ports(*pod_class.spec);
   pod_class.delta = delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
   pod_class.wide = is_wide(pod_class.fit_requests) || is_wide(pod_class.balanced_requests) ||

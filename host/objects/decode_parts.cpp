@@ -216,6 +216,18 @@ NodeSelectorTerm read_node_selector_term(const JsonValue& value) {
   return term;
 }
 
+namespace {
+
+/// The API admits 1 to 100, and older objects may hold 0; a negative weight would make scores that end every cycle.
+void read_preference_weight(const JsonValue& value, std::int32_t& weight) {
+  constexpr std::int32_t kWeightMax = 100;
+  value.read(weight);
+  if (weight < 0 || weight > kWeightMax)
+    value.problem("got " + std::to_string(weight) + ", expected a weight from 0 to 100");
+}
+
+}  // namespace
+
 NodeAffinity read_node_affinity(const JsonValue& value) {
   NodeAffinity affinity;
   value.for_each_field([&](std::string_view key, const JsonValue& field) {
@@ -230,7 +242,7 @@ NodeAffinity read_node_affinity(const JsonValue& value) {
       field.for_each_element([&](const JsonValue& element) {
         auto& preferred = affinity.preferred.emplace_back();
         element.for_each_field([&](std::string_view name, const JsonValue& part) {
-          if (name == "weight") part.read(preferred.weight);
+          if (name == "weight") read_preference_weight(part, preferred.weight);
           if (name == "preference") preferred.preference = read_node_selector_term(part);
         });
       });

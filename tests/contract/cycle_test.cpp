@@ -74,11 +74,15 @@ TEST_P(BackendContract, AnUnknownNominatedNodeChangesNothing) {
   EXPECT_EQ(nodes_of(place_pending()), Names{"a"});
 }
 
-TEST_P(BackendContract, GatedAndTerminatingPodsHoldNoRoom) {
-  given(
-      "node n cpu=4\npod g nominated=n priority=9 cpu=4 gate=x\npod t nominated=n priority=9 cpu=4 terminating\npod p "
-      "cpu=4");
+TEST_P(BackendContract, AGatedPodHoldsNoRoom) {
+  given("node n cpu=4\npod g nominated=n priority=9 cpu=4 gate=x\npod p cpu=4");
   expect_pass("p", "n");
+}
+
+// The queue takes up its nomination when it sees it, and skips it only when it is popped.
+TEST_P(BackendContract, ATerminatingPodHoldsItsRoomUntilItIsGone) {
+  given("node n cpu=4\npod t nominated=n priority=9 cpu=4 terminating\npod p cpu=4");
+  expect_refusal("p", "n", "NodeResourcesFit", StatusCode::kUnschedulable, {"Insufficient cpu"});
 }
 
 // Sampling. All nodes are so large that a pod moves no score, so with the heap the first feasible node in the order of

@@ -68,6 +68,10 @@ void draw_plugin_lists(Dice& dice, Profile& profile) {
   if (dice.one_in(4)) std::erase_if(filters, [&](const EnabledPlugin&) { return dice.one_in(5); });
   if (dice.one_in(3)) std::erase_if(scores, [&](const EnabledPlugin&) { return dice.one_in(4); });
   if (dice.one_in(20)) scores.clear();
+  for (const ExtensionPoint point : {ExtensionPoint::kPreScore, ExtensionPoint::kPreFilter})
+    if (dice.one_in(6))
+      std::erase_if(profile.plugins[static_cast<std::size_t>(point)],
+                    [&](const EnabledPlugin&) { return dice.one_in(5); });
   if (dice.one_in(3))
     for (EnabledPlugin& score : scores) score.weight = 1 + static_cast<std::int32_t>(dice.upto(200));
 }

@@ -8,6 +8,7 @@
 
 #include "host/engine/reference/node_selector_match.h"
 #include "host/framework/preferred_terms.h"
+#include "host/framework/unsupported.h"
 #include "host/objects/pod_requests.h"
 
 namespace berth::reference {
@@ -351,11 +352,12 @@ ScoreTable score_nodes(const Request& request, std::span<const NodeState* const>
   ScoreTable table;
   const std::vector<EnabledPlugin>& plugins = request.profile->at(ExtensionPoint::kScore);
   table.totals.assign(nodes.size(), plugins.empty() ? 1 : 0);
+  if (std::optional<std::string> error = missing_score_state(*request.profile)) table.error = std::move(*error);
   for (const EnabledPlugin& plugin : plugins) {
     const Scorer* scorer = find_scorer(plugin.name);
     if (scorer == nullptr || pre_score_skips(request, plugin.name)) continue;
-    if (plugin.name == "NodeAffinity") table.error = pre_score_error(request);
-    if (!table.error.empty()) return table;
+    if (plugin.name == "NodeAffinity" && !pre_score_error(request).empty()) table.error = pre_score_error(request);
+    if (!table.error.empty()) continue;  // a later plugin's PreScore error comes before an earlier one's Score error
     table.columns.push_back(score_column(request, plugin, *scorer, nodes, cluster));
     if (table.error = range_error(table.columns.back()); !table.error.empty()) return table;
     add_totals(table, table.columns.back());

@@ -42,8 +42,8 @@ std::size_t to_position(NodeIndex node) { return static_cast<std::size_t>(node.v
 /// Which pods hold a nomination: those that the queue would hold, too.
 bool may_be_nominated(const Pod& pod, const SchedulerConfig& config) {
   const bool pending = pod.node_name.empty() && pod.phase != PodPhase::kSucceeded && pod.phase != PodPhase::kFailed;
-  return pending && !pod.terminating && !pod.rare().nominated_node_name.empty() &&
-         pod.rare().scheduling_gates.empty() && config.find_profile(pod.spec->scheduler_name) != nullptr;
+  return pending && !pod.rare().nominated_node_name.empty() && pod.rare().scheduling_gates.empty() &&
+         config.find_profile(pod.spec->scheduler_name) != nullptr;
 }
 
 /// Message of a PreFilter result for the nodes outside it; only NodeAffinity restricts (2.2).
@@ -374,9 +374,12 @@ void fill_scores(const reference::ScoreTable& table, const std::vector<std::size
 Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
   Evaluation evaluation;
-  if (nodes_.empty()) evaluation.message = kNoNodesText;
+  if (nodes_.empty()) {
+    evaluation.message = kNoNodesText;
+    return evaluation;
+  }
   if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) evaluation.error = std::move(*reason);
-  if (nodes_.empty() || !evaluation.error.empty()) return evaluation;
+  if (!evaluation.error.empty()) return evaluation;
 
   const Request request = reference::make_request(*pod.pod, profile, config_.gates);
   Search search;
