@@ -259,10 +259,10 @@ void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::
     return fail(pod, OutcomeKind::kUnschedulable, fit_error(pod, !nominations.empty(), own_nomination));
   const NodeSideRow& row = table.node_side(pod.class_index);
   if (feasible > 1 && !row.pre_score_error.empty()) return fail(pod, OutcomeKind::kError, row.pre_score_error);
-  const std::int64_t total =
-      table.profile_of(pod.class_index).scores_anything ? total_of(at.tile->best_key(at.slot)) : 1;
+  const RowTile::Best best = at.tile->best(at.slot);
+  const std::int64_t total = table.profile_of(pod.class_index).scores_anything ? total_of(best.key) : 1;
   // A single feasible node is taken without scoring.
-  place(pod, at.tile->best_node(at.slot), feasible == 1 ? 0 : total);
+  place(pod, best.node, feasible == 1 ? 0 : total);
 }
 
 FeasibleList CpuBackend::State::list_feasible(const TileCache::Place& at, const PodToPlace& pod,

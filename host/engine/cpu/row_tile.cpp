@@ -22,7 +22,7 @@ static_assert(NodeResourcesBalancedAllocation::touches == Touches::kColumnOfNode
 
 constexpr int kArity = 4;
 /// The tournament stops here: a class looks through so few entries sooner than every class keeps further levels.
-constexpr std::int32_t kTopEntries = 32;
+constexpr std::int32_t kTopEntries = 96;
 constexpr std::int32_t kBuildNodes = 256;  ///< nodes a task of build(); a divisor of kPageNodes
 constexpr double kAsksNothing = -std::numeric_limits<double>::infinity();
 std::size_t pages_for(std::int32_t entries) {
@@ -405,21 +405,16 @@ void RowTile::renormalize(const Snapshot& snapshot, int slot) {
   build_upper_levels(1);
 }
 
-NodeKey RowTile::best_key(int slot) const {
+RowTile::Best RowTile::best(int slot) const {
   const NodeKey* top = levels_.back().read(0) + slot;
-  NodeKey best = 0;
-  for (std::int32_t e = 0; e < top_entries_; ++e) best = std::max(best, top[e * slot_count_]);
-  return best;
-}
-
-std::int32_t RowTile::best_node(int slot) const {
-  const NodeKey best = best_key(slot);
-  std::int32_t entry = 0;
-  for (std::size_t l = levels_.size(); l-- > 0;) {
-    while (key_at(levels_[l], slot, entry) != best) ++entry;
-    if (l > 0) entry *= kArity;
+  Best best;
+  for (std::int32_t e = 0; e < top_entries_; ++e)
+    if (top[e * slot_count_] > best.key) best = {top[e * slot_count_], e};
+  for (std::size_t l = levels_.size() - 1; l-- > 0;) {
+    best.node *= kArity;
+    while (key_at(levels_[l], slot, best.node) != best.key) ++best.node;
   }
-  return entry;
+  return best;
 }
 
 std::int32_t RowTile::base(int slot, std::int32_t node) const {

@@ -41,9 +41,11 @@ class RowTile {
   const SlotParams& params() const { return params_; }
 
   std::int64_t feasible_count(int slot) const { return feasible_count_[static_cast<std::size_t>(slot)]; }
-  /// Key of the best node; 0 when none is feasible.
-  NodeKey best_key(int slot) const;
-  std::int32_t best_node(int slot) const;
+  struct Best {
+    NodeKey key = 0;  ///< 0: no node is feasible, and `node` means nothing
+    std::int32_t node = 0;
+  };
+  Best best(int slot) const;
   NodeKey key(int slot, std::int32_t node) const { return key_at(levels_.front(), slot, node); }
   /// Weighted node-side total of an accepted node, below 0 where the node side refuses.
   std::int32_t base(int slot, std::int32_t node) const;

@@ -54,9 +54,9 @@ void expect_right(const RowTile& tile, test::CompiledCluster& cluster, bool draw
       feasible += key > 0 ? 1 : 0;
       if (key > best) best = key, best_node = i;
     }
-    ASSERT_EQ(tile.best_key(slot), best);
+    ASSERT_EQ(tile.best(slot).key, best);
     ASSERT_EQ(tile.feasible_count(slot), feasible);
-    ASSERT_EQ(best > 0 ? tile.best_node(slot) : 0, best_node);
+    ASSERT_EQ(best > 0 ? tile.best(slot).node : 0, best_node);
   }
 }
 
@@ -87,8 +87,8 @@ TEST_P(RowTileConfigTest, KeysEqualTheIntegerWalkThroughRandomPlacements) {
     for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
       for (int change = 0; change < 4; ++change) {
         const auto slot = static_cast<int>(random() % tile.classes().size());
-        if (tile.best_key(slot) == 0) continue;
-        const std::int32_t node = tile.best_node(slot);
+        if (tile.best(slot).key == 0) continue;
+        const std::int32_t node = tile.best(slot).node;
         cluster.snapshot.apply(node, cluster.table[tile.classes()[static_cast<std::size_t>(slot)]].delta, 1);
         tile.refresh(cluster.snapshot, node);
       }
@@ -111,7 +111,7 @@ TEST(RowTileTest, TheLowestNodeWinsAmongEquals) {
   test::CompiledCluster cluster("node n*9 cpu=4 memory=8Gi\npod p cpu=1\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, false);
   tile.build(cluster.snapshot);
-  EXPECT_EQ(tile.best_node(0), 0);
+  EXPECT_EQ(tile.best(0).node, 0);
 }
 
 TEST(RowTileTest, ClassesHaveTheirSlotsAndOthersNone) {
@@ -128,7 +128,7 @@ TEST(RowTileTest, SeveralPagesOfNodesHaveOneBest) {
       "node n*2500 cpu=4 memory=8Gi\nnode best cpu=64 memory=512Gi\npod p cpu=1 memory=1Gi\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
   tile.build(cluster.snapshot);
-  EXPECT_EQ(cluster.snapshot.node(tile.best_node(0)).name, "best");
+  EXPECT_EQ(cluster.snapshot.node(tile.best(0).node).name, "best");
   EXPECT_EQ(tile.feasible_count(0), 2501);
 }
 
