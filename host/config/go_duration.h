@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace berth {
@@ -14,5 +15,8 @@ std::optional<std::int64_t> parse_go_duration_ns(std::string_view text);
 
 /// Nanoseconds in microseconds, rounded away from zero: a positive time never becomes 0, which often means "none".
 std::int64_t duration_us(std::int64_t ns);
+
+/// As Go prints a time.Duration: "0s", "250µs", "1.5s", "15m0s", "1h0m0.25s".
+std::string go_duration_text(std::int64_t duration_us);
 
 }  // namespace berth

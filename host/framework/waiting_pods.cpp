@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "host/framework/go_duration.h"
+#include "host/config/go_duration.h"
 #include "host/objects/resources.h"
 
 namespace berth {
