@@ -384,10 +384,7 @@ Evaluation CpuBackend::State::evaluate(PodToPlace pod) {
     }
     node.feasible = node.status.ok();
     any_feasible = any_feasible || node.feasible;
-    if (!pre_filtered && !node.feasible) {
-      Status counted = node.status;
-      count_reasons(counted, diagnosis);
-    }
+    if (!pre_filtered && !node.feasible) count_reasons(node.status, diagnosis);
   }
   if (!any_feasible) {
     evaluation.message = fit_error_text(diagnosis);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// No include guard: compiled once per instruction set, by the file that names BERTH_KERNELS. It must include nothing
-// that defines inline functions of its own, or the linker might pick the copy with instructions that the processor
-// lacks.
+// No include guard: compiled once per instruction set, by slot_kernel_baseline.cpp and its siblings. It must include
+// nothing that defines inline functions of its own, or the linker might pick the copy with instructions that the
+// processor lacks.
 
 #include "host/engine/cpu/slot_kernel.h"
 #include "host/framework/draw_bits.h"
