@@ -28,6 +28,7 @@ struct PodToPlace {
   PodPtr pod;
   std::int32_t profile = 0;       ///< index into SchedulerConfig::profiles
   std::int32_t class_index = -1;  ///< written by Backend::compile(); a backend without classes leaves it alone
+  std::uint32_t compiled_at = 0;  ///< likewise: which questions about pods were known then
 };
 
 enum class OutcomeKind : std::uint8_t { kPlaced, kUnschedulable, kError };

@@ -3,11 +3,13 @@
 
 #include "host/objects/errors.h"
 #include "plugins/image_locality/rule.h"
+#include "plugins/inter_pod_affinity/rule.h"
 #include "plugins/node_declared_features/rule.h"
 #include "plugins/node_name/rule.h"
 #include "plugins/node_ports/rule.h"
 #include "plugins/node_resources_balanced_allocation/rule.h"
 #include "plugins/node_unschedulable/rule.h"
+#include "plugins/pod_topology_spread/rule.h"
 #include "plugins/taint_toleration/rule.h"
 
 namespace berth {
@@ -56,6 +58,8 @@ CompiledProfile compile_profile(const Profile& profile, const FeatureGates& gate
   compiled.place_node_resources_fit = place_of(profile, NodeResourcesFit::name);
   if (gates.enabled(NodeDeclaredFeatures::name))
     compiled.place_node_declared_features = place_of(profile, NodeDeclaredFeatures::name);
+  compiled.place_pod_topology_spread = place_of(profile, PodTopologySpread::name);
+  compiled.place_inter_pod_affinity = place_of(profile, InterPodAffinity::name);
   compiled.pre_filters_node_affinity = profile.enables(ExtensionPoint::kPreFilter, NodeAffinityRule::name);
 
   compiled.weight_taint_toleration = weight_of(profile, TaintToleration::name);
@@ -63,6 +67,10 @@ CompiledProfile compile_profile(const Profile& profile, const FeatureGates& gate
   compiled.weight_fit = weight_of(profile, NodeResourcesFit::name);
   compiled.weight_balanced = weight_of(profile, NodeResourcesBalancedAllocation::name);
   compiled.weight_image_locality = weight_of(profile, ImageLocality::name);
+  compiled.weight_spread = weight_of(profile, PodTopologySpread::name);
+  compiled.weight_pod_affinity = weight_of(profile, InterPodAffinity::name);
+  compiled.missing_filter_state = missing_filter_state(profile, gates);
+  compiled.missing_score_state = missing_score_state(profile).value_or("");
   compiled.scores_anything = !profile.at(ExtensionPoint::kScore).empty();
 
   compiled.fit = compile_fit_strategy(profile.args.node_resources_fit, snapshot, cache);

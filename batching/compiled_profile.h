@@ -9,6 +9,7 @@
 
 #include "host/cluster/snapshot.h"
 #include "host/config/scheduler_config.h"
+#include "host/framework/unsupported.h"
 #include "plugins/node_affinity/compile.h"
 #include "plugins/node_resources_fit/compile.h"
 
@@ -30,6 +31,8 @@ struct CompiledProfile {
   std::int32_t place_node_ports = kNotEnabled;
   std::int32_t place_node_resources_fit = kNotEnabled;
   std::int32_t place_node_declared_features = kNotEnabled;
+  std::int32_t place_pod_topology_spread = kNotEnabled;
+  std::int32_t place_inter_pod_affinity = kNotEnabled;
   bool pre_filters_node_affinity = false;  ///< its node set narrows the search
 
   /// Score weights; 0: the plugin does not score in this profile.
@@ -38,7 +41,11 @@ struct CompiledProfile {
   std::int32_t weight_fit = 0;
   std::int32_t weight_balanced = 0;
   std::int32_t weight_image_locality = 0;
-  bool scores_anything = false;  ///< some Score plugin is enabled, built or not
+  std::int32_t weight_spread = 0;
+  std::int32_t weight_pod_affinity = 0;
+  std::optional<MissingFilterState> missing_filter_state;
+  std::string missing_score_state;  ///< non-empty: a Score plugin runs without its PreScore, and scoring ends so
+  bool scores_anything = false;     ///< some Score plugin is enabled, built or not
 
   FitStrategy fit;
   std::vector<ScoredResource> balanced_resources;

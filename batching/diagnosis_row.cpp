@@ -16,16 +16,18 @@ void add_reasons(const Status& status, std::int64_t node_count, Diagnosis& diagn
 
 void count_reasons(const Status& status, Diagnosis& diagnosis) { add_reasons(status, 1, diagnosis); }
 
-std::uint16_t DiagnosisRow::kind_of(std::uint8_t refusal, const LoadVerdict& load) {
+std::uint16_t DiagnosisRow::kind_of(std::uint8_t refusal, const LoadVerdict& load, const TopologyVerdict& topology) {
   for (std::size_t k = 0; k < kinds_.size(); ++k)
-    if (kinds_[k].refusal == refusal && kinds_[k].load == load) return static_cast<std::uint16_t>(k);
-  kinds_.push_back({refusal, load, 0});
+    if (kinds_[k].refusal == refusal && kinds_[k].load == load && kinds_[k].topology == topology)
+      return static_cast<std::uint16_t>(k);
+  kinds_.push_back({refusal, load, topology, 0});
   return static_cast<std::uint16_t>(kinds_.size() - 1);
 }
 
 void DiagnosisRow::judge_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot,
                               std::int32_t node) {
-  const std::uint16_t now = kind_of(row.refusal(node), judge_load(pod_class, snapshot, node));
+  const std::uint16_t now =
+      kind_of(row.refusal(node), judge_load(pod_class, snapshot, node), judge_topology(pod_class, snapshot, node));
   std::uint16_t& known = kind_of_node_[static_cast<std::size_t>(node)];
   if (known == now) return;
   --kinds_[known].node_count;
@@ -34,29 +36,39 @@ void DiagnosisRow::judge_node(const PodClass& pod_class, const NodeSideRow& row,
   changed_ = true;
 }
 
-const std::string& DiagnosisRow::text(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-                                      const Snapshot& snapshot, const CommitLog& log) {
+const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, const CompiledProfile& profile,
+                                                 const NodeSideRow& row, const Snapshot& snapshot,
+                                                 const CommitLog& log) {
   if (kind_of_node_.empty()) {
-    kind_of_node_.assign(static_cast<std::size_t>(snapshot.node_count()), kind_of(0, {}));
+    kind_of_node_.assign(static_cast<std::size_t>(snapshot.node_count()), kind_of(0, {}, {}));
     kinds_.front().node_count = snapshot.node_count();
+    for (std::int32_t i = 0; i < snapshot.node_count(); ++i) judge_node(pod_class, row, snapshot, i);
+  } else if (pod_class.topology != nullptr && position_ != log.position()) {
+    // A placement moves the counts of whole domains.
     for (std::int32_t i = 0; i < snapshot.node_count(); ++i) judge_node(pod_class, row, snapshot, i);
   } else {
     for (const LogEntry& entry : log.since(position_)) judge_node(pod_class, row, snapshot, entry.node);
   }
   position_ = log.position();
-  if (changed_) write_text(pod_class, profile, row, snapshot);
+  if (changed_) write_answer(pod_class, profile, row, snapshot);
   changed_ = false;
-  return text_;
+  return answer_;
 }
 
-void DiagnosisRow::write_text(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-                              const Snapshot& snapshot) {
+void DiagnosisRow::write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                                const Snapshot& snapshot) {
   Diagnosis diagnosis;
   diagnosis.node_count = snapshot.node_count();
-  for (const Kind& kind : kinds_)
-    if (kind.node_count > 0)
-      add_reasons(status_of(pod_class, profile, row.refusals[kind.refusal], kind.load), kind.node_count, diagnosis);
-  text_ = fit_error_text(diagnosis);
+  for (const Kind& kind : kinds_) {
+    if (kind.node_count == 0) continue;
+    const Status status = status_of(pod_class, profile, row.refusals[kind.refusal], kind.load, kind.topology);
+    if (status.code == StatusCode::kError) {
+      answer_ = {status.message(), true};
+      return;
+    }
+    add_reasons(status, kind.node_count, diagnosis);
+  }
+  answer_ = {fit_error_text(diagnosis), false};
 }
 
 }  // namespace berth

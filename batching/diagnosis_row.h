@@ -15,26 +15,31 @@ namespace berth {
 /// that the thousandth pod that fails the same way costs no more than what changed since the last.
 class DiagnosisRow {
  public:
-  /// Brings the row to the end of `log` and gives the FitError text of the class.
-  const std::string& text(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-                          const Snapshot& snapshot, const CommitLog& log);
+  struct Answer {
+    std::string text;  ///< FitError, or the error that a node ended the cycle with
+    bool is_error = false;
+  };
+  /// Brings the row to the end of `log`.
+  const Answer& answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                       const Snapshot& snapshot, const CommitLog& log);
 
  private:
   struct Kind {
     std::uint8_t refusal = 0;
     LoadVerdict load;
+    TopologyVerdict topology;
     std::int64_t node_count = 0;
   };
-  std::uint16_t kind_of(std::uint8_t refusal, const LoadVerdict& load);
+  std::uint16_t kind_of(std::uint8_t refusal, const LoadVerdict& load, const TopologyVerdict& topology);
   void judge_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node);
-  void write_text(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-                  const Snapshot& snapshot);
+  void write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                    const Snapshot& snapshot);
 
   std::vector<Kind> kinds_;
   std::vector<std::uint16_t> kind_of_node_;
   std::uint64_t position_ = 0;
   bool changed_ = true;
-  std::string text_;
+  Answer answer_;
 };
 
 /// Adds the reasons of one node's status to a diagnosis; a node outside PreFilter's node set counts with that reason.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batching/judge.h"
 
+#include <algorithm>
 #include <array>
 
 #include "plugins/node_ports/compile.h"
@@ -94,24 +95,34 @@ bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, con
          (profile.place_node_resources_fit == kNotEnabled || verdict.fits());
 }
 
+TopologyVerdict judge_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node,
+                               bool affinity_skips) {
+  if (pod_class.topology == nullptr) return {};
+  return judge_topology(*pod_class.topology, snapshot.topology(), node, affinity_skips);
+}
+
 Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
-                 const LoadVerdict& verdict) {
-  const std::int32_t ports_place = verdict.ports_taken ? profile.place_node_ports : kNotEnabled;
-  const std::int32_t fit_place = verdict.fits() ? kNotEnabled : profile.place_node_resources_fit;
-  if (refusal.place < ports_place && refusal.place < fit_place) {
-    Status status{StatusCode::kUnschedulableAndUnresolvable, std::string(refusal.plugin), {}};
+                 const LoadVerdict& load, const TopologyVerdict& topology) {
+  const std::int32_t ports_place = load.ports_taken ? profile.place_node_ports : kNotEnabled;
+  const std::int32_t fit_place = load.fits() ? kNotEnabled : profile.place_node_resources_fit;
+  const std::int32_t topology_place = place_of_refusal(topology, profile);
+  const std::int32_t first = std::min({refusal.place, ports_place, fit_place, topology_place});
+  if (first == kNotEnabled) return {};
+  if (first == refusal.place) {
+    const StatusCode code = refusal.is_error ? StatusCode::kError : StatusCode::kUnschedulableAndUnresolvable;
+    Status status{code, std::string(refusal.plugin), {}};
     if (!refusal.reason.empty()) status.reasons.push_back(refusal.reason);
     return status;
   }
-  if (ports_place < fit_place)
+  if (first == ports_place)
     return {StatusCode::kUnschedulable, std::string(NodePorts::name), {std::string(NodePorts::reason)}};
-  if (fit_place != kNotEnabled) return fit_status(pod_class, verdict);
-  return {};
+  return first == fit_place ? fit_status(pod_class, load) : status_of(topology, profile);
 }
 
 Status judge(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-             const Snapshot& snapshot, std::int32_t node) {
-  return status_of(pod_class, profile, row.refusals[row.refusal(node)], judge_load(pod_class, snapshot, node));
+             const Snapshot& snapshot, std::int32_t node, bool affinity_skips) {
+  return status_of(pod_class, profile, row.refusals[row.refusal(node)], judge_load(pod_class, snapshot, node),
+                   judge_topology(pod_class, snapshot, node, affinity_skips));
 }
 
 std::int64_t fit_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,

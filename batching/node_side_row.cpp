@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "host/framework/preferred_terms.h"
-#include "host/framework/unsupported.h"
 #include "plugins/image_locality/compile.h"
 #include "plugins/node_declared_features/compile.h"
 #include "plugins/node_name/rule.h"
@@ -89,6 +88,10 @@ void write_refusals(const PodSpec& spec, const std::string& node_name, const Com
   writer.write({profile.place_taint_toleration, TaintToleration::name, std::string(TaintToleration::reason)},
                [&](std::int32_t i) { return !TaintToleration::feasible(row.taints.params(), snapshot.taint_set(i)); });
 
+  if (const auto& missing = profile.missing_filter_state)
+    writer.write({static_cast<std::int32_t>(missing->place), missing->plugin, missing->text, true},
+                 [](std::int32_t) { return true; });
+
   const std::vector<std::string> needed = needed_features(spec);
   if (!needed.empty())
     writer.write({profile.place_node_declared_features, NodeDeclaredFeatures::name,
@@ -103,6 +106,18 @@ void write_affinity_scores(const CompiledNodeAffinity& affinity, const CompiledP
   row.affinity_raw.resize(static_cast<std::size_t>(node_count));
   for (std::int32_t i = 0; i < node_count; ++i)
     row.affinity_raw[static_cast<std::size_t>(i)] = affinity.preferred.score(i) + profile.added_preferred.score(i);
+}
+
+/// The pod's preferred terms are parsed by PreScore, be Score enabled or not, or else by Score. Either way what does
+/// not parse ends the cycle.
+std::string preferred_affinity_error(const PodSpec& spec, const CompiledProfile& profile) {
+  const bool in_pre_score = profile.profile->enables(ExtensionPoint::kPreScore, NodeAffinityRule::name);
+  const bool is_parsed = profile.scores_anything && (in_pre_score || profile.weight_node_affinity != 0);
+  if (!is_parsed || !spec.node_affinity) return {};
+  const std::optional<std::string> problem = preferred_terms_problem(spec.node_affinity->preferred);
+  if (!problem) return {};
+  return (in_pre_score ? "running PreScore plugin \"NodeAffinity\": " : "plugin \"NodeAffinity\" failed with: ") +
+         *problem;
 }
 
 void summarize_raws(const CompiledProfile& profile, const Snapshot& snapshot, NodeSideRow& row) {
@@ -130,9 +145,7 @@ NodeSideRow build_node_side_row(const PodSpec& spec, const std::string& node_nam
   const CompiledNodeAffinity affinity = compile_node_affinity(spec, snapshot);
   write_refusals(spec, node_name, profile, affinity, snapshot, row);
   write_affinity_scores(affinity, profile, snapshot.node_count(), row);
-  if (row.scores_affinity && spec.node_affinity)
-    row.pre_score_error = preferred_terms_error(spec.node_affinity->preferred).value_or("");
-  if (row.pre_score_error.empty()) row.pre_score_error = missing_score_state(*profile.profile).value_or("");
+  row.pre_score_error = preferred_affinity_error(spec, profile);
   if (profile.weight_image_locality != 0)
     row.image_score = compile_image_locality(spec, snapshot, profile.release != Release::k1_35);
   summarize_raws(profile, snapshot, row);

@@ -16,7 +16,8 @@ namespace berth {
 struct Refusal {
   std::int32_t place = kNotEnabled;  ///< in the profile's Filter order
   std::string_view plugin;
-  std::string reason;  ///< empty for nodes outside PreFilter's node set
+  std::string reason;     ///< empty for nodes outside PreFilter's node set
+  bool is_error = false;  ///< ends the pod's cycle: MissingFilterState
 };
 
 /// Largest raw scores of the feasible nodes: what normalisation stands on.

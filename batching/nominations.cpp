@@ -19,7 +19,8 @@ bool holds_nomination(const Pod& pod, const SchedulerConfig& config) {
 }  // namespace
 
 Nominations::Nominations(const ClusterObjects& objects, const SchedulerConfig& config, const Snapshot& snapshot,
-                         ClassTable& table) {
+                         ClassTable& table)
+    : topology_(table.topology()) {
   for (const PodPtr& pod : objects.pods)
     if (pod->rare_fields != nullptr && holds_nomination(*pod, config)) restore(pod, table, snapshot);
 }
@@ -38,6 +39,7 @@ void Nominations::rebuild(ClassTable& table, const Snapshot& snapshot) {
 void Nominations::claim(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot) {
   const std::int32_t node = snapshot.find_node(pod->rare().nominated_node_name);
   if (node < 0) return;
+  topology_.note_nominated(*pod);
   on_node_[node].push_back({pod, table.delta_of(*pod), wanted_host_ports(*pod->spec)});
   node_of_uid_[pod->uid()] = node;
 }
@@ -72,25 +74,50 @@ std::vector<std::int32_t> Nominations::nodes_against(const Pod& pod) const {
   return nodes;
 }
 
-Status Nominations::judge_with(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                               const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
-  const auto here = on_node_.find(node);
-  if (here == on_node_.end()) return judge(pod_class, profile, row, snapshot, node);
+std::vector<CountMove> Nominations::topology_moves(const Pod& pod, const PodClass& pod_class,
+                                                   const std::vector<Nominated>& here, bool affinity_skips) const {
+  std::vector<CountMove> moves;
+  if (pod_class.topology == nullptr) return moves;
+  for (const Nominated& nominated : here) {
+    if (!counts_against(*nominated.pod, pod)) continue;
+    const auto more = topology_.overlay(*nominated.pod, *pod_class.topology, !affinity_skips);
+    moves.insert(moves.end(), more.begin(), more.end());
+  }
+  return moves;
+}
+
+/// The first pass: everybody nominated to the node who counts against the pod is there.
+Status Nominations::judge_crowded(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                                  const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
+  const std::vector<Nominated>& here = on_node_.at(node);
+  const bool affinity_skips =
+      pod_class.topology != nullptr && affinity_pre_filter_skips(*pod_class.topology, snapshot.topology());
+  const std::vector<CountMove> moves = topology_moves(pod, pod_class, here, affinity_skips);
   const std::vector<HostPort> ports_before = snapshot.used_ports(node);
   const auto apply_all = [&](int sign) {
-    for (const Nominated& nominated : here->second)
+    for (const Nominated& nominated : here)
       if (counts_against(*nominated.pod, pod)) snapshot.apply(node, nominated.delta, sign);
+    snapshot.write_topology().add_all(moves, node, sign);
   };
   apply_all(1);
-  for (const Nominated& nominated : here->second)
+  for (const Nominated& nominated : here)
     if (counts_against(*nominated.pod, pod)) {
       std::vector<HostPort>& used = snapshot.write_used_ports(node);
       used.insert(used.end(), nominated.ports.begin(), nominated.ports.end());
     }
-  Status crowded = judge(pod_class, profile, row, snapshot, node);
+  Status crowded = judge(pod_class, profile, row, snapshot, node, affinity_skips);
   apply_all(-1);
   if (snapshot.used_ports(node) != ports_before) snapshot.write_used_ports(node) = ports_before;
-  return crowded.ok() ? judge(pod_class, profile, row, snapshot, node) : crowded;
+  return crowded;
+}
+
+Status Nominations::judge_with(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                               const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
+  if (on_node_.contains(node)) {
+    Status crowded = judge_crowded(pod, pod_class, profile, row, snapshot, node);
+    if (!crowded.ok()) return crowded;
+  }
+  return judge(pod_class, profile, row, snapshot, node);
 }
 
 void Nominations::refresh_deltas(ClassTable& table) {

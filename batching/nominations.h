@@ -42,9 +42,14 @@ class Nominations {
   void refresh_deltas(ClassTable& table);
 
  private:
+  Status judge_crowded(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                       const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const;
+  std::vector<CountMove> topology_moves(const Pod& pod, const PodClass& pod_class, const std::vector<Nominated>& here,
+                                        bool affinity_skips) const;
   void claim(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot);
   static bool counts_against(const Pod& nominated, const Pod& pod);
 
+  TopologyIndex& topology_;
   std::vector<PodPtr> held_;  ///< all that hold a nomination, to a node that is not there too
   std::map<std::int32_t, std::vector<Nominated>> on_node_;
   std::map<std::string, std::int32_t, std::less<>> node_of_uid_;

@@ -15,6 +15,8 @@ namespace {
 
 /// Bits of LoadVerdict's masks.
 constexpr std::size_t kMaxRequestedResources = 64;
+/// Bits of a group's labels in a row.
+constexpr std::size_t kMaxSoftConstraints = 64;
 
 /// The node figures of a pod that has no status yet: what it would add once it runs.
 Pod bare_pod(const PodClass& pod_class) {
@@ -34,52 +36,76 @@ std::string with_profile(std::string signature, std::int32_t profile, const std:
 
 }  // namespace
 
-ClassTable::ClassTable(const SchedulerConfig& config, std::uint64_t seed, Snapshot& snapshot, const ClusterCache& cache)
-    : config_(config), seed_(seed), snapshot_(snapshot), cache_(cache) {
+ClassTable::ClassTable(const ClusterObjects& objects, const SchedulerConfig& config, const EngineConfig& engine,
+                       Snapshot& snapshot, const ClusterCache& cache)
+    : config_(config),
+      seed_(engine.seed),
+      snapshot_(snapshot),
+      cache_(cache),
+      topology_(objects, config, engine.upstream_bugs, snapshot, cache) {
   for (const Profile& profile : config.profiles)
     profiles_.push_back(compile_profile(profile, config.gates, snapshot, cache));
   class_of_spec_.resize(profiles_.size());
 }
 
-void ClassTable::compile(std::span<PodToPlace> pods) {
+void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod> placed) {
   const std::int32_t columns = snapshot_.resource_count();
-  for (PodToPlace& pod : pods) pod.class_index = class_of(pod);
+  // First every question is noted, then the classes are told apart by all of them.
+  kinds_.assign(pods.size(), TopologyIndex::kNoKind);
+  for (std::size_t i = 0; i < pods.size(); ++i) kinds_[i] = topology_.kind_of(*pods[i].pod, pods[i].profile);
+  // Pods in front of the first question ever asked were told nothing of it.
+  for (std::size_t i = 0; i < pods.size() && topology_.is_alive(); ++i)
+    if (kinds_[i] == TopologyIndex::kNoKind) kinds_[i] = topology_.kind_of(*pods[i].pod, pods[i].profile);
+  topology_.count_new(placed);
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    pods[i].class_index = class_of(pods[i], kinds_[i]);
+    pods[i].compiled_at = topology_.epoch();
+  }
   if (snapshot_.resource_count() != columns) refresh_deltas();
 }
 
-std::int32_t ClassTable::class_of(const PodToPlace& pod) {
-  const Profile& profile = *profiles_[static_cast<std::size_t>(pod.profile)].profile;
+std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
   if (pod.pod->rare_fields != nullptr)
-    if (auto reason = unsupported_reason(*pod.pod, profile)) return add_error(std::move(*reason));
-
+    if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile)) return add_error(std::move(*reason));
+  if (!pod.pod->node_name.empty()) return find_or_add(pod, kind);
+  if (kind >= 0) {
+    if (class_of_kind_.size() <= static_cast<std::size_t>(kind))
+      class_of_kind_.resize(static_cast<std::size_t>(kind) + 1);
+    Found& known = class_of_kind_[static_cast<std::size_t>(kind)];
+    if (known.epoch != topology_.epoch()) known = {find_or_add(pod, kind), topology_.epoch()};
+    return known.pod_class;
+  }
   auto& by_spec = class_of_spec_[static_cast<std::size_t>(pod.profile)];
-  const bool by_pointer = pod.pod->node_name.empty();
-  if (by_pointer)
-    if (const auto known = by_spec.find(pod.pod->spec.get()); known != by_spec.end()) return known->second;
-
-  std::int32_t found = 0;
-  if (auto reason = unsupported_reason(*pod.pod, profile)) {
-    found = add_error(std::move(*reason));
-  } else {
-    const auto [at, is_new] = class_of_signature_.try_emplace(
-        with_profile(pod_signature(*pod.pod->spec), pod.profile, pod.pod->node_name), size());
-    found = at->second;
-    if (is_new) {
-      PodClass& added = classes_.emplace_back();
-      added.profile = pod.profile;
-      added.spec = pod.pod->spec;
-      added.node_name = pod.pod->node_name;
-      fill(added);
-    }
-    // The class stays, so that its index stays taken, but nobody is given it.
-    if (classes_[static_cast<std::size_t>(found)].requested.size() > kMaxRequestedResources)
-      found = add_error("the pod asks for more than 64 resources, which Berth does not judge");
-  }
-  if (by_pointer) {
-    by_spec.emplace(pod.pod->spec.get(), found);
-    kept_specs_.push_back(pod.pod->spec);
-  }
+  if (const auto known = by_spec.find(pod.pod->spec.get()); known != by_spec.end()) return known->second;
+  const std::int32_t found = find_or_add(pod, kind);
+  by_spec.emplace(pod.pod->spec.get(), found);
+  kept_specs_.push_back(pod.pod->spec);
   return found;
+}
+
+std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind) {
+  if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile)) return add_error(std::move(*reason));
+  static const TopologyIndex::Compiled kNothing;
+  const TopologyIndex::Compiled& topology = kind >= 0 ? topology_.compile(kind) : kNothing;
+  std::string signature = with_profile(pod_signature(*pod.pod->spec), pod.profile, pod.pod->node_name);
+  if (topology.program != nullptr || !topology.moves.empty()) signature += topology.signature;
+  const auto [at, is_new] = class_of_signature_.try_emplace(std::move(signature), size());
+  if (is_new) {
+    PodClass& added = classes_.emplace_back();
+    added.profile = pod.profile;
+    added.spec = pod.pod->spec;
+    added.node_name = pod.pod->node_name;
+    added.topology = topology.program;
+    added.moves = topology.moves;
+    fill(added);
+  }
+  const PodClass& found = classes_[static_cast<std::size_t>(at->second)];
+  // The class stays, so that its index stays taken, but nobody is given it.
+  if (found.requested.size() > kMaxRequestedResources)
+    return add_error("the pod asks for more than 64 resources, which Berth does not judge");
+  if (found.topology != nullptr && found.topology->soft.size() > kMaxSoftConstraints)
+    return add_error("the pod has more than 64 soft topology spread constraints, which Berth does not judge");
+  return at->second;
 }
 
 std::int32_t ClassTable::add_error(std::string text) {
@@ -97,9 +123,8 @@ void ClassTable::fill(PodClass& pod_class) {
       compile_requested(pod_class.filter_amounts, profile.profile->args.node_resources_fit, snapshot_, cache_);
   pod_class.fit_requests = compile_scored_requests(score_requests(pod), profile.fit.resources);
   pod_class.balanced_requests = compile_scored_requests(pod_class.filter_amounts, profile.balanced_resources);
-  // Without its PreScore nothing tells the plugin to step aside.
+  // PreScore skips, or, where it is not enabled, Score gives 0.
   pod_class.balanced_skips =
-      profile.profile->enables(ExtensionPoint::kPreScore, NodeResourcesBalancedAllocation::name) &&
       std::all_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(),
                   [](const ScoredRequest& request) { return request.amount == 0; });
   pod_class.ports = wanted_host_ports(*pod_class.spec);
@@ -142,6 +167,32 @@ const NodeSideRow& ClassTable::node_side(std::int32_t c) {
   return *node_sides_[static_cast<std::size_t>(pod_class.node_side)];
 }
 
+PreFilterAnswer ClassTable::pre_filter(std::int32_t c) {
+  static const TopologyProgram kNothing;
+  const std::string& conflict = node_side(c).pre_filter_message;
+  const PodClass& pod_class = (*this)[c];
+  const TopologyProgram& topology = pod_class.topology != nullptr ? *pod_class.topology : kNothing;
+  for (const EnabledPlugin& plugin : profile_of(c).profile->at(ExtensionPoint::kPreFilter)) {
+    if (plugin.name == NodeAffinityRule::name && !conflict.empty()) return {conflict, ""};
+    if (plugin.name == PodTopologySpread::name && !topology.pre_filter_error.empty())
+      return {"", topology.pre_filter_error};
+    if (plugin.name == InterPodAffinity::name && !topology.pre_filter_message.empty())
+      return {topology.pre_filter_message, ""};
+  }
+  return {};
+}
+
+const std::string& ClassTable::score_error(std::int32_t c) {
+  static const std::string kNone;
+  if (!profile_of(c).scores_anything) return kNone;
+  const std::string& affinity = node_side(c).pre_score_error;
+  const PodClass& pod_class = (*this)[c];
+  if (!affinity.empty()) return affinity;
+  if (pod_class.topology != nullptr && !pod_class.topology->pre_score_error.empty())
+    return pod_class.topology->pre_score_error;
+  return profile_of(c).missing_score_state;
+}
+
 std::uint64_t ClassTable::node_side_bytes() const {
   std::uint64_t bytes = 0;
   for (const auto& row : node_sides_) bytes += row->bytes();
@@ -149,6 +200,7 @@ std::uint64_t ClassTable::node_side_bytes() const {
 }
 
 void ClassTable::recompile() {
+  topology_.rebuild();
   node_side_of_signature_.clear();
   node_sides_.clear();
   profiles_.clear();

@@ -14,6 +14,7 @@
 #include "batching/backend.h"
 #include "batching/compiled_profile.h"
 #include "batching/node_side_row.h"
+#include "batching/topology_index.h"
 #include "host/cluster/snapshot.h"
 #include "host/config/scheduler_config.h"
 
@@ -33,18 +34,34 @@ struct PodClass {
   bool balanced_skips = false;                   ///< the pod asks none of the balanced resources
   std::vector<HostPort> ports;
   ResourceDelta delta;  ///< what one placed pod adds to a node
-  bool wide = false;    ///< amounts of kExactBelow and above: judged in integers, pod by pod
+  /// What topology rules ask of other pods; null: nothing.
+  std::shared_ptr<const TopologyProgram> topology;
+  std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
+  bool wide = false;             ///< amounts of kExactBelow and above: judged in integers, pod by pod
 
   std::int32_t node_side = -1;  ///< index of its NodeSideRow once one was built
+};
+
+/// What ends a pod's cycle before any node is looked at.
+struct PreFilterAnswer {
+  std::string message;  ///< non-empty: the pod is unschedulable with this reason
+  std::string error;    ///< non-empty: the cycle ends with this error
+  bool passes() const { return message.empty() && error.empty(); }
 };
 
 /// Finds the class of every pod and owns classes, profiles and node-side rows. Grows only.
 class ClassTable {
  public:
-  ClassTable(const SchedulerConfig& config, std::uint64_t seed, Snapshot& snapshot, const ClusterCache& cache);
+  /// `objects`, `config`, `snapshot` and `cache` must outlive the table.
+  ClassTable(const ClusterObjects& objects, const SchedulerConfig& config, const EngineConfig& engine,
+             Snapshot& snapshot, const ClusterCache& cache);
 
   /// Writes PodToPlace::class_index: a class, or is_error() for a pod that no backend may judge.
-  void compile(std::span<PodToPlace> pods);
+  /// @param placed  pods placed by the caller that the cache does not know
+  void compile(std::span<PodToPlace> pods, std::span<const AnsweredPod> placed = {});
+  /// A question that came up since may tell the pod from others of its class: compile() again.
+  bool is_stale(const PodToPlace& pod) const { return pod.compiled_at != topology_.epoch(); }
+  TopologyIndex& topology() { return topology_; }
 
   static bool is_error(std::int32_t class_index) { return class_index < -1; }
   const std::string& error(std::int32_t class_index) const {
@@ -59,6 +76,9 @@ class ClassTable {
   /// Built on first demand: this evaluates the class's node side on every node.
   const NodeSideRow& node_side(std::int32_t c);
   std::uint64_t node_side_bytes() const;
+  PreFilterAnswer pre_filter(std::int32_t c);
+  /// Non-empty: scoring ends in this error.
+  const std::string& score_error(std::int32_t c);
 
   /// The delta of a pod that is in no class (a nominated one).
   ResourceDelta delta_of(const Pod& pod);
@@ -66,16 +86,26 @@ class ClassTable {
   void recompile();
 
  private:
-  std::int32_t class_of(const PodToPlace& pod);
+  std::int32_t class_of(const PodToPlace& pod, std::int32_t kind);
+  std::int32_t find_or_add(const PodToPlace& pod, std::int32_t kind);
   std::int32_t add_error(std::string text);
   void fill(PodClass& pod_class);
   void refresh_deltas();
   ResourceDelta delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const;
 
+  /// A class that was found, and what was known then.
+  struct Found {
+    std::int32_t pod_class = 0;
+    std::uint32_t epoch = UINT32_MAX;
+  };
+
   const SchedulerConfig& config_;
   std::uint64_t seed_;
   Snapshot& snapshot_;
   const ClusterCache& cache_;
+  TopologyIndex topology_;
+  std::vector<Found> class_of_kind_;
+  std::vector<std::int32_t> kinds_;  ///< of the pods that are being compiled
   std::vector<CompiledProfile> profiles_;
   std::vector<PodClass> classes_;
   std::unordered_map<std::string, std::int32_t> class_of_signature_;

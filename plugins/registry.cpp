@@ -15,6 +15,8 @@ constexpr std::array kBuilt = {
     BuiltPlugin{"NodeAffinity", Support::kExact, ""},
     BuiltPlugin{"NodePorts", Support::kExact, ""},
     BuiltPlugin{"NodeResourcesFit", Support::kExact, ""},
+    BuiltPlugin{"PodTopologySpread", Support::kExact, ""},
+    BuiltPlugin{"InterPodAffinity", Support::kExact, ""},
     BuiltPlugin{"NodeResourcesBalancedAllocation", Support::kExact, ""},
     BuiltPlugin{"ImageLocality", Support::kExact, ""},
     BuiltPlugin{"NodeDeclaredFeatures", Support::kPartial,

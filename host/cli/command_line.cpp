@@ -187,6 +187,10 @@ void add_generate(CommandLine& line) {
   add_count(app, "--seed", command->seed, "Same spec and seed, same cluster (default 0)");
   add_value(app, "-o,--output", command->output_path, "FILE",
             "Where to write the objects as JSON; a name in .gz is compressed, - is standard output (default -)");
+  add_value(app, "--config-out", command->config_path, "FILE",
+            "Where to write the random KubeSchedulerConfiguration of the same seed");
+  add_value(app, "--feature-gates-out", command->feature_gates_path, "FILE",
+            "Where to write what --feature-gates should be given with it, one line");
   app.add_flag("-q,--quiet", command->quiet, "No warnings on standard error");
 }
 

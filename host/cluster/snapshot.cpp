@@ -200,7 +200,7 @@ void Snapshot::apply(std::int32_t node, const ResourceDelta& delta, int sign) {
 }
 
 std::uint64_t Snapshot::column_bytes() const {
-  std::uint64_t bytes = 3 * pod_count_.bytes() + used_ports_.bytes();
+  std::uint64_t bytes = 3 * pod_count_.bytes() + used_ports_.bytes() + topology_.bytes();
   for (const Resource& resource : resources_) bytes += resource.allocatable.bytes() + resource.requested.bytes();
   bytes += static_cast<std::uint64_t>(node_count()) * (sizeof(NodePtr) + 4 + 8 + 1 + 4 + 48);
   for (const auto& [key, column] : fixed_->labels) bytes += column.value_id.size() * 4;

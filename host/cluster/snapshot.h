@@ -14,6 +14,7 @@
 
 #include "host/cluster/cache.h"
 #include "host/cluster/pages.h"
+#include "host/cluster/topology_counts.h"
 
 namespace berth {
 
@@ -119,6 +120,10 @@ class Snapshot {
   /// nullptr when no node has the image.
   const ImageColumn* image(std::string_view name) const;
 
+  /// Counts per topology domain, kept by whoever defines their tables: update() and apply() leave them alone.
+  const TopologyCounts& topology() const { return topology_; }
+  TopologyCounts& write_topology() { return topology_; }
+
   /// Adds (sign = 1) or takes away (sign = -1) one pod's figures; ports are the caller's.
   void apply(std::int32_t node, const ResourceDelta& delta, int sign);
 
@@ -157,6 +162,7 @@ class Snapshot {
   Column non_zero_memory_bytes_;
   Column pod_count_;
   Pages<std::vector<HostPort>> used_ports_;
+  TopologyCounts topology_;
   bool any_wrapped_ = false;
   std::uint64_t generation_ = 0;
   std::uint64_t order_generation_ = 0;

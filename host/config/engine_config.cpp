@@ -63,6 +63,19 @@ void read_bytes(const JsonValue& value, std::uint64_t& out) {
   out = static_cast<std::uint64_t>(bytes);
 }
 
+void read_upstream_bugs(const JsonValue& value, UpstreamBugs& out) {
+  value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
+    if (key == "emptySpreadSelectorCountsNothing") {
+      field.read(out.empty_spread_selector_counts_nothing);
+    } else if (key == "negativeNamespaceSelectorMatchesAll") {
+      field.read(out.negative_namespace_selector_matches_all);
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
 bool read_field(std::string_view key, const JsonValue& value, EngineConfig& out) {
   if (key == "apiVersion" || key == "kind") return true;  // check_type_meta
   if (key == "backend") {
@@ -79,6 +92,8 @@ bool read_field(std::string_view key, const JsonValue& value, EngineConfig& out)
     read_bytes(value, out.row_bytes_max);
   } else if (key == "batchPodsMax") {
     read_in_range<std::int32_t>(value, out.batch_pods_max, 1);
+  } else if (key == "upstreamBugs") {
+    read_upstream_bugs(value, out.upstream_bugs);
   } else {
     return false;
   }

@@ -10,6 +10,16 @@ namespace berth {
 enum class TieBreak : std::uint8_t { kRandom, kFirst, kKube };
 enum class NodeSampling : std::uint8_t { kAll, kKube };
 
+/// Defects of kube-scheduler that Berth repeats, so that verdicts agree; false gives the behaviour that was meant.
+/// docs/fidelity.md names each with its upstream issue.
+struct UpstreamBugs {
+  /// PodTopologySpread counts no pod for a selector without requirements, which matches every pod.
+  bool empty_spread_selector_counts_nothing = true;
+  /// For the incoming pod's own InterPodAffinity terms, a namespaceSelector of nothing but NotIn and DoesNotExist
+  /// stands for every namespace.
+  bool negative_namespace_selector_matches_all = true;
+};
+
 /// Settings of the engine itself. They never stand in KubeSchedulerConfiguration: a file of their own
 /// (--engine-config, kind BerthEngineConfiguration, apiVersion berth.dev/v1alpha1) or flags.
 struct EngineConfig {
@@ -20,6 +30,7 @@ struct EngineConfig {
   std::int32_t threads = 0;                  ///< 0: one per core
   std::uint64_t row_bytes_max = 1ull << 30;  ///< memory that rows may take; dropping a row never changes a result
   std::int32_t batch_pods_max = 1 << 20;     ///< pods handed to a backend at once
+  UpstreamBugs upstream_bugs;
 };
 
 /// @throws InputError with the path of each problem; unknown fields are errors

@@ -14,8 +14,4 @@ namespace berth {
 /// @return nullopt when all terms parse
 std::optional<std::string> preferred_terms_problem(const std::vector<PreferredSchedulingTerm>& terms);
 
-/// preferred_terms_problem() as the error that ends the cycle:
-/// `running PreScore plugin "NodeAffinity": [1].matchExpressions[0].values[0][gen]: Invalid value: ...`.
-std::optional<std::string> preferred_terms_error(const std::vector<PreferredSchedulingTerm>& terms);
-
 }  // namespace berth

@@ -62,51 +62,49 @@ std::optional<std::string> volume_reason(const Pod& pod, const Profile& profile)
   return std::nullopt;
 }
 
-bool has_terms(const std::optional<PodAffinity>& affinity) {
-  return affinity && !(affinity->required.empty() && affinity->preferred.empty());
-}
-
-std::optional<std::string> topology_reason(const PodSpec& spec, const Profile& profile) {
-  if (!spec.topology_spread_constraints.empty() && enabled_anywhere(profile, "PodTopologySpread")) {
-    return refusal("PodTopologySpread", "topologySpreadConstraints");
-  }
-  if (has_terms(spec.pod_affinity) && enabled_anywhere(profile, "InterPodAffinity")) {
-    return refusal("InterPodAffinity", "podAffinity");
-  }
-  if (has_terms(spec.pod_anti_affinity) && enabled_anywhere(profile, "InterPodAffinity")) {
-    return refusal("InterPodAffinity", "podAntiAffinity");
-  }
-  return std::nullopt;
-}
-
-/// Filter plugins that read what their PreFilter left, with the text of the failure when the profile runs only the
-/// first: kube-scheduler starts with such a profile and fails its pods. Seen on the genuine plugins of v1.35.4.
-std::optional<std::string> missing_filter_state(const Profile& profile) {
-  for (const EnabledPlugin& filter : profile.at(ExtensionPoint::kFilter)) {
-    if (profile.enables(ExtensionPoint::kPreFilter, filter.name)) continue;
-    if (filter.name == "NodePorts")
-      return "running \"NodePorts\" filter plugin: reading \"PreFilterNodePorts\" from cycleState: not found";
-    if (filter.name == "NodeResourcesFit")
-      return "running \"NodeResourcesFit\" filter plugin: error reading \"PreFilterNodeResourcesFit\" from cycleState: "
-             "not found";
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
+std::optional<MissingFilterState> missing_filter_state(const Profile& profile, const FeatureGates& gates) {
+  struct Reader {
+    std::string_view plugin;
+    std::string_view text;
+  };
+  static constexpr Reader kReaders[] = {
+      {"NodePorts", "reading \"PreFilterNodePorts\" from cycleState: not found"},
+      {"NodeResourcesFit", "error reading \"PreFilterNodeResourcesFit\" from cycleState: not found"},
+      {"PodTopologySpread", "reading \"PreFilterPodTopologySpread\" from cycleState: not found"},
+      {"InterPodAffinity", "error reading \"PreFilterInterPodAffinity\" from cycleState: not found"},
+      {"NodeDeclaredFeatures", "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found"}};
+  const std::vector<EnabledPlugin>& filters = profile.at(ExtensionPoint::kFilter);
+  for (std::size_t place = 0; place < filters.size(); ++place)
+    for (const Reader& reader : kReaders) {
+      if (filters[place].name != reader.plugin || profile.enables(ExtensionPoint::kPreFilter, reader.plugin)) continue;
+      if (reader.plugin == "NodeDeclaredFeatures" && !gates.enabled(reader.plugin)) continue;
+      return MissingFilterState{place, reader.plugin,
+                                "running \"" + filters[place].name + "\" filter plugin: " + std::string(reader.text)};
+    }
+  return std::nullopt;
+}
+
 std::optional<std::string> missing_score_state(const Profile& profile) {
-  constexpr std::string_view kPlugin = "TaintToleration";
-  if (!profile.enables(ExtensionPoint::kScore, kPlugin) || profile.enables(ExtensionPoint::kPreScore, kPlugin))
-    return std::nullopt;
-  return "plugin \"TaintToleration\" failed with: failed to read \"PreScoreTaintToleration\" from cycleState: not "
-         "found";
+  struct Reader {
+    std::string_view plugin;
+    std::string_view verb;
+  };
+  static constexpr Reader kReaders[] = {{"TaintToleration", "failed to read"},
+                                        {"PodTopologySpread", "error reading"},
+                                        {"InterPodAffinity", "failed to read"}};
+  for (const EnabledPlugin& score : profile.at(ExtensionPoint::kScore))
+    for (const Reader& reader : kReaders) {
+      if (score.name != reader.plugin || profile.enables(ExtensionPoint::kPreScore, reader.plugin)) continue;
+      return "plugin \"" + score.name + "\" failed with: " + std::string(reader.verb) + " \"PreScore" + score.name +
+             "\" from cycleState: not found";
+    }
+  return std::nullopt;
 }
 
 std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile) {
-  if (std::optional<std::string> reason = missing_filter_state(profile)) return reason;
   if (std::optional<std::string> reason = volume_reason(pod, profile)) return reason;
-  if (std::optional<std::string> reason = topology_reason(*pod.spec, profile)) return reason;
   const std::vector<std::string>& claims = pod.rare().resource_claims;
   if (!claims.empty() && enabled_anywhere(profile, "DynamicResources")) {
     return refusal("DynamicResources", "the resource claim \"" + claims.front() + "\"");

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
+#include "host/generate/cluster_spec_check.h"
 #include "host/generate/spec_reader.h"
 #include "host/objects/decode_parts.h"
 #include "host/objects/text/text_reader.h"
@@ -17,16 +17,17 @@ using namespace spec_reader;
 constexpr std::int64_t kSpecVersion = 1;
 constexpr std::int64_t kSecondUs = 1'000'000;
 constexpr std::int64_t kLatestTimeUs = 253'402'300'799 * kSecondUs;
-constexpr std::array<std::string_view, 2> kBuiltInClasses = {"system-cluster-critical", "system-node-critical"};
 
-void read_namespace(const JsonValue& value, Namespace& out) {
+void read_namespace(const JsonValue& value, NamespaceSpec& out) {
   value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
     if (key == "name")
       read_object_name(field, out.name);
     else if (key == "labels")
       read_label_map(field, out.labels);
+    else if (key == "count" && field.present())
+      read_count(field, out.count.emplace());
     else
-      return false;
+      return key == "count";
     return true;
   });
 }
@@ -163,6 +164,14 @@ bool read_group_template(std::string_view key, const JsonValue& field, PodGroupS
     read_text_draws(field, out.node_selector);
   else if (key == "nodeAffinity")
     read_node_affinity(field, out.node_affinity);
+  else if (key == "podAffinity")
+    read_pod_affinity(field, out.pod_affinity);
+  else if (key == "podAntiAffinity")
+    read_pod_affinity(field, out.pod_anti_affinity);
+  else if (key == "topologySpreadConstraints")
+    read_spread_constraints(field, out.topology_spread_constraints);
+  else if (key == "ownedBy")
+    read_workload_owner(field, out.owned_by);
   else if (key == "tolerations")
     read_tolerations(field, out.tolerations);
   else if (key == "priorityClass" && field.present())
@@ -255,7 +264,7 @@ void read_random(const JsonValue& value, RandomClusterOptions& out) {
       {{"maxNodes", &out.max_nodes},
        {"maxRunningPods", &out.max_running_pods},
        {"maxPendingPods", &out.max_pending_pods}}};
-  const std::array<std::pair<std::string_view, bool*>, 10> switches = {{
+  const std::array<std::pair<std::string_view, bool*>, 12> switches = {{
       {"overcommittedNodes", &out.overcommitted_nodes},
       {"malformedAffinity", &out.malformed_affinity},
       {"comparisonTolerations", &out.comparison_tolerations},
@@ -266,8 +275,11 @@ void read_random(const JsonValue& value, RandomClusterOptions& out) {
       {"foreignSchedulerNames", &out.foreign_scheduler_names},
       {"podsOnUnknownNodes", &out.pods_on_unknown_nodes},
       {"volumesAndClaims", &out.volumes_and_claims},
+      {"configuration", &out.configuration},
+      {"oddQuantities", &out.odd_quantities},
   }};
   value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
+    if (key == "topology") return read_percent(field, out.topology_percent), true;
     for (const auto& [name, target] : bounds) {
       if (name == key) return read_random_bound(field, *target), true;
     }
@@ -301,6 +313,8 @@ ClusterSpec read_cluster_spec(const JsonValue& value) {
       read_list(field, spec.namespaces, read_namespace);
     else if (key == "priorityClasses")
       read_list(field, spec.priority_classes, read_priority_class);
+    else if (key == "services")
+      read_list(field, spec.services, read_service);
     else if (key == "nodePools")
       read_list(field, spec.node_pools, read_node_pool);
     else if (key == "pods")
@@ -319,94 +333,20 @@ ClusterSpec read_cluster_spec(const JsonValue& value) {
   return spec;
 }
 
-/// Checks that need the whole spec: names are there once, and what is named exists.
-class CrossCheck {
- public:
-  CrossCheck(const ClusterSpec& spec, ProblemSink& sink) : spec_(spec), sink_(sink) {}
-
-  void run() {
-    const auto namespaces = unique_names(spec_.namespaces, "namespaces");
-    const auto classes = unique_names(spec_.priority_classes, "priorityClasses");
-    const auto pools = unique_names(spec_.node_pools, "nodePools");
-    unique_names(spec_.pod_groups, "pods");
-    for (std::size_t i = 0; i < spec_.pod_groups.size(); ++i) {
-      const PodGroupSpec& group = spec_.pod_groups[i];
-      const std::string path = "pods[" + std::to_string(i) + "]";
-      for (const std::string& name : group.running_on) require(pools, name, path + ".runningOn", "a node pool");
-      for (const std::string& name : group.namespaces) {
-        if (name != "default") require(namespaces, name, path + ".namespaces", "a namespace of this spec");
-      }
-      if (group.priority_class) check_priority_class(classes, *group.priority_class, path);
-      check_container_names(group, path);
-    }
-    check_one_default_class();
-    check_totals();
-  }
-
- private:
-  using Names = std::set<std::string, std::less<>>;
-
-  template <class Objects>
-  Names unique_names(const Objects& objects, const std::string& list) {
-    Names names;
-    for (std::size_t i = 0; i < objects.size(); ++i) {
-      const std::string path = list + '[' + std::to_string(i) + "].name";
-      if (objects[i].name.empty())
-        sink_.add(path, "expected a name");
-      else if (!names.insert(objects[i].name).second)
-        sink_.add(path, "\"" + objects[i].name + "\" stands here twice");
-    }
-    return names;
-  }
-
-  void require(const Names& known, std::string_view name, const std::string& path, const std::string& what) {
-    if (!known.contains(name)) sink_.add(path, "got \"" + std::string(name) + "\", expected " + what);
-  }
-
-  void check_priority_class(const Names& classes, const TextDraw& draw, const std::string& path) {
-    for (const std::string& name : draw.values) {
-      const bool built_in = std::find(kBuiltInClasses.begin(), kBuiltInClasses.end(), name) != kBuiltInClasses.end();
-      if (!built_in) require(classes, name, path + ".priorityClass", "a priority class of this spec");
-    }
-  }
-
-  void check_container_names(const PodGroupSpec& group, const std::string& path) {
-    Names names;
-    for (const auto* list : {&group.containers, &group.init_containers}) {
-      for (const ContainerSpec& container : *list) {
-        if (!names.insert(container.name).second)
-          sink_.add(path, "two containers are named \"" + container.name + "\"");
-      }
-    }
-  }
-
-  void check_one_default_class() {
-    const auto is_default = [](const PriorityClass& c) { return c.global_default; };
-    const auto count = std::count_if(spec_.priority_classes.begin(), spec_.priority_classes.end(), is_default);
-    if (count > 1) sink_.add("priorityClasses", "expected at most one with globalDefault");
-  }
-
-  void check_totals() {
-    std::int64_t nodes = 0;
-    for (const NodePoolSpec& pool : spec_.node_pools) nodes += pool.count;
-    std::int64_t pods = 0;
-    for (const PodGroupSpec& group : spec_.pod_groups) pods += group.running + group.pending;
-    const std::string limit = ", expected at most " + std::to_string(kMaxGeneratedObjects);
-    if (nodes > kMaxGeneratedObjects) sink_.add("nodePools", "got " + std::to_string(nodes) + " nodes" + limit);
-    if (pods > kMaxGeneratedObjects) sink_.add("pods", "got " + std::to_string(pods) + " pods" + limit);
-  }
-
-  const ClusterSpec& spec_;
-  ProblemSink& sink_;
-};
-
 void add_default_namespace(ClusterSpec& spec) {
-  const auto is_default = [](const Namespace& ns) { return ns.name == "default"; };
+  const auto is_default = [](const NamespaceSpec& ns) { return ns.name == "default"; };
   if (std::any_of(spec.namespaces.begin(), spec.namespaces.end(), is_default)) return;
-  spec.namespaces.insert(spec.namespaces.begin(), Namespace{"default", {}});
+  spec.namespaces.insert(spec.namespaces.begin(), NamespaceSpec{"default", {}, {}});
 }
 
 }  // namespace
+
+std::vector<std::string> NamespaceSpec::members() const {
+  if (!count) return {name};
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < *count; ++i) names.push_back(name + '-' + std::to_string(i));
+  return names;
+}
 
 ClusterSpec parse_cluster_spec(std::string_view json, const std::string& source) {
   JsonParser parser;
@@ -415,7 +355,7 @@ ClusterSpec parse_cluster_spec(std::string_view json, const std::string& source)
   ProblemSink sink(source);
   const JsonValue value(*root, sink);
   ClusterSpec spec = read_cluster_spec(value);
-  CrossCheck(spec, sink).run();
+  check_cluster_spec(spec, sink);
   sink.throw_if_any();
   add_default_namespace(spec);
   return spec;

@@ -31,14 +31,39 @@ struct QuantityDraw {
   std::int64_t step_count = 1;        ///< range: how many values there are to draw from
 };
 
-/// A text: fixed, or drawn from a list.
+/// A text: fixed, drawn from a list, or numbered from variant to variant.
 struct TextDraw {
-  std::vector<std::string> values;    ///< never empty
+  std::vector<std::string> values;    ///< never empty; the prefix of a sequence
   std::vector<std::int32_t> weights;  ///< as many as values, or empty: all equal
+  std::int64_t sequence_count = 0;    ///< above 0: variant k gets the prefix and k modulo this
 };
 
 using ResourceDraws = std::vector<std::pair<std::string, QuantityDraw>>;  ///< sorted by name
 using TextDraws = std::vector<std::pair<std::string, TextDraw>>;          ///< sorted by key
+
+/// One namespace, or `count` of them with equal labels: <name>-0, <name>-1, ...
+struct NamespaceSpec {
+  std::string name;
+  LabelMap labels;
+  std::optional<std::int64_t> count;
+
+  std::vector<std::string> members() const;
+};
+
+/// One service, or `count` of them: <name>-0, <name>-1, ...; selectors are drawn per service.
+struct ServiceSpec {
+  std::string name;
+  std::string namespace_ = "default";
+  std::optional<std::int64_t> count;
+  TextDraws selector;
+};
+
+/// The workload that owns the pods of a group; there is one in each of the group's namespaces.
+struct WorkloadOwnerSpec {
+  std::string kind;  ///< ReplicaSet, StatefulSet or ReplicationController
+  std::string name;
+  LabelSelector selector;
+};
 
 struct PoolImage {
   NodeImage image;
@@ -73,8 +98,9 @@ enum class RunningPlacement : std::uint8_t { kRandom, kRoundRobin };
 /// Pods of one origin. They come in `variants`: draws are made once per variant, and the pods of a variant share one
 /// spec.
 struct PodGroupSpec {
-  std::string name;                                   ///< pods are <name>-0, <name>-1, ...: the running ones first
-  std::vector<std::string> namespaces = {"default"};  ///< pod i lies in namespace i modulo their number
+  std::string name;  ///< pods are <name>-0, <name>-1, ...: the running ones first
+  /// Names of NamespaceSpecs; pod i lies in namespace i modulo the number of their members.
+  std::vector<std::string> namespaces = {"default"};
   std::int64_t running = 0;
   std::int64_t pending = 0;
   std::int64_t variants = 1;
@@ -90,7 +116,11 @@ struct PodGroupSpec {
   bool host_network = false;
   TextDraws node_selector;
   std::optional<NodeAffinity> node_affinity;
+  std::optional<PodAffinity> pod_affinity;  ///< matchLabelKeys not merged yet
+  std::optional<PodAffinity> pod_anti_affinity;
+  std::vector<TopologySpreadConstraint> topology_spread_constraints;
   std::vector<Toleration> tolerations;
+  std::optional<WorkloadOwnerSpec> owned_by;
   std::optional<TextDraw> priority_class;
   std::optional<std::int32_t> priority;
   std::optional<PreemptionPolicy> preemption_policy;
@@ -102,8 +132,9 @@ struct PodGroupSpec {
 
 /// Either pools and pods, or a random cluster.
 struct ClusterSpec {
-  std::vector<Namespace> namespaces;  ///< "default" is always among them
+  std::vector<NamespaceSpec> namespaces;  ///< "default" is always among them
   std::vector<PriorityClass> priority_classes;
+  std::vector<ServiceSpec> services;
   std::vector<NodePoolSpec> node_pools;
   std::vector<PodGroupSpec> pod_groups;
   std::optional<RandomClusterOptions> random;

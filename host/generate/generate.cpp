@@ -7,13 +7,13 @@
 #include <memory>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
+#include "host/generate/draws.h"
 #include "host/generate/node_use.h"
 #include "host/generate/random.h"
-#include "host/generate/resource_lists.h"
-#include "host/objects/pod_requests.h"
+#include "host/generate/variant_maker.h"
+#include "host/objects/object_pools.h"
 
 namespace berth {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::int64_t kDefaultPodSlots = 110;
 constexpr std::int64_t kSecondUs = 1'000'000;
 constexpr std::size_t kObjectsPerTask = 4096;
 
-enum class StreamOf : std::uint64_t { kNode = 1, kVariant, kPod, kPlacement };
+enum class StreamOf : std::uint64_t { kNode = 1, kVariant, kPod, kPlacement, kService };
 
 /// Every node, variant and pod draws from a stream of its own: they can be made in parallel, and a field added to one
 /// moves no other.
@@ -30,59 +30,6 @@ Random stream(std::uint64_t seed, StreamOf what, std::size_t group, std::size_t 
   Random first(seed + static_cast<std::uint64_t>(what) * 0xD1342543DE82EF95ULL);
   Random second(first.next() ^ static_cast<std::uint64_t>(group) * 0xAF251AF3B0F025B5ULL);
   return Random(second.next() + static_cast<std::uint64_t>(index) * 0xB564EF22EC7AECE5ULL);
-}
-
-std::size_t draw_index(Random& random, std::size_t count, const std::vector<std::int32_t>& weights) {
-  if (weights.empty()) return random.below(count);
-  std::uint64_t sum = 0;
-  for (const std::int32_t weight : weights) sum += static_cast<std::uint64_t>(weight);
-  std::uint64_t left = random.below(sum);
-  std::size_t index = 0;
-  for (; left >= static_cast<std::uint64_t>(weights[index]); ++index)
-    left -= static_cast<std::uint64_t>(weights[index]);
-  return index;
-}
-
-Quantity draw(const QuantityDraw& from, Random& random, std::size_t variant) {
-  switch (from.kind) {
-    case QuantityDraw::Kind::kFixed:
-      return from.values.front();
-    case QuantityDraw::Kind::kChoice:
-      return from.values[draw_index(random, from.values.size(), from.weights)];
-    case QuantityDraw::Kind::kRange: {
-      const std::uint64_t steps = random.below(static_cast<std::uint64_t>(from.step_count));
-      return Quantity{from.start.nano + from.step.nano * static_cast<__int128>(steps)};
-    }
-    case QuantityDraw::Kind::kSequence:
-      break;
-  }
-  const __int128 offset = from.step.nano * static_cast<__int128>(variant);
-  return Quantity{from.start.nano + (from.modulo.nano > 0 ? offset % from.modulo.nano : offset)};
-}
-
-const std::string& draw(const TextDraw& from, Random& random) {
-  return from.values.size() == 1 ? from.values.front()
-                                 : from.values[draw_index(random, from.values.size(), from.weights)];
-}
-
-ResourceList draw(const ResourceDraws& from, Random& random, std::size_t variant) {
-  ResourceList list;
-  list.reserve(from.size());
-  for (const auto& [name, amount] : from) list.emplace_back(name, draw(amount, random, variant));
-  return list;
-}
-
-using LabelEntries = std::vector<std::pair<std::string, std::string>>;
-
-void draw_into(LabelEntries& entries, const TextDraws& from, Random& random) {
-  for (const auto& [key, value] : from) entries.emplace_back(key, draw(value, random));
-}
-
-LabelMap draw(const TextDraws& from, Random& random) {
-  if (from.empty()) return LabelMap();
-  LabelEntries entries;
-  draw_into(entries, from, random);
-  return LabelMap(std::move(entries));
 }
 
 NodePtr make_node(const NodePoolSpec& pool, std::size_t index, Random random) {
@@ -94,7 +41,7 @@ NodePtr make_node(const NodePoolSpec& pool, std::size_t index, Random random) {
   if (!pool.regions.empty())
     labels.emplace_back("topology.kubernetes.io/region", pool.regions[index % pool.regions.size()]);
   if (!pool.zones.empty()) labels.emplace_back("topology.kubernetes.io/zone", pool.zones[index % pool.zones.size()]);
-  draw_into(labels, pool.labels, random);
+  draw_into(labels, pool.labels, random, index);
   node->labels = LabelMap(std::move(labels));
   node->taints = pool.taints;
   const ResourceList allocatable = draw(pool.allocatable, random, index);
@@ -115,146 +62,6 @@ void for_each_in_parallel(std::size_t count, const Make& make) {
     for (std::size_t i = range.begin(); i < range.end(); ++i) make(i);
   });
 }
-
-/// What the pods of one variant have in common.
-struct Variant {
-  std::shared_ptr<const PodSpec> spec;
-  LabelMap labels;
-  std::int32_t priority = 0;
-  PreemptionPolicy preemption_policy = PreemptionPolicy::kPreemptLowerPriority;
-  ResourceAmounts requested;  ///< of a pod on a node
-};
-
-const PriorityClass* find_class(const ClusterSpec& spec, const std::string& name) {
-  static const std::vector<PriorityClass> kBuiltIn = {{"system-cluster-critical", 2'000'000'000, false, {}},
-                                                      {"system-node-critical", 2'000'001'000, false, {}}};
-  for (const auto* classes : {&spec.priority_classes, &kBuiltIn}) {
-    for (const PriorityClass& known : *classes) {
-      if (known.name == name) return &known;
-    }
-  }
-  return nullptr;
-}
-
-const PriorityClass* default_class(const ClusterSpec& spec) {
-  for (const PriorityClass& known : spec.priority_classes) {
-    if (known.global_default) return &known;
-  }
-  return nullptr;
-}
-
-/// Fills absent requests from limits, as admission does.
-void add_requests_of_limits(Container& container) {
-  for (const auto& [name, limit] : container.limits) {
-    if (find(container.requests, name) == nullptr) set_resource(container.requests, name, limit);
-  }
-}
-
-Container draw_container(const ContainerSpec& from, Random& random, std::size_t variant) {
-  Container container;
-  container.name = from.name;
-  container.image = draw(from.image, random);
-  container.requests = draw(from.requests, random, variant);
-  container.limits = draw(from.limits, random, variant);
-  add_requests_of_limits(container);
-  container.ports = from.ports;
-  container.restart_always = from.restart_always;
-  return container;
-}
-
-void copy_ports_to_host(std::vector<Container>& containers) {
-  for (Container& container : containers) {
-    for (ContainerPort& port : container.ports) {
-      if (port.host_port == 0) port.host_port = port.container_port;
-    }
-  }
-}
-
-PodSpec draw_pod_spec(const PodGroupSpec& group, Random& random, std::size_t variant) {
-  PodSpec spec;
-  spec.scheduler_name = group.scheduler_name;
-  for (const ContainerSpec& container : group.containers) {
-    spec.containers.push_back(draw_container(container, random, variant));
-  }
-  for (const ContainerSpec& container : group.init_containers) {
-    spec.init_containers.push_back(draw_container(container, random, variant));
-  }
-  spec.host_network = group.host_network;
-  if (group.host_network) {
-    copy_ports_to_host(spec.containers);
-    copy_ports_to_host(spec.init_containers);
-  }
-  spec.overhead = draw(group.overhead, random, variant);
-  spec.pod_level_requests = draw(group.pod_level_requests, random, variant);
-  spec.has_pod_level_resources = !spec.pod_level_requests.empty();
-  spec.node_selector = draw(group.node_selector, random);
-  spec.node_affinity = group.node_affinity;
-  spec.tolerations = group.tolerations;
-  return spec;
-}
-
-/// Makes the variants of a group; equal ones share their spec.
-class VariantMaker {
- public:
-  VariantMaker(const ClusterSpec& spec, const PodGroupSpec& group) : spec_(spec), group_(group) {}
-
-  Variant make(Random random, std::size_t index) {
-    Variant variant;
-    variant.spec = intern(draw_pod_spec(group_, random, index));
-    variant.labels = draw(group_.labels, random);
-    set_priority(variant, random);
-    Pod running;  // the figure differs between pending pods and those on a node
-    running.spec = variant.spec;
-    running.node_name = "any";
-    variant.requested = requested_on_node(running);
-    return variant;
-  }
-
- private:
-  /// Within a group, specs differ in nothing but what is drawn, so that is the key.
-  static std::string key_of(const PodSpec& spec) {
-    std::string key;
-    const auto add_list = [&key](const ResourceList& list) {
-      for (const auto& entry : list) {
-        key.append(reinterpret_cast<const char*>(&entry.second.nano), sizeof(entry.second.nano));
-      }
-    };
-    for (const auto* containers : {&spec.containers, &spec.init_containers}) {
-      for (const Container& container : *containers) {
-        add_list(container.requests);
-        add_list(container.limits);
-        key.append(container.image).push_back('\0');
-      }
-    }
-    add_list(spec.overhead);
-    add_list(spec.pod_level_requests);
-    return key.append(spec.node_selector.bytes());
-  }
-
-  std::shared_ptr<const PodSpec> intern(PodSpec spec) {
-    std::shared_ptr<const PodSpec>& known = specs_[key_of(spec)];
-    if (known == nullptr) known = std::make_shared<const PodSpec>(std::move(spec));
-    return known;
-  }
-
-  void set_priority(Variant& variant, Random& random) const {
-    const PriorityClass* drawn = nullptr;
-    if (group_.priority_class)
-      drawn = find_class(spec_, draw(*group_.priority_class, random));
-    else if (!group_.priority)
-      drawn = default_class(spec_);
-    if (drawn != nullptr) {
-      variant.priority = drawn->value;
-      variant.preemption_policy = drawn->preemption_policy.value_or(PreemptionPolicy::kPreemptLowerPriority);
-    }
-    if (group_.priority) variant.priority = *group_.priority;
-    if (group_.preemption_policy) variant.preemption_policy = *group_.preemption_policy;
-  }
-
-  const ClusterSpec& spec_;
-  const PodGroupSpec& group_;
-  std::unordered_map<std::string, std::shared_ptr<const PodSpec>> specs_;
-};
 
 /// Finds nodes for running pods; keeps the accounts of all groups.
 class RunningPods {
@@ -315,9 +122,9 @@ class Generator {
   Generator(const ClusterSpec& spec, std::uint64_t seed) : spec_(spec), seed_(seed) {}
 
   ClusterObjects generate() {
-    objects_.namespaces = spec_.namespaces;
-    for (Namespace& ns : objects_.namespaces) add_name_label(ns);
+    for (const NamespaceSpec& ns : spec_.namespaces) add_namespaces(ns);
     objects_.priority_classes = spec_.priority_classes;
+    for (std::size_t i = 0; i < spec_.services.size(); ++i) add_services(i);
     for (std::size_t i = 0; i < spec_.node_pools.size(); ++i) add_pool(i);
     RunningPods running(objects_.nodes);
     for (std::size_t i = 0; i < spec_.pod_groups.size(); ++i) add_group(i, running);
@@ -325,12 +132,35 @@ class Generator {
   }
 
  private:
-  /// The API server puts it on every namespace.
-  static void add_name_label(Namespace& ns) {
-    LabelEntries entries;
-    for (const auto& [key, value] : ns.labels) entries.emplace_back(key, value);
-    entries.emplace_back("kubernetes.io/metadata.name", ns.name);
-    ns.labels = LabelMap(std::move(entries));
+  void add_namespaces(const NamespaceSpec& from) {
+    for (std::string& name : from.members()) {
+      LabelEntries entries;
+      for (const auto& [key, value] : from.labels) entries.emplace_back(key, value);
+      entries.emplace_back("kubernetes.io/metadata.name", name);  // the API server puts it on every namespace
+      objects_.namespaces.push_back({std::move(name), LabelMap(std::move(entries))});
+    }
+  }
+
+  void add_services(std::size_t index) {
+    const ServiceSpec& from = spec_.services[index];
+    for (std::int64_t i = 0; i < from.count.value_or(1); ++i) {
+      Random random = stream(seed_, StreamOf::kService, index, static_cast<std::size_t>(i));
+      std::string name = from.count ? from.name + '-' + std::to_string(i) : from.name;
+      LabelMap selector = draw(from.selector, random, static_cast<std::size_t>(i));
+      for (const std::string& ns : members_of({from.namespace_})) objects_.services.push_back({name, ns, selector});
+    }
+  }
+
+  /// Names of all namespaces that `names`, names of entries of the spec, stand for.
+  std::vector<std::string> members_of(const std::vector<std::string>& names) const {
+    std::vector<std::string> members;
+    for (const std::string& name : names) {
+      const auto is_named = [&](const NamespaceSpec& ns) { return ns.name == name; };
+      for (const std::string& member :
+           std::find_if(spec_.namespaces.begin(), spec_.namespaces.end(), is_named)->members())
+        members.push_back(member);
+    }
+    return members;
   }
 
   void add_pool(std::size_t pool_index) {
@@ -365,11 +195,16 @@ class Generator {
     if (count == 0) return;
     const std::vector<Variant> variants = make_variants(group_index);
     const std::vector<const Node*> nodes = place_running(group_index, variants, running);
+    const std::vector<std::string> namespaces = members_of(group.namespaces);
+    const OwnersPtr owners = group.owned_by ? add_owner(*group.owned_by, namespaces) : nullptr;
     std::vector<PodPtr> pods(count);
     for_each_in_parallel(count, [&](std::size_t i) {
       const Node* node = i < running_count ? nodes[i] : nullptr;
       if (i < running_count && node == nullptr) return;
-      pods[i] = make_pod(group, i, variants[variant_of(group_index, i)], node);
+      auto pod = make_pod(group, i, variants[variant_of(group_index, i)], node);
+      pod->namespace_ = namespaces[i % namespaces.size()];
+      pod->owners = owners;
+      pods[i] = std::move(pod);
     });
     objects_.pods.reserve(objects_.pods.size() + count);
     for (PodPtr& pod : pods) {
@@ -377,9 +212,28 @@ class Generator {
     }
   }
 
-  std::vector<Variant> make_variants(std::size_t group_index) const {
+  /// Adds the owner's object to each of `namespaces` where it is not yet.
+  OwnersPtr add_owner(const WorkloadOwnerSpec& owner, const std::vector<std::string>& namespaces) {
+    for (const std::string& ns : namespaces) {
+      if (!known_owners_.emplace(owner.kind, ns, owner.name).second) continue;
+      Workload workload;
+      workload.kind = owner.kind;
+      workload.name = owner.name;
+      workload.namespace_ = ns;
+      workload.selector = owner.selector;
+      objects_.workloads.push_back(std::move(workload));
+    }
+    OwnerReference reference;
+    reference.api_version = owner.kind == "ReplicationController" ? "v1" : "apps/v1";
+    reference.kind = owner.kind;
+    reference.name = owner.name;
+    reference.controller = true;
+    return std::make_shared<const std::vector<OwnerReference>>(1, std::move(reference));
+  }
+
+  std::vector<Variant> make_variants(std::size_t group_index) {
     const PodGroupSpec& group = spec_.pod_groups[group_index];
-    VariantMaker maker(spec_, group);
+    VariantMaker maker(spec_, group, pools_);
     std::vector<Variant> variants;
     variants.reserve(static_cast<std::size_t>(group.variants));
     for (std::size_t i = 0; i < static_cast<std::size_t>(group.variants); ++i) {
@@ -423,10 +277,10 @@ class Generator {
                                 " running pods were left out, no node has room for them");
   }
 
-  static PodPtr make_pod(const PodGroupSpec& group, std::size_t index, const Variant& variant, const Node* node) {
+  static std::shared_ptr<Pod> make_pod(const PodGroupSpec& group, std::size_t index, const Variant& variant,
+                                       const Node* node) {
     auto pod = std::make_shared<Pod>();
     pod->name = group.name + '-' + std::to_string(index);
-    pod->namespace_ = group.namespaces[index % group.namespaces.size()];
     pod->labels = variant.labels;
     pod->spec = variant.spec;
     pod->priority = variant.priority;
@@ -450,7 +304,9 @@ class Generator {
   const ClusterSpec& spec_;
   std::uint64_t seed_;
   ClusterObjects objects_;
-  std::vector<std::size_t> pool_first_;  ///< index of the first node of each pool
+  ObjectPools pools_;
+  std::vector<std::size_t> pool_first_;                                       ///< index of the first node of each pool
+  std::set<std::tuple<std::string, std::string, std::string>> known_owners_;  ///< kind, namespace, name
 };
 
 }  // namespace

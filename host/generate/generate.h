@@ -18,9 +18,11 @@ namespace berth {
 /// left out and said in ClusterObjects::warnings.
 ClusterObjects generate_cluster(const ClusterSpec& spec, std::uint64_t seed);
 
-/// Writes a List of the namespaces, priority classes, nodes and pods as Kubernetes JSON.
+/// Writes a List of the namespaces, priority classes, services, workloads, nodes and pods as Kubernetes JSON.
 /// @param path  "-" for standard output; a name that ends in ".gz" is compressed
 /// @throws InputError naming the file when it cannot be written; what was written of it is then removed
 void write_cluster(const ClusterObjects& objects, const std::string& path);
+/// Writes any text, to the same kinds of places and with the same errors.
+void write_text(const std::string& text, const std::string& path);
 
 }  // namespace berth

@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "host/generate/node_use.h"
+#include "host/generate/random_configuration.h"
 #include "host/generate/random_parts.h"
+#include "host/generate/random_topology.h"
+#include "host/objects/label_keys.h"
 #include "host/objects/pod_requests.h"
 
 namespace berth {
@@ -15,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kFirstCreationUs = 1'700'000'000'000'000;
 constexpr std::int64_t kSecondUs = 1'000'000;
+constexpr std::uint64_t kExtrasStream = 0x2545F4914F6CDD1DULL;
 constexpr std::array<const char*, 3> kNamespaces = {"default", "team-a", "team-b"};
 
 /// Whether some figure of the kubelet is above what the container asks.
@@ -31,10 +35,20 @@ bool exceeds(const ContainerStatusResources& status, const ResourceList& request
 class Builder {
  public:
   Builder(std::uint64_t seed, const RandomClusterOptions& options)
-      : options_(options), random_(seed), moods_(draw_moods(random_, options)) {}
+      : options_(options),
+        random_(seed),
+        moods_(draw_moods(random_, options)),
+        topology_(seed, options),
+        extras_(seed ^ kExtrasStream) {
+    if (topology_.is_drawn()) topology_.calm(moods_);
+    if (!options.configuration) return;
+    const std::vector<std::string> profiles = random_configuration(seed).scheduler_names;
+    if (profiles.size() > 1) second_profile_ = profiles[1];
+  }
 
   ClusterObjects build() {
     add_namespaces();
+    add_selecting_objects();
     add_nodes();
     add_shapes();
     add_running_pods();
@@ -44,9 +58,9 @@ class Builder {
 
  private:
   struct Shape {
-    std::shared_ptr<const PodSpec> spec;
+    SpecPtr spec;  ///< before admission
     LabelMap labels;
-    std::shared_ptr<const std::vector<OwnerReference>> owners;
+    OwnersPtr owners;
   };
 
   /// Zero only now and then: a cluster without nodes answers every pod alike.
@@ -56,6 +70,10 @@ class Builder {
   }
 
   void add_namespaces() {
+    if (topology_.is_drawn()) {
+      objects_.namespaces = topology_.namespaces();
+      return;
+    }
     for (const char* name : kNamespaces) {
       Namespace ns;
       ns.name = name;
@@ -64,17 +82,28 @@ class Builder {
     }
   }
 
+  void add_selecting_objects() {
+    if (!topology_.is_drawn()) return;
+    objects_.services = topology_.services();
+    objects_.workloads = topology_.workloads();
+  }
+
   /// Most nodes are copies of few templates, so that ties are the normal case.
   void add_nodes() {
     const std::int64_t count = draw_count(options_.max_nodes);
     std::vector<Node> templates;
     const std::int64_t template_count = random_.between(1, 5);
+    templates.reserve(static_cast<std::size_t>(template_count));
     for (std::int64_t i = 0; i < template_count; ++i) templates.push_back(random_node(random_, moods_));
     for (std::int64_t i = 0; i < count; ++i) {
       Node node = random_.chance(80) ? random_.pick(templates) : random_node(random_, moods_);
       node.name = "node-" + std::to_string(i);
       if (random_.chance(90)) add_hostname(node);
       node_names_.push_back(node.name);
+      if (topology_.is_drawn()) {
+        topology_.label_node(node, node_names_);
+        topology_.enlarge(node);
+      }
       objects_.nodes.push_back(std::make_shared<const Node>(std::move(node)));
     }
     uses_.resize(objects_.nodes.size());
@@ -87,28 +116,40 @@ class Builder {
     node.labels = LabelMap(std::move(entries));
   }
 
-  /// Equal specs are one object, as the loader shares them.
-  std::shared_ptr<const PodSpec> intern(PodSpec spec) {
-    for (const auto& known : specs_) {
-      if (*known == spec) return known;
-    }
-    specs_.push_back(std::make_shared<const PodSpec>(std::move(spec)));
-    return specs_.back();
-  }
-
   void add_shapes() {
     const std::int64_t count = random_.between(1, 10);
     for (std::int64_t i = 0; i < count; ++i) {
       Shape shape;
-      shape.spec = intern(random_pod_spec(random_, moods_, options_, node_names_));
+      PodSpec spec = random_pod_spec(random_, moods_, options_, node_names_);
+      if (options_.odd_quantities) add_odd_quantities(spec);
       shape.labels = LabelMap{{"app", "shape-" + std::to_string(i % 4)}, {"tier", i % 2 == 0 ? "web" : ""}};
       if (random_.chance(50)) shape.owners = make_owner(i);
+      if (topology_.is_drawn()) {
+        shape.labels = topology_.pod_labels();
+        shape.owners = topology_.owners();
+        topology_.add_rules(spec, shape.labels);
+      }
+      shape.spec = pools_.spec(std::move(spec));
       shapes_.push_back(std::move(shape));
     }
   }
 
-  static std::shared_ptr<const std::vector<OwnerReference>> make_owner(std::int64_t index) {
+  /// Each request may become an amount that nobody would write.
+  void add_odd_quantities(PodSpec& spec) {
+    static constexpr std::array<const char*, 12> kOdd = {"0.1", "1e3",  "1500m", "1e9",   "1.5Gi", "123456789",
+                                                         "1k",  "250u", "1n",    "0.5Mi", "1e-3",  "0"};
+    for (auto* containers : {&spec.containers, &spec.init_containers}) {
+      for (Container& container : *containers) {
+        for (auto& [name, amount] : container.requests) {
+          if (extras_.chance(10)) amount = Quantity::parse(extras_.pick(kOdd))->rounded_up_to_milli();
+        }
+      }
+    }
+  }
+
+  static OwnersPtr make_owner(std::int64_t index) {
     OwnerReference owner;
+    owner.api_version = "apps/v1";
     owner.kind = "ReplicaSet";
     owner.name = "set-" + std::to_string(index);
     owner.uid = "uid-" + owner.name;
@@ -124,8 +165,12 @@ class Builder {
     pod.namespace_ = random_.pick(kNamespaces);
     if (random_.chance(70)) pod.stored_uid = "uid-" + pod.name;
     pod.labels = shape.labels;
-    pod.spec = shape.spec;
     pod.owners = shape.owners;
+    if (topology_.is_drawn()) {
+      pod.namespace_ = topology_.pick_namespace();
+      if (topology_.relabels_pod()) pod.labels = topology_.pod_labels();
+    }
+    pod.spec = with_label_keys(shape.spec, pod.labels, pools_);
     if (random_.chance(70)) pod.creation_time_us = kFirstCreationUs + kSecondUs * random_.between(0, 20);
     if (random_.chance(moods_.priorities)) pod.priority = random_.pick(kPriorities);
     if (random_.chance(10)) pod.preemption_policy = PreemptionPolicy::kNever;
@@ -196,10 +241,18 @@ class Builder {
     const std::int64_t count = draw_count(options_.max_pending_pods);
     for (std::int64_t i = 0; i < count; ++i) {
       Pod pod = draw_pod("pod-", i);
-      if (!node_names_.empty() && random_.chance(20)) pod.spec = intern(exact_fit());
+      if (!node_names_.empty() && random_.chance(20)) pod.spec = pools_.spec(exact_fit());
+      if (!second_profile_.empty() && extras_.chance(40)) assign_to_second_profile(pod);
       add_rare_fields(pod);
       objects_.pods.push_back(std::make_shared<const Pod>(std::move(pod)));
     }
+  }
+
+  void assign_to_second_profile(Pod& pod) {
+    PodSpec spec = *pod.spec;
+    if (spec.scheduler_name != "default-scheduler") return;
+    spec.scheduler_name = second_profile_;
+    pod.spec = pools_.spec(std::move(spec));
   }
 
   /// Asks what some node has left, or one unit less or more of it.
@@ -256,10 +309,13 @@ class Builder {
   RandomClusterOptions options_;
   Random random_;
   RandomMoods moods_;
+  RandomTopology topology_;
+  Random extras_;               ///< for what options add
+  std::string second_profile_;  ///< empty: there is none
+  ObjectPools pools_;
   ClusterObjects objects_;
   std::vector<std::string> node_names_;
   std::vector<NodeUse> uses_;
-  std::vector<std::shared_ptr<const PodSpec>> specs_;
   std::vector<Shape> shapes_;
 };
 

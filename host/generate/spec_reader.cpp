@@ -8,9 +8,6 @@
 namespace berth::spec_reader {
 namespace {
 
-template <class Value, std::size_t kSize>
-using Spellings = std::array<std::pair<std::string_view, Value>, kSize>;
-
 constexpr Spellings<TaintEffect, 3> kEffects = {{{"NoSchedule", TaintEffect::kNoSchedule},
                                                  {"PreferNoSchedule", TaintEffect::kPreferNoSchedule},
                                                  {"NoExecute", TaintEffect::kNoExecute}}};
@@ -20,23 +17,6 @@ constexpr Spellings<TolerationOperator, 4> kTolerationOperators = {{{"Equal", To
                                                                     {"Lt", TolerationOperator::kLt}}};
 constexpr Spellings<PreemptionPolicy, 2> kPolicies = {
     {{"PreemptLowerPriority", PreemptionPolicy::kPreemptLowerPriority}, {"Never", PreemptionPolicy::kNever}}};
-
-/// @return whether `out` was set; an absent value leaves it alone
-template <class Value, std::size_t kSize>
-bool read_spelling(const JsonValue& value, const Spellings<Value, kSize>& spellings, Value& out) {
-  std::string_view text;
-  if (!value.read(text)) return false;
-  std::string expectation = "one of";
-  for (const auto& [name, meaning] : spellings) {
-    if (name == text) {
-      out = meaning;
-      return true;
-    }
-    expectation.append(" ").append(name);
-  }
-  value.mismatch(expectation);
-  return false;
-}
 
 bool is_number(const JsonValue& value) { return value.present() && value.element().is_number(); }
 
@@ -126,6 +106,33 @@ void read_quantity_draw(const JsonValue& value, QuantityDraw& out) {
   }
 }
 
+void read_text_choice(const JsonValue& value, TextDraw& out) {
+  value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
+    if (key == "choice") field.read(out.values);
+    return key == "choice" || key == "weights";
+  });
+  if (out.values.empty()) {
+    value.problem("expected a string, {choice, weights} or {prefix, count}");
+    out.values.emplace_back();
+  }
+  const JsonValue weights = value.field("weights");
+  read_weights(weights, out.values.size(), out.weights);
+}
+
+/// {prefix, count}: variant k gets prefix and k modulo count.
+void read_text_sequence(const JsonValue& value, TextDraw& out) {
+  value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
+    if (key == "prefix")
+      field.read(out.values.emplace_back());
+    else if (key == "count")
+      read_count(field, out.sequence_count);
+    else
+      return false;
+    return true;
+  });
+  if (out.sequence_count < 1) value.problem("expected prefix and a count of at least 1");
+}
+
 template <class Draws>
 void sort_by_name(Draws& draws) {
   std::sort(draws.begin(), draws.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -166,30 +173,6 @@ void read_toleration(const JsonValue& value, Toleration& out) {
       return false;
     return true;
   });
-}
-
-void read_requirement(const JsonValue& value, SelectorRequirement& out) {
-  bool has_operator = false;
-  value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
-    if (key == "key") {
-      field.read(out.key);
-    } else if (key == "values") {
-      field.read(out.values);
-    } else if (key == "operator") {
-      std::string_view text;
-      if (!field.read(text)) return true;
-      has_operator = true;
-      const auto op = parse_selector_operator(text);
-      if (op)
-        out.op = *op;
-      else
-        field.mismatch("one of In NotIn Exists DoesNotExist Gt Lt");
-    } else {
-      return false;
-    }
-    return true;
-  });
-  if (value.is_object() && (out.key.empty() || !has_operator)) value.problem("expected key and operator");
 }
 
 bool read_term_field(std::string_view key, const JsonValue& field, NodeSelectorTerm& out) {
@@ -324,16 +307,8 @@ void read_text_draw(const JsonValue& value, TextDraw& out) {
   if (!value.is_object()) {
     value.read(draw.values.emplace_back());
   } else {
-    value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
-      if (key == "choice") field.read(draw.values);
-      return key == "choice" || key == "weights";
-    });
-    if (draw.values.empty()) {
-      value.problem("expected a string or {choice, weights}");
-      draw.values.emplace_back();
-    }
-    const JsonValue weights = value.field("weights");
-    read_weights(weights, draw.values.size(), draw.weights);
+    const bool is_sequence = value.field("prefix").present();
+    is_sequence ? read_text_sequence(value, draw) : read_text_choice(value, draw);
   }
   out = std::move(draw);
 }
@@ -352,6 +327,30 @@ void read_taints(const JsonValue& value, std::vector<Taint>& out) {
 
 void read_tolerations(const JsonValue& value, std::vector<Toleration>& out) {
   value.for_each_element([&](const JsonValue& element) { read_toleration(element, out.emplace_back()); });
+}
+
+void read_requirement(const JsonValue& value, SelectorRequirement& out) {
+  bool has_operator = false;
+  value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
+    if (key == "key") {
+      field.read(out.key);
+    } else if (key == "values") {
+      field.read(out.values);
+    } else if (key == "operator") {
+      std::string_view text;
+      if (!field.read(text)) return true;
+      has_operator = true;
+      const auto op = parse_selector_operator(text);
+      if (op)
+        out.op = *op;
+      else
+        field.mismatch("one of In NotIn Exists DoesNotExist Gt Lt");
+    } else {
+      return false;
+    }
+    return true;
+  });
+  if (value.is_object() && (out.key.empty() || !has_operator)) value.problem("expected key and operator");
 }
 
 void read_node_affinity(const JsonValue& value, std::optional<NodeAffinity>& out) {

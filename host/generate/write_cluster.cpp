@@ -43,6 +43,8 @@ bool write_objects(const ClusterObjects& objects, std::FILE* file) {
   ObjectListWriter writer(file);
   for (const Namespace& ns : objects.namespaces) writer.write(ns);
   for (const PriorityClass& priority_class : objects.priority_classes) writer.write(priority_class);
+  for (const Service& service : objects.services) writer.write(service);
+  for (const Workload& workload : objects.workloads) writer.write(workload);
   for (const NodePtr& node : objects.nodes) writer.write(*node);
   for (const PodPtr& pod : objects.pods) writer.write(*pod);
   return writer.finish();
@@ -54,23 +56,35 @@ void remove_partial_file(const std::string& path) {
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
 }
 
-}  // namespace
-
-void write_cluster(const ClusterObjects& objects, const std::string& path) {
+/// @param write  called with the open file; returns false when not all could be written
+template <class Write>
+void write_file(const std::string& path, const Write& write) {
   errno = 0;
   if (path == "-") {
-    if (!write_objects(objects, stdout)) fail("standard output", errno);
+    if (!write(stdout)) fail("standard output", errno);
     return;
   }
   std::FILE* file = path.ends_with(".gz") ? open_compressed(path) : std::fopen(path.c_str(), "wb");
   if (file == nullptr) fail(path, errno);
-  const bool written = write_objects(objects, file);
+  const bool written = write(file);
   const int write_error = errno;
   const bool closed = std::fclose(file) == 0;
   if (written && closed) return;
   const int error = written ? errno : write_error;
   remove_partial_file(path);
   fail(path, error);
+}
+
+}  // namespace
+
+void write_cluster(const ClusterObjects& objects, const std::string& path) {
+  write_file(path, [&](std::FILE* file) { return write_objects(objects, file); });
+}
+
+void write_text(const std::string& text, const std::string& path) {
+  write_file(path, [&](std::FILE* file) {
+    return std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  });
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "host/objects/label_keys.h"
 #include "host/objects/pod_requests.h"
 
 namespace berth {
@@ -109,7 +110,7 @@ std::string Admission::resolve(std::string_view class_name, std::optional<std::i
 }
 
 bool Admission::has_nothing_to_fill(const DecodedPod& decoded) const {
-  if (decoded.has_runtime_class) return false;
+  if (decoded.has_runtime_class || decoded.has_label_keys) return false;
   if (decoded.has_priority && decoded.has_preemption_policy) return true;
   return !decoded.priority_class_name && (decoded.has_priority || global_default_ == nullptr);
 }
@@ -118,6 +119,7 @@ std::string Admission::admit(DecodedPod& decoded) {
   if (has_nothing_to_fill(decoded)) return {};
   Pod& pod = *decoded.pod;
   if (decoded.has_runtime_class) pod.spec = with_runtime_class(pod.spec);
+  if (decoded.has_label_keys) pod.spec = with_label_keys(pod.spec, pod.labels, pools_);
   if (decoded.has_priority && decoded.has_preemption_policy) return {};
   const auto priority = decoded.has_priority ? std::optional(pod.priority) : std::nullopt;
   const auto policy = decoded.has_preemption_policy ? std::optional(pod.preemption_policy) : std::nullopt;

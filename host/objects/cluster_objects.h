@@ -28,7 +28,8 @@ struct PriorityClass {
 struct Service {
   std::string name;
   std::string namespace_;
-  LabelMap selector;  ///< empty: the service selects nothing
+  /// Empty is null or {}: default spreading adds the pairs of the services that match a pod, so neither adds any.
+  LabelMap selector;
 };
 
 struct RuntimeClass {
@@ -53,7 +54,7 @@ struct Workload {
   std::string name;
   std::string namespace_;
   std::string uid;
-  std::optional<LabelSelector> selector;
+  std::optional<LabelSelector> selector;  ///< of a ReplicationController: its plain map, as match_labels
   std::vector<OwnerReference> owners;
   std::int64_t expanded_pod_count = 0;  ///< pods that the loader made because no present object was one
 };

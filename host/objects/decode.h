@@ -36,6 +36,7 @@ struct DecodedPod {
   std::uint64_t name_hash = 0;                       ///< of namespace and name
   std::uint64_t uid_hash = 0;                        ///< of Pod::uid()
   bool has_runtime_class = false;
+  bool has_label_keys = false;  ///< names_label_keys(*pod->spec)
   bool has_priority = false;
   bool has_preemption_policy = false;
   SourceIndex source = 0;

@@ -5,6 +5,7 @@
 
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod_spec.h"
+#include "host/objects/label_keys.h"
 #include "host/objects/pod_names.h"
 
 namespace berth {
@@ -24,6 +25,7 @@ constexpr std::array<std::string_view, 8> kInTreeDisks = {
 OwnerReference read_owner(const JsonValue& value) {
   OwnerReference owner;
   value.for_each_field([&](std::string_view key, const JsonValue& field) {
+    if (key == "apiVersion") field.read(owner.api_version);
     if (key == "kind") field.read(owner.kind);
     if (key == "name") field.read(owner.name);
     if (key == "uid") field.read(owner.uid);
@@ -40,6 +42,7 @@ void append_length_and_text(std::string& out, std::string_view text) {
 
 void append_content(std::string& out, const std::vector<OwnerReference>& owners) {
   for (const OwnerReference& owner : owners) {
+    append_length_and_text(out, owner.api_version);
     append_length_and_text(out, owner.kind);
     append_length_and_text(out, owner.name);
     append_length_and_text(out, owner.uid);
@@ -259,6 +262,7 @@ DecodedPod PodDecoder::read_pod(const JsonValue& object) {
   pod.priority = own.priority.value_or(0);
   pod.preemption_policy = own.preemption_policy.value_or(PreemptionPolicy::kPreemptLowerPriority);
   if (own.has_rare) pod.rare_fields = std::make_unique<const PodRare>(std::move(own.rare));
+  decoded.has_label_keys = names_label_keys(*pod.spec);
   decoded.has_runtime_class = !pod.spec->runtime_class_name.empty();
   decoded.has_priority = own.priority.has_value();
   decoded.has_preemption_policy = own.preemption_policy.has_value();

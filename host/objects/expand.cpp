@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "host/objects/label_keys.h"
 #include "host/objects/node_match.h"
 
 namespace berth {
@@ -20,6 +21,16 @@ constexpr std::string_view kSyntheticSuffix = "berth";
 const OwnerReference* controller_of(const std::vector<OwnerReference>& owners) {
   const auto at = std::find_if(owners.begin(), owners.end(), [](const OwnerReference& o) { return o.controller; });
   return at == owners.end() ? nullptr : &*at;
+}
+
+/// What controllers write into the owner references of their pods, whatever version the input was written in.
+std::string api_version_of(std::string_view kind) {
+  if (kind == "ReplicationController") return "v1";
+  return kind == "Job" ? "batch/v1" : "apps/v1";
+}
+
+OwnerReference controller_reference(const Workload& workload) {
+  return {workload.kind, workload.name, workload.uid, true, api_version_of(workload.kind)};
 }
 
 /// Finds the workload that an owner reference names: by uid where both have one, else by kind and name.
@@ -133,12 +144,11 @@ struct Mould {
 
 Mould mould_of(const DecodedWorkload& from) {
   const Workload& workload = from.workload;
-  const OwnerReference owner{workload.kind, workload.name, workload.uid, true};
   return {&from.pod_template,
           workload.namespace_,
           from.pod_template.labels,
           from.pod_template.spec,
-          std::make_shared<const std::vector<OwnerReference>>(1, owner),
+          std::make_shared<const std::vector<OwnerReference>>(1, controller_reference(workload)),
           from.creation_time_us};
 }
 
@@ -245,8 +255,7 @@ class Expansion {
     const Workload& made = made_replica_sets_.emplace_back(synthetic_replica_set(deployment));
     Mould mould = mould_of(deployment);
     mould.labels = with_labels(deployment.pod_template.labels, {{"pod-template-hash", std::string(kSyntheticSuffix)}});
-    mould.owners =
-        std::make_shared<const std::vector<OwnerReference>>(1, OwnerReference{made.kind, made.name, made.uid, true});
+    mould.owners = std::make_shared<const std::vector<OwnerReference>>(1, controller_reference(made));
     make_numbered(i, mould, std::string(made.name), missing);
   }
 
@@ -259,7 +268,7 @@ class Expansion {
     made.selector = owner.selector.value_or(LabelSelector{});
     made.selector->match_labels =
         with_labels(made.selector->match_labels, {{"pod-template-hash", std::string(kSyntheticSuffix)}});
-    made.owners.push_back({owner.kind, owner.name, owner.uid, true});
+    made.owners.push_back(controller_reference(owner));
     return made;
   }
 
@@ -328,6 +337,8 @@ class Expansion {
   }
 
   void keep(std::size_t i, std::shared_ptr<Pod> pod) {
+    // Not at the template: the labels that its controller adds are often the very keys that are merged.
+    pod->spec = with_label_keys(pod->spec, pod->labels, pools_);
     names_.insert(*pod);
     ++workloads_[i].workload.expanded_pod_count;
     ++made_count_;

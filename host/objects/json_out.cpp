@@ -2,10 +2,10 @@
 #include "host/objects/json_out.h"
 
 #include <array>
-#include <charconv>
 #include <chrono>
+#include <cstdio>
 
-#include "host/objects/text/yaml_scalars.h"
+#include "host/objects/json_writer.h"
 
 namespace berth {
 namespace {
@@ -19,106 +19,7 @@ std::string_view name_of(const std::array<std::string_view, N>& names, Enum valu
   return names[static_cast<std::size_t>(value)];
 }
 
-/// Writes objects and arrays; keeps track of commas. Fields that hold nothing are left out by the callers' helpers.
-class Writer {
- public:
-  explicit Writer(std::string& out) : out_(out) {}
-
-  void key(std::string_view name) {
-    separate();
-    append_json_string(out_, name);
-    out_ += ':';
-    needs_comma_ = false;
-  }
-  void open(char bracket) {
-    separate();
-    out_ += bracket;
-    needs_comma_ = false;
-  }
-  void close(char bracket) {
-    out_ += bracket;
-    needs_comma_ = true;
-  }
-  void value(std::string_view text) {
-    separate();
-    append_json_string(out_, text);
-    needs_comma_ = true;
-  }
-  void value(const std::string& text) { value(std::string_view(text)); }
-  void value(std::int64_t number) {
-    separate();
-    char buffer[24];
-    out_.append(buffer, std::to_chars(buffer, buffer + sizeof(buffer), number).ptr);
-    needs_comma_ = true;
-  }
-  void value(std::int32_t number) { value(std::int64_t{number}); }
-  void value(bool flag) {
-    separate();
-    out_ += flag ? "true" : "false";
-    needs_comma_ = true;
-  }
-
-  template <class T>
-  void field(std::string_view name, const T& content) {
-    key(name);
-    value(content);
-  }
-  void text(std::string_view name, std::string_view content) {
-    if (!content.empty()) field(name, content);
-  }
-  void flag(std::string_view name, bool content) {
-    if (content) field(name, true);
-  }
-  /// {"name": {...}} written by body().
-  template <class Body>
-  void object(std::string_view name, Body&& body) {
-    key(name);
-    open('{');
-    body();
-    close('}');
-  }
-  /// {"name": [...]} with each(element) for every element; nothing for an empty list.
-  template <class List, class Each>
-  void list(std::string_view name, const List& elements, Each&& each) {
-    if (elements.empty()) return;
-    key(name);
-    open('[');
-    for (const auto& element : elements) each(element);
-    close(']');
-  }
-  /// As list(), with each element an object.
-  template <class List, class Each>
-  void objects(std::string_view name, const List& elements, Each&& each) {
-    list(name, elements, [&](const auto& element) {
-      open('{');
-      each(element);
-      close('}');
-    });
-  }
-  void strings(std::string_view name, const std::vector<std::string>& texts) {
-    list(name, texts, [&](const std::string& text) { value(text); });
-  }
-  void labels(std::string_view name, const LabelMap& map) {
-    if (map.empty()) return;
-    object(name, [&] {
-      for (const auto& [label, content] : map) field(label, content);
-    });
-  }
-  void resources(std::string_view name, const ResourceList& resources) {
-    if (resources.empty()) return;
-    object(name, [&] {
-      for (const auto& [resource, amount] : resources) field(resource, amount.to_string());
-    });
-  }
-
- private:
-  void separate() {
-    if (needs_comma_) out_ += ',';
-  }
-
-  std::string& out_;
-  bool needs_comma_ = false;
-};
+using Writer = JsonWriter;
 
 void write_requirements(Writer& w, std::string_view name, const std::vector<SelectorRequirement>& requirements) {
   w.objects(name, requirements, [&](const SelectorRequirement& requirement) {
@@ -320,6 +221,7 @@ void write_pod_metadata(Writer& w, const Pod& pod) {
     w.labels("labels", pod.labels);
     if (!pod.owners) return;
     w.objects("ownerReferences", *pod.owners, [&](const OwnerReference& owner) {
+      w.text("apiVersion", owner.api_version);
       w.text("kind", owner.kind);
       w.text("name", owner.name);
       w.text("uid", owner.uid);
@@ -426,6 +328,39 @@ void append_json(std::string& out, const PriorityClass& object) {
     w.text("preemptionPolicy",
            *object.preemption_policy == PreemptionPolicy::kNever ? "Never" : "PreemptLowerPriority");
   }
+  w.close('}');
+}
+
+void append_json(std::string& out, const Service& object) {
+  Writer w(out);
+  w.open('{');
+  write_head(w, "v1", "Service");
+  w.object("metadata", [&] {
+    w.text("name", object.name);
+    w.text("namespace", object.namespace_);
+  });
+  w.object("spec", [&] { w.labels("selector", object.selector); });
+  w.close('}');
+}
+
+void append_json(std::string& out, const Workload& object) {
+  const bool is_replication_controller = object.kind == "ReplicationController";
+  Writer w(out);
+  w.open('{');
+  write_head(w, is_replication_controller ? "v1" : "apps/v1", object.kind);
+  w.object("metadata", [&] {
+    w.text("name", object.name);
+    w.text("namespace", object.namespace_);
+    w.text("uid", object.uid);
+  });
+  w.object("spec", [&] {
+    w.field("replicas", 0);
+    if (is_replication_controller)
+      w.labels("selector", object.selector ? object.selector->match_labels : LabelMap());
+    else
+      write_selector(w, "selector", object.selector);
+    w.object("template", [&] { w.object("spec", [] {}); });
+  });
   w.close('}');
 }
 

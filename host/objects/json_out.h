@@ -17,6 +17,10 @@ void append_json(std::string& out, const Node& node);
 void append_json(std::string& out, const Pod& pod);
 void append_json(std::string& out, const Namespace& object);
 void append_json(std::string& out, const PriorityClass& object);
+void append_json(std::string& out, const Service& object);
+/// With 0 replicas, since pods that were made for it are written as pods; without owners.
+/// @param object  a ReplicaSet, StatefulSet or ReplicationController
+void append_json(std::string& out, const Workload& object);
 
 /// Microseconds since the epoch as RFC 3339 in UTC, with a fraction where there is one.
 std::string format_time(std::int64_t time_us);

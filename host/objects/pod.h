@@ -121,6 +121,7 @@ struct OwnerReference {
   std::string name;
   std::string uid;
   bool controller = false;
+  std::string api_version = {};  ///< as read; default spreading compares it exactly
   friend bool operator==(const OwnerReference&, const OwnerReference&) = default;
 };
 

@@ -15,7 +15,7 @@ const std::string kHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: Kub
 std::string unsupported_by_name() {
   return write_file("unsupported.yaml", kHead + R"(profiles:
 - schedulerName: default-scheduler
-  plugins: {score: {enabled: [{name: PodTopologySpread, weight: 9}, {name: NodeResourcesFit, weight: 3}]}}
+  plugins: {score: {enabled: [{name: VolumeBinding, weight: 9}, {name: NodeResourcesFit, weight: 3}]}}
 )");
 }
 
@@ -46,7 +46,7 @@ TEST(ConfigCheck, SaysTheSameToMachines) {
 TEST(ConfigCheck, FailsForAFileThatNamesAnUnsupportedPlugin) {
   const ProgramRun run = run_berth({"config", "check", unsupported_by_name()});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_NE(run.out.find("plugin PodTopologySpread is enabled by name"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("plugin VolumeBinding is enabled by name"), std::string::npos) << run.out;
   EXPECT_EQ(run_berth({"config", "check", unsupported_by_name(), "--allow-unsupported"}).exit_code, 0);
 }
 
@@ -61,7 +61,7 @@ TEST(ConfigCheck, ListsEveryProblemWithItsPath) {
 TEST(Startup, RefusesAPluginEnabledByNameThatIsNotBuilt) {
   const ProgramRun refused = run_berth({"schedule", "-f", "-", "--config", unsupported_by_name()}, small_cluster());
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_NE(refused.err.find("PodTopologySpread"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("VolumeBinding"), std::string::npos) << refused.err;
   EXPECT_NE(refused.err.find("--allow-unsupported"), std::string::npos) << refused.err;
   const ProgramRun allowed =
       run_berth({"schedule", "-f", "-", "--config", unsupported_by_name(), "--allow-unsupported"}, small_cluster());

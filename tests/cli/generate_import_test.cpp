@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tests/cli/program.h"
 
@@ -38,6 +39,34 @@ TEST(Generate, SaysWhichSpecIsMissing) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_NE(run.err.find("/nonexistent.yaml"), std::string::npos) << run.err;
   EXPECT_EQ(run_berth({"generate"}).exit_code, 2);
+}
+
+TEST(Generate, WritesTheConfigurationAndGatesThatExplainReads) {
+  const std::string spec = write_file("random.yaml", "random: {configuration: true, maxNodes: 4, maxPendingPods: 3}\n");
+  const std::string config = write_file("config.json", "");
+  const std::string gates = write_file("gates", "");
+  const ProgramRun generate =
+      run_berth({"generate", "--spec", spec, "--seed", "8", "--config-out", config, "--feature-gates-out", gates});
+  ASSERT_EQ(generate.exit_code, 0) << generate.err;
+  const std::string line = read_file(gates);
+  ASSERT_TRUE(line.ends_with('\n'));
+  const std::string gate_text = line.substr(0, line.size() - 1);
+  const ProgramRun check = run_berth({"config", "check", config, "--feature-gates", gate_text});
+  EXPECT_EQ(check.exit_code, 0) << check.err;
+  const ProgramRun explain =
+      run_berth({"explain", "--all", "-f", "-", "--config", config, "--feature-gates", gate_text, "-o", "json", "-q"},
+                generate.out);
+  EXPECT_EQ(explain.exit_code, 0) << explain.err;
+}
+
+TEST(Generate, HasNoConfigurationToWriteForAClusterThatIsNotRandom) {
+  const std::string spec = write_file("plain.yaml", "nodePools: [{name: a, count: 1}]\n");
+  for (const char* option : {"--config-out", "--feature-gates-out"}) {
+    const ProgramRun run = run_berth({"generate", "--spec", spec, option, "/nonexistent/file"});
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_NE(run.err.find("random.configuration: expected true"), std::string::npos) << run.err;
+    EXPECT_EQ(run.out, "");
+  }
 }
 
 }  // namespace

@@ -266,10 +266,7 @@ TEST_P(BackendContract, APodThatNeedsAPluginThatIsNotBuiltIsAnErrorThatNamesIt) 
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"claim=data", "plugin \"VolumeBinding\" is not supported yet: the pod uses the volume claim \"data\""},
       {"resource-claim=gpu",
-       "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"gpu\""},
-      {"spread=zone", "plugin \"PodTopologySpread\" is not supported yet: the pod uses topologySpreadConstraints"},
-      {"pod-affinity=zone", "plugin \"InterPodAffinity\" is not supported yet: the pod uses podAffinity"},
-      {"pod-anti-affinity=zone", "plugin \"InterPodAffinity\" is not supported yet: the pod uses podAntiAffinity"}};
+       "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"gpu\""}};
   for (const auto& [words, text] : rows) {
     given("node n\npod p " + words);
     EXPECT_EQ(ask("p").error, text);

@@ -102,9 +102,49 @@ TEST(ScenarioRunner, NoticesAPodThatIsNotThere) {
   EXPECT_EQ(run_scenario(scenario, "reference", 0).size(), 1u);
 }
 
+TEST(ScenarioRunner, NoticesWhatAnAskedPodDoesNotGet) {
+  const std::string text =
+      "node a zone=A\nnode b zone=B unschedulable\npod r on=a label:app=web\nask p soft-spread=zone match=app=web\n";
+  const auto problems = [&](const std::string& line) {
+    return run_scenario(parse_scenario(text + line), "reference", 0);
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(problems("expect p feasible a unresolvable b scores PodTopologySpread: a=1/100"), Lines{});
+  EXPECT_EQ(problems("expect p feasible \"a b\""), Lines{"line 5: pod p: feasible are a"});
+  EXPECT_EQ(problems("expect p unresolvable \"\""), Lines{"line 5: pod p: unresolvable are b"});
+  EXPECT_EQ(problems("expect p scores PodTopologySpread: a=1/99"),
+            Lines{"line 5: pod p: PodTopologySpread gives a 1/100"});
+  EXPECT_EQ(problems("expect p scores PodTopologySpread: b=0/0"), Lines{"line 5: pod p: PodTopologySpread gives b 0/0"})
+      << "not feasible";
+  EXPECT_EQ(problems("expect p text x"), Lines{"line 5: pod p: says \"\""});
+  EXPECT_EQ(problems("expect q feasible a"), Lines{"line 5: pod q: there is no such asked pod"});
+}
+
 TEST(ScenarioRunner, NamesTheLineAndTheWordThatMeanNothing) {
-  for (const char* text : {"node a colour=red", "pod p cpu=much", "pod p tolerate=a:Never", "expect p => a", "server a",
-                           "node a taint=k", "config speed=high", "engine ties=often", "pod p need=a", "node"}) {
+  for (const char* text : {"node a colour=red",
+                           "pod p cpu=much",
+                           "pod p tolerate=a:Never",
+                           "expect p => a",
+                           "server a",
+                           "node a taint=k",
+                           "config speed=high",
+                           "engine ties=often",
+                           "pod p need=a",
+                           "node",
+                           "config disable=Nothing",
+                           "config default-spread=zone:1",
+                           "engine fixed=all",
+                           "namespace n colour=red",
+                           "service s match=a=b",
+                           "workload web match=a=b",
+                           "workload ReplicaSet/web colour=red",
+                           "pod p match=a=b",
+                           "pod p spread=zone namespaces=a",
+                           "pod p pod-affinity=zone skew=2",
+                           "pod p spread=zone node-taints=Maybe",
+                           "pod p owner=web",
+                           "expect p scores X: a=1",
+                           "expect p -> a total a"}) {
     EXPECT_THROW(parse_scenario(std::string("# t\n") + text), TextError) << text;
   }
   try {

@@ -12,7 +12,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"berth.dev/tests/oracle/genuine"
 )
 
 type scoreRecord struct {
@@ -32,78 +35,99 @@ type nodeRecord struct {
 	Total    int64         `json:"total"`
 }
 
-type podRecord struct {
-	Pod     string       `json:"pod"`
-	Profile string       `json:"profile"`
-	Nodes   []nodeRecord `json:"nodes"`
-	Best    []string     `json:"best"`
-	Message string       `json:"message,omitempty"`
-	Error   string       `json:"error,omitempty"`
+// pluginRecord is what one plugin says of the pod before any node is looked at, or before any is scored.
+type pluginRecord struct {
+	Plugin  string   `json:"plugin"`
+	Code    string   `json:"code"`
+	Reasons []string `json:"reasons,omitempty"`
 }
 
-func (s *oracleScheduler) explainAll(ctx context.Context, out *json.Encoder) error {
-	for _, pod := range s.pending {
-		record, err := s.explain(ctx, pod)
+type podRecord struct {
+	Pod       string         `json:"pod"`
+	Profile   string         `json:"profile"`
+	PreFilter []pluginRecord `json:"preFilter,omitempty"`
+	PreScore  []pluginRecord `json:"preScore,omitempty"`
+	Nodes     []nodeRecord   `json:"nodes"`
+	Best      []string       `json:"best"`
+	Message   string         `json:"message,omitempty"`
+	Error     string         `json:"error,omitempty"`
+}
+
+func explainAll(ctx context.Context, s *genuine.Scheduler, out *json.Encoder) error {
+	for _, pod := range s.Pending {
+		c, err := newCycle(ctx, s, pod)
 		if err != nil {
-			return fmt.Errorf("%s/%s: %w", pod.Namespace, pod.Name, err)
+			return fmt.Errorf("%s: %w", fullName(pod), err)
 		}
-		if err := out.Encode(record); err != nil {
+		if err := out.Encode(c.explain()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// cycle is one pod's way through the extension points, every node looked at: no sampling, no short cut over the
-// nominated node, scores even for a single feasible node.
+func fullName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// cycle is one pod's way through the extension points, every node looked at: no sampling, scores even for a single
+// feasible node, and no short cut over the nominated node but in a serial run.
 type cycle struct {
-	*profileRuntime
+	*genuine.Profile
 	ctx       context.Context
 	state     fwk.CycleState
 	pod       *v1.Pod
-	nodes     []fwk.NodeInfo
+	nodes     []fwk.NodeInfo // in snapshot order
 	record    *podRecord
 	feasible  []fwk.NodeInfo
-	index     map[string]int
+	index     map[string]int // of a node's name in nodes
 	diagnosis framework.Diagnosis
+	serial    bool // the nominated node is tried first
 }
 
-func (s *oracleScheduler) explain(ctx context.Context, pod *v1.Pod) (*podRecord, error) {
-	nodes, err := s.snapshot.NodeInfos().List()
+func newCycle(ctx context.Context, s *genuine.Scheduler, pod *v1.Pod) (*cycle, error) {
+	nodes, err := s.Snapshot.NodeInfos().List()
 	if err != nil {
 		return nil, err
 	}
 	c := &cycle{
-		profileRuntime: s.profiles[pod.Spec.SchedulerName],
-		ctx:            ctx,
-		state:          framework.NewCycleState(),
-		pod:            pod,
-		nodes:          nodes,
-		record:         &podRecord{Pod: pod.Namespace + "/" + pod.Name, Profile: pod.Spec.SchedulerName, Nodes: []nodeRecord{}, Best: []string{}},
-		index:          map[string]int{},
-		diagnosis:      framework.Diagnosis{NodeToStatus: framework.NewDefaultNodeToStatus()},
+		Profile:   s.Profiles[pod.Spec.SchedulerName],
+		ctx:       ctx,
+		state:     framework.NewCycleState(),
+		pod:       pod,
+		nodes:     nodes,
+		record:    &podRecord{Pod: fullName(pod), Profile: pod.Spec.SchedulerName, Nodes: []nodeRecord{}, Best: []string{}},
+		index:     map[string]int{},
+		diagnosis: framework.Diagnosis{NodeToStatus: framework.NewDefaultNodeToStatus()},
 	}
 	for i, n := range nodes {
 		c.index[n.Node().Name] = i
 		c.record.Nodes = append(c.record.Nodes, nodeRecord{Node: n.Node().Name})
 	}
-	if len(nodes) == 0 {
-		c.record.Message = "no nodes available to schedule pods"
-		return c.record, nil
-	}
+	return c, nil
+}
+
+// explain runs the whole cycle.
+func (c *cycle) explain() *podRecord {
 	if c.filter() {
 		c.score()
 	}
-	return c.record, nil
+	return c.record
 }
 
 // filter fills the verdicts and says whether there is something to score.
 func (c *cycle) filter() bool {
+	if len(c.nodes) == 0 {
+		c.record.Message = scheduler.ErrNoNodesAvailable.Error()
+		return false
+	}
 	result, status, by := c.RunPreFilterPlugins(c.ctx, c.state, c.pod)
+	c.record.PreFilter = c.preFilterRecords(status)
 	c.diagnosis.UnschedulablePlugins = by
 	if !status.IsSuccess() {
 		c.preFilterRefused(status)
 		return false
+	}
+	if c.serial && c.tryNominated() {
+		return true
 	}
 	var outside *fwk.Status
 	if !result.AllNodes() {
@@ -126,6 +150,35 @@ func (c *cycle) filter() bool {
 	return len(c.feasible) > 0
 }
 
+// preFilterRecords follow from the plugins that are skipped. After a refusal that does not say what the others answered,
+// and those behind the one that ended it were not reached; then each is asked alone.
+func (c *cycle) preFilterRecords(status *fwk.Status) []pluginRecord {
+	records := []pluginRecord{}
+	for _, p := range c.ListPlugins().PreFilter.Enabled {
+		answer := skipOrSuccess(c.state.GetSkipFilterPlugins().Has(p.Name))
+		if !status.IsSuccess() {
+			_, answer = c.Plugins[p.Name].(fwk.PreFilterPlugin).PreFilter(c.ctx, framework.NewCycleState(), c.pod, c.nodes)
+		}
+		records = append(records, newPluginRecord(p.Name, answer))
+	}
+	return records
+}
+
+func newPluginRecord(plugin string, answer *fwk.Status) pluginRecord {
+	r := pluginRecord{Plugin: plugin, Code: answer.Code().String()}
+	if !answer.IsSuccess() { // a success may be a nil status, which has no reasons to ask for
+		r.Reasons = answer.Reasons()
+	}
+	return r
+}
+
+func skipOrSuccess(skip bool) *fwk.Status {
+	if skip {
+		return fwk.NewStatus(fwk.Skip)
+	}
+	return nil
+}
+
 func (c *cycle) preFilterRefused(status *fwk.Status) {
 	for i := range c.nodes {
 		c.refuse(i, "PreFilter", status.Code(), status.Reasons())
@@ -138,6 +191,24 @@ func (c *cycle) preFilterRefused(status *fwk.Status) {
 	c.diagnosis.PreFilterMsg = status.Message()
 	c.diagnosis.AddPluginStatus(status)
 	c.record.Message = c.fitError()
+}
+
+// tryNominated asks about the node that the pod is nominated to, as the genuine cycle does before it looks at the others,
+// also where PreFilter leaves that node out: true when the pod takes it. A refusal stays in the diagnosis, an error is
+// forgotten.
+func (c *cycle) tryNominated() bool {
+	i, ok := c.index[c.pod.Status.NominatedNodeName]
+	if !ok {
+		return false
+	}
+	status := c.RunFilterPluginsWithNominatedPods(c.ctx, c.state, c.pod, c.nodes[i])
+	if status.IsSuccess() {
+		return c.verdict(i, status)
+	}
+	if status.Code() != fwk.Error {
+		c.diagnosis.NodeToStatus.Set(c.record.Nodes[i].Node, status)
+	}
+	return false
 }
 
 // verdict notes what the filters said; false when the cycle ended with an error.
@@ -174,6 +245,10 @@ func (c *cycle) score() {
 	if status := c.RunPreScorePlugins(c.ctx, c.state, c.pod, c.feasible); !status.IsSuccess() {
 		c.record.Error = "prescore: " + status.AsError().Error()
 		return
+	}
+	for _, p := range c.ListPlugins().PreScore.Enabled {
+		answer := skipOrSuccess(c.state.GetSkipScorePlugins().Has(p.Name))
+		c.record.PreScore = append(c.record.PreScore, newPluginRecord(p.Name, answer))
 	}
 	raw, err := c.rawScores()
 	if err != nil {
@@ -216,7 +291,7 @@ func (c *cycle) rawScores() (map[string]map[string]int64, error) {
 		}
 		raw[name] = map[string]int64{}
 		for _, node := range c.feasible {
-			score, status := c.plugins[name].(fwk.ScorePlugin).Score(c.ctx, c.state, c.pod, node)
+			score, status := c.Plugins[name].(fwk.ScorePlugin).Score(c.ctx, c.state, c.pod, node)
 			if !status.IsSuccess() {
 				return nil, fmt.Errorf("plugin %q failed with: %w", name, status.AsError())
 			}

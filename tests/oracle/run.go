@@ -3,13 +3,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
 	"slices"
-	"strings"
+
+	"berth.dev/tests/oracle/genuine"
 )
 
 // runRecord is one step of the serial schedule. Difference says why the step that is followed is not one the genuine
@@ -17,73 +15,120 @@ import (
 type runRecord struct {
 	podRecord
 	Chosen     string `json:"chosen,omitempty"`
+	Said       string `json:"said,omitempty"` // the followed scheduler's message of a pod without a node
 	Difference string `json:"difference,omitempty"`
 }
 
-type step struct{ pod, node string }
+// runSummary is the last record of a cluster where only differences are written.
+type runSummary struct {
+	Pods        int `json:"pods"`
+	Placed      int `json:"placed"`
+	Differences int `json:"differences"`
+}
 
-// runAll walks the placements of another scheduler, in its order: at each step the genuine scheduler must find the
-// node among its best, or no node where none was taken; then the placement is assumed.
-func (s *oracleScheduler) runAll(ctx context.Context, follow string, out *json.Encoder) error {
-	steps, err := readSteps(follow)
+// runAll walks the answers of another scheduler in the order of the queue: at each step the genuine scheduler must find
+// the node among those it could take, or no node where none was taken; then the placement is assumed, right or wrong.
+// Written is a record a step, or only those that differ and a summary.
+func runAll(ctx context.Context, s *genuine.Scheduler, follow string, onlyDifferences bool, out *json.Encoder) error {
+	steps, err := readSteps(follow, s.Pending)
 	if err != nil {
 		return err
 	}
-	pods := map[string]int{}
-	for i, pod := range s.pending {
-		pods[pod.Namespace+"/"+pod.Name] = i
-	}
+	summary := runSummary{Pods: len(steps)}
 	for _, step := range steps {
-		i, ok := pods[step.pod]
-		if !ok {
-			return fmt.Errorf("%s names %s, which is not pending", follow, step.pod)
-		}
-		if err := s.oneStep(ctx, i, step.node, out); err != nil {
+		r, err := takeStep(ctx, s, step)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (s *oracleScheduler) oneStep(ctx context.Context, i int, node string, out *json.Encoder) error {
-	if err := s.cache.UpdateSnapshot(s.logger, s.snapshot); err != nil {
-		return err
-	}
-	pod := s.pending[i]
-	record, err := s.explain(ctx, pod)
-	if err != nil {
-		return err
-	}
-	r := runRecord{podRecord: *record, Chosen: node}
-	switch {
-	case node == "" && len(record.Best) > 0:
-		r.Difference = "left unplaced, but nodes are feasible"
-	case node != "" && !slices.Contains(record.Best, node):
-		r.Difference = "placed on a node that is not among the best"
-	}
-	if node != "" {
-		assumed := pod.DeepCopy()
-		assumed.Spec.NodeName = node
-		if err := s.cache.AssumePod(s.logger, assumed); err != nil {
-			return err
+		if step.node != "" {
+			summary.Placed++
 		}
-		s.queue.DeleteNominatedPodIfExists(pod)
+		if r.Difference != "" {
+			summary.Differences++
+		}
+		if !onlyDifferences || r.Difference != "" {
+			if err := out.Encode(r); err != nil {
+				return err
+			}
+		}
 	}
-	return out.Encode(r)
+	if !onlyDifferences {
+		return nil
+	}
+	return out.Encode(summary)
 }
 
-func readSteps(path string) ([]step, error) {
-	f, err := os.Open(path)
+func takeStep(ctx context.Context, s *genuine.Scheduler, step step) (*runRecord, error) {
+	c, err := newCycle(ctx, s, step.pod)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	var steps []step
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		pod, node, _ := strings.Cut(strings.TrimSpace(lines.Text()), " ")
-		if pod != "" {
-			steps = append(steps, step{pod, node})
+	c.serial = true
+	r := &runRecord{Chosen: step.node, Said: step.message}
+	if gate := c.gate(); step.reason == "SchedulingGated" || gate != "" {
+		if step.message != gate || step.node != "" {
+			r.Difference = "the gates say: " + gate
+		}
+		r.podRecord = *c.record
+		return r, nil // such a pod does not leave the queue: no cycle, and no end to a claim that it does not have
+	}
+	if c.filter() && c.unrivalled() == "" {
+		c.score()
+	}
+	r.podRecord = *c.record
+	r.Difference = difference(step, c)
+	if step.node != "" {
+		if err := s.Assume(step.pod, step.node); err != nil {
+			r.Difference = "cannot be assumed: " + err.Error()
 		}
 	}
-	return steps, nil
+	s.Denominate(step.pod)
+	return r, nil
+}
+
+// gate is what the first PreEnqueue plugin that keeps the pod back says; empty when it may be tried.
+func (c *cycle) gate() string {
+	for _, plugin := range c.PreEnqueuePlugins() {
+		if status := plugin.PreEnqueue(c.ctx, c.pod); !status.IsSuccess() {
+			return status.Message()
+		}
+	}
+	return ""
+}
+
+func difference(step step, c *cycle) string {
+	could := c.choices()
+	switch {
+	case !step.silent && (step.reason == "SchedulerError") != (c.record.Error != ""):
+		return "only one of both ended with an error"
+	case step.node == "" && c.record.Error != "":
+		return ""
+	case step.node == "" && len(could) > 0:
+		return "left unplaced, but nodes are feasible"
+	case step.node != "" && !slices.Contains(could, step.node):
+		return "placed on a node that the genuine scheduler would not have taken"
+	case step.node == "" && !step.silent && step.message != c.record.Message:
+		return "unplaced with another message"
+	}
+	return ""
+}
+
+// choices are the nodes that the genuine scheduler could take.
+func (c *cycle) choices() []string {
+	if node := c.unrivalled(); node != "" {
+		return []string{node}
+	}
+	return c.record.Best
+}
+
+// unrivalled is the node that is taken without a score, if there is one: the one that the pod is nominated to where it
+// is feasible, or the only feasible one.
+func (c *cycle) unrivalled() string {
+	if i, ok := c.index[c.pod.Status.NominatedNodeName]; ok && c.record.Nodes[i].Feasible {
+		return c.pod.Status.NominatedNodeName
+	}
+	if len(c.feasible) == 1 {
+		return c.feasible[0].Node().Name
+	}
+	return ""
 }

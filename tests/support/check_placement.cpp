@@ -2,11 +2,11 @@
 #include "tests/support/check_placement.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
 #include "host/objects/pod_requests.h"
+#include "tests/support/check_match.h"
 
 namespace berth::test {
 namespace {
@@ -26,67 +26,6 @@ struct Resident {
   PodPtr pod;
   bool is_new;
 };
-
-bool tolerates(const Taint& taint, const std::vector<Toleration>& tolerations, const CheckRules& rules) {
-  for (const Toleration& t : tolerations) {
-    if (t.effect.value_or(taint.effect) != taint.effect || (t.key != "" && t.key != taint.key)) continue;
-    if (t.op == TolerationOperator::kExists) return true;
-    if (t.op == TolerationOperator::kEqual && t.value == taint.value) return true;
-    if (t.op == TolerationOperator::kEqual || !rules.compares_taints) continue;
-    long long have = 0;
-    long long bound = 0;
-    std::from_chars(taint.value.data(), taint.value.data() + taint.value.size(), have);
-    std::from_chars(t.value.data(), t.value.data() + t.value.size(), bound);
-    const bool canonical = std::to_string(have) == taint.value && std::to_string(bound) == t.value;
-    if (canonical && (t.op == TolerationOperator::kGt ? have > bound : have < bound)) return true;
-  }
-  return false;
-}
-
-/// nullopt: malformed, so the whole term is void.
-std::optional<bool> expression_holds(const SelectorRequirement& r, const std::map<std::string, std::string>& labels) {
-  if (!is_qualified_name(r.key) || !std::all_of(r.values.begin(), r.values.end(), is_label_value)) return std::nullopt;
-  const auto at = labels.find(r.key);
-  const bool there = at != labels.end();
-  const bool listed = there && std::count(r.values.begin(), r.values.end(), at->second) > 0;
-  if (r.op == SelectorOperator::kIn) return r.values.empty() ? std::nullopt : std::optional(listed);
-  if (r.op == SelectorOperator::kNotIn) return r.values.empty() ? std::nullopt : std::optional(!listed);
-  if (r.op == SelectorOperator::kExists) return r.values.empty() ? std::optional(there) : std::nullopt;
-  if (r.op == SelectorOperator::kDoesNotExist) return r.values.empty() ? std::optional(!there) : std::nullopt;
-  const auto bound = r.values.size() == 1 ? parse_int64(r.values.front()) : std::nullopt;
-  if (!bound) return std::nullopt;
-  const auto have = there ? parse_int64(at->second) : std::nullopt;
-  return have && (r.op == SelectorOperator::kGt ? *have > *bound : *have < *bound);
-}
-
-std::optional<bool> field_holds(const SelectorRequirement& r, const Node& node) {
-  const bool in = r.op == SelectorOperator::kIn;
-  if ((!in && r.op != SelectorOperator::kNotIn) || r.values.size() != 1) return std::nullopt;
-  return (r.values.front() == (r.key == "metadata.name" ? node.name : "")) == in;
-}
-
-bool term_holds(const NodeSelectorTerm& term, const Node& node) {
-  std::map<std::string, std::string> labels;
-  for (const auto& [key, value] : node.labels) labels.emplace(key, value);
-  std::vector<std::optional<bool>> parts;
-  for (const SelectorRequirement& r : term.match_expressions) parts.push_back(expression_holds(r, labels));
-  for (const SelectorRequirement& r : term.match_fields) parts.push_back(field_holds(r, node));
-  // value_or turns a malformed part into "no".
-  return !parts.empty() &&
-         std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.value_or(false); });
-}
-
-bool affinity_holds(const std::optional<NodeAffinity>& affinity, const Node& node) {
-  if (!affinity || !affinity->required) return true;
-  return std::any_of(affinity->required->begin(), affinity->required->end(),
-                     [&](const NodeSelectorTerm& term) { return term_holds(term, node); });
-}
-
-bool selector_holds(const LabelMap& selector, const Node& node) {
-  std::size_t held = 0;
-  for (const auto& [key, value] : node.labels) held += selector.find(key) == value ? 1u : 0u;
-  return held == selector.size();
-}
 
 std::vector<ContainerPort> ports_of(const PodSpec& spec) {
   std::vector<ContainerPort> ports;
@@ -200,10 +139,11 @@ class Judge {
     std::vector<Taint> taints = node.taints;
     if (node.unschedulable) taints.push_back({"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule});
     for (const Taint& taint : taints) {
-      if (taint.effect == TaintEffect::kPreferNoSchedule || tolerates(taint, spec.tolerations, rules_)) continue;
+      if (taint.effect == TaintEffect::kPreferNoSchedule || tolerates(taint, spec.tolerations, rules_.compares_taints))
+        continue;
       say(pod, "does not tolerate the taint " + taint.key + " of " + node.name);
     }
-    if (!selector_holds(spec.node_selector, node)) say(pod, "does not select " + node.name);
+    if (!node_selector_holds(spec.node_selector, node)) say(pod, "does not select " + node.name);
     if (!affinity_holds(spec.node_affinity, node)) say(pod, "has an affinity that refuses " + node.name);
     if (!affinity_holds(rules_.added_affinity, node)) say(pod, "is on " + node.name + " against the added affinity");
     if (rules_.declared_features && !features_hold(node, spec))
@@ -231,7 +171,33 @@ std::vector<std::string> check_placement(const ClusterObjects& objects, const st
                                          const CheckRules& rules) {
   Judge judge(objects, rules);
   for (const PlacedPod& placed : placements) judge.take(placed);
-  return judge.verdict();
+  std::vector<std::string> problems = judge.verdict();
+  if (rules.topology) {
+    for (std::string& problem : check_topology(objects, placements, *rules.topology)) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  return problems;
+}
+
+CheckRules check_rules(const SchedulerConfig& config, const Profile& profile, const EngineConfig& engine) {
+  const PluginArgs& args = profile.args;
+  CheckRules rules{args.node_resources_fit.ignored_resources,
+                   args.node_resources_fit.ignored_resource_groups,
+                   args.node_affinity.added_affinity,
+                   config.gates.enabled("TaintTolerationComparisonOperators"),
+                   config.gates.enabled("NodeDeclaredFeatures"),
+                   {}};
+  TopologyRules& topology = rules.topology.emplace();
+  topology.spread = profile.enables(ExtensionPoint::kFilter, "PodTopologySpread");
+  topology.pod_affinity = profile.enables(ExtensionPoint::kFilter, "InterPodAffinity");
+  if (!args.pod_topology_spread.system_defaulting) {
+    topology.default_constraints = args.pod_topology_spread.default_constraints;
+  }
+  topology.merges_match_keys = config.gates.enabled("MatchLabelKeysInPodTopologySpread");
+  topology.compares_taints = rules.compares_taints;
+  topology.bugs = engine.upstream_bugs;
+  return rules;
 }
 
 }  // namespace berth::test

@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Clusters in a few words, for tests: one line a node or pod. docs/testing.md lists every word.
+// Clusters in a few words, for tests: one line an object. docs/testing.md lists every word.
 
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
+#include "tests/support/text_words.h"
 
 namespace berth::test {
 
-/// A line of a case that means nothing; the message says which word.
-class TextError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// The words of a line; blanks separate, double quotes keep blanks together and are dropped; \" is a
-/// quote itself.
-std::vector<std::string> split_words(std::string_view line);
-
 /// `node NAME[*COUNT] words...`: COUNT copies are named NAME0, NAME1, ...
 void add_nodes(const std::vector<std::string>& words, ClusterObjects& objects);
+/// `namespace NAME words...`
+void add_namespace(const std::vector<std::string>& words, ClusterObjects& objects);
+/// `service NAME words...`
+void add_service(const std::vector<std::string>& words, ClusterObjects& objects);
+/// `workload KIND/NAME words...`
+void add_workload(const std::vector<std::string>& words, ClusterObjects& objects);
 /// `pod NAME[*COUNT] words...`; "on=NODE" makes it a running one.
-void add_pods(const std::vector<std::string>& words, ClusterObjects& objects);
+std::vector<PodPtr> make_pods(const std::vector<std::string>& words);
 /// `config words...`: changes every profile of `config`. "release=" and "gates=" take back what stood before them.
 void apply_config(const std::vector<std::string>& words, SchedulerConfig& config);
 /// `engine words...`

@@ -3,7 +3,10 @@
 
 // Scenarios: clusters, pods and what must become of them, as text. docs/testing.md describes the format.
 
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,17 +17,31 @@
 
 namespace berth::test {
 
+/// What one plugin says of a node.
+struct ExpectedScore {
+  std::int64_t raw = 0;
+  std::int64_t normalized = 0;
+};
+
 /// One `expect` line.
 struct Expectation {
-  enum class Kind { kPlaced, kUnschedulable, kError };
+  enum class Kind { kPlaced, kUnschedulable, kError, kAsked };  ///< kAsked: the pod is looked at and never placed
   int line = 0;
   std::string pod;
-  Kind kind = Kind::kPlaced;
+  Kind kind = Kind::kAsked;
   std::vector<std::string> nodes;  ///< any of them; empty: any node at all
-  std::string text;                ///< whole message; empty: not looked at
-  std::map<std::string, std::string>
-      refused;  ///< node -> "Plugin" or "Plugin(reason; reason)", just before the pod's turn
-  std::map<std::string, std::int64_t> totals;  ///< node -> total, just before the pod's turn
+  std::string text;                ///< whole message or error; empty: not looked at
+  // Just before the pod's turn:
+  std::map<std::string, std::string> refused;                          ///< node -> "Plugin" or "Plugin(reason; reason)"
+  std::map<std::string, std::int64_t> totals;                          ///< node -> total
+  std::optional<std::set<std::string>> feasible;                       ///< all nodes that are
+  std::optional<std::set<std::string>> unresolvable;                   ///< all nodes that no eviction could help
+  std::map<std::string, std::map<std::string, ExpectedScore>> scores;  ///< plugin -> node
+
+  /// Whether something is looked at before the pod's turn.
+  bool asks() const {
+    return kind == Kind::kAsked || !refused.empty() || !totals.empty() || feasible || !scores.empty();
+  }
 };
 
 /// A cluster with its configuration, and what is expected of it.
@@ -33,6 +50,7 @@ struct Scenario {
   ClusterObjects objects;
   SchedulerConfig config;
   EngineConfig engine;
+  std::vector<PodPtr> asked;  ///< looked at before the first pod is placed
   std::vector<Expectation> expectations;
 
   std::vector<PodPtr> pending() const;  ///< in the order of the text, which is the order they are placed in
@@ -42,7 +60,8 @@ struct Scenario {
 Scenario parse_scenario(std::string_view text);
 
 /// Runs the scenario on a backend, `batch_size` pods a call (0: all at once), and checks the result.
-/// @return one line per difference; what a backend refuses and totals are looked at with batch_size 1 only
+/// @return one line per difference; what is looked at just before a pod's turn is with batch_size 1 only, asked pods
+///     with every batch_size
 /// @throws std::invalid_argument when the backend is not available
 std::vector<std::string> run_scenario(const Scenario& scenario, std::string_view backend_name, std::size_t batch_size);
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "batching/topology_scores.h"
+
 namespace berth {
 namespace {
 
@@ -67,14 +69,18 @@ FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size
   return list;
 }
 
-Choice choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot, const NodeSideRow& row,
-                        const CompiledProfile& profile, const Snapshot& snapshot, TieBreak tie_break) {
+Choice choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot,
+                        const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
+                        const Snapshot& snapshot, TieBreak tie_break) {
   const RawMaxima maxima = maxima_over(nodes, row, snapshot);
+  TopologyScores topology;
+  if (pod_class.topology != nullptr) topology = score_topology(*pod_class.topology, snapshot.topology(), nodes);
   std::vector<std::int64_t> totals;
   totals.reserve(nodes.size());
-  for (const std::int32_t node : nodes) {
-    const std::int64_t load = total_of(tile.key(slot, node)) - tile.base(slot, node);
-    totals.push_back(profile.scores_anything ? load + node_side_total(row, profile, snapshot, node, maxima) : 1);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::int64_t load = total_of(tile.key(slot, nodes[i])) - tile.base(slot, nodes[i]);
+    const std::int64_t others = node_side_total(row, profile, snapshot, nodes[i], maxima) + topology.total(i, profile);
+    totals.push_back(profile.scores_anything ? load + others : 1);
   }
   if (tie_break == TieBreak::kKube) {
     const std::size_t root = kube_heap_root(totals);

@@ -41,8 +41,9 @@ struct Choice {
 };
 
 /// Normalises over exactly the listed nodes and picks one. @param nodes at least one, all feasible in the row
-Choice choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot, const NodeSideRow& row,
-                        const CompiledProfile& profile, const Snapshot& snapshot, TieBreak tie_break);
+Choice choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot,
+                        const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
+                        const Snapshot& snapshot, TieBreak tie_break);
 
 /// Position of v1.35's choice among `totals` in list order: the root of its heap, spec/plugins-node.md 15.3.
 std::size_t kube_heap_root(const std::vector<std::int64_t>& totals);

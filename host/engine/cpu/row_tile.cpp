@@ -83,12 +83,13 @@ RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const
   params_.draws = draws;
   for (std::size_t s = 0; s < classes_.size(); ++s) {
     normalizers_[s].maxima = node_sides_[s]->accepted_maxima;
-    normalizers_[s].tracked = node_sides_[s]->raws_vary;
+    // What is normalised over nodes that topology may refuse is not the tile's to sum up.
+    normalizers_[s].tracked = node_sides_[s]->raws_vary && !has_topology(static_cast<int>(s));
     if (normalizers_[s].tracked) tracked_slots_.push_back(static_cast<int>(s));
   }
-  shares_base_ =
-      tracked_slots_.empty() && std::all_of(node_sides_.begin(), node_sides_.end(),
-                                            [this](const NodeSideRow* row) { return row == node_sides_.front(); });
+  shares_base_ = tracked_slots_.empty();
+  for (std::size_t s = 0; s < classes_.size(); ++s)
+    shares_base_ = shares_base_ && node_sides_[s] == node_sides_.front() && !has_topology(static_cast<int>(s));
   take_storage(retired);
 }
 
@@ -274,12 +275,19 @@ bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, 
   return changed;
 }
 
+std::int32_t RowTile::initial_base(int slot, std::int32_t node) const {
+  const NodeSideRow& row = *node_sides_[static_cast<std::size_t>(slot)];
+  const std::int32_t total = row.total_of[static_cast<std::size_t>(node)];
+  if (total < 0 || !has_topology(slot)) return total;
+  return static_cast<std::int32_t>(row.image(node) * table_.profile_of(classes_.front()).weight_image_locality);
+}
+
 void RowTile::fill_base(std::int32_t first, std::int32_t last) {
   if (shares_base_) return;
   for (std::int32_t i = first; i < last; ++i) {
     std::int32_t* base =
         base_.write(static_cast<std::size_t>(i >> kPageNodesLog2)) + (i & (kPageNodes - 1)) * slot_count_;
-    for (std::size_t s = 0; s < classes_.size(); ++s) base[s] = node_sides_[s]->total_of[static_cast<std::size_t>(i)];
+    for (std::size_t s = 0; s < classes_.size(); ++s) base[s] = initial_base(static_cast<int>(s), i);
   }
 }
 

@@ -47,7 +47,8 @@ class RowTile {
   };
   Best best(int slot) const;
   NodeKey key(int slot, std::int32_t node) const { return key_at(levels_.front(), slot, node); }
-  /// Weighted node-side total of an accepted node, below 0 where the node side refuses.
+  /// Weighted node-side total of an accepted node, below 0 where the node side refuses. Of a class with a topology
+  /// program it leaves out what is normalised: GroupedRow adds that.
   std::int32_t base(int slot, std::int32_t node) const;
   const RawMaxima& maxima(int slot) const { return normalizers_[static_cast<std::size_t>(slot)].maxima; }
 
@@ -102,6 +103,8 @@ class RowTile {
   /// Node-side totals of all slots on a node, below 0 where the node side or a port refuses; may lie in `scratch`.
   const std::int32_t* node_base(const Snapshot& snapshot, std::int32_t node, std::int32_t* scratch) const;
   void take_storage(RowTile* retired);
+  bool has_topology(int slot) const { return table_[classes_[static_cast<std::size_t>(slot)]].topology != nullptr; }
+  std::int32_t initial_base(int slot, std::int32_t node) const;
   void fill_base(std::int32_t first, std::int32_t last);
   void build_upper_levels(std::size_t from_level);
   void climb(std::int32_t node);

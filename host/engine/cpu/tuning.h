@@ -22,6 +22,8 @@ struct CpuTuning {
   /// for up to slots_max pods: with more tiles than this share of the nodes, building anew is the cheaper way.
   std::int32_t nodes_per_tile = 200;
   std::size_t tiles_always = 4;
+  /// Topology keys with more domains than this are grouped by count in a class's row, not by domain.
+  std::int32_t coarse_domains_max = 64;
   /// Pods looked ahead for the classes of a new tile.
   std::size_t lookahead_pods = 4096;
 

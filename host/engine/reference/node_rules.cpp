@@ -5,7 +5,6 @@
 #include <map>
 
 #include "host/engine/reference/node_selector_match.h"
-#include "host/objects/pod_requests.h"
 
 namespace berth::reference {
 namespace {
@@ -150,15 +149,6 @@ Status node_resources_fit(const Request& request, const NodeState& state) {
 
 // NodeDeclaredFeatures
 
-std::vector<std::string> features_needed(const PodSpec& spec) {
-  const auto restarts = [](const Container& container) { return container.restarts_all_containers; };
-  if (std::any_of(spec.containers.begin(), spec.containers.end(), restarts) ||
-      std::any_of(spec.init_containers.begin(), spec.init_containers.end(), restarts)) {
-    return {"RestartAllContainersOnContainerExits"};
-  }
-  return {};
-}
-
 Status node_declared_features(const Request& request, const NodeState& state) {
   std::string missing;
   for (const std::string& feature : request.needed_features) {
@@ -185,9 +175,41 @@ bool compares(const Toleration& toleration, const Taint& taint) {
   return toleration.op == TolerationOperator::kGt ? *have > *bound : *have < *bound;
 }
 
+// PodTopologySpread and InterPodAffinity
+
+void pre_filter_spread(const Request& request, PreFilterResult& result) {
+  constexpr const char* kPlugin = "PodTopologySpread";
+  SpreadConstraints constraints = hard_constraints(request);
+  if (!constraints.problem.empty()) {
+    result.status = refuse(kPlugin, StatusCode::kError,
+                           "running PreFilter plugin \"PodTopologySpread\": get constraints from pod: obtaining pod's "
+                           "hard topology spread constraints: " +
+                               constraints.problem);
+  } else if (constraints.list.empty()) {
+    result.skipped.insert(kPlugin);
+  } else {
+    result.spread = count_domains(std::move(constraints.list), request);
+  }
+}
+
+void pre_filter_affinity(const Request& request, PreFilterResult& result) {
+  constexpr const char* kPlugin = "InterPodAffinity";
+  PodTerms terms = parse_terms(*request.pod);
+  if (!terms.problem.empty()) {
+    result.status = refuse(kPlugin, kUnresolvable, "parsing pod: " + terms.problem);
+    return;
+  }
+  AffinityState state = count_matches(std::move(terms), request);
+  if (state.is_idle()) {
+    result.skipped.insert(kPlugin);
+  } else {
+    result.affinity = std::move(state);
+  }
+}
+
 using FilterFunction = Status (*)(const Request&, const NodeState&);
 
-/// The plugins that have a Filter; any other name of a profile refuses nothing.
+/// The node-level plugins that have a Filter.
 FilterFunction find_filter(std::string_view plugin) {
   static const std::map<std::string_view, FilterFunction> kFilters = {
       {"NodeUnschedulable", node_unschedulable},
@@ -200,6 +222,15 @@ FilterFunction find_filter(std::string_view plugin) {
   };
   const auto found = kFilters.find(plugin);
   return found == kFilters.end() ? nullptr : found->second;
+}
+
+/// A name that stands for no Filter refuses nothing.
+Status run_filter(std::string_view plugin, const Request& request, const PreFilterResult& result,
+                  const NodeState& state) {
+  if (plugin == "PodTopologySpread") return filter(result.spread.value(), request, *state.node);
+  if (plugin == "InterPodAffinity") return filter(result.affinity.value(), request, *state.node);
+  const FilterFunction function = find_filter(plugin);
+  return function == nullptr ? Status{} : function(request, state);
 }
 
 }  // namespace
@@ -219,30 +250,31 @@ bool tolerates(const Toleration& toleration, const Taint& taint, bool compares_t
   return false;
 }
 
-Request make_request(const Pod& pod, const Profile& profile, const FeatureGates& gates) {
-  Request request{&pod, &profile, &gates, filter_requests(pod), score_requests(pod), host_ports_of(*pod.spec),
-                  {},   false};
-  if (gates.enabled("NodeDeclaredFeatures")) request.needed_features = features_needed(*pod.spec);
-  request.compares_taints = gates.enabled("TaintTolerationComparisonOperators");
-  return request;
-}
-
 PreFilterResult pre_filter(const Request& request) {
   PreFilterResult result;
+  result.missing_state = missing_filter_state(*request.profile, *request.gates);
   for (const EnabledPlugin& plugin : request.profile->at(ExtensionPoint::kPreFilter)) {
     if (plugin.name == "NodeAffinity") pre_filter_node_affinity(request, result);
     if (plugin.name == "NodePorts" && request.ports.empty()) result.skipped.insert(plugin.name);
     if (plugin.name == "NodeDeclaredFeatures" && request.needed_features.empty()) result.skipped.insert(plugin.name);
+    if (plugin.name == "PodTopologySpread") pre_filter_spread(request, result);
+    if (plugin.name == "InterPodAffinity") pre_filter_affinity(request, result);
     if (!result.status.ok()) break;
   }
   return result;
 }
 
+void add_pod(PreFilterResult& result, const Request& request, const Pod& other, const Node& node) {
+  if (result.spread) update(*result.spread, request, other, node, 1);
+  if (result.affinity) update(*result.affinity, request, other, parse_terms(other), node, 1);
+}
+
 Status filter_node(const Request& request, const PreFilterResult& result, const NodeState& state) {
   for (const EnabledPlugin& plugin : request.profile->at(ExtensionPoint::kFilter)) {
-    const FilterFunction filter = find_filter(plugin.name);
-    if (filter == nullptr || result.skipped.contains(plugin.name)) continue;
-    if (Status status = filter(request, state); !status.ok()) return status;
+    if (result.skipped.contains(plugin.name)) continue;
+    if (result.missing_state && result.missing_state->plugin == plugin.name)
+      return refuse(plugin.name, StatusCode::kError, result.missing_state->text);
+    if (Status status = run_filter(plugin.name, request, result, state); !status.ok()) return status;
   }
   return {};
 }

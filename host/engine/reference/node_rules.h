@@ -1,44 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PreFilter and Filter of the node-level plugins, one node at a time: spec/plugins-node.md 5 to 10 and 13.
+// PreFilter and Filter of all plugins, and those of the node-level plugins themselves, one node at a time:
+// spec/plugins-node.md 5 to 10 and 13, spec/scheduler-core.md 2.
 
-#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "host/cluster/cache.h"
-#include "host/config/scheduler_config.h"
+#include "host/engine/reference/affinity_filter.h"
 #include "host/engine/reference/node_state.h"
+#include "host/engine/reference/request.h"
+#include "host/engine/reference/spread_filter.h"
 #include "host/framework/status.h"
+#include "host/framework/unsupported.h"
 #include "host/objects/pod.h"
 
 namespace berth::reference {
-
-/// What one pod asks in one cycle. Points into the pod, the profile and the gates: they live longer.
-struct Request {
-  const Pod* pod;
-  const Profile* profile;
-  const FeatureGates* gates;
-  ResourceAmounts filter_amounts;  ///< what the Filter and NodeResourcesBalancedAllocation read
-  ResourceAmounts score_amounts;   ///< what the Score of NodeResourcesFit reads
-  std::vector<HostPort> ports;
-  std::vector<std::string> needed_features;  ///< sorted
-  bool compares_taints;                      ///< tolerations Gt and Lt count
-};
-Request make_request(const Pod& pod, const Profile& profile, const FeatureGates& gates);
 
 struct PreFilterResult {
   Status status;                                    ///< not success: no node is looked at
   std::set<std::string, std::less<>> skipped;       ///< plugins whose Filter is not called
   std::optional<std::set<std::string>> node_names;  ///< the only candidates, known or not; nullopt: all nodes
+  std::optional<SpreadState> spread;                ///< nullopt: PodTopologySpread is skipped or not enabled
+  std::optional<AffinityState> affinity;            ///< nullopt: InterPodAffinity is skipped or not enabled
+  std::optional<MissingFilterState> missing_state;  ///< of a Filter whose PreFilter the profile does not run
 };
+/// An Error ends the cycle; any other status but success refuses the pod.
 PreFilterResult pre_filter(const Request& request);
 
-/// The Filter plugins in profile order; the first refusal is the answer, with its plugin's name.
+/// AddPod of every plugin that was not skipped: `other` is taken to lie on `node`.
+void add_pod(PreFilterResult& result, const Request& request, const Pod& other, const Node& node);
+
+/// The Filter plugins in profile order; the first refusal is the answer, with its plugin's name. A Filter that misses
+/// the state of its PreFilter answers Error.
 Status filter_node(const Request& request, const PreFilterResult& result, const NodeState& state);
 
 /// 7.1; Gt and Lt are false unless `compares_taints`.

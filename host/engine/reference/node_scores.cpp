@@ -6,9 +6,9 @@
 #include <limits>
 #include <optional>
 
+#include "host/engine/reference/node_rules.h"
 #include "host/engine/reference/node_selector_match.h"
 #include "host/framework/preferred_terms.h"
-#include "host/framework/unsupported.h"
 #include "host/objects/pod_requests.h"
 
 namespace berth::reference {
@@ -24,7 +24,7 @@ std::int64_t percent(std::int64_t part, std::int64_t whole) {
 
 // TaintToleration
 
-std::int64_t taint_toleration(const Request& request, const NodeState& state, const ClusterFacts&) {
+std::int64_t taint_toleration(const Request& request, const NodeState& state) {
   std::int64_t untolerated = 0;
   for (const Taint& taint : state.node->taints) {
     if (taint.effect != TaintEffect::kPreferNoSchedule) continue;
@@ -61,7 +61,7 @@ std::int64_t weight_of_matches(const std::vector<PreferredSchedulingTerm>& terms
   return sum;
 }
 
-std::int64_t node_affinity(const Request& request, const NodeState& state, const ClusterFacts&) {
+std::int64_t node_affinity(const Request& request, const NodeState& state) {
   return weight_of_matches(own_terms(request), *state.node) + weight_of_matches(added_terms(request), *state.node);
 }
 
@@ -107,24 +107,25 @@ std::vector<ResourcePair> resource_pairs(const std::vector<ResourceWeight>& reso
   return pairs;
 }
 
-std::int64_t node_resources_fit(const Request& request, const NodeState& state, const ClusterFacts&) {
+std::int64_t node_resources_fit(const Request& request, const NodeState& state) {
   const NodeResourcesFitArgs& args = request.profile->args.node_resources_fit;
   return strategy_score(args, resource_pairs(args.resources, Load{state, true}, request.score_amounts, true));
-}
-
-std::int64_t balanced_allocation(const Request& request, const NodeState& state, const ClusterFacts&) {
-  const std::vector<ResourceWeight>& resources = request.profile->args.balanced_allocation.resources;
-  const Load load{state, false};
-  const std::int64_t with = balance_score(resource_pairs(resources, load, request.filter_amounts, true));
-  if (request.gates->release() == Release::k1_35) return with;
-  const std::int64_t without = balance_score(resource_pairs(resources, load, request.filter_amounts, false));
-  return kScoreMax / 2 + (kScoreMax / 2 + with - without) / 2;
 }
 
 bool asks_no_balanced_resource(const Request& request) {
   const std::vector<ResourceWeight>& resources = request.profile->args.balanced_allocation.resources;
   return std::all_of(resources.begin(), resources.end(),
                      [&](const ResourceWeight& resource) { return request.filter_amounts.amount(resource.name) == 0; });
+}
+
+std::int64_t balanced_allocation(const Request& request, const NodeState& state) {
+  if (asks_no_balanced_resource(request)) return 0;  // reached where PreScore, which skips, is not enabled
+  const std::vector<ResourceWeight>& resources = request.profile->args.balanced_allocation.resources;
+  const Load load{state, false};
+  const std::int64_t with = balance_score(resource_pairs(resources, load, request.filter_amounts, true));
+  if (request.gates->release() == Release::k1_35) return with;
+  const std::int64_t without = balance_score(resource_pairs(resources, load, request.filter_amounts, false));
+  return kScoreMax / 2 + (kScoreMax / 2 + with - without) / 2;
 }
 
 std::int64_t least_allocated(const ResourcePair& pair) {
@@ -162,11 +163,12 @@ bool node_has_image(const Node& node, const std::string& name) {
   });
 }
 
-std::int64_t share_on_node(const std::string& image, const NodeState& state, const ClusterFacts& cluster) {
+std::int64_t share_on_node(const std::string& image, const NodeState& state, const ClusterView& cluster) {
   const std::string name = normalized_image_name(image);
-  const auto known = cluster.images->find(name);
-  if (known == cluster.images->end() || !node_has_image(*state.node, name)) return 0;
-  return image_share(known->second.size_bytes, known->second.node_count, cluster.node_count);
+  const auto known = cluster.images.find(name);
+  if (known == cluster.images.end() || !node_has_image(*state.node, name)) return 0;
+  return image_share(known->second.size_bytes, known->second.node_count,
+                     static_cast<std::int64_t>(cluster.nodes.size()));
 }
 
 /// Images whose presence on a node counts, as often as they are named.
@@ -181,11 +183,11 @@ std::vector<std::string> images_of(const PodSpec& spec, Release release) {
   return images;
 }
 
-std::int64_t image_locality(const Request& request, const NodeState& state, const ClusterFacts& cluster) {
+std::int64_t image_locality(const Request& request, const NodeState& state) {
   const PodSpec& spec = *request.pod->spec;
   std::int64_t sum = 0;
   for (const std::string& image : images_of(spec, request.gates->release())) {
-    sum = saturating_add(sum, share_on_node(image, state, cluster));
+    sum = saturating_add(sum, share_on_node(image, state, *request.cluster));
   }
   const auto container_count = static_cast<std::int64_t>(spec.init_containers.size() + spec.containers.size());
   const std::int64_t low = 23 * kMebibyte;
@@ -196,80 +198,6 @@ std::int64_t image_locality(const Request& request, const NodeState& state, cons
     sum = high;
   }
   return kScoreMax * (sum - low) / (high - low);
-}
-
-// Which plugins score, when they are skipped, and how they are normalised
-
-enum class Normalization : std::uint8_t { kNone, kPlain, kReverse };
-
-struct Scorer {
-  std::int64_t (*score)(const Request&, const NodeState&, const ClusterFacts&);
-  Normalization normalization;
-};
-
-/// Plugins that have a Score; any other name of a profile scores nothing.
-const Scorer* find_scorer(std::string_view plugin) {
-  static const std::map<std::string_view, Scorer> kScorers = {
-      {"TaintToleration", {taint_toleration, Normalization::kReverse}},
-      {"NodeAffinity", {node_affinity, Normalization::kPlain}},
-      {"NodeResourcesFit", {node_resources_fit, Normalization::kNone}},
-      {"NodeResourcesBalancedAllocation", {balanced_allocation, Normalization::kNone}},
-      {"ImageLocality", {image_locality, Normalization::kNone}},
-  };
-  const auto found = kScorers.find(plugin);
-  return found == kScorers.end() ? nullptr : &found->second;
-}
-
-/// PreScore of one plugin: true when it steps aside in this cycle.
-bool pre_score_skips(const Request& request, std::string_view plugin) {
-  if (!request.profile->enables(ExtensionPoint::kPreScore, plugin)) return false;
-  if (plugin == "NodeAffinity") return own_terms(request).empty() && added_terms(request).empty();
-  if (plugin == "NodeResourcesBalancedAllocation") return asks_no_balanced_resource(request);
-  return false;
-}
-
-/// Parsing happens in PreScore or, where that is not enabled, in Score: either way it ends the cycle.
-std::string pre_score_error(const Request& request) {
-  if (!has_malformed_preference(own_terms(request))) return {};
-  return preferred_terms_error(own_terms(request)).value_or("running PreScore plugin \"NodeAffinity\": bad terms");
-}
-
-PluginColumn score_column(const Request& request, const EnabledPlugin& plugin, const Scorer& scorer,
-                          std::span<const NodeState* const> nodes, const ClusterFacts& cluster) {
-  PluginColumn column{plugin.name, plugin.weight, {}, {}};
-  for (const NodeState* node : nodes) column.raw.push_back(scorer.score(request, *node, cluster));
-  column.normalized = column.raw;
-  if (scorer.normalization != Normalization::kNone) {
-    normalize(column.normalized, scorer.normalization == Normalization::kReverse);
-  }
-  return column;
-}
-
-std::string range_error(const PluginColumn& column) {
-  for (const std::int64_t score : column.normalized) {
-    if (score >= 0 && score <= kScoreMax) continue;
-    return "plugin \"" + std::string(column.plugin) + "\" returns an invalid score " + std::to_string(score) +
-           ", it should in the range of [0, 100] after normalizing";
-  }
-  return {};
-}
-
-void add_totals(ScoreTable& table, const PluginColumn& column) {
-  for (std::size_t i = 0; i < table.totals.size(); ++i) {
-    table.totals[i] = saturating_add(table.totals[i], column.normalized[i] * column.weight);
-  }
-}
-
-/// "Greater" of 15.3 without extenders: the higher total, and nothing else.
-void sift_down(std::vector<std::size_t>& heap, std::span<const std::int64_t> totals, std::size_t at) {
-  for (;;) {
-    std::size_t child = 2 * at + 1;
-    if (child >= heap.size()) return;
-    if (child + 1 < heap.size() && totals[heap[child + 1]] > totals[heap[child]]) ++child;
-    if (totals[heap[child]] <= totals[heap[at]]) return;
-    std::swap(heap[child], heap[at]);
-    at = child;
-  }
 }
 
 }  // namespace
@@ -341,28 +269,30 @@ void normalize(std::vector<std::int64_t>& scores, bool reverse) {
   }
 }
 
-std::size_t heap_root(std::span<const std::int64_t> totals) {
-  std::vector<std::size_t> heap(totals.size());
-  for (std::size_t i = 0; i < heap.size(); ++i) heap[i] = i;
-  for (std::size_t i = heap.size() / 2; i-- > 0;) sift_down(heap, totals, i);
-  return heap[0];
+const Scorer* find_scorer(std::string_view plugin) {
+  static const std::map<std::string_view, Scorer> kScorers = {
+      {"TaintToleration", {taint_toleration, Normalization::kReverse}},
+      {"NodeAffinity", {node_affinity, Normalization::kPlain}},
+      {"NodeResourcesFit", {node_resources_fit, Normalization::kNone}},
+      {"NodeResourcesBalancedAllocation", {balanced_allocation, Normalization::kNone}},
+      {"ImageLocality", {image_locality, Normalization::kNone}},
+  };
+  const auto found = kScorers.find(plugin);
+  return found == kScorers.end() ? nullptr : &found->second;
 }
 
-ScoreTable score_nodes(const Request& request, std::span<const NodeState* const> nodes, const ClusterFacts& cluster) {
-  ScoreTable table;
-  const std::vector<EnabledPlugin>& plugins = request.profile->at(ExtensionPoint::kScore);
-  table.totals.assign(nodes.size(), plugins.empty() ? 1 : 0);
-  if (std::optional<std::string> error = missing_score_state(*request.profile)) table.error = std::move(*error);
-  for (const EnabledPlugin& plugin : plugins) {
-    const Scorer* scorer = find_scorer(plugin.name);
-    if (scorer == nullptr || pre_score_skips(request, plugin.name)) continue;
-    if (plugin.name == "NodeAffinity" && !pre_score_error(request).empty()) table.error = pre_score_error(request);
-    if (!table.error.empty()) continue;  // a later plugin's PreScore error comes before an earlier one's Score error
-    table.columns.push_back(score_column(request, plugin, *scorer, nodes, cluster));
-    if (table.error = range_error(table.columns.back()); !table.error.empty()) return table;
-    add_totals(table, table.columns.back());
-  }
-  return table;
+bool pre_score_skips(const Request& request, std::string_view plugin) {
+  if (!request.profile->enables(ExtensionPoint::kPreScore, plugin)) return false;
+  if (plugin == "NodeAffinity") return own_terms(request).empty() && added_terms(request).empty();
+  if (plugin == "NodeResourcesBalancedAllocation") return asks_no_balanced_resource(request);
+  return false;
+}
+
+std::string node_affinity_error(const Request& request) {
+  if (!has_malformed_preference(own_terms(request))) return {};
+  const bool in_pre_score = request.profile->enables(ExtensionPoint::kPreScore, "NodeAffinity");
+  return (in_pre_score ? "running PreScore plugin \"NodeAffinity\": " : "plugin \"NodeAffinity\" failed with: ") +
+         preferred_terms_problem(own_terms(request)).value_or("bad terms");
 }
 
 }  // namespace berth::reference

@@ -1,51 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PreScore, Score and NormalizeScore of the node-level plugins and the sum of them: spec/plugins-node.md 7.3, 8.5,
-// 10.2 to 12, 14, 15.
+// PreScore, Score and NormalizeScore of the node-level plugins: spec/plugins-node.md 7.3, 8.5, 10.2 to 12, 14.
 
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "host/cluster/cache.h"
-#include "host/engine/reference/node_rules.h"
 #include "host/engine/reference/node_state.h"
+#include "host/engine/reference/request.h"
 
 namespace berth::reference {
 
-/// What scores read beyond the node in question.
-struct ClusterFacts {
-  const std::map<std::string, ImageState, std::less<>>* images;
-  std::int64_t node_count;  ///< all nodes of the snapshot
+/// Score of one plugin on one node, and how its scores are normalised.
+enum class Normalization : std::uint8_t { kNone, kPlain, kReverse };
+struct Scorer {
+  std::int64_t (*score)(const Request&, const NodeState&);
+  Normalization normalization;
 };
+/// nullptr for a plugin that is none of the node level or has no Score.
+const Scorer* find_scorer(std::string_view plugin);
 
-/// Scores of one plugin that was not skipped; both lists are as long as the list of nodes.
-struct PluginColumn {
-  std::string_view plugin;  ///< of the profile
-  std::int32_t weight;
-  std::vector<std::int64_t> raw;
-  std::vector<std::int64_t> normalized;
-};
-
-struct ScoreTable {
-  std::vector<PluginColumn> columns;  ///< profile order
-  std::vector<std::int64_t> totals;   ///< per node; 1 each when the profile scores nothing
-  std::string error;                  ///< non-empty: the cycle ends with this error, the rest is of no use
-};
-
-/// `nodes` are the feasible ones: normalisation reads no other.
-ScoreTable score_nodes(const Request& request, std::span<const NodeState* const> nodes, const ClusterFacts& cluster);
+/// PreScore of a node-level plugin: whether it steps aside in this cycle.
+bool pre_score_skips(const Request& request, std::string_view plugin);
+/// Preferred terms that do not parse end the cycle with this text, in PreScore or, where that is not enabled, in Score;
+/// empty when they parse.
+std::string node_affinity_error(const Request& request);
 
 /// Section 14; truncating integer arithmetic.
 void normalize(std::vector<std::int64_t>& scores, bool reverse);
-
-/// Position of the host in a list of totals as the heap of v1.35 finds it (15.3). `totals` is not empty.
-std::size_t heap_root(std::span<const std::int64_t> totals);
 
 // The formulas, named so that the worked examples of the spec can be checked one by one.
 

@@ -33,6 +33,13 @@ void add_amounts(ResourceAmounts& to, const ResourceAmounts& what) {
   to.scalars.assign(scalars.begin(), scalars.end());
 }
 
+/// Pods without affinity, which most are, share the empty terms.
+std::shared_ptr<const PodTerms> terms_of(const Pod& pod) {
+  static const auto kNone = std::make_shared<const PodTerms>();
+  if (!pod.spec->pod_affinity && !pod.spec->pod_anti_affinity) return kNone;
+  return std::make_shared<const PodTerms>(parse_terms(pod));
+}
+
 }  // namespace
 
 std::vector<HostPort> host_ports_of(const PodSpec& spec) {
@@ -55,7 +62,7 @@ void add_pod(NodeState& state, const PodPtr& pod) {
       usage.ports.push_back(std::move(port));
     }
   }
-  state.pods.push_back(pod);
+  state.pods.push_back({pod, terms_of(*pod)});
 }
 
 }  // namespace berth::reference

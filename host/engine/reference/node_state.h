@@ -4,9 +4,11 @@
 // What the reference knows of a node: its object and what lies on it, counted here and nowhere else.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "host/cluster/cache.h"
+#include "host/engine/reference/affinity_terms.h"
 #include "host/objects/node.h"
 #include "host/objects/pod.h"
 #include "host/objects/resources.h"
@@ -21,9 +23,15 @@ struct NodeUsage {
   std::vector<HostPort> ports;  ///< a set in no order
 };
 
+/// A pod as a node holds it.
+struct PodOnNode {
+  PodPtr pod;
+  std::shared_ptr<const PodTerms> terms;  ///< never null; parsed when the pod comes
+};
+
 struct NodeState {
   NodePtr node;
-  std::vector<PodPtr> pods;
+  std::vector<PodOnNode> pods;
   NodeUsage usage;
 };
 

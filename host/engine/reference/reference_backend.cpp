@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "host/cluster/name_hash.h"
+#include "host/engine/reference/score_table.h"
 #include "host/framework/draw.h"
 #include "host/framework/pod_signature.h"
 #include "host/framework/unsupported.h"
@@ -16,14 +17,7 @@ namespace berth {
 using reference::NodeState;
 using reference::PreFilterResult;
 using reference::Request;
-
-/// What is known of the nodes in one cycle.
-struct ReferenceBackend::Search {
-  PreFilterResult pre;
-  std::vector<std::size_t> feasible;            ///< in the order found
-  std::vector<std::optional<Status>> refusals;  ///< per node; nullopt: not visited, or feasible
-  bool by_nomination = false;
-};
+using reference::Search;
 
 struct ReferenceBackend::Decision {
   OutcomeKind kind = OutcomeKind::kUnschedulable;
@@ -45,9 +39,6 @@ bool may_be_nominated(const Pod& pod, const SchedulerConfig& config) {
   return pending && !pod.rare().nominated_node_name.empty() && pod.rare().scheduling_gates.empty() &&
          config.find_profile(pod.spec->scheduler_name) != nullptr;
 }
-
-/// Message of a PreFilter result for the nodes outside it; only NodeAffinity restricts (2.2).
-constexpr std::string_view kOutsideReason = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
 
 /// Gives each distinct text one index.
 class Messages {
@@ -86,7 +77,12 @@ StopReason stop_before_next(const BatchResult& result, const BatchLimits& limits
 
 ReferenceBackend::ReferenceBackend(const ClusterCache& cache, const ClusterObjects& objects,
                                    const SchedulerConfig& config, const EngineConfig& engine)
-    : config_(config), engine_(engine), images_(cache.images()) {
+    : config_(config),
+      engine_(engine),
+      images_(cache.images()),
+      namespaces_(objects.namespaces),
+      services_(objects.services),
+      workloads_(objects.workloads) {
   for (const NodeInfo* info : cache.nodes_in_order()) {
     NodeState state;
     state.node = info->node;
@@ -141,8 +137,12 @@ Status ReferenceBackend::filter(const Request& request, const PreFilterResult& p
   }
   if (!considered.empty()) {
     NodeState crowded = nodes_[node];
-    for (const PodPtr& pod : considered) reference::add_pod(crowded, pod);
-    if (Status status = filter_node(request, pre, crowded); !status.ok()) return status;
+    PreFilterResult crowded_pre = pre;
+    for (const PodPtr& pod : considered) {
+      reference::add_pod(crowded, pod);
+      reference::add_pod(crowded_pre, request, *pod, *crowded.node);
+    }
+    if (Status status = filter_node(request, crowded_pre, crowded); !status.ok()) return status;
   }
   return filter_node(request, pre, nodes_[node]);
 }
@@ -209,23 +209,6 @@ void ReferenceBackend::search_sampled(const Request& request, Search& search) {
   next_start_ = (next_start_ + search.feasible.size() + static_cast<std::size_t>(recorded)) % nodes_.size();
 }
 
-std::string ReferenceBackend::fit_error(const Search& search) const {
-  Diagnosis diagnosis;
-  diagnosis.node_count = static_cast<std::int64_t>(nodes_.size());
-  if (!search.pre.status.ok()) {
-    diagnosis.pre_filter_message = search.pre.status.message();
-    return fit_error_text(diagnosis);
-  }
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (search.refusals[i]) {
-      for (const std::string& reason : search.refusals[i]->reasons) ++diagnosis.reason_counts[reason];
-    } else if (search.pre.node_names) {
-      ++diagnosis.reason_counts[std::string(kOutsideReason)];
-    }
-  }
-  return fit_error_text(diagnosis);
-}
-
 // Choosing
 
 std::vector<const NodeState*> ReferenceBackend::states_of(const std::vector<std::size_t>& nodes) const {
@@ -234,8 +217,8 @@ std::vector<const NodeState*> ReferenceBackend::states_of(const std::vector<std:
   return states;
 }
 
-reference::ClusterFacts ReferenceBackend::cluster_facts() const {
-  return {&images_, static_cast<std::int64_t>(nodes_.size())};
+reference::ClusterView ReferenceBackend::view() const {
+  return {nodes_, images_, namespaces_, services_, workloads_, engine_.upstream_bugs};
 }
 
 std::uint32_t ReferenceBackend::draw(const Pod& pod, std::size_t node) const {
@@ -266,7 +249,7 @@ ReferenceBackend::Decision ReferenceBackend::choose(const PodToPlace& pod, const
                                                     const Search& search) const {
   // A single feasible node is taken without scoring, so even a pod whose scoring would fail gets it (8.5).
   if (search.feasible.size() == 1) return {OutcomeKind::kPlaced, to_index(search.feasible[0]), 0, {}};
-  const reference::ScoreTable table = score_nodes(request, states_of(search.feasible), cluster_facts());
+  const reference::ScoreTable table = score_nodes(request, states_of(search.feasible));
   if (!table.error.empty()) return {OutcomeKind::kError, kNoNode, 0, table.error};
   const std::size_t best = winner(*pod.pod, search.feasible, table.totals);
   return {OutcomeKind::kPlaced, to_index(search.feasible[best]), table.totals[best], {}};
@@ -278,10 +261,14 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
   if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) {
     return {OutcomeKind::kError, kNoNode, 0, std::move(*reason)};
   }
-  const Request request = reference::make_request(*pod.pod, profile, config_.gates);
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
   Search search;
   search.refusals.resize(nodes_.size());
   search.pre = pre_filter(request);
+  if (search.pre.status.code == StatusCode::kError) {
+    return {OutcomeKind::kError, kNoNode, 0, search.pre.status.message()};
+  }
   if (search.pre.status.ok() && !try_nominated(request, search)) {
     if (engine_.node_sampling == NodeSampling::kKube) {
       search_sampled(request, search);
@@ -289,7 +276,10 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
       search_all(request, search);
     }
   }
-  if (search.feasible.empty()) return {OutcomeKind::kUnschedulable, kNoNode, 0, fit_error(search)};
+  if (search.feasible.empty()) {
+    if (const Status* error = search.first_error()) return {OutcomeKind::kError, kNoNode, 0, error->message()};
+    return {OutcomeKind::kUnschedulable, kNoNode, 0, fit_error(search, nodes_.size())};
+  }
   return choose(pod, request, search);
 }
 
@@ -350,13 +340,6 @@ void ReferenceBackend::rollback(CommitMark mark) {
 
 namespace {
 
-/// What a node outside the search says of itself: the oracle's records give such nodes no reasons.
-Status outside_status(const PreFilterResult& pre) {
-  Status status{StatusCode::kUnschedulableAndUnresolvable, "PreFilter", {}};
-  if (!pre.status.ok()) status.reasons = pre.status.reasons;
-  return status;
-}
-
 void fill_scores(const reference::ScoreTable& table, const std::vector<std::size_t>& feasible, Evaluation& evaluation) {
   const std::int64_t highest = *std::max_element(table.totals.begin(), table.totals.end());
   for (std::size_t i = 0; i < feasible.size(); ++i) {
@@ -381,21 +364,30 @@ Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
   if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) evaluation.error = std::move(*reason);
   if (!evaluation.error.empty()) return evaluation;
 
-  const Request request = reference::make_request(*pod.pod, profile, config_.gates);
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
   Search search;
   search.refusals.resize(nodes_.size());
   search.pre = pre_filter(request);
+  if (search.pre.status.code == StatusCode::kError) {
+    evaluation.error = search.pre.status.message();
+    return evaluation;
+  }
   if (search.pre.status.ok()) search_all(request, search);
+  if (const Status* error = search.first_error()) {
+    evaluation.error = error->message();
+    return evaluation;
+  }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const Status& status = search.refusals[i] ? *search.refusals[i] : outside_status(search.pre);
+    const Status& status = search.refusals[i] ? *search.refusals[i] : search.outside_status();
     evaluation.nodes.push_back({to_index(i), false, status, {}, 0});
   }
   for (const std::size_t node : search.feasible) evaluation.nodes[node] = {to_index(node), true, {}, {}, 0};
   if (search.feasible.empty()) {
-    evaluation.message = fit_error(search);
+    evaluation.message = fit_error(search, nodes_.size());
     return evaluation;
   }
-  const reference::ScoreTable table = score_nodes(request, states_of(search.feasible), cluster_facts());
+  const reference::ScoreTable table = score_nodes(request, states_of(search.feasible));
   evaluation.error = table.error;
   if (table.error.empty()) fill_scores(table, search.feasible, evaluation);
   return evaluation;

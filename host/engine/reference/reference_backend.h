@@ -16,18 +16,22 @@
 #include "host/cluster/cache.h"
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
+#include "host/engine/reference/cluster_view.h"
 #include "host/engine/reference/node_rules.h"
-#include "host/engine/reference/node_scores.h"
 #include "host/engine/reference/node_state.h"
+#include "host/engine/reference/request.h"
+#include "host/engine/reference/search.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
 
-/// The second writing of the rules: pod by pod, node by node, straight from spec/plugins-node.md, with no columns,
-/// rows, classes or log of its own kind. Slow and meant to be read; what the fast engines must equal.
+/// The second writing of the rules: pod by pod, node by node, straight from spec/plugins-node.md and
+/// spec/plugins-topology.md, with no columns, rows, counters, classes or log of its own kind. Slow and meant to be
+/// read; what the fast engines must equal.
 class ReferenceBackend : public Backend {
  public:
-  /// Copies the nodes of `cache` in their order, and the pods on them; the cache may change or go afterwards.
+  /// Copies the nodes of `cache` in their order, and the pods on them, and of `objects` the namespaces, services and
+  /// workloads; both may change or go afterwards.
   /// Pending pods of `objects` that carry a nominatedNodeName are nominated, unless gated, terminating or foreign.
   /// `config` is kept by copy.
   ReferenceBackend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
@@ -49,7 +53,6 @@ class ReferenceBackend : public Backend {
   std::size_t next_start() const { return next_start_; }
 
  private:
-  struct Search;
   struct Decision;
 
   /// What one committed pod changed, as it was before.
@@ -67,20 +70,19 @@ class ReferenceBackend : public Backend {
   void drop_nomination(const PodPtr& pod, LogEntry& entry);
 
   Decision decide(const PodToPlace& pod);
-  Decision choose(const PodToPlace& pod, const reference::Request& request, const Search& search) const;
+  Decision choose(const PodToPlace& pod, const reference::Request& request, const reference::Search& search) const;
   void place(const PodPtr& pod, NodeIndex node, LogEntry& entry);
 
   Status filter(const reference::Request& request, const reference::PreFilterResult& pre, std::size_t node);
-  bool try_nominated(const reference::Request& request, Search& search);
+  bool try_nominated(const reference::Request& request, reference::Search& search);
   void visit(const reference::Request& request, const std::vector<std::size_t>& candidates, std::size_t wanted,
-             std::size_t start, Search& search);
-  void search_all(const reference::Request& request, Search& search);
-  void search_sampled(const reference::Request& request, Search& search);
+             std::size_t start, reference::Search& search);
+  void search_all(const reference::Request& request, reference::Search& search);
+  void search_sampled(const reference::Request& request, reference::Search& search);
   std::vector<std::size_t> candidates(const reference::PreFilterResult& pre) const;
   std::size_t wanted_count(const Profile& profile, std::size_t candidate_count) const;
-  std::string fit_error(const Search& search) const;
   std::vector<const reference::NodeState*> states_of(const std::vector<std::size_t>& nodes) const;
-  reference::ClusterFacts cluster_facts() const;
+  reference::ClusterView view() const;
   std::size_t winner(const Pod& pod, const std::vector<std::size_t>& nodes, std::span<const std::int64_t> totals) const;
   std::uint32_t draw(const Pod& pod, std::size_t node) const;
 
@@ -89,6 +91,9 @@ class ReferenceBackend : public Backend {
   std::vector<reference::NodeState> nodes_;  ///< by NodeIndex
   std::map<std::string, std::size_t, std::less<>> index_of_;
   std::map<std::string, ImageState, std::less<>> images_;
+  std::vector<Namespace> namespaces_;
+  std::vector<Service> services_;
+  std::vector<Workload> workloads_;
   std::vector<std::vector<PodPtr>> nominated_;  ///< per node
   std::size_t next_start_ = 0;
   std::vector<LogEntry> log_;

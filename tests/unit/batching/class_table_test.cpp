@@ -48,7 +48,7 @@ TEST(ClassTableTest, ProfilesHaveClassesOfTheirOwn) {
   scenario.config.profiles.back().scheduler_name = "second";
   const auto cache = test::fill_cache(scenario.objects);
   Snapshot snapshot(*cache);
-  ClassTable table(scenario.config, 0, snapshot, *cache);
+  ClassTable table(scenario.objects, scenario.config, scenario.engine, snapshot, *cache);
   std::vector<PodToPlace> pods{{scenario.pending().front(), 0, -1}, {scenario.pending().front(), 1, -1}};
   table.compile(pods);
   EXPECT_NE(pods[0].class_index, pods[1].class_index);
@@ -65,12 +65,12 @@ TEST(ClassTableTest, CompilingAgainGivesTheSameClass) {
 }
 
 TEST(ClassTableTest, APodThatNeedsWhatIsNotBuiltIsAnErrorAndNoClass) {
-  test::CompiledCluster cluster(std::string(kNodes) + "pod p claim=data\npod q spread=zone\npod r claim=data cpu=3\n");
+  test::CompiledCluster cluster(std::string(kNodes) + "pod p claim=data\npod q resource-claim=gpu\npod r claim=data cpu=3\n");
   for (const PodToPlace& pod : cluster.pods) EXPECT_TRUE(ClassTable::is_error(pod.class_index));
   EXPECT_EQ(cluster.pods[0].class_index, cluster.pods[2].class_index) << "equal texts are kept once";
   EXPECT_NE(cluster.pods[0].class_index, cluster.pods[1].class_index);
   EXPECT_NE(cluster.table.error(cluster.pods[0].class_index).find("\"VolumeBinding\""), std::string::npos);
-  EXPECT_NE(cluster.table.error(cluster.pods[1].class_index).find("\"PodTopologySpread\""), std::string::npos);
+  EXPECT_NE(cluster.table.error(cluster.pods[1].class_index).find("\"DynamicResources\""), std::string::npos);
   EXPECT_EQ(cluster.table.size(), 0);
 }
 
@@ -78,7 +78,7 @@ TEST(ClassTableTest, ATwinWithoutTheClaimIsNotAnError) {
   test::Scenario scenario = test::parse_scenario(std::string(kNodes) + "pod p cpu=1 claim=data\n");
   const auto cache = test::fill_cache(scenario.objects);
   Snapshot snapshot(*cache);
-  ClassTable table(scenario.config, 0, snapshot, *cache);
+  ClassTable table(scenario.objects, scenario.config, scenario.engine, snapshot, *cache);
   auto twin = std::make_shared<Pod>();
   twin->name = "twin";
   twin->spec = scenario.pending().front()->spec;

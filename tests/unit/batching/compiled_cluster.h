@@ -19,7 +19,7 @@ struct CompiledCluster {
       : scenario(parse_scenario(text)),
         cache(fill_cache(scenario.objects)),
         snapshot(*cache),
-        table(scenario.config, scenario.engine.seed, snapshot, *cache) {
+        table(scenario.objects, scenario.config, scenario.engine, snapshot, *cache) {
     for (const PodPtr& pod : scenario.pending()) pods.push_back({pod, 0, -1});
     table.compile(pods);
   }

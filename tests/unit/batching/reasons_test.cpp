@@ -48,7 +48,7 @@ TEST(JudgeTest, AFilterListInAnotherOrderLetsAnotherPluginSpeak) {
   std::reverse(filters.begin(), filters.end());
   const auto cache = test::fill_cache(scenario.objects);
   Snapshot snapshot(*cache);
-  ClassTable table(scenario.config, 0, snapshot, *cache);
+  ClassTable table(scenario.objects, scenario.config, scenario.engine, snapshot, *cache);
   std::vector<PodToPlace> pods{{scenario.pending().front(), 0, -1}};
   table.compile(pods);
   EXPECT_EQ(judge(table[0], table.profile(0), table.node_side(0), snapshot, 0).plugin, "NodeResourcesFit");
@@ -70,7 +70,7 @@ TEST(JudgeTest, AskingForNothingFitsAnOvercommittedNode) {
 
 struct DiagnosisTest : testing::Test {
   const std::string& text(std::size_t pod) {
-    return row.text(cluster.class_of(pod), cluster.profile(), cluster.row_of(pod), cluster.snapshot, log);
+    return row.answer(cluster.class_of(pod), cluster.profile(), cluster.row_of(pod), cluster.snapshot, log).text;
   }
   void place(std::size_t pod, std::string_view node, int sign) {
     const std::int32_t i = cluster.snapshot.find_node(node);
@@ -106,7 +106,8 @@ TEST_F(DiagnosisTest, ARowThatWasBroughtUpToDateEqualsANewOne) {
                           : "c",
           step % 5 == 4 ? -1 : 1);
     DiagnosisRow fresh;
-    EXPECT_EQ(text(0), fresh.text(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log));
+    EXPECT_EQ(text(0),
+              fresh.answer(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log).text);
   }
 }
 
@@ -114,7 +115,7 @@ TEST(DiagnosisCountTest, ANodeOutsideTheNodeSetCountsWithThePlugin) {
   test::CompiledCluster cluster("node a cpu=1\nnode b cpu=1\nnode c cpu=1\npod p cpu=2 need=@metadata.name:In:b\n");
   DiagnosisRow row;
   const CommitLog log;
-  EXPECT_EQ(row.text(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log),
+  EXPECT_EQ(row.answer(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log).text,
             "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity].");
 }
 

@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "host/engine/reference/score_table.h"
+
 namespace berth::reference {
 namespace {
 

@@ -12,7 +12,7 @@ std::optional<std::string> problem(SelectorRequirement requirement) {
 
 TEST(PreferredTerms, ThatParseHaveNoProblem) {
   EXPECT_EQ(problem({"gen", SelectorOperator::kGt, {"4"}}), std::nullopt);
-  EXPECT_EQ(preferred_terms_error({}), std::nullopt);
+  EXPECT_EQ(preferred_terms_problem({}), std::nullopt);
 }
 
 TEST(PreferredTerms, OfWeightZeroAreNotRead) {
@@ -51,13 +51,6 @@ TEST(PreferredTerms, KnowTheRulesOfFields) {
             "[0].matchFields[0].values: Invalid value: [\"a\",\"b\"]: must have one element");
   EXPECT_EQ(field(SelectorOperator::kExists, {}),
             "[0].matchFields[0].operator: Unsupported value: \"Exists\": supported values: \"In\", \"NotIn\"");
-}
-
-TEST(PreferredTerms, EndTheCycleInThePluginsName) {
-  const auto error = preferred_terms_error({{5, {{{"", SelectorOperator::kExists, {}}}, {}}}});
-  ASSERT_TRUE(error);
-  EXPECT_TRUE(
-      error->starts_with("running PreScore plugin \"NodeAffinity\": [0].matchExpressions[0].key: Invalid value: \"\""));
 }
 
 }  // namespace

@@ -51,17 +51,5 @@ TEST(UnsupportedReason, IsAbsentWhereNoPluginWouldAsk) {
             std::nullopt);
 }
 
-TEST(UnsupportedReason, CountsPreferredPodAffinityToo) {
-  PodSpec spec;
-  spec.pod_affinity.emplace();
-  Pod pod;
-  pod.spec = std::make_shared<const PodSpec>(spec);
-  EXPECT_EQ(unsupported_reason(pod, default_profile()), std::nullopt) << "a list without terms asks for nothing";
-  spec.pod_affinity->preferred.emplace_back();
-  pod.spec = std::make_shared<const PodSpec>(spec);
-  EXPECT_EQ(unsupported_reason(pod, default_profile()),
-            "plugin \"InterPodAffinity\" is not supported yet: the pod uses podAffinity");
-}
-
 }  // namespace
 }  // namespace berth

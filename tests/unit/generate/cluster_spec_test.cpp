@@ -100,6 +100,74 @@ TEST(ClusterSpec, AffinityTolerationsAndPortsAreReadAsWritten) {
   EXPECT_TRUE(group.init_containers.at(0).restart_always);
 }
 
+TEST(ClusterSpec, SpreadConstraintsAndPodAffinityAreReadAsWritten) {
+  const ClusterSpec spec = parse_cluster_spec(R"({"pods": [{"name": "web",
+      "topologySpreadConstraints": [{"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway",
+          "labelSelector": {"matchLabels": {"app": "web"}}, "minDomains": 3, "nodeAffinityPolicy": "Ignore",
+          "nodeTaintsPolicy": "Honor", "matchLabelKeys": ["hash"]},
+          {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}],
+      "podAffinity": {"required": [{"topologyKey": "zone", "labelSelector": {}, "namespaces": ["x"],
+          "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]},
+          "matchLabelKeys": ["a"], "mismatchLabelKeys": ["b"]}]},
+      "podAntiAffinity": {"preferred": [{"weight": 7, "topologyKey": "host"}]}}]})",
+                                              "s");
+  const PodGroupSpec& group = spec.pod_groups.at(0);
+  const TopologySpreadConstraint& constraint = group.topology_spread_constraints.at(0);
+  EXPECT_EQ(constraint, (TopologySpreadConstraint{
+                            2, "zone", true, LabelSelector{LabelMap{{"app", "web"}}, {}}, 3, false, true, {"hash"}}));
+  EXPECT_EQ(group.topology_spread_constraints.at(1),
+            (TopologySpreadConstraint{1, "zone", false, {}, {}, true, false, {}}));
+  const LabelSelector not_a{{}, {{"team", SelectorOperator::kNotIn, {"a"}}}};
+  EXPECT_EQ(group.pod_affinity.value().required.at(0),
+            (PodAffinityTerm{LabelSelector{}, {"x"}, not_a, "zone", {"a"}, {"b"}}));
+  EXPECT_EQ(group.pod_anti_affinity.value().preferred.at(0),
+            (WeightedPodAffinityTerm{7, PodAffinityTerm{{}, {}, {}, "host", {}, {}}}));
+}
+
+TEST(ClusterSpec, TopologyThatMeansNothingIsAProblem) {
+  const auto constraint = [](const std::string& fields) {
+    return problems_of_group(R"("topologySpreadConstraints": [{)" + fields + "}]");
+  };
+  const std::string at = "pods[0].topologySpreadConstraints[0]";
+  EXPECT_EQ(constraint(R"("topologyKey": "z")"), at + ": expected whenUnsatisfiable");
+  EXPECT_EQ(constraint(R"("whenUnsatisfiable": "DoNotSchedule")"), at + ": expected a topologyKey");
+  EXPECT_EQ(constraint(R"("topologyKey": "z", "whenUnsatisfiable": "Never")"),
+            at + ".whenUnsatisfiable: got \"Never\", expected one of DoNotSchedule ScheduleAnyway");
+  EXPECT_EQ(constraint(R"("topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 0, "minDomains": 0)"),
+            at + ".maxSkew: got 0, expected a number of at least 1\n" + at +
+                ".minDomains: got 0, expected a number of at least 1");
+  EXPECT_EQ(problems_of_group(R"("podAffinity": {"preferred": [{"topologyKey": "z", "weight": 101}]})"),
+            "pods[0].podAffinity.preferred[0]: expected a weight from 1 to 100");
+  EXPECT_EQ(problems_of_group(R"("podAffinity": {"required": [{}]})"),
+            "pods[0].podAffinity.required[0]: expected a topologyKey");
+  EXPECT_EQ(
+      problems_of_group(R"("podAffinity": {"required": [{"topologyKey": "z", "labelSelector": {"matchExpressions":
+                [{"key": "a", "operator": "Gt", "values": ["1"]}]}}]})"),
+      "pods[0].podAffinity.required[0].labelSelector.matchExpressions[0].operator: got \"Gt\", expected one of In "
+      "NotIn Exists DoesNotExist");
+}
+
+TEST(ClusterSpec, OwnersThatCannotBeAreProblems) {
+  EXPECT_EQ(problems_of_group(R"("ownedBy": {"kind": "Job", "name": "a"})"),
+            "pods[0].ownedBy.kind: got \"Job\", expected one of ReplicaSet StatefulSet ReplicationController\n"
+            "pods[0].ownedBy: expected kind and name");
+  EXPECT_EQ(problems_of_group(R"("ownedBy": {"kind": "ReplicationController", "name": "a", "selector": {
+                "matchExpressions": [{"key": "a", "operator": "Exists"}]}})"),
+            "pods[0].ownedBy.selector: expected matchLabels only, as a ReplicationController has no more");
+  EXPECT_EQ(problems_of(R"({"pods": [{"name": "a", "ownedBy": {"kind": "ReplicaSet", "name": "x"}},
+                {"name": "b", "ownedBy": {"kind": "ReplicaSet", "name": "x", "selector": {"matchLabels": {"k": "v"}}}}]})"),
+            "pods[1].ownedBy: expected the selector that another group gives to ReplicaSet x");
+}
+
+TEST(ClusterSpec, CountedTextsNeedAPrefixAndACount) {
+  EXPECT_EQ(problems_of_group(R"("labels": {"a": {"prefix": "x-"}})"),
+            "pods[0].labels.a: expected prefix and a count of at least 1");
+  EXPECT_EQ(problems_of_group(R"("labels": {"a": {}})"),
+            "pods[0].labels.a: expected a string, {choice, weights} or {prefix, count}");
+  EXPECT_EQ(problems_of_group(R"("priorityClass": {"prefix": "x-", "count": 2})"),
+            "pods[0].priorityClass: expected a string or {choice, weights}");
+}
+
 TEST(ClusterSpec, RequiredAffinityThatIsEmptyStaysPresent) {
   const ClusterSpec spec = parse_cluster_spec(R"({"pods": [{"name": "w", "nodeAffinity": {"required": []}}]})", "s");
   ASSERT_TRUE(spec.pod_groups.at(0).node_affinity.value().required);
@@ -125,8 +193,9 @@ TEST(ClusterSpec, CreationTimesAreReadInMicroseconds) {
 TEST(ClusterSpec, UnknownAndDuplicateFieldsAreProblems) {
   EXPECT_EQ(problems_of(R"({"pod": []})"), "pod: unknown field");
   EXPECT_EQ(problems_of(R"({"pods": [], "pods": []})"), "pods: duplicate field");
-  EXPECT_EQ(problems_of_group(R"("topologySpreadConstraints": [])"),
-            "pods[0].topologySpreadConstraints: unknown field");
+  EXPECT_EQ(problems_of_group(R"("affinity": {})"), "pods[0].affinity: unknown field");
+  EXPECT_EQ(problems_of_group(R"("podAffinity": {"required": [{"topologyKey": "z", "weight": 1}]})"),
+            "pods[0].podAffinity.required[0].weight: unknown field");
   EXPECT_EQ(problems_of_group(R"("requests": {"gpu": 1})"), "pods[0].requests.gpu: unknown field");
   EXPECT_EQ(problems_of_pool(R"("taints": [{"key": "a", "effect": "NoSchedule", "colour": 1}])"),
             "nodePools[0].taints[0].colour: unknown field");
@@ -155,6 +224,8 @@ TEST(ClusterSpec, NamesAreNeededAndMustBeNamesOfObjects) {
 TEST(ClusterSpec, WhatIsNamedMustExist) {
   EXPECT_EQ(problems_of_group(R"("namespace": "ml")"),
             "pods[0].namespaces: got \"ml\", expected a namespace of this spec");
+  EXPECT_EQ(problems_of(R"({"services": [{"name": "s", "namespace": "ml"}]})"),
+            "services[0].namespace: got \"ml\", expected a namespace of this spec");
   EXPECT_EQ(problems_of_group(R"("runningOn": ["x"])"), "pods[0].runningOn: got \"x\", expected a node pool");
   EXPECT_EQ(problems_of_group(R"("priorityClass": {"choice": ["high", "system-node-critical"]})"),
             "pods[0].priorityClass: got \"high\", expected a priority class of this spec");
@@ -224,6 +295,10 @@ TEST(ClusterSpec, MoreObjectsThanTheLimitAreRefused) {
             "nodePools: got 10000001 nodes, expected at most 10000000");
   EXPECT_EQ(problems_of_group(R"("running": 10000000, "pending": 1)"),
             "pods: got 10000001 pods, expected at most 10000000");
+  EXPECT_EQ(problems_of(R"({"services": [{"name": "a", "count": 10000000}, {"name": "b"}]})"),
+            "services: got 10000001 services, expected at most 10000000");
+  EXPECT_EQ(problems_of(R"({"namespaces": [{"name": "a", "count": 10000000}, {"name": "b"}]})"),
+            "namespaces: got 10000001 namespaces, expected at most 10000000");
 }
 
 TEST(ClusterSpec, ARandomClusterStandsAlone) {
@@ -231,6 +306,14 @@ TEST(ClusterSpec, ARandomClusterStandsAlone) {
   EXPECT_EQ(spec.random.value().max_nodes, 5);
   EXPECT_FALSE(spec.random->gated_pods);
   EXPECT_TRUE(spec.random->nominated_pods);
+  EXPECT_EQ(spec.random->topology_percent, RandomClusterOptions().topology_percent);
+  const ClusterSpec other =
+      parse_cluster_spec(R"({"random": {"topology": 100, "configuration": true, "oddQuantities": true}})", "s");
+  EXPECT_EQ(other.random.value().topology_percent, 100);
+  EXPECT_TRUE(other.random->configuration);
+  EXPECT_TRUE(other.random->odd_quantities);
+  EXPECT_EQ(problems_of(R"({"random": {"topology": 101}})"),
+            "random.topology: got 101, expected a percentage from 0 to 100");
   EXPECT_EQ(problems_of(R"({"random": {}, "pods": []})"), ": expected either random or nodePools and pods");
   EXPECT_EQ(problems_of(R"({"random": {"maxNodes": 1000000, "colour": 1}})"),
             "random.maxNodes: got 1000000, expected a count from 0 to 100000\nrandom.colour: unknown field");
@@ -240,7 +323,9 @@ TEST(ClusterSpec, TheSpecsOfTheRepositoryAreRead) {
   for (const char* path :
        {"examples/cluster.yaml", "bench/workloads/basic.yaml", "bench/workloads/classes-20.yaml",
         "bench/workloads/classes-256.yaml", "bench/workloads/distinct.yaml", "bench/workloads/million.yaml",
-        "bench/workloads/small-basic.yaml", "bench/workloads/small-classes.yaml", "bench/workloads/random.yaml"}) {
+        "bench/workloads/small-basic.yaml", "bench/workloads/small-classes.yaml", "bench/workloads/random.yaml",
+        "bench/workloads/affinity_namespaces.yaml", "bench/workloads/affinity_mixed.yaml",
+        "bench/workloads/affinity_services.yaml"}) {
     EXPECT_NO_THROW(load_cluster_spec(path)) << path;
   }
 }

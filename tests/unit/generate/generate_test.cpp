@@ -212,7 +212,7 @@ TEST(Generate, WithoutNodesNoPodRuns) {
 }
 
 TEST(Generate, ARandomSpecDrawsARandomCluster) {
-  const ClusterObjects objects = generate(R"({"random": {"maxNodes": 4}})", 3);
+  const ClusterObjects objects = generate(R"({"random": {"maxNodes": 4, "topology": 0}})", 3);
   EXPECT_LE(objects.nodes.size(), 4U);
   EXPECT_EQ(objects.namespaces.size(), 3U);
 }
@@ -245,6 +245,63 @@ TEST(Generate, WorkloadsHaveTheShapesOfTheSpeedTable) {
   EXPECT_EQ(specs.size(), 10000U);
   EXPECT_EQ(filter_requests(*distinct.pods[7]).memory_bytes, (65536 + 7) * 1024);
   EXPECT_EQ(filter_requests(*distinct.pods[30]).milli_cpu, 50 + (30 * 37) % 1000);
+}
+
+TEST(Generate, CountedNamespacesAreNamedAsOneAndEachHasItsLabels) {
+  const ClusterObjects objects = generate(R"({"namespaces": [{"name": "team", "count": 3, "labels": {"a": "b"}}],
+      "pods": [{"name": "p", "namespaces": ["team", "default"], "pending": 5}]})");
+  ASSERT_EQ(objects.namespaces.size(), 4U);
+  EXPECT_EQ(objects.namespaces[3].labels, (LabelMap{{"a", "b"}, {"kubernetes.io/metadata.name", "team-2"}}));
+  std::string namespaces;
+  for (const PodPtr& pod : objects.pods) namespaces += pod->namespace_ + ' ';
+  EXPECT_EQ(namespaces, "team-0 team-1 team-2 default team-0 ");
+}
+
+TEST(Generate, TextSequencesGoWithTheVariantAndTheService) {
+  const ClusterObjects objects = generate(R"({
+      "services": [{"name": "s", "count": 3, "selector": {"app": {"prefix": "a-", "count": 2}}}, {"name": "t"}],
+      "pods": [{"name": "p", "pending": 4, "variants": 4, "variantsInTurn": true,
+                "labels": {"app": {"prefix": "a-", "count": 3}}}]})");
+  ASSERT_EQ(objects.services.size(), 4U);
+  EXPECT_EQ(objects.services[2].name, "s-2");
+  EXPECT_EQ(objects.services[2].namespace_, "default");
+  EXPECT_EQ(objects.services[2].selector, (LabelMap{{"app", "a-0"}}));
+  EXPECT_EQ(objects.services[3].name, "t");
+  EXPECT_EQ(objects.pods[2]->labels, (LabelMap{{"app", "a-2"}}));
+  EXPECT_EQ(objects.pods[3]->labels, (LabelMap{{"app", "a-0"}}));
+}
+
+TEST(Generate, LabelKeysOfTermsAreMergedPerVariantAndThoseOfConstraintsAreNot) {
+  const ClusterObjects objects =
+      generate(R"({"pods": [{"name": "p", "pending": 4, "variants": 2, "variantsInTurn": true,
+      "labels": {"app": {"prefix": "a-", "count": 2}},
+      "podAffinity": {"required": [{"topologyKey": "z", "labelSelector": {}, "matchLabelKeys": ["app"]}]},
+      "topologySpreadConstraints": [{"topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {},
+                                     "matchLabelKeys": ["app"]}]}]})");
+  ASSERT_EQ(objects.pods.size(), 4U);
+  EXPECT_EQ(objects.pods[0]->spec, objects.pods[2]->spec);
+  EXPECT_NE(objects.pods[0]->spec, objects.pods[1]->spec);
+  const PodSpec& spec = *objects.pods[1]->spec;
+  EXPECT_EQ(spec.pod_affinity.value().required.at(0).label_selector,
+            (LabelSelector{{}, {{"app", SelectorOperator::kIn, {"a-1"}}}}));
+  EXPECT_EQ(spec.topology_spread_constraints.at(0).label_selector, LabelSelector{});
+}
+
+TEST(Generate, AnOwnerStandsInEachNamespaceOfItsPodsOnce) {
+  const ClusterObjects objects = generate(R"({"namespaces": [{"name": "x"}],
+      "pods": [{"name": "p", "namespaces": ["x", "default"], "pending": 2,
+                "ownedBy": {"kind": "ReplicaSet", "name": "set", "selector": {"matchLabels": {"a": "b"}}}},
+               {"name": "q", "pending": 1,
+                "ownedBy": {"kind": "ReplicaSet", "name": "set", "selector": {"matchLabels": {"a": "b"}}}},
+               {"name": "r", "pending": 1, "ownedBy": {"kind": "ReplicationController", "name": "set"}}]})");
+  std::string workloads;
+  for (const Workload& workload : objects.workloads) workloads += workload.kind + ' ' + workload.namespace_ + ", ";
+  EXPECT_EQ(workloads, "ReplicaSet x, ReplicaSet default, ReplicationController default, ");
+  EXPECT_EQ(objects.workloads[0].selector, (LabelSelector{LabelMap{{"a", "b"}}, {}}));
+  const OwnerReference& owner = objects.pods[0]->owners->at(0);
+  EXPECT_EQ(owner.kind + ' ' + owner.name + ' ' + owner.api_version, "ReplicaSet set apps/v1");
+  EXPECT_TRUE(owner.controller);
+  EXPECT_EQ(objects.pods[3]->owners->at(0).api_version, "v1");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "host/generate/generate.h"
 #include "host/generate/import_openb.h"
@@ -48,13 +49,22 @@ void expect_equal_objects(const Objects& actual, const Objects& expected) {
   }
 }
 
+template <class Object>
+std::vector<const Object*> pointers_to(const std::vector<Object>& objects) {
+  std::vector<const Object*> pointers;
+  for (const Object& object : objects) pointers.push_back(&object);
+  return pointers;
+}
+
 void expect_same_after_loading(const ClusterObjects& objects, const std::string& path) {
   write_cluster(objects, path);
   const LoadResult loaded = load_cluster({path});
   for (const InputProblem& problem : loaded.problems) ADD_FAILURE() << problem.to_string();
   expect_equal_objects(loaded.objects.nodes, objects.nodes);
   expect_equal_objects(loaded.objects.pods, objects.pods);
-  EXPECT_EQ(loaded.objects.namespaces.size(), objects.namespaces.size());
+  expect_equal_objects(pointers_to(loaded.objects.namespaces), pointers_to(objects.namespaces));
+  expect_equal_objects(pointers_to(loaded.objects.services), pointers_to(objects.services));
+  expect_equal_objects(pointers_to(loaded.objects.workloads), pointers_to(objects.workloads));
   EXPECT_EQ(loaded.objects.priority_classes.size(), objects.priority_classes.size());
   EXPECT_TRUE(loaded.objects.warnings.empty());
   for (std::size_t i = 0; i < std::min(loaded.objects.pods.size(), objects.pods.size()); ++i) {
@@ -75,11 +85,36 @@ TEST_F(WriteCluster, TheExampleIsTheSameAfterWritingAndLoading) {
 TEST_F(WriteCluster, RandomClustersAreTheSameAfterWritingAndLoading) {
   RandomClusterOptions options;
   options.volumes_and_claims = true;
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  options.configuration = true;
+  options.odd_quantities = true;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    options.topology_percent = seed % 2 == 0 ? 100 : 0;
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_same_after_loading(random_cluster(seed, options), folder_ / "random.json");
     if (HasFailure()) return;  // the first one says enough
   }
+}
+
+TEST_F(WriteCluster, ServicesOwnersAndTermsAreTheSameAfterWritingAndLoading) {
+  const ClusterSpec spec = parse_cluster_spec(R"({"namespaces": [{"name": "x", "count": 2}],
+      "services": [{"name": "s", "namespace": "x", "selector": {"app": "a"}}, {"name": "none"}],
+      "pods": [{"name": "p", "namespaces": ["x"], "pending": 3, "labels": {"app": "a"},
+          "podAffinity": {"required": [{"topologyKey": "z", "labelSelector": {}, "matchLabelKeys": ["app"]}]},
+          "ownedBy": {"kind": "StatefulSet", "name": "set", "selector": {"matchLabels": {"app": "a"}}}},
+        {"name": "q", "pending": 1, "ownedBy": {"kind": "ReplicationController", "name": "set"}}]})",
+                                              "s");
+  const ClusterObjects objects = generate_cluster(spec, 1);
+  ASSERT_EQ(objects.services.size(), 3U);
+  ASSERT_EQ(objects.workloads.size(), 3U);
+  expect_same_after_loading(objects, folder_ / "cluster.json");
+}
+
+TEST_F(WriteCluster, ATextIsWrittenAsItIs) {
+  write_text("a: b\n", folder_ / "a.yaml");
+  EXPECT_EQ(content_of(folder_ / "a.yaml"), "a: b\n");
+  EXPECT_THROW(write_text("a", "/nowhere/a.yaml"), InputError);
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "/dev/full is absent";
+  EXPECT_THROW(write_text("a", "/dev/full"), InputError);
 }
 
 TEST_F(WriteCluster, ANameThatEndsInGzIsCompressed) {

@@ -55,7 +55,7 @@ TEST(DecodePod, ReadsWhatIsThePodsOwn) {
   EXPECT_EQ(pod.labels, (LabelMap{{"app", "x"}}));
   EXPECT_EQ(pod.creation_time_us, 1769903999000000);
   EXPECT_TRUE(pod.terminating);
-  EXPECT_EQ(*pod.owners, (std::vector<OwnerReference>{{"ReplicaSet", "rs", "ru", true}}));
+  EXPECT_EQ(*pod.owners, (std::vector<OwnerReference>{{"ReplicaSet", "rs", "ru", true, "apps/v1"}}));
   EXPECT_EQ(pod.node_name, "n1");
   EXPECT_EQ(pod.priority, 7);
   EXPECT_EQ(pod.preemption_policy, PreemptionPolicy::kNever);

@@ -76,9 +76,18 @@ TEST(Expansion, AMadePodIsLikeOneOfTheController) {
   EXPECT_EQ(made.uid(), "team/rs-0");
   EXPECT_EQ(made.labels, (LabelMap{{"app", "x"}}));
   EXPECT_EQ(made.creation_time_us, 5000000);
-  EXPECT_EQ(*made.owners, (std::vector<OwnerReference>{{"ReplicaSet", "rs", "u1", true}}));
+  EXPECT_EQ(*made.owners, (std::vector<OwnerReference>{{"ReplicaSet", "rs", "u1", true, "apps/v1"}}));
   EXPECT_EQ(made.spec->containers.at(0).name, "c");
   EXPECT_EQ(made.phase, PodPhase::kPending);
+}
+
+TEST(Expansion, AMadePodNamesTheVersionThatItsKindIsKeptIn) {
+  const auto version_for = [](const std::string& kind) {
+    return load_good(workload(kind, "w", "")).pods.at(0)->owners->at(0).api_version;
+  };
+  EXPECT_EQ(version_for("ReplicationController"), "v1");
+  EXPECT_EQ(version_for("StatefulSet"), "apps/v1");
+  EXPECT_EQ(version_for("Job"), "batch/v1");
 }
 
 TEST(Expansion, ThePodsOfOneWorkloadShareTheirContent) {
@@ -110,9 +119,9 @@ TEST(Expansion, ADeploymentGetsAReplicaSetOfItsOwn) {
             (std::map<std::string, std::int64_t>{{"Deployment/web", 2}, {"ReplicaSet/web-berth", 0}}));
   const Workload& made = objects.workloads.at(1);
   EXPECT_EQ(made.selector.value().match_labels, (LabelMap{{"app", "x"}, {"pod-template-hash", "berth"}}));
-  EXPECT_EQ(made.owners, (std::vector<OwnerReference>{{"Deployment", "web", "du", true}}));
+  EXPECT_EQ(made.owners, (std::vector<OwnerReference>{{"Deployment", "web", "du", true, "apps/v1"}}));
   EXPECT_EQ(objects.pods[0]->labels, (LabelMap{{"app", "x"}, {"pod-template-hash", "berth"}}));
-  EXPECT_EQ(*objects.pods[0]->owners, (std::vector<OwnerReference>{{"ReplicaSet", "web-berth", "", true}}));
+  EXPECT_EQ(*objects.pods[0]->owners, (std::vector<OwnerReference>{{"ReplicaSet", "web-berth", "", true, "apps/v1"}}));
 }
 
 TEST(Expansion, ADeploymentCountsThePodsOfItsReplicaSetsAndUsesTheNewest) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package genuine
 
 import (
 	"bufio"
@@ -19,17 +19,18 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
-// cluster is what one input file holds. Nodes and pods go to the scheduler's cache and queue directly, in file order;
+// Cluster is what one input file holds. Nodes and pods go to the scheduler's cache and queue directly, in file order;
 // the rest is served to the plugins by informers over a fake client.
-type cluster struct {
-	nodes []*v1.Node
-	pods  []*v1.Pod
-	rest  []runtime.Object
+type Cluster struct {
+	Nodes []*v1.Node
+	Pods  []*v1.Pod
+	Rest  []runtime.Object
 }
 
-// readCluster reads JSON or YAML, plain or gzip, of objects and Lists. Nothing but namespace, scheduler name and UID is
-// defaulted: the objects stand for those that an API server has returned.
-func readCluster(path string) (*cluster, error) {
+// ReadCluster reads JSON or YAML, plain or gzip, of objects and Lists. Nothing is defaulted but a pod's namespace,
+// scheduler name, UID and the selectors of its affinity terms: the objects stand for those that an API server has
+// returned.
+func ReadCluster(path string) (*Cluster, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func readCluster(path string) (*cluster, error) {
 			return nil, err
 		}
 	}
-	c := &cluster{}
+	c := &Cluster{}
 	decoder := yaml.NewYAMLOrJSONDecoder(bufio.NewReader(bytes.NewReader(data)), 4096)
 	for {
 		var raw json.RawMessage
@@ -58,7 +59,7 @@ func readCluster(path string) (*cluster, error) {
 	}
 }
 
-func (c *cluster) add(raw json.RawMessage) error {
+func (c *Cluster) add(raw json.RawMessage) error {
 	var list struct {
 		Kind  string            `json:"kind"`
 		Items []json.RawMessage `json:"items"`
@@ -83,17 +84,17 @@ func (c *cluster) add(raw json.RawMessage) error {
 	}
 	switch o := object.(type) {
 	case *v1.Node:
-		c.nodes = append(c.nodes, o)
+		c.Nodes = append(c.Nodes, o)
 	case *v1.Pod:
 		c.addPod(o)
 	default:
-		c.rest = append(c.rest, o)
+		c.Rest = append(c.Rest, o)
 	}
 	return nil
 }
 
 // The scheduler's pod informer selects pods that have not ended. The nominator tells pods apart by UID alone.
-func (c *cluster) addPod(pod *v1.Pod) {
+func (c *Cluster) addPod(pod *v1.Pod) {
 	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
 		return
 	}
@@ -106,5 +107,6 @@ func (c *cluster) addPod(pod *v1.Pod) {
 	if pod.UID == "" {
 		pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
 	}
-	c.pods = append(c.pods, pod)
+	mergeLabelKeys(pod)
+	c.Pods = append(c.Pods, pod)
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/pod_matches.h"
+
+#include <algorithm>
+
+namespace berth {
+
+std::int32_t PodMatches::identity_of(const Pod& pod) {
+  const std::string_view labels = pod.labels.bytes();
+  if (last_identity_ >= 0 && labels.data() == last_labels_ &&
+      identities_[static_cast<std::size_t>(last_identity_)].name_space == pod.namespace_)
+    return last_identity_;
+  std::string key = pod.namespace_;
+  key.append(1, '\n').append(labels);
+  const auto [at, is_new] = identity_of_key_.try_emplace(std::move(key), static_cast<std::int32_t>(identities_.size()));
+  if (is_new) {
+    Identity& identity = identities_.emplace_back();
+    identity.name_space = pod.namespace_;
+    identity.labels = pod.labels;
+    const auto name_space = namespaces_.find(pod.namespace_);
+    if (name_space != namespaces_.end()) identity.labels_of_namespace = name_space->second;
+  }
+  last_labels_ = identities_[static_cast<std::size_t>(at->second)].labels.bytes().data();
+  last_identity_ = at->second;
+  return at->second;
+}
+
+std::int32_t PodMatches::add_query(PodQuery query) {
+  const auto [at, is_new] = query_of_signature_.try_emplace(query.signature(), query_count());
+  if (is_new) queries_.push_back(std::move(query));
+  return at->second;
+}
+
+std::int32_t PodMatches::add_term(AffinityTerm term, TermRole role) {
+  std::string key = term.signature();
+  key.push_back(static_cast<char>('0' + static_cast<int>(role)));
+  const auto [at, is_new] = term_of_signature_.try_emplace(std::move(key), term_count());
+  if (is_new) terms_.push_back({std::move(term), role, -1});
+  return at->second;
+}
+
+std::int32_t PodMatches::owner_of(const Pod& pod) {
+  const PodSpec& spec = *pod.spec;
+  if (!spec.pod_affinity && !spec.pod_anti_affinity) return 0;
+  const auto [at, is_new] =
+      owner_of_key_.try_emplace({&spec, pod.namespace_}, static_cast<std::int32_t>(owners_.size()));
+  if (!is_new) return at->second;
+  kept_specs_.push_back(pod.spec);
+  AffinityTerms terms = compile_affinity_terms(spec, pod.namespace_);
+  std::vector<std::int32_t> brought;
+  const auto add = [&](std::vector<AffinityTerm>& group, TermRole role) {
+    for (AffinityTerm& term : group) brought.push_back(add_term(std::move(term), role));
+  };
+  add(terms.required, TermRole::kRequired);
+  add(terms.anti_required, TermRole::kAntiRequired);
+  add(terms.preferred, TermRole::kPreferred);
+  if (brought.empty()) return at->second = 0;
+  owners_.push_back(std::move(brought));
+  return at->second;
+}
+
+const std::vector<std::int32_t>& PodMatches::queries_met(std::int32_t index) {
+  Identity& identity = identities_[static_cast<std::size_t>(index)];
+  for (; identity.queries_seen < queries_.size(); ++identity.queries_seen)
+    if (queries_[identity.queries_seen].matches(identity.name_space, identity.labels))
+      identity.queries_met.push_back(static_cast<std::int32_t>(identity.queries_seen));
+  return identity.queries_met;
+}
+
+const std::vector<std::int32_t>& PodMatches::terms_met(std::int32_t index) {
+  Identity& identity = identities_[static_cast<std::size_t>(index)];
+  for (; identity.terms_seen < terms_.size(); ++identity.terms_seen)
+    if (terms_[identity.terms_seen].term.matches(identity.name_space, identity.labels_of_namespace, identity.labels))
+      identity.terms_met.push_back(static_cast<std::int32_t>(identity.terms_seen));
+  return identity.terms_met;
+}
+
+bool PodMatches::matches(std::int32_t identity, std::int32_t query) {
+  const std::vector<std::int32_t>& met = queries_met(identity);
+  return std::binary_search(met.begin(), met.end(), query);
+}
+
+}  // namespace berth

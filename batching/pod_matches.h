@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Which pods meet which questions. Pods are told apart by namespace and labels alone (an identity); questions are those
+// that topology terms ask: queries about other pods, and terms of pods asked about an incoming one. Both only grow, and
+// each identity remembers its answers.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/objects/pod.h"
+#include "plugins/inter_pod_affinity/compile.h"
+#include "plugins/pod_query.h"
+
+namespace berth {
+
+/// How a term of an existing pod bears on an incoming pod that meets it.
+enum class TermRole : std::uint8_t { kRequired, kAntiRequired, kPreferred };
+
+struct ExistingTerm {
+  AffinityTerm term;
+  TermRole role = TermRole::kRequired;
+  std::int32_t table = -1;  ///< counts the pods that bring it, per domain
+};
+
+class PodMatches {
+ public:
+  explicit PodMatches(NamespaceLabels namespaces) : namespaces_(std::move(namespaces)) {}
+
+  const NamespaceLabels& namespaces() const { return namespaces_; }
+
+  std::int32_t identity_of(const Pod& pod);
+  std::int32_t add_query(PodQuery query);
+  std::int32_t query_count() const { return static_cast<std::int32_t>(queries_.size()); }
+  const PodQuery& query(std::int32_t q) const { return queries_[static_cast<std::size_t>(q)]; }
+  /// @return the term's index; the same for equal terms in equal roles
+  std::int32_t add_term(AffinityTerm term, TermRole role);
+  std::int32_t term_count() const { return static_cast<std::int32_t>(terms_.size()); }
+  const ExistingTerm& term(std::int32_t t) const { return terms_[static_cast<std::size_t>(t)]; }
+  void set_table(std::int32_t t, std::int32_t table) { terms_[static_cast<std::size_t>(t)].table = table; }
+
+  /// The terms that a pod brings to its node, as often as it brings them: an index for terms_of_owner(). 0: none.
+  std::int32_t owner_of(const Pod& pod);
+  const std::vector<std::int32_t>& terms_of_owner(std::int32_t owner) const {
+    return owners_[static_cast<std::size_t>(owner)];
+  }
+
+  bool matches(std::int32_t identity, std::int32_t query);
+  /// All that the identity meets now, ascending.
+  const std::vector<std::int32_t>& queries_met(std::int32_t identity);
+  const std::vector<std::int32_t>& terms_met(std::int32_t identity);
+
+ private:
+  struct Identity {
+    std::string name_space;
+    LabelMap labels;
+    LabelMap labels_of_namespace;
+    std::vector<std::int32_t> queries_met;
+    std::vector<std::int32_t> terms_met;
+    std::size_t queries_seen = 0;
+    std::size_t terms_seen = 0;
+  };
+  struct OwnerKey {
+    const PodSpec* spec;
+    std::string name_space;
+    friend bool operator==(const OwnerKey&, const OwnerKey&) = default;
+  };
+  struct OwnerKeyHash {
+    std::size_t operator()(const OwnerKey& key) const {
+      return std::hash<const PodSpec*>()(key.spec) ^ std::hash<std::string>()(key.name_space);
+    }
+  };
+
+  NamespaceLabels namespaces_;
+  std::vector<Identity> identities_;
+  std::unordered_map<std::string, std::int32_t> identity_of_key_;
+  const char* last_labels_ = nullptr;  ///< of the pod that identity_of() saw last: neighbours often share theirs
+  std::int32_t last_identity_ = -1;
+  std::vector<PodQuery> queries_;
+  std::unordered_map<std::string, std::int32_t> query_of_signature_;
+  std::vector<ExistingTerm> terms_;
+  std::unordered_map<std::string, std::int32_t> term_of_signature_;
+  std::vector<std::vector<std::int32_t>> owners_{1};
+  std::unordered_map<OwnerKey, std::int32_t, OwnerKeyHash> owner_of_key_;
+  std::vector<std::shared_ptr<const PodSpec>> kept_specs_;  ///< keeps the keys of owner_of_key_ alive
+};
+
+}  // namespace berth

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// From pods to numbers: what each pod asks of the others, what it brings along, and the tables that answer. Labels
+// enter a class only through the questions that are alive: two pods whose labels differ share a class while no question
+// tells them apart. spec/plugins-topology.md 7.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "batching/compiled_profile.h"
+#include "batching/pod_matches.h"
+#include "batching/topology_program.h"
+#include "batching/topology_tables.h"
+#include "host/cluster/cache.h"
+#include "host/config/engine_config.h"
+#include "plugins/pod_topology_spread/compile.h"
+
+namespace berth {
+
+/// A pod that a backend has answered.
+struct AnsweredPod {
+  const Pod* pod = nullptr;
+  std::int32_t node = -1;  ///< -1: without a node
+  std::int32_t pod_class = -1;
+};
+
+class TopologyIndex {
+ public:
+  /// `objects`, `config` and `cache` must outlive the index. Pods on nodes are looked at here.
+  TopologyIndex(const ClusterObjects& objects, const SchedulerConfig& config, const UpstreamBugs& bugs,
+                Snapshot& snapshot, const ClusterCache& cache);
+
+  /// Pods that ask and bring the same in one profile. kNoKind: neither, while no question is alive.
+  static constexpr std::int32_t kNoKind = -1;
+  bool is_alive() const { return alive_; }
+  /// Notes every question that the pod asks or brings; new ones move epoch(). They count from count_new() on.
+  std::int32_t kind_of(const Pod& pod, std::int32_t profile);
+  /// Fills the tables of new questions. @param placed  pods placed by the caller that the cache does not know
+  void count_new(std::span<const AnsweredPod> placed);
+  /// Moves whenever a question is new, or is asked of another key: what was compiled before may have to be told apart
+  /// now.
+  std::uint32_t epoch() const {
+    return static_cast<std::uint32_t>(matches_.query_count() + matches_.term_count() +
+                                      snapshot_.topology().table_count());
+  }
+
+  struct Compiled {
+    std::shared_ptr<const TopologyProgram> program;  ///< null: neither plugin has anything to say
+    std::vector<CountMove> moves;                    ///< what placing the pod changes, by table
+    std::string signature;                           ///< equal: equal program and moves
+  };
+  /// As of now. Valid until the next call.
+  const Compiled& compile(std::int32_t kind);
+  /// What placing the pod changes, as of now: a pod placed before a question came up was counted for it since.
+  const std::vector<CountMove>& moves_of(const Pod& pod, std::int32_t profile);
+
+  /// What a nominated pod adds to the tables that a class reads while its node is judged.
+  /// @param affinity  InterPodAffinity's AddPod is called: not when its PreFilter skipped
+  std::vector<CountMove> overlay(const Pod& nominated, const TopologyProgram& program, bool affinity);
+  /// A pod that waits with a nomination: its terms are alive too.
+  void note_nominated(const Pod& pod);
+
+  /// The cache's pods of a node changed. Those of `placed` that lie there are in the cache now.
+  void recount_node(std::int32_t node, const NodeInfo& info, std::span<const AnsweredPod> placed);
+  /// Node objects changed; `cache` knows every placed pod.
+  void rebuild();
+
+ private:
+  struct KindKey {
+    const PodSpec* spec;
+    std::int32_t identity;
+    std::int32_t default_selector;
+    std::int32_t profile;
+    friend bool operator==(const KindKey&, const KindKey&) = default;
+  };
+  struct KindKeyHash {
+    std::size_t operator()(const KindKey& key) const;
+  };
+  struct Kind {
+    std::shared_ptr<const PodSpec> spec;
+    std::int32_t identity = 0;
+    std::int32_t owner = 0;
+    std::int32_t profile = 0;
+    TopologyProgram asks;  ///< the half that other pods' terms have no part in
+    bool has_preferred = false;
+    std::uint32_t epoch = UINT32_MAX;
+    Compiled compiled;
+  };
+  /// A pod of the cache, as it was counted.
+  struct CountedPod {
+    std::int32_t identity;
+    std::int32_t owner;
+    bool terminating;
+  };
+
+  bool concerns(const Pod& pod, std::int32_t profile) const;
+  std::int32_t default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile);
+  void ask_spread(const Pod& pod, std::int32_t default_selector, Kind& kind);
+  void ask_affinity(const Pod& pod, Kind& kind);
+  HardSpread hard_spread(const SpreadConstraint& constraint, const EligibleNodes& eligible, const Pod& pod);
+  SoftSpread soft_spread(const SpreadConstraint& constraint, const EligibleNodes& eligible, const Pod& pod,
+                         bool absent_is_empty);
+  std::int32_t spread_query(const SpreadConstraint& constraint, const Pod& pod);
+  std::int32_t spread_table(std::int32_t query, const SpreadConstraint& constraint, std::int32_t column,
+                            const EligibleNodes& eligible, bool tracks_minimum);
+  std::int32_t query_table(std::int32_t query, std::int32_t column);
+  std::int32_t add_query(PodQuery query);
+  std::int32_t owner_of(const Pod& pod);
+  PodCondition condition(const AffinityTerm& term) const;
+  void hear_others(const Kind& kind, TopologyProgram& program);
+  std::vector<CountMove> moves_of(std::int32_t identity, std::int32_t owner, bool terminating);
+  void recompile(Kind& kind);
+
+  CountedPod counted(const Pod& pod);
+  void read_cache();
+  void add_new_counts(const CountedPod& pod, std::int32_t node);
+  void add_counts(const CountedPod& pod, std::int32_t node, int sign);
+
+  const SchedulerConfig& config_;
+  UpstreamBugs bugs_;
+  Snapshot& snapshot_;
+  const ClusterCache& cache_;
+  DefaultSelectors default_selectors_;
+  bool match_label_keys_;
+  PodMatches matches_;
+  TopologyTables tables_;
+  std::vector<std::vector<std::int32_t>> tables_of_query_;
+  std::vector<PodLabelSelector> selectors_{PodLabelSelector::everything()};
+  std::unordered_map<std::string, std::int32_t> selector_of_signature_;
+  std::map<std::pair<std::int32_t, const void*>, std::int32_t> selector_of_pod_;  ///< by identity and owner references
+  std::vector<std::shared_ptr<const void>> kept_owners_;                          ///< keeps those keys alive
+  std::unordered_map<KindKey, std::int32_t, KindKeyHash> kind_of_key_;
+  std::vector<Kind> kinds_;
+  std::vector<std::vector<CountedPod>> counted_;  ///< [node]; filled once a question is alive
+  bool alive_ = false;
+  std::int32_t counted_tables_ = 0;  ///< tables below are filled
+};
+
+}  // namespace berth

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The tables of TopologyCounts with what they stand on, so that equal questions share one and all of them can be made
+// anew when node objects change. Indexes stay.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/cluster/snapshot.h"
+#include "host/objects/pod.h"
+
+namespace berth {
+
+/// Which nodes a spread constraint counts: spec/plugins-topology.md 2.4. Null specs: that policy is Ignore.
+struct EligibleNodes {
+  std::vector<std::string> complete_keys;         ///< labels that a node must have, sorted
+  std::shared_ptr<const PodSpec> affinity_of;     ///< nodes that its nodeSelector and required node affinity accept
+  std::shared_ptr<const PodSpec> tolerations_of;  ///< nodes without a taint that it does not tolerate
+};
+
+class TopologyTables {
+ public:
+  /// @param comparison_operators  gate TaintTolerationComparisonOperators
+  TopologyTables(Snapshot& snapshot, bool comparison_operators)
+      : snapshot_(snapshot), comparison_operators_(comparison_operators) {}
+
+  /// The domains of a label key. @param absent_is_empty  nodes without the label lie in the domain of the empty value
+  std::int32_t key_column(const std::string& key, bool absent_is_empty = false);
+  /// Every node a domain of its own.
+  std::int32_t node_column();
+
+  /// A table over a column; `question` and the rest being equal, the same table.
+  /// @param question  what is counted, as text
+  std::int32_t table(const std::string& question, std::int32_t column, const EligibleNodes& eligible,
+                     bool tracks_minimum);
+  /// Node objects changed: columns and masks anew, every count 0.
+  void rebuild();
+
+ private:
+  struct Column {
+    std::string key;
+    bool absent_is_empty = false;
+    bool is_node = false;
+  };
+  struct Mask {
+    EligibleNodes eligible;
+    NodeMask nodes;
+  };
+  DomainColumn make_column(const Column& column);
+  NodeMask make_mask(const EligibleNodes& eligible);
+  std::int32_t mask_of(const EligibleNodes& eligible);
+  std::int32_t column(const std::string& signature, Column definition);
+
+  Snapshot& snapshot_;
+  bool comparison_operators_;
+  std::vector<Column> columns_;
+  std::map<std::string, std::int32_t> column_of_signature_;
+  std::vector<Mask> masks_;
+  std::unordered_map<std::string, std::int32_t> mask_of_signature_;
+  std::vector<std::int32_t> mask_of_table_;
+  std::unordered_map<std::string, std::int32_t> table_of_signature_;
+};
+
+}  // namespace berth

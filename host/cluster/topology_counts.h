@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Counts per topology domain: what the terms of PodTopologySpread and InterPodAffinity ask of the pods of a cluster, in
+// arrays that a placement changes by one entry each. spec/plugins-topology.md 7.1.
+//
+// A column numbers the domains of one label key: node n lies in domain `domain_of[n]`, 0 where it has none. A table
+// counts something (pods that a query matches, or terms of pods) per domain of one column. What is counted is the
+// caller's matter: a table only knows where.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/cluster/pages.h"
+
+namespace berth {
+
+struct DomainColumn {
+  std::string key;
+  std::vector<std::int32_t> domain_of;  ///< [node_count] 1 to domain_count, 0: no domain
+  std::int32_t domain_count = 0;
+  bool one_node_each = false;                 ///< no domain holds two nodes
+  std::vector<std::int32_t> first_of_domain;  ///< [domain_count + 2] into nodes_by_domain
+  std::vector<std::int32_t> nodes_by_domain;  ///< nodes of domain d: from first_of_domain[d] to first_of_domain[d + 1]
+
+  std::int32_t operator[](std::int32_t node) const { return domain_of[static_cast<std::size_t>(node)]; }
+};
+
+/// Numbers the nodes of each domain; `domain_of` and `domain_count` are given.
+void index_domains(DomainColumn& column);
+
+/// Which nodes count; null: all.
+using NodeMask = std::shared_ptr<const std::vector<std::uint8_t>>;
+
+/// One change of one table that a pod brings to its node.
+struct CountMove {
+  std::int32_t table = 0;
+  std::int32_t amount = 1;
+  friend bool operator==(const CountMove&, const CountMove&) = default;
+};
+
+/// A value: copies share columns and the pages of counts.
+class TopologyCounts {
+ public:
+  std::int32_t add_column(DomainColumn column);
+  void replace_column(std::int32_t column, DomainColumn with);
+  const DomainColumn& column(std::int32_t c) const { return *columns_[static_cast<std::size_t>(c)]; }
+
+  /// A table of zeroes. @param tracks_minimum  minimum() will be asked for
+  std::int32_t add_table(std::int32_t column, NodeMask mask, bool tracks_minimum);
+  std::int32_t table_count() const { return static_cast<std::int32_t>(tables_.size()); }
+  /// Back to zeroes, over a column that may have been replaced.
+  void reset_table(std::int32_t table, NodeMask mask);
+
+  std::int32_t column_of(std::int32_t table) const { return at(table).column; }
+  void add(std::int32_t table, std::int32_t node, std::int64_t amount);
+  void add_all(const std::vector<CountMove>& moves, std::int32_t node, std::int64_t sign) {
+    for (const CountMove& move : moves) add(move.table, node, sign * move.amount);
+  }
+
+  std::int64_t count(std::int32_t table, std::int32_t domain) const {
+    return at(table).counts.read(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)];
+  }
+  std::int64_t count_at(std::int32_t table, std::int32_t node) const {
+    return count(table, column(column_of(table))[node]);
+  }
+  /// Over all domains.
+  std::int64_t total(std::int32_t table) const { return at(table).total; }
+  /// Domains with a node that counts; they exist even when their count is 0.
+  std::int32_t existing_domains(std::int32_t table) const { return at(table).existing_domains; }
+  /// Over existing domains; INT32_MAX without one. Only of tables that track it.
+  std::int64_t minimum(std::int32_t table) const;
+
+  std::uint64_t bytes() const;
+
+ private:
+  struct Table {
+    std::int32_t column = 0;
+    NodeMask mask;
+    Pages<std::int64_t> counts;  ///< by domain; [0] stays 0
+    std::int64_t total = 0;
+    std::int32_t existing_domains = 0;
+    bool tracks_minimum = false;
+    std::int64_t minimum = 0;
+    /// [k] existing domains with count `histogram_base + k`: where the minimum goes when its last domain rises.
+    std::vector<std::int32_t> histogram;
+    std::int64_t histogram_base = 0;
+  };
+  const Table& at(std::int32_t table) const { return tables_[static_cast<std::size_t>(table)]; }
+  void note_move(Table& table, std::int64_t from, std::int64_t to);
+
+  std::vector<std::shared_ptr<const DomainColumn>> columns_;
+  std::vector<Table> tables_;
+};
+
+}  // namespace berth

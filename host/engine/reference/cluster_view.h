@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/cluster/cache.h"
+#include "host/config/engine_config.h"
+#include "host/engine/reference/node_state.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth::reference {
+
+/// What rules read beyond the node in question.
+struct ClusterView {
+  std::span<const NodeState> nodes;  ///< all of the snapshot, in its order
+  const std::map<std::string, ImageState, std::less<>>& images;
+  const std::vector<Namespace>& namespaces;
+  const std::vector<Service>& services;
+  const std::vector<Workload>& workloads;
+  UpstreamBugs bugs;
+
+  /// Of the Namespace object; none when there is no such object.
+  LabelMap namespace_labels(const std::string& name) const;
+};
+
+}  // namespace berth::reference

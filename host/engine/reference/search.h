@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/engine/reference/node_rules.h"
+#include "host/framework/status.h"
+
+namespace berth::reference {
+
+/// What is known of the nodes in one cycle.
+struct Search {
+  PreFilterResult pre;
+  std::vector<std::size_t> feasible;            ///< in the order found
+  std::vector<std::optional<Status>> refusals;  ///< per node; nullopt: not visited, or feasible
+  bool by_nomination = false;
+
+  /// What a node outside the search says of itself: the oracle's records give such nodes no reasons.
+  Status outside_status() const;
+  /// A Filter that broke instead of refusing, at the first such node; null: none. It ends the cycle.
+  const Status* first_error() const;
+};
+
+/// Why no node was feasible.
+std::string fit_error(const Search& search, std::size_t node_count);
+
+}  // namespace berth::reference

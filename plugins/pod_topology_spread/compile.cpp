@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/pod_topology_spread/compile.h"
+
+#include <algorithm>
+
+#include "host/framework/label_problems.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kHostname = "kubernetes.io/hostname";
+constexpr std::string_view kZone = "topology.kubernetes.io/zone";
+
+std::string workload_key(std::string_view kind, std::string_view name_space, std::string_view name) {
+  return std::string(kind).append(1, '/').append(name_space).append(1, '/').append(name);
+}
+
+/// The kinds whose selectors default spreading reads; the version that an owner reference has to name.
+std::string_view api_version_of(std::string_view kind) {
+  if (kind == "ReplicationController") return "v1";
+  if (kind == "ReplicaSet" || kind == "StatefulSet") return "apps/v1";
+  return {};
+}
+
+SpreadConstraint compile_constraint(const TopologySpreadConstraint& constraint) {
+  SpreadConstraint out;
+  out.key = constraint.topology_key;
+  out.max_skew = constraint.max_skew;
+  out.min_domains = constraint.min_domains.value_or(1);
+  out.honors_node_affinity = constraint.honor_node_affinity;
+  out.honors_node_taints = constraint.honor_node_taints;
+  return out;
+}
+
+/// matchLabelKeys: the pod's own values of those keys, asked for beside the selector.
+void merge_match_label_keys(const TopologySpreadConstraint& constraint, const LabelMap& labels,
+                            PodLabelSelector& selector) {
+  for (const std::string& key : constraint.match_label_keys)
+    if (const auto value = labels.find(key)) selector.add_equal(key, *value);
+}
+
+const std::vector<TopologySpreadConstraint>& system_defaults() {
+  static const std::vector<TopologySpreadConstraint> kDefaults = [] {
+    TopologySpreadConstraint host;
+    host.max_skew = 3;
+    host.topology_key = kHostname;
+    host.schedule_anyway = true;
+    TopologySpreadConstraint zone = host;
+    zone.max_skew = 5;
+    zone.topology_key = kZone;
+    return std::vector<TopologySpreadConstraint>{host, zone};
+  }();
+  return kDefaults;
+}
+
+}  // namespace
+
+DefaultSelectors::DefaultSelectors(const ClusterObjects& objects) {
+  for (const Service& service : objects.services)
+    if (!service.selector.empty()) services_[service.namespace_].push_back(&service);
+  for (const Workload& workload : objects.workloads)
+    if (!api_version_of(workload.kind).empty())
+      workloads_.try_emplace(workload_key(workload.kind, workload.namespace_, workload.name), &workload);
+}
+
+const Workload* DefaultSelectors::owner_of(const Pod& pod) const {
+  if (pod.owners == nullptr) return nullptr;
+  for (const OwnerReference& owner : *pod.owners) {
+    if (!owner.controller) continue;
+    if (owner.api_version.empty() || owner.api_version != api_version_of(owner.kind)) return nullptr;
+    const auto at = workloads_.find(workload_key(owner.kind, pod.namespace_, owner.name));
+    return at == workloads_.end() ? nullptr : at->second;
+  }
+  return nullptr;
+}
+
+PodLabelSelector DefaultSelectors::of(const Pod& pod) const {
+  std::map<std::string_view, std::string_view> pairs;
+  if (const auto here = services_.find(pod.namespace_); here != services_.end())
+    for (const Service* service : here->second) {
+      const auto held = [&](const auto& pair) { return pod.labels.find(pair.first) == pair.second; };
+      if (!std::all_of(service->selector.begin(), service->selector.end(), held)) continue;
+      for (const auto& [key, value] : service->selector) pairs[key] = value;
+    }
+  const Workload* owner = owner_of(pod);
+  const bool replaces = owner != nullptr && owner->kind == "ReplicationController";
+  if (replaces && owner->selector)
+    for (const auto& [key, value] : owner->selector->match_labels) pairs[key] = value;
+  PodLabelSelector selector = PodLabelSelector::everything();
+  for (const auto& [key, value] : pairs) selector.add_equal(key, value);
+  if (owner != nullptr && !replaces && !label_selector_problem(owner->selector))
+    selector.add_all(PodLabelSelector(owner->selector));
+  return selector;
+}
+
+bool uses_default_constraints(const PodSpec& spec, const PodTopologySpreadArgs& args) {
+  return spec.topology_spread_constraints.empty() && (args.system_defaulting || !args.default_constraints.empty());
+}
+
+SpreadConstraints compile_spread_constraints(const PodSpec& spec, const LabelMap& labels,
+                                             const PodLabelSelector& default_selector,
+                                             const PodTopologySpreadArgs& args, bool match_label_keys) {
+  SpreadConstraints out;
+  const bool defaults = uses_default_constraints(spec, args);
+  if (defaults && default_selector.is_empty()) return out;
+  out.requires_all_topologies = !defaults || !args.system_defaulting;
+  const auto& constraints = !defaults                ? spec.topology_spread_constraints
+                            : args.system_defaulting ? system_defaults()
+                                                     : args.default_constraints;
+  for (const TopologySpreadConstraint& constraint : constraints) {
+    SpreadConstraint compiled = compile_constraint(constraint);
+    std::string& error = constraint.schedule_anyway ? out.soft_error : out.hard_error;
+    if (defaults) {
+      compiled.selector = default_selector;
+    } else if (const auto problem = label_selector_problem(constraint.label_selector)) {
+      if (error.empty()) error = *problem;
+    } else {
+      compiled.selector = PodLabelSelector(constraint.label_selector);
+      if (match_label_keys) merge_match_label_keys(constraint, labels, compiled.selector);
+    }
+    (constraint.schedule_anyway ? out.soft : out.hard).push_back(std::move(compiled));
+  }
+  return out;
+}
+
+}  // namespace berth

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/config/scheduler_config.h"
+#include "host/objects/cluster_objects.h"
+#include "plugins/pod_query.h"
+#include "plugins/pod_topology_spread/rule.h"
+
+namespace berth {
+
+/// A constraint as the plugin reads it, defaults filled in: spec/plugins-topology.md 2.1.
+struct SpreadConstraint {
+  std::string key;
+  std::int32_t max_skew = 1;
+  std::int32_t min_domains = 1;
+  bool honors_node_affinity = true;
+  bool honors_node_taints = false;
+  PodLabelSelector selector = PodLabelSelector::nothing();
+};
+
+/// What a pod asks of its spread.
+struct SpreadConstraints {
+  std::vector<SpreadConstraint> hard;  ///< DoNotSchedule, in the order of the spec
+  std::vector<SpreadConstraint> soft;  ///< ScheduleAnyway, likewise
+  /// Scoring ignores nodes that lack a key of a soft constraint; not so under the system's default constraints.
+  bool requires_all_topologies = true;
+  std::string hard_error;  ///< non-empty: PreFilter ends the cycle with this error
+  std::string soft_error;  ///< non-empty: PreScore does
+};
+
+/// Which pods the default constraints count with a given pod, from what selects or owns it. Reads the services and
+/// workloads of a cluster once.
+class DefaultSelectors {
+ public:
+  explicit DefaultSelectors(const ClusterObjects& objects);
+  bool none() const { return services_.empty() && workloads_.empty(); }
+  /// Without a requirement: the pod gets no default constraints. spec/plugins-topology.md 2.2.
+  PodLabelSelector of(const Pod& pod) const;
+
+ private:
+  const Workload* owner_of(const Pod& pod) const;
+
+  std::map<std::string, std::vector<const Service*>, std::less<>> services_;  ///< by namespace
+  std::map<std::string, const Workload*, std::less<>> workloads_;             ///< by "kind/namespace/name"
+};
+
+/// Does a pod of this spec get the constraints of the profile instead of its own?
+bool uses_default_constraints(const PodSpec& spec, const PodTopologySpreadArgs& args);
+
+/// @param default_selector  of the pod; read only where uses_default_constraints()
+/// @param match_label_keys  gate MatchLabelKeysInPodTopologySpread
+SpreadConstraints compile_spread_constraints(const PodSpec& spec, const LabelMap& labels,
+                                             const PodLabelSelector& default_selector,
+                                             const PodTopologySpreadArgs& args, bool match_label_keys);
+
+}  // namespace berth

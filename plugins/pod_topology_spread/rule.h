@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "plugins/rule.h"
+
+namespace berth {
+
+/// Keeps the pods that a selector matches evenly spread over the domains of a topology key:
+/// spec/plugins-topology.md 2. Counts are of pods in a domain; they come from tables that placements keep current.
+struct PodTopologySpread {
+  static constexpr std::string_view name = "PodTopologySpread";
+  static constexpr std::string_view reason = "node(s) didn't match pod topology spread constraints";
+  static constexpr std::string_view reason_missing_label =
+      "node(s) didn't match pod topology spread constraints (missing required label)";
+  static constexpr Touches touches = Touches::kDomainsOfNode;
+
+  /// @param count    matching pods in the node's domain
+  /// @param self     1 when the pod matches its own constraint
+  /// @param minimum  of the counts of all domains, 0 while there are fewer than minDomains
+  BERTH_HD static bool exceeds_skew(std::int64_t count, std::int64_t self, std::int64_t minimum,
+                                    std::int64_t max_skew) {
+    return count + self - minimum > max_skew;
+  }
+
+  /// Adds one soft constraint to a node's cost, in the order and with the roundings of Go on amd64: section 2.10. Never
+  /// to be contracted into a fused multiply-add.
+  BERTH_HD static double add_cost(double cost, std::int64_t count, double domain_weight, std::int64_t max_skew) {
+    const double product = static_cast<double>(count) * domain_weight;
+    return cost + (product + static_cast<double>(max_skew - 1));
+  }
+  /// Half away from zero.
+  BERTH_HD static std::int64_t raw_score(double cost) { return static_cast<std::int64_t>(__builtin_round(cost)); }
+
+  /// The least crowded node gets 100. @param min_raw, max_raw over the feasible nodes that are not ignored
+  BERTH_HD static std::int64_t normalize(std::int64_t raw, std::int64_t min_raw, std::int64_t max_raw) {
+    if (max_raw == 0) return kMaxNodeScore;
+    return kMaxNodeScore * (max_raw + min_raw - raw) / max_raw;
+  }
+};
+
+}  // namespace berth

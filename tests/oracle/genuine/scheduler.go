@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package genuine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	schedulerapi "k8s.io/kubernetes/pkg/scheduler/apis/config"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+)
+
+// Profile is the genuine framework of one profile together with the plugin objects inside it, which the framework does
+// not give out and raw scores need.
+type Profile struct {
+	framework.Framework
+	Plugins map[string]fwk.Plugin
+}
+
+// Scheduler is the scheduler without its loop: cache, queue (for nominations) and frameworks, at parallelism 1.
+type Scheduler struct {
+	Snapshot *internalcache.Snapshot
+	Profiles map[string]*Profile
+	Pending  []*v1.Pod // in file order; without those that are being deleted or no profile asks for
+	logger   klog.Logger
+	cache    internalcache.Cache
+	queue    internalqueue.SchedulingQueue
+}
+
+// NewScheduler holds the cluster as loaded, in a snapshot as the first cycle would take it. It lives until ctx ends.
+func NewScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfiguration, c *Cluster) (*Scheduler, error) {
+	metrics.Register()
+	s := &Scheduler{
+		Snapshot: internalcache.NewEmptySnapshot(),
+		Profiles: map[string]*Profile{},
+		logger:   klog.FromContext(ctx),
+		cache:    newCache(ctx),
+	}
+	client := fake.NewSimpleClientset(served(c)...)
+	factory := scheduler.NewInformerFactory(client, 0)
+	draManager, err := newDRAManager(ctx, client, factory)
+	if err != nil {
+		return nil, err
+	}
+	frameworkOptions := []frameworkruntime.Option{
+		frameworkruntime.WithComponentConfigVersion(config.TypeMeta.APIVersion),
+		frameworkruntime.WithClientSet(client),
+		frameworkruntime.WithInformerFactory(factory),
+		frameworkruntime.WithSharedDRAManager(draManager),
+		frameworkruntime.WithSnapshotSharedLister(s.Snapshot),
+		frameworkruntime.WithParallelism(1),
+		frameworkruntime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1000, time.Second, ctx.Done())),
+		frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
+		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
+		frameworkruntime.WithEventRecorder(&events.FakeRecorder{}),
+		frameworkruntime.WithLogger(s.logger),
+	}
+	frameworkOptions = append(frameworkOptions, releaseOptions(s.cache)...)
+	for i := range config.Profiles {
+		if err := s.addProfile(ctx, &config.Profiles[i], frameworkOptions); err != nil {
+			return nil, err
+		}
+	}
+	s.newQueue(config, factory)
+	StartInformers(ctx, factory)
+	return s, s.load(ctx, c)
+}
+
+func (s *Scheduler) addProfile(ctx context.Context, profile *schedulerapi.KubeSchedulerProfile, opts []frameworkruntime.Option) error {
+	made := map[string]fwk.Plugin{}
+	registry := plugins.NewInTreeRegistry()
+	for name, factory := range registry {
+		registry[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+			p, err := factory(ctx, args, h)
+			if err == nil {
+				made[name] = p
+			}
+			return p, err
+		}
+	}
+	f, err := frameworkruntime.NewFramework(ctx, registry, profile, opts...)
+	if err != nil {
+		return fmt.Errorf("profile %s: %w", profile.SchedulerName, err)
+	}
+	s.Profiles[profile.SchedulerName] = &Profile{Framework: f, Plugins: made}
+	return nil
+}
+
+func (s *Scheduler) newQueue(config *schedulerapi.KubeSchedulerConfiguration, factory informers.SharedInformerFactory) {
+	preEnqueue := map[string]map[string]fwk.PreEnqueuePlugin{}
+	for name, p := range s.Profiles {
+		preEnqueue[name] = map[string]fwk.PreEnqueuePlugin{}
+		for _, plugin := range p.PreEnqueuePlugins() {
+			preEnqueue[name][plugin.Name()] = plugin
+		}
+	}
+	first := s.Profiles[config.Profiles[0].SchedulerName]
+	s.queue = internalqueue.NewSchedulingQueue(first.QueueSortFunc(), factory, internalqueue.WithPreEnqueuePluginMap(preEnqueue))
+	for _, p := range s.Profiles {
+		p.SetPodNominator(s.queue)
+	}
+}
+
+// load fills cache and queue in file order and takes the snapshot of the first cycle. Gated pods are asked about like
+// others (what would be, were the gate gone), but as in the genuine queue their nominations do not count.
+func (s *Scheduler) load(ctx context.Context, c *Cluster) error {
+	for _, node := range c.Nodes {
+		s.cache.AddNode(s.logger, node)
+	}
+	for _, pod := range c.Pods {
+		if pod.Spec.NodeName != "" {
+			if err := s.cache.AddPod(s.logger, pod); err != nil {
+				return err
+			}
+		} else if p := s.Profiles[pod.Spec.SchedulerName]; p != nil {
+			addToQueue(ctx, s.queue, pod)
+			if pod.DeletionTimestamp == nil {
+				s.Pending = append(s.Pending, pod)
+			}
+		}
+	}
+	return s.cache.UpdateSnapshot(s.logger, s.Snapshot)
+}
+
+// Assume places pod on node, as the step between two cycles does.
+func (s *Scheduler) Assume(pod *v1.Pod, node string) error {
+	assumed := pod.DeepCopy()
+	assumed.Spec.NodeName = node
+	if err := s.cache.AssumePod(s.logger, assumed); err != nil {
+		return err
+	}
+	return s.cache.UpdateSnapshot(s.logger, s.Snapshot)
+}
+
+// Denominate ends the pod's claim on the node that it is nominated to.
+func (s *Scheduler) Denominate(pod *v1.Pod) {
+	s.queue.DeleteNominatedPodIfExists(pod)
+}
