@@ -125,13 +125,14 @@ std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
   if (!concerns(pod, profile)) return kNoKind;
   const std::int32_t identity = matches_.identity_of(pod);
   const std::int32_t default_selector = default_selector_of(pod, identity, profile);
-  const auto [at, is_new] = kind_of_key_.try_emplace({pod.spec.get(), identity, default_selector, profile},
+  const auto [at, is_new] = kind_of_key_.try_emplace({pod.spec.get(), identity, default_selector, profile, pod.terminating},
                                                      static_cast<std::int32_t>(kinds_.size()));
   if (!is_new) return at->second;
   Kind kind;
   kind.spec = pod.spec;
   kind.identity = identity;
   kind.profile = profile;
+  kind.terminating = pod.terminating;
   kind.owner = owner_of(pod);
   ask_spread(pod, default_selector, kind);
   ask_affinity(pod, kind);
@@ -321,7 +322,7 @@ std::vector<CountMove> TopologyIndex::moves_of(std::int32_t identity, std::int32
 void TopologyIndex::recompile(Kind& kind) {
   TopologyProgram program = kind.asks;
   hear_others(kind, program);
-  kind.compiled.moves = moves_of(kind.identity, kind.owner, false);
+  kind.compiled.moves = moves_of(kind.identity, kind.owner, kind.terminating);
   kind.compiled.signature = signature_of(program, kind.compiled.moves);
   kind.compiled.program = program.empty() ? nullptr : std::make_shared<const TopologyProgram>(std::move(program));
   kind.epoch = epoch();
@@ -408,6 +409,20 @@ void TopologyIndex::recount_node(std::int32_t node, const NodeInfo& info, std::s
   for (const PodPtr& pod : info.pods) here.push_back(counted(*pod));
   for (const CountedPod& pod : here) add_counts(pod, node, 1);
   counted_tables_ = snapshot_.topology().table_count();  // only pods just read can have brought new terms
+}
+
+TopologyCounts TopologyIndex::recount(std::span<const AnsweredPod> placed) {
+  TopologyCounts counts = snapshot_.topology().zeroed();
+  const auto nodes = cache_.nodes_in_order();
+  const auto add = [&](const Pod& pod, std::int32_t node) {
+    const CountedPod one = counted(pod);
+    counts.add_all(moves_of(one.identity, one.owner, one.terminating), node, 1);
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const PodPtr& pod : nodes[i]->pods) add(*pod, static_cast<std::int32_t>(i));
+  for (const AnsweredPod& pod : placed)
+    if (pod.node >= 0) add(*pod.pod, pod.node);
+  return counts;
 }
 
 void TopologyIndex::rebuild() {

@@ -67,6 +67,8 @@ class TopologyIndex {
 
   /// The cache's pods of a node changed. Those of `placed` that lie there are in the cache now.
   void recount_node(std::int32_t node, const NodeInfo& info, std::span<const AnsweredPod> placed);
+  /// What the tables hold when every pod is counted anew: what they must hold. For checks.
+  TopologyCounts recount(std::span<const AnsweredPod> placed);
   /// Node objects changed; `cache` knows every placed pod.
   void rebuild();
 
@@ -76,6 +78,7 @@ class TopologyIndex {
     std::int32_t identity;
     std::int32_t default_selector;
     std::int32_t profile;
+    bool terminating;
     friend bool operator==(const KindKey&, const KindKey&) = default;
   };
   struct KindKeyHash {
@@ -86,6 +89,7 @@ class TopologyIndex {
     std::int32_t identity = 0;
     std::int32_t owner = 0;
     std::int32_t profile = 0;
+    bool terminating = false;
     TopologyProgram asks;  ///< the half that other pods' terms have no part in
     bool has_preferred = false;
     std::uint32_t epoch = UINT32_MAX;

@@ -54,6 +54,12 @@ void TopologyCounts::reset_table(std::int32_t index, NodeMask mask) {
   table.histogram.assign(1, table.existing_domains);
 }
 
+TopologyCounts TopologyCounts::zeroed() const {
+  TopologyCounts copy = *this;
+  for (std::int32_t t = 0; t < table_count(); ++t) copy.reset_table(t, at(t).mask);
+  return copy;
+}
+
 void TopologyCounts::add(std::int32_t index, std::int32_t node, std::int64_t amount) {
   Table& table = tables_[static_cast<std::size_t>(index)];
   const std::int32_t domain = (*columns_[static_cast<std::size_t>(table.column)])[node];

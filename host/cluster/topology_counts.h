@@ -54,6 +54,9 @@ class TopologyCounts {
   /// Back to zeroes, over a column that may have been replaced.
   void reset_table(std::int32_t table, NodeMask mask);
 
+  /// The same tables, every count 0.
+  TopologyCounts zeroed() const;
+
   std::int32_t column_of(std::int32_t table) const { return at(table).column; }
   void add(std::int32_t table, std::int32_t node, std::int64_t amount);
   void add_all(const std::vector<CountMove>& moves, std::int32_t node, std::int64_t sign) {

@@ -139,8 +139,9 @@ CpuTuning draw_tuning(Dice& dice) {
 }
 
 /// Pending pods in runs: each is repeated up to a dozen times under other names.
-ClusterObjects draw_cluster(Dice& dice, std::uint64_t seed) {
+ClusterObjects draw_cluster(Dice& dice, std::uint64_t seed, bool nominated_pods = true) {
   RandomClusterOptions options;
+  options.nominated_pods = nominated_pods;
   options.max_nodes = dice.one_in(8) ? 160 : 30;
   options.topology_percent = 75;
   ClusterObjects objects = random_cluster(seed, options);
@@ -198,9 +199,9 @@ std::vector<std::string> run(Backend& backend, std::vector<PodToPlace> pods, std
 }
 
 struct Case {
-  explicit Case(std::uint64_t seed)
+  explicit Case(std::uint64_t seed, bool nominated_pods = true)
       : dice(seed),
-        objects(draw_cluster(dice, seed)),
+        objects(draw_cluster(dice, seed, nominated_pods)),
         config(draw_config(dice)),
         engine(draw_engine(dice)),
         tuning(draw_tuning(dice)),
@@ -251,6 +252,54 @@ RC_GTEST_PROP(BackendsAgree, AfterRollingBackToAMark, ()) {
   expect_equal(expected, run(cpu, second, drawn.batch_pods), second);
   cpu.rollback(mark);
   expect_equal(expected, run(cpu, second, drawn.batch_pods), second);
+}
+
+/// What a watch may bring: pods that leave or change, and now and then a node that does.
+void change_cache(Dice& dice, const ClusterObjects& objects, ClusterCache& cache) {
+  std::vector<PodPtr> running;
+  for (const NodeInfo* info : cache.nodes_in_order())
+    for (const PodPtr& pod : info->pods)
+      if (!cache.is_assumed(pod->uid())) running.push_back(pod);
+  for (const PodPtr& pod : running) {
+    if (dice.one_in(6)) cache.remove_pod(pod->uid());
+    if (!dice.one_in(6)) continue;
+    auto changed = std::make_shared<Pod>();
+    changed->name = pod->name;
+    changed->namespace_ = pod->namespace_;
+    changed->stored_uid = pod->stored_uid;
+    changed->node_name = pod->node_name;
+    changed->spec = pod->spec;
+    changed->labels = dice.pick(objects.pods)->labels;
+    changed->terminating = dice.one_in(2);
+    cache.update_pod(changed);
+  }
+  if (!dice.one_in(3) || objects.nodes.empty()) return;
+  auto node = std::make_shared<Node>(*dice.pick(objects.nodes));
+  node->labels = dice.pick(objects.nodes)->labels;
+  if (dice.one_in(3)) {
+    cache.remove_node(node->name);
+  } else {
+    cache.update_node(node);
+  }
+}
+
+RC_GTEST_PROP(BackendsAgree, AfterTheCacheChanged, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  Case drawn(seed, false);
+  drawn.engine.node_sampling = NodeSampling::kAll;  // where the search begins is not in the cache
+  CpuBackend cpu(*drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
+  const std::size_t half = drawn.pods.size() / 2;
+  std::vector<PodToPlace> first(drawn.pods.begin(), drawn.pods.begin() + static_cast<std::ptrdiff_t>(half));
+  const std::vector<PodToPlace> second(drawn.pods.begin() + static_cast<std::ptrdiff_t>(half), drawn.pods.end());
+  cpu.compile(first);
+  const BatchResult placed = cpu.commit_batch(first, {});
+  for (std::size_t i = 0; i < placed.outcomes.size(); ++i)
+    if (placed.outcomes[i].kind == OutcomeKind::kPlaced)
+      drawn.cache->assume_pod(first[i].pod, cpu.node_name(placed.outcomes[i].node));
+  change_cache(drawn.dice, drawn.objects, *drawn.cache);
+  cpu.sync();
+  ReferenceBackend reference(*drawn.cache, drawn.objects, drawn.config, drawn.engine);
+  expect_equal(run(reference, second, drawn.batch_pods), run(cpu, second, drawn.batch_pods), second);
 }
 
 RC_GTEST_PROP(BackendsAgree, OnEveryEvaluation, ()) {
