@@ -175,7 +175,8 @@ std::string score_range_error(const PodClass& pod_class, const CompiledProfile& 
       const std::int64_t score =
           fit ? fit_score(pod_class, profile, snapshot, node) : balanced_score(pod_class, profile, snapshot, node);
       if (score < 0 || score > kMaxNodeScore)
-        return "plugin \"" + plugin.name + "\" returns an invalid score " + std::to_string(score) +
+        return "applying score defaultWeights on Score plugins: plugin \"" + plugin.name +
+               "\" returns an invalid score " + std::to_string(score) +
                ", it should in the range of [0, 100] after normalizing";
     }
   }

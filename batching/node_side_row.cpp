@@ -116,8 +116,9 @@ std::string preferred_affinity_error(const PodSpec& spec, const CompiledProfile&
   if (!is_parsed || !spec.node_affinity) return {};
   const std::optional<std::string> problem = preferred_terms_problem(spec.node_affinity->preferred);
   if (!problem) return {};
-  return (in_pre_score ? "running PreScore plugin \"NodeAffinity\": " : "plugin \"NodeAffinity\" failed with: ") +
-         *problem;
+  const std::string_view head = in_pre_score ? "running PreScore plugin \"NodeAffinity\": "
+                                             : "running Score plugins: plugin \"NodeAffinity\" failed with: ";
+  return std::string(head) + *problem;
 }
 
 void summarize_raws(const CompiledProfile& profile, const Snapshot& snapshot, NodeSideRow& row) {

@@ -4,6 +4,30 @@
 #include <algorithm>
 
 namespace berth {
+namespace {
+
+std::string label_key(std::string_view key, std::string_view value) {
+  return std::string(key).append(1, '\n').append(value);
+}
+
+}  // namespace
+
+void QuestionIndex::add(const PodLabelSelector& selector) {
+  const auto label = selector.demanded_label();
+  (label ? by_label_[label_key(label->first, label->second)] : others_).push_back(size_++);
+}
+
+std::vector<std::int32_t> QuestionIndex::candidates(const LabelMap& labels, std::int32_t first) const {
+  std::vector<std::int32_t> found;
+  const auto append = [&](const std::vector<std::int32_t>& numbers) {
+    found.insert(found.end(), std::lower_bound(numbers.begin(), numbers.end(), first), numbers.end());
+  };
+  append(others_);
+  for (const auto& [key, value] : labels)
+    if (const auto at = by_label_.find(label_key(key, value)); at != by_label_.end()) append(at->second);
+  std::sort(found.begin(), found.end());
+  return found;
+}
 
 std::int32_t PodMatches::identity_of(const Pod& pod) {
   const std::string_view labels = pod.labels.bytes();
@@ -27,7 +51,9 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
 
 std::int32_t PodMatches::add_query(PodQuery query) {
   const auto [at, is_new] = query_of_signature_.try_emplace(query.signature(), query_count());
-  if (is_new) queries_.push_back(std::move(query));
+  if (!is_new) return at->second;
+  query_index_.add(query.conditions.front().selector);
+  queries_.push_back(std::move(query));
   return at->second;
 }
 
@@ -35,7 +61,9 @@ std::int32_t PodMatches::add_term(AffinityTerm term, TermRole role) {
   std::string key = term.signature();
   key.push_back(static_cast<char>('0' + static_cast<int>(role)));
   const auto [at, is_new] = term_of_signature_.try_emplace(std::move(key), term_count());
-  if (is_new) terms_.push_back({std::move(term), role, -1});
+  if (!is_new) return at->second;
+  term_index_.add(term.selector);
+  terms_.push_back({std::move(term), role, -1});
   return at->second;
 }
 
@@ -61,17 +89,20 @@ std::int32_t PodMatches::owner_of(const Pod& pod) {
 
 const std::vector<std::int32_t>& PodMatches::queries_met(std::int32_t index) {
   Identity& identity = identities_[static_cast<std::size_t>(index)];
-  for (; identity.queries_seen < queries_.size(); ++identity.queries_seen)
-    if (queries_[identity.queries_seen].matches(identity.name_space, identity.labels))
-      identity.queries_met.push_back(static_cast<std::int32_t>(identity.queries_seen));
+  if (identity.queries_seen == query_index_.size()) return identity.queries_met;
+  for (const std::int32_t q : query_index_.candidates(identity.labels, identity.queries_seen))
+    if (query(q).matches(identity.name_space, identity.labels)) identity.queries_met.push_back(q);
+  identity.queries_seen = query_index_.size();
   return identity.queries_met;
 }
 
 const std::vector<std::int32_t>& PodMatches::terms_met(std::int32_t index) {
   Identity& identity = identities_[static_cast<std::size_t>(index)];
-  for (; identity.terms_seen < terms_.size(); ++identity.terms_seen)
-    if (terms_[identity.terms_seen].term.matches(identity.name_space, identity.labels_of_namespace, identity.labels))
-      identity.terms_met.push_back(static_cast<std::int32_t>(identity.terms_seen));
+  if (identity.terms_seen == term_index_.size()) return identity.terms_met;
+  for (const std::int32_t t : term_index_.candidates(identity.labels, identity.terms_seen))
+    if (term(t).term.matches(identity.name_space, identity.labels_of_namespace, identity.labels))
+      identity.terms_met.push_back(t);
+  identity.terms_seen = term_index_.size();
   return identity.terms_met;
 }
 

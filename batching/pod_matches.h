@@ -26,6 +26,22 @@ struct ExistingTerm {
   std::int32_t table = -1;  ///< counts the pods that bring it, per domain
 };
 
+/// Finds the questions that a pod might meet without a look at all of them: most demand a label, and are filed under
+/// it.
+class QuestionIndex {
+ public:
+  /// Questions are numbered as they come.
+  void add(const PodLabelSelector& selector);
+  std::int32_t size() const { return size_; }
+  /// Numbers from `first` on that a pod of these labels might meet, ascending.
+  std::vector<std::int32_t> candidates(const LabelMap& labels, std::int32_t first) const;
+
+ private:
+  std::unordered_map<std::string, std::vector<std::int32_t>> by_label_;
+  std::vector<std::int32_t> others_;
+  std::int32_t size_ = 0;
+};
+
 class PodMatches {
  public:
   explicit PodMatches(NamespaceLabels namespaces) : namespaces_(std::move(namespaces)) {}
@@ -33,6 +49,7 @@ class PodMatches {
   const NamespaceLabels& namespaces() const { return namespaces_; }
 
   std::int32_t identity_of(const Pod& pod);
+  /// @param query  of at least one condition
   std::int32_t add_query(PodQuery query);
   std::int32_t query_count() const { return static_cast<std::int32_t>(queries_.size()); }
   const PodQuery& query(std::int32_t q) const { return queries_[static_cast<std::size_t>(q)]; }
@@ -60,8 +77,8 @@ class PodMatches {
     LabelMap labels_of_namespace;
     std::vector<std::int32_t> queries_met;
     std::vector<std::int32_t> terms_met;
-    std::size_t queries_seen = 0;
-    std::size_t terms_seen = 0;
+    std::int32_t queries_seen = 0;
+    std::int32_t terms_seen = 0;
   };
   struct OwnerKey {
     const PodSpec* spec;
@@ -80,8 +97,10 @@ class PodMatches {
   const char* last_labels_ = nullptr;  ///< of the pod that identity_of() saw last: neighbours often share theirs
   std::int32_t last_identity_ = -1;
   std::vector<PodQuery> queries_;
+  QuestionIndex query_index_;
   std::unordered_map<std::string, std::int32_t> query_of_signature_;
   std::vector<ExistingTerm> terms_;
+  QuestionIndex term_index_;
   std::unordered_map<std::string, std::int32_t> term_of_signature_;
   std::vector<std::vector<std::int32_t>> owners_{1};
   std::unordered_map<OwnerKey, std::int32_t, OwnerKeyHash> owner_of_key_;

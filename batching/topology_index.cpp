@@ -125,8 +125,8 @@ std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
   if (!concerns(pod, profile)) return kNoKind;
   const std::int32_t identity = matches_.identity_of(pod);
   const std::int32_t default_selector = default_selector_of(pod, identity, profile);
-  const auto [at, is_new] = kind_of_key_.try_emplace({pod.spec.get(), identity, default_selector, profile, pod.terminating},
-                                                     static_cast<std::int32_t>(kinds_.size()));
+  const KindKey key{pod.spec.get(), identity, default_selector, profile, pod.terminating};
+  const auto [at, is_new] = kind_of_key_.try_emplace(key, static_cast<std::int32_t>(kinds_.size()));
   if (!is_new) return at->second;
   Kind kind;
   kind.spec = pod.spec;

@@ -63,6 +63,13 @@ bool PodLabelSelector::matches(const LabelMap& labels) const {
                                   [&](const SelectorRequirement& requirement) { return holds(requirement, labels); });
 }
 
+std::optional<std::pair<std::string_view, std::string_view>> PodLabelSelector::demanded_label() const {
+  for (const SelectorRequirement& requirement : requirements_)
+    if (requirement.op == SelectorOperator::kIn && requirement.values.size() == 1)
+      return std::pair<std::string_view, std::string_view>(requirement.key, requirement.values.front());
+  return std::nullopt;
+}
+
 bool PodLabelSelector::holds_without_labels() const { return !requirements_.empty() && matches(LabelMap()); }
 
 std::string PodLabelSelector::signature() const {

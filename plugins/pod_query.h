@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/objects/label_map.h"
@@ -29,6 +30,8 @@ class PodLabelSelector {
   bool matches_nothing() const { return nothing_; }
   /// Go's Empty(): no requirement at all, so that every label set matches.
   bool is_empty() const { return !nothing_ && requirements_.empty(); }
+  /// A label that every match carries, as (key, value); nullopt where no requirement demands one.
+  std::optional<std::pair<std::string_view, std::string_view>> demanded_label() const;
   /// At least one requirement, and each holds where its key is absent.
   bool holds_without_labels() const;
   /// Equal text, equal meaning; the order of requirements and values does not count.

@@ -66,6 +66,8 @@ class TopologyCounts {
   std::int64_t count(std::int32_t table, std::int32_t domain) const {
     return at(table).counts.read(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)];
   }
+  /// The counts of a table by domain, for loops over many nodes.
+  const Pages<std::int64_t>& pages(std::int32_t table) const { return at(table).counts; }
   std::int64_t count_at(std::int32_t table, std::int32_t node) const {
     return count(table, column(column_of(table))[node]);
   }

@@ -15,6 +15,10 @@ std::string workload_key(std::string_view kind, std::string_view name_space, std
   return std::string(kind).append(1, '/').append(name_space).append(1, '/').append(name);
 }
 
+std::string service_key(std::string_view name_space, const LabelMap::Entry& pair) {
+  return std::string(name_space).append(1, '/').append(pair.first).append(1, '=').append(pair.second);
+}
+
 /// The kinds whose selectors default spreading reads; the version that an owner reference has to name.
 std::string_view api_version_of(std::string_view kind) {
   if (kind == "ReplicationController") return "v1";
@@ -57,7 +61,8 @@ const std::vector<TopologySpreadConstraint>& system_defaults() {
 
 DefaultSelectors::DefaultSelectors(const ClusterObjects& objects) {
   for (const Service& service : objects.services)
-    if (!service.selector.empty()) services_[service.namespace_].push_back(&service);
+    if (!service.selector.empty())
+      services_[service_key(service.namespace_, *service.selector.begin())].push_back(&service);
   for (const Workload& workload : objects.workloads)
     if (!api_version_of(workload.kind).empty())
       workloads_.try_emplace(workload_key(workload.kind, workload.namespace_, workload.name), &workload);
@@ -76,12 +81,14 @@ const Workload* DefaultSelectors::owner_of(const Pod& pod) const {
 
 PodLabelSelector DefaultSelectors::of(const Pod& pod) const {
   std::map<std::string_view, std::string_view> pairs;
-  if (const auto here = services_.find(pod.namespace_); here != services_.end())
-    for (const Service* service : here->second) {
-      const auto held = [&](const auto& pair) { return pod.labels.find(pair.first) == pair.second; };
-      if (!std::all_of(service->selector.begin(), service->selector.end(), held)) continue;
-      for (const auto& [key, value] : service->selector) pairs[key] = value;
-    }
+  const auto held = [&](const LabelMap::Entry& pair) { return pod.labels.find(pair.first) == pair.second; };
+  for (const LabelMap::Entry& label : pod.labels) {
+    const auto here = services_.find(service_key(pod.namespace_, label));
+    if (here == services_.end()) continue;
+    for (const Service* service : here->second)
+      if (std::all_of(service->selector.begin(), service->selector.end(), held))
+        for (const auto& [key, value] : service->selector) pairs[key] = value;
+  }
   const Workload* owner = owner_of(pod);
   const bool replaces = owner != nullptr && owner->kind == "ReplicationController";
   if (replaces && owner->selector)

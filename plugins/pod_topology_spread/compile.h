@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "host/config/scheduler_config.h"
@@ -46,8 +47,9 @@ class DefaultSelectors {
  private:
   const Workload* owner_of(const Pod& pod) const;
 
-  std::map<std::string, std::vector<const Service*>, std::less<>> services_;  ///< by namespace
-  std::map<std::string, const Workload*, std::less<>> workloads_;             ///< by "kind/namespace/name"
+  /// By namespace and first selector pair, since a pod is met through its own labels: "namespace/key=value".
+  std::unordered_map<std::string, std::vector<const Service*>> services_;
+  std::map<std::string, const Workload*, std::less<>> workloads_;  ///< by "kind/namespace/name"
 };
 
 /// Does a pod of this spec get the constraints of the profile instead of its own?

@@ -322,14 +322,15 @@ RC_GTEST_PROP(BackendsAgree, OnEveryEvaluation, ()) {
   }
 }
 
-/// The checker holds every node-level rule against a result, so it judges runs of the whole default profile.
+/// The checker holds every rule against a result, so it judges runs of the whole default profile.
 RC_GTEST_PROP(BackendsAgree, ThatNoPlacementBreaksARule, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   Dice dice(seed);
   const ClusterObjects objects = draw_cluster(dice, seed);
   const SchedulerConfig config = default_scheduler_config(FeatureGates());
   const auto cache = test::fill_cache(objects);
-  CpuBackend cpu(*cache, objects, config, draw_engine(dice), draw_tuning(dice));
+  const EngineConfig engine = draw_engine(dice);
+  CpuBackend cpu(*cache, objects, config, engine, draw_tuning(dice));
   std::vector<PodToPlace> pods = pending_pods(objects);
   cpu.compile(pods);
   const BatchResult result = cpu.commit_batch(pods, {});
@@ -337,7 +338,8 @@ RC_GTEST_PROP(BackendsAgree, ThatNoPlacementBreaksARule, ()) {
   for (std::size_t i = 0; i < result.outcomes.size(); ++i)
     if (result.outcomes[i].kind == OutcomeKind::kPlaced)
       placed.push_back({pods[i].pod, std::string(cpu.node_name(result.outcomes[i].node))});
-  for (const std::string& violation : test::check_placement(objects, placed)) RC_FAIL(violation);
+  const test::CheckRules rules = test::check_rules(config, config.profiles.front(), engine);
+  for (const std::string& violation : test::check_placement(objects, placed, rules)) RC_FAIL(violation);
 }
 
 }  // namespace

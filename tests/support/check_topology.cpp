@@ -43,6 +43,27 @@ struct HardConstraint {
   Question question;
 };
 
+bool parses(const SelectorRequirement& requirement) {
+  const bool wants_values = requirement.op == SelectorOperator::kIn || requirement.op == SelectorOperator::kNotIn;
+  return is_qualified_name(requirement.key) && requirement.values.empty() != wants_values &&
+         std::all_of(requirement.values.begin(), requirement.values.end(), is_label_value);
+}
+
+bool parses(const std::optional<LabelSelector>& selector) {
+  if (!selector) return true;
+  for (const auto& [key, value] : selector->match_labels)
+    if (!is_qualified_name(key) || !is_label_value(value)) return false;
+  return std::all_of(selector->match_expressions.begin(), selector->match_expressions.end(),
+                     [](const SelectorRequirement& requirement) { return parses(requirement); });
+}
+
+/// One term that does not parse takes the whole group of a running pod out of the account.
+bool parse(const std::vector<PodAffinityTerm>& group) {
+  return std::all_of(group.begin(), group.end(), [](const PodAffinityTerm& term) {
+    return parses(term.label_selector) && parses(term.namespace_selector);
+  });
+}
+
 bool share_value(const std::string& key, const Node& a, const Node& b) {
   const auto value = a.labels.find(key);
   return value && b.labels.find(key) == value;
@@ -74,7 +95,7 @@ class Replay {
   void put(const PodPtr& pod, const Node& node) {
     residents_.push_back({pod, &node, to_map(pod->labels)});
     const auto& anti = pod->spec->pod_anti_affinity;
-    if (anti && !anti->required.empty()) guarded_.push_back(residents_.size() - 1);
+    if (anti && !anti->required.empty() && parse(anti->required)) guarded_.push_back(residents_.size() - 1);
   }
 
   void say(const Pod& pod, const Node& node, const std::string& what) {

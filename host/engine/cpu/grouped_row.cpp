@@ -23,14 +23,41 @@ struct Worse {
 /// A heap is sifted anew when so many of its entries are of nodes that have moved on.
 constexpr std::size_t kStaleFactor = 2;
 constexpr std::size_t kStaleSpare = 64;
-/// Catching up with more than this share of the nodes is dearer than assigning all of them.
-constexpr std::size_t kReassignShare = 4;
+/// Catching up with more changes than this share of the nodes is dearer than one look at every node.
+constexpr std::size_t kReassignShare = 12;
+/// What a row comes to: its groups' heaps, twice as long as their live nodes at most, and two columns.
+constexpr std::uint64_t kBytesPerNode = 2 * 16 + 4 + 1;
 
 std::uint64_t hash_of(std::int32_t cell, const std::vector<std::int64_t>& counts) {
   std::uint64_t hash = static_cast<std::uint64_t>(cell) + 1;
   for (const std::int64_t count : counts) hash = (hash ^ static_cast<std::uint64_t>(count)) * 0x9e3779b97f4a7c15u;
   return hash;
 }
+
+/// Tells the few nodes where some table counts something from the many where none does.
+class NodesWithCounts {
+ public:
+  NodesWithCounts(const TopologyCounts& counts, const std::vector<std::int32_t>& tables) {
+    for (const std::int32_t table : tables)
+      if (counts.total(table) != 0)
+        columns_.push_back({counts.column(counts.column_of(table)).domain_of.data(), &counts.pages(table)});
+  }
+  bool contains(std::int32_t node) const {
+    for (const Column& column : columns_) {
+      const std::int32_t domain = column.domain_of[node];
+      if (column.counts->read(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)] != 0)
+        return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Column {
+    const std::int32_t* domain_of;
+    const Pages<std::int64_t>* counts;
+  };
+  std::vector<Column> columns_;
+};
 
 NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, const CompiledProfile& profile,
                      const Snapshot& snapshot) {
@@ -69,11 +96,11 @@ NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, c
 // What is static
 
 GroupedRow::GroupedRow(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& node_side,
-                       const Snapshot& snapshot, std::int32_t coarse_domains_max)
+                       const Snapshot& snapshot, std::int32_t coarse_domains_max, const DomainWeights& weights)
     : program_(pod_class.topology),
       profile_(profile),
       scores_affinity_(node_side.scores_affinity),
-      domain_weights_(program_->soft.empty() ? 0 : static_cast<std::size_t>(snapshot.node_count())) {
+      domain_weights_(weights) {
   choose_columns(snapshot.topology(), coarse_domains_max);
   minima_.resize(program_->hard.size());
   weights_.resize(program_->soft.size());
@@ -132,6 +159,8 @@ GroupedRow::Read GroupedRow::read_of(std::int32_t table, const TopologyCounts& c
   const auto at = std::find(columns_.coarse.begin(), columns_.coarse.end(), column);
   if (at != columns_.coarse.end()) return {table, static_cast<std::int32_t>(at - columns_.coarse.begin()), 0};
   by_count_ = true;
+  if (std::find(counted_tables_.begin(), counted_tables_.end(), table) == counted_tables_.end())
+    counted_tables_.push_back(table);
   if (!counts.column(column).one_node_each &&
       std::find(mate_columns_.begin(), mate_columns_.end(), column) == mate_columns_.end())
     mate_columns_.push_back(column);
@@ -252,16 +281,52 @@ void GroupedRow::regroup_with_mates(const RowTile& tile, int slot, const Topolog
   }
 }
 
-void GroupedRow::assign_all(const RowTile& tile, int slot, const TopologyCounts& counts) {
+void GroupedRow::begin_anew() {
   groups_.clear();
   active_.clear();
   group_of_hash_.clear();
   group_of_cell_.assign(cells_->cells.size(), -1);
+}
+
+/// find_group() of a node where every count is 0, as is the case for most.
+std::int32_t GroupedRow::group_without_counts(const TopologyCounts& counts, std::int32_t node) {
+  const std::int32_t cell = cells_->cell_of[static_cast<std::size_t>(node)];
+  if (cell < 0) return -1;
+  std::int32_t& group = group_of_cell_[static_cast<std::size_t>(cell)];
+  if (group < 0) group = by_count_ ? find_group(counts, node) : add_group(cell);
+  return group;
+}
+
+/// For a class that is asked seldom: one pass, and no heap that would be out of date before it is looked at again.
+void GroupedRow::assign_flat(const RowTile& tile, int slot, const TopologyCounts& counts) {
+  begin_anew();
+  const NodesWithCounts counted(counts, counted_tables_);
+  const auto node_count = static_cast<std::int32_t>(cells_->cell_of.size());
+  for (std::int32_t i = 0; i < node_count; ++i) {
+    const Entry entry{tile.key(slot, i), i};
+    if (entry.key <= 0) continue;
+    const std::int32_t index = counted.contains(i) ? find_group(counts, i) : group_without_counts(counts, i);
+    if (index < 0) continue;
+    Group& group = groups_[static_cast<std::size_t>(index)];
+    if (group.live++ == 0) {
+      group.active_at = static_cast<std::int32_t>(active_.size());
+      active_.push_back(index);
+      group.best = entry;
+    } else if (entry.key > group.best.key) {
+      group.best = entry;
+    }
+  }
+}
+
+void GroupedRow::assign_all(const RowTile& tile, int slot, const TopologyCounts& counts) {
+  begin_anew();
+  const NodesWithCounts counted(counts, counted_tables_);
   group_of_.resize(cells_->cell_of.size());
   live_.assign(cells_->cell_of.size(), 0);
   for (std::size_t i = 0; i < group_of_.size(); ++i) {
     const auto node = static_cast<std::int32_t>(i);
-    const std::int32_t group = group_of_[i] = find_group(counts, node);
+    const std::int32_t group = group_of_[i] =
+        counted.contains(node) ? find_group(counts, node) : group_without_counts(counts, node);
     const NodeKey key = group < 0 ? 0 : tile.key(slot, node);
     if (key <= 0) continue;
     set_live(node, true);
@@ -289,8 +354,11 @@ bool GroupedRow::moves_groups(const LogEntry& entry, const ClassTable& table) {
 
 void GroupedRow::catch_up(const RowTile& tile, int slot, const ClassTable& table, const TopologyCounts& counts,
                           const CommitLog& log) {
-  const bool anew = position_ == UINT64_MAX || log.position() - position_ > group_of_.size() / kReassignShare + 1;
-  if (anew) {
+  const bool seldom =
+      position_ == UINT64_MAX || log.position() - position_ > cells_->cell_of.size() / kReassignShare + 1;
+  if (seldom) {
+    assign_flat(tile, slot, counts);
+  } else if (flat_ && log.position() != position_) {
     assign_all(tile, slot, counts);
   } else {
     for (const LogEntry& entry : log.since(position_)) {
@@ -301,6 +369,7 @@ void GroupedRow::catch_up(const RowTile& tile, int slot, const ClassTable& table
       }
     }
   }
+  flat_ = seldom || (flat_ && log.position() == position_);
   position_ = log.position();
 }
 
@@ -418,6 +487,7 @@ std::int64_t GroupedRow::normalized_total(const Group& group) const {
 }
 
 const GroupedRow::Entry& GroupedRow::top(Group& group, const RowTile& tile, int slot) const {
+  if (flat_) return group.best;
   const std::int32_t self = active_[static_cast<std::size_t>(group.active_at)];
   std::vector<Entry>& heap = group.heap;
   while (!is_current(heap.front(), self, tile, slot)) {
@@ -458,10 +528,11 @@ std::uint64_t GroupedRow::bytes() const {
 GroupedRow& GroupedRows::find(std::int32_t pod_class, ClassTable& table, const Snapshot& snapshot) {
   auto at = rows_.find(pod_class);
   if (at == rows_.end()) {
-    make_room();
+    make_room(snapshot.node_count());
+    weights_.grow(static_cast<std::size_t>(snapshot.node_count()));
     at = rows_
              .try_emplace(pod_class, table[pod_class], table.profile_of(pod_class), table.node_side(pod_class),
-                          snapshot, coarse_domains_max_)
+                          snapshot, coarse_domains_max_, weights_)
              .first;
     at->second.set_cells(
         cells_for(at->second.cell_columns(), table.node_side(pod_class), table.profile_of(pod_class), snapshot));
@@ -478,8 +549,9 @@ const std::shared_ptr<const NodeCells>& GroupedRows::cells_for(const CellColumns
   return cells;
 }
 
-void GroupedRows::make_room() {
-  while (!rows_.empty() && bytes() > bytes_max_)
+void GroupedRows::make_room(std::int32_t node_count) {
+  const std::uint64_t rows_max = bytes_max_ / (kBytesPerNode * static_cast<std::uint64_t>(std::max(node_count, 1)));
+  while (!rows_.empty() && rows_.size() >= rows_max)
     rows_.erase(std::min_element(rows_.begin(), rows_.end(),
                                  [](const auto& a, const auto& b) { return a.second.last_used < b.second.last_used; }));
 }

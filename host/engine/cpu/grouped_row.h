@@ -51,8 +51,9 @@ struct CellColumns {
 class GroupedRow {
  public:
   /// @param coarse_domains_max  keys with more domains are grouped by count instead of by domain
+  /// @param weights  up to the number of nodes; must outlive the row, as the profile must
   GroupedRow(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& node_side,
-             const Snapshot& snapshot, std::int32_t coarse_domains_max);
+             const Snapshot& snapshot, std::int32_t coarse_domains_max, const DomainWeights& weights);
 
   const CellColumns& cell_columns() const { return columns_; }
   void set_cells(std::shared_ptr<const NodeCells> cells);
@@ -90,6 +91,7 @@ class GroupedRow {
     std::int64_t live = 0;             ///< nodes with room
     std::int32_t active_at = -1;       ///< index into active_, -1 without live nodes
     std::vector<Entry> heap;           ///< best first; entries of nodes that moved on stay until they come up
+    Entry best{};                      ///< of a flat row, which has no heaps
     bool passes = false;               ///< as of this selection
     std::int64_t spread_raw = 0;
     std::int64_t pod_affinity_raw = 0;
@@ -104,7 +106,10 @@ class GroupedRow {
   std::int32_t add_group(std::int32_t cell);
   /// Does the entry change a count that nodes are grouped by?
   bool moves_groups(const LogEntry& entry, const ClassTable& table);
+  void begin_anew();
   void assign_all(const RowTile& tile, int slot, const TopologyCounts& counts);
+  void assign_flat(const RowTile& tile, int slot, const TopologyCounts& counts);
+  std::int32_t group_without_counts(const TopologyCounts& counts, std::int32_t node);
   void assign(const RowTile& tile, int slot, std::int32_t node);
   void regroup(const RowTile& tile, int slot, const TopologyCounts& counts, std::int32_t node);
   void regroup_with_mates(const RowTile& tile, int slot, const TopologyCounts& counts, std::int32_t node);
@@ -139,15 +144,17 @@ class GroupedRow {
   std::size_t score_index_ = kNone;
 
   std::shared_ptr<const NodeCells> cells_;
-  std::vector<std::int32_t> group_of_;       ///< [node] -1: never feasible, or a count keeps the class off
-  std::vector<std::uint8_t> live_;           ///< [node] in a group, and feasible by its key
-  std::vector<std::int32_t> group_of_cell_;  ///< where nothing is grouped by count; -1: none yet
+  std::vector<std::int32_t> group_of_;        ///< [node] -1: never feasible, or a count keeps the class off
+  std::vector<std::uint8_t> live_;            ///< [node] in a group, and feasible by its key
+  std::vector<std::int32_t> group_of_cell_;   ///< the group of the cell's nodes whose counts are all 0; -1: none yet
+  std::vector<std::int32_t> counted_tables_;  ///< that nodes are grouped by the counts of, each once
   std::vector<Group> groups_;
   std::unordered_map<std::uint64_t, std::int32_t> group_of_hash_;
   enum class Moves : std::uint8_t { kUnknown, kNo, kYes };
   std::vector<Moves> moved_by_;  ///< [class] of placements: moves_groups()
   std::vector<std::int32_t> active_;
   std::uint64_t position_ = UINT64_MAX;  ///< in the log; UINT64_MAX: nothing assigned yet
+  bool flat_ = true;                     ///< groups know their best node alone, as of position_
 
   // Of the selection under way.
   std::vector<std::int64_t> minima_;  ///< [hard constraint]
@@ -155,13 +162,13 @@ class GroupedRow {
   std::vector<double> weights_;                      ///< [soft constraint]
   std::vector<std::vector<std::uint32_t>> seen_at_;  ///< [soft constraint][domain] selection that met it last
   std::uint32_t selection_ = 0;
-  DomainWeights domain_weights_;
+  const DomainWeights& domain_weights_;
   RawRange spread_range_, pod_affinity_range_;
   RawMaxima maxima_;
   std::vector<std::int64_t> scratch_;
 };
 
-/// Keeps grouped rows within a byte limit; the least recently used goes first.
+/// Keeps as many grouped rows as a byte limit allows; the least recently used goes first.
 class GroupedRows {
  public:
   GroupedRows(std::uint64_t bytes_max, std::int32_t coarse_domains_max)
@@ -176,12 +183,13 @@ class GroupedRows {
   std::uint64_t bytes() const;
 
  private:
-  void make_room();
+  void make_room(std::int32_t node_count);
   const std::shared_ptr<const NodeCells>& cells_for(const CellColumns& columns, const NodeSideRow& node_side,
                                                     const CompiledProfile& profile, const Snapshot& snapshot);
 
   std::uint64_t bytes_max_;
   std::int32_t coarse_domains_max_;
+  DomainWeights weights_;  ///< one table for all rows
   std::unordered_map<std::int32_t, GroupedRow> rows_;
   std::map<std::pair<const NodeSideRow*, CellColumns>, std::shared_ptr<const NodeCells>> cells_;
   std::uint64_t clock_ = 0;
