@@ -22,7 +22,7 @@ TEST(PreferredTerms, OfWeightZeroAreNotRead) {
 TEST(PreferredTerms, NameThePathAndTheRule) {
   EXPECT_EQ(
       problem({"gen", SelectorOperator::kIn, {}}),
-      "[0].matchExpressions[0].values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty");
+      "[0].matchExpressions[0].values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty");
   EXPECT_EQ(
       problem({"gen", SelectorOperator::kExists, {"a"}}),
       "[0].matchExpressions[0].values: Invalid value: [\"a\"]: values set must be empty for exists and does not exist");

@@ -65,9 +65,9 @@ TEST_F(ReferenceBackendTest, AScoreOutsideItsRangeEndsTheCycle) {
   given("node a label:x=y\nnode b\npod p prefer=-5:x:In:y");
   const BatchResult result = place();
   ASSERT_EQ(result.outcomes.at(0).kind, OutcomeKind::kError);
-  EXPECT_EQ(
-      result.messages.at(0),
-      "plugin \"NodeAffinity\" returns an invalid score -5, it should in the range of [0, 100] after normalizing");
+  EXPECT_EQ(result.messages.at(0),
+            "applying score defaultWeights on Score plugins: plugin \"NodeAffinity\" returns an invalid score -5, it "
+            "should in the range of [0, 100] after normalizing");
 }
 
 TEST_F(ReferenceBackendTest, CountsWhatItDid) {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/pod_query.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+using Op = SelectorOperator;
+
+LabelSelector selector_of(std::vector<SelectorRequirement> requirements) { return {{}, std::move(requirements)}; }
+
+TEST(PodLabelSelectorTest, NullMatchesNothingAndEmptyEverything) {
+  EXPECT_FALSE(PodLabelSelector(std::nullopt).matches({{"a", "b"}}));
+  EXPECT_TRUE(PodLabelSelector(std::nullopt).matches_nothing());
+  EXPECT_TRUE(PodLabelSelector(LabelSelector{}).matches({}));
+  EXPECT_TRUE(PodLabelSelector(LabelSelector{}).is_empty());
+}
+
+TEST(PodLabelSelectorTest, EveryOperatorHoldsAsTheSpecificationSays) {
+  struct Row {
+    SelectorRequirement requirement;
+    bool absent, same, other;
+  };
+  const Row rows[] = {{{"k", Op::kIn, {"v"}}, false, true, false},
+                      {{"k", Op::kNotIn, {"v"}}, true, false, true},
+                      {{"k", Op::kExists, {}}, false, true, true},
+                      {{"k", Op::kDoesNotExist, {}}, true, false, false}};
+  for (const Row& row : rows) {
+    const PodLabelSelector selector(selector_of({row.requirement}));
+    EXPECT_EQ(selector.matches({}), row.absent) << to_string(row.requirement.op);
+    EXPECT_EQ(selector.matches({{"k", "v"}}), row.same) << to_string(row.requirement.op);
+    EXPECT_EQ(selector.matches({{"k", "x"}}), row.other) << to_string(row.requirement.op);
+  }
+}
+
+TEST(PodLabelSelectorTest, TheEmptyValueIsAValue) {
+  EXPECT_TRUE(PodLabelSelector(selector_of({{"k", Op::kIn, {""}}})).matches({{"k", ""}}));
+  EXPECT_FALSE(PodLabelSelector(selector_of({{"k", Op::kIn, {""}}})).matches({}));
+}
+
+TEST(PodLabelSelectorTest, NothingStaysNothingWhateverIsAdded) {
+  PodLabelSelector selector = PodLabelSelector::nothing();
+  selector.add_equal("a", "b");
+  selector.add_all(PodLabelSelector::everything());
+  EXPECT_FALSE(selector.matches({{"a", "b"}}));
+}
+
+TEST(PodLabelSelectorTest, OrderAndSpellingDoNotEnterTheSignature) {
+  const PodLabelSelector labels(LabelSelector{{{"a", "1"}, {"b", "2"}}, {}});
+  const PodLabelSelector expressions(selector_of({{"b", Op::kIn, {"2"}}, {"a", Op::kIn, {"1"}}}));
+  EXPECT_EQ(labels.signature(), expressions.signature());
+  EXPECT_EQ(PodLabelSelector(selector_of({{"a", Op::kIn, {"1", "2"}}})).signature(),
+            PodLabelSelector(selector_of({{"a", Op::kIn, {"2", "1"}}})).signature());
+}
+
+TEST(PodLabelSelectorTest, DifferentQuestionsHaveDifferentSignatures) {
+  const auto in = [](std::vector<std::string> values) {
+    return PodLabelSelector(selector_of({{"a", Op::kIn, std::move(values)}})).signature();
+  };
+  EXPECT_NE(in({"1"}), in({"2"}));
+  EXPECT_NE(in({"1", "2"}), in({"1\0002"}));
+  EXPECT_NE(in({"1"}), PodLabelSelector(selector_of({{"a", Op::kNotIn, {"1"}}})).signature());
+  EXPECT_NE(PodLabelSelector::nothing().signature(), PodLabelSelector::everything().signature());
+}
+
+TEST(PodLabelSelectorTest, OnlyNegativeRequirementsHoldWithoutLabels) {
+  EXPECT_TRUE(
+      PodLabelSelector(selector_of({{"a", Op::kNotIn, {"1"}}, {"b", Op::kDoesNotExist, {}}})).holds_without_labels());
+  EXPECT_FALSE(
+      PodLabelSelector(selector_of({{"a", Op::kNotIn, {"1"}}, {"b", Op::kExists, {}}})).holds_without_labels());
+  EXPECT_FALSE(PodLabelSelector::everything().holds_without_labels()) << "it has no requirement";
+}
+
+TEST(PodQueryTest, EveryConditionHasToHold) {
+  NamespaceSet here;
+  here.add("here");
+  const PodCondition app{here, PodLabelSelector(LabelSelector{{{"app", "db"}}, {}})};
+  const PodCondition anywhere{{true, {}}, PodLabelSelector(LabelSelector{{{"tier", "x"}}, {}})};
+  const PodQuery both{{app, anywhere}, false};
+  EXPECT_TRUE(both.matches("here", {{"app", "db"}, {"tier", "x"}}));
+  EXPECT_FALSE(both.matches("there", {{"app", "db"}, {"tier", "x"}}));
+  EXPECT_FALSE(both.matches("here", {{"app", "db"}}));
+  EXPECT_FALSE(PodQuery{}.matches("here", {})) << "without a condition it is no question";
+}
+
+}  // namespace
+}  // namespace berth
