@@ -23,7 +23,15 @@ KINDS = [
     ["classes", "5000", "0", "100000", "256"],
     ["distinct", "5000", "0", "10000"],
     ["basic", "5000", "150000", "0"],
+    ["spread", "5000", "5000", "50000"],
+    ["softspread", "5000", "5000", "50000"],
+    ["defaultspread", "5000", "5000", "50000"],
+    ["affinity", "5000", "5000", "50000"],
+    ["antiaffinity", "5000", "1000", "4000"],
+    ["prefaffinity", "5000", "5000", "50000"],
+    ["prefantiaffinity", "5000", "5000", "50000"],
 ]
+SPECS = ["affinity_namespaces", "affinity_mixed", "affinity_services"]
 
 
 def make_input(workload, arguments):
@@ -32,6 +40,15 @@ def make_input(workload, arguments):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             subprocess.run([sys.executable, workload, *arguments], stdout=file, check=True)
+    return path
+
+
+def make_from_spec(berth, name):
+    path = os.path.join("build/speed-table", name + ".json")
+    spec = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads", name + ".yaml")
+    if not os.path.exists(path) or os.path.getmtime(path) < os.path.getmtime(spec):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        subprocess.run([berth, "generate", "--spec", spec, "--seed", "1", "-o", path], check=True)
     return path
 
 
@@ -65,6 +82,8 @@ def main():
     print("|---|---|---|---|---|---|---|---|")
     for arguments in KINDS:
         print(row(options.berth, arguments, make_input(options.workload, arguments), options.runs), flush=True)
+    for name in SPECS:
+        print(row(options.berth, [name], make_from_spec(options.berth, name), options.runs), flush=True)
 
 
 if __name__ == "__main__":

@@ -30,11 +30,14 @@ TEST(EngineConfig, AnEmptyFileHasTheDefaults) {
   EXPECT_EQ(config.threads, 0);
   EXPECT_EQ(config.row_bytes_max, std::uint64_t{1} << 30);
   EXPECT_EQ(config.batch_pods_max, 1 << 20);
+  EXPECT_TRUE(config.upstream_bugs.empty_spread_selector_counts_nothing);
+  EXPECT_TRUE(config.upstream_bugs.negative_namespace_selector_matches_all);
 }
 
 TEST(EngineConfig, EveryFieldIsRead) {
   const EngineConfig config = parse_engine(R"("backend": "cpu", "seed": 18446744073709551615, "tieBreak": "first",
-      "nodeSampling": "kube", "threads": 3, "rowBytesMax": "512Mi", "batchPodsMax": 7)");
+      "nodeSampling": "kube", "threads": 3, "rowBytesMax": "512Mi", "batchPodsMax": 7,
+      "upstreamBugs": {"emptySpreadSelectorCountsNothing": false})");
   EXPECT_EQ(config.backend, "cpu");
   EXPECT_EQ(config.seed, std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(config.tie_break, TieBreak::kFirst);
@@ -42,6 +45,8 @@ TEST(EngineConfig, EveryFieldIsRead) {
   EXPECT_EQ(config.threads, 3);
   EXPECT_EQ(config.row_bytes_max, std::uint64_t{512} << 20);
   EXPECT_EQ(config.batch_pods_max, 7);
+  EXPECT_FALSE(config.upstream_bugs.empty_spread_selector_counts_nothing);
+  EXPECT_TRUE(config.upstream_bugs.negative_namespace_selector_matches_all);
   EXPECT_EQ(parse_engine(R"("rowBytesMax": 4096)").row_bytes_max, 4096u);
 }
 
@@ -66,6 +71,9 @@ TEST(EngineConfig, BadValuesNameWhatIsExpected) {
 TEST(EngineConfig, UnknownFieldsAreRefused) {
   EXPECT_EQ(engine_problems(R"("parallelism": 16, "threads": 1, "threads": 1)"),
             (Lines{"parallelism: unknown field", "threads: duplicate field"}));
+  EXPECT_EQ(engine_problems(R"("upstreamBugs": {"all": true, "emptySpreadSelectorCountsNothing": 1})"),
+            (Lines{"upstreamBugs.all: unknown field",
+                   "upstreamBugs.emptySpreadSelectorCountsNothing: got 1, expected true or false"}));
 }
 
 TEST(EngineConfig, AnotherKindIsRefused) {
