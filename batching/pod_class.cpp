@@ -172,6 +172,7 @@ PreFilterAnswer ClassTable::pre_filter(std::int32_t c) {
   const std::string& conflict = node_side(c).pre_filter_message;
   const PodClass& pod_class = (*this)[c];
   const TopologyProgram& topology = pod_class.topology != nullptr ? *pod_class.topology : kNothing;
+  if (conflict.empty() && topology.pre_filter_error.empty() && topology.pre_filter_message.empty()) return {};
   for (const EnabledPlugin& plugin : profile_of(c).profile->at(ExtensionPoint::kPreFilter)) {
     if (plugin.name == NodeAffinityRule::name && !conflict.empty()) return {conflict, ""};
     if (plugin.name == PodTopologySpread::name && !topology.pre_filter_error.empty())

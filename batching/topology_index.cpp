@@ -400,7 +400,7 @@ void TopologyIndex::count_new(std::span<const AnsweredPod> placed) {
 }
 
 void TopologyIndex::recount_node(std::int32_t node, const NodeInfo& info, std::span<const AnsweredPod> placed) {
-  if (!alive_) return;
+  if (counted_.empty()) return;  // count_new() will read the cache
   std::vector<CountedPod>& here = counted_[static_cast<std::size_t>(node)];
   for (const CountedPod& pod : here) add_counts(pod, node, -1);
   for (const AnsweredPod& pod : placed)
