@@ -15,6 +15,8 @@
 #include "host/cli/nearest_miss.h"
 #include "host/cli/output.h"
 #include "host/cli/terminal.h"
+#include "plugins/inter_pod_affinity/rule.h"
+#include "plugins/pod_topology_spread/rule.h"
 
 namespace berth {
 namespace {
@@ -37,12 +39,22 @@ bool is_named(const Pod& pod, std::string_view name) {
   throw std::runtime_error(fmt::format("no pod {} in the input", name));
 }
 
+ScheduleOptions with_topology_filters_alone(ScheduleOptions options) {
+  for (Profile& profile : options.config.profiles)
+    std::erase_if(profile.plugins[static_cast<std::size_t>(ExtensionPoint::kFilter)], [](const EnabledPlugin& plugin) {
+      return plugin.name != PodTopologySpread::name && plugin.name != InterPodAffinity::name;
+    });
+  return options;
+}
+
 /// The records of one or many pods; what they need is made once.
 class ExplainOutput {
  public:
-  ExplainOutput(const ExplainCommand& command, const ClusterObjects& objects, const SchedulerConfig& config,
+  /// `objects` and `options` must outlive it.
+  ExplainOutput(const ExplainCommand& command, const ClusterObjects& objects, const ScheduleOptions& options,
                 Explainer& explainer)
-      : config_(config),
+      : objects_(objects),
+        options_(options),
         explainer_(explainer),
         json_(command.format == "json"),
         terminal_(Terminal::of(STDOUT_FILENO)),
@@ -58,22 +70,32 @@ class ExplainOutput {
       return;
     }
     if (count_++ > 0) output_.write("\n");
-    output_.write(explain_report(*pod, profile_of(*pod), evaluation, names, *misses_, terminal_));
+    output_.write(
+        explain_report(*pod, profile_of(*pod), evaluation, topology_of(pod, evaluation), names, *misses_, terminal_));
   }
   void flush() { output_.flush(); }
 
  private:
   const Profile& profile_of(const Pod& pod) const {
-    const Profile* profile = config_.find_profile(pod.spec->scheduler_name);
-    return profile == nullptr ? config_.profiles.front() : *profile;
+    const Profile* profile = options_.config.find_profile(pod.spec->scheduler_name);
+    return profile == nullptr ? options_.config.profiles.front() : *profile;
+  }
+  /// What topology rules say where another plugin spoke first, so that a near miss does not forget them.
+  Evaluation topology_of(const PodPtr& pod, const Evaluation& evaluation) {
+    const auto is_refused = [](const NodeEvaluation& node) { return !node.feasible; };
+    if (std::none_of(evaluation.nodes.begin(), evaluation.nodes.end(), is_refused)) return {};
+    if (!topology_explainer_) topology_explainer_.emplace(objects_, with_topology_filters_alone(options_));
+    return topology_explainer_->explain(pod);
   }
 
-  const SchedulerConfig& config_;
+  const ClusterObjects& objects_;
+  const ScheduleOptions& options_;
   Explainer& explainer_;
   bool json_;
   Terminal terminal_;
   Output output_;
   std::optional<MissFinder> misses_;
+  std::optional<Explainer> topology_explainer_;
   std::size_t count_ = 0;
 };
 
@@ -97,7 +119,7 @@ ExitCode run(const ExplainCommand& command) {
   const ScheduleOptions options = schedule_options(command.config);
   const LoadedInput input = load_input(command.input, options.engine.threads);
   Explainer explainer(input.objects, options);
-  ExplainOutput output(command, input.objects, options.config, explainer);
+  ExplainOutput output(command, input.objects, options, explainer);
   if (command.all) {
     for (const PodPtr& pod : explainer.pending()) output.add(pod);
   } else {

@@ -117,7 +117,8 @@ std::vector<NodeGroup> group_nodes(const Evaluation& evaluation) {
 }
 
 std::string explain_report(const Pod& pod, const Profile& profile, const Evaluation& evaluation,
-                           const NodeNames& node_name, const MissFinder& misses, const Terminal& terminal) {
+                           const Evaluation& topology, const NodeNames& node_name, const MissFinder& misses,
+                           const Terminal& terminal) {
   std::string text = terminal.paint(headline(pod, evaluation, node_name), Emphasis::kBold) + "\n";
   if (!evaluation.error.empty()) text += wrap("error: " + printable(evaluation.error), terminal.columns, 2);
   if (!evaluation.message.empty()) text += wrap("\"" + printable(evaluation.message) + "\"", terminal.columns, 2);
@@ -128,9 +129,12 @@ std::string explain_report(const Pod& pod, const Profile& profile, const Evaluat
     text += "\n" + terminal.paint("Scores of the best", Emphasis::kBold) + "\n" +
             scores_table(*groups.front().first, terminal);
   }
-  std::vector<std::string_view> refused;
-  for (const NodeEvaluation& node : evaluation.nodes) {
-    if (!node.feasible) refused.push_back(node_name(node.node));
+  std::vector<RefusedNode> refused;
+  for (std::size_t i = 0; i < evaluation.nodes.size(); ++i) {
+    const NodeEvaluation& node = evaluation.nodes[i];
+    if (node.feasible) continue;
+    refused.push_back({node_name(node.node), std::nullopt});
+    if (i < topology.nodes.size()) refused.back().other_pods = change_of_other_pods(topology.nodes[i].status);
   }
   if (refused.empty()) return text;
   text += "\n" + terminal.paint("Nearest miss", Emphasis::kBold) + "\n";

@@ -23,8 +23,10 @@ struct NodeGroup {
 std::vector<NodeGroup> group_nodes(const Evaluation& evaluation);
 
 /// The answer for people: groups of nodes, scores of the best, the nearest miss and what it would take.
-/// @param profile  of the pod
+/// @param profile   of the pod
+/// @param topology  the same pod as topology rules alone judge it, nodes in the same order; empty: not asked
 std::string explain_report(const Pod& pod, const Profile& profile, const Evaluation& evaluation,
-                           const NodeNames& node_name, const MissFinder& misses, const Terminal& terminal);
+                           const Evaluation& topology, const NodeNames& node_name, const MissFinder& misses,
+                           const Terminal& terminal);
 
 }  // namespace berth

@@ -11,6 +11,8 @@
 #include "host/objects/node_match.h"
 #include "host/objects/pod_requests.h"
 #include "host/objects/resources.h"
+#include "plugins/inter_pod_affinity/rule.h"
+#include "plugins/pod_topology_spread/rule.h"
 
 namespace berth {
 namespace {
@@ -19,6 +21,7 @@ using Changes = std::vector<NeededChange>;
 
 constexpr double kEffortOfOneDecision = 1.0;
 constexpr double kEffortOfAnotherLabel = 1.5;  // a label says what a node is: changed less lightly than a toleration
+constexpr double kEffortOfOtherPods = 2.0;     // they have reasons of their own to be where they are
 constexpr double kEffortOfRoom = 0.5;          // plus up to as much again by the share of the node that is short
 
 std::string_view effect_name(TaintEffect effect) {
@@ -216,6 +219,21 @@ void add_affinity(const PodSpec& spec, const NodeAffinityArgs& args, const Node&
 
 }  // namespace
 
+std::optional<NeededChange> change_of_other_pods(const Status& status) {
+  if (status.plugin == PodTopologySpread::name) {
+    if (status.message() == PodTopologySpread::reason_missing_label)
+      return NeededChange{"the labels that the pod's topology spread constraints name", kEffortOfAnotherLabel};
+    return NeededChange{"fewer matching pods in its domain, or more in the others (topology spread)",
+                        kEffortOfOtherPods};
+  }
+  if (status.plugin != InterPodAffinity::name) return std::nullopt;
+  if (status.message() == InterPodAffinity::reason_affinity)
+    return NeededChange{"a pod in its domain that the pod's affinity asks for", kEffortOfOtherPods};
+  if (status.message() == InterPodAffinity::reason_anti_affinity)
+    return NeededChange{"no pod in its domain that the pod's anti-affinity shuns", kEffortOfOtherPods};
+  return NeededChange{"no pod in its domain whose anti-affinity shuns the pod", kEffortOfOtherPods};
+}
+
 double Miss::effort() const { return total_effort(changes); }
 
 MissFinder::MissFinder(const ClusterObjects& objects) {
@@ -242,10 +260,11 @@ std::vector<NeededChange> MissFinder::changes(const Pod& pod, const Profile& pro
 }
 
 std::optional<Miss> MissFinder::nearest(const Pod& pod, const Profile& profile,
-                                        std::span<const std::string_view> refused) const {
+                                        std::span<const RefusedNode> refused) const {
   std::optional<Miss> nearest;
-  for (const std::string_view node : refused) {
-    Miss miss{std::string(node), changes(pod, profile, node)};
+  for (const RefusedNode& node : refused) {
+    Miss miss{std::string(node.name), changes(pod, profile, node.name)};
+    if (node.other_pods) miss.changes.push_back(*node.other_pods);
     if (miss.changes.empty()) continue;
     if (!nearest || miss.effort() < nearest->effort()) nearest = std::move(miss);
   }

@@ -12,6 +12,7 @@
 
 #include "host/cluster/cache.h"
 #include "host/config/scheduler_config.h"
+#include "host/framework/status.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
@@ -22,13 +23,24 @@ struct NeededChange {
   double effort = 1;
 };
 
+/// What it would take that other pods no longer keep a pod off a node, by the status that PodTopologySpread or
+/// InterPodAffinity gives the node. nullopt for every other status.
+std::optional<NeededChange> change_of_other_pods(const Status& status);
+
+/// A node that refuses a pod, and what topology rules alone say of it.
+struct RefusedNode {
+  std::string_view name;
+  std::optional<NeededChange> other_pods;
+};
+
 struct Miss {
   std::string node;
   std::vector<NeededChange> changes;
   double effort() const;
 };
 
-/// Recounts the use of every node once; then answers for any pod. Nominated pods are not counted.
+/// Recounts the use of every node once; then answers for any pod. Nominated pods are not counted. What other pods mean
+/// to a pod by topology is not recounted here but handed in.
 class MissFinder {
  public:
   explicit MissFinder(const ClusterObjects& objects);
@@ -38,7 +50,7 @@ class MissFinder {
   std::vector<NeededChange> changes(const Pod& pod, const Profile& profile, std::string_view node) const;
 
   /// The node of `refused` that needs the least effort; of equals the first. nullopt when none can be told.
-  std::optional<Miss> nearest(const Pod& pod, const Profile& profile, std::span<const std::string_view> refused) const;
+  std::optional<Miss> nearest(const Pod& pod, const Profile& profile, std::span<const RefusedNode> refused) const;
 
  private:
   ClusterCache cache_;

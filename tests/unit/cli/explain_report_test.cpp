@@ -52,11 +52,29 @@ TEST(ExplainReport, NamesTheBlockerTheNearestMissAndTheSmallestChange) {
   evaluation.nodes = {refusing(0, "Insufficient cpu"), refusing(1, "Insufficient cpu")};
   evaluation.message = "0/2 nodes are available: 2 Insufficient cpu.";
   const std::string text =
-      explain_report(*make_pod("web", 1500), make_profile(), evaluation, name_of, MissFinder(objects), Terminal());
+      explain_report(*make_pod("web", 1500), make_profile(), evaluation, {}, name_of, MissFinder(objects), Terminal());
   EXPECT_NE(text.find("default/web (profile default-scheduler): fits 0 of 2 nodes\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\"0/2 nodes are available: 2 Insufficient cpu.\""), std::string::npos) << text;
   EXPECT_NE(text.find("    2  NodeResourcesFit: Insufficient cpu      -  n0, n1\n"), std::string::npos) << text;
   EXPECT_NE(text.find("Nearest miss\n  node n1: 500m cpu more\n"), std::string::npos) << text;
+}
+
+TEST(ExplainReport, DoesNotForgetTopologyBehindAPluginThatSpokeFirst) {
+  ClusterObjects objects;
+  objects.nodes = {make_node("n0"), make_node("n1")};
+  objects.pods = {make_pod("r", 3800, "n0"), make_pod("s", 3000, "n1")};
+  Evaluation evaluation;
+  evaluation.nodes = {refusing(0, "Insufficient cpu"), refusing(1, "Insufficient cpu")};
+  Evaluation topology;
+  topology.nodes = {fitting(0, 1),
+                    {{1},
+                     false,
+                     {StatusCode::kUnschedulable, "InterPodAffinity", {"node(s) didn't match pod anti-affinity rules"}},
+                     {},
+                     0}};
+  const std::string text = explain_report(*make_pod("web", 1500), make_profile(), evaluation, topology, name_of,
+                                          MissFinder(objects), Terminal());
+  EXPECT_NE(text.find("Nearest miss\n  node n0: 1300m cpu more\n"), std::string::npos) << text;
 }
 
 TEST(ExplainReport, ShowsTheScoresOfTheBestAndNoMissWhenAllFit) {
@@ -64,7 +82,7 @@ TEST(ExplainReport, ShowsTheScoresOfTheBestAndNoMissWhenAllFit) {
   evaluation.nodes = {fitting(0, 10), fitting(1, 20)};
   evaluation.best = {{1}};
   const std::string text =
-      explain_report(*make_pod("web", 1), make_profile(), evaluation, name_of, MissFinder({}), Terminal());
+      explain_report(*make_pod("web", 1), make_profile(), evaluation, {}, name_of, MissFinder({}), Terminal());
   EXPECT_NE(text.find("fits 2 of 2 nodes, best n1\n"), std::string::npos) << text;
   EXPECT_NE(text.find("NodeResourcesFit   20          20       1      20\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("Nearest miss"), std::string::npos) << text;
@@ -74,7 +92,7 @@ TEST(ExplainReport, SaysTheErrorThatEndedTheEvaluation) {
   Evaluation evaluation;
   evaluation.error = "plugin \"VolumeBinding\" is not supported yet";
   const std::string text =
-      explain_report(*make_pod("web", 1), make_profile(), evaluation, name_of, MissFinder({}), Terminal());
+      explain_report(*make_pod("web", 1), make_profile(), evaluation, {}, name_of, MissFinder({}), Terminal());
   EXPECT_NE(text.find("error: plugin \"VolumeBinding\" is not supported yet"), std::string::npos) << text;
 }
 

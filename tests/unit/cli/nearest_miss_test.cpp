@@ -145,16 +145,38 @@ TEST(MissFinder, PrefersALittleRoomToATaintAndATaintToALabel) {
   objects.pods = {make_pod("r", 3800, "full")};
   const PodPtr pod = make_pod("p", 500, "", [](PodSpec& spec) { spec.node_selector = LabelMap{{"disk", "ssd"}}; });
   const MissFinder misses(objects);
-  const std::vector<std::string_view> all = {"labelled", "tainted", "full"};
+  const std::vector<RefusedNode> all = {{"labelled", {}}, {"tainted", {}}, {"full", {}}};
   EXPECT_EQ(misses.nearest(*pod, make_profile(), all)->node, "full");
   EXPECT_EQ(misses.nearest(*pod, make_profile(), std::span(all).first(2))->node, "tainted");
   EXPECT_EQ(misses.nearest(*pod, make_profile(), std::span(all).first(1))->node, "labelled");
 }
 
+TEST(MissFinder, SaysWhatOtherPodsWouldHaveToDo) {
+  ClusterObjects objects;
+  objects.nodes = {make_node("a")};
+  const auto text = [&](const char* plugin, const char* reason) {
+    const std::vector<RefusedNode> refused = {
+        {"a", change_of_other_pods({StatusCode::kUnschedulable, plugin, {reason}})}};
+    const auto miss = MissFinder(objects).nearest(*make_pod("p", 1), make_profile(), refused);
+    return miss ? miss->changes.front().text : "none";
+  };
+  EXPECT_EQ(text("PodTopologySpread", "node(s) didn't match pod topology spread constraints (missing required label)"),
+            "the labels that the pod's topology spread constraints name");
+  EXPECT_EQ(text("PodTopologySpread", "node(s) didn't match pod topology spread constraints"),
+            "fewer matching pods in its domain, or more in the others (topology spread)");
+  EXPECT_EQ(text("InterPodAffinity", "node(s) didn't match pod affinity rules"),
+            "a pod in its domain that the pod's affinity asks for");
+  EXPECT_EQ(text("InterPodAffinity", "node(s) didn't match pod anti-affinity rules"),
+            "no pod in its domain that the pod's anti-affinity shuns");
+  EXPECT_EQ(text("InterPodAffinity", "node(s) didn't satisfy existing pods anti-affinity rules"),
+            "no pod in its domain whose anti-affinity shuns the pod");
+  EXPECT_EQ(text("NodeName", "other"), "none");
+}
+
 TEST(MissFinder, SaysNothingWhenItSeesNoObstacle) {
   ClusterObjects objects;
   objects.nodes = {make_node("a")};
-  const std::vector<std::string_view> refused = {"a", "unknown"};
+  const std::vector<RefusedNode> refused = {{"a", {}}, {"unknown", {}}};
   EXPECT_FALSE(MissFinder(objects).nearest(*make_pod("p", 1), make_profile(), refused).has_value());
 }
 
