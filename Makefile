@@ -9,23 +9,37 @@ RUN_ARGS ?=
 # BERTH_WERROR=ON in the environment makes warnings errors, as .ci/run does.
 CONFIGURE_ARGS := $(if $(BERTH_WERROR),-DBERTH_WERROR=$(BERTH_WERROR))
 
-.PHONY: help run test bench asan ubsan tsan fuzz lint format clean dependencies
+# make oracle: how many clusters, from which seed, against which release of kube-scheduler (1.35, 1.36 or both)
+CLUSTERS ?= 2000
+SEED ?= 1
+RELEASE ?= both
+RELEASES := $(if $(filter both,$(RELEASE)),1.35 1.36,$(RELEASE))
+ORACLES := $(foreach release,$(RELEASES),--oracle $(release)=build/oracle/oracle-$(release))
+
+.PHONY: help run test bench asan ubsan tsan fuzz lint format clean dependencies \
+        program oracle oracle-branches golden bench-peer oracle-1.35 oracle-1.36 peer
 
 help:
 	@echo 'make run     install what is missing, build, place the example cluster and print the report'
 	@echo '             (RUN_ARGS="-o json" adds options of berth schedule)'
 	@echo 'make test    the same set-up, then every test'
+	@echo 'make oracle  compare with the genuine kube-scheduler on random clusters; needs Go'
+	@echo '             (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
+	@echo 'make golden  make the recorded answers of the genuine kube-scheduler anew (tests/golden); needs Go'
 	@echo 'make bench   build the benchmarks (build/bench)'
+	@echo 'make bench-peer   the speed of Berth and of the genuine kube-scheduler on the same files; needs Go'
 	@echo 'make asan | ubsan | tsan    the tests under that sanitizer'
 	@echo 'make fuzz    build the fuzz targets and run each for a few seconds'
 	@echo 'make lint    formatting, clang-tidy, include direction, pages'
 	@echo 'make format  clang-format on every tracked C++ file'
 	@echo 'make clean   remove build/'
 
-run:
+program:
 	scripts/install_dependencies.sh build
 	cmake --preset host -DBERTH_TESTS=OFF $(CONFIGURE_ARGS)
 	cmake --build --preset host --target berth -j $(JOBS)
+
+run: program
 	@$(MAKE) --no-print-directory $(EXAMPLE)
 	$(BERTH) schedule -f $(EXAMPLE) $(RUN_ARGS)
 
@@ -39,6 +53,38 @@ test:
 	cmake --preset host -DBERTH_TESTS=ON $(CONFIGURE_ARGS)
 	cmake --build --preset host -j $(JOBS)
 	ctest --preset host -j $(JOBS)
+
+oracle: program $(RELEASES:%=oracle-%)
+	scripts/oracle_compare.py --berth $(BERTH) $(ORACLES) --clusters $(CLUSTERS) --seed $(SEED) --jobs $(JOBS) --coverage
+
+golden: program oracle-1.35 oracle-1.36
+	scripts/oracle_golden.py --berth $(BERTH) --oracle 1.35=build/oracle/oracle-1.35 --oracle 1.36=build/oracle/oracle-1.36 \
+	  --jobs $(JOBS)
+
+oracle-1.35:
+	@mkdir -p build/oracle
+	cd tests/oracle && go build -o ../../build/oracle/$@ .
+
+oracle-1.36:
+	@mkdir -p build/oracle
+	cd tests/oracle && go build -modfile v1.36/go.mod -tags v1_36 -o ../../build/oracle/$@ .
+
+# The same program with Go's coverage of the plugins' packages (and its own, without which Go writes none).
+PLUGIN_PACKAGES := nodeunschedulable nodename tainttoleration nodeaffinity nodeports noderesources imagelocality \
+                   podtopologyspread interpodaffinity schedulinggates nodedeclaredfeatures helper
+comma := ,
+oracle-branches: program
+	@mkdir -p build/oracle
+	cd tests/oracle && go build -cover -o ../../build/oracle/oracle-cover -coverpkg=berth.dev/tests/oracle$(subst $() ,,\
+	  $(PLUGIN_PACKAGES:%=$(comma)k8s.io/kubernetes/pkg/scheduler/framework/plugins/%)) .
+	scripts/oracle_branches.py --berth $(BERTH) --oracle build/oracle/oracle-cover
+
+peer:
+	@mkdir -p build/oracle
+	cd bench/peer && go build -o ../../build/oracle/$@ .
+
+bench-peer: program peer
+	bench/peer/compare.py --berth $(BERTH) --peer build/oracle/peer
 
 bench:
 	scripts/install_dependencies.sh build bench

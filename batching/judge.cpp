@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "batching/topology_scores.h"
 #include "plugins/node_ports/compile.h"
 #include "plugins/node_resources_balanced_allocation/rule.h"
+#include "plugins/pod_topology_spread/rule.h"
 
 namespace berth {
 namespace {
@@ -68,6 +70,12 @@ Status fit_status(const PodClass& pod_class, const LoadVerdict& verdict) {
       status.reasons.push_back(std::string(NodeResourcesFit::reason_prefix) + pod_class.requested[r].name);
   if (verdict.unresolvable_mask != 0) status.code = StatusCode::kUnschedulableAndUnresolvable;
   return status;
+}
+
+/// A maxSkew below 1, which no API server lets through, can make costs negative and with them the normalised scores.
+bool spread_may_leave_range(const PodClass& pod_class) {
+  return pod_class.topology != nullptr && std::any_of(pod_class.topology->soft.begin(), pod_class.topology->soft.end(),
+                                                      [](const SoftSpread& soft) { return soft.max_skew < 1; });
 }
 
 }  // namespace
@@ -165,15 +173,23 @@ std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profil
   return total;
 }
 
+bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot) {
+  return snapshot.any_wrapped() || spread_may_leave_range(pod_class);
+}
+
 std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                               const std::vector<std::int32_t>& nodes) {
+  TopologyScores topology;
+  if (spread_may_leave_range(pod_class)) topology = score_topology(*pod_class.topology, snapshot.topology(), nodes);
   for (const EnabledPlugin& plugin : profile.profile->at(ExtensionPoint::kScore)) {
     const bool fit = plugin.name == NodeResourcesFit::name;
     const bool balanced = plugin.name == NodeResourcesBalancedAllocation::name && !pod_class.balanced_skips;
-    if (!fit && !balanced) continue;
-    for (const std::int32_t node : nodes) {
-      const std::int64_t score =
-          fit ? fit_score(pod_class, profile, snapshot, node) : balanced_score(pod_class, profile, snapshot, node);
+    const bool spread = plugin.name == PodTopologySpread::name && topology.spread;
+    if (!fit && !balanced && !spread) continue;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const std::int64_t score = fit        ? fit_score(pod_class, profile, snapshot, nodes[i])
+                                 : balanced ? balanced_score(pod_class, profile, snapshot, nodes[i])
+                                            : topology.spread_normalized(i);
       if (score < 0 || score > kMaxNodeScore)
         return "applying score defaultWeights on Score plugins: plugin \"" + plugin.name +
                "\" returns an invalid score " + std::to_string(score) +

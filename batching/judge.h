@@ -55,8 +55,10 @@ std::int64_t balanced_score(const PodClass& pod_class, const CompiledProfile& pr
 std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                         std::int32_t node);
 
-/// A final score outside [0, 100] ends the cycle: the text of that error, or empty. Only sums of running pods that
-/// wrapped around can make one (Snapshot::any_wrapped()). spec/plugins-node.md 15.2.
+/// Could a final score lie outside [0, 100]? Only sums of running pods that wrapped around and spread constraints that
+/// no API server lets through can do that.
+bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot);
+/// A final score outside [0, 100] ends the cycle: the text of that error, or empty. spec/plugins-node.md 15.2.
 std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                               const std::vector<std::int32_t>& nodes);
 

@@ -46,14 +46,15 @@ class RefusalWriter {
   std::int32_t node_count_;
 };
 
-void write_affinity(const CompiledNodeAffinity& affinity, const CompiledProfile& profile, RefusalWriter& writer,
-                    NodeSideRow& row) {
+void write_affinity(const CompiledNodeAffinity& affinity, const CompiledProfile& profile, NodeSet node_set,
+                    RefusalWriter& writer, NodeSideRow& row) {
   const std::int32_t place = profile.place_node_affinity;
-  if (affinity.conflict && profile.pre_filters_node_affinity) {
+  const bool narrows = profile.pre_filters_node_affinity && node_set == NodeSet::kNarrows;
+  if (affinity.conflict && narrows) {
     row.pre_filter_message = NodeAffinityRule::reason_conflict;
     return;
   }
-  if (affinity.node_set && profile.pre_filters_node_affinity) {
+  if (affinity.node_set && narrows) {
     const std::vector<std::int32_t>& set = *affinity.node_set;
     row.outside_node_set = writer.write({-1, NodeAffinityRule::name, ""},
                                         [&](std::int32_t i) { return !std::binary_search(set.begin(), set.end(), i); });
@@ -73,9 +74,10 @@ NodeName::Params compile_node_name(const std::string& node_name, const Snapshot&
 }
 
 void write_refusals(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile,
-                    const CompiledNodeAffinity& affinity, const Snapshot& snapshot, NodeSideRow& row) {
+                    const CompiledNodeAffinity& affinity, NodeSet node_set, const Snapshot& snapshot,
+                    NodeSideRow& row) {
   RefusalWriter writer(row, snapshot.node_count());
-  write_affinity(affinity, profile, writer, row);
+  write_affinity(affinity, profile, node_set, writer, row);
 
   const auto wanted_node = compile_node_name(node_name, snapshot);
   if (wanted_node.node != NodeName::kAnyNode)
@@ -140,11 +142,11 @@ void summarize_raws(const CompiledProfile& profile, const Snapshot& snapshot, No
 }  // namespace
 
 NodeSideRow build_node_side_row(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile,
-                                Snapshot& snapshot) {
+                                Snapshot& snapshot, NodeSet node_set) {
   NodeSideRow row;
   row.taints = compile_taint_toleration(spec.tolerations, snapshot.taint_sets(), profile.comparison_operators);
   const CompiledNodeAffinity affinity = compile_node_affinity(spec, snapshot);
-  write_refusals(spec, node_name, profile, affinity, snapshot, row);
+  write_refusals(spec, node_name, profile, affinity, node_set, snapshot, row);
   write_affinity_scores(affinity, profile, snapshot.node_count(), row);
   row.pre_score_error = preferred_affinity_error(spec, profile);
   if (profile.weight_image_locality != 0)
@@ -156,6 +158,15 @@ NodeSideRow build_node_side_row(const PodSpec& spec, const std::string& node_nam
       row.total_of[static_cast<std::size_t>(i)] =
           static_cast<std::int32_t>(node_side_total(row, profile, snapshot, i, row.accepted_maxima));
   return row;
+}
+
+RawMaxima raw_maxima(const NodeSideRow& row, const Snapshot& snapshot, const std::vector<std::int32_t>& nodes) {
+  RawMaxima maxima;
+  for (const std::int32_t node : nodes) {
+    maxima.taint = std::max(maxima.taint, row.taint_raw(snapshot, node));
+    maxima.affinity = std::max(maxima.affinity, row.affinity(node));
+  }
+  return maxima;
 }
 
 std::int64_t node_side_total(const NodeSideRow& row, const CompiledProfile& profile, const Snapshot& snapshot,

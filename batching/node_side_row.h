@@ -51,6 +51,10 @@ struct NodeSideRow {
   std::uint8_t refusal(std::int32_t node) const {
     return refusal_of.empty() ? kAccepted : refusal_of[static_cast<std::size_t>(node)];
   }
+  /// PreFilter leaves the node out, so that no Filter plugin is asked about it.
+  bool is_outside_node_set(std::int32_t node) const {
+    return outside_node_set != kAccepted && refusal(node) == outside_node_set;
+  }
   std::int64_t taint_raw(const Snapshot& snapshot, std::int32_t node) const {
     return TaintToleration::score(taints.params(), snapshot.taint_set(node));
   }
@@ -66,9 +70,15 @@ struct NodeSideRow {
   }
 };
 
+/// Do the nodes that NodeAffinity's PreFilter names narrow the search? Not for the node that a pod is nominated to.
+enum class NodeSet : std::uint8_t { kNarrows, kIgnored };
+
 /// @param node_name spec.nodeName; empty for a pending pod
 NodeSideRow build_node_side_row(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile,
-                                Snapshot& snapshot);
+                                Snapshot& snapshot, NodeSet node_set = NodeSet::kNarrows);
+
+/// Largest raw scores of the listed nodes.
+RawMaxima raw_maxima(const NodeSideRow& row, const Snapshot& snapshot, const std::vector<std::int32_t>& nodes);
 
 /// Weighted sum of the node-side scores, normalised.
 std::int64_t node_side_total(const NodeSideRow& row, const CompiledProfile& profile, const Snapshot& snapshot,

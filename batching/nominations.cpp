@@ -39,7 +39,7 @@ void Nominations::rebuild(ClassTable& table, const Snapshot& snapshot) {
 void Nominations::claim(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot) {
   const std::int32_t node = snapshot.find_node(pod->rare().nominated_node_name);
   if (node < 0) return;
-  topology_.note_nominated(*pod);
+  topology_.note_terms(*pod);
   on_node_[node].push_back({pod, table.delta_of(*pod), wanted_host_ports(*pod->spec)});
   node_of_uid_[pod->uid()] = node;
 }
@@ -118,6 +118,14 @@ Status Nominations::judge_with(const Pod& pod, const PodClass& pod_class, const 
     if (!crowded.ok()) return crowded;
   }
   return judge(pod_class, profile, row, snapshot, node);
+}
+
+Status Nominations::judge_own(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                              const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
+  if (!row.is_outside_node_set(node)) return judge_with(pod, pod_class, profile, row, snapshot, node);
+  const NodeSideRow open_row =
+      build_node_side_row(*pod_class.spec, pod_class.node_name, profile, snapshot, NodeSet::kIgnored);
+  return judge_with(pod, pod_class, profile, open_row, snapshot, node);
 }
 
 void Nominations::refresh_deltas(ClassTable& table) {

@@ -38,6 +38,10 @@ class Nominations {
   /// Status of the class on the node with those added; the columns are changed and changed back.
   Status judge_with(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
                     Snapshot& snapshot, std::int32_t node) const;
+  /// The same on the node that the pod itself is nominated to, which is asked first and alone, in PreFilter's node set
+  /// or not: spec/plugins-node.md 2.3.
+  Status judge_own(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                   Snapshot& snapshot, std::int32_t node) const;
   /// Columns of these resources came later: deltas are made anew.
   void refresh_deltas(ClassTable& table);
 

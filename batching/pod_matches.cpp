@@ -4,29 +4,11 @@
 #include <algorithm>
 
 namespace berth {
-namespace {
-
-std::string label_key(std::string_view key, std::string_view value) {
-  return std::string(key).append(1, '\n').append(value);
-}
-
-}  // namespace
-
-void QuestionIndex::add(const PodLabelSelector& selector) {
-  const auto label = selector.demanded_label();
-  (label ? by_label_[label_key(label->first, label->second)] : others_).push_back(size_++);
-}
-
-std::vector<std::int32_t> QuestionIndex::candidates(const LabelMap& labels, std::int32_t first) const {
-  std::vector<std::int32_t> found;
-  const auto append = [&](const std::vector<std::int32_t>& numbers) {
-    found.insert(found.end(), std::lower_bound(numbers.begin(), numbers.end(), first), numbers.end());
-  };
-  append(others_);
-  for (const auto& [key, value] : labels)
-    if (const auto at = by_label_.find(label_key(key, value)); at != by_label_.end()) append(at->second);
-  std::sort(found.begin(), found.end());
-  return found;
+std::shared_ptr<const SelectedNamespaces> PodMatches::namespaces_of(const PodLabelSelector& selector) {
+  if (selector.matches_nothing()) return nullptr;
+  std::shared_ptr<const SelectedNamespaces>& known = namespaces_of_selector_[selector.signature()];
+  if (known == nullptr) known = std::make_shared<const SelectedNamespaces>(select_namespaces(selector, namespaces_));
+  return known;
 }
 
 std::int32_t PodMatches::identity_of(const Pod& pod) {
@@ -34,8 +16,8 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
   if (last_identity_ >= 0 && labels.data() == last_labels_ &&
       identities_[static_cast<std::size_t>(last_identity_)].name_space == pod.namespace_)
     return last_identity_;
-  std::string key = pod.namespace_;
-  key.append(1, '\n').append(labels);
+  std::string key = std::to_string(pod.namespace_.size());
+  key.append(1, ':').append(pod.namespace_).append(labels);
   const auto [at, is_new] = identity_of_key_.try_emplace(std::move(key), static_cast<std::int32_t>(identities_.size()));
   if (is_new) {
     Identity& identity = identities_.emplace_back();
@@ -52,7 +34,7 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
 std::int32_t PodMatches::add_query(PodQuery query) {
   const auto [at, is_new] = query_of_signature_.try_emplace(query.signature(), query_count());
   if (!is_new) return at->second;
-  query_index_.add(query.conditions.front().selector);
+  query_index_.add(query.conditions.front().selector.demanded_labels());
   queries_.push_back(std::move(query));
   return at->second;
 }
@@ -62,7 +44,7 @@ std::int32_t PodMatches::add_term(AffinityTerm term, TermRole role) {
   key.push_back(static_cast<char>('0' + static_cast<int>(role)));
   const auto [at, is_new] = term_of_signature_.try_emplace(std::move(key), term_count());
   if (!is_new) return at->second;
-  term_index_.add(term.selector);
+  term_index_.add(term.selector.demanded_labels());
   terms_.push_back({std::move(term), role, -1});
   return at->second;
 }

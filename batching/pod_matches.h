@@ -13,6 +13,7 @@
 
 #include "host/objects/pod.h"
 #include "plugins/inter_pod_affinity/compile.h"
+#include "plugins/label_index.h"
 #include "plugins/pod_query.h"
 
 namespace berth {
@@ -26,27 +27,12 @@ struct ExistingTerm {
   std::int32_t table = -1;  ///< counts the pods that bring it, per domain
 };
 
-/// Finds the questions that a pod might meet without a look at all of them: most demand a label, and are filed under
-/// it.
-class QuestionIndex {
- public:
-  /// Questions are numbered as they come.
-  void add(const PodLabelSelector& selector);
-  std::int32_t size() const { return size_; }
-  /// Numbers from `first` on that a pod of these labels might meet, ascending.
-  std::vector<std::int32_t> candidates(const LabelMap& labels, std::int32_t first) const;
-
- private:
-  std::unordered_map<std::string, std::vector<std::int32_t>> by_label_;
-  std::vector<std::int32_t> others_;
-  std::int32_t size_ = 0;
-};
-
 class PodMatches {
  public:
   explicit PodMatches(NamespaceLabels namespaces) : namespaces_(std::move(namespaces)) {}
 
-  const NamespaceLabels& namespaces() const { return namespaces_; }
+  /// The namespaces that a term's selector matches; equal selectors share the list.
+  std::shared_ptr<const SelectedNamespaces> namespaces_of(const PodLabelSelector& selector);
 
   std::int32_t identity_of(const Pod& pod);
   /// @param query  of at least one condition
@@ -92,15 +78,16 @@ class PodMatches {
   };
 
   NamespaceLabels namespaces_;
+  std::unordered_map<std::string, std::shared_ptr<const SelectedNamespaces>> namespaces_of_selector_;
   std::vector<Identity> identities_;
   std::unordered_map<std::string, std::int32_t> identity_of_key_;
   const char* last_labels_ = nullptr;  ///< of the pod that identity_of() saw last: neighbours often share theirs
   std::int32_t last_identity_ = -1;
   std::vector<PodQuery> queries_;
-  QuestionIndex query_index_;
+  LabelIndex query_index_;  ///< by a label that every match carries: a pod meets few questions
   std::unordered_map<std::string, std::int32_t> query_of_signature_;
   std::vector<ExistingTerm> terms_;
-  QuestionIndex term_index_;
+  LabelIndex term_index_;
   std::unordered_map<std::string, std::int32_t> term_of_signature_;
   std::vector<std::vector<std::int32_t>> owners_{1};
   std::unordered_map<OwnerKey, std::int32_t, OwnerKeyHash> owner_of_key_;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// From pods to numbers: what each pod asks of the others, what it brings along, and the tables that answer. Labels
-// enter a class only through the questions that are alive: two pods whose labels differ share a class while no question
-// tells them apart. spec/plugins-topology.md 7.
+// From pods to numbers: what each pod asks of the others and brings along, and the counts that answer. Labels enter a
+// class only through the questions that are alive: two pods whose labels differ share a class while no question tells
+// them apart. spec/plugins-topology.md 7.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "batching/compiled_profile.h"
-#include "batching/pod_matches.h"
 #include "batching/topology_program.h"
-#include "batching/topology_tables.h"
+#include "batching/topology_questions.h"
 #include "host/cluster/cache.h"
+#include "host/cluster/snapshot.h"
 #include "host/config/engine_config.h"
 #include "plugins/pod_topology_spread/compile.h"
 
@@ -37,17 +38,16 @@ class TopologyIndex {
 
   /// Pods that ask and bring the same in one profile. kNoKind: neither, while no question is alive.
   static constexpr std::int32_t kNoKind = -1;
-  bool is_alive() const { return alive_; }
+  bool is_alive() const { return questions_.any(); }
   /// Notes every question that the pod asks or brings; new ones move epoch(). They count from count_new() on.
   std::int32_t kind_of(const Pod& pod, std::int32_t profile);
+  /// Notes the terms of a pod that nobody compiles: one that waits with a nomination.
+  void note_terms(const Pod& pod) { questions_.owner_of(pod); }
   /// Fills the tables of new questions. @param placed  pods placed by the caller that the cache does not know
   void count_new(std::span<const AnsweredPod> placed);
   /// Moves whenever a question is new, or is asked of another key: what was compiled before may have to be told apart
   /// now.
-  std::uint32_t epoch() const {
-    return static_cast<std::uint32_t>(matches_.query_count() + matches_.term_count() +
-                                      snapshot_.topology().table_count());
-  }
+  std::uint32_t epoch() const { return questions_.epoch(); }
 
   struct Compiled {
     std::shared_ptr<const TopologyProgram> program;  ///< null: neither plugin has anything to say
@@ -59,11 +59,10 @@ class TopologyIndex {
   /// What placing the pod changes, as of now: a pod placed before a question came up was counted for it since.
   const std::vector<CountMove>& moves_of(const Pod& pod, std::int32_t profile);
 
-  /// What a nominated pod adds to the tables that a class reads while its node is judged.
-  /// @param affinity  InterPodAffinity's AddPod is called: not when its PreFilter skipped
-  std::vector<CountMove> overlay(const Pod& nominated, const TopologyProgram& program, bool affinity);
-  /// A pod that waits with a nomination: its terms are alive too.
-  void note_nominated(const Pod& pod);
+  /// TopologyQuestions::overlay()
+  std::vector<CountMove> overlay(const Pod& nominated, const TopologyProgram& program, bool affinity) {
+    return questions_.overlay(nominated, program, affinity);
+  }
 
   /// The cache's pods of a node changed. Those of `placed` that lie there are in the cache now.
   void recount_node(std::int32_t node, const NodeInfo& info, std::span<const AnsweredPod> placed);
@@ -90,10 +89,9 @@ class TopologyIndex {
     std::int32_t owner = 0;
     std::int32_t profile = 0;
     bool terminating = false;
-    TopologyProgram asks;  ///< the half that other pods' terms have no part in
-    bool has_preferred = false;
-    std::uint32_t epoch = UINT32_MAX;
-    Compiled compiled;
+    OwnQuestions own;
+    std::uint32_t epoch = UINT32_MAX;  ///< that `compiled` is of
+    Compiled compiled{};
   };
   /// A pod of the cache, as it was counted.
   struct CountedPod {
@@ -104,36 +102,19 @@ class TopologyIndex {
 
   bool concerns(const Pod& pod, std::int32_t profile) const;
   std::int32_t default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile);
-  void ask_spread(const Pod& pod, std::int32_t default_selector, Kind& kind);
-  void ask_affinity(const Pod& pod, Kind& kind);
-  HardSpread hard_spread(const SpreadConstraint& constraint, const EligibleNodes& eligible, const Pod& pod);
-  SoftSpread soft_spread(const SpreadConstraint& constraint, const EligibleNodes& eligible, const Pod& pod,
-                         bool absent_is_empty);
-  std::int32_t spread_query(const SpreadConstraint& constraint, const Pod& pod);
-  std::int32_t spread_table(std::int32_t query, const SpreadConstraint& constraint, std::int32_t column,
-                            const EligibleNodes& eligible, bool tracks_minimum);
-  std::int32_t query_table(std::int32_t query, std::int32_t column);
-  std::int32_t add_query(PodQuery query);
-  std::int32_t owner_of(const Pod& pod);
-  PodCondition condition(const AffinityTerm& term) const;
-  void hear_others(const Kind& kind, TopologyProgram& program);
-  std::vector<CountMove> moves_of(std::int32_t identity, std::int32_t owner, bool terminating);
   void recompile(Kind& kind);
 
   CountedPod counted(const Pod& pod);
+  std::vector<CountMove> moves_of(const CountedPod& pod);
   void read_cache();
   void add_new_counts(const CountedPod& pod, std::int32_t node);
   void add_counts(const CountedPod& pod, std::int32_t node, int sign);
 
   const SchedulerConfig& config_;
-  UpstreamBugs bugs_;
   Snapshot& snapshot_;
   const ClusterCache& cache_;
   DefaultSelectors default_selectors_;
-  bool match_label_keys_;
-  PodMatches matches_;
-  TopologyTables tables_;
-  std::vector<std::vector<std::int32_t>> tables_of_query_;
+  TopologyQuestions questions_;
   std::vector<PodLabelSelector> selectors_{PodLabelSelector::everything()};
   std::unordered_map<std::string, std::int32_t> selector_of_signature_;
   std::map<std::pair<std::int32_t, const void*>, std::int32_t> selector_of_pod_;  ///< by identity and owner references
@@ -141,8 +122,7 @@ class TopologyIndex {
   std::unordered_map<KindKey, std::int32_t, KindKeyHash> kind_of_key_;
   std::vector<Kind> kinds_;
   std::vector<std::vector<CountedPod>> counted_;  ///< [node]; filled once a question is alive
-  bool alive_ = false;
-  std::int32_t counted_tables_ = 0;  ///< tables below are filled
+  std::int32_t counted_tables_ = 0;               ///< tables below are filled
 };
 
 }  // namespace berth

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "host/cluster/topology_counts.h"
+
 namespace berth {
 
 /// A DoNotSchedule constraint.
@@ -59,5 +61,8 @@ struct TopologyProgram {
            pre_score_error.empty();
   }
 };
+
+/// Equal for pods that topology rules cannot tell apart: equal programs, and equal changes when they are placed.
+std::string signature_of(const TopologyProgram& program, const std::vector<CountMove>& moves);
 
 }  // namespace berth

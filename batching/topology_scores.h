@@ -23,7 +23,6 @@ struct RawRange {
     min = raw < min ? raw : min;
     max = raw > max ? raw : max;
   }
-  bool empty() const { return min > max; }
 };
 
 struct TopologyScores {

@@ -76,7 +76,8 @@ NodeMask TopologyTables::make_mask(const EligibleNodes& eligible) {
 
 std::int32_t TopologyTables::mask_of(const EligibleNodes& eligible) {
   std::string signature;
-  for (const std::string& key : eligible.complete_keys) signature.append(key).append(1, '\n');
+  for (const std::string& key : eligible.complete_keys)
+    signature.append(std::to_string(key.size())).append(1, ':').append(key);
   if (eligible.affinity_of != nullptr && restricts_nodes(*eligible.affinity_of))
     signature.append("affinity ").append(node_side_signature(*eligible.affinity_of));
   if (eligible.tolerations_of != nullptr)

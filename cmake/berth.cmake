@@ -33,6 +33,11 @@ if(BERTH_SANITIZE)
   target_compile_options(berth_flags INTERFACE "$<${berth_host_language}:${berth_sanitize_flags}>")
   target_link_options(berth_flags INTERFACE ${berth_sanitize_flags})
 endif()
+if(BERTH_FUZZ)
+  # libFuzzer has to see the branches of the libraries too, not of the target's own file alone.
+  target_compile_options(berth_flags INTERFACE "$<${berth_host_language}:-fsanitize=fuzzer-no-link>")
+  target_link_options(berth_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 find_program(BERTH_MOLD mold)
 # g++ 12.1 is the first g++ that knows -fuse-ld=mold.

@@ -9,11 +9,9 @@ namespace {
 
 auto order_of(const SelectorRequirement& r) { return std::tie(r.key, r.op, r.values); }
 
-bool holds(const SelectorRequirement& requirement, const LabelMap& labels) {
-  const auto value = labels.find(requirement.key);
-  const auto listed = [&] {
-    return std::find(requirement.values.begin(), requirement.values.end(), *value) != requirement.values.end();
-  };
+/// @param value  of the requirement's key; nullopt where there is none
+bool holds(const SelectorRequirement& requirement, std::optional<std::string_view> value) {
+  const auto listed = [&] { return std::binary_search(requirement.values.begin(), requirement.values.end(), *value); };
   switch (requirement.op) {
     case SelectorOperator::kIn:
       return value && listed();
@@ -59,15 +57,23 @@ void PodLabelSelector::add(SelectorRequirement requirement) {
 }
 
 bool PodLabelSelector::matches(const LabelMap& labels) const {
-  return !nothing_ && std::all_of(requirements_.begin(), requirements_.end(),
-                                  [&](const SelectorRequirement& requirement) { return holds(requirement, labels); });
+  if (nothing_) return false;
+  auto label = labels.begin();  // both are sorted by key, so one walk does, however many there are of either
+  for (const SelectorRequirement& requirement : requirements_) {
+    while (label != labels.end() && (*label).first < requirement.key) ++label;
+    std::optional<std::string_view> value;
+    if (label != labels.end() && (*label).first == requirement.key) value = (*label).second;
+    if (!holds(requirement, value)) return false;
+  }
+  return true;
 }
 
-std::optional<std::pair<std::string_view, std::string_view>> PodLabelSelector::demanded_label() const {
+std::vector<LabelMap::Entry> PodLabelSelector::demanded_labels() const {
+  std::vector<LabelMap::Entry> labels;
   for (const SelectorRequirement& requirement : requirements_)
     if (requirement.op == SelectorOperator::kIn && requirement.values.size() == 1)
-      return std::pair<std::string_view, std::string_view>(requirement.key, requirement.values.front());
-  return std::nullopt;
+      labels.emplace_back(requirement.key, requirement.values.front());
+  return labels;
 }
 
 bool PodLabelSelector::holds_without_labels() const { return !requirements_.empty() && matches(LabelMap()); }
@@ -84,7 +90,10 @@ std::string PodLabelSelector::signature() const {
 }
 
 bool NamespaceSet::contains(std::string_view name) const {
-  return all || std::binary_search(names.begin(), names.end(), name);
+  const auto lists = [&](const std::vector<std::string>& list) {
+    return std::binary_search(list.begin(), list.end(), name);
+  };
+  return all || lists(names) || (selected != nullptr && lists(selected->names));
 }
 
 void NamespaceSet::add(std::string name) {
@@ -104,6 +113,8 @@ std::string PodQuery::signature() const {
     out.append(condition.namespaces.all ? "*" : "n");
     if (!condition.namespaces.all)
       for (const std::string& name : condition.namespaces.names) append_text(out, name);
+    if (condition.namespaces.selected != nullptr)
+      append_text(out.append(1, '+'), condition.namespaces.selected->selector);
     append_text(out, condition.selector.signature());
   }
   return out;

@@ -4,6 +4,7 @@
 // Questions about pods, made ready to be asked often: "is it in these namespaces, and do its labels match?". Topology
 // rules count the pods that answer yes. spec/plugins-topology.md 1.4, 3.2, 7.1.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,8 +31,8 @@ class PodLabelSelector {
   bool matches_nothing() const { return nothing_; }
   /// Go's Empty(): no requirement at all, so that every label set matches.
   bool is_empty() const { return !nothing_ && requirements_.empty(); }
-  /// A label that every match carries, as (key, value); nullopt where no requirement demands one.
-  std::optional<std::pair<std::string_view, std::string_view>> demanded_label() const;
+  /// The labels that every match carries.
+  std::vector<LabelMap::Entry> demanded_labels() const;
   /// At least one requirement, and each holds where its key is absent.
   bool holds_without_labels() const;
   /// Equal text, equal meaning; the order of requirements and values does not count.
@@ -42,13 +43,20 @@ class PodLabelSelector {
   void add(SelectorRequirement requirement);
 
   bool nothing_ = false;
-  std::vector<SelectorRequirement> requirements_;  ///< sorted, In for equality, values sorted
+  std::vector<SelectorRequirement> requirements_;  ///< sorted by key first, In for equality, values sorted
 };
 
-/// A list of names, or all there are.
+/// What a namespaceSelector comes to in a cluster.
+struct SelectedNamespaces {
+  std::string selector;            ///< its signature
+  std::vector<std::string> names;  ///< sorted, each once
+};
+
+/// A list of names and of what a selector adds to them, or all there are.
 struct NamespaceSet {
   bool all = false;
-  std::vector<std::string> names;  ///< sorted, each once
+  std::vector<std::string> names;                                ///< sorted, each once
+  std::shared_ptr<const SelectedNamespaces> selected = nullptr;  ///< shared by all terms of equal selectors
   bool contains(std::string_view name) const;
   void add(std::string name);
 };

@@ -42,8 +42,7 @@ void TopologyCounts::reset_table(std::int32_t index, NodeMask mask) {
   const DomainColumn& column = *columns_[static_cast<std::size_t>(table.column)];
   const std::int32_t entries = column.domain_count + 1;
   table.mask = std::move(mask);
-  table.counts = Pages<std::int64_t>(static_cast<std::size_t>((entries + kPageNodes - 1) / kPageNodes),
-                                     static_cast<std::size_t>(std::min(entries, kPageNodes)), 0);
+  table.counts = zeroes(entries);
   table.total = table.minimum = table.histogram_base = 0;
   table.existing_domains = 0;
   if (!table.tracks_minimum) return;
@@ -52,6 +51,14 @@ void TopologyCounts::reset_table(std::int32_t index, NodeMask mask) {
     if (table.mask == nullptr || (*table.mask)[i] != 0) exists[static_cast<std::size_t>(column.domain_of[i])] = 1;
   table.existing_domains = static_cast<std::int32_t>(std::count(exists.begin() + 1, exists.end(), 1));
   table.histogram.assign(1, table.existing_domains);
+}
+
+const Pages<std::int64_t>& TopologyCounts::zeroes(std::int32_t entries) {
+  Pages<std::int64_t>& pages = zeroes_[entries];
+  if (pages.page_count() == 0)
+    pages = Pages<std::int64_t>(static_cast<std::size_t>((entries + kPageNodes - 1) / kPageNodes),
+                                static_cast<std::size_t>(std::min(entries, kPageNodes)), 0);
+  return pages;
 }
 
 TopologyCounts TopologyCounts::zeroed() const {
@@ -94,7 +101,13 @@ std::int64_t TopologyCounts::minimum(std::int32_t table) const {
 std::uint64_t TopologyCounts::bytes() const {
   std::uint64_t bytes = 0;
   for (const auto& column : columns_) bytes += 4 * (2 * column->domain_of.size() + column->first_of_domain.size());
-  for (const Table& table : tables_) bytes += table.counts.bytes() + 4 * table.histogram.capacity();
+  for (const auto& [entries, pages] : zeroes_) bytes += pages.bytes();
+  for (const Table& table : tables_) {
+    const Pages<std::int64_t>& zeroes = zeroes_.at(columns_[static_cast<std::size_t>(table.column)]->domain_count + 1);
+    for (std::size_t p = 0; p < table.counts.page_count(); ++p)
+      if (!table.counts.shares_page(zeroes, p)) bytes += sizeof(std::int64_t) * table.counts.page_length();
+    bytes += sizeof(std::int32_t) * table.histogram.capacity();
+  }
   return bytes;
 }
 

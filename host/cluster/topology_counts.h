@@ -9,6 +9,7 @@
 // caller's matter: a table only knows where.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ struct CountMove {
   friend bool operator==(const CountMove&, const CountMove&) = default;
 };
 
-/// A value: copies share columns and the pages of counts.
+/// A value: copies share columns and the pages of counts. Columns and tables are only added.
 class TopologyCounts {
  public:
   std::int32_t add_column(DomainColumn column);
@@ -78,7 +79,7 @@ class TopologyCounts {
   /// Over existing domains; INT32_MAX without one. Only of tables that track it.
   std::int64_t minimum(std::int32_t table) const;
 
-  std::uint64_t bytes() const;
+  std::uint64_t bytes() const;  ///< of columns and tables; what a copy shares counts in each
 
  private:
   struct Table {
@@ -95,9 +96,13 @@ class TopologyCounts {
   };
   const Table& at(std::int32_t table) const { return tables_[static_cast<std::size_t>(table)]; }
   void note_move(Table& table, std::int64_t from, std::int64_t to);
+  const Pages<std::int64_t>& zeroes(std::int32_t entries);
 
   std::vector<std::shared_ptr<const DomainColumn>> columns_;
   std::vector<Table> tables_;
+  /// Pages of zeroes by number of entries. Tables begin with them and copy a page when they first count there: most
+  /// questions are answered by few domains.
+  std::map<std::int32_t, Pages<std::int64_t>> zeroes_;
 };
 
 }  // namespace berth

@@ -83,10 +83,9 @@ std::string label_key_problem(std::string_view text) {
   return breaches.take();
 }
 
-void check_value_count(const SelectorRequirement& requirement, const std::string& path, std::string_view no_values,
-                       ProblemTexts& problems) {
+void check_value_count(const SelectorRequirement& requirement, const std::string& path, ProblemTexts& problems) {
   const std::vector<std::string>& values = requirement.values;
-  const std::string shown = values.empty() ? std::string(no_values) : quoted_values(values);
+  const std::string shown = quoted_values(values);
   switch (requirement.op) {
     case SelectorOperator::kIn:
     case SelectorOperator::kNotIn:
@@ -142,17 +141,17 @@ std::optional<std::string> ProblemTexts::text() const {
 std::string quoted_value(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 std::string quoted_values(const std::vector<std::string>& values) {
+  if (values.empty()) return "null";
   std::string out = "[";
   for (const std::string& value : values) out += (out.size() > 1 ? "," : "") + quoted_value(value);
   return out + "]";
 }
 
-void check_requirement(const SelectorRequirement& requirement, const std::string& path, std::string_view no_values,
-                       ProblemTexts& problems) {
+void check_requirement(const SelectorRequirement& requirement, const std::string& path, ProblemTexts& problems) {
   if (!is_qualified_name(requirement.key)) {
     problems.invalid(path + "key", quoted_value(requirement.key), label_key_problem(requirement.key));
   }
-  check_value_count(requirement, path + "values", no_values, problems);
+  check_value_count(requirement, path + "values", problems);
   check_integers(requirement, path + "values", problems);
   check_label_values(requirement, path + "values", problems);
 }
@@ -166,7 +165,7 @@ std::optional<std::string> label_selector_problem(const std::optional<LabelSelec
   requirements.insert(requirements.end(), selector->match_expressions.begin(), selector->match_expressions.end());
   for (const SelectorRequirement& requirement : requirements) {
     ProblemTexts problems;
-    check_requirement(requirement, "", "null", problems);
+    check_requirement(requirement, "", problems);
     if (std::optional<std::string> text = problems.text()) return text;
   }
   return std::nullopt;

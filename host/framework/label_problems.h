@@ -27,14 +27,12 @@ class ProblemTexts {
 
 /// `"text"`, as problem texts show values.
 std::string quoted_value(std::string_view text);
-/// `["a","b"]`
+/// `["a","b"]`; an empty list is `null`, as one is that came from an API server.
 std::string quoted_values(const std::vector<std::string>& values);
 
 /// Adds what is wrong with one requirement, whichever of the six operators it has.
 /// @param path  stands before "key" and "values": "[0].matchExpressions[1]." or ""
-/// @param no_values  how an empty list of values is shown: "[]", or "null" where the genuine code copies the list
-void check_requirement(const SelectorRequirement& requirement, const std::string& path, std::string_view no_values,
-                       ProblemTexts& problems);
+void check_requirement(const SelectorRequirement& requirement, const std::string& path, ProblemTexts& problems);
 
 /// Why a label selector does not parse: the problems of its first bad requirement, matchLabels in front.
 /// @return nullopt when it parses; a null selector does

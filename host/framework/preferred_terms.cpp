@@ -11,16 +11,13 @@ void check_field(const SelectorRequirement& requirement, const std::string& path
     problems.add(path + ".operator: Unsupported value: " + quoted_value(to_string(requirement.op)) +
                  ": supported values: \"In\", \"NotIn\"");
   } else if (requirement.values.size() != 1) {
-    // A list that is not there is null in what the genuine code prints.
-    const std::string shown = requirement.values.empty() ? "null" : quoted_values(requirement.values);
-    problems.invalid(path + ".values", shown, "must have one element");
+    problems.invalid(path + ".values", quoted_values(requirement.values), "must have one element");
   }
 }
 
 void check_term(const NodeSelectorTerm& term, const std::string& path, ProblemTexts& problems) {
   for (std::size_t i = 0; i < term.match_expressions.size(); ++i) {
-    check_requirement(term.match_expressions[i], path + ".matchExpressions[" + std::to_string(i) + "].", "[]",
-                      problems);
+    check_requirement(term.match_expressions[i], path + ".matchExpressions[" + std::to_string(i) + "].", problems);
   }
   for (std::size_t i = 0; i < term.match_fields.size(); ++i) {
     check_field(term.match_fields[i], path + ".matchFields[" + std::to_string(i) + "]", problems);

@@ -97,8 +97,8 @@ std::optional<std::string> missing_score_state(const Profile& profile) {
   for (const EnabledPlugin& score : profile.at(ExtensionPoint::kScore))
     for (const Reader& reader : kReaders) {
       if (score.name != reader.plugin || profile.enables(ExtensionPoint::kPreScore, reader.plugin)) continue;
-      return "plugin \"" + score.name + "\" failed with: " + std::string(reader.verb) + " \"PreScore" + score.name +
-             "\" from cycleState: not found";
+      return "running Score plugins: plugin \"" + score.name + "\" failed with: " + std::string(reader.verb) +
+             " \"PreScore" + score.name + "\" from cycleState: not found";
     }
   return std::nullopt;
 }

@@ -216,17 +216,12 @@ NodeSelectorTerm read_node_selector_term(const JsonValue& value) {
   return term;
 }
 
-namespace {
-
-/// The API admits 1 to 100, and older objects may hold 0; a negative weight would make scores that end every cycle.
 void read_preference_weight(const JsonValue& value, std::int32_t& weight) {
   constexpr std::int32_t kWeightMax = 100;
   value.read(weight);
   if (weight < 0 || weight > kWeightMax)
     value.problem("got " + std::to_string(weight) + ", expected a weight from 0 to 100");
 }
-
-}  // namespace
 
 NodeAffinity read_node_affinity(const JsonValue& value) {
   NodeAffinity affinity;

@@ -37,6 +37,9 @@ LabelMap read_label_map(const JsonValue& value);
 
 std::optional<LabelSelector> read_label_selector(const JsonValue& value);
 NodeSelectorTerm read_node_selector_term(const JsonValue& value);
+/// Of a preferred term. The API admits 1 to 100, and older objects may hold 0; a negative weight of a node affinity
+/// term would make scores that end every cycle.
+void read_preference_weight(const JsonValue& value, std::int32_t& weight);
 NodeAffinity read_node_affinity(const JsonValue& value);
 std::vector<Toleration> read_tolerations(const JsonValue& value);
 std::vector<Taint> read_taints(const JsonValue& value);

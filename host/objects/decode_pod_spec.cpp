@@ -113,7 +113,7 @@ PodAffinityTerm read_pod_affinity_term(const JsonValue& value) {
 WeightedPodAffinityTerm read_weighted_term(const JsonValue& value) {
   WeightedPodAffinityTerm weighted;
   value.for_each_field([&](std::string_view key, const JsonValue& field) {
-    if (key == "weight") field.read(weighted.weight);
+    if (key == "weight") read_preference_weight(field, weighted.weight);
     if (key == "podAffinityTerm") weighted.term = read_pod_affinity_term(field);
   });
   return weighted;

@@ -59,7 +59,8 @@ NamespaceLabels namespace_labels(const ClusterObjects& objects) {
 }
 
 std::string AffinityTerm::signature() const {
-  std::string out = std::to_string(weight) + "@" + key + "\n" + namespace_selector.signature() + "\n";
+  std::string out =
+      std::to_string(weight) + "@" + std::to_string(key.size()) + ":" + key + namespace_selector.signature() + "\n";
   return out + PodQuery{{{namespaces, selector}}, false}.signature();
 }
 
@@ -77,16 +78,15 @@ AffinityTerms compile_affinity_terms(const PodSpec& spec, const std::string& own
   return out;
 }
 
-PodCondition condition_of(const AffinityTerm& term, const NamespaceLabels& namespaces, bool negative_matches_all) {
-  PodCondition condition{term.namespaces, term.selector};
-  const PodLabelSelector& selector = term.namespace_selector;
-  if (selector.is_empty() || (negative_matches_all && selector.holds_without_labels())) {
-    condition.namespaces = {true, {}};
-    return condition;
-  }
+SelectedNamespaces select_namespaces(const PodLabelSelector& selector, const NamespaceLabels& namespaces) {
+  SelectedNamespaces selected{selector.signature(), {}};
   for (const auto& [name, labels] : namespaces)
-    if (selector.matches(labels)) condition.namespaces.add(name);
-  return condition;
+    if (selector.matches(labels)) selected.names.push_back(name);
+  return selected;
+}
+
+bool selects_all_namespaces(const PodLabelSelector& selector, bool negative_matches_all) {
+  return selector.is_empty() || (negative_matches_all && selector.holds_without_labels());
 }
 
 }  // namespace berth

@@ -39,13 +39,15 @@ struct AffinityTerms {
   std::vector<AffinityTerm> anti_required;
   std::vector<AffinityTerm> preferred;  ///< of both kinds; the sign of the weight tells
   std::string error;                    ///< what PreFilter says where a term of the incoming pod does not parse
-  bool empty() const { return required.empty() && anti_required.empty() && preferred.empty(); }
 };
 
 AffinityTerms compile_affinity_terms(const PodSpec& spec, const std::string& owner_namespace);
 
-/// A term as one of the incoming pod's: which pods it counts. The namespaces that its selector matches now are listed.
+/// The namespaces that a selector matches now.
+SelectedNamespaces select_namespaces(const PodLabelSelector& selector, const NamespaceLabels& namespaces);
+
+/// Does the namespaceSelector of an incoming pod's term stand for every namespace there is?
 /// @param negative_matches_all  UpstreamBugs::negative_namespace_selector_matches_all
-PodCondition condition_of(const AffinityTerm& term, const NamespaceLabels& namespaces, bool negative_matches_all);
+bool selects_all_namespaces(const PodLabelSelector& selector, bool negative_matches_all);
 
 }  // namespace berth

@@ -8,15 +8,10 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kHostname = "kubernetes.io/hostname";
-constexpr std::string_view kZone = "topology.kubernetes.io/zone";
+constexpr std::string_view kZoneKey = "topology.kubernetes.io/zone";
 
 std::string workload_key(std::string_view kind, std::string_view name_space, std::string_view name) {
   return std::string(kind).append(1, '/').append(name_space).append(1, '/').append(name);
-}
-
-std::string service_key(std::string_view name_space, const LabelMap::Entry& pair) {
-  return std::string(name_space).append(1, '/').append(pair.first).append(1, '=').append(pair.second);
 }
 
 /// The kinds whose selectors default spreading reads; the version that an owner reference has to name.
@@ -47,11 +42,11 @@ const std::vector<TopologySpreadConstraint>& system_defaults() {
   static const std::vector<TopologySpreadConstraint> kDefaults = [] {
     TopologySpreadConstraint host;
     host.max_skew = 3;
-    host.topology_key = kHostname;
+    host.topology_key = kHostnameKey;
     host.schedule_anyway = true;
     TopologySpreadConstraint zone = host;
     zone.max_skew = 5;
-    zone.topology_key = kZone;
+    zone.topology_key = kZoneKey;
     return std::vector<TopologySpreadConstraint>{host, zone};
   }();
   return kDefaults;
@@ -60,9 +55,12 @@ const std::vector<TopologySpreadConstraint>& system_defaults() {
 }  // namespace
 
 DefaultSelectors::DefaultSelectors(const ClusterObjects& objects) {
-  for (const Service& service : objects.services)
-    if (!service.selector.empty())
-      services_[service_key(service.namespace_, *service.selector.begin())].push_back(&service);
+  for (const Service& service : objects.services) {
+    if (service.selector.empty()) continue;
+    Services& here = services_[service.namespace_];
+    here.by_label.add({service.selector.begin(), service.selector.end()});
+    here.list.push_back(&service);
+  }
   for (const Workload& workload : objects.workloads)
     if (!api_version_of(workload.kind).empty())
       workloads_.try_emplace(workload_key(workload.kind, workload.namespace_, workload.name), &workload);
@@ -81,14 +79,12 @@ const Workload* DefaultSelectors::owner_of(const Pod& pod) const {
 
 PodLabelSelector DefaultSelectors::of(const Pod& pod) const {
   std::map<std::string_view, std::string_view> pairs;
-  const auto held = [&](const LabelMap::Entry& pair) { return pod.labels.find(pair.first) == pair.second; };
-  for (const LabelMap::Entry& label : pod.labels) {
-    const auto here = services_.find(service_key(pod.namespace_, label));
-    if (here == services_.end()) continue;
-    for (const Service* service : here->second)
-      if (std::all_of(service->selector.begin(), service->selector.end(), held))
-        for (const auto& [key, value] : service->selector) pairs[key] = value;
-  }
+  if (const auto here = services_.find(pod.namespace_); here != services_.end())
+    for (const std::int32_t s : here->second.by_label.candidates(pod.labels)) {
+      const LabelMap& selector = here->second.list[static_cast<std::size_t>(s)]->selector;
+      if (std::includes(pod.labels.begin(), pod.labels.end(), selector.begin(), selector.end()))
+        pairs.insert(selector.begin(), selector.end());
+    }
   const Workload* owner = owner_of(pod);
   const bool replaces = owner != nullptr && owner->kind == "ReplicationController";
   if (replaces && owner->selector)

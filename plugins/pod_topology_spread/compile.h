@@ -10,10 +10,14 @@
 
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
+#include "plugins/label_index.h"
 #include "plugins/pod_query.h"
 #include "plugins/pod_topology_spread/rule.h"
 
 namespace berth {
+
+/// The one key whose soft constraints take every node for a domain of its own: spec/plugins-topology.md 2.9.
+inline constexpr std::string_view kHostnameKey = "kubernetes.io/hostname";
 
 /// A constraint as the plugin reads it, defaults filled in: spec/plugins-topology.md 2.1.
 struct SpreadConstraint {
@@ -47,8 +51,12 @@ class DefaultSelectors {
  private:
   const Workload* owner_of(const Pod& pod) const;
 
-  /// By namespace and first selector pair, since a pod is met through its own labels: "namespace/key=value".
-  std::unordered_map<std::string, std::vector<const Service*>> services_;
+  /// Of one namespace. A pod is met through its own labels.
+  struct Services {
+    LabelIndex by_label;
+    std::vector<const Service*> list;
+  };
+  std::unordered_map<std::string, Services> services_;             ///< by namespace
   std::map<std::string, const Workload*, std::less<>> workloads_;  ///< by "kind/namespace/name"
 };
 

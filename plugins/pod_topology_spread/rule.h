@@ -26,10 +26,11 @@ struct PodTopologySpread {
   }
 
   /// Adds one soft constraint to a node's cost, in the order and with the roundings of Go on amd64: section 2.10. Never
-  /// to be contracted into a fused multiply-add.
-  BERTH_HD static double add_cost(double cost, std::int64_t count, double domain_weight, std::int64_t max_skew) {
+  /// to be contracted into a fused multiply-add. maxSkew wraps round below its smallest value, as Go's int32.
+  BERTH_HD static double add_cost(double cost, std::int64_t count, double domain_weight, std::int32_t max_skew) {
     const double product = static_cast<double>(count) * domain_weight;
-    return cost + (product + static_cast<double>(max_skew - 1));
+    const auto tolerated = static_cast<std::int32_t>(static_cast<std::uint32_t>(max_skew) - 1);
+    return cost + (product + static_cast<double>(tolerated));
   }
   /// Half away from zero.
   BERTH_HD static std::int64_t raw_score(double cost) { return static_cast<std::int64_t>(__builtin_round(cost)); }

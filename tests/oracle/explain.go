@@ -250,14 +250,14 @@ func (c *cycle) score() {
 		answer := skipOrSuccess(c.state.GetSkipScorePlugins().Has(p.Name))
 		c.record.PreScore = append(c.record.PreScore, newPluginRecord(p.Name, answer))
 	}
-	raw, err := c.rawScores()
-	if err != nil {
-		c.record.Error = "score: " + err.Error()
-		return
-	}
 	scores, status := c.RunScorePlugins(c.ctx, c.state, c.pod, c.feasible)
 	if !status.IsSuccess() {
 		c.record.Error = "score: " + status.AsError().Error()
+		return
+	}
+	raw, err := c.rawScores()
+	if err != nil {
+		c.record.Error = "score: " + err.Error()
 		return
 	}
 	weights := c.weights()

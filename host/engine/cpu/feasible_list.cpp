@@ -12,15 +12,6 @@ namespace {
 constexpr std::size_t kAlwaysSearched = 100;  ///< clusters below are searched whole
 constexpr std::int32_t kLowestPercentage = 5;
 
-RawMaxima maxima_over(const std::vector<std::int32_t>& nodes, const NodeSideRow& row, const Snapshot& snapshot) {
-  RawMaxima maxima;
-  for (const std::int32_t node : nodes) {
-    maxima.taint = std::max(maxima.taint, row.taint_raw(snapshot, node));
-    maxima.affinity = std::max(maxima.affinity, row.affinity(node));
-  }
-  return maxima;
-}
-
 }  // namespace
 
 std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, std::int32_t node_count) {
@@ -31,7 +22,7 @@ std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, std::int32_t n
     return candidates;
   }
   for (std::int32_t i = 0; i < node_count; ++i)
-    if (row.refusal(i) != row.outside_node_set) candidates.push_back(i);
+    if (!row.is_outside_node_set(i)) candidates.push_back(i);
   return candidates;
 }
 
@@ -69,10 +60,10 @@ FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size
   return list;
 }
 
-Choice choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot,
-                        const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
-                        const Snapshot& snapshot, TieBreak tie_break) {
-  const RawMaxima maxima = maxima_over(nodes, row, snapshot);
+Selection choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot,
+                           const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
+                           const Snapshot& snapshot, TieBreak tie_break) {
+  const RawMaxima maxima = raw_maxima(row, snapshot, nodes);
   TopologyScores topology;
   if (pod_class.topology != nullptr) topology = score_topology(*pod_class.topology, snapshot.topology(), nodes);
   std::vector<std::int64_t> totals;
@@ -82,11 +73,12 @@ Choice choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& t
     const std::int64_t others = node_side_total(row, profile, snapshot, nodes[i], maxima) + topology.total(i, profile);
     totals.push_back(profile.scores_anything ? load + others : 1);
   }
+  const auto feasible_count = static_cast<std::int64_t>(nodes.size());
   if (tie_break == TieBreak::kKube) {
     const std::size_t root = kube_heap_root(totals);
-    return {nodes[root], totals[root]};
+    return {feasible_count, nodes[root], totals[root]};
   }
-  const auto draw = [&](std::size_t i) { return tile.key(slot, nodes[i]) & 0xffffffff; };
+  const auto draw = [&](std::size_t i) { return draw_of(tile.key(slot, nodes[i])); };
   std::size_t best = 0;
   for (std::size_t i = 1; i < nodes.size(); ++i) {
     const bool better = totals[i] != totals[best] ? totals[i] > totals[best]
@@ -94,7 +86,7 @@ Choice choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& t
                                                   : nodes[i] < nodes[best];
     if (better) best = i;
   }
-  return {nodes[best], totals[best]};
+  return {feasible_count, nodes[best], totals[best]};
 }
 
 std::size_t kube_heap_root(const std::vector<std::int64_t>& totals) {

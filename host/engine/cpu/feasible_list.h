@@ -12,6 +12,7 @@
 #include "batching/node_side_row.h"
 #include "host/config/engine_config.h"
 #include "host/engine/cpu/row_tile.h"
+#include "host/engine/cpu/selection.h"
 
 namespace berth {
 
@@ -35,15 +36,10 @@ FeasibleList visit_all(const std::vector<std::int32_t>& candidates, const Feasib
 FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size_t start, std::size_t wanted,
                           std::int32_t own_nomination, const FeasibleTest& feasible);
 
-struct Choice {
-  std::int32_t node = -1;
-  std::int64_t total = 0;
-};
-
 /// Normalises over exactly the listed nodes and picks one. @param nodes at least one, all feasible in the row
-Choice choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot,
-                        const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
-                        const Snapshot& snapshot, TieBreak tie_break);
+Selection choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot,
+                           const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
+                           const Snapshot& snapshot, TieBreak tie_break);
 
 /// Position of v1.35's choice among `totals` in list order: the root of its heap, spec/plugins-node.md 15.3.
 std::size_t kube_heap_root(const std::vector<std::int64_t>& totals);

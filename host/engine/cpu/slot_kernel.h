@@ -18,6 +18,7 @@ constexpr NodeKey make_node_key(std::int64_t total, std::uint32_t draw) {
   return (total << 32) | static_cast<std::int64_t>(draw);
 }
 constexpr std::int64_t total_of(NodeKey key) { return key >> 32; }
+constexpr std::uint32_t draw_of(NodeKey key) { return static_cast<std::uint32_t>(key); }
 
 inline constexpr int kSlotStep = 8;  ///< slot counts are multiples of a 512-bit register of keys
 inline constexpr int kMaxSlots = 64;

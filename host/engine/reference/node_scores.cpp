@@ -291,7 +291,8 @@ bool pre_score_skips(const Request& request, std::string_view plugin) {
 std::string node_affinity_error(const Request& request) {
   if (!has_malformed_preference(own_terms(request))) return {};
   const bool in_pre_score = request.profile->enables(ExtensionPoint::kPreScore, "NodeAffinity");
-  return (in_pre_score ? "running PreScore plugin \"NodeAffinity\": " : "plugin \"NodeAffinity\" failed with: ") +
+  return (in_pre_score ? "running PreScore plugin \"NodeAffinity\": "
+                       : "running Score plugins: plugin \"NodeAffinity\" failed with: ") +
          preferred_terms_problem(own_terms(request)).value_or("bad terms");
 }
 

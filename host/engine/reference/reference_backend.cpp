@@ -356,28 +356,19 @@ void fill_scores(const reference::ScoreTable& table, const std::vector<std::size
 
 Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  Evaluation evaluation;
-  if (nodes_.empty()) {
-    evaluation.message = kNoNodesText;
-    return evaluation;
-  }
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) evaluation.error = std::move(*reason);
-  if (!evaluation.error.empty()) return evaluation;
+  if (nodes_.empty()) return {{}, {}, std::string(kNoNodesText), ""};
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) return {{}, {}, "", *reason};
 
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
   Search search;
   search.refusals.resize(nodes_.size());
   search.pre = pre_filter(request);
-  if (search.pre.status.code == StatusCode::kError) {
-    evaluation.error = search.pre.status.message();
-    return evaluation;
-  }
+  if (search.pre.status.code == StatusCode::kError) return {{}, {}, "", search.pre.status.message()};
   if (search.pre.status.ok()) search_all(request, search);
-  if (const Status* error = search.first_error()) {
-    evaluation.error = error->message();
-    return evaluation;
-  }
+  if (const Status* error = search.first_error()) return {{}, {}, "", error->message()};
+
+  Evaluation evaluation;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Status& status = search.refusals[i] ? *search.refusals[i] : search.outside_status();
     evaluation.nodes.push_back({to_index(i), false, status, {}, 0});

@@ -109,7 +109,8 @@ bool score_plugin(const Request& request, const PreScoreResult& state, std::span
 std::string range_error(const PluginColumn& column) {
   for (const std::int64_t score : column.normalized) {
     if (score >= 0 && score <= kScoreMax) continue;
-    return "plugin \"" + std::string(column.plugin) + "\" returns an invalid score " + std::to_string(score) +
+    return "applying score defaultWeights on Score plugins: plugin \"" + std::string(column.plugin) +
+           "\" returns an invalid score " + std::to_string(score) +
            ", it should in the range of [0, 100] after normalizing";
   }
   return {};

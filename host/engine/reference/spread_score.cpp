@@ -76,7 +76,8 @@ std::int64_t score(const SoftSpreadState& state, const Request& request, const N
     if (!domain) continue;
     const std::int64_t count =
         is_counted_per_node(constraint) ? count_pods(constraint, request, node) : state.counts[i].find(*domain)->second;
-    sum = sum + (static_cast<double>(count) * state.weights[i] + static_cast<double>(constraint.max_skew - 1));
+    const auto allowance = static_cast<std::int32_t>(static_cast<std::uint32_t>(constraint.max_skew) - 1);  // may wrap
+    sum = sum + (static_cast<double>(count) * state.weights[i] + static_cast<double>(allowance));
   }
   return static_cast<std::int64_t>(std::round(sum));
 }

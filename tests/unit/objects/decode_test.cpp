@@ -338,6 +338,13 @@ INSTANTIATE_TEST_SUITE_P(
                "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference."
                "matchExpressions[0]: has no operator"},
         BadPod{
+            R"("affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":-1}]}})",
+            "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: got -1, expected a "
+            "weight from 0 to 100"},
+        BadPod{R"("affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":101}]}})",
+               "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: got 101, "
+               "expected a weight from 0 to 100"},
+        BadPod{
             R"("topologySpreadConstraints":[{"whenUnsatisfiable":"Perhaps"}])",
             R"(spec.topologySpreadConstraints[0].whenUnsatisfiable: got "Perhaps", expected one of DoNotSchedule, ScheduleAnyway)"},
         BadPod{R"("topologySpreadConstraints":[{"maxSkew":1}])",

@@ -34,6 +34,24 @@ TEST(PodLabelSelectorTest, EveryOperatorHoldsAsTheSpecificationSays) {
   }
 }
 
+TEST(PodLabelSelectorTest, RequirementsOfOneKeyAndKeysThatLieBetweenLabelsAreEachLookedAt) {
+  const PodLabelSelector selector(selector_of(
+      {{"b", Op::kIn, {"1", "2"}}, {"b", Op::kNotIn, {"2"}}, {"a", Op::kDoesNotExist, {}}, {"d", Op::kExists, {}}}));
+  EXPECT_TRUE(selector.matches({{"b", "1"}, {"c", "x"}, {"d", ""}, {"e", "x"}}));
+  EXPECT_FALSE(selector.matches({{"b", "2"}, {"d", ""}})) << "the second requirement of the key refuses";
+  EXPECT_FALSE(selector.matches({{"a", ""}, {"b", "1"}, {"d", ""}}));
+  EXPECT_FALSE(selector.matches({{"b", "1"}, {"c", "x"}, {"e", "x"}}));
+}
+
+TEST(PodLabelSelectorTest, AMatchCarriesTheLabelsThatAreDemanded) {
+  const PodLabelSelector selector(selector_of({{"a", Op::kIn, {"1"}},
+                                               {"b", Op::kIn, {"1", "2"}},
+                                               {"c", Op::kExists, {}},
+                                               {"d", Op::kNotIn, {"1"}},
+                                               {"e", Op::kIn, {""}}}));
+  EXPECT_EQ(selector.demanded_labels(), (std::vector<LabelMap::Entry>{{"a", "1"}, {"e", ""}}));
+}
+
 TEST(PodLabelSelectorTest, TheEmptyValueIsAValue) {
   EXPECT_TRUE(PodLabelSelector(selector_of({{"k", Op::kIn, {""}}})).matches({{"k", ""}}));
   EXPECT_FALSE(PodLabelSelector(selector_of({{"k", Op::kIn, {""}}})).matches({}));
@@ -70,6 +88,27 @@ TEST(PodLabelSelectorTest, OnlyNegativeRequirementsHoldWithoutLabels) {
   EXPECT_FALSE(
       PodLabelSelector(selector_of({{"a", Op::kNotIn, {"1"}}, {"b", Op::kExists, {}}})).holds_without_labels());
   EXPECT_FALSE(PodLabelSelector::everything().holds_without_labels()) << "it has no requirement";
+}
+
+TEST(NamespaceSetTest, ContainsWhatIsNamedAndWhatIsSelected) {
+  NamespaceSet set;
+  set.add("named");
+  set.selected = std::make_shared<const SelectedNamespaces>(SelectedNamespaces{"team", {"a", "b"}});
+  EXPECT_TRUE(set.contains("named"));
+  EXPECT_TRUE(set.contains("b"));
+  EXPECT_FALSE(set.contains("c"));
+}
+
+TEST(PodQueryTest, WhatASelectorSelectsIsPartOfTheQuestion) {
+  const auto signature = [](std::shared_ptr<const SelectedNamespaces> selected) {
+    return PodQuery{{{{false, {"a"}, std::move(selected)}, PodLabelSelector::everything()}}, false}.signature();
+  };
+  const auto selected = [](const std::string& selector) {
+    return std::make_shared<const SelectedNamespaces>(SelectedNamespaces{selector, {}});
+  };
+  EXPECT_NE(signature(nullptr), signature(selected("x")));
+  EXPECT_NE(signature(selected("x")), signature(selected("y")));
+  EXPECT_EQ(signature(selected("x")), signature(selected("x")));
 }
 
 TEST(PodQueryTest, EveryConditionHasToHold) {

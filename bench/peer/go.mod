@@ -1,0 +1,3 @@
+module berth.dev/bench/peer
+
+go 1.25.0

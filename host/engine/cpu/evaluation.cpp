@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/cpu/evaluation.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "batching/diagnosis_row.h"
+#include "batching/judge.h"
+#include "batching/topology_scores.h"
+#include "plugins/image_locality/rule.h"
+#include "plugins/inter_pod_affinity/rule.h"
+#include "plugins/node_resources_balanced_allocation/rule.h"
+#include "plugins/normalize.h"
+#include "plugins/pod_topology_spread/rule.h"
+
+namespace berth {
+namespace {
+
+/// What a class is judged and scored with.
+struct Compiled {
+  const PodClass& pod_class;
+  const CompiledProfile& profile;
+  const NodeSideRow& row;
+};
+
+/// A node that no Filter plugin is asked about. @param reason  empty outside PreFilter's node set
+Status pre_filter_status(const std::string& reason) {
+  Status status{StatusCode::kUnschedulableAndUnresolvable, "PreFilter", {}};
+  if (!reason.empty()) status.reasons.push_back(reason);
+  return status;
+}
+
+/// The score plugins' answers for feasible nodes, normalised over all of them.
+class Scores {
+ public:
+  Scores(const Compiled& compiled, const Snapshot& snapshot, const std::vector<std::int32_t>& feasible)
+      : compiled_(compiled), snapshot_(snapshot), maxima_(raw_maxima(compiled.row, snapshot, feasible)) {
+    if (compiled.pod_class.topology != nullptr)
+      topology_ = score_topology(*compiled.pod_class.topology, snapshot.topology(), feasible);
+  }
+
+  /// Plugins in the profile's order. @param in_list  position of the node among the feasible ones
+  void write(NodeEvaluation& node, std::size_t in_list) const {
+    for (const EnabledPlugin& plugin : compiled_.profile.profile->at(ExtensionPoint::kScore)) {
+      const std::optional<RawAndNormalized> score = score_of(plugin.name, node.node.value, in_list);
+      if (!score) continue;
+      node.scores.push_back({plugin.name, score->raw, score->normalized, plugin.weight});
+      node.total += score->normalized * plugin.weight;
+    }
+    if (!compiled_.profile.scores_anything) node.total = 1;
+  }
+
+ private:
+  struct RawAndNormalized {
+    std::int64_t raw;
+    std::int64_t normalized;
+  };
+
+  /// nullopt: PreScore skips the plugin, or it is not built
+  std::optional<RawAndNormalized> score_of(std::string_view plugin, std::int32_t node, std::size_t in_list) const {
+    const auto& [pod_class, profile, row] = compiled_;
+    const auto as_it_is = [](std::int64_t raw) { return RawAndNormalized{raw, raw}; };
+    if (plugin == ImageLocality::name) return as_it_is(row.image(node));
+    if (plugin == NodeResourcesFit::name) return as_it_is(fit_score(pod_class, profile, snapshot_, node));
+    if (plugin == NodeResourcesBalancedAllocation::name && !pod_class.balanced_skips)
+      return as_it_is(balanced_score(pod_class, profile, snapshot_, node));
+    if (plugin == TaintToleration::name) {
+      const std::int64_t raw = row.taint_raw(snapshot_, node);
+      return RawAndNormalized{raw, default_normalize(raw, maxima_.taint, TaintToleration::reverse)};
+    }
+    if (plugin == NodeAffinityRule::name && row.scores_affinity)
+      return RawAndNormalized{row.affinity(node),
+                              default_normalize(row.affinity(node), maxima_.affinity, NodeAffinityRule::reverse)};
+    if (plugin == PodTopologySpread::name && topology_.spread)
+      return RawAndNormalized{topology_.spread_raw[in_list], topology_.spread_normalized(in_list)};
+    if (plugin == InterPodAffinity::name && topology_.affinity)
+      return RawAndNormalized{topology_.affinity_raw[in_list], topology_.affinity_normalized(in_list)};
+    return std::nullopt;
+  }
+
+  const Compiled& compiled_;
+  const Snapshot& snapshot_;
+  RawMaxima maxima_;
+  TopologyScores topology_;
+};
+
+void score(const Compiled& compiled, const Snapshot& snapshot, Evaluation& evaluation) {
+  std::vector<std::int32_t> feasible;
+  for (const NodeEvaluation& node : evaluation.nodes)
+    if (node.feasible) feasible.push_back(node.node.value);
+  evaluation.error = score_range_error(compiled.pod_class, compiled.profile, snapshot, feasible);
+  if (!evaluation.error.empty()) return;
+  const Scores scores(compiled, snapshot, feasible);
+  std::int64_t highest = 0;
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    NodeEvaluation& node = evaluation.nodes[static_cast<std::size_t>(feasible[i])];
+    scores.write(node, i);
+    highest = std::max(highest, node.total);
+  }
+  for (const NodeEvaluation& node : evaluation.nodes)
+    if (node.feasible && node.total == highest) evaluation.best.push_back(node.node);
+}
+
+}  // namespace
+
+Evaluation evaluate_pod(const PodToPlace& pod, ClassTable& table, const Nominations& nominations, Snapshot& snapshot) {
+  if (snapshot.node_count() == 0) return {{}, {}, std::string(kNoNodesText), ""};
+  if (ClassTable::is_error(pod.class_index)) return {{}, {}, "", table.error(pod.class_index)};
+  const Compiled compiled{table[pod.class_index], table.profile_of(pod.class_index), table.node_side(pod.class_index)};
+  const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
+  if (!pre_filter.error.empty()) return {{}, {}, "", pre_filter.error};
+
+  Evaluation evaluation;
+  Diagnosis diagnosis{snapshot.node_count(), {}, pre_filter.message};
+  bool any_feasible = false;
+  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
+    const bool is_judged = pre_filter.message.empty() && !compiled.row.is_outside_node_set(i);
+    const Status status =
+        is_judged ? nominations.judge_with(*pod.pod, compiled.pod_class, compiled.profile, compiled.row, snapshot, i)
+                  : pre_filter_status(pre_filter.message);
+    if (status.code == StatusCode::kError) return {{}, {}, "", status.message()};
+    any_feasible = any_feasible || status.ok();
+    if (pre_filter.message.empty() && !status.ok()) count_reasons(status, diagnosis);
+    evaluation.nodes.push_back({{i}, status.ok(), status, {}, 0});
+  }
+  if (!any_feasible) {
+    evaluation.message = fit_error_text(diagnosis);
+  } else if (const std::string& error = table.score_error(pod.class_index); !error.empty()) {
+    evaluation.error = error;
+  } else {
+    score(compiled, snapshot, evaluation);
+  }
+  return evaluation;
+}
+
+}  // namespace berth

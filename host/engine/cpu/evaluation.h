@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "batching/backend.h"
+#include "batching/nominations.h"
+#include "batching/pod_class.h"
+#include "host/cluster/snapshot.h"
+
+namespace berth {
+
+/// One pod against every node, without rows: statuses with their reasons, and each plugin's scores where some node is
+/// feasible. `snapshot` is changed while a nominated node is judged, and changed back.
+/// @param pod  compiled against `table`; an error class gives Evaluation::error
+Evaluation evaluate_pod(const PodToPlace& pod, ClassTable& table, const Nominations& nominations, Snapshot& snapshot);
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/cpu/node_cells.h"
+
+#include <algorithm>
+#include <map>
+
+namespace berth {
+namespace {
+
+NodeCells::Cell cell_at(const CellColumns& columns, const NodeSideRow& node_side, const CompiledProfile& profile,
+                        const Snapshot& snapshot, std::int32_t node) {
+  const TopologyCounts& counts = snapshot.topology();
+  NodeCells::Cell cell;
+  for (std::size_t s = 0; s < columns.soft_labels.size(); ++s) {
+    const bool has_label = counts.column(columns.soft_labels[s])[node] != 0;
+    if (has_label) cell.soft_labels |= std::uint64_t{1} << s;
+    cell.ignored = cell.ignored || (columns.ignores_incomplete && !has_label);
+  }
+  cell.taint_raw = profile.weight_taint_toleration != 0 ? node_side.taint_raw(snapshot, node) : 0;
+  cell.affinity_raw = node_side.affinity(node);
+  for (const std::int32_t column : columns.coarse) cell.domains.push_back(counts.column(column)[node]);
+  return cell;
+}
+
+}  // namespace
+
+NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, const CompiledProfile& profile,
+                     const Snapshot& snapshot) {
+  const TopologyCounts& counts = snapshot.topology();
+  NodeCells made;
+  made.cell_of.assign(static_cast<std::size_t>(snapshot.node_count()), -1);
+  std::map<NodeCells::Cell, std::int32_t> known;
+  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
+    const auto lacks = [&](std::int32_t column) { return counts.column(column)[i] == 0; };
+    if (node_side.refusal(i) != NodeSideRow::kAccepted ||
+        std::any_of(columns.required.begin(), columns.required.end(), lacks))
+      continue;
+    const auto [at, is_new] = known.try_emplace(cell_at(columns, node_side, profile, snapshot, i),
+                                                static_cast<std::int32_t>(made.cells.size()));
+    if (is_new) made.cells.push_back(at->first);
+    made.cell_of[static_cast<std::size_t>(i)] = at->second;
+  }
+  return made;
+}
+
+std::uint64_t NodeCells::bytes() const {
+  std::uint64_t bytes = cell_of.size() * sizeof(std::int32_t);
+  for (const Cell& cell : cells) bytes += sizeof(Cell) + cell.domains.size() * sizeof(std::int32_t);
+  return bytes;
+}
+
+}  // namespace berth

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/cpu/node_groups.h"
+
+#include <algorithm>
+
+namespace berth {
+namespace {
+
+/// A heap is sifted anew when so many of its entries are of nodes that have moved on.
+constexpr std::size_t kStaleFactor = 2;
+constexpr std::size_t kStaleSpare = 64;
+/// Groups without nodes stay for those that come back; with more than this many a node, all is assigned anew.
+constexpr std::size_t kGroupsPerNode = 2;
+constexpr std::size_t kGroupsSpare = 1024;
+/// Catching up with more changes than this share of the nodes is dearer than one look at every node.
+constexpr std::size_t kReassignShare = 12;
+
+std::uint64_t hash_of(std::int32_t cell, const std::vector<std::int64_t>& counts) {
+  std::uint64_t hash = static_cast<std::uint64_t>(cell) + 1;
+  for (const std::int64_t count : counts) hash = (hash ^ static_cast<std::uint64_t>(count)) * 0x9e3779b97f4a7c15u;
+  return hash;
+}
+
+/// Tells the few nodes where some table counts something from the many where none does.
+class NodesWithCounts {
+ public:
+  NodesWithCounts(const TopologyCounts& counts, const std::vector<std::int32_t>& tables) {
+    for (const std::int32_t table : tables)
+      if (counts.total(table) != 0)
+        columns_.push_back({counts.column(counts.column_of(table)).domain_of.data(), &counts.pages(table)});
+  }
+  bool contains(std::int32_t node) const {
+    for (const Column& column : columns_) {
+      const std::int32_t domain = column.domain_of[node];
+      if (column.counts->read(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)] != 0)
+        return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Column {
+    const std::int32_t* domain_of;
+    const Pages<std::int64_t>* counts;
+  };
+  std::vector<Column> columns_;
+};
+
+}  // namespace
+
+// Which group a node lies in
+
+std::int32_t NodeGroups::add_group(std::int32_t cell) {
+  groups_.emplace_back().cell = cell;
+  return static_cast<std::int32_t>(groups_.size()) - 1;
+}
+
+std::int32_t NodeGroups::find_group(const TopologyCounts& counts, std::int32_t node) {
+  const std::int32_t cell = cells_->cell_of[static_cast<std::size_t>(node)];
+  if (cell < 0) return -1;
+  if (!reads_.any_by_count()) {
+    std::int32_t& group = group_of_cell_[static_cast<std::size_t>(cell)];
+    if (group < 0) group = add_group(cell);
+    return group;
+  }
+  if (!reads_.counts_of_node(program_, counts, node, scratch_)) return -1;
+  const auto [at, is_new] = group_of_hash_.try_emplace(hash_of(cell, scratch_), -1);
+  for (std::int32_t g = at->second; g >= 0; g = group(g).next_alike)
+    if (group(g).cell == cell && group(g).counts == scratch_) return g;
+  const std::int32_t added = add_group(cell);
+  groups_.back().counts = scratch_;
+  groups_.back().next_alike = at->second;
+  at->second = added;
+  return added;
+}
+
+/// find_group() of a node where every count is 0, as is the case for most.
+std::int32_t NodeGroups::group_without_counts(const TopologyCounts& counts, std::int32_t node) {
+  const std::int32_t cell = cells_->cell_of[static_cast<std::size_t>(node)];
+  if (cell < 0) return -1;
+  std::int32_t& group = group_of_cell_[static_cast<std::size_t>(cell)];
+  if (group < 0) group = find_group(counts, node);
+  return group;
+}
+
+// All nodes at once
+
+void NodeGroups::begin_anew() {
+  groups_.clear();
+  active_.clear();
+  group_of_hash_.clear();
+  group_of_cell_.assign(cells_->cells.size(), -1);
+}
+
+/// For a class that is asked seldom: one pass, and no heap that would be out of date before it is looked at again.
+void NodeGroups::assign_flat(const SlotKeys& keys, const TopologyCounts& counts) {
+  begin_anew();
+  const NodesWithCounts counted(counts, reads_.counted_tables);
+  const auto node_count = static_cast<std::int32_t>(cells_->cell_of.size());
+  for (std::int32_t i = 0; i < node_count; ++i) {
+    const Entry entry{keys[i], i};
+    if (entry.key <= 0) continue;
+    const std::int32_t g = counted.contains(i) ? find_group(counts, i) : group_without_counts(counts, i);
+    if (g < 0) continue;
+    if (group(g).live++ == 0) {
+      activate(g);
+      group(g).best = entry;
+    } else if (entry.key > group(g).best.key) {
+      group(g).best = entry;
+    }
+  }
+}
+
+void NodeGroups::assign_all(const SlotKeys& keys, const TopologyCounts& counts) {
+  begin_anew();
+  const NodesWithCounts counted(counts, reads_.counted_tables);
+  group_of_.resize(cells_->cell_of.size());
+  live_.assign(cells_->cell_of.size(), 0);
+  for (std::size_t i = 0; i < group_of_.size(); ++i) {
+    const auto node = static_cast<std::int32_t>(i);
+    const std::int32_t g = group_of_[i] =
+        counted.contains(node) ? find_group(counts, node) : group_without_counts(counts, node);
+    const NodeKey key = g < 0 ? 0 : keys[node];
+    if (key <= 0) continue;
+    set_live(node, true);
+    group(g).heap.push_back({key, node});
+  }
+  for (Group& group : groups_) std::make_heap(group.heap.begin(), group.heap.end(), Entry::is_worse);
+}
+
+// Node by node
+
+void NodeGroups::activate(std::int32_t g) {
+  group(g).active_at = static_cast<std::int32_t>(active_.size());
+  active_.push_back(g);
+}
+
+void NodeGroups::set_live(std::int32_t node, bool live) {
+  std::uint8_t& now = live_[static_cast<std::size_t>(node)];
+  if ((now != 0) == live) return;
+  now = live ? 1 : 0;
+  const std::int32_t g = group_of_[static_cast<std::size_t>(node)];
+  Group& changed = group(g);
+  changed.live += live ? 1 : -1;
+  if (live && changed.live == 1) {
+    activate(g);
+  } else if (changed.live == 0) {
+    const std::int32_t last = active_.back();
+    group(last).active_at = changed.active_at;
+    active_[static_cast<std::size_t>(changed.active_at)] = last;
+    active_.pop_back();
+    changed.active_at = -1;
+    changed.heap.clear();
+  }
+}
+
+void NodeGroups::push(std::int32_t g, Entry entry, const SlotKeys& keys) {
+  std::vector<Entry>& heap = group(g).heap;
+  heap.push_back(entry);
+  if (heap.size() <= kStaleFactor * static_cast<std::size_t>(group(g).live) + kStaleSpare) {
+    std::push_heap(heap.begin(), heap.end(), Entry::is_worse);
+    return;
+  }
+  std::erase_if(heap, [&](const Entry& e) { return !is_current(e, g, keys); });
+  std::make_heap(heap.begin(), heap.end(), Entry::is_worse);
+}
+
+void NodeGroups::assign(const SlotKeys& keys, std::int32_t node) {
+  const std::int32_t g = group_of_[static_cast<std::size_t>(node)];
+  if (g < 0) return;
+  const NodeKey key = keys[node];
+  set_live(node, key > 0);
+  if (key > 0) push(g, {key, node}, keys);
+}
+
+void NodeGroups::regroup(const SlotKeys& keys, const TopologyCounts& counts, std::int32_t node) {
+  const std::int32_t g = find_group(counts, node);
+  std::int32_t& now = group_of_[static_cast<std::size_t>(node)];
+  if (g != now) {
+    if (now >= 0) set_live(node, false);
+    now = g;
+  }
+  assign(keys, node);
+}
+
+void NodeGroups::regroup_with_mates(const SlotKeys& keys, const TopologyCounts& counts, std::int32_t node) {
+  regroup(keys, counts, node);
+  for (const std::int32_t c : reads_.mate_columns) {
+    const DomainColumn& column = counts.column(c);
+    const auto domain = static_cast<std::size_t>(column[node]);
+    if (domain == 0) continue;
+    for (std::int32_t i = column.first_of_domain[domain]; i < column.first_of_domain[domain + 1]; ++i)
+      regroup(keys, counts, column.nodes_by_domain[static_cast<std::size_t>(i)]);
+  }
+}
+
+/// Does the entry change a count that nodes are grouped by?
+bool NodeGroups::moves_groups(const LogEntry& entry, const ClassTable& table) {
+  if (!reads_.any_by_count()) return false;
+  // From outside, or undone: tables that are younger than the class may have moved with it.
+  if (entry.sign <= 0) return true;
+  const auto pod_class = static_cast<std::size_t>(entry.pod_class);
+  if (moved_by_.size() <= pod_class) moved_by_.resize(static_cast<std::size_t>(table.size()));
+  Moves& known = moved_by_[pod_class];
+  if (known == Moves::kUnknown) known = reads_.moved_by(table[entry.pod_class].moves) ? Moves::kYes : Moves::kNo;
+  return known == Moves::kYes;
+}
+
+void NodeGroups::replay(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts,
+                        const CommitLog& log) {
+  for (const LogEntry& entry : log.since(position_)) {
+    if (moves_groups(entry, table)) {
+      regroup_with_mates(keys, counts, entry.node);
+    } else {
+      assign(keys, entry.node);
+    }
+  }
+}
+
+void NodeGroups::catch_up(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts,
+                          const CommitLog& log) {
+  if (position_ == log.position()) return;
+  const std::size_t nodes = cells_->cell_of.size();
+  const bool seldom = position_ == UINT64_MAX || log.position() - position_ > nodes / kReassignShare + 1;
+  if (seldom) {
+    assign_flat(keys, counts);
+  } else if (flat_ || groups_.size() > kGroupsPerNode * nodes + kGroupsSpare) {
+    assign_all(keys, counts);
+  } else {
+    replay(keys, table, counts, log);
+  }
+  flat_ = seldom;
+  position_ = log.position();
+}
+
+const NodeGroups::Entry& NodeGroups::best(Group& group, const SlotKeys& keys) const {
+  if (flat_) return group.best;
+  const std::int32_t self = active_[static_cast<std::size_t>(group.active_at)];
+  std::vector<Entry>& heap = group.heap;
+  while (!is_current(heap.front(), self, keys)) {
+    std::pop_heap(heap.begin(), heap.end(), Entry::is_worse);
+    heap.pop_back();
+  }
+  return heap.front();
+}
+
+std::uint64_t NodeGroups::bytes() const {
+  std::uint64_t bytes = group_of_.size() * sizeof(std::int32_t) + live_.size() + moved_by_.size();
+  for (const Group& group : groups_)
+    bytes += sizeof(Group) + group.counts.size() * sizeof(std::int64_t) + group.heap.capacity() * sizeof(Entry);
+  return bytes;
+}
+
+}  // namespace berth

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The nodes of a class in groups whose members are equal in all that topology rules and normalisers read: their cell,
+// and the counts of keys that are read by count. A group keeps its feasible nodes in a heap by key, so that a moved
+// count re-weighs groups and never nodes. docs/decisions/0003-groups-by-domain.md
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "batching/commit_log.h"
+#include "batching/pod_class.h"
+#include "host/engine/cpu/node_cells.h"
+#include "host/engine/cpu/row_tile.h"
+#include "host/engine/cpu/table_reads.h"
+
+namespace berth {
+
+/// The keys of one class: what does not depend on other nodes.
+struct SlotKeys {
+  const RowTile& tile;
+  int slot;
+  NodeKey operator[](std::int32_t node) const { return tile.key(slot, node); }
+};
+
+class NodeGroups {
+ public:
+  struct Entry {
+    NodeKey key = 0;
+    std::int32_t node = -1;
+    /// Heap order: the best key in front, the lower node among equal keys.
+    static bool is_worse(const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.node > b.node; }
+  };
+  struct Group {
+    std::int32_t cell = 0;
+    std::vector<std::int64_t> counts;  ///< as TableReads::counts_of_node() gives them
+    std::int64_t live = 0;             ///< feasible nodes, topology rules aside
+
+    // Of the selection under way; GroupedRow's.
+    bool passes = false;
+    std::int64_t spread_raw = 0;
+    std::int64_t pod_affinity_raw = 0;
+
+   private:
+    friend class NodeGroups;
+    std::int32_t next_alike = -1;  ///< another group whose counts hash alike
+    std::int32_t active_at = -1;   ///< index into active_, -1 without live nodes
+    std::vector<Entry> heap;       ///< best first; entries of nodes that moved on stay until they come up
+    Entry best;                    ///< of flat groups, which have no heaps
+  };
+
+  /// All must outlive the groups.
+  NodeGroups(const TopologyProgram& program, const TableReads& reads) : program_(program), reads_(reads) {}
+
+  void set_cells(std::shared_ptr<const NodeCells> cells) { cells_ = std::move(cells); }
+  const NodeCells::Cell& cell_of(const Group& group) const {
+    return cells_->cells[static_cast<std::size_t>(group.cell)];
+  }
+
+  /// Takes up what the log holds since the last call. The keys are current to the end of the log.
+  void catch_up(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts, const CommitLog& log);
+
+  /// Groups with live nodes, for group().
+  const std::vector<std::int32_t>& active() const { return active_; }
+  Group& group(std::int32_t g) { return groups_[static_cast<std::size_t>(g)]; }
+  const Group& group(std::int32_t g) const { return groups_[static_cast<std::size_t>(g)]; }
+  /// The best node of an active group.
+  const Entry& best(Group& group, const SlotKeys& keys) const;
+
+  std::uint64_t bytes() const;
+
+ private:
+  std::int32_t find_group(const TopologyCounts& counts, std::int32_t node);
+  std::int32_t add_group(std::int32_t cell);
+  std::int32_t group_without_counts(const TopologyCounts& counts, std::int32_t node);
+  void begin_anew();
+  void assign_flat(const SlotKeys& keys, const TopologyCounts& counts);
+  void assign_all(const SlotKeys& keys, const TopologyCounts& counts);
+  bool moves_groups(const LogEntry& entry, const ClassTable& table);
+  void replay(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts, const CommitLog& log);
+  void assign(const SlotKeys& keys, std::int32_t node);
+  void regroup(const SlotKeys& keys, const TopologyCounts& counts, std::int32_t node);
+  void regroup_with_mates(const SlotKeys& keys, const TopologyCounts& counts, std::int32_t node);
+  void activate(std::int32_t group);
+  void set_live(std::int32_t node, bool live);
+  void push(std::int32_t group, Entry entry, const SlotKeys& keys);
+  bool is_current(const Entry& entry, std::int32_t group, const SlotKeys& keys) const {
+    return group_of_[static_cast<std::size_t>(entry.node)] == group && keys[entry.node] == entry.key;
+  }
+
+  const TopologyProgram& program_;
+  const TableReads& reads_;
+  std::shared_ptr<const NodeCells> cells_;
+  std::vector<Group> groups_;
+  std::vector<std::int32_t> active_;
+  std::vector<std::int32_t> group_of_cell_;  ///< the group of the cell's nodes whose counts are all 0; -1: none yet
+  std::unordered_map<std::uint64_t, std::int32_t> group_of_hash_;
+  std::vector<std::int32_t> group_of_;  ///< [node] -1: never feasible, or a count keeps the class off
+  std::vector<std::uint8_t> live_;      ///< [node] in a group, and feasible by its key
+  enum class Moves : std::uint8_t { kUnknown, kNo, kYes };
+  std::vector<Moves> moved_by_;          ///< [class] of placements: moves_groups()
+  std::uint64_t position_ = UINT64_MAX;  ///< in the log; UINT64_MAX: nothing assigned yet
+  bool flat_ = true;                     ///< groups know their best node alone, as of position_
+  std::vector<std::int64_t> scratch_;
+};
+
+}  // namespace berth

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/cpu/reasons.h"
+
+#include "batching/judge.h"
+
+namespace berth {
+
+DiagnosisRow::Answer Reasons::of(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination) {
+  if (nominations_matter || own_nomination >= 0) return with_nominations(pod, own_nomination);
+  const std::int32_t c = pod.class_index;
+  return of_class_[c].answer(table_[c], table_.profile_of(c), table_.node_side(c), snapshot_, log_);
+}
+
+DiagnosisRow::Answer Reasons::with_nominations(const PodToPlace& pod, std::int32_t own_nomination) {
+  const PodClass& pod_class = table_[pod.class_index];
+  const CompiledProfile& profile = table_.profile_of(pod.class_index);
+  const NodeSideRow& row = table_.node_side(pod.class_index);
+  const auto status_on = [&](std::int32_t node) {
+    if (node == own_nomination) return nominations_.judge_own(*pod.pod, pod_class, profile, row, snapshot_, node);
+    if (row.is_outside_node_set(node)) return judge(pod_class, profile, row, snapshot_, node);
+    return nominations_.judge_with(*pod.pod, pod_class, profile, row, snapshot_, node);
+  };
+  Diagnosis diagnosis;
+  diagnosis.node_count = snapshot_.node_count();
+  for (std::int32_t i = 0; i < snapshot_.node_count(); ++i) {
+    const Status status = status_on(i);
+    if (status.code == StatusCode::kError) return {status.message(), true};
+    count_reasons(status, diagnosis);
+  }
+  return {fit_error_text(diagnosis), false};
+}
+
+}  // namespace berth

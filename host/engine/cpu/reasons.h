@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "batching/commit_log.h"
+#include "batching/diagnosis_row.h"
+#include "batching/nominations.h"
+#include "batching/pod_class.h"
+#include "host/cluster/snapshot.h"
+
+namespace berth {
+
+/// Why pods find no node: a diagnosis a class, kept current by the log, or one made for a single pod that nominations
+/// keep from some node.
+class Reasons {
+ public:
+  /// All must outlive this.
+  Reasons(ClassTable& table, const Nominations& nominations, Snapshot& snapshot, const CommitLog& log)
+      : table_(table), nominations_(nominations), snapshot_(snapshot), log_(log) {}
+
+  /// @param nominations_matter  nodes are judged with the pods nominated to them, so that the answer is the pod's own
+  /// @param own_nomination  the node that the pod itself is nominated to and that refused it, or -1
+  DiagnosisRow::Answer of(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination);
+  /// Node objects changed.
+  void clear() { of_class_.clear(); }
+
+ private:
+  DiagnosisRow::Answer with_nominations(const PodToPlace& pod, std::int32_t own_nomination);
+
+  ClassTable& table_;
+  const Nominations& nominations_;
+  Snapshot& snapshot_;
+  const CommitLog& log_;
+  std::unordered_map<std::int32_t, DiagnosisRow> of_class_;
+};
+
+}  // namespace berth

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/cpu/table_reads.h"
+
+#include <algorithm>
+
+namespace berth {
+namespace {
+
+bool holds(const std::vector<std::int32_t>& list, std::int32_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+void add_once(std::vector<std::int32_t>& list, std::int32_t value) {
+  if (!holds(list, value)) list.push_back(value);
+}
+
+bool any_by_count_of(const std::vector<TableRead>& reads) {
+  return std::any_of(reads.begin(), reads.end(), [](const TableRead& read) { return read.by_count(); });
+}
+
+}  // namespace
+
+TableReads::TableReads(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t coarse_domains_max) {
+  choose_coarse(program, counts, coarse_domains_max);
+  for (const HardSpread& constraint : program.hard) hard.push_back(read_of(constraint.table, counts));
+  for (const SoftSpread& constraint : program.soft) soft.push_back(read_of(constraint.table, counts));
+  for (const std::int32_t table : program.affinity) affinity.push_back(read_of(table, counts));
+  for (const OwnAntiTerm& term : program.anti) anti.push_back(read_of(term.table, counts));
+  for (const std::int32_t table : program.existing_anti) existing_anti.push_back(read_of(table, counts));
+  for (const ScoredTable& score : program.scores) scores.push_back(read_of(score.table, counts));
+  number_counts();
+
+  for (const HardSpread& constraint : program.hard) columns.required.push_back(counts.column_of(constraint.table));
+  for (const std::int32_t table : program.affinity) columns.required.push_back(counts.column_of(table));
+  for (const SoftSpread& constraint : program.soft) columns.soft_labels.push_back(constraint.label_column);
+  columns.ignores_incomplete = program.ignores_incomplete;
+}
+
+void TableReads::choose_coarse(const TopologyProgram& program, const TopologyCounts& counts,
+                               std::int32_t coarse_domains_max) {
+  // How many domains hold a feasible node is asked of the soft keys, so these are told apart by domain.
+  for (const SoftSpread& constraint : program.soft)
+    if (!constraint.counts_nodes) add_once(columns.coarse, counts.column_of(constraint.table));
+  const auto add_small = [&](std::int32_t table) {
+    const std::int32_t column = counts.column_of(table);
+    if (counts.column(column).domain_count <= coarse_domains_max) add_once(columns.coarse, column);
+  };
+  for (const HardSpread& constraint : program.hard) add_small(constraint.table);
+  for (const std::int32_t table : program.affinity) add_small(table);
+  for (const OwnAntiTerm& term : program.anti) add_small(term.table);
+  for (const std::int32_t table : program.existing_anti) add_small(table);
+  for (const ScoredTable& score : program.scores) add_small(score.table);
+}
+
+TableRead TableReads::read_of(std::int32_t table, const TopologyCounts& counts) {
+  const std::int32_t column = counts.column_of(table);
+  const auto at = std::find(columns.coarse.begin(), columns.coarse.end(), column);
+  if (at != columns.coarse.end()) return {table, static_cast<std::int32_t>(at - columns.coarse.begin()), 0};
+  add_once(counted_tables, table);
+  if (!counts.column(column).one_node_each) add_once(mate_columns, column);
+  return {table, -1, 0};
+}
+
+void TableReads::number_counts() {
+  std::size_t next = 0;
+  for (std::vector<TableRead>* reads : {&hard, &soft})
+    for (TableRead& read : *reads)
+      if (read.by_count()) read.count_index = next++;
+  if (any_by_count_of(affinity)) affinity_index = next++;
+  if (any_by_count_of(scores)) score_index = next++;
+}
+
+bool TableReads::counts_of_node(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
+                                std::vector<std::int64_t>& out) const {
+  out.clear();
+  const auto held = [&](const TableRead& read) { return read.by_count() && counts.count_at(read.table, node) > 0; };
+  if (std::any_of(anti.begin(), anti.end(), held) || std::any_of(existing_anti.begin(), existing_anti.end(), held))
+    return false;
+  for (const std::vector<TableRead>* reads : {&hard, &soft})
+    for (const TableRead& read : *reads)
+      if (read.by_count()) out.push_back(counts.count_at(read.table, node));
+  if (affinity_index != kNone) {
+    const auto held_or_coarse = [&](const TableRead& read) { return !read.by_count() || held(read); };
+    out.push_back(std::all_of(affinity.begin(), affinity.end(), held_or_coarse) ? 1 : 0);
+  }
+  if (score_index == kNone) return true;
+  std::int64_t score = 0;
+  for (std::size_t s = 0; s < scores.size(); ++s)
+    if (scores[s].by_count()) score += program.scores[s].multiplier * counts.count_at(scores[s].table, node);
+  out.push_back(score);
+  return true;
+}
+
+bool TableReads::moved_by(const std::vector<CountMove>& moves) const {
+  return std::any_of(moves.begin(), moves.end(),
+                     [&](const CountMove& move) { return holds(counted_tables, move.table); });
+}
+
+}  // namespace berth

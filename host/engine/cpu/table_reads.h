@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How the counts of a class's tables reach its groups of nodes. A key with few domains is coarse: groups lie in one
+// domain of it, and the count is looked up when it is needed. Any other key is read by count: nodes of one group have
+// equal counts in their domains, which is all that a verdict or a score takes from them.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "batching/topology_program.h"
+#include "host/cluster/topology_counts.h"
+#include "host/engine/cpu/node_cells.h"
+
+namespace berth {
+
+/// One table that the class reads.
+struct TableRead {
+  std::int32_t table = 0;
+  std::int32_t coarse = -1;     ///< index into NodeCells::Cell::domains; -1: by count
+  std::size_t count_index = 0;  ///< into the counts of a group, of a constraint that is read by count
+  bool by_count() const { return coarse < 0; }
+};
+
+struct TableReads {
+  /// @param coarse_domains_max  keys with more domains are read by count, but those of soft constraints never are
+  TableReads(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t coarse_domains_max);
+
+  /// What keys read by count say of a node. @return false when a count by itself keeps pods of the class off it
+  bool counts_of_node(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
+                      std::vector<std::int64_t>& out) const;
+
+  bool any_by_count() const { return !counted_tables.empty(); }
+  /// Do the moves change a count that nodes are grouped by?
+  bool moved_by(const std::vector<CountMove>& moves) const;
+
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  std::vector<TableRead> hard, soft;  ///< parallel to TopologyProgram::hard and so on
+  std::vector<TableRead> affinity, anti, existing_anti, scores;
+  CellColumns columns;
+  std::vector<std::int32_t> counted_tables;  ///< read by count, each once
+  std::vector<std::int32_t> mate_columns;    ///< read by count, with several nodes in a domain
+  /// Index into a group's counts of "every affinity term that is read by count is held", and of the sum of the scores
+  /// that are; kNone where nothing is.
+  std::size_t affinity_index = kNone;
+  std::size_t score_index = kNone;
+
+ private:
+  void choose_coarse(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t coarse_domains_max);
+  TableRead read_of(std::int32_t table, const TopologyCounts& counts);
+  void number_counts();
+};
+
+}  // namespace berth

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/property/drawn_case.h"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "host/generate/random_cluster.h"
+#include "tests/support/open_backend.h"
+
+namespace berth::test {
+namespace {
+
+std::vector<ResourceWeight> draw_resources(Dice& dice) {
+  std::vector<ResourceWeight> resources;
+  for (const char* name : {"cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/foo"})
+    if (!dice.one_in(3)) resources.push_back({name, 1 + dice.upto(4)});
+  if (resources.empty()) resources = {{"memory", 3}};
+  std::shuffle(resources.begin(), resources.end(), dice.engine);
+  return resources;
+}
+
+void draw_fit_args(Dice& dice, PluginArgs& args) {
+  NodeResourcesFitArgs& fit = args.node_resources_fit;
+  fit.strategy =
+      dice.pick<ScoringStrategyType>({ScoringStrategyType::kLeastAllocated, ScoringStrategyType::kMostAllocated,
+                                      ScoringStrategyType::kRequestedToCapacityRatio});
+  if (dice.one_in(2)) fit.resources = draw_resources(dice);
+  fit.shape.clear();
+  if (fit.strategy == ScoringStrategyType::kRequestedToCapacityRatio)
+    for (std::int32_t u = static_cast<std::int32_t>(dice.upto(30)); u <= 100;
+         u += 1 + static_cast<std::int32_t>(dice.upto(50)))
+      fit.shape.push_back({u, static_cast<std::int32_t>(dice.upto(10))});
+  if (dice.one_in(4)) fit.ignored_resources = {"example.com/foo"};
+  if (dice.one_in(4)) fit.ignored_resource_groups = {"nvidia.com"};
+  if (dice.one_in(3)) {
+    args.balanced_allocation.resources = draw_resources(dice);
+    for (ResourceWeight& resource : args.balanced_allocation.resources) resource.weight = 1;
+  }
+}
+
+void draw_plugin_lists(Dice& dice, Profile& profile) {
+  auto& filters = profile.plugins[static_cast<std::size_t>(ExtensionPoint::kFilter)];
+  auto& scores = profile.plugins[static_cast<std::size_t>(ExtensionPoint::kScore)];
+  if (dice.one_in(3)) std::shuffle(filters.begin(), filters.end(), dice.engine);
+  if (dice.one_in(4)) std::erase_if(filters, [&](const EnabledPlugin&) { return dice.one_in(5); });
+  if (dice.one_in(3)) std::erase_if(scores, [&](const EnabledPlugin&) { return dice.one_in(4); });
+  if (dice.one_in(20)) scores.clear();
+  for (const ExtensionPoint point : {ExtensionPoint::kPreScore, ExtensionPoint::kPreFilter})
+    if (dice.one_in(6))
+      std::erase_if(profile.plugins[static_cast<std::size_t>(point)],
+                    [&](const EnabledPlugin&) { return dice.one_in(5); });
+  if (dice.one_in(3))
+    for (EnabledPlugin& score : scores) score.weight = 1 + static_cast<std::int32_t>(dice.upto(200));
+}
+
+void draw_added_affinity(Dice& dice, NodeAffinityArgs& args) {
+  if (!dice.one_in(5)) return;
+  NodeAffinity affinity;
+  const NodeSelectorTerm linux_term{{{"kubernetes.io/os", SelectorOperator::kIn, {"linux"}}}, {}};
+  const NodeSelectorTerm zone_term{{{"topology.kubernetes.io/zone", SelectorOperator::kExists, {}}}, {}};
+  if (dice.one_in(2)) affinity.required = {linux_term, zone_term};
+  if (dice.one_in(2)) affinity.preferred = {{7, zone_term}, {2, linux_term}};
+  args.added_affinity = affinity;
+}
+
+void draw_topology_args(Dice& dice, PluginArgs& args) {
+  if (dice.one_in(3)) args.inter_pod_affinity.hard_pod_affinity_weight = static_cast<std::int32_t>(dice.upto(100));
+  args.inter_pod_affinity.ignore_preferred_terms_of_existing_pods = dice.one_in(4);
+  if (!dice.one_in(3)) return;
+  args.pod_topology_spread.system_defaulting = false;
+  for (const char* key : {"kubernetes.io/hostname", "topology.kubernetes.io/zone", "example.com/rack"})
+    for (const bool soft : {false, true}) {
+      if (!dice.one_in(3)) continue;
+      TopologySpreadConstraint& constraint = args.pod_topology_spread.default_constraints.emplace_back();
+      constraint.max_skew = 1 + static_cast<std::int32_t>(dice.upto(3));
+      constraint.topology_key = key;
+      constraint.schedule_anyway = soft;
+      if (!soft && dice.one_in(2)) constraint.min_domains = 1 + static_cast<std::int32_t>(dice.upto(3));
+    }
+}
+
+void draw_profile(Dice& dice, Profile& profile) {
+  if (dice.one_in(2)) draw_fit_args(dice, profile.args);
+  draw_plugin_lists(dice, profile);
+  draw_added_affinity(dice, profile.args.node_affinity);
+  draw_topology_args(dice, profile.args);
+}
+
+SchedulerConfig draw_config(Dice& dice) {
+  FeatureGates gates(dice.one_in(3) ? Release::k1_36 : Release::k1_35);
+  if (dice.one_in(3)) gates.apply("TaintTolerationComparisonOperators=true");
+  SchedulerConfig config = default_scheduler_config(gates);
+  if (dice.one_in(3)) config.profiles.emplace_back(config.profiles.front()).scheduler_name = "second";
+  for (Profile& profile : config.profiles) draw_profile(dice, profile);
+  if (dice.one_in(3)) config.percentage_of_nodes_to_score = static_cast<std::int32_t>(dice.upto(100));
+  return config;
+}
+
+}  // namespace
+
+EngineConfig draw_engine(Dice& dice) {
+  EngineConfig engine;
+  engine.seed = static_cast<std::uint64_t>(dice.upto(1000));
+  engine.threads = 1 + static_cast<std::int32_t>(dice.upto(2));
+  engine.tie_break = dice.one_in(4) ? TieBreak::kKube : dice.one_in(4) ? TieBreak::kFirst : TieBreak::kRandom;
+  engine.node_sampling = dice.one_in(5) ? NodeSampling::kKube : NodeSampling::kAll;
+  if (dice.one_in(3)) engine.row_bytes_max = 1;
+  engine.upstream_bugs = {!dice.one_in(4), !dice.one_in(4)};
+  return engine;
+}
+
+CpuTuning draw_tuning(Dice& dice) {
+  CpuTuning tuning;
+  if (dice.one_in(4)) return tuning;
+  tuning.min_run_pods = 1 + dice.upto(4);
+  tuning.run_nodes_divisor = 1000;
+  tuning.slots_max = 1 + static_cast<int>(dice.upto(20));
+  tuning.tiles_always = 1 + static_cast<std::size_t>(dice.upto(3));
+  tuning.lookahead_pods = static_cast<std::size_t>(dice.upto(30));
+  tuning.coarse_domains_max = static_cast<std::int32_t>(dice.upto(4));
+  return tuning;
+}
+
+ClusterObjects draw_cluster(Dice& dice, std::uint64_t seed, bool nominated_pods) {
+  RandomClusterOptions options;
+  options.nominated_pods = nominated_pods;
+  options.max_nodes = dice.one_in(8) ? 160 : 30;
+  options.topology_percent = 75;
+  ClusterObjects objects = random_cluster(seed, options);
+  std::vector<PodPtr> pods;
+  for (const PodPtr& pod : objects.pods) {
+    pods.push_back(pod);
+    const bool repeatable = pod->node_name.empty() && pod->rare_fields == nullptr;
+    for (std::int64_t copy = repeatable ? dice.upto(12) : 0; copy > 0; --copy) {
+      auto twin = std::make_shared<Pod>();
+      twin->name = pod->name + "-" + std::to_string(copy);
+      twin->namespace_ = pod->namespace_;
+      twin->labels = pod->labels;
+      twin->spec = pod->spec;
+      twin->priority = pod->priority;
+      pods.push_back(std::move(twin));
+    }
+  }
+  objects.pods = std::move(pods);
+  return objects;
+}
+
+std::vector<PodToPlace> pending_pods(Dice& dice, const ClusterObjects& objects, std::size_t profiles) {
+  std::vector<PodToPlace> pods;
+  for (const PodPtr& pod : objects.pods)
+    if (pod->node_name.empty() && !pod->terminating && pod->rare().scheduling_gates.empty() &&
+        pod->spec->scheduler_name == "default-scheduler")
+      pods.push_back({pod, static_cast<std::int32_t>(dice.upto(static_cast<std::int64_t>(profiles) - 1)), -1});
+  return pods;
+}
+
+Case::Case(std::uint64_t seed, bool nominated_pods)
+    : dice(seed),
+      objects(draw_cluster(dice, seed, nominated_pods)),
+      config(draw_config(dice)),
+      engine(draw_engine(dice)),
+      tuning(draw_tuning(dice)),
+      cache(fill_cache(objects)),
+      pods(pending_pods(dice, objects, config.profiles.size())),
+      batch_pods(dice.pick<std::size_t>({1, 7, 1000000})) {}
+
+std::string describe(const Outcome& outcome, const BatchResult& batch, const Backend& backend) {
+  if (outcome.kind == OutcomeKind::kPlaced)
+    return std::string(backend.node_name(outcome.node)) + " with " + std::to_string(outcome.score);
+  return (outcome.kind == OutcomeKind::kError ? "error: " : "") +
+         batch.messages[static_cast<std::size_t>(outcome.message)];
+}
+
+void expect_equal(const std::vector<std::string>& expected, const std::vector<std::string>& actual,
+                  const std::vector<PodToPlace>& pods) {
+  RC_ASSERT(expected.size() == actual.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (expected[i] != actual[i])
+      RC_FAIL("pod " + std::to_string(i) + " " + pods[i].pod->full_name() + "\n  reference: " + expected[i] +
+              "\n  cpu:       " + actual[i]);
+}
+
+void expect_equal(const Evaluation& expected, const Evaluation& actual) {
+  RC_ASSERT(expected.message == actual.message);
+  RC_ASSERT(expected.error == actual.error);
+  RC_ASSERT(expected.best == actual.best);
+  RC_ASSERT(expected.nodes.size() == actual.nodes.size());
+  for (std::size_t i = 0; i < expected.nodes.size(); ++i) {
+    RC_ASSERT(expected.nodes[i].feasible == actual.nodes[i].feasible);
+    RC_ASSERT(expected.nodes[i].total == actual.nodes[i].total);
+    RC_ASSERT(expected.nodes[i].status == actual.nodes[i].status);
+  }
+}
+
+}  // namespace berth::test

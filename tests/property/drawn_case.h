@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One drawn case of the tests that hold the cpu backend equal to the reference: cluster, configuration, settings of the
+// engine and its tuning, all from one seed.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/config/engine_config.h"
+#include "host/config/scheduler_config.h"
+#include "host/engine/cpu/tuning.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth::test {
+
+/// Everything a case is drawn from; printed by rapidcheck when it fails.
+struct Dice {
+  explicit Dice(std::uint64_t seed) : engine(seed) {}
+  std::int64_t upto(std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(0, most)(engine); }
+  bool one_in(std::int64_t n) { return upto(n - 1) == 0; }
+  template <class T>
+  const T& pick(const std::vector<T>& from) {
+    return from[static_cast<std::size_t>(upto(static_cast<std::int64_t>(from.size()) - 1))];
+  }
+  std::mt19937_64 engine;
+};
+
+EngineConfig draw_engine(Dice& dice);
+
+CpuTuning draw_tuning(Dice& dice);
+
+/// Pending pods in runs: each is repeated up to a dozen times under other names.
+ClusterObjects draw_cluster(Dice& dice, std::uint64_t seed, bool nominated_pods = true);
+
+/// Those that a run would place, in the order of `objects`, each for a profile drawn of the `profiles` there are.
+std::vector<PodToPlace> pending_pods(Dice& dice, const ClusterObjects& objects, std::size_t profiles);
+
+struct Case {
+  explicit Case(std::uint64_t seed, bool nominated_pods = true);
+
+  Dice dice;
+  ClusterObjects objects;
+  SchedulerConfig config;
+  EngineConfig engine;
+  CpuTuning tuning;
+  std::unique_ptr<ClusterCache> cache;
+  std::vector<PodToPlace> pods;
+  std::size_t batch_pods;
+};
+
+/// A node's name with the total, or the text of a pod without one.
+std::string describe(const Outcome& outcome, const BatchResult& batch, const Backend& backend);
+
+/// Fails the property at the first pod whose answers differ.
+void expect_equal(const std::vector<std::string>& expected, const std::vector<std::string>& actual,
+                  const std::vector<PodToPlace>& pods);
+
+/// Fails the property where verdicts, totals, best nodes or texts differ.
+void expect_equal(const Evaluation& expected, const Evaluation& actual);
+
+}  // namespace berth::test

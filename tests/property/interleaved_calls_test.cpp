@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls of an engine in any order: batches cut by limits, questions between them, several marks and ways back.
+// After each call the cpu backend must stand where the reference stands.
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "host/engine/cpu/cpu_backend.h"
+#include "host/engine/reference/reference_backend.h"
+#include "tests/property/drawn_case.h"
+
+namespace berth {
+namespace {
+
+using test::Case;
+using test::Dice;
+
+/// Both engines of a case, led through the same calls.
+class Pair {
+ public:
+  explicit Pair(Case& drawn)
+      : drawn_(drawn),
+        reference_(*drawn.cache, drawn.objects, drawn.config, drawn.engine),
+        cpu_(*drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning) {}
+
+  bool done() const { return next_ == drawn_.pods.size(); }
+
+  void commit(Dice& dice) {
+    const auto left = static_cast<std::int64_t>(drawn_.pods.size() - next_);
+    const auto count = static_cast<std::ptrdiff_t>(1 + dice.upto(std::min<std::int64_t>(left, 25) - 1));
+    const auto first = drawn_.pods.begin() + static_cast<std::ptrdiff_t>(next_);
+    std::vector<PodToPlace> batch(first, first + count);
+    const bool hurries = dice.one_in(6);
+    BatchLimits limits = draw_limits(dice);
+    if (hurries) limits.deadline_us = 1;
+    cpu_.compile(batch);
+    if (dice.one_in(4)) evaluate(dice);  // what it asks may tell pods of the compiled batch apart
+    const BatchResult actual = cpu_.commit_batch(batch, limits);
+    if (hurries) limits = {.pods_max = actual.outcomes.size()};
+    reference_.compile(batch);
+    const BatchResult expected = reference_.commit_batch(batch, limits);
+    RC_ASSERT(hurries || actual.stop == expected.stop);
+    RC_ASSERT(!actual.outcomes.empty());
+    test::expect_equal(texts(expected, reference_), texts(actual, cpu_), batch);
+    next_ += actual.outcomes.size();
+  }
+
+  /// Any pod, answered or not: a question changes nothing.
+  void evaluate(Dice& dice) {
+    const PodToPlace& pod = dice.pick(drawn_.pods);
+    test::expect_equal(reference_.evaluate(pod), cpu_.evaluate(pod));
+  }
+
+  void mark() { marks_.push_back({reference_.mark(), cpu_.mark(), next_}); }
+
+  void go_back(Dice& dice) {
+    if (marks_.empty()) return;
+    marks_.resize(static_cast<std::size_t>(1 + dice.upto(static_cast<std::int64_t>(marks_.size()) - 1)));
+    const Marks to = marks_.back();
+    reference_.rollback(to.reference);
+    cpu_.rollback(to.cpu);
+    next_ = to.next;
+  }
+
+ private:
+  struct Marks {
+    CommitMark reference;
+    CommitMark cpu;
+    std::size_t next = 0;
+  };
+
+  static BatchLimits draw_limits(Dice& dice) {
+    BatchLimits limits;
+    if (dice.one_in(3)) limits.pods_max = static_cast<std::size_t>(1 + dice.upto(10));
+    limits.stop_at_failure = dice.one_in(3);
+    return limits;
+  }
+
+  static std::vector<std::string> texts(const BatchResult& result, const Backend& backend) {
+    std::vector<std::string> out;
+    for (const Outcome& outcome : result.outcomes) out.push_back(test::describe(outcome, result, backend));
+    return out;
+  }
+
+  Case& drawn_;
+  ReferenceBackend reference_;
+  CpuBackend cpu_;
+  std::size_t next_ = 0;
+  std::vector<Marks> marks_;
+};
+
+RC_GTEST_PROP(InterleavedCalls, LeaveBothBackendsInOneState, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  Case drawn(seed);
+  RC_PRE(!drawn.pods.empty());
+  Pair pair(drawn);
+  for (int calls = 0; calls < 80 && !pair.done(); ++calls) {
+    if (drawn.dice.one_in(5)) pair.mark();
+    if (drawn.dice.one_in(4)) pair.evaluate(drawn.dice);
+    if (drawn.dice.one_in(6)) pair.go_back(drawn.dice);
+    pair.commit(drawn.dice);
+  }
+}
+
+}  // namespace
+}  // namespace berth

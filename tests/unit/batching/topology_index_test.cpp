@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which pods share a class while questions about pods come up, and that what they ask is counted.
+#include "batching/topology_index.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/batching/compiled_cluster.h"
+
+namespace berth {
+namespace {
+
+constexpr const char* kNodes = "node a zone=z0 host\nnode b zone=z1 host\n";
+
+struct Index {
+  explicit Index(const std::string& text) : cluster(kNodes + text) {}
+
+  std::uint32_t epoch() { return cluster.table.topology().epoch(); }
+  /// Compiles the pods from `first` on, as a later batch.
+  std::vector<std::int32_t> compile(std::size_t first, std::size_t count) {
+    cluster.table.compile(std::span(pods()).subspan(first, count));
+    std::vector<std::int32_t> classes;
+    for (std::size_t i = first; i < first + count; ++i) classes.push_back(pods()[i].class_index);
+    return classes;
+  }
+  std::int32_t class_index(std::size_t pod) { return pods()[pod].class_index; }
+  std::vector<PodToPlace>& pods() { return cluster.pods; }
+  std::int64_t total(std::int32_t table) { return cluster.snapshot.topology().total(table); }
+
+  test::CompiledCluster cluster;
+};
+
+/// A pod that nobody has compiled yet. It asks about app=web.
+PodPtr asking_pod() {
+  static const test::Scenario scenario =
+      test::parse_scenario(std::string(kNodes) + "pod asks cpu=1 label:app=ask spread=zone match=app=web\n");
+  return scenario.pending().front();
+}
+
+TEST(TopologyIndexTest, LabelsTellNoClassesApartWhileNobodyAsks) {
+  Index index("pod p cpu=1 label:app=web\npod q cpu=1 label:app=db\n");
+  EXPECT_EQ(index.class_index(0), index.class_index(1));
+  EXPECT_FALSE(index.cluster.table.topology().is_alive());
+  EXPECT_EQ(index.epoch(), 0u);
+}
+
+TEST(TopologyIndexTest, AQuestionSplitsTheClassOfPodsThatAnswerItDifferently) {
+  Index index("pod p cpu=1 label:app=web\npod q cpu=1 label:app=db\npod r cpu=1 label:app=ask\n");
+  ASSERT_EQ(index.class_index(0), index.class_index(1));
+  std::vector<PodToPlace> asking{{asking_pod(), 0, -1}};
+  index.cluster.table.compile(asking);
+  EXPECT_TRUE(index.cluster.table.is_stale(index.pods()[0]));
+  const std::vector<std::int32_t> classes = index.compile(0, 3);
+  EXPECT_NE(classes[0], classes[1]);
+  EXPECT_EQ(classes[1], classes[2]) << "both answer no";
+  EXPECT_FALSE(index.cluster.table.is_stale(index.pods()[0]));
+}
+
+TEST(TopologyIndexTest, ATermOfAnotherPodSplitsTheClassOfPodsThatMeetItDifferently) {
+  Index index(
+      "pod old on=a label:app=db pod-anti-affinity=zone match=app=web\n"
+      "pod p cpu=1 label:app=web\npod q cpu=1 label:app=ask\npod r cpu=1 label:app=web namespace=other\n");
+  EXPECT_NE(index.class_index(0), index.class_index(1));
+  EXPECT_EQ(index.class_index(1), index.class_index(2)) << "the term means its own namespace";
+  const PodClass& met = index.cluster.class_of(0);
+  ASSERT_NE(met.topology, nullptr);
+  EXPECT_EQ(met.topology->existing_anti.size(), 1u);
+  EXPECT_EQ(index.total(met.topology->existing_anti.front()), 1) << "the running pod brings it";
+}
+
+TEST(TopologyIndexTest, PodsThatAskTheSameOfTheSameShareAClassWhateverElseTheirLabelsSay) {
+  Index index(
+      "pod p label:app=web label:rev=1 spread=zone match=app=web\n"
+      "pod q label:app=web label:rev=2 spread=zone match=app=web\n"
+      "pod r label:app=web spread=zone skew=2 match=app=web\n"
+      "pod s label:app=web spread=host match=app=web\n"
+      "pod t label:app=db spread=zone match=app=web\n");
+  EXPECT_EQ(index.class_index(0), index.class_index(1));
+  for (std::size_t other = 2; other < 5; ++other) EXPECT_NE(index.class_index(0), index.class_index(other)) << other;
+}
+
+TEST(TopologyIndexTest, TheEpochMovesForANewQuestionAndForANewKeyOfAnOldOne) {
+  Index index(
+      "pod p label:app=web spread=zone match=app=web\n"
+      "pod q label:app=web cpu=1 spread=zone match=app=web\n");
+  const std::uint32_t before = index.epoch();
+  index.compile(0, 2);
+  EXPECT_EQ(index.epoch(), before) << "nothing new was asked";
+  const auto compile_one = [&](const std::string& words) {
+    test::Scenario scenario = test::parse_scenario(kNodes + words);
+    std::vector<PodToPlace> pods{{scenario.pending().front(), 0, -1}};
+    index.cluster.table.compile(pods);
+  };
+  compile_one("pod r label:app=web spread=host match=app=web\n");
+  const std::uint32_t with_key = index.epoch();
+  EXPECT_GT(with_key, before);
+  compile_one("pod s label:app=web spread=zone match=app=db\n");
+  EXPECT_GT(index.epoch(), with_key);
+}
+
+TEST(TopologyIndexTest, ANewQuestionCountsRunningPodsAndThoseThatTheCacheDoesNotKnow) {
+  Index index("pod old*3 on=a label:app=web\npod p cpu=1 label:app=web\npod q cpu=1 label:app=db\n");
+  std::vector<AnsweredPod> placed{{index.pods()[0].pod.get(), 1, index.class_index(0)},
+                                  {index.pods()[1].pod.get(), 0, index.class_index(1)},
+                                  {index.pods()[0].pod.get(), -1, index.class_index(0)}};
+  std::vector<PodToPlace> asking{{asking_pod(), 0, -1}};
+  index.cluster.table.compile(asking, placed);
+  const std::int32_t table = index.cluster.table[asking[0].class_index].topology->hard.front().table;
+  const TopologyCounts& counts = index.cluster.snapshot.topology();
+  EXPECT_EQ(counts.count_at(table, index.cluster.snapshot.find_node("a")), 3);
+  EXPECT_EQ(counts.count_at(table, index.cluster.snapshot.find_node("b")), 1);
+}
+
+TEST(TopologyIndexTest, APodMovesTheTablesThatItAnswersAndThoseOfItsOwnTerms) {
+  Index index(
+      "pod p label:app=web spread=zone match=app=web pod-anti-affinity=host match=app=db\n"
+      "pod q label:app=db\npod r label:app=ask\n");
+  // p counts for its constraint and brings its term; q meets p's own term; r answers nothing.
+  EXPECT_EQ(index.cluster.class_of(0).moves.size(), 2u);
+  EXPECT_EQ(index.cluster.class_of(1).moves.size(), 1u);
+  EXPECT_TRUE(index.cluster.class_of(2).moves.empty());
+  EXPECT_EQ(index.cluster.class_of(2).topology, nullptr);
+}
+
+TEST(TopologyIndexTest, ATermThatANominationBroughtIsCountedWhenANodeIsReadAgainBeforeAnyPodIsCompiled) {
+  Index index("pod old*2 on=a label:app=db pod-affinity=zone match=app=db\npod p label:app=db\n");
+  TopologyIndex& topology = index.cluster.table.topology();
+  // The same term as one that waits with a nomination: as required anti-affinity nobody has brought it before.
+  const test::Scenario waiting =
+      test::parse_scenario(std::string(kNodes) + "pod n label:app=db pod-anti-affinity=zone match=app=db\n");
+  std::vector<PodToPlace> placed_pod{{waiting.pending().front(), 0, -1}};
+  const std::vector<AnsweredPod> placed{{placed_pod.front().pod.get(), 1, -1}};
+  topology.note_terms(*placed_pod.front().pod);
+  const std::int32_t node = index.cluster.snapshot.find_node("a");
+  topology.recount_node(node, *index.cluster.cache->find_node("a"), placed);
+  const TopologyCounts expected = topology.recount(placed);
+  ASSERT_GT(expected.table_count(), 0);
+  for (std::int32_t t = 0; t < expected.table_count(); ++t) EXPECT_EQ(index.total(t), expected.total(t)) << t;
+}
+
+TEST(TopologySignatureTest, ListsOfDifferentLengthsHaveDifferentSignatures) {
+  TopologyProgram program;
+  program.affinity = {1, 2};
+  TopologyProgram other;
+  other.affinity = {1};
+  other.existing_anti = {2};
+  EXPECT_NE(signature_of(program, {}), signature_of(other, {}));
+  EXPECT_NE(signature_of(program, {{3, 1}}), signature_of(program, {{3, 2}}));
+  EXPECT_EQ(signature_of(program, {{3, 1}}), signature_of(program, {{3, 1}}));
+}
+
+}  // namespace
+}  // namespace berth
