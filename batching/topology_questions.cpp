@@ -253,21 +253,21 @@ std::vector<CountMove> TopologyQuestions::moves_of(std::int32_t identity, std::i
 
 std::vector<CountMove> TopologyQuestions::overlay(const Pod& nominated, const TopologyProgram& program, bool affinity) {
   const std::int32_t identity = matches_.identity_of(nominated);
-  std::vector<CountMove> moves;
-  const auto add_once = [&](std::int32_t table) {
-    if (std::find(moves.begin(), moves.end(), CountMove{table, 1}) == moves.end()) moves.push_back({table, 1});
-  };
+  std::vector<std::int32_t> tables;
   for (const HardSpread& hard : program.hard)
-    if (matches_.matches(identity, hard.query)) add_once(hard.table);
-  if (!affinity) return moves;
-  if (program.affinity_query >= 0 && matches_.matches(identity, program.affinity_query))
-    for (const std::int32_t table : program.affinity) add_once(table);
-  for (const OwnAntiTerm& anti : program.anti)
-    if (matches_.matches(identity, anti.query)) add_once(anti.table);
-  for (const std::int32_t t : matches_.terms_of_owner(owner_of(nominated))) {
-    const auto& heard = program.existing_anti;
-    if (std::find(heard.begin(), heard.end(), matches_.term(t).table) != heard.end()) add_once(matches_.term(t).table);
+    if (matches_.matches(identity, hard.query)) add_once(tables, hard.table);
+  if (affinity) {
+    if (program.affinity_query >= 0 && matches_.matches(identity, program.affinity_query))
+      for (const std::int32_t table : program.affinity) add_once(tables, table);
+    for (const OwnAntiTerm& anti : program.anti)
+      if (matches_.matches(identity, anti.query)) add_once(tables, anti.table);
+    const std::vector<std::int32_t>& heard = program.existing_anti;
+    for (const std::int32_t t : matches_.terms_of_owner(owner_of(nominated)))
+      if (std::find(heard.begin(), heard.end(), matches_.term(t).table) != heard.end())
+        add_once(tables, matches_.term(t).table);
   }
+  std::vector<CountMove> moves;
+  for (const std::int32_t table : tables) moves.push_back({table, 1});
   return moves;
 }
 

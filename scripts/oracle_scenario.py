@@ -172,6 +172,8 @@ def pod_line(item, unsaid, asked):
     meta, spec, status = item["metadata"], item["spec"], item.get("status") or {}
     words = Words(unsaid)
     words.add("ask" if asked and not spec.get("nodeName") else "pod")
+    if asked and status.get("nominatedNodeName"):
+        unsaid.append("that an asked pod holds a claim on a node")
     words.add(meta["name"])
     for key, value in sorted((meta.get("labels") or {}).items()):
         words.add(f"label:{key}={value}")

@@ -77,6 +77,18 @@ TEST_P(BackendContract, ARollbackReturnsToTheMark) {
   EXPECT_EQ(nodes_of(place({pod("c")})), Names{"n"});
 }
 
+TEST_P(BackendContract, ANodeWithMoreTaintsThanTheOthersIsFeasibleAgainAfterARollback) {
+  given(
+      "node roomy cpu=3 taint=x:PreferNoSchedule\n"
+      "node last cpu=1 label:disk=ssd taint=x:PreferNoSchedule taint=y:PreferNoSchedule\n"
+      "pod filler cpu=1 select:disk=ssd\npod p*5 cpu=1");
+  place({pod("p0")});
+  const CommitMark mark = backend_->mark();
+  EXPECT_EQ(nodes_of(place({pod("filler"), pod("p1")})), (Names{"last", "roomy"}));
+  backend_->rollback(mark);
+  EXPECT_EQ(nodes_of(place({pod("p2"), pod("p3"), pod("p4")})), (Names{"roomy", "roomy", "last"}));
+}
+
 TEST_P(BackendContract, ARollbackGivesANominationBack) {
   given("node n cpu=4\npod nominee nominated=n priority=9 cpu=3\npod p cpu=2");
   const CommitMark mark = backend_->mark();

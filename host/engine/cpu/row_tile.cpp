@@ -405,7 +405,11 @@ void RowTile::renormalize(const Snapshot& snapshot, int slot) {
     const auto page = static_cast<std::size_t>(i >> kPageNodesLog2);
     const std::int32_t offset = (i & (kPageNodes - 1)) * slot_count_ + slot;
     std::int32_t& base = base_.write(page)[offset];
-    const auto now = static_cast<std::int32_t>(node_side_total(row, profile, snapshot, i, maxima));
+    // A node that is full may exceed what the feasible ones reach. Any base of an accepted node serves it: when it is
+    // feasible again, the maxima move.
+    const bool within = row.taint_raw(snapshot, i) <= maxima.taint && row.affinity(i) <= maxima.affinity;
+    const std::int32_t now = within ? static_cast<std::int32_t>(node_side_total(row, profile, snapshot, i, maxima))
+                                    : row.total_of[static_cast<std::size_t>(i)];
     NodeKey& key = levels_.front().write(page)[offset];
     if (key > 0) key += static_cast<std::int64_t>(now - base) << 32;
     base = now;
