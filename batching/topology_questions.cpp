@@ -35,6 +35,7 @@ void merge(std::vector<CountMove>& moves) {
 
 std::vector<std::string> sorted_keys(const std::vector<SpreadConstraint>& constraints) {
   std::vector<std::string> keys;
+  keys.reserve(constraints.size());
   for (const SpreadConstraint& constraint : constraints) keys.push_back(constraint.key);
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
@@ -267,6 +268,7 @@ std::vector<CountMove> TopologyQuestions::overlay(const Pod& nominated, const To
         add_once(tables, matches_.term(t).table);
   }
   std::vector<CountMove> moves;
+  moves.reserve(tables.size());
   for (const std::int32_t table : tables) moves.push_back({table, 1});
   return moves;
 }

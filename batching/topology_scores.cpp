@@ -38,6 +38,7 @@ void score_spread(const TopologyProgram& program, const TopologyCounts& counts,
     out.spread_ignored[i] = program.ignores_incomplete && lacks_a_key(program, counts, feasible[i]) ? 1 : 0;
   const DomainWeights weights(feasible.size());
   std::vector<double> weight_of;
+  weight_of.reserve(program.soft.size());
   for (const SoftSpread& soft : program.soft)
     weight_of.push_back(weights.of(domains_among(soft, counts, feasible, out.spread_ignored)));
   out.spread_range.max = 0;

@@ -28,6 +28,8 @@ class GroupedRow {
   /// Before the first catch_up(). @param cells  of cell_columns()
   void set_cells(std::shared_ptr<const NodeCells> cells) { groups_.set_cells(std::move(cells)); }
 
+  const NodeCells& cells() const { return groups_.cells(); }
+
   /// Takes up what the log holds since the last call. The keys are current to the end of the log.
   void catch_up(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts, const CommitLog& log) {
     groups_.catch_up(keys, table, counts, log);

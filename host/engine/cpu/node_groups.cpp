@@ -162,7 +162,10 @@ void NodeGroups::push(std::int32_t g, Entry entry, const SlotKeys& keys) {
     return;
   }
   std::erase_if(heap, [&](const Entry& e) { return !is_current(e, g, keys); });
-  std::make_heap(heap.begin(), heap.end(), Entry::is_worse);
+  // A node that came back to an earlier key stands there more than once. Best first is a heap, too.
+  std::sort(heap.begin(), heap.end(), [](const Entry& a, const Entry& b) { return Entry::is_worse(b, a); });
+  const auto same_node = [](const Entry& a, const Entry& b) { return a.node == b.node; };
+  heap.erase(std::unique(heap.begin(), heap.end(), same_node), heap.end());
 }
 
 void NodeGroups::assign(const SlotKeys& keys, std::int32_t node) {

@@ -55,6 +55,7 @@ class NodeGroups {
   NodeGroups(const TopologyProgram& program, const TableReads& reads) : program_(program), reads_(reads) {}
 
   void set_cells(std::shared_ptr<const NodeCells> cells) { cells_ = std::move(cells); }
+  const NodeCells& cells() const { return *cells_; }
   const NodeCells::Cell& cell_of(const Group& group) const {
     return cells_->cells[static_cast<std::size_t>(group.cell)];
   }
