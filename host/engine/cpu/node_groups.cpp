@@ -65,11 +65,11 @@ std::int32_t NodeGroups::find_group(const TopologyCounts& counts, std::int32_t n
   }
   if (!reads_.counts_of_node(program_, counts, node, scratch_)) return -1;
   const auto [at, is_new] = group_of_hash_.try_emplace(hash_of(cell, scratch_), -1);
-  for (std::int32_t g = at->second; g >= 0; g = group(g).next_alike)
+  for (std::int32_t g = at->second; g >= 0; g = group(g).next_alike_)
     if (group(g).cell == cell && group(g).counts == scratch_) return g;
   const std::int32_t added = add_group(cell);
   groups_.back().counts = scratch_;
-  groups_.back().next_alike = at->second;
+  groups_.back().next_alike_ = at->second;
   at->second = added;
   return added;
 }
@@ -104,9 +104,9 @@ void NodeGroups::assign_flat(const SlotKeys& keys, const TopologyCounts& counts)
     if (g < 0) continue;
     if (group(g).live++ == 0) {
       activate(g);
-      group(g).best = entry;
-    } else if (entry.key > group(g).best.key) {
-      group(g).best = entry;
+      group(g).best_ = entry;
+    } else if (entry.key > group(g).best_.key) {
+      group(g).best_ = entry;
     }
   }
 }
@@ -123,15 +123,15 @@ void NodeGroups::assign_all(const SlotKeys& keys, const TopologyCounts& counts) 
     const NodeKey key = g < 0 ? 0 : keys[node];
     if (key <= 0) continue;
     set_live(node, true);
-    group(g).heap.push_back({key, node});
+    group(g).heap_.push_back({key, node});
   }
-  for (Group& group : groups_) std::make_heap(group.heap.begin(), group.heap.end(), Entry::is_worse);
+  for (Group& group : groups_) std::make_heap(group.heap_.begin(), group.heap_.end(), Entry::is_worse);
 }
 
 // Node by node
 
 void NodeGroups::activate(std::int32_t g) {
-  group(g).active_at = static_cast<std::int32_t>(active_.size());
+  group(g).active_at_ = static_cast<std::int32_t>(active_.size());
   active_.push_back(g);
 }
 
@@ -146,16 +146,16 @@ void NodeGroups::set_live(std::int32_t node, bool live) {
     activate(g);
   } else if (changed.live == 0) {
     const std::int32_t last = active_.back();
-    group(last).active_at = changed.active_at;
-    active_[static_cast<std::size_t>(changed.active_at)] = last;
+    group(last).active_at_ = changed.active_at_;
+    active_[static_cast<std::size_t>(changed.active_at_)] = last;
     active_.pop_back();
-    changed.active_at = -1;
-    changed.heap.clear();
+    changed.active_at_ = -1;
+    changed.heap_.clear();
   }
 }
 
 void NodeGroups::push(std::int32_t g, Entry entry, const SlotKeys& keys) {
-  std::vector<Entry>& heap = group(g).heap;
+  std::vector<Entry>& heap = group(g).heap_;
   heap.push_back(entry);
   if (heap.size() <= kStaleFactor * static_cast<std::size_t>(group(g).live) + kStaleSpare) {
     std::push_heap(heap.begin(), heap.end(), Entry::is_worse);
@@ -237,9 +237,9 @@ void NodeGroups::catch_up(const SlotKeys& keys, const ClassTable& table, const T
 }
 
 const NodeGroups::Entry& NodeGroups::best(Group& group, const SlotKeys& keys) const {
-  if (flat_) return group.best;
-  const std::int32_t self = active_[static_cast<std::size_t>(group.active_at)];
-  std::vector<Entry>& heap = group.heap;
+  if (flat_) return group.best_;
+  const std::int32_t self = active_[static_cast<std::size_t>(group.active_at_)];
+  std::vector<Entry>& heap = group.heap_;
   while (!is_current(heap.front(), self, keys)) {
     std::pop_heap(heap.begin(), heap.end(), Entry::is_worse);
     heap.pop_back();
@@ -250,7 +250,7 @@ const NodeGroups::Entry& NodeGroups::best(Group& group, const SlotKeys& keys) co
 std::uint64_t NodeGroups::bytes() const {
   std::uint64_t bytes = group_of_.size() * sizeof(std::int32_t) + live_.size() + moved_by_.size();
   for (const Group& group : groups_)
-    bytes += sizeof(Group) + group.counts.size() * sizeof(std::int64_t) + group.heap.capacity() * sizeof(Entry);
+    bytes += sizeof(Group) + group.counts.size() * sizeof(std::int64_t) + group.heap_.capacity() * sizeof(Entry);
   return bytes;
 }
 

@@ -45,10 +45,10 @@ class NodeGroups {
 
    private:
     friend class NodeGroups;
-    std::int32_t next_alike = -1;  ///< another group whose counts hash alike
-    std::int32_t active_at = -1;   ///< index into active_, -1 without live nodes
-    std::vector<Entry> heap;       ///< best first; entries of nodes that moved on stay until they come up
-    Entry best;                    ///< of flat groups, which have no heaps
+    std::int32_t next_alike_ = -1;  ///< another group whose counts hash alike
+    std::int32_t active_at_ = -1;   ///< index into active_, -1 without live nodes
+    std::vector<Entry> heap_;       ///< best first; entries of nodes that moved on stay until they come up
+    Entry best_;                    ///< of flat groups, which have no heaps
   };
 
   /// All must outlive the groups.
