@@ -2,6 +2,7 @@
 #include "host/engine/reference/affinity_terms.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "host/framework/label_problems.h"
 
@@ -35,8 +36,7 @@ bool group_parses(const Terms& terms, TermOf term_of, const char* group, Problem
 std::vector<AffinityTerm> parse_required(const PodAffinity& affinity, const Pod& owner, const char* group,
                                          ProblemTexts& problems) {
   std::vector<AffinityTerm> parsed;
-  const auto itself = [](const PodAffinityTerm& term) -> const PodAffinityTerm& { return term; };
-  if (!group_parses(affinity.required, itself, group, problems)) return parsed;
+  if (!group_parses(affinity.required, std::identity(), group, problems)) return parsed;
   for (const PodAffinityTerm& term : affinity.required) parsed.push_back(parse(term, owner));
   return parsed;
 }

@@ -174,6 +174,7 @@ std::int64_t share_on_node(const std::string& image, const NodeState& state, con
 /// Images whose presence on a node counts, as often as they are named.
 std::vector<std::string> images_of(const PodSpec& spec, Release release) {
   std::vector<std::string> images;
+  images.reserve(spec.init_containers.size() + spec.containers.size());
   for (const Container& container : spec.init_containers) images.push_back(container.image);
   for (const Container& container : spec.containers) images.push_back(container.image);
   // v1.36 has image volumes in the sum, though not yet in the number that bounds it.

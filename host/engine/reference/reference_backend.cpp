@@ -213,6 +213,7 @@ void ReferenceBackend::search_sampled(const Request& request, Search& search) {
 
 std::vector<const NodeState*> ReferenceBackend::states_of(const std::vector<std::size_t>& nodes) const {
   std::vector<const NodeState*> states;
+  states.reserve(nodes.size());
   for (const std::size_t node : nodes) states.push_back(&nodes_[node]);
   return states;
 }
