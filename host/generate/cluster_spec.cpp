@@ -120,7 +120,6 @@ void read_placement(const JsonValue& value, RunningPlacement& out) {
 
 /// Fields that say how many pods there are, and where.
 bool read_group_frame(std::string_view key, const JsonValue& field, PodGroupSpec& out) {
-  std::string name;
   if (key == "name")
     read_object_name(field, out.name);
   else if (key == "namespace" && field.present())
@@ -344,6 +343,7 @@ void add_default_namespace(ClusterSpec& spec) {
 std::vector<std::string> NamespaceSpec::members() const {
   if (!count) return {name};
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(*count));
   for (std::int64_t i = 0; i < *count; ++i) names.push_back(name + '-' + std::to_string(i));
   return names;
 }

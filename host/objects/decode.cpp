@@ -223,7 +223,7 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
                                        SourceIndex source, DecodedObjects& out) {
   // What is decoded is taken in only when the sink stayed empty, so that a bad object leaves no trace.
   const auto keep = [&]<class T>(std::vector<Sourced<T>>& list, T&& value) {
-    if (object.sink().empty()) list.push_back({std::move(value), source});
+    if (object.sink().empty()) list.push_back({std::forward<T>(value), source});
   };
   switch (known.use) {
     case KindUse::kNode:
