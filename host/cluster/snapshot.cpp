@@ -34,12 +34,6 @@ class TaintSetInterner {
   std::vector<std::int32_t> recent_;  ///< the first few sets, compared before any key is built
 };
 
-template <class Test>
-bool any_amount(const ResourceAmounts& amounts, const Test& test) {
-  return test(amounts.milli_cpu) || test(amounts.memory_bytes) || test(amounts.ephemeral_storage_bytes) ||
-         std::any_of(amounts.scalars.begin(), amounts.scalars.end(), [&](const auto& s) { return test(s.second); });
-}
-
 }  // namespace
 
 Snapshot::Snapshot(const ClusterCache& cache) { rebuild(cache); }
@@ -103,9 +97,12 @@ void Snapshot::fill_node(std::int32_t i, const NodeInfo& info) {
     resources_[r].requested.write(i) = amount_of(info.requested, column, resources_[r].name);
   }
   const auto negative = [](std::int64_t amount) { return amount < 0; };
-  const auto wraps_as_percent = [](std::int64_t amount) { return amount > INT64_MAX / 100; };
-  any_wrapped_ = any_wrapped_ || any_amount(info.requested, negative) || negative(info.non_zero_milli_cpu) ||
-                 negative(info.non_zero_memory_bytes) || any_amount(info.node->allocatable, wraps_as_percent);
+  const ResourceAmounts& used = info.requested;
+  any_wrapped_ =
+      any_wrapped_ || negative(used.milli_cpu) || negative(used.memory_bytes) ||
+      negative(used.ephemeral_storage_bytes) || negative(info.non_zero_milli_cpu) ||
+      negative(info.non_zero_memory_bytes) ||
+      std::any_of(used.scalars.begin(), used.scalars.end(), [&](const auto& s) { return negative(s.second); });
   non_zero_milli_cpu_.write(i) = info.non_zero_milli_cpu;
   non_zero_memory_bytes_.write(i) = info.non_zero_memory_bytes;
   pod_count_.write(i) = static_cast<std::int64_t>(info.pods.size());

@@ -112,8 +112,7 @@ class Snapshot {
     return used_ports_.write(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
   }
 
-  /// Some node's sums, as the cache gave them, wrapped around to below 0, or its allocatable does when it is multiplied
-  /// for a score: its scores may leave their range.
+  /// Some node's sums, as the cache gave them, wrapped around to below 0: its scores may leave their range.
   bool any_wrapped() const { return any_wrapped_; }
 
   /// Built on first demand and kept until node objects change.

@@ -17,10 +17,9 @@ namespace {
 constexpr std::int64_t kScoreMax = 100;
 constexpr std::int64_t kMebibyte = 1 << 20;
 
-/// part * 100 / whole, truncated. The product wraps round at the int64 range, as Go's does: 93 petabytes of memory make
-/// scores that end the cycle.
+/// part * 100 / whole, truncated. The product is taken in 128 bits: amounts near the end of int64 must not wrap.
 std::int64_t percent(std::int64_t part, std::int64_t whole) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(part) * static_cast<std::uint64_t>(kScoreMax)) / whole;
+  return static_cast<std::int64_t>(static_cast<__int128>(part) * kScoreMax / whole);
 }
 
 // TaintToleration
