@@ -124,9 +124,8 @@ void ClassTable::fill(PodClass& pod_class) {
   pod_class.fit_requests = compile_scored_requests(score_requests(pod), profile.fit.resources);
   pod_class.balanced_requests = compile_scored_requests(pod_class.filter_amounts, profile.balanced_resources);
   // PreScore skips, or, where it is not enabled, Score gives 0.
-  pod_class.balanced_skips =
-      std::all_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(),
-                  [](const ScoredRequest& request) { return request.amount == 0; });
+  pod_class.balanced_skips = std::all_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(),
+                                         [](const ScoredRequest& request) { return request.amount == 0; });
   pod_class.ports = wanted_host_ports(*pod_class.spec);
   pod_class.delta = delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
   pod_class.wide = is_wide(pod_class.fit_requests) || is_wide(pod_class.balanced_requests) ||

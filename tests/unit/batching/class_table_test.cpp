@@ -65,7 +65,8 @@ TEST(ClassTableTest, CompilingAgainGivesTheSameClass) {
 }
 
 TEST(ClassTableTest, APodThatNeedsWhatIsNotBuiltIsAnErrorAndNoClass) {
-  test::CompiledCluster cluster(std::string(kNodes) + "pod p claim=data\npod q resource-claim=gpu\npod r claim=data cpu=3\n");
+  test::CompiledCluster cluster(std::string(kNodes) +
+                                "pod p claim=data\npod q resource-claim=gpu\npod r claim=data cpu=3\n");
   for (const PodToPlace& pod : cluster.pods) EXPECT_TRUE(ClassTable::is_error(pod.class_index));
   EXPECT_EQ(cluster.pods[0].class_index, cluster.pods[2].class_index) << "equal texts are kept once";
   EXPECT_NE(cluster.pods[0].class_index, cluster.pods[1].class_index);
