@@ -127,16 +127,19 @@ void TopologyIndex::count_new(std::span<const AnsweredPod> placed) {
   counted_tables_ = snapshot_.topology().table_count();
 }
 
-void TopologyIndex::recount_node(std::int32_t node, const NodeInfo& info, std::span<const AnsweredPod> placed) {
+void TopologyIndex::recount_nodes(std::span<const std::int32_t> nodes, std::span<const AnsweredPod> placed) {
   if (counted_.empty()) return;  // count_new() will read the cache
   count_new(placed);
-  std::vector<CountedPod>& here = counted_[static_cast<std::size_t>(node)];
-  for (const CountedPod& pod : here) add_counts(pod, node, -1);
   for (const AnsweredPod& pod : placed)
-    if (pod.node == node) add_counts(counted(*pod.pod), node, -1);
-  here.clear();
-  for (const PodPtr& pod : info.pods) here.push_back(counted(*pod));
-  for (const CountedPod& pod : here) add_counts(pod, node, 1);
+    if (pod.node >= 0) add_counts(counted(*pod.pod), pod.node, -1);
+  const auto infos = cache_.nodes_in_order();
+  for (const std::int32_t node : nodes) {
+    std::vector<CountedPod>& here = counted_[static_cast<std::size_t>(node)];
+    for (const CountedPod& pod : here) add_counts(pod, node, -1);
+    here.clear();
+    for (const PodPtr& pod : infos[static_cast<std::size_t>(node)]->pods) here.push_back(counted(*pod));
+    for (const CountedPod& pod : here) add_counts(pod, node, 1);
+  }
   counted_tables_ = snapshot_.topology().table_count();  // only pods just read can have brought new terms
 }
 

@@ -64,8 +64,8 @@ class TopologyIndex {
     return questions_.overlay(nominated, program, affinity);
   }
 
-  /// The cache's pods of a node changed. Those of `placed` that lie there are in the cache now.
-  void recount_node(std::int32_t node, const NodeInfo& info, std::span<const AnsweredPod> placed);
+  /// The cache's pods of these nodes changed; every one of `placed` is among them now.
+  void recount_nodes(std::span<const std::int32_t> nodes, std::span<const AnsweredPod> placed);
   /// What the tables hold when every pod is counted anew: what they must hold. For checks.
   TopologyCounts recount(std::span<const AnsweredPod> placed);
   /// Node objects changed; `cache` knows every placed pod.

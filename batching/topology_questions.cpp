@@ -151,8 +151,7 @@ void TopologyQuestions::ask_spread(const Pod& pod, const Profile& profile, const
   if (points.pre_filter && !constraints.hard_error.empty())
     asks.pre_filter_error =
         "running PreFilter plugin \"PodTopologySpread\": get constraints from pod: obtaining pod's hard topology "
-        "spread "
-        "constraints: " +
+        "spread constraints: " +
         constraints.hard_error;
   if (points.filter) {
     const std::vector<std::string> keys = sorted_keys(constraints.hard);
@@ -162,8 +161,7 @@ void TopologyQuestions::ask_spread(const Pod& pod, const Profile& profile, const
   if (points.pre_score && !constraints.soft_error.empty())
     asks.pre_score_error =
         "running PreScore plugin \"PodTopologySpread\": calculating preScoreState: obtaining pod's soft topology "
-        "spread "
-        "constraints: " +
+        "spread constraints: " +
         constraints.soft_error;
   if (!points.score) return;
   asks.ignores_incomplete = constraints.requires_all_topologies;

@@ -155,8 +155,7 @@ class Churn {
 
   void sync() {
     const Snapshot::Update update = snapshot_.update(*cache_);
-    for (const std::int32_t node : update.touched)
-      table_.topology().recount_node(node, *cache_->find_node(snapshot_.node(node).name), placed_);
+    if (!update.nodes_changed) table_.topology().recount_nodes(update.touched, placed_);
     placed_.clear();
     placed_pods_.clear();
     if (update.nodes_changed) table_.recompile();

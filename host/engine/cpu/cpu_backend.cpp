@@ -161,11 +161,8 @@ std::int32_t CpuBackend::node_count() const { return state_->snapshot.node_count
 void CpuBackend::sync() {
   State& state = *state_;
   const Snapshot::Update update = state.snapshot.update(state.cache);
-  for (const std::int32_t node : update.touched) {
-    state.log.append({node, -1, 0});
-    state.table.topology().recount_node(node, *state.cache.find_node(state.snapshot.node(node).name),
-                                        state.not_in_cache());
-  }
+  for (const std::int32_t node : update.touched) state.log.append({node, -1, 0});
+  if (!update.nodes_changed) state.table.topology().recount_nodes(update.touched, state.not_in_cache());
   state.in_cache = state.answered.size();
   if (!update.nodes_changed) return;
   state.tiles.clear();

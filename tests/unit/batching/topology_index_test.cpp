@@ -133,9 +133,10 @@ TEST(TopologyIndexTest, ATermThatANominationBroughtIsCountedWhenANodeIsReadAgain
   std::vector<PodToPlace> placed_pod{{waiting.pending().front(), 0, -1}};
   const std::vector<AnsweredPod> placed{{placed_pod.front().pod.get(), 1, -1}};
   topology.note_terms(*placed_pod.front().pod);
-  const std::int32_t node = index.cluster.snapshot.find_node("a");
-  topology.recount_node(node, *index.cluster.cache->find_node("a"), placed);
-  const TopologyCounts expected = topology.recount(placed);
+  const std::string placed_on(index.cluster.snapshot.node(1).name);
+  ASSERT_EQ(index.cluster.cache->assume_pod(placed_pod.front().pod, placed_on), CacheResult::kOk);
+  topology.recount_nodes(std::vector<std::int32_t>{index.cluster.snapshot.find_node("a"), 1}, placed);
+  const TopologyCounts expected = topology.recount({});
   ASSERT_GT(expected.table_count(), 0);
   for (std::int32_t t = 0; t < expected.table_count(); ++t) EXPECT_EQ(index.total(t), expected.total(t)) << t;
 }
