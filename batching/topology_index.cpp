@@ -110,20 +110,36 @@ void TopologyIndex::add_counts(const CountedPod& pod, std::int32_t node, int sig
   snapshot_.write_topology().add_all(moves_of(pod), node, sign);
 }
 
-void TopologyIndex::add_new_counts(const CountedPod& pod, std::int32_t node) {
-  TopologyCounts& counts = snapshot_.write_topology();
-  for (const CountMove& move : moves_of(pod))
-    if (move.table >= counted_tables_) counts.add(move.table, node, move.amount);
-}
+/// Pods of one template change the same tables, so each kind of pod is looked at once.
+class TopologyIndex::NewMoves {
+ public:
+  explicit NewMoves(TopologyIndex& index) : index_(index) {}
+  const std::vector<CountMove>& of(const CountedPod& pod) {
+    const std::uint64_t key = (static_cast<std::uint64_t>(pod.identity) << 32) |
+                              (static_cast<std::uint64_t>(pod.owner) << 1) | (pod.terminating ? 1u : 0u);
+    const auto [at, is_new] = moves_.try_emplace(key);
+    if (is_new) {
+      at->second = index_.moves_of(pod);
+      std::erase_if(at->second, [&](const CountMove& move) { return move.table < index_.counted_tables_; });
+    }
+    return at->second;
+  }
+
+ private:
+  TopologyIndex& index_;
+  std::unordered_map<std::uint64_t, std::vector<CountMove>> moves_;
+};
 
 void TopologyIndex::count_new(std::span<const AnsweredPod> placed) {
   if (!is_alive()) return;
   if (counted_.empty()) read_cache();
   if (counted_tables_ == snapshot_.topology().table_count()) return;
+  NewMoves new_moves(*this);
+  TopologyCounts& counts = snapshot_.write_topology();
   for (std::size_t i = 0; i < counted_.size(); ++i)
-    for (const CountedPod& pod : counted_[i]) add_new_counts(pod, static_cast<std::int32_t>(i));
+    for (const CountedPod& pod : counted_[i]) counts.add_all(new_moves.of(pod), static_cast<std::int32_t>(i), 1);
   for (const AnsweredPod& pod : placed)
-    if (pod.node >= 0) add_new_counts(counted(*pod.pod), pod.node);
+    if (pod.node >= 0) counts.add_all(new_moves.of(counted(*pod.pod)), pod.node, 1);
   counted_tables_ = snapshot_.topology().table_count();
 }
 

@@ -100,6 +100,8 @@ class TopologyIndex {
     bool terminating;
   };
 
+  class NewMoves;
+
   bool concerns(const Pod& pod, std::int32_t profile) const;
   std::int32_t default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile);
   void recompile(Kind& kind);
@@ -107,7 +109,6 @@ class TopologyIndex {
   CountedPod counted(const Pod& pod);
   std::vector<CountMove> moves_of(const CountedPod& pod);
   void read_cache();
-  void add_new_counts(const CountedPod& pod, std::int32_t node);
   void add_counts(const CountedPod& pod, std::int32_t node, int sign);
 
   const SchedulerConfig& config_;
