@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a device backend throws, for callers without CUDA headers. Catch the types; the texts are for people.
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace berth {
+
+/// The device did not do what was asked. what() is "device: problem", or the problem alone when no device is known.
+class DeviceError : public std::runtime_error {
+ public:
+  /// @param device  which one: "device 0"; empty when there is none
+  /// @param problem what was being done and what came of it
+  DeviceError(std::string device, std::string problem)
+      : std::runtime_error(device.empty() ? problem : device + ": " + problem),
+        device_(std::move(device)),
+        problem_(std::move(problem)) {}
+
+  const std::string& device() const { return device_; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  std::string device_;
+  std::string problem_;
+};
+
+/// No device can be used: there is none, its driver is too old, somebody else holds it. Nothing was begun.
+class DeviceUnavailable : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
+/// What was running is gone, and the memory of the device with it: a kernel that failed, a device that fell off the
+/// bus. Every further call of this process to the device fails too.
+class DeviceLost : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
+/// "1.5 GB", "512 B": powers of 1000, one decimal.
+inline std::string bytes_text(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  if (bytes < 1000) return std::to_string(bytes) + " B";
+  std::size_t unit = 0;
+  std::uint64_t tenths = bytes;  // of the unit, once it is past the first
+  while (tenths >= 10000 && unit + 2 < std::size(kUnits)) tenths /= 1000, ++unit;
+  tenths /= 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " " + kUnits[unit + 1];
+}
+
+/// Memory was refused, by the device or by the limit that its pool was given. What was there before is untouched.
+class DeviceOutOfMemory : public DeviceError {
+ public:
+  /// @param what         what the memory is for: "rows of 4096 classes x 1000000 nodes"
+  /// @param free_bytes   what could still be had; nothing when unknown
+  /// @param lower_this   the setting that makes the need smaller; may be empty
+  DeviceOutOfMemory(std::string device, const std::string& what, std::uint64_t needed_bytes,
+                    std::optional<std::uint64_t> free_bytes, std::string lower_this)
+      : DeviceError(std::move(device), problem_text(what, needed_bytes, free_bytes, lower_this)),
+        needed_bytes_(needed_bytes),
+        free_bytes_(free_bytes),
+        lower_this_(std::move(lower_this)) {}
+
+  std::uint64_t needed_bytes() const { return needed_bytes_; }
+  std::optional<std::uint64_t> free_bytes() const { return free_bytes_; }
+  const std::string& lower_this() const { return lower_this_; }
+
+ private:
+  static std::string problem_text(const std::string& what, std::uint64_t needed_bytes,
+                                  std::optional<std::uint64_t> free_bytes, const std::string& lower_this) {
+    std::string text = "out of memory: " + what;
+    if (needed_bytes > 0) text += " needs " + bytes_text(needed_bytes);
+    if (free_bytes) text += ", " + bytes_text(*free_bytes) + " free";
+    if (!lower_this.empty()) text += "; lower " + lower_this;
+    return text;
+  }
+
+  std::uint64_t needed_bytes_;
+  std::optional<std::uint64_t> free_bytes_;
+  std::string lower_this_;
+};
+
+}  // namespace berth
