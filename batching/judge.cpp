@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "batching/load_rules.h"
 #include "batching/topology_scores.h"
 #include "plugins/node_ports/compile.h"
 #include "plugins/node_resources_balanced_allocation/rule.h"
@@ -12,32 +13,43 @@
 namespace berth {
 namespace {
 
-std::int64_t allocatable_of(const Snapshot& snapshot, std::int32_t column, std::int32_t node) {
-  return column == kNoColumn ? 0 : snapshot.allocatable(column, node);
-}
-std::int64_t requested_of(const Snapshot& snapshot, std::int32_t column, std::int32_t node) {
-  return column == kNoColumn ? 0 : snapshot.requested(column, node);
-}
-
-/// NodeResourcesFit scores cpu and memory by the non-zero figures.
-std::int64_t fit_requested(const Snapshot& snapshot, std::int32_t column, std::int32_t node) {
-  if (column == kCpuColumn) return snapshot.non_zero_milli_cpu(node);
-  if (column == kMemoryColumn) return snapshot.non_zero_memory_bytes(node);
-  return requested_of(snapshot, column, node);
-}
-
-std::int64_t strategy_part(const FitStrategy& strategy, std::int64_t requested, std::int64_t allocatable) {
-  switch (strategy.type) {
-    case ScoringStrategyType::kLeastAllocated:
-      return LeastAllocated::part(requested, allocatable);
-    case ScoringStrategyType::kMostAllocated:
-      return MostAllocated::part(requested, allocatable);
-    case ScoringStrategyType::kRequestedToCapacityRatio:
-      break;
+/// One node of a snapshot, as batching/load_rules.h reads it.
+class SnapshotNode {
+ public:
+  SnapshotNode(const Snapshot& snapshot, std::int32_t node) : snapshot_(snapshot), node_(node) {}
+  std::int64_t allocatable(std::int32_t column) const {
+    return column == kNoColumn ? 0 : snapshot_.allocatable(column, node_);
   }
-  const std::int64_t percent = RequestedToCapacityRatio::utilization(requested, allocatable);
-  return strategy.score_of_utilization[static_cast<std::size_t>(percent < 0 ? 0 : percent > 100 ? 100 : percent)];
-}
+  std::int64_t requested(std::int32_t column) const {
+    return column == kNoColumn ? 0 : snapshot_.requested(column, node_);
+  }
+  std::int64_t fit_requested(std::int32_t column) const {
+    if (column == kCpuColumn) return snapshot_.non_zero_milli_cpu(node_);
+    if (column == kMemoryColumn) return snapshot_.non_zero_memory_bytes(node_);
+    return requested(column);
+  }
+
+ private:
+  const Snapshot& snapshot_;
+  std::int32_t node_;
+};
+
+/// What a class brings to the resources that its profile scores.
+class ScoredRequests {
+ public:
+  ScoredRequests(const std::vector<ScoredResource>& resources, const std::vector<ScoredRequest>& requests)
+      : resources_(resources), requests_(requests) {}
+  std::int32_t size() const { return static_cast<std::int32_t>(resources_.size()); }
+  std::int32_t column(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].column; }
+  std::int64_t amount(std::int32_t r) const { return requests_[static_cast<std::size_t>(r)].amount; }
+  std::int64_t weight(std::int32_t r) const {
+    return requests_[static_cast<std::size_t>(r)].counts ? resources_[static_cast<std::size_t>(r)].weight : 0;
+  }
+
+ private:
+  const std::vector<ScoredResource>& resources_;
+  const std::vector<ScoredRequest>& requests_;
+};
 
 double balanced_of(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                    std::int32_t node, bool with_pod) {
@@ -47,19 +59,10 @@ double balanced_of(const PodClass& pod_class, const CompiledProfile& profile, co
   const std::size_t count = profile.balanced_resources.size();
   std::vector<double> heap_fractions(count > kStackResources ? count : 0);
   std::unique_ptr<bool[]> heap_counts(count > kStackResources ? new bool[count]() : nullptr);
-  double* fractions = count > kStackResources ? heap_fractions.data() : stack_fractions.data();
-  bool* counts = count > kStackResources ? heap_counts.get() : stack_counts.data();
-  for (std::size_t r = 0; r < count; ++r) {
-    const std::int32_t column = profile.balanced_resources[r].column;
-    const std::int64_t allocatable = allocatable_of(snapshot, column, node);
-    counts[r] = pod_class.balanced_requests[r].counts && allocatable != 0;
-    if (!counts[r]) continue;
-    const std::int64_t pod = with_pod ? pod_class.balanced_requests[r].amount : 0;
-    fractions[r] = NodeResourcesBalancedAllocation::fraction(
-        static_cast<double>(saturating_add(requested_of(snapshot, column, node), pod)),
-        static_cast<double>(allocatable));
-  }
-  return NodeResourcesBalancedAllocation::score(fractions, counts, static_cast<int>(count));
+  return balanced_score_of(ScoredRequests(profile.balanced_resources, pod_class.balanced_requests),
+                           SnapshotNode(snapshot, node), with_pod,
+                           count > kStackResources ? heap_fractions.data() : stack_fractions.data(),
+                           count > kStackResources ? heap_counts.get() : stack_counts.data());
 }
 
 Status fit_status(const PodClass& pod_class, const LoadVerdict& verdict) {
@@ -84,12 +87,12 @@ LoadVerdict judge_load(const PodClass& pod_class, const Snapshot& snapshot, std:
   LoadVerdict verdict;
   verdict.ports_taken = !pod_class.ports.empty() && ports_conflict(pod_class.ports, snapshot.used_ports(node));
   verdict.too_many_pods = NodeResourcesFit::too_many_pods(snapshot.pod_count(node), snapshot.allowed_pods(node));
+  const SnapshotNode amounts(snapshot, node);
   for (std::size_t r = 0; r < pod_class.requested.size(); ++r) {
     const RequestedResource& request = pod_class.requested[r];
-    const std::int64_t allocatable = allocatable_of(snapshot, request.column, node);
+    const std::int64_t allocatable = amounts.allocatable(request.column);
     const std::uint64_t bit = std::uint64_t{1} << r;
-    if (!NodeResourcesFit::is_short(request.amount, allocatable, requested_of(snapshot, request.column, node)))
-      continue;
+    if (!NodeResourcesFit::is_short(request.amount, allocatable, amounts.requested(request.column))) continue;
     verdict.short_mask |= bit;
     if (NodeResourcesFit::is_unresolvable(request.amount, allocatable)) verdict.unresolvable_mask |= bit;
   }
@@ -135,25 +138,8 @@ Status judge(const PodClass& pod_class, const CompiledProfile& profile, const No
 
 std::int64_t fit_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                        std::int32_t node) {
-  const FitStrategy& strategy = profile.fit;
-  const bool ratio = strategy.type == ScoringStrategyType::kRequestedToCapacityRatio;
-  std::int64_t sum = 0;
-  std::int64_t weights = 0;
-  for (std::size_t r = 0; r < strategy.resources.size(); ++r) {
-    const ScoredResource& resource = strategy.resources[r];
-    const std::int64_t allocatable = allocatable_of(snapshot, resource.column, node);
-    if (allocatable == 0 || !pod_class.fit_requests[r].counts) continue;
-    const std::int64_t requested =
-        saturating_add(fit_requested(snapshot, resource.column, node), pod_class.fit_requests[r].amount);
-    const std::int64_t part = strategy_part(strategy, requested, allocatable);
-    if (ratio && part <= 0) continue;
-    sum += part * resource.weight;
-    weights += resource.weight;
-  }
-  if (weights == 0) return 0;
-  return ratio ? static_cast<std::int64_t>(
-                     RequestedToCapacityRatio::rounded_mean(static_cast<double>(sum), static_cast<double>(weights)))
-               : sum / weights;
+  return fit_score_of(profile.fit.type, profile.fit.score_of_utilization.data(),
+                      ScoredRequests(profile.fit.resources, pod_class.fit_requests), SnapshotNode(snapshot, node));
 }
 
 std::int64_t balanced_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,

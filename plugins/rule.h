@@ -38,11 +38,18 @@ struct LaneDivisor {
 BERTH_HD double divide_truncated(double a, const LaneDivisor& b) { return __builtin_trunc((a + 0.5) * b.reciprocal); }
 BERTH_HD double divide_truncated(double a, double b) { return __builtin_trunc((a + 0.5) * (1.0 / b)); }
 
-/// Go's int64 multiplication wraps; amounts that large are nonsense, but no input may be undefined behaviour.
+/// Go's int64 arithmetic wraps; amounts that large are nonsense, but no input may be undefined behaviour.
 BERTH_HD std::int64_t multiply(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 BERTH_HD double multiply(double a, double b) { return a * b; }
+BERTH_HD std::int64_t add_wrapping(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+BERTH_HD std::int64_t subtract(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+BERTH_HD double subtract(double a, double b) { return a - b; }
 
 /// What incremental rows need to know of a rule, part one: what a placement on node n can change for another class.
 enum class Touches : std::uint8_t { kNothing, kColumnOfNode, kDomainsOfNode, kAsksHost };

@@ -33,7 +33,7 @@ struct Tile {
               .filter_count = 2,
               .fit_count = 2,
               .balanced_count = 2,
-              .strategy = KernelStrategy::kLeastAllocated,
+              .strategy = ScoringStrategyType::kLeastAllocated,
               .balance_of_change = false,
               .fit_counts_always = true,
               .balanced_counts_always = true,

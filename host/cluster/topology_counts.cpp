@@ -46,11 +46,17 @@ void TopologyCounts::reset_table(std::int32_t index, NodeMask mask) {
   table.total = table.minimum = table.histogram_base = 0;
   table.existing_domains = 0;
   if (!table.tracks_minimum) return;
-  std::vector<std::uint8_t> exists(static_cast<std::size_t>(entries), 0);
-  for (std::size_t i = 0; i < column.domain_of.size(); ++i)
-    if (table.mask == nullptr || (*table.mask)[i] != 0) exists[static_cast<std::size_t>(column.domain_of[i])] = 1;
+  const std::vector<std::uint8_t> exists = domains_that_exist(column, table.mask);
   table.existing_domains = static_cast<std::int32_t>(std::count(exists.begin() + 1, exists.end(), 1));
   table.histogram.assign(1, table.existing_domains);
+}
+
+std::vector<std::uint8_t> TopologyCounts::domains_that_exist(const DomainColumn& column, const NodeMask& mask) {
+  std::vector<std::uint8_t> exists(static_cast<std::size_t>(column.domain_count) + 1, 0);
+  for (std::size_t i = 0; i < column.domain_of.size(); ++i)
+    if (mask == nullptr || (*mask)[i] != 0) exists[static_cast<std::size_t>(column.domain_of[i])] = 1;
+  exists.front() = 0;
+  return exists;
 }
 
 const Pages<std::int64_t>& TopologyCounts::zeroes(std::int32_t entries) {

@@ -48,6 +48,7 @@ class TopologyCounts {
   std::int32_t add_column(DomainColumn column);
   void replace_column(std::int32_t column, DomainColumn with);
   const DomainColumn& column(std::int32_t c) const { return *columns_[static_cast<std::size_t>(c)]; }
+  std::int32_t column_count() const { return static_cast<std::int32_t>(columns_.size()); }
 
   /// A table of zeroes. @param tracks_minimum  minimum() will be asked for
   std::int32_t add_table(std::int32_t column, NodeMask mask, bool tracks_minimum);
@@ -59,6 +60,10 @@ class TopologyCounts {
   TopologyCounts zeroed() const;
 
   std::int32_t column_of(std::int32_t table) const { return at(table).column; }
+  const NodeMask& mask_of(std::int32_t table) const { return at(table).mask; }
+  bool tracks_minimum(std::int32_t table) const { return at(table).tracks_minimum; }
+  /// [domain] 1 where a domain holds a node that counts.
+  static std::vector<std::uint8_t> domains_that_exist(const DomainColumn& column, const NodeMask& mask);
   void add(std::int32_t table, std::int32_t node, std::int64_t amount);
   void add_all(const std::vector<CountMove>& moves, std::int32_t node, std::int64_t sign) {
     for (const CountMove& move : moves) add(move.table, node, sign * move.amount);

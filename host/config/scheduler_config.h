@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/config/feature_gates.h"
+#include "host/config/scoring_strategy.h"
 #include "host/objects/pod.h"
 #include "host/objects/selectors.h"
 
@@ -48,8 +49,6 @@ struct ShapePoint {
   std::int32_t utilization = 0;  ///< percent, 0..100
   std::int32_t score = 0;        ///< 0..10
 };
-
-enum class ScoringStrategyType : std::uint8_t { kLeastAllocated, kMostAllocated, kRequestedToCapacityRatio };
 
 struct NodeResourcesFitArgs {
   std::vector<std::string> ignored_resources;

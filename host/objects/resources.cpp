@@ -2,7 +2,6 @@
 #include "host/objects/resources.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "host/objects/selectors.h"
 
@@ -53,12 +52,6 @@ std::int64_t ResourceAmounts::amount(std::string_view name) const {
   if (name == kMemory) return memory_bytes;
   if (name == kEphemeralStorage) return ephemeral_storage_bytes;
   return scalar(name);
-}
-
-std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
 }
 
 ResourceAmounts to_amounts(const ResourceList& list) {

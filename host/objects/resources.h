@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/objects/quantity.h"
+#include "host/objects/saturating.h"
 
 namespace berth {
 
@@ -44,9 +45,6 @@ struct ResourceAmounts {
   std::int64_t amount(std::string_view name) const;
   friend bool operator==(const ResourceAmounts&, const ResourceAmounts&) = default;
 };
-
-/// Saturating addition; amounts read from files may be anything.
-std::int64_t saturating_add(std::int64_t a, std::int64_t b);
 
 /// Converts a list: names that no scheduler accounts (spec 1.2 "anything else") and `pods` are dropped.
 ResourceAmounts to_amounts(const ResourceList& list);

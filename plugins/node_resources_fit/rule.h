@@ -21,7 +21,7 @@ struct NodeResourcesFit {
   /// Asking for nothing fits an overcommitted node.
   template <class Number>
   BERTH_HD static bool is_short(Number request, Number allocatable, Number requested) {
-    return request > 0 && request > allocatable - requested;
+    return request > 0 && request > subtract(allocatable, requested);
   }
   /// No eviction can help: the node was never large enough.
   template <class Number>
@@ -34,7 +34,7 @@ struct NodeResourcesFit {
 struct LeastAllocated {
   template <class Number, class Divisor>
   BERTH_HD static Number part(Number requested, const Divisor& allocatable) {
-    const Number free = requested > Number(allocatable) ? Number(0) : Number(allocatable) - requested;
+    const Number free = requested > Number(allocatable) ? Number(0) : subtract(Number(allocatable), requested);
     return divide_truncated(multiply(free, Number(kMaxNodeScore)), allocatable);
   }
 };

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "batching/pod_class.h"
+#include "batching/selection.h"
 #include "batching/topology_scores.h"
 #include "host/engine/cpu/node_groups.h"
-#include "host/engine/cpu/selection.h"
 
 namespace berth {
 

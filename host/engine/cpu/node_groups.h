@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "batching/commit_log.h"
+#include "batching/node_cells.h"
 #include "batching/pod_class.h"
-#include "host/engine/cpu/node_cells.h"
+#include "batching/table_reads.h"
 #include "host/engine/cpu/row_tile.h"
-#include "host/engine/cpu/table_reads.h"
 
 namespace berth {
 

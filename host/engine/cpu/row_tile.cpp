@@ -29,18 +29,6 @@ std::size_t pages_for(std::int32_t entries) {
   return static_cast<std::size_t>((entries + kPageNodes - 1) / kPageNodes);
 }
 
-KernelStrategy kernel_strategy(ScoringStrategyType type) {
-  switch (type) {
-    case ScoringStrategyType::kLeastAllocated:
-      return KernelStrategy::kLeastAllocated;
-    case ScoringStrategyType::kMostAllocated:
-      return KernelStrategy::kMostAllocated;
-    case ScoringStrategyType::kRequestedToCapacityRatio:
-      return KernelStrategy::kRatio;
-  }
-  return KernelStrategy::kLeastAllocated;
-}
-
 void add_count(std::vector<std::pair<std::int64_t, std::int64_t>>& counts, std::int64_t raw, std::int64_t change) {
   const auto at = std::lower_bound(counts.begin(), counts.end(), raw,
                                    [](const auto& entry, std::int64_t value) { return entry.first > value; });
@@ -138,7 +126,7 @@ void RowTile::fill_params() {
   params_.filter_count = static_cast<int>(filter_columns_.size());
   params_.fit_count = static_cast<int>(fit_columns_.size());
   params_.balanced_count = static_cast<int>(balanced_columns_.size());
-  params_.strategy = kernel_strategy(profile.fit.type);
+  params_.strategy = profile.fit.type;
   params_.balance_of_change = profile.release != Release::k1_35;
   params_.fit_weight = profile.weight_fit;
   for (std::size_t p = 0; p < score_of_utilization_.size(); ++p)

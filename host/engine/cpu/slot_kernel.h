@@ -7,25 +7,16 @@
 
 #include <cstdint>
 
+#include "batching/node_key.h"
+#include "host/config/scoring_strategy.h"
 #include "plugins/rule.h"
 
 namespace berth {
-
-/// What feasible nodes are compared by: total, then draw; 0 stands for "not feasible". The lowest node wins among
-/// equals.
-using NodeKey = std::int64_t;
-constexpr NodeKey make_node_key(std::int64_t total, std::uint32_t draw) {
-  return (total << 32) | static_cast<std::int64_t>(draw);
-}
-constexpr std::int64_t total_of(NodeKey key) { return key >> 32; }
-constexpr std::uint32_t draw_of(NodeKey key) { return static_cast<std::uint32_t>(key); }
 
 inline constexpr int kSlotStep = 8;  ///< slot counts are multiples of a 512-bit register of keys
 inline constexpr int kMaxSlots = 64;
 inline constexpr std::uint32_t kAllGroups = (1u << (kMaxSlots / kSlotStep)) - 1;
 inline constexpr int kMaxKernelResources = 8;  ///< per list; classes or profiles beyond are judged in integers
-
-enum class KernelStrategy : std::uint8_t { kLeastAllocated, kMostAllocated, kRatio };
 
 /// The classes of a tile, structure of arrays: list r of slot s is at [r * slot_count + s].
 struct SlotParams {
@@ -33,7 +24,7 @@ struct SlotParams {
   int filter_count;  ///< resources that some class of the tile asks for
   int fit_count;
   int balanced_count;
-  KernelStrategy strategy;
+  ScoringStrategyType strategy;
   bool balance_of_change;  ///< v1.36 formula of NodeResourcesBalancedAllocation
   bool fit_counts_always;  ///< every class counts every scored resource (cpu and memory do)
   bool balanced_counts_always;
@@ -45,7 +36,7 @@ struct SlotParams {
   const double* balanced_counts;       ///< [balanced_count] 1 or 0
   const double* balanced_weight;       ///< [1] plugin weight, 0 where the class skips it
   const std::uint32_t* draw_seed;      ///< [1] class draw seeds
-  const double* score_of_utilization;  ///< [101] for kRatio
+  const double* score_of_utilization;  ///< [101] for kRequestedToCapacityRatio
   bool draws;                          ///< false: --tie-break first, every draw is 1
 };
 

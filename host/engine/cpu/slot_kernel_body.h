@@ -88,9 +88,9 @@ template <class Strategy>
 
 [[gnu::always_inline]] inline void fit_scores(const SlotParams& params, const NodeLanes& node, LaneAmounts pod,
                                               LaneAmounts weight, double* __restrict scores) {
-  if (params.strategy == KernelStrategy::kLeastAllocated) {
+  if (params.strategy == ScoringStrategyType::kLeastAllocated) {
     mean_scores<LeastAllocated>(params, node, pod, weight, scores);
-  } else if (params.strategy == KernelStrategy::kMostAllocated) {
+  } else if (params.strategy == ScoringStrategyType::kMostAllocated) {
     mean_scores<MostAllocated>(params, node, pod, weight, scores);
   } else {
     ratio_scores(params, node, pod, weight, scores);
@@ -257,9 +257,9 @@ bool refresh(const SlotParams& params, const NodeLanes& node, const std::int32_t
                             node.balanced_allocatable[0] != 0 && node.balanced_allocatable[1] != 0;
   const bool usual = params.fit_count == 2 && params.balanced_count == 2 && params.fit_counts_always &&
                      params.balanced_counts_always && !params.balance_of_change && both_offered;
-  if (usual && params.strategy == KernelStrategy::kLeastAllocated)
+  if (usual && params.strategy == ScoringStrategyType::kLeastAllocated)
     return refresh_usual<LeastAllocated>(params, node, base, keys, feasible_count);
-  if (usual && params.strategy == KernelStrategy::kMostAllocated)
+  if (usual && params.strategy == ScoringStrategyType::kMostAllocated)
     return refresh_usual<MostAllocated>(params, node, base, keys, feasible_count);
   return refresh_general(params, node, base, keys, feasible_count);
 }

@@ -95,7 +95,7 @@ class RandomLanes {
     params.filter_count = upto(kResources);
     params.fit_count = usual ? 2 : upto(kResources);
     params.balanced_count = usual ? 2 : upto(kResources);
-    params.strategy = static_cast<KernelStrategy>(upto(2));
+    params.strategy = static_cast<ScoringStrategyType>(upto(2));
     params.balance_of_change = one_in(4);
     params.fit_counts_always = params.balanced_counts_always = usual;
     if (usual) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/engine/cpu/feasible_list.h"
+#include "batching/feasible_list.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/engine/cpu/table_reads.h"
+#include "batching/table_reads.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/engine/cpu/reasons.h"
+#include "batching/reasons.h"
 
 #include "batching/judge.h"
 

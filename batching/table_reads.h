@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
+#include "batching/node_cells.h"
 #include "batching/topology_program.h"
 #include "host/cluster/topology_counts.h"
-#include "host/engine/cpu/node_cells.h"
 
 namespace berth {
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/engine/cpu/feasible_list.h"
+#include "batching/feasible_list.h"
 
 #include <algorithm>
 #include <numeric>
 
+#include "batching/judge.h"
 #include "batching/topology_scores.h"
+#include "host/framework/draw.h"
 
 namespace berth {
 namespace {
@@ -60,33 +62,46 @@ FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size
   return list;
 }
 
-Selection choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot,
+bool JudgedClass::accepts(std::int32_t node) const {
+  return row_.refusal(node) == NodeSideRow::kAccepted && load_accepts(pod_class_, profile_, snapshot_, node);
+}
+
+std::int64_t JudgedClass::load_total(std::int32_t node) const {
+  return berth::load_total(pod_class_, profile_, snapshot_, node);
+}
+
+std::uint32_t JudgedClass::draw(std::int32_t node) const {
+  if (!draws_) return 1u;
+  const auto pods = static_cast<std::uint32_t>(snapshot_.pod_count(node));
+  return tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_.node_hash(node), pods));
+}
+
+Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
                            const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
                            const Snapshot& snapshot, TieBreak tie_break) {
-  const RawMaxima maxima = raw_maxima(row, snapshot, nodes);
+  const RawMaxima maxima = raw_maxima(row, snapshot, listed);
   TopologyScores topology;
-  if (pod_class.topology != nullptr) topology = score_topology(*pod_class.topology, snapshot.topology(), nodes);
+  if (pod_class.topology != nullptr) topology = score_topology(*pod_class.topology, snapshot.topology(), listed);
   std::vector<std::int64_t> totals;
-  totals.reserve(nodes.size());
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::int64_t load = total_of(tile.key(slot, nodes[i])) - tile.base(slot, nodes[i]);
-    const std::int64_t others = node_side_total(row, profile, snapshot, nodes[i], maxima) + topology.total(i, profile);
-    totals.push_back(profile.scores_anything ? load + others : 1);
+  totals.reserve(listed.size());
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    const std::int64_t others = node_side_total(row, profile, snapshot, listed[i], maxima) + topology.total(i, profile);
+    totals.push_back(profile.scores_anything ? nodes.load_total(listed[i]) + others : 1);
   }
-  const auto feasible_count = static_cast<std::int64_t>(nodes.size());
+  const auto feasible_count = static_cast<std::int64_t>(listed.size());
   if (tie_break == TieBreak::kKube) {
     const std::size_t root = kube_heap_root(totals);
-    return {feasible_count, nodes[root], totals[root]};
+    return {feasible_count, listed[root], totals[root]};
   }
-  const auto draw = [&](std::size_t i) { return draw_of(tile.key(slot, nodes[i])); };
+  const auto draw = [&](std::size_t i) { return nodes.draw(listed[i]); };
   std::size_t best = 0;
-  for (std::size_t i = 1; i < nodes.size(); ++i) {
+  for (std::size_t i = 1; i < listed.size(); ++i) {
     const bool better = totals[i] != totals[best] ? totals[i] > totals[best]
                         : draw(i) != draw(best)   ? draw(i) > draw(best)
-                                                  : nodes[i] < nodes[best];
+                                                  : listed[i] < listed[best];
     if (better) best = i;
   }
-  return {feasible_count, nodes[best], totals[best]};
+  return {feasible_count, listed[best], totals[best]};
 }
 
 std::size_t kube_heap_root(const std::vector<std::int64_t>& totals) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/engine/cpu/evaluation.h"
+#include "batching/evaluation.h"
 
 #include <algorithm>
 #include <optional>

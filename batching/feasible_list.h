@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "batching/node_side_row.h"
+#include "batching/pod_class.h"
+#include "batching/selection.h"
 #include "host/config/engine_config.h"
-#include "host/engine/cpu/row_tile.h"
-#include "host/engine/cpu/selection.h"
 
 namespace berth {
 
@@ -36,8 +36,37 @@ FeasibleList visit_all(const std::vector<std::int32_t>& candidates, const Feasib
 FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size_t start, std::size_t wanted,
                           std::int32_t own_nomination, const FeasibleTest& feasible);
 
-/// Normalises over exactly the listed nodes and picks one. @param nodes at least one, all feasible in the row
-Selection choose_from_list(const std::vector<std::int32_t>& nodes, const RowTile& tile, int slot,
+/// One class on the nodes, topology rules and normalisers aside: as a backend's row knows it, or judged on the spot.
+class ClassOnNodes {
+ public:
+  virtual ~ClassOnNodes() = default;
+  virtual bool accepts(std::int32_t node) const = 0;
+  /// Weighted sum of the scores that read the load; of an accepted node.
+  virtual std::int64_t load_total(std::int32_t node) const = 0;
+  virtual std::uint32_t draw(std::int32_t node) const = 0;
+};
+
+/// By the plain walk over the rules, in integers of any size.
+class JudgedClass : public ClassOnNodes {
+ public:
+  /// All must outlive this. @param draws  false: every draw is 1
+  JudgedClass(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+              const Snapshot& snapshot, bool draws)
+      : pod_class_(pod_class), profile_(profile), row_(row), snapshot_(snapshot), draws_(draws) {}
+  bool accepts(std::int32_t node) const override;
+  std::int64_t load_total(std::int32_t node) const override;
+  std::uint32_t draw(std::int32_t node) const override;
+
+ private:
+  const PodClass& pod_class_;
+  const CompiledProfile& profile_;
+  const NodeSideRow& row_;
+  const Snapshot& snapshot_;
+  bool draws_;
+};
+
+/// Normalises over exactly the listed nodes and picks one. @param listed  at least one, all accepted
+Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
                            const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
                            const Snapshot& snapshot, TieBreak tie_break);
 

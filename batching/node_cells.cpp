@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/engine/cpu/node_cells.h"
+#include "batching/node_cells.h"
 
 #include <algorithm>
 #include <map>

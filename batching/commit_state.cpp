@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/commit_state.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "batching/evaluation.h"
+#include "batching/judge.h"
+#include "host/objects/errors.h"
+
+namespace berth {
+namespace {
+
+const SchedulerConfig& checked(const SchedulerConfig& config, std::string_view backend_name) {
+  for (const Profile& profile : config.profiles)
+    if (max_total(profile) > kMaxTotal)
+      throw InputError(InputProblem{"", "profile " + profile.scheduler_name + ".plugins.score",
+                                    "weights add up to a total of " + std::to_string(max_total(profile)) + ", the " +
+                                        std::string(backend_name) + " backend holds " + std::to_string(kMaxTotal) +
+                                        "; use --backend reference"});
+  return config;
+}
+
+}  // namespace
+
+CommitState::CommitState(const ClusterCache& cluster_cache, const ClusterObjects& objects,
+                         const SchedulerConfig& scheduler_config, const EngineConfig& engine_config,
+                         std::string_view backend_name)
+    : cache(cluster_cache),
+      config(checked(scheduler_config, backend_name)),
+      engine(engine_config),
+      snapshot(cluster_cache),
+      table(objects, config, engine, snapshot, cache),
+      nominations(objects, config, snapshot, table),
+      reasons(table, nominations, snapshot, log) {}
+
+void CommitState::compile(std::span<PodToPlace> pods) {
+  const std::int32_t columns = snapshot.resource_count();
+  table.compile(pods, not_in_cache());
+  if (snapshot.resource_count() == columns) return;
+  nominations.refresh_deltas(table);
+  // A column that is new holds what the cache knows; what was placed since stands in `answered` alone.
+  for (const AnsweredPod& pod : not_in_cache()) {
+    if (pod.node < 0) continue;
+    ResourceDelta added;
+    for (const auto& [column, amount] : table[pod.pod_class].delta.requested)
+      if (column >= columns) added.requested.emplace_back(column, amount);
+    if (!added.requested.empty()) snapshot.add_requested(pod.node, added);
+  }
+}
+
+std::span<const PodToPlace> CommitState::with_current_classes(std::span<const PodToPlace> pods,
+                                                              std::vector<PodToPlace>& renewed) {
+  if (std::none_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return table.is_stale(pod); })) return pods;
+  renewed.assign(pods.begin(), pods.end());
+  compile(renewed);
+  return renewed;
+}
+
+Evaluation CommitState::evaluate(const PodToPlace& pod) {
+  PodToPlace compiled = pod;
+  compile({&compiled, 1});
+  return evaluate_pod(compiled, table, nominations, snapshot);
+}
+
+// Answering
+
+bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination) {
+  own_nomination = -1;
+  const auto fails = [&](OutcomeKind kind, const std::string& text) {
+    fail(pod, kind, text);
+    return true;
+  };
+  if (snapshot.node_count() == 0) return fails(OutcomeKind::kUnschedulable, std::string(kNoNodesText));
+  if (ClassTable::is_error(pod.class_index)) return fails(OutcomeKind::kError, table.error(pod.class_index));
+  if (pod.class_index < 0) throw std::logic_error("commit_batch: a pod was not compiled");
+  const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
+  if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, pre_filter.error);
+  if (!pre_filter.message.empty())
+    return fails(OutcomeKind::kUnschedulable, fit_error_text({snapshot.node_count(), {}, pre_filter.message}));
+  return try_nominated_node(pod, own_nomination);
+}
+
+/// The node that the pod is nominated to, before all others.
+bool CommitState::try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own) {
+  const std::int32_t node = nominations.node_of(*pod.pod);
+  if (node < 0) return false;
+  const Status status = nominations.judge_own(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
+                                              table.node_side(pod.class_index), snapshot, node);
+  if (!status.ok()) {
+    refused_own = node;
+    return false;
+  }
+  place(pod, node, 0);
+  return true;
+}
+
+std::vector<std::int32_t> CommitState::refused_by_nominations(const PodToPlace& pod) {
+  if (nominations.empty()) return {};
+  std::vector<std::int32_t> refused;
+  for (const std::int32_t node : nominations.nodes_against(*pod.pod))
+    if (!nominations
+             .judge_with(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
+                         table.node_side(pod.class_index), snapshot, node)
+             .ok())
+      refused.push_back(node);
+  return refused;
+}
+
+void CommitState::answer(const PodToPlace& pod, const Selection& selection, std::int32_t own_nomination) {
+  if (selection.feasible_count == 0) return fail_everywhere(pod, !nominations.empty(), own_nomination);
+  // A single feasible node is taken without scoring.
+  if (selection.feasible_count == 1) return place(pod, selection.node, 0);
+  const std::string& score_error = table.score_error(pod.class_index);
+  if (!score_error.empty()) return fail(pod, OutcomeKind::kError, score_error);
+  place(pod, selection.node, selection.total);
+}
+
+FeasibleList CommitState::list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes,
+                                        const std::vector<std::int32_t>& refused, std::int32_t own_nomination) {
+  const auto feasible = [&](std::int32_t node) {
+    return nodes.accepts(node) && !std::binary_search(refused.begin(), refused.end(), node) &&
+           judge_topology(table[pod.class_index], snapshot, node).accepts();
+  };
+  const NodeSideRow& row = table.node_side(pod.class_index);
+  const std::vector<std::int32_t> candidates = candidate_nodes(row, snapshot.node_count());
+  list_evaluations += static_cast<std::int64_t>(candidates.size());
+  if (engine.node_sampling == NodeSampling::kAll) return visit_all(candidates, feasible);
+  const Profile& profile = *table.profile_of(pod.class_index).profile;
+  const std::size_t wanted = wanted_feasible(profile, config, candidates.size());
+  FeasibleList list = visit_sample(candidates, next_start_, wanted, own_nomination, feasible);
+  start_before_[answered.size()] = next_start_;
+  next_start_ = (next_start_ + list.nodes.size() + list.recorded) % static_cast<std::size_t>(snapshot.node_count());
+  return list;
+}
+
+void CommitState::answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes,
+                                   const std::vector<std::int32_t>& refused, std::int32_t own_nomination) {
+  const FeasibleList list = list_feasible(pod, nodes, refused, own_nomination);
+  if (list.nodes.empty()) return fail_everywhere(pod, true, own_nomination);
+  if (list.nodes.size() == 1) return place(pod, list.nodes.front(), 0);
+  const std::int32_t c = pod.class_index;
+  const std::string& score_error = table.score_error(c);
+  if (!score_error.empty()) return fail(pod, OutcomeKind::kError, score_error);
+  if (scores_may_leave_range(table[c], snapshot))
+    if (std::string error = score_range_error(table[c], table.profile_of(c), snapshot, list.nodes); !error.empty())
+      return fail(pod, OutcomeKind::kError, error);
+  const Selection selection = choose_from_list(list.nodes, nodes, table[c], table.node_side(c), table.profile_of(c),
+                                               snapshot, engine.tie_break);
+  place(pod, selection.node, selection.total);
+}
+
+void CommitState::apply(const PodToPlace& pod, std::int32_t node) {
+  const PodClass& pod_class = table[pod.class_index];
+  snapshot.apply(node, pod_class.delta, 1);
+  if (!pod_class.moves.empty()) snapshot.write_topology().add_all(pod_class.moves, node, 1);
+  log.append({node, pod.class_index, 1});
+  answered.push_back({pod.pod.get(), node, pod.class_index});
+}
+
+void CommitState::place(const PodToPlace& pod, std::int32_t node, std::int64_t score) {
+  result->outcomes.push_back({OutcomeKind::kPlaced, {node}, score, -1});
+  drop_nomination(pod);
+  const std::vector<HostPort>& wanted = table[pod.class_index].ports;
+  if (!wanted.empty()) {
+    std::vector<HostPort>& used = snapshot.write_used_ports(node);
+    ports_before_[answered.size()] = used;
+    used.insert(used.end(), wanted.begin(), wanted.end());
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+  }
+  apply(pod, node);
+}
+
+void CommitState::fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text) {
+  const auto [at, is_new] = message_index_.try_emplace(text, static_cast<std::int32_t>(result->messages.size()));
+  if (is_new) result->messages.push_back(text);
+  result->outcomes.push_back({kind, kNoNode, 0, at->second});
+  drop_nomination(pod);
+  answered.push_back({pod.pod.get(), -1, pod.class_index});
+}
+
+/// Taken up by the placement, or lost by the failure.
+void CommitState::drop_nomination(const PodToPlace& pod) {
+  if (pod.pod->rare_fields != nullptr && nominations.remove(*pod.pod)) nomination_lost_[answered.size()] = pod.pod;
+}
+
+void CommitState::fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination) {
+  const DiagnosisRow::Answer answer = reasons.of(pod, nominations_matter, own_nomination);
+  fail(pod, answer.is_error ? OutcomeKind::kError : OutcomeKind::kUnschedulable, answer.text);
+}
+
+// Undoing
+
+void CommitState::rollback(CommitMark mark) {
+  if (mark.position > answered.size() || mark.position < in_cache_)
+    throw std::out_of_range("Backend::rollback: no such mark, or one from before sync()");
+  while (answered.size() > mark.position) undo_last();
+}
+
+void CommitState::undo_last() {
+  const AnsweredPod last = answered.back();
+  answered.pop_back();
+  const std::size_t position = answered.size();
+  if (last.node >= 0) take_back(last, position);
+  if (const auto lost = nomination_lost_.extract(position)) nominations.restore(lost.mapped(), table, snapshot);
+  if (const auto start = start_before_.extract(position)) next_start_ = start.mapped();
+}
+
+void CommitState::take_back(const AnsweredPod& last, std::size_t position) {
+  const PodClass& pod_class = table[last.pod_class];
+  snapshot.apply(last.node, pod_class.delta, -1);
+  snapshot.write_topology().add_all(table.topology().moves_of(*last.pod, pod_class.profile), last.node, -1);
+  if (auto ports = ports_before_.extract(position)) snapshot.write_used_ports(last.node) = std::move(ports.mapped());
+  log.append({last.node, last.pod_class, -1});
+}
+
+// When the cluster changes
+
+Snapshot::Update CommitState::sync() {
+  Snapshot::Update update = snapshot.update(cache);
+  for (const std::int32_t node : update.touched) log.append({node, -1, 0});
+  if (!update.nodes_changed) table.topology().recount_nodes(update.touched, not_in_cache());
+  in_cache_ = answered.size();
+  if (!update.nodes_changed) return update;
+  reasons.clear();
+  table.recompile();
+  nominations.rebuild(table, snapshot);
+  return update;
+}
+
+}  // namespace berth

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a fast backend has committed, and the parts of answering a pod that do not depend on how its node is found: the
+// nominated node, the list of nodes where rows cannot know the answer, reasons, the log, undoing. The cpu backend and
+// the device backend each own one and bring their rows.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "batching/commit_log.h"
+#include "batching/feasible_list.h"
+#include "batching/nominations.h"
+#include "batching/pod_class.h"
+#include "batching/reasons.h"
+#include "batching/selection.h"
+#include "host/cluster/snapshot.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+class CommitState {
+ public:
+  /// All must outlive this. @param backend_name  for the text of the error
+  /// @throws InputError when a profile's weights exceed what keys hold (kMaxTotal)
+  CommitState(const ClusterCache& cluster_cache, const ClusterObjects& objects, const SchedulerConfig& scheduler_config,
+              const EngineConfig& engine_config, std::string_view backend_name);
+
+  const ClusterCache& cache;
+  const SchedulerConfig& config;
+  EngineConfig engine;
+  Snapshot snapshot;
+  ClassTable table;
+  Nominations nominations;
+  CommitLog log;
+  Reasons reasons;
+  /// What each answered pod changed, newest last.
+  std::vector<AnsweredPod> answered;
+  std::int64_t list_evaluations = 0;  ///< nodes asked for lists
+  BatchResult* result = nullptr;      ///< of the batch under way
+
+  bool scores_anything(std::int32_t pod_class) const { return table.profile_of(pod_class).scores_anything; }
+  /// Rows alone decide: no compatibility mode, and no node whose scores would have to be checked.
+  bool plain_mode() const {
+    return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube && !snapshot.any_wrapped();
+  }
+  /// --tie-break first: every draw is 1.
+  bool draws() const { return engine.tie_break == TieBreak::kRandom; }
+
+  void compile(std::span<PodToPlace> pods);
+  /// Compiles anew what a later compile() may have told apart. @return `pods`, or the copy of them in `renewed`
+  std::span<const PodToPlace> with_current_classes(std::span<const PodToPlace> pods, std::vector<PodToPlace>& renewed);
+  Evaluation evaluate(const PodToPlace& pod);
+
+  /// Answers pods until the batch is done or a limit is met. @param step(rest, pods_max) answers at least one pod of
+  /// the front of `rest`, at most `pods_max`
+  template <class Step>
+  void run_batch(std::span<const PodToPlace> pods, const BatchLimits& limits, Step step);
+
+  /// Gives the answers that need no row: an error, PreFilter's refusal, the pod's own nominated node.
+  /// @return true when the pod is answered; otherwise `own_nomination` is the nominated node that refused it, or -1
+  bool answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination);
+  /// Nodes that the pods nominated there keep this one from.
+  std::vector<std::int32_t> refused_by_nominations(const PodToPlace& pod);
+  void answer(const PodToPlace& pod, const Selection& selection, std::int32_t own_nomination);
+  /// Judges the nodes one by one and chooses from a list.
+  /// @param refused  ascending; feasible nodes that nominations keep the pod from
+  void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
+                        std::int32_t own_nomination);
+
+  void place(const PodToPlace& pod, std::int32_t node, std::int64_t score);
+  /// The part of place() that a pod without ports and nominations needs.
+  void apply(const PodToPlace& pod, std::int32_t node);
+  void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text);
+  /// No node takes the pod.
+  void fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination);
+
+  CommitMark mark() const { return {answered.size()}; }
+  /// @throws std::out_of_range when there is no such mark, or it is from before sync()
+  void rollback(CommitMark mark);
+  /// Takes up what changed in the cache. @return what did; node objects that changed void every row
+  Snapshot::Update sync();
+
+ private:
+  class Deadline {
+   public:
+    explicit Deadline(std::int64_t limit_us) : limit_us_(limit_us) {}
+    bool passed() const {
+      return limit_us_ > 0 && std::chrono::steady_clock::now() - begin_ >= std::chrono::microseconds(limit_us_);
+    }
+
+   private:
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::int64_t limit_us_;
+  };
+
+  std::span<const AnsweredPod> not_in_cache() const { return std::span(answered).subspan(in_cache_); }
+  bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
+  FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
+                             std::int32_t own_nomination);
+  void drop_nomination(const PodToPlace& pod);
+  void undo_last();
+  void take_back(const AnsweredPod& last, std::size_t position);
+
+  std::size_t in_cache_ = 0;  ///< of `answered`, how many the cache knows: those up to the last sync()
+  // What few pods have is kept aside by position in `answered`.
+  std::map<std::size_t, std::vector<HostPort>> ports_before_;
+  std::map<std::size_t, PodPtr> nomination_lost_;
+  std::map<std::size_t, std::size_t> start_before_;
+  std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
+  std::unordered_map<std::string, std::int32_t> message_index_;
+};
+
+template <class Step>
+void CommitState::run_batch(std::span<const PodToPlace> pods, const BatchLimits& limits, Step step) {
+  const Deadline deadline(limits.deadline_us);
+  message_index_.clear();
+  std::size_t next = 0;
+  while (next < pods.size()) {
+    if (next >= limits.pods_max) {
+      result->stop = StopReason::kPodLimit;
+      return;
+    }
+    // At least one pod a call, so that calling again always gets on.
+    if (next > 0 && deadline.passed()) {
+      result->stop = StopReason::kDeadline;
+      return;
+    }
+    step(pods.subspan(next), limits.pods_max - next);
+    next = result->outcomes.size();
+    if (limits.stop_at_failure && result->outcomes.back().kind != OutcomeKind::kPlaced) {
+      result->stop = StopReason::kPodWithoutNode;
+      return;
+    }
+  }
+}
+
+}  // namespace berth
