@@ -87,10 +87,13 @@ function(berth_add_test)
   add_executable(${arg_NAME} ${arg_SOURCES})
   berth_configure_target(${arg_NAME})
   # What is under test is built as it ships; the test's own text is not worth the compile time.
-  target_compile_options(${arg_NAME} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
+  target_compile_options(${arg_NAME} PRIVATE "$<$<AND:$<NOT:$<CONFIG:Debug>>,${berth_host_language}>:-O1>")
   target_link_libraries(${arg_NAME} PRIVATE ${arg_DEPS} GTest::gtest)
   if(NOT arg_OWN_MAIN)
     target_link_libraries(${arg_NAME} PRIVATE GTest::gtest_main)
+  endif()
+  if("cuda" IN_LIST arg_LABELS AND TARGET cuda_tests)
+    add_dependencies(cuda_tests ${arg_NAME})
   endif()
   gtest_discover_tests(${arg_NAME}
     TEST_PREFIX "${arg_NAME}."

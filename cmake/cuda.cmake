@@ -74,6 +74,9 @@ if(BERTH_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${BERTH_CCACHE}")
 endif()
 enable_language(CUDA)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake 3.25.1 does not know that nvcc has it
+endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
@@ -96,6 +99,8 @@ target_compile_options(berth_cuda_flags INTERFACE
   # standard library (std::min). -Wconversion is not for the code that nvcc generates.
   "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>"
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${BERTH_WERROR}>>:-Werror=all-warnings;-Xcompiler=-Werror>")
+
+add_custom_target(cuda_tests)  # builds every test with the label cuda, for those who need no other
 
 # berth_add_cuda_library(NAME <layer> SOURCES a.cpp b.cu ... [DEPS ...]): as berth_add_library, with the CUDA headers,
 # flags and runtime. Those who link it and include CUDA headers themselves name berth::cuda_flags too.

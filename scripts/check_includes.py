@@ -36,6 +36,7 @@ RULE_HEADERS = set(
     "type_traits utility".split())
 RULE_FILE = re.compile(r"plugins/[^/]+/rule\.h$")
 CUDA_HEADER = re.compile(r"(cuda|cub/|thrust/|cooperative_groups|nvtx|nvml|device_launch_parameters|curand|cublas)")
+BACKEND_FACTORY = "host/scheduler/backend_factory"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -76,6 +77,8 @@ def layer_problem(path, header):
                 return f"nothing includes {folder}/"
     if is_under(header, "include/berth") and not path.startswith(("host/capi/", "tests/", "bench/", "include/")):
         return "only host/capi sees the C API"
+    if is_under(header, "cuda") and not path.startswith(("cuda/", "tests/", "bench/", BACKEND_FACTORY)):
+        return f"only {BACKEND_FACTORY} knows the CUDA backend"
     source, target = layer_of(path), layer_of(header)
     if source is None or target is None:
         return None

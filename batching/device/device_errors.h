@@ -3,7 +3,9 @@
 
 // What a device backend throws, for callers without CUDA headers. Catch the types; the texts are for people.
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -46,11 +48,10 @@ class DeviceLost : public DeviceError {
 inline std::string bytes_text(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
   if (bytes < 1000) return std::to_string(bytes) + " B";
-  std::size_t unit = 0;
-  std::uint64_t tenths = bytes;  // of the unit, once it is past the first
-  while (tenths >= 10000 && unit + 2 < std::size(kUnits)) tenths /= 1000, ++unit;
-  tenths /= 100;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " " + kUnits[unit + 1];
+  std::size_t unit = 1;
+  std::uint64_t thousandths = bytes;  // of the unit
+  while (thousandths >= 1'000'000 && unit + 1 < std::size(kUnits)) thousandths /= 1000, ++unit;
+  return std::to_string(thousandths / 1000) + "." + std::to_string(thousandths % 1000 / 100) + " " + kUnits[unit];
 }
 
 /// Memory was refused, by the device or by the limit that its pool was given. What was there before is untouched.

@@ -44,7 +44,6 @@ ErrorKind kind_of(cudaError_t code) {
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorContextIsDestroyed:
     case cudaErrorExternalDevice:
-    case cudaErrorUnknown:
       return ErrorKind::kLost;
     default:
       return ErrorKind::kOther;

@@ -56,6 +56,13 @@ class CheckIncludes(TreeTest):
                            "cuda/stream.cpp": "#include <cuda_runtime.h>\n"},
                           "host/engine/cpu/pass.cpp:1: ")
 
+    def test_the_cuda_backend_is_known_to_the_backend_factory_only(self):
+        probe = '#include "cuda/device_probe.h"\n'
+        self.assert_found({"cuda/device_probe.h": "", "host/scheduler/backend_factory.cpp": probe,
+                           "tests/unit/cuda/device_probe_test.cpp": probe, "cuda/device_probe.cpp": probe,
+                           "host/scheduler/scheduler.cpp": probe, "host/cli/main.cpp": probe},
+                          "host/cli/main.cpp:1: ", "host/scheduler/scheduler.cpp:1: ")
+
     def test_an_include_of_tests_or_bench_is_found(self):
         self.assert_found({"tests/support/check.h": "", "bench/timer.h": "",
                            "bench/run.cpp": '#include "tests/support/check.h"\n',
