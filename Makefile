@@ -16,13 +16,15 @@ RELEASE ?= both
 RELEASES := $(if $(filter both,$(RELEASE)),1.35 1.36,$(RELEASE))
 ORACLES := $(foreach release,$(RELEASES),--oracle $(release)=build/oracle/oracle-$(release))
 
-.PHONY: help run test bench asan ubsan tsan fuzz lint format clean dependencies \
+.PHONY: help run test cuda cuda-test bench asan ubsan tsan fuzz lint format clean dependencies \
         program oracle oracle-branches golden bench-peer oracle-1.35 oracle-1.36 peer
 
 help:
 	@echo 'make run     install what is missing, build, place the example cluster and print the report'
 	@echo '             (RUN_ARGS="-o json" adds options of berth schedule)'
 	@echo 'make test    the same set-up, then every test'
+	@echo 'make cuda    build the program with the CUDA backend (build/cuda/berth); fetches nvcc where there is none'
+	@echo 'make cuda-test    build it with its tests and run those'
 	@echo 'make oracle  compare with the genuine kube-scheduler on random clusters; needs Go'
 	@echo '             (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make golden  make the recorded answers of the genuine kube-scheduler anew (tests/golden); needs Go'
@@ -53,6 +55,20 @@ test:
 	cmake --preset host -DBERTH_TESTS=ON $(CONFIGURE_ARGS)
 	cmake --build --preset host -j $(JOBS)
 	ctest --preset host -j $(JOBS)
+
+cuda:
+	scripts/install_dependencies.sh build
+	scripts/install_cuda.sh
+	cmake --preset cuda -DBERTH_TESTS=OFF $(CONFIGURE_ARGS)
+	cmake --build --preset cuda -j $(JOBS)
+
+# The tests that are not about CUDA are those of make test, and are left to it.
+cuda-test:
+	scripts/install_dependencies.sh build test
+	scripts/install_cuda.sh
+	cmake --preset cuda -DBERTH_TESTS=ON $(CONFIGURE_ARGS)
+	cmake --build --preset cuda --target berth cuda_tests -j $(JOBS)
+	ctest --preset cuda -L cuda -j $(JOBS)
 
 oracle: program $(RELEASES:%=oracle-%)
 	scripts/oracle_compare.py --berth $(BERTH) $(ORACLES) --clusters $(CLUSTERS) --seed $(SEED) --jobs $(JOBS) --coverage

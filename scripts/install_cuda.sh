@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Puts the CUDA 13.0 compiler into build/cuda-toolkit (270 MB) when the machine has none: the wheels that
-# scripts/cuda_requirements.txt pins, from PyPI, about 100 MB. Needs neither root nor a GPU; x86-64 Linux only.
+# scripts/cuda_requirements.txt pins, from PyPI, about 100 MB. x86-64 Linux only; needs no GPU, and root only where python3
+# has no pip and apt-get must bring it.
 #   scripts/install_cuda.sh [--force]
 # Does nothing when the toolkit is there, or when cmake/cuda.cmake, which finds what this script leaves, would take another
 # nvcc: of CUDACXX, the PATH or /usr/local/cuda. --force installs even then.
@@ -17,15 +18,15 @@ say_and_fail() {
   exit 1
 }
 
-# Prints a command that runs pip. A venv brings its own where Debian leaves pip out of python3.
-find_pip() {
-  command -v python3 >/dev/null || return 1
-  if python3 -m pip --version >/dev/null 2>&1; then
-    echo "python3 -m pip"
-  elif python3 -m venv "$work/venv" >/dev/null 2>&1; then
-    echo "$work/venv/bin/python -m pip"
-  else
-    return 1
+has_pip() {
+  python3 -m pip --version >/dev/null 2>&1
+}
+
+# Debian leaves pip out of python3.
+install_pip() {
+  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    apt-get update -q
+    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends python3 python3-pip
   fi
 }
 
@@ -48,10 +49,11 @@ fi
 mkdir -p build
 work=$(mktemp -d "$PWD/build/cuda-install.XXXXXX")  # beside the target, so that the last step is a rename
 trap 'rm -rf "$work"' EXIT
-pip=$(find_pip) || say_and_fail "python3 has no pip: apt-get install python3-pip"
+has_pip || install_pip
+has_pip || say_and_fail "python3 with pip is needed: apt-get install python3-pip"
 echo "Installing CUDA 13.0 into build/cuda-toolkit"
 # --target leaves the system's Python alone, so that an externally managed one (PEP 668) does not object.
-$pip install --quiet --disable-pip-version-check --no-input --root-user-action=ignore --only-binary :all: \
+python3 -m pip install --quiet --disable-pip-version-check --no-input --root-user-action=ignore --only-binary :all: \
   --require-hashes --no-deps --target "$work/toolkit" -r "$requirements"
 
 home=$work/toolkit/nvidia/cu13
