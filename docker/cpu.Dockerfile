@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# The program without CUDA, and what it is built and tested with. docker/README.md has the commands.
+# The digest is that of an index for several architectures; docker/README.md says where it is from and how to renew it.
+ARG DEBIAN=debian:12-slim@sha256:abd67ffcfa541b485a3dff59865ab629aa048a6c613e639d36e7456b0b229241
+
+FROM ${DEBIAN} AS tools
+COPY scripts/install_dependencies.sh /src/scripts/
+WORKDIR /src
+RUN scripts/install_dependencies.sh build \
+ && rm -rf /var/lib/apt/lists/*
+
+# For work on Berth: the tree is mounted at /src, not copied.
+FROM tools AS development
+# hadolint ignore=DL3008
+RUN scripts/install_dependencies.sh test bench lint fuzz \
+ && apt-get install -q -y --no-install-recommends ca-certificates git make \
+ && rm -rf /var/lib/apt/lists/*
+
+FROM tools AS build
+COPY . /src
+RUN cmake --preset host -DBERTH_TESTS=OFF -DBERTH_CUDA=OFF \
+ && cmake --build --preset host \
+ && cmake --install build/host --prefix /opt/berth --strip
+
+FROM ${DEBIAN}
+# What `ldd` says the program needs beyond the C and C++ libraries; the distribution's own versions, as in the stage above.
+# hadolint ignore=DL3008
+RUN apt-get update -q \
+ && apt-get install -q -y --no-install-recommends libfmt9 libsimdjson14 libtbb12 libutf8proc2 libxxhash0 libyaml-0-2 \
+      libzstd1 zlib1g \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=build /opt/berth /usr/local
+# Fails when a library is missing.
+RUN berth version
+USER 65534:65534
+ENTRYPOINT ["berth"]
