@@ -12,7 +12,7 @@ packages_of() {
                 robin-map-dev libhwy-dev libeigen3-dev ;;
     test)  echo libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev python3 zstd ;;
     bench) echo libbenchmark-dev python3 ;;
-    lint)  echo clang-format-19 clang-tidy-19 clang-19 python3 git ;;
+    lint)  echo clang-format-19 clang-tidy-19 clang-19 shellcheck python3 git ;;
     fuzz)  echo clang-19 libclang-rt-19-dev ;;
     *)     echo "install_dependencies: unknown group '$1' (build, test, bench, lint, fuzz)" >&2; return 2 ;;
   esac

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the named checks: scripts/lint.sh [format] [includes] [sources] [docs] [tidy] [reformat]
+# Runs the named checks: scripts/lint.sh [format] [includes] [sources] [docs] [tidy] [docker] [reformat]
 #   format    clang-format would change nothing in the C++ files that git knows or would add
-#   includes, sources, docs    the scripts beside this one
+#   includes, sources, docs    the scripts beside this one; sources has shellcheck read the shell scripts too
 #   tidy      clang-tidy on the library and program files that differ from BERTH_TIDY_BASE (default HEAD~1; without it
 #             all). BERTH_TIDY_FILES caps their number, evenly spaced, and what is left out is said; 0 is no cap.
+#   docker    hadolint on the images; it is not packaged by Debian, docker/README.md says where it comes from
 #   reformat  rewrites files with clang-format
 # Every check runs; the exit status is 1 when one of them found something.
 set -euo pipefail
@@ -35,6 +36,16 @@ check_format() {
   cxx_files | xargs -r clang-format-19 --dry-run -Werror
 }
 
+check_shell() {
+  { git ls-files --cached --others --exclude-standard -- '*.sh'; echo .ci/run; } |
+    while read -r file; do [ ! -e "$file" ] || echo "$file"; done |
+    xargs -r shellcheck --severity=warning
+}
+
+check_docker() {
+  PATH=$PATH:$PWD/build/lint-tools/bin hadolint docker/*.Dockerfile
+}
+
 check_tidy() {
   local cap=${BERTH_TIDY_FILES:-0} files count
   files=$(tidy_files)
@@ -54,9 +65,11 @@ for check in "$@"; do
   case "$check" in
     format)   check_format || status=1 ;;
     includes) python3 scripts/check_includes.py || status=1 ;;
-    sources)  python3 scripts/check_sources.py || status=1 ;;
+    sources)  python3 scripts/check_sources.py || status=1
+              check_shell || status=1 ;;
     docs)     python3 scripts/check_docs.py || status=1 ;;
     tidy)     check_tidy || status=1 ;;
+    docker)   check_docker || status=1 ;;
     reformat) cxx_files | xargs -r clang-format-19 -i ;;
     *)        echo "lint: unknown check '$check'" >&2; exit 2 ;;
   esac
