@@ -100,6 +100,13 @@ record() {
   fi
 }
 
+# The first error of cmake or of a compiler with the line below it, or else the last line.
+reason_in() {
+  awk 'NF { last = $0 }
+       /^CMake Error|error:|fatal:/ { reason = $0; getline; reason = reason " " $0; exit }
+       END { print reason ? reason : last }' "$1"
+}
+
 # step NAME LIMIT COMMAND...: runs it and records how it ended; false when it did not pass. Its output goes to
 # $run/NAME.log, or with `--stdout FILE` in front its standard output there.
 step() {
@@ -121,7 +128,7 @@ step() {
       record "$name" timedOut $((SECONDS - begin)) "$limit" "stopped after $limit s; $run/$name.log" ;;
     *)
       tail -n 40 "$log"
-      record "$name" failed $((SECONDS - begin)) "$limit" "exit status $code: $(grep -v '^ *$' "$log" | tail -n 1)" ;;
+      record "$name" failed $((SECONDS - begin)) "$limit" "exit status $code: $(reason_in "$log")" ;;
   esac
   [ $code -eq 0 ]
 }

@@ -16,10 +16,10 @@ say_and_fail() {
   exit 1
 }
 
-# pkg-config is an empty package that leads to pkgconf-bin, though not by an exact version.
+# pkg-config is an empty package that leads to two others, though not by an exact version.
 wanted_packages() {
   "$repository/scripts/install_dependencies.sh" --list build test |
-    grep -vxE 'g\+\+|cmake|ccache|mold|python3|zstd' | sed 's/^pkg-config$/pkgconf-bin/'
+    grep -vxE 'g\+\+|cmake|ccache|mold|python3|zstd' | sed 's/^pkg-config$/pkgconf-bin\nlibpkgconf3/'
 }
 
 # The packages named, and what they depend on by an exact version, and so on.
