@@ -103,6 +103,21 @@ class Run(unittest.TestCase):
         self.assertEqual(found["labels"]["contract"], {"passed": 2, "failed": 0, "skipped": 0})
         self.assertEqual(found["onDevice"], {"passed": 1, "failed": 1, "skipped": 0})
         self.assertEqual(found["failures"], ["c"])
+        self.assertEqual(ctest_files.unproved(self.run_folder),
+                         [f"no test of the label {label} passed" for label in ("golden", "property", "cuda")])
+
+    def test_a_contract_that_ran_on_other_backends_alone_proves_nothing_of_the_device(self):
+        self.write(tests__json=json.dumps({"tests": [
+            listed("a", "contract", "golden", "property", within="All/S.C/cpu"), listed("b", "cuda")]}),
+            tests__xml='<testsuite><testcase name="a" status="run"/><testcase name="b" status="run"/></testsuite>')
+        self.assertEqual(ctest_files.unproved(self.run_folder), ["no contract test passed on the backend cuda"])
+
+    def test_a_sanitizer_runs_device_tests_that_are_short_and_keep_the_device(self):
+        tests = [listed("a", "contract", within="All/S.C/cuda"), listed("b", "contract", "golden", within="All/S.C/cuda"),
+                 listed("c", "contract", within="All/S.C/cpu"), listed("d", "cuda", "unit"),
+                 listed("cuda_lost_test.S.C", "cuda"), {"name": "e", "command": ["cmake", "-P"],
+                                                        "properties": [{"name": "LABELS", "value": ["cuda"]}]}]
+        self.assertEqual([each["name"] for each in tests if sanitize.is_sanitized(ctest_files.Test(each))], ["a", "d"])
 
     def test_sanitizer_runs_are_cut_into_batches(self):
         tests = [ctest_files.Test(listed(f"t{i}", "cuda", within=f"S.C{i}")) for i in range(sanitize.BATCH + 1)]
