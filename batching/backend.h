@@ -84,6 +84,22 @@ struct Evaluation {
   std::string error;                  ///< non-empty: the cycle ended with this error
 };
 
+/// What a device did, for `berth bench`.
+struct DeviceStats {
+  struct Kernel {
+    std::string_view name;
+    std::int64_t launches = 0;
+    double seconds = 0;       ///< on the device; 0 where nobody measured
+    std::uint64_t bytes = 0;  ///< that it has to move at least: docs/benchmarks.md
+  };
+  std::string device;  ///< its name
+  std::vector<Kernel> kernels;
+  std::uint64_t uploaded_bytes = 0;
+  std::uint64_t downloaded_bytes = 0;
+  std::uint64_t allocated_bytes = 0;             ///< now
+  std::uint64_t peak_bandwidth_bytes_per_s = 0;  ///< of its memory; 0: unknown
+};
+
 /// Figures for `--stats` and the report.
 struct BackendStats {
   std::int64_t class_count = 0;
@@ -91,6 +107,7 @@ struct BackendStats {
   std::int64_t node_evaluations = 0;  ///< (class, node) evaluations, refreshes included
   std::uint64_t column_bytes = 0;
   std::uint64_t row_bytes = 0;
+  std::optional<DeviceStats> device;  ///< of a backend that has one
 };
 
 /// An engine over one cluster. One call at a time; implementations use threads inside.
@@ -106,6 +123,11 @@ class Backend {
   /// Places `pods` in order, each as the serial algorithm would after all before it, and appends to the log.
   /// Calling again with the rest of a batch goes on where the last call stopped.
   virtual BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) = 0;
+
+  /// What if: places each list of pods by itself, as if the others had not been there, and commits none of them.
+  /// @return an answer a fork, each what commit_batch() would have given
+  virtual std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
+                                             const BatchLimits& limits);
 
   virtual CommitMark mark() const = 0;
   /// Undoes every placement behind `mark`, newest first.

@@ -71,6 +71,7 @@ class ClassTable {
   std::int32_t size() const { return static_cast<std::int32_t>(classes_.size()); }
   const PodClass& operator[](std::int32_t c) const { return classes_[static_cast<std::size_t>(c)]; }
   const CompiledProfile& profile(std::int32_t p) const { return profiles_[static_cast<std::size_t>(p)]; }
+  std::int32_t profile_count() const { return static_cast<std::int32_t>(profiles_.size()); }
   const CompiledProfile& profile_of(std::int32_t c) const { return profile((*this)[c].profile); }
 
   /// Built on first demand: this evaluates the class's node side on every node.

@@ -8,22 +8,27 @@
 
 namespace berth::cuda {
 
-/// build_rows: a tile of classes x a tile of nodes a block.
+/// build_rows: a tile of rows x a tile of nodes a block, a node a thread.
 struct BuildRowsTuning {
-  std::uint32_t threads_per_block;
-  std::uint32_t nodes_per_thread;
+  static constexpr int kEvaluateThreads = 256;  ///< of the blocks that evaluate; not measured
+  std::uint32_t threads_per_block;              ///< of the others
+  std::uint32_t rows_per_tile;                  ///< that read a node's columns together
 };
 
-/// commit_batch: one persistent group of blocks walks the pods.
+/// Who runs commit_batch, one persistent kernel that walks the pods.
+enum class CommitTeam : std::uint8_t { kBlock, kCluster, kGrid };
+
 struct CommitBatchTuning {
   std::uint32_t threads_per_block;
   std::uint32_t blocks_per_cluster;  ///< 1: no clusters
+  std::int32_t cluster_cells_min;    ///< cells of the widest row from which a cluster is worth its dearer barriers
+  std::int32_t cluster_rows_min;     ///< rows likewise
+  std::int32_t grid_cells_min;       ///< cells from which the whole device is
 };
 
-/// select_run: the best nodes for a run of equal pods.
-struct SelectRunTuning {
+/// commit_run: a node a thread.
+struct CommitRunTuning {
   std::uint32_t threads_per_block;
-  std::uint32_t nodes_per_thread;
 };
 
 inline constexpr std::uint32_t kWarpThreads = 32;
@@ -32,18 +37,37 @@ inline constexpr std::uint32_t kClusterBlocksMax = 8;  // what every device with
 inline constexpr int kSmMin = 80;                      // the oldest that cmake/cuda.cmake builds for
 
 constexpr BuildRowsTuning build_rows_tuning(int sm) {
-  if (sm >= 90) return {.threads_per_block = 256, .nodes_per_thread = 4};  // not measured
-  return {.threads_per_block = 128, .nodes_per_thread = 4};                // not measured
+  if (sm >= 90) return {.threads_per_block = 256, .rows_per_tile = 16};  // not measured
+  return {.threads_per_block = 256, .rows_per_tile = 16};                // not measured
 }
 
 constexpr CommitBatchTuning commit_batch_tuning(int sm) {
-  if (sm >= 90) return {.threads_per_block = 512, .blocks_per_cluster = 8};  // not measured
-  return {.threads_per_block = 512, .blocks_per_cluster = 1};                // not measured; sm_80 has no clusters
+  if (sm >= 90)  // not measured
+    return {.threads_per_block = 512,
+            .blocks_per_cluster = 8,
+            .cluster_cells_min = 2048,
+            .cluster_rows_min = 1024,
+            .grid_cells_min = 1 << 15};
+  return {.threads_per_block = 512,  // not measured; sm_80 has no clusters
+          .blocks_per_cluster = 1,
+          .cluster_cells_min = INT32_MAX,
+          .cluster_rows_min = INT32_MAX,
+          .grid_cells_min = 1 << 13};
 }
 
-constexpr SelectRunTuning select_run_tuning(int sm) {
-  if (sm >= 90) return {.threads_per_block = 256, .nodes_per_thread = 8};  // not measured
-  return {.threads_per_block = 256, .nodes_per_thread = 4};                // not measured
+/// The team for a batch. @param widest_row_cells  of its rows: what a selection walks over
+constexpr CommitTeam commit_team(int sm, std::int32_t widest_row_cells, std::int32_t row_count) {
+  const CommitBatchTuning tuning = commit_batch_tuning(sm);
+  if (widest_row_cells >= tuning.grid_cells_min) return CommitTeam::kGrid;
+  const bool cluster = widest_row_cells >= tuning.cluster_cells_min || row_count >= tuning.cluster_rows_min;
+  return cluster ? CommitTeam::kCluster : CommitTeam::kBlock;
+}
+
+/// Threads of a fork's block: many forks run side by side, so that each gets few.
+constexpr std::uint32_t commit_forks_threads(int sm) { return sm >= 90 ? 128 : 128; }  // not measured
+
+constexpr CommitRunTuning commit_run_tuning(int sm) {
+  return {.threads_per_block = sm >= 90 ? 256u : 128u};  // not measured
 }
 
 constexpr bool is_block_size(std::uint32_t threads) {
@@ -52,10 +76,11 @@ constexpr bool is_block_size(std::uint32_t threads) {
 
 constexpr bool is_tuning_sound(int sm) {
   const CommitBatchTuning commit = commit_batch_tuning(sm);
-  return is_block_size(build_rows_tuning(sm).threads_per_block) && build_rows_tuning(sm).nodes_per_thread > 0 &&
+  return is_block_size(build_rows_tuning(sm).threads_per_block) && build_rows_tuning(sm).rows_per_tile > 0 &&
+         is_block_size(BuildRowsTuning::kEvaluateThreads) && is_block_size(commit_forks_threads(sm)) &&
          is_block_size(commit.threads_per_block) && commit.blocks_per_cluster > 0 &&
          commit.blocks_per_cluster <= (sm >= 90 ? kClusterBlocksMax : 1) &&
-         is_block_size(select_run_tuning(sm).threads_per_block) && select_run_tuning(sm).nodes_per_thread > 0;
+         is_block_size(commit_run_tuning(sm).threads_per_block);
 }
 static_assert(is_tuning_sound(kSmMin) && is_tuning_sound(90) && is_tuning_sound(100));
 

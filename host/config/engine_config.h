@@ -10,6 +10,12 @@ namespace berth {
 enum class TieBreak : std::uint8_t { kRandom, kFirst, kKube };
 enum class NodeSampling : std::uint8_t { kAll, kKube };
 
+/// What becomes of a run whose device is lost or fails.
+enum class DeviceFailure : std::uint8_t {
+  kStop,        ///< the run ends with an error
+  kRerunOnCpu,  ///< the cpu backend does the run again, with the same answer
+};
+
 /// Defects of kube-scheduler that Berth repeats, so that verdicts agree; false gives the behaviour that was meant.
 /// docs/fidelity.md names each with its upstream issue.
 struct UpstreamBugs {
@@ -31,6 +37,9 @@ struct EngineConfig {
   std::uint64_t row_bytes_max = 1ull << 30;  ///< memory that rows may take; dropping a row never changes a result
   std::int32_t batch_pods_max = 1 << 20;     ///< pods handed to a backend at once
   UpstreamBugs upstream_bugs;
+  std::int32_t device_ordinal = 0;            ///< which device the cuda backend opens
+  std::uint64_t device_memory_bytes_max = 0;  ///< memory of the device that rows may take; 0: most of what is free
+  DeviceFailure on_device_failure = DeviceFailure::kStop;
 };
 
 /// @throws InputError with the path of each problem; unknown fields are errors

@@ -99,6 +99,6 @@ std::vector<std::string> BackendContract::nodes_of(const BatchResult& result) co
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BackendContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),
-                         [](const auto& name) { return std::string(name.param); });
+                         [](const auto& name) { return name_in_tests(name.param); });
 
 }  // namespace berth::test

@@ -202,7 +202,7 @@ TEST_P(Golden, EveryVerdictAndEveryPlacementIsTheGenuineOne) {
 }
 
 std::string test_name(const testing::TestParamInfo<Golden::ParamType>& info) {
-  return std::string(std::get<0>(info.param)) + (std::get<1>(info.param) == Release::k1_35 ? "_1_35" : "_1_36");
+  return name_in_tests(std::get<0>(info.param)) + (std::get<1>(info.param) == Release::k1_35 ? "_1_35" : "_1_36");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Golden,

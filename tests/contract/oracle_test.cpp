@@ -89,7 +89,7 @@ TEST_P(Oracle, HasNothingToCorrectInTopologyRules) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Oracle, testing::ValuesIn(backend_names().begin(), backend_names().end()),
-                         [](const auto& name) { return std::string(name.param); });
+                         [](const auto& name) { return name_in_tests(name.param); });
 
 }  // namespace
 }  // namespace berth::test

@@ -54,7 +54,8 @@ std::vector<Parameter> parameters() {
 
 std::string parameter_name(const testing::TestParamInfo<Parameter>& info) {
   const std::string batch = info.param.batch_size == 0 ? "all" : std::to_string(info.param.batch_size);
-  std::string name = std::filesystem::path(info.param.file).stem().string() + "_" + info.param.backend + "_" + batch;
+  std::string name =
+      std::filesystem::path(info.param.file).stem().string() + "_" + name_in_tests(info.param.backend) + "_" + batch;
   std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }

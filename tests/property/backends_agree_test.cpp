@@ -72,35 +72,6 @@ RC_GTEST_PROP(BackendsAgree, AfterRollingBackToAMark, ()) {
   expect_equal(expected, run(cpu, second, drawn.batch_pods), second);
 }
 
-/// What a watch may bring: pods that leave or change, and now and then a node that does.
-void change_cache(Dice& dice, const ClusterObjects& objects, ClusterCache& cache) {
-  std::vector<PodPtr> running;
-  for (const NodeInfo* info : cache.nodes_in_order())
-    for (const PodPtr& pod : info->pods)
-      if (!cache.is_assumed(pod->uid())) running.push_back(pod);
-  for (const PodPtr& pod : running) {
-    if (dice.one_in(6)) cache.remove_pod(pod->uid());
-    if (!dice.one_in(6)) continue;
-    auto changed = std::make_shared<Pod>();
-    changed->name = pod->name;
-    changed->namespace_ = pod->namespace_;
-    changed->stored_uid = pod->stored_uid;
-    changed->node_name = pod->node_name;
-    changed->spec = pod->spec;
-    changed->labels = dice.pick(objects.pods)->labels;
-    changed->terminating = dice.one_in(2);
-    cache.update_pod(changed);
-  }
-  if (!dice.one_in(3) || objects.nodes.empty()) return;
-  auto node = std::make_shared<Node>(*dice.pick(objects.nodes));
-  node->labels = dice.pick(objects.nodes)->labels;
-  if (dice.one_in(3)) {
-    cache.remove_node(node->name);
-  } else {
-    cache.update_node(node);
-  }
-}
-
 RC_GTEST_PROP(BackendsAgree, AfterTheCacheChanged, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   Case drawn(seed, false);
@@ -114,7 +85,7 @@ RC_GTEST_PROP(BackendsAgree, AfterTheCacheChanged, ()) {
   for (std::size_t i = 0; i < placed.outcomes.size(); ++i)
     if (placed.outcomes[i].kind == OutcomeKind::kPlaced)
       drawn.cache->assume_pod(first[i].pod, cpu.node_name(placed.outcomes[i].node));
-  change_cache(drawn.dice, drawn.objects, *drawn.cache);
+  test::change_cache(drawn.dice, drawn.objects, *drawn.cache);
   cpu.sync();
   ReferenceBackend reference(*drawn.cache, drawn.objects, drawn.config, drawn.engine);
   expect_equal(run(reference, second, drawn.batch_pods), run(cpu, second, drawn.batch_pods), second);

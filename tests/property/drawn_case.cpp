@@ -165,6 +165,34 @@ Case::Case(std::uint64_t seed, bool nominated_pods)
       pods(pending_pods(dice, objects, config.profiles.size())),
       batch_pods(dice.pick<std::size_t>({1, 7, 1000000})) {}
 
+void change_cache(Dice& dice, const ClusterObjects& objects, ClusterCache& cache) {
+  std::vector<PodPtr> running;
+  for (const NodeInfo* info : cache.nodes_in_order())
+    for (const PodPtr& pod : info->pods)
+      if (!cache.is_assumed(pod->uid())) running.push_back(pod);
+  for (const PodPtr& pod : running) {
+    if (dice.one_in(6)) cache.remove_pod(pod->uid());
+    if (!dice.one_in(6)) continue;
+    auto changed = std::make_shared<Pod>();
+    changed->name = pod->name;
+    changed->namespace_ = pod->namespace_;
+    changed->stored_uid = pod->stored_uid;
+    changed->node_name = pod->node_name;
+    changed->spec = pod->spec;
+    changed->labels = dice.pick(objects.pods)->labels;
+    changed->terminating = dice.one_in(2);
+    cache.update_pod(changed);
+  }
+  if (!dice.one_in(3) || objects.nodes.empty()) return;
+  auto node = std::make_shared<Node>(*dice.pick(objects.nodes));
+  node->labels = dice.pick(objects.nodes)->labels;
+  if (dice.one_in(3)) {
+    cache.remove_node(node->name);
+  } else {
+    cache.update_node(node);
+  }
+}
+
 std::string describe(const Outcome& outcome, const BatchResult& batch, const Backend& backend) {
   if (outcome.kind == OutcomeKind::kPlaced)
     return std::string(backend.node_name(outcome.node)) + " with " + std::to_string(outcome.score);

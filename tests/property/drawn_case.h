@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One drawn case of the tests that hold the cpu backend equal to the reference: cluster, configuration, settings of the
+// One drawn case of the tests that hold the backends equal: cluster, configuration, settings of the
 // engine and its tuning, all from one seed.
 
 #include <cstddef>
@@ -54,6 +54,9 @@ struct Case {
   std::vector<PodToPlace> pods;
   std::size_t batch_pods;
 };
+
+/// What a watch may bring: pods that leave or change, and now and then a node that does.
+void change_cache(Dice& dice, const ClusterObjects& objects, ClusterCache& cache);
 
 /// A node's name with the total, or the text of a pod without one.
 std::string describe(const Outcome& outcome, const BatchResult& batch, const Backend& backend);

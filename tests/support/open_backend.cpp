@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/open_backend.h"
 
+#include <algorithm>
+
+#include "batching/device/device_backend.h"
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/reference/reference_backend.h"
+#include "tests/support/emulated_accelerator.h"
 
 namespace berth::test {
 
 std::span<const char* const> backend_names() {
-  static constexpr const char* kNames[] = {"reference", "cpu", "cuda"};
+  static constexpr const char* kNames[] = {"reference", "cpu", "cuda-emulated", "cuda"};
   return kNames;
+}
+
+std::string name_in_tests(std::string_view backend) {
+  std::string name(backend);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 std::unique_ptr<Backend> open_backend(std::string_view name, const ClusterCache& cache, const ClusterObjects& objects,
                                       const SchedulerConfig& config, const EngineConfig& engine) {
   if (name == "reference") return std::make_unique<ReferenceBackend>(cache, objects, config, engine);
   if (name == "cpu") return std::make_unique<CpuBackend>(cache, objects, config, engine);
+  if (name == "cuda-emulated")
+    return std::make_unique<DeviceBackend>(std::make_unique<EmulatedAccelerator>(), cache, objects, config, engine);
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "batching/backend.h"
@@ -15,6 +16,9 @@ namespace berth::test {
 
 /// Names of the backends that the contract suite runs; one that a build or machine lacks is skipped there.
 std::span<const char* const> backend_names();
+
+/// The backend's name as a part of a test's name, where "-" may not stand.
+std::string name_in_tests(std::string_view backend);
 
 /// nullptr when this build or machine has no such backend; the test then skips, or fails where
 /// BERTH_REQUIRE_DEVICE promises one. `cache` and `config` must outlive the backend.

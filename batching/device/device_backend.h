@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "batching/backend.h"
+#include "batching/device/accelerator.h"
+#include "batching/device/device_tuning.h"
+#include "host/cluster/cache.h"
+#include "host/config/engine_config.h"
+#include "host/config/scheduler_config.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+/// Columns, rows and whole batches on a device; placement by placement the answer of the serial algorithm. The host
+/// keeps its own snapshot in step, for reasons, undoing and what a device is not asked: pods that nominations bear on,
+/// node sampling, the heap order of ties, sums that wrapped. Those it answers one by one, by the plain walk over the
+/// rules.
+///
+/// An error of the device (DeviceError) leaves what was answered before standing: the host's state is that of the last
+/// batch it returned or the last launch it took up, and calling again begins with a fresh device state.
+class DeviceBackend : public Backend {
+ public:
+  /// `cache` and `config` must outlive the backend; `objects` is read for nominated pods only.
+  /// @throws InputError when a profile's weights exceed what keys hold (kMaxTotal)
+  DeviceBackend(std::unique_ptr<Accelerator> accelerator, const ClusterCache& cache, const ClusterObjects& objects,
+                const SchedulerConfig& config, const EngineConfig& engine, const DeviceTuning& tuning = {});
+  ~DeviceBackend() override;
+
+  std::string_view name() const override;
+  void compile(std::span<PodToPlace> pods) override;
+  BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
+  std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
+                                     const BatchLimits& limits) override;
+  CommitMark mark() const override;
+  void rollback(CommitMark mark) override;
+  Evaluation evaluate(const PodToPlace& pod) override;
+  BackendStats stats() const override;
+  std::string_view node_name(NodeIndex index) const override;
+  std::int32_t node_count() const override;
+
+  /// As CpuBackend::sync().
+  void sync();
+
+  const Accelerator& accelerator() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace berth

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/device/device_classes.h"
+
+#include <algorithm>
+#include <map>
+
+namespace berth {
+namespace {
+
+DeviceProfile device_profile(const CompiledProfile& profile) {
+  DeviceProfile device;
+  device.strategy = profile.fit.type;
+  device.checks_fit = profile.place_node_resources_fit != kNotEnabled;
+  device.checks_ports = profile.place_node_ports != kNotEnabled;
+  device.balance_of_change = profile.release != Release::k1_35;
+  device.scores_anything = profile.scores_anything;
+  device.weight_fit = profile.weight_fit;
+  device.weight_balanced = profile.weight_balanced;
+  device.weight_taint_toleration = profile.weight_taint_toleration;
+  device.weight_node_affinity = profile.weight_node_affinity;
+  device.weight_spread = profile.weight_spread;
+  device.weight_pod_affinity = profile.weight_pod_affinity;
+  std::copy(profile.fit.score_of_utilization.begin(), profile.fit.score_of_utilization.end(),
+            device.score_of_utilization);
+  return device;
+}
+
+/// Uploads what stands behind the first `uploaded` values; then all of them are.
+template <class T>
+void append(const std::vector<T>& values, std::size_t& uploaded, DeviceArray<T>& device) {
+  if (uploaded >= values.size()) return;
+  device.reserve(values.size(), uploaded);
+  device.upload(uploaded, std::span(values).subspan(uploaded));
+  uploaded = values.size();
+}
+
+DeviceRead device_read(const TableRead& read, bool by_node) {
+  DeviceRead device;
+  device.table = read.table;
+  device.attribute = read.by_count() ? (by_node ? 0 : DeviceRead::kFoldedIn) : read.coarse;
+  return device;
+}
+
+}  // namespace
+
+DeviceClassTable::DeviceClassTable(Accelerator& accelerator, const DeviceTuning& tuning)
+    : tuning_(tuning),
+      layouts_(accelerator, tuning),
+      classes_(accelerator, "pod classes"),
+      profiles_(accelerator, "profiles"),
+      requests_(accelerator, "requests of pod classes"),
+      reads_(accelerator, "topology terms of pod classes"),
+      moves_(accelerator, "topology terms of pod classes") {}
+
+bool DeviceClassTable::can_serve(const PodClass& pod_class, const CompiledProfile& profile) {
+  if (profile.balanced_resources.size() > kDeviceResourcesMax) return false;
+  return pod_class.topology == nullptr || (pod_class.topology->hard.size() <= kDeviceConstraintsMax &&
+                                           pod_class.topology->soft.size() <= kDeviceConstraintsMax);
+}
+
+void DeviceClassTable::add(std::int32_t pod_class, bool draws, ClassTable& table, const Snapshot& snapshot,
+                           DeviceSnapshot& columns) {
+  const auto c = static_cast<std::size_t>(pod_class);
+  if (layout_of_class_.size() <= c) {
+    layout_of_class_.resize(c + 1, -1);
+    classes_on_host_.resize(c + 1);
+  }
+  if (layout_of_class_[c] >= 0) return;
+  const PodClass& host = table[pod_class];
+  const CompiledProfile& profile = table.profile_of(pod_class);
+  DeviceClass device;
+  device.profile = host.profile;
+  device.draw_seed = host.draw_seed;
+  device.draws = draws;
+  device.balanced_skips = host.balanced_skips;
+  device.scores_affinity = table.node_side(pod_class).scores_affinity;
+  device.fails_scoring = !table.score_error(pod_class).empty();
+  if (!host.ports.empty()) device.port_set = columns.port_set(host.ports);
+  add_requests(host, profile, device);
+  if (host.topology != nullptr) {
+    const TableReads reads(*host.topology, snapshot.topology(), tuning_.coarse_domains_max);
+    const DeviceLayouts::Place place = layouts_.layout_of(pod_class, &reads, table, snapshot);
+    layout_of_class_[c] = place.layout;
+    add_topology(*host.topology, reads, place.by_node, snapshot.topology(), device);
+  } else {
+    layout_of_class_[c] = layouts_.layout_of(pod_class, nullptr, table, snapshot).layout;
+  }
+  std::map<std::int32_t, std::int32_t> amount_of_table;
+  for (const CountMove& move : host.moves) amount_of_table[move.table] += move.amount;
+  device.moves = {static_cast<std::int32_t>(moves_on_host_.size()), static_cast<std::int32_t>(amount_of_table.size())};
+  for (const auto& [moved, amount] : amount_of_table) moves_on_host_.push_back({moved, amount});
+  classes_on_host_[c] = device;
+  first_changed_class_ = std::min(first_changed_class_, c);
+}
+
+void DeviceClassTable::add_requests(const PodClass& pod_class, const CompiledProfile& profile, DeviceClass& device) {
+  const auto add_list = [&](std::size_t count, auto request) {
+    const DeviceList list{static_cast<std::int32_t>(requests_on_host_.size()), static_cast<std::int32_t>(count)};
+    for (std::size_t r = 0; r < count; ++r) requests_on_host_.push_back(request(r));
+    return list;
+  };
+  const auto scored = [](const std::vector<ScoredResource>& resources, const std::vector<ScoredRequest>& requests) {
+    return [&](std::size_t r) {
+      return DeviceRequest{resources[r].column, requests[r].amount, requests[r].counts ? resources[r].weight : 0};
+    };
+  };
+  device.filter = add_list(pod_class.requested.size(), [&](std::size_t r) {
+    return DeviceRequest{pod_class.requested[r].column, pod_class.requested[r].amount, 0};
+  });
+  device.fit = add_list(profile.fit.resources.size(), scored(profile.fit.resources, pod_class.fit_requests));
+  device.balanced =
+      add_list(profile.balanced_resources.size(), scored(profile.balanced_resources, pod_class.balanced_requests));
+  device.delta = add_list(pod_class.delta.requested.size(), [&](std::size_t r) {
+    const auto& [column, amount] = pod_class.delta.requested[r];
+    return DeviceRequest{column, amount, 0};
+  });
+  device.delta_milli_cpu = pod_class.delta.non_zero_milli_cpu;
+  device.delta_memory_bytes = pod_class.delta.non_zero_memory_bytes;
+}
+
+DeviceList DeviceClassTable::add_reads(const std::vector<DeviceRead>& reads) {
+  const DeviceList list{static_cast<std::int32_t>(reads_on_host_.size()), static_cast<std::int32_t>(reads.size())};
+  reads_on_host_.insert(reads_on_host_.end(), reads.begin(), reads.end());
+  return list;
+}
+
+void DeviceClassTable::add_topology(const TopologyProgram& program, const TableReads& reads, bool by_node,
+                                    const TopologyCounts& counts, DeviceClass& device) {
+  device.has_topology = true;
+  device.matches_itself = program.matches_itself;
+  // Terms on single nodes are part of the key whatever the layout.
+  const auto terms = [&](const std::vector<TableRead>& list) {
+    std::vector<DeviceRead> result;
+    for (const TableRead& read : list) {
+      result.push_back(device_read(read, by_node));
+      if (is_folded_in(read, counts)) result.back().attribute = DeviceRead::kFoldedIn;
+    }
+    return result;
+  };
+  const auto plain = [&](const std::vector<TableRead>& list) {
+    std::vector<DeviceRead> result;
+    for (const TableRead& read : list) result.push_back(device_read(read, by_node));
+    return result;
+  };
+  std::vector<DeviceRead> hard = plain(reads.hard);
+  for (std::size_t h = 0; h < hard.size(); ++h) {
+    hard[h].max_skew = program.hard[h].max_skew;
+    hard[h].min_domains = program.hard[h].min_domains;
+    hard[h].self = program.hard[h].self;
+  }
+  std::vector<DeviceRead> soft = plain(reads.soft);
+  for (std::size_t s = 0; s < soft.size(); ++s) {
+    soft[s].max_skew = program.soft[s].max_skew;
+    soft[s].label_column = program.soft[s].label_column;
+    soft[s].counts_nodes = program.soft[s].counts_nodes;
+  }
+  std::vector<DeviceRead> preferred = plain(reads.scores);
+  for (std::size_t p = 0; p < preferred.size(); ++p) preferred[p].multiplier = program.scores[p].multiplier;
+  device.hard = add_reads(hard);
+  device.soft = add_reads(soft);
+  device.affinity = add_reads(plain(reads.affinity));
+  device.anti = add_reads(terms(reads.anti));
+  device.existing_anti = add_reads(terms(reads.existing_anti));
+  device.preferred = add_reads(preferred);
+}
+
+DeviceClasses DeviceClassTable::classes(const ClassTable& table, const DeviceSnapshot& columns) {
+  if (profiles_.bytes() == 0) {
+    std::vector<DeviceProfile> profiles;
+    for (std::int32_t p = 0; p < table.profile_count(); ++p) profiles.push_back(device_profile(table.profile(p)));
+    profiles_.assign(profiles);
+  }
+  append(classes_on_host_, first_changed_class_, classes_);
+  append(requests_on_host_, uploaded_requests_, requests_);
+  append(reads_on_host_, uploaded_reads_, reads_);
+  append(moves_on_host_, uploaded_moves_, moves_);
+  return {classes_.data(), profiles_.data(),         requests_.data(),        reads_.data(),
+          moves_.data(),   columns.port_conflicts(), columns.port_set_count()};
+}
+
+void DeviceClassTable::clear() {
+  layouts_.clear();
+  layout_of_class_.clear();
+  classes_on_host_.clear();
+  requests_on_host_.clear();
+  reads_on_host_.clear();
+  moves_on_host_.clear();
+  first_changed_class_ = uploaded_requests_ = uploaded_reads_ = uploaded_moves_ = 0;
+}
+
+std::uint64_t DeviceClassTable::bytes() const {
+  return layouts_.bytes() + classes_.bytes() + profiles_.bytes() + requests_.bytes() + reads_.bytes() + moves_.bytes();
+}
+
+}  // namespace berth

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "batching/device/device_array.h"
+#include "batching/device/device_layouts.h"
+#include "batching/device/device_snapshot.h"
+#include "batching/device/views.h"
+#include "batching/pod_class.h"
+
+namespace berth {
+
+/// The classes of a ClassTable as a device reads them. Added as batches ask for them, and kept.
+class DeviceClassTable {
+ public:
+  DeviceClassTable(Accelerator& accelerator, const DeviceTuning& tuning);
+
+  /// A device can judge the class; otherwise the host answers its pods one by one.
+  static bool can_serve(const PodClass& pod_class, const CompiledProfile& profile);
+
+  /// Makes the class known. Its layout, and the port set in `columns`, are there afterwards.
+  /// @param draws  false: ties go to the lowest node
+  void add(std::int32_t pod_class, bool draws, ClassTable& table, const Snapshot& snapshot, DeviceSnapshot& columns);
+  std::int32_t layout_of(std::int32_t pod_class) const { return layout_of_class_[static_cast<std::size_t>(pod_class)]; }
+  const DeviceLayout& layout(std::int32_t layout) const { return layouts_.on_host(layout); }
+
+  /// Uploads what was added. Pointers of earlier calls are void.
+  DeviceClasses classes(const ClassTable& table, const DeviceSnapshot& columns);
+  const DeviceLayout* layouts() { return layouts_.on_device(); }
+
+  /// Node objects changed, or a resource came up that classes may ask for.
+  void clear();
+  std::uint64_t bytes() const;
+
+ private:
+  DeviceList add_reads(const std::vector<DeviceRead>& reads);
+  void add_topology(const TopologyProgram& program, const TableReads& reads, bool by_node, const TopologyCounts& counts,
+                    DeviceClass& device);
+  void add_requests(const PodClass& pod_class, const CompiledProfile& profile, DeviceClass& device);
+
+  const DeviceTuning& tuning_;
+  DeviceLayouts layouts_;
+  std::vector<std::int32_t> layout_of_class_;  ///< [class] -1: not added
+  std::vector<DeviceClass> classes_on_host_;   ///< [class]
+  std::vector<DeviceRequest> requests_on_host_;
+  std::vector<DeviceRead> reads_on_host_;
+  std::vector<DeviceMove> moves_on_host_;
+  std::size_t first_changed_class_ = 0;  ///< those from here on are not on the device as they are here
+  std::size_t uploaded_requests_ = 0;
+  std::size_t uploaded_reads_ = 0;
+  std::size_t uploaded_moves_ = 0;
+  DeviceArray<DeviceClass> classes_;
+  DeviceArray<DeviceProfile> profiles_;
+  DeviceArray<DeviceRequest> requests_;
+  DeviceArray<DeviceRead> reads_;
+  DeviceArray<DeviceMove> moves_;
+};
+
+}  // namespace berth

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/device/device_layouts.h"
+
+#include <algorithm>
+
+#include "batching/device/transfer_block.h"
+
+namespace berth {
+namespace {
+
+/// Must rows of the class tell nodes apart by the counts of single domains?
+bool needs_nodes(const TableReads& reads, const TopologyCounts& counts) {
+  const auto any = [](const std::vector<TableRead>& list, auto matches) {
+    return std::any_of(list.begin(), list.end(), matches);
+  };
+  const auto by_count = [](const TableRead& read) { return read.by_count(); };
+  const auto not_folded = [&](const TableRead& read) { return read.by_count() && !is_folded_in(read, counts); };
+  return any(reads.hard, by_count) || any(reads.soft, by_count) || any(reads.affinity, by_count) ||
+         any(reads.scores, by_count) || any(reads.anti, not_folded) || any(reads.existing_anti, not_folded);
+}
+
+/// The arrays of a layout, before they travel.
+struct LayoutArrays {
+  std::vector<std::int32_t> cell_of, position_of, node_at, level_begin, base, domains;
+  std::vector<std::int64_t> taint_raw, affinity_raw;
+  std::vector<std::uint64_t> soft_labels;
+};
+
+/// Positions of nodes, cell by cell, and the levels over them.
+void lay_out_cells(const NodeCells& cells, std::int32_t node_count, DeviceLayout& layout, LayoutArrays& arrays) {
+  layout.cell_count = std::max<std::int32_t>(1, static_cast<std::int32_t>(cells.cells.size()));
+  layout.in_order = layout.cell_count == 1;
+  std::vector<std::int32_t> sizes(static_cast<std::size_t>(layout.cell_count), 0);
+  for (const std::int32_t cell : cells.cell_of)
+    if (cell >= 0) ++sizes[static_cast<std::size_t>(cell)];
+  if (layout.in_order) sizes.front() = node_count;  // nodes that the class never goes to keep their places
+
+  layout.level_count = 0;
+  for (bool is_top = false; !is_top; ++layout.level_count) {
+    std::int32_t begin = 0;
+    is_top = true;
+    for (std::int32_t& size : sizes) {
+      arrays.level_begin.push_back(begin);
+      begin += size;
+      is_top = is_top && size <= 1;
+      size = (size + kDeviceArity - 1) / kDeviceArity;
+    }
+    arrays.level_begin.push_back(begin);
+    layout.level_offset[layout.level_count + 1] = layout.level_offset[layout.level_count] + begin;
+  }
+  if (layout.in_order) return;
+
+  arrays.cell_of = cells.cell_of;
+  arrays.position_of.assign(static_cast<std::size_t>(node_count), -1);
+  std::vector<std::int32_t> next(arrays.level_begin.begin(), arrays.level_begin.begin() + layout.cell_count);
+  arrays.node_at.resize(static_cast<std::size_t>(layout.level_offset[1]));
+  for (std::int32_t node = 0; node < node_count; ++node) {
+    const std::int32_t cell = cells.cell_of[static_cast<std::size_t>(node)];
+    if (cell < 0) continue;
+    const std::int32_t position = next[static_cast<std::size_t>(cell)]++;
+    arrays.position_of[static_cast<std::size_t>(node)] = position;
+    arrays.node_at[static_cast<std::size_t>(position)] = node;
+  }
+}
+
+void describe_cells(const NodeCells& cells, std::size_t attribute_count, LayoutArrays& arrays) {
+  for (const NodeCells::Cell& cell : cells.cells) {
+    arrays.taint_raw.push_back(cell.taint_raw);
+    arrays.affinity_raw.push_back(cell.affinity_raw);
+    arrays.soft_labels.push_back(cell.soft_labels);
+  }
+  for (std::size_t a = 0; a < attribute_count; ++a)
+    for (const NodeCells::Cell& cell : cells.cells) arrays.domains.push_back(cell.domains[a]);
+}
+
+void describe_nodes(const NodeSideRow& side, const CompiledProfile& profile, const Snapshot& snapshot,
+                    LayoutArrays& arrays) {
+  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
+    arrays.taint_raw.push_back(profile.weight_taint_toleration != 0 ? side.taint_raw(snapshot, i) : 0);
+    arrays.affinity_raw.push_back(side.affinity(i));
+  }
+}
+
+}  // namespace
+
+bool is_folded_in(const TableRead& read, const TopologyCounts& counts) {
+  return read.by_count() && counts.column(counts.column_of(read.table)).one_node_each;
+}
+
+DeviceLayouts::Place DeviceLayouts::layout_of(std::int32_t pod_class, const TableReads* reads, ClassTable& table,
+                                              const Snapshot& snapshot) {
+  static const CellColumns kNoColumns;
+  const NodeSideRow& side = table.node_side(pod_class);
+  const CellColumns& columns = reads != nullptr ? reads->columns : kNoColumns;
+  const bool by_node = reads != nullptr && needs_nodes(*reads, snapshot.topology());
+  const auto [at, is_new] = known_.try_emplace({&side, columns, by_node});
+  if (is_new) {
+    at->second.layout = add(side, table.profile_of(pod_class), columns, by_node, snapshot);
+    at->second.by_node = on_host(at->second.layout).by_node;
+  }
+  return at->second;
+}
+
+std::int32_t DeviceLayouts::add(const NodeSideRow& side, const CompiledProfile& profile, const CellColumns& columns,
+                                bool by_node, const Snapshot& snapshot) {
+  const std::int32_t nodes = snapshot.node_count();
+  DeviceLayout layout;
+  LayoutArrays arrays;
+  const NodeCells cells = make_cells(columns, side, profile, snapshot);
+  layout.by_node = by_node || static_cast<std::int64_t>(cells.cells.size()) >
+                                  std::max<std::int64_t>(1, nodes / tuning_.nodes_per_cell_min);
+  layout.ignores_incomplete = columns.ignores_incomplete;
+  for (std::int32_t i = 0; i < nodes; ++i)
+    arrays.base.push_back(cells.cell_of[static_cast<std::size_t>(i)] < 0
+                              ? -1
+                              : static_cast<std::int32_t>(side.image(i) * profile.weight_image_locality));
+  if (layout.by_node) {
+    layout.cell_count = nodes;
+    layout.level_offset[1] = nodes;
+    describe_nodes(side, profile, snapshot, arrays);
+  } else {
+    lay_out_cells(cells, nodes, layout, arrays);
+    describe_cells(cells, columns.coarse.size(), arrays);
+  }
+
+  TransferBlock block;
+  const auto cell_of = block.add(arrays.cell_of);
+  const auto position_of = block.add(arrays.position_of);
+  const auto node_at = block.add(arrays.node_at);
+  const auto level_begin = block.add(arrays.level_begin);
+  const auto base = block.add(arrays.base);
+  const auto taint_raw = block.add(arrays.taint_raw);
+  const auto affinity_raw = block.add(arrays.affinity_raw);
+  const auto domains = block.add(arrays.domains);
+  const auto soft_labels = block.add(arrays.soft_labels);
+  block.send(storage_.emplace_back(accelerator_, "a layout of rows"));
+  layout.cell_of = block.at(cell_of);
+  layout.position_of = block.at(position_of);
+  layout.node_at = block.at(node_at);
+  layout.level_begin = block.at(level_begin);
+  layout.base = block.at(base);
+  layout.taint_raw = arrays.taint_raw.empty() ? nullptr : block.at(taint_raw);
+  layout.affinity_raw = arrays.affinity_raw.empty() ? nullptr : block.at(affinity_raw);
+  layout.domains = block.at(domains);
+  layout.soft_labels = block.at(soft_labels);
+  on_host_.push_back(layout);
+  return static_cast<std::int32_t>(on_host_.size()) - 1;
+}
+
+const DeviceLayout* DeviceLayouts::on_device() {
+  if (uploaded_ != on_host_.size()) {
+    layouts_.assign(on_host_);
+    uploaded_ = on_host_.size();
+  }
+  return layouts_.data();
+}
+
+void DeviceLayouts::clear() {
+  known_.clear();
+  on_host_.clear();
+  storage_.clear();
+  uploaded_ = 0;
+}
+
+std::uint64_t DeviceLayouts::bytes() const {
+  std::uint64_t bytes = layouts_.bytes();
+  for (const auto& storage : storage_) bytes += storage.bytes();
+  return bytes;
+}
+
+}  // namespace berth

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/device/device_rows.h"
+
+#include <algorithm>
+
+#include "batching/device/device_errors.h"
+
+namespace berth {
+
+std::uint64_t device_row_bytes(const DeviceLayout& layout) {
+  const auto entries = static_cast<std::uint64_t>(layout.level_offset[layout.level_count]);
+  const auto nodes = static_cast<std::uint64_t>(layout.level_offset[1]);
+  const std::uint64_t cells = layout.by_node ? 0 : static_cast<std::uint64_t>(layout.cell_count);
+  return entries * sizeof(NodeKey) + (entries - nodes + cells) * sizeof(std::int32_t);
+}
+
+DeviceRow lay_row(std::int32_t pod_class, std::int32_t layout_index, const DeviceLayout& layout, std::uint8_t* memory) {
+  const std::int64_t entries = layout.level_offset[layout.level_count];
+  DeviceRow row;
+  row.pod_class = pod_class;
+  row.layout = layout_index;
+  row.keys = reinterpret_cast<NodeKey*>(memory);
+  row.best = reinterpret_cast<std::int32_t*>(row.keys + entries);
+  row.live = row.best + (entries - layout.level_offset[1]);
+  return row;
+}
+
+std::size_t DeviceRowStore::fitting(std::span<const std::int32_t> pod_classes, const DeviceClassTable& classes) const {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < pod_classes.size(); ++i) {
+    bytes += device_row_bytes(classes.layout(classes.layout_of(pod_classes[i])));
+    if (bytes > bytes_max_) return std::max<std::size_t>(i, 1);
+  }
+  return pod_classes.size();
+}
+
+/// Drops the least recently used row that the batch under way does not need. @return false when there is none
+bool DeviceRowStore::drop_one_other() {
+  auto oldest = rows_.end();
+  for (auto at = rows_.begin(); at != rows_.end(); ++at)
+    if (at->second.last_used != clock_ && (oldest == rows_.end() || at->second.last_used < oldest->second.last_used))
+      oldest = at;
+  if (oldest == rows_.end()) return false;
+  bytes_ -= oldest->second.bytes;
+  rows_.erase(oldest);
+  return true;
+}
+
+DeviceRowStore::Kept& DeviceRowStore::make_row(std::int32_t pod_class, const DeviceClassTable& classes) {
+  const std::int32_t layout_index = classes.layout_of(pod_class);
+  const DeviceLayout& layout = classes.layout(layout_index);
+  const std::uint64_t bytes = device_row_bytes(layout);
+  while (bytes_ + bytes > bytes_max_)
+    if (!drop_one_other())
+      throw DeviceOutOfMemory("", "a row of " + std::to_string(layout.level_offset[1]) + " nodes", bytes,
+                              bytes_max_ - std::min(bytes_, bytes_max_),
+                              "the number of nodes or raise device.memoryBytesMax");
+  Kept kept{{}, DeviceArray<std::uint8_t>(accelerator_, "rows of pod classes"), bytes, 0, clock_};
+  for (;;) {
+    try {
+      kept.memory.reserve(bytes);
+      break;
+    } catch (const DeviceOutOfMemory&) {
+      if (!drop_one_other()) throw;
+    }
+  }
+  kept.row = lay_row(pod_class, layout_index, layout, kept.memory.data());
+  bytes_ += bytes;
+  return rows_.emplace(pod_class, std::move(kept)).first->second;
+}
+
+DeviceRowStore::Work DeviceRowStore::prepare(std::span<const std::int32_t> pod_classes, const DeviceClassTable& classes,
+                                             const CommitLog& log, std::int32_t node_count) {
+  ++clock_;
+  // What the batch needs is marked first, so that making room for one row does not drop another.
+  for (const std::int32_t c : pod_classes)
+    if (const auto at = rows_.find(c); at != rows_.end()) at->second.last_used = clock_;
+  const std::uint64_t end = log.position();
+  const auto limit = static_cast<std::uint64_t>(tuning_.refresh_limit(node_count));
+  Work work;
+  std::uint64_t oldest = end;
+  for (const std::int32_t c : pod_classes)
+    if (const auto at = rows_.find(c); at != rows_.end() && end - at->second.position <= limit)
+      oldest = std::min(oldest, at->second.position);
+  for (std::uint64_t p = oldest; p < end; ++p) work.nodes.push_back(log[p].node);
+
+  for (const std::int32_t c : pod_classes) {
+    const auto index = static_cast<std::int32_t>(work.rows.size());
+    const auto known = rows_.find(c);
+    const bool is_new = known == rows_.end();
+    Kept& kept = is_new ? make_row(c, classes) : known->second;
+    if (is_new || end - kept.position > limit) {
+      ++rows_built_;
+      work.build.push_back(index);
+    } else if (kept.position != end) {
+      work.refresh.push_back(index);
+      work.first_node.push_back(static_cast<std::int32_t>(kept.position - oldest));
+    }
+    kept.position = end;
+    work.rows.push_back(kept.row);
+  }
+  return work;
+}
+
+}  // namespace berth

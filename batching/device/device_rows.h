@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "batching/commit_log.h"
+#include "batching/device/device_array.h"
+#include "batching/device/device_classes.h"
+#include "batching/device/device_tuning.h"
+#include "batching/device/views.h"
+
+namespace berth {
+
+/// Bytes that the row of a class takes in a layout.
+std::uint64_t device_row_bytes(const DeviceLayout& layout);
+
+/// A row over `memory`, which has device_row_bytes().
+DeviceRow lay_row(std::int32_t pod_class, std::int32_t layout_index, const DeviceLayout& layout, std::uint8_t* memory);
+
+/// Rows of classes in device memory, kept from batch to batch within a byte limit; the least recently used go first.
+/// Dropping one never changes a result: it is built again when it is needed.
+class DeviceRowStore {
+ public:
+  DeviceRowStore(Accelerator& accelerator, std::uint64_t bytes_max, const DeviceTuning& tuning)
+      : accelerator_(accelerator), bytes_max_(bytes_max), tuning_(tuning) {}
+
+  /// How many of the classes, from the first on, can have their rows side by side; at least 1.
+  std::size_t fitting(std::span<const std::int32_t> pod_classes, const DeviceClassTable& classes) const;
+
+  /// What has to be done before the rows of a batch are current. Indexes are into `rows`.
+  struct Work {
+    std::vector<DeviceRow> rows;  ///< of the classes, in their order
+    std::vector<std::int32_t> build;
+    std::vector<std::int32_t> refresh;
+    std::vector<std::int32_t> first_node;  ///< [refresh] into `nodes`
+    std::vector<std::int32_t> nodes;       ///< changed since the oldest of them was current
+  };
+  /// Makes room for the rows of the classes and notes them as current to the end of the log.
+  /// @throws DeviceOutOfMemory  when a single row does not fit
+  Work prepare(std::span<const std::int32_t> pod_classes, const DeviceClassTable& classes, const CommitLog& log,
+               std::int32_t node_count);
+  /// Of a class that prepare() was asked for.
+  const DeviceRow& row(std::int32_t pod_class) const { return rows_.at(pod_class).row; }
+  /// The row is current to this position only.
+  void set_position(std::int32_t pod_class, std::uint64_t position) { rows_.at(pod_class).position = position; }
+  void clear() { rows_.clear(), bytes_ = 0; }
+
+  std::uint64_t bytes() const { return bytes_; }
+  std::int64_t rows_built() const { return rows_built_; }
+
+ private:
+  struct Kept {
+    DeviceRow row;
+    DeviceArray<std::uint8_t> memory;
+    std::uint64_t bytes = 0;
+    std::uint64_t position = 0;  ///< in the log
+    std::uint64_t last_used = 0;
+  };
+  bool drop_one_other();
+  Kept& make_row(std::int32_t pod_class, const DeviceClassTable& classes);
+
+  Accelerator& accelerator_;
+  std::uint64_t bytes_max_;
+  const DeviceTuning& tuning_;
+  std::unordered_map<std::int32_t, Kept> rows_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t clock_ = 0;
+  std::int64_t rows_built_ = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "batching/commit_log.h"
+#include "batching/device/device_array.h"
+#include "batching/device/views.h"
+#include "batching/pod_class.h"
+#include "host/cluster/snapshot.h"
+#include "plugins/pod_topology_spread/domain_weights.h"
+
+namespace berth {
+
+/// The columns and counters of a snapshot in device memory, kept current by deltas: after the first upload only nodes
+/// and counters that changed travel, in one transfer an update. Columns, tables and port sets that come up later are
+/// added behind those that are there.
+class DeviceSnapshot {
+ public:
+  explicit DeviceSnapshot(Accelerator& accelerator);
+
+  /// The number of a set of wanted host ports; equal sets share one. Its column is there after the next update().
+  std::int32_t port_set(const std::vector<HostPort>& ports);
+
+  /// Takes up what is new, and what the log holds since position().
+  /// @throws DeviceOutOfMemory  call again, or clear()
+  void update(const Snapshot& snapshot, const CommitLog& log);
+  /// The device made the changes up to here itself.
+  void skip_to(std::uint64_t position) { position_ = position; }
+  /// In the log: what the device holds.
+  std::uint64_t position() const { return position_; }
+  /// Node objects changed: the next update() uploads everything.
+  void clear();
+
+  DeviceColumns columns() const;
+  DeviceCounts counts() const;
+  const std::uint8_t* port_conflicts() const { return port_conflicts_.data(); }
+  std::int32_t port_set_count() const { return static_cast<std::int32_t>(port_sets_.size()); }
+  /// Of all tables: what DeviceScratch::seen must have room for.
+  std::int64_t domains_max() const { return domains_max_; }
+
+  // How many entries the columns that placements change have, for those who copy them.
+  std::uint64_t node_count() const { return node_count_; }
+  std::uint64_t resource_count() const { return resource_count_; }
+  std::uint64_t counter_count() const { return counter_count_; }
+  std::uint64_t table_count() const { return tables_on_host_.size(); }
+
+ private:
+  void upload_nodes(const Snapshot& snapshot);
+  void add_resources(const Snapshot& snapshot);
+  void add_columns(const TopologyCounts& counts);
+  std::int32_t mask_of(const NodeMask& mask);
+  void add_tables(const TopologyCounts& counts);
+  void add_port_sets(const Snapshot& snapshot);
+  void send_delta(const Snapshot& snapshot, const CommitLog& log);
+
+  Accelerator& accelerator_;
+  bool is_empty_ = true;
+  std::uint64_t position_ = 0;
+  std::uint64_t node_count_ = 0;
+  std::uint64_t resource_count_ = 0;
+  std::uint64_t column_count_ = 0;
+  std::uint64_t counter_count_ = 0;
+  std::int64_t domains_max_ = 0;
+  DomainWeights weights_;
+  std::map<std::vector<HostPort>, std::int32_t> port_set_of_;
+  std::vector<std::vector<HostPort>> port_sets_;
+  std::uint64_t uploaded_port_sets_ = 0;
+  std::vector<NodeMask> masks_on_host_;
+  std::vector<DeviceTable> tables_on_host_;
+
+  DeviceArray<std::int64_t> allocatable_, requested_, allowed_pods_, non_zero_milli_cpu_, non_zero_memory_bytes_,
+      pod_count_;
+  DeviceArray<std::uint32_t> name_hash_;
+  DeviceArray<std::uint8_t> port_taken_, port_conflicts_;
+  DeviceArray<std::int32_t> domain_of_;
+  DeviceArray<std::uint8_t> masks_, exists_;
+  DeviceArray<DeviceTable> tables_;
+  DeviceArray<double> weight_of_size_;
+  DeviceArray<std::int64_t> counts_, totals_;
+  DeviceArray<std::uint8_t> delta_;
+};
+
+}  // namespace berth

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/device/fork_states.h"
+
+#include "batching/device/transfer_block.h"
+
+namespace berth {
+namespace {
+
+constexpr std::uint64_t kAlignment = 16;
+
+std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+std::uint64_t seen_entries(const ForkShape& shape) {
+  return static_cast<std::uint64_t>(shape.domains_max + 1) * kDeviceConstraintsMax;
+}
+
+std::uint64_t state_bytes(const ForkShape& shape) {
+  return aligned(shape.resources * shape.nodes * sizeof(std::int64_t)) +
+         3 * aligned(shape.nodes * sizeof(std::int64_t)) + aligned(shape.port_sets * shape.nodes) +
+         aligned(shape.counters * sizeof(std::int64_t)) + aligned(shape.tables * sizeof(std::int64_t)) +
+         aligned(seen_entries(shape) * sizeof(std::int32_t));
+}
+
+std::uint64_t rows_bytes(const LaunchPlan& plan, const DeviceClassTable& classes) {
+  std::uint64_t bytes = 0;
+  for (const std::int32_t c : plan.classes) bytes += aligned(device_row_bytes(classes.layout(classes.layout_of(c))));
+  return bytes;
+}
+
+}  // namespace
+
+std::uint64_t ForkStates::bytes(const LaunchPlan& plan, const DeviceClassTable& classes) const {
+  const std::uint64_t tables = plan.classes.size() * (sizeof(DeviceRow) + sizeof(std::int32_t)) +
+                               plan.row_of_pod.size() * (sizeof(std::int32_t) + sizeof(DeviceOutcome));
+  return state_bytes(shape_) + rows_bytes(plan, classes) + tables + sizeof(DeviceState) + sizeof(DeviceBatch);
+}
+
+template <class T>
+T* ForkStates::copy(const T* from, std::uint64_t count, std::uint8_t*& memory) const {
+  T* to = reinterpret_cast<T*>(memory);
+  if (count > 0) accelerator_.copy(to, from, count * sizeof(T));
+  memory += aligned(count * sizeof(T));
+  return to;
+}
+
+DeviceState ForkStates::copy_state(const DeviceState& live, std::uint8_t*& memory) const {
+  DeviceState fork = live;
+  fork.columns.requested = copy(live.columns.requested, shape_.resources * shape_.nodes, memory);
+  fork.columns.non_zero_milli_cpu = copy(live.columns.non_zero_milli_cpu, shape_.nodes, memory);
+  fork.columns.non_zero_memory_bytes = copy(live.columns.non_zero_memory_bytes, shape_.nodes, memory);
+  fork.columns.pod_count = copy(live.columns.pod_count, shape_.nodes, memory);
+  fork.columns.port_taken = copy(live.columns.port_taken, shape_.port_sets * shape_.nodes, memory);
+  fork.counts.counts = copy(live.counts.counts, shape_.counters, memory);
+  fork.counts.totals = copy(live.counts.totals, shape_.tables, memory);
+  const std::uint64_t seen_bytes = seen_entries(shape_) * sizeof(std::int32_t);
+  fork.scratch = {reinterpret_cast<std::int32_t*>(memory), shape_.domains_max, 1};
+  accelerator_.clear(memory, seen_bytes);
+  memory += aligned(seen_bytes);
+  return fork;
+}
+
+std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPlan> plans, const DeviceState& live,
+                                                        const std::vector<std::vector<DeviceRow>>& live_rows,
+                                                        const DeviceClassTable& classes, bool stops_at_failure) {
+  std::uint64_t bytes = 0;
+  std::uint64_t pods = 0;
+  for (const LaunchPlan& plan : plans) {
+    bytes += state_bytes(shape_) + rows_bytes(plan, classes);
+    pods += plan.row_of_pod.size();
+  }
+  memory_.reserve(bytes);
+  outcomes_.reserve(pods);
+  committed_.reserve(plans.size());
+
+  struct Parts {
+    TransferBlock::Part<DeviceRow> rows;
+    TransferBlock::Part<std::int32_t> row_of_pod, last_pod;
+  };
+  std::vector<Parts> parts;
+  std::vector<DeviceState> states;
+  TransferBlock tables;
+  std::uint8_t* memory = memory_.data();
+  for (std::size_t f = 0; f < plans.size(); ++f) {
+    states.push_back(copy_state(live, memory));
+    std::vector<DeviceRow> fork_rows;
+    for (const DeviceRow& row : live_rows[f]) {
+      const DeviceLayout& layout = classes.layout(row.layout);
+      fork_rows.push_back(lay_row(row.pod_class, row.layout, layout, memory));
+      copy(reinterpret_cast<const std::uint8_t*>(row.keys), device_row_bytes(layout), memory);
+    }
+    parts.push_back({tables.add(fork_rows), tables.add(plans[f].row_of_pod), tables.add(plans[f].last_pod)});
+  }
+  tables.send(tables_);
+
+  std::vector<DeviceBatch> batches;
+  std::uint64_t first = 0;
+  for (std::size_t f = 0; f < plans.size(); ++f) {
+    states[f].rows.rows = tables.at(parts[f].rows);
+    DeviceBatch batch;
+    batch.row_of_pod = tables.at(parts[f].row_of_pod);
+    batch.last_pod = tables.at(parts[f].last_pod);
+    batch.pod_count = static_cast<std::int32_t>(plans[f].row_of_pod.size());
+    batch.row_count = static_cast<std::int32_t>(plans[f].classes.size());
+    batch.stops_at_failure = stops_at_failure;
+    batch.outcomes = outcomes_.data() + first;
+    batch.committed_count = committed_.data() + f;
+    batches.push_back(batch);
+    first += plans[f].row_of_pod.size();
+  }
+  states_.assign(states);
+  batches_.assign(batches);
+  accelerator_.commit_forks(states_.data(), batches_.data(), static_cast<std::int32_t>(plans.size()));
+
+  const std::vector<std::int32_t> committed = committed_.download(0, plans.size());
+  const std::vector<DeviceOutcome> outcomes = outcomes_.download(0, pods);
+  std::vector<std::vector<DeviceOutcome>> answers;
+  auto begin = outcomes.begin();
+  for (std::size_t f = 0; f < plans.size(); ++f) {
+    answers.emplace_back(begin, begin + committed[f]);
+    begin += static_cast<std::ptrdiff_t>(plans[f].row_of_pod.size());
+  }
+  return answers;
+}
+
+}  // namespace berth

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "batching/device/device_array.h"
+#include "batching/device/device_rows.h"
+#include "batching/device/launch_plan.h"
+#include "batching/device/views.h"
+
+namespace berth {
+
+/// How many entries of a state placements change.
+struct ForkShape {
+  std::uint64_t nodes = 0;
+  std::uint64_t resources = 0;
+  std::uint64_t port_sets = 0;
+  std::uint64_t counters = 0;
+  std::uint64_t tables = 0;
+  std::int64_t domains_max = 0;
+};
+
+/// Copies of a live state, each with the rows that its pods ask for: many independent what-ifs side by side.
+class ForkStates {
+ public:
+  ForkStates(Accelerator& accelerator, const ForkShape& shape)
+      : accelerator_(accelerator),
+        shape_(shape),
+        memory_(accelerator, "forks"),
+        tables_(accelerator, "forks"),
+        states_(accelerator, "forks"),
+        batches_(accelerator, "forks"),
+        outcomes_(accelerator, "outcomes of forks"),
+        committed_(accelerator, "outcomes of forks") {}
+
+  /// Of one fork with these rows, its outcomes included.
+  std::uint64_t bytes(const LaunchPlan& plan, const DeviceClassTable& classes) const;
+
+  /// Copies the live state once a plan, and commits each plan's pods in its copy.
+  /// @param live  its rows are current
+  /// @param rows  the live row of a class
+  /// @return the outcomes of each fork: of the pods that it answered
+  template <class RowOf>
+  std::vector<std::vector<DeviceOutcome>> run(std::span<const LaunchPlan> plans, const DeviceState& live, RowOf rows,
+                                              const DeviceClassTable& classes, bool stops_at_failure) {
+    std::vector<std::vector<DeviceRow>> live_rows;
+    for (const LaunchPlan& plan : plans) {
+      auto& of_plan = live_rows.emplace_back();
+      for (const std::int32_t c : plan.classes) of_plan.push_back(rows(c));
+    }
+    return run(plans, live, live_rows, classes, stops_at_failure);
+  }
+
+ private:
+  std::vector<std::vector<DeviceOutcome>> run(std::span<const LaunchPlan> plans, const DeviceState& live,
+                                              const std::vector<std::vector<DeviceRow>>& live_rows,
+                                              const DeviceClassTable& classes, bool stops_at_failure);
+  DeviceState copy_state(const DeviceState& live, std::uint8_t*& memory) const;
+  template <class T>
+  T* copy(const T* from, std::uint64_t count, std::uint8_t*& memory) const;
+
+  Accelerator& accelerator_;
+  ForkShape shape_;
+  DeviceArray<std::uint8_t> memory_, tables_;
+  DeviceArray<DeviceState> states_;
+  DeviceArray<DeviceBatch> batches_;
+  DeviceArray<DeviceOutcome> outcomes_;
+  DeviceArray<std::int32_t> committed_;
+};
+
+}  // namespace berth

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace berth {
+
+/// A batch as a device takes it: rows of its classes, which of them each pod asks for, and until when.
+struct LaunchPlan {
+  std::vector<std::int32_t> classes;     ///< [row]
+  std::vector<std::int32_t> row_of_pod;  ///< [pod]
+  std::vector<std::int32_t> last_pod;    ///< [row]
+
+  void add(std::int32_t pod_class) {
+    const auto [at, is_new] = row_of_class_.try_emplace(pod_class, static_cast<std::int32_t>(classes.size()));
+    if (is_new) {
+      classes.push_back(pod_class);
+      last_pod.push_back(0);
+    }
+    last_pod[static_cast<std::size_t>(at->second)] = static_cast<std::int32_t>(row_of_pod.size());
+    row_of_pod.push_back(at->second);
+  }
+  bool knows(std::int32_t pod_class) const { return row_of_class_.count(pod_class) != 0; }
+
+ private:
+  std::unordered_map<std::int32_t, std::int32_t> row_of_class_;
+};
+
+}  // namespace berth

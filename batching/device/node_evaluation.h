@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One class on one node: the key that a row holds. The rules are those of batching/load_rules.h and plugins/*/rule.h.
+
+#include "batching/device/views.h"
+#include "batching/load_rules.h"
+#include "host/cluster/resource_columns.h"
+#include "host/framework/draw_bits.h"
+
+namespace berth {
+
+/// One node of the columns, as batching/load_rules.h reads it.
+struct DeviceNode {
+  const DeviceColumns& columns;
+  std::int32_t node;
+  /// Copies of a pod that are not in the columns yet, and what one adds.
+  std::int64_t copies = 0;
+  const DeviceRequest* delta = nullptr;
+  std::int32_t delta_count = 0;
+  std::int64_t delta_milli_cpu = 0;
+  std::int64_t delta_memory_bytes = 0;
+
+  BERTH_HD std::int64_t at(const std::int64_t* matrix, std::int32_t column) const {
+    return matrix[column * columns.stride + node];
+  }
+  BERTH_HD std::int64_t added(std::int32_t column) const {
+    for (std::int32_t r = 0; r < delta_count; ++r)
+      if (delta[r].column == column) return multiply(copies, delta[r].amount);
+    return 0;
+  }
+  BERTH_HD std::int64_t allocatable(std::int32_t column) const {
+    return column < 0 ? 0 : at(columns.allocatable, column);
+  }
+  BERTH_HD std::int64_t requested(std::int32_t column) const {
+    return column < 0 ? 0 : add_wrapping(at(columns.requested, column), added(column));
+  }
+  BERTH_HD std::int64_t fit_requested(std::int32_t column) const {
+    if (column == kCpuColumn) return add_wrapping(columns.non_zero_milli_cpu[node], multiply(copies, delta_milli_cpu));
+    if (column == kMemoryColumn)
+      return add_wrapping(columns.non_zero_memory_bytes[node], multiply(copies, delta_memory_bytes));
+    return requested(column);
+  }
+  BERTH_HD std::int64_t pod_count() const { return columns.pod_count[node] + copies; }
+};
+
+struct DeviceRequests {
+  const DeviceRequest* requests;
+  std::int32_t count;
+  BERTH_HD std::int32_t size() const { return count; }
+  BERTH_HD std::int32_t column(std::int32_t r) const { return requests[r].column; }
+  BERTH_HD std::int64_t amount(std::int32_t r) const { return requests[r].amount; }
+  BERTH_HD std::int64_t weight(std::int32_t r) const { return requests[r].weight; }
+};
+
+BERTH_HD DeviceRequests requests_of(const DeviceClasses& classes, const DeviceList& list) {
+  return {classes.requests + list.first, list.count};
+}
+
+/// NodeResourcesFit and NodePorts as far as they read the load.
+BERTH_HD bool load_accepts(const DeviceClasses& classes, const DeviceClass& pod_class, const DeviceNode& node) {
+  const DeviceProfile& profile = classes.profiles[pod_class.profile];
+  const DeviceColumns& columns = node.columns;
+  if (profile.checks_fit && NodeResourcesFit::too_many_pods(node.pod_count(), columns.allowed_pods[node.node]))
+    return false;
+  if (profile.checks_ports && pod_class.port_set >= 0 &&
+      columns.port_taken[pod_class.port_set * columns.stride + node.node] != 0)
+    return false;
+  return !profile.checks_fit || !is_any_short(requests_of(classes, pod_class.filter), node);
+}
+
+/// Weighted sum of the scores that read the load.
+BERTH_HD std::int64_t load_total(const DeviceClasses& classes, const DeviceClass& pod_class, const DeviceNode& node) {
+  const DeviceProfile& profile = classes.profiles[pod_class.profile];
+  std::int64_t total = 0;
+  if (profile.weight_fit != 0)
+    total += profile.weight_fit *
+             fit_score_of(profile.strategy, profile.score_of_utilization, requests_of(classes, pod_class.fit), node);
+  if (profile.weight_balanced != 0 && !pod_class.balanced_skips) {
+    double fractions[kDeviceResourcesMax];
+    bool counts[kDeviceResourcesMax];
+    const DeviceRequests requests = requests_of(classes, pod_class.balanced);
+    double balanced = balanced_score_of(requests, node, true, fractions, counts);
+    if (profile.balance_of_change)
+      balanced = NodeResourcesBalancedAllocation::score_of_change(
+          balanced, balanced_score_of(requests, node, false, fractions, counts));
+    total += profile.weight_balanced * static_cast<std::int64_t>(balanced);
+  }
+  return total;
+}
+
+/// Terms that keep the class off a node by that node's own count.
+BERTH_HD bool folded_in_terms_refuse(const DeviceState& state, const DeviceList& list, std::int32_t node) {
+  for (std::int32_t t = list.first; t < list.first + list.count; ++t) {
+    const DeviceRead& read = state.classes.reads[t];
+    if (read.attribute != DeviceRead::kFoldedIn) continue;
+    const DeviceTable& table = state.counts.tables[read.table];
+    const std::int32_t domain = state.counts.domain_of[table.column * state.counts.stride + node];
+    if (state.counts.counts[table.first + domain] > 0) return true;
+  }
+  return false;
+}
+
+/// The counter that a pod on the node moves; null where the node lies in no domain or does not count.
+BERTH_HD std::int64_t* moved_count(const DeviceCounts& counts, const DeviceMove& move, std::int32_t node) {
+  const DeviceTable& table = counts.tables[move.table];
+  const std::int32_t domain = counts.domain_of[table.column * counts.stride + node];
+  if (domain == 0 || (table.mask >= 0 && counts.masks[table.mask * counts.stride + node] == 0)) return nullptr;
+  return counts.counts + table.first + domain;
+}
+
+BERTH_HD std::uint32_t draw_of_node(const DeviceColumns& columns, const DeviceClass& pod_class, std::int32_t node,
+                                    std::int64_t pods_on_node) {
+  if (!pod_class.draws) return 1u;
+  return tie_draw(pod_class.draw_seed,
+                  node_draw_seed(columns.name_hash[node], static_cast<std::uint32_t>(pods_on_node)));
+}
+
+/// The key of the class on a node whose object accepts it: what normalises and what lies in domains is left out.
+/// @param base  DeviceLayout::base of the node; below 0: refused
+BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_class, std::int32_t base,
+                               std::int32_t node) {
+  const DeviceNode read{state.columns, node};
+  if (base < 0 || !load_accepts(state.classes, pod_class, read)) return 0;
+  if (pod_class.has_topology && (folded_in_terms_refuse(state, pod_class.anti, node) ||
+                                 folded_in_terms_refuse(state, pod_class.existing_anti, node)))
+    return 0;
+  return make_node_key(base + load_total(state.classes, pod_class, read),
+                       draw_of_node(state.columns, pod_class, node, state.columns.pod_count[node]));
+}
+
+}  // namespace berth

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The tournament over a row: entry e of level l + 1 holds the best key of kDeviceArity entries of level l of the same
+// cell, and the position of the node that has it. Of equal keys the first wins, which is the lowest node.
+
+#include "batching/device/node_evaluation.h"
+#include "batching/device/views.h"
+
+namespace berth {
+
+struct RowEntry {
+  NodeKey key = 0;
+  std::int32_t position = -1;
+};
+
+/// One row with its layout: where entries are.
+struct RowView {
+  const DeviceLayout& layout;
+  NodeKey* keys;       ///< [layout.level_offset[level_count]]
+  std::int32_t* best;  ///< of the entries from level 1 up
+  std::int32_t* live;  ///< [cell]; not of rows by_node
+
+  BERTH_HD RowView(const DeviceRows& rows, const DeviceRow& row)
+      : layout(rows.layouts[row.layout]), keys(row.keys), best(row.best), live(row.live) {}
+
+  /// The cell of a node, -1 where the class never goes.
+  BERTH_HD std::int32_t cell_of(std::int32_t node) const {
+    if (layout.by_node) return node;
+    return layout.in_order ? 0 : layout.cell_of[node];
+  }
+  BERTH_HD std::int32_t position_of(std::int32_t node) const {
+    return layout.by_node || layout.in_order ? node : layout.position_of[node];
+  }
+  BERTH_HD std::int32_t node_at(std::int32_t position) const {
+    return layout.by_node || layout.in_order ? position : layout.node_at[position];
+  }
+  /// First entry of a cell's part of a level.
+  BERTH_HD std::int32_t begin(std::int32_t level, std::int32_t cell) const {
+    return layout.level_begin[level * (layout.cell_count + 1) + cell];
+  }
+  BERTH_HD RowEntry entry(std::int32_t level, std::int64_t index) const {
+    const std::int64_t at = layout.level_offset[level] + index;
+    if (level == 0) return {keys[at], static_cast<std::int32_t>(index)};
+    return {keys[at], best[at - layout.level_offset[1]]};
+  }
+  BERTH_HD void write(std::int32_t level, std::int64_t index, const RowEntry& entry) const {
+    const std::int64_t at = layout.level_offset[level] + index;
+    keys[at] = entry.key;
+    if (level > 0) best[at - layout.level_offset[1]] = entry.position;
+  }
+  /// The best entry of a cell.
+  BERTH_HD RowEntry top(std::int32_t cell) const { return entry(layout.level_count - 1, cell); }
+  /// Feasible nodes of a cell, topology rules aside.
+  BERTH_HD std::int32_t live_of(std::int32_t cell) const {
+    return layout.by_node ? (keys[cell] > 0 ? 1 : 0) : live[cell];
+  }
+};
+
+/// The best of the children of entry `index` of level `level`, which lies in `cell`.
+BERTH_HD RowEntry best_of_children(const RowView& row, std::int32_t level, std::int32_t cell, std::int32_t index) {
+  const std::int32_t first = row.begin(level - 1, cell) + ((index - row.begin(level, cell)) << kDeviceArityLog2);
+  const std::int32_t end = row.begin(level - 1, cell + 1);
+  RowEntry best = row.entry(level - 1, first);
+  for (std::int32_t child = first + 1; child < first + kDeviceArity && child < end; ++child) {
+    const RowEntry other = row.entry(level - 1, child);
+    if (other.key > best.key) best = other;
+  }
+  return best;
+}
+
+/// Evaluates a node anew and climbs until nothing moves. One thread a row at a time.
+BERTH_HD void refresh_node(const DeviceState& state, const DeviceRow& device_row, std::int32_t node) {
+  const RowView row(state.rows, device_row);
+  const std::int32_t cell = row.cell_of(node);
+  if (cell < 0) return;
+  const NodeKey now = evaluate_node(state, state.classes.classes[device_row.pod_class], row.layout.base[node], node);
+  std::int32_t index = row.position_of(node);
+  const NodeKey before = row.keys[index];
+  if (now == before) return;
+  row.write(0, index, {now, index});
+  if (row.layout.by_node) return;
+  row.live[cell] += (now > 0 ? 1 : 0) - (before > 0 ? 1 : 0);
+  for (std::int32_t level = 1; level < row.layout.level_count; ++level) {
+    index = row.begin(level, cell) + ((index - row.begin(level - 1, cell)) >> kDeviceArityLog2);
+    const RowEntry best = best_of_children(row, level, cell, index);
+    const RowEntry old = row.entry(level, index);
+    if (best.key == old.key && best.position == old.position) return;
+    row.write(level, index, best);
+  }
+}
+
+/// The cell of entry `index` of a level. Cells lie in order, so it is searched for.
+BERTH_HD std::int32_t cell_of_entry(const RowView& row, std::int32_t level, std::int32_t index) {
+  std::int32_t low = 0;
+  std::int32_t high = row.layout.cell_count - 1;
+  while (low < high) {
+    const std::int32_t middle = low + (high - low + 1) / 2;
+    if (row.begin(level, middle) <= index) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+/// One entry of a level above the nodes, from the level below.
+BERTH_HD void build_entry(const RowView& row, std::int32_t level, std::int32_t index) {
+  row.write(level, index, best_of_children(row, level, cell_of_entry(row, level, index), index));
+}
+
+}  // namespace berth

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "batching/device/device_array.h"
+
+namespace berth {
+
+/// Arrays of several types packed one behind the other, so that they travel in one transfer.
+class TransferBlock {
+ public:
+  /// A place in the block, good for at() once the block was sent.
+  template <class T>
+  struct Part {
+    std::size_t offset = 0;
+  };
+
+  template <class T>
+  Part<T> add(std::span<const T> values) {
+    const Part<T> part{bytes_.size()};
+    bytes_.resize(align(part.offset + values.size_bytes()));
+    if (!values.empty()) std::memcpy(bytes_.data() + part.offset, values.data(), values.size_bytes());
+    return part;
+  }
+  template <class T>
+  Part<T> add(const std::vector<T>& values) {
+    return add(std::span<const T>(values));
+  }
+  /// One transfer; `device` grows as needed and holds the block afterwards.
+  void send(DeviceArray<std::uint8_t>& device) {
+    device.assign(bytes_);
+    base_ = device.data();
+  }
+  /// In device memory, after send().
+  template <class T>
+  const T* at(Part<T> part) const {
+    return reinterpret_cast<const T*>(base_ + part.offset);
+  }
+
+ private:
+  static std::size_t align(std::size_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
+  static constexpr std::size_t kAlignment = 16;
+
+  std::vector<std::uint8_t> bytes_;
+  const std::uint8_t* base_ = nullptr;
+};
+
+}  // namespace berth

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A snapshot, its classes and their rows as a device holds them: plain structs of sizes and pointers into device
+// memory, copied to the device as they are. DeviceSnapshot and DeviceRows own what they point to.
+//
+// Layout, once for all of it: a column over nodes has `node_count` entries in snapshot order, and a matrix of columns
+// lies column by column, `stride` entries apart. Units are those of host/cluster/snapshot.h. Lists of classes lie one
+// behind the other in pools; a class names its part by first entry and count.
+
+#include <cstdint>
+
+#include "batching/node_key.h"
+#include "host/config/scoring_strategy.h"
+
+namespace berth {
+
+/// The children of one entry of a row's tournament.
+inline constexpr std::int32_t kDeviceArity = 8;
+inline constexpr std::int32_t kDeviceArityLog2 = 3;
+/// 8^11 nodes are more than an int32 counts.
+inline constexpr std::int32_t kDeviceLevelsMax = 12;
+/// Resources of one list that a device thread has room for; a profile that scores more is served by the host.
+inline constexpr std::int32_t kDeviceResourcesMax = 16;
+/// Constraints of one kind, hard or soft, of one class; beyond, the host answers.
+inline constexpr std::int32_t kDeviceConstraintsMax = 16;
+
+/// The nodes.
+struct DeviceColumns {
+  std::int32_t node_count = 0;
+  std::int64_t stride = 0;  ///< of the matrices over nodes
+
+  // What only node events change.
+  const std::int64_t* allocatable = nullptr;   ///< [resource][node]
+  const std::int64_t* allowed_pods = nullptr;  ///< [node]
+  const std::uint32_t* name_hash = nullptr;    ///< [node]
+
+  // What placements change.
+  std::int64_t* requested = nullptr;              ///< [resource][node]
+  std::int64_t* non_zero_milli_cpu = nullptr;     ///< [node]
+  std::int64_t* non_zero_memory_bytes = nullptr;  ///< [node]
+  std::int64_t* pod_count = nullptr;              ///< [node]
+  std::uint8_t* port_taken = nullptr;             ///< [port set][node] 1: a port of the set is in use
+};
+
+/// One table of counts per topology domain: host/cluster/topology_counts.h.
+struct DeviceTable {
+  std::int64_t first = 0;             ///< of its counts: domain d is at first + d
+  std::int32_t column = 0;            ///< of domains
+  std::int32_t domain_count = 0;      ///< domains are 1 to domain_count; 0 is none
+  std::int32_t existing_domains = 0;  ///< with a node that counts
+  std::int32_t mask = -1;             ///< of the nodes that count; -1: all
+};
+
+struct DeviceCounts {
+  std::int64_t stride = 0;                  ///< of the matrices over nodes
+  const std::int32_t* domain_of = nullptr;  ///< [column][node] 0: no domain
+  const std::uint8_t* masks = nullptr;      ///< [mask][node]
+  const DeviceTable* tables = nullptr;      ///< [table]
+  const std::uint8_t* exists = nullptr;     ///< as counts: the domain has a node that counts
+  const double* weight_of_size = nullptr;   ///< [node_count + 1] DomainWeights
+  std::int64_t* counts = nullptr;           ///< all tables, one behind the other
+  std::int64_t* totals = nullptr;           ///< [table]
+};
+
+/// One resource of a list: asked for by the filter, scored, or added by a placement.
+struct DeviceRequest {
+  std::int32_t column = -1;  ///< kNoColumn: no node offers it
+  std::int64_t amount = 0;
+  std::int64_t weight = 0;  ///< where it is scored; 0: the class leaves it out
+};
+
+struct DeviceList {
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+};
+
+/// What is read of one table, and how. `attribute` names the row of DeviceLayout::domains that holds the domain of each
+/// cell; kFoldedIn: every node is a domain of its own, and the answer is part of the node's key.
+struct DeviceRead {
+  static constexpr std::int32_t kFoldedIn = -1;
+  std::int32_t table = 0;
+  std::int32_t attribute = kFoldedIn;
+  std::int32_t max_skew = 0;      ///< of a spread constraint
+  std::int32_t min_domains = 0;   ///< of a hard one
+  std::int32_t self = 0;          ///< of a hard one
+  std::int32_t label_column = 0;  ///< of a soft one
+  bool counts_nodes = false;      ///< of a soft one: every node is a domain of its own
+  std::int64_t multiplier = 0;    ///< of a preferred term
+};
+
+struct DeviceMove {
+  std::int32_t table = 0;
+  std::int32_t amount = 0;
+};
+
+struct DeviceProfile {
+  ScoringStrategyType strategy = ScoringStrategyType::kLeastAllocated;
+  bool checks_fit = false;
+  bool checks_ports = false;
+  bool balance_of_change = false;  ///< v1.36 formula of NodeResourcesBalancedAllocation
+  bool scores_anything = false;
+  std::int32_t weight_fit = 0;
+  std::int32_t weight_balanced = 0;
+  std::int32_t weight_taint_toleration = 0;
+  std::int32_t weight_node_affinity = 0;
+  std::int32_t weight_spread = 0;
+  std::int32_t weight_pod_affinity = 0;
+  std::int32_t score_of_utilization[101] = {};
+};
+
+struct DeviceClass {
+  std::int32_t profile = 0;
+  std::uint32_t draw_seed = 0;
+  bool draws = false;  ///< false: every draw is 1
+  bool balanced_skips = false;
+  bool scores_affinity = false;  ///< NodeAffinity's PreScore does not skip
+  bool fails_scoring = false;    ///< with two feasible nodes and more, the cycle ends with an error
+  std::int32_t port_set = -1;    ///< -1: no host ports
+
+  // Lists of DeviceRequest.
+  DeviceList filter, fit, balanced, delta;
+  std::int64_t delta_milli_cpu = 0;  ///< non-zero figures of a placed pod
+  std::int64_t delta_memory_bytes = 0;
+
+  // Lists of DeviceRead.
+  DeviceList hard, soft, affinity, anti, existing_anti, preferred;
+  bool matches_itself = false;
+  bool has_topology = false;
+  DeviceList moves;  ///< of DeviceMove
+};
+
+struct DeviceClasses {
+  const DeviceClass* classes = nullptr;
+  const DeviceProfile* profiles = nullptr;
+  const DeviceRequest* requests = nullptr;
+  const DeviceRead* reads = nullptr;
+  const DeviceMove* moves = nullptr;
+  const std::uint8_t* port_conflicts =
+      nullptr;  ///< [port set][port set] 1: a pod with one keeps pods with the other off
+  std::int32_t port_set_count = 0;
+};
+
+/// How the nodes of a class lie in its row: in cells, whose nodes are equal in all that selection weighs beside the
+/// key. Inside a cell nodes are in snapshot order. Over each cell stands a tournament of arity kDeviceArity that ends
+/// in one entry; all are `level_count` high.
+struct DeviceLayout {
+  std::int32_t cell_count = 0;
+  std::int32_t level_count = 1;
+  bool by_node = false;   ///< every node is a cell of its own; cell and position are the node, and one level is all
+  bool in_order = false;  ///< one cell of all nodes: the position is the node
+  bool ignores_incomplete = false;  ///< cells of nodes without a soft key are left out of spread scores
+
+  const std::int32_t* cell_of = nullptr;      ///< [node] -1: the class never goes there; null by_node and in_order
+  const std::int32_t* position_of = nullptr;  ///< [node]; null likewise
+  const std::int32_t* node_at = nullptr;      ///< [position]; null likewise
+  const std::int32_t* level_begin = nullptr;  ///< [level][cell_count + 1] first entry of each cell; null by_node
+  std::int64_t level_offset[kDeviceLevelsMax + 1] = {};  ///< of each level in the row's entries; the last: their number
+
+  const std::int32_t* base = nullptr;  ///< [node] ImageLocality's part of the total; -1: refused by the node's object
+  const std::int64_t* taint_raw = nullptr;     ///< [cell]
+  const std::int64_t* affinity_raw = nullptr;  ///< [cell]
+  const std::int32_t* domains = nullptr;       ///< [attribute][cell]; by_node: read from DeviceCounts::domain_of
+  const std::uint64_t* soft_labels = nullptr;  ///< [cell] bit per soft constraint; by_node: read likewise
+};
+
+/// Where the row of a class lies.
+struct DeviceRow {
+  std::int32_t pod_class = 0;
+  std::int32_t layout = 0;
+  NodeKey* keys = nullptr;       ///< [entry] level by level; 0: not feasible
+  std::int32_t* best = nullptr;  ///< [entry from level 1 up] position of the entry's best node
+  std::int32_t* live = nullptr;  ///< [cell] feasible nodes, topology aside; not of rows by_node
+};
+
+struct DeviceRows {
+  const DeviceRow* rows = nullptr;  ///< of the batch under way
+  const DeviceLayout* layouts = nullptr;
+};
+
+/// Memory of a team for the selection under way.
+struct DeviceScratch {
+  std::int32_t* seen =
+      nullptr;  ///< [kDeviceConstraintsMax][domains_max + 1] mark of the selection that met a domain last
+  std::int64_t domains_max = 0;
+  std::int32_t first_mark = 1;  ///< above every mark in `seen`
+};
+
+/// One independent state: the live one, or a fork.
+struct DeviceState {
+  DeviceColumns columns;
+  DeviceCounts counts;
+  DeviceClasses classes;
+  DeviceRows rows;
+  DeviceScratch scratch;
+};
+
+enum class DeviceOutcomeKind : std::int32_t { kPlaced, kUnschedulable, kScoringFails };
+
+/// What became of one pod.
+struct DeviceOutcome {
+  DeviceOutcomeKind kind = DeviceOutcomeKind::kUnschedulable;
+  std::int32_t node = -1;
+  std::int64_t total = 0;  ///< 0 where a single node was feasible
+};
+
+/// A batch of pods that a device answers by itself.
+struct DeviceBatch {
+  const std::int32_t* row_of_pod = nullptr;  ///< [pod_count]
+  const std::int32_t* last_pod = nullptr;    ///< [row] the last pod of the batch that asks for it; -1: none
+  std::int32_t pod_count = 0;
+  std::int32_t row_count = 0;
+  bool stops_at_failure = false;
+  DeviceOutcome* outcomes = nullptr;        ///< [pod_count]
+  std::int32_t* committed_count = nullptr;  ///< how many were answered
+};
+
+/// Rows to evaluate on every node, or to bring up to date. Pointers are into device memory.
+struct DeviceRowsToBuild {
+  const std::int32_t* rows = nullptr;  ///< [row_count] indexes into DeviceRows::rows
+  std::int32_t row_count = 0;
+};
+
+/// Nodes that changed since rows were current.
+struct DeviceRowsToRefresh {
+  const std::int32_t* rows = nullptr;        ///< [row_count] indexes into DeviceRows::rows
+  const std::int32_t* first_node = nullptr;  ///< [row_count] where in `nodes` a row begins
+  const std::int32_t* nodes = nullptr;       ///< [node_count] in the order of the log; a node may stand there twice
+  std::int32_t row_count = 0;
+  std::int32_t node_count = 0;
+};
+
+/// Nodes and counters whose values the host has changed, with the values they have now.
+struct DeviceDelta {
+  const std::int32_t* nodes = nullptr;                  ///< [node_count]
+  const std::int64_t* requested = nullptr;              ///< [resource][node_count]
+  const std::int64_t* non_zero_milli_cpu = nullptr;     ///< [node_count]
+  const std::int64_t* non_zero_memory_bytes = nullptr;  ///< [node_count]
+  const std::int64_t* pod_count = nullptr;              ///< [node_count]
+  const std::uint8_t* port_taken = nullptr;             ///< [port set][node_count]
+  const std::int64_t* count_at = nullptr;               ///< [count_count] positions in DeviceCounts::counts
+  const std::int64_t* counts = nullptr;                 ///< [count_count]
+  const std::int64_t* totals = nullptr;                 ///< [table_count]; all of them, they are few
+  std::int32_t node_count = 0;
+  std::int32_t resource_count = 0;
+  std::int32_t port_set_count = 0;
+  std::int32_t count_count = 0;
+  std::int32_t table_count = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/cuda_accelerator.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "cuda/device_probe.h"
+#include "cuda/kernels/build_rows.cuh"
+#include "cuda/kernels/commit_batch.cuh"
+#include "cuda/kernels/commit_run.cuh"
+#include "cuda/launch/check.h"
+#include "cuda/launch/event.h"
+#include "cuda/launch/ranges.h"
+#include "cuda/launch/stream.h"
+#include "cuda/launch/tuning.h"
+#include "cuda/memory/device_buffer.h"
+#include "cuda/memory/pinned_buffer.h"
+#include "cuda/memory/pool.h"
+
+namespace berth::cuda {
+namespace {
+
+constexpr std::size_t kStagingBytes = std::size_t{4} << 20;  ///< of each of two halves, used in turn
+
+/// Page-locked memory through which transfers go, so that the caller's memory is free at once.
+class Staging {
+ public:
+  explicit Staging(StreamView stream) : stream_(stream) {}
+
+  void upload(void* device, const void* host, std::uint64_t bytes) {
+    const auto* from = static_cast<const std::uint8_t*>(host);
+    auto* to = static_cast<std::uint8_t*>(device);
+    for (std::uint64_t done = 0; done < bytes;) {
+      const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - done, kStagingBytes));
+      Half& half = next_half();
+      half.passed.synchronize();
+      std::memcpy(half.memory.data(), from + done, size);
+      berth::cuda::upload(half.memory.span().first(size), std::span<std::uint8_t>(to + done, size), stream_);
+      half.passed.record(stream_);
+      done += size;
+    }
+  }
+  /// Waits.
+  void download(void* host, const void* device, std::uint64_t bytes) {
+    auto* to = static_cast<std::uint8_t*>(host);
+    const auto* from = static_cast<const std::uint8_t*>(device);
+    for (std::uint64_t done = 0; done < bytes;) {
+      const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - done, kStagingBytes));
+      Half& half = next_half();
+      half.passed.synchronize();
+      berth::cuda::download(std::span<const std::uint8_t>(from + done, size), half.memory.span().first(size), stream_);
+      stream_.synchronize();
+      std::memcpy(to + done, half.memory.data(), size);
+      done += size;
+    }
+  }
+
+ private:
+  struct Half {
+    PinnedBuffer<std::uint8_t> memory{kStagingBytes};
+    Event passed;
+  };
+  Half& next_half() { return halves_[turn_ = 1 - turn_]; }
+
+  StreamView stream_;
+  std::array<Half, 2> halves_;
+  std::size_t turn_ = 0;
+};
+
+/// Times of kernels on the device, read once the stream was waited for.
+class KernelClock {
+ public:
+  explicit KernelClock(StreamView stream) : stream_(stream) {}
+
+  /// Runs `launch_kernel` between two marks. @param bytes  that the kernel has to move at least
+  template <class Launch>
+  void time(std::string_view name, std::uint64_t bytes, Launch launch_kernel) {
+    Span span{name, Event(EventTiming::kOn), Event(EventTiming::kOn)};
+    span.begin.record(stream_);
+    launch_kernel();
+    span.end.record(stream_);
+    DeviceStats::Kernel& figures = figures_[name];
+    figures.name = name;
+    ++figures.launches;
+    figures.bytes += bytes;
+    waiting_.push_back(std::move(span));
+  }
+  /// All that was timed has passed.
+  void collect() {
+    for (; !waiting_.empty(); waiting_.pop_front())
+      figures_[waiting_.front().name].seconds +=
+          waiting_.front().end.elapsed_us_since(waiting_.front().begin) / 1'000'000;
+  }
+  std::vector<DeviceStats::Kernel> figures() const {
+    std::vector<DeviceStats::Kernel> all;
+    for (const auto& [name, figures] : figures_) all.push_back(figures);
+    return all;
+  }
+
+ private:
+  struct Span {
+    std::string_view name;
+    Event begin, end;
+  };
+  StreamView stream_;
+  std::deque<Span> waiting_;
+  std::map<std::string_view, DeviceStats::Kernel> figures_;
+};
+
+class CudaAccelerator : public Accelerator {
+ public:
+  explicit CudaAccelerator(int ordinal)
+      : facts_(open_device(ordinal)),
+        pool_(facts_, facts_.memory_bytes_free),
+        staging_(stream_.view()),
+        clock_(stream_.view()),
+        partials_(grid_partials_bytes(facts_), stream_.view(), pool_, {"reductions", ""}) {}
+
+  std::string_view name() const override { return "cuda"; }
+  const DeviceFacts& facts() const override { return facts_; }
+
+  void* allocate(std::uint64_t bytes, std::string_view what) override {
+    const std::string text(what);
+    DeviceBuffer<std::uint8_t> block(std::max<std::uint64_t>(bytes, 1), stream_.view(), pool_,
+                                     {text.c_str(), "device.memoryBytesMax"});
+    void* memory = block.data();
+    blocks_.emplace(memory, std::move(block));
+    return memory;
+  }
+  void release(void* memory) noexcept override { blocks_.erase(memory); }
+  std::uint64_t allocated_bytes() const override { return pool_.counts().bytes_in_use; }
+  std::uint64_t free_bytes() const override { return pool_.byte_limit() - pool_.counts().bytes_in_use; }
+
+  void upload(void* device, const void* host, std::uint64_t bytes) override {
+    const StepRange<UploadStep> range;
+    uploaded_bytes_ += bytes;
+    staging_.upload(device, host, bytes);
+  }
+  void download(void* host, const void* device, std::uint64_t bytes) override {
+    const StepRange<DownloadStep> range;
+    downloaded_bytes_ += bytes;
+    staging_.download(host, device, bytes);
+    clock_.collect();
+  }
+  void copy(void* to, const void* from, std::uint64_t bytes) override {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_.view().raw()), "copy on the device");
+  }
+  void clear(void* device, std::uint64_t bytes) override {
+    check(cudaMemsetAsync(device, 0, bytes, stream_.view().raw()), "clearing of memory");
+  }
+
+  void build_rows(const DeviceState& state, const DeviceRowsToBuild& rows) override {
+    const StepRange<BuildRowsStep> range;
+    const BuildRowsTuning tuning = build_rows_tuning(facts_.sm);
+    clock_.time("build_rows", row_bytes(state, rows.row_count, tuning),
+                [&] { cuda::build_rows(state, rows, tuning, stream_.view()); });
+  }
+  void refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows) override {
+    const StepRange<BuildRowsStep> range;
+    clock_.time("refresh_rows", 0, [&] { cuda::refresh_rows(state, rows, stream_.view()); });
+  }
+  void apply_delta(const DeviceState& state, const DeviceDelta& delta) override {
+    const StepRange<UploadStep> range;
+    clock_.time("apply_delta", 0,
+                [&] { cuda::apply_delta(state, delta, build_rows_tuning(facts_.sm), stream_.view()); });
+  }
+  void commit_batch(const DeviceState& state, const DeviceBatch& batch, std::int32_t widest_row_cells) override {
+    const StepRange<CommitStep> range;
+    const CommitTeam team = commit_team(facts_.sm, widest_row_cells, batch.row_count);
+    clock_.time("commit_batch", 0,
+                [&] { cuda::commit_batch(state, batch, team, facts_, partials_.data(), stream_.view()); });
+  }
+  void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count) override {
+    const StepRange<CommitStep> range;
+    clock_.time("commit_forks", 0, [&] { cuda::commit_forks(states, batches, fork_count, facts_, stream_.view()); });
+  }
+  DeviceRun commit_run(const DeviceState& state, const DeviceRow& row, std::int64_t pod_count) override {
+    const StepRange<SelectRunStep> range;
+    DeviceRun run;
+    clock_.time("commit_run", 0, [&] {
+      run = cuda::commit_run(state, row, pod_count, commit_run_tuning(facts_.sm), stream_.view(), pool_);
+    });
+    downloaded_bytes_ += run.picks.size() * sizeof(DevicePick);
+    return run;
+  }
+
+  DeviceStats stats() const override {
+    DeviceStats stats;
+    stats.device = facts_.name;
+    stats.kernels = clock_.figures();
+    stats.uploaded_bytes = uploaded_bytes_;
+    stats.downloaded_bytes = downloaded_bytes_;
+    stats.allocated_bytes = allocated_bytes();
+    stats.peak_bandwidth_bytes_per_s = facts_.peak_bandwidth_bytes_per_s;
+    return stats;
+  }
+
+ private:
+  /// Keys are written and read once more by the tournament over them; a tile of rows reads the columns once.
+  static std::uint64_t row_bytes(const DeviceState& state, std::int32_t row_count, const BuildRowsTuning& tuning) {
+    constexpr std::uint64_t kColumnBytes = 9 * sizeof(std::int64_t) + sizeof(std::uint32_t);  // cpu, memory, storage
+    const auto nodes = static_cast<std::uint64_t>(state.columns.node_count);
+    const auto rows = static_cast<std::uint64_t>(row_count);
+    const std::uint64_t tiles = (rows + tuning.rows_per_tile - 1) / tuning.rows_per_tile;
+    return nodes * (rows * (2 * sizeof(NodeKey) + sizeof(std::int32_t)) + tiles * kColumnBytes);
+  }
+
+  DeviceFacts facts_;
+  Stream stream_;
+  Pool pool_;
+  Staging staging_;
+  KernelClock clock_;
+  DeviceBuffer<std::uint8_t> partials_;
+  std::unordered_map<void*, DeviceBuffer<std::uint8_t>> blocks_;
+  std::uint64_t uploaded_bytes_ = 0;
+  std::uint64_t downloaded_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Accelerator> open_cuda_accelerator(int ordinal) { return std::make_unique<CudaAccelerator>(ordinal); }
+
+}  // namespace berth::cuda

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cub/block/block_reduce.cuh>
+
+#include "batching/device/delta_body.h"
+#include "batching/device/row_tournament.h"
+#include "cuda/kernels/build_rows.cuh"
+#include "cuda/launch/launch.cuh"
+
+namespace berth::cuda {
+namespace {
+
+__device__ const DeviceRow& row_at(const DeviceState& state, const DeviceRowsToBuild& rows, std::int64_t index) {
+  return state.rows.rows[rows.rows[index]];
+}
+
+/// A block a row.
+__global__ void clear_live_kernel(DeviceState state, DeviceRowsToBuild rows) {
+  const RowView row(state.rows, row_at(state, rows, blockIdx.x));
+  if (row.layout.by_node) return;
+  for (std::int32_t cell = static_cast<std::int32_t>(threadIdx.x); cell < row.layout.cell_count;
+       cell += static_cast<std::int32_t>(blockDim.x))
+    row.live[cell] = 0;
+}
+
+/// Tile of rows x tile of nodes: a thread has one node and walks the rows of the tile, so that the node's columns stay
+/// near it. @param node_blocks  blocks side by side over the nodes
+template <int kThreads>
+__global__ void evaluate_rows_kernel(DeviceState state, DeviceRowsToBuild rows, std::uint32_t node_blocks,
+                                     std::int32_t rows_per_tile) {
+  using CountFeasible = cub::BlockReduce<std::int32_t, kThreads>;
+  __shared__ typename CountFeasible::TempStorage scratch;
+  const auto node = static_cast<std::int32_t>(blockIdx.x % node_blocks * kThreads + threadIdx.x);
+  const std::int32_t first = static_cast<std::int32_t>(blockIdx.x / node_blocks) * rows_per_tile;
+  for (std::int32_t r = first; r < first + rows_per_tile && r < rows.row_count; ++r) {
+    const DeviceRow& device_row = row_at(state, rows, r);
+    const RowView row(state.rows, device_row);
+    const std::int32_t cell = node < state.columns.node_count ? row.cell_of(node) : -1;
+    NodeKey key = 0;
+    if (cell >= 0) {
+      key = evaluate_node(state, state.classes.classes[device_row.pod_class], row.layout.base[node], node);
+      row.keys[row.position_of(node)] = key;
+    }
+    if (row.layout.in_order) {  // the same for the whole block
+      const std::int32_t feasible = CountFeasible(scratch).Sum(key > 0 ? 1 : 0);
+      __syncthreads();  // the next row uses `scratch` again
+      if (threadIdx.x == 0 && feasible > 0) atomicAdd(row.live, feasible);
+    } else if (!row.layout.by_node && key > 0) {
+      atomicAdd(row.live + cell, 1);
+    }
+  }
+}
+
+/// One level of every row's tournament, from the level below. @param entry_blocks  blocks a row
+__global__ void build_level_kernel(DeviceState state, DeviceRowsToBuild rows, std::int32_t level,
+                                   std::uint32_t entry_blocks) {
+  const RowView row(state.rows, row_at(state, rows, blockIdx.x / entry_blocks));
+  if (level >= row.layout.level_count) return;
+  const std::int64_t entries = row.layout.level_offset[level + 1] - row.layout.level_offset[level];
+  for (std::int64_t e = blockIdx.x % entry_blocks * blockDim.x + threadIdx.x; e < entries;
+       e += entry_blocks * blockDim.x)
+    build_entry(row, level, static_cast<std::int32_t>(e));
+}
+
+__global__ void refresh_rows_kernel(DeviceState state, DeviceRowsToRefresh rows) {
+  const auto r = static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (r >= rows.row_count) return;
+  for (std::int32_t n = rows.first_node[r]; n < rows.node_count; ++n)
+    refresh_node(state, state.rows.rows[rows.rows[r]], rows.nodes[n]);
+}
+
+__global__ void apply_delta_kernel(DeviceState state, DeviceDelta delta) {
+  const auto item = static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (item < delta_items(delta)) apply_delta_item(state, delta, item);
+}
+
+/// The most levels that any layout of so many nodes has.
+std::int32_t levels_of(std::int32_t node_count) {
+  std::int32_t levels = 1;
+  for (std::int64_t entries = node_count; entries > 1; entries = (entries + kDeviceArity - 1) / kDeviceArity) ++levels;
+  return levels;
+}
+
+}  // namespace
+
+void build_rows(const DeviceState& state, const DeviceRowsToBuild& rows, const BuildRowsTuning& tuning,
+                StreamView stream) {
+  constexpr int kThreads = BuildRowsTuning::kEvaluateThreads;
+  const auto row_count = static_cast<std::uint32_t>(rows.row_count);
+  const std::uint32_t node_blocks = blocks_for(static_cast<std::uint64_t>(state.columns.node_count), kThreads);
+  const std::uint32_t tiles = blocks_for(row_count, tuning.rows_per_tile);
+  launch("clear_live", clear_live_kernel, {row_count, tuning.threads_per_block}, stream, state, rows);
+  launch("evaluate_rows", evaluate_rows_kernel<kThreads>, {node_blocks * tiles, kThreads}, stream, state, rows,
+         node_blocks, static_cast<std::int32_t>(tuning.rows_per_tile));
+  std::uint64_t entries = static_cast<std::uint64_t>(state.columns.node_count);
+  for (std::int32_t level = 1; level < levels_of(state.columns.node_count); ++level) {
+    entries = (entries + kDeviceArity - 1) / kDeviceArity;
+    const std::uint32_t entry_blocks = blocks_for(entries, tuning.threads_per_block);
+    launch("build_level", build_level_kernel, {row_count * entry_blocks, tuning.threads_per_block}, stream, state, rows,
+           level, entry_blocks);
+  }
+}
+
+void refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows, StreamView stream) {
+  // Few rows a block: each thread walks far, so the blocks should spread over the device.
+  const std::uint32_t blocks = blocks_for(static_cast<std::uint64_t>(rows.row_count), kWarpThreads);
+  launch("refresh_rows", refresh_rows_kernel, {blocks, kWarpThreads}, stream, state, rows);
+}
+
+void apply_delta(const DeviceState& state, const DeviceDelta& delta, const BuildRowsTuning& tuning, StreamView stream) {
+  const std::uint32_t blocks = blocks_for(static_cast<std::uint64_t>(delta_items(delta)), tuning.threads_per_block);
+  launch("apply_delta", apply_delta_kernel, {blocks, tuning.threads_per_block}, stream, state, delta);
+}
+
+}  // namespace berth::cuda

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "batching/device/views.h"
+#include "cuda/launch/stream.h"
+#include "cuda/launch/tuning.h"
+
+namespace berth::cuda {
+
+/// Evaluates classes on every node and builds the tournaments over them. Each row is overwritten whole.
+/// @param state  its DeviceRows hold the rows that `rows` names
+/// Does not wait. Cost: about row_count * node_count * 20 bytes, and the columns once per tile of rows.
+void build_rows(const DeviceState& state, const DeviceRowsToBuild& rows, const BuildRowsTuning& tuning,
+                StreamView stream);
+
+/// Brings rows up to date with nodes that changed, a row a thread.
+void refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows, StreamView stream);
+
+/// Writes nodes and counters that the host changed, an item a thread.
+void apply_delta(const DeviceState& state, const DeviceDelta& delta, const BuildRowsTuning& tuning, StreamView stream);
+
+}  // namespace berth::cuda

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/device/commit_body.h"
+#include "cuda/kernels/commit_batch.cuh"
+#include "cuda/kernels/teams.cuh"
+#include "cuda/launch/launch.cuh"
+
+namespace berth::cuda {
+namespace {
+
+__global__ void commit_batch_block_kernel(DeviceState state, DeviceBatch batch) {
+  __shared__ BlockSlots slots;
+  berth::commit_batch(BlockTeam(slots), state, batch);
+}
+
+__global__ void commit_batch_cluster_kernel(DeviceState state, DeviceBatch batch) {
+#if defined(_CG_HAS_CLUSTER_GROUP)
+  __shared__ BlockSlots slots;
+  __shared__ ReduceSlot of_block;
+  berth::commit_batch(ClusterTeam(slots, of_block), state, batch);
+#else
+  static_cast<void>(state), static_cast<void>(batch);  // no clusters: CommitTeam::kCluster is not chosen there
+#endif
+}
+
+__global__ void commit_batch_grid_kernel(DeviceState state, DeviceBatch batch, ReduceSlot* partials) {
+  __shared__ BlockSlots slots;
+  berth::commit_batch(GridTeam(slots, partials), state, batch);
+}
+
+__global__ void commit_forks_kernel(const DeviceState* states, const DeviceBatch* batches) {
+  __shared__ BlockSlots slots;
+  __shared__ DeviceState state;
+  if (threadIdx.x == 0) state = states[blockIdx.x];
+  __syncthreads();
+  berth::commit_batch(BlockTeam(slots), state, batches[blockIdx.x]);
+}
+
+std::uint32_t grid_blocks(const DeviceFacts& facts) {
+  const std::uint32_t threads = commit_batch_tuning(facts.sm).threads_per_block;
+  return resident_blocks_max("commit_batch", commit_batch_grid_kernel, threads, 0, facts.multiprocessor_count);
+}
+
+}  // namespace
+
+void commit_batch(const DeviceState& state, const DeviceBatch& batch, CommitTeam team, const DeviceFacts& facts,
+                  void* partials, StreamView stream) {
+  const CommitBatchTuning tuning = commit_batch_tuning(facts.sm);
+  switch (team) {
+    case CommitTeam::kBlock:
+      return launch("commit_batch", commit_batch_block_kernel, {1, tuning.threads_per_block}, stream, state, batch);
+    case CommitTeam::kCluster:
+      return launch_cluster("commit_batch", commit_batch_cluster_kernel,
+                            {tuning.blocks_per_cluster, tuning.threads_per_block}, tuning.blocks_per_cluster, stream,
+                            state, batch);
+    case CommitTeam::kGrid:
+      return launch_cooperative("commit_batch", commit_batch_grid_kernel,
+                                {grid_blocks(facts), tuning.threads_per_block}, stream, state, batch,
+                                static_cast<ReduceSlot*>(partials));
+  }
+}
+
+std::uint64_t grid_partials_bytes(const DeviceFacts& facts) {
+  return std::uint64_t{2} * grid_blocks(facts) * sizeof(ReduceSlot);
+}
+
+void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count,
+                  const DeviceFacts& facts, StreamView stream) {
+  launch("commit_forks", commit_forks_kernel, {static_cast<std::uint32_t>(fork_count), commit_forks_threads(facts.sm)},
+         stream, states, batches);
+}
+
+}  // namespace berth::cuda

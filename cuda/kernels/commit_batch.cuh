@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "batching/device/device_facts.h"
+#include "batching/device/views.h"
+#include "cuda/launch/stream.h"
+#include "cuda/launch/tuning.h"
+
+namespace berth::cuda {
+
+/// Commits a whole batch: one persistent kernel, run by `team`.
+/// @param partials  [2 * blocks of a grid] for CommitTeam::kGrid: grid_partials_bytes()
+/// Does not wait.
+void commit_batch(const DeviceState& state, const DeviceBatch& batch, CommitTeam team, const DeviceFacts& facts,
+                  void* partials, StreamView stream);
+
+/// Bytes of device memory that a grid's reductions need.
+std::uint64_t grid_partials_bytes(const DeviceFacts& facts);
+
+/// Independent states side by side, a block each.
+void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count,
+                  const DeviceFacts& facts, StreamView stream);
+
+}  // namespace berth::cuda

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <utility>
+
+#include "batching/device/run_body.h"
+#include "cuda/kernels/commit_run.cuh"
+#include "cuda/launch/launch.cuh"
+#include "cuda/memory/device_buffer.h"
+#include "cuda/memory/pinned_buffer.h"
+
+namespace berth::cuda {
+namespace {
+
+constexpr MemoryUse kUse{"a run of equal pods", "device.runPodsMax"};
+
+/// What the kernels of a run work on.
+struct RunInput {
+  DeviceState state;
+  DeviceRow row;
+  NodeKey threshold = 1;
+  std::int32_t copies_max = 0;
+};
+
+__device__ std::int32_t thread_node() { return static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x); }
+
+__global__ void begin_run_kernel(DeviceState state, DeviceRow row, RunStart* start) { *start = begin_run(state, row); }
+
+/// @param counts  [node_count] copies that a node takes
+__global__ void count_copies_kernel(RunInput run, std::int64_t* counts) {
+  const std::int32_t node = thread_node();
+  if (node >= run.state.columns.node_count) return;
+  counts[node] =
+      walk_copies(run.state, run.row, node, run.threshold, run.copies_max, [](std::int32_t, const DevicePick&) {});
+}
+
+/// @param first  [node_count] where the copies of a node begin
+__global__ void write_copies_kernel(RunInput run, const std::int64_t* first, DevicePick* picks, NodeKey* levels,
+                                    std::uint32_t* order) {
+  const std::int32_t node = thread_node();
+  if (node >= run.state.columns.node_count) return;
+  const std::int64_t begin = first[node];
+  walk_copies(run.state, run.row, node, run.threshold, run.copies_max, [&](std::int32_t copy, const DevicePick& pick) {
+    picks[begin + copy] = pick;
+    levels[begin + copy] = pick.level;
+    order[begin + copy] = static_cast<std::uint32_t>(begin + copy);
+  });
+}
+
+/// Takes the best picks in order, and counts how many each node got.
+__global__ void take_picks_kernel(const DevicePick* picks, const std::uint32_t* order, std::int64_t count,
+                                  DevicePick* taken, std::int32_t* taken_of_node) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const DevicePick pick = picks[order[i]];
+  taken[i] = pick;
+  atomicAdd(taken_of_node + pick.node, 1);
+}
+
+__global__ void place_copies_kernel(DeviceState state, DeviceRow row, const std::int32_t* taken_of_node) {
+  const std::int32_t node = thread_node();
+  if (node >= state.columns.node_count || taken_of_node[node] == 0) return;
+  // The hardware adds unsigned numbers; with wrapping the sum is the same.
+  place_copies(state, state.classes.classes[row.pod_class], node, taken_of_node[node],
+               [](std::int64_t* counter, std::int64_t amount) {
+                 atomicAdd(reinterpret_cast<unsigned long long*>(counter), static_cast<unsigned long long>(amount));
+               });
+}
+
+/// Calls a CUB algorithm twice: for the size of its scratch, and for the work.
+template <class Algorithm>
+void with_scratch(const char* doing, StreamView stream, Pool& pool, Algorithm algorithm) {
+  std::size_t bytes = 0;
+  check(algorithm(nullptr, bytes), doing);
+  DeviceBuffer<std::uint8_t> scratch(std::max<std::size_t>(bytes, 1), stream, pool, kUse);
+  check(algorithm(scratch.data(), bytes), doing);
+}
+
+template <class T>
+T read_one(const T* d_value, StreamView stream) {
+  T value{};
+  download(std::span<const T>(d_value, 1), std::span<T>(&value, 1), stream);
+  stream.synchronize();
+  return value;
+}
+
+/// The `count`-th highest key of the row.
+NodeKey threshold_of(const DeviceRow& row, std::int32_t node_count, std::int64_t count, StreamView stream, Pool& pool) {
+  DeviceBuffer<NodeKey> sorted(static_cast<std::size_t>(node_count), stream, pool, kUse);
+  with_scratch("sort of keys", stream, pool, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortKeysDescending(scratch, bytes, static_cast<const NodeKey*>(row.keys),
+                                                    sorted.data(), node_count, 0, 64, stream.raw());
+  });
+  return read_one(sorted.data() + (count - 1), stream);
+}
+
+}  // namespace
+
+DeviceRun commit_run(const DeviceState& state, const DeviceRow& row, std::int64_t pod_count,
+                     const CommitRunTuning& tuning, StreamView stream, Pool& pool) {
+  const std::int32_t node_count = state.columns.node_count;
+  const auto nodes = static_cast<std::size_t>(node_count);
+  const Shape over_nodes{blocks_for(nodes, tuning.threads_per_block), tuning.threads_per_block};
+  DeviceBuffer<RunStart> start(1, stream, pool, kUse);
+  launch("begin_run", begin_run_kernel, {1, 1}, stream, state, row, start.data());
+  const RunStart begun = read_one(start.data(), stream);
+  DeviceRun result{begun.feasible_count, begun.normalized_total, {}};
+  if (begun.feasible_count == 0) return result;
+
+  RunInput run{state, row, 1, static_cast<std::int32_t>(pod_count)};
+  if (begun.feasible_count > pod_count) run.threshold = threshold_of(row, node_count, pod_count, stream, pool);
+  DeviceBuffer<std::int64_t> counts(nodes, stream, pool, kUse);
+  DeviceBuffer<std::int64_t> first(nodes, stream, pool, kUse);
+  launch("count_copies", count_copies_kernel, over_nodes, stream, run, counts.data());
+  with_scratch("sum of copies", stream, pool, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceScan::ExclusiveSum(scratch, bytes, counts.data(), first.data(), node_count, stream.raw());
+  });
+  const std::int64_t found =
+      read_one(first.data() + (nodes - 1), stream) + read_one(counts.data() + (nodes - 1), stream);
+
+  const auto size = static_cast<std::size_t>(found);
+  DeviceBuffer<DevicePick> picks(size, stream, pool, kUse);
+  DeviceBuffer<NodeKey> levels(size, stream, pool, kUse);
+  DeviceBuffer<NodeKey> sorted_levels(size, stream, pool, kUse);
+  DeviceBuffer<std::uint32_t> order(size, stream, pool, kUse);
+  DeviceBuffer<std::uint32_t> sorted_order(size, stream, pool, kUse);
+  launch("write_copies", write_copies_kernel, over_nodes, stream, run, first.data(), picks.data(), levels.data(),
+         order.data());
+  // Stable: of equal levels the lower node, then the earlier copy, as they were written.
+  with_scratch("sort of copies", stream, pool, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairsDescending(scratch, bytes, levels.data(), sorted_levels.data(), order.data(),
+                                                     sorted_order.data(), found, 0, 64, stream.raw());
+  });
+
+  const std::int64_t taken_count = std::min(found, pod_count);
+  DeviceBuffer<DevicePick> taken(static_cast<std::size_t>(taken_count), stream, pool, kUse);
+  DeviceBuffer<std::int32_t> taken_of_node(nodes, stream, pool, kUse);
+  check(cudaMemsetAsync(taken_of_node.data(), 0, taken_of_node.size_bytes(), stream.raw()), "clearing of counts");
+  launch("take_picks", take_picks_kernel,
+         {blocks_for(static_cast<std::uint64_t>(taken_count), tuning.threads_per_block), tuning.threads_per_block},
+         stream, picks.data(), sorted_order.data(), taken_count, taken.data(), taken_of_node.data());
+  launch("place_copies", place_copies_kernel, over_nodes, stream, state, row, taken_of_node.data());
+  result.picks.resize(static_cast<std::size_t>(taken_count));
+  download(taken.span(), std::span<DevicePick>(result.picks), stream);
+  stream.synchronize();
+  return result;
+}
+
+}  // namespace berth::cuda

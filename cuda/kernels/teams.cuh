@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Teams of batching/device/team.h on a device. What they reduce is whole numbers, so that the order does not matter.
+
+#include <cooperative_groups.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cub/util_ptx.cuh>
+#include <cub/util_type.cuh>
+
+#include "batching/device/team.h"
+
+namespace berth::cuda {
+
+inline constexpr int kWarpSize = 32;
+inline constexpr unsigned kWholeWarp = 0xffffffffu;
+/// Room for one value that a team reduces.
+inline constexpr std::size_t kReduceSlotBytes = 64;
+
+struct alignas(16) ReduceSlot {
+  unsigned char bytes[kReduceSlotBytes];
+
+  template <class T>
+  __device__ T& as() {
+    static_assert(sizeof(T) <= kReduceSlotBytes && alignof(T) <= 16);
+    return *reinterpret_cast<T*>(bytes);
+  }
+};
+
+/// What the warps of a block leave one another.
+struct BlockSlots {
+  ReduceSlot of_warp[kWarpSize];
+};
+
+/// One warp; every warp of a block that makes one computes the same.
+struct WarpTeam {
+  __device__ int index() const { return static_cast<int>(threadIdx.x) % kWarpSize; }
+  __device__ int size() const { return kWarpSize; }
+  __device__ void barrier() const { __syncwarp(); }
+  template <class T, class Op>
+  __device__ T reduce(const T& value, Op op) const {
+    return reduce_first(value, kWarpSize, op);
+  }
+  /// Over the values of the first `count` threads.
+  template <class T, class Op>
+  __device__ T reduce_first(const T& value, int count, Op op) const {
+    T all = value;
+    for (int offset = kWarpSize / 2; offset > 0; offset /= 2) {
+      const T other = cub::ShuffleDown<kWarpSize>(all, offset, kWarpSize - 1, kWholeWarp);
+      if (index() + offset < count) all = op(all, other);
+    }
+    return cub::ShuffleIndex<kWarpSize>(all, 0, kWholeWarp);
+  }
+  __device__ void mark(std::int32_t* address, std::int32_t value) const {
+    *static_cast<volatile std::int32_t*>(address) = value;
+  }
+  __device__ bool is_marked(const std::int32_t* address, std::int32_t value) const {
+    return *static_cast<const volatile std::int32_t*>(address) == value;
+  }
+  __device__ WarpTeam solo() const { return {}; }
+};
+
+/// A block. `slots` lie in its shared memory.
+class BlockTeam {
+ public:
+  __device__ explicit BlockTeam(BlockSlots& slots) : slots_(&slots) {}
+  __device__ int index() const { return static_cast<int>(threadIdx.x); }
+  __device__ int size() const { return static_cast<int>(blockDim.x); }
+  __device__ void barrier() const { __syncthreads(); }
+  template <class T, class Op>
+  __device__ T reduce(const T& value, Op op) const {
+    const WarpTeam warp;
+    const T of_warp = warp.reduce(value, op);
+    if (warp.index() == 0) slots_->of_warp[threadIdx.x / kWarpSize].template as<T>() = of_warp;
+    __syncthreads();
+    T all = slots_->of_warp[0].template as<T>();
+    for (unsigned w = 1; w < blockDim.x / kWarpSize; ++w) all = op(all, slots_->of_warp[w].template as<T>());
+    __syncthreads();
+    return all;
+  }
+  __device__ void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
+  __device__ bool is_marked(const std::int32_t* address, std::int32_t value) const {
+    return solo().is_marked(address, value);
+  }
+  __device__ WarpTeam solo() const { return {}; }
+
+ private:
+  BlockSlots* slots_;
+};
+
+#if defined(_CG_HAS_CLUSTER_GROUP)  // sm_90 and later
+/// The blocks of a cluster, which reduce through one another's shared memory. `of_block` lies in shared memory too.
+class ClusterTeam {
+ public:
+  __device__ ClusterTeam(BlockSlots& slots, ReduceSlot& of_block) : block_(slots), of_block_(&of_block) {}
+  __device__ int index() const { return static_cast<int>(cooperative_groups::this_cluster().thread_rank()); }
+  __device__ int size() const { return static_cast<int>(cooperative_groups::this_cluster().num_threads()); }
+  __device__ void barrier() const { cooperative_groups::this_cluster().sync(); }
+  template <class T, class Op>
+  __device__ T reduce(const T& value, Op op) const {
+    const auto cluster = cooperative_groups::this_cluster();
+    const T here = block_.reduce(value, op);
+    if (threadIdx.x == 0) of_block_->template as<T>() = here;
+    cluster.sync();
+    T all = cluster.map_shared_rank(of_block_, 0)->template as<T>();
+    for (unsigned b = 1; b < cluster.num_blocks(); ++b)
+      all = op(all, cluster.map_shared_rank(of_block_, b)->template as<T>());
+    cluster.sync();  // nobody overwrites what another still reads
+    return all;
+  }
+  __device__ void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
+  __device__ bool is_marked(const std::int32_t* address, std::int32_t value) const {
+    return solo().is_marked(address, value);
+  }
+  __device__ WarpTeam solo() const { return {}; }
+
+ private:
+  BlockTeam block_;
+  ReduceSlot* of_block_;
+};
+#endif
+
+/// All blocks of a cooperative grid, which reduce through device memory.
+class GridTeam {
+ public:
+  /// @param of_blocks  [2 * gridDim.x] two halves in turn, so that one wait a reduction is enough
+  __device__ GridTeam(BlockSlots& slots, ReduceSlot* of_blocks) : block_(slots), of_blocks_(of_blocks) {}
+  __device__ int index() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
+  __device__ int size() const { return static_cast<int>(gridDim.x * blockDim.x); }
+  __device__ void barrier() const { cooperative_groups::this_grid().sync(); }
+  template <class T, class Op>
+  __device__ T reduce(const T& value, Op op) const {
+    const T here = block_.reduce(value, op);
+    ReduceSlot* half = of_blocks_ + half_ * gridDim.x;
+    half_ = 1 - half_;
+    if (threadIdx.x == 0) half[blockIdx.x].template as<T>() = here;
+    cooperative_groups::this_grid().sync();
+    const WarpTeam warp;
+    const auto blocks = static_cast<int>(gridDim.x);
+    T all = half[warp.index() < blocks ? warp.index() : 0].template as<T>();
+    for (int b = warp.index() + kWarpSize; b < blocks; b += kWarpSize) all = op(all, half[b].template as<T>());
+    return warp.reduce_first(all, blocks < kWarpSize ? blocks : kWarpSize, op);
+  }
+  __device__ void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
+  __device__ bool is_marked(const std::int32_t* address, std::int32_t value) const {
+    return solo().is_marked(address, value);
+  }
+  __device__ WarpTeam solo() const { return {}; }
+
+ private:
+  BlockTeam block_;
+  ReduceSlot* of_blocks_;
+  mutable unsigned half_ = 0;
+};
+
+}  // namespace berth::cuda

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device backend, its kernels run by host threads, gives the answers of the others: with launches of any size, rows
+// that do not fit side by side, several threads a commit, undoing, changes of the cache and forks.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "batching/device/device_backend.h"
+#include "host/engine/cpu/cpu_backend.h"
+#include "host/engine/reference/reference_backend.h"
+#include "tests/property/drawn_case.h"
+#include "tests/support/emulated_accelerator.h"
+
+namespace berth {
+namespace {
+
+using test::Case;
+using test::Dice;
+using test::expect_equal;
+
+DeviceTuning draw_device_tuning(Dice& dice) {
+  DeviceTuning tuning;
+  tuning.launch_pods_max = static_cast<std::size_t>(1 + dice.upto(dice.one_in(2) ? 3 : 40));
+  tuning.launch_rows_max = static_cast<std::size_t>(1 + dice.upto(8));
+  tuning.min_run_pods = 1 + dice.upto(6);
+  tuning.run_nodes_divisor = 1000;
+  tuning.coarse_domains_max = static_cast<std::int32_t>(dice.upto(8));
+  tuning.nodes_per_cell_min = static_cast<std::int32_t>(1 + dice.upto(3));
+  tuning.refresh_entries_max = dice.upto(6);
+  tuning.wave_forks_max = static_cast<std::size_t>(1 + dice.upto(3));
+  return tuning;
+}
+
+std::unique_ptr<DeviceBackend> open_device(Case& drawn) {
+  test::Emulation emulation;
+  if (drawn.dice.one_in(4)) drawn.engine.device_memory_bytes_max = 4000;  // a few rows side by side
+  emulation.threads = drawn.dice.one_in(4) ? 3 : 1;
+  return std::make_unique<DeviceBackend>(std::make_unique<test::EmulatedAccelerator>(emulation), *drawn.cache,
+                                         drawn.objects, drawn.config, drawn.engine, draw_device_tuning(drawn.dice));
+}
+
+std::vector<std::string> run(Backend& backend, std::vector<PodToPlace> pods, std::size_t batch_pods) {
+  std::vector<std::string> answers;
+  for (std::size_t next = 0; next < pods.size();) {
+    const std::span<PodToPlace> batch = std::span(pods).subspan(next, std::min(batch_pods, pods.size() - next));
+    backend.compile(batch);
+    const BatchResult result = backend.commit_batch(batch, {});
+    for (const Outcome& outcome : result.outcomes) answers.push_back(test::describe(outcome, result, backend));
+    next += result.outcomes.size();
+  }
+  return answers;
+}
+
+RC_GTEST_PROP(DeviceAgrees, OnEveryPodOfARun, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  Case drawn(seed);
+  ReferenceBackend reference(*drawn.cache, drawn.objects, drawn.config, drawn.engine);
+  const auto device = open_device(drawn);
+  expect_equal(run(reference, drawn.pods, drawn.batch_pods), run(*device, drawn.pods, drawn.batch_pods), drawn.pods);
+}
+
+RC_GTEST_PROP(DeviceAgrees, AfterRollingBackToAMark, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  Case drawn(seed);
+  CpuBackend cpu(*drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
+  const auto device = open_device(drawn);
+  const auto half = static_cast<std::ptrdiff_t>(drawn.pods.size() / 2);
+  const std::vector<PodToPlace> first(drawn.pods.begin(), drawn.pods.begin() + half);
+  const std::vector<PodToPlace> second(drawn.pods.begin() + half, drawn.pods.end());
+  run(cpu, first, drawn.batch_pods);
+  const std::vector<std::string> expected = run(cpu, second, drawn.batch_pods);
+  run(*device, first, drawn.batch_pods);
+  const CommitMark mark = device->mark();
+  expect_equal(expected, run(*device, second, drawn.batch_pods), second);
+  device->rollback(mark);
+  expect_equal(expected, run(*device, second, drawn.batch_pods), second);
+}
+
+RC_GTEST_PROP(DeviceAgrees, AfterTheCacheChanged, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  Case drawn(seed, false);
+  drawn.engine.node_sampling = NodeSampling::kAll;  // where the search begins is not in the cache
+  const auto device = open_device(drawn);
+  const std::size_t half = drawn.pods.size() / 2;
+  std::vector<PodToPlace> first(drawn.pods.begin(), drawn.pods.begin() + static_cast<std::ptrdiff_t>(half));
+  const std::vector<PodToPlace> second(drawn.pods.begin() + static_cast<std::ptrdiff_t>(half), drawn.pods.end());
+  device->compile(first);
+  const BatchResult placed = device->commit_batch(first, {});
+  for (std::size_t i = 0; i < placed.outcomes.size(); ++i)
+    if (placed.outcomes[i].kind == OutcomeKind::kPlaced)
+      drawn.cache->assume_pod(first[i].pod, device->node_name(placed.outcomes[i].node));
+  test::change_cache(drawn.dice, drawn.objects, *drawn.cache);
+  device->sync();
+  ReferenceBackend reference(*drawn.cache, drawn.objects, drawn.config, drawn.engine);
+  expect_equal(run(reference, second, drawn.batch_pods), run(*device, second, drawn.batch_pods), second);
+}
+
+/// Each fork by itself, and nothing of any of them afterwards.
+RC_GTEST_PROP(DeviceAgrees, OnForks, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  Case drawn(seed);
+  CpuBackend cpu(*drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
+  const auto device = open_device(drawn);
+  cpu.compile(drawn.pods);
+  device->compile(drawn.pods);
+  std::vector<std::span<const PodToPlace>> forks;
+  for (std::size_t next = 0; next < drawn.pods.size();) {
+    const std::size_t count = std::min(drawn.pods.size() - next, static_cast<std::size_t>(1 + drawn.dice.upto(5)));
+    forks.push_back(std::span(drawn.pods).subspan(next, count));
+    next += count;
+  }
+  BatchLimits limits;
+  limits.stop_at_failure = drawn.dice.one_in(3);
+  const std::vector<BatchResult> expected = cpu.try_forks(forks, limits);
+  const std::vector<BatchResult> actual = device->try_forks(forks, limits);
+  RC_ASSERT(actual.size() == expected.size());
+  for (std::size_t f = 0; f < forks.size(); ++f) {
+    RC_ASSERT(actual[f].stop == expected[f].stop);
+    const auto described = [](const BatchResult& result, const Backend& backend) {
+      std::vector<std::string> answers;
+      for (const Outcome& outcome : result.outcomes) answers.push_back(test::describe(outcome, result, backend));
+      return answers;
+    };
+    expect_equal(described(expected[f], cpu), described(actual[f], *device),
+                 std::vector<PodToPlace>(forks[f].begin(), forks[f].end()));
+  }
+  expect_equal(run(cpu, drawn.pods, drawn.batch_pods), run(*device, drawn.pods, drawn.batch_pods), drawn.pods);
+}
+
+}  // namespace
+}  // namespace berth

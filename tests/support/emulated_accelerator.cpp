@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/emulated_accelerator.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "batching/device/commit_body.h"
+#include "batching/device/delta_body.h"
+#include "batching/device/device_errors.h"
+#include "batching/device/team.h"
+#include "tests/support/thread_team.h"
+
+namespace berth::test {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+/// What a device leaves in fresh memory is anything; here it is never right by luck.
+constexpr int kGarbage = 0xA5;
+
+}  // namespace
+
+EmulatedAccelerator::EmulatedAccelerator(const Emulation& emulation) : emulation_(emulation) {
+  facts_.name = "no device: kernels run on the host";
+  facts_.memory_bytes_total = facts_.memory_bytes_free = emulation.memory_bytes;
+}
+
+void EmulatedAccelerator::count_launch(std::string_view kernel) {
+  if (emulation_.fails_after >= 0 && launches_ >= emulation_.fails_after)
+    throw DeviceLost("device 0", std::string(kernel) + ": an error was injected");
+  ++launches_;
+  ++launches_of_[kernel];
+}
+
+void* EmulatedAccelerator::allocate(std::uint64_t bytes, std::string_view what) {
+  if (bytes > free_bytes()) throw DeviceOutOfMemory("device 0", std::string(what), bytes, free_bytes(), "");
+  void* memory = ::operator new(std::max<std::uint64_t>(bytes, 1), std::align_val_t{kAlignment});
+  std::memset(memory, kGarbage, bytes);
+  blocks_[memory] = bytes;
+  allocated_bytes_ += bytes;
+  ++allocations_;
+  return memory;
+}
+
+void EmulatedAccelerator::release(void* memory) noexcept {
+  if (memory == nullptr) return;
+  const auto at = blocks_.find(memory);
+  allocated_bytes_ -= at->second;
+  blocks_.erase(at);
+  ::operator delete(memory, std::align_val_t{kAlignment});
+}
+
+void EmulatedAccelerator::upload(void* device, const void* host, std::uint64_t bytes) {
+  std::memcpy(device, host, bytes);
+  uploaded_bytes_ += bytes;
+}
+
+void EmulatedAccelerator::download(void* host, const void* device, std::uint64_t bytes) {
+  std::memcpy(host, device, bytes);
+  downloaded_bytes_ += bytes;
+}
+
+void EmulatedAccelerator::copy(void* to, const void* from, std::uint64_t bytes) { std::memcpy(to, from, bytes); }
+
+void EmulatedAccelerator::clear(void* device, std::uint64_t bytes) { std::memset(device, 0, bytes); }
+
+void EmulatedAccelerator::build_rows(const DeviceState& state, const DeviceRowsToBuild& rows) {
+  count_launch("build_rows");
+  for (std::int32_t r = 0; r < rows.row_count; ++r) {
+    const DeviceRow& device_row = state.rows.rows[rows.rows[r]];
+    const RowView row(state.rows, device_row);
+    if (!row.layout.by_node) std::fill_n(row.live, row.layout.cell_count, 0);
+    for (std::int32_t node = 0; node < state.columns.node_count; ++node) {
+      const std::int32_t cell = row.cell_of(node);
+      if (cell < 0) continue;
+      const std::int32_t position = row.position_of(node);
+      row.keys[position] =
+          evaluate_node(state, state.classes.classes[device_row.pod_class], row.layout.base[node], node);
+      if (!row.layout.by_node && row.keys[position] > 0) ++row.live[cell];
+    }
+    for (std::int32_t level = 1; level < row.layout.level_count; ++level)
+      for (std::int32_t e = 0; e < row.layout.level_offset[level + 1] - row.layout.level_offset[level]; ++e)
+        build_entry(row, level, e);
+  }
+}
+
+void EmulatedAccelerator::refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows) {
+  count_launch("refresh_rows");
+  for (std::int32_t r = 0; r < rows.row_count; ++r)
+    for (std::int32_t n = rows.first_node[r]; n < rows.node_count; ++n)
+      refresh_node(state, state.rows.rows[rows.rows[r]], rows.nodes[n]);
+}
+
+void EmulatedAccelerator::apply_delta(const DeviceState& state, const DeviceDelta& delta) {
+  count_launch("apply_delta");
+  for (std::int32_t i = 0; i < delta_items(delta); ++i) apply_delta_item(state, delta, i);
+}
+
+void EmulatedAccelerator::commit_batch(const DeviceState& state, const DeviceBatch& batch, std::int32_t) {
+  count_launch("commit_batch");
+  if (emulation_.threads == 1) return berth::commit_batch(SequentialTeam(), state, batch);
+  run_together(emulation_.threads, [&](const ThreadTeam& team) { berth::commit_batch(team, state, batch); });
+}
+
+void EmulatedAccelerator::commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count) {
+  count_launch("commit_forks");
+  for (std::int32_t f = 0; f < fork_count; ++f) berth::commit_batch(SequentialTeam(), states[f], batches[f]);
+}
+
+DeviceRun EmulatedAccelerator::commit_run(const DeviceState& state, const DeviceRow& row, std::int64_t pod_count) {
+  count_launch("commit_run");
+  const RunStart start = begin_run(state, row);
+  DeviceRun run{start.feasible_count, start.normalized_total, {}};
+  if (run.feasible_count == 0) return run;
+  const RowView view(state.rows, row);
+  NodeKey threshold = 1;
+  if (run.feasible_count > pod_count) {
+    std::vector<NodeKey> keys(view.keys, view.keys + state.columns.node_count);
+    std::nth_element(keys.begin(), keys.begin() + (pod_count - 1), keys.end(), std::greater<>());
+    threshold = keys[static_cast<std::size_t>(pod_count - 1)];
+  }
+  for (std::int32_t node = 0; node < state.columns.node_count; ++node)
+    walk_copies(state, row, node, threshold, static_cast<std::int32_t>(pod_count),
+                [&](std::int32_t, const DevicePick& pick) { run.picks.push_back(pick); });
+  std::stable_sort(run.picks.begin(), run.picks.end(),
+                   [](const DevicePick& a, const DevicePick& b) { return a.level > b.level; });
+  if (static_cast<std::int64_t>(run.picks.size()) > pod_count) run.picks.resize(static_cast<std::size_t>(pod_count));
+  std::vector<std::int64_t> copies(static_cast<std::size_t>(state.columns.node_count), 0);
+  for (const DevicePick& pick : run.picks) ++copies[static_cast<std::size_t>(pick.node)];
+  for (std::int32_t node = 0; node < state.columns.node_count; ++node)
+    place_copies(state, state.classes.classes[row.pod_class], node, copies[static_cast<std::size_t>(node)],
+                 [](std::int64_t* counter, std::int64_t amount) { *counter += amount; });
+  return run;
+}
+
+DeviceStats EmulatedAccelerator::stats() const {
+  DeviceStats stats;
+  stats.device = facts_.name;
+  for (const auto& [kernel, launches] : launches_of_) stats.kernels.push_back({kernel, launches, 0, 0});
+  stats.uploaded_bytes = uploaded_bytes_;
+  stats.downloaded_bytes = downloaded_bytes_;
+  stats.allocated_bytes = allocated_bytes_;
+  return stats;
+}
+
+}  // namespace berth::test
