@@ -46,15 +46,10 @@ class RefusalWriter {
   std::int32_t node_count_;
 };
 
-void write_affinity(const CompiledNodeAffinity& affinity, const CompiledProfile& profile, NodeSet node_set,
-                    RefusalWriter& writer, NodeSideRow& row) {
+void write_affinity(const CompiledProfile& profile, RefusalWriter& writer, NodeSideRow& row) {
+  const CompiledNodeAffinity& affinity = row.affinity_terms;
   const std::int32_t place = profile.place_node_affinity;
-  const bool narrows = profile.pre_filters_node_affinity && node_set == NodeSet::kNarrows;
-  if (affinity.conflict && narrows) {
-    row.pre_filter_message = NodeAffinityRule::reason_conflict;
-    return;
-  }
-  if (affinity.node_set && narrows) {
+  if (row.uses_node_set) {
     const std::vector<std::int32_t>& set = *affinity.node_set;
     row.outside_node_set = writer.write({-1, NodeAffinityRule::name, ""},
                                         [&](std::int32_t i) { return !std::binary_search(set.begin(), set.end(), i); });
@@ -73,20 +68,17 @@ NodeName::Params compile_node_name(const std::string& node_name, const Snapshot&
   return {node < 0 ? NodeName::kUnknownNode : node};
 }
 
-void write_refusals(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile,
-                    const CompiledNodeAffinity& affinity, NodeSet node_set, const Snapshot& snapshot,
-                    NodeSideRow& row) {
+void write_refusals(const CompiledProfile& profile, const Snapshot& snapshot, NodeSideRow& row) {
   RefusalWriter writer(row, snapshot.node_count());
-  write_affinity(affinity, profile, node_set, writer, row);
+  if (!row.pre_filter_message.empty()) return;
+  write_affinity(profile, writer, row);
 
-  const auto wanted_node = compile_node_name(node_name, snapshot);
-  if (wanted_node.node != NodeName::kAnyNode)
+  if (row.wanted_node.node != NodeName::kAnyNode)
     writer.write({profile.place_node_name, NodeName::name, std::string(NodeName::reason)},
-                 [&](std::int32_t i) { return !NodeName::feasible(wanted_node, i); });
+                 [&](std::int32_t i) { return !NodeName::feasible(row.wanted_node, i); });
 
-  const auto cordon = compile_node_unschedulable(spec.tolerations, profile.comparison_operators);
   writer.write({profile.place_node_unschedulable, NodeUnschedulable::name, std::string(NodeUnschedulable::reason)},
-               [&](std::int32_t i) { return !NodeUnschedulable::feasible(cordon, snapshot.unschedulable(i)); });
+               [&](std::int32_t i) { return !NodeUnschedulable::feasible(row.cordon, snapshot.unschedulable(i)); });
   writer.write({profile.place_taint_toleration, TaintToleration::name, std::string(TaintToleration::reason)},
                [&](std::int32_t i) { return !TaintToleration::feasible(row.taints.params(), snapshot.taint_set(i)); });
 
@@ -94,20 +86,18 @@ void write_refusals(const PodSpec& spec, const std::string& node_name, const Com
     writer.write({static_cast<std::int32_t>(missing->place), missing->plugin, missing->text, true},
                  [](std::int32_t) { return true; });
 
-  const std::vector<std::string> needed = needed_features(spec);
-  if (!needed.empty())
+  if (!row.needed_features.empty())
     writer.write({profile.place_node_declared_features, NodeDeclaredFeatures::name,
-                  missing_features_reason(needed, profile.release)},
-                 [&](std::int32_t i) { return !missing_features(needed, snapshot.node(i)).empty(); });
+                  missing_features_reason(row.needed_features, profile.release)},
+                 [&](std::int32_t i) { return !missing_features(row.needed_features, snapshot.node(i)).empty(); });
 }
 
-void write_affinity_scores(const CompiledNodeAffinity& affinity, const CompiledProfile& profile,
-                           std::int32_t node_count, NodeSideRow& row) {
-  row.scores_affinity = profile.weight_node_affinity != 0 && (affinity.scores || profile.added_scores);
-  if (!row.scores_affinity || (affinity.preferred.empty() && profile.added_preferred.empty())) return;
+void write_affinity_scores(const CompiledProfile& profile, std::int32_t node_count, NodeSideRow& row) {
+  const CompiledTerms& preferred = row.affinity_terms.preferred;
+  if (!row.scores_affinity || (preferred.empty() && profile.added_preferred.empty())) return;
   row.affinity_raw.resize(static_cast<std::size_t>(node_count));
   for (std::int32_t i = 0; i < node_count; ++i)
-    row.affinity_raw[static_cast<std::size_t>(i)] = affinity.preferred.score(i) + profile.added_preferred.score(i);
+    row.affinity_raw[static_cast<std::size_t>(i)] = preferred.score(i) + profile.added_preferred.score(i);
 }
 
 /// The pod's preferred terms are parsed by PreScore, be Score enabled or not, or else by Score. Either way what does
@@ -141,14 +131,28 @@ void summarize_raws(const CompiledProfile& profile, const Snapshot& snapshot, No
 
 }  // namespace
 
-NodeSideRow build_node_side_row(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile,
-                                Snapshot& snapshot, NodeSet node_set) {
+CompiledNodeSide compile_node_side(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile,
+                                   Snapshot& snapshot, NodeSet node_set) {
+  CompiledNodeSide side;
+  side.taints = compile_taint_toleration(spec.tolerations, snapshot.taint_sets(), profile.comparison_operators);
+  side.cordon = compile_node_unschedulable(spec.tolerations, profile.comparison_operators);
+  side.wanted_node = compile_node_name(node_name, snapshot);
+  side.affinity_terms = compile_node_affinity(spec, snapshot);
+  const bool narrows = profile.pre_filters_node_affinity && node_set == NodeSet::kNarrows;
+  if (side.affinity_terms.conflict && narrows) side.pre_filter_message = NodeAffinityRule::reason_conflict;
+  side.uses_node_set = side.affinity_terms.node_set && narrows;
+  side.needed_features = needed_features(spec);
+  side.scores_affinity = profile.weight_node_affinity != 0 && (side.affinity_terms.scores || profile.added_scores);
+  side.pre_score_error = preferred_affinity_error(spec, profile);
+  return side;
+}
+
+NodeSideRow build_node_side_row(CompiledNodeSide compiled, const PodSpec& spec, const CompiledProfile& profile,
+                                const Snapshot& snapshot) {
   NodeSideRow row;
-  row.taints = compile_taint_toleration(spec.tolerations, snapshot.taint_sets(), profile.comparison_operators);
-  const CompiledNodeAffinity affinity = compile_node_affinity(spec, snapshot);
-  write_refusals(spec, node_name, profile, affinity, node_set, snapshot, row);
-  write_affinity_scores(affinity, profile, snapshot.node_count(), row);
-  row.pre_score_error = preferred_affinity_error(spec, profile);
+  static_cast<CompiledNodeSide&>(row) = std::move(compiled);
+  write_refusals(profile, snapshot, row);
+  write_affinity_scores(profile, snapshot.node_count(), row);
   if (profile.weight_image_locality != 0)
     row.image_score = compile_image_locality(spec, snapshot, profile.release != Release::k1_35);
   summarize_raws(profile, snapshot, row);

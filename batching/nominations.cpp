@@ -124,7 +124,8 @@ Status Nominations::judge_own(const Pod& pod, const PodClass& pod_class, const C
                               const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
   if (!row.is_outside_node_set(node)) return judge_with(pod, pod_class, profile, row, snapshot, node);
   const NodeSideRow open_row =
-      build_node_side_row(*pod_class.spec, pod_class.node_name, profile, snapshot, NodeSet::kIgnored);
+      build_node_side_row(compile_node_side(*pod_class.spec, pod_class.node_name, profile, snapshot, NodeSet::kIgnored),
+                          *pod_class.spec, profile, snapshot);
   return judge_with(pod, pod_class, profile, open_row, snapshot, node);
 }
 

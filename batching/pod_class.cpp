@@ -152,23 +152,36 @@ void ClassTable::refresh_deltas() {
   for (PodClass& pod_class : classes_) pod_class.delta = delta_of(bare_pod(pod_class));
 }
 
-const NodeSideRow& ClassTable::node_side(std::int32_t c) {
+ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c) {
   PodClass& pod_class = classes_[static_cast<std::size_t>(c)];
   if (pod_class.node_side < 0) {
     const auto [at, is_new] = node_side_of_signature_.try_emplace(
         with_profile(node_side_signature(*pod_class.spec), pod_class.profile, pod_class.node_name),
         static_cast<std::int32_t>(node_sides_.size()));
     if (is_new)
-      node_sides_.push_back(std::make_unique<NodeSideRow>(build_node_side_row(
-          *pod_class.spec, pod_class.node_name, profiles_[static_cast<std::size_t>(pod_class.profile)], snapshot_)));
+      node_sides_.push_back(std::make_unique<NodeSide>(
+          NodeSide{compile_node_side(*pod_class.spec, pod_class.node_name, profile_of(c), snapshot_), nullptr}));
     pod_class.node_side = at->second;
   }
   return *node_sides_[static_cast<std::size_t>(pod_class.node_side)];
 }
 
+const CompiledNodeSide& ClassTable::compiled_node_side(std::int32_t c) {
+  const NodeSide& side = find_node_side(c);
+  return side.row != nullptr ? *side.row : side.compiled;
+}
+
+const NodeSideRow& ClassTable::node_side(std::int32_t c) {
+  NodeSide& side = find_node_side(c);
+  if (side.row == nullptr)
+    side.row = std::make_unique<NodeSideRow>(
+        build_node_side_row(std::move(side.compiled), *(*this)[c].spec, profile_of(c), snapshot_));
+  return *side.row;
+}
+
 PreFilterAnswer ClassTable::pre_filter(std::int32_t c) {
   static const TopologyProgram kNothing;
-  const std::string& conflict = node_side(c).pre_filter_message;
+  const std::string& conflict = compiled_node_side(c).pre_filter_message;
   const PodClass& pod_class = (*this)[c];
   const TopologyProgram& topology = pod_class.topology != nullptr ? *pod_class.topology : kNothing;
   if (conflict.empty() && topology.pre_filter_error.empty() && topology.pre_filter_message.empty()) return {};
@@ -185,7 +198,7 @@ PreFilterAnswer ClassTable::pre_filter(std::int32_t c) {
 const std::string& ClassTable::score_error(std::int32_t c) {
   static const std::string kNone;
   if (!profile_of(c).scores_anything) return kNone;
-  const std::string& affinity = node_side(c).pre_score_error;
+  const std::string& affinity = compiled_node_side(c).pre_score_error;
   const PodClass& pod_class = (*this)[c];
   if (!affinity.empty()) return affinity;
   if (pod_class.topology != nullptr && !pod_class.topology->pre_score_error.empty())
@@ -195,7 +208,8 @@ const std::string& ClassTable::score_error(std::int32_t c) {
 
 std::uint64_t ClassTable::node_side_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& row : node_sides_) bytes += row->bytes();
+  for (const auto& side : node_sides_)
+    if (side->row != nullptr) bytes += side->row->bytes();
   return bytes;
 }
 

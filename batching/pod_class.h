@@ -39,7 +39,7 @@ struct PodClass {
   std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
   bool wide = false;             ///< amounts of kExactBelow and above: judged in integers, pod by pod
 
-  std::int32_t node_side = -1;  ///< index of its NodeSideRow once one was built
+  std::int32_t node_side = -1;  ///< index among the node sides of the table, once one was compiled
 };
 
 /// What ends a pod's cycle before any node is looked at.
@@ -74,6 +74,8 @@ class ClassTable {
   std::int32_t profile_count() const { return static_cast<std::int32_t>(profiles_.size()); }
   const CompiledProfile& profile_of(std::int32_t c) const { return profile((*this)[c].profile); }
 
+  /// What the class asks of node objects; looks at no node.
+  const CompiledNodeSide& compiled_node_side(std::int32_t c);
   /// Built on first demand: this evaluates the class's node side on every node.
   const NodeSideRow& node_side(std::int32_t c);
   std::uint64_t node_side_bytes() const;
@@ -114,7 +116,12 @@ class ClassTable {
   std::vector<std::unordered_map<const PodSpec*, std::int32_t>> class_of_spec_;
   std::vector<std::shared_ptr<const PodSpec>> kept_specs_;  ///< keeps the keys of class_of_spec_ alive
   std::unordered_map<std::string, std::int32_t> node_side_of_signature_;
-  std::vector<std::unique_ptr<NodeSideRow>> node_sides_;
+  struct NodeSide {
+    CompiledNodeSide compiled;         ///< until the row is built, which takes it up
+    std::unique_ptr<NodeSideRow> row;  ///< null: no node was looked at yet
+  };
+  NodeSide& find_node_side(std::int32_t c);
+  std::vector<std::unique_ptr<NodeSide>> node_sides_;
   std::vector<std::string> errors_;
   std::unordered_map<std::string, std::int32_t> error_of_text_;
 };

@@ -157,6 +157,18 @@ class CudaAccelerator : public Accelerator {
     check(cudaMemsetAsync(device, 0, bytes, stream_.view().raw()), "clearing of memory");
   }
 
+  DeviceSideSummary evaluate_node_side(const DeviceNodeSide& side) override {
+    const StepRange<BuildRowsStep> range;
+    const std::size_t blocks = node_side_blocks(side.node_count);
+    DeviceBuffer<DeviceSideSummary> summaries(blocks, stream_.view(), pool_, {"node sides of classes", ""});
+    const std::uint64_t bytes = static_cast<std::uint64_t>(side.node_count) * kNodeSideBytes;
+    clock_.time("evaluate_node_side", bytes, [&] { cuda::evaluate_node_side(side, summaries.data(), stream_.view()); });
+    std::vector<DeviceSideSummary> of_blocks(blocks);
+    download(of_blocks.data(), summaries.data(), blocks * sizeof(DeviceSideSummary));
+    DeviceSideSummary all;
+    for (const DeviceSideSummary& of_block : of_blocks) all = CombineSummaries()(all, of_block);
+    return all;
+  }
   void build_rows(const DeviceState& state, const DeviceRowsToBuild& rows) override {
     const StepRange<BuildRowsStep> range;
     const BuildRowsTuning tuning = build_rows_tuning(facts_.sm);
@@ -204,6 +216,9 @@ class CudaAccelerator : public Accelerator {
   }
 
  private:
+  /// Cordon, taint set and the base that is written; label columns come on top.
+  static constexpr std::uint64_t kNodeSideBytes = sizeof(std::uint8_t) + 2 * sizeof(std::int32_t);
+
   /// Keys are written and read once more by the tournament over them; a tile of rows reads the columns once.
   static std::uint64_t row_bytes(const DeviceState& state, std::int32_t row_count, const BuildRowsTuning& tuning) {
     constexpr std::uint64_t kColumnBytes = 9 * sizeof(std::int64_t) + sizeof(std::uint32_t);  // cpu, memory, storage

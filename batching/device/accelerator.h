@@ -14,6 +14,7 @@
 
 #include "batching/backend.h"
 #include "batching/device/device_facts.h"
+#include "batching/device/node_side_body.h"
 #include "batching/device/run_body.h"
 #include "batching/device/views.h"
 
@@ -48,7 +49,11 @@ class Accelerator {
   virtual void copy(void* to, const void* from, std::uint64_t bytes) = 0;
   virtual void clear(void* device, std::uint64_t bytes) = 0;
 
-  // Kernels. Views are passed by value; what they point to must stay until a download() behind the call.
+  /// Asks every node; DeviceNodeSide::base is written. Waits.
+  virtual DeviceSideSummary evaluate_node_side(const DeviceNodeSide& side) = 0;
+
+  // Kernels that return at once. Views are passed by value; what they point to must stay until a download() behind the
+  // call.
   virtual void build_rows(const DeviceState& state, const DeviceRowsToBuild& rows) = 0;
   virtual void refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows) = 0;
   virtual void apply_delta(const DeviceState& state, const DeviceDelta& delta) = 0;

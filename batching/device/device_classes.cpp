@@ -73,7 +73,7 @@ void DeviceClassTable::add(std::int32_t pod_class, bool draws, ClassTable& table
   device.draw_seed = host.draw_seed;
   device.draws = draws;
   device.balanced_skips = host.balanced_skips;
-  device.scores_affinity = table.node_side(pod_class).scores_affinity;
+  device.scores_affinity = table.compiled_node_side(pod_class).scores_affinity;
   device.fails_scoring = !table.score_error(pod_class).empty();
   if (!host.ports.empty()) device.port_set = columns.port_set(host.ports);
   add_requests(host, profile, device);

@@ -2,6 +2,7 @@
 #include "batching/device/device_layouts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "batching/device/transfer_block.h"
 
@@ -18,13 +19,6 @@ bool needs_nodes(const TableReads& reads, const TopologyCounts& counts) {
   return any(reads.hard, by_count) || any(reads.soft, by_count) || any(reads.affinity, by_count) ||
          any(reads.scores, by_count) || any(reads.anti, not_folded) || any(reads.existing_anti, not_folded);
 }
-
-/// The arrays of a layout, before they travel.
-struct LayoutArrays {
-  std::vector<std::int32_t> cell_of, position_of, node_at, level_begin, base, domains;
-  std::vector<std::int64_t> taint_raw, affinity_raw;
-  std::vector<std::uint64_t> soft_labels;
-};
 
 /// Positions of nodes, cell by cell, and the levels over them.
 void lay_out_cells(const NodeCells& cells, std::int32_t node_count, DeviceLayout& layout, LayoutArrays& arrays) {
@@ -90,15 +84,39 @@ bool is_folded_in(const TableRead& read, const TopologyCounts& counts) {
 DeviceLayouts::Place DeviceLayouts::layout_of(std::int32_t pod_class, const TableReads* reads, ClassTable& table,
                                               const Snapshot& snapshot) {
   static const CellColumns kNoColumns;
-  const NodeSideRow& side = table.node_side(pod_class);
+  const CompiledNodeSide& side = table.compiled_node_side(pod_class);
+  const CompiledProfile& profile = table.profile_of(pod_class);
   const CellColumns& columns = reads != nullptr ? reads->columns : kNoColumns;
   const bool by_node = reads != nullptr && needs_nodes(*reads, snapshot.topology());
-  const auto [at, is_new] = known_.try_emplace({&side, columns, by_node});
-  if (is_new) {
-    at->second.layout = add(side, table.profile_of(pod_class), columns, by_node, snapshot);
-    at->second.by_node = on_host(at->second.layout).by_node;
+  const std::tuple key(table[pod_class].node_side, columns, by_node);
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  Place place;
+  if (reads == nullptr) {
+    DeviceNodeSides::Answer answer = sides_.evaluate(side, *table[pod_class].spec, profile, snapshot);
+    place.layout = answer.summary.is_uniform() ? add_in_order(std::move(answer), snapshot.node_count())
+                                               : add(table.node_side(pod_class), profile, columns, by_node, snapshot);
+  } else {
+    place.layout = add(table.node_side(pod_class), profile, columns, by_node, snapshot);
   }
-  return at->second;
+  place.by_node = on_host(place.layout).by_node;
+  known_.emplace(key, place);
+  return place;
+}
+
+/// One cell of all nodes.
+std::int32_t DeviceLayouts::add_in_order(DeviceNodeSides::Answer answer, std::int32_t node_count) {
+  NodeCells cells;
+  cells.cells.emplace_back();
+  if (answer.summary.accepted_count > 0) {
+    cells.cells.front().taint_raw = answer.summary.taint_max;
+    cells.cells.front().affinity_raw = answer.summary.affinity_max;
+  }
+  DeviceLayout layout;
+  LayoutArrays arrays;
+  lay_out_cells(cells, node_count, layout, arrays);
+  describe_cells(cells, 0, arrays);
+  bases_.push_back(std::move(answer.base));
+  return send(std::move(layout), arrays, bases_.back().data());
 }
 
 std::int32_t DeviceLayouts::add(const NodeSideRow& side, const CompiledProfile& profile, const CellColumns& columns,
@@ -123,12 +141,17 @@ std::int32_t DeviceLayouts::add(const NodeSideRow& side, const CompiledProfile& 
     describe_cells(cells, columns.coarse.size(), arrays);
   }
 
+  return send(std::move(layout), arrays, nullptr);
+}
+
+/// @param base  of the layout where the device made it; null: that of `arrays`
+std::int32_t DeviceLayouts::send(DeviceLayout layout, const LayoutArrays& arrays, const std::int32_t* base) {
   TransferBlock block;
   const auto cell_of = block.add(arrays.cell_of);
   const auto position_of = block.add(arrays.position_of);
   const auto node_at = block.add(arrays.node_at);
   const auto level_begin = block.add(arrays.level_begin);
-  const auto base = block.add(arrays.base);
+  const auto at_base = block.add(arrays.base);
   const auto taint_raw = block.add(arrays.taint_raw);
   const auto affinity_raw = block.add(arrays.affinity_raw);
   const auto domains = block.add(arrays.domains);
@@ -138,7 +161,7 @@ std::int32_t DeviceLayouts::add(const NodeSideRow& side, const CompiledProfile& 
   layout.position_of = block.at(position_of);
   layout.node_at = block.at(node_at);
   layout.level_begin = block.at(level_begin);
-  layout.base = block.at(base);
+  layout.base = base != nullptr ? base : block.at(at_base);
   layout.taint_raw = arrays.taint_raw.empty() ? nullptr : block.at(taint_raw);
   layout.affinity_raw = arrays.affinity_raw.empty() ? nullptr : block.at(affinity_raw);
   layout.domains = block.at(domains);
@@ -156,14 +179,17 @@ const DeviceLayout* DeviceLayouts::on_device() {
 }
 
 void DeviceLayouts::clear() {
+  sides_.clear();
   known_.clear();
   on_host_.clear();
   storage_.clear();
+  bases_.clear();
   uploaded_ = 0;
 }
 
 std::uint64_t DeviceLayouts::bytes() const {
-  std::uint64_t bytes = layouts_.bytes();
+  std::uint64_t bytes = layouts_.bytes() + sides_.bytes();
+  for (const auto& base : bases_) bytes += base.bytes();
   for (const auto& storage : storage_) bytes += storage.bytes();
   return bytes;
 }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -23,8 +22,9 @@ class TransferBlock {
   template <class T>
   Part<T> add(std::span<const T> values) {
     const Part<T> part{bytes_.size()};
-    bytes_.resize(align(part.offset + values.size_bytes()));
-    if (!values.empty()) std::memcpy(bytes_.data() + part.offset, values.data(), values.size_bytes());
+    const auto* first = reinterpret_cast<const std::uint8_t*>(values.data());
+    bytes_.insert(bytes_.end(), first, first + values.size_bytes());
+    bytes_.resize(align(bytes_.size()));
     return part;
   }
   template <class T>

@@ -13,6 +13,17 @@ __device__ const DeviceRow& row_at(const DeviceState& state, const DeviceRowsToB
   return state.rows.rows[rows.rows[index]];
 }
 
+/// A node a thread, a summary a block.
+template <int kThreads>
+__global__ void evaluate_node_side_kernel(DeviceNodeSide side, DeviceSideSummary* summaries) {
+  using Combine = cub::BlockReduce<DeviceSideSummary, kThreads>;
+  __shared__ typename Combine::TempStorage scratch;
+  const auto node = static_cast<std::int32_t>(blockIdx.x * kThreads + threadIdx.x);
+  const DeviceSideSummary here = node < side.node_count ? berth::evaluate_node_side(side, node) : DeviceSideSummary{};
+  const DeviceSideSummary all = Combine(scratch).Reduce(here, CombineSummaries());
+  if (threadIdx.x == 0) summaries[blockIdx.x] = all;
+}
+
 /// A block a row.
 __global__ void clear_live_kernel(DeviceState state, DeviceRowsToBuild rows) {
   const RowView row(state.rows, row_at(state, rows, blockIdx.x));
@@ -81,6 +92,16 @@ std::int32_t levels_of(std::int32_t node_count) {
 }
 
 }  // namespace
+
+std::uint32_t node_side_blocks(std::int32_t node_count) {
+  return blocks_for(static_cast<std::uint64_t>(node_count), BuildRowsTuning::kEvaluateThreads);
+}
+
+void evaluate_node_side(const DeviceNodeSide& side, DeviceSideSummary* d_summaries, StreamView stream) {
+  constexpr int kThreads = BuildRowsTuning::kEvaluateThreads;
+  launch("evaluate_node_side", evaluate_node_side_kernel<kThreads>, {node_side_blocks(side.node_count), kThreads},
+         stream, side, d_summaries);
+}
 
 void build_rows(const DeviceState& state, const DeviceRowsToBuild& rows, const BuildRowsTuning& tuning,
                 StreamView stream) {

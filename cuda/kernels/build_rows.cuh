@@ -3,11 +3,17 @@
 
 #include <cstdint>
 
+#include "batching/device/node_side_body.h"
 #include "batching/device/views.h"
 #include "cuda/launch/stream.h"
 #include "cuda/launch/tuning.h"
 
 namespace berth::cuda {
+
+/// Asks every node what a class asks of node objects. @param d_summaries  [node_side_blocks()] one a block, to be
+/// combined. Does not wait.
+void evaluate_node_side(const DeviceNodeSide& side, DeviceSideSummary* d_summaries, StreamView stream);
+std::uint32_t node_side_blocks(std::int32_t node_count);
 
 /// Evaluates classes on every node and builds the tournaments over them. Each row is overwritten whole.
 /// @param state  its DeviceRows hold the rows that `rows` names

@@ -106,7 +106,7 @@ NodeAffinityRule::Requirement CompiledTerms::compile(const SelectorRequirement& 
   for (std::size_t id = 1; id < column.values.size(); ++id)
     if (accepts(requirement, column.values[id])) accepted[id / 64] |= std::uint64_t{1} << (id % 64);
   accepted_.push_back(std::move(accepted));
-  return {column.value_id.data(), accepted_.back().get()};
+  return {column.value_id.data(), accepted_.back().get(), static_cast<std::int32_t>(words)};
 }
 
 void CompiledTerms::add(const NodeSelectorTerm& term, std::int64_t weight, Snapshot& snapshot) {

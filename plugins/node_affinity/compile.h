@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class CompiledTerms {
   static CompiledTerms selector(const LabelMap& node_selector, Snapshot& snapshot);
 
   bool empty() const { return terms_.empty(); }
+  std::span<const NodeAffinityRule::Term> terms() const { return terms_; }
   bool matches_any(std::int32_t node) const {
     return NodeAffinityRule::matches_any(terms_.data(), static_cast<std::int32_t>(terms_.size()), node);
   }

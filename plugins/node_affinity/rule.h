@@ -20,7 +20,8 @@ struct NodeAffinityRule {
   /// One compiled requirement on a label.
   struct Requirement {
     const std::int32_t* value_id;   ///< [node_count] column of the label key; borrowed from the snapshot
-    const std::uint64_t* accepted;  ///< bit per value id; borrowed from the class
+    const std::uint64_t* accepted;  ///< [accepted_words] bit per value id; borrowed from the class
+    std::int32_t accepted_words;
   };
   /// One compiled requirement on metadata.name.
   struct NameRequirement {

@@ -65,6 +65,14 @@ void EmulatedAccelerator::copy(void* to, const void* from, std::uint64_t bytes) 
 
 void EmulatedAccelerator::clear(void* device, std::uint64_t bytes) { std::memset(device, 0, bytes); }
 
+DeviceSideSummary EmulatedAccelerator::evaluate_node_side(const DeviceNodeSide& side) {
+  count_launch("evaluate_node_side");
+  DeviceSideSummary summary;
+  for (std::int32_t node = 0; node < side.node_count; ++node)
+    summary = CombineSummaries()(summary, berth::evaluate_node_side(side, node));
+  return summary;
+}
+
 void EmulatedAccelerator::build_rows(const DeviceState& state, const DeviceRowsToBuild& rows) {
   count_launch("build_rows");
   for (std::int32_t r = 0; r < rows.row_count; ++r) {

@@ -34,6 +34,7 @@ class EmulatedAccelerator : public Accelerator {
   void download(void* host, const void* device, std::uint64_t bytes) override;
   void copy(void* to, const void* from, std::uint64_t bytes) override;
   void clear(void* device, std::uint64_t bytes) override;
+  DeviceSideSummary evaluate_node_side(const DeviceNodeSide& side) override;
   void build_rows(const DeviceState& state, const DeviceRowsToBuild& rows) override;
   void refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows) override;
   void apply_delta(const DeviceState& state, const DeviceDelta& delta) override;

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/device/device_node_sides.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "batching/device/transfer_block.h"
+#include "plugins/image_locality/compile.h"
+#include "plugins/node_declared_features/compile.h"
+
+namespace berth {
+namespace {
+
+/// [node] what is not worth a rule on the device: PreFilter's node set, declared features, a Filter without its
+/// PreFilter. Empty: nothing of the kind refuses a node.
+std::vector<std::uint8_t> refused_by_host(const CompiledNodeSide& side, const CompiledProfile& profile,
+                                          const Snapshot& snapshot) {
+  const auto nodes = static_cast<std::size_t>(snapshot.node_count());
+  if (profile.missing_filter_state) return std::vector<std::uint8_t>(nodes, 1);
+  const bool needs_features = !side.needed_features.empty() && profile.place_node_declared_features != kNotEnabled;
+  if (!side.uses_node_set && !needs_features) return {};
+  std::vector<std::uint8_t> refused(nodes, 0);
+  if (side.uses_node_set) {
+    std::fill(refused.begin(), refused.end(), std::uint8_t{1});
+    for (const std::int32_t node : *side.affinity_terms.node_set) refused[static_cast<std::size_t>(node)] = 0;
+  }
+  for (std::size_t i = 0; needs_features && i < nodes; ++i)
+    if (!missing_features(side.needed_features, snapshot.node(static_cast<std::int32_t>(i))).empty()) refused[i] = 1;
+  return refused;
+}
+
+}  // namespace
+
+class DeviceNodeSides::TermWriter {
+ public:
+  TermWriter(DeviceNodeSides& sides, std::size_t node_count) : sides_(sides), node_count_(node_count) {}
+
+  /// @return the list's place, for terms()
+  std::size_t add(const CompiledTerms* list) {
+    lists_.push_back(list);
+    return lists_.size() - 1;
+  }
+  /// Sends requirements and names, then the terms that point to them.
+  void send(DeviceArray<std::uint8_t>& accepted, DeviceArray<std::uint8_t>& parts, DeviceArray<std::uint8_t>& terms) {
+    TransferBlock words;
+    std::vector<TransferBlock::Part<std::uint64_t>> words_of;
+    for_terms([&](const NodeAffinityRule::Term& term) {
+      for (std::int32_t r = 0; r < term.requirement_count; ++r)
+        words_of.push_back(words.add(
+            std::span(term.requirements[r].accepted, static_cast<std::size_t>(term.requirements[r].accepted_words))));
+    });
+    words.send(accepted);
+
+    TransferBlock requirements_and_names;
+    std::vector<TransferBlock::Part<NodeAffinityRule::Requirement>> requirements_of;
+    std::vector<TransferBlock::Part<NodeAffinityRule::NameRequirement>> names_of;
+    std::size_t next = 0;
+    for_terms([&](const NodeAffinityRule::Term& term) {
+      std::vector<NodeAffinityRule::Requirement> requirements(term.requirements,
+                                                              term.requirements + term.requirement_count);
+      for (NodeAffinityRule::Requirement& requirement : requirements) {
+        requirement.value_id = sides_.label_column(requirement.value_id, node_count_);
+        requirement.accepted = words.at(words_of[next++]);
+      }
+      requirements_of.push_back(requirements_and_names.add(requirements));
+      names_of.push_back(requirements_and_names.add(
+          std::vector<NodeAffinityRule::NameRequirement>(term.names, term.names + term.name_count)));
+    });
+    requirements_and_names.send(parts);
+
+    std::vector<NodeAffinityRule::Term> all;
+    next = 0;
+    for_terms([&](const NodeAffinityRule::Term& term) {
+      all.push_back(term);
+      all.back().requirements = requirements_and_names.at(requirements_of[next]);
+      all.back().names = requirements_and_names.at(names_of[next++]);
+    });
+    TransferBlock block;
+    const auto at = block.add(all);
+    block.send(terms);
+    first_term_ = block.at(at);
+  }
+  /// In device memory, after send().
+  DeviceTerms terms(std::size_t list) const {
+    if (lists_[list] == nullptr) return {};
+    const NodeAffinityRule::Term* first = first_term_;
+    for (std::size_t l = 0; l < list; ++l)
+      if (lists_[l] != nullptr) first += lists_[l]->terms().size();
+    return {first, static_cast<std::int32_t>(lists_[list]->terms().size()), true};
+  }
+
+ private:
+  template <class Use>
+  void for_terms(Use use) const {
+    for (const CompiledTerms* list : lists_)
+      if (list != nullptr)
+        for (const NodeAffinityRule::Term& term : list->terms()) use(term);
+  }
+
+  DeviceNodeSides& sides_;
+  std::size_t node_count_;
+  std::vector<const CompiledTerms*> lists_;
+  const NodeAffinityRule::Term* first_term_ = nullptr;
+};
+
+DeviceNodeSides::DeviceNodeSides(Accelerator& accelerator)
+    : accelerator_(accelerator), unschedulable_(accelerator, "cordons"), taint_set_(accelerator, "taint sets") {}
+
+void DeviceNodeSides::upload_nodes(const Snapshot& snapshot) {
+  if (!is_empty_) return;
+  std::vector<std::uint8_t> unschedulable;
+  std::vector<std::int32_t> taint_set;
+  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
+    unschedulable.push_back(snapshot.unschedulable(i) ? 1 : 0);
+    taint_set.push_back(snapshot.taint_set(i));
+  }
+  unschedulable_.assign(unschedulable);
+  taint_set_.assign(taint_set);
+  is_empty_ = false;
+}
+
+const std::int32_t* DeviceNodeSides::label_column(const std::int32_t* on_host, std::size_t node_count) {
+  const auto [at, is_new] = label_columns_.try_emplace(on_host, accelerator_, "labels of nodes");
+  if (is_new) at->second.assign(std::span(on_host, node_count));
+  return at->second.data();
+}
+
+DeviceNodeSides::Answer DeviceNodeSides::evaluate(const CompiledNodeSide& side, const PodSpec& spec,
+                                                  const CompiledProfile& profile, const Snapshot& snapshot) {
+  const auto nodes = static_cast<std::size_t>(snapshot.node_count());
+  upload_nodes(snapshot);
+  const CompiledNodeAffinity& affinity = side.affinity_terms;
+  const bool filters = profile.place_node_affinity != kNotEnabled;
+  TermWriter writer(*this, nodes);
+  const auto asked = [](const auto& list, bool is_asked) { return list && is_asked ? &*list : nullptr; };
+  const std::size_t selector = writer.add(asked(affinity.selector, filters));
+  const std::size_t required = writer.add(asked(affinity.required, filters));
+  const std::size_t added_required = writer.add(asked(profile.added_required, filters));
+  const std::size_t preferred = writer.add(side.scores_affinity ? &affinity.preferred : nullptr);
+  const std::size_t added_preferred = writer.add(side.scores_affinity ? &profile.added_preferred : nullptr);
+  DeviceArray<std::uint8_t> accepted(accelerator_, "node affinity"), parts(accelerator_, "node affinity"),
+      terms(accelerator_, "node affinity"), tables(accelerator_, "taints and images");
+  writer.send(accepted, parts, terms);
+
+  const std::vector<std::uint8_t> refused = refused_by_host(side, profile, snapshot);
+  const std::vector<std::uint8_t> images =
+      profile.weight_image_locality != 0 ? compile_image_locality(spec, snapshot, profile.release != Release::k1_35)
+                                         : std::vector<std::uint8_t>();
+  TransferBlock block;
+  const auto at_refused_sets = block.add(side.taints.refused_of_set);
+  const auto at_untolerated = block.add(side.taints.untolerated_of_set);
+  const auto at_refused = block.add(refused);
+  const auto at_images = block.add(images);
+  block.send(tables);
+
+  Answer answer{{}, DeviceArray<std::int32_t>(accelerator_, "node sides of classes")};
+  answer.base.reserve(nodes);
+  DeviceNodeSide device;
+  device.node_count = snapshot.node_count();
+  device.unschedulable = unschedulable_.data();
+  device.taint_set = taint_set_.data();
+  device.checks_unschedulable = profile.place_node_unschedulable != kNotEnabled;
+  device.cordon = side.cordon;
+  device.checks_taints = profile.place_taint_toleration != kNotEnabled;
+  device.scores_taints = profile.weight_taint_toleration != 0;
+  device.taints = {block.at(at_refused_sets), block.at(at_untolerated)};
+  if (profile.place_node_name != kNotEnabled) device.wanted_node = side.wanted_node;
+  device.selector = writer.terms(selector);
+  device.required = writer.terms(required);
+  device.added_required = writer.terms(added_required);
+  device.preferred = writer.terms(preferred);
+  device.added_preferred = writer.terms(added_preferred);
+  device.refused_by_host = refused.empty() ? nullptr : block.at(at_refused);
+  device.image_score = images.empty() ? nullptr : block.at(at_images);
+  device.image_weight = profile.weight_image_locality;
+  device.base = answer.base.data();
+  answer.summary = accelerator_.evaluate_node_side(device);
+  return answer;
+}
+
+void DeviceNodeSides::clear() {
+  is_empty_ = true;
+  label_columns_.clear();
+}
+
+std::uint64_t DeviceNodeSides::bytes() const {
+  std::uint64_t bytes = unschedulable_.bytes() + taint_set_.bytes();
+  for (const auto& [on_host, column] : label_columns_) bytes += column.bytes();
+  return bytes;
+}
+
+}  // namespace berth

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "batching/device/device_array.h"
+#include "batching/device/node_side_body.h"
+#include "batching/pod_class.h"
+#include "host/cluster/snapshot.h"
+
+namespace berth {
+
+/// Asks every node on the device what a class asks of node objects. Columns of labels, taints and cordons are uploaded
+/// when a class first asks for them, and stay.
+class DeviceNodeSides {
+ public:
+  explicit DeviceNodeSides(Accelerator& accelerator);
+
+  struct Answer {
+    DeviceSideSummary summary;
+    DeviceArray<std::int32_t> base;  ///< DeviceLayout::base
+  };
+  /// Waits for the device.
+  Answer evaluate(const CompiledNodeSide& side, const PodSpec& spec, const CompiledProfile& profile,
+                  const Snapshot& snapshot);
+  /// Node objects changed.
+  void clear();
+  std::uint64_t bytes() const;
+
+ private:
+  /// The terms of one side on their way to the device, whose pointers are known a step at a time.
+  class TermWriter;
+
+  const std::int32_t* label_column(const std::int32_t* on_host, std::size_t node_count);
+  void upload_nodes(const Snapshot& snapshot);
+
+  Accelerator& accelerator_;
+  bool is_empty_ = true;
+  DeviceArray<std::uint8_t> unschedulable_;
+  DeviceArray<std::int32_t> taint_set_;
+  std::map<const std::int32_t*, DeviceArray<std::int32_t>> label_columns_;  ///< by the column on the host
+};
+
+}  // namespace berth

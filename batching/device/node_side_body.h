@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What node objects mean to a class, node by node on a device: the rules that batching/node_side_row.cpp asks on the
+// host, as far as verdicts and raw scores go. Reasons are the host's, when somebody asks for them.
+
+#include "batching/device/views.h"
+#include "plugins/node_affinity/rule.h"
+#include "plugins/node_name/rule.h"
+#include "plugins/node_unschedulable/rule.h"
+#include "plugins/taint_toleration/rule.h"
+
+namespace berth {
+
+/// A list of node selector terms in device memory.
+struct DeviceTerms {
+  const NodeAffinityRule::Term* terms = nullptr;  ///< [count]
+  std::int32_t count = 0;
+  bool is_asked = false;  ///< false: the class has no such list
+
+  BERTH_HD bool accepts(std::int32_t node) const {
+    return !is_asked || NodeAffinityRule::matches_any(terms, count, node);
+  }
+  BERTH_HD std::int64_t score(std::int32_t node) const { return NodeAffinityRule::score(terms, count, node); }
+};
+
+struct DeviceNodeSide {
+  std::int32_t node_count = 0;
+  const std::uint8_t* unschedulable = nullptr;  ///< [node]
+  const std::int32_t* taint_set = nullptr;      ///< [node]
+
+  // Rules that are not enabled in the profile refuse nothing.
+  bool checks_unschedulable = false;
+  NodeUnschedulable::Params cordon{};
+  bool checks_taints = false;
+  bool scores_taints = false;
+  TaintToleration::Params taints{};
+  NodeName::Params wanted_node{NodeName::kAnyNode};
+  DeviceTerms selector, required, added_required;
+  DeviceTerms preferred, added_preferred;
+  const std::uint8_t* refused_by_host = nullptr;  ///< [node] by what only the host can ask; null: none
+  const std::uint8_t* image_score = nullptr;      ///< [node]; null: 0 everywhere
+  std::int32_t image_weight = 0;
+
+  std::int32_t* base = nullptr;  ///< [node] written: ImageLocality's part of the total, -1 where a rule refuses
+};
+
+/// Over the nodes that are accepted.
+struct DeviceSideSummary {
+  std::int64_t accepted_count = 0;
+  std::int64_t taint_min = INT64_MAX;
+  std::int64_t taint_max = INT64_MIN;
+  std::int64_t affinity_min = INT64_MAX;
+  std::int64_t affinity_max = INT64_MIN;
+
+  /// Accepted nodes are equal in all that is normalised.
+  BERTH_HD bool is_uniform() const {
+    return accepted_count == 0 || (taint_min == taint_max && affinity_min == affinity_max);
+  }
+};
+
+struct CombineSummaries {
+  BERTH_HD DeviceSideSummary operator()(const DeviceSideSummary& a, const DeviceSideSummary& b) const {
+    return {a.accepted_count + b.accepted_count, a.taint_min < b.taint_min ? a.taint_min : b.taint_min,
+            a.taint_max > b.taint_max ? a.taint_max : b.taint_max,
+            a.affinity_min < b.affinity_min ? a.affinity_min : b.affinity_min,
+            a.affinity_max > b.affinity_max ? a.affinity_max : b.affinity_max};
+  }
+};
+
+BERTH_HD bool node_side_accepts(const DeviceNodeSide& side, std::int32_t node) {
+  return (side.refused_by_host == nullptr || side.refused_by_host[node] == 0) &&
+         (!side.checks_unschedulable || NodeUnschedulable::feasible(side.cordon, side.unschedulable[node] != 0)) &&
+         NodeName::feasible(side.wanted_node, node) &&
+         (!side.checks_taints || TaintToleration::feasible(side.taints, side.taint_set[node])) &&
+         side.selector.accepts(node) && side.required.accepts(node) && side.added_required.accepts(node);
+}
+
+/// Writes the node's base and says what it adds to the summary.
+BERTH_HD DeviceSideSummary evaluate_node_side(const DeviceNodeSide& side, std::int32_t node) {
+  const bool accepted = node_side_accepts(side, node);
+  const std::int32_t image = side.image_score != nullptr ? side.image_score[node] * side.image_weight : 0;
+  side.base[node] = accepted ? image : -1;
+  if (!accepted) return {};
+  const std::int64_t taint = side.scores_taints ? TaintToleration::score(side.taints, side.taint_set[node]) : 0;
+  const std::int64_t affinity = side.preferred.score(node) + side.added_preferred.score(node);
+  return {1, taint, taint, affinity, affinity};
+}
+
+}  // namespace berth
