@@ -6,6 +6,8 @@
 
 #include "batching/commit_state.h"
 #include "batching/device/device_classes.h"
+#include "batching/device/device_errors.h"
+#include "batching/device/device_plan.h"
 #include "batching/device/device_rows.h"
 #include "batching/device/device_snapshot.h"
 #include "batching/device/fork_states.h"
@@ -57,6 +59,7 @@ struct DeviceBackend::State : CommitState {
   LaunchPlan plan_launch(std::span<const PodToPlace> pods, std::size_t pods_max);
   void add_class(std::int32_t pod_class);
   DeviceState bring_up(const std::vector<std::int32_t>& pod_classes, const LaunchPlan* plan, DeviceBatch* batch);
+  void check_room() const;
   void ensure_scratch(std::int32_t selections);
   void launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure);
   void take_up(const PodToPlace& pod, const DeviceOutcome& outcome);
@@ -186,10 +189,28 @@ void DeviceBackend::State::add_class(std::int32_t pod_class) {
   classes.add(pod_class, draws(), table, snapshot, columns);
 }
 
+/// Refuses a cluster whose columns and a single row do not fit, before anything is uploaded.
+void DeviceBackend::State::check_room() const {
+  const TopologyCounts& counts = snapshot.topology();
+  DeviceShape shape;
+  shape.nodes = static_cast<std::uint64_t>(snapshot.node_count());
+  shape.resources = static_cast<std::uint64_t>(snapshot.resource_count());
+  shape.topology_columns = static_cast<std::uint64_t>(counts.column_count());
+  shape.topology_tables = static_cast<std::uint64_t>(counts.table_count());
+  for (std::int32_t t = 0; t < counts.table_count(); ++t)
+    shape.topology_counters += static_cast<std::uint64_t>(counts.column(counts.column_of(t)).domain_count) + 1;
+  shape.rows = 1;
+  const std::uint64_t needed = plan_device(shape).total();
+  if (needed > accelerator->free_bytes())
+    throw DeviceOutOfMemory("", "columns of " + std::to_string(shape.nodes) + " nodes and a row", needed,
+                            accelerator->free_bytes(), "the number of nodes, or use the cpu backend");
+}
+
 /// Uploads what changed and brings the rows of the classes up to date.
 /// @param plan, batch  the batch travels along; may be null
 DeviceState DeviceBackend::State::bring_up(const std::vector<std::int32_t>& pod_classes, const LaunchPlan* plan,
                                            DeviceBatch* batch) {
+  if (columns.is_empty()) check_room();
   columns.update(snapshot, log);
   DeviceState state;
   state.columns = columns.columns();

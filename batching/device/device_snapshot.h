@@ -34,6 +34,8 @@ class DeviceSnapshot {
   void skip_to(std::uint64_t position) { position_ = position; }
   /// In the log: what the device holds.
   std::uint64_t position() const { return position_; }
+  /// Nothing is on the device: the next update() uploads everything.
+  bool is_empty() const { return is_empty_; }
   /// Node objects changed: the next update() uploads everything.
   void clear();
 

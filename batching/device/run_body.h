@@ -33,6 +33,12 @@ BERTH_HD RunStart begin_run(const DeviceState& state, const DeviceRow& row) {
   return {choice.feasible_count, total_of(choice.key) - total_of(RowView(state.rows, row).top(0).key)};
 }
 
+/// Copies of each node that are enough to find `pod_count` of them, were they spread evenly: the worst of the pod_count
+/// best among these bounds the levels of a run from below, since more copies only add better ones.
+BERTH_HD std::int64_t copies_that_bound(std::int64_t pod_count, std::int64_t feasible_count) {
+  return (pod_count + feasible_count - 1) / feasible_count;
+}
+
 /// Walks the copies on one node and calls write(k, pick) for each whose level reaches `threshold`.
 /// @param copies_max  at least 1
 /// @return how many there are

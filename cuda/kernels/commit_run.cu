@@ -85,14 +85,52 @@ T read_one(const T* d_value, StreamView stream) {
   return value;
 }
 
-/// The `count`-th highest key of the row.
-NodeKey threshold_of(const DeviceRow& row, std::int32_t node_count, std::int64_t count, StreamView stream, Pool& pool) {
-  DeviceBuffer<NodeKey> sorted(static_cast<std::size_t>(node_count), stream, pool, kUse);
-  with_scratch("sort of keys", stream, pool, [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortKeysDescending(scratch, bytes, static_cast<const NodeKey*>(row.keys),
-                                                    sorted.data(), node_count, 0, 64, stream.raw());
+/// The copies of a run whose levels reach a threshold, in the order of nodes and copies.
+struct Copies {
+  std::int64_t count = 0;
+  DeviceBuffer<DevicePick> picks;
+  DeviceBuffer<NodeKey> levels;
+  DeviceBuffer<std::uint32_t> order;  ///< 0, 1, 2, ...
+};
+
+Copies collect_copies(const RunInput& run, const CommitRunTuning& tuning, StreamView stream, Pool& pool) {
+  const auto nodes = static_cast<std::size_t>(run.state.columns.node_count);
+  const Shape over_nodes{blocks_for(nodes, tuning.threads_per_block), tuning.threads_per_block};
+  DeviceBuffer<std::int64_t> counts(nodes, stream, pool, kUse);
+  DeviceBuffer<std::int64_t> first(nodes, stream, pool, kUse);
+  launch("count_copies", count_copies_kernel, over_nodes, stream, run, counts.data());
+  with_scratch("sum of copies", stream, pool, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceScan::ExclusiveSum(scratch, bytes, counts.data(), first.data(), run.state.columns.node_count,
+                                         stream.raw());
   });
-  return read_one(sorted.data() + (count - 1), stream);
+  const std::int64_t found =
+      read_one(first.data() + (nodes - 1), stream) + read_one(counts.data() + (nodes - 1), stream);
+  const auto size = static_cast<std::size_t>(found);
+  Copies copies{found, DeviceBuffer<DevicePick>(size, stream, pool, kUse),
+                DeviceBuffer<NodeKey>(size, stream, pool, kUse), DeviceBuffer<std::uint32_t>(size, stream, pool, kUse)};
+  launch("write_copies", write_copies_kernel, over_nodes, stream, run, first.data(), copies.picks.data(),
+         copies.levels.data(), copies.order.data());
+  return copies;
+}
+
+/// The `rank`-th highest of the keys. @param rank  1 is the highest
+NodeKey key_of_rank(const NodeKey* d_keys, std::int64_t count, std::int64_t rank, StreamView stream, Pool& pool) {
+  DeviceBuffer<NodeKey> sorted(static_cast<std::size_t>(count), stream, pool, kUse);
+  with_scratch("sort of keys", stream, pool, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortKeysDescending(scratch, bytes, d_keys, sorted.data(), count, 0, 64, stream.raw());
+  });
+  return read_one(sorted.data() + (rank - 1), stream);
+}
+
+/// A level below which no copy is among the best `pod_count`; 1 where all that fit are needed.
+NodeKey threshold_of(RunInput run, std::int64_t pod_count, std::int64_t feasible_count, const CommitRunTuning& tuning,
+                     StreamView stream, Pool& pool) {
+  const std::int64_t copies_each = copies_that_bound(pod_count, feasible_count);
+  if (copies_each == 1)  // the first copies' levels are the keys of the row
+    return key_of_rank(run.row.keys, run.state.columns.node_count, pod_count, stream, pool);
+  run.copies_max = static_cast<std::int32_t>(copies_each);
+  const Copies copies = collect_copies(run, tuning, stream, pool);
+  return copies.count < pod_count ? 1 : key_of_rank(copies.levels.data(), copies.count, pod_count, stream, pool);
 }
 
 }  // namespace
@@ -109,37 +147,25 @@ DeviceRun commit_run(const DeviceState& state, const DeviceRow& row, std::int64_
   if (begun.feasible_count == 0) return result;
 
   RunInput run{state, row, 1, static_cast<std::int32_t>(pod_count)};
-  if (begun.feasible_count > pod_count) run.threshold = threshold_of(row, node_count, pod_count, stream, pool);
-  DeviceBuffer<std::int64_t> counts(nodes, stream, pool, kUse);
-  DeviceBuffer<std::int64_t> first(nodes, stream, pool, kUse);
-  launch("count_copies", count_copies_kernel, over_nodes, stream, run, counts.data());
-  with_scratch("sum of copies", stream, pool, [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceScan::ExclusiveSum(scratch, bytes, counts.data(), first.data(), node_count, stream.raw());
-  });
-  const std::int64_t found =
-      read_one(first.data() + (nodes - 1), stream) + read_one(counts.data() + (nodes - 1), stream);
-
-  const auto size = static_cast<std::size_t>(found);
-  DeviceBuffer<DevicePick> picks(size, stream, pool, kUse);
-  DeviceBuffer<NodeKey> levels(size, stream, pool, kUse);
+  run.threshold = threshold_of(run, pod_count, begun.feasible_count, tuning, stream, pool);
+  Copies found = collect_copies(run, tuning, stream, pool);
+  const auto size = static_cast<std::size_t>(found.count);
   DeviceBuffer<NodeKey> sorted_levels(size, stream, pool, kUse);
-  DeviceBuffer<std::uint32_t> order(size, stream, pool, kUse);
   DeviceBuffer<std::uint32_t> sorted_order(size, stream, pool, kUse);
-  launch("write_copies", write_copies_kernel, over_nodes, stream, run, first.data(), picks.data(), levels.data(),
-         order.data());
   // Stable: of equal levels the lower node, then the earlier copy, as they were written.
   with_scratch("sort of copies", stream, pool, [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairsDescending(scratch, bytes, levels.data(), sorted_levels.data(), order.data(),
-                                                     sorted_order.data(), found, 0, 64, stream.raw());
+    return cub::DeviceRadixSort::SortPairsDescending(scratch, bytes, found.levels.data(), sorted_levels.data(),
+                                                     found.order.data(), sorted_order.data(), found.count, 0, 64,
+                                                     stream.raw());
   });
 
-  const std::int64_t taken_count = std::min(found, pod_count);
+  const std::int64_t taken_count = std::min(found.count, pod_count);
   DeviceBuffer<DevicePick> taken(static_cast<std::size_t>(taken_count), stream, pool, kUse);
   DeviceBuffer<std::int32_t> taken_of_node(nodes, stream, pool, kUse);
   check(cudaMemsetAsync(taken_of_node.data(), 0, taken_of_node.size_bytes(), stream.raw()), "clearing of counts");
   launch("take_picks", take_picks_kernel,
          {blocks_for(static_cast<std::uint64_t>(taken_count), tuning.threads_per_block), tuning.threads_per_block},
-         stream, picks.data(), sorted_order.data(), taken_count, taken.data(), taken_of_node.data());
+         stream, found.picks.data(), sorted_order.data(), taken_count, taken.data(), taken_of_node.data());
   launch("place_copies", place_copies_kernel, over_nodes, stream, state, row, taken_of_node.data());
   result.picks.resize(static_cast<std::size_t>(taken_count));
   download(taken.span(), std::span<DevicePick>(result.picks), stream);

@@ -121,16 +121,21 @@ DeviceRun EmulatedAccelerator::commit_run(const DeviceState& state, const Device
   const RunStart start = begin_run(state, row);
   DeviceRun run{start.feasible_count, start.normalized_total, {}};
   if (run.feasible_count == 0) return run;
-  const RowView view(state.rows, row);
+  const auto collect = [&](NodeKey threshold, std::int64_t copies_max) {
+    run.picks.clear();
+    for (std::int32_t node = 0; node < state.columns.node_count; ++node)
+      walk_copies(state, row, node, threshold, static_cast<std::int32_t>(copies_max),
+                  [&](std::int32_t, const DevicePick& pick) { run.picks.push_back(pick); });
+  };
+  collect(1, copies_that_bound(pod_count, run.feasible_count));
   NodeKey threshold = 1;
-  if (run.feasible_count > pod_count) {
-    std::vector<NodeKey> keys(view.keys, view.keys + state.columns.node_count);
-    std::nth_element(keys.begin(), keys.begin() + (pod_count - 1), keys.end(), std::greater<>());
-    threshold = keys[static_cast<std::size_t>(pod_count - 1)];
+  if (static_cast<std::int64_t>(run.picks.size()) >= pod_count) {
+    const auto nth = run.picks.begin() + (pod_count - 1);
+    std::nth_element(run.picks.begin(), nth, run.picks.end(),
+                     [](const DevicePick& a, const DevicePick& b) { return a.level > b.level; });
+    threshold = nth->level;
   }
-  for (std::int32_t node = 0; node < state.columns.node_count; ++node)
-    walk_copies(state, row, node, threshold, static_cast<std::int32_t>(pod_count),
-                [&](std::int32_t, const DevicePick& pick) { run.picks.push_back(pick); });
+  collect(threshold, pod_count);
   std::stable_sort(run.picks.begin(), run.picks.end(),
                    [](const DevicePick& a, const DevicePick& b) { return a.level > b.level; });
   if (static_cast<std::int64_t>(run.picks.size()) > pod_count) run.picks.resize(static_cast<std::size_t>(pod_count));

@@ -9,11 +9,19 @@
 namespace berth {
 namespace {
 
+/// A bound for the levels costs about as much as looking at every copy once; it pays where many more copies fit.
+constexpr std::int64_t kRoomWorthBounding = 4;
+
 /// Walks the copies of one class on one node, kMaxSlots lanes at a time.
 class CopyWalk {
  public:
   CopyWalk(const RowTile& tile, int slot, const Snapshot& snapshot, const PodClass& pod_class)
       : tile_(tile), slot_(slot), snapshot_(snapshot), pod_class_(pod_class), steps_(tile.copy_steps(slot)) {}
+
+  /// Copies that the pod limit of the node leaves room for, at most `count`.
+  std::int64_t room(std::int32_t node, std::int64_t count) const {
+    return std::min(count, lanes_room(node, snapshot_.pod_count(node)));
+  }
 
   /// Appends the copies on `node` whose running minimum reaches `threshold`, at most `count` of them.
   void append(std::int32_t node, NodeKey threshold, std::int64_t count, std::vector<RunPick>& picks) {
@@ -67,15 +75,30 @@ class CopyWalk {
   std::array<std::uint8_t, kMaxSlots> fits_{};
 };
 
-/// The `count`-th best first copy, 0 when fewer nodes are feasible: no copy below it can be among the `count` best.
-NodeKey threshold_of(const RowTile& tile, int slot, std::int32_t node_count, std::int64_t count) {
-  if (tile.feasible_count(slot) <= count) return 1;
-  std::vector<NodeKey> keys;
-  keys.reserve(static_cast<std::size_t>(tile.feasible_count(slot)));
-  for (std::int32_t i = 0; i < node_count; ++i)
-    if (const NodeKey key = tile.key(slot, i); key > 0) keys.push_back(key);
-  const auto nth = keys.begin() + (count - 1);
-  std::nth_element(keys.begin(), nth, keys.end(), std::greater<>());
+/// A level below which no copy can be among the `count` best; 1 where none is known. Any `count` copies bound it: the
+/// worst of them. The first few copies of every node are taken for that, as many as it needs on average.
+NodeKey threshold_of(const RowTile& tile, int slot, const Snapshot& snapshot, CopyWalk& walk, std::int64_t count) {
+  const std::int64_t feasible = tile.feasible_count(slot);
+  const std::int64_t copies_each = (count + feasible - 1) / feasible;
+  std::vector<NodeKey> levels;
+  if (copies_each == 1) {
+    levels.reserve(static_cast<std::size_t>(feasible));
+    for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+      if (const NodeKey key = tile.key(slot, i); key > 0) levels.push_back(key);
+  } else {
+    // Where little more fits than is asked for, most copies are looked at anyway.
+    std::int64_t room = 0;
+    for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+      if (tile.key(slot, i) > 0) room += walk.room(i, count);
+    if (room / kRoomWorthBounding <= count) return 1;
+    std::vector<RunPick> picks;
+    for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+      if (tile.key(slot, i) > 0) walk.append(i, 1, copies_each, picks);
+    for (const RunPick& pick : picks) levels.push_back(pick.order);
+  }
+  if (static_cast<std::int64_t>(levels.size()) < count) return 1;
+  const auto nth = levels.begin() + (count - 1);
+  std::nth_element(levels.begin(), nth, levels.end(), std::greater<>());
   return *nth;
 }
 
@@ -114,8 +137,9 @@ void cut_where_unknown(const RowTile& tile, int slot, const Snapshot& snapshot, 
 
 std::vector<RunPick> select_run(const RowTile& tile, int slot, const Snapshot& snapshot, const PodClass& pod_class,
                                 std::int64_t count) {
-  const NodeKey threshold = threshold_of(tile, slot, snapshot.node_count(), count);
+  if (tile.feasible_count(slot) == 0) return {};
   CopyWalk walk(tile, slot, snapshot, pod_class);
+  const NodeKey threshold = threshold_of(tile, slot, snapshot, walk, count);
   std::vector<RunPick> picks;
   for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
     if (const NodeKey key = tile.key(slot, i); key >= threshold && key > 0) walk.append(i, threshold, count, picks);
