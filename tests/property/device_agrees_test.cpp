@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device backend, its kernels run by host threads, gives the answers of the others: with launches of any size, rows
+// The device backend gives the answers of the others, its kernels run by host threads or, where BERTH_REQUIRE_DEVICE
+// promises one, by a device: with launches of any size, rows
 // that do not fit side by side, several threads a commit, undoing, changes of the cache and forks.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstdlib>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +17,7 @@
 #include "host/engine/reference/reference_backend.h"
 #include "tests/property/drawn_case.h"
 #include "tests/support/emulated_accelerator.h"
+#include "tests/support/open_backend.h"
 
 namespace berth {
 namespace {
@@ -39,8 +43,11 @@ std::unique_ptr<DeviceBackend> open_device(Case& drawn) {
   test::Emulation emulation;
   if (drawn.dice.one_in(4)) drawn.engine.device_memory_bytes_max = 4000;  // a few rows side by side
   emulation.threads = drawn.dice.one_in(4) ? 3 : 1;
-  return std::make_unique<DeviceBackend>(std::make_unique<test::EmulatedAccelerator>(emulation), *drawn.cache,
-                                         drawn.objects, drawn.config, drawn.engine, draw_device_tuning(drawn.dice));
+  std::unique_ptr<Accelerator> accelerator = std::make_unique<test::EmulatedAccelerator>(emulation);
+  if (std::getenv("BERTH_REQUIRE_DEVICE") != nullptr) accelerator = test::open_device();
+  if (accelerator == nullptr) throw std::runtime_error("BERTH_REQUIRE_DEVICE promises a device, and there is none");
+  return std::make_unique<DeviceBackend>(std::move(accelerator), *drawn.cache, drawn.objects, drawn.config,
+                                         drawn.engine, draw_device_tuning(drawn.dice));
 }
 
 std::vector<std::string> run(Backend& backend, std::vector<PodToPlace> pods, std::size_t batch_pods) {

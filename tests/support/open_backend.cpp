@@ -4,9 +4,13 @@
 #include <algorithm>
 
 #include "batching/device/device_backend.h"
+#include "batching/device/device_errors.h"
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/reference/reference_backend.h"
 #include "tests/support/emulated_accelerator.h"
+#if defined(BERTH_WITH_CUDA)
+#include "cuda/cuda_accelerator.h"
+#endif
 
 namespace berth::test {
 
@@ -21,12 +25,26 @@ std::string name_in_tests(std::string_view backend) {
   return name;
 }
 
+std::unique_ptr<Accelerator> open_device() {
+#if defined(BERTH_WITH_CUDA)
+  try {
+    return cuda::open_cuda_accelerator(0);
+  } catch (const DeviceUnavailable&) {
+    // Who promises a device asks for it with BERTH_REQUIRE_DEVICE, and fails the test.
+  }
+#endif
+  return nullptr;
+}
+
 std::unique_ptr<Backend> open_backend(std::string_view name, const ClusterCache& cache, const ClusterObjects& objects,
                                       const SchedulerConfig& config, const EngineConfig& engine) {
   if (name == "reference") return std::make_unique<ReferenceBackend>(cache, objects, config, engine);
   if (name == "cpu") return std::make_unique<CpuBackend>(cache, objects, config, engine);
   if (name == "cuda-emulated")
     return std::make_unique<DeviceBackend>(std::make_unique<EmulatedAccelerator>(), cache, objects, config, engine);
+  if (name == "cuda")
+    if (auto device = open_device())
+      return std::make_unique<DeviceBackend>(std::move(device), cache, objects, config, engine);
   return nullptr;
 }
 

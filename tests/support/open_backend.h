@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "batching/backend.h"
+#include "batching/device/accelerator.h"
 #include "host/cluster/cache.h"
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
@@ -19,6 +20,9 @@ std::span<const char* const> backend_names();
 
 /// The backend's name as a part of a test's name, where "-" may not stand.
 std::string name_in_tests(std::string_view backend);
+
+/// The device of this machine; nullptr when the build or the machine has none.
+std::unique_ptr<Accelerator> open_device();
 
 /// nullptr when this build or machine has no such backend; the test then skips, or fails where
 /// BERTH_REQUIRE_DEVICE promises one. `cache` and `config` must outlive the backend.
