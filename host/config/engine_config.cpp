@@ -21,6 +21,11 @@ constexpr auto kTieBreaks = std::to_array<std::pair<std::string_view, TieBreak>>
 constexpr auto kNodeSamplings = std::to_array<std::pair<std::string_view, NodeSampling>>(
     {{"all", NodeSampling::kAll}, {"kube", NodeSampling::kKube}});
 
+constexpr auto kDeviceFailures = std::to_array<std::pair<std::string_view, DeviceFailure>>(
+    {{"stop", DeviceFailure::kStop}, {"rerunOnCpu", DeviceFailure::kRerunOnCpu}});
+constexpr auto kDeviceFailureFlags = std::to_array<std::pair<std::string_view, DeviceFailure>>(
+    {{"stop", DeviceFailure::kStop}, {"rerun-on-cpu", DeviceFailure::kRerunOnCpu}});
+
 template <class Choice, std::size_t kCount>
 Choice parse_choice(std::string_view text, const char* flag, const Choices<Choice, kCount>& choices) {
   for (const auto& [name, choice] : choices) {
@@ -76,6 +81,21 @@ void read_upstream_bugs(const JsonValue& value, UpstreamBugs& out) {
   });
 }
 
+void read_device(const JsonValue& value, EngineConfig& out) {
+  value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
+    if (key == "ordinal") {
+      read_in_range<std::int32_t>(field, out.device_ordinal, 0);
+    } else if (key == "memoryBytesMax") {
+      read_bytes(field, out.device_memory_bytes_max);
+    } else if (key == "onFailure") {
+      out.on_device_failure = read_choice(field, kDeviceFailures).value_or(out.on_device_failure);
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
 bool read_field(std::string_view key, const JsonValue& value, EngineConfig& out) {
   if (key == "apiVersion" || key == "kind") return true;  // check_type_meta
   if (key == "backend") {
@@ -94,6 +114,8 @@ bool read_field(std::string_view key, const JsonValue& value, EngineConfig& out)
     read_in_range<std::int32_t>(value, out.batch_pods_max, 1);
   } else if (key == "upstreamBugs") {
     read_upstream_bugs(value, out.upstream_bugs);
+  } else if (key == "device") {
+    read_device(value, out);
   } else {
     return false;
   }
@@ -123,6 +145,10 @@ TieBreak parse_tie_break(std::string_view text) { return parse_choice(text, "--t
 
 NodeSampling parse_node_sampling(std::string_view text) {
   return parse_choice(text, "--node-sampling", kNodeSamplings);
+}
+
+DeviceFailure parse_device_failure(std::string_view text) {
+  return parse_choice(text, "--on-device-failure", kDeviceFailureFlags);
 }
 
 std::string_view to_string(TieBreak value) { return name_of(value, kTieBreaks); }

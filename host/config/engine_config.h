@@ -49,6 +49,7 @@ EngineConfig load_engine_config(const std::string& path);
 /// @throws InputError naming the accepted values
 TieBreak parse_tie_break(std::string_view text);
 NodeSampling parse_node_sampling(std::string_view text);
+DeviceFailure parse_device_failure(std::string_view text);  ///< as the flag is spelled: "stop", "rerun-on-cpu"
 std::string_view to_string(TieBreak value);
 std::string_view to_string(NodeSampling value);
 

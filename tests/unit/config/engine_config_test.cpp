@@ -32,6 +32,9 @@ TEST(EngineConfig, AnEmptyFileHasTheDefaults) {
   EXPECT_EQ(config.batch_pods_max, 1 << 20);
   EXPECT_TRUE(config.upstream_bugs.empty_spread_selector_counts_nothing);
   EXPECT_TRUE(config.upstream_bugs.negative_namespace_selector_matches_all);
+  EXPECT_EQ(config.device_ordinal, 0);
+  EXPECT_EQ(config.device_memory_bytes_max, 0u);
+  EXPECT_EQ(config.on_device_failure, DeviceFailure::kStop);
 }
 
 TEST(EngineConfig, EveryFieldIsRead) {
@@ -48,6 +51,30 @@ TEST(EngineConfig, EveryFieldIsRead) {
   EXPECT_FALSE(config.upstream_bugs.empty_spread_selector_counts_nothing);
   EXPECT_TRUE(config.upstream_bugs.negative_namespace_selector_matches_all);
   EXPECT_EQ(parse_engine(R"("rowBytesMax": 4096)").row_bytes_max, 4096u);
+}
+
+TEST(EngineConfig, TheDeviceIsRead) {
+  const EngineConfig config =
+      parse_engine(R"("device": {"ordinal": 3, "memoryBytesMax": "60Gi", "onFailure": "rerunOnCpu"})");
+  EXPECT_EQ(config.device_ordinal, 3);
+  EXPECT_EQ(config.device_memory_bytes_max, std::uint64_t{60} << 30);
+  EXPECT_EQ(config.on_device_failure, DeviceFailure::kRerunOnCpu);
+  EXPECT_EQ(parse_engine(R"("device": {"memoryBytesMax": 4096})").device_memory_bytes_max, 4096u);
+  EXPECT_EQ(parse_engine(R"("device": {"onFailure": "stop"})").on_device_failure, DeviceFailure::kStop);
+  EXPECT_EQ(parse_engine(R"("device": {})").device_ordinal, 0);
+}
+
+TEST(EngineConfig, BadValuesOfTheDeviceAreNamedByPath) {
+  EXPECT_EQ(engine_problems(R"("device": {"ordinal": -1, "memoryBytesMax": 0, "onFailure": "rerun-on-cpu"})"),
+            (Lines{"device.ordinal: got -1, expected an integer of at least 0",
+                   "device.memoryBytesMax: got 0, expected a number of bytes above 0, or a quantity such as \"512Mi\"",
+                   "device.onFailure: got \"rerun-on-cpu\", expected stop or rerunOnCpu"}));
+  EXPECT_EQ(engine_problems(R"("device": {"ordinal": "first", "memoryBytesMax": "all", "onFailure": 1, "name": "x"})"),
+            (Lines{"device.ordinal: got \"first\", expected an integer",
+                   "device.memoryBytesMax: got \"all\", expected a number of bytes above 0, or a quantity such as "
+                   "\"512Mi\"",
+                   "device.onFailure: got 1, expected a string", "device.name: unknown field"}));
+  EXPECT_EQ(engine_problems(R"("device": 0)"), (Lines{"device: got 0, expected an object"}));
 }
 
 TEST(EngineConfig, YamlIsRead) {
@@ -87,6 +114,10 @@ TEST(EngineConfig, AMissingFileIsAnError) { EXPECT_THROW(load_engine_config("/do
 TEST(EngineConfig, NamesOfFlagsAreReadAndWritten) {
   for (const char* name : {"random", "first", "kube"}) EXPECT_EQ(to_string(parse_tie_break(name)), name);
   for (const char* name : {"all", "kube"}) EXPECT_EQ(to_string(parse_node_sampling(name)), name);
+  EXPECT_EQ(parse_device_failure("stop"), DeviceFailure::kStop);
+  EXPECT_EQ(parse_device_failure("rerun-on-cpu"), DeviceFailure::kRerunOnCpu);
+  EXPECT_EQ(problems_in([] { parse_device_failure("retry"); }),
+            Lines{": got \"retry\", expected stop or rerun-on-cpu"});
   EXPECT_EQ(problems_in([] { parse_tie_break("x"); }), Lines{": got \"x\", expected random, first or kube"});
   EXPECT_EQ(problems_in([] { parse_node_sampling(""); }), Lines{": got \"\", expected all or kube"});
 }
