@@ -5,6 +5,7 @@
 #include <chrono>
 #include <unordered_map>
 
+#include "batching/device/device_errors.h"
 #include "host/cluster/cache.h"
 #include "host/objects/errors.h"
 #include "host/scheduler/backend_factory.h"
@@ -79,8 +80,16 @@ std::size_t batch_size(const ScheduleOptions& options) {
   return options.progress ? std::min(configured, kWatchedBatch) : configured;
 }
 
-/// Hands the queue to the backend batch by batch. The answers are turned into a result afterwards, so that the time
-/// taken is the engine's alone.
+/// What one backend made of the queue. The answers are turned into a result afterwards, so that the time taken is the
+/// engine's alone.
+struct BackendRun {
+  OpenedBackend opened;
+  std::vector<BatchResult> answers;
+  double compile_seconds = 0;
+  double schedule_seconds = 0;
+};
+
+/// Hands the queue to the backend batch by batch.
 std::vector<BatchResult> run_batches(const std::vector<PodToPlace>& queue, const ScheduleOptions& options,
                                      Backend& backend) {
   std::vector<BatchResult> answers;
@@ -94,6 +103,40 @@ std::vector<BatchResult> run_batches(const std::vector<PodToPlace>& queue, const
   return answers;
 }
 
+/// @param watch  runs since the time that counts as compiling
+BackendRun run_backend(const ClusterObjects& objects, const ClusterCache& cache, const ScheduleOptions& options,
+                       const EngineConfig& engine, std::vector<PodToPlace>& queue, Stopwatch watch) {
+  BackendRun run{open_backend(cache, objects, options.config, engine, options.open_accelerator), {}, 0, 0};
+  run.opened.backend->compile(queue);
+  run.compile_seconds = watch.lap_seconds();
+  run.answers = run_batches(queue, options, *run.opened.backend);
+  run.schedule_seconds = watch.lap_seconds();
+  return run;
+}
+
+/// The backend that was asked for, or after an error of its device, where that is allowed, cpu from the beginning: a
+/// run leaves nothing behind but what its compile() noted in the queue.
+/// @throws DeviceError
+BackendRun run_or_rerun(const ClusterObjects& objects, const ClusterCache& cache, const ScheduleOptions& options,
+                        std::vector<PodToPlace>& queue, Stopwatch watch) {
+  std::string problem;
+  try {
+    return run_backend(objects, cache, options, options.engine, queue, watch);
+  } catch (const DeviceUnavailable& error) {
+    if (options.engine.on_device_failure == DeviceFailure::kStop) throw;
+    problem = std::string("cuda cannot be used: ") + error.what() + "; done by cpu";
+  } catch (const DeviceError& error) {
+    if (options.engine.on_device_failure == DeviceFailure::kStop) throw;
+    problem = std::string("cuda failed: ") + error.what() + "; done again by cpu";
+  }
+  for (PodToPlace& pod : queue) pod.class_index = -1, pod.compiled_at = 0;
+  EngineConfig engine = options.engine;
+  engine.backend = "cpu";
+  BackendRun run = run_backend(objects, cache, options, engine, queue, Stopwatch());
+  run.opened.why = std::move(problem);
+  return run;
+}
+
 void fill_notes(const ScheduleOptions& options, ScheduleResult& result) {
   const bool unschedulable = std::any_of(result.unplaced.begin(), result.unplaced.end(),
                                          [](const Unplaced& pod) { return pod.reason == "Unschedulable"; });
@@ -104,8 +147,9 @@ void fill_notes(const ScheduleOptions& options, ScheduleResult& result) {
     result.notes.emplace_back("preemption is not built yet: no running pod was evicted for a pod without a node");
 }
 
-void fill_bytes(const ClusterObjects& objects, const ClusterCache& cache, const BackendStats& stats,
-                ScheduleResult& result) {
+void fill_figures(const ClusterObjects& objects, const ClusterCache& cache, const BackendStats& stats,
+                  ScheduleResult& result) {
+  result.stats.device = stats.device;
   result.stats.bytes["model"] = model_bytes(objects);
   result.stats.bytes["cache"] = cache.memory_bytes();
   result.stats.bytes["columns"] = stats.column_bytes;
@@ -124,18 +168,16 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   Stopwatch watch;
   ClusterCache cache;
   Intake intake = take_in(objects, options.config, cache);
-  OpenedBackend opened = open_backend(cache, objects, options.config, options.engine);
-  Backend& backend = *opened.backend;
-  backend.compile(intake.queue);
-  result.stats.compile_seconds = watch.lap_seconds();
-  const std::vector<BatchResult> answers = run_batches(intake.queue, options, backend);
-  result.stats.schedule_seconds = watch.lap_seconds();
+  const BackendRun run = run_or_rerun(objects, cache, options, intake.queue, watch);
+  const Backend& backend = *run.opened.backend;
+  result.stats.compile_seconds = run.compile_seconds;
+  result.stats.schedule_seconds = run.schedule_seconds;
 
   result.served_by = backend.name();
-  result.why = opened.why;
+  result.why = run.opened.why;
   ResultWriter writer(intake.gated, result);
   std::span<const PodToPlace> rest(intake.queue);
-  for (const BatchResult& answer : answers) {
+  for (const BatchResult& answer : run.answers) {
     writer.batch(rest, answer);
     rest = rest.subspan(answer.outcomes.size());
   }
@@ -150,7 +192,7 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
     result.stats.pods_per_second = static_cast<double>(result.stats.pods) / result.stats.schedule_seconds;
   fill_usage(cache, result);
   fill_notes(options, result);
-  fill_bytes(objects, cache, backend.stats(), result);
+  fill_figures(objects, cache, backend.stats(), result);
   return result;
 }
 
@@ -163,7 +205,7 @@ struct Explainer::State {
       for (; gated != intake.gated.end() && gated->queued_before == i; ++gated) pending.push_back(gated->pod);
       if (i < intake.queue.size()) pending.push_back(intake.queue[i].pod);
     }
-    opened = open_backend(cache, objects, options.config, options.engine);
+    opened = open_for_evaluation(cache, objects, options.config, options.engine, options.open_accelerator);
   }
 
   std::int32_t profile_of(const Pod& pod) const {

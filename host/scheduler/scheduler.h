@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
+#include "host/scheduler/backend_factory.h"
 
 namespace berth {
 
@@ -23,8 +25,9 @@ struct ScheduleOptions {
   SchedulerConfig config;
   EngineConfig engine;
   double load_seconds = 0;  ///< what reading the input took; handed through to the stats
-  /// Called between batches, on the calling thread.
+  /// Called between batches, on the calling thread; begins anew when a run is done again.
   std::function<void(std::size_t done, std::size_t total)> progress;
+  OpenAccelerator open_accelerator = built_in_accelerator();  ///< tests give one without a device
 };
 
 struct Placement {
@@ -62,6 +65,7 @@ struct ScheduleStats {
   double schedule_seconds = 0;
   double pods_per_second = 0;
   std::map<std::string, std::uint64_t> bytes;  ///< "model", "columns", "rows", "peakRss", ...
+  std::optional<DeviceStats> device;           ///< of a backend that has one
 };
 
 struct ScheduleResult {
@@ -83,9 +87,11 @@ struct ScheduleResult {
 
 /// Places every pending pod of `objects`, in queue order: priority, creation time, input order.
 /// @throws InputError when the chosen backend cannot serve the configuration; nothing was placed then.
+/// @throws DeviceError when no device can be used or one fails, unless engine.on_device_failure has cpu do the whole
+///         run: then served_by and why say so, and times are those of that run.
 ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& options);
 
-/// One pod at a time against the cluster as loaded; nothing is placed.
+/// One pod at a time against the cluster as loaded; nothing is placed, and no device is opened.
 class Explainer {
  public:
   Explainer(const ClusterObjects& objects, const ScheduleOptions& options);

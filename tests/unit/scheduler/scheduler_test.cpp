@@ -286,10 +286,6 @@ TEST(BackendFactoryTest, AnUnknownBackendIsRefusedWithTheKnownOnes) {
   for (const char* name : {"auto", "cpu", "reference", "cuda"}) EXPECT_NE(message.find(name), std::string::npos);
 }
 
-TEST(BackendFactoryTest, CudaIsRefusedWhereTheBuildLacksIt) {
-  EXPECT_NE(refusal("node n cpu=1\n", "cuda").find("cuda is not in this build"), std::string::npos);
-}
-
 TEST(ScheduleTest, ExtendersAreRefusedByPath) {
   test::Scenario scenario = test::parse_scenario("node n cpu=1\npod p\n");
   scenario.config.extenders.emplace_back();
