@@ -7,12 +7,14 @@
 namespace berth::cuda {
 namespace {
 
-__global__ void commit_batch_block_kernel(DeviceState state, DeviceBatch batch) {
+__global__ void commit_batch_block_kernel(const __grid_constant__ DeviceState state,
+                                          const __grid_constant__ DeviceBatch batch) {
   __shared__ BlockSlots slots;
   berth::commit_batch(BlockTeam(slots), state, batch);
 }
 
-__global__ void commit_batch_cluster_kernel(DeviceState state, DeviceBatch batch) {
+__global__ void commit_batch_cluster_kernel(const __grid_constant__ DeviceState state,
+                                            const __grid_constant__ DeviceBatch batch) {
 #if defined(_CG_HAS_CLUSTER_GROUP)
   __shared__ BlockSlots slots;
   __shared__ ReduceSlot of_block;
@@ -22,17 +24,20 @@ __global__ void commit_batch_cluster_kernel(DeviceState state, DeviceBatch batch
 #endif
 }
 
-__global__ void commit_batch_grid_kernel(DeviceState state, DeviceBatch batch, ReduceSlot* partials) {
+__global__ void commit_batch_grid_kernel(const __grid_constant__ DeviceState state,
+                                         const __grid_constant__ DeviceBatch batch, ReduceSlot* partials) {
   __shared__ BlockSlots slots;
   berth::commit_batch(GridTeam(slots, partials), state, batch);
 }
 
 __global__ void commit_forks_kernel(const DeviceState* states, const DeviceBatch* batches) {
   __shared__ BlockSlots slots;
-  __shared__ DeviceState state;
-  if (threadIdx.x == 0) state = states[blockIdx.x];
+  // In shared memory, where all threads read it; raw, because nothing there may have a constructor.
+  __shared__ alignas(DeviceState) unsigned char bytes[sizeof(DeviceState)];
+  const auto* from = reinterpret_cast<const unsigned char*>(states + blockIdx.x);
+  for (unsigned i = threadIdx.x; i < sizeof(DeviceState); i += blockDim.x) bytes[i] = from[i];
   __syncthreads();
-  berth::commit_batch(BlockTeam(slots), state, batches[blockIdx.x]);
+  berth::commit_batch(BlockTeam(slots), *reinterpret_cast<const DeviceState*>(bytes), batches[blockIdx.x]);
 }
 
 std::uint32_t grid_blocks(const DeviceFacts& facts) {

@@ -46,6 +46,7 @@ struct WarpTeam {
   /// Over the values of the first `count` threads.
   template <class T, class Op>
   __device__ T reduce_first(const T& value, int count, Op op) const {
+    __syncwarp();  // a shuffle alone does not order what the threads wrote
     T all = value;
     for (int offset = kWarpSize / 2; offset > 0; offset /= 2) {
       const T other = cub::ShuffleDown<kWarpSize>(all, offset, kWarpSize - 1, kWholeWarp);
