@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cli/schedule_document.h"
 
+#include "host/cli/device_figures.h"
+
 namespace berth {
 namespace {
 
@@ -64,6 +66,7 @@ void write_stats(const ScheduleStats& stats, DocumentWriter& writer) {
     writer.unsigned_integer(bytes);
   }
   writer.end_object();
+  if (stats.device) write_device(*stats.device, writer);
   writer.end_object();
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/cli/bar.h"
+#include "host/cli/device_figures.h"
 #include "host/cli/figures.h"
 #include "host/cli/paragraph.h"
 #include "host/cli/schedule_document.h"
@@ -186,6 +187,9 @@ class ReportText {
     table.add_row({"schedule", duration(result_.stats.schedule_seconds)});
     for (const auto& [part, bytes] : result_.stats.bytes) table.add_row({part, byte_size(bytes)});
     text_ += table.render(terminal_, 2);
+    if (!result_.stats.device) return;
+    title("Device");
+    text_ += "  " + device_report(*result_.stats.device, terminal_);
   }
 
   void every_pod() {

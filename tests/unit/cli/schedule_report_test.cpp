@@ -102,6 +102,14 @@ TEST(ScheduleReport, NamesEveryPodWhenWideAndMemoryWithStats) {
   EXPECT_NE(text.find("columns   4 KiB\n"), std::string::npos) << text;
 }
 
+TEST(ScheduleReport, SaysWithStatsWhatADeviceDid) {
+  ScheduleResult result = sample();
+  EXPECT_EQ(report(result, {false, true}).find("\nDevice\n"), std::string::npos);
+  result.stats.device.emplace().device = "a device";
+  EXPECT_EQ(report(result, {}).find("a device"), std::string::npos);
+  EXPECT_NE(report(result, {false, true}).find("\nDevice\n  a device, "), std::string::npos);
+}
+
 TEST(ScheduleReport, StaysWithin100ColumnsButForNamesAndMessages) {
   const std::string text = report(sample(), {});
   for (std::size_t from = 0; from < text.size();) {
@@ -125,6 +133,18 @@ TEST(ScheduleDocument, HasTheFieldsOfTheReport) {
                 R"({"pod":"default/d","reason":"SchedulingGated","message":"waiting for scheduling gates: [x]"})"));
   EXPECT_EQ(value["skipped"], nlohmann::json::parse(R"([{"pod":"default/e","reason":"being deleted"}])"));
   EXPECT_EQ(value["stats"]["bytes"]["columns"], 4096);
+  EXPECT_FALSE(value["stats"].contains("device"));
+}
+
+TEST(ScheduleDocument, HasTheDeviceOfABackendThatHasOne) {
+  ScheduleResult result = sample();
+  result.stats.device.emplace().device = "a device";
+  std::string text;
+  {
+    Output output(text);
+    write_schedule_document(result, *json_writer(output, 2));
+  }
+  EXPECT_EQ(nlohmann::json::parse(text)["stats"]["device"]["name"], "a device");
 }
 
 TEST(Bindings, NameThePodAndTheNodeAsKubectlCreateWantsThem) {
