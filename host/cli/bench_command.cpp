@@ -6,6 +6,7 @@
 
 #include <chrono>
 
+#include "host/cli/device_figures.h"
 #include "host/cli/document_writer.h"
 #include "host/cli/figures.h"
 #include "host/cli/output.h"
@@ -37,10 +38,11 @@ LoadedInput make_input(const BenchCommand& command, int threads) {
   return input;
 }
 
-Measurement measure(const ClusterObjects& objects, const ScheduleOptions& options, std::int32_t repeat) {
+Measurement measure(const ClusterObjects& objects, const ScheduleOptions& options, std::int32_t repeat, bool quiet) {
   Measurement best;
   for (std::int32_t i = 0; i < repeat; ++i) {
     const ScheduleResult result = schedule(objects, options);
+    if (!quiet && i == 0) say_other_backend(options.engine, result);
     if (i > 0 && result.stats.schedule_seconds >= best.stats.schedule_seconds) continue;
     best = {result.served_by, result.stats, result.placements.size()};
   }
@@ -73,7 +75,10 @@ std::string bench_report(const std::vector<Measurement>& all, const Terminal& te
                    duration(one.stats.compile_seconds), duration(one.stats.schedule_seconds),
                    rate(one.stats.pods_per_second), ratio > 0 ? rate(ratio) : std::string("-")});
   }
-  return table.render(terminal, 0);
+  std::string text = table.render(terminal, 0);
+  for (const Measurement& one : all)
+    if (one.stats.device) text += fmt::format("\n{}: {}", one.backend, device_report(*one.stats.device, terminal));
+  return text;
 }
 
 void write_measurements(const std::vector<Measurement>& all, DocumentWriter& writer) {
@@ -91,6 +96,7 @@ void write_measurements(const std::vector<Measurement>& all, DocumentWriter& wri
     writer.real_field("compileSeconds", one.stats.compile_seconds);
     writer.real_field("scheduleSeconds", one.stats.schedule_seconds);
     writer.real_field("podsPerSecond", one.stats.pods_per_second);
+    if (one.stats.device) write_device(*one.stats.device, writer);
     writer.end_object();
   }
   writer.end_array();
@@ -107,7 +113,7 @@ ExitCode run(const BenchCommand& command) {
   std::vector<Measurement> all;
   for (const std::string& backend : command.backends) {
     options.engine.backend = backend;
-    all.push_back(measure(input.objects, options, command.repeat));
+    all.push_back(measure(input.objects, options, command.repeat, command.input.quiet));
   }
   Output output(STDOUT_FILENO);
   if (command.format == "json") {

@@ -12,6 +12,7 @@
 #include <new>
 #include <utility>
 
+#include "batching/device/device_errors.h"
 #include "host/cli/bench_command.h"
 #include "host/cli/config_command.h"
 #include "host/cli/explain_command.h"
@@ -128,6 +129,10 @@ void add_engine(CLI::App& app, ConfigOptions& options) {
              "Among nodes of the highest total: draw by the seed, take the first, or repeat the heap of kube-scheduler "
              "1.35 (default random)");
   add_threads(app, options);
+  add_count(app, "--device", options.device, "Number of the device for cuda, as berth version lists them (default 0)");
+  add_choice(app, "--on-device-failure", options.on_device_failure, "stop|rerun-on-cpu",
+             "What a failing device, or none, does to a run with cuda: end it, or have cpu do all of it, which gives "
+             "the same answer (default stop)");
 }
 
 void add_backend(CLI::App& app, ConfigOptions& options) {
@@ -325,6 +330,9 @@ ExitCode guarded(const Action& action) {
     return ExitCode::kUsage;
   } catch (const InputError& error) {
     for (const InputProblem& problem : error.problems()) fmt::print(stderr, "berth: {}\n", problem.to_string());
+  } catch (const DeviceError& error) {
+    fmt::print(stderr, "berth: {}\n", error.what());
+    return ExitCode::kDevice;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "berth: out of memory\n");
   } catch (const std::exception& error) {

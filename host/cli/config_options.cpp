@@ -17,6 +17,8 @@ void apply_flags(const ConfigOptions& options, EngineConfig& engine) {
   if (options.threads) engine.threads = *options.threads;
   if (options.node_sampling) engine.node_sampling = parse_node_sampling(*options.node_sampling);
   if (options.tie_break) engine.tie_break = parse_tie_break(*options.tie_break);
+  if (options.device) engine.device_ordinal = *options.device;
+  if (options.on_device_failure) engine.on_device_failure = parse_device_failure(*options.on_device_failure);
 }
 
 void refuse_unsupported(const LoadedConfig& loaded, const ConfigOptions& options) {
@@ -52,6 +54,11 @@ ScheduleOptions schedule_options(const ConfigOptions& options) {
   if (!options.engine_config_path.empty()) result.engine = load_engine_config(options.engine_config_path);
   apply_flags(options, result.engine);
   return result;
+}
+
+void say_other_backend(const EngineConfig& engine, const ScheduleResult& result) {
+  if (engine.backend == "auto" || engine.backend == result.served_by) return;
+  fmt::print(stderr, "berth: warning: {}\n", result.why);
 }
 
 }  // namespace berth

@@ -28,6 +28,8 @@ struct ConfigOptions {
   std::optional<std::string> node_sampling;
   std::optional<std::string> tie_break;
   std::optional<std::int32_t> threads;
+  std::optional<std::int32_t> device;
+  std::optional<std::string> on_device_failure;
 };
 
 /// @throws UsageError for a release or a gate that is not known
@@ -37,5 +39,8 @@ FeatureGates feature_gates(const ConfigOptions& options);
 /// @throws InputError for what is wrong in the files, and for a configuration that asks for what is not built unless
 ///         allow_unsupported is set; UsageError for flags
 ScheduleOptions schedule_options(const ConfigOptions& options);
+
+/// Warns on standard error when a backend that was asked for by name is not the one that answered.
+void say_other_backend(const EngineConfig& engine, const ScheduleResult& result);
 
 }  // namespace berth

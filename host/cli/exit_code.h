@@ -9,6 +9,7 @@ enum class ExitCode : int {
   kError = 1,     ///< the question was not answered
   kUsage = 2,     ///< the question was not understood
   kUnplaced = 3,  ///< --fail-unplaced, and some pod found no node
+  kDevice = 4,    ///< the question was not answered: no device can be used, or the device failed
 };
 
 }  // namespace berth

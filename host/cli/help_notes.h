@@ -6,7 +6,8 @@
 namespace berth {
 
 inline constexpr const char* kProgramNotes =
-    "Exit codes: 0 done; 1 error; 2 the command line was not understood; 3 unplaced pods with --fail-unplaced.\n"
+    "Exit codes: 0 done; 1 error; 2 the command line was not understood; 3 unplaced pods with --fail-unplaced; 4 the "
+    "device of cuda failed, or none can be used.\n"
     "Colours are shown on a terminal only, and not when NO_COLOR is set. Bars are drawn in Unicode where the locale is "
     "UTF-8.";
 

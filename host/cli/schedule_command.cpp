@@ -57,6 +57,7 @@ ExitCode run(const ScheduleCommand& command) {
   options.progress = [&bar](std::size_t done, std::size_t total) { bar.update(done, total); };
   const ScheduleResult result = schedule(input.objects, options);
   bar.clear();
+  if (!command.input.quiet) say_other_backend(options.engine, result);
   write_result(command, input.objects, result);
   return command.fail_unplaced && !result.unplaced.empty() ? ExitCode::kUnplaced : ExitCode::kDone;
 }

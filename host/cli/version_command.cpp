@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "host/cli/document_writer.h"
+#include "host/cli/figures.h"
 #include "host/cli/output.h"
 #include "host/cli/table.h"
+#include "host/scheduler/backend_factory.h"
 
 // Given by the build; plain values keep the file compiling alone.
 #ifndef BERTH_VERSION
@@ -26,6 +28,8 @@
 
 namespace berth {
 namespace {
+
+constexpr int kDocumentSpreadDepth = 1;
 
 std::string compiler() {
 #if defined(__clang__)
@@ -47,23 +51,15 @@ std::string_view architecture() {
 #endif
 }
 
-std::string_view backends() {
-#if defined(BERTH_WITH_CUDA)
-  return "reference, cpu, cuda";
-#else
-  return "reference, cpu";
-#endif
-}
-
 using Fact = std::pair<std::string_view, std::string>;
 
-std::vector<Fact> build_facts() {
+std::vector<Fact> build_facts(bool with_cuda) {
   return {{"version", std::string(program_version())},
           {"commit", BERTH_COMMIT},
           {"build", BERTH_BUILD_TYPE},
           {"compiler", compiler()},
           {"architecture", std::string(architecture())},
-          {"backends", std::string(backends())},
+          {"backends", with_cuda ? "reference, cpu, cuda" : "reference, cpu"},
           {"kubernetes", "1.35 (default), 1.36 with --emulate-version"},
           {"simdjson", fmt::format("{}.{}.{}", simdjson::SIMDJSON_VERSION_MAJOR, simdjson::SIMDJSON_VERSION_MINOR,
                                    simdjson::SIMDJSON_VERSION_REVISION)},
@@ -71,21 +67,63 @@ std::vector<Fact> build_facts() {
           {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)}};
 }
 
+// 90 -> "9.0"
+std::string compute_capability(int sm) { return fmt::format("{}.{}", sm / 10, sm % 10); }
+
+void add_cuda_rows(const CudaSupport& cuda, Table& table) {
+  table.add_row(
+      {"cuda", cuda.built ? fmt::format("{}, code for {}", cuda.version, cuda.architectures) : "not in this build"});
+  if (!cuda.problem.empty()) table.add_row({"devices", "none: " + printable(cuda.problem)});
+  for (const DeviceFacts& device : cuda.devices) {
+    table.add_row({device.ordinal == 0 ? "devices" : "",
+                   fmt::format("{}: {}, compute capability {}, {}", device.ordinal, printable(device.name),
+                               compute_capability(device.sm), byte_size(device.memory_bytes_total))});
+  }
+}
+
+void write_cuda(const CudaSupport& cuda, DocumentWriter& writer) {
+  writer.key("cuda");
+  writer.begin_object();
+  writer.key("built");
+  writer.boolean(cuda.built);
+  if (cuda.built) {
+    writer.string_field("version", cuda.version);
+    writer.string_field("architectures", cuda.architectures);
+    writer.key("devices");
+    writer.begin_array();
+    for (const DeviceFacts& device : cuda.devices) {
+      writer.begin_object();
+      writer.integer_field("ordinal", device.ordinal);
+      writer.string_field("name", device.name);
+      writer.string_field("computeCapability", compute_capability(device.sm));
+      writer.key("memoryBytes");
+      writer.unsigned_integer(device.memory_bytes_total);
+      writer.end_object();
+    }
+    writer.end_array();
+    if (!cuda.problem.empty()) writer.string_field("problem", cuda.problem);
+  }
+  writer.end_object();
+}
+
 }  // namespace
 
 std::string_view program_version() { return BERTH_VERSION; }
 
 ExitCode run(const VersionCommand& command) {
+  const CudaSupport cuda = cuda_support();
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
-    const auto writer = json_writer(output, 1);
+    const auto writer = json_writer(output, kDocumentSpreadDepth);
     writer->begin_object();
-    for (const auto& [name, value] : build_facts()) writer->string_field(name, value);
+    for (const auto& [name, value] : build_facts(cuda.built)) writer->string_field(name, value);
+    write_cuda(cuda, *writer);
     writer->end_object();
     writer->end_document();
   } else {
     Table table({{""}, {""}});
-    for (const auto& [name, value] : build_facts()) table.add_row({std::string(name), value});
+    for (const auto& [name, value] : build_facts(cuda.built)) table.add_row({std::string(name), value});
+    add_cuda_rows(cuda, table);
     output.write("Berth\n" + table.render(Terminal::of(STDOUT_FILENO), 2));
   }
   output.flush();

@@ -10,7 +10,7 @@ namespace berth {
 
 std::string_view program_version();  ///< "0.1.0"
 
-/// `berth version`: version and build facts.
+/// `berth version`: version and build facts, and the devices that this machine has for cuda.
 struct VersionCommand {
   std::string format = "table";  ///< table, json
 };
