@@ -49,7 +49,8 @@ class CommitState {
   bool scores_anything(std::int32_t pod_class) const { return table.profile_of(pod_class).scores_anything; }
   /// Rows alone decide: no compatibility mode, and no node whose scores would have to be checked.
   bool plain_mode() const {
-    return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube && !snapshot.any_wrapped();
+    return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube &&
+           !snapshot.scores_may_wrap();
   }
   /// --tie-break first: every draw is 1.
   bool draws() const { return engine.tie_break == TieBreak::kRandom; }

@@ -75,6 +75,13 @@ Status fit_status(const PodClass& pod_class, const LoadVerdict& verdict) {
   return status;
 }
 
+bool requests_may_wrap(const PodClass& pod_class) {
+  const auto may_wrap = [](const ScoredRequest& request) { return Snapshot::may_wrap(request.amount); };
+  return pod_class.wide &&
+         (std::any_of(pod_class.fit_requests.begin(), pod_class.fit_requests.end(), may_wrap) ||
+          std::any_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(), may_wrap));
+}
+
 /// A maxSkew below 1, which no API server lets through, can make costs negative and with them the normalised scores.
 bool spread_may_leave_range(const PodClass& pod_class) {
   return pod_class.topology != nullptr && std::any_of(pod_class.topology->soft.begin(), pod_class.topology->soft.end(),
@@ -144,44 +151,46 @@ std::int64_t fit_score(const PodClass& pod_class, const CompiledProfile& profile
 
 std::int64_t balanced_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                             std::int32_t node) {
-  const double with_pod = balanced_of(pod_class, profile, snapshot, node, true);
-  if (profile.release == Release::k1_35) return static_cast<std::int64_t>(with_pod);
-  const double without_pod = balanced_of(pod_class, profile, snapshot, node, false);
-  return static_cast<std::int64_t>(NodeResourcesBalancedAllocation::score_of_change(with_pod, without_pod));
+  const std::int64_t with_pod = to_integer(balanced_of(pod_class, profile, snapshot, node, true));
+  if (profile.release == Release::k1_35) return with_pod;
+  const std::int64_t without_pod = to_integer(balanced_of(pod_class, profile, snapshot, node, false));
+  return NodeResourcesBalancedAllocation::wrapping_score_of_change(with_pod, without_pod);
 }
 
 std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                         std::int32_t node) {
+  const auto in_range = [](std::int64_t score) { return std::clamp<std::int64_t>(score, 0, kMaxNodeScore); };
   std::int64_t total = 0;
-  if (profile.weight_fit != 0) total += profile.weight_fit * fit_score(pod_class, profile, snapshot, node);
+  if (profile.weight_fit != 0) total += profile.weight_fit * in_range(fit_score(pod_class, profile, snapshot, node));
   if (profile.weight_balanced != 0 && !pod_class.balanced_skips)
-    total += profile.weight_balanced * balanced_score(pod_class, profile, snapshot, node);
+    total += profile.weight_balanced * in_range(balanced_score(pod_class, profile, snapshot, node));
   return total;
 }
 
 bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot) {
-  return snapshot.any_wrapped() || spread_may_leave_range(pod_class);
+  return snapshot.scores_may_wrap() || requests_may_wrap(pod_class) || spread_may_leave_range(pod_class);
 }
 
 std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                               const std::vector<std::int32_t>& nodes) {
   TopologyScores topology;
   if (spread_may_leave_range(pod_class)) topology = score_topology(*pod_class.topology, snapshot.topology(), nodes);
-  for (const EnabledPlugin& plugin : profile.profile->at(ExtensionPoint::kScore)) {
-    const bool fit = plugin.name == NodeResourcesFit::name;
-    const bool balanced = plugin.name == NodeResourcesBalancedAllocation::name && !pod_class.balanced_skips;
-    const bool spread = plugin.name == PodTopologySpread::name && topology.spread;
-    if (!fit && !balanced && !spread) continue;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const std::int64_t score = fit        ? fit_score(pod_class, profile, snapshot, nodes[i])
-                                 : balanced ? balanced_score(pod_class, profile, snapshot, nodes[i])
-                                            : topology.spread_normalized(i);
+  std::vector<std::string_view> asked;
+  for (const EnabledPlugin& plugin : profile.profile->at(ExtensionPoint::kScore))
+    if (plugin.name == NodeResourcesFit::name || (plugin.name == PodTopologySpread::name && topology.spread) ||
+        (plugin.name == NodeResourcesBalancedAllocation::name && !pod_class.balanced_skips))
+      asked.push_back(plugin.name);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const std::string_view plugin : asked) {
+      const std::int64_t score = plugin == NodeResourcesFit::name ? fit_score(pod_class, profile, snapshot, nodes[i])
+                                 : plugin == NodeResourcesBalancedAllocation::name
+                                     ? balanced_score(pod_class, profile, snapshot, nodes[i])
+                                     : topology.spread_normalized(i);
       if (score < 0 || score > kMaxNodeScore)
-        return "applying score defaultWeights on Score plugins: plugin \"" + plugin.name +
+        return "applying score defaultWeights on Score plugins: plugin \"" + std::string(plugin) +
                "\" returns an invalid score " + std::to_string(score) +
                ", it should in the range of [0, 100] after normalizing";
     }
-  }
   return {};
 }
 

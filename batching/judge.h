@@ -51,14 +51,15 @@ std::int64_t fit_score(const PodClass& pod_class, const CompiledProfile& profile
                        std::int32_t node);
 std::int64_t balanced_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                             std::int32_t node);
-/// Weighted sum of the two.
+/// Weighted sum of the two. What lies outside [0, 100] counts as the nearer end: such a total never decides.
 std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                         std::int32_t node);
 
-/// Could a final score lie outside [0, 100]? Only sums of running pods that wrapped around and spread constraints that
-/// no API server lets through can do that.
+/// Could a final score lie outside [0, 100]? Only amounts so large that the arithmetic wraps around and spread
+/// constraints that no API server lets through can do that.
 bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot);
-/// A final score outside [0, 100] ends the cycle: the text of that error, or empty. spec/plugins-node.md 15.2.
+/// A final score outside [0, 100] ends the cycle: the text of that error, or empty. Of several, the first node's first,
+/// as the genuine scheduler meets them at parallelism 1. spec/plugins-node.md 15.2.
 std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                               const std::vector<std::int32_t>& nodes);
 

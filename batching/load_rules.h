@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "host/config/scoring_strategy.h"
-#include "host/objects/saturating.h"
 #include "plugins/node_resources_balanced_allocation/rule.h"
 #include "plugins/node_resources_fit/rule.h"
 
@@ -55,10 +54,10 @@ BERTH_HD std::int64_t fit_score_of(ScoringStrategyType type, const std::int32_t*
   for (std::int32_t r = 0; r < requests.size(); ++r) {
     const std::int64_t allocatable = node.allocatable(requests.column(r));
     if (allocatable == 0 || requests.weight(r) == 0) continue;
-    const std::int64_t requested = saturating_add(node.fit_requested(requests.column(r)), requests.amount(r));
+    const std::int64_t requested = add_wrapping(node.fit_requested(requests.column(r)), requests.amount(r));
     const std::int64_t part = strategy_part(type, score_of_utilization, requested, allocatable);
     if (ratio && part <= 0) continue;
-    sum += part * requests.weight(r);
+    sum = add_wrapping(sum, multiply(part, requests.weight(r)));
     weights += requests.weight(r);
   }
   if (weights == 0) return 0;
@@ -78,7 +77,7 @@ BERTH_HD double balanced_score_of(const Requests& requests, const Node& node, bo
     if (!counts[r]) continue;
     const std::int64_t pod = with_pod ? requests.amount(r) : 0;
     fractions[r] = NodeResourcesBalancedAllocation::fraction(
-        static_cast<double>(saturating_add(node.requested(requests.column(r)), pod)), static_cast<double>(allocatable));
+        static_cast<double>(add_wrapping(node.requested(requests.column(r)), pod)), static_cast<double>(allocatable));
   }
   return NodeResourcesBalancedAllocation::score(fractions, counts, requests.size());
 }

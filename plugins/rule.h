@@ -51,6 +51,11 @@ BERTH_HD std::int64_t subtract(std::int64_t a, std::int64_t b) {
 }
 BERTH_HD double subtract(double a, double b) { return a - b; }
 
+/// Truncated toward zero. What no int64 holds becomes the smallest, as Go does it on amd64.
+BERTH_HD std::int64_t to_integer(double x) {
+  return x >= -0x1p63 && x < 0x1p63 ? static_cast<std::int64_t>(x) : INT64_MIN;
+}
+
 /// What incremental rows need to know of a rule, part one: what a placement on node n can change for another class.
 enum class Touches : std::uint8_t { kNothing, kColumnOfNode, kDomainsOfNode, kAsksHost };
 

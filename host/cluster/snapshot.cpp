@@ -34,6 +34,13 @@ class TaintSetInterner {
   std::vector<std::int32_t> recent_;  ///< the first few sets, compared before any key is built
 };
 
+bool any_may_wrap(const ResourceAmounts& amounts) {
+  return Snapshot::may_wrap(amounts.milli_cpu) || Snapshot::may_wrap(amounts.memory_bytes) ||
+         Snapshot::may_wrap(amounts.ephemeral_storage_bytes) ||
+         std::any_of(amounts.scalars.begin(), amounts.scalars.end(),
+                     [](const auto& scalar) { return Snapshot::may_wrap(scalar.second); });
+}
+
 }  // namespace
 
 Snapshot::Snapshot(const ClusterCache& cache) { rebuild(cache); }
@@ -48,6 +55,7 @@ void Snapshot::rebuild(const ClusterCache& cache) {
   non_zero_milli_cpu_ = non_zero_memory_bytes_ = pod_count_ = Column(count);
   used_ports_ = Pages<std::vector<HostPort>>(pod_count_.pages().page_count(), kPageNodes);
   const auto nodes = cache.nodes_in_order();
+  scores_may_wrap_ = false;
   for (std::int32_t i = 0; i < count; ++i) fill_node(i, *nodes[static_cast<std::size_t>(i)]);
   generation_ = cache.generation();
   order_generation_ = cache.order_generation();
@@ -96,13 +104,9 @@ void Snapshot::fill_node(std::int32_t i, const NodeInfo& info) {
     resources_[r].allocatable.write(i) = amount_of(info.node->allocatable, column, resources_[r].name);
     resources_[r].requested.write(i) = amount_of(info.requested, column, resources_[r].name);
   }
-  const auto negative = [](std::int64_t amount) { return amount < 0; };
-  const ResourceAmounts& used = info.requested;
-  any_wrapped_ =
-      any_wrapped_ || negative(used.milli_cpu) || negative(used.memory_bytes) ||
-      negative(used.ephemeral_storage_bytes) || negative(info.non_zero_milli_cpu) ||
-      negative(info.non_zero_memory_bytes) ||
-      std::any_of(used.scalars.begin(), used.scalars.end(), [&](const auto& s) { return negative(s.second); });
+  // All amounts, whether a column holds them yet or not: those that come later need no look of their own.
+  scores_may_wrap_ = scores_may_wrap_ || any_may_wrap(info.node->allocatable) || any_may_wrap(info.requested) ||
+                     may_wrap(info.non_zero_milli_cpu) || may_wrap(info.non_zero_memory_bytes);
   non_zero_milli_cpu_.write(i) = info.non_zero_milli_cpu;
   non_zero_memory_bytes_.write(i) = info.non_zero_memory_bytes;
   pod_count_.write(i) = static_cast<std::int64_t>(info.pods.size());
@@ -178,24 +182,26 @@ const ImageColumn* Snapshot::image(std::string_view name) const {
 namespace {
 
 /// Wraps around as the cache's sums do, so that taking away is exactly the inverse of adding.
-void add_wrapping(std::int64_t& cell, std::int64_t amount, int sign) {
+/// @return whether scores may wrap with the new sum
+bool add_wrapping(std::int64_t& cell, std::int64_t amount, int sign) {
   const auto change = static_cast<std::uint64_t>(amount);
   const auto before = static_cast<std::uint64_t>(cell);
   cell = static_cast<std::int64_t>(sign > 0 ? before + change : before - change);
+  return Snapshot::may_wrap(cell);
 }
 
 }  // namespace
 
 void Snapshot::add_requested(std::int32_t node, const ResourceDelta& delta) {
   for (const auto& [column, amount] : delta.requested)
-    add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, 1);
+    scores_may_wrap_ |= add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, 1);
 }
 
 void Snapshot::apply(std::int32_t node, const ResourceDelta& delta, int sign) {
   for (const auto& [column, amount] : delta.requested)
-    add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, sign);
-  add_wrapping(non_zero_milli_cpu_.write(node), delta.non_zero_milli_cpu, sign);
-  add_wrapping(non_zero_memory_bytes_.write(node), delta.non_zero_memory_bytes, sign);
+    scores_may_wrap_ |= add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, sign);
+  scores_may_wrap_ |= add_wrapping(non_zero_milli_cpu_.write(node), delta.non_zero_milli_cpu, sign);
+  scores_may_wrap_ |= add_wrapping(non_zero_memory_bytes_.write(node), delta.non_zero_memory_bytes, sign);
   pod_count_.write(node) += sign;
 }
 

@@ -52,6 +52,9 @@ struct ImageColumn {
   std::vector<std::int32_t> nodes;  ///< ascending
 };
 
+/// A hundredfold of more wraps around. Sums of two amounts up to this do not.
+inline constexpr std::int64_t kMayWrapAbove = INT64_MAX / 100;
+
 /// What a placement changes of a node, in column terms.
 struct ResourceDelta {
   std::vector<std::pair<std::int32_t, std::int64_t>> requested;  ///< (resource column, amount), amounts above 0
@@ -107,8 +110,10 @@ class Snapshot {
     return used_ports_.write(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
   }
 
-  /// Some node's sums, as the cache gave them, wrapped around to below 0: its scores may leave their range.
-  bool any_wrapped() const { return any_wrapped_; }
+  /// Some node has or had amounts with which the int64 arithmetic of scores wraps around, as Go's does: those scores
+  /// may leave their range. Where this and may_wrap() of a pod's amounts are false, no sum and no product wraps.
+  bool scores_may_wrap() const { return scores_may_wrap_; }
+  static constexpr bool may_wrap(std::int64_t amount) { return amount < 0 || amount > kMayWrapAbove; }
 
   /// Built on first demand and kept until node objects change.
   const LabelColumn& label_column(std::string_view key);
@@ -158,7 +163,7 @@ class Snapshot {
   Column pod_count_;
   Pages<std::vector<HostPort>> used_ports_;
   TopologyCounts topology_;
-  bool any_wrapped_ = false;
+  bool scores_may_wrap_ = false;
   std::uint64_t generation_ = 0;
   std::uint64_t order_generation_ = 0;
 };

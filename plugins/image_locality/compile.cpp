@@ -21,7 +21,7 @@ std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snap
         image->size_bytes, static_cast<std::int64_t>(image->nodes.size()), snapshot.node_count());
     for (const std::int32_t node : image->nodes) {
       std::int64_t& sum = sums[static_cast<std::size_t>(node)];
-      sum = saturating_add(sum, bytes);
+      sum = add_wrapping(sum, bytes);
     }
   };
   for (const Container& container : spec.init_containers) add(container.image);

@@ -17,8 +17,8 @@ struct ImageLocality {
   /// What one image on the node adds: the rarer an image, the less it counts.
   BERTH_HD static std::int64_t scaled_bytes(std::int64_t size_bytes, std::int64_t nodes_with_image,
                                             std::int64_t all_nodes) {
-    return static_cast<std::int64_t>(static_cast<double>(size_bytes) *
-                                     (static_cast<double>(nodes_with_image) / static_cast<double>(all_nodes)));
+    return to_integer(static_cast<double>(size_bytes) *
+                      (static_cast<double>(nodes_with_image) / static_cast<double>(all_nodes)));
   }
   BERTH_HD static std::int64_t score(std::int64_t sum_bytes, std::int64_t container_count) {
     const std::int64_t max_threshold = multiply(kMaxThresholdBytesPerContainer, container_count);

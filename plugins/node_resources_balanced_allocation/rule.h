@@ -26,6 +26,10 @@ struct NodeResourcesBalancedAllocation {
   BERTH_HD static double score_of_change(double with_pod, double without_pod) {
     return 50.0 + __builtin_trunc((50.0 + with_pod - without_pod) / 2.0);
   }
+  /// The same for scores beyond exact doubles, which wrap around.
+  BERTH_HD static std::int64_t wrapping_score_of_change(std::int64_t with_pod, std::int64_t without_pod) {
+    return 50 + subtract(add_wrapping(50, with_pod), without_pod) / 2;
+  }
 
   /// The whole v1.35 formula over up to `count` resources; those with allocatable 0 are left out by the caller through
   /// `counts`. Two passes, in list order.

@@ -114,8 +114,10 @@ bool is_ignored(const NodeResourcesFitArgs& args, const std::string& name) {
 class Shortage {
  public:
   void check(std::string_view name, std::int64_t asked, std::int64_t allocatable, std::int64_t requested) {
-    // In 128 bits, since an overcommitted node may stand far below zero.
-    if (asked <= 0 || asked <= static_cast<__int128>(allocatable) - requested) return;
+    // Wraps round as kube-scheduler's difference does; an overcommitted node may stand far below zero.
+    const auto free =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(allocatable) - static_cast<std::uint64_t>(requested));
+    if (asked <= 0 || asked <= free) return;
     reasons_.push_back("Insufficient " + std::string(name));
     if (asked > allocatable) code_ = kUnresolvable;
   }

@@ -17,9 +17,18 @@ namespace {
 constexpr std::int64_t kScoreMax = 100;
 constexpr std::int64_t kMebibyte = 1 << 20;
 
-/// part * 100 / whole, truncated. The product is taken in 128 bits: amounts near the end of int64 must not wrap.
-std::int64_t percent(std::int64_t part, std::int64_t whole) {
-  return static_cast<std::int64_t>(static_cast<__int128>(part) * kScoreMax / whole);
+/// The low 64 bits of an exact result: kube-scheduler's int64 arithmetic wraps round, and so do its scores.
+std::int64_t wrapped(__int128 exact) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(exact)); }
+
+/// part * 100 / whole, truncated; `part` may be the exact difference of two amounts.
+std::int64_t percent(__int128 part, std::int64_t whole) {
+  return wrapped(static_cast<__int128>(wrapped(wrapped(part) * static_cast<__int128>(kScoreMax))) / whole);
+}
+
+/// As the conversion of amd64 has it: what does not fit becomes the smallest number.
+std::int64_t truncated(double number) {
+  if (number >= -0x1p63 && number < 0x1p63) return static_cast<std::int64_t>(number);
+  return std::numeric_limits<std::int64_t>::min();
 }
 
 // TaintToleration
@@ -94,7 +103,7 @@ ResourcePair resource_pair(std::string_view name, const Load& load, std::int64_t
   if (!is_native(name) && !has.has_scalar(name)) return {};
   const std::int64_t allocatable = has.amount(name);
   if (allocatable == 0) return {};
-  return {saturating_add(load.of(name), added), allocatable};
+  return {wrapped(static_cast<__int128>(load.of(name)) + added), allocatable};
 }
 
 std::vector<ResourcePair> resource_pairs(const std::vector<ResourceWeight>& resources, const Load& load,
@@ -125,12 +134,12 @@ std::int64_t balanced_allocation(const Request& request, const NodeState& state)
   const std::int64_t with = balance_score(resource_pairs(resources, load, request.filter_amounts, true));
   if (request.gates->release() == Release::k1_35) return with;
   const std::int64_t without = balance_score(resource_pairs(resources, load, request.filter_amounts, false));
-  return kScoreMax / 2 + (kScoreMax / 2 + with - without) / 2;
+  return kScoreMax / 2 + wrapped(static_cast<__int128>(kScoreMax / 2) + with - without) / 2;
 }
 
 std::int64_t least_allocated(const ResourcePair& pair) {
   if (pair.requested > pair.allocatable) return 0;
-  return percent(pair.allocatable - pair.requested, pair.allocatable);
+  return percent(static_cast<__int128>(pair.allocatable) - pair.requested, pair.allocatable);
 }
 
 std::int64_t most_allocated(const ResourcePair& pair) {
@@ -188,7 +197,7 @@ std::int64_t image_locality(const Request& request, const NodeState& state) {
   const PodSpec& spec = *request.pod->spec;
   std::int64_t sum = 0;
   for (const std::string& image : images_of(spec, request.gates->release())) {
-    sum = saturating_add(sum, share_on_node(image, state, *request.cluster));
+    sum = wrapped(static_cast<__int128>(sum) + share_on_node(image, state, *request.cluster));
   }
   const auto container_count = static_cast<std::int64_t>(spec.init_containers.size() + spec.containers.size());
   const std::int64_t low = 23 * kMebibyte;
@@ -212,10 +221,7 @@ std::string normalized_image_name(const std::string& image) {
 
 std::int64_t image_share(std::int64_t size_bytes, std::int64_t nodes_with_image, std::int64_t node_count) {
   const double spread = static_cast<double>(nodes_with_image) / static_cast<double>(node_count);
-  const double share = static_cast<double>(size_bytes) * spread;
-  // A size near 2^63 rounds up to 2^63 as a double, which no int64 holds.
-  if (share >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(share);
+  return truncated(static_cast<double>(size_bytes) * spread);
 }
 
 std::int64_t balance_score(const std::vector<ResourcePair>& pairs) {
@@ -236,7 +242,7 @@ std::int64_t balance_score(const std::vector<ResourcePair>& pairs) {
     for (const double fraction : fractions) sum = sum + (fraction - mean) * (fraction - mean);
     deviation = std::sqrt(sum / static_cast<double>(fractions.size()));
   }
-  return static_cast<std::int64_t>((1 - deviation) * static_cast<double>(kScoreMax));
+  return truncated((1 - deviation) * static_cast<double>(kScoreMax));
 }
 
 std::int64_t strategy_score(const NodeResourcesFitArgs& args, const std::vector<ResourcePair>& pairs) {
@@ -249,7 +255,7 @@ std::int64_t strategy_score(const NodeResourcesFitArgs& args, const std::vector<
                                : args.strategy == ScoringStrategyType::kMostAllocated ? most_allocated(pairs[i])
                                                                                       : least_allocated(pairs[i]);
     if (ratio && score <= 0) continue;  // only here a score of 0 leaves the denominator as well
-    sum += score * args.resources[i].weight;
+    sum = wrapped(sum + static_cast<__int128>(score) * args.resources[i].weight);
     weights += args.resources[i].weight;
   }
   if (weights == 0) return 0;

@@ -106,12 +106,16 @@ bool score_plugin(const Request& request, const PreScoreResult& state, std::span
   return true;
 }
 
-std::string range_error(const PluginColumn& column) {
-  for (const std::int64_t score : column.normalized) {
-    if (score >= 0 && score <= kScoreMax) continue;
-    return "applying score defaultWeights on Score plugins: plugin \"" + std::string(column.plugin) +
-           "\" returns an invalid score " + std::to_string(score) +
-           ", it should in the range of [0, 100] after normalizing";
+/// Node by node, and the plugins of each in order, as the genuine scheduler at parallelism 1 comes upon the first.
+std::string range_error(const std::vector<PluginColumn>& columns, std::size_t node_count) {
+  for (std::size_t node = 0; node < node_count; ++node) {
+    for (const PluginColumn& column : columns) {
+      const std::int64_t score = column.normalized[node];
+      if (score >= 0 && score <= kScoreMax) continue;
+      return "applying score defaultWeights on Score plugins: plugin \"" + std::string(column.plugin) +
+             "\" returns an invalid score " + std::to_string(score) +
+             ", it should in the range of [0, 100] after normalizing";
+    }
   }
   return {};
 }
@@ -143,14 +147,15 @@ ScoreTable score_nodes(const Request& request, std::span<const NodeState* const>
   if (plugins.empty()) return table;  // PreScore is not run either
   const PreScoreResult state = pre_score_plugins(request, nodes);
   table.error = state.error.empty() ? score_error(request) : state.error;
+  if (!table.error.empty()) return table;
   for (const EnabledPlugin& plugin : plugins) {
-    if (!table.error.empty()) break;
     PluginColumn column{plugin.name, plugin.weight, {}, {}};
     if (state.skipped.contains(plugin.name) || !score_plugin(request, state, nodes, column)) continue;
-    table.error = range_error(column);
-    add_totals(table, column);
     table.columns.push_back(std::move(column));
   }
+  table.error = range_error(table.columns, nodes.size());
+  if (!table.error.empty()) return table;
+  for (const PluginColumn& column : table.columns) add_totals(table, column);
   return table;
 }
 

@@ -206,6 +206,29 @@ TEST(SnapshotTest, TakingAwayIsTheInverseOfAddingBeyondTheInt64Range) {
   expect_as_new(snapshot, cache);
 }
 
+TEST(SnapshotTest, SaysWhetherScoresMayWrap) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  EXPECT_FALSE(Snapshot(cache).scores_may_wrap());
+  Snapshot placed(cache);
+  placed.apply(0, some_delta(0, kMayWrapAbove), 1);
+  EXPECT_FALSE(placed.scores_may_wrap());
+  placed.apply(0, some_delta(0, 1), 1);
+  EXPECT_TRUE(placed.scores_may_wrap());
+
+  Node large = big_node("b");
+  large.allocatable.scalars.front().second = kMayWrapAbove + 1;  // no column holds it yet
+  cache.add_node(share(std::move(large)));
+  EXPECT_TRUE(placed.update(cache).nodes_changed);
+  EXPECT_TRUE(placed.scores_may_wrap());
+  ASSERT_EQ(cache.remove_node("b"), CacheResult::kOk);
+  placed.update(cache);
+  EXPECT_FALSE(placed.scores_may_wrap());
+  cache.add_pod(make_pod("p", "a", make_spec({{std::string(kMemory), units(INT64_MAX)}})));
+  placed.update(cache);
+  EXPECT_TRUE(placed.scores_may_wrap());
+}
+
 TEST(SnapshotTest, ACopyIsAValueOfItsOwn) {
   ClusterCache cache;
   cache.add_node(share(big_node("a")));

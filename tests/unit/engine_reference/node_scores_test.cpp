@@ -16,7 +16,7 @@ TEST(ReferenceImageShare, E_IL_8_TruncatesTheProductOfALargeImage) {
   EXPECT_EQ(image_share(900000000, 29, 100), 260999999);
 }
 TEST(ReferenceImageShare, E_IL_9_TruncatesTheProductOfASmallImage) { EXPECT_EQ(image_share(100, 29, 100), 28); }
-TEST(ReferenceImageShare, StaysWithinInt64) { EXPECT_EQ(image_share(kHuge, 1, 1), kHuge); }
+TEST(ReferenceImageShare, BeyondInt64IsTheSmallestNumber) { EXPECT_EQ(image_share(kHuge, 1, 1), INT64_MIN); }
 
 TEST(ReferenceImageName, GetsATagWhereItHasNone) {
   EXPECT_EQ(normalized_image_name("app"), "app:latest");
@@ -42,11 +42,24 @@ TEST(ReferenceBalance, TakesNegativeAndAbsentResourcesAsTheyAre) {
   EXPECT_EQ(balance_score({{8, 4}, {0, 4}}), 50);
 }
 
-TEST(ReferenceStrategy, CountsHugeAmountsWithoutOverflow) {
+TEST(ReferenceBalance, LeavesItsRangeWithSumsThatWrappedToBelowZero) {
+  EXPECT_EQ(balance_score({{-8, 4}, {0, 4}}), 0);
+  EXPECT_EQ(balance_score({{-16, 4}, {0, 4}}), -100);
+  EXPECT_EQ(balance_score({{INT64_MIN, 1}, {0, 4}}), INT64_MIN);
+}
+
+TEST(ReferenceStrategy, WrapsRoundWithHugeAmounts) {
   NodeResourcesFitArgs args;
-  EXPECT_EQ(strategy_score(args, {{kHuge / 2, kHuge}, {0, kHuge}}), 75);
+  EXPECT_EQ(strategy_score(args, {{0, kHuge / 100}, {0, kHuge / 100}}), 100);
+  EXPECT_EQ(strategy_score(args, {{0, kHuge / 100 + 1}, {0, kHuge / 100 + 1}}), -99);
+  EXPECT_EQ(strategy_score(args, {{kHuge / 2, kHuge}, {0, kHuge}}), 0);
+  EXPECT_EQ(strategy_score(args, {{INT64_MIN, 1}, {2, 1}}), 50);
   args.strategy = ScoringStrategyType::kMostAllocated;
-  EXPECT_EQ(strategy_score(args, {{kHuge, kHuge}, {kHuge, 1}}), 100);
+  EXPECT_EQ(strategy_score(args, {{kHuge, kHuge}, {kHuge, 1}}), 50);
+  EXPECT_EQ(strategy_score(args, {{-3, 1}, {0, 1}}), -150);
+  args.strategy = ScoringStrategyType::kRequestedToCapacityRatio;
+  args.shape = {{10, 3}, {90, 7}};
+  EXPECT_EQ(strategy_score(args, {{-3, 1}, {-3, 1}}), 30);
 }
 
 TEST(ReferenceStrategy, IsZeroWhereNoResourceCounts) {

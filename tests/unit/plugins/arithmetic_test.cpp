@@ -51,6 +51,15 @@ TEST(MultiplyTest, IntegersWrapRoundAsInGo) {
   EXPECT_EQ(multiply(INT64_MIN, std::int64_t{-1}), INT64_MIN);
 }
 
+TEST(ToIntegerTest, TruncatesAndGivesTheSmallestForWhatDoesNotFit) {
+  EXPECT_EQ(to_integer(-1.9), -1);
+  EXPECT_EQ(to_integer(-0x1p63), INT64_MIN);
+  EXPECT_EQ(to_integer(0x1p63), INT64_MIN);
+  EXPECT_EQ(to_integer(-1e30), INT64_MIN);
+  EXPECT_EQ(to_integer(__builtin_nan("")), INT64_MIN);
+  EXPECT_EQ(to_integer(0x1.fffffffffffffp62), INT64_MAX - 1023);
+}
+
 std::vector<std::int64_t> normalized(const std::vector<std::int64_t>& raws, bool reverse) {
   std::int64_t highest = 0;
   for (const std::int64_t raw : raws) highest = std::max(highest, raw);
@@ -168,6 +177,8 @@ TEST(BalancedAllocationTest, UnchangedBalanceIsSeventyFive) {
   EXPECT_EQ(NodeResourcesBalancedAllocation::score_of_change(90, 90), 75);
   EXPECT_EQ(NodeResourcesBalancedAllocation::score_of_change(100, 0), 125);
   EXPECT_EQ(NodeResourcesBalancedAllocation::score_of_change(0, 100), 25);
+  EXPECT_EQ(NodeResourcesBalancedAllocation::wrapping_score_of_change(0, 100), 25);
+  EXPECT_EQ(NodeResourcesBalancedAllocation::wrapping_score_of_change(INT64_MIN, 100), 50 + (INT64_MAX - 49) / 2);
 }
 
 // ImageLocality
@@ -175,6 +186,7 @@ TEST(BalancedAllocationTest, UnchangedBalanceIsSeventyFive) {
 TEST(ImageLocalityTest, E_IL_8_And_9_TermsAreTruncatedInFloatingPoint) {
   EXPECT_EQ(ImageLocality::scaled_bytes(900000000, 29, 100), 260999999);
   EXPECT_EQ(ImageLocality::scaled_bytes(100, 29, 100), 28);
+  EXPECT_EQ(ImageLocality::scaled_bytes(INT64_MAX, 1, 1), INT64_MIN);
 }
 
 TEST(ImageLocalityTest, SumsAreScoredBetweenTheThresholds) {
