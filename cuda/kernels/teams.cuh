@@ -63,8 +63,17 @@ struct WarpTeam {
   __device__ WarpTeam solo() const { return {}; }
 };
 
+/// What every larger team has of its warps.
+struct TeamOfWarps {
+  __device__ void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
+  __device__ bool is_marked(const std::int32_t* address, std::int32_t value) const {
+    return solo().is_marked(address, value);
+  }
+  __device__ WarpTeam solo() const { return {}; }
+};
+
 /// A block. `slots` lie in its shared memory.
-class BlockTeam {
+class BlockTeam : public TeamOfWarps {
  public:
   __device__ explicit BlockTeam(BlockSlots& slots) : slots_(&slots) {}
   __device__ int index() const { return static_cast<int>(threadIdx.x); }
@@ -81,11 +90,6 @@ class BlockTeam {
     __syncthreads();
     return all;
   }
-  __device__ void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
-  __device__ bool is_marked(const std::int32_t* address, std::int32_t value) const {
-    return solo().is_marked(address, value);
-  }
-  __device__ WarpTeam solo() const { return {}; }
 
  private:
   BlockSlots* slots_;
@@ -93,7 +97,7 @@ class BlockTeam {
 
 #if defined(_CG_HAS_CLUSTER_GROUP)  // sm_90 and later
 /// The blocks of a cluster, which reduce through one another's shared memory. `of_block` lies in shared memory too.
-class ClusterTeam {
+class ClusterTeam : public TeamOfWarps {
  public:
   __device__ ClusterTeam(BlockSlots& slots, ReduceSlot& of_block) : block_(slots), of_block_(&of_block) {}
   __device__ int index() const { return static_cast<int>(cooperative_groups::this_cluster().thread_rank()); }
@@ -111,11 +115,6 @@ class ClusterTeam {
     cluster.sync();  // nobody overwrites what another still reads
     return all;
   }
-  __device__ void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
-  __device__ bool is_marked(const std::int32_t* address, std::int32_t value) const {
-    return solo().is_marked(address, value);
-  }
-  __device__ WarpTeam solo() const { return {}; }
 
  private:
   BlockTeam block_;
@@ -124,7 +123,7 @@ class ClusterTeam {
 #endif
 
 /// All blocks of a cooperative grid, which reduce through device memory.
-class GridTeam {
+class GridTeam : public TeamOfWarps {
  public:
   /// @param of_blocks  [2 * gridDim.x] two halves in turn, so that one wait a reduction is enough
   __device__ GridTeam(BlockSlots& slots, ReduceSlot* of_blocks) : block_(slots), of_blocks_(of_blocks) {}
@@ -144,11 +143,6 @@ class GridTeam {
     for (int b = warp.index() + kWarpSize; b < blocks; b += kWarpSize) all = op(all, half[b].template as<T>());
     return warp.reduce_first(all, blocks < kWarpSize ? blocks : kWarpSize, op);
   }
-  __device__ void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
-  __device__ bool is_marked(const std::int32_t* address, std::int32_t value) const {
-    return solo().is_marked(address, value);
-  }
-  __device__ WarpTeam solo() const { return {}; }
 
  private:
   BlockTeam block_;
