@@ -149,6 +149,10 @@ bool DeviceBackend::State::place_run(std::span<const PodToPlace> pods) {
     result->outcomes.push_back({OutcomeKind::kPlaced, {pick.node}, feasible == 1 ? 0 : total, -1});
     apply(pods[i], pick.node);
     if (pick.is_last) --feasible;
+    if (snapshot.scores_may_wrap() && i + 1 < run.picks.size()) {
+      reset_device();
+      return true;
+    }
   }
   columns.skip_to(log.position());
   return true;
@@ -278,6 +282,8 @@ void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const Launch
   for (std::size_t i = 0; i < answers.size(); ++i) {
     position_before[i] = log.position();
     take_up(pods[i], answers[i]);
+    // From here on scores may wrap round, and what the device answered behind it is not to be trusted.
+    if (snapshot.scores_may_wrap() && i + 1 < answers.size()) return reset_device();
   }
   position_before.back() = log.position();
   columns.skip_to(log.position());
@@ -369,6 +375,10 @@ std::vector<BatchResult> DeviceBackend::State::try_forks(std::span<const std::sp
     const auto answers = states.run(wave, live, row_of, classes, limits.stop_at_failure);
     for (std::size_t f = 0; f < wave.size(); ++f)
       results.push_back(replay_fork(pods[next + f], answers[f], limits.stop_at_failure));
+    if (snapshot.scores_may_wrap()) {  // in some fork; the host answers them all
+      reset_device();
+      return {};
+    }
     // Nothing changed in the end, on the device nor here, though the log has grown.
     columns.skip_to(log.position());
     for (const std::int32_t c : together.classes) rows.set_position(c, log.position());
