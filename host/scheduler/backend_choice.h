@@ -45,7 +45,7 @@ struct BackendChoice {
 BackendChoice choose_backend(const WorkShape& work, const std::optional<DeviceFacts>& device,
                              std::string_view device_problem, const GainThresholds& thresholds = {});
 
-/// One pass over the pods.
+/// One pass over the pods; those that are gated or of another scheduler count too.
 WorkShape work_shape(const ClusterObjects& objects, const EngineConfig& engine);
 
 }  // namespace berth

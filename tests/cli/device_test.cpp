@@ -121,7 +121,7 @@ TEST_F(CudaWithoutDevice, CpuServesWhereThatIsAllowedAndTheReportSaysSo) {
 
 TEST_F(CudaBuild, AutoOpensNoDeviceForSmallWork) {
   EXPECT_EQ(Json::parse(schedule({"-o", "json"}).out)["backend"],
-            Json::parse(R"({"servedBy":"cpu","why":"3 nodes x 3 kinds of pods is below the gain threshold"})"));
+            Json::parse(R"({"servedBy":"cpu","why":"3 nodes x 4 kinds of pods is below the gain threshold"})"));
 }
 
 TEST_F(CudaBuild, ExplainingNeedsNoDevice) {
