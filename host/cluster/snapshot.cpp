@@ -145,9 +145,13 @@ std::int32_t Snapshot::ensure_resource(std::string_view name, const ClusterCache
     if (resources_[r].name == name) return static_cast<std::int32_t>(r);
   const bool offered = std::any_of(fixed_->nodes.begin(), fixed_->nodes.end(),
                                    [&](const NodePtr& node) { return node->allocatable.scalar(name) > 0; });
-  if (!offered) return kNoColumn;
-  Resource resource{std::string(name), Column(node_count()), Column(node_count())};
   const auto nodes = cache.nodes_in_order();
+  // A sum that wrapped to below 0 leaves something free of what no node offers.
+  const bool wrapped = scores_may_wrap_ && std::any_of(nodes.begin(), nodes.end(), [&](const NodeInfo* info) {
+                         return info->requested.scalar(name) < 0;
+                       });
+  if (!offered && !wrapped) return kNoColumn;
+  Resource resource{std::string(name), Column(node_count()), Column(node_count())};
   for (std::int32_t i = 0; i < node_count(); ++i) {
     resource.allocatable.write(i) = node(i).allocatable.scalar(name);
     resource.requested.write(i) = nodes[static_cast<std::size_t>(i)]->requested.scalar(name);
