@@ -100,9 +100,9 @@ class CellSelection {
   BERTH_HD bool is_plain() const { return row_.layout.cell_count == 1 && !pod_class_.has_topology; }
 
   BERTH_HD DeviceChoice plain_choice() const {
-    const RowEntry top = row_.top(0);
     const std::int64_t feasible_count = row_.live_of(0);
-    if (feasible_count == 0) return {};
+    if (feasible_count == 0) return {};  // a row of no nodes has no top either
+    const RowEntry top = row_.top(0);
     const CellMeasure measure{feasible_count, taint_raw(0), affinity_raw(0)};
     return {feasible_count, top.key + make_node_key(normalized_total(0, measure), 0), row_.node_at(top.position)};
   }

@@ -4,6 +4,8 @@
 // The body of the kernel that commits a whole batch: pick, write the node's columns and counters, refresh that node in
 // every row that is still asked for, next pod. Nothing in it asks the host.
 
+#include <type_traits>
+
 #include "batching/device/cell_selection.h"
 #include "batching/device/row_tournament.h"
 #include "batching/device/views.h"
@@ -29,7 +31,7 @@ BERTH_HD void place_on_node(const Team& team, const DeviceState& state, const De
     }
   }
   for (std::int32_t s = team.index(); pod_class.port_set >= 0 && s < state.classes.port_set_count; s += team.size())
-    if (state.classes.port_conflicts[pod_class.port_set * state.classes.port_set_count + s] != 0)
+    if (state.classes.port_conflicts[std::int64_t{pod_class.port_set} * state.classes.port_set_count + s] != 0)
       columns.port_taken[s * columns.stride + node] = 1;
   if (team.index() != 0) return;
   columns.non_zero_milli_cpu[node] = add_wrapping(columns.non_zero_milli_cpu[node], pod_class.delta_milli_cpu);

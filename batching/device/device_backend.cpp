@@ -42,7 +42,8 @@ struct DeviceBackend::State : CommitState {
   std::int64_t seen_domains = -1;  ///< that `seen` has room for and is cleared for
   std::int32_t next_mark = 1;
   std::int32_t known_resources = 0;
-  std::int64_t refreshed_nodes = 0;  ///< (class, node) evaluations in launches
+  std::size_t rows_a_launch = tuning.launch_rows_max;  ///< lowered where memory turns out to be short
+  std::int64_t refreshed_nodes = 0;                    ///< (class, node) evaluations in launches
 
   std::uint64_t row_bytes_max() const {
     const std::uint64_t free = accelerator->free_bytes();
@@ -50,9 +51,15 @@ struct DeviceBackend::State : CommitState {
     return std::min(wanted, free);
   }
 
+  /// Runs the body of a call. @throws what it throws; the host's state is then as before the call, and the device's is
+  /// made anew by the next one
+  template <class Body>
+  void all_or_nothing(Body body);
+
   bool is_for_device(const PodToPlace& pod);
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
   void answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure);
+  void answer_on_device(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure);
   void answer_on_host(const PodToPlace& pod);
   std::size_t run_length(std::span<const PodToPlace> pods, std::size_t limit);
   bool place_run(std::span<const PodToPlace> pods);
@@ -81,17 +88,27 @@ bool DeviceBackend::State::is_for_device(const PodToPlace& pod) {
          table.pre_filter(c).passes();
 }
 
+template <class Body>
+void DeviceBackend::State::all_or_nothing(Body body) {
+  const CommitMark before = mark();
+  try {
+    body();
+  } catch (...) {
+    // Launches of the same call may have been taken up: the caller is given no outcome of them, so they must not stand.
+    result = nullptr;
+    reset_device();
+    rollback(before);
+    throw;
+  }
+  result = nullptr;
+}
+
 void DeviceBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   std::vector<PodToPlace> renewed;
   pods = with_current_classes(pods, renewed);
-  try {
-    run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t pods_max) {
-      answer_front(rest, pods_max, limits.stop_at_failure);
-    });
-  } catch (...) {
-    reset_device();
-    throw;
-  }
+  run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t pods_max) {
+    answer_front(rest, pods_max, limits.stop_at_failure);
+  });
 }
 
 /// What the device holds is not known any more: everything is uploaded and built anew when it is needed.
@@ -104,6 +121,21 @@ void DeviceBackend::State::reset_device() {
 
 void DeviceBackend::State::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure) {
   if (!is_for_device(pods.front())) return answer_on_host(pods.front());
+  // Rows are what can be given up: first those that are kept for later, then some of those side by side. Nothing is
+  // taken up before the last allocation of a launch.
+  for (bool holds_nothing = false;; holds_nothing = true) {
+    try {
+      return answer_on_device(pods, pods_max, stops_at_failure);
+    } catch (const DeviceOutOfMemory&) {
+      if (holds_nothing && rows_a_launch == 1) throw;
+      if (holds_nothing) rows_a_launch = (rows_a_launch + 1) / 2;
+      reset_device();
+    }
+  }
+}
+
+void DeviceBackend::State::answer_on_device(std::span<const PodToPlace> pods, std::size_t pods_max,
+                                            bool stops_at_failure) {
   const std::size_t run = run_length(pods, pods_max);
   if (run > 0 && place_run(pods.first(run))) return;
   launch(pods, plan_launch(pods, pods_max), stops_at_failure);
@@ -166,7 +198,7 @@ LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, s
   std::vector<std::int32_t> kinds;
   for (std::size_t i = 0; i < longest; ++i) {
     const std::int32_t c = pods[i].class_index;
-    if (c < 0 || (!wanted.knows(c) && (kinds.size() == tuning.launch_rows_max || !is_for_device(pods[i])))) break;
+    if (c < 0 || (!wanted.knows(c) && (kinds.size() == rows_a_launch || !is_for_device(pods[i])))) break;
     if (!wanted.knows(c)) {
       add_class(c);
       kinds.push_back(c);
@@ -232,6 +264,11 @@ DeviceState DeviceBackend::State::bring_up(const std::vector<std::int32_t>& pod_
     at_pods = block.add(plan->row_of_pod);
     at_last = block.add(plan->last_pod);
   }
+  // A later batch of the same shape has changed nodes to tell of as well; it finds room.
+  const auto nodes_max = static_cast<std::size_t>(tuning.refresh_limit(snapshot.node_count()));
+  if (row_table.bytes() < block.bytes())
+    row_table.reserve(block.bytes() + 2 * TransferBlock::bytes_of<std::int32_t>(work.rows.size()) +
+                      TransferBlock::bytes_of<std::int32_t>(nodes_max));
   block.send(row_table);
   state.rows = {block.at(at_rows), classes.layouts()};
   if (!work.build.empty())
@@ -400,7 +437,6 @@ BatchResult DeviceBackend::State::replay_fork(std::span<const PodToPlace> pods,
   run_batch(pods, limits,
             [&](std::span<const PodToPlace> rest, std::size_t) { take_up(rest.front(), answers[next++]); });
   rollback(before);
-  result = nullptr;
   return replayed;
 }
 
@@ -420,9 +456,10 @@ void DeviceBackend::compile(std::span<PodToPlace> pods) { state_->compile(pods);
 BatchResult DeviceBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   BatchResult result;
   result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
-  state_->result = &result;
-  state_->commit(pods, limits);
-  state_->result = nullptr;
+  state_->all_or_nothing([&] {
+    state_->result = &result;
+    state_->commit(pods, limits);
+  });
   return result;
 }
 
@@ -430,16 +467,14 @@ std::vector<BatchResult> DeviceBackend::try_forks(std::span<const std::span<cons
                                                   const BatchLimits& limits) {
   // Limits that count pods or time are the host's to watch.
   const bool side_by_side = !forks.empty() && limits.deadline_us == 0 && limits.pods_max == SIZE_MAX;
-  if (side_by_side) {
-    try {
-      std::vector<BatchResult> results = state_->try_forks(forks, limits);
-      if (!results.empty()) return results;
-    } catch (...) {
-      state_->reset_device();
-      throw;
-    }
+  std::vector<BatchResult> results;
+  try {
+    if (side_by_side) state_->all_or_nothing([&] { results = state_->try_forks(forks, limits); });
+  } catch (const DeviceOutOfMemory&) {
+    // One after another they take no more than a batch.
   }
-  return Backend::try_forks(forks, limits);
+  if (results.empty()) state_->all_or_nothing([&] { results = Backend::try_forks(forks, limits); });
+  return results;
 }
 
 CommitMark DeviceBackend::mark() const { return state_->mark(); }
@@ -464,7 +499,9 @@ std::string_view DeviceBackend::node_name(NodeIndex index) const { return state_
 std::int32_t DeviceBackend::node_count() const { return state_->snapshot.node_count(); }
 
 void DeviceBackend::sync() {
-  if (state_->sync().nodes_changed) state_->reset_device();
+  if (!state_->sync().nodes_changed) return;
+  state_->reset_device();
+  state_->rows_a_launch = state_->tuning.launch_rows_max;
 }
 
 const Accelerator& DeviceBackend::accelerator() const { return *state_->accelerator; }

@@ -22,8 +22,8 @@ namespace berth {
 /// node sampling, the heap order of ties, sums that wrapped. Those it answers one by one, by the plain walk over the
 /// rules.
 ///
-/// An error of the device (DeviceError) leaves what was answered before standing: the host's state is that of the last
-/// batch it returned or the last launch it took up, and calling again begins with a fresh device state.
+/// A call that ends in an error of the device (DeviceError) has done nothing: what earlier calls answered stands, what
+/// this one had answered is rolled back, and calling again begins with a fresh device state.
 class DeviceBackend : public Backend {
  public:
   /// `cache` and `config` must outlive the backend; `objects` is read for nominated pods only.

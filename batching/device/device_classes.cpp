@@ -165,10 +165,11 @@ void DeviceClassTable::add_topology(const TopologyProgram& program, const TableR
 }
 
 DeviceClasses DeviceClassTable::classes(const ClassTable& table, const DeviceSnapshot& columns) {
-  if (profiles_.bytes() == 0) {
+  if (!has_profiles_) {
     std::vector<DeviceProfile> profiles;
     for (std::int32_t p = 0; p < table.profile_count(); ++p) profiles.push_back(device_profile(table.profile(p)));
     profiles_.assign(profiles);
+    has_profiles_ = true;
   }
   append(classes_on_host_, first_changed_class_, classes_);
   append(requests_on_host_, uploaded_requests_, requests_);
@@ -186,6 +187,7 @@ void DeviceClassTable::clear() {
   reads_on_host_.clear();
   moves_on_host_.clear();
   first_changed_class_ = uploaded_requests_ = uploaded_reads_ = uploaded_moves_ = 0;
+  has_profiles_ = false;
 }
 
 std::uint64_t DeviceClassTable::bytes() const {

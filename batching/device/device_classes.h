@@ -51,6 +51,7 @@ class DeviceClassTable {
   std::size_t uploaded_requests_ = 0;
   std::size_t uploaded_reads_ = 0;
   std::size_t uploaded_moves_ = 0;
+  bool has_profiles_ = false;  ///< on the device
   DeviceArray<DeviceClass> classes_;
   DeviceArray<DeviceProfile> profiles_;
   DeviceArray<DeviceRequest> requests_;

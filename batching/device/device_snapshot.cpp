@@ -153,15 +153,15 @@ void DeviceSnapshot::add_tables(const TopologyCounts& counts) {
 void DeviceSnapshot::add_port_sets(const Snapshot& snapshot) {
   if (uploaded_port_sets_ == port_sets_.size()) return;
   port_taken_.reserve(port_sets_.size() * node_count_, uploaded_port_sets_ * node_count_);
-  for (; uploaded_port_sets_ < port_sets_.size(); ++uploaded_port_sets_) {
-    const std::vector<HostPort>& wanted = port_sets_[uploaded_port_sets_];
-    port_taken_.upload(uploaded_port_sets_ * node_count_,
-                       gather(snapshot, [&](std::int32_t i) { return is_taken(wanted, snapshot.used_ports(i)); }));
-  }
+  for (std::uint64_t s = uploaded_port_sets_; s < port_sets_.size(); ++s)
+    port_taken_.upload(s * node_count_, gather(snapshot, [&](std::int32_t i) {
+                         return is_taken(port_sets_[s], snapshot.used_ports(i));
+                       }));
   std::vector<std::uint8_t> conflicts;
   for (const std::vector<HostPort>& placed : port_sets_)
     for (const std::vector<HostPort>& wanted : port_sets_) conflicts.push_back(is_taken(wanted, placed));
   port_conflicts_.assign(conflicts);
+  uploaded_port_sets_ = port_sets_.size();
 }
 
 void DeviceSnapshot::send_delta(const Snapshot& snapshot, const CommitLog& log) {

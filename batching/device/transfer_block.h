@@ -31,6 +31,12 @@ class TransferBlock {
   Part<T> add(const std::vector<T>& values) {
     return add(std::span<const T>(values));
   }
+  std::size_t bytes() const { return bytes_.size(); }
+  /// What an array of so many elements adds to bytes() at most.
+  template <class T>
+  static std::size_t bytes_of(std::size_t count) {
+    return align(count * sizeof(T));
+  }
   /// One transfer; `device` grows as needed and holds the block afterwards.
   void send(DeviceArray<std::uint8_t>& device) {
     device.assign(bytes_);

@@ -34,7 +34,11 @@ void EmulatedAccelerator::count_launch(std::string_view kernel) {
 }
 
 void* EmulatedAccelerator::allocate(std::uint64_t bytes, std::string_view what) {
-  if (bytes > free_bytes()) throw DeviceOutOfMemory("device 0", std::string(what), bytes, free_bytes(), "");
+  const bool is_refused =
+      emulation_.refuses_after >= 0 && allocations_ >= emulation_.refuses_after && refusals_ < emulation_.refusals_max;
+  if (is_refused) ++refusals_;
+  if (is_refused || bytes > free_bytes())
+    throw DeviceOutOfMemory("device 0", std::string(what), bytes, is_refused ? 0 : free_bytes(), "");
   void* memory = ::operator new(std::max<std::uint64_t>(bytes, 1), std::align_val_t{kAlignment});
   std::memset(memory, kGarbage, bytes);
   blocks_[memory] = bytes;
@@ -53,6 +57,7 @@ void EmulatedAccelerator::release(void* memory) noexcept {
 
 void EmulatedAccelerator::upload(void* device, const void* host, std::uint64_t bytes) {
   std::memcpy(device, host, bytes);
+  ++uploads_;
   uploaded_bytes_ += bytes;
 }
 

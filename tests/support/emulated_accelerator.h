@@ -4,6 +4,7 @@
 // An accelerator without a device: memory of the host, and the bodies of the kernels run by host threads. What it
 // cannot show is the device compiler's code and the speed; everything else of DeviceBackend is tested through it.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,8 +17,10 @@ namespace berth::test {
 
 struct Emulation {
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
-  int threads = 1;                ///< that run a commit together; 1: without any synchronisation
-  std::int64_t fails_after = -1;  ///< launches; then every call throws DeviceLost. -1: never
+  int threads = 1;                        ///< that run a commit together; 1: without any synchronisation
+  std::int64_t fails_after = -1;          ///< launches; then every call throws DeviceLost. -1: never
+  std::int64_t refuses_after = -1;        ///< allocations; then memory is refused. -1: never
+  std::int64_t refusals_max = INT64_MAX;  ///< then there is memory again
 };
 
 class EmulatedAccelerator : public Accelerator {
@@ -29,7 +32,9 @@ class EmulatedAccelerator : public Accelerator {
   void* allocate(std::uint64_t bytes, std::string_view what) override;
   void release(void* memory) noexcept override;
   std::uint64_t allocated_bytes() const override { return allocated_bytes_; }
-  std::uint64_t free_bytes() const override { return emulation_.memory_bytes - allocated_bytes_; }
+  std::uint64_t free_bytes() const override {
+    return emulation_.memory_bytes - std::min(allocated_bytes_, emulation_.memory_bytes);
+  }
   void upload(void* device, const void* host, std::uint64_t bytes) override;
   void download(void* host, const void* device, std::uint64_t bytes) override;
   void copy(void* to, const void* from, std::uint64_t bytes) override;
@@ -43,7 +48,12 @@ class EmulatedAccelerator : public Accelerator {
   DeviceRun commit_run(const DeviceState& state, const DeviceRow& row, std::int64_t pod_count) override;
   DeviceStats stats() const override;
 
+  /// Of what comes from now on; numbers of launches and allocations count from the beginning.
+  Emulation& emulation() { return emulation_; }
   std::int64_t allocations() const { return allocations_; }
+  std::int64_t launches() const { return launches_; }
+  std::int64_t uploads() const { return uploads_; }
+  std::uint64_t uploaded_bytes() const { return uploaded_bytes_; }
 
  private:
   void count_launch(std::string_view kernel);
@@ -53,6 +63,8 @@ class EmulatedAccelerator : public Accelerator {
   std::map<void*, std::uint64_t> blocks_;
   std::uint64_t allocated_bytes_ = 0;
   std::int64_t allocations_ = 0;
+  std::int64_t refusals_ = 0;
+  std::int64_t uploads_ = 0;
   std::int64_t launches_ = 0;
   std::map<std::string_view, std::int64_t> launches_of_;
   std::uint64_t uploaded_bytes_ = 0;
