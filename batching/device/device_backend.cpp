@@ -289,7 +289,7 @@ DeviceState DeviceBackend::State::bring_up(const std::vector<std::int32_t>& pod_
 
 /// Marks of domains for this many selections, each above all before.
 void DeviceBackend::State::ensure_scratch(std::int32_t selections) {
-  const std::int64_t domains = columns.domains_max();
+  const std::int64_t domains = classes.soft_domains_max();
   if (seen_domains == domains && next_mark < INT32_MAX - selections) return;
   const auto entries = static_cast<std::uint64_t>(domains + 1) * kDeviceConstraintsMax;
   seen.reserve(entries);
@@ -302,7 +302,7 @@ void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const Launch
   DeviceBatch batch;
   DeviceState state = bring_up(plan.classes, &plan, &batch);
   ensure_scratch(batch.pod_count);
-  state.scratch = {seen.data(), columns.domains_max(), next_mark};
+  state.scratch = {seen.data(), classes.soft_domains_max(), next_mark};
   next_mark += batch.pod_count;
   outcomes.reserve(static_cast<std::uint64_t>(batch.pod_count));
   committed.reserve(1);
@@ -401,7 +401,7 @@ std::vector<BatchResult> DeviceBackend::State::try_forks(std::span<const std::sp
     columns.update(snapshot, log);
     ForkStates states(*accelerator, {columns.node_count(), columns.resource_count(),
                                      static_cast<std::uint64_t>(columns.port_set_count()), columns.counter_count(),
-                                     columns.table_count(), columns.domains_max()});
+                                     columns.table_count(), classes.soft_domains_max()});
     const auto wave = std::span(plans).subspan(next, wave_size(std::span(plans).subspan(next), states));
     LaunchPlan together;
     for (const LaunchPlan& plan : wave)

@@ -153,6 +153,9 @@ void DeviceClassTable::add_topology(const TopologyProgram& program, const TableR
     soft[s].max_skew = program.soft[s].max_skew;
     soft[s].label_column = program.soft[s].label_column;
     soft[s].counts_nodes = program.soft[s].counts_nodes;
+    if (!soft[s].counts_nodes)
+      soft_domains_max_ =
+          std::max<std::int64_t>(soft_domains_max_, counts.column(counts.column_of(soft[s].table)).domain_count);
   }
   std::vector<DeviceRead> preferred = plain(reads.scores);
   for (std::size_t p = 0; p < preferred.size(); ++p) preferred[p].multiplier = program.scores[p].multiplier;
@@ -186,6 +189,7 @@ void DeviceClassTable::clear() {
   requests_on_host_.clear();
   reads_on_host_.clear();
   moves_on_host_.clear();
+  soft_domains_max_ = 0;
   first_changed_class_ = uploaded_requests_ = uploaded_reads_ = uploaded_moves_ = 0;
   has_profiles_ = false;
 }

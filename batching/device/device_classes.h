@@ -30,6 +30,9 @@ class DeviceClassTable {
   DeviceClasses classes(const ClassTable& table, const DeviceSnapshot& columns);
   const DeviceLayout* layouts() { return layouts_.on_device(); }
 
+  /// Domains of the keys that soft constraints of these classes count: what DeviceScratch::seen must have room for.
+  std::int64_t soft_domains_max() const { return soft_domains_max_; }
+
   /// Node objects changed, or a resource came up that classes may ask for.
   void clear();
   std::uint64_t bytes() const;
@@ -47,6 +50,7 @@ class DeviceClassTable {
   std::vector<DeviceRequest> requests_on_host_;
   std::vector<DeviceRead> reads_on_host_;
   std::vector<DeviceMove> moves_on_host_;
+  std::int64_t soft_domains_max_ = 0;
   std::size_t first_changed_class_ = 0;  ///< those from here on are not on the device as they are here
   std::size_t uploaded_requests_ = 0;
   std::size_t uploaded_reads_ = 0;

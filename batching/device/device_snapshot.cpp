@@ -47,7 +47,6 @@ DeviceSnapshot::DeviceSnapshot(Accelerator& accelerator)
 void DeviceSnapshot::clear() {
   is_empty_ = true;
   resource_count_ = column_count_ = counter_count_ = uploaded_port_sets_ = 0;
-  domains_max_ = 0;
   masks_on_host_.clear();
   tables_on_host_.clear();
 }
@@ -136,7 +135,6 @@ void DeviceSnapshot::add_tables(const TopologyCounts& counts) {
     }
     exists.resize(values.size(), 0);
     totals.push_back(counts.total(t));
-    domains_max_ = std::max<std::int64_t>(domains_max_, column.domain_count);
   }
   counts_.reserve(counter_count_ + values.size(), counter_count_);
   exists_.reserve(counter_count_ + values.size(), counter_count_);

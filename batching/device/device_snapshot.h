@@ -43,8 +43,6 @@ class DeviceSnapshot {
   DeviceCounts counts() const;
   const std::uint8_t* port_conflicts() const { return port_conflicts_.data(); }
   std::int32_t port_set_count() const { return static_cast<std::int32_t>(port_sets_.size()); }
-  /// Of all tables: what DeviceScratch::seen must have room for.
-  std::int64_t domains_max() const { return domains_max_; }
 
   // How many entries the columns that placements change have, for those who copy them.
   std::uint64_t node_count() const { return node_count_; }
@@ -68,7 +66,6 @@ class DeviceSnapshot {
   std::uint64_t resource_count_ = 0;
   std::uint64_t column_count_ = 0;
   std::uint64_t counter_count_ = 0;
-  std::int64_t domains_max_ = 0;
   DomainWeights weights_;
   std::map<std::vector<HostPort>, std::int32_t> port_set_of_;
   std::vector<std::vector<HostPort>> port_sets_;
