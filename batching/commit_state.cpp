@@ -11,14 +11,13 @@
 namespace berth {
 namespace {
 
-const SchedulerConfig& checked(const SchedulerConfig& config, std::string_view backend_name) {
+void check_totals(const SchedulerConfig& config, std::string_view backend_name) {
   for (const Profile& profile : config.profiles)
     if (max_total(profile) > kMaxTotal)
       throw InputError(InputProblem{"", "profile " + profile.scheduler_name + ".plugins.score",
                                     "weights add up to a total of " + std::to_string(max_total(profile)) + ", the " +
                                         std::string(backend_name) + " backend holds " + std::to_string(kMaxTotal) +
                                         "; use --backend reference"});
-  return config;
 }
 
 }  // namespace
@@ -26,8 +25,8 @@ const SchedulerConfig& checked(const SchedulerConfig& config, std::string_view b
 CommitState::CommitState(const ClusterCache& cluster_cache, const ClusterObjects& objects,
                          const SchedulerConfig& scheduler_config, const EngineConfig& engine_config,
                          std::string_view backend_name)
-    : cache(cluster_cache),
-      config(checked(scheduler_config, backend_name)),
+    : cache((check_totals(scheduler_config, backend_name), cluster_cache)),  // before anything stands on the weights
+      config(scheduler_config),
       engine(engine_config),
       snapshot(cluster_cache),
       table(objects, config, engine, snapshot, cache),

@@ -471,7 +471,7 @@ std::vector<BatchResult> DeviceBackend::try_forks(std::span<const std::span<cons
   try {
     if (side_by_side) state_->all_or_nothing([&] { results = state_->try_forks(forks, limits); });
   } catch (const DeviceOutOfMemory&) {
-    // One after another they take no more than a batch.
+    results.clear();  // one after another they take no more than a batch
   }
   if (results.empty()) state_->all_or_nothing([&] { results = Backend::try_forks(forks, limits); });
   return results;

@@ -139,6 +139,7 @@ void DeviceClassTable::add_topology(const TopologyProgram& program, const TableR
   };
   const auto plain = [&](const std::vector<TableRead>& list) {
     std::vector<DeviceRead> result;
+    result.reserve(list.size());
     for (const TableRead& read : list) result.push_back(device_read(read, by_node));
     return result;
   };
@@ -170,6 +171,7 @@ void DeviceClassTable::add_topology(const TopologyProgram& program, const TableR
 DeviceClasses DeviceClassTable::classes(const ClassTable& table, const DeviceSnapshot& columns) {
   if (!has_profiles_) {
     std::vector<DeviceProfile> profiles;
+    profiles.reserve(static_cast<std::size_t>(table.profile_count()));
     for (std::int32_t p = 0; p < table.profile_count(); ++p) profiles.push_back(device_profile(table.profile(p)));
     profiles_.assign(profiles);
     has_profiles_ = true;
