@@ -157,6 +157,21 @@ void CommitState::apply(const PodToPlace& pod, std::int32_t node) {
   answered.push_back({pod.pod.get(), node, pod.class_index});
 }
 
+std::size_t CommitState::equal_pods(std::span<const PodToPlace> pods, std::size_t limit) {
+  const std::size_t longest = std::min(pods.size(), limit);
+  std::size_t count = 1;
+  while (count < longest && pods[count].class_index == pods.front().class_index) ++count;
+  return count;
+}
+
+void CommitState::place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total,
+                             std::int64_t feasible_count) {
+  const std::int64_t score = scores_anything(pod.class_index) ? total : 1;
+  // A single feasible node is taken without scoring.
+  result->outcomes.push_back({OutcomeKind::kPlaced, {node}, feasible_count == 1 ? 0 : score, -1});
+  apply(pod, node);
+}
+
 void CommitState::place(const PodToPlace& pod, std::int32_t node, std::int64_t score) {
   result->outcomes.push_back({OutcomeKind::kPlaced, {node}, score, -1});
   drop_nomination(pod);

@@ -76,7 +76,12 @@ class CommitState {
   void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
                         std::int32_t own_nomination);
 
+  /// How many pods of the front are of one class, at most `limit`. @param pods  at least one
+  static std::size_t equal_pods(std::span<const PodToPlace> pods, std::size_t limit);
+
   void place(const PodToPlace& pod, std::int32_t node, std::int64_t score);
+  /// A pod of a run, without ports and nominations. @param feasible_count  nodes when its turn comes
+  void place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total, std::int64_t feasible_count);
   /// The part of place() that a pod without ports and nominations needs.
   void apply(const PodToPlace& pod, std::int32_t node);
   void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text);

@@ -127,10 +127,9 @@ class CudaAccelerator : public Accelerator {
   std::string_view name() const override { return "cuda"; }
   const DeviceFacts& facts() const override { return facts_; }
 
-  void* allocate(std::uint64_t bytes, std::string_view what) override {
-    const std::string text(what);
+  void* allocate(std::uint64_t bytes, const char* what) override {
     DeviceBuffer<std::uint8_t> block(std::max<std::uint64_t>(bytes, 1), stream_.view(), pool_,
-                                     {text.c_str(), "device.memoryBytesMax"});
+                                     {what, "device.memoryBytesMax"});
     void* memory = block.data();
     blocks_.emplace(memory, std::move(block));
     return memory;

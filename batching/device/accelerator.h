@@ -34,9 +34,9 @@ class Accelerator {
   virtual std::string_view name() const = 0;
   virtual const DeviceFacts& facts() const = 0;
 
-  /// Uninitialised, aligned to 256 bytes. @param what  for the message
+  /// Uninitialised, aligned to 256 bytes. @param what  for the message; as long-lived as the program
   /// @throws DeviceOutOfMemory  what was there before is untouched
-  virtual void* allocate(std::uint64_t bytes, std::string_view what) = 0;
+  virtual void* allocate(std::uint64_t bytes, const char* what) = 0;
   virtual void release(void* memory) noexcept = 0;
   virtual std::uint64_t allocated_bytes() const = 0;
   /// What allocate() may still give.

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,8 +18,8 @@ class DeviceArray {
   static_assert(std::is_trivially_copyable_v<T>, "device memory travels by memcpy");
 
  public:
-  /// @param what  for the message when memory is refused
-  DeviceArray(Accelerator& accelerator, std::string_view what) : accelerator_(&accelerator), what_(what) {}
+  /// @param what  for the message when memory is refused; as long-lived as the program
+  DeviceArray(Accelerator& accelerator, const char* what) : accelerator_(&accelerator), what_(what) {}
   DeviceArray(DeviceArray&& other) noexcept
       : accelerator_(other.accelerator_),
         what_(other.what_),
@@ -66,7 +65,7 @@ class DeviceArray {
 
  private:
   Accelerator* accelerator_;
-  std::string_view what_;
+  const char* what_;
   T* data_ = nullptr;
   std::uint64_t capacity_ = 0;
 };

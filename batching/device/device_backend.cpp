@@ -16,6 +16,7 @@
 #include "batching/judge.h"
 
 namespace berth {
+
 struct DeviceBackend::State : CommitState {
   State(std::unique_ptr<Accelerator> device, const ClusterCache& cluster_cache, const ClusterObjects& objects,
         const SchedulerConfig& scheduler_config, const EngineConfig& engine_config, const DeviceTuning& device_tuning)
@@ -65,14 +66,25 @@ struct DeviceBackend::State : CommitState {
   bool place_run(std::span<const PodToPlace> pods);
   LaunchPlan plan_launch(std::span<const PodToPlace> pods, std::size_t pods_max);
   void add_class(std::int32_t pod_class);
-  DeviceState bring_up(const std::vector<std::int32_t>& pod_classes, const LaunchPlan* plan, DeviceBatch* batch);
   void check_room() const;
+  void update_columns();
+  /// A launch that is ready on the device.
+  struct Prepared {
+    DeviceState state;
+    DeviceBatch batch;
+  };
+  Prepared prepare(const LaunchPlan& plan);
   void ensure_scratch(std::int32_t selections);
   void launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure);
+  void take_up_all(std::span<const PodToPlace> pods, const LaunchPlan& plan, const std::vector<DeviceOutcome>& answers);
   void take_up(const PodToPlace& pod, const DeviceOutcome& outcome);
   std::vector<std::vector<PodToPlace>> current(std::span<const std::span<const PodToPlace>> forks);
   std::optional<LaunchPlan> plan_fork(std::span<const PodToPlace> pods);
-  std::size_t wave_size(std::span<const LaunchPlan> plans, const ForkStates& states) const;
+  struct Wave {
+    std::size_t fork_count = 0;
+    LaunchPlan rows;  ///< of all its forks, without pods
+  };
+  Wave next_wave(std::span<const LaunchPlan> plans, const ForkStates& states) const;
   /// @return no result at all when the host has to answer some pod
   std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks, const BatchLimits& limits);
   BatchResult replay_fork(std::span<const PodToPlace> pods, const std::vector<DeviceOutcome>& answers,
@@ -157,9 +169,7 @@ void DeviceBackend::State::answer_on_host(const PodToPlace& pod) {
 std::size_t DeviceBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
   const std::int32_t c = pods.front().class_index;
   if (!table[c].ports.empty() || table[c].topology != nullptr || !table.score_error(c).empty()) return 0;
-  const std::size_t longest = std::min({pods.size(), limit, static_cast<std::size_t>(tuning.run_pods_max)});
-  std::size_t run = 1;
-  while (run < longest && pods[run].class_index == c) ++run;
+  const std::size_t run = equal_pods(pods, std::min(limit, static_cast<std::size_t>(tuning.run_pods_max)));
   return static_cast<std::int64_t>(run) >= tuning.min_run_length(snapshot.node_count()) ? run : 0;
 }
 
@@ -167,19 +177,16 @@ bool DeviceBackend::State::place_run(std::span<const PodToPlace> pods) {
   const std::int32_t c = pods.front().class_index;
   add_class(c);
   if (!classes.layout(classes.layout_of(c)).in_order) return false;
-  const DeviceState state = bring_up({c}, nullptr, nullptr);
-  DeviceRow row = rows.row(c);
-  const DeviceRun run = accelerator->commit_run(state, row, static_cast<std::int64_t>(pods.size()));
+  LaunchPlan plan;
+  plan.add_class(c);
+  const Prepared prepared = prepare(plan);
+  const DeviceRun run = accelerator->commit_run(prepared.state, rows.row(c), static_cast<std::int64_t>(pods.size()));
   if (run.feasible_count == 0) return false;
-  const bool scores = scores_anything(c);
-  const std::int64_t normalized = run.normalized_total;
   std::int64_t feasible = run.feasible_count;
   rows.set_position(c, log.position());
   for (std::size_t i = 0; i < run.picks.size(); ++i) {
     const DevicePick& pick = run.picks[i];
-    const std::int64_t total = scores ? pick.total + normalized : 1;
-    result->outcomes.push_back({OutcomeKind::kPlaced, {pick.node}, feasible == 1 ? 0 : total, -1});
-    apply(pods[i], pick.node);
+    place_copy(pods[i], pick.node, pick.total + run.normalized_total, feasible);
     if (pick.is_last) --feasible;
     if (snapshot.scores_may_wrap() && i + 1 < run.picks.size()) {
       reset_device();
@@ -195,22 +202,20 @@ bool DeviceBackend::State::place_run(std::span<const PodToPlace> pods) {
 LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, std::size_t pods_max) {
   const std::size_t longest = std::min({pods.size(), pods_max, tuning.launch_pods_max});
   LaunchPlan wanted;
-  std::vector<std::int32_t> kinds;
   for (std::size_t i = 0; i < longest; ++i) {
     const std::int32_t c = pods[i].class_index;
-    if (c < 0 || (!wanted.knows(c) && (kinds.size() == rows_a_launch || !is_for_device(pods[i])))) break;
     if (!wanted.knows(c)) {
+      if (wanted.classes.size() == rows_a_launch || !is_for_device(pods[i])) break;
       add_class(c);
-      kinds.push_back(c);
     }
-    wanted.add(c);
+    wanted.add_pod(c);
   }
-  const std::size_t fitting = rows.fitting(kinds, classes);
-  if (fitting == kinds.size()) return wanted;
+  const std::size_t fitting = rows.fitting(wanted.classes, classes);
+  if (fitting == wanted.classes.size()) return wanted;
   LaunchPlan plan;
   for (const std::int32_t row : wanted.row_of_pod) {
     if (static_cast<std::size_t>(row) >= fitting) break;
-    plan.add(wanted.classes[static_cast<std::size_t>(row)]);
+    plan.add_pod(wanted.classes[static_cast<std::size_t>(row)]);
   }
   return plan;
 }
@@ -237,33 +242,35 @@ void DeviceBackend::State::check_room() const {
     shape.topology_counters += static_cast<std::uint64_t>(counts.column(counts.column_of(t)).domain_count) + 1;
   shape.rows = 1;
   const std::uint64_t needed = plan_device(shape).total();
-  if (needed > accelerator->free_bytes())
-    throw DeviceOutOfMemory("", "columns of " + std::to_string(shape.nodes) + " nodes and a row", needed,
-                            accelerator->free_bytes(), "the number of nodes, or use the cpu backend");
+  // What columns of an earlier state hold is theirs to use again.
+  const std::uint64_t room = accelerator->free_bytes() + accelerator->allocated_bytes();
+  if (needed > room)
+    throw DeviceOutOfMemory("", "columns of " + std::to_string(shape.nodes) + " nodes and a row", needed, room,
+                            "the number of nodes, or use the cpu backend");
 }
 
-/// Uploads what changed and brings the rows of the classes up to date.
-/// @param plan, batch  the batch travels along; may be null
-DeviceState DeviceBackend::State::bring_up(const std::vector<std::int32_t>& pod_classes, const LaunchPlan* plan,
-                                           DeviceBatch* batch) {
+void DeviceBackend::State::update_columns() {
   if (columns.is_empty()) check_room();
   columns.update(snapshot, log);
-  DeviceState state;
+}
+
+/// Uploads what changed and the plan, and brings the plan's rows up to date.
+DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& plan) {
+  update_columns();
+  Prepared prepared;
+  DeviceState& state = prepared.state;
   state.columns = columns.columns();
   state.counts = columns.counts();
   state.classes = classes.classes(table, columns);
-  const DeviceRowStore::Work work = rows.prepare(pod_classes, classes, log, snapshot.node_count());
+  const DeviceRowStore::Work work = rows.prepare(plan.classes, classes, log, snapshot.node_count());
   TransferBlock block;
   const auto at_rows = block.add(work.rows);
   const auto at_build = block.add(work.build);
   const auto at_refresh = block.add(work.refresh);
   const auto at_first = block.add(work.first_node);
   const auto at_nodes = block.add(work.nodes);
-  TransferBlock::Part<std::int32_t> at_pods, at_last;
-  if (plan != nullptr) {
-    at_pods = block.add(plan->row_of_pod);
-    at_last = block.add(plan->last_pod);
-  }
+  const auto at_pods = block.add(plan.row_of_pod);
+  const auto at_last = block.add(plan.last_pod);
   // A later batch of the same shape has changed nodes to tell of as well; it finds room.
   const auto nodes_max = static_cast<std::size_t>(tuning.refresh_limit(snapshot.node_count()));
   if (row_table.bytes() < block.bytes())
@@ -271,6 +278,10 @@ DeviceState DeviceBackend::State::bring_up(const std::vector<std::int32_t>& pod_
                       TransferBlock::bytes_of<std::int32_t>(nodes_max));
   block.send(row_table);
   state.rows = {block.at(at_rows), classes.layouts()};
+  prepared.batch.row_of_pod = block.at(at_pods);
+  prepared.batch.last_pod = block.at(at_last);
+  prepared.batch.pod_count = static_cast<std::int32_t>(plan.row_of_pod.size());
+  prepared.batch.row_count = static_cast<std::int32_t>(plan.classes.size());
   if (!work.build.empty())
     accelerator->build_rows(state, {block.at(at_build), static_cast<std::int32_t>(work.build.size())});
   if (!work.refresh.empty())
@@ -278,13 +289,7 @@ DeviceState DeviceBackend::State::bring_up(const std::vector<std::int32_t>& pod_
         state, {block.at(at_refresh), block.at(at_first), block.at(at_nodes),
                 static_cast<std::int32_t>(work.refresh.size()), static_cast<std::int32_t>(work.nodes.size())});
   refreshed_nodes += static_cast<std::int64_t>(work.build.size()) * snapshot.node_count();
-  if (plan != nullptr) {
-    batch->row_of_pod = block.at(at_pods);
-    batch->last_pod = block.at(at_last);
-    batch->pod_count = static_cast<std::int32_t>(plan->row_of_pod.size());
-    batch->row_count = static_cast<std::int32_t>(plan->classes.size());
-  }
-  return state;
+  return prepared;
 }
 
 /// Marks of domains for this many selections, each above all before.
@@ -299,8 +304,7 @@ void DeviceBackend::State::ensure_scratch(std::int32_t selections) {
 }
 
 void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure) {
-  DeviceBatch batch;
-  DeviceState state = bring_up(plan.classes, &plan, &batch);
+  auto [state, batch] = prepare(plan);
   ensure_scratch(batch.pod_count);
   state.scratch = {seen.data(), classes.soft_domains_max(), next_mark};
   next_mark += batch.pod_count;
@@ -313,8 +317,12 @@ void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const Launch
   for (const std::int32_t c : plan.classes) widest = std::max(widest, classes.layout(classes.layout_of(c)).cell_count);
   accelerator->commit_batch(state, batch, widest);
   const std::int32_t answered_count = committed.download(0, 1).front();
-  const std::vector<DeviceOutcome> answers = outcomes.download(0, static_cast<std::uint64_t>(answered_count));
+  take_up_all(pods, plan, outcomes.download(0, static_cast<std::uint64_t>(answered_count)));
+}
 
+/// Repeats a launch in the host's state, and notes how far the device and each row are.
+void DeviceBackend::State::take_up_all(std::span<const PodToPlace> pods, const LaunchPlan& plan,
+                                       const std::vector<DeviceOutcome>& answers) {
   std::vector<std::uint64_t> position_before(answers.size() + 1, log.position());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     position_before[i] = log.position();
@@ -365,26 +373,28 @@ std::optional<LaunchPlan> DeviceBackend::State::plan_fork(std::span<const PodToP
       if (!is_for_device(pod)) return std::nullopt;
       add_class(pod.class_index);
     }
-    plan.add(pod.class_index);
+    plan.add_pod(pod.class_index);
   }
   if (rows.fitting(plan.classes, classes) < plan.classes.size()) return std::nullopt;
   return plan;
 }
 
 /// Forks next to one another whose copies and rows the device holds at once; at least one.
-std::size_t DeviceBackend::State::wave_size(std::span<const LaunchPlan> plans, const ForkStates& states) const {
+DeviceBackend::State::Wave DeviceBackend::State::next_wave(std::span<const LaunchPlan> plans,
+                                                           const ForkStates& states) const {
   const std::uint64_t room = accelerator->free_bytes() / 10 * 9;
   std::uint64_t bytes = 0;
-  LaunchPlan together;
-  std::size_t count = 0;
-  for (; count < plans.size() && count < tuning.wave_forks_max; ++count) {
-    bytes += states.bytes(plans[count], classes);
-    for (const std::int32_t c : plans[count].classes)
-      if (!together.knows(c)) together.add(c);
-    const bool fits = bytes <= room && rows.fitting(together.classes, classes) == together.classes.size();
-    if (!fits && count > 0) break;
+  std::uint64_t row_bytes = 0;
+  Wave wave;
+  for (; wave.fork_count < plans.size() && wave.fork_count < tuning.wave_forks_max; ++wave.fork_count) {
+    const LaunchPlan& plan = plans[wave.fork_count];
+    bytes += states.bytes(plan, classes);
+    for (const std::int32_t c : plan.classes)
+      if (!wave.rows.knows(c)) row_bytes += device_row_bytes(classes.layout(classes.layout_of(c)));
+    if (wave.fork_count > 0 && (bytes > room || row_bytes > rows.bytes_max())) break;
+    for (const std::int32_t c : plan.classes) wave.rows.add_class(c);
   }
-  return count;
+  return wave;
 }
 
 std::vector<BatchResult> DeviceBackend::State::try_forks(std::span<const std::span<const PodToPlace>> forks,
@@ -398,19 +408,15 @@ std::vector<BatchResult> DeviceBackend::State::try_forks(std::span<const std::sp
   }
   std::vector<BatchResult> results;
   for (std::size_t next = 0; next < plans.size();) {
-    columns.update(snapshot, log);
+    update_columns();
     ForkStates states(*accelerator, {columns.node_count(), columns.resource_count(),
                                      static_cast<std::uint64_t>(columns.port_set_count()), columns.counter_count(),
                                      columns.table_count(), classes.soft_domains_max()});
-    const auto wave = std::span(plans).subspan(next, wave_size(std::span(plans).subspan(next), states));
-    LaunchPlan together;
-    for (const LaunchPlan& plan : wave)
-      for (const std::int32_t c : plan.classes)
-        if (!together.knows(c)) together.add(c);
-    const DeviceState live = bring_up(together.classes, nullptr, nullptr);
-    const auto row_of = [&](std::int32_t c) { return rows.row(c); };
-    const auto answers = states.run(wave, live, row_of, classes, limits.stop_at_failure);
-    for (std::size_t f = 0; f < wave.size(); ++f)
+    const Wave wave = next_wave(std::span(plans).subspan(next), states);
+    const Prepared live = prepare(wave.rows);
+    const auto answers =
+        states.run(std::span(plans).subspan(next, wave.fork_count), live.state, rows, classes, limits.stop_at_failure);
+    for (std::size_t f = 0; f < wave.fork_count; ++f)
       results.push_back(replay_fork(pods[next + f], answers[f], limits.stop_at_failure));
     if (snapshot.scores_may_wrap()) {  // in some fork; the host answers them all
       reset_device();
@@ -418,8 +424,8 @@ std::vector<BatchResult> DeviceBackend::State::try_forks(std::span<const std::sp
     }
     // Nothing changed in the end, on the device nor here, though the log has grown.
     columns.skip_to(log.position());
-    for (const std::int32_t c : together.classes) rows.set_position(c, log.position());
-    next += wave.size();
+    for (const std::int32_t c : wave.rows.classes) rows.set_position(c, log.position());
+    next += wave.fork_count;
   }
   return results;
 }

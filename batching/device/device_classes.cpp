@@ -128,19 +128,17 @@ void DeviceClassTable::add_topology(const TopologyProgram& program, const TableR
                                     const TopologyCounts& counts, DeviceClass& device) {
   device.has_topology = true;
   device.matches_itself = program.matches_itself;
-  // Terms on single nodes are part of the key whatever the layout.
-  const auto terms = [&](const std::vector<TableRead>& list) {
-    std::vector<DeviceRead> result;
-    for (const TableRead& read : list) {
-      result.push_back(device_read(read, by_node));
-      if (is_folded_in(read, counts)) result.back().attribute = DeviceRead::kFoldedIn;
-    }
-    return result;
-  };
   const auto plain = [&](const std::vector<TableRead>& list) {
     std::vector<DeviceRead> result;
     result.reserve(list.size());
     for (const TableRead& read : list) result.push_back(device_read(read, by_node));
+    return result;
+  };
+  // Terms on single nodes are part of the key whatever the layout.
+  const auto terms = [&](const std::vector<TableRead>& list) {
+    std::vector<DeviceRead> result = plain(list);
+    for (std::size_t t = 0; t < list.size(); ++t)
+      if (is_folded_in(list[t], counts)) result[t].attribute = DeviceRead::kFoldedIn;
     return result;
   };
   std::vector<DeviceRead> hard = plain(reads.hard);
@@ -194,10 +192,6 @@ void DeviceClassTable::clear() {
   soft_domains_max_ = 0;
   first_changed_class_ = uploaded_requests_ = uploaded_reads_ = uploaded_moves_ = 0;
   has_profiles_ = false;
-}
-
-std::uint64_t DeviceClassTable::bytes() const {
-  return layouts_.bytes() + classes_.bytes() + profiles_.bytes() + requests_.bytes() + reads_.bytes() + moves_.bytes();
 }
 
 }  // namespace berth

@@ -35,7 +35,6 @@ class DeviceClassTable {
 
   /// Node objects changed, or a resource came up that classes may ask for.
   void clear();
-  std::uint64_t bytes() const;
 
  private:
   DeviceList add_reads(const std::vector<DeviceRead>& reads);

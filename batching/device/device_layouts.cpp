@@ -2,6 +2,7 @@
 #include "batching/device/device_layouts.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "batching/device/transfer_block.h"
@@ -90,14 +91,12 @@ DeviceLayouts::Place DeviceLayouts::layout_of(std::int32_t pod_class, const Tabl
   const bool by_node = reads != nullptr && needs_nodes(*reads, snapshot.topology());
   const std::tuple key(table[pod_class].node_side, columns, by_node);
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  std::optional<DeviceNodeSides::Answer> answer;
+  if (reads == nullptr) answer.emplace(sides_.evaluate(side, *table[pod_class].spec, profile, snapshot));
   Place place;
-  if (reads == nullptr) {
-    DeviceNodeSides::Answer answer = sides_.evaluate(side, *table[pod_class].spec, profile, snapshot);
-    place.layout = answer.summary.is_uniform() ? add_in_order(std::move(answer), snapshot.node_count())
-                                               : add(table.node_side(pod_class), profile, columns, by_node, snapshot);
-  } else {
-    place.layout = add(table.node_side(pod_class), profile, columns, by_node, snapshot);
-  }
+  place.layout = answer && answer->summary.is_uniform()
+                     ? add_in_order(std::move(*answer), snapshot.node_count())
+                     : add(table.node_side(pod_class), profile, columns, by_node, snapshot);
   place.by_node = on_host(place.layout).by_node;
   known_.emplace(key, place);
   return place;
@@ -185,13 +184,6 @@ void DeviceLayouts::clear() {
   storage_.clear();
   bases_.clear();
   uploaded_ = 0;
-}
-
-std::uint64_t DeviceLayouts::bytes() const {
-  std::uint64_t bytes = layouts_.bytes() + sides_.bytes();
-  for (const auto& base : bases_) bytes += base.bytes();
-  for (const auto& storage : storage_) bytes += storage.bytes();
-  return bytes;
 }
 
 }  // namespace berth

@@ -45,7 +45,6 @@ class DeviceLayouts {
   const DeviceLayout* on_device();
   /// Node objects changed.
   void clear();
-  std::uint64_t bytes() const;
 
  private:
   std::int32_t send(DeviceLayout layout, const LayoutArrays& arrays, const std::int32_t* base);

@@ -183,10 +183,4 @@ void DeviceNodeSides::clear() {
   label_columns_.clear();
 }
 
-std::uint64_t DeviceNodeSides::bytes() const {
-  std::uint64_t bytes = unschedulable_.bytes() + taint_set_.bytes();
-  for (const auto& [on_host, column] : label_columns_) bytes += column.bytes();
-  return bytes;
-}
-
 }  // namespace berth

@@ -28,7 +28,6 @@ class DeviceNodeSides {
                   const Snapshot& snapshot);
   /// Node objects changed.
   void clear();
-  std::uint64_t bytes() const;
 
  private:
   /// The terms of one side on their way to the device, whose pointers are known a step at a time.

@@ -49,6 +49,7 @@ class DeviceRowStore {
   void clear() { rows_.clear(), bytes_ = 0; }
 
   std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t bytes_max() const { return bytes_max_; }
   std::int64_t rows_built() const { return rows_built_; }
 
  private:

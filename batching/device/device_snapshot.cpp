@@ -18,6 +18,11 @@ auto gather(const Snapshot& snapshot, Read read) {
   return values;
 }
 
+void keep_each_once(std::vector<std::int32_t>& numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
 std::uint8_t is_taken(const std::vector<HostPort>& wanted, const std::vector<HostPort>& used) {
   return !used.empty() && ports_conflict(wanted, used) ? 1 : 0;
 }
@@ -162,48 +167,55 @@ void DeviceSnapshot::add_port_sets(const Snapshot& snapshot) {
   uploaded_port_sets_ = port_sets_.size();
 }
 
+/// The counters of the nodes' domains, each once, with the values that they have now.
+DeviceSnapshot::ChangedCounters DeviceSnapshot::counters_of(const std::vector<std::int32_t>& nodes,
+                                                            const TopologyCounts& counts) const {
+  ChangedCounters changed;
+  std::vector<std::int32_t> domains;
+  for (std::int32_t t = 0; t < counts.table_count(); ++t) {
+    const DeviceTable& table = tables_on_host_[static_cast<std::size_t>(t)];
+    domains.clear();
+    for (const std::int32_t node : nodes)
+      if (const std::int32_t domain = counts.column(table.column)[node]; domain != 0) domains.push_back(domain);
+    keep_each_once(domains);
+    for (const std::int32_t domain : domains) {
+      changed.at.push_back(table.first + domain);
+      changed.counts.push_back(counts.count(t, domain));
+    }
+    changed.totals.push_back(counts.total(t));
+  }
+  return changed;
+}
+
 void DeviceSnapshot::send_delta(const Snapshot& snapshot, const CommitLog& log) {
   if (position_ == log.position()) return;
   std::vector<std::int32_t> nodes;
   for (const LogEntry& entry : log.since(position_)) nodes.push_back(entry.node);
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-
-  std::vector<std::int64_t> requested, milli_cpu, memory_bytes, pods, count_at, values, totals;
-  std::vector<std::uint8_t> ports;
+  keep_each_once(nodes);
+  const ChangedCounters changed = counters_of(nodes, snapshot.topology());
+  const auto of_nodes = [&](auto read) {
+    std::vector<decltype(read(std::int32_t{0}))> values;
+    values.reserve(nodes.size());
+    for (const std::int32_t node : nodes) values.push_back(read(node));
+    return values;
+  };
+  std::vector<std::int64_t> requested;
   for (std::int32_t r = 0; r < snapshot.resource_count(); ++r)
     for (const std::int32_t node : nodes) requested.push_back(snapshot.requested(r, node));
-  for (const std::int32_t node : nodes) {
-    milli_cpu.push_back(snapshot.non_zero_milli_cpu(node));
-    memory_bytes.push_back(snapshot.non_zero_memory_bytes(node));
-    pods.push_back(snapshot.pod_count(node));
-  }
+  std::vector<std::uint8_t> ports;
   for (const std::vector<HostPort>& wanted : port_sets_)
     for (const std::int32_t node : nodes) ports.push_back(is_taken(wanted, snapshot.used_ports(node)));
-  const TopologyCounts& counts = snapshot.topology();
-  for (std::int32_t t = 0; t < counts.table_count(); ++t) {
-    const DeviceTable& table = tables_on_host_[static_cast<std::size_t>(t)];
-    const std::size_t first = count_at.size();
-    for (const std::int32_t node : nodes)
-      if (const std::int32_t domain = counts.column(table.column)[node]; domain != 0)
-        count_at.push_back(table.first + domain);
-    std::sort(count_at.begin() + static_cast<std::ptrdiff_t>(first), count_at.end());
-    count_at.erase(std::unique(count_at.begin() + static_cast<std::ptrdiff_t>(first), count_at.end()), count_at.end());
-    for (std::size_t i = first; i < count_at.size(); ++i)
-      values.push_back(counts.count(t, static_cast<std::int32_t>(count_at[i] - table.first)));
-    totals.push_back(counts.total(t));
-  }
 
   TransferBlock block;
   const auto at_nodes = block.add(nodes);
   const auto at_requested = block.add(requested);
-  const auto at_milli_cpu = block.add(milli_cpu);
-  const auto at_memory = block.add(memory_bytes);
-  const auto at_pods = block.add(pods);
+  const auto at_milli_cpu = block.add(of_nodes([&](std::int32_t i) { return snapshot.non_zero_milli_cpu(i); }));
+  const auto at_memory = block.add(of_nodes([&](std::int32_t i) { return snapshot.non_zero_memory_bytes(i); }));
+  const auto at_pods = block.add(of_nodes([&](std::int32_t i) { return snapshot.pod_count(i); }));
   const auto at_ports = block.add(ports);
-  const auto at_places = block.add(count_at);
-  const auto at_values = block.add(values);
-  const auto at_totals = block.add(totals);
+  const auto at_places = block.add(changed.at);
+  const auto at_values = block.add(changed.counts);
+  const auto at_totals = block.add(changed.totals);
   block.send(delta_);
   DeviceDelta delta;
   delta.nodes = block.at(at_nodes);
@@ -218,11 +230,11 @@ void DeviceSnapshot::send_delta(const Snapshot& snapshot, const CommitLog& log) 
   delta.node_count = static_cast<std::int32_t>(nodes.size());
   delta.resource_count = snapshot.resource_count();
   delta.port_set_count = port_set_count();
-  delta.count_count = static_cast<std::int32_t>(count_at.size());
-  delta.table_count = counts.table_count();
+  delta.count_count = static_cast<std::int32_t>(changed.at.size());
+  delta.table_count = static_cast<std::int32_t>(changed.totals.size());
   DeviceState state;
   state.columns = columns();
-  state.counts = this->counts();
+  state.counts = counts();
   accelerator_.apply_delta(state, delta);
 }
 

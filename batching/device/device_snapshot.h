@@ -57,6 +57,12 @@ class DeviceSnapshot {
   std::int32_t mask_of(const NodeMask& mask);
   void add_tables(const TopologyCounts& counts);
   void add_port_sets(const Snapshot& snapshot);
+  struct ChangedCounters {
+    std::vector<std::int64_t> at;  ///< positions in DeviceCounts::counts
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> totals;  ///< [table]
+  };
+  ChangedCounters counters_of(const std::vector<std::int32_t>& nodes, const TopologyCounts& counts) const;
   void send_delta(const Snapshot& snapshot, const CommitLog& log);
 
   Accelerator& accelerator_;

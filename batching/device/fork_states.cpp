@@ -60,8 +60,8 @@ DeviceState ForkStates::copy_state(const DeviceState& live, std::uint8_t*& memor
 }
 
 std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPlan> plans, const DeviceState& live,
-                                                        const std::vector<std::vector<DeviceRow>>& live_rows,
-                                                        const DeviceClassTable& classes, bool stops_at_failure) {
+                                                        const DeviceRowStore& rows, const DeviceClassTable& classes,
+                                                        bool stops_at_failure) {
   std::uint64_t bytes = 0;
   std::uint64_t pods = 0;
   for (const LaunchPlan& plan : plans) {
@@ -83,7 +83,8 @@ std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPl
   for (std::size_t f = 0; f < plans.size(); ++f) {
     states.push_back(copy_state(live, memory));
     std::vector<DeviceRow> fork_rows;
-    for (const DeviceRow& row : live_rows[f]) {
+    for (const std::int32_t c : plans[f].classes) {
+      const DeviceRow& row = rows.row(c);
       const DeviceLayout& layout = classes.layout(row.layout);
       fork_rows.push_back(lay_row(row.pod_class, row.layout, layout, memory));
       copy(reinterpret_cast<const std::uint8_t*>(row.keys), device_row_bytes(layout), memory);

@@ -39,24 +39,13 @@ class ForkStates {
   std::uint64_t bytes(const LaunchPlan& plan, const DeviceClassTable& classes) const;
 
   /// Copies the live state once a plan, and commits each plan's pods in its copy.
-  /// @param live  its rows are current
-  /// @param rows  the live row of a class
+  /// @param live, rows  current, with the rows of all plans
   /// @return the outcomes of each fork: of the pods that it answered
-  template <class RowOf>
-  std::vector<std::vector<DeviceOutcome>> run(std::span<const LaunchPlan> plans, const DeviceState& live, RowOf rows,
-                                              const DeviceClassTable& classes, bool stops_at_failure) {
-    std::vector<std::vector<DeviceRow>> live_rows;
-    for (const LaunchPlan& plan : plans) {
-      auto& of_plan = live_rows.emplace_back();
-      for (const std::int32_t c : plan.classes) of_plan.push_back(rows(c));
-    }
-    return run(plans, live, live_rows, classes, stops_at_failure);
-  }
+  std::vector<std::vector<DeviceOutcome>> run(std::span<const LaunchPlan> plans, const DeviceState& live,
+                                              const DeviceRowStore& rows, const DeviceClassTable& classes,
+                                              bool stops_at_failure);
 
  private:
-  std::vector<std::vector<DeviceOutcome>> run(std::span<const LaunchPlan> plans, const DeviceState& live,
-                                              const std::vector<std::vector<DeviceRow>>& live_rows,
-                                              const DeviceClassTable& classes, bool stops_at_failure);
   DeviceState copy_state(const DeviceState& live, std::uint8_t*& memory) const;
   template <class T>
   T* copy(const T* from, std::uint64_t count, std::uint8_t*& memory) const;

@@ -14,14 +14,19 @@ struct LaunchPlan {
   std::vector<std::int32_t> row_of_pod;  ///< [pod]
   std::vector<std::int32_t> last_pod;    ///< [row]
 
-  void add(std::int32_t pod_class) {
+  /// A row that no pod of the plan asks for yet. @return the row of the class
+  std::int32_t add_class(std::int32_t pod_class) {
     const auto [at, is_new] = row_of_class_.try_emplace(pod_class, static_cast<std::int32_t>(classes.size()));
     if (is_new) {
       classes.push_back(pod_class);
-      last_pod.push_back(0);
+      last_pod.push_back(-1);
     }
-    last_pod[static_cast<std::size_t>(at->second)] = static_cast<std::int32_t>(row_of_pod.size());
-    row_of_pod.push_back(at->second);
+    return at->second;
+  }
+  void add_pod(std::int32_t pod_class) {
+    const std::int32_t row = add_class(pod_class);
+    last_pod[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(row_of_pod.size());
+    row_of_pod.push_back(row);
   }
   bool knows(std::int32_t pod_class) const { return row_of_class_.count(pod_class) != 0; }
 

@@ -9,6 +9,7 @@
 #include "batching/device/row_tournament.h"
 #include "batching/device/team.h"
 #include "batching/device/views.h"
+#include "batching/equal_runs.h"
 
 namespace berth {
 
@@ -31,12 +32,6 @@ BERTH_HD RunStart begin_run(const DeviceState& state, const DeviceRow& row) {
   const DeviceChoice choice = CellSelection<SequentialTeam>(team, state, row, 0).select();
   if (choice.feasible_count == 0) return {};
   return {choice.feasible_count, total_of(choice.key) - total_of(RowView(state.rows, row).top(0).key)};
-}
-
-/// Copies of each node that are enough to find `pod_count` of them, were they spread evenly: the worst of the pod_count
-/// best among these bounds the levels of a run from below, since more copies only add better ones.
-BERTH_HD std::int64_t copies_that_bound(std::int64_t pod_count, std::int64_t feasible_count) {
-  return (pod_count + feasible_count - 1) / feasible_count;
 }
 
 /// Walks the copies on one node and calls write(k, pick) for each whose level reaches `threshold`.

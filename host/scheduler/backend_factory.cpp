@@ -62,12 +62,12 @@ class Opener {
     std::unique_ptr<Accelerator> accelerator;
     std::optional<DeviceFacts> device;
     std::string problem;
-    if (may_gain(work)) try {
-        accelerator = open_accelerator_(engine_.device_ordinal);
-        device = accelerator->facts();
-      } catch (const DeviceError& error) {
-        problem = error.what();
-      }
+    try {
+      if (may_gain(work)) accelerator = open_accelerator_(engine_.device_ordinal);
+      if (accelerator != nullptr) device = accelerator->facts();
+    } catch (const DeviceError& error) {
+      problem = error.what();
+    }
     BackendChoice choice = choose_backend(work, device, problem);
     return choice.backend == "cuda" ? on(std::move(accelerator), std::move(choice.why)) : cpu(std::move(choice.why));
   }

@@ -64,7 +64,7 @@ TEST(Version, SaysWhetherThereIsCudaAndWhichDevicesAreHere) {
 }
 
 TEST(BuildWithoutCuda, RefusesItAndSaysWhatToDo) {
-  if (cuda_facts()["built"]) GTEST_SKIP() << "this build has CUDA";
+  if (cuda_facts()["built"]) GTEST_SKIP() << "needs a build without CUDA";
   const std::string message =
       "berth: backend: this build has no CUDA backend; build one with `make cuda`, or use auto, cpu or reference\n";
   for (const ProgramRun& run :
@@ -82,7 +82,7 @@ class CudaBuild : public testing::Test {
  protected:
   void SetUp() override {
     cuda_ = cuda_facts();
-    if (!cuda_["built"]) GTEST_SKIP() << "this build has no CUDA";
+    if (!cuda_["built"]) GTEST_SKIP() << "needs a build with CUDA (make cuda-test)";
   }
   bool has_device() const { return !cuda_["devices"].empty(); }
   Json cuda_;
@@ -92,7 +92,7 @@ class CudaWithoutDevice : public CudaBuild {
  protected:
   void SetUp() override {
     CudaBuild::SetUp();
-    if (!IsSkipped() && has_device()) GTEST_SKIP() << "there is a device";
+    if (!IsSkipped() && has_device()) GTEST_SKIP() << "needs a machine without a device";
   }
 };
 
@@ -131,7 +131,7 @@ TEST_F(CudaBuild, ExplainingNeedsNoDevice) {
 }
 
 TEST_F(CudaBuild, ADeviceThatIsHereServesAndSaysWhatItDid) {
-  if (!has_device()) GTEST_SKIP() << "there is no device";
+  if (!has_device()) GTEST_SKIP() << "needs a device: " << cuda_.value("problem", "none is here");
   const ProgramRun run = schedule({"--backend", "cuda", "-o", "json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json report = Json::parse(run.out);

@@ -33,12 +33,12 @@ void EmulatedAccelerator::count_launch(std::string_view kernel) {
   ++launches_of_[kernel];
 }
 
-void* EmulatedAccelerator::allocate(std::uint64_t bytes, std::string_view what) {
+void* EmulatedAccelerator::allocate(std::uint64_t bytes, const char* what) {
   const bool is_refused =
       emulation_.refuses_after >= 0 && allocations_ >= emulation_.refuses_after && refusals_ < emulation_.refusals_max;
   if (is_refused) ++refusals_;
   if (is_refused || bytes > free_bytes())
-    throw DeviceOutOfMemory("device 0", std::string(what), bytes, is_refused ? 0 : free_bytes(), "");
+    throw DeviceOutOfMemory("device 0", what, bytes, is_refused ? 0 : free_bytes(), "");
   void* memory = ::operator new(std::max<std::uint64_t>(bytes, 1), std::align_val_t{kAlignment});
   std::memset(memory, kGarbage, bytes);
   blocks_[memory] = bytes;

@@ -29,7 +29,7 @@ class EmulatedAccelerator : public Accelerator {
 
   std::string_view name() const override { return "cuda-emulated"; }
   const DeviceFacts& facts() const override { return facts_; }
-  void* allocate(std::uint64_t bytes, std::string_view what) override;
+  void* allocate(std::uint64_t bytes, const char* what) override;
   void release(void* memory) noexcept override;
   std::uint64_t allocated_bytes() const override { return allocated_bytes_; }
   std::uint64_t free_bytes() const override {

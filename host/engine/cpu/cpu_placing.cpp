@@ -32,9 +32,7 @@ std::size_t CpuBackend::State::run_length(std::span<const PodToPlace> pods, std:
   const std::int32_t c = pods.front().class_index;
   if (c < 0 || !plain_mode() || !nominations.empty() || !table[c].ports.empty() || table[c].topology != nullptr)
     return 0;
-  const std::size_t longest = std::min(pods.size(), limit);
-  std::size_t run = 1;
-  while (run < longest && pods[run].class_index == c) ++run;
+  const std::size_t run = equal_pods(pods, limit);
   return static_cast<std::int64_t>(run) >= tuning.min_run_length(snapshot.node_count()) ? run : 0;
 }
 
@@ -45,13 +43,10 @@ bool CpuBackend::State::place_run(std::span<const PodToPlace> pods, std::size_t 
   std::int64_t feasible = place.tile->feasible_count(place.slot);
   if (feasible == 0 || !place.tile->judged_in_lanes()) return false;
 
-  const bool scores = scores_anything(c);
   const std::vector<RunPick> picks =
       select_run(*place.tile, place.slot, snapshot, table[c], static_cast<std::int64_t>(run));
   for (std::size_t i = 0; i < picks.size(); ++i) {
-    const std::int64_t total = scores ? picks[i].total : 1;
-    result->outcomes.push_back({OutcomeKind::kPlaced, {picks[i].node}, feasible == 1 ? 0 : total, -1});
-    apply(pods[i], picks[i].node);
+    place_copy(pods[i], picks[i].node, picks[i].total, feasible);
     if (picks[i].last_copy) --feasible;
   }
   return !picks.empty();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "batching/equal_runs.h"
 #include "host/framework/draw.h"
 
 namespace berth {
@@ -79,7 +80,7 @@ class CopyWalk {
 /// worst of them. The first few copies of every node are taken for that, as many as it needs on average.
 NodeKey threshold_of(const RowTile& tile, int slot, const Snapshot& snapshot, CopyWalk& walk, std::int64_t count) {
   const std::int64_t feasible = tile.feasible_count(slot);
-  const std::int64_t copies_each = (count + feasible - 1) / feasible;
+  const std::int64_t copies_each = copies_that_bound(count, feasible);
   std::vector<NodeKey> levels;
   if (copies_each == 1) {
     levels.reserve(static_cast<std::size_t>(feasible));

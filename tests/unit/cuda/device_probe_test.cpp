@@ -22,7 +22,7 @@ std::string reason_without_device() {
 
 TEST(DeviceProbe, AMachineWithoutADeviceSaysWhy) {
   const std::string reason = reason_without_device();
-  if (reason.empty()) GTEST_SKIP() << "this machine has a device";
+  if (reason.empty()) GTEST_SKIP() << "needs a machine without a device";
   EXPECT_TRUE(reason.starts_with("no CUDA device: ") || reason.starts_with("the NVIDIA driver is too old: ")) << reason;
   EXPECT_THROW(open_device(0), DeviceUnavailable);
   EXPECT_THROW(use_device(0), DeviceUnavailable);

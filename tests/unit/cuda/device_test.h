@@ -20,7 +20,7 @@ class DeviceTest : public testing::Test {
       facts = open_device(0);
     } catch (const DeviceUnavailable& error) {
       if (std::getenv("BERTH_REQUIRE_DEVICE") != nullptr) FAIL() << "this machine promises a device: " << error.what();
-      GTEST_SKIP() << error.what();
+      GTEST_SKIP() << "needs a device: " << error.what();
     }
   }
 

@@ -62,7 +62,8 @@ TEST_F(LaunchOnDevice, CubAddsUpBelowAtAndBeyondAWarpAndABlock) {
 }
 
 TEST_F(LaunchOnDevice, BlocksOfAClusterSeeOneAnother) {
-  if (!facts.has_clusters) GTEST_SKIP() << device_text(facts) << " has no clusters";
+  if (!facts.has_clusters)
+    GTEST_SKIP() << "needs thread block clusters (sm_90), which " << device_text(facts) << " has not";
   DeviceBuffer<std::int32_t> d_sums = zeros<std::int32_t>(8);
   sum_cluster_ranks(d_sums.span(), 4, stream->view());
   EXPECT_EQ(contents_of(d_sums), (std::vector<std::int32_t>{6, 6, 6, 6, 22, 22, 22, 22}));
