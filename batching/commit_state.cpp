@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "batching/evaluation.h"
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 #include "host/objects/errors.h"
 
 namespace berth {
@@ -84,8 +84,9 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
 bool CommitState::try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own) {
   const std::int32_t node = nominations.node_of(*pod.pod);
   if (node < 0) return false;
-  const Status status = nominations.judge_own(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
-                                              table.node_side(pod.class_index), snapshot, node);
+  const Status status =
+      nominations.filter_own_nominated_node(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
+                                            table.node_side(pod.class_index), snapshot, node);
   if (!status.ok()) {
     refused_own = node;
     return false;
@@ -99,8 +100,8 @@ std::vector<std::int32_t> CommitState::refused_by_nominations(const PodToPlace& 
   std::vector<std::int32_t> refused;
   for (const std::int32_t node : nominations.nodes_against(*pod.pod))
     if (!nominations
-             .judge_with(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
-                         table.node_side(pod.class_index), snapshot, node)
+             .filter_with_nominated_pods(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
+                                         table.node_side(pod.class_index), snapshot, node)
              .ok())
       refused.push_back(node);
   return refused;
@@ -119,7 +120,7 @@ FeasibleList CommitState::list_feasible(const PodToPlace& pod, const ClassOnNode
                                         const std::vector<std::int32_t>& refused, std::int32_t own_nomination) {
   const auto feasible = [&](std::int32_t node) {
     return nodes.accepts(node) && !std::binary_search(refused.begin(), refused.end(), node) &&
-           judge_topology(table[pod.class_index], snapshot, node).accepts();
+           filter_topology(table[pod.class_index], snapshot, node).accepts();
   };
   const NodeSideRow& row = table.node_side(pod.class_index);
   const std::vector<std::int32_t> candidates = candidate_nodes(row, snapshot.node_count());

@@ -15,10 +15,10 @@
 namespace berth {
 namespace {
 
-std::int32_t place_of(const Profile& profile, std::string_view plugin) {
+std::int32_t rank_of(const Profile& profile, std::string_view plugin) {
   const auto& filters = profile.at(ExtensionPoint::kFilter);
-  for (std::size_t place = 0; place < filters.size(); ++place)
-    if (filters[place].name == plugin) return static_cast<std::int32_t>(place);
+  for (std::size_t rank = 0; rank < filters.size(); ++rank)
+    if (filters[rank].name == plugin) return static_cast<std::int32_t>(rank);
   return kNotEnabled;
 }
 
@@ -50,16 +50,16 @@ CompiledProfile compile_profile(const Profile& profile, const FeatureGates& gate
   compiled.profile = &profile;
   compiled.release = gates.release();
   compiled.comparison_operators = gates.enabled("TaintTolerationComparisonOperators");
-  compiled.place_node_unschedulable = place_of(profile, NodeUnschedulable::name);
-  compiled.place_node_name = place_of(profile, NodeName::name);
-  compiled.place_taint_toleration = place_of(profile, TaintToleration::name);
-  compiled.place_node_affinity = place_of(profile, NodeAffinityRule::name);
-  compiled.place_node_ports = place_of(profile, NodePorts::name);
-  compiled.place_node_resources_fit = place_of(profile, NodeResourcesFit::name);
+  compiled.rank_node_unschedulable = rank_of(profile, NodeUnschedulable::name);
+  compiled.rank_node_name = rank_of(profile, NodeName::name);
+  compiled.rank_taint_toleration = rank_of(profile, TaintToleration::name);
+  compiled.rank_node_affinity = rank_of(profile, NodeAffinityRule::name);
+  compiled.rank_node_ports = rank_of(profile, NodePorts::name);
+  compiled.rank_node_resources_fit = rank_of(profile, NodeResourcesFit::name);
   if (gates.enabled(NodeDeclaredFeatures::name))
-    compiled.place_node_declared_features = place_of(profile, NodeDeclaredFeatures::name);
-  compiled.place_pod_topology_spread = place_of(profile, PodTopologySpread::name);
-  compiled.place_inter_pod_affinity = place_of(profile, InterPodAffinity::name);
+    compiled.rank_node_declared_features = rank_of(profile, NodeDeclaredFeatures::name);
+  compiled.rank_pod_topology_spread = rank_of(profile, PodTopologySpread::name);
+  compiled.rank_inter_pod_affinity = rank_of(profile, InterPodAffinity::name);
   compiled.pre_filters_node_affinity = profile.enables(ExtensionPoint::kPreFilter, NodeAffinityRule::name);
 
   compiled.weight_taint_toleration = weight_of(profile, TaintToleration::name);

@@ -15,7 +15,7 @@
 
 namespace berth {
 
-/// Place of a rule in a profile's Filter order; the lowest refusing place is the one reported.
+/// Rank of a rule in a profile's Filter order; of the rules that refuse a node, the lowest rank is reported.
 inline constexpr std::int32_t kNotEnabled = INT32_MAX;
 
 /// What a backend needs of one profile: which rules run, in which order, with which weights and arguments.
@@ -24,15 +24,15 @@ struct CompiledProfile {
   Release release = Release::k1_35;
   bool comparison_operators = false;  ///< gate TaintTolerationComparisonOperators
 
-  std::int32_t place_node_unschedulable = kNotEnabled;
-  std::int32_t place_node_name = kNotEnabled;
-  std::int32_t place_taint_toleration = kNotEnabled;
-  std::int32_t place_node_affinity = kNotEnabled;
-  std::int32_t place_node_ports = kNotEnabled;
-  std::int32_t place_node_resources_fit = kNotEnabled;
-  std::int32_t place_node_declared_features = kNotEnabled;
-  std::int32_t place_pod_topology_spread = kNotEnabled;
-  std::int32_t place_inter_pod_affinity = kNotEnabled;
+  std::int32_t rank_node_unschedulable = kNotEnabled;
+  std::int32_t rank_node_name = kNotEnabled;
+  std::int32_t rank_taint_toleration = kNotEnabled;
+  std::int32_t rank_node_affinity = kNotEnabled;
+  std::int32_t rank_node_ports = kNotEnabled;
+  std::int32_t rank_node_resources_fit = kNotEnabled;
+  std::int32_t rank_node_declared_features = kNotEnabled;
+  std::int32_t rank_pod_topology_spread = kNotEnabled;
+  std::int32_t rank_inter_pod_affinity = kNotEnabled;
   bool pre_filters_node_affinity = false;  ///< its node set narrows the search
 
   /// Score weights; 0: the plugin does not score in this profile.

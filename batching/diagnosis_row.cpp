@@ -24,10 +24,10 @@ std::uint16_t DiagnosisRow::kind_of(std::uint8_t refusal, const LoadVerdict& loa
   return static_cast<std::uint16_t>(kinds_.size() - 1);
 }
 
-void DiagnosisRow::judge_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot,
-                              std::int32_t node) {
+void DiagnosisRow::diagnose_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot,
+                                 std::int32_t node) {
   const std::uint16_t now =
-      kind_of(row.refusal(node), judge_load(pod_class, snapshot, node), judge_topology(pod_class, snapshot, node));
+      kind_of(row.refusal(node), filter_load(pod_class, snapshot, node), filter_topology(pod_class, snapshot, node));
   std::uint16_t& known = kind_of_node_[static_cast<std::size_t>(node)];
   if (known == now) return;
   --kinds_[known].node_count;
@@ -42,12 +42,12 @@ const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, cons
   if (kind_of_node_.empty()) {
     kind_of_node_.assign(static_cast<std::size_t>(snapshot.node_count()), kind_of(0, {}, {}));
     kinds_.front().node_count = snapshot.node_count();
-    for (std::int32_t i = 0; i < snapshot.node_count(); ++i) judge_node(pod_class, row, snapshot, i);
+    for (std::int32_t i = 0; i < snapshot.node_count(); ++i) diagnose_node(pod_class, row, snapshot, i);
   } else if (pod_class.topology != nullptr && position_ != log.position()) {
     // A placement moves the counts of whole domains.
-    for (std::int32_t i = 0; i < snapshot.node_count(); ++i) judge_node(pod_class, row, snapshot, i);
+    for (std::int32_t i = 0; i < snapshot.node_count(); ++i) diagnose_node(pod_class, row, snapshot, i);
   } else {
-    for (const LogEntry& entry : log.since(position_)) judge_node(pod_class, row, snapshot, entry.node);
+    for (const LogEntry& entry : log.since(position_)) diagnose_node(pod_class, row, snapshot, entry.node);
   }
   position_ = log.position();
   if (changed_) write_answer(pod_class, profile, row, snapshot);

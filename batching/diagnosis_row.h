@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "batching/commit_log.h"
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 #include "batching/pod_class.h"
 
 namespace berth {
@@ -31,7 +31,7 @@ class DiagnosisRow {
     std::int64_t node_count = 0;
   };
   std::uint16_t kind_of(std::uint8_t refusal, const LoadVerdict& load, const TopologyVerdict& topology);
-  void judge_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node);
+  void diagnose_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node);
   void write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
                     const Snapshot& snapshot);
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "batching/diagnosis_row.h"
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 #include "batching/topology_scores.h"
 #include "plugins/image_locality/rule.h"
 #include "plugins/inter_pod_affinity/rule.h"
@@ -16,7 +16,7 @@
 namespace berth {
 namespace {
 
-/// What a class is judged and scored with.
+/// What a class is evaluated and scored with.
 struct Compiled {
   const PodClass& pod_class;
   const CompiledProfile& profile;
@@ -114,10 +114,10 @@ Evaluation evaluate_pod(const PodToPlace& pod, ClassTable& table, const Nominati
   Diagnosis diagnosis{snapshot.node_count(), {}, pre_filter.message};
   bool any_feasible = false;
   for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
-    const bool is_judged = pre_filter.message.empty() && !compiled.row.is_outside_node_set(i);
-    const Status status =
-        is_judged ? nominations.judge_with(*pod.pod, compiled.pod_class, compiled.profile, compiled.row, snapshot, i)
-                  : pre_filter_status(pre_filter.message);
+    const bool runs_filters = pre_filter.message.empty() && !compiled.row.is_outside_node_set(i);
+    const Status status = runs_filters ? nominations.filter_with_nominated_pods(
+                                             *pod.pod, compiled.pod_class, compiled.profile, compiled.row, snapshot, i)
+                                       : pre_filter_status(pre_filter.message);
     if (status.code == StatusCode::kError) return {{}, {}, "", status.message()};
     any_feasible = any_feasible || status.ok();
     if (pre_filter.message.empty() && !status.ok()) count_reasons(status, diagnosis);

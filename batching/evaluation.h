@@ -9,7 +9,7 @@
 namespace berth {
 
 /// One pod against every node, without rows: statuses with their reasons, and each plugin's scores where some node is
-/// feasible. `snapshot` is changed while a nominated node is judged, and changed back.
+/// feasible. `snapshot` is changed while a nominated node is evaluated, and changed back.
 /// @param pod  compiled against `table`; an error class gives Evaluation::error
 Evaluation evaluate_pod(const PodToPlace& pod, ClassTable& table, const Nominations& nominations, Snapshot& snapshot);
 

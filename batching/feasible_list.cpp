@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 #include "batching/topology_scores.h"
 #include "host/framework/draw.h"
 
@@ -62,15 +62,15 @@ FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size
   return list;
 }
 
-bool JudgedClass::accepts(std::int32_t node) const {
+bool UncachedClass::accepts(std::int32_t node) const {
   return row_.refusal(node) == NodeSideRow::kAccepted && load_accepts(pod_class_, profile_, snapshot_, node);
 }
 
-std::int64_t JudgedClass::load_total(std::int32_t node) const {
+std::int64_t UncachedClass::load_total(std::int32_t node) const {
   return berth::load_total(pod_class_, profile_, snapshot_, node);
 }
 
-std::uint32_t JudgedClass::draw(std::int32_t node) const {
+std::uint32_t UncachedClass::draw(std::int32_t node) const {
   if (!draws_) return 1u;
   const auto pods = static_cast<std::uint32_t>(snapshot_.pod_count(node));
   return tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_.node_hash(node), pods));

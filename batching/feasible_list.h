@@ -36,7 +36,7 @@ FeasibleList visit_all(const std::vector<std::int32_t>& candidates, const Feasib
 FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size_t start, std::size_t wanted,
                           std::int32_t own_nomination, const FeasibleTest& feasible);
 
-/// One class on the nodes, topology rules and normalisers aside: as a backend's row knows it, or judged on the spot.
+/// One class on the nodes, topology rules and normalisers aside: as a backend's row knows it, or evaluated on the spot.
 class ClassOnNodes {
  public:
   virtual ~ClassOnNodes() = default;
@@ -47,11 +47,11 @@ class ClassOnNodes {
 };
 
 /// By the plain walk over the rules, in integers of any size.
-class JudgedClass : public ClassOnNodes {
+class UncachedClass : public ClassOnNodes {
  public:
   /// All must outlive this. @param draws  false: every draw is 1
-  JudgedClass(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-              const Snapshot& snapshot, bool draws)
+  UncachedClass(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                const Snapshot& snapshot, bool draws)
       : pod_class_(pod_class), profile_(profile), row_(row), snapshot_(snapshot), draws_(draws) {}
   bool accepts(std::int32_t node) const override;
   std::int64_t load_total(std::int32_t node) const override;

@@ -2,7 +2,7 @@
 #pragma once
 
 // The rules that read a node's load, for one class and one node, in integers of any size. Written once for whoever
-// holds the figures: the plain walk (judge.cpp) reads a Snapshot, a device its columns. The cpu backend's lanes
+// holds the figures: the plain walk (node_filter.cpp) reads a Snapshot, a device its columns. The cpu backend's lanes
 // (host/engine/cpu/slot_kernel_body.h) are the same rule texts on doubles.
 //
 // A Node gives allocatable(column), requested(column), fit_requested(column), pod_count() and allowed_pods(); kNoColumn

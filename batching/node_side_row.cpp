@@ -18,7 +18,7 @@ static_assert(NodeUnschedulable::touches == Touches::kNothing && NodeName::touch
               TaintToleration::touches == Touches::kNothing && NodeAffinityRule::touches == Touches::kNothing &&
               NodeDeclaredFeatures::touches == Touches::kNothing && ImageLocality::touches == Touches::kNothing);
 
-/// Fills NodeSideRow::refusal_of rule by rule; of several refusals the earliest place stays.
+/// Fills NodeSideRow::refusal_of rule by rule; of several refusals the earliest rank stays.
 class RefusalWriter {
  public:
   RefusalWriter(NodeSideRow& row, std::int32_t node_count) : row_(row), node_count_(node_count) {
@@ -28,15 +28,15 @@ class RefusalWriter {
   /// Notes `refusal` on every node for which `refuses` holds; a rule that is not enabled is not asked.
   template <class Refuses>
   std::uint8_t write(Refusal refusal, Refuses refuses) {
-    if (refusal.place == kNotEnabled) return NodeSideRow::kAccepted;
-    const std::int32_t place = refusal.place;
+    if (refusal.rank == kNotEnabled) return NodeSideRow::kAccepted;
+    const std::int32_t rank = refusal.rank;
     row_.refusals.push_back(std::move(refusal));
     const auto code = static_cast<std::uint8_t>(row_.refusals.size() - 1);
     for (std::int32_t i = 0; i < node_count_; ++i) {
       if (!refuses(i)) continue;
       if (row_.refusal_of.empty()) row_.refusal_of.resize(static_cast<std::size_t>(node_count_));
       std::uint8_t& known = row_.refusal_of[static_cast<std::size_t>(i)];
-      if (place < row_.refusals[known].place) known = code;
+      if (rank < row_.refusals[known].rank) known = code;
     }
     return code;
   }
@@ -48,17 +48,17 @@ class RefusalWriter {
 
 void write_affinity(const CompiledProfile& profile, RefusalWriter& writer, NodeSideRow& row) {
   const CompiledNodeAffinity& affinity = row.affinity_terms;
-  const std::int32_t place = profile.place_node_affinity;
+  const std::int32_t rank = profile.rank_node_affinity;
   if (row.uses_node_set) {
     const std::vector<std::int32_t>& set = *affinity.node_set;
     row.outside_node_set = writer.write({-1, NodeAffinityRule::name, ""},
                                         [&](std::int32_t i) { return !std::binary_search(set.begin(), set.end(), i); });
   }
   if (profile.added_required)
-    writer.write({place, NodeAffinityRule::name, std::string(NodeAffinityRule::reason_added)},
+    writer.write({rank, NodeAffinityRule::name, std::string(NodeAffinityRule::reason_added)},
                  [&](std::int32_t i) { return !profile.added_required->matches_any(i); });
   if (affinity.selector || affinity.required)
-    writer.write({place, NodeAffinityRule::name, std::string(NodeAffinityRule::reason)},
+    writer.write({rank, NodeAffinityRule::name, std::string(NodeAffinityRule::reason)},
                  [&](std::int32_t i) { return !affinity.matches(i); });
 }
 
@@ -74,20 +74,20 @@ void write_refusals(const CompiledProfile& profile, const Snapshot& snapshot, No
   write_affinity(profile, writer, row);
 
   if (row.wanted_node.node != NodeName::kAnyNode)
-    writer.write({profile.place_node_name, NodeName::name, std::string(NodeName::reason)},
+    writer.write({profile.rank_node_name, NodeName::name, std::string(NodeName::reason)},
                  [&](std::int32_t i) { return !NodeName::feasible(row.wanted_node, i); });
 
-  writer.write({profile.place_node_unschedulable, NodeUnschedulable::name, std::string(NodeUnschedulable::reason)},
+  writer.write({profile.rank_node_unschedulable, NodeUnschedulable::name, std::string(NodeUnschedulable::reason)},
                [&](std::int32_t i) { return !NodeUnschedulable::feasible(row.cordon, snapshot.unschedulable(i)); });
-  writer.write({profile.place_taint_toleration, TaintToleration::name, std::string(TaintToleration::reason)},
+  writer.write({profile.rank_taint_toleration, TaintToleration::name, std::string(TaintToleration::reason)},
                [&](std::int32_t i) { return !TaintToleration::feasible(row.taints.params(), snapshot.taint_set(i)); });
 
   if (const auto& missing = profile.missing_filter_state)
-    writer.write({static_cast<std::int32_t>(missing->place), missing->plugin, missing->text, true},
+    writer.write({static_cast<std::int32_t>(missing->rank), missing->plugin, missing->text, true},
                  [](std::int32_t) { return true; });
 
   if (!row.needed_features.empty())
-    writer.write({profile.place_node_declared_features, NodeDeclaredFeatures::name,
+    writer.write({profile.rank_node_declared_features, NodeDeclaredFeatures::name,
                   missing_features_reason(row.needed_features, profile.release)},
                  [&](std::int32_t i) { return !missing_features(row.needed_features, snapshot.node(i)).empty(); });
 }

@@ -16,7 +16,7 @@ namespace berth {
 
 /// A way in which the node's object refuses a class.
 struct Refusal {
-  std::int32_t place = kNotEnabled;  ///< in the profile's Filter order
+  std::int32_t rank = kNotEnabled;  ///< in the profile's Filter order
   std::string_view plugin;
   std::string reason;     ///< empty for nodes outside PreFilter's node set
   bool is_error = false;  ///< ends the pod's cycle: MissingFilterState

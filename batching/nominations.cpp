@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 
 namespace berth {
 namespace {
@@ -87,8 +87,8 @@ std::vector<CountMove> Nominations::topology_moves(const Pod& pod, const PodClas
 }
 
 /// The first pass: everybody nominated to the node who counts against the pod is there.
-Status Nominations::judge_crowded(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                  const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
+Status Nominations::filter_with_added_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                                           const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
   const std::vector<Nominated>& here = on_node_.at(node);
   const bool affinity_skips =
       pod_class.topology != nullptr && affinity_pre_filter_skips(*pod_class.topology, snapshot.topology());
@@ -105,28 +105,29 @@ Status Nominations::judge_crowded(const Pod& pod, const PodClass& pod_class, con
       std::vector<HostPort>& used = snapshot.write_used_ports(node);
       used.insert(used.end(), nominated.ports.begin(), nominated.ports.end());
     }
-  Status crowded = judge(pod_class, profile, row, snapshot, node, affinity_skips);
+  Status crowded = filter_node(pod_class, profile, row, snapshot, node, affinity_skips);
   apply_all(-1);
   if (snapshot.used_ports(node) != ports_before) snapshot.write_used_ports(node) = ports_before;
   return crowded;
 }
 
-Status Nominations::judge_with(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                               const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
+Status Nominations::filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
+                                               const CompiledProfile& profile, const NodeSideRow& row,
+                                               Snapshot& snapshot, std::int32_t node) const {
   if (on_node_.contains(node)) {
-    Status crowded = judge_crowded(pod, pod_class, profile, row, snapshot, node);
+    Status crowded = filter_with_added_pods(pod, pod_class, profile, row, snapshot, node);
     if (!crowded.ok()) return crowded;
   }
-  return judge(pod_class, profile, row, snapshot, node);
+  return filter_node(pod_class, profile, row, snapshot, node);
 }
 
-Status Nominations::judge_own(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                              const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
-  if (!row.is_outside_node_set(node)) return judge_with(pod, pod_class, profile, row, snapshot, node);
+Status Nominations::filter_own_nominated_node(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                                              const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
+  if (!row.is_outside_node_set(node)) return filter_with_nominated_pods(pod, pod_class, profile, row, snapshot, node);
   const NodeSideRow open_row =
       build_node_side_row(compile_node_side(*pod_class.spec, pod_class.node_name, profile, snapshot, NodeSet::kIgnored),
                           *pod_class.spec, profile, snapshot);
-  return judge_with(pod, pod_class, profile, open_row, snapshot, node);
+  return filter_with_nominated_pods(pod, pod_class, profile, open_row, snapshot, node);
 }
 
 void Nominations::refresh_deltas(ClassTable& table) {

@@ -36,18 +36,18 @@ class Nominations {
   /// Nodes with somebody nominated who counts against `pod`: equal or higher priority, another uid.
   std::vector<std::int32_t> nodes_against(const Pod& pod) const;
   /// Status of the class on the node with those added; the columns are changed and changed back.
-  Status judge_with(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-                    Snapshot& snapshot, std::int32_t node) const;
+  Status filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                                    const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const;
   /// The same on the node that the pod itself is nominated to, which is asked first and alone, in PreFilter's node set
   /// or not: spec/plugins-node.md 2.3.
-  Status judge_own(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-                   Snapshot& snapshot, std::int32_t node) const;
+  Status filter_own_nominated_node(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                                   const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const;
   /// Columns of these resources came later: deltas are made anew.
   void refresh_deltas(ClassTable& table);
 
  private:
-  Status judge_crowded(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                       const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const;
+  Status filter_with_added_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                                const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const;
   std::vector<CountMove> topology_moves(const Pod& pod, const PodClass& pod_class, const std::vector<Nominated>& here,
                                         bool affinity_skips) const;
   void claim(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot);

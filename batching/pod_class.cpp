@@ -25,7 +25,7 @@ Pod bare_pod(const PodClass& pod_class) {
   return pod;
 }
 
-bool is_wide(const std::vector<ScoredRequest>& requests) {
+bool any_needs_int64(const std::vector<ScoredRequest>& requests) {
   return std::any_of(requests.begin(), requests.end(), [](const ScoredRequest& r) { return r.amount >= kExactBelow; });
 }
 
@@ -102,9 +102,9 @@ std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind) {
   const PodClass& found = classes_[static_cast<std::size_t>(at->second)];
   // The class stays, so that its index stays taken, but nobody is given it.
   if (found.requested.size() > kMaxRequestedResources)
-    return add_error("the pod asks for more than 64 resources, which Berth does not judge");
+    return add_error("the pod asks for more than 64 resources, which Berth does not evaluate");
   if (found.topology != nullptr && found.topology->soft.size() > kMaxSoftConstraints)
-    return add_error("the pod has more than 64 soft topology spread constraints, which Berth does not judge");
+    return add_error("the pod has more than 64 soft topology spread constraints, which Berth does not evaluate");
   return at->second;
 }
 
@@ -128,9 +128,9 @@ void ClassTable::fill(PodClass& pod_class) {
                                          [](const ScoredRequest& request) { return request.amount == 0; });
   pod_class.ports = wanted_host_ports(*pod_class.spec);
   pod_class.delta = delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
-  pod_class.wide = is_wide(pod_class.fit_requests) || is_wide(pod_class.balanced_requests) ||
-                   std::any_of(pod_class.requested.begin(), pod_class.requested.end(),
-                               [](const RequestedResource& r) { return r.amount >= kExactBelow; });
+  pod_class.needs_int64 = any_needs_int64(pod_class.fit_requests) || any_needs_int64(pod_class.balanced_requests) ||
+                          std::any_of(pod_class.requested.begin(), pod_class.requested.end(),
+                                      [](const RequestedResource& r) { return r.amount >= kExactBelow; });
 }
 
 ResourceDelta ClassTable::delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const {

@@ -37,7 +37,7 @@ struct PodClass {
   /// What topology rules ask of other pods; null: nothing.
   std::shared_ptr<const TopologyProgram> topology;
   std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
-  bool wide = false;             ///< amounts of kExactBelow and above: judged in integers, pod by pod
+  bool needs_int64 = false;      ///< amounts of kExactBelow and above: evaluated in integers, pod by pod
 
   std::int32_t node_side = -1;  ///< index among the node sides of the table, once one was compiled
 };
@@ -56,7 +56,7 @@ class ClassTable {
   ClassTable(const ClusterObjects& objects, const SchedulerConfig& config, const EngineConfig& engine,
              Snapshot& snapshot, const ClusterCache& cache);
 
-  /// Writes PodToPlace::class_index: a class, or is_error() for a pod that no backend may judge.
+  /// Writes PodToPlace::class_index: a class, or is_error() for a pod that no backend may evaluate.
   /// @param placed  pods placed by the caller that the cache does not know
   void compile(std::span<PodToPlace> pods, std::span<const AnsweredPod> placed = {});
   /// A question that came up since may tell the pod from others of its class: compile() again.

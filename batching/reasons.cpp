@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batching/reasons.h"
 
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 
 namespace berth {
 
@@ -16,9 +16,10 @@ DiagnosisRow::Answer Reasons::with_nominations(const PodToPlace& pod, std::int32
   const CompiledProfile& profile = table_.profile_of(pod.class_index);
   const NodeSideRow& row = table_.node_side(pod.class_index);
   const auto status_on = [&](std::int32_t node) {
-    if (node == own_nomination) return nominations_.judge_own(*pod.pod, pod_class, profile, row, snapshot_, node);
-    if (row.is_outside_node_set(node)) return judge(pod_class, profile, row, snapshot_, node);
-    return nominations_.judge_with(*pod.pod, pod_class, profile, row, snapshot_, node);
+    if (node == own_nomination)
+      return nominations_.filter_own_nominated_node(*pod.pod, pod_class, profile, row, snapshot_, node);
+    if (row.is_outside_node_set(node)) return filter_node(pod_class, profile, row, snapshot_, node);
+    return nominations_.filter_with_nominated_pods(*pod.pod, pod_class, profile, row, snapshot_, node);
   };
   Diagnosis diagnosis;
   diagnosis.node_count = snapshot_.node_count();

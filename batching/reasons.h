@@ -20,7 +20,8 @@ class Reasons {
   Reasons(ClassTable& table, const Nominations& nominations, Snapshot& snapshot, const CommitLog& log)
       : table_(table), nominations_(nominations), snapshot_(snapshot), log_(log) {}
 
-  /// @param nominations_matter  nodes are judged with the pods nominated to them, so that the answer is the pod's own
+  /// @param nominations_matter  nodes are evaluated with the pods nominated to them, so that the answer is the pod's
+  /// own
   /// @param own_nomination  the node that the pod itself is nominated to and that refused it, or -1
   DiagnosisRow::Answer of(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination);
   /// Node objects changed.

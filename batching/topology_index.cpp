@@ -69,7 +69,7 @@ std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
 
 void TopologyIndex::recompile(Kind& kind) {
   OwnQuestions all = kind.own;
-  questions_.hear_others(kind.identity, kind.profile, all);
+  questions_.add_existing_pod_terms(kind.identity, kind.profile, all);
   kind.compiled.moves = questions_.moves_of(kind.identity, kind.owner, kind.terminating);
   kind.compiled.signature = signature_of(all.program, kind.compiled.moves);
   kind.compiled.program =

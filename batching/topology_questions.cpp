@@ -220,7 +220,7 @@ void TopologyQuestions::ask_required(const std::vector<AffinityTerm>& terms, con
   for (const AffinityTerm& term : terms) add_once(asks.affinity, query_table(asks.affinity_query, term.key));
 }
 
-void TopologyQuestions::hear_others(std::int32_t identity, std::int32_t profile, OwnQuestions& own) {
+void TopologyQuestions::add_existing_pod_terms(std::int32_t identity, std::int32_t profile, OwnQuestions& own) {
   const Profile& heard_in = config_.profiles[static_cast<std::size_t>(profile)];
   const Points points(heard_in, InterPodAffinity::name);
   const bool scores = points.score && !own.affinity_pre_score_skips;

@@ -42,11 +42,11 @@ class TopologyQuestions {
   /// Notes what the pod asks. @param default_selector  of PodTopologySpread's default constraints
   OwnQuestions ask(const Pod& pod, std::int32_t profile, const PodLabelSelector& default_selector);
   /// Adds what other pods' terms, as known now, mean to a pod of this identity.
-  void hear_others(std::int32_t identity, std::int32_t profile, OwnQuestions& own);
+  void add_existing_pod_terms(std::int32_t identity, std::int32_t profile, OwnQuestions& own);
 
   /// What a placed pod changes, as known now: each table once, by table.
   std::vector<CountMove> moves_of(std::int32_t identity, std::int32_t owner, bool terminating);
-  /// What a nominated pod adds to the tables that a class reads while its node is judged.
+  /// What a nominated pod adds to the tables that a class reads while its node is evaluated.
   /// @param affinity  InterPodAffinity's AddPod is called: not when its PreFilter skipped
   std::vector<CountMove> overlay(const Pod& nominated, const TopologyProgram& program, bool affinity);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The node of the highest total for one pod, from the row of its class: cells are judged by the topology rules, weighed
-// and normalised, and the best nodes of the cells that pass are compared. What host/engine/cpu/grouped_row.h does with
-// groups, for threads side by side.
+// The node of the highest total for one pod, from the row of its class: cells are evaluated by the topology rules,
+// weighed and normalised, and the best nodes of the cells that pass are compared. What host/engine/cpu/grouped_row.h
+// does with groups, for threads side by side.
 
 #include "batching/device/row_tournament.h"
 #include "batching/device/views.h"

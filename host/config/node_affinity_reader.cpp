@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-/// A requirement with what is needed to judge it; whether it is judged is known when the whole term was read.
+/// A requirement with what is needed to evaluate it; whether it is evaluated is known when the whole term was read.
 struct ReadTerm {
   NodeSelectorTerm term;
   std::vector<std::pair<std::string, std::string>> problems;  ///< path, message
@@ -61,7 +61,7 @@ bool read_requirement(const JsonValue& element, SelectorRequirement& out) {
   return has_operator;
 }
 
-void read_requirements(const JsonValue& list, std::string (*judge)(const SelectorRequirement&), ReadTerm& term,
+void read_requirements(const JsonValue& list, std::string (*problem_of)(const SelectorRequirement&), ReadTerm& term,
                        std::vector<SelectorRequirement>& out) {
   list.for_each_element([&](const JsonValue& element) {
     SelectorRequirement requirement;
@@ -69,7 +69,7 @@ void read_requirements(const JsonValue& list, std::string (*judge)(const Selecto
       const JsonValue op = element.field("operator");
       term.problems.emplace_back(op.path(),
                                  "got " + op.describe() + ", expected In, NotIn, Exists, DoesNotExist, Gt or Lt");
-    } else if (std::string why = judge(requirement); !why.empty()) {
+    } else if (std::string why = problem_of(requirement); !why.empty()) {
       term.problems.emplace_back(element.path(), std::move(why));
     }
     out.push_back(std::move(requirement));

@@ -16,9 +16,9 @@ bool enabled_anywhere(const Profile& profile, std::string_view plugin) {
   return false;
 }
 
-/// Plugins that judge a volume of this kind, the one a user would look for first in front: spec/
+/// Plugins that evaluate a volume of this kind, the one a user would look for first in front: spec/
 /// plugins-storage-devices.md.
-std::span<const std::string_view> judges_of(PodVolume::Kind kind) {
+std::span<const std::string_view> plugins_that_read(PodVolume::Kind kind) {
   static constexpr std::string_view kClaimJudges[] = {"VolumeBinding", "VolumeRestrictions", "VolumeZone",
                                                       "NodeVolumeLimits"};
   static constexpr std::string_view kDiskJudges[] = {"VolumeRestrictions", "NodeVolumeLimits"};
@@ -55,7 +55,7 @@ std::string refusal(std::string_view plugin, const std::string& what) {
 
 std::optional<std::string> volume_reason(const Pod& pod, const Profile& profile) {
   for (const PodVolume& volume : pod.rare().volumes) {
-    for (const std::string_view plugin : judges_of(volume.kind)) {
+    for (const std::string_view plugin : plugins_that_read(volume.kind)) {
       if (enabled_anywhere(profile, plugin)) return refusal(plugin, describe(volume));
     }
   }
@@ -76,12 +76,12 @@ std::optional<MissingFilterState> missing_filter_state(const Profile& profile, c
       {"InterPodAffinity", "error reading \"PreFilterInterPodAffinity\" from cycleState: not found"},
       {"NodeDeclaredFeatures", "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found"}};
   const std::vector<EnabledPlugin>& filters = profile.at(ExtensionPoint::kFilter);
-  for (std::size_t place = 0; place < filters.size(); ++place)
+  for (std::size_t rank = 0; rank < filters.size(); ++rank)
     for (const Reader& reader : kReaders) {
-      if (filters[place].name != reader.plugin || profile.enables(ExtensionPoint::kPreFilter, reader.plugin)) continue;
+      if (filters[rank].name != reader.plugin || profile.enables(ExtensionPoint::kPreFilter, reader.plugin)) continue;
       if (reader.plugin == "NodeDeclaredFeatures" && !gates.enabled(reader.plugin)) continue;
-      return MissingFilterState{place, reader.plugin,
-                                "running \"" + filters[place].name + "\" filter plugin: " + std::string(reader.text)};
+      return MissingFilterState{rank, reader.plugin,
+                                "running \"" + filters[rank].name + "\" filter plugin: " + std::string(reader.text)};
     }
   return std::nullopt;
 }

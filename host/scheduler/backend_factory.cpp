@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "batching/device/device_backend.h"
 #include "batching/device/device_errors.h"
 #include "host/engine/cpu/cpu_backend.h"
+#include "host/engine/device/device_backend.h"
 #include "host/engine/reference/reference_backend.h"
 #include "host/objects/errors.h"
 #include "host/scheduler/backend_choice.h"

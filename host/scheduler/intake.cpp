@@ -39,7 +39,7 @@ bool queued_before(const PodPtr& a, const PodPtr& b) {
 
 }  // namespace
 
-Intake take_in(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache) {
+Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache) {
   Intake intake;
   for (const NodePtr& node : objects.nodes) cache.add_node(node);
   std::vector<PodPtr> pending;

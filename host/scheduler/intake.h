@@ -27,6 +27,6 @@ struct Intake {
 
 /// Fills `cache` with the nodes and the pods that run on them, and sorts the rest. A pod on a node that is not in the
 /// input is skipped with that reason, so that its requests are in no account.
-Intake take_in(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache);
+Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache);
 
 }  // namespace berth

@@ -167,7 +167,7 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
 
   Stopwatch watch;
   ClusterCache cache;
-  Intake intake = take_in(objects, options.config, cache);
+  Intake intake = partition_pods(objects, options.config, cache);
   const BackendRun run = run_or_rerun(objects, cache, options, intake.queue, watch);
   const Backend& backend = *run.opened.backend;
   result.stats.compile_seconds = run.compile_seconds;
@@ -198,7 +198,7 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
 
 struct Explainer::State {
   State(const ClusterObjects& objects, const ScheduleOptions& given)
-      : options(given), intake(take_in(objects, options.config, cache)) {
+      : options(given), intake(partition_pods(objects, options.config, cache)) {
     refuse_extenders(options.config);
     auto gated = intake.gated.begin();
     for (std::size_t i = 0; i <= intake.queue.size(); ++i) {

@@ -107,7 +107,7 @@ class GoldenCase {
     config_ = input.configuration.empty() ? default_scheduler_config(gates)
                                           : parse_scheduler_config(input.configuration, "configuration", gates);
     engine_.tie_break = TieBreak::kFirst;
-    intake_ = take_in(loaded_.objects, config_, cache_);
+    intake_ = partition_pods(loaded_.objects, config_, cache_);
     backend_ = open_backend(backend, cache_, loaded_.objects, config_, engine_);
   }
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "batching/device/device_backend.h"
 #include "host/engine/cpu/cpu_backend.h"
+#include "host/engine/device/device_backend.h"
 #include "host/engine/reference/reference_backend.h"
 #include "tests/property/drawn_case.h"
 #include "tests/support/emulated_accelerator.h"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "batching/device/device_backend.h"
 #include "batching/device/device_errors.h"
 #include "host/engine/cpu/cpu_backend.h"
+#include "host/engine/device/device_backend.h"
 #include "host/engine/reference/reference_backend.h"
 #include "tests/support/emulated_accelerator.h"
 #if defined(BERTH_WITH_CUDA)

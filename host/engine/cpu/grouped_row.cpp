@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "batching/topology_judge.h"
+#include "batching/topology_filter.h"
 #include "plugins/inter_pod_affinity/rule.h"
 #include "plugins/normalize.h"
 #include "plugins/pod_topology_spread/rule.h"

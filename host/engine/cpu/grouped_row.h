@@ -13,7 +13,7 @@
 namespace berth {
 
 /// The row of a class that PodTopologySpread or InterPodAffinity has something to say about. A placement moves the
-/// count of a whole domain, and with it the verdict and the score of every node there; so a selection judges, weighs
+/// count of a whole domain, and with it the verdict and the score of every node there; so a selection filters, weighs
 /// and normalises groups of nodes, and compares the best node of each.
 class GroupedRow {
  public:

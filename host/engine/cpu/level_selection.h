@@ -22,7 +22,7 @@ struct RunPick {
 /// once), so the run is "take the best, ties in order". The picks are those of the serial walk, in its order.
 ///
 /// Ends early where a normaliser's extreme loses its last holder, since every key moves then.
-/// @param tile   up to date; judged in lanes
+/// @param tile   up to date; evaluated in lanes
 /// @param count  length of the run, above 0
 /// @return at most `count` picks; fewer when nodes ran out or a normaliser moved
 std::vector<RunPick> select_run(const RowTile& tile, int slot, const Snapshot& snapshot, const PodClass& pod_class,

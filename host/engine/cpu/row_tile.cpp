@@ -7,7 +7,7 @@
 #include <limits>
 #include <mutex>
 
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 #include "host/framework/draw.h"
 #include "plugins/node_ports/compile.h"
 #include "plugins/node_resources_balanced_allocation/rule.h"
@@ -63,8 +63,8 @@ RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const
   for (const std::int32_t c : classes_) {
     node_sides_.push_back(&table_.node_side(c));
     const PodClass& pod_class = table_[c];
-    in_integers_ = in_integers_ || pod_class.wide;
-    if (!pod_class.ports.empty() && table_.profile_of(c).place_node_ports != kNotEnabled)
+    in_integers_ = in_integers_ || pod_class.needs_int64;
+    if (!pod_class.ports.empty() && table_.profile_of(c).rank_node_ports != kNotEnabled)
       port_slots_.push_back(static_cast<int>(node_sides_.size()) - 1);
   }
   fill_params();
@@ -106,7 +106,7 @@ void RowTile::take_storage(RowTile* retired) {
 void RowTile::fill_params() {
   const CompiledProfile& profile = table_.profile_of(classes_.front());
   for (const std::int32_t c : classes_) {
-    if (profile.place_node_resources_fit == kNotEnabled) break;
+    if (profile.rank_node_resources_fit == kNotEnabled) break;
     for (const RequestedResource& request : table_[c].requested)
       if (std::find(filter_columns_.begin(), filter_columns_.end(), request.column) == filter_columns_.end())
         filter_columns_.push_back(request.column);

@@ -64,13 +64,13 @@ class RowTile {
   /// Takes a node that becomes infeasible off `holders`. @return true when it was the last one of a maximum
   bool loses_holder(int slot, const Snapshot& snapshot, std::int32_t node, MaximaHolders& holders) const;
   /// NodeResourcesFit filters in this profile.
-  bool checks_fit() const { return table_.profile_of(classes_.front()).place_node_resources_fit != kNotEnabled; }
+  bool checks_fit() const { return table_.profile_of(classes_.front()).rank_node_resources_fit != kNotEnabled; }
 
   /// Lanes of a node for the kernels. @return false when its amounts are beyond exact doubles
   bool fill_lanes(const Snapshot& snapshot, std::int32_t node, NodeLanes& lanes) const;
-  /// Copies of the class of `slot`, for level selection. Only for classes that are judged in lanes.
+  /// Copies of the class of `slot`, for level selection. Only for classes that are evaluated in lanes.
   CopySteps copy_steps(int slot) const;
-  bool judged_in_lanes() const { return !in_integers_; }
+  bool uses_lanes() const { return !in_integers_; }
 
   std::uint64_t bytes() const;
 

@@ -16,7 +16,7 @@ namespace berth {
 inline constexpr int kSlotStep = 8;  ///< slot counts are multiples of a 512-bit register of keys
 inline constexpr int kMaxSlots = 64;
 inline constexpr std::uint32_t kAllGroups = (1u << (kMaxSlots / kSlotStep)) - 1;
-inline constexpr int kMaxKernelResources = 8;  ///< per list; classes or profiles beyond are judged in integers
+inline constexpr int kMaxKernelResources = 8;  ///< per list; classes or profiles beyond are evaluated in integers
 
 /// The classes of a tile, structure of arrays: list r of slot s is at [r * slot_count + s].
 struct SlotParams {

@@ -166,8 +166,8 @@ TEST(ClassTableTest, AColumnThatComesLaterIsInTheDeltasOfEarlierClasses) {
 
 TEST(ClassTableTest, AmountsFromTwoToTheFortyThirdOnAreWide) {
   test::CompiledCluster cluster(std::string(kNodes) + "pod p memory=8796093022207\npod q memory=8796093022208\n");
-  EXPECT_FALSE(cluster.class_of(0).wide);
-  EXPECT_TRUE(cluster.class_of(1).wide);
+  EXPECT_FALSE(cluster.class_of(0).needs_int64);
+  EXPECT_TRUE(cluster.class_of(1).needs_int64);
 }
 
 TEST(ClassTableTest, TheSeedMovesTheDrawsAndTheOrderOfClassesDoesNot) {
@@ -182,11 +182,11 @@ TEST(ClassTableTest, TheSeedMovesTheDrawsAndTheOrderOfClassesDoesNot) {
 TEST(CompiledProfileTest, PlacesAreThoseOfTheFilterListAndAbsentOnesAreNotEnabled) {
   test::CompiledCluster cluster(std::string("config disable=NodePorts\n") + kNodes);
   const CompiledProfile& profile = cluster.profile();
-  EXPECT_LT(profile.place_node_unschedulable, profile.place_node_name);
-  EXPECT_LT(profile.place_taint_toleration, profile.place_node_affinity);
-  EXPECT_LT(profile.place_node_affinity, profile.place_node_resources_fit);
-  EXPECT_EQ(profile.place_node_ports, kNotEnabled);
-  EXPECT_EQ(profile.place_node_declared_features, kNotEnabled) << "its gate is off";
+  EXPECT_LT(profile.rank_node_unschedulable, profile.rank_node_name);
+  EXPECT_LT(profile.rank_taint_toleration, profile.rank_node_affinity);
+  EXPECT_LT(profile.rank_node_affinity, profile.rank_node_resources_fit);
+  EXPECT_EQ(profile.rank_node_ports, kNotEnabled);
+  EXPECT_EQ(profile.rank_node_declared_features, kNotEnabled) << "its gate is off";
 }
 
 TEST(CompiledProfileTest, WeightsAreTheConfiguredOnes) {

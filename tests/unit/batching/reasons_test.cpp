@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "batching/diagnosis_row.h"
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 #include "batching/nominations.h"
 #include "tests/unit/batching/compiled_cluster.h"
 
@@ -135,29 +135,31 @@ struct NominationsTest : testing::Test {
     ADD_FAILURE() << "no pod " << name;
     return 0;
   }
-  Status judge_with(std::string_view name) {
+  Status filter_with_nominated_pods(std::string_view name) {
     const std::size_t i = index_of(name);
-    return nominations.judge_with(*cluster.pods[i].pod, cluster.class_of(i), cluster.profile(), cluster.row_of(i),
-                                  cluster.snapshot, cluster.snapshot.find_node("a"));
+    return nominations.filter_with_nominated_pods(*cluster.pods[i].pod, cluster.class_of(i), cluster.profile(),
+                                                  cluster.row_of(i), cluster.snapshot, cluster.snapshot.find_node("a"));
   }
 };
 
 TEST_F(NominationsTest, E_F_1_ANominatedPodCountsAgainstEqualAndLowerPriorities) {
-  EXPECT_EQ(judge_with("low").reasons, (std::vector<std::string>{"Insufficient cpu"}));
-  EXPECT_EQ(judge_with("equal").reasons, (std::vector<std::string>{"Insufficient cpu"}));
-  EXPECT_TRUE(judge_with("high").ok());
+  EXPECT_EQ(filter_with_nominated_pods("low").reasons, (std::vector<std::string>{"Insufficient cpu"}));
+  EXPECT_EQ(filter_with_nominated_pods("equal").reasons, (std::vector<std::string>{"Insufficient cpu"}));
+  EXPECT_TRUE(filter_with_nominated_pods("high").ok());
 }
 
-TEST_F(NominationsTest, ANominatedPodDoesNotCountAgainstItself) { EXPECT_TRUE(judge_with("chosen").ok()); }
+TEST_F(NominationsTest, ANominatedPodDoesNotCountAgainstItself) {
+  EXPECT_TRUE(filter_with_nominated_pods("chosen").ok());
+}
 
 TEST_F(NominationsTest, PortsOfANominatedPodAreTakenForTheTimeOfTheQuestion) {
-  EXPECT_EQ(judge_with("port").plugin, "NodePorts");
+  EXPECT_EQ(filter_with_nominated_pods("port").plugin, "NodePorts");
   EXPECT_TRUE(cluster.snapshot.used_ports(cluster.snapshot.find_node("a")).empty());
 }
 
 TEST_F(NominationsTest, AQuestionLeavesTheColumnsAsTheyWere) {
   const std::int32_t a = cluster.snapshot.find_node("a");
-  judge_with("low");
+  filter_with_nominated_pods("low");
   EXPECT_EQ(cluster.snapshot.requested(kCpuColumn, a), 2000);
   EXPECT_EQ(cluster.snapshot.non_zero_milli_cpu(a), 2000);
   EXPECT_EQ(cluster.snapshot.pod_count(a), 1);
@@ -174,9 +176,9 @@ TEST_F(NominationsTest, ANominationThatIsRemovedCountsNoMoreUntilItIsRestored) {
   const PodPtr chosen = cluster.pods[index_of("chosen")].pod;
   EXPECT_TRUE(nominations.remove(*chosen));
   EXPECT_FALSE(nominations.remove(*chosen));
-  EXPECT_TRUE(judge_with("low").ok());
+  EXPECT_TRUE(filter_with_nominated_pods("low").ok());
   nominations.restore(chosen, cluster.table, cluster.snapshot);
-  EXPECT_FALSE(judge_with("low").ok());
+  EXPECT_FALSE(filter_with_nominated_pods("low").ok());
 }
 
 TEST(NodeSideRowTest, TotalsAreNormalisedOverTheAcceptedNodesAndBelowZeroElsewhere) {

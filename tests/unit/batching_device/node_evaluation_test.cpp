@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "batching/feasible_list.h"
-#include "batching/judge.h"
-#include "tests/unit/batching_device/device_cluster.h"
+#include "batching/node_filter.h"
 #include "tests/unit/batching_device/drawn_amounts.h"
+#include "tests/unit/engine_device/device_cluster.h"
 
 namespace berth {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 NodeKey plain_key(test::DeviceCluster& cluster, std::int32_t c, std::int32_t node) {
   const NodeSideRow& side = cluster.table.node_side(c);
   const CompiledProfile& profile = cluster.table.profile_of(c);
-  const JudgedClass judged(cluster.table[c], profile, side, cluster.snapshot, true);
+  const UncachedClass judged(cluster.table[c], profile, side, cluster.snapshot, true);
   if (!judged.accepts(node)) return 0;
   return make_node_key(side.image(node) * profile.weight_image_locality + judged.load_total(node), judged.draw(node));
 }
@@ -44,7 +44,7 @@ TEST(NodeEvaluationTest, KeysAreThoseOfThePlainWalkWhateverTheAmounts) {
     const std::string text = test::draw_cluster_of_any_amounts(dice);
     test::DeviceCluster cluster(text);
     feasible += expect_plain_keys(cluster);
-    for (std::int32_t c = 0; c < cluster.table.size(); ++c) wide += cluster.table[c].wide ? 1 : 0;
+    for (std::int32_t c = 0; c < cluster.table.size(); ++c) wide += cluster.table[c].needs_int64 ? 1 : 0;
     if (HasFailure()) FAIL() << text;
   }
   EXPECT_GT(feasible, 1000);

@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "batching/feasible_list.h"
-#include "batching/judge.h"
-#include "tests/unit/batching_device/device_cluster.h"
+#include "batching/node_filter.h"
 #include "tests/unit/batching_device/drawn_amounts.h"
+#include "tests/unit/engine_device/device_cluster.h"
 
 namespace berth {
 namespace {
@@ -27,7 +27,7 @@ std::vector<DevicePick> plain_copies(test::DeviceCluster& cluster, std::int32_t 
   Snapshot snapshot = cluster.snapshot;
   const NodeSideRow& side = cluster.table.node_side(c);
   const CompiledProfile& profile = cluster.table.profile_of(c);
-  const JudgedClass judged(cluster.table[c], profile, side, snapshot, true);
+  const UncachedClass judged(cluster.table[c], profile, side, snapshot, true);
   std::vector<DevicePick> picks;
   NodeKey level = INT64_MAX;
   while (judged.accepts(node) && static_cast<std::int32_t>(picks.size()) < copies_max) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selections from groups against a walk over all nodes by batching/judge.h and batching/topology_scores.h.
+// Selections from groups against a walk over all nodes by batching/node_filter.h and batching/topology_scores.h.
 #include "host/engine/cpu/grouped_row.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 #include "batching/topology_scores.h"
 #include "host/engine/cpu/grouped_rows.h"
 #include "host/framework/draw.h"
@@ -92,7 +92,7 @@ class Rows {
     const Snapshot& snapshot = cluster_.snapshot;
     std::vector<std::int32_t> feasible;
     for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
-      if (judge(pod_class, profile, row, snapshot, i).ok()) feasible.push_back(i);
+      if (filter_node(pod_class, profile, row, snapshot, i).ok()) feasible.push_back(i);
     const RawMaxima maxima = raw_maxima(row, snapshot, feasible);
     const TopologyScores scores = score_topology(*pod_class.topology, snapshot.topology(), feasible);
     NodeKey best = 0;

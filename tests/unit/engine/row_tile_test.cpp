@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles against the integer walk of batching/judge.cpp and against brute force.
+// Tiles against the integer walk of batching/node_filter.cpp and against brute force.
 #include "host/engine/cpu/row_tile.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 #include "host/framework/draw.h"
 #include "tests/unit/batching/compiled_cluster.h"
 
@@ -148,7 +148,7 @@ TEST(RowTileTest, AmountsBeyondExactDoublesAreJudgedInIntegers) {
       "node n*5 cpu=8 memory=9007199254740995\nnode m*3 cpu=8 memory=1Gi\n"
       "pod huge memory=9007199254740993\npod p memory=1\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
-  EXPECT_FALSE(tile.judged_in_lanes());
+  EXPECT_FALSE(tile.uses_lanes());
   tile.build(cluster.snapshot);
   expect_right(tile, cluster, true);
   for (std::int32_t i = 0; i < 5; ++i) {
@@ -163,7 +163,7 @@ TEST(RowTileTest, ANodeBeyondExactDoublesIsJudgedInIntegersAmongOthersInLanes) {
   test::CompiledCluster cluster(
       "node n*5 cpu=8 memory=9007199254740995\nnode m*3 cpu=8 memory=1Gi\npod p cpu=1 memory=1\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
-  EXPECT_TRUE(tile.judged_in_lanes());
+  EXPECT_TRUE(tile.uses_lanes());
   tile.build(cluster.snapshot);
   expect_right(tile, cluster, true);
 }
@@ -192,7 +192,7 @@ TEST(RowTileTest, MoreThanEightResourcesAreJudgedInIntegers) {
   for (int r = 0; r < 10; ++r) text += " res:example.com/r" + std::to_string(r) + "=1";
   test::CompiledCluster cluster(text + "\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
-  EXPECT_FALSE(tile.judged_in_lanes());
+  EXPECT_FALSE(tile.uses_lanes());
   tile.build(cluster.snapshot);
   expect_right(tile, cluster, true);
 }

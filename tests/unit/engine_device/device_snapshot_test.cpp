@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/device/device_snapshot.h"
+#include "host/engine/device/device_snapshot.h"
 
 #include <gtest/gtest.h>
 
 #include "batching/device/device_errors.h"
 #include "plugins/node_ports/compile.h"
-#include "tests/unit/batching_device/device_cluster.h"
+#include "tests/unit/engine_device/device_cluster.h"
 
 namespace berth {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts of rows as classes get them.
-#include "batching/device/device_classes.h"
+#include "host/engine/device/device_classes.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/batching_device/device_cluster.h"
+#include "tests/unit/engine_device/device_cluster.h"
 
 namespace berth {
 namespace {

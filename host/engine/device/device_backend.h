@@ -9,10 +9,10 @@
 
 #include "batching/backend.h"
 #include "batching/device/accelerator.h"
-#include "batching/device/device_tuning.h"
 #include "host/cluster/cache.h"
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
+#include "host/engine/device/device_tuning.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth {

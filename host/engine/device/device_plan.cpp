@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/device/device_plan.h"
+#include "host/engine/device/device_plan.h"
 
 namespace berth {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/device/device_plan.h"
+#include "host/engine/device/device_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "batching/device/device_backend.h"
 #include "batching/device/device_errors.h"
+#include "host/engine/device/device_backend.h"
 #include "tests/support/emulated_accelerator.h"
 #include "tests/support/open_backend.h"
 #include "tests/support/scenario.h"

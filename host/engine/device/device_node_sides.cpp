@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/device/device_node_sides.h"
+#include "host/engine/device/device_node_sides.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "batching/device/transfer_block.h"
+#include "host/engine/device/transfer_block.h"
 #include "plugins/image_locality/compile.h"
 #include "plugins/node_declared_features/compile.h"
 
@@ -17,7 +17,7 @@ std::vector<std::uint8_t> refused_by_host(const CompiledNodeSide& side, const Co
                                           const Snapshot& snapshot) {
   const auto nodes = static_cast<std::size_t>(snapshot.node_count());
   if (profile.missing_filter_state) return std::vector<std::uint8_t>(nodes, 1);
-  const bool needs_features = !side.needed_features.empty() && profile.place_node_declared_features != kNotEnabled;
+  const bool needs_features = !side.needed_features.empty() && profile.rank_node_declared_features != kNotEnabled;
   if (!side.uses_node_set && !needs_features) return {};
   std::vector<std::uint8_t> refused(nodes, 0);
   if (side.uses_node_set) {
@@ -130,7 +130,7 @@ DeviceNodeSides::Answer DeviceNodeSides::evaluate(const CompiledNodeSide& side, 
   const auto nodes = static_cast<std::size_t>(snapshot.node_count());
   upload_nodes(snapshot);
   const CompiledNodeAffinity& affinity = side.affinity_terms;
-  const bool filters = profile.place_node_affinity != kNotEnabled;
+  const bool filters = profile.rank_node_affinity != kNotEnabled;
   TermWriter writer(*this, nodes);
   const auto asked = [](const auto& list, bool is_asked) { return list && is_asked ? &*list : nullptr; };
   const std::size_t selector = writer.add(asked(affinity.selector, filters));
@@ -159,12 +159,12 @@ DeviceNodeSides::Answer DeviceNodeSides::evaluate(const CompiledNodeSide& side, 
   device.node_count = snapshot.node_count();
   device.unschedulable = unschedulable_.data();
   device.taint_set = taint_set_.data();
-  device.checks_unschedulable = profile.place_node_unschedulable != kNotEnabled;
+  device.checks_unschedulable = profile.rank_node_unschedulable != kNotEnabled;
   device.cordon = side.cordon;
-  device.checks_taints = profile.place_taint_toleration != kNotEnabled;
+  device.checks_taints = profile.rank_taint_toleration != kNotEnabled;
   device.scores_taints = profile.weight_taint_toleration != 0;
   device.taints = {block.at(at_refused_sets), block.at(at_untolerated)};
-  if (profile.place_node_name != kNotEnabled) device.wanted_node = side.wanted_node;
+  if (profile.rank_node_name != kNotEnabled) device.wanted_node = side.wanted_node;
   device.selector = writer.terms(selector);
   device.required = writer.terms(required);
   device.added_required = writer.terms(added_required);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "batching/pod_class.h"
-#include "batching/topology_judge.h"
+#include "batching/topology_filter.h"
 
 namespace berth {
 
@@ -25,15 +25,15 @@ struct LoadVerdict {
   friend bool operator==(const LoadVerdict&, const LoadVerdict&) = default;
 };
 
-LoadVerdict judge_load(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node);
+LoadVerdict filter_load(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node);
 
 /// Does any enabled rule that reads a node's load refuse?
 bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                   std::int32_t node);
 
 /// What the topology rules say; accepted where the class has no topology program.
-TopologyVerdict judge_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node,
-                               bool affinity_skips = false);
+TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node,
+                                bool affinity_skips = false);
 
 /// The status that a refusal of the node side (an index into NodeSideRow::refusals), a load verdict and a topology
 /// verdict come to.
@@ -43,8 +43,8 @@ Status status_of(const PodClass& pod_class, const CompiledProfile& profile, cons
 /// The first refusing plugin in the profile's order with its reasons; code kSuccess when none refuses.
 /// A node outside PreFilter's node set comes back with that plugin and no reason.
 /// @param affinity_skips  InterPodAffinity is not asked: its PreFilter skipped
-Status judge(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-             const Snapshot& snapshot, std::int32_t node, bool affinity_skips = false);
+Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                   const Snapshot& snapshot, std::int32_t node, bool affinity_skips = false);
 
 /// Raw scores of the plugins that do not normalise.
 std::int64_t fit_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,

@@ -32,12 +32,12 @@ bool nothing_meets_affinity(const TopologyProgram& program, const TopologyCounts
 bool affinity_pre_filter_skips(const TopologyProgram& program, const TopologyCounts& counts);
 
 /// @param affinity_skips  affinity_pre_filter_skips() as PreFilter found it
-TopologyVerdict judge_topology(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
-                               bool affinity_skips = false);
+TopologyVerdict filter_topology(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
+                                bool affinity_skips = false);
 
 /// The status of a refusal; the plugin that comes first in the profile's order speaks.
-/// @return its place, kNotEnabled where nothing is refused
-std::int32_t place_of_refusal(const TopologyVerdict& verdict, const CompiledProfile& profile);
+/// @return its rank, kNotEnabled where nothing is refused
+std::int32_t rank_of_refusal(const TopologyVerdict& verdict, const CompiledProfile& profile);
 Status status_of(const TopologyVerdict& verdict, const CompiledProfile& profile);
 
 }  // namespace berth

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/device/device_classes.h"
+#include "host/engine/device/device_classes.h"
 
 #include <algorithm>
 #include <map>
@@ -10,8 +10,8 @@ namespace {
 DeviceProfile device_profile(const CompiledProfile& profile) {
   DeviceProfile device;
   device.strategy = profile.fit.type;
-  device.checks_fit = profile.place_node_resources_fit != kNotEnabled;
-  device.checks_ports = profile.place_node_ports != kNotEnabled;
+  device.checks_fit = profile.rank_node_resources_fit != kNotEnabled;
+  device.checks_ports = profile.rank_node_ports != kNotEnabled;
   device.balance_of_change = profile.release != Release::k1_35;
   device.scores_anything = profile.scores_anything;
   device.weight_fit = profile.weight_fit;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/device/device_rows.h"
+#include "host/engine/device/device_rows.h"
 
 #include <gtest/gtest.h>
 
 #include "batching/device/device_errors.h"
-#include "tests/unit/batching_device/device_cluster.h"
+#include "tests/unit/engine_device/device_cluster.h"
 
 namespace berth {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/device/device_layouts.h"
+#include "host/engine/device/device_layouts.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "batching/device/transfer_block.h"
+#include "host/engine/device/transfer_block.h"
 
 namespace berth {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/device/fork_states.h"
+#include "host/engine/device/fork_states.h"
 
-#include "batching/device/transfer_block.h"
+#include "host/engine/device/transfer_block.h"
 
 namespace berth {
 namespace {

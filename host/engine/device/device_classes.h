@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "batching/device/device_array.h"
-#include "batching/device/device_layouts.h"
-#include "batching/device/device_snapshot.h"
 #include "batching/device/views.h"
 #include "batching/pod_class.h"
+#include "host/engine/device/device_array.h"
+#include "host/engine/device/device_layouts.h"
+#include "host/engine/device/device_snapshot.h"
 
 namespace berth {
 
@@ -17,7 +17,7 @@ class DeviceClassTable {
  public:
   DeviceClassTable(Accelerator& accelerator, const DeviceTuning& tuning);
 
-  /// A device can judge the class; otherwise the host answers its pods one by one.
+  /// A device can evaluate the class; otherwise the host answers its pods one by one.
   static bool can_serve(const PodClass& pod_class, const CompiledProfile& profile);
 
   /// Makes the class known. Its layout, and the port set in `columns`, are there afterwards.

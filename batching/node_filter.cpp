@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/judge.h"
+#include "batching/node_filter.h"
 
 #include <algorithm>
 #include <array>
@@ -77,7 +77,7 @@ Status fit_status(const PodClass& pod_class, const LoadVerdict& verdict) {
 
 bool requests_may_wrap(const PodClass& pod_class) {
   const auto may_wrap = [](const ScoredRequest& request) { return Snapshot::may_wrap(request.amount); };
-  return pod_class.wide &&
+  return pod_class.needs_int64 &&
          (std::any_of(pod_class.fit_requests.begin(), pod_class.fit_requests.end(), may_wrap) ||
           std::any_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(), may_wrap));
 }
@@ -90,7 +90,7 @@ bool spread_may_leave_range(const PodClass& pod_class) {
 
 }  // namespace
 
-LoadVerdict judge_load(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node) {
+LoadVerdict filter_load(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node) {
   LoadVerdict verdict;
   verdict.ports_taken = !pod_class.ports.empty() && ports_conflict(pod_class.ports, snapshot.used_ports(node));
   verdict.too_many_pods = NodeResourcesFit::too_many_pods(snapshot.pod_count(node), snapshot.allowed_pods(node));
@@ -108,39 +108,39 @@ LoadVerdict judge_load(const PodClass& pod_class, const Snapshot& snapshot, std:
 
 bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                   std::int32_t node) {
-  const LoadVerdict verdict = judge_load(pod_class, snapshot, node);
-  return (profile.place_node_ports == kNotEnabled || !verdict.ports_taken) &&
-         (profile.place_node_resources_fit == kNotEnabled || verdict.fits());
+  const LoadVerdict verdict = filter_load(pod_class, snapshot, node);
+  return (profile.rank_node_ports == kNotEnabled || !verdict.ports_taken) &&
+         (profile.rank_node_resources_fit == kNotEnabled || verdict.fits());
 }
 
-TopologyVerdict judge_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node,
-                               bool affinity_skips) {
+TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node,
+                                bool affinity_skips) {
   if (pod_class.topology == nullptr) return {};
-  return judge_topology(*pod_class.topology, snapshot.topology(), node, affinity_skips);
+  return filter_topology(*pod_class.topology, snapshot.topology(), node, affinity_skips);
 }
 
 Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
                  const LoadVerdict& load, const TopologyVerdict& topology) {
-  const std::int32_t ports_place = load.ports_taken ? profile.place_node_ports : kNotEnabled;
-  const std::int32_t fit_place = load.fits() ? kNotEnabled : profile.place_node_resources_fit;
-  const std::int32_t topology_place = place_of_refusal(topology, profile);
-  const std::int32_t first = std::min({refusal.place, ports_place, fit_place, topology_place});
+  const std::int32_t ports_rank = load.ports_taken ? profile.rank_node_ports : kNotEnabled;
+  const std::int32_t fit_rank = load.fits() ? kNotEnabled : profile.rank_node_resources_fit;
+  const std::int32_t topology_rank = rank_of_refusal(topology, profile);
+  const std::int32_t first = std::min({refusal.rank, ports_rank, fit_rank, topology_rank});
   if (first == kNotEnabled) return {};
-  if (first == refusal.place) {
+  if (first == refusal.rank) {
     const StatusCode code = refusal.is_error ? StatusCode::kError : StatusCode::kUnschedulableAndUnresolvable;
     Status status{code, std::string(refusal.plugin), {}};
     if (!refusal.reason.empty()) status.reasons.push_back(refusal.reason);
     return status;
   }
-  if (first == ports_place)
+  if (first == ports_rank)
     return {StatusCode::kUnschedulable, std::string(NodePorts::name), {std::string(NodePorts::reason)}};
-  return first == fit_place ? fit_status(pod_class, load) : status_of(topology, profile);
+  return first == fit_rank ? fit_status(pod_class, load) : status_of(topology, profile);
 }
 
-Status judge(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-             const Snapshot& snapshot, std::int32_t node, bool affinity_skips) {
-  return status_of(pod_class, profile, row.refusals[row.refusal(node)], judge_load(pod_class, snapshot, node),
-                   judge_topology(pod_class, snapshot, node, affinity_skips));
+Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                   const Snapshot& snapshot, std::int32_t node, bool affinity_skips) {
+  return status_of(pod_class, profile, row.refusals[row.refusal(node)], filter_load(pod_class, snapshot, node),
+                   filter_topology(pod_class, snapshot, node, affinity_skips));
 }
 
 std::int64_t fit_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,

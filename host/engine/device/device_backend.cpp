@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/device/device_backend.h"
+#include "host/engine/device/device_backend.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "batching/commit_state.h"
-#include "batching/device/device_classes.h"
 #include "batching/device/device_errors.h"
-#include "batching/device/device_plan.h"
-#include "batching/device/device_rows.h"
-#include "batching/device/device_snapshot.h"
-#include "batching/device/fork_states.h"
-#include "batching/device/launch_plan.h"
-#include "batching/device/transfer_block.h"
-#include "batching/judge.h"
+#include "batching/node_filter.h"
+#include "host/engine/device/device_classes.h"
+#include "host/engine/device/device_plan.h"
+#include "host/engine/device/device_rows.h"
+#include "host/engine/device/device_snapshot.h"
+#include "host/engine/device/fork_states.h"
+#include "host/engine/device/launch_plan.h"
+#include "host/engine/device/transfer_block.h"
 
 namespace berth {
 
@@ -157,7 +157,7 @@ void DeviceBackend::State::answer_on_host(const PodToPlace& pod) {
   std::int32_t own_nomination = -1;
   if (answer_without_row(pod, own_nomination)) return;
   const std::int32_t c = pod.class_index;
-  const JudgedClass nodes(table[c], table.profile_of(c), table.node_side(c), snapshot, draws());
+  const UncachedClass nodes(table[c], table.profile_of(c), table.node_side(c), snapshot, draws());
   std::vector<std::int32_t> refused = refused_by_nominations(pod);
   std::erase_if(refused, [&](std::int32_t node) { return !nodes.accepts(node); });
   answer_from_list(pod, nodes, refused, own_nomination);

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "batching/commit_log.h"
-#include "batching/device/device_array.h"
-#include "batching/device/device_classes.h"
-#include "batching/device/device_tuning.h"
 #include "batching/device/views.h"
+#include "host/engine/device/device_array.h"
+#include "host/engine/device/device_classes.h"
+#include "host/engine/device/device_tuning.h"
 
 namespace berth {
 

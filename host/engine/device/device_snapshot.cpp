@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/device/device_snapshot.h"
+#include "host/engine/device/device_snapshot.h"
 
 #include <algorithm>
 
-#include "batching/device/transfer_block.h"
+#include "host/engine/device/transfer_block.h"
 #include "plugins/node_ports/compile.h"
 
 namespace berth {

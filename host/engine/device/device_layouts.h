@@ -6,13 +6,13 @@
 #include <tuple>
 #include <vector>
 
-#include "batching/device/device_array.h"
-#include "batching/device/device_node_sides.h"
-#include "batching/device/device_tuning.h"
 #include "batching/device/views.h"
 #include "batching/node_cells.h"
 #include "batching/pod_class.h"
 #include "batching/table_reads.h"
+#include "host/engine/device/device_array.h"
+#include "host/engine/device/device_node_sides.h"
+#include "host/engine/device/device_tuning.h"
 
 namespace berth {
 

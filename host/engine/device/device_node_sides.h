@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "batching/device/device_array.h"
 #include "batching/device/node_side_body.h"
 #include "batching/pod_class.h"
 #include "host/cluster/snapshot.h"
+#include "host/engine/device/device_array.h"
 
 namespace berth {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a device backend when memory runs short and when the device fails, and how many threads may commit.
-#include "batching/device/device_backend.h"
+#include "host/engine/device/device_backend.h"
 
 #include <gtest/gtest.h>
 

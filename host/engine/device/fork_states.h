@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "batching/device/device_array.h"
-#include "batching/device/device_rows.h"
-#include "batching/device/launch_plan.h"
 #include "batching/device/views.h"
+#include "host/engine/device/device_array.h"
+#include "host/engine/device/device_rows.h"
+#include "host/engine/device/launch_plan.h"
 
 namespace berth {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "batching/device/device_array.h"
+#include "host/engine/device/device_array.h"
 
 namespace berth {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/topology_judge.h"
+#include "batching/topology_filter.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-SpreadVerdict judge_spread(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node) {
+SpreadVerdict filter_spread(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node) {
   for (const HardSpread& hard : program.hard) {
     const std::int32_t domain = counts.column(counts.column_of(hard.table))[node];
     if (domain == 0) return SpreadVerdict::kMissingLabel;
@@ -32,7 +32,7 @@ bool affinity_accepts(const TopologyProgram& program, const TopologyCounts& coun
                                           program.matches_itself);
 }
 
-AffinityVerdict judge_affinity(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node) {
+AffinityVerdict filter_affinity(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node) {
   if (!affinity_accepts(program, counts, node)) return AffinityVerdict::kAffinity;
   for (const OwnAntiTerm& anti : program.anti)
     if (counts.count_at(anti.table, node) > 0) return AffinityVerdict::kAntiAffinity;
@@ -61,10 +61,10 @@ Status affinity_status(AffinityVerdict verdict) {
 }
 
 std::int32_t spread_place(const TopologyVerdict& verdict, const CompiledProfile& profile) {
-  return verdict.spread == SpreadVerdict::kAccepted ? kNotEnabled : profile.place_pod_topology_spread;
+  return verdict.spread == SpreadVerdict::kAccepted ? kNotEnabled : profile.rank_pod_topology_spread;
 }
 std::int32_t affinity_place(const TopologyVerdict& verdict, const CompiledProfile& profile) {
-  return verdict.affinity == AffinityVerdict::kAccepted ? kNotEnabled : profile.place_inter_pod_affinity;
+  return verdict.affinity == AffinityVerdict::kAccepted ? kNotEnabled : profile.rank_inter_pod_affinity;
 }
 
 }  // namespace
@@ -84,13 +84,13 @@ bool affinity_pre_filter_skips(const TopologyProgram& program, const TopologyCou
                      [&](std::int32_t table) { return counts.total(table) == 0; });
 }
 
-TopologyVerdict judge_topology(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
-                               bool affinity_skips) {
-  return {judge_spread(program, counts, node),
-          affinity_skips ? AffinityVerdict::kAccepted : judge_affinity(program, counts, node)};
+TopologyVerdict filter_topology(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
+                                bool affinity_skips) {
+  return {filter_spread(program, counts, node),
+          affinity_skips ? AffinityVerdict::kAccepted : filter_affinity(program, counts, node)};
 }
 
-std::int32_t place_of_refusal(const TopologyVerdict& verdict, const CompiledProfile& profile) {
+std::int32_t rank_of_refusal(const TopologyVerdict& verdict, const CompiledProfile& profile) {
   return std::min(spread_place(verdict, profile), affinity_place(verdict, profile));
 }
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "batching/commit_log.h"
-#include "batching/device/device_array.h"
 #include "batching/device/views.h"
 #include "batching/pod_class.h"
 #include "host/cluster/snapshot.h"
+#include "host/engine/device/device_array.h"
 #include "plugins/pod_topology_spread/domain_weights.h"
 
 namespace berth {

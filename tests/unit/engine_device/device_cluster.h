@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "batching/device/device_classes.h"
-#include "batching/device/device_rows.h"
-#include "batching/device/device_snapshot.h"
-#include "batching/device/transfer_block.h"
+#include "host/engine/device/device_classes.h"
+#include "host/engine/device/device_rows.h"
+#include "host/engine/device/device_snapshot.h"
+#include "host/engine/device/transfer_block.h"
 #include "tests/support/emulated_accelerator.h"
 #include "tests/unit/batching/compiled_cluster.h"
 
