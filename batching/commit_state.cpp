@@ -137,7 +137,7 @@ FeasibleList CommitState::list_feasible(const PodToPlace& pod, const ClassOnNode
 void CommitState::answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes,
                                    const std::vector<std::int32_t>& refused, std::int32_t own_nomination) {
   const FeasibleList list = list_feasible(pod, nodes, refused, own_nomination);
-  if (list.nodes.empty()) return fail_everywhere(pod, true, own_nomination);
+  if (list.nodes.empty()) return fail_everywhere(pod, !nominations.empty(), own_nomination);
   if (list.nodes.size() == 1) return place(pod, list.nodes.front(), 0);
   const std::int32_t c = pod.class_index;
   const std::string& score_error = table.score_error(c);
@@ -159,10 +159,13 @@ void CommitState::apply(const PodToPlace& pod, std::int32_t node) {
 }
 
 std::size_t CommitState::equal_pods(std::span<const PodToPlace> pods, std::size_t limit) {
-  const std::size_t longest = std::min(pods.size(), limit);
-  std::size_t count = 1;
-  while (count < longest && pods[count].class_index == pods.front().class_index) ++count;
-  return count;
+  const PodToPlace* const front = pods.data();
+  const PodToPlace* const end = front + pods.size();
+  if (front < run_begin_ || front >= run_end_) {
+    run_begin_ = front;
+    run_end_ = std::find_if(front, end, [&](const PodToPlace& pod) { return pod.class_index != front->class_index; });
+  }
+  return std::min(static_cast<std::size_t>(run_end_ - front), limit);
 }
 
 void CommitState::place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total,
@@ -187,10 +190,18 @@ void CommitState::place(const PodToPlace& pod, std::int32_t node, std::int64_t s
   apply(pod, node);
 }
 
-void CommitState::fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text) {
+std::int32_t CommitState::message_index(const std::string& text) {
   const auto [at, is_new] = message_index_.try_emplace(text, static_cast<std::int32_t>(result->messages.size()));
   if (is_new) result->messages.push_back(text);
-  result->outcomes.push_back({kind, kNoNode, 0, at->second});
+  return at->second;
+}
+
+void CommitState::fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text) {
+  fail_with(pod, kind, message_index(text));
+}
+
+void CommitState::fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message) {
+  result->outcomes.push_back({kind, kNoNode, 0, message});
   drop_nomination(pod);
   answered.push_back({pod.pod.get(), -1, pod.class_index});
 }
@@ -201,8 +212,32 @@ void CommitState::drop_nomination(const PodToPlace& pod) {
 }
 
 void CommitState::fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination) {
-  const DiagnosisRow::Answer answer = reasons.of(pod, nominations_matter, own_nomination);
-  fail(pod, answer.is_error ? OutcomeKind::kError : OutcomeKind::kUnschedulable, answer.text);
+  const auto kind_of = [](const DiagnosisRow::Answer& answer) {
+    return answer.is_error ? OutcomeKind::kError : OutcomeKind::kUnschedulable;
+  };
+  if (nominations_matter || own_nomination >= 0) {
+    const DiagnosisRow::Answer answer = reasons.with_nominations(pod, own_nomination);
+    return fail(pod, kind_of(answer), answer.text);
+  }
+  if (repeat_failure(pod)) return;
+  const DiagnosisRow::Answer& answer = reasons.of_class(pod.class_index);
+  const auto c = static_cast<std::size_t>(pod.class_index);
+  if (c >= failure_of_class_.size()) failure_of_class_.resize(static_cast<std::size_t>(table.size()));
+  ClassFailure& failure = failure_of_class_[c];
+  if (failure.batch != batch_ || failure.answer_version != answer.version)
+    failure = {batch_, answer.version, 0, kind_of(answer), message_index(answer.text)};
+  failure.log_position = log.position();
+  fail_with(pod, failure.kind, failure.message);
+}
+
+bool CommitState::repeat_failure(const PodToPlace& pod) {
+  const auto c = static_cast<std::size_t>(pod.class_index);
+  if (pod.class_index < 0 || c >= failure_of_class_.size() || !nominations.empty()) return false;
+  if (engine.node_sampling != NodeSampling::kAll) return false;  // a search moves the node that the next one starts at
+  const ClassFailure& failure = failure_of_class_[c];
+  if (failure.batch != batch_ || failure.log_position != log.position()) return false;
+  fail_with(pod, failure.kind, failure.message);
+  return true;
 }
 
 // Undoing

@@ -76,8 +76,12 @@ class CommitState {
   void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
                         std::int32_t own_nomination);
 
-  /// How many pods of the front are of one class, at most `limit`. @param pods  at least one
-  static std::size_t equal_pods(std::span<const PodToPlace> pods, std::size_t limit);
+  /// Number of pods of one class at the front, at most `limit`. Each pod of a batch is looked at once, however often
+  /// the function is called while the batch goes on. @param pods  rest of the batch under way; at least one
+  std::size_t equal_pods(std::span<const PodToPlace> pods, std::size_t limit);
+  /// Fails the pod for the same reason as the last pod of its class, when nothing has changed since.
+  /// @return false when the pod is not answered
+  bool repeat_failure(const PodToPlace& pod);
 
   void place(const PodToPlace& pod, std::int32_t node, std::int64_t score);
   /// A pod of a run, without ports and nominations. @param feasible_count  nodes when its turn comes
@@ -85,7 +89,7 @@ class CommitState {
   /// The part of place() that a pod without ports and nominations needs.
   void apply(const PodToPlace& pod, std::int32_t node);
   void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text);
-  /// No node takes the pod.
+  /// No node accepts the pod.
   void fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination);
 
   CommitMark mark() const { return {answered.size()}; }
@@ -107,6 +111,17 @@ class CommitState {
     std::int64_t limit_us_;
   };
 
+  /// Why the pods of a class find no node. It holds for the next one while the log stands where it stood.
+  struct ClassFailure {
+    std::uint64_t batch = 0;           ///< number of the batch that `message` belongs to
+    std::uint64_t answer_version = 0;  ///< DiagnosisRow::Answer::version
+    std::uint64_t log_position = 0;
+    OutcomeKind kind = OutcomeKind::kUnschedulable;
+    std::int32_t message = -1;  ///< index into BatchResult::messages
+  };
+
+  std::int32_t message_index(const std::string& text);
+  void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
   std::span<const AnsweredPod> not_in_cache() const { return std::span(answered).subspan(in_cache_); }
   bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
   FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
@@ -121,13 +136,20 @@ class CommitState {
   std::map<std::size_t, PodPtr> nomination_lost_;
   std::map<std::size_t, std::size_t> start_before_;
   std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
+  // Of the batch under way:
+  std::uint64_t batch_ = 0;  ///< its number, from 1
   std::unordered_map<std::string, std::int32_t> message_index_;
+  std::vector<ClassFailure> failure_of_class_;
+  const PodToPlace* run_begin_ = nullptr;  ///< the pods from here to run_end_ are of one class
+  const PodToPlace* run_end_ = nullptr;
 };
 
 template <class Step>
 void CommitState::run_batch(std::span<const PodToPlace> pods, const BatchLimits& limits, Step step) {
   const Deadline deadline(limits.deadline_us);
+  ++batch_;
   message_index_.clear();
+  run_begin_ = run_end_ = nullptr;
   std::size_t next = 0;
   while (next < pods.size()) {
     if (next >= limits.pods_max) {

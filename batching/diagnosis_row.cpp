@@ -50,8 +50,12 @@ const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, cons
     for (const LogEntry& entry : log.since(position_)) diagnose_node(pod_class, row, snapshot, entry.node);
   }
   position_ = log.position();
-  if (changed_) write_answer(pod_class, profile, row, snapshot);
-  changed_ = false;
+  if (changed_) {
+    const std::uint64_t version = answer_.version + 1;
+    write_answer(pod_class, profile, row, snapshot);
+    answer_.version = version;
+    changed_ = false;
+  }
   return answer_;
 }
 
@@ -63,12 +67,12 @@ void DiagnosisRow::write_answer(const PodClass& pod_class, const CompiledProfile
     if (kind.node_count == 0) continue;
     const Status status = status_of(pod_class, profile, row.refusals[kind.refusal], kind.load, kind.topology);
     if (status.code == StatusCode::kError) {
-      answer_ = {status.message(), true};
+      answer_ = {status.message(), true, 0};
       return;
     }
     add_reasons(status, kind.node_count, diagnosis);
   }
-  answer_ = {fit_error_text(diagnosis), false};
+  answer_ = {fit_error_text(diagnosis), false, 0};
 }
 
 }  // namespace berth

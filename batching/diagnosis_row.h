@@ -18,6 +18,7 @@ class DiagnosisRow {
   struct Answer {
     std::string text;  ///< FitError, or the error that a node ended the cycle with
     bool is_error = false;
+    std::uint64_t version = 0;  ///< of a class's answer, from 1; moves whenever the text may have changed
   };
   /// Brings the row to the end of `log`.
   const Answer& answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,

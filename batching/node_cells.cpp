@@ -13,7 +13,7 @@ NodeCells::Cell cell_at(const CellColumns& columns, const NodeSideRow& node_side
   NodeCells::Cell cell;
   for (std::size_t s = 0; s < columns.soft_labels.size(); ++s) {
     const bool has_label = counts.column(columns.soft_labels[s])[node] != 0;
-    if (has_label) cell.soft_labels |= std::uint64_t{1} << s;
+    if (has_label) cell.soft_labels.insert(s);
     cell.ignored = cell.ignored || (columns.ignores_incomplete && !has_label);
   }
   cell.taint_raw = profile.weight_taint_toleration != 0 ? node_side.taint_raw(snapshot, node) : 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "batching/compiled_profile.h"
+#include "batching/index_set.h"
 #include "batching/node_side_row.h"
 #include "host/cluster/snapshot.h"
 
@@ -17,7 +18,7 @@ namespace berth {
 struct CellColumns {
   std::vector<std::int32_t> coarse;       ///< nodes are told apart by their domains
   std::vector<std::int32_t> required;     ///< a node without a domain in one of them is in no cell
-  std::vector<std::int32_t> soft_labels;  ///< one a soft constraint, at most 64
+  std::vector<std::int32_t> soft_labels;  ///< one per soft constraint
   bool ignores_incomplete = false;        ///< TopologyProgram::ignores_incomplete
   friend auto operator<=>(const CellColumns&, const CellColumns&) = default;
 };
@@ -25,7 +26,7 @@ struct CellColumns {
 struct NodeCells {
   /// Nodes of one cell are equal in all of this.
   struct Cell {
-    std::uint64_t soft_labels = 0;      ///< bit per soft constraint: the node has the label
+    IndexSet soft_labels;               ///< soft constraints whose label the node has
     std::int64_t taint_raw = 0;         ///< of TaintToleration; 0 where it does not score
     std::int64_t affinity_raw = 0;      ///< of NodeAffinity
     std::vector<std::int32_t> domains;  ///< of each coarse column

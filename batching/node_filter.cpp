@@ -69,9 +69,9 @@ Status fit_status(const PodClass& pod_class, const LoadVerdict& verdict) {
   Status status{StatusCode::kUnschedulable, std::string(NodeResourcesFit::name), {}};
   if (verdict.too_many_pods) status.reasons.emplace_back(NodeResourcesFit::reason_pods);
   for (std::size_t r = 0; r < pod_class.requested.size(); ++r)
-    if ((verdict.short_mask >> r & 1u) != 0)
+    if (verdict.insufficient.contains(r))
       status.reasons.push_back(std::string(NodeResourcesFit::reason_prefix) + pod_class.requested[r].name);
-  if (verdict.unresolvable_mask != 0) status.code = StatusCode::kUnschedulableAndUnresolvable;
+  if (verdict.is_unresolvable) status.code = StatusCode::kUnschedulableAndUnresolvable;
   return status;
 }
 
@@ -98,10 +98,9 @@ LoadVerdict filter_load(const PodClass& pod_class, const Snapshot& snapshot, std
   for (std::size_t r = 0; r < pod_class.requested.size(); ++r) {
     const RequestedResource& request = pod_class.requested[r];
     const std::int64_t allocatable = amounts.allocatable(request.column);
-    const std::uint64_t bit = std::uint64_t{1} << r;
     if (!NodeResourcesFit::is_short(request.amount, allocatable, amounts.requested(request.column))) continue;
-    verdict.short_mask |= bit;
-    if (NodeResourcesFit::is_unresolvable(request.amount, allocatable)) verdict.unresolvable_mask |= bit;
+    verdict.insufficient.insert(r);
+    if (NodeResourcesFit::is_unresolvable(request.amount, allocatable)) verdict.is_unresolvable = true;
   }
   return verdict;
 }

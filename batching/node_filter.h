@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "batching/index_set.h"
 #include "batching/pod_class.h"
 #include "batching/topology_filter.h"
 
@@ -18,10 +19,10 @@ namespace berth {
 struct LoadVerdict {
   bool ports_taken = false;
   bool too_many_pods = false;
-  std::uint64_t short_mask = 0;         ///< bit per PodClass::requested
-  std::uint64_t unresolvable_mask = 0;  ///< of these, what the node could never hold
+  IndexSet insufficient;         ///< indices into PodClass::requested
+  bool is_unresolvable = false;  ///< one of them is more than the node could ever hold
 
-  bool fits() const { return !too_many_pods && short_mask == 0; }
+  bool fits() const { return !too_many_pods && insufficient.empty(); }
   friend bool operator==(const LoadVerdict&, const LoadVerdict&) = default;
 };
 

@@ -13,11 +13,6 @@
 namespace berth {
 namespace {
 
-/// Bits of LoadVerdict's masks.
-constexpr std::size_t kMaxRequestedResources = 64;
-/// Bits of a group's labels in a row.
-constexpr std::size_t kMaxSoftConstraints = 64;
-
 /// The node figures of a pod that has no status yet: what it would add once it runs.
 Pod bare_pod(const PodClass& pod_class) {
   Pod pod;
@@ -99,12 +94,6 @@ std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind) {
     added.moves = topology.moves;
     fill(added);
   }
-  const PodClass& found = classes_[static_cast<std::size_t>(at->second)];
-  // The class stays, so that its index stays taken, but nobody is given it.
-  if (found.requested.size() > kMaxRequestedResources)
-    return add_error("the pod asks for more than 64 resources, which Berth does not evaluate");
-  if (found.topology != nullptr && found.topology->soft.size() > kMaxSoftConstraints)
-    return add_error("the pod has more than 64 soft topology spread constraints, which Berth does not evaluate");
   return at->second;
 }
 

@@ -5,10 +5,9 @@
 
 namespace berth {
 
-DiagnosisRow::Answer Reasons::of(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination) {
-  if (nominations_matter || own_nomination >= 0) return with_nominations(pod, own_nomination);
-  const std::int32_t c = pod.class_index;
-  return of_class_[c].answer(table_[c], table_.profile_of(c), table_.node_side(c), snapshot_, log_);
+const DiagnosisRow::Answer& Reasons::of_class(std::int32_t pod_class) {
+  return of_class_[pod_class].answer(table_[pod_class], table_.profile_of(pod_class), table_.node_side(pod_class),
+                                     snapshot_, log_);
 }
 
 DiagnosisRow::Answer Reasons::with_nominations(const PodToPlace& pod, std::int32_t own_nomination) {
@@ -25,10 +24,10 @@ DiagnosisRow::Answer Reasons::with_nominations(const PodToPlace& pod, std::int32
   diagnosis.node_count = snapshot_.node_count();
   for (std::int32_t i = 0; i < snapshot_.node_count(); ++i) {
     const Status status = status_on(i);
-    if (status.code == StatusCode::kError) return {status.message(), true};
+    if (status.code == StatusCode::kError) return {status.message(), true, 0};
     count_reasons(status, diagnosis);
   }
-  return {fit_error_text(diagnosis), false};
+  return {fit_error_text(diagnosis), false, 0};
 }
 
 }  // namespace berth

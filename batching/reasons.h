@@ -20,16 +20,15 @@ class Reasons {
   Reasons(ClassTable& table, const Nominations& nominations, Snapshot& snapshot, const CommitLog& log)
       : table_(table), nominations_(nominations), snapshot_(snapshot), log_(log) {}
 
-  /// @param nominations_matter  nodes are evaluated with the pods nominated to them, so that the answer is the pod's
-  /// own
+  /// Why the pods of a class find no node, nominations aside. Valid until the next call.
+  const DiagnosisRow::Answer& of_class(std::int32_t pod_class);
+  /// The same for one pod where nodes are filtered with the pods that are nominated to them.
   /// @param own_nomination  the node that the pod itself is nominated to and that refused it, or -1
-  DiagnosisRow::Answer of(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination);
+  DiagnosisRow::Answer with_nominations(const PodToPlace& pod, std::int32_t own_nomination);
   /// Node objects changed.
   void clear() { of_class_.clear(); }
 
  private:
-  DiagnosisRow::Answer with_nominations(const PodToPlace& pod, std::int32_t own_nomination);
-
   ClassTable& table_;
   const Nominations& nominations_;
   Snapshot& snapshot_;

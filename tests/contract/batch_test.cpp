@@ -66,6 +66,81 @@ TEST_P(BackendContract, ABatchWithADeadlineGetsOnWithEveryCall) {
   EXPECT_EQ(done, pods.size());
 }
 
+/// Words of a pod: `count` times what `words(i)` gives.
+template <class Words>
+std::string repeated(int count, Words words) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += " " + words(i);
+  return text;
+}
+
+TEST_P(BackendContract, EqualPodsThatFitNowhereGetTheReasonsOfTheirTurn) {
+  given("engine ties=first\nnode n*3 cpu=4 memory=4Gi\npod huge*200 cpu=5\npod small*10 cpu=1\npod full*300 cpu=1");
+  const BatchResult result = place_pending();
+  ASSERT_EQ(result.outcomes.size(), 510u);
+  for (std::size_t i = 0; i < 510; ++i) {
+    const bool placed = (i >= 200 && i < 212);
+    ASSERT_EQ(result.outcomes[i].kind, placed ? OutcomeKind::kPlaced : OutcomeKind::kUnschedulable) << i;
+    if (!placed) {
+      EXPECT_EQ(result.messages[static_cast<std::size_t>(result.outcomes[i].message)],
+                "0/3 nodes are available: 3 Insufficient cpu.");
+    }
+  }
+}
+
+TEST_P(BackendContract, FailuresThatAlternateWithPlacementsFollowTheNodes) {
+  given(
+      "engine ties=first\nnode n*2 cpu=4 memory=4Gi\npod a cpu=5\npod b memory=4Gi\npod c cpu=5\n"
+      "pod d memory=4Gi\npod e cpu=5 memory=1Gi\npod f cpu=5\npod g cpu=5 memory=1Gi");
+  const BatchResult result = place({pod("a"), pod("e"), pod("b"), pod("c"), pod("e"), pod("d"), pod("f"), pod("g")});
+  const auto text = [&](std::size_t i) {
+    const std::int32_t message = result.outcomes[i].message;
+    return message < 0 ? "" : result.messages[static_cast<std::size_t>(message)];
+  };
+  const std::string cpu = "0/2 nodes are available: 2 Insufficient cpu.";
+  const std::string once = "0/2 nodes are available: 1 Insufficient memory, 2 Insufficient cpu.";
+  const std::string twice = "0/2 nodes are available: 2 Insufficient cpu, 2 Insufficient memory.";
+  EXPECT_EQ((Names{text(0), text(1), text(2), text(3), text(4), text(5), text(6), text(7)}),
+            (Names{cpu, cpu, "", cpu, once, "", cpu, twice}));
+}
+
+TEST_P(BackendContract, ARepeatedFailureIsStoppedAtLikeAnyOther) {
+  given("node n cpu=4\npod a*100 cpu=5");
+  const std::vector<PodToPlace> pods = compiled(scenario_.pending());
+  const BatchResult result = backend_->commit_batch(pods, {.stop_at_failure = true});
+  EXPECT_EQ(result.outcomes.size(), 1u);
+  EXPECT_EQ(result.stop, StopReason::kPodWithoutNode);
+}
+
+TEST_P(BackendContract, APodMayRequestMoreThanSixtyFourResources) {
+  const auto resource = [](int i) { return "res:example.com/r" + std::to_string(i); };
+  const std::string pod = "pod p" + repeated(70, [&](int i) { return resource(i) + "=2"; });
+  const std::string offers = repeated(70, [&](int i) { return resource(i) + "=2"; });
+  const std::string short_of_two = repeated(68, [&](int i) { return resource(i) + "=2"; });
+  given("node good" + offers + "\n" + pod);
+  expect_pass("p", "good");
+  EXPECT_EQ(nodes_of(place_pending()), Names{"good"});
+  given("node bad" + short_of_two + "\n" + pod);
+  expect_refusal("p", "bad", "NodeResourcesFit", StatusCode::kUnschedulableAndUnresolvable,
+                 {"Insufficient example.com/r68", "Insufficient example.com/r69"});
+  EXPECT_EQ(nodes_of(place_pending()), Names{""});
+  given("node used" + offers + "\npod old on=used res:example.com/r66=1\n" + pod);
+  expect_refusal("p", "used", "NodeResourcesFit", StatusCode::kUnschedulable, {"Insufficient example.com/r66"});
+}
+
+TEST_P(BackendContract, APodMayHaveMoreThanSixtyFourSoftSpreadConstraints) {
+  const std::string nodes =
+      "engine ties=first\nnode a zone=x label:rack=1\nnode b zone=y label:rack=2\nnode c zone=y\n"
+      "pod old*3 on=a label:app=web\n";
+  // The last constraint reads a label that node c lacks.
+  const std::string pod =
+      "pod p*4 label:app=web" +
+      repeated(69, [](int i) { return "soft-spread=zone skew=" + std::to_string(1 + i) + " match=app=web"; }) +
+      " soft-spread=rack match=app=web";
+  given(nodes + pod);
+  EXPECT_EQ(nodes_of(place_pending()), (Names{"b", "b", "b", "a"}));
+}
+
 TEST_P(BackendContract, ARollbackReturnsToTheMark) {
   given("engine ties=first\nnode n cpu=4\nnode m cpu=2\npod a cpu=2 port=80\npod b cpu=2 port=80\npod c cpu=4");
   place({pod("a")});

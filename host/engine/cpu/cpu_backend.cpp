@@ -20,6 +20,7 @@ void CpuBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimi
 }
 
 void CpuBackend::State::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max) {
+  if (repeat_failure(pods.front())) return;
   const std::size_t run = run_length(pods, pods_max);
   if (run == 0 || !place_run(pods, run)) place_next(pods);
 }

@@ -28,7 +28,7 @@ class SlotOnNodes : public ClassOnNodes {
 }  // namespace
 
 /// Length of the run of equal pods at the front, 0 when it is too short to be planned at once or may not be.
-std::size_t CpuBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) const {
+std::size_t CpuBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
   const std::int32_t c = pods.front().class_index;
   if (c < 0 || !plain_mode() || !nominations.empty() || !table[c].ports.empty() || table[c].topology != nullptr)
     return 0;

@@ -37,7 +37,7 @@ struct CpuBackend::State : CommitState {
   void answer_front(std::span<const PodToPlace> pods, std::size_t pods_max);
   void place_next(std::span<const PodToPlace> pods);
   bool place_run(std::span<const PodToPlace> pods, std::size_t run);
-  std::size_t run_length(std::span<const PodToPlace> pods, std::size_t limit) const;
+  std::size_t run_length(std::span<const PodToPlace> pods, std::size_t limit);
   void select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination);
   Selection select_in_groups(const PodToPlace& pod, const TileCache::Place& at);
   Selection select_in_row(const PodToPlace& pod, const TileCache::Place& at) const;

@@ -90,7 +90,7 @@ std::int64_t GroupedRow::spread_raw(const NodeGroups::Group& group, const Topolo
   if (cell.ignored) return 0;
   double cost = 0;
   for (std::size_t s = 0; s < reads_.soft.size(); ++s)
-    if ((cell.soft_labels >> s & 1u) != 0)
+    if (cell.soft_labels.contains(s))
       cost = PodTopologySpread::add_cost(cost, count_in(reads_.soft[s], group, counts), weights_[s],
                                          program_->soft[s].max_skew);
   return PodTopologySpread::raw_score(cost);

@@ -132,6 +132,7 @@ void DeviceBackend::State::reset_device() {
 }
 
 void DeviceBackend::State::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure) {
+  if (repeat_failure(pods.front())) return;
   if (!is_for_device(pods.front())) return answer_on_host(pods.front());
   // Rows are what can be given up: first those that are kept for later, then some of those side by side. Nothing is
   // taken up before the last allocation of a launch.

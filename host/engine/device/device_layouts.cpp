@@ -62,7 +62,7 @@ void describe_cells(const NodeCells& cells, std::size_t attribute_count, LayoutA
   for (const NodeCells::Cell& cell : cells.cells) {
     arrays.taint_raw.push_back(cell.taint_raw);
     arrays.affinity_raw.push_back(cell.affinity_raw);
-    arrays.soft_labels.push_back(cell.soft_labels);
+    arrays.soft_labels.push_back(cell.soft_labels.first_word());
   }
   for (std::size_t a = 0; a < attribute_count; ++a)
     for (const NodeCells::Cell& cell : cells.cells) arrays.domains.push_back(cell.domains[a]);

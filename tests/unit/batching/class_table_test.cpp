@@ -90,47 +90,6 @@ TEST(ClassTableTest, ATwinWithoutTheClaimIsNotAnError) {
   EXPECT_TRUE(ClassTable::is_error(pods[2].class_index));
 }
 
-std::string pod_with_resources(int count) {
-  std::string pod = "pod p";
-  for (int r = 0; r < count; ++r) pod += " res:example.com/r" + std::to_string(r) + "=1";
-  return pod + "\n";
-}
-
-TEST(ClassTableTest, SixtyFourRequestedResourcesAreJudged) {
-  test::CompiledCluster cluster(kNodes + pod_with_resources(64));
-  EXPECT_EQ(cluster.class_of(0).requested.size(), 64u);
-}
-
-TEST(ClassTableTest, MoreThanSixtyFourRequestedResourcesAreAnError) {
-  test::CompiledCluster cluster(kNodes + pod_with_resources(65) + "pod q cpu=1\n");
-  ASSERT_TRUE(ClassTable::is_error(cluster.pods[0].class_index));
-  EXPECT_NE(cluster.table.error(cluster.pods[0].class_index).find("asks for more than 64 resources"),
-            std::string::npos);
-  std::vector<PodToPlace> again{{cluster.pods[0].pod, 0, -1}};
-  cluster.table.compile(again);
-  EXPECT_EQ(again[0].class_index, cluster.pods[0].class_index);
-  EXPECT_FALSE(ClassTable::is_error(cluster.pods[1].class_index));
-}
-
-std::string pod_with_soft_constraints(int count) {
-  std::string pod = "pod p label:app=web";
-  for (int s = 0; s < count; ++s) pod += " soft-spread=zone skew=" + std::to_string(1 + s) + " match=app=web";
-  return pod + "\n";
-}
-
-TEST(ClassTableTest, SixtyFourSoftSpreadConstraintsAreJudged) {
-  test::CompiledCluster cluster(kNodes + pod_with_soft_constraints(64));
-  EXPECT_EQ(cluster.class_of(0).topology->soft.size(), 64u);
-}
-
-TEST(ClassTableTest, MoreThanSixtyFourSoftSpreadConstraintsAreAnError) {
-  test::CompiledCluster cluster(kNodes + pod_with_soft_constraints(65) + "pod q cpu=1\n");
-  ASSERT_TRUE(ClassTable::is_error(cluster.pods[0].class_index));
-  EXPECT_EQ(cluster.table.error(cluster.pods[0].class_index),
-            "the pod has more than 64 soft topology spread constraints, which Berth does not judge");
-  EXPECT_FALSE(ClassTable::is_error(cluster.pods[1].class_index));
-}
-
 TEST(ClassTableTest, ResourcesThatAreIgnoredAreNotAmongTheRequested) {
   test::CompiledCluster cluster(std::string("config ignored=example.com/x\n") + kNodes +
                                 "pod p cpu=1 res:example.com/x=1\n");

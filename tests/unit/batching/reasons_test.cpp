@@ -13,36 +13,36 @@
 namespace berth {
 namespace {
 
-Status judge_pod(test::CompiledCluster& cluster, std::size_t pod, std::string_view node) {
-  return judge(cluster.class_of(pod), cluster.profile(), cluster.row_of(pod), cluster.snapshot,
-               cluster.snapshot.find_node(node));
+Status filter_pod(test::CompiledCluster& cluster, std::size_t pod, std::string_view node) {
+  return filter_node(cluster.class_of(pod), cluster.profile(), cluster.row_of(pod), cluster.snapshot,
+                     cluster.snapshot.find_node(node));
 }
 
-TEST(JudgeTest, AllThatIsShortIsNamedNotTheFirst) {
+TEST(NodeFilterTest, ReportsEveryInsufficientResource) {
   test::CompiledCluster cluster("node a cpu=1 memory=1 pods=0\npod p cpu=2 memory=2 res:example.com/x=1\n");
-  const Status status = judge_pod(cluster, 0, "a");
+  const Status status = filter_pod(cluster, 0, "a");
   EXPECT_EQ(status.plugin, "NodeResourcesFit");
   EXPECT_EQ(status.reasons, (std::vector<std::string>{"Too many pods", "Insufficient cpu", "Insufficient memory",
                                                       "Insufficient example.com/x"}));
 }
 
-TEST(JudgeTest, WhatTheNodeCouldNeverHoldIsUnresolvable) {
+TEST(NodeFilterTest, RequestAboveAllocatableIsUnresolvable) {
   test::CompiledCluster cluster("node a cpu=2\npod old on=a cpu=1500m\npod p cpu=1\npod q cpu=3\n");
-  EXPECT_EQ(judge_pod(cluster, 0, "a").code, StatusCode::kUnschedulable);
-  EXPECT_EQ(judge_pod(cluster, 1, "a").code, StatusCode::kUnschedulableAndUnresolvable);
+  EXPECT_EQ(filter_pod(cluster, 0, "a").code, StatusCode::kUnschedulable);
+  EXPECT_EQ(filter_pod(cluster, 1, "a").code, StatusCode::kUnschedulableAndUnresolvable);
 }
 
-TEST(JudgeTest, TheFirstPluginOfTheProfileSpeaks) {
+TEST(NodeFilterTest, ReportsTheFirstRefusingPluginOfTheProfile) {
   test::CompiledCluster cluster(
       "node a cpu=1 unschedulable taint=t:NoSchedule\npod old on=a port=80\npod p cpu=2 port=80\n");
-  EXPECT_EQ(judge_pod(cluster, 0, "a").plugin, "NodeUnschedulable");
+  EXPECT_EQ(filter_pod(cluster, 0, "a").plugin, "NodeUnschedulable");
   test::CompiledCluster tainted("node a cpu=1 taint=t:NoSchedule\npod old on=a port=80\npod p cpu=2 port=80\n");
-  EXPECT_EQ(judge_pod(tainted, 0, "a").plugin, "TaintToleration");
+  EXPECT_EQ(filter_pod(tainted, 0, "a").plugin, "TaintToleration");
   test::CompiledCluster ports("node a cpu=1\npod old on=a port=80\npod p cpu=2 port=80\n");
-  EXPECT_EQ(judge_pod(ports, 0, "a").plugin, "NodePorts");
+  EXPECT_EQ(filter_pod(ports, 0, "a").plugin, "NodePorts");
 }
 
-TEST(JudgeTest, AFilterListInAnotherOrderLetsAnotherPluginSpeak) {
+TEST(NodeFilterTest, FilterOrderOfTheProfileDecidesWhichPluginIsReported) {
   test::Scenario scenario = test::parse_scenario("node a cpu=1\npod old on=a port=80\npod p cpu=2 port=80\n");
   auto& filters = scenario.config.profiles.front().plugins[static_cast<std::size_t>(ExtensionPoint::kFilter)];
   std::reverse(filters.begin(), filters.end());
@@ -51,19 +51,19 @@ TEST(JudgeTest, AFilterListInAnotherOrderLetsAnotherPluginSpeak) {
   ClassTable table(scenario.objects, scenario.config, scenario.engine, snapshot, *cache);
   std::vector<PodToPlace> pods{{scenario.pending().front(), 0, -1}};
   table.compile(pods);
-  EXPECT_EQ(judge(table[0], table.profile(0), table.node_side(0), snapshot, 0).plugin, "NodeResourcesFit");
+  EXPECT_EQ(filter_node(table[0], table.profile(0), table.node_side(0), snapshot, 0).plugin, "NodeResourcesFit");
 }
 
-TEST(JudgeTest, APluginThatIsDisabledIsNotHeard) {
+TEST(NodeFilterTest, DisabledPluginRefusesNothing) {
   test::CompiledCluster cluster("config disable=NodeResourcesFit\nnode a cpu=1 pods=0\npod p cpu=2\n");
-  EXPECT_TRUE(judge_pod(cluster, 0, "a").ok());
+  EXPECT_TRUE(filter_pod(cluster, 0, "a").ok());
   EXPECT_TRUE(load_accepts(cluster.class_of(0), cluster.profile(), cluster.snapshot, 0));
 }
 
-TEST(JudgeTest, AskingForNothingFitsAnOvercommittedNode) {
+TEST(NodeFilterTest, RequestOfZeroFitsAnOvercommittedNode) {
   test::CompiledCluster cluster("node a cpu=1\npod old on=a cpu=5\npod p memory=0\npod q cpu=1m\n");
-  EXPECT_TRUE(judge_pod(cluster, 0, "a").ok());
-  EXPECT_FALSE(judge_pod(cluster, 1, "a").ok());
+  EXPECT_TRUE(filter_pod(cluster, 0, "a").ok());
+  EXPECT_FALSE(filter_pod(cluster, 1, "a").ok());
 }
 
 // Diagnosis
