@@ -31,7 +31,7 @@ help:
 	@echo 'make bench   build the benchmarks (build/bench)'
 	@echo 'make bench-peer   the speed of Berth and of the genuine kube-scheduler on the same files; needs Go'
 	@echo 'make asan | ubsan | tsan    the tests under that sanitizer'
-	@echo 'make fuzz    build the fuzz targets and run each for a few seconds'
+	@echo 'make fuzz    build the fuzz targets and run each (FUZZ_SECONDS=10)'
 	@echo 'make lint    formatting, clang-tidy, include direction, pages'
 	@echo 'make format  clang-format on every tracked C++ file'
 	@echo 'make clean   remove build/'
@@ -115,13 +115,14 @@ build/tsan-tbb/lib/cmake/TBB/TBBConfig.cmake:
 
 asan ubsan tsan:
 	scripts/install_dependencies.sh build test
-	cmake --preset $@
+	cmake --preset $@ $(CONFIGURE_ARGS)
 	cmake --build --preset $@ -j $(JOBS)
 	ctest --preset $@ -j $(JOBS)
 
+FUZZ_SECONDS ?= 10
 fuzz:
-	scripts/install_dependencies.sh build fuzz
-	cmake --preset fuzz
+	scripts/install_dependencies.sh build test fuzz
+	cmake --preset fuzz -DBERTH_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CONFIGURE_ARGS)
 	cmake --build --preset fuzz -j $(JOBS)
 	ctest --preset fuzz -L fuzz
 

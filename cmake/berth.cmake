@@ -78,7 +78,8 @@ function(berth_add_library)
 endfunction()
 
 # berth_add_test(NAME <name> SOURCES x_test.cpp ... [DEPS ...] [LABELS unit ...] [TIMEOUT seconds] [OWN_MAIN])
-# Makes the executable <name>; CTest lists each of its cases as <name>.<Suite>.<Case>. OWN_MAIN: the sources bring main().
+# Makes the executable <name>. CTest lists each of its cases as <name>.<Suite>.<Case>, or the whole program as <name> with
+# BERTH_TEST_CASES=OFF. OWN_MAIN: the sources define main().
 function(berth_add_test)
   cmake_parse_arguments(arg "OWN_MAIN" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
@@ -94,6 +95,12 @@ function(berth_add_test)
   endif()
   if("cuda" IN_LIST arg_LABELS AND TARGET cuda_tests)
     add_dependencies(cuda_tests ${arg_NAME})
+  endif()
+  if(NOT BERTH_TEST_CASES)
+    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 6")  # a whole program, and sanitizers make it several times slower
+    add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+    return()
   endif()
   gtest_discover_tests(${arg_NAME}
     TEST_PREFIX "${arg_NAME}."
@@ -119,7 +126,7 @@ function(berth_add_benchmark)
 endfunction()
 
 # berth_add_fuzzer(NAME <name> SOURCES x_fuzz.cpp [DEPS ...] [CORPUS folder]): needs BERTH_FUZZ, and clang for libFuzzer.
-# CTest gives each target a few seconds (label fuzz); longer runs are started by hand.
+# CTest runs each target for BERTH_FUZZ_SECONDS (label fuzz).
 function(berth_add_fuzzer)
   cmake_parse_arguments(arg "" "NAME;CORPUS" "SOURCES;DEPS" ${ARGN})
   add_executable(${arg_NAME} ${arg_SOURCES})
@@ -129,7 +136,9 @@ function(berth_add_fuzzer)
   target_link_libraries(${arg_NAME} PRIVATE ${arg_DEPS})
   set(found "${PROJECT_BINARY_DIR}/corpus/${arg_NAME}")  # new inputs go here, never into the tree
   file(MAKE_DIRECTORY "${found}")
-  add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} -max_total_time=10 -rss_limit_mb=4096 "${found}" ${arg_CORPUS}
+  add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} -max_total_time=${BERTH_FUZZ_SECONDS} -rss_limit_mb=4096 "${found}" ${arg_CORPUS}
            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-  set_tests_properties(${arg_NAME} PROPERTIES LABELS fuzz TIMEOUT 120)
+  set_tests_properties(${arg_NAME} PROPERTIES LABELS fuzz)
+  math(EXPR timeout_s "${BERTH_FUZZ_SECONDS} + 120")
+  set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout_s})
 endfunction()

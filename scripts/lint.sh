@@ -3,8 +3,9 @@
 # Runs the named checks: scripts/lint.sh [format] [includes] [sources] [docs] [tidy] [docker] [reformat]
 #   format    clang-format would change nothing in the C++ files that git knows or would add
 #   includes, sources, docs    the scripts beside this one; sources has shellcheck read the shell scripts too
-#   tidy      clang-tidy on the library and program files that differ from BERTH_TIDY_BASE (default HEAD~1; without it
-#             all). BERTH_TIDY_FILES caps their number, evenly spaced, and what is left out is said; 0 is no cap.
+#   tidy      clang-tidy on the library and program files that differ from BERTH_TIDY_BASE: a commit, or "none" for all
+#             files. The default is the commit in .ci/tidy-base, the last one whose files were all checked. Files of cuda/
+#             are read once build/cuda is configured (make cuda).
 #   docker    hadolint on the images; it is not packaged by Debian, docker/README.md says where it comes from
 #   reformat  rewrites files with clang-format
 # Every check runs; the exit status is 1 when one of them found something.
@@ -17,7 +18,7 @@ cxx_files() {
 }
 
 changed_files() {
-  local base=${BERTH_TIDY_BASE:-HEAD~1}
+  local base=${BERTH_TIDY_BASE:-$(cat .ci/tidy-base)}
   if git rev-parse --quiet --verify "$base^{commit}" >/dev/null; then
     git diff --name-only --diff-filter=d "$base"
     git ls-files --others --exclude-standard
@@ -26,10 +27,20 @@ changed_files() {
   fi
 }
 
-# The files to tidy: a changed header stands for the source of the same stem. Tests are not worth the minutes.
+# The sources to check below the folders $1 (alternatives of a regular expression). A changed header stands for the source
+# of the same stem. Tests and .cu files are left out: clang 19 does not know the headers of CUDA 13.
 tidy_files() {
-  changed_files | grep -E '^(host|plugins|batching)/.*\.(cpp|h)$' | sed 's/\.h$/.cpp/' | sort -u |
+  changed_files | grep -E "^($1)/.*\\.(cpp|h)$" | sed 's/\.h$/.cpp/' | sort -u |
     while read -r file; do [ ! -e "$file" ] || echo "$file"; done
+}
+
+# tidy_with BUILD FILE...: clang-tidy with the compile commands of that build folder.
+tidy_with() {
+  local build=$1
+  shift
+  [ $# -gt 0 ] || return 0
+  echo "clang-tidy: $# files with $build"
+  printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 clang-tidy-19 --quiet -p "$build"
 }
 
 check_format() {
@@ -37,7 +48,7 @@ check_format() {
 }
 
 check_shell() {
-  { git ls-files --cached --others --exclude-standard -- '*.sh'; echo .ci/run; } |
+  { git ls-files --cached --others --exclude-standard -- '*.sh'; printf "%s\n" .ci/run .ci/nightly; } |
     while read -r file; do [ ! -e "$file" ] || echo "$file"; done |
     xargs -r shellcheck --severity=warning
 }
@@ -47,16 +58,17 @@ check_docker() {
 }
 
 check_tidy() {
-  local cap=${BERTH_TIDY_FILES:-0} files count
-  files=$(tidy_files)
-  count=$(printf '%s' "$files" | grep -c . || true)
-  if [ "$cap" -gt 0 ] && [ "$count" -gt "$cap" ]; then
-    echo "clang-tidy: $cap of $count changed files (BERTH_TIDY_FILES); 'make lint' takes them all"
-    files=$(printf '%s\n' "$files" | awk -v n="$count" -v k="$cap" 'int(NR * k / n) > int((NR - 1) * k / n)')
-  fi
-  [ -n "$files" ] || return 0
+  local host cuda problems=0
+  mapfile -t host < <(tidy_files 'host|plugins|batching')
+  mapfile -t cuda < <(tidy_files cuda)
   [ -e build/ci-clang/compile_commands.json ] || cmake --preset ci-clang >/dev/null
-  printf '%s\n' "$files" | xargs -P "$(nproc)" -n 1 clang-tidy-19 --quiet -p build/ci-clang
+  tidy_with build/ci-clang "${host[@]}" || problems=1
+  if [ -e build/cuda/compile_commands.json ]; then
+    tidy_with build/cuda "${cuda[@]}" || problems=1
+  elif [ ${#cuda[@]} -gt 0 ]; then
+    echo "clang-tidy: left out ${#cuda[@]} files of cuda/: build/cuda is not configured (make cuda)"
+  fi
+  return $problems
 }
 
 status=0
