@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Worked examples of the cycle: node order, nominated pods, sampling, the choice of the host and the FitError text.
-// spec/plugins-node.md 1.5, 2, 15 and 16, by their ids.
+// docs/behaviour/plugins-node.md 1.5, 2, 15 and 16, by their ids.
 
 #include <set>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worked examples of the filters: spec/plugins-node.md 5 to 10 and 13, by their ids.
+// Worked examples of the filters: docs/behaviour/plugins-node.md 5 to 10 and 13, by their ids.
 
 #include "tests/contract/backend_contract.h"
 

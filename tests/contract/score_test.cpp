@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worked examples of the scores: spec/plugins-node.md 7.3, 8.5, 10 to 12, 14 and 17, by their ids.
+// Worked examples of the scores: docs/behaviour/plugins-node.md 7.3, 8.5, 10 to 12, 14 and 17, by their ids.
 
 #include "tests/contract/backend_contract.h"
 

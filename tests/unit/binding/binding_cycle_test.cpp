@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From assume to PostBind and back: spec/scheduler-core.md 5.1 to 5.4.
+// From assume to PostBind and back: docs/behaviour/scheduler-core.md 5.1 to 5.4.
 
 #include "host/binding/binding_cycle.h"
 

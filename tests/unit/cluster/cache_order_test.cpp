@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Node order and generations: spec/scheduler-core.md 2.5 and 2.6.
+// Node order and generations: docs/behaviour/scheduler-core.md 2.5 and 2.6.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aggregates, ghosts, images and the consistency check: spec/scheduler-core.md 2.2 to 2.4 and 2.7.
+// Aggregates, ghosts, images and the consistency check: docs/behaviour/scheduler-core.md 2.2 to 2.4 and 2.7.
 
 #include "host/cluster/cache.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extenders of a configuration: spec/scheduler-core.md 7.5.
+// Extenders of a configuration: docs/behaviour/scheduler-core.md 7.5.
 
 #include "host/config/extenders.h"
 

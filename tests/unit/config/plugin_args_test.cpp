@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of plugins: spec/scheduler-core.md 7.4.
+// Arguments of plugins: docs/behaviour/scheduler-core.md 7.4.
 
 #include "host/config/plugin_args.h"
 

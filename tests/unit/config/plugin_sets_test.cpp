@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugin lists of profiles: defaults, merging, multiPoint. spec/scheduler-core.md 3.13 and 7.3.
+// The plugin lists of profiles: defaults, merging, multiPoint. docs/behaviour/scheduler-core.md 3.13 and 7.3.
 
 #include "host/config/plugin_sets.h"
 
@@ -142,7 +142,8 @@ TEST(PluginExpansion, AScoreEntryWithoutWeightWinsOverMultiPointAndCountsAsOne) 
   EXPECT_EQ(names_at(config, kScore)[0], "TaintToleration=1");
 }
 
-// The example of spec/scheduler-core.md 3.13 with A = NodeName, B = NodePorts, C = NodeAffinity, X = TaintToleration.
+// The example of docs/behaviour/scheduler-core.md 3.13 with A = NodeName, B = NodePorts, C = NodeAffinity, X =
+// TaintToleration.
 TEST(PluginExpansion, OverridesComeFirstThenTheExpansionThenTheRest) {
   const SchedulerConfig config = with_plugins(
       R"("multiPoint": {"disabled": [{"name": "*"}],

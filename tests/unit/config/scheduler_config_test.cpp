@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields, defaults and rules of the configuration object: spec/scheduler-core.md 7.1, 7.2, 7.7.
+// Fields, defaults and rules of the configuration object: docs/behaviour/scheduler-core.md 7.1, 7.2, 7.7.
 
 #include "host/config/scheduler_config.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filter, nominated pods, diagnosis and PostFilter: spec/scheduler-core.md 3.4 to 3.6 and 3.8.
+// Filter, nominated pods, diagnosis and PostFilter: docs/behaviour/scheduler-core.md 3.4 to 3.6 and 3.8.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreFilter and the rows of its table: spec/scheduler-core.md 3.3.
+// PreFilter and the rows of its table: docs/behaviour/scheduler-core.md 3.3.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points behind the choice of a node: spec/scheduler-core.md 3.9 to 3.11.
+// The points behind the choice of a node: docs/behaviour/scheduler-core.md 3.9 to 3.11.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreScore, Score, NormalizeScore and totals: spec/scheduler-core.md 3.7.
+// PreScore, Score, NormalizeScore and totals: docs/behaviour/scheduler-core.md 3.7.
 
 #include <gtest/gtest.h>
 

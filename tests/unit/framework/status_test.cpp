@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes and failure texts: spec/plugins-node.md 16, spec/scheduler-core.md 3.1 and 3.5.
+// Codes and failure texts: docs/behaviour/plugins-node.md 16, docs/behaviour/scheduler-core.md 3.1 and 3.5.
 
 #include "host/framework/status.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting on Permit: spec/scheduler-core.md 3.10.
+// Waiting on Permit: docs/behaviour/scheduler-core.md 3.10.
 
 #include "host/framework/waiting_pods.h"
 

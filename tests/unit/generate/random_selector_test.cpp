@@ -12,7 +12,7 @@ bool takes_values(const SelectorRequirement& requirement) {
   return requirement.op == SelectorOperator::kIn || requirement.op == SelectorOperator::kNotIn;
 }
 
-/// The rules of spec/plugins-topology.md 1.4.
+/// The rules of docs/behaviour/plugins-topology.md 1.4.
 bool parses(const LabelSelector& selector) {
   for (const auto& [key, value] : selector.match_labels) {
     if (!is_qualified_name(key) || !is_label_value(value)) return false;

@@ -37,7 +37,7 @@ TEST(ZoneKey, ADeprecatedLabelWinsEvenWhenItIsEmpty) {
       "");
 }
 
-// The nodes and pods of spec/plugins-node.md 8.
+// The nodes and pods of docs/behaviour/plugins-node.md 8.
 struct NodeAffinityExamples : testing::Test {
   Node x = node_with({{"disk", "ssd"}, {"gen", "7"}, {"zone", "a"}}, "x");
   Node y = node_with({{"disk", "hdd"}, {"gen", "v7"}, {"zone", "a"}}, "y");

@@ -142,7 +142,7 @@ TEST(NodeUnschedulableTest, OnlyATolerationOfTheCordonTaintHelps) {
 
 // NodeAffinity
 
-/// Node x: disk=ssd, gen=7, zone=a. Node y: disk=hdd, gen=v7. As in spec/plugins-node.md 8.
+/// Node x: disk=ssd, gen=7, zone=a. Node y: disk=hdd, gen=v7. As in docs/behaviour/plugins-node.md 8.
 struct NodeAffinityTest : testing::Test {
   NodeAffinityTest() {
     add("x", LabelMap{{"disk", "ssd"}, {"gen", "7"}, {"zone", "a"}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The examples of spec/plugins-node.md 3.
+// The examples of docs/behaviour/plugins-node.md 3.
 
 #include "plugins/priority_sort/priority_sort.h"
 
