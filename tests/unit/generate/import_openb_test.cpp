@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,6 +11,7 @@
 
 #include "host/objects/errors.h"
 #include "host/objects/pod_requests.h"
+#include "tests/support/shared_data.h"
 
 namespace berth {
 namespace {
@@ -216,11 +216,6 @@ constexpr ListFacts kLists[] = {
     {"multigpu50", 9061, 1088, 3078, 3911, 984, 0, 137776, 517995, 11358.8},
 };
 
-std::filesystem::path shared_folder() {
-  const char* from_environment = std::getenv("BERTH_SHARED");
-  return from_environment != nullptr ? from_environment : "../shared";
-}
-
 void expect_nodes(const ClusterObjects& objects, bool all_nodes, GpuMode mode) {
   std::int64_t milli_cpu = 0;
   std::int64_t memory_mib = 0;
@@ -265,8 +260,8 @@ void expect_pods(const ClusterObjects& objects, const ListFacts& facts, GpuMode 
 }
 
 TEST(ImportOpenbData, EveryListGivesTheCountsOfItsTable) {
-  const std::filesystem::path folder = shared_folder() / "data" / "openb";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
+  const std::filesystem::path folder = test::shared_data_folder() / "openb";
+  BERTH_SKIP_WITHOUT_SHARED_DATA(folder);
   for (const bool all_nodes : {true, false}) {
     const std::string nodes = folder / (all_nodes ? "openb_node_list_all_node.csv" : "openb_node_list_gpu_node.csv");
     for (const GpuMode mode : {GpuMode::kCard, GpuMode::kMilli}) {
@@ -284,8 +279,8 @@ TEST(ImportOpenbData, EveryListGivesTheCountsOfItsTable) {
 }
 
 TEST(ImportOpenbData, TheDefaultListAsksMoreWholeCardsThanThereAre) {
-  const std::filesystem::path folder = shared_folder() / "data" / "openb";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
+  const std::filesystem::path folder = test::shared_data_folder() / "openb";
+  BERTH_SKIP_WITHOUT_SHARED_DATA(folder);
   const ClusterObjects objects =
       import_openb(folder / "openb_node_list_gpu_node.csv", folder / "openb_pod_list_default.csv", {});
   std::int64_t cards = 0;

@@ -174,15 +174,18 @@ TEST(JsonOut, TimesHaveAFractionOnlyWhereThereIsOne) {
   EXPECT_EQ(format_time(-1000000), "1969-12-31T23:59:59Z");
 }
 
-TEST(JsonOut, TheOracleClustersSurvive) {
-  const char* shared = std::getenv("BERTH_SHARED");
-  const std::filesystem::path folder = std::filesystem::path(shared != nullptr ? shared : "../shared") / "data/oracle";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not here";
-  for (const auto* name : {"node-1", "node-2", "topo-501"}) {
-    const LoadResult result = load_cluster({(folder / (std::string(name) + ".json.gz")).string()});
+TEST(JsonOut, RoundTripsTheHandmadeGoldenClusters) {
+  int clusters = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/golden/handmade")) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".json") || name.ends_with(".config.json")) continue;
+    SCOPED_TRACE(name);
+    const LoadResult result = load_cluster({entry.path().string()});
     ASSERT_TRUE(result.problems.empty());
     expect_round_trip(result.objects);
+    ++clusters;
   }
+  EXPECT_GT(clusters, 5);
 }
 
 }  // namespace

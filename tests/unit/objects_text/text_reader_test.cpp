@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <thread>
 
 #include "tests/unit/objects_text/text_test_support.h"
@@ -249,20 +248,6 @@ TEST(Documents, AreReadFromFilesUpToALimit) {
   TextLimits limits;
   limits.item_bytes_max = 10'000;
   EXPECT_THROW(documents_from_file(folder.write("b", std::string(20'000, '#')), limits), InputError);
-}
-
-TEST(TextReader, ReadsEveryManifestOfTheSharedData) {
-  const char* root = std::getenv("BERTH_SHARED");
-  const std::string shared = root != nullptr ? root : "../shared";
-  const Texts folders = {shared + "/data/k8s-manifests", shared + "/data/k8s-docs-examples"};
-  if (!std::filesystem::exists(folders[0])) GTEST_SKIP() << "no " << folders[0];
-  const ReadResult result = read_paths(folders);
-  EXPECT_GT(result.items.size(), 100U);
-  for (const ReadItem& item : result.items) EXPECT_TRUE(item.json.starts_with('{')) << item.source << item.json;
-  for (const InputProblem& problem : result.problems) {
-    EXPECT_NE(problem.location, "") << problem.to_string();
-    ::testing::Test::RecordProperty(problem.source, problem.to_string());
-  }
 }
 
 }  // namespace
