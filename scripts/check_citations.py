@@ -4,7 +4,7 @@
 
     scripts/check_citations.py [--root DIR]
 
-A citation is the path of a page, with section numbers behind it: `docs/behaviour/plugins-node.md 3.2`, `... 5 to 10 and 13`,
+A citation is the path of a page, with section numbers behind it: `docs/behaviour/plugins-node.md 8.2`, `... 5 to 10 and 13`,
 `... 1.4, 3.2`; it may go over a line end of a comment. Inside docs/behaviour a link to another page counts likewise. Test
 names cite worked examples: E_NA_4_... is E-NA-4, E_P1_... is P1. Found are pages, sections and examples that do not exist,
 sections that are cited without their page ("section 2.10"), and paths that begin with spec/, where the pages once were.
