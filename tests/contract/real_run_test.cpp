@@ -42,7 +42,7 @@ void expect_sound(const ClusterObjects& objects, const ScheduleResult& result) {
   EXPECT_EQ(answered, static_cast<std::int64_t>(objects.pods.size()));
 }
 
-TEST(RealRun, EveryOpenbListIsPlacedSoundlyInBothGpuModes) {
+TEST(RealRun, PlacesEveryOpenbListCorrectlyInBothGpuModes) {
   const auto folder = test::shared_data_folder() / "openb";
   BERTH_SKIP_WITHOUT_SHARED_DATA(folder);
   int runs = 0;
@@ -59,7 +59,7 @@ TEST(RealRun, EveryOpenbListIsPlacedSoundlyInBothGpuModes) {
   EXPECT_GE(runs, 4);
 }
 
-TEST(RealRun, TheManifestsOfThirteenRepositoriesAreAllAnsweredFor) {
+TEST(RealRun, AnswersEveryPodOfThePublishedManifests) {
   const auto folder = test::shared_data_folder() / "k8s-manifests";
   BERTH_SKIP_WITHOUT_SHARED_DATA(folder);
   const LoadResult loaded =
