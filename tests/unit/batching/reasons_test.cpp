@@ -18,7 +18,7 @@ Status judge_pod(test::CompiledCluster& cluster, std::size_t pod, std::string_vi
                cluster.snapshot.find_node(node));
 }
 
-TEST(JudgeTest, AllThatIsShortIsNamedNotTheFirst) {
+TEST(JudgeTest, EveryInsufficientResourceIsNamed) {
   test::CompiledCluster cluster("node a cpu=1 memory=1 pods=0\npod p cpu=2 memory=2 res:example.com/x=1\n");
   const Status status = judge_pod(cluster, 0, "a");
   EXPECT_EQ(status.plugin, "NodeResourcesFit");
@@ -26,13 +26,13 @@ TEST(JudgeTest, AllThatIsShortIsNamedNotTheFirst) {
                                                       "Insufficient example.com/x"}));
 }
 
-TEST(JudgeTest, WhatTheNodeCouldNeverHoldIsUnresolvable) {
+TEST(JudgeTest, ARequestAboveAllocatableIsUnresolvable) {
   test::CompiledCluster cluster("node a cpu=2\npod old on=a cpu=1500m\npod p cpu=1\npod q cpu=3\n");
   EXPECT_EQ(judge_pod(cluster, 0, "a").code, StatusCode::kUnschedulable);
   EXPECT_EQ(judge_pod(cluster, 1, "a").code, StatusCode::kUnschedulableAndUnresolvable);
 }
 
-TEST(JudgeTest, TheFirstPluginOfTheProfileSpeaks) {
+TEST(JudgeTest, TheFirstRejectingPluginGivesTheReason) {
   test::CompiledCluster cluster(
       "node a cpu=1 unschedulable taint=t:NoSchedule\npod old on=a port=80\npod p cpu=2 port=80\n");
   EXPECT_EQ(judge_pod(cluster, 0, "a").plugin, "NodeUnschedulable");
@@ -42,7 +42,7 @@ TEST(JudgeTest, TheFirstPluginOfTheProfileSpeaks) {
   EXPECT_EQ(judge_pod(ports, 0, "a").plugin, "NodePorts");
 }
 
-TEST(JudgeTest, AFilterListInAnotherOrderLetsAnotherPluginSpeak) {
+TEST(JudgeTest, AnotherFilterOrderGivesAnotherReason) {
   test::Scenario scenario = test::parse_scenario("node a cpu=1\npod old on=a port=80\npod p cpu=2 port=80\n");
   auto& filters = scenario.config.profiles.front().plugins[static_cast<std::size_t>(ExtensionPoint::kFilter)];
   std::reverse(filters.begin(), filters.end());
@@ -54,13 +54,13 @@ TEST(JudgeTest, AFilterListInAnotherOrderLetsAnotherPluginSpeak) {
   EXPECT_EQ(judge(table[0], table.profile(0), table.node_side(0), snapshot, 0).plugin, "NodeResourcesFit");
 }
 
-TEST(JudgeTest, APluginThatIsDisabledIsNotHeard) {
+TEST(JudgeTest, ADisabledPluginDoesNotReject) {
   test::CompiledCluster cluster("config disable=NodeResourcesFit\nnode a cpu=1 pods=0\npod p cpu=2\n");
   EXPECT_TRUE(judge_pod(cluster, 0, "a").ok());
   EXPECT_TRUE(load_accepts(cluster.class_of(0), cluster.profile(), cluster.snapshot, 0));
 }
 
-TEST(JudgeTest, AskingForNothingFitsAnOvercommittedNode) {
+TEST(JudgeTest, AZeroRequestFitsAnOvercommittedNode) {
   test::CompiledCluster cluster("node a cpu=1\npod old on=a cpu=5\npod p memory=0\npod q cpu=1m\n");
   EXPECT_TRUE(judge_pod(cluster, 0, "a").ok());
   EXPECT_FALSE(judge_pod(cluster, 1, "a").ok());
@@ -97,7 +97,7 @@ TEST_F(DiagnosisTest, TheTextFollowsTheLog) {
             "0/4 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint(s), 3 Insufficient cpu.");
 }
 
-TEST_F(DiagnosisTest, ARowThatWasBroughtUpToDateEqualsANewOne) {
+TEST_F(DiagnosisTest, ARefreshedRowEqualsANewOne) {
   text(0);
   for (int step = 0; step < 12; ++step) {
     place(static_cast<std::size_t>(step % 2),
@@ -111,7 +111,7 @@ TEST_F(DiagnosisTest, ARowThatWasBroughtUpToDateEqualsANewOne) {
   }
 }
 
-TEST(DiagnosisCountTest, ANodeOutsideTheNodeSetCountsWithThePlugin) {
+TEST(DiagnosisCountTest, ANodeOutsideThePreFilterSetCountsWithThePlugin) {
   test::CompiledCluster cluster("node a cpu=1\nnode b cpu=1\nnode c cpu=1\npod p cpu=2 need=@metadata.name:In:b\n");
   DiagnosisRow row;
   const CommitLog log;
@@ -150,12 +150,12 @@ TEST_F(NominationsTest, E_F_1_ANominatedPodCountsAgainstEqualAndLowerPriorities)
 
 TEST_F(NominationsTest, ANominatedPodDoesNotCountAgainstItself) { EXPECT_TRUE(judge_with("chosen").ok()); }
 
-TEST_F(NominationsTest, PortsOfANominatedPodAreTakenForTheTimeOfTheQuestion) {
+TEST_F(NominationsTest, PortsOfANominatedPodAreUsedDuringTheEvaluation) {
   EXPECT_EQ(judge_with("port").plugin, "NodePorts");
   EXPECT_TRUE(cluster.snapshot.used_ports(cluster.snapshot.find_node("a")).empty());
 }
 
-TEST_F(NominationsTest, AQuestionLeavesTheColumnsAsTheyWere) {
+TEST_F(NominationsTest, AnEvaluationDoesNotChangeTheColumns) {
   const std::int32_t a = cluster.snapshot.find_node("a");
   judge_with("low");
   EXPECT_EQ(cluster.snapshot.requested(kCpuColumn, a), 2000);
@@ -163,14 +163,14 @@ TEST_F(NominationsTest, AQuestionLeavesTheColumnsAsTheyWere) {
   EXPECT_EQ(cluster.snapshot.pod_count(a), 1);
 }
 
-TEST_F(NominationsTest, OnlyPodsThatTheQueueWouldHoldAreNominated) {
+TEST_F(NominationsTest, OnlyQueuedPodsAreNominated) {
   EXPECT_EQ(nominations.nodes_against(*cluster.pods[index_of("low")].pod),
             (std::vector<std::int32_t>{cluster.snapshot.find_node("a")}));
   EXPECT_EQ(nominations.node_of(*cluster.pods[index_of("chosen")].pod), cluster.snapshot.find_node("a"));
   EXPECT_EQ(nominations.node_of(*cluster.pods[index_of("lost")].pod), -1) << "its node does not exist";
 }
 
-TEST_F(NominationsTest, ANominationThatIsRemovedCountsNoMoreUntilItIsRestored) {
+TEST_F(NominationsTest, ARemovedNominationDoesNotCountUntilItIsRestored) {
   const PodPtr chosen = cluster.pods[index_of("chosen")].pod;
   EXPECT_TRUE(nominations.remove(*chosen));
   EXPECT_FALSE(nominations.remove(*chosen));
@@ -191,13 +191,13 @@ TEST(NodeSideRowTest, TotalsAreNormalisedOverTheAcceptedNodesAndBelowZeroElsewhe
   EXPECT_EQ(row.refusals[row.refusal(2)].plugin, "TaintToleration");
 }
 
-TEST(NodeSideRowTest, AConflictOfNamesRefusesThePodBeforeAnyNode) {
+TEST(NodeSideRowTest, ANameConflictRejectsThePodBeforeAnyNode) {
   test::CompiledCluster cluster("node a cpu=1\npod p need=@metadata.name:In:a&@metadata.name:In:b\n");
   EXPECT_EQ(cluster.row_of(0).pre_filter_message, "pod affinity terms conflict");
   EXPECT_EQ(cluster.row_of(0).total_of, (std::vector<std::int32_t>{-1}));
 }
 
-TEST(NodeSideRowTest, APreferenceThatDoesNotParseIsAnErrorOfPreScore) {
+TEST(NodeSideRowTest, AMalformedPreferenceIsAPreScoreError) {
   test::CompiledCluster cluster("node a cpu=1\npod p prefer=1:gen:Gt:x\npod q prefer=0:gen:Gt:x\n");
   EXPECT_FALSE(cluster.row_of(0).pre_score_error.empty());
   EXPECT_TRUE(cluster.row_of(1).pre_score_error.empty());
