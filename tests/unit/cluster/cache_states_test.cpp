@@ -48,7 +48,7 @@ CacheResult apply(ClusterCache& cache, Operation operation) {
 
 class CacheStates : public testing::TestWithParam<Row> {};
 
-TEST_P(CacheStates, AnOperationAnswersAndMovesThePodAsTheTableSays) {
+TEST_P(CacheStates, EveryOperationFollowsTheTable) {
   const Row& row = GetParam();
   ClusterCache cache;
   cache.add_node(make_node("n"));
