@@ -49,14 +49,14 @@ TEST(FitErrorText, E_FE_6) {
             "Insufficient memory.");
 }
 
-TEST(FitErrorText, WithoutReasonsItEndsWithTheColon) { EXPECT_EQ(text_of(3, {}), "0/3 nodes are available:"); }
+TEST(FitErrorText, EndsWithTheColonWithoutReasons) { EXPECT_EQ(text_of(3, {}), "0/3 nodes are available:"); }
 
 TEST(Status, JoinsItsReasons) {
   EXPECT_EQ((Status{StatusCode::kUnschedulable, "P", {"a", "b", "c"}}).message(), "a, b, c");
   EXPECT_EQ(Status{}.message(), "");
 }
 
-TEST(StatusCodes, HaveTheValuesOfKubeScheduler) {
+TEST(StatusCodes, MatchKubeScheduler) {
   const char* const names[] = {"Success", "Error", "Unschedulable", "UnschedulableAndUnresolvable",
                                "Wait",    "Skip",  "Pending"};
   for (std::uint8_t value = 0; value < 7; ++value) {
