@@ -76,7 +76,7 @@ struct NodeEvaluation {
   std::int64_t total = 0;
 };
 
-/// One pod against the cluster as it stands, nothing committed: spec/plugins-node.md 2.
+/// One pod against the cluster as it stands, nothing committed: docs/behaviour/plugins-node.md 2.
 struct Evaluation {
   std::vector<NodeEvaluation> nodes;  ///< snapshot order
   std::vector<NodeIndex> best;        ///< all nodes of the highest total

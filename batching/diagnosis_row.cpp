@@ -4,7 +4,7 @@
 namespace berth {
 namespace {
 
-/// What nodes outside PreFilter's node set are counted with: spec/plugins-node.md 2.6.
+/// What nodes outside PreFilter's node set are counted with: docs/behaviour/plugins-node.md 2.6.
 constexpr std::string_view kOutsideNodeSet = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
 
 void add_reasons(const Status& status, std::int64_t node_count, Diagnosis& diagnosis) {

@@ -26,13 +26,13 @@ using FeasibleTest = std::function<bool(std::int32_t)>;
 /// Nodes that PreFilter leaves, ascending.
 std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, std::int32_t node_count);
 
-/// How many feasible nodes kube-scheduler looks for: spec/plugins-node.md 2.4.
+/// How many feasible nodes kube-scheduler looks for: docs/behaviour/plugins-node.md 2.4.
 std::size_t wanted_feasible(const Profile& profile, const SchedulerConfig& config, std::size_t candidate_count);
 
 FeasibleList visit_all(const std::vector<std::int32_t>& candidates, const FeasibleTest& feasible);
 
 /// From position `start` round the end until one more than `wanted` is feasible; that one is neither kept nor recorded:
-/// spec/plugins-node.md 2.6. @param own_nomination a node that has refused already, or -1
+/// docs/behaviour/plugins-node.md 2.6. @param own_nomination a node that has refused already, or -1
 FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size_t start, std::size_t wanted,
                           std::int32_t own_nomination, const FeasibleTest& feasible);
 
@@ -70,7 +70,7 @@ Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassO
                            const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
                            const Snapshot& snapshot, TieBreak tie_break);
 
-/// Position of v1.35's choice among `totals` in list order: the root of its heap, spec/plugins-node.md 15.3.
+/// Position of v1.35's choice among `totals` in list order: the root of its heap, docs/behaviour/plugins-node.md 15.3.
 std::size_t kube_heap_root(const std::vector<std::int64_t>& totals);
 
 }  // namespace berth

@@ -11,7 +11,7 @@
 namespace berth {
 
 /// Pods that hold a claim on a node they do not run on yet. Rows hold the state without them and know nothing of
-/// priority; at selection the few nominated nodes get kube-scheduler's first pass: spec/plugins-node.md 2.5.
+/// priority; at selection the few nominated nodes get kube-scheduler's first pass: docs/behaviour/plugins-node.md 2.5.
 class Nominations {
  public:
   struct Nominated {
@@ -39,7 +39,7 @@ class Nominations {
   Status filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
                                     const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const;
   /// The same on the node that the pod itself is nominated to, which is asked first and alone, in PreFilter's node set
-  /// or not: spec/plugins-node.md 2.3.
+  /// or not: docs/behaviour/plugins-node.md 2.3.
   Status filter_own_nominated_node(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
                                    const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const;
   /// Columns of these resources came later: deltas are made anew.

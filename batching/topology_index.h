@@ -3,7 +3,7 @@
 
 // From pods to numbers: what each pod asks of the others and brings along, and the counts that answer. Labels enter a
 // class only through the questions that are alive: two pods whose labels differ share a class while no question tells
-// them apart. spec/plugins-topology.md 7.
+// them apart. docs/behaviour/plugins-topology.md 7.
 
 #include <cstdint>
 #include <map>

@@ -3,7 +3,7 @@
 
 // The questions that pods ask of each other, with the tables that answer them. A question is alive from the first pod
 // on that asks it or brings it, and stays: equal ones share their table, so there are as many as the cluster has
-// different terms, times keys. spec/plugins-topology.md 7.
+// different terms, times keys. docs/behaviour/plugins-topology.md 7.
 
 #include <cstdint>
 #include <string>

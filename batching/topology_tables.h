@@ -17,7 +17,7 @@
 
 namespace berth {
 
-/// Which nodes a spread constraint counts: spec/plugins-topology.md 2.4. Null specs: that policy is Ignore.
+/// Which nodes a spread constraint counts: docs/behaviour/plugins-topology.md 2.4. Null specs: that policy is Ignore.
 struct EligibleNodes {
   std::vector<std::string> complete_keys;         ///< labels that a node must have, sorted
   std::shared_ptr<const PodSpec> affinity_of;     ///< nodes that its nodeSelector and required node affinity accept

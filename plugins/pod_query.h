@@ -2,7 +2,7 @@
 #pragma once
 
 // Questions about pods, made ready to be asked often: "is it in these namespaces, and do its labels match?". Topology
-// rules count the pods that answer yes. spec/plugins-topology.md 1.4, 3.2, 7.1.
+// rules count the pods that answer yes. docs/behaviour/plugins-topology.md 1.4, 3.2, 7.1.
 
 #include <memory>
 #include <optional>

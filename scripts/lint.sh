@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the named checks: scripts/lint.sh [format] [includes] [sources] [docs] [tidy] [docker] [reformat]
 #   format    clang-format would change nothing in the C++ files that git knows or would add
-#   includes, sources, docs    the scripts beside this one; sources has shellcheck read the shell scripts too
+#   includes, sources, docs    the scripts beside this one; sources also runs shellcheck, docs also check_citations.py
 #   tidy      clang-tidy on the library and program files that differ from BERTH_TIDY_BASE: a commit, or "none" for all
 #             files. The default is the commit in .ci/tidy-base, the last one whose files were all checked. Files of cuda/
 #             are read once build/cuda is configured (make cuda).
@@ -79,7 +79,8 @@ for check in "$@"; do
     includes) python3 scripts/check_includes.py || status=1 ;;
     sources)  python3 scripts/check_sources.py || status=1
               check_shell || status=1 ;;
-    docs)     python3 scripts/check_docs.py || status=1 ;;
+    docs)     python3 scripts/check_docs.py || status=1
+              python3 scripts/check_citations.py || status=1 ;;
     tidy)     check_tidy || status=1 ;;
     docker)   check_docker || status=1 ;;
     reformat) cxx_files | xargs -r clang-format-19 -i ;;

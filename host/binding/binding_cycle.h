@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The way of one pod from a chosen node to a binding, and back when something refuses: spec/scheduler-core.md 5.1
-// to 5.4.
+// The way of one pod from a chosen node to a binding, and back when something refuses:
+// docs/behaviour/scheduler-core.md 5.1 to 5.4.
 
 #include <cstdint>
 #include <functional>

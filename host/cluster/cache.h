@@ -2,7 +2,7 @@
 #pragma once
 
 // The truth about the cluster: nodes, and pods with their node, bound or assumed. Every change of a node moves its
-// generation, and the snapshot rewrites only what moved. spec/scheduler-core.md 2.
+// generation, and the snapshot rewrites only what moved. docs/behaviour/scheduler-core.md 2.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +25,7 @@ struct HostPort {
   friend auto operator<=>(const HostPort&, const HostPort&) = default;
 };
 
-/// Host ports of app containers and sidecars; each key once. spec/plugins-node.md 9.
+/// Host ports of app containers and sidecars; each key once. docs/behaviour/plugins-node.md 9.
 std::vector<HostPort> wanted_host_ports(const PodSpec& spec);
 
 /// A node with what is on it. Without a node object it is a ghost: known only through its pods, in no snapshot.
@@ -76,8 +76,8 @@ class ClusterCache {
   bool is_binding_finished(std::string_view uid) const;  ///< assumed, and finish_binding() was called
   PodPtr get_pod(std::string_view uid) const;            ///< null when absent
 
-  /// Real nodes, zone-interleaved: spec/scheduler-core.md 2.5. Rebuilt only when a node came or went since the last
-  /// call, so a mere change of a zone label shows at the next such change. Valid until the next call.
+  /// Real nodes, zone-interleaved: docs/behaviour/scheduler-core.md 2.5. Rebuilt only when a node came or went since
+  /// the last call, so a mere change of a zone label shows at the next such change. Valid until the next call.
   std::span<const NodeInfo* const> nodes_in_order() const;
   /// Moves when nodes_in_order() was rebuilt.
   std::uint64_t order_generation() const;
@@ -92,7 +92,7 @@ class ClusterCache {
   std::uint64_t memory_bytes() const;  ///< of the cache itself, objects it shares not included
 
   /// Recounts every aggregate from the pods and compares: one line per difference, empty when consistent.
-  /// spec/scheduler-core.md 2.7.
+  /// docs/behaviour/scheduler-core.md 2.7.
   std::vector<std::string> check_consistency() const;
 
  private:

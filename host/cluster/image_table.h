@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which images lie on how many nodes: spec/scheduler-core.md 2.3.
+// Which images lie on how many nodes: docs/behaviour/scheduler-core.md 2.3.
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which zone each real node stands in, and the order that follows from it: spec/scheduler-core.md 2.5.
+// Which zone each real node stands in, and the order that follows from it: docs/behaviour/scheduler-core.md 2.5.
 
 #include <cstddef>
 #include <list>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What one pod adds to the sums of its node: spec/scheduler-core.md 2.4.
+// What one pod adds to the sums of its node: docs/behaviour/scheduler-core.md 2.4.
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +22,7 @@ PodFootprint pod_footprint(const Pod& pod);
 
 /// Appends or takes back, wrapping around; scalars stay with 0 once they were seen.
 void add_footprint(NodeInfo& node, const PodFootprint& footprint);
-/// Frees the ports of the pod even where another pod of the node wants the same: spec/plugins-node.md 9.
+/// Frees the ports of the pod even where another pod of the node wants the same: docs/behaviour/plugins-node.md 9.
 void subtract_footprint(NodeInfo& node, const PodFootprint& footprint);
 
 /// Remembers the footprints of the specs seen lately, because pods of one template share their spec.

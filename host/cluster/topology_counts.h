@@ -2,7 +2,7 @@
 #pragma once
 
 // Counts per topology domain: what the terms of PodTopologySpread and InterPodAffinity ask of the pods of a cluster, in
-// arrays that a placement changes by one entry each. spec/plugins-topology.md 7.1.
+// arrays that a placement changes by one entry each. docs/behaviour/plugins-topology.md 7.1.
 //
 // A column numbers the domains of one label key: node n lies in domain `domain_of[n]`, 0 where it has none. A table
 // counts something (pods that a query matches, or terms of pods) per domain of one column. What is counted is the

@@ -9,7 +9,7 @@
 
 namespace berth {
 
-/// The "extenders" list: spec/scheduler-core.md 7.5. Ignorable extenders are moved behind the others.
+/// The "extenders" list: docs/behaviour/scheduler-core.md 7.5. Ignorable extenders are moved behind the others.
 std::vector<Extender> decode_extenders(const JsonValue& list, const ConfigContext& context);
 
 /// Names that extenders take off the scheduler's hands, in order. When there is one, they replace NodeResourcesFit's

@@ -38,8 +38,8 @@ constexpr std::optional<GateState> kAbsent = std::nullopt;
 
 constexpr std::string_view kDra = "DynamicResourceAllocation";
 
-/// Gates that the scheduler reads: spec/scheduler-core.md 0.2, spec/plugins-node.md 0.2, spec/plugins-topology.md 4,
-/// spec/plugins-storage-devices.md 0.2. By name.
+/// Gates that the scheduler reads: docs/behaviour/scheduler-core.md 0.2, docs/behaviour/plugins-node.md 0.2,
+/// docs/behaviour/plugins-topology.md 4, docs/behaviour/plugins-storage-devices.md 0.2. By name.
 constexpr auto kGates = std::to_array<GateSpec>({
     {"ClearingNominatedNodeNameAfterBinding", kBetaOn, kBetaOn},
     {"CoordinatedLeaderElection", kBetaOff, kBetaOff},

@@ -17,7 +17,7 @@ struct ReadTerm {
 bool takes_one_integer(SelectorOperator op) { return op == SelectorOperator::kGt || op == SelectorOperator::kLt; }
 bool takes_values(SelectorOperator op) { return op == SelectorOperator::kIn || op == SelectorOperator::kNotIn; }
 
-/// Why a label requirement does not parse: spec/plugins-node.md 8.1; empty when it does.
+/// Why a label requirement does not parse: docs/behaviour/plugins-node.md 8.1; empty when it does.
 std::string label_requirement_problem(const SelectorRequirement& requirement) {
   const std::size_t count = requirement.values.size();
   const std::string op(to_string(requirement.op));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Arguments of the in-tree plugins: strict decoding, defaults, rules. spec/scheduler-core.md 7.4.
+// Arguments of the in-tree plugins: strict decoding, defaults, rules. docs/behaviour/scheduler-core.md 7.4.
 
 #include "host/config/config_reader.h"
 #include "host/config/scheduler_config.h"

@@ -19,7 +19,8 @@ consteval std::uint16_t at(std::initializer_list<ExtensionPoint> points) {
 constexpr std::uint16_t kFilters = at({kPreFilter, kFilter});
 constexpr std::uint16_t kFiltersAndScores = at({kPreFilter, kFilter, kPreScore, kScore});
 
-/// Which points each joins: spec/scheduler-core.md 1.6, 9.2; spec/plugins-node.md; spec/plugins-storage-devices.md.
+/// Which points each joins: docs/behaviour/scheduler-core.md 1.6, 9.2; docs/behaviour/plugins-node.md;
+/// docs/behaviour/plugins-storage-devices.md.
 constexpr auto kCatalog = std::to_array<CatalogPlugin>({
     {"SchedulingGates", 0, at({kPreEnqueue}), ""},
     {"PrioritySort", 0, at({kQueueSort}), ""},

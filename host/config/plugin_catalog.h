@@ -18,14 +18,14 @@ struct CatalogPlugin {
   bool implements(ExtensionPoint point) const { return (points >> static_cast<unsigned>(point) & 1u) != 0; }
 };
 
-/// In the order of the default multiPoint list: spec/scheduler-core.md 7.3.
+/// In the order of the default multiPoint list: docs/behaviour/scheduler-core.md 7.3.
 std::span<const CatalogPlugin> plugin_catalog();
 const CatalogPlugin* find_catalog_plugin(std::string_view name);  ///< nullptr when kube-scheduler has no such plugin
 
 /// The plugin, if the gates let it be named in a configuration.
 bool is_available(const CatalogPlugin& plugin, const FeatureGates& gates);
 
-/// Names that older releases had and that a configuration may no longer enable: spec/scheduler-core.md 7.2.
+/// Names that older releases had and that a configuration may no longer enable: docs/behaviour/scheduler-core.md 7.2.
 bool is_removed_plugin(std::string_view name);
 
 }  // namespace berth

@@ -128,7 +128,7 @@ std::vector<std::string> specific_names(ExtensionPoint point, const PluginSet& s
 /// Entries of multiPoint that repeat an earlier one where a point takes both; each is one problem, whatever the points.
 using Repeated = std::set<const PluginEntry*>;
 
-/// Names at one point, in running order: spec/scheduler-core.md 3.13, steps 3 to 5.
+/// Names at one point, in running order: docs/behaviour/scheduler-core.md 3.13, steps 3 to 5.
 std::vector<std::string> expand_point(ExtensionPoint point, const PluginSet& set, const PluginSet& multi_point,
                                       Repeated& repeated, ProblemSink& sink) {
   std::vector<std::string> specific = specific_names(point, set, sink);

@@ -2,7 +2,7 @@
 #pragma once
 
 // From the plugin lists of a profile to what runs: merging with the defaults, then expanding multiPoint.
-// Rules: spec/scheduler-core.md 7.3 and 3.13.
+// Rules: docs/behaviour/scheduler-core.md 7.3 and 3.13.
 
 #include <array>
 #include <cstdint>

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, kExtensionPointCount> kPointNames = {
     "preEnqueue", "queueSort", "preFilter", "filter",  "postFilter", "preScore",
     "score",      "reserve",   "permit",    "preBind", "bind",       "postBind"};
 
-// ---- leader election: spec/scheduler-core.md 7.7
+// ---- leader election: docs/behaviour/scheduler-core.md 7.7
 
 bool read_leader_election_field(std::string_view key, const JsonValue& value, LeaderElection& out) {
   if (key == "leaderElect") {
@@ -182,7 +182,7 @@ std::vector<Profile> finish_profiles(std::vector<ReadProfile> read, ProblemSink&
 
 // ---- the whole
 
-/// Scalar fields of the configuration: spec/scheduler-core.md 7.1.
+/// Scalar fields of the configuration: docs/behaviour/scheduler-core.md 7.1.
 bool read_scalar_field(std::string_view key, const JsonValue& value, SchedulerConfig& out) {
   if (key == "apiVersion" || key == "kind") return true;  // check_type_meta
   if (key == "parallelism") {

@@ -15,7 +15,7 @@
 
 namespace berth {
 
-/// Points of the scheduling framework a plugin can join, in the order of spec/scheduler-core.md 7.1.
+/// Points of the scheduling framework a plugin can join, in the order of docs/behaviour/scheduler-core.md 7.1.
 enum class ExtensionPoint : std::uint8_t {
   kPreEnqueue,
   kQueueSort,
@@ -161,7 +161,7 @@ struct ClientConnection {
   std::int32_t burst = 100;
 };
 
-/// KubeSchedulerConfiguration kubescheduler.config.k8s.io/v1, completed: spec/scheduler-core.md 7.
+/// KubeSchedulerConfiguration kubescheduler.config.k8s.io/v1, completed: docs/behaviour/scheduler-core.md 7.
 struct SchedulerConfig {
   std::int32_t parallelism = 16;
   LeaderElection leader_election;

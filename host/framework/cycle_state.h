@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What plugins remember between the points of one scheduling attempt: spec/scheduler-core.md 3.8.
+// What plugins remember between the points of one scheduling attempt: docs/behaviour/scheduler-core.md 3.8.
 
 #include <map>
 #include <memory>
@@ -80,7 +80,7 @@ class CycleState {
   std::shared_ptr<Skips> skips_;
 };
 
-/// Pods that plugins want activated when the cycle succeeds, by full name: spec/scheduler-core.md 1.11.
+/// Pods that plugins want activated when the cycle succeeds, by full name: docs/behaviour/scheduler-core.md 1.11.
 using PodsToActivate = std::map<std::string, PodPtr>;
 inline constexpr StateKey<PodsToActivate> kPodsToActivate{"kubernetes.io/pods-to-activate", Cloning::kShare};
 

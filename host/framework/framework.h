@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs the plugins of one profile, point by point: order, Skip and abort rules, error texts. spec/scheduler-core.md 3.
+// Runs the plugins of one profile, point by point: order, Skip and abort rules, error texts.
+// docs/behaviour/scheduler-core.md 3.
 
 #include <cstdint>
 #include <functional>
@@ -29,7 +30,8 @@ struct PreFilterOutcome {
   std::optional<std::set<std::string>> node_names;  ///< what is left of the nodes; nullopt: all
   std::set<std::string> narrowing_plugins;          ///< gave a node set; rejectors even when another plugin refuses
 
-  /// What nodes outside `node_names` get: spec/scheduler-core.md 3.3. Without reasons when nothing was narrowed.
+  /// What nodes outside `node_names` get: docs/behaviour/scheduler-core.md 3.3. Without reasons when nothing was
+  /// narrowed.
   Status absent_node_status() const;
 };
 
@@ -86,8 +88,8 @@ class Framework {
   Status run_remove_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node) const;
   /// Every request gets the first refusal of each of its nodes.
   void run_filters(std::span<const FilterRequest> batch) const;
-  /// One node with the pods nominated to it, in two passes: spec/scheduler-core.md 3.4. Nominated pods of lower
-  /// priority and the pod itself are left out here.
+  /// One node with the pods nominated to it, in two passes: docs/behaviour/scheduler-core.md 3.4. Nominated pods of
+  /// lower priority and the pod itself are left out here.
   Status run_filters_with_nominated(const PodClassView& pod, const NodeInfo& node,
                                     std::span<const PodPtr> nominated) const;
   PostFilterAnswer run_post_filters(const FilterRequest& refused) const;

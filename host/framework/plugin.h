@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The in-process plugin interface: spec/scheduler-core.md 3. A plugin derives from the interface of every extension
-// point it joins. Node-level rules of kube-scheduler run inside the backends; through here come the queue's plugins,
-// those of the binding path, and plugins from outside. A Filter or Score plugin is asked about a batch of pod classes
-// and all their nodes at once, never node by node.
+// The in-process plugin interface: docs/behaviour/scheduler-core.md 3. A plugin derives from the interface of every
+// extension point it joins. Node-level rules of kube-scheduler run inside the backends; through here come the queue's
+// plugins, those of the binding path, and plugins from outside. A Filter or Score plugin is asked about a batch of pod
+// classes and all their nodes at once, never node by node.
 //
 // A status that a plugin returns needs a code and reasons; the framework adds the plugin's name. A plugin that throws
 // answers Error with the text of the exception. Plugins outlive every cycle and may be called from one thread at a

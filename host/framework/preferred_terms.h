@@ -9,8 +9,9 @@
 
 namespace berth {
 
-/// What kube-scheduler says of preferred node affinity terms that do not parse: spec/plugins-node.md 8.1, 8.5.
-/// Terms of weight 0 and empty terms are not looked at. Several problems are listed in brackets, each once.
+/// What kube-scheduler says of preferred node affinity terms that do not parse:
+/// docs/behaviour/plugins-node.md 8.1, 8.5. Terms of weight 0 and empty terms are not looked at. Several problems are
+/// listed in brackets, each once.
 /// @return nullopt when all terms parse
 std::optional<std::string> preferred_terms_problem(const std::vector<PreferredSchedulingTerm>& terms);
 

@@ -9,7 +9,7 @@
 
 namespace berth {
 
-/// Numeric values as in kube-scheduler: spec/plugins-node.md 16.1.
+/// Numeric values as in kube-scheduler: docs/behaviour/plugins-node.md 16.1.
 enum class StatusCode : std::uint8_t {
   kSuccess = 0,
   kError = 1,
@@ -42,7 +42,7 @@ struct Diagnosis {
   std::string pre_filter_message;                     ///< non-empty: PreFilter rejected, reason_counts is empty
 };
 
-/// "0/7 nodes are available: 1 Insufficient memory, 3 Insufficient cpu.": spec/plugins-node.md 16.2, without
+/// "0/7 nodes are available: 1 Insufficient memory, 3 Insufficient cpu.": docs/behaviour/plugins-node.md 16.2, without
 /// PostFilter.
 std::string fit_error_text(const Diagnosis& diagnosis);
 inline constexpr std::string_view kNoNodesText = "no nodes available to schedule pods";

@@ -16,8 +16,8 @@ bool enabled_anywhere(const Profile& profile, std::string_view plugin) {
   return false;
 }
 
-/// Plugins that evaluate a volume of this kind, the one a user would look for first in front: spec/
-/// plugins-storage-devices.md.
+/// Plugins that concern a volume of this kind, the most likely one first:
+/// docs/behaviour/plugins-storage-devices.md 1 and 2.
 std::span<const std::string_view> plugins_that_read(PodVolume::Kind kind) {
   static constexpr std::string_view kClaimJudges[] = {"VolumeBinding", "VolumeRestrictions", "VolumeZone",
                                                       "NodeVolumeLimits"};

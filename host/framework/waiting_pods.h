@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Pods that a Permit plugin asked to wait: spec/scheduler-core.md 3.10.
+// Pods that a Permit plugin asked to wait: docs/behaviour/scheduler-core.md 3.10.
 
 #include <condition_variable>
 #include <cstdint>

@@ -164,7 +164,7 @@ SelectorRequirement random_expression(Random& random) {
   return requirement;
 }
 
-/// Each spoils a requirement in one of the ways that spec/plugins-node.md 8.1 calls a parse error.
+/// Each spoils a requirement in one of the ways that docs/behaviour/plugins-node.md 8.1 calls a parse error.
 SelectorRequirement malformed_expression(Random& random) {
   const auto make = [](std::string key, SelectorOperator op, std::vector<std::string> values) {
     return SelectorRequirement{std::move(key), op, std::move(values)};

@@ -34,10 +34,11 @@ LabelSelector random_selector(Random& random, LabelsOf what, const LabelMap& own
 std::optional<LabelSelector> random_optional_selector(Random& random, LabelsOf what, const LabelMap& own,
                                                       const SelectorMoods& moods);
 
-/// NotIn and DoesNotExist only: as a namespaceSelector these meet an upstream bug (spec/plugins-topology.md 3.3).
+/// NotIn and DoesNotExist only: as a namespaceSelector these meet an upstream bug
+/// (docs/behaviour/plugins-topology.md 3.3).
 LabelSelector random_negative_selector(Random& random, LabelsOf what);
 
-/// Adds a requirement that does not parse: spec/plugins-topology.md 1.4.
+/// Adds a requirement that does not parse: docs/behaviour/plugins-topology.md 1.4.
 void make_malformed(Random& random, LabelSelector& selector);
 
 }  // namespace berth

@@ -176,7 +176,8 @@ PodAffinityTerm RandomTopology::term(const LabelMap& labels) {
 }
 
 PodAffinity RandomTopology::affinity(const LabelMap& labels, std::int32_t required_percent) {
-  // 29, 57 and 58 of 100 are the shares that lose a point to floating division (spec/plugins-topology.md 3.10).
+  // 29, 57 and 58 of 100 are the shares that lose a point to floating division
+  // (docs/behaviour/plugins-topology.md 3.10).
   static constexpr std::array<std::int32_t, 9> kWeights = {1, 1, 5, 10, 29, 57, 58, 71, 100};
   PodAffinity made;
   if (random_.chance(6)) return made;  // present and empty

@@ -14,8 +14,8 @@
 
 namespace berth {
 
-/// Draws what PodTopologySpread and InterPodAffinity read, biased to the edges of spec/plugins-topology.md. It has a
-/// stream of its own, so that a cluster without it is the same as before.
+/// Draws what PodTopologySpread and InterPodAffinity read, biased to the edges of docs/behaviour/plugins-topology.md.
+/// It has a stream of its own, so that a cluster without it is the same as before.
 class RandomTopology {
  public:
   RandomTopology(std::uint64_t seed, const RandomClusterOptions& options);

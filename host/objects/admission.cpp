@@ -38,7 +38,8 @@ bool any_container_requests(const PodSpec& spec, std::string_view name) {
          std::any_of(spec.init_containers.begin(), spec.init_containers.end(), requests_it);
 }
 
-/// spec/plugins-node.md 1.3 "Pod-level defaulting", after the containers' requests were filled from their limits.
+/// docs/behaviour/plugins-node.md 1.3 "Pod-level defaulting", after the containers' requests were filled from their
+/// limits.
 void apply_pod_level_defaults(PodSpec& spec, ResourceList& pod_level_limits) {
   for (const auto& entry : container_limits_total(spec)) {
     const bool is_huge_page = entry.first.starts_with("hugepages-");

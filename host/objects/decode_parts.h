@@ -21,7 +21,7 @@
 
 namespace berth {
 
-/// A string or a bare number; null is 0; blanks around the text are dropped: spec/plugins-node.md 1.1.
+/// A string or a bare number; null is 0; blanks around the text are dropped: docs/behaviour/plugins-node.md 1.1.
 std::optional<Quantity> read_quantity(const JsonValue& value);
 
 /// Names have to be qualified names and amounts not negative. Amounts are rounded up to 10^-3, as the API server

@@ -2,7 +2,7 @@
 #pragma once
 
 // matchLabelKeys and mismatchLabelKeys of pod affinity terms, which schedulers do not read: the API server turns them
-// into requirements of the term's labelSelector when a pod is created. spec/plugins-topology.md 3.1.
+// into requirements of the term's labelSelector when a pod is created. docs/behaviour/plugins-topology.md 3.1.
 
 #include "host/objects/label_map.h"
 #include "host/objects/object_pools.h"

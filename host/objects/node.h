@@ -40,7 +40,8 @@ struct Node {
 
 using NodePtr = std::shared_ptr<const Node>;
 
-/// region and zone labels joined as kube-scheduler does; empty when the node has neither: spec/scheduler-core.md 2.5.
+/// region and zone labels joined as kube-scheduler does; empty when the node has neither:
+/// docs/behaviour/scheduler-core.md 2.5.
 std::string zone_key(const Node& node);
 
 }  // namespace berth

@@ -6,11 +6,11 @@
 
 namespace berth {
 
-/// nodeSelector and required node affinity of `spec`, as spec/plugins-node.md 8.1 and 8.2. For controllers' decisions
-/// at load; the plugin has its own, compiled form.
+/// nodeSelector and required node affinity of `spec`, as docs/behaviour/plugins-node.md 8.1 and 8.2. For controllers'
+/// decisions at load; the plugin has its own, compiled form.
 bool matches_required_node_affinity(const PodSpec& spec, const Node& node);
 
-/// spec/plugins-node.md 7.1 with comparison operators off.
+/// docs/behaviour/plugins-node.md 7.1 with comparison operators off.
 bool tolerates(const Toleration& toleration, const Taint& taint);
 
 /// Whether a taint of effect NoSchedule or NoExecute is left that no toleration of `spec` tolerates.

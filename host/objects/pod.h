@@ -85,7 +85,8 @@ struct PodSpec {
   std::vector<Container> containers;
   std::vector<Container> init_containers;
   ResourceList overhead;
-  ResourceList pod_level_requests;  ///< spec.resources.requests after pod-level defaulting: spec/plugins-node.md 1.3
+  /// spec.resources.requests after pod-level defaulting: docs/behaviour/plugins-node.md 1.3.
+  ResourceList pod_level_requests;
   bool has_pod_level_resources = false;  ///< spec.resources has a request or limit of a supported name
   bool host_network = false;
   LabelMap node_selector;
@@ -99,7 +100,7 @@ struct PodSpec {
   friend bool operator==(const PodSpec&, const PodSpec&) = default;
 };
 
-/// Resources that the kubelet reported for a running container: spec/plugins-node.md 1.3 "Status resources".
+/// Resources that the kubelet reported for a running container: docs/behaviour/plugins-node.md 1.3 "Status resources".
 struct ContainerStatusResources {
   std::string container_name;
   ResourceList requests;      ///< resources.requests; empty: none

@@ -42,7 +42,7 @@ void replace(ResourceList& list, const ResourceList& other) {
   merge(list, other, [](const Quantity&, const Quantity& b) { return b; });
 }
 
-/// Steps 3 to 5 of spec/plugins-node.md 1.3; own(container) gives what one container counts for.
+/// Steps 3 to 5 of docs/behaviour/plugins-node.md 1.3; own(container) gives what one container counts for.
 template <class Own>
 ResourceList containers_total(const PodSpec& spec, Own own) {
   ResourceList total;

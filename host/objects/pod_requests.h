@@ -8,7 +8,8 @@
 
 namespace berth {
 
-/// The figures that the resource plugins read of one pod: the table "The callers" of spec/plugins-node.md 1.3.
+/// The figures that the resource plugins read of one pod: the table "The callers" of
+/// docs/behaviour/plugins-node.md 1.3.
 struct RequestOptions {
   bool non_zero_defaults = false;  ///< 100m cpu and 200Mi memory for containers that name none
   bool pod_level = true;
@@ -18,7 +19,8 @@ struct RequestOptions {
 
 ResourceAmounts pod_requests(const Pod& pod, const RequestOptions& options);
 
-/// Steps 3 to 5 of spec/plugins-node.md 1.3 over the containers' requests, or over their limits: exact, names kept.
+/// Steps 3 to 5 of docs/behaviour/plugins-node.md 1.3 over the containers' requests, or over their limits: exact, names
+/// kept.
 ResourceList container_requests_total(const PodSpec& spec);
 ResourceList container_limits_total(const PodSpec& spec);
 /// cpu, memory and hugepages-*: what spec.resources may name.

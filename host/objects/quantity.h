@@ -9,7 +9,7 @@
 namespace berth {
 
 /// An exact decimal amount as Kubernetes writes it ("100m", "1.5Gi"), kept in units of 10^-9.
-/// Source of the grammar and of the rounding: spec/plugins-node.md 1.1.
+/// Source of the grammar and of the rounding: docs/behaviour/plugins-node.md 1.1.
 struct Quantity {
   __int128 nano = 0;
 

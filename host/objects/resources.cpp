@@ -28,7 +28,7 @@ const Quantity* find(const ResourceList& list, std::string_view name) {
 
 bool is_extended_resource(std::string_view name) {
   if (!contains(name, "/") || contains(name, kNativePart) || name.starts_with(kQuotaPrefix)) return false;
-  // Quota names a resource "requests.<name>", so that one has to be valid: spec/plugins-node.md 1.2.
+  // Quota names a resource "requests.<name>", so that one has to be valid: docs/behaviour/plugins-node.md 1.2.
   return is_qualified_name(std::string(kQuotaPrefix) + std::string(name));
 }
 

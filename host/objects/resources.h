@@ -17,7 +17,7 @@ inline constexpr std::string_view kMemory = "memory";
 inline constexpr std::string_view kEphemeralStorage = "ephemeral-storage";
 inline constexpr std::string_view kPods = "pods";
 
-/// What a container gets when it names no request, for the non-zero figures: spec/plugins-node.md 1.3.
+/// What a container gets when it names no request, for the non-zero figures: docs/behaviour/plugins-node.md 1.3.
 inline constexpr std::int64_t kDefaultMilliCpuRequest = 100;
 inline constexpr std::int64_t kDefaultMemoryRequestBytes = 200 * 1024 * 1024;
 
@@ -27,7 +27,7 @@ using ResourceList = std::vector<std::pair<std::string, Quantity>>;
 
 const Quantity* find(const ResourceList& list, std::string_view name);
 
-/// Classes of names: spec/plugins-node.md 1.2.
+/// Classes of names: docs/behaviour/plugins-node.md 1.2.
 bool is_extended_resource(std::string_view name);
 bool is_scalar_resource(std::string_view name);
 

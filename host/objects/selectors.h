@@ -47,7 +47,7 @@ struct PreferredSchedulingTerm {
 };
 
 struct NodeAffinity {
-  /// Present but empty matches no node: spec/plugins-node.md 8.2.
+  /// Present but empty matches no node: docs/behaviour/plugins-node.md 8.2.
   std::optional<std::vector<NodeSelectorTerm>> required;
   std::vector<PreferredSchedulingTerm> preferred;
   friend bool operator==(const NodeAffinity&, const NodeAffinity&) = default;

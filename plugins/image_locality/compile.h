@@ -11,7 +11,7 @@
 
 namespace berth {
 
-/// "app" -> "app:latest"; names with a tag or digest stay as they are: spec/plugins-node.md 12.
+/// "app" -> "app:latest"; names with a tag or digest stay as they are: docs/behaviour/plugins-node.md 12.
 std::string normalized_image_name(const std::string& name);
 
 /// The score of every node, [node_count]; empty when it is 0 everywhere.

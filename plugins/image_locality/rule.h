@@ -7,7 +7,7 @@
 
 namespace berth {
 
-/// Prefers nodes that hold the pod's images: spec/plugins-node.md 12.
+/// Prefers nodes that hold the pod's images: docs/behaviour/plugins-node.md 12.
 struct ImageLocality {
   static constexpr std::string_view name = "ImageLocality";
   static constexpr Touches touches = Touches::kNothing;

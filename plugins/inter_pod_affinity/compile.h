@@ -17,7 +17,7 @@ namespace berth {
 using NamespaceLabels = std::map<std::string, LabelMap, std::less<>>;
 NamespaceLabels namespace_labels(const ClusterObjects& objects);
 
-/// A term of a pod's (anti-)affinity, resolved for its owner: spec/plugins-topology.md 3.2.
+/// A term of a pod's (anti-)affinity, resolved for its owner: docs/behaviour/plugins-topology.md 3.2.
 struct AffinityTerm {
   std::string key;
   std::int32_t weight = 0;  ///< of a preferred term, negative for anti-affinity; 0: required

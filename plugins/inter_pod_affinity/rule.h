@@ -8,8 +8,8 @@
 
 namespace berth {
 
-/// Draws pods to the domains of others and keeps them away: spec/plugins-topology.md 3. What it reads are counts per
-/// domain of pods that meet a term, and of terms that meet the pod.
+/// Draws pods to the domains of others and keeps them away: docs/behaviour/plugins-topology.md 3. What it reads are
+/// counts per domain of pods that meet a term, and of terms that meet the pod.
 struct InterPodAffinity {
   static constexpr std::string_view name = "InterPodAffinity";
   static constexpr std::string_view reason_affinity = "node(s) didn't match pod affinity rules";

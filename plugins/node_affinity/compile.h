@@ -49,7 +49,7 @@ struct CompiledNodeAffinity {
   std::optional<CompiledTerms> required;  ///< absent: no required affinity
   CompiledTerms preferred;
   bool scores = false;  ///< the pod has a preferred list, so PreScore does not skip
-  /// PreFilter's node set, ascending: spec/plugins-node.md 8.3. Absent: all nodes.
+  /// PreFilter's node set, ascending: docs/behaviour/plugins-node.md 8.3. Absent: all nodes.
   std::optional<std::vector<std::int32_t>> node_set;
   bool conflict = false;  ///< PreFilter refuses the pod: no name is in all requirements of a term
 
@@ -60,7 +60,7 @@ struct CompiledNodeAffinity {
 
 CompiledNodeAffinity compile_node_affinity(const PodSpec& spec, Snapshot& snapshot);
 
-/// spec/plugins-node.md 8.1: matches nothing when required, an error when preferred.
+/// docs/behaviour/plugins-node.md 8.1: matches nothing when required, an error when preferred.
 bool is_malformed(const NodeSelectorTerm& term);
 
 }  // namespace berth

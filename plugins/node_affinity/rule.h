@@ -7,8 +7,9 @@
 
 namespace berth {
 
-/// nodeSelector, required and preferred node affinity, and the profile's addedAffinity: spec/plugins-node.md 8.
-/// All operators come down to one test: is the id of the node's value in a set? (Id 0, the absent value, included.)
+/// nodeSelector, required and preferred node affinity, and the profile's addedAffinity:
+/// docs/behaviour/plugins-node.md 8. All operators come down to one test: is the id of the node's value in a set? (Id
+/// 0, the absent value, included.)
 struct NodeAffinityRule {
   static constexpr std::string_view name = "NodeAffinity";
   static constexpr std::string_view reason = "node(s) didn't match Pod's node affinity/selector";

@@ -7,7 +7,8 @@
 
 namespace berth {
 
-/// Refuses nodes that do not declare a feature the pod's spec needs: spec/plugins-node.md 13. Behind its gate.
+/// Refuses nodes that do not declare a feature the pod's spec needs: docs/behaviour/plugins-node.md 13. Behind its
+/// gate.
 struct NodeDeclaredFeatures {
   static constexpr std::string_view name = "NodeDeclaredFeatures";
   static constexpr std::string_view reason_prefix_1_35 =

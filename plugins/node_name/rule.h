@@ -7,7 +7,7 @@
 
 namespace berth {
 
-/// Refuses all nodes but the one that spec.nodeName names: spec/plugins-node.md 6.
+/// Refuses all nodes but the one that spec.nodeName names: docs/behaviour/plugins-node.md 6.
 struct NodeName {
   static constexpr std::string_view name = "NodeName";
   static constexpr std::string_view reason = "node(s) didn't match the requested node name";

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-/// Refuses nodes on which a wanted host port is taken: spec/plugins-node.md 9.
+/// Refuses nodes on which a wanted host port is taken: docs/behaviour/plugins-node.md 9.
 struct NodePorts {
   static constexpr std::string_view name = "NodePorts";
   static constexpr std::string_view reason = "node(s) didn't have free ports for the requested pod ports";

@@ -48,7 +48,8 @@ std::vector<ScoredResource> compile_scored_resources(const std::vector<ResourceW
 std::vector<RequestedResource> compile_requested(const ResourceAmounts& filter_request,
                                                  const NodeResourcesFitArgs& args, Snapshot& snapshot,
                                                  const ClusterCache& cache);
-/// spec/plugins-node.md 10.2 (NodeResourcesFit with its score request, NodeResourcesBalancedAllocation with its own).
+/// docs/behaviour/plugins-node.md 10.2 (NodeResourcesFit with its score request, NodeResourcesBalancedAllocation with
+/// its own).
 std::vector<ScoredRequest> compile_scored_requests(const ResourceAmounts& request,
                                                    const std::vector<ScoredResource>& resources);
 

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-/// Refuses nodes with too little left, and scores how full a node would be: spec/plugins-node.md 10.
+/// Refuses nodes with too little left, and scores how full a node would be: docs/behaviour/plugins-node.md 10.
 struct NodeResourcesFit {
   static constexpr std::string_view name = "NodeResourcesFit";
   static constexpr std::string_view reason_pods = "Too many pods";

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-/// Refuses cordoned nodes: spec/plugins-node.md 5.
+/// Refuses cordoned nodes: docs/behaviour/plugins-node.md 5.
 struct NodeUnschedulable {
   static constexpr std::string_view name = "NodeUnschedulable";
   static constexpr std::string_view reason = "node(s) were unschedulable";

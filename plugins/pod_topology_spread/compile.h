@@ -16,10 +16,10 @@
 
 namespace berth {
 
-/// The one key whose soft constraints take every node for a domain of its own: spec/plugins-topology.md 2.9.
+/// The one key whose soft constraints take every node for a domain of its own: docs/behaviour/plugins-topology.md 2.9.
 inline constexpr std::string_view kHostnameKey = "kubernetes.io/hostname";
 
-/// A constraint as the plugin reads it, defaults filled in: spec/plugins-topology.md 2.1.
+/// A constraint as the plugin reads it, defaults filled in: docs/behaviour/plugins-topology.md 2.1.
 struct SpreadConstraint {
   std::string key;
   std::int32_t max_skew = 1;
@@ -45,7 +45,7 @@ class DefaultSelectors {
  public:
   explicit DefaultSelectors(const ClusterObjects& objects);
   bool none() const { return services_.empty() && workloads_.empty(); }
-  /// Without a requirement: the pod gets no default constraints. spec/plugins-topology.md 2.2.
+  /// Without a requirement: the pod gets no default constraints. docs/behaviour/plugins-topology.md 2.2.
   PodLabelSelector of(const Pod& pod) const;
 
  private:

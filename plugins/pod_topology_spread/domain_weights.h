@@ -7,7 +7,7 @@
 namespace berth {
 
 /// ln(domains + 2) as Go's library computes it on amd64, bit for bit: the C library differs in the last bit for some
-/// sizes. One table made on the host serves every backend. spec/plugins-topology.md 2.10.
+/// sizes. One table made on the host serves every backend. docs/behaviour/plugins-topology.md 2.10.
 class DomainWeights {
  public:
   /// @param size_max  the largest number of domains that will be asked for

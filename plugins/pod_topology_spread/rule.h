@@ -9,7 +9,8 @@
 namespace berth {
 
 /// Keeps the pods that a selector matches evenly spread over the domains of a topology key:
-/// spec/plugins-topology.md 2. Counts are of pods in a domain; they come from tables that placements keep current.
+/// docs/behaviour/plugins-topology.md 2. Counts are of pods in a domain; they come from tables that placements keep
+/// current.
 struct PodTopologySpread {
   static constexpr std::string_view name = "PodTopologySpread";
   static constexpr std::string_view reason = "node(s) didn't match pod topology spread constraints";
@@ -25,8 +26,9 @@ struct PodTopologySpread {
     return count + self - minimum > max_skew;
   }
 
-  /// Adds one soft constraint to a node's cost, in the order and with the roundings of Go on amd64: section 2.10. Never
-  /// to be contracted into a fused multiply-add. maxSkew wraps round below its smallest value, as Go's int32.
+  /// Adds one soft constraint to a node's cost, in the order and with the roundings of Go on amd64:
+  /// docs/behaviour/plugins-topology.md 2.10. Never to be contracted into a fused multiply-add. maxSkew wraps round
+  /// below its smallest value, as Go's int32.
   BERTH_HD static double add_cost(double cost, std::int64_t count, double domain_weight, std::int32_t max_skew) {
     const double product = static_cast<double>(count) * domain_weight;
     const auto tolerated = static_cast<std::int32_t>(static_cast<std::uint32_t>(max_skew) - 1);

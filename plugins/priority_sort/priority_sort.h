@@ -9,7 +9,7 @@
 
 namespace berth {
 
-/// Higher priority first, then who was added to the queue earlier: spec/plugins-node.md 3.
+/// Higher priority first, then who was added to the queue earlier: docs/behaviour/plugins-node.md 3.
 class PrioritySort : public QueueSortPlugin {
  public:
   static constexpr std::string_view kName = "PrioritySort";

@@ -9,7 +9,7 @@
 
 namespace berth {
 
-/// Keeps a pod out of the active queue while it has scheduling gates: spec/plugins-node.md 4.
+/// Keeps a pod out of the active queue while it has scheduling gates: docs/behaviour/plugins-node.md 4.
 class SchedulingGates : public PreEnqueuePlugin {
  public:
   static constexpr std::string_view kName = "SchedulingGates";

@@ -9,7 +9,8 @@
 
 namespace berth {
 
-/// spec/plugins-node.md 7.1. @param comparison_operators gate TaintTolerationComparisonOperators: Gt and Lt count
+/// docs/behaviour/plugins-node.md 7.1.
+/// @param comparison_operators  gate TaintTolerationComparisonOperators: Gt and Lt count
 bool tolerates(const Toleration& toleration, const Taint& taint, bool comparison_operators);
 bool tolerates_any(std::span<const Toleration> tolerations, const Taint& taint, bool comparison_operators);
 

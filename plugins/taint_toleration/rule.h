@@ -8,7 +8,7 @@
 namespace berth {
 
 /// Refuses nodes with a taint the pod does not tolerate, and counts those that only ask to be avoided:
-/// spec/plugins-node.md 7. Taint sets are few, so a class carries its answer per set.
+/// docs/behaviour/plugins-node.md 7. Taint sets are few, so a class carries its answer per set.
 struct TaintToleration {
   static constexpr std::string_view name = "TaintToleration";
   static constexpr std::string_view reason = "node(s) had untolerated taint(s)";

@@ -8,7 +8,7 @@
 namespace berth::test {
 namespace {
 
-TEST(Bindings, AreAListThatKubectlCanCreate) {
+TEST(Bindings, AreAListForKubectlCreate) {
   const ProgramRun run = run_berth({"schedule", "-f", "-", "-o", "bindings"}, small_cluster());
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(nlohmann::json::parse(run.out), nlohmann::json::parse(R"({"apiVersion":"v1","kind":"List","items":[
@@ -16,7 +16,7 @@ TEST(Bindings, AreAListThatKubectlCanCreate) {
      "target":{"apiVersion":"v1","kind":"Node","name":"a"}}]})"));
 }
 
-TEST(Bindings, SayThatPodsMadeFromWorkloadsHaveNoObject) {
+TEST(Bindings, NoteThatPodsFromWorkloadsHaveNoObject) {
   const std::string input = small_cluster() + R"(---
 apiVersion: apps/v1
 kind: ReplicaSet

@@ -29,7 +29,7 @@ TEST(ConfigCheck, PrintsPluginsWithWeightAndSupport) {
   }
 }
 
-TEST(ConfigCheck, SaysTheSameToMachines) {
+TEST(ConfigCheck, PrintsTheSameAsJson) {
   const std::string path = write_file("config.yaml", kHead);
   const ProgramRun run = run_berth({"config", "check", path, "-o", "json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
@@ -43,7 +43,7 @@ TEST(ConfigCheck, SaysTheSameToMachines) {
   EXPECT_TRUE(found) << run.out;
 }
 
-TEST(ConfigCheck, FailsForAFileThatNamesAnUnsupportedPlugin) {
+TEST(ConfigCheck, FailsForAnUnsupportedPlugin) {
   const ProgramRun run = run_berth({"config", "check", unsupported_by_name()});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_NE(run.out.find("plugin VolumeBinding is enabled by name"), std::string::npos) << run.out;
@@ -58,7 +58,7 @@ TEST(ConfigCheck, ListsEveryProblemWithItsPath) {
   EXPECT_NE(run.err.find("surprise"), std::string::npos) << run.err;
 }
 
-TEST(Startup, RefusesAPluginEnabledByNameThatIsNotBuilt) {
+TEST(Startup, RefusesAnExplicitlyEnabledUnsupportedPlugin) {
   const ProgramRun refused = run_berth({"schedule", "-f", "-", "--config", unsupported_by_name()}, small_cluster());
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_NE(refused.err.find("VolumeBinding"), std::string::npos) << refused.err;
@@ -79,7 +79,7 @@ TEST(Startup, RefusesExtenders) {
   EXPECT_NE(run.err.find("extender http://127.0.0.1:1/x"), std::string::npos) << run.err;
 }
 
-TEST(Startup, DoesNotStopForDefaultPluginsThatAreNotBuilt) {
+TEST(Startup, AcceptsDefaultPluginsThatAreNotBuilt) {
   const std::string path = write_file("config.yaml", kHead);
   EXPECT_EQ(run_berth({"schedule", "-f", "-", "--config", path}, small_cluster()).exit_code, 0);
 }

@@ -26,7 +26,7 @@ ProgramRun schedule(std::vector<std::string> more) {
 /// A cluster that `bench` takes: -f - is read once.
 std::string cluster_file() { return write_file("cluster.yaml", small_cluster()); }
 
-TEST(DeviceFlags, AreOfTheEngineAndStrict) {
+TEST(DeviceFlags, AreEngineOptionsAndStrictlyParsed) {
   EXPECT_EQ(schedule({"--device", "1", "--on-device-failure", "rerun-on-cpu"}).exit_code, 0) << "auto opens none";
   EXPECT_EQ(schedule({"--device", "-1"}).exit_code, 2);
   EXPECT_EQ(schedule({"--device", "first"}).exit_code, 2);
@@ -36,7 +36,7 @@ TEST(DeviceFlags, AreOfTheEngineAndStrict) {
   EXPECT_NE(run.err.find("\"rerunOnCpu\" is not one of stop|rerun-on-cpu"), std::string::npos) << run.err;
 }
 
-TEST(DeviceConfiguration, IsReadFromTheFileOfTheEngine) {
+TEST(DeviceConfiguration, IsReadFromTheEngineFile) {
   const std::string head = "apiVersion: berth.dev/v1alpha1\nkind: BerthEngineConfiguration\n";
   const std::string good =
       write_file("good.yaml", head + "device: {ordinal: 1, memoryBytesMax: 60Gi, onFailure: stop}\n");
@@ -46,7 +46,7 @@ TEST(DeviceConfiguration, IsReadFromTheFileOfTheEngine) {
   EXPECT_NE(bad.err.find("device.ordinal: got \"x\", expected an integer"), std::string::npos) << bad.err;
 }
 
-TEST(Version, SaysWhetherThereIsCudaAndWhichDevicesAreHere) {
+TEST(Version, PrintsCudaSupportAndDevices) {
   const Json cuda = cuda_facts();
   const std::string table = run_berth({"version"}).out;
   if (!cuda["built"]) {
@@ -63,7 +63,7 @@ TEST(Version, SaysWhetherThereIsCudaAndWhichDevicesAreHere) {
   }
 }
 
-TEST(BuildWithoutCuda, RefusesItAndSaysWhatToDo) {
+TEST(BuildWithoutCuda, RefusesCudaAndSaysWhatToDo) {
   if (cuda_facts()["built"]) GTEST_SKIP() << "needs a build without CUDA";
   const std::string message =
       "berth: backend: this build has no CUDA backend; build one with `make cuda`, or use auto, cpu or reference\n";
@@ -96,7 +96,7 @@ class CudaWithoutDevice : public CudaBuild {
   }
 };
 
-TEST_F(CudaWithoutDevice, TheReasonIsOneLineWithAnExitCodeOfItsOwn) {
+TEST_F(CudaWithoutDevice, TheReasonIsOneLineWithItsOwnExitCode) {
   for (const ProgramRun& run : {schedule({"--backend", "cuda", "-o", "json"}),
                                 run_berth({"bench", "--backends", "cpu,cuda", "-f", cluster_file()})}) {
     EXPECT_EQ(run.exit_code, 4);
@@ -106,7 +106,7 @@ TEST_F(CudaWithoutDevice, TheReasonIsOneLineWithAnExitCodeOfItsOwn) {
   }
 }
 
-TEST_F(CudaWithoutDevice, CpuServesWhereThatIsAllowedAndTheReportSaysSo) {
+TEST_F(CudaWithoutDevice, FallsBackToCpuWhenAllowedAndReportsIt) {
   const ProgramRun run = schedule({"--backend", "cuda", "--on-device-failure", "rerun-on-cpu", "-o", "json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json report = Json::parse(run.out);
@@ -124,13 +124,13 @@ TEST_F(CudaBuild, AutoOpensNoDeviceForSmallWork) {
             Json::parse(R"({"servedBy":"cpu","why":"3 nodes x 4 kinds of pods is below the gain threshold"})"));
 }
 
-TEST_F(CudaBuild, ExplainingNeedsNoDevice) {
+TEST_F(CudaBuild, ExplainNeedsNoDevice) {
   const ProgramRun cuda = run_berth({"explain", "--all", "--backend", "cuda", "-f", "-"}, small_cluster());
   EXPECT_EQ(cuda.exit_code, 0) << cuda.err;
   EXPECT_EQ(cuda.out, run_berth({"explain", "--all", "--backend", "cpu", "-f", "-"}, small_cluster()).out);
 }
 
-TEST_F(CudaBuild, ADeviceThatIsHereServesAndSaysWhatItDid) {
+TEST_F(CudaBuild, APresentDeviceIsUsedAndReported) {
   if (!has_device()) GTEST_SKIP() << "needs a device: " << cuda_.value("problem", "none is here");
   const ProgramRun run = schedule({"--backend", "cuda", "-o", "json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-TEST(Explain, WritesOneRecordALineForEveryPendingPod) {
+TEST(Explain, WritesOneJsonLinePerPendingPod) {
   const ProgramRun run = run_berth({"explain", "--all", "-f", "-", "-o", "json"}, small_cluster());
   ASSERT_EQ(run.exit_code, 0) << run.err;
   std::istringstream lines(run.out);
@@ -41,7 +41,7 @@ TEST(Explain, GivesVerdictsAndScoresOfEveryNode) {
   }
 }
 
-TEST(Explain, NamesTheSmallestChangeForPeople) {
+TEST(Explain, PrintsTheSmallestChangeThatHelps) {
   const ProgramRun run = run_berth({"explain", "default/too-big", "-f", "-"}, small_cluster());
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_NE(run.out.find("fits 0 of 3 nodes"), std::string::npos) << run.out;
@@ -58,12 +58,12 @@ TEST(Explain, RefusesAPodThatIsNotPending) {
   EXPECT_NE(unknown.err.find("no pod nobody"), std::string::npos) << unknown.err;
 }
 
-TEST(Explain, TakesEitherAPodOrAll) {
+TEST(Explain, RequiresEitherAPodOrAll) {
   EXPECT_EQ(run_berth({"explain", "-f", "-"}, small_cluster()).exit_code, 2);
   EXPECT_EQ(run_berth({"explain", "fits", "--all", "-f", "-"}, small_cluster()).exit_code, 2);
 }
 
-TEST(Explain, TheSchemaRefusesAFeasibleNodeWithReasons) {
+TEST(Explain, TheSchemaRejectsAFeasibleNodeWithReasons) {
   Json record = Json::parse(run_berth({"explain", "fits", "-f", "-", "-o", "json"}, small_cluster()).out);
   for (Json& node : record["nodes"]) node["reasons"] = {"because"};
   EXPECT_FALSE(matches_schema(record, "explain-record"));

@@ -18,7 +18,7 @@ std::string openb_pods() {
                     "scheduled_time\np-0,1000,1024,1,500,,LS,Running,0,9,1\n");
 }
 
-TEST(ImportOpenb, MakesObjectsThatScheduleReads) {
+TEST(ImportOpenb, WritesObjectsThatScheduleReads) {
   const ProgramRun import =
       run_berth({"import", "openb", "--nodes", openb_nodes(), "--pods", openb_pods(), "--gpu-mode", "milli"});
   ASSERT_EQ(import.exit_code, 0) << import.err;
@@ -27,14 +27,14 @@ TEST(ImportOpenb, MakesObjectsThatScheduleReads) {
   EXPECT_EQ(nlohmann::json::parse(schedule.out)["placements"][0]["node"], "n-0") << schedule.out;
 }
 
-TEST(ImportOpenb, RefusesAModeThatIsNone) {
+TEST(ImportOpenb, RefusesAnUnknownMode) {
   const ProgramRun run =
       run_berth({"import", "openb", "--nodes", openb_nodes(), "--pods", openb_pods(), "--gpu-mode", "device"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_NE(run.err.find("card|milli"), std::string::npos) << run.err;
 }
 
-TEST(Generate, SaysWhichSpecIsMissing) {
+TEST(Generate, NamesTheMissingSpec) {
   const ProgramRun run = run_berth({"generate", "--spec", "/nonexistent.yaml"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_NE(run.err.find("/nonexistent.yaml"), std::string::npos) << run.err;
@@ -59,7 +59,7 @@ TEST(Generate, WritesTheConfigurationAndGatesThatExplainReads) {
   EXPECT_EQ(explain.exit_code, 0) << explain.err;
 }
 
-TEST(Generate, HasNoConfigurationToWriteForAClusterThatIsNotRandom) {
+TEST(Generate, RefusesConfigOutForANonRandomCluster) {
   const std::string spec = write_file("plain.yaml", "nodePools: [{name: a, count: 1}]\n");
   for (const char* option : {"--config-out", "--feature-gates-out"}) {
     const ProgramRun run = run_berth({"generate", "--spec", spec, option, "/nonexistent/file"});

@@ -56,7 +56,7 @@ std::set<std::string> documented_options(const std::string& page, const std::str
   return names;
 }
 
-TEST(Help, NamesExactlyTheOptionsThatTheManualDocuments) {
+TEST(Help, ListsExactlyTheDocumentedOptions) {
   const std::string page = read_file("docs/cli.md");
   for (const std::string& command : kCommands) {
     std::set<std::string> defined = defined_options(help_of(command));
@@ -77,7 +77,7 @@ TEST(Help, NamesTheExitCodes) {
   EXPECT_NE(run_berth({"--help"}).out.find("Exit codes: 0 done; 1 error; 2"), std::string::npos);
 }
 
-TEST(Usage, IsAnErrorOfItsOwn) {
+TEST(Usage, HasItsOwnExitCode) {
   EXPECT_EQ(run_berth({}).exit_code, 2);
   EXPECT_EQ(run_berth({"fly"}).exit_code, 2);
   EXPECT_EQ(run_berth({"schedule"}).exit_code, 2);
@@ -88,25 +88,25 @@ TEST(Usage, IsAnErrorOfItsOwn) {
   EXPECT_EQ(run_berth({"schedule", "-f", "-", "--feature-gates", "NoSuchGate=true"}).exit_code, 2);
 }
 
-TEST(Usage, NamesTheValuesThatAreAccepted) {
+TEST(Usage, ListsTheAcceptedValues) {
   const ProgramRun run = run_berth({"schedule", "-f", "-", "-o", "xml"});
   EXPECT_NE(run.err.find("\"xml\" is not one of table|wide|json|yaml|bindings"), std::string::npos) << run.err;
 }
 
-TEST(Version, SaysBuildFactsToPeopleAndMachines) {
+TEST(Version, PrintsBuildFactsAsTextAndJson) {
   EXPECT_NE(run_berth({"version"}).out.find("compiler"), std::string::npos);
   const nlohmann::json facts = nlohmann::json::parse(run_berth({"version", "-o", "json"}).out);
   EXPECT_FALSE(facts["version"].get<std::string>().empty());
   EXPECT_EQ(run_berth({"--version"}).out, "berth " + facts["version"].get<std::string>() + "\n");
 }
 
-TEST(ManPage, IsRoffWithEveryCommand) {
+TEST(ManPage, IsRoffAndCoversEveryCommand) {
   const std::string page = run_berth({"man"}).out;
   EXPECT_EQ(page.rfind(".TH BERTH 1", 0), 0u);
   for (const std::string& command : kCommands) EXPECT_NE(page.find("berth " + command), std::string::npos) << command;
 }
 
-TEST(Completion, IsWrittenForThreeShells) {
+TEST(Completion, SupportsThreeShells) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const ProgramRun run = run_berth({"completion", shell});
     EXPECT_EQ(run.exit_code, 0) << shell;
@@ -115,7 +115,7 @@ TEST(Completion, IsWrittenForThreeShells) {
   EXPECT_EQ(run_berth({"completion", "tcsh"}).exit_code, 2);
 }
 
-TEST(Completion, BashReadsItsScript) {
+TEST(Completion, IsValidBash) {
   const std::string script = write_file("berth.bash", run_berth({"completion", "bash"}).out);
   EXPECT_EQ(std::system(("bash -n " + script).c_str()), 0);
   const std::string probe = "bash -c 'source " + script +

@@ -27,7 +27,7 @@ TEST(Schedule, WritesAReportThatMatchesItsSchema) {
   EXPECT_EQ(report["placements"][0]["node"], "a");
 }
 
-TEST(Schedule, SaysWhyPodsAreUnplacedOrSkipped) {
+TEST(Schedule, ReportsWhyPodsAreUnplacedOrSkipped) {
   const Json report = Json::parse(schedule({"-o", "json"}).out);
   ASSERT_EQ(report["unplaced"].size(), 2u) << report;
   for (const Json& unplaced : report["unplaced"]) {
@@ -42,7 +42,7 @@ TEST(Schedule, SaysWhyPodsAreUnplacedOrSkipped) {
   EXPECT_EQ(report["skipped"][0]["pod"], "default/other");
 }
 
-TEST(Schedule, TheSchemaRefusesAnUnknownField) {
+TEST(Schedule, TheSchemaRejectsAnUnknownField) {
   Json report = Json::parse(schedule({"-o", "json"}).out);
   report["surprise"] = 1;
   EXPECT_FALSE(matches_schema(report, "schedule-report"));
@@ -51,12 +51,12 @@ TEST(Schedule, TheSchemaRefusesAnUnknownField) {
   EXPECT_FALSE(matches_schema(report, "schedule-report"));
 }
 
-TEST(Schedule, FailsWith3OnlyWhenAskedTo) {
+TEST(Schedule, ExitsWith3OnlyWithTheOption) {
   EXPECT_EQ(schedule({}).exit_code, 0);
   EXPECT_EQ(schedule({"--fail-unplaced"}).exit_code, 3);
 }
 
-TEST(Schedule, PrintsAReportForPeopleWithoutColoursWhenPiped) {
+TEST(Schedule, PrintsATextReportWithoutColoursToAPipe) {
   const ProgramRun run = schedule({});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_NE(run.out.find("1 pod placed on 3 nodes, 2 not placed, 1 skipped"), std::string::npos) << run.out;
@@ -69,7 +69,7 @@ TEST(Schedule, NamesEveryPodWhenWide) {
   EXPECT_NE(schedule({"-o", "wide"}).out.find("default/fits  a"), std::string::npos);
 }
 
-TEST(Schedule, ReadsSeveralFilesInOneOptionAndInMany) {
+TEST(Schedule, AcceptsSeveralFilesInOneOrSeveralOptions) {
   const std::string nodes = write_file("nodes.yaml", small_cluster());
   const std::string pods = write_file("pods.json", R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"more"},
     "spec":{"containers":[{"name":"c","image":"i"}]}})");
@@ -87,7 +87,7 @@ TEST(Schedule, GivesTheSamePlacementsForTheSameSeed) {
   EXPECT_EQ(first["placements"], Json::parse(schedule({"-o", "json", "--seed", "7"}).out)["placements"]);
 }
 
-TEST(Schedule, FlagsWinOverTheEngineFile) {
+TEST(Schedule, FlagsOverrideTheEngineFile) {
   const std::string engine = write_file("engine.yaml", R"(apiVersion: berth.dev/v1alpha1
 kind: BerthEngineConfiguration
 seed: 5
@@ -107,7 +107,7 @@ TEST(Schedule, EveryBackendGivesTheSamePlacements) {
   EXPECT_EQ(reference["unplaced"], fast["unplaced"]);
 }
 
-TEST(Schedule, ListsEveryProblemOfTheInputWithItsPlace) {
+TEST(Schedule, ListsEveryInputProblemWithItsLocation) {
   const std::string path = write_file("bad.yaml", R"(apiVersion: v1
 kind: Pod
 metadata: {name: a}
@@ -126,7 +126,7 @@ spec: {taints: [{key: k, effect: Sometimes}]}
   }
 }
 
-TEST(Schedule, LeavesInvalidObjectsOutWhenAskedToAndListsThem) {
+TEST(Schedule, SkipInvalidOmitsAndListsInvalidObjects) {
   const std::string bad = write_file("bad_pod.yaml", R"(apiVersion: v1
 kind: Pod
 metadata: {name: broken}
@@ -145,18 +145,18 @@ TEST(Schedule, SkipInvalidDoesNotExcuseAMissingFile) {
   EXPECT_NE(run.err.find("/nonexistent/x.json"), std::string::npos) << run.err;
 }
 
-TEST(Schedule, WarnsOfUnknownKindsUnlessQuiet) {
+TEST(Schedule, WarnsAboutUnknownKindsUnlessQuiet) {
   const std::string input = small_cluster() + "---\napiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\n";
   EXPECT_NE(schedule({}, input).err.find("example.com/v1"), std::string::npos);
   EXPECT_EQ(schedule({"-q"}, input).err, "");
 }
 
-TEST(Schedule, AnEmptyInputIsNoCrash) {
+TEST(Schedule, AnEmptyInputDoesNotCrash) {
   const ProgramRun run = schedule({"-o", "json"}, "");
   EXPECT_TRUE(run.exit_code == 0 || run.exit_code == 1) << run.exit_code << run.err;
 }
 
-TEST(Schedule, YamlSaysWhatJsonSays) {
+TEST(Schedule, YamlAndJsonOutputAreEqual) {
   const std::string yaml = schedule({"-o", "yaml"}).out;
   EXPECT_EQ(yaml.rfind("schemaVersion: 1\nbackend:\n  servedBy: ", 0), 0u) << yaml;
   EXPECT_NE(yaml.find("placements:\n  - pod: default/fits\n    node: a\n    score: "), std::string::npos) << yaml;

@@ -16,20 +16,20 @@ pod c cpu=2
 pod d cpu=1
 )";
 
-TEST_P(BackendContract, APodIsPlacedAsIfAllBeforeItRan) {
+TEST_P(BackendContract, APodSeesAllEarlierPlacementsOfItsBatch) {
   given(kFourPods);
   const BatchResult result = place_pending();
   EXPECT_EQ(result.stop, StopReason::kDone);
   EXPECT_EQ(nodes_of(result), (Names{"n", "", "n", ""}));
 }
 
-TEST_P(BackendContract, AnEmptyBatchIsNoError) {
+TEST_P(BackendContract, AnEmptyBatchSucceeds) {
   given("node n");
   EXPECT_EQ(place({}).stop, StopReason::kDone);
   EXPECT_TRUE(place({}).outcomes.empty());
 }
 
-TEST_P(BackendContract, ABatchCanStopBehindAPodWithoutANodeAndGoOn) {
+TEST_P(BackendContract, ABatchCanStopAfterAnUnplacedPodAndContinue) {
   given(kFourPods);
   const std::vector<PodToPlace> pods = compiled(scenario_.pending());
   const BatchLimits limits{.stop_at_failure = true};
@@ -53,7 +53,7 @@ TEST_P(BackendContract, AFailureOnTheLastPodOfTheLimitIsReportedAsAFailure) {
   EXPECT_EQ(result.stop, StopReason::kPodWithoutNode);
 }
 
-TEST_P(BackendContract, ABatchWithADeadlineGetsOnWithEveryCall) {
+TEST_P(BackendContract, ABatchWithADeadlineMakesProgressOnEveryCall) {
   given("node n cpu=1000\npod p*50 cpu=1");
   const std::vector<PodToPlace> pods = compiled(scenario_.pending());
   std::size_t done = 0;
@@ -152,7 +152,7 @@ TEST_P(BackendContract, ARollbackReturnsToTheMark) {
   EXPECT_EQ(nodes_of(place({pod("c")})), Names{"n"});
 }
 
-TEST_P(BackendContract, ANodeWithMoreTaintsThanTheOthersIsFeasibleAgainAfterARollback) {
+TEST_P(BackendContract, TheNodeWithTheMostTaintsIsFeasibleAgainAfterARollback) {
   given(
       "node roomy cpu=3 taint=x:PreferNoSchedule\n"
       "node last cpu=1 label:disk=ssd taint=x:PreferNoSchedule taint=y:PreferNoSchedule\n"
@@ -164,7 +164,7 @@ TEST_P(BackendContract, ANodeWithMoreTaintsThanTheOthersIsFeasibleAgainAfterARol
   EXPECT_EQ(nodes_of(place({pod("p2"), pod("p3"), pod("p4")})), (Names{"roomy", "roomy", "last"}));
 }
 
-TEST_P(BackendContract, ARollbackGivesANominationBack) {
+TEST_P(BackendContract, ARollbackRestoresANomination) {
   given("node n cpu=4\npod nominee nominated=n priority=9 cpu=3\npod p cpu=2");
   const CommitMark mark = backend_->mark();
   place({pod("nominee")});
@@ -181,7 +181,7 @@ TEST_P(BackendContract, AnEvaluationCommitsNothing) {
   expect_pass("b", "m");
 }
 
-TEST_P(BackendContract, AnEvaluationListsEveryNodeInOrderAndAllOfTheBest) {
+TEST_P(BackendContract, AnEvaluationListsEveryNodeInOrderAndAllBestNodes) {
   given("node a zone=1\nnode b zone=1\nnode c zone=2\nnode d zone=2 unschedulable\npod p");
   const Evaluation evaluation = ask("p");
   ASSERT_EQ(evaluation.nodes.size(), 4u);
@@ -190,7 +190,7 @@ TEST_P(BackendContract, AnEvaluationListsEveryNodeInOrderAndAllOfTheBest) {
   EXPECT_EQ(evaluation.message, "");
 }
 
-TEST_P(BackendContract, APodTakesItsHostPortsWithIt) {
+TEST_P(BackendContract, APlacedPodOccupiesItsHostPorts) {
   given("node n\npod a port=80\npod b port=80\npod c port=81");
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n", "", "n"}));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Worked examples of the cycle: node order, nominated pods, sampling, the choice of the host and the FitError text.
-// spec/plugins-node.md 1.5, 2, 15 and 16, by their ids.
+// docs/behaviour/plugins-node.md 1.5, 2, 15 and 16, by their ids.
 
 #include <set>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST_P(BackendContract, E_L_1_NodesAreTakenZoneByZoneInTurn) {
+TEST_P(BackendContract, E_L_1_NodesAlternateBetweenZones) {
   given("node a1 zone=A\nnode a2 zone=A\nnode b1 zone=B\nnode a3 zone=A\nnode c1 zone=C\nnode c2 zone=C");
   Names names;
   for (std::int32_t i = 0; i < backend_->node_count(); ++i) names.emplace_back(backend_->node_name(NodeIndex{i}));
@@ -28,19 +28,19 @@ pod equal priority=10 cpu=1
 pod high priority=11 cpu=1
 )";
 
-TEST_P(BackendContract, E_F_1_PodsNominatedAtAnEqualOrHigherPriorityHoldTheirRoom) {
+TEST_P(BackendContract, E_F_1_NominatedPodsOfEqualOrHigherPriorityReserveRoom) {
   given(kNominated);
   expect_refusal("low", "n", "NodeResourcesFit", StatusCode::kUnschedulable, {"Insufficient cpu"});
   expect_refusal("equal", "n", "NodeResourcesFit", StatusCode::kUnschedulable, {"Insufficient cpu"});
   expect_pass("high", "n");
 }
 
-TEST_P(BackendContract, ANominatedPodDoesNotStandInItsOwnWay) {
+TEST_P(BackendContract, ANominatedPodDoesNotBlockItself) {
   given(kNominated);
   expect_pass("preemptor", "n");
 }
 
-TEST_P(BackendContract, APlacedPodIsNominatedNoMore) {
+TEST_P(BackendContract, APlacedPodIsNoLongerNominated) {
   given("node n cpu=4\nnode m cpu=4\npod preemptor nominated=n priority=10 cpu=3\npod p cpu=4");
   // It goes to its node without scoring, and holds its room there once, not twice.
   const BatchResult result = place_pending();
@@ -48,18 +48,18 @@ TEST_P(BackendContract, APlacedPodIsNominatedNoMore) {
   EXPECT_EQ(result.outcomes[0].score, 0);
 }
 
-TEST_P(BackendContract, ANominatedPodThatFailsLosesItsRoom) {
+TEST_P(BackendContract, ANominatedPodThatFailsLosesItsReservation) {
   given("node n cpu=4\npod huge nominated=n priority=10 cpu=3 select:a=b\npod p cpu=2");
   expect_refusal("p", "n", "NodeResourcesFit", StatusCode::kUnschedulable, {"Insufficient cpu"});
   EXPECT_EQ(nodes_of(place_pending()), (Names{"", "n"}));
 }
 
-TEST_P(BackendContract, ANominatedNodeIsTriedFirstAndWinsUnscored) {
+TEST_P(BackendContract, ANominatedNodeIsTriedFirstAndSelectedWithoutScoring) {
   given("node small cpu=1 memory=1Gi\nnode large cpu=64 memory=256Gi\npod p nominated=small cpu=1 memory=1Gi");
   EXPECT_EQ(nodes_of(place_pending()), Names{"small"});
 }
 
-TEST_P(BackendContract, ANominatedNodeOutsideTheNamedOnesIsTriedAllTheSame) {
+TEST_P(BackendContract, ANominatedNodeOutsideThePreFilterSetIsStillTried) {
   // The filter of NodeAffinity still refuses it, and its own reason is counted instead of the absent one.
   given("node a\nnode b unschedulable\nnode c\npod p nominated=a need=@metadata.name:In:b");
   const BatchResult result = place_pending();
@@ -69,18 +69,18 @@ TEST_P(BackendContract, ANominatedNodeOutsideTheNamedOnesIsTriedAllTheSame) {
             "plugin(s) [NodeAffinity], 1 node(s) were unschedulable.");
 }
 
-TEST_P(BackendContract, AnUnknownNominatedNodeChangesNothing) {
+TEST_P(BackendContract, AnUnknownNominatedNodeIsIgnored) {
   given("node a\npod p nominated=gone");
   EXPECT_EQ(nodes_of(place_pending()), Names{"a"});
 }
 
-TEST_P(BackendContract, AGatedPodHoldsNoRoom) {
+TEST_P(BackendContract, AGatedPodReservesNoRoom) {
   given("node n cpu=4\npod g nominated=n priority=9 cpu=4 gate=x\npod p cpu=4");
   expect_pass("p", "n");
 }
 
 // The queue takes up its nomination when it sees it, and skips it only when it is popped.
-TEST_P(BackendContract, ATerminatingPodHoldsItsRoomUntilItIsGone) {
+TEST_P(BackendContract, ATerminatingPodOccupiesItsRoomUntilItIsGone) {
   given("node n cpu=4\npod t nominated=n priority=9 cpu=4 terminating\npod p cpu=4");
   expect_refusal("p", "n", "NodeResourcesFit", StatusCode::kUnschedulable, {"Insufficient cpu"});
 }
@@ -99,24 +99,24 @@ std::string every_third_cordoned(int count) {
 }
 
 // Hosts of the example that compares opportunistic batching on and off: the same in both.
-TEST_P(BackendContract, E_OB_1_EqualPodsThatFillTheirNodesTakeTheBestOneLeft) {
+TEST_P(BackendContract, E_OB_1_EqualPodsThatFillTheirNodesUseTheBestRemainingOne) {
   given(
       "node n10 cpu=10 memory=32Gi pods=1\nnode n8 cpu=8 memory=32Gi pods=1\nnode n6 cpu=6 memory=32Gi pods=1\n"
       "node n4 cpu=4 memory=32Gi pods=1\npod a cpu=1\npod b cpu=1\npod c cpu=1");
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n10", "n8", "n6"}));
 }
 
-TEST_P(BackendContract, E_S_1_TheNextSearchBeginsWhereTheLastOneStopped) {
+TEST_P(BackendContract, E_S_1_TheNextSearchStartsWhereTheLastOneStopped) {
   given(every_third_cordoned(300) + "pod p*2");
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n1", "n217"}));
 }
 
-TEST_P(BackendContract, E_S_2_TheStartGoesRound) {
+TEST_P(BackendContract, E_S_2_TheStartIndexWrapsAround) {
   given(std::string(kSampling) + "node n*600" + kLarge + "\npod p*4");
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n0", "n276", "n552", "n228"}));
 }
 
-TEST_P(BackendContract, E_S_3_AWholeRoundComesBackToItsStart) {
+TEST_P(BackendContract, E_S_3_AFullRoundReturnsToItsStart) {
   std::string text = kSampling;
   for (int i = 0; i < 200; ++i)
     text += "node n" + std::to_string(i) + kLarge + (i % 2 == 0 ? " unschedulable\n" : "\n");
@@ -124,7 +124,7 @@ TEST_P(BackendContract, E_S_3_AWholeRoundComesBackToItsStart) {
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n1", "n1"}));
 }
 
-TEST_P(BackendContract, E_S_4_AHundredFeasibleNodesAreEnoughOfTwoHundred) {
+TEST_P(BackendContract, E_S_4_AHundredOfTwoHundredFeasibleNodesAreEnough) {
   // The first pod may go to seven named nodes only: all are feasible, and the start moves to 7.
   given(std::string(kSampling) + "node n*200" + kLarge +
         "\npod named need=@metadata.name:In:n0 need=@metadata.name:In:n1 need=@metadata.name:In:n2 "
@@ -133,7 +133,7 @@ TEST_P(BackendContract, E_S_4_AHundredFeasibleNodesAreEnoughOfTwoHundred) {
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n0", "n7", "n107"}));
 }
 
-TEST_P(BackendContract, APercentageSaysHowManyNodesToFind) {
+TEST_P(BackendContract, ThePercentageSetsTheNumberOfNodesToFind) {
   given(std::string(kSampling) + "config percentage=30\nnode n*500" + kLarge + "\npod p*2");
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n0", "n150"}));
 }
@@ -159,7 +159,7 @@ std::string nodes_of_totals(const std::vector<int>& totals) {
   return text + pod;
 }
 
-TEST_P(BackendContract, E_SH_TheHeapChoosesAmongTheHighest) {
+TEST_P(BackendContract, E_SH_TheHeapSelectsAmongTheHighestTotals) {
   struct Row {
     const char* id;
     std::vector<int> totals;
@@ -176,12 +176,12 @@ TEST_P(BackendContract, E_SH_TheHeapChoosesAmongTheHighest) {
   }
 }
 
-TEST_P(BackendContract, TheFirstNodeWinsATieWhenAskedTo) {
+TEST_P(BackendContract, TieBreakFirstSelectsTheFirstNode) {
   given("engine ties=first\nnode low taint=a:PreferNoSchedule\nnode n1\nnode n2\npod p");
   EXPECT_EQ(nodes_of(place_pending()), Names{"n1"});
 }
 
-TEST_P(BackendContract, ADrawBelongsToSeedClassNodeAndPodsOnIt) {
+TEST_P(BackendContract, TheDrawDependsOnSeedClassNodeAndItsPods) {
   const auto hosts = [&](const std::string& seed) {
     given("engine ties=random seed=" + seed + "\nnode n*50" + kLarge + "\npod p*30");
     return nodes_of(place_pending());
@@ -215,23 +215,23 @@ TEST_P(BackendContract, E_FE_2_CountsAreSortedAsText) {
   EXPECT_EQ(fit_error("p"), "0/12 nodes are available: 10 Insufficient cpu, 2 node(s) had untolerated taint(s).");
 }
 
-TEST_P(BackendContract, E_FE_3_NodesThatAreNotNamedAreCountedTogether) {
+TEST_P(BackendContract, E_FE_3_NodesOutsideThePreFilterSetAreCountedTogether) {
   given("node n*5 cpu=1\npod p cpu=2 need=@metadata.name:In:n3");
   EXPECT_EQ(fit_error("p"),
             "0/5 nodes are available: 1 Insufficient cpu, 4 node(s) didn't satisfy plugin(s) [NodeAffinity].");
 }
 
-TEST_P(BackendContract, E_FE_4_ANamedNodeMayNotExist) {
+TEST_P(BackendContract, E_FE_4_ThePinnedNodeMayNotExist) {
   given("node n*5 cpu=1\npod p need=@metadata.name:In:gone");
   EXPECT_EQ(fit_error("p"), "0/5 nodes are available: 5 node(s) didn't satisfy plugin(s) [NodeAffinity].");
 }
 
-TEST_P(BackendContract, E_FE_5_APreFilterThatRefusesGivesTheWholeText) {
+TEST_P(BackendContract, E_FE_5_APreFilterRejectionIsTheWholeText) {
   given("node n*5 cpu=1\npod p need=@metadata.name:In:n1&@metadata.name:In:n2");
   EXPECT_EQ(fit_error("p"), "0/5 nodes are available: pod affinity terms conflict.");
 }
 
-TEST_P(BackendContract, E_FE_6_OneNodeMayGiveTwoReasons) {
+TEST_P(BackendContract, E_FE_6_ANodeMayHaveTwoReasons) {
   given(
       "node full cpu=1 memory=64Gi pods=0\nnode c*10 cpu=1 memory=64Gi\nnode m*9 cpu=8 memory=1Gi\n"
       "node x unschedulable\npod p cpu=2 memory=2Gi");
@@ -240,7 +240,7 @@ TEST_P(BackendContract, E_FE_6_OneNodeMayGiveTwoReasons) {
             "Insufficient memory.");
 }
 
-TEST_P(BackendContract, TheTextOfARunIsThatOfExplain) {
+TEST_P(BackendContract, ScheduleAndExplainGiveTheSameText) {
   given(std::string(kCluster7) + "pod p*3 cpu=20");
   const BatchResult result = place_pending();
   ASSERT_EQ(result.messages.size(), 1u) << "equal texts are kept once";
@@ -251,7 +251,7 @@ TEST_P(BackendContract, TheTextOfARunIsThatOfExplain) {
   }
 }
 
-TEST_P(BackendContract, ACycleOverNoNodesSaysSo) {
+TEST_P(BackendContract, AClusterWithoutNodesGivesItsOwnError) {
   given("pod p");
   EXPECT_EQ(fit_error("p"), "no nodes available to schedule pods");
   const BatchResult result = place_pending();
@@ -262,7 +262,7 @@ TEST_P(BackendContract, ACycleOverNoNodesSaysSo) {
 
 // What is not built yet
 
-TEST_P(BackendContract, APodThatNeedsAPluginThatIsNotBuiltIsAnErrorThatNamesIt) {
+TEST_P(BackendContract, APodThatNeedsAnUnsupportedPluginGetsAnErrorThatNamesIt) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"claim=data", "plugin \"VolumeBinding\" is not supported yet: the pod uses the volume claim \"data\""},
       {"resource-claim=gpu",
@@ -276,7 +276,7 @@ TEST_P(BackendContract, APodThatNeedsAPluginThatIsNotBuiltIsAnErrorThatNamesIt) 
   }
 }
 
-TEST_P(BackendContract, APluginThatIsDisabledIsNotMissed) {
+TEST_P(BackendContract, ADisabledUnsupportedPluginIsNoError) {
   given("config disable=PodTopologySpread disable=InterPodAffinity\nnode n\npod p spread=zone pod-affinity=zone");
   expect_pass("p", "n");
 }

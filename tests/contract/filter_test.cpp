@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worked examples of the filters: spec/plugins-node.md 5 to 10 and 13, by their ids.
+// Worked examples of the filters: docs/behaviour/plugins-node.md 5 to 10 and 13, by their ids.
 
 #include "tests/contract/backend_contract.h"
 
@@ -11,12 +11,12 @@ constexpr StatusCode kUnresolvable = StatusCode::kUnschedulableAndUnresolvable;
 
 // NodeUnschedulable
 
-TEST_P(BackendContract, E_NU_1_ANodeThatIsNotCordonedTakesThePod) {
+TEST_P(BackendContract, E_NU_1_ASchedulableNodeAcceptsThePod) {
   given("node n\npod p");
   expect_pass("p", "n");
 }
 
-TEST_P(BackendContract, E_NU_2_ACordonedNodeRefuses) {
+TEST_P(BackendContract, E_NU_2_ACordonedNodeRejectsThePod) {
   given("node n unschedulable\npod p");
   expect_refusal("p", "n", "NodeUnschedulable", kUnresolvable, {"node(s) were unschedulable"});
 }
@@ -81,23 +81,23 @@ TEST_P(BackendContract, E_NN_4_NodeNamesAreCaseSensitive) {
 
 constexpr const char* kTaintReason = "node(s) had untolerated taint(s)";
 
-TEST_P(BackendContract, E_TT_1_AnEqualTolerationTolerates) {
+TEST_P(BackendContract, E_TT_1_AnEqualTolerationMatchesKeyValueAndEffect) {
   given("node n taint=a=1:NoSchedule\npod p tolerate=a=1:NoSchedule");
   expect_pass("p", "n");
   EXPECT_EQ(raw("p", "n", "TaintToleration"), 0);
 }
 
-TEST_P(BackendContract, E_TT_2_OneUntoleratedTaintIsEnough) {
+TEST_P(BackendContract, E_TT_2_OneUntoleratedTaintRejectsThePod) {
   given("node n taint=a=1:NoSchedule taint=b=:NoExecute\npod p tolerate=a");
   expect_refusal("p", "n", "TaintToleration", kUnresolvable, {kTaintReason});
 }
 
-TEST_P(BackendContract, E_TT_3_ATolerationOfNoScheduleDoesNotCountForThePreference) {
+TEST_P(BackendContract, E_TT_3_ANoScheduleTolerationDoesNotCoverPreferNoSchedule) {
   given("node n taint=a=1:PreferNoSchedule taint=b=2:PreferNoSchedule\npod p tolerate=a:NoSchedule");
   EXPECT_EQ(raw("p", "n", "TaintToleration"), 2);
 }
 
-TEST_P(BackendContract, E_TT_4_ATolerationWithoutEffectCountsForThePreference) {
+TEST_P(BackendContract, E_TT_4_ATolerationWithoutEffectCoversPreferNoSchedule) {
   given("node n taint=a=1:PreferNoSchedule taint=b=2:PreferNoSchedule\npod p tolerate=b=2");
   EXPECT_EQ(raw("p", "n", "TaintToleration"), 1);
 }
@@ -107,14 +107,14 @@ TEST_P(BackendContract, E_TT_5_ATolerationOfEverythingToleratesEverything) {
   EXPECT_EQ(raw("p", "n", "TaintToleration"), 0);
 }
 
-TEST_P(BackendContract, E_TT_6_GtToleratesOnlyBehindItsGate) {
+TEST_P(BackendContract, E_TT_6_GtToleratesOnlyWithItsGateOn) {
   given("node n taint=lvl=5:NoSchedule\npod p tolerate=lvl>3");
   expect_refusal("p", "n", "TaintToleration", kUnresolvable, {kTaintReason});
   given("config gates=TaintTolerationComparisonOperators=true\nnode n taint=lvl=5:NoSchedule\npod p tolerate=lvl>3");
   expect_pass("p", "n");
 }
 
-TEST_P(BackendContract, LtToleratesOnlySmallerTaints) {
+TEST_P(BackendContract, LtToleratesOnlySmallerTaintValues) {
   given(R"(config gates=TaintTolerationComparisonOperators=true
 node low taint=lvl=-7:NoSchedule
 node same taint=lvl=3:NoSchedule
@@ -136,19 +136,19 @@ constexpr const char* kAffinityReason = "node(s) didn't match Pod's node affinit
 
 std::string two_nodes_and(const std::string& pod_words) { return kTwoNodes + ("pod p " + pod_words); }
 
-TEST_P(BackendContract, E_NA_1_ANodeSelectorWantsEqualLabels) {
+TEST_P(BackendContract, E_NA_1_ANodeSelectorRequiresEqualLabels) {
   given(two_nodes_and("select:disk=ssd"));
   expect_pass("p", "x");
   expect_refusal("p", "y", "NodeAffinity", kUnresolvable, {kAffinityReason});
 }
 
-TEST_P(BackendContract, E_NA_2_GtIsFalseForALabelThatIsNoNumber) {
+TEST_P(BackendContract, E_NA_2_GtIsFalseForANonNumericLabel) {
   given(two_nodes_and("need=gen:Gt:5"));
   expect_pass("p", "x");
   expect_refusal("p", "y", "NodeAffinity", kUnresolvable, {kAffinityReason});
 }
 
-TEST_P(BackendContract, E_NA_3_NotInHoldsWhereTheKeyIsAbsent) {
+TEST_P(BackendContract, E_NA_3_NotInMatchesAnAbsentKey) {
   given(two_nodes_and("need=zone:NotIn:b"));
   expect_pass("p", "x");
   expect_pass("p", "y");
@@ -160,31 +160,31 @@ TEST_P(BackendContract, E_NA_4_RequirementsAreAndedAndTermsOred) {
   expect_pass("p", "y");
 }
 
-TEST_P(BackendContract, E_NA_5_NoTermAtAllMatchesNoNode) {
+TEST_P(BackendContract, E_NA_5_AnEmptyTermListMatchesNoNode) {
   given(two_nodes_and("need-nothing"));
   expect_refusal("p", "x", "NodeAffinity", kUnresolvable, {kAffinityReason});
   expect_refusal("p", "y", "NodeAffinity", kUnresolvable, {kAffinityReason});
 }
 
-TEST_P(BackendContract, E_NA_6_ANodeThatIsNotNamedIsNoCandidate) {
+TEST_P(BackendContract, E_NA_6_AnUnnamedNodeIsNotACandidate) {
   given(two_nodes_and("need=@metadata.name:In:y"));
   expect_refusal("p", "x", "PreFilter", kUnresolvable, {});
   expect_pass("p", "y");
 }
 
-TEST_P(BackendContract, E_NA_7_NamesThatContradictThemselvesEndInPreFilter) {
+TEST_P(BackendContract, E_NA_7_ContradictoryNodeNamesAreRejectedInPreFilter) {
   given(two_nodes_and("need=@metadata.name:In:x&@metadata.name:In:y"));
   expect_refusal("p", "x", "PreFilter", kUnresolvable, {"pod affinity terms conflict"});
   expect_refusal("p", "y", "PreFilter", kUnresolvable, {"pod affinity terms conflict"});
 }
 
-TEST_P(BackendContract, E_NA_8_AMalformedTermMatchesNothingAndLeavesTheOthersAlone) {
+TEST_P(BackendContract, E_NA_8_AMalformedTermMatchesNothingAndOtherTermsStillCount) {
   given(two_nodes_and("need=gen:Gt:-5 need=disk:Exists"));
   expect_pass("p", "x");
   expect_pass("p", "y");
 }
 
-TEST_P(BackendContract, E_NA_9_AFieldWithTwoValuesIsMalformedButStillNamesCandidates) {
+TEST_P(BackendContract, E_NA_9_AFieldWithTwoValuesIsMalformedButSelectsCandidates) {
   given(two_nodes_and("need=@metadata.name:In:x,y"));
   expect_refusal("p", "x", "NodeAffinity", kUnresolvable, {kAffinityReason});
   expect_refusal("p", "y", "NodeAffinity", kUnresolvable, {kAffinityReason});
@@ -196,7 +196,7 @@ TEST_P(BackendContract, AnEmptyTermKeepsEveryNodeACandidateAndMatchesNone) {
   expect_pass("p", "y");
 }
 
-TEST_P(BackendContract, AFieldOtherThanTheNameReadsAsTheEmptyString) {
+TEST_P(BackendContract, AnUnknownFieldReadsAsTheEmptyString) {
   given(two_nodes_and("need=@spec.x:NotIn:y"));
   expect_pass("p", "x");
   given(two_nodes_and("need=@spec.x:In:y"));
@@ -217,41 +217,41 @@ std::string with_ports(const std::string& used, const std::string& wanted) {
   return "node n\npod used on=n port=" + used + "\npod p " + wanted;
 }
 
-TEST_P(BackendContract, E_NP_1_OnePortOnTwoAddressesIsTwoPorts) {
+TEST_P(BackendContract, E_NP_1_APortOnTwoAddressesDoesNotConflict) {
   given(with_ports("127.0.0.1/TCP/8080", "port=127.0.0.2/TCP/8080"));
   expect_pass("p", "n");
 }
 
-TEST_P(BackendContract, E_NP_2_AWildcardWantsThePortOnEveryAddress) {
+TEST_P(BackendContract, E_NP_2_AWantedWildcardConflictsWithEveryAddress) {
   given(with_ports("127.0.0.1/TCP/8080", "port=8080"));
   expect_refusal("p", "n", "NodePorts", kResolvable, {kPortReason});
 }
 
-TEST_P(BackendContract, E_NP_3_AWildcardHoldsThePortOnEveryAddress) {
+TEST_P(BackendContract, E_NP_3_AUsedWildcardConflictsWithEveryAddress) {
   given(with_ports("0.0.0.0/TCP/8080", "port=10.0.0.1/TCP/8080"));
   expect_refusal("p", "n", "NodePorts", kResolvable, {kPortReason});
 }
 
-TEST_P(BackendContract, E_NP_4_ProtocolsHavePortsOfTheirOwn) {
+TEST_P(BackendContract, E_NP_4_PortsOfDifferentProtocolsDoNotConflict) {
   given(with_ports("0.0.0.0/TCP/53", "port=0.0.0.0/UDP/53"));
   expect_pass("p", "n");
 }
 
-TEST_P(BackendContract, E_NP_5_TheEmptyIPv6AddressIsNoWildcard) {
+TEST_P(BackendContract, E_NP_5_TheUnspecifiedIPv6AddressIsNotAWildcard) {
   given(with_ports("127.0.0.1/TCP/80", "port=::/TCP/80"));
   expect_pass("p", "n");
   given(with_ports("0.0.0.0/TCP/80", "port=::/TCP/80"));
   expect_refusal("p", "n", "NodePorts", kResolvable, {kPortReason});
 }
 
-TEST_P(BackendContract, E_NP_6_AnOrdinaryInitContainerWantsNoPort) {
+TEST_P(BackendContract, E_NP_6_PortsOfOrdinaryInitContainersAreIgnored) {
   given(with_ports("0.0.0.0/TCP/80", "init port=80"));
   expect_pass("p", "n");
   given(with_ports("0.0.0.0/TCP/80", "sidecar port=80"));
   expect_refusal("p", "n", "NodePorts", kResolvable, {kPortReason});
 }
 
-TEST_P(BackendContract, APodsOwnPortsDoNotCollide) {
+TEST_P(BackendContract, APodsOwnPortsDoNotConflict) {
   given("node n\npod p port=80 port=80 container port=80");
   expect_pass("p", "n");
   EXPECT_EQ(nodes_of(place_pending()), std::vector<std::string>{"n"});
@@ -272,32 +272,32 @@ TEST_P(BackendContract, E_RF_1_AnExactFitFits) {
   expect_pass("p", "n");
 }
 
-TEST_P(BackendContract, E_RF_2_WhatIsShortIsNamed) {
+TEST_P(BackendContract, E_RF_2_AnInsufficientResourceIsNamed) {
   given(busy_node_and("cpu=600m memory=1Gi"));
   expect_refusal("p", "n", "NodeResourcesFit", kResolvable, {"Insufficient cpu"});
 }
 
-TEST_P(BackendContract, E_RF_3_AllThatIsShortIsNamed) {
+TEST_P(BackendContract, E_RF_3_EveryInsufficientResourceIsNamed) {
   given(busy_node_and("cpu=600m memory=3Gi"));
   expect_refusal("p", "n", "NodeResourcesFit", kResolvable, {"Insufficient cpu", "Insufficient memory"});
 }
 
-TEST_P(BackendContract, E_RF_4_MoreThanTheWholeNodeCannotBeHelpedByEviction) {
+TEST_P(BackendContract, E_RF_4_ARequestAboveAllocatableIsUnresolvable) {
   given(busy_node_and("cpu=600m memory=9Gi"));
   expect_refusal("p", "n", "NodeResourcesFit", kUnresolvable, {"Insufficient cpu", "Insufficient memory"});
 }
 
-TEST_P(BackendContract, E_RF_5_AFullNodeIsRefusedWithItsReason) {
+TEST_P(BackendContract, E_RF_5_ANodeAtItsPodLimitRejectsThePod) {
   given("node n cpu=4 memory=8Gi pods=110\npod r*110 on=n\npod p");
   expect_refusal("p", "n", "NodeResourcesFit", kResolvable, {"Too many pods"});
 }
 
-TEST_P(BackendContract, E_RF_6_AskingForNothingFitsAnOvercommittedNode) {
+TEST_P(BackendContract, E_RF_6_AZeroRequestFitsAnOvercommittedNode) {
   given("node n cpu=4 memory=8Gi\npod r on=n cpu=4500m memory=6Gi\npod p memory=1Gi");
   expect_pass("p", "n");
 }
 
-TEST_P(BackendContract, E_RF_7_AnExtendedResourceThatNoNodeHasCanBeIgnoredByGroup) {
+TEST_P(BackendContract, E_RF_7_AMissingExtendedResourceCanBeIgnoredByGroup) {
   given(busy_node_and("res:vendor.example/gpu=1"));
   expect_refusal("p", "n", "NodeResourcesFit", kUnresolvable, {"Insufficient vendor.example/gpu"});
   given("config ignored-groups=vendor.example\n" + busy_node_and("res:vendor.example/gpu=1"));
@@ -311,14 +311,14 @@ TEST_P(BackendContract, OnlyExtendedResourcesCanBeIgnored) {
                  {"Insufficient hugepages-2Mi", "Insufficient vendor.example/nic"});
 }
 
-TEST_P(BackendContract, ReasonsComeInTheOrderOfTheRules) {
+TEST_P(BackendContract, ReasonsComeInTheOrderOfThePlugins) {
   given("node n pods=0\npod p ephemeral=1 memory=1 cpu=1 res:b.example/x=1 res:a.example/x=1");
   expect_refusal("p", "n", "NodeResourcesFit", kUnresolvable,
                  {"Too many pods", "Insufficient cpu", "Insufficient memory", "Insufficient ephemeral-storage",
                   "Insufficient a.example/x", "Insufficient b.example/x"});
 }
 
-TEST_P(BackendContract, ANodeWithoutAPodsEntryTakesNoPod) {
+TEST_P(BackendContract, ANodeWithoutAPodsEntryAcceptsNoPod) {
   given("node n cpu=4 pods=0\npod p");
   expect_refusal("p", "n", "NodeResourcesFit", kResolvable, {"Too many pods"});
 }
@@ -339,12 +339,12 @@ TEST_P(BackendContract, InitContainersSidecarsOverheadAndPodLevelRequestsCount) 
 
 constexpr const char* kFeature = "RestartAllContainersOnContainerExits";
 
-TEST_P(BackendContract, E_ND_1_WithTheGateOffNoFeatureIsNeeded) {
+TEST_P(BackendContract, E_ND_1_NoFeatureIsRequiredWithTheGateOff) {
   given("node n\npod p restarts-all");
   expect_pass("p", "n");
 }
 
-TEST_P(BackendContract, E_ND_2_ANodeThatDeclaresTheFeatureTakesThePod) {
+TEST_P(BackendContract, E_ND_2_ANodeThatDeclaresTheFeatureAcceptsThePod) {
   given(std::string("config gates=NodeDeclaredFeatures=true\nnode n feature=G feature=") + kFeature +
         "\npod p restarts-all");
   expect_pass("p", "n");
@@ -362,7 +362,7 @@ TEST_P(BackendContract, E_ND_4_APodThatNeedsNoFeatureFitsEveryNode) {
   expect_pass("p", "n");
 }
 
-TEST_P(BackendContract, InV136AMissingFeatureHasTheShorterReason) {
+TEST_P(BackendContract, V136HasAShorterReasonForAMissingFeature) {
   given("config release=1.36\nnode n\npod p restarts-all");
   expect_refusal("p", "n", "NodeDeclaredFeatures", kUnresolvable, {"node(s) didn't match Pod's required features"});
 }

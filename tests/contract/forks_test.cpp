@@ -73,12 +73,12 @@ constexpr const char* kThreeNodes =
     "engine ties=first\nnode a cpu=4 memory=8Gi zone=1 host\nnode b cpu=4 memory=8Gi zone=1 host\n"
     "node c cpu=8 memory=16Gi zone=2 host\n";
 
-TEST_P(BackendContract, NoForksGiveNoAnswers) {
+TEST_P(BackendContract, NoForksGiveNoResults) {
   given(kThreeNodes);
   EXPECT_TRUE(backend_->try_forks({}, {}).empty());
 }
 
-TEST_P(BackendContract, AForkWithoutPodsIsDoneAtOnce) {
+TEST_P(BackendContract, AForkWithoutPodsIsComplete) {
   given(std::string(kThreeNodes) + "pod p cpu=1");
   const Forks forks{{}, compiled({pod("p")}), {}};
   const std::vector<Names> answers = expect_as_batches(*backend_, forks);
@@ -87,7 +87,7 @@ TEST_P(BackendContract, AForkWithoutPodsIsDoneAtOnce) {
   EXPECT_EQ(text_of(backend_->try_forks(spans({{}, {}}), {})), (std::vector<Names>{{"stop 0"}, {"stop 0"}}));
 }
 
-TEST_P(BackendContract, EachForkIsAnsweredAsIfTheOthersHadNotBeenThere) {
+TEST_P(BackendContract, ForksDoNotAffectEachOther) {
   given(std::string(kThreeNodes) + "pod big*3 cpu=7\npod small*9 cpu=1 memory=1Gi");
   const Forks forks{compiled({pod("big0"), pod("big1")}), compiled({pod("big2"), pod("small0"), pod("small1")}),
                     compiled({pod("small2"), pod("small3"), pod("small4"), pod("big0")})};
@@ -98,7 +98,7 @@ TEST_P(BackendContract, EachForkIsAnsweredAsIfTheOthersHadNotBeenThere) {
   expect_as_batches(*backend_, forks);
 }
 
-TEST_P(BackendContract, ForksLeaveNothingBehindForTheNextBatch) {
+TEST_P(BackendContract, ForksDoNotAffectTheNextBatch) {
   const std::string text = std::string(kThreeNodes) + "pod p*12 cpu=1 memory=1Gi\npod q*4 cpu=3\npod r cpu=40";
   given(text);
   const Names expected = text_of(place_pending());
@@ -109,7 +109,7 @@ TEST_P(BackendContract, ForksLeaveNothingBehindForTheNextBatch) {
   EXPECT_EQ(text_of(backend_->commit_batch(pods, {})), expected);
 }
 
-TEST_P(BackendContract, ForksMayAskForTheSamePods) {
+TEST_P(BackendContract, ForksMayContainTheSamePods) {
   given(std::string(kThreeNodes) + "pod p cpu=4\npod q cpu=6");
   const std::vector<PodToPlace> both = compiled({pod("p"), pod("q")});
   const std::vector<Names> answers =
@@ -118,13 +118,13 @@ TEST_P(BackendContract, ForksMayAskForTheSamePods) {
   EXPECT_NE(answers[0], answers[2]);
 }
 
-TEST_P(BackendContract, AForkOfEqualPodsFillsTheClusterAsABatchDoes) {
+TEST_P(BackendContract, AForkOfEqualPodsFillsTheClusterLikeABatch) {
   given("node n*40 cpu=4 memory=8Gi\npod p*300 cpu=500m memory=1Gi");
   const std::vector<PodToPlace> pods = compiled(scenario_.pending());
   expect_as_batches(*backend_, {pods, {pods.begin(), pods.begin() + 100}, {pods.begin() + 7, pods.end()}});
 }
 
-TEST_P(BackendContract, AForkStopsBehindItsFirstPodWithoutANode) {
+TEST_P(BackendContract, AForkStopsAfterItsFirstUnplacedPod) {
   given(std::string(kThreeNodes) + "pod p*4 cpu=1\npod huge cpu=99\npod q*2 cpu=2");
   const std::vector<PodToPlace> pods = compiled(scenario_.pending());
   const std::vector<Names> answers =
@@ -139,7 +139,7 @@ TEST_P(BackendContract, AForkStopsBehindItsFirstPodWithoutANode) {
   EXPECT_EQ(answers[4].back(), "stop 0");
 }
 
-TEST_P(BackendContract, TheLimitsOfABatchHoldForEachFork) {
+TEST_P(BackendContract, BatchLimitsApplyToEachFork) {
   given(std::string(kThreeNodes) + "pod p*6 cpu=1\npod huge cpu=99");
   const std::vector<PodToPlace> pods = compiled(scenario_.pending());
   const Forks forks{pods, {pods.begin(), pods.begin() + 2}, {pods[6], pods[0], pods[1], pods[2]}, {}};
@@ -164,7 +164,7 @@ TEST_P(BackendContract, AForkWithADeadlineAnswersAtLeastOnePod) {
   EXPECT_EQ(backend_->mark().position, before.position);
 }
 
-TEST_P(BackendContract, ForksBeginWithWhatIsPlaced) {
+TEST_P(BackendContract, ForksStartFromTheCurrentPlacements) {
   given(std::string(kThreeNodes) + "pod first*3 cpu=3\npod p*4 cpu=2\npod q*2 cpu=4");
   const Forks forks{compiled({pod("p0"), pod("p1"), pod("p2"), pod("p3")}), compiled({pod("q0"), pod("q1")})};
   const std::vector<Names> empty_cluster = expect_as_batches(*backend_, forks);
@@ -175,7 +175,7 @@ TEST_P(BackendContract, ForksBeginWithWhatIsPlaced) {
   EXPECT_EQ(expect_as_batches(*backend_, forks), empty_cluster);
 }
 
-TEST_P(BackendContract, ForksTakeHostPortsAndGiveThemBack) {
+TEST_P(BackendContract, ForksOccupyHostPortsAndReleaseThem) {
   given(std::string(kThreeNodes) +
         "pod web*4 cpu=1 port=80\npod dns*4 port=UDP/53 port=80\npod local*2 port=10.0.0.1/80\npod plain*2 cpu=2");
   const std::vector<PodToPlace> pods = compiled(scenario_.pending());
@@ -187,7 +187,7 @@ TEST_P(BackendContract, ForksTakeHostPortsAndGiveThemBack) {
   expect_as_batches(*backend_, forks);
 }
 
-TEST_P(BackendContract, ForksCountTopologyEachForItself) {
+TEST_P(BackendContract, EachForkHasItsOwnTopologyCounts) {
   given(std::string(kThreeNodes) +
         "node d cpu=4 memory=8Gi\n"
         "pod spread*5 cpu=1 label:app=s spread=zone match=app=s\n"
@@ -206,7 +206,7 @@ TEST_P(BackendContract, ForksCountTopologyEachForItself) {
   expect_as_batches(*backend_, forks);
 }
 
-TEST_P(BackendContract, AForkTakesANominationAndGivesItBack) {
+TEST_P(BackendContract, AForkConsumesANominationAndRestoresIt) {
   given(
       "engine ties=first\nnode n cpu=4\nnode m cpu=2\n"
       "pod nominee nominated=n priority=9 cpu=3\npod p cpu=2\npod q cpu=2 priority=10");
@@ -219,7 +219,7 @@ TEST_P(BackendContract, AForkTakesANominationAndGivesItBack) {
   expect_refusal("p", "n", "NodeResourcesFit", StatusCode::kUnschedulable, {"Insufficient cpu"});
 }
 
-TEST_P(BackendContract, APodThatEndsInAnErrorEndsNoFork) {
+TEST_P(BackendContract, APodWithAnErrorDoesNotStopItsFork) {
   given(std::string(kThreeNodes) + "pod p*3 cpu=1\npod volume claim=data");
   const Forks forks{compiled({pod("p0"), pod("volume"), pod("p1")}), compiled({pod("volume")}),
                     compiled({pod("p2"), pod("p1")})};
@@ -229,7 +229,7 @@ TEST_P(BackendContract, APodThatEndsInAnErrorEndsNoFork) {
   expect_as_batches(*backend_, forks, {.stop_at_failure = true});
 }
 
-TEST_P(BackendContract, ForksOfAClusterWithoutNodesFindNone) {
+TEST_P(BackendContract, ForksOfAClusterWithoutNodesPlaceNothing) {
   given("pod p*2 cpu=1");
   const std::vector<PodToPlace> pods = compiled(scenario_.pending());
   expect_as_batches(*backend_, {pods, {}, {pods[1]}});

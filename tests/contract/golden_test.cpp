@@ -182,7 +182,7 @@ class Golden : public testing::TestWithParam<std::tuple<const char*, Release>> {
   }
 };
 
-TEST_P(Golden, EveryVerdictAndEveryPlacementIsTheGenuineOne) {
+TEST_P(Golden, EveryVerdictAndPlacementMatchesUpstream) {
   const Json clusters = Json::parse(read_file(kFolder / "corpus.json")).at("clusters");
   const std::vector<Json> first = verdicts(Release::k1_35);
   const std::vector<Json> wanted = release() == Release::k1_35 ? first : verdicts(release());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole runs on other people's clusters, ../shared/data: every pod is answered for, and the independent checker finds
-// nothing in the placements.
+// Whole runs on published clusters (tests/support/shared_data.h): every pod gets an answer, and the independent checker
+// accepts every placement.
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -13,14 +12,10 @@
 #include "host/objects/loader.h"
 #include "host/scheduler/scheduler.h"
 #include "tests/support/check_placement.h"
+#include "tests/support/shared_data.h"
 
 namespace berth {
 namespace {
-
-std::filesystem::path data_folder() {
-  const char* shared = std::getenv("BERTH_SHARED");
-  return std::filesystem::path(shared != nullptr ? shared : "../shared") / "data";
-}
 
 std::vector<std::string> files_in(const std::filesystem::path& folder, const std::string& prefix) {
   std::vector<std::string> files;
@@ -47,9 +42,9 @@ void expect_sound(const ClusterObjects& objects, const ScheduleResult& result) {
   EXPECT_EQ(answered, static_cast<std::int64_t>(objects.pods.size()));
 }
 
-TEST(RealRun, EveryOpenbListIsPlacedSoundlyInBothGpuModes) {
-  const auto folder = data_folder() / "openb";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not here";
+TEST(RealRun, PlacesEveryOpenbListCorrectlyInBothGpuModes) {
+  const auto folder = test::shared_data_folder() / "openb";
+  BERTH_SKIP_WITHOUT_SHARED_DATA(folder);
   int runs = 0;
   for (const std::string& nodes : files_in(folder, "openb_node_list"))
     for (const std::string& pods : files_in(folder, "openb_pod_list"))
@@ -64,10 +59,11 @@ TEST(RealRun, EveryOpenbListIsPlacedSoundlyInBothGpuModes) {
   EXPECT_GE(runs, 4);
 }
 
-TEST(RealRun, TheManifestsOfThirteenRepositoriesAreAllAnsweredFor) {
-  const auto folder = data_folder() / "k8s-manifests";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not here";
-  const LoadResult loaded = load_cluster({folder.string(), (data_folder() / "k8s-docs-examples").string()});
+TEST(RealRun, AnswersEveryPodOfThePublishedManifests) {
+  const auto folder = test::shared_data_folder() / "k8s-manifests";
+  BERTH_SKIP_WITHOUT_SHARED_DATA(folder);
+  const LoadResult loaded =
+      load_cluster({folder.string(), (test::shared_data_folder() / "k8s-docs-examples").string()});
   EXPECT_FALSE(loaded.objects.pods.empty());
   expect_sound(loaded.objects, run(loaded.objects));
 }

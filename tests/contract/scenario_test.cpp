@@ -62,7 +62,7 @@ std::string parameter_name(const testing::TestParamInfo<Parameter>& info) {
 
 class Scenarios : public testing::TestWithParam<Parameter> {};
 
-TEST_P(Scenarios, ComeOutAsExpected) {
+TEST_P(Scenarios, MatchTheirExpectations) {
   const Scenario scenario = parse_scenario(read(GetParam().file));
   ASSERT_FALSE(scenario.title.empty()) << "a case begins with a line that says what it is about";
   ASSERT_FALSE(scenario.expectations.empty());
@@ -80,12 +80,12 @@ INSTANTIATE_TEST_SUITE_P(All, Scenarios, testing::ValuesIn(parameters()), parame
 
 TEST(ScenarioRunner, FindsTheCases) { EXPECT_GE(case_files().size(), 25u); }
 
-TEST(ScenarioRunner, NoticesAWrongNode) {
+TEST(ScenarioRunner, ReportsAWrongNode) {
   const Scenario scenario = parse_scenario("node a cpu=1\nnode b cpu=4\npod p cpu=2\nexpect p -> a");
   EXPECT_EQ(run_scenario(scenario, "reference", 1), std::vector<std::string>{"line 4: pod p: is placed on b"});
 }
 
-TEST(ScenarioRunner, NoticesAWrongRefusal) {
+TEST(ScenarioRunner, ReportsAWrongRejection) {
   const Scenario scenario =
       parse_scenario("node a cpu=1\nnode b cpu=4\npod p cpu=2\nexpect p -> b refused a: NodePorts");
   ASSERT_EQ(run_scenario(scenario, "reference", 1).size(), 1u);
@@ -93,17 +93,17 @@ TEST(ScenarioRunner, NoticesAWrongRefusal) {
             "line 4: pod p: a says NodeResourcesFit(Insufficient cpu), not NodePorts");
 }
 
-TEST(ScenarioRunner, NoticesAWrongText) {
+TEST(ScenarioRunner, ReportsAWrongText) {
   const Scenario scenario = parse_scenario("node a unschedulable\npod p\nexpect p -> none text \"0/1\"");
   EXPECT_EQ(run_scenario(scenario, "reference", 0).size(), 1u);
 }
 
-TEST(ScenarioRunner, NoticesAPodThatIsNotThere) {
+TEST(ScenarioRunner, ReportsAnUnknownPod) {
   const Scenario scenario = parse_scenario("node a\npod p\nexpect q -> a");
   EXPECT_EQ(run_scenario(scenario, "reference", 0).size(), 1u);
 }
 
-TEST(ScenarioRunner, NoticesWhatAnAskedPodDoesNotGet) {
+TEST(ScenarioRunner, ReportsAFailedExpectationOfAnAskedPod) {
   const std::string text =
       "node a zone=A\nnode b zone=B unschedulable\npod r on=a label:app=web\nask p soft-spread=zone match=app=web\n";
   const auto problems = [&](const std::string& line) {
@@ -121,7 +121,7 @@ TEST(ScenarioRunner, NoticesWhatAnAskedPodDoesNotGet) {
   EXPECT_EQ(problems("expect q feasible a"), Lines{"line 5: pod q: there is no such asked pod"});
 }
 
-TEST(ScenarioRunner, NamesTheLineAndTheWordThatMeanNothing) {
+TEST(ScenarioRunner, NamesTheLineAndWordOfAnUnknownWord) {
   for (const char* text : {"node a colour=red",
                            "pod p cpu=much",
                            "pod p tolerate=a:Never",

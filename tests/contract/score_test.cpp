@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worked examples of the scores: spec/plugins-node.md 7.3, 8.5, 10 to 12, 14 and 17, by their ids.
+// Worked examples of the scores: docs/behaviour/plugins-node.md 7.3, 8.5, 10 to 12, 14 and 17, by their ids.
 
 #include "tests/contract/backend_contract.h"
 
@@ -41,7 +41,7 @@ TEST_P(BackendContract, E_TT_7_TaintScoresAreNormalisedInReverse) {
   }
 }
 
-TEST_P(BackendContract, E_NA_10_MatchingPreferencesAddUp) {
+TEST_P(BackendContract, E_NA_10_WeightsOfMatchingPreferencesAreAdded) {
   given(R"(node x label:disk=ssd label:gen=7 label:zone=a
 node y label:disk=hdd label:gen=v7
 pod p prefer=80:disk:In:ssd prefer=20:zone:In:a prefer=5:gen:Lt:100)");
@@ -69,14 +69,14 @@ TEST_P(BackendContract, AddedPreferencesScoreForEveryPod) {
   EXPECT_EQ(normalized("p", "NodeAffinity"), (Scores{100, 0}));
 }
 
-TEST_P(BackendContract, PreferencesOfWeightZeroAndEmptyOnesAreDroppedUnread) {
+TEST_P(BackendContract, PreferencesOfWeightZeroAndEmptyOnesAreNotParsed) {
   given("node n label:a=b\nnode m\npod p prefer=0:a:In prefer=7 prefer=3:a:In:b");
   const Evaluation evaluation = ask("p");
   EXPECT_EQ(evaluation.error, "");
   EXPECT_EQ(normalized("p", "NodeAffinity"), (Scores{100, 0}));
 }
 
-TEST_P(BackendContract, APreferenceThatDoesNotParseEndsTheCycle) {
+TEST_P(BackendContract, AMalformedPreferenceFailsTheCycle) {
   given("node n\nnode m\npod p prefer=1:a:Exists prefer=2:gen:Gt:-4");
   const std::string text =
       "running PreScore plugin \"NodeAffinity\": [1].matchExpressions[0].values[0][gen]: Invalid value: \"-4\": a "
@@ -92,7 +92,7 @@ TEST_P(BackendContract, APreferenceThatDoesNotParseEndsTheCycle) {
   EXPECT_EQ(result.messages.at(0), text);
 }
 
-TEST_P(BackendContract, ASingleNodeTakesAPodWhosePreferencesDoNotParse) {
+TEST_P(BackendContract, ASingleFeasibleNodeGetsAPodWithMalformedPreferences) {
   given("node n\nnode m unschedulable\npod p prefer=2:gen:Gt:-4");
   const BatchResult result = place_pending();
   EXPECT_EQ(nodes_of(result), std::vector<std::string>{"n"});
@@ -108,28 +108,28 @@ TEST_P(BackendContract, E_DN_1_NormalisationTruncates) {
   EXPECT_EQ(normalized("p", "TaintToleration"), (Scores{100, 58, 0}));
 }
 
-TEST_P(BackendContract, E_DN_2_AllZeroStaysZeroOrBecomesAHundred) {
+TEST_P(BackendContract, E_DN_2_AllZerosStayZeroOrBecomeHundredInReverse) {
   given(preferred_nodes({0, 0}));
   EXPECT_EQ(normalized("p", "NodeAffinity"), (Scores{0, 0}));
   given(tainted_nodes({0, 0}));
   EXPECT_EQ(normalized("p", "TaintToleration"), (Scores{100, 100}));
 }
 
-TEST_P(BackendContract, E_DN_3_ASingleScoreIsTheHighest) {
+TEST_P(BackendContract, E_DN_3_ASingleScoreIsTheMaximum) {
   given(preferred_nodes({5}));
   EXPECT_EQ(normalized("p", "NodeAffinity"), Scores{100});
   given(tainted_nodes({5}));
   EXPECT_EQ(normalized("p", "TaintToleration"), Scores{0});
 }
 
-TEST_P(BackendContract, E_DN_4_ThirdsAreTruncatedBeforeTheyAreReversed) {
+TEST_P(BackendContract, E_DN_4_ThirdsAreTruncatedBeforeReversing) {
   given(preferred_nodes({1, 2, 3}));
   EXPECT_EQ(normalized("p", "NodeAffinity"), (Scores{33, 66, 100}));
   given(tainted_nodes({1, 2, 3}));
   EXPECT_EQ(normalized("p", "TaintToleration"), (Scores{67, 34, 0}));
 }
 
-TEST_P(BackendContract, NormalisationSeesFeasibleNodesOnly) {
+TEST_P(BackendContract, NormalisationUsesFeasibleNodesOnly) {
   given("node n0\nnode n1 taint=a:PreferNoSchedule\n" + tainted_node("n2", 4) + "pod p need=@metadata.name:NotIn:n2");
   EXPECT_EQ(normalized("p", "TaintToleration"), (Scores{100, 0, -1}));
 }
@@ -142,17 +142,17 @@ pod used on=n cpu=1100m memory=3Gi
 pod p cpu=500m memory=1Gi
 )";
 
-TEST_P(BackendContract, E_RS_1_LeastAllocatedIsTheMeanOfWhatIsFree) {
+TEST_P(BackendContract, E_RS_1_LeastAllocatedIsTheMeanOfFreeShares) {
   given(kStrategyNode);
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 67);
 }
 
-TEST_P(BackendContract, E_RS_2_WeightsWeigh) {
+TEST_P(BackendContract, E_RS_2_ResourceWeightsAreApplied) {
   given(std::string("config resources=cpu:3,memory:1\n") + kStrategyNode);
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 63);
 }
 
-TEST_P(BackendContract, E_RS_3_AResourceAboveItsCapacityScoresNothing) {
+TEST_P(BackendContract, E_RS_3_AnOvercommittedResourceScoresZero) {
   // 3450m and one pod that names no cpu: 3550m non-zero, so that 500m more are 4050m, yet fit.
   const std::string cluster = R"(node n cpu=4 memory=16Gi
 pod used on=n cpu=3450m memory=2872Mi
@@ -164,7 +164,7 @@ pod p cpu=500m memory=1Gi)";
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 62);
 }
 
-TEST_P(BackendContract, E_RS_4_MostAllocatedIsTheMeanOfWhatIsUsed) {
+TEST_P(BackendContract, E_RS_4_MostAllocatedIsTheMeanOfUsedShares) {
   given(std::string("config strategy=MostAllocated\n") + kStrategyNode);
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 32);
   given(std::string("config strategy=MostAllocated resources=cpu:3,memory:1\n") + kStrategyNode);
@@ -180,7 +180,7 @@ TEST_P(BackendContract, E_RS_5_TheRatioIsRounded) {
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 33);
 }
 
-TEST_P(BackendContract, E_RS_6_AShapeMayFall) {
+TEST_P(BackendContract, E_RS_6_AShapeMayDecrease) {
   given(ratio("0:10,100:0") + kStrategyNode);
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 68);
 }
@@ -190,7 +190,7 @@ std::string one_resource(const std::string& shape, int percent) {
   return ratio(shape, " resources=cpu:1") + "node n cpu=100 memory=16Gi\npod p cpu=" + std::to_string(percent);
 }
 
-TEST_P(BackendContract, E_RS_7_AShapeIsABrokenLine) {
+TEST_P(BackendContract, E_RS_7_AShapeIsPiecewiseLinear) {
   given(ratio("0:0,70:10,100:0") + kStrategyNode);
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 46);
   const std::vector<std::pair<int, int>> points = {{70, 100}, {80, 67}, {85, 50}, {99, 4}, {100, 0}};
@@ -200,14 +200,14 @@ TEST_P(BackendContract, E_RS_7_AShapeIsABrokenLine) {
   }
 }
 
-TEST_P(BackendContract, E_RS_8_AResourceThatScoresNothingLeavesTheDenominator) {
+TEST_P(BackendContract, E_RS_8_AResourceThatScoresZeroIsNotInTheDenominator) {
   given(ratio("0:0,100:10") + "node n cpu=4 memory=16Gi\npod p cpu=0 memory=4Gi");
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 25);
   given(ratio("0:0,100:10") + "node n cpu=4 memory=16Gi\npod p cpu=0 memory=0");
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 0);
 }
 
-TEST_P(BackendContract, E_RS_9_AShapeIsFlatOutsideItsPoints) {
+TEST_P(BackendContract, E_RS_9_AShapeIsConstantOutsideItsPoints) {
   const std::vector<std::pair<int, int>> points = {{0, 30}, {21, 31}, {37, 55}, {60, 90}, {100, 90}};
   for (const auto& [percent, score] : points) {
     given(one_resource("20:3,60:9", percent));
@@ -219,12 +219,12 @@ constexpr const char* kGpuNode =
     "node n cpu=4 memory=16Gi res:vendor.example/gpu=8\n"
     "pod used on=n cpu=1100m memory=3Gi res:vendor.example/gpu=2\n";
 
-TEST_P(BackendContract, E_RS_10_AScalarThatThePodDoesNotAskForDoesNotCount) {
+TEST_P(BackendContract, E_RS_10_AScalarThatThePodDoesNotRequestIsNotScored) {
   given(std::string("config resources=cpu,memory,vendor.example/gpu:5\n") + kGpuNode + "pod p cpu=500m memory=1Gi");
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 67);
 }
 
-TEST_P(BackendContract, E_RS_11_AScalarThatThePodAsksForCounts) {
+TEST_P(BackendContract, E_RS_11_AScalarThatThePodRequestsIsScored) {
   const std::string cluster = std::string(kGpuNode) + "pod p cpu=500m memory=1Gi res:vendor.example/gpu=1";
   given("config resources=cpu,memory,vendor.example/gpu:5\n" + cluster);
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 63);
@@ -232,12 +232,12 @@ TEST_P(BackendContract, E_RS_11_AScalarThatThePodAsksForCounts) {
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 35);
 }
 
-TEST_P(BackendContract, E_RS_12_APodWithoutRequestsCountsAsASmallOne) {
+TEST_P(BackendContract, E_RS_12_APodWithoutRequestsIsScoredWithDefaultRequests) {
   given("node n cpu=4 memory=16Gi\npod p");
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 97);
 }
 
-TEST_P(BackendContract, E_R_4_TheScoreDoesNotReadPodLevelRequests) {
+TEST_P(BackendContract, E_R_4_TheScoreIgnoresPodLevelRequests) {
   // The score figure is 700m although the pod asks for 1100m: a node of 1400m is half free, of 1399m less than half.
   const std::string pod =
       "pod p cpu=300m memory=128Mi container cpu=300m memory=128Mi pod-level:cpu=1 overhead:cpu=100m";
@@ -251,22 +251,22 @@ TEST_P(BackendContract, E_R_4_TheScoreDoesNotReadPodLevelRequests) {
 
 constexpr const char* kBalance = "NodeResourcesBalancedAllocation";
 
-TEST_P(BackendContract, E_BA_1_TwoFractionsAreComparedByHalfTheirDistance) {
+TEST_P(BackendContract, E_BA_1_TwoFractionsDeviateByHalfTheirDifference) {
   given("node n cpu=4 memory=16Gi\npod p cpu=1500m memory=3Gi");
   EXPECT_EQ(raw("p", "n", kBalance), 90);
 }
 
-TEST_P(BackendContract, E_BA_2_TheFloatingPointErrorOfNinetyIsKept) {
+TEST_P(BackendContract, E_BA_2_RoundingErrorGives89InsteadOf90) {
   given("node n cpu=1 memory=3000\npod p cpu=600m memory=2400");
   EXPECT_EQ(raw("p", "n", kBalance), 89);
 }
 
-TEST_P(BackendContract, E_BA_3_TheFloatingPointErrorOfNinetyOneIsKept) {
+TEST_P(BackendContract, E_BA_3_RoundingErrorGives90InsteadOf91) {
   given("node n cpu=1 memory=10000\npod p cpu=500m memory=6800");
   EXPECT_EQ(raw("p", "n", kBalance), 90);
 }
 
-TEST_P(BackendContract, E_BA_4_TheFloatingPointErrorOfSixtyFiveIsKept) {
+TEST_P(BackendContract, E_BA_4_RoundingErrorGives64InsteadOf65) {
   given("node n cpu=1 memory=1000\npod p cpu=100m memory=800");
   EXPECT_EQ(raw("p", "n", kBalance), 64);
 }
@@ -276,7 +276,7 @@ TEST_P(BackendContract, E_BA_5_AFractionAboveOneIsClipped) {
   EXPECT_EQ(raw("p", "n", kBalance), 62);
 }
 
-TEST_P(BackendContract, E_BA_6_ThreeFractionsHaveAStandardDeviation) {
+TEST_P(BackendContract, E_BA_6_ThreeFractionsUseTheStandardDeviation) {
   given(
       "config balanced=cpu,memory,vendor.example/gpu\nnode n cpu=4 memory=16000 res:vendor.example/gpu=10\n"
       "pod p cpu=800m memory=6400 res:vendor.example/gpu=9");
@@ -295,7 +295,7 @@ TEST_P(BackendContract, E_BA_8_ASingleFractionIsBalanced) {
   EXPECT_EQ(raw("p", "n", kBalance), 100);
 }
 
-TEST_P(BackendContract, E_BA_9_APodThatAsksForNothingToBalanceIsNotScored) {
+TEST_P(BackendContract, E_BA_9_APodWithoutBalancedResourcesIsNotScored) {
   given("node n cpu=4 memory=16Gi res:vendor.example/gpu=8\npod p\npod gpu res:vendor.example/gpu=1");
   EXPECT_EQ(raw("p", "n", kBalance), -1);
   EXPECT_EQ(raw("gpu", "n", kBalance), -1);
@@ -317,18 +317,18 @@ std::string image_cluster(const std::string& image, int with, int all) {
   return text;
 }
 
-TEST_P(BackendContract, E_IL_1_AnImageCountsByTheShareOfNodesThatHaveIt) {
+TEST_P(BackendContract, E_IL_1_AnImageIsWeightedByItsShareOfNodes) {
   given(image_cluster("500Mi*app:latest", 5, 10) + "pod p image=app");
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 23);
   EXPECT_EQ(raw("p", "n9", "ImageLocality"), 0);
 }
 
-TEST_P(BackendContract, E_IL_2_AnImageThatEveryNodeHasCountsWhole) {
+TEST_P(BackendContract, E_IL_2_AnImageOnEveryNodeCountsInFull) {
   given(image_cluster("500Mi*app:latest", 10, 10) + "pod p image=app");
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 48);
 }
 
-TEST_P(BackendContract, E_IL_3_ASmallImageCountsNothing) {
+TEST_P(BackendContract, E_IL_3_ASmallImageScoresZero) {
   given(image_cluster("20Mi*app:latest", 10, 10) + "pod p image=app");
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 0);
 }
@@ -338,7 +338,7 @@ TEST_P(BackendContract, E_IL_4_AHugeImageIsCapped) {
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 100);
 }
 
-TEST_P(BackendContract, E_IL_5_MoreContainersAskForMore) {
+TEST_P(BackendContract, E_IL_5_MoreContainersRaiseTheThreshold) {
   given(image_cluster("500Mi*app:latest", 5, 10) + "pod p image=app container image=other");
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 11);
 }
@@ -352,7 +352,7 @@ pod p image=a:v1 init image=r.example:5000/b container image=none)");
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 34);
 }
 
-TEST_P(BackendContract, E_IL_7_OneByteMakesTheFirstPoint) {
+TEST_P(BackendContract, E_IL_7_OneMoreByteGivesTheFirstPoint) {
   given(image_cluster("34361835*app:v1", 1, 1) + "pod p image=app:v1");
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 0);
   given(image_cluster("34361836*app:v1", 1, 1) + "pod p image=app:v1");
@@ -371,27 +371,27 @@ std::string pinned(std::int64_t size, std::int64_t filler) {
   return text + "pod p image=app:v1 container image=filler:v1";
 }
 
-TEST_P(BackendContract, E_IL_8_TheTermOfALargeImageIsTruncatedInFloatingPoint) {
+TEST_P(BackendContract, E_IL_8_TheFloatTermOfALargeImageIsTruncated) {
   given(pinned(900000000, 542375936 - 260999999));
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 25);
   given(pinned(900000000, 542375936 - 260999999 - 1));
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 24);
 }
 
-TEST_P(BackendContract, E_IL_9_TheTermOfASmallImageIsTruncatedInFloatingPoint) {
+TEST_P(BackendContract, E_IL_9_TheFloatTermOfASmallImageIsTruncated) {
   given(pinned(100, 542375936 - 28));
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 25);
   given(pinned(100, 542375936 - 28 - 1));
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 24);
 }
 
-TEST_P(BackendContract, OneImageUnderTwoNamesIsFoundUnderBoth) {
+TEST_P(BackendContract, AnImageWithTwoNamesIsFoundByEither) {
   given("node n image=500Mi*app:v1,app@sha256:abab\npod p image=app:v1\npod q image=app@sha256:abab");
   EXPECT_EQ(raw("p", "n", "ImageLocality"), 48);
   EXPECT_EQ(raw("q", "n", "ImageLocality"), 48);
 }
 
-TEST_P(BackendContract, TheSizeOfAnImageIsTheFirstOneReported) {
+TEST_P(BackendContract, TheFirstReportedSizeOfAnImageCounts) {
   given("node n image=500Mi*app:v1\nnode m image=20Mi*app:v1\npod p image=app:v1");
   EXPECT_EQ(raw("p", "n", "ImageLocality"), 48);
   EXPECT_EQ(raw("p", "m", "ImageLocality"), 48);
@@ -419,7 +419,7 @@ pod r3 on=n2 cpu=2 memory=8Gi
 pod p cpu=500m memory=1Gi prefer=80:disk:In:ssd prefer=20:zone:In:a image=nowhere
 )";
 
-TEST_P(BackendContract, E_ALL_TheHostIsTheNodeOfTheHighestTotal) {
+TEST_P(BackendContract, E_ALL_TheHostIsTheNodeWithTheHighestTotal) {
   given(kWhole);
   const Evaluation evaluation = ask("p");
   EXPECT_EQ(on(evaluation, "n1").total, 507);
@@ -437,7 +437,7 @@ TEST_P(BackendContract, E_ALL_TheHostIsTheNodeOfTheHighestTotal) {
   EXPECT_EQ(result.outcomes[0].score, 517);
 }
 
-TEST_P(BackendContract, E_ALL_WithoutTheBestNodeTheOthersAreNormalisedAnew) {
+TEST_P(BackendContract, E_ALL_WithoutTheBestNodeTheOthersAreNormalisedAgain) {
   given(std::string(kWhole) +
         "pod q cpu=500m memory=1Gi prefer=80:disk:In:ssd prefer=20:zone:In:a "
         "need=@metadata.name:NotIn:n2");
@@ -447,7 +447,7 @@ TEST_P(BackendContract, E_ALL_WithoutTheBestNodeTheOthersAreNormalisedAnew) {
   EXPECT_EQ(on(evaluation, "n3").total, 187);
 }
 
-TEST_P(BackendContract, E_ALL_ASingleFeasibleNodeIsTakenWithoutScoring) {
+TEST_P(BackendContract, E_ALL_ASingleFeasibleNodeIsSelectedWithoutScoring) {
   given(std::string(kWhole) + "pod q cpu=500m memory=1Gi need=@metadata.name:In:n1");
   EXPECT_GT(ask("q", "n1").total, 0) << "explain scores it all the same";
   const BatchResult result = place({pod("q")});

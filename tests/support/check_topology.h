@@ -2,7 +2,8 @@
 #pragma once
 
 // The checker's part for hard spread constraints and required pod affinity: whether a placement was allowed depends on
-// what lay where at that moment, so the placements are replayed in their order. spec/plugins-topology.md 2 and 3.
+// what lay where at that moment, so the placements are replayed in their order. docs/behaviour/plugins-topology.md 2
+// and 3.
 
 #include <string>
 #include <vector>

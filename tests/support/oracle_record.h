@@ -12,8 +12,7 @@
 
 namespace berth::test {
 
-/// Whether raw scores below zero are compared. The recordings of ../shared hold there what the genuine code keeps for
-/// itself.
+/// Whether raw scores below zero are compared. tests/golden/recorded has upstream's internal values there.
 enum class NegativeRaw { kCompared, kIgnored };
 
 /// One line for each place where `ours` is not what `record` says: feasibility, plugin, code and reasons (as a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PreFilter and Filter of InterPodAffinity: spec/plugins-topology.md 3.4 to 3.6.
+// PreFilter and Filter of InterPodAffinity: docs/behaviour/plugins-topology.md 3.4 to 3.6.
 
 #include <cstdint>
 #include <map>

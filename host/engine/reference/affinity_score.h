@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PreScore, Score and NormalizeScore of InterPodAffinity: spec/plugins-topology.md 3.9 and 3.10.
+// PreScore, Score and NormalizeScore of InterPodAffinity: docs/behaviour/plugins-topology.md 3.9 and 3.10.
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Terms of pod affinity and anti-affinity: spec/plugins-topology.md 3.1 to 3.3.
+// Terms of pod affinity and anti-affinity: docs/behaviour/plugins-topology.md 3.1 to 3.3.
 
 #include <cstdint>
 #include <set>

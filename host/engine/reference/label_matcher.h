@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Label selectors as spec/plugins-topology.md 1.4 words them.
+// Label selectors as docs/behaviour/plugins-topology.md 1.4 words them.
 
 #include <optional>
 #include <vector>

@@ -2,7 +2,7 @@
 #pragma once
 
 // PreFilter and Filter of all plugins, and those of the node-level plugins themselves, one node at a time:
-// spec/plugins-node.md 5 to 10 and 13, spec/scheduler-core.md 2.
+// docs/behaviour/plugins-node.md 5 to 10 and 13, docs/behaviour/scheduler-core.md 2.
 
 #include <optional>
 #include <set>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PreScore, Score and NormalizeScore of the node-level plugins: spec/plugins-node.md 7.3, 8.5, 10.2 to 12, 14.
+// PreScore, Score and NormalizeScore of the node-level plugins: docs/behaviour/plugins-node.md 7.3, 8.5, 10.2 to
+// 12, 14.
 
 #include <cstdint>
 #include <string>
@@ -28,7 +29,7 @@ bool pre_score_skips(const Request& request, std::string_view plugin);
 /// empty when they parse.
 std::string node_affinity_error(const Request& request);
 
-/// Section 14; truncating integer arithmetic.
+/// docs/behaviour/plugins-node.md 14; truncating integer arithmetic.
 void normalize(std::vector<std::int64_t>& scores, bool reverse);
 
 // The formulas, named so that the worked examples of the spec can be checked one by one.
@@ -38,11 +39,11 @@ struct ResourcePair {
   std::int64_t requested = 0;
   std::int64_t allocatable = 0;
 };
-/// Section 10.3 to 10.5; `pairs` in the order of args.resources.
+/// docs/behaviour/plugins-node.md 10.3 to 10.5; `pairs` in the order of args.resources.
 std::int64_t strategy_score(const NodeResourcesFitArgs& args, const std::vector<ResourcePair>& pairs);
-/// The v1.35 formula of section 11.
+/// The v1.35 formula of docs/behaviour/plugins-node.md 11.
 std::int64_t balance_score(const std::vector<ResourcePair>& pairs);
-/// One image's share of the sum of section 12.
+/// One image's share of the sum of docs/behaviour/plugins-node.md 12.
 std::int64_t image_share(std::int64_t size_bytes, std::int64_t nodes_with_image, std::int64_t node_count);
 /// The name under which nodes report an image: ":latest" is added where a tag is missing.
 std::string normalized_image_name(const std::string& image);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Node selectors as spec/plugins-node.md 8.1 to 8.3 words them, term by term over the object model.
+// Node selectors as docs/behaviour/plugins-node.md 8.1 to 8.3 words them, term by term over the object model.
 
 #include <optional>
 #include <set>

@@ -15,7 +15,7 @@
 
 namespace berth::reference {
 
-/// Sums over the pods of a node: spec/plugins-node.md 1.4.
+/// Sums over the pods of a node: docs/behaviour/plugins-node.md 1.4.
 struct NodeUsage {
   ResourceAmounts requested;
   std::int64_t non_zero_milli_cpu = 0;
@@ -35,7 +35,7 @@ struct NodeState {
   NodeUsage usage;
 };
 
-/// Host ports of app containers and sidecars, each once: spec/plugins-node.md 9.
+/// Host ports of app containers and sidecars, each once: docs/behaviour/plugins-node.md 9.
 std::vector<HostPort> host_ports_of(const PodSpec& spec);
 
 /// Puts `pod` on the node, whether it fits or not.

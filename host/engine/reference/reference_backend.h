@@ -25,9 +25,9 @@
 
 namespace berth {
 
-/// The second writing of the rules: pod by pod, node by node, straight from spec/plugins-node.md and
-/// spec/plugins-topology.md, with no columns, rows, counters, classes or log of its own kind. Slow and meant to be
-/// read; what the fast engines must equal.
+/// The second writing of the rules: pod by pod, node by node, straight from docs/behaviour/plugins-node.md and
+/// docs/behaviour/plugins-topology.md, with no columns, rows, counters, classes or log of its own kind. Slow and meant
+/// to be read; what the fast engines must equal.
 class ReferenceBackend : public Backend {
  public:
   /// Copies the nodes of `cache` in their order, and the pods on them, and of `objects` the namespaces, services and

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PreScore and Score of all plugins, and the sum of them: spec/plugins-node.md 14 and 15, spec/plugins-topology.md 1.2.
+// PreScore and Score of all plugins, and the sum of them: docs/behaviour/plugins-node.md 14 and 15,
+// docs/behaviour/plugins-topology.md 1.2.
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The constraints of PodTopologySpread, and what both its halves ask of nodes: spec/plugins-topology.md 1.5 to 2.4.
+// The constraints of PodTopologySpread, and what both its halves ask of nodes: docs/behaviour/plugins-topology.md 1.5
+// to 2.4.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PreFilter and Filter of PodTopologySpread: spec/plugins-topology.md 2.3 to 2.7.
+// PreFilter and Filter of PodTopologySpread: docs/behaviour/plugins-topology.md 2.3 to 2.7.
 
 #include <cstdint>
 #include <functional>

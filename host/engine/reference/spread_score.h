@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PreScore, Score and NormalizeScore of PodTopologySpread: spec/plugins-topology.md 2.9 to 2.11.
+// PreScore, Score and NormalizeScore of PodTopologySpread: docs/behaviour/plugins-topology.md 2.9 to 2.11.
 
 #include <cstdint>
 #include <functional>

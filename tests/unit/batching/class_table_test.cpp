@@ -19,13 +19,13 @@ std::vector<std::int32_t> classes_of(const std::string& pods) {
   return classes;
 }
 
-TEST(ClassTableTest, EqualSpecsOfDifferentLinesAreOneClass) {
+TEST(ClassTableTest, EqualSpecsShareAClass) {
   const auto classes =
       classes_of("pod p*2 cpu=1 memory=1Gi\npod q cpu=1 memory=1Gi\npod r cpu=1000m memory=1024Mi priority=9\n");
   EXPECT_EQ(std::set<std::int32_t>(classes.begin(), classes.end()).size(), 1u);
 }
 
-TEST(ClassTableTest, EveryFieldThatARuleReadsTellsClassesApart) {
+TEST(ClassTableTest, EveryFieldThatARuleReadsSplitsClasses) {
   const auto classes = classes_of(
       "pod p cpu=1\npod q cpu=2\npod r cpu=1 memory=1\npod s cpu=1 select:disk=ssd\npod t cpu=1 tolerate=a\n"
       "pod u cpu=1 need=disk:Exists\npod v cpu=1 prefer=1:disk:Exists\npod w cpu=1 port=80\npod x cpu=1 image=app\n"
@@ -35,14 +35,14 @@ TEST(ClassTableTest, EveryFieldThatARuleReadsTellsClassesApart) {
   EXPECT_EQ(std::set<std::int32_t>(classes.begin(), classes.end()).size(), classes.size());
 }
 
-TEST(ClassTableTest, ClassesThatDifferInRequestsAloneShareTheirNodeSide) {
+TEST(ClassTableTest, ClassesThatDifferOnlyInRequestsShareTheirNodeSide) {
   test::CompiledCluster cluster(std::string(kNodes) +
                                 "pod p cpu=1 select:disk=ssd\npod q cpu=2 port=80 select:disk=ssd\npod r cpu=1\n");
   EXPECT_EQ(&cluster.row_of(0), &cluster.row_of(1));
   EXPECT_NE(&cluster.row_of(0), &cluster.row_of(2));
 }
 
-TEST(ClassTableTest, ProfilesHaveClassesOfTheirOwn) {
+TEST(ClassTableTest, EachProfileHasItsOwnClasses) {
   test::Scenario scenario = test::parse_scenario(std::string(kNodes) + "pod p cpu=1\n");
   scenario.config.profiles.push_back(scenario.config.profiles.front());
   scenario.config.profiles.back().scheduler_name = "second";
@@ -64,7 +64,7 @@ TEST(ClassTableTest, CompilingAgainGivesTheSameClass) {
   EXPECT_EQ(cluster.table.size(), 2);
 }
 
-TEST(ClassTableTest, APodThatNeedsWhatIsNotBuiltIsAnErrorAndNoClass) {
+TEST(ClassTableTest, APodThatNeedsAnUnsupportedPluginGetsAnErrorAndNoClass) {
   test::CompiledCluster cluster(std::string(kNodes) +
                                 "pod p claim=data\npod q resource-claim=gpu\npod r claim=data cpu=3\n");
   for (const PodToPlace& pod : cluster.pods) EXPECT_TRUE(ClassTable::is_error(pod.class_index));
@@ -75,7 +75,7 @@ TEST(ClassTableTest, APodThatNeedsWhatIsNotBuiltIsAnErrorAndNoClass) {
   EXPECT_EQ(cluster.table.size(), 0);
 }
 
-TEST(ClassTableTest, ATwinWithoutTheClaimIsNotAnError) {
+TEST(ClassTableTest, AnEqualPodWithoutTheClaimIsNoError) {
   test::Scenario scenario = test::parse_scenario(std::string(kNodes) + "pod p cpu=1 claim=data\n");
   const auto cache = test::fill_cache(scenario.objects);
   Snapshot snapshot(*cache);
@@ -90,7 +90,7 @@ TEST(ClassTableTest, ATwinWithoutTheClaimIsNotAnError) {
   EXPECT_TRUE(ClassTable::is_error(pods[2].class_index));
 }
 
-TEST(ClassTableTest, ResourcesThatAreIgnoredAreNotAmongTheRequested) {
+TEST(ClassTableTest, IgnoredResourcesAreNotRequested) {
   test::CompiledCluster cluster(std::string("config ignored=example.com/x\n") + kNodes +
                                 "pod p cpu=1 res:example.com/x=1\n");
   ASSERT_EQ(cluster.class_of(0).requested.size(), 1u);
@@ -105,7 +105,7 @@ TEST(ClassTableTest, RequestedResourcesAreInTheOrderOfTheirReasons) {
   EXPECT_EQ(names, (std::vector<std::string>{"cpu", "memory", "ephemeral-storage", "example.com/a", "example.com/z"}));
 }
 
-TEST(ClassTableTest, AClassKnowsWhatItsPodsAddToANode) {
+TEST(ClassTableTest, AClassHasTheAmountsThatAPodAddsToANode) {
   test::CompiledCluster cluster(std::string(kNodes) + "pod p cpu=1 res:example.com/x=2\n");
   const PodClass& pod_class = cluster.class_of(0);
   const std::int32_t x = cluster.snapshot.ensure_resource("example.com/x", *cluster.cache);
@@ -115,7 +115,7 @@ TEST(ClassTableTest, AClassKnowsWhatItsPodsAddToANode) {
   EXPECT_EQ(pod_class.delta.non_zero_memory_bytes, 200ll << 20);
 }
 
-TEST(ClassTableTest, AColumnThatComesLaterIsInTheDeltasOfEarlierClasses) {
+TEST(ClassTableTest, ALaterColumnIsInTheDeltasOfEarlierClasses) {
   test::CompiledCluster cluster(std::string("config ignored=example.com/x\n") + kNodes + "pod p res:example.com/x=2\n");
   EXPECT_TRUE(cluster.class_of(0).delta.requested.empty());
   const std::int32_t x = cluster.snapshot.ensure_resource("example.com/x", *cluster.cache);
@@ -123,13 +123,13 @@ TEST(ClassTableTest, AColumnThatComesLaterIsInTheDeltasOfEarlierClasses) {
   EXPECT_EQ(cluster.class_of(0).delta.requested, (std::vector<std::pair<std::int32_t, std::int64_t>>{{x, 2}}));
 }
 
-TEST(ClassTableTest, AmountsFromTwoToTheFortyThirdOnAreWide) {
+TEST(ClassTableTest, AmountsFrom2To43NeedInteger64) {
   test::CompiledCluster cluster(std::string(kNodes) + "pod p memory=8796093022207\npod q memory=8796093022208\n");
   EXPECT_FALSE(cluster.class_of(0).needs_int64);
   EXPECT_TRUE(cluster.class_of(1).needs_int64);
 }
 
-TEST(ClassTableTest, TheSeedMovesTheDrawsAndTheOrderOfClassesDoesNot) {
+TEST(ClassTableTest, TheDrawsDependOnTheSeedAndNotOnTheOrderOfClasses) {
   test::CompiledCluster first(std::string("engine seed=1\n") + kNodes + "pod p cpu=1\npod q cpu=2\n");
   test::CompiledCluster other_order(std::string("engine seed=1\n") + kNodes + "pod q cpu=2\npod p cpu=1\n");
   test::CompiledCluster other_seed(std::string("engine seed=2\n") + kNodes + "pod p cpu=1\npod q cpu=2\n");
@@ -138,7 +138,7 @@ TEST(ClassTableTest, TheSeedMovesTheDrawsAndTheOrderOfClassesDoesNot) {
   EXPECT_NE(first.class_of(0).draw_seed, other_seed.class_of(0).draw_seed);
 }
 
-TEST(CompiledProfileTest, PlacesAreThoseOfTheFilterListAndAbsentOnesAreNotEnabled) {
+TEST(CompiledProfileTest, RanksFollowTheFilterListAndAbsentPluginsAreDisabled) {
   test::CompiledCluster cluster(std::string("config disable=NodePorts\n") + kNodes);
   const CompiledProfile& profile = cluster.profile();
   EXPECT_LT(profile.rank_node_unschedulable, profile.rank_node_name);
@@ -148,7 +148,7 @@ TEST(CompiledProfileTest, PlacesAreThoseOfTheFilterListAndAbsentOnesAreNotEnable
   EXPECT_EQ(profile.rank_node_declared_features, kNotEnabled) << "its gate is off";
 }
 
-TEST(CompiledProfileTest, WeightsAreTheConfiguredOnes) {
+TEST(CompiledProfileTest, WeightsAreTakenFromTheConfiguration) {
   test::CompiledCluster cluster(std::string("config weight=NodeAffinity:7 disable=ImageLocality\n") + kNodes);
   EXPECT_EQ(cluster.profile().weight_node_affinity, 7);
   EXPECT_EQ(cluster.profile().weight_image_locality, 0);

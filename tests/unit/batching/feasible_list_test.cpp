@@ -26,13 +26,13 @@ std::vector<std::int32_t> all_nodes(std::int32_t count) {
   return nodes;
 }
 
-TEST(SampleTest, E_S_1_RefusalsMetBeforeTheStopAreRecorded) {
+TEST(SampleTest, E_S_1_RejectionsBeforeTheStopAreRecorded) {
   const FeasibleList list = visit_sample(all_nodes(300), 0, 144, -1, [](std::int32_t i) { return i % 3 != 0; });
   EXPECT_EQ(list.nodes.size(), 144u);
   EXPECT_EQ(list.recorded, 73u);
 }
 
-TEST(SampleTest, E_S_2_TheSearchGoesRoundTheEnd) {
+TEST(SampleTest, E_S_2_TheSearchWrapsAround) {
   const auto all = [](std::int32_t) { return true; };
   const FeasibleList list = visit_sample(all_nodes(600), 552, 276, -1, all);
   ASSERT_EQ(list.nodes.size(), 276u);
@@ -41,19 +41,19 @@ TEST(SampleTest, E_S_2_TheSearchGoesRoundTheEnd) {
   EXPECT_EQ(list.recorded, 0u);
 }
 
-TEST(SampleTest, E_S_3_EveryOtherNode) {
+TEST(SampleTest, E_S_3_EveryOtherNodeIsFeasible) {
   const FeasibleList list = visit_sample(all_nodes(200), 0, 100, -1, [](std::int32_t i) { return i % 2 != 0; });
   EXPECT_EQ(list.nodes.size(), 100u);
   EXPECT_EQ(list.recorded, 100u);
 }
 
-TEST(SampleTest, ANominatedNodeThatRefusedIsRecordedOnce) {
+TEST(SampleTest, ARejectingNominatedNodeIsRecordedOnce) {
   const auto feasible = [](std::int32_t i) { return i != 1; };
   EXPECT_EQ(visit_sample(all_nodes(10), 0, 10, 1, feasible).recorded, 1u);
   EXPECT_EQ(visit_sample(all_nodes(10), 5, 2, 1, feasible).recorded, 1u) << "it was not met, but it has a status";
 }
 
-TEST(WantedFeasibleTest, TheCurveIsThatOfTheTable) {
+TEST(WantedFeasibleTest, TheNumberOfNodesFollowsTheTable) {
   const SchedulerConfig config = default_scheduler_config(FeatureGates());
   const Profile& profile = config.profiles.front();
   const std::vector<std::pair<std::size_t, std::size_t>> table = {
@@ -62,7 +62,7 @@ TEST(WantedFeasibleTest, TheCurveIsThatOfTheTable) {
   for (const auto& [nodes, wanted] : table) EXPECT_EQ(wanted_feasible(profile, config, nodes), wanted) << nodes;
 }
 
-TEST(WantedFeasibleTest, TheProfilesPercentageGoesBeforeTheGlobalOne) {
+TEST(WantedFeasibleTest, TheProfilesPercentageOverridesTheGlobalOne) {
   SchedulerConfig config = default_scheduler_config(FeatureGates());
   config.percentage_of_nodes_to_score = 30;
   EXPECT_EQ(wanted_feasible(config.profiles.front(), config, 5000), 1500u);

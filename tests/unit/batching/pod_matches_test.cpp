@@ -64,7 +64,7 @@ class Dice {
   std::mt19937 random_{3};
 };
 
-TEST(PodMatchesTest, TheIndexOfQuestionsFindsWhatALookAtAllOfThemFinds) {
+TEST(PodMatchesTest, TheQueryIndexFindsTheSameMatchesAsAScan) {
   Dice dice;
   PodMatches matches{NamespaceLabels{}};
   std::vector<Pod> pods;
@@ -88,7 +88,7 @@ TEST(PodMatchesTest, TheIndexOfQuestionsFindsWhatALookAtAllOfThemFinds) {
   EXPECT_GT(met, 1000u) << "questions that nobody meets prove nothing";
 }
 
-TEST(PodMatchesTest, PodsOfOneNamespaceWithEqualLabelsAreOneIdentity) {
+TEST(PodMatchesTest, PodsWithEqualNamespaceAndLabelsAreOneIdentity) {
   PodMatches matches{NamespaceLabels{}};
   const std::int32_t first = matches.identity_of(pod_of("default", {{"app", "web"}}));
   EXPECT_NE(matches.identity_of(pod_of("other", {{"app", "web"}})), first);
@@ -97,7 +97,7 @@ TEST(PodMatchesTest, PodsOfOneNamespaceWithEqualLabelsAreOneIdentity) {
   EXPECT_EQ(matches.identity_of(pod_of("default", {{"app", "web"}})), first);
 }
 
-TEST(PodMatchesTest, EqualQuestionsAreOneAndTerminatingPodsMakeADifference) {
+TEST(PodMatchesTest, EqualQueriesAreSharedUnlessTerminatingPodsDiffer) {
   PodMatches matches{NamespaceLabels{}};
   const auto web = [] { return selector_of({{"app", Op::kIn, {"web"}}}); };
   const std::int32_t first = matches.add_query(query_of(web()));
@@ -109,7 +109,7 @@ TEST(PodMatchesTest, EqualQuestionsAreOneAndTerminatingPodsMakeADifference) {
   EXPECT_EQ(matches.query_count(), 3);
 }
 
-TEST(PodMatchesTest, ATermInAnotherRoleIsAnotherTerm) {
+TEST(PodMatchesTest, ATermWithAnotherRoleIsAnotherTerm) {
   PodMatches matches{NamespaceLabels{}};
   const std::int32_t required = matches.add_term(term_of(PodLabelSelector::everything()), TermRole::kRequired);
   EXPECT_EQ(matches.add_term(term_of(PodLabelSelector::everything()), TermRole::kRequired), required);
@@ -117,7 +117,7 @@ TEST(PodMatchesTest, ATermInAnotherRoleIsAnotherTerm) {
   EXPECT_NE(matches.add_term(term_of(PodLabelSelector::everything(), "rack"), TermRole::kRequired), required);
 }
 
-TEST(PodMatchesTest, AnOwnerBringsATermAsOftenAsItsSpecSaysIt) {
+TEST(PodMatchesTest, ATermCountsAsOftenAsItIsInTheSpec) {
   auto spec = std::make_shared<PodSpec>();
   PodAffinityTerm term;
   term.topology_key = "zone";
@@ -135,7 +135,7 @@ TEST(PodMatchesTest, AnOwnerBringsATermAsOftenAsItsSpecSaysIt) {
   EXPECT_EQ(matches.owner_of(pod), 0) << "without terms";
 }
 
-TEST(PodMatchesTest, ATermMeetsPodsOfTheNamespacesThatItsSelectorNames) {
+TEST(PodMatchesTest, ATermMatchesPodsOfTheSelectedNamespaces) {
   PodMatches matches(NamespaceLabels{{"default", LabelMap{{"team", "a"}}}, {"other", LabelMap{{"team", "b"}}}});
   AffinityTerm term = term_of(PodLabelSelector::everything());
   term.namespaces = {};

@@ -97,7 +97,7 @@ TEST_F(DiagnosisTest, TheTextFollowsTheLog) {
             "0/4 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint(s), 3 Insufficient cpu.");
 }
 
-TEST_F(DiagnosisTest, ARowThatWasBroughtUpToDateEqualsANewOne) {
+TEST_F(DiagnosisTest, ARefreshedRowEqualsANewOne) {
   text(0);
   for (int step = 0; step < 12; ++step) {
     place(static_cast<std::size_t>(step % 2),
@@ -111,7 +111,7 @@ TEST_F(DiagnosisTest, ARowThatWasBroughtUpToDateEqualsANewOne) {
   }
 }
 
-TEST(DiagnosisCountTest, ANodeOutsideTheNodeSetCountsWithThePlugin) {
+TEST(DiagnosisCountTest, ANodeOutsideThePreFilterSetCountsWithThePlugin) {
   test::CompiledCluster cluster("node a cpu=1\nnode b cpu=1\nnode c cpu=1\npod p cpu=2 need=@metadata.name:In:b\n");
   DiagnosisRow row;
   const CommitLog log;
@@ -157,7 +157,7 @@ TEST_F(NominationsTest, PortsOfANominatedPodAreTakenForTheTimeOfTheQuestion) {
   EXPECT_TRUE(cluster.snapshot.used_ports(cluster.snapshot.find_node("a")).empty());
 }
 
-TEST_F(NominationsTest, AQuestionLeavesTheColumnsAsTheyWere) {
+TEST_F(NominationsTest, AnEvaluationDoesNotChangeTheColumns) {
   const std::int32_t a = cluster.snapshot.find_node("a");
   filter_with_nominated_pods("low");
   EXPECT_EQ(cluster.snapshot.requested(kCpuColumn, a), 2000);
@@ -165,14 +165,14 @@ TEST_F(NominationsTest, AQuestionLeavesTheColumnsAsTheyWere) {
   EXPECT_EQ(cluster.snapshot.pod_count(a), 1);
 }
 
-TEST_F(NominationsTest, OnlyPodsThatTheQueueWouldHoldAreNominated) {
+TEST_F(NominationsTest, OnlyQueuedPodsAreNominated) {
   EXPECT_EQ(nominations.nodes_against(*cluster.pods[index_of("low")].pod),
             (std::vector<std::int32_t>{cluster.snapshot.find_node("a")}));
   EXPECT_EQ(nominations.node_of(*cluster.pods[index_of("chosen")].pod), cluster.snapshot.find_node("a"));
   EXPECT_EQ(nominations.node_of(*cluster.pods[index_of("lost")].pod), -1) << "its node does not exist";
 }
 
-TEST_F(NominationsTest, ANominationThatIsRemovedCountsNoMoreUntilItIsRestored) {
+TEST_F(NominationsTest, ARemovedNominationDoesNotCountUntilItIsRestored) {
   const PodPtr chosen = cluster.pods[index_of("chosen")].pod;
   EXPECT_TRUE(nominations.remove(*chosen));
   EXPECT_FALSE(nominations.remove(*chosen));
@@ -193,13 +193,13 @@ TEST(NodeSideRowTest, TotalsAreNormalisedOverTheAcceptedNodesAndBelowZeroElsewhe
   EXPECT_EQ(row.refusals[row.refusal(2)].plugin, "TaintToleration");
 }
 
-TEST(NodeSideRowTest, AConflictOfNamesRefusesThePodBeforeAnyNode) {
+TEST(NodeSideRowTest, ANameConflictRejectsThePodBeforeAnyNode) {
   test::CompiledCluster cluster("node a cpu=1\npod p need=@metadata.name:In:a&@metadata.name:In:b\n");
   EXPECT_EQ(cluster.row_of(0).pre_filter_message, "pod affinity terms conflict");
   EXPECT_EQ(cluster.row_of(0).total_of, (std::vector<std::int32_t>{-1}));
 }
 
-TEST(NodeSideRowTest, APreferenceThatDoesNotParseIsAnErrorOfPreScore) {
+TEST(NodeSideRowTest, AMalformedPreferenceIsAPreScoreError) {
   test::CompiledCluster cluster("node a cpu=1\npod p prefer=1:gen:Gt:x\npod q prefer=0:gen:Gt:x\n");
   EXPECT_FALSE(cluster.row_of(0).pre_score_error.empty());
   EXPECT_TRUE(cluster.row_of(1).pre_score_error.empty());

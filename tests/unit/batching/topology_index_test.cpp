@@ -39,14 +39,14 @@ PodPtr asking_pod() {
   return scenario.pending().front();
 }
 
-TEST(TopologyIndexTest, LabelsTellNoClassesApartWhileNobodyAsks) {
+TEST(TopologyIndexTest, LabelsDoNotSplitClassesWithoutAQuery) {
   Index index("pod p cpu=1 label:app=web\npod q cpu=1 label:app=db\n");
   EXPECT_EQ(index.class_index(0), index.class_index(1));
   EXPECT_FALSE(index.cluster.table.topology().is_alive());
   EXPECT_EQ(index.epoch(), 0u);
 }
 
-TEST(TopologyIndexTest, AQuestionSplitsTheClassOfPodsThatAnswerItDifferently) {
+TEST(TopologyIndexTest, AQuerySplitsTheClassOfPodsThatMatchDifferently) {
   Index index("pod p cpu=1 label:app=web\npod q cpu=1 label:app=db\npod r cpu=1 label:app=ask\n");
   ASSERT_EQ(index.class_index(0), index.class_index(1));
   std::vector<PodToPlace> asking{{asking_pod(), 0, -1}};
@@ -58,7 +58,7 @@ TEST(TopologyIndexTest, AQuestionSplitsTheClassOfPodsThatAnswerItDifferently) {
   EXPECT_FALSE(index.cluster.table.is_stale(index.pods()[0]));
 }
 
-TEST(TopologyIndexTest, ATermOfAnotherPodSplitsTheClassOfPodsThatMeetItDifferently) {
+TEST(TopologyIndexTest, ATermOfAnotherPodSplitsTheClassOfPodsThatMatchDifferently) {
   Index index(
       "pod old on=a label:app=db pod-anti-affinity=zone match=app=web\n"
       "pod p cpu=1 label:app=web\npod q cpu=1 label:app=ask\npod r cpu=1 label:app=web namespace=other\n");
@@ -70,7 +70,7 @@ TEST(TopologyIndexTest, ATermOfAnotherPodSplitsTheClassOfPodsThatMeetItDifferent
   EXPECT_EQ(index.total(met.topology->existing_anti.front()), 1) << "the running pod brings it";
 }
 
-TEST(TopologyIndexTest, PodsThatAskTheSameOfTheSameShareAClassWhateverElseTheirLabelsSay) {
+TEST(TopologyIndexTest, PodsWithEqualQueriesAndMatchesShareAClassDespiteOtherLabels) {
   Index index(
       "pod p label:app=web label:rev=1 spread=zone match=app=web\n"
       "pod q label:app=web label:rev=2 spread=zone match=app=web\n"
@@ -81,7 +81,7 @@ TEST(TopologyIndexTest, PodsThatAskTheSameOfTheSameShareAClassWhateverElseTheirL
   for (std::size_t other = 2; other < 5; ++other) EXPECT_NE(index.class_index(0), index.class_index(other)) << other;
 }
 
-TEST(TopologyIndexTest, TheEpochMovesForANewQuestionAndForANewKeyOfAnOldOne) {
+TEST(TopologyIndexTest, ANewQueryOrKeyAdvancesTheEpoch) {
   Index index(
       "pod p label:app=web spread=zone match=app=web\n"
       "pod q label:app=web cpu=1 spread=zone match=app=web\n");
@@ -100,7 +100,7 @@ TEST(TopologyIndexTest, TheEpochMovesForANewQuestionAndForANewKeyOfAnOldOne) {
   EXPECT_GT(index.epoch(), with_key);
 }
 
-TEST(TopologyIndexTest, ANewQuestionCountsRunningPodsAndThoseThatTheCacheDoesNotKnow) {
+TEST(TopologyIndexTest, ANewQueryCountsRunningPodsAndUncachedPods) {
   Index index("pod old*3 on=a label:app=web\npod p cpu=1 label:app=web\npod q cpu=1 label:app=db\n");
   std::vector<AnsweredPod> placed{{index.pods()[0].pod.get(), 1, index.class_index(0)},
                                   {index.pods()[1].pod.get(), 0, index.class_index(1)},
@@ -113,7 +113,7 @@ TEST(TopologyIndexTest, ANewQuestionCountsRunningPodsAndThoseThatTheCacheDoesNot
   EXPECT_EQ(counts.count_at(table, index.cluster.snapshot.find_node("b")), 1);
 }
 
-TEST(TopologyIndexTest, APodMovesTheTablesThatItAnswersAndThoseOfItsOwnTerms) {
+TEST(TopologyIndexTest, APodMovesTheTablesOfMatchingQueriesAndItsOwnTerms) {
   Index index(
       "pod p label:app=web spread=zone match=app=web pod-anti-affinity=host match=app=db\n"
       "pod q label:app=db\npod r label:app=ask\n");
@@ -124,7 +124,7 @@ TEST(TopologyIndexTest, APodMovesTheTablesThatItAnswersAndThoseOfItsOwnTerms) {
   EXPECT_EQ(index.cluster.class_of(2).topology, nullptr);
 }
 
-TEST(TopologyIndexTest, ATermThatANominationBroughtIsCountedWhenANodeIsReadAgainBeforeAnyPodIsCompiled) {
+TEST(TopologyIndexTest, ATermOfANominatedPodIsCountedOnANodeUpdateBeforeAnyCompile) {
   Index index("pod old*2 on=a label:app=db pod-affinity=zone match=app=db\npod p label:app=db\n");
   TopologyIndex& topology = index.cluster.table.topology();
   // The same term as one that waits with a nomination: as required anti-affinity nobody has brought it before.

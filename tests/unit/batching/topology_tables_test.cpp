@@ -41,7 +41,7 @@ struct TopologyTablesTest : testing::Test {
   }
 };
 
-TEST_F(TopologyTablesTest, EqualQuestionsOverEqualNodesShareATable) {
+TEST_F(TopologyTablesTest, EqualQueriesOverEqualNodesShareATable) {
   const std::int32_t column = tables.key_column(zone);
   const std::int32_t first = tables.table("q", column, {}, false);
   EXPECT_EQ(tables.key_column(zone), column);
@@ -49,7 +49,7 @@ TEST_F(TopologyTablesTest, EqualQuestionsOverEqualNodesShareATable) {
   EXPECT_EQ(tables.table("q", column, {{}, spec_of(1), nullptr}, false), first) << "a spec that restricts no node";
 }
 
-TEST_F(TopologyTablesTest, WhateverMakesCountsDifferMakesTablesDiffer) {
+TEST_F(TopologyTablesTest, TablesDifferWhenTheirCountsMayDiffer) {
   const std::int32_t column = tables.key_column(zone);
   const std::int32_t first = tables.table("q", column, {}, false);
   const std::vector<std::int32_t> others = {tables.table("r", column, {}, false),
@@ -81,13 +81,13 @@ TEST_F(TopologyTablesTest, ANodeWithoutTheLabelHasNoDomainUnlessAbsentMeansEmpty
   EXPECT_EQ(added.domain_count, 2) << "the empty value comes in beside ssd";
 }
 
-TEST_F(TopologyTablesTest, TheNodeColumnHasADomainANode) {
+TEST_F(TopologyTablesTest, TheNodeColumnHasOneDomainPerNode) {
   const DomainColumn column = counts().column(tables.node_column());
   EXPECT_EQ(column.domain_count, cluster.snapshot.node_count());
   EXPECT_TRUE(column.one_node_each);
 }
 
-TEST_F(TopologyTablesTest, PodsCountOnEligibleNodesAlone) {
+TEST_F(TopologyTablesTest, PodsCountOnEligibleNodesOnly) {
   EXPECT_EQ(counting({}), "abcde");
   EXPECT_EQ(counting({{zone}, nullptr, nullptr}), "abce");
   EXPECT_EQ(counting({{"disk", zone}, nullptr, nullptr}), "a");
@@ -96,7 +96,7 @@ TEST_F(TopologyTablesTest, PodsCountOnEligibleNodesAlone) {
   EXPECT_EQ(counting({{}, nullptr, spec_of(1)}), "abcde");
 }
 
-TEST_F(TopologyTablesTest, AfterANodeChangedTheSameTablesStandOnItsNewLabelsAndAreEmpty) {
+TEST_F(TopologyTablesTest, AChangedNodeEmptiesItsTablesAndUpdatesTheirLabels) {
   const std::int32_t table = tables.table("q", tables.key_column(zone), {{"disk"}, nullptr, nullptr}, false);
   cluster.snapshot.write_topology().add(table, node("a"), 1);
   auto changed = std::make_shared<Node>(cluster.snapshot.node(node("d")));

@@ -46,7 +46,7 @@ void expect_plain_choice(HandMadeRow& row, int threads) {
   }
 }
 
-TEST(CellSelectionTest, TheLowestNodeOfTheHighestKeyIsChosenAcrossCells) {
+TEST(CellSelectionTest, TheLowestNodeOfTheHighestKeyIsSelectedAcrossCells) {
   std::mt19937 dice(3);
   // As many cells as one thread selects from by itself, and one more.
   for (const std::int32_t cells : {1, 2, 5, kSoloCellsMax, kSoloCellsMax + 1, 300})
@@ -61,7 +61,7 @@ TEST(CellSelectionTest, TheLowestNodeOfTheHighestKeyIsChosenAcrossCells) {
     }
 }
 
-TEST(CellSelectionTest, WithEveryNodeTiedTheFirstIsChosen) {
+TEST(CellSelectionTest, TheFirstNodeIsSelectedWhenAllTie) {
   for (const int threads : {1, 2, 7}) {
     HandMadeRow row(std::vector<std::int32_t>(200, 3));
     row.build();
@@ -70,7 +70,7 @@ TEST(CellSelectionTest, WithEveryNodeTiedTheFirstIsChosen) {
   }
 }
 
-TEST(CellSelectionTest, WhereNothingIsFeasibleNoNodeIsChosen) {
+TEST(CellSelectionTest, NoNodeIsSelectedWhenNoneIsFeasible) {
   for (const std::vector<std::int32_t>& sizes :
        {std::vector<std::int32_t>{9}, {8, 1}, std::vector<std::int32_t>(150, 2)}) {
     HandMadeRow row(sizes);
@@ -82,7 +82,7 @@ TEST(CellSelectionTest, WhereNothingIsFeasibleNoNodeIsChosen) {
   }
 }
 
-TEST(CellSelectionTest, ACellThatIsFullKeepsNoKeyOfItsOwn) {
+TEST(CellSelectionTest, AFullCellHasNoKey) {
   HandMadeRow row({1, 1});
   row.set_worth(0, -1);
   row.build();
@@ -110,7 +110,7 @@ std::vector<DeviceOutcome> commit(HandMadeRow& row, std::int32_t pod_count, bool
   return outcomes;
 }
 
-TEST(CellSelectionTest, ARowOfNoNodesTakesNoPod) {
+TEST(CellSelectionTest, ARowWithoutNodesSelectsNothing) {
   HandMadeRow of_one_cell({0});
   of_one_cell.layout().in_order = true;
   of_one_cell.build();
@@ -127,7 +127,7 @@ TEST(CellSelectionTest, ARowOfNoNodesTakesNoPod) {
   }
 }
 
-TEST(CellSelectionTest, ASingleFeasibleNodeIsTakenWithoutScoring) {
+TEST(CellSelectionTest, ASingleFeasibleNodeIsSelectedWithoutScoring) {
   HandMadeRow row({65});
   for (std::int32_t node = 0; node < 65; ++node) row.set_worth(node, node == 64 ? 5 : -1);
   row.profile().scores_anything = true;

@@ -204,7 +204,7 @@ std::vector<std::int64_t> numbers_of(const std::vector<DeviceOutcome>& outcomes)
   return numbers;
 }
 
-TEST(CommitBodyTest, AnyNumberOfThreadsCommitsTheSame) {
+TEST(CommitBodyTest, CommitsAreTheSameForAnyNumberOfThreads) {
   std::mt19937 dice(10);
   std::vector<std::int32_t> row_of_pod;
   for (int i = 0; i < 120; ++i) row_of_pod.push_back(static_cast<std::int32_t>(dice() % kClasses));
@@ -217,7 +217,7 @@ TEST(CommitBodyTest, AnyNumberOfThreadsCommitsTheSame) {
   }
 }
 
-TEST(CommitBodyTest, AFullClusterTakesNobody) {
+TEST(CommitBodyTest, AFullClusterAcceptsNoPod) {
   std::vector<std::int32_t> row_of_pod(5 * kNodes, 0);
   for (std::int32_t c = 0; c < kClasses; ++c) row_of_pod.push_back(c);
   for (const int threads : {0, 3}) {

@@ -69,7 +69,7 @@ void expect_written(const Columns& columns) {
   EXPECT_EQ(columns.totals, (Longs{80, 81}));
 }
 
-TEST(DeltaBodyTest, EachItemWritesItsNodeCounterOrTotalAndNothingElse) {
+TEST(DeltaBodyTest, EachItemWritesOnlyItsTarget) {
   Columns columns;
   const DeviceDelta delta = whole_delta();
   ASSERT_EQ(delta_items(delta), 7);
@@ -84,7 +84,7 @@ TEST(DeltaBodyTest, TheOrderOfItemsDoesNotMatter) {
   expect_written(columns);
 }
 
-TEST(DeltaBodyTest, ADeltaWithoutNodesOrCountersHasTheTotalsAlone) {
+TEST(DeltaBodyTest, ADeltaWithoutNodesOrCountersHasTotalsOnly) {
   Columns columns;
   DeviceDelta delta = whole_delta();
   delta.node_count = delta.count_count = 0;

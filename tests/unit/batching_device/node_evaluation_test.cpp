@@ -36,7 +36,7 @@ std::int64_t expect_plain_keys(test::DeviceCluster& cluster) {
   return feasible;
 }
 
-TEST(NodeEvaluationTest, KeysAreThoseOfThePlainWalkWhateverTheAmounts) {
+TEST(NodeEvaluationTest, KeysEqualTheScalarPathForAnyAmounts) {
   std::mt19937 dice(4);
   std::int64_t feasible = 0;
   std::int64_t wide = 0;
@@ -51,7 +51,7 @@ TEST(NodeEvaluationTest, KeysAreThoseOfThePlainWalkWhateverTheAmounts) {
   EXPECT_GT(wide, 100);
 }
 
-TEST(NodeEvaluationTest, KeysFollowWhatIsPlacedAndTakenBack) {
+TEST(NodeEvaluationTest, KeysFollowPlacementsAndRollbacks) {
   std::mt19937 dice(5);
   for (int again = 0; again < 100; ++again) {
     test::DeviceCluster cluster(test::draw_cluster_of_any_amounts(dice));
@@ -71,14 +71,14 @@ TEST(NodeEvaluationTest, KeysFollowWhatIsPlacedAndTakenBack) {
   }
 }
 
-TEST(NodeEvaluationTest, ANodeThatItsObjectRefusesHasNoKey) {
+TEST(NodeEvaluationTest, ANodeRejectedByItsObjectHasNoKey) {
   test::DeviceCluster cluster("node a cpu=4\nnode b cpu=4\npod p cpu=1");
   const DeviceState state = cluster.bring_up_all();
   EXPECT_GT(evaluate_node(state, state.classes.classes[0], 0, 0), 0);
   EXPECT_EQ(evaluate_node(state, state.classes.classes[0], -1, 0), 0);
 }
 
-TEST(NodeEvaluationTest, ATermOnSingleNodesIsPartOfTheKey) {
+TEST(NodeEvaluationTest, ASingleNodeTermIsPartOfTheKey) {
   DeviceTuning tuning;
   tuning.coarse_domains_max = 0;
   test::DeviceCluster cluster(

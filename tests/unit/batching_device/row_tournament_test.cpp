@@ -48,7 +48,7 @@ TEST(RowTournamentTest, TheTopOfACellIsTheLowestNodeOfItsHighestKey) {
     }
 }
 
-TEST(RowTournamentTest, ARefreshLeavesWhatABuildWouldGive) {
+TEST(RowTournamentTest, ARefreshEqualsABuild) {
   std::mt19937 dice(2);
   for (const Sizes& sizes : all_sizes()) {
     HandMadeRow row(sizes);
@@ -70,7 +70,7 @@ TEST(RowTournamentTest, ARefreshLeavesWhatABuildWouldGive) {
   }
 }
 
-TEST(RowTournamentTest, OfEqualKeysTheLowerNodeWins) {
+TEST(RowTournamentTest, TheLowerNodeWinsATie) {
   for (const Sizes& sizes : all_sizes()) {
     HandMadeRow row(sizes);
     for (std::int32_t node = 0; node < row.node_count(); ++node) row.set_worth(node, 7);
@@ -90,7 +90,7 @@ TEST(RowTournamentTest, OfEqualKeysTheLowerNodeWins) {
   }
 }
 
-TEST(RowTournamentTest, ARefreshClimbsNoHigherThanSomethingMoves) {
+TEST(RowTournamentTest, ARefreshStopsWhereNothingChanges) {
   constexpr NodeKey kPoison = -77;
   HandMadeRow row({513});
   for (std::int32_t node = 0; node < 513; ++node) row.set_worth(node, 10);
@@ -123,7 +123,7 @@ TEST(RowTournamentTest, ARefreshClimbsNoHigherThanSomethingMoves) {
   EXPECT_EQ(row.view().top(0).key, row.key(110));
 }
 
-TEST(RowTournamentTest, AnEqualKeyOnALowerNodeClimbsToo) {
+TEST(RowTournamentTest, AnEqualKeyOnALowerNodePropagates) {
   HandMadeRow row({65});
   for (std::int32_t node = 0; node < 65; ++node) row.set_worth(node, 1);
   row.set_worth(64, 9);
@@ -147,7 +147,7 @@ TEST(RowTournamentTest, ARefreshCountsTheFeasibleNodesOfItsCell) {
   }
 }
 
-TEST(RowTournamentTest, ANodeThatTheClassNeverGoesToIsLeftAlone) {
+TEST(RowTournamentTest, ANeverFeasibleNodeIsSkipped) {
   HandMadeRow row({8, 9}, 3);
   row.build();
   const std::vector<NodeKey> keys = row.keys();
@@ -157,7 +157,7 @@ TEST(RowTournamentTest, ANodeThatTheClassNeverGoesToIsLeftAlone) {
   EXPECT_EQ(row.live(), live);
 }
 
-TEST(RowTournamentTest, ARowLaidOutByNodeIsItsKeysAndNothingElse) {
+TEST(RowTournamentTest, ARowLaidOutByNodeHasKeysOnly) {
   HandMadeRow row({65});
   row.layout() = DeviceLayout{.cell_count = 65, .by_node = true, .level_offset = {0, 65}, .base = row.layout().base};
   for (std::int32_t node = 0; node < 65; ++node) row.refresh(node);

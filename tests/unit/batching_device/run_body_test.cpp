@@ -81,7 +81,7 @@ void expect_plain_walks(test::DeviceCluster& cluster, Seen& seen) {
     }
 }
 
-TEST(RunBodyTest, CopiesAreThoseOfPlacingOneByOne) {
+TEST(RunBodyTest, CopiesEqualPlacingOneByOne) {
   std::mt19937 dice(6);
   Seen seen;
   for (int again = 0; again < 150; ++again) {
@@ -93,7 +93,7 @@ TEST(RunBodyTest, CopiesAreThoseOfPlacingOneByOne) {
   EXPECT_GT(seen.last, 100);
 }
 
-TEST(RunBodyTest, RisingKeysKeepTheLevelOfTheLowest) {
+TEST(RunBodyTest, RisingKeysKeepTheLowestLevel) {
   Seen seen;
   test::DeviceCluster fills(
       "config strategy=MostAllocated\nnode a cpu=8 memory=8Gi pods=7\nnode b cpu=16 memory=4Gi\n"
@@ -104,7 +104,7 @@ TEST(RunBodyTest, RisingKeysKeepTheLevelOfTheLowest) {
   EXPECT_GT(seen.cut, 10);
 }
 
-TEST(RunBodyTest, TheLastCopyThatANodeHoldsSaysSo) {
+TEST(RunBodyTest, TheLastCopyOnANodeIsMarked) {
   test::DeviceCluster cluster("node a cpu=8 pods=2\nnode b cpu=3 pods=9\nnode c cpu=1\npod p cpu=1");
   const DeviceState state = cluster.bring_up_all();
   const DeviceRow& row = cluster.rows.row(0);
@@ -119,7 +119,7 @@ TEST(RunBodyTest, TheLastCopyThatANodeHoldsSaysSo) {
   EXPECT_EQ(flags(2, 1), std::vector<bool>{true});
 }
 
-TEST(RunBodyTest, PlacedCopiesAreInTheColumnsAndCounters) {
+TEST(RunBodyTest, PlacedCopiesUpdateColumnsAndCounters) {
   test::DeviceCluster cluster(
       "node a*3 cpu=8 memory=9Gi zone=1 res:example.com/x=9\npod p cpu=1 memory=1Gi label:app=x res:example.com/x=2\n"
       "pod other pod-anti-affinity=zone match=app=x");

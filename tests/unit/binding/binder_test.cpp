@@ -25,7 +25,7 @@ TEST(InMemoryBinder, KeepsBindingsInOrder) {
   EXPECT_EQ(binder.bindings(), (std::vector<InMemoryBinder::Binding>{{"team/p", "u1", "a"}, {"team/p", "u1", "b"}}));
 }
 
-TEST(DefaultBinder, GivesTheAnswerOfItsBinder) {
+TEST(DefaultBinder, ReturnsTheResultOfItsBinder) {
   std::string seen;
   CallbackBinder binder([&](const Pod& pod, std::string_view node_name) {
     seen = pod.full_name() + " on " + std::string(node_name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From assume to PostBind and back: spec/scheduler-core.md 5.1 to 5.4.
+// From assume to PostBind and back: docs/behaviour/scheduler-core.md 5.1 to 5.4.
 
 #include "host/binding/binding_cycle.h"
 
@@ -68,7 +68,7 @@ class BindingCycleTest : public testing::Test {
   std::optional<BindingCycle> cycle;
 };
 
-TEST_F(BindingCycleTest, AGoodCycleCallsEveryPointInOrder) {
+TEST_F(BindingCycleTest, ASuccessfulCycleCallsEveryPointInOrder) {
   Script script;
   script.reserve = [](const PodOnNode& placed) {
     placed.state->write(kPodsToActivate, {{"default/other", nullptr}});
@@ -87,7 +87,7 @@ TEST_F(BindingCycleTest, AGoodCycleCallsEveryPointInOrder) {
   EXPECT_TRUE(cache.is_binding_finished(pod->uid())) << "assumed until the watch confirms it";
 }
 
-TEST_F(BindingCycleTest, APodThatIsInTheCacheAlreadyIsAnErrorAndStaysThere) {
+TEST_F(BindingCycleTest, APodAlreadyInTheCacheIsAnErrorAndStays) {
   add("A", {});
   cache.assume_pod(pod, "n1");
   const BindingOutcome outcome = start().reserve();
@@ -144,7 +144,7 @@ TEST_F(BindingCycleTest, APermitErrorUnreserves) {
   expect_released(outcome);
 }
 
-TEST_F(BindingCycleTest, AWaitingPodIsBoundWhenItIsAllowed) {
+TEST_F(BindingCycleTest, AWaitingPodIsBoundWhenAllowed) {
   add("A", permitting(StatusCode::kWait, 10 * kSecondUs));
   EXPECT_EQ(start().reserve().result, BindingResult::kReserved);
   EXPECT_EQ(cycle->proceed(PermitWait::kPoll).result, BindingResult::kWaiting);
@@ -155,7 +155,7 @@ TEST_F(BindingCycleTest, AWaitingPodIsBoundWhenItIsAllowed) {
   EXPECT_FALSE(waiting.is_waiting(pod->uid()));
 }
 
-TEST_F(BindingCycleTest, AWaitingPodIsNominatedEvenWhenPreBindHasNothingToDo) {
+TEST_F(BindingCycleTest, AWaitingPodIsNominatedEvenWithoutPreBindWork) {
   Script script = permitting(StatusCode::kWait, 10 * kSecondUs);
   script.pre_flight = [](const PodOnNode&) { return status_of(StatusCode::kSkip); };
   add("A", script);
@@ -164,7 +164,7 @@ TEST_F(BindingCycleTest, AWaitingPodIsNominatedEvenWhenPreBindHasNothingToDo) {
   EXPECT_EQ(calls.back(), "nominate n0");
 }
 
-TEST_F(BindingCycleTest, WithoutWorkAndWithoutWaitingThereIsNoNomination) {
+TEST_F(BindingCycleTest, NoNominationWithoutWorkOrWaiting) {
   add("A", failing(&Script::pre_flight, StatusCode::kSkip));
   start().reserve();
   EXPECT_EQ(cycle->proceed(PermitWait::kPoll).result, BindingResult::kBound);
@@ -184,7 +184,7 @@ TEST_F(BindingCycleTest, ATimeoutAtPermitIsAFitErrorOfThatPlugin) {
   expect_released(outcome);
 }
 
-TEST_F(BindingCycleTest, ARejectionWhileWaitingNamesWhoeverRejected) {
+TEST_F(BindingCycleTest, ARejectionWhileWaitingNamesItsPlugin) {
   add("A", permitting(StatusCode::kWait, 10 * kSecondUs));
   start().reserve();
   waiting.reject(pod->uid(), "Preemption", "evicted");
@@ -193,7 +193,7 @@ TEST_F(BindingCycleTest, ARejectionWhileWaitingNamesWhoeverRejected) {
   EXPECT_EQ(outcome.message, "0/1 nodes are available: 1 evicted.");
 }
 
-TEST_F(BindingCycleTest, AFailedPreFlightEndsTheWaitToo) {
+TEST_F(BindingCycleTest, AFailedPreFlightEndsTheWait) {
   Script script = permitting(StatusCode::kWait, 10 * kSecondUs);
   script.pre_flight = [](const PodOnNode&) { return status_of(StatusCode::kUnschedulable, "why"); };
   add("A", script);
@@ -224,7 +224,7 @@ TEST_F(BindingCycleTest, APreBindErrorIsASchedulerError) {
   expect_released(outcome);
 }
 
-TEST_F(BindingCycleTest, ABinderThatRefusesIsASchedulerError) {
+TEST_F(BindingCycleTest, AFailingBinderIsASchedulerError) {
   CallbackBinder refusing([](const Pod&, std::string_view) { return status_of(StatusCode::kError, "conflict"); });
   scripted.registry().add("Refusing", [&](const Profile&, const FrameworkHandle&) {
     Script script;
@@ -249,7 +249,7 @@ TEST_F(BindingCycleTest, WithoutABindPluginNothingIsBound) {
   expect_released(outcome);
 }
 
-TEST_F(BindingCycleTest, TheStepsHaveAnOrder) {
+TEST_F(BindingCycleTest, CallsOutOfOrderThrow) {
   add("A", {});
   start();
   EXPECT_THROW(cycle->proceed(PermitWait::kPoll), std::logic_error);

@@ -20,7 +20,7 @@ TEST(Bar, IsExactToAnEighthInUnicode) {
   EXPECT_EQ(bar(9.0 / 32, 4, unicode_terminal()), "█▏");
 }
 
-TEST(Bar, ShowsSomethingForAlmostNothing) {
+TEST(Bar, ShowsSmallNonZeroShares) {
   EXPECT_EQ(bar(0.00001, 10, Terminal()), "#");
   EXPECT_EQ(bar(0.00001, 10, unicode_terminal()), "▏");
   EXPECT_EQ(bar(0, 10, Terminal()), "");
@@ -46,7 +46,7 @@ TEST(DrawHistograms, DrawsBothToOneScale) {
   EXPECT_NE(text.find("10-20 %       0                                2  ############\n"), std::string::npos) << text;
 }
 
-TEST(DrawHistograms, IsCalmWithoutANode) {
+TEST(DrawHistograms, HandlesZeroNodes) {
   EXPECT_EQ(draw_histograms({}, {}, Terminal(), 0).find('#'), std::string::npos);
 }
 

@@ -17,13 +17,13 @@ void visit_options(const CommandModel& command,
   for (const CommandModel& child : command.commands) visit_options(child, visit);
 }
 
-TEST(OptionModel, TellsChoicesFromOtherValues) {
+TEST(OptionModel, DistinguishesChoicesFromOtherValues) {
   EXPECT_EQ((OptionModel{"-o", "--output", "table|json", "", false}.choices()),
             (std::vector<std::string>{"table", "json"}));
   EXPECT_TRUE((OptionModel{"", "--seed", "N", "", false}.choices().empty()));
 }
 
-TEST(ProgramModel, HasTheCommandsOfTheProgramAndHidesThoseForPackagers) {
+TEST(ProgramModel, HasAllCommandsAndHidesThoseForPackagers) {
   std::vector<std::string> names;
   for (const CommandModel& command : program_model().commands) names.push_back(command.name);
   EXPECT_EQ(names,
@@ -43,7 +43,7 @@ TEST(HelpText, NamesEveryOptionOfTheCommand) {
   }
 }
 
-TEST(HelpText, KeepsWithinTheColumns) {
+TEST(HelpText, StaysWithinTheColumns) {
   const CommandModel program = program_model();
   for (const CommandModel& command : program.commands) {
     const std::string help = help_text(command, 96);

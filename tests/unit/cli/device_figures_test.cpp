@@ -32,7 +32,7 @@ nlohmann::json document_of(const DeviceStats& device) {
   return nlohmann::json::parse(text)["device"];
 }
 
-TEST(DeviceFigures, MachinesGetPlainNumbersAndTheShareWhereItIsKnown) {
+TEST(DeviceFigures, JsonHasPlainNumbersAndTheShareWhenKnown) {
   EXPECT_EQ(document_of(sample()), nlohmann::json::parse(R"({
     "name": "NVIDIA H100 80GB HBM3",
     "kernels": [{"name": "build_rows", "launches": 3, "seconds": 0.5, "bytes": 1000000000000, "shareOfPeak": 0.5},
@@ -41,7 +41,7 @@ TEST(DeviceFigures, MachinesGetPlainNumbersAndTheShareWhereItIsKnown) {
     "peakBandwidthBytesPerSecond": 4000000000000})"));
 }
 
-TEST(DeviceFigures, NoShareIsMadeUp) {
+TEST(DeviceFigures, OmitsAnUnknownShare) {
   DeviceStats device = sample();
   device.peak_bandwidth_bytes_per_s = 0;
   EXPECT_FALSE(document_of(device)["kernels"][0].contains("shareOfPeak"));
@@ -50,7 +50,7 @@ TEST(DeviceFigures, NoShareIsMadeUp) {
   EXPECT_FALSE(document_of(device)["kernels"][0].contains("shareOfPeak"));
 }
 
-TEST(DeviceFigures, PeopleGetALineAndATable) {
+TEST(DeviceFigures, TextHasALineAndATable) {
   EXPECT_EQ(device_report(sample(), Terminal()),
             "NVIDIA H100 80GB HBM3, 1 MiB sent to it, 2 KiB back, 3 GiB in use\n"
             "  kernel        launches    time      bytes  of peak\n"

@@ -54,7 +54,7 @@ std::string json_text(int spread_depth) {
   return text;
 }
 
-TEST(JsonWriter, WritesWhatAParserReadsBack) {
+TEST(JsonWriter, RoundTripsThroughAParser) {
   const nlohmann::json value = nlohmann::json::parse(json_text(2));
   EXPECT_EQ(value["text"], "a \"quoted\" \\ line\nand\ttab \x01 \xc3\xa9");
   EXPECT_EQ(value["lowest"], std::numeric_limits<std::int64_t>::min());
@@ -66,17 +66,17 @@ TEST(JsonWriter, WritesWhatAParserReadsBack) {
   EXPECT_EQ(value["list"], nlohmann::json::parse(R"([{"a":"on","b":"ns/name"},{},[1,2]])"));
 }
 
-TEST(JsonWriter, SaysTheSameInOneLineAsSpread) {
+TEST(JsonWriter, CompactAndIndentedOutputAreEqual) {
   EXPECT_EQ(nlohmann::json::parse(json_text(0)), nlohmann::json::parse(json_text(9)));
   const std::string line = json_text(0);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 
-TEST(JsonWriter, PutsOneEntryOfTheOuterListsOnALine) {
+TEST(JsonWriter, WritesOneEntryOfOuterListsPerLine) {
   EXPECT_NE(json_text(2).find("\n    {\"a\": \"on\",\"b\": \"ns/name\"},\n"), std::string::npos) << json_text(2);
 }
 
-TEST(YamlWriter, QuotesWhatYamlWouldReadAsSomethingElse) {
+TEST(YamlWriter, QuotesAmbiguousScalars) {
   std::string text;
   {
     Output output(text);
@@ -88,7 +88,7 @@ TEST(YamlWriter, QuotesWhatYamlWouldReadAsSomethingElse) {
   EXPECT_NE(text.find("  - {}\n  - - 1\n    - 2\n"), std::string::npos) << text;
 }
 
-TEST(Output, SaysThatAFullDeviceTookNothing) {
+TEST(Output, ReportsAFailedWriteToAFullDevice) {
   const int full = ::open("/dev/full", O_WRONLY);
   if (full < 0) GTEST_SKIP() << "no /dev/full here";
   Output output(full);

@@ -27,7 +27,7 @@ std::string refusal(std::string_view name, const std::vector<PodPtr>& pending, c
   return "found";
 }
 
-TEST(FindPod, TakesTheFullNameOrANameThatOnlyOneHas) {
+TEST(FindPod, AcceptsTheFullNameOrAUniqueName) {
   const std::vector<PodPtr> pending = {in_namespace("a", "x"), in_namespace("b", "x"), in_namespace("a", "y")};
   const ClusterObjects objects;
   EXPECT_EQ(find_pod("y/a", pending, objects), pending[2]);
@@ -35,20 +35,20 @@ TEST(FindPod, TakesTheFullNameOrANameThatOnlyOneHas) {
   EXPECT_EQ(refusal("a", pending, objects), "2 pending pods are named a: say which, as x/a or y/a");
 }
 
-TEST(FindPod, SaysThatAPodIsOnANodeAlready) {
+TEST(FindPod, ReportsARunningPod) {
   ClusterObjects objects;
   objects.pods = {make_pod("a", 1, "n1")};
   EXPECT_EQ(refusal("default/a", {}, objects), "pod default/a is on node n1 already; explain judges pending pods");
 }
 
-TEST(FindPod, SaysWhyAPendingPodIsNotScheduledHere) {
+TEST(FindPod, ReportsWhyAPendingPodIsNotScheduledHere) {
   ClusterObjects objects;
   objects.pods = {make_pod("a", 1, "", [](PodSpec& spec) { spec.scheduler_name = "other"; })};
   EXPECT_EQ(refusal("a", {}, objects),
             "pod default/a is pending but not scheduled here: no profile has the name other");
 }
 
-TEST(FindPod, SaysThatThereIsNoSuchPod) { EXPECT_EQ(refusal("x/y", {}, {}), "no pod x/y in the input"); }
+TEST(FindPod, ReportsAnUnknownPod) { EXPECT_EQ(refusal("x/y", {}, {}), "no pod x/y in the input"); }
 
 }  // namespace
 }  // namespace berth

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 5> kNames = {"n0", "n1", "n2", "n3", "n4"
 
 std::string_view name_of(NodeIndex node) { return kNames.at(static_cast<std::size_t>(node.value)); }
 
-TEST(GroupNodes, JoinsEqualAnswersBestFirstThenRefusalsBySize) {
+TEST(GroupNodes, GroupsEqualResultsBestFirstThenRejectionsBySize) {
   Evaluation evaluation;
   evaluation.nodes = {refusing(0, "Too many pods"), fitting(1, 10), refusing(2, "Insufficient cpu"), fitting(3, 20),
                       refusing(4, "Insufficient cpu")};
@@ -44,7 +44,7 @@ TEST(GroupNodes, JoinsEqualAnswersBestFirstThenRefusalsBySize) {
   EXPECT_EQ(groups[3].examples.front().value, 0);
 }
 
-TEST(ExplainReport, NamesTheBlockerTheNearestMissAndTheSmallestChange) {
+TEST(ExplainReport, NamesTheRejectionTheNearestMissAndTheSmallestChange) {
   ClusterObjects objects;
   objects.nodes = {make_node("n0"), make_node("n1")};
   objects.pods = {make_pod("r", 3800, "n0"), make_pod("s", 3000, "n1")};
@@ -59,7 +59,7 @@ TEST(ExplainReport, NamesTheBlockerTheNearestMissAndTheSmallestChange) {
   EXPECT_NE(text.find("Nearest miss\n  node n1: 500m cpu more\n"), std::string::npos) << text;
 }
 
-TEST(ExplainReport, DoesNotForgetTopologyBehindAPluginThatSpokeFirst) {
+TEST(ExplainReport, MentionsTopologyBehindAnEarlierRejection) {
   ClusterObjects objects;
   objects.nodes = {make_node("n0"), make_node("n1")};
   objects.pods = {make_pod("r", 3800, "n0"), make_pod("s", 3000, "n1")};
@@ -77,7 +77,7 @@ TEST(ExplainReport, DoesNotForgetTopologyBehindAPluginThatSpokeFirst) {
   EXPECT_NE(text.find("Nearest miss\n  node n0: 1300m cpu more\n"), std::string::npos) << text;
 }
 
-TEST(ExplainReport, ShowsTheScoresOfTheBestAndNoMissWhenAllFit) {
+TEST(ExplainReport, ShowsTheBestScoresAndNoMissWhenAllNodesFit) {
   Evaluation evaluation;
   evaluation.nodes = {fitting(0, 10), fitting(1, 20)};
   evaluation.best = {{1}};
@@ -88,7 +88,7 @@ TEST(ExplainReport, ShowsTheScoresOfTheBestAndNoMissWhenAllFit) {
   EXPECT_EQ(text.find("Nearest miss"), std::string::npos) << text;
 }
 
-TEST(ExplainReport, SaysTheErrorThatEndedTheEvaluation) {
+TEST(ExplainReport, ShowsTheErrorThatEndedTheEvaluation) {
   Evaluation evaluation;
   evaluation.error = "plugin \"VolumeBinding\" is not supported yet";
   const std::string text =
@@ -96,7 +96,7 @@ TEST(ExplainReport, SaysTheErrorThatEndedTheEvaluation) {
   EXPECT_NE(text.find("error: plugin \"VolumeBinding\" is not supported yet"), std::string::npos) << text;
 }
 
-TEST(ExplainRecord, LeavesOutWhatSaysNothing) {
+TEST(ExplainRecord, OmitsEmptyFields) {
   Evaluation evaluation;
   NodeEvaluation outside;
   outside.node = {2};

@@ -16,7 +16,7 @@ TEST(Figures, GroupsDigitsByThrees) {
   EXPECT_EQ(grouped(std::numeric_limits<std::int64_t>::min()), "-9,223,372,036,854,775,808");
 }
 
-TEST(Figures, SaysOneInTheSingular) {
+TEST(Figures, UsesTheSingularForOne) {
   EXPECT_EQ(counted(1, "pod", "pods"), "1 pod");
   EXPECT_EQ(counted(0, "pod", "pods"), "0 pods");
   EXPECT_EQ(counted(2000, "pod", "pods"), "2,000 pods");
@@ -29,7 +29,7 @@ TEST(Figures, WritesCpuAsMillicoresOrCores) {
   EXPECT_EQ(amount_text("cpu", 80'000'500), "80,000.5 cores");
 }
 
-TEST(Figures, WritesBytesForMemoryKindsAndCountsForOthers) {
+TEST(Figures, WritesBytesForMemoryAndCountsForOthers) {
   EXPECT_EQ(amount_text("memory", 3 * (std::int64_t{1} << 30) / 2), "1.5 GiB");
   EXPECT_EQ(amount_text("hugepages-2Mi", 2 << 20), "2 MiB");
   EXPECT_EQ(amount_text("nvidia.com/gpu", 6212), "6,212");
@@ -45,7 +45,7 @@ TEST(Figures, PicksTheUnitOfADurationAndARate) {
   EXPECT_EQ(rate(12.5), "12.5");
 }
 
-TEST(Figures, DoesNotWriteAShareThatIsNone) {
+TEST(Figures, OmitsAnUndefinedShare) {
   EXPECT_EQ(percent(0.413), "41.3 %");
   EXPECT_EQ(percent(std::numeric_limits<double>::quiet_NaN()), "-");
 }

@@ -25,13 +25,13 @@ std::vector<std::string> needed(const NodePtr& node, const PodPtr& pod, const st
 
 using Texts = std::vector<std::string>;
 
-TEST(MissFinder, SaysHowMuchOfAResourceIsShort) {
+TEST(MissFinder, SaysHowMuchOfAResourceIsMissing) {
   const NodePtr node = make_node("a");
   EXPECT_EQ(needed(node, make_pod("p", 1000), {make_pod("r", 3500, "a")}), Texts{"500m cpu more"});
   EXPECT_EQ(needed(node, make_pod("p", 6000)), Texts{"2 cpu more"});
 }
 
-TEST(MissFinder, SaysMemoryInTheLargestExactUnit) {
+TEST(MissFinder, WritesMemoryInTheLargestExactUnit) {
   const NodePtr node = make_node("a");
   const auto asks = [&](const char* memory) {
     return needed(node, make_pod("p", 0, "", [&](PodSpec& spec) {
@@ -68,7 +68,7 @@ TEST(MissFinder, NamesUntoleratedTaints) {
   EXPECT_EQ(needed(node, tolerant), Texts{});
 }
 
-TEST(MissFinder, AsksToUncordonUnlessThatIsTolerated) {
+TEST(MissFinder, SuggestsUncordonUnlessTolerated) {
   const NodePtr node = make_node("a", [](Node& n) { n.unschedulable = true; });
   EXPECT_EQ(needed(node, make_pod("p", 1)), Texts{"uncordon it"});
   const PodPtr tolerant = make_pod(
@@ -76,7 +76,7 @@ TEST(MissFinder, AsksToUncordonUnlessThatIsTolerated) {
   EXPECT_EQ(needed(node, tolerant), Texts{});
 }
 
-TEST(MissFinder, NamesTakenPorts) {
+TEST(MissFinder, NamesUsedPorts) {
   const auto with_port = [](const std::string& ip) {
     return [ip](PodSpec& spec) { spec.containers[0].ports = {{8080, 80, "TCP", ip}}; };
   };
@@ -89,7 +89,7 @@ TEST(MissFinder, NamesTakenPorts) {
             Texts{"free port 10.0.0.1:8080/TCP"});
 }
 
-TEST(MissFinder, NamesTheLabelsOfTheTermThatAsksLeast) {
+TEST(MissFinder, NamesTheLabelsOfTheCheapestTerm) {
   const NodePtr node = make_node("a", [](Node& n) { n.labels = LabelMap{{"zone", "z1"}, {"gen", "7"}}; });
   const PodPtr pod = make_pod("p", 1, "", [](PodSpec& spec) {
     NodeSelectorTerm far;
@@ -119,7 +119,7 @@ TEST(MissFinder, NamesEveryKindOfLabelRequirement) {
                    "label zone as one of z2, z3", "label zone below 5", "label zone=z2", "be node b (matchFields)"}));
 }
 
-TEST(MissFinder, SaysWhenTheProfileEnforcesAnAffinity) {
+TEST(MissFinder, NamesTheAddedAffinityOfTheProfile) {
   Profile profile = make_profile();
   NodeSelectorTerm term;
   term.match_expressions = {{"pool", SelectorOperator::kIn, {"x"}}};
@@ -128,12 +128,12 @@ TEST(MissFinder, SaysWhenTheProfileEnforcesAnAffinity) {
   EXPECT_EQ(needed(make_node("a"), make_pod("p", 1), {}, profile), Texts{"label pool=x (addedAffinity)"});
 }
 
-TEST(MissFinder, LeavesOutWhatNoPluginOfTheProfileAsks) {
+TEST(MissFinder, IgnoresDisabledPlugins) {
   const NodePtr node = make_node("a", [](Node& n) { n.unschedulable = true; });
   EXPECT_EQ(needed(node, make_pod("p", 99000), {}, Profile()), Texts{});
 }
 
-TEST(MissFinder, PrefersALittleRoomToATaintAndATaintToALabel) {
+TEST(MissFinder, PrefersRoomToATaintAndATaintToALabel) {
   ClusterObjects objects;
   objects.nodes = {make_node("labelled"),
                    make_node("tainted",
@@ -151,7 +151,7 @@ TEST(MissFinder, PrefersALittleRoomToATaintAndATaintToALabel) {
   EXPECT_EQ(misses.nearest(*pod, make_profile(), std::span(all).first(1))->node, "labelled");
 }
 
-TEST(MissFinder, SaysWhatOtherPodsWouldHaveToDo) {
+TEST(MissFinder, NamesChangesOfOtherPods) {
   ClusterObjects objects;
   objects.nodes = {make_node("a")};
   const auto text = [&](const char* plugin, const char* reason) {
@@ -173,7 +173,7 @@ TEST(MissFinder, SaysWhatOtherPodsWouldHaveToDo) {
   EXPECT_EQ(text("NodeName", "other"), "none");
 }
 
-TEST(MissFinder, SaysNothingWhenItSeesNoObstacle) {
+TEST(MissFinder, IsEmptyWithoutAnObstacle) {
   ClusterObjects objects;
   objects.nodes = {make_node("a")};
   const std::vector<RefusedNode> refused = {{"a", {}}, {"unknown", {}}};

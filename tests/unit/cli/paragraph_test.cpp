@@ -8,11 +8,11 @@ namespace {
 
 TEST(Wrap, BreaksAtBlanksAndIndentsEveryLine) { EXPECT_EQ(wrap("one two three", 9, 2), "  one two\n  three\n"); }
 
-TEST(Wrap, HangsBehindALabel) { EXPECT_EQ(wrap("12  one two", 9, 1), " 12  one\n     two\n"); }
+TEST(Wrap, IndentsAfterALabel) { EXPECT_EQ(wrap("12  one two", 9, 1), " 12  one\n     two\n"); }
 
-TEST(Wrap, HangsBehindADash) { EXPECT_EQ(wrap("- one two", 7, 0), "- one\n  two\n"); }
+TEST(Wrap, IndentsAfterADash) { EXPECT_EQ(wrap("- one two", 7, 0), "- one\n  two\n"); }
 
-TEST(Wrap, LeavesALongWordWhole) { EXPECT_EQ(wrap("abcdefghij x", 5, 0), "abcdefghij\nx\n"); }
+TEST(Wrap, DoesNotBreakALongWord) { EXPECT_EQ(wrap("abcdefghij x", 5, 0), "abcdefghij\nx\n"); }
 
 TEST(Wrap, WritesAnEmptyLineForNoText) { EXPECT_EQ(wrap("", 10, 0), "\n"); }
 

@@ -40,7 +40,7 @@ std::string report(const ScheduleResult& result, const ScheduleReportOptions& op
   return schedule_report(objects, result, options, Terminal());
 }
 
-TEST(CausesOf, LeavesOutCountsAndTheirOrder) {
+TEST(CausesOf, IgnoresCountsAndTheirOrder) {
   EXPECT_EQ(causes_of("0/7 nodes are available: 1 Insufficient memory, 3 Insufficient cpu."),
             "Insufficient cpu, Insufficient memory");
   EXPECT_EQ(causes_of("0/7 nodes are available: pod affinity terms conflict."), "pod affinity terms conflict");
@@ -48,7 +48,7 @@ TEST(CausesOf, LeavesOutCountsAndTheirOrder) {
   EXPECT_EQ(causes_of(""), "");
 }
 
-TEST(GroupUnplaced, JoinsTextsThatDifferInCountsOnly) {
+TEST(GroupUnplaced, GroupsTextsThatDifferOnlyInCounts) {
   const std::vector<UnplacedGroup> groups = group_unplaced(sample());
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].pod_count, 2);
@@ -57,7 +57,7 @@ TEST(GroupUnplaced, JoinsTextsThatDifferInCountsOnly) {
   EXPECT_EQ(groups[1].reason, "SchedulingGated");
 }
 
-TEST(ScheduleReport, SaysWhatWasPlacedAndWhatWasNot) {
+TEST(ScheduleReport, ShowsPlacedAndUnplacedPods) {
   const std::string text = report(sample(), {});
   EXPECT_EQ(text.rfind("1 pod placed on 2 nodes, 3 not placed, 1 skipped\n", 0), 0u) << text;
   EXPECT_NE(text.find("engine cpu (no device), seed 0\n"), std::string::npos) << text;
@@ -68,7 +68,7 @@ TEST(ScheduleReport, SaysWhatWasPlacedAndWhatWasNot) {
   EXPECT_NE(text.find("- preemption is not built yet\n"), std::string::npos) << text;
 }
 
-TEST(ScheduleReport, ShowsNoRateThatWasNotMeasured) {
+TEST(ScheduleReport, OmitsAnUnmeasuredRate) {
   EXPECT_EQ(report(sample(), {}).find("pods/s"), std::string::npos);
   ScheduleResult result = sample();
   result.stats.pods_per_second = 1'500'000;
@@ -76,7 +76,7 @@ TEST(ScheduleReport, ShowsNoRateThatWasNotMeasured) {
   EXPECT_NE(report(result, {}).find("1.50 million pods/s: 4 pending in 2.0 ms, 1 class\n"), std::string::npos);
 }
 
-TEST(ScheduleReport, NamesExpandedWorkloadsAndKindsThatNothingUses) {
+TEST(ScheduleReport, NamesExpandedWorkloadsAndUnusedKinds) {
   ClusterObjects objects;
   Workload workload;
   workload.kind = "Deployment";
@@ -102,7 +102,7 @@ TEST(ScheduleReport, NamesEveryPodWhenWideAndMemoryWithStats) {
   EXPECT_NE(text.find("columns   4 KiB\n"), std::string::npos) << text;
 }
 
-TEST(ScheduleReport, SaysWithStatsWhatADeviceDid) {
+TEST(ScheduleReport, ShowsDeviceFiguresWithStats) {
   ScheduleResult result = sample();
   EXPECT_EQ(report(result, {false, true}).find("\nDevice\n"), std::string::npos);
   result.stats.device.emplace().device = "a device";
@@ -110,7 +110,7 @@ TEST(ScheduleReport, SaysWithStatsWhatADeviceDid) {
   EXPECT_NE(report(result, {false, true}).find("\nDevice\n  a device, "), std::string::npos);
 }
 
-TEST(ScheduleReport, StaysWithin100ColumnsButForNamesAndMessages) {
+TEST(ScheduleReport, StaysWithin100ColumnsExceptForNamesAndMessages) {
   const std::string text = report(sample(), {});
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = text.find('\n', from);
@@ -136,7 +136,7 @@ TEST(ScheduleDocument, HasTheFieldsOfTheReport) {
   EXPECT_FALSE(value["stats"].contains("device"));
 }
 
-TEST(ScheduleDocument, HasTheDeviceOfABackendThatHasOne) {
+TEST(ScheduleDocument, HasTheDeviceWhenTheBackendUsesOne) {
   ScheduleResult result = sample();
   result.stats.device.emplace().device = "a device";
   std::string text;
@@ -147,7 +147,7 @@ TEST(ScheduleDocument, HasTheDeviceOfABackendThatHasOne) {
   EXPECT_EQ(nlohmann::json::parse(text)["stats"]["device"]["name"], "a device");
 }
 
-TEST(Bindings, NameThePodAndTheNodeAsKubectlCreateWantsThem) {
+TEST(Bindings, HaveTheFormOfKubectlCreate) {
   std::string text;
   {
     Output output(text);

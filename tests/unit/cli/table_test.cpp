@@ -6,7 +6,7 @@
 namespace berth {
 namespace {
 
-TEST(Table, AlignsColumnsAndPadsNothingAtTheEnd) {
+TEST(Table, AlignsColumnsWithoutTrailingBlanks) {
   Table table({{"name"}, {"count", Align::kRight}, {"why"}});
   table.add_row({"a", "1", "x"});
   table.add_row({"longer", "20,000"});
@@ -16,26 +16,26 @@ TEST(Table, AlignsColumnsAndPadsNothingAtTheEnd) {
             "  longer  20,000\n");
 }
 
-TEST(Table, LeavesOutEmptyTitles) {
+TEST(Table, OmitsEmptyTitles) {
   Table table({{""}, {""}});
   table.add_row({"a", "b"});
   EXPECT_EQ(table.render(Terminal(), 0), "a  b\n");
 }
 
-TEST(Table, CutsCellsThatAreTooWide) {
+TEST(Table, TruncatesWideCells) {
   Table table({{"", Align::kLeft, 4}, {""}});
   table.add_row({"abcdefgh", "x"});
   EXPECT_EQ(table.render(Terminal(), 0), "abc~  x\n");
 }
 
-TEST(Table, AlignsByWidthOnTheScreenNotByBytes) {
+TEST(Table, AlignsByDisplayWidth) {
   Table table({{""}, {""}});
   table.add_row({"\xe6\xbc\xa2", "x"});
   table.add_row({"abc", "y"});
   EXPECT_EQ(table.render(Terminal(), 0), "\xe6\xbc\xa2   x\nabc  y\n");
 }
 
-TEST(Table, ColoursDoNotMoveColumns) {
+TEST(Table, ColoursDoNotShiftColumns) {
   Terminal terminal;
   terminal.color = true;
   Table table({{""}, {""}});

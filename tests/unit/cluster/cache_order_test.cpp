@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Node order and generations: spec/scheduler-core.md 2.5 and 2.6.
+// Node order and generations: docs/behaviour/scheduler-core.md 2.5 and 2.6.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ TEST(CacheOrder, E_L_1_NodesOfThreeZonesAlternate) {
   EXPECT_EQ(names_in_order(cache), (Names{"a1", "b1", "c1", "a2", "c2", "a3"}));
 }
 
-TEST(CacheOrder, ANodeThatChangesItsZoneGoesToTheEndOfTheNewOneAtTheNextRebuild) {
+TEST(CacheOrder, AChangedZoneMovesTheNodeToTheEndAtTheNextRebuild) {
   ClusterCache cache;
   add_example_nodes(cache);
   names_in_order(cache);
@@ -35,14 +35,14 @@ TEST(CacheOrder, ANodeThatChangesItsZoneGoesToTheEndOfTheNewOneAtTheNextRebuild)
   EXPECT_EQ(names_in_order(cache), (Names{"a2", "b1", "c1", "a3", "a1", "c2"})) << "the example of 2.5";
 }
 
-TEST(CacheOrder, AnUpdateThatKeepsTheZoneKeepsThePlace) {
+TEST(CacheOrder, AnUpdateWithinTheZoneKeepsThePlace) {
   ClusterCache cache;
   add_example_nodes(cache);
   cache.update_node(make_node("a1", "z1"));
   EXPECT_EQ(names_in_order(cache), (Names{"a1", "b1", "c1", "a2", "c2", "a3"}));
 }
 
-TEST(CacheOrder, AZoneThatLosesItsLastNodeComesBackAtTheEnd) {
+TEST(CacheOrder, AnEmptiedZoneReturnsAtTheEnd) {
   ClusterCache cache;
   cache.add_node(make_node("a", "z1"));
   cache.add_node(make_node("b", "z2"));
@@ -52,7 +52,7 @@ TEST(CacheOrder, AZoneThatLosesItsLastNodeComesBackAtTheEnd) {
   EXPECT_EQ(names_in_order(cache), (Names{"b", "a"}));
 }
 
-TEST(CacheOrder, ANodeThatLeavesAndReturnsBetweenTwoLooksKeepsItsPlace) {
+TEST(CacheOrder, ANodeRemovedAndAddedBetweenTwoReadsKeepsItsPlace) {
   ClusterCache cache;
   cache.add_node(make_node("a", "z1"));
   cache.add_node(make_node("b", "z2"));
@@ -66,7 +66,7 @@ TEST(CacheOrder, ANodeThatLeavesAndReturnsBetweenTwoLooksKeepsItsPlace) {
   EXPECT_EQ(order[0], cache.find_node("a"));
 }
 
-TEST(CacheOrder, TheOrderGenerationMovesOnlyWhenANodeCameOrWent) {
+TEST(CacheOrder, TheOrderGenerationAdvancesOnlyWhenNodesAreAddedOrRemoved) {
   ClusterCache cache;
   cache.add_node(make_node("a"));
   const std::uint64_t first = cache.order_generation();
@@ -81,7 +81,7 @@ TEST(CacheOrder, TheOrderGenerationMovesOnlyWhenANodeCameOrWent) {
   EXPECT_GT(cache.order_generation(), second);
 }
 
-TEST(CacheOrder, AGhostIsInNoList) {
+TEST(CacheOrder, APodOnlyNodeIsInNoList) {
   ClusterCache cache;
   cache.add_pod(make_pod("p", "ghost"));
   EXPECT_TRUE(cache.nodes_in_order().empty());
@@ -89,13 +89,13 @@ TEST(CacheOrder, AGhostIsInNoList) {
   EXPECT_EQ(cache.ghost_count(), 1U);
 }
 
-TEST(CacheOrder, WithoutZonesNodesComeInOrderOfArrival) {
+TEST(CacheOrder, NodesWithoutZonesKeepTheirArrivalOrder) {
   ClusterCache cache;
   for (const char* name : {"c", "a", "b"}) cache.add_node(make_node(name));
   EXPECT_EQ(names_in_order(cache), (Names{"c", "a", "b"}));
 }
 
-TEST(CacheGenerations, ChangedNodesComeMostRecentFirstAndOnce) {
+TEST(CacheGenerations, ChangedNodesAreListedOnceMostRecentFirst) {
   ClusterCache cache;
   for (const char* name : {"a", "b", "c"}) cache.add_node(make_node(name));
   const std::uint64_t before = cache.generation();
@@ -107,7 +107,7 @@ TEST(CacheGenerations, ChangedNodesComeMostRecentFirstAndOnce) {
   EXPECT_EQ(cache.find_node("c")->generation, cache.generation());
 }
 
-TEST(CacheGenerations, EveryKindOfChangeMovesTheNode) {
+TEST(CacheGenerations, EveryKindOfChangeAdvancesTheGeneration) {
   ClusterCache cache;
   cache.add_node(make_node("n"));
   std::uint64_t seen = cache.generation();
@@ -126,7 +126,7 @@ TEST(CacheGenerations, EveryKindOfChangeMovesTheNode) {
   EXPECT_TRUE(moved());
 }
 
-TEST(CacheGenerations, ARefusedOperationMovesNothing) {
+TEST(CacheGenerations, ARefusedOperationChangesNothing) {
   ClusterCache cache;
   cache.add_pod(make_pod("p", "n"));
   const std::uint64_t before = cache.generation();

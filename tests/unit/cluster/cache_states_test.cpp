@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of spec/scheduler-core.md 2.2: what each pod operation does in each state of the pod.
+// The table of docs/behaviour/scheduler-core.md 2.2: what each pod operation does in each state of the pod.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ CacheResult apply(ClusterCache& cache, Operation operation) {
 
 class CacheStates : public testing::TestWithParam<Row> {};
 
-TEST_P(CacheStates, AnOperationAnswersAndMovesThePodAsTheTableSays) {
+TEST_P(CacheStates, EveryOperationFollowsTheTable) {
   const Row& row = GetParam();
   ClusterCache cache;
   cache.add_node(make_node("n"));

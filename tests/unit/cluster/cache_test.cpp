@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aggregates, ghosts, images and the consistency check: spec/scheduler-core.md 2.2 to 2.4 and 2.7.
+// Aggregates, ghosts, images and the consistency check: docs/behaviour/scheduler-core.md 2.2 to 2.4 and 2.7.
 
 #include "host/cluster/cache.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(Cache, AConfirmedPodMovesToTheNodeThatTheWatchNames) {
+TEST(Cache, AConfirmedPodMovesToTheWatchedNode) {
   ClusterCache cache;
   cache.add_node(make_node("a"));
   cache.add_node(make_node("b"));
@@ -46,7 +46,7 @@ TEST(Cache, FinishBindingMarksOnlyAnAssumedPod) {
   EXPECT_FALSE(cache.is_binding_finished("uid-p"));
 }
 
-TEST(Cache, AnAssumedPodThatNamesAnotherNodeIsRefused) {
+TEST(Cache, ForgettingAnAssumedPodOnAnotherNodeIsRefused) {
   ClusterCache cache;
   EXPECT_EQ(cache.assume_pod(make_pod("p", "b"), "a"), CacheResult::kNodeMismatch);
   EXPECT_EQ(cache.assume_pod(make_pod("p", ""), ""), CacheResult::kUnknownNode);
@@ -54,7 +54,7 @@ TEST(Cache, AnAssumedPodThatNamesAnotherNodeIsRefused) {
   EXPECT_EQ(cache.pod_count(), 0U);
 }
 
-TEST(Cache, APodWithoutUidIsKnownByItsFullName) {
+TEST(Cache, APodWithoutUidIsIdentifiedByItsFullName) {
   ClusterCache cache;
   Pod pod;
   pod.name = "p";
@@ -68,7 +68,7 @@ TEST(Cache, APodWithoutUidIsKnownByItsFullName) {
   EXPECT_EQ(cache.pod_count(), 0U);
 }
 
-TEST(Cache, RemovalSwapsTheLastPodIntoTheHole) {
+TEST(Cache, RemovalMovesTheLastPodIntoTheGap) {
   ClusterCache cache;
   for (const char* name : {"p", "q", "r", "s"}) cache.add_pod(make_pod(name, "a"));
   cache.remove_pod("uid-q");
@@ -78,7 +78,7 @@ TEST(Cache, RemovalSwapsTheLastPodIntoTheHole) {
   EXPECT_EQ(cache.check_consistency(), Names{});
 }
 
-TEST(Cache, AnUpdateAppendsThePodAnew) {
+TEST(Cache, AnUpdateAppendsThePodAgain) {
   ClusterCache cache;
   for (const char* name : {"p", "q", "r"}) cache.add_pod(make_pod(name, "a"));
   cache.update_pod(make_pod("p", "a", 700));
@@ -86,7 +86,7 @@ TEST(Cache, AnUpdateAppendsThePodAnew) {
   EXPECT_EQ(cache.find_node("a")->requested.milli_cpu, 900);
 }
 
-TEST(Cache, AGhostBecomesRealAndKeepsItsPods) {
+TEST(Cache, APodOnlyNodeBecomesRealAndKeepsItsPods) {
   ClusterCache cache;
   cache.add_pod(make_pod("p", "a", 400));
   EXPECT_EQ(cache.ghost_count(), 1U);
@@ -97,7 +97,7 @@ TEST(Cache, AGhostBecomesRealAndKeepsItsPods) {
   EXPECT_EQ(cache.nodes_in_order().size(), 1U);
 }
 
-TEST(Cache, ANodeRemovedBeforeItsPodsStaysAsAGhostUntilTheLastPodGoes) {
+TEST(Cache, ANodeRemovedBeforeItsPodsStaysUntilTheLastPodIsRemoved) {
   ClusterCache cache;
   cache.add_node(make_node("a"));
   cache.add_pod(make_pod("p", "a"));
@@ -123,7 +123,7 @@ TEST(Cache, ANodeWithoutPodsIsGoneWhenRemoved) {
   EXPECT_TRUE(cache.nodes_in_order().empty());
 }
 
-TEST(Cache, AnAggregateSumsWhatItsPodsAskFor) {
+TEST(Cache, AnAggregateSumsTheRequestsOfItsPods) {
   ClusterCache cache;
   const auto spec = make_spec({{"cpu", millis(1500)}, {"example.com/gpu", units(2)}, {"memory", units(1 << 30)}});
   cache.add_pod(make_pod("p", "a", spec));
@@ -142,7 +142,7 @@ TEST(Cache, AnAggregateSumsWhatItsPodsAskFor) {
   EXPECT_EQ(node.non_zero_milli_cpu, 100);
 }
 
-TEST(Cache, HugeAmountsWrapAroundAndComeBack) {
+TEST(Cache, HugeAmountsWrapAroundAndBack) {
   ClusterCache cache;
   const auto huge = make_spec({{"memory", units(INT64_MAX)}});
   cache.add_pod(make_pod("small", "a", make_spec({{"memory", units(7)}})));
@@ -151,7 +151,7 @@ TEST(Cache, HugeAmountsWrapAroundAndComeBack) {
   EXPECT_EQ(cache.find_node("a")->requested.memory_bytes, 7);
 }
 
-TEST(Cache, APortThatTwoPodsUseIsFreeWhenOneOfThemLeaves) {
+TEST(Cache, APortUsedByTwoPodsIsFreedWhenOneIsRemoved) {
   ClusterCache cache;
   ContainerPort port;
   port.host_port = 80;
@@ -167,7 +167,7 @@ TEST(Cache, APortThatTwoPodsUseIsFreeWhenOneOfThemLeaves) {
   EXPECT_TRUE(cache.find_node("a")->used_ports.empty());
 }
 
-TEST(CacheImages, TheSizeFirstReportedStaysWhileAnyNodeHasTheImage) {
+TEST(CacheImages, TheFirstReportedSizeStaysWhileANodeHasTheImage) {
   ClusterCache cache;
   cache.add_node(make_node("a", "", {{{"app:1", "app@sha"}, 100}}));
   cache.add_node(make_node("b", "", {{{"app:1"}, 200}}));
@@ -183,7 +183,7 @@ TEST(CacheImages, TheSizeFirstReportedStaysWhileAnyNodeHasTheImage) {
   EXPECT_TRUE(cache.images().empty());
 }
 
-TEST(CacheImages, ANameThatANodeListsTwiceCountsOnce) {
+TEST(CacheImages, ANameListedTwiceCountsOnce) {
   ClusterCache cache;
   cache.add_node(make_node("a", "", {{{"app:1", "app:1"}, 100}, {{"app:1"}, 300}}));
   EXPECT_EQ(cache.images().at("app:1").node_count, 1);
@@ -192,7 +192,7 @@ TEST(CacheImages, ANameThatANodeListsTwiceCountsOnce) {
   EXPECT_TRUE(cache.images().empty());
 }
 
-TEST(Cache, KeepsItselfBelowNinetyBytesAPod) {
+TEST(Cache, UsesLessThanNinetyBytesPerPod) {
   constexpr int kPods = 150'000;
   constexpr int kNodes = 5'000;
   ClusterCache cache;

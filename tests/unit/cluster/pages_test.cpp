@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-TEST(PagesTest, EveryEntryBeginsAsTheGivenValue) {
+TEST(PagesTest, EveryEntryStartsWithTheGivenValue) {
   const Pages<std::int64_t> pages(3, 8, 7);
   ASSERT_EQ(pages.page_count(), 3u);
   ASSERT_EQ(pages.page_length(), 8u);
@@ -25,7 +25,7 @@ TEST(PagesTest, ACopySharesEveryPage) {
   EXPECT_TRUE(second.shares_page(first, 1));
 }
 
-TEST(PagesTest, AWriteLeavesTheOtherCopyAsItWas) {
+TEST(PagesTest, AWriteDoesNotChangeTheOtherCopy) {
   Pages<std::int64_t> first(2, 4, 1);
   const Pages<std::int64_t> second = first;
   first.write(0)[2] = 9;
@@ -33,7 +33,7 @@ TEST(PagesTest, AWriteLeavesTheOtherCopyAsItWas) {
   EXPECT_EQ(second.read(0)[2], 1);
 }
 
-TEST(PagesTest, AWriteCopiesOnlyThePageThatItTouches) {
+TEST(PagesTest, AWriteCopiesOnlyItsPage) {
   Pages<std::int64_t> first(2, 4, 1);
   const Pages<std::int64_t> second = first;
   first.write(0)[2] = 9;
@@ -54,7 +54,7 @@ TEST(PagesTest, AnUnsharedPageIsWrittenInPlace) {
   EXPECT_EQ(pages.write(0), before);
 }
 
-TEST(PagesTest, APageThatWasLetGoIsWrittenInPlaceAgain) {
+TEST(PagesTest, AReleasedPageIsWrittenInPlaceAgain) {
   Pages<std::int64_t> pages(1, 4, 0);
   {
     const Pages<std::int64_t> copy = pages;
@@ -63,7 +63,7 @@ TEST(PagesTest, APageThatWasLetGoIsWrittenInPlaceAgain) {
   EXPECT_EQ(pages.write(0), before);
 }
 
-TEST(PagesTest, FillReachesEveryPageAndNoSharer) {
+TEST(PagesTest, FillChangesEveryPageAndNoCopy) {
   Pages<std::int64_t> first(2, 4, 1);
   const Pages<std::int64_t> second = first;
   first.fill(3);
@@ -73,7 +73,7 @@ TEST(PagesTest, FillReachesEveryPageAndNoSharer) {
   }
 }
 
-TEST(PagesTest, EntriesThatOwnMemoryAreCopiedDeeply) {
+TEST(PagesTest, EntriesThatOwnMemoryAreDeepCopied) {
   Pages<std::vector<int>> first(1, 2, {1, 2});
   const Pages<std::vector<int>> second = first;
   first.write(0)[0].push_back(3);
@@ -81,12 +81,12 @@ TEST(PagesTest, EntriesThatOwnMemoryAreCopiedDeeply) {
   EXPECT_EQ(second.read(0)[0], (std::vector<int>{1, 2}));
 }
 
-TEST(PagesTest, PagesBeginOnACacheLine) {
+TEST(PagesTest, PagesAreCacheLineAligned) {
   const Pages<std::int32_t> pages(3, 3, 0);
   for (std::size_t p = 0; p < 3; ++p) EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pages.read(p)) % 64, 0u);
 }
 
-TEST(PagesTest, BytesCountEveryPageWhole) { EXPECT_EQ(Pages<std::int64_t>(3, 8).bytes(), 3u * 8u * 8u); }
+TEST(PagesTest, BytesCountWholePages) { EXPECT_EQ(Pages<std::int64_t>(3, 8).bytes(), 3u * 8u * 8u); }
 
 }  // namespace
 }  // namespace berth

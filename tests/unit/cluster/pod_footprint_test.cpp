@@ -16,7 +16,7 @@ ContainerPort host_port(std::int32_t port, std::string protocol = "", std::strin
   return result;
 }
 
-TEST(WantedHostPorts, EmptyAddressAndProtocolReadAsAnyAddressAndTcp) {
+TEST(WantedHostPorts, EmptyAddressAndProtocolMeanAnyAddressAndTcp) {
   EXPECT_EQ(wanted_host_ports(*make_spec({}, {host_port(8080)})), (std::vector<HostPort>{{"0.0.0.0", "TCP", 8080}}));
 }
 
@@ -35,12 +35,12 @@ TEST(WantedHostPorts, SidecarsCountAndOrdinaryInitContainersDoNot) {
   EXPECT_EQ(wanted_host_ports(spec), (std::vector<HostPort>{{"10.0.0.1", "UDP", 90}}));
 }
 
-TEST(WantedHostPorts, EachKeyComesOnce) {
+TEST(WantedHostPorts, EachKeyIsListedOnce) {
   const auto spec = make_spec({}, {host_port(80), host_port(80, "TCP", "0.0.0.0"), host_port(80, "UDP")});
   EXPECT_EQ(wanted_host_ports(*spec).size(), 2U);
 }
 
-TEST(FootprintMemo, GivesEverySpecItsOwnFigures) {
+TEST(FootprintMemo, GivesEachSpecItsOwnFigures) {
   FootprintMemo memo;
   std::vector<PodPtr> pods;
   for (int i = 0; i < 3000; ++i) pods.push_back(make_pod("p" + std::to_string(i), "n", i));
@@ -51,7 +51,7 @@ TEST(FootprintMemo, GivesEverySpecItsOwnFigures) {
   }
 }
 
-TEST(FootprintMemo, APodWithStatusResourcesHasFiguresOfItsOwn) {
+TEST(FootprintMemo, APodWithStatusResourcesHasItsOwnFigures) {
   const auto spec = make_spec({{"cpu", millis(100)}});
   Pod resized;
   resized.name = "resized";

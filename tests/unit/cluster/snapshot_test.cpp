@@ -50,7 +50,7 @@ void expect_as_new(Snapshot& snapshot, const ClusterCache& cache) {
   }
 }
 
-TEST(SnapshotTest, ColumnsEqualWhatTheCacheKnowsOfEachNode) {
+TEST(SnapshotTest, ColumnsEqualTheCache) {
   ClusterCache cache;
   cache.add_node(share(big_node("a")));
   cache.add_node(share(big_node("b")));
@@ -72,7 +72,7 @@ TEST(SnapshotTest, ColumnsEqualWhatTheCacheKnowsOfEachNode) {
   EXPECT_EQ(snapshot.node_hash(b), node_name_hash("b"));
 }
 
-TEST(SnapshotTest, NodesStandInTheCachesOrder) {
+TEST(SnapshotTest, NodesKeepTheCachesOrder) {
   ClusterCache cache;
   for (const auto& [name, zone] : {std::pair{"a1", "a"}, {"a2", "a"}, {"b1", "b"}})
     cache.add_node(make_node(name, zone));
@@ -83,7 +83,7 @@ TEST(SnapshotTest, NodesStandInTheCachesOrder) {
   EXPECT_EQ(names, (std::vector<std::string>{"a1", "b1", "a2"}));
 }
 
-TEST(SnapshotTest, AnUnknownNameIsNoNode) {
+TEST(SnapshotTest, AnUnknownNameIsNotFound) {
   ClusterCache cache;
   cache.add_node(make_node("a"));
   cache.add_pod(make_pod("p", "ghost"));
@@ -100,7 +100,7 @@ TEST(SnapshotTest, AnEmptyClusterHasNoNodes) {
   EXPECT_FALSE(snapshot.update(cache).nodes_changed);
 }
 
-TEST(SnapshotTest, UpdateTouchesOnlyTheNodesThatMoved) {
+TEST(SnapshotTest, UpdateWritesOnlyChangedNodes) {
   ClusterCache cache;
   for (const char* name : {"a", "b", "c"}) cache.add_node(share(big_node(name)));
   Snapshot snapshot(cache);
@@ -112,7 +112,7 @@ TEST(SnapshotTest, UpdateTouchesOnlyTheNodesThatMoved) {
   expect_as_new(snapshot, cache);
 }
 
-TEST(SnapshotTest, ANodeThatComesRebuildsTheOrder) {
+TEST(SnapshotTest, AnAddedNodeRebuildsTheOrder) {
   ClusterCache cache;
   cache.add_node(make_node("a1", "a"));
   cache.add_node(make_node("a2", "a"));
@@ -125,7 +125,7 @@ TEST(SnapshotTest, ANodeThatComesRebuildsTheOrder) {
   expect_as_new(snapshot, cache);
 }
 
-TEST(SnapshotTest, ANodeThatGoesIsInNoColumn) {
+TEST(SnapshotTest, ARemovedNodeIsInNoColumn) {
   ClusterCache cache;
   for (const char* name : {"a", "b", "c"}) cache.add_node(share(big_node(name)));
   cache.add_pod(gpu_pod("p", "b", 1));
@@ -137,7 +137,7 @@ TEST(SnapshotTest, ANodeThatGoesIsInNoColumn) {
   expect_as_new(snapshot, cache);
 }
 
-TEST(SnapshotTest, AChangedNodeObjectIsNoticed) {
+TEST(SnapshotTest, AChangedNodeObjectIsDetected) {
   ClusterCache cache;
   cache.add_node(share(big_node("a")));
   Snapshot snapshot(cache);
@@ -159,7 +159,7 @@ TEST(SnapshotTest, AResourceThatNoNodeOffersHasNoColumn) {
   EXPECT_EQ(snapshot.resource_count(), count);
 }
 
-TEST(SnapshotTest, AResourceIsGivenOneColumnHoweverOftenItIsAskedFor) {
+TEST(SnapshotTest, AResourceHasOneColumnForAllRequests) {
   ClusterCache cache;
   cache.add_node(share(big_node("a")));
   Snapshot snapshot(cache);
@@ -183,7 +183,7 @@ ResourceDelta some_delta(std::int64_t cpu, std::int64_t memory) {
   return {{{kCpuColumn, cpu}, {kMemoryColumn, memory}}, cpu, memory};
 }
 
-TEST(SnapshotTest, TakingAwayIsTheInverseOfAdding) {
+TEST(SnapshotTest, RemovingIsTheInverseOfAdding) {
   ClusterCache cache;
   cache.add_node(share(big_node("a")));
   cache.add_pod(gpu_pod("p", "a", 1));
@@ -196,7 +196,7 @@ TEST(SnapshotTest, TakingAwayIsTheInverseOfAdding) {
   expect_as_new(snapshot, cache);
 }
 
-TEST(SnapshotTest, TakingAwayIsTheInverseOfAddingBeyondTheInt64Range) {
+TEST(SnapshotTest, RemovingIsTheInverseOfAddingBeyondInt64) {
   ClusterCache cache;
   cache.add_node(share(big_node("a")));
   cache.add_pod(gpu_pod("p", "a", 1));
@@ -206,7 +206,7 @@ TEST(SnapshotTest, TakingAwayIsTheInverseOfAddingBeyondTheInt64Range) {
   expect_as_new(snapshot, cache);
 }
 
-TEST(SnapshotTest, SaysWhetherScoresMayWrap) {
+TEST(SnapshotTest, ReportsWhetherScoresMayWrap) {
   ClusterCache cache;
   cache.add_node(share(big_node("a")));
   EXPECT_FALSE(Snapshot(cache).scores_may_wrap());
@@ -229,7 +229,7 @@ TEST(SnapshotTest, SaysWhetherScoresMayWrap) {
   EXPECT_TRUE(placed.scores_may_wrap());
 }
 
-TEST(SnapshotTest, ACopyIsAValueOfItsOwn) {
+TEST(SnapshotTest, ACopyIsIndependent) {
   ClusterCache cache;
   cache.add_node(share(big_node("a")));
   Snapshot snapshot(cache);
@@ -242,7 +242,7 @@ TEST(SnapshotTest, ACopyIsAValueOfItsOwn) {
   EXPECT_EQ(fork.requested(kCpuColumn, 0), 100);
 }
 
-TEST(SnapshotTest, PlacementsThatTheCacheLearnsOfAreNotCountedTwice) {
+TEST(SnapshotTest, PlacementsConfirmedByTheCacheAreNotCountedTwice) {
   ClusterCache cache;
   cache.add_node(share(big_node("a")));
   Snapshot snapshot(cache);
@@ -254,7 +254,7 @@ TEST(SnapshotTest, PlacementsThatTheCacheLearnsOfAreNotCountedTwice) {
   EXPECT_EQ(snapshot.pod_count(0), 1);
 }
 
-TEST(SnapshotTest, ALabelColumnTellsValuesApartAndAbsence) {
+TEST(SnapshotTest, ALabelColumnDistinguishesValuesAndAbsence) {
   ClusterCache cache;
   const std::vector<std::pair<std::string, LabelMap>> nodes = {{"a", LabelMap{{"disk", "ssd"}}},
                                                                {"b", LabelMap{{"disk", "hdd"}}},
@@ -280,7 +280,7 @@ TEST(SnapshotTest, ALabelColumnTellsValuesApartAndAbsence) {
   EXPECT_EQ(&snapshot.label_column("disk"), &column);
 }
 
-TEST(SnapshotTest, ALabelColumnOfAKeyThatNoNodeHasIsAbsentEverywhere) {
+TEST(SnapshotTest, ALabelColumnOfAnUnknownKeyIsAbsentEverywhere) {
   ClusterCache cache;
   cache.add_node(make_node("a"));
   Snapshot snapshot(cache);

@@ -29,7 +29,7 @@ TEST(TopologyCountsTest, NodesAreNumberedByDomain) {
   EXPECT_EQ(column.nodes_by_domain, (std::vector<std::int32_t>{4, 0, 1, 2, 3, 5}));
 }
 
-TEST(TopologyCountsTest, APodCountsInItsNodesDomainAndNowhereWithoutOne) {
+TEST(TopologyCountsTest, APodCountsOnlyInTheDomainOfItsNode) {
   TopologyCounts counts;
   const std::int32_t table = counts.add_table(counts.add_column(zones()), nullptr, false);
   counts.add(table, 0, 1);
@@ -40,7 +40,7 @@ TEST(TopologyCountsTest, APodCountsInItsNodesDomainAndNowhereWithoutOne) {
   EXPECT_EQ(counts.total(table), 2);
 }
 
-TEST(TopologyCountsTest, NodesThatAreMaskedDoNotCountAndTheirDomainsDoNotExist) {
+TEST(TopologyCountsTest, MaskedNodesDoNotCountAndCreateNoDomains) {
   TopologyCounts counts;
   const std::int32_t table = counts.add_table(counts.add_column(zones()), mask({1, 1, 0, 1, 1, 0}), true);
   EXPECT_EQ(counts.existing_domains(table), 2);
@@ -53,14 +53,14 @@ TEST(TopologyCountsTest, NodesThatAreMaskedDoNotCountAndTheirDomainsDoNotExist) 
   EXPECT_EQ(counts.minimum(table), 1);
 }
 
-TEST(TopologyCountsTest, WithoutADomainTheMinimumIsTheLargestNumber) {
+TEST(TopologyCountsTest, TheMinimumWithoutADomainIsInt32Max) {
   TopologyCounts counts;
   const std::int32_t table = counts.add_table(counts.add_column(zones()), mask({0, 0, 0, 0, 0, 0}), true);
   EXPECT_EQ(counts.existing_domains(table), 0);
   EXPECT_EQ(counts.minimum(table), INT32_MAX);
 }
 
-TEST(TopologyCountsTest, TheMinimumFollowsEveryMoveBelowZeroToo) {
+TEST(TopologyCountsTest, TheMinimumFollowsEveryChangeAlsoBelowZero) {
   TopologyCounts counts;
   const std::int32_t table = counts.add_table(counts.add_column(zones()), nullptr, true);
   for (const std::int32_t node : {0, 0, 0, 2, 2, 3}) counts.add(table, node, 1);

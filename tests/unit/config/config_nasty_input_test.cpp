@@ -24,7 +24,7 @@ void run(const std::string& text) {
   }
 }
 
-TEST(ConfigNastyInput, NoTextCrashesTheReaders) {
+TEST(ConfigNastyInput, RandomTextDoesNotCrashTheReaders) {
   const std::vector<std::string> texts = {
       "",
       "{",
@@ -75,13 +75,13 @@ TEST(ConfigNastyInput, NoTextCrashesTheReaders) {
   for (const std::string& text : texts) run(text);
 }
 
-TEST(ConfigNastyInput, NoPrefixOfAConfigurationCrashesTheReaders) {
+TEST(ConfigNastyInput, PrefixesOfAConfigurationDoNotCrashTheReaders) {
   const std::string whole = args_json("NodeResourcesFit", R"({"scoringStrategy": {"type": "RequestedToCapacityRatio",
       "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}]}}})");
   for (std::size_t length = 0; length <= whole.size(); ++length) run(whole.substr(0, length));
 }
 
-TEST(ConfigNastyInput, NoChangedByteCrashesTheReaders) {
+TEST(ConfigNastyInput, ChangedBytesDoNotCrashTheReaders) {
   const std::string whole =
       config_json(R"("profiles": [{"plugins": {"score": {"enabled": [{"name": "ImageLocality"}]}}}])");
   for (std::size_t at = 0; at < whole.size(); ++at) {

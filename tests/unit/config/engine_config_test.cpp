@@ -53,7 +53,7 @@ TEST(EngineConfig, EveryFieldIsRead) {
   EXPECT_EQ(parse_engine(R"("rowBytesMax": 4096)").row_bytes_max, 4096u);
 }
 
-TEST(EngineConfig, TheDeviceIsRead) {
+TEST(EngineConfig, DeviceSettingsAreRead) {
   const EngineConfig config =
       parse_engine(R"("device": {"ordinal": 3, "memoryBytesMax": "60Gi", "onFailure": "rerunOnCpu"})");
   EXPECT_EQ(config.device_ordinal, 3);
@@ -64,7 +64,7 @@ TEST(EngineConfig, TheDeviceIsRead) {
   EXPECT_EQ(parse_engine(R"("device": {})").device_ordinal, 0);
 }
 
-TEST(EngineConfig, BadValuesOfTheDeviceAreNamedByPath) {
+TEST(EngineConfig, InvalidDeviceValuesAreReportedWithTheirPath) {
   EXPECT_EQ(engine_problems(R"("device": {"ordinal": -1, "memoryBytesMax": 0, "onFailure": "rerun-on-cpu"})"),
             (Lines{"device.ordinal: got -1, expected an integer of at least 0",
                    "device.memoryBytesMax: got 0, expected a number of bytes above 0, or a quantity such as \"512Mi\"",
@@ -83,7 +83,7 @@ TEST(EngineConfig, YamlIsRead) {
   EXPECT_EQ(config.tie_break, TieBreak::kKube);
 }
 
-TEST(EngineConfig, BadValuesNameWhatIsExpected) {
+TEST(EngineConfig, InvalidValuesAreReportedWithTheExpectation) {
   EXPECT_EQ(engine_problems(R"("backend": "gpu", "seed": -1, "tieBreak": "best", "nodeSampling": "some",
                                "threads": 1025, "rowBytesMax": "big", "batchPodsMax": 0)"),
             (Lines{"backend: got \"gpu\", expected auto, reference, cpu or cuda",
@@ -111,7 +111,7 @@ TEST(EngineConfig, AnotherKindIsRefused) {
 
 TEST(EngineConfig, AMissingFileIsAnError) { EXPECT_THROW(load_engine_config("/does/not/exist"), InputError); }
 
-TEST(EngineConfig, NamesOfFlagsAreReadAndWritten) {
+TEST(EngineConfig, FlagNamesRoundTrip) {
   for (const char* name : {"random", "first", "kube"}) EXPECT_EQ(to_string(parse_tie_break(name)), name);
   for (const char* name : {"all", "kube"}) EXPECT_EQ(to_string(parse_node_sampling(name)), name);
   EXPECT_EQ(parse_device_failure("stop"), DeviceFailure::kStop);

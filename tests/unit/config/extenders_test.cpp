@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extenders of a configuration: spec/scheduler-core.md 7.5.
+// Extenders of a configuration: docs/behaviour/scheduler-core.md 7.5.
 
 #include "host/config/extenders.h"
 
@@ -53,7 +53,7 @@ TEST(Extenders, DefaultsAreEmpty) {
   EXPECT_FALSE(extender.ignorable);
 }
 
-TEST(Extenders, IgnorableOnesMoveBehindTheOthers) {
+TEST(Extenders, IgnorableExtendersMoveToTheEnd) {
   const SchedulerConfig config = parse(extenders(
       R"({"urlPrefix": "a", "ignorable": true}, {"urlPrefix": "b"}, {"urlPrefix": "c", "ignorable": true}, {"urlPrefix": "d"})"));
   Lines order;
@@ -61,7 +61,7 @@ TEST(Extenders, IgnorableOnesMoveBehindTheOthers) {
   EXPECT_EQ(order, (Lines{"b", "d", "a", "c"}));
 }
 
-TEST(Extenders, ResourcesIgnoredByTheSchedulerReplaceThoseOfNodeResourcesFitInEveryProfile) {
+TEST(Extenders, ExtenderIgnoredResourcesReplaceThoseOfNodeResourcesFitInEveryProfile) {
   const std::string fit = R"("pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": ["old"]}}])";
   const std::string profiles = R"("profiles": [{"schedulerName": "a", )" + fit + R"(}, {"schedulerName": "b"}])";
   const SchedulerConfig config = parse(config_json(profiles + R"(, "extenders": [{"urlPrefix": "x", "managedResources":
@@ -76,17 +76,17 @@ TEST(Extenders, AUrlIsRequired) {
   EXPECT_EQ(problems_of(extenders("{}")), Lines{"extenders[0].urlPrefix: expected a URL: the field is required"});
 }
 
-TEST(Extenders, APrioritizerHasAWeight) {
+TEST(Extenders, APrioritizerNeedsAWeight) {
   EXPECT_EQ(problems_of(extenders(R"({"urlPrefix": "x", "prioritizeVerb": "p"})")),
             Lines{"extenders[0].weight: got nothing, expected an integer above 0, because prioritizeVerb is set"});
 }
 
-TEST(Extenders, AtMostOneBinds) {
+TEST(Extenders, AtMostOneExtenderBinds) {
   EXPECT_EQ(problems_of(extenders(R"({"urlPrefix": "x", "bindVerb": "b"}, {"urlPrefix": "y", "bindVerb": "b"})")),
             Lines{"extenders: got 2 extenders with a bindVerb, expected at most one"});
 }
 
-TEST(Extenders, ManagedResourcesAreExtendedAndUniqueOverAllExtenders) {
+TEST(Extenders, ManagedResourcesAreExtendedAndUniqueAcrossExtenders) {
   EXPECT_EQ(problems_of(extenders(R"({"urlPrefix": "x", "managedResources": [{"name": "cpu"}, {}, {"name": "x.com/a"}]},
                                      {"urlPrefix": "y", "managedResources": [{"name": "x.com/a"}]})")),
             (Lines{"extenders[0].managedResources[0].name: got \"cpu\", expected the name of an extended resource, as "
@@ -104,7 +104,7 @@ TEST(Extenders, UnknownFieldsAreRefused) {
                    "extenders[0].managedResources[0].ignored: unknown field"}));
 }
 
-TEST(Extenders, DataThatIsNotBase64IsRefusedWithoutShowingIt) {
+TEST(Extenders, InvalidBase64IsRefusedWithoutPrintingIt) {
   for (const char* bad : {"secret!=", "abc", "=", "ab=c", "a===", "===="}) {
     EXPECT_EQ(problems_of(extenders(R"({"urlPrefix": "x", "tlsConfig": {"keyData": ")" + std::string(bad) + R"("}})")),
               Lines{"extenders[0].tlsConfig.keyData: expected base64"})
@@ -112,7 +112,7 @@ TEST(Extenders, DataThatIsNotBase64IsRefusedWithoutShowingIt) {
   }
 }
 
-TEST(Extenders, ATimeoutIsADuration) {
+TEST(Extenders, ATimeoutMustBeADuration) {
   EXPECT_EQ(problems_of(extenders(R"({"urlPrefix": "x", "httpTimeout": "5"})")),
             Lines{"extenders[0].httpTimeout: got \"5\", expected a duration such as \"15s\""});
 }

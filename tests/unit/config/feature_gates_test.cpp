@@ -17,7 +17,7 @@ Lines problems_of_flag(std::string_view flag, Release release = Release::k1_35) 
   return problems_in([&] { gates_with(flag, release); });
 }
 
-TEST(FeatureGates, DefaultsOf135AreThoseOfTheSpec) {
+TEST(FeatureGates, V135DefaultsMatchTheSpecification) {
   const FeatureGates gates;
   for (const char* on : {"SchedulerQueueingHints", "SchedulerPopFromBackoffQ", "SchedulerAsyncPreemption",
                          "OpportunisticBatching", "NominatedNodeNameForExpectation", "DynamicResourceAllocation",
@@ -34,7 +34,7 @@ TEST(FeatureGates, DefaultsOf135AreThoseOfTheSpec) {
   }
 }
 
-TEST(FeatureGates, DefaultsOf136DifferWhereTheSpecSaysSo) {
+TEST(FeatureGates, V136DefaultsDifferAsSpecified) {
   const FeatureGates gates(Release::k1_36);
   for (const char* on :
        {"NodeDeclaredFeatures", "DRAExtendedResource", "DRADeviceBindingConditions", "DRADeviceTaints",
@@ -53,7 +53,7 @@ TEST(FeatureGates, AFlagChangesTheGatesItNames) {
   EXPECT_FALSE(gates.enabled("OpportunisticBatching"));
 }
 
-TEST(FeatureGates, AllAlphaSetsAlphaGatesThatAreNotNamed) {
+TEST(FeatureGates, AllAlphaSetsUnnamedAlphaGates) {
   const FeatureGates gates = gates_with("StorageCapacityScoring=false,AllAlpha=true");
   EXPECT_TRUE(gates.enabled("NodeDeclaredFeatures"));
   EXPECT_TRUE(gates.enabled("GangScheduling"));
@@ -62,20 +62,20 @@ TEST(FeatureGates, AllAlphaSetsAlphaGatesThatAreNotNamed) {
   EXPECT_FALSE(gates.enabled("TopologyAwareWorkloadScheduling"));  // not in 1.35
 }
 
-TEST(FeatureGates, ANameWinsOverAllAlphaWhereverItStands) {
+TEST(FeatureGates, ANamedGateOverridesAllAlphaInAnyOrder) {
   EXPECT_FALSE(gates_with("AllAlpha=true,StorageCapacityScoring=false").enabled("StorageCapacityScoring"));
   FeatureGates gates = gates_with("StorageCapacityScoring=false");
   gates.apply("AllAlpha=true");
   EXPECT_FALSE(gates.enabled("StorageCapacityScoring"));
 }
 
-TEST(FeatureGates, AllBetaLeavesLockedGatesAlone) {
+TEST(FeatureGates, AllBetaSkipsLockedGates) {
   const FeatureGates gates = gates_with("AllBeta=false");
   EXPECT_FALSE(gates.enabled("OpportunisticBatching"));
   EXPECT_TRUE(gates.enabled("SchedulerQueueingHints"));
 }
 
-TEST(FeatureGates, AnUnknownGateIsNamed) {
+TEST(FeatureGates, AnUnknownGateIsReported) {
   EXPECT_EQ(problems_of_flag("Nonsense=true"), Lines{"Nonsense: no feature gate of the scheduler has this name"});
 }
 
@@ -84,13 +84,13 @@ TEST(FeatureGates, AGateOfALaterReleaseIsRefused) {
             Lines{"TopologyAwareWorkloadScheduling: Kubernetes 1.35 does not have this feature gate"});
 }
 
-TEST(FeatureGates, AValueThatIsNoBooleanIsRefused) {
+TEST(FeatureGates, ANonBooleanValueIsRefused) {
   EXPECT_EQ(problems_of_flag("NodeDeclaredFeatures=yes,OpportunisticBatching"),
             (Lines{"NodeDeclaredFeatures: got \"yes\", expected true or false",
                    "OpportunisticBatching: got \"\", expected true or false"}));
 }
 
-TEST(FeatureGates, ALockedGateTakesOnlyItsOwnValue) {
+TEST(FeatureGates, ALockedGateAcceptsOnlyItsValue) {
   EXPECT_EQ(problems_of_flag("SchedulerQueueingHints=true"), Lines{});
   EXPECT_EQ(problems_of_flag("SchedulerQueueingHints=false"),
             Lines{"SchedulerQueueingHints: is locked to true in Kubernetes 1.35"});
@@ -99,7 +99,7 @@ TEST(FeatureGates, ALockedGateTakesOnlyItsOwnValue) {
             Lines{"DRAAdminAccess: is locked to true in Kubernetes 1.36"});
 }
 
-TEST(FeatureGates, AGateNeedsTheGatesItStandsOn) {
+TEST(FeatureGates, AGateNeedsItsDependencies) {
   EXPECT_EQ(problems_of_flag("GangScheduling=true"),
             Lines{"GangScheduling: is on, but it needs GenericWorkload, which is off"});
   EXPECT_EQ(problems_of_flag("GangScheduling=true,GenericWorkload=true"), Lines{});
@@ -111,11 +111,11 @@ TEST(FeatureGates, AFailedFlagChangesNothing) {
   EXPECT_FALSE(gates.enabled("NodeDeclaredFeatures"));
 }
 
-TEST(FeatureGates, AskingForAnUnknownGateIsAMistakeOfOurs) {
+TEST(FeatureGates, ReadingAnUnknownGateIsALogicError) {
   EXPECT_THROW(static_cast<void>(FeatureGates().enabled("Nonsense")), std::out_of_range);
 }
 
-TEST(FeatureGates, TheTableIsSortedAndHoldsTheGatesOfTheRelease) {
+TEST(FeatureGates, TheTableIsSortedAndCompleteForTheRelease) {
   const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
   const auto old_rows = FeatureGates(Release::k1_35).table();
   const auto new_rows = FeatureGates(Release::k1_36).table();
@@ -135,7 +135,7 @@ std::string documented(const std::vector<FeatureGates::Row>& rows, const std::st
   return std::string(row->default_enabled ? "on" : "off") + " (" + row->stage + (row->locked ? ", locked)" : ")");
 }
 
-TEST(FeatureGates, TheDocumentedTableIsTheOneInForce) {
+TEST(FeatureGates, TheDocumentedTableMatchesTheCode) {
   std::ifstream page("docs/configuration.md");
   if (!page) GTEST_SKIP() << "docs/configuration.md is not below the working directory";
   const std::string text((std::istreambuf_iterator<char>(page)), std::istreambuf_iterator<char>());

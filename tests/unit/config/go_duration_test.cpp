@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-TEST(GoDuration, ReadsWhatGoReads) {
+TEST(GoDuration, AcceptsWhatGoAccepts) {
   EXPECT_EQ(parse_go_duration_ns("15s"), 15 * kSecondNs);
   EXPECT_EQ(parse_go_duration_ns("1m30s"), 90 * kSecondNs);
   EXPECT_EQ(parse_go_duration_ns("1.5h"), 5400 * kSecondNs);
@@ -52,7 +52,7 @@ TEST(GoDuration, MicrosecondsAreRoundedAwayFromZero) {
   EXPECT_EQ(duration_us(2'000), 2);
 }
 
-TEST(GoDurationText, ReadsAsGoPrintsIt) {
+TEST(GoDurationText, PrintsLikeGo) {
   const std::pair<std::int64_t, const char*> rows[] = {
       {0, "0s"},
       {1, "1µs"},

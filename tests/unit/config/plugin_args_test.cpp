@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of plugins: spec/scheduler-core.md 7.4.
+// Arguments of plugins: docs/behaviour/scheduler-core.md 7.4.
 
 #include "host/config/plugin_args.h"
 
@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-TEST(PluginConfig, DefaultsAreThoseOfTheSpec) {
+TEST(PluginConfig, DefaultsMatchTheSpecification) {
   const PluginArgs args = parse(config_json("")).profiles.at(0).args;
   EXPECT_EQ(args.default_preemption.min_candidate_nodes_percentage, 10);
   EXPECT_EQ(args.default_preemption.min_candidate_nodes_absolute, 100);
@@ -59,7 +59,7 @@ TEST(PluginConfig, AbsentArgsKeepTheDefaults) {
   EXPECT_EQ(parse_args("DefaultPreemption", "null").default_preemption.min_candidate_nodes_absolute, 100);
 }
 
-TEST(PluginConfig, NamesAreUniqueAndKnown) {
+TEST(PluginConfig, NamesMustBeUniqueAndKnown) {
   const std::string twice = R"("pluginConfig": [{"name": "NodeAffinity"}, {"name": "NodeAffinity"}])";
   EXPECT_EQ(problems_of(profile_json(twice)),
             Lines{"profiles[0].pluginConfig[1].name: got \"NodeAffinity\", expected each plugin once"});
@@ -106,7 +106,7 @@ TEST(DefaultPreemptionArgs, RangesAreChecked) {
              ".minCandidateNodesAbsolute: got -1, expected an integer of at least 0"}));
 }
 
-TEST(DefaultPreemptionArgs, NotBothAreZero) {
+TEST(DefaultPreemptionArgs, BothMustNotBeZero) {
   EXPECT_EQ(args_problems("DefaultPreemption", R"({"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 0})"),
             (Lines{".minCandidateNodesPercentage: expected more than 0 when minCandidateNodesAbsolute is 0",
                    ".minCandidateNodesAbsolute: expected more than 0 when minCandidateNodesPercentage is 0"}));
@@ -115,7 +115,7 @@ TEST(DefaultPreemptionArgs, NotBothAreZero) {
             0);
 }
 
-TEST(InterPodAffinityArgs, TheWeightIsFrom0To100) {
+TEST(InterPodAffinityArgs, TheWeightMustBeFrom0To100) {
   const PluginArgs args =
       parse_args("InterPodAffinity", R"({"hardPodAffinityWeight": 0, "ignorePreferredTermsOfExistingPods": true})");
   EXPECT_EQ(args.inter_pod_affinity.hard_pod_affinity_weight, 0);
@@ -132,7 +132,7 @@ TEST(NodeResourcesFitArgs, IgnoredNamesAreRead) {
   EXPECT_EQ(args.ignored_resource_groups, Lines{"example.com"});
 }
 
-TEST(NodeResourcesFitArgs, IgnoredNamesHaveTheSyntaxOfLabels) {
+TEST(NodeResourcesFitArgs, IgnoredNamesMustHaveLabelSyntax) {
   EXPECT_EQ(
       args_problems("NodeResourcesFit", R"({"ignoredResources": ["a b", 3], "ignoredResourceGroups": ["x/y", "-"]})"),
       (Lines{".ignoredResources[1]: got 3, expected a string",
@@ -152,19 +152,19 @@ TEST(NodeResourcesFitArgs, AStrategyIsRead) {
   EXPECT_EQ(args.resources[1].weight, 1);  // 0 reads as 1
 }
 
-TEST(NodeResourcesFitArgs, AStrategyWithoutResourcesHasTheDefaultOnes) {
+TEST(NodeResourcesFitArgs, AStrategyWithoutResourcesUsesTheDefaults) {
   const auto args =
       parse_args("NodeResourcesFit", R"({"scoringStrategy": {"type": "MostAllocated", "resources": []}})");
   EXPECT_EQ(args.node_resources_fit.resources.size(), 2u);
 }
 
-TEST(NodeResourcesFitArgs, TheStrategyIsOneOfThree) {
+TEST(NodeResourcesFitArgs, TheStrategyMustBeOneOfThree) {
   EXPECT_EQ(args_problems("NodeResourcesFit", R"({"scoringStrategy": {"type": "Best"}})"),
             Lines{".scoringStrategy.type: got \"Best\", expected LeastAllocated, MostAllocated or "
                   "RequestedToCapacityRatio"});
 }
 
-TEST(NodeResourcesFitArgs, ResourceWeightsAreFrom1To100) {
+TEST(NodeResourcesFitArgs, ResourceWeightsMustBeFrom1To100) {
   EXPECT_EQ(args_problems(
                 "NodeResourcesFit",
                 R"({"scoringStrategy": {"resources": [{"name": "cpu", "weight": 101}, {"name": "a", "weight": -1}]}})"),
@@ -187,12 +187,12 @@ TEST(NodeResourcesFitArgs, AShapeIsRead) {
   EXPECT_EQ(args.shape[1].score, 0);
 }
 
-TEST(NodeResourcesFitArgs, AShapeHasAPoint) {
+TEST(NodeResourcesFitArgs, AShapeNeedsAPoint) {
   EXPECT_EQ(args_problems("NodeResourcesFit", ratio("[]")),
             Lines{".scoringStrategy.requestedToCapacityRatio.shape: expected at least one point"});
 }
 
-TEST(NodeResourcesFitArgs, UtilizationIncreasesFrom0To100) {
+TEST(NodeResourcesFitArgs, UtilizationMustIncreaseFrom0To100) {
   EXPECT_EQ(
       args_problems("NodeResourcesFit", ratio(R"([{"utilization": 50, "score": 1}, {"utilization": 50, "score": 2}])")),
       Lines{".scoringStrategy.requestedToCapacityRatio.shape[1].utilization: got 50, expected more than the "
@@ -202,7 +202,7 @@ TEST(NodeResourcesFitArgs, UtilizationIncreasesFrom0To100) {
                   "to 100"});
 }
 
-TEST(NodeResourcesFitArgs, ShapeScoresAreFrom0To10) {
+TEST(NodeResourcesFitArgs, ShapeScoresMustBeFrom0To10) {
   EXPECT_EQ(
       args_problems("NodeResourcesFit", ratio(R"([{"utilization": 0, "score": 11}])")),
       Lines{".scoringStrategy.requestedToCapacityRatio.shape[0].score: got 11, expected an integer from 0 to 10"});
@@ -223,7 +223,7 @@ TEST(NodeResourcesFitArgs, AShapeForAnotherStrategyIsRefusedFrom136On) {
                   "RequestedToCapacityRatio"});
 }
 
-TEST(BalancedAllocationArgs, ResourcesAreUniqueAndWeighOne) {
+TEST(BalancedAllocationArgs, ResourcesMustBeUniqueWithWeightOne) {
   EXPECT_EQ(args_problems("NodeResourcesBalancedAllocation",
                           R"({"resources": [{"name": "cpu", "weight": 2}, {"name": "cpu", "weight": 1}]})"),
             (Lines{".resources[0].weight: got 2, expected an integer from 0 to 1",
@@ -293,7 +293,7 @@ TEST(NodeAffinityArgs, EveryFieldRequirementMustParse) {
             Lines{".matchFields[0]: a field needs exactly one value"});
 }
 
-TEST(NodeAffinityArgs, APreferredTermOfWeightZeroIsNotJudged) {
+TEST(NodeAffinityArgs, APreferredTermOfWeightZeroIsNotChecked) {
   const auto preferred = [](const std::string& weight) {
     return R"({"addedAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": )" + weight +
            R"(, "preference": {"matchExpressions": [{"key": "a", "operator": "In"}]}}]}})";
@@ -344,7 +344,7 @@ TEST(PodTopologySpreadArgs, ConstraintsNeedTheListType) {
             Lines{".defaultingType: got \"Auto\", expected System or List"});
 }
 
-TEST(PodTopologySpreadArgs, RequiredFieldsAreDemanded) {
+TEST(PodTopologySpreadArgs, RequiredFieldsMustBePresent) {
   EXPECT_EQ(args_problems("PodTopologySpread", constraints("[{}]")),
             (Lines{".defaultConstraints[0].maxSkew: expected a value: the field is required",
                    ".defaultConstraints[0].topologyKey: expected a value: the field is required",
@@ -363,13 +363,13 @@ TEST(PodTopologySpreadArgs, FieldsOfAConstraintAreChecked) {
                    ".defaultConstraints[0].topologyKey: got \"a b\", expected a label key"}));
 }
 
-TEST(PodTopologySpreadArgs, KeyAndActionAreUnique) {
+TEST(PodTopologySpreadArgs, KeyAndActionMustBeUnique) {
   const std::string constraint = R"({"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"})";
   EXPECT_EQ(args_problems("PodTopologySpread", constraints("[" + constraint + "," + constraint + "]")),
             Lines{".defaultConstraints[1]: repeats topologyKey and whenUnsatisfiable of an earlier constraint"});
 }
 
-TEST(VolumeBindingArgs, TheTimeoutIsNotNegative) {
+TEST(VolumeBindingArgs, TheTimeoutMustNotBeNegative) {
   EXPECT_EQ(parse_args("VolumeBinding", R"({"bindTimeoutSeconds": 0})").volume_binding.bind_timeout_seconds, 0);
   EXPECT_EQ(args_problems("VolumeBinding", R"({"bindTimeoutSeconds": -1})"),
             Lines{".bindTimeoutSeconds: got -1, expected an integer of at least 0"});
@@ -399,7 +399,7 @@ TEST(DynamicResourcesArgs, TimeoutsNeedTheirGates) {
             10'000'000);
 }
 
-TEST(DynamicResourcesArgs, TimeoutsHaveALowest) {
+TEST(DynamicResourcesArgs, TimeoutsHaveAMinimum) {
   EXPECT_EQ(args_problems("DynamicResources", R"({"filterTimeout": "-1s", "bindingTimeout": "999ms"})",
                           FeatureGates(Release::k1_36)),
             (Lines{".filterTimeout: got \"-1s\", expected a duration of at least 0s",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugin lists of profiles: defaults, merging, multiPoint. spec/scheduler-core.md 3.13 and 7.3.
+// The plugin lists of profiles: defaults, merging, multiPoint. docs/behaviour/scheduler-core.md 3.13 and 7.3.
 
 #include "host/config/plugin_sets.h"
 
@@ -21,7 +21,7 @@ Lines plugin_problems(const std::string& plugins, const FeatureGates& gates = Fe
   return problems_of(profile_json(R"("plugins": {)" + plugins + "}"), gates);
 }
 
-TEST(DefaultPlugins, EachPointOf135RunsTheDefaultListInOrder) {
+TEST(DefaultPlugins, V135RunsTheDefaultListInOrderAtEachPoint) {
   const SchedulerConfig config = default_scheduler_config(FeatureGates());
   EXPECT_EQ(names_at(config, kPreEnqueue), (Lines{"SchedulingGates", "DynamicResources", "DefaultPreemption"}));
   EXPECT_EQ(names_at(config, kQueueSort), Lines{"PrioritySort"});
@@ -47,33 +47,33 @@ TEST(DefaultPlugins, EachPointOf135RunsTheDefaultListInOrder) {
   EXPECT_EQ(names_at(config, kPostBind), Lines{});
 }
 
-TEST(DefaultPlugins, NodeDeclaredFeaturesJoinsLastIn136) {
+TEST(DefaultPlugins, V136RunsNodeDeclaredFeaturesLast) {
   const SchedulerConfig config = default_scheduler_config(FeatureGates(Release::k1_36));
   EXPECT_EQ(names_at(config, kFilter).back(), "NodeDeclaredFeatures");
   EXPECT_EQ(names_at(config, kPreFilter).back(), "NodeDeclaredFeatures");
 }
 
-TEST(DefaultPlugins, GangSchedulingJoinsBehindItsGate) {
+TEST(DefaultPlugins, GangSchedulingJoinsWithItsGateOn) {
   const SchedulerConfig config = default_scheduler_config(gates_with("GangScheduling=true,GenericWorkload=true"));
   EXPECT_EQ(names_at(config, kPermit), Lines{"GangScheduling"});
   EXPECT_EQ(names_at(config, kPreEnqueue).back(), "GangScheduling");
 }
 
-TEST(DefaultPlugins, PlacementPluginsOf136AreNamedThoughTheyHaveNoPoint) {
+TEST(DefaultPlugins, V136PlacementPluginsAreKnownWithoutAPoint) {
   const SchedulerConfig config =
       default_scheduler_config(gates_with("GenericWorkload=true,TopologyAwareWorkloadScheduling=true", Release::k1_36));
   EXPECT_EQ(config.profiles[0].placement_plugins, (Lines{"TopologyPlacementGenerator", "PodGroupPodsCount"}));
   EXPECT_EQ(config.profiles[0].plugin_names().back(), "PodGroupPodsCount");
 }
 
-TEST(DefaultPlugins, AProfileNamesEachPluginOnce) {
+TEST(DefaultPlugins, AProfileListsEachPluginOnce) {
   const SchedulerConfig config = default_scheduler_config(FeatureGates());
   EXPECT_EQ(config.profiles[0].plugin_names().size(), 19u);
   EXPECT_TRUE(config.profiles[0].enables(kFilter, "NodePorts"));
   EXPECT_FALSE(config.profiles[0].enables(kScore, "NodePorts"));
 }
 
-TEST(NamedPlugins, AProfileKnowsWhatItsFileEnablesByName) {
+TEST(NamedPlugins, AProfileRecordsExplicitlyEnabledPlugins) {
   const SchedulerConfig config = with_plugins(
       R"("multiPoint": {"enabled": [{"name": "NodePorts"}, {"name": "ImageLocality"}]},
          "score": {"enabled": [{"name": "ImageLocality"}], "disabled": [{"name": "NodeAffinity"}]})");
@@ -87,12 +87,12 @@ TEST(PluginCatalog, EveryPluginIsFoundByItsName) {
   EXPECT_EQ(plugin_catalog().size(), 23u);
 }
 
-TEST(PluginMerge, ListingADefaultAgainInMultiPointChangesItsWeightNotItsPlace) {
+TEST(PluginMerge, RelistingADefaultInMultiPointChangesItsWeightNotItsPlace) {
   const SchedulerConfig config = with_plugins(R"("multiPoint": {"enabled": [{"name": "NodeAffinity", "weight": 7}]})");
   EXPECT_EQ(names_at(config, kScore)[1], "NodeAffinity=7");
 }
 
-TEST(PluginMerge, DisablingAndEnablingInMultiPointMovesToTheEnd) {
+TEST(PluginMerge, DisablingAndEnablingInMultiPointMovesAPluginToTheEnd) {
   const SchedulerConfig config = with_plugins(
       R"("multiPoint": {"enabled": [{"name": "NodeAffinity", "weight": 7}], "disabled": [{"name": "NodeAffinity"}]})");
   EXPECT_EQ(names_at(config, kScore).back(), "NodeAffinity=7");
@@ -117,19 +117,19 @@ TEST(PluginExpansion, ADisabledStarStopsMultiPointAtThatPointOnly) {
   EXPECT_EQ(names_at(config, kPreFilter).size(), 10u);
 }
 
-TEST(PluginExpansion, ADisabledStarKeepsTheListOfThePoint) {
+TEST(PluginExpansion, ADisabledStarKeepsThePointsOwnList) {
   const SchedulerConfig config = with_plugins(
       R"("score": {"disabled": [{"name": "*"}], "enabled": [{"name": "ImageLocality", "weight": 4}, {"name": "NodeAffinity"}]})");
   EXPECT_EQ(names_at(config, kScore), (Lines{"ImageLocality=4", "NodeAffinity=1"}));
 }
 
-TEST(PluginExpansion, APluginDisabledByNameLeavesThatPointOnly) {
+TEST(PluginExpansion, APluginDisabledByNameLeavesOnlyThatPoint) {
   const SchedulerConfig config = with_plugins(R"("score": {"disabled": [{"name": "NodeAffinity"}]})");
   EXPECT_FALSE(config.profiles[0].enables(kScore, "NodeAffinity"));
   EXPECT_TRUE(config.profiles[0].enables(kFilter, "NodeAffinity"));
 }
 
-TEST(PluginExpansion, ANameInTheScoreListOverridesTheWeightAndComesFirst) {
+TEST(PluginExpansion, AScoreEntryOverridesTheWeightAndComesFirst) {
   const SchedulerConfig config = with_plugins(R"("score": {"enabled": [{"name": "ImageLocality", "weight": 5}]})");
   const Lines names = names_at(config, kScore);
   EXPECT_EQ(names.size(), 9u);
@@ -137,12 +137,13 @@ TEST(PluginExpansion, ANameInTheScoreListOverridesTheWeightAndComesFirst) {
   EXPECT_EQ(names[1], "TaintToleration=3");
 }
 
-TEST(PluginExpansion, AScoreEntryWithoutWeightWinsOverMultiPointAndCountsAsOne) {
+TEST(PluginExpansion, AScoreEntryWithoutWeightOverridesMultiPointWithOne) {
   const SchedulerConfig config = with_plugins(R"("score": {"enabled": [{"name": "TaintToleration"}]})");
   EXPECT_EQ(names_at(config, kScore)[0], "TaintToleration=1");
 }
 
-// The example of spec/scheduler-core.md 3.13 with A = NodeName, B = NodePorts, C = NodeAffinity, X = TaintToleration.
+// The example of docs/behaviour/scheduler-core.md 3.13 with A = NodeName, B = NodePorts, C = NodeAffinity, X =
+// TaintToleration.
 TEST(PluginExpansion, OverridesComeFirstThenTheExpansionThenTheRest) {
   const SchedulerConfig config = with_plugins(
       R"("multiPoint": {"disabled": [{"name": "*"}],
@@ -154,24 +155,24 @@ TEST(PluginExpansion, OverridesComeFirstThenTheExpansionThenTheRest) {
   EXPECT_EQ(names_at(config, kPreFilter), (Lines{"NodePorts", "NodeAffinity"}));
 }
 
-TEST(PluginExpansion, ANameDisabledAtAPointMayBeEnabledThere) {
+TEST(PluginExpansion, APluginDisabledAtAPointMayBeEnabledThere) {
   const SchedulerConfig config =
       with_plugins(R"("filter": {"disabled": [{"name": "NodeName"}], "enabled": [{"name": "NodeName"}]})");
   EXPECT_EQ(names_at(config, kFilter).back(), "NodeName");
 }
 
-TEST(PluginLists, AnUnknownPluginIsNamedWithItsPlace) {
+TEST(PluginLists, AnUnknownPluginIsReportedWithItsPath) {
   EXPECT_EQ(plugin_problems(R"("filter": {"enabled": [{"name": "NodeName"}, {"name": "Coscheduling"}]})"),
             Lines{"profiles[0].plugins.filter.enabled[1]: unknown plugin \"Coscheduling\", expected one of "
                   "kube-scheduler's in-tree plugins"});
   EXPECT_EQ(plugin_problems(R"("multiPoint": {"enabled": [{"name": ""}]})").size(), 1u);
 }
 
-TEST(PluginLists, AnUnknownNameThatIsDisabledIsHarmless) {
+TEST(PluginLists, ADisabledUnknownPluginIsAccepted) {
   EXPECT_EQ(plugin_problems(R"("filter": {"disabled": [{"name": "Coscheduling"}]})"), Lines{});
 }
 
-TEST(PluginLists, ARemovedPluginIsNamed) {
+TEST(PluginLists, ARemovedPluginIsReported) {
   for (const char* name : {"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"}) {
     EXPECT_EQ(plugin_problems(R"("filter": {"enabled": [{"name": ")" + std::string(name) + R"("}]})"),
               Lines{"profiles[0].plugins.filter.enabled[0]: plugin \"" + std::string(name) +
@@ -179,7 +180,7 @@ TEST(PluginLists, ARemovedPluginIsNamed) {
   }
 }
 
-TEST(PluginLists, APluginWhoseGateIsOffNamesTheGate) {
+TEST(PluginLists, APluginWithItsGateOffIsReportedWithTheGate) {
   const std::string plugins = R"("filter": {"enabled": [{"name": "NodeDeclaredFeatures"}]})";
   EXPECT_EQ(plugin_problems(plugins),
             Lines{"profiles[0].plugins.filter.enabled[0]: plugin \"NodeDeclaredFeatures\" needs the feature gate "
@@ -187,18 +188,18 @@ TEST(PluginLists, APluginWhoseGateIsOffNamesTheGate) {
   EXPECT_EQ(plugin_problems(plugins, gates_with("NodeDeclaredFeatures=true")), Lines{});
 }
 
-TEST(PluginLists, APluginMustJoinThePointItIsEnabledAt) {
+TEST(PluginLists, APluginMustImplementThePointItIsEnabledAt) {
   EXPECT_EQ(plugin_problems(R"("score": {"enabled": [{"name": "NodeName"}]})"),
             Lines{"profiles[0].plugins.score.enabled[0]: plugin \"NodeName\" has no extension point score"});
 }
 
-TEST(PluginLists, APluginStandsOnceAtAPoint) {
+TEST(PluginLists, ADuplicatePluginAtAPointIsRefused) {
   EXPECT_EQ(
       plugin_problems(R"("filter": {"enabled": [{"name": "NodeName"}, {"name": "NodeName"}]})"),
       Lines{"profiles[0].plugins.filter.enabled[1]: plugin \"NodeName\" is enabled twice at this extension point"});
 }
 
-TEST(PluginLists, APluginStandsOnceInMultiPoint) {
+TEST(PluginLists, ADuplicatePluginInMultiPointIsRefused) {
   EXPECT_EQ(plugin_problems(R"("multiPoint": {"enabled": [{"name": "NodePorts"}, {"name": "NodePorts"}]})"),
             Lines{"profiles[0].plugins.multiPoint.enabled[0]: plugin \"NodePorts\" is enabled twice in multiPoint"});
 }
@@ -221,21 +222,21 @@ TEST(PluginLists, ValuesOfTheWrongTypeAreRefused) {
             "profiles[0].plugins.score.enabled: got an object, expected an array");
 }
 
-TEST(PluginLists, PlacementPointsBelongTo136AndAreNotSupported) {
+TEST(PluginLists, V136PlacementPointsAreNotSupported) {
   const std::string plugins = R"("placementScore": {"enabled": []})";
   EXPECT_EQ(plugin_problems(plugins), Lines{"profiles[0].plugins.placementScore: unknown field"});
   EXPECT_EQ(plugin_problems(plugins, FeatureGates(Release::k1_36)),
             Lines{"profiles[0].plugins.placementScore: extension point placementScore is not supported"});
 }
 
-TEST(QueueSort, ExactlyOnePluginSortsTheQueue) {
+TEST(QueueSort, ExactlyOneQueueSortPluginIsRequired) {
   EXPECT_EQ(plugin_problems(R"("queueSort": {"disabled": [{"name": "*"}]})"),
             Lines{"profiles[0].plugins.queueSort: got 0 plugins, expected exactly one queue sort plugin"});
   EXPECT_EQ(plugin_problems(R"("queueSort": {"enabled": [{"name": "PrioritySort"}, {"name": "PrioritySort"}]})").size(),
             2u);
 }
 
-TEST(QueueSort, AllProfilesSortAlike) {
+TEST(QueueSort, AllProfilesNeedTheSameQueueSort) {
   const std::string sorted = R"("plugins": {"queueSort": {"enabled": [{"name": "PrioritySort"}]}})";
   EXPECT_EQ(
       problems_of(config_json(R"("profiles": [{"schedulerName": "a", )" + sorted + R"(}, {"schedulerName": "b"}])")),
@@ -245,7 +246,7 @@ TEST(QueueSort, AllProfilesSortAlike) {
             Lines{});
 }
 
-TEST(Bind, AtLeastOnePluginBinds) {
+TEST(Bind, AtLeastOneBindPluginIsRequired) {
   EXPECT_EQ(plugin_problems(R"("bind": {"disabled": [{"name": "DefaultBinder"}]})"),
             Lines{"profiles[0].plugins.bind: got no plugin, expected at least one bind plugin"});
 }

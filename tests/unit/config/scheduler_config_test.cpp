@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields, defaults and rules of the configuration object: spec/scheduler-core.md 7.1, 7.2, 7.7.
+// Fields, defaults and rules of the configuration object: docs/behaviour/scheduler-core.md 7.1, 7.2, 7.7.
 
 #include "host/config/scheduler_config.h"
 
@@ -40,7 +40,7 @@ TEST(SchedulerConfig, AnEmptyConfigurationHasTheDefaults) {
   EXPECT_FALSE(config.profiles[0].percentage_of_nodes_to_score.has_value());
 }
 
-TEST(SchedulerConfig, AnEmptyConfigurationRunsWhatNoConfigurationRuns) {
+TEST(SchedulerConfig, AnEmptyConfigurationEqualsNoConfiguration) {
   const SchedulerConfig parsed = parse(config_json(R"("profiles": [])"));
   EXPECT_EQ(parsed.profiles.at(0).plugins, default_scheduler_config(FeatureGates()).profiles.at(0).plugins);
 }
@@ -78,7 +78,7 @@ TEST(SchedulerConfig, EveryFieldIsRead) {
   EXPECT_EQ(config.find_profile("default-scheduler"), nullptr);
 }
 
-TEST(SchedulerConfig, YamlIsReadAsJsonIs) {
+TEST(SchedulerConfig, YamlAndJsonReadAlike) {
   const SchedulerConfig config = parse(
       "# a comment\n"
       "apiVersion: kubescheduler.config.k8s.io/v1\n"
@@ -108,7 +108,7 @@ TEST(SchedulerConfig, ContentionProfilingFollowsProfilingUnlessSet) {
   EXPECT_FALSE(parse(config_json(R"("enableProfiling": false)")).enable_contention_profiling);
 }
 
-TEST(SchedulerConfig, EmptyTextsAndZeroTimesReadAsUnset) {
+TEST(SchedulerConfig, EmptyStringsAndZeroDurationsReadAsUnset) {
   const SchedulerConfig config = parse(config_json(
       R"("leaderElection": {"leaseDuration": "0s", "renewDeadline": "0", "retryPeriod": "0ms", "resourceLock": "",
          "resourceName": "", "resourceNamespace": ""}, "clientConnection": {"qps": 0, "burst": 0, "contentType": ""})"));
@@ -123,7 +123,7 @@ TEST(SchedulerConfig, EmptyTextsAndZeroTimesReadAsUnset) {
   EXPECT_EQ(config.client_connection.content_type, "application/vnd.kubernetes.protobuf");
 }
 
-TEST(SchedulerConfig, ApiVersionAndKindAreDemanded) {
+TEST(SchedulerConfig, ApiVersionAndKindAreRequired) {
   EXPECT_EQ(problems_of("{}"), (Lines{"apiVersion: got nothing, expected \"kubescheduler.config.k8s.io/v1\"",
                                       "kind: got nothing, expected \"KubeSchedulerConfiguration\""}));
   EXPECT_EQ(
@@ -139,7 +139,7 @@ TEST(SchedulerConfig, UnknownFieldsAreRefusedWithTheirPath) {
                    "clientConnection.QPS: unknown field", "profiles[0].name: unknown field"}));
 }
 
-TEST(SchedulerConfig, EngineSettingsHaveNoPlaceHere) {
+TEST(SchedulerConfig, EngineSettingsAreRefused) {
   EXPECT_EQ(problems_of(config_json(R"("backend": "cuda")")), Lines{"backend: unknown field"});
 }
 
@@ -153,7 +153,7 @@ TEST(SchedulerConfig, ARepeatedKeyInYamlIsRefused) {
                    .empty());
 }
 
-TEST(SchedulerConfig, ValuesOfTheWrongTypeNameValueAndExpectation) {
+TEST(SchedulerConfig, AWrongTypeIsReportedWithValueAndExpectation) {
   EXPECT_EQ(
       problems_of(config_json(R"("parallelism": "4", "podInitialBackoffSeconds": 1.5, "enableProfiling": "yes",
                                        "profiles": {}, "extenders": 3, "leaderElection": [])")),
@@ -162,12 +162,12 @@ TEST(SchedulerConfig, ValuesOfTheWrongTypeNameValueAndExpectation) {
              "extenders: got 3, expected an array", "leaderElection: got an array, expected an object"}));
 }
 
-TEST(SchedulerConfig, AnIntegerOf64BitsDoesNotFitParallelism) {
+TEST(SchedulerConfig, ParallelismRefuses64BitIntegers) {
   EXPECT_EQ(problems_of(config_json(R"("parallelism": 4294967297)")),
             Lines{"parallelism: got 4294967297, expected an integer of 32 bits"});
 }
 
-TEST(SchedulerConfig, ParallelismIsPositive) {
+TEST(SchedulerConfig, ParallelismMustBePositive) {
   EXPECT_EQ(problems_of(config_json(R"("parallelism": 0)")),
             Lines{"parallelism: got 0, expected an integer of at least 1"});
 }
@@ -180,7 +180,7 @@ TEST(SchedulerConfig, PercentagesAreFrom0To100) {
   EXPECT_EQ(parse(profile_json(R"("percentageOfNodesToScore": 0)")).profiles[0].percentage_of_nodes_to_score, 0);
 }
 
-TEST(SchedulerConfig, BackoffsArePositiveAndOrdered) {
+TEST(SchedulerConfig, BackoffsMustBePositiveAndOrdered) {
   EXPECT_EQ(problems_of(config_json(R"("podInitialBackoffSeconds": 0)")),
             Lines{"podInitialBackoffSeconds: got 0, expected an integer of at least 1"});
   EXPECT_EQ(problems_of(config_json(R"("podInitialBackoffSeconds": 11)")),
@@ -194,22 +194,22 @@ TEST(SchedulerConfig, SeveralProfilesNeedNames) {
             Lines{"profiles[0].schedulerName: expected a name: it is required when there are several profiles"});
 }
 
-TEST(SchedulerConfig, ANameIsNotEmpty) {
+TEST(SchedulerConfig, ASchedulerNameMustNotBeEmpty) {
   EXPECT_EQ(problems_of(profile_json(R"("schedulerName": "")")),
             Lines{"profiles[0].schedulerName: got \"\", expected a name"});
 }
 
-TEST(SchedulerConfig, NamesOfProfilesAreUnique) {
+TEST(SchedulerConfig, ProfileNamesMustBeUnique) {
   EXPECT_EQ(problems_of(config_json(R"("profiles": [{"schedulerName": "a"}, {"schedulerName": "a"}])")),
             Lines{"profiles[1].schedulerName: got \"a\", expected a name that no other profile has"});
 }
 
-TEST(ClientConnection, BurstIsNotNegative) {
+TEST(ClientConnection, BurstMustNotBeNegative) {
   EXPECT_EQ(problems_of(config_json(R"("clientConnection": {"burst": -1})")),
             Lines{"clientConnection.burst: got -1, expected an integer of at least 0"});
 }
 
-TEST(ClientConnection, QpsFitsAFloat) {
+TEST(ClientConnection, QpsMustFitAFloat) {
   EXPECT_EQ(problems_of(config_json(R"("clientConnection": {"qps": 1e300})")),
             Lines{"clientConnection.qps: got 1e+300, expected a number in the range of a 32-bit float"});
 }
@@ -218,7 +218,7 @@ Lines election_problems(const std::string& fields) {
   return problems_of(config_json(R"("leaderElection": {)" + fields + "}"));
 }
 
-TEST(LeaderElection, TimesArePositive) {
+TEST(LeaderElection, DurationsMustBePositive) {
   EXPECT_EQ(election_problems(R"("retryPeriod": "-1s")"),
             Lines{"leaderElection.retryPeriod: got \"-1s\", expected a duration above 0"});
   EXPECT_EQ(election_problems(R"("renewDeadline": "-1s")").front(),
@@ -227,27 +227,27 @@ TEST(LeaderElection, TimesArePositive) {
             "leaderElection.leaseDuration: got \"-1s\", expected a duration above 0");
 }
 
-TEST(LeaderElection, ALeaseOutlivesTheRenewDeadline) {
+TEST(LeaderElection, TheLeaseMustOutlastTheRenewDeadline) {
   EXPECT_EQ(election_problems(R"("leaseDuration": "10s")"),
             Lines{"leaderElection.leaseDuration: got \"10s\", expected more than renewDeadline"});
 }
 
-TEST(LeaderElection, TheRenewDeadlineLeavesRoomForAJitteredRetry) {
+TEST(LeaderElection, TheRenewDeadlineMustExceedAJitteredRetry) {
   EXPECT_EQ(election_problems(R"("renewDeadline": "2400ms")"),
             Lines{"leaderElection.renewDeadline: got \"2400ms\", expected more than 1.2 times retryPeriod"});
   EXPECT_EQ(election_problems(R"("renewDeadline": "2401ms")"), Lines{});
 }
 
-TEST(LeaderElection, OnlyLeasesLock) {
+TEST(LeaderElection, OnlyLeasesAreAcceptedAsLock) {
   EXPECT_EQ(election_problems(R"("resourceLock": "configmaps")"),
             Lines{"leaderElection.resourceLock: got \"configmaps\", expected \"leases\""});
 }
 
-TEST(LeaderElection, RulesHoldOnlyWhenThereIsAnElection) {
+TEST(LeaderElection, RulesApplyOnlyWithLeaderElection) {
   EXPECT_EQ(election_problems(R"("leaderElect": false, "leaseDuration": "-1s", "resourceLock": "x")"), Lines{});
 }
 
-TEST(LeaderElection, ATimeIsADurationText) {
+TEST(LeaderElection, ATimeMustBeADurationString) {
   EXPECT_EQ(election_problems(R"("leaseDuration": 15, "retryPeriod": "2")"),
             (Lines{"leaderElection.leaseDuration: got 15, expected a duration such as \"15s\"",
                    "leaderElection.retryPeriod: got \"2\", expected a duration such as \"15s\""}));

@@ -35,24 +35,24 @@ void expect_holds(const std::string& text, const std::string& part) {
 
 TEST(Check, SuccessIsNoError) { EXPECT_NO_THROW(check(cudaSuccess, "anything")); }
 
-TEST(Check, NoDeviceIsSaidWithWhereToLook) {
+TEST(Check, NoDeviceNamesWhereToLook) {
   const std::string text = unavailable_text(cudaErrorNoDevice);
   EXPECT_TRUE(text.starts_with("no CUDA device: ")) << text;
   expect_holds(text, "CUDA_VISIBLE_DEVICES");
   expect_holds(text, "(cudaErrorNoDevice)");
 }
 
-TEST(Check, AnOldDriverIsNamedWithBothVersions) {
+TEST(Check, AnOldDriverIsReportedWithBothVersions) {
   EXPECT_EQ(unavailable_text(cudaErrorInsufficientDriver, {"", "count of the devices", 12020, 13000}),
             "the NVIDIA driver is too old: has CUDA 12.2, this build needs 13.0 (cudaErrorInsufficientDriver)");
 }
 
-TEST(Check, AMissingDriverIsNotCalledOld) {
+TEST(Check, AMissingDriverIsNotReportedAsOld) {
   EXPECT_EQ(unavailable_text(cudaErrorInsufficientDriver, {"", "count of the devices", 0, 13000}),
             "no CUDA device: no NVIDIA driver is installed (libcuda.so.1 was not found) (cudaErrorInsufficientDriver)");
 }
 
-TEST(Check, ABusyDeviceIsNamedSo) {
+TEST(Check, ABusyDeviceIsReportedAsBusy) {
   expect_holds(unavailable_text(cudaErrorDevicesUnavailable), "in use by another process (exclusive mode)");
 }
 
@@ -62,7 +62,7 @@ TEST(Check, ADeviceWithoutOurCodeAndAStubDriverAreUnavailable) {
   expect_holds(unavailable_text(cudaErrorSystemNotReady), "nvidia-fabricmanager");
 }
 
-TEST(Check, OutOfMemorySaysWhatWasBeingDone) {
+TEST(Check, OutOfMemoryNamesTheOperation) {
   const auto error = error_of<DeviceOutOfMemory>(cudaErrorMemoryAllocation);
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(std::string(error->what()), "device 0: out of memory: launch of commit_batch (cudaErrorMemoryAllocation)");
@@ -79,7 +79,7 @@ TEST(Check, AFailedKernelLosesTheDevice) {
   }
 }
 
-TEST(Check, AMistakeOfOursOrAnUnknownCodeIsADeviceErrorOfNoOtherType) {
+TEST(Check, AProgrammingErrorOrUnknownCodeIsAPlainDeviceError) {
   for (const cudaError_t code : {cudaErrorInvalidValue, cudaErrorLaunchOutOfResources, cudaErrorUnknown}) {
     EXPECT_FALSE(error_of<DeviceLost>(code).has_value());
     EXPECT_FALSE(error_of<DeviceUnavailable>(code).has_value());
@@ -90,11 +90,11 @@ TEST(Check, AMistakeOfOursOrAnUnknownCodeIsADeviceErrorOfNoOtherType) {
   }
 }
 
-TEST(Check, ACodeThatCudaDoesNotKnowIsStillAnError) {
+TEST(Check, AnUnknownCodeIsStillAnError) {
   EXPECT_TRUE(error_of<DeviceError>(static_cast<cudaError_t>(12345)).has_value());
 }
 
-TEST(DeviceErrors, OutOfMemoryHasItsFacts) {
+TEST(DeviceErrors, OutOfMemoryHasItsSizes) {
   const DeviceOutOfMemory error("device 0", "rows", 164'000'000'000, 131'049'000'000, "batch.max_classes");
   EXPECT_EQ(std::string(error.what()),
             "device 0: out of memory: rows needs 164.0 GB, 131.0 GB free; lower batch.max_classes");

@@ -23,7 +23,7 @@ TEST(PinnedBuffer, WithoutElementsNeedsNoDevice) {
 
 using DeviceBufferOnDevice = DeviceTest;
 
-TEST_F(DeviceBufferOnDevice, GivesBackWhatWasCopiedIntoIt) {
+TEST_F(DeviceBufferOnDevice, RoundTripsItsContent) {
   const Stream stream;
   Pool pool(facts, 1 << 20);
   std::vector<std::int32_t> sent(1000);
@@ -40,7 +40,7 @@ TEST_F(DeviceBufferOnDevice, GivesBackWhatWasCopiedIntoIt) {
   EXPECT_TRUE(std::equal(sent.begin(), sent.end(), received.span().begin()));
 }
 
-TEST_F(DeviceBufferOnDevice, CopiesOfNothingAreFine) {
+TEST_F(DeviceBufferOnDevice, CopyingZeroBytesSucceeds) {
   const Stream stream;
   Pool pool(facts, 0);
   DeviceBuffer<int> empty(0, stream.view(), pool);

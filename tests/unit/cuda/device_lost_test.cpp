@@ -11,7 +11,7 @@ namespace {
 
 using LostDevice = DeviceTest;
 
-TEST_F(LostDevice, IsSaidAtTheNextWaitAndEveryLaterOne) {
+TEST_F(LostDevice, FailsTheNextWaitAndEveryLaterOne) {
   const Stream stream;
   write_astray(stream.view());
   EXPECT_THROW(stream.view().synchronize(), DeviceLost);

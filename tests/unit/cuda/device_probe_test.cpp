@@ -20,7 +20,7 @@ std::string reason_without_device() {
   }
 }
 
-TEST(DeviceProbe, AMachineWithoutADeviceSaysWhy) {
+TEST(DeviceProbe, AMachineWithoutADeviceGivesTheReason) {
   const std::string reason = reason_without_device();
   if (reason.empty()) GTEST_SKIP() << "needs a machine without a device";
   EXPECT_TRUE(reason.starts_with("no CUDA device: ") || reason.starts_with("the NVIDIA driver is too old: ")) << reason;
@@ -28,11 +28,11 @@ TEST(DeviceProbe, AMachineWithoutADeviceSaysWhy) {
   EXPECT_THROW(use_device(0), DeviceUnavailable);
 }
 
-TEST(DeviceProbe, ANumberBeyondTheLastDeviceIsUnavailable) { EXPECT_THROW(open_device(1000), DeviceUnavailable); }
+TEST(DeviceProbe, ADeviceNumberOutOfRangeIsUnavailable) { EXPECT_THROW(open_device(1000), DeviceUnavailable); }
 
 using OpenDevice = DeviceTest;
 
-TEST_F(OpenDevice, HasFactsThatMakeSense) {
+TEST_F(OpenDevice, HasPlausibleProperties) {
   EXPECT_FALSE(facts.name.empty());
   EXPECT_GE(facts.sm, 80);
   EXPECT_GT(facts.multiprocessor_count, 0);
@@ -43,7 +43,7 @@ TEST_F(OpenDevice, HasFactsThatMakeSense) {
   EXPECT_TRUE(facts.has_cooperative_launch);
 }
 
-TEST_F(OpenDevice, IsTheOneThatWasListed) {
+TEST_F(OpenDevice, IsTheListedDevice) {
   const DeviceFacts listed = list_devices().at(0);
   EXPECT_EQ(listed.name, facts.name);
   EXPECT_EQ(listed.memory_bytes_total, facts.memory_bytes_total);

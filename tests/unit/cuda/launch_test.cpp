@@ -16,7 +16,7 @@ namespace {
 
 StreamView made_up_stream() { return StreamView(reinterpret_cast<cudaStream_t>(std::uintptr_t{64})); }
 
-TEST(Launch, OfNothingAsksNoDevice) {
+TEST(Launch, EmptyLaunchNeedsNoDevice) {
   EXPECT_NO_THROW(sum_by_blocks({}, nullptr, made_up_stream()));
   EXPECT_NO_THROW(sum_cluster_ranks({}, 8, made_up_stream()));
   EXPECT_NO_THROW(count_across_grid(nullptr, {}, made_up_stream()));
@@ -50,7 +50,7 @@ class LaunchOnDevice : public DeviceTest {
   std::optional<Pool> pool;
 };
 
-TEST_F(LaunchOnDevice, CubAddsUpBelowAtAndBeyondAWarpAndABlock) {
+TEST_F(LaunchOnDevice, CubReducesBelowAtAndAboveAWarpAndABlock) {
   for (const std::size_t count : {1U, 31U, 32U, 33U, 255U, 256U, 257U, 5000U}) {
     std::vector<std::int64_t> values(count, 3);
     DeviceBuffer<std::int64_t> d_values(count, stream->view(), *pool);
@@ -76,7 +76,7 @@ TEST_F(LaunchOnDevice, BlocksOfACooperativeGridWaitForOneAnother) {
   EXPECT_EQ(contents_of(d_seen), std::vector<std::int32_t>(16, 16));
 }
 
-TEST_F(LaunchOnDevice, AProductAndASumAreRoundedOneByOne) {
+TEST_F(LaunchOnDevice, ProductAndSumAreRoundedSeparately) {
   // 1 + 2^-27 squared is 1 + 2^-26 + 2^-54; the last part is lost in the product, but not in a fused multiply-add.
   const double a = 1.0 + 0x1p-27;
   DeviceBuffer<double> d_result = zeros<double>(1);
@@ -84,7 +84,7 @@ TEST_F(LaunchOnDevice, AProductAndASumAreRoundedOneByOne) {
   EXPECT_EQ(contents_of(d_result)[0], 0.0);
 }
 
-TEST_F(LaunchOnDevice, ARefusedLaunchNamesItsKernelAndLeavesTheDeviceUsable) {
+TEST_F(LaunchOnDevice, AFailedLaunchNamesItsKernelAndTheDeviceStaysUsable) {
   DeviceBuffer<std::int32_t> d_count = zeros<std::int32_t>(1);
   DeviceBuffer<std::int32_t> d_seen = zeros<std::int32_t>(1 << 20);  // more blocks than any device holds at once
   try {

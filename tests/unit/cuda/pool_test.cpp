@@ -57,7 +57,7 @@ class PoolTest : public testing::Test {
   StreamView stream = made_up_stream();
 };
 
-TEST_F(PoolTest, WhatIsTakenAndReturnedIsCounted) {
+TEST_F(PoolTest, AllocationsAndReleasesAreCounted) {
   {
     DeviceBuffer<std::int64_t> first(10, stream, pool, kRows);
     const DeviceBuffer<char> second(20, stream, pool, kRows);
@@ -73,7 +73,7 @@ TEST_F(PoolTest, WhatIsTakenAndReturnedIsCounted) {
   EXPECT_EQ(raw->bytes_out, 0U);
 }
 
-TEST_F(PoolTest, TheLimitItselfFitsAndOneByteMoreDoesNot) {
+TEST_F(PoolTest, TheLimitFitsAndOneByteMoreDoesNot) {
   EXPECT_FALSE(refusal_of(1000).has_value());
   const auto refusal = refusal_of(1001);
   ASSERT_TRUE(refusal.has_value());
@@ -83,14 +83,14 @@ TEST_F(PoolTest, TheLimitItselfFitsAndOneByteMoreDoesNot) {
   EXPECT_EQ(refusal->free_bytes(), 1000U);
 }
 
-TEST_F(PoolTest, TheLimitIsOfAllBuffersTogether) {
+TEST_F(PoolTest, TheLimitCoversAllBuffers) {
   const DeviceBuffer<char> held(400, stream, pool);
   EXPECT_FALSE(refusal_of(600).has_value());
   ASSERT_TRUE(refusal_of(601).has_value());
   EXPECT_EQ(refusal_of(601)->free_bytes(), 600U);
 }
 
-TEST_F(PoolTest, ARefusalOfTheDeviceLeavesThePoolAsItWas) {
+TEST_F(PoolTest, AFailedDeviceAllocationDoesNotChangeThePool) {
   const DeviceBuffer<char> held(100, stream, pool);
   raw->answer = cudaErrorMemoryAllocation;
   raw->free = 50;
@@ -103,24 +103,24 @@ TEST_F(PoolTest, ARefusalOfTheDeviceLeavesThePoolAsItWas) {
   EXPECT_FALSE(refusal_of(200).has_value());
 }
 
-TEST_F(PoolTest, AnotherErrorIsNotCalledOutOfMemory) {
+TEST_F(PoolTest, AnotherErrorIsNotReportedAsOutOfMemory) {
   raw->answer = cudaErrorIllegalAddress;
   EXPECT_THROW(pool.allocate(8, stream, kRows), DeviceLost);
   EXPECT_EQ(pool.counts().bytes_in_use, 0U);
 }
 
-TEST_F(PoolTest, NothingTakesNothing) {
+TEST_F(PoolTest, ZeroBytesAllocateNothing) {
   DeviceBuffer<std::int64_t> empty(0, stream, pool);
   EXPECT_EQ(empty.data(), nullptr);
   EXPECT_TRUE(empty.span().empty());
   EXPECT_EQ(pool.counts().allocation_count, 0U);
 }
 
-TEST_F(PoolTest, ASizeBeyondAllMemoryIsRefusedNotWrapped) {
+TEST_F(PoolTest, AnOverflowingSizeIsRefused) {
   EXPECT_THROW((DeviceBuffer<std::int64_t>(SIZE_MAX / 8 + 2, stream, pool)), DeviceOutOfMemory);
 }
 
-TEST_F(PoolTest, ABufferThatCouldNotGrowIsEmptyAndUsable) {
+TEST_F(PoolTest, ABufferThatFailedToGrowIsEmptyAndUsable) {
   DeviceBuffer<char> buffer(100, stream, pool);
   EXPECT_THROW(buffer.reset(2000), DeviceOutOfMemory);
   EXPECT_EQ(buffer.size(), 0U);
@@ -128,7 +128,7 @@ TEST_F(PoolTest, ABufferThatCouldNotGrowIsEmptyAndUsable) {
   EXPECT_EQ(buffer.size(), 1000U);
 }
 
-TEST_F(PoolTest, AMovedBufferIsReturnedOnce) {
+TEST_F(PoolTest, AMovedBufferIsReleasedOnce) {
   DeviceBuffer<char> from(100, stream, pool);
   DeviceBuffer<char> to(50, stream, pool);
   to = std::move(from);
@@ -140,7 +140,7 @@ TEST_F(PoolTest, AMovedBufferIsReturnedOnce) {
 
 using DevicePool = DeviceTest;
 
-TEST_F(DevicePool, MoreThanTheDeviceHasIsRefusedAndLessStillWorks) {
+TEST_F(DevicePool, MoreThanTheDeviceMemoryIsRefusedAndLessStillWorks) {
   const Stream stream;
   Pool pool(facts, UINT64_MAX);
   EXPECT_THROW(pool.allocate(2 * facts.memory_bytes_total, stream.view(), kRows), DeviceOutOfMemory);

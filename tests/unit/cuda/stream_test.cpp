@@ -21,7 +21,7 @@ static_assert(!std::is_constructible_v<StreamView, std::nullptr_t>);
 static_assert(!std::is_convertible_v<cudaStream_t, StreamView>);
 static_assert(!std::is_copy_constructible_v<Stream>);
 
-TEST(Ranges, CostNothingWithoutAProfiler) {
+TEST(Ranges, AreFreeWithoutAProfiler) {
   const StepRange<BuildRowsStep> outer;
   const StepRange<CommitStep> inner;
 }
@@ -37,7 +37,7 @@ TEST(Stream, WithoutADeviceIsUnavailable) {
 
 using StreamOnDevice = DeviceTest;
 
-TEST_F(StreamOnDevice, EventsArePassedInOrder) {
+TEST_F(StreamOnDevice, EventsAreReachedInOrder) {
   Stream first;
   const Stream second;
   Event begin(EventTiming::kOn), end(EventTiming::kOn);

@@ -6,11 +6,11 @@
 namespace berth::cuda {
 namespace {
 
-TEST(Tuning, EveryDeviceOfTodayAndTomorrowHasSoundNumbers) {
+TEST(Tuning, EveryComputeCapabilityHasValidNumbers) {
   for (int sm = kSmMin; sm <= 200; ++sm) EXPECT_TRUE(is_tuning_sound(sm)) << sm;
 }
 
-TEST(Tuning, ADeviceWithoutClustersIsAskedForNone) {
+TEST(Tuning, ADeviceWithoutClustersGetsNone) {
   for (int sm = kSmMin; sm < 90; ++sm) EXPECT_EQ(commit_batch_tuning(sm).blocks_per_cluster, 1U) << sm;
 }
 

@@ -64,7 +64,7 @@ constexpr const char* kCluster =
     "pod p*20 cpu=500m memory=500Mi\npod q*10 cpu=1 port=80\npod r*10 cpu=300m res:nvidia.com/gpu=1\n"
     "pod s*40 cpu=700m memory=100Mi tolerate=soft\n";
 
-TEST(CpuBackendTest, APodLimitStopsAndTheRestGoesOn) {
+TEST(CpuBackendTest, APodLimitStopsTheBatchAndTheRestContinues) {
   Bench whole(kCluster);
   Bench parts(kCluster);
   const std::vector<std::string> expected = place(*whole.backend, whole.pods);
@@ -80,7 +80,7 @@ TEST(CpuBackendTest, APodLimitStopsAndTheRestGoesOn) {
   EXPECT_EQ(actual, expected);
 }
 
-TEST(CpuBackendTest, ADeadlineStopsBehindAtLeastOnePodAndTheRestGoesOn) {
+TEST(CpuBackendTest, ADeadlineStopsAfterAtLeastOnePodAndTheRestContinues) {
   Bench whole(kCluster);
   Bench parts(kCluster);
   const std::vector<std::string> expected = place(*whole.backend, whole.pods);
@@ -96,7 +96,7 @@ TEST(CpuBackendTest, ADeadlineStopsBehindAtLeastOnePodAndTheRestGoesOn) {
   EXPECT_EQ(actual, expected);
 }
 
-TEST(CpuBackendTest, AFailureStopsWhereThatIsAskedFor) {
+TEST(CpuBackendTest, StopOnFailureStopsTheBatch) {
   Bench bench("node n cpu=2\npod p*2 cpu=1\npod q cpu=1\npod r cpu=0\n");
   const BatchResult result = bench.backend->commit_batch(bench.pods, {.stop_at_failure = true});
   EXPECT_EQ(result.outcomes.size(), 3u);
@@ -106,32 +106,32 @@ TEST(CpuBackendTest, AFailureStopsWhereThatIsAskedFor) {
   EXPECT_EQ(rest.outcomes.front().kind, OutcomeKind::kPlaced);
 }
 
-TEST(CpuBackendTest, AnEmptyBatchIsDoneAtOnce) {
+TEST(CpuBackendTest, AnEmptyBatchIsComplete) {
   Bench bench(kCluster);
   const BatchResult result = bench.backend->commit_batch({}, {});
   EXPECT_TRUE(result.outcomes.empty());
   EXPECT_EQ(result.stop, StopReason::kDone);
 }
 
-TEST(CpuBackendTest, EqualMessagesAreGivenOnce) {
+TEST(CpuBackendTest, EqualMessagesAreStoredOnce) {
   Bench bench("node n cpu=1\npod p*4 cpu=2\npod q cpu=3\n");
   const BatchResult result = bench.backend->commit_batch(bench.pods, {});
   EXPECT_EQ(result.messages, (std::vector<std::string>{"0/1 nodes are available: 1 Insufficient cpu."}));
 }
 
-TEST(CpuBackendTest, APodThatWasNotCompiledIsTheCallersMistake) {
+TEST(CpuBackendTest, AnUncompiledPodIsALogicError) {
   Bench bench(kCluster);
   const PodToPlace pod{bench.pods.front().pod, 0, -1};
   EXPECT_THROW(bench.backend->commit_batch({&pod, 1}, {}), std::logic_error);
 }
 
-TEST(CpuBackendTest, WithoutNodesEveryPodIsToldSo) {
+TEST(CpuBackendTest, WithoutNodesEveryPodGetsTheNoNodesError) {
   Bench bench("pod p*2 cpu=1\n");
   EXPECT_EQ(place(*bench.backend, bench.pods),
             (std::vector<std::string>{"no nodes available to schedule pods", "no nodes available to schedule pods"}));
 }
 
-TEST(CpuBackendTest, WeightsBeyondTheKeysAreRefusedByProfile) {
+TEST(CpuBackendTest, WeightsTooLargeForKeysAreRefusedWithTheProfile) {
   const std::string text = "config weight=NodeResourcesFit:2147483000\nnode n cpu=1\n";
   try {
     Bench bench(text);
@@ -141,7 +141,7 @@ TEST(CpuBackendTest, WeightsBeyondTheKeysAreRefusedByProfile) {
   }
 }
 
-TEST(CpuBackendTest, SmallTilesAndNoMemoryForRowsChangeNoAnswer) {
+TEST(CpuBackendTest, SmallTilesAndNoRowMemoryGiveTheSameResults) {
   Bench usual(kCluster);
   Bench starved(std::string(kCluster),
                 {.slots_max = 1, .nodes_per_tile = 1000, .tiles_always = 1, .lookahead_pods = 0});
@@ -162,7 +162,7 @@ TEST(CpuBackendTest, SmallTilesAndNoMemoryForRowsChangeNoAnswer) {
   EXPECT_GT(starved.backend->stats().rows_built, usual.backend->stats().rows_built);
 }
 
-TEST(CpuBackendTest, ARollbackGivesBackEveryNodePortAndScore) {
+TEST(CpuBackendTest, ARollbackRestoresNodesPortsAndScores) {
   Bench bench(kCluster, {.min_run_pods = 2, .run_nodes_divisor = 1000});
   const std::span<const PodToPlace> pods(bench.pods);
   place(*bench.backend, pods.first(15));
@@ -173,7 +173,7 @@ TEST(CpuBackendTest, ARollbackGivesBackEveryNodePortAndScore) {
   EXPECT_EQ(place(*bench.backend, pods.subspan(15)), first);
 }
 
-TEST(CpuBackendTest, MarksNestAndARollbackMayGoBehindSeveral) {
+TEST(CpuBackendTest, MarksNestAndARollbackMayUndoSeveral) {
   Bench bench(kCluster);
   const std::span<const PodToPlace> pods(bench.pods);
   const CommitMark start = bench.backend->mark();
@@ -191,7 +191,7 @@ TEST(CpuBackendTest, AMarkFromTheFutureIsRefused) {
   EXPECT_THROW(bench.backend->rollback({1}), std::out_of_range);
 }
 
-TEST(CpuBackendTest, AMarkFromBeforeASyncIsVoid) {
+TEST(CpuBackendTest, AMarkFromBeforeASyncIsInvalid) {
   Bench bench(kCluster);
   const CommitMark mark = bench.backend->mark();
   const std::span<const PodToPlace> first(bench.pods.data(), 3);
@@ -200,7 +200,7 @@ TEST(CpuBackendTest, AMarkFromBeforeASyncIsVoid) {
   EXPECT_THROW(bench.backend->rollback(mark), std::out_of_range);
 }
 
-TEST(CpuBackendTest, ARollbackGivesBackANominationThatWasTakenUp) {
+TEST(CpuBackendTest, ARollbackRestoresAConsumedNomination) {
   Bench bench("node a cpu=4\nnode b cpu=4\npod chosen cpu=3 nominated=b priority=10\npod other*2 cpu=2\n");
   const CommitMark mark = bench.backend->mark();
   const std::vector<std::string> first = place(*bench.backend, bench.pods);
@@ -213,7 +213,7 @@ TEST(CpuBackendTest, ARollbackGivesBackANominationThatWasTakenUp) {
   EXPECT_EQ(place(*bench.backend, bench.pods), first);
 }
 
-TEST(CpuBackendTest, AColumnThatComesLateKnowsWhatWasPlacedBefore) {
+TEST(CpuBackendTest, ALateColumnIncludesEarlierPlacements) {
   Bench bench(
       "node n cpu=8 res:example.com/x=2\npod p cpu=1 res:example.com/x=2\npod q cpu=1\npod r cpu=1 "
       "res:example.com/x=1\n");
@@ -255,18 +255,18 @@ TEST(CpuBackendSyncTest, NothingChanged) {
   expect_sync_as_fresh(kCluster, [](ClusterCache&) {});
 }
 
-TEST(CpuBackendSyncTest, ANodeCame) {
+TEST(CpuBackendSyncTest, ANodeIsAdded) {
   expect_sync_as_fresh(kCluster, [](ClusterCache& cache) {
     cache.add_node(node_from("node new cpu=64 memory=64Gi zone=y res:nvidia.com/gpu=4\n"));
   });
 }
 
-TEST(CpuBackendSyncTest, ANodeThatComesBringsAResourceThatNoneHad) {
+TEST(CpuBackendSyncTest, AnAddedNodeHasANewResource) {
   expect_sync_as_fresh("node n*3 cpu=8\npod p*3 cpu=1\npod q*6 cpu=1 res:example.com/x=1\n",
                        [](ClusterCache& cache) { cache.add_node(node_from("node new cpu=64 res:example.com/x=3\n")); });
 }
 
-TEST(CpuBackendSyncTest, ANodeWent) {
+TEST(CpuBackendSyncTest, ANodeIsRemoved) {
   expect_sync_as_fresh(kCluster, [](ClusterCache& cache) { cache.remove_node("c1"); });
 }
 
@@ -277,7 +277,7 @@ TEST(CpuBackendSyncTest, ANodeIsCordonedAndAnotherTainted) {
   });
 }
 
-TEST(CpuBackendSyncTest, APodWentAndAnotherCame) {
+TEST(CpuBackendSyncTest, APodIsReplacedByAnother) {
   expect_sync_as_fresh(std::string(kCluster) + "pod old*8 on=c0 cpu=1 memory=1Gi port=80\n", [](ClusterCache& cache) {
     for (const NodeInfo* info : cache.nodes_in_order())
       if (info->name == "c0") {
@@ -288,7 +288,7 @@ TEST(CpuBackendSyncTest, APodWentAndAnotherCame) {
   });
 }
 
-TEST(CpuBackendSyncTest, APodOnAFullNodeWentAndItsReasonsWithIt) {
+TEST(CpuBackendSyncTest, RemovingAPodFromAFullNodeRemovesItsReasons) {
   Bench bench("node n cpu=2\npod old on=n cpu=2\npod p*2 cpu=1\n");
   EXPECT_EQ(place(*bench.backend, std::span(bench.pods).first(1)),
             (std::vector<std::string>{"0/1 nodes are available: 1 Insufficient cpu."}));
@@ -309,7 +309,7 @@ TEST(CpuBackendSyncTest, ANominationStaysOnItsNodeWhenTheOrderChanges) {
   expect_as_fresh(bench, pods.subspan(4));
 }
 
-TEST(CpuBackendSyncTest, ANominationOnANodeThatWentIsGone) {
+TEST(CpuBackendSyncTest, ANominationOnARemovedNodeIsDropped) {
   Bench bench("node a cpu=4\nnode b cpu=4\nnode c cpu=4\npod chosen cpu=3 nominated=c priority=10\npod q*6 cpu=2\n");
   ASSERT_EQ(bench.cache->remove_node("c"), CacheResult::kOk);
   bench.backend->sync();
@@ -319,7 +319,7 @@ TEST(CpuBackendSyncTest, ANominationOnANodeThatWentIsGone) {
   expect_as_fresh(bench, std::span(bench.pods).subspan(1));
 }
 
-TEST(CpuBackendSyncTest, ANominationOnANodeThatComesLaterCounts) {
+TEST(CpuBackendSyncTest, ANominationOnALaterNodeCounts) {
   Bench bench("node a cpu=4\npod chosen cpu=3 nominated=late priority=10\npod q*4 cpu=2\n");
   bench.cache->add_node(node_from("node late cpu=4\n"));
   bench.backend->sync();
@@ -327,7 +327,7 @@ TEST(CpuBackendSyncTest, ANominationOnANodeThatComesLaterCounts) {
 }
 
 /// The reference's sums wrap round as the genuine scheduler's do; ours must not lose what was on the node.
-TEST(CpuBackendTest, AHugeNominationLeavesTheNodesFiguresAsTheyWere) {
+TEST(CpuBackendTest, AHugeNominationDoesNotChangeTheNodesAmounts) {
   Bench bench(
       "node a cpu=4 memory=4Gi\npod old on=a cpu=1 memory=3Gi\n"
       "pod chosen memory=9223372036854775807 nominated=a priority=10\npod q cpu=1 memory=2Gi\n");
@@ -343,7 +343,7 @@ TEST(CpuBackendTest, AHugeNominationLeavesTheNodesFiguresAsTheyWere) {
 /// Running pods whose sum wraps round to below zero: absurd, but it loads.
 class WrappedSumTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(WrappedSumTest, TheBackendsAgree) {
+TEST_P(WrappedSumTest, BackendsAgree) {
   Bench bench(std::string("config ") + GetParam() +
               "\nnode a cpu=4 memory=1Ti\nnode b*3 cpu=4 memory=1Ti\npod old on=a memory=9223372036854775807\n"
               "pod older on=a memory=9223367638808264705\npod p*5 cpu=100m memory=1Gi\npod q*3 memory=0\n");

@@ -153,7 +153,7 @@ struct GroupedRowCase {
 
 class GroupedRowTest : public testing::TestWithParam<GroupedRowCase> {};
 
-TEST_P(GroupedRowTest, SelectionsEqualAWalkOverAllNodesThroughPlacementsAndUndoing) {
+TEST_P(GroupedRowTest, SelectionsEqualAScanOfAllNodesThroughPlacementsAndRollbacks) {
   Rows rows(mixed_nodes() + kPods, GetParam().coarse_domains_max);
   expect_all_equal(rows, "empty cluster");
   std::mt19937 random(7);
@@ -185,7 +185,7 @@ TEST(GroupedRowBoundTest, AFullClusterHasNoFeasibleGroup) {
   expect_equal(rows.select(0), rows.walk(0), "one node has room again");
 }
 
-TEST(GroupedRowBoundTest, GroupsThatNodesHaveLeftDoNotPileUp) {
+TEST(GroupedRowBoundTest, EmptyGroupsDoNotAccumulate) {
   Rows rows("node n host pods=100000\npod p label:app=web soft-spread=host match=app=web\n", 64);
   constexpr std::size_t kPlacements = 4000;  // each makes a group of a count that was not there before
   for (std::size_t i = 0; i < kPlacements; ++i) rows.place(0, rows.select(0).node);
@@ -193,7 +193,7 @@ TEST(GroupedRowBoundTest, GroupsThatNodesHaveLeftDoNotPileUp) {
   expect_equal(rows.select(0), rows.walk(0), "after all placements");
 }
 
-TEST(GroupedRowBoundTest, NodesThatComeBackToAKeyDoNotPileUp) {
+TEST(GroupedRowBoundTest, RepeatedKeysDoNotAccumulate) {
   Rows rows("node n*40 host\npod p label:app=web soft-spread=host match=app=web\n", 64);
   rows.select(0);
   constexpr std::size_t kWhatIfs = 2000;
@@ -229,14 +229,14 @@ TEST_F(GroupedRowsTest, ARowStaysUntilTheClusterChanges) {
   EXPECT_EQ(rows.bytes(), 0u);
 }
 
-TEST_F(GroupedRowsTest, ClassesThatAskTheSameKeysShareTheirCells) {
+TEST_F(GroupedRowsTest, ClassesWithTheSameKeysShareCells) {
   GroupedRows rows(1 << 20, 64);
   const NodeCells* cells = &find(rows, 0).cells();
   EXPECT_EQ(&find(rows, 1).cells(), cells);
   EXPECT_NE(&find(rows, 2).cells(), cells) << "a soft key does not keep nodes out";
 }
 
-TEST_F(GroupedRowsTest, BeyondTheLimitTheRowThatWasUsedLeastRecentlyGoesWithItsCells) {
+TEST_F(GroupedRowsTest, TheLeastRecentlyUsedRowIsDroppedWithItsCellsAtTheLimit) {
   GroupedRows rows(1, 64);
   find(rows, 0);
   const std::uint64_t one = rows.bytes();

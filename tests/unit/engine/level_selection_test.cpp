@@ -61,7 +61,7 @@ std::vector<Taken> walk_in_runs(test::CompiledCluster& cluster, std::int64_t cou
 
 class LevelSelectionTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(LevelSelectionTest, ARunEqualsTheSerialWalk) {
+TEST_P(LevelSelectionTest, ARunEqualsSerialPlacement) {
   test::CompiledCluster cluster(GetParam());
   for (const bool draws : {true, false})
     for (const std::int64_t count : {1, 5, 40, 400}) {
@@ -114,7 +114,7 @@ TEST(LevelSelectionTest, TheCopyThatFillsItsNodeIsMarked) {
 }
 
 /// Random clusters of few sizes, so that ties are common.
-TEST(LevelSelectionTest, RunsOnRandomClustersEqualTheSerialWalk) {
+TEST(LevelSelectionTest, RunsOnRandomClustersEqualSerialPlacement) {
   std::mt19937 random(11);
   const auto upto = [&](unsigned n) { return static_cast<int>(random() % (n + 1)); };
   for (int round = 0; round < 60; ++round) {

@@ -77,7 +77,7 @@ constexpr const char* kMixed =
 
 class RowTileConfigTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(RowTileConfigTest, KeysEqualTheIntegerWalkThroughRandomPlacements) {
+TEST_P(RowTileConfigTest, KeysEqualTheIntegerPathThroughRandomPlacements) {
   test::CompiledCluster cluster(std::string("config ") + GetParam() + "\n" + kMixed);
   for (const bool draws : {true, false}) {
     RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, draws);
@@ -107,14 +107,14 @@ INSTANTIATE_TEST_SUITE_P(Configurations, RowTileConfigTest,
                                          "weight=NodeAffinity:7 weight=NodeResourcesBalancedAllocation:3",
                                          "resources=example.com/none:2,memory:1"));
 
-TEST(RowTileTest, TheLowestNodeWinsAmongEquals) {
+TEST(RowTileTest, TheLowestNodeWinsATie) {
   test::CompiledCluster cluster("node n*9 cpu=4 memory=8Gi\npod p cpu=1\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, false);
   tile.build(cluster.snapshot);
   EXPECT_EQ(tile.best(0).node, 0);
 }
 
-TEST(RowTileTest, ClassesHaveTheirSlotsAndOthersNone) {
+TEST(RowTileTest, EachClassHasItsSlot) {
   test::CompiledCluster cluster(kMixed);
   const std::vector<std::int32_t> some{3, 1};
   const RowTile tile(some, cluster.table, cluster.snapshot, true);
@@ -123,7 +123,7 @@ TEST(RowTileTest, ClassesHaveTheirSlotsAndOthersNone) {
   EXPECT_EQ(tile.slot_of(0), -1);
 }
 
-TEST(RowTileTest, SeveralPagesOfNodesHaveOneBest) {
+TEST(RowTileTest, TheBestNodeIsFoundAcrossPages) {
   test::CompiledCluster cluster(
       "node n*2500 cpu=4 memory=8Gi\nnode best cpu=64 memory=512Gi\npod p cpu=1 memory=1Gi\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
@@ -132,7 +132,7 @@ TEST(RowTileTest, SeveralPagesOfNodesHaveOneBest) {
   EXPECT_EQ(tile.feasible_count(0), 2501);
 }
 
-TEST(RowTileTest, TheMemoryOfARetiredTileLeavesNoTrace) {
+TEST(RowTileTest, ReusedTileMemoryLeavesNoOldValues) {
   test::CompiledCluster cluster(kMixed);
   const std::vector<std::int32_t> first{0, 1, 2};
   const std::vector<std::int32_t> second{3, 4};
@@ -143,7 +143,7 @@ TEST(RowTileTest, TheMemoryOfARetiredTileLeavesNoTrace) {
   expect_right(tile, cluster, true);
 }
 
-TEST(RowTileTest, AmountsBeyondExactDoublesAreJudgedInIntegers) {
+TEST(RowTileTest, AmountsBeyondExactDoublesUseIntegers) {
   test::CompiledCluster cluster(
       "node n*5 cpu=8 memory=9007199254740995\nnode m*3 cpu=8 memory=1Gi\n"
       "pod huge memory=9007199254740993\npod p memory=1\n");
@@ -159,7 +159,7 @@ TEST(RowTileTest, AmountsBeyondExactDoublesAreJudgedInIntegers) {
   expect_right(tile, cluster, true);
 }
 
-TEST(RowTileTest, ANodeBeyondExactDoublesIsJudgedInIntegersAmongOthersInLanes) {
+TEST(RowTileTest, OneNodeBeyondExactDoublesUsesIntegersWhileOthersUseLanes) {
   test::CompiledCluster cluster(
       "node n*5 cpu=8 memory=9007199254740995\nnode m*3 cpu=8 memory=1Gi\npod p cpu=1 memory=1\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
@@ -170,7 +170,7 @@ TEST(RowTileTest, ANodeBeyondExactDoublesIsJudgedInIntegersAmongOthersInLanes) {
 
 /// Sums of running pods wrap round at the int64 range. In lanes a utilization below 0 would read beside the shape's
 /// table.
-TEST(RowTileTest, ANodeWhoseSumsWrappedToBelowZeroIsJudgedInIntegers) {
+TEST(RowTileTest, ANodeWithNegativeWrappedSumsUsesIntegers) {
   test::CompiledCluster cluster(
       "config strategy=RequestedToCapacityRatio shape=0:1,100:10\nnode a cpu=4 memory=1Ti\nnode b cpu=4 memory=1Ti\n"
       "pod old on=a memory=9223372036854775807\npod older on=a memory=9223367638808264705\npod p cpu=100m "
@@ -185,7 +185,7 @@ TEST(RowTileTest, ANodeWhoseSumsWrappedToBelowZeroIsJudgedInIntegers) {
   expect_right(tile, cluster, true);
 }
 
-TEST(RowTileTest, MoreThanEightResourcesAreJudgedInIntegers) {
+TEST(RowTileTest, MoreThanEightResourcesUseIntegers) {
   std::string text = "node n*4 cpu=8 memory=8Gi";
   for (int r = 0; r < 10; ++r) text += " res:example.com/r" + std::to_string(r) + "=" + std::to_string(r + 1);
   text += "\npod p cpu=1";

@@ -119,7 +119,7 @@ class RandomLanes {
   int slots_ = 0;
 };
 
-TEST(SlotKernelTest, TheChosenKernelsAreAmongThoseThatRun) {
+TEST(SlotKernelTest, TheSelectedKernelsAreSupported) {
   const auto runnable = runnable_kernels();
   EXPECT_EQ(&slot_kernels(), runnable.back());
   EXPECT_STREQ(kSlotKernelsBaseline.instruction_set, "baseline");
@@ -151,7 +151,7 @@ TEST(SlotKernelTest, RefreshGivesTheSameBitsOnEveryInstructionSet) {
   }
 }
 
-TEST(SlotKernelTest, RefreshCountsWhatBecameFeasible) {
+TEST(SlotKernelTest, RefreshCountsNewlyFeasibleNodes) {
   for (unsigned seed = 2; seed < 60; ++seed) {
     RandomLanes drawn(seed);
     std::vector<NodeKey> keys(static_cast<std::size_t>(drawn.params.slot_count));
@@ -170,7 +170,7 @@ TEST(SlotKernelTest, RefreshCountsWhatBecameFeasible) {
   }
 }
 
-TEST(SlotKernelTest, CombineTakesTheHighestOfFourChildren) {
+TEST(SlotKernelTest, CombineSelectsTheHighestOfFourChildren) {
   const auto runnable = runnable_kernels();
   for (unsigned seed = 0; seed < 200; ++seed) {
     RandomLanes lanes(seed);
@@ -219,7 +219,7 @@ TEST(SlotKernelTest, CopiesGiveTheSameBitsOnEveryInstructionSet) {
   }
 }
 
-TEST(SlotKernelTest, CopiesDoNotDependOnWhereTheyAreCut) {
+TEST(SlotKernelTest, CopiesDoNotDependOnTheSplit) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     RandomLanes lanes(seed);
     const NodeLanes node = lanes.node();

@@ -132,7 +132,7 @@ Names place_in_calls(OpenDevice& device, int& errors, Heal heal) {
 
 // Failure
 
-TEST(DeviceBackendTest, ACallThatTheDeviceFailsInHasDoneNothing) {
+TEST(DeviceBackendTest, AFailedCallHasNoEffect) {
   const Names expected = OpenDevice(kMixed).place_all();
   for (std::int64_t launches = 0;; ++launches) {
     OpenDevice device(kMixed, {.fails_after = launches});
@@ -151,7 +151,7 @@ TEST(DeviceBackendTest, ACallThatTheDeviceFailsInHasDoneNothing) {
   }
 }
 
-TEST(DeviceBackendTest, ADeviceThatStaysLostFailsEveryCallAndChangesNothing) {
+TEST(DeviceBackendTest, ALostDeviceFailsEveryCallWithoutEffect) {
   OpenDevice device(kMixed);
   const auto first = std::span(device.pods).first(20);
   const auto rest = std::span(device.pods).subspan(20);
@@ -170,7 +170,7 @@ TEST(DeviceBackendTest, ADeviceThatStaysLostFailsEveryCallAndChangesNothing) {
   EXPECT_EQ(device.place_all(), OpenDevice(kMixed).place_all());
 }
 
-TEST(DeviceBackendTest, ForksThatTheDeviceFailsInHaveDoneNothing) {
+TEST(DeviceBackendTest, FailedForksHaveNoEffect) {
   OpenDevice healthy(kMixed);
   const Names forks = healthy.try_forks(healthy.forks());
   const Names expected = healthy.place_all();
@@ -195,7 +195,7 @@ TEST(DeviceBackendTest, ForksThatTheDeviceFailsInHaveDoneNothing) {
   }
 }
 
-TEST(DeviceBackendTest, APodThatWasNotCompiledIsAMistakeThatChangesNothing) {
+TEST(DeviceBackendTest, AnUncompiledPodIsALogicErrorWithoutEffect) {
   OpenDevice device(kMixed);
   Pods pods(device.pods.begin(), device.pods.begin() + 10);
   pods[5].class_index = -1;
@@ -206,7 +206,7 @@ TEST(DeviceBackendTest, APodThatWasNotCompiledIsAMistakeThatChangesNothing) {
 
 // Memory
 
-TEST(DeviceBackendTest, ADeviceThatRefusesMemorySaysWhatWasAskedForAndIsAsBefore) {
+TEST(DeviceBackendTest, ARefusedAllocationNamesItsSizeAndHasNoEffect) {
   const Names expected = OpenDevice(kMixed).place_all();
   for (std::int64_t allocations = 0;; ++allocations) {
     OpenDevice device(kMixed, {.refuses_after = allocations});
@@ -230,7 +230,7 @@ TEST(DeviceBackendTest, ADeviceThatRefusesMemorySaysWhatWasAskedForAndIsAsBefore
   }
 }
 
-TEST(DeviceBackendTest, ASingleRefusalIsMadeGoodByGivingUpRows) {
+TEST(DeviceBackendTest, OneRefusedAllocationSucceedsAfterDroppingRows) {
   const Names expected = OpenDevice(kMixed).place_all();
   for (std::int64_t allocations = 0; allocations < 60; ++allocations) {
     OpenDevice device(kMixed, {.refuses_after = allocations, .refusals_max = 1});
@@ -238,7 +238,7 @@ TEST(DeviceBackendTest, ASingleRefusalIsMadeGoodByGivingUpRows) {
   }
 }
 
-TEST(DeviceBackendTest, ForksThatMemoryIsRefusedForAreTriedOneAfterAnother) {
+TEST(DeviceBackendTest, ForksRunOneByOneWhenMemoryIsShort) {
   OpenDevice healthy(kMixed);
   const Names forks = healthy.try_forks(healthy.forks());
   const Names expected = healthy.place_all();
@@ -250,7 +250,7 @@ TEST(DeviceBackendTest, ForksThatMemoryIsRefusedForAreTriedOneAfterAnother) {
   }
 }
 
-TEST(DeviceBackendTest, TooLittleMemoryIsRefusedAndEnoughOfItServes) {
+TEST(DeviceBackendTest, TooLittleMemoryIsRefusedAndEnoughWorks) {
   const Names expected = OpenDevice(kMixed).place_all();
   int refused = 0;
   int served = 0;
@@ -284,7 +284,7 @@ TEST(DeviceBackendTest, TooLittleMemoryIsRefusedAndEnoughOfItServes) {
   EXPECT_GT(served, 5);
 }
 
-TEST(DeviceBackendTest, RowsThatDoNotFitSideBySideAreStreamed) {
+TEST(DeviceBackendTest, RowsThatDoNotFitTogetherAreStreamed) {
   const Names expected = OpenDevice(kMixed).place_all();
   int streamed = 0;
   for (const std::uint64_t row_bytes_max : {700u, 1000u, 2000u, 4000u, 100000u}) {
@@ -322,7 +322,7 @@ TEST(DeviceBackendTest, ASecondBatchOfTheSameShapeAllocatesNothing) {
 
 // Threads
 
-TEST(DeviceBackendTest, AnyNumberOfThreadsCommitsTheSame) {
+TEST(DeviceBackendTest, CommitsAreTheSameForAnyNumberOfThreads) {
   // More cells than one thread selects from by itself, so that the threads of a team share selections.
   const std::string wide =
       "node w*150 cpu=4 memory=8Gi zone=4 host\nnode x*20 cpu=8 memory=8Gi zone=5 host\nnode y cpu=1\n"

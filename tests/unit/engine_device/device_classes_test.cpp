@@ -39,7 +39,7 @@ void expect_levels(const DeviceLayout& layout, std::vector<std::int32_t> sizes) 
   }
 }
 
-TEST(DeviceClassesTest, CellsOfAnySizeHaveATournamentEach) {
+TEST(DeviceClassesTest, EveryCellHasATournament) {
   DeviceTuning tuning;
   tuning.nodes_per_cell_min = 1;
   std::string text;
@@ -67,7 +67,7 @@ TEST(DeviceClassesTest, CellsOfAnySizeHaveATournamentEach) {
   EXPECT_EQ(sizes_of_cells, sizes);
 }
 
-TEST(DeviceClassesTest, AClassWhoseNodesAreAllAlikeIsOneCellInOrder) {
+TEST(DeviceClassesTest, AClassWithEqualNodesIsOneCellInOrder) {
   for (const std::int32_t nodes : {1, 7, 8, 9, 63, 64, 65, 513}) {
     DeviceCluster cluster("node n*" + std::to_string(nodes) + " cpu=4\npod p cpu=1");
     const DeviceLayout& layout = layout_of(cluster, 0);
@@ -77,7 +77,7 @@ TEST(DeviceClassesTest, AClassWhoseNodesAreAllAlikeIsOneCellInOrder) {
   }
 }
 
-TEST(DeviceClassesTest, NodesThatTheClassNeverGoesToKeepTheirPlaceInTheOneCell) {
+TEST(DeviceClassesTest, InfeasibleNodesKeepTheirPlaceInTheSingleCell) {
   DeviceCluster cluster("node a*5 cpu=4\nnode b*4 cpu=4 unschedulable\npod p cpu=1\npod q cpu=1 select:no=where");
   const DeviceLayout& layout = layout_of(cluster, 0);
   EXPECT_TRUE(layout.in_order);
@@ -89,7 +89,7 @@ TEST(DeviceClassesTest, NodesThatTheClassNeverGoesToKeepTheirPlaceInTheOneCell) 
   for (std::int32_t node = 0; node < 9; ++node) EXPECT_LT(nowhere.base[node], 0);
 }
 
-TEST(DeviceClassesTest, AClassThatReadsCountsOfManyDomainsIsLaidOutByNode) {
+TEST(DeviceClassesTest, AClassWithManyDomainsIsLaidOutByNode) {
   DeviceTuning tuning;
   tuning.coarse_domains_max = 4;
   DeviceCluster cluster(
@@ -104,7 +104,7 @@ TEST(DeviceClassesTest, AClassThatReadsCountsOfManyDomainsIsLaidOutByNode) {
   EXPECT_FALSE(layout_of(cluster, 1).by_node) << "terms on single nodes are part of the key";
 }
 
-TEST(DeviceClassesTest, ClassesAddedLaterLeaveTheEarlierAsTheyWere) {
+TEST(DeviceClassesTest, LaterClassesDoNotChangeEarlierOnes) {
   DeviceCluster cluster(
       "node n*3 cpu=4 memory=4Gi zone=1 res:example.com/x=1\npod p cpu=1\npod q cpu=2 memory=1Gi\n"
       "pod r port=80\npod s label:app=x spread=zone match=app=x pod-affinity=zone:3 match=app=x");

@@ -46,7 +46,7 @@ DeviceShape shape_of(std::uint64_t nodes) {
   return shape;
 }
 
-TEST(DevicePlanTest, APlanNamesAllThatGrowsWithTheNodes) {
+TEST(DevicePlanTest, APlanListsEverythingThatGrowsWithTheNodes) {
   const auto unplanned = [](std::uint64_t nodes) {
     return allocated_bytes(static_cast<std::int32_t>(nodes)) - plan_device(shape_of(nodes)).total();
   };
@@ -55,7 +55,7 @@ TEST(DevicePlanTest, APlanNamesAllThatGrowsWithTheNodes) {
   EXPECT_LT(unplanned(5000), 8192u);
 }
 
-TEST(DevicePlanTest, AClusterThatDoesNotFitIsRefusedWithWhatItNeedsAndWhatThereIs) {
+TEST(DevicePlanTest, AClusterThatDoesNotFitIsRefusedWithNeededAndAvailableBytes) {
   test::Emulation emulation;
   emulation.memory_bytes = plan_device(shape_of(1000)).total() / 2;
   try {
@@ -68,7 +68,7 @@ TEST(DevicePlanTest, AClusterThatDoesNotFitIsRefusedWithWhatItNeedsAndWhatThereI
   }
 }
 
-TEST(DevicePlanTest, ColumnsThatFillMostOfADeviceCanBeUploadedAnew) {
+TEST(DevicePlanTest, ColumnsThatFillMostOfADeviceCanBeUploadedAgain) {
   test::Scenario scenario = test::parse_scenario("node n*1000 cpu=4 memory=8Gi\npod p cpu=1\npod q cpu=2\n");
   const auto cache = test::fill_cache(scenario.objects);
   scenario.engine.device_memory_bytes_max = plan_device(shape_of(1000)).row_bytes;

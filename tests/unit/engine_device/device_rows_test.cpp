@@ -38,7 +38,7 @@ TEST(DeviceRowsTest, ARowIsBuiltOnceAndThenKept) {
   EXPECT_EQ(rows.store.rows_built(), 3);
 }
 
-TEST(DeviceRowsTest, TheLeastRecentlyUsedRowGoesFirst) {
+TEST(DeviceRowsTest, TheLeastRecentlyUsedRowIsDroppedFirst) {
   Store rows(2);
   rows.prepare({0});
   rows.prepare({1});
@@ -57,7 +57,7 @@ TEST(DeviceRowsTest, RowsOfTheBatchDoNotDropOneAnother) {
   EXPECT_NE(rows.store.row(2).keys, rows.store.row(1).keys);
 }
 
-TEST(DeviceRowsTest, AsManyRowsFitAsTheLimitHolds) {
+TEST(DeviceRowsTest, TheLimitSetsTheNumberOfRows) {
   Store rows(3);
   const Indexes all{0, 1, 2, 3};
   EXPECT_EQ(rows.store.fitting(all, rows.classes), 3u);
@@ -66,7 +66,7 @@ TEST(DeviceRowsTest, AsManyRowsFitAsTheLimitHolds) {
   EXPECT_EQ(Store(0).store.fitting(all, rows.classes), 1u) << "one has to";
 }
 
-TEST(DeviceRowsTest, ARowThatDoesNotFitIsRefusedWithTheFigures) {
+TEST(DeviceRowsTest, ARowThatDoesNotFitIsRefusedWithItsSize) {
   Store rows(0);
   try {
     rows.prepare({0});
@@ -79,7 +79,7 @@ TEST(DeviceRowsTest, ARowThatDoesNotFitIsRefusedWithTheFigures) {
   }
 }
 
-TEST(DeviceRowsTest, WhereTheDeviceRefusesMemoryOtherRowsMakeRoom) {
+TEST(DeviceRowsTest, OtherRowsAreDroppedWhenTheDeviceRefusesMemory) {
   Store rows(4);
   rows.prepare({0, 1});
   rows.accelerator.emulation().memory_bytes = rows.accelerator.allocated_bytes() + kRowBytes / 2;
@@ -88,7 +88,7 @@ TEST(DeviceRowsTest, WhereTheDeviceRefusesMemoryOtherRowsMakeRoom) {
   EXPECT_THROW(rows.prepare({0, 1, 2}), DeviceOutOfMemory) << "three do not fit, and the batch needs them all";
 }
 
-TEST(DeviceRowsTest, ARowIsBroughtUpToDateFromWhereItWasCurrent) {
+TEST(DeviceRowsTest, ARowIsRefreshedFromItsLogPosition) {
   Store rows(4);
   rows.prepare({0, 1});
   rows.place(rows.pods[0], 7);
@@ -101,7 +101,7 @@ TEST(DeviceRowsTest, ARowIsBroughtUpToDateFromWhereItWasCurrent) {
   EXPECT_EQ(work.first_node, (Indexes{0, 1}));
 }
 
-TEST(DeviceRowsTest, ARowThatMissedTooMuchIsBuiltAnew) {
+TEST(DeviceRowsTest, ARowThatMissedTooMuchIsRebuilt) {
   DeviceTuning tuning;
   tuning.refresh_entries_max = 2;
   Store rows(4, tuning);

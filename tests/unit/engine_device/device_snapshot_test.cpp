@@ -102,7 +102,7 @@ std::uint64_t delta_bytes_max(const DeviceCluster& cluster, std::uint64_t k) {
   return k * (4 + 8 * (3 + resources) + port_sets + 16 * tables) + 8 * tables + 9 * 16;
 }
 
-TEST(DeviceSnapshotTest, AnUpdateSendsTheNodesThatChangedInOneTransferHoweverManyThereAre) {
+TEST(DeviceSnapshotTest, AnUpdateSendsAllChangedNodesInOneTransfer) {
   std::vector<std::vector<std::uint64_t>> bytes_by_size;
   for (const int node_count : {40, 3000}) {
     DeviceCluster cluster(nodes(node_count) + kPods);
@@ -128,7 +128,7 @@ TEST(DeviceSnapshotTest, AnUpdateSendsTheNodesThatChangedInOneTransferHoweverMan
   EXPECT_EQ(bytes_by_size[0], bytes_by_size[1]) << "the number of nodes is not in it";
 }
 
-TEST(DeviceSnapshotTest, ANodeThatChangedManyTimesTravelsOnce) {
+TEST(DeviceSnapshotTest, ANodeThatChangedOftenIsSentOnce) {
   DeviceCluster cluster(nodes(10) + kPods);
   cluster.columns.update(cluster.snapshot, cluster.log);
   for (int i = 0; i < 50; ++i) cluster.place(cluster.pods[0], 3);
@@ -136,7 +136,7 @@ TEST(DeviceSnapshotTest, ANodeThatChangedManyTimesTravelsOnce) {
   expect_mirrors(cluster.columns, cluster.snapshot);
 }
 
-TEST(DeviceSnapshotTest, WithoutAChangeNothingTravels) {
+TEST(DeviceSnapshotTest, NothingIsSentWithoutAChange) {
   DeviceCluster cluster(nodes(10) + kPods);
   cluster.columns.update(cluster.snapshot, cluster.log);
   EXPECT_EQ(traffic_of_update(cluster).transfers, 0);
@@ -145,7 +145,7 @@ TEST(DeviceSnapshotTest, WithoutAChangeNothingTravels) {
   EXPECT_EQ(traffic_of_update(cluster).transfers, 0) << "the device made the change itself";
 }
 
-TEST(DeviceSnapshotTest, AResourceThatComesUpLaterIsAddedBehindTheOthers) {
+TEST(DeviceSnapshotTest, ALaterResourceIsAppended) {
   DeviceCluster cluster(nodes(100) + "pod p cpu=1\npod running on=n7 res:example.com/x=2");
   cluster.columns.update(cluster.snapshot, cluster.log);
   const std::int32_t before = cluster.snapshot.resource_count();
@@ -159,7 +159,7 @@ TEST(DeviceSnapshotTest, AResourceThatComesUpLaterIsAddedBehindTheOthers) {
   expect_mirrors(cluster.columns, cluster.snapshot);
 }
 
-TEST(DeviceSnapshotTest, LabelKeysAndTablesThatComeUpLaterAreAdded) {
+TEST(DeviceSnapshotTest, LaterLabelKeysAndTablesAreAdded) {
   DeviceCluster cluster(nodes(100) + "pod p cpu=1 label:app=x");
   cluster.columns.update(cluster.snapshot, cluster.log);
   cluster.place(cluster.pods[0], 5);
@@ -180,7 +180,7 @@ TEST(DeviceSnapshotTest, LabelKeysAndTablesThatComeUpLaterAreAdded) {
   }
 }
 
-TEST(DeviceSnapshotTest, PortSetsThatComeUpLaterAreAdded) {
+TEST(DeviceSnapshotTest, LaterPortSetsAreAdded) {
   DeviceCluster cluster(nodes(30) + "pod web port=80\npod all port=80 port=443\npod local port=10.0.0.1/443");
   std::vector<std::vector<HostPort>> sets;
   for (std::int32_t c = 0; c < 3; ++c) {
@@ -195,7 +195,7 @@ TEST(DeviceSnapshotTest, PortSetsThatComeUpLaterAreAdded) {
   }
 }
 
-TEST(DeviceSnapshotTest, AfterNodeObjectsChangedEverythingIsUploadedAgain) {
+TEST(DeviceSnapshotTest, ChangedNodeObjectsUploadEverythingAgain) {
   DeviceCluster cluster(nodes(50) + kPods);
   const auto port_sets = port_sets_of(cluster);
   const std::uint64_t first = traffic_of_update(cluster).bytes;
@@ -213,14 +213,14 @@ TEST(DeviceSnapshotTest, AfterNodeObjectsChangedEverythingIsUploadedAgain) {
   expect_mirrors(cluster.columns, cluster.snapshot, port_sets);
 }
 
-TEST(DeviceSnapshotTest, AClusterOfNoNodesHasEmptyColumns) {
+TEST(DeviceSnapshotTest, AClusterWithoutNodesHasEmptyColumns) {
   DeviceCluster cluster("pod p port=80 label:app=x spread=zone match=app=x");
   const auto port_sets = port_sets_of(cluster);
   cluster.columns.update(cluster.snapshot, cluster.log);
   expect_mirrors(cluster.columns, cluster.snapshot, port_sets);
 }
 
-TEST(DeviceSnapshotTest, AnUpdateThatMemoryWasRefusedForCanBeAskedForAgain) {
+TEST(DeviceSnapshotTest, AnUpdateCanBeRetriedAfterARefusedAllocation) {
   for (std::int64_t n = 0;; ++n) {
     DeviceCluster cluster(nodes(20) + "pod p cpu=1 label:app=x\npod web port=80");
     std::vector<std::vector<HostPort>> port_sets = port_sets_of(cluster);

@@ -41,7 +41,7 @@ TEST(AffinityState, E_A1_CountsAPodThatMatchesAllTermsForEachOfThem) {
             (DomainCounts{{{kZone, "A"}, 1}, {{"rack", "r2"}, 1}, {{kZone, "B"}, 1}, {{"rack", "r1"}, 1}}));
 }
 
-TEST(AffinityState, E_A2_RemovingTheLastMatchBringsTheFirstPodRuleBack) {
+TEST(AffinityState, E_A2_RemovingTheLastMatchRestoresTheFirstPodRule) {
   const AskedCluster cluster(
       "node n1 zone=A host\nnode n2 zone=B host\nnode n3 host\npod keyless on=n3 label:app=ring\n"
       "pod r2 on=n2 label:app=ring\nask p label:app=ring pod-affinity=zone match=app=ring");
@@ -55,7 +55,7 @@ TEST(AffinityState, E_A2_RemovingTheLastMatchBringsTheFirstPodRuleBack) {
   EXPECT_EQ(feasible(cluster, state), "n2");
 }
 
-TEST(AffinityState, E_A3_CountsBothDirectionsApart) {
+TEST(AffinityState, E_A3_CountsBothDirectionsSeparately) {
   const std::string nodes =
       "node n1 zone=A host\nnode n2 zone=A host\nnode n3 zone=B host\nnode n4 zone=C host\nnode n5 host\n"
       "pod e1 on=n1 label:app=db\npod e2 on=n3 label:app=mon pod-anti-affinity=zone match=app:In:web,db\n"
@@ -69,7 +69,7 @@ TEST(AffinityState, E_A3_CountsBothDirectionsApart) {
   EXPECT_TRUE(state_of(none).is_idle());
 }
 
-TEST(AffinityState, E_A8_HearsOfANominatedPodOnItsOwnNode) {
+TEST(AffinityState, E_A8_CountsANominatedPodOnItsOwnNode) {
   const AskedCluster cluster(
       "node n1 zone=A host\nnode n2 zone=B host\npod nominee pod-anti-affinity=zone match=app=web\n"
       "pod guard on=n2 pod-anti-affinity=zone match=app=web\nask p label:app=web");
@@ -97,7 +97,7 @@ TEST(AffinityState, AddingAndRemovingAreInverse) {
   EXPECT_EQ(state.anti_affinity_counts, before.anti_affinity_counts);
 }
 
-TEST(AffinityTerms, OfAPodThatDoNotParseEmptyTheirGroupAlone) {
+TEST(AffinityTerms, AMalformedTermEmptiesOnlyItsGroup) {
   const AskedCluster cluster(
       "node n\nask p pod-affinity=zone match=app:In pod-affinity=zone match=a=b pod-anti-affinity=zone match=a=b "
       "pod-affinity=zone:1 match=a=b");
@@ -108,7 +108,7 @@ TEST(AffinityTerms, OfAPodThatDoNotParseEmptyTheirGroupAlone) {
   EXPECT_TRUE(terms.problem.starts_with("requiredAffinityTerms: values: ")) << terms.problem;
 }
 
-TEST(AffinityTerms, Q2_KeepAPurelyNegativeNamespaceSelectorUnlessTheBugIsFixed) {
+TEST(AffinityTerms, Q2_KeepsANegativeNamespaceSelectorUnlessTheBugIsFixed) {
   const AskedCluster cluster(
       "namespace q label:team=b\nnode n\npod x namespace=other label:app=db\n"
       "ask p pod-anti-affinity=zone match=app=db namespace-match=team:NotIn:a");

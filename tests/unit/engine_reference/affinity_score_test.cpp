@@ -27,26 +27,26 @@ AffinityScores scores_of_a5(const std::string& config) {
   return scores_of(cluster);
 }
 
-TEST(AffinityScores, E_A5_AddUpPerDomain) {
+TEST(AffinityScores, E_A5_AreSummedPerDomain) {
   EXPECT_EQ(scores_of_a5(""), (AffinityScores{{kZone, {{"A", 50}, {"B", 50}, {"C", 30}}},
                                               {kHost, {{"n2", -80}, {"n3", 1}, {"n4", -70}}}}));
   EXPECT_EQ(scores_of_a5("config hard-pod-affinity-weight=10\n").at(kHost).at("n3"), 10);
   EXPECT_FALSE(scores_of_a5("config hard-pod-affinity-weight=0\n").at(kHost).contains("n3"));
 }
 
-TEST(AffinityScores, E_A7_KeepAnEntryThatCancelsOut) {
+TEST(AffinityScores, E_A7_KeepAnEntryThatCancels) {
   const AskedCluster cluster(
       "node n1 zone=A\nnode n2 zone=B\npod a on=n1 label:app=db\n"
       "ask p pod-affinity=zone:5 match=app=db pod-anti-affinity=zone:5 match=app=db");
   EXPECT_EQ(scores_of(cluster), (AffinityScores{{kZone, {{"A", 0}}}}));
 }
 
-TEST(AffinityScores, AreNoneWhereNoTermContributes) {
+TEST(AffinityScores, AreAbsentWhenNoTermContributes) {
   const AskedCluster cluster("node n1 zone=A\npod a on=n1 label:app=db\nask p pod-affinity=host:5 match=app=db");
   EXPECT_TRUE(scores_of(cluster).empty()) << "the node lacks the key";
 }
 
-TEST(AffinityScores, E_A6_Q9_AreTruncatedAfterADivision) {
+TEST(AffinityScores, E_A6_Q9_AreTruncatedAfterDivision) {
   const std::map<std::int64_t, std::int64_t> odd = {{29, 28}, {57, 56}, {58, 57}};
   for (std::int64_t percent = 0; percent <= 100; ++percent) {
     std::vector<std::int64_t> scores = {0, percent, 100};
@@ -56,7 +56,7 @@ TEST(AffinityScores, E_A6_Q9_AreTruncatedAfterADivision) {
   }
 }
 
-TEST(AffinityScores, ThatAreAllEqualNormalizeToZero) {
+TEST(AffinityScores, NormalizeToZeroWhenAllAreEqual) {
   std::vector<std::int64_t> scores = {-7, -7};
   normalize_affinity(scores);
   EXPECT_EQ(scores, (std::vector<std::int64_t>{0, 0}));

@@ -10,7 +10,7 @@ bool holds(SelectorOperator op, std::vector<std::string> values, const LabelMap&
   return LabelMatcher(LabelSelector{{}, {{"k", op, std::move(values)}}}).matches(labels);
 }
 
-TEST(LabelMatcher, KnowsWhatAnAbsentKeyMeans) {
+TEST(LabelMatcher, HandlesAnAbsentKey) {
   EXPECT_FALSE(holds(SelectorOperator::kIn, {"a", ""}, {}));
   EXPECT_TRUE(holds(SelectorOperator::kNotIn, {"a"}, {}));
   EXPECT_FALSE(holds(SelectorOperator::kExists, {}, {}));
@@ -18,7 +18,7 @@ TEST(LabelMatcher, KnowsWhatAnAbsentKeyMeans) {
   EXPECT_FALSE(LabelMatcher(LabelMap{{"k", ""}}).matches({}));
 }
 
-TEST(LabelMatcher, KnowsWhatAPresentKeyMeans) {
+TEST(LabelMatcher, HandlesAPresentKey) {
   const LabelMap labels = {{"k", "a"}};
   EXPECT_TRUE(holds(SelectorOperator::kIn, {"b", "a"}, labels));
   EXPECT_FALSE(holds(SelectorOperator::kIn, {"A"}, labels)) << "case counts";
@@ -28,19 +28,19 @@ TEST(LabelMatcher, KnowsWhatAPresentKeyMeans) {
   EXPECT_FALSE(holds(SelectorOperator::kDoesNotExist, {}, labels));
 }
 
-TEST(LabelMatcher, TakesTheEmptyValueForAValue) {
+TEST(LabelMatcher, TreatsTheEmptyStringAsAValue) {
   EXPECT_TRUE(holds(SelectorOperator::kIn, {""}, {{"k", ""}}));
   EXPECT_TRUE(holds(SelectorOperator::kExists, {}, {{"k", ""}}));
 }
 
-TEST(LabelMatcher, HoldsLabelsAndExpressionsTogether) {
+TEST(LabelMatcher, CombinesLabelsAndExpressions) {
   const LabelMatcher both(LabelSelector{{{"a", "1"}}, {{"b", SelectorOperator::kExists, {}}}});
   EXPECT_TRUE(both.matches({{"a", "1"}, {"b", "2"}}));
   EXPECT_FALSE(both.matches({{"a", "1"}}));
   EXPECT_FALSE(both.matches({{"b", "2"}}));
 }
 
-TEST(LabelMatcher, TellsNullFromEmpty) {
+TEST(LabelMatcher, DistinguishesNullFromEmpty) {
   const LabelMatcher null(std::optional<LabelSelector>{});
   EXPECT_FALSE(null.matches({}));
   EXPECT_FALSE(null.is_empty());
@@ -49,7 +49,7 @@ TEST(LabelMatcher, TellsNullFromEmpty) {
   EXPECT_TRUE(everything.is_empty());
 }
 
-TEST(LabelMatcher, StaysNothingWhateverIsRequired) {
+TEST(LabelMatcher, NullStaysNullWhenRequirementsAreAdded) {
   LabelMatcher null;
   null.require(LabelMap{{"a", "1"}});
   EXPECT_FALSE(null.matches({{"a", "1"}}));

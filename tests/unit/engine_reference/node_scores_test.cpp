@@ -16,9 +16,9 @@ TEST(ReferenceImageShare, E_IL_8_TruncatesTheProductOfALargeImage) {
   EXPECT_EQ(image_share(900000000, 29, 100), 260999999);
 }
 TEST(ReferenceImageShare, E_IL_9_TruncatesTheProductOfASmallImage) { EXPECT_EQ(image_share(100, 29, 100), 28); }
-TEST(ReferenceImageShare, BeyondInt64IsTheSmallestNumber) { EXPECT_EQ(image_share(kHuge, 1, 1), INT64_MIN); }
+TEST(ReferenceImageShare, OutOfRangeGivesTheSmallestInt64) { EXPECT_EQ(image_share(kHuge, 1, 1), INT64_MIN); }
 
-TEST(ReferenceImageName, GetsATagWhereItHasNone) {
+TEST(ReferenceImageName, GetsADefaultTag) {
   EXPECT_EQ(normalized_image_name("app"), "app:latest");
   EXPECT_EQ(normalized_image_name("reg.example:5000/app"), "reg.example:5000/app:latest");
   EXPECT_EQ(normalized_image_name("app@sha256:beef"), "app@sha256:beef");
@@ -26,7 +26,7 @@ TEST(ReferenceImageName, GetsATagWhereItHasNone) {
   EXPECT_EQ(normalized_image_name(""), ":latest");
 }
 
-TEST(ReferenceHeap, E_SH_FindsTheFirstOfTheHighestInPreOrder) {
+TEST(ReferenceHeap, E_SH_FindsTheFirstHighestInPreOrder) {
   const auto root = [](std::vector<std::int64_t> totals) { return heap_root(totals); };
   EXPECT_EQ(root({10, 10, 10}), 0u);
   EXPECT_EQ(root({10, 20, 20, 20}), 1u);
@@ -36,19 +36,19 @@ TEST(ReferenceHeap, E_SH_FindsTheFirstOfTheHighestInPreOrder) {
   EXPECT_EQ(root({7}), 0u);
 }
 
-TEST(ReferenceBalance, TakesNegativeAndAbsentResourcesAsTheyAre) {
+TEST(ReferenceBalance, AcceptsNegativeAndAbsentResources) {
   EXPECT_EQ(balance_score({}), 100);
   EXPECT_EQ(balance_score({{0, 0}, {0, 0}}), 100);
   EXPECT_EQ(balance_score({{8, 4}, {0, 4}}), 50);
 }
 
-TEST(ReferenceBalance, LeavesItsRangeWithSumsThatWrappedToBelowZero) {
+TEST(ReferenceBalance, LeavesItsRangeForNegativeWrappedSums) {
   EXPECT_EQ(balance_score({{-8, 4}, {0, 4}}), 0);
   EXPECT_EQ(balance_score({{-16, 4}, {0, 4}}), -100);
   EXPECT_EQ(balance_score({{INT64_MIN, 1}, {0, 4}}), INT64_MIN);
 }
 
-TEST(ReferenceStrategy, WrapsRoundWithHugeAmounts) {
+TEST(ReferenceStrategy, WrapsAroundForHugeAmounts) {
   NodeResourcesFitArgs args;
   EXPECT_EQ(strategy_score(args, {{0, kHuge / 100}, {0, kHuge / 100}}), 100);
   EXPECT_EQ(strategy_score(args, {{0, kHuge / 100 + 1}, {0, kHuge / 100 + 1}}), -99);
@@ -62,7 +62,7 @@ TEST(ReferenceStrategy, WrapsRoundWithHugeAmounts) {
   EXPECT_EQ(strategy_score(args, {{-3, 1}, {-3, 1}}), 30);
 }
 
-TEST(ReferenceStrategy, IsZeroWhereNoResourceCounts) {
+TEST(ReferenceStrategy, IsZeroWhenNoResourceCounts) {
   NodeResourcesFitArgs args;
   EXPECT_EQ(strategy_score(args, {{}, {}}), 0);
   args.strategy = ScoringStrategyType::kRequestedToCapacityRatio;

@@ -10,12 +10,12 @@ std::optional<std::string> problem(SelectorRequirement requirement) {
   return preferred_terms_problem({{5, {{std::move(requirement)}, {}}}});
 }
 
-TEST(PreferredTerms, ThatParseHaveNoProblem) {
+TEST(PreferredTerms, HaveNoProblemWhenValid) {
   EXPECT_EQ(problem({"gen", SelectorOperator::kGt, {"4"}}), std::nullopt);
   EXPECT_EQ(preferred_terms_problem({}), std::nullopt);
 }
 
-TEST(PreferredTerms, OfWeightZeroAreNotRead) {
+TEST(PreferredTerms, OfWeightZeroAreNotParsed) {
   EXPECT_EQ(preferred_terms_problem({{0, {{{"gen", SelectorOperator::kIn, {}}}, {}}}}), std::nullopt);
 }
 
@@ -34,7 +34,7 @@ TEST(PreferredTerms, NameThePathAndTheRule) {
                 "\": must be no more than 63 bytes");
 }
 
-TEST(PreferredTerms, ListSeveralProblemsEachOnce) {
+TEST(PreferredTerms, ListEachProblemOnce) {
   const std::optional<std::string> text = problem({"gen", SelectorOperator::kGt, {"-x", "1"}});
   ASSERT_TRUE(text);
   EXPECT_EQ(text->front(), '[');
@@ -42,7 +42,7 @@ TEST(PreferredTerms, ListSeveralProblemsEachOnce) {
   EXPECT_NE(text->find("the value must be an integer, "), std::string::npos);
 }
 
-TEST(PreferredTerms, KnowTheRulesOfFields) {
+TEST(PreferredTerms, CheckFieldRules) {
   const auto field = [](SelectorOperator op, std::vector<std::string> values) {
     return preferred_terms_problem({{5, {{}, {{"metadata.name", op, std::move(values)}}}}});
   };

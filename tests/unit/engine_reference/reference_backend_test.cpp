@@ -35,19 +35,19 @@ TEST_F(ReferenceBackendTest, E_S_1_TheStartMovesByFeasibleAndRecordedNodes) {
   EXPECT_EQ(backend_->next_start(), 217u);
 }
 
-TEST_F(ReferenceBackendTest, TheStartStaysOnTheNominatedFastPathAndBehindAPreFilterRefusal) {
+TEST_F(ReferenceBackendTest, TheStartStaysForANominatedNodeAndAfterAPreFilterRejection) {
   given("engine sampling=kube\nnode n*300\npod p nominated=n7\npod q need=@metadata.name:In:n1&@metadata.name:In:n2");
   place();
   EXPECT_EQ(backend_->next_start(), 0u);
 }
 
-TEST_F(ReferenceBackendTest, ARefusedNominationCountsAsRecordedOnce) {
+TEST_F(ReferenceBackendTest, ARejectedNominationIsRecordedOnce) {
   given("engine sampling=kube\nnode n*3\nnode bad unschedulable\npod p nominated=bad need=@metadata.name:In:n0");
   place();
   EXPECT_EQ(backend_->next_start(), 2u) << "one feasible, one recorded";
 }
 
-TEST_F(ReferenceBackendTest, ARollbackTakesTheStartBack) {
+TEST_F(ReferenceBackendTest, ARollbackRestoresTheStart) {
   given("engine sampling=kube\nnode n*200\npod p");
   const CommitMark mark = backend_->mark();
   place();
@@ -56,12 +56,12 @@ TEST_F(ReferenceBackendTest, ARollbackTakesTheStartBack) {
   EXPECT_EQ(backend_->next_start(), 0u);
 }
 
-TEST_F(ReferenceBackendTest, AMarkBehindTheLogIsRefused) {
+TEST_F(ReferenceBackendTest, AMarkBeyondTheLogIsRefused) {
   given("node n\npod p");
   EXPECT_THROW(backend_->rollback({1}), std::out_of_range);
 }
 
-TEST_F(ReferenceBackendTest, AScoreOutsideItsRangeEndsTheCycle) {
+TEST_F(ReferenceBackendTest, AScoreOutOfRangeFailsTheCycle) {
   given("node a label:x=y\nnode b\npod p prefer=-5:x:In:y");
   const BatchResult result = place();
   ASSERT_EQ(result.outcomes.at(0).kind, OutcomeKind::kError);
@@ -70,7 +70,7 @@ TEST_F(ReferenceBackendTest, AScoreOutsideItsRangeEndsTheCycle) {
             "should in the range of [0, 100] after normalizing");
 }
 
-TEST_F(ReferenceBackendTest, CountsWhatItDid) {
+TEST_F(ReferenceBackendTest, CountsItsWork) {
   given("node n*3\npod p*2\npod q cpu=0");
   place();
   EXPECT_EQ(backend_->stats().class_count, 2);

@@ -18,7 +18,7 @@ std::optional<bool> selects(const std::string& text, const LabelMap& labels) {
   return selector.matches(labels);
 }
 
-TEST(DefaultSelector, UnitesTheServicesThatMatch) {
+TEST(DefaultSelector, UnitesTheMatchingServices) {
   const std::string text =
       "node n\nservice a select:app=web\nservice b select:tier=x\nservice c select:app=db\nservice all\n"
       "ask p label:app=web label:tier=x";
@@ -26,12 +26,12 @@ TEST(DefaultSelector, UnitesTheServicesThatMatch) {
   EXPECT_EQ(selects(text, {{"app", "web"}}), false);
 }
 
-TEST(DefaultSelector, IsNoneForAPodThatNobodySelects) {
+TEST(DefaultSelector, IsEmptyForAnUnselectedPod) {
   EXPECT_EQ(selects("node n\nservice all\nservice a select:app=web\nask p label:app=db", {}), std::nullopt);
   EXPECT_EQ(selects("node n\nworkload ReplicaSet/open match=\nask p owner=ReplicaSet/open", {}), std::nullopt);
 }
 
-TEST(DefaultSelector, LetsAReplicationControllerReplaceWhatAServiceSays) {
+TEST(DefaultSelector, AReplicationControllerOverridesAService) {
   const std::string text =
       "node n\nservice a select:app=web\nworkload ReplicationController/rc match=app=old\n"
       "ask p label:app=web owner=ReplicationController/rc";
@@ -39,18 +39,18 @@ TEST(DefaultSelector, LetsAReplicationControllerReplaceWhatAServiceSays) {
   EXPECT_EQ(selects(text, {{"app", "web"}}), false);
 }
 
-TEST(DefaultSelector, AddsTheRequirementsOfAReplicaSetEvenToAContradiction) {
+TEST(DefaultSelector, AddsTheRequirementsOfAReplicaSetEvenWhenContradictory) {
   const std::string text =
       "node n\nservice a select:app=web\nworkload ReplicaSet/rs match=app=db\nask p label:app=web owner=ReplicaSet/rs";
   EXPECT_EQ(selects(text, {{"app", "web"}}), false);
   EXPECT_EQ(selects(text, {{"app", "db"}}), false);
 }
 
-TEST(DefaultSelector, TakesNothingFromASelectorThatDoesNotParse) {
+TEST(DefaultSelector, IgnoresAMalformedSelector) {
   EXPECT_EQ(selects("node n\nworkload ReplicaSet/rs match=app:In\nask p owner=ReplicaSet/rs", {}), std::nullopt);
 }
 
-TEST(DefaultSelector, LooksForTheControllerByExactVersionAndKind) {
+TEST(DefaultSelector, FindsTheControllerByExactVersionAndKind) {
   const AskedCluster cluster("node n\nworkload ReplicaSet/rs match=app=web\nask p label:app=web");
   const auto selector_for = [&](OwnerReference owner) {
     Pod pod;
@@ -64,13 +64,13 @@ TEST(DefaultSelector, LooksForTheControllerByExactVersionAndKind) {
   EXPECT_TRUE(selector_for({"StatefulSet", "rs", "", true, "apps/v1"}).is_empty()) << "another kind";
 }
 
-TEST(SpreadConstraints, ThatAreExplicitKeepDefaultsOfTheOtherActionAway) {
+TEST(SpreadConstraints, ExplicitOnesDisableAllDefaults) {
   const AskedCluster cluster("node n\nservice a select:app=web\nask p label:app=web spread=zone match=app=web");
   EXPECT_EQ(hard_constraints(cluster.request()).list.size(), 1u);
   EXPECT_TRUE(soft_constraints(cluster.request()).list.empty());
 }
 
-TEST(SpreadConstraints, OfTheSystemAreHostnameThenZone) {
+TEST(SpreadConstraints, SystemDefaultsAreHostnameThenZone) {
   const AskedCluster cluster("node n\nservice a select:app=web\nask p label:app=web");
   const std::vector<SpreadConstraint> soft = soft_constraints(cluster.request()).list;
   ASSERT_EQ(soft.size(), 2u);

@@ -36,12 +36,12 @@ constexpr const char* kP1 =
     "node a1 zone=A host\nnode a2 zone=A host\nnode b1 zone=B host\nnode c1 zone=C host\n"
     "pod web*2 on=a1 label:app=web\npod b on=b1 label:app=web\n";
 
-TEST(SpreadState, E_P1_CountsDomainsWithoutPodsToo) {
+TEST(SpreadState, E_P1_CountsDomainsWithoutPods) {
   const AskedCluster cluster(std::string(kP1) + "ask p label:app=web spread=zone match=app=web");
   EXPECT_EQ(DryRun(cluster).counts(0), (Counts{{"A", 2}, {"B", 1}, {"C", 0}}));
 }
 
-TEST(SpreadState, E_P3_CountsNodesThatHaveAllKeysOnly) {
+TEST(SpreadState, E_P3_CountsOnlyNodesWithAllKeys) {
   const AskedCluster cluster(
       "node a1 zone=A host\nnode a2 zone=A\nnode b1 zone=B host\nnode b2 host\npod a on=a1 label:app=web\n"
       "pod c*3 on=a2 label:app=web\npod b on=b1 label:app=web\n"
@@ -64,7 +64,7 @@ TEST(SpreadState, E_P4_ADomainWithoutAnEligibleNodeDoesNotExist) {
   EXPECT_EQ(DryRun(neither).counts(0), (Counts{{"A", 2}, {"B", 1}, {"C", 0}, {"D", 0}}));
 }
 
-TEST(SpreadState, E_P5_Q1_AddPodCountsForAnEmptySelectorWhatTheBaseDoesNot) {
+TEST(SpreadState, E_P5_Q1_AddPodCountsForAnEmptySelectorUnlikeTheBase) {
   const AskedCluster cluster(
       "node a1 zone=A\nnode b1 zone=B\npod a*2 on=a1 label:app=web\npod n label:app=web\n"
       "ask p label:app=web spread=zone match=");
@@ -75,7 +75,7 @@ TEST(SpreadState, E_P5_Q1_AddPodCountsForAnEmptySelectorWhatTheBaseDoesNot) {
   EXPECT_EQ(run.status("a1").code, StatusCode::kUnschedulable);
 }
 
-TEST(SpreadState, E_P6_Q3_ATerminatingPodIsTakenOffThoughItWasNotCounted) {
+TEST(SpreadState, E_P6_Q3_RemovingATerminatingPodSubtractsIt) {
   const AskedCluster cluster(
       "node a1 zone=A\nnode b1 zone=B\npod v*2 on=a1 label:app=web\npod dying on=a1 label:app=web terminating\n"
       "pod b on=b1 label:app=web\nask p label:app=web spread=zone match=app=web");
@@ -93,7 +93,7 @@ TEST(SpreadState, E_P6_Q3_ATerminatingPodIsTakenOffThoughItWasNotCounted) {
   EXPECT_FALSE(run.passes("a1")) << "so the dying pod is the victim";
 }
 
-TEST(SpreadState, IgnoresPodsOfOtherNamespacesAndOnNodesThatLackAKey) {
+TEST(SpreadState, IgnoresPodsOfOtherNamespacesAndOfNodesWithoutAKey) {
   const AskedCluster cluster(
       "node a zone=A host\nnode b zone=B\npod far on=a label:app=web namespace=other\npod near on=b label:app=web\n"
       "ask p label:app=web spread=zone match=app=web spread=host match=app=web");
@@ -117,7 +117,7 @@ TEST(SpreadState, AddingAndRemovingAreInverse) {
   EXPECT_EQ(run.counts(1), hosts);
 }
 
-TEST(SpreadState, ADomainThatIsEmptiedStillExists) {
+TEST(SpreadState, AnEmptiedDomainStillExists) {
   const AskedCluster cluster(std::string(kP1) + "ask p label:app=web spread=zone match=app=web min-domains=3");
   DryRun run(cluster);
   run.remove("b", "b1");

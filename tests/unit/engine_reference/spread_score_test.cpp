@@ -14,7 +14,7 @@ namespace {
 
 using test::AskedCluster;
 
-TEST(GoLog, E_Q10_HasTheBitsOfTheGenuineWeights) {
+TEST(GoLog, E_Q10_HasTheBitsOfUpstreamWeights) {
   EXPECT_EQ(std::bit_cast<std::uint64_t>(go_log(2)), 0x3fe62e42fefa39efu);
   EXPECT_EQ(std::bit_cast<std::uint64_t>(go_log(3)), 0x3ff193ea7aad030au) << "where glibc differs";
   EXPECT_EQ(std::bit_cast<std::uint64_t>(go_log(14)), 0x40051cca16d7bba8u);
@@ -22,7 +22,7 @@ TEST(GoLog, E_Q10_HasTheBitsOfTheGenuineWeights) {
   EXPECT_EQ(std::bit_cast<std::uint64_t>(go_log(15002)), 0x40233b5c54bb9573u);
 }
 
-TEST(GoLog, E_Q10_HasTheChecksumOfTwentyThousandGenuineWeights) {
+TEST(GoLog, E_Q10_HasTheChecksumOfTwentyThousandUpstreamWeights) {
   std::vector<std::uint8_t> bytes;
   for (int x = 2; x <= 20002; ++x) {
     const auto bits = std::bit_cast<std::uint64_t>(go_log(x));
@@ -35,7 +35,7 @@ SoftSpreadState state_of(const AskedCluster& cluster) {
   return pre_score(soft_constraints(cluster.request()).list, cluster.request(), cluster.feasible());
 }
 
-TEST(SoftSpread, E_S2_LeavesAnIgnoredNodeOutOfSizesAndCounts) {
+TEST(SoftSpread, E_S2_ExcludesIgnoredNodesFromSizesAndCounts) {
   const AskedCluster cluster(
       "node a1 zone=A host\nnode a2 zone=A host\nnode b1 zone=B host\nnode b2 zone=B host\nnode x host\n"
       "pod a*2 on=a1 label:app=web\npod aa on=a2 label:app=web\npod b on=b1 label:app=web\npod c*5 on=x label:app=web\n"
@@ -57,7 +57,7 @@ TEST(SoftSpread, E_S3_Q6_CountsTheEmptyZoneAsADomainInSystemMode) {
   EXPECT_TRUE(state.ignored.empty());
 }
 
-TEST(SoftSpread, NormalizesToAHundredWhereNothingIsCrowdedAndToZeroWhereAllIsIgnored) {
+TEST(SoftSpread, NormalizesToHundredWithoutPodsAndToZeroForIgnoredNodes) {
   const AskedCluster cluster("node a zone=A\nnode b\nask p soft-spread=rack match=a=b");
   const SoftSpreadState state = state_of(cluster);
   std::vector<std::int64_t> scores = {0, 0};

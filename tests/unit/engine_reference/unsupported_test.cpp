@@ -29,13 +29,13 @@ std::optional<std::string> reason_for_volume(PodVolume::Kind kind, const Profile
   return unsupported_reason(pod, profile);
 }
 
-TEST(UnsupportedReason, IsAbsentForAPodThatNeedsNothingOfTheKind) {
+TEST(UnsupportedReason, IsAbsentForAnOrdinaryPod) {
   Pod pod;
   pod.spec = std::make_shared<const PodSpec>();
   EXPECT_EQ(unsupported_reason(pod, default_profile()), std::nullopt);
 }
 
-TEST(UnsupportedReason, NamesAPluginThatJudgesTheKindOfVolume) {
+TEST(UnsupportedReason, NamesAPluginForTheKindOfVolume) {
   EXPECT_EQ(reason_for_volume(PodVolume::Kind::kClaim, default_profile()),
             "plugin \"VolumeBinding\" is not supported yet: the pod uses the volume claim \"x\"");
   EXPECT_EQ(reason_for_volume(PodVolume::Kind::kEphemeral, without({"VolumeBinding"})),
@@ -46,7 +46,7 @@ TEST(UnsupportedReason, NamesAPluginThatJudgesTheKindOfVolume) {
             "plugin \"NodeVolumeLimits\" is not supported yet: the pod uses an inline CSI volume (x)");
 }
 
-TEST(UnsupportedReason, IsAbsentWhereNoPluginWouldAsk) {
+TEST(UnsupportedReason, IsAbsentWhenNoPluginIsEnabled) {
   EXPECT_EQ(reason_for_volume(PodVolume::Kind::kInTreeDisk, without({"VolumeRestrictions", "NodeVolumeLimits"})),
             std::nullopt);
 }

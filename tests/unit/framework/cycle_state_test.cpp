@@ -11,7 +11,7 @@ namespace {
 constexpr StateKey<std::vector<int>> kCounts{"Test/counts"};
 constexpr StateKey<std::vector<int>> kShared{"Test/shared", Cloning::kShare};
 
-TEST(CycleState, GivesBackWhatWasWritten) {
+TEST(CycleState, ReturnsWrittenValues) {
   CycleState state;
   EXPECT_EQ(state.read(kCounts), nullptr);
   state.write(kCounts, {1, 2});
@@ -23,7 +23,7 @@ TEST(CycleState, GivesBackWhatWasWritten) {
   EXPECT_EQ(state.read(kCounts), nullptr);
 }
 
-TEST(CycleState, AValueOfAnotherTypeIsNotGivenOut) {
+TEST(CycleState, AValueOfAnotherTypeIsNotReturned) {
   CycleState state;
   state.write(StateKey<int>{"Test/counts"}, 7);
   EXPECT_EQ(state.read(kCounts), nullptr);

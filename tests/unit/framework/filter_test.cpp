@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filter, nominated pods, diagnosis and PostFilter: spec/scheduler-core.md 3.4 to 3.6 and 3.8.
+// Filter, nominated pods, diagnosis and PostFilter: docs/behaviour/scheduler-core.md 3.4 to 3.6 and 3.8.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ class Filter : public testing::Test {
   PlainNodes nodes{3};
 };
 
-TEST_F(Filter, TheFirstPluginThatRefusesIsTheOneThatCounts) {
+TEST_F(Filter, TheFirstRejectingPluginCounts) {
   scripted.add("A", {ExtensionPoint::kFilter}, refusing({0}, StatusCode::kUnschedulable, "a"));
   scripted.add("B", {ExtensionPoint::kFilter}, refusing({0, 1}, StatusCode::kUnschedulableAndUnresolvable, "b"));
   Verdicts verdicts(3);
@@ -45,7 +45,7 @@ TEST_F(Filter, TheFirstPluginThatRefusesIsTheOneThatCounts) {
   EXPECT_TRUE(verdicts.passes(2));
 }
 
-TEST_F(Filter, ACodeThatIsNoRejectionIsAnErrorOfThePlugin) {
+TEST_F(Filter, ANonRejectionCodeIsAPluginError) {
   scripted.add("A", {ExtensionPoint::kFilter}, refusing({1}, StatusCode::kSkip, "odd"));
   Verdicts verdicts(3);
   run(verdicts);
@@ -61,7 +61,7 @@ TEST_F(Filter, AnExceptionFailsThePod) {
   EXPECT_EQ(verdicts.first_error()->reasons, std::vector<std::string>{"running \"A\" filter plugin: lost"});
 }
 
-TEST_F(Filter, APluginThatPreFilterSkippedIsNotAskedForThatPod) {
+TEST_F(Filter, ASkippedPluginDoesNotFilterThatPod) {
   scripted.add("A", {ExtensionPoint::kFilter}, refusing({0}, StatusCode::kUnschedulable, "a"));
   CycleState other_state;
   other_state.skipped_filters().insert("A");
@@ -123,7 +123,7 @@ class NominatedPods : public Filter {
   std::vector<std::size_t> pods_on_node;
 };
 
-TEST_F(NominatedPods, WithoutAnyThereIsOnePass) {
+TEST_F(NominatedPods, OnePassWithoutNominatedPods) {
   EXPECT_TRUE(run_with({}).ok());
   EXPECT_EQ(seen, std::vector<int>{0});
 }
@@ -140,7 +140,7 @@ TEST_F(NominatedPods, EqualAndHigherPrioritiesAreAddedForAFirstPass) {
   EXPECT_EQ(*state.read(kCompanions), 0) << "the passes work on a clone";
 }
 
-TEST_F(NominatedPods, AFailedFirstPassIsTheAnswer) {
+TEST_F(NominatedPods, AFailedFirstPassIsTheResult) {
   refused_count = 1;
   EXPECT_EQ(run_with({plain_pod("high", 6)}), (Status{StatusCode::kUnschedulable, "A", {"full"}}));
   EXPECT_EQ(seen, std::vector<int>{1});
@@ -152,7 +152,7 @@ TEST_F(NominatedPods, TheSecondPassMustSucceedToo) {
   EXPECT_EQ(seen, (std::vector<int>{1, 0}));
 }
 
-TEST_F(Filter, AFailingAddPodOrRemovePodIsAnError) {
+TEST_F(Filter, AFailedAddPodOrRemovePodIsAnError) {
   Script script;
   script.add_pod = script.remove_pod = [](const PodClassView&, const Pod&, const NodeInfo&) {
     return status_of(StatusCode::kUnschedulable, "no state");
@@ -211,7 +211,7 @@ TEST_F(PostFilter, UnschedulableAndPendingCollectReasonsAndKeepTheLastNomination
   EXPECT_EQ(answer.nominated_node_name, "na");
 }
 
-TEST_F(PostFilter, AnythingElseStopsWithAnErrorAndNoResult) {
+TEST_F(PostFilter, AnyOtherCodeStopsWithAnErrorAndNoResult) {
   add("A", {status_of(StatusCode::kUnschedulable, "a"), "na"});
   add("B", {status_of(StatusCode::kSkip, "not found"), "nb"});
   add("C", {});

@@ -39,7 +39,7 @@ class FrameworkBuild : public testing::Test {
   ScriptedProfile scripted{calls};
 };
 
-TEST_F(FrameworkBuild, APluginOfSeveralPointsIsMadeOnce) {
+TEST_F(FrameworkBuild, APluginOfSeveralPointsIsCreatedOnce) {
   int made = 0;
   scripted.registry().add("A", [&](const Profile&, const FrameworkHandle&) {
     ++made;
@@ -54,13 +54,13 @@ TEST_F(FrameworkBuild, APluginOfSeveralPointsIsMadeOnce) {
   EXPECT_FALSE(framework.has_plugins(ExtensionPoint::kScore));
 }
 
-TEST_F(FrameworkBuild, WhatRunsElsewhereIsPassedOver) {
+TEST_F(FrameworkBuild, PluginsThatRunInBackendsAreSkipped) {
   enable(ExtensionPoint::kFilter, "Elsewhere");
   enable(ExtensionPoint::kBind, "Elsewhere");
   EXPECT_FALSE(scripted.build().has_plugins(ExtensionPoint::kFilter));
 }
 
-TEST_F(FrameworkBuild, EverythingThatIsMissingIsNamedOnce) {
+TEST_F(FrameworkBuild, EveryMissingPluginIsNamedOnce) {
   enable(ExtensionPoint::kFilter, "Ghost");
   enable(ExtensionPoint::kScore, "Ghost");
   enable(ExtensionPoint::kPermit, "Spirit");
@@ -78,7 +78,7 @@ TEST_F(FrameworkBuild, APluginThatDoesNotImplementItsPointIsRefused) {
   EXPECT_EQ(problems()[0].rfind("plugin \"OnlyFilter\" does not implement ", 0), 0U);
 }
 
-TEST_F(FrameworkBuild, AFactoryThatMakesSomethingElseIsRefused) {
+TEST_F(FrameworkBuild, AFactoryThatReturnsAnotherPluginIsRefused) {
   scripted.registry().add("A", [](const Profile&, const FrameworkHandle&) { return std::make_unique<OnlyFilter>(); });
   scripted.registry().add("B", [](const Profile&, const FrameworkHandle&) { return std::unique_ptr<Plugin>(); });
   enable(ExtensionPoint::kFilter, "A");
@@ -86,7 +86,7 @@ TEST_F(FrameworkBuild, AFactoryThatMakesSomethingElseIsRefused) {
   EXPECT_EQ(problems().size(), 2U);
 }
 
-TEST(PluginRegistry, ANameIsTakenOnce) {
+TEST(PluginRegistry, ADuplicateNameIsRefused) {
   PluginRegistry registry;
   registry.add("A", nullptr);
   EXPECT_THROW(registry.add("A", nullptr), std::invalid_argument);
@@ -104,14 +104,14 @@ class PreEnqueue : public FrameworkBuild {
   PodPtr pod = plain_pod("p");
 };
 
-TEST_F(PreEnqueue, APodPassesWhenAllPluginsLetIt) {
+TEST_F(PreEnqueue, APodPassesWhenAllPluginsSucceed) {
   add("A", {});
   add("B", {});
   EXPECT_TRUE(scripted.build().run_pre_enqueue(*pod).ok());
   EXPECT_EQ(calls.size(), 2U);
 }
 
-TEST_F(PreEnqueue, TheFirstNonSuccessOfAnyKindGates) {
+TEST_F(PreEnqueue, TheFirstNonSuccessGatesThePod) {
   for (const StatusCode code : {StatusCode::kError, StatusCode::kUnschedulableAndUnresolvable, StatusCode::kSkip}) {
     ScriptedProfile own(calls);
     Script script;
@@ -123,7 +123,7 @@ TEST_F(PreEnqueue, TheFirstNonSuccessOfAnyKindGates) {
   }
 }
 
-TEST_F(PreEnqueue, ThePluginThatGatedLastIsAskedFirst) {
+TEST_F(PreEnqueue, TheLastGatingPluginRunsFirst) {
   add("A", {});
   add("B", status_of(StatusCode::kUnschedulableAndUnresolvable, "no"));
   EXPECT_EQ(scripted.build().run_pre_enqueue(*pod, "B").plugin, "B");

@@ -22,13 +22,13 @@ std::optional<std::string> problem(SelectorOperator op, std::vector<std::string>
 
 std::optional<std::string> key_problem(const std::string& key) { return problem(SelectorOperator::kExists, {}, key); }
 
-TEST(LabelSelectorProblem, IsAbsentWhereTheSelectorParses) {
+TEST(LabelSelectorProblem, IsAbsentForAValidSelector) {
   EXPECT_EQ(label_selector_problem(std::nullopt), std::nullopt);
   EXPECT_EQ(label_selector_problem(LabelSelector{}), std::nullopt);
   EXPECT_EQ(problem(SelectorOperator::kIn, {"", "a"}, "example.com/k"), std::nullopt);
 }
 
-TEST(LabelSelectorProblem, SaysWhatTheGenuineParserSays) {
+TEST(LabelSelectorProblem, MatchesUpstreamsParserErrors) {
   EXPECT_EQ(problem(SelectorOperator::kNotIn, {}),
             "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty");
   EXPECT_EQ(problem(SelectorOperator::kDoesNotExist, {"a", "b"}),
@@ -37,7 +37,7 @@ TEST(LabelSelectorProblem, SaysWhatTheGenuineParserSays) {
             "values[1][k]: Invalid value: \"" + std::string(64, 'b') + "\": must be no more than 63 bytes");
 }
 
-TEST(LabelSelectorProblem, ListsWhatIsWrongWithAKey) {
+TEST(LabelSelectorProblem, ListsTheProblemsOfAKey) {
   EXPECT_EQ(key_problem(""), "key: Invalid value: \"\": name part must be non-empty; " + std::string(kKeyRule));
   EXPECT_EQ(key_problem("-a"), "key: Invalid value: \"-a\": " + std::string(kKeyRule));
   EXPECT_EQ(key_problem("/a"), "key: Invalid value: \"/a\": prefix part must be non-empty");
@@ -49,12 +49,12 @@ TEST(LabelSelectorProblem, ListsWhatIsWrongWithAKey) {
       key_problem("a/b/c")->ends_with(" with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"));
 }
 
-TEST(LabelSelectorProblem, IsThatOfTheFirstBadRequirementWithLabelsInFront) {
+TEST(LabelSelectorProblem, IsThatOfTheFirstBadRequirementLabelsFirst) {
   const LabelSelector selector{{{"a", "-"}}, {{"b", SelectorOperator::kIn, {}}}};
   EXPECT_TRUE(label_selector_problem(selector)->starts_with("values[0][a]: Invalid value: \"-\": "));
 }
 
-TEST(LabelSelectorProblem, ListsSeveralOfOneRequirementInBrackets) {
+TEST(LabelSelectorProblem, ListsSeveralProblemsOfOneRequirementInBrackets) {
   const auto text = problem(SelectorOperator::kExists, {"-"}, "-");
   ASSERT_TRUE(text);
   EXPECT_TRUE(text->starts_with("[key: Invalid value: \"-\": "));

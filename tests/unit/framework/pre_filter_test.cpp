@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreFilter and the rows of its table: spec/scheduler-core.md 3.3.
+// PreFilter and the rows of its table: docs/behaviour/scheduler-core.md 3.3.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class PreFilter : public testing::Test {
   PlainNodes nodes{3};
 };
 
-TEST_F(PreFilter, SkipTakesThePluginOutAndItsNodeSetIsIgnored) {
+TEST_F(PreFilter, SkipDisablesThePluginAndIgnoresItsNodeSet) {
   add("A", {status_of(StatusCode::kSkip), Names{"n0"}});
   add("B", {});
   const PreFilterOutcome outcome = run();
@@ -38,14 +38,14 @@ TEST_F(PreFilter, SkipTakesThePluginOutAndItsNodeSetIsIgnored) {
   EXPECT_EQ(calls, (Calls{"A.pre_filter", "B.pre_filter"}));
 }
 
-TEST_F(PreFilter, UnresolvableAbortsAtOnce) {
+TEST_F(PreFilter, UnresolvableAbortsImmediately) {
   add("A", {status_of(StatusCode::kUnschedulableAndUnresolvable, "never"), {}});
   add("B", {});
   EXPECT_EQ(run().status, (Status{StatusCode::kUnschedulableAndUnresolvable, "A", {"never"}}));
   EXPECT_EQ(calls, Calls{"A.pre_filter"});
 }
 
-TEST_F(PreFilter, UnschedulableIsRememberedTheLastOneWinsAndTheRestStillRuns) {
+TEST_F(PreFilter, TheLastUnschedulableWinsAndTheOtherPluginsStillRun) {
   add("A", {status_of(StatusCode::kUnschedulable, "first"), {}});
   add("B", {status_of(StatusCode::kUnschedulable, "second"), {}});
   add("C", {});
@@ -53,7 +53,7 @@ TEST_F(PreFilter, UnschedulableIsRememberedTheLastOneWinsAndTheRestStillRuns) {
   EXPECT_EQ(calls.size(), 3U);
 }
 
-TEST_F(PreFilter, AnythingElseAbortsAsAnError) {
+TEST_F(PreFilter, AnyOtherCodeAbortsAsAnError) {
   for (const StatusCode code : {StatusCode::kError, StatusCode::kWait, StatusCode::kPending}) {
     Calls own_calls;
     ScriptedProfile own(own_calls);
@@ -87,7 +87,7 @@ TEST_F(PreFilter, NodeSetsAreIntersected) {
             (Status{StatusCode::kUnschedulableAndUnresolvable, "", {"node(s) didn't satisfy plugin(s) [A B]"}}));
 }
 
-TEST_F(PreFilter, WithoutANodeSetAbsentNodesHaveNoReason) {
+TEST_F(PreFilter, AbsentNodesHaveNoReasonWithoutANodeSet) {
   add("A", {});
   EXPECT_TRUE(run().absent_node_status().reasons.empty());
 }
@@ -110,7 +110,7 @@ TEST_F(PreFilter, AnEmptyIntersectionAbortsWithAllNamesSorted) {
   EXPECT_EQ(calls.size(), 2U);
 }
 
-TEST_F(PreFilter, ARejectionBecomesTheWholeText) {
+TEST_F(PreFilter, ARejectionIsTheWholeText) {
   add("A", {status_of(StatusCode::kUnschedulable, "no licence"), {}});
   EXPECT_EQ(fit_error_text(diagnose(run(), 3)), "0/3 nodes are available: no licence.");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points behind the choice of a node: spec/scheduler-core.md 3.9 to 3.11.
+// The points behind the choice of a node: docs/behaviour/scheduler-core.md 3.9 to 3.11.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ class PlacedPod : public testing::Test {
   PodPtr pod = plain_pod("p");
 };
 
-TEST_F(PlacedPod, ReserveStopsAtTheFirstFailureAndKeepsARejection) {
+TEST_F(PlacedPod, ReserveStopsAtTheFirstFailureAndKeepsItsCode) {
   add("A", Point::kReserve, &Script::reserve, answering(StatusCode::kSuccess));
   add("B", Point::kReserve, &Script::reserve, answering(StatusCode::kUnschedulable, "taken"));
   add("C", Point::kReserve, &Script::reserve, answering(StatusCode::kSuccess));
@@ -45,26 +45,26 @@ TEST_F(PlacedPod, ReserveStopsAtTheFirstFailureAndKeepsARejection) {
   EXPECT_EQ(calls, (Calls{"A.reserve", "B.reserve"}));
 }
 
-TEST_F(PlacedPod, AReserveThatBreaksIsAnError) {
+TEST_F(PlacedPod, AFailedReserveIsAnError) {
   add("A", Point::kReserve, &Script::reserve, answering(StatusCode::kSkip, "odd"));
   EXPECT_EQ(scripted.build().run_reserve(placed()),
             (Status{StatusCode::kError, "A", {"running Reserve plugin \"A\": odd"}}));
 }
 
-TEST_F(PlacedPod, UnreserveCallsEveryPluginLastFirst) {
+TEST_F(PlacedPod, UnreserveCallsEveryPluginInReverseOrder) {
   for (const char* name : {"A", "B", "C"}) scripted.add(name, {Point::kReserve});
   scripted.build().run_unreserve(placed());
   EXPECT_EQ(calls, (Calls{"C.unreserve", "B.unreserve", "A.unreserve"}));
 }
 
-TEST_F(PlacedPod, PermitSucceedsWhenEveryPluginDoes) {
+TEST_F(PlacedPod, PermitSucceedsWhenEveryPluginSucceeds) {
   add_permit("A", {});
   add_permit("B", {});
   EXPECT_TRUE(scripted.build().run_permit(placed()).status.ok());
   EXPECT_EQ(calls.size(), 2U);
 }
 
-TEST_F(PlacedPod, PermitRemembersWhoWaitsForAtMostFifteenMinutesAndGoesOn) {
+TEST_F(PlacedPod, PermitWaitIsCappedAtFifteenMinutes) {
   add_permit("A", {status_of(StatusCode::kWait), 10});
   add_permit("B", {status_of(StatusCode::kWait), INT64_MAX});
   add_permit("C", {});
@@ -77,7 +77,7 @@ TEST_F(PlacedPod, PermitRemembersWhoWaitsForAtMostFifteenMinutesAndGoesOn) {
   EXPECT_EQ(calls.size(), 3U);
 }
 
-TEST_F(PlacedPod, ARejectionStopsPermitEvenBehindAWait) {
+TEST_F(PlacedPod, ARejectionStopsPermitEvenAfterAWait) {
   add_permit("A", {status_of(StatusCode::kWait), 10});
   add_permit("B", {status_of(StatusCode::kUnschedulableAndUnresolvable, "no"), 0});
   add_permit("C", {});
@@ -87,7 +87,7 @@ TEST_F(PlacedPod, ARejectionStopsPermitEvenBehindAWait) {
   EXPECT_EQ(calls.size(), 2U);
 }
 
-TEST_F(PlacedPod, AnyOtherPermitAnswerIsAnError) {
+TEST_F(PlacedPod, AnyOtherPermitCodeIsAnError) {
   add_permit("A", {status_of(StatusCode::kSkip, "odd"), 0});
   EXPECT_EQ(scripted.build().run_permit(placed()).status,
             (Status{StatusCode::kError, "A", {"running Permit plugin \"A\": odd"}}));
@@ -102,18 +102,18 @@ TEST_F(PlacedPod, PreFlightSucceedsWhenAnyPluginHasWork) {
   EXPECT_EQ(calls, (Calls{"A.pre_flight", "B.pre_flight", "B.pre_bind"})) << "A has nothing to do";
 }
 
-TEST_F(PlacedPod, PreFlightIsSkipWhenAllSkipOrThereIsNobody) {
+TEST_F(PlacedPod, PreFlightSkipsWhenAllSkipOrNoneIsEnabled) {
   EXPECT_EQ(scripted.build().run_pre_bind_pre_flight(placed()).code, StatusCode::kSkip);
   add("A", Point::kPreBind, &Script::pre_flight, answering(StatusCode::kSkip));
   EXPECT_EQ(scripted.build().run_pre_bind_pre_flight(placed()).code, StatusCode::kSkip);
 }
 
-TEST_F(PlacedPod, AnyOtherPreFlightAnswerIsAnError) {
+TEST_F(PlacedPod, AnyOtherPreFlightCodeIsAnError) {
   add("A", Point::kPreBind, &Script::pre_flight, answering(StatusCode::kUnschedulable, "no"));
   EXPECT_EQ(scripted.build().run_pre_bind_pre_flight(placed()).code, StatusCode::kError);
 }
 
-TEST_F(PlacedPod, PreBindPassesARejectionOnAndWrapsTheRest) {
+TEST_F(PlacedPod, PreBindKeepsARejectionAndWrapsOtherErrors) {
   add("A", Point::kPreBind, &Script::pre_bind, answering(StatusCode::kPending, "soon"));
   add("B", Point::kPreBind, &Script::pre_bind, answering(StatusCode::kSuccess));
   EXPECT_EQ(scripted.build().run_pre_bind(placed()), (Status{StatusCode::kPending, "A", {"soon"}}));
@@ -143,7 +143,7 @@ TEST_F(PlacedPod, AFailingBindPluginIsFinal) {
   EXPECT_EQ(calls, Calls{"A.bind"});
 }
 
-TEST_F(PlacedPod, WhenEveryBindPluginSkipsTheAnswerIsSkip) {
+TEST_F(PlacedPod, BindSkipsWhenEveryPluginSkips) {
   add("A", Point::kBind, &Script::bind, answering(StatusCode::kSkip));
   EXPECT_EQ(scripted.build().run_bind(placed()).code, StatusCode::kSkip);
 }

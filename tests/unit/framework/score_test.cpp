@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreScore, Score, NormalizeScore and totals: spec/scheduler-core.md 3.7.
+// PreScore, Score, NormalizeScore and totals: docs/behaviour/scheduler-core.md 3.7.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST_F(Score, TotalsAreWeightedSums) {
   EXPECT_EQ(outcome.columns[1].weight, 1) << "an unset weight counts as 1";
 }
 
-TEST_F(Score, RawScoresStayBesideTheNormalizedOnes) {
+TEST_F(Score, RawScoresAreKeptWithTheNormalizedOnes) {
   Script script = giving({700, 7});
   script.normalize = [](NodeInfos, std::span<std::int64_t> scores) {
     for (std::int64_t& score : scores) score /= 7;
@@ -68,7 +68,7 @@ TEST_F(Score, AScoreOutsideItsRangeIsAnError) {
   }
 }
 
-TEST_F(Score, PreScoreSkipTakesThePluginOut) {
+TEST_F(Score, PreScoreSkipDisablesThePlugin) {
   Script script = giving({100, 100});
   script.pre_score = [](const PodClassView&, NodeInfos) { return status_of(StatusCode::kSkip); };
   scripted.add("A", {ExtensionPoint::kPreScore, ExtensionPoint::kScore}, script);
@@ -89,7 +89,7 @@ TEST_F(Score, AnyOtherPreScoreFailureIsAnError) {
   EXPECT_EQ(calls, Calls{"A.pre_score"});
 }
 
-TEST_F(Score, AFailedScoreIsAnErrorAndLaterPluginsAreNotAskedForThatPod) {
+TEST_F(Score, AFailedScoreIsAnErrorAndSkipsLaterPluginsForThatPod) {
   Script script;
   script.score = [](std::span<const ScoreRequest> batch) {
     *batch.front().status = status_of(StatusCode::kUnschedulable, "no figures");
@@ -100,7 +100,7 @@ TEST_F(Score, AFailedScoreIsAnErrorAndLaterPluginsAreNotAskedForThatPod) {
   EXPECT_EQ(calls, Calls{"A.score"});
 }
 
-TEST_F(Score, AnExceptionOrAFailedNormaliserIsAnError) {
+TEST_F(Score, AnExceptionOrAFailedNormalizeScoreIsAnError) {
   Script throwing;
   throwing.score = [](std::span<const ScoreRequest>) { throw std::runtime_error("lost"); };
   scripted.add("A", {ExtensionPoint::kScore}, throwing);
@@ -115,14 +115,14 @@ TEST_F(Score, AnExceptionOrAFailedNormaliserIsAnError) {
             "running Normalize on Score plugins: plugin \"A\" failed with: bad");
 }
 
-TEST_F(Score, WithoutScorePluginsEveryTotalIsOne) { EXPECT_EQ(run().totals, (Scores{1, 1})); }
+TEST_F(Score, EveryTotalIsOneWithoutScorePlugins) { EXPECT_EQ(run().totals, (Scores{1, 1})); }
 
-TEST_F(Score, AScorePluginThatRunsElsewhereStillCountsAsOne) {
+TEST_F(Score, AScorePluginThatRunsInABackendStillCounts) {
   scripted.profile().plugins[static_cast<std::size_t>(ExtensionPoint::kScore)].push_back({"Elsewhere", 1});
   EXPECT_EQ(run().totals, (Scores{0, 0}));
 }
 
-TEST_F(Score, ABatchIsOneCallAndEachPodHasItsOwnNodes) {
+TEST_F(Score, ABatchIsOneCallWithNodesPerPod) {
   Script script;
   script.score = [](std::span<const ScoreRequest> batch) {
     for (const ScoreRequest& request : batch) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes and failure texts: spec/plugins-node.md 16, spec/scheduler-core.md 3.1 and 3.5.
+// Codes and failure texts: docs/behaviour/plugins-node.md 16, docs/behaviour/scheduler-core.md 3.1 and 3.5.
 
 #include "host/framework/status.h"
 
@@ -49,14 +49,14 @@ TEST(FitErrorText, E_FE_6) {
             "Insufficient memory.");
 }
 
-TEST(FitErrorText, WithoutReasonsItEndsWithTheColon) { EXPECT_EQ(text_of(3, {}), "0/3 nodes are available:"); }
+TEST(FitErrorText, EndsWithTheColonWithoutReasons) { EXPECT_EQ(text_of(3, {}), "0/3 nodes are available:"); }
 
 TEST(Status, JoinsItsReasons) {
   EXPECT_EQ((Status{StatusCode::kUnschedulable, "P", {"a", "b", "c"}}).message(), "a, b, c");
   EXPECT_EQ(Status{}.message(), "");
 }
 
-TEST(StatusCodes, HaveTheValuesOfKubeScheduler) {
+TEST(StatusCodes, MatchKubeScheduler) {
   const char* const names[] = {"Success", "Error", "Unschedulable", "UnschedulableAndUnresolvable",
                                "Wait",    "Skip",  "Pending"};
   for (std::uint8_t value = 0; value < 7; ++value) {

@@ -6,7 +6,7 @@
 namespace berth {
 namespace {
 
-TEST(Verdicts, TheFirstRefusalStands) {
+TEST(Verdicts, TheFirstRejectionWins) {
   Verdicts verdicts(2);
   verdicts.set_speaker("A");
   verdicts.refuse(1, StatusCode::kUnschedulable, {"first"});
@@ -18,7 +18,7 @@ TEST(Verdicts, TheFirstRefusalStands) {
   EXPECT_EQ(verdicts.passing_count(), 1U);
 }
 
-TEST(Verdicts, RejectionsKeepTheirCodeAndEverythingElseIsAnError) {
+TEST(Verdicts, RejectionsKeepTheirCodeAndOtherCodesAreErrors) {
   Verdicts verdicts(7);
   verdicts.set_speaker("P");
   for (std::uint8_t code = 0; code < 7; ++code) verdicts.refuse(code, static_cast<StatusCode>(code), {"why"});
@@ -31,7 +31,7 @@ TEST(Verdicts, RejectionsKeepTheirCodeAndEverythingElseIsAnError) {
   EXPECT_EQ(verdicts.first_error(), error);
 }
 
-TEST(Verdicts, WithoutErrorsThereIsNoFirstError) {
+TEST(Verdicts, FirstErrorIsEmptyWithoutErrors) {
   Verdicts verdicts(1);
   verdicts.refuse(0, StatusCode::kUnschedulable, {});
   EXPECT_EQ(verdicts.first_error(), std::nullopt);

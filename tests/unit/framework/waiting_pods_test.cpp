@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting on Permit: spec/scheduler-core.md 3.10.
+// Waiting on Permit: docs/behaviour/scheduler-core.md 3.10.
 
 #include "host/framework/waiting_pods.h"
 
@@ -22,7 +22,7 @@ class WaitingPodsTest : public testing::Test {
   std::string uid = pod->uid();
 };
 
-TEST_F(WaitingPodsTest, TheExampleOfTheSpecEndsAtThirtySeconds) {
+TEST_F(WaitingPodsTest, TheSpecificationsExampleEndsAtThirtySeconds) {
   waiting.add(pod, {{"P1", 10 * kSecondUs}, {"P2", 30 * kSecondUs}});
   EXPECT_EQ(waiting.next_deadline_us(), 10 * kSecondUs);
   now_us = 4 * kSecondUs;
@@ -36,7 +36,7 @@ TEST_F(WaitingPodsTest, TheExampleOfTheSpecEndsAtThirtySeconds) {
   EXPECT_EQ(waiting.next_deadline_us(), std::nullopt);
 }
 
-TEST_F(WaitingPodsTest, ThePodGoesOnWhenTheLastPluginAllows) {
+TEST_F(WaitingPodsTest, ThePodContinuesWhenTheLastPluginAllows) {
   waiting.add(pod, {{"P1", kSecondUs}, {"P2", kSecondUs}});
   EXPECT_TRUE(waiting.allow(uid, "P2"));
   EXPECT_EQ(waiting.pending_plugins(uid), std::vector<std::string>{"P1"});
@@ -51,7 +51,7 @@ TEST_F(WaitingPodsTest, ARejectionNamesItsPlugin) {
   EXPECT_EQ(waiting.decision(uid), (Status{StatusCode::kUnschedulable, "Other", {"preempted"}}));
 }
 
-TEST_F(WaitingPodsTest, TheFirstDecisionStands) {
+TEST_F(WaitingPodsTest, TheFirstDecisionWins) {
   waiting.add(pod, {{"P1", kSecondUs}});
   ASSERT_TRUE(waiting.reject(uid, "P1", "no"));
   EXPECT_FALSE(waiting.allow(uid, "P1"));
@@ -60,7 +60,7 @@ TEST_F(WaitingPodsTest, TheFirstDecisionStands) {
   EXPECT_EQ(waiting.decision(uid)->reasons, std::vector<std::string>{"no"});
 }
 
-TEST_F(WaitingPodsTest, AnAllowBehindTheDeadlineComesTooLate) {
+TEST_F(WaitingPodsTest, AnAllowAfterTheDeadlineIsIgnored) {
   waiting.add(pod, {{"P1", kSecondUs}});
   now_us = kSecondUs;
   EXPECT_FALSE(waiting.allow(uid, "P1"));
@@ -74,7 +74,7 @@ TEST_F(WaitingPodsTest, TheEarliestOfSeveralDueTimersRejects) {
             std::vector<std::string>{"rejected due to timeout after waiting 1.5s at plugin P2"});
 }
 
-TEST_F(WaitingPodsTest, UnknownPodsAndPluginsChangeNothing) {
+TEST_F(WaitingPodsTest, UnknownPodsAndPluginsAreIgnored) {
   EXPECT_FALSE(waiting.allow(uid, "P1"));
   EXPECT_FALSE(waiting.reject(uid, "P1", "no"));
   EXPECT_EQ(waiting.decision(uid), Status{});

@@ -59,7 +59,7 @@ TEST(ClusterSpec, FieldsThatAreNotGivenHaveTheirDefaults) {
   EXPECT_FALSE(group.priority);
 }
 
-TEST(ClusterSpec, QuantitiesComeFixedDrawnOrCountedUp) {
+TEST(ClusterSpec, QuantitiesAreFixedDrawnOrCounted) {
   const ClusterSpec spec = parse_cluster_spec(R"({"pods": [{"name": "web", "requests": {
       "cpu": 0.5, "memory": {"choice": ["1Gi", 4096], "weights": [3, 1]},
       "ephemeral-storage": {"min": "1Gi", "max": "3Gi", "step": "1Gi"},
@@ -124,7 +124,7 @@ TEST(ClusterSpec, SpreadConstraintsAndPodAffinityAreReadAsWritten) {
             (WeightedPodAffinityTerm{7, PodAffinityTerm{{}, {}, {}, "host", {}, {}}}));
 }
 
-TEST(ClusterSpec, TopologyThatMeansNothingIsAProblem) {
+TEST(ClusterSpec, MeaninglessTopologyIsAProblem) {
   const auto constraint = [](const std::string& fields) {
     return problems_of_group(R"("topologySpreadConstraints": [{)" + fields + "}]");
   };
@@ -147,7 +147,7 @@ TEST(ClusterSpec, TopologyThatMeansNothingIsAProblem) {
       "NotIn Exists DoesNotExist");
 }
 
-TEST(ClusterSpec, OwnersThatCannotBeAreProblems) {
+TEST(ClusterSpec, ImpossibleOwnersAreProblems) {
   EXPECT_EQ(problems_of_group(R"("ownedBy": {"kind": "Job", "name": "a"})"),
             "pods[0].ownedBy.kind: got \"Job\", expected one of ReplicaSet StatefulSet ReplicationController\n"
             "pods[0].ownedBy: expected kind and name");
@@ -168,7 +168,7 @@ TEST(ClusterSpec, CountedTextsNeedAPrefixAndACount) {
             "pods[0].priorityClass: expected a string or {choice, weights}");
 }
 
-TEST(ClusterSpec, RequiredAffinityThatIsEmptyStaysPresent) {
+TEST(ClusterSpec, EmptyRequiredAffinityIsKept) {
   const ClusterSpec spec = parse_cluster_spec(R"({"pods": [{"name": "w", "nodeAffinity": {"required": []}}]})", "s");
   ASSERT_TRUE(spec.pod_groups.at(0).node_affinity.value().required);
   EXPECT_TRUE(spec.pod_groups.at(0).node_affinity->required->empty());
@@ -201,7 +201,7 @@ TEST(ClusterSpec, UnknownAndDuplicateFieldsAreProblems) {
             "nodePools[0].taints[0].colour: unknown field");
 }
 
-TEST(ClusterSpec, EveryProblemIsToldNotOnlyTheFirst) {
+TEST(ClusterSpec, EveryProblemIsReported) {
   EXPECT_EQ(problems_of(R"({"version": 2, "nodePools": [{"name": "a", "count": -1}, {"name": "a", "count": "many"}]})"),
             "version: got 2, expected version 1, the only one there is\n"
             "nodePools[0].count: got -1, expected a count from 0 to 10000000\n"
@@ -209,19 +209,19 @@ TEST(ClusterSpec, EveryProblemIsToldNotOnlyTheFirst) {
             "nodePools[1].name: \"a\" stands here twice");
 }
 
-TEST(ClusterSpec, ATextThatIsNoObjectIsRefused) {
+TEST(ClusterSpec, NonObjectTextIsRefused) {
   EXPECT_NE(problems_of("[]").find("expected an object with nodePools and pods, or with random"), std::string::npos);
   EXPECT_NE(problems_of("{").find("malformed JSON"), std::string::npos);
   EXPECT_NE(problems_of(R"({"pods": [1]})").find("pods[0]: got 1, expected an object"), std::string::npos);
 }
 
-TEST(ClusterSpec, NamesAreNeededAndMustBeNamesOfObjects) {
+TEST(ClusterSpec, NamesAreRequiredAndMustBeValid) {
   EXPECT_EQ(problems_of(R"({"pods": [{}]})"), "pods[0].name: expected a name");
   EXPECT_EQ(problems_of(R"({"namespaces": [{"name": "Team A"}]})"),
             "namespaces[0].name: got \"Team A\", expected a name of lower-case letters, digits, '-' and '.'");
 }
 
-TEST(ClusterSpec, WhatIsNamedMustExist) {
+TEST(ClusterSpec, ReferencedNamesMustExist) {
   EXPECT_EQ(problems_of_group(R"("namespace": "ml")"),
             "pods[0].namespaces: got \"ml\", expected a namespace of this spec");
   EXPECT_EQ(problems_of(R"({"services": [{"name": "s", "namespace": "ml"}]})"),
@@ -231,7 +231,7 @@ TEST(ClusterSpec, WhatIsNamedMustExist) {
             "pods[0].priorityClass: got \"high\", expected a priority class of this spec");
 }
 
-TEST(ClusterSpec, DrawsThatCannotBeDrawnAreProblems) {
+TEST(ClusterSpec, ImpossibleDistributionsAreProblems) {
   const auto problems = [](const std::string& cpu) { return problems_of_group(R"("requests": {"cpu": )" + cpu + "}"); };
   const std::string at = "pods[0].requests.cpu";
   const std::string quantity = "expected a quantity of at least 0, such as 500m or 4Gi";
@@ -248,7 +248,7 @@ TEST(ClusterSpec, DrawsThatCannotBeDrawnAreProblems) {
   EXPECT_EQ(problems("{}"), at + ": expected a quantity, {choice, weights}, {min, max, step} or {start, step, modulo}");
 }
 
-TEST(ClusterSpec, GroupsThatContradictThemselvesAreProblems) {
+TEST(ClusterSpec, ContradictoryGroupsAreProblems) {
   EXPECT_EQ(problems_of_group(R"("image": "a", "containers": [{"name": "c"}])"),
             "pods[0]: expected either containers or image, requests, limits and hostPorts");
   EXPECT_EQ(problems_of_group(R"("variants": 0)"), "pods[0]: expected at least one variant");
@@ -263,7 +263,7 @@ TEST(ClusterSpec, GroupsThatContradictThemselvesAreProblems) {
             "pods[0]: limits of hugepages-2Mi beside podLevelRequests are not supported");
 }
 
-TEST(ClusterSpec, OperatorsEffectsAndPortsThatDoNotExistAreProblems) {
+TEST(ClusterSpec, UnknownOperatorsEffectsAndPortsAreProblems) {
   EXPECT_EQ(
       problems_of_group(R"("nodeAffinity": {"required": [{"matchExpressions": [{"key": "a", "operator": "Is"}]}]})"),
       "pods[0].nodeAffinity.required[0].matchExpressions[0].operator: got \"Is\", expected one of In NotIn Exists "
@@ -284,7 +284,7 @@ TEST(ClusterSpec, OperatorsEffectsAndPortsThatDoNotExistAreProblems) {
             "pods[0].placement: got \"best\", expected random or roundRobin");
 }
 
-TEST(ClusterSpec, OnlyOnePriorityClassIsTheDefault) {
+TEST(ClusterSpec, OnlyOnePriorityClassMayBeTheDefault) {
   EXPECT_EQ(problems_of(
                 R"({"priorityClasses": [{"name": "a", "globalDefault": true}, {"name": "b", "globalDefault": true}]})"),
             "priorityClasses: expected at most one with globalDefault");
@@ -301,7 +301,7 @@ TEST(ClusterSpec, MoreObjectsThanTheLimitAreRefused) {
             "namespaces: got 10000001 namespaces, expected at most 10000000");
 }
 
-TEST(ClusterSpec, ARandomClusterStandsAlone) {
+TEST(ClusterSpec, ARandomClusterAllowsNoOtherFields) {
   const ClusterSpec spec = parse_cluster_spec(R"({"random": {"maxNodes": 5, "gatedPods": false}})", "s");
   EXPECT_EQ(spec.random.value().max_nodes, 5);
   EXPECT_FALSE(spec.random->gated_pods);
@@ -319,7 +319,7 @@ TEST(ClusterSpec, ARandomClusterStandsAlone) {
             "random.maxNodes: got 1000000, expected a count from 0 to 100000\nrandom.colour: unknown field");
 }
 
-TEST(ClusterSpec, TheSpecsOfTheRepositoryAreRead) {
+TEST(ClusterSpec, TheSpecsInTheRepositoryAreValid) {
   for (const char* path :
        {"examples/cluster.yaml", "bench/workloads/basic.yaml", "bench/workloads/classes-20.yaml",
         "bench/workloads/classes-256.yaml", "bench/workloads/distinct.yaml", "bench/workloads/million.yaml",
@@ -330,7 +330,7 @@ TEST(ClusterSpec, TheSpecsOfTheRepositoryAreRead) {
   }
 }
 
-TEST(ClusterSpec, AFileThatIsNotThereIsNamed) {
+TEST(ClusterSpec, AMissingFileIsReported) {
   try {
     load_cluster_spec("/nowhere/spec.yaml");
     FAIL() << "no error";

@@ -34,7 +34,7 @@ TEST(CsvTable, FieldsAreFoundByColumnName) {
   EXPECT_FALSE(table.has_column("absent"));
 }
 
-TEST(CsvTable, LineEndsOfWindowsAByteOrderMarkAndEmptyLinesArePassedOver) {
+TEST(CsvTable, WindowsLineEndsByteOrderMarkAndEmptyLinesAreSkipped) {
   const CsvTable table(
       "\xEF\xBB\xBF"
       "a,b\r\n\r\n1,x\r\n\n2,y\r",
@@ -44,14 +44,14 @@ TEST(CsvTable, LineEndsOfWindowsAByteOrderMarkAndEmptyLinesArePassedOver) {
   EXPECT_EQ(table.text(1, "b"), "y");
 }
 
-TEST(CsvTable, QuotedFieldsMayHoldCommasQuotesAndLineEnds) {
+TEST(CsvTable, QuotedFieldsMayContainCommasQuotesAndLineEnds) {
   const CsvTable table("a,b\n\"1,5\",\"say \"\"hi\"\"\nthere\"\n2,x\n", "t.csv");
   EXPECT_EQ(table.text(0, "a"), "1,5");
   EXPECT_EQ(table.text(0, "b"), "say \"hi\"\nthere");
   EXPECT_EQ(error_of([&] { table.fail(1, "wrong"); }), "t.csv: line 4: wrong");
 }
 
-TEST(CsvTable, ATextWithoutALineEndKeepsItsLastRow) {
+TEST(CsvTable, TheLastRowNeedsNoLineEnd) {
   EXPECT_EQ(CsvTable("a\n1", "t.csv").row_count(), 1U);
   EXPECT_EQ(CsvTable("a\n\"1\"", "t.csv").text(0, "a"), "1");
 }
@@ -66,7 +66,7 @@ TEST(CsvTable, BrokenQuotesAreRefusedWithTheirLine) {
   EXPECT_EQ(error_of_text("a,b\n\"1\"x,2\n"), "t.csv: line 2: text behind a closing quote, expected a comma");
 }
 
-TEST(CsvTable, AHeaderIsNeededAndItsNamesAreUnique) {
+TEST(CsvTable, AHeaderWithUniqueNamesIsRequired) {
   EXPECT_EQ(error_of_text(""), "t.csv: line 1: no header line");
   EXPECT_EQ(error_of_text("a,b,a\n"), "t.csv: line 1: column \"a\" stands here twice");
 }
@@ -76,7 +76,7 @@ TEST(CsvTable, MissingColumnsAreNamedTogether) {
   EXPECT_EQ(error_of([&] { table.require_columns({"a", "c", "d"}); }), "t.csv: line 1: missing columns: c, d");
 }
 
-TEST(CsvTable, WhatIsNoCountIsRefused) {
+TEST(CsvTable, InvalidCountsAreRefused) {
   for (const char* field : {"", "x", "-1", "1.5", "1 ", "99999999999999999999"}) {
     const CsvTable table("a,b\n" + std::string(field) + ",\n", "t.csv");
     EXPECT_EQ(error_of([&] { table.number(0, "a"); }),

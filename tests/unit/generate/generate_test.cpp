@@ -37,7 +37,7 @@ void expect_no_overcommitment(const ClusterObjects& objects) {
   }
 }
 
-TEST(Generate, NodesCarryNamesZonesAndLabels) {
+TEST(Generate, NodesHaveNamesZonesAndLabels) {
   const ClusterObjects objects = generate(R"({"nodePools": [{"name": "a", "count": 4, "zones": ["x", "y"],
       "regions": ["r"], "labels": {"disk": "ssd"}, "allocatable": {"cpu": 2, "memory": "1Gi", "nvidia.com/gpu": 3},
       "taints": [{"key": "t", "effect": "NoExecute"}], "declaredFeatures": ["F"]}]})");
@@ -56,7 +56,7 @@ TEST(Generate, NodesCarryNamesZonesAndLabels) {
   EXPECT_EQ(node.declared_features, std::vector<std::string>{"F"});
 }
 
-TEST(Generate, PercentagesTakeAboutThatShareOfThePool) {
+TEST(Generate, PercentagesSelectAboutThatShareOfThePool) {
   const ClusterObjects objects = generate(R"({"nodePools": [{"name": "a", "count": 2000, "unschedulablePercent": 10,
       "allocatable": {"pods": 7}, "images": [{"names": ["i:1"], "size": "1Mi", "percent": 40}]}]})");
   int unschedulable = 0;
@@ -71,7 +71,7 @@ TEST(Generate, PercentagesTakeAboutThatShareOfThePool) {
   EXPECT_NEAR(with_image, 800, 100);
 }
 
-TEST(Generate, OneSeedGivesOneClusterAndAnotherSeedAnother) {
+TEST(Generate, ASeedGivesOneClusterAndAnotherSeedAnother) {
   const std::string spec =
       R"({"nodePools": [{"name": "a", "count": 200, "allocatable": {"cpu": {"choice": [1, 2, 4]}}}],
       "pods": [{"name": "p", "running": 100, "variants": 9, "requests": {"cpu": {"min": "10m", "max": 1,
@@ -89,7 +89,7 @@ TEST(Generate, OneSeedGivesOneClusterAndAnotherSeedAnother) {
   EXPECT_NE(text_of(5), text_of(6));
 }
 
-TEST(Generate, ASeedMeansTheSameNumbersInEveryRelease) {
+TEST(Generate, ASeedGivesTheSameNumbersInEveryVersion) {
   const ClusterObjects objects = generate(R"({"nodePools": [{"name": "a", "count": 3,
       "allocatable": {"cpu": {"min": 1, "max": 1000, "step": 1}}}]})",
                                           42);
@@ -98,7 +98,7 @@ TEST(Generate, ASeedMeansTheSameNumbersInEveryRelease) {
   EXPECT_EQ(drawn, (std::vector<std::int64_t>{402, 534, 718}));
 }
 
-TEST(Generate, VariantsShareTheirSpecAndSequencesCountThemUp) {
+TEST(Generate, VariantsShareTheirSpecAndSequencesCountVariants) {
   const ClusterObjects objects =
       generate(R"({"pods": [{"name": "p", "pending": 9, "variants": 3, "variantsInTurn": true,
       "labels": {"app": "x"}, "requests": {"cpu": {"start": "100m", "step": "30m", "modulo": "50m"}}}]})");
@@ -108,7 +108,7 @@ TEST(Generate, VariantsShareTheirSpecAndSequencesCountThemUp) {
   for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(filter_requests(*objects.pods[i]).milli_cpu, expected[i % 3]);
 }
 
-TEST(Generate, VariantsThatDrawTheSameAreOneSpec) {
+TEST(Generate, VariantsWithEqualValuesShareOneSpec) {
   const ClusterObjects objects = generate(R"({"pods": [{"name": "p", "pending": 200, "variants": 50,
       "requests": {"cpu": {"choice": [1, 2]}}}]})");
   std::set<const PodSpec*> specs;
@@ -116,7 +116,7 @@ TEST(Generate, VariantsThatDrawTheSameAreOneSpec) {
   EXPECT_EQ(specs.size(), 2U);
 }
 
-TEST(Generate, PodsAreNumberedRunningOnesFirstAndSpreadOverNamespaces) {
+TEST(Generate, PodsAreNumberedRunningFirstAndSpreadOverNamespaces) {
   const ClusterObjects objects = generate(R"({"namespaces": [{"name": "x"}, {"name": "y"}],
       "nodePools": [{"name": "a", "count": 1}],
       "pods": [{"name": "p", "running": 1, "pending": 2, "namespaces": ["x", "y"],
@@ -133,7 +133,7 @@ TEST(Generate, PodsAreNumberedRunningOnesFirstAndSpreadOverNamespaces) {
   EXPECT_EQ(objects.namespaces[1].labels, (LabelMap{{"kubernetes.io/metadata.name", "x"}}));
 }
 
-TEST(Generate, RequestsAreFilledFromLimitsAndHostNetworkTakesThePorts) {
+TEST(Generate, RequestsAreFilledFromLimitsAndHostNetworkSetsHostPorts) {
   const ClusterObjects objects = generate(R"({"pods": [{"name": "p", "pending": 1, "hostNetwork": true, "containers": [
       {"name": "c", "requests": {"memory": "1Gi"}, "limits": {"cpu": 2, "memory": "3Gi"},
           "ports": [{"containerPort": 90}]}]}]})");
@@ -159,14 +159,14 @@ TEST(Generate, PrioritiesComeFromTheClassTheNumberOrTheDefaultClass) {
   EXPECT_EQ(objects.pods[3]->priority, 2'000'001'000);
 }
 
-TEST(Generate, GatesHoldPendingPodsOnly) {
+TEST(Generate, OnlyPendingPodsHaveGates) {
   const ClusterObjects objects = generate(R"({"nodePools": [{"name": "a", "count": 1}],
       "pods": [{"name": "p", "running": 1, "pending": 1, "schedulingGates": ["g"]}]})");
   EXPECT_TRUE(objects.pods[0]->rare().scheduling_gates.empty());
   EXPECT_EQ(objects.pods[1]->rare().scheduling_gates, std::vector<std::string>{"g"});
 }
 
-TEST(Generate, RunningPodsThatFindNoRoomAreLeftOutAndSaid) {
+TEST(Generate, ReportsRunningPodsThatDoNotFit) {
   const ClusterObjects objects = generate(R"({"nodePools": [{"name": "a", "count": 3, "allocatable": {"cpu": 1}}],
       "pods": [{"name": "p", "running": 10, "pending": 2, "requests": {"cpu": "500m"}}]})");
   EXPECT_EQ(running_count(objects), 6U);
@@ -176,7 +176,7 @@ TEST(Generate, RunningPodsThatFindNoRoomAreLeftOutAndSaid) {
   expect_no_overcommitment(objects);
 }
 
-TEST(Generate, OnePodOfAHostPortRunsOnANode) {
+TEST(Generate, OnePodPerHostPortRunsOnANode) {
   const ClusterObjects objects = generate(R"({"nodePools": [{"name": "a", "count": 3}],
       "pods": [{"name": "p", "running": 2, "hostPorts": [80]}, {"name": "q", "running": 2, "hostPorts": [81, 80]},
                {"name": "r", "running": 3, "containers": [{"name": "c", "ports": [{"hostPort": 80,
@@ -188,7 +188,7 @@ TEST(Generate, OnePodOfAHostPortRunsOnANode) {
   EXPECT_EQ(objects.warnings.size(), 1U);
 }
 
-TEST(Generate, RunningPodsKeepAwayFromTaintedPoolsUnlessTheyAreNamed) {
+TEST(Generate, RunningPodsAvoidTaintedPoolsUnlessNamed) {
   const ClusterObjects objects = generate(R"({"nodePools": [
       {"name": "tainted", "count": 3, "taints": [{"key": "t", "effect": "NoSchedule"}]},
       {"name": "soft", "count": 3, "taints": [{"key": "t", "effect": "PreferNoSchedule"}]}],
@@ -198,7 +198,7 @@ TEST(Generate, RunningPodsKeepAwayFromTaintedPoolsUnlessTheyAreNamed) {
   }
 }
 
-TEST(Generate, RoundRobinTakesTheNodesInTurn) {
+TEST(Generate, RoundRobinVisitsTheNodesInTurn) {
   const ClusterObjects objects = generate(R"({"nodePools": [{"name": "a", "count": 3}],
       "pods": [{"name": "p", "running": 5, "placement": "roundRobin"}]})");
   const std::string expected[] = {"a-0", "a-1", "a-2", "a-0", "a-1"};
@@ -217,7 +217,7 @@ TEST(Generate, ARandomSpecDrawsARandomCluster) {
   EXPECT_EQ(objects.namespaces.size(), 3U);
 }
 
-TEST(Generate, TheExampleClusterIsAsLargeAsItsHeadSays) {
+TEST(Generate, TheExampleClusterHasTheDocumentedSize) {
   const ClusterObjects objects = generate_cluster(load_cluster_spec("examples/cluster.yaml"), 1);
   EXPECT_EQ(objects.nodes.size(), 5000U);
   EXPECT_EQ(running_count(objects), 20000U);
@@ -232,7 +232,7 @@ TEST(Generate, TheExampleClusterIsAsLargeAsItsHeadSays) {
   expect_no_overcommitment(objects);
 }
 
-TEST(Generate, WorkloadsHaveTheShapesOfTheSpeedTable) {
+TEST(Generate, WorkloadsHaveTheDocumentedShapes) {
   const ClusterObjects classes = generate_cluster(load_cluster_spec("bench/workloads/classes-20.yaml"), 1);
   std::set<const PodSpec*> specs;
   for (const PodPtr& pod : classes.pods) specs.insert(pod->spec.get());
@@ -247,7 +247,7 @@ TEST(Generate, WorkloadsHaveTheShapesOfTheSpeedTable) {
   EXPECT_EQ(filter_requests(*distinct.pods[30]).milli_cpu, 50 + (30 * 37) % 1000);
 }
 
-TEST(Generate, CountedNamespacesAreNamedAsOneAndEachHasItsLabels) {
+TEST(Generate, CountedNamespacesAreReferencedTogetherAndLabelledEach) {
   const ClusterObjects objects = generate(R"({"namespaces": [{"name": "team", "count": 3, "labels": {"a": "b"}}],
       "pods": [{"name": "p", "namespaces": ["team", "default"], "pending": 5}]})");
   ASSERT_EQ(objects.namespaces.size(), 4U);
@@ -257,7 +257,7 @@ TEST(Generate, CountedNamespacesAreNamedAsOneAndEachHasItsLabels) {
   EXPECT_EQ(namespaces, "team-0 team-1 team-2 default team-0 ");
 }
 
-TEST(Generate, TextSequencesGoWithTheVariantAndTheService) {
+TEST(Generate, TextSequencesCountVariantsAndServices) {
   const ClusterObjects objects = generate(R"({
       "services": [{"name": "s", "count": 3, "selector": {"app": {"prefix": "a-", "count": 2}}}, {"name": "t"}],
       "pods": [{"name": "p", "pending": 4, "variants": 4, "variantsInTurn": true,
@@ -271,7 +271,7 @@ TEST(Generate, TextSequencesGoWithTheVariantAndTheService) {
   EXPECT_EQ(objects.pods[3]->labels, (LabelMap{{"app", "a-0"}}));
 }
 
-TEST(Generate, LabelKeysOfTermsAreMergedPerVariantAndThoseOfConstraintsAreNot) {
+TEST(Generate, LabelKeysAreMergedForTermsPerVariantAndNotForConstraints) {
   const ClusterObjects objects =
       generate(R"({"pods": [{"name": "p", "pending": 4, "variants": 2, "variantsInTurn": true,
       "labels": {"app": {"prefix": "a-", "count": 2}},
@@ -287,7 +287,7 @@ TEST(Generate, LabelKeysOfTermsAreMergedPerVariantAndThoseOfConstraintsAreNot) {
   EXPECT_EQ(spec.topology_spread_constraints.at(0).label_selector, LabelSelector{});
 }
 
-TEST(Generate, AnOwnerStandsInEachNamespaceOfItsPodsOnce) {
+TEST(Generate, AnOwnerExistsOnceInEachNamespaceOfItsPods) {
   const ClusterObjects objects = generate(R"({"namespaces": [{"name": "x"}],
       "pods": [{"name": "p", "namespaces": ["x", "default"], "pending": 2,
                 "ownedBy": {"kind": "ReplicaSet", "name": "set", "selector": {"matchLabels": {"a": "b"}}}},

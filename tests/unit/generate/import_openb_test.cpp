@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,6 +11,7 @@
 
 #include "host/objects/errors.h"
 #include "host/objects/pod_requests.h"
+#include "tests/support/shared_data.h"
 
 namespace berth {
 namespace {
@@ -74,7 +74,7 @@ TEST_F(ImportOpenb, ANodeRowBecomesANodeWithItsLabels) {
   EXPECT_EQ(gpu.allocatable.scalar("nvidia.com/gpu"), 2);
 }
 
-TEST_F(ImportOpenb, APodThatSharesACardTakesAWholeOneInCardMode) {
+TEST_F(ImportOpenb, ASharedCardCountsAsAWholeOneInCardMode) {
   const ClusterObjects objects = import("p,6000,12288,1,460,,LS,Running,5,6,7\n");
   ASSERT_EQ(objects.pods.size(), 1U);
   const Pod& pod = *objects.pods[0];
@@ -99,7 +99,7 @@ TEST_F(ImportOpenb, MilliModeCountsThousandthsOnBothSides) {
   EXPECT_EQ(filter_requests(*objects.pods[1]).scalar("alibabacloud.com/gpu-milli"), 4000);
 }
 
-TEST_F(ImportOpenb, MemoryOfZeroIsNoRequest) {
+TEST_F(ImportOpenb, ZeroMemoryIsNoRequest) {
   const ClusterObjects objects = import("p,14000,0,0,0,,LS,Running,5,6,7\n");
   EXPECT_EQ(find(objects.pods[0]->spec->containers[0].requests, kMemory), nullptr);
 }
@@ -114,7 +114,7 @@ TEST_F(ImportOpenb, GpuTypesBecomeARequiredAffinity) {
   EXPECT_FALSE(objects.pods[1]->spec->node_affinity);
 }
 
-TEST_F(ImportOpenb, PodsComeInTheOrderOfTheirCreation) {
+TEST_F(ImportOpenb, PodsAreOrderedByCreationTime) {
   const ClusterObjects objects =
       import("late,1,1,0,0,,LS,Running,9,9,9\nearly,1,1,0,0,,LS,Running,0,9,9\ntie,1,1,0,0,,LS,Running,9,9,9\n");
   ASSERT_EQ(objects.pods.size(), 3U);
@@ -124,7 +124,7 @@ TEST_F(ImportOpenb, PodsComeInTheOrderOfTheirCreation) {
   EXPECT_GT(objects.pods[0]->creation_time_us, 0);
 }
 
-TEST_F(ImportOpenb, AListOfFiveColumnsIsEnough) {
+TEST_F(ImportOpenb, FiveColumnsAreEnough) {
   const ClusterObjects objects =
       import_openb(write("nodes.csv", kNodes),
                    write("pods.csv", "gpu_milli,name,cpu_milli,memory_mib,num_gpu\r\n500,p,1,2,1\r\n"), {});
@@ -133,14 +133,14 @@ TEST_F(ImportOpenb, AListOfFiveColumnsIsEnough) {
   EXPECT_TRUE(objects.pods[0]->labels.empty());
 }
 
-TEST_F(ImportOpenb, PodsThatAskTheSameShareTheirSpec) {
+TEST_F(ImportOpenb, PodsWithEqualRequestsShareTheirSpec) {
   const ClusterObjects objects =
       import("a,1,1,1,400,,LS,Running,1,1,1\nb,1,1,1,700,,BE,Running,2,1,1\nc,1,1,1,400,P100,LS,Running,3,1,1\n");
   EXPECT_EQ(objects.pods[0]->spec, objects.pods[1]->spec);  // both take one card
   EXPECT_NE(objects.pods[0]->spec, objects.pods[2]->spec);
 }
 
-TEST_F(ImportOpenb, PrioritiesAreMadeOfQosOnlyWhenAsked) {
+TEST_F(ImportOpenb, QosGivesPrioritiesOnlyWithTheOption) {
   OpenbOptions options;
   options.qos_priority = true;
   const std::string rows =
@@ -182,7 +182,7 @@ TEST_F(ImportOpenb, MissingColumnsAndFilesAreNamed) {
   EXPECT_TRUE(error_of([&] { import_openb("/nowhere/n.csv", pods, {}); }).starts_with("/nowhere/n.csv: "));
 }
 
-TEST_F(ImportOpenb, GpuModesAreThoseThatPlainResourcesCanSay) {
+TEST_F(ImportOpenb, OnlyGpuModesOfPlainResourcesAreAccepted) {
   EXPECT_EQ(parse_gpu_mode("card"), GpuMode::kCard);
   EXPECT_EQ(parse_gpu_mode("milli"), GpuMode::kMilli);
   EXPECT_EQ(error_of([] { parse_gpu_mode("per-card"); }),
@@ -215,11 +215,6 @@ constexpr ListFacts kLists[] = {
     {"multigpu40", 8746, 1088, 3078, 3911, 669, 0, 118032, 431720, 9442.8},
     {"multigpu50", 9061, 1088, 3078, 3911, 984, 0, 137776, 517995, 11358.8},
 };
-
-std::filesystem::path shared_folder() {
-  const char* from_environment = std::getenv("BERTH_SHARED");
-  return from_environment != nullptr ? from_environment : "../shared";
-}
 
 void expect_nodes(const ClusterObjects& objects, bool all_nodes, GpuMode mode) {
   std::int64_t milli_cpu = 0;
@@ -265,8 +260,8 @@ void expect_pods(const ClusterObjects& objects, const ListFacts& facts, GpuMode 
 }
 
 TEST(ImportOpenbData, EveryListGivesTheCountsOfItsTable) {
-  const std::filesystem::path folder = shared_folder() / "data" / "openb";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
+  const std::filesystem::path folder = test::shared_data_folder() / "openb";
+  BERTH_SKIP_WITHOUT_SHARED_DATA(folder);
   for (const bool all_nodes : {true, false}) {
     const std::string nodes = folder / (all_nodes ? "openb_node_list_all_node.csv" : "openb_node_list_gpu_node.csv");
     for (const GpuMode mode : {GpuMode::kCard, GpuMode::kMilli}) {
@@ -283,9 +278,9 @@ TEST(ImportOpenbData, EveryListGivesTheCountsOfItsTable) {
   }
 }
 
-TEST(ImportOpenbData, TheDefaultListAsksMoreWholeCardsThanThereAre) {
-  const std::filesystem::path folder = shared_folder() / "data" / "openb";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
+TEST(ImportOpenbData, TheDefaultListRequestsMoreCardsThanExist) {
+  const std::filesystem::path folder = test::shared_data_folder() / "openb";
+  BERTH_SKIP_WITHOUT_SHARED_DATA(folder);
   const ClusterObjects objects =
       import_openb(folder / "openb_node_list_gpu_node.csv", folder / "openb_pod_list_default.csv", {});
   std::int64_t cards = 0;

@@ -35,7 +35,7 @@ bool same_cluster(const ClusterObjects& a, const ClusterObjects& b) {
   return same;
 }
 
-TEST(RandomCluster, OneSeedGivesOneCluster) {
+TEST(RandomCluster, ASeedGivesOneCluster) {
   int different = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const ClusterObjects first = random_cluster(seed);
@@ -82,7 +82,7 @@ TEST(RandomCluster, PodsOfEqualSpecShareIt) {
   }
 }
 
-TEST(RandomCluster, ResourceListsAreSortedAndWithoutDoubles) {
+TEST(RandomCluster, ResourceListsAreSortedWithoutDuplicates) {
   const auto check = [](const ResourceList& list) {
     for (std::size_t i = 1; i < list.size(); ++i) EXPECT_LT(list[i - 1].first, list[i].first);
   };
@@ -205,7 +205,7 @@ class FeatureCount {
   std::map<std::string, int> counts_;
 };
 
-TEST(RandomCluster, EveryEdgeOccursWithinAThousandSeeds) {
+TEST(RandomCluster, EveryEdgeCaseOccursWithinAThousandSeeds) {
   FeatureCount count;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) count.add(random_cluster(seed));
   for (const char* feature : {"no nodes",
@@ -266,7 +266,7 @@ TEST(RandomCluster, EveryEdgeOccursWithinAThousandSeeds) {
   }
 }
 
-TEST(RandomCluster, WhatIsSwitchedOffDoesNotOccur) {
+TEST(RandomCluster, DisabledOptionsDoNotOccur) {
   RandomClusterOptions options;
   options.comparison_tolerations = false;
   options.pod_level_resources = false;
@@ -284,7 +284,7 @@ TEST(RandomCluster, WhatIsSwitchedOffDoesNotOccur) {
   }
 }
 
-TEST(RandomCluster, SomePodsAskExactlyWhatIsFree) {
+TEST(RandomCluster, SomePodsRequestExactlyTheFreeAmount) {
   int exact = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const ClusterObjects objects = random_cluster(seed);

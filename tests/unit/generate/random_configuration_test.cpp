@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-TEST(RandomConfiguration, BothReleasesAcceptEveryOne) {
+TEST(RandomConfiguration, BothReleasesAcceptEveryConfiguration) {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     const RandomConfiguration made = random_configuration(seed);
     for (const Release release : {Release::k1_35, Release::k1_36}) {
@@ -34,7 +34,7 @@ std::uint64_t hash_of(const std::string& text) {
   return hash;
 }
 
-TEST(RandomConfiguration, OneSeedGivesOneConfigurationInEveryRelease) {
+TEST(RandomConfiguration, ASeedGivesTheSameConfigurationInEveryVersion) {
   EXPECT_EQ(random_configuration(3).json, random_configuration(3).json);
   EXPECT_NE(random_configuration(3).json, random_configuration(4).json);
   EXPECT_EQ(hash_of(random_configuration(2).json), 9780699925202355852ULL);

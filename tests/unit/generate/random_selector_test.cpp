@@ -12,7 +12,7 @@ bool takes_values(const SelectorRequirement& requirement) {
   return requirement.op == SelectorOperator::kIn || requirement.op == SelectorOperator::kNotIn;
 }
 
-/// The rules of spec/plugins-topology.md 1.4.
+/// The rules of docs/behaviour/plugins-topology.md 1.4.
 bool parses(const LabelSelector& selector) {
   for (const auto& [key, value] : selector.match_labels) {
     if (!is_qualified_name(key) || !is_label_value(value)) return false;
@@ -24,7 +24,7 @@ bool parses(const LabelSelector& selector) {
       });
 }
 
-TEST(RandomSelector, APlainOneParsesAndRequiresSomething) {
+TEST(RandomSelector, APlainSelectorParsesAndRequiresSomething) {
   Random random(1);
   for (int i = 0; i < 2000; ++i) {
     const LabelMap own = random_labels(random, LabelsOf::kPod);
@@ -34,7 +34,7 @@ TEST(RandomSelector, APlainOneParsesAndRequiresSomething) {
   }
 }
 
-TEST(RandomSelector, AMalformedOneNeverParses) {
+TEST(RandomSelector, AMalformedSelectorNeverParses) {
   Random random(2);
   for (int i = 0; i < 500; ++i) {
     LabelSelector selector = random_selector(random, LabelsOf::kPod, LabelMap());
@@ -43,7 +43,7 @@ TEST(RandomSelector, AMalformedOneNeverParses) {
   }
 }
 
-TEST(RandomSelector, ANegativeOneMatchesThingsWithoutLabels) {
+TEST(RandomSelector, ANegativeSelectorMatchesUnlabelledObjects) {
   Random random(3);
   for (int i = 0; i < 500; ++i) {
     const LabelSelector selector = random_negative_selector(random, LabelsOf::kNamespace);
@@ -56,7 +56,7 @@ TEST(RandomSelector, ANegativeOneMatchesThingsWithoutLabels) {
   }
 }
 
-TEST(RandomSelector, UnsetOnesAreNullOrEmpty) {
+TEST(RandomSelector, UnsetSelectorsAreNullOrEmpty) {
   Random random(4);
   int null_count = 0;
   for (int i = 0; i < 200; ++i) {

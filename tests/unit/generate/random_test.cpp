@@ -33,7 +33,7 @@ TEST(Random, StaysWithinItsBounds) {
   EXPECT_EQ(random.between(5, 4), 5);
 }
 
-TEST(Random, ChanceKnowsNeverAndAlways) {
+TEST(Random, ChanceHandlesZeroAndOneHundredPercent) {
   Random random(7);
   for (int i = 0; i < 1000; ++i) {
     ASSERT_FALSE(random.chance(0));
@@ -41,7 +41,7 @@ TEST(Random, ChanceKnowsNeverAndAlways) {
   }
 }
 
-TEST(Random, TheWholeRangeOfIntegersCanBeDrawnFrom) {
+TEST(Random, TheWholeIntegerRangeCanBeDrawn) {
   Random random(7);
   bool negative = false;
   bool positive = false;

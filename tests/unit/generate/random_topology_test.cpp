@@ -37,7 +37,7 @@ bool has_rules(const PodSpec& spec) {
   return spec.pod_affinity || spec.pod_anti_affinity || !spec.topology_spread_constraints.empty();
 }
 
-TEST(RandomTopology, AClusterOutsideTheShareIsTheOneOfShareZero) {
+TEST(RandomTopology, AClusterOutsideTheShareEqualsThatOfShareZero) {
   int with_rules = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const ClusterObjects objects = random_cluster(seed, with_topology(40));
@@ -66,7 +66,7 @@ TEST(RandomTopology, TermsHaveTheirLabelKeysMerged) {
   EXPECT_GT(with_keys, 200);
 }
 
-TEST(RandomTopology, PodsNameTheSecondProfileOnlyWhenTheConfigurationHasOne) {
+TEST(RandomTopology, PodsUseTheSecondProfileOnlyWhenItExists) {
   RandomClusterOptions options;
   options.configuration = true;
   int assigned = 0;
@@ -197,7 +197,7 @@ class EdgeCount {
   std::map<std::string, int> counts_;
 };
 
-TEST(RandomTopology, EveryEdgeOccursWithinAThousandSeeds) {
+TEST(RandomTopology, EveryEdgeCaseOccursWithinAThousandSeeds) {
   EdgeCount count;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) count.add(random_cluster(seed, with_topology(100)));
   std::vector<std::string> edges = {"shared hostname",

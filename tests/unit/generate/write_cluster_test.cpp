@@ -72,17 +72,17 @@ void expect_same_after_loading(const ClusterObjects& objects, const std::string&
   }
 }
 
-TEST_F(WriteCluster, AGeneratedClusterIsTheSameAfterWritingAndLoading) {
+TEST_F(WriteCluster, AGeneratedClusterRoundTrips) {
   const ClusterObjects objects = generate_cluster(load_cluster_spec("bench/workloads/small-classes.yaml"), 1);
   expect_same_after_loading(objects, folder_ / "cluster.json");
   expect_same_after_loading(objects, folder_ / "cluster.json.gz");
 }
 
-TEST_F(WriteCluster, TheExampleIsTheSameAfterWritingAndLoading) {
+TEST_F(WriteCluster, TheExampleRoundTrips) {
   expect_same_after_loading(generate_cluster(load_cluster_spec("examples/cluster.yaml"), 1), folder_ / "example.json");
 }
 
-TEST_F(WriteCluster, RandomClustersAreTheSameAfterWritingAndLoading) {
+TEST_F(WriteCluster, RandomClustersRoundTrip) {
   RandomClusterOptions options;
   options.volumes_and_claims = true;
   options.configuration = true;
@@ -95,7 +95,7 @@ TEST_F(WriteCluster, RandomClustersAreTheSameAfterWritingAndLoading) {
   }
 }
 
-TEST_F(WriteCluster, ServicesOwnersAndTermsAreTheSameAfterWritingAndLoading) {
+TEST_F(WriteCluster, ServicesOwnersAndTermsRoundTrip) {
   const ClusterSpec spec = parse_cluster_spec(R"({"namespaces": [{"name": "x", "count": 2}],
       "services": [{"name": "s", "namespace": "x", "selector": {"app": "a"}}, {"name": "none"}],
       "pods": [{"name": "p", "namespaces": ["x"], "pending": 3, "labels": {"app": "a"},
@@ -109,7 +109,7 @@ TEST_F(WriteCluster, ServicesOwnersAndTermsAreTheSameAfterWritingAndLoading) {
   expect_same_after_loading(objects, folder_ / "cluster.json");
 }
 
-TEST_F(WriteCluster, ATextIsWrittenAsItIs) {
+TEST_F(WriteCluster, TextIsWrittenUnchanged) {
   write_text("a: b\n", folder_ / "a.yaml");
   EXPECT_EQ(content_of(folder_ / "a.yaml"), "a: b\n");
   EXPECT_THROW(write_text("a", "/nowhere/a.yaml"), InputError);
@@ -117,7 +117,7 @@ TEST_F(WriteCluster, ATextIsWrittenAsItIs) {
   EXPECT_THROW(write_text("a", "/dev/full"), InputError);
 }
 
-TEST_F(WriteCluster, ANameThatEndsInGzIsCompressed) {
+TEST_F(WriteCluster, AGzFileNameIsCompressed) {
   const ClusterObjects objects = generate_cluster(load_cluster_spec("bench/workloads/small-classes.yaml"), 1);
   write_cluster(objects, folder_ / "a.json");
   write_cluster(objects, folder_ / "a.json.gz");
@@ -126,7 +126,7 @@ TEST_F(WriteCluster, ANameThatEndsInGzIsCompressed) {
   EXPECT_LT(compressed.size() * 4, content_of(folder_ / "a.json").size());
 }
 
-TEST_F(WriteCluster, AFileThatCannotBeOpenedIsNamed) {
+TEST_F(WriteCluster, AFileThatCannotBeOpenedIsReported) {
   for (const char* name : {"/nowhere/a.json", "/nowhere/a.json.gz"}) {
     try {
       write_cluster({}, name);
@@ -149,7 +149,7 @@ TEST_F(WriteCluster, AFullDeviceIsAnError) {
   }
 }
 
-TEST_F(WriteCluster, AnImportedTraceIsTheSameAfterWritingAndLoading) {
+TEST_F(WriteCluster, AnImportedTraceRoundTrips) {
   const std::filesystem::path nodes = folder_ / "nodes.csv";
   const std::filesystem::path pods = folder_ / "pods.csv";
   std::ofstream(nodes) << "sn,cpu_milli,memory_mib,gpu,model\nn-0,32000,1024,2,P100\n";

@@ -26,7 +26,7 @@ std::string priority_class(const std::string& name, int value, const std::string
 
 const Pod& only_pod(const ClusterObjects& objects) { return *objects.pods.at(0); }
 
-TEST(Admission, RequestsComeFromLimitsWhereTheyAreAbsent) {
+TEST(Admission, MissingRequestsAreFilledFromLimits) {
   const auto objects = load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{
     "containers":[{"resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2","memory":"1Gi","a.b/c":"3"}}}],
     "initContainers":[{"resources":{"limits":{"cpu":"5"}}}]}})");
@@ -37,7 +37,7 @@ TEST(Admission, RequestsComeFromLimitsWhereTheyAreAbsent) {
   EXPECT_EQ(find(spec.init_containers[0].requests, "cpu")->value(), 5);
 }
 
-TEST(Admission, PodLevelLimitsAreDefaultedAsTheApiServerDoes) {
+TEST(Admission, PodLevelLimitsAreDefaultedLikeTheApiServer) {
   const auto objects = load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{
     "resources":{"limits":{"cpu":"5","memory":"1Gi"}},"containers":[{"resources":{"requests":{"cpu":"300m"}}},
     {"resources":{"requests":{"cpu":"1"},"limits":{"hugepages-2Mi":"4Mi"}}}]}})");
@@ -48,13 +48,13 @@ TEST(Admission, PodLevelLimitsAreDefaultedAsTheApiServerDoes) {
   EXPECT_TRUE(only_pod(objects).spec->has_pod_level_resources);
 }
 
-TEST(Admission, WithoutPodLevelLimitsPodLevelRequestsStayAsTheyAre) {
+TEST(Admission, PodLevelRequestsStayWithoutPodLevelLimits) {
   const auto objects = load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{
     "resources":{"requests":{"cpu":"2"}},"containers":[{"resources":{"requests":{"memory":"300M"}}}]}})");
   EXPECT_EQ(only_pod(objects).spec->pod_level_requests.size(), 1u);
 }
 
-TEST(Admission, AHostNetworkPodTakesItsPortsOnTheHost) {
+TEST(Admission, AHostNetworkPodGetsHostPorts) {
   const std::string ports = R"("initContainers":[{"ports":[{"containerPort":80},{"containerPort":81,"hostPort":9}]}],)";
   const auto on_host = load_good(pod_json(R"("hostNetwork":true,)" + ports));
   EXPECT_EQ(only_pod(on_host).spec->init_containers[0].ports[0].host_port, 80);
@@ -63,7 +63,7 @@ TEST(Admission, AHostNetworkPodTakesItsPortsOnTheHost) {
   EXPECT_EQ(only_pod(inside).spec->init_containers[0].ports[0].host_port, 0);
 }
 
-TEST(Admission, APriorityClassThatComesLaterGivesThePriority) {
+TEST(Admission, ALaterPriorityClassGivesThePriority) {
   const auto objects = load_good(list_of(
       {pod_json(R"("priorityClassName":"high",)"), priority_class("high", 7, R"(,"preemptionPolicy":"Never")")}));
   EXPECT_EQ(only_pod(objects).priority, 7);
@@ -78,14 +78,14 @@ TEST(Admission, APresentPriorityWins) {
   EXPECT_EQ(only_pod(objects).preemption_policy, PreemptionPolicy::kPreemptLowerPriority);
 }
 
-TEST(Admission, AnAbsentPolicyComesFromTheClassEvenWithAPriority) {
+TEST(Admission, AMissingPolicyComesFromTheClassEvenWithAPriority) {
   const auto objects = load_good(list_of({pod_json(R"("priorityClassName":"high","priority":3,)"),
                                           priority_class("high", 7, R"(,"preemptionPolicy":"Never")")}));
   EXPECT_EQ(only_pod(objects).priority, 3);
   EXPECT_EQ(only_pod(objects).preemption_policy, PreemptionPolicy::kNever);
 }
 
-TEST(Admission, TheLowestGlobalDefaultIsForPodsWithoutAnyPriority) {
+TEST(Admission, PodsWithoutPriorityGetTheLowestGlobalDefault) {
   const Strings classes = {priority_class("a", 9, R"(,"globalDefault":true)"),
                            priority_class("b", 4, R"(,"globalDefault":true,"preemptionPolicy":"Never")")};
   const auto without = load_good(list_of({pod_json(""), classes[0], classes[1]}));
@@ -123,7 +123,7 @@ TEST(Admission, ARuntimeClassAddsOverheadSelectorAndTolerations) {
   EXPECT_TRUE(objects.warnings.empty());
 }
 
-TEST(Admission, PresentOverheadAndSelectorsWinOverTheRuntimeClass) {
+TEST(Admission, PresentOverheadAndSelectorsOverrideTheRuntimeClass) {
   const auto objects =
       load_good(list_of({pod_json(R"("runtimeClassName":"kata","overhead":{"cpu":"1"},"nodeSelector":{"zone":"b"},
       "tolerations":[{"key":"kata","operator":"Exists"}],)"),
@@ -137,7 +137,7 @@ TEST(Admission, PresentOverheadAndSelectorsWinOverTheRuntimeClass) {
       Strings{R"(RuntimeClass "kata" and a pod that names it select different values of zone: the pod's is kept)"});
 }
 
-TEST(Admission, AMissingRuntimeClassIsWarnedOfOnce) {
+TEST(Admission, AMissingRuntimeClassIsReportedOnce) {
   std::string second = pod_json(R"("runtimeClassName":"gone",)");
   second.replace(second.find("\"p\""), 3, "\"q\"");
   const auto objects = load_good(list_of({pod_json(R"("runtimeClassName":"gone",)"), second}));
@@ -155,7 +155,7 @@ TEST(Admission, AppliesToTemplatesOfWorkloads) {
   EXPECT_EQ(find(only_pod(objects).spec->overhead, "cpu")->milli_value(), 250);
 }
 
-TEST(Admission, AnUnknownClassInATemplateLeavesTheWorkloadOut) {
+TEST(Admission, AnUnknownClassInATemplateOmitsTheWorkload) {
   EXPECT_EQ(
       problems_of(R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"rs"},"spec":{
       "template":{"spec":{"priorityClassName":"nope"}}}})"),

@@ -16,7 +16,7 @@ using Strings = std::vector<std::string>;
 
 const PodSpec& spec_of(const ClusterObjects& objects) { return *objects.pods.at(0)->spec; }
 
-TEST(DecodeNode, ReadsAllThatTheModelHolds) {
+TEST(DecodeNode, ReadsEveryFieldOfTheModel) {
   const ClusterObjects objects = load_good(R"({"apiVersion":"v1","kind":"Node",
     "metadata":{"name":"n1","labels":{"zone":"a"}},
     "spec":{"unschedulable":true,"taints":[{"key":"k","value":"v","effect":"NoExecute"},{"key":"e","effect":"PreferNoSchedule"}]},
@@ -34,14 +34,14 @@ TEST(DecodeNode, ReadsAllThatTheModelHolds) {
   EXPECT_EQ(node.declared_features, Strings{"F"});
 }
 
-TEST(DecodeNode, CapacityIsNeverReadInPlaceOfAllocatable) {
+TEST(DecodeNode, CapacityIsNeverUsedAsAllocatable) {
   const auto objects = load_good(
       R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"capacity":{"cpu":"4","pods":"9"}}})");
   EXPECT_EQ(objects.nodes.at(0)->allocatable, ResourceAmounts{});
   EXPECT_EQ(objects.nodes.at(0)->allowed_pod_number, 0);
 }
 
-TEST(DecodePod, ReadsWhatIsThePodsOwn) {
+TEST(DecodePod, ReadsPodFields) {
   const ClusterObjects objects =
       load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ns","uid":"u",
       "labels":{"app":"x"},"creationTimestamp":"2026-01-31T23:59:59Z","deletionTimestamp":"2026-02-01T00:00:00Z",
@@ -168,7 +168,7 @@ TEST(DecodePod, ReadsTolerationsAndSpreadConstraints) {
             (TopologySpreadConstraint{0, "host", false, std::nullopt, std::nullopt, true, false, {}}));
 }
 
-TEST(DecodePod, OnlyVolumesThatAPluginLooksAtAreKept) {
+TEST(DecodePod, OnlyVolumesThatAPluginReadsAreKept) {
   const auto objects = load_good(pod_json(R"("volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"pvc"}},
       {"name":"b","ephemeral":{}},{"name":"c","csi":{"driver":"d"}},{"name":"d","awsElasticBlockStore":{"volumeID":"v"}},
       {"name":"e","emptyDir":{}},{"name":"f","configMap":{"name":"x"}}],)"));
@@ -185,7 +185,7 @@ std::string pod_with_status(const std::string& status) {
          status + "}}";
 }
 
-TEST(DecodePod, StatusResourcesAreKeptOnlyWhereTheyCanRaiseARequest) {
+TEST(DecodePod, StatusResourcesAreKeptOnlyWhenTheyCanRaiseARequest) {
   const auto kept = load_good(pod_with_status(
       R"("containerStatuses":[{"name":"c","resources":{"requests":{"cpu":"2"}},"allocatedResources":{"cpu":"1"}}])"));
   const ContainerStatusResources& status = kept.pods.at(0)->rare().status_resources.at(0);
@@ -208,7 +208,7 @@ TEST(DecodePod, FinishedPodsAreOnlyCounted) {
   EXPECT_EQ(objects.terminal_pod_count, 1);
 }
 
-TEST(DecodePod, EqualSpecsOfOneLoadAreOneObject) {
+TEST(DecodePod, EqualSpecsShareOneObject) {
   const auto objects = load_good(R"({"kind":"PodList","apiVersion":"v1","items":[
     {"metadata":{"name":"a","labels":{"x":"1"}},"spec":{"nodeName":"n","containers":[{"name":"c","env":[{"name":"A"}]}],"hostNetwork":false}},
     {"metadata":{"name":"b","labels":{"x":"1"}},"spec":{"volumes":[{"name":"tmp-1","emptyDir":{}}],"hostNetwork":false,"containers":[{"name":"c"}]}},
@@ -263,7 +263,7 @@ status: {disruptionsAllowed: 2, disruptedPods: {p1: "2026-01-01T00:00:00Z"}}
   EXPECT_EQ(objects.pod_disruption_budgets.at(0).disrupted_pods, Strings{"p1"});
 }
 
-TEST(DecodeKinds, KnownButUnusedOnesAreCountedAndUnknownOnesNamed) {
+TEST(DecodeKinds, KnownUnusedKindsAreCountedAndUnknownKindsNamed) {
   const auto objects = load_good(R"(
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -352,7 +352,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadPod{R"("topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","nodeTaintsPolicy":"x"}])",
                R"(spec.topologySpreadConstraints[0].nodeTaintsPolicy: got "x", expected one of Honor, Ignore)"}));
 
-TEST(DecodeErrors, AppearForStatusAndMetadataToo) {
+TEST(DecodeErrors, AreReportedForStatusAndMetadata) {
   EXPECT_EQ(problems_of(pod_json("", R"("phase":"Done")")),
             Strings{R"(test: status.phase: got "Done", expected one of Pending, Running, Succeeded, Failed, Unknown)"});
   EXPECT_EQ(
@@ -362,7 +362,7 @@ TEST(DecodeErrors, AppearForStatusAndMetadataToo) {
             Strings{"test: metadata.labels: got an array, expected an object"});
 }
 
-TEST(DecodeErrors, ANodesTaintNeedsAnEffectThatExists) {
+TEST(DecodeErrors, ATaintNeedsAKnownEffect) {
   const auto node = [](const std::string& taint) {
     return R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"spec":{"taints":[)" + taint + "]}}";
   };
@@ -392,11 +392,11 @@ TEST(DecodeErrors, NameTheItemOfAList) {
   EXPECT_EQ(problems_of(text), Strings{R"(test: items[1].spec.priority: got "x", expected an integer)"});
 }
 
-TEST(DecodeErrors, EveryProblemOfAnObjectIsSaid) {
+TEST(DecodeErrors, EveryProblemOfAnObjectIsReported) {
   EXPECT_EQ(problems_of(pod_json(R"("priority":"x","nodeName":1,)")).size(), 2u);
 }
 
-TEST(DecodeErrors, AnEqualBadSpecIsBadForEveryPod) {
+TEST(DecodeErrors, ABadSharedSpecIsReportedForEveryPod) {
   std::string text = R"({"apiVersion":"v1","kind":"PodList","items":[)";
   for (const auto* name : {"a", "b"}) {
     text += std::string(R"({"metadata":{"name":")") + name + R"("},"spec":{"hostNetwork":7}},)";
@@ -405,7 +405,7 @@ TEST(DecodeErrors, AnEqualBadSpecIsBadForEveryPod) {
   EXPECT_EQ(problems_of(text + "}").size(), 2u);
 }
 
-TEST(DecodeTolerance, WhatTheGenuineSchedulerTakesFromStorageIsTaken) {
+TEST(DecodeTolerance, AcceptsWhatUpstreamAcceptsFromStorage) {
   const auto objects = load_good(pod_json(R"("nodeSelector":{"-odd-":"a b"},"affinity":{"nodeAffinity":{
       "requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"k","operator":"In"},
       {"key":"k","operator":"Gt","values":["a","b"]}]}]}}},)",

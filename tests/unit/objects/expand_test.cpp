@@ -52,7 +52,7 @@ TEST(Expansion, ReplicasDefaultToOne) {
   }
 }
 
-TEST(Expansion, OnlyMissingPodsAreMade) {
+TEST(Expansion, OnlyMissingPodsAreCreated) {
   const auto objects = load_good(workload("ReplicaSet", "rs", "replicas: 4, ") + pod("rs-0", "ReplicaSet", "rs") +
                                  pod("other", "ReplicaSet", "else") +
                                  pod("rs-gone", "ReplicaSet", "rs", ", deletionTimestamp: '2026-01-01T00:00:00Z'"));
@@ -60,7 +60,7 @@ TEST(Expansion, OnlyMissingPodsAreMade) {
   EXPECT_EQ(expanded(objects), (std::map<std::string, std::int64_t>{{"ReplicaSet/rs", 3}}));
 }
 
-TEST(Expansion, AFinishedPodIsMissing) {
+TEST(Expansion, AFinishedPodIsReplaced) {
   const std::string finished =
       "apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{kind: ReplicaSet, name: rs, controller: "
       "true}]}\n"
@@ -68,7 +68,7 @@ TEST(Expansion, AFinishedPodIsMissing) {
   EXPECT_EQ(load_good(workload("ReplicaSet", "rs", "") + finished).pods.size(), 1u);
 }
 
-TEST(Expansion, AMadePodIsLikeOneOfTheController) {
+TEST(Expansion, ACreatedPodLooksLikeOneOfTheController) {
   const auto objects = load_good(
       workload("ReplicaSet", "rs", "", ", uid: u1, namespace: team, creationTimestamp: '1970-01-01T00:00:05Z'"));
   const Pod& made = *objects.pods.at(0);
@@ -81,7 +81,7 @@ TEST(Expansion, AMadePodIsLikeOneOfTheController) {
   EXPECT_EQ(made.phase, PodPhase::kPending);
 }
 
-TEST(Expansion, AMadePodNamesTheVersionThatItsKindIsKeptIn) {
+TEST(Expansion, ACreatedPodNamesTheStorageVersionOfItsOwner) {
   const auto version_for = [](const std::string& kind) {
     return load_good(workload(kind, "w", "")).pods.at(0)->owners->at(0).api_version;
   };
@@ -90,13 +90,13 @@ TEST(Expansion, AMadePodNamesTheVersionThatItsKindIsKeptIn) {
   EXPECT_EQ(version_for("Job"), "batch/v1");
 }
 
-TEST(Expansion, ThePodsOfOneWorkloadShareTheirContent) {
+TEST(Expansion, PodsOfOneWorkloadShareTheirContent) {
   const auto objects = load_good(workload("ReplicaSet", "rs", "replicas: 2, "));
   EXPECT_EQ(objects.pods.at(0)->spec, objects.pods.at(1)->spec);
   EXPECT_EQ(objects.pods.at(0)->owners, objects.pods.at(1)->owners);
 }
 
-TEST(Expansion, AControllerOfAnotherUidIsAnother) {
+TEST(Expansion, AControllerWithAnotherUidIsDifferent) {
   const std::string old =
       "apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{kind: ReplicaSet, name: rs, uid: old, "
       "controller: true}]}\n"
@@ -104,14 +104,14 @@ TEST(Expansion, AControllerOfAnotherUidIsAnother) {
   EXPECT_EQ(load_good(workload("ReplicaSet", "rs", "", ", uid: new") + old).pods.size(), 2u);
 }
 
-TEST(Expansion, AnOwnerThatIsNoControllerDoesNotCount) {
+TEST(Expansion, ANonControllerOwnerDoesNotCount) {
   const std::string loose =
       "apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{kind: ReplicaSet, name: rs}]}\nspec: "
       "{}\n---\n";
   EXPECT_EQ(load_good(workload("ReplicaSet", "rs", "") + loose).pods.size(), 2u);
 }
 
-TEST(Expansion, ADeploymentGetsAReplicaSetOfItsOwn) {
+TEST(Expansion, ADeploymentGetsItsOwnReplicaSet) {
   const auto objects =
       load_good(workload("Deployment", "web", "replicas: 2, selector: {matchLabels: {app: x}}, ", ", uid: du"));
   EXPECT_EQ(names(objects), (Strings{"web-berth-0", "web-berth-1"}));
@@ -124,7 +124,7 @@ TEST(Expansion, ADeploymentGetsAReplicaSetOfItsOwn) {
   EXPECT_EQ(*objects.pods[0]->owners, (std::vector<OwnerReference>{{"ReplicaSet", "web-berth", "", true, "apps/v1"}}));
 }
 
-TEST(Expansion, ADeploymentCountsThePodsOfItsReplicaSetsAndUsesTheNewest) {
+TEST(Expansion, ADeploymentCountsPodsOfItsReplicaSetsAndUsesTheNewest) {
   const auto owned = [](const std::string& time) {
     return ", creationTimestamp: '" + time + "', ownerReferences: [{kind: Deployment, name: web, controller: true}]";
   };
@@ -137,13 +137,13 @@ TEST(Expansion, ADeploymentCountsThePodsOfItsReplicaSetsAndUsesTheNewest) {
   EXPECT_EQ(expanded(objects).at("Deployment/web"), 2);
 }
 
-TEST(Expansion, AReplicaSetWhoseDeploymentIsAbsentMakesItsPods) {
+TEST(Expansion, AReplicaSetWithoutItsDeploymentCreatesPods) {
   const auto objects = load_good(
       workload("ReplicaSet", "rs", "replicas: 2, ", ", ownerReferences: [{kind: Rollout, name: r, controller: true}]"));
   EXPECT_EQ(objects.pods.size(), 2u);
 }
 
-TEST(Expansion, AStatefulSetFillsItsOrdinalsAndNamesItsClaims) {
+TEST(Expansion, AStatefulSetFillsOrdinalsAndNamesClaims) {
   const auto objects =
       load_good(workload("StatefulSet", "db",
                          "replicas: 3, ordinals: {start: 5}, volumeClaimTemplates: [{metadata: {name: data}}], ") +
@@ -155,7 +155,7 @@ TEST(Expansion, AStatefulSetFillsItsOrdinalsAndNamesItsClaims) {
   EXPECT_EQ(objects.pods[1]->rare().volumes, (std::vector<PodVolume>{{PodVolume::Kind::kClaim, "data-db-5"}}));
 }
 
-TEST(Expansion, AJobMakesWhatIsLeftUpToItsParallelism) {
+TEST(Expansion, AJobCreatesRemainingPodsUpToItsParallelism) {
   EXPECT_EQ(load_good(workload("Job", "j", "parallelism: 3, completions: 10, ")).pods.size(), 3u);
   EXPECT_EQ(load_good(workload("Job", "j", "parallelism: 3, completions: 10, ", "", "{succeeded: 8}")).pods.size(), 2u);
   EXPECT_EQ(load_good(workload("Job", "j", "parallelism: 3, completions: 2, ", "", "{succeeded: 5}")).pods.size(), 0u);
@@ -165,7 +165,7 @@ TEST(Expansion, AJobMakesWhatIsLeftUpToItsParallelism) {
   EXPECT_EQ(load_good(workload("Job", "j", "parallelism: 3, ") + pod("a", "Job", "j")).pods.size(), 3u);
 }
 
-TEST(Expansion, ASuspendedOrFinishedJobMakesNone) {
+TEST(Expansion, ASuspendedOrFinishedJobCreatesNoPods) {
   EXPECT_EQ(load_good(workload("Job", "j", "suspend: true, ")).pods.size(), 0u);
   for (const auto* type : {"Complete", "Failed"}) {
     const std::string status = "{conditions: [{type: " + std::string(type) + ", status: 'True'}]}";
@@ -175,17 +175,17 @@ TEST(Expansion, ASuspendedOrFinishedJobMakesNone) {
             1u);
 }
 
-TEST(Expansion, JobPodsCarryTheNameOfTheirJob) {
+TEST(Expansion, JobPodsHaveTheNameLabelOfTheirJob) {
   const auto objects = load_good(workload("Job", "j", "", ", uid: u"));
   EXPECT_EQ(objects.pods.at(0)->labels.find("batch.kubernetes.io/job-name"), "j");
   EXPECT_EQ(objects.pods.at(0)->labels.find("batch.kubernetes.io/controller-uid"), "u");
 }
 
-TEST(Expansion, ATerminatingWorkloadMakesNone) {
+TEST(Expansion, ATerminatingWorkloadCreatesNoPods) {
   EXPECT_TRUE(load_good(workload("ReplicaSet", "rs", "", ", deletionTimestamp: '2026-01-01T00:00:00Z'")).pods.empty());
 }
 
-TEST(Expansion, ADaemonSetMakesAPodForEachEligibleNode) {
+TEST(Expansion, ADaemonSetCreatesOnePodPerEligibleNode) {
   const std::string daemon =
       "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec:\n  template:\n    spec:\n      nodeSelector: "
       "{os: linux}\n"
@@ -227,12 +227,12 @@ TEST(Expansion, AHostNetworkDaemonToleratesAnUnavailableNetwork) {
   EXPECT_EQ(objects.pods[0]->spec->tolerations.size(), 7u);
 }
 
-TEST(Expansion, NamesThatAreTakenAreLeftAlone) {
+TEST(Expansion, ExistingPodNamesAreNotReused) {
   const auto objects = load_good(workload("ReplicaSet", "rs", "replicas: 2, ") + pod("rs-1", "Other", "x"));
   EXPECT_EQ(names(objects), (Strings{"rs-1", "rs-0", "rs-2"}));
 }
 
-TEST(Expansion, TooManyReplicasAreAProblemAndMakeNoPod) {
+TEST(Expansion, TooManyReplicasAreAProblemAndCreateNoPods) {
   const LoadResult result = load_cluster_from_text(
       workload("ReplicaSet", "rs", "replicas: 2147483647, ") + workload("StatefulSet", "s", "replicas: 2147483647, ") +
           workload("Deployment", "d", "replicas: 2147483647, ") + workload("ReplicaSet", "ok", "replicas: 2, "),
@@ -245,7 +245,7 @@ TEST(Expansion, TooManyReplicasAreAProblemAndMakeNoPod) {
   EXPECT_EQ(result.left_out.size(), 3u);
 }
 
-TEST(Expansion, TheLimitCoversAllWorkloadsTogether) {
+TEST(Expansion, TheLimitCoversAllWorkloads) {
   LoadOptions options;
   options.expanded_pods_max = 3;
   const auto text = workload("ReplicaSet", "a", "replicas: 2, ") + workload("ReplicaSet", "b", "replicas: 2, ") +
@@ -255,7 +255,7 @@ TEST(Expansion, TheLimitCoversAllWorkloadsTogether) {
   EXPECT_EQ(result.problem_count, 1);
 }
 
-TEST(Expansion, CanBeSwitchedOff) {
+TEST(Expansion, CanBeDisabled) {
   LoadOptions options;
   options.expand_workloads = false;
   const auto objects = load_good(workload("ReplicaSet", "rs", ""), options);
@@ -263,7 +263,7 @@ TEST(Expansion, CanBeSwitchedOff) {
   EXPECT_EQ(objects.workloads.size(), 1u);
 }
 
-TEST(Expansion, NegativeFiguresAreProblems) {
+TEST(Expansion, NegativeNumbersAreProblems) {
   EXPECT_EQ(problems_of(workload("ReplicaSet", "rs", "replicas: -1, ")),
             Strings{"test: spec.replicas: got -1, expected a number that is not negative"});
   EXPECT_EQ(problems_of(workload("Job", "j", "parallelism: -1, ")).size(), 1u);
@@ -274,7 +274,7 @@ TEST(Expansion, AWorkloadNeedsATemplate) {
             "test: spec.template: absent, expected a pod template");
 }
 
-TEST(Expansion, OldApiVersionsTakeTheSelectorFromTheTemplate) {
+TEST(Expansion, OldApiVersionsDefaultTheSelectorFromTheTemplate) {
   const auto objects = load_good(
       "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: d}\n"
       "spec: {template: {metadata: {labels: {app: x}}, spec: {}}}\n---\n" +

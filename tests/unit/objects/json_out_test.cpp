@@ -69,7 +69,7 @@ void expect_round_trip(const ClusterObjects& first) {
   for (std::size_t i = 0; i < first.pods.size(); ++i) expect_equal(*first.pods[i], *second.pods[i]);
 }
 
-TEST(JsonOut, EveryFieldOfTheModelSurvives) {
+TEST(JsonOut, RoundTripsEveryField) {
   expect_round_trip(load_good(R"(
 apiVersion: v1
 kind: Node
@@ -138,7 +138,7 @@ spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution:
 )"));
 }
 
-TEST(JsonOut, SmallKindsSurvive) {
+TEST(JsonOut, RoundTripsSmallKinds) {
   const auto first = load_good(R"(
 apiVersion: v1
 kind: Namespace
@@ -158,9 +158,9 @@ preemptionPolicy: Never
   EXPECT_EQ(second.priority_classes.at(0).preemption_policy, PreemptionPolicy::kNever);
 }
 
-TEST(JsonOut, AnEmptyListIsAList) { EXPECT_TRUE(load_good(written({})).nodes.empty()); }
+TEST(JsonOut, WritesAnEmptyList) { EXPECT_TRUE(load_good(written({})).nodes.empty()); }
 
-TEST(JsonOut, WhatCannotBeWrittenIsSaid) {
+TEST(JsonOut, ReportsAFailedWrite) {
   std::FILE* full = std::fopen("/dev/full", "w");
   if (full == nullptr) GTEST_SKIP() << "no /dev/full here";
   ObjectListWriter writer(full);
@@ -168,21 +168,24 @@ TEST(JsonOut, WhatCannotBeWrittenIsSaid) {
   std::fclose(full);
 }
 
-TEST(JsonOut, TimesHaveAFractionOnlyWhereThereIsOne) {
+TEST(JsonOut, TimesHaveAFractionOnlyWhenNonZero) {
   EXPECT_EQ(format_time(0), "1970-01-01T00:00:00Z");
   EXPECT_EQ(format_time(1500000), "1970-01-01T00:00:01.500000Z");
   EXPECT_EQ(format_time(-1000000), "1969-12-31T23:59:59Z");
 }
 
-TEST(JsonOut, TheOracleClustersSurvive) {
-  const char* shared = std::getenv("BERTH_SHARED");
-  const std::filesystem::path folder = std::filesystem::path(shared != nullptr ? shared : "../shared") / "data/oracle";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not here";
-  for (const auto* name : {"node-1", "node-2", "topo-501"}) {
-    const LoadResult result = load_cluster({(folder / (std::string(name) + ".json.gz")).string()});
+TEST(JsonOut, RoundTripsTheHandmadeGoldenClusters) {
+  int clusters = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/golden/handmade")) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".json") || name.ends_with(".config.json")) continue;
+    SCOPED_TRACE(name);
+    const LoadResult result = load_cluster({entry.path().string()});
     ASSERT_TRUE(result.problems.empty());
     expect_round_trip(result.objects);
+    ++clusters;
   }
+  EXPECT_GT(clusters, 5);
 }
 
 }  // namespace

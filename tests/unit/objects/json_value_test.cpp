@@ -24,7 +24,7 @@ struct Document {
   }
 };
 
-TEST(JsonValue, AProblemNamesThePathTheValueAndTheExpectation) {
+TEST(JsonValue, AProblemHasPathValueAndExpectation) {
   Document document(R"({"spec":{"priority":"high"}})");
   const JsonValue root(document.root, document.sink, "items[17]");
   const JsonValue spec = root.field("spec");
@@ -34,7 +34,7 @@ TEST(JsonValue, AProblemNamesThePathTheValueAndTheExpectation) {
   EXPECT_EQ(document.only_problem(), "f.json: items[17].spec.priority: got \"high\", expected an integer");
 }
 
-TEST(JsonValue, OddKeysStandInBrackets) {
+TEST(JsonValue, UnusualKeysAreWrittenInBrackets) {
   Document document(R"({"a":[{"nvidia.com/gpu":1}]})");
   const JsonValue root(document.root, document.sink);
   const JsonValue list = root.field("a");
@@ -42,7 +42,7 @@ TEST(JsonValue, OddKeysStandInBrackets) {
       [](const JsonValue& element) { EXPECT_EQ(element.field("nvidia.com/gpu").path(), "a[0][nvidia.com/gpu]"); });
 }
 
-TEST(JsonValue, NullAndAbsentReadAlikeAndAreNoProblem) {
+TEST(JsonValue, NullAndAbsentReadAlike) {
   Document document(R"({"a":null})");
   const JsonValue root(document.root, document.sink);
   std::string text = "kept";
@@ -55,7 +55,7 @@ TEST(JsonValue, NullAndAbsentReadAlikeAndAreNoProblem) {
   EXPECT_TRUE(document.sink.empty());
 }
 
-TEST(JsonValue, EveryKindIsReadAndNoOther) {
+TEST(JsonValue, EachReaderAcceptsOnlyItsType) {
   Document document(
       R"({"s":"x","b":true,"i":-3,"d":1.5,"u":18446744073709551615,"big":3000000000,"l":["a",null],"o":{}})");
   const JsonValue root(document.root, document.sink);
@@ -104,7 +104,7 @@ TEST(JsonValue, StrictReadingFindsUnknownAndRepeatedFields) {
   EXPECT_EQ(document.sink.problems()[1].to_string(), "f.json: known: duplicate field");
 }
 
-TEST(JsonValue, MapsVisitNullsAndFieldsDoNot) {
+TEST(JsonValue, MapsVisitNullsAndObjectsDoNot) {
   Document document(R"({"a":null,"b":1})");
   const JsonValue root(document.root, document.sink);
   int fields = 0;
@@ -127,13 +127,13 @@ TEST(JsonValue, ALongStringIsRefused) {
   EXPECT_EQ(document.sink.count(), 2u);
 }
 
-TEST(JsonValue, AMessageStaysShortWhateverTheValue) {
+TEST(JsonValue, AMessageIsShortForAnyValue) {
   Document document("{\"a\":\"" + std::string(500, 'y') + "\\n\"}");
   const JsonValue root(document.root, document.sink);
   EXPECT_EQ(root.field("a").describe(), "\"" + std::string(80, 'y') + "...\"");
 }
 
-TEST(ProblemSink, KeepsTheFirstAndCountsAll) {
+TEST(ProblemSink, KeepsTheFirstProblemsAndCountsAll) {
   ProblemSink sink("f", 2);
   for (int i = 0; i < 5; ++i) sink.add(std::to_string(i), "bad");
   EXPECT_EQ(sink.count(), 5u);
@@ -143,14 +143,14 @@ TEST(ProblemSink, KeepsTheFirstAndCountsAll) {
   EXPECT_NO_THROW(ProblemSink("g").throw_if_any());
 }
 
-TEST(JsonParser, SaysWhatIsMalformedAndGoesOn) {
+TEST(JsonParser, ReportsMalformedTextAndContinues) {
   JsonParser parser;
   EXPECT_FALSE(parser.parse("{\"a\":").has_value());
   EXPECT_NE(parser.error().find("malformed JSON"), std::string::npos);
   EXPECT_TRUE(parser.parse("{\"a\":1}").has_value());
 }
 
-TEST(JsonParser, RefusesWhatIsTooDeepOrTooLong) {
+TEST(JsonParser, RefusesTextThatIsTooDeepOrTooLong) {
   JsonParser parser;
   const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_TRUE(parser.parse(nested(JsonParser::kMaxDepth - 1)).has_value());
@@ -161,7 +161,7 @@ TEST(JsonParser, RefusesWhatIsTooDeepOrTooLong) {
   EXPECT_NE(parser.error().find("at most"), std::string::npos);
 }
 
-TEST(JsonParser, ReadsATextThatEndsAtTheEndOfReadableMemory) {
+TEST(JsonParser, DoesNotReadPastTheEndOfMemory) {
   const std::string text = "{\"a\":12}";
   const std::vector<char> exact(text.begin(), text.end());
   JsonParser parser;

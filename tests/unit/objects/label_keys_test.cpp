@@ -25,7 +25,7 @@ const LabelSelector& selector_of(const ClusterObjects& objects) {
   return objects.pods.at(0)->spec->pod_anti_affinity.value().required.at(0).label_selector.value();
 }
 
-TEST(LabelKeys, BecomeRequirementsWithThePodsOwnValues) {
+TEST(LabelKeys, BecomeRequirementsWithThePodsValues) {
   const auto objects = load_good(pod_with_term(
       R"("labelSelector":{"matchLabels":{"app":"web"}},"matchLabelKeys":["rev","gone"],"mismatchLabelKeys":["app"],)"));
   EXPECT_EQ(selector_of(objects).match_expressions,
@@ -33,7 +33,7 @@ TEST(LabelKeys, BecomeRequirementsWithThePodsOwnValues) {
   EXPECT_EQ(selector_of(objects).match_labels, (LabelMap{{"app", "web"}}));
 }
 
-TEST(LabelKeys, OfPreferredTermsAreMergedToo) {
+TEST(LabelKeys, OfPreferredTermsAreMerged) {
   const auto objects = load_good(pod_json(
       R"("affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{
       "labelSelector":{},"matchLabelKeys":["rev"],"topologyKey":"k"}}]}},)",
@@ -43,25 +43,25 @@ TEST(LabelKeys, OfPreferredTermsAreMergedToo) {
       (Requirements{{"rev", SelectorOperator::kIn, {"7"}}}));
 }
 
-TEST(LabelKeys, AreNotMergedTwiceIntoWhatAnApiServerHasMerged) {
+TEST(LabelKeys, AreNotMergedAgainAfterAnApiServer) {
   const auto objects = load_good(pod_with_term(
       R"("labelSelector":{"matchExpressions":[{"key":"rev","operator":"In","values":["6"]}]},"matchLabelKeys":["rev"],)"));
   EXPECT_EQ(selector_of(objects).match_expressions, (Requirements{{"rev", SelectorOperator::kIn, {"6"}}}))
       << "the label was edited after the pod was made";
 }
 
-TEST(LabelKeys, AreMergedBesideARequirementOfAnotherOperator) {
+TEST(LabelKeys, AreMergedDespiteARequirementWithAnotherOperator) {
   const auto objects = load_good(pod_with_term(
       R"("labelSelector":{"matchExpressions":[{"key":"rev","operator":"Exists"}]},"matchLabelKeys":["rev"],)"));
   EXPECT_EQ(selector_of(objects).match_expressions.size(), 2u);
 }
 
-TEST(LabelKeys, AreNothingToANullSelector) {
+TEST(LabelKeys, AreIgnoredForANullSelector) {
   const auto objects = load_good(pod_with_term(R"("matchLabelKeys":["rev"],)"));
   EXPECT_FALSE(objects.pods.at(0)->spec->pod_anti_affinity.value().required.at(0).label_selector.has_value());
 }
 
-TEST(LabelKeys, LeaveASpecAloneThatTheyAddNothingTo) {
+TEST(LabelKeys, DoNotCopyASpecWithoutAdditions) {
   ObjectPools pools;
   PodSpec spec;
   spec.pod_affinity.emplace().required.push_back({LabelSelector{}, {}, {}, "k", {"gone"}, {}});
@@ -70,7 +70,7 @@ TEST(LabelKeys, LeaveASpecAloneThatTheyAddNothingTo) {
   EXPECT_NE(with_label_keys(before, {{"gone", "7"}}, pools), before);
 }
 
-TEST(LabelKeys, LeavePodsOfEqualContentOneSpec) {
+TEST(LabelKeys, KeepOneSpecForEqualPods) {
   const std::string term = R"("labelSelector":{},"matchLabelKeys":["rev"],)";
   std::string text = pod_with_term(term) + pod_with_term(term) + pod_with_term(term, R"("rev":"8")");
   for (const char* name : {"a", "b", "c"})
@@ -80,7 +80,7 @@ TEST(LabelKeys, LeavePodsOfEqualContentOneSpec) {
   EXPECT_NE(objects.pods.at(0)->spec, objects.pods.at(2)->spec);
 }
 
-TEST(LabelKeys, AreMergedWithTheLabelsThatAControllerAdds) {
+TEST(LabelKeys, AreMergedWithLabelsAddedByAController) {
   const auto objects = load_good(R"(
 apiVersion: apps/v1
 kind: Deployment
@@ -102,7 +102,7 @@ spec:
   EXPECT_EQ(objects.pods.at(0)->spec, objects.pods.at(1)->spec);
 }
 
-TEST(LabelKeys, ComeBackTheSameFromWhatWasWritten) {
+TEST(LabelKeys, RoundTripThroughWriting) {
   const auto objects = load_good(pod_with_term(R"("labelSelector":{},"matchLabelKeys":["rev"],)"));
   char* text = nullptr;
   std::size_t size = 0;

@@ -6,7 +6,7 @@
 namespace berth {
 namespace {
 
-TEST(LabelMap, EntriesComeSortedByKey) {
+TEST(LabelMap, EntriesAreSortedByKey) {
   const LabelMap map{{"b", "2"}, {"a", "1"}, {"c", ""}};
   std::vector<std::pair<std::string, std::string>> seen;
   for (const auto& [key, value] : map) seen.emplace_back(key, value);
@@ -14,7 +14,7 @@ TEST(LabelMap, EntriesComeSortedByKey) {
   EXPECT_EQ(map.size(), 3u);
 }
 
-TEST(LabelMap, OfEqualKeysTheLastWins) {
+TEST(LabelMap, TheLastOfEqualKeysWins) {
   const LabelMap map{{"a", "1"}, {"b", "x"}, {"a", "2"}};
   EXPECT_EQ(map.find("a"), "2");
   EXPECT_EQ(map.size(), 2u);
@@ -27,13 +27,13 @@ TEST(LabelMap, AnEmptyValueIsNotAnAbsentKey) {
   EXPECT_FALSE(map.contains(""));
 }
 
-TEST(LabelMap, MapsOfEqualContentAreEqualWhateverTheirOrder) {
+TEST(LabelMap, MapsWithEqualContentAreEqualInAnyOrder) {
   EXPECT_EQ((LabelMap{{"a", "1"}, {"b", "2"}}), (LabelMap{{"b", "2"}, {"a", "1"}}));
   EXPECT_FALSE((LabelMap{{"a", "12"}}) == (LabelMap{{"a1", "2"}}));
   EXPECT_EQ(LabelMap{}, LabelMap(std::vector<std::pair<std::string, std::string>>{}));
 }
 
-TEST(LabelMap, AnEmptyMapHoldsNoMemory) {
+TEST(LabelMap, AnEmptyMapAllocatesNothing) {
   const LabelMap map;
   EXPECT_TRUE(map.empty());
   EXPECT_EQ(map.size(), 0u);
@@ -49,7 +49,7 @@ TEST(LabelMap, PackedBytesMakeAnEqualMap) {
   EXPECT_TRUE(LabelMap::from_packed("").empty());
 }
 
-TEST(LabelMap, KeysAndValuesMayHoldAnyBytes) {
+TEST(LabelMap, KeysAndValuesMayContainAnyBytes) {
   const std::string odd("x\0y", 3);
   const LabelMap map({{odd, odd}});
   EXPECT_EQ(map.find(odd), odd);

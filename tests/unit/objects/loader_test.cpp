@@ -36,7 +36,7 @@ struct TemporaryFolder {
   }
 };
 
-TEST(Loader, TwoObjectsOfOneNameAreAProblemAndTheFirstStays) {
+TEST(Loader, DuplicateNamesAreAProblemAndTheFirstObjectStays) {
   const auto result = load_cluster_from_text(
       named("Node", "n", R"(,"labels":{"a":"1"})") + named("Node", "n") + named("Pod", "p") +
           named("Pod", "p", R"(,"namespace":"default")") + named("Pod", "p", R"(,"namespace":"other")") +
@@ -56,7 +56,7 @@ TEST(Loader, TwoObjectsOfOneNameAreAProblemAndTheFirstStays) {
   EXPECT_EQ(result.left_out[1].object, "Pod default/p");
 }
 
-TEST(Loader, TwoPodsOfOneUidAreAProblem) {
+TEST(Loader, DuplicatePodUidsAreAProblem) {
   const auto result = load_cluster_from_text(named("Pod", "a", R"(,"uid":"u")") + named("Pod", "b", R"(,"uid":"u")") +
                                                  named("Pod", "c", R"(,"uid":"default/d")") + named("Pod", "d"),
                                              "f", {});
@@ -66,7 +66,7 @@ TEST(Loader, TwoPodsOfOneUidAreAProblem) {
   EXPECT_EQ(result.objects.pods.size(), 2u);
 }
 
-TEST(Loader, AFinishedPodMayNotShareANameWithAnother) {
+TEST(Loader, AFinishedPodsNameMustBeUnique) {
   const auto result =
       load_cluster_from_text(named("Pod", "a") + named("Pod", "a", "", R"(,"status":{"phase":"Failed"})"), "f", {});
   EXPECT_EQ(result.problem_count, 1);
@@ -74,7 +74,7 @@ TEST(Loader, AFinishedPodMayNotShareANameWithAnother) {
   EXPECT_EQ(result.objects.pods.size(), 1u);
 }
 
-TEST(Loader, ABadObjectLeavesTheOthersIn) {
+TEST(Loader, ABadObjectDoesNotAffectOthers) {
   const auto result = load_cluster_from_text(
       named("Node", "a") + R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"b"},"spec":{"taints":7}})" +
           named("Node", "c"),
@@ -87,7 +87,7 @@ TEST(Loader, ABadObjectLeavesTheOthersIn) {
   EXPECT_THROW(result.throw_if_problems(), InputError);
 }
 
-TEST(Loader, TheOrderOfObjectsChangesOnlyTheOrderOfTheResult) {
+TEST(Loader, InputOrderChangesOnlyTheOrderOfTheResult) {
   const std::string pod =
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"priorityClassName":"high"}})";
   const std::string high =
@@ -96,7 +96,7 @@ TEST(Loader, TheOrderOfObjectsChangesOnlyTheOrderOfTheResult) {
   EXPECT_EQ(load_good(high + pod).pods.at(0)->priority, 5);
 }
 
-TEST(Loader, KeepsTheInputsOrderWhateverTheThreads) {
+TEST(Loader, KeepsInputOrderForAnyNumberOfThreads) {
   std::string text = R"({"apiVersion":"v1","kind":"PodList","items":[)";
   constexpr int kCount = 20000;
   for (int i = 0; i < kCount; ++i) {
@@ -137,7 +137,7 @@ TEST(Loader, ReadsFilesAndFoldersAndNamesThemInProblems) {
   EXPECT_GT(result.objects.bytes_read, 100u);
 }
 
-TEST(Loader, AMissingFileIsAProblemAndTheOthersAreRead) {
+TEST(Loader, AMissingFileIsAProblemAndOthersAreRead) {
   const TemporaryFolder folder("missing");
   const auto path = folder.write("n.json", named("Node", "n"));
   const LoadResult result = load_cluster({"/no/such/file.json", path});
@@ -145,7 +145,7 @@ TEST(Loader, AMissingFileIsAProblemAndTheOthersAreRead) {
   EXPECT_EQ(result.objects.nodes.size(), 1u);
 }
 
-TEST(Loader, MalformedTextIsAProblemWithItsPlace) {
+TEST(Loader, MalformedTextIsAProblemWithItsLocation) {
   const LoadResult result = load_cluster_from_text(named("Node", "a") + "{\"kind\":\"Node\",]", "f.json", {});
   EXPECT_EQ(result.problem_count, 1);
   EXPECT_EQ(result.objects.nodes.size(), 1u);
@@ -155,12 +155,12 @@ TEST(Loader, MalformedTextIsAProblemWithItsPlace) {
   EXPECT_NE(inside[0].find("items[0]: malformed JSON"), std::string::npos) << inside[0];
 }
 
-TEST(Loader, ItemsThatAreNoObjectsAreProblems) {
+TEST(Loader, NonObjectItemsAreProblems) {
   const auto problems = problems_of(R"({"apiVersion":"v1","kind":"List","items":[7,null,[]]})");
   EXPECT_EQ(problems.size(), 3u);
 }
 
-TEST(Loader, StopsAtTheLimitOfObjects) {
+TEST(Loader, StopsAtTheObjectLimit) {
   LoadOptions options;
   options.objects_max = 3;
   options.threads = 1;

@@ -37,7 +37,7 @@ TEST(ZoneKey, ADeprecatedLabelWinsEvenWhenItIsEmpty) {
       "");
 }
 
-// The nodes and pods of spec/plugins-node.md 8.
+// The nodes and pods of docs/behaviour/plugins-node.md 8.
 struct NodeAffinityExamples : testing::Test {
   Node x = node_with({{"disk", "ssd"}, {"gen", "7"}, {"zone", "a"}}, "x");
   Node y = node_with({{"disk", "hdd"}, {"gen", "v7"}, {"zone", "a"}}, "y");
@@ -59,11 +59,11 @@ TEST_F(NodeAffinityExamples, E_NA_1_NodeSelectorIsEquality) {
   expect(spec, true, false);
 }
 
-TEST_F(NodeAffinityExamples, E_NA_2_GtNeedsANumberOnTheNode) {
+TEST_F(NodeAffinityExamples, E_NA_2_GtIsFalseForANonNumericLabel) {
   expect(requiring({{{{"gen", SelectorOperator::kGt, {"5"}}}, {}}}), true, false);
 }
 
-TEST_F(NodeAffinityExamples, E_NA_3_NotInHoldsForAnAbsentKey) {
+TEST_F(NodeAffinityExamples, E_NA_3_NotInMatchesAnAbsentKey) {
   y = node_with({}, "y");
   expect(requiring({{{{"zone", SelectorOperator::kNotIn, {"b"}}}, {}}}), true, true);
 }
@@ -80,12 +80,12 @@ TEST_F(NodeAffinityExamples, E_NA_6_AFieldSelectsByName) {
   expect(requiring({{{}, {{"metadata.name", SelectorOperator::kIn, {"y"}}}}}), false, true);
 }
 
-TEST_F(NodeAffinityExamples, E_NA_8_AMalformedTermMatchesNothingAndHidesNoOther) {
+TEST_F(NodeAffinityExamples, E_NA_8_AMalformedTermMatchesNothingAndOtherTermsStillCount) {
   expect(requiring({{{{"gen", SelectorOperator::kGt, {"-5"}}}, {}}, {{{"disk", SelectorOperator::kExists, {}}}, {}}}),
          true, true);
 }
 
-TEST_F(NodeAffinityExamples, E_NA_9_AFieldTakesOneValueOnly) {
+TEST_F(NodeAffinityExamples, E_NA_9_AFieldNeedsExactlyOneValue) {
   expect(requiring({{{}, {{"metadata.name", SelectorOperator::kIn, {"x", "y"}}}}}), false, false);
 }
 
@@ -102,7 +102,7 @@ TEST(Tolerations, EqualComparesTheValueAndExistsDoesNot) {
   EXPECT_FALSE(tolerates({"a", TolerationOperator::kGt, "0", std::nullopt}, taint));
 }
 
-TEST(Tolerations, PreferNoScheduleKeepsNoPodAway) {
+TEST(Tolerations, PreferNoScheduleRejectsNoPod) {
   Node node;
   node.taints = {{"a", "1", TaintEffect::kPreferNoSchedule}};
   EXPECT_FALSE(has_untolerated_taint(PodSpec{}, node));

@@ -39,7 +39,7 @@ TEST(PodRequests, E_Q_6_EntriesAreRoundedBeforeTheyAreAdded) {
   EXPECT_EQ(filter_requests(pod_of(spec)).milli_cpu, 2);
 }
 
-TEST(PodRequests, E_R_1_AnInitContainerCountsWhereItIsLarger) {
+TEST(PodRequests, E_R_1_AnInitContainerCountsWhenItIsLarger) {
   PodSpec spec;
   spec.containers = {container(list({{"cpu", "500m"}, {"memory", "256Mi"}})),
                      container(list({{"cpu", "250m"}, {"memory", "64Mi"}}))};
@@ -57,7 +57,7 @@ PodSpec example_r_2() {
   return spec;
 }
 
-TEST(PodRequests, E_R_2_SidecarsRunBesideLaterInitContainers) {
+TEST(PodRequests, E_R_2_SidecarsRunWithLaterInitContainers) {
   EXPECT_EQ(filter_requests(pod_of(example_r_2())).milli_cpu, 850);
 }
 
@@ -67,7 +67,7 @@ TEST(PodRequests, E_R_3_OverheadIsAdded) {
   EXPECT_EQ(filter_requests(pod_of(spec)).milli_cpu, 970);
 }
 
-TEST(PodRequests, E_R_4_ThePodLevelReplacesInTheFilterAndNotInTheScore) {
+TEST(PodRequests, E_R_4_PodLevelRequestsReplaceInTheFilterAndNotInTheScore) {
   PodSpec spec;
   spec.containers = {container(list({{"cpu", "300m"}, {"memory", "128Mi"}})),
                      container(list({{"cpu", "300m"}, {"memory", "128Mi"}}))};
@@ -119,7 +119,7 @@ PodSpec example_r_8(std::vector<Container> containers) {
   return spec;
 }
 
-TEST(PodRequests, E_R_8_PodLevelLimitsBecomeRequestsWhereContainersAskNothing) {
+TEST(PodRequests, E_R_8_PodLevelLimitsBecomeRequestsWithoutContainerRequests) {
   const ResourceAmounts a = filter_requests(pod_of(example_r_8({container({})})));
   EXPECT_EQ(a.milli_cpu, 5000);
   EXPECT_EQ(a.memory_bytes, 1073741824);
@@ -138,7 +138,7 @@ TEST(PodRequests, UnsupportedPodLevelNamesAreIgnored) {
   EXPECT_EQ(amounts.scalar("hugepages-2Mi"), 4 * kMi);
 }
 
-TEST(PodRequests, NonZeroOnANodeDefaultsOnlyWhatThePodLevelPlainTotalLacks) {
+TEST(PodRequests, NodeNonZeroDefaultsOnlyNamesMissingFromThePodLevelTotal) {
   PodSpec spec;
   spec.containers = {container(list({{"cpu", "300m"}})), container({})};
   spec.pod_level_requests = list({{"cpu", "1"}});
@@ -149,7 +149,7 @@ TEST(PodRequests, NonZeroOnANodeDefaultsOnlyWhatThePodLevelPlainTotalLacks) {
   EXPECT_EQ(non_zero_requested_on_node(pod_of(spec)).memory_bytes, 10 * kMi);
 }
 
-TEST(PodRequests, NonZeroOnANodeWithoutPodLevelDefaultsEveryContainer) {
+TEST(PodRequests, NodeNonZeroWithoutPodLevelDefaultsEveryContainer) {
   PodSpec spec;
   spec.containers = {container(list({{"cpu", "300m"}})), container({})};
   const ResourceAmounts amounts = non_zero_requested_on_node(pod_of(spec));
@@ -175,12 +175,12 @@ struct StatusResources : testing::Test {
   }
 };
 
-TEST_F(StatusResources, CountWithTheirMaximumOnANodeOnly) {
+TEST_F(StatusResources, CountWithTheirMaximumOnlyOnANode) {
   EXPECT_EQ(requested_on_node(running()).milli_cpu, 2000);
   EXPECT_EQ(filter_requests(running()).milli_cpu, 1000);
 }
 
-TEST_F(StatusResources, AnInfeasibleResizeLeavesTheSpecOut) {
+TEST_F(StatusResources, AnInfeasibleResizeExcludesTheSpec) {
   spec.containers[0].requests = list({{"cpu", "9"}});
   EXPECT_EQ(requested_on_node(running()).milli_cpu, 9000);
   rare.resize_infeasible = true;
@@ -188,13 +188,13 @@ TEST_F(StatusResources, AnInfeasibleResizeLeavesTheSpecOut) {
   EXPECT_EQ(by_aggregate(), 2000);
 }
 
-TEST_F(StatusResources, AnEntryWithoutResourcesCountsInTheLaterRuleOnly) {
+TEST_F(StatusResources, AnEntryWithoutResourcesCountsOnlyInV136) {
   rare.status_resources = {{"app", {}, list({{"cpu", "3"}}), false}};
   EXPECT_EQ(requested_on_node(running()).milli_cpu, 1000);
   EXPECT_EQ(by_aggregate(), 3000);
 }
 
-TEST_F(StatusResources, OrdinaryInitContainersCountInTheLaterRuleOnly) {
+TEST_F(StatusResources, OrdinaryInitContainersCountOnlyInV136) {
   spec.init_containers = {container(list({{"cpu", "1"}}), false, "init"),
                           container(list({{"cpu", "1"}}), true, "sidecar")};
   rare.status_resources = {{"init", list({{"cpu", "8"}}), {}, true}};
@@ -204,7 +204,7 @@ TEST_F(StatusResources, OrdinaryInitContainersCountInTheLaterRuleOnly) {
   EXPECT_EQ(requested_on_node(running()).milli_cpu, 5000);
 }
 
-TEST_F(StatusResources, TheLaterRuleTakesTheMaximumOverThePod) {
+TEST_F(StatusResources, V136TakesTheMaximumOverThePod) {
   spec.containers = {container(list({{"cpu", "3"}}), false, "app"), container(list({{"cpu", "1"}}), false, "other")};
   rare.status_resources = {{"app", list({{"cpu", "1"}}), list({{"cpu", "1"}}), true},
                            {"other", list({{"cpu", "2"}}), list({{"cpu", "2"}}), true}};

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of other people: ../shared/data. What they taught stands in docs/objects.md.
+// Published files (tests/support/shared_data.h). docs/objects.md lists what they taught.
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
 #include "host/objects/loader.h"
+#include "tests/support/shared_data.h"
 
 namespace berth {
 namespace {
 
-std::filesystem::path data_folder() {
-  const char* shared = std::getenv("BERTH_SHARED");
-  return std::filesystem::path(shared != nullptr ? shared : "../shared") / "data";
-}
-
-#define SKIP_UNLESS_PRESENT(path) \
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << (path) << " is not here"
-
 TEST(RealInput, EveryManifestIsReadOrNamed) {
-  const auto folder = data_folder();
-  SKIP_UNLESS_PRESENT(folder / "k8s-manifests");
+  const auto folder = test::shared_data_folder();
+  BERTH_SKIP_WITHOUT_SHARED_DATA(folder / "k8s-manifests");
   std::int64_t objects = 0;
   std::int64_t files_with_problems = 0;
   for (const auto* name : {"k8s-manifests", "k8s-docs-examples"}) {
@@ -31,6 +23,7 @@ TEST(RealInput, EveryManifestIsReadOrNamed) {
       if (extension != ".yaml" && extension != ".yml" && extension != ".json") continue;
       const LoadResult result = load_cluster({entry.path().string()});
       EXPECT_EQ(result.problems.empty(), result.left_out.empty()) << entry.path();
+      for (const InputProblem& problem : result.problems) EXPECT_NE(problem.location, "") << problem.to_string();
       objects += static_cast<std::int64_t>(result.objects.nodes.size() + result.objects.pods.size() +
                                            result.objects.workloads.size());
       if (!result.problems.empty()) ++files_with_problems;
@@ -40,18 +33,9 @@ TEST(RealInput, EveryManifestIsReadOrNamed) {
   EXPECT_LE(files_with_problems, 4);  // generateName, a Kustomize patch, a template of placeholders
 }
 
-TEST(RealInput, TheOracleClustersHaveNoProblems) {
-  const auto folder = data_folder() / "oracle";
-  SKIP_UNLESS_PRESENT(folder);
-  const LoadResult result = load_cluster({(folder / "node-1.json.gz").string()});
-  EXPECT_TRUE(result.problems.empty());
-  EXPECT_FALSE(result.objects.nodes.empty());
-  EXPECT_FALSE(result.objects.pods.empty());
-}
-
-TEST(RealInput, TheOpenbNodesAreAllThere) {
-  const auto file = data_folder() / "openb/openb_node_list_gpu_node.yaml.gz";
-  SKIP_UNLESS_PRESENT(file);
+TEST(RealInput, ReadsAllOpenbNodes) {
+  const auto file = test::shared_data_folder() / "openb/openb_node_list_gpu_node.yaml.gz";
+  BERTH_SKIP_WITHOUT_SHARED_DATA(file);
   const LoadResult result = load_cluster({file.string()});
   EXPECT_TRUE(result.problems.empty());
   EXPECT_EQ(result.objects.nodes.size(), 1213u);

@@ -23,7 +23,7 @@ TEST(ResourceNames, ExtendedNamesHaveAForeignPrefix) {
   }
 }
 
-TEST(ResourceNames, APrefixIsTooLongOnceQuotaHasPrefixedIt) {
+TEST(ResourceNames, TheQuotaPrefixCountsForTheLengthLimit) {
   const std::string prefix =
       std::string(60, 'a') + "." + std::string(60, 'b') + "." + std::string(60, 'c') + "." + std::string(61, 'd');
   ASSERT_EQ(prefix.size(), 244u);
@@ -41,7 +41,7 @@ TEST(ResourceNames, ScalarsAreExtendedOrNativeByPrefix) {
   }
 }
 
-TEST(ToAmounts, CpuIsMilliAndTheRestAreUnits) {
+TEST(ToAmounts, CpuIsMilliAndOthersAreUnits) {
   const ResourceAmounts amounts = to_amounts({{"cpu", quantity("1.5")},
                                               {"ephemeral-storage", quantity("1Gi")},
                                               {"memory", quantity("1500m")},
@@ -52,7 +52,7 @@ TEST(ToAmounts, CpuIsMilliAndTheRestAreUnits) {
   EXPECT_EQ(amounts.scalar("nvidia.com/gpu"), 2);
 }
 
-TEST(ToAmounts, NamesThatNoSchedulerAccountsAreDropped) {
+TEST(ToAmounts, UnaccountedNamesAreDropped) {
   const ResourceAmounts amounts =
       to_amounts({{"foo", quantity("1")}, {"pods", quantity("9")}, {"storage", quantity("5")}});
   EXPECT_EQ(amounts, ResourceAmounts{});

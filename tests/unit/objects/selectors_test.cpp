@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-TEST(SelectorOperators, EveryNameReadsBack) {
+TEST(SelectorOperators, EveryNameRoundTrips) {
   for (const auto* name : {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"}) {
     const auto op = parse_selector_operator(name);
     ASSERT_TRUE(op.has_value()) << name;
@@ -18,7 +18,7 @@ TEST(SelectorOperators, EveryNameReadsBack) {
   for (const auto* name : {"", "in", "Equals", "GT"}) EXPECT_FALSE(parse_selector_operator(name).has_value()) << name;
 }
 
-TEST(LabelValues, AreShortAndAlphanumericAtBothEnds) {
+TEST(LabelValues, AreShortWithAlphanumericEnds) {
   for (const auto* text : {"", "a", "A-b_c.d", "9"}) EXPECT_TRUE(is_label_value(text)) << text;
   for (const auto* text : {"-5", "a-", "_", "a b", "a/b", "\xc3\xa9"}) EXPECT_FALSE(is_label_value(text)) << text;
   EXPECT_TRUE(is_label_value(std::string(63, 'a')));
@@ -32,7 +32,7 @@ TEST(QualifiedNames, HaveAnOptionalDnsPrefix) {
   }
 }
 
-TEST(DnsSubdomains, AreLowerCaseAndEveryPartIsClosed) {
+TEST(DnsSubdomains, AreLowerCaseWithAlphanumericPartEnds) {
   for (const auto* text : {"a", "a-b.c", "0.1"}) EXPECT_TRUE(is_dns_subdomain(text)) << text;
   for (const auto* text : {"", "A", ".a", "a.", "a..b", "-a", "a-", "a-.b", "a.-b", "a_b"}) {
     EXPECT_FALSE(is_dns_subdomain(text)) << text;
@@ -41,7 +41,7 @@ TEST(DnsSubdomains, AreLowerCaseAndEveryPartIsClosed) {
   EXPECT_FALSE(is_dns_subdomain(std::string(254, 'a')));
 }
 
-TEST(ParseInt64, TakesWhatGoTakes) {
+TEST(ParseInt64, AcceptsWhatGoAccepts) {
   EXPECT_EQ(parse_int64("7"), 7);
   EXPECT_EQ(parse_int64("+7"), 7);
   EXPECT_EQ(parse_int64("-7"), -7);

@@ -40,25 +40,25 @@ std::string long_text() {
   return text;
 }
 
-TEST(ByteSource, APlainFileIsReadAsItIs) {
+TEST(ByteSource, APlainFileIsReadUnchanged) {
   const TempFolder folder;
   EXPECT_EQ(read_all(folder.write("a", "hello")), "hello");
   EXPECT_EQ(read_all(folder.write("b", "")), "");
   EXPECT_EQ(read_all(folder.write("c", "x")), "x");
 }
 
-TEST(ByteSource, GzipIsUndoneWhateverTheNameIs) {
+TEST(ByteSource, GzipIsDetectedForAnyFileName) {
   const TempFolder folder;
   const std::string text = long_text();
   EXPECT_EQ(read_all(folder.write("a.json", gzip(text))), text);
 }
 
-TEST(ByteSource, GzipMembersFollowOneAnother) {
+TEST(ByteSource, GzipMembersAreConcatenated) {
   const TempFolder folder;
   EXPECT_EQ(read_all(folder.write("a.gz", gzip("one ") + gzip("") + gzip("two"))), "one two");
 }
 
-TEST(ByteSource, ZstdIsUndoneWhateverTheNameIs) {
+TEST(ByteSource, ZstdIsDetectedForAnyFileName) {
   const TempFolder folder;
   const std::string text = long_text();
   EXPECT_EQ(read_all(folder.write("a.yaml", zstd(text))), text);
@@ -89,7 +89,7 @@ TEST(ByteSource, ACorruptArchiveIsAnErrorThatNamesTheFile) {
   EXPECT_TRUE(error_of(folder.write("a.zst", packed)).starts_with("zstd data is corrupt: "));
 }
 
-TEST(ByteSource, ADecompressionBombEndsAtTheLimit) {
+TEST(ByteSource, ADecompressionBombStopsAtTheLimit) {
   const TempFolder folder;
   TextLimits limits;
   limits.source_bytes_max = 1000;
@@ -101,7 +101,7 @@ TEST(ByteSource, ADecompressionBombEndsAtTheLimit) {
   EXPECT_EQ(read_all(folder.write("b", zeros.substr(0, 1000)), limits).size(), 1000U);
 }
 
-TEST(ByteSource, WhatCannotBeOpenedIsAnErrorThatNamesTheFile) {
+TEST(ByteSource, AnUnreadableFileIsAnErrorThatNamesIt) {
   const TempFolder folder;
   EXPECT_EQ(error_of(folder.path("absent.json")), "cannot be opened: No such file or directory");
   EXPECT_EQ(error_of(folder.path()), "is a directory, expected a file");
@@ -111,7 +111,7 @@ TEST(ByteSource, WhatCannotBeOpenedIsAnErrorThatNamesTheFile) {
   EXPECT_EQ(error_of(secret), "cannot be opened: Permission denied");
 }
 
-TEST(ExpandPaths, ADirectoryGivesItsObjectFilesBytewise) {
+TEST(ExpandPaths, ADirectoryListsItsObjectFilesInByteOrder) {
   const TempFolder folder;
   for (const char* name : {"b.yaml", "B.json", "a/z.yml", "a/deep/x.json.gz", "a.json.zst", "notes.txt", "c.yaml.bak",
                            "d.tar.gz", "json"}) {
@@ -126,7 +126,7 @@ TEST(ExpandPaths, ADirectoryGivesItsObjectFilesBytewise) {
   EXPECT_TRUE(problems.empty());
 }
 
-TEST(ExpandPaths, PathsStayInTheOrderGivenAndFilesMayHaveAnyName) {
+TEST(ExpandPaths, PathsKeepTheirOrderAndFilesMayHaveAnyName) {
   const TempFolder folder;
   const std::string dump = folder.write("dump", "");
   folder.write("dir/a.json", "");
@@ -148,7 +148,7 @@ TEST(ExpandPaths, LinksToFilesAreFollowedAndLinksToDirectoriesAreNot) {
   EXPECT_TRUE(problems.empty());
 }
 
-TEST(ExpandPaths, WhatIsMissingOrEmptyOrNamedTwiceIsAProblem) {
+TEST(ExpandPaths, MissingEmptyAndRepeatedPathsAreProblems) {
   const TempFolder folder;
   folder.write("empty/readme.txt", "");
   std::vector<InputProblem> problems;
@@ -162,7 +162,7 @@ TEST(ExpandPaths, WhatIsMissingOrEmptyOrNamedTwiceIsAProblem) {
             folder.path("empty") + ": holds no .json, .yaml or .yml file (.gz and .zst of them included)");
 }
 
-TEST(InputErrorTest, SaysSourceLocationAndMessageAndLeavesOutWhatIsEmpty) {
+TEST(InputErrorTest, HasSourceLocationAndMessageWithoutEmptyParts) {
   EXPECT_EQ((InputProblem{"a.json", "items[1].x", "bad"}.to_string()), "a.json: items[1].x: bad");
   EXPECT_EQ((InputProblem{"", "", "bad"}.to_string()), "bad");
   const InputError error(std::vector<InputProblem>{{"a", "", "one"}, {"b", "line 2", "two"}});

@@ -28,7 +28,7 @@ TEST(JsonItems, BlankTextHasNoItemsAndNoProblems) {
   }
 }
 
-TEST(JsonItems, ObjectsFollowOneAnotherWithOrWithoutLineBreaks) {
+TEST(JsonItems, ReadsObjectsWithOrWithoutLineBreaksBetween) {
   const ReadResult result = split_json("{\"a\":1}{\"b\":2}\n\n{}\n{\"c\":\n3}");
   EXPECT_EQ(result.texts(), (Texts{"{\"a\":1}", "{\"b\":2}", "{}", "{\"c\":\n3}"}));
   EXPECT_EQ(result.items[1].location, "line 1");
@@ -45,13 +45,13 @@ TEST(JsonItems, AListGivesItsItems) {
   EXPECT_TRUE(result.problems.empty());
 }
 
-TEST(JsonItems, AListMayNameItsKindBehindItsItems) {
+TEST(JsonItems, AListMayNameItsKindAfterItsItems) {
   const ReadResult result = split_json(R"({"apiVersion":"v1","items":[{"kind":"Pod"},{"kind":"Node"}],"kind":"List"})");
   EXPECT_EQ(result.texts(), (Texts{"{\"kind\":\"Pod\"}", "{\"kind\":\"Node\"}"}));
   EXPECT_TRUE(result.problems.empty());
 }
 
-TEST(JsonItems, ATypedListGivesKindAndVersionToItemsThatHaveNone) {
+TEST(JsonItems, ATypedListGivesItsKindAndVersionToItems) {
   const ReadResult result = split_json(R"({"kind":"PodList","apiVersion":"v1","items":[{"metadata":{}}]})");
   ASSERT_EQ(result.items.size(), 1U);
   EXPECT_EQ(result.items[0].kind_hint, "Pod");
@@ -84,13 +84,13 @@ TEST(JsonItems, TooManyWaitingItemsAreAProblem) {
             "the kind first");
 }
 
-TEST(JsonItems, ItemsOfAListThatIsCutShortAreNotLost) {
+TEST(JsonItems, ItemsOfATruncatedListAreKept) {
   const ReadResult result = split_json(R"({"items":[{"metadata":{}},{"a":1})");
   EXPECT_EQ(result.texts(), (Texts{"{\"metadata\":{}}", "{\"a\":1}"}));
   EXPECT_EQ(result.problem_text(), "in: line 1, column 34: the text ends in the middle of a JSON list");
 }
 
-TEST(JsonItems, AListWithinAListIsTakenApartWithThePathInItsLocation) {
+TEST(JsonItems, NestedListsAreSplitWithThePathInTheLocation) {
   const ReadResult result = split_json(
       R"({"kind":"List","items":[{"kind":"Pod"},{"apiVersion":"v1","kind":"List","items":[{"x":1},
   {"kind":"NodeList","items":[{"y":2}]}]}]})");
@@ -102,7 +102,7 @@ TEST(JsonItems, AListWithinAListIsTakenApartWithThePathInItsLocation) {
   EXPECT_EQ(result.items[2].line, 2U);
 }
 
-TEST(JsonItems, ListsWithinListsHaveADepthLimit) {
+TEST(JsonItems, NestedListsHaveADepthLimit) {
   std::string text = R"({"kind":"Pod"})";
   for (int i = 0; i < 30; ++i) text = R"({"kind":"List","items":[)" + text + "]}";
   const ReadResult result = split_json(text);
@@ -118,12 +118,12 @@ TEST(JsonItems, AnArrayOfObjectsIsAList) {
   EXPECT_TRUE(split_json("[]").problems.empty());
 }
 
-TEST(JsonItems, ItemsOfAnObjectThatIsNoListStayInIt) {
+TEST(JsonItems, ItemsOfANonListObjectStayInIt) {
   const Texts whole = {R"({"kind":"Menu","items":[{"a":1}]})", R"({"kind":"ConfigMapList","items":{"a":1}})"};
   EXPECT_EQ(split_json(whole[0] + whole[1]).texts(), whole);
 }
 
-TEST(JsonItems, ItemsBeforeAKindThatIsNoListAreAProblem) {
+TEST(JsonItems, ItemsBeforeANonListKindAreAProblem) {
   const ReadResult result = split_json(R"({"items":[{"kind":"Pod"}],"kind":"Menu"})");
   EXPECT_EQ(result.items.size(), 1U);
   EXPECT_EQ(result.problem_text(),
@@ -139,7 +139,7 @@ TEST(JsonItems, EmptyListsHaveNoItems) {
   }
 }
 
-TEST(JsonItems, AWindowOfAnySizeCutsTheSameItems) {
+TEST(JsonItems, AnyWindowSizeGivesTheSameItems) {
   std::string text = R"({"kind":"List","metadata":{"resourceVersion":"[\"]"},"items":[)";
   for (int i = 0; i < 50; ++i) {
     text += (i ? ",\n" : "") + std::string("{\"kind\":\"Pod\",\"n\":\"") +
@@ -164,7 +164,7 @@ struct Malformed {
 
 class MalformedJson : public ::testing::TestWithParam<Malformed> {};
 
-TEST_P(MalformedJson, IsAProblemWithLineAndColumnWhateverTheWindow) {
+TEST_P(MalformedJson, IsAProblemWithLineAndColumnForAnyWindow) {
   EXPECT_EQ(split_json(GetParam().text).problem_text(), std::string("in: ") + GetParam().problem);
   EXPECT_EQ(split_json(GetParam().text, tiny_window()).problem_text(), std::string("in: ") + GetParam().problem);
 }
@@ -197,13 +197,13 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"[", "line 1, column 2: the text ends in the middle of a JSON list"},
         Malformed{"\x01", "line 1, column 1: malformed JSON: got byte 1, expected an object"}));
 
-TEST(JsonItems, WhatStandsBeforeAMistakeIsKept) {
+TEST(JsonItems, ItemsBeforeAnErrorAreKept) {
   const ReadResult result = split_json("{\"a\":1}\n{\"b\":2} ?");
   EXPECT_EQ(result.texts(), (Texts{"{\"a\":1}", "{\"b\":2}"}));
   EXPECT_EQ(result.problems.size(), 1U);
 }
 
-TEST(JsonItems, AnObjectBeyondTheLimitIsAProblemAndSmallerOnesAreNot) {
+TEST(JsonItems, AnObjectAboveTheLimitIsAProblemAndSmallerOnesAreRead) {
   TextLimits limits = tiny_window();
   limits.item_bytes_max = 100;
   const std::string fitting = "{\"a\":\"" + std::string(92, 'x') + "\"}";
@@ -218,7 +218,7 @@ TEST(JsonItems, AnObjectBeyondTheLimitIsAProblemAndSmallerOnesAreNot) {
   EXPECT_EQ(split_json(list, limits).items.size(), 2U);
 }
 
-TEST(JsonItems, BytesBehindEachSliceAreReadable) {
+TEST(JsonItems, BytesAfterEachSliceAreReadable) {
   MemoryStream input("{\"items\":[{},{\"a\":1}]}");
   JsonItemSplitter splitter(std::make_shared<const std::string>("in"), {});
   ItemBatch batch;
@@ -230,7 +230,7 @@ TEST(JsonItems, BytesBehindEachSliceAreReadable) {
   }
 }
 
-TEST(JsonItems, YamlBehindJsonDocumentsIsLeftForTheYamlReader) {
+TEST(JsonItems, YamlAfterJsonDocumentsIsLeftToTheYamlReader) {
   MemoryStream input("{\"a\":1}\n--- \nb: 2\n");
   JsonItemSplitter splitter(std::make_shared<const std::string>("in"), {});
   ItemBatch batch;
@@ -255,7 +255,7 @@ class BreakingStream final : public ByteStream {
   MemoryStream text_;
 };
 
-TEST(JsonItems, WhatCameBeforeAReadErrorIsGivenOutFirst) {
+TEST(JsonItems, ItemsBeforeAReadErrorAreReturnedFirst) {
   BreakingStream input("{\"items\":[{\"a\":1},{\"b\":");
   JsonItemSplitter splitter(std::make_shared<const std::string>("in"), {});
   ItemBatch batch;

@@ -44,7 +44,7 @@ TEST(JsonScan, AValueEndsWhereItsBracketCloses) {
   EXPECT_EQ(value_bytes("[[]"), -1);
 }
 
-TEST(JsonScan, AStringEndsAtItsQuoteAndNotAtAnEscapedOne) {
+TEST(JsonScan, AStringEndsAtItsUnescapedQuote) {
   EXPECT_EQ(value_bytes("\"\""), 2);
   EXPECT_EQ(value_bytes("\"a\\\"b\" x"), 6);
   EXPECT_EQ(value_bytes("\"a\\\\\"b\""), 5);
@@ -58,7 +58,7 @@ TEST(JsonScan, AStringEndsAtItsQuoteAndNotAtAnEscapedOne) {
   }
 }
 
-TEST(JsonScan, AWordEndsAtAnythingThatCannotBelongToIt) {
+TEST(JsonScan, AWordEndsAtTheFirstForeignCharacter) {
   EXPECT_EQ(value_bytes("12,"), 2);
   EXPECT_EQ(value_bytes("-1.5e3}"), 6);
   EXPECT_EQ(value_bytes("null \n"), 4);
@@ -66,7 +66,7 @@ TEST(JsonScan, AWordEndsAtAnythingThatCannotBelongToIt) {
   EXPECT_EQ(value_bytes(""), -1);
 }
 
-TEST(JsonScan, AgreesWithAByteLoopOnRandomText) {
+TEST(JsonScan, MatchesAByteLoopOnRandomText) {
   constexpr std::string_view kAlphabet = "{}[]\"\\a, \n";
   std::uint64_t state = 7;
   const auto draw = [&state](std::uint64_t bound) {
@@ -96,7 +96,7 @@ ObjectShape shape_of(std::string& text) {
   return inspect_object(std::string_view(text).substr(0, size));
 }
 
-TEST(JsonScan, AShapeNamesKindVersionAndItems) {
+TEST(JsonScan, AShapeHasKindVersionAndItems) {
   std::string text = R"({"metadata": {"kind": "no"}, "kind" : "PodList", "apiVersion": "v1", "items": [1, 2]})";
   const ObjectShape shape = shape_of(text);
   EXPECT_TRUE(shape.is_object);
@@ -106,7 +106,7 @@ TEST(JsonScan, AShapeNamesKindVersionAndItems) {
   EXPECT_EQ(*shape.items, '1');
 }
 
-TEST(JsonScan, AShapeOfSomethingElseIsEmpty) {
+TEST(JsonScan, AShapeOfAnotherValueIsEmpty) {
   for (std::string text : {"", "[]", "12", "{", "{}", "{\"kind\"", "{\"kind\":", "{\"kind\":1}", "{\"items\":{}}"}) {
     const ObjectShape shape = shape_of(text);
     EXPECT_EQ(shape.kind, "") << text;
@@ -114,7 +114,7 @@ TEST(JsonScan, AShapeOfSomethingElseIsEmpty) {
   }
 }
 
-TEST(JsonScan, OnlyWhatMayBeAListIsLookedAtAgain) {
+TEST(JsonScan, OnlyPossibleListsAreScannedAgain) {
   const auto judge = [](std::string text) {
     const std::size_t size = text.size();
     text.append(kSlicePaddingBytes, '\0');

@@ -132,7 +132,7 @@ std::vector<std::string> nasty_texts() {
   return texts;
 }
 
-TEST(NastyText, NeverBreaksTheJsonSplitterWhateverTheWindow) {
+TEST(NastyText, DoesNotBreakTheJsonSplitterForAnyWindow) {
   for (const std::string& text : nasty_texts()) {
     SCOPED_TRACE(text.substr(0, 100));
     fuzz::check_json_items(text);
@@ -148,7 +148,7 @@ TEST(NastyText, BecomesJsonOrAnError) {
 }
 
 /// Every prefix, and every text with one byte changed, of something that is read well.
-TEST(NastyText, PrefixesAndFlippedBytesOfGoodTextAreHarmless) {
+TEST(NastyText, PrefixesAndFlippedBytesOfValidTextDoNotCrash) {
   const std::string yaml =
       "apiVersion: v1\nitems:\n- &p {kind: Pod, n: [1, 0x2, 3.5, yes, ~]}\n- <<: *p\n  m: |\n    text\n  q: "
       "\"a\\n\"\nkind: List\n---\nb: *p\n";

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <thread>
 
 #include "tests/unit/objects_text/text_test_support.h"
@@ -30,14 +29,14 @@ TEST(TextReader, JsonAndYamlGiveTheSameItems) {
   EXPECT_EQ(flat(read_text("- kind: Pod\n- kind: Node\n")), expected);
 }
 
-TEST(TextReader, YamlListsWithoutKindsGiveTheirHints) {
+TEST(TextReader, YamlListsWithoutKindsGetHints) {
   const ReadResult result = read_text("items:\n- metadata: {}\nkind: PodList\napiVersion: v1\n");
   ASSERT_EQ(result.items.size(), 1U);
   EXPECT_EQ(result.items[0].kind_hint, "Pod");
   EXPECT_EQ(result.items[0].api_version_hint, "v1");
 }
 
-TEST(TextReader, ItemsKnowTheLineOfTheirYaml) {
+TEST(TextReader, ItemsHaveTheirYamlLine) {
   const ReadResult result = read_text("# comment\nkind: Pod\n---\n\nkind: List\nitems:\n- a: 1\n\n- b: 2\n");
   ASSERT_EQ(result.items.size(), 3U);
   EXPECT_EQ(result.items[0].location, "");
@@ -46,13 +45,13 @@ TEST(TextReader, ItemsKnowTheLineOfTheirYaml) {
   EXPECT_EQ(result.items[2].line, 9U);
 }
 
-TEST(TextReader, AFlowMappingThatIsNoJsonIsReadAsYaml) {
+TEST(TextReader, ANonJsonFlowMappingIsReadAsYaml) {
   EXPECT_EQ(flat(read_text("{kind: Pod, 'x': 1}\n---\nkind: Node\n")),
             (Texts{R"({"kind":"Pod","x":1})", R"({"kind":"Node"})"}));
   EXPECT_EQ(flat(read_text("# c\n{kind: Pod}\n")), Texts{R"({"kind":"Pod"})"});
 }
 
-TEST(TextReader, TextThatIsNeitherNamesTheMistakeInTheJson) {
+TEST(TextReader, TextThatIsNeitherReportsTheJsonError) {
   const ReadResult result = read_text("{\"a\": 1,, }");
   EXPECT_TRUE(result.items.empty());
   EXPECT_EQ(result.problem_text(), "in: line 1, column 9: malformed JSON: got ',', expected '\"' of a field name");
@@ -65,7 +64,7 @@ TEST(TextReader, YamlMayFollowJson) {
   EXPECT_EQ(result.items[2].location, "line 5");
 }
 
-TEST(TextReader, AUtf8MarkIsToleratedAndUtf16IsRefused) {
+TEST(TextReader, AUtf8ByteOrderMarkIsAcceptedAndUtf16Refused) {
   EXPECT_EQ(read_text("\xef\xbb\xbf{\"a\":1}").texts(), Texts{R"({"a":1})"});
   EXPECT_EQ(flat(read_text("\xef\xbb\xbf"
                            "a: 1\n")),
@@ -89,7 +88,7 @@ TEST(TextReader, ReadsDirectoriesArchivesAndFilesInOrder) {
   EXPECT_TRUE(result.problems.empty());
 }
 
-TEST(TextReader, AFileThatCannotBeReadDoesNotStopTheOthers) {
+TEST(TextReader, AnUnreadableFileDoesNotStopOthers) {
   const TempFolder folder;
   const std::string bad = folder.write("bad.gz", gzip("{}").substr(0, 10));
   const std::string good = folder.write("good", "{\"kind\":\"Pod\"}");
@@ -111,7 +110,7 @@ TEST(TextReader, ATruncatedArchiveKeepsTheItemsBeforeItsEnd) {
   EXPECT_EQ(result.problems[0].message, "ends in the middle of its gzip data");
 }
 
-TEST(TextReader, StandardInputIsReadFromAPipe) {
+TEST(TextReader, StandardInputMayBeAPipe) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const int saved = dup(STDIN_FILENO);
@@ -129,14 +128,14 @@ TEST(TextReader, StandardInputIsReadFromAPipe) {
   EXPECT_EQ(result.items[0].source, "-");
 }
 
-TEST(TextReader, TheSizeLimitOfAFileIsAProblemThatNamesIt) {
+TEST(TextReader, AFileAboveTheSizeLimitIsAProblemThatNamesIt) {
   TextLimits limits;
   limits.source_bytes_max = 100;
   const ReadResult result = read_text("{\"kind\":\"Pod\"}" + std::string(1000, ' '), limits);
   EXPECT_EQ(result.problem_text(), "in: is larger than the limit of 100 bytes (after decompression)");
 }
 
-TEST(TextReader, LongYamlDocumentsGiveTheSameItemsAsShortOnes) {
+TEST(TextReader, LongAndShortYamlDocumentsGiveTheSameItems) {
   std::string yaml = "kind: Pod\nid: first\n---\napiVersion: v1\nitems:\n";
   for (int i = 0; i < 5000; ++i) yaml += "- kind: Pod\n  metadata: {name: pod-" + std::to_string(i) + "}\n";
   yaml += "kind: List\n---\nkind: Node\n";
@@ -164,7 +163,7 @@ TEST(TextReader, ManyYamlDocumentsKeepOrderAndLines) {
   EXPECT_EQ(result.items[0].location, "");
 }
 
-TEST(TextReader, ABadYamlDocumentIsOneProblemAndTheRestIsRead) {
+TEST(TextReader, ABadYamlDocumentIsOneProblemAndOthersAreRead) {
   const ReadResult result =
       read_text("kind: Pod\n---\na: [\n---\nkind: Node\n---\nkind: A\nkind: B\n---\nitems:\n- kind: Pod\n- {\n");
   EXPECT_EQ(flat(result), (Texts{R"({"kind":"Pod"})", R"({"kind":"Node"})", R"({"kind":"Pod"})"}));
@@ -172,7 +171,7 @@ TEST(TextReader, ABadYamlDocumentIsOneProblemAndTheRestIsRead) {
   EXPECT_EQ(result.problems[1].to_string(), "in: line 8: duplicate key \"kind\"");
 }
 
-TEST(TextReader, CountsTheBytesItReadAfterDecompression) {
+TEST(TextReader, CountsDecompressedBytes) {
   const TempFolder folder;
   const std::string text = "{\"kind\":\"Pod\"}";
   TextReader reader({folder.write("a", text), folder.write("b", gzip(text))});
@@ -212,7 +211,7 @@ Texts documents(std::string_view text) {
   return out;
 }
 
-TEST(Documents, StayWhole) {
+TEST(Documents, AreNotSplit) {
   EXPECT_EQ(documents(R"({"kind":"List","items":[{}]} {"b":1})"),
             (Texts{R"({"kind":"List","items":[{}]})", R"({"b":1})"}));
   EXPECT_EQ(documents("kind: List\nitems: [{}]\n---\nb: 1\n"),
@@ -224,14 +223,14 @@ TEST(Documents, StayWhole) {
             Texts{R"({"a":1})"});
 }
 
-TEST(Documents, KnowTheirLines) {
+TEST(Documents, HaveTheirLines) {
   const auto read = documents_from_text("# c\na: 1\n---\nb: 2\n", "in");
   ASSERT_EQ(read.size(), 2U);
   EXPECT_EQ(read[0].line, 2U);
   EXPECT_EQ(read[1].line, 4U);
 }
 
-TEST(Documents, ThrowAllThatIsWrong) {
+TEST(Documents, ThrowEveryProblem) {
   try {
     documents_from_text("a: [\n---\nb: 1\nb: 2\n", "in");
     FAIL() << "no error";
@@ -249,20 +248,6 @@ TEST(Documents, AreReadFromFilesUpToALimit) {
   TextLimits limits;
   limits.item_bytes_max = 10'000;
   EXPECT_THROW(documents_from_file(folder.write("b", std::string(20'000, '#')), limits), InputError);
-}
-
-TEST(TextReader, ReadsEveryManifestOfTheSharedData) {
-  const char* root = std::getenv("BERTH_SHARED");
-  const std::string shared = root != nullptr ? root : "../shared";
-  const Texts folders = {shared + "/data/k8s-manifests", shared + "/data/k8s-docs-examples"};
-  if (!std::filesystem::exists(folders[0])) GTEST_SKIP() << "no " << folders[0];
-  const ReadResult result = read_paths(folders);
-  EXPECT_GT(result.items.size(), 100U);
-  for (const ReadItem& item : result.items) EXPECT_TRUE(item.json.starts_with('{')) << item.source << item.json;
-  for (const InputProblem& problem : result.problems) {
-    EXPECT_NE(problem.location, "") << problem.to_string();
-    ::testing::Test::RecordProperty(problem.source, problem.to_string());
-  }
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string json_of(std::string_view value, std::string_view tag = "", bool plai
 
 std::string key_of(std::string_view value) { return yaml_key_text(resolve_yaml_scalar("", value, true), value); }
 
-TEST(YamlScalars, WordsOfYaml11AreNullsAndBooleans) {
+TEST(YamlScalars, Yaml11WordsAreNullsAndBooleans) {
   for (const char* word : {"", "~", "null", "Null", "NULL"}) EXPECT_EQ(json_of(word), "null") << word;
   for (const char* word : {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"}) {
     EXPECT_EQ(json_of(word), "true") << word;
@@ -87,7 +87,7 @@ TEST(YamlScalars, FloatsAreWrittenAsGoWritesThem) {
   }
 }
 
-TEST(YamlScalars, WhatOnlyLooksLikeANumberIsAString) {
+TEST(YamlScalars, NumberLookalikesAreStrings) {
   for (const char* text : {"1:30",
                            "190:20:30",
                            "0x",
@@ -128,7 +128,7 @@ TEST(YamlScalars, QuotedScalarsAreStrings) {
   }
 }
 
-TEST(YamlScalars, TagsDecideTheType) {
+TEST(YamlScalars, TagsSetTheType) {
   EXPECT_EQ(json_of("12", "str"), "\"12\"");
   EXPECT_EQ(json_of("1", "int", false), "1");
   EXPECT_EQ(json_of("1.1", "float", false), "1.1");
@@ -141,14 +141,14 @@ TEST(YamlScalars, TagsDecideTheType) {
   EXPECT_EQ(out, "\"12\"");
 }
 
-TEST(YamlScalars, AValueThatIsNotOfItsTagIsRefused) {
+TEST(YamlScalars, AValueThatDoesNotFitItsTagIsRefused) {
   for (const auto& [tag, text] : std::initializer_list<Number>{
            {"int", "x"}, {"int", "1.5"}, {"bool", "1"}, {"null", "x"}, {"float", "x"}, {"binary", "aGk="}}) {
     EXPECT_THROW(json_of(text, tag), std::invalid_argument) << tag << " " << text;
   }
 }
 
-TEST(YamlScalars, KeysBecomeTheirText) {
+TEST(YamlScalars, KeysBecomeText) {
   EXPECT_EQ(key_of("yes"), "true");
   EXPECT_EQ(key_of("N"), "false");
   EXPECT_EQ(key_of("0x10"), "16");
@@ -163,13 +163,13 @@ TEST(YamlScalars, KeysBecomeTheirText) {
   EXPECT_THROW(key_of("~"), std::invalid_argument);
 }
 
-TEST(YamlScalars, StringsAreEscapedAsJsonDemands) {
+TEST(YamlScalars, StringsAreEscapedForJson) {
   std::string out;
   append_json_string(out, std::string_view("a\"b\\c\n\t\x01\0z\xc3\xa9", 12));
   EXPECT_EQ(out, "\"a\\\"b\\\\c\\n\\u0009\\u0001\\u0000z\xc3\xa9\"");
 }
 
-TEST(YamlScalars, OnlyThePlainMergeKeyMerges) {
+TEST(YamlScalars, OnlyAnUnquotedMergeKeyMerges) {
   EXPECT_TRUE(is_yaml_merge_key("", "<<", true));
   EXPECT_TRUE(is_yaml_merge_key("tag:yaml.org,2002:merge", "<<", false));
   EXPECT_FALSE(is_yaml_merge_key("", "<<", false));

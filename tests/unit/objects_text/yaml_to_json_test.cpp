@@ -45,7 +45,7 @@ std::string json_of(std::string_view yaml) {
 
 std::string problem_of(std::string_view yaml, const TextLimits& limits = {}) { return convert(yaml, limits).problems; }
 
-TEST(YamlToJson, MappingsListsAndScalarsOfBothStyles) {
+TEST(YamlToJson, ReadsMappingsListsAndScalarsInBothStyles) {
   EXPECT_EQ(json_of("a: 1\nb:\n- x\n- d: {c: [1, \"2\", '3']}\n"), R"({"a":1,"b":["x",{"d":{"c":[1,"2","3"]}}]})");
   EXPECT_EQ(json_of("a:\nb: {}\nc: []\n"), R"({"a":null,"b":{},"c":[]})");
   EXPECT_EQ(json_of("- 1\n- - 2\n"), "[1,[2]]");
@@ -55,7 +55,7 @@ TEST(YamlToJson, BlockScalarsAreStrings) {
   EXPECT_EQ(json_of("a: |\n  1\n  two\nb: >-\n  x\n  y\n"), R"({"a":"1\ntwo\n","b":"x y"})");
 }
 
-TEST(YamlToJson, KeysThatAreNoStringsBecomeText) {
+TEST(YamlToJson, NonStringKeysBecomeText) {
   EXPECT_EQ(json_of("yes: 1\n2: b\n1.5: c\n'3': d\n"), R"({"true":1,"2":"b","1.5":"c","3":"d"})");
 }
 
@@ -67,16 +67,16 @@ TEST(YamlToJson, EmptyDocumentsAreSkipped) {
   EXPECT_EQ(json_of("---\n---\n...\n---\na: 1\n---\n~\n"), R"({"a":1})");
 }
 
-TEST(YamlToJson, DocumentsFollowOneAnother) {
+TEST(YamlToJson, ReadsSeveralDocuments) {
   EXPECT_EQ(json_of("a: 1\n---\nb: 2\n...\nc: 3\n--- {d: 4}\n"), R"({"a":1} {"b":2} {"c":3} {"d":4})");
 }
 
-TEST(YamlToJson, DirectivesBelongToTheDocumentBehindThem) {
+TEST(YamlToJson, DirectivesBelongToTheNextDocument) {
   EXPECT_EQ(json_of("%YAML 1.1\n---\na: 1\n...\n%TAG !y! tag:yaml.org,2002:\n---\nb: !y!int '1'\n"),
             R"({"a":1} {"b":1})");
 }
 
-TEST(YamlToJson, AliasesStandForWhatTheirAnchorsHold) {
+TEST(YamlToJson, AliasesRepeatTheirAnchors) {
   EXPECT_EQ(json_of("a: &x 1\nb: *x\nc: &y {d: [*x, s]}\ne: *y\n"),
             R"({"a":1,"b":1,"c":{"d":[1,"s"]},"e":{"d":[1,"s"]}})");
   EXPECT_EQ(json_of("- &x\n  a:\n    - 1\n- *x\n"), R"([{"a":[1]},{"a":[1]}])");
@@ -89,7 +89,7 @@ TEST(YamlToJson, AnchorsEndWithTheirDocument) {
   EXPECT_EQ(problem_of("a: &x [*x]\n"), "in: line 1: unknown alias \"x\" (an anchor cannot contain itself)");
 }
 
-TEST(YamlToJson, MergeKeysAddWhatIsNotThereYet) {
+TEST(YamlToJson, MergeKeysAddOnlyMissingKeys) {
   EXPECT_EQ(json_of("a: &a {x: 1, z: 2}\nb:\n  <<: *a\n  z: 3\n"), R"({"a":{"x":1,"z":2},"b":{"z":3,"x":1}})");
   EXPECT_EQ(json_of("a: &a {x: 1}\nb: {x: 2, <<: *a}\n"), R"({"a":{"x":1},"b":{"x":2}})");
   EXPECT_EQ(json_of("- &a {x: 1}\n- &b {x: 2, z: 2}\n- <<: [*a, *b]\n"), R"([{"x":1},{"x":2,"z":2},{"x":1,"z":2}])");
@@ -125,7 +125,7 @@ TEST(YamlToJson, DepthIsLimited) {
   EXPECT_NE(problem_of(std::string(100'000, '{')), "");
 }
 
-TEST(YamlToJson, BillionLaughsEndAtTheLimit) {
+TEST(YamlToJson, BillionLaughsStopsAtTheLimit) {
   std::string yaml = "a0: &a0 [lol,lol,lol,lol,lol,lol,lol,lol,lol]\n";
   for (int i = 1; i < 30; ++i) {
     const std::string last = "*a" + std::to_string(i - 1);
@@ -137,7 +137,7 @@ TEST(YamlToJson, BillionLaughsEndAtTheLimit) {
             std::string::npos);
 }
 
-TEST(YamlToJson, ManyMergesEndAtTheLimit) {
+TEST(YamlToJson, ManyMergesStopAtTheLimit) {
   TextLimits limits;
   limits.yaml_alias_bytes_max = 1000;
   std::string yaml = "- &a {x: 12345678901234567890}\n";
@@ -163,12 +163,12 @@ TEST(YamlToJson, AScalarBeyondTheLimitIsRefused) {
   EXPECT_TRUE(out.json.ends_with(R"({"b":1})")) << "the next document is read";
 }
 
-TEST(YamlToJson, LoneScalarsAreRefused) {
+TEST(YamlToJson, TopLevelScalarsAreRefused) {
   EXPECT_EQ(problem_of("hello\n"), "in: line 1: got a lone scalar, expected a mapping or a list");
   EXPECT_EQ(problem_of("---\n---\n12\n"), "in: line 3: got a lone scalar, expected a mapping or a list");
 }
 
-TEST(YamlToJson, WhatJsonCannotHoldIsRefusedWithItsLine) {
+TEST(YamlToJson, ValuesThatJsonCannotRepresentAreRefusedWithTheirLine) {
   EXPECT_EQ(problem_of("a: 1\nb: .nan\n"), "in: line 2: got .nan, expected a number that JSON can hold");
   EXPECT_EQ(problem_of("~: 1\n"), "in: line 1: got null as a field name, expected a string");
   EXPECT_EQ(problem_of("{a: 1}: 2\n"), "in: line 1: a mapping or a list cannot be a field name");
@@ -176,7 +176,7 @@ TEST(YamlToJson, WhatJsonCannotHoldIsRefusedWithItsLine) {
   EXPECT_EQ(problem_of("a: !!int x\n"), "in: line 1: got \"x\", expected a value of its tag !!int");
 }
 
-TEST(YamlToJson, ADocumentThatCannotBeReadDoesNotTakeTheNextOneWithIt) {
+TEST(YamlToJson, AnUnreadableDocumentDoesNotAffectTheNext) {
   const Converted out = convert("a: 1\n---\nb: [1\nc: }\n---\nd: 4\n---\nd: 1\nd: 2\n---\ne: 5\n");
   EXPECT_TRUE(out.json.starts_with(R"({"a":1} )"));
   EXPECT_NE(out.json.find(R"({"d":4} )"), std::string::npos);
@@ -185,12 +185,12 @@ TEST(YamlToJson, ADocumentThatCannotBeReadDoesNotTakeTheNextOneWithIt) {
   EXPECT_NE(out.problems.find("in: line 9: duplicate key \"d\""), std::string::npos) << out.problems;
 }
 
-TEST(YamlToJson, BytesThatAreNoTextAreRefused) {
+TEST(YamlToJson, InvalidUtf8IsRefused) {
   EXPECT_NE(problem_of("a: \x01\n").find("malformed YAML"), std::string::npos);
   EXPECT_NE(problem_of("a: \xff\xff\n").find("malformed YAML"), std::string::npos);
 }
 
-TEST(YamlToJson, TokensStandOnTheLinesOfTheirYaml) {
+TEST(YamlToJson, TokensKeepTheirYamlLines) {
   MemoryStream input("# top\na: 1\n\nb:\n  - |\n    x\n    y\n  - z\n---\nc: 2\n");
   YamlJsonStream stream(input, "in", {});
   std::string json(1000, '\0');
@@ -217,7 +217,7 @@ std::vector<std::string> cut(std::string_view yaml) {
   return documents;
 }
 
-TEST(YamlDocuments, AreCutAtMarkersThatBeginALine) {
+TEST(YamlDocuments, AreSplitAtMarkersAtLineStarts) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(cut("a: 1\n---\nb\n"), (Texts{"a: 1\n", "---\nb\n"}));
   EXPECT_EQ(cut("# c\n\n---\na\n---"), (Texts{"# c\n\n---\na\n", "---"}));
@@ -227,7 +227,7 @@ TEST(YamlDocuments, AreCutAtMarkersThatBeginALine) {
   EXPECT_EQ(cut(""), Texts{});
 }
 
-TEST(YamlDocuments, TogetherAreTheWholeTextWhereverTheWindowEnds) {
+TEST(YamlDocuments, TogetherEqualTheTextForAnyWindow) {
   std::string yaml;
   for (int i = 0; i < 30'000; ++i) yaml += i % 3 == 0 ? "---\n" : "key: " + std::to_string(i) + "\n";
   const std::vector<std::string> documents = cut(yaml);

@@ -31,7 +31,7 @@ TEST(DivideTruncatedTest, LanesGiveTheIntegerQuotientOfRandomAmounts) {
   }
 }
 
-TEST(DivideTruncatedTest, LanesGiveTheIntegerQuotientAroundEveryStep) {
+TEST(DivideTruncatedTest, LanesGiveTheIntegerQuotientAroundMultiples) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 2000 && !testing::Test::HasFailure(); ++i) {
     const std::int64_t b = i < 40 ? kExactBelow - 1 - i : static_cast<std::int64_t>(1 + random() % (kExactBelow - 1));
@@ -41,17 +41,17 @@ TEST(DivideTruncatedTest, LanesGiveTheIntegerQuotientAroundEveryStep) {
   }
 }
 
-TEST(DivideTruncatedTest, SmallDivisorsHaveNoException) {
+TEST(DivideTruncatedTest, SmallDivisorsAreExact) {
   for (std::int64_t b = 1; b <= 300; ++b)
     for (std::int64_t a = 0; a <= 100 * b; ++a) expect_same_quotient(a, b);
 }
 
-TEST(MultiplyTest, IntegersWrapRoundAsInGo) {
+TEST(MultiplyTest, IntegersWrapAroundAsInGo) {
   EXPECT_EQ(multiply(INT64_MAX, std::int64_t{2}), -2);
   EXPECT_EQ(multiply(INT64_MIN, std::int64_t{-1}), INT64_MIN);
 }
 
-TEST(ToIntegerTest, TruncatesAndGivesTheSmallestForWhatDoesNotFit) {
+TEST(ToIntegerTest, TruncatesAndGivesTheSmallestInt64OutOfRange) {
   EXPECT_EQ(to_integer(-1.9), -1);
   EXPECT_EQ(to_integer(-0x1p63), INT64_MIN);
   EXPECT_EQ(to_integer(0x1p63), INT64_MIN);
@@ -69,15 +69,15 @@ std::vector<std::int64_t> normalized(const std::vector<std::int64_t>& raws, bool
 }
 using Scores = std::vector<std::int64_t>;
 
-TEST(DefaultNormalizeTest, E_DN_1_TruncatesBeforeItReverses) {
+TEST(DefaultNormalizeTest, E_DN_1_TruncatesBeforeReversing) {
   EXPECT_EQ(normalized({0, 3, 7}, false), (Scores{0, 42, 100}));
   EXPECT_EQ(normalized({0, 3, 7}, true), (Scores{100, 58, 0}));
 }
-TEST(DefaultNormalizeTest, E_DN_2_AllZeroStaysZeroOrBecomesAHundred) {
+TEST(DefaultNormalizeTest, E_DN_2_AllZerosStayZeroOrBecomeHundredInReverse) {
   EXPECT_EQ(normalized({0, 0}, false), (Scores{0, 0}));
   EXPECT_EQ(normalized({0, 0}, true), (Scores{100, 100}));
 }
-TEST(DefaultNormalizeTest, E_DN_3_ASingleScoreIsTheHighest) {
+TEST(DefaultNormalizeTest, E_DN_3_ASingleScoreIsTheMaximum) {
   EXPECT_EQ(normalized({5}, false), (Scores{100}));
   EXPECT_EQ(normalized({5}, true), (Scores{0}));
 }
@@ -93,13 +93,13 @@ TEST(DefaultNormalizeTest, E_TT_7_TaintScores) {
 
 // NodeResourcesFit
 
-TEST(NodeResourcesFitTest, OneMorePodMustBeAllowed) {
+TEST(NodeResourcesFitTest, ThePodLimitIncludesTheIncomingPod) {
   EXPECT_FALSE(NodeResourcesFit::too_many_pods<std::int64_t>(109, 110));
   EXPECT_TRUE(NodeResourcesFit::too_many_pods<std::int64_t>(110, 110));
   EXPECT_TRUE(NodeResourcesFit::too_many_pods<std::int64_t>(0, 0));
 }
 
-TEST(NodeResourcesFitTest, ARequestOfExactlyWhatIsFreeFits) {
+TEST(NodeResourcesFitTest, ARequestOfTheFreeAmountFits) {
   EXPECT_FALSE(NodeResourcesFit::is_short<std::int64_t>(5, 10, 5));
   EXPECT_TRUE(NodeResourcesFit::is_short<std::int64_t>(6, 10, 5));
   EXPECT_FALSE(NodeResourcesFit::is_short<std::int64_t>(0, 10, 50));
@@ -152,14 +152,16 @@ std::int64_t balance(const std::vector<std::pair<double, double>>& requested_of_
 
 constexpr double kGi = 1073741824.0;
 
-TEST(BalancedAllocationTest, E_BA_1_HalfTheDistance) { EXPECT_EQ(balance({{1500, 4000}, {3 * kGi, 16 * kGi}}), 90); }
-TEST(BalancedAllocationTest, E_BA_2_FloatingPointStaysBelowNinety) {
+TEST(BalancedAllocationTest, E_BA_1_TwoFractionsDeviateByHalfTheirDifference) {
+  EXPECT_EQ(balance({{1500, 4000}, {3 * kGi, 16 * kGi}}), 90);
+}
+TEST(BalancedAllocationTest, E_BA_2_RoundingErrorGives89InsteadOf90) {
   EXPECT_EQ(balance({{600, 1000}, {2400, 3000}}), 89);
 }
-TEST(BalancedAllocationTest, E_BA_3_FloatingPointStaysBelowNinetyOne) {
+TEST(BalancedAllocationTest, E_BA_3_RoundingErrorGives90InsteadOf91) {
   EXPECT_EQ(balance({{500, 1000}, {6800, 10000}}), 90);
 }
-TEST(BalancedAllocationTest, E_BA_4_FloatingPointStaysBelowSixtyFive) {
+TEST(BalancedAllocationTest, E_BA_4_RoundingErrorGives64InsteadOf65) {
   EXPECT_EQ(balance({{100, 1000}, {800, 1000}}), 64);
 }
 TEST(BalancedAllocationTest, E_BA_5_AFractionIsClippedToOne) {
@@ -169,11 +171,11 @@ TEST(BalancedAllocationTest, E_BA_6_ThreeFractions) { EXPECT_EQ(balance({{800, 4
 TEST(BalancedAllocationTest, E_BA_7_ThreeFractionsWithGpus) {
   EXPECT_EQ(balance({{2000, 8000}, {4 * kGi, 16 * kGi}, {6, 8}}), 76);
 }
-TEST(BalancedAllocationTest, E_BA_8_AResourceThatIsNotThereIsLeftOut) {
+TEST(BalancedAllocationTest, E_BA_8_AResourceWithoutCapacityIsIgnored) {
   EXPECT_EQ(balance({{1500, 4000}, {0, 0}}), 100);
 }
-TEST(BalancedAllocationTest, NoFractionAtAllIsBalanced) { EXPECT_EQ(balance({{0, 0}, {0, 0}}), 100); }
-TEST(BalancedAllocationTest, UnchangedBalanceIsSeventyFive) {
+TEST(BalancedAllocationTest, NoFractionIsBalanced) { EXPECT_EQ(balance({{0, 0}, {0, 0}}), 100); }
+TEST(BalancedAllocationTest, AnUnchangedBalanceScores75) {
   EXPECT_EQ(NodeResourcesBalancedAllocation::score_of_change(90, 90), 75);
   EXPECT_EQ(NodeResourcesBalancedAllocation::score_of_change(100, 0), 125);
   EXPECT_EQ(NodeResourcesBalancedAllocation::score_of_change(0, 100), 25);
@@ -183,13 +185,13 @@ TEST(BalancedAllocationTest, UnchangedBalanceIsSeventyFive) {
 
 // ImageLocality
 
-TEST(ImageLocalityTest, E_IL_8_And_9_TermsAreTruncatedInFloatingPoint) {
+TEST(ImageLocalityTest, E_IL_8_And_9_FloatTermsAreTruncated) {
   EXPECT_EQ(ImageLocality::scaled_bytes(900000000, 29, 100), 260999999);
   EXPECT_EQ(ImageLocality::scaled_bytes(100, 29, 100), 28);
   EXPECT_EQ(ImageLocality::scaled_bytes(INT64_MAX, 1, 1), INT64_MIN);
 }
 
-TEST(ImageLocalityTest, SumsAreScoredBetweenTheThresholds) {
+TEST(ImageLocalityTest, SumsAreScaledBetweenTheThresholds) {
   EXPECT_EQ(ImageLocality::score(262144000, 1), 23);
   EXPECT_EQ(ImageLocality::score(524288000, 1), 48);
   EXPECT_EQ(ImageLocality::score(20971520, 1), 0);

@@ -42,7 +42,7 @@ struct TaintCase {
 
 class TaintTableTest : public testing::TestWithParam<TaintCase> {};
 
-TEST_P(TaintTableTest, FilterAndScoreAreThoseOfTheTable) {
+TEST_P(TaintTableTest, FilterAndScoreMatchTheTable) {
   const TaintCase& given = GetParam();
   const std::vector<std::vector<Taint>> sets{{}, given.taints};
   const CompiledTaintToleration compiled = compile_taint_toleration(given.tolerations, sets, given.gate);
@@ -120,14 +120,14 @@ TEST(TolerationTest, OnlyCanonicalIntegersAreCompared) {
   }
 }
 
-TEST(TolerationTest, LessThanIsOfTheTaintsValue) {
+TEST(TolerationTest, LtComparesTheTaintsValue) {
   const Toleration lt = toleration("k", TolerationOperator::kLt, "10");
   EXPECT_TRUE(tolerates(lt, {"k", "9", kHard}, true));
   EXPECT_FALSE(tolerates(lt, {"k", "10", kHard}, true));
   EXPECT_FALSE(tolerates(lt, {"k", "9", kHard}, false)) << "the gate is off";
 }
 
-TEST(NodeUnschedulableTest, OnlyATolerationOfTheCordonTaintHelps) {
+TEST(NodeUnschedulableTest, OnlyATolerationOfTheCordonTaintCounts) {
   const std::string key = "node.kubernetes.io/unschedulable";
   const auto passes = [&](std::vector<Toleration> tolerations) {
     return NodeUnschedulable::feasible(compile_node_unschedulable(tolerations, false), true);
@@ -142,7 +142,7 @@ TEST(NodeUnschedulableTest, OnlyATolerationOfTheCordonTaintHelps) {
 
 // NodeAffinity
 
-/// Node x: disk=ssd, gen=7, zone=a. Node y: disk=hdd, gen=v7. As in spec/plugins-node.md 8.
+/// Node x: disk=ssd, gen=7, zone=a. Node y: disk=hdd, gen=v7. As in docs/behaviour/plugins-node.md 8.
 struct NodeAffinityTest : testing::Test {
   NodeAffinityTest() {
     add("x", LabelMap{{"disk", "ssd"}, {"gen", "7"}, {"zone", "a"}});
@@ -178,7 +178,7 @@ NodeSelectorTerm names_term(std::vector<std::vector<std::string>> lists, Op op =
   return term;
 }
 
-TEST_F(NodeAffinityTest, OperatorsReadPresentAndAbsentKeys) {
+TEST_F(NodeAffinityTest, OperatorsHandlePresentAndAbsentKeys) {
   EXPECT_EQ(accepted({"disk", Op::kIn, {"ssd", "nvme"}}), "x");
   EXPECT_EQ(accepted({"disk", Op::kIn, {"SSD"}}), "");
   EXPECT_EQ(accepted({"zone", Op::kNotIn, {"b"}}), "xy");
@@ -188,7 +188,7 @@ TEST_F(NodeAffinityTest, OperatorsReadPresentAndAbsentKeys) {
   EXPECT_EQ(accepted({"none", Op::kDoesNotExist, {}}), "xy");
 }
 
-TEST_F(NodeAffinityTest, GtAndLtNeedANumberOnBothSides) {
+TEST_F(NodeAffinityTest, GtAndLtNeedIntegersOnBothSides) {
   EXPECT_EQ(accepted({"gen", Op::kGt, {"5"}}), "x");
   EXPECT_EQ(accepted({"gen", Op::kGt, {"7"}}), "");
   EXPECT_EQ(accepted({"gen", Op::kLt, {"8"}}), "x");
@@ -210,11 +210,11 @@ TEST_F(NodeAffinityTest, MalformedRequirementsMatchNothing) {
   }
 }
 
-TEST_F(NodeAffinityTest, AMalformedTermLeavesTheOthersAlone) {
+TEST_F(NodeAffinityTest, AMalformedTermDoesNotAffectOthers) {
   EXPECT_EQ(accepted({{{{"gen", Op::kGt, {"-5"}}}, {}}, {{{"disk", Op::kExists, {}}}, {}}}), "xy");
 }
 
-TEST_F(NodeAffinityTest, PartsOfATermAreAndedAndTermsAreOred) {
+TEST_F(NodeAffinityTest, RequirementsAreAndedAndTermsOred) {
   EXPECT_EQ(accepted({{{{"disk", Op::kIn, {"ssd"}}, {"zone", Op::kDoesNotExist, {}}}, {}},
                       {{{"disk", Op::kIn, {"hdd"}}}, {}}}),
             "y");
@@ -228,7 +228,7 @@ TEST_F(NodeAffinityTest, EmptyListsAndEmptyTermsMatchNothing) {
   EXPECT_FALSE(last.node_set.has_value()) << "an empty term has no names, so every node stays a candidate";
 }
 
-TEST_F(NodeAffinityTest, FieldsTakeOneValueAndTwoOperators) {
+TEST_F(NodeAffinityTest, FieldsAcceptOneValueAndTwoOperators) {
   EXPECT_EQ(accepted({names_term({{"y"}})}), "y");
   EXPECT_EQ(accepted({names_term({{"y"}}, Op::kNotIn)}), "x");
   EXPECT_EQ(accepted({names_term({{"x", "y"}})}), "");
@@ -242,7 +242,7 @@ TEST_F(NodeAffinityTest, AnUnknownFieldReadsAsEmpty) {
   EXPECT_EQ(accepted({{{}, {{"spec.foo", Op::kNotIn, {""}}}}}), "");
 }
 
-TEST_F(NodeAffinityTest, NamesInEveryTermMakeTheNodeSet) {
+TEST_F(NodeAffinityTest, NamesInEveryTermGiveTheNodeSet) {
   accepted({names_term({{"y"}}), names_term({{"x"}, {"x"}})});
   EXPECT_EQ(last.node_set, (std::vector<std::int32_t>{0, 1}));
   accepted({names_term({{"y"}}), {{{"disk", Op::kExists, {}}}, {}}});
@@ -256,7 +256,7 @@ TEST_F(NodeAffinityTest, TheNodeSetReadsAllValuesOfAMalformedTerm) {
   EXPECT_EQ(last.node_set, (std::vector<std::int32_t>{0, 1}));
 }
 
-TEST_F(NodeAffinityTest, NamesThatContradictEachOtherAreAConflict) {
+TEST_F(NodeAffinityTest, ContradictoryNamesAreAConflict) {
   accepted({names_term({{"x"}, {"y"}})});
   EXPECT_TRUE(last.conflict);
   accepted({names_term({{"x"}, {"y"}}), names_term({{"y"}})});
@@ -264,7 +264,7 @@ TEST_F(NodeAffinityTest, NamesThatContradictEachOtherAreAConflict) {
   EXPECT_EQ(last.node_set, (std::vector<std::int32_t>{1}));
 }
 
-TEST_F(NodeAffinityTest, NamesOfNoNodeLeaveAnEmptySetWithoutAConflict) {
+TEST_F(NodeAffinityTest, UnknownNamesGiveAnEmptySetWithoutAConflict) {
   accepted({names_term({{"z"}})});
   EXPECT_FALSE(last.conflict);
   EXPECT_EQ(last.node_set, (std::vector<std::int32_t>{}));
@@ -285,13 +285,13 @@ TEST_F(NodeAffinityTest, ANodeSelectorIsEqualityAndNeverValidated) {
   EXPECT_TRUE(odd.matches(2));
 }
 
-TEST_F(NodeAffinityTest, WithoutRequirementsEveryNodeMatches) {
+TEST_F(NodeAffinityTest, EveryNodeMatchesWithoutRequirements) {
   const CompiledNodeAffinity affinity = compile_node_affinity(PodSpec{}, *snapshot);
   EXPECT_TRUE(affinity.matches(0));
   EXPECT_TRUE(affinity.matches(1));
 }
 
-TEST_F(NodeAffinityTest, E_NA_10_WeightsOfMatchingPreferencesAddUp) {
+TEST_F(NodeAffinityTest, E_NA_10_WeightsOfMatchingPreferencesAreAdded) {
   PodSpec spec;
   spec.node_affinity.emplace().preferred = {{80, {{{"disk", Op::kIn, {"ssd"}}}, {}}},
                                             {20, {{{"zone", Op::kIn, {"a"}}}, {}}},
@@ -304,7 +304,7 @@ TEST_F(NodeAffinityTest, E_NA_10_WeightsOfMatchingPreferencesAddUp) {
   EXPECT_EQ(affinity.preferred.score(1), 0);
 }
 
-TEST_F(NodeAffinityTest, MoreThanSixtyFourValuesOfAKeyAreToldApart) {
+TEST_F(NodeAffinityTest, MoreThanSixtyFourValuesOfAKeyAreDistinguished) {
   for (int n = 0; n < 200; ++n) add("n" + std::to_string(n), LabelMap{{"rack", "r" + std::to_string(n)}});
   snapshot = std::make_unique<Snapshot>(cache);
   PodSpec spec;
@@ -318,7 +318,7 @@ TEST_F(NodeAffinityTest, MoreThanSixtyFourValuesOfAKeyAreToldApart) {
 
 // NodePorts
 
-TEST(NodePortsTest, E_NP_TheIPv4WildcardMeetsEveryAddressOfItsProtocolAndPort) {
+TEST(NodePortsTest, E_NP_TheIPv4WildcardConflictsWithEveryAddressOfItsProtocolAndPort) {
   const auto conflict = [](HostPort used, HostPort wanted) {
     return ports_conflict(std::vector{wanted}, std::vector{used});
   };
@@ -334,7 +334,7 @@ TEST(NodePortsTest, E_NP_TheIPv4WildcardMeetsEveryAddressOfItsProtocolAndPort) {
 
 // ImageLocality
 
-TEST(ImageNameTest, ATagIsAddedOnlyWhereTheLastColonIsNotBehindTheLastSlash) {
+TEST(ImageNameTest, ATagIsAddedOnlyWithoutAColonAfterTheLastSlash) {
   EXPECT_EQ(normalized_image_name("app"), "app:latest");
   EXPECT_EQ(normalized_image_name("reg.example:5000/app"), "reg.example:5000/app:latest");
   EXPECT_EQ(normalized_image_name("app@sha256:00"), "app@sha256:00");
@@ -354,25 +354,25 @@ FitStrategy strategy_of(std::vector<ShapePoint> shape) {
   return compile_fit_strategy(args, snapshot, cache);
 }
 
-TEST(FitStrategyTest, E_RS_9_AShapeIsFlatOutsideItsPointsAndTruncatesBetween) {
+TEST(FitStrategyTest, E_RS_9_AShapeIsConstantOutsideItsPointsAndTruncatesBetween) {
   const auto f = strategy_of({{20, 3}, {60, 9}}).score_of_utilization;
   EXPECT_EQ((std::vector<std::int32_t>{f[0], f[21], f[37], f[60], f[100]}),
             (std::vector<std::int32_t>{30, 31, 55, 90, 90}));
 }
 
-TEST(FitStrategyTest, E_RS_7_AShapeMayFall) {
+TEST(FitStrategyTest, E_RS_7_AShapeMayDecrease) {
   const auto f = strategy_of({{0, 0}, {70, 10}, {100, 0}}).score_of_utilization;
   EXPECT_EQ((std::vector<std::int32_t>{f[70], f[80], f[85], f[99], f[100]}),
             (std::vector<std::int32_t>{100, 67, 50, 4, 0}));
 }
 
-TEST(FitStrategyTest, APointAloneIsAConstant) {
+TEST(FitStrategyTest, ASinglePointIsAConstant) {
   const auto f = strategy_of({{50, 4}}).score_of_utilization;
   EXPECT_EQ(f[0], 40);
   EXPECT_EQ(f[100], 40);
 }
 
-TEST(RequestedTest, IgnoredNamesAndGroupsTouchExtendedResourcesOnly) {
+TEST(RequestedTest, IgnoredNamesAndGroupsApplyToExtendedResourcesOnly) {
   NodeResourcesFitArgs args;
   args.ignored_resources = {"example.com/a", "cpu", "memory"};
   args.ignored_resource_groups = {"vendor.example"};
@@ -394,7 +394,7 @@ TEST(RequestedTest, IgnoredNamesAndGroupsTouchExtendedResourcesOnly) {
   EXPECT_EQ(names, (std::vector<std::string>{"cpu", "memory", "example.com/b", "hugepages-2Mi"}));
 }
 
-TEST(RequestedTest, AScalarCountsInAScoreOnlyWhereItIsAskedFor) {
+TEST(RequestedTest, AScalarIsScoredOnlyWhenRequested) {
   ResourceAmounts amounts;
   amounts.scalars = {{"example.com/a", 3}};
   const std::vector<ScoredResource> scored{{"cpu", kCpuColumn, 1}, {"example.com/a", 3, 1}, {"example.com/b", 4, 1}};
@@ -408,7 +408,7 @@ TEST(RequestedTest, AScalarCountsInAScoreOnlyWhereItIsAskedFor) {
 
 // NodeDeclaredFeatures
 
-TEST(DeclaredFeaturesTest, ARestartRuleOfAllContainersNeedsItsFeature) {
+TEST(DeclaredFeaturesTest, RestartAllContainersNeedsItsFeature) {
   PodSpec spec;
   spec.containers.emplace_back();
   EXPECT_TRUE(needed_features(spec).empty());
@@ -421,7 +421,7 @@ TEST(DeclaredFeaturesTest, ARestartRuleOfAllContainersNeedsItsFeature) {
   EXPECT_TRUE(missing_features(needed, node).empty());
 }
 
-TEST(DeclaredFeaturesTest, TheReasonNamesTheFeaturesInV135Only) {
+TEST(DeclaredFeaturesTest, OnlyV135NamesTheFeaturesInItsReason) {
   EXPECT_EQ(missing_features_reason({"A", "B"}, Release::k1_35),
             "node declared features check failed - unsatisfied requirements: A, B");
   EXPECT_EQ(missing_features_reason({"A"}, Release::k1_36), "node(s) didn't match Pod's required features");
@@ -435,7 +435,7 @@ TEST(RegistryTest, APluginThatIsNotListedIsUnsupported) {
   EXPECT_EQ(plugin_support("").support, Support::kUnsupported);
 }
 
-TEST(RegistryTest, OnlyPartialPluginsSayWhatIsMissing) {
+TEST(RegistryTest, OnlyPartialPluginsNameWhatIsMissing) {
   for (const BuiltPlugin& plugin : built_plugins())
     EXPECT_EQ(plugin.support == Support::kPartial, !plugin.missing.empty()) << plugin.name;
 }

@@ -25,15 +25,15 @@ std::string digest(std::size_t size_max) {
 }
 
 // Both digests are of math.Log as Go 1.26 compiles it for amd64.
-TEST(DomainWeightsTest, EqualGosLogarithmsUpToTwentyThousandDomains) {
+TEST(DomainWeightsTest, MatchGoLogarithmsUpToTwentyThousandDomains) {
   EXPECT_EQ(digest(20000), "c479d45cdd3fa66c0179f63cad670ad995f3ab4c9a3843be4aefbbde8c8df9fa");
 }
 
-TEST(DomainWeightsTest, EqualGosLogarithmsUpToAMillionDomains) {
+TEST(DomainWeightsTest, MatchGoLogarithmsUpToAMillionDomains) {
   EXPECT_EQ(digest(1000000), "9fd5b44745ef89234cf6e8122dc1a9f9b4fdf55c89061e4871d94c4a8232d668");
 }
 
-TEST(DomainWeightsTest, GrowingKeepsWhatWasThere) {
+TEST(DomainWeightsTest, GrowingKeepsEarlierWeights) {
   DomainWeights weights(3);
   const double before = weights.of(3);
   weights.grow(1000);

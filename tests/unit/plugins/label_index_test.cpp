@@ -10,7 +10,7 @@ namespace {
 
 using Numbers = std::vector<std::int32_t>;
 
-TEST(LabelIndexTest, WhatDemandsNothingIsACandidateForAnyLabels) {
+TEST(LabelIndexTest, AnEntryWithoutRequirementsIsACandidateForAnyLabels) {
   LabelIndex index;
   index.add({});
   index.add({{"app", "web"}});
@@ -19,7 +19,7 @@ TEST(LabelIndexTest, WhatDemandsNothingIsACandidateForAnyLabels) {
   EXPECT_EQ(index.candidates({{"app", "db"}}), Numbers{0});
 }
 
-TEST(LabelIndexTest, WhatIsDemandedInFullIsAlwaysFound) {
+TEST(LabelIndexTest, AFullyMatchedEntryIsAlwaysFound) {
   LabelIndex index;
   for (int i = 0; i < 20; ++i) index.add({{"app", "web"}, {"hash", "x"}, {"tier", "front"}});
   const LabelMap labels{{"app", "web"}, {"hash", "x"}, {"tier", "front"}, {"zone", "a"}};
@@ -28,7 +28,7 @@ TEST(LabelIndexTest, WhatIsDemandedInFullIsAlwaysFound) {
   EXPECT_EQ(index.size(), 20);
 }
 
-TEST(LabelIndexTest, ALabelThatAllShareDoesNotMakeAllOfThemCandidates) {
+TEST(LabelIndexTest, ACommonLabelDoesNotMakeEveryEntryACandidate) {
   LabelIndex index;
   std::vector<std::string> hashes;
   for (int i = 0; i < 100; ++i) hashes.push_back(std::to_string(i));

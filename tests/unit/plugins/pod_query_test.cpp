@@ -10,14 +10,14 @@ using Op = SelectorOperator;
 
 LabelSelector selector_of(std::vector<SelectorRequirement> requirements) { return {{}, std::move(requirements)}; }
 
-TEST(PodLabelSelectorTest, NullMatchesNothingAndEmptyEverything) {
+TEST(PodLabelSelectorTest, NullMatchesNothingAndEmptyMatchesEverything) {
   EXPECT_FALSE(PodLabelSelector(std::nullopt).matches({{"a", "b"}}));
   EXPECT_TRUE(PodLabelSelector(std::nullopt).matches_nothing());
   EXPECT_TRUE(PodLabelSelector(LabelSelector{}).matches({}));
   EXPECT_TRUE(PodLabelSelector(LabelSelector{}).is_empty());
 }
 
-TEST(PodLabelSelectorTest, EveryOperatorHoldsAsTheSpecificationSays) {
+TEST(PodLabelSelectorTest, EveryOperatorFollowsTheSpecification) {
   struct Row {
     SelectorRequirement requirement;
     bool absent, same, other;
@@ -34,7 +34,7 @@ TEST(PodLabelSelectorTest, EveryOperatorHoldsAsTheSpecificationSays) {
   }
 }
 
-TEST(PodLabelSelectorTest, RequirementsOfOneKeyAndKeysThatLieBetweenLabelsAreEachLookedAt) {
+TEST(PodLabelSelectorTest, EveryRequirementIsCheckedForRepeatedAndAbsentKeys) {
   const PodLabelSelector selector(selector_of(
       {{"b", Op::kIn, {"1", "2"}}, {"b", Op::kNotIn, {"2"}}, {"a", Op::kDoesNotExist, {}}, {"d", Op::kExists, {}}}));
   EXPECT_TRUE(selector.matches({{"b", "1"}, {"c", "x"}, {"d", ""}, {"e", "x"}}));
@@ -43,7 +43,7 @@ TEST(PodLabelSelectorTest, RequirementsOfOneKeyAndKeysThatLieBetweenLabelsAreEac
   EXPECT_FALSE(selector.matches({{"b", "1"}, {"c", "x"}, {"e", "x"}}));
 }
 
-TEST(PodLabelSelectorTest, AMatchCarriesTheLabelsThatAreDemanded) {
+TEST(PodLabelSelectorTest, AMatchHasTheRequiredLabels) {
   const PodLabelSelector selector(selector_of({{"a", Op::kIn, {"1"}},
                                                {"b", Op::kIn, {"1", "2"}},
                                                {"c", Op::kExists, {}},
@@ -52,19 +52,19 @@ TEST(PodLabelSelectorTest, AMatchCarriesTheLabelsThatAreDemanded) {
   EXPECT_EQ(selector.demanded_labels(), (std::vector<LabelMap::Entry>{{"a", "1"}, {"e", ""}}));
 }
 
-TEST(PodLabelSelectorTest, TheEmptyValueIsAValue) {
+TEST(PodLabelSelectorTest, TheEmptyStringIsAValue) {
   EXPECT_TRUE(PodLabelSelector(selector_of({{"k", Op::kIn, {""}}})).matches({{"k", ""}}));
   EXPECT_FALSE(PodLabelSelector(selector_of({{"k", Op::kIn, {""}}})).matches({}));
 }
 
-TEST(PodLabelSelectorTest, NothingStaysNothingWhateverIsAdded) {
+TEST(PodLabelSelectorTest, NothingStaysNothingWhenRequirementsAreAdded) {
   PodLabelSelector selector = PodLabelSelector::nothing();
   selector.add_equal("a", "b");
   selector.add_all(PodLabelSelector::everything());
   EXPECT_FALSE(selector.matches({{"a", "b"}}));
 }
 
-TEST(PodLabelSelectorTest, OrderAndSpellingDoNotEnterTheSignature) {
+TEST(PodLabelSelectorTest, OrderAndSpellingAreNotInTheSignature) {
   const PodLabelSelector labels(LabelSelector{{{"a", "1"}, {"b", "2"}}, {}});
   const PodLabelSelector expressions(selector_of({{"b", Op::kIn, {"2"}}, {"a", Op::kIn, {"1"}}}));
   EXPECT_EQ(labels.signature(), expressions.signature());
@@ -72,7 +72,7 @@ TEST(PodLabelSelectorTest, OrderAndSpellingDoNotEnterTheSignature) {
             PodLabelSelector(selector_of({{"a", Op::kIn, {"2", "1"}}})).signature());
 }
 
-TEST(PodLabelSelectorTest, DifferentQuestionsHaveDifferentSignatures) {
+TEST(PodLabelSelectorTest, DifferentQueriesHaveDifferentSignatures) {
   const auto in = [](std::vector<std::string> values) {
     return PodLabelSelector(selector_of({{"a", Op::kIn, std::move(values)}})).signature();
   };
@@ -82,7 +82,7 @@ TEST(PodLabelSelectorTest, DifferentQuestionsHaveDifferentSignatures) {
   EXPECT_NE(PodLabelSelector::nothing().signature(), PodLabelSelector::everything().signature());
 }
 
-TEST(PodLabelSelectorTest, OnlyNegativeRequirementsHoldWithoutLabels) {
+TEST(PodLabelSelectorTest, OnlyNegativeRequirementsMatchWithoutLabels) {
   EXPECT_TRUE(
       PodLabelSelector(selector_of({{"a", Op::kNotIn, {"1"}}, {"b", Op::kDoesNotExist, {}}})).holds_without_labels());
   EXPECT_FALSE(
@@ -90,7 +90,7 @@ TEST(PodLabelSelectorTest, OnlyNegativeRequirementsHoldWithoutLabels) {
   EXPECT_FALSE(PodLabelSelector::everything().holds_without_labels()) << "it has no requirement";
 }
 
-TEST(NamespaceSetTest, ContainsWhatIsNamedAndWhatIsSelected) {
+TEST(NamespaceSetTest, ContainsNamedAndSelectedNamespaces) {
   NamespaceSet set;
   set.add("named");
   set.selected = std::make_shared<const SelectedNamespaces>(SelectedNamespaces{"team", {"a", "b"}});
@@ -99,7 +99,7 @@ TEST(NamespaceSetTest, ContainsWhatIsNamedAndWhatIsSelected) {
   EXPECT_FALSE(set.contains("c"));
 }
 
-TEST(PodQueryTest, WhatASelectorSelectsIsPartOfTheQuestion) {
+TEST(PodQueryTest, TheSelectedNamespacesArePartOfTheQuery) {
   const auto signature = [](std::shared_ptr<const SelectedNamespaces> selected) {
     return PodQuery{{{{false, {"a"}, std::move(selected)}, PodLabelSelector::everything()}}, false}.signature();
   };
@@ -111,7 +111,7 @@ TEST(PodQueryTest, WhatASelectorSelectsIsPartOfTheQuestion) {
   EXPECT_EQ(signature(selected("x")), signature(selected("x")));
 }
 
-TEST(PodQueryTest, EveryConditionHasToHold) {
+TEST(PodQueryTest, EveryConditionMustHold) {
   NamespaceSet here;
   here.add("here");
   const PodCondition app{here, PodLabelSelector(LabelSelector{{{"app", "db"}}, {}})};

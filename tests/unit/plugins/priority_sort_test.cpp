@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The examples of spec/plugins-node.md 3.
+// The examples of docs/behaviour/plugins-node.md 3.
 
 #include "plugins/priority_sort/priority_sort.h"
 
@@ -25,7 +25,7 @@ TEST(PrioritySort, E_PS_1_HigherPriorityFirst) {
   EXPECT_FALSE(comes_first({0, 1}, {100, 9}));
 }
 
-TEST(PrioritySort, E_PS_2_OfEqualPrioritiesTheEarlierFirst) {
+TEST(PrioritySort, E_PS_2_TheEarlierPodComesFirstAtEqualPriority) {
   EXPECT_FALSE(comes_first({0, 5}, {0, 4}));
   EXPECT_TRUE(comes_first({0, 4}, {0, 5}));
 }
@@ -35,7 +35,7 @@ TEST(PrioritySort, E_PS_3_AMissingPriorityIsZero) {
   EXPECT_TRUE(comes_first({0, 8}, {-10, 1}));
 }
 
-TEST(PrioritySort, E_PS_4_OfEqualKeysNeitherPrecedes) { EXPECT_FALSE(comes_first({7, 3}, {7, 3})); }
+TEST(PrioritySort, E_PS_4_NeitherPrecedesWithEqualKeys) { EXPECT_FALSE(comes_first({7, 3}, {7, 3})); }
 
 }  // namespace
 }  // namespace berth

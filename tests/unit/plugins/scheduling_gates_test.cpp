@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The examples of spec/plugins-node.md 4.
+// The examples of docs/behaviour/plugins-node.md 4.
 
 #include "plugins/scheduling_gates/scheduling_gates.h"
 

@@ -19,13 +19,13 @@ DeviceFacts h100() {
   return facts;
 }
 
-TEST(BackendChoiceTest, LargeWorkGoesToTheDeviceAndNamesIt) {
+TEST(BackendChoiceTest, LargeWorkUsesTheDeviceAndNamesIt) {
   const BackendChoice choice = choose_backend(kLarge, h100(), "");
   EXPECT_EQ(choice.backend, "cuda");
   EXPECT_EQ(choice.why, "100000 nodes x 2048 kinds of pods on device 1 (NVIDIA H100 80GB HBM3)");
 }
 
-TEST(BackendChoiceTest, SmallWorkStaysOnTheHostWhateverDeviceThereIs) {
+TEST(BackendChoiceTest, SmallWorkStaysOnTheHostForAnyDevice) {
   for (const bool with_device : {false, true}) {
     const BackendChoice choice =
         choose_backend({500, 3, false}, with_device ? std::optional(h100()) : std::nullopt, "");
@@ -35,20 +35,20 @@ TEST(BackendChoiceTest, SmallWorkStaysOnTheHostWhateverDeviceThereIs) {
   EXPECT_EQ(choose_backend({1, 1, false}, h100(), "").why, "1 node x 1 kind of pods is below the gain threshold");
 }
 
-TEST(BackendChoiceTest, WithoutADeviceItsReasonIsPassedOn) {
+TEST(BackendChoiceTest, TheReasonForAMissingDeviceIsForwarded) {
   const BackendChoice choice = choose_backend(kLarge, std::nullopt, "no CUDA device: no NVIDIA driver is installed");
   EXPECT_EQ(choice.backend, "cpu");
   EXPECT_EQ(choice.why, "no CUDA device: no NVIDIA driver is installed");
 }
 
-TEST(BackendChoiceTest, WhatADeviceIsNotAskedIsNoWorkForIt) {
+TEST(BackendChoiceTest, WorkThatADeviceCannotDoDoesNotCount) {
   WorkShape work = kLarge;
   work.pod_by_pod = true;
   EXPECT_FALSE(may_gain(work));
   EXPECT_EQ(choose_backend(work, h100(), "").backend, "cpu");
 }
 
-TEST(BackendChoiceTest, BothThresholdsHold) {
+TEST(BackendChoiceTest, BothThresholdsApply) {
   const GainThresholds thresholds{10, 1000};
   EXPECT_TRUE(may_gain({100, 10, false}, thresholds));
   EXPECT_FALSE(may_gain({99, 10, false}, thresholds));
@@ -68,7 +68,7 @@ TEST(WorkShapeTest, CountsDistinctSpecsOfPendingPods) {
   EXPECT_EQ(work.kinds_of_pods, 2);
 }
 
-TEST(WorkShapeTest, SamplingAndKubesOrderOfTiesGoPodByPod) {
+TEST(WorkShapeTest, SamplingAndKubeTieBreakPlacePodByPod) {
   EngineConfig engine;
   EXPECT_FALSE(work_shape({}, engine).pod_by_pod);
   engine.tie_break = TieBreak::kFirst;

@@ -69,7 +69,7 @@ std::int64_t launches_of(const ScheduleResult& result) {
   return launches;
 }
 
-TEST(DeviceRunTest, ADeviceThatWorksServesAndIsInTheStats) {
+TEST(DeviceRunTest, AWorkingDeviceIsUsedAndInTheStats) {
   const ScheduleResult result = run("cuda", emulated(), DeviceFailure::kStop);
   EXPECT_EQ(result.served_by, "cuda-emulated");
   EXPECT_EQ(result.why, "asked for by name");
@@ -81,7 +81,7 @@ TEST(DeviceRunTest, ADeviceThatWorksServesAndIsInTheStats) {
   EXPECT_FALSE(cpu.stats.device.has_value());
 }
 
-TEST(DeviceRunTest, TheNumberOfTheDeviceIsPassedOn) {
+TEST(DeviceRunTest, TheDeviceNumberIsForwarded) {
   const test::Scenario scenario = test::parse_scenario(kCluster);
   ScheduleOptions options = options_for(scenario, "cuda");
   options.engine.device_ordinal = 3;
@@ -94,7 +94,7 @@ TEST(DeviceRunTest, TheNumberOfTheDeviceIsPassedOn) {
   }
 }
 
-TEST(DeviceFailureTest, StopPassesTheErrorOnAsItIs) {
+TEST(DeviceFailureTest, StopForwardsTheError) {
   for (const std::int64_t launches : {0, 1, 4}) {
     try {
       run("cuda", emulated(launches), DeviceFailure::kStop);
@@ -105,7 +105,7 @@ TEST(DeviceFailureTest, StopPassesTheErrorOnAsItIs) {
   }
 }
 
-TEST(DeviceFailureTest, ARerunAnswersAsCpuDoesWheneverTheDeviceFails) {
+TEST(DeviceFailureTest, ARerunEqualsCpuWheneverTheDeviceFails) {
   const std::vector<std::string> expected = lines_of(run("cpu", {}, DeviceFailure::kStop));
   const std::int64_t launches = launches_of(run("cuda", emulated(), DeviceFailure::kStop));
   for (std::int64_t fails_after = 0; fails_after < launches; ++fails_after) {
@@ -119,7 +119,7 @@ TEST(DeviceFailureTest, ARerunAnswersAsCpuDoesWheneverTheDeviceFails) {
   }
 }
 
-TEST(DeviceFailureTest, MemoryThatDoesNotSufficeIsAFailureToo) {
+TEST(DeviceFailureTest, InsufficientMemoryIsAFailure) {
   const auto tiny = [](int) { return std::make_unique<test::EmulatedAccelerator>(test::Emulation{64, 1, -1}); };
   EXPECT_THROW(run("cuda", tiny, DeviceFailure::kStop), DeviceOutOfMemory);
   const ScheduleResult result = run("cuda", tiny, DeviceFailure::kRerunOnCpu);
@@ -127,7 +127,7 @@ TEST(DeviceFailureTest, MemoryThatDoesNotSufficeIsAFailureToo) {
   EXPECT_NE(result.why.find("out of memory"), std::string::npos) << result.why;
 }
 
-TEST(DeviceFailureTest, WithoutADeviceCpuServesOnlyWhereThatIsAllowed) {
+TEST(DeviceFailureTest, WithoutADeviceCpuIsUsedOnlyWhenAllowed) {
   EXPECT_THROW(run("cuda", no_device, DeviceFailure::kStop), DeviceUnavailable);
   const ScheduleResult result = run("cuda", no_device, DeviceFailure::kRerunOnCpu);
   EXPECT_EQ(result.served_by, "cpu");
@@ -135,7 +135,7 @@ TEST(DeviceFailureTest, WithoutADeviceCpuServesOnlyWhereThatIsAllowed) {
   EXPECT_EQ(lines_of(result), lines_of(run("cpu", {}, DeviceFailure::kStop)));
 }
 
-TEST(DeviceFailureTest, ABuildWithoutCudaRefusesItWhateverIsAllowed) {
+TEST(DeviceFailureTest, ABuildWithoutCudaAlwaysRefusesCuda) {
   for (const DeviceFailure on_failure : {DeviceFailure::kStop, DeviceFailure::kRerunOnCpu}) try {
       run("cuda", {}, on_failure);
       FAIL() << "nothing was thrown";
@@ -145,7 +145,7 @@ TEST(DeviceFailureTest, ABuildWithoutCudaRefusesItWhateverIsAllowed) {
     }
 }
 
-TEST(DeviceFailureTest, ARerunBeginsItsProgressAnew) {
+TEST(DeviceFailureTest, ARerunRestartsItsProgress) {
   const test::Scenario scenario = test::parse_scenario(kCluster);
   ScheduleOptions options = options_for(scenario, "cuda");
   options.open_accelerator = emulated(4);
@@ -191,19 +191,19 @@ TEST(AutoTest, SmallWorkOpensNoDevice) {
   EXPECT_EQ(opened.why, "2 nodes x 1 kind of pods is below the gain threshold");
 }
 
-TEST(AutoTest, LargeWorkIsServedByTheDevice) {
+TEST(AutoTest, LargeWorkUsesTheDevice) {
   const OpenedBackend opened = open_auto(large_objects(), emulated());
   EXPECT_EQ(opened.backend->name(), "cuda-emulated");
   EXPECT_TRUE(opened.why.starts_with("1000000 nodes x 1000 kinds of pods on device 0 (")) << opened.why;
 }
 
-TEST(AutoTest, LargeWorkWithoutADeviceIsServedByCpuAndSaysWhy) {
+TEST(AutoTest, LargeWorkWithoutADeviceUsesCpuAndSaysWhy) {
   const OpenedBackend opened = open_auto(large_objects(), no_device);
   EXPECT_EQ(opened.backend->name(), "cpu");
   EXPECT_EQ(opened.why, "device 0: no CUDA device has this number");
 }
 
-TEST(AutoTest, ABuildWithoutCudaSaysSo) {
+TEST(AutoTest, ABuildWithoutCudaGivesTheReason) {
   const OpenedBackend opened = open_auto(large_objects(), {});
   EXPECT_EQ(opened.backend->name(), "cpu");
   EXPECT_EQ(opened.why, "this build has no CUDA backend");
@@ -211,7 +211,7 @@ TEST(AutoTest, ABuildWithoutCudaSaysSo) {
 
 // Explaining
 
-TEST(ExplainerOnDeviceTest, NoDeviceIsOpened) {
+TEST(ExplainerOnDeviceTest, OpensNoDevice) {
   const test::Scenario scenario = test::parse_scenario(kCluster);
   for (const char* backend : {"auto", "cuda"}) {
     ScheduleOptions options = options_for(scenario, backend);
@@ -221,7 +221,7 @@ TEST(ExplainerOnDeviceTest, NoDeviceIsOpened) {
   }
 }
 
-TEST(ExplainerOnDeviceTest, ABuildWithoutCudaRefusesItAsScheduleDoes) {
+TEST(ExplainerOnDeviceTest, ABuildWithoutCudaRefusesCudaLikeSchedule) {
   const test::Scenario scenario = test::parse_scenario(kCluster);
   ScheduleOptions options = options_for(scenario, "cuda");
   options.open_accelerator = {};

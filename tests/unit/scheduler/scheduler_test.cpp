@@ -51,13 +51,13 @@ void change_pod(ClusterObjects& objects, std::string_view name, Change change) {
   }
 }
 
-TEST(QueueOrderTest, HigherPrioritiesGoFirstAndEqualOnesInInputOrder) {
+TEST(QueueOrderTest, HigherPrioritiesComeFirstAndEqualOnesInInputOrder) {
   const ScheduleResult result =
       run("node n cpu=10\npod a\npod b priority=5\npod c priority=-1\npod d priority=5\npod e\n");
   EXPECT_EQ(placed_names(result), (std::vector<std::string>{"b", "d", "a", "e", "c"}));
 }
 
-TEST(QueueOrderTest, OfEqualPrioritiesTheOlderGoesFirst) {
+TEST(QueueOrderTest, TheOlderPodComesFirstAtEqualPriority) {
   test::Scenario scenario = test::parse_scenario("node n cpu=10\npod a\npod b\npod c\n");
   change_pod(scenario.objects, "a", [](Pod& pod) { pod.creation_time_us = 300; });
   change_pod(scenario.objects, "b", [](Pod& pod) { pod.creation_time_us = 100; });
@@ -65,7 +65,7 @@ TEST(QueueOrderTest, OfEqualPrioritiesTheOlderGoesFirst) {
   EXPECT_EQ(placed_names(schedule(scenario.objects, options_of(scenario))), (std::vector<std::string>{"b", "c", "a"}));
 }
 
-TEST(QueueOrderTest, ThePriorityDecidesWhoGetsTheLastPlace) {
+TEST(QueueOrderTest, ThePriorityDecidesWhichPodGetsTheLastPlace) {
   const ScheduleResult result = run("node n cpu=1\npod first cpu=1\npod important cpu=1 priority=7\n");
   EXPECT_EQ(placed_names(result), (std::vector<std::string>{"important"}));
   ASSERT_EQ(result.unplaced.size(), 1u);
@@ -87,7 +87,7 @@ TEST(IntakeTest, ATerminatingPodIsSkipped) {
   EXPECT_TRUE(result.placements.empty());
 }
 
-TEST(IntakeTest, APodOfAnotherSchedulerIsSkippedByItsName) {
+TEST(IntakeTest, APodOfAnotherSchedulerIsSkippedWithThatName) {
   test::Scenario scenario = test::parse_scenario("node n cpu=1\npod p\n");
   change_pod(scenario.objects, "p", [](Pod& pod) {
     PodSpec spec = *pod.spec;
@@ -98,20 +98,20 @@ TEST(IntakeTest, APodOfAnotherSchedulerIsSkippedByItsName) {
             "no profile is named \"volcano\"");
 }
 
-TEST(IntakeTest, APodOnAnUnknownNodeIsReportedAndKeptOutOfTheAccounts) {
+TEST(IntakeTest, APodOnAnUnknownNodeIsReportedAndNotCounted) {
   const ScheduleResult result = run("node n cpu=1\npod lost on=nowhere cpu=1\npod p cpu=1\n");
   EXPECT_EQ(only_skip_reason(result, "default/lost"), "is bound to node \"nowhere\", which is not in the input");
   EXPECT_EQ(result.stats.running_pods, 0);
   EXPECT_EQ(placed_names(result), (std::vector<std::string>{"p"}));
 }
 
-TEST(IntakeTest, TwoRunningPodsOfOneUidAreReported) {
+TEST(IntakeTest, RunningPodsWithTheSameUidAreReported) {
   const ScheduleResult result = run("node n cpu=4\npod twin on=n cpu=1\npod twin on=n cpu=1\n");
   EXPECT_EQ(result.skipped.size(), 1u);
   EXPECT_EQ(result.stats.running_pods, 1);
 }
 
-TEST(IntakeTest, AFinishedPodNeitherRunsNorWaits) {
+TEST(IntakeTest, AFinishedPodIsNeitherRunningNorPending) {
   test::Scenario scenario = test::parse_scenario("node n cpu=1\npod done on=n cpu=1\npod failed cpu=1\npod p cpu=1\n");
   change_pod(scenario.objects, "done", [](Pod& pod) { pod.phase = PodPhase::kSucceeded; });
   change_pod(scenario.objects, "failed", [](Pod& pod) { pod.phase = PodPhase::kFailed; });
@@ -122,7 +122,7 @@ TEST(IntakeTest, AFinishedPodNeitherRunsNorWaits) {
   EXPECT_TRUE(result.skipped.empty());
 }
 
-TEST(IntakeTest, ATerminatingPodThatRunsStillCounts) {
+TEST(IntakeTest, ARunningTerminatingPodStillCounts) {
   const ScheduleResult result = run("node n cpu=1\npod old on=n cpu=1 terminating\npod p cpu=1\n");
   EXPECT_EQ(result.stats.running_pods, 1);
   EXPECT_EQ(result.unplaced.size(), 1u);
@@ -137,21 +137,21 @@ TEST(IntakeTest, AGatedPodIsUnplacedWithItsGates) {
   EXPECT_EQ(result.stats.pods, 0) << "it was not tried";
 }
 
-TEST(IntakeTest, WithoutTheGatePluginGatesAreNotRead) {
+TEST(IntakeTest, GatesAreIgnoredWithoutTheirPlugin) {
   const ScheduleResult result = run("config disable=SchedulingGates\nnode n cpu=1\npod p gate=a\n");
   EXPECT_EQ(placed_names(result), (std::vector<std::string>{"p"}));
 }
 
 // Results
 
-TEST(ScheduleTest, APodThatNoNodeTakesCarriesTheFitError) {
+TEST(ScheduleTest, AnUnschedulablePodHasTheFitError) {
   const ScheduleResult result = run("node n*2 cpu=1\npod p*3 cpu=2\n");
   ASSERT_EQ(result.unplaced.size(), 3u);
   EXPECT_EQ(result.unplaced.front().reason, "Unschedulable");
   EXPECT_EQ(result.messages, (std::vector<std::string>{"0/2 nodes are available: 2 Insufficient cpu."}));
 }
 
-TEST(ScheduleTest, APodThatNeedsWhatIsNotBuiltIsASchedulerError) {
+TEST(ScheduleTest, APodThatNeedsAnUnsupportedPluginIsASchedulerError) {
   const ScheduleResult result = run("node n cpu=1\npod p claim=data\npod q cpu=1\n");
   ASSERT_EQ(result.unplaced.size(), 1u);
   EXPECT_EQ(result.unplaced.front().reason, "SchedulerError");
@@ -165,14 +165,14 @@ TEST(ScheduleTest, WithoutNodesPodsAreUnplacedWithOneText) {
   EXPECT_EQ(result.messages, (std::vector<std::string>{"no nodes available to schedule pods"}));
 }
 
-TEST(ScheduleTest, NothingAtAllIsAResultToo) {
+TEST(ScheduleTest, EmptyInputGivesEmptyResult) {
   const ScheduleResult result = run("");
   EXPECT_TRUE(result.placements.empty());
   EXPECT_TRUE(result.unplaced.empty());
   EXPECT_EQ(result.stats.nodes, 0);
 }
 
-TEST(ScheduleTest, MissingPreemptionIsSaidOnceAndOnlyWhereItCouldHaveHelped) {
+TEST(ScheduleTest, MissingPreemptionIsReportedOnceAndOnlyWhenItCouldHelp) {
   EXPECT_EQ(run("node n cpu=1\npod p*3 cpu=2\n").notes.size(), 1u);
   EXPECT_NE(run("node n cpu=1\npod p cpu=2\n").notes.front().find("preemption"), std::string::npos);
   EXPECT_TRUE(run("node n cpu=1\npod p cpu=1\n").notes.empty());
@@ -206,7 +206,7 @@ TEST(ScheduleTest, BatchesOfAnySizeGiveTheSameResult) {
   for (const std::int32_t batch : {1, 3, 40}) EXPECT_EQ(lines(batch, batch == 3), expected);
 }
 
-TEST(ScheduleTest, StatsCountWhatWasThere) {
+TEST(ScheduleTest, StatsCountTheInput) {
   const ScheduleResult result = run("node n*3 cpu=4\npod old*2 on=n0 cpu=1\npod p*4 cpu=1\npod q cpu=2\n");
   EXPECT_EQ(result.stats.nodes, 3);
   EXPECT_EQ(result.stats.running_pods, 2);
@@ -240,13 +240,13 @@ TEST(UsageTest, ResourcesAreSummedBeforeAndAfter) {
   EXPECT_EQ(of("pods").used_after, 4);
 }
 
-TEST(UsageTest, ANodeIsAsFullAsItsFullerResource) {
+TEST(UsageTest, TheFullestResourceDefinesTheUseOfANode) {
   const ScheduleResult result = run("node a cpu=4 memory=8Gi\npod old on=a cpu=1 memory=4Gi\npod p cpu=3\n");
   EXPECT_EQ(result.node_use_percent_before, (std::vector<std::int32_t>{50}));
   EXPECT_EQ(result.node_use_percent_after, (std::vector<std::int32_t>{100}));
 }
 
-TEST(UsageTest, ANodeThatOffersNothingIsEmptyUntilSomethingRunsThere) {
+TEST(UsageTest, ANodeWithoutCapacityIsEmptyUntilAPodRuns) {
   const ScheduleResult result = run("node a\nnode b\npod old on=b cpu=1\n");
   EXPECT_EQ(result.node_use_percent_before, (std::vector<std::int32_t>{0, 100}));
 }
@@ -264,7 +264,7 @@ std::string refusal(const std::string& text, const std::string& backend) {
   return "";
 }
 
-TEST(BackendFactoryTest, EachBackendIsOpenedByItsName) {
+TEST(BackendFactoryTest, EachBackendIsOpenedByName) {
   for (const char* name : {"reference", "cpu"}) {
     test::Scenario scenario = test::parse_scenario("node n cpu=1\npod p\n");
     scenario.engine.backend = name;
@@ -274,19 +274,19 @@ TEST(BackendFactoryTest, EachBackendIsOpenedByItsName) {
   }
 }
 
-TEST(BackendFactoryTest, AutoIsNeverTheReferenceAndSaysWhy) {
+TEST(BackendFactoryTest, AutoNeverSelectsTheReferenceAndGivesItsReason) {
   const ScheduleResult result = run("node n cpu=1\n");
   EXPECT_NE(result.served_by, "reference");
   EXPECT_FALSE(result.why.empty());
 }
 
-TEST(BackendFactoryTest, AnUnknownBackendIsRefusedWithTheKnownOnes) {
+TEST(BackendFactoryTest, AnUnknownBackendIsRefusedWithTheKnownNames) {
   const std::string message = refusal("node n cpu=1\n", "gpu");
   EXPECT_NE(message.find("\"gpu\""), std::string::npos) << message;
   for (const char* name : {"auto", "cpu", "reference", "cuda"}) EXPECT_NE(message.find(name), std::string::npos);
 }
 
-TEST(ScheduleTest, ExtendersAreRefusedByPath) {
+TEST(ScheduleTest, ExtendersAreRefusedWithTheirPath) {
   test::Scenario scenario = test::parse_scenario("node n cpu=1\npod p\n");
   scenario.config.extenders.emplace_back();
   for (const bool explains : {false, true}) try {
@@ -315,7 +315,7 @@ TEST(ExplainerTest, PodsAreExplainedAgainstTheClusterAsLoaded) {
   EXPECT_EQ(explainer.node_name(gated.nodes.front().node), "n");
 }
 
-TEST(ExplainerTest, APodOfNoProfileIsRefusedByName) {
+TEST(ExplainerTest, APodWithoutAProfileIsRefusedByName) {
   test::Scenario scenario = test::parse_scenario("node n cpu=1\npod p\n");
   change_pod(scenario.objects, "p", [](Pod& pod) {
     PodSpec spec = *pod.spec;

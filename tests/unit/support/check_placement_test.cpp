@@ -21,32 +21,32 @@ Lines judge(const std::string& text, const Lines& nodes, const CheckRules& rules
   return check_placement(scenario.objects, placed, rules);
 }
 
-TEST(CheckPlacement, HasNothingAgainstAnExactFit) {
+TEST(CheckPlacement, AcceptsAnExactFit) {
   EXPECT_EQ(judge("node n cpu=2 memory=1Gi pods=2\npod p*2 cpu=1 memory=512Mi", {"n", "n"}), Lines{});
 }
 
-TEST(CheckPlacement, NoticesAnOvercommittedResource) {
+TEST(CheckPlacement, ReportsAnOvercommittedResource) {
   EXPECT_EQ(judge("node n cpu=2\npod r on=n cpu=1\npod p*2 cpu=1", {"n", "n"}),
             Lines{"node n is overcommitted in cpu"});
   EXPECT_EQ(judge("node n cpu=2\npod p res:a.example/x=1", {"n"}), Lines{"node n is overcommitted in a.example/x"});
 }
 
-TEST(CheckPlacement, LeavesAnOldOvercommitmentAloneThatNoNewPodAddsTo) {
+TEST(CheckPlacement, IgnoresAnOldOvercommitmentWithoutNewPods) {
   EXPECT_EQ(judge("node n cpu=2 memory=1Gi\npod r on=n cpu=3\npod p memory=1Gi", {"n"}), Lines{});
 }
 
-TEST(CheckPlacement, LeavesIgnoredResourcesAlone) {
+TEST(CheckPlacement, SkipsIgnoredResources) {
   CheckRules rules;
   rules.ignored_resources = {"a.example/x"};
   rules.ignored_resource_groups = {"b.example"};
   EXPECT_EQ(judge("node n\npod p res:a.example/x=1 res:b.example/y=1", {"n"}, rules), Lines{});
 }
 
-TEST(CheckPlacement, NoticesTooManyPods) {
+TEST(CheckPlacement, ReportsTooManyPods) {
   EXPECT_EQ(judge("node n pods=1\npod r on=n\npod p", {"n"}), Lines{"node n holds 2 pods of 1"});
 }
 
-TEST(CheckPlacement, NoticesAPortThatIsGivenTwice) {
+TEST(CheckPlacement, ReportsAPortConflict) {
   EXPECT_EQ(judge("node n\npod r on=n port=127.0.0.1/TCP/80\npod p port=80", {"n"}),
             Lines{"node n gives host port 80 to default/p and to default/r"});
   EXPECT_EQ(
@@ -54,7 +54,7 @@ TEST(CheckPlacement, NoticesAPortThatIsGivenTwice) {
       Lines{});
 }
 
-TEST(CheckPlacement, NoticesAnUntoleratedTaintAndACordon) {
+TEST(CheckPlacement, ReportsAnUntoleratedTaintAndACordon) {
   EXPECT_EQ(judge("node n taint=a:NoExecute\npod p", {"n"}), Lines{"pod default/p does not tolerate the taint a of n"});
   EXPECT_EQ(judge("node n unschedulable\npod p", {"n"}).size(), 1u);
   EXPECT_EQ(judge("node n taint=a=5:NoSchedule\npod p tolerate=a>4", {"n"}).size(), 1u);
@@ -64,7 +64,7 @@ TEST(CheckPlacement, NoticesAnUntoleratedTaintAndACordon) {
   EXPECT_EQ(judge("node n taint=a:PreferNoSchedule\npod p", {"n"}), Lines{});
 }
 
-TEST(CheckPlacement, NoticesANodeThatDoesNotMatch) {
+TEST(CheckPlacement, ReportsANodeThatDoesNotMatch) {
   EXPECT_EQ(judge("node n label:a=b\npod p select:a=c", {"n"}), Lines{"pod default/p does not select n"});
   EXPECT_EQ(judge("node n label:a=b\npod p need=a:In:c need=", {"n"}),
             Lines{"pod default/p has an affinity that refuses n"});
@@ -74,13 +74,13 @@ TEST(CheckPlacement, NoticesANodeThatDoesNotMatch) {
   EXPECT_EQ(judge("node n\npod p", {"n"}, rules), Lines{"pod default/p is on n against the added affinity"});
 }
 
-TEST(CheckPlacement, NoticesAMissingFeature) {
+TEST(CheckPlacement, ReportsAMissingFeature) {
   CheckRules rules;
   rules.declared_features = true;
   EXPECT_EQ(judge("node n\npod p restarts-all", {"n"}, rules), Lines{"pod default/p needs a feature that n lacks"});
 }
 
-TEST(CheckPlacement, NoticesPodsThatShouldNotHaveBeenPlaced) {
+TEST(CheckPlacement, ReportsPodsThatShouldNotBePlaced) {
   EXPECT_EQ(judge("node n\npod p gate=g", {"n"}), Lines{"pod default/p was placed although it is gated"});
   EXPECT_EQ(judge("node n\npod p terminating", {"n"}), Lines{"pod default/p was placed although it is terminating"});
   EXPECT_EQ(judge("node n\npod p", {"m"}), Lines{"pod default/p was placed on \"m\", which does not exist"});

@@ -26,27 +26,27 @@ Lines judge(const std::string& text, const Lines& nodes) {
 constexpr const char* kZones = "node a zone=A\nnode b zone=B\nnode x\n";
 constexpr const char* kHosts = "node a host\nnode b host\n";
 
-TEST(CheckTopology, HasNothingAgainstPodsThatTakeTurns) {
+TEST(CheckTopology, AcceptsPodsThatAlternate) {
   EXPECT_EQ(judge(std::string(kZones) + "pod p*4 label:app=w spread=zone match=app=w", {"a", "b", "b", "a"}), Lines{});
 }
 
-TEST(CheckTopology, NoticesASkewEvenIfLaterPodsEvenItOut) {
+TEST(CheckTopology, ReportsASkewThatLaterPodsCorrect) {
   EXPECT_EQ(judge(std::string(kZones) + "pod p*4 label:app=w spread=zone match=app=w", {"a", "a", "b", "b"}),
             Lines{"pod default/p1 went to a which skews topology.kubernetes.io/zone too much"});
 }
 
-TEST(CheckTopology, NoticesANodeWithoutTheKey) {
+TEST(CheckTopology, ReportsANodeWithoutTheKey) {
   EXPECT_EQ(judge(std::string(kZones) + "pod p spread=zone match=app=w", {"x"}),
             Lines{"pod default/p went to x which lacks topology.kubernetes.io/zone"});
 }
 
-TEST(CheckTopology, KnowsMinDomains) {
+TEST(CheckTopology, AppliesMinDomains) {
   const std::string text = std::string(kZones) + "pod r on=a label:app=w\npod s on=b label:app=w\n";
   EXPECT_EQ(judge(text + "pod p label:app=w spread=zone match=app=w", {"a"}), Lines{});
   EXPECT_EQ(judge(text + "pod p label:app=w spread=zone match=app=w min-domains=3", {"a"}).size(), 1u);
 }
 
-TEST(CheckTopology, KnowsWhichPodsAndNodesCount) {
+TEST(CheckTopology, AppliesInclusionPolicies) {
   const std::string pods =
       "node c zone=C label:disk=hdd\npod r on=a label:app=w\npod t on=b label:app=w terminating\n"
       "pod o on=b label:app=w namespace=other\n";
@@ -60,13 +60,13 @@ TEST(CheckTopology, KnowsWhichPodsAndNodesCount) {
   EXPECT_EQ(judge(kZones + pods + full + ask + "Ignore need=disk:DoesNotExist", {"a"}).size(), 1u);
 }
 
-TEST(CheckTopology, KnowsTheEmptySelectorAndItsBug) {
+TEST(CheckTopology, HandlesTheEmptySelectorAndItsBug) {
   const std::string text = std::string(kZones) + "pod r on=a\npod p spread=zone match=";
   EXPECT_EQ(judge(text, {"a"}), Lines{});
   EXPECT_EQ(judge("engine fixed=empty-spread-selector\n" + text, {"a"}).size(), 1u);
 }
 
-TEST(CheckTopology, KnowsDefaultConstraintsOfAList) {
+TEST(CheckTopology, AppliesListDefaultConstraints) {
   const std::string text = std::string("config default-spread=zone:1:hard\n") + kZones + "pod r on=a label:app=w\n";
   EXPECT_EQ(judge(text + "pod p label:app=w", {"a"}), Lines{});
   EXPECT_EQ(judge(text + "service s select:app=w\npod p label:app=w", {"a"}).size(), 1u);
@@ -74,7 +74,7 @@ TEST(CheckTopology, KnowsDefaultConstraintsOfAList) {
             1u);
 }
 
-TEST(CheckTopology, LeavesPluginsAloneThatAreOff) {
+TEST(CheckTopology, IgnoresDisabledPlugins) {
   const std::string pod = "pod r on=a label:app=w\npod p label:app=w ";
   EXPECT_EQ(judge(std::string("config disable=PodTopologySpread\n") + kZones + pod + "spread=zone match=app=w", {"a"}),
             Lines{});
@@ -84,13 +84,13 @@ TEST(CheckTopology, LeavesPluginsAloneThatAreOff) {
             Lines{});
 }
 
-TEST(CheckTopology, NoticesAnUnansweredAffinity) {
+TEST(CheckTopology, ReportsAnUnsatisfiedAffinity) {
   const std::string text = std::string(kHosts) + "pod r on=a label:app=db\npod p pod-affinity=host match=app=db";
   EXPECT_EQ(judge(text, {"a"}), Lines{});
   EXPECT_EQ(judge(text, {"b"}), Lines{"pod default/p went to b against its own affinity"});
 }
 
-TEST(CheckTopology, LetsTheFirstOfASeriesInAndNotTheSecond) {
+TEST(CheckTopology, AcceptsTheFirstPodOfASeriesAndNotTheSecond) {
   const std::string text = std::string(kHosts) + "pod p*2 label:app=ring pod-affinity=host match=app=ring";
   EXPECT_EQ(judge(text, {"a", "a"}), Lines{});
   EXPECT_EQ(judge(text, {"a", "b"}), Lines{"pod default/p1 went to b against its own affinity"});
@@ -98,7 +98,7 @@ TEST(CheckTopology, LetsTheFirstOfASeriesInAndNotTheSecond) {
       << "it does not match itself";
 }
 
-TEST(CheckTopology, NoticesAntiAffinityInBothDirections) {
+TEST(CheckTopology, ReportsAntiAffinityInBothDirections) {
   const std::string guard = "pod g on=a label:app=db pod-anti-affinity=host match=app=web\n";
   EXPECT_EQ(judge(kHosts + guard + "pod p label:app=web", {"a"}),
             Lines{"pod default/p went to a against the anti-affinity of default/g"});
@@ -107,7 +107,7 @@ TEST(CheckTopology, NoticesAntiAffinityInBothDirections) {
   EXPECT_EQ(judge(kHosts + guard + "pod p label:app=web pod-anti-affinity=host match=app=db", {"b"}), Lines{});
 }
 
-TEST(CheckTopology, KnowsNamespacesOfTermsAndTheirBug) {
+TEST(CheckTopology, HandlesNamespacesOfTermsAndTheirBug) {
   const std::string text =
       "namespace default label:team=a\nnamespace q label:team=b\n" + std::string(kHosts) +
       "pod g on=a label:app=db\npod p namespace=q pod-anti-affinity=host match=app=db namespace-match=";
