@@ -72,9 +72,9 @@ class Scores {
       return RawAndNormalized{row.affinity(node),
                               default_normalize(row.affinity(node), maxima_.affinity, NodeAffinityRule::reverse)};
     if (plugin == PodTopologySpread::name && topology_.spread)
-      return RawAndNormalized{topology_.spread_raw[in_list], topology_.spread_normalized(in_list)};
+      return RawAndNormalized{topology_.raw[in_list].spread, topology_.spread_normalized(in_list)};
     if (plugin == InterPodAffinity::name && topology_.affinity)
-      return RawAndNormalized{topology_.affinity_raw[in_list], topology_.affinity_normalized(in_list)};
+      return RawAndNormalized{topology_.raw[in_list].affinity, topology_.affinity_normalized(in_list)};
     return std::nullopt;
   }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "batching/topology_rules.h"
+
 namespace berth {
 namespace {
 
@@ -17,6 +19,38 @@ void add_once(std::vector<std::int32_t>& list, std::int32_t value) {
 bool any_by_count_of(const std::vector<TableRead>& reads) {
   return std::any_of(reads.begin(), reads.end(), [](const TableRead& read) { return read.by_count(); });
 }
+
+/// The terms of a node that are read by count, as batching/topology_rules.h reads them. The others neither refuse nor
+/// add to the sum.
+class CountedTerms {
+ public:
+  CountedTerms(const TableReads& reads, const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node)
+      : reads_(reads), program_(program), counts_(counts), node_(node) {}
+
+  std::int32_t affinity_size() const { return static_cast<std::int32_t>(reads_.affinity.size()); }
+  std::int64_t affinity_count(std::int32_t t) const { return count_or(reads_.affinity, t, 1); }
+  std::int32_t anti_size() const { return static_cast<std::int32_t>(reads_.anti.size()); }
+  std::int64_t anti_count(std::int32_t t) const { return count_or(reads_.anti, t, 0); }
+  std::int32_t existing_anti_size() const { return static_cast<std::int32_t>(reads_.existing_anti.size()); }
+  std::int64_t existing_anti_count(std::int32_t t) const { return count_or(reads_.existing_anti, t, 0); }
+  std::int32_t preferred_size() const { return static_cast<std::int32_t>(reads_.scores.size()); }
+  std::int64_t preferred_multiplier(std::int32_t t) const {
+    return program_.scores[static_cast<std::size_t>(t)].multiplier;
+  }
+  std::int64_t preferred_count(std::int32_t t) const { return count_or(reads_.scores, t, 0); }
+  std::int64_t folded_score() const { return 0; }
+
+ private:
+  std::int64_t count_or(const std::vector<TableRead>& list, std::int32_t index, std::int64_t otherwise) const {
+    const TableRead& read = list[static_cast<std::size_t>(index)];
+    return read.by_count() ? counts_.count_at(read.table, node_) : otherwise;
+  }
+
+  const TableReads& reads_;
+  const TopologyProgram& program_;
+  const TopologyCounts& counts_;
+  std::int32_t node_;
+};
 
 }  // namespace
 
@@ -73,21 +107,13 @@ void TableReads::number_counts() {
 bool TableReads::counts_of_node(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
                                 std::vector<std::int64_t>& out) const {
   out.clear();
-  const auto held = [&](const TableRead& read) { return read.by_count() && counts.count_at(read.table, node) > 0; };
-  if (std::any_of(anti.begin(), anti.end(), held) || std::any_of(existing_anti.begin(), existing_anti.end(), held))
-    return false;
+  const CountedTerms terms(*this, program, counts, node);
+  if (anti_affinity_verdict(terms) != AffinityVerdict::kAccepted) return false;
   for (const std::vector<TableRead>* reads : {&hard, &soft})
     for (const TableRead& read : *reads)
       if (read.by_count()) out.push_back(counts.count_at(read.table, node));
-  if (affinity_index != kNone) {
-    const auto held_or_coarse = [&](const TableRead& read) { return !read.by_count() || held(read); };
-    out.push_back(std::all_of(affinity.begin(), affinity.end(), held_or_coarse) ? 1 : 0);
-  }
-  if (score_index == kNone) return true;
-  std::int64_t score = 0;
-  for (std::size_t s = 0; s < scores.size(); ++s)
-    if (scores[s].by_count()) score += program.scores[s].multiplier * counts.count_at(scores[s].table, node);
-  out.push_back(score);
+  if (affinity_index != kNone) out.push_back(holds_every_affinity_term(terms) ? 1 : 0);
+  if (score_index != kNone) out.push_back(raw_affinity_score(terms));
   return true;
 }
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The node of the highest total for one pod, from the row of its class: cells are evaluated by the topology rules,
-// weighed and normalised, and the best nodes of the cells that pass are compared. What host/engine/cpu/grouped_row.h
-// does with groups, for threads side by side.
+// The node of the highest total for one pod, from the row of its class: the topology rules filter, weigh and normalise
+// cells, and the best nodes of the accepted cells are compared. The counterpart of host/engine/cpu/grouped_row.h for
+// parallel threads.
 
 #include "batching/device/row_tournament.h"
 #include "batching/device/views.h"
-#include "plugins/inter_pod_affinity/rule.h"
+#include "batching/topology_rules.h"
 #include "plugins/node_affinity/rule.h"
 #include "plugins/normalize.h"
-#include "plugins/pod_topology_spread/rule.h"
 #include "plugins/taint_toleration/rule.h"
 
 namespace berth {
@@ -24,26 +23,19 @@ struct DeviceChoice {
   std::int32_t node = -1;  ///< -1: no node is feasible
 };
 
-/// Smallest and largest raw scores, and how many nodes are feasible.
+/// What raw scores are normalised by.
 struct CellMeasure {
-  std::int64_t feasible_count = 0;
   std::int64_t taint_max = 0;
   std::int64_t affinity_max = 0;
-  std::int64_t spread_min = INT64_MAX;
-  std::int64_t spread_max = 0;
-  std::int64_t pod_affinity_min = INT64_MAX;
-  std::int64_t pod_affinity_max = INT64_MIN;
+  TopologyRanges topology;  ///< of classes with topology terms
 };
 
 struct CombineMeasures {
   BERTH_HD CellMeasure operator()(const CellMeasure& a, const CellMeasure& b) const {
-    return {a.feasible_count + b.feasible_count,
-            a.taint_max > b.taint_max ? a.taint_max : b.taint_max,
-            a.affinity_max > b.affinity_max ? a.affinity_max : b.affinity_max,
-            a.spread_min < b.spread_min ? a.spread_min : b.spread_min,
-            a.spread_max > b.spread_max ? a.spread_max : b.spread_max,
-            a.pod_affinity_min < b.pod_affinity_min ? a.pod_affinity_min : b.pod_affinity_min,
-            a.pod_affinity_max > b.pod_affinity_max ? a.pod_affinity_max : b.pod_affinity_max};
+    CellMeasure both{a.taint_max > b.taint_max ? a.taint_max : b.taint_max,
+                     a.affinity_max > b.affinity_max ? a.affinity_max : b.affinity_max, a.topology};
+    both.topology.merge(b.topology);
+    return both;
   }
 };
 
@@ -96,6 +88,67 @@ class CellSelection {
   }
 
  private:
+  /// One cell as batching/topology_rules.h reads it.
+  class CellTopology {
+   public:
+    BERTH_HD CellTopology(const CellSelection& selection, std::int32_t cell) : selection_(selection), cell_(cell) {}
+
+    BERTH_HD std::int32_t hard_size() const { return terms().hard.count; }
+    BERTH_HD const DeviceRead& hard(std::int32_t h) const { return read(terms().hard, h); }
+    BERTH_HD bool lacks_hard_key(std::int32_t h) const { return domain(hard(h)) == 0; }
+    BERTH_HD std::int64_t hard_count(std::int32_t h) const { return count(hard(h)); }
+    BERTH_HD std::int64_t hard_minimum(std::int32_t h) const { return selection_.minima_[h]; }
+
+    BERTH_HD std::int32_t affinity_size() const { return terms().affinity.count; }
+    BERTH_HD bool lacks_affinity_key(std::int32_t t) const { return domain(read(terms().affinity, t)) == 0; }
+    BERTH_HD std::int64_t affinity_count(std::int32_t t) const { return count(read(terms().affinity, t)); }
+    BERTH_HD bool no_pod_matches_affinity() const { return selection_.no_pod_matches_affinity_; }
+    BERTH_HD bool matches_itself() const { return terms().matches_itself; }
+    BERTH_HD std::int32_t anti_size() const { return terms().anti.count; }
+    BERTH_HD std::int64_t anti_count(std::int32_t t) const { return count_unless_folded_in(read(terms().anti, t)); }
+    BERTH_HD std::int32_t existing_anti_size() const { return terms().existing_anti.count; }
+    BERTH_HD std::int64_t existing_anti_count(std::int32_t t) const {
+      return count_unless_folded_in(read(terms().existing_anti, t));
+    }
+
+    BERTH_HD std::int32_t soft_size() const { return terms().soft.count; }
+    BERTH_HD const DeviceRead& soft(std::int32_t s) const { return read(terms().soft, s); }
+    BERTH_HD bool has_soft_label(std::int32_t s) const {
+      if (layout().by_node) return selection_.domain_at(soft(s).label_column, cell_) != 0;
+      return (layout().soft_labels[cell_] >> s & 1u) != 0;
+    }
+    BERTH_HD std::int32_t soft_domain(std::int32_t s) const { return domain(soft(s)); }
+    BERTH_HD std::int64_t soft_count(std::int32_t s) const { return count(soft(s)); }
+    BERTH_HD bool is_ignored() const { return layout().ignores_incomplete && lacks_soft_label(*this); }
+    BERTH_HD std::int64_t node_count() const { return selection_.row_.live_of(cell_); }
+
+    BERTH_HD std::int32_t preferred_size() const { return terms().preferred.count; }
+    BERTH_HD std::int64_t preferred_multiplier(std::int32_t t) const { return read(terms().preferred, t).multiplier; }
+    BERTH_HD std::int64_t preferred_count(std::int32_t t) const { return count(read(terms().preferred, t)); }
+    BERTH_HD std::int64_t folded_score() const { return 0; }
+
+   private:
+    BERTH_HD const DeviceClass& terms() const { return selection_.pod_class_; }
+    BERTH_HD const DeviceLayout& layout() const { return selection_.row_.layout; }
+    BERTH_HD const DeviceRead& read(const DeviceList& list, std::int32_t index) const {
+      return selection_.read(list.first + index);
+    }
+    /// 0: the nodes of the cell lie in no domain.
+    BERTH_HD std::int32_t domain(const DeviceRead& read) const {
+      if (layout().by_node) return selection_.domain_at(selection_.table_of(read).column, cell_);
+      return layout().domains[static_cast<std::int64_t>(read.attribute) * layout().cell_count + cell_];
+    }
+    BERTH_HD std::int64_t count(const DeviceRead& read) const {
+      return selection_.state_.counts.counts[selection_.table_of(read).first + domain(read)];
+    }
+    BERTH_HD std::int64_t count_unless_folded_in(const DeviceRead& read) const {
+      return read.attribute == DeviceRead::kFoldedIn ? 0 : count(read);
+    }
+
+    const CellSelection& selection_;
+    std::int32_t cell_;
+  };
+
   /// One cell, so that every normaliser is the same for all nodes, and nobody but the key refuses any.
   BERTH_HD bool is_plain() const { return row_.layout.cell_count == 1 && !pod_class_.has_topology; }
 
@@ -103,7 +156,7 @@ class CellSelection {
     const std::int64_t feasible_count = row_.live_of(0);
     if (feasible_count == 0) return {};  // a row of no nodes has no top either
     const RowEntry top = row_.top(0);
-    const CellMeasure measure{feasible_count, taint_raw(0), affinity_raw(0)};
+    const CellMeasure measure{taint_raw(0), affinity_raw(0), {}};
     return {feasible_count, top.key + make_node_key(normalized_total(0, measure), 0), row_.node_at(top.position)};
   }
 
@@ -119,28 +172,6 @@ class CellSelection {
   BERTH_HD std::int32_t domain_at(std::int32_t column, std::int32_t node) const {
     return state_.counts.domain_of[column * state_.counts.stride + node];
   }
-  /// 0: the nodes of the cell lie in no domain.
-  BERTH_HD std::int32_t domain_of(const DeviceRead& read, std::int32_t cell) const {
-    if (row_.layout.by_node) return domain_at(table_of(read).column, cell);
-    return row_.layout.domains[static_cast<std::int64_t>(read.attribute) * row_.layout.cell_count + cell];
-  }
-  BERTH_HD std::int64_t count_of(const DeviceRead& read, std::int32_t cell) const {
-    return state_.counts.counts[table_of(read).first + domain_of(read, cell)];
-  }
-  BERTH_HD bool holds(const DeviceRead& read, std::int32_t cell) const {
-    return read.attribute != DeviceRead::kFoldedIn && count_of(read, cell) > 0;
-  }
-  BERTH_HD bool has_label(std::int32_t soft, std::int32_t cell) const {
-    if (row_.layout.by_node) return domain_at(read(pod_class_.soft.first + soft).label_column, cell) != 0;
-    return (row_.layout.soft_labels[cell] >> soft & 1u) != 0;
-  }
-  /// Left out of PodTopologySpread's scores.
-  BERTH_HD bool is_ignored(std::int32_t cell) const {
-    if (!row_.layout.ignores_incomplete) return false;
-    for (std::int32_t s = 0; s < pod_class_.soft.count; ++s)
-      if (!has_label(s, cell)) return true;
-    return false;
-  }
   BERTH_HD std::int64_t taint_raw(std::int32_t cell) const {
     return row_.layout.taint_raw == nullptr ? 0 : row_.layout.taint_raw[cell];
   }
@@ -149,16 +180,16 @@ class CellSelection {
   }
 
   BERTH_HD void prepare_filter() {
-    for (std::int32_t h = 0; h < pod_class_.hard.count; ++h)
-      minima_[h] = global_minimum(read(pod_class_.hard.first + h));
-    first_of_series_ = true;
-    for (std::int32_t t = 0; t < pod_class_.affinity.count; ++t)
-      first_of_series_ = first_of_series_ && state_.counts.totals[read(pod_class_.affinity.first + t).table] == 0;
+    for (std::int32_t h = 0; h < pod_class_.hard.count; ++h) {
+      const DeviceRead& hard = read(pod_class_.hard.first + h);
+      minima_[h] = global_minimum(table_of(hard).existing_domains, hard.min_domains,
+                                  [&] { return smallest_count(table_of(hard)); });
+    }
+    no_pod_matches_affinity_ = no_pod_matches_affinity(pod_class_.affinity.count, [&](std::int32_t t) {
+      return state_.counts.totals[read(pod_class_.affinity.first + t).table];
+    });
   }
-  /// 0 while there are fewer domains than the constraint wants.
-  BERTH_HD std::int64_t global_minimum(const DeviceRead& hard) const {
-    const DeviceTable& table = table_of(hard);
-    if (table.existing_domains < hard.min_domains) return 0;
+  BERTH_HD std::int64_t smallest_count(const DeviceTable& table) const {
     std::int64_t minimum = INT32_MAX;
     for (std::int32_t d = 1 + team_.index(); d <= table.domain_count; d += team_.size())
       if (state_.counts.exists[table.first + d] != 0 && state_.counts.counts[table.first + d] < minimum)
@@ -167,50 +198,26 @@ class CellSelection {
   }
 
   BERTH_HD bool passes(std::int32_t cell) const {
-    if (!pod_class_.has_topology) return true;
-    for (std::int32_t h = 0; h < pod_class_.hard.count; ++h) {
-      const DeviceRead& hard = read(pod_class_.hard.first + h);
-      if (domain_of(hard, cell) == 0 ||
-          PodTopologySpread::exceeds_skew(count_of(hard, cell), hard.self, minima_[h], hard.max_skew))
-        return false;
-    }
-    for (std::int32_t t = 0; t < pod_class_.anti.count; ++t)
-      if (holds(read(pod_class_.anti.first + t), cell)) return false;
-    for (std::int32_t t = 0; t < pod_class_.existing_anti.count; ++t)
-      if (holds(read(pod_class_.existing_anti.first + t), cell)) return false;
-    return affinity_accepts(cell);
-  }
-  BERTH_HD bool affinity_accepts(std::int32_t cell) const {
-    if (pod_class_.affinity.count == 0) return true;
-    bool every_term_held = true;
-    for (std::int32_t t = 0; t < pod_class_.affinity.count; ++t) {
-      const DeviceRead& term = read(pod_class_.affinity.first + t);
-      if (domain_of(term, cell) == 0) return false;
-      every_term_held = every_term_held && count_of(term, cell) > 0;
-    }
-    return InterPodAffinity::affinity_holds(every_term_held, first_of_series_, pod_class_.matches_itself);
+    return !pod_class_.has_topology || topology_accepts(CellTopology(*this, cell));
   }
 
-  /// Counts, for every soft constraint, the domains that hold a feasible node that is not ignored (where every node is
-  /// a domain of its own, such nodes), and all feasible nodes.
+  /// Weighs each soft constraint by the number of its domains with a feasible node that is not ignored.
+  /// @return feasible nodes
   BERTH_HD std::int64_t weigh_domains() {
     std::int64_t feasible = 0;
-    std::int64_t not_ignored = 0;
+    std::int64_t nodes = 0;
     for_cells([&](std::int32_t cell) {
       feasible += row_.live_of(cell);
-      if (pod_class_.soft.count == 0 || is_ignored(cell)) return;
-      not_ignored += row_.live_of(cell);
-      for (std::int32_t s = 0; s < pod_class_.soft.count; ++s) {
-        const DeviceRead& soft = read(pod_class_.soft.first + s);
-        if (!soft.counts_nodes) team_.mark(seen(s, domain_of(soft, cell)), mark_);
-      }
+      if (pod_class_.soft.count == 0) return;
+      nodes += mark_soft_domains(CellTopology(*this, cell),
+                                 [&](std::int32_t s, std::int32_t domain) { team_.mark(seen(s, domain), mark_); });
     });
     feasible = team_.reduce(feasible, Sum());
     if (pod_class_.soft.count == 0 || feasible == 0) return feasible;
-    not_ignored = team_.reduce(not_ignored, Sum());
+    nodes = team_.reduce(nodes, Sum());
     for (std::int32_t s = 0; s < pod_class_.soft.count; ++s) {
       const DeviceRead& soft = read(pod_class_.soft.first + s);
-      weights_[s] = state_.counts.weight_of_size[soft.counts_nodes ? not_ignored : marked_domains(s, soft)];
+      weights_[s] = state_.counts.weight_of_size[soft.counts_nodes ? nodes : marked_domains(s, soft)];
     }
     return feasible;
   }
@@ -224,32 +231,16 @@ class CellSelection {
     return team_.reduce(marked, Sum());
   }
 
-  BERTH_HD std::int64_t spread_raw(std::int32_t cell) const {
-    double cost = 0;
-    for (std::int32_t s = 0; s < pod_class_.soft.count; ++s) {
-      if (!has_label(s, cell)) continue;
-      const DeviceRead& soft = read(pod_class_.soft.first + s);
-      cost = PodTopologySpread::add_cost(cost, count_of(soft, cell), weights_[s], soft.max_skew);
-    }
-    return PodTopologySpread::raw_score(cost);
-  }
-  BERTH_HD std::int64_t pod_affinity_raw(std::int32_t cell) const {
-    std::int64_t raw = 0;
-    for (std::int32_t t = 0; t < pod_class_.preferred.count; ++t) {
-      const DeviceRead& term = read(pod_class_.preferred.first + t);
-      raw += term.multiplier * count_of(term, cell);
-    }
-    return raw;
+  BERTH_HD RawTopologyScores raw_scores(std::int32_t cell) const {
+    return raw_topology_scores(CellTopology(*this, cell), weights_);
   }
 
   BERTH_HD CellMeasure measure_cells() const {
     CellMeasure measure;
     for_cells([&](std::int32_t cell) {
-      const bool spreads = pod_class_.soft.count > 0 && !is_ignored(cell);
-      const std::int64_t spread = spreads ? spread_raw(cell) : 0;
-      const std::int64_t pods = pod_class_.preferred.count > 0 ? pod_affinity_raw(cell) : 0;
-      measure = CombineMeasures()(
-          measure, {0, taint_raw(cell), affinity_raw(cell), spreads ? spread : INT64_MAX, spread, pods, pods});
+      CellMeasure here{taint_raw(cell), affinity_raw(cell), {}};
+      if (pod_class_.has_topology) here.topology.add(raw_scores(cell));
+      measure = CombineMeasures()(measure, here);
     });
     return measure;
   }
@@ -262,12 +253,8 @@ class CellSelection {
     if (pod_class_.scores_affinity)
       total += profile_.weight_node_affinity *
                default_normalize(affinity_raw(cell), measure.affinity_max, NodeAffinityRule::reverse);
-    if (pod_class_.soft.count > 0 && !is_ignored(cell))
-      total += profile_.weight_spread *
-               PodTopologySpread::normalize(spread_raw(cell), measure.spread_min, measure.spread_max);
-    if (pod_class_.preferred.count > 0)
-      total += profile_.weight_pod_affinity *
-               InterPodAffinity::normalize(pod_affinity_raw(cell), measure.pod_affinity_min, measure.pod_affinity_max);
+    if (pod_class_.has_topology)
+      total += topology_total(raw_scores(cell), measure.topology, profile_.weight_spread, profile_.weight_pod_affinity);
     return total;
   }
 
@@ -279,7 +266,7 @@ class CellSelection {
   std::int32_t mark_;
   std::int64_t minima_[kDeviceConstraintsMax] = {};  ///< [hard constraint]
   double weights_[kDeviceConstraintsMax] = {};       ///< [soft constraint]
-  bool first_of_series_ = false;                     ///< no pod anywhere meets the required affinity
+  bool no_pod_matches_affinity_ = false;             ///< the function of that name
 };
 
 }  // namespace berth

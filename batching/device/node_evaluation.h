@@ -5,6 +5,7 @@
 
 #include "batching/device/views.h"
 #include "batching/load_rules.h"
+#include "batching/topology_rules.h"
 #include "host/cluster/resource_columns.h"
 #include "host/framework/draw_bits.h"
 
@@ -89,17 +90,29 @@ BERTH_HD std::int64_t load_total(const DeviceClasses& classes, const DeviceClass
   return total;
 }
 
-/// Terms that keep the class off a node by that node's own count.
-BERTH_HD bool folded_in_terms_refuse(const DeviceState& state, const DeviceList& list, std::int32_t node) {
-  for (std::int32_t t = list.first; t < list.first + list.count; ++t) {
-    const DeviceRead& read = state.classes.reads[t];
-    if (read.attribute != DeviceRead::kFoldedIn) continue;
-    const DeviceTable& table = state.counts.tables[read.table];
-    const std::int32_t domain = state.counts.domain_of[table.column * state.counts.stride + node];
-    if (state.counts.counts[table.first + domain] > 0) return true;
+/// The anti-affinity terms that are part of a node's key (DeviceRead::kFoldedIn), as batching/topology_rules.h reads
+/// them. The others do not refuse here.
+class FoldedInTerms {
+ public:
+  BERTH_HD FoldedInTerms(const DeviceState& state, const DeviceClass& pod_class, std::int32_t node)
+      : state_(state), pod_class_(pod_class), node_(node) {}
+  BERTH_HD std::int32_t anti_size() const { return pod_class_.anti.count; }
+  BERTH_HD std::int64_t anti_count(std::int32_t t) const { return count(pod_class_.anti.first + t); }
+  BERTH_HD std::int32_t existing_anti_size() const { return pod_class_.existing_anti.count; }
+  BERTH_HD std::int64_t existing_anti_count(std::int32_t t) const { return count(pod_class_.existing_anti.first + t); }
+
+ private:
+  BERTH_HD std::int64_t count(std::int32_t read_index) const {
+    const DeviceRead& read = state_.classes.reads[read_index];
+    if (read.attribute != DeviceRead::kFoldedIn) return 0;
+    const DeviceTable& table = state_.counts.tables[read.table];
+    return state_.counts.counts[table.first + state_.counts.domain_of[table.column * state_.counts.stride + node_]];
   }
-  return false;
-}
+
+  const DeviceState& state_;
+  const DeviceClass& pod_class_;
+  std::int32_t node_;
+};
 
 /// The counter that a pod on the node moves; null where the node lies in no domain or does not count.
 BERTH_HD std::int64_t* moved_count(const DeviceCounts& counts, const DeviceMove& move, std::int32_t node) {
@@ -122,8 +135,8 @@ BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_
                                std::int32_t node) {
   const DeviceNode read{state.columns, node};
   if (base < 0 || !load_accepts(state.classes, pod_class, read)) return 0;
-  if (pod_class.has_topology && (folded_in_terms_refuse(state, pod_class.anti, node) ||
-                                 folded_in_terms_refuse(state, pod_class.existing_anti, node)))
+  if (pod_class.has_topology &&
+      anti_affinity_verdict(FoldedInTerms(state, pod_class, node)) != AffinityVerdict::kAccepted)
     return 0;
   return make_node_key(base + load_total(state.classes, pod_class, read),
                        draw_of_node(state.columns, pod_class, node, state.columns.pod_count[node]));

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cluster/cache.h"
 
-#include <tsl/robin_set.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "host/cluster/cache_consistency.h"
+#include "host/cluster/cache_tables.h"
 #include "host/cluster/image_table.h"
 #include "host/cluster/node_tree.h"
 #include "host/cluster/pod_footprint.h"
@@ -15,72 +13,13 @@
 namespace berth {
 namespace {
 
-std::size_t hash_text(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
-
-/// The uid of a pod, without a copy where the pod carries one.
-class PodUid {
- public:
-  explicit PodUid(const Pod& pod)
-      : joined_(pod.stored_uid.empty() ? pod.full_name() : std::string()),
-        view_(pod.stored_uid.empty() ? std::string_view(joined_) : std::string_view(pod.stored_uid)) {}
-  PodUid(const PodUid&) = delete;
-  PodUid& operator=(const PodUid&) = delete;
-  std::string_view view() const { return view_; }
-
- private:
-  std::string joined_;
-  std::string_view view_;
-};
-
-enum class PodStage : std::uint8_t { kAssumed, kAssumedAndBound, kAdded };
-
-/// Where a pod is. The pod itself, and with it the key, is pods[position] of its node: 16 bytes instead of 48.
-struct PodState {
-  NodeEntry* node;
-  mutable std::uint32_t position;  ///< changes when another pod of the node leaves; the key does not
-  mutable PodStage stage;
-  const PodPtr& pod() const { return node->pods[position]; }
-  bool is_assumed() const { return stage != PodStage::kAdded; }
-};
-
-struct PodHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view uid) const { return hash_text(uid); }
-  std::size_t operator()(const PodState& state) const { return hash_text(PodUid(*state.pod()).view()); }
-};
-
-struct PodEqual {
-  using is_transparent = void;
-  bool operator()(const PodState& state, std::string_view uid) const { return PodUid(*state.pod()).view() == uid; }
-  bool operator()(std::string_view uid, const PodState& state) const { return (*this)(state, uid); }
-  bool operator()(const PodState& a, const PodState& b) const { return (*this)(a, PodUid(*b.pod()).view()); }
-};
-
-struct NodeHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view name) const { return hash_text(name); }
-  std::size_t operator()(const std::unique_ptr<NodeEntry>& entry) const { return hash_text(entry->name); }
-};
-
-struct NodeEqual {
-  using is_transparent = void;
-  using Owner = std::unique_ptr<NodeEntry>;
-  bool operator()(const Owner& entry, std::string_view name) const { return entry->name == name; }
-  bool operator()(std::string_view name, const Owner& entry) const { return entry->name == name; }
-  bool operator()(const Owner& a, const Owner& b) const { return a->name == b->name; }
-};
-
-/// The truncated hash is stored: a probe compares it before it follows a pointer, and growing follows none.
-template <class Key, class Hash, class Equal>
-using HashSet = tsl::robin_set<Key, Hash, Equal, std::allocator<Key>, true>;
-
 constexpr float kLoadFactor = 0.8F;  // memory before speed: a probe is cheap beside the cache miss it begins with
 
 }  // namespace
 
 struct ClusterCache::State {
-  HashSet<std::unique_ptr<NodeEntry>, NodeHash, NodeEqual> nodes;
-  HashSet<PodState, PodHash, PodEqual> pods;
+  NodeEntrySet nodes;
+  PodStateSet pods;
   NodeTree tree;
   ImageTable images;
   FootprintMemo footprints;
@@ -361,73 +300,6 @@ std::uint64_t ClusterCache::memory_bytes() const {
   for (const auto& entry : state_->nodes) bytes += entry_bytes(*entry);
   return bytes;
 }
-
-namespace {
-
-/// Collects differences as lines "node n1: requested cpu is 5, its pods make 7".
-class Differences {
- public:
-  void expect(const std::string& what, std::int64_t kept, std::int64_t counted) {
-    if (kept == counted) return;
-    lines_.push_back(what + " is " + std::to_string(kept) + ", counted " + std::to_string(counted));
-  }
-  void add(std::string line) { lines_.push_back(std::move(line)); }
-  std::vector<std::string> take() { return std::move(lines_); }
-
- private:
-  std::vector<std::string> lines_;
-};
-
-void compare_amounts(const NodeInfo& node, const NodeInfo& counted, Differences& differences) {
-  const std::string who = "node " + node.name + ": ";
-  const ResourceAmounts& kept = node.requested;
-  differences.expect(who + "requested cpu", kept.milli_cpu, counted.requested.milli_cpu);
-  differences.expect(who + "requested memory", kept.memory_bytes, counted.requested.memory_bytes);
-  differences.expect(who + "requested ephemeral-storage", kept.ephemeral_storage_bytes,
-                     counted.requested.ephemeral_storage_bytes);
-  for (const auto& [name, amount] : kept.scalars) {
-    differences.expect(who + "requested " + name, amount, counted.requested.scalar(name));
-  }
-  for (const auto& [name, amount] : counted.requested.scalars) {
-    if (!kept.has_scalar(name)) differences.expect(who + "requested " + name, 0, amount);
-  }
-  differences.expect(who + "non-zero cpu", node.non_zero_milli_cpu, counted.non_zero_milli_cpu);
-  differences.expect(who + "non-zero memory", node.non_zero_memory_bytes, counted.non_zero_memory_bytes);
-}
-
-/// A wanted port may be missing, because another pod that wanted it left; a used one that nobody wants may not be.
-void compare_ports(const NodeInfo& node, const NodeInfo& counted, Differences& differences) {
-  for (const HostPort& port : node.used_ports) {
-    if (std::binary_search(counted.used_ports.begin(), counted.used_ports.end(), port)) continue;
-    differences.add("node " + node.name + ": port " + port.ip + "/" + port.protocol + "/" + std::to_string(port.port) +
-                    " is used, but no pod wants it");
-  }
-}
-
-void check_node(const NodeEntry& entry, Differences& differences) {
-  NodeInfo counted;
-  for (const PodPtr& pod : entry.pods) add_footprint(counted, pod_footprint(*pod));
-  compare_amounts(entry, counted, differences);
-  compare_ports(entry, counted, differences);
-  if (entry.is_real() != (entry.zone != nullptr)) {
-    differences.add("node " + entry.name + ": in a zone without a node object, or the other way round");
-  } else if (entry.is_real() && entry.zone->key != zone_key(*entry.node)) {
-    differences.add("node " + entry.name + ": stands in another zone than its labels say");
-  }
-}
-
-void compare_images(const ImageTable& kept, const ImageTable& counted, Differences& differences) {
-  const auto& counted_states = counted.states();
-  for (const auto& [name, state] : kept.states()) {
-    const auto found = counted_states.find(name);
-    differences.expect("number of nodes with image " + name, state.node_count,
-                       found == counted_states.end() ? 0 : found->second.node_count);
-  }
-  differences.expect("number of images", static_cast<std::int64_t>(kept.states().size()),
-                     static_cast<std::int64_t>(counted_states.size()));
-}
-
-}  // namespace
 
 std::vector<std::string> ClusterCache::check_consistency() const {
   Differences differences;

@@ -8,8 +8,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,54 +16,20 @@
 #include "host/config/scheduler_config.h"
 #include "host/framework/plugin.h"
 #include "host/framework/plugin_registry.h"
+#include "host/framework/plugin_scores.h"
+#include "host/framework/pre_filter_outcome.h"
 #include "host/framework/waiting_pods.h"
 
 namespace berth {
 
 inline constexpr std::int64_t kPermitTimeoutMaxUs = std::int64_t{15} * 60 * 1'000'000;
 
-/// Answer of all PreFilter plugins together.
-struct PreFilterOutcome {
-  Status status;
-  std::optional<std::set<std::string>> node_names;  ///< what is left of the nodes; nullopt: all
-  std::set<std::string> narrowing_plugins;          ///< gave a node set; rejectors even when another plugin refuses
-
-  /// What nodes outside `node_names` get: docs/behaviour/scheduler-core.md 3.3. Without reasons when nothing was
-  /// narrowed.
-  Status absent_node_status() const;
-};
-
-/// Of a pod that PreFilter rejected: its message is the whole text.
-Diagnosis diagnose(const PreFilterOutcome& rejection, std::int64_t node_count);
-/// Counts the reasons of a pod that no node took.
-/// @param node_count all nodes of the snapshot; those without a refusal count with the reasons of `absent`
-Diagnosis diagnose(const Verdicts& verdicts, std::int64_t node_count, const Status& absent);
-
-struct FeasibleNodes {
-  PodClassView pod;
-  NodeInfos nodes;
-};
-
-struct ScoreColumn {
-  std::string plugin;
-  std::int32_t weight = 1;
-  std::vector<std::int64_t> raw;         ///< one a node
-  std::vector<std::int64_t> normalized;  ///< within [0, 100]
-};
-
-/// Scores of one pod on its feasible nodes.
-struct ScoreOutcome {
-  Status status;                     ///< Success or Error; behind an Error the rest means nothing
-  std::vector<ScoreColumn> columns;  ///< of the plugins that were not skipped, in profile order
-  std::vector<std::int64_t> totals;  ///< weighted sums; all 1 when the profile has no Score plugin
-};
-
 struct PermitOutcome {
   Status status;                     ///< Success, Wait, a rejection or an Error
-  std::vector<PermitTimeout> waits;  ///< for Wait: who waits how long, at most 15 minutes
+  std::vector<PermitTimeout> waits;  ///< for Wait: timeout of each waiting plugin, at most 15 minutes
 };
 
-/// The plugins of one profile. Plugins that the backends run are passed over at every point.
+/// The plugins of one profile, without those that the backends run.
 class Framework {
  public:
   /// @param runs_elsewhere tells for a name that `registry` does not have whether a backend runs it
@@ -79,8 +43,8 @@ class Framework {
   bool has_plugins(ExtensionPoint point) const;
   const QueueSortPlugin* queue_sort() const { return queue_sort_.empty() ? nullptr : queue_sort_.front(); }
 
-  /// The first that does not let the pod pass, named in the answer. `gating_plugin` is asked first: it held the pod
-  /// last.
+  /// The status of the first plugin that does not let the pod pass. `gating_plugin`, which gated the pod last time,
+  /// runs first.
   Status run_pre_enqueue(const Pod& pod, std::string_view gating_plugin = {}) const;
 
   PreFilterOutcome run_pre_filter(const PodClassView& pod, NodeInfos nodes) const;
@@ -100,13 +64,12 @@ class Framework {
   Status run_reserve(const PodOnNode& pod) const;
   void run_unreserve(const PodOnNode& pod) const;  ///< all plugins, last first
   PermitOutcome run_permit(const PodOnNode& pod) const;
-  Status run_pre_bind_pre_flight(const PodOnNode& pod) const;  ///< Success: someone has work; Skip: nobody; Error
+  Status run_pre_bind_pre_flight(const PodOnNode& pod) const;  ///< Success: some plugin has work; Skip: none; Error
   Status run_pre_bind(const PodOnNode& pod) const;
-  Status run_bind(const PodOnNode& pod) const;  ///< Skip when nobody binds
+  Status run_bind(const PodOnNode& pod) const;  ///< Skip when no plugin binds
   void run_post_bind(const PodOnNode& pod) const;
 
  private:
-  class Builder;
   struct WeightedScore {
     ScorePlugin* plugin;
     std::int32_t weight;
@@ -115,7 +78,7 @@ class Framework {
   void finish_scores(const FeasibleNodes& feasible, ScoreOutcome& outcome) const;
 
   std::string profile_name_;
-  std::map<std::string, std::unique_ptr<Plugin>, std::less<>> plugins_;
+  std::map<std::string, std::unique_ptr<Plugin>, std::less<>> plugins_;  ///< null: runs in a backend
   std::vector<PreEnqueuePlugin*> pre_enqueue_;
   std::vector<QueueSortPlugin*> queue_sort_;
   std::vector<PreFilterPlugin*> pre_filter_;

@@ -41,7 +41,7 @@ bool CpuBackend::State::place_run(std::span<const PodToPlace> pods, std::size_t 
   if (!table.pre_filter(c).passes() || !table.score_error(c).empty()) return false;
   const TileCache::Place place = tiles.find(c, pods, snapshot, log);
   std::int64_t feasible = place.tile->feasible_count(place.slot);
-  if (feasible == 0 || !place.tile->uses_lanes()) return false;
+  if (feasible == 0 || place.tile->lanes().needs_integers()) return false;
 
   const std::vector<RunPick> picks =
       select_run(*place.tile, place.slot, snapshot, table[c], static_cast<std::int64_t>(run));

@@ -7,14 +7,15 @@
 
 #include "batching/pod_class.h"
 #include "batching/selection.h"
-#include "batching/topology_scores.h"
+#include "batching/topology_rules.h"
 #include "host/engine/cpu/node_groups.h"
+#include "plugins/pod_topology_spread/domain_weights.h"
 
 namespace berth {
 
-/// The row of a class that PodTopologySpread or InterPodAffinity has something to say about. A placement moves the
-/// count of a whole domain, and with it the verdict and the score of every node there; so a selection filters, weighs
-/// and normalises groups of nodes, and compares the best node of each.
+/// The row of a class that PodTopologySpread or InterPodAffinity filters or scores. A placement changes the count of a
+/// whole domain, and with it the verdict and the score of every node there. So a selection filters, weighs and
+/// normalises groups of nodes, and compares the best node of each.
 class GroupedRow {
  public:
   /// @param coarse_domains_max  keys with more domains are grouped by count instead of by domain
@@ -30,25 +31,23 @@ class GroupedRow {
 
   const NodeCells& cells() const { return groups_.cells(); }
 
-  /// Takes up what the log holds since the last call. The keys are current to the end of the log.
+  /// Applies the log entries since the last call. The keys must be current to the end of the log.
   void catch_up(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts, const CommitLog& log) {
     groups_.catch_up(keys, table, counts, log);
   }
-  /// The node of the highest total, from the counts as they stand. After catch_up() with the same keys.
+  /// The node of the highest total, from the current counts. Call catch_up() with the same keys before.
   Selection select(const SlotKeys& keys, const TopologyCounts& counts);
 
   std::uint64_t bytes() const;
   std::uint64_t last_used = 0;  ///< for the cache that holds rows
 
  private:
-  std::int64_t count_in(const TableRead& read, const NodeGroups::Group& group, const TopologyCounts& counts) const;
-  bool passes(const NodeGroups::Group& group, const TopologyCounts& counts) const;
+  class GroupTopology;
+  /// Notes which groups the topology rules accept. @return their feasible nodes
   std::int64_t mark_passing(const TopologyCounts& counts);
-  /// Domains that hold a feasible node that is not ignored; where every node is a domain of its own, such nodes.
-  std::int64_t domain_count(std::size_t soft);
-  void weigh_domains();
-  std::int64_t spread_raw(const NodeGroups::Group& group, const TopologyCounts& counts) const;
-  std::int64_t pod_affinity_raw(const NodeGroups::Group& group, const TopologyCounts& counts) const;
+  /// Weighs each soft constraint by the number of its domains with a feasible node that is not ignored.
+  void weigh_domains(const TopologyCounts& counts);
+  /// Raw scores of the groups that pass, and what they are normalised by.
   void measure(const TopologyCounts& counts);
   std::int64_t normalized_total(const NodeGroups::Group& group) const;
 
@@ -60,12 +59,13 @@ class GroupedRow {
   NodeGroups groups_;
 
   // Of the selection under way.
-  std::vector<std::int64_t> minima_;                 ///< [hard constraint]
-  bool first_of_series_ = false;                     ///< nothing_meets_affinity()
+  std::vector<std::int64_t> minima_;                 ///< [hard constraint] global_minimum()
+  bool no_pod_matches_affinity_ = false;             ///< the function of that name
   std::vector<double> weights_;                      ///< [soft constraint]
-  std::vector<std::vector<std::uint32_t>> seen_at_;  ///< [soft constraint][domain] selection that met it last
-  std::uint32_t selection_ = 0;                      ///< mark of seen_at_
-  RawRange spread_range_, pod_affinity_range_;
+  std::vector<std::int64_t> domain_counts_;          ///< [soft constraint] domains found so far
+  std::vector<std::vector<std::uint32_t>> seen_at_;  ///< [soft constraint][domain] latest selection that found it
+  std::uint32_t selection_ = 0;                      ///< number of the selection, for seen_at_
+  TopologyRanges ranges_;
   RawMaxima maxima_;
 };
 

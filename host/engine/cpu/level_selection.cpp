@@ -17,7 +17,7 @@ constexpr std::int64_t kRoomWorthBounding = 4;
 class CopyWalk {
  public:
   CopyWalk(const RowTile& tile, int slot, const Snapshot& snapshot, const PodClass& pod_class)
-      : tile_(tile), slot_(slot), snapshot_(snapshot), pod_class_(pod_class), steps_(tile.copy_steps(slot)) {}
+      : tile_(tile), slot_(slot), snapshot_(snapshot), pod_class_(pod_class), steps_(tile.lanes().copy_steps(slot)) {}
 
   /// Copies that the pod limit of the node leaves room for, at most `count`.
   std::int64_t room(std::int32_t node, std::int64_t count) const {
@@ -27,7 +27,7 @@ class CopyWalk {
   /// Appends the copies on `node` whose running minimum reaches `threshold`, at most `count` of them.
   void append(std::int32_t node, NodeKey threshold, std::int64_t count, std::vector<RunPick>& picks) {
     NodeLanes lanes;
-    if (!tile_.fill_lanes(snapshot_, node, lanes)) return append_one(node, picks);
+    if (!tile_.lanes().fill_node(snapshot_, node, lanes)) return append_one(node, picks);
     const std::int64_t pods = snapshot_.pod_count(node);
     const std::int64_t room = lanes_room(node, pods);
     const std::int64_t limit = std::min(count, room);
@@ -35,7 +35,7 @@ class CopyWalk {
     for (std::int64_t k = 0; k < limit;) {
       // Most nodes give a handful of copies before the threshold stops them; look at few first.
       const int width = static_cast<int>(std::min<std::int64_t>(limit - k, k == 0 ? kSlotStep : kMaxSlots));
-      slot_kernels().copies(tile_.params(), slot_, lanes, steps_, static_cast<int>(k), width, totals_.data(),
+      slot_kernels().copies(tile_.lanes().params(), slot_, lanes, steps_, static_cast<int>(k), width, totals_.data(),
                             fits_.data());
       for (int lane = 0; lane < width; ++lane, ++k) {
         if (fits_[static_cast<std::size_t>(lane)] == 0) return mark_last(node, picks);
@@ -51,11 +51,11 @@ class CopyWalk {
 
  private:
   std::int64_t lanes_room(std::int32_t node, std::int64_t pods) const {
-    const bool checked = tile_.checks_fit();
+    const bool checked = tile_.lanes().checks_fit();
     return checked ? std::max<std::int64_t>(snapshot_.allowed_pods(node) - pods, 0) : INT64_MAX;
   }
   std::uint32_t draw(std::int32_t node, std::int64_t pods) const {
-    if (!tile_.params().draws) return 1u;
+    if (!tile_.lanes().params().draws) return 1u;
     return tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_.node_hash(node), static_cast<std::uint32_t>(pods)));
   }
   /// Amounts beyond exact doubles: one copy, then the run is planned anew.

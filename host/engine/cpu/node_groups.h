@@ -14,6 +14,7 @@
 #include "batching/node_cells.h"
 #include "batching/pod_class.h"
 #include "batching/table_reads.h"
+#include "batching/topology_rules.h"
 #include "host/engine/cpu/row_tile.h"
 
 namespace berth {
@@ -38,10 +39,9 @@ class NodeGroups {
     std::vector<std::int64_t> counts;  ///< as TableReads::counts_of_node() gives them
     std::int64_t live = 0;             ///< feasible nodes, topology rules aside
 
-    // Of the selection under way; GroupedRow's.
+    // Written by GroupedRow during a selection.
     bool passes = false;
-    std::int64_t spread_raw = 0;
-    std::int64_t pod_affinity_raw = 0;
+    RawTopologyScores raw;
 
    private:
     friend class NodeGroups;

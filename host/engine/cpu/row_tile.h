@@ -9,20 +9,20 @@
 
 #include "batching/pod_class.h"
 #include "host/cluster/pages.h"
+#include "host/engine/cpu/key_tournament.h"
+#include "host/engine/cpu/lane_params.h"
 #include "host/engine/cpu/slot_kernel.h"
 
 namespace berth {
 
-/// The rows of up to kMaxSlots classes of one profile, side by side: per node the keys of all classes ("slots") lie
-/// together, so that a placement refreshes its node for every class in one pass, and a tournament of arity four over
-/// the nodes keeps every class's best. Rows are as of `position` in the commit log; refresh() brings one node up to
-/// date.
+/// The rows of up to kMaxSlots classes of one profile, side by side: the keys of all classes ("slots") on a node lie
+/// together, so that a placement refreshes its node for every class in one pass. Rows are as of `position` in the
+/// commit log; refresh() updates one node.
 class RowTile {
  public:
   /// Evaluates nothing yet: build() does.
   /// @param classes at least one, at most kMaxSlots, all of one profile
-  /// @param retired a tile that is not needed any more; its memory is used again where the shape is the same. May be
-  /// null
+  /// @param retired a tile that is no longer needed; its memory is reused where the shape is the same. May be null
   RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws,
           RowTile* retired = nullptr);
   RowTile(const RowTile&) = delete;
@@ -33,20 +33,17 @@ class RowTile {
   /// Re-evaluates one node for every class. Normalisers that moved take effect with finish_refresh().
   void refresh(const Snapshot& snapshot, std::int32_t node);
   void finish_refresh(const Snapshot& snapshot);
-  /// Asks for the memory that refresh() of the node will touch first.
-  void prefetch(std::int32_t node) const;
+  /// Prefetches the memory that refresh() of the node touches first.
+  void prefetch(std::int32_t node) const { keys_.prefetch(node); }
 
   int slot_of(std::int32_t pod_class) const;
   std::span<const std::int32_t> classes() const { return classes_; }
-  const SlotParams& params() const { return params_; }
+  const LaneParams& lanes() const { return lanes_; }
 
   std::int64_t feasible_count(int slot) const { return feasible_count_[static_cast<std::size_t>(slot)]; }
-  struct Best {
-    NodeKey key = 0;  ///< 0: no node is feasible, and `node` means nothing
-    std::int32_t node = 0;
-  };
-  Best best(int slot) const;
-  NodeKey key(int slot, std::int32_t node) const { return key_at(levels_.front(), slot, node); }
+  using Best = KeyTournament::Best;
+  Best best(int slot) const { return keys_.best(slot); }
+  NodeKey key(int slot, std::int32_t node) const { return keys_.key(slot, node); }
   /// Weighted node-side total of an accepted node, below 0 where the node side refuses. Of a class with a topology
   /// program it leaves out what is normalised: GroupedRow adds that.
   std::int32_t base(int slot, std::int32_t node) const;
@@ -63,15 +60,6 @@ class RowTile {
   MaximaHolders maxima_holders(int slot) const;
   /// Takes a node that becomes infeasible off `holders`. @return true when it was the last one of a maximum
   bool loses_holder(int slot, const Snapshot& snapshot, std::int32_t node, MaximaHolders& holders) const;
-  /// NodeResourcesFit filters in this profile.
-  bool checks_fit() const { return table_.profile_of(classes_.front()).rank_node_resources_fit != kNotEnabled; }
-
-  /// Lanes of a node for the kernels. @return false when its amounts are beyond exact doubles
-  bool fill_lanes(const Snapshot& snapshot, std::int32_t node, NodeLanes& lanes) const;
-  /// Copies of the class of `slot`, for level selection. Only for classes that are evaluated in lanes.
-  CopySteps copy_steps(int slot) const;
-  bool uses_lanes() const { return !in_integers_; }
-
   std::uint64_t bytes() const;
 
   std::uint64_t position = 0;      ///< in the commit log
@@ -80,7 +68,6 @@ class RowTile {
   std::int64_t refresh_count = 0;  ///< (class, node) evaluations so far
 
  private:
-  using Keys = Pages<NodeKey>;
   /// Counts of feasible nodes by raw score, so that a maximum that loses its last holder is seen at once.
   struct Normalizer {
     bool tracked = false;
@@ -90,13 +77,6 @@ class RowTile {
     std::vector<std::pair<std::int64_t, std::int64_t>> affinity_counts;
   };
 
-  NodeKey key_at(const Keys& level, int slot, std::int32_t entry) const {
-    return level.read(
-        static_cast<std::size_t>(entry >> kPageNodesLog2))[(entry & (kPageNodes - 1)) * slot_count_ + slot];
-  }
-  void fill_params();
-  void fill_filter_params();
-  void fill_score_params();
   bool evaluate(const Snapshot& snapshot, std::int32_t node, std::int64_t* feasible_count);
   bool evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base, NodeKey* keys,
                             std::int64_t* feasible_count);
@@ -106,8 +86,6 @@ class RowTile {
   bool has_topology(int slot) const { return table_[classes_[static_cast<std::size_t>(slot)]].topology != nullptr; }
   std::int32_t initial_base(int slot, std::int32_t node) const;
   void fill_base(std::int32_t first, std::int32_t last);
-  void build_upper_levels(std::size_t from_level);
-  void climb(std::int32_t node);
   void count_raws(const Snapshot& snapshot, int slot);
   void note_flip(const Snapshot& snapshot, int slot, std::int32_t node, int change);
   void renormalize(const Snapshot& snapshot, int slot);
@@ -117,21 +95,12 @@ class RowTile {
   std::vector<const NodeSideRow*> node_sides_;
   int slot_count_ = 0;
   std::int32_t node_count_ = 0;
-  bool in_integers_ = false;  ///< some class or list is beyond the lanes
   std::vector<int> port_slots_;
-
-  SlotParams params_{};
-  std::vector<double> doubles_;  ///< storage behind params_
-  std::vector<std::uint32_t> draw_seeds_;
-  std::array<double, 101> score_of_utilization_{};
-  std::vector<std::int32_t> filter_columns_;
-  std::vector<std::int32_t> fit_columns_;
-  std::vector<std::int32_t> balanced_columns_;
+  LaneParams lanes_;
 
   bool shares_base_ = false;  ///< all slots have one node side whose normalisers never move: its totals serve as base
   Pages<std::int32_t> base_;  ///< per node and slot; empty when shared
-  std::vector<Keys> levels_;  ///< [0] per node, each next one a quarter as many
-  std::int32_t top_entries_ = 1;  ///< of the last level
+  KeyTournament keys_;
   std::array<std::int64_t, kMaxSlots> feasible_count_{};
   std::vector<Normalizer> normalizers_;
   std::vector<int> tracked_slots_;

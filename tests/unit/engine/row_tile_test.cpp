@@ -148,7 +148,7 @@ TEST(RowTileTest, AmountsBeyondExactDoublesUseIntegers) {
       "node n*5 cpu=8 memory=9007199254740995\nnode m*3 cpu=8 memory=1Gi\n"
       "pod huge memory=9007199254740993\npod p memory=1\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
-  EXPECT_FALSE(tile.uses_lanes());
+  EXPECT_TRUE(tile.lanes().needs_integers());
   tile.build(cluster.snapshot);
   expect_right(tile, cluster, true);
   for (std::int32_t i = 0; i < 5; ++i) {
@@ -163,7 +163,7 @@ TEST(RowTileTest, OneNodeBeyondExactDoublesUsesIntegersWhileOthersUseLanes) {
   test::CompiledCluster cluster(
       "node n*5 cpu=8 memory=9007199254740995\nnode m*3 cpu=8 memory=1Gi\npod p cpu=1 memory=1\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
-  EXPECT_TRUE(tile.uses_lanes());
+  EXPECT_FALSE(tile.lanes().needs_integers());
   tile.build(cluster.snapshot);
   expect_right(tile, cluster, true);
 }
@@ -179,8 +179,8 @@ TEST(RowTileTest, ANodeWithNegativeWrappedSumsUsesIntegers) {
   ASSERT_EQ(cluster.snapshot.requested(kMemoryColumn, a), -(std::int64_t{1} << 42));
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
   NodeLanes lanes;
-  EXPECT_FALSE(tile.fill_lanes(cluster.snapshot, a, lanes));
-  EXPECT_TRUE(tile.fill_lanes(cluster.snapshot, cluster.snapshot.find_node("b"), lanes));
+  EXPECT_FALSE(tile.lanes().fill_node(cluster.snapshot, a, lanes));
+  EXPECT_TRUE(tile.lanes().fill_node(cluster.snapshot, cluster.snapshot.find_node("b"), lanes));
   tile.build(cluster.snapshot);
   expect_right(tile, cluster, true);
 }
@@ -192,7 +192,7 @@ TEST(RowTileTest, MoreThanEightResourcesUseIntegers) {
   for (int r = 0; r < 10; ++r) text += " res:example.com/r" + std::to_string(r) + "=1";
   test::CompiledCluster cluster(text + "\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
-  EXPECT_FALSE(tile.uses_lanes());
+  EXPECT_TRUE(tile.lanes().needs_integers());
   tile.build(cluster.snapshot);
   expect_right(tile, cluster, true);
 }

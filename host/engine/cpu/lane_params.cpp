@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/cpu/lane_params.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "host/framework/draw.h"
+
+namespace berth {
+namespace {
+
+constexpr double kAsksNothing = -std::numeric_limits<double>::infinity();
+
+/// Reads one amount into a lane and notes whether it is too large for it. Sums that wrapped to below 0 are, too.
+double lane(std::int64_t amount, bool& exact) {
+  exact = exact && amount >= 0 && amount < kExactBelow;
+  return static_cast<double>(amount);
+}
+
+}  // namespace
+
+LaneParams::LaneParams(std::span<const std::int32_t> classes, const ClassTable& table, int slot_count, bool draws)
+    : table_(table), classes_(classes.begin(), classes.end()) {
+  for (const std::int32_t c : classes_) needs_integers_ = needs_integers_ || table_[c].needs_int64;
+  choose_columns();
+  const CompiledProfile& profile = this->profile();
+  params_.slot_count = slot_count;
+  params_.filter_count = static_cast<int>(filter_columns_.size());
+  params_.fit_count = static_cast<int>(fit_columns_.size());
+  params_.balanced_count = static_cast<int>(balanced_columns_.size());
+  params_.strategy = profile.fit.type;
+  params_.balance_of_change = profile.release != Release::k1_35;
+  params_.fit_weight = profile.weight_fit;
+  params_.draws = draws;
+  for (std::size_t p = 0; p < score_of_utilization_.size(); ++p)
+    score_of_utilization_[p] = profile.fit.score_of_utilization[p];
+  const std::size_t lists = filter_columns_.size() + 2 * fit_columns_.size() + 2 * balanced_columns_.size() + 1;
+  doubles_.assign(lists * static_cast<std::size_t>(slot_count), 0.0);
+  draw_seeds_.assign(static_cast<std::size_t>(slot_count), 0);
+  fill_filter_params();
+  fill_score_params();
+}
+
+void LaneParams::choose_columns() {
+  const CompiledProfile& profile = this->profile();
+  for (const std::int32_t c : classes_) {
+    if (!checks_fit()) break;
+    for (const RequestedResource& request : table_[c].requested)
+      if (std::find(filter_columns_.begin(), filter_columns_.end(), request.column) == filter_columns_.end())
+        filter_columns_.push_back(request.column);
+  }
+  if (profile.weight_fit != 0)
+    for (const ScoredResource& resource : profile.fit.resources) fit_columns_.push_back(resource.column);
+  if (profile.weight_balanced != 0)
+    for (const ScoredResource& resource : profile.balanced_resources) balanced_columns_.push_back(resource.column);
+  const auto too_many = [](const std::vector<std::int32_t>& columns) { return columns.size() > kMaxKernelResources; };
+  needs_integers_ =
+      needs_integers_ || too_many(filter_columns_) || too_many(fit_columns_) || too_many(balanced_columns_);
+  if (needs_integers_) filter_columns_.clear(), fit_columns_.clear(), balanced_columns_.clear();
+}
+
+void LaneParams::fill_filter_params() {
+  const auto slots = static_cast<std::size_t>(params_.slot_count);
+  double* request = doubles_.data();
+  std::fill_n(request, filter_columns_.size() * slots, kAsksNothing);
+  for (std::size_t s = 0; s < classes_.size(); ++s) {
+    draw_seeds_[s] = class_of(s).draw_seed;
+    for (const RequestedResource& asked : class_of(s).requested)
+      for (std::size_t r = 0; r < filter_columns_.size(); ++r)
+        // Resources that no node offers share one column of zeroes; the largest request decides.
+        if (filter_columns_[r] == asked.column)
+          request[r * slots + s] = std::max(request[r * slots + s], static_cast<double>(asked.amount));
+  }
+  params_.request = request;
+  params_.draw_seed = draw_seeds_.data();
+}
+
+void LaneParams::fill_score_params() {
+  const CompiledProfile& profile = this->profile();
+  const auto slots = static_cast<std::size_t>(params_.slot_count);
+  double* fit_request = doubles_.data() + filter_columns_.size() * slots;
+  double* fit_weight = fit_request + fit_columns_.size() * slots;
+  double* balanced_request = fit_weight + fit_columns_.size() * slots;
+  double* balanced_counts = balanced_request + balanced_columns_.size() * slots;
+  double* balanced_weight = balanced_counts + balanced_columns_.size() * slots;
+  params_.fit_counts_always = params_.balanced_counts_always = true;
+  for (std::size_t s = 0; s < classes_.size(); ++s) {
+    const PodClass& pod_class = class_of(s);
+    for (std::size_t r = 0; r < fit_columns_.size(); ++r) {
+      const ScoredRequest& asked = pod_class.fit_requests[r];
+      fit_request[r * slots + s] = static_cast<double>(asked.amount);
+      fit_weight[r * slots + s] = asked.counts ? static_cast<double>(profile.fit.resources[r].weight) : 0.0;
+      params_.fit_counts_always = params_.fit_counts_always && asked.counts;
+    }
+    for (std::size_t r = 0; r < balanced_columns_.size(); ++r) {
+      const ScoredRequest& asked = pod_class.balanced_requests[r];
+      balanced_request[r * slots + s] = static_cast<double>(asked.amount);
+      balanced_counts[r * slots + s] = asked.counts ? 1.0 : 0.0;
+      params_.balanced_counts_always = params_.balanced_counts_always && asked.counts;
+    }
+    balanced_weight[s] = pod_class.balanced_skips ? 0.0 : profile.weight_balanced;
+  }
+  params_.fit_request = fit_request;
+  params_.fit_part_weight = fit_weight;
+  params_.balanced_request = balanced_request;
+  params_.balanced_counts = balanced_counts;
+  params_.balanced_weight = balanced_weight;
+  params_.score_of_utilization = score_of_utilization_.data();
+}
+
+bool LaneParams::fill_node(const Snapshot& snapshot, std::int32_t node, NodeLanes& lanes) const {
+  bool exact = true;
+  const auto allocatable = [&](std::int32_t column) {
+    return column == kNoColumn ? 0.0 : lane(snapshot.allocatable(column, node), exact);
+  };
+  const auto requested = [&](std::int32_t column) {
+    return column == kNoColumn ? 0.0 : lane(snapshot.requested(column, node), exact);
+  };
+  for (std::size_t r = 0; r < filter_columns_.size(); ++r)
+    lanes.free[r] = allocatable(filter_columns_[r]) - requested(filter_columns_[r]);
+  for (std::size_t r = 0; r < fit_columns_.size(); ++r) {
+    const std::int32_t column = fit_columns_[r];
+    lanes.fit_allocatable[r] = LaneDivisor(allocatable(column));
+    lanes.fit_requested[r] = column == kCpuColumn      ? lane(snapshot.non_zero_milli_cpu(node), exact)
+                             : column == kMemoryColumn ? lane(snapshot.non_zero_memory_bytes(node), exact)
+                                                       : requested(column);
+  }
+  for (std::size_t r = 0; r < balanced_columns_.size(); ++r) {
+    lanes.balanced_allocatable[r] = allocatable(balanced_columns_[r]);
+    lanes.balanced_requested[r] = requested(balanced_columns_[r]);
+  }
+  const std::int64_t pods = snapshot.pod_count(node);
+  lanes.draw_seed = node_draw_seed(snapshot.node_hash(node), static_cast<std::uint32_t>(pods));
+  lanes.room = !checks_fit() || !NodeResourcesFit::too_many_pods(pods, snapshot.allowed_pods(node));
+  return exact;
+}
+
+CopySteps LaneParams::copy_steps(int slot) const {
+  const PodClass& pod_class = class_of(static_cast<std::size_t>(slot));
+  const auto slots = static_cast<std::size_t>(params_.slot_count);
+  const auto step_of = [&](std::int32_t column) {
+    for (const auto& [r, amount] : pod_class.delta.requested)
+      if (r == column) return static_cast<double>(amount);
+    return 0.0;
+  };
+  CopySteps steps{};
+  for (std::size_t r = 0; r < filter_columns_.size(); ++r) {
+    steps.request[r] = params_.request[r * slots + static_cast<std::size_t>(slot)];
+    steps.filter_step[r] = step_of(filter_columns_[r]);
+  }
+  for (std::size_t r = 0; r < fit_columns_.size(); ++r) {
+    const std::int32_t column = fit_columns_[r];
+    steps.fit_request[r] = params_.fit_request[r * slots + static_cast<std::size_t>(slot)];
+    steps.fit_step[r] = column == kCpuColumn      ? static_cast<double>(pod_class.delta.non_zero_milli_cpu)
+                        : column == kMemoryColumn ? static_cast<double>(pod_class.delta.non_zero_memory_bytes)
+                                                  : step_of(column);
+  }
+  for (std::size_t r = 0; r < balanced_columns_.size(); ++r) {
+    steps.balanced_request[r] = params_.balanced_request[r * slots + static_cast<std::size_t>(slot)];
+    steps.balanced_step[r] = step_of(balanced_columns_[r]);
+  }
+  return steps;
+}
+
+}  // namespace berth

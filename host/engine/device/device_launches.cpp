@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches: which pods go to the device together, what travels before them, and how the host takes up the outcomes.
+
+#include <algorithm>
+#include <string>
+
+#include "batching/device/device_errors.h"
+#include "host/engine/device/device_plan.h"
+#include "host/engine/device/device_state.h"
+#include "host/engine/device/transfer_block.h"
+
+namespace berth {
+
+LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, std::size_t pods_max) {
+  const std::size_t longest = std::min({pods.size(), pods_max, tuning.launch_pods_max});
+  LaunchPlan wanted;
+  for (std::size_t i = 0; i < longest; ++i) {
+    const std::int32_t c = pods[i].class_index;
+    if (!wanted.knows(c)) {
+      if (wanted.classes.size() == rows_a_launch || !is_for_device(pods[i])) break;
+      add_class(c);
+    }
+    wanted.add_pod(c);
+  }
+  const std::size_t fitting = rows.fitting(wanted.classes, classes);
+  if (fitting == wanted.classes.size()) return wanted;
+  LaunchPlan plan;
+  for (const std::int32_t row : wanted.row_of_pod) {
+    if (static_cast<std::size_t>(row) >= fitting) break;
+    plan.add_pod(wanted.classes[static_cast<std::size_t>(row)]);
+  }
+  return plan;
+}
+
+void DeviceBackend::State::add_class(std::int32_t pod_class) {
+  // A new resource may be asked for by classes that are known: what they add to a node was made anew.
+  if (known_resources != snapshot.resource_count()) {
+    known_resources = snapshot.resource_count();
+    rows.clear();
+    classes.clear();
+  }
+  classes.add(pod_class, draws(), table, snapshot, columns);
+}
+
+/// Refuses a cluster whose columns and a single row do not fit, before anything is uploaded.
+void DeviceBackend::State::check_room() const {
+  const TopologyCounts& counts = snapshot.topology();
+  DeviceShape shape;
+  shape.nodes = static_cast<std::uint64_t>(snapshot.node_count());
+  shape.resources = static_cast<std::uint64_t>(snapshot.resource_count());
+  shape.topology_columns = static_cast<std::uint64_t>(counts.column_count());
+  shape.topology_tables = static_cast<std::uint64_t>(counts.table_count());
+  for (std::int32_t t = 0; t < counts.table_count(); ++t)
+    shape.topology_counters += static_cast<std::uint64_t>(counts.column(counts.column_of(t)).domain_count) + 1;
+  shape.rows = 1;
+  const std::uint64_t needed = plan_device(shape).total();
+  // What columns of an earlier state hold is theirs to use again.
+  const std::uint64_t room = accelerator->free_bytes() + accelerator->allocated_bytes();
+  if (needed > room)
+    throw DeviceOutOfMemory("", "columns of " + std::to_string(shape.nodes) + " nodes and a row", needed, room,
+                            "the number of nodes, or use the cpu backend");
+}
+
+void DeviceBackend::State::update_columns() {
+  if (columns.is_empty()) check_room();
+  columns.update(snapshot, log);
+}
+
+/// Uploads what changed and the plan, and brings the plan's rows up to date.
+DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& plan) {
+  update_columns();
+  Prepared prepared;
+  DeviceState& state = prepared.state;
+  state.columns = columns.columns();
+  state.counts = columns.counts();
+  state.classes = classes.classes(table, columns);
+  const DeviceRowStore::Work work = rows.prepare(plan.classes, classes, log, snapshot.node_count());
+  TransferBlock block;
+  const auto at_rows = block.add(work.rows);
+  const auto at_build = block.add(work.build);
+  const auto at_refresh = block.add(work.refresh);
+  const auto at_first = block.add(work.first_node);
+  const auto at_nodes = block.add(work.nodes);
+  const auto at_pods = block.add(plan.row_of_pod);
+  const auto at_last = block.add(plan.last_pod);
+  // A later batch of the same shape has changed nodes to tell of as well; it finds room.
+  const auto nodes_max = static_cast<std::size_t>(tuning.refresh_limit(snapshot.node_count()));
+  if (row_table.bytes() < block.bytes())
+    row_table.reserve(block.bytes() + 2 * TransferBlock::bytes_of<std::int32_t>(work.rows.size()) +
+                      TransferBlock::bytes_of<std::int32_t>(nodes_max));
+  block.send(row_table);
+  state.rows = {block.at(at_rows), classes.layouts()};
+  prepared.batch.row_of_pod = block.at(at_pods);
+  prepared.batch.last_pod = block.at(at_last);
+  prepared.batch.pod_count = static_cast<std::int32_t>(plan.row_of_pod.size());
+  prepared.batch.row_count = static_cast<std::int32_t>(plan.classes.size());
+  if (!work.build.empty())
+    accelerator->build_rows(state, {block.at(at_build), static_cast<std::int32_t>(work.build.size())});
+  if (!work.refresh.empty())
+    accelerator->refresh_rows(
+        state, {block.at(at_refresh), block.at(at_first), block.at(at_nodes),
+                static_cast<std::int32_t>(work.refresh.size()), static_cast<std::int32_t>(work.nodes.size())});
+  refreshed_nodes += static_cast<std::int64_t>(work.build.size()) * snapshot.node_count();
+  return prepared;
+}
+
+/// Marks of domains for this many selections, each above all before.
+void DeviceBackend::State::ensure_scratch(std::int32_t selections) {
+  const std::int64_t domains = classes.soft_domains_max();
+  if (seen_domains == domains && next_mark < INT32_MAX - selections) return;
+  const auto entries = static_cast<std::uint64_t>(domains + 1) * kDeviceConstraintsMax;
+  seen.reserve(entries);
+  seen.clear(entries);
+  seen_domains = domains;
+  next_mark = 1;
+}
+
+void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure) {
+  auto [state, batch] = prepare(plan);
+  ensure_scratch(batch.pod_count);
+  state.scratch = {seen.data(), classes.soft_domains_max(), next_mark};
+  next_mark += batch.pod_count;
+  outcomes.reserve(static_cast<std::uint64_t>(batch.pod_count));
+  committed.reserve(1);
+  batch.stops_at_failure = stops_at_failure;
+  batch.outcomes = outcomes.data();
+  batch.committed_count = committed.data();
+  std::int32_t widest = 0;
+  for (const std::int32_t c : plan.classes) widest = std::max(widest, classes.layout(classes.layout_of(c)).cell_count);
+  accelerator->commit_batch(state, batch, widest);
+  const std::int32_t answered_count = committed.download(0, 1).front();
+  take_up_all(pods, plan, outcomes.download(0, static_cast<std::uint64_t>(answered_count)));
+}
+
+/// Repeats a launch in the host's state, and notes how far the device and each row are.
+void DeviceBackend::State::take_up_all(std::span<const PodToPlace> pods, const LaunchPlan& plan,
+                                       const std::vector<DeviceOutcome>& answers) {
+  std::vector<std::uint64_t> position_before(answers.size() + 1, log.position());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    position_before[i] = log.position();
+    take_up(pods[i], answers[i]);
+    // From here on scores may wrap round, and what the device answered behind it is not to be trusted.
+    if (snapshot.scores_may_wrap() && i + 1 < answers.size()) return reset_device();
+  }
+  position_before.back() = log.position();
+  columns.skip_to(log.position());
+  // A row missed what came from its last pod on.
+  for (std::size_t r = 0; r < plan.classes.size(); ++r) {
+    const std::size_t last = std::min(static_cast<std::size_t>(plan.last_pod[r]), answers.size());
+    refreshed_nodes += static_cast<std::int64_t>(position_before[last] - position_before.front());
+    rows.set_position(plan.classes[r], position_before[last]);
+  }
+}
+
+/// What the device did with a pod, repeated in the host's state.
+void DeviceBackend::State::take_up(const PodToPlace& pod, const DeviceOutcome& outcome) {
+  if (outcome.kind == DeviceOutcomeKind::kPlaced) return place(pod, outcome.node, outcome.total);
+  if (outcome.kind == DeviceOutcomeKind::kUnschedulable) return fail_everywhere(pod, false, -1);
+  fail(pod, OutcomeKind::kError, table.score_error(pod.class_index));
+}
+
+}  // namespace berth

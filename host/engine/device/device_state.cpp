@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/device/device_state.h"
+
+#include <algorithm>
+
+#include "batching/device/device_errors.h"
+#include "batching/node_filter.h"
+
+namespace berth {
+
+/// The device can answer the pod by itself; then nothing but rows and counters decides.
+bool DeviceBackend::State::is_for_device(const PodToPlace& pod) {
+  const std::int32_t c = pod.class_index;
+  return snapshot.node_count() > 0 && c >= 0 && nominations.empty() && plain_mode() &&
+         DeviceClassTable::can_serve(table[c], table.profile_of(c)) && !scores_may_leave_range(table[c], snapshot) &&
+         table.pre_filter(c).passes();
+}
+
+void DeviceBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimits& limits) {
+  std::vector<PodToPlace> renewed;
+  pods = with_current_classes(pods, renewed);
+  run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t pods_max) {
+    answer_front(rest, pods_max, limits.stop_at_failure);
+  });
+}
+
+/// What the device holds is not known any more: everything is uploaded and built anew when it is needed.
+void DeviceBackend::State::reset_device() {
+  columns.clear();
+  classes.clear();
+  rows.clear();
+  seen_domains = -1;
+}
+
+void DeviceBackend::State::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure) {
+  if (repeat_failure(pods.front())) return;
+  if (!is_for_device(pods.front())) return answer_on_host(pods.front());
+  // Rows are what can be given up: first those that are kept for later, then some of those side by side. Nothing is
+  // taken up before the last allocation of a launch.
+  for (bool holds_nothing = false;; holds_nothing = true) {
+    try {
+      return answer_on_device(pods, pods_max, stops_at_failure);
+    } catch (const DeviceOutOfMemory&) {
+      if (holds_nothing && rows_a_launch == 1) throw;
+      if (holds_nothing) rows_a_launch = (rows_a_launch + 1) / 2;
+      reset_device();
+    }
+  }
+}
+
+void DeviceBackend::State::answer_on_device(std::span<const PodToPlace> pods, std::size_t pods_max,
+                                            bool stops_at_failure) {
+  const std::size_t run = run_length(pods, pods_max);
+  if (run > 0 && place_run(pods.first(run))) return;
+  launch(pods, plan_launch(pods, pods_max), stops_at_failure);
+}
+
+void DeviceBackend::State::answer_on_host(const PodToPlace& pod) {
+  std::int32_t own_nomination = -1;
+  if (answer_without_row(pod, own_nomination)) return;
+  const std::int32_t c = pod.class_index;
+  const UncachedClass nodes(table[c], table.profile_of(c), table.node_side(c), snapshot, draws());
+  std::vector<std::int32_t> refused = refused_by_nominations(pod);
+  std::erase_if(refused, [&](std::int32_t node) { return !nodes.accepts(node); });
+  answer_from_list(pod, nodes, refused, own_nomination);
+}
+
+// Runs
+
+/// Length of the run of equal pods at the front, 0 when it is too short to be placed at once or may not be.
+std::size_t DeviceBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
+  const std::int32_t c = pods.front().class_index;
+  if (!table[c].ports.empty() || table[c].topology != nullptr || !table.score_error(c).empty()) return 0;
+  const std::size_t run = equal_pods(pods, std::min(limit, static_cast<std::size_t>(tuning.run_pods_max)));
+  return static_cast<std::int64_t>(run) >= tuning.min_run_length(snapshot.node_count()) ? run : 0;
+}
+
+bool DeviceBackend::State::place_run(std::span<const PodToPlace> pods) {
+  const std::int32_t c = pods.front().class_index;
+  add_class(c);
+  if (!classes.layout(classes.layout_of(c)).in_order) return false;
+  LaunchPlan plan;
+  plan.add_class(c);
+  const Prepared prepared = prepare(plan);
+  const DeviceRun run = accelerator->commit_run(prepared.state, rows.row(c), static_cast<std::int64_t>(pods.size()));
+  if (run.feasible_count == 0) return false;
+  std::int64_t feasible = run.feasible_count;
+  rows.set_position(c, log.position());
+  for (std::size_t i = 0; i < run.picks.size(); ++i) {
+    const DevicePick& pick = run.picks[i];
+    place_copy(pods[i], pick.node, pick.total + run.normalized_total, feasible);
+    if (pick.is_last) --feasible;
+    if (snapshot.scores_may_wrap() && i + 1 < run.picks.size()) {
+      reset_device();
+      return true;
+    }
+  }
+  columns.skip_to(log.position());
+  return true;
+}
+
+}  // namespace berth
