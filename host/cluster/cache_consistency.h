@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Compares the aggregates that the cache keeps with those that its pods add up to. spec/scheduler-core.md 2.7.
+// Compares the aggregates that the cache keeps with those that its pods add up to.
+// docs/behaviour/scheduler-core.md 2.7.
 
 #include <cstdint>
 #include <string>

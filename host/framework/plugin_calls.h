@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Calls of plugins, and the statuses that their failures become: spec/scheduler-core.md 3.
+// Calls of plugins, and the statuses that their failures become: docs/behaviour/scheduler-core.md 3.
 
 #include <exception>
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 
 // Scores of plugins: one column a plugin, collected over a batch of pods, normalised and added up with weights:
-// spec/scheduler-core.md 3.6.
+// docs/behaviour/scheduler-core.md 3.6.
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 
 // The combined answer of the PreFilter plugins, and the diagnosis of a pod that PreFilter or Filter rejected:
-// spec/scheduler-core.md 3.2 and 3.3.
+// docs/behaviour/scheduler-core.md 3.2 and 3.3.
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,8 @@ struct PreFilterOutcome {
   /// Leaves only the nodes that `plugin` names, too.
   /// @return false when no node is left; `status` then says so
   bool narrow(std::string_view plugin, std::set<std::string> names);
-  /// The status of nodes outside `node_names`: spec/scheduler-core.md 3.3. Without reasons when nothing was narrowed.
+  /// The status of nodes outside `node_names`: docs/behaviour/scheduler-core.md 3.3. Without reasons when nothing was
+  /// narrowed.
   Status absent_node_status() const;
 };
 
