@@ -264,7 +264,7 @@ run_bench() {
     for backend in ${backends//,/ }; do
       rm -f "$run/bench-$name-$backend.json"
       step --stdout "$run/bench-$name-$backend.json" "bench-$name-$backend" "$limit" \
-        "$build/berth" bench --spec "$run/specs/$name.yaml" --backends "$backend" --repeat "$repeat" -o json || true
+        "$build/berth" bench --spec "$run/specs/$name.yaml" --spec-seed 1 --backends "$backend" --repeat "$repeat" -o json || true
     done
   done <<< "$workload_table"
 }

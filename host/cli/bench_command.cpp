@@ -10,6 +10,7 @@
 #include "host/cli/document_writer.h"
 #include "host/cli/figures.h"
 #include "host/cli/output.h"
+#include "host/cli/progress_bar.h"
 #include "host/cli/table.h"
 #include "host/generate/cluster_spec.h"
 #include "host/generate/generate.h"
@@ -38,11 +39,30 @@ LoadedInput make_input(const BenchCommand& command, int threads) {
   return input;
 }
 
-Measurement measure(const ClusterObjects& objects, const ScheduleOptions& options, std::int32_t repeat, bool quiet) {
+/// Shows before each run how many of all are done. Not during a run: a run that somebody watches is cut into smaller
+/// batches (ScheduleOptions::progress), which is not what is to be measured.
+class RunCounter {
+ public:
+  RunCounter(std::size_t backends, std::int32_t repeat) : total_(backends * static_cast<std::size_t>(repeat)) {}
+  void begin_run() { bar_.update(done_++, total_); }
+  void pause() { bar_.clear(); }
+
+ private:
+  ProgressBar bar_{"measuring, run", std::chrono::milliseconds(0)};
+  std::size_t done_ = 0;
+  std::size_t total_;
+};
+
+Measurement measure(const ClusterObjects& objects, const ScheduleOptions& options, std::int32_t repeat, bool quiet,
+                    RunCounter& counter) {
   Measurement best;
   for (std::int32_t i = 0; i < repeat; ++i) {
+    counter.begin_run();
     const ScheduleResult result = schedule(objects, options);
-    if (!quiet && i == 0) say_other_backend(options.engine, result);
+    if (!quiet && i == 0) {
+      counter.pause();
+      say_other_backend(options.engine, result);
+    }
     if (i > 0 && result.stats.schedule_seconds >= best.stats.schedule_seconds) continue;
     best = {result.served_by, result.stats, result.placements.size()};
   }
@@ -107,14 +127,19 @@ void write_measurements(const std::vector<Measurement>& all, DocumentWriter& wri
 }  // namespace
 
 ExitCode run(const BenchCommand& command) {
-  ScheduleOptions options = schedule_options(command.config);
+  ScheduleOptions options = schedule_options(command.config, command.input.quiet);
   const LoadedInput input = make_input(command, options.engine.threads);
   options.load_seconds = input.seconds;
+  if (!command.input.quiet) say_missing_inputs(input.objects, options.config);
+  const std::vector<std::string> backends =
+      command.backends.empty() ? std::vector<std::string>{"cpu"} : command.backends;
   std::vector<Measurement> all;
-  for (const std::string& backend : command.backends) {
+  RunCounter counter(backends.size(), command.repeat);
+  for (const std::string& backend : backends) {
     options.engine.backend = backend;
-    all.push_back(measure(input.objects, options, command.repeat, command.input.quiet));
+    all.push_back(measure(input.objects, options, command.repeat, command.input.quiet, counter));
   }
+  counter.pause();
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
     write_measurements(all, *json_writer(output, kDocumentSpreadDepth));

@@ -15,9 +15,9 @@ namespace berth {
 struct BenchCommand {
   InputOptions input;     ///< either these files
   std::string spec_path;  ///< or a spec for `berth generate`, made in memory
-  std::uint64_t spec_seed = 1;
+  std::uint64_t spec_seed = 0;
   ConfigOptions config;
-  std::vector<std::string> backends = {"cpu"};
+  std::vector<std::string> backends;  ///< empty: cpu
   std::int32_t repeat = 3;
   std::string format = "table";  ///< table, json
 };

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "batching/device/device_errors.h"
+#include "host/cli/add_options.h"
 #include "host/cli/bench_command.h"
 #include "host/cli/config_command.h"
 #include "host/cli/explain_command.h"
@@ -23,6 +24,7 @@
 #include "host/cli/schedule_command.h"
 #include "host/cli/terminal.h"
 #include "host/cli/version_command.h"
+#include "host/config/config_reader.h"
 #include "host/objects/errors.h"
 #include "host/objects/json_value.h"
 #include "host/objects/loader.h"
@@ -31,7 +33,7 @@
 namespace berth {
 namespace {
 
-// kScheduleNotes states these limits.
+// schedule_notes() states these limits.
 static_assert(TextLimits{}.source_bytes_max == std::uint64_t{16} << 30 && TextLimits{}.item_bytes_max == 64u << 20);
 static_assert(TextLimits{}.yaml_depth_max == 200 && TextLimits{}.yaml_alias_bytes_max == 64u << 20);
 static_assert(LoadOptions{}.objects_max == 20'000'000 && kExpandedPodsMax == 10'000'000);
@@ -41,44 +43,14 @@ using Action = std::function<ExitCode()>;
 
 constexpr std::int32_t kThreadsMax = 1024;
 constexpr std::int32_t kRepeatsMax = 1000;
+constexpr std::int64_t kPodsPerNodeMax = 1'000'000;
+constexpr const char* kBackendChoices = "reference|cpu|cuda";
 
 /// The parser, and what it chose to do once parse() has returned.
 struct CommandLine {
   CLI::App app{"places pods on nodes exactly as kube-scheduler would"};
   Action action;
 };
-
-std::vector<std::string> split_choices(const std::string& value) {
-  OptionModel option;
-  option.value = value;
-  return option.choices();
-}
-
-/// A value that is one of the words of `choices` ("table|json"), which also stand in --help and in the completions.
-template <class Target>
-CLI::Option* add_choice(CLI::App& app, const std::string& names, Target& target, const std::string& choices,
-                        const std::string& description) {
-  return app.add_option(names, target, description)->option_text(choices)->check([choices](const std::string& value) {
-    const std::vector<std::string> words = split_choices(choices);
-    const bool known = std::find(words.begin(), words.end(), value) != words.end();
-    return known ? std::string() : fmt::format("\"{}\" is not one of {}", value, choices);
-  });
-}
-
-template <class Target>
-CLI::Option* add_value(CLI::App& app, const std::string& names, Target& target, const std::string& value,
-                       const std::string& description) {
-  return app.add_option(names, target, description)->option_text(value);
-}
-
-/// A whole number from 0: the parser alone would let "-1" wrap around.
-template <class Target>
-CLI::Option* add_count(CLI::App& app, const std::string& names, Target& target, const std::string& description) {
-  return add_value(app, names, target, "N", description)->check([](const std::string& value) {
-    const bool digits = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
-    return digits ? std::string() : fmt::format("\"{}\" is not a number from 0", value);
-  });
-}
 
 /// Binds a command to its own options; they live as long as the parser does.
 template <class Command>
@@ -88,98 +60,129 @@ std::shared_ptr<Command> bind(CLI::App& app, CommandLine& line) {
   return command;
 }
 
-void add_input(CLI::App& app, InputOptions& options, bool required) {
-  add_value(
-      app, "-f,--filename", options.paths, "FILE...",
-      "Objects to read: files, directories (all .json, .yaml and .yml in them, bytewise by path) or - for standard "
-      "input; JSON or YAML, plain, gzip or zstd. May be given more than once. JSON is read far faster than YAML.")
-      ->required(required);
+/// What may stand behind a file of -f: in a command without arguments more files (a shell's -f *.yaml), else those.
+enum class BehindFile : std::uint8_t { kFiles, kArguments };
+
+CLI::Option* add_input(CLI::App& app, InputOptions& options, BehindFile behind) {
+  const bool takes_more = behind == BehindFile::kFiles;
+  const std::string description =
+      "Objects to read: a file, a directory (all .json, .yaml and .yml in it, in byte order of their paths) or - for "
+      "standard input; JSON or YAML, plain, gzip or zstd. JSON is read far faster than YAML. May be given several "
+      "times" +
+      std::string(takes_more ? ", and more files may follow one -f." : ", with one FILE each.");
+  CLI::Option* files = add_values(app, "-f,--filename", takes_more ? "FILE..." : "FILE", description,
+                                  [&options](const std::string& path) {
+                                    options.paths.push_back(path);
+                                    return check_text(path);
+                                  });
+  files->allow_extra_args(takes_more);
   app.add_flag("--skip-invalid", options.skip_invalid, "Leave invalid objects out, and list each, instead of stopping");
   app.add_flag("-q,--quiet", options.quiet, "No warnings on standard error");
+  return files;
 }
 
 void add_release(CLI::App& app, ConfigOptions& options) {
   add_choice(app, "--emulate-version", options.release, "1.35|1.36",
              "Kubernetes release to follow where releases differ (default 1.35)");
-  add_value(
-      app, "--feature-gates", options.feature_gates, "NAME=BOOL,...",
-      "Feature gates that differ from the release's defaults, as kube-scheduler's flag; AllAlpha and AllBeta work");
+  add_value(app, "--feature-gates", "NAME=BOOL,...",
+            "Feature gates that differ from the release's defaults, as in kube-scheduler's flag; AllAlpha and AllBeta "
+            "work; an empty text changes none",
+            [&options](const std::string& text) {
+              options.feature_gates = text;
+              return std::string();
+            });
   app.add_flag("--allow-unsupported", options.allow_unsupported,
-               "Go on without plugins that the configuration enables by name, or extenders, that are not built yet");
+               "Go on, with a warning each, without what is asked for by name and cannot be honoured: plugins that are "
+               "not built or not in-tree, extenders, feature gates of other components");
 }
 
 void add_config(CLI::App& app, ConfigOptions& options) {
-  add_value(app, "--config", options.config_path, "FILE",
-            "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1); kube-scheduler's defaults without");
-  add_value(app, "--engine-config", options.engine_config_path, "FILE",
-            "BerthEngineConfiguration: settings of the engine itself; flags win over it");
+  add_text(app, "--config", options.config_path, "FILE",
+           "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1), - for standard input; kube-scheduler's "
+           "defaults when not given");
+  add_text(app, "--engine-config", options.engine_config_path, "FILE",
+           "BerthEngineConfiguration: settings of the engine itself; options of the command line win over it");
   add_release(app, options);
 }
 
 void add_threads(CLI::App& app, ConfigOptions& options) {
-  add_value(app, "--threads", options.threads, "N", "Threads to use; 0 is one per core (default 0)")
-      ->check(CLI::Range(0, kThreadsMax));
+  add_number(app, "--threads", options.threads, "Threads to use; 0 is one per core (default 0)", 0, kThreadsMax);
 }
 
 void add_engine(CLI::App& app, ConfigOptions& options) {
-  add_count(app, "--seed", options.seed, "Seed of the draws among nodes of the highest total (default 0)");
+  add_number(app, "--seed", options.seed,
+             "Seed of the random choice among nodes of the highest total; the same seed gives the same placements "
+             "(default 0)");
   add_choice(app, "--node-sampling", options.node_sampling, "all|kube",
              "Score every node, or stop and rotate as kube-scheduler does at parallelism 1 (default all)");
   add_choice(app, "--tie-break", options.tie_break, "random|first|kube",
              "Among nodes of the highest total: draw by the seed, take the first, or repeat the heap of kube-scheduler "
              "1.35 (default random)");
   add_threads(app, options);
-  add_count(app, "--device", options.device, "Number of the device for cuda, as berth version lists them (default 0)");
+  add_number(app, "--device", options.device, "Number of the device for cuda, as berth version lists them (default 0)");
   add_choice(app, "--on-device-failure", options.on_device_failure, "stop|rerun-on-cpu",
-             "What a failing device, or none, does to a run with cuda: end it, or have cpu do all of it, which gives "
+             "When the device of cuda fails, or there is none: end the run, or repeat all of it on cpu, which gives "
              "the same answer (default stop)");
 }
 
 void add_backend(CLI::App& app, ConfigOptions& options) {
   add_choice(app, "--backend", options.backend, "auto|reference|cpu|cuda",
-             "Engine to use; auto takes cpu or cuda and says why (default auto)");
+             "Engine to use; auto chooses cpu or cuda and the report says why (default auto)");
+}
+
+void add_output_file(CLI::App& app, std::string& path) {
+  add_text(app, "-o,--output", path, "FILE",
+           "Where to write the objects as JSON; a name in .gz is compressed, - is standard output (default -)");
 }
 
 void add_schedule(CommandLine& line) {
   CLI::App& app = *line.app.add_subcommand("schedule", "Place every pending pod and report");
   const auto command = bind<ScheduleCommand>(app, line);
-  add_input(app, command->input, true);
+  add_input(app, command->input, BehindFile::kFiles)->required();
   add_config(app, command->config);
   add_backend(app, command->config);
   add_engine(app, command->config);
   add_choice(app, "-o,--output", command->format, "table|wide|json|yaml|bindings",
-             "Report for people, the same with every pod, report for machines, or Binding objects for kubectl create "
-             "(default table)");
+             "table: a report for people; wide: the same with every pod; json and yaml: the report for machines; "
+             "bindings: Binding objects for kubectl create -f - (default table)");
   app.add_flag("--fail-unplaced", command->fail_unplaced, "Exit with 3 when some pod found no node");
   app.add_flag("--stats", command->stats, "Show times and memory by part in the report for people");
-  app.footer(kScheduleNotes);
+  app.footer(schedule_notes());
 }
 
 void add_explain(CommandLine& line) {
-  CLI::App& app = *line.app.add_subcommand("explain", "Say what pending pods mean to every node, placing none");
+  CLI::App& app = *line.app.add_subcommand(
+      "explain", "Say for pods which nodes fit, which refuse and why, and how the scores come about; places none");
   const auto command = bind<ExplainCommand>(app, line);
-  add_value(app, "POD", command->pod, "POD", "namespace/name of a pending pod, or a name that only one has");
+  add_values(app, "POD", "POD...", "Pods to explain: namespace/name, or a name that only one pod has",
+             [command = command.get()](const std::string& name) {
+               command->pods.push_back(name);
+               return check_text(name);
+             });
+  add_text(app, "-n,--namespace", command->name_space, "NAMESPACE",
+           "Namespace of the pods that are given by name alone; with --all, only pods of it");
   app.add_flag("--all", command->all, "Every pending pod, each alone");
-  add_input(app, command->input, true);
+  add_input(app, command->input, BehindFile::kArguments)->required();
   add_config(app, command->config);
   add_backend(app, command->config);
   add_threads(app, command->config);
   add_choice(app, "-o,--output", command->format, "table|json",
-             "Groups of equal nodes for people, or one JSON record a line with every node (default table)");
+             "table: groups of nodes with the same answer; json: one record a line with every node (default table)");
   app.footer(kExplainNotes);
 }
 
 void add_config_check(CommandLine& line) {
   CLI::App& config = *line.app.add_subcommand("config", "Look at configurations");
   config.require_subcommand(1);
-  CLI::App& app = *config.add_subcommand("check", "Show what a configuration amounts to, and what of it Berth does");
+  CLI::App& app =
+      *config.add_subcommand("check", "Show which plugins a configuration runs, and which of them Berth supports");
   const auto command = bind<ConfigCommand>(app, line);
-  add_value(app, "FILE", command->config.config_path, "FILE",
-            "KubeSchedulerConfiguration, YAML or JSON; - is standard input")
+  add_text(app, "FILE", command->config.config_path, "FILE",
+           "KubeSchedulerConfiguration, YAML or JSON; - is standard input")
       ->required();
   add_release(app, command->config);
   add_choice(app, "--node-sampling", command->config.node_sampling, "all|kube",
-             "As schedule would be given it (default all)");
+             "The value that schedule would be given (default all)");
   add_choice(app, "-o,--output", command->format, "table|json", "For people or for machines (default table)");
   app.footer("Exits with 1 when the file is wrong, or when a run with it would not start.");
 }
@@ -187,15 +190,16 @@ void add_config_check(CommandLine& line) {
 void add_generate(CommandLine& line) {
   CLI::App& app = *line.app.add_subcommand("generate", "Make a cluster from a declarative spec");
   const auto command = bind<GenerateCommand>(app, line);
-  add_value(app, "--spec", command->spec_path, "FILE", "The spec (docs/generate.md), YAML or JSON; - is standard input")
+  add_text(app, "--spec", command->spec_path, "FILE", "The spec (docs/generate.md), YAML or JSON; - is standard input")
       ->required();
-  add_count(app, "--seed", command->seed, "Same spec and seed, same cluster (default 0)");
-  add_value(app, "-o,--output", command->output_path, "FILE",
-            "Where to write the objects as JSON; a name in .gz is compressed, - is standard output (default -)");
-  add_value(app, "--config-out", command->config_path, "FILE",
-            "Where to write the random KubeSchedulerConfiguration of the same seed");
-  add_value(app, "--feature-gates-out", command->feature_gates_path, "FILE",
-            "Where to write what --feature-gates should be given with it, one line");
+  add_number(app, "--seed", command->seed,
+             "Seed of all random choices; the same spec and seed give the same cluster "
+             "(default 0)");
+  add_output_file(app, command->output_path);
+  add_text(app, "--config-out", command->config_path, "FILE",
+           "Where to write the random KubeSchedulerConfiguration of the same seed");
+  add_text(app, "--feature-gates-out", command->feature_gates_path, "FILE",
+           "Where to write what --feature-gates should be given with it, one line");
   app.add_flag("-q,--quiet", command->quiet, "No warnings on standard error");
 }
 
@@ -204,38 +208,50 @@ void add_import(CommandLine& line) {
   import.require_subcommand(1);
   CLI::App& app = *import.add_subcommand("openb", "The openb GPU cluster trace (cluster-trace-gpu-v2023)");
   const auto command = bind<ImportOpenbCommand>(app, line);
-  add_value(app, "--nodes", command->nodes_path, "FILE", "Node list (CSV)")->required();
-  add_value(app, "--pods", command->pods_path, "FILE", "Pod list (CSV)")->required();
+  add_text(app, "--nodes", command->nodes_path, "FILE", "Node list (CSV)")->required();
+  add_text(app, "--pods", command->pods_path, "FILE", "Pod list (CSV)")->required();
   add_choice(app, "--gpu-mode", command->gpu_mode, "card|milli",
              "Cards as whole nvidia.com/gpu, or as thousandths that add up over cards (default card)");
-  add_value(app, "--pods-per-node", command->pods_per_node, "N", "Pods that a node may run (default 110)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  add_number(app, "--pods-per-node", command->pods_per_node, "Pods that a node may run (default 110)", 1,
+             kPodsPerNodeMax);
   app.add_flag("--qos-priority", command->qos_priority,
-               "Make priorities of the qos column: Guaranteed and LS 1000, Burstable 500, BE 0; the trace has none");
-  add_value(app, "-o,--output", command->output_path, "FILE",
-            "Where to write the objects as JSON; a name in .gz is compressed, - is standard output (default -)");
+               "Take priorities from the qos column: Guaranteed and LS 1000, Burstable 500, BE 0; the trace has none");
+  add_output_file(app, command->output_path);
   app.add_flag("-q,--quiet", command->quiet, "No warnings on standard error");
+}
+
+/// One of kBackendChoices a value, or several divided by commas; each once.
+std::string add_backend_names(const std::string& text, std::vector<std::string>& names) {
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', from), text.size());
+    const std::string name = text.substr(from, comma - from);
+    if (std::string expected = check_choice(name, kBackendChoices); !expected.empty())
+      return expected + ", or several of them divided by commas";
+    if (std::find(names.begin(), names.end(), name) != names.end()) return "each backend once";
+    names.push_back(name);
+    from = comma + 1;
+  }
+  return {};
 }
 
 void add_bench(CommandLine& line) {
   CLI::App& app = *line.app.add_subcommand("bench", "Place one cluster several times and compare the rates");
   const auto command = bind<BenchCommand>(app, line);
-  add_value(app, "--spec", command->spec_path, "FILE", "Cluster to generate in memory (docs/generate.md)");
-  add_count(app, "--spec-seed", command->spec_seed, "Seed of the generated cluster (default 1)");
-  add_input(app, command->input, false);
+  add_text(app, "--spec", command->spec_path, "FILE", "Cluster to generate in memory (docs/generate.md); or give -f");
+  add_number(app, "--spec-seed", command->spec_seed,
+             "Seed of the generated cluster, as --seed of generate (default 0)");
+  add_input(app, command->input, BehindFile::kFiles);
   add_config(app, command->config);
   add_engine(app, command->config);
-  add_choice(app, "--backends", command->backends, "reference|cpu|cuda",
-             "Engines to measure, one after the other, "
-             "divided by commas (default cpu)")
-      ->delimiter(',');
-  add_value(app, "--repeat", command->repeat, "N", "Runs of each; the quickest counts (default 3)")
-      ->check(CLI::Range(1, kRepeatsMax));
+  add_values(app, "--backends", kBackendChoices,
+             "Engines to measure, one after the other, divided by commas (default cpu)",
+             [command = command.get()](const std::string& text) { return add_backend_names(text, command->backends); });
+  add_number(app, "--repeat", command->repeat, "Runs of each; the quickest counts (default 3)", 1, kRepeatsMax);
   add_choice(app, "-o,--output", command->format, "table|json", "For people or for machines (default table)");
 }
 
 void add_version(CommandLine& line) {
-  CLI::App& app = *line.app.add_subcommand("version", "Say version and build facts");
+  CLI::App& app = *line.app.add_subcommand("version", "Print the version and facts about the build");
   const auto command = bind<VersionCommand>(app, line);
   add_choice(app, "-o,--output", command->format, "table|json", "For people or for machines (default table)");
 }
@@ -301,7 +317,7 @@ void build(CommandLine& line) {
   line.app.formatter_fn([](const CLI::App* app, const std::string&, CLI::AppFormatMode) {
     return help_text(command_model(*app, parent_path(*app)), Terminal::of(STDOUT_FILENO).columns);
   });
-  line.app.footer(kProgramNotes);
+  line.app.footer(program_notes());
   add_schedule(line);
   add_explain(line);
   add_config_check(line);
@@ -312,13 +328,49 @@ void build(CommandLine& line) {
   add_pages(line);
 }
 
+/// The command that the parser was in when it stopped: "berth config check".
+std::string command_path(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  return chosen.empty() ? app.get_name() : app.get_name() + " " + command_path(*chosen.front());
+}
+
+/// What is said of arguments that no option or argument of the command takes.
+std::string describe_extras(const CLI::App& app) {
+  std::string text;
+  for (const std::string& extra : app.remaining(true)) {
+    const bool is_option = extra.size() > 1 && extra.front() == '-';
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ",
+                        is_option ? "there is no option" : "did not expect the argument", quoted_for_message(extra));
+  }
+  return text;
+}
+
 ExitCode say_usage(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) {  // --help, --version
     app.exit(error);
     return ExitCode::kDone;
   }
-  fmt::print(stderr, "berth: {}\nRun berth --help, or berth COMMAND --help, for what there is.\n", error.what());
+  const bool has_extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  fmt::print(stderr, "berth: {}\nRun {} --help for what there is.\n", has_extras ? describe_extras(app) : error.what(),
+             command_path(app));
   return ExitCode::kUsage;
+}
+
+/// The arguments behind the program's name, last one first as the parser takes them. "--name=" becomes "--name" and an
+/// empty text: the parser alone would take the next argument for the value.
+std::vector<std::string> parser_arguments(int argument_count, const char* const* arguments) {
+  std::vector<std::string> list;
+  bool options_end = false;
+  for (int i = 1; i < argument_count; ++i) {
+    std::string argument = arguments[i];
+    options_end = options_end || argument == "--";
+    const bool is_empty_value = !options_end && argument.starts_with("--") && argument.find('=') == argument.size() - 1;
+    if (is_empty_value) argument.pop_back();
+    list.push_back(std::move(argument));
+    if (is_empty_value) list.emplace_back();
+  }
+  std::reverse(list.begin(), list.end());
+  return list;
 }
 
 /// Turns whatever goes wrong into words on standard error and an exit code.
@@ -354,7 +406,7 @@ ExitCode run_program(int argument_count, const char* const* arguments) {
   return guarded([&] {
     build(line);
     try {
-      line.app.parse(argument_count, arguments);
+      line.app.parse(parser_arguments(argument_count, arguments));
     } catch (const CLI::ParseError& error) {
       return say_usage(line.app, error);
     }

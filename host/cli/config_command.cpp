@@ -55,6 +55,12 @@ std::string profile_table(const Profile& profile, const Terminal& terminal) {
   for (const std::string& name : profile.placement_plugins) {
     table.add_row({"placement", name, "", {"unsupported", Emphasis::kBad}});
   }
+  for (const OutOfTreePlugin& plugin : profile.out_of_tree) {
+    table.add_row({plugin.point,
+                   plugin.name,
+                   plugin.weight == 0 ? "" : fmt::format("{}", plugin.weight),
+                   {"not in-tree: left out", Emphasis::kBad}});
+  }
   return table.render(terminal, 2);
 }
 
@@ -88,7 +94,18 @@ std::string sampling_note(const SchedulerConfig& config, NodeSampling sampling) 
                      config.percentage_of_nodes_to_score);
 }
 
-std::vector<std::string> notes_on(const SchedulerConfig& config, NodeSampling sampling) {
+/// Default plugins that took the place of plugins that were left out.
+void note_stand_ins(const SchedulerConfig& config, std::vector<std::string>& notes) {
+  for (const Profile& profile : config.profiles) {
+    for (const std::string& name : profile.stand_ins) {
+      notes.push_back(
+          fmt::format("{} runs in profile {} in place of a plugin that is left out", name, profile.scheduler_name));
+    }
+  }
+}
+
+std::vector<std::string> notes_on(const SchedulerConfig& config, const std::vector<std::string>& other_gates,
+                                  NodeSampling sampling) {
   std::vector<std::string> notes = {sampling_note(config, sampling)};
   for (const Profile& profile : config.profiles) {
     if (!profile.percentage_of_nodes_to_score || sampling == NodeSampling::kKube) continue;
@@ -109,6 +126,9 @@ std::vector<std::string> notes_on(const SchedulerConfig& config, NodeSampling sa
     notes.push_back(fmt::format("feature gate {} is {}, not the default of {}", row.name, row.enabled ? "on" : "off",
                                 to_string(config.gates.release())));
   }
+  for (const std::string& name : other_gates)
+    notes.push_back(fmt::format("feature gate {} is not one of the scheduler: left out", name));
+  note_stand_ins(config, notes);
   return notes;
 }
 
@@ -145,17 +165,26 @@ void write_profile(const Profile& profile, DocumentWriter& writer) {
   writer.begin_array();
   for_each_plugin(profile,
                   [&](ExtensionPoint point, const EnabledPlugin& plugin) { write_plugin(point, plugin, writer); });
+  for (const OutOfTreePlugin& plugin : profile.out_of_tree) {
+    writer.begin_object();
+    writer.string_field("point", plugin.point);
+    writer.string_field("plugin", plugin.name);
+    if (plugin.weight != 0) writer.integer_field("weight", plugin.weight);
+    writer.string_field("support", to_string(Support::kUnsupported));
+    writer.string_field("missing", "not an in-tree plugin of kube-scheduler: left out");
+    writer.end_object();
+  }
   writer.end_array();
   writer.end_object();
 }
 
 }  // namespace
 
-ConfigCheck check_config(const std::string& path, const FeatureGates& gates, NodeSampling sampling) {
-  LoadedConfig loaded = load_config(path, gates);
-  std::vector<std::string> refusals = unsupported_requests(loaded.config, loaded.named_plugins);
-  std::vector<std::string> notes = notes_on(loaded.config, sampling);
-  return {std::move(loaded.config), std::move(notes), std::move(refusals)};
+ConfigCheck check_config(const std::string& path, const RequestedGates& requested, NodeSampling sampling) {
+  SchedulerConfig config = load_config(path, requested.gates);
+  std::vector<std::string> refusals = unsupported_requests(config);
+  std::vector<std::string> notes = notes_on(config, requested.left_out, sampling);
+  return {std::move(config), std::move(notes), std::move(refusals)};
 }
 
 std::string config_check_report(const ConfigCheck& check, const Terminal& terminal) {
@@ -187,7 +216,7 @@ void write_config_check(const ConfigCheck& check, DocumentWriter& writer) {
 
 ExitCode run(const ConfigCommand& command) {
   const NodeSampling sampling = parse_node_sampling(command.config.node_sampling.value_or("all"));
-  const ConfigCheck check = check_config(command.config.config_path, feature_gates(command.config), sampling);
+  const ConfigCheck check = check_config(command.config.config_path, requested_gates(command.config), sampling);
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
     write_config_check(check, *json_writer(output, kDocumentSpreadDepth));

@@ -24,7 +24,7 @@ struct ConfigCheck {
   std::vector<std::string> refusals;  ///< why a run with this file would not start
 };
 
-ConfigCheck check_config(const std::string& path, const FeatureGates& gates, NodeSampling sampling);
+ConfigCheck check_config(const std::string& path, const RequestedGates& requested, NodeSampling sampling);
 std::string config_check_report(const ConfigCheck& check, const Terminal& terminal);
 void write_config_check(const ConfigCheck& check, DocumentWriter& writer);
 

@@ -6,7 +6,9 @@
 #include <cstdio>
 
 #include "host/cli/startup_check.h"
+#include "host/config/config_reader.h"
 #include "host/objects/errors.h"
+#include "host/scheduler/missing_inputs.h"
 
 namespace berth {
 namespace {
@@ -21,13 +23,15 @@ void apply_flags(const ConfigOptions& options, EngineConfig& engine) {
   if (options.on_device_failure) engine.on_device_failure = parse_device_failure(*options.on_device_failure);
 }
 
-void refuse_unsupported(const LoadedConfig& loaded, const ConfigOptions& options) {
+void say_left_out(const std::string& what) { fmt::print(stderr, "berth: warning: {}; going on without it\n", what); }
+
+void refuse_unsupported(const SchedulerConfig& config, const ConfigOptions& options, bool quiet) {
   std::vector<InputProblem> problems;
-  for (const std::string& request : unsupported_requests(loaded.config, loaded.named_plugins)) {
-    if (options.allow_unsupported) {
-      fmt::print(stderr, "berth: warning: {}: {}; going on without it\n", options.config_path, request);
-    } else {
+  for (const std::string& request : unsupported_requests(config)) {
+    if (!options.allow_unsupported) {
       problems.push_back({options.config_path, "", request + " (--allow-unsupported goes on without it)"});
+    } else if (!quiet) {
+      say_left_out(options.config_path + ": " + request);
     }
   }
   if (!problems.empty()) throw InputError(std::move(problems));
@@ -35,25 +39,39 @@ void refuse_unsupported(const LoadedConfig& loaded, const ConfigOptions& options
 
 }  // namespace
 
-FeatureGates feature_gates(const ConfigOptions& options) {
+RequestedGates requested_gates(const ConfigOptions& options) {
+  RequestedGates requested;
   try {
-    FeatureGates gates(parse_release(options.release));
-    if (!options.feature_gates.empty()) gates.apply(options.feature_gates);
-    return gates;
+    requested.gates = FeatureGates(parse_release(options.release));
+    requested.gates.apply(options.feature_gates, &requested.left_out);
   } catch (const InputError& error) {
     throw UsageError(error.what());
   }
+  if (requested.left_out.empty() || options.allow_unsupported) return requested;
+  std::string names;
+  for (const std::string& name : requested.left_out) names += (names.empty() ? "" : ", ") + quoted_for_message(name);
+  throw UsageError("--feature-gates: got " + names +
+                   ", expected gates of the scheduler (--allow-unsupported goes on without gates of other components)");
 }
 
-ScheduleOptions schedule_options(const ConfigOptions& options) {
-  LoadedConfig loaded = load_config(options.config_path, feature_gates(options));
-  refuse_unsupported(loaded, options);
+ScheduleOptions schedule_options(const ConfigOptions& options, bool quiet) {
+  const RequestedGates requested = requested_gates(options);
+  SchedulerConfig config = load_config(options.config_path, requested.gates);
+  refuse_unsupported(config, options, quiet);
+  for (const std::string& name : requested.left_out) {
+    if (!quiet) say_left_out("feature gate " + quoted_for_message(name) + " is not one of the scheduler");
+  }
   ScheduleOptions result;
-  result.config = std::move(loaded.config);
+  result.config = std::move(config);
   if (options.allow_unsupported) result.config.extenders.clear();
   if (!options.engine_config_path.empty()) result.engine = load_engine_config(options.engine_config_path);
   apply_flags(options, result.engine);
   return result;
+}
+
+void say_missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config) {
+  for (const std::string& sentence : missing_inputs(objects, config))
+    fmt::print(stderr, "berth: warning: {}\n", sentence);
 }
 
 void say_other_backend(const EngineConfig& engine, const ScheduleResult& result) {

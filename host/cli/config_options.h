@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "host/scheduler/scheduler.h"
 
@@ -32,13 +33,22 @@ struct ConfigOptions {
   std::optional<std::string> on_device_failure;
 };
 
-/// @throws UsageError for a release or a gate that is not known
-FeatureGates feature_gates(const ConfigOptions& options);
+/// The gates that the options ask for.
+struct RequestedGates {
+  FeatureGates gates;
+  std::vector<std::string> left_out;  ///< gates of other components; only with allow_unsupported
+};
 
-/// Reads the files and applies the flags.
+/// @throws UsageError for a release or a gate that is not known
+RequestedGates requested_gates(const ConfigOptions& options);
+
+/// Reads the files and applies the flags. What is left out is a warning each, unless quiet.
 /// @throws InputError for what is wrong in the files, and for a configuration that asks for what is not built unless
 ///         allow_unsupported is set; UsageError for flags
-ScheduleOptions schedule_options(const ConfigOptions& options);
+ScheduleOptions schedule_options(const ConfigOptions& options, bool quiet);
+
+/// Warns on standard error of what the input lacks, in commands whose result has no place for it.
+void say_missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config);
 
 /// Warns on standard error when a backend that was asked for by name is not the one that answered.
 void say_other_backend(const EngineConfig& engine, const ScheduleResult& result);

@@ -5,39 +5,23 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 
 #include "host/cli/document_writer.h"
 #include "host/cli/explain_document.h"
 #include "host/cli/explain_report.h"
-#include "host/cli/figures.h"
+#include "host/cli/find_pods.h"
 #include "host/cli/nearest_miss.h"
 #include "host/cli/output.h"
+#include "host/cli/progress_bar.h"
 #include "host/cli/terminal.h"
+#include "host/config/config_reader.h"
+#include "host/scheduler/explainer.h"
 #include "plugins/inter_pod_affinity/rule.h"
 #include "plugins/pod_topology_spread/rule.h"
 
 namespace berth {
 namespace {
-
-bool is_named(const Pod& pod, std::string_view name) {
-  return name.find('/') == name.npos ? pod.name == name : pod.full_name() == name;
-}
-
-[[noreturn]] void refuse_name(std::string_view name, const ClusterObjects& objects) {
-  for (const PodPtr& pod : objects.pods) {
-    if (!is_named(*pod, name)) continue;
-    if (!pod->node_name.empty()) {
-      throw std::runtime_error(
-          fmt::format("pod {} is on node {} already; explain judges pending pods", pod->full_name(), pod->node_name));
-    }
-    throw std::runtime_error(
-        fmt::format("pod {} is pending but not scheduled here: {}", pod->full_name(),
-                    pod->terminating ? "it is being deleted" : "no profile has the name " + pod->spec->scheduler_name));
-  }
-  throw std::runtime_error(fmt::format("no pod {} in the input", name));
-}
 
 ScheduleOptions with_topology_filters_alone(ScheduleOptions options) {
   for (Profile& profile : options.config.profiles)
@@ -58,24 +42,46 @@ class ExplainOutput {
         explainer_(explainer),
         json_(command.format == "json"),
         terminal_(Terminal::of(STDOUT_FILENO)),
-        output_(STDOUT_FILENO) {
-    if (!json_) misses_.emplace(objects);
-  }
+        output_(STDOUT_FILENO) {}
 
-  void add(const PodPtr& pod) {
-    const Evaluation evaluation = explainer_.explain(pod);
+  void add(const FoundPod& found) {
+    const Explanation explanation = explain(found);
     const NodeNames names = [this](NodeIndex node) { return explainer_.node_name(node); };
     if (json_) {
-      write_explain_record(*pod, evaluation, names, *json_writer(output_, 0));
+      write_explain_record(explanation, names, *json_writer(output_, 0));
       return;
     }
     if (count_++ > 0) output_.write("\n");
-    output_.write(
-        explain_report(*pod, profile_of(*pod), evaluation, topology_of(pod, evaluation), names, *misses_, terminal_));
+    if (!is_evaluated(explanation.standing)) {
+      output_.write(explain_report(explanation, names, nullptr, terminal_));
+      return;
+    }
+    const Evaluation topology = topology_of(found.pod, explanation.evaluation);
+    const MissFinder& finder = finder_for(explanation);
+    const MissSearch search{profile_of(*found.pod), topology, finder};
+    output_.write(explain_report(explanation, names, &search, terminal_));
   }
   void flush() { output_.flush(); }
 
  private:
+  /// Pods that no scheduler or another one would place are not held against the nodes.
+  static bool is_evaluated(const PodStanding& standing) {
+    return standing.state == PodState::kPending || standing.state == PodState::kGated ||
+           standing.state == PodState::kRunning;
+  }
+  Explanation explain(const FoundPod& found) {
+    if (found.pod == nullptr) return {found.name, nullptr, {PodState::kFinished, ""}, {}};
+    Explanation explanation{found.name, found.pod, explainer_.standing_of(*found.pod), {}};
+    if (is_evaluated(explanation.standing)) explanation.evaluation = explainer_.explain(found.pod);
+    return explanation;
+  }
+  /// One that counts every running pod, but for a pod that runs one without it.
+  const MissFinder& finder_for(const Explanation& explanation) {
+    if (explanation.standing.state == PodState::kRunning)
+      return finder_without_.emplace(objects_, explanation.pod.get());
+    if (!finder_) finder_.emplace(objects_);
+    return *finder_;
+  }
   const Profile& profile_of(const Pod& pod) const {
     const Profile* profile = options_.config.find_profile(pod.spec->scheduler_name);
     return profile == nullptr ? options_.config.profiles.front() : *profile;
@@ -94,36 +100,48 @@ class ExplainOutput {
   bool json_;
   Terminal terminal_;
   Output output_;
-  std::optional<MissFinder> misses_;
+  std::optional<MissFinder> finder_;
+  std::optional<MissFinder> finder_without_;
   std::optional<Explainer> topology_explainer_;
   std::size_t count_ = 0;
 };
 
-}  // namespace
-
-PodPtr find_pod(std::string_view name, std::span<const PodPtr> pending, const ClusterObjects& objects) {
-  std::vector<PodPtr> found;
-  std::copy_if(pending.begin(), pending.end(), std::back_inserter(found),
-               [&](const PodPtr& pod) { return is_named(*pod, name); });
-  if (found.empty()) refuse_name(name, objects);
-  if (found.size() > 1) {
-    throw std::runtime_error(fmt::format("{} pending pods are named {}: say which, as {} or {}",
-                                         grouped(static_cast<std::int64_t>(found.size())), name, found[0]->full_name(),
-                                         found[1]->full_name()));
-  }
-  return found.front();
+/// Every pending pod, of one namespace where that is asked for.
+std::vector<FoundPod> pending_pods(const Explainer& explainer, const std::string& name_space) {
+  std::vector<FoundPod> pods;
+  for (const PodPtr& pod : explainer.pending())
+    if (name_space.empty() || pod->namespace_ == name_space) pods.push_back({pod, pod->full_name()});
+  return pods;
 }
 
+void say_that_none_is_pending(const std::string& name_space) {
+  if (name_space.empty()) {
+    fmt::print(stderr, "berth: no pod of the input is pending\n");
+  } else {
+    fmt::print(stderr, "berth: no pod of namespace {} is pending\n", quoted_for_message(name_space));
+  }
+}
+
+}  // namespace
+
 ExitCode run(const ExplainCommand& command) {
-  if (command.all != command.pod.empty()) throw UsageError("explain takes either one POD or --all");
-  const ScheduleOptions options = schedule_options(command.config);
+  if (command.all != command.pods.empty()) throw UsageError("explain takes either one POD or several, or --all");
+  const ScheduleOptions options = schedule_options(command.config, command.input.quiet);
   const LoadedInput input = load_input(command.input, options.engine.threads);
   Explainer explainer(input.objects, options);
+  const std::vector<FoundPod> pods = command.all ? pending_pods(explainer, command.name_space)
+                                                 : find_pods(command.pods, command.name_space, input.objects);
+  if (!command.input.quiet) {
+    say_missing_inputs(input.objects, options.config);
+    if (pods.empty()) say_that_none_is_pending(command.name_space);
+  }
   ExplainOutput output(command, input.objects, options, explainer);
-  if (command.all) {
-    for (const PodPtr& pod : explainer.pending()) output.add(pod);
-  } else {
-    output.add(find_pod(command.pod, explainer.pending(), input.objects));
+  // Where the output goes to the terminal too, it shows by itself how far the work has come.
+  std::optional<ProgressBar> bar;
+  if (!Terminal::of(STDOUT_FILENO).interactive) bar.emplace("explaining pods");
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    if (bar) bar->update(i, pods.size());
+    output.add(pods[i]);
   }
   output.flush();
   return ExitCode::kDone;

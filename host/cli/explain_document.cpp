@@ -47,12 +47,16 @@ void write_node(const NodeEvaluation& node, std::string_view name, DocumentWrite
 
 }  // namespace
 
-void write_explain_record(const Pod& pod, const Evaluation& evaluation, const NodeNames& node_name,
-                          DocumentWriter& writer) {
+void write_explain_record(const Explanation& explanation, const NodeNames& node_name, DocumentWriter& writer) {
+  const Evaluation& evaluation = explanation.evaluation;
+  const PodStanding& standing = explanation.standing;
   writer.begin_object();
   writer.integer_field("schemaVersion", kSchemaVersion);
-  writer.string_field("pod", pod.full_name());
-  writer.string_field("profile", pod.spec->scheduler_name);
+  writer.string_field("pod", explanation.name);
+  writer.string_field("state", to_string(standing.state));
+  if (!standing.message.empty()) writer.string_field("stateMessage", standing.message);
+  if (explanation.pod != nullptr) writer.string_field("profile", explanation.pod->spec->scheduler_name);
+  if (standing.state == PodState::kRunning) writer.string_field("node", explanation.pod->node_name);
   writer.key("nodes");
   writer.begin_array();
   for (const NodeEvaluation& node : evaluation.nodes) write_node(node, node_name(node.node), writer);

@@ -2,19 +2,28 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "batching/backend.h"
 #include "host/cli/document_writer.h"
 #include "host/objects/pod.h"
+#include "host/scheduler/explainer.h"
 
 namespace berth {
 
 using NodeNames = std::function<std::string_view(NodeIndex)>;
 
+/// What is known of one pod.
+struct Explanation {
+  std::string name;  ///< "namespace/name"
+  PodPtr pod;        ///< null for a finished pod
+  PodStanding standing;
+  Evaluation evaluation;  ///< without nodes where nothing was evaluated
+};
+
 /// One record of docs/schemas/explain-record.schema.json, with a line end.
 /// "message" and "error" are there only when they say something, "reasons" only when there are some.
-void write_explain_record(const Pod& pod, const Evaluation& evaluation, const NodeNames& node_name,
-                          DocumentWriter& writer);
+void write_explain_record(const Explanation& explanation, const NodeNames& node_name, DocumentWriter& writer);
 
 }  // namespace berth

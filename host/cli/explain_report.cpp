@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "host/cli/figures.h"
@@ -48,36 +49,115 @@ std::string example_names(const NodeGroup& group, const NodeNames& node_name) {
   return group.node_count > static_cast<std::int64_t>(group.examples.size()) ? names + ", ..." : names;
 }
 
-std::string headline(const Pod& pod, const Evaluation& evaluation, const NodeNames& node_name) {
+/// "fits 2 of 3 nodes, best a (and 1 with the same total)", or why there is no such answer
+std::string fit_words(const Evaluation& evaluation, const NodeNames& node_name) {
+  if (evaluation.nodes.empty())
+    return evaluation.error.empty() ? "there is no node in the input"
+                                    : "not placed: its scheduling cycle ends with an error before a node is chosen";
   const auto fitting = std::count_if(evaluation.nodes.begin(), evaluation.nodes.end(),
                                      [](const NodeEvaluation& node) { return node.feasible; });
-  std::string words =
-      fmt::format("{} (profile {}): fits {} of {}", printable(pod.full_name()), printable(pod.spec->scheduler_name),
-                  grouped(fitting), counted(static_cast<std::int64_t>(evaluation.nodes.size()), "node", "nodes"));
+  std::string words = fmt::format("fits {} of {}", grouped(fitting),
+                                  counted(static_cast<std::int64_t>(evaluation.nodes.size()), "node", "nodes"));
+  if (!evaluation.error.empty()) return words + ", but its scheduling cycle ends with an error";
   if (evaluation.best.empty()) return words;
-  words += fmt::format(", best {}", printable(node_name(evaluation.best.front())));
+  words += fmt::format(", best {}", node_name(evaluation.best.front()));
   const std::size_t ties = evaluation.best.size() - 1;
   return ties == 0 ? words
                    : words + fmt::format(" (and {} with the same total)", grouped(static_cast<std::int64_t>(ties)));
 }
+
+/// The node that a running pod is on, as it was evaluated; null for other pods, and when it is not in the input.
+const NodeEvaluation* own_node(const Explanation& explanation, const NodeNames& node_name) {
+  if (explanation.standing.state != PodState::kRunning) return nullptr;
+  for (const NodeEvaluation& node : explanation.evaluation.nodes)
+    if (node_name(node.node) == explanation.pod->node_name) return &node;
+  return nullptr;
+}
+
+/// What the pod's own node says to it now: "its node a fits with a total of 150: 2 nodes have more", or the refusal.
+std::string own_node_words(const Explanation& explanation, const NodeNames& node_name) {
+  const NodeEvaluation* own = own_node(explanation, node_name);
+  if (own == nullptr) return {};
+  const Pod& pod = *explanation.pod;
+  const Evaluation& evaluation = explanation.evaluation;
+  if (!own->feasible) return fmt::format("its node {} would refuse it now: {}", pod.node_name, verdict_of(*own));
+  const auto above = std::count_if(evaluation.nodes.begin(), evaluation.nodes.end(), [&](const NodeEvaluation& node) {
+    return node.feasible && node.total > own->total;
+  });
+  return fmt::format("its node {} fits with a total of {}: {}", pod.node_name, grouped(own->total),
+                     above == 0 ? "no node has more" : counted(above, "node has more", "nodes have more"));
+}
+
+/// The first lines: where the pod stands, and what that means for the nodes.
+std::vector<std::string> lead(const Explanation& explanation, const NodeNames& node_name) {
+  const PodStanding& standing = explanation.standing;
+  if (standing.state == PodState::kFinished)
+    return {explanation.name + ": has finished (phase Succeeded or Failed) and takes no part in scheduling"};
+  const Pod& pod = *explanation.pod;
+  const std::string name = fmt::format("{} (profile {}): ", explanation.name, pod.spec->scheduler_name);
+  const std::string fit = fit_words(explanation.evaluation, node_name);
+  switch (standing.state) {
+    case PodState::kGated:
+      return {name + "is gated, " + standing.message,
+              "kept out of the queue until its gates are removed; then: " + fit};
+    case PodState::kRunning: {
+      const std::string where = standing.message.empty() ? "" : " (" + standing.message + ")";
+      std::vector<std::string> lines = {name + "runs on node " + pod.node_name + where,
+                                        "taken out of its node: " + fit};
+      if (std::string own = own_node_words(explanation, node_name); !own.empty()) lines.push_back(std::move(own));
+      return lines;
+    }
+    case PodState::kDeleting:
+      return {name + "is being deleted; no scheduler places it"};
+    case PodState::kOtherScheduler:
+      return {explanation.name + ": " + standing.message + "; it is left to another scheduler"};
+    case PodState::kPending:
+    case PodState::kFinished:
+      break;
+  }
+  return {name + fit};
+}
+
+/// Counts what a table of groups shows. Nodes that fit and nodes that refuse have room of their own, so that the ones
+/// never push the others out.
+class GroupsListed {
+ public:
+  bool has_room_for(const NodeGroup& group) {
+    if (listed_++ < kGroupsListed) return true;
+    ++groups_left_out_;
+    nodes_left_out_ += group.node_count;
+    return false;
+  }
+  /// @param verb  "fit"
+  std::string left_out(std::string_view verb) const {
+    if (groups_left_out_ == 0) return {};
+    return fmt::format("  ... and {} that {}, in {} (-o json gives every node)\n",
+                       counted(nodes_left_out_, "more node", "more nodes"), verb,
+                       counted(groups_left_out_, "group", "groups"));
+  }
+
+ private:
+  std::size_t listed_ = 0;
+  std::int64_t groups_left_out_ = 0;
+  std::int64_t nodes_left_out_ = 0;
+};
 
 std::string groups_table(const std::vector<NodeGroup>& groups, const NodeNames& node_name, const Terminal& terminal) {
   Table table({{"nodes", Align::kRight},
                {"verdict", Align::kLeft, kVerdictColumnsMax},
                {"total", Align::kRight},
                {"for example"}});
-  for (std::size_t i = 0; i < std::min(groups.size(), kGroupsListed); ++i) {
-    const NodeGroup& group = groups[i];
-    const Emphasis emphasis = group.first->feasible ? Emphasis::kGood : Emphasis::kWarning;
+  GroupsListed fitting;
+  GroupsListed refusing;
+  for (const NodeGroup& group : groups) {
+    const bool fits = group.first->feasible;
+    if (!(fits ? fitting : refusing).has_room_for(group)) continue;
     table.add_row({grouped(group.node_count),
-                   {verdict_of(*group.first), emphasis},
-                   group.first->feasible ? grouped(group.first->total) : std::string("-"),
+                   {verdict_of(*group.first), fits ? Emphasis::kGood : Emphasis::kWarning},
+                   fits ? grouped(group.first->total) : std::string("-"),
                    example_names(group, node_name)});
   }
-  std::string text = table.render(terminal, 2);
-  if (groups.size() <= kGroupsListed) return text;
-  return text + fmt::format("  ... and {} more groups (-o json gives every node)\n",
-                            grouped(static_cast<std::int64_t>(groups.size() - kGroupsListed)));
+  return table.render(terminal, 2) + fitting.left_out("fit") + refusing.left_out("refuse");
 }
 
 std::string scores_table(const NodeEvaluation& node, const Terminal& terminal) {
@@ -100,6 +180,27 @@ std::string miss_text(const std::optional<Miss>& miss, const Terminal& terminal)
   return wrap(printable(fmt::format("node {}: {}", miss->node, changes)), terminal.columns, 2);
 }
 
+std::string titled_scores(std::string_view title, const NodeEvaluation& node, const Terminal& terminal) {
+  if (node.scores.empty()) return {};
+  return "\n" + terminal.paint(title, Emphasis::kBold) + "\n" + scores_table(node, terminal);
+}
+
+/// Empty when no node refuses.
+std::string nearest_miss(const Pod& pod, const Evaluation& evaluation, const NodeNames& node_name,
+                         const MissSearch& search, const Terminal& terminal) {
+  std::vector<RefusedNode> refused;
+  for (std::size_t i = 0; i < evaluation.nodes.size(); ++i) {
+    const NodeEvaluation& node = evaluation.nodes[i];
+    if (node.feasible) continue;
+    refused.push_back({node_name(node.node), std::nullopt});
+    if (i < search.topology.nodes.size())
+      refused.back().other_pods = change_of_other_pods(search.topology.nodes[i].status);
+  }
+  if (refused.empty()) return {};
+  return "\n" + terminal.paint("Nearest miss", Emphasis::kBold) + "\n" +
+         miss_text(search.finder.nearest(pod, search.profile, refused), terminal);
+}
+
 }  // namespace
 
 std::vector<NodeGroup> group_nodes(const Evaluation& evaluation) {
@@ -116,29 +217,22 @@ std::vector<NodeGroup> group_nodes(const Evaluation& evaluation) {
   return groups;
 }
 
-std::string explain_report(const Pod& pod, const Profile& profile, const Evaluation& evaluation,
-                           const Evaluation& topology, const NodeNames& node_name, const MissFinder& misses,
+std::string explain_report(const Explanation& explanation, const NodeNames& node_name, const MissSearch* search,
                            const Terminal& terminal) {
-  std::string text = terminal.paint(headline(pod, evaluation, node_name), Emphasis::kBold) + "\n";
+  const Evaluation& evaluation = explanation.evaluation;
+  const std::vector<std::string> lines = lead(explanation, node_name);
+  std::string text = terminal.paint(printable(lines.front()), Emphasis::kBold) + "\n";
+  for (std::size_t i = 1; i < lines.size(); ++i) text += wrap(printable(lines[i]), terminal.columns, 2);
   if (!evaluation.error.empty()) text += wrap("error: " + printable(evaluation.error), terminal.columns, 2);
   if (!evaluation.message.empty()) text += wrap("\"" + printable(evaluation.message) + "\"", terminal.columns, 2);
   const std::vector<NodeGroup> groups = group_nodes(evaluation);
   if (groups.empty()) return text;
   text += "\n" + groups_table(groups, node_name, terminal);
-  if (!groups.front().first->scores.empty()) {
-    text += "\n" + terminal.paint("Scores of the best", Emphasis::kBold) + "\n" +
-            scores_table(*groups.front().first, terminal);
-  }
-  std::vector<RefusedNode> refused;
-  for (std::size_t i = 0; i < evaluation.nodes.size(); ++i) {
-    const NodeEvaluation& node = evaluation.nodes[i];
-    if (node.feasible) continue;
-    refused.push_back({node_name(node.node), std::nullopt});
-    if (i < topology.nodes.size()) refused.back().other_pods = change_of_other_pods(topology.nodes[i].status);
-  }
-  if (refused.empty()) return text;
-  text += "\n" + terminal.paint("Nearest miss", Emphasis::kBold) + "\n";
-  return text + miss_text(misses.nearest(pod, profile, refused), terminal);
+  const NodeEvaluation& best = *groups.front().first;
+  text += titled_scores("Scores of the best", best, terminal);
+  const NodeEvaluation* own = own_node(explanation, node_name);
+  if (own != nullptr && own->total != best.total) text += titled_scores("Scores of its node", *own, terminal);
+  return search == nullptr ? text : text + nearest_miss(*explanation.pod, evaluation, node_name, *search, terminal);
 }
 
 }  // namespace berth

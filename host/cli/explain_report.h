@@ -22,11 +22,17 @@ struct NodeGroup {
 /// Feasible groups first, best total first; then refusing ones, largest first.
 std::vector<NodeGroup> group_nodes(const Evaluation& evaluation);
 
-/// The answer for people: groups of nodes, scores of the best, the nearest miss and what it would take.
-/// @param profile   of the pod
-/// @param topology  the same pod as topology rules alone judge it, nodes in the same order; empty: not asked
-std::string explain_report(const Pod& pod, const Profile& profile, const Evaluation& evaluation,
-                           const Evaluation& topology, const NodeNames& node_name, const MissFinder& misses,
+/// What the nearest miss of a pod is looked for with.
+struct MissSearch {
+  const Profile& profile;      ///< of the pod
+  const Evaluation& topology;  ///< the pod as topology rules alone judge it, nodes in the same order; empty: not asked
+  const MissFinder& finder;
+};
+
+/// The answer for people: where the pod stands, groups of nodes, scores of the best and of the pod's own node, the
+/// nearest miss and what it would take.
+/// @param search  null: nothing was evaluated
+std::string explain_report(const Explanation& explanation, const NodeNames& node_name, const MissSearch* search,
                            const Terminal& terminal);
 
 }  // namespace berth

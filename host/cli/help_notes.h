@@ -3,25 +3,44 @@
 
 // Paragraphs at the end of --help and of the man page, one a line.
 
+#include <string>
+
+#include "host/objects/dump_command.h"
+
 namespace berth {
 
-inline constexpr const char* kProgramNotes =
-    "Exit codes: 0 done; 1 error; 2 the command line was not understood; 3 unplaced pods with --fail-unplaced; 4 the "
-    "device of cuda failed, or none can be used.\n"
-    "Colours are shown on a terminal only, and not when NO_COLOR is set. Bars are drawn in Unicode where the locale is "
-    "UTF-8.";
+inline const std::string& program_notes() {
+  static const std::string kNotes =
+      "To start with a cluster of your own: " + std::string(kDumpCommand) +
+      "; then berth schedule -f cluster.json, and berth explain -f cluster.json NAMESPACE/POD.\n"
+      "Exit codes: 0 done; 1 error; 2 the command line was not understood; 3 unplaced pods with --fail-unplaced; 4 the "
+      "device of cuda failed, or none can be used.\n"
+      "Colours are shown on a terminal only, and not when NO_COLOR is set. Bars are drawn in Unicode where the locale "
+      "is UTF-8.";
+  return kNotes;
+}
 
-inline constexpr const char* kScheduleNotes =
-    "Pods are placed in the queue's order: priority, creationTimestamp, then input order. Pods with spec.nodeName and "
-    "a "
-    "phase that is not terminal count as running.\n"
-    "Limits of the input: a file of 16 GiB after decompression, an object of 64 MiB, YAML nested 200 deep with 64 MiB "
-    "of expanded aliases, JSON nested 256 deep, 20 million objects, 10 million pods made from workloads. What goes "
-    "beyond is an error.\n"
-    "Example: kubectl get nodes,pods,priorityclasses -A -o json | berth schedule -f -";
+inline const std::string& schedule_notes() {
+  static const std::string kNotes =
+      "Pods are placed in the queue's order: priority, creationTimestamp, then input order. Pods with spec.nodeName "
+      "and "
+      "a phase that is not terminal count as running.\n"
+      "Limits of the input: a file of 16 GiB after decompression, an object of 64 MiB, YAML nested 200 deep with 64 "
+      "MiB "
+      "of expanded aliases, JSON nested 256 deep, 20 million objects, 10 million pods made from workloads. What goes "
+      "beyond is an error.\n"
+      "Example: " +
+      std::string(kDumpCommand) + "; berth schedule -f cluster.json";
+  return kNotes;
+}
 
 inline constexpr const char* kExplainNotes =
-    "Each pod is evaluated alone against the cluster as loaded. The table groups nodes that answer alike and names the "
-    "node that needs the smallest change; docs/schemas/explain-record.schema.json describes the JSON records.";
+    "Each pod is evaluated alone against the cluster as loaded. A pod with scheduling gates is reported as gated "
+    "first, "
+    "then as if the gates were gone. A running pod is taken out of its node first, and the report says why its node "
+    "and where else. A finished pod is only said to be finished.\n"
+    "The table groups nodes with the same answer and names the node that needs the smallest change; "
+    "docs/schemas/explain-record.schema.json describes the JSON records.\n"
+    "Example: berth explain -f cluster.json team-a/web-0 -n team-b db-0 db-1";
 
 }  // namespace berth

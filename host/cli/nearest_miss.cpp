@@ -236,10 +236,10 @@ std::optional<NeededChange> change_of_other_pods(const Status& status) {
 
 double Miss::effort() const { return total_effort(changes); }
 
-MissFinder::MissFinder(const ClusterObjects& objects) {
+MissFinder::MissFinder(const ClusterObjects& objects, const Pod* left_out) {
   for (const NodePtr& node : objects.nodes) cache_.add_node(node);
   for (const PodPtr& pod : objects.pods) {
-    if (!pod->node_name.empty()) cache_.add_pod(pod);
+    if (!pod->node_name.empty() && pod.get() != left_out) cache_.add_pod(pod);
   }
 }
 

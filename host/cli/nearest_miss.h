@@ -43,7 +43,8 @@ struct Miss {
 /// to a pod by topology is not recounted here but handed in.
 class MissFinder {
  public:
-  explicit MissFinder(const ClusterObjects& objects);
+  /// @param left_out  a running pod to treat as absent; null: none
+  explicit MissFinder(const ClusterObjects& objects, const Pod* left_out = nullptr);
 
   /// Everything that stands between `pod` and `node`, not only what the first plugin says. Empty when this recount
   /// finds nothing, or when there is no such node.

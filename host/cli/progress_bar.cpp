@@ -13,18 +13,18 @@
 namespace berth {
 namespace {
 
-constexpr auto kQuietTime = std::chrono::seconds(1);
 constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
 constexpr int kBarColumns = 30;
 
 }  // namespace
 
-ProgressBar::ProgressBar(std::string what) : what_(std::move(what)), terminal_(Terminal::of(STDERR_FILENO)) {}
+ProgressBar::ProgressBar(std::string what, std::chrono::milliseconds quiet_time)
+    : what_(std::move(what)), quiet_time_(quiet_time), terminal_(Terminal::of(STDERR_FILENO)) {}
 
 void ProgressBar::update(std::size_t done, std::size_t total) {
   if (!terminal_.interactive || total == 0) return;
   const Clock::time_point now = Clock::now();
-  if (now - started_ < kQuietTime || now - drawn_ < kRedrawInterval) return;
+  if (now - started_ < quiet_time_ || now - drawn_ < kRedrawInterval) return;
   drawn_ = now;
   visible_ = true;
   const double share = static_cast<double>(done) / static_cast<double>(total);

@@ -9,11 +9,14 @@
 
 namespace berth {
 
-/// Says on standard error how far long work has come. Silent when that is no terminal, and for the first second: quick
+/// Shows on standard error how far long work has come. Silent when that is no terminal, and for the first second: quick
 /// work needs no bar. Redraws ten times a second at most and removes itself.
 class ProgressBar {
  public:
-  explicit ProgressBar(std::string what);
+  static constexpr std::chrono::milliseconds kQuietTime{1000};
+
+  /// @param quiet_time  how long nothing is shown
+  explicit ProgressBar(std::string what, std::chrono::milliseconds quiet_time = kQuietTime);
   ~ProgressBar() { clear(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -24,6 +27,7 @@ class ProgressBar {
  private:
   using Clock = std::chrono::steady_clock;
   std::string what_;
+  std::chrono::milliseconds quiet_time_;
   Terminal terminal_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point drawn_{};

@@ -38,7 +38,10 @@ void write_result(const ScheduleCommand& command, const ClusterObjects& objects,
   } else if (command.format == "yaml") {
     write_schedule_document(result, *yaml_writer(output));
   } else if (command.format == "bindings") {
-    if (!command.input.quiet) say_expanded_pods(objects);
+    if (!command.input.quiet) {
+      say_expanded_pods(objects);
+      for (const std::string& note : result.notes) fmt::print(stderr, "berth: note: {}\n", note);
+    }
     write_bindings(result, *json_writer(output, kReportSpreadDepth));
   } else {
     const ScheduleReportOptions options{command.format == "wide", command.stats};
@@ -50,7 +53,7 @@ void write_result(const ScheduleCommand& command, const ClusterObjects& objects,
 }  // namespace
 
 ExitCode run(const ScheduleCommand& command) {
-  ScheduleOptions options = schedule_options(command.config);
+  ScheduleOptions options = schedule_options(command.config, command.input.quiet);
   const LoadedInput input = load_input(command.input, options.engine.threads);
   options.load_seconds = input.seconds;
   ProgressBar bar("placing");

@@ -24,6 +24,7 @@ inline constexpr std::string_view kSchedulerApiVersion = "kubescheduler.config.k
 struct ConfigContext {
   const FeatureGates& gates;
   ProblemSink& sink;
+  bool leaves_out_of_tree_out = false;  ///< else plugins that are not in-tree are problems
 };
 
 /// The one document of a configuration as JSON; a text that is not JSON is YAML with Kubernetes' scalar rules.

@@ -117,7 +117,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-/// The spellings that Go's strconv.ParseBool takes, as the genuine flag does.
+/// The spellings that Go's strconv.ParseBool takes, as upstream's flag does.
 std::optional<bool> parse_bool(std::string_view text) {
   constexpr auto kTrue = std::to_array<std::string_view>({"1", "t", "T", "true", "TRUE", "True"});
   constexpr auto kFalse = std::to_array<std::string_view>({"0", "f", "F", "false", "FALSE", "False"});
@@ -152,6 +152,10 @@ std::vector<Setting> split_settings(std::string_view text, std::vector<InputProb
   return settings;
 }
 
+bool is_of_other_component(std::string_view name) {
+  return !name.empty() && !is_group(name) && find_gate(name) == nullptr;
+}
+
 /// Why a gate cannot take this value in this release; empty when it can.
 std::string refusal(const Setting& setting, Release release) {
   if (is_group(setting.name)) return {};
@@ -184,12 +188,14 @@ FeatureGates::FeatureGates(Release release) : release_(release) {
   }
 }
 
-void FeatureGates::apply(std::string_view flag_text) {
+void FeatureGates::apply(std::string_view flag_text, std::vector<std::string>* left_out) {
   std::vector<InputProblem> problems;
   FeatureGates changed = *this;
   std::vector<Setting> groups;
   for (const Setting& setting : split_settings(flag_text, problems)) {
-    if (std::string why = refusal(setting, release_); !why.empty()) {
+    if (left_out != nullptr && is_of_other_component(setting.name)) {
+      left_out->emplace_back(setting.name);
+    } else if (std::string why = refusal(setting, release_); !why.empty()) {
       problems.push_back({kFlag, std::string(setting.name), std::move(why)});
     } else if (is_group(setting.name)) {
       groups.push_back(setting);
@@ -198,7 +204,7 @@ void FeatureGates::apply(std::string_view flag_text) {
       changed.named_.emplace(setting.name);
     }
   }
-  // After the names: as with the genuine flag, where in the text AllAlpha stands makes no difference.
+  // After the names: as with upstream's flag, where in the text AllAlpha stands makes no difference.
   for (const Setting& group : groups) changed.set_unnamed(group.name == kAllAlpha ? "Alpha" : "Beta", group.on);
   for (const GateSpec& gate : kGates) {
     if (!changed.enabled(gate.name)) continue;

@@ -24,9 +24,11 @@ class FeatureGates {
 
   /// "Name=true,Other=false" as kube-scheduler's flag; AllAlpha and AllBeta are understood and never change a gate that
   /// is named itself, in this call or an earlier one. Nothing changes when it throws.
+  /// @param left_out  where given, gates that the scheduler does not have in any release (of other components) are
+  ///                  appended by name and change nothing, instead of being problems
   /// @throws InputError with every problem: a gate that the release does not have, a value that is no boolean, a locked
   /// gate, a gate that is on while one it needs is off
-  void apply(std::string_view flag_text);
+  void apply(std::string_view flag_text, std::vector<std::string>* left_out = nullptr);
 
   /// @param name a gate of the table in feature_gates.cpp; std::out_of_range otherwise (a mistake of ours). A gate that
   /// the release does not have yet is off.

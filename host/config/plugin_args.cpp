@@ -351,7 +351,8 @@ void decode_args(std::string_view plugin, const JsonValue& value, const ConfigCo
 
 /// Why no arguments can be given to a plugin of this name; empty when they can.
 std::string refusal(std::string_view name) {
-  if (is_removed_plugin(name)) return "a plugin that exists: it was removed from kube-scheduler";
+  if (const std::string_view replacement = replacement_of_removed_plugin(name); !replacement.empty())
+    return "a plugin that exists: it was removed from kube-scheduler, use " + std::string(replacement);
   if (find_catalog_plugin(name) == nullptr) return "one of kube-scheduler's in-tree plugins";
   return {};
 }
@@ -366,7 +367,8 @@ PluginArgs default_plugin_args(const FeatureGates& gates) {
   return args;
 }
 
-void decode_plugin_config(const JsonValue& list, const ConfigContext& context, PluginArgs& args) {
+void decode_plugin_config(const JsonValue& list, const ConfigContext& context, PluginArgs& args,
+                          std::vector<OutOfTreePlugin>& out_of_tree) {
   std::set<std::string, std::less<>> seen;
   list.for_each_element([&](const JsonValue& entry) {
     entry.for_each_field_strict([](std::string_view key, const JsonValue&) { return key == "name" || key == "args"; });
@@ -374,10 +376,13 @@ void decode_plugin_config(const JsonValue& list, const ConfigContext& context, P
     const JsonValue value = entry.field("args");
     std::string_view plugin;
     if (name.present() && !name.read(plugin)) return;
-    if (std::string why = refusal(plugin); !why.empty()) {
+    const bool is_left_out = context.leaves_out_of_tree_out && is_out_of_tree(plugin);
+    if (std::string why = refusal(plugin); !why.empty() && !is_left_out) {
       name.mismatch(why);
     } else if (!seen.emplace(plugin).second) {
       name.mismatch("each plugin once");
+    } else if (is_left_out) {
+      out_of_tree.push_back({std::string(plugin), "pluginConfig", 0, entry.path()});
     } else {
       decode_args(plugin, value, context, args);
     }

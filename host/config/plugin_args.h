@@ -3,12 +3,17 @@
 
 // Arguments of the in-tree plugins: strict decoding, defaults, rules. docs/behaviour/scheduler-core.md 7.4.
 
+#include <vector>
+
 #include "host/config/config_reader.h"
 #include "host/config/scheduler_config.h"
 
 namespace berth {
 
 /// The "pluginConfig" list of a profile: `args` starts as default_plugin_args() and takes over what the list says.
-void decode_plugin_config(const JsonValue& list, const ConfigContext& context, PluginArgs& args);
+/// Arguments of plugins that are not in-tree are problems, or appended to `out_of_tree` where the context leaves them
+/// out.
+void decode_plugin_config(const JsonValue& list, const ConfigContext& context, PluginArgs& args,
+                          std::vector<OutOfTreePlugin>& out_of_tree);
 
 }  // namespace berth

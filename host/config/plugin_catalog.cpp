@@ -48,8 +48,24 @@ constexpr auto kCatalog = std::to_array<CatalogPlugin>({
     {"PodGroupPodsCount", 1, 0, "TopologyAwareWorkloadScheduling"},
 });
 
-constexpr auto kRemoved =
-    std::to_array<std::string_view>({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"});
+struct RemovedPlugin {
+  std::string_view name;
+  std::string_view replacement;
+};
+
+constexpr auto kRemoved = std::to_array<RemovedPlugin>({
+    {"AzureDiskLimits", "NodeVolumeLimits"},
+    {"CinderLimits", "NodeVolumeLimits"},
+    {"EBSLimits", "NodeVolumeLimits"},
+    {"GCEPDLimits", "NodeVolumeLimits"},
+    {"NodeLabel", "NodeAffinity"},
+    {"NodePreferAvoidPods", "taints of the effect PreferNoSchedule"},
+    {"NodeResourcesLeastAllocated", "the scoringStrategy LeastAllocated of NodeResourcesFit"},
+    {"NodeResourcesMostAllocated", "the scoringStrategy MostAllocated of NodeResourcesFit"},
+    {"RequestedToCapacityRatio", "the scoringStrategy RequestedToCapacityRatio of NodeResourcesFit"},
+    {"SelectorSpread", "PodTopologySpread"},
+    {"ServiceAffinity", "InterPodAffinity"},
+});
 
 }  // namespace
 
@@ -65,8 +81,14 @@ bool is_available(const CatalogPlugin& plugin, const FeatureGates& gates) {
   return plugin.gate.empty() || gates.enabled(plugin.gate);
 }
 
-bool is_removed_plugin(std::string_view name) {
-  return std::find(kRemoved.begin(), kRemoved.end(), name) != kRemoved.end();
+std::string_view replacement_of_removed_plugin(std::string_view name) {
+  const auto* found = std::find_if(kRemoved.begin(), kRemoved.end(),
+                                   [name](const RemovedPlugin& plugin) { return plugin.name == name; });
+  return found == kRemoved.end() ? std::string_view() : found->replacement;
+}
+
+bool is_out_of_tree(std::string_view name) {
+  return !name.empty() && find_catalog_plugin(name) == nullptr && replacement_of_removed_plugin(name).empty();
 }
 
 }  // namespace berth

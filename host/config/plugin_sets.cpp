@@ -28,11 +28,10 @@ bool names(const std::vector<PluginEntry>& entries, std::string_view name) {
 
 /// Why a configuration cannot enable this plugin; empty when it can.
 std::string refusal(std::string_view name, const FeatureGates& gates) {
-  if (is_removed_plugin(name)) return "plugin " + quoted_for_message(name) + " was removed from kube-scheduler";
+  if (const std::string_view replacement = replacement_of_removed_plugin(name); !replacement.empty())
+    return "plugin " + quoted_for_message(name) + " was removed from kube-scheduler: use " + std::string(replacement);
   const CatalogPlugin* plugin = find_catalog_plugin(name);
-  if (plugin == nullptr) {
-    return "unknown plugin " + quoted_for_message(name) + ", expected one of kube-scheduler's in-tree plugins";
-  }
+  if (plugin == nullptr) return out_of_tree_problem(name);
   if (is_available(*plugin, gates)) return {};
   return "plugin " + quoted_for_message(name) + " needs the feature gate " + std::string(plugin->gate) +
          ", which is off";
@@ -58,7 +57,8 @@ std::vector<PluginEntry> decode_entries(const JsonValue& list) {
   return entries;
 }
 
-PluginSet decode_set(const JsonValue& set, const ConfigContext& context) {
+PluginSet decode_set(std::string_view point, const JsonValue& set, const ConfigContext& context,
+                     std::vector<OutOfTreePlugin>& out_of_tree) {
   PluginSet decoded;
   set.for_each_field_strict([&](std::string_view key, const JsonValue& value) {
     if (key == "enabled") {
@@ -71,6 +71,10 @@ PluginSet decode_set(const JsonValue& set, const ConfigContext& context) {
     return true;
   });
   std::erase_if(decoded.enabled, [&](const PluginEntry& entry) {
+    if (context.leaves_out_of_tree_out && is_out_of_tree(entry.name)) {
+      out_of_tree.push_back({entry.name, std::string(point), entry.weight, entry.path});
+      return true;
+    }
     std::string why = refusal(entry.name, context.gates);
     if (why.empty()) return false;
     context.sink.add(entry.path, std::move(why));
@@ -154,7 +158,19 @@ std::vector<std::string> expand_point(ExtensionPoint point, const PluginSet& set
   return order;
 }
 
+/// Puts the default plugin back at a point where only plugins that are not in-tree were enabled.
+void stand_in(ExtensionPoint point, const char* plugin, Profile& profile) {
+  std::vector<EnabledPlugin>& enabled = profile.plugins[static_cast<std::size_t>(point)];
+  if (!enabled.empty() || profile.out_of_tree.empty()) return;
+  enabled.push_back({plugin, 0});
+  profile.stand_ins.emplace_back(plugin);
+}
+
 }  // namespace
+
+std::string out_of_tree_problem(std::string_view name) {
+  return "unknown plugin " + quoted_for_message(name) + ", expected one of kube-scheduler's in-tree plugins";
+}
 
 PluginSets default_plugin_sets(const FeatureGates& gates) {
   PluginSets sets;
@@ -170,12 +186,12 @@ PluginSets decode_plugin_sets(const JsonValue& value, const ConfigContext& conte
   PluginSets sets;
   value.for_each_field_strict([&](std::string_view key, const JsonValue& set) {
     if (key == "multiPoint") {
-      sets.multi_point = decode_set(set, context);
+      sets.multi_point = decode_set(key, set, context, sets.out_of_tree);
       return true;
     }
     for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
       if (key != to_string(static_cast<ExtensionPoint>(i))) continue;
-      sets.points[i] = decode_set(set, context);
+      sets.points[i] = decode_set(key, set, context, sets.out_of_tree);
       return true;
     }
     return refuse_placement_point(key, set, context.gates);
@@ -241,6 +257,8 @@ void expand(const PluginSets& merged, const std::string& path, Profile& profile,
     const CatalogPlugin* plugin = find_catalog_plugin(entry.name);
     if (plugin != nullptr && plugin->points == 0) profile.placement_plugins.push_back(entry.name);
   }
+  stand_in(ExtensionPoint::kQueueSort, "PrioritySort", profile);
+  stand_in(ExtensionPoint::kBind, "DefaultBinder", profile);
   const std::size_t sort_count = profile.at(ExtensionPoint::kQueueSort).size();
   if (sort_count != 1) {
     sink.add(path + ".plugins.queueSort",

@@ -31,6 +31,7 @@ struct PluginSet {
 struct PluginSets {
   std::array<PluginSet, kExtensionPointCount> points;
   PluginSet multi_point;
+  std::vector<OutOfTreePlugin> out_of_tree;  ///< left out of the lists
 
   const PluginSet& at(ExtensionPoint point) const { return points[static_cast<std::size_t>(point)]; }
 };
@@ -38,8 +39,8 @@ struct PluginSets {
 /// Everything enabled through multiPoint, as kube-scheduler's defaults do.
 PluginSets default_plugin_sets(const FeatureGates& gates);
 
-/// The "plugins" object of a profile. Entries that cannot be are left out and are problems: unknown or removed plugins,
-/// plugins whose gate is off, negative weights.
+/// The "plugins" object of a profile. Entries that cannot be are left out and are problems: removed plugins, plugins
+/// whose gate is off, negative weights, and unless the context leaves them out, plugins that are not in-tree.
 PluginSets decode_plugin_sets(const JsonValue& value, const ConfigContext& context);
 
 /// Names in the enabled lists, each once: points in their order, then multiPoint.

@@ -8,6 +8,7 @@
 
 #include "host/config/config_reader.h"
 #include "host/config/extenders.h"
+#include "host/config/migration.h"
 #include "host/config/plugin_args.h"
 #include "host/config/plugin_sets.h"
 
@@ -137,11 +138,13 @@ ReadProfile decode_profile(const JsonValue& element, const ConfigContext& contex
       read_in_range<std::int32_t>(value, percentage, 0, 100);
       if (value.present()) read.profile.percentage_of_nodes_to_score = percentage;
     } else if (key == "plugins") {
-      const PluginSets user = decode_plugin_sets(value, context);
+      PluginSets user = decode_plugin_sets(value, context);
       read.profile.named_plugins = enabled_names(user);
+      std::vector<OutOfTreePlugin>& left_out = read.profile.out_of_tree;
+      left_out.insert(left_out.begin(), user.out_of_tree.begin(), user.out_of_tree.end());
       read.plugins = merge(read.plugins, user);
     } else if (key == "pluginConfig") {
-      decode_plugin_config(value, context, read.profile.args);
+      decode_plugin_config(value, context, read.profile.args, read.profile.out_of_tree);
     } else {
       return false;
     }
@@ -199,6 +202,8 @@ bool read_scalar_field(std::string_view key, const JsonValue& value, SchedulerCo
     value.read(out.pod_max_backoff_seconds);
   } else if (key == "delayCacheUntilActive") {
     value.read(out.delay_cache_until_active);
+  } else if (key == "healthzBindAddress" || key == "metricsBindAddress") {
+    value.problem("no longer exists: kube-scheduler serves health checks and metrics at its --secure-port");
   } else {
     return false;
   }
@@ -217,6 +222,10 @@ void finish_scalars(const JsonValue& root, SchedulerConfig& config) {
 
 void decode_root(const JsonValue& root, const ConfigContext& context, SchedulerConfig& config) {
   check_type_meta(root, kSchedulerApiVersion, kKind);
+  std::string_view version;
+  const JsonValue written = root.field("apiVersion");
+  if (written.is_string() && written.read(version))
+    if (const std::string hint = migration_hint(version); !hint.empty()) written.problem(hint);
   std::vector<ReadProfile> profiles;
   root.for_each_field_strict([&](std::string_view key, const JsonValue& value) {
     if (key == "leaderElection") {
@@ -240,12 +249,13 @@ void decode_root(const JsonValue& root, const ConfigContext& context, SchedulerC
   for (Profile& profile : config.profiles) profile.args.node_resources_fit.ignored_resources = ignored;
 }
 
-SchedulerConfig decode(const std::string& json, const std::string& source, const FeatureGates& gates) {
+SchedulerConfig decode(const std::string& json, const std::string& source, const FeatureGates& gates,
+                       OutOfTree out_of_tree) {
   SchedulerConfig config;
   config.gates = gates;
   ProblemSink sink(source);
-  decode_config_json(json, source, sink,
-                     [&](const JsonValue& root) { decode_root(root, ConfigContext{gates, sink}, config); });
+  const ConfigContext context{gates, sink, out_of_tree == OutOfTree::kLeaveOut};
+  decode_config_json(json, source, sink, [&](const JsonValue& root) { decode_root(root, context, config); });
   return config;
 }
 
@@ -288,12 +298,13 @@ SchedulerConfig default_scheduler_config(const FeatureGates& gates) {
   return config;
 }
 
-SchedulerConfig parse_scheduler_config(std::string_view text, const std::string& source, const FeatureGates& gates) {
-  return decode(config_json_from_text(text, source), source, gates);
+SchedulerConfig parse_scheduler_config(std::string_view text, const std::string& source, const FeatureGates& gates,
+                                       OutOfTree out_of_tree) {
+  return decode(config_json_from_text(text, source), source, gates, out_of_tree);
 }
 
-SchedulerConfig load_scheduler_config(const std::string& path, const FeatureGates& gates) {
-  return decode(config_json_from_file(path), path, gates);
+SchedulerConfig load_scheduler_config(const std::string& path, const FeatureGates& gates, OutOfTree out_of_tree) {
+  return decode(config_json_from_file(path), path, gates, out_of_tree);
 }
 
 }  // namespace berth

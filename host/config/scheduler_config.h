@@ -40,6 +40,23 @@ struct EnabledPlugin {
   friend bool operator==(const EnabledPlugin&, const EnabledPlugin&) = default;
 };
 
+/// A plugin that a profile names and that kube-scheduler does not have in-tree.
+struct OutOfTreePlugin {
+  std::string name;
+  std::string point;        ///< "score", "multiPoint"; "pluginConfig" when only its arguments stand there
+  std::int32_t weight = 0;  ///< as written
+  std::string path;         ///< where the file names it: "profiles[0].plugins.score.enabled[1]"
+};
+
+/// What is wrong with naming it: `unknown plugin "Coscheduling", expected one of kube-scheduler's in-tree plugins`.
+std::string out_of_tree_problem(std::string_view name);
+
+/// What reading does with plugins that are not in-tree.
+enum class OutOfTree : std::uint8_t {
+  kRefuse,   ///< each is a problem
+  kLeaveOut  ///< they are left out, and listed in Profile::out_of_tree
+};
+
 struct ResourceWeight {
   std::string name;
   std::int64_t weight = 1;
@@ -112,6 +129,11 @@ struct Profile {
   std::vector<std::string> placement_plugins;
   /// What the "enabled" lists of the file name, each once; empty for a profile of defaults only.
   std::vector<std::string> named_plugins;
+  /// With OutOfTree::kLeaveOut: what was left out, in the order of the file.
+  std::vector<OutOfTreePlugin> out_of_tree;
+  /// Default plugins that were put back because an out-of-tree plugin was left out and no other sorts the queue or
+  /// binds.
+  std::vector<std::string> stand_ins;
   PluginArgs args;
 
   const std::vector<EnabledPlugin>& at(ExtensionPoint point) const { return plugins[static_cast<std::size_t>(point)]; }
@@ -188,7 +210,9 @@ SchedulerConfig default_scheduler_config(const FeatureGates& gates);
 /// Strict decoding, defaulting and validation of a configuration text (YAML or JSON).
 /// @param source names the text in errors
 /// @throws InputError with every problem found and its path
-SchedulerConfig parse_scheduler_config(std::string_view text, const std::string& source, const FeatureGates& gates);
-SchedulerConfig load_scheduler_config(const std::string& path, const FeatureGates& gates);
+SchedulerConfig parse_scheduler_config(std::string_view text, const std::string& source, const FeatureGates& gates,
+                                       OutOfTree out_of_tree = OutOfTree::kRefuse);
+SchedulerConfig load_scheduler_config(const std::string& path, const FeatureGates& gates,
+                                      OutOfTree out_of_tree = OutOfTree::kRefuse);
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "host/objects/dump_command.h"
 #include "host/objects/label_keys.h"
 #include "host/objects/pod_requests.h"
 
@@ -99,7 +100,8 @@ std::string Admission::resolve(std::string_view class_name, std::optional<std::i
   const PriorityClass* priority_class = priority && class_name.empty() ? nullptr : find_class(class_name);
   if (!priority && !class_name.empty() && priority_class == nullptr) {
     return "spec.priorityClassName: got \"" + std::string(class_name) +
-           "\", expected a PriorityClass of the input, since spec.priority is absent";
+           "\", expected a PriorityClass of the input, since spec.priority is absent; " +
+           dump_command_for("priorityclasses") + " brings them";
   }
   out.value = priority.value_or(priority_class != nullptr ? priority_class->value : 0);
   if (policy) {
@@ -151,7 +153,8 @@ SpecPtr Admission::with_runtime_class(const SpecPtr& spec) {
     result = pools_.spec(merged(*spec, *runtime_class->second));
   } else if (spec->overhead.empty()) {
     add_once(warnings_, "RuntimeClass \"" + spec->runtime_class_name +
-                            "\" is named by a pod and is not in the input: no overhead is added");
+                            "\" is named by a pod and is not in the input: no overhead is added; " +
+                            dump_command_for("runtimeclasses") + " brings them");
   }
   merged_specs_.emplace(spec, result);
   return result;

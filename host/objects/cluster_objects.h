@@ -69,7 +69,7 @@ struct Remark {
 /// Nodes and pods are immutable and shared with the cache and the engines.
 struct ClusterObjects {
   std::vector<NodePtr> nodes;
-  std::vector<PodPtr> pods;  ///< running and pending ones; terminal ones (Succeeded, Failed) are only counted
+  std::vector<PodPtr> pods;  ///< running and pending ones; of terminal ones (Succeeded, Failed) only names are kept
   std::vector<Namespace> namespaces;
   std::vector<PriorityClass> priority_classes;
   std::vector<Service> services;
@@ -78,6 +78,7 @@ struct ClusterObjects {
   std::vector<Workload> workloads;
 
   std::int64_t terminal_pod_count = 0;
+  std::vector<std::string> terminal_pods;             ///< "namespace/name" of each
   std::map<std::string, std::int64_t> unused_kinds;   ///< kinds known but used by nothing yet, with counts
   std::map<std::string, std::int64_t> unknown_kinds;  ///< "apiVersion/kind" -> count; each is warned of once
   std::vector<std::string> warnings;

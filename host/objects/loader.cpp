@@ -292,7 +292,8 @@ void Loading::take_over_settled() {
   take_over(all_.services, objects.services);
   take_over(all_.runtime_classes, objects.runtime_classes);
   take_over(all_.pod_disruption_budgets, objects.pod_disruption_budgets);
-  objects.terminal_pod_count = static_cast<std::int64_t>(all_.terminal_pods.size());
+  take_over(all_.terminal_pods, objects.terminal_pods);
+  objects.terminal_pod_count = static_cast<std::int64_t>(objects.terminal_pods.size());
   objects.unused_kinds = std::move(all_.unused_kinds);
   objects.unknown_kinds = std::move(all_.unknown_kinds);
 }

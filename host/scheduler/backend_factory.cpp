@@ -81,6 +81,11 @@ class Opener {
 
 }  // namespace
 
+void refuse_extenders(const SchedulerConfig& config) {
+  if (!config.extenders.empty())
+    throw InputError(InputProblem{"", "extenders[0]", "scheduler extenders are not supported yet"});
+}
+
 OpenAccelerator built_in_accelerator() {
 #if defined(BERTH_WITH_CUDA)
   return cuda::open_cuda_accelerator;

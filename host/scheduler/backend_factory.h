@@ -23,6 +23,9 @@ using OpenAccelerator = std::function<std::unique_ptr<Accelerator>(int ordinal)>
 /// That of this build; empty in a build without CUDA.
 OpenAccelerator built_in_accelerator();
 
+/// @throws InputError when the configuration names extenders, which no backend serves
+void refuse_extenders(const SchedulerConfig& config);
+
 struct OpenedBackend {
   std::unique_ptr<Backend> backend;
   std::string why;  ///< why this one

@@ -39,12 +39,13 @@ bool queued_before(const PodPtr& a, const PodPtr& b) {
 
 }  // namespace
 
-Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache) {
+Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache,
+                      const Pod* left_out) {
   Intake intake;
   for (const NodePtr& node : objects.nodes) cache.add_node(node);
   std::vector<PodPtr> pending;
   for (const PodPtr& pod : objects.pods) {
-    if (pod->phase == PodPhase::kSucceeded || pod->phase == PodPhase::kFailed) continue;
+    if (pod->phase == PodPhase::kSucceeded || pod->phase == PodPhase::kFailed || pod.get() == left_out) continue;
     if (pod->node_name.empty()) {
       pending.push_back(pod);
     } else {

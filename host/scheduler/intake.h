@@ -27,6 +27,8 @@ struct Intake {
 
 /// Fills `cache` with the nodes and the pods that run on them, and sorts the rest. A pod on a node that is not in the
 /// input is skipped with that reason, so that its requests are in no account.
-Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache);
+/// @param left_out  a pod of `objects` to treat as absent; null: none
+Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache,
+                      const Pod* left_out = nullptr);
 
 }  // namespace berth

@@ -10,6 +10,7 @@
 #include "host/objects/errors.h"
 #include "host/scheduler/backend_factory.h"
 #include "host/scheduler/intake.h"
+#include "host/scheduler/missing_inputs.h"
 #include "host/scheduler/usage.h"
 
 namespace berth {
@@ -30,11 +31,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
-
-void refuse_extenders(const SchedulerConfig& config) {
-  if (!config.extenders.empty())
-    throw InputError(InputProblem{"", "extenders[0]", "scheduler extenders are not supported yet"});
-}
 
 /// Turns outcomes into placements and reasons, gated pods at their place in the queue; each distinct text is kept once.
 class ResultWriter {
@@ -137,7 +133,7 @@ BackendRun run_or_rerun(const ClusterObjects& objects, const ClusterCache& cache
   return run;
 }
 
-void fill_notes(const ScheduleOptions& options, ScheduleResult& result) {
+void fill_notes(const ClusterObjects& objects, const ScheduleOptions& options, ScheduleResult& result) {
   const bool unschedulable = std::any_of(result.unplaced.begin(), result.unplaced.end(),
                                          [](const Unplaced& pod) { return pod.reason == "Unschedulable"; });
   const bool preempts = std::any_of(
@@ -145,6 +141,7 @@ void fill_notes(const ScheduleOptions& options, ScheduleResult& result) {
       [](const Profile& profile) { return profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption"); });
   if (unschedulable && preempts)
     result.notes.emplace_back("preemption is not built yet: no running pod was evicted for a pod without a node");
+  for (std::string& note : missing_inputs(objects, options.config)) result.notes.push_back(std::move(note));
 }
 
 void fill_figures(const ClusterObjects& objects, const ClusterCache& cache, const BackendStats& stats,
@@ -191,51 +188,9 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   if (result.stats.schedule_seconds > 0)
     result.stats.pods_per_second = static_cast<double>(result.stats.pods) / result.stats.schedule_seconds;
   fill_usage(cache, result);
-  fill_notes(options, result);
+  fill_notes(objects, options, result);
   fill_figures(objects, cache, backend.stats(), result);
   return result;
 }
-
-struct Explainer::State {
-  State(const ClusterObjects& objects, const ScheduleOptions& given)
-      : options(given), intake(partition_pods(objects, options.config, cache)) {
-    refuse_extenders(options.config);
-    auto gated = intake.gated.begin();
-    for (std::size_t i = 0; i <= intake.queue.size(); ++i) {
-      for (; gated != intake.gated.end() && gated->queued_before == i; ++gated) pending.push_back(gated->pod);
-      if (i < intake.queue.size()) pending.push_back(intake.queue[i].pod);
-    }
-    opened = open_for_evaluation(cache, objects, options.config, options.engine, options.open_accelerator);
-  }
-
-  std::int32_t profile_of(const Pod& pod) const {
-    for (std::size_t p = 0; p < options.config.profiles.size(); ++p)
-      if (options.config.profiles[p].scheduler_name == pod.spec->scheduler_name) return static_cast<std::int32_t>(p);
-    throw InputError(InputProblem{"", pod.full_name(), "no profile is named \"" + pod.spec->scheduler_name + "\""});
-  }
-
-  ScheduleOptions options;
-  ClusterCache cache;
-  Intake intake;
-  std::vector<PodPtr> pending;
-  OpenedBackend opened;
-};
-
-Explainer::Explainer(const ClusterObjects& objects, const ScheduleOptions& options)
-    : state_(std::make_unique<State>(objects, options)) {}
-
-Explainer::~Explainer() = default;
-
-std::span<const PodPtr> Explainer::pending() const { return state_->pending; }
-
-const std::vector<Skipped>& Explainer::skipped() const { return state_->intake.skipped; }
-
-Evaluation Explainer::explain(const PodPtr& pod) {
-  return state_->opened.backend->evaluate({pod, state_->profile_of(*pod), -1});
-}
-
-std::string_view Explainer::node_name(NodeIndex node) const { return state_->opened.backend->node_name(node); }
-
-std::string_view Explainer::served_by() const { return state_->opened.backend->name(); }
 
 }  // namespace berth

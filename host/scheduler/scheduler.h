@@ -6,9 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +23,7 @@ struct ScheduleOptions {
   SchedulerConfig config;
   EngineConfig engine;
   double load_seconds = 0;  ///< what reading the input took; handed through to the stats
-  /// Called between batches, on the calling thread; begins anew when a run is done again.
+  /// Called between batches, on the calling thread; starts again from 0 when a run falls back to cpu.
   std::function<void(std::size_t done, std::size_t total)> progress;
   OpenAccelerator open_accelerator = built_in_accelerator();  ///< tests give one without a device
 };
@@ -77,7 +75,7 @@ struct ScheduleResult {
   std::vector<Unplaced> unplaced;       ///< queue order
   std::vector<std::string> messages;
   std::vector<Skipped> skipped;
-  std::vector<std::string> notes;  ///< said once: what a run like this leaves out
+  std::vector<std::string> notes;  ///< said once each: what a run like this leaves out, what the input lacks
   ScheduleStats stats;
   std::vector<ResourceUse> resources;
   /// Largest of cpu and memory requested / allocatable per node, percent; for the histogram.
@@ -90,22 +88,5 @@ struct ScheduleResult {
 /// @throws DeviceError when no device can be used or one fails, unless engine.on_device_failure has cpu do the whole
 ///         run: then served_by and why say so, and times are those of that run.
 ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& options);
-
-/// One pod at a time against the cluster as loaded; nothing is placed, and no device is opened.
-class Explainer {
- public:
-  Explainer(const ClusterObjects& objects, const ScheduleOptions& options);
-  ~Explainer();
-
-  std::span<const PodPtr> pending() const;  ///< queue order; gated ones included, skipped ones not
-  const std::vector<Skipped>& skipped() const;
-  Evaluation explain(const PodPtr& pod);
-  std::string_view node_name(NodeIndex node) const;
-  std::string_view served_by() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 }  // namespace berth

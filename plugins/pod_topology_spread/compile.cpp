@@ -54,6 +54,10 @@ const std::vector<TopologySpreadConstraint>& system_defaults() {
 
 }  // namespace
 
+bool is_read_by_default_spreading(const OwnerReference& owner) {
+  return !owner.api_version.empty() && owner.api_version == api_version_of(owner.kind);
+}
+
 DefaultSelectors::DefaultSelectors(const ClusterObjects& objects) {
   for (const Service& service : objects.services) {
     if (service.selector.empty()) continue;
@@ -70,7 +74,7 @@ const Workload* DefaultSelectors::owner_of(const Pod& pod) const {
   if (pod.owners == nullptr) return nullptr;
   for (const OwnerReference& owner : *pod.owners) {
     if (!owner.controller) continue;
-    if (owner.api_version.empty() || owner.api_version != api_version_of(owner.kind)) return nullptr;
+    if (!is_read_by_default_spreading(owner)) return nullptr;
     const auto at = workloads_.find(workload_key(owner.kind, pod.namespace_, owner.name));
     return at == workloads_.end() ? nullptr : at->second;
   }

@@ -39,6 +39,9 @@ struct SpreadConstraints {
   std::string soft_error;  ///< non-empty: PreScore does
 };
 
+/// Does default spreading read the selector of an owner of this kind and version?
+bool is_read_by_default_spreading(const OwnerReference& owner);
+
 /// Which pods the default constraints count with a given pod, from what selects or owns it. Reads the services and
 /// workloads of a cluster once.
 class DefaultSelectors {

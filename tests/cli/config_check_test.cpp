@@ -84,5 +84,89 @@ TEST(Startup, AcceptsDefaultPluginsThatAreNotBuilt) {
   EXPECT_EQ(run_berth({"schedule", "-f", "-", "--config", path}, small_cluster()).exit_code, 0);
 }
 
+std::string with_out_of_tree_plugins() {
+  return write_file("coscheduling.yaml", kHead + R"(profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: PrioritySort}]}
+    score: {enabled: [{name: Trimaran, weight: 5}]}
+  pluginConfig:
+  - {name: Coscheduling, args: {permitWaitingTimeSeconds: 10}}
+)");
+}
+
+TEST(OutOfTreePlugins, AreRefusedByNameWithTheWayToGoOn) {
+  const ProgramRun run = run_berth({"schedule", "-f", "-", "--config", with_out_of_tree_plugins()}, small_cluster());
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("profiles[0].plugins.multiPoint.enabled[0]: unknown plugin \"Coscheduling\""),
+            std::string::npos)
+      << run.err;
+  EXPECT_NE(run.err.find("unknown plugin \"Trimaran\""), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("--allow-unsupported"), std::string::npos) << run.err;
+}
+
+TEST(OutOfTreePlugins, PassWithAllowUnsupportedAndAWarningEach) {
+  const std::vector<std::string> arguments = {
+      "schedule", "-f", "-", "--allow-unsupported", "--config", with_out_of_tree_plugins()};
+  const ProgramRun run = run_berth(arguments, small_cluster());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const auto warning = run.err.find("warning: ");
+  ASSERT_NE(warning, std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("\"Coscheduling\""), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("\"Trimaran\""), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("\"Coscheduling\"", run.err.find("\"Coscheduling\"") + 1), std::string::npos)
+      << "said once although three places name it: " << run.err;
+  std::vector<std::string> quiet = arguments;
+  quiet.push_back("-q");
+  EXPECT_EQ(run_berth(quiet, small_cluster()).err, "");
+}
+
+TEST(OutOfTreePlugins, AreMarkedByConfigCheck) {
+  const ProgramRun table = run_berth({"config", "check", with_out_of_tree_plugins()});
+  EXPECT_EQ(table.exit_code, 1);
+  EXPECT_NE(table.out.find("not in-tree: left out"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("PrioritySort runs in profile default-scheduler"), std::string::npos) << table.out;
+  const ProgramRun run =
+      run_berth({"config", "check", with_out_of_tree_plugins(), "--allow-unsupported", "-o", "json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json check = Json::parse(run.out);
+  EXPECT_EQ(check["refusals"].size(), 2u) << run.out;
+  std::vector<std::string> points;
+  for (const Json& plugin : check["profiles"][0]["plugins"]) {
+    if (plugin["plugin"] == "Coscheduling" || plugin["plugin"] == "Trimaran") {
+      EXPECT_EQ(plugin["support"], "unsupported");
+      points.push_back(plugin["point"]);
+    }
+  }
+  EXPECT_EQ(points, (std::vector<std::string>{"score", "multiPoint", "pluginConfig"}));
+}
+
+TEST(GatesOfOtherComponents, AreRefusedByNameOrPassWithAWarning) {
+  const std::vector<std::string> arguments = {"schedule", "-f", "-", "--feature-gates",
+                                              "KubeletInUserNamespace=true,StorageCapacityScoring=true"};
+  const ProgramRun refused = run_berth(arguments, small_cluster());
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("\"KubeletInUserNamespace\""), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("--allow-unsupported"), std::string::npos) << refused.err;
+  std::vector<std::string> allowed = arguments;
+  allowed.push_back("--allow-unsupported");
+  const ProgramRun run = run_berth(allowed, small_cluster());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.err.find("warning: feature gate \"KubeletInUserNamespace\""), std::string::npos) << run.err;
+  const ProgramRun check = run_berth({"config", "check", write_file("config.yaml", kHead), "--allow-unsupported",
+                                      "--feature-gates", "KubeletInUserNamespace=true", "-o", "json"});
+  EXPECT_NE(check.out.find("feature gate KubeletInUserNamespace is not one of the scheduler"), std::string::npos)
+      << check.out;
+}
+
+TEST(OldConfigurations, GetAHintHowToMigrate) {
+  const std::string path =
+      write_file("old.yaml", "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n");
+  const ProgramRun run = run_berth({"schedule", "-f", "-", "--config", path}, small_cluster());
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("to migrate from v1beta3, write apiVersion kubescheduler.config.k8s.io/v1"), std::string::npos)
+      << run.err;
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -20,6 +20,7 @@
 #include "host/objects/errors.h"
 #include "host/objects/loader.h"
 #include "host/objects/text/text_reader.h"
+#include "host/scheduler/explainer.h"
 #include "host/scheduler/scheduler.h"
 #include "tests/fuzz/token_mutator.h"
 

@@ -155,5 +155,23 @@ TEST(Release, OnlyTheKnownReleasesAreAccepted) {
   EXPECT_EQ(problems_in([] { parse_release("1.34"); }), Lines{": got \"1.34\", expected \"1.35\" or \"1.36\""});
 }
 
+TEST(FeatureGates, GatesOfOtherComponentsCanBeLeftOutByName) {
+  FeatureGates gates;
+  std::vector<std::string> left_out;
+  gates.apply("KubeletInUserNamespace=true,StorageCapacityScoring=true,PodReadyToStartContainersCondition=false",
+              &left_out);
+  EXPECT_EQ(left_out, (Lines{"KubeletInUserNamespace", "PodReadyToStartContainersCondition"}));
+  EXPECT_TRUE(gates.enabled("StorageCapacityScoring"));
+  EXPECT_EQ(problems_of_flag("KubeletInUserNamespace=true").size(), 1u);
+}
+
+TEST(FeatureGates, LeavingOutDoesNotHideValuesThatAreNoBooleansOrGatesOfALaterRelease) {
+  for (const char* text : {"KubeletInUserNamespace=maybe", "WorkloadWithJob=true", "=true"}) {
+    FeatureGates gates;
+    std::vector<std::string> left_out;
+    EXPECT_THROW(gates.apply(text, &left_out), InputError) << text;
+  }
+}
+
 }  // namespace
 }  // namespace berth

@@ -68,7 +68,7 @@ TEST(PluginConfig, NamesMustBeUniqueAndKnown) {
                   "plugins"});
   EXPECT_EQ(problems_of(args_json("EBSLimits", "{}")),
             Lines{"profiles[0].pluginConfig[0].name: got \"EBSLimits\", expected a plugin that exists: it was removed "
-                  "from kube-scheduler"});
+                  "from kube-scheduler, use NodeVolumeLimits"});
   EXPECT_EQ(problems_of(profile_json(R"("pluginConfig": [{}])")),
             Lines{"profiles[0].pluginConfig[0].name: got nothing, expected one of kube-scheduler's in-tree plugins"});
 }

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "host/config/plugin_catalog.h"
 #include "tests/unit/config/config_test_support.h"
 
@@ -176,7 +178,51 @@ TEST(PluginLists, ARemovedPluginIsReported) {
   for (const char* name : {"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"}) {
     EXPECT_EQ(plugin_problems(R"("filter": {"enabled": [{"name": ")" + std::string(name) + R"("}]})"),
               Lines{"profiles[0].plugins.filter.enabled[0]: plugin \"" + std::string(name) +
-                    "\" was removed from kube-scheduler"});
+                    "\" was removed from kube-scheduler: use NodeVolumeLimits"});
+  }
+}
+
+TEST(PluginLists, APluginThatWentWithAnOldVersionNamesItsReplacement) {
+  EXPECT_EQ(
+      plugin_problems(R"("score": {"enabled": [{"name": "SelectorSpread"}]})"),
+      Lines{"profiles[0].plugins.score.enabled[0]: plugin \"SelectorSpread\" was removed from kube-scheduler: use "
+            "PodTopologySpread"});
+}
+
+SchedulerConfig without_out_of_tree(const std::string& text) {
+  return parse_scheduler_config(text, "config.yaml", FeatureGates(), OutOfTree::kLeaveOut);
+}
+
+TEST(OutOfTreePlugins, AreLeftOutWithTheirPlaceWhereThatIsAskedFor) {
+  const SchedulerConfig config = without_out_of_tree(profile_json(
+      R"("plugins": {"score": {"enabled": [{"name": "NodeAffinity"}, {"name": "Trimaran", "weight": 7}]}},
+         "pluginConfig": [{"name": "Trimaran", "args": {"anything": [1]}}])"));
+  const Profile& profile = config.profiles[0];
+  ASSERT_EQ(profile.out_of_tree.size(), 2u);
+  EXPECT_EQ(profile.out_of_tree[0].name, "Trimaran");
+  EXPECT_EQ(profile.out_of_tree[0].point, "score");
+  EXPECT_EQ(profile.out_of_tree[0].weight, 7);
+  EXPECT_EQ(profile.out_of_tree[0].path, "profiles[0].plugins.score.enabled[1]");
+  EXPECT_EQ(profile.out_of_tree[1].point, "pluginConfig");
+  EXPECT_TRUE(profile.stand_ins.empty());
+  const std::vector<std::string> names = profile.plugin_names();
+  EXPECT_EQ(std::count(names.begin(), names.end(), "Trimaran"), 0);
+}
+
+TEST(OutOfTreePlugins, AreReplacedByTheDefaultsWhereAPointWouldBeEmpty) {
+  const SchedulerConfig config = without_out_of_tree(profile_json(
+      R"("plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "PrioritySort"}]},
+                     "bind": {"enabled": [{"name": "MyBinder"}], "disabled": [{"name": "*"}]}})"));
+  EXPECT_EQ(names_at(config, ExtensionPoint::kQueueSort), Lines{"PrioritySort"});
+  EXPECT_EQ(names_at(config, ExtensionPoint::kBind), Lines{"DefaultBinder"});
+  EXPECT_EQ(config.profiles[0].stand_ins, (Lines{"PrioritySort", "DefaultBinder"}));
+}
+
+TEST(OutOfTreePlugins, DoNotHideRemovedPluginsAndEmptyNames) {
+  for (const char* name : {"EBSLimits", ""}) {
+    const std::string text =
+        profile_json(R"("plugins": {"filter": {"enabled": [{"name": ")" + std::string(name) + R"("}]}})");
+    EXPECT_THROW(without_out_of_tree(text), InputError) << name;
   }
 }
 

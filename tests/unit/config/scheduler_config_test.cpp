@@ -126,10 +126,9 @@ TEST(SchedulerConfig, EmptyStringsAndZeroDurationsReadAsUnset) {
 TEST(SchedulerConfig, ApiVersionAndKindAreRequired) {
   EXPECT_EQ(problems_of("{}"), (Lines{"apiVersion: got nothing, expected \"kubescheduler.config.k8s.io/v1\"",
                                       "kind: got nothing, expected \"KubeSchedulerConfiguration\""}));
-  EXPECT_EQ(
-      problems_of(R"({"apiVersion": "kubescheduler.config.k8s.io/v1beta3", "kind": "Pod"})"),
-      (Lines{"apiVersion: got \"kubescheduler.config.k8s.io/v1beta3\", expected \"kubescheduler.config.k8s.io/v1\"",
-             "kind: got \"Pod\", expected \"KubeSchedulerConfiguration\""}));
+  EXPECT_EQ(problems_of(R"({"apiVersion": "kubescheduler.config.k8s.io/v2", "kind": "Pod"})"),
+            (Lines{"apiVersion: got \"kubescheduler.config.k8s.io/v2\", expected \"kubescheduler.config.k8s.io/v1\"",
+                   "kind: got \"Pod\", expected \"KubeSchedulerConfiguration\""}));
 }
 
 TEST(SchedulerConfig, UnknownFieldsAreRefusedWithTheirPath) {

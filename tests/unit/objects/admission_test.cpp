@@ -105,7 +105,7 @@ TEST(Admission, AnUnknownClassIsAnErrorOnlyWithoutAPriority) {
   EXPECT_EQ(
       problems_of(pod_json(R"("priorityClassName":"nope",)")),
       Strings{
-          R"(test: Pod default/p: spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent)"});
+          R"(test: Pod default/p: spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent; kubectl get priorityclasses -A -o json brings them)"});
   EXPECT_EQ(only_pod(load_good(pod_json(R"("priorityClassName":"nope","priority":2,)"))).priority, 2);
 }
 
@@ -142,8 +142,10 @@ TEST(Admission, AMissingRuntimeClassIsReportedOnce) {
   second.replace(second.find("\"p\""), 3, "\"q\"");
   const auto objects = load_good(list_of({pod_json(R"("runtimeClassName":"gone",)"), second}));
   EXPECT_EQ(objects.pods.size(), 2u);
-  EXPECT_EQ(objects.warnings,
-            Strings{R"(RuntimeClass "gone" is named by a pod and is not in the input: no overhead is added)"});
+  EXPECT_EQ(
+      objects.warnings,
+      Strings{
+          R"(RuntimeClass "gone" is named by a pod and is not in the input: no overhead is added; kubectl get runtimeclasses -A -o json brings them)"});
 }
 
 TEST(Admission, AppliesToTemplatesOfWorkloads) {
@@ -160,7 +162,7 @@ TEST(Admission, AnUnknownClassInATemplateOmitsTheWorkload) {
       problems_of(R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"rs"},"spec":{
       "template":{"spec":{"priorityClassName":"nope"}}}})"),
       Strings{
-          R"(test: ReplicaSet default/rs: spec.template.spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent)"});
+          R"(test: ReplicaSet default/rs: spec.template.spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent; kubectl get priorityclasses -A -o json brings them)"});
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "batching/device/device_errors.h"
 #include "host/objects/errors.h"
 #include "host/scheduler/backend_factory.h"
+#include "host/scheduler/explainer.h"
 #include "host/scheduler/scheduler.h"
 #include "tests/support/emulated_accelerator.h"
 #include "tests/support/scenario.h"

@@ -10,6 +10,7 @@
 
 #include "host/objects/errors.h"
 #include "host/scheduler/backend_factory.h"
+#include "host/scheduler/explainer.h"
 #include "host/scheduler/intake.h"
 #include "tests/support/scenario.h"
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+/// A pod of the input that was asked for by name.
+struct FoundPod {
+  PodPtr pod;        ///< null for a finished pod, of which the input keeps the name alone
+  std::string name;  ///< "namespace/name"
+};
+
+/// Finds the pods that a person means: by "namespace/name", or by a name alone, in `name_space` when that is not empty.
+/// Of several pods of one name a pending one comes before a running one, and that before a finished one.
+/// @throws std::runtime_error with a line for each name that no pod or several pods have; it suggests near names
+std::vector<FoundPod> find_pods(const std::vector<std::string>& names, const std::string& name_space,
+                                const ClusterObjects& objects);
+
+/// Up to three full names of pods that a mistyped or shortened `name` may stand for, best first: the same name in
+/// another namespace, names that begin with it or contain it, names of few other letters.
+std::vector<std::string> near_pod_names(std::string_view name, const ClusterObjects& objects);
+
+}  // namespace berth

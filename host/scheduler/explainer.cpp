@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/scheduler/explainer.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "host/cluster/cache.h"
+#include "host/objects/errors.h"
+#include "host/scheduler/backend_factory.h"
+#include "host/scheduler/intake.h"
+
+namespace berth {
+namespace {
+
+/// The pod as its owner would make it again: without a node, a nomination, and what a kubelet reported of it.
+PodPtr pending_copy(const Pod& pod) {
+  auto copy = std::make_shared<Pod>();
+  copy->name = pod.name;
+  copy->namespace_ = pod.namespace_;
+  copy->stored_uid = pod.stored_uid;
+  copy->labels = pod.labels;
+  copy->spec = pod.spec;
+  copy->owners = pod.owners;
+  copy->creation_time_us = pod.creation_time_us;
+  copy->priority = pod.priority;
+  copy->preemption_policy = pod.preemption_policy;
+  if (pod.rare_fields != nullptr) {
+    PodRare rare = *pod.rare_fields;
+    rare.nominated_node_name.clear();
+    rare.status_resources.clear();
+    rare.resize_infeasible = false;
+    copy->rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  }
+  return copy;
+}
+
+}  // namespace
+
+std::string_view to_string(PodState state) {
+  switch (state) {
+    case PodState::kPending:
+      return "Pending";
+    case PodState::kGated:
+      return "Gated";
+    case PodState::kRunning:
+      return "Running";
+    case PodState::kFinished:
+      return "Finished";
+    case PodState::kDeleting:
+      return "Deleting";
+    case PodState::kOtherScheduler:
+      return "OtherScheduler";
+  }
+  return "Pending";
+}
+
+struct Explainer::State {
+  /// @param left_out  a running pod to treat as absent; null: none
+  State(const ClusterObjects& all, std::shared_ptr<const ScheduleOptions> given, const Pod* left_out)
+      : objects(all), options(std::move(given)), intake(partition_pods(objects, options->config, cache, left_out)) {
+    refuse_extenders(options->config);
+    auto gated = intake.gated.begin();
+    for (std::size_t i = 0; i <= intake.queue.size(); ++i) {
+      for (; gated != intake.gated.end() && gated->queued_before == i; ++gated) pending.push_back(gated->pod);
+      if (i < intake.queue.size()) pending.push_back(intake.queue[i].pod);
+    }
+    for (const GatedPod& pod : intake.gated) gates_of.emplace(pod.pod.get(), pod.message);
+    opened = open_for_evaluation(cache, objects, options->config, options->engine, options->open_accelerator);
+  }
+
+  std::int32_t profile_of(const Pod& pod) const {
+    for (std::size_t p = 0; p < options->config.profiles.size(); ++p)
+      if (options->config.profiles[p].scheduler_name == pod.spec->scheduler_name) return static_cast<std::int32_t>(p);
+    throw InputError(InputProblem{"", pod.full_name(), "no profile is named \"" + pod.spec->scheduler_name + "\""});
+  }
+
+  const ClusterObjects& objects;
+  /// Evaluations name plugins by views into it, so that all states of one explainer share it.
+  std::shared_ptr<const ScheduleOptions> options;
+  ClusterCache cache;
+  Intake intake;
+  std::vector<PodPtr> pending;
+  std::unordered_map<const Pod*, std::string> gates_of;
+  OpenedBackend opened;
+};
+
+Explainer::Explainer(const ClusterObjects& objects, const ScheduleOptions& options)
+    : state_(std::make_unique<State>(objects, std::make_shared<const ScheduleOptions>(options), nullptr)) {}
+
+Explainer::~Explainer() = default;
+
+std::span<const PodPtr> Explainer::pending() const { return state_->pending; }
+
+const std::vector<Skipped>& Explainer::skipped() const { return state_->intake.skipped; }
+
+PodStanding Explainer::standing_of(const Pod& pod) const {
+  if (!pod.node_name.empty()) {
+    const NodeInfo* info = state_->cache.find_node(pod.node_name);
+    const bool is_known = info != nullptr && info->node != nullptr;
+    return {PodState::kRunning, is_known ? "" : "its node is not in the input"};
+  }
+  if (pod.terminating) return {PodState::kDeleting, ""};
+  if (state_->options->config.find_profile(pod.spec->scheduler_name) == nullptr)
+    return {PodState::kOtherScheduler, "no profile is named \"" + pod.spec->scheduler_name + "\""};
+  const auto gates = state_->gates_of.find(&pod);
+  if (gates != state_->gates_of.end()) return {PodState::kGated, gates->second};
+  return {};
+}
+
+Evaluation Explainer::explain(const PodPtr& pod) {
+  const std::int32_t profile = state_->profile_of(*pod);
+  if (pod->node_name.empty()) return state_->opened.backend->evaluate({pod, profile, -1});
+  const State without_it(state_->objects, state_->options, pod.get());
+  return without_it.opened.backend->evaluate({pending_copy(*pod), profile, -1});
+}
+
+std::string_view Explainer::node_name(NodeIndex node) const { return state_->opened.backend->node_name(node); }
+
+std::string_view Explainer::served_by() const { return state_->opened.backend->name(); }
+
+}  // namespace berth

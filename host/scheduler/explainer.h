@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What one pod means to every node, for `berth explain`.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/objects/cluster_objects.h"
+#include "host/scheduler/scheduler.h"
+
+namespace berth {
+
+/// Where a pod stands before any node is looked at.
+enum class PodState : std::uint8_t {
+  kPending,         ///< in the queue
+  kGated,           ///< kept out of the queue by its scheduling gates
+  kRunning,         ///< on a node
+  kFinished,        ///< phase Succeeded or Failed: takes no part
+  kDeleting,        ///< pending, but being deleted: never scheduled
+  kOtherScheduler,  ///< pending, but no profile has its schedulerName
+};
+std::string_view to_string(PodState state);  ///< "Pending", "Gated", ...
+
+struct PodStanding {
+  PodState state = PodState::kPending;
+  std::string message;  ///< "waiting for scheduling gates: [wait]"; empty where the state says all
+};
+
+/// One pod at a time against the cluster as loaded; nothing is placed, and no device is opened.
+class Explainer {
+ public:
+  /// `objects` must outlive this.
+  /// @throws InputError when the chosen backend cannot serve the configuration
+  Explainer(const ClusterObjects& objects, const ScheduleOptions& options);
+  ~Explainer();
+
+  std::span<const PodPtr> pending() const;  ///< queue order; gated ones included, skipped ones not
+  const std::vector<Skipped>& skipped() const;
+
+  /// @param pod  of the objects
+  PodStanding standing_of(const Pod& pod) const;
+
+  /// Gates are not looked at. A running pod is taken out of its node first, and judged as if it were pending: that
+  /// rebuilds the cluster without it.
+  /// @param pod  of the objects
+  /// @throws InputError when no profile has its schedulerName
+  Evaluation explain(const PodPtr& pod);
+
+  std::string_view node_name(NodeIndex node) const;
+  std::string_view served_by() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace berth

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/config/scheduler_config.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+/// What a run needs to know and a dump of a cluster may lack, one sentence each, with the kubectl command that brings
+/// it; behind them, where there is any, the one command that brings all that Berth reads. Looks for: Namespaces, where
+/// a namespaceSelector reads their labels; ReplicaSets, StatefulSets, ReplicationControllers and Services, where
+/// default topology spreading asks which pods belong together; the objects behind volume claims and resource claims.
+/// Cost: one pass over the pods; equal specs and owners are looked at once where they follow each other.
+std::vector<std::string> missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config);
+
+}  // namespace berth
