@@ -25,8 +25,8 @@ const CatalogPlugin* find_catalog_plugin(std::string_view name);  ///< nullptr w
 /// The plugin, if the gates let it be named in a configuration.
 bool is_available(const CatalogPlugin& plugin, const FeatureGates& gates);
 
-/// Plugins that older releases had and that a configuration may no longer enable: docs/behaviour/scheduler-core.md 7.2, and those
-/// that went with the old versions of the configuration.
+/// Plugins that older releases had and that a configuration may no longer enable: docs/behaviour/scheduler-core.md 7.2,
+/// and those that went with the old versions of the configuration.
 /// @return what to use instead: "NodeVolumeLimits"; empty when kube-scheduler never had such a plugin, or has it still
 std::string_view replacement_of_removed_plugin(std::string_view name);
 
