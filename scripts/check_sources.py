@@ -21,6 +21,8 @@ SPDX = "SPDX-License-Identifier: Apache-2.0"
 OPEN_END = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
 # A library neither prints nor ends the process; the program (host/cli) does both.
 OUTPUT = re.compile(r"\b(std::cout|std::cerr|std::abort|std::exit|std::terminate|f?printf\s*\(|fmt::print\s*\(|abort\s*\(\)|exit\s*\()")
+# The program writes messages through host/cli/messages.h, which shows foreign text safely, and results through Output.
+RAW_OUTPUT = re.compile(r"\b(std::cout|std::cerr|std::clog|f?printf\s*\(|fmt::print\s*\(|f?puts\s*\(|perror\s*\(|stderr\b|stdout\b)")
 LIBRARY = ("host/", "plugins/", "batching/", "cuda/")
 # What a header says that is meant to be compiled more than once.
 UNGUARDED = "// No include guard:"
@@ -57,6 +59,8 @@ def problems_of(path, lines):
             yield number, "lines end at 120 columns"
         if in_library and OUTPUT.search(LINE_COMMENT.sub("", line)):
             yield number, "a library neither prints nor ends the process"
+        if path.startswith("host/cli/") and RAW_OUTPUT.search(LINE_COMMENT.sub("", line)):
+            yield number, "messages go through host/cli/messages.h and results through Output"
 
 
 def main():

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <new>
@@ -20,6 +19,7 @@
 #include "host/cli/generate_command.h"
 #include "host/cli/help_notes.h"
 #include "host/cli/import_command.h"
+#include "host/cli/messages.h"
 #include "host/cli/output.h"
 #include "host/cli/schedule_command.h"
 #include "host/cli/terminal.h"
@@ -345,14 +345,13 @@ std::string describe_extras(const CLI::App& app) {
   return text;
 }
 
-ExitCode say_usage(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) {  // --help, --version
-    app.exit(error);
-    return ExitCode::kDone;
-  }
+/// @throws OutputError when --help or --version could not be written
+ExitCode end_parsing(const CLI::App& app, const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) return print(app.help());
+  if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) return print(std::string(error.what()) + "\n");
   const bool has_extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  fmt::print(stderr, "berth: {}\nRun {} --help for what there is.\n", has_extras ? describe_extras(app) : error.what(),
-             command_path(app));
+  print_message(has_extras ? describe_extras(app) : error.what());
+  print_message(fmt::format("run {} --help for the commands and options", command_path(app)));
   return ExitCode::kUsage;
 }
 
@@ -373,22 +372,28 @@ std::vector<std::string> parser_arguments(int argument_count, const char* const*
   return list;
 }
 
-/// Turns whatever goes wrong into words on standard error and an exit code.
+void print_problems(const InputError& error) {
+  for (const InputProblem& problem : error.problems()) print_message(problem.to_string());
+}
+
+/// Turns every failure into messages on standard error and an exit code.
 ExitCode guarded(const Action& action) {
   try {
     return action();
   } catch (const UsageError& error) {
-    fmt::print(stderr, "berth: {}\n", error.what());
+    print_problems(error);
     return ExitCode::kUsage;
   } catch (const InputError& error) {
-    for (const InputProblem& problem : error.problems()) fmt::print(stderr, "berth: {}\n", problem.to_string());
+    print_problems(error);
   } catch (const DeviceError& error) {
-    fmt::print(stderr, "berth: {}\n", error.what());
+    print_message(error.what());
     return ExitCode::kDevice;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "berth: out of memory\n");
+    print_message("out of memory");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "berth: {}\n", error.what());
+    print_message(error.what());
+  } catch (...) {
+    print_message("internal error of an unknown type");
   }
   return ExitCode::kError;
 }
@@ -408,7 +413,7 @@ ExitCode run_program(int argument_count, const char* const* arguments) {
     try {
       line.app.parse(parser_arguments(argument_count, arguments));
     } catch (const CLI::ParseError& error) {
-      return say_usage(line.app, error);
+      return end_parsing(line.app, error);
     }
     return guarded(line.action);
   });

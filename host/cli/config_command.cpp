@@ -136,7 +136,7 @@ std::string list(std::string_view title, const std::vector<std::string>& sentenc
                  const Terminal& terminal) {
   if (sentences.empty()) return "";
   std::string text = "\n" + terminal.paint(title, emphasis) + "\n";
-  for (const std::string& sentence : sentences) text += wrap("- " + printable(sentence), terminal.columns, 2);
+  for (const std::string& sentence : sentences) text += wrap("- " + sentence, terminal.columns, 2);
   return text;
 }
 
@@ -190,7 +190,7 @@ ConfigCheck check_config(const std::string& path, const RequestedGates& requeste
 std::string config_check_report(const ConfigCheck& check, const Terminal& terminal) {
   std::string text;
   for (const Profile& profile : check.config.profiles) {
-    text += terminal.paint("Profile " + printable(profile.scheduler_name), Emphasis::kBold) + "\n";
+    text += terminal.paint("Profile " + profile.scheduler_name, Emphasis::kBold) + "\n";
     text += profile_table(profile, terminal) + "\n";
   }
   text += fmt::format("Behaviour of Kubernetes {}\n", to_string(check.config.gates.release()));

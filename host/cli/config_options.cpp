@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
+#include "host/cli/messages.h"
 #include "host/cli/startup_check.h"
 #include "host/config/config_reader.h"
-#include "host/objects/errors.h"
 #include "host/scheduler/missing_inputs.h"
 
 namespace berth {
@@ -23,7 +21,7 @@ void apply_flags(const ConfigOptions& options, EngineConfig& engine) {
   if (options.on_device_failure) engine.on_device_failure = parse_device_failure(*options.on_device_failure);
 }
 
-void say_left_out(const std::string& what) { fmt::print(stderr, "berth: warning: {}; going on without it\n", what); }
+void say_left_out(const std::string& what) { print_warning(what + "; going on without it"); }
 
 void refuse_unsupported(const SchedulerConfig& config, const ConfigOptions& options, bool quiet) {
   std::vector<InputProblem> problems;
@@ -45,7 +43,7 @@ RequestedGates requested_gates(const ConfigOptions& options) {
     requested.gates = FeatureGates(parse_release(options.release));
     requested.gates.apply(options.feature_gates, &requested.left_out);
   } catch (const InputError& error) {
-    throw UsageError(error.what());
+    throw UsageError(error.problems());
   }
   if (requested.left_out.empty() || options.allow_unsupported) return requested;
   std::string names;
@@ -70,13 +68,12 @@ ScheduleOptions schedule_options(const ConfigOptions& options, bool quiet) {
 }
 
 void say_missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config) {
-  for (const std::string& sentence : missing_inputs(objects, config))
-    fmt::print(stderr, "berth: warning: {}\n", sentence);
+  for (const std::string& sentence : missing_inputs(objects, config)) print_warning(sentence);
 }
 
 void say_other_backend(const EngineConfig& engine, const ScheduleResult& result) {
   if (engine.backend == "auto" || engine.backend == result.served_by) return;
-  fmt::print(stderr, "berth: warning: {}\n", result.why);
+  print_warning(result.why);
 }
 
 }  // namespace berth

@@ -3,18 +3,20 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "host/objects/errors.h"
 #include "host/scheduler/scheduler.h"
 
 namespace berth {
 
-/// The command line asks for something that cannot be understood: exit code 2.
-class UsageError : public std::runtime_error {
+/// The command line cannot be understood: exit code 2.
+class UsageError : public InputError {
  public:
-  using std::runtime_error::runtime_error;
+  using InputError::InputError;
+  explicit UsageError(std::string message) : InputError(InputProblem{"", "", std::move(message)}) {}
 };
 
 /// How a command schedules. Flags win over the engine's file.

@@ -49,7 +49,7 @@ void write_device(const DeviceStats& device, DocumentWriter& writer) {
 
 std::string device_report(const DeviceStats& device, const Terminal& terminal) {
   std::string text =
-      fmt::format("{}, {} sent to it, {} back, {} in use\n", device.device, byte_size(device.uploaded_bytes),
+      fmt::format("{}, {} sent to it, {} back, {} in use\n", printable(device.device), byte_size(device.uploaded_bytes),
                   byte_size(device.downloaded_bytes), byte_size(device.allocated_bytes));
   Table table({{"kernel"},
                {"launches", Align::kRight},

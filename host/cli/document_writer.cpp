@@ -8,13 +8,16 @@
 #include <cctype>
 #include <cmath>
 
+#include "host/cli/terminal.h"
+
 namespace berth {
 namespace {
 
-bool needs_escape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7f; }
+/// How a code point above 0xffff is escaped. YAML does not join the surrogates of JSON.
+enum class WideEscape { kSurrogates, kEightDigits };
 
-void write_escaped(Output& output, char c) {
-  switch (c) {
+void write_escaped(Output& output, const Glyph& glyph, WideEscape wide) {
+  switch (glyph.code) {
     case '"':
       output.write("\\\"");
       return;
@@ -30,9 +33,39 @@ void write_escaped(Output& output, char c) {
     case '\r':
       output.write("\\r");
       return;
+    case -1:  // not UTF-8, which neither JSON nor YAML can hold: the replacement character
+      output.write("\\ufffd");
+      return;
     default:
-      output.write(fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c))));
+      break;
   }
+  const auto code = static_cast<std::uint32_t>(glyph.code);
+  if (code <= 0xffff) {
+    output.write(fmt::format("\\u{:04x}", code));
+  } else if (wide == WideEscape::kEightDigits) {
+    output.write(fmt::format("\\U{:08x}", code));
+  } else {
+    const std::uint32_t rest = code - 0x10000;
+    output.write(fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + (rest >> 10), 0xdc00 + (rest & 0x3ff)));
+  }
+}
+
+/// Escapes what printable() would not show, so that a document may be sent to a terminal and still holds the exact
+/// text.
+void write_quoted(Output& output, std::string_view text, WideEscape wide) {
+  output.write('"');
+  std::size_t plain_from = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const Glyph glyph = first_glyph(text.substr(i));
+    if (!glyph.printable || glyph.code == '"' || glyph.code == '\\') {
+      output.write(text.substr(plain_from, i - plain_from));
+      write_escaped(output, glyph, wide);
+      plain_from = i + glyph.bytes;
+    }
+    i += glyph.bytes;
+  }
+  output.write(text.substr(plain_from));
+  output.write('"');
 }
 
 /// JSON and YAML have no number for these.
@@ -50,13 +83,13 @@ class JsonWriter final : public DocumentWriter {
   void end_array() override { close(']'); }
   void key(std::string_view name) override {
     separate();
-    write_json_string(output_, name);
+    write_quoted(output_, name, WideEscape::kSurrogates);
     output_.write(spread_depth_ > 0 ? ": " : ":");
     after_key_ = true;
   }
   void string(std::string_view value) override {
     separate();
-    write_json_string(output_, value);
+    write_quoted(output_, value, WideEscape::kSurrogates);
   }
   void integer(std::int64_t value) override {
     separate();
@@ -173,7 +206,7 @@ class YamlWriter final : public DocumentWriter {
     if (is_plain_yaml(text)) {
       output_.write(text);
     } else {
-      write_json_string(output_, text);
+      write_quoted(output_, text, WideEscape::kEightDigits);
     }
   }
   /// Begins a line for the next entry, unless a dash just opened the line that the first entry goes on.
@@ -222,19 +255,6 @@ class YamlWriter final : public DocumentWriter {
 };
 
 }  // namespace
-
-void write_json_string(Output& output, std::string_view text) {
-  output.write('"');
-  std::size_t plain_from = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!needs_escape(text[i])) continue;
-    output.write(text.substr(plain_from, i - plain_from));
-    write_escaped(output, text[i]);
-    plain_from = i + 1;
-  }
-  output.write(text.substr(plain_from));
-  output.write('"');
-}
 
 std::unique_ptr<DocumentWriter> json_writer(Output& output, int spread_depth) {
   return std::make_unique<JsonWriter>(output, spread_depth);

@@ -47,7 +47,4 @@ std::unique_ptr<DocumentWriter> json_writer(Output& output, int spread_depth);
 /// Block style; strings that YAML would read as something else are quoted.
 std::unique_ptr<DocumentWriter> yaml_writer(Output& output);
 
-/// Appends `text` as a JSON string, quotes included. Bytes from 0x80 pass unchanged: the loader lets in UTF-8 only.
-void write_json_string(Output& output, std::string_view text);
-
 }  // namespace berth

@@ -12,6 +12,7 @@
 #include "host/cli/explain_report.h"
 #include "host/cli/find_pods.h"
 #include "host/cli/nearest_miss.h"
+#include "host/cli/messages.h"
 #include "host/cli/output.h"
 #include "host/cli/progress_bar.h"
 #include "host/cli/terminal.h"
@@ -116,9 +117,9 @@ std::vector<FoundPod> pending_pods(const Explainer& explainer, const std::string
 
 void say_that_none_is_pending(const std::string& name_space) {
   if (name_space.empty()) {
-    fmt::print(stderr, "berth: no pod of the input is pending\n");
+    print_message("no pod of the input is pending");
   } else {
-    fmt::print(stderr, "berth: no pod of namespace {} is pending\n", quoted_for_message(name_space));
+    print_message(fmt::format("no pod of namespace {} is pending", quoted_for_message(name_space)));
   }
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cli/generate_command.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
-
+#include "host/cli/messages.h"
 #include "host/generate/cluster_spec.h"
 #include "host/generate/generate.h"
 #include "host/generate/random_configuration.h"
@@ -30,7 +27,7 @@ ExitCode run(const GenerateCommand& command) {
   const ClusterSpec spec = load_cluster_spec(command.spec_path);
   const ClusterObjects objects = generate_cluster(spec, command.seed);
   if (!command.quiet) {
-    for (const std::string& warning : objects.warnings) fmt::print(stderr, "berth: warning: {}\n", warning);
+    for (const std::string& warning : objects.warnings) print_warning(warning);
   }
   write_configuration(command, spec);
   write_cluster(objects, command.output_path);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cli/import_command.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
-
+#include "host/cli/messages.h"
 #include "host/generate/generate.h"
 #include "host/generate/import_openb.h"
 
@@ -14,7 +11,7 @@ ExitCode run(const ImportOpenbCommand& command) {
   const OpenbOptions options{parse_gpu_mode(command.gpu_mode), command.qos_priority, command.pods_per_node};
   const ClusterObjects objects = import_openb(command.nodes_path, command.pods_path, options);
   if (!command.quiet) {
-    for (const std::string& warning : objects.warnings) fmt::print(stderr, "berth: warning: {}\n", warning);
+    for (const std::string& warning : objects.warnings) print_warning(warning);
   }
   write_cluster(objects, command.output_path);
   return ExitCode::kDone;

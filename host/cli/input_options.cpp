@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include "host/cli/figures.h"
+#include "host/cli/messages.h"
 #include "host/objects/loader.h"
 #include "host/objects/text/byte_source.h"
 
@@ -15,17 +15,17 @@ namespace berth {
 namespace {
 
 void say_warnings(const ClusterObjects& objects) {
-  for (const std::string& warning : objects.warnings) fmt::print(stderr, "berth: warning: {}\n", warning);
+  for (const std::string& warning : objects.warnings) print_warning(warning);
   for (const auto& [kind, count] : objects.unknown_kinds) {
-    fmt::print(stderr, "berth: warning: unknown kind {}: {} left out\n", kind, counted(count, "object", "objects"));
+    print_warning(fmt::format("unknown kind {}: {} left out", kind, counted(count, "object", "objects")));
   }
 }
 
 void say_left_out(const LoadResult& loaded) {
   for (const Remark& remark : loaded.left_out)
-    fmt::print(stderr, "berth: left out {}: {}\n", remark.object, remark.reason);
-  fmt::print(stderr, "berth: {} left out (--skip-invalid)\n",
-             counted(static_cast<std::int64_t>(loaded.left_out.size()), "invalid object", "invalid objects"));
+    print_message(fmt::format("left out {}: {}", remark.object, remark.reason));
+  print_message(fmt::format("{} left out (--skip-invalid)", counted(static_cast<std::int64_t>(loaded.left_out.size()),
+                                                                    "invalid object", "invalid objects")));
 }
 
 /// --skip-invalid is about objects; a path that cannot be read is none.

@@ -7,20 +7,24 @@
 
 namespace berth {
 
-/// The place where output goes did not take it (a full disk, a closed pipe).
+/// The output could not be written: a full disk, a closed pipe, a closed descriptor.
 class OutputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Bytes on their way to a file descriptor, collected into large writes: a report may have millions of lines.
+/// Writes all of `text`, also when the descriptor is interrupted, takes only a part, or is non-blocking and full.
+/// @return 0, or the errno of the failure
+int write_all(int descriptor, std::string_view text) noexcept;
+
+/// Buffers bytes for a file descriptor and writes them in large blocks: a report may have millions of lines.
 class Output {
  public:
   /// @param descriptor stays open and belongs to the caller
   explicit Output(int descriptor) : descriptor_(descriptor) {}
-  /// Everything is appended to `target`, which must outlive this.
+  /// Everything is appended to `target`, which must outlive this object.
   explicit Output(std::string& target) : target_(&target) {}
-  /// Writes what is left and forgets a failure; call flush() to hear of one.
+  /// Writes what is left and ignores a failure; call flush() to hear of one.
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -34,7 +38,7 @@ class Output {
   void flush();
 
  private:
-  /// Writes and empties the buffer. @return 0, or the errno of what went wrong
+  /// Writes and empties the buffer. @return 0, or the errno of the failure
   int drain();
 
   static constexpr std::size_t kFlushBytes = std::size_t{1} << 18;

@@ -17,11 +17,12 @@ std::size_t hanging_indent(std::string_view text) {
 
 }  // namespace
 
-std::string wrap(std::string_view text, int columns, int indent) {
+std::string wrap(std::string_view paragraph, int columns, int indent) {
+  const std::string text = printable(paragraph);
   const std::size_t hang = hanging_indent(text);
   std::string wrapped(static_cast<std::size_t>(indent), ' ');
-  wrapped.append(text.substr(0, hang));
-  std::string_view rest = text.substr(hang);
+  wrapped.append(text, 0, hang);
+  std::string_view rest = std::string_view(text).substr(hang);
   const int start = indent + static_cast<int>(hang);
   int column = start;
   while (!rest.empty()) {

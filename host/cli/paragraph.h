@@ -6,9 +6,9 @@
 
 namespace berth {
 
-/// Breaks `text` at blanks into lines of at most `columns`, each indented by `indent` and ended; a word that is longer
-/// than a line stays whole. Lines after the first are indented as far as the first word behind two or more blanks, so
-/// that "label  long text" hangs.
-std::string wrap(std::string_view text, int columns, int indent);
+/// Breaks printable(text) at blanks into lines of at most `columns`, each indented by `indent` and ended; a word that
+/// is longer than a line stays whole. Lines after the first are indented as far as the first word behind two or more
+/// blanks, so that "label  long text" hangs.
+std::string wrap(std::string_view paragraph, int columns, int indent);
 
 }  // namespace berth

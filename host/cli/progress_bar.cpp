@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <utility>
 
 #include "host/cli/bar.h"
 #include "host/cli/figures.h"
+#include "host/cli/messages.h"
 
 namespace berth {
 namespace {
@@ -28,15 +28,14 @@ void ProgressBar::update(std::size_t done, std::size_t total) {
   drawn_ = now;
   visible_ = true;
   const double share = static_cast<double>(done) / static_cast<double>(total);
-  fmt::print(stderr, "\r\x1b[K{} {} {} of {}", what_, track_bar(share, kBarColumns, terminal_),
-             grouped(static_cast<std::int64_t>(done)), grouped(static_cast<std::int64_t>(total)));
-  std::fflush(stderr);
+  print_control_sequence(fmt::format("\r\x1b[K{} {} {} of {}", what_, track_bar(share, kBarColumns, terminal_),
+                                     grouped(static_cast<std::int64_t>(done)),
+                                     grouped(static_cast<std::int64_t>(total))));
 }
 
 void ProgressBar::clear() {
   if (!visible_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  print_control_sequence("\r\x1b[K");
   visible_ = false;
 }
 

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <numeric>
 
 #include "host/cli/document_writer.h"
 #include "host/cli/figures.h"
+#include "host/cli/messages.h"
 #include "host/cli/output.h"
 #include "host/cli/progress_bar.h"
 #include "host/cli/schedule_document.h"
@@ -26,9 +26,8 @@ void say_expanded_pods(const ClusterObjects& objects) {
       std::accumulate(objects.workloads.begin(), objects.workloads.end(), std::int64_t{0},
                       [](std::int64_t sum, const Workload& workload) { return sum + workload.expanded_pod_count; });
   if (made == 0) return;
-  fmt::print(stderr,
-             "berth: note: {} made from workloads and have no object yet; an API server refuses their bindings\n",
-             counted(made, "pod was", "pods were"));
+  print_note(fmt::format("{} made from workloads and have no object yet; an API server refuses their bindings",
+                         counted(made, "pod was", "pods were")));
 }
 
 void write_result(const ScheduleCommand& command, const ClusterObjects& objects, const ScheduleResult& result) {
@@ -40,7 +39,7 @@ void write_result(const ScheduleCommand& command, const ClusterObjects& objects,
   } else if (command.format == "bindings") {
     if (!command.input.quiet) {
       say_expanded_pods(objects);
-      for (const std::string& note : result.notes) fmt::print(stderr, "berth: note: {}\n", note);
+      for (const std::string& note : result.notes) print_note(note);
     }
     write_bindings(result, *json_writer(output, kReportSpreadDepth));
   } else {

@@ -122,12 +122,12 @@ class ReportText {
   }
   void unplaced_group(const UnplacedGroup& group) {
     const std::string lead = group.reason == "Unschedulable" ? "" : group.reason + ": ";
-    paragraph(fmt::format("{:>8}  {}{}", grouped(group.pod_count), lead, printable(group.causes)), 2);
+    paragraph(fmt::format("{:>8}  {}{}", grouped(group.pod_count), lead, group.causes), 2);
     std::string names;
-    for (const std::string& name : group.examples) names += (names.empty() ? "" : ", ") + printable(name);
+    for (const std::string& name : group.examples) names += (names.empty() ? "" : ", ") + name;
     if (group.pod_count > static_cast<std::int64_t>(group.examples.size())) names += ", ...";
     paragraph(names, 12);
-    if (group.example_text != group.causes) paragraph("\"" + printable(group.example_text) + "\"", 12);
+    if (group.example_text != group.causes) paragraph("\"" + group.example_text + "\"", 12);
   }
   void say_more(std::size_t count) {
     if (count == 0) return;
@@ -175,7 +175,7 @@ class ReportText {
     title(words);
     std::string list;
     for (const auto& [kind, count] : counts)
-      list += fmt::format("{}{} {}", list.empty() ? "" : ", ", grouped(count), printable(kind));
+      list += fmt::format("{}{} {}", list.empty() ? "" : ", ", grouped(count), kind);
     paragraph(list, 2);
   }
 
@@ -215,7 +215,7 @@ class ReportText {
   void notes() {
     if (result_.notes.empty()) return;
     title("Notes");
-    for (const std::string& note : result_.notes) paragraph("- " + printable(note), 2);
+    for (const std::string& note : result_.notes) paragraph("- " + note, 2);
   }
 
   const ClusterObjects& objects_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cli/terminal.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <utf8proc.h>
@@ -52,21 +53,38 @@ std::string_view color_code(Emphasis emphasis) {
   return "";
 }
 
-/// One character at the front of `text`.
-struct Glyph {
-  std::size_t bytes = 1;
-  int width = 1;
-  bool control = false;
-};
+bool is_plain(char byte) { return byte >= 0x20 && byte < 0x7f; }
 
-Glyph first_glyph(std::string_view text) {
-  utf8proc_int32_t code = -1;
-  const utf8proc_ssize_t bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                                  static_cast<utf8proc_ssize_t>(text.size()), &code);
-  if (bytes <= 0) return {1, 1, true};
-  const utf8proc_category_t category = utf8proc_category(code);
-  const bool control = category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF;
-  return {static_cast<std::size_t>(bytes), control ? 1 : utf8proc_charwidth(code), control};
+/// Categories that a terminal may act on or that it does not show. What an unassigned code point does is not known.
+bool is_shown_raw(utf8proc_category_t category) {
+  switch (category) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CN:
+    case UTF8PROC_CATEGORY_CS:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+      return false;
+    default:
+      return true;
+  }
+}
+
+int width_of(const Glyph& glyph) { return glyph.printable ? utf8proc_charwidth(glyph.code) : 1; }
+
+std::string escaped(std::string_view bytes, std::int32_t code) {
+  switch (code) {
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      break;
+  }
+  if (code < 0x80) return fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(bytes.front())));
+  return code <= 0xffff ? fmt::format("\\u{:04x}", code) : fmt::format("\\U{:08x}", code);
 }
 
 }  // namespace
@@ -82,15 +100,24 @@ Terminal Terminal::of(int descriptor) {
 }
 
 std::string Terminal::paint(std::string_view text, Emphasis emphasis) const {
-  if (!color || emphasis == Emphasis::kPlain) return std::string(text);
-  return std::string(color_code(emphasis)).append(text).append("\x1b[0m");
+  if (!color || emphasis == Emphasis::kPlain) return printable(text);
+  return std::string(color_code(emphasis)).append(printable(text)).append("\x1b[0m");
+}
+
+Glyph first_glyph(std::string_view text) {
+  if (is_plain(text.front())) return {1, text.front(), true};
+  utf8proc_int32_t code = -1;
+  const utf8proc_ssize_t bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                                  static_cast<utf8proc_ssize_t>(text.size()), &code);
+  if (bytes <= 0) return {};
+  return {static_cast<std::size_t>(bytes), code, is_shown_raw(utf8proc_category(code))};
 }
 
 int display_width(std::string_view text) {
   int width = 0;
   while (!text.empty()) {
     const Glyph glyph = first_glyph(text);
-    width += glyph.width;
+    width += width_of(glyph);
     text.remove_prefix(glyph.bytes);
   }
   return width;
@@ -102,8 +129,8 @@ std::string cut_to_width(std::string_view text, int columns) {
   int width = 0;
   while (!text.empty()) {
     const Glyph glyph = first_glyph(text);
-    if (width + glyph.width > columns - 1) break;
-    width += glyph.width;
+    if (width + width_of(glyph) > columns - 1) break;
+    width += width_of(glyph);
     kept.append(text.substr(0, glyph.bytes));
     text.remove_prefix(glyph.bytes);
   }
@@ -111,13 +138,16 @@ std::string cut_to_width(std::string_view text, int columns) {
 }
 
 std::string printable(std::string_view text) {
-  std::string shown;
+  const auto first_special = std::find_if_not(text.begin(), text.end(), is_plain);
+  std::string shown(text.begin(), first_special);
+  text.remove_prefix(shown.size());
   while (!text.empty()) {
     const Glyph glyph = first_glyph(text);
-    if (glyph.control) {
-      shown.push_back('?');
+    const std::string_view bytes = text.substr(0, glyph.bytes);
+    if (glyph.printable) {
+      shown.append(bytes);
     } else {
-      shown.append(text.substr(0, glyph.bytes));
+      shown += escaped(bytes, glyph.code);
     }
     text.remove_prefix(glyph.bytes);
   }

@@ -73,10 +73,10 @@ std::string compute_capability(int sm) { return fmt::format("{}.{}", sm / 10, sm
 void add_cuda_rows(const CudaSupport& cuda, Table& table) {
   table.add_row(
       {"cuda", cuda.built ? fmt::format("{}, code for {}", cuda.version, cuda.architectures) : "not in this build"});
-  if (!cuda.problem.empty()) table.add_row({"devices", "none: " + printable(cuda.problem)});
+  if (!cuda.problem.empty()) table.add_row({"devices", "none: " + cuda.problem});
   for (const DeviceFacts& device : cuda.devices) {
     table.add_row({device.ordinal == 0 ? "devices" : "",
-                   fmt::format("{}: {}, compute capability {}, {}", device.ordinal, printable(device.name),
+                   fmt::format("{}: {}, compute capability {}, {}", device.ordinal, device.name,
                                compute_capability(device.sm), byte_size(device.memory_bytes_total))});
   }
 }

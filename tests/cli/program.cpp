@@ -42,13 +42,19 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-ProgramRun run_berth(const std::vector<std::string>& arguments, const std::string& input) {
+ProgramRun run_berth(const std::vector<std::string>& arguments, const std::string& input,
+                     const std::string& redirections) {
+  return run_program(BERTH_PROGRAM, arguments, input, redirections);
+}
+
+ProgramRun run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input,
+                       const std::string& redirections) {
   const std::string in = write_file("stdin", input);
   const std::string out = folder().file("stdout");
   const std::string err = folder().file("stderr");
-  std::string command = "LC_ALL=C " + quoted(BERTH_PROGRAM);
+  std::string command = "LC_ALL=C " + quoted(program);
   for (const std::string& argument : arguments) command += " " + quoted(argument);
-  command += " <" + quoted(in) + " >" + quoted(out) + " 2>" + quoted(err);
+  command += " <" + quoted(in) + " >" + quoted(out) + " 2>" + quoted(err) + " " + redirections;
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out), read_file(err)};
 }

@@ -13,7 +13,13 @@ struct ProgramRun {
 };
 
 /// Runs `berth` with `arguments`, `input` on its standard input, in the C locale and away from any terminal.
-ProgramRun run_berth(const std::vector<std::string>& arguments, const std::string& input = "");
+/// @param redirections  in the shell's words, such as "2>&-"; they win over the files that `out` and `err` come from
+/// @return exit_code is 128 and the number of the signal when one ended the program
+ProgramRun run_berth(const std::vector<std::string>& arguments, const std::string& input = "",
+                     const std::string& redirections = "");
+/// The same for another program, such as a shell that sets limits and then runs `berth`.
+ProgramRun run_program(const std::string& program, const std::vector<std::string>& arguments,
+                       const std::string& input = "", const std::string& redirections = "");
 
 /// A file of its own in a folder that goes away with the process.
 /// @return its path

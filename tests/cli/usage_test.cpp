@@ -169,7 +169,7 @@ TEST(Usage, NamesTheOptionThatIsNotKnownAndTheCommandToAsk) {
   const ProgramRun run = run_berth({"config", "check", "--sed", "x"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_NE(run.err.find("there is no option \"--sed\""), std::string::npos) << run.err;
-  EXPECT_NE(run.err.find("Run berth config check --help"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("run berth config check --help"), std::string::npos) << run.err;
 }
 
 TEST(Seeds, OfGenerateAndBenchGiveTheSameClusterWhenNotGiven) {

@@ -31,8 +31,12 @@ class CheckSources(TreeTest):
 
     def test_a_library_that_prints_is_found_and_the_program_may(self):
         self.assert_found({"host/objects/pod.cpp": SPDX + "void f() { std::cout << 1; }\n",
-                           "host/cli/main.cpp": SPDX + "void f() { std::cout << 1; }\n"},
+                           "host/cli/main.cpp": SPDX + "void f() { print_message(text); }\n"},
                           "host/objects/pod.cpp:2: ")
+
+    def test_a_message_beside_the_one_function_for_messages_is_found(self):
+        for line in ("std::cerr << 1;", "fmt::print(stderr, text);", "fputs(text, stdout);", 'printf("x");'):
+            self.assert_found({"host/cli/main.cpp": SPDX + f"void f() {{ {line} }}\n"}, "host/cli/main.cpp:2: ")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cli/document_writer.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace berth {
 namespace {
@@ -88,13 +87,36 @@ TEST(YamlWriter, QuotesAmbiguousScalars) {
   EXPECT_NE(text.find("  - {}\n  - - 1\n    - 2\n"), std::string::npos) << text;
 }
 
-TEST(Output, ReportsAFailedWriteToAFullDevice) {
-  const int full = ::open("/dev/full", O_WRONLY);
-  if (full < 0) GTEST_SKIP() << "no /dev/full here";
-  Output output(full);
-  output.write("text");
-  EXPECT_THROW(output.flush(), OutputError);
-  ::close(full);
+/// C1 controls, bidirectional overrides, separators, a tag above 0xffff and a character that needs no escape.
+constexpr std::string_view kHostile = "\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\xf3\xa0\x80\x81\x7f\xc3\xa9";
+
+TEST(JsonWriter, EscapesWhatATerminalActsOnAndKeepsTheText) {
+  std::string text;
+  {
+    Output output(text);
+    json_writer(output, 0)->string(kHostile);
+  }
+  EXPECT_EQ(text, "\"\\u009b\\u202e\\u2028\\udb40\\udc01\\u007f\xc3\xa9\"");
+  EXPECT_EQ(nlohmann::json::parse(text).get<std::string>(), kHostile);
+}
+
+TEST(JsonWriter, WritesTheReplacementCharacterForBytesThatAreNotUtf8) {
+  std::string text;
+  {
+    Output output(text);
+    json_writer(output, 0)->string("a\xff");
+  }
+  EXPECT_EQ(text, "\"a\\ufffd\"");
+}
+
+TEST(YamlWriter, EscapesWhatATerminalActsOn) {
+  std::string text;
+  {
+    Output output(text);
+    yaml_writer(output)->string(kHostile);
+  }
+  // A YAML reader does not join surrogates.
+  EXPECT_EQ(text, "\"\\u009b\\u202e\\u2028\\U000e0001\\u007f\xc3\xa9\"");
 }
 
 }  // namespace

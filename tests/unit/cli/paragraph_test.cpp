@@ -14,6 +14,8 @@ TEST(Wrap, IndentsAfterADash) { EXPECT_EQ(wrap("- one two", 7, 0), "- one\n  two
 
 TEST(Wrap, DoesNotBreakALongWord) { EXPECT_EQ(wrap("abcdefghij x", 5, 0), "abcdefghij\nx\n"); }
 
+TEST(Wrap, LetsNoTextOfTheInputStartALine) { EXPECT_EQ(wrap("a\nforged\r", 20, 0), "a\\nforged\\r\n"); }
+
 TEST(Wrap, WritesAnEmptyLineForNoText) { EXPECT_EQ(wrap("", 10, 0), "\n"); }
 
 }  // namespace
