@@ -16,7 +16,10 @@ RELEASE ?= both
 RELEASES := $(if $(filter both,$(RELEASE)),1.35 1.36,$(RELEASE))
 ORACLES := $(foreach release,$(RELEASES),--oracle $(release)=build/oracle/oracle-$(release))
 
-.PHONY: help run test cuda cuda-test bench asan ubsan tsan fuzz lint format clean dependencies \
+# make hostile: how many random mutations, from which SEED, and how many run side by side
+INPUTS ?= 1000
+
+.PHONY: help run test cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
         program oracle oracle-branches golden bench-peer oracle-1.35 oracle-1.36 peer
 
 help:
@@ -28,6 +31,7 @@ help:
 	@echo 'make oracle  compare with the genuine kube-scheduler on random clusters; needs Go'
 	@echo '             (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make golden  make the recorded answers of the genuine kube-scheduler anew (tests/golden); needs Go'
+	@echo 'make hostile bad input of every kind against the program (INPUTS=1000 random mutations, SEED=1)'
 	@echo 'make bench   build the benchmarks (build/bench)'
 	@echo 'make bench-peer   the speed of Berth and of the genuine kube-scheduler on the same files; needs Go'
 	@echo 'make asan | ubsan | tsan    the tests under that sanitizer'
@@ -94,6 +98,9 @@ oracle-branches: program
 	cd tests/oracle && go build -cover -o ../../build/oracle/oracle-cover -coverpkg=berth.dev/tests/oracle$(subst $() ,,\
 	  $(PLUGIN_PACKAGES:%=$(comma)k8s.io/kubernetes/pkg/scheduler/framework/plugins/%)) .
 	scripts/oracle_branches.py --berth $(BERTH) --oracle build/oracle/oracle-cover
+
+hostile: program
+	tests/hostile/hostile.py --berth $(BERTH) --inputs $(INPUTS) --seed $(SEED) --jobs $(JOBS)
 
 peer:
 	@mkdir -p build/oracle

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 
 #include "host/objects/errors.h"
 
@@ -103,8 +104,10 @@ CsvTable::CsvTable(std::string_view text, std::string source) : source_(std::mov
 }
 
 void CsvTable::check_header(std::size_t line) const {
-  for (auto at = header_.begin(); at != header_.end(); ++at) {
-    if (std::find(header_.begin(), at, *at) != at) fail_at(source_, line, "column \"" + *at + "\" stands here twice");
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : header_) {
+    if (!seen.insert(name).second)
+      fail_at(source_, line, "column \"" + name.substr(0, kShownBytes) + "\" stands here twice");
   }
 }
 

@@ -13,7 +13,7 @@ namespace berth {
 /// too); lines end with LF or CRLF; a UTF-8 byte order mark and empty lines are passed over. Immutable.
 class CsvTable {
  public:
-  static constexpr std::size_t kMaxRows = 50'000'000;
+  static constexpr std::size_t kMaxRows = 1'000'000;
 
   /// @param source  file name for messages
   /// @throws InputError with the line: a quote that does not close, text behind a closing quote, a row with more or

@@ -27,7 +27,8 @@ constexpr std::int64_t kBytesPerMib = std::int64_t{1} << 20;
 /// The trace counts seconds from a start that it does not name; objects need a date, so this one was chosen.
 constexpr std::int64_t kTraceStartSeconds = 1'672'531'200;  // 2023-01-01T00:00:00Z
 constexpr std::int64_t kMaxTraceSeconds = 10'000'000'000;
-constexpr std::uint64_t kMaxCsvBytes = std::uint64_t{1} << 30;
+/// With CsvTable::kMaxRows this keeps an import below 1 GiB of memory; the files of the trace have less than 1 MiB.
+constexpr std::uint64_t kMaxCsvBytes = std::uint64_t{64} << 20;
 
 std::string read_file(const std::string& path) {
   TextLimits limits;
