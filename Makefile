@@ -20,19 +20,19 @@ ORACLES := $(foreach release,$(RELEASES),--oracle $(release)=build/oracle/oracle
         program oracle oracle-branches golden bench-peer oracle-1.35 oracle-1.36 peer
 
 help:
-	@echo 'make run     install what is missing, build, place the example cluster and print the report'
+	@echo 'make run     install missing packages, build, place the example cluster and print the report'
 	@echo '             (RUN_ARGS="-o json" adds options of berth schedule)'
-	@echo 'make test    the same set-up, then every test'
-	@echo 'make cuda    build the program with the CUDA backend (build/cuda/berth); fetches nvcc where there is none'
-	@echo 'make cuda-test    build it with its tests and run those'
-	@echo 'make oracle  compare with the genuine kube-scheduler on random clusters; needs Go'
+	@echo 'make test    the same setup, then all tests'
+	@echo 'make cuda    build the program with the CUDA backend (build/cuda/berth); downloads nvcc when none is found'
+	@echo 'make cuda-test    build it with its tests and run them'
+	@echo 'make oracle  compare with upstream kube-scheduler on random clusters; needs Go'
 	@echo '             (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
-	@echo 'make golden  make the recorded answers of the genuine kube-scheduler anew (tests/golden); needs Go'
+	@echo 'make golden  record the answers of upstream kube-scheduler again (tests/golden); needs Go'
 	@echo 'make bench   build the benchmarks (build/bench)'
-	@echo 'make bench-peer   the speed of Berth and of the genuine kube-scheduler on the same files; needs Go'
+	@echo 'make bench-peer   compare the speed of Berth and upstream kube-scheduler on the same files; needs Go'
 	@echo 'make asan | ubsan | tsan    the tests under that sanitizer'
 	@echo 'make fuzz    build the fuzz targets and run each (FUZZ_SECONDS=10)'
-	@echo 'make lint    formatting, clang-tidy, include direction, pages'
+	@echo 'make lint    formatting, clang-tidy, includes, sources, docs'
 	@echo 'make format  clang-format on every tracked C++ file'
 	@echo 'make clean   remove build/'
 

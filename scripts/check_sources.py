@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what every source file must have (SPDX line, include guard) and must not (open ends, output from libraries).
+"""Checks what every source file must have (SPDX line, include guard) and must not have (open ends, output from libraries).
 
     scripts/check_sources.py [--root DIR]
 
-Prints file:line and the rule; exit status 0 when there is nothing to say, 1 otherwise, 2 when no file was found.
+Prints file:line and the rule; exit status 0 when there is no problem, 1 otherwise, 2 when no file was found.
 """
 
 import argparse
@@ -22,7 +22,7 @@ OPEN_END = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
 # A library neither prints nor ends the process; the program (host/cli) does both.
 OUTPUT = re.compile(r"\b(std::cout|std::cerr|std::abort|std::exit|std::terminate|f?printf\s*\(|fmt::print\s*\(|abort\s*\(\)|exit\s*\()")
 LIBRARY = ("host/", "plugins/", "batching/", "cuda/")
-# What a header says that is meant to be compiled more than once.
+# A header that is compiled more than once begins with this.
 UNGUARDED = "// No include guard:"
 LINE_COMMENT = re.compile(r"//.*$")
 

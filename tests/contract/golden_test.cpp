@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The golden corpus, tests/golden: what the genuine kube-scheduler says of clusters and configurations that are drawn
+// The golden corpus, tests/golden: what upstream kube-scheduler says of clusters and configurations that are drawn
 // from seeds. scripts/oracle_golden.py writes it and describes its form.
 
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ Input draw(const Json& entry) {
   return input;
 }
 
-/// The record that the genuine scheduler wrote, unpacked: nodes of one verdict share one entry of "verdicts".
+/// The record that upstream wrote, unpacked: nodes of one verdict share one entry of "verdicts".
 Json unpack(const Json& pod, const Json& golden) {
   Json record = pod;
   record["nodes"] = Json::array();
@@ -192,7 +192,7 @@ TEST_P(Golden, EveryVerdictAndPlacementMatchesUpstream) {
     const bool handmade = clusters[i].contains("handmade");
     const Input input = handmade ? read_handmade(clusters[i]["handmade"].get<std::string>()) : draw(clusters[i]);
     ASSERT_EQ(input.crc32(), clusters[i].at("crc32").get<std::string>())
-        << "this is another cluster now; 'make golden' asks the genuine scheduler about it";
+        << "this is another cluster now; 'make golden' asks upstream about it";
     // What a later release answers alike is written once.
     const Json& golden = wanted[i].contains("same") ? first.at(i) : wanted[i];
     GoldenCase(backend(), input, release()).expect_verdicts(golden);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the genuine kube-scheduler says of one pod, and what a backend says of it: one record of tests/oracle, in the
+// What upstream kube-scheduler says of one pod, and what a backend says of it: one record of tests/oracle, in the
 // schema of `berth explain -o json`.
 
 #include <nlohmann/json_fwd.hpp>
