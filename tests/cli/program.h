@@ -12,10 +12,10 @@ struct ProgramRun {
   std::string err;
 };
 
-/// Runs `berth` with `arguments`, `input` on its standard input, in the C locale and away from any terminal.
+/// Runs `berth` with `arguments`, `input` on its standard input, in the C locale and without a terminal.
 ProgramRun run_berth(const std::vector<std::string>& arguments, const std::string& input = "");
 
-/// A file of its own in a folder that goes away with the process.
+/// A new file in a folder that is removed at the end of the process.
 /// @return its path
 std::string write_file(const std::string& name, const std::string& content);
 std::string read_file(const std::string& path);
