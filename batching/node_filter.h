@@ -60,7 +60,7 @@ std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profil
 /// constraints that no API server lets through can do that.
 bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot);
 /// A final score outside [0, 100] ends the cycle: the text of that error, or empty. Of several, the first node's first,
-/// as the genuine scheduler meets them at parallelism 1. docs/behaviour/plugins-node.md 15.2.
+/// as upstream meets them at parallelism 1. docs/behaviour/plugins-node.md 15.2.
 std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                               const std::vector<std::int32_t>& nodes);
 

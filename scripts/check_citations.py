@@ -4,12 +4,12 @@
 
     scripts/check_citations.py [--root DIR]
 
-A citation is the path of a page, with section numbers behind it: `docs/behaviour/plugins-node.md 8.2`, `... 5 to 10 and 13`,
-`... 1.4, 3.2`; it may go over a line end of a comment. Inside docs/behaviour a link to another page counts likewise. Test
-names cite worked examples: E_NA_4_... is E-NA-4, E_P1_... is P1. Found are pages, sections and examples that do not exist,
-sections that are cited without their page ("section 2.10"), and paths that begin with spec/, where the pages once were.
+A citation is the path of a page followed by section numbers: `docs/behaviour/plugins-node.md 8.2`, `... 5 to 10 and 13`,
+`... 1.4, 3.2`. It may be wrapped to the next line of a comment. Inside docs/behaviour a link to another page counts too.
+Test names cite worked examples: E_NA_4_... is E-NA-4, E_P1_... is P1. Reported are pages, sections and examples that do not
+exist, sections that are cited without their page ("section 2.10"), and paths that begin with spec/, where the pages were.
 
-Prints file:line and what is wrong; exit status 0 when there is nothing to say, 1 otherwise, 2 when there is no page.
+Prints file:line and the problem; exit status 0 when there is none, 1 otherwise, 2 when there is no page.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the paths the pages name exist: links, and words in backticks that look like a path of this repository.
+"""Checks that the paths in pages exist: links, and words in backticks that look like a path of this repository.
 
     scripts/check_docs.py [--root DIR]
 
 A path counts when its first folder is one of the repository's; `*` matches as in a shell, `a/{b,c}.h` means both, and
-paths with a <part in angle brackets>, under build/ or outside the repository are left alone. Prints file:line and the
+paths with a <part in angle brackets>, under build/ or outside the repository are not checked. Prints file:line and the
 path; exit status 0 when all exist, 1 otherwise, 2 when there is no page.
 """
 

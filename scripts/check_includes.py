@@ -4,7 +4,7 @@
 
     scripts/check_includes.py [--root DIR]
 
-Exit status 0: every include is allowed; 1: some are not; 2: nothing to check was found.
+Exit status 0 when every include is allowed, 1 when some are not, 2 when there is nothing to check.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import os
 import re
 import sys
 
-# From the ground up; folders of one row stand beside each other and may not include one another.
+# From the lowest layer up; folders of one row may not include one another.
 LAYERS = [
     ["host/objects"],
     ["host/config"],

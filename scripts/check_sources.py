@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what every source file must have (SPDX line, include guard) and must not (open ends, output from libraries).
+"""Checks what every source file must have (SPDX line, include guard) and must not have (open ends, output from libraries).
 
     scripts/check_sources.py [--root DIR]
 
-Prints file:line and the rule; exit status 0 when there is nothing to say, 1 otherwise, 2 when no file was found.
+Prints file:line and the rule; exit status 0 when there is no problem, 1 otherwise, 2 when no file was found.
 """
 
 import argparse
@@ -24,7 +24,7 @@ OUTPUT = re.compile(r"\b(std::cout|std::cerr|std::abort|std::exit|std::terminate
 # The program writes messages through host/cli/messages.h, which shows foreign text safely, and results through Output.
 RAW_OUTPUT = re.compile(r"\b(std::cout|std::cerr|std::clog|f?printf\s*\(|fmt::print\s*\(|f?puts\s*\(|perror\s*\(|stderr\b|stdout\b)")
 LIBRARY = ("host/", "plugins/", "batching/", "cuda/")
-# What a header says that is meant to be compiled more than once.
+# A header that is compiled more than once begins with this.
 UNGUARDED = "// No include guard:"
 LINE_COMMENT = re.compile(r"//.*$")
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which statements of the genuine plugins the golden corpus reaches, by Go's own coverage.
+"""Reports which statements of upstream's plugins the golden corpus reaches, by Go's coverage.
 
     scripts/oracle_branches.py --berth BERTH --oracle PROGRAM
 
-PROGRAM is tests/oracle built with -cover for the packages of the plugins (make oracle-branches). Functions that judge no
-pod (queueing hints, signatures, constructors, device claims) are left out. Prints a line for each block that is never
-reached, and last how many statements are.
+PROGRAM is tests/oracle built with -cover for the packages of the plugins (make oracle-branches). Functions that do not
+evaluate pods (queueing hints, signatures, constructors, device claims) are excluded. Prints a line for each block that is
+never reached, and finally the number of reached statements.
 """
 import argparse
 import os
@@ -19,7 +19,7 @@ from collections import Counter
 from oracle_case import read_json
 from oracle_golden import FOLDER, make_case
 
-# Functions that no verdict and no score comes from, by parts of their names; and the tool itself.
+# Functions that give no verdict and no score, by parts of their names; and the tool itself.
 ELSEWHERE = re.compile(r"isSchedulable|EventsToRegister|SignPod|^New|^new|^Name$|Clone|Extensions$|DRA|^nodeMatches$|MatchesPod|"
                        r"^Less$|PreEnqueue|^isFit$|^Fits$|involvedIn|LabelsChanged|buildNodeMatch|DeviceMatch|deviceMatches|"
                        r"^getArgs$|haveAnyRequested|hasConstraintWithNodeTaintsPolicy|^make")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One case of the comparison with the genuine scheduler: files of a cluster with its configuration, and what each side
-says of them."""
+"""One case of the comparison with upstream: the files of a cluster with its configuration, and the results of both
+sides."""
 import json
 import os
 import subprocess
@@ -13,18 +13,18 @@ RELEASES = ("1.35", "1.36")
 
 
 class Tools(NamedTuple):
-    """`oracles` is {release: program}; `backends` are compared each, the first one fully."""
+    """`oracles` is {release: program}; every one of `backends` is compared, the first one fully."""
     berth: str
     oracles: dict
     backends: tuple
 
 
 class ToolError(Exception):
-    """A program that ended with an error; the text is what it wrote."""
+    """A program ended with an error; the text is its output."""
 
 
 def run(command, out=None):
-    """@return what the program wrote to standard output, "" when that goes to the file `out`"""
+    """@return the standard output of the program; "" when it goes to the file `out`"""
     if out:
         with open(out, "w", encoding="utf-8") as file:
             done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, check=False)
@@ -99,7 +99,7 @@ class Case:
         common = ["-q", "-o", "json", "--backend", backend, "--emulate-version", release, *self.flags(), "-f", self.path(".json")]
         run([tools.berth, *command, *common], out)
 
-    def genuine(self, tools, release, mode, out, *more):
+    def upstream(self, tools, release, mode, out, *more):
         run([tools.oracles[release], mode, *self.flags(), *more, self.path(".json")], out)
 
     def remove(self):
@@ -113,34 +113,34 @@ class Judgement(NamedTuple):
     pods: int
     verdicts: int
     differences: list
-    records: dict  # the genuine ones, by pod
+    records: dict  # upstream's, by pod
     refusal: str = ""  # set when both sides refuse the input alike
 
 
 def judge(case, tools, release):
     """Compares everything both sides say of a case; its files stay. One side that refuses the input is a difference."""
-    genuine_error = berth_error = None
+    upstream_error = berth_error = None
     try:
-        case.genuine(tools, release, "explain", case.path(".genuine.jsonl"))
+        case.upstream(tools, release, "explain", case.path(".upstream.jsonl"))
     except ToolError as error:
-        genuine_error = str(error)
+        upstream_error = str(error)
     try:
         for backend in tools.backends:
             case.berth(tools, release, ["explain", "--all"], backend, case.path(f".{backend}.jsonl"))
     except ToolError as error:
         berth_error = str(error)
-    if genuine_error and berth_error:
-        return Judgement(0, 0, [], {}, f"{genuine_error}\n{berth_error}")
-    if genuine_error or berth_error:
-        text = "refused by one side only: " + (genuine_error or berth_error)
-        return Judgement(0, 0, [Difference("", "refused", text, genuine_error, berth_error)], {})
-    genuine = read_records(case.path(".genuine.jsonl"))
+    if upstream_error and berth_error:
+        return Judgement(0, 0, [], {}, f"{upstream_error}\n{berth_error}")
+    if upstream_error or berth_error:
+        text = "refused by one side only: " + (upstream_error or berth_error)
+        return Judgement(0, 0, [Difference("", "refused", text, upstream_error, berth_error)], {})
+    upstream = read_records(case.path(".upstream.jsonl"))
     found = []
     for backend in distinct(case, tools.backends, ".jsonl"):
-        found += [(backend, d) for d in compare_records(genuine, read_records(case.path(f".{backend}.jsonl")))]
+        found += [(backend, d) for d in compare_records(upstream, read_records(case.path(f".{backend}.jsonl")))]
     found += run_differences(case, tools, release)
-    verdicts = sum(len(r["nodes"]) for r in genuine.values())
-    return Judgement(len(genuine), verdicts, [d._replace(text=f"{b}: {d.text}") for b, d in found], genuine)
+    verdicts = sum(len(r["nodes"]) for r in upstream.values())
+    return Judgement(len(upstream), verdicts, [d._replace(text=f"{b}: {d.text}") for b, d in found], upstream)
 
 
 def distinct(case, backends, end):
@@ -174,12 +174,12 @@ def run_differences(case, tools, release):
 
 
 def walk(case, tools, release, report):
-    """The genuine scheduler follows a report of Berth, each placement assumed before the next pod.
+    """Upstream follows a report of Berth, each placement assumed before the next pod.
 
     @return (differences, its records, one a step)
     """
     try:
-        case.genuine(tools, release, "run", case.path(".walk.jsonl"), "--follow", report)
+        case.upstream(tools, release, "run", case.path(".walk.jsonl"), "--follow", report)
     except ToolError as error:
         return [Difference("", "run refused", str(error), None, None)], []
     with open(case.path(".walk.jsonl"), encoding="utf-8") as file:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares Berth with the genuine scheduler (tests/oracle) on random clusters under random configurations.
+"""Compares Berth with upstream kube-scheduler (tests/oracle) on random clusters with random configurations.
 
     scripts/oracle_compare.py --berth BERTH --oracle 1.35=PROGRAM [--oracle 1.36=PROGRAM] [--clusters N] [--seed S]
 
-Case S + k has the same cluster, configuration and feature gates everywhere. Each is compared for every release given:
-every (pod, node, plugin) on each backend, then the serial run. What differs is printed with both records side by side,
-the first differing cases are shrunk (--shrink), and their files stay under --keep.
+Case S + k has the same cluster, configuration and feature gates everywhere. Each is compared for every given release:
+every (pod, node, plugin) on each backend, then the serial run. Differences are printed with both records side by side, the
+first differing cases are reduced (--shrink), and their files are kept under --keep.
 
 Last line: oracle: N clusters, N pods, N verdicts, N differences. Exit status 1 when there is a difference, 2 when nothing
 was compared.
@@ -26,7 +26,7 @@ from oracle_shrink import shrink
 
 
 class Verdict(NamedTuple):
-    """What is left of one case when its files are gone."""
+    """The result of one case, without its files."""
     seed: int
     release: str
     pods: int
@@ -125,8 +125,8 @@ class Tally:
         first = verdict.differences[0]
         print(f"seed {verdict.seed}, release {verdict.release}: {len(verdict.differences)} differences; the first: "
               f"{first.pod}: {first.text}")
-        if first.genuine is not None or first.ours is not None:
-            print(side_by_side(first.genuine, first.ours))
+        if first.upstream is not None or first.ours is not None:
+            print(side_by_side(first.upstream, first.ours))
         sys.stdout.flush()
 
 

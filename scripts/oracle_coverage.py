@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts which answers of the genuine scheduler occur in a set of records.
+"""Counts which answers of upstream occur in a set of records.
 
-tests/golden/coverage.json lists what its code can answer for the plugins that Berth has: reasons, status codes, errors,
-and for each scorer the values that its branches give. One item is
-    {"id": ..., "point": Filter|PreFilter|PreScore|Score|error|message|best, and what is asked there:
+tests/golden/coverage.json lists what upstream can answer for the plugins that Berth has: reasons, status codes, errors, and
+for each scorer the values of its branches. One item is
+    {"id": ..., "point": Filter|PreFilter|PreScore|Score|error|message|best, and the expected values:
      "plugin", "code", "reason" (regular expression), "raw", "normalized", "count" (lowest and highest), "strategy"}
 """
 import json
@@ -19,14 +19,14 @@ def within(value, limits):
 
 
 class Coverage:
-    """The items of one list; `count` says which of them a case shows and how often."""
+    """The items of one list; `count` tells which of them a case shows and how often."""
 
     def __init__(self, path=ITEMS):
         with open(path, encoding="utf-8") as file:
             items = json.load(file)
         self.ids = [item["id"] for item in items]
         if len(set(self.ids)) != len(self.ids):
-            raise ValueError(f"{path}: an id stands twice")
+            raise ValueError(f"{path}: an id is repeated")
         self.by_point = {}
         for item in items:
             if "reason" in item:
@@ -34,7 +34,7 @@ class Coverage:
             self.by_point.setdefault(item["point"], []).append(item)
 
     def count(self, records, config=None):
-        """@param records  genuine ones, iterable
+        """@param records  upstream ones, iterable
         @param config  the KubeSchedulerConfiguration that they were made under; None is the default one
         @return Counter by id"""
         found = Counter()

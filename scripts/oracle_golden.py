@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the golden corpus: what the genuine scheduler says of clusters drawn from seeds (tests/golden).
+"""Writes the golden corpus: the answers of upstream kube-scheduler for clusters drawn from seeds (tests/golden).
 
     scripts/oracle_golden.py --berth BERTH --oracle 1.35=PROGRAM --oracle 1.36=PROGRAM [--clusters N] [--candidates N]
 
-Taken are the clusters made by hand (tests/golden/handmade: what the generator does not draw), then of many drawn ones those
-that together show every item of tests/golden/coverage.json several times, then others up to N. Written are
+The corpus has the handmade clusters (tests/golden/handmade: what the generator does not draw), then of many drawn ones those
+that together show every item of tests/golden/coverage.json several times, then others up to N. The files are
     corpus.json                   versions, the items that never occur (docs/fidelity.md says why), and for each cluster
                                   its name, or seed and spec, and the CRC-32 of cluster, configuration and gates
-    verdicts-RELEASE.jsonl.gz     one line a cluster: node names, the distinct verdicts, the pods (each node by the number
+    verdicts-RELEASE.jsonl.gz     one line per cluster: node names, the distinct verdicts, the pods (each node by the number
                                   of its verdict), and the serial run with the first of the best nodes each time
-A line {"same": true} says that the first release answers alike. Exit status 1 when Berth's run is not one the genuine
-scheduler accepts: the corpus holds nothing that it has not said.
+A line {"same": true} means that the first release gives the same answer. Exit status 1 when upstream does not accept Berth's
+run: then nothing is written.
 """
 import argparse
 import gzip
@@ -85,15 +85,15 @@ def make_case(folder, berth, key):
 
 
 def look_at(job):
-    """The Candidate of a key, or None when the genuine side cannot read it."""
+    """The Candidate of a key, or None when upstream cannot read it."""
     args, tools, key = job
     release = min(tools.oracles)
     try:
         case = make_case(args.work, tools.berth, key)
-        case.genuine(tools, release, "explain", case.path(".genuine.jsonl"))
+        case.upstream(tools, release, "explain", case.path(".upstream.jsonl"))
     except ToolError:
         return None
-    records = read_records(case.path(".genuine.jsonl"))
+    records = read_records(case.path(".upstream.jsonl"))
     counts = Coverage().count(records.values(), config_of(case))
     return Candidate(key, counts, sum(len(r["nodes"]) for r in records.values()))
 
@@ -122,7 +122,7 @@ def choose(candidates, ids, wanted, times):
 def packed(records, steps):
     """One line of verdicts-*.jsonl.gz as a dict.
 
-    @param steps  genuine records of the serial run, without the pods that gates keep back
+    @param steps  upstream's records of the serial run, without gated pods
     """
     nodes = [n["node"] for n in records[0]["nodes"]]
     place = {name: i for i, name in enumerate(nodes)}
@@ -150,8 +150,8 @@ def ask(job):
     case = case_of(args.work, key)
     lines, differences, counts = {}, [], Counter()
     for release in sorted(tools.oracles):
-        case.genuine(tools, release, "explain", case.path(".genuine.jsonl"))
-        records = list(read_records(case.path(".genuine.jsonl")).values())
+        case.upstream(tools, release, "explain", case.path(".upstream.jsonl"))
+        records = list(read_records(case.path(".upstream.jsonl")).values())
         counts += Coverage().count(records, config_of(case))
         report_path = case.path(".report.json")
         case.berth(tools, release, ["schedule", "--tie-break", "first"], BACKEND, report_path)
@@ -221,7 +221,7 @@ def main():
     print("\n".join(report(coverage, found)))
     if differences:
         print("\n".join(differences))
-        print("golden: nothing written: Berth's run is not one the genuine scheduler accepts; see 'make oracle'")
+        print("golden: nothing written: upstream does not accept Berth's run; see 'make oracle'")
         return 1
     write_corpus(args, answers, [item for item in coverage.ids if not found[item]])
     verdicts = sum(len(pod["nodes"]) for _, _, lines, *_ in answers for line in lines.values() for pod in line["pods"])

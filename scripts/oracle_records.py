@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares records of the genuine scheduler (tests/oracle) with those of Berth.
+"""Compares records of upstream (tests/oracle) with those of Berth.
 
-A record is what one pod means to every node, as `berth explain -o json` writes it (docs/schemas). The genuine one always
-comes first. Nothing here reads files or starts programs.
+A record is the result of one pod on every node, as `berth explain -o json` writes it (docs/schemas). Upstream's record
+always comes first. Nothing here reads files or starts programs.
 """
 import json
 import re
@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 
 class Difference(NamedTuple):
-    """`kind` names what differs without naming pods or nodes: shrinking a case has to keep it."""
+    """`kind` names what differs without naming pods or nodes; reducing a case has to keep it."""
     pod: str
     kind: str
     text: str
-    genuine: object
+    upstream: object
     ours: object
 
 
 def without_point(error):
-    """The genuine records name the extension point before the text of the error."""
+    """Upstream's records name the extension point before the text of the error."""
     return re.sub("^(prefilter|filter|prescore|score): ", "", error or "")
 
 
@@ -32,7 +32,7 @@ def score_differences(a, b):
             yield "score " + score["plugin"], f"{score} vs {other}"
     for plugin, other in ours.items():
         if other["raw"] or other["normalized"]:
-            yield "score " + plugin, f"a score that the genuine scheduler does not give: {other}"
+            yield "score " + plugin, f"a score that upstream does not give: {other}"
 
 
 def node_differences(a, b):
@@ -75,35 +75,35 @@ def record_differences(a, b):
             yield Difference(a["pod"], field, f"{field} {theirs!r} vs {own!r}", summary(a), summary(b))
 
 
-def compare_records(genuine, ours):
+def compare_records(upstream, ours):
     """Of two {pod: record}."""
-    for pod in sorted(genuine.keys() ^ ours.keys()):
-        text = "only in the genuine output" if pod in genuine else "not in the genuine output"
-        yield Difference(pod, "pods", text, summary(genuine.get(pod)), summary(ours.get(pod)))
-    for pod in genuine.keys() & ours.keys():
-        yield from record_differences(genuine[pod], ours[pod])
+    for pod in sorted(upstream.keys() ^ ours.keys()):
+        text = "only in the upstream output" if pod in upstream else "not in the upstream output"
+        yield Difference(pod, "pods", text, summary(upstream.get(pod)), summary(ours.get(pod)))
+    for pod in upstream.keys() & ours.keys():
+        yield from record_differences(upstream[pod], ours[pod])
 
 
-def step_problem(genuine, score):
-    """(kind, text) of one step of the serial run against the genuine record of that moment, or None.
+def step_problem(upstream, score):
+    """(kind, text) of one step of the serial run against upstream's record of that moment, or None.
 
     @param score  total of the chosen node in Berth's report; 0 where the node was taken without scoring
     """
-    if genuine.get("difference"):
-        return "run: " + genuine["difference"].split(":")[0], genuine["difference"]
-    total = next((n["total"] for n in genuine["nodes"] if n["node"] == genuine.get("chosen")), None)
+    if upstream.get("difference"):
+        return "run: " + upstream["difference"].split(":")[0], upstream["difference"]
+    total = next((n["total"] for n in upstream["nodes"] if n["node"] == upstream.get("chosen")), None)
     if score and total != score:
-        return "run total", f"total of {genuine['chosen']} {total} vs {score}"
+        return "run total", f"total of {upstream['chosen']} {total} vs {score}"
     return None
 
 
-def compare_steps(genuine, report):
-    """Of the genuine walk over Berth's serial run (one record a step) and the report of that run.
+def compare_steps(upstream, report):
+    """Of upstream's walk over Berth's serial run (one record a step) and the report of that run.
 
     The first difference ends the comparison: what follows happens in another cluster.
     """
     scores = {placement["pod"]: placement["score"] for placement in report["placements"]}
-    for record in genuine:
+    for record in upstream:
         problem = step_problem(record, scores.get(record["pod"], 0))
         if problem:
             ours = [a for a in report["placements"] + report["unplaced"] if a["pod"] == record["pod"]]
@@ -112,11 +112,11 @@ def compare_steps(genuine, report):
 
 
 def side_by_side(a, b, width=78):
-    """Both values as JSON in two columns, genuine on the left; lines that differ are marked."""
+    """Both values as JSON in two columns, upstream on the left; lines that differ are marked."""
     left = json.dumps(a, indent=1, sort_keys=True).splitlines()
     right = json.dumps(b, indent=1, sort_keys=True).splitlines()
     count = max(len(left), len(right))
     left += [""] * (count - len(left))
     right += [""] * (count - len(right))
-    head = f"  {'genuine':<{width}}   ours"
+    head = f"  {'upstream':<{width}}   ours"
     return "\n".join([head] + [f"  {l:<{width}} {' ' if l == r else '|'} {r}" for l, r in zip(left, right)])

@@ -238,7 +238,7 @@ def other_line(item, unsaid):
 
 
 def expectation(record, asked):
-    """What the genuine scheduler says of one pod."""
+    """What upstream says of one pod."""
     name = record["pod"].split("/", 1)[1]
     text = without_point(record.get("error")) or record.get("message")
     words = [f"expect {name}"]

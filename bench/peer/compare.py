@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures Berth and the genuine scheduler on the same files in one run.
+"""Measures Berth and upstream kube-scheduler on the same files in one run.
 
     bench/peer/compare.py --berth BERTH --peer PEER [--nodes 500,5000,15000] [--kinds basic,...] [--seconds 10]
 
-The genuine side is its algorithm in process, without API server and binding: with its default sampling, with
+Upstream runs its algorithm in process, without API server and binding: with its default sampling, with
 percentageOfNodesToScore 100, and with batching where that applies. It stops after --seconds and reports what it has placed
 until then. Berth scores every node; its figure is the median of --runs. Prints a table in Markdown: pods/s of each, and
-Berth's by the genuine figure.
+Berth's by upstream's figure.
 """
 import argparse
 import json
@@ -63,7 +63,7 @@ def parse():
     p.add_argument("--peer", required=True)
     p.add_argument("--nodes", default="500,5000,15000")
     p.add_argument("--kinds", default=",".join(workloads.NODE_KINDS + workloads.TOPOLOGY_KINDS))
-    p.add_argument("--seconds", type=int, default=10, help="of each run of the genuine scheduler")
+    p.add_argument("--seconds", type=int, default=10, help="of each run of upstream")
     p.add_argument("--runs", type=int, default=3, help="of Berth")
     p.add_argument("--folder", default="build/peer")
     options = p.parse_args()
@@ -79,7 +79,7 @@ def parse():
 def main():
     options = parse()
     os.makedirs(options.folder, exist_ok=True)
-    head = ["pods", "nodes", "Berth, pods/s"] + [cell for mode in MODES for cell in (f"genuine, {mode}", "ratio")]
+    head = ["pods", "nodes", "Berth, pods/s"] + [cell for mode in MODES for cell in (f"upstream, {mode}", "ratio")]
     print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     for nodes in options.nodes:
         for kind in options.kinds:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The peer: how fast the genuine kube-scheduler places the pending pods of a cluster, its algorithm alone.
+// The peer measures how fast upstream kube-scheduler's algorithm places the pending pods of a cluster.
 //
 // It drives the scheduler's own SchedulePod in process (PreFilter, Filter, PreScore, Score, select) and assumes each
 // placement in its cache before the next pod. There is no API server, no Reserve, no binding and no preemption; reading
@@ -16,7 +16,7 @@ import (
 	"os"
 	"time"
 
-	"berth.dev/tests/oracle/genuine"
+	"berth.dev/tests/oracle/upstream"
 )
 
 const usage = `peer [flags] CLUSTER
@@ -34,7 +34,7 @@ type options struct {
 	maxSeconds  float64
 }
 
-// result is what is printed. Percentage 0 is the default: adaptive sampling of nodes.
+// result is the printed result. Percentage 0 is the default: adaptive sampling of nodes.
 type result struct {
 	Cluster       string  `json:"cluster"`
 	Version       string  `json:"version"`
@@ -60,8 +60,8 @@ func main() {
 func realMain(args []string) error {
 	var o options
 	flags := flag.NewFlagSet("peer", flag.ContinueOnError)
-	flags.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (v1), of which the profiles are taken; the genuine defaults without")
-	flags.IntVar(&o.percentage, "percentage", 0, "percentageOfNodesToScore; 0 is the genuine default")
+	flags.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (v1), of which the profiles are taken; upstream's defaults without")
+	flags.IntVar(&o.percentage, "percentage", 0, "percentageOfNodesToScore; 0 is upstream's default")
 	flags.IntVar(&o.parallelism, "parallelism", 16, "goroutines of Filter and Score")
 	flags.BoolVar(&o.batching, "batching", false, "the feature OpportunisticBatching")
 	flags.Float64Var(&o.maxSeconds, "max-seconds", 0, "stop when this much time was measured; 0 is never")
@@ -77,10 +77,10 @@ func realMain(args []string) error {
 	if flags.NArg() != 1 {
 		return fmt.Errorf("got %d clusters, expected 1", flags.NArg())
 	}
-	if err := genuine.SetFeatureGates(fmt.Sprintf("OpportunisticBatching=%t", o.batching)); err != nil {
+	if err := upstream.SetFeatureGates(fmt.Sprintf("OpportunisticBatching=%t", o.batching)); err != nil {
 		return err
 	}
-	genuine.SilenceLogs()
+	upstream.SilenceLogs()
 	r, err := measure(flags.Arg(0), o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", flags.Arg(0), err)
@@ -91,11 +91,11 @@ func realMain(args []string) error {
 func measure(path string, o options) (*result, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	cluster, err := genuine.ReadCluster(path)
+	cluster, err := upstream.ReadCluster(path)
 	if err != nil {
 		return nil, err
 	}
-	config, err := genuine.ReadConfig(o.config)
+	config, err := upstream.ReadConfig(o.config)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func measure(path string, o options) (*result, error) {
 		return nil, err
 	}
 	r := &result{
-		Cluster: path, Version: genuine.Release,
+		Cluster: path, Version: upstream.Release,
 		Percentage: o.percentage, Parallelism: o.parallelism, Batching: o.batching,
 		Nodes: len(cluster.Nodes), Running: len(cluster.Pods) - s.pending, Pending: s.pending,
 	}

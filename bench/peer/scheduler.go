@@ -15,10 +15,10 @@ import (
 	schedulerapi "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
-	"berth.dev/tests/oracle/genuine"
+	"berth.dev/tests/oracle/upstream"
 )
 
-// pluginMetricsSamplePercent of the cycles time each plugin, as in the genuine loop.
+// pluginMetricsSamplePercent of the cycles time each plugin, as in upstream's loop.
 const pluginMetricsSamplePercent = 10
 
 type timedScheduler struct {
@@ -26,10 +26,10 @@ type timedScheduler struct {
 	pending int // pods in the queue
 }
 
-// newScheduler is the genuine scheduler without its event handlers' work: nodes and pods go to its cache and queue in
-// the order of the file, where informers would give them in the order of a map.
-func newScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfiguration, c *genuine.Cluster, o options) (*timedScheduler, error) {
-	client := fake.NewSimpleClientset(genuine.ServedToPlugins(c)...)
+// newScheduler returns upstream's scheduler without its event handlers: nodes and pods go to its cache and queue in file
+// order; informers would give them in map order.
+func newScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfiguration, c *upstream.Cluster, o options) (*timedScheduler, error) {
+	client := fake.NewSimpleClientset(upstream.ServedToPlugins(c)...)
 	factory := scheduler.NewInformerFactory(client, 0)
 	percentage := int32(o.percentage)
 	s, err := scheduler.New(ctx, client, factory, nil,
@@ -42,7 +42,7 @@ func newScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfigu
 	if err != nil {
 		return nil, err
 	}
-	genuine.StartInformers(ctx, factory)
+	upstream.StartInformers(ctx, factory)
 	if err := s.WaitForHandlersSync(ctx); err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func newScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfigu
 	return t, t.load(ctx, c)
 }
 
-func (s *timedScheduler) load(ctx context.Context, c *genuine.Cluster) error {
+func (s *timedScheduler) load(ctx context.Context, c *upstream.Cluster) error {
 	logger := klog.FromContext(ctx)
 	for _, node := range c.Nodes {
 		s.Cache.AddNode(logger, node)
@@ -68,7 +68,7 @@ func (s *timedScheduler) load(ctx context.Context, c *genuine.Cluster) error {
 	return nil
 }
 
-// next answers the pod at the head of the queue, which must not be empty, and says how long that took.
+// next schedules the pod at the head of the queue, which must not be empty, and returns how long it took.
 func (s *timedScheduler) next(ctx context.Context) (took time.Duration, placed bool, err error) {
 	logger := klog.FromContext(ctx)
 	queued, err := s.NextPod(logger)

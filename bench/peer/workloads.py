@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs of the comparison with the genuine scheduler, as specs of `berth generate` (docs/generate.md)."""
+"""The inputs of the comparison with upstream, as specs of `berth generate` (docs/generate.md)."""
 
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"

@@ -54,7 +54,7 @@ struct RequestedToCapacityRatio {
     return requested > Number(allocatable) ? Number(kMaxNodeScore)
                                            : divide_truncated(multiply(requested, Number(kMaxNodeScore)), allocatable);
   }
-  /// Nearest integer, halves up; both are non-negative. In doubles as the genuine code does it.
+  /// Nearest integer, halves up; both are non-negative. In doubles as upstream does it.
   BERTH_HD static double rounded_mean(double weighted_sum, double weight_sum) {
     const double mean = weighted_sum / weight_sum;
     const double whole = __builtin_trunc(mean);

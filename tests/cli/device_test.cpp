@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `--backend cuda` and what `berth version` says of devices, on machines and in builds of every kind.
+// `--backend cuda` and the device lines of `berth version`, on machines and in builds of every kind.
 
 #include <gtest/gtest.h>
 

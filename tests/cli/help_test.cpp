@@ -33,7 +33,7 @@ std::string help_of(const std::string& command) {
   return run.out;
 }
 
-/// The names that open a block of options: lines of two blanks and a dash.
+/// The names that begin a block of options: lines of two blanks and a dash.
 std::set<std::string> defined_options(const std::string& help) {
   std::set<std::string> names;
   std::istringstream lines(help);

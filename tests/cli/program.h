@@ -12,7 +12,7 @@ struct ProgramRun {
   std::string err;
 };
 
-/// Runs `berth` with `arguments`, `input` on its standard input, in the C locale and away from any terminal.
+/// Runs `berth` with `arguments`, `input` on its standard input, in the C locale and without a terminal.
 /// @param redirections  in the shell's words, such as "2>&-"; they win over the files that `out` and `err` come from
 /// @return exit_code is 128 and the number of the signal when one ended the program
 ProgramRun run_berth(const std::vector<std::string>& arguments, const std::string& input = "",
@@ -21,7 +21,7 @@ ProgramRun run_berth(const std::vector<std::string>& arguments, const std::strin
 ProgramRun run_program(const std::string& program, const std::vector<std::string>& arguments,
                        const std::string& input = "", const std::string& redirections = "");
 
-/// A file of its own in a folder that goes away with the process.
+/// A new file in a folder that is removed at the end of the process.
 /// @return its path
 std::string write_file(const std::string& name, const std::string& content);
 std::string read_file(const std::string& path);

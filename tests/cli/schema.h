@@ -8,7 +8,7 @@
 
 namespace berth::test {
 
-/// Whether `document` is as docs/schemas/`schema_name`.schema.json says; the failure names each place where it is not.
+/// Whether `document` conforms to docs/schemas/`schema_name`.schema.json; the failure names each violation.
 testing::AssertionResult matches_schema(const nlohmann::json& document, const std::string& schema_name);
 
 }  // namespace berth::test

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The suite that every backend passes. A case lays out a cluster in words (docs/testing.md) and asks the backend.
+// The suite that every backend passes. A case describes a cluster in words (docs/testing.md) and checks the backend's
+// results.
 
 #include <gtest/gtest.h>
 
@@ -19,25 +20,25 @@ namespace berth::test {
 
 class BackendContract : public testing::TestWithParam<const char*> {
  protected:
-  /// Skips where the backend is not available, fails where BERTH_REQUIRE_DEVICE promises it.
+  /// Skips when the backend is not available, and fails when BERTH_REQUIRE_DEVICE requires it.
   void SetUp() override;
 
-  /// Opens the backend on this cluster; what was there before goes.
+  /// Opens the backend on this cluster and closes the previous one.
   void given(std::string_view text);
 
   PodPtr pod(std::string_view name) const;
   Evaluation ask(const PodPtr& pod);
   Evaluation ask(std::string_view pod_name) { return ask(pod(pod_name)); }
-  /// What the pod means to the node; every node has an answer.
+  /// The evaluation of the pod on the node.
   NodeEvaluation ask(std::string_view pod_name, std::string_view node_name);
   NodeEvaluation on(const Evaluation& evaluation, std::string_view node_name) const;
 
   void expect_pass(std::string_view pod_name, std::string_view node_name);
   void expect_refusal(std::string_view pod_name, std::string_view node_name, std::string_view plugin, StatusCode code,
                       const std::vector<std::string>& reasons);
-  /// Of a feasible node; -1 when the plugin did not score.
+  /// The score on a feasible node; -1 when the plugin did not score.
   std::int64_t raw(std::string_view pod_name, std::string_view node_name, std::string_view plugin);
-  /// Normalised scores of a plugin over all nodes, in order of the cluster; -1 where it did not score.
+  /// Normalised scores of a plugin over all nodes, in cluster order; -1 where it did not score.
   std::vector<std::int64_t> normalized(std::string_view pod_name, std::string_view plugin);
   std::string fit_error(std::string_view pod_name) { return ask(pod_name).message; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What batching/backend.h promises of commit_batch, mark, rollback and evaluate.
+// The contract of commit_batch, mark, rollback and evaluate in batching/backend.h.
 
 #include "tests/contract/backend_contract.h"
 
@@ -66,7 +66,7 @@ TEST_P(BackendContract, ABatchWithADeadlineMakesProgressOnEveryCall) {
   EXPECT_EQ(done, pods.size());
 }
 
-/// Words of a pod: `count` times what `words(i)` gives.
+/// Words of `count` pods, from `words(i)`.
 template <class Words>
 std::string repeated(int count, Words words) {
   std::string text;

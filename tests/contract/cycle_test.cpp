@@ -42,7 +42,7 @@ TEST_P(BackendContract, ANominatedPodDoesNotBlockItself) {
 
 TEST_P(BackendContract, APlacedPodIsNoLongerNominated) {
   given("node n cpu=4\nnode m cpu=4\npod preemptor nominated=n priority=10 cpu=3\npod p cpu=4");
-  // It goes to its node without scoring, and holds its room there once, not twice.
+  // It is placed on its node without scoring, and reserves its room there once, not twice.
   const BatchResult result = place_pending();
   EXPECT_EQ(nodes_of(result), (Names{"n", "m"}));
   EXPECT_EQ(result.outcomes[0].score, 0);
@@ -60,7 +60,7 @@ TEST_P(BackendContract, ANominatedNodeIsTriedFirstAndSelectedWithoutScoring) {
 }
 
 TEST_P(BackendContract, ANominatedNodeOutsideThePreFilterSetIsStillTried) {
-  // The filter of NodeAffinity still refuses it, and its own reason is counted instead of the absent one.
+  // The filter of NodeAffinity still rejects it, and that reason is counted instead of the absent status.
   given("node a\nnode b unschedulable\nnode c\npod p nominated=a need=@metadata.name:In:b");
   const BatchResult result = place_pending();
   ASSERT_EQ(result.messages.size(), 1u);
@@ -79,14 +79,14 @@ TEST_P(BackendContract, AGatedPodReservesNoRoom) {
   expect_pass("p", "n");
 }
 
-// The queue takes up its nomination when it sees it, and skips it only when it is popped.
+// The queue registers its nomination when it is added, and skips it only when it is popped.
 TEST_P(BackendContract, ATerminatingPodOccupiesItsRoomUntilItIsGone) {
   given("node n cpu=4\npod t nominated=n priority=9 cpu=4 terminating\npod p cpu=4");
   expect_refusal("p", "n", "NodeResourcesFit", StatusCode::kUnschedulable, {"Insufficient cpu"});
 }
 
-// Sampling. All nodes are so large that a pod moves no score, so with the heap the first feasible node in the order of
-// the search wins, and with it the start of the next search shows.
+// Sampling. All nodes are so large that a pod changes no score, so that with the heap the first feasible node in search
+// order wins, which reveals the start of the next search.
 
 constexpr const char* kSampling = "engine sampling=kube ties=kube\n";
 constexpr const char* kLarge = " cpu=100000 memory=100000Gi";
@@ -98,7 +98,7 @@ std::string every_third_cordoned(int count) {
   return text;
 }
 
-// Hosts of the example that compares opportunistic batching on and off: the same in both.
+// Hosts of the example for opportunistic batching: the same with batching on and off.
 TEST_P(BackendContract, E_OB_1_EqualPodsThatFillTheirNodesUseTheBestRemainingOne) {
   given(
       "node n10 cpu=10 memory=32Gi pods=1\nnode n8 cpu=8 memory=32Gi pods=1\nnode n6 cpu=6 memory=32Gi pods=1\n"
@@ -143,7 +143,7 @@ TEST_P(BackendContract, WithoutSamplingEveryNodeIsScored) {
   EXPECT_EQ(nodes_of(place_pending()), Names{"best"});
 }
 
-// The host
+// The selected host
 
 /// Nodes of these totals, up to a constant; the totals are the weights of preferred terms, at most 100.
 std::string nodes_of_totals(const std::vector<int>& totals) {
@@ -192,7 +192,7 @@ TEST_P(BackendContract, TheDrawDependsOnSeedClassNodeAndItsPods) {
   EXPECT_GT(std::set<std::string>(once.begin(), once.end()).size(), 10u) << "ties are spread over the nodes";
 }
 
-// The text
+// The FitError text
 
 constexpr const char* kCluster7 = R"(node a cpu=1 memory=64Gi
 node b cpu=1 memory=64Gi
@@ -260,7 +260,7 @@ TEST_P(BackendContract, AClusterWithoutNodesGivesItsOwnError) {
   EXPECT_EQ(result.messages.at(0), "no nodes available to schedule pods");
 }
 
-// What is not built yet
+// Unsupported plugins
 
 TEST_P(BackendContract, APodThatNeedsAnUnsupportedPluginGetsAnErrorThatNamesIt) {
   const std::vector<std::pair<std::string, std::string>> rows = {

@@ -43,7 +43,7 @@ TEST_P(BackendContract, E_NU_6_AnEqualTolerationOfAnotherValueDoesNotTolerateACo
 
 // NodeName
 
-/// A pod that names its node already. The queue never hands one over, but explain may.
+/// A pod that names its node. The queue never contains one, but explain may evaluate it.
 PodPtr pod_for_node(const std::string& node_name) {
   Pod pod;
   pod.name = "p";
@@ -123,7 +123,7 @@ pod p tolerate=lvl<3
 pod odd tolerate=lvl<+9)");
   expect_pass("p", "low");
   expect_refusal("p", "same", "TaintToleration", kUnresolvable, {kTaintReason});
-  // No number with a leading zero or a plus sign is canonical, so neither compares.
+  // Numbers with a leading zero or a plus sign are not canonical and never compare.
   expect_refusal("p", "odd", "TaintToleration", kUnresolvable, {kTaintReason});
   expect_refusal("odd", "same", "TaintToleration", kUnresolvable, {kTaintReason});
 }
@@ -324,7 +324,7 @@ TEST_P(BackendContract, ANodeWithoutAPodsEntryAcceptsNoPod) {
 }
 
 TEST_P(BackendContract, InitContainersSidecarsOverheadAndPodLevelRequestsCount) {
-  // E-R-2 and E-R-3: phases 300, 150, 850, 200 against 600 in all, plus 120 of overhead.
+  // E-R-2 and E-R-3: phases 300, 150, 850, 200 against a total of 600, plus 120 of overhead.
   const std::string pod =
       "pod p cpu=400m init cpu=300m sidecar cpu=150m init cpu=700m sidecar cpu=50m overhead:cpu=120m";
   given("node n cpu=970m\n" + pod);

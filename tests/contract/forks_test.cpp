@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What batching/backend.h promises of try_forks: each fork as commit_batch() and rollback() would have it, and nothing
-// of any of them afterwards.
+// The contract of try_forks in batching/backend.h: each fork equals commit_batch() followed by rollback(), and none has
+// an effect afterwards.
 
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ using Forks = std::vector<std::vector<PodToPlace>>;
 
 std::vector<std::span<const PodToPlace>> spans(const Forks& forks) { return {forks.begin(), forks.end()}; }
 
-/// Everything that a caller can see of a result: one line a pod, and how it ended.
+/// Everything that a caller can see of a result: one line per pod, and the stop reason.
 Names text_of(const BatchResult& result) {
   Names lines;
   for (const Outcome& outcome : result.outcomes)
@@ -42,7 +42,7 @@ std::vector<Names> one_by_one(Backend& backend, const Forks& forks, const BatchL
   return texts;
 }
 
-/// What the backend says of every pod, the next placements included.
+/// The backend's results for every pod, including the next placements.
 std::vector<Names> state_of(Backend& backend, const Forks& forks) {
   std::vector<Names> state;
   for (const std::vector<PodToPlace>& pods : forks)
@@ -56,7 +56,7 @@ std::vector<Names> state_of(Backend& backend, const Forks& forks) {
   return state;
 }
 
-/// Cold and warm, the forks give what batches give, and leave nothing behind. @return their answers
+/// Cold and warm, forks equal batches and have no effect afterwards. @return their results
 std::vector<Names> expect_as_batches(Backend& backend, const Forks& forks, const BatchLimits& limits = {}) {
   const CommitMark before = backend.mark();
   const std::vector<Names> cold = text_of(backend.try_forks(spans(forks), limits));

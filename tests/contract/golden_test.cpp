@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The golden corpus, tests/golden: what the genuine kube-scheduler says of clusters and configurations that are drawn
-// from seeds. scripts/oracle_golden.py writes it and describes its form.
+// The golden corpus, tests/golden: verdicts of upstream kube-scheduler on clusters and configurations drawn from seeds.
+// scripts/oracle_golden.py writes it and describes its form.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
-/// One cluster of the corpus: the texts that both sides have read.
+/// One cluster of the corpus: the texts that both sides read.
 struct Input {
   std::string cluster;
   std::string configuration;
@@ -82,7 +82,7 @@ Input draw(const Json& entry) {
   return input;
 }
 
-/// The record that the genuine scheduler wrote, unpacked: nodes of one verdict share one entry of "verdicts".
+/// Unpacks upstream's record: nodes with the same verdict share one entry of "verdicts".
 Json unpack(const Json& pod, const Json& golden) {
   Json record = pod;
   record["nodes"] = Json::array();
@@ -126,7 +126,7 @@ class GoldenCase {
     }
   }
 
-  /// The whole queue, each pod placed before the next is tried, the first of the best nodes each time.
+  /// The whole queue, each pod placed on the first of its best nodes before the next is tried.
   void expect_run(const Json& golden) {
     backend_->compile(intake_.queue);
     const BatchResult result = backend_->commit_batch(intake_.queue, {});
@@ -192,8 +192,8 @@ TEST_P(Golden, EveryVerdictAndPlacementMatchesUpstream) {
     const bool handmade = clusters[i].contains("handmade");
     const Input input = handmade ? read_handmade(clusters[i]["handmade"].get<std::string>()) : draw(clusters[i]);
     ASSERT_EQ(input.crc32(), clusters[i].at("crc32").get<std::string>())
-        << "this is another cluster now; 'make golden' asks the genuine scheduler about it";
-    // What a later release answers alike is written once.
+        << "the generated cluster has changed; 'make golden' records it again";
+    // Equal answers of a later release are stored once.
     const Json& golden = wanted[i].contains("same") ? first.at(i) : wanted[i];
     GoldenCase(backend(), input, release()).expect_verdicts(golden);
     GoldenCase(backend(), input, release()).expect_run(golden);

@@ -21,7 +21,7 @@ std::string tainted_nodes(const std::vector<int>& counts) {
   return text + "pod p";
 }
 
-/// Nodes whose preferred terms weigh what `weights` says; 0 is a node that no term matches.
+/// Nodes whose matching preferred terms have these weights; 0 is a node that no term matches.
 std::string preferred_nodes(const std::vector<int>& weights) {
   std::string nodes;
   std::string pod = "pod p prefer=1:nowhere:Exists";
@@ -99,7 +99,7 @@ TEST_P(BackendContract, ASingleFeasibleNodeGetsAPodWithMalformedPreferences) {
   EXPECT_EQ(result.outcomes.at(0).score, 0);
 }
 
-// Normalisation, seen through the two plugins that use it
+// Normalisation, tested through the two plugins that use it
 
 TEST_P(BackendContract, E_DN_1_NormalisationTruncates) {
   given(preferred_nodes({0, 3, 7}));
@@ -185,7 +185,7 @@ TEST_P(BackendContract, E_RS_6_AShapeMayDecrease) {
   EXPECT_EQ(raw("p", "n", "NodeResourcesFit"), 68);
 }
 
-/// f(p) of a shape, through a node of which the pod takes `percent`.
+/// f(p) of a shape, on a node of which the pod uses `percent`.
 std::string one_resource(const std::string& shape, int percent) {
   return ratio(shape, " resources=cpu:1") + "node n cpu=100 memory=16Gi\npod p cpu=" + std::to_string(percent);
 }
@@ -359,8 +359,8 @@ TEST_P(BackendContract, E_IL_7_OneMoreByteGivesTheFirstPoint) {
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 1);
 }
 
-/// A hundred nodes, of which 29 have an image of `size`; all have one of `filler`. 25 points begin at a sum of
-/// 542375936 with two containers, so the score of 25 or 24 shows the term of the first image to the byte.
+/// A hundred nodes; 29 have an image of `size`, all have one of `filler`. With two containers 25 points begin at a sum
+/// of 542375936, so that a score of 25 or 24 determines the term of the first image to the byte.
 std::string pinned(std::int64_t size, std::int64_t filler) {
   std::string text;
   for (int i = 0; i < 100; ++i) {
@@ -405,10 +405,10 @@ TEST_P(BackendContract, ImageVolumesCountFromV136On) {
   EXPECT_EQ(raw("p", "n0", "ImageLocality"), 48);
 }
 
-// The whole
+// A complete example
 
-// r2 brings the non-zero figures of n1 to 1100m and 3Gi while 1000m and 2Gi are requested: its six containers that name
-// no memory count as 1200Mi there and as the 176Mi of the init container here.
+// r2 raises the non-zero figures of n1 to 1100m and 3Gi while 1000m and 2Gi are requested: its six containers without a
+// memory request count as 1200Mi there, and as the 176Mi of the init container here.
 constexpr const char* kWhole = R"(node n1 cpu=4 memory=16Gi label:disk=ssd taint=a:PreferNoSchedule
 node n2 cpu=8 memory=32Gi label:zone=a
 node n3 cpu=4 memory=8Gi taint=a:PreferNoSchedule taint=b:PreferNoSchedule

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any text is a configuration, an engine configuration and a gate flag, or an InputError: never a crash. The first byte
-// chooses the release and the gates. tests/unit/config/config_nasty_input_test.cpp runs the same function on a fixed
+// selects the release and the gates. tests/unit/config/config_nasty_input_test.cpp runs the same function on a fixed
 // set.
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any text is a cluster, a generator spec, a configuration, an engine configuration and gates, each in its section, or
-// is refused with a reason. What is not refused is scheduled and explained by both backends, and they must agree.
-// Sections begin with a line "=== NAME"; one that is not there has its defaults.
+// is refused with a reason. Accepted input is scheduled and explained by both backends, and they must agree. A section
+// begins with a line "=== NAME"; a missing one has its defaults.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,7 +28,7 @@ namespace {
 
 using namespace berth;
 
-/// The reference looks at every pod for every pod and node.
+/// The reference visits every pod for every pod and node.
 constexpr std::size_t kNodesMax = 24;
 constexpr std::size_t kPodsMax = 60;
 
@@ -56,7 +56,7 @@ Sections split(std::string_view text) {
   return sections;
 }
 
-/// A spec may ask for ten million of anything.
+/// A spec may request ten million objects of a kind.
 bool is_small(const ClusterSpec& spec) {
   std::int64_t nodes = 0;
   std::int64_t others = 0;
@@ -125,7 +125,7 @@ std::vector<std::string> answers(const Evaluation& evaluation) {
   return lines;
 }
 
-/// The cpu backend says of some pods that it does not judge them; what comes behind them is then another cluster.
+/// The cpu backend refuses to evaluate some pods; the pods after them then see another cluster.
 bool declines(const std::vector<std::string>& lines) {
   return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
     return line.find("which Berth does not judge") != std::string::npos;
@@ -152,7 +152,7 @@ void compare(const ClusterObjects& objects, ScheduleOptions options) {
   for (const PodPtr& pod : expects.pending()) expect_equal(answers(expects.explain(pod)), answers(acts.explain(pod)));
 }
 
-/// What makes a difference to the rules; a mutation puts one in the place of a token.
+/// Words that rules read; a mutation replaces a token by one of them.
 const std::vector<std::string_view>& words() {
   static const std::vector<std::string_view> kWords = {"0",
                                                        "1",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold for text input whatever the bytes are. Called by the fuzz targets and by a plain test.
+// Checks that must hold for text input of any bytes. Called by the fuzz targets and by a unit test.
 #pragma once
 
 #include <simdjson.h>
@@ -16,7 +16,7 @@
 
 namespace berth::fuzz {
 
-/// Ends the process where a sanitizer or a test sees it.
+/// Ends the process, which a sanitizer or a test reports.
 inline void require(bool holds) {
   if (!holds) std::abort();
 }
@@ -53,7 +53,7 @@ inline void check_json_items(std::string_view text) {
   }
 }
 
-/// What comes out is JSON, whatever went in; and it says how often reading failed.
+/// The output is JSON for any input, with the number of read failures.
 inline void check_yaml(std::string_view text) {
   TextLimits limits;
   limits.yaml_alias_bytes_max = 100'000;
@@ -80,7 +80,7 @@ inline void check_yaml(std::string_view text) {
   for (auto document : documents) require(document.error() == simdjson::SUCCESS);
 }
 
-/// The front door for small files: documents or an InputError.
+/// Reading of small files: documents or an InputError.
 inline void check_documents(std::string_view text) {
   try {
     for (const JsonDocument& document : documents_from_text(text, "fuzz")) require(!document.json.empty());

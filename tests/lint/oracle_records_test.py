@@ -64,21 +64,21 @@ class Records(unittest.TestCase):
 
 
 class Runs(unittest.TestCase):
-    def kinds(self, *genuine, score=7):
+    def kinds(self, *upstream, score=7):
         placed = [{"pod": "default/p", "node": "a", "score": score}]
-        return [d.kind for d in compare_steps(genuine, {"placements": placed, "unplaced": []})]
+        return [d.kind for d in compare_steps(upstream, {"placements": placed, "unplaced": []})]
 
-    def test_a_step_that_the_genuine_side_takes_too_does_not_differ(self):
+    def test_a_step_that_upstream_takes_too_does_not_differ(self):
         self.assertEqual(self.kinds(record(accepted("a", 7), best=["a"], chosen="a")), [])
 
-    def test_a_step_that_the_genuine_side_refuses_ends_the_comparison(self):
+    def test_a_step_that_upstream_refuses_ends_the_comparison(self):
         wrong = record(refused("a"), chosen="a", difference="placed: wrongly")
         self.assertEqual(self.kinds(wrong, wrong), ["run: placed"])
 
     def test_another_total_differs_unless_the_node_was_taken_without_scoring(self):
-        genuine = record(accepted("a", 8), best=["a"], chosen="a")
-        self.assertEqual(self.kinds(genuine), ["run total"])
-        self.assertEqual(self.kinds(genuine, score=0), [])
+        upstream = record(accepted("a", 8), best=["a"], chosen="a")
+        self.assertEqual(self.kinds(upstream), ["run total"])
+        self.assertEqual(self.kinds(upstream, score=0), [])
 
 
 if __name__ == "__main__":

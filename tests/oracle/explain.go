@@ -15,7 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
-	"berth.dev/tests/oracle/genuine"
+	"berth.dev/tests/oracle/upstream"
 )
 
 type scoreRecord struct {
@@ -35,7 +35,7 @@ type nodeRecord struct {
 	Total    int64         `json:"total"`
 }
 
-// pluginRecord is what one plugin says of the pod before any node is looked at, or before any is scored.
+// pluginRecord is the PreFilter or PreScore status of one plugin.
 type pluginRecord struct {
 	Plugin  string   `json:"plugin"`
 	Code    string   `json:"code"`
@@ -53,7 +53,7 @@ type podRecord struct {
 	Error     string         `json:"error,omitempty"`
 }
 
-func explainAll(ctx context.Context, s *genuine.Scheduler, out *json.Encoder) error {
+func explainAll(ctx context.Context, s *upstream.Scheduler, out *json.Encoder) error {
 	for _, pod := range s.Pending {
 		c, err := newCycle(ctx, s, pod)
 		if err != nil {
@@ -68,10 +68,10 @@ func explainAll(ctx context.Context, s *genuine.Scheduler, out *json.Encoder) er
 
 func fullName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// cycle is one pod's way through the extension points, every node looked at: no sampling, scores even for a single
-// feasible node, and no short cut over the nominated node but in a serial run.
+// cycle runs one pod through the extension points on every node: no sampling, scores even for a single feasible node,
+// and the nominated-node fast path only in a serial run.
 type cycle struct {
-	*genuine.Profile
+	*upstream.Profile
 	ctx       context.Context
 	state     fwk.CycleState
 	pod       *v1.Pod
@@ -83,7 +83,7 @@ type cycle struct {
 	serial    bool // the nominated node is tried first
 }
 
-func newCycle(ctx context.Context, s *genuine.Scheduler, pod *v1.Pod) (*cycle, error) {
+func newCycle(ctx context.Context, s *upstream.Scheduler, pod *v1.Pod) (*cycle, error) {
 	nodes, err := s.Snapshot.NodeInfos().List()
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (c *cycle) explain() *podRecord {
 	return c.record
 }
 
-// filter fills the verdicts and says whether there is something to score.
+// filter fills the verdicts and reports whether nodes remain to be scored.
 func (c *cycle) filter() bool {
 	if len(c.nodes) == 0 {
 		c.record.Message = scheduler.ErrNoNodesAvailable.Error()
@@ -150,8 +150,8 @@ func (c *cycle) filter() bool {
 	return len(c.feasible) > 0
 }
 
-// preFilterRecords follow from the plugins that are skipped. After a refusal that does not say what the others answered,
-// and those behind the one that ended it were not reached; then each is asked alone.
+// preFilterRecords are derived from the skipped plugins. After a rejection the results of the other plugins are unknown,
+// and plugins after the rejecting one did not run; then each plugin is called alone.
 func (c *cycle) preFilterRecords(status *fwk.Status) []pluginRecord {
 	records := []pluginRecord{}
 	for _, p := range c.ListPlugins().PreFilter.Enabled {
@@ -193,9 +193,8 @@ func (c *cycle) preFilterRefused(status *fwk.Status) {
 	c.record.Message = c.fitError()
 }
 
-// tryNominated asks about the node that the pod is nominated to, as the genuine cycle does before it looks at the others,
-// also where PreFilter leaves that node out: true when the pod takes it. A refusal stays in the diagnosis, an error is
-// forgotten.
+// tryNominated filters the pod's nominated node, as upstream's cycle does before the others, even when PreFilter excludes
+// that node. It returns true when the node is feasible. A rejection stays in the diagnosis, an error is dropped.
 func (c *cycle) tryNominated() bool {
 	i, ok := c.index[c.pod.Status.NominatedNodeName]
 	if !ok {
@@ -211,7 +210,7 @@ func (c *cycle) tryNominated() bool {
 	return false
 }
 
-// verdict notes what the filters said; false when the cycle ended with an error.
+// verdict records the filter results; false when the cycle ended with an error.
 func (c *cycle) verdict(i int, status *fwk.Status) bool {
 	if status.IsSuccess() {
 		c.record.Nodes[i].Feasible = true

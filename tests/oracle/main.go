@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The oracle: what the genuine kube-scheduler says about the pending pods of a cluster.
+// The oracle evaluates the pending pods of a cluster with upstream kube-scheduler.
 //
-// It links the published scheduler modules and runs the in-tree plugins through the genuine framework runtime, so that
-// its records are those of the release that was linked and not of a description of it.
+// It links the published scheduler modules and runs the in-tree plugins through upstream's framework runtime, so that
+// its records come from the linked release itself.
 package main
 
 import (
@@ -18,22 +18,22 @@ import (
 	"path/filepath"
 	"strings"
 
-	"berth.dev/tests/oracle/genuine"
+	"berth.dev/tests/oracle/upstream"
 )
 
 const usage = `oracle MODE [flags] CLUSTER...
 
 modes:
-  explain   each pending pod alone against the cluster as loaded: one JSON record a pod, in the schema of
+  explain   each pending pod alone against the cluster as loaded: one JSON record per pod, in the schema of
             "berth explain -o json" and with the status of PreFilter and PreScore plugins
-  run       the pending pods one after the other, each placed where the followed scheduler placed it before the next is
-            asked about: a record a pod, with "difference" where the genuine scheduler could not have done the same.
-            Followed is a report of "berth schedule -o json", which must follow the order of the queue, or lines
-            "namespace/pod node", without the node where there is none
-  preempt   each pending pod that no node can take, alone: candidates, victims, PDB violations, chosen nodes
-  version   the release that is linked
+  run       the pending pods one after another, each placed where the followed scheduler placed it before the next is
+            evaluated: one record per pod, with "difference" when upstream could not have done the same.
+            The input is a report of "berth schedule -o json", which must be in queue order, or lines
+            "namespace/pod node", without the node for an unplaced pod
+  preempt   each pending pod without a feasible node, alone: candidates, victims, PDB violations, chosen nodes
+  version   the linked release
 
-Beside DIR/NAME.json, .yaml or either with .gz may lie, each used unless its flag is given:
+These files next to DIR/NAME.json or .yaml (or with .gz) are used unless their flag is given:
   DIR/NAME.config.yaml or .json   its KubeSchedulerConfiguration
   DIR/NAME.gates                  its feature gates, NAME=BOOL,...
   DIR/NAME.report.json            the report that mode run follows
@@ -63,7 +63,7 @@ func realMain(args []string) error {
 	mode := args[0]
 	var o options
 	flags := flag.NewFlagSet("oracle "+mode, flag.ContinueOnError)
-	flags.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (v1); the genuine defaults without")
+	flags.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (v1); upstream's defaults without")
 	flags.StringVar(&o.featureGates, "feature-gates", "", "NAME=BOOL,... as kube-scheduler's flag")
 	flags.StringVar(&o.outDir, "out-dir", "", "write CLUSTER's records to DIR/<base name>.jsonl instead of standard output")
 	flags.StringVar(&o.follow, "follow", "", "mode run: what to follow, or the folder of NAME.report.json")
@@ -78,10 +78,10 @@ func realMain(args []string) error {
 		return err
 	}
 	if mode == "version" {
-		fmt.Println(genuine.Release)
+		fmt.Println(upstream.Release)
 		return nil
 	}
-	genuine.SilenceLogs()
+	upstream.SilenceLogs()
 	return eachCluster(mode, flags.Args(), o)
 }
 
@@ -102,19 +102,19 @@ func eachCluster(mode string, paths []string, o options) error {
 func oneCluster(mode, path string, o options) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	// Batching changes how often plugins are called, never what they answer.
-	if err := genuine.SetFeatureGates("OpportunisticBatching=false," + o.featureGates); err != nil {
+	// Batching changes how often plugins are called, never their results.
+	if err := upstream.SetFeatureGates("OpportunisticBatching=false," + o.featureGates); err != nil {
 		return err
 	}
-	objects, err := genuine.ReadCluster(path)
+	objects, err := upstream.ReadCluster(path)
 	if err != nil {
 		return err
 	}
-	config, err := genuine.ReadConfig(o.config)
+	config, err := upstream.ReadConfig(o.config)
 	if err != nil {
 		return err
 	}
-	s, err := genuine.NewScheduler(ctx, config, objects)
+	s, err := upstream.NewScheduler(ctx, config, objects)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func oneCluster(mode, path string, o options) error {
 	return errors.Join(answer(ctx, mode, s, o, out), finish())
 }
 
-func answer(ctx context.Context, mode string, s *genuine.Scheduler, o options, out io.Writer) error {
+func answer(ctx context.Context, mode string, s *upstream.Scheduler, o options, out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	switch mode {
@@ -140,7 +140,7 @@ func answer(ctx context.Context, mode string, s *genuine.Scheduler, o options, o
 	}
 }
 
-// besides fills what no flag says from the files that lie beside the cluster.
+// besides sets the options without a flag from the files next to the cluster.
 func (o options) besides(path string) options {
 	stem := filepath.Join(filepath.Dir(path), baseName(path))
 	if o.config == "" {
@@ -167,7 +167,7 @@ func firstFile(paths ...string) string {
 	return ""
 }
 
-// baseName is the file's name without the endings that say its form.
+// baseName is the file name without its format extensions.
 func baseName(path string) string {
 	base := strings.TrimSuffix(filepath.Base(path), ".gz")
 	for _, ending := range []string{".json", ".yaml", ".yml"} {

@@ -12,22 +12,22 @@ import (
 	"strings"
 	"testing"
 
-	"berth.dev/tests/oracle/genuine"
+	"berth.dev/tests/oracle/upstream"
 )
 
 const hugeMessage = "0/2 nodes are available: 2 Insufficient cpu."
 
-func started(t *testing.T, cluster string) *genuine.Scheduler {
+func started(t *testing.T, cluster string) *upstream.Scheduler {
 	t.Helper()
-	objects, err := genuine.ReadCluster(filepath.Join("testdata", cluster))
+	objects, err := upstream.ReadCluster(filepath.Join("testdata", cluster))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := genuine.ReadConfig("")
+	config, err := upstream.ReadConfig("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := genuine.NewScheduler(t.Context(), config, objects)
+	s, err := upstream.NewScheduler(t.Context(), config, objects)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func records[R any](t *testing.T, write func(context.Context, *json.Encoder) err
 	return all
 }
 
-// differences of the walk over `follow`, by pod, and the error that refuses it.
+// differences returns the differences of the run over `follow`, by pod, or the error that refuses it.
 func differences(t *testing.T, cluster, follow string) (map[string]string, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "follow")
@@ -74,10 +74,10 @@ func reportOf(placements, huge string) string {
 	{"pod": "d/gated", "reason": "SchedulingGated", "message": "waiting for scheduling gates: [wait]"}]}`
 }
 
-const genuinePlacements = `{"pod": "d/small", "node": "empty"}, {"pod": "d/large", "node": "empty"}`
+const upstreamPlacements = `{"pod": "d/small", "node": "empty"}, {"pod": "d/large", "node": "empty"}`
 
-func TestAReportOfWhatTheGenuineSchedulerDoesHasNoDifference(t *testing.T) {
-	found, err := differences(t, "two_nodes.yaml", reportOf(genuinePlacements, hugeMessage))
+func TestAReportOfWhatUpstreamDoesHasNoDifference(t *testing.T) {
+	found, err := differences(t, "two_nodes.yaml", reportOf(upstreamPlacements, hugeMessage))
 	want := map[string]string{"d/small": "", "d/large": "", "d/huge": "", "d/gated": ""}
 	if err != nil || !reflect.DeepEqual(found, want) {
 		t.Errorf("got %v, %v", found, err)
@@ -102,7 +102,7 @@ func TestAPodLeftUnplacedThatHasAFeasibleNodeIsADifference(t *testing.T) {
 }
 
 func TestAnotherFitErrorTextIsADifference(t *testing.T) {
-	found, err := differences(t, "two_nodes.yaml", reportOf(genuinePlacements, "0/2 nodes are available."))
+	found, err := differences(t, "two_nodes.yaml", reportOf(upstreamPlacements, "0/2 nodes are available."))
 	if err != nil || found["d/huge"] != "unplaced with another message" {
 		t.Errorf("got %v, %v", found, err)
 	}
@@ -118,7 +118,7 @@ func TestAPlacedPodThatIsGatedIsADifference(t *testing.T) {
 func TestOnlyTheNodeThatAPodIsNominatedToMayTakeIt(t *testing.T) {
 	for follow, want := range map[string]string{
 		"d/claims busy":  "",
-		"d/claims empty": "placed on a node that the genuine scheduler would not have taken",
+		"d/claims empty": "placed on a node that upstream would not have taken",
 	} {
 		found, err := differences(t, "nominated.yaml", follow)
 		if err != nil || found["d/claims"] != want {
@@ -132,7 +132,7 @@ func TestAReportThatDoesNotFitTheClusterIsRefused(t *testing.T) {
 	for text, follow := range map[string]string{
 		"do not follow the queue": reportOf(swapped, hugeMessage),
 		"no answer for d/large":   reportOf(`{"pod": "d/small", "node": "empty"}`, hugeMessage),
-		"a pod has two answers":   reportOf(genuinePlacements+`, {"pod": "d/small", "node": "busy"}`, hugeMessage),
+		"a pod has two answers":   reportOf(upstreamPlacements+`, {"pod": "d/small", "node": "busy"}`, hugeMessage),
 		`"d/none" is not pending`: "d/none empty\n",
 		`"d/small" is not`:        "d/small empty\nd/small empty\n",
 	} {

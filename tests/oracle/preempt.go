@@ -13,7 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 
-	"berth.dev/tests/oracle/genuine"
+	"berth.dev/tests/oracle/upstream"
 )
 
 type candidateRecord struct {
@@ -22,8 +22,8 @@ type candidateRecord struct {
 	PDBViolations int64    `json:"pdbViolations"`
 }
 
-// preemptRecord is what preemption offers a pod for which no node is feasible. Candidates come from every node that it
-// may help on, in snapshot order; the genuine scheduler stops at Shortlist of them, from a random node on.
+// preemptRecord is the result of preemption for a pod without a feasible node. Candidates are all nodes where preemption
+// may help, in snapshot order; upstream stops at Shortlist of them, starting at a random node.
 type preemptRecord struct {
 	Pod        string            `json:"pod"`
 	Profile    string            `json:"profile"`
@@ -34,9 +34,9 @@ type preemptRecord struct {
 	Error      string            `json:"error,omitempty"`
 }
 
-// preemptAll writes a record for each pending pod without a feasible node, alone against the cluster as loaded. Asked is
-// DefaultPreemption itself; that a PostFilter plugin before it may free a device claim is not looked at.
-func preemptAll(ctx context.Context, s *genuine.Scheduler, out *json.Encoder) error {
+// preemptAll writes a record for each pending pod without a feasible node, alone against the cluster as loaded. It calls
+// DefaultPreemption itself; a PostFilter plugin before it that may free a device claim is not considered.
+func preemptAll(ctx context.Context, s *upstream.Scheduler, out *json.Encoder) error {
 	for _, pod := range s.Pending {
 		c, err := newCycle(ctx, s, pod)
 		if err != nil {
@@ -56,7 +56,7 @@ func preemptAll(ctx context.Context, s *genuine.Scheduler, out *json.Encoder) er
 	return nil
 }
 
-func (c *cycle) preempt(s *genuine.Scheduler) (*preemptRecord, error) {
+func (c *cycle) preempt(s *upstream.Scheduler) (*preemptRecord, error) {
 	r := &preemptRecord{Pod: c.record.Pod, Profile: c.record.Profile, Candidates: []candidateRecord{}, Chosen: []string{}}
 	plugin, ok := c.Plugins[defaultpreemption.Name].(*defaultpreemption.DefaultPreemption)
 	if !ok || !c.HasPostFilterPlugins() {
@@ -71,7 +71,7 @@ func (c *cycle) preempt(s *genuine.Scheduler) (*preemptRecord, error) {
 			return r, nil
 		}
 	}
-	if len(candidates) == 0 { // then the genuine plugin evicts nobody and can be asked for its words
+	if len(candidates) == 0 { // then upstream's plugin evicts nothing and can be called for its message
 		_, status := c.RunPostFilterPlugins(c.ctx, c.state, c.pod, c.diagnosis.NodeToStatus)
 		c.diagnosis.PostFilterMsg = status.Message()
 		r.Message = c.fitError()
@@ -85,8 +85,8 @@ func (c *cycle) preempt(s *genuine.Scheduler) (*preemptRecord, error) {
 	return r, nil
 }
 
-// candidates are what the dry run of all nodes finds, sorted by node.
-func (c *cycle) candidates(s *genuine.Scheduler, plugin *defaultpreemption.DefaultPreemption, r *preemptRecord) ([]preemption.Candidate, error) {
+// candidates are the results of the dry run of all nodes, sorted by node.
+func (c *cycle) candidates(s *upstream.Scheduler, plugin *defaultpreemption.DefaultPreemption, r *preemptRecord) ([]preemption.Candidate, error) {
 	nodes, err := c.diagnosis.NodeToStatus.NodesForStatusCode(s.Snapshot.NodeInfos(), fwk.Unschedulable)
 	if err != nil || len(nodes) == 0 {
 		return nil, err
@@ -99,7 +99,7 @@ func (c *cycle) candidates(s *genuine.Scheduler, plugin *defaultpreemption.Defau
 	_, r.Shortlist = plugin.GetOffsetAndNumCandidates(int32(len(nodes)))
 	candidates, _, err := plugin.Evaluator.DryRunPreemption(c.ctx, c.state, c.pod, nodes, pdbs, 0, int32(len(nodes)))
 	slices.SortFunc(candidates, func(a, b preemption.Candidate) int { return c.index[a.Name()] - c.index[b.Name()] })
-	if len(candidates) > 0 { // an error on one node does not keep the genuine code from the others
+	if len(candidates) > 0 { // an error on one node does not stop upstream on the others
 		err = nil
 	}
 	return candidates, err
@@ -113,11 +113,11 @@ func toRecord(candidate preemption.Candidate) candidateRecord {
 	return r
 }
 
-// drawsPerPair bounds the chance that a tie stays unseen to one in 2^drawsPerPair.
+// drawsPerPair bounds the probability of missing a tie to one in 2^drawsPerPair.
 const drawsPerPair = 60
 
-// chosen are the candidates that the genuine scheduler may pick. Among equals it takes the first in the order of a Go
-// map, which is drawn anew each time; so a candidate is equal to the picked one when it wins against it now and then.
+// chosen are the candidates that upstream may pick. Among equals it takes the first in the order of a Go
+// map, which is random each time; so a candidate ties with the picked one when it sometimes wins against it.
 func chosen(ctx context.Context, evaluator *preemption.Evaluator, candidates []preemption.Candidate) []string {
 	best := evaluator.SelectCandidate(ctx, candidates)
 	names := []string{}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1"
 )
 
-// step is what another scheduler did with one pod. Without a node a report says why; plain lines do not.
+// step is what another scheduler did with one pod. Without a node a report has the reason; plain lines do not.
 type step struct {
 	pod     *v1.Pod
 	node    string
@@ -25,13 +25,13 @@ type step struct {
 	silent  bool
 }
 
-// report is what is read of `berth schedule -o json`.
+// report has the fields that are read from `berth schedule -o json`.
 type report struct {
 	Placements []struct{ Pod, Node string }
 	Unplaced   []struct{ Pod, Reason, Message string }
 }
 
-// readSteps reads a report, or lines "namespace/pod node" in the order of the walk, the node left out where there is none.
+// readSteps reads a report, or lines "namespace/pod node" in queue order, without the node for an unplaced pod.
 func readSteps(path string, pending []*v1.Pod) ([]step, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -66,9 +66,9 @@ func readLines(data []byte, pending []*v1.Pod) ([]step, error) {
 	return steps, nil
 }
 
-// readReport gives what the report says of each pending pod, in the order of the queue: priority, creation time, order
-// of the file. The report lists placed and unplaced pods apart, each in the order in which they were answered; where
-// that is not the queue's, or a pod is missing, twice in it or unknown, the report is refused.
+// readReport returns the step of each pending pod in queue order: priority, creation time, file order. The report lists
+// placed and unplaced pods separately, each in the order of the run. It is refused when that is not the queue order, or
+// when a pod is missing, repeated or unknown.
 func readReport(data []byte, pending []*v1.Pod) ([]step, error) {
 	var r report
 	if err := json.Unmarshal(data, &r); err != nil {

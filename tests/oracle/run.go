@@ -7,29 +7,28 @@ import (
 	"encoding/json"
 	"slices"
 
-	"berth.dev/tests/oracle/genuine"
+	"berth.dev/tests/oracle/upstream"
 )
 
-// runRecord is one step of the serial schedule. Difference says why the step that is followed is not one the genuine
-// scheduler could have taken.
+// runRecord is one step of the serial schedule. Difference says why upstream could not have taken the followed step.
 type runRecord struct {
 	podRecord
 	Chosen     string `json:"chosen,omitempty"`
-	Said       string `json:"said,omitempty"` // the followed scheduler's message of a pod without a node
+	Said       string `json:"said,omitempty"` // the followed scheduler's message for an unplaced pod
 	Difference string `json:"difference,omitempty"`
 }
 
-// runSummary is the last record of a cluster where only differences are written.
+// runSummary is the last record of a cluster when only differences are written.
 type runSummary struct {
 	Pods        int `json:"pods"`
 	Placed      int `json:"placed"`
 	Differences int `json:"differences"`
 }
 
-// runAll walks the answers of another scheduler in the order of the queue: at each step the genuine scheduler must find
-// the node among those it could take, or no node where none was taken; then the placement is assumed, right or wrong.
-// Written is a record a step, or only those that differ and a summary.
-func runAll(ctx context.Context, s *genuine.Scheduler, follow string, onlyDifferences bool, out *json.Encoder) error {
+// runAll follows the steps of another scheduler in queue order: at each step the node must be one that upstream could
+// have taken, or upstream must find no node for an unplaced pod. Then the placement is assumed, right or wrong. It writes
+// one record per step, or only the differences and a summary.
+func runAll(ctx context.Context, s *upstream.Scheduler, follow string, onlyDifferences bool, out *json.Encoder) error {
 	steps, err := readSteps(follow, s.Pending)
 	if err != nil {
 		return err
@@ -58,7 +57,7 @@ func runAll(ctx context.Context, s *genuine.Scheduler, follow string, onlyDiffer
 	return out.Encode(summary)
 }
 
-func takeStep(ctx context.Context, s *genuine.Scheduler, step step) (*runRecord, error) {
+func takeStep(ctx context.Context, s *upstream.Scheduler, step step) (*runRecord, error) {
 	c, err := newCycle(ctx, s, step.pod)
 	if err != nil {
 		return nil, err
@@ -86,7 +85,7 @@ func takeStep(ctx context.Context, s *genuine.Scheduler, step step) (*runRecord,
 	return r, nil
 }
 
-// gate is what the first PreEnqueue plugin that keeps the pod back says; empty when it may be tried.
+// gate is the message of the first PreEnqueue plugin that holds the pod back; empty when none does.
 func (c *cycle) gate() string {
 	for _, plugin := range c.PreEnqueuePlugins() {
 		if status := plugin.PreEnqueue(c.ctx, c.pod); !status.IsSuccess() {
@@ -106,14 +105,14 @@ func difference(step step, c *cycle) string {
 	case step.node == "" && len(could) > 0:
 		return "left unplaced, but nodes are feasible"
 	case step.node != "" && !slices.Contains(could, step.node):
-		return "placed on a node that the genuine scheduler would not have taken"
+		return "placed on a node that upstream would not have taken"
 	case step.node == "" && !step.silent && step.message != c.record.Message:
 		return "unplaced with another message"
 	}
 	return ""
 }
 
-// choices are the nodes that the genuine scheduler could take.
+// choices are the nodes that upstream could take.
 func (c *cycle) choices() []string {
 	if node := c.unrivalled(); node != "" {
 		return []string{node}
@@ -121,8 +120,8 @@ func (c *cycle) choices() []string {
 	return c.record.Best
 }
 
-// unrivalled is the node that is taken without a score, if there is one: the one that the pod is nominated to where it
-// is feasible, or the only feasible one.
+// unrivalled is the node that is selected without scoring, if any: the nominated node when it is feasible, or the only
+// feasible one.
 func (c *cycle) unrivalled() string {
 	if i, ok := c.index[c.pod.Status.NominatedNodeName]; ok && c.record.Nodes[i].Feasible {
 		return c.pod.Status.NominatedNodeName

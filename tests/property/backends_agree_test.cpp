@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole runs on random clusters under random configurations: the cpu backend must give the reference's answers, pod by
-// pod, whatever the batch size, the number of threads, the state of the row cache and the numbers in CpuTuning; and the
-// independent checker must find nothing in what comes out.
+// Whole runs on random clusters under random configurations: the cpu backend must equal the reference, pod by pod,
+// for any batch size, number of threads, state of the row cache and numbers in CpuTuning; and the independent checker
+// must accept the result.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -27,9 +27,9 @@ using test::draw_engine;
 using test::draw_tuning;
 using test::expect_equal;
 
-/// What becomes of every pod, in batches of `batch_pods`.
-/// @param ahead  all batches are compiled before the first is placed: what a later one asks tells apart pods of earlier
-/// ones that seemed equal
+/// The outcome of every pod, in batches of `batch_pods`.
+/// @param ahead  all batches are compiled before the first is placed: queries of a later batch split classes of earlier
+/// ones
 std::vector<std::string> run(Backend& backend, std::vector<PodToPlace> pods, std::size_t batch_pods,
                              bool ahead = false) {
   std::vector<std::string> answers;
@@ -102,7 +102,7 @@ RC_GTEST_PROP(BackendsAgree, OnEveryEvaluation, ()) {
   }
 }
 
-/// The checker holds every rule against a result, so it judges runs of the whole default profile.
+/// The checker checks every rule, so it validates runs of the whole default profile.
 RC_GTEST_PROP(BackendsAgree, ThatNoPlacementBreaksARule, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   Dice dice(seed);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device backend gives the answers of the others, its kernels run by host threads or, where BERTH_REQUIRE_DEVICE
-// promises one, by a device: with launches of any size, rows
-// that do not fit side by side, several threads a commit, undoing, changes of the cache and forks.
+// The device backend equals the others, with kernels on host threads or, with BERTH_REQUIRE_DEVICE, on a device: with
+// launches of any size, rows that do not fit together, several threads per commit, rollback, cache changes and forks.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -106,7 +105,7 @@ RC_GTEST_PROP(DeviceAgrees, AfterTheCacheChanged, ()) {
   expect_equal(run(reference, second, drawn.batch_pods), run(*device, second, drawn.batch_pods), second);
 }
 
-/// Each fork by itself, and nothing of any of them afterwards.
+/// Each fork is independent and has no effect afterwards.
 RC_GTEST_PROP(DeviceAgrees, OnForks, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   Case drawn(seed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One drawn case of the tests that hold the backends equal: cluster, configuration, settings of the
-// engine and its tuning, all from one seed.
+// One random case of the tests that compare backends: cluster, configuration, engine settings and tuning, all from one
+// seed.
 
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +39,7 @@ CpuTuning draw_tuning(Dice& dice);
 /// Pending pods in runs: each is repeated up to a dozen times under other names.
 ClusterObjects draw_cluster(Dice& dice, std::uint64_t seed, bool nominated_pods = true);
 
-/// Those that a run would place, in the order of `objects`, each for a profile drawn of the `profiles` there are.
+/// Pods that a run would place, in the order of `objects`, each for a random one of `profiles`.
 std::vector<PodToPlace> pending_pods(Dice& dice, const ClusterObjects& objects, std::size_t profiles);
 
 struct Case {
@@ -55,17 +55,17 @@ struct Case {
   std::size_t batch_pods;
 };
 
-/// What a watch may bring: pods that leave or change, and now and then a node that does.
+/// Changes from a watch: pods that are removed or changed, and sometimes a node.
 void change_cache(Dice& dice, const ClusterObjects& objects, ClusterCache& cache);
 
-/// A node's name with the total, or the text of a pod without one.
+/// A node's name with the total, or the text of an unplaced pod.
 std::string describe(const Outcome& outcome, const BatchResult& batch, const Backend& backend);
 
-/// Fails the property at the first pod whose answers differ.
+/// Fails the property at the first pod whose results differ.
 void expect_equal(const std::vector<std::string>& expected, const std::vector<std::string>& actual,
                   const std::vector<PodToPlace>& pods);
 
-/// Fails the property where verdicts, totals, best nodes or texts differ.
+/// Fails the property when verdicts, totals, best nodes or texts differ.
 void expect_equal(const Evaluation& expected, const Evaluation& actual);
 
 }  // namespace berth::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of an engine in any order: batches cut by limits, questions between them, several marks and ways back.
-// After each call the cpu backend must stand where the reference stands.
+// The calls of an engine in any order: batches cut by limits, evaluations between them, several marks and rollbacks.
+// After each call the cpu backend must equal the reference.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 using test::Case;
 using test::Dice;
 
-/// Both engines of a case, led through the same calls.
+/// Both engines of a case, with the same calls.
 class Pair {
  public:
   explicit Pair(Case& drawn)
@@ -49,7 +49,7 @@ class Pair {
     next_ += actual.outcomes.size();
   }
 
-  /// Any pod, answered or not: a question changes nothing.
+  /// Any pod, answered or not: an evaluation changes nothing.
   void evaluate(Dice& dice) {
     const PodToPlace& pod = dice.pick(drawn_.pods);
     test::expect_equal(reference_.evaluate(pod), cpu_.evaluate(pod));

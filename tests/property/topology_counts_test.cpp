@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters that follow every move of a pod must hold what a recount of all pods gives.
+// Counters that are updated with every placement must equal a recount of all pods.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -15,7 +15,7 @@
 namespace berth {
 namespace {
 
-/// Pods come, go, change and are told apart, at random; placements are kept aside or given to the cache.
+/// Pods are added, removed and changed at random; placements are kept aside or given to the cache.
 class Churn {
  public:
   explicit Churn(std::uint64_t seed)
@@ -74,7 +74,7 @@ class Churn {
   }
   std::size_t upto(std::size_t most) { return std::uniform_int_distribution<std::size_t>(0, most)(dice_); }
 
-  /// Over the domains that exist: every one without a mask, so tables with one are looked at by count alone.
+  /// Over existing domains: all of them without a mask, so that tables with a mask are checked by count only.
   static std::int64_t lowest(const TopologyCounts& counts, std::int32_t t) {
     const DomainColumn& column = counts.column(counts.column_of(t));
     if (counts.existing_domains(t) < column.domain_count) return counts.minimum(t);

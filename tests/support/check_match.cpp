@@ -18,7 +18,7 @@ bool term_holds(const NodeSelectorTerm& term, const Node& node) {
   std::vector<std::optional<bool>> parts;
   for (const SelectorRequirement& r : term.match_expressions) parts.push_back(expression_holds(r, labels));
   for (const SelectorRequirement& r : term.match_fields) parts.push_back(field_holds(r, node));
-  // value_or turns a malformed part into "no".
+  // value_or treats a malformed part as no match.
   return !parts.empty() &&
          std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.value_or(false); });
 }

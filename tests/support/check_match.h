@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the checker reads selectors, taints and affinities; nothing of it is an engine's.
+// The checker's own code for selectors, taints and affinities.
 
 #include <map>
 #include <optional>
@@ -16,7 +16,7 @@ namespace berth::test {
 
 std::map<std::string, std::string> to_map(const LabelMap& labels);
 
-/// nullopt: malformed, so that the whole term is void.
+/// nullopt: malformed, so that the whole term is invalid.
 std::optional<bool> expression_holds(const SelectorRequirement& requirement,
                                      const std::map<std::string, std::string>& labels);
 /// False for a malformed selector.

@@ -21,7 +21,7 @@ Amounts table(const ResourceAmounts& amounts) {
   return result;
 }
 
-/// A pod on a node in the final state; only a new one can have broken a rule.
+/// A pod on a node in the final state; only a new pod can break a rule.
 struct Resident {
   PodPtr pod;
   bool is_new;
@@ -47,7 +47,7 @@ bool collide(const ContainerPort& a, const ContainerPort& b) {
          (everywhere(a) || everywhere(b) || a.host_ip == b.host_ip);
 }
 
-/// Collects what is wrong with one run.
+/// Collects the violations of one run.
 class Judge {
  public:
   Judge(const ClusterObjects& objects, const CheckRules& rules) : rules_(rules) {
@@ -100,8 +100,8 @@ class Judge {
                                           lists(rules_.ignored_resource_groups, name.substr(0, name.find('/'))));
   }
 
-  /// A pod that asks for a resource was let in while the sum still fitted, and later pods that ask for it as well, so
-  /// the final sum fits. Resources that no new pod asks for may be overcommitted as they were.
+  /// Every new pod that requests a resource was placed while the sum fitted, so the final sum fits. Resources that no
+  /// new pod requests may stay overcommitted.
   void judge_capacity(const Node& node, const std::vector<Resident>& residents) {
     Amounts used;
     std::set<std::string> asked;

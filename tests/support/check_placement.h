@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// An independent judge of results: it looks at the final state, and for topology at the placements one after the other.
-// It shares no code with any engine.
+// An independent checker of results: it validates the final state, and for topology rules the placements in order. It
+// shares no code with any engine.
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace berth::test {
 
-/// What a configuration takes off the rules, or puts on top.
+/// Rules that a configuration disables or adds.
 struct CheckRules {
   std::vector<std::string> ignored_resources;
   std::vector<std::string> ignored_resource_groups;
@@ -24,13 +24,13 @@ struct CheckRules {
   bool declared_features = false;              ///< gate NodeDeclaredFeatures
   std::optional<TopologyRules> topology = {};  ///< nullopt: topology is not checked
 };
-/// What a run with this configuration and profile has to obey, topology included.
+/// The rules for a run with this configuration and profile, topology included.
 CheckRules check_rules(const SchedulerConfig& config, const Profile& profile, const EngineConfig& engine);
 
-/// Recounts every node that got a pod and holds each rule against the final state: capacity of each resource that a new
-/// pod asks for, number of pods, host ports, taints, cordon, node selector and affinity, declared features; also that a
+/// Recounts every node with a new pod and checks each rule on the final state: capacity of each resource that a new pod
+/// requests, number of pods, host ports, taints, cordon, node selector and affinity, declared features; also that a
 /// pod was placed once, was pending, not gated and not terminating, and that its node exists.
-/// What running pods did among themselves is not held against the result. With rules.topology the placements are also
+/// Violations among running pods are ignored. With rules.topology the placements are also
 /// replayed in the order given: check_topology().
 /// @return one line per violation, empty when there is none
 std::vector<std::string> check_placement(const ClusterObjects& objects, const std::vector<PlacedPod>& placements,

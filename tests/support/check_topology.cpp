@@ -14,14 +14,14 @@ namespace {
 
 using Labels = std::map<std::string, std::string>;
 
-/// A pod where it lies, with what is asked of it again and again.
+/// A placed pod with the properties that are read often.
 struct Resident {
   PodPtr pod;
   const Node* node;
   Labels labels;
 };
 
-/// Label selectors that all have to hold; null selects nothing.
+/// Label selectors that must all match; null selects nothing.
 struct Question {
   bool is_null = false;
   std::vector<LabelSelector> parts;
@@ -37,7 +37,7 @@ struct Question {
   }
 };
 
-/// One hard constraint as it stands for one pod.
+/// One hard constraint of one pod.
 struct HardConstraint {
   const TopologySpreadConstraint* constraint;
   Question question;
@@ -57,7 +57,7 @@ bool parses(const std::optional<LabelSelector>& selector) {
                      [](const SelectorRequirement& requirement) { return parses(requirement); });
 }
 
-/// One term that does not parse takes the whole group of a running pod out of the account.
+/// One malformed term drops the whole group of terms of a running pod.
 bool parse(const std::vector<PodAffinityTerm>& group) {
   return std::all_of(group.begin(), group.end(), [](const PodAffinityTerm& term) {
     return parses(term.label_selector) && parses(term.namespace_selector);
@@ -238,7 +238,7 @@ class Replay {
     if (!term.namespace_selector) return listed.empty() && owner.namespace_ == other.namespace_;
     const LabelSelector& selector = *term.namespace_selector;
     if (selector.match_labels.empty() && selector.match_expressions.empty()) return true;
-    // A namespace without an object is found by no list, but its labels read as empty for an existing pod's term.
+    // A namespace without an object is in no list, but its labels are empty for an existing pod's term.
     const bool is_found = !is_incoming || namespaces_.contains(other.namespace_);
     if (is_found && selector_holds(selector, labels_of_namespace(other.namespace_))) return true;
     return is_incoming && rules_.bugs.negative_namespace_selector_matches_all && selector_holds(selector, {});

@@ -2,7 +2,7 @@
 #pragma once
 
 // The checker's part for hard spread constraints and required pod affinity: whether a placement was allowed depends on
-// what lay where at that moment, so the placements are replayed in their order. docs/behaviour/plugins-topology.md 2
+// the other placements at that moment, so they are replayed in order. docs/behaviour/plugins-topology.md 2
 // and 3.
 
 #include <string>
@@ -18,7 +18,7 @@ struct PlacedPod {
   std::string node;
 };
 
-/// What a configuration says of topology.
+/// The topology settings of a configuration.
 struct TopologyRules {
   bool spread = true;                                         ///< the Filter of PodTopologySpread is enabled
   bool pod_affinity = true;                                   ///< the Filter of InterPodAffinity is enabled
@@ -28,8 +28,8 @@ struct TopologyRules {
   UpstreamBugs bugs;
 };
 
-/// @param placements  in the order in which they were made
-/// @return one line per placement and rule that it broke
+/// @param placements  in the order of the run
+/// @return one line per placement and violated rule
 std::vector<std::string> check_topology(const ClusterObjects& objects, const std::vector<PlacedPod>& placements,
                                         const TopologyRules& rules);
 

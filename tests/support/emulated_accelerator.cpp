@@ -16,7 +16,7 @@ namespace berth::test {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
-/// What a device leaves in fresh memory is anything; here it is never right by luck.
+/// Fresh device memory may contain anything; here it is filled with values that are never correct.
 constexpr int kGarbage = 0xA5;
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// An accelerator without a device: memory of the host, and the bodies of the kernels run by host threads. What it
-// cannot show is the device compiler's code and the speed; everything else of DeviceBackend is tested through it.
+// An accelerator without a device: host memory, and kernel bodies that run on host threads. It tests all of
+// DeviceBackend except the device compiler's code and the speed.
 
 #include <algorithm>
 #include <cstdint>
@@ -48,7 +48,7 @@ class EmulatedAccelerator : public Accelerator {
   DeviceRun commit_run(const DeviceState& state, const DeviceRow& row, std::int64_t pod_count) override;
   DeviceStats stats() const override;
 
-  /// Of what comes from now on; numbers of launches and allocations count from the beginning.
+  /// Applies from now on; numbers of launches and allocations count from the start.
   Emulation& emulation() { return emulation_; }
   std::int64_t allocations() const { return allocations_; }
   std::int64_t launches() const { return launches_; }

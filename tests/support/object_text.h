@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Clusters in a few words, for tests: one line an object. docs/testing.md lists every word.
+// Short text for clusters in tests: one line per object. docs/testing.md lists every word.
 
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ void add_service(const std::vector<std::string>& words, ClusterObjects& objects)
 void add_workload(const std::vector<std::string>& words, ClusterObjects& objects);
 /// `pod NAME[*COUNT] words...`; "on=NODE" makes it a running one.
 std::vector<PodPtr> make_pods(const std::vector<std::string>& words);
-/// `config words...`: changes every profile of `config`. "release=" and "gates=" take back what stood before them.
+/// `config words...`: changes every profile of `config`. "release=" and "gates=" reset the words before them.
 void apply_config(const std::vector<std::string>& words, SchedulerConfig& config);
 /// `engine words...`
 void apply_engine(const std::vector<std::string>& words, EngineConfig& engine);

@@ -30,7 +30,7 @@ std::unique_ptr<Accelerator> open_device() {
   try {
     return cuda::open_cuda_accelerator(0);
   } catch (const DeviceUnavailable&) {
-    // Who promises a device asks for it with BERTH_REQUIRE_DEVICE, and fails the test.
+    // With BERTH_REQUIRE_DEVICE a missing device fails the test.
   }
 #endif
   return nullptr;

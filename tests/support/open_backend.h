@@ -15,10 +15,10 @@
 
 namespace berth::test {
 
-/// Names of the backends that the contract suite runs; one that a build or machine lacks is skipped there.
+/// Names of the backends for the contract suite; it skips a backend that the build or machine lacks.
 std::span<const char* const> backend_names();
 
-/// The backend's name as a part of a test's name, where "-" may not stand.
+/// The backend's name as part of a test name, without "-".
 std::string name_in_tests(std::string_view backend);
 
 /// The device of this machine; nullptr when the build or the machine has none.
@@ -29,7 +29,7 @@ std::unique_ptr<Accelerator> open_device();
 std::unique_ptr<Backend> open_backend(std::string_view name, const ClusterCache& cache, const ClusterObjects& objects,
                                       const SchedulerConfig& config, const EngineConfig& engine);
 
-/// Nodes and running pods of `objects`, in their order. Pods on nodes that do not exist make ghosts, as in a load.
+/// Nodes and running pods of `objects`, in their order. Pods on unknown nodes are kept, as after loading.
 std::unique_ptr<ClusterCache> fill_cache(const ClusterObjects& objects);
 
 }  // namespace berth::test

@@ -23,7 +23,7 @@ std::multiset<std::string> texts(const Json& node, const char* key) {
   return list->get<std::multiset<std::string>>();
 }
 
-/// The genuine records name the extension point before the text of an error.
+/// Upstream's records name the extension point before the text of an error.
 std::string_view without_point(std::string_view error) {
   for (const std::string_view point : {"prefilter: ", "filter: ", "prescore: ", "score: "}) {
     if (error.starts_with(point)) return error.substr(point.size());
@@ -50,37 +50,37 @@ class Comparison {
 
  private:
   template <class Value>
-  void differ(const std::string& what, const Value& genuine, const Value& ours) {
+  void differ(const std::string& what, const Value& upstream, const Value& ours) {
     std::ostringstream text;
-    text << record_.value("pod", "?") << ": " << what << " is " << ours << ", genuine " << genuine;
+    text << record_.value("pod", "?") << ": " << what << " is " << ours << ", upstream " << upstream;
     found_.push_back(text.str());
   }
 
-  void compare_node(const Json& genuine) {
-    const auto name = genuine.at("node").get<std::string>();
+  void compare_node(const Json& upstream) {
+    const auto name = upstream.at("node").get<std::string>();
     const auto found = ours_by_name_.find(name);
     if (found == ours_by_name_.end()) return differ(name, std::string("there"), std::string("missing"));
     const NodeEvaluation& ours = *found->second;
-    const bool feasible = genuine.at("feasible").get<bool>();
+    const bool feasible = upstream.at("feasible").get<bool>();
     if (feasible != ours.feasible) return differ(name + " feasible", feasible, ours.feasible);
-    feasible ? compare_scores(name, genuine, ours) : compare_status(name, genuine, ours);
+    feasible ? compare_scores(name, upstream, ours) : compare_status(name, upstream, ours);
   }
 
-  void compare_status(const std::string& name, const Json& genuine, const NodeEvaluation& ours) {
-    const std::string plugin = genuine.value("plugin", "");
+  void compare_status(const std::string& name, const Json& upstream, const NodeEvaluation& ours) {
+    const std::string plugin = upstream.value("plugin", "");
     if (plugin != ours.status.plugin) differ(name + " plugin", plugin, ours.status.plugin);
     if (plugin == "PreFilter") return;
     const std::string code(to_string(ours.status.code));
-    if (genuine.value("code", "") != code) differ(name + " code", genuine.value("code", ""), code);
+    if (upstream.value("code", "") != code) differ(name + " code", upstream.value("code", ""), code);
     const std::multiset<std::string> reasons(ours.status.reasons.begin(), ours.status.reasons.end());
-    if (texts(genuine, "reasons") != reasons) {
-      differ(name + " reasons", genuine.value("reasons", Json::array()).dump(), ours.status.message());
+    if (texts(upstream, "reasons") != reasons) {
+      differ(name + " reasons", upstream.value("reasons", Json::array()).dump(), ours.status.message());
     }
   }
 
-  void compare_scores(const std::string& name, const Json& genuine, const NodeEvaluation& ours) {
-    for (const Json& score : genuine.value("scores", Json::array())) compare_score(name, score, ours);
-    const auto total = genuine.at("total").get<std::int64_t>();
+  void compare_scores(const std::string& name, const Json& upstream, const NodeEvaluation& ours) {
+    for (const Json& score : upstream.value("scores", Json::array())) compare_score(name, score, ours);
+    const auto total = upstream.at("total").get<std::int64_t>();
     if (total != ours.total) differ(name + " total", total, ours.total);
   }
 
@@ -105,8 +105,8 @@ class Comparison {
   void compare_best() {
     std::multiset<std::string> ours;
     for (const NodeIndex node : ours_.best) ours.emplace(backend_.node_name(node));
-    const auto genuine = texts(record_, "best");
-    if (genuine != ours) differ("best", Json(genuine).dump(), Json(ours).dump());
+    const auto upstream = texts(record_, "best");
+    if (upstream != ours) differ("best", Json(upstream).dump(), Json(ours).dump());
   }
 
   const Json& record_;

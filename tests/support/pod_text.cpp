@@ -178,7 +178,7 @@ struct PodText {
     return true;
   }
 
-  /// "KIND/NAME", controlled by a workload of the version that Kubernetes keeps it in.
+  /// "KIND/NAME": controlled by a workload in its storage version.
   static OwnerReference owner(const std::string& text) {
     const std::vector<std::string> parts = split(text, '/');
     if (parts.size() != 2) fail("not KIND/NAME", text);
@@ -215,7 +215,7 @@ struct PodText {
   }
 };
 
-/// Nodes and pods of one line share what they can, as those of a load do.
+/// Nodes and pods of one line share their content, like loaded ones.
 Pod copy_with(const PodText& text, const std::string& name, std::shared_ptr<const PodSpec> spec) {
   Pod pod;
   pod.name = name;

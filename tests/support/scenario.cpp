@@ -13,7 +13,7 @@
 namespace berth::test {
 namespace {
 
-/// Reads the words behind "expect".
+/// Reads the words after "expect".
 class ExpectationReader {
  public:
   ExpectationReader(const std::vector<std::string>& words, int line) : words_(words) { result_.line = line; }
@@ -134,7 +134,7 @@ std::string describe(const NodeEvaluation& node) {
   return node.status.plugin + "(" + reasons + ")";
 }
 
-/// One pass of a scenario over one backend.
+/// One run of a scenario on one backend.
 class Run {
  public:
   Run(const Scenario& scenario, std::string_view backend_name) : scenario_(scenario) {
@@ -182,7 +182,7 @@ class Run {
     return {pod, static_cast<std::int32_t>(profile - scenario_.config.profiles.data()), -1};
   }
 
-  /// Holds what the backend says of a pod now against the lines that ask for it.
+  /// Compares the backend's evaluation of a pod with its expectations.
   void look(const PodToPlace& pod) {
     for (const Expectation& expectation : scenario_.expectations) {
       if (expectation.pod != pod.pod->name || !expectation.asks()) continue;
@@ -227,7 +227,7 @@ class Run {
       if (expected == wanted.end()) continue;
       const auto found = std::find_if(node.scores.begin(), node.scores.end(),
                                       [&](const PluginScore& score) { return score.plugin == plugin; });
-      // A plugin that is skipped scores nothing, which reads as 0.
+      // A skipped plugin has no score, which reads as 0.
       const ExpectedScore got =
           found == node.scores.end() ? ExpectedScore{} : ExpectedScore{found->raw, found->normalized};
       if (node.feasible && got.raw == expected->second.raw && got.normalized == expected->second.normalized) continue;

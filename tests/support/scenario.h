@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Scenarios: clusters, pods and what must become of them, as text. docs/testing.md describes the format.
+// Scenarios: clusters, pods and expected results, as text. docs/testing.md describes the format.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace berth::test {
 
-/// What one plugin says of a node.
+/// The verdict of one plugin on a node.
 struct ExpectedScore {
   std::int64_t raw = 0;
   std::int64_t normalized = 0;
@@ -31,20 +31,20 @@ struct Expectation {
   Kind kind = Kind::kAsked;
   std::vector<std::string> nodes;  ///< any of them; empty: any node at all
   std::string text;                ///< whole message or error; empty: not looked at
-  // Just before the pod's turn:
+  // Checked just before the pod is placed:
   std::map<std::string, std::string> refused;                          ///< node -> "Plugin" or "Plugin(reason; reason)"
   std::map<std::string, std::int64_t> totals;                          ///< node -> total
   std::optional<std::set<std::string>> feasible;                       ///< all nodes that are
   std::optional<std::set<std::string>> unresolvable;                   ///< all nodes that no eviction could help
   std::map<std::string, std::map<std::string, ExpectedScore>> scores;  ///< plugin -> node
 
-  /// Whether something is looked at before the pod's turn.
+  /// Whether an expectation is checked before the pod is placed.
   bool asks() const {
     return kind == Kind::kAsked || !refused.empty() || !totals.empty() || feasible || !scores.empty();
   }
 };
 
-/// A cluster with its configuration, and what is expected of it.
+/// A cluster with its configuration and the expected results.
 struct Scenario {
   std::string title;
   ClusterObjects objects;
@@ -56,12 +56,13 @@ struct Scenario {
   std::vector<PodPtr> pending() const;  ///< in the order of the text, which is the order they are placed in
 };
 
-/// @throws TextError naming the line and the word that mean nothing
+/// @throws TextError naming the line and the unknown word
 Scenario parse_scenario(std::string_view text);
 
-/// Runs the scenario on a backend, `batch_size` pods a call (0: all at once), and checks the result.
-/// @return one line per difference; what is looked at just before a pod's turn is with batch_size 1 only, asked pods
-///     with every batch_size
+/// Runs the scenario on a backend, `batch_size` pods per call (0: all at once), and checks the result.
+/// @return one line per difference; expectations just before a pod's placement are checked only with batch_size 1,
+/// those
+///     of asked pods with every batch_size
 /// @throws std::invalid_argument when the backend is not available
 std::vector<std::string> run_scenario(const Scenario& scenario, std::string_view backend_name, std::size_t batch_size);
 

@@ -24,7 +24,7 @@ std::vector<std::uint32_t> primes() {
   return found;
 }
 
-/// The first 32 bits behind the point.
+/// The first 32 fractional bits.
 std::uint32_t fraction_bits(long double value) {
   return static_cast<std::uint32_t>((value - std::floor(value)) * 4294967296.0L);
 }

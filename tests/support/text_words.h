@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The smallest parts of the text of scenarios: words and what is inside them. docs/testing.md lists every word.
+// The words of scenario text and their parts. docs/testing.md lists every word.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace berth::test {
 
-/// A line of a case that means nothing; the message says which word.
+/// A scenario line with an unknown word; the message names the word.
 class TextError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,7 +27,7 @@ class TextError : public std::runtime_error {
 /// @throws TextError `WHAT: "WORD"`
 [[noreturn]] void fail(std::string_view what, std::string_view word);
 
-/// The words of a line; blanks separate, double quotes keep blanks together and are dropped; \" is a
+/// The words of a line; blanks separate them, double quotes group them and are removed; \" is a
 /// quote itself.
 std::vector<std::string> split_words(std::string_view line);
 
@@ -41,20 +41,20 @@ Quantity quantity(std::string_view text);
 std::vector<std::string> expand_name(const std::string& word);
 
 void set_amount(ResourceList& list, const std::string& name, std::string_view text);
-/// "cpu", "memory", "ephemeral" or "res:<full name>"; nullopt for words that are no resources.
+/// "cpu", "memory", "ephemeral" or "res:<full name>"; nullopt for other words.
 std::optional<std::string> resource_name(const std::string& key);
 TaintEffect taint_effect(std::string_view text);
-/// "zone" and "host" stand for the labels of Kubernetes; any other key for itself.
+/// "zone" and "host" stand for the Kubernetes labels; any other key is unchanged.
 std::string topology_key(const std::string& word);
 
 /// "key:Operator[:value,value]"
 SelectorRequirement requirement(std::string_view text);
-/// Requirements of a node selector joined with '&'; one that starts with '@' is a field. Nothing at all is an empty
-/// term.
+/// Requirements of a node selector joined with '&'; one that starts with '@' is a field. The empty text is an
+/// empty term.
 NodeSelectorTerm term(std::string_view text);
 /// "weight:term"
 PreferredSchedulingTerm preferred_term(std::string_view text);
-/// Requirements of a label selector joined with '&'; "key=value" is an entry of matchLabels. Nothing at all is {}.
+/// Requirements of a label selector joined with '&'; "key=value" is an entry of matchLabels. The empty text is {}.
 LabelSelector label_selector(std::string_view text);
 
 }  // namespace berth::test

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A team of host threads for the bodies of device kernels: what one thread alone cannot show, a missing barrier, a
-// thread sanitizer sees here.
+// A team of host threads for the bodies of device kernels: here ThreadSanitizer detects a missing barrier, which a
+// single thread cannot show.
 
 #include <atomic>
 #include <barrier>
@@ -13,7 +13,7 @@
 
 namespace berth::test {
 
-/// What the threads of a team share.
+/// State that the threads of a team share.
 struct SharedTeam {
   explicit SharedTeam(int thread_count) : size(thread_count), barrier(thread_count) {}
   int size;

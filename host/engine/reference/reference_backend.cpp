@@ -169,7 +169,7 @@ std::vector<std::size_t> ReferenceBackend::candidates(const PreFilterResult& pre
   return found;
 }
 
-/// 2.4, in the int32 arithmetic of the genuine code.
+/// 2.4, in the int32 arithmetic of upstream.
 std::size_t ReferenceBackend::wanted_count(const Profile& profile, std::size_t candidate_count) const {
   if (profile.at(ExtensionPoint::kScore).empty() && config_.extenders.empty()) return 1;
   if (candidate_count < kAlwaysSearched) return candidate_count;

@@ -106,7 +106,7 @@ bool score_plugin(const Request& request, const PreScoreResult& state, std::span
   return true;
 }
 
-/// Node by node, and the plugins of each in order, as the genuine scheduler at parallelism 1 comes upon the first.
+/// Node by node, and the plugins of each in order, as upstream at parallelism 1 comes upon the first.
 std::string range_error(const std::vector<PluginColumn>& columns, std::size_t node_count) {
   for (std::size_t node = 0; node < node_count; ++node) {
     for (const PluginColumn& column : columns) {

@@ -326,7 +326,7 @@ TEST(CpuBackendSyncTest, ANominationOnALaterNodeCounts) {
   expect_as_fresh(bench, std::span(bench.pods).subspan(1));
 }
 
-/// The reference's sums wrap round as the genuine scheduler's do; ours must not lose what was on the node.
+/// The reference's sums wrap round as upstream's do; ours must not lose what was on the node.
 TEST(CpuBackendTest, AHugeNominationDoesNotChangeTheNodesAmounts) {
   Bench bench(
       "node a cpu=4 memory=4Gi\npod old on=a cpu=1 memory=3Gi\n"

@@ -2,7 +2,7 @@
 
 //go:build v1_36
 
-package genuine
+package upstream
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// Release is what v1.36/go.mod pins.
+// Release is the version that v1.36/go.mod pins.
 const Release = "v1.36.3"
 
 func newCache(ctx context.Context) internalcache.Cache {

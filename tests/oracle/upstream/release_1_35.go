@@ -2,7 +2,7 @@
 
 //go:build !v1_36
 
-package genuine
+package upstream
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// Release is what go.mod pins.
+// Release is the version that go.mod pins.
 const Release = "v1.35.4"
 
 func newCache(ctx context.Context) internalcache.Cache {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package genuine
+package upstream
 
 import (
 	"bufio"
@@ -19,17 +19,17 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
-// Cluster is what one input file holds. Nodes and pods go to the scheduler's cache and queue directly, in file order;
-// the rest is served to the plugins by informers over a fake client.
+// Cluster is the content of one input file. Nodes and pods go to the scheduler's cache and queue directly, in file
+// order; informers over a fake client serve the rest to the plugins.
 type Cluster struct {
 	Nodes []*v1.Node
 	Pods  []*v1.Pod
 	Rest  []runtime.Object
 }
 
-// ReadCluster reads JSON or YAML, plain or gzip, of objects and Lists. Nothing is defaulted but a pod's namespace,
-// scheduler name, UID and the selectors of its affinity terms: the objects stand for those that an API server has
-// returned.
+// ReadCluster reads JSON or YAML, plain or gzip, of objects and Lists. Only a pod's namespace,
+// scheduler name, UID and the selectors of its affinity terms get defaults: the objects are treated as returned by an
+// API server.
 func ReadCluster(path string) (*Cluster, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *Cluster) add(raw json.RawMessage) error {
 	return nil
 }
 
-// The scheduler's pod informer selects pods that have not ended. The nominator tells pods apart by UID alone.
+// The scheduler's pod informer selects unfinished pods. The nominator identifies pods by UID only.
 func (c *Cluster) addPod(pod *v1.Pod) {
 	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
 		return

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package genuine
+package upstream
 
 import (
 	"context"
@@ -46,14 +46,14 @@ func withDefaultNamespace(objects []runtime.Object) []runtime.Object {
 	return append(objects, ns)
 }
 
-// ServedToPlugins is what plugins list, without nodes and pods: for a scheduler that is given those directly and no
+// ServedToPlugins is what plugins list, without nodes and pods: for a scheduler that gets those directly and has no
 // nominations.
 func ServedToPlugins(c *Cluster) []runtime.Object {
 	return withDefaultNamespace(slices.Clone(c.Rest))
 }
 
-// StartInformers returns when all informers hold what the client serves. WaitForCacheSync alone looks once and then
-// sleeps for 100 ms, which is many times what a small cluster costs otherwise; with a closed channel it only looks.
+// StartInformers returns when all informers have the client's objects. WaitForCacheSync alone checks once and then sleeps
+// for 100 ms, which is many times the cost of a small cluster; with a closed channel it only checks.
 func StartInformers(ctx context.Context, factory informers.SharedInformerFactory) {
 	factory.Start(ctx.Done())
 	closed := make(chan struct{})

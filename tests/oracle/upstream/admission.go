@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package genuine
+package upstream
 
 import (
 	"slices"
@@ -32,7 +32,7 @@ func mergeTerms(required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinit
 	}
 }
 
-// mergeTerm leaves a null selector alone: it matches no pod, whatever the keys say.
+// mergeTerm does not change a null selector: it matches no pod, whatever the keys.
 func mergeTerm(term *v1.PodAffinityTerm, labels map[string]string) {
 	if term.LabelSelector == nil {
 		return

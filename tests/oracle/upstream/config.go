@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package genuine is the published kube-scheduler made ready to be asked: its configuration, cache, queue and
+// Package upstream sets up the published kube-scheduler for queries: its configuration, cache, queue and
 // frameworks over the objects of one file, without its loop and without an API server.
-package genuine
+package upstream
 
 import (
 	"flag"
@@ -19,7 +19,7 @@ import (
 )
 
 // ReadConfig reads and validates a KubeSchedulerConfiguration; an empty path gives kube-scheduler's defaults under the
-// feature gates of the moment.
+// current feature gates.
 func ReadConfig(path string) (*schedulerapi.KubeSchedulerConfiguration, error) {
 	if path == "" {
 		return latest.Default()
@@ -46,7 +46,7 @@ func ReadConfig(path string) (*schedulerapi.KubeSchedulerConfiguration, error) {
 	return config, nil
 }
 
-// SetFeatureGates sets what the comma list says, as kube-scheduler's flag; each other gate goes to its release's default.
+// SetFeatureGates applies a comma-separated list like kube-scheduler's flag; all other gates get the release's default.
 func SetFeatureGates(list string) error {
 	gates := utilfeature.DefaultMutableFeatureGate
 	for name := range gates.GetAll() {
@@ -57,7 +57,7 @@ func SetFeatureGates(list string) error {
 	return gates.Set(list)
 }
 
-// SilenceLogs drops the scheduler's log, which says what the answers say already.
+// SilenceLogs drops the scheduler's log, which only repeats the results.
 func SilenceLogs() {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package genuine
+package upstream
 
 import (
 	"context"
@@ -25,8 +25,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
-// Profile is the genuine framework of one profile together with the plugin objects inside it, which the framework does
-// not give out and raw scores need.
+// Profile is upstream's framework of one profile, with the plugin objects inside it: the framework does not expose them,
+// and raw scores need them.
 type Profile struct {
 	framework.Framework
 	Plugins map[string]fwk.Plugin
@@ -42,7 +42,7 @@ type Scheduler struct {
 	queue    internalqueue.SchedulingQueue
 }
 
-// NewScheduler holds the cluster as loaded, in a snapshot as the first cycle would take it. It lives until ctx ends.
+// NewScheduler returns a scheduler with the cluster as loaded, in the snapshot of the first cycle. It lives until ctx ends.
 func NewScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfiguration, c *Cluster) (*Scheduler, error) {
 	metrics.Register()
 	s := &Scheduler{
@@ -116,8 +116,8 @@ func (s *Scheduler) newQueue(config *schedulerapi.KubeSchedulerConfiguration, fa
 	}
 }
 
-// load fills cache and queue in file order and takes the snapshot of the first cycle. Gated pods are asked about like
-// others (what would be, were the gate gone), but as in the genuine queue their nominations do not count.
+// load fills cache and queue in file order and takes the snapshot of the first cycle. Gated pods are
+// evaluated like others, as if the gate were gone, but as in upstream's queue their nominations do not count.
 func (s *Scheduler) load(ctx context.Context, c *Cluster) error {
 	for _, node := range c.Nodes {
 		s.cache.AddNode(s.logger, node)
@@ -137,7 +137,7 @@ func (s *Scheduler) load(ctx context.Context, c *Cluster) error {
 	return s.cache.UpdateSnapshot(s.logger, s.Snapshot)
 }
 
-// Assume places pod on node, as the step between two cycles does.
+// Assume places the pod on the node, like the step between two cycles.
 func (s *Scheduler) Assume(pod *v1.Pod, node string) error {
 	assumed := pod.DeepCopy()
 	assumed.Spec.NodeName = node
@@ -147,7 +147,7 @@ func (s *Scheduler) Assume(pod *v1.Pod, node string) error {
 	return s.cache.UpdateSnapshot(s.logger, s.Snapshot)
 }
 
-// Denominate ends the pod's claim on the node that it is nominated to.
+// Denominate removes the pod's nomination.
 func (s *Scheduler) Denominate(pod *v1.Pod) {
 	s.queue.DeleteNominatedPodIfExists(pod)
 }
