@@ -34,10 +34,11 @@ namespace berth {
 namespace {
 
 // schedule_notes() states these limits.
-static_assert(TextLimits{}.source_bytes_max == std::uint64_t{16} << 30 && TextLimits{}.item_bytes_max == 64u << 20);
+static_assert(TextLimits{}.source_bytes_max == std::uint64_t{16} << 30 && TextLimits{}.item_bytes_max == 16u << 20);
+static_assert(TextLimits{}.files_max == 1'000'000 && TextLimits{}.deferred_bytes_max == 256u << 20);
 static_assert(TextLimits{}.yaml_depth_max == 200 && TextLimits{}.yaml_alias_bytes_max == 64u << 20);
-static_assert(LoadOptions{}.objects_max == 20'000'000 && kExpandedPodsMax == 10'000'000);
-static_assert(JsonParser::kMaxDepth == 256 && JsonParser::kMaxBytes == 64u << 20);
+static_assert(kObjectsMax == 20'000'000 && kInvalidObjectsMax == 1'000'000 && kExpandedPodsMax == 10'000'000);
+static_assert(JsonParser::kMaxDepth == 256 && JsonParser::kMaxBytes == 16u << 20);
 
 using Action = std::function<ExitCode()>;
 
@@ -77,6 +78,8 @@ CLI::Option* add_input(CLI::App& app, InputOptions& options, BehindFile behind) 
                                   });
   files->allow_extra_args(takes_more);
   app.add_flag("--skip-invalid", options.skip_invalid, "Leave invalid objects out, and list each, instead of stopping");
+  app.add_flag("--no-expand", options.no_expand,
+               "Place only the pods that are in the input; none are made for Deployments, Jobs and other workloads");
   app.add_flag("-q,--quiet", options.quiet, "No warnings on standard error");
   return files;
 }
@@ -106,7 +109,8 @@ void add_config(CLI::App& app, ConfigOptions& options) {
 }
 
 void add_threads(CLI::App& app, ConfigOptions& options) {
-  add_number(app, "--threads", options.threads, "Threads to use; 0 is one per core (default 0)", 0, kThreadsMax);
+  add_number(app, "--threads", options.threads, "Threads to use, at most one per core; 0 is one per core (default 0)",
+             0, kThreadsMax);
 }
 
 void add_engine(CLI::App& app, ConfigOptions& options) {

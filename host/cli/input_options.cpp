@@ -8,24 +8,50 @@
 
 #include "host/cli/figures.h"
 #include "host/cli/messages.h"
+#include "host/cli/progress_bar.h"
+#include "host/objects/dump_command.h"
 #include "host/objects/loader.h"
 #include "host/objects/text/byte_source.h"
 
 namespace berth {
 namespace {
 
-void say_warnings(const ClusterObjects& objects) {
-  for (const std::string& warning : objects.warnings) print_warning(warning);
+constexpr std::size_t kKindsShownMax = 20;
+constexpr unsigned kMebibyteShift = 20;
+
+/// The kinds that are not read, the first of them by name.
+void say_unknown_kinds(const ClusterObjects& objects) {
+  std::size_t shown = 0;
+  std::int64_t others = 0;
   for (const auto& [kind, count] : objects.unknown_kinds) {
+    if (kind == kOtherKinds || shown == kKindsShownMax) {
+      others += count;
+      continue;
+    }
+    ++shown;
     print_warning(fmt::format("unknown kind {}: {} left out", kind, counted(count, "object", "objects")));
   }
+  if (others == 0) return;
+  print_warning(fmt::format("more unknown kinds: {} left out", counted(others, "object", "objects")));
+}
+
+void say_warnings(const ClusterObjects& objects) {
+  for (const std::string& warning : objects.warnings) print_warning(warning);
+  say_unknown_kinds(objects);
+}
+
+void say_no_nodes() {
+  print_warning(
+      fmt::format("the input has no Node, so no pod can be placed; a dump with all that is read: {}", kDumpCommand));
 }
 
 void say_left_out(const LoadResult& loaded) {
   for (const Remark& remark : loaded.left_out)
     print_message(fmt::format("left out {}: {}", remark.object, remark.reason));
-  print_message(fmt::format("{} left out (--skip-invalid)", counted(static_cast<std::int64_t>(loaded.left_out.size()),
-                                                                    "invalid object", "invalid objects")));
+  const std::int64_t more = loaded.left_out_count - static_cast<std::int64_t>(loaded.left_out.size());
+  if (more > 0) print_message(fmt::format("left out {} more", counted(more, "invalid object", "invalid objects")));
+  print_message(
+      fmt::format("{} left out (--skip-invalid)", counted(loaded.left_out_count, "invalid object", "invalid objects")));
 }
 
 /// --skip-invalid is about objects; a path that cannot be read is none.
@@ -46,17 +72,55 @@ void refuse_missing(const std::vector<std::string>& paths) {
   throw InputError(std::move(loaded.problems));
 }
 
+/// True when not a single object of a kind that Berth knows was read.
+bool holds_nothing(const ClusterObjects& objects) {
+  return objects.nodes.empty() && objects.pods.empty() && objects.namespaces.empty() &&
+         objects.priority_classes.empty() && objects.services.empty() && objects.runtime_classes.empty() &&
+         objects.pod_disruption_budgets.empty() && objects.workloads.empty() && objects.terminal_pod_count == 0 &&
+         objects.unused_kinds.empty();
+}
+
+/// A cluster can be empty, and a dump of it a list without items. Input without any list or object is no dump, and
+/// neither is one in which every object is of a foreign kind.
+/// @throws InputError
+void refuse_foreign_input(const LoadResult& loaded) {
+  if (!holds_nothing(loaded.objects)) return;
+  if (loaded.document_count == 0) {
+    throw InputError(InputProblem{"", "", "the input holds no object at all: did the command that wrote it fail?"});
+  }
+  const auto& kinds = loaded.objects.unknown_kinds;
+  if (kinds.empty()) return;
+  std::int64_t count = 0;
+  for (const auto& [kind, objects] : kinds) count += objects;
+  throw InputError(InputProblem{"", "",
+                                fmt::format("the input holds {}, none of a kind that Berth reads; the first kind is {}",
+                                            counted(count, "object", "objects"), kinds.begin()->first)});
+}
+
+LoadOptions load_options(const InputOptions& options, int threads, ProgressBar& bar) {
+  LoadOptions result;
+  result.threads = threads;
+  result.expand_workloads = !options.no_expand;
+  result.progress = [&bar](std::uint64_t done, std::uint64_t total) {
+    bar.update(static_cast<std::size_t>(done >> kMebibyteShift), static_cast<std::size_t>(total >> kMebibyteShift));
+  };
+  return result;
+}
+
 }  // namespace
 
 LoadedInput load_input(const InputOptions& options, int threads) {
   const auto start = std::chrono::steady_clock::now();
   if (options.skip_invalid) refuse_missing(options.paths);
-  LoadOptions load_options;
-  load_options.threads = threads;
-  LoadResult loaded = load_cluster(options.paths, load_options);
+  ProgressBar bar("reading, in MiB:");
+  LoadResult loaded = load_cluster(options.paths, load_options(options, threads, bar));
+  bar.clear();
   if (!options.quiet) say_warnings(loaded.objects);
-  if (loaded.problem_count > 0 && !options.skip_invalid) refuse(std::move(loaded));
+  const bool is_refused = !options.skip_invalid || loaded.is_incomplete || holds_nothing(loaded.objects);
+  if (loaded.problem_count > 0 && is_refused) refuse(std::move(loaded));
+  refuse_foreign_input(loaded);
   if (loaded.problem_count > 0) say_left_out(loaded);
+  if (!options.quiet && loaded.objects.nodes.empty()) say_no_nodes();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {std::move(loaded.objects), seconds};
 }

@@ -8,10 +8,11 @@
 
 namespace berth {
 
-/// Which objects a command reads: -f, --skip-invalid, -q.
+/// Which objects a command reads: -f, --skip-invalid, --no-expand, -q.
 struct InputOptions {
   std::vector<std::string> paths;
   bool skip_invalid = false;
+  bool no_expand = false;  ///< workloads make no pods
   bool quiet = false;
 };
 
@@ -20,10 +21,11 @@ struct LoadedInput {
   double seconds = 0;
 };
 
-/// Reads the objects. Warnings go to standard error unless quiet; with skip_invalid the objects that were left out are
-/// listed there too.
+/// Reads the objects. Warnings go to standard error unless quiet, one of them when there is no node; with skip_invalid
+/// the objects that were left out are listed there too. On a terminal a bar shows how far reading has come.
 /// @param threads  0: one per core
-/// @throws InputError with every problem when some object is invalid and skip_invalid is not set
+/// @throws InputError with every problem when some object is invalid and skip_invalid is not set; whatever is set, when
+///         a limit was reached, and when the input holds no object of a kind that Berth knows and is not an empty list
 LoadedInput load_input(const InputOptions& options, int threads);
 
 }  // namespace berth

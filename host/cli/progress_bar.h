@@ -4,10 +4,14 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "host/cli/terminal.h"
 
 namespace berth {
+
+/// "placing ####---- 1,200 of 3,000", or "reading 1,200" when the total is not known (0).
+std::string progress_text(std::string_view what, std::size_t done, std::size_t total, const Terminal& terminal);
 
 /// Shows on standard error how far long work has come. Silent when that is no terminal, and for the first second: quick
 /// work needs no bar. Redraws ten times a second at most and removes itself.
@@ -21,6 +25,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  /// @param total  0: not known
   void update(std::size_t done, std::size_t total);
   void clear();
 

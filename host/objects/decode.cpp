@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/objects/decode.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod.h"
 #include "host/objects/decode_workload.h"
+#include "host/objects/foreign_object.h"
 
 namespace berth {
 namespace {
@@ -153,14 +156,11 @@ void move_append(std::vector<T>& to, std::vector<T>& from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-/// "items[3]" and "spec.priority" -> "items[3].spec.priority"; "line 7" and "spec" -> "line 7, spec".
-std::string joined_location(const ItemSlice& item, const std::string& path) {
-  std::string location = item_location(item);
-  if (location.empty() || path.empty()) return location + path;
-  return location + (location.back() == ']' ? "." : ", ") + path;
-}
-
 }  // namespace
+
+std::string object_location(SourcePlace place, const std::string& object) {
+  return "line " + std::to_string(place.line) + ", " + object;
+}
 
 void DecodedObjects::append(DecodedObjects&& later, std::size_t problem_limit) {
   move_append(nodes, later.nodes);
@@ -189,11 +189,11 @@ struct ObjectDecoder::Caches {
   std::string object_name;
   PodDecoder pods;
 
-  void read_any(const ItemSlice& item, const JsonValue& object, SourceIndex source, DecodedObjects& out);
-  void read(const KnownKind& known, const JsonValue& object, SourceIndex source, DecodedObjects& out);
-  void read_named(const KnownKind& known, const JsonValue& object, ObjectMeta&& meta, SourceIndex source,
+  void read_any(const ItemSlice& item, const JsonValue& object, SourcePlace place, DecodedObjects& out);
+  void read(const KnownKind& known, const JsonValue& object, SourcePlace place, DecodedObjects& out);
+  void read_named(const KnownKind& known, const JsonValue& object, ObjectMeta&& meta, SourcePlace place,
                   DecodedObjects& out);
-  void read_pod(const JsonValue& object, SourceIndex source, DecodedObjects& out);
+  void read_pod(const JsonValue& object, SourcePlace place, DecodedObjects& out);
   void require_name(const JsonValue& object, const std::string& name);
 };
 
@@ -205,25 +205,25 @@ void ObjectDecoder::Caches::require_name(const JsonValue& object, const std::str
                                                 : "absent, expected a name");
 }
 
-void ObjectDecoder::Caches::read_pod(const JsonValue& object, SourceIndex source, DecodedObjects& out) {
+void ObjectDecoder::Caches::read_pod(const JsonValue& object, SourcePlace place, DecodedObjects& out) {
   DecodedPod decoded = pods.read_pod(object);
   const Pod& pod = *decoded.pod;
   require_name(object, pod.name);
   if (!object.sink().empty()) {
     object_name = "Pod " + pod.full_name();
   } else if (pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed) {
-    out.terminal_pods.push_back({pod.full_name(), source});
+    out.terminal_pods.push_back({pod.full_name(), place});
   } else {
-    decoded.source = source;
+    decoded.place = place;
     out.pods.push_back(std::move(decoded));
   }
 }
 
 void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& object, ObjectMeta&& meta,
-                                       SourceIndex source, DecodedObjects& out) {
+                                       SourcePlace place, DecodedObjects& out) {
   // What is decoded is taken in only when the sink stayed empty, so that a bad object leaves no trace.
   const auto keep = [&]<class T>(std::vector<Sourced<T>>& list, T&& value) {
-    if (object.sink().empty()) list.push_back({std::forward<T>(value), source});
+    if (object.sink().empty()) list.push_back({std::forward<T>(value), place});
   };
   switch (known.use) {
     case KindUse::kNode:
@@ -240,7 +240,7 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
       return keep(out.pod_disruption_budgets, read_disruption_budget(object, std::move(meta)));
     case KindUse::kWorkload: {
       DecodedWorkload workload = read_workload(known.kind, object, std::move(meta), pods);
-      workload.source = source;
+      workload.place = place;
       if (object.sink().empty()) out.workloads.push_back(std::move(workload));
       return;
     }
@@ -250,9 +250,9 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
   }
 }
 
-void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object, SourceIndex source,
+void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object, SourcePlace place,
                                  DecodedObjects& out) {
-  if (known.use == KindUse::kPod) return read_pod(object, source, out);
+  if (known.use == KindUse::kPod) return read_pod(object, place, out);
   if (known.use == KindUse::kNothingYet) {
     ++out.unused_kinds[std::string(known.kind)];
     return;
@@ -263,10 +263,10 @@ void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object
   require_name(object, meta.name);
   if (!is_cluster_wide && meta.namespace_.empty()) meta.namespace_ = "default";
   object_name = std::string(known.kind) + " " + (is_cluster_wide ? "" : meta.namespace_ + "/") + meta.name;
-  read_named(known, object, std::move(meta), source, out);
+  read_named(known, object, std::move(meta), place, out);
 }
 
-void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& object, SourceIndex source,
+void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& object, SourcePlace place,
                                      DecodedObjects& out) {
   if (!object.is_object()) {
     object.problem(object.present() ? "got " + object.describe() + ", expected an object" : "null, expected an object");
@@ -278,10 +278,17 @@ void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& obj
   const auto found = object.find_fields(kTypeFields);
   object.field(kTypeFields[0], found[0]).read(kind);
   object.field(kTypeFields[1], found[1]).read(api_version);
+  if (!object.sink().empty()) return;
+  const bool has_type = !kind.empty() && !api_version.empty();
+  const KnownKind* known = has_type ? find_kind(api_version, kind) : nullptr;
+  if (known != nullptr) return read(*known, object, place, out);
+  if (is_empty_list(object, kind)) return;
+  if (std::string what = describe_foreign_object(object, api_version, kind); !what.empty()) {
+    return object.problem(std::move(what));
+  }
   if (kind.empty()) object.field("kind").problem("absent, expected a kind such as Pod");
   if (api_version.empty()) object.field("apiVersion").problem("absent, expected an API version such as v1");
-  if (!object.sink().empty()) return;
-  if (const KnownKind* known = find_kind(api_version, kind)) return read(*known, object, source, out);
+  if (!has_type) return;
   constexpr std::size_t kShownBytes = 253;
   ++out.unknown_kinds[std::string(api_version.substr(0, kShownBytes)) + "/" + std::string(kind.substr(0, kShownBytes))];
 }
@@ -289,14 +296,16 @@ void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& obj
 ObjectDecoder::ObjectDecoder(ObjectPools& pools) : caches_(std::make_unique<Caches>(pools)) {}
 ObjectDecoder::~ObjectDecoder() = default;
 
-void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, SourceIndex source_index,
+void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, std::uint32_t source_index,
                            DecodedObjects& out) {
   ++out.object_count;
+  constexpr auto kLineMax = std::uint64_t{std::numeric_limits<std::uint32_t>::max()};
+  const SourcePlace place{source_index, static_cast<std::uint32_t>(std::min(item.line, kLineMax))};
   ProblemSink sink{std::string()};
   caches_->object_name.clear();
   const char* readable_end = item.json.data() + item.json.size() + kSlicePaddingBytes;
   if (const auto root = parser_.parse(item.json, readable_end)) {
-    caches_->read_any(item, JsonValue(*root, sink), source_index, out);
+    caches_->read_any(item, JsonValue(*root, sink), place, out);
   } else {
     sink.add({}, parser_.error());
   }
@@ -309,7 +318,7 @@ void ObjectDecoder::leave_out(const ItemSlice& item, const std::string& source, 
   std::vector<InputProblem> problems = sink.take();
   for (InputProblem& problem : problems) {
     problem.source = source;
-    problem.location = joined_location(item, problem.location);
+    problem.location = field_location(item, problem.location);
   }
   std::string name = caches_->object_name;
   if (name.empty()) name = source + " " + item_location(item);

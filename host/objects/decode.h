@@ -20,14 +20,20 @@
 
 namespace berth {
 
-/// Which source an object came from: an index into the loader's list of source names.
-using SourceIndex = std::uint32_t;
+/// Where an object came from.
+struct SourcePlace {
+  std::uint32_t source = 0;  ///< index into the loader's list of source names
+  std::uint32_t line = 1;    ///< on which the object begins
+};
+
+/// The location of a problem that shows only when all objects are there: "line 7, Pod default/web-0".
+std::string object_location(SourcePlace place, const std::string& object);
 
 /// An object with where it came from, for problems that show only when all objects are there.
 template <class T>
 struct Sourced {
   T object;
-  SourceIndex source = 0;
+  SourcePlace place;
 };
 
 struct DecodedPod {
@@ -39,7 +45,7 @@ struct DecodedPod {
   bool has_label_keys = false;  ///< names_label_keys(*pod->spec)
   bool has_priority = false;
   bool has_preemption_policy = false;
-  SourceIndex source = 0;
+  SourcePlace place;
 };
 
 /// spec.template of a workload: everything of a pod but its name.
@@ -65,7 +71,7 @@ struct DecodedWorkload {
   std::optional<std::int64_t> completions;          ///< Job
   std::int64_t succeeded = 0;                       ///< Job status
   bool is_inactive = false;                         ///< terminating, or a suspended or finished Job: makes no pods
-  SourceIndex source = 0;
+  SourcePlace place;
 };
 
 /// What a run of items decoded to, in input order.
@@ -100,7 +106,9 @@ class ObjectDecoder {
   ObjectDecoder& operator=(const ObjectDecoder&) = delete;
 
   /// Appends the object to `out`, or its problems: an object with a problem is left out, and nothing else with it.
-  void decode(const ItemSlice& item, const std::string& source, SourceIndex source_index, DecodedObjects& out);
+  /// @param source        name of the source, for problems
+  /// @param source_index  see SourcePlace
+  void decode(const ItemSlice& item, const std::string& source, std::uint32_t source_index, DecodedObjects& out);
 
  private:
   struct Caches;

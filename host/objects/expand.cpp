@@ -348,8 +348,9 @@ class Expansion {
   bool allows(std::size_t i, std::int64_t count) {
     if (count <= pods_max_ - made_count_) return true;
     const Workload& workload = workloads_[i].workload;
-    problems_.push_back({sources_[workloads_[i].source],
-                         workload.kind + " " + workload.namespace_ + "/" + workload.name,
+    const SourcePlace place = workloads_[i].place;
+    problems_.push_back({sources_[place.source],
+                         object_location(place, workload.kind + " " + workload.namespace_ + "/" + workload.name),
                          "asks for " + std::to_string(count) + " more pods, expected at most " +
                              std::to_string(pods_max_) + " from all workloads together"});
     return false;

@@ -22,7 +22,7 @@ inline constexpr std::int64_t kExpandedPodsMax = 10'000'000;
 /// pods.
 ///
 /// @param names    of objects.pods; made pods get names that are not among them
-/// @param sources  source names by SourceIndex, for problems
+/// @param sources  names of the sources, for problems (SourcePlace)
 /// @return problems: workloads that would go over `pods_max`; they make no pod.
 std::vector<InputProblem> expand_workloads(std::vector<DecodedWorkload>&& workloads,
                                            const std::vector<std::string>& sources, std::int64_t pods_max,

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/objects/json_value.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
+#include <system_error>
+
+#include "host/objects/text/json_scan.h"
 
 namespace berth {
 namespace {
@@ -27,6 +31,46 @@ std::string quoted(std::string_view text) {
   }
   if (text.size() > kShownStringBytes) out += "...";
   return out + '"';
+}
+
+/// The byte behind the string that begins at `at`; the end of the text when it does not end.
+std::size_t skip_string(std::string_view json, std::size_t at) {
+  for (++at; at < json.size() && json[at] != '"'; ++at) {
+    if (json[at] == '\\') ++at;
+  }
+  return std::min(at + 1, json.size());
+}
+
+bool is_beyond_64_bits(std::string_view digits) {
+  std::int64_t negative = 0;
+  std::uint64_t positive = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto result = digits.starts_with('-') ? std::from_chars(digits.data(), end, negative)
+                                              : std::from_chars(digits.data(), end, positive);
+  return result.ec == std::errc::result_out_of_range;
+}
+
+/// A copy of `json` in which integers of more than 64 bits have an exponent, so that they read as floats: what
+/// Kubernetes' own readers make of them, and what a field that nobody looks at may well hold. nullopt when there is
+/// none.
+std::optional<std::string> with_large_integers_as_floats(std::string_view json) {
+  std::string out;
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < json.size();) {
+    if (json[at] == '"') {
+      at = skip_string(json, at);
+      continue;
+    }
+    const std::size_t end = std::min(json.find_first_not_of("0123456789+-.eE", at), json.size());
+    const std::string_view number = json.substr(at, end - at);
+    if (is_beyond_64_bits(number) && number.find_first_of(".eE") == std::string_view::npos) {
+      out.append(json, copied, end - copied).append("e0");
+      copied = end;
+    }
+    at = std::max(end, at + 1);
+  }
+  if (copied == 0) return std::nullopt;
+  return out.append(json, copied);
 }
 
 std::string shortest(double value) {
@@ -55,7 +99,7 @@ void JsonValue::append_path(std::string& out) const {
   if (index_ >= 0) {
     out += '[' + std::to_string(index_) + ']';
   } else if (!is_plain_key(key_)) {
-    out += '[' + std::string(key_.substr(0, kShownStringBytes)) + ']';
+    out += '[' + std::string(key_.substr(0, kPathKeyBytes)) + ']';
   } else {
     if (!out.empty()) out += '.';
     out += key_;
@@ -179,7 +223,12 @@ std::optional<simdjson::dom::element> JsonParser::parse(std::string_view json, c
     json = std::string_view(padded_.data(), json.size());
   }
   simdjson::dom::element root;
-  const auto code = parser_->parse(json.data(), json.size(), false).get(root);
+  auto code = parser_->parse(json.data(), json.size(), false).get(root);
+  if (code == simdjson::NUMBER_ERROR) {
+    if (const auto widened = with_large_integers_as_floats(json)) {
+      code = parser_->parse(*widened).get(root);  // copies it
+    }
+  }
   if (code == simdjson::SUCCESS) return root;
   error_ = std::string("malformed JSON: ") + simdjson::error_message(code);
   return std::nullopt;

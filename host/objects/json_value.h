@@ -195,7 +195,7 @@ class JsonValue {
 class JsonParser {
  public:
   /// A text (one object) may be at most this long; nested at most kMaxDepth deep.
-  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+  static constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
   static constexpr std::size_t kMaxDepth = 256;
 
   JsonParser();

@@ -15,6 +15,7 @@
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/cpu/grouped_rows.h"
 #include "host/engine/cpu/tile_cache.h"
+#include "host/objects/thread_count.h"
 
 namespace berth {
 
@@ -23,7 +24,7 @@ struct CpuBackend::State : CommitState {
         const EngineConfig& engine_config, const CpuTuning& cpu_tuning)
       : CommitState(cluster_cache, objects, scheduler_config, engine_config, "cpu"),
         tuning(cpu_tuning),
-        arena(engine.threads > 0 ? engine.threads : tbb::task_arena::automatic),
+        arena(thread_count(engine.threads)),
         tiles(table, engine.row_bytes_max, draws(), tuning),
         grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max) {}
 

@@ -2,6 +2,7 @@
 #include "host/objects/text/byte_source.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -10,12 +11,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <system_error>
+#include <utility>
 
 namespace berth {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kCompressedWindowBytes = std::size_t{128} << 10;
 constexpr std::string_view kGzipMagic{"\x1f\x8b", 2};
@@ -28,33 +35,76 @@ constexpr std::string_view kZstdMagic{"\x28\xb5\x2f\xfd", 4};
 /// Owns a file descriptor; standard input is borrowed.
 class FileStream final : public ByteStream {
  public:
-  explicit FileStream(const std::string& path) : path_(path) {
-    fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  FileStream(const std::string& path, std::chrono::milliseconds pipe_wait) : path_(path), is_owner_(path != "-") {
+    // O_NONBLOCK: opening a named pipe would wait for its writer, who may never come.
+    fd_ = !is_owner_ ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd_ < 0) fail(path_, std::string("cannot be opened: ") + std::strerror(errno));
-    struct stat status = {};
-    if (::fstat(fd_, &status) == 0 && S_ISDIR(status.st_mode)) {
+    try {
+      if (is_owner_) prepare(pipe_wait);
+    } catch (...) {
       close();
-      fail(path_, "is a directory, expected a file");
+      throw;
     }
   }
   ~FileStream() override { close(); }
 
   std::size_t read(char* out, std::size_t capacity) override {
+    if (first_ && capacity > 0) {
+      *out = *std::exchange(first_, std::nullopt);
+      return 1;
+    }
     for (;;) {
       const ssize_t count = ::read(fd_, out, capacity);
-      if (count >= 0) return static_cast<std::size_t>(count);
+      if (count >= 0) {
+        bytes_read_ += static_cast<std::uint64_t>(count);
+        return static_cast<std::size_t>(count);
+      }
       if (errno != EINTR) fail(path_, std::string("cannot be read: ") + std::strerror(errno));
     }
   }
 
+  const std::uint64_t& bytes_read() const { return bytes_read_; }
+
  private:
+  void prepare(std::chrono::milliseconds pipe_wait) {
+    struct stat status = {};
+    if (::fstat(fd_, &status) != 0) fail(path_, std::string("cannot be read: ") + std::strerror(errno));
+    if (S_ISDIR(status.st_mode)) fail(path_, "is a directory, expected a file");
+    if (S_ISFIFO(status.st_mode)) wait_for_writer(pipe_wait);
+    const int flags = ::fcntl(fd_, F_GETFL);
+    ::fcntl(fd_, F_SETFL, flags & ~O_NONBLOCK);
+  }
+
+  /// Returns once a program has the pipe open for writing, or has had it. How long that program then takes to write is
+  /// its own affair.
+  void wait_for_writer(std::chrono::milliseconds pipe_wait) {
+    constexpr int kLookEveryMs = 20;
+    const auto deadline = std::chrono::steady_clock::now() + pipe_wait;
+    do {
+      char byte = 0;
+      const ssize_t count = ::read(fd_, &byte, 1);
+      if (count == 1) {
+        first_ = byte;
+        ++bytes_read_;
+      }
+      if (count != 0) return;  // a byte, or EAGAIN: there is a writer
+      pollfd waiting{fd_, POLLIN, 0};
+      ::poll(&waiting, 1, kLookEveryMs);
+      if ((waiting.revents & POLLHUP) != 0) return;
+    } while (std::chrono::steady_clock::now() < deadline);
+    fail(path_, "is a pipe that no program writes into (waited " + std::to_string(pipe_wait.count()) + " ms)");
+  }
+
   void close() {
-    if (fd_ > STDIN_FILENO) ::close(fd_);
+    if (is_owner_ && fd_ >= 0) ::close(fd_);
     fd_ = -1;
   }
 
   std::string path_;
+  bool is_owner_;
   int fd_ = -1;
+  std::optional<char> first_;  ///< read while waiting for the writer of a pipe
+  std::uint64_t bytes_read_ = 0;
 };
 
 /// The compressed bytes that a decoder has not taken yet.
@@ -180,8 +230,7 @@ class PeekedStream final : public ByteStream {
   PrefixedStream joined_;
 };
 
-std::unique_ptr<ByteStream> open_decompressed(const std::string& path) {
-  std::unique_ptr<ByteStream> file = std::make_unique<FileStream>(path);
+std::unique_ptr<ByteStream> decompressed(std::unique_ptr<ByteStream> file, const std::string& path) {
   std::array<char, kZstdMagic.size()> magic{};
   const std::size_t count = read_fully(*file, magic.data(), magic.size());
   const std::string first(magic.data(), count);
@@ -192,6 +241,10 @@ std::unique_ptr<ByteStream> open_decompressed(const std::string& path) {
 }
 
 bool has_known_extension(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  name = lower;
   for (const std::string_view packing : {".gz", ".zst"}) {
     if (name.ends_with(packing)) {
       name.remove_suffix(packing.size());
@@ -201,28 +254,85 @@ bool has_known_extension(std::string_view name) {
   return name.ends_with(".json") || name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
-/// Appends the files below `directory`; a folder that cannot be listed is a problem.
-void expand_directory(const std::string& directory, std::vector<std::string>& out,
-                      std::vector<InputProblem>& problems) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> files;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(directory, error);
-  while (!error && entry != fs::recursive_directory_iterator()) {
-    std::error_code ignored;  // a link to nowhere is not a regular file
-    if (entry->is_regular_file(ignored) && has_known_extension(entry->path().native())) {
-      files.push_back(entry->path().native());
+/// Gathers the files of all paths of a load.
+class PathExpansion {
+ public:
+  PathExpansion(std::vector<InputProblem>& problems, std::size_t files_max)
+      : problems_(problems), files_max_(files_max) {}
+
+  void add(const std::string& path) {
+    std::error_code error;
+    if (path == "-") {
+      if (std::exchange(stdin_seen_, true)) {
+        problems_.push_back({path, "", "standard input is named twice"});
+      } else {
+        files_.push_back(path);
+      }
+    } else if (const fs::file_status status = fs::status(path, error); fs::is_directory(status)) {
+      add_directory(path);
+    } else if (!fs::exists(status)) {
+      const bool is_missing = status.type() == fs::file_type::not_found;
+      problems_.push_back({path, "", is_missing ? "no such file or directory" : "cannot be read: " + error.message()});
+    } else {
+      add_file(path);
     }
-    entry.increment(error);
   }
-  if (error) {
-    problems.push_back({directory, "", "cannot be listed: " + error.message()});
-  } else if (files.empty()) {
-    problems.push_back({directory, "", "holds no .json, .yaml or .yml file (.gz and .zst of them included)"});
+
+  std::vector<std::string> take() { return std::move(files_); }
+
+ private:
+  void add_directory(const std::string& directory) {
+    std::vector<std::string> found;
+    std::error_code error;
+    fs::recursive_directory_iterator entry(directory, error);
+    while (!error && entry != fs::recursive_directory_iterator() && found.size() <= files_max_) {
+      if (entry->path().filename().native().starts_with('.')) entry.disable_recursion_pending();
+      if (has_known_extension(entry->path().native())) found.push_back(entry->path().native());
+      entry.increment(error);
+    }
+    if (error) problems_.push_back({directory, "", "cannot be listed: " + error.message()});
+    std::sort(found.begin(), found.end());
+    const bool has_any =
+        std::count_if(found.begin(), found.end(), [this](const std::string& path) { return add_entry(path); }) > 0;
+    if (error || has_any) return;
+    problems_.push_back({directory, "", "holds no .json, .yaml or .yml file (.gz and .zst of them included)"});
   }
-  std::sort(files.begin(), files.end());
-  out.insert(out.end(), files.begin(), files.end());
-}
+
+  /// False when the entry is neither a file nor a problem: a directory with the name of a file.
+  bool add_entry(const std::string& path) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (fs::is_directory(status)) return false;
+    if (fs::is_regular_file(status)) {
+      add_file(path);
+    } else if (status.type() == fs::file_type::not_found) {
+      problems_.push_back({path, "", "is a link to a file that does not exist"});
+    } else if (error) {
+      problems_.push_back({path, "", "cannot be read: " + error.message()});
+    } else {
+      problems_.push_back({path, "", "is a pipe, socket or device, expected a file; to read it, name it by itself"});
+    }
+    return true;
+  }
+
+  void add_file(const std::string& path) {
+    struct stat status = {};
+    const bool is_regular = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    if (is_regular && !seen_.emplace(status.st_dev, status.st_ino).second) return;
+    if (files_.size() < files_max_) {
+      files_.push_back(path);
+    } else if (!std::exchange(is_over_limit_, true)) {
+      problems_.push_back({"", "", "more than " + std::to_string(files_max_) + " files are given"});
+    }
+  }
+
+  std::vector<InputProblem>& problems_;
+  std::size_t files_max_;
+  std::vector<std::string> files_;
+  std::set<std::pair<dev_t, ino_t>> seen_;  ///< regular files
+  bool stdin_seen_ = false;
+  bool is_over_limit_ = false;
+};
 
 }  // namespace
 
@@ -252,7 +362,11 @@ std::size_t PrefixedStream::read(char* out, std::size_t capacity) {
 }
 
 FileSource::FileSource(std::string path, const TextLimits& limits)
-    : path_(std::move(path)), bytes_max_(limits.source_bytes_max), stream_(open_decompressed(path_)) {}
+    : path_(std::move(path)), bytes_max_(limits.source_bytes_max) {
+  auto file = std::make_unique<FileStream>(path_, limits.pipe_wait);
+  stored_bytes_ = &file->bytes_read();
+  stream_ = decompressed(std::move(file), path_);
+}
 
 FileSource::~FileSource() = default;
 
@@ -265,27 +379,11 @@ std::size_t FileSource::read(char* out, std::size_t capacity) {
   return count;
 }
 
-std::vector<std::string> expand_paths(const std::vector<std::string>& paths, std::vector<InputProblem>& problems) {
-  std::vector<std::string> out;
-  bool stdin_seen = false;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (path == "-") {
-      if (stdin_seen) {
-        problems.push_back({path, "", "standard input is named twice"});
-      } else {
-        out.push_back(path);
-      }
-      stdin_seen = true;
-    } else if (std::filesystem::is_directory(path, error)) {
-      expand_directory(path, out, problems);
-    } else if (!std::filesystem::exists(path, error)) {
-      problems.push_back({path, "", error ? "cannot be read: " + error.message() : "no such file or directory"});
-    } else {
-      out.push_back(path);
-    }
-  }
-  return out;
+std::vector<std::string> expand_paths(const std::vector<std::string>& paths, std::vector<InputProblem>& problems,
+                                      std::size_t files_max) {
+  PathExpansion expansion(problems, files_max);
+  for (const std::string& path : paths) expansion.add(path);
+  return expansion.take();
 }
 
 }  // namespace berth

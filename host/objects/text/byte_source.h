@@ -59,26 +59,36 @@ class PrefixedStream final : public ByteStream {
 class FileSource final : public ByteStream {
  public:
   /// @param path  "-" is standard input
-  /// @throws InputError naming `path` when it cannot be opened or is a directory.
+  /// @throws InputError naming `path` when it cannot be opened, is a directory, or is a named pipe that nobody writes
+  ///         into for limits.pipe_wait.
   FileSource(std::string path, const TextLimits& limits);
   ~FileSource() override;
 
   /// @throws InputError also when more than limits.source_bytes_max bytes come out.
   std::size_t read(char* out, std::size_t capacity) override;
   const std::string& name() const { return path_; }
-  std::uint64_t bytes_read() const { return bytes_read_; }  ///< after decompression
+  std::uint64_t bytes_read() const { return bytes_read_; }            ///< after decompression
+  std::uint64_t stored_bytes_read() const { return *stored_bytes_; }  ///< before decompression
 
  private:
   std::string path_;
   std::uint64_t bytes_max_;
   std::uint64_t bytes_read_ = 0;
   std::unique_ptr<ByteStream> stream_;
+  const std::uint64_t* stored_bytes_ = nullptr;  ///< of the innermost part of stream_
 };
 
 /// Replaces each directory by the regular files below it whose name ends in .json, .yaml or .yml (and .gz or .zst
-/// behind it), bytewise by path; other paths stay as they are and in their place. Links to files are followed, links
-/// to directories are not. What is missing, unreadable, without a single such file, or "-" a second time, is left out
-/// and added to `problems`.
-std::vector<std::string> expand_paths(const std::vector<std::string>& paths, std::vector<InputProblem>& problems);
+/// behind it), in whatever case, bytewise by path; other paths stay as they are and in their place.
+///
+/// Links to files are followed. Links to directories are not, and directories below whose name begins with a dot are
+/// not entered: that is where a mounted ConfigMap keeps what its links point at, and git what it keeps. A regular file
+/// that is reached twice is read once, under its first name.
+///
+/// Left out and added to `problems`: what is missing or unreadable, a directory without a single such file, files of
+/// such a name that are links to nowhere, pipes, sockets or devices, "-" a second time, and what goes beyond
+/// `files_max`.
+std::vector<std::string> expand_paths(const std::vector<std::string>& paths, std::vector<InputProblem>& problems,
+                                      std::size_t files_max = TextLimits{}.files_max);
 
 }  // namespace berth

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/objects/text/item_batch.h"
 
+#include "host/objects/text/json_scan.h"
 #include "host/objects/text/yaml_items.h"
 
 namespace berth {
 
-std::string item_location(const ItemSlice& item) {
-  std::string line = item.is_first_document ? "" : "line " + std::to_string(item.line);
-  if (item.list == nullptr) return line;
-  const std::string path = item.list->path + "items[" + std::to_string(item.item_index) + "]";
-  return line.empty() ? path : line + ", " + path;
+std::string item_location(const ItemSlice& item) { return field_location(item, {}); }
+
+std::string field_location(const ItemSlice& item, std::string_view path) {
+  const char* const begin = item.json.data();
+  std::string location = "line " + std::to_string(item.line + count_newlines(begin, find_field(item.json, path)));
+  if (item.list != nullptr) {
+    location += ", " + item.list->path + "items[" + std::to_string(item.item_index) + "]";
+    if (!path.empty() && !path.starts_with('[')) location += '.';
+  } else if (!path.empty()) {
+    location += ", ";
+  }
+  return location.append(path);
 }
 
 TextBlock::TextBlock(std::size_t capacity_bytes)
@@ -25,8 +33,18 @@ void ItemBatch::convert() {
   const std::string text = std::move(yaml_text_);
   yaml_text_.clear();
   MemoryStream input(text);
-  YamlItemReader reader(source_, input, yaml_limits_, yaml_first_line_, yaml_is_first_);
+  YamlItemReader reader(source_, input, yaml_limits_, yaml_first_line_);
   for (ItemBatch part; reader.next(part);) append(std::move(part));
+}
+
+std::size_t ItemBatch::text_bytes() const {
+  std::size_t bytes = yaml_text_.size();
+  for (const std::shared_ptr<TextBlock>& block : blocks_) bytes += block->capacity;
+  return bytes;
+}
+
+bool ItemBatch::empty() const {
+  return items_.empty() && problems_.empty() && document_count_ == 0 && skipped_count_ == 0;
 }
 
 void ItemBatch::append(ItemBatch&& other) {
@@ -35,6 +53,8 @@ void ItemBatch::append(ItemBatch&& other) {
                    std::make_move_iterator(other.problems_.end()));
   blocks_.insert(blocks_.end(), other.blocks_.begin(), other.blocks_.end());
   lists_.insert(lists_.end(), other.lists_.begin(), other.lists_.end());
+  document_count_ += other.document_count_;
+  skipped_count_ += other.skipped_count_;
 }
 
 }  // namespace berth

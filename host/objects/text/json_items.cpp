@@ -189,7 +189,6 @@ JsonItemSplitter::Step JsonItemSplitter::begin_document() {
 /// A document that is an object: whole, or up to the items of a list.
 JsonItemSplitter::Step JsonItemSplitter::cut_object() {
   list_ = std::make_unique<OpenList>();
-  list_->context->is_first_document = documents_ == 0;
   const char* first = skip_json_space(at() + 1, end());
   const bool is_empty = first != end() && *first == '}';
   const Step step = is_empty ? emit_document(first + 1) : cut_members(first);
@@ -218,6 +217,7 @@ JsonItemSplitter::Step JsonItemSplitter::emit_document(const char* object_end) {
   emit({at(), object_end}, nullptr, -1, line_, 0);
   advance_to(object_end);
   ++documents_;
+  ++current_.document_count_;
   return Step::kDone;
 }
 
@@ -249,7 +249,6 @@ void JsonItemSplitter::note_member(const Member& member) {
 
 JsonItemSplitter::Step JsonItemSplitter::enter_array() {
   list_ = std::make_unique<OpenList>();
-  list_->context->is_first_document = documents_ == 0;
   list_->is_array = true;
   state_ = State::kFirstItem;
   advance_to(at() + 1);
@@ -336,13 +335,14 @@ void JsonItemSplitter::hold_back_unless_kind(std::string_view first_item) {
 
 void JsonItemSplitter::close_list() {
   if (list_->has_kind && !list_->kind.ends_with("List")) {
-    add_problem(list_->context->is_first_document ? "" : "line " + std::to_string(line_),
+    add_problem("line " + std::to_string(line_),
                 "got \"items\" in an object of kind \"" + list_->kind + "\", expected a kind that ends in \"List\"");
   }
   if (list_->holds_back) name_item_kind();
   release_held_back();
   list_ = nullptr;
   ++documents_;
+  ++current_.document_count_;
   state_ = State::kBetweenDocuments;
 }
 
@@ -355,8 +355,16 @@ void JsonItemSplitter::name_item_kind() {
   list_->context->item_api_version = list_->api_version;
 }
 
+/// Items too short to be objects cost more memory than they bring; the first ones are handed out to be reported.
+bool JsonItemSplitter::is_skipped(std::string_view json) {
+  if (json.size() >= limits_.small_item_bytes || ++small_items_ <= limits_.small_items_max) return false;
+  ++current_.skipped_count_;
+  return true;
+}
+
 void JsonItemSplitter::emit(std::string_view json, const std::shared_ptr<ListContext>& list, std::int64_t index,
                             std::uint64_t line, std::size_t depth) {
+  if (is_skipped(json)) return;
   if (list != nullptr && (list->item_kind.empty() || list->item_kind.ends_with("List")) && may_be_list(json)) {
     const ObjectShape shape = inspect_object(json);
     if (shape.items != nullptr && shape.kind.ends_with("List")) {
@@ -369,7 +377,6 @@ void JsonItemSplitter::emit(std::string_view json, const std::shared_ptr<ListCon
   item.list = list.get();
   item.item_index = index;
   item.line = line;
-  item.is_first_document = list == nullptr ? documents_ == 0 : list->is_first_document;
   if (json.size() > limits_.item_bytes_max) {
     add_problem(item_location(item),
                 "object is larger than the limit of " + std::to_string(limits_.item_bytes_max) + " bytes");
@@ -384,13 +391,13 @@ void JsonItemSplitter::emit_nested(std::string_view json, const ObjectShape& sha
                                    std::int64_t index, std::uint64_t line, std::size_t depth) {
   auto list = std::make_shared<ListContext>();
   list->path = outer.path + "items[" + std::to_string(index) + "].";
-  list->is_first_document = outer.is_first_document;
   if (shape.kind != "List") {
     list->item_kind = shape.kind.substr(0, shape.kind.size() - 4);
     list->item_api_version = shape.api_version;
   }
   if (depth > limits_.list_depth_max) {
-    add_problem(list->path + "items", "lists lie more than " + std::to_string(limits_.list_depth_max) + " deep");
+    add_problem("line " + std::to_string(line) + ", " + list->path + "items",
+                "lists lie more than " + std::to_string(limits_.list_depth_max) + " deep");
     return;
   }
   const char* const json_end = json.data() + json.size();
@@ -399,7 +406,8 @@ void JsonItemSplitter::emit_nested(std::string_view json, const ObjectShape& sha
   for (const char* byte = skip_json_space(shape.items, json_end); byte != json_end && *byte != ']'; ++nested_index) {
     const char* value_end = find_value_end(byte, json_end);
     if (value_end == nullptr || value_end == byte) {
-      add_problem(list->path + "items[" + std::to_string(nested_index) + "]", "malformed JSON: expected an item");
+      add_problem("line " + std::to_string(line) + ", " + list->path + "items[" + std::to_string(nested_index) + "]",
+                  "malformed JSON: expected an item");
       return;
     }
     line += count_newlines(counted, byte);
@@ -434,7 +442,7 @@ void JsonItemSplitter::release_held_back() {
 
 /// What was cut is ready, or waits for the kind of its list.
 void JsonItemSplitter::flush_current() {
-  if (current_.items_.empty() && current_.problems_.empty()) return;
+  if (current_.empty()) return;
   current_.blocks_.push_back(block_);
   ItemBatch batch = std::exchange(current_, ItemBatch());
   current_.source_ = source_;
@@ -442,13 +450,13 @@ void JsonItemSplitter::flush_current() {
     ready_.push_back(std::move(batch));
     return;
   }
-  held_back_bytes_ += block_->capacity;
+  held_back_bytes_ += block_->capacity + batch.items_.size() * sizeof(ItemSlice);
   held_back_.push_back(std::move(batch));
   if (held_back_bytes_ <= limits_.deferred_bytes_max) return;
   list_->holds_back = false;
   held_back_.clear();
-  fail("items", "items without a kind come before the kind of their list, and more than " +
-                    std::to_string(limits_.deferred_bytes_max) + " bytes of them; put the kind first");
+  fail(place_of(at()), "items without a kind come before the kind of their list and take more than the limit of " +
+                           std::to_string(limits_.deferred_bytes_max) + " bytes; put the kind first");
   flush_current();
 }
 

@@ -48,8 +48,8 @@ class JsonItemSplitter {
   std::string_view unread() const;
   std::uint64_t line() const { return line_; }  ///< of the first byte of unread()
   void set_first_line(std::uint64_t line) { line_ = line; }
-  /// Objects count as a later document of the source (see item_location).
-  void set_is_later_document() { documents_ = 1; }
+  /// Nothing but white space was met up to the end.
+  bool found_nothing() const { return !failed_ && !yaml_follows_ && documents_ == 0 && list_ == nullptr; }
 
  private:
   enum class State { kBetweenDocuments, kFirstItem, kAfterItem, kNextItem, kAfterItems, kNextMember };
@@ -90,6 +90,7 @@ class JsonItemSplitter {
   void leave_items();
   void close_list();
   void name_item_kind();
+  bool is_skipped(std::string_view json);
   void emit(std::string_view json, const std::shared_ptr<ListContext>& list, std::int64_t index, std::uint64_t line,
             std::size_t depth);
   void emit_nested(std::string_view json, const ObjectShape& shape, const ListContext& outer, std::int64_t index,
@@ -119,6 +120,7 @@ class JsonItemSplitter {
   std::deque<ItemBatch> ready_;
   std::vector<ItemBatch> held_back_;
   std::size_t held_back_bytes_ = 0;
+  std::size_t small_items_ = 0;
 };
 
 }  // namespace berth

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <system_error>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -196,6 +198,63 @@ struct MemberCursor {
   }
 };
 
+/// How many bytes of `path` name `key`; 0 when it names another.
+std::size_t match_key(std::string_view path, std::string_view key) {
+  if (path.starts_with('[')) {
+    const std::string_view shown = key.substr(0, kPathKeyBytes);
+    const std::string_view rest = path.substr(1);
+    return rest.starts_with(shown) && rest.substr(shown.size()).starts_with(']') ? shown.size() + 2 : 0;
+  }
+  if (key.empty() || !path.starts_with(key)) return 0;
+  const std::string_view rest = path.substr(key.size());
+  return rest.empty() || rest.front() == '.' || rest.front() == '[' ? key.size() : 0;
+}
+
+/// Where a walk along a path has come to.
+struct FieldCursor {
+  const char* end;
+  const char* found;  ///< what the path names so far
+  const char* value;
+
+  /// Each steps into what the front of `path` names and returns how many of its bytes did; 0 when it is not there.
+  std::size_t enter(std::string_view path) {
+    if (*value == '{') return enter_member(path);
+    return *value == '[' ? enter_element(path) : 0;
+  }
+
+  std::size_t enter_member(std::string_view path) {
+    MemberCursor member{value + 1, end, {}, nullptr};
+    while (member.next_key()) {
+      if (const std::size_t used = match_key(path, member.key); used > 0) {
+        found = member.key.data() - 1;
+        value = member.value;
+        return used;
+      }
+      if (!member.skip_value()) break;
+    }
+    return 0;
+  }
+
+  std::size_t enter_element(std::string_view path) {
+    std::size_t index = 0;
+    const char* const path_end = path.data() + path.size();
+    if (!path.starts_with('[')) return 0;
+    const auto [rest, error] = std::from_chars(path.data() + 1, path_end, index);
+    if (error != std::errc() || rest == path_end || *rest != ']') return 0;
+    const char* at = skip_json_space(value + 1, end);
+    for (; index > 0; --index) {
+      at = find_value_end(at, end);
+      if (at == nullptr) return 0;
+      at = skip_json_space(at, end);
+      if (at == end || *at != ',') return 0;
+      at = skip_json_space(at + 1, end);
+    }
+    if (at == end || *at == ']') return 0;
+    found = value = at;
+    return static_cast<std::size_t>(rest + 1 - path.data());
+  }
+};
+
 }  // namespace
 
 const char* skip_json_space(const char* at, const char* end) {
@@ -255,6 +314,17 @@ ObjectShape inspect_object(std::string_view json) {
     if (!member.skip_value()) break;
   }
   return shape;
+}
+
+const char* find_field(std::string_view json, std::string_view path) {
+  FieldCursor cursor{json.data() + json.size(), json.data(), json.data()};
+  while (!path.empty() && cursor.value != cursor.end) {
+    if (path.front() == '.') path.remove_prefix(1);
+    const std::size_t used = cursor.enter(path);
+    if (used == 0) break;
+    path.remove_prefix(used);
+  }
+  return cursor.found;
 }
 
 bool may_be_list(std::string_view json) {

@@ -38,6 +38,15 @@ struct ObjectShape {
 /// Reads the keys of `json`; kSlicePaddingBytes bytes behind it must be readable.
 ObjectShape inspect_object(std::string_view json);
 
+/// Longest piece of a key that a path shows (JsonValue::path()).
+inline constexpr std::size_t kPathKeyBytes = 80;
+
+/// Where the field lies that `path` names, as JsonValue::path() writes it ("spec.containers[0].ports[web]"): the quote
+/// of its name, or the first byte of an array's element. Where the path leads on to what is not there, or to a key that
+/// is written with escapes, the last of its steps that was found; the first byte of `json` when none was.
+/// kSlicePaddingBytes bytes behind `json` must be readable.
+const char* find_field(std::string_view json, std::string_view path);
+
 /// True when `json` may be a list: a cheap look at the first two keys that answers false for what is surely none.
 bool may_be_list(std::string_view json);
 

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "host/objects/text/byte_source.h"
+#include "host/objects/text/foreign_format.h"
 #include "host/objects/text/json_items.h"
 #include "host/objects/text/yaml_documents.h"
 #include "host/objects/text/yaml_items.h"
@@ -17,12 +20,13 @@ namespace {
 
 constexpr std::size_t kPeekBytes = std::size_t{4} << 10;
 constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
+constexpr std::size_t kDocumentProblemsMax = 100;  ///< of a small file
 
-/// Takes a UTF-8 mark off. @throws InputError for UTF-16 and UTF-32, with mark or without.
+/// Takes a UTF-8 mark off. @throws InputError for UTF-16 and UTF-32, with mark or without, and other text with NULs.
 void check_encoding(std::string& first_bytes, const std::string& source) {
   const std::string_view bytes = first_bytes;
-  const bool wide = bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff") ||
-                    bytes.substr(0, 4).find('\0') != std::string_view::npos;
+  const bool wide =
+      bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff") || bytes.find('\0') != std::string_view::npos;
   if (wide) throw InputError(InputProblem{source, "", "is UTF-16, UTF-32 or binary, expected UTF-8 text"});
   if (bytes.starts_with(kUtf8Mark)) first_bytes.erase(0, kUtf8Mark.size());
 }
@@ -40,13 +44,12 @@ class YamlSource {
  public:
   /// @param yaml  read, not owned
   YamlSource(std::shared_ptr<const std::string> source, ByteStream& yaml, const TextLimits& limits,
-             std::uint64_t first_line, bool is_first)
-      : source_(std::move(source)), limits_(limits), cutter_(yaml, first_line), is_first_(is_first) {}
+             std::uint64_t first_line)
+      : source_(std::move(source)), limits_(limits), cutter_(yaml, first_line) {}
 
   struct Part {
     std::string text;  ///< whole documents; empty: none are left, or items were read instead
     std::uint64_t first_line = 1;
-    bool is_first = true;
   };
 
   /// Either puts `part`, or items into `batch`. False at the end.
@@ -69,7 +72,6 @@ class YamlSource {
       open_long();
       return false;
     }
-    part.is_first = is_first_;
     while (part.text.size() < limits_.block_bytes && cutter_.next_document()) {
       std::string document = read_document();
       if (document.size() >= limits_.yaml_stream_bytes) {
@@ -79,7 +81,6 @@ class YamlSource {
       if (document.empty()) continue;
       if (part.text.empty()) part.first_line = cutter_.first_line();
       part.text += document;
-      is_first_ = false;
     }
     if (!part.text.empty()) return true;
     if (!long_start_.empty()) open_long();
@@ -99,14 +100,12 @@ class YamlSource {
 
   void open_long() {
     long_input_ = std::make_unique<PrefixedStream>(std::exchange(long_start_, {}), cutter_);
-    long_reader_ = std::make_unique<YamlItemReader>(source_, *long_input_, limits_, cutter_.first_line(), is_first_);
-    is_first_ = false;
+    long_reader_ = std::make_unique<YamlItemReader>(source_, *long_input_, limits_, cutter_.first_line());
   }
 
   std::shared_ptr<const std::string> source_;
   TextLimits limits_;
   YamlDocumentCutter cutter_;
-  bool is_first_;
   std::string long_start_;
   std::unique_ptr<PrefixedStream> long_input_;
   std::unique_ptr<YamlItemReader> long_reader_;
@@ -173,6 +172,7 @@ std::vector<JsonDocument> convert_yaml_documents(std::string_view text, const st
       more = count > 0;
     } catch (const InputError& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+      more = problems.size() < kDocumentProblemsMax;
     }
   }
   if (!problems.empty()) throw InputError(std::move(problems));
@@ -189,13 +189,16 @@ struct TextReader::Source {
       : name(std::make_shared<const std::string>(path)), limits(source_limits), file(path, source_limits) {
     std::string first(kPeekBytes, '\0');
     first.resize(read_fully(file, first.data(), first.size()));
+    if (std::string what = describe_foreign_format(first); !what.empty()) {
+      throw InputError(InputProblem{path, "", std::move(what)});
+    }
     check_encoding(first, path);
     const bool is_json = looks_like_json(first);
     input = std::make_unique<PrefixedStream>(std::move(first), file);
     if (is_json) {
       json = std::make_unique<JsonItemSplitter>(name, limits);
     } else {
-      yaml = std::make_unique<YamlSource>(name, *input, limits, 1, true);
+      yaml = std::make_unique<YamlSource>(name, *input, limits, 1);
     }
   }
 
@@ -208,11 +211,16 @@ struct TextReader::Source {
     if (json->next(*input, batch)) {
       if (!json->failed_at_once()) return true;
       json_problem = std::move(batch);
-      open_yaml(true);
+      open_yaml();
       return try_yaml(batch);
     }
-    if (json->yaml_follows()) open_yaml(false);
+    if (json->yaml_follows()) open_yaml();
+    const bool is_blank = json->found_nothing();
     json = nullptr;
+    if (is_blank) {
+      throw InputError(
+          InputProblem{*name, "", "is empty, expected Kubernetes objects: did the command that wrote it fail?"});
+    }
     return false;
   }
 
@@ -234,10 +242,10 @@ struct TextReader::Source {
     return true;
   }
 
-  void open_yaml(bool is_first) {
+  void open_yaml() {
     const std::uint64_t line = json->line();
     yaml_input = std::make_unique<PrefixedStream>(std::string(json->unread()), *input);
-    yaml = std::make_unique<YamlSource>(name, *yaml_input, limits, line, is_first);
+    yaml = std::make_unique<YamlSource>(name, *yaml_input, limits, line);
   }
 
   void set_part(ItemBatch& batch, YamlSource::Part part) {
@@ -246,7 +254,6 @@ struct TextReader::Source {
     batch.source_ = name;
     batch.yaml_text_ = std::move(part.text);
     batch.yaml_first_line_ = part.first_line;
-    batch.yaml_is_first_ = part.is_first;
     batch.yaml_limits_ = limits;
   }
 
@@ -261,7 +268,7 @@ struct TextReader::Source {
 };
 
 TextReader::TextReader(const std::vector<std::string>& paths, const TextLimits& limits) : limits_(limits) {
-  paths_ = expand_paths(paths, path_problems_);
+  paths_ = expand_paths(paths, path_problems_, limits.files_max);
 }
 
 TextReader::~TextReader() = default;
@@ -292,12 +299,31 @@ bool TextReader::next(ItemBatch& batch) {
 }
 
 void TextReader::close_source() {
-  if (source_ != nullptr) bytes_closed_ += source_->file.bytes_read();
+  if (source_ != nullptr) {
+    bytes_closed_ += source_->file.bytes_read();
+    stored_bytes_closed_ += source_->file.stored_bytes_read();
+  }
   source_ = nullptr;
 }
 
 std::uint64_t TextReader::bytes_read() const {
   return bytes_closed_ + (source_ == nullptr ? 0 : source_->file.bytes_read());
+}
+
+std::uint64_t TextReader::stored_bytes_read() const {
+  return stored_bytes_closed_ + (source_ == nullptr ? 0 : source_->file.stored_bytes_read());
+}
+
+std::uint64_t TextReader::stored_bytes_total() const {
+  std::uint64_t total = 0;
+  for (const std::string& path : paths_) {
+    std::error_code error;
+    const bool is_file = path != "-" && std::filesystem::is_regular_file(path, error);
+    const std::uintmax_t bytes = is_file ? std::filesystem::file_size(path, error) : 0;
+    if (!is_file || error) return 0;
+    total += bytes;
+  }
+  return total;
 }
 
 std::vector<InputProblem> for_each_item(const std::vector<std::string>& paths,

@@ -40,6 +40,10 @@ class TextReader {
 
   /// Bytes read so far, after decompression.
   std::uint64_t bytes_read() const;
+  /// Bytes read so far of what the files hold as they lie on disk.
+  std::uint64_t stored_bytes_read() const;
+  /// What stored_bytes_read() is at the end; 0 when that cannot be known: standard input, a pipe.
+  std::uint64_t stored_bytes_total() const;
 
  private:
   struct Source;
@@ -51,7 +55,8 @@ class TextReader {
   std::vector<InputProblem> path_problems_;  ///< of expanding the paths; given out first
   std::size_t next_path_ = 0;
   std::unique_ptr<Source> source_;
-  std::uint64_t bytes_closed_ = 0;  ///< read from sources that are closed
+  std::uint64_t bytes_closed_ = 0;         ///< read from sources that are closed
+  std::uint64_t stored_bytes_closed_ = 0;  ///< the same before decompression
 };
 
 /// Calls `use` for every item of `paths`, in order, on this thread. @return the problems met on the way.
@@ -66,7 +71,7 @@ struct JsonDocument {
 };
 
 /// The documents of `text`, JSON or YAML, whole: lists are not taken apart. For configuration files.
-/// @throws InputError with every document that could not be read; `source_name` stands in the problems.
+/// @throws InputError with the documents that could not be read, 100 at most; `source_name` stands in the problems.
 std::vector<JsonDocument> documents_from_text(std::string_view text, const std::string& source_name,
                                               const TextLimits& limits = {});
 

@@ -34,6 +34,7 @@ bool YamlDocumentCutter::next_document() {
   if (begin_ == end_ && !fill()) return false;
   place_ = Place::kLineStart;
   has_content_ = false;
+  directives_ = 0;
   first_line_ = line_;
   return true;
 }
@@ -102,6 +103,8 @@ void YamlDocumentCutter::scan_line_start() {
     place_ = Place::kLastLine;
   } else if (!may_precede_document(line.front())) {
     has_content_ = true;
+  } else if (line.front() == '%' && !has_content_) {
+    ++directives_;
   }
 }
 

@@ -21,7 +21,8 @@ class YamlDocumentCutter final : public ByteStream {
   /// Steps over what is left of this document to the next one. False when the stream has ended. A document may turn
   /// out to be empty.
   bool next_document();
-  std::uint64_t first_line() const { return first_line_; }  ///< on which the document begins
+  std::uint64_t first_line() const { return first_line_; }     ///< on which the document begins
+  std::size_t directive_count() const { return directives_; }  ///< lines that begin with '%' before the content
 
   /// Bytes of the document; 0 at its end.
   std::size_t read(char* out, std::size_t capacity) override;
@@ -41,6 +42,7 @@ class YamlDocumentCutter final : public ByteStream {
   std::size_t end_ = 0;
   bool stream_ended_ = false;
   Place place_ = Place::kDocumentEnd;
+  std::size_t directives_ = 0;
   bool has_content_ = false;  ///< a line that is neither blank, comment nor directive was seen
   std::uint64_t line_;
   std::uint64_t first_line_;

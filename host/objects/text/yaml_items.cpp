@@ -6,10 +6,9 @@
 namespace berth {
 
 YamlItemReader::YamlItemReader(std::shared_ptr<const std::string> source, ByteStream& yaml, const TextLimits& limits,
-                               std::uint64_t first_line, bool is_first)
+                               std::uint64_t first_line)
     : source_(std::move(source)), json_(yaml, *source_, limits, first_line), splitter_(source_, limits) {
   splitter_.set_first_line(first_line);
-  if (!is_first) splitter_.set_is_later_document();
 }
 
 bool YamlItemReader::next(ItemBatch& batch) {

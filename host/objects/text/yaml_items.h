@@ -14,10 +14,9 @@ namespace berth {
 /// and the next one is read; items that lie before the mistake in a list stay.
 class YamlItemReader {
  public:
-  /// @param yaml      read, not owned
-  /// @param is_first  the first document is the first one of the source (see item_location)
+  /// @param yaml  read, not owned
   YamlItemReader(std::shared_ptr<const std::string> source, ByteStream& yaml, const TextLimits& limits,
-                 std::uint64_t first_line, bool is_first);
+                 std::uint64_t first_line);
 
   bool next(ItemBatch& batch);
 

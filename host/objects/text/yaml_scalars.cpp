@@ -55,14 +55,17 @@ std::string large_literal(double number) {
   return text;
 }
 
-/// As Go's encoding/json: plain digits between 1e-6 and 1e21, an exponent without leading zero elsewhere.
+/// As Go's encoding/json: plain digits between 1e-6 and 1e21, an exponent without leading zero elsewhere. Except that
+/// plain digits end where 64-bit integers do: what is larger must read as a float, which digits alone would not.
 std::string float_literal(double number) {
   constexpr double kAllDigitsCount = 9007199254740992.0;  // 2^53
+  constexpr double kIntegersBegin = -0x1p63;              // not included: its shortest digits lie below it
+  constexpr double kIntegersEnd = 0x1p64;
   const double magnitude = std::fabs(number);
   if (magnitude == 0 || (magnitude >= 1e-6 && magnitude < kAllDigitsCount)) {
     return shortest(number, std::chars_format::fixed);
   }
-  if (magnitude >= kAllDigitsCount && magnitude < 1e21) return large_literal(number);
+  if (magnitude >= kAllDigitsCount && number > kIntegersBegin && number < kIntegersEnd) return large_literal(number);
   std::string text = shortest(number, std::chars_format::scientific);
   const std::size_t tail = text.size() < 4 ? 0 : text.size() - 4;
   if (text.compare(tail, 3, "e-0") == 0) text.erase(tail + 2, 1);

@@ -21,6 +21,8 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kCompactBytes = std::size_t{64} << 10;
+/// What is charged for a text that is kept, beside its bytes: about what it takes in memory.
+constexpr std::size_t kKeptTextBytes = 256;
 
 /// A document that cannot be read; becomes an InputError where the source is known.
 struct YamlProblem {
@@ -47,8 +49,8 @@ class Event {
 /// libyaml on one document of a cutter.
 class EventSource {
  public:
-  EventSource(YamlDocumentCutter& cutter, std::size_t scalar_bytes_max)
-      : cutter_(&cutter), bytes_max_(scalar_bytes_max) {
+  EventSource(YamlDocumentCutter& cutter, const TextLimits& limits)
+      : cutter_(&cutter), bytes_max_(limits.item_bytes_max), directives_max_(limits.yaml_directives_max) {
     if (yaml_parser_initialize(&parser_) == 0) throw std::bad_alloc();
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input(&parser_, &EventSource::read_handler, this);
@@ -56,6 +58,9 @@ class EventSource {
   EventSource(const EventSource&) = delete;
   EventSource& operator=(const EventSource&) = delete;
   ~EventSource() { yaml_parser_delete(&parser_); }
+
+  /// Bytes of the document that were read so far.
+  std::size_t bytes_read() const { return bytes_read_; }
 
   void next(Event& out) {
     bytes_since_event_ = 0;
@@ -69,11 +74,17 @@ class EventSource {
     return static_cast<EventSource*>(self)->read(reinterpret_cast<char*>(out), capacity, *count);
   }
 
-  /// libyaml is C: nothing may be thrown through it. It would also gather a scalar of any size.
+  /// libyaml is C: nothing may be thrown through it. It would also gather a scalar of any size, and its time grows with
+  /// the square of the number of directives.
   int read(char* out, std::size_t capacity, std::size_t& count) {
     try {
       count = cutter_->read(out, capacity);
       bytes_since_event_ += count;
+      bytes_read_ += count;
+      if (cutter_->directive_count() > directives_max_) {
+        throw YamlProblem{cutter_->first_line(),
+                          "more than " + std::to_string(directives_max_) + " directives (%) before a document"};
+      }
       if (bytes_since_event_ <= bytes_max_) return 1;
       throw YamlProblem{cutter_->first_line() + parser_.mark.line,
                         "scalar or comment is larger than the limit of " + std::to_string(bytes_max_) + " bytes"};
@@ -92,7 +103,9 @@ class EventSource {
 
   YamlDocumentCutter* cutter_;
   std::size_t bytes_max_;
+  std::size_t directives_max_;
   std::size_t bytes_since_event_ = 0;
+  std::size_t bytes_read_ = 0;
   std::exception_ptr failure_;
   yaml_parser_t parser_ = {};
 };
@@ -149,6 +162,7 @@ struct Anchor {
 /// An open mapping or sequence.
 struct Level {
   bool is_mapping = false;
+  bool is_flow = false;        ///< written with brackets
   bool value_is_next = false;  ///< in a mapping: a key was written
   bool value_is_merged = false;
   std::size_t count = 0;
@@ -156,8 +170,9 @@ struct Level {
   KeySet keys;
   std::vector<NodeText> merges;
 
-  void reset(bool mapping, std::string_view anchor_name) {
+  void reset(bool mapping, bool flow, std::string_view anchor_name) {
     is_mapping = mapping;
+    is_flow = flow;
     value_is_next = false;
     value_is_merged = false;
     count = 0;
@@ -214,7 +229,7 @@ class YamlJsonStream::Converter {
       ended_ = true;
       return false;
     }
-    events_ = std::make_unique<EventSource>(cutter_, limits_.item_bytes_max);
+    events_ = std::make_unique<EventSource>(cutter_, limits_);
     return true;
   }
 
@@ -257,10 +272,11 @@ class YamlJsonStream::Converter {
         add_alias(std::string(text_of(event.data.alias.anchor)));
         break;
       case YAML_SEQUENCE_START_EVENT:
-        open(false, text_of(event.data.sequence_start.anchor));
+        open(false, event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE,
+             text_of(event.data.sequence_start.anchor));
         break;
       case YAML_MAPPING_START_EVENT:
-        open(true, text_of(event.data.mapping_start.anchor));
+        open(true, event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE, text_of(event.data.mapping_start.anchor));
         break;
       case YAML_SEQUENCE_END_EVENT:
         close(']');
@@ -340,15 +356,19 @@ class YamlJsonStream::Converter {
     end_node({}, std::nullopt);
   }
 
-  void open(bool mapping, std::string_view anchor) {
-    if (key_is_next()) fail("a mapping or a list cannot be a field name");
+  void open(bool mapping, bool flow, std::string_view anchor) {
+    if (key_is_next()) {
+      const bool is_template = mapping && flow && level().is_flow;  // "{{" of a placeholder
+      fail(std::string("a mapping or a list cannot be a field name") +
+           (is_template ? " (a template with {{ }} has to be rendered first)" : ""));
+    }
     if (depth_ >= limits_.yaml_depth_max) {
       fail("nested deeper than the limit of " + std::to_string(limits_.yaml_depth_max));
     }
     begin_node(!anchor.empty());
     text_ += mapping ? '{' : '[';
     if (levels_.size() == depth_) levels_.emplace_back();
-    levels_[depth_++].reset(mapping, anchor);
+    levels_[depth_++].reset(mapping, flow, anchor);
   }
 
   void close(char bracket) {
@@ -381,12 +401,12 @@ class YamlJsonStream::Converter {
     const std::size_t begin = captures_.back();
     captures_.pop_back();
     level().merges.emplace_back(std::string_view(text_).substr(begin));
-    spend(text_.size() - begin);
+    spend(text_.size() - begin + kKeptTextBytes);
     truncate(begin);
   }
 
   void keep_anchor(std::string_view name, std::string_view text, std::optional<std::string> key) {
-    spend(text.size());
+    spend(text.size() + kKeptTextBytes);
     anchors_.insert_or_assign(std::string(name), Anchor{NodeText(text), std::move(key)});
   }
 
@@ -449,11 +469,14 @@ class YamlJsonStream::Converter {
     text_.resize(size);
   }
 
+  /// A small document may not expand to much: otherwise many of them would keep a reader busy for hours.
   void spend(std::size_t bytes) {
     alias_bytes_ += bytes;
-    if (alias_bytes_ > limits_.yaml_alias_bytes_max) {
-      fail("anchors and aliases expand to more than the limit of " + std::to_string(limits_.yaml_alias_bytes_max) +
-           " bytes");
+    const std::size_t allowed = limits_.yaml_alias_bytes_free + limits_.yaml_alias_ratio_max * events_->bytes_read();
+    const std::size_t bytes_max = std::min(allowed, limits_.yaml_alias_bytes_max);
+    if (alias_bytes_ > bytes_max) {
+      fail("anchors and aliases expand to more than the limit of " + std::to_string(bytes_max) +
+           " bytes for a document of this size");
     }
   }
 

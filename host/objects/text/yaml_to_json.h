@@ -17,11 +17,11 @@ namespace berth {
 /// The JSON text of the documents of a YAML stream, one after the other, written while the YAML is read.
 ///
 /// - Scalars: see yaml_scalars.h. Keys that are no strings become their text.
-/// - Anchors, aliases and merge keys are resolved; what they add is limited by TextLimits::yaml_alias_bytes_max per
-///   document. Own fields win over merged ones wherever the merge key stands; of several merged mappings of one list
-///   the first wins.
+/// - Anchors, aliases and merge keys are resolved; TextLimits limits what they add to a document. Own fields win over
+///   merged ones wherever the merge key stands; of several merged mappings of one list the first wins.
 /// - Line breaks are written so that each JSON token stands on the line of its YAML; nothing else is pretty.
-/// - Refused: duplicate keys, nesting beyond yaml_depth_max, documents that are a lone scalar, unknown aliases.
+/// - Refused: duplicate keys, nesting beyond yaml_depth_max, more than yaml_directives_max directives, documents that
+///   are a lone scalar, unknown aliases.
 ///   Empty documents are skipped.
 class YamlJsonStream final : public ByteStream {
  public:

@@ -239,7 +239,8 @@ TEST(Expansion, TooManyReplicasAreAProblemAndCreateNoPods) {
       "test", {});
   EXPECT_EQ(result.objects.pods.size(), 2u);
   EXPECT_EQ(texts(result.problems).at(0),
-            "test: ReplicaSet default/rs: asks for 2147483647 more pods, expected at most 10000000 from all workloads "
+            "test: line 1, ReplicaSet default/rs: asks for 2147483647 more pods, expected at most 10000000 from all "
+            "workloads "
             "together");
   EXPECT_EQ(result.problem_count, 3);
   EXPECT_EQ(result.left_out.size(), 3u);

@@ -25,8 +25,19 @@ inline std::vector<std::string> texts(const std::vector<InputProblem>& problems)
 }
 
 /// The problems of one bad text.
-inline std::vector<std::string> problems_of(std::string_view text) {
+inline std::vector<std::string> problems_with_lines(std::string_view text) {
   return texts(load_cluster_from_text(text, "test", {}).problems);
+}
+
+/// The same without "line 7, " in their locations.
+inline std::vector<std::string> problems_of(std::string_view text) {
+  std::vector<InputProblem> problems = load_cluster_from_text(text, "test", {}).problems;
+  for (InputProblem& problem : problems) {
+    if (!problem.location.starts_with("line ")) continue;
+    const std::size_t comma = problem.location.find(", ");
+    problem.location.erase(0, comma == std::string::npos ? comma : comma + 2);
+  }
+  return texts(problems);
 }
 
 /// A pod whose spec is one container and what `spec` (JSON fields, each with a comma behind it) adds.

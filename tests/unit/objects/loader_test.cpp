@@ -42,13 +42,13 @@ TEST(Loader, DuplicateNamesAreAProblemAndTheFirstObjectStays) {
           named("Pod", "p", R"(,"namespace":"default")") + named("Pod", "p", R"(,"namespace":"other")") +
           named("Namespace", "x") + named("Namespace", "x") + named("Service", "s") + named("Service", "s"),
       "f.json", {});
-  EXPECT_EQ(
-      texts(result.problems),
-      (Strings{
-          "f.json: Node n: stands in the input twice, expected one object of a name; the first is kept",
-          "f.json: Pod default/p: stands in the input twice, expected one object of a name; the first is kept",
-          "f.json: Namespace x: stands in the input twice, expected one object of a name; the first is kept",
-          "f.json: Service default/s: stands in the input twice, expected one object of a name; the first is kept"}));
+  const auto repeated = [](int line, const std::string& object, int first) {
+    return "f.json: line " + std::to_string(line) + ", " + object +
+           ": stands in the input twice, expected one object of a name; the first, on line " + std::to_string(first) +
+           ", is kept";
+  };
+  EXPECT_EQ(texts(result.problems), (Strings{repeated(2, "Node n", 1), repeated(4, "Pod default/p", 3),
+                                             repeated(7, "Namespace x", 6), repeated(9, "Service default/s", 8)}));
   EXPECT_EQ(result.objects.nodes.size(), 1u);
   EXPECT_FALSE(result.objects.nodes[0]->labels.empty());
   EXPECT_EQ(result.objects.pods.size(), 2u);
@@ -61,8 +61,8 @@ TEST(Loader, DuplicatePodUidsAreAProblem) {
                                                  named("Pod", "c", R"(,"uid":"default/d")") + named("Pod", "d"),
                                              "f", {});
   EXPECT_EQ(texts(result.problems),
-            (Strings{"f: Pod default/b: has the uid \"u\" of another pod; the first is kept",
-                     "f: Pod default/d: has the uid \"default/d\" of another pod; the first is kept"}));
+            (Strings{"f: line 2, Pod default/b: has the uid \"u\" of another pod; the first is kept",
+                     "f: line 4, Pod default/d: has the uid \"default/d\" of another pod; the first is kept"}));
   EXPECT_EQ(result.objects.pods.size(), 2u);
 }
 
@@ -133,7 +133,7 @@ TEST(Loader, ReadsFilesAndFoldersAndNamesThemInProblems) {
   EXPECT_EQ(result.objects.nodes[0]->name, "a");
   ASSERT_EQ(result.problems.size(), 1u);
   EXPECT_EQ(result.problems[0].source, (folder.path / "a.yaml").string());
-  EXPECT_EQ(result.problems[0].location, "line 5, spec.priority");
+  EXPECT_EQ(result.problems[0].location, "line 8, spec.priority");
   EXPECT_GT(result.objects.bytes_read, 100u);
 }
 
@@ -143,6 +143,75 @@ TEST(Loader, AMissingFileIsAProblemAndOthersAreRead) {
   const LoadResult result = load_cluster({"/no/such/file.json", path});
   EXPECT_EQ(result.problem_count, 1);
   EXPECT_EQ(result.objects.nodes.size(), 1u);
+}
+
+TEST(Loader, TheFirstOfTwoObjectsOfOneNameIsNamedWithItsFile) {
+  const TemporaryFolder folder("twice");
+  const std::string a = folder.write("a.json", named("Node", "n"));
+  const std::string b = folder.write("b.json", "\n" + named("Node", "n"));
+  EXPECT_EQ(texts(load_cluster({folder.path.string()}).problems),
+            Strings{b + ": line 2, Node n: stands in the input twice, expected one object of a name; the first, in " +
+                    a + " on line 1, is kept"});
+}
+
+TEST(Loader, ProblemsNameTheLineOfTheFieldInEveryForm) {
+  const std::string json =
+      "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n{\"apiVersion\": \"v1\",\n\"kind\": "
+      "\"Node\",\n\"metadata\": "
+      "{\"name\": \"n\"},\n\"spec\": {\n\"taints\": [\n{\"key\": 7,\n\"effect\": \"NoSchedule\"}]}}]}";
+  EXPECT_EQ(problems_with_lines(json), Strings{"test: line 7, items[0].spec.taints[0].key: got 7, expected a string"});
+  std::string lines = json;
+  std::erase(lines, '\n');
+  EXPECT_EQ(problems_with_lines("\n\n" + lines),
+            Strings{"test: line 3, items[0].spec.taints[0].key: got 7, expected a string"});
+  EXPECT_EQ(problems_with_lines(
+                "kind: Node\napiVersion: v1\nmetadata: {name: node}\nspec:\n  taints:\n  - effect: NoSchedule\n    "
+                "key: 7\n"),
+            Strings{"test: line 7, spec.taints[0].key: got 7, expected a string"});
+  EXPECT_EQ(problems_with_lines("{\"apiVersion\":\"v1\",\n\"kind\":\"Node\",\n\"metadata\":\n{}}"),
+            Strings{"test: line 3, metadata.name: absent, expected a name"})
+      << "an absent field is on the line of the object around it";
+}
+
+TEST(Loader, AnIntegerOfMoreThan64BitsIsAFloatAndNotMalformed) {
+  const std::string start = R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"x":[)";
+  for (const char* number : {"7071111107111111111140", "18446744073709551616", "-9223372036854775809"}) {
+    EXPECT_EQ(load_good(start + number + R"(, "\"18446744073709551616"]})").nodes.size(), 1U) << number;
+  }
+  const auto problems = problems_of("[7071111107111111111140\n,0]");
+  EXPECT_EQ(problems.size(), 2U);
+  EXPECT_EQ(problems.at(0), "test: items[0]: got 7.071111107111112e+21, expected an object");
+  EXPECT_NE(problems_of(start + "1e999]}").at(0).find("malformed JSON"), std::string::npos);
+}
+
+TEST(Loader, TellsHowFarReadingHasCome) {
+  const TemporaryFolder folder("progress");
+  const std::string text = named("Node", "n");
+  const std::string path = folder.write("n.json", text);
+  std::uint64_t last = 0;
+  std::uint64_t total = 0;
+  LoadOptions options;
+  options.progress = [&](std::uint64_t done, std::uint64_t all) {
+    EXPECT_GE(done, last);
+    last = done;
+    total = all;
+  };
+  load_cluster({path}, options);
+  EXPECT_EQ(last, text.size());
+  EXPECT_EQ(total, text.size());
+}
+
+TEST(Loader, WithoutExpansionWorkloadsMakeNoPods) {
+  LoadOptions options;
+  options.expand_workloads = false;
+  const ClusterObjects objects = load_good(
+      "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: r}\nspec: {replicas: 3, selector: {}, template: "
+      "{metadata: "
+      "{}, spec: {containers: [{name: c}]}}}\n",
+      options);
+  EXPECT_TRUE(objects.pods.empty());
+  ASSERT_EQ(objects.workloads.size(), 1U);
+  EXPECT_EQ(objects.workloads[0].expanded_pod_count, 0);
 }
 
 TEST(Loader, MalformedTextIsAProblemWithItsLocation) {

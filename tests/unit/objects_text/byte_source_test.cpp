@@ -5,6 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
 #include "tests/unit/objects_text/text_test_support.h"
 
 namespace berth::testing {
@@ -111,6 +116,49 @@ TEST(ByteSource, AnUnreadableFileIsAnErrorThatNamesIt) {
   EXPECT_EQ(error_of(secret), "cannot be opened: Permission denied");
 }
 
+TEST(ByteSource, APipeThatNobodyWritesIntoIsAnErrorAndDoesNotHang) {
+  const TempFolder folder;
+  const std::string pipe = folder.path("pipe.json");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  TextLimits limits;
+  limits.pipe_wait = std::chrono::milliseconds(50);
+  EXPECT_EQ(error_of(pipe, limits), "is a pipe that no program writes into (waited 50 ms)");
+}
+
+TEST(ByteSource, APipeIsReadWhenItsWriterComesLateAndIsSlow) {
+  const TempFolder folder;
+  const std::string pipe = folder.path("pipe.json");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  TextLimits limits;
+  limits.pipe_wait = std::chrono::seconds(60);
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::ofstream out(pipe);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    out << "{}" << std::flush;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    out << " [] ";
+  });
+  EXPECT_EQ(read_all(pipe, limits), "{} [] ");
+  writer.join();
+}
+
+TEST(ByteSource, AZstdWindowBeyond128MebibytesIsRefused) {
+  const TempFolder folder;
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 28);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_enableLongDistanceMatching, 1);
+  std::string packed(1000, '\0');
+  ZSTD_inBuffer in{"{}", 2, 0};
+  ZSTD_outBuffer out{packed.data(), packed.size(), 0};
+  ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);  // not at once: a size that is known would shrink the window
+  ZSTD_compressStream2(context, &out, &in, ZSTD_e_end);
+  ZSTD_freeCCtx(context);
+  packed.resize(out.pos);
+  EXPECT_EQ(error_of(folder.write("a.zst", packed)),
+            "zstd data is corrupt: Frame requires too much memory for decoding");
+}
+
 TEST(ExpandPaths, ADirectoryListsItsObjectFilesInByteOrder) {
   const TempFolder folder;
   for (const char* name : {"b.yaml", "B.json", "a/z.yml", "a/deep/x.json.gz", "a.json.zst", "notes.txt", "c.yaml.bak",
@@ -131,8 +179,8 @@ TEST(ExpandPaths, PathsKeepTheirOrderAndFilesMayHaveAnyName) {
   const std::string dump = folder.write("dump", "");
   folder.write("dir/a.json", "");
   std::vector<InputProblem> problems;
-  const std::vector<std::string> expected = {dump, "-", folder.path("dir/a.json"), dump};
-  EXPECT_EQ(expand_paths({dump, "-", folder.path("dir"), dump}, problems), expected);
+  const std::vector<std::string> expected = {dump, "-", folder.path("dir/a.json"), "/dev/null", "/dev/null"};
+  EXPECT_EQ(expand_paths({dump, "-", folder.path("dir"), "/dev/null", "/dev/null"}, problems), expected);
   EXPECT_TRUE(problems.empty());
 }
 
@@ -141,11 +189,69 @@ TEST(ExpandPaths, LinksToFilesAreFollowedAndLinksToDirectoriesAreNot) {
   folder.write("data/real", "{}");
   std::filesystem::create_directory(folder.path("dir"));
   std::filesystem::create_symlink("../data/real", folder.path("dir/link.json"));
-  std::filesystem::create_symlink("gone", folder.path("dir/broken.json"));
   std::filesystem::create_directory_symlink("..", folder.path("dir/loop"));
+  std::filesystem::create_directory_symlink("..", folder.path("dir/loop.json"));
   std::vector<InputProblem> problems;
   EXPECT_EQ(expand_paths({folder.path("dir")}, problems), std::vector<std::string>{folder.path("dir/link.json")});
   EXPECT_TRUE(problems.empty());
+}
+
+TEST(ExpandPaths, LinksToNowherePipesAndDevicesInADirectoryAreProblems) {
+  const TempFolder folder;
+  folder.write("a.json", "{}");
+  std::filesystem::create_symlink("gone", folder.path("b.json"));
+  std::filesystem::create_symlink("c.json", folder.path("c.json"));
+  std::filesystem::create_symlink("/dev/zero", folder.path("d.json"));
+  ASSERT_EQ(mkfifo(folder.path("e.json").c_str(), 0600), 0);
+  std::vector<InputProblem> problems;
+  EXPECT_EQ(expand_paths({folder.path()}, problems), std::vector<std::string>{folder.path("a.json")});
+  ASSERT_EQ(problems.size(), 4U);
+  EXPECT_EQ(problems[0].to_string(), folder.path("b.json") + ": is a link to a file that does not exist");
+  EXPECT_EQ(problems[1].to_string(), folder.path("c.json") + ": cannot be read: Too many levels of symbolic links");
+  const std::string expected = "is a pipe, socket or device, expected a file; to read it, name it by itself";
+  EXPECT_EQ(problems[2].to_string(), folder.path("d.json") + ": " + expected);
+  EXPECT_EQ(problems[3].to_string(), folder.path("e.json") + ": " + expected);
+}
+
+TEST(ExpandPaths, NamesMayEndInCapitals) {
+  const TempFolder folder;
+  for (const char* name : {"A.JSON", "B.Yaml.GZ", "C.YML", "D.Json.Zst", "E.TXT"}) folder.write(name, "");
+  std::vector<InputProblem> problems;
+  EXPECT_EQ(expand_paths({folder.path()}, problems).size(), 4U);
+}
+
+TEST(ExpandPaths, AMountedConfigMapIsReadOnce) {
+  const TempFolder folder;
+  folder.write("..2026_11_22/nodes.json", "{}");
+  folder.write("..2026_11_22/pods.json", "{}");
+  std::filesystem::create_directory_symlink("..2026_11_22", folder.path("..data"));
+  for (const char* name : {"nodes.json", "pods.json"}) {
+    std::filesystem::create_symlink(std::string("..data/") + name, folder.path(name));
+  }
+  std::vector<InputProblem> problems;
+  const std::vector<std::string> expected = {folder.path("nodes.json"), folder.path("pods.json")};
+  EXPECT_EQ(expand_paths({folder.path()}, problems), expected);
+  EXPECT_EQ(expand_paths({folder.path("..data")}, problems).size(), 2U) << "a directory that is named is entered";
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(ExpandPaths, AFileThatIsReachedTwiceIsReadOnce) {
+  const TempFolder folder;
+  const std::string file = folder.write("dir/a.json", "{}");
+  std::filesystem::create_symlink("a.json", folder.path("dir/b.json"));
+  std::filesystem::create_hard_link(file, folder.path("dir/c.json"));
+  std::vector<InputProblem> problems;
+  EXPECT_EQ(expand_paths({file, folder.path("dir"), file}, problems), std::vector<std::string>{file});
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(ExpandPaths, TheNumberOfFilesHasALimit) {
+  const TempFolder folder;
+  for (const char* name : {"a.json", "b.json", "c.json", "d.json"}) folder.write(name, "");
+  std::vector<InputProblem> problems;
+  EXPECT_EQ(expand_paths({folder.path()}, problems, 2).size(), 2U);
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].to_string(), "more than 2 files are given");
 }
 
 TEST(ExpandPaths, MissingEmptyAndRepeatedPathsAreProblems) {

@@ -16,7 +16,7 @@ TEST(JsonItems, OneObjectIsOneItem) {
   const ReadResult result = split_json(" {\"kind\":\"Pod\"}\n");
   ASSERT_EQ(result.texts(), Texts{"{\"kind\":\"Pod\"}"});
   EXPECT_EQ(result.items[0].index, -1);
-  EXPECT_EQ(result.items[0].location, "");
+  EXPECT_EQ(result.items[0].location, "line 1");
   EXPECT_EQ(result.items[0].kind_hint, "");
 }
 
@@ -40,7 +40,7 @@ TEST(JsonItems, AListGivesItsItems) {
   const ReadResult result = split_json(R"({"apiVersion":"v1","kind":"List","metadata":{},"items":[{"a":1}, {"b":2}]})");
   EXPECT_EQ(result.texts(), (Texts{"{\"a\":1}", "{\"b\":2}"}));
   EXPECT_EQ(result.items[1].index, 1);
-  EXPECT_EQ(result.items[1].location, "items[1]");
+  EXPECT_EQ(result.items[1].location, "line 1, items[1]");
   EXPECT_EQ(result.items[1].kind_hint, "");
   EXPECT_TRUE(result.problems.empty());
 }
@@ -79,9 +79,48 @@ TEST(JsonItems, TooManyWaitingItemsAreAProblem) {
   for (int i = 0; i < 100; ++i) text += (i ? "," : "") + std::string("{\"metadata\":{}}");
   const ReadResult result = split_json(text + "],\"kind\":\"PodList\"}", limits);
   EXPECT_TRUE(result.items.empty());
-  EXPECT_EQ(result.problem_text(),
-            "in: items: items without a kind come before the kind of their list, and more than 200 bytes of them; put "
-            "the kind first");
+  ASSERT_EQ(result.problems.size(), 1U);
+  EXPECT_TRUE(result.problems[0].location.starts_with("line 1, column ")) << result.problems[0].location;
+  EXPECT_EQ(
+      result.problems[0].message,
+      "items without a kind come before the kind of their list and take more than the limit of 200 bytes; put the "
+      "kind first");
+}
+
+TEST(JsonItems, TheMemoryOfWaitingItemsIsCountedAndNotTheirTextAlone) {
+  TextLimits limits;
+  limits.block_bytes = 1 << 10;
+  limits.deferred_bytes_max = 64 << 10;
+  std::string text = R"({"items":[)";
+  for (int i = 0; i < 2000; ++i) text += (i ? "," : "") + std::string(R"({"metadata":{ }})");
+  ASSERT_LT(text.size(), limits.deferred_bytes_max);
+  EXPECT_EQ(split_json(text + "]}", limits).problems.size(), 1U);
+  limits.deferred_bytes_max = 1 << 20;
+  EXPECT_EQ(split_json(text + "]}", limits).problems.size(), 0U);
+}
+
+TEST(JsonItems, OfItemsTooShortToBeObjectsOnlyTheFirstAreHandedOut) {
+  for (const std::size_t block_bytes : {std::size_t{16}, std::size_t{256} << 10}) {
+    TextLimits limits;
+    limits.block_bytes = block_bytes;
+    limits.small_items_max = 3;
+    std::string text = R"({"kind":"List","items":[)";
+    for (int i = 0; i < 50; ++i) text += "{},";
+    text += R"({"kind":"Pod","n":1}]}{}{}{}[7,7])";
+    MemoryStream input(text);
+    JsonItemSplitter splitter(std::make_shared<const std::string>("in"), limits);
+    std::size_t items = 0;
+    std::size_t skipped = 0;
+    std::size_t documents = 0;
+    for (ItemBatch batch; splitter.next(input, batch);) {
+      items += batch.items().size();
+      skipped += batch.skipped_count();
+      documents += batch.document_count();
+    }
+    EXPECT_EQ(items, 4U) << "three of the short ones and the Pod";
+    EXPECT_EQ(skipped, 52U);
+    EXPECT_EQ(documents, 5U);
+  }
 }
 
 TEST(JsonItems, ItemsOfATruncatedListAreKept) {
@@ -95,9 +134,9 @@ TEST(JsonItems, NestedListsAreSplitWithThePathInTheLocation) {
       R"({"kind":"List","items":[{"kind":"Pod"},{"apiVersion":"v1","kind":"List","items":[{"x":1},
   {"kind":"NodeList","items":[{"y":2}]}]}]})");
   ASSERT_EQ(result.texts(), (Texts{"{\"kind\":\"Pod\"}", "{\"x\":1}", "{\"y\":2}"}));
-  EXPECT_EQ(result.items[1].location, "items[1].items[0]");
+  EXPECT_EQ(result.items[1].location, "line 1, items[1].items[0]");
   EXPECT_EQ(result.items[1].line, 1U);
-  EXPECT_EQ(result.items[2].location, "items[1].items[1].items[0]");
+  EXPECT_EQ(result.items[2].location, "line 2, items[1].items[1].items[0]");
   EXPECT_EQ(result.items[2].kind_hint, "Node");
   EXPECT_EQ(result.items[2].line, 2U);
 }
@@ -114,7 +153,7 @@ TEST(JsonItems, NestedListsHaveADepthLimit) {
 TEST(JsonItems, AnArrayOfObjectsIsAList) {
   const ReadResult result = split_json("[{\"a\":1},{\"b\":2}]{\"c\":3}");
   EXPECT_EQ(result.texts(), (Texts{"{\"a\":1}", "{\"b\":2}", "{\"c\":3}"}));
-  EXPECT_EQ(result.items[1].location, "items[1]");
+  EXPECT_EQ(result.items[1].location, "line 1, items[1]");
   EXPECT_TRUE(split_json("[]").problems.empty());
 }
 
@@ -127,7 +166,7 @@ TEST(JsonItems, ItemsBeforeANonListKindAreAProblem) {
   const ReadResult result = split_json(R"({"items":[{"kind":"Pod"}],"kind":"Menu"})");
   EXPECT_EQ(result.items.size(), 1U);
   EXPECT_EQ(result.problem_text(),
-            "in: got \"items\" in an object of kind \"Menu\", expected a kind that ends in \"List\"");
+            "in: line 1: got \"items\" in an object of kind \"Menu\", expected a kind that ends in \"List\"");
 }
 
 TEST(JsonItems, EmptyListsHaveNoItems) {
@@ -210,7 +249,7 @@ TEST(JsonItems, AnObjectAboveTheLimitIsAProblemAndSmallerOnesAreRead) {
   ASSERT_EQ(fitting.size(), 100U);
   EXPECT_EQ(split_json(fitting, limits).texts(), Texts{fitting});
   const std::string larger = "{\"a\":\"" + std::string(93, 'x') + "\"}";
-  EXPECT_EQ(split_json(larger, limits).problem_text(), "in: object is larger than the limit of 100 bytes");
+  EXPECT_EQ(split_json(larger, limits).problem_text(), "in: line 1: object is larger than the limit of 100 bytes");
   const std::string endless = "{\"a\":\"" + std::string(5000, 'x');
   EXPECT_EQ(split_json(endless, limits).problem_text(),
             "in: line 1, column 1: object is larger than the limit of 100 bytes");

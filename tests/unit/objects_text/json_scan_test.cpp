@@ -114,6 +114,42 @@ TEST(JsonScan, AShapeOfAnotherValueIsEmpty) {
   }
 }
 
+/// The text from the place that `path` leads to up to the next line break.
+std::string found_at(std::string text, std::string_view path) {
+  const std::size_t size = text.size();
+  text.append(kSlicePaddingBytes, '\0');
+  const std::string_view json = std::string_view(text).substr(0, size);
+  const std::string_view rest = json.substr(static_cast<std::size_t>(find_field(json, path) - json.data()));
+  return std::string(rest.substr(0, rest.find('\n')));
+}
+
+TEST(JsonScan, AFieldIsFoundByItsPath) {
+  const std::string json =
+      "{\"kind\": \"Pod\",\n \"spec\": {\n\"a\": [\n1,\n[2, \n3],\n{\"b\": \n4}],\n\"x.y/z\": {\n\"c\": 5\n}}\n}";
+  EXPECT_EQ(found_at(json, "spec"), "\"spec\": {");
+  EXPECT_EQ(found_at(json, "spec.a"), "\"a\": [");
+  EXPECT_EQ(found_at(json, "spec.a[0]"), "1,");
+  EXPECT_EQ(found_at(json, "spec.a[1][1]"), "3],");
+  EXPECT_EQ(found_at(json, "spec.a[2].b"), "\"b\": ");
+  EXPECT_EQ(found_at(json, "spec[x.y/z]"), "\"x.y/z\": {");
+  EXPECT_EQ(found_at(json, "spec[x.y/z].c"), "\"c\": 5");
+}
+
+TEST(JsonScan, AFieldThatIsAbsentLeadsToWhatIsAroundIt) {
+  const std::string json = "{\"spec\":\n{\"a\":\n[1,\n2]}}";
+  EXPECT_EQ(found_at(json, ""), "{\"spec\":");
+  EXPECT_EQ(found_at(json, "metadata.name"), "{\"spec\":");
+  EXPECT_EQ(found_at(json, "spec.aa"), "\"spec\":");
+  EXPECT_EQ(found_at(json, "spec.a[2]"), "\"a\":");
+  EXPECT_EQ(found_at(json, "spec.a[99999999999999999999999]"), "\"a\":");
+  EXPECT_EQ(found_at(json, "spec.a.b"), "\"a\":");
+  EXPECT_EQ(found_at(json, "spec.a[1].b"), "2]}}");
+  EXPECT_EQ(found_at("[1]", "[0]"), "1]");
+  EXPECT_EQ(found_at("[", "[0]"), "[");
+  EXPECT_EQ(found_at("{\"a\"", "a"), "{\"a\"");
+  EXPECT_EQ(found_at("", "a"), "");
+}
+
 TEST(JsonScan, OnlyPossibleListsAreScannedAgain) {
   const auto judge = [](std::string text) {
     const std::size_t size = text.size();

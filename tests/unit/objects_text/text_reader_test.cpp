@@ -39,7 +39,7 @@ TEST(TextReader, YamlListsWithoutKindsGetHints) {
 TEST(TextReader, ItemsHaveTheirYamlLine) {
   const ReadResult result = read_text("# comment\nkind: Pod\n---\n\nkind: List\nitems:\n- a: 1\n\n- b: 2\n");
   ASSERT_EQ(result.items.size(), 3U);
-  EXPECT_EQ(result.items[0].location, "");
+  EXPECT_EQ(result.items[0].location, "line 2");
   EXPECT_EQ(result.items[0].line, 2U);
   EXPECT_EQ(result.items[1].location, "line 7, items[0]");
   EXPECT_EQ(result.items[2].line, 9U);
@@ -74,6 +74,28 @@ TEST(TextReader, AUtf8ByteOrderMarkIsAcceptedAndUtf16Refused) {
   EXPECT_EQ(read_text(std::string_view("\xfe\xff\0{", 4)).problem_text(), expected);
   EXPECT_EQ(read_text(std::string_view("{\0}\0", 4)).problem_text(), expected);
   EXPECT_EQ(read_text(std::string_view("\0{\0}", 4)).problem_text(), expected);
+}
+
+TEST(TextReader, ABlankFileIsAProblem) {
+  const std::string expected = "in: is empty, expected Kubernetes objects: did the command that wrote it fail?";
+  for (const std::string& text : {std::string(), std::string(" \n\t\r\n"), std::string(10'000, '\n'),
+                                  std::string("\xef\xbb\xbf"), gzip(""), zstd("\n")}) {
+    EXPECT_EQ(read_text(text).problem_text(), expected) << text.substr(0, 10);
+  }
+}
+
+TEST(TextReader, AListWithoutItemsIsADocumentAndNoProblem) {
+  for (const char* text : {R"({"kind":"List","items":[]})", "[]", "kind: List\nitems: []\n"}) {
+    const TempFolder folder;
+    TextReader reader({folder.write("in", text)});
+    std::size_t documents = 0;
+    for (ItemBatch batch; reader.next(batch);) {
+      batch.convert();
+      documents += batch.document_count();
+      EXPECT_TRUE(batch.problems().empty()) << text;
+    }
+    EXPECT_EQ(documents, 1U) << text;
+  }
 }
 
 TEST(TextReader, ReadsDirectoriesArchivesAndFilesInOrder) {
@@ -160,7 +182,7 @@ TEST(TextReader, ManyYamlDocumentsKeepOrderAndLines) {
   ASSERT_EQ(result.items.size(), 20'000U);
   EXPECT_EQ(flat(result)[12'345], R"({"kind":"Pod","id":12345})");
   EXPECT_EQ(result.items[12'345].location, "line 37037");
-  EXPECT_EQ(result.items[0].location, "");
+  EXPECT_EQ(result.items[0].location, "line 2");
 }
 
 TEST(TextReader, ABadYamlDocumentIsOneProblemAndOthersAreRead) {
@@ -177,6 +199,17 @@ TEST(TextReader, CountsDecompressedBytes) {
   TextReader reader({folder.write("a", text), folder.write("b", gzip(text))});
   for (ItemBatch batch; reader.next(batch);) batch.convert();
   EXPECT_EQ(reader.bytes_read(), 2 * text.size());
+}
+
+TEST(TextReader, CountsTheBytesOnDiskForProgress) {
+  const TempFolder folder;
+  const std::string packed = gzip("{\"kind\":\"Pod\"}" + std::string(100'000, ' '));
+  TextReader reader({folder.write("a", packed), folder.write("b", "{\"kind\":\"Pod\"}")});
+  EXPECT_EQ(reader.stored_bytes_total(), packed.size() + 14);
+  EXPECT_EQ(reader.stored_bytes_read(), 0U);
+  for (ItemBatch batch; reader.next(batch);) batch.convert();
+  EXPECT_EQ(reader.stored_bytes_read(), packed.size() + 14);
+  EXPECT_EQ(TextReader({"-"}).stored_bytes_total(), 0U) << "not known";
 }
 
 TEST(TextReader, BatchesOutliveTheReader) {
@@ -239,6 +272,17 @@ TEST(Documents, ThrowEveryProblem) {
     EXPECT_EQ(error.problems()[1].to_string(), "in: line 4: duplicate key \"b\"");
   }
   EXPECT_THROW(documents_from_text(std::string_view("\xff\xfe{\0", 4), "in"), InputError);
+}
+
+TEST(Documents, AfterAHundredProblemsReadingEnds) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "---\n]\n";
+  try {
+    documents_from_text(text, "in");
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.problems().size(), 100U);
+  }
 }
 
 TEST(Documents, AreReadFromFilesUpToALimit) {

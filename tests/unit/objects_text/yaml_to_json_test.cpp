@@ -133,8 +133,51 @@ TEST(YamlToJson, BillionLaughsStopsAtTheLimit) {
     for (int k = 0; k < 8; ++k) yaml += "," + last;
     yaml += "]\n";
   }
-  EXPECT_NE(problem_of(yaml).find("anchors and aliases expand to more than the limit of 67108864 bytes"),
-            std::string::npos);
+  EXPECT_NE(problem_of(yaml).find("anchors and aliases expand to more than the limit of "), std::string::npos);
+  EXPECT_NE(
+      problem_of(std::string(1'000'000, '#') + "\n" + yaml).find(" expand to more than the limit of 67108864 bytes"),
+      std::string::npos)
+      << "whatever the size of the document";
+}
+
+TEST(YamlToJson, WhatAliasesMayAddGrowsWithTheDocument) {
+  const std::string text = "- &a {text: " + std::string(20'000, 'x') + "}\n";
+  std::string small = text;
+  for (int i = 0; i < 4; ++i) small += "- *a\n";
+  EXPECT_EQ(problem_of(small), "");
+  TextLimits limits;
+  limits.yaml_alias_bytes_free = 1000;
+  limits.yaml_alias_ratio_max = 2;
+  EXPECT_NE(problem_of(small, limits).find("expand to more than the limit of "), std::string::npos);
+  limits.yaml_alias_ratio_max = 6;
+  EXPECT_EQ(problem_of(small, limits), "");
+}
+
+TEST(YamlToJson, AnchorsAndMergesThatAreKeptAreLimitedHoweverSmallTheyAre) {
+  TextLimits limits;
+  limits.yaml_alias_bytes_max = 10'000;
+  std::string anchors;
+  std::string merges = "a:\n";
+  for (int i = 0; i < 100; ++i) {
+    anchors += "- &a" + std::to_string(i) + " x\n";
+    merges += "  <<: {}\n";
+  }
+  EXPECT_NE(problem_of(anchors, limits).find("expand to more than the limit of 10000 bytes"), std::string::npos);
+  EXPECT_NE(problem_of(merges, limits).find("expand to more than the limit of 10000 bytes"), std::string::npos);
+}
+
+TEST(YamlToJson, DirectivesAreLimited) {
+  std::string yaml;
+  for (int i = 0; i < 64; ++i) yaml += "%TAG !" + std::to_string(i) + "! tag:x,2026:\n";
+  EXPECT_EQ(problem_of(yaml + "---\na: 1\n"), "");
+  EXPECT_EQ(problem_of("%FOO\n" + yaml + "---\na: 1\n---\nb: 2\n"),
+            "in: line 1: more than 64 directives (%) before a document");
+  EXPECT_EQ(convert("%FOO\n" + yaml + "---\na: 1\n---\nb: 2\n").json, "{\"b\":2}");
+}
+
+TEST(YamlToJson, ATemplateIsToldFromAMapping) {
+  EXPECT_EQ(problem_of("name: {{ .Values.name }}\n"),
+            "in: line 1: a mapping or a list cannot be a field name (a template with {{ }} has to be rendered first)");
 }
 
 TEST(YamlToJson, ManyMergesStopAtTheLimit) {

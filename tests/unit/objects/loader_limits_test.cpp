@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What input may cost at most: each limit of docs/objects.md, with small numbers in place of the real ones, and inputs
+// that are small on disk and would be large in memory.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+
+#include "host/objects/loader.h"
+#include "tests/unit/objects/load_text.h"
+
+namespace berth {
+namespace {
+
+std::string repeated(std::string_view text, std::size_t count) {
+  std::string out;
+  out.reserve(text.size() * count);
+  for (std::size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+LoadResult load(const std::string& text, const LoadOptions& options = {}) {
+  return load_cluster_from_text(text, "f", options);
+}
+
+TEST(LoaderLimits, ReadingEndsAfterSoManyInvalidObjects) {
+  LoadOptions options;
+  options.invalid_objects_max = 10;
+  options.problems_max = 2;
+  options.text.block_bytes = 256;
+  const LoadResult result = load(repeated(R"({"apiVersion":"v1","kind":"Node"})", 1000), options);
+  EXPECT_TRUE(result.is_incomplete);
+  EXPECT_GT(result.left_out_count, 10);
+  EXPECT_LT(result.left_out_count, 100);
+  ASSERT_EQ(result.problems.size(), 2U);
+  EXPECT_EQ(result.problems.back().message, "the input has more than 10 invalid objects; the rest was not read");
+}
+
+TEST(LoaderLimits, ItemsTooShortToBeObjectsAreInvalidObjects) {
+  LoadOptions options;
+  options.text.small_items_max = 5;
+  const LoadResult all = load(repeated("{}", 1000), options);
+  EXPECT_EQ(all.left_out_count, 1000);
+  EXPECT_EQ(all.problem_count, 1000);
+  EXPECT_FALSE(all.is_incomplete);
+  options.invalid_objects_max = 999;
+  EXPECT_TRUE(load(repeated("{}", 1000), options).is_incomplete);
+}
+
+TEST(LoaderLimits, OnlyTheFirstInvalidObjectsAreListedAndAllAreCounted) {
+  LoadOptions options;
+  options.left_out_max = 7;
+  options.problems_max = 3;
+  const std::string node = R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}})";
+  const LoadResult repeated_nodes = load(repeated(node, 100), options);
+  EXPECT_EQ(repeated_nodes.left_out.size(), 7U);
+  EXPECT_EQ(repeated_nodes.left_out_count, 99);
+  const LoadResult nameless = load(repeated(R"({"apiVersion":"v1","kind":"Node"})", 100), options);
+  EXPECT_EQ(nameless.left_out.size(), 7U);
+  EXPECT_EQ(nameless.left_out_count, 100);
+  EXPECT_EQ(nameless.problems.size(), 3U);
+  EXPECT_EQ(nameless.problem_count, 100);
+}
+
+TEST(LoaderLimits, UnknownKindsBeyondTheLimitAreCountedTogether) {
+  LoadOptions options;
+  options.unknown_kinds_max = 5;
+  options.text.block_bytes = 64;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += R"({"apiVersion":"v1","kind":"K)" + std::to_string(i) + "\"}";
+  const LoadResult result = load(text, options);
+  EXPECT_LT(result.objects.unknown_kinds.size(), 15U);
+  std::int64_t count = 0;
+  for (const auto& [kind, objects] : result.objects.unknown_kinds) count += objects;
+  EXPECT_EQ(count, 100);
+  EXPECT_GT(result.objects.unknown_kinds.at(std::string(kOtherKinds)), 80);
+}
+
+/// Runs `work` in a process of its own. @return the most memory that was resident there, in MiB; -1 when it failed
+long peak_mebibytes(const std::function<void()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  rusage usage = {};
+  if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0) return -1;
+  return usage.ru_maxrss / 1024;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMeasuresMemory = false;
+#else
+constexpr bool kMeasuresMemory = true;
+#endif
+
+struct Bomb {
+  const char* name;
+  std::string (*text)();
+};
+
+class LoaderMemory : public testing::TestWithParam<Bomb> {};
+
+/// Texts of some megabytes each; what they take is measured beyond the text and the process itself.
+TEST_P(LoaderMemory, StaysBelow500Mebibytes) {
+  if (!kMeasuresMemory) GTEST_SKIP() << "a sanitizer's own memory would be measured";
+  constexpr long kLimitMebibytes = 500;
+  const long peak = peak_mebibytes([] {
+    LoadOptions options;
+    options.threads = 2;
+    const LoadResult result = load(GetParam().text(), options);
+    if (result.objects.nodes.size() > 1) _exit(1);
+  });
+  EXPECT_GT(peak, 0);
+  EXPECT_LT(peak, kLimitMebibytes);
+  RecordProperty("peak_mebibytes", static_cast<int>(peak));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, LoaderMemory,
+    testing::Values(
+        Bomb{"EmptyObjects", [] { return repeated("{}", 10'000'000); }},
+        Bomb{"EmptyItems", [] { return R"({"kind":"List","items":[{})" + repeated(",{}", 10'000'000) + "]}"; }},
+        Bomb{"EmptyItemsBeforeTheKind", [] { return R"({"items":[{})" + repeated(",{}", 10'000'000) + "]}"; }},
+        Bomb{"YamlFlowItems", [] { return "[a" + repeated(",a", 5'000'000) + "]"; }},
+        Bomb{"YamlFlowItemsOfAnObject", [] { return "kind: Pod\nx: [a" + repeated(",a", 5'000'000) + "]"; }},
+        Bomb{"NumbersOfAnObject",
+             [] { return R"({"apiVersion":"v1","kind":"Node","x":[1)" + repeated(",1", 8'300'000) + "]}"; }},
+        Bomb{"EmptyItemsOfANestedList",
+             [] {
+               return R"({"kind":"List","items":[{"kind":"NodeList","apiVersion":"v1","items":[{})" +
+                      repeated(",{}", 5'500'000) + "]}]}";
+             }},
+        Bomb{"EmptyYamlDocuments", [] { return repeated("---\n", 3'000'000); }},
+        Bomb{"YamlAnchors", [] { return "a:\n" + repeated("- &a x\n", 3'000'000); }},
+        Bomb{"UnclosedBrackets", [] { return std::string(30'000'000, '['); }},
+        Bomb{"NamelessNodes", [] { return repeated(R"({"apiVersion":"v1","kind":"Node"})", 1'000'000); }}),
+    [](const testing::TestParamInfo<Bomb>& bomb) { return std::string(bomb.param.name); });
+
+}  // namespace
+}  // namespace berth
