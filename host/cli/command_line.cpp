@@ -176,7 +176,7 @@ void add_explain(CommandLine& line) {
 }
 
 void add_config_check(CommandLine& line) {
-  CLI::App& config = *line.app.add_subcommand("config", "Look at configurations");
+  CLI::App& config = *line.app.add_subcommand("config", "Check configurations");
   config.require_subcommand(1);
   CLI::App& app =
       *config.add_subcommand("check", "Show which plugins a configuration runs, and which of them Berth supports");
@@ -284,7 +284,7 @@ OptionModel option_model(const CLI::Option& option) {
   model.description = option.get_description();
   model.value = option.get_option_text();
   if (model.positional) {
-    model.long_name = option.get_name(true);
+    model.long_name = model.value.ends_with("...") ? model.value : option.get_name(true);
     return model;
   }
   if (!option.get_snames().empty()) model.short_name = "-" + option.get_snames().front();

@@ -53,7 +53,7 @@ class ExplainOutput {
       return;
     }
     if (count_++ > 0) output_.write("\n");
-    if (!is_evaluated(explanation.standing)) {
+    if (!is_evaluated(explanation)) {
       output_.write(explain_report(explanation, names, nullptr, terminal_));
       return;
     }
@@ -66,14 +66,15 @@ class ExplainOutput {
 
  private:
   /// Pods that no scheduler or another one would place are not held against the nodes.
-  static bool is_evaluated(const PodStanding& standing) {
-    return standing.state == PodState::kPending || standing.state == PodState::kGated ||
-           standing.state == PodState::kRunning;
+  bool is_evaluated(const Explanation& explanation) const {
+    const PodState state = explanation.standing.state;
+    return (state == PodState::kPending || state == PodState::kGated || state == PodState::kRunning) &&
+           options_.config.find_profile(explanation.pod->spec->scheduler_name) != nullptr;
   }
   Explanation explain(const FoundPod& found) {
     if (found.pod == nullptr) return {found.name, nullptr, {PodState::kFinished, ""}, {}};
     Explanation explanation{found.name, found.pod, explainer_.standing_of(*found.pod), {}};
-    if (is_evaluated(explanation.standing)) explanation.evaluation = explainer_.explain(found.pod);
+    if (is_evaluated(explanation)) explanation.evaluation = explainer_.explain(found.pod);
     return explanation;
   }
   /// One that counts every running pod, but for a pod that runs one without it.
@@ -83,10 +84,8 @@ class ExplainOutput {
     if (!finder_) finder_.emplace(objects_);
     return *finder_;
   }
-  const Profile& profile_of(const Pod& pod) const {
-    const Profile* profile = options_.config.find_profile(pod.spec->scheduler_name);
-    return profile == nullptr ? options_.config.profiles.front() : *profile;
-  }
+  /// Of a pod that is evaluated, which has one.
+  const Profile& profile_of(const Pod& pod) const { return *options_.config.find_profile(pod.spec->scheduler_name); }
   /// What topology rules say where another plugin spoke first, so that a near miss does not forget them.
   Evaluation topology_of(const PodPtr& pod, const Evaluation& evaluation) {
     const auto is_refused = [](const NodeEvaluation& node) { return !node.feasible; };

@@ -95,7 +95,8 @@ std::vector<std::string> lead(const Explanation& explanation, const NodeNames& n
     return {explanation.name + ": has finished (phase Succeeded or Failed) and takes no part in scheduling"};
   const Pod& pod = *explanation.pod;
   const std::string name = fmt::format("{} (profile {}): ", explanation.name, pod.spec->scheduler_name);
-  const std::string fit = fit_words(explanation.evaluation, node_name);
+  const Evaluation& evaluation = explanation.evaluation;
+  const std::string fit = fit_words(evaluation, node_name);
   switch (standing.state) {
     case PodState::kGated:
       return {name + "is gated, " + standing.message,
@@ -104,6 +105,7 @@ std::vector<std::string> lead(const Explanation& explanation, const NodeNames& n
       const std::string where = standing.message.empty() ? "" : " (" + standing.message + ")";
       std::vector<std::string> lines = {name + "runs on node " + pod.node_name + where,
                                         "taken out of its node: " + fit};
+      if (evaluation.nodes.empty() && evaluation.error.empty() && evaluation.message.empty()) lines.pop_back();
       if (std::string own = own_node_words(explanation, node_name); !own.empty()) lines.push_back(std::move(own));
       return lines;
     }

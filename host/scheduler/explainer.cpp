@@ -94,14 +94,15 @@ std::span<const PodPtr> Explainer::pending() const { return state_->pending; }
 const std::vector<Skipped>& Explainer::skipped() const { return state_->intake.skipped; }
 
 PodStanding Explainer::standing_of(const Pod& pod) const {
+  const bool has_profile = state_->options->config.find_profile(pod.spec->scheduler_name) != nullptr;
+  const std::string no_profile = "no profile is named \"" + pod.spec->scheduler_name + "\"";
   if (!pod.node_name.empty()) {
     const NodeInfo* info = state_->cache.find_node(pod.node_name);
     const bool is_known = info != nullptr && info->node != nullptr;
-    return {PodState::kRunning, is_known ? "" : "its node is not in the input"};
+    return {PodState::kRunning, !has_profile ? no_profile : is_known ? "" : "its node is not in the input"};
   }
   if (pod.terminating) return {PodState::kDeleting, ""};
-  if (state_->options->config.find_profile(pod.spec->scheduler_name) == nullptr)
-    return {PodState::kOtherScheduler, "no profile is named \"" + pod.spec->scheduler_name + "\""};
+  if (!has_profile) return {PodState::kOtherScheduler, no_profile};
   const auto gates = state_->gates_of.find(&pod);
   if (gates != state_->gates_of.end()) return {PodState::kGated, gates->second};
   return {};

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/cli/program.h"
 #include "tests/cli/schema.h"
@@ -49,16 +51,171 @@ TEST(Explain, PrintsTheSmallestChangeThatHelps) {
   EXPECT_NE(run.out.find("node a: 500m cpu more"), std::string::npos) << run.out;
 }
 
-TEST(Explain, RefusesAPodThatIsNotPending) {
-  const ProgramRun running = run_berth({"explain", "running", "-f", "-"}, small_cluster());
-  EXPECT_EQ(running.exit_code, 1);
-  EXPECT_NE(running.err.find("is on node a already"), std::string::npos) << running.err;
-  const ProgramRun unknown = run_berth({"explain", "nobody", "-f", "-"}, small_cluster());
-  EXPECT_EQ(unknown.exit_code, 1);
-  EXPECT_NE(unknown.err.find("no pod nobody"), std::string::npos) << unknown.err;
+/// The record of one pod, checked against the schema.
+Json record_of(const std::string& pod, const std::string& cluster) {
+  const ProgramRun run = run_berth({"explain", pod, "-f", "-", "-o", "json"}, cluster);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  Json record = Json::parse(run.out);
+  EXPECT_TRUE(matches_schema(record, "explain-record")) << run.out;
+  return record;
 }
 
-TEST(Explain, RequiresEitherAPodOrAll) {
+std::vector<std::string> feasible_nodes(const Json& record) {
+  std::vector<std::string> names;
+  for (const Json& node : record["nodes"])
+    if (node["feasible"] == true) names.push_back(node["node"]);
+  return names;
+}
+
+TEST(Explain, SaysTheGatesOfAGatedPodBeforeAnyFit) {
+  const ProgramRun run = run_berth({"explain", "gated", "-f", "-"}, small_cluster());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(
+      run.out.rfind("default/gated (profile default-scheduler): is gated, waiting for scheduling gates: [wait]\n", 0),
+      0u)
+      << run.out;
+  EXPECT_NE(run.out.find("fits 1 of 3 nodes"), std::string::npos) << run.out;
+  const Json record = record_of("gated", small_cluster());
+  EXPECT_EQ(record["state"], "Gated");
+  EXPECT_EQ(record["stateMessage"], "waiting for scheduling gates: [wait]");
+}
+
+TEST(Explain, TakesARunningPodOutOfItsNodeFirst) {
+  // Full with the pod, so that it fits its own node only when it is not counted there.
+  const std::string cluster = R"(apiVersion: v1
+kind: Node
+metadata: {name: full}
+status: {allocatable: {cpu: "2", memory: 8Gi, pods: "10"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: empty}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: big}
+spec: {nodeName: full, containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}
+status: {phase: Running}
+)";
+  const Json record = record_of("big", cluster);
+  EXPECT_EQ(record["state"], "Running");
+  EXPECT_EQ(record["node"], "full");
+  EXPECT_EQ(feasible_nodes(record).size(), 2u) << record;
+  EXPECT_EQ(record["best"], Json::parse(R"(["empty"])"));
+  const ProgramRun run = run_berth({"explain", "big", "-f", "-"}, cluster);
+  EXPECT_NE(run.out.find("runs on node full\n"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("taken out of its node: fits 2 of 2 nodes, best empty"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("its node full fits with a total of "), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("1 node has more"), std::string::npos) << run.out;
+}
+
+TEST(Explain, SaysOfARunningPodOfAnotherSchedulerWhereItRunsAlone) {
+  const std::string foreign = R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: foreign}
+spec: {nodeName: a, schedulerName: volcano, containers: [{name: c, image: i}]}
+status: {phase: Running}
+)";
+  const ProgramRun run = run_berth({"explain", "foreign", "-f", "-"}, small_cluster() + foreign);
+  EXPECT_EQ(run.out, "default/foreign (profile volcano): runs on node a (no profile is named \"volcano\")\n")
+      << run.err;
+  EXPECT_EQ(record_of("foreign", small_cluster() + foreign)["nodes"], Json::array());
+}
+
+TEST(Explain, SaysThatTheNodeOfARunningPodIsNotThere) {
+  const std::string lost = R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: lost}
+spec: {nodeName: gone, containers: [{name: c, image: i}]}
+status: {phase: Running}
+)";
+  const Json record = record_of("lost", small_cluster() + lost);
+  EXPECT_EQ(record["node"], "gone");
+  EXPECT_EQ(record["stateMessage"], "its node is not in the input");
+}
+
+TEST(Explain, SaysThatAPodHasFinishedIsBeingDeletedOrIsLeftToAnotherScheduler) {
+  const std::string more = R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: done}
+spec: {nodeName: a, containers: [{name: c, image: i}]}
+status: {phase: Succeeded}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: going, deletionTimestamp: "2026-01-01T00:00:00Z"}
+spec: {containers: [{name: c, image: i}]}
+)";
+  const std::string cluster = small_cluster() + more;
+  const ProgramRun run = run_berth({"explain", "done", "going", "other", "-f", "-"}, cluster);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("default/done: has finished"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("is being deleted"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("default/other: no profile is named \"other\""), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("fits"), std::string::npos) << run.out;
+  EXPECT_EQ(record_of("done", cluster)["state"], "Finished");
+  EXPECT_EQ(record_of("going", cluster)["state"], "Deleting");
+  EXPECT_EQ(record_of("other", cluster)["state"], "OtherScheduler");
+}
+
+TEST(Explain, DoesNotSayThatAPodWithAnErrorFitsNoNode) {
+  const std::string claiming = R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: claiming}
+spec:
+  containers: [{name: c, image: i}]
+  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]
+)";
+  const ProgramRun run = run_berth({"explain", "claiming", "-f", "-"}, small_cluster() + claiming);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out.find("0 of 0"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("its scheduling cycle ends with an error"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("error: "), std::string::npos) << run.out;
+  EXPECT_NE(record_of("claiming", small_cluster() + claiming)["error"], "");
+}
+
+TEST(Explain, ShowsRefusalsOfAPodThatFitsToo) {
+  const ProgramRun run = run_berth({"explain", "fits", "-f", "-"}, small_cluster());
+  EXPECT_NE(run.out.find("TaintToleration"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("NodeUnschedulable"), std::string::npos) << run.out;
+}
+
+TEST(Explain, TakesSeveralPodsAndANamespace) {
+  const std::string twin = R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: fits, namespace: team}
+spec: {containers: [{name: c, image: i}]}
+)";
+  const std::string cluster = small_cluster() + twin;
+  const ProgramRun two = run_berth({"explain", "default/fits", "too-big", "-f", "-"}, cluster);
+  EXPECT_EQ(two.exit_code, 0) << two.err;
+  EXPECT_LT(two.out.find("default/fits"), two.out.find("default/too-big")) << two.out;
+  const ProgramRun in_team = run_berth({"explain", "fits", "-n", "team", "-f", "-"}, cluster);
+  EXPECT_NE(in_team.out.find("team/fits (profile"), std::string::npos) << in_team.out << in_team.err;
+  const ProgramRun ambiguous = run_berth({"explain", "fits", "-f", "-"}, cluster);
+  EXPECT_EQ(ambiguous.exit_code, 1);
+  EXPECT_NE(ambiguous.err.find("default/fits or team/fits"), std::string::npos) << ambiguous.err;
+  const ProgramRun all = run_berth({"explain", "--all", "--namespace", "team", "-f", "-"}, cluster);
+  EXPECT_NE(all.out.find("team/fits"), std::string::npos) << all.out;
+  EXPECT_EQ(all.out.find("default/"), std::string::npos) << all.out;
+  const ProgramRun none = run_berth({"explain", "--all", "--namespace", "nobody", "-f", "-"}, cluster);
+  EXPECT_NE(none.err.find("no pod of namespace \"nobody\" is pending"), std::string::npos) << none.err;
+}
+
+TEST(Explain, SuggestsNearNamesOfAPodThatIsNotThere) {
+  const ProgramRun run = run_berth({"explain", "to-big", "-f", "-"}, small_cluster());
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("no pod \"to-big\" in the input; did you mean default/too-big?"), std::string::npos)
+      << run.err;
+}
+
+TEST(Explain, RequiresEitherPodsOrAll) {
   EXPECT_EQ(run_berth({"explain", "-f", "-"}, small_cluster()).exit_code, 2);
   EXPECT_EQ(run_berth({"explain", "fits", "--all", "-f", "-"}, small_cluster()).exit_code, 2);
 }
@@ -67,6 +224,15 @@ TEST(Explain, TheSchemaRejectsAFeasibleNodeWithReasons) {
   Json record = Json::parse(run_berth({"explain", "fits", "-f", "-", "-o", "json"}, small_cluster()).out);
   for (Json& node : record["nodes"]) node["reasons"] = {"because"};
   EXPECT_FALSE(matches_schema(record, "explain-record"));
+}
+
+TEST(Explain, TheSchemaRejectsStatesWithoutTheirFields) {
+  const Json record = Json::parse(run_berth({"explain", "fits", "-f", "-", "-o", "json"}, small_cluster()).out);
+  for (const char* state : {"Running", "Gated", "Finished", "Deleting", "Asleep"}) {
+    Json changed = record;
+    changed["state"] = state;
+    EXPECT_FALSE(matches_schema(changed, "explain-record")) << state;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a dump lacks, and the one command that brings it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+
+#include "host/objects/dump_command.h"
+#include "tests/cli/program.h"
+
+namespace berth::test {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kNode = R"(apiVersion: v1
+kind: Node
+metadata: {name: a}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}
+)";
+
+/// A pod as an API server stores it. @param spec  fields besides the containers, @param owner  of ReplicaSet "web-1"
+std::string stored_pod(const std::string& name, const std::string& spec, bool owned = false) {
+  const std::string owners =
+      owned ? "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: r, controller: true}], "
+            : "";
+  return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", uid: u-" + name + ", labels: {app: web}, " +
+         owners + "namespace: team}\nspec: {" + spec + "containers: [{name: c, image: i}]}\n";
+}
+
+std::string service() {
+  return "---\napiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: team}\nspec: {selector: {app: web}}\n";
+}
+
+std::string selecting_namespaces() {
+  return "topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, "
+         "labelSelector: {}}], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+         "[{topologyKey: kubernetes.io/hostname, labelSelector: {}, namespaceSelector: {matchLabels: {a: b}}}]}}, ";
+}
+
+std::vector<std::string> notes_of(const std::string& cluster) {
+  const ProgramRun run = run_berth({"schedule", "-f", "-", "-o", "json"}, cluster);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return Json::parse(run.out).value("notes", std::vector<std::string>());
+}
+
+/// Notes that have `part`.
+std::int64_t count(const std::vector<std::string>& notes, const std::string& part) {
+  return std::count_if(notes.begin(), notes.end(),
+                       [&](const std::string& note) { return note.find(part) != std::string::npos; });
+}
+
+std::string joined(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += note + "\n";
+  return text;
+}
+
+TEST(MissingInputs, NamespacesAreNamedWhereASelectorReadsThem) {
+  const std::string cluster = kNode + stored_pod("p", selecting_namespaces()) + stored_pod("q", selecting_namespaces());
+  const std::vector<std::string> notes = notes_of(cluster);
+  EXPECT_EQ(count(notes, "kubectl get namespaces -A -o json"), 1) << joined(notes);
+  EXPECT_EQ(count(notes, "has no Namespace \"team\", whose labels a namespaceSelector of pods team/p and 1 more"), 1)
+      << joined(notes);
+  const std::string there = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n";
+  EXPECT_EQ(notes_of(cluster + there), std::vector<std::string>());
+}
+
+TEST(MissingInputs, ControllersAndServicesAreNamedForDefaultSpreading) {
+  const std::string cluster = kNode + stored_pod("p", "", true) + stored_pod("q", "", true);
+  const std::vector<std::string> notes = notes_of(cluster);
+  EXPECT_EQ(count(notes, "has no ReplicaSet \"web-1\", the owner of pods team/p and 1 more"), 1) << joined(notes);
+  EXPECT_EQ(count(notes, "kubectl get replicasets -A -o json"), 1) << joined(notes);
+  EXPECT_EQ(count(notes, "kubectl get services -A -o json"), 1) << joined(notes);
+  const std::string there = R"(---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: web-1, namespace: team, uid: r}
+spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}},
+  spec: {containers: [{name: c, image: i}]}}}
+)";
+  EXPECT_EQ(notes_of(cluster + there + service()), std::vector<std::string>());
+}
+
+TEST(MissingInputs, ServicesAreNotMissedInHandWrittenInput) {
+  EXPECT_EQ(notes_of(kNode + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: web}}\n"
+                             "spec: {containers: [{name: c, image: i}]}\n"),
+            std::vector<std::string>());
+}
+
+TEST(MissingInputs, ClaimsAreNamedWithTheTruthAboutThem) {
+  const std::vector<std::string> notes =
+      notes_of(kNode + service() + stored_pod("p", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], "));
+  EXPECT_EQ(count(notes, "has no PersistentVolumeClaim for the volume claims of pod team/p; nothing reads it yet"), 1)
+      << joined(notes);
+}
+
+TEST(MissingInputs, PriorityClassesAreNamedInTheError) {
+  const ProgramRun run =
+      run_berth({"schedule", "-f", "-"}, kNode + stored_pod("p", "priorityClassName: high, ") + service());
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("kubectl get priorityclasses -A -o json"), std::string::npos) << run.err;
+}
+
+TEST(MissingInputs, AreWarningsOfCommandsWithoutNotes) {
+  const std::string cluster = kNode + stored_pod("p", selecting_namespaces());
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"explain", "p", "-f", "-"},
+                                             {"bench", "--repeat", "1", "-f", "-"},
+                                             {"schedule", "-o", "bindings", "-f", "-"}}) {
+    const ProgramRun run = run_berth(arguments, cluster);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_NE(run.err.find("has no Namespace \"team\""), std::string::npos) << arguments[0] << run.err;
+    std::vector<std::string> quiet = arguments;
+    quiet.push_back("-q");
+    EXPECT_EQ(run_berth(quiet, cluster).err, "") << arguments[0];
+  }
+}
+
+std::string with_single_blanks(const std::string& text) { return std::regex_replace(text, std::regex("\\s+"), " "); }
+
+TEST(DumpCommand, IsTheSameInHelpReadmeManualAndMessages) {
+  const std::string command(kDumpCommand);
+  EXPECT_NE(with_single_blanks(run_berth({"--help"}).out).find(command), std::string::npos);
+  EXPECT_NE(with_single_blanks(run_berth({"schedule", "--help"}).out).find(command), std::string::npos);
+  EXPECT_NE(read_file("README.md").find(command), std::string::npos);
+  EXPECT_NE(read_file("docs/cli.md").find(command), std::string::npos);
+  EXPECT_EQ(count(notes_of(kNode + stored_pod("p", selecting_namespaces())), command), 1);
+  // No page recommends another dump of nodes and pods.
+  for (const char* page : {"README.md", "docs/cli.md"}) {
+    const std::string text = read_file(page);
+    for (std::size_t at = text.find("kubectl get nodes"); at != std::string::npos;
+         at = text.find("kubectl get nodes", at + 1)) {
+      EXPECT_EQ(text.compare(at, command.size(), command), 0) << page;
+    }
+  }
+}
+
+/// What kubectl prints for each kind of the command.
+TEST(DumpCommand, BringsOnlyKindsThatAreReadOrKnown) {
+  const std::pair<const char*, const char*> kinds[] = {{"v1", "Node"},
+                                                       {"v1", "Pod"},
+                                                       {"v1", "Namespace"},
+                                                       {"v1", "Service"},
+                                                       {"v1", "ReplicationController"},
+                                                       {"apps/v1", "ReplicaSet"},
+                                                       {"apps/v1", "StatefulSet"},
+                                                       {"scheduling.k8s.io/v1", "PriorityClass"},
+                                                       {"node.k8s.io/v1", "RuntimeClass"},
+                                                       {"policy/v1", "PodDisruptionBudget"},
+                                                       {"v1", "PersistentVolume"},
+                                                       {"v1", "PersistentVolumeClaim"},
+                                                       {"storage.k8s.io/v1", "StorageClass"},
+                                                       {"storage.k8s.io/v1", "CSINode"}};
+  std::string resources;
+  std::string cluster = kNode;
+  for (const auto& [version, kind] : kinds) {
+    std::string plural = kind;
+    std::transform(plural.begin(), plural.end(), plural.begin(),
+                   [](char c) { return static_cast<char>(std::tolower(c)); });
+    resources += (resources.empty() ? "" : ",") + plural + (plural.back() == 's' ? "es" : "s");
+    const std::string pods =
+        "selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: "
+        "{containers: [{name: c, image: i}]}}";
+    const std::string name(kind);
+    const bool is_workload = version == std::string("apps/v1");
+    const std::string spec = is_workload ? "spec: {replicas: 0, " + pods + "}\n"
+                             : name == "ReplicationController"
+                                 ? "spec: {replicas: 0, selector: {app: x}, template: {metadata: {labels: {app: x}}, "
+                                   "spec: {containers: [{name: c, image: i}]}}}\n"
+                             : name == "Pod" ? "spec: {containers: [{name: c, image: i}]}\n"
+                                             : "";
+    const std::string object = std::string("apiVersion: ") + version + "\nkind: " + kind + "\n";
+    cluster += "---\n" + object + "metadata: {name: x}\n" + spec + (name == "PriorityClass" ? "value: 1\n" : "");
+  }
+  EXPECT_EQ("kubectl get " + resources + " -A -o json > cluster.json", kDumpCommand);
+  const ProgramRun run = run_berth({"schedule", "-f", "-", "-o", "json"}, cluster);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "") << "no kind is unknown";
+}
+
+}  // namespace
+}  // namespace berth::test
