@@ -179,7 +179,7 @@ std::string miss_text(const std::optional<Miss>& miss, const Terminal& terminal)
   if (!miss) return "  no single change that this report can name\n";
   std::string changes;
   for (const NeededChange& change : miss->changes) changes += (changes.empty() ? "" : "; ") + change.text;
-  return wrap(printable(fmt::format("node {}: {}", miss->node, changes)), terminal.columns, 2);
+  return wrap(fmt::format("node {}: {}", miss->node, changes), terminal.columns, 2);
 }
 
 std::string titled_scores(std::string_view title, const NodeEvaluation& node, const Terminal& terminal) {
@@ -223,10 +223,10 @@ std::string explain_report(const Explanation& explanation, const NodeNames& node
                            const Terminal& terminal) {
   const Evaluation& evaluation = explanation.evaluation;
   const std::vector<std::string> lines = lead(explanation, node_name);
-  std::string text = terminal.paint(printable(lines.front()), Emphasis::kBold) + "\n";
-  for (std::size_t i = 1; i < lines.size(); ++i) text += wrap(printable(lines[i]), terminal.columns, 2);
-  if (!evaluation.error.empty()) text += wrap("error: " + printable(evaluation.error), terminal.columns, 2);
-  if (!evaluation.message.empty()) text += wrap("\"" + printable(evaluation.message) + "\"", terminal.columns, 2);
+  std::string text = terminal.paint(lines.front(), Emphasis::kBold) + "\n";
+  for (std::size_t i = 1; i < lines.size(); ++i) text += wrap(lines[i], terminal.columns, 2);
+  if (!evaluation.error.empty()) text += wrap("error: " + evaluation.error, terminal.columns, 2);
+  if (!evaluation.message.empty()) text += wrap("\"" + evaluation.message + "\"", terminal.columns, 2);
   const std::vector<NodeGroup> groups = group_nodes(evaluation);
   if (groups.empty()) return text;
   text += "\n" + groups_table(groups, node_name, terminal);

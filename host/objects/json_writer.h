@@ -21,7 +21,7 @@ class JsonWriter {
 
   void key(std::string_view name) {
     separate();
-    append_json_string(out_, name);
+    append_text(name);
     out_ += ':';
     needs_comma_ = false;
   }
@@ -36,7 +36,7 @@ class JsonWriter {
   }
   void value(std::string_view text) {
     separate();
-    append_json_string(out_, text);
+    append_text(text);
     needs_comma_ = true;
   }
   void value(const std::string& text) { value(std::string_view(text)); }
@@ -107,6 +107,9 @@ class JsonWriter {
   }
 
  private:
+  /// Writes ASCII only, with escapes for the rest: readers get the same text, and a terminal gets nothing that it acts
+  /// on.
+  void append_text(std::string_view text);
   void separate() {
     if (needs_comma_) out_ += ',';
   }

@@ -29,8 +29,8 @@ struct Command {
 std::string cluster_with_a_warning() { return small_cluster() + "---\n{apiVersion: v1, kind: Thing}\n"; }
 
 std::string spec_with_a_warning() {
-  return R"(nodePools: [{name: a, count: 1, capacity: {cpu: 1}}]
-pods: [{name: p, count: 3, requests: {cpu: 1}, runningOn: [a]}]
+  return R"(nodePools: [{name: a, count: 1, allocatable: {cpu: 1}}]
+pods: [{name: p, running: 3, requests: {cpu: 1}, runningOn: [a]}]
 )";
 }
 
@@ -69,6 +69,8 @@ std::vector<Command> commands() {
           {"unknown_option", {"--nonsense"}, "", kUsage, false},
           {"no_command", {}, "", kUsage, false}};
 }
+
+void PrintTo(const Command& command, std::ostream* out) { *out << command.name; }
 
 class StandardStreams : public testing::TestWithParam<Command> {};
 
@@ -142,7 +144,7 @@ TEST(ClosedDescriptor, OfStandardInputIsAnErrorOfReadingIt) {
 }
 
 TEST(OutputFile, ThatCannotHoldTheResultIsAnErrorAndIsRemoved) {
-  const std::string spec = write_file("big-spec.yaml", "nodePools: [{name: a, count: 2000, capacity: {cpu: 1}}]\n");
+  const std::string spec = write_file("big-spec.yaml", "nodePools: [{name: a, count: 2000, allocatable: {cpu: 1}}]\n");
   for (const char* name : {"limited.json", "limited.json.gz"}) {
     const std::string file = write_file(name, "");
     // A file size limit of one block; without a guard the signal SIGXFSZ ends the program.

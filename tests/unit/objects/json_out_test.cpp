@@ -160,6 +160,17 @@ preemptionPolicy: Never
 
 TEST(JsonOut, WritesAnEmptyList) { EXPECT_TRUE(load_good(written({})).nodes.empty()); }
 
+TEST(JsonOut, WritesAsciiThatKeepsTheText) {
+  ClusterObjects objects;
+  // C1's CSI, a bidirectional override, a tag above 0xffff, delete, and bytes that are not UTF-8.
+  objects.namespaces.push_back({"a", LabelMap({{"k\xc2\x9b\xe2\x80\xae", "\xf3\xa0\x80\x81\x7f\xc3\xa9"}})});
+  const std::string text = written(objects);
+  EXPECT_NE(text.find(R"("k\u009b\u202e":"\udb40\udc01\u007f\u00e9")"), std::string::npos) << text;
+  EXPECT_EQ(load_good(text).namespaces[0].labels, objects.namespaces[0].labels);
+  objects.namespaces = {{"b\xff\xc3", {}}};
+  EXPECT_NE(written(objects).find(R"("b\ufffd\ufffd")"), std::string::npos) << written(objects);
+}
+
 TEST(JsonOut, ReportsAFailedWrite) {
   std::FILE* full = std::fopen("/dev/full", "w");
   if (full == nullptr) GTEST_SKIP() << "no /dev/full here";
