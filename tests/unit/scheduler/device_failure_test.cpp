@@ -160,7 +160,7 @@ TEST(DeviceFailureTest, ARerunRestartsItsProgress) {
 
 // auto
 
-/// A million nodes and enough kinds of pods for a device, by count only: the cache has the same few objects.
+/// Objects whose number makes `auto` select the device: one node a million times, and a thousand pod specs.
 ClusterObjects large_objects() {
   ClusterObjects objects = test::parse_scenario("node n cpu=4\n").objects;
   const NodePtr node = objects.nodes.front();
