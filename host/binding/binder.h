@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where a placement becomes a fact: in memory, or wherever a callback takes it.
+// Commits placements: in memory, or through a callback.
 
 #include <functional>
 #include <string>
@@ -14,15 +14,15 @@
 
 namespace berth {
 
-/// Says to the owner of the cluster that a pod belongs on a node.
+/// Reports a placement to the owner of the cluster.
 class Binder {
  public:
   virtual ~Binder() = default;
-  /// @return Success, or an Error whose reasons say why the owner refused
+  /// @return Success, or an Error with the owner's reasons
   virtual Status bind(const Pod& pod, std::string_view node_name) = 0;
 };
 
-/// Keeps the bindings, in the order in which they were made.
+/// Stores the bindings in order.
 class InMemoryBinder : public Binder {
  public:
   struct Binding {
@@ -38,7 +38,7 @@ class InMemoryBinder : public Binder {
   std::vector<Binding> bindings_;
 };
 
-/// Passes every binding on.
+/// Forwards every binding to a callback.
 class CallbackBinder : public Binder {
  public:
   using Callback = std::function<Status(const Pod& pod, std::string_view node_name)>;

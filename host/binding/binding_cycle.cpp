@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-/// Reserve and Permit refuse for the one node that was chosen.
+/// Reserve and Permit reject the pod on its one selected node.
 std::string fit_error_of_one_node(const Status& status) {
   Diagnosis diagnosis;
   diagnosis.node_count = 1;

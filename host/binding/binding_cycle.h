@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The way of one pod from a chosen node to a binding, and back when something refuses:
+// Takes one pod from its selected node to a binding, and rolls back after a rejection:
 // docs/behaviour/scheduler-core.md 5.1 to 5.4.
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace berth {
 
-/// Calls back into the queue and the owner of the cluster. Any of them may be empty.
+/// Callbacks into the queue and the owner of the cluster. Any of them may be empty.
 struct BindingHooks {
   std::function<void(const Pod&)> delete_nomination;           ///< the pod is assumed: its nomination in memory ends
   std::function<void(const PodsToActivate&)> activate;         ///< at the end of a good scheduling or binding cycle
@@ -38,18 +38,18 @@ struct BindingOutcome {
   BindingStage stage = BindingStage::kAssume;  ///< reached, or failed at
   Status status;                               ///< of what failed
   std::string message;                         ///< for the pod's condition; a fit error over one node where 5.3 says so
-  /// Plugins that refused. Empty behind an error and for PreBind and Bind: such a pod takes the error backoff.
+  /// Plugins that rejected the pod. Empty after an error and for PreBind and Bind: such a pod takes the error backoff.
   std::vector<std::string> rejectors;
   bool forgot_pod = false;  ///< the node has its room back, which is an event for other pods: 5.4
 };
 
 enum class PermitWait : std::uint8_t { kPoll, kBlock };
 
-/// One attempt. After a failure everything reserved is released and the pod is forgotten by the cache.
-/// The caller serialises calls that share a cache; only a blocking wait may overlap with others.
+/// One attempt. A failure releases every reservation, and the cache forgets the pod. The caller serialises calls that
+/// share a cache; only a blocking wait may overlap with others.
 class BindingCycle {
  public:
-  /// What the references name outlives the cycle.
+  /// The referenced objects must outlive the cycle.
   struct Parts {
     const Framework& framework;
     ClusterCache& cache;
@@ -58,11 +58,12 @@ class BindingCycle {
   };
   BindingCycle(Parts parts, PodPtr pod, std::string node_name, CycleState state);
 
-  /// Assume, Reserve, Permit: the end of the scheduling cycle. Once.
+  /// Assume, Reserve, Permit: the end of the scheduling cycle. Call once.
   /// @throws std::logic_error on a second call
   BindingOutcome reserve();
-  /// PreBindPreFlight, the wait on Permit, PreBind, Bind, PostBind. Again after kWaiting, which only kPoll answers.
-  /// @throws std::logic_error when reserve() did not end well or the cycle is over
+  /// PreBindPreFlight, the wait on Permit, PreBind, Bind, PostBind. Call again after kWaiting, which only kPoll
+  /// returns.
+  /// @throws std::logic_error when reserve() did not succeed or the cycle is over
   BindingOutcome proceed(PermitWait wait);
 
   const PodPtr& pod() const { return pod_; }

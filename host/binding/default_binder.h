@@ -9,7 +9,7 @@
 
 namespace berth {
 
-/// kube-scheduler's Bind plugin of that name: every pod goes to the binder, none is skipped.
+/// kube-scheduler's Bind plugin of that name: it passes every pod to the binder and skips none.
 class DefaultBinder : public BindPlugin {
  public:
   static constexpr std::string_view kName = "DefaultBinder";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The truth about the cluster: nodes, and pods with their node, bound or assumed. Every change of a node moves its
-// generation, and the snapshot rewrites only what moved. docs/behaviour/scheduler-core.md 2.
+// The cluster state: nodes, and pods with their node, bound or assumed. Every change of a node advances its generation,
+// and the snapshot rewrites only changed nodes. docs/behaviour/scheduler-core.md 2.
 
 #include <cstdint>
 #include <map>
@@ -28,8 +28,8 @@ struct HostPort {
 /// Host ports of app containers and sidecars; each key once. docs/behaviour/plugins-node.md 9.
 std::vector<HostPort> wanted_host_ports(const PodSpec& spec);
 
-/// A node with what is on it. Without a node object it is a ghost: known only through its pods, in no snapshot.
-/// Sums wrap around at the int64 range as kube-scheduler's do, so that removing a pod always takes back what it added.
+/// A node with its pods. Without a node object it is a ghost: known only through its pods, and in no snapshot. Sums
+/// wrap around at the int64 range like kube-scheduler's, so that removing a pod always subtracts what it added.
 struct NodeInfo {
   std::string name;
   NodePtr node;              ///< null: ghost
@@ -41,16 +41,16 @@ struct NodeInfo {
   std::uint64_t generation = 0;
 };
 
-/// One image name: the size first reported, and on how many nodes it lies.
+/// One image name: the first reported size, and the number of nodes that have it.
 struct ImageState {
   std::int64_t size_bytes = 0;
   std::int32_t node_count = 0;
 };
 
-/// Errors of watch-driven operations are answers, not exceptions: the caller logs them and goes on.
+/// Errors of watch-driven operations are return values, not exceptions: the caller logs them and continues.
 enum class CacheResult : std::uint8_t { kOk, kUnknownPod, kAlreadyPresent, kWrongState, kNodeMismatch, kUnknownNode };
 
-/// Pods are keyed by uid. One thread at a time. No operation that answers something else than kOk changes anything.
+/// Pods are keyed by uid. One thread at a time. An operation that does not return kOk has no effect.
 /// A NodeInfo keeps its address while it is in nodes_in_order() or has a node or a pod.
 class ClusterCache {
  public:
@@ -63,12 +63,12 @@ class ClusterCache {
   void update_node(NodePtr node);  ///< moves in the tree only when its zone key changed
   CacheResult remove_node(std::string_view name);
 
-  /// The pod is kept as given: its node_name may be empty, but not name another node (kNodeMismatch).
+  /// The pod is stored as given: its node_name may be empty, but must not name another node (kNodeMismatch).
   CacheResult assume_pod(PodPtr pod, std::string_view node_name);
   CacheResult finish_binding(std::string_view uid);  ///< kOk in every state; assumed pods never expire either way
   CacheResult forget_pod(std::string_view uid);      ///< kOk when absent, kWrongState when confirmed
-  /// From a watch or a file; pod->node_name says where, kUnknownNode when it is empty. Confirms an assumed pod, and
-  /// moves it when it was assumed elsewhere.
+  /// From a watch or a file, on pod->node_name; kUnknownNode when that is empty. Confirms an assumed pod, and moves it
+  /// when it was assumed on another node.
   CacheResult add_pod(PodPtr pod);
   CacheResult update_pod(PodPtr pod);  ///< kNodeMismatch when it names another node; kWrongState when assumed
   CacheResult remove_pod(std::string_view uid);
@@ -76,10 +76,10 @@ class ClusterCache {
   bool is_binding_finished(std::string_view uid) const;  ///< assumed, and finish_binding() was called
   PodPtr get_pod(std::string_view uid) const;            ///< null when absent
 
-  /// Real nodes, zone-interleaved: docs/behaviour/scheduler-core.md 2.5. Rebuilt only when a node came or went since
-  /// the last call, so a mere change of a zone label shows at the next such change. Valid until the next call.
+  /// Real nodes, zone-interleaved: docs/behaviour/scheduler-core.md 2.5. Rebuilt only when a node was added or
+  /// removed since the last call; a changed zone label has an effect at the next rebuild. Valid until the next call.
   std::span<const NodeInfo* const> nodes_in_order() const;
-  /// Moves when nodes_in_order() was rebuilt.
+  /// Advances when nodes_in_order() was rebuilt.
   std::uint64_t order_generation() const;
   /// Real nodes whose generation is above `generation`, most recently changed first.
   std::vector<const NodeInfo*> changed_since(std::uint64_t generation) const;

@@ -25,7 +25,7 @@ void compare_amounts(const NodeInfo& node, const NodeInfo& counted, Differences&
   differences.expect(who + "non-zero memory", node.non_zero_memory_bytes, counted.non_zero_memory_bytes);
 }
 
-/// A wanted port may be missing, because another pod that wanted it left; a used one that nobody wants may not be.
+/// A wanted port may be missing, because another pod with it was removed; a used port without a pod may not exist.
 void compare_ports(const NodeInfo& node, const NodeInfo& counted, Differences& differences) {
   for (const HostPort& port : node.used_ports) {
     if (std::binary_search(counted.used_ports.begin(), counted.used_ports.end(), port)) continue;

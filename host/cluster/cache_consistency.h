@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Compares the aggregates that the cache keeps with those that its pods add up to.
+// Compares the aggregates of the cache with the sums over its pods.
 // docs/behaviour/scheduler-core.md 2.7.
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which images lie on how many nodes: docs/behaviour/scheduler-core.md 2.3.
+// Images and the nodes that have them: docs/behaviour/scheduler-core.md 2.3.
 
 #include <cstdint>
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace berth {
 
-/// Names are counted once a node. The size of a name is the one first reported while any node has it.
+/// A name counts once per node. Its size is the first one reported while any node has it.
 class ImageTable {
  public:
   using States = std::map<std::string, ImageState, std::less<>>;

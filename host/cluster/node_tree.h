@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which zone each real node stands in, and the order that follows from it: docs/behaviour/scheduler-core.md 2.5.
+// The zone of each real node, and the resulting node order: docs/behaviour/scheduler-core.md 2.5.
 
 #include <cstddef>
 #include <list>
@@ -15,14 +15,14 @@ namespace berth {
 
 struct NodeEntry;
 
-/// Nodes of one zone in order of arrival, linked through the entries so that each leaves at constant cost.
+/// Nodes of one zone in order of arrival, linked through the entries so that removal has constant cost.
 struct Zone {
   std::string key;
   NodeEntry* first = nullptr;
   NodeEntry* last = nullptr;
 };
 
-/// A node as the cache keeps it: the public part and the links of the two lists it stands in.
+/// A node in the cache: the public part and the links of its two lists.
 struct NodeEntry : NodeInfo {
   NodeEntry* newer = nullptr;  ///< list of all entries, most recently changed first
   NodeEntry* older = nullptr;
@@ -33,14 +33,14 @@ struct NodeEntry : NodeInfo {
   bool is_leaving = false;  ///< waits for the next rebuild of that list to be dropped
 
   bool is_real() const { return node != nullptr; }
-  /// Neither node nor pods: kept only because the list still points here.
+  /// Neither node nor pods: kept only because the list still refers to it.
   bool is_vacant() const { return node == nullptr && pods.empty(); }
 };
 
-/// Zones in order of first appearance; a zone that becomes empty is gone and comes back at the end.
+/// Zones in order of first appearance; an emptied zone is removed and returns at the end.
 class NodeTree {
  public:
-  /// Appends `entry` to its zone. An entry that is there already moves only when its zone key changed.
+  /// Appends `entry` to its zone. An existing entry moves only when its zone key changed.
   void put(NodeEntry& entry, const std::string& zone_key);
   void remove(NodeEntry& entry);  ///< nothing happens when it is not in the tree
 

@@ -16,8 +16,8 @@ inline constexpr std::int32_t kPageNodesLog2 = 10;
 inline constexpr std::int32_t kPageNodes = 1 << kPageNodesLog2;
 
 /// Copy-on-write array in pages of equal length with reference counts. Copying a Pages shares every page; writing to a
-/// shared page copies that page first. This is what makes a snapshot an immutable value for its readers, a fork cheap
-/// and the live path free of copies.
+/// shared page copies that page first. So a snapshot is an immutable value for its readers, a fork is cheap, and the
+/// live path makes no copies.
 template <class T>
 class Pages {
  public:
@@ -31,15 +31,15 @@ class Pages {
   std::size_t page_length() const { return length_; }
 
   const T* read(std::size_t page) const { return pages_[page].get(); }
-  /// Pointer to a page that nobody else sees; valid until the Pages is copied or destroyed.
+  /// Pointer to an unshared page; valid until the Pages is copied or destroyed.
   T* write(std::size_t page) {
     std::shared_ptr<T[]>& mine = pages_[page];
     if (mine.use_count() != 1) mine = copy_page(mine.get());
-    // A sharer that has just let go in another thread has finished reading before this thread writes.
+    // An owner that just released the page in another thread has finished reading before this thread writes.
     std::atomic_thread_fence(std::memory_order_acquire);
     return mine.get();
   }
-  /// Every entry becomes `value`.
+  /// Sets every entry to `value`.
   void fill(const T& value) {
     for (std::size_t p = 0; p < pages_.size(); ++p) std::fill_n(write(p), length_, value);
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMemoSlots = 1024;
 
-/// As Go's int64 does; undone exactly by adding the negated amount.
+/// Wraps around like Go's int64; adding the negated amount is the exact inverse.
 void wrapping_add(std::int64_t& sum, std::int64_t amount) {
   sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(amount));
 }
@@ -98,7 +98,7 @@ const PodFootprint& FootprintMemo::of(const Pod& pod) {
     return single_;
   }
   if (slots_.empty()) slots_.resize(kMemoSlots);
-  // Objects of this size lie at least 64 bytes apart; the upper bits mix in which region of the heap it is.
+  // Objects of this size are at least 64 bytes apart; the upper bits mix in the heap region.
   const auto address = reinterpret_cast<std::uintptr_t>(pod.spec.get());
   Slot& slot = slots_[((address >> 6) ^ (address >> 16)) % kMemoSlots];
   if (slot.spec != pod.spec) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What one pod adds to the sums of its node: docs/behaviour/scheduler-core.md 2.4.
+// The amounts that one pod adds to its node: docs/behaviour/scheduler-core.md 2.4.
 
 #include <cstdint>
 #include <memory>
@@ -20,15 +20,15 @@ struct PodFootprint {
 
 PodFootprint pod_footprint(const Pod& pod);
 
-/// Appends or takes back, wrapping around; scalars stay with 0 once they were seen.
+/// Adds or subtracts, wrapping around; scalars stay with 0 after their first use.
 void add_footprint(NodeInfo& node, const PodFootprint& footprint);
-/// Frees the ports of the pod even where another pod of the node wants the same: docs/behaviour/plugins-node.md 9.
+/// Frees the ports of the pod even when another pod of the node has the same: docs/behaviour/plugins-node.md 9.
 void subtract_footprint(NodeInfo& node, const PodFootprint& footprint);
 
-/// Remembers the footprints of the specs seen lately, because pods of one template share their spec.
+/// Caches the footprints of recent specs, because pods of one template share their spec.
 class FootprintMemo {
  public:
-  /// The answer is valid until the next call.
+  /// The result is valid until the next call.
   const PodFootprint& of(const Pod& pod);
   std::uint64_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
 

@@ -104,7 +104,7 @@ void Snapshot::fill_node(std::int32_t i, const NodeInfo& info) {
     resources_[r].allocatable.write(i) = amount_of(info.node->allocatable, column, resources_[r].name);
     resources_[r].requested.write(i) = amount_of(info.requested, column, resources_[r].name);
   }
-  // All amounts, whether a column holds them yet or not: those that come later need no look of their own.
+  // All amounts, with or without a column: amounts of later columns need no extra check.
   scores_may_wrap_ = scores_may_wrap_ || any_may_wrap(info.node->allocatable) || any_may_wrap(info.requested) ||
                      may_wrap(info.non_zero_milli_cpu) || may_wrap(info.non_zero_memory_bytes);
   non_zero_milli_cpu_.write(i) = info.non_zero_milli_cpu;
@@ -146,7 +146,7 @@ std::int32_t Snapshot::ensure_resource(std::string_view name, const ClusterCache
   const bool offered = std::any_of(fixed_->nodes.begin(), fixed_->nodes.end(),
                                    [&](const NodePtr& node) { return node->allocatable.scalar(name) > 0; });
   const auto nodes = cache.nodes_in_order();
-  // A sum that wrapped to below 0 leaves something free of what no node offers.
+  // A sum that wrapped below 0 leaves room for a resource that no node offers.
   const bool wrapped = scores_may_wrap_ && std::any_of(nodes.begin(), nodes.end(), [&](const NodeInfo* info) {
                          return info->requested.scalar(name) < 0;
                        });
@@ -185,7 +185,7 @@ const ImageColumn* Snapshot::image(std::string_view name) const {
 
 namespace {
 
-/// Wraps around as the cache's sums do, so that taking away is exactly the inverse of adding.
+/// Wraps around like the cache's sums, so that subtracting is the exact inverse of adding.
 /// @return whether scores may wrap with the new sum
 bool add_wrapping(std::int64_t& cell, std::int64_t amount, int sign) {
   const auto change = static_cast<std::uint64_t>(amount);

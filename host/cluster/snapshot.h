@@ -46,16 +46,16 @@ struct LabelColumn {
   std::vector<std::string> values;     ///< by id; [0] is unused
 };
 
-/// Where an image lies.
+/// The nodes that have an image.
 struct ImageColumn {
   std::int64_t size_bytes = 0;
   std::vector<std::int32_t> nodes;  ///< ascending
 };
 
-/// A hundredfold of more wraps around. Sums of two amounts up to this do not.
+/// 100 times a larger amount wraps around. Sums of two amounts up to this do not.
 inline constexpr std::int64_t kMayWrapAbove = INT64_MAX / 100;
 
-/// What a placement changes of a node, in column terms.
+/// The change of a node by a placement, by column.
 struct ResourceDelta {
   std::vector<std::pair<std::int32_t, std::int64_t>> requested;  ///< (resource column, amount), amounts above 0
   std::int64_t non_zero_milli_cpu = 0;
@@ -66,16 +66,16 @@ struct ResourceDelta {
 /// one pointer that node events replace.
 class Snapshot {
  public:
-  /// Columns of everything but the resources, which are asked for by name: ensure_resource().
+  /// Builds all columns except those of resources, which are requested by name: ensure_resource().
   explicit Snapshot(const ClusterCache& cache);
 
-  /// What update() found.
+  /// The result of update().
   struct Update {
     bool nodes_changed = false;         ///< node objects or their order: everything derived from them is void
     std::vector<std::int32_t> touched;  ///< nodes of which only the pods changed
   };
-  /// Rewrites what moved in the cache since the last update, node by node; the order is rebuilt only when a node came
-  /// or went. Placements applied here that the cache meanwhile knows are overwritten with the same figures.
+  /// Rewrites the nodes that changed in the cache since the last update; the order is rebuilt only when a node was
+  /// added or removed. Placements applied here that the cache now has are overwritten with the same amounts.
   Update update(const ClusterCache& cache);
 
   std::int32_t node_count() const { return static_cast<std::int32_t>(fixed_->nodes.size()); }
@@ -84,7 +84,7 @@ class Snapshot {
   /// -1 when no node has the name.
   std::int32_t find_node(std::string_view name) const;
 
-  /// The column of a resource, made on first demand. kNoColumn when no node offers any of it.
+  /// The column of a resource, built on first use. kNoColumn when no node offers it.
   std::int32_t ensure_resource(std::string_view name, const ClusterCache& cache);
   std::int32_t resource_count() const { return static_cast<std::int32_t>(resources_.size()); }
   const std::string& resource_name(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].name; }
@@ -110,24 +110,24 @@ class Snapshot {
     return used_ports_.write(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
   }
 
-  /// Some node has or had amounts with which the int64 arithmetic of scores wraps around, as Go's does: those scores
-  /// may leave their range. Where this and may_wrap() of a pod's amounts are false, no sum and no product wraps.
+  /// Whether some node has or had amounts with which the int64 arithmetic of scores wraps around, as in Go: such scores
+  /// may be out of range. When this and may_wrap() of a pod's amounts are false, no sum and no product wraps.
   bool scores_may_wrap() const { return scores_may_wrap_; }
   static constexpr bool may_wrap(std::int64_t amount) { return amount < 0 || amount > kMayWrapAbove; }
 
-  /// Built on first demand and kept until node objects change.
+  /// Built on first use and kept until node objects change.
   const LabelColumn& label_column(std::string_view key);
   /// nullptr when no node has the image.
   const ImageColumn* image(std::string_view name) const;
 
-  /// Counts per topology domain, kept by whoever defines their tables: update() and apply() leave them alone.
+  /// Counts per topology domain, maintained by the owner of the tables: update() and apply() do not change them.
   const TopologyCounts& topology() const { return topology_; }
   TopologyCounts& write_topology() { return topology_; }
 
-  /// Adds (sign = 1) or takes away (sign = -1) one pod's figures; ports are the caller's.
+  /// Adds (sign = 1) or subtracts (sign = -1) one pod's amounts; the caller handles ports.
   void apply(std::int32_t node, const ResourceDelta& delta, int sign);
 
-  /// The requested columns alone: for a column that was made after the pod was placed.
+  /// Changes only the given columns: for a column that was built after the pod was placed.
   void add_requested(std::int32_t node, const ResourceDelta& delta);
 
   std::uint64_t column_bytes() const;
@@ -138,7 +138,7 @@ class Snapshot {
     Column allocatable;
     Column requested;
   };
-  /// What only node events change; shared by copies.
+  /// Data that only node events change; shared by copies.
   struct Fixed {
     std::vector<NodePtr> nodes;
     std::unordered_map<std::string_view, std::int32_t> index_of;

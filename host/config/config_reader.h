@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the decoders of this folder share beyond JsonValue.
+// Helpers of the decoders of this folder, beyond JsonValue.
 
 #include <array>
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace berth {
 
 inline constexpr std::string_view kSchedulerApiVersion = "kubescheduler.config.k8s.io/v1";
 
-/// What every decoder of a KubeSchedulerConfiguration needs to know.
+/// The context of every decoder of a KubeSchedulerConfiguration.
 struct ConfigContext {
   const FeatureGates& gates;
   ProblemSink& sink;
@@ -35,14 +35,14 @@ std::string config_json_from_text(std::string_view text, const std::string& sour
 /// @throws InputError also when the file cannot be read
 std::string config_json_from_file(const std::string& path);
 
-/// Demands `apiVersion` and `kind`; their values are problems when they are others than these.
+/// Requires `apiVersion` and `kind`; other values are problems.
 void check_type_meta(const JsonValue& root, std::string_view api_version, std::string_view kind);
 
 /// Text in quotes, cut after 80 bytes.
 std::string quoted_for_message(std::string_view text);
 
-/// Parses `json` and calls decode(const JsonValue& root), which puts what is wrong into `sink`.
-/// @throws InputError with all of it
+/// Parses `json` and calls decode(const JsonValue& root), which adds problems to `sink`.
+/// @throws InputError with all problems
 template <class Decode>
 void decode_config_json(const std::string& json, const std::string& source, ProblemSink& sink, Decode&& decode) {
   JsonParser parser;
@@ -53,7 +53,7 @@ void decode_config_json(const std::string& json, const std::string& source, Prob
   sink.throw_if_any();
 }
 
-/// Reads an integer and demands lowest <= it <= highest, both of which the message names.
+/// Reads an integer and requires lowest <= it <= highest; the message names both.
 template <class Integer>
 void read_in_range(const JsonValue& value, Integer& out, Integer lowest,
                    Integer highest = std::numeric_limits<Integer>::max()) {
@@ -66,7 +66,7 @@ void read_in_range(const JsonValue& value, Integer& out, Integer lowest,
                          : "an integer from " + std::to_string(lowest) + " to " + std::to_string(highest));
 }
 
-/// Names of a closed set and what each means.
+/// Names of a closed set with their values.
 template <class Choice, std::size_t kCount>
 using Choices = std::array<std::pair<std::string_view, Choice>, kCount>;
 
@@ -81,7 +81,7 @@ std::string names_of(const Choices<Choice, kCount>& choices) {
   return names;
 }
 
-/// @return nullopt when `value` is absent, or holds none of the names, which is a problem
+/// @return nullopt when `value` is absent, or has none of the names, which is a problem
 template <class Choice, std::size_t kCount>
 std::optional<Choice> read_choice(const JsonValue& value, const Choices<Choice, kCount>& choices) {
   std::string_view text;
@@ -94,7 +94,7 @@ std::optional<Choice> read_choice(const JsonValue& value, const Choices<Choice, 
 }
 
 /// Reads a metav1.Duration ("1m30s") in microseconds.
-/// @return whether `out_us` was written; a text that is no duration is a problem
+/// @return whether `out_us` was written; a text that is not a duration is a problem
 bool read_duration_us(const JsonValue& value, std::int64_t& out_us);
 
 }  // namespace berth

@@ -9,11 +9,11 @@
 
 namespace berth {
 
-/// The "extenders" list: docs/behaviour/scheduler-core.md 7.5. Ignorable extenders are moved behind the others.
+/// The "extenders" list: docs/behaviour/scheduler-core.md 7.5. Ignorable extenders are moved to the end.
 std::vector<Extender> decode_extenders(const JsonValue& list, const ConfigContext& context);
 
-/// Names that extenders take off the scheduler's hands, in order. When there is one, they replace NodeResourcesFit's
-/// ignoredResources in every profile.
+/// Resource names that extenders handle instead of the scheduler, in order. When there is one, they replace
+/// NodeResourcesFit's ignoredResources in every profile.
 std::vector<std::string> resources_ignored_by_scheduler(const std::vector<Extender>& extenders);
 
 }  // namespace berth

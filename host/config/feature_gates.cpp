@@ -117,7 +117,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-/// The spellings that Go's strconv.ParseBool takes, as upstream's flag does.
+/// The spellings of Go's strconv.ParseBool, as in upstream's flag.
 std::optional<bool> parse_bool(std::string_view text) {
   constexpr auto kTrue = std::to_array<std::string_view>({"1", "t", "T", "true", "TRUE", "True"});
   constexpr auto kFalse = std::to_array<std::string_view>({"0", "f", "F", "false", "FALSE", "False"});
@@ -131,7 +131,7 @@ struct Setting {
   bool on;
 };
 
-/// The "Name=bool" items of a flag text, in order; what does not read is a problem.
+/// The "Name=bool" items of a flag text, in order; malformed items are problems.
 std::vector<Setting> split_settings(std::string_view text, std::vector<InputProblem>& problems) {
   std::vector<Setting> settings;
   while (!text.empty()) {
@@ -156,7 +156,7 @@ bool is_of_other_component(std::string_view name) {
   return !name.empty() && !is_group(name) && find_gate(name) == nullptr;
 }
 
-/// Why a gate cannot take this value in this release; empty when it can.
+/// Why a gate cannot have this value in this release; empty when it can.
 std::string refusal(const Setting& setting, Release release) {
   if (is_group(setting.name)) return {};
   const GateSpec* gate = find_gate(setting.name);
@@ -204,7 +204,7 @@ void FeatureGates::apply(std::string_view flag_text, std::vector<std::string>* l
       changed.named_.emplace(setting.name);
     }
   }
-  // After the names: as with upstream's flag, where in the text AllAlpha stands makes no difference.
+  // After the names: as in upstream's flag, the position of AllAlpha in the text makes no difference.
   for (const Setting& group : groups) changed.set_unnamed(group.name == kAllAlpha ? "Alpha" : "Beta", group.on);
   for (const GateSpec& gate : kGates) {
     if (!changed.enabled(gate.name)) continue;

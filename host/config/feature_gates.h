@@ -10,7 +10,7 @@
 
 namespace berth {
 
-/// The Kubernetes release whose behaviour is followed where releases differ (--emulate-version).
+/// The Kubernetes release to follow when releases differ (--emulate-version).
 enum class Release : std::uint8_t { k1_35, k1_36 };  // NOLINT(readability-identifier-naming): 135 would be another
 
 /// @throws InputError naming the accepted values
@@ -22,8 +22,8 @@ class FeatureGates {
  public:
   explicit FeatureGates(Release release = Release::k1_35);
 
-  /// "Name=true,Other=false" as kube-scheduler's flag; AllAlpha and AllBeta are understood and never change a gate that
-  /// is named itself, in this call or an earlier one. Nothing changes when it throws.
+  /// "Name=true,Other=false" like kube-scheduler's flag; AllAlpha and AllBeta are supported and never change a gate
+  /// that is named itself, in this call or an earlier one. It has no effect when it throws.
   /// @param left_out  where given, gates that the scheduler does not have in any release (of other components) are
   ///                  appended by name and change nothing, instead of being problems
   /// @throws InputError with every problem: a gate that the release does not have, a value that is no boolean, a locked

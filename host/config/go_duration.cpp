@@ -63,7 +63,7 @@ struct Fraction {
   double scale = 1;
 };
 
-/// Takes the digits behind a point off `text`; those that would overflow are read and ignored, as Go does.
+/// Takes the digits after a point off `text`; digits that would overflow are read and ignored, as in Go.
 Fraction take_fraction(std::string_view& text) {
   Fraction fraction;
   bool full = false;

@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-/// A requirement with what is needed to evaluate it; whether it is evaluated is known when the whole term was read.
+/// A requirement with the data to check it; whether it is checked is known after the whole term was read.
 struct ReadTerm {
   NodeSelectorTerm term;
   std::vector<std::pair<std::string, std::string>> problems;  ///< path, message

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kSecondUs = 1'000'000;
 constexpr std::int32_t kShapeScoreMax = 10;
 
-/// Fields that may stand in any args object; they must say what the plugin's name says already.
+/// Fields that any args object may have; they must match the plugin's name.
 bool is_type_field(std::string_view key, const JsonValue& value, const std::string& kind) {
   if (key != "kind" && key != "apiVersion") return false;
   const std::string_view wanted = key == "kind" ? std::string_view(kind) : kSchedulerApiVersion;

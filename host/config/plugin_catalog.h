@@ -8,8 +8,8 @@
 
 namespace berth {
 
-/// One in-tree plugin of kube-scheduler: where it joins and its default place. The catalog says what kube-scheduler
-/// has; plugins/registry.h says which of these Berth has built.
+/// One in-tree plugin of kube-scheduler: its extension points and its default place. The catalog lists kube-scheduler's
+/// plugins; plugins/registry.h lists those that Berth has built.
 struct CatalogPlugin {
   std::string_view name;
   std::int32_t default_weight;  ///< 0: unset (counts as 1)
@@ -22,15 +22,15 @@ struct CatalogPlugin {
 std::span<const CatalogPlugin> plugin_catalog();
 const CatalogPlugin* find_catalog_plugin(std::string_view name);  ///< nullptr when kube-scheduler has no such plugin
 
-/// The plugin, if the gates let it be named in a configuration.
+/// The plugin, if the gates allow it in a configuration.
 bool is_available(const CatalogPlugin& plugin, const FeatureGates& gates);
 
 /// Plugins that older releases had and that a configuration may no longer enable: docs/behaviour/scheduler-core.md 7.2,
-/// and those that went with the old versions of the configuration.
-/// @return what to use instead: "NodeVolumeLimits"; empty when kube-scheduler never had such a plugin, or has it still
+/// and those that were removed with old versions of the configuration.
+/// @return the replacement: "NodeVolumeLimits"; empty when kube-scheduler never had such a plugin, or still has it
 std::string_view replacement_of_removed_plugin(std::string_view name);
 
-/// A name, not empty, that no release of kube-scheduler has or had for a plugin.
+/// Whether no release of kube-scheduler has or had a plugin of this non-empty name.
 bool is_out_of_tree(std::string_view name);
 
 }  // namespace berth

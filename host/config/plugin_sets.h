@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// From the plugin lists of a profile to what runs: merging with the defaults, then expanding multiPoint.
+// Turns the plugin lists of a profile into the plugins that run: merges the defaults, then expands multiPoint.
 // Rules: docs/behaviour/scheduler-core.md 7.3 and 3.13.
 
 #include <array>
@@ -36,11 +36,11 @@ struct PluginSets {
   const PluginSet& at(ExtensionPoint point) const { return points[static_cast<std::size_t>(point)]; }
 };
 
-/// Everything enabled through multiPoint, as kube-scheduler's defaults do.
+/// Everything enabled through multiPoint, like kube-scheduler's defaults.
 PluginSets default_plugin_sets(const FeatureGates& gates);
 
-/// The "plugins" object of a profile. Entries that cannot be are left out and are problems: removed plugins, plugins
-/// whose gate is off, negative weights, and unless the context leaves them out, plugins that are not in-tree.
+/// The "plugins" object of a profile. Invalid entries are omitted and are problems: removed plugins, plugins whose
+/// gate is off, negative weights, and, unless the context omits them, plugins that are not in-tree.
 PluginSets decode_plugin_sets(const JsonValue& value, const ConfigContext& context);
 
 /// Names in the enabled lists, each once: points in their order, then multiPoint.
@@ -50,10 +50,10 @@ PluginSet merge(const PluginSet& defaults, const PluginSet& user);
 PluginSets merge(const PluginSets& defaults, const PluginSets& user);
 
 /// Fills plugins and placement_plugins of `profile`.
-/// @param path of the profile, for problems that no entry is to blame for
+/// @param path of the profile, for problems without a single entry
 void expand(const PluginSets& merged, const std::string& path, Profile& profile, ProblemSink& sink);
 
-/// All profiles share one queue, so they must agree on how it is sorted.
+/// All profiles share one queue, so they must have the same queue sort.
 /// @param profiles  merged sets, [profile_count]
 void check_common_queue_sort(std::span<const PluginSets> profiles, ProblemSink& sink);
 

@@ -44,7 +44,7 @@ bool read_leader_election_field(std::string_view key, const JsonValue& value, Le
   return true;
 }
 
-/// An empty text or a zero time reads as unset, as in kube-scheduler.
+/// An empty string or a zero duration reads as unset, as in kube-scheduler.
 void default_leader_election(LeaderElection& out) {
   const LeaderElection defaults;
   if (out.lease_duration_us == 0) out.lease_duration_us = defaults.lease_duration_us;
@@ -113,7 +113,7 @@ void decode_client_connection(const JsonValue& connection, ClientConnection& out
 
 // ---- profiles
 
-/// A profile before its lists are expanded, which is done when all of them were read.
+/// A profile before its lists are expanded, which happens after all profiles were read.
 struct ReadProfile {
   Profile profile;
   PluginSets plugins;  ///< merged with the defaults
@@ -183,7 +183,7 @@ std::vector<Profile> finish_profiles(std::vector<ReadProfile> read, ProblemSink&
   return profiles;
 }
 
-// ---- the whole
+// ---- the configuration object
 
 /// Scalar fields of the configuration: docs/behaviour/scheduler-core.md 7.1.
 bool read_scalar_field(std::string_view key, const JsonValue& value, SchedulerConfig& out) {

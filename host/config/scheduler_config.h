@@ -40,7 +40,7 @@ struct EnabledPlugin {
   friend bool operator==(const EnabledPlugin&, const EnabledPlugin&) = default;
 };
 
-/// A plugin that a profile names and that kube-scheduler does not have in-tree.
+/// A plugin that a profile names and that is not in kube-scheduler's tree.
 struct OutOfTreePlugin {
   std::string name;
   std::string point;        ///< "score", "multiPoint"; "pluginConfig" when only its arguments stand there
@@ -48,10 +48,10 @@ struct OutOfTreePlugin {
   std::string path;         ///< where the file names it: "profiles[0].plugins.score.enabled[1]"
 };
 
-/// What is wrong with naming it: `unknown plugin "Coscheduling", expected one of kube-scheduler's in-tree plugins`.
+/// The problem text: `unknown plugin "Coscheduling", expected one of kube-scheduler's in-tree plugins`.
 std::string out_of_tree_problem(std::string_view name);
 
-/// What reading does with plugins that are not in-tree.
+/// How reading treats plugins that are not in-tree.
 enum class OutOfTree : std::uint8_t {
   kRefuse,   ///< each is a problem
   kLeaveOut  ///< they are left out, and listed in Profile::out_of_tree

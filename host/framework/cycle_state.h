@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What plugins remember between the points of one scheduling attempt: docs/behaviour/scheduler-core.md 3.8.
+// Plugin data between the extension points of one scheduling attempt: docs/behaviour/scheduler-core.md 3.8.
 
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace berth {
 
-/// How a value enters a clone of the state it lies in.
+/// How a value is copied into a clone of its state.
 enum class Cloning : std::uint8_t {
   kCopy,   ///< copied, so that the clone may change its own
   kShare,  ///< one value for the state and all its clones; for what is never changed, or is meant to be shared
@@ -37,7 +37,7 @@ class CycleState {
   CycleState(const CycleState&) = delete;  // a copy has to say clone()
   CycleState& operator=(const CycleState&) = delete;
 
-  /// Values by their own way of cloning; the skip sets are shared.
+  /// Copies each value by its own clone operation; the skip sets are shared.
   CycleState clone() const;
 
   template <class T>

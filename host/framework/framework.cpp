@@ -14,7 +14,7 @@ namespace {
 
 bool is_skipped(const CycleState::Names& skipped, const Plugin& plugin) { return skipped.contains(plugin.name()); }
 
-/// For a plugin that threw, so that none of its verdicts counts: every pod it was called with fails.
+/// After a plugin threw none of its verdicts counts: every pod of the call fails.
 void refuse_all(std::span<const FilterRequest> batch, const Status& status) {
   for (const FilterRequest& request : batch) {
     for (std::size_t node = 0; node < request.nodes.size(); ++node) {
@@ -169,7 +169,7 @@ Status Framework::run_filters_with_nominated(const PodClassView& pod, const Node
     full_node.pods.push_back(other);
     if (Status status = run_add_pod(full_pod, *other, full_node); !status.ok()) return status;
   }
-  // Both must pass: with the nominated pods there may be no room, without them no pod that the affinity requires.
+  // Both must pass: with the nominated pods room may be missing, without them a pod that an affinity requires.
   Status status = run_filters_on(full_pod, full_node);
   return status.ok() ? run_filters_on(pod, node) : status;
 }

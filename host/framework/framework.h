@@ -29,12 +29,12 @@ struct PermitOutcome {
   std::vector<PermitTimeout> waits;  ///< for Wait: timeout of each waiting plugin, at most 15 minutes
 };
 
-/// The plugins of one profile, without those that the backends run.
+/// The plugins of one profile, except those that run in the backends.
 class Framework {
  public:
-  /// @param runs_elsewhere tells for a name that `registry` does not have whether a backend runs it
-  /// @throws InputError naming every plugin that is neither registered nor run elsewhere, or that does not implement a
-  ///     point it is enabled at
+  /// @param runs_elsewhere whether a backend runs the plugin of a name that `registry` does not have
+  /// @throws InputError naming every plugin that is neither registered nor run by a backend, or that does not implement
+  ///     a point at which it is enabled
   Framework(const Profile& profile, const PluginRegistry& registry, const FrameworkHandle& handle,
             const std::function<bool(std::string_view)>& runs_elsewhere);
 
@@ -50,10 +50,10 @@ class Framework {
   PreFilterOutcome run_pre_filter(const PodClassView& pod, NodeInfos nodes) const;
   Status run_add_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node) const;
   Status run_remove_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node) const;
-  /// Every request gets the first refusal of each of its nodes.
+  /// Sets the first rejection of each node in every request.
   void run_filters(std::span<const FilterRequest> batch) const;
   /// One node with the pods nominated to it, in two passes: docs/behaviour/scheduler-core.md 3.4. Nominated pods of
-  /// lower priority and the pod itself are left out here.
+  /// lower priority and the pod itself are ignored.
   Status run_filters_with_nominated(const PodClassView& pod, const NodeInfo& node,
                                     std::span<const PodPtr> nominated) const;
   PostFilterAnswer run_post_filters(const FilterRequest& refused) const;

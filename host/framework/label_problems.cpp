@@ -24,7 +24,7 @@ constexpr std::size_t kSubdomainBytesMax = 253;
 
 std::string too_long(std::size_t bytes_max) { return "must be no more than " + std::to_string(bytes_max) + " bytes"; }
 
-/// Several rules that one text breaks.
+/// Several rules that one text violates.
 class Breaches {
  public:
   void add(std::string_view text) { all_ += (all_.empty() ? "" : "; ") + std::string(text); }
@@ -36,7 +36,7 @@ class Breaches {
 
 bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// The rule of the characters alone; a name of any length.
+/// Checks the characters only; a name of any length.
 bool has_name_characters(std::string_view text) {
   const auto is_fine = [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; };
   return !text.empty() && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
@@ -50,7 +50,7 @@ std::string label_value_problem(std::string_view text) {
   return breaches.take();
 }
 
-/// The rule of the characters alone; parts of any number, alphanumeric at both ends.
+/// Checks the characters only; any number of parts with alphanumeric ends.
 bool has_subdomain_characters(std::string_view text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find('.', begin), text.size());

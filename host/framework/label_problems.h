@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What apimachinery says of requirements and selectors that do not parse, word for word: statuses of plugins show it.
+// The exact error texts of apimachinery for malformed requirements and selectors, which appear in statuses of plugins.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace berth {
 
-/// Problem texts, each once, in the order they were found.
+/// Distinct problem texts, in the order in which they were found.
 class ProblemTexts {
  public:
   /// `PATH: Invalid value: VALUE: DETAIL`
@@ -27,14 +27,14 @@ class ProblemTexts {
 
 /// `"text"`, as problem texts show values.
 std::string quoted_value(std::string_view text);
-/// `["a","b"]`; an empty list is `null`, as one is that came from an API server.
+/// `["a","b"]`; an empty list is `null`, as in an object from an API server.
 std::string quoted_values(const std::vector<std::string>& values);
 
-/// Adds what is wrong with one requirement, whichever of the six operators it has.
-/// @param path  stands before "key" and "values": "[0].matchExpressions[1]." or ""
+/// Adds the problems of one requirement with any of the six operators.
+/// @param path  prefix of "key" and "values": "[0].matchExpressions[1]." or ""
 void check_requirement(const SelectorRequirement& requirement, const std::string& path, ProblemTexts& problems);
 
-/// Why a label selector does not parse: the problems of its first bad requirement, matchLabels in front.
+/// Why a label selector does not parse: the problems of its first bad requirement, matchLabels first.
 /// @return nullopt when it parses; a null selector does
 std::optional<std::string> label_selector_problem(const std::optional<LabelSelector>& selector);
 

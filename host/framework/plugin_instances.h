@@ -15,18 +15,17 @@
 
 namespace berth {
 
-/// Instantiates the plugins of a profile, each once, however many extension points it joins. The arguments must outlive
-/// the object.
+/// Instantiates each plugin of a profile once, for all its extension points. The arguments must outlive the object.
 class PluginInstances {
  public:
   using ByName = std::map<std::string, std::unique_ptr<Plugin>, std::less<>>;
 
-  /// @param runs_elsewhere  tells for a name that `registry` does not have whether a backend runs it
+  /// @param runs_elsewhere  whether a backend runs the plugin of a name that `registry` does not have
   PluginInstances(const Profile& profile, const PluginRegistry& registry, const FrameworkHandle& handle,
                   const std::function<bool(std::string_view)>& runs_elsewhere)
       : profile_(profile), registry_(registry), handle_(handle), runs_elsewhere_(runs_elsewhere) {}
 
-  /// @return null when the plugin runs elsewhere; also when it is unknown or does not implement the interface of the
+  /// @return null when the plugin runs in a backend; also when it is unknown or does not implement the interface of the
   ///     point, which finish() reports
   template <class Interface>
   Interface* find(ExtensionPoint point, const std::string& name) {
@@ -37,7 +36,7 @@ class PluginInstances {
     return joined;
   }
 
-  /// The plugins that join a point, in the profile's order, those that run elsewhere left out.
+  /// The plugins of a point, in profile order, except those that run in a backend.
   template <class Interface>
   std::vector<Interface*> joining(ExtensionPoint point) {
     std::vector<Interface*> plugins;
@@ -46,7 +45,7 @@ class PluginInstances {
     return plugins;
   }
 
-  /// Hands the plugins over; null for one that runs elsewhere. @throws InputError with every problem found
+  /// Transfers the plugins; null for one that runs in a backend. @throws InputError with every problem found
   ByName finish();
 
  private:

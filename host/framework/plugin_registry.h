@@ -13,18 +13,18 @@
 
 namespace berth {
 
-/// What a plugin may reach beyond its arguments. Outlives the plugins.
+/// What a plugin may use besides its arguments. Outlives the plugins.
 struct FrameworkHandle {
   WaitingPods* waiting_pods = nullptr;
 };
 
-/// Makes a plugin for one profile. @throws InputError when its arguments make no sense
+/// Creates a plugin for one profile. @throws InputError when its arguments are invalid
 using PluginFactory = std::function<std::unique_ptr<Plugin>(const Profile& profile, const FrameworkHandle& handle)>;
 
-/// Plugins by the name a configuration enables them with.
+/// Plugin factories by the plugin name in a configuration.
 class PluginRegistry {
  public:
-  /// @throws std::invalid_argument when the name is taken
+  /// @throws std::invalid_argument when the name is registered already
   void add(std::string name, PluginFactory factory);
   const PluginFactory* find(std::string_view name) const;  ///< null when unknown
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Scores of plugins: one column a plugin, collected over a batch of pods, normalised and added up with weights:
-// docs/behaviour/scheduler-core.md 3.6.
+// Scores of plugins: one column per plugin, collected over a batch of pods, normalised and summed with weights:
+// docs/behaviour/scheduler-core.md 3.7.
 
 #include <cstdint>
 #include <string>

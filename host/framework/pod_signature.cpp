@@ -12,7 +12,8 @@
 namespace berth {
 namespace {
 
-/// Appends fields one behind the other; strings and lists carry their length, so no two contents share their bytes.
+/// Appends fields one after another; strings and lists are prefixed with their length, so that different contents have
+/// different bytes.
 class SignatureWriter {
  public:
   void number(std::int64_t value) { append(&value, sizeof value); }

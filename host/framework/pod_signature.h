@@ -9,14 +9,14 @@
 namespace berth {
 
 /// Canonical bytes of everything in a pod's spec that a scheduling rule reads: equal bytes, equal class. Names of
-/// containers and volumes, limits and labels stay out (design: a class is only worth something if real pods share it).
+/// containers and volumes, limits and labels are not included, so that many pods share a class.
 std::string pod_signature(const PodSpec& spec);
 
-/// The part of the signature that rules read which look at a node's object alone, not at what runs on it: classes that
-/// differ only in what they request share it.
+/// The part of the signature that is read by rules on the node object only, not on the load: classes that differ only
+/// in requests share it.
 std::string node_side_signature(const PodSpec& spec);
 
-/// 64-bit hash of the signature; the same in every backend and on every platform, since ties are drawn from it.
+/// 64-bit hash of the signature; the same in every backend and on every platform, because tie draws depend on it.
 std::uint64_t pod_class_hash(const PodSpec& spec);
 
 }  // namespace berth

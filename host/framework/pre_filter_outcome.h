@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The combined answer of the PreFilter plugins, and the diagnosis of a pod that PreFilter or Filter rejected:
+// The combined result of the PreFilter plugins, and the diagnosis of a pod that PreFilter or Filter rejected:
 // docs/behaviour/scheduler-core.md 3.2 and 3.3.
 
 #include <cstdint>
@@ -15,24 +15,24 @@
 
 namespace berth {
 
-/// Answer of all PreFilter plugins together.
+/// The combined result of all PreFilter plugins.
 struct PreFilterOutcome {
   Status status;
   std::optional<std::set<std::string>> node_names;  ///< what is left of the nodes; nullopt: all
   std::set<std::string> narrowing_plugins;          ///< returned a node set; rejectors even when another plugin refuses
 
-  /// Leaves only the nodes that `plugin` names, too.
-  /// @return false when no node is left; `status` then says so
+  /// Restricts the nodes to those that `plugin` also names.
+  /// @return false when no node is left; `status` is then the rejection
   bool narrow(std::string_view plugin, std::set<std::string> names);
   /// The status of nodes outside `node_names`: docs/behaviour/scheduler-core.md 3.3. Without reasons when nothing was
   /// narrowed.
   Status absent_node_status() const;
 };
 
-/// Of a pod that PreFilter rejected: its message is the whole text.
+/// The diagnosis of a pod that PreFilter rejected: its message is the whole text.
 Diagnosis diagnose(const PreFilterOutcome& rejection, std::int64_t node_count);
-/// Counts the reasons of a pod that no node took.
-/// @param node_count all nodes of the snapshot; those without a refusal count with the reasons of `absent`
+/// Counts the reasons of a pod without a feasible node.
+/// @param node_count all nodes of the snapshot; those without a rejection count with the reasons of `absent`
 Diagnosis diagnose(const Verdicts& verdicts, std::int64_t node_count, const Status& absent);
 
 }  // namespace berth

@@ -9,8 +9,8 @@
 
 namespace berth {
 
-/// What kube-scheduler says of preferred node affinity terms that do not parse:
-/// docs/behaviour/plugins-node.md 8.1, 8.5. Terms of weight 0 and empty terms are not looked at. Several problems are
+/// kube-scheduler's error text for malformed preferred node affinity terms:
+/// docs/behaviour/plugins-node.md 8.1, 8.5. Terms of weight 0 and empty terms are not parsed. Several problems are
 /// listed in brackets, each once.
 /// @return nullopt when all terms parse
 std::optional<std::string> preferred_terms_problem(const std::vector<PreferredSchedulingTerm>& terms);

@@ -35,7 +35,7 @@ struct Status {
   friend bool operator==(const Status&, const Status&) = default;
 };
 
-/// Why no node took a pod: what the FitError text is made of.
+/// Why a pod has no feasible node: the input of the FitError text.
 struct Diagnosis {
   std::int64_t node_count = 0;                        ///< all nodes of the snapshot
   std::map<std::string, std::int64_t> reason_counts;  ///< per reason, absent nodes included

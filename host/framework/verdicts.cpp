@@ -17,7 +17,7 @@ void Verdicts::refuse(std::size_t node, StatusCode code, std::vector<std::string
 }
 
 std::int32_t Verdicts::intern(Status refusal) {
-  // Newest first: neighbouring nodes are mostly refused for the same reason, and there are few reasons.
+  // Newest first: neighbouring nodes are mostly rejected for the same reason, and there are few reasons.
   const auto found = std::find(refusals_.rbegin(), refusals_.rend(), refusal);
   if (found != refusals_.rend()) return static_cast<std::int32_t>(refusals_.rend() - found) - 1;
   refusals_.push_back(std::move(refusal));

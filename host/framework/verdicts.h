@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the Filter plugins of a profile say about a list of nodes.
+// The verdicts of a profile's Filter plugins on a list of nodes.
 
 #include <cstdint>
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace berth {
 
-/// One verdict a node. Every node passes until it is refused; the first refusal stands, and each distinct refusal is
-/// stored once however many nodes share it.
+/// One verdict per node. Every node passes until it is rejected; the first rejection counts, and equal rejections are
+/// stored once.
 class Verdicts {
  public:
   explicit Verdicts(std::size_t node_count) : refusal_of_(node_count, kPasses) {}
 
   std::size_t node_count() const { return refusal_of_.size(); }
-  /// No plugin has refused the node yet. A plugin need not look at others; what it says of them is not heard.
+  /// Whether no plugin has rejected the node yet. A plugin may skip other nodes; its verdicts on them are ignored.
   bool passes(std::size_t node) const { return refusal_of_[node] == kPasses; }
 
   /// @param code Unschedulable, UnschedulableAndUnresolvable or Pending; any other becomes an Error of the plugin,
@@ -33,7 +33,7 @@ class Verdicts {
   std::optional<Status> first_error() const;
   std::size_t passing_count() const;
 
-  /// The plugin that speaks from here on. The framework calls this, plugins do not.
+  /// Sets the plugin of the following verdicts. Called by the framework only.
   void set_speaker(std::string_view plugin) { speaker_ = plugin; }
 
  private:

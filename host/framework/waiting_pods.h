@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Pods that a Permit plugin asked to wait: docs/behaviour/scheduler-core.md 3.10.
+// Pods that wait because of a Permit plugin: docs/behaviour/scheduler-core.md 3.10.
 
 #include <condition_variable>
 #include <cstdint>
@@ -27,13 +27,13 @@ struct PermitTimeout {
   std::int64_t timeout_us = 0;
 };
 
-/// Records by uid, shared by all profiles. The first decision about a pod stands; later ones are not heard. A timer
-/// that is due has fired before anything else is answered, in order of deadlines. Safe to call from any thread.
+/// Records by uid, shared by all profiles. The first decision about a pod counts; later ones are ignored. Due timers
+/// fire before any call is answered, in order of deadlines. Thread-safe.
 class WaitingPods {
  public:
   explicit WaitingPods(Clock clock = steady_clock_us) : clock_(std::move(clock)) {}
 
-  /// Starts one timer a plugin. A record of the same uid is replaced.
+  /// Starts one timer per plugin. A record with the same uid is replaced.
   void add(PodPtr pod, const std::vector<PermitTimeout>& timeouts);
   void remove(std::string_view uid);
 

@@ -6,7 +6,7 @@
 
 namespace berth {
 
-/// Checks that need the whole spec: names are there once, and what is named exists.
+/// Checks that need the whole spec: names are unique, and referenced names exist.
 void check_cluster_spec(const ClusterSpec& spec, ProblemSink& sink);
 
 }  // namespace berth

@@ -16,14 +16,14 @@ constexpr std::size_t kShownBytes = 80;
   throw InputError(InputProblem{source, "line " + std::to_string(line), message});
 }
 
-/// Cuts a text into records, one at a time.
+/// Splits a text into records, one at a time.
 class RecordReader {
  public:
   RecordReader(std::string_view text, const std::string& source) : text_(text), source_(source) {
     if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
   }
 
-  /// @return false at the end of the text. Empty lines are no records.
+  /// @return false at the end of the text. Empty lines are not records.
   bool next(std::vector<std::string>& fields, std::size_t& first_line) {
     while (at_ < text_.size() && (text_[at_] == '\n' || text_.substr(at_, 2) == "\r\n")) end_line();
     if (at_ >= text_.size()) return false;

@@ -9,16 +9,16 @@
 
 namespace berth {
 
-/// A CSV text with a header line. Fields may be quoted ("" is a quote within quotes, and line ends may stand there
-/// too); lines end with LF or CRLF; a UTF-8 byte order mark and empty lines are passed over. Immutable.
+/// A CSV text with a header line. Fields may be quoted ("" is a quote within quotes, and line ends are allowed
+/// there); lines end with LF or CRLF; a UTF-8 byte order mark and empty lines are skipped. Immutable.
 class CsvTable {
  public:
   static constexpr std::size_t kMaxRows = 1'000'000;
 
   /// @param source  file name for messages
-  /// @throws InputError with the line: a quote that does not close, text behind a closing quote, a row with more or
+  /// @throws InputError with the line: a quote that does not close, text after a closing quote, a row with more or
   /// fewer
-  ///         fields than the header, a column name that stands twice, no header
+  ///         fields than the header, a repeated column name, no header
   CsvTable(std::string_view text, std::string source);
 
   std::size_t row_count() const { return lines_.size(); }

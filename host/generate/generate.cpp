@@ -24,8 +24,8 @@ constexpr std::size_t kObjectsPerTask = 4096;
 
 enum class StreamOf : std::uint64_t { kNode = 1, kVariant, kPod, kPlacement, kService };
 
-/// Every node, variant and pod draws from a stream of its own: they can be made in parallel, and a field added to one
-/// moves no other.
+/// Every node, variant and pod has its own random stream: they can be generated in parallel, and a field added to one
+/// does not change another.
 Random stream(std::uint64_t seed, StreamOf what, std::size_t group, std::size_t index) {
   Random first(seed + static_cast<std::uint64_t>(what) * 0xD1342543DE82EF95ULL);
   Random second(first.next() ^ static_cast<std::uint64_t>(group) * 0xAF251AF3B0F025B5ULL);
@@ -63,7 +63,7 @@ void for_each_in_parallel(std::size_t count, const Make& make) {
   });
 }
 
-/// Finds nodes for running pods; keeps the accounts of all groups.
+/// Finds nodes for running pods; tracks the used resources of all groups.
 class RunningPods {
  public:
   explicit RunningPods(const std::vector<NodePtr>& nodes) : nodes_(nodes), uses_(nodes.size()) {}
@@ -96,7 +96,7 @@ class RunningPods {
     }
   }
 
-  /// Stricter than the scheduler's rule: addresses are not told apart.
+  /// Stricter than the scheduler's rule: addresses are not distinguished.
   bool ports_are_free(std::uint32_t node, const PodSpec& spec) const {
     bool free = true;
     for_each_host_port(node, spec, [&](const Port& port) { free = free && !ports_.contains(port); });
@@ -151,7 +151,7 @@ class Generator {
     }
   }
 
-  /// Names of all namespaces that `names`, names of entries of the spec, stand for.
+  /// Names of all namespaces for `names`, which are names of entries of the spec.
   std::vector<std::string> members_of(const std::vector<std::string>& names) const {
     std::vector<std::string> members;
     for (const std::string& name : names) {
@@ -212,7 +212,7 @@ class Generator {
     }
   }
 
-  /// Adds the owner's object to each of `namespaces` where it is not yet.
+  /// Adds the owner's object to each of `namespaces` that lacks it.
   OwnersPtr add_owner(const WorkloadOwnerSpec& owner, const std::vector<std::string>& namespaces) {
     for (const std::string& ns : namespaces) {
       if (!known_owners_.emplace(owner.kind, ns, owner.name).second) continue;

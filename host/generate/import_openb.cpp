@@ -24,7 +24,7 @@ constexpr std::string_view kModelLabel = "alibabacloud.com/gpu-card-model";
 constexpr std::int64_t kMilliPerCard = 1000;
 constexpr std::int64_t kMaxCards = 1'000'000;
 constexpr std::int64_t kBytesPerMib = std::int64_t{1} << 20;
-/// The trace counts seconds from a start that it does not name; objects need a date, so this one was chosen.
+/// The trace counts seconds from an unknown start; objects need a date, so this one was chosen.
 constexpr std::int64_t kTraceStartSeconds = 1'672'531'200;  // 2023-01-01T00:00:00Z
 constexpr std::int64_t kMaxTraceSeconds = 10'000'000'000;
 /// With CsvTable::kMaxRows this keeps an import below 1 GiB of memory; the files of the trace have less than 1 MiB.
@@ -53,7 +53,7 @@ std::int64_t memory_bytes(const CsvTable& table, std::size_t row) {
   return bounded(table, row, "memory_mib", INT64_MAX / kBytesPerMib) * kBytesPerMib;
 }
 
-/// Names of one table: valid, and each there once.
+/// Names of one table: valid and unique.
 class UniqueNames {
  public:
   UniqueNames(const CsvTable& table, std::string_view column) : table_(table), column_(column) {}
@@ -106,7 +106,7 @@ void add_nodes(const CsvTable& table, const OpenbOptions& options, ClusterObject
   }
 }
 
-/// Cards, or thousandths of a card, that a pod asks.
+/// Cards, or thousandths of a card, that a pod requests.
 std::int64_t gpu_request(const CsvTable& table, std::size_t row, GpuMode mode) {
   const std::int64_t cards = bounded(table, row, "num_gpu", kMaxCards);
   const std::int64_t milli = bounded(table, row, "gpu_milli", kMilliPerCard);
@@ -139,7 +139,7 @@ NodeAffinity model_affinity(std::vector<std::string> models) {
   return affinity;
 }
 
-/// Decodes pod rows; rows that ask the same share one spec, those of one class of service one label map.
+/// Decodes pod rows; rows with equal requests share one spec, those of one class of service one label map.
 class PodRows {
  public:
   PodRows(const CsvTable& table, const OpenbOptions& options)

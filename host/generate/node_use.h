@@ -8,12 +8,12 @@
 
 namespace berth {
 
-/// What the running pods of one node have taken of it so far.
+/// The resources that the running pods of one node use so far.
 struct NodeUse {
   ResourceAmounts requested;
   std::int64_t pod_count = 0;
 
-  /// Whether one more pod that asks `request` stays within what `node` has. Host ports are not looked at.
+  /// Whether one more pod that requests `request` fits `node`. Host ports are not checked.
   bool has_room(const Node& node, const ResourceAmounts& request) const;
   void add_pod(const ResourceAmounts& request);
 };

@@ -44,7 +44,7 @@ class Random {
     return *(std::begin(range) + static_cast<std::ptrdiff_t>(below(std::size(range))));
   }
 
-  /// An independent stream, so that drawing more in one place moves nothing in another.
+  /// An independent stream, so that more draws in one place do not change another.
   Random split() { return Random(next()); }
 
  private:

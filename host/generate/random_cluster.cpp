@@ -21,7 +21,7 @@ constexpr std::int64_t kSecondUs = 1'000'000;
 constexpr std::uint64_t kExtrasStream = 0x2545F4914F6CDD1DULL;
 constexpr std::array<const char*, 3> kNamespaces = {"default", "team-a", "team-b"};
 
-/// Whether some figure of the kubelet is above what the container asks.
+/// Whether some figure of the kubelet exceeds the container's request.
 bool exceeds(const ContainerStatusResources& status, const ResourceList& requests) {
   const auto is_above = [&requests](const auto& entry) {
     const Quantity* asked = find(requests, entry.first);
@@ -31,7 +31,7 @@ bool exceeds(const ContainerStatusResources& status, const ResourceList& request
          std::any_of(status.allocated.begin(), status.allocated.end(), is_above);
 }
 
-/// Builds one cluster: nodes, then shapes, then running pods (which fill the accounts), then pending ones.
+/// Builds one cluster: nodes, then shapes, then running pods (which use resources), then pending ones.
 class Builder {
  public:
   Builder(std::uint64_t seed, const RandomClusterOptions& options)
@@ -63,7 +63,7 @@ class Builder {
     OwnersPtr owners;
   };
 
-  /// Zero only now and then: a cluster without nodes answers every pod alike.
+  /// Rarely zero: in a cluster without nodes every pod has the same result.
   std::int64_t draw_count(std::int32_t bound) {
     if (bound <= 0 || random_.chance(2)) return 0;
     return random_.between(1, random_.chance(40) ? std::min(bound, 6) : bound);
@@ -134,7 +134,7 @@ class Builder {
     }
   }
 
-  /// Each request may become an amount that nobody would write.
+  /// Each request may become an extreme amount.
   void add_odd_quantities(PodSpec& spec) {
     static constexpr std::array<const char*, 12> kOdd = {"0.1", "1e3",  "1500m", "1e9",   "1.5Gi", "123456789",
                                                          "1k",  "250u", "1n",    "0.5Mi", "1e-3",  "0"};
@@ -191,7 +191,7 @@ class Builder {
     }
   }
 
-  /// @return false when no node was found that may take the pod
+  /// @return false when no node accepts the pod
   bool place(Pod& pod) {
     if (options_.pods_on_unknown_nodes && random_.chance(moods_.rare / 10)) {
       pod.node_name = "no-such-node";
@@ -221,7 +221,7 @@ class Builder {
     return status;
   }
 
-  /// The loader drops figures that no rule can tell from none; what is drawn here has its form.
+  /// The loader drops figures that have no effect on any rule; the drawn objects have its form.
   void add_status_resources(Pod& pod) {
     auto rare = std::make_unique<PodRare>();
     rare->resize_infeasible = random_.chance(30);
@@ -255,7 +255,7 @@ class Builder {
     pod.spec = pools_.spec(std::move(spec));
   }
 
-  /// Asks what some node has left, or one unit less or more of it.
+  /// Requests the free amount of some node, or one unit less or more.
   PodSpec exact_fit() {
     const std::size_t node = random_.below(node_names_.size());
     const ResourceAmounts& allocatable = objects_.nodes[node]->allocatable;
@@ -331,7 +331,7 @@ RandomMoods draw_moods(Random& random, const RandomClusterOptions& options) {
         &moods.priorities, &moods.malformed, &moods.overcommit, &moods.rare}) {
     *rate = random.pick(kRates);
   }
-  // These three make pods or nodes drop out altogether, so that high rates would leave nothing to compare.
+  // These three exclude pods or nodes completely, so that high rates would leave nothing to compare.
   for (std::int32_t* rate : {&moods.unschedulable, &moods.nominated, &moods.terminating}) {
     *rate = random.pick(kRates) / 3;
   }

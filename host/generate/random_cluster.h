@@ -7,7 +7,7 @@
 
 namespace berth {
 
-/// What random_cluster may draw. Counts are upper bounds; a small cluster is as likely as a large one.
+/// Options of random_cluster. Counts are upper bounds; small and large clusters are equally likely.
 struct RandomClusterOptions {
   std::int32_t max_nodes = 30;
   std::int32_t max_running_pods = 80;
@@ -22,16 +22,17 @@ struct RandomClusterOptions {
   bool foreign_scheduler_names = true;  ///< pods of "other-scheduler", which no default profile serves
   bool pods_on_unknown_nodes = true;
   bool volumes_and_claims = false;  ///< pods that storage and device plugins have to look at
-  /// Share of the clusters, in percent, that have what PodTopologySpread and InterPodAffinity read.
+  /// Share of the clusters, in percent, with fields that PodTopologySpread and InterPodAffinity read.
   std::int32_t topology_percent = 30;
   bool configuration = false;   ///< some pods name the second profile of random_configuration(seed), if it has one
   bool odd_quantities = false;  ///< requests that nobody would write: 10^-3 of a byte, 10^9 cores
 };
 
-/// Draws a cluster whose fields are biased to their edges: equal and missing labels, unparsable numbers under Gt and
-/// Lt, zero and absent requests, requests equal to what is free or one unit beside it, and so on (docs/generate.md has
-/// the list). The same seed and options give the same cluster on every platform. Objects have the form that the loader
-/// gives after admission, so writing and loading them changes nothing. Pods of equal spec share it.
+/// Draws a cluster with a bias to edge cases: equal and missing labels, unparsable numbers under Gt and
+/// Lt, zero and absent requests, requests equal to the free amount or one unit more or less, and so on
+/// (docs/generate.md has the list). The same seed and options give the same cluster on every platform. Objects have the
+/// form that the loader gives after admission, so writing and loading them changes nothing. Pods of equal spec share
+/// it.
 ClusterObjects random_cluster(std::uint64_t seed, const RandomClusterOptions& options = {});
 
 }  // namespace berth

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-/// What a scheduler is started with.
+/// The start-up settings of a scheduler.
 struct RandomConfiguration {
   std::string json;                          ///< a KubeSchedulerConfiguration, with a line end
   std::string feature_gates;                 ///< for --feature-gates, which no configuration can hold; may be empty

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that random_cluster.cpp puts together.
+// The parts of random_cluster.cpp.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace berth {
 
-/// How often each feature occurs in one cluster, in percent. Drawn per cluster, so that some clusters are full of a
-/// feature and others free of it: with fixed rates every pod of a large cluster would meet every obstacle.
+/// How often each feature occurs in one cluster, in percent. Drawn per cluster, so that some clusters have a feature
+/// often and others never: with fixed rates every pod of a large cluster would meet every obstacle.
 struct RandomMoods {
   std::int32_t taints = 0;
   std::int32_t unschedulable = 0;

@@ -99,7 +99,7 @@ void add_containers(Random& random, const RandomMoods& moods, PodSpec& spec) {
   }
 }
 
-/// What the API server does with pods of the host's network; objects here are those after admission.
+/// The API server's defaulting of host-network pods; objects here are those after admission.
 void copy_ports_to_host(std::vector<Container>& containers) {
   for (Container& container : containers) {
     for (ContainerPort& port : container.ports) {
@@ -164,7 +164,7 @@ SelectorRequirement random_expression(Random& random) {
   return requirement;
 }
 
-/// Each spoils a requirement in one of the ways that docs/behaviour/plugins-node.md 8.1 calls a parse error.
+/// Each makes a requirement malformed in one of the ways of docs/behaviour/plugins-node.md 8.1.
 SelectorRequirement malformed_expression(Random& random) {
   const auto make = [](std::string key, SelectorOperator op, std::vector<std::string> values) {
     return SelectorRequirement{std::move(key), op, std::move(values)};
@@ -238,7 +238,7 @@ void add_required_affinity(Random& random, const RandomMoods& moods, const std::
 void add_preferred_affinity(Random& random, const RandomMoods& moods, const std::vector<std::string>& node_names,
                             NodeAffinity& affinity) {
   static constexpr std::array<std::int32_t, 6> kWeights = {0, 1, 5, 20, 80, 100};
-  // A parse error here ends the whole cycle of the pod, so it is kept rarer than in required terms.
+  // A parse error here fails the whole cycle of the pod, so it is rarer than in required terms.
   RandomMoods calmer = moods;
   calmer.malformed = moods.malformed / 6;
   const std::int64_t count = random.between(1, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels and label selectors of random clusters, from one small vocabulary so that they often meet.
+// Labels and label selectors of random clusters, from one small vocabulary so that they often match.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace berth {
 
-/// What labels there are: of pods, or of namespaces.
+/// The vocabulary of labels: of pods, or of namespaces.
 enum class LabelsOf : std::uint8_t { kPod, kNamespace };
 
 /// Shares in percent.
@@ -20,7 +20,7 @@ struct SelectorMoods {
   std::int32_t malformed = 0;  ///< selectors that do not parse
 };
 
-/// Each label is there or missing, and may have the empty value.
+/// Each label is present or missing, and may have the empty value.
 LabelMap random_labels(Random& random, LabelsOf what);
 
 /// One or two pairs, sometimes none.
@@ -34,7 +34,7 @@ LabelSelector random_selector(Random& random, LabelsOf what, const LabelMap& own
 std::optional<LabelSelector> random_optional_selector(Random& random, LabelsOf what, const LabelMap& own,
                                                       const SelectorMoods& moods);
 
-/// NotIn and DoesNotExist only: as a namespaceSelector these meet an upstream bug
+/// NotIn and DoesNotExist only: as a namespaceSelector these trigger an upstream bug
 /// (docs/behaviour/plugins-topology.md 3.3).
 LabelSelector random_negative_selector(Random& random, LabelsOf what);
 

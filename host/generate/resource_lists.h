@@ -10,7 +10,7 @@ namespace berth {
 
 Quantity whole(std::int64_t amount);
 Quantity thousandths(std::int64_t amount);
-/// Puts `amount` under `name`, keeping the list sorted and its names unique.
+/// Sets `name` to `amount`, keeping the list sorted and its names unique.
 void set_resource(ResourceList& list, std::string_view name, Quantity amount);
 
 }  // namespace berth

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers of the smaller pieces of a cluster spec. Each reports what is wrong to the value's sink and goes on. Stricter
-// than the readers of stored objects (host/objects/decode_parts.h): what a spec says and nothing knows is a mistake.
+// Readers of the smaller pieces of a cluster spec. Each adds problems to the value's sink and continues. Stricter than
+// the readers of stored objects (host/objects/decode_parts.h): an unknown field of a spec is a problem.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace berth::spec_reader {
 
-/// Texts of a closed set and what each means.
+/// Texts of a closed set with their values.
 template <class Value, std::size_t kSize>
 using Spellings = std::array<std::pair<std::string_view, Value>, kSize>;
 
-/// @return whether `out` was set; an absent value leaves it alone
+/// @return whether `out` was set; an absent value does not change it
 template <class Value, std::size_t kSize>
 bool read_spelling(const JsonValue& value, const Spellings<Value, kSize>& spellings, Value& out) {
   std::string_view text;

@@ -12,7 +12,7 @@
 
 namespace berth {
 
-/// What the pods of one variant have in common.
+/// The common part of the pods of one variant.
 struct Variant {
   SpecPtr spec;  ///< after admission
   LabelMap labels;
@@ -21,7 +21,7 @@ struct Variant {
   ResourceAmounts requested;  ///< of a pod on a node
 };
 
-/// Makes the variants of one group; equal specs are one.
+/// Creates the variants of one group; equal specs are shared.
 class VariantMaker {
  public:
   /// @param pools  of the whole cluster

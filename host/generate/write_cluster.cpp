@@ -50,7 +50,7 @@ bool write_objects(const ClusterObjects& objects, std::FILE* file) {
   return writer.finish();
 }
 
-/// A device or a pipe stays where it is.
+/// A device or a pipe is not removed.
 void remove_partial_file(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);

@@ -17,7 +17,7 @@ struct CommitStateTest : testing::Test {
     for (const PodPtr& pod : scenario.pending()) pods.push_back({pod, 0, -1});
     state.compile(pods);
   }
-  /// Lengths that equal_pods() gives while a batch goes on by `step` pods at a time.
+  /// Lengths that equal_pods() returns while a batch advances by `step` pods.
   std::vector<std::size_t> lengths(std::size_t step, std::size_t limit = SIZE_MAX) {
     std::vector<std::size_t> found;
     BatchResult result;
@@ -42,7 +42,7 @@ TEST_F(CommitStateTest, EqualPodsAreCountedFromTheFrontOfTheRest) {
   EXPECT_EQ(lengths(1, 2), (std::vector<std::size_t>{2, 2, 2, 1, 2, 1, 1}));
 }
 
-// A million equal pods that find no node are otherwise quadratic.
+// Otherwise a million equal unplaced pods take quadratic time.
 TEST_F(CommitStateTest, EachPodOfABatchIsComparedWithItsPredecessorOnce) {
   BatchResult result;
   state.result = &result;

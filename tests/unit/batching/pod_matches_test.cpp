@@ -35,7 +35,7 @@ AffinityTerm term_of(PodLabelSelector selector, const std::string& key = "zone")
   return term;
 }
 
-/// Few keys and values, so that labels and questions meet often.
+/// Few keys and values, so that labels and queries match often.
 class Dice {
  public:
   LabelMap labels() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts of single nodes, the texts they add up to, and how nominated pods change them.
+// Verdicts of single nodes, the resulting texts, and the effect of nominated pods.
 #include <gtest/gtest.h>
 
 #include <string>

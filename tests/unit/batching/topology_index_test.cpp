@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pods share a class while questions about pods come up, and that what they ask is counted.
+// Which pods share a class while new queries appear, and that queries are counted.
 #include "batching/topology_index.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ struct Index {
   test::CompiledCluster cluster;
 };
 
-/// A pod that nobody has compiled yet. It asks about app=web.
+/// A pod that is not compiled yet. It has a query for app=web.
 PodPtr asking_pod() {
   static const test::Scenario scenario =
       test::parse_scenario(std::string(kNodes) + "pod asks cpu=1 label:app=ask spread=zone match=app=web\n");
@@ -117,7 +117,7 @@ TEST(TopologyIndexTest, APodMovesTheTablesOfMatchingQueriesAndItsOwnTerms) {
   Index index(
       "pod p label:app=web spread=zone match=app=web pod-anti-affinity=host match=app=db\n"
       "pod q label:app=db\npod r label:app=ask\n");
-  // p counts for its constraint and brings its term; q meets p's own term; r answers nothing.
+  // p matches its own constraint and adds its term; q matches p's term; r matches nothing.
   EXPECT_EQ(index.cluster.class_of(0).moves.size(), 2u);
   EXPECT_EQ(index.cluster.class_of(1).moves.size(), 1u);
   EXPECT_TRUE(index.cluster.class_of(2).moves.empty());
@@ -127,7 +127,7 @@ TEST(TopologyIndexTest, APodMovesTheTablesOfMatchingQueriesAndItsOwnTerms) {
 TEST(TopologyIndexTest, ATermOfANominatedPodIsCountedOnANodeUpdateBeforeAnyCompile) {
   Index index("pod old*2 on=a label:app=db pod-affinity=zone match=app=db\npod p label:app=db\n");
   TopologyIndex& topology = index.cluster.table.topology();
-  // The same term as one that waits with a nomination: as required anti-affinity nobody has brought it before.
+  // The same term as that of a nominated pod: no pod has had it as required anti-affinity before.
   const test::Scenario waiting =
       test::parse_scenario(std::string(kNodes) + "pod n label:app=db pod-anti-affinity=zone match=app=db\n");
   std::vector<PodToPlace> placed_pod{{waiting.pending().front(), 0, -1}};

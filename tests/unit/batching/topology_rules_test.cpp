@@ -31,7 +31,7 @@ struct Affinity {
   bool lacks_key = false;
 };
 
-/// Counts written down by hand.
+/// Handwritten counts.
 struct FixedPlace {
   std::vector<Hard> hard_terms{};
   std::vector<Affinity> affinity{};

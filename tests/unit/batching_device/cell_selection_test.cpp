@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection and commits on rows made by hand, by one thread and by several.
+// Selection and commits on handmade rows, by one thread and by several.
 #include "batching/device/cell_selection.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ void expect_plain_choice(HandMadeRow& row, int threads) {
 
 TEST(CellSelectionTest, TheLowestNodeOfTheHighestKeyIsSelectedAcrossCells) {
   std::mt19937 dice(3);
-  // As many cells as one thread selects from by itself, and one more.
+  // As many cells as one thread selects from alone, and one more.
   for (const std::int32_t cells : {1, 2, 5, kSoloCellsMax, kSoloCellsMax + 1, 300})
     for (int again = 0; again < 15; ++again) {
       std::vector<std::int32_t> sizes;
@@ -90,7 +90,7 @@ TEST(CellSelectionTest, AFullCellHasNoKey) {
   EXPECT_EQ(choose(row, 1).feasible_count, 1);
 }
 
-/// Answers a batch of `pod_count` pods of the only class.
+/// Places a batch of `pod_count` pods of the only class.
 std::vector<DeviceOutcome> commit(HandMadeRow& row, std::int32_t pod_count, bool stops_at_failure) {
   const std::vector<std::int32_t> row_of_pod(static_cast<std::size_t>(pod_count), 0);
   const std::vector<std::int32_t> last_pod{pod_count - 1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commit of a batch by one thread and by several: the same outcomes, columns, counters and rows. Of everything
-// here headers alone are compiled, so that a thread sanitizer's build takes one file.
+// The commit of a batch by one thread and by several: the same outcomes, columns, counters and rows. Only
+// headers are compiled here, so that a build with ThreadSanitizer needs one file.
 #include "batching/device/commit_body.h"
 
 #include <gtest/gtest.h>
@@ -23,9 +23,9 @@ constexpr std::int32_t kLayouts = 3;  ///< class c has layout c % kLayouts
 constexpr std::int32_t kByNode = 0;
 constexpr std::int32_t kByZone = 1;
 
-/// Classes that ask for different amounts and count one another's pods. A third of the rows is one cell, and a third a
-/// cell a zone: each thread selects from those alone, and in the latter reads counters that the next commit moves. The
-/// last third is laid out by node, and the threads select together.
+/// Classes that request different amounts and count one another's pods. A third of the rows is one cell, and a third
+/// has one cell per zone: each thread selects from those alone, and in the latter reads counters that the next commit
+/// changes. The last third is laid out by node, and the threads select together.
 class HandMadeCluster {
  public:
   HandMadeCluster() : one_cell_({kNodes}), zones_(std::vector<std::int32_t>(kZones, kNodes / kZones)) {
@@ -37,7 +37,7 @@ class HandMadeCluster {
     for (const DeviceRow& row : rows_) build(row);
   }
 
-  /// The batch, by a team of so many threads; 0: by SequentialTeam.
+  /// Commits the batch with a team of this many threads; 0: with SequentialTeam.
   std::vector<DeviceOutcome> commit(const std::vector<std::int32_t>& row_of_pod, int threads) {
     std::vector<std::int32_t> last_pod(kClasses, -1);
     for (std::size_t i = 0; i < row_of_pod.size(); ++i)

@@ -12,7 +12,7 @@ namespace {
 using Longs = std::vector<std::int64_t>;
 using Bytes = std::vector<std::uint8_t>;
 
-/// Four nodes, two resources, two port sets, six counters, two tables; the stride leaves a gap behind each column.
+/// Four nodes, two resources, two port sets, six counters, two tables; the stride leaves a gap after each column.
 struct Columns {
   Longs requested = Longs(10, 1), milli_cpu = Longs(4, 2), memory = Longs(4, 3), pods = Longs(4, 4);
   Bytes ports = Bytes(10, 5);

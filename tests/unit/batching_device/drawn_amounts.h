@@ -7,8 +7,8 @@
 
 namespace berth::test {
 
-/// A cluster, as text, of amounts that lie on both sides of what doubles hold exactly, up to the largest whose scores
-/// do not wrap around. Some pods ask for more.
+/// A cluster, as text, with amounts below and above the range of exact doubles, up to the largest whose scores do not
+/// wrap around. Some pods request more.
 inline std::string draw_cluster_of_any_amounts(std::mt19937& dice) {
   const auto pick = [&](std::initializer_list<const char*> from) {
     return std::string(from.begin()[dice() % from.size()]);

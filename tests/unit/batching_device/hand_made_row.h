@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A row over cells of given sizes, laid out here and not by what is under test; a node is worth what the test says.
+// A row over cells of given sizes, laid out here and not by the code under test; the test sets the key of each node.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace berth::test {
 
 class HandMadeRow {
  public:
-  /// Nodes are dealt to the cells in turn, so that neighbours lie in different ones. No sizes: no cell takes any node.
+  /// Nodes are distributed over the cells in turn, so that neighbours are in different ones. Without sizes no cell has
+  /// a node.
   explicit HandMadeRow(const std::vector<std::int32_t>& cell_sizes, std::int32_t nodes_outside = 0) {
     const std::int32_t largest = cell_sizes.empty() ? 0 : *std::max_element(cell_sizes.begin(), cell_sizes.end());
     for (std::int32_t turn = 0; turn < largest; ++turn)
@@ -28,7 +29,7 @@ class HandMadeRow {
 
   std::int32_t node_count() const { return static_cast<std::int32_t>(cell_of_.size()); }
   std::int32_t cell_of(std::int32_t node) const { return cell_of_[static_cast<std::size_t>(node)]; }
-  /// Below 0: refused. Seen by the next build() or refresh().
+  /// Below 0: infeasible. Used by the next build() or refresh().
   void set_worth(std::int32_t node, std::int32_t worth) { base_[static_cast<std::size_t>(node)] = worth; }
   std::int32_t worth(std::int32_t node) const { return base_[static_cast<std::size_t>(node)]; }
   NodeKey key(std::int32_t node) const { return worth(node) < 0 ? 0 : make_node_key(worth(node), 1); }
@@ -57,7 +58,7 @@ class HandMadeRow {
   std::vector<std::int32_t>& best() { return best_; }
   std::vector<std::int32_t>& live() { return live_; }
 
-  /// The lowest node of the highest key of a cell, by looking at all; -1 where none is feasible.
+  /// The lowest node of the highest key of a cell, by a scan; -1 when none is feasible.
   std::int32_t plain_best(std::int32_t cell) const {
     std::int32_t best = -1;
     for (std::int32_t node = 0; node < node_count(); ++node)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device says of one class on one node, held against the plain walk over the rules.
+// A device's evaluation of one class on one node, compared with the scalar path.
 #include "batching/device/node_evaluation.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ NodeKey plain_key(test::DeviceCluster& cluster, std::int32_t c, std::int32_t nod
   return make_node_key(side.image(node) * profile.weight_image_locality + judged.load_total(node), judged.draw(node));
 }
 
-/// @return how many keys were held equal
+/// @return how many keys were compared
 std::int64_t expect_plain_keys(test::DeviceCluster& cluster) {
   const DeviceState state = cluster.bring_up_all();
   std::int64_t feasible = 0;

@@ -14,7 +14,7 @@ namespace {
 using test::HandMadeRow;
 using Sizes = std::vector<std::int32_t>;
 
-/// Below, at and above a power of the arity; one cell, several, and cells of one node beside a high one.
+/// Below, at and above a power of the arity; one cell, several, and cells of one node next to a large one.
 const std::vector<Sizes>& all_sizes() {
   static const std::vector<Sizes> kSizes{{1},  {7},   {8},    {9},       {63},     {64},
                                          {65}, {513}, {8, 8}, {1, 1, 1}, {513, 1}, {1, 7, 8, 9, 63, 64, 65, 513}};
@@ -76,7 +76,7 @@ TEST(RowTournamentTest, TheLowerNodeWinsATie) {
     for (std::int32_t node = 0; node < row.node_count(); ++node) row.set_worth(node, 7);
     row.build();
     expect_tops(row);
-    // From the first node on, each loses and the next takes over; then each comes back and takes over again.
+    // Each node in order loses its key and the next one leads; then each returns and leads again.
     for (std::int32_t node = 0; node < row.node_count(); ++node) {
       row.set_worth(node, node % 2 == 0 ? 6 : -1);
       row.refresh(node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of a class on one node, held against placing them one by one.
+// Copies of a class on one node, compared with placing them one by one.
 #include "batching/device/run_body.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ bool same(const std::vector<DevicePick>& some, const std::vector<DevicePick>& ot
                     });
 }
 
-/// One copy after the other on a snapshot of its own.
+/// One copy after another on a separate snapshot.
 std::vector<DevicePick> plain_copies(test::DeviceCluster& cluster, std::int32_t c, std::int32_t node, NodeKey threshold,
                                      std::int32_t copies_max) {
   Snapshot snapshot = cluster.snapshot;
@@ -58,7 +58,7 @@ struct Seen {
   int cut = 0;
 };
 
-/// Every class and node, with thresholds that lie around the levels there are.
+/// Every class and node, with thresholds around the existing levels.
 void expect_plain_walks(test::DeviceCluster& cluster, Seen& seen) {
   const DeviceState state = cluster.bring_up_all();
   for (std::int32_t c = 0; c < cluster.table.size(); ++c)

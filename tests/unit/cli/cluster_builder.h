@@ -23,7 +23,7 @@ inline NodePtr make_node(const std::string& name, const std::function<void(Node&
   return std::make_shared<const Node>(std::move(node));
 }
 
-/// A pod of one container that asks for `milli_cpu`; on `node` when that is not empty.
+/// A pod of one container that requests `milli_cpu`; on `node` when that is not empty.
 inline PodPtr make_pod(const std::string& name, std::int64_t milli_cpu, const std::string& node = "",
                        const std::function<void(PodSpec&)>& change = {}) {
   PodSpec spec;

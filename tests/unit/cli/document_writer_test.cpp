@@ -115,7 +115,7 @@ TEST(YamlWriter, EscapesWhatATerminalActsOn) {
     Output output(text);
     yaml_writer(output)->string(kHostile);
   }
-  // A YAML reader does not join surrogates.
+  // YAML readers do not combine surrogates.
   EXPECT_EQ(text, "\"\\u009b\\u202e\\u2028\\U000e0001\\u007f\xc3\xa9\"");
 }
 

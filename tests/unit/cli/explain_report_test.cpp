@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 5> kNames = {"n0", "n1", "n2", "n3", "n4"
 
 std::string_view name_of(NodeIndex node) { return kNames.at(static_cast<std::size_t>(node.value)); }
 
-/// The report on a pod of that standing.
+/// The report on a pod in that state.
 std::string report_of(const PodPtr& pod, const Evaluation& evaluation, const ClusterObjects& objects = {},
                       const PodStanding& standing = {}, const Evaluation& topology = {}) {
   const MissFinder finder(objects);

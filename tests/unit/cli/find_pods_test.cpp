@@ -21,7 +21,7 @@ PodPtr in_namespace(const std::string& name, const std::string& name_space, cons
   return std::make_shared<const Pod>(std::move(pod));
 }
 
-/// Names of the pods that are found, or the refusal.
+/// Names of the found pods, or the error.
 Names found(const Names& names, const std::string& name_space, const ClusterObjects& objects) {
   Names result;
   try {

@@ -20,7 +20,7 @@ struct ModelPod {
   bool assumed = false;
 };
 
-/// Says what the cache must hold, written for shortness only.
+/// A short model of the cache's content.
 class Model {
  public:
   std::map<std::string, ModelPod> pods;
@@ -41,7 +41,7 @@ class Model {
     std::erase_if(zones_, [](const auto& entry) { return entry.second.empty(); });
   }
 
-  /// Of the last look, unless a node came or went since.
+  /// Of the last read, unless a node was added or removed since.
   const std::vector<std::string>& order() {
     if (std::set<std::string>(order_.begin(), order_.end()) != nodes) rebuild_order();
     return order_;
@@ -170,7 +170,7 @@ RC_GTEST_PROP(CacheProperty, AnyRunOfOperationsLeavesWhatTheModelSays, ()) {
   compare(cache, model);
 }
 
-/// A reader that follows generations sees every change: the copy it keeps equals a fresh reading.
+/// A reader that follows generations sees every change: its copy equals a fresh read.
 RC_GTEST_PROP(CacheProperty, ChangedSinceNamesEveryNodeThatDiffers, ()) {
   ClusterCache cache;
   Model model;

@@ -29,7 +29,7 @@ PodPtr gpu_pod(const std::string& name, const std::string& on, std::int64_t gpus
                   make_spec({{"cpu", millis(250)}, {std::string(kMemory), units(1000)}, {kGpu, units(gpus)}}));
 }
 
-/// Every column of `snapshot` against a snapshot that is made from nothing.
+/// Compares every column of `snapshot` with a new snapshot.
 void expect_as_new(Snapshot& snapshot, const ClusterCache& cache) {
   Snapshot fresh(cache);
   ASSERT_EQ(snapshot.node_count(), fresh.node_count());
@@ -318,7 +318,7 @@ TEST(SnapshotTest, AnImageListsItsNodesOnceEach) {
   EXPECT_EQ(snapshot.image("none"), nullptr);
 }
 
-/// Random changes of a cache; after each few the snapshot must equal one that is made from nothing.
+/// Random changes of a cache; after every few of them the snapshot must equal a new one.
 TEST(SnapshotTest, AnUpdatedSnapshotEqualsARecountAfterAnyChanges) {
   std::mt19937 random(7);
   const auto upto = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fuzz target's function on inputs that are awkward on purpose; libFuzzer looks for more (tests/fuzz).
+// The fuzz target's function on deliberately awkward inputs; libFuzzer searches for more (tests/fuzz).
 
 #include <gtest/gtest.h>
 

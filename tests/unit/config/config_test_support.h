@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Short ways to write a configuration and to look at what became of it.
+// Helpers to write configurations and to inspect the result.
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace berth {
 
-/// A KubeSchedulerConfiguration as JSON; `fields` are the fields behind apiVersion and kind.
+/// A KubeSchedulerConfiguration as JSON; `fields` are the fields after apiVersion and kind.
 inline std::string config_json(const std::string& fields) {
   return R"({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration")" +
          (fields.empty() ? "" : ", " + fields) + "}";
@@ -38,7 +38,7 @@ inline PluginArgs parse_args(const std::string& plugin, const std::string& args,
 
 using Lines = std::vector<std::string>;
 
-/// What `body` throws as InputError, one "location: message" a problem; empty when it throws nothing.
+/// The problems of the InputError that `body` throws, one "location: message" each; empty when it throws nothing.
 template <class Body>
 Lines problems_in(Body&& body) {
   Lines lines;

@@ -13,7 +13,7 @@ namespace {
 
 const ErrorContext kContext{"device 0", "launch of commit_batch", 13000, 13000};
 
-// The error that a code becomes, or nothing when it becomes another type.
+// The error for a code, or nothing when it has another type.
 template <class Error>
 std::optional<Error> error_of(cudaError_t code, const ErrorContext& context = kContext) {
   try {

@@ -12,7 +12,7 @@
 
 namespace berth::cuda {
 
-/// A test that needs a device: skipped without one, or failed where BERTH_REQUIRE_DEVICE promises one.
+/// A test that needs a device: skipped without one, or failed with BERTH_REQUIRE_DEVICE.
 class DeviceTest : public testing::Test {
  protected:
   void SetUp() override {

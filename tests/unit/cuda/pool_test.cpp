@@ -16,10 +16,10 @@ namespace {
 
 constexpr MemoryUse kRows{"rows", "batch.max_classes"};
 
-// No device behind it: nothing is put on the stream. 0 and nullptr are no streams, so it is some other address.
+// Without a device nothing is enqueued on the stream. 0 and nullptr are not streams, so it is some other address.
 StreamView made_up_stream() { return StreamView(reinterpret_cast<cudaStream_t>(std::uintptr_t{64})); }
 
-// Host memory that is refused on demand and counts what it gave away.
+// Host memory that fails on demand and counts its allocations.
 class RefusingMemory : public RawMemory {
  public:
   cudaError_t allocate(void** memory, std::size_t bytes, StreamView) override {

@@ -14,7 +14,7 @@
 namespace berth::cuda {
 namespace {
 
-// A stream has to be named: nothing makes the default one by accident.
+// A stream must be named: nothing creates the default one by accident.
 static_assert(!std::is_default_constructible_v<StreamView>);
 static_assert(!std::is_constructible_v<StreamView, int>);
 static_assert(!std::is_constructible_v<StreamView, std::nullptr_t>);

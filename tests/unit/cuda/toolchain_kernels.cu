@@ -72,7 +72,7 @@ void multiply_add(double a, double b, double c, double* d_result, StreamView str
 }
 
 void write_astray(StreamView stream) {
-  // A low address that is no null pointer, so that no compiler can see it.
+  // A low address other than null, so that the compiler cannot detect it.
   launch("astray_kernel", astray_kernel, {.blocks = 1, .threads = 1}, stream, reinterpret_cast<std::int32_t*>(64));
 }
 

@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-/// A backend over a cluster from text, with the cache at hand to change it.
+/// A backend over a cluster from text, with its cache for changes.
 struct Bench {
   explicit Bench(const std::string& text, const CpuTuning& cpu_tuning = {})
       : scenario(test::parse_scenario(text)), cache(test::fill_cache(scenario.objects)), tuning(cpu_tuning) {
@@ -47,7 +47,7 @@ std::vector<std::string> place(CpuBackend& backend, std::span<const PodToPlace> 
   return answers(backend.commit_batch(pods, limits), backend);
 }
 
-/// Tells the cache of what the backend placed, as a caller of sync() must.
+/// Assumes the backend's placements in the cache, as a caller of sync() must.
 void assume(ClusterCache& cache, std::span<const PodToPlace> pods, const BatchResult& result, const Backend& backend) {
   for (std::size_t i = 0; i < result.outcomes.size(); ++i)
     if (result.outcomes[i].kind == OutcomeKind::kPlaced) {
@@ -149,7 +149,7 @@ TEST(CpuBackendTest, SmallTilesAndNoRowMemoryGiveTheSameResults) {
   starved.backend = starved.open();
   for (PodToPlace& pod : starved.pods) pod.class_index = -1;
   starved.backend->compile(starved.pods);
-  // Interleaved, so that every pod needs another tile than the one before it.
+  // Interleaved, so that every pod needs another tile than the previous one.
   const auto interleave = [](std::vector<PodToPlace>& pods) {
     std::vector<PodToPlace> mixed;
     for (std::size_t step = 0; step < 7; ++step)
@@ -206,7 +206,7 @@ TEST(CpuBackendTest, ARollbackRestoresAConsumedNomination) {
   const std::vector<std::string> first = place(*bench.backend, bench.pods);
   EXPECT_EQ(first.front(), "b 0");
   bench.backend->rollback(mark);
-  // Node b is kept free again, so only a takes the others, both of them.
+  // Node b is reserved again, so only a accepts the others, both of them.
   const std::vector<std::string> others = place(*bench.backend, std::span(bench.pods).subspan(1));
   EXPECT_EQ(others, (std::vector<std::string>{"a 0", "a 0"}));
   bench.backend->rollback(mark);
@@ -228,7 +228,7 @@ TEST(CpuBackendTest, ALateColumnIncludesEarlierPlacements) {
             (std::vector<std::string>{"0/1 nodes are available: 1 Insufficient example.com/x."}));
 }
 
-// sync(): the backend must answer as one that is opened on the changed cache.
+// sync(): the backend must equal one that is opened on the changed cache.
 
 void expect_as_fresh(Bench& bench, std::span<const PodToPlace> rest) {
   const std::unique_ptr<CpuBackend> fresh = bench.open();
@@ -298,7 +298,7 @@ TEST(CpuBackendSyncTest, RemovingAPodFromAFullNodeRemovesItsReasons) {
 }
 
 TEST(CpuBackendSyncTest, ANominationStaysOnItsNodeWhenTheOrderChanges) {
-  // Behind the change the order is a, c, b: a claim kept by position would move from b to c.
+  // After the change the order is a, c, b: a reservation kept by position would move from b to c.
   const std::string text =
       "node a cpu=1 zone=x\nnode b cpu=4 zone=x\npod p*3 cpu=100m\npod chosen cpu=3 nominated=b priority=10\n"
       "pod q*5 cpu=2\n";
@@ -326,7 +326,7 @@ TEST(CpuBackendSyncTest, ANominationOnALaterNodeCounts) {
   expect_as_fresh(bench, std::span(bench.pods).subspan(1));
 }
 
-/// The reference's sums wrap round as upstream's do; ours must not lose what was on the node.
+/// The reference's sums wrap around like upstream's; ours must not lose the amounts of the node.
 TEST(CpuBackendTest, AHugeNominationDoesNotChangeTheNodesAmounts) {
   Bench bench(
       "node a cpu=4 memory=4Gi\npod old on=a cpu=1 memory=3Gi\n"
@@ -340,7 +340,7 @@ TEST(CpuBackendTest, AHugeNominationDoesNotChangeTheNodesAmounts) {
             (std::vector<std::string>{"0/1 nodes are available: 1 Insufficient memory."}));
 }
 
-/// Running pods whose sum wraps round to below zero: absurd, but it loads.
+/// Running pods whose sum wraps around to below zero: absurd, but loadable.
 class WrappedSumTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(WrappedSumTest, BackendsAgree) {

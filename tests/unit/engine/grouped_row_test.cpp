@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selections from groups against a walk over all nodes by batching/node_filter.h and batching/topology_scores.h.
+// Selections from groups against a scan of all nodes by batching/node_filter.h and batching/topology_scores.h.
 #include "host/engine/cpu/grouped_row.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ constexpr const char* kPods =
     "pod near cpu=100m label:app=near pod-affinity=rack:50 match=app=web pod-affinity=host:20 match=app=db\n"
     "pod both cpu=100m label:app=db spread=host skew=2 match=app=db pod-anti-affinity=zone match=app=cache\n";
 
-/// One row a class over a cluster in which pods come and go.
+/// One row per class over a cluster in which pods are added and removed.
 class Rows {
  public:
   Rows(const std::string& text, std::int32_t coarse_domains_max)
@@ -84,7 +84,7 @@ class Rows {
     return row.select(keys, cluster_.snapshot.topology());
   }
 
-  /// The same by a look at every node.
+  /// The same by a scan of every node.
   Selection walk(std::size_t pod) {
     const PodClass& pod_class = cluster_.class_of(pod);
     const CompiledProfile& profile = cluster_.profile();
@@ -145,7 +145,7 @@ void expect_all_equal(Rows& rows, const std::string& where) {
     expect_equal(rows.select(pod), rows.walk(pod), where + ", pod " + std::to_string(pod));
 }
 
-/// How many changes lie between two looks at the rows, and which keys are told apart by domain.
+/// The number of changes between two uses of the rows, and which keys are distinguished by domain.
 struct GroupedRowCase {
   int changes;
   std::int32_t coarse_domains_max;

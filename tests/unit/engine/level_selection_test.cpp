@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run planned at once against the serial walk: take the best node, apply, refresh, again.
+// A planned run against serial placement: select the best node, apply, refresh, repeat.
 #include "host/engine/cpu/level_selection.h"
 
 #include <gtest/gtest.h>
@@ -75,13 +75,13 @@ INSTANTIATE_TEST_SUITE_P(
     Clusters, LevelSelectionTest,
     testing::Values(
         "node n*20 cpu=4 memory=16Gi\npod p cpu=300m memory=500Mi\n",
-        // Scores rise with every copy, so a node once begun is filled, and the run is cut inside the rise.
+        // Scores rise with every copy, so that a started node is filled, and the run is cut inside the rise.
         "config strategy=MostAllocated\nnode n*20 cpu=4 memory=16Gi\npod p cpu=300m memory=500Mi\n",
         "config strategy=MostAllocated\nnode n*9 cpu=4 memory=16Gi pods=3\nnode m*9 cpu=9 memory=9Gi\npod p cpu=100m\n",
         // The shape rises, then falls.
         "config strategy=RequestedToCapacityRatio shape=0:0,50:10,100:0\nnode n*20 cpu=4 memory=16Gi\n"
         "pod p cpu=300m memory=500Mi\n",
-        // Nodes of the highest and the lowest taint score fill up, and every other score moves.
+        // Nodes with the highest and the lowest taint score fill up, and every other score changes.
         "node soft*4 cpu=2 memory=4Gi taint=a:PreferNoSchedule\n"
         "node softer*2 cpu=8 memory=8Gi taint=a:PreferNoSchedule taint=b:PreferNoSchedule\n"
         "node free*3 cpu=1 memory=16Gi\npod p cpu=250m memory=100Mi\n",

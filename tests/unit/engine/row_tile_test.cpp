@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles against the integer walk of batching/node_filter.cpp and against brute force.
+// Tiles against the integer path of batching/node_filter.cpp and against brute force.
 #include "host/engine/cpu/row_tile.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::vector<std::int32_t> all_classes(const ClassTable& table) {
   return classes;
 }
 
-/// The key that the plain rules give, normalised over the nodes that are feasible now.
+/// The key from the scalar rules, normalised over the nodes that are feasible now.
 NodeKey expected_key(test::CompiledCluster& cluster, std::int32_t c, std::int32_t node, bool draws) {
   const PodClass& pod_class = cluster.table[c];
   const CompiledProfile& profile = cluster.table.profile_of(c);
@@ -168,7 +168,7 @@ TEST(RowTileTest, OneNodeBeyondExactDoublesUsesIntegersWhileOthersUseLanes) {
   expect_right(tile, cluster, true);
 }
 
-/// Sums of running pods wrap round at the int64 range. In lanes a utilization below 0 would read beside the shape's
+/// Sums of running pods wrap around at the int64 range. In lanes a utilization below 0 would read outside the shape's
 /// table.
 TEST(RowTileTest, ANodeWithNegativeWrappedSumsUsesIntegers) {
   test::CompiledCluster cluster(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every instruction set that this processor runs must give the same bits.
+// Every instruction set of this processor must give the same bits.
 #include "host/engine/cpu/slot_kernel.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a device backend when memory runs short and when the device fails, and how many threads may commit.
+// The device backend when memory is short, when the device fails, and with any number of commit threads.
 #include "host/engine/device/device_backend.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using Names = std::vector<std::string>;
 using Pods = std::vector<PodToPlace>;
 using test::Emulation;
 
-/// Runs, single pods, every topology rule, ports, and pods that find nothing or end in an error.
+/// Runs, single pods, every topology rule, ports, and pods that are unplaced or end in an error.
 constexpr const char* kMixed =
     "node a*10 cpu=8 memory=16Gi zone=1 host\nnode b*10 cpu=4 memory=8Gi zone=2 host taint=slow:PreferNoSchedule\n"
     "node c*5 cpu=16 memory=64Gi zone=3 host label:disk=ssd res:example.com/x=2\nnode d cpu=2 memory=1Gi\n"
@@ -76,7 +76,7 @@ struct OpenDevice {
     }
     return lines;
   }
-  /// What the cluster looks like to some pods.
+  /// Evaluations of some pods.
   Names state() {
     Names lines;
     for (std::size_t i = 0; i < pods.size(); i += 7) {
@@ -106,8 +106,8 @@ struct OpenDevice {
   mutable Pods sound;
 };
 
-/// Calls of 25 pods each, again and again from where an error of the device ended one. Before each new attempt `heal`
-/// makes the device well. @return every answer
+/// Calls of 25 pods each, retried from where a device error ended one. Before each retry `heal` repairs the device.
+/// @return every result
 template <class Heal>
 Names place_in_calls(OpenDevice& device, int& errors, Heal heal) {
   Names answers;
@@ -272,7 +272,7 @@ TEST(DeviceBackendTest, TooLittleMemoryIsRefusedAndEnoughWorks) {
     device.backend->rollback({0});
     device.accelerator->emulation().memory_bytes = 1u << 30;
     if (memory_bytes >= 1000) {
-      // The limit of rows is taken from what is free when the backend is opened.
+      // The limit of rows follows from the free memory when the backend is opened.
       try {
         ASSERT_EQ(device.place_all(), expected) << memory_bytes << " bytes at first";
       } catch (const DeviceOutOfMemory& error) {
@@ -323,7 +323,7 @@ TEST(DeviceBackendTest, ASecondBatchOfTheSameShapeAllocatesNothing) {
 // Threads
 
 TEST(DeviceBackendTest, CommitsAreTheSameForAnyNumberOfThreads) {
-  // More cells than one thread selects from by itself, so that the threads of a team share selections.
+  // More cells than one thread selects from alone, so that the threads of a team share selections.
   const std::string wide =
       "node w*150 cpu=4 memory=8Gi zone=4 host\nnode x*20 cpu=8 memory=8Gi zone=5 host\nnode y cpu=1\n"
       "pod counted*12 cpu=1 label:app=z soft-spread=host match=app=z\npod web*3 cpu=1 port=80\npod huge cpu=99\n"

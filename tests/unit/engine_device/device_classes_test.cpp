@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts of rows as classes get them.
+// Row layouts of classes.
 #include "host/engine/device/device_classes.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::int32_t begin(const DeviceLayout& layout, std::int32_t level, std::int32_t 
   return layout.level_begin[level * (layout.cell_count + 1) + cell];
 }
 
-/// Levels lie one behind the other, each an eighth of the one below, and the top has one entry a cell.
+/// Levels are stored one after another, each an eighth of the one below, and the top has one entry per cell.
 void expect_levels(const DeviceLayout& layout, std::vector<std::int32_t> sizes) {
   ASSERT_EQ(layout.cell_count, static_cast<std::int32_t>(sizes.size()));
   ASSERT_EQ(layout.level_offset[0], 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A cluster from text whose columns, classes and rows lie in the memory of an emulated device, brought there by the
-// code that ships. docs/testing.md lists the words.
+// A cluster from text whose columns, classes and rows are in the memory of an emulated device, uploaded by production
+// code. docs/testing.md lists the words.
 
 #include <string_view>
 #include <vector>
@@ -25,7 +25,7 @@ struct DeviceCluster : CompiledCluster {
         rows(accelerator, UINT64_MAX, tuning),
         row_table(accelerator, "rows") {}
 
-  /// What is compiled later: the pending pods of another text.
+  /// Compiles the pending pods of another text later.
   std::vector<PodToPlace> compile_more(std::string_view text) {
     std::vector<PodToPlace> more;
     for (const PodPtr& pod : parse_scenario(text).pending()) more.push_back({pod, 0, -1});

@@ -24,7 +24,7 @@ TEST(DevicePlanTest, EntriesEndInOne) {
   EXPECT_EQ(entries_in_order(64), 64u + 8 + 1);
 }
 
-/// Places two pods of two classes; what the device holds afterwards.
+/// Places two pods of two classes and returns the bytes on the device afterwards.
 std::uint64_t allocated_bytes(std::int32_t nodes, const test::Emulation& emulation = {}) {
   const test::Scenario scenario =
       test::parse_scenario("node n*" + std::to_string(nodes) + " cpu=4 memory=8Gi\npod p cpu=1\npod q cpu=2\n");

@@ -24,7 +24,7 @@ void expect_column(const T* device, const Snapshot& snapshot, Read read, const c
   for (std::int32_t i = 0; i < snapshot.node_count(); ++i) ASSERT_EQ(device[i], read(i)) << what << " of node " << i;
 }
 
-/// The device holds what the snapshot says; the memory of the emulated one can be read.
+/// The device equals the snapshot; the memory of the emulated one can be read.
 void expect_mirrors(const DeviceSnapshot& device, const Snapshot& snapshot,
                     const std::vector<std::vector<HostPort>>& port_sets = {}) {
   const DeviceColumns columns = device.columns();
@@ -76,7 +76,7 @@ struct Traffic {
   std::int64_t transfers = 0;
 };
 
-/// What one update() sends.
+/// The transfers of one update().
 Traffic traffic_of_update(DeviceCluster& cluster) {
   const std::uint64_t bytes = cluster.accelerator.uploaded_bytes();
   const std::int64_t transfers = cluster.accelerator.uploads();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A cluster as the rules of the reference see it, from the text of a scenario.
+// A cluster in the form that the reference's rules read, from the text of a scenario.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace berth::test {
 
-/// The rules get the first asked pod of the text. Not to be moved: the parts point at each other.
+/// The rules get the first asked pod of the text. Not movable: its parts point at each other.
 class AskedCluster {
  public:
   explicit AskedCluster(const std::string& text)
@@ -31,14 +31,14 @@ class AskedCluster {
     }
     throw std::out_of_range("no node " + name);
   }
-  /// A pod of the cluster, wherever it lies.
+  /// A pod of the cluster, on any node.
   const Pod& pod(const std::string& name) const {
     for (const PodPtr& candidate : scenario_.objects.pods) {
       if (candidate->name == name) return *candidate;
     }
     throw std::out_of_range("no pod " + name);
   }
-  /// All nodes, as the feasible ones.
+  /// All nodes, treated as feasible.
   std::vector<const reference::NodeState*> feasible() const {
     std::vector<const reference::NodeState*> all;
     for (const reference::NodeState& state : nodes_) all.push_back(&state);

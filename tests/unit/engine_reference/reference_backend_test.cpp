@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the reference shows: the counter of 2.6, and scores that leave their range.
+// Behaviour that only the reference exposes: the start counter of sampling, and scores out of range.
 
 #include "host/engine/reference/reference_backend.h"
 

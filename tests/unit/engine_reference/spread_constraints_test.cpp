@@ -10,7 +10,8 @@ namespace {
 
 using test::AskedCluster;
 
-/// Whether the selector that services and workloads give the asked pod matches `labels`; nullopt without requirements.
+/// Whether the asked pod's default selector, from services and workloads, matches `labels`; nullopt without
+/// requirements.
 std::optional<bool> selects(const std::string& text, const LabelMap& labels) {
   const AskedCluster cluster(text);
   const LabelMatcher selector = default_selector(*cluster.request().pod, cluster.view());

@@ -11,7 +11,7 @@ namespace {
 using Counts = std::map<std::string, std::int64_t, std::less<>>;
 using test::AskedCluster;
 
-/// The state of the hard constraints, with the calls that the dry run of a preemption makes.
+/// The state of the hard constraints, with the calls of a preemption dry run.
 class DryRun {
  public:
   explicit DryRun(const AskedCluster& cluster)

@@ -91,7 +91,7 @@ TEST_F(Filter, DiagnosisCountsEveryReasonAndTheAbsentNodes) {
   EXPECT_EQ(diagnose(verdicts, 7, absent).reason_counts.count("outside"), 0U);
 }
 
-/// Refuses a node on which the pod would have more than one companion, and one on which it would have none.
+/// Rejects a node with more than one other pod, and one with none.
 class NominatedPods : public Filter {
  protected:
   NominatedPods() {

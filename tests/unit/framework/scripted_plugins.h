@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Plugins that answer what a test tells them and write down that they were called.
+// Plugins that return what a test sets and record their calls.
 
 #include <functional>
 #include <memory>
@@ -22,7 +22,7 @@ inline Status status_of(StatusCode code, std::string reason = "") {
   return status;
 }
 
-/// What a scripted plugin does at each point; what is empty succeeds.
+/// The behaviour of a scripted plugin at each point; an empty function succeeds.
 struct Script {
   std::function<Status(const Pod&)> pre_enqueue;
   std::function<PreFilterAnswer(const PodClassView&, NodeInfos)> pre_filter;
@@ -40,8 +40,7 @@ struct Script {
   std::function<Status(const PodOnNode&)> bind;
 };
 
-/// Joins every point; which of them it is asked at is the profile's matter. Each call leaves "<name>.<point>" in
-/// `calls`.
+/// Implements every point; the profile decides which of them call it. Each call adds "<name>.<point>" to `calls`.
 class ScriptedPlugin : public PreEnqueuePlugin,
                        public PreFilterPlugin,
                        public FilterPlugin,

@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-/// Every problem of a spec, one a line, without the file name.
+/// Every problem of a spec, one per line, without the file name.
 std::string problems_of(const std::string& json) {
   try {
     parse_cluster_spec(json, "s");

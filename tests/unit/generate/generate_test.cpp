@@ -23,7 +23,7 @@ std::size_t running_count(const ClusterObjects& objects) {
   return count;
 }
 
-/// Fails when a node holds more than it has.
+/// Fails when a node is overcommitted.
 void expect_no_overcommitment(const ClusterObjects& objects) {
   std::map<std::string, const Node*> nodes;
   std::map<std::string, NodeUse> uses;

@@ -191,7 +191,7 @@ TEST_F(ImportOpenb, OnlyGpuModesOfPlainResourcesAreAccepted) {
   EXPECT_EQ(error_of([] { parse_gpu_mode("cards"); }), "--gpu-mode: got \"cards\", expected card or milli");
 }
 
-/// One row of the table in the data's README.md: counts of rows by kind, cores, memory and cards asked.
+/// One row of the table in the data's README.md: counts of rows by kind, requested cores, memory and cards.
 struct ListFacts {
   const char* name;
   std::int64_t rows, no_gpu, shared, whole, several, with_spec, cores, memory_gib;

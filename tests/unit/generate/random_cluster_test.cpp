@@ -118,7 +118,7 @@ TEST(RandomCluster, WithoutOvercommitmentEveryNodeHasRoomForItsPods) {
   }
 }
 
-/// Counts in how many of many clusters each feature that a rule reads occurs.
+/// Counts the clusters in which each feature that a rule reads occurs.
 class FeatureCount {
  public:
   void add(const ClusterObjects& objects) {

@@ -40,7 +40,7 @@ TEST(RandomConfiguration, ASeedGivesTheSameConfigurationInEveryVersion) {
   EXPECT_EQ(hash_of(random_configuration(2).json), 9780699925202355852ULL);
 }
 
-/// How often each thing that a configuration may say is said.
+/// How often each choice of a configuration occurs.
 class Count {
  public:
   void add(const RandomConfiguration& made) {

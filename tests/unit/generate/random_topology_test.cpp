@@ -81,7 +81,7 @@ TEST(RandomTopology, PodsUseTheSecondProfileOnlyWhenItExists) {
   EXPECT_GT(assigned, 50);
 }
 
-/// Counts the edges that the two plugins meet.
+/// Counts the edge cases of the two plugins.
 class EdgeCount {
  public:
   void add(const ClusterObjects& objects) {

@@ -40,7 +40,7 @@ inline std::vector<std::string> problems_of(std::string_view text) {
   return texts(problems);
 }
 
-/// A pod whose spec is one container and what `spec` (JSON fields, each with a comma behind it) adds.
+/// A pod whose spec is one container and the fields of `spec` (JSON fields, each followed by a comma).
 inline std::string pod_json(const std::string& spec, const std::string& status = "", const std::string& metadata = "") {
   return R"({"apiVersion":"v1","kind":"Pod","metadata":{)" + metadata + R"("name":"p"},"spec":{)" + spec +
          R"("containers":[{"name":"c"}]},"status":{)" + status + "}}";

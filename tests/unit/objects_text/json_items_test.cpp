@@ -281,7 +281,7 @@ TEST(JsonItems, YamlAfterJsonDocumentsIsLeftToTheYamlReader) {
   EXPECT_EQ(splitter.line(), 2U);
 }
 
-/// Gives its text and then an error.
+/// Returns its text and then an error.
 class BreakingStream final : public ByteStream {
  public:
   explicit BreakingStream(std::string_view text) : text_(text) {}

@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-/// What find_value_end says for `text`: bytes of the value, or -1.
+/// The result of find_value_end for `text`: bytes of the value, or -1.
 std::ptrdiff_t value_bytes(std::string text) {
   const auto size = static_cast<std::ptrdiff_t>(text.size());
   text.append(kSlicePaddingBytes, ']');  // padding must not count

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files to read, and what came out of them, for the tests of text input.
+// Input files and their read results, for the tests of text input.
 #pragma once
 
 #include <zlib.h>
@@ -18,7 +18,7 @@
 
 namespace berth::testing {
 
-/// A folder of its own that goes away with the test.
+/// A new folder that is removed with the test.
 class TempFolder {
  public:
   TempFolder() {

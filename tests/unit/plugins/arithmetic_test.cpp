@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the rules: lanes of doubles must give the integers that kube-scheduler computes.
+// Arithmetic of the rules: lanes of doubles must give the integers of kube-scheduler.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a pod's spec to what the rules read.
+// Compiles pod specs into the input of the rules.
 #include "plugins/image_locality/compile.h"
 
 #include <gtest/gtest.h>

@@ -24,7 +24,7 @@ std::string digest(std::size_t size_max) {
   return test::sha256(bytes);
 }
 
-// Both digests are of math.Log as Go 1.26 compiles it for amd64.
+// Both digests are of Go 1.26's math.Log on amd64.
 TEST(DomainWeightsTest, MatchGoLogarithmsUpToTwentyThousandDomains) {
   EXPECT_EQ(digest(20000), "c479d45cdd3fa66c0179f63cad670ad995f3ab4c9a3843be4aefbbde8c8df9fa");
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How a run gets to a device, and what becomes of one whose device is not there or fails; the device is the emulated
-// one.
+// How a run selects a device, and what happens when it is missing or fails; the device is emulated.
 
 #include <gtest/gtest.h>
 
@@ -161,7 +160,7 @@ TEST(DeviceFailureTest, ARerunRestartsItsProgress) {
 
 // auto
 
-/// A million nodes and enough kinds of pods for a device, by their number alone: the cache is filled with what it is.
+/// Objects whose number makes `auto` select the device: one node a million times, and a thousand pod specs.
 ClusterObjects large_objects() {
   ClusterObjects objects = test::parse_scenario("node n cpu=4\n").objects;
   const NodePtr node = objects.nodes.front();

@@ -35,7 +35,7 @@ std::vector<std::string> placed_names(const ScheduleResult& result) {
   return names;
 }
 
-/// The objects of a text with one pod changed; pods are immutable, so it is made anew.
+/// The objects of a text with one pod changed; pods are immutable, so the pod is recreated.
 template <class Change>
 void change_pod(ClusterObjects& objects, std::string_view name, Change change) {
   for (PodPtr& pod : objects.pods) {
@@ -73,7 +73,7 @@ TEST(QueueOrderTest, ThePriorityDecidesWhichPodGetsTheLastPlace) {
   EXPECT_EQ(result.unplaced.front().pod->name, "first");
 }
 
-// What is not tried
+// Pods that are not scheduled
 
 std::string only_skip_reason(const ScheduleResult& result, std::string_view pod) {
   EXPECT_EQ(result.skipped.size(), 1u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gate counts once it has been red: each rule of the checker is broken here on purpose.
+// Each rule of the checker is violated here on purpose, so that every check is known to fail.
 
 #include "tests/support/check_placement.h"
 

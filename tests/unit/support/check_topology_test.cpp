@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rule of topology that the checker knows is broken here on purpose.
+// Each topology rule of the checker is violated here on purpose.
 
 #include "tests/support/check_topology.h"
 
