@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The seam: what every engine (reference, cpu, cuda) answers, and nothing about how. The CPU backend and cuda/ meet
-// here.
+// The interface of every engine: reference, cpu, cuda.
 
 #include <cstdint>
 #include <optional>
@@ -23,17 +22,17 @@ struct NodeIndex {
 };
 inline constexpr NodeIndex kNoNode{-1};
 
-/// One pod of a batch. `pod` must live until the backend is destroyed or told to forget it.
+/// One pod of a batch. `pod` must live as long as the backend.
 struct PodToPlace {
   PodPtr pod;
   std::int32_t profile = 0;       ///< index into SchedulerConfig::profiles
   std::int32_t class_index = -1;  ///< written by Backend::compile(); a backend without classes leaves it alone
-  std::uint32_t compiled_at = 0;  ///< likewise: which questions about pods were known then
+  std::uint32_t compiled_at = 0;  ///< likewise: TopologyIndex::epoch() at that time
 };
 
 enum class OutcomeKind : std::uint8_t { kPlaced, kUnschedulable, kError };
 
-/// What became of one pod. An answer, not an error: a pod without a node comes back with its reasons.
+/// The outcome of one pod. A pod without a node is a result with reasons, not an error.
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kUnschedulable;
   NodeIndex node = kNoNode;
@@ -46,7 +45,7 @@ enum class StopReason : std::uint8_t { kDone, kPodWithoutNode, kHostPlugin, kPer
 struct BatchLimits {
   std::int64_t deadline_us = 0;     ///< 0: none; measured on the steady clock from the start of the call
   std::size_t pods_max = SIZE_MAX;  ///< stop after this many pods with kPodLimit
-  bool stop_at_failure = false;     ///< stop behind the first pod without a node (kPodWithoutNode)
+  bool stop_at_failure = false;     ///< stop after the first pod without a node (kPodWithoutNode)
 };
 
 struct BatchResult {
@@ -67,16 +66,16 @@ struct PluginScore {
   std::int32_t weight = 0;
 };
 
-/// What one pod means to one node.
+/// One pod on one node.
 struct NodeEvaluation {
   NodeIndex node;
   bool feasible = false;
-  Status status;                    ///< of the first plugin that refused; plugin "PreFilter" when no node was looked at
+  Status status;                    ///< of the first plugin that refused; plugin "PreFilter" when no node was evaluated
   std::vector<PluginScore> scores;  ///< of the plugins that were not skipped; only on feasible nodes
   std::int64_t total = 0;
 };
 
-/// One pod against the cluster as it stands, nothing committed: docs/behaviour/plugins-node.md 2.
+/// One pod on every node of the current cluster; nothing is committed: docs/behaviour/plugins-node.md 2.
 struct Evaluation {
   std::vector<NodeEvaluation> nodes;  ///< snapshot order
   std::vector<NodeIndex> best;        ///< all nodes of the highest total
@@ -84,13 +83,13 @@ struct Evaluation {
   std::string error;                  ///< non-empty: the cycle ended with this error
 };
 
-/// What a device did, for `berth bench`.
+/// Counters of a device, for `berth bench`.
 struct DeviceStats {
   struct Kernel {
     std::string_view name;
     std::int64_t launches = 0;
-    double seconds = 0;       ///< on the device; 0 where nobody measured
-    std::uint64_t bytes = 0;  ///< that it has to move at least: docs/benchmarks.md
+    double seconds = 0;       ///< on the device; 0 where it was not measured
+    std::uint64_t bytes = 0;  ///< the least that it must transfer: docs/benchmarks.md
   };
   std::string device;  ///< its name
   std::vector<Kernel> kernels;
@@ -116,27 +115,27 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
 
-  /// Compiles the classes of `pods` and notes each pod's class in it; evaluates no class on any node. Pods must have
-  /// been compiled before they are placed.
+  /// Compiles the classes of `pods` and writes PodToPlace::class_index; evaluates no node. Compile pods before placing
+  /// them.
   virtual void compile(std::span<PodToPlace> pods) = 0;
 
   /// Places `pods` in order, each as the serial algorithm would after all before it, and appends to the log.
-  /// Calling again with the rest of a batch goes on where the last call stopped.
+  /// Calling again with the rest of a batch continues where the last call stopped.
   virtual BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) = 0;
 
-  /// What if: places each list of pods by itself, as if the others had not been there, and commits none of them.
-  /// @return an answer a fork, each what commit_batch() would have given
+  /// Places each list of pods from the current state, independently of the others, and commits none of them.
+  /// @return one result per fork, equal to what commit_batch() would return
   virtual std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
                                              const BatchLimits& limits);
 
   virtual CommitMark mark() const = 0;
-  /// Undoes every placement behind `mark`, newest first.
+  /// Undoes every placement after `mark`, newest first.
   virtual void rollback(CommitMark mark) = 0;
 
   virtual Evaluation evaluate(const PodToPlace& pod) = 0;
   virtual BackendStats stats() const = 0;
 
-  /// Name of the node at `index`, valid while the backend lives.
+  /// Name of the node at `index`, valid for the lifetime of the backend.
   virtual std::string_view node_name(NodeIndex index) const = 0;
   virtual std::int32_t node_count() const = 0;
 };

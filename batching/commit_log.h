@@ -7,16 +7,16 @@
 
 namespace berth {
 
-/// One change of one node. `sign` +1: a pod of the class was placed there; -1: the inverse; 0: the node's pods changed
-/// from outside, and columns are already right.
+/// One change of one node. `sign` +1: a pod of the class was placed there; -1: it was removed; 0: the node's pods
+/// changed in the cache, and the columns are already updated.
 struct LogEntry {
   std::int32_t node = 0;
   std::int32_t pod_class = 0;
   std::int32_t sign = 0;
 };
 
-/// What happened, in order. A row that is needed again replays just the entries since it was last current; undoing
-/// appends inverses, so positions only grow and every row learns of an undo like of any other change.
+/// All changes in order. A row that is needed again replays the entries since it was last current. Undoing a placement
+/// appends its inverse, so positions only grow, and rows replay an undo like any other change.
 class CommitLog {
  public:
   std::uint64_t position() const { return entries_.size(); }

@@ -25,7 +25,7 @@ void check_totals(const SchedulerConfig& config, std::string_view backend_name) 
 CommitState::CommitState(const ClusterCache& cluster_cache, const ClusterObjects& objects,
                          const SchedulerConfig& scheduler_config, const EngineConfig& engine_config,
                          std::string_view backend_name)
-    : cache((check_totals(scheduler_config, backend_name), cluster_cache)),  // before anything stands on the weights
+    : cache((check_totals(scheduler_config, backend_name), cluster_cache)),  // before anything depends on the weights
       config(scheduler_config),
       engine(engine_config),
       snapshot(cluster_cache),
@@ -38,7 +38,7 @@ void CommitState::compile(std::span<PodToPlace> pods) {
   table.compile(pods, not_in_cache());
   if (snapshot.resource_count() == columns) return;
   nominations.refresh_deltas(table);
-  // A column that is new holds what the cache knows; what was placed since stands in `answered` alone.
+  // A new column contains the pods of the cache; those placed since are in `answered` alone.
   for (const AnsweredPod& pod : not_in_cache()) {
     if (pod.node < 0) continue;
     ResourceDelta added;
@@ -62,7 +62,7 @@ Evaluation CommitState::evaluate(const PodToPlace& pod) {
   return evaluate_pod(compiled, table, nominations, snapshot);
 }
 
-// Answering
+// Outcomes
 
 bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination) {
   own_nomination = -1;
@@ -80,7 +80,7 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
   return try_nominated_node(pod, own_nomination);
 }
 
-/// The node that the pod is nominated to, before all others.
+/// Tries the node that the pod is nominated to before all others.
 bool CommitState::try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own) {
   const std::int32_t node = nominations.node_of(*pod.pod);
   if (node < 0) return false;
@@ -206,7 +206,7 @@ void CommitState::fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_
   answered.push_back({pod.pod.get(), -1, pod.class_index});
 }
 
-/// Taken up by the placement, or lost by the failure.
+/// A nomination ends with the placement or the failure of the pod.
 void CommitState::drop_nomination(const PodToPlace& pod) {
   if (pod.pod->rare_fields != nullptr && nominations.remove(*pod.pod)) nomination_lost_[answered.size()] = pod.pod;
 }
@@ -240,7 +240,7 @@ bool CommitState::repeat_failure(const PodToPlace& pod) {
   return true;
 }
 
-// Undoing
+// Rollback
 
 void CommitState::rollback(CommitMark mark) {
   if (mark.position > answered.size() || mark.position < in_cache_)

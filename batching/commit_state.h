@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a fast backend has committed, and the parts of answering a pod that do not depend on how its node is found: the
-// nominated node, the list of nodes where rows cannot know the answer, reasons, the log, undoing. The cpu backend and
-// the device backend each own one and bring their rows.
+// The committed state of a fast backend, and the steps of placing a pod that do not depend on how its node is found:
+// the nominated node, lists of nodes where rows are not enough, reasons, the log, rollback. The cpu backend and the
+// device backend each own one and add their rows.
 
 #include <chrono>
 #include <cstddef>
@@ -28,7 +28,7 @@ namespace berth {
 
 class CommitState {
  public:
-  /// All must outlive this. @param backend_name  for the text of the error
+  /// The arguments must outlive this object. @param backend_name  for the text of the error
   /// @throws InputError when a profile's weights exceed what keys hold (kMaxTotal)
   CommitState(const ClusterCache& cluster_cache, const ClusterObjects& objects, const SchedulerConfig& scheduler_config,
               const EngineConfig& engine_config, std::string_view backend_name);
@@ -41,13 +41,13 @@ class CommitState {
   Nominations nominations;
   CommitLog log;
   Reasons reasons;
-  /// What each answered pod changed, newest last.
+  /// Pods with an outcome, newest last.
   std::vector<AnsweredPod> answered;
-  std::int64_t list_evaluations = 0;  ///< nodes asked for lists
-  BatchResult* result = nullptr;      ///< of the batch under way
+  std::int64_t list_evaluations = 0;  ///< nodes evaluated for lists
+  BatchResult* result = nullptr;      ///< of the current batch
 
   bool scores_anything(std::int32_t pod_class) const { return table.profile_of(pod_class).scores_anything; }
-  /// Rows alone decide: no compatibility mode, and no node whose scores would have to be checked.
+  /// Rows alone decide: no compatibility mode, and no scores that might leave their range.
   bool plain_mode() const {
     return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube &&
            !snapshot.scores_may_wrap();
@@ -56,46 +56,46 @@ class CommitState {
   bool draws() const { return engine.tie_break == TieBreak::kRandom; }
 
   void compile(std::span<PodToPlace> pods);
-  /// Compiles anew what a later compile() may have told apart. @return `pods`, or the copy of them in `renewed`
+  /// Recompiles pods whose class may have changed since. @return `pods`, or the copy of them in `renewed`
   std::span<const PodToPlace> with_current_classes(std::span<const PodToPlace> pods, std::vector<PodToPlace>& renewed);
   Evaluation evaluate(const PodToPlace& pod);
 
-  /// Answers pods until the batch is done or a limit is met. @param step(rest, pods_max) answers at least one pod of
-  /// the front of `rest`, at most `pods_max`
+  /// Calls `step` until the batch is done or a limit is reached. @param step(rest, pods_max) answers at least one pod
+  /// at the front of `rest`, at most `pods_max`
   template <class Step>
   void run_batch(std::span<const PodToPlace> pods, const BatchLimits& limits, Step step);
 
-  /// Gives the answers that need no row: an error, PreFilter's refusal, the pod's own nominated node.
+  /// Answers pods that need no row: an error, PreFilter's refusal, the pod's own nominated node.
   /// @return true when the pod is answered; otherwise `own_nomination` is the nominated node that refused it, or -1
   bool answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination);
-  /// Nodes that the pods nominated there keep this one from.
+  /// Nodes that refuse the pod because of the pods nominated to them.
   std::vector<std::int32_t> refused_by_nominations(const PodToPlace& pod);
   void answer(const PodToPlace& pod, const Selection& selection, std::int32_t own_nomination);
-  /// Judges the nodes one by one and chooses from a list.
-  /// @param refused  ascending; feasible nodes that nominations keep the pod from
+  /// Filters the nodes one by one and chooses from the list of feasible ones.
+  /// @param refused  ascending; feasible nodes that refuse the pod because of nominations
   void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
                         std::int32_t own_nomination);
 
-  /// Number of pods of one class at the front, at most `limit`. Each pod of a batch is looked at once, however often
-  /// the function is called while the batch goes on. @param pods  rest of the batch under way; at least one
+  /// Number of pods of one class at the front, at most `limit`. Each pod of a batch is visited once, however often
+  /// the function is called during the batch. @param pods  rest of the current batch; at least one
   std::size_t equal_pods(std::span<const PodToPlace> pods, std::size_t limit);
   /// Fails the pod for the same reason as the last pod of its class, when nothing has changed since.
   /// @return false when the pod is not answered
   bool repeat_failure(const PodToPlace& pod);
 
   void place(const PodToPlace& pod, std::int32_t node, std::int64_t score);
-  /// A pod of a run, without ports and nominations. @param feasible_count  nodes when its turn comes
+  /// A pod of a run, without ports and nominations. @param feasible_count  feasible nodes before its placement
   void place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total, std::int64_t feasible_count);
   /// The part of place() that a pod without ports and nominations needs.
   void apply(const PodToPlace& pod, std::int32_t node);
   void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text);
-  /// No node accepts the pod.
+  /// For a pod that no node accepts.
   void fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination);
 
   CommitMark mark() const { return {answered.size()}; }
-  /// @throws std::out_of_range when there is no such mark, or it is from before sync()
+  /// @throws std::out_of_range when the mark does not exist, or is from before sync()
   void rollback(CommitMark mark);
-  /// Takes up what changed in the cache. @return what did; node objects that changed void every row
+  /// Applies the changes of the cache. @return what changed; changed node objects invalidate every row
   Snapshot::Update sync();
 
  private:
@@ -111,7 +111,7 @@ class CommitState {
     std::int64_t limit_us_;
   };
 
-  /// Why the pods of a class find no node. It holds for the next one while the log stands where it stood.
+  /// Why the pods of a class find no node. Valid for the next one while the log has not grown.
   struct ClassFailure {
     std::uint64_t batch = 0;           ///< number of the batch that `message` belongs to
     std::uint64_t answer_version = 0;  ///< DiagnosisRow::Answer::version
@@ -130,13 +130,13 @@ class CommitState {
   void undo_last();
   void take_back(const AnsweredPod& last, std::size_t position);
 
-  std::size_t in_cache_ = 0;  ///< of `answered`, how many the cache knows: those up to the last sync()
-  // What few pods have is kept aside by position in `answered`.
+  std::size_t in_cache_ = 0;  ///< of `answered`, how many are in the cache: those up to the last sync()
+  // Properties of few pods, by position in `answered`.
   std::map<std::size_t, std::vector<HostPort>> ports_before_;
   std::map<std::size_t, PodPtr> nomination_lost_;
   std::map<std::size_t, std::size_t> start_before_;
   std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
-  // Of the batch under way:
+  // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1
   std::unordered_map<std::string, std::int32_t> message_index_;
   std::vector<ClassFailure> failure_of_class_;
@@ -156,7 +156,7 @@ void CommitState::run_batch(std::span<const PodToPlace> pods, const BatchLimits&
       result->stop = StopReason::kPodLimit;
       return;
     }
-    // At least one pod a call, so that calling again always gets on.
+    // At least one pod per call, so that repeated calls make progress.
     if (next > 0 && deadline.passed()) {
       result->stop = StopReason::kDeadline;
       return;

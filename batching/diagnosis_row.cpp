@@ -4,7 +4,7 @@
 namespace berth {
 namespace {
 
-/// What nodes outside PreFilter's node set are counted with: docs/behaviour/plugins-node.md 2.6.
+/// The reason of nodes outside PreFilter's node set: docs/behaviour/plugins-node.md 2.6.
 constexpr std::string_view kOutsideNodeSet = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
 
 void add_reasons(const Status& status, std::int64_t node_count, Diagnosis& diagnosis) {
@@ -44,7 +44,7 @@ const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, cons
     kinds_.front().node_count = snapshot.node_count();
     for (std::int32_t i = 0; i < snapshot.node_count(); ++i) diagnose_node(pod_class, row, snapshot, i);
   } else if (pod_class.topology != nullptr && position_ != log.position()) {
-    // A placement moves the counts of whole domains.
+    // A placement changes the counts of whole domains.
     for (std::int32_t i = 0; i < snapshot.node_count(); ++i) diagnose_node(pod_class, row, snapshot, i);
   } else {
     for (const LogEntry& entry : log.since(position_)) diagnose_node(pod_class, row, snapshot, entry.node);

@@ -11,16 +11,16 @@
 
 namespace berth {
 
-/// Why a class finds no node: the verdict of every node, counted by kind and kept current through the commit log, so
-/// that the thousandth pod that fails the same way costs no more than what changed since the last.
+/// Why a class finds no node: the verdicts of all nodes, counted by kind and updated through the commit log, so that
+/// the cost of another pod that fails the same way is that of the changes since the last one.
 class DiagnosisRow {
  public:
   struct Answer {
-    std::string text;  ///< FitError, or the error that a node ended the cycle with
+    std::string text;  ///< FitError, or the error of a node that ended the cycle
     bool is_error = false;
-    std::uint64_t version = 0;  ///< of a class's answer, from 1; moves whenever the text may have changed
+    std::uint64_t version = 0;  ///< of a class's answer, from 1; changes whenever the text may have changed
   };
-  /// Brings the row to the end of `log`.
+  /// Updates the row to the end of `log`.
   const Answer& answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
                        const Snapshot& snapshot, const CommitLog& log);
 

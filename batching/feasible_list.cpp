@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-constexpr std::size_t kAlwaysSearched = 100;  ///< clusters below are searched whole
+constexpr std::size_t kAlwaysSearched = 100;  ///< smaller clusters are searched completely
 constexpr std::int32_t kLowestPercentage = 5;
 
 }  // namespace

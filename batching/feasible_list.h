@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Selection over an explicit list of nodes, for what rows cannot know: kube-scheduler's node sampling, its heap order
-// among ties, and nodes that are kept free for nominated pods.
+// Selection over an explicit list of nodes, where rows are not enough: kube-scheduler's node sampling, its heap order
+// among ties, and nodes with nominated pods.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace berth {
 
 struct FeasibleList {
   std::vector<std::int32_t> nodes;  ///< in the order found
-  std::size_t recorded = 0;         ///< nodes with an explicit refusal, as the rotating start counts them
+  std::size_t recorded = 0;         ///< nodes with an explicit refusal, which move the rotating start
 };
 
 using FeasibleTest = std::function<bool(std::int32_t)>;
 
-/// Nodes that PreFilter leaves, ascending.
+/// Nodes of PreFilter's node set, ascending.
 std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, std::int32_t node_count);
 
 /// How many feasible nodes kube-scheduler looks for: docs/behaviour/plugins-node.md 2.4.
@@ -31,12 +31,13 @@ std::size_t wanted_feasible(const Profile& profile, const SchedulerConfig& confi
 
 FeasibleList visit_all(const std::vector<std::int32_t>& candidates, const FeasibleTest& feasible);
 
-/// From position `start` round the end until one more than `wanted` is feasible; that one is neither kept nor recorded:
-/// docs/behaviour/plugins-node.md 2.6. @param own_nomination a node that has refused already, or -1
+/// Visits nodes from position `start` on, past the end to the beginning, until one more than `wanted` is feasible; that
+/// one is neither kept nor recorded: docs/behaviour/plugins-node.md 2.6. @param own_nomination a node that has refused
+/// already, or -1
 FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size_t start, std::size_t wanted,
                           std::int32_t own_nomination, const FeasibleTest& feasible);
 
-/// One class on the nodes, topology rules and normalisers aside: as a backend's row knows it, or evaluated on the spot.
+/// One class on the nodes, without topology rules and normalisers: read from a backend's row, or evaluated on demand.
 class ClassOnNodes {
  public:
   virtual ~ClassOnNodes() = default;
@@ -46,10 +47,10 @@ class ClassOnNodes {
   virtual std::uint32_t draw(std::int32_t node) const = 0;
 };
 
-/// By the plain walk over the rules, in integers of any size.
+/// Evaluates the rules directly, in integers of any size.
 class UncachedClass : public ClassOnNodes {
  public:
-  /// All must outlive this. @param draws  false: every draw is 1
+  /// The arguments must outlive this object. @param draws  false: every draw is 1
   UncachedClass(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
                 const Snapshot& snapshot, bool draws)
       : pod_class_(pod_class), profile_(profile), row_(row), snapshot_(snapshot), draws_(draws) {}
@@ -70,7 +71,7 @@ Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassO
                            const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
                            const Snapshot& snapshot, TieBreak tie_break);
 
-/// Position of v1.35's choice among `totals` in list order: the root of its heap, docs/behaviour/plugins-node.md 15.3.
+/// Index of v1.35's choice among `totals` in list order: the root of its heap, docs/behaviour/plugins-node.md 15.3.
 std::size_t kube_heap_root(const std::vector<std::int64_t>& totals);
 
 }  // namespace berth

@@ -4,18 +4,26 @@
 #include <algorithm>
 #include <map>
 
+#include "batching/topology_rules.h"
+
 namespace berth {
 namespace {
+
+/// The soft labels of a cell as batching/topology_rules.h reads them.
+struct CellLabels {
+  const CellColumns& columns;
+  const IndexSet& labels;
+  std::int32_t soft_size() const { return static_cast<std::int32_t>(columns.soft_labels.size()); }
+  bool has_soft_label(std::int32_t s) const { return labels.contains(static_cast<std::size_t>(s)); }
+};
 
 NodeCells::Cell cell_at(const CellColumns& columns, const NodeSideRow& node_side, const CompiledProfile& profile,
                         const Snapshot& snapshot, std::int32_t node) {
   const TopologyCounts& counts = snapshot.topology();
   NodeCells::Cell cell;
-  for (std::size_t s = 0; s < columns.soft_labels.size(); ++s) {
-    const bool has_label = counts.column(columns.soft_labels[s])[node] != 0;
-    if (has_label) cell.soft_labels.insert(s);
-    cell.ignored = cell.ignored || (columns.ignores_incomplete && !has_label);
-  }
+  for (std::size_t s = 0; s < columns.soft_labels.size(); ++s)
+    if (counts.column(columns.soft_labels[s])[node] != 0) cell.soft_labels.insert(s);
+  cell.ignored = columns.ignores_incomplete && lacks_soft_label(CellLabels{columns, cell.soft_labels});
   cell.taint_raw = profile.weight_taint_toleration != 0 ? node_side.taint_raw(snapshot, node) : 0;
   cell.affinity_raw = node_side.affinity(node);
   for (const std::int32_t column : columns.coarse) cell.domains.push_back(counts.column(column)[node]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What never changes of the nodes, as far as groups are made of it: shared by the classes that ask the same keys.
+// The part of grouping that placements do not change, shared by the classes with the same topology keys.
 
 #include <compare>
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace berth {
 
-/// Which columns of TopologyCounts cells are made of.
+/// The columns of TopologyCounts that define cells.
 struct CellColumns {
-  std::vector<std::int32_t> coarse;       ///< nodes are told apart by their domains
+  std::vector<std::int32_t> coarse;       ///< nodes of different domains are in different cells
   std::vector<std::int32_t> required;     ///< a node without a domain in one of them is in no cell
   std::vector<std::int32_t> soft_labels;  ///< one per soft constraint
   bool ignores_incomplete = false;        ///< TopologyProgram::ignores_incomplete

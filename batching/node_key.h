@@ -7,8 +7,7 @@
 
 namespace berth {
 
-/// What feasible nodes are compared by: total, then draw; 0 stands for "not feasible". The lowest node wins among
-/// equals.
+/// The order of feasible nodes: by total, then by draw; 0 means "not feasible". Among equal keys the lowest node wins.
 using NodeKey = std::int64_t;
 BERTH_HD constexpr NodeKey make_node_key(std::int64_t total, std::uint32_t draw) {
   return (total << 32) | static_cast<std::int64_t>(draw);

@@ -8,8 +8,8 @@
 namespace berth {
 namespace {
 
-/// The pods whose nomination the queue takes up when it sees them first: terminating ones too (they are skipped only
-/// when they are popped), but no gated ones and none of other schedulers.
+/// The pods whose nomination the queue records when they are added: terminating ones too (they are skipped when they
+/// are popped), but not gated ones or those of other schedulers.
 bool holds_nomination(const Pod& pod, const SchedulerConfig& config) {
   const PodRare& rare = pod.rare();
   return !rare.nominated_node_name.empty() && pod.node_name.empty() && rare.scheduling_gates.empty() &&
@@ -86,7 +86,7 @@ std::vector<CountMove> Nominations::topology_moves(const Pod& pod, const PodClas
   return moves;
 }
 
-/// The first pass: everybody nominated to the node who counts against the pod is there.
+/// The first pass: with all pods that are nominated to the node and count against the pod.
 Status Nominations::filter_with_added_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
                                            const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
   const std::vector<Nominated>& here = on_node_.at(node);

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-/// The node figures of a pod that has no status yet: what it would add once it runs.
+/// A pod without status: what it adds to a node once it runs.
 Pod bare_pod(const PodClass& pod_class) {
   Pod pod;
   pod.spec = pod_class.spec;
@@ -45,11 +45,11 @@ ClassTable::ClassTable(const ClusterObjects& objects, const SchedulerConfig& con
 
 void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod> placed) {
   const std::int32_t columns = snapshot_.resource_count();
-  // First every question is noted, then the classes are told apart by all of them.
+  // Register all queries and terms first: classes depend on all of them.
   kinds_.assign(pods.size(), TopologyIndex::kNoKind);
   for (std::size_t i = 0; i < pods.size(); ++i) kinds_[i] = topology_.kind_of(*pods[i].pod, pods[i].profile);
-  // Pods in front of the first question ever asked were told nothing of it.
-  for (std::size_t i = 0; i < pods.size() && topology_.is_alive(); ++i)
+  // Pods before the first registered term had no kind yet.
+  for (std::size_t i = 0; i < pods.size() && topology_.has_terms(); ++i)
     if (kinds_[i] == TopologyIndex::kNoKind) kinds_[i] = topology_.kind_of(*pods[i].pod, pods[i].profile);
   topology_.count_new(placed);
   for (std::size_t i = 0; i < pods.size(); ++i) {
@@ -112,7 +112,7 @@ void ClassTable::fill(PodClass& pod_class) {
       compile_requested(pod_class.filter_amounts, profile.profile->args.node_resources_fit, snapshot_, cache_);
   pod_class.fit_requests = compile_scored_requests(score_requests(pod), profile.fit.resources);
   pod_class.balanced_requests = compile_scored_requests(pod_class.filter_amounts, profile.balanced_resources);
-  // PreScore skips, or, where it is not enabled, Score gives 0.
+  // PreScore skips; where it is not enabled, Score returns 0.
   pod_class.balanced_skips = std::all_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(),
                                          [](const ScoredRequest& request) { return request.amount == 0; });
   pod_class.ports = wanted_host_ports(*pod_class.spec);

@@ -27,14 +27,14 @@ struct PodClass {
   std::string node_name;        ///< spec.nodeName; empty for pending pods
   std::uint32_t draw_seed = 0;  ///< class_draw_seed() of the run's seed and the spec's hash
 
-  ResourceAmounts filter_amounts;                ///< what the filter and Requested of a node count
-  std::vector<RequestedResource> requested;      ///< what the filter checks
+  ResourceAmounts filter_amounts;                ///< counted by the filter and by a node's requested amounts
+  std::vector<RequestedResource> requested;      ///< checked by the filter
   std::vector<ScoredRequest> fit_requests;       ///< parallel to FitStrategy::resources
   std::vector<ScoredRequest> balanced_requests;  ///< parallel to CompiledProfile::balanced_resources
-  bool balanced_skips = false;                   ///< the pod asks none of the balanced resources
+  bool balanced_skips = false;                   ///< the pod requests none of the balanced resources
   std::vector<HostPort> ports;
   ResourceDelta delta;  ///< what one placed pod adds to a node
-  /// What topology rules ask of other pods; null: nothing.
+  /// The topology terms that affect the class; null: none.
   std::shared_ptr<const TopologyProgram> topology;
   std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
   bool needs_int64 = false;      ///< amounts of kExactBelow and above: evaluated in integers, pod by pod
@@ -42,7 +42,7 @@ struct PodClass {
   std::int32_t node_side = -1;  ///< index among the node sides of the table, once one was compiled
 };
 
-/// What ends a pod's cycle before any node is looked at.
+/// The result of PreFilter, which may end the cycle before any node is evaluated.
 struct PreFilterAnswer {
   std::string message;  ///< non-empty: the pod is unschedulable with this reason
   std::string error;    ///< non-empty: the cycle ends with this error
@@ -57,9 +57,9 @@ class ClassTable {
              Snapshot& snapshot, const ClusterCache& cache);
 
   /// Writes PodToPlace::class_index: a class, or is_error() for a pod that no backend may evaluate.
-  /// @param placed  pods placed by the caller that the cache does not know
+  /// @param placed  pods placed by the caller that are not in the cache
   void compile(std::span<PodToPlace> pods, std::span<const AnsweredPod> placed = {});
-  /// A question that came up since may tell the pod from others of its class: compile() again.
+  /// Queries or terms were registered since the pod was compiled, and it may belong to another class: compile() again.
   bool is_stale(const PodToPlace& pod) const { return pod.compiled_at != topology_.epoch(); }
   TopologyIndex& topology() { return topology_; }
 
@@ -74,9 +74,9 @@ class ClassTable {
   std::int32_t profile_count() const { return static_cast<std::int32_t>(profiles_.size()); }
   const CompiledProfile& profile_of(std::int32_t c) const { return profile((*this)[c].profile); }
 
-  /// What the class asks of node objects; looks at no node.
+  /// The compiled node side of the class; evaluates no node.
   const CompiledNodeSide& compiled_node_side(std::int32_t c);
-  /// Built on first demand: this evaluates the class's node side on every node.
+  /// Built on first use: evaluates the class's node side on every node.
   const NodeSideRow& node_side(std::int32_t c);
   std::uint64_t node_side_bytes() const;
   PreFilterAnswer pre_filter(std::int32_t c);
@@ -85,7 +85,7 @@ class ClassTable {
 
   /// The delta of a pod that is in no class (a nominated one).
   ResourceDelta delta_of(const Pod& pod);
-  /// Node objects changed: everything compiled against them is made anew. Class indexes stay.
+  /// Call when node objects changed: recompiles everything that depends on them. Class indexes stay.
   void recompile();
 
  private:
@@ -96,7 +96,7 @@ class ClassTable {
   void refresh_deltas();
   ResourceDelta delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const;
 
-  /// A class that was found, and what was known then.
+  /// A class that was found, and the epoch of that search.
   struct Found {
     std::int32_t pod_class = 0;
     std::uint32_t epoch = UINT32_MAX;
@@ -112,13 +112,13 @@ class ClassTable {
   std::vector<CompiledProfile> profiles_;
   std::vector<PodClass> classes_;
   std::unordered_map<std::string, std::int32_t> class_of_signature_;
-  /// Per profile: PodSpec -> class, or an error; the specs of a load are shared, so most pods stop here.
+  /// Per profile: PodSpec -> class, or an error. Loaded pods share specs, so this finds the class of most pods.
   std::vector<std::unordered_map<const PodSpec*, std::int32_t>> class_of_spec_;
   std::vector<std::shared_ptr<const PodSpec>> kept_specs_;  ///< keeps the keys of class_of_spec_ alive
   std::unordered_map<std::string, std::int32_t> node_side_of_signature_;
   struct NodeSide {
-    CompiledNodeSide compiled;         ///< until the row is built, which takes it up
-    std::unique_ptr<NodeSideRow> row;  ///< null: no node was looked at yet
+    CompiledNodeSide compiled;         ///< until the row is built from it
+    std::unique_ptr<NodeSideRow> row;  ///< null: not built yet
   };
   NodeSide& find_node_side(std::int32_t c);
   std::vector<std::unique_ptr<NodeSide>> node_sides_;

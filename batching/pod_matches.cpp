@@ -4,6 +4,7 @@
 #include <algorithm>
 
 namespace berth {
+
 std::shared_ptr<const SelectedNamespaces> PodMatches::namespaces_of(const PodLabelSelector& selector) {
   if (selector.matches_nothing()) return nullptr;
   std::shared_ptr<const SelectedNamespaces>& known = namespaces_of_selector_[selector.signature()];
@@ -69,28 +70,28 @@ std::int32_t PodMatches::owner_of(const Pod& pod) {
   return at->second;
 }
 
-const std::vector<std::int32_t>& PodMatches::queries_met(std::int32_t index) {
+const std::vector<std::int32_t>& PodMatches::matching_queries(std::int32_t index) {
   Identity& identity = identities_[static_cast<std::size_t>(index)];
-  if (identity.queries_seen == query_index_.size()) return identity.queries_met;
-  for (const std::int32_t q : query_index_.candidates(identity.labels, identity.queries_seen))
-    if (query(q).matches(identity.name_space, identity.labels)) identity.queries_met.push_back(q);
-  identity.queries_seen = query_index_.size();
-  return identity.queries_met;
+  if (identity.queries_checked == query_index_.size()) return identity.matching_queries;
+  for (const std::int32_t q : query_index_.candidates(identity.labels, identity.queries_checked))
+    if (query(q).matches(identity.name_space, identity.labels)) identity.matching_queries.push_back(q);
+  identity.queries_checked = query_index_.size();
+  return identity.matching_queries;
 }
 
-const std::vector<std::int32_t>& PodMatches::terms_met(std::int32_t index) {
+const std::vector<std::int32_t>& PodMatches::matching_terms(std::int32_t index) {
   Identity& identity = identities_[static_cast<std::size_t>(index)];
-  if (identity.terms_seen == term_index_.size()) return identity.terms_met;
-  for (const std::int32_t t : term_index_.candidates(identity.labels, identity.terms_seen))
+  if (identity.terms_checked == term_index_.size()) return identity.matching_terms;
+  for (const std::int32_t t : term_index_.candidates(identity.labels, identity.terms_checked))
     if (term(t).term.matches(identity.name_space, identity.labels_of_namespace, identity.labels))
-      identity.terms_met.push_back(t);
-  identity.terms_seen = term_index_.size();
-  return identity.terms_met;
+      identity.matching_terms.push_back(t);
+  identity.terms_checked = term_index_.size();
+  return identity.matching_terms;
 }
 
 bool PodMatches::matches(std::int32_t identity, std::int32_t query) {
-  const std::vector<std::int32_t>& met = queries_met(identity);
-  return std::binary_search(met.begin(), met.end(), query);
+  const std::vector<std::int32_t>& matching = matching_queries(identity);
+  return std::binary_search(matching.begin(), matching.end(), query);
 }
 
 }  // namespace berth

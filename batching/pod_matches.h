@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which pods meet which questions. Pods are told apart by namespace and labels alone (an identity); questions are those
-// that topology terms ask: queries about other pods, and terms of pods asked about an incoming one. Both only grow, and
-// each identity remembers its answers.
+// Which pods match which queries and terms. A pod is known by its namespace and labels (its identity). A query is about
+// the other pods that a pod's own constraints and terms count; a term of an existing pod is matched against an incoming
+// pod. Both lists only grow, and each identity keeps the indices of those that it matches.
 
 #include <cstdint>
 #include <memory>
@@ -18,13 +18,13 @@
 
 namespace berth {
 
-/// How a term of an existing pod bears on an incoming pod that meets it.
+/// The effect of an existing pod's term on an incoming pod that matches it.
 enum class TermRole : std::uint8_t { kRequired, kAntiRequired, kPreferred };
 
 struct ExistingTerm {
   AffinityTerm term;
   TermRole role = TermRole::kRequired;
-  std::int32_t table = -1;  ///< counts the pods that bring it, per domain
+  std::int32_t table = -1;  ///< counts the pods that have the term, per domain
 };
 
 class PodMatches {
@@ -45,26 +45,26 @@ class PodMatches {
   const ExistingTerm& term(std::int32_t t) const { return terms_[static_cast<std::size_t>(t)]; }
   void set_table(std::int32_t t, std::int32_t table) { terms_[static_cast<std::size_t>(t)].table = table; }
 
-  /// The terms that a pod brings to its node, as often as it brings them: an index for terms_of_owner(). 0: none.
+  /// Index of the pod's affinity terms for terms_of_owner(); repeated terms are kept. 0: none.
   std::int32_t owner_of(const Pod& pod);
   const std::vector<std::int32_t>& terms_of_owner(std::int32_t owner) const {
     return owners_[static_cast<std::size_t>(owner)];
   }
 
   bool matches(std::int32_t identity, std::int32_t query);
-  /// All that the identity meets now, ascending.
-  const std::vector<std::int32_t>& queries_met(std::int32_t identity);
-  const std::vector<std::int32_t>& terms_met(std::int32_t identity);
+  /// Indices of what the identity matches, ascending, among those added so far.
+  const std::vector<std::int32_t>& matching_queries(std::int32_t identity);
+  const std::vector<std::int32_t>& matching_terms(std::int32_t identity);
 
  private:
   struct Identity {
     std::string name_space;
     LabelMap labels;
     LabelMap labels_of_namespace;
-    std::vector<std::int32_t> queries_met;
-    std::vector<std::int32_t> terms_met;
-    std::int32_t queries_seen = 0;
-    std::int32_t terms_seen = 0;
+    std::vector<std::int32_t> matching_queries;
+    std::vector<std::int32_t> matching_terms;
+    std::int32_t queries_checked = 0;
+    std::int32_t terms_checked = 0;
   };
   struct OwnerKey {
     const PodSpec* spec;
@@ -81,10 +81,10 @@ class PodMatches {
   std::unordered_map<std::string, std::shared_ptr<const SelectedNamespaces>> namespaces_of_selector_;
   std::vector<Identity> identities_;
   std::unordered_map<std::string, std::int32_t> identity_of_key_;
-  const char* last_labels_ = nullptr;  ///< of the pod that identity_of() saw last: neighbours often share theirs
+  const char* last_labels_ = nullptr;  ///< of the latest pod in identity_of(): adjacent pods often share them
   std::int32_t last_identity_ = -1;
   std::vector<PodQuery> queries_;
-  LabelIndex query_index_;  ///< by a label that every match carries: a pod meets few questions
+  LabelIndex query_index_;  ///< by a label that every match has, since a pod matches few queries
   std::unordered_map<std::string, std::int32_t> query_of_signature_;
   std::vector<ExistingTerm> terms_;
   LabelIndex term_index_;

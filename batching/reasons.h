@@ -12,20 +12,20 @@
 
 namespace berth {
 
-/// Why pods find no node: a diagnosis a class, kept current by the log, or one made for a single pod that nominations
-/// keep from some node.
+/// Why pods find no node: one diagnosis per class, updated through the log, or one for a single pod that is affected by
+/// nominations.
 class Reasons {
  public:
-  /// All must outlive this.
+  /// The arguments must outlive this object.
   Reasons(ClassTable& table, const Nominations& nominations, Snapshot& snapshot, const CommitLog& log)
       : table_(table), nominations_(nominations), snapshot_(snapshot), log_(log) {}
 
   /// Why the pods of a class find no node, nominations aside. Valid until the next call.
   const DiagnosisRow::Answer& of_class(std::int32_t pod_class);
-  /// The same for one pod where nodes are filtered with the pods that are nominated to them.
+  /// The same for one pod, with nodes filtered together with the pods nominated to them.
   /// @param own_nomination  the node that the pod itself is nominated to and that refused it, or -1
   DiagnosisRow::Answer with_nominations(const PodToPlace& pod, std::int32_t own_nomination);
-  /// Node objects changed.
+  /// Call when node objects changed.
   void clear() { of_class_.clear(); }
 
  private:

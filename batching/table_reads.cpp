@@ -72,7 +72,7 @@ TableReads::TableReads(const TopologyProgram& program, const TopologyCounts& cou
 
 void TableReads::choose_coarse(const TopologyProgram& program, const TopologyCounts& counts,
                                std::int32_t coarse_domains_max) {
-  // How many domains hold a feasible node is asked of the soft keys, so these are told apart by domain.
+  // Weights of soft constraints need the domains that hold a feasible node, so their keys are always coarse.
   for (const SoftSpread& constraint : program.soft)
     if (!constraint.counts_nodes) add_once(columns.coarse, counts.column_of(constraint.table));
   const auto add_small = [&](std::int32_t table) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the counts of a class's tables reach its groups of nodes. A key with few domains is coarse: groups lie in one
-// domain of it, and the count is looked up when it is needed. Any other key is read by count: nodes of one group have
-// equal counts in their domains, which is all that a verdict or a score takes from them.
+// How groups of nodes read the counts of a class's tables. A topology key with few domains is coarse: each group lies
+// in one domain, and the count is looked up on demand. Any other key is read by count: the nodes of a group have equal
+// counts in their domains, and verdicts and scores depend on the counts only.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,12 +28,12 @@ struct TableReads {
   /// @param coarse_domains_max  keys with more domains are read by count, but those of soft constraints never are
   TableReads(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t coarse_domains_max);
 
-  /// What keys read by count say of a node. @return false when a count by itself keeps pods of the class off it
+  /// The counts of a node that are read by count. @return false when one of them alone makes the node infeasible
   bool counts_of_node(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
                       std::vector<std::int64_t>& out) const;
 
   bool any_by_count() const { return !counted_tables.empty(); }
-  /// Do the moves change a count that nodes are grouped by?
+  /// Whether the moves change a count that nodes are grouped by.
   bool moved_by(const std::vector<CountMove>& moves) const;
 
   static constexpr std::size_t kNone = SIZE_MAX;
@@ -43,8 +43,8 @@ struct TableReads {
   CellColumns columns;
   std::vector<std::int32_t> counted_tables;  ///< read by count, each once
   std::vector<std::int32_t> mate_columns;    ///< read by count, with several nodes in a domain
-  /// Index into a group's counts of "every affinity term that is read by count is held", and of the sum of the scores
-  /// that are; kNone where nothing is.
+  /// Indices into a group's counts: 1 where every affinity term that is read by count has a pod, and the sum of the
+  /// preferred terms that are read by count. kNone without such terms.
   std::size_t affinity_index = kNone;
   std::size_t score_index = kNone;
 

@@ -23,7 +23,7 @@ TopologyIndex::TopologyIndex(const ClusterObjects& objects, const SchedulerConfi
       snapshot_(snapshot),
       cache_(cache),
       default_selectors_(objects),
-      questions_(objects, config, bugs, snapshot) {
+      queries_(objects, config, bugs, snapshot) {
   for (const NodeInfo* info : cache.nodes_in_order())
     for (const PodPtr& pod : info->pods) note_terms(*pod);
   count_new({});
@@ -33,7 +33,7 @@ TopologyIndex::TopologyIndex(const ClusterObjects& objects, const SchedulerConfi
 
 bool TopologyIndex::concerns(const Pod& pod, std::int32_t profile) const {
   const PodTopologySpreadArgs& spread = config_.profiles[static_cast<std::size_t>(profile)].args.pod_topology_spread;
-  return is_alive() || brings_terms(pod) || !pod.spec->topology_spread_constraints.empty() ||
+  return has_terms() || brings_terms(pod) || !pod.spec->topology_spread_constraints.empty() ||
          (uses_default_constraints(*pod.spec, spread) && !default_selectors_.none());
 }
 
@@ -53,14 +53,14 @@ std::int32_t TopologyIndex::default_selector_of(const Pod& pod, std::int32_t ide
 
 std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
   if (!concerns(pod, profile)) return kNoKind;
-  const std::int32_t identity = questions_.identity_of(pod);
+  const std::int32_t identity = queries_.identity_of(pod);
   const std::int32_t default_selector = default_selector_of(pod, identity, profile);
   const KindKey key{pod.spec.get(), identity, default_selector, profile, pod.terminating};
   const auto [at, is_new] = kind_of_key_.try_emplace(key, static_cast<std::int32_t>(kinds_.size()));
   if (!is_new) return at->second;
   const PodLabelSelector& selector = selectors_[static_cast<std::size_t>(default_selector)];
-  Kind kind{pod.spec, identity,        questions_.owner_of(pod),
-            profile,  pod.terminating, questions_.ask(pod, profile, selector)};
+  Kind kind{pod.spec, identity,        queries_.owner_of(pod),
+            profile,  pod.terminating, queries_.compile(pod, profile, selector)};
   kinds_.push_back(std::move(kind));
   return at->second;
 }
@@ -68,9 +68,9 @@ std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
 // Compiling
 
 void TopologyIndex::recompile(Kind& kind) {
-  OwnQuestions all = kind.own;
-  questions_.add_existing_pod_terms(kind.identity, kind.profile, all);
-  kind.compiled.moves = questions_.moves_of(kind.identity, kind.owner, kind.terminating);
+  OwnProgram all = kind.own;
+  queries_.add_existing_pod_terms(kind.identity, kind.profile, all);
+  kind.compiled.moves = queries_.moves_of(kind.identity, kind.owner, kind.terminating);
   kind.compiled.signature = signature_of(all.program, kind.compiled.moves);
   kind.compiled.program =
       all.program.empty() ? nullptr : std::make_shared<const TopologyProgram>(std::move(all.program));
@@ -92,7 +92,7 @@ const std::vector<CountMove>& TopologyIndex::moves_of(const Pod& pod, std::int32
 // Counting
 
 TopologyIndex::CountedPod TopologyIndex::counted(const Pod& pod) {
-  return {questions_.identity_of(pod), questions_.owner_of(pod), pod.terminating};
+  return {queries_.identity_of(pod), queries_.owner_of(pod), pod.terminating};
 }
 
 void TopologyIndex::read_cache() {
@@ -103,14 +103,14 @@ void TopologyIndex::read_cache() {
 }
 
 std::vector<CountMove> TopologyIndex::moves_of(const CountedPod& pod) {
-  return questions_.moves_of(pod.identity, pod.owner, pod.terminating);
+  return queries_.moves_of(pod.identity, pod.owner, pod.terminating);
 }
 
 void TopologyIndex::add_counts(const CountedPod& pod, std::int32_t node, int sign) {
   snapshot_.write_topology().add_all(moves_of(pod), node, sign);
 }
 
-/// Pods of one template change the same tables, so each kind of pod is looked at once.
+/// Caches the changes of new tables, since pods of one template change the same ones.
 class TopologyIndex::NewMoves {
  public:
   explicit NewMoves(TopologyIndex& index) : index_(index) {}
@@ -131,7 +131,7 @@ class TopologyIndex::NewMoves {
 };
 
 void TopologyIndex::count_new(std::span<const AnsweredPod> placed) {
-  if (!is_alive()) return;
+  if (!has_terms()) return;
   if (counted_.empty()) read_cache();
   if (counted_tables_ == snapshot_.topology().table_count()) return;
   NewMoves new_moves(*this);
@@ -156,7 +156,7 @@ void TopologyIndex::recount_nodes(std::span<const std::int32_t> nodes, std::span
     for (const PodPtr& pod : infos[static_cast<std::size_t>(node)]->pods) here.push_back(counted(*pod));
     for (const CountedPod& pod : here) add_counts(pod, node, 1);
   }
-  counted_tables_ = snapshot_.topology().table_count();  // only pods just read can have brought new terms
+  counted_tables_ = snapshot_.topology().table_count();  // only pods just read can have new terms
 }
 
 TopologyCounts TopologyIndex::recount(std::span<const AnsweredPod> placed) {
@@ -171,8 +171,8 @@ TopologyCounts TopologyIndex::recount(std::span<const AnsweredPod> placed) {
 }
 
 void TopologyIndex::rebuild() {
-  if (!is_alive()) return;
-  questions_.rebuild();
+  if (!has_terms()) return;
+  queries_.rebuild();
   counted_.clear();
   counted_tables_ = 0;
   count_new({});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// From pods to numbers: what each pod asks of the others and brings along, and the counts that answer. Labels enter a
-// class only through the questions that are alive: two pods whose labels differ share a class while no question tells
-// them apart. docs/behaviour/plugins-topology.md 7.
+// Topology terms as numbers: the compiled terms of each pod, and the tables that its placement changes. Labels enter a
+// class only through registered queries and terms: two pods with different labels share a class while they match the
+// same ones. docs/behaviour/plugins-topology.md 7.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "batching/topology_program.h"
-#include "batching/topology_questions.h"
+#include "batching/topology_queries.h"
 #include "host/cluster/cache.h"
 #include "host/cluster/snapshot.h"
 #include "host/config/engine_config.h"
@@ -23,7 +23,7 @@
 
 namespace berth {
 
-/// A pod that a backend has answered.
+/// A pod with an outcome.
 struct AnsweredPod {
   const Pod* pod = nullptr;
   std::int32_t node = -1;  ///< -1: without a node
@@ -32,43 +32,43 @@ struct AnsweredPod {
 
 class TopologyIndex {
  public:
-  /// `objects`, `config` and `cache` must outlive the index. Pods on nodes are looked at here.
+  /// `objects`, `config` and `cache` must outlive the index. Registers the terms of pods on nodes.
   TopologyIndex(const ClusterObjects& objects, const SchedulerConfig& config, const UpstreamBugs& bugs,
                 Snapshot& snapshot, const ClusterCache& cache);
 
-  /// Pods that ask and bring the same in one profile. kNoKind: neither, while no question is alive.
+  /// A kind: pods with the same terms, labels and profile. kNoKind: topology rules do not concern the pod.
   static constexpr std::int32_t kNoKind = -1;
-  bool is_alive() const { return questions_.any(); }
-  /// Notes every question that the pod asks or brings; new ones move epoch(). They count from count_new() on.
+  bool has_terms() const { return queries_.has_terms(); }
+  /// Registers the queries and terms of the pod; new ones change epoch(). Their tables are empty until count_new().
   std::int32_t kind_of(const Pod& pod, std::int32_t profile);
-  /// Notes the terms of a pod that nobody compiles: one that waits with a nomination.
-  void note_terms(const Pod& pod) { questions_.owner_of(pod); }
-  /// Fills the tables of new questions. @param placed  pods placed by the caller that the cache does not know
+  /// Registers the terms of a pod that is not compiled: one that waits with a nomination.
+  void note_terms(const Pod& pod) { queries_.owner_of(pod); }
+  /// Fills new tables. @param placed  pods placed by the caller that are not in the cache
   void count_new(std::span<const AnsweredPod> placed);
-  /// Moves whenever a question is new, or is asked of another key: what was compiled before may have to be told apart
-  /// now.
-  std::uint32_t epoch() const { return questions_.epoch(); }
+  /// TopologyQueries::epoch(). After a change, pods of one class may match different queries: compile them again.
+  std::uint32_t epoch() const { return queries_.epoch(); }
 
   struct Compiled {
-    std::shared_ptr<const TopologyProgram> program;  ///< null: neither plugin has anything to say
+    std::shared_ptr<const TopologyProgram> program;  ///< null: neither plugin affects the pod
     std::vector<CountMove> moves;                    ///< what placing the pod changes, by table
     std::string signature;                           ///< equal: equal program and moves
   };
   /// As of now. Valid until the next call.
   const Compiled& compile(std::int32_t kind);
-  /// What placing the pod changes, as of now: a pod placed before a question came up was counted for it since.
+  /// Table changes of placing the pod, including tables that were added after it was placed: count_new() counted it
+  /// there.
   const std::vector<CountMove>& moves_of(const Pod& pod, std::int32_t profile);
 
-  /// TopologyQuestions::overlay()
+  /// TopologyQueries::overlay()
   std::vector<CountMove> overlay(const Pod& nominated, const TopologyProgram& program, bool affinity) {
-    return questions_.overlay(nominated, program, affinity);
+    return queries_.overlay(nominated, program, affinity);
   }
 
-  /// The cache's pods of these nodes changed; every one of `placed` is among them now.
+  /// Call when pods of these nodes changed in the cache; it now contains all of `placed`.
   void recount_nodes(std::span<const std::int32_t> nodes, std::span<const AnsweredPod> placed);
-  /// What the tables hold when every pod is counted anew: what they must hold. For checks.
+  /// The tables as counted from scratch, for consistency checks.
   TopologyCounts recount(std::span<const AnsweredPod> placed);
-  /// Node objects changed; `cache` knows every placed pod.
+  /// Call when node objects changed and the cache contains every placed pod.
   void rebuild();
 
  private:
@@ -89,11 +89,11 @@ class TopologyIndex {
     std::int32_t owner = 0;
     std::int32_t profile = 0;
     bool terminating = false;
-    OwnQuestions own;
+    OwnProgram own;
     std::uint32_t epoch = UINT32_MAX;  ///< that `compiled` is of
     Compiled compiled{};
   };
-  /// A pod of the cache, as it was counted.
+  /// A pod of the cache as it is counted in the tables.
   struct CountedPod {
     std::int32_t identity;
     std::int32_t owner;
@@ -115,14 +115,14 @@ class TopologyIndex {
   Snapshot& snapshot_;
   const ClusterCache& cache_;
   DefaultSelectors default_selectors_;
-  TopologyQuestions questions_;
+  TopologyQueries queries_;
   std::vector<PodLabelSelector> selectors_{PodLabelSelector::everything()};
   std::unordered_map<std::string, std::int32_t> selector_of_signature_;
   std::map<std::pair<std::int32_t, const void*>, std::int32_t> selector_of_pod_;  ///< by identity and owner references
   std::vector<std::shared_ptr<const void>> kept_owners_;                          ///< keeps those keys alive
   std::unordered_map<KindKey, std::int32_t, KindKeyHash> kind_of_key_;
   std::vector<Kind> kinds_;
-  std::vector<std::vector<CountedPod>> counted_;  ///< [node]; filled once a question is alive
+  std::vector<std::vector<CountedPod>> counted_;  ///< [node]; empty until has_terms()
   std::int32_t counted_tables_ = 0;               ///< tables below are filled
 };
 

@@ -9,7 +9,7 @@ void append_number(std::string& out, Number number) {
   out.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-/// Lists begin with their length, so that no two programs come to the same bytes.
+/// Lists begin with their length, so that different programs have different bytes.
 template <class Entry, class Write>
 void append_list(std::string& out, const std::vector<Entry>& list, Write write) {
   append_number(out, list.size());

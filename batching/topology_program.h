@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What PodTopologySpread and InterPodAffinity mean to one class, in numbers: tables of TopologyCounts and what to do
-// with their counts. Plain data; the rules are in plugins/*/rule.h.
+// The compiled topology terms of one class: which tables of TopologyCounts to read, and how to use their counts. Plain
+// data; the rules are in batching/topology_rules.h and plugins/*/rule.h.
 
 #include <cstdint>
 #include <string>
@@ -18,15 +18,15 @@ struct HardSpread {
   std::int32_t max_skew = 1;
   std::int32_t min_domains = 1;
   std::int32_t self = 0;   ///< 1: the pod matches its own constraint
-  std::int32_t query = 0;  ///< which pods a what-if adds to the table, terminating ones too
+  std::int32_t query = 0;  ///< matches the pods that a what-if adds to the table, terminating ones too
 };
 
 /// A ScheduleAnyway constraint.
 struct SoftSpread {
   std::int32_t table = 0;
-  std::int32_t label_column = 0;  ///< of the key as it stands: 0 where the node lacks the label
+  std::int32_t label_column = 0;  ///< of the topology key: 0 where the node lacks the label
   std::int32_t max_skew = 1;
-  bool counts_nodes = false;  ///< kubernetes.io/hostname: every node is a domain of its own
+  bool counts_nodes = false;  ///< kubernetes.io/hostname: every node is its own domain
 };
 
 struct ScoredTable {
@@ -44,11 +44,11 @@ struct TopologyProgram {
   std::vector<SoftSpread> soft;
   bool ignores_incomplete = false;  ///< scoring leaves out nodes that lack a soft key
 
-  std::vector<std::int32_t> affinity;  ///< one table a key: pods that meet every required term of the class
+  std::vector<std::int32_t> affinity;  ///< one table per topology key: pods that match every required term of the class
   std::int32_t affinity_query = -1;
-  bool matches_itself = false;  ///< meets its own required affinity
+  bool matches_itself = false;  ///< matches its own required affinity
   std::vector<OwnAntiTerm> anti;
-  std::vector<std::int32_t> existing_anti;  ///< required anti-affinity terms of other pods that this one meets
+  std::vector<std::int32_t> existing_anti;  ///< required anti-affinity terms of other pods that match this one
   std::vector<ScoredTable> scores;          ///< preferred terms of the class and of others
 
   std::string pre_filter_error;    ///< non-empty: the cycle ends with this error
@@ -62,7 +62,7 @@ struct TopologyProgram {
   }
 };
 
-/// Equal for pods that topology rules cannot tell apart: equal programs, and equal changes when they are placed.
+/// Equal for pods with equal programs that make equal changes when they are placed.
 std::string signature_of(const TopologyProgram& program, const std::vector<CountMove>& moves);
 
 }  // namespace berth

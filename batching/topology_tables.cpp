@@ -88,11 +88,11 @@ std::int32_t TopologyTables::mask_of(const EligibleNodes& eligible) {
   return at->second;
 }
 
-std::int32_t TopologyTables::table(const std::string& question, std::int32_t column, const EligibleNodes& eligible,
+std::int32_t TopologyTables::table(const std::string& counted, std::int32_t column, const EligibleNodes& eligible,
                                    bool tracks_minimum) {
   const std::int32_t mask = mask_of(eligible);
   const std::string signature =
-      std::to_string(column) + " " + std::to_string(mask) + (tracks_minimum ? " m " : " ") + question;
+      std::to_string(column) + " " + std::to_string(mask) + (tracks_minimum ? " m " : " ") + counted;
   TopologyCounts& counts = snapshot_.write_topology();
   const auto [at, is_new] = table_of_signature_.try_emplace(signature, counts.table_count());
   if (is_new) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The tables of TopologyCounts with what they stand on, so that equal questions share one and all of them can be made
-// anew when node objects change. Indexes stay, and no table is ever given back: a question that nobody asks any more
-// keeps its 8 bytes a domain for as long as the index lives.
+// The tables of TopologyCounts with their definitions, so that equal queries share one table, and all of them can be
+// rebuilt when node objects change. Indices stay valid, and no table is ever removed: a query that is no longer used
+// keeps 8 bytes per domain for the lifetime of the index.
 
 #include <cstdint>
 #include <map>
@@ -32,14 +32,14 @@ class TopologyTables {
 
   /// The domains of a label key. @param absent_is_empty  nodes without the label lie in the domain of the empty value
   std::int32_t key_column(const std::string& key, bool absent_is_empty = false);
-  /// Every node a domain of its own.
+  /// A column where every node is its own domain.
   std::int32_t node_column();
 
-  /// A table over a column; `question` and the rest being equal, the same table.
-  /// @param question  what is counted, as text
-  std::int32_t table(const std::string& question, std::int32_t column, const EligibleNodes& eligible,
+  /// A table over a column; the same table for equal arguments.
+  /// @param counted  text that identifies what is counted: a query or a term
+  std::int32_t table(const std::string& counted, std::int32_t column, const EligibleNodes& eligible,
                      bool tracks_minimum);
-  /// Node objects changed: columns and masks anew, every count 0.
+  /// Call when node objects changed: rebuilds columns and masks, and sets every count to 0.
   void rebuild();
 
  private:

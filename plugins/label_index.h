@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Finds, among many things that demand labels (selectors of services, questions about pods), the few that a given set
+// Finds, among many things that demand labels (selectors of services, queries about pods), the few that a given set
 // of labels might satisfy.
 
 #include <cstdint>

@@ -14,12 +14,12 @@
 
 namespace berth {
 
-/// Cells up to this number are one warp's work; every warp selects for itself and none waits.
+/// Up to this number of cells every warp selects for itself, without barriers between warps.
 inline constexpr std::int32_t kSoloCellsMax = 128;
 
 struct DeviceChoice {
   std::int64_t feasible_count = 0;
-  NodeKey key = 0;         ///< normalised parts included
+  NodeKey key = 0;         ///< with normalised scores
   std::int32_t node = -1;  ///< -1: no node is feasible
 };
 
@@ -60,7 +60,7 @@ struct BetterChoice {
 template <class Team>
 class CellSelection {
  public:
-  /// @param mark  of DeviceScratch::seen: above every mark of an earlier selection
+  /// @param mark  for DeviceScratch::seen; higher than in every earlier selection
   BERTH_HD CellSelection(const Team& team, const DeviceState& state, const DeviceRow& row, std::int32_t mark)
       : team_(team),
         state_(state),
@@ -149,12 +149,12 @@ class CellSelection {
     std::int32_t cell_;
   };
 
-  /// One cell, so that every normaliser is the same for all nodes, and nobody but the key refuses any.
+  /// One cell, so that normalised scores are equal for all nodes, and only the key decides.
   BERTH_HD bool is_plain() const { return row_.layout.cell_count == 1 && !pod_class_.has_topology; }
 
   BERTH_HD DeviceChoice plain_choice() const {
     const std::int64_t feasible_count = row_.live_of(0);
-    if (feasible_count == 0) return {};  // a row of no nodes has no top either
+    if (feasible_count == 0) return {};  // a row without nodes has no top entry
     const RowEntry top = row_.top(0);
     const CellMeasure measure{taint_raw(0), affinity_raw(0), {}};
     return {feasible_count, top.key + make_node_key(normalized_total(0, measure), 0), row_.node_at(top.position)};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The body of the kernel that commits a whole batch: pick, write the node's columns and counters, refresh that node in
-// every row that is still asked for, next pod. Nothing in it asks the host.
+// The body of the kernel that commits a whole batch. For each pod it chooses a node, updates the node's columns and
+// counters, and refreshes that node in every row that a later pod needs, without the host.
 
 #include <type_traits>
 
@@ -13,7 +13,7 @@
 namespace berth {
 
 /// Adds one pod of the class to a node's columns and to the counters of its domains. The threads of the team share the
-/// work; no two of them write the same place.
+/// work; no two of them write the same address.
 template <class Team>
 BERTH_HD void place_on_node(const Team& team, const DeviceState& state, const DeviceClass& pod_class,
                             std::int32_t node) {
@@ -56,7 +56,7 @@ BERTH_HD DeviceOutcome outcome_of(const DeviceChoice& choice, const DeviceClass&
   return {DeviceOutcomeKind::kPlaced, choice.node, profile.scores_anything ? total_of(choice.key) : 1};
 }
 
-/// Answers the pods of the batch in order, each as the serial algorithm would after all before it.
+/// Places the pods of the batch in order, each as the serial algorithm would after all before it.
 template <class Team>
 BERTH_HD void commit_batch(const Team& team, const DeviceState& state, const DeviceBatch& batch) {
   std::int32_t pod = 0;
@@ -65,7 +65,7 @@ BERTH_HD void commit_batch(const Team& team, const DeviceState& state, const Dev
     const DeviceClass& pod_class = state.classes.classes[row.pod_class];
     const DeviceChoice choice = choose_node(team, state, row, state.scratch.first_mark + pod);
     const DeviceOutcome outcome = outcome_of(choice, pod_class, state.classes.profiles[pod_class.profile]);
-    team.barrier();  // everybody has read what is about to change
+    team.barrier();  // all threads have read what is about to change
     if (team.index() == 0) batch.outcomes[pod] = outcome;
     const bool placed = outcome.kind == DeviceOutcomeKind::kPlaced;
     if (placed) {

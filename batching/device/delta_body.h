@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Writes the values of changed nodes and counters: one item a thread, no two items the same place.
+// Writes the values of changed nodes and counters: one item per thread; no two items write the same address.
 
 #include "batching/device/views.h"
 

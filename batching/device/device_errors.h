@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a device backend throws, for callers without CUDA headers. Catch the types; the texts are for people.
+// Exceptions of a device backend, for callers without CUDA headers. Catch the types; the texts are for people.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace berth {
 
-/// The device did not do what was asked. what() is "device: problem", or the problem alone when no device is known.
+/// A call of the device failed. what() is "device: problem", or the problem alone when no device is known.
 class DeviceError : public std::runtime_error {
  public:
   /// @param device  which one: "device 0"; empty when there is none
-  /// @param problem what was being done and what came of it
+  /// @param problem the call and its failure
   DeviceError(std::string device, std::string problem)
       : std::runtime_error(device.empty() ? problem : device + ": " + problem),
         device_(std::move(device)),
@@ -31,14 +31,14 @@ class DeviceError : public std::runtime_error {
   std::string problem_;
 };
 
-/// No device can be used: there is none, its driver is too old, somebody else holds it. Nothing was begun.
+/// No device can be used: there is none, its driver is too old, or another process holds it. Nothing was started.
 class DeviceUnavailable : public DeviceError {
  public:
   using DeviceError::DeviceError;
 };
 
-/// What was running is gone, and the memory of the device with it: a kernel that failed, a device that fell off the
-/// bus. Every further call of this process to the device fails too.
+/// A kernel failed or the device was lost: running work and the contents of device memory are lost. Every further call
+/// of this process to the device fails too.
 class DeviceLost : public DeviceError {
  public:
   using DeviceError::DeviceError;
@@ -54,12 +54,12 @@ inline std::string bytes_text(std::uint64_t bytes) {
   return std::to_string(thousandths / 1000) + "." + std::to_string(thousandths % 1000 / 100) + " " + kUnits[unit];
 }
 
-/// Memory was refused, by the device or by the limit that its pool was given. What was there before is untouched.
+/// An allocation failed, on the device or at the limit of its pool. Earlier allocations are not affected.
 class DeviceOutOfMemory : public DeviceError {
  public:
   /// @param what         what the memory is for: "rows of 4096 classes x 1000000 nodes"
-  /// @param free_bytes   what could still be had; nothing when unknown
-  /// @param lower_this   the setting that makes the need smaller; may be empty
+  /// @param free_bytes   bytes still available; nothing when unknown
+  /// @param lower_this   the setting that reduces the need; may be empty
   DeviceOutOfMemory(std::string device, const std::string& what, std::uint64_t needed_bytes,
                     std::optional<std::uint64_t> free_bytes, std::string lower_this)
       : DeviceError(std::move(device), problem_text(what, needed_bytes, free_bytes, lower_this)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One class on one node: the key that a row holds. The rules are those of batching/load_rules.h and plugins/*/rule.h.
+// One class on one node: the key in a row. The rules are those of batching/load_rules.h and plugins/*/rule.h.
 
 #include "batching/device/views.h"
 #include "batching/load_rules.h"
@@ -15,7 +15,7 @@ namespace berth {
 struct DeviceNode {
   const DeviceColumns& columns;
   std::int32_t node;
-  /// Copies of a pod that are not in the columns yet, and what one adds.
+  /// Copies of a pod that are not in the columns yet, and the amounts of one.
   std::int64_t copies = 0;
   const DeviceRequest* delta = nullptr;
   std::int32_t delta_count = 0;
@@ -58,7 +58,7 @@ BERTH_HD DeviceRequests requests_of(const DeviceClasses& classes, const DeviceLi
   return {classes.requests + list.first, list.count};
 }
 
-/// NodeResourcesFit and NodePorts as far as they read the load.
+/// The verdict of NodeResourcesFit and NodePorts, which read the load.
 BERTH_HD bool load_accepts(const DeviceClasses& classes, const DeviceClass& pod_class, const DeviceNode& node) {
   const DeviceProfile& profile = classes.profiles[pod_class.profile];
   const DeviceColumns& columns = node.columns;
@@ -114,7 +114,7 @@ class FoldedInTerms {
   std::int32_t node_;
 };
 
-/// The counter that a pod on the node moves; null where the node lies in no domain or does not count.
+/// The counter that a pod on the node changes; null where the node lies in no domain or does not count.
 BERTH_HD std::int64_t* moved_count(const DeviceCounts& counts, const DeviceMove& move, std::int32_t node) {
   const DeviceTable& table = counts.tables[move.table];
   const std::int32_t domain = counts.domain_of[table.column * counts.stride + node];
@@ -129,8 +129,8 @@ BERTH_HD std::uint32_t draw_of_node(const DeviceColumns& columns, const DeviceCl
                   node_draw_seed(columns.name_hash[node], static_cast<std::uint32_t>(pods_on_node)));
 }
 
-/// The key of the class on a node whose object accepts it: what normalises and what lies in domains is left out.
-/// @param base  DeviceLayout::base of the node; below 0: refused
+/// The key of the class on a node, without normalised scores and topology terms by domain.
+/// @param base  DeviceLayout::base of the node; below 0: refused by the node's object
 BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_class, std::int32_t base,
                                std::int32_t node) {
   const DeviceNode read{state.columns, node};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What node objects mean to a class, node by node on a device: the rules that batching/node_side_row.cpp asks on the
-// host, as far as verdicts and raw scores go. Reasons are the host's, when somebody asks for them.
+// The node side of a class on a device, one node per thread: verdicts and raw scores of the rules that
+// batching/node_side_row.cpp evaluates on the host. Reasons are computed on the host, on demand.
 
 #include "batching/device/views.h"
 #include "plugins/node_affinity/rule.h"
@@ -38,11 +38,11 @@ struct DeviceNodeSide {
   NodeName::Params wanted_node{NodeName::kAnyNode};
   DeviceTerms selector, required, added_required;
   DeviceTerms preferred, added_preferred;
-  const std::uint8_t* refused_by_host = nullptr;  ///< [node] by what only the host can ask; null: none
+  const std::uint8_t* refused_by_host = nullptr;  ///< [node] by rules that only the host evaluates; null: none
   const std::uint8_t* image_score = nullptr;      ///< [node]; null: 0 everywhere
   std::int32_t image_weight = 0;
 
-  std::int32_t* base = nullptr;  ///< [node] written: ImageLocality's part of the total, -1 where a rule refuses
+  std::int32_t* base = nullptr;  ///< [node] output: ImageLocality's part of the total, -1 where a rule refuses
 };
 
 /// Over the nodes that are accepted.
@@ -76,7 +76,7 @@ BERTH_HD bool node_side_accepts(const DeviceNodeSide& side, std::int32_t node) {
          side.selector.accepts(node) && side.required.accepts(node) && side.added_required.accepts(node);
 }
 
-/// Writes the node's base and says what it adds to the summary.
+/// Writes the node's base. @return its part of the summary
 BERTH_HD DeviceSideSummary evaluate_node_side(const DeviceNodeSide& side, std::int32_t node) {
   const bool accepted = node_side_accepts(side, node);
   const std::int32_t image = side.image_score != nullptr ? side.image_score[node] * side.image_weight : 0;

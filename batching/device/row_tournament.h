@@ -19,12 +19,12 @@ struct RowView {
   const DeviceLayout& layout;
   NodeKey* keys;       ///< [layout.level_offset[level_count]]
   std::int32_t* best;  ///< of the entries from level 1 up
-  std::int32_t* live;  ///< [cell]; not of rows by_node
+  std::int32_t* live;  ///< [cell]; null for rows by_node
 
   BERTH_HD RowView(const DeviceRows& rows, const DeviceRow& row)
       : layout(rows.layouts[row.layout]), keys(row.keys), best(row.best), live(row.live) {}
 
-  /// The cell of a node, -1 where the class never goes.
+  /// The cell of a node, -1 where the class is never placed.
   BERTH_HD std::int32_t cell_of(std::int32_t node) const {
     if (layout.by_node) return node;
     return layout.in_order ? 0 : layout.cell_of[node];
@@ -51,7 +51,7 @@ struct RowView {
   }
   /// The best entry of a cell.
   BERTH_HD RowEntry top(std::int32_t cell) const { return entry(layout.level_count - 1, cell); }
-  /// Feasible nodes of a cell, topology rules aside.
+  /// Feasible nodes of a cell, without topology rules.
   BERTH_HD std::int32_t live_of(std::int32_t cell) const {
     return layout.by_node ? (keys[cell] > 0 ? 1 : 0) : live[cell];
   }
@@ -69,7 +69,7 @@ BERTH_HD RowEntry best_of_children(const RowView& row, std::int32_t level, std::
   return best;
 }
 
-/// Evaluates a node anew and climbs until nothing moves. One thread a row at a time.
+/// Re-evaluates a node and updates the levels above until nothing changes. One thread per row at a time.
 BERTH_HD void refresh_node(const DeviceState& state, const DeviceRow& device_row, std::int32_t node) {
   const RowView row(state.rows, device_row);
   const std::int32_t cell = row.cell_of(node);
@@ -90,7 +90,7 @@ BERTH_HD void refresh_node(const DeviceState& state, const DeviceRow& device_row
   }
 }
 
-/// The cell of entry `index` of a level. Cells lie in order, so it is searched for.
+/// The cell of entry `index` of a level, by binary search.
 BERTH_HD std::int32_t cell_of_entry(const RowView& row, std::int32_t level, std::int32_t index) {
   std::int32_t low = 0;
   std::int32_t high = row.layout.cell_count - 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs of equal pods, node by node: how many copies of a class one node takes before its level falls below a threshold.
-// docs/architecture.md "Runs of equal pods" says why the running minimum is the level; this is the part of it that
-// threads do side by side, one node each. Only for classes of one cell without topology terms and host ports.
+// Runs of equal pods: how many copies of a class one node takes before its level falls below a threshold, one node per
+// thread. docs/architecture.md "Runs of equal pods" explains why the running minimum is the level. Only for classes of
+// one cell without topology terms and host ports.
 
 #include "batching/device/cell_selection.h"
 #include "batching/device/row_tournament.h"
@@ -15,13 +15,13 @@ namespace berth {
 
 /// One copy of a run, in the order of nodes and copies.
 struct DevicePick {
-  NodeKey level = 0;  ///< the lowest key of the node up to this copy, normalised parts left out
+  NodeKey level = 0;  ///< the lowest key of the node up to this copy, without normalised scores
   std::int32_t node = -1;
-  std::int32_t total = 0;  ///< of the copy, normalised parts left out
-  bool is_last = false;    ///< the node is full behind it
+  std::int32_t total = 0;  ///< of the copy, without normalised scores
+  bool is_last = false;    ///< the node is full after it
 };
 
-/// What a run begins with.
+/// The state before a run.
 struct RunStart {
   std::int64_t feasible_count = 0;
   std::int64_t normalized_total = 0;  ///< the same for every node, since the row is one cell
@@ -36,7 +36,7 @@ BERTH_HD RunStart begin_run(const DeviceState& state, const DeviceRow& row) {
 
 /// Walks the copies on one node and calls write(k, pick) for each whose level reaches `threshold`.
 /// @param copies_max  at least 1
-/// @return how many there are
+/// @return their number
 template <class Write>
 BERTH_HD std::int32_t walk_copies(const DeviceState& state, const DeviceRow& device_row, std::int32_t node,
                                   NodeKey threshold, std::int32_t copies_max, Write write) {
@@ -67,8 +67,8 @@ BERTH_HD std::int32_t walk_copies(const DeviceState& state, const DeviceRow& dev
   }
 }
 
-/// Adds what copies of a class bring to a node's columns and to the counters of its domains. One thread a node.
-/// @param add(address, amount)  to a counter that other threads add to as well
+/// Adds copies of a class to a node's columns and to the counters of its domains. One thread per node.
+/// @param add(address, amount)  adds to a counter that other threads change concurrently
 template <class Add>
 BERTH_HD void place_copies(const DeviceState& state, const DeviceClass& pod_class, std::int32_t node,
                            std::int64_t copies, Add add) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the bodies of device kernels ask of the threads that run them together. A Team has
-//   index(), size()        this thread's place among those that share the work
-//   barrier()              every thread has come here, and sees what the others wrote before
-//   reduce(value, op)      op over the values of all threads, given to every thread; a barrier too
-//   mark(address, value)   a write that others may do at the same time with the same value; is_marked() reads it
-//   solo()                 a team that this thread, or its warp, is for itself: every such team computes the same
-// A body loops `for (i = team.index(); i < n; i += team.size())` and meets barriers where it crosses from one array to
-// another. cuda/kernels/teams.cuh makes teams of a warp, a block, a cluster and a grid; on the host a body runs with
-// one thread here, or with several under tests (tests/support/thread_team.h).
+// The threads that run the body of a device kernel together. A Team has
+//   index(), size()        index of this thread among those that share the work, and their number
+//   barrier()              waits for every thread of the team; writes before it are visible after it
+//   reduce(value, op)      op over the values of all threads, returned to every thread; also a barrier
+//   mark(address, value)   a write that other threads may make concurrently with the same value; is_marked() reads it
+//   solo()                 a team of this thread alone, or of its warp: every such team computes the same result
+// A body loops `for (i = team.index(); i < n; i += team.size())` and waits at barriers before it reads what other
+// threads wrote. cuda/kernels/teams.cuh has teams of a warp, a block, a cluster and a grid; on the host a body runs
+// with one thread, or with several in tests (tests/support/thread_team.h).
 
 #include <cstdint>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A snapshot, its classes and their rows as a device holds them: plain structs of sizes and pointers into device
-// memory, copied to the device as they are. DeviceSnapshot and DeviceRows own what they point to.
+// A snapshot, its classes and their rows on a device: plain structs of sizes and pointers into device memory, copied to
+// the device bitwise. DeviceSnapshot, DeviceClassTable and DeviceRowStore own the memory.
 //
-// Layout, once for all of it: a column over nodes has `node_count` entries in snapshot order, and a matrix of columns
-// lies column by column, `stride` entries apart. Units are those of host/cluster/snapshot.h. Lists of classes lie one
-// behind the other in pools; a class names its part by first entry and count.
+// Layout: a column over nodes has `node_count` entries in snapshot order, and a matrix of columns is column-major with
+// `stride` entries per column. Units are those of host/cluster/snapshot.h. Lists of classes are concatenated in pools;
+// a class has the first entry and the count of its part.
 
 #include <cstdint>
 
@@ -20,9 +20,9 @@ inline constexpr std::int32_t kDeviceArity = 8;
 inline constexpr std::int32_t kDeviceArityLog2 = 3;
 /// 8^11 nodes are more than an int32 counts.
 inline constexpr std::int32_t kDeviceLevelsMax = 12;
-/// Resources of one list that a device thread has room for; a profile that scores more is served by the host.
+/// Resources of one list that a device thread has room for; a profile that scores more runs on the host.
 inline constexpr std::int32_t kDeviceResourcesMax = 16;
-/// Constraints of one kind, hard or soft, of one class; beyond, the host answers.
+/// Constraints of one kind, hard or soft, of one class; pods with more are placed by the host.
 inline constexpr std::int32_t kDeviceConstraintsMax = 16;
 
 /// The nodes.
@@ -30,12 +30,12 @@ struct DeviceColumns {
   std::int32_t node_count = 0;
   std::int64_t stride = 0;  ///< of the matrices over nodes
 
-  // What only node events change.
+  // Changed by node events only.
   const std::int64_t* allocatable = nullptr;   ///< [resource][node]
   const std::int64_t* allowed_pods = nullptr;  ///< [node]
   const std::uint32_t* name_hash = nullptr;    ///< [node]
 
-  // What placements change.
+  // Changed by placements.
   std::int64_t* requested = nullptr;              ///< [resource][node]
   std::int64_t* non_zero_milli_cpu = nullptr;     ///< [node]
   std::int64_t* non_zero_memory_bytes = nullptr;  ///< [node]
@@ -47,7 +47,7 @@ struct DeviceColumns {
 struct DeviceTable {
   std::int64_t first = 0;             ///< of its counts: domain d is at first + d
   std::int32_t column = 0;            ///< of domains
-  std::int32_t domain_count = 0;      ///< domains are 1 to domain_count; 0 is none
+  std::int32_t domain_count = 0;      ///< domains are 1 to domain_count; 0: no domain
   std::int32_t existing_domains = 0;  ///< with a node that counts
   std::int32_t mask = -1;             ///< of the nodes that count; -1: all
 };
@@ -57,13 +57,13 @@ struct DeviceCounts {
   const std::int32_t* domain_of = nullptr;  ///< [column][node] 0: no domain
   const std::uint8_t* masks = nullptr;      ///< [mask][node]
   const DeviceTable* tables = nullptr;      ///< [table]
-  const std::uint8_t* exists = nullptr;     ///< as counts: the domain has a node that counts
+  const std::uint8_t* exists = nullptr;     ///< parallel to counts; 1: the domain has a node that counts
   const double* weight_of_size = nullptr;   ///< [node_count + 1] DomainWeights
-  std::int64_t* counts = nullptr;           ///< all tables, one behind the other
+  std::int64_t* counts = nullptr;           ///< all tables, concatenated
   std::int64_t* totals = nullptr;           ///< [table]
 };
 
-/// One resource of a list: asked for by the filter, scored, or added by a placement.
+/// One resource of a list: checked by the filter, scored, or added by a placement.
 struct DeviceRequest {
   std::int32_t column = -1;  ///< kNoColumn: no node offers it
   std::int64_t amount = 0;
@@ -75,8 +75,8 @@ struct DeviceList {
   std::int32_t count = 0;
 };
 
-/// What is read of one table, and how. `attribute` names the row of DeviceLayout::domains that holds the domain of each
-/// cell; kFoldedIn: every node is a domain of its own, and the answer is part of the node's key.
+/// One table that a class reads. `attribute` is the row of DeviceLayout::domains with the domain of each cell;
+/// kFoldedIn: every node is its own domain, and the term is part of the node's key.
 struct DeviceRead {
   static constexpr std::int32_t kFoldedIn = -1;
   std::int32_t table = 0;
@@ -85,7 +85,7 @@ struct DeviceRead {
   std::int32_t min_domains = 0;   ///< of a hard one
   std::int32_t self = 0;          ///< of a hard one
   std::int32_t label_column = 0;  ///< of a soft one
-  bool counts_nodes = false;      ///< of a soft one: every node is a domain of its own
+  bool counts_nodes = false;      ///< of a soft one: every node is its own domain
   std::int64_t multiplier = 0;    ///< of a preferred term
 };
 
@@ -141,17 +141,17 @@ struct DeviceClasses {
   std::int32_t port_set_count = 0;
 };
 
-/// How the nodes of a class lie in its row: in cells, whose nodes are equal in all that selection weighs beside the
-/// key. Inside a cell nodes are in snapshot order. Over each cell stands a tournament of arity kDeviceArity that ends
-/// in one entry; all are `level_count` high.
+/// The order of nodes in the row of a class: in cells, whose nodes are equal in everything that selection reads besides
+/// the key, and in snapshot order within a cell. Each cell has a tournament of arity kDeviceArity with `level_count`
+/// levels that ends in one entry.
 struct DeviceLayout {
   std::int32_t cell_count = 0;
   std::int32_t level_count = 1;
-  bool by_node = false;   ///< every node is a cell of its own; cell and position are the node, and one level is all
+  bool by_node = false;   ///< every node is its own cell; cell and position are the node, and there is one level
   bool in_order = false;  ///< one cell of all nodes: the position is the node
   bool ignores_incomplete = false;  ///< cells of nodes without a soft key are left out of spread scores
 
-  const std::int32_t* cell_of = nullptr;      ///< [node] -1: the class never goes there; null by_node and in_order
+  const std::int32_t* cell_of = nullptr;      ///< [node] -1: the class is never placed there; null by_node and in_order
   const std::int32_t* position_of = nullptr;  ///< [node]; null likewise
   const std::int32_t* node_at = nullptr;      ///< [position]; null likewise
   const std::int32_t* level_begin = nullptr;  ///< [level][cell_count + 1] first entry of each cell; null by_node
@@ -164,24 +164,24 @@ struct DeviceLayout {
   const std::uint64_t* soft_labels = nullptr;  ///< [cell] bit per soft constraint; by_node: read likewise
 };
 
-/// Where the row of a class lies.
+/// The row of a class in device memory.
 struct DeviceRow {
   std::int32_t pod_class = 0;
   std::int32_t layout = 0;
   NodeKey* keys = nullptr;       ///< [entry] level by level; 0: not feasible
   std::int32_t* best = nullptr;  ///< [entry from level 1 up] position of the entry's best node
-  std::int32_t* live = nullptr;  ///< [cell] feasible nodes, topology aside; not of rows by_node
+  std::int32_t* live = nullptr;  ///< [cell] feasible nodes, without topology rules; null by_node
 };
 
 struct DeviceRows {
-  const DeviceRow* rows = nullptr;  ///< of the batch under way
+  const DeviceRow* rows = nullptr;  ///< of the current batch
   const DeviceLayout* layouts = nullptr;
 };
 
-/// Memory of a team for the selection under way.
+/// Memory of a team for the current selection.
 struct DeviceScratch {
   std::int32_t* seen =
-      nullptr;  ///< [kDeviceConstraintsMax][domains_max + 1] mark of the selection that met a domain last
+      nullptr;  ///< [kDeviceConstraintsMax][domains_max + 1] mark of the latest selection with a feasible node there
   std::int64_t domains_max = 0;
   std::int32_t first_mark = 1;  ///< above every mark in `seen`
 };
@@ -197,40 +197,40 @@ struct DeviceState {
 
 enum class DeviceOutcomeKind : std::int32_t { kPlaced, kUnschedulable, kScoringFails };
 
-/// What became of one pod.
+/// The outcome of one pod.
 struct DeviceOutcome {
   DeviceOutcomeKind kind = DeviceOutcomeKind::kUnschedulable;
   std::int32_t node = -1;
   std::int64_t total = 0;  ///< 0 where a single node was feasible
 };
 
-/// A batch of pods that a device answers by itself.
+/// A batch of pods that a device places without the host.
 struct DeviceBatch {
   const std::int32_t* row_of_pod = nullptr;  ///< [pod_count]
-  const std::int32_t* last_pod = nullptr;    ///< [row] the last pod of the batch that asks for it; -1: none
+  const std::int32_t* last_pod = nullptr;    ///< [row] the last pod of the batch that needs it; -1: none
   std::int32_t pod_count = 0;
   std::int32_t row_count = 0;
   bool stops_at_failure = false;
   DeviceOutcome* outcomes = nullptr;        ///< [pod_count]
-  std::int32_t* committed_count = nullptr;  ///< how many were answered
+  std::int32_t* committed_count = nullptr;  ///< number of pods with an outcome
 };
 
-/// Rows to evaluate on every node, or to bring up to date. Pointers are into device memory.
+/// Rows to evaluate on every node. Pointers are into device memory.
 struct DeviceRowsToBuild {
   const std::int32_t* rows = nullptr;  ///< [row_count] indexes into DeviceRows::rows
   std::int32_t row_count = 0;
 };
 
-/// Nodes that changed since rows were current.
+/// Rows to update, with the nodes that changed since they were current.
 struct DeviceRowsToRefresh {
   const std::int32_t* rows = nullptr;        ///< [row_count] indexes into DeviceRows::rows
-  const std::int32_t* first_node = nullptr;  ///< [row_count] where in `nodes` a row begins
-  const std::int32_t* nodes = nullptr;       ///< [node_count] in the order of the log; a node may stand there twice
+  const std::int32_t* first_node = nullptr;  ///< [row_count] index into `nodes` of a row's first node
+  const std::int32_t* nodes = nullptr;       ///< [node_count] in the order of the log; may contain a node twice
   std::int32_t row_count = 0;
   std::int32_t node_count = 0;
 };
 
-/// Nodes and counters whose values the host has changed, with the values they have now.
+/// Nodes and counters that the host has changed, with their current values.
 struct DeviceDelta {
   const std::int32_t* nodes = nullptr;                  ///< [node_count]
   const std::int64_t* requested = nullptr;              ///< [resource][node_count]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts per topology domain: what the terms of PodTopologySpread and InterPodAffinity ask of the pods of a cluster, in
-// arrays that a placement changes by one entry each. docs/behaviour/plugins-topology.md 7.1.
+// Counts per topology domain for the terms of PodTopologySpread and InterPodAffinity, in arrays of which a placement
+// changes one entry each. docs/behaviour/plugins-topology.md 7.1.
 //
 // A column numbers the domains of one label key: node n lies in domain `domain_of[n]`, 0 where it has none. A table
-// counts something (pods that a query matches, or terms of pods) per domain of one column. What is counted is the
-// caller's matter: a table only knows where.
+// counts something (pods that match a query, or terms of pods) per domain of one column. The caller defines what is
+// counted.
 
 #include <cstdint>
 #include <map>
@@ -105,8 +105,8 @@ class TopologyCounts {
 
   std::vector<std::shared_ptr<const DomainColumn>> columns_;
   std::vector<Table> tables_;
-  /// Pages of zeroes by number of entries. Tables begin with them and copy a page when they first count there: most
-  /// questions are answered by few domains.
+  /// Pages of zeroes by number of entries. Tables begin with them and copy a page at its first count: most queries
+  /// have matches in few domains.
   std::map<std::int32_t, Pages<std::int64_t>> zeroes_;
 };
 

@@ -17,8 +17,8 @@
 
 namespace berth {
 
-/// Columns, classes, rows in tiles, the commit log: placement by placement the answer of the serial algorithm, at the
-/// cost of what changed. docs/architecture.md walks through it.
+/// Columns, classes, rows in tiles and the commit log: the results of the serial algorithm for every placement, at the
+/// cost of what changed. docs/architecture.md describes it.
 class CpuBackend : public Backend {
  public:
   /// `cache` and `config` must outlive the backend; `objects` is read for nominated pods only.
@@ -37,9 +37,9 @@ class CpuBackend : public Backend {
   std::string_view node_name(NodeIndex index) const override;
   std::int32_t node_count() const override;
 
-  /// Takes up what changed in the cache since the last call, as log entries or, when node objects changed, by starting
-  /// its rows anew. Call between batches, with every placement of this backend assumed in the cache. Marks from before
-  /// are void: rollback() to one throws.
+  /// Applies the changes of the cache since the last call: as log entries or, when node objects changed, by dropping
+  /// all rows. Call between batches, with every placement of this backend assumed in the cache. Invalidates earlier
+  /// marks: rollback() to one throws.
   void sync();
 
  private:

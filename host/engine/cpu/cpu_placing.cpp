@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a pod, or a run of equal ones, gets its node or its reasons.
+// Finds the node, or the reasons, of a pod or a run of equal pods.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-/// What the row of a class knows of its nodes.
+/// One class on the nodes, read from its row.
 class SlotOnNodes : public ClassOnNodes {
  public:
   explicit SlotOnNodes(const TileCache::Place& at) : at_(at) {}
@@ -27,7 +27,7 @@ class SlotOnNodes : public ClassOnNodes {
 
 }  // namespace
 
-/// Length of the run of equal pods at the front, 0 when it is too short to be planned at once or may not be.
+/// Length of the run of equal pods at the front; 0 when it is too short or cannot be planned at once.
 std::size_t CpuBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
   const std::int32_t c = pods.front().class_index;
   if (c < 0 || !plain_mode() || !nominations.empty() || !table[c].ports.empty() || table[c].topology != nullptr)

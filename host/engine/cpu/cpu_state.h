@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What CpuBackend stands on: the common state of fast backends, and rows in tiles and groups. cpu_backend.cpp walks
-// through batches, cpu_placing.cpp finds nodes for single pods and runs.
+// The state of CpuBackend: the common state of fast backends, and rows in tiles and groups. cpu_backend.cpp iterates
+// over batches, cpu_placing.cpp finds nodes for single pods and runs.
 
 #include <tbb/task_arena.h>
 
@@ -34,7 +34,7 @@ struct CpuBackend::State : CommitState {
   GroupedRows grouped_rows;
 
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
-  /// Answers the pod in front, or the run of equal pods that begins with it.
+  /// Places the pod at the front, or the run of equal pods that begins with it.
   void answer_front(std::span<const PodToPlace> pods, std::size_t pods_max);
   void place_next(std::span<const PodToPlace> pods);
   bool place_run(std::span<const PodToPlace> pods, std::size_t run);

@@ -8,8 +8,8 @@
 
 namespace berth {
 
-/// A group as batching/topology_rules.h reads it. Its nodes have every key that hard constraints and required affinity
-/// ask for, and terms of anti-affinity that are read by count keep nodes out of all groups (TableReads).
+/// A group as batching/topology_rules.h reads it. Its nodes have every key of hard constraints and required affinity,
+/// and terms of anti-affinity that are read by count keep nodes out of all groups (TableReads).
 class GroupedRow::GroupTopology {
  public:
   GroupTopology(const GroupedRow& row, const NodeGroups::Group& group, const TopologyCounts& counts)

@@ -6,8 +6,7 @@
 namespace berth {
 namespace {
 
-/// What a row comes to: its groups' heaps, twice as long as their live nodes at most, group and liveness of each node,
-/// and its share of the cells at worst.
+/// Bytes of a row: heaps of at most twice the live nodes, group and liveness of each node, and at most its own cells.
 constexpr std::uint64_t kBytesPerNode = 2 * sizeof(NodeGroups::Entry) + 4 + 1 + 4;
 
 }  // namespace

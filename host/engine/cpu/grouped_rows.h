@@ -14,8 +14,8 @@
 
 namespace berth {
 
-/// Keeps as many grouped rows as a byte limit allows; the least recently used goes first, and cells go with the last
-/// row that stands on them.
+/// Keeps as many grouped rows as a byte limit allows. The least recently used is dropped first, and cells are dropped
+/// with the last row that uses them.
 class GroupedRows {
  public:
   GroupedRows(std::uint64_t bytes_max, std::int32_t coarse_domains_max)
@@ -23,7 +23,7 @@ class GroupedRows {
 
   /// The row of a class with a topology program. Valid until the next call.
   GroupedRow& find(std::int32_t pod_class, ClassTable& table, const Snapshot& snapshot);
-  /// Node objects changed.
+  /// Call when node objects changed.
   void clear();
   /// Of the rows and their cells.
   std::uint64_t bytes() const;

@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-constexpr double kAsksNothing = -std::numeric_limits<double>::infinity();
+constexpr double kNoRequest = -std::numeric_limits<double>::infinity();
 
 /// Reads one amount into a lane and notes whether it is too large for it. Sums that wrapped to below 0 are, too.
 double lane(std::int64_t amount, bool& exact) {
@@ -62,14 +62,14 @@ void LaneParams::choose_columns() {
 void LaneParams::fill_filter_params() {
   const auto slots = static_cast<std::size_t>(params_.slot_count);
   double* request = doubles_.data();
-  std::fill_n(request, filter_columns_.size() * slots, kAsksNothing);
+  std::fill_n(request, filter_columns_.size() * slots, kNoRequest);
   for (std::size_t s = 0; s < classes_.size(); ++s) {
     draw_seeds_[s] = class_of(s).draw_seed;
-    for (const RequestedResource& asked : class_of(s).requested)
+    for (const RequestedResource& wanted : class_of(s).requested)
       for (std::size_t r = 0; r < filter_columns_.size(); ++r)
         // Resources that no node offers share one column of zeroes; the largest request decides.
-        if (filter_columns_[r] == asked.column)
-          request[r * slots + s] = std::max(request[r * slots + s], static_cast<double>(asked.amount));
+        if (filter_columns_[r] == wanted.column)
+          request[r * slots + s] = std::max(request[r * slots + s], static_cast<double>(wanted.amount));
   }
   params_.request = request;
   params_.draw_seed = draw_seeds_.data();
@@ -87,16 +87,16 @@ void LaneParams::fill_score_params() {
   for (std::size_t s = 0; s < classes_.size(); ++s) {
     const PodClass& pod_class = class_of(s);
     for (std::size_t r = 0; r < fit_columns_.size(); ++r) {
-      const ScoredRequest& asked = pod_class.fit_requests[r];
-      fit_request[r * slots + s] = static_cast<double>(asked.amount);
-      fit_weight[r * slots + s] = asked.counts ? static_cast<double>(profile.fit.resources[r].weight) : 0.0;
-      params_.fit_counts_always = params_.fit_counts_always && asked.counts;
+      const ScoredRequest& wanted = pod_class.fit_requests[r];
+      fit_request[r * slots + s] = static_cast<double>(wanted.amount);
+      fit_weight[r * slots + s] = wanted.counts ? static_cast<double>(profile.fit.resources[r].weight) : 0.0;
+      params_.fit_counts_always = params_.fit_counts_always && wanted.counts;
     }
     for (std::size_t r = 0; r < balanced_columns_.size(); ++r) {
-      const ScoredRequest& asked = pod_class.balanced_requests[r];
-      balanced_request[r * slots + s] = static_cast<double>(asked.amount);
-      balanced_counts[r * slots + s] = asked.counts ? 1.0 : 0.0;
-      params_.balanced_counts_always = params_.balanced_counts_always && asked.counts;
+      const ScoredRequest& wanted = pod_class.balanced_requests[r];
+      balanced_request[r * slots + s] = static_cast<double>(wanted.amount);
+      balanced_counts[r * slots + s] = wanted.counts ? 1.0 : 0.0;
+      params_.balanced_counts_always = params_.balanced_counts_always && wanted.counts;
     }
     balanced_weight[s] = pod_class.balanced_skips ? 0.0 : profile.weight_balanced;
   }

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-/// A bound for the levels costs about as much as looking at every copy once; it pays where many more copies fit.
+/// A bound for the levels costs about as much as evaluating every copy once; it pays where many more copies fit.
 constexpr std::int64_t kRoomWorthBounding = 4;
 
 /// Walks the copies of one class on one node, kMaxSlots lanes at a time.
@@ -33,7 +33,7 @@ class CopyWalk {
     const std::int64_t limit = std::min(count, room);
     NodeKey running = INT64_MAX;
     for (std::int64_t k = 0; k < limit;) {
-      // Most nodes give a handful of copies before the threshold stops them; look at few first.
+      // Most nodes take few copies before their level is below the threshold: evaluate few first.
       const int width = static_cast<int>(std::min<std::int64_t>(limit - k, k == 0 ? kSlotStep : kMaxSlots));
       slot_kernels().copies(tile_.lanes().params(), slot_, lanes, steps_, static_cast<int>(k), width, totals_.data(),
                             fits_.data());
@@ -58,7 +58,7 @@ class CopyWalk {
     if (!tile_.lanes().params().draws) return 1u;
     return tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_.node_hash(node), static_cast<std::uint32_t>(pods)));
   }
-  /// Amounts beyond exact doubles: one copy, then the run is planned anew.
+  /// For amounts beyond exact doubles: one copy, then the rest of the run is planned again.
   void append_one(std::int32_t node, std::vector<RunPick>& picks) const {
     const NodeKey key = tile_.key(slot_, node);
     picks.push_back({key, node, static_cast<std::int32_t>(total_of(key)), false, true});
@@ -87,7 +87,7 @@ NodeKey threshold_of(const RowTile& tile, int slot, const Snapshot& snapshot, Co
     for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
       if (const NodeKey key = tile.key(slot, i); key > 0) levels.push_back(key);
   } else {
-    // Where little more fits than is asked for, most copies are looked at anyway.
+    // Where little more fits than `count`, most copies are evaluated anyway.
     std::int64_t room = 0;
     for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
       if (tile.key(slot, i) > 0) room += walk.room(i, count);
@@ -123,8 +123,8 @@ void sort_best_first(std::vector<RunPick>& picks) {
   }
 }
 
-/// Cuts the picks where what follows cannot be known yet: behind the one that fills the last node holding an extreme
-/// raw score, and behind one on a node whose further copies are not known.
+/// Cuts the picks where the rest depends on their effects: after the one that fills the last node with an extreme raw
+/// score, and after one on a node whose further copies are not known.
 void cut_where_unknown(const RowTile& tile, int slot, const Snapshot& snapshot, std::vector<RunPick>& picks) {
   auto holders = tile.maxima_holders(slot);
   const auto ends = [&](const RunPick& pick) {

@@ -8,12 +8,12 @@
 
 namespace berth {
 
-/// One pod of a run of equal pods: the copy that goes to `node`, with the total it was chosen for.
+/// One pod of a run of equal pods: a copy on `node`, with the total of its selection.
 struct RunPick {
   NodeKey order;  ///< running minimum of the node's keys up to this copy
   std::int32_t node;
   std::int32_t total;
-  bool last_copy;  ///< the node is full behind it
+  bool last_copy;  ///< the node is full after it
   bool ends_run;   ///< the node's further copies are not known: amounts beyond exact doubles
 };
 
@@ -22,7 +22,7 @@ struct RunPick {
 /// once), so the run is "take the best, ties in order". The picks are those of the serial walk, in its order.
 ///
 /// Ends early where a normaliser's extreme loses its last holder, since every key moves then.
-/// @param tile   up to date; evaluated in lanes
+/// @param tile   current to the end of the log; evaluated in lanes
 /// @param count  length of the run, above 0
 /// @return at most `count` picks; fewer when nodes ran out or a normaliser moved
 std::vector<RunPick> select_run(const RowTile& tile, int slot, const Snapshot& snapshot, const PodClass& pod_class,

@@ -6,13 +6,13 @@
 namespace berth {
 namespace {
 
-/// A heap is sifted anew when so many of its entries are of nodes that have moved on.
+/// A heap is rebuilt when so many of its entries are outdated.
 constexpr std::size_t kStaleFactor = 2;
 constexpr std::size_t kStaleSpare = 64;
-/// Groups without nodes stay for those that come back; with more than this many a node, all is assigned anew.
+/// Groups without nodes are kept for later; with more than this many per node, all nodes are reassigned.
 constexpr std::size_t kGroupsPerNode = 2;
 constexpr std::size_t kGroupsSpare = 1024;
-/// Catching up with more changes than this share of the nodes is dearer than one look at every node.
+/// Replaying more changes than this share of the nodes costs more than one pass over all nodes.
 constexpr std::size_t kReassignShare = 12;
 
 std::uint64_t hash_of(std::int32_t cell, const std::vector<std::int64_t>& counts) {
@@ -21,7 +21,7 @@ std::uint64_t hash_of(std::int32_t cell, const std::vector<std::int64_t>& counts
   return hash;
 }
 
-/// Tells the few nodes where some table counts something from the many where none does.
+/// The nodes where some table has a count; they are few.
 class NodesWithCounts {
  public:
   NodesWithCounts(const TopologyCounts& counts, const std::vector<std::int32_t>& tables) {
@@ -85,16 +85,16 @@ std::int32_t NodeGroups::group_without_counts(const TopologyCounts& counts, std:
 
 // All nodes at once
 
-void NodeGroups::begin_anew() {
+void NodeGroups::reset() {
   groups_.clear();
   active_.clear();
   group_of_hash_.clear();
   group_of_cell_.assign(cells_->cells.size(), -1);
 }
 
-/// For a class that is asked seldom: one pass, and no heap that would be out of date before it is looked at again.
+/// For a class that is selected rarely: one pass, without heaps, which would be outdated before the next selection.
 void NodeGroups::assign_flat(const SlotKeys& keys, const TopologyCounts& counts) {
-  begin_anew();
+  reset();
   const NodesWithCounts counted(counts, reads_.counted_tables);
   const auto node_count = static_cast<std::int32_t>(cells_->cell_of.size());
   for (std::int32_t i = 0; i < node_count; ++i) {
@@ -112,7 +112,7 @@ void NodeGroups::assign_flat(const SlotKeys& keys, const TopologyCounts& counts)
 }
 
 void NodeGroups::assign_all(const SlotKeys& keys, const TopologyCounts& counts) {
-  begin_anew();
+  reset();
   const NodesWithCounts counted(counts, reads_.counted_tables);
   group_of_.resize(cells_->cell_of.size());
   live_.assign(cells_->cell_of.size(), 0);
@@ -162,7 +162,7 @@ void NodeGroups::push(std::int32_t g, Entry entry, const SlotKeys& keys) {
     return;
   }
   std::erase_if(heap, [&](const Entry& e) { return !is_current(e, g, keys); });
-  // A node that came back to an earlier key stands there more than once. Best first is a heap, too.
+  // A node that returned to an earlier key has several entries. A sorted array is also a heap.
   std::sort(heap.begin(), heap.end(), [](const Entry& a, const Entry& b) { return Entry::is_worse(b, a); });
   const auto same_node = [](const Entry& a, const Entry& b) { return a.node == b.node; };
   heap.erase(std::unique(heap.begin(), heap.end(), same_node), heap.end());
@@ -197,10 +197,10 @@ void NodeGroups::regroup_with_mates(const SlotKeys& keys, const TopologyCounts& 
   }
 }
 
-/// Does the entry change a count that nodes are grouped by?
+/// Whether the entry changes a count that nodes are grouped by.
 bool NodeGroups::moves_groups(const LogEntry& entry, const ClassTable& table) {
   if (!reads_.any_by_count()) return false;
-  // From outside, or undone: tables that are younger than the class may have moved with it.
+  // From the cache, or undone: tables that are newer than the class may have changed too.
   if (entry.sign <= 0) return true;
   const auto pod_class = static_cast<std::size_t>(entry.pod_class);
   if (moved_by_.size() <= pod_class) moved_by_.resize(static_cast<std::size_t>(table.size()));

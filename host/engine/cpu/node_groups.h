@@ -19,7 +19,7 @@
 
 namespace berth {
 
-/// The keys of one class: what does not depend on other nodes.
+/// The keys of one class, without what depends on other nodes.
 struct SlotKeys {
   const RowTile& tile;
   int slot;
@@ -37,7 +37,7 @@ class NodeGroups {
   struct Group {
     std::int32_t cell = 0;
     std::vector<std::int64_t> counts;  ///< as TableReads::counts_of_node() gives them
-    std::int64_t live = 0;             ///< feasible nodes, topology rules aside
+    std::int64_t live = 0;             ///< feasible nodes, without topology rules
 
     // Written by GroupedRow during a selection.
     bool passes = false;
@@ -45,13 +45,13 @@ class NodeGroups {
 
    private:
     friend class NodeGroups;
-    std::int32_t next_alike_ = -1;  ///< another group whose counts hash alike
+    std::int32_t next_alike_ = -1;  ///< another group with the same hash
     std::int32_t active_at_ = -1;   ///< index into active_, -1 without live nodes
-    std::vector<Entry> heap_;       ///< best first; entries of nodes that moved on stay until they come up
-    Entry best_;                    ///< of flat groups, which have no heaps
+    std::vector<Entry> heap_;       ///< best first; outdated entries stay until they are at the top
+    Entry best_;                    ///< of flat groups, which have no heap
   };
 
-  /// All must outlive the groups.
+  /// The arguments must outlive the groups.
   NodeGroups(const TopologyProgram& program, const TableReads& reads) : program_(program), reads_(reads) {}
 
   void set_cells(std::shared_ptr<const NodeCells> cells) { cells_ = std::move(cells); }
@@ -60,7 +60,7 @@ class NodeGroups {
     return cells_->cells[static_cast<std::size_t>(group.cell)];
   }
 
-  /// Takes up what the log holds since the last call. The keys are current to the end of the log.
+  /// Applies the log entries since the last call. The keys must be current to the end of the log.
   void catch_up(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts, const CommitLog& log);
 
   /// Groups with live nodes, for group().
@@ -76,7 +76,7 @@ class NodeGroups {
   std::int32_t find_group(const TopologyCounts& counts, std::int32_t node);
   std::int32_t add_group(std::int32_t cell);
   std::int32_t group_without_counts(const TopologyCounts& counts, std::int32_t node);
-  void begin_anew();
+  void reset();
   void assign_flat(const SlotKeys& keys, const TopologyCounts& counts);
   void assign_all(const SlotKeys& keys, const TopologyCounts& counts);
   bool moves_groups(const LogEntry& entry, const ClassTable& table);
@@ -98,12 +98,12 @@ class NodeGroups {
   std::vector<std::int32_t> active_;
   std::vector<std::int32_t> group_of_cell_;  ///< the group of the cell's nodes whose counts are all 0; -1: none yet
   std::unordered_map<std::uint64_t, std::int32_t> group_of_hash_;
-  std::vector<std::int32_t> group_of_;  ///< [node] -1: never feasible, or a count keeps the class off
+  std::vector<std::int32_t> group_of_;  ///< [node] -1: never feasible, or refused by a count of the node
   std::vector<std::uint8_t> live_;      ///< [node] in a group, and feasible by its key
   enum class Moves : std::uint8_t { kUnknown, kNo, kYes };
   std::vector<Moves> moved_by_;          ///< [class] of placements: moves_groups()
   std::uint64_t position_ = UINT64_MAX;  ///< in the log; UINT64_MAX: nothing assigned yet
-  bool flat_ = true;                     ///< groups know their best node alone, as of position_
+  bool flat_ = true;                     ///< groups have their best node only, as of position_
   std::vector<std::int64_t> scratch_;
 };
 

@@ -14,12 +14,12 @@
 namespace berth {
 namespace {
 
-// A refresh of the node that a placement went to is all that another class's row needs.
+// After a placement, another class's row only needs a refresh of that node.
 static_assert(NodePorts::touches == Touches::kColumnOfNode);
 static_assert(NodeResourcesFit::touches == Touches::kColumnOfNode);
 static_assert(NodeResourcesBalancedAllocation::touches == Touches::kColumnOfNode);
 
-constexpr std::int32_t kBuildNodes = 256;  ///< nodes a task of build(); a divisor of kPageNodes
+constexpr std::int32_t kBuildNodes = 256;  ///< nodes per task of build(); a divisor of kPageNodes
 
 std::size_t pages_for(std::int32_t entries) {
   return static_cast<std::size_t>((entries + kPageNodes - 1) / kPageNodes);
@@ -59,7 +59,7 @@ RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const
   }
   for (std::size_t s = 0; s < classes_.size(); ++s) {
     normalizers_[s].maxima = node_sides_[s]->accepted_maxima;
-    // What is normalised over nodes that topology may refuse is not the tile's to sum up.
+    // Scores that are normalised over nodes that topology may refuse are not part of the tile's totals.
     normalizers_[s].tracked = node_sides_[s]->raws_vary && !has_topology(static_cast<int>(s));
     if (normalizers_[s].tracked) tracked_slots_.push_back(static_cast<int>(s));
   }
@@ -151,7 +151,7 @@ void RowTile::fill_base(std::int32_t first, std::int32_t last) {
 
 void RowTile::build(const Snapshot& snapshot) {
   std::mutex mutex;
-  // A fresh tile shares no page, so ranges of one page may be written side by side.
+  // A new tile shares no page, so ranges of one page may be written concurrently.
   const std::int32_t range_count = (node_count_ + kBuildNodes - 1) / kBuildNodes;
   tbb::parallel_for(0, range_count, [&](std::int32_t range) {
     std::array<std::int64_t, kMaxSlots> counts{};
@@ -184,7 +184,7 @@ void RowTile::refresh(const Snapshot& snapshot, std::int32_t node) {
 void RowTile::count_raws(const Snapshot& snapshot, int slot) {
   for (std::int32_t i = 0; i < node_count_; ++i)
     if (key(slot, i) > 0) note_flip(snapshot, slot, i, 1);
-  // Even when no node is feasible the maxima that were assumed may be wrong.
+  // The assumed maxima may be wrong even when no node is feasible.
   normalizers_[static_cast<std::size_t>(slot)].moved = true;
 }
 
@@ -217,8 +217,8 @@ void RowTile::renormalize(const Snapshot& snapshot, int slot) {
     const auto page = static_cast<std::size_t>(i >> kPageNodesLog2);
     const std::int32_t offset = (i & (kPageNodes - 1)) * slot_count_ + slot;
     std::int32_t& base = base_.write(page)[offset];
-    // A node that is full may exceed what the feasible ones reach. Any base of an accepted node serves it: when it is
-    // feasible again, the maxima move.
+    // A full node may exceed the maxima of the feasible ones. Its base has no effect until it is feasible again, and
+    // then the maxima change.
     const bool within = row.taint_raw(snapshot, i) <= maxima.taint && row.affinity(i) <= maxima.affinity;
     const std::int32_t now = within ? static_cast<std::int32_t>(node_side_total(row, profile, snapshot, i, maxima))
                                     : row.total_of[static_cast<std::size_t>(i)];

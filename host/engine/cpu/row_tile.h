@@ -15,8 +15,8 @@
 
 namespace berth {
 
-/// The rows of up to kMaxSlots classes of one profile, side by side: the keys of all classes ("slots") on a node lie
-/// together, so that a placement refreshes its node for every class in one pass. Rows are as of `position` in the
+/// The rows of up to kMaxSlots classes of one profile: the keys of all classes ("slots") on a node are adjacent in
+/// memory, so that a placement refreshes its node for every class in one pass. Rows are as of `position` in the
 /// commit log; refresh() updates one node.
 class RowTile {
  public:

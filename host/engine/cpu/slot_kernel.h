@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The inner loops of the CPU backend: one node against many classes ("slots") side by side. The rule texts are those of
+// The inner loops of the CPU backend: one node for many classes ("slots") in vector lanes. The rules are those of
 // plugins/*/rule.h on doubles, which vectorise and are exact below 2^43. Compiled once per instruction set from
-// slot_kernel_body.h; slot_kernels() picks at run time.
+// slot_kernel_body.h; slot_kernels() chooses at run time.
 
 #include <cstdint>
 
@@ -21,7 +21,7 @@ inline constexpr int kMaxKernelResources = 8;  ///< per list; classes or profile
 /// The classes of a tile, structure of arrays: list r of slot s is at [r * slot_count + s].
 struct SlotParams {
   int slot_count;    ///< multiple of kSlotStep; unused slots never fit (their base is below 0)
-  int filter_count;  ///< resources that some class of the tile asks for
+  int filter_count;  ///< resources that some class of the tile requests
   int fit_count;
   int balanced_count;
   ScoringStrategyType strategy;
@@ -29,7 +29,7 @@ struct SlotParams {
   bool fit_counts_always;  ///< every class counts every scored resource (cpu and memory do)
   bool balanced_counts_always;
   double fit_weight;
-  const double* request;               ///< [filter_count] -infinity where the class asks nothing
+  const double* request;               ///< [filter_count] -infinity where the class has no request
   const double* fit_request;           ///< [fit_count]
   const double* fit_part_weight;       ///< [fit_count] weight of the resource, 0 where the class leaves it out
   const double* balanced_request;      ///< [balanced_count]
@@ -40,7 +40,7 @@ struct SlotParams {
   bool draws;                          ///< false: --tie-break first, every draw is 1
 };
 
-/// One node as the kernels read it.
+/// The amounts of one node for the kernels.
 struct NodeLanes {
   double free[kMaxKernelResources];                  ///< allocatable - requested, per filter resource
   LaneDivisor fit_allocatable[kMaxKernelResources];  ///< 0: left out
@@ -51,10 +51,10 @@ struct NodeLanes {
   bool room;  ///< one more pod is allowed
 };
 
-/// Copies of one class on one node, the lanes being the number of copies already added.
+/// Copies of one class on one node; lane k has k copies already.
 struct CopySteps {
-  double request[kMaxKernelResources];      ///< of the class; -infinity where it asks nothing
-  double filter_step[kMaxKernelResources];  ///< what a copy adds
+  double request[kMaxKernelResources];      ///< of the class; -infinity where it has no request
+  double filter_step[kMaxKernelResources];  ///< amount that a copy adds
   double fit_request[kMaxKernelResources];
   double fit_step[kMaxKernelResources];
   double balanced_request[kMaxKernelResources];
@@ -63,21 +63,21 @@ struct CopySteps {
 
 struct SlotKernels {
   /// Evaluates every slot on one node. base[s] is the node-side total, below 0 where the node side refuses. Overwrites
-  /// keys and adds to feasible_count[s] what changed. @return true when some slot's feasibility changed
+  /// keys and adds the change to feasible_count[s]. @return true when some slot's feasibility changed
   bool (*refresh)(const SlotParams& params, const NodeLanes& node, const std::int32_t* base, NodeKey* keys,
                   std::int64_t* feasible_count);
   /// parent[s] = max of four children, child-major, for the groups of kSlotStep slots whose bit is set in `groups`.
-  /// @return the groups in which some parent moved
+  /// @return the groups in which some parent changed
   std::uint32_t (*combine)(const NodeKey* children, NodeKey* parent, int slot_count, std::uint32_t groups);
   /// Totals of the next `count` (at most kMaxSlots) copies of slot `slot` on one node, from copy `first` on, node side
-  /// excluded; fits[k] says whether copy k still fits what the filter checks of resources. Writes whole registers:
+  /// excluded; fits[k]: copy k still fits the resources that the filter checks. Writes whole registers:
   /// totals and fits need room for `count` rounded up to kSlotStep.
   void (*copies)(const SlotParams& params, int slot, const NodeLanes& node, const CopySteps& steps, int first,
                  int count, double* totals, std::uint8_t* fits);
   const char* instruction_set;
 };
 
-/// The best kernels that this processor runs.
+/// The fastest kernels that this processor supports.
 const SlotKernels& slot_kernels();
 
 extern const SlotKernels kSlotKernelsBaseline;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No include guard: compiled once per instruction set, by slot_kernel_baseline.cpp and its siblings. It must include
-// nothing that defines inline functions of its own, or the linker might pick the copy with instructions that the
-// processor lacks.
+// No include guard: compiled once per instruction set, by slot_kernel_baseline.cpp and its siblings. Do not include
+// headers with inline functions here: the linker might keep the copy with instructions that the processor lacks.
 
 #include "host/engine/cpu/slot_kernel.h"
 #include "host/framework/draw_bits.h"
@@ -11,18 +10,18 @@
 namespace berth {
 namespace {
 
-/// Everything works on one register's worth of lanes at a time: loops of constant length, which the compiler turns into
-/// straight vector code and keeps in registers from the filter to the key.
+/// Lanes of one register: loops of constant length, which the compiler turns into vector code and keeps in registers
+/// from the filter to the key.
 constexpr int kGroup = kSlotStep;
 
-// Left alone, the compilers unroll loops of eight before they look for vectors in them.
+// Without this, the compilers unroll loops of eight before they vectorise them.
 #if defined(__clang__)
 #define BERTH_LANES _Pragma("clang loop vectorize(enable) unroll(disable)")
 #else
 #define BERTH_LANES _Pragma("GCC unroll 1")
 #endif
 
-/// Pod amounts of the lanes, one list a resource.
+/// Pod amounts of the lanes, one list per resource.
 struct LaneAmounts {
   const double* first;  ///< of resource 0, at the group's first lane
   int stride;           ///< from one resource to the next
@@ -97,7 +96,7 @@ template <class Strategy>
   }
 }
 
-/// cpu and memory, both counting in every lane: the case of nearly every cluster.
+/// cpu and memory, both counted in every lane: the usual case.
 [[gnu::always_inline]] inline void balanced_of_two(const NodeLanes& node, LaneAmounts pod, double* __restrict scores) {
   const double* __restrict first = pod.of(0);
   const double* __restrict second = pod.of(1);
@@ -112,7 +111,7 @@ template <class Strategy>
   }
 }
 
-/// Any list, any lane leaving any resource out: lane by lane.
+/// Any list, and lanes that leave out resources: lane by lane.
 void balanced_of_many(const SlotParams& params, const NodeLanes& node, LaneAmounts pod, LaneAmounts counts,
                       double* scores) {
   BERTH_LANES
@@ -129,7 +128,7 @@ void balanced_of_many(const SlotParams& params, const NodeLanes& node, LaneAmoun
   }
 }
 
-/// @param without  what the node holds of this class before the pod: for the v1.36 formula
+/// @param without  amounts of the copies added before the pod, for the v1.36 formula
 [[gnu::always_inline]] inline void balanced_scores(const SlotParams& params, const NodeLanes& node, LaneAmounts pod,
                                                    LaneAmounts counts, LaneAmounts without, double* __restrict scores) {
   const bool of_two = params.balanced_count == 2 && params.balanced_counts_always && !params.balance_of_change &&

@@ -8,7 +8,7 @@ namespace {
 
 /// Keys, their tournament and the node-side totals of one slot on one node.
 constexpr std::uint64_t kBytesPerSlotAndNode = 8 + 8 / 3 + 4 + 1;
-/// Entries of a replay whose memory is asked for up front; more would push each other out of the first-level cache.
+/// Entries of a replay that are prefetched; more would evict each other from the first-level cache.
 constexpr std::size_t kPrefetched = 8;
 
 }  // namespace
@@ -61,7 +61,7 @@ std::unique_ptr<RowTile> TileCache::drop(std::vector<std::unique_ptr<RowTile>>::
 
 std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::int32_t node_count) {
   const std::size_t tiles_max = tuning_.tiles_max(node_count);
-  // A tile that no pod of the batch asks for any more is still warm: its memory serves best.
+  // A tile that no further pod of the batch needs is still in the CPU caches: reuse its memory first.
   const auto idle = std::find_if(tiles_.begin(), tiles_.end(), [](const auto& tile) { return tile->pods_left <= 0; });
   std::unique_ptr<RowTile> retired = idle == tiles_.end() ? nullptr : drop(idle);
   while (!tiles_.empty() && (tiles_.size() >= tiles_max || bytes() + bytes_needed > bytes_max_))

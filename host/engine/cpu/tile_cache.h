@@ -14,17 +14,17 @@
 
 namespace berth {
 
-/// Keeps tiles of rows alive from pod to pod and from batch to batch, within a byte limit. Dropping a tile never
-/// changes a result: its rows are built again when they are needed.
+/// Keeps tiles of rows between pods and batches, within a byte limit. Dropping a tile never changes a result: its rows
+/// are rebuilt when they are needed.
 class TileCache {
  public:
   /// @param draws  false: ties go to the lowest node
   TileCache(ClassTable& table, std::uint64_t bytes_max, bool draws, const CpuTuning& tuning)
       : table_(table), bytes_max_(bytes_max), draws_(draws), tuning_(tuning) {}
 
-  /// Tells what a batch will ask for, so that rows it needs no more go first.
+  /// Counts the pods of a batch by class, so that rows that it no longer needs are dropped first.
   void begin_batch(std::span<const PodToPlace> pods);
-  /// `count` pods of the class were answered.
+  /// Call after `count` pods of the class were answered.
   void answered(std::int32_t pod_class, std::int64_t count);
 
   struct Place {
@@ -32,7 +32,7 @@ class TileCache {
     int slot = 0;
   };
   /// The row of a class, current to the end of `log`; valid until the next call. A class without a row gets one in a
-  /// new tile, together with the classes that `upcoming` will ask for next.
+  /// new tile, together with the next classes of `upcoming`.
   Place find(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
              const CommitLog& log);
   void clear();
@@ -46,7 +46,7 @@ class TileCache {
               const CommitLog& log);
   std::vector<std::int32_t> choose_classes(std::int32_t pod_class, std::span<const PodToPlace> upcoming,
                                            std::int32_t node_count) const;
-  /// @return the tile dropped last, whose memory can be used again; null when none was
+  /// @return the tile dropped last, for reuse of its memory; null when none was dropped
   std::unique_ptr<RowTile> make_room(std::uint64_t bytes_needed, std::int32_t node_count);
   std::unique_ptr<RowTile> drop(std::vector<std::unique_ptr<RowTile>>::iterator at);
   std::int64_t count_pods_left(std::span<const std::int32_t> classes) const;

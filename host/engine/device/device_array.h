@@ -12,13 +12,14 @@
 
 namespace berth {
 
-/// Owns elements in the memory of an accelerator, which must outlive it. Grows; what travels is a line that says so.
+/// Owns elements in the memory of an accelerator, which must outlive the array. Grows on reserve(); transfers are
+/// explicit.
 template <class T>
 class DeviceArray {
   static_assert(std::is_trivially_copyable_v<T>, "device memory travels by memcpy");
 
  public:
-  /// @param what  for the message when memory is refused; as long-lived as the program
+  /// @param what  for the message when an allocation fails; a string literal
   DeviceArray(Accelerator& accelerator, const char* what) : accelerator_(&accelerator), what_(what) {}
   DeviceArray(DeviceArray&& other) noexcept
       : accelerator_(other.accelerator_),
@@ -33,8 +34,8 @@ class DeviceArray {
   T* data() const { return data_; }
   std::uint64_t bytes() const { return capacity_ * sizeof(T); }
 
-  /// Room for `size` elements; the first `kept` keep their values, the others have none.
-  /// @throws DeviceOutOfMemory  the array is as before
+  /// Makes room for `size` elements; the first `kept` keep their values, the others are uninitialised.
+  /// @throws DeviceOutOfMemory  the array is unchanged
   void reserve(std::uint64_t size, std::uint64_t kept = 0) {
     if (size <= capacity_) return;
     const std::uint64_t grown = kept > 0 && size < capacity_ + capacity_ / 2 ? capacity_ + capacity_ / 2 : size;
@@ -44,11 +45,11 @@ class DeviceArray {
     data_ = larger;
     capacity_ = grown;
   }
-  /// Writes behind `first`, which must be reserved.
+  /// Writes from element `first` on; the memory must be reserved.
   void upload(std::uint64_t first, std::span<const T> values) {
     if (!values.empty()) accelerator_->upload(data_ + first, values.data(), values.size_bytes());
   }
-  /// Makes the array these values.
+  /// Replaces the contents.
   void assign(std::span<const T> values) {
     reserve(values.size());
     upload(0, values);

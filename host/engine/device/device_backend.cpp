@@ -31,13 +31,13 @@ BatchResult DeviceBackend::commit_batch(std::span<const PodToPlace> pods, const 
 
 std::vector<BatchResult> DeviceBackend::try_forks(std::span<const std::span<const PodToPlace>> forks,
                                                   const BatchLimits& limits) {
-  // Limits that count pods or time are the host's to watch.
+  // Limits on pods or time are checked by the host.
   const bool side_by_side = !forks.empty() && limits.deadline_us == 0 && limits.pods_max == SIZE_MAX;
   std::vector<BatchResult> results;
   try {
     if (side_by_side) state_->all_or_nothing([&] { results = state_->try_forks(forks, limits); });
   } catch (const DeviceOutOfMemory&) {
-    results.clear();  // one after another they take no more than a batch
+    results.clear();  // one after another, forks need no more memory than a batch
   }
   if (results.empty()) state_->all_or_nothing([&] { results = Backend::try_forks(forks, limits); });
   return results;

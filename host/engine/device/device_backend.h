@@ -17,13 +17,13 @@
 
 namespace berth {
 
-/// Columns, rows and whole batches on a device; placement by placement the answer of the serial algorithm. The host
-/// keeps its own snapshot in step, for reasons, undoing and what a device is not asked: pods that nominations bear on,
-/// node sampling, the heap order of ties, sums that wrapped. Those it answers one by one, by the plain walk over the
-/// rules.
+/// The device-independent part of the GPU backend: columns, rows and whole batches on a device, with the results of the
+/// serial algorithm for every placement. The host updates its own snapshot with every outcome, for reasons and
+/// rollback, and places one by one the pods that the device does not support: pods affected by nominations, node
+/// sampling, the heap order of ties, sums that wrapped.
 ///
-/// A call that ends in an error of the device (DeviceError) has done nothing: what earlier calls answered stands, what
-/// this one had answered is rolled back, and calling again begins with a fresh device state.
+/// A call that throws DeviceError has no effect: outcomes of earlier calls stand, those of this call are rolled back,
+/// and the next call uploads the device state again.
 class DeviceBackend : public Backend {
  public:
   /// `cache` and `config` must outlive the backend; `objects` is read for nominated pods only.

@@ -25,7 +25,7 @@ DeviceProfile device_profile(const CompiledProfile& profile) {
   return device;
 }
 
-/// Uploads what stands behind the first `uploaded` values; then all of them are.
+/// Uploads the values from index `uploaded` on.
 template <class T>
 void append(const std::vector<T>& values, std::size_t& uploaded, DeviceArray<T>& device) {
   if (uploaded >= values.size()) return;
@@ -134,7 +134,7 @@ void DeviceClassTable::add_topology(const TopologyProgram& program, const TableR
     for (const TableRead& read : list) result.push_back(device_read(read, by_node));
     return result;
   };
-  // Terms on single nodes are part of the key whatever the layout.
+  // Terms on single nodes are part of the key in every layout.
   const auto terms = [&](const std::vector<TableRead>& list) {
     std::vector<DeviceRead> result = plain(list);
     for (std::size_t t = 0; t < list.size(); ++t)

@@ -12,28 +12,28 @@
 
 namespace berth {
 
-/// The classes of a ClassTable as a device reads them. Added as batches ask for them, and kept.
+/// The classes of a ClassTable in device memory. Added when a batch needs them, and kept.
 class DeviceClassTable {
  public:
   DeviceClassTable(Accelerator& accelerator, const DeviceTuning& tuning);
 
-  /// A device can evaluate the class; otherwise the host answers its pods one by one.
+  /// Whether a device can evaluate the class; otherwise the host places its pods one by one.
   static bool can_serve(const PodClass& pod_class, const CompiledProfile& profile);
 
-  /// Makes the class known. Its layout, and the port set in `columns`, are there afterwards.
+  /// Adds the class, its layout, and its port set in `columns`.
   /// @param draws  false: ties go to the lowest node
   void add(std::int32_t pod_class, bool draws, ClassTable& table, const Snapshot& snapshot, DeviceSnapshot& columns);
   std::int32_t layout_of(std::int32_t pod_class) const { return layout_of_class_[static_cast<std::size_t>(pod_class)]; }
   const DeviceLayout& layout(std::int32_t layout) const { return layouts_.on_host(layout); }
 
-  /// Uploads what was added. Pointers of earlier calls are void.
+  /// Uploads what was added. Invalidates the pointers of earlier calls.
   DeviceClasses classes(const ClassTable& table, const DeviceSnapshot& columns);
   const DeviceLayout* layouts() { return layouts_.on_device(); }
 
-  /// Domains of the keys that soft constraints of these classes count: what DeviceScratch::seen must have room for.
+  /// The most domains of a key of a soft constraint, for the size of DeviceScratch::seen.
   std::int64_t soft_domains_max() const { return soft_domains_max_; }
 
-  /// Node objects changed, or a resource came up that classes may ask for.
+  /// Call when node objects changed, or a resource was added that classes may request.
   void clear();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forks: lists of pods that are tried side by side on the device, each from the current state.
+// Forks: lists of pods that are placed in parallel on the device, each from the current state.
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace berth {
 
-/// Compiled anew until no later question tells pods of any fork apart.
+/// Recompiles the pods of all forks until their classes are final.
 std::vector<std::vector<PodToPlace>> DeviceBackend::State::current(std::span<const std::span<const PodToPlace>> forks) {
   std::vector<std::vector<PodToPlace>> renewed;
   for (const std::span<const PodToPlace> pods : forks) renewed.emplace_back(pods.begin(), pods.end());
@@ -25,11 +25,11 @@ std::vector<std::vector<PodToPlace>> DeviceBackend::State::current(std::span<con
   return renewed;
 }
 
-/// The plan of a fork, or nothing when the host has to answer one of its pods or its rows do not fit.
+/// The plan of a fork, or nothing when the host must place one of its pods or its rows do not fit.
 std::optional<LaunchPlan> DeviceBackend::State::plan_fork(std::span<const PodToPlace> pods) {
   LaunchPlan plan;
   for (const PodToPlace& pod : pods) {
-    if (!plan.knows(pod.class_index)) {
+    if (!plan.contains(pod.class_index)) {
       if (!is_for_device(pod)) return std::nullopt;
       add_class(pod.class_index);
     }
@@ -39,7 +39,7 @@ std::optional<LaunchPlan> DeviceBackend::State::plan_fork(std::span<const PodToP
   return plan;
 }
 
-/// Forks next to one another whose copies and rows the device holds at once; at least one.
+/// Consecutive forks whose copies and rows fit on the device together; at least one.
 DeviceBackend::State::Wave DeviceBackend::State::next_wave(std::span<const LaunchPlan> plans,
                                                            const ForkStates& states) const {
   const std::uint64_t room = accelerator->free_bytes() / 10 * 9;
@@ -50,7 +50,7 @@ DeviceBackend::State::Wave DeviceBackend::State::next_wave(std::span<const Launc
     const LaunchPlan& plan = plans[wave.fork_count];
     bytes += states.bytes(plan, classes);
     for (const std::int32_t c : plan.classes)
-      if (!wave.rows.knows(c)) row_bytes += device_row_bytes(classes.layout(classes.layout_of(c)));
+      if (!wave.rows.contains(c)) row_bytes += device_row_bytes(classes.layout(classes.layout_of(c)));
     if (wave.fork_count > 0 && (bytes > room || row_bytes > rows.bytes_max())) break;
     for (const std::int32_t c : plan.classes) wave.rows.add_class(c);
   }
@@ -78,11 +78,11 @@ std::vector<BatchResult> DeviceBackend::State::try_forks(std::span<const std::sp
         states.run(std::span(plans).subspan(next, wave.fork_count), live.state, rows, classes, limits.stop_at_failure);
     for (std::size_t f = 0; f < wave.fork_count; ++f)
       results.push_back(replay_fork(pods[next + f], answers[f], limits.stop_at_failure));
-    if (snapshot.scores_may_wrap()) {  // in some fork; the host answers them all
+    if (snapshot.scores_may_wrap()) {  // in some fork; the host places them all
       reset_device();
       return {};
     }
-    // Nothing changed in the end, on the device nor here, though the log has grown.
+    // The states are as before, though the log has grown.
     columns.skip_to(log.position());
     for (const std::int32_t c : wave.rows.classes) rows.set_position(c, log.position());
     next += wave.fork_count;
@@ -90,7 +90,7 @@ std::vector<BatchResult> DeviceBackend::State::try_forks(std::span<const std::sp
   return results;
 }
 
-/// The answers of a fork in full, from the host's state, which is as before afterwards.
+/// The complete result of a fork. The host's state is as before afterwards.
 BatchResult DeviceBackend::State::replay_fork(std::span<const PodToPlace> pods,
                                               const std::vector<DeviceOutcome>& answers, bool stops_at_failure) {
   BatchResult replayed;
@@ -101,7 +101,7 @@ BatchResult DeviceBackend::State::replay_fork(std::span<const PodToPlace> pods,
   limits.stop_at_failure = stops_at_failure;
   std::size_t next = 0;
   run_batch(pods, limits,
-            [&](std::span<const PodToPlace> rest, std::size_t) { take_up(rest.front(), answers[next++]); });
+            [&](std::span<const PodToPlace> rest, std::size_t) { apply_outcome(rest.front(), answers[next++]); });
   rollback(before);
   return replayed;
 }

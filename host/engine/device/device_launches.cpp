@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches: which pods go to the device together, what travels before them, and how the host takes up the outcomes.
+// Launches: which pods go to the device together, what is uploaded before, and how outcomes are applied on the host.
 
 #include <algorithm>
 #include <string>
@@ -16,7 +16,7 @@ LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, s
   LaunchPlan wanted;
   for (std::size_t i = 0; i < longest; ++i) {
     const std::int32_t c = pods[i].class_index;
-    if (!wanted.knows(c)) {
+    if (!wanted.contains(c)) {
       if (wanted.classes.size() == rows_a_launch || !is_for_device(pods[i])) break;
       add_class(c);
     }
@@ -33,7 +33,7 @@ LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, s
 }
 
 void DeviceBackend::State::add_class(std::int32_t pod_class) {
-  // A new resource may be asked for by classes that are known: what they add to a node was made anew.
+  // Existing classes may request the new resource, so their deltas changed.
   if (known_resources != snapshot.resource_count()) {
     known_resources = snapshot.resource_count();
     rows.clear();
@@ -42,7 +42,7 @@ void DeviceBackend::State::add_class(std::int32_t pod_class) {
   classes.add(pod_class, draws(), table, snapshot, columns);
 }
 
-/// Refuses a cluster whose columns and a single row do not fit, before anything is uploaded.
+/// Throws for a cluster whose columns and a single row do not fit, before anything is uploaded.
 void DeviceBackend::State::check_room() const {
   const TopologyCounts& counts = snapshot.topology();
   DeviceShape shape;
@@ -54,7 +54,7 @@ void DeviceBackend::State::check_room() const {
     shape.topology_counters += static_cast<std::uint64_t>(counts.column(counts.column_of(t)).domain_count) + 1;
   shape.rows = 1;
   const std::uint64_t needed = plan_device(shape).total();
-  // What columns of an earlier state hold is theirs to use again.
+  // Memory of earlier columns is reused.
   const std::uint64_t room = accelerator->free_bytes() + accelerator->allocated_bytes();
   if (needed > room)
     throw DeviceOutOfMemory("", "columns of " + std::to_string(shape.nodes) + " nodes and a row", needed, room,
@@ -66,7 +66,7 @@ void DeviceBackend::State::update_columns() {
   columns.update(snapshot, log);
 }
 
-/// Uploads what changed and the plan, and brings the plan's rows up to date.
+/// Uploads changes and the plan, and updates the plan's rows.
 DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& plan) {
   update_columns();
   Prepared prepared;
@@ -83,7 +83,7 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
   const auto at_nodes = block.add(work.nodes);
   const auto at_pods = block.add(plan.row_of_pod);
   const auto at_last = block.add(plan.last_pod);
-  // A later batch of the same shape has changed nodes to tell of as well; it finds room.
+  // Reserve room for the changed nodes of later batches of the same shape.
   const auto nodes_max = static_cast<std::size_t>(tuning.refresh_limit(snapshot.node_count()));
   if (row_table.bytes() < block.bytes())
     row_table.reserve(block.bytes() + 2 * TransferBlock::bytes_of<std::int32_t>(work.rows.size()) +
@@ -104,7 +104,7 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
   return prepared;
 }
 
-/// Marks of domains for this many selections, each above all before.
+/// Ensures marks of domains for this many selections, each higher than all before.
 void DeviceBackend::State::ensure_scratch(std::int32_t selections) {
   const std::int64_t domains = classes.soft_domains_max();
   if (seen_domains == domains && next_mark < INT32_MAX - selections) return;
@@ -129,22 +129,22 @@ void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const Launch
   for (const std::int32_t c : plan.classes) widest = std::max(widest, classes.layout(classes.layout_of(c)).cell_count);
   accelerator->commit_batch(state, batch, widest);
   const std::int32_t answered_count = committed.download(0, 1).front();
-  take_up_all(pods, plan, outcomes.download(0, static_cast<std::uint64_t>(answered_count)));
+  apply_outcomes(pods, plan, outcomes.download(0, static_cast<std::uint64_t>(answered_count)));
 }
 
-/// Repeats a launch in the host's state, and notes how far the device and each row are.
-void DeviceBackend::State::take_up_all(std::span<const PodToPlace> pods, const LaunchPlan& plan,
-                                       const std::vector<DeviceOutcome>& answers) {
+/// Repeats a launch in the host's state, and updates the log positions of the device and its rows.
+void DeviceBackend::State::apply_outcomes(std::span<const PodToPlace> pods, const LaunchPlan& plan,
+                                          const std::vector<DeviceOutcome>& answers) {
   std::vector<std::uint64_t> position_before(answers.size() + 1, log.position());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     position_before[i] = log.position();
-    take_up(pods[i], answers[i]);
-    // From here on scores may wrap round, and what the device answered behind it is not to be trusted.
+    apply_outcome(pods[i], answers[i]);
+    // From here on scores may wrap, and the device's further outcomes may be wrong.
     if (snapshot.scores_may_wrap() && i + 1 < answers.size()) return reset_device();
   }
   position_before.back() = log.position();
   columns.skip_to(log.position());
-  // A row missed what came from its last pod on.
+  // A row missed the changes from its last pod on.
   for (std::size_t r = 0; r < plan.classes.size(); ++r) {
     const std::size_t last = std::min(static_cast<std::size_t>(plan.last_pod[r]), answers.size());
     refreshed_nodes += static_cast<std::int64_t>(position_before[last] - position_before.front());
@@ -152,8 +152,8 @@ void DeviceBackend::State::take_up_all(std::span<const PodToPlace> pods, const L
   }
 }
 
-/// What the device did with a pod, repeated in the host's state.
-void DeviceBackend::State::take_up(const PodToPlace& pod, const DeviceOutcome& outcome) {
+/// Repeats the outcome of a pod in the host's state.
+void DeviceBackend::State::apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome) {
   if (outcome.kind == DeviceOutcomeKind::kPlaced) return place(pod, outcome.node, outcome.total);
   if (outcome.kind == DeviceOutcomeKind::kUnschedulable) return fail_everywhere(pod, false, -1);
   fail(pod, OutcomeKind::kError, table.score_error(pod.class_index));

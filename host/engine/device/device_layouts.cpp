@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-/// Must rows of the class tell nodes apart by the counts of single domains?
+/// Whether the class needs rows by_node, since it reads counts of keys that are not coarse.
 bool needs_nodes(const TableReads& reads, const TopologyCounts& counts) {
   const auto any = [](const std::vector<TableRead>& list, auto matches) {
     return std::any_of(list.begin(), list.end(), matches);
@@ -28,7 +28,7 @@ void lay_out_cells(const NodeCells& cells, std::int32_t node_count, DeviceLayout
   std::vector<std::int32_t> sizes(static_cast<std::size_t>(layout.cell_count), 0);
   for (const std::int32_t cell : cells.cell_of)
     if (cell >= 0) ++sizes[static_cast<std::size_t>(cell)];
-  if (layout.in_order) sizes.front() = node_count;  // nodes that the class never goes to keep their places
+  if (layout.in_order) sizes.front() = node_count;  // nodes that refuse the class keep their positions
 
   layout.level_count = 0;
   for (bool is_top = false; !is_top; ++layout.level_count) {
@@ -143,7 +143,7 @@ std::int32_t DeviceLayouts::add(const NodeSideRow& side, const CompiledProfile& 
   return send(std::move(layout), arrays, nullptr);
 }
 
-/// @param base  of the layout where the device made it; null: that of `arrays`
+/// @param base  of the layout if the device computed it; null: that of `arrays`
 std::int32_t DeviceLayouts::send(DeviceLayout layout, const LayoutArrays& arrays, const std::int32_t* base) {
   TransferBlock block;
   const auto cell_of = block.add(arrays.cell_of);

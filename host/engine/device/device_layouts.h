@@ -16,34 +16,34 @@
 
 namespace berth {
 
-/// The arrays of a layout, before they travel: what the pointers of DeviceLayout point to.
+/// The arrays of a layout on the host, before the upload that DeviceLayout points to.
 struct LayoutArrays {
   std::vector<std::int32_t> cell_of, position_of, node_at, level_begin, base, domains;
   std::vector<std::int64_t> taint_raw, affinity_raw;
   std::vector<std::uint64_t> soft_labels;
 };
 
-/// Layouts of rows, shared by the classes whose nodes fall into the same cells. Where nothing but the key tells nodes
-/// apart, which is the usual case, the device itself asks the nodes (DeviceNodeSides) and all of them are one cell;
-/// cells are sorted on the host.
+/// Layouts of rows, shared by the classes with equal cells. Usually nodes differ in nothing but the key: then the
+/// device evaluates the node side itself (DeviceNodeSides), and all nodes are one cell. Other cells are computed on the
+/// host.
 class DeviceLayouts {
  public:
   DeviceLayouts(Accelerator& accelerator, const DeviceTuning& tuning)
       : accelerator_(accelerator), tuning_(tuning), sides_(accelerator), layouts_(accelerator, "layouts of rows") {}
 
-  /// How one class lies.
+  /// The layout of one class.
   struct Place {
     std::int32_t layout = 0;
     bool by_node = false;
   };
-  /// Made on first demand.
+  /// Built on first use.
   /// @param reads  of the class's topology program; null without one
   Place layout_of(std::int32_t pod_class, const TableReads* reads, ClassTable& table, const Snapshot& snapshot);
 
   const DeviceLayout& on_host(std::int32_t layout) const { return on_host_[static_cast<std::size_t>(layout)]; }
   /// In device memory, new ones included.
   const DeviceLayout* on_device();
-  /// Node objects changed.
+  /// Call when node objects changed.
   void clear();
 
  private:
@@ -55,7 +55,7 @@ class DeviceLayouts {
   Accelerator& accelerator_;
   const DeviceTuning& tuning_;
   DeviceNodeSides sides_;
-  std::map<std::tuple<std::int32_t, CellColumns, bool>, Place> known_;  ///< by node side, and what else makes cells
+  std::map<std::tuple<std::int32_t, CellColumns, bool>, Place> known_;  ///< by node side and the other inputs of cells
   std::vector<DeviceLayout> on_host_;
   std::vector<DeviceArray<std::uint8_t>> storage_;
   std::vector<DeviceArray<std::int32_t>> bases_;
@@ -63,7 +63,7 @@ class DeviceLayouts {
   std::size_t uploaded_ = 0;
 };
 
-/// A term that keeps the class off a node by the count of that node alone: part of the node's key.
+/// A term that depends on the count of a single node and is part of the node's key.
 bool is_folded_in(const TableRead& read, const TopologyCounts& counts);
 
 }  // namespace berth

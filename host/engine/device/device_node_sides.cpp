@@ -11,8 +11,8 @@
 namespace berth {
 namespace {
 
-/// [node] what is not worth a rule on the device: PreFilter's node set, declared features, a Filter without its
-/// PreFilter. Empty: nothing of the kind refuses a node.
+/// [node] 1: refused by a rule that runs on the host only: PreFilter's node set, declared features, a Filter without
+/// its PreFilter. Empty: none of these refuses a node.
 std::vector<std::uint8_t> refused_by_host(const CompiledNodeSide& side, const CompiledProfile& profile,
                                           const Snapshot& snapshot) {
   const auto nodes = static_cast<std::size_t>(snapshot.node_count());
@@ -35,7 +35,7 @@ class DeviceNodeSides::TermWriter {
  public:
   TermWriter(DeviceNodeSides& sides, std::size_t node_count) : sides_(sides), node_count_(node_count) {}
 
-  /// @return the list's place, for terms()
+  /// @return the list's position, for terms()
   std::size_t add(const CompiledTerms* list) {
     lists_.push_back(list);
     return lists_.size() - 1;

@@ -13,8 +13,8 @@
 
 namespace berth {
 
-/// Asks every node on the device what a class asks of node objects. Columns of labels, taints and cordons are uploaded
-/// when a class first asks for them, and stay.
+/// Evaluates node sides of classes on the device. Columns of labels, taints and cordons are uploaded on first use and
+/// kept.
 class DeviceNodeSides {
  public:
   explicit DeviceNodeSides(Accelerator& accelerator);
@@ -26,11 +26,11 @@ class DeviceNodeSides {
   /// Waits for the device.
   Answer evaluate(const CompiledNodeSide& side, const PodSpec& spec, const CompiledProfile& profile,
                   const Snapshot& snapshot);
-  /// Node objects changed.
+  /// Call when node objects changed.
   void clear();
 
  private:
-  /// The terms of one side on their way to the device, whose pointers are known a step at a time.
+  /// The terms of one node side during their upload.
   class TermWriter;
 
   const std::int32_t* label_column(const std::int32_t* on_host, std::size_t node_count);

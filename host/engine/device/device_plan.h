@@ -7,17 +7,17 @@
 
 namespace berth {
 
-/// A cluster and a batch by their sizes.
+/// The sizes of a cluster and a batch.
 struct DeviceShape {
   std::uint64_t nodes = 0;
   std::uint64_t resources = 3;          ///< cpu, memory and ephemeral storage are always there
   std::uint64_t port_sets = 0;          ///< different lists of wanted host ports
   std::uint64_t topology_columns = 0;   ///< different topology keys
-  std::uint64_t topology_tables = 0;    ///< different questions
+  std::uint64_t topology_tables = 0;    ///< one per query or term, key and set of nodes that count
   std::uint64_t topology_counters = 0;  ///< domains of all tables, and one more each
-  std::uint64_t node_sides = 1;         ///< classes that differ in what they ask of node objects
-  std::uint64_t rows = 0;               ///< classes whose rows lie side by side
-  std::uint64_t launch_pods = 0;        ///< pods a launch
+  std::uint64_t node_sides = 1;         ///< classes with different node sides
+  std::uint64_t rows = 0;               ///< rows in device memory at the same time
+  std::uint64_t launch_pods = 0;        ///< pods per launch
 };
 
 /// Bytes of device memory that a shape needs.

@@ -34,7 +34,7 @@ std::size_t DeviceRowStore::fitting(std::span<const std::int32_t> pod_classes, c
   return pod_classes.size();
 }
 
-/// Drops the least recently used row that the batch under way does not need. @return false when there is none
+/// Drops the least recently used row that the current batch does not need. @return false when there is none
 bool DeviceRowStore::drop_one_other() {
   auto oldest = rows_.end();
   for (auto at = rows_.begin(); at != rows_.end(); ++at)
@@ -72,7 +72,7 @@ DeviceRowStore::Kept& DeviceRowStore::make_row(std::int32_t pod_class, const Dev
 DeviceRowStore::Work DeviceRowStore::prepare(std::span<const std::int32_t> pod_classes, const DeviceClassTable& classes,
                                              const CommitLog& log, std::int32_t node_count) {
   ++clock_;
-  // What the batch needs is marked first, so that making room for one row does not drop another.
+  // The rows of the batch are marked first, so that making room for one does not drop another.
   for (const std::int32_t c : pod_classes)
     if (const auto at = rows_.find(c); at != rows_.end()) at->second.last_used = clock_;
   const std::uint64_t end = log.position();

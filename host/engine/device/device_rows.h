@@ -14,23 +14,23 @@
 
 namespace berth {
 
-/// Bytes that the row of a class takes in a layout.
+/// Bytes of the row of a class in a layout.
 std::uint64_t device_row_bytes(const DeviceLayout& layout);
 
 /// A row over `memory`, which has device_row_bytes().
 DeviceRow lay_row(std::int32_t pod_class, std::int32_t layout_index, const DeviceLayout& layout, std::uint8_t* memory);
 
-/// Rows of classes in device memory, kept from batch to batch within a byte limit; the least recently used go first.
-/// Dropping one never changes a result: it is built again when it is needed.
+/// Rows of classes in device memory, kept between batches within a byte limit. The least recently used are dropped
+/// first. Dropping a row never changes a result: it is rebuilt when it is needed.
 class DeviceRowStore {
  public:
   DeviceRowStore(Accelerator& accelerator, std::uint64_t bytes_max, const DeviceTuning& tuning)
       : accelerator_(accelerator), bytes_max_(bytes_max), tuning_(tuning) {}
 
-  /// How many of the classes, from the first on, can have their rows side by side; at least 1.
+  /// How many of the classes, from the first on, can have rows at the same time; at least 1.
   std::size_t fitting(std::span<const std::int32_t> pod_classes, const DeviceClassTable& classes) const;
 
-  /// What has to be done before the rows of a batch are current. Indexes are into `rows`.
+  /// The work that makes the rows of a batch current. Indices are into `rows`.
   struct Work {
     std::vector<DeviceRow> rows;  ///< of the classes, in their order
     std::vector<std::int32_t> build;
@@ -38,13 +38,13 @@ class DeviceRowStore {
     std::vector<std::int32_t> first_node;  ///< [refresh] into `nodes`
     std::vector<std::int32_t> nodes;       ///< changed since the oldest of them was current
   };
-  /// Makes room for the rows of the classes and notes them as current to the end of the log.
+  /// Makes room for the rows of the classes and marks them as current to the end of the log.
   /// @throws DeviceOutOfMemory  when a single row does not fit
   Work prepare(std::span<const std::int32_t> pod_classes, const DeviceClassTable& classes, const CommitLog& log,
                std::int32_t node_count);
-  /// Of a class that prepare() was asked for.
+  /// The row of a class of the latest prepare().
   const DeviceRow& row(std::int32_t pod_class) const { return rows_.at(pod_class).row; }
-  /// The row is current to this position only.
+  /// Corrects the position to which the row is current.
   void set_position(std::int32_t pod_class, std::uint64_t position) { rows_.at(pod_class).position = position; }
   void clear() { rows_.clear(), bytes_ = 0; }
 

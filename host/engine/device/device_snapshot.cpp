@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-/// The values of one column, node by node.
+/// The values of one column, by node.
 template <class Read>
 auto gather(const Snapshot& snapshot, Read read) {
   std::vector<decltype(read(std::int32_t{0}))> values;
@@ -63,7 +63,7 @@ std::int32_t DeviceSnapshot::port_set(const std::vector<HostPort>& ports) {
 }
 
 void DeviceSnapshot::update(const Snapshot& snapshot, const CommitLog& log) {
-  // New columns and tables come with the values of now; what the log holds of them is sent once more and does no harm.
+  // New columns and tables have current values already. Sending log entries for them again is harmless.
   if (is_empty_) upload_nodes(snapshot);
   add_resources(snapshot);
   add_columns(snapshot.topology());
@@ -167,7 +167,7 @@ void DeviceSnapshot::add_port_sets(const Snapshot& snapshot) {
   uploaded_port_sets_ = port_sets_.size();
 }
 
-/// The counters of the nodes' domains, each once, with the values that they have now.
+/// The counters of the nodes' domains, each once, with their current values.
 DeviceSnapshot::ChangedCounters DeviceSnapshot::counters_of(const std::vector<std::int32_t>& nodes,
                                                             const TopologyCounts& counts) const {
   ChangedCounters changed;

@@ -17,26 +17,25 @@
 
 namespace berth {
 
-/// The columns and counters of a snapshot in device memory, kept current by deltas: after the first upload only nodes
-/// and counters that changed travel, in one transfer an update. Columns, tables and port sets that come up later are
-/// added behind those that are there.
+/// The columns and counters of a snapshot in device memory. After the first upload only changed nodes and counters are
+/// sent, in one transfer per update. New columns, tables and port sets are appended.
 class DeviceSnapshot {
  public:
   explicit DeviceSnapshot(Accelerator& accelerator);
 
-  /// The number of a set of wanted host ports; equal sets share one. Its column is there after the next update().
+  /// The number of a set of wanted host ports; equal sets share one. Its column exists after the next update().
   std::int32_t port_set(const std::vector<HostPort>& ports);
 
-  /// Takes up what is new, and what the log holds since position().
+  /// Uploads what is new, and the changes of the log since position().
   /// @throws DeviceOutOfMemory  call again, or clear()
   void update(const Snapshot& snapshot, const CommitLog& log);
-  /// The device made the changes up to here itself.
+  /// The device has made the changes up to this position itself.
   void skip_to(std::uint64_t position) { position_ = position; }
-  /// In the log: what the device holds.
+  /// Position in the log to which the device is current.
   std::uint64_t position() const { return position_; }
-  /// Nothing is on the device: the next update() uploads everything.
+  /// Nothing is on the device yet: the next update() uploads everything.
   bool is_empty() const { return is_empty_; }
-  /// Node objects changed: the next update() uploads everything.
+  /// Call when node objects changed: the next update() uploads everything.
   void clear();
 
   DeviceColumns columns() const;
@@ -44,7 +43,7 @@ class DeviceSnapshot {
   const std::uint8_t* port_conflicts() const { return port_conflicts_.data(); }
   std::int32_t port_set_count() const { return static_cast<std::int32_t>(port_sets_.size()); }
 
-  // How many entries the columns that placements change have, for those who copy them.
+  // Sizes of the columns that placements change, for ForkStates, which copies them.
   std::uint64_t node_count() const { return node_count_; }
   std::uint64_t resource_count() const { return resource_count_; }
   std::uint64_t counter_count() const { return counter_count_; }

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-/// The device can answer the pod by itself; then nothing but rows and counters decides.
+/// Whether the device can place the pod: only rows and counters decide.
 bool DeviceBackend::State::is_for_device(const PodToPlace& pod) {
   const std::int32_t c = pod.class_index;
   return snapshot.node_count() > 0 && c >= 0 && nominations.empty() && plain_mode() &&
@@ -24,7 +24,7 @@ void DeviceBackend::State::commit(std::span<const PodToPlace> pods, const BatchL
   });
 }
 
-/// What the device holds is not known any more: everything is uploaded and built anew when it is needed.
+/// Drops the device state, which is not known any more: everything is uploaded and rebuilt on demand.
 void DeviceBackend::State::reset_device() {
   columns.clear();
   classes.clear();
@@ -35,8 +35,8 @@ void DeviceBackend::State::reset_device() {
 void DeviceBackend::State::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure) {
   if (repeat_failure(pods.front())) return;
   if (!is_for_device(pods.front())) return answer_on_host(pods.front());
-  // Rows are what can be given up: first those that are kept for later, then some of those side by side. Nothing is
-  // taken up before the last allocation of a launch.
+  // Out of memory: drop the rows that are kept for later, then use fewer rows per launch. Outcomes are applied after
+  // the last allocation of a launch, so a retry is safe.
   for (bool holds_nothing = false;; holds_nothing = true) {
     try {
       return answer_on_device(pods, pods_max, stops_at_failure);
@@ -67,7 +67,7 @@ void DeviceBackend::State::answer_on_host(const PodToPlace& pod) {
 
 // Runs
 
-/// Length of the run of equal pods at the front, 0 when it is too short to be placed at once or may not be.
+/// Length of the run of equal pods at the front; 0 when it is too short or cannot be placed at once.
 std::size_t DeviceBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
   const std::int32_t c = pods.front().class_index;
   if (!table[c].ports.empty() || table[c].topology != nullptr || !table.score_error(c).empty()) return 0;

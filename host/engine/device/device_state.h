@@ -44,10 +44,10 @@ struct DeviceBackend::State : CommitState {
   DeviceArray<DeviceOutcome> outcomes;
   DeviceArray<std::int32_t> committed;
   DeviceArray<std::int32_t> seen;
-  std::int64_t seen_domains = -1;  ///< that `seen` has room for and is cleared for
+  std::int64_t seen_domains = -1;  ///< for which `seen` was allocated and cleared
   std::int32_t next_mark = 1;
   std::int32_t known_resources = 0;
-  std::size_t rows_a_launch = tuning.launch_rows_max;  ///< lowered where memory turns out to be short
+  std::size_t rows_a_launch = tuning.launch_rows_max;  ///< reduced when device memory runs out
   std::int64_t refreshed_nodes = 0;                    ///< (class, node) evaluations in launches
 
   std::uint64_t row_bytes_max() const {
@@ -56,8 +56,8 @@ struct DeviceBackend::State : CommitState {
     return std::min(wanted, free);
   }
 
-  /// Runs the body of a call. @throws what it throws; the host's state is then as before the call, and the device's is
-  /// made anew by the next one
+  /// Runs the body of a call. @throws what it throws; the host's state is then as before the call, and the next call
+  /// rebuilds the device's
   template <class Body>
   void all_or_nothing(Body body);
 
@@ -72,7 +72,7 @@ struct DeviceBackend::State : CommitState {
   void add_class(std::int32_t pod_class);
   void check_room() const;
   void update_columns();
-  /// A launch that is ready on the device.
+  /// A launch whose inputs are on the device.
   struct Prepared {
     DeviceState state;
     DeviceBatch batch;
@@ -80,8 +80,9 @@ struct DeviceBackend::State : CommitState {
   Prepared prepare(const LaunchPlan& plan);
   void ensure_scratch(std::int32_t selections);
   void launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure);
-  void take_up_all(std::span<const PodToPlace> pods, const LaunchPlan& plan, const std::vector<DeviceOutcome>& answers);
-  void take_up(const PodToPlace& pod, const DeviceOutcome& outcome);
+  void apply_outcomes(std::span<const PodToPlace> pods, const LaunchPlan& plan,
+                      const std::vector<DeviceOutcome>& answers);
+  void apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome);
   std::vector<std::vector<PodToPlace>> current(std::span<const std::span<const PodToPlace>> forks);
   std::optional<LaunchPlan> plan_fork(std::span<const PodToPlace> pods);
   struct Wave {
@@ -89,7 +90,7 @@ struct DeviceBackend::State : CommitState {
     LaunchPlan rows;  ///< of all its forks, without pods
   };
   Wave next_wave(std::span<const LaunchPlan> plans, const ForkStates& states) const;
-  /// @return no result at all when the host has to answer some pod
+  /// @return empty when the host must place some pod
   std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks, const BatchLimits& limits);
   BatchResult replay_fork(std::span<const PodToPlace> pods, const std::vector<DeviceOutcome>& answers,
                           bool stops_at_failure);
@@ -102,7 +103,7 @@ void DeviceBackend::State::all_or_nothing(Body body) {
   try {
     body();
   } catch (...) {
-    // Launches of the same call may have been taken up: the caller is given no outcome of them, so they must not stand.
+    // Launches of this call may have been applied on the host. The caller gets no outcome of them, so undo them.
     result = nullptr;
     reset_device();
     rollback(before);

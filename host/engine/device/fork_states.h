@@ -12,7 +12,7 @@
 
 namespace berth {
 
-/// How many entries of a state placements change.
+/// Sizes of the part of a state that placements change.
 struct ForkShape {
   std::uint64_t nodes = 0;
   std::uint64_t resources = 0;
@@ -22,7 +22,7 @@ struct ForkShape {
   std::int64_t domains_max = 0;
 };
 
-/// Copies of a live state, each with the rows that its pods ask for: many independent what-ifs side by side.
+/// Copies of a live state, each with the rows that its pods need: independent what-ifs in parallel.
 class ForkStates {
  public:
   ForkStates(Accelerator& accelerator, const ForkShape& shape)
@@ -35,12 +35,12 @@ class ForkStates {
         outcomes_(accelerator, "outcomes of forks"),
         committed_(accelerator, "outcomes of forks") {}
 
-  /// Of one fork with these rows, its outcomes included.
+  /// Bytes of one fork with these rows and its outcomes.
   std::uint64_t bytes(const LaunchPlan& plan, const DeviceClassTable& classes) const;
 
-  /// Copies the live state once a plan, and commits each plan's pods in its copy.
+  /// Copies the live state once per plan, and commits each plan's pods in its copy.
   /// @param live, rows  current, with the rows of all plans
-  /// @return the outcomes of each fork: of the pods that it answered
+  /// @return [plan] the outcomes of the pods that the fork answered
   std::vector<std::vector<DeviceOutcome>> run(std::span<const LaunchPlan> plans, const DeviceState& live,
                                               const DeviceRowStore& rows, const DeviceClassTable& classes,
                                               bool stops_at_failure);

@@ -10,10 +10,10 @@
 
 namespace berth {
 
-/// Arrays of several types packed one behind the other, so that they travel in one transfer.
+/// Arrays of several types, packed for one transfer.
 class TransferBlock {
  public:
-  /// A place in the block, good for at() once the block was sent.
+  /// Position of an array in the block, for at() after send().
   template <class T>
   struct Part {
     std::size_t offset = 0;
@@ -32,7 +32,7 @@ class TransferBlock {
     return add(std::span<const T>(values));
   }
   std::size_t bytes() const { return bytes_.size(); }
-  /// What an array of so many elements adds to bytes() at most.
+  /// The most that an array of so many elements adds to bytes().
   template <class T>
   static std::size_t bytes_of(std::size_t count) {
     return align(count * sizeof(T));

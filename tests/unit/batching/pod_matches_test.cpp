@@ -35,7 +35,7 @@ AffinityTerm term_of(PodLabelSelector selector, const std::string& key = "zone")
   return term;
 }
 
-/// Few keys and values, so that labels and queries match often.
+/// Few keys and values, so that labels often match queries.
 class Dice {
  public:
   LabelMap labels() {
@@ -70,7 +70,7 @@ TEST(PodMatchesTest, TheQueryIndexFindsTheSameMatchesAsAScan) {
   std::vector<Pod> pods;
   for (int i = 0; i < 60; ++i) pods.push_back(pod_of(dice.name_space(), dice.labels()));
   std::size_t met = 0;
-  for (int round = 0; round < 8; ++round) {  // questions come up between the looks
+  for (int round = 0; round < 8; ++round) {  // queries are added between the checks
     for (int i = 0; i < 12; ++i) matches.add_query(query_of(dice.selector(), dice.name_space()));
     for (int i = 0; i < 12; ++i) matches.add_term(term_of(dice.selector()), TermRole::kPreferred);
     for (const Pod& pod : pods) {
@@ -80,12 +80,12 @@ TEST(PodMatchesTest, TheQueryIndexFindsTheSameMatchesAsAScan) {
         if (matches.query(q).matches(pod.namespace_, pod.labels)) queries.push_back(q);
       for (std::int32_t t = 0; t < matches.term_count(); ++t)
         if (matches.term(t).term.matches(pod.namespace_, {}, pod.labels)) terms.push_back(t);
-      ASSERT_EQ(matches.queries_met(identity), queries);
-      ASSERT_EQ(matches.terms_met(identity), terms);
+      ASSERT_EQ(matches.matching_queries(identity), queries);
+      ASSERT_EQ(matches.matching_terms(identity), terms);
       met += queries.size() + terms.size();
     }
   }
-  EXPECT_GT(met, 1000u) << "questions that nobody meets prove nothing";
+  EXPECT_GT(met, 1000u) << "queries without matches prove nothing";
 }
 
 TEST(PodMatchesTest, PodsWithEqualNamespaceAndLabelsAreOneIdentity) {
@@ -141,9 +141,9 @@ TEST(PodMatchesTest, ATermMatchesPodsOfTheSelectedNamespaces) {
   term.namespaces = {};
   term.namespace_selector = selector_of({{"team", Op::kIn, {"b"}}});
   const std::int32_t t = matches.add_term(term, TermRole::kRequired);
-  EXPECT_EQ(matches.terms_met(matches.identity_of(pod_of("other", {}))), (std::vector<std::int32_t>{t}));
-  EXPECT_TRUE(matches.terms_met(matches.identity_of(pod_of("default", {}))).empty());
-  EXPECT_TRUE(matches.terms_met(matches.identity_of(pod_of("unknown", {}))).empty());
+  EXPECT_EQ(matches.matching_terms(matches.identity_of(pod_of("other", {}))), (std::vector<std::int32_t>{t}));
+  EXPECT_TRUE(matches.matching_terms(matches.identity_of(pod_of("default", {}))).empty());
+  EXPECT_TRUE(matches.matching_terms(matches.identity_of(pod_of("unknown", {}))).empty());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pods share a class while new queries appear, and that queries are counted.
+// Which pods share a class while queries are added, and the counts of their matches.
 #include "batching/topology_index.h"
 
 #include <gtest/gtest.h>

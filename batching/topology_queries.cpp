@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching/topology_questions.h"
+#include "batching/topology_queries.h"
 
 #include <algorithm>
 
 namespace berth {
 namespace {
 
-/// The points at which a plugin of both phases is enabled. What Filter and Score read is written by PreFilter and
-/// PreScore, so a plugin without those has nothing to say.
+/// The points at which a plugin of both phases is enabled. Filter and Score read what PreFilter and PreScore write, so
+/// a plugin without those has no effect.
 struct Points {
   Points(const Profile& profile, std::string_view plugin)
       : pre_filter(profile.enables(ExtensionPoint::kPreFilter, plugin)),
@@ -20,7 +20,7 @@ struct Points {
   bool score;
 };
 
-/// Each table once, with the sum of what was said of it.
+/// Adds up the changes of each table.
 void merge(std::vector<CountMove>& moves) {
   std::sort(moves.begin(), moves.end(), [](const auto& a, const auto& b) { return a.table < b.table; });
   std::vector<CountMove> merged;
@@ -59,40 +59,40 @@ void add_once(std::vector<std::int32_t>& list, std::int32_t value) {
 
 }  // namespace
 
-TopologyQuestions::TopologyQuestions(const ClusterObjects& objects, const SchedulerConfig& config,
-                                     const UpstreamBugs& bugs, Snapshot& snapshot)
+TopologyQueries::TopologyQueries(const ClusterObjects& objects, const SchedulerConfig& config, const UpstreamBugs& bugs,
+                                 Snapshot& snapshot)
     : config_(config),
       bugs_(bugs),
       snapshot_(snapshot),
       matches_(namespace_labels(objects)),
       tables_(snapshot, config.gates.enabled("TaintTolerationComparisonOperators")) {}
 
-std::uint32_t TopologyQuestions::epoch() const {
+std::uint32_t TopologyQueries::epoch() const {
   return static_cast<std::uint32_t>(matches_.query_count() + matches_.term_count() +
                                     snapshot_.topology().table_count());
 }
 
-// Asking
+// Compiling
 
-OwnQuestions TopologyQuestions::ask(const Pod& pod, std::int32_t profile, const PodLabelSelector& default_selector) {
-  const Profile& asked_in = config_.profiles[static_cast<std::size_t>(profile)];
-  OwnQuestions own;
-  ask_spread(pod, asked_in, default_selector, own.program);
-  ask_affinity(pod, asked_in, own);
+OwnProgram TopologyQueries::compile(const Pod& pod, std::int32_t profile, const PodLabelSelector& default_selector) {
+  const Profile& enabled = config_.profiles[static_cast<std::size_t>(profile)];
+  OwnProgram own;
+  compile_spread(pod, enabled, default_selector, own.program);
+  compile_affinity(pod, enabled, own);
   return own;
 }
 
-std::int32_t TopologyQuestions::add_query(PodQuery query) {
+std::int32_t TopologyQueries::add_query(PodQuery query) {
   const std::int32_t q = matches_.add_query(std::move(query));
   tables_of_query_.resize(static_cast<std::size_t>(matches_.query_count()));
   return q;
 }
 
-void TopologyQuestions::feed(std::int32_t query, std::int32_t table) {
+void TopologyQueries::add_table(std::int32_t query, std::int32_t table) {
   add_once(tables_of_query_[static_cast<std::size_t>(query)], table);
 }
 
-std::int32_t TopologyQuestions::owner_of(const Pod& pod) {
+std::int32_t TopologyQueries::owner_of(const Pod& pod) {
   const std::int32_t known = matches_.term_count();
   const std::int32_t owner = matches_.owner_of(pod);
   for (std::int32_t t = known; t < matches_.term_count(); ++t)
@@ -101,24 +101,24 @@ std::int32_t TopologyQuestions::owner_of(const Pod& pod) {
   return owner;
 }
 
-std::int32_t TopologyQuestions::spread_query(const SpreadConstraint& constraint, const Pod& pod) {
+std::int32_t TopologyQueries::spread_query(const SpreadConstraint& constraint, const Pod& pod) {
   NamespaceSet own;
   own.add(pod.namespace_);
   return add_query({{{own, constraint.selector}}, true});
 }
 
-std::int32_t TopologyQuestions::spread_table(std::int32_t query, const SpreadConstraint& constraint,
-                                             std::int32_t column, const EligibleNodes& eligible, bool tracks_minimum) {
+std::int32_t TopologyQueries::spread_table(std::int32_t query, const SpreadConstraint& constraint, std::int32_t column,
+                                           const EligibleNodes& eligible, bool tracks_minimum) {
   const bool counts_nothing = constraint.selector.matches_nothing() ||
                               (constraint.selector.is_empty() && bugs_.empty_spread_selector_counts_nothing);
   const std::int32_t table =
       tables_.table((counts_nothing ? "nothing " : "query ") + std::to_string(query), column, eligible, tracks_minimum);
-  if (!counts_nothing) feed(query, table);
+  if (!counts_nothing) add_table(query, table);
   return table;
 }
 
-HardSpread TopologyQuestions::hard_spread(const SpreadConstraint& constraint, const EligibleNodes& eligible,
-                                          const Pod& pod) {
+HardSpread TopologyQueries::hard_spread(const SpreadConstraint& constraint, const EligibleNodes& eligible,
+                                        const Pod& pod) {
   HardSpread hard;
   hard.max_skew = constraint.max_skew;
   hard.min_domains = constraint.min_domains;
@@ -128,52 +128,52 @@ HardSpread TopologyQuestions::hard_spread(const SpreadConstraint& constraint, co
   return hard;
 }
 
-SoftSpread TopologyQuestions::soft_spread(const SpreadConstraint& constraint, const EligibleNodes& eligible,
-                                          const Pod& pod, bool absent_is_empty) {
+SoftSpread TopologyQueries::soft_spread(const SpreadConstraint& constraint, const EligibleNodes& eligible,
+                                        const Pod& pod, bool absent_is_empty) {
   SoftSpread soft;
   soft.max_skew = constraint.max_skew;
   soft.counts_nodes = constraint.key == kHostnameKey;
   soft.label_column = tables_.key_column(constraint.key);
   const std::int32_t query = spread_query(constraint, pod);
-  // Of a node itself every pod counts, whatever the inclusion policies say.
+  // A constraint on hosts counts every pod of the node: the inclusion policies do not apply.
   soft.table = soft.counts_nodes ? spread_table(query, constraint, tables_.node_column(), {}, false)
                                  : spread_table(query, constraint, tables_.key_column(constraint.key, absent_is_empty),
                                                 eligible, false);
   return soft;
 }
 
-void TopologyQuestions::ask_spread(const Pod& pod, const Profile& profile, const PodLabelSelector& default_selector,
-                                   TopologyProgram& asks) {
+void TopologyQueries::compile_spread(const Pod& pod, const Profile& profile, const PodLabelSelector& default_selector,
+                                     TopologyProgram& program) {
   const Points points(profile, PodTopologySpread::name);
   const SpreadConstraints constraints =
       compile_spread_constraints(*pod.spec, pod.labels, default_selector, profile.args.pod_topology_spread,
                                  config_.gates.enabled("MatchLabelKeysInPodTopologySpread"));
   if (points.pre_filter && !constraints.hard_error.empty())
-    asks.pre_filter_error =
+    program.pre_filter_error =
         "running PreFilter plugin \"PodTopologySpread\": get constraints from pod: obtaining pod's hard topology "
         "spread constraints: " +
         constraints.hard_error;
   if (points.filter) {
     const std::vector<std::string> keys = sorted_keys(constraints.hard);
     for (const SpreadConstraint& constraint : constraints.hard)
-      asks.hard.push_back(hard_spread(constraint, eligible_nodes(constraint, keys, pod.spec), pod));
+      program.hard.push_back(hard_spread(constraint, eligible_nodes(constraint, keys, pod.spec), pod));
   }
   if (points.pre_score && !constraints.soft_error.empty())
-    asks.pre_score_error =
+    program.pre_score_error =
         "running PreScore plugin \"PodTopologySpread\": calculating preScoreState: obtaining pod's soft topology "
         "spread constraints: " +
         constraints.soft_error;
   if (!points.score) return;
-  asks.ignores_incomplete = constraints.requires_all_topologies;
+  program.ignores_incomplete = constraints.requires_all_topologies;
   const std::vector<std::string> keys =
       constraints.requires_all_topologies ? sorted_keys(constraints.soft) : std::vector<std::string>{};
   for (const SpreadConstraint& constraint : constraints.soft)
-    asks.soft.push_back(
+    program.soft.push_back(
         soft_spread(constraint, eligible_nodes(constraint, keys, pod.spec), pod, !constraints.requires_all_topologies));
 }
 
-/// A term as one of the incoming pod's: which pods it counts.
-PodCondition TopologyQuestions::condition(const AffinityTerm& term) {
+/// The pods that a term of the incoming pod counts.
+PodCondition TopologyQueries::condition(const AffinityTerm& term) {
   PodCondition condition{term.namespaces, term.selector};
   if (selects_all_namespaces(term.namespace_selector, bugs_.negative_namespace_selector_matches_all)) {
     condition.namespaces = {true, {}};
@@ -183,49 +183,50 @@ PodCondition TopologyQuestions::condition(const AffinityTerm& term) {
   return condition;
 }
 
-std::int32_t TopologyQuestions::query_table(std::int32_t query, const std::string& key) {
+std::int32_t TopologyQueries::query_table(std::int32_t query, const std::string& key) {
   const std::int32_t table = tables_.table("query " + std::to_string(query), tables_.key_column(key), {}, false);
-  feed(query, table);
+  add_table(query, table);
   return table;
 }
 
-void TopologyQuestions::ask_affinity(const Pod& pod, const Profile& profile, OwnQuestions& own) {
+void TopologyQueries::compile_affinity(const Pod& pod, const Profile& profile, OwnProgram& own) {
   const Points points(profile, InterPodAffinity::name);
   const AffinityTerms terms = compile_affinity_terms(*pod.spec, pod.namespace_);
-  TopologyProgram& asks = own.program;
+  TopologyProgram& program = own.program;
   own.affinity_pre_score_skips =
       profile.args.inter_pod_affinity.ignore_preferred_terms_of_existing_pods && !prefers_pods(*pod.spec);
-  if (points.pre_filter && !terms.error.empty()) asks.pre_filter_message = "parsing pod: " + terms.error;
+  if (points.pre_filter && !terms.error.empty()) program.pre_filter_message = "parsing pod: " + terms.error;
   if (points.filter) {
-    ask_required(terms.required, pod, asks);
+    compile_required(terms.required, pod, program);
     for (const AffinityTerm& term : terms.anti_required) {
       const std::int32_t query = add_query({{condition(term)}, false});
-      asks.anti.push_back({query_table(query, term.key), query});
+      program.anti.push_back({query_table(query, term.key), query});
     }
   }
-  if (points.pre_score && !own.affinity_pre_score_skips && !terms.error.empty() && asks.pre_score_error.empty())
-    asks.pre_score_error = "running PreScore plugin \"InterPodAffinity\": failed to parse pod: " + terms.error;
+  if (points.pre_score && !own.affinity_pre_score_skips && !terms.error.empty() && program.pre_score_error.empty())
+    program.pre_score_error = "running PreScore plugin \"InterPodAffinity\": failed to parse pod: " + terms.error;
   if (points.score)
     for (const AffinityTerm& term : terms.preferred)
-      asks.scores.push_back({query_table(add_query({{condition(term)}, false}), term.key), term.weight});
+      program.scores.push_back({query_table(add_query({{condition(term)}, false}), term.key), term.weight});
 }
 
-/// Required terms count the pods that meet all of them, once a key.
-void TopologyQuestions::ask_required(const std::vector<AffinityTerm>& terms, const Pod& pod, TopologyProgram& asks) {
+/// Required terms share one query: pods that match all of them, counted once per topology key.
+void TopologyQueries::compile_required(const std::vector<AffinityTerm>& terms, const Pod& pod,
+                                       TopologyProgram& program) {
   if (terms.empty()) return;
   PodQuery all;
   for (const AffinityTerm& term : terms) all.conditions.push_back(condition(term));
-  asks.affinity_query = add_query(std::move(all));
-  asks.matches_itself = matches_.matches(matches_.identity_of(pod), asks.affinity_query);
-  for (const AffinityTerm& term : terms) add_once(asks.affinity, query_table(asks.affinity_query, term.key));
+  program.affinity_query = add_query(std::move(all));
+  program.matches_itself = matches_.matches(matches_.identity_of(pod), program.affinity_query);
+  for (const AffinityTerm& term : terms) add_once(program.affinity, query_table(program.affinity_query, term.key));
 }
 
-void TopologyQuestions::add_existing_pod_terms(std::int32_t identity, std::int32_t profile, OwnQuestions& own) {
-  const Profile& heard_in = config_.profiles[static_cast<std::size_t>(profile)];
-  const Points points(heard_in, InterPodAffinity::name);
+void TopologyQueries::add_existing_pod_terms(std::int32_t identity, std::int32_t profile, OwnProgram& own) {
+  const Profile& enabled = config_.profiles[static_cast<std::size_t>(profile)];
+  const Points points(enabled, InterPodAffinity::name);
   const bool scores = points.score && !own.affinity_pre_score_skips;
-  const std::int32_t hard_weight = heard_in.args.inter_pod_affinity.hard_pod_affinity_weight;
-  for (const std::int32_t t : matches_.terms_met(identity)) {
+  const std::int32_t hard_weight = enabled.args.inter_pod_affinity.hard_pod_affinity_weight;
+  for (const std::int32_t t : matches_.matching_terms(identity)) {
     const ExistingTerm& term = matches_.term(t);
     if (term.role == TermRole::kAntiRequired) {
       if (points.filter) own.program.existing_anti.push_back(term.table);
@@ -237,11 +238,11 @@ void TopologyQuestions::add_existing_pod_terms(std::int32_t identity, std::int32
   }
 }
 
-// Answering
+// Counting
 
-std::vector<CountMove> TopologyQuestions::moves_of(std::int32_t identity, std::int32_t owner, bool terminating) {
+std::vector<CountMove> TopologyQueries::moves_of(std::int32_t identity, std::int32_t owner, bool terminating) {
   std::vector<CountMove> moves;
-  for (const std::int32_t q : matches_.queries_met(identity)) {
+  for (const std::int32_t q : matches_.matching_queries(identity)) {
     if (terminating && matches_.query(q).skips_terminating) continue;
     for (const std::int32_t table : tables_of_query_[static_cast<std::size_t>(q)]) moves.push_back({table, 1});
   }
@@ -250,7 +251,7 @@ std::vector<CountMove> TopologyQuestions::moves_of(std::int32_t identity, std::i
   return moves;
 }
 
-std::vector<CountMove> TopologyQuestions::overlay(const Pod& nominated, const TopologyProgram& program, bool affinity) {
+std::vector<CountMove> TopologyQueries::overlay(const Pod& nominated, const TopologyProgram& program, bool affinity) {
   const std::int32_t identity = matches_.identity_of(nominated);
   std::vector<std::int32_t> tables;
   for (const HardSpread& hard : program.hard)
@@ -260,9 +261,9 @@ std::vector<CountMove> TopologyQuestions::overlay(const Pod& nominated, const To
       for (const std::int32_t table : program.affinity) add_once(tables, table);
     for (const OwnAntiTerm& anti : program.anti)
       if (matches_.matches(identity, anti.query)) add_once(tables, anti.table);
-    const std::vector<std::int32_t>& heard = program.existing_anti;
+    const std::vector<std::int32_t>& existing = program.existing_anti;
     for (const std::int32_t t : matches_.terms_of_owner(owner_of(nominated)))
-      if (std::find(heard.begin(), heard.end(), matches_.term(t).table) != heard.end())
+      if (std::find(existing.begin(), existing.end(), matches_.term(t).table) != existing.end())
         add_once(tables, matches_.term(t).table);
   }
   std::vector<CountMove> moves;

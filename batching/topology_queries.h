@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The queries that pods' topology terms make about other pods, with the tables that count the matches. A query or term
+// is registered with the first pod that has it, and stays. Equal ones share a table, so the number of tables is the
+// number of different terms of the cluster times their keys. docs/behaviour/plugins-topology.md 7.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "batching/pod_matches.h"
+#include "batching/topology_program.h"
+#include "batching/topology_tables.h"
+#include "host/config/engine_config.h"
+#include "host/config/scheduler_config.h"
+#include "plugins/pod_topology_spread/compile.h"
+
+namespace berth {
+
+/// The compiled terms of a pod itself.
+struct OwnProgram {
+  TopologyProgram program;  ///< without the terms of other pods
+  /// InterPodAffinity's PreScore skips: terms of other pods are ignored, and the pod has no preferred terms itself.
+  bool affinity_pre_score_skips = false;
+};
+
+class TopologyQueries {
+ public:
+  /// `config` and `snapshot` must outlive the object.
+  TopologyQueries(const ClusterObjects& objects, const SchedulerConfig& config, const UpstreamBugs& bugs,
+                  Snapshot& snapshot);
+
+  /// Some query or term is registered.
+  bool has_terms() const { return matches_.query_count() + matches_.term_count() > 0; }
+  /// Changes when a query or term is registered, or an old one gets another topology key.
+  std::uint32_t epoch() const;
+
+  std::int32_t identity_of(const Pod& pod) { return matches_.identity_of(pod); }
+  /// Registers the affinity terms of the pod, which count once it is placed: PodMatches::owner_of(), with their tables.
+  std::int32_t owner_of(const Pod& pod);
+  /// Registers the queries of the pod and compiles its terms. @param default_selector  of PodTopologySpread's default
+  /// constraints
+  OwnProgram compile(const Pod& pod, std::int32_t profile, const PodLabelSelector& default_selector);
+  /// Adds the terms of other pods that match a pod of this identity, as registered so far.
+  void add_existing_pod_terms(std::int32_t identity, std::int32_t profile, OwnProgram& own);
+
+  /// Changes that placing a pod makes in the tables registered so far: one per table, sorted by table.
+  std::vector<CountMove> moves_of(std::int32_t identity, std::int32_t owner, bool terminating);
+  /// Changes that a nominated pod makes in the tables that a class reads, while its node is evaluated.
+  /// @param affinity  InterPodAffinity's AddPod is called: not when its PreFilter skipped
+  std::vector<CountMove> overlay(const Pod& nominated, const TopologyProgram& program, bool affinity);
+
+  /// Call when node objects changed: rebuilds columns and masks, and sets every count to 0.
+  void rebuild() { tables_.rebuild(); }
+
+ private:
+  void compile_spread(const Pod& pod, const Profile& profile, const PodLabelSelector& default_selector,
+                      TopologyProgram& program);
+  HardSpread hard_spread(const SpreadConstraint& constraint, const EligibleNodes& eligible, const Pod& pod);
+  SoftSpread soft_spread(const SpreadConstraint& constraint, const EligibleNodes& eligible, const Pod& pod,
+                         bool absent_is_empty);
+  std::int32_t spread_query(const SpreadConstraint& constraint, const Pod& pod);
+  std::int32_t spread_table(std::int32_t query, const SpreadConstraint& constraint, std::int32_t column,
+                            const EligibleNodes& eligible, bool tracks_minimum);
+
+  void compile_affinity(const Pod& pod, const Profile& profile, OwnProgram& own);
+  void compile_required(const std::vector<AffinityTerm>& terms, const Pod& pod, TopologyProgram& program);
+  PodCondition condition(const AffinityTerm& term);
+  std::int32_t query_table(std::int32_t query, const std::string& key);
+
+  std::int32_t add_query(PodQuery query);
+  /// From now on the pods that match the query count in the table.
+  void add_table(std::int32_t query, std::int32_t table);
+
+  const SchedulerConfig& config_;
+  UpstreamBugs bugs_;
+  const Snapshot& snapshot_;
+  PodMatches matches_;
+  TopologyTables tables_;
+  std::vector<std::vector<std::int32_t>> tables_of_query_;
+};
+
+}  // namespace berth
