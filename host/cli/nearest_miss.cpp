@@ -10,6 +10,7 @@
 #include "host/cli/figures.h"
 #include "host/objects/node_match.h"
 #include "host/objects/pod_requests.h"
+#include "host/objects/pod_state.h"
 #include "host/objects/resources.h"
 #include "plugins/inter_pod_affinity/rule.h"
 #include "plugins/pod_topology_spread/rule.h"
@@ -239,7 +240,7 @@ double Miss::effort() const { return total_effort(changes); }
 MissFinder::MissFinder(const ClusterObjects& objects, const Pod* left_out) {
   for (const NodePtr& node : objects.nodes) cache_.add_node(node);
   for (const PodPtr& pod : objects.pods) {
-    if (!pod->node_name.empty() && pod.get() != left_out) cache_.add_pod(pod);
+    if (is_on_node(*pod) && pod.get() != left_out) cache_.add_pod(pod);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "host/cli/paragraph.h"
 #include "host/cli/schedule_document.h"
 #include "host/cli/table.h"
+#include "host/objects/pod_state.h"
 
 namespace berth {
 namespace {
@@ -72,8 +73,8 @@ class ReportText {
 
   void input() {
     const std::int64_t running = result_.stats.running_pods;
-    const auto pending = std::count_if(objects_.pods.begin(), objects_.pods.end(),
-                                       [](const PodPtr& pod) { return pod->node_name.empty(); });
+    const auto pending =
+        std::count_if(objects_.pods.begin(), objects_.pods.end(), [](const PodPtr& pod) { return is_pending(*pod); });
     std::string words =
         fmt::format("{}, {}, {} pending", counted(static_cast<std::int64_t>(objects_.nodes.size()), "node", "nodes"),
                     counted(running, "pod on a node", "pods on nodes"), grouped(pending));

@@ -9,6 +9,7 @@
 #include "host/cluster/image_table.h"
 #include "host/cluster/node_tree.h"
 #include "host/cluster/pod_footprint.h"
+#include "host/objects/heap_bytes.h"
 
 namespace berth {
 namespace {
@@ -267,16 +268,6 @@ std::size_t ClusterCache::ghost_count() const {
 }
 
 namespace {
-
-template <class T>
-std::uint64_t heap_bytes(const std::vector<T>& vector) {
-  return vector.capacity() * sizeof(T);
-}
-
-std::uint64_t heap_bytes(const std::string& text) {
-  const std::size_t in_place = std::string().capacity();
-  return text.capacity() > in_place ? text.capacity() + 1 : 0;
-}
 
 std::uint64_t entry_bytes(const NodeEntry& entry) {
   std::uint64_t bytes = sizeof(NodeEntry) + heap_bytes(entry.name) + heap_bytes(entry.pods) +

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/objects/heap_bytes.h"
+
 namespace berth {
 namespace {
 
@@ -51,7 +53,7 @@ void ImageTable::drop(const Node& node) {
 std::uint64_t ImageTable::memory_bytes() const {
   constexpr std::uint64_t kTreeNodeBytes = 32;  // colour and three links, as the standard libraries lay it out
   std::uint64_t bytes = 0;
-  for (const auto& [name, state] : states_) bytes += kTreeNodeBytes + sizeof(States::value_type) + name.capacity() + 1;
+  for (const auto& [name, state] : states_) bytes += kTreeNodeBytes + sizeof(States::value_type) + heap_bytes(name);
   return bytes;
 }
 

@@ -10,6 +10,7 @@
 #include "host/objects/decode_pod.h"
 #include "host/objects/decode_workload.h"
 #include "host/objects/foreign_object.h"
+#include "host/objects/pod_state.h"
 
 namespace berth {
 namespace {
@@ -211,7 +212,7 @@ void ObjectDecoder::Caches::read_pod(const JsonValue& object, SourcePlace place,
   require_name(object, pod.name);
   if (!object.sink().empty()) {
     object_name = "Pod " + pod.full_name();
-  } else if (pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed) {
+  } else if (is_finished(pod)) {
     out.terminal_pods.push_back({pod.full_name(), place});
   } else {
     decoded.place = place;

@@ -3,12 +3,10 @@
 
 #include <unordered_set>
 
+#include "host/objects/pod_state.h"
+
 namespace berth {
 namespace {
-
-bool is_pending(const Pod& pod) {
-  return pod.node_name.empty() && pod.phase != PodPhase::kSucceeded && pod.phase != PodPhase::kFailed;
-}
 
 std::string text_of(const WorkShape& work) {
   return std::to_string(work.nodes) + (work.nodes == 1 ? " node x " : " nodes x ") +

@@ -69,8 +69,8 @@ struct Explainer::State {
   }
 
   std::int32_t profile_of(const Pod& pod) const {
-    for (std::size_t p = 0; p < options->config.profiles.size(); ++p)
-      if (options->config.profiles[p].scheduler_name == pod.spec->scheduler_name) return static_cast<std::int32_t>(p);
+    const std::int32_t profile = profile_index(options->config, pod);
+    if (profile >= 0) return profile;
     throw InputError(InputProblem{"", pod.full_name(), "no profile is named \"" + pod.spec->scheduler_name + "\""});
   }
 

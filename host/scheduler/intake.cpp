@@ -3,17 +3,12 @@
 
 #include <algorithm>
 
+#include "host/objects/pod_state.h"
 #include "plugins/priority_sort/priority_sort.h"
 #include "plugins/scheduling_gates/scheduling_gates.h"
 
 namespace berth {
 namespace {
-
-std::int32_t profile_index(const SchedulerConfig& config, const Pod& pod) {
-  for (std::size_t p = 0; p < config.profiles.size(); ++p)
-    if (config.profiles[p].scheduler_name == pod.spec->scheduler_name) return static_cast<std::int32_t>(p);
-  return -1;
-}
 
 /// Empty when the pod runs or may be queued.
 std::string reason_to_skip(const Pod& pod, std::int32_t profile) {
@@ -39,18 +34,20 @@ bool queued_before(const PodPtr& a, const PodPtr& b) {
 
 }  // namespace
 
+std::int32_t profile_index(const SchedulerConfig& config, const Pod& pod) {
+  const Profile* profile = config.find_profile(pod.spec->scheduler_name);
+  return profile == nullptr ? -1 : static_cast<std::int32_t>(profile - config.profiles.data());
+}
+
 Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& config, ClusterCache& cache,
                       const Pod* left_out) {
   Intake intake;
   for (const NodePtr& node : objects.nodes) cache.add_node(node);
   std::vector<PodPtr> pending;
   for (const PodPtr& pod : objects.pods) {
-    if (pod->phase == PodPhase::kSucceeded || pod->phase == PodPhase::kFailed || pod.get() == left_out) continue;
-    if (pod->node_name.empty()) {
-      pending.push_back(pod);
-    } else {
-      add_running(pod, cache, intake);
-    }
+    if (pod.get() == left_out) continue;
+    if (is_pending(*pod)) pending.push_back(pod);
+    if (is_on_node(*pod)) add_running(pod, cache, intake);
   }
   if (!std::is_sorted(pending.begin(), pending.end(), queued_before))
     std::stable_sort(pending.begin(), pending.end(), queued_before);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "batching/backend.h"
@@ -24,6 +25,9 @@ struct Intake {
   std::vector<GatedPod> gated;    ///< in the same order
   std::vector<Skipped> skipped;
 };
+
+/// Position in SchedulerConfig::profiles of the profile that the pod's spec.schedulerName names; -1: none has the name.
+std::int32_t profile_index(const SchedulerConfig& config, const Pod& pod);
 
 /// Fills `cache` with the nodes and the pods that run on them, and sorts the rest. A pod on a node that is not in the
 /// input is skipped with that reason, so that its requests are in no account.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "host/objects/dump_command.h"
+#include "host/objects/pod_state.h"
 #include "plugins/pod_topology_spread/compile.h"
 
 namespace berth {
@@ -35,7 +36,7 @@ std::string with_command(std::string sentence, std::string_view kinds) {
   return std::move(sentence) + ". To add what is missing: " + dump_command_for(kinds);
 }
 
-bool is_pending(const Pod& pod) { return pod.node_name.empty() && !pod.terminating; }
+bool may_be_queued(const Pod& pod) { return is_pending(pod) && !pod.terminating; }
 
 // ---- Namespaces
 
@@ -165,7 +166,7 @@ class DefaultSpreading {
 void look_for_spreading(const ClusterObjects& objects, const SchedulerConfig& config, std::vector<std::string>& found) {
   DefaultSpreading spreading(objects);
   for (const PodPtr& pod : objects.pods) {
-    if (!is_pending(*pod)) continue;
+    if (!may_be_queued(*pod)) continue;
     const Profile* profile = config.find_profile(pod->spec->scheduler_name);
     if (profile == nullptr || !profile->enables(ExtensionPoint::kScore, "PodTopologySpread")) continue;
     if (uses_default_constraints(*pod->spec, profile->args.pod_topology_spread)) spreading.add(*pod);
@@ -179,7 +180,7 @@ void look_for_claims(const ClusterObjects& objects, std::vector<std::string>& fo
   Needing volumes;
   Needing devices;
   for (const PodPtr& pod : objects.pods) {
-    if (pod->rare_fields == nullptr || !is_pending(*pod)) continue;
+    if (pod->rare_fields == nullptr || !may_be_queued(*pod)) continue;
     const std::vector<PodVolume>& used = pod->rare().volumes;
     const bool claims_volume = std::any_of(used.begin(), used.end(), [](const PodVolume& volume) {
       return volume.kind == PodVolume::Kind::kClaim || volume.kind == PodVolume::Kind::kEphemeral;

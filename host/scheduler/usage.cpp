@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "host/objects/heap_bytes.h"
 #include "host/objects/pod_requests.h"
 
 namespace berth {
@@ -59,12 +60,9 @@ class ResourceSums {
   std::map<std::string, std::int64_t> sums_;
 };
 
-std::uint64_t heap_bytes(const std::string& text) {
-  return text.capacity() > 15 ? (text.capacity() + 24) / 16 * 16 : 0;
-}
+constexpr std::uint64_t kSharedPointerBlock = 32;
 
 std::uint64_t pod_bytes(const Pod& pod, std::unordered_set<const void*>& seen) {
-  constexpr std::uint64_t kSharedPointerBlock = 32;
   std::uint64_t bytes = sizeof(Pod) + kSharedPointerBlock + heap_bytes(pod.name) + heap_bytes(pod.namespace_) +
                         heap_bytes(pod.stored_uid) + heap_bytes(pod.node_name);
   if (!pod.labels.empty() && seen.insert(pod.labels.bytes().data()).second)
@@ -78,12 +76,13 @@ std::uint64_t pod_bytes(const Pod& pod, std::unordered_set<const void*>& seen) {
 }
 
 std::uint64_t node_bytes(const Node& node, std::unordered_set<const void*>& seen) {
-  std::uint64_t bytes = sizeof(Node) + 32 + heap_bytes(node.name) + node.taints.capacity() * sizeof(Taint) +
-                        node.images.capacity() * sizeof(NodeImage) +
-                        node.allocatable.scalars.capacity() * (sizeof(std::string) + 8);
+  std::uint64_t bytes = sizeof(Node) + kSharedPointerBlock + heap_bytes(node.name) + heap_bytes(node.taints) +
+                        heap_bytes(node.images) + heap_bytes(node.allocatable.scalars);
   for (const auto& [name, amount] : node.allocatable.scalars) bytes += heap_bytes(name);
-  for (const NodeImage& image : node.images)
-    for (const std::string& name : image.names) bytes += sizeof(std::string) + heap_bytes(name);
+  for (const NodeImage& image : node.images) {
+    bytes += heap_bytes(image.names);
+    for (const std::string& name : image.names) bytes += heap_bytes(name);
+  }
   if (!node.labels.empty() && seen.insert(node.labels.bytes().data()).second) bytes += node.labels.bytes().size() + 64;
   return bytes;
 }

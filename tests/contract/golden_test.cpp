@@ -145,9 +145,8 @@ class GoldenCase {
 
  private:
   std::int32_t profile_of(const Pod& pod) const {
-    for (std::size_t p = 0; p < config_.profiles.size(); ++p) {
-      if (config_.profiles[p].scheduler_name == pod.spec->scheduler_name) return static_cast<std::int32_t>(p);
-    }
+    const std::int32_t profile = profile_index(config_, pod);
+    if (profile >= 0) return profile;
     throw std::out_of_range(pod.full_name() + " has no profile");
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "host/generate/random_cluster.h"
+#include "host/objects/pod_state.h"
 #include "tests/support/open_backend.h"
 
 namespace berth::test {
@@ -149,7 +150,7 @@ ClusterObjects draw_cluster(Dice& dice, std::uint64_t seed, bool nominated_pods)
 std::vector<PodToPlace> pending_pods(Dice& dice, const ClusterObjects& objects, std::size_t profiles) {
   std::vector<PodToPlace> pods;
   for (const PodPtr& pod : objects.pods)
-    if (pod->node_name.empty() && !pod->terminating && pod->rare().scheduling_gates.empty() &&
+    if (is_pending(*pod) && !pod->terminating && pod->rare().scheduling_gates.empty() &&
         pod->spec->scheduler_name == "default-scheduler")
       pods.push_back({pod, static_cast<std::int32_t>(dice.upto(static_cast<std::int64_t>(profiles) - 1)), -1});
   return pods;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "host/objects/pod_requests.h"
+#include "host/objects/pod_state.h"
 #include "tests/support/check_match.h"
 
 namespace berth::test {
@@ -53,7 +54,7 @@ class Judge {
   Judge(const ClusterObjects& objects, const CheckRules& rules) : rules_(rules) {
     for (const NodePtr& node : objects.nodes) nodes_[node->name] = node;
     for (const PodPtr& pod : objects.pods) {
-      if (!pod->node_name.empty() && pod->phase != PodPhase::kSucceeded && pod->phase != PodPhase::kFailed) {
+      if (is_on_node(*pod)) {
         residents_[pod->node_name].push_back({pod, false});
       }
     }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "host/objects/pod_state.h"
 #include "tests/support/check_match.h"
 
 namespace berth::test {
@@ -75,8 +76,7 @@ class Replay {
     for (const NodePtr& node : objects.nodes) nodes_[node->name] = node.get();
     for (const Namespace& space : objects.namespaces) namespaces_[space.name] = to_map(space.labels);
     for (const PodPtr& pod : objects.pods) {
-      const bool is_over = pod->phase == PodPhase::kSucceeded || pod->phase == PodPhase::kFailed;
-      if (!is_over && nodes_.contains(pod->node_name)) put(pod, *nodes_.at(pod->node_name));
+      if (!is_finished(*pod) && nodes_.contains(pod->node_name)) put(pod, *nodes_.at(pod->node_name));
     }
   }
 

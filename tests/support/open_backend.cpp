@@ -7,6 +7,7 @@
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/device/device_backend.h"
 #include "host/engine/reference/reference_backend.h"
+#include "host/objects/pod_state.h"
 #include "tests/support/emulated_accelerator.h"
 #if defined(BERTH_WITH_CUDA)
 #include "cuda/cuda_accelerator.h"
@@ -51,10 +52,8 @@ std::unique_ptr<Backend> open_backend(std::string_view name, const ClusterCache&
 std::unique_ptr<ClusterCache> fill_cache(const ClusterObjects& objects) {
   auto cache = std::make_unique<ClusterCache>();
   for (const NodePtr& node : objects.nodes) cache->add_node(node);
-  for (const PodPtr& pod : objects.pods) {
-    const bool terminal = pod->phase == PodPhase::kSucceeded || pod->phase == PodPhase::kFailed;
-    if (!pod->node_name.empty() && !terminal) cache->add_pod(pod);
-  }
+  for (const PodPtr& pod : objects.pods)
+    if (is_on_node(*pod)) cache->add_pod(pod);
   return cache;
 }
 

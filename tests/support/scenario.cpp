@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "host/objects/pod_state.h"
 #include "tests/support/check_placement.h"
 #include "tests/support/object_text.h"
 #include "tests/support/open_backend.h"
@@ -313,7 +314,7 @@ class Run {
 std::vector<PodPtr> Scenario::pending() const {
   std::vector<PodPtr> result;
   std::copy_if(objects.pods.begin(), objects.pods.end(), std::back_inserter(result),
-               [](const PodPtr& pod) { return pod->node_name.empty(); });
+               [](const PodPtr& pod) { return is_pending(*pod); });
   return result;
 }
 

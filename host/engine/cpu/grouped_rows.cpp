@@ -32,7 +32,7 @@ std::shared_ptr<const NodeCells> GroupedRows::cells_for(const CellColumns& colum
                                                         const CompiledProfile& profile, const Snapshot& snapshot) {
   std::weak_ptr<const NodeCells>& known = cells_[{&node_side, columns}];
   if (auto cells = known.lock()) return cells;
-  auto cells = std::make_shared<const NodeCells>(make_cells(columns, node_side, profile, snapshot));
+  auto cells = std::make_shared<const NodeCells>(make_cells(columns, node_side, snapshot));
   known = cells;
   return cells;
 }
