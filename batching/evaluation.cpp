@@ -7,11 +7,6 @@
 #include "batching/diagnosis_row.h"
 #include "batching/node_filter.h"
 #include "batching/topology_scores.h"
-#include "plugins/image_locality/rule.h"
-#include "plugins/inter_pod_affinity/rule.h"
-#include "plugins/node_resources_balanced_allocation/rule.h"
-#include "plugins/normalize.h"
-#include "plugins/pod_topology_spread/rule.h"
 
 namespace berth {
 namespace {
@@ -42,7 +37,7 @@ class Scores {
   /// Plugins in the profile's order. @param in_list  position of the node among the feasible ones
   void write(NodeEvaluation& node, std::size_t in_list) const {
     for (const EnabledPlugin& plugin : compiled_.profile.profile->at(ExtensionPoint::kScore)) {
-      const std::optional<RawAndNormalized> score = score_of(plugin.name, node.node.value, in_list);
+      const std::optional<RuleScore> score = score_of(plugin.name, node.node.value, in_list);
       if (!score) continue;
       node.scores.push_back({plugin.name, score->raw, score->normalized, plugin.weight});
       node.total += score->normalized * plugin.weight;
@@ -51,36 +46,17 @@ class Scores {
   }
 
  private:
-  struct RawAndNormalized {
-    std::int64_t raw;
-    std::int64_t normalized;
-  };
-
   /// nullopt: PreScore skips the plugin, or it is not built
-  std::optional<RawAndNormalized> score_of(std::string_view plugin, std::int32_t node, std::size_t in_list) const {
+  std::optional<RuleScore> score_of(std::string_view plugin, std::int32_t node, std::size_t in_list) const {
     const auto& [pod_class, profile, row] = compiled_;
-    const auto as_it_is = [](std::int64_t raw) { return RawAndNormalized{raw, raw}; };
-    if (plugin == ImageLocality::name) return as_it_is(row.image(node));
-    if (plugin == NodeResourcesFit::name) return as_it_is(fit_score(pod_class, profile, snapshot_, node));
-    if (plugin == NodeResourcesBalancedAllocation::name && !pod_class.balanced_skips)
-      return as_it_is(balanced_score(pod_class, profile, snapshot_, node));
-    if (plugin == TaintToleration::name) {
-      const std::int64_t raw = row.taint_raw(snapshot_, node);
-      return RawAndNormalized{raw, default_normalize(raw, maxima_.taint, TaintToleration::reverse)};
-    }
-    if (plugin == NodeAffinityRule::name && row.scores_affinity)
-      return RawAndNormalized{row.affinity(node),
-                              default_normalize(row.affinity(node), maxima_.affinity, NodeAffinityRule::reverse)};
-    if (plugin == PodTopologySpread::name && topology_.spread)
-      return RawAndNormalized{topology_.raw[in_list].spread, topology_.spread_normalized(in_list)};
-    if (plugin == InterPodAffinity::name && topology_.affinity)
-      return RawAndNormalized{topology_.raw[in_list].affinity, topology_.affinity_normalized(in_list)};
-    return std::nullopt;
+    if (const auto score = row.score(plugin, snapshot_, node, maxima_)) return score;
+    if (const auto raw = load_score(plugin, pod_class, profile, snapshot_, node)) return RuleScore{*raw, *raw};
+    return topology_.score(plugin, in_list);
   }
 
   const Compiled& compiled_;
   const Snapshot& snapshot_;
-  RawMaxima maxima_;
+  RawScores maxima_;
   TopologyScores topology_;
 };
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "batching/node_draw.h"
 #include "batching/node_filter.h"
 #include "batching/topology_scores.h"
-#include "host/framework/draw.h"
 
 namespace berth {
 namespace {
@@ -71,21 +71,19 @@ std::int64_t UncachedClass::load_total(std::int32_t node) const {
 }
 
 std::uint32_t UncachedClass::draw(std::int32_t node) const {
-  if (!draws_) return 1u;
-  const auto pods = static_cast<std::uint32_t>(snapshot_.pod_count(node));
-  return tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_.node_hash(node), pods));
+  return tie_draw_if(draws_, pod_class_.draw_seed, node_draw_seed(snapshot_, node));
 }
 
 Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
                            const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
                            const Snapshot& snapshot, TieBreak tie_break) {
-  const RawMaxima maxima = raw_maxima(row, snapshot, listed);
+  const RawScores maxima = raw_maxima(row, snapshot, listed);
   TopologyScores topology;
   if (pod_class.topology != nullptr) topology = score_topology(*pod_class.topology, snapshot.topology(), listed);
   std::vector<std::int64_t> totals;
   totals.reserve(listed.size());
   for (std::size_t i = 0; i < listed.size(); ++i) {
-    const std::int64_t others = node_side_total(row, profile, snapshot, listed[i], maxima) + topology.total(i, profile);
+    const std::int64_t others = row.total(snapshot, listed[i], maxima) + topology.total(i, profile);
     totals.push_back(profile.scores_anything ? nodes.load_total(listed[i]) + others : 1);
   }
   const auto feasible_count = static_cast<std::int64_t>(listed.size());

@@ -7,8 +7,8 @@
 namespace berth {
 namespace {
 
-NodeCells::Cell cell_at(const CellColumns& columns, const NodeSideRow& node_side, const CompiledProfile& profile,
-                        const Snapshot& snapshot, std::int32_t node) {
+NodeCells::Cell cell_at(const CellColumns& columns, const NodeSideRow& node_side, const Snapshot& snapshot,
+                        std::int32_t node) {
   const TopologyCounts& counts = snapshot.topology();
   NodeCells::Cell cell;
   for (std::size_t s = 0; s < columns.soft_labels.size(); ++s) {
@@ -16,16 +16,14 @@ NodeCells::Cell cell_at(const CellColumns& columns, const NodeSideRow& node_side
     if (has_label) cell.soft_labels.insert(s);
     cell.ignored = cell.ignored || (columns.ignores_incomplete && !has_label);
   }
-  cell.taint_raw = profile.weight_taint_toleration != 0 ? node_side.taint_raw(snapshot, node) : 0;
-  cell.affinity_raw = node_side.affinity(node);
+  cell.raws = node_side.raws(snapshot, node);
   for (const std::int32_t column : columns.coarse) cell.domains.push_back(counts.column(column)[node]);
   return cell;
 }
 
 }  // namespace
 
-NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, const CompiledProfile& profile,
-                     const Snapshot& snapshot) {
+NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, const Snapshot& snapshot) {
   const TopologyCounts& counts = snapshot.topology();
   NodeCells made;
   made.cell_of.assign(static_cast<std::size_t>(snapshot.node_count()), -1);
@@ -35,8 +33,8 @@ NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, c
     if (node_side.refusal(i) != NodeSideRow::kAccepted ||
         std::any_of(columns.required.begin(), columns.required.end(), lacks))
       continue;
-    const auto [at, is_new] = known.try_emplace(cell_at(columns, node_side, profile, snapshot, i),
-                                                static_cast<std::int32_t>(made.cells.size()));
+    const auto [at, is_new] =
+        known.try_emplace(cell_at(columns, node_side, snapshot, i), static_cast<std::int32_t>(made.cells.size()));
     if (is_new) made.cells.push_back(at->first);
     made.cell_of[static_cast<std::size_t>(i)] = at->second;
   }

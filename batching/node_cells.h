@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "batching/compiled_profile.h"
 #include "batching/index_set.h"
 #include "batching/node_side_row.h"
 #include "host/cluster/snapshot.h"
@@ -27,8 +26,7 @@ struct NodeCells {
   /// Nodes of one cell are equal in all of this.
   struct Cell {
     IndexSet soft_labels;               ///< soft constraints whose label the node has
-    std::int64_t taint_raw = 0;         ///< of TaintToleration; 0 where it does not score
-    std::int64_t affinity_raw = 0;      ///< of NodeAffinity
+    RawScores raws;                     ///< of the node side
     std::vector<std::int32_t> domains;  ///< of each coarse column
     bool ignored = false;               ///< by the scores of PodTopologySpread; follows from soft_labels
     friend auto operator<=>(const Cell&, const Cell&) = default;
@@ -39,7 +37,6 @@ struct NodeCells {
   std::uint64_t bytes() const;
 };
 
-NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, const CompiledProfile& profile,
-                     const Snapshot& snapshot);
+NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, const Snapshot& snapshot);
 
 }  // namespace berth

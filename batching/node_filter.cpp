@@ -65,6 +65,29 @@ double balanced_of(const PodClass& pod_class, const CompiledProfile& profile, co
                            count > kStackResources ? heap_counts.get() : stack_counts.data());
 }
 
+// The scores that read the load, one pair of functions a rule: does its PreScore skip the class, and the score of one
+// node.
+
+bool skips_score(RuleTag<NodeResourcesFit> /*rule*/, const PodClass& /*pod_class*/) { return false; }
+std::int64_t load_score_of(RuleTag<NodeResourcesFit> /*rule*/, const PodClass& pod_class,
+                           const CompiledProfile& profile, const Snapshot& snapshot, std::int32_t node) {
+  return fit_score_of(profile.fit.type, profile.fit.score_of_utilization.data(),
+                      ScoredRequests(profile.fit.resources, pod_class.fit_requests), SnapshotNode(snapshot, node));
+}
+
+bool skips_score(RuleTag<NodeResourcesBalancedAllocation> /*rule*/, const PodClass& pod_class) {
+  return pod_class.balanced_skips;
+}
+std::int64_t load_score_of(RuleTag<NodeResourcesBalancedAllocation> /*rule*/, const PodClass& pod_class,
+                           const CompiledProfile& profile, const Snapshot& snapshot, std::int32_t node) {
+  const std::int64_t with_pod = to_integer(balanced_of(pod_class, profile, snapshot, node, true));
+  if (profile.release == Release::k1_35) return with_pod;
+  const std::int64_t without_pod = to_integer(balanced_of(pod_class, profile, snapshot, node, false));
+  return NodeResourcesBalancedAllocation::wrapping_score_of_change(with_pod, without_pod);
+}
+
+using LoadScores = ScoringRulesOfPart<Rules, RowPart::kLoad>;
+
 Status fit_status(const PodClass& pod_class, const LoadVerdict& verdict) {
   Status status{StatusCode::kUnschedulable, std::string(NodeResourcesFit::name), {}};
   if (verdict.too_many_pods) status.reasons.emplace_back(NodeResourcesFit::reason_pods);
@@ -108,8 +131,8 @@ LoadVerdict filter_load(const PodClass& pod_class, const Snapshot& snapshot, std
 bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                   std::int32_t node) {
   const LoadVerdict verdict = filter_load(pod_class, snapshot, node);
-  return (profile.rank_node_ports == kNotEnabled || !verdict.ports_taken) &&
-         (profile.rank_node_resources_fit == kNotEnabled || verdict.fits());
+  return (!profile.filters<NodePorts>() || !verdict.ports_taken) &&
+         (!profile.filters<NodeResourcesFit>() || verdict.fits());
 }
 
 TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node,
@@ -120,8 +143,8 @@ TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snaps
 
 Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
                  const LoadVerdict& load, const TopologyVerdict& topology) {
-  const std::int32_t ports_rank = load.ports_taken ? profile.rank_node_ports : kNotEnabled;
-  const std::int32_t fit_rank = load.fits() ? kNotEnabled : profile.rank_node_resources_fit;
+  const std::int32_t ports_rank = load.ports_taken ? profile.rank<NodePorts>() : kNotEnabled;
+  const std::int32_t fit_rank = load.fits() ? kNotEnabled : profile.rank<NodeResourcesFit>();
   const std::int32_t topology_rank = rank_of_refusal(topology, profile);
   const std::int32_t first = std::min({refusal.rank, ports_rank, fit_rank, topology_rank});
   if (first == kNotEnabled) return {};
@@ -142,27 +165,25 @@ Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, co
                    filter_topology(pod_class, snapshot, node, affinity_skips));
 }
 
-std::int64_t fit_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
-                       std::int32_t node) {
-  return fit_score_of(profile.fit.type, profile.fit.score_of_utilization.data(),
-                      ScoredRequests(profile.fit.resources, pod_class.fit_requests), SnapshotNode(snapshot, node));
-}
-
-std::int64_t balanced_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
-                            std::int32_t node) {
-  const std::int64_t with_pod = to_integer(balanced_of(pod_class, profile, snapshot, node, true));
-  if (profile.release == Release::k1_35) return with_pod;
-  const std::int64_t without_pod = to_integer(balanced_of(pod_class, profile, snapshot, node, false));
-  return NodeResourcesBalancedAllocation::wrapping_score_of_change(with_pod, without_pod);
+std::optional<std::int64_t> load_score(std::string_view plugin, const PodClass& pod_class,
+                                       const CompiledProfile& profile, const Snapshot& snapshot, std::int32_t node) {
+  std::optional<std::int64_t> score;
+  LoadScores::for_each([&](auto rule) {
+    if (decltype(rule)::type::descriptor.name == plugin && !skips_score(rule, pod_class))
+      score = load_score_of(rule, pod_class, profile, snapshot, node);
+  });
+  return score;
 }
 
 std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                         std::int32_t node) {
-  const auto in_range = [](std::int64_t score) { return std::clamp<std::int64_t>(score, 0, kMaxNodeScore); };
   std::int64_t total = 0;
-  if (profile.weight_fit != 0) total += profile.weight_fit * in_range(fit_score(pod_class, profile, snapshot, node));
-  if (profile.weight_balanced != 0 && !pod_class.balanced_skips)
-    total += profile.weight_balanced * in_range(balanced_score(pod_class, profile, snapshot, node));
+  LoadScores::for_each([&](auto rule) {
+    const std::int64_t weight = profile.weight<typename decltype(rule)::type>();
+    if (weight == 0 || skips_score(rule, pod_class)) return;
+    total +=
+        weight * std::clamp<std::int64_t>(load_score_of(rule, pod_class, profile, snapshot, node), 0, kMaxNodeScore);
+  });
   return total;
 }
 
@@ -174,21 +195,18 @@ std::string score_range_error(const PodClass& pod_class, const CompiledProfile& 
                               const std::vector<std::int32_t>& nodes) {
   TopologyScores topology;
   if (spread_may_leave_range(pod_class)) topology = score_topology(*pod_class.topology, snapshot.topology(), nodes);
-  std::vector<std::string_view> asked;
-  for (const EnabledPlugin& plugin : profile.profile->at(ExtensionPoint::kScore))
-    if (plugin.name == NodeResourcesFit::name || (plugin.name == PodTopologySpread::name && topology.spread) ||
-        (plugin.name == NodeResourcesBalancedAllocation::name && !pod_class.balanced_skips))
-      asked.push_back(plugin.name);
+  const auto score_of = [&](std::string_view plugin, std::size_t i) {
+    std::optional<std::int64_t> score = load_score(plugin, pod_class, profile, snapshot, nodes[i]);
+    if (plugin == PodTopologySpread::name && topology.spread) score = topology.spread_normalized(i);
+    return score;
+  };
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    for (const std::string_view plugin : asked) {
-      const std::int64_t score = plugin == NodeResourcesFit::name ? fit_score(pod_class, profile, snapshot, nodes[i])
-                                 : plugin == NodeResourcesBalancedAllocation::name
-                                     ? balanced_score(pod_class, profile, snapshot, nodes[i])
-                                     : topology.spread_normalized(i);
-      if (score < 0 || score > kMaxNodeScore)
-        return "applying score defaultWeights on Score plugins: plugin \"" + std::string(plugin) +
-               "\" returns an invalid score " + std::to_string(score) +
-               ", it should in the range of [0, 100] after normalizing";
+    for (const EnabledPlugin& plugin : profile.profile->at(ExtensionPoint::kScore)) {
+      const std::optional<std::int64_t> score = score_of(plugin.name, i);
+      if (!score || (*score >= 0 && *score <= kMaxNodeScore)) continue;
+      return "applying score defaultWeights on Score plugins: plugin \"" + plugin.name +
+             "\" returns an invalid score " + std::to_string(*score) +
+             ", it should in the range of [0, 100] after normalizing";
     }
   return {};
 }

@@ -6,7 +6,9 @@
 // in lanes.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "batching/index_set.h"
@@ -47,12 +49,11 @@ Status status_of(const PodClass& pod_class, const CompiledProfile& profile, cons
 Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
                    const Snapshot& snapshot, std::int32_t node, bool affinity_skips = false);
 
-/// Raw scores of the plugins that do not normalise.
-std::int64_t fit_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
-                       std::int32_t node);
-std::int64_t balanced_score(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
-                            std::int32_t node);
-/// Weighted sum of the two. What lies outside [0, 100] counts as the nearer end: such a total never decides.
+/// The score of a plugin that reads the load; it needs no normaliser. nullopt: the plugin is no such one, or its
+/// PreScore skips.
+std::optional<std::int64_t> load_score(std::string_view plugin, const PodClass& pod_class,
+                                       const CompiledProfile& profile, const Snapshot& snapshot, std::int32_t node);
+/// Weighted sum of these scores. What lies outside [0, 100] counts as the nearer end: such a total never decides.
 std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                         std::int32_t node);
 
@@ -60,7 +61,7 @@ std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profil
 /// constraints that no API server lets through can do that.
 bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot);
 /// A final score outside [0, 100] ends the cycle: the text of that error, or empty. Of several, the first node's first,
-/// as the genuine scheduler meets them at parallelism 1. docs/behaviour/plugins-node.md 15.2.
+/// as upstream kube-scheduler meets them at parallelism 1. docs/behaviour/plugins-node.md 15.2.
 std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                               const std::vector<std::int32_t>& nodes);
 

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+// The half of a row that placements never change, for the rules of a list. The functions over a list are defined in
+// batching/node_side_build.h; those over the rules that exist are compiled once, in node_side_row.cpp.
+
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "batching/compiled_profile.h"
-#include "host/framework/status.h"
-#include "plugins/node_name/rule.h"
-#include "plugins/node_unschedulable/rule.h"
-#include "plugins/taint_toleration/compile.h"
+#include "batching/node_side_scores.h"
+#include "batching/rule_score.h"
 
 namespace berth {
 
@@ -22,46 +26,72 @@ struct Refusal {
   bool is_error = false;  ///< ends the pod's cycle: MissingFilterState
 };
 
-/// Largest raw scores of the feasible nodes: what normalisation stands on.
-struct RawMaxima {
-  std::int64_t taint = 0;
-  std::int64_t affinity = 0;
-  friend bool operator==(const RawMaxima&, const RawMaxima&) = default;
-};
-
-/// Do the nodes that NodeAffinity's PreFilter names narrow the search? Not for the node that a pod is nominated to.
-enum class NodeSet : std::uint8_t { kNarrows, kIgnored };
-
 /// What a class asks of node objects, compiled; no node was looked at.
-struct CompiledNodeSide {
-  CompiledTaintToleration taints;
-  NodeUnschedulable::Params cordon{};
-  NodeName::Params wanted_node{};
-  CompiledNodeAffinity affinity_terms;
-  bool uses_node_set = false;                ///< PreFilter's node set narrows the search
-  std::vector<std::string> needed_features;  ///< empty: every node has them
-  bool scores_affinity = false;              ///< NodeAffinity's PreScore does not skip
-  std::string pre_filter_message;            ///< non-empty: PreFilter refuses the pod before any node is looked at
-  std::string pre_score_error;               ///< non-empty: scoring ends in this error
+template <class List>
+struct CompiledNodeSideOf {
+  using NodeRules = NodeSideRules<List>;
+
+  ApplyNodeSides<List, std::tuple> of_rule;
+  /// [NodeRules::index_of] of Score; 0: the rule does not score in the profile, or skips the class.
+  std::array<std::int32_t, NodeRules::size> weights{};
+  bool pre_filter_refuses = false;  ///< some rule has a pre_filter_message
+  std::string pre_score_error;      ///< non-empty: scoring ends in this error
+
+  template <class Rule>
+  const typename Rule::NodeSide& of() const {
+    return std::get<NodeRules::template index_of<Rule>>(of_rule);
+  }
+  template <class Rule>
+  std::int32_t weight() const {
+    return weights[NodeRules::template index_of<Rule>];
+  }
+  NormalizedWeightsOf<List> normalized_weights() const {
+    NormalizedWeightsOf<List> result;
+    NormalizedRules<List>::for_each([&](auto tag) {
+      using Rule = typename decltype(tag)::type;
+      result.of[NormalizedRules<List>::template index_of<Rule>] = weight<Rule>();
+    });
+    return result;
+  }
+
+  /// Non-empty: the plugin's PreFilter refuses the pod before any node is looked at.
+  std::string_view pre_filter_message(std::string_view plugin) const {
+    std::string_view found;
+    NodeRules::for_each([&](auto tag) {
+      using Rule = typename decltype(tag)::type;
+      if (Rule::descriptor.name == plugin) found = of<Rule>().pre_filter_message;
+    });
+    return found;
+  }
+  /// PreFilter's node set; null: all nodes.
+  const std::vector<std::int32_t>* node_set() const {
+    const std::vector<std::int32_t>* found = nullptr;
+    NodeRules::for_each([&](auto tag) {
+      const auto& set = of<typename decltype(tag)::type>().node_set;
+      if (set) found = &*set;
+    });
+    return found;
+  }
 };
+using CompiledNodeSide = CompiledNodeSideOf<Rules>;
 
-/// @param node_name spec.nodeName; empty for a pending pod
-CompiledNodeSide compile_node_side(const PodSpec& spec, const std::string& node_name, const CompiledProfile& profile,
-                                   Snapshot& snapshot, NodeSet node_set = NodeSet::kNarrows);
+template <class List>
+CompiledNodeSideOf<List> compile_node_side(const NodeSidePod& pod, const ProfileRules<List>& profile,
+                                           Snapshot& snapshot);
 
-/// The half of a row that placements never change: what a node's labels, taints, name, images and features mean to a
-/// class. Classes that differ only in requests and ports share one. Void once node objects change.
-struct NodeSideRow : CompiledNodeSide {
+/// What a node's labels, taints, name, images and features mean to a class. Classes that differ only in requests and
+/// ports share one. Void once node objects change.
+template <class List>
+struct NodeSideRowOf : CompiledNodeSideOf<List> {
   static constexpr std::uint8_t kAccepted = 0;
+  using NodeRules = NodeSideRules<List>;
 
   /// [node_count] index into `refusals`, kAccepted where no rule of the node side refuses; empty: all accepted.
   std::vector<std::uint8_t> refusal_of;
   std::vector<Refusal> refusals;  ///< [0] stands for kAccepted
 
-  std::vector<std::int64_t> affinity_raw;     ///< [node_count]; empty: 0 everywhere
-  std::vector<std::uint8_t> image_score;      ///< [node_count]; empty: 0 everywhere
   std::uint8_t outside_node_set = kAccepted;  ///< the code of nodes outside PreFilter's node set, if there is one
-  RawMaxima accepted_maxima;                  ///< over the accepted nodes, whatever their load
+  RawScoresOf<List> accepted_maxima;          ///< over the accepted nodes, whatever their load
   /// [node_count] weighted node-side total under accepted_maxima, -1 where refused: what tiles start from.
   std::vector<std::int32_t> total_of;
   bool raws_vary = false;  ///< accepted nodes differ in a raw score: the maxima can move as nodes fill up
@@ -73,30 +103,55 @@ struct NodeSideRow : CompiledNodeSide {
   bool is_outside_node_set(std::int32_t node) const {
     return outside_node_set != kAccepted && refusal(node) == outside_node_set;
   }
-  std::int64_t taint_raw(const Snapshot& snapshot, std::int32_t node) const {
-    return TaintToleration::score(taints.params(), snapshot.taint_set(node));
+  /// What normalisation starts from.
+  RawScoresOf<List> raws(const Snapshot& snapshot, std::int32_t node) const {
+    RawScoresOf<List> raws;
+    NormalizedRules<List>::for_each([&](auto tag) {
+      using Rule = typename decltype(tag)::type;
+      if (this->template weight<Rule>() != 0)
+        raws.of[NormalizedRules<List>::template index_of<Rule>] = this->template of<Rule>().score(snapshot, node);
+    });
+    return raws;
   }
-  std::int64_t affinity(std::int32_t node) const {
-    return affinity_raw.empty() ? 0 : affinity_raw[static_cast<std::size_t>(node)];
+  /// Weighted sum of the scores that need no normaliser.
+  std::int64_t fixed_total(const Snapshot& snapshot, std::int32_t node) const {
+    std::int64_t total = 0;
+    ScoringRulesOfPart<List, RowPart::kNodeSide>::for_each([&](auto tag) {
+      using Rule = typename decltype(tag)::type;
+      if constexpr (!NormalizedRules<List>::template contains<Rule>)
+        if (const std::int64_t weight = this->template weight<Rule>(); weight != 0)
+          total += weight * this->template of<Rule>().score(snapshot, node);
+    });
+    return total;
   }
-  std::int64_t image(std::int32_t node) const {
-    return image_score.empty() ? 0 : image_score[static_cast<std::size_t>(node)];
+  /// Weighted sum of all node-side scores. @param maxima  over the feasible nodes
+  std::int64_t total(const Snapshot& snapshot, std::int32_t node, const RawScoresOf<List>& maxima) const {
+    return fixed_total(snapshot, node) + normalized_total(raws(snapshot, node), maxima, this->normalized_weights());
   }
+  /// The score of one plugin. nullopt: it does not score the class here.
+  std::optional<RuleScore> score(std::string_view plugin, const Snapshot& snapshot, std::int32_t node,
+                                 const RawScoresOf<List>& maxima) const;
+
   std::uint64_t bytes() const {
-    return refusal_of.size() + total_of.size() * sizeof(std::int32_t) + affinity_raw.size() * sizeof(std::int64_t) +
-           image_score.size();
+    std::uint64_t bytes = refusal_of.size() + total_of.size() * sizeof(std::int32_t);
+    NodeRules::for_each([&](auto tag) { bytes += this->template of<typename decltype(tag)::type>().bytes(); });
+    return bytes;
   }
 };
+using NodeSideRow = NodeSideRowOf<Rules>;
 
 /// Asks every node what `compiled` asks of one.
-NodeSideRow build_node_side_row(CompiledNodeSide compiled, const PodSpec& spec, const CompiledProfile& profile,
-                                const Snapshot& snapshot);
+template <class List>
+NodeSideRowOf<List> build_node_side_row(CompiledNodeSideOf<List> compiled, const PodSpec& spec,
+                                        const ProfileRules<List>& profile, const Snapshot& snapshot);
 
 /// Largest raw scores of the listed nodes.
-RawMaxima raw_maxima(const NodeSideRow& row, const Snapshot& snapshot, const std::vector<std::int32_t>& nodes);
+RawScores raw_maxima(const NodeSideRow& row, const Snapshot& snapshot, const std::vector<std::int32_t>& nodes);
 
-/// Weighted sum of the node-side scores, normalised.
-std::int64_t node_side_total(const NodeSideRow& row, const CompiledProfile& profile, const Snapshot& snapshot,
-                             std::int32_t node, const RawMaxima& maxima);
+extern template CompiledNodeSide compile_node_side(const NodeSidePod&, const ProfileRules<Rules>&, Snapshot&);
+extern template NodeSideRow build_node_side_row(CompiledNodeSide, const PodSpec&, const ProfileRules<Rules>&,
+                                                const Snapshot&);
+extern template std::optional<RuleScore> NodeSideRow::score(std::string_view, const Snapshot&, std::int32_t,
+                                                            const RawScores&) const;
 
 }  // namespace berth

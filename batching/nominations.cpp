@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "batching/node_filter.h"
+#include "host/objects/pod_state.h"
 
 namespace berth {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 /// when they are popped), but no gated ones and none of other schedulers.
 bool holds_nomination(const Pod& pod, const SchedulerConfig& config) {
   const PodRare& rare = pod.rare();
-  return !rare.nominated_node_name.empty() && pod.node_name.empty() && rare.scheduling_gates.empty() &&
+  return is_pending(pod) && !rare.nominated_node_name.empty() && rare.scheduling_gates.empty() &&
          config.find_profile(pod.spec->scheduler_name) != nullptr;
 }
 
@@ -124,9 +125,9 @@ Status Nominations::filter_with_nominated_pods(const Pod& pod, const PodClass& p
 Status Nominations::filter_own_nominated_node(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
                                               const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
   if (!row.is_outside_node_set(node)) return filter_with_nominated_pods(pod, pod_class, profile, row, snapshot, node);
-  const NodeSideRow open_row =
-      build_node_side_row(compile_node_side(*pod_class.spec, pod_class.node_name, profile, snapshot, NodeSet::kIgnored),
-                          *pod_class.spec, profile, snapshot);
+  const NodeSideRow open_row = build_node_side_row(
+      compile_node_side({*pod_class.spec, pod_class.node_name, NodeSet::kIgnored}, profile, snapshot), *pod_class.spec,
+      profile, snapshot);
   return filter_with_nominated_pods(pod, pod_class, profile, open_row, snapshot, node);
 }
 

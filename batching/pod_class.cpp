@@ -149,7 +149,7 @@ ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c) {
         static_cast<std::int32_t>(node_sides_.size()));
     if (is_new)
       node_sides_.push_back(std::make_unique<NodeSide>(
-          NodeSide{compile_node_side(*pod_class.spec, pod_class.node_name, profile_of(c), snapshot_), nullptr}));
+          NodeSide{compile_node_side({*pod_class.spec, pod_class.node_name}, profile_of(c), snapshot_), nullptr}));
     pod_class.node_side = at->second;
   }
   return *node_sides_[static_cast<std::size_t>(pod_class.node_side)];
@@ -170,12 +170,13 @@ const NodeSideRow& ClassTable::node_side(std::int32_t c) {
 
 PreFilterAnswer ClassTable::pre_filter(std::int32_t c) {
   static const TopologyProgram kNothing;
-  const std::string& conflict = compiled_node_side(c).pre_filter_message;
+  const CompiledNodeSide& side = compiled_node_side(c);
   const PodClass& pod_class = (*this)[c];
   const TopologyProgram& topology = pod_class.topology != nullptr ? *pod_class.topology : kNothing;
-  if (conflict.empty() && topology.pre_filter_error.empty() && topology.pre_filter_message.empty()) return {};
+  if (!side.pre_filter_refuses && topology.pre_filter_error.empty() && topology.pre_filter_message.empty()) return {};
   for (const EnabledPlugin& plugin : profile_of(c).profile->at(ExtensionPoint::kPreFilter)) {
-    if (plugin.name == NodeAffinityRule::name && !conflict.empty()) return {conflict, ""};
+    if (const std::string_view message = side.pre_filter_message(plugin.name); !message.empty())
+      return {std::string(message), ""};
     if (plugin.name == PodTopologySpread::name && !topology.pre_filter_error.empty())
       return {"", topology.pre_filter_error};
     if (plugin.name == InterPodAffinity::name && !topology.pre_filter_message.empty())

@@ -28,10 +28,10 @@ Status affinity_status(AffinityVerdict verdict) {
 }
 
 std::int32_t spread_rank(const TopologyVerdict& verdict, const CompiledProfile& profile) {
-  return verdict.spread == SpreadVerdict::kAccepted ? kNotEnabled : profile.rank_pod_topology_spread;
+  return verdict.spread == SpreadVerdict::kAccepted ? kNotEnabled : profile.rank<PodTopologySpread>();
 }
 std::int32_t affinity_rank(const TopologyVerdict& verdict, const CompiledProfile& profile) {
-  return verdict.affinity == AffinityVerdict::kAccepted ? kNotEnabled : profile.rank_inter_pod_affinity;
+  return verdict.affinity == AffinityVerdict::kAccepted ? kNotEnabled : profile.rank<InterPodAffinity>();
 }
 
 }  // namespace

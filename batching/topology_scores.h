@@ -5,9 +5,12 @@
 // sampling and nominations. Rows compute the same from groups of nodes (host/engine/cpu/grouped_row.h).
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "batching/compiled_profile.h"
+#include "batching/rule_score.h"
 #include "batching/topology_program.h"
 #include "batching/topology_rules.h"
 #include "host/cluster/topology_counts.h"
@@ -22,9 +25,16 @@ struct TopologyScores {
 
   std::int64_t spread_normalized(std::size_t i) const { return spread ? spread_score(raw[i], ranges) : 0; }
   std::int64_t affinity_normalized(std::size_t i) const { return affinity ? affinity_score(raw[i], ranges) : 0; }
+  /// The score of one plugin. nullopt: it is no topology rule, or its PreScore skips.
+  std::optional<RuleScore> score(std::string_view plugin, std::size_t i) const {
+    if (plugin == PodTopologySpread::name && spread) return RuleScore{raw[i].spread, spread_normalized(i)};
+    if (plugin == InterPodAffinity::name && affinity) return RuleScore{raw[i].affinity, affinity_normalized(i)};
+    return std::nullopt;
+  }
   /// Weighted sum of both; 0 without scores.
   std::int64_t total(std::size_t i, const CompiledProfile& profile) const {
-    return profile.weight_spread * spread_normalized(i) + profile.weight_pod_affinity * affinity_normalized(i);
+    return profile.weight<PodTopologySpread>() * spread_normalized(i) +
+           profile.weight<InterPodAffinity>() * affinity_normalized(i);
   }
 };
 

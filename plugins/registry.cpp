@@ -3,26 +3,28 @@
 
 #include <array>
 
+#include "plugins/priority_sort/priority_sort.h"
+#include "plugins/rules.h"
+#include "plugins/scheduling_gates/scheduling_gates.h"
+
 namespace berth {
 namespace {
 
-constexpr std::array kBuilt = {
-    BuiltPlugin{"SchedulingGates", Support::kExact, ""},
-    BuiltPlugin{"PrioritySort", Support::kExact, ""},
-    BuiltPlugin{"NodeUnschedulable", Support::kExact, ""},
-    BuiltPlugin{"NodeName", Support::kExact, ""},
-    BuiltPlugin{"TaintToleration", Support::kExact, ""},
-    BuiltPlugin{"NodeAffinity", Support::kExact, ""},
-    BuiltPlugin{"NodePorts", Support::kExact, ""},
-    BuiltPlugin{"NodeResourcesFit", Support::kExact, ""},
-    BuiltPlugin{"PodTopologySpread", Support::kExact, ""},
-    BuiltPlugin{"InterPodAffinity", Support::kExact, ""},
-    BuiltPlugin{"NodeResourcesBalancedAllocation", Support::kExact, ""},
-    BuiltPlugin{"ImageLocality", Support::kExact, ""},
-    BuiltPlugin{"NodeDeclaredFeatures", Support::kPartial,
-                "of v1.36's registry only the entries that v1.35 has are known"},
+/// What is built besides the rules of plugins/rules.h.
+constexpr std::array kOtherPlugins = {
+    BuiltPlugin{SchedulingGates::kName, Support::kExact, ""},
+    BuiltPlugin{PrioritySort::kName, Support::kExact, ""},
     BuiltPlugin{"DefaultBinder", Support::kPartial, "binds in memory; there is no API server client yet"},
 };
+
+constexpr auto kBuilt = [] {
+  std::array<BuiltPlugin, Rules::size + kOtherPlugins.size()> built{};
+  std::size_t next = 0;
+  for (const RuleDescriptor& rule : Rules::descriptors)
+    built[next++] = {rule.name, rule.missing.empty() ? Support::kExact : Support::kPartial, rule.missing};
+  for (const BuiltPlugin& plugin : kOtherPlugins) built[next++] = plugin;
+  return built;
+}();
 
 }  // namespace
 

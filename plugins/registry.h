@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The one list of what Berth has built of kube-scheduler's in-tree plugins.
+// What Berth has built of kube-scheduler's in-tree plugins: the rules of plugins/rules.h, and the few plugins that
+// decide on no node.
 
 #include <cstdint>
 #include <span>
@@ -14,11 +15,11 @@ std::string_view to_string(Support support);  ///< "exact", "partial", "unsuppor
 
 struct BuiltPlugin {
   std::string_view name;
-  Support support;
+  Support support = Support::kUnsupported;
   std::string_view missing;  ///< for kPartial: what is not there
 };
 
-/// Exact and partial ones; a plugin that is not listed is unsupported.
+/// The exact and the partial ones; a plugin that is not listed is unsupported.
 std::span<const BuiltPlugin> built_plugins();
 /// kUnsupported with an empty `missing` for a name that is not listed.
 BuiltPlugin plugin_support(std::string_view name);

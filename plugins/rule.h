@@ -6,6 +6,9 @@
 // anything, double (exact below kExactBelow, and it vectorises) on the hot path. Both give the same integers.
 
 #include <cstdint>
+#include <string_view>
+
+#include "host/config/node_score.h"
 
 #if defined(__CUDACC__)
 #define BERTH_HD __host__ __device__ __forceinline__
@@ -14,8 +17,6 @@
 #endif
 
 namespace berth {
-
-inline constexpr std::int64_t kMaxNodeScore = 100;
 
 /// Integer division that truncates toward zero, as Go's.
 BERTH_HD std::int64_t divide_truncated(std::int64_t a, std::int64_t b) { return a / b; }
@@ -56,7 +57,42 @@ BERTH_HD std::int64_t to_integer(double x) {
   return x >= -0x1p63 && x < 0x1p63 ? static_cast<std::int64_t>(x) : INT64_MIN;
 }
 
-/// What incremental rows need to know of a rule, part one: what a placement on node n can change for another class.
-enum class Touches : std::uint8_t { kNothing, kColumnOfNode, kDomainsOfNode, kAsksHost };
+/// What a placement on node n can change of a rule's answer for another class.
+enum class Touches : std::uint8_t { kNothing, kColumnOfNode, kDomainsOfNode };
+
+/// Which part of a row a rule belongs to; it follows from what placements change.
+enum class RowPart : std::uint8_t { kNodeSide, kLoad, kTopology };
+constexpr RowPart row_part(Touches touches) {
+  switch (touches) {
+    case Touches::kNothing:
+      return RowPart::kNodeSide;
+    case Touches::kColumnOfNode:
+      return RowPart::kLoad;
+    case Touches::kDomainsOfNode:
+      break;
+  }
+  return RowPart::kTopology;
+}
+
+/// How raw scores come to lie in 0..kMaxNodeScore.
+enum class Normalizer : std::uint8_t {
+  kNone,               ///< they do already
+  kByMaximum,          ///< default_normalize(): the largest raw score of the feasible nodes becomes 100
+  kByMaximumReversed,  ///< the same, and then 100 minus it
+  kByRange,            ///< normalize() of the rule, given the smallest and the largest raw score
+};
+
+/// What a rule is to profiles and rows. Each rule.h has one as `descriptor`; plugins/rules.h lists the rules.
+struct RuleDescriptor {
+  std::string_view name;  ///< of kube-scheduler's plugin
+  Touches touches = Touches::kNothing;
+  bool filters = false;  ///< it has a Filter that refuses nodes
+  bool scores = false;
+  Normalizer normalizer = Normalizer::kNone;
+  std::string_view filter_gate = {};  ///< the feature gate without which its Filter accepts everything
+  std::string_view missing = {};      ///< what is not built of it; empty: it is exact
+
+  constexpr RowPart part() const { return row_part(touches); }
+};
 
 }  // namespace berth

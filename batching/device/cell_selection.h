@@ -8,9 +8,6 @@
 #include "batching/device/row_tournament.h"
 #include "batching/device/views.h"
 #include "batching/topology_rules.h"
-#include "plugins/node_affinity/rule.h"
-#include "plugins/normalize.h"
-#include "plugins/taint_toleration/rule.h"
 
 namespace berth {
 
@@ -25,15 +22,14 @@ struct DeviceChoice {
 
 /// What raw scores are normalised by.
 struct CellMeasure {
-  std::int64_t taint_max = 0;
-  std::int64_t affinity_max = 0;
+  RawScores node_side;      ///< the largest ones
   TopologyRanges topology;  ///< of classes with topology terms
 };
 
 struct CombineMeasures {
   BERTH_HD CellMeasure operator()(const CellMeasure& a, const CellMeasure& b) const {
-    CellMeasure both{a.taint_max > b.taint_max ? a.taint_max : b.taint_max,
-                     a.affinity_max > b.affinity_max ? a.affinity_max : b.affinity_max, a.topology};
+    CellMeasure both = a;
+    both.node_side.raise_to(b.node_side);
     both.topology.merge(b.topology);
     return both;
   }
@@ -156,7 +152,7 @@ class CellSelection {
     const std::int64_t feasible_count = row_.live_of(0);
     if (feasible_count == 0) return {};  // a row of no nodes has no top either
     const RowEntry top = row_.top(0);
-    const CellMeasure measure{taint_raw(0), affinity_raw(0), {}};
+    const CellMeasure measure{node_side_raws(0), {}};
     return {feasible_count, top.key + make_node_key(normalized_total(0, measure), 0), row_.node_at(top.position)};
   }
 
@@ -172,11 +168,12 @@ class CellSelection {
   BERTH_HD std::int32_t domain_at(std::int32_t column, std::int32_t node) const {
     return state_.counts.domain_of[column * state_.counts.stride + node];
   }
-  BERTH_HD std::int64_t taint_raw(std::int32_t cell) const {
-    return row_.layout.taint_raw == nullptr ? 0 : row_.layout.taint_raw[cell];
-  }
-  BERTH_HD std::int64_t affinity_raw(std::int32_t cell) const {
-    return row_.layout.affinity_raw == nullptr ? 0 : row_.layout.affinity_raw[cell];
+  BERTH_HD RawScores node_side_raws(std::int32_t cell) const {
+    RawScores raws;
+    if (row_.layout.raws == nullptr) return raws;
+    for (std::size_t r = 0; r < RawScores::kRules; ++r)
+      raws.of[r] = row_.layout.raws[static_cast<std::int64_t>(r) * row_.layout.cell_count + cell];
+    return raws;
   }
 
   BERTH_HD void prepare_filter() {
@@ -238,7 +235,7 @@ class CellSelection {
   BERTH_HD CellMeasure measure_cells() const {
     CellMeasure measure;
     for_cells([&](std::int32_t cell) {
-      CellMeasure here{taint_raw(cell), affinity_raw(cell), {}};
+      CellMeasure here{node_side_raws(cell), {}};
       if (pod_class_.has_topology) here.topology.add(raw_scores(cell));
       measure = CombineMeasures()(measure, here);
     });
@@ -246,13 +243,7 @@ class CellSelection {
   }
 
   BERTH_HD std::int64_t normalized_total(std::int32_t cell, const CellMeasure& measure) const {
-    std::int64_t total = 0;
-    if (profile_.weight_taint_toleration != 0)
-      total += profile_.weight_taint_toleration *
-               default_normalize(taint_raw(cell), measure.taint_max, TaintToleration::reverse);
-    if (pod_class_.scores_affinity)
-      total += profile_.weight_node_affinity *
-               default_normalize(affinity_raw(cell), measure.affinity_max, NodeAffinityRule::reverse);
+    std::int64_t total = berth::normalized_total(node_side_raws(cell), measure.node_side, pod_class_.node_side_weights);
     if (pod_class_.has_topology)
       total += topology_total(raw_scores(cell), measure.topology, profile_.weight_spread, profile_.weight_pod_affinity);
     return total;

@@ -12,6 +12,14 @@
 
 namespace berth {
 
+/// The rules of the node side that a device asks by itself. What the others refuse and score the host finds out, node
+/// by node, and sends along: see host/engine/device/device_node_sides.cpp.
+using DeviceNodeRules = RuleList<NodeUnschedulable, NodeName, TaintToleration, NodeAffinityRule>;
+
+/// Where a rule's raw score lies in RawScores.
+template <class Rule>
+inline constexpr std::size_t kRawOf = NormalizedRules<Rules>::index_of<Rule>;
+
 /// A list of node selector terms in device memory.
 struct DeviceTerms {
   const NodeAffinityRule::Term* terms = nullptr;  ///< [count]
@@ -39,32 +47,30 @@ struct DeviceNodeSide {
   DeviceTerms selector, required, added_required;
   DeviceTerms preferred, added_preferred;
   const std::uint8_t* refused_by_host = nullptr;  ///< [node] by what only the host can ask; null: none
-  const std::uint8_t* image_score = nullptr;      ///< [node]; null: 0 everywhere
-  std::int32_t image_weight = 0;
+  const std::int32_t* fixed_total = nullptr;      ///< [node] scores that need no normaliser; null: 0 everywhere
 
-  std::int32_t* base = nullptr;  ///< [node] written: ImageLocality's part of the total, -1 where a rule refuses
+  std::int32_t* base = nullptr;  ///< [node] written: fixed_total of the node, -1 where a rule refuses
 };
 
 /// Over the nodes that are accepted.
 struct DeviceSideSummary {
   std::int64_t accepted_count = 0;
-  std::int64_t taint_min = INT64_MAX;
-  std::int64_t taint_max = INT64_MIN;
-  std::int64_t affinity_min = INT64_MAX;
-  std::int64_t affinity_max = INT64_MIN;
+  RawScores minima;  ///< all 0 without an accepted node
+  RawScores maxima;
 
   /// Accepted nodes are equal in all that is normalised.
-  BERTH_HD bool is_uniform() const {
-    return accepted_count == 0 || (taint_min == taint_max && affinity_min == affinity_max);
-  }
+  BERTH_HD bool is_uniform() const { return minima.is_within(maxima) && maxima.is_within(minima); }
 };
 
 struct CombineSummaries {
   BERTH_HD DeviceSideSummary operator()(const DeviceSideSummary& a, const DeviceSideSummary& b) const {
-    return {a.accepted_count + b.accepted_count, a.taint_min < b.taint_min ? a.taint_min : b.taint_min,
-            a.taint_max > b.taint_max ? a.taint_max : b.taint_max,
-            a.affinity_min < b.affinity_min ? a.affinity_min : b.affinity_min,
-            a.affinity_max > b.affinity_max ? a.affinity_max : b.affinity_max};
+    if (a.accepted_count == 0) return b;
+    if (b.accepted_count == 0) return a;
+    DeviceSideSummary both = a;
+    both.accepted_count += b.accepted_count;
+    both.minima.lower_to(b.minima);
+    both.maxima.raise_to(b.maxima);
+    return both;
   }
 };
 
@@ -79,12 +85,13 @@ BERTH_HD bool node_side_accepts(const DeviceNodeSide& side, std::int32_t node) {
 /// Writes the node's base and says what it adds to the summary.
 BERTH_HD DeviceSideSummary evaluate_node_side(const DeviceNodeSide& side, std::int32_t node) {
   const bool accepted = node_side_accepts(side, node);
-  const std::int32_t image = side.image_score != nullptr ? side.image_score[node] * side.image_weight : 0;
-  side.base[node] = accepted ? image : -1;
+  const std::int32_t fixed = side.fixed_total != nullptr ? side.fixed_total[node] : 0;
+  side.base[node] = accepted ? fixed : -1;
   if (!accepted) return {};
-  const std::int64_t taint = side.scores_taints ? TaintToleration::score(side.taints, side.taint_set[node]) : 0;
-  const std::int64_t affinity = side.preferred.score(node) + side.added_preferred.score(node);
-  return {1, taint, taint, affinity, affinity};
+  RawScores raws;
+  raws.of[kRawOf<TaintToleration>] = side.scores_taints ? TaintToleration::score(side.taints, side.taint_set[node]) : 0;
+  raws.of[kRawOf<NodeAffinityRule>] = side.preferred.score(node) + side.added_preferred.score(node);
+  return {1, raws, raws};
 }
 
 }  // namespace berth

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "batching/node_key.h"
+#include "batching/node_side_scores.h"
 #include "host/config/scoring_strategy.h"
 
 namespace berth {
@@ -102,8 +103,6 @@ struct DeviceProfile {
   bool scores_anything = false;
   std::int32_t weight_fit = 0;
   std::int32_t weight_balanced = 0;
-  std::int32_t weight_taint_toleration = 0;
-  std::int32_t weight_node_affinity = 0;
   std::int32_t weight_spread = 0;
   std::int32_t weight_pod_affinity = 0;
   std::int32_t score_of_utilization[101] = {};
@@ -114,9 +113,9 @@ struct DeviceClass {
   std::uint32_t draw_seed = 0;
   bool draws = false;  ///< false: every draw is 1
   bool balanced_skips = false;
-  bool scores_affinity = false;  ///< NodeAffinity's PreScore does not skip
-  bool fails_scoring = false;    ///< with two feasible nodes and more, the cycle ends with an error
-  std::int32_t port_set = -1;    ///< -1: no host ports
+  bool fails_scoring = false;  ///< with two feasible nodes and more, the cycle ends with an error
+  std::int32_t port_set = -1;  ///< -1: no host ports
+  NormalizedWeights node_side_weights;
 
   // Lists of DeviceRequest.
   DeviceList filter, fit, balanced, delta;
@@ -157,9 +156,9 @@ struct DeviceLayout {
   const std::int32_t* level_begin = nullptr;  ///< [level][cell_count + 1] first entry of each cell; null by_node
   std::int64_t level_offset[kDeviceLevelsMax + 1] = {};  ///< of each level in the row's entries; the last: their number
 
-  const std::int32_t* base = nullptr;  ///< [node] ImageLocality's part of the total; -1: refused by the node's object
-  const std::int64_t* taint_raw = nullptr;     ///< [cell]
-  const std::int64_t* affinity_raw = nullptr;  ///< [cell]
+  const std::int32_t* base =
+      nullptr;  ///< [node] node-side scores that need no normaliser; -1: refused by the node's object
+  const std::int64_t* raws = nullptr;          ///< [rule of RawScores][cell]
   const std::int32_t* domains = nullptr;       ///< [attribute][cell]; by_node: read from DeviceCounts::domain_of
   const std::uint64_t* soft_labels = nullptr;  ///< [cell] bit per soft constraint; by_node: read likewise
 };

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "host/config/node_score.h"
 #include "host/config/plugin_catalog.h"
 
 namespace berth {
@@ -15,9 +16,8 @@ constexpr std::string_view kAll = "*";
 
 // kube-scheduler also refuses weights whose sum, times the highest score, leaves int64. Weights have 32 bits and a list
 // names each plugin once, so no configuration gets there.
-constexpr std::int64_t kScoreMax = 100;
 constexpr std::int64_t kCatalogSizeMax = 1024;
-static_assert(std::numeric_limits<std::int64_t>::max() / kScoreMax / kCatalogSizeMax >
+static_assert(std::numeric_limits<std::int64_t>::max() / kMaxNodeScore / kCatalogSizeMax >
               std::numeric_limits<std::int32_t>::max());
 
 bool names(const std::vector<PluginEntry>& entries, std::string_view name) {

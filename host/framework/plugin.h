@@ -25,8 +25,6 @@
 
 namespace berth {
 
-inline constexpr std::int64_t kPluginScoreMax = 100;  ///< MaxNodeScore; the least is 0
-
 using NodeInfos = std::span<const NodeInfo* const>;
 
 /// One pod that stands for its class, with the state of its attempt.
@@ -111,7 +109,7 @@ struct ScoreRequest {
 class ScorePlugin : public virtual Plugin {
  public:
   virtual void score(std::span<const ScoreRequest> batch) = 0;
-  /// Brings the scores of one pod into [0, 100], in place. A plugin without a normaliser leaves them.
+  /// Brings the scores of one pod into [0, kMaxNodeScore], in place. A plugin without a normaliser leaves them.
   virtual Status normalize(const PodClassView& pod, NodeInfos nodes, std::span<std::int64_t> scores);
 };
 

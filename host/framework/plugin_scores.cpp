@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "host/config/node_score.h"
 #include "host/framework/plugin_calls.h"
 
 namespace berth {
@@ -53,7 +54,7 @@ void add_up(ScoreOutcome& outcome) {
   for (const ScoreColumn& column : outcome.columns) {
     for (std::size_t node = 0; node < outcome.totals.size(); ++node) {
       const std::int64_t score = column.normalized[node];
-      if (score < 0 || score > kPluginScoreMax) {
+      if (score < 0 || score > kMaxNodeScore) {
         outcome.status = score_error("Score plugins", column.plugin,
                                      "gave the score " + std::to_string(score) + ", which is not within [0, 100]");
         return;

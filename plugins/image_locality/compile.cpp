@@ -40,4 +40,10 @@ std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snap
   return scores;
 }
 
+CompiledImageLocality::Options CompiledImageLocality::compile_options(const Profile& /*profile*/,
+                                                                      const FeatureGates& gates,
+                                                                      Snapshot& /*snapshot*/) {
+  return {gates.release() != Release::k1_35};
+}
+
 }  // namespace berth

@@ -8,6 +8,7 @@
 #include "host/cluster/snapshot.h"
 #include "host/objects/pod.h"
 #include "plugins/image_locality/rule.h"
+#include "plugins/node_side.h"
 
 namespace berth {
 
@@ -17,5 +18,24 @@ std::string normalized_image_name(const std::string& name);
 /// The score of every node, [node_count]; empty when it is 0 everywhere.
 /// @param sum_image_volumes v1.36: images of image volumes are added to the sum
 std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snapshot& snapshot, bool sum_image_volumes);
+
+struct CompiledImageLocality : NodeSideDefaults {
+  struct Options {
+    bool sum_image_volumes = false;
+  };
+  static Options compile_options(const Profile& profile, const FeatureGates& gates, Snapshot& snapshot);
+  static CompiledImageLocality compile(const NodeSidePod& /*pod*/, const Options& /*options*/, Snapshot& /*snapshot*/) {
+    return {};
+  }
+  void ask_nodes(const PodSpec& spec, const Options& options, const Snapshot& snapshot) {
+    score_of = compile_image_locality(spec, snapshot, options.sum_image_volumes);
+  }
+  std::int64_t score(const Snapshot& /*snapshot*/, std::int32_t node) const {
+    return score_of.empty() ? 0 : score_of[static_cast<std::size_t>(node)];
+  }
+  std::uint64_t bytes() const { return score_of.size(); }
+
+  std::vector<std::uint8_t> score_of;  ///< [node_count]; empty: 0 everywhere
+};
 
 }  // namespace berth

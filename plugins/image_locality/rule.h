@@ -7,10 +7,13 @@
 
 namespace berth {
 
+struct CompiledImageLocality;  // compile.h
+
 /// Prefers nodes that hold the pod's images: docs/behaviour/plugins-node.md 12.
 struct ImageLocality {
-  static constexpr std::string_view name = "ImageLocality";
-  static constexpr Touches touches = Touches::kNothing;
+  static constexpr RuleDescriptor descriptor{.name = "ImageLocality", .touches = Touches::kNothing, .scores = true};
+  static constexpr std::string_view name = descriptor.name;
+  using NodeSide = CompiledImageLocality;
   static constexpr std::int64_t kMinThresholdBytes = 23ll * 1024 * 1024;
   static constexpr std::int64_t kMaxThresholdBytesPerContainer = 1000ll * 1024 * 1024;
 

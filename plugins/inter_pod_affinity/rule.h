@@ -11,12 +11,16 @@ namespace berth {
 /// Draws pods to the domains of others and keeps them away: docs/behaviour/plugins-topology.md 3. What it reads are
 /// counts per domain of pods that meet a term, and of terms that meet the pod.
 struct InterPodAffinity {
-  static constexpr std::string_view name = "InterPodAffinity";
+  static constexpr RuleDescriptor descriptor{.name = "InterPodAffinity",
+                                             .touches = Touches::kDomainsOfNode,
+                                             .filters = true,
+                                             .scores = true,
+                                             .normalizer = Normalizer::kByRange};
+  static constexpr std::string_view name = descriptor.name;
   static constexpr std::string_view reason_affinity = "node(s) didn't match pod affinity rules";
   static constexpr std::string_view reason_anti_affinity = "node(s) didn't match pod anti-affinity rules";
   static constexpr std::string_view reason_existing_anti_affinity =
       "node(s) didn't satisfy existing pods anti-affinity rules";
-  static constexpr Touches touches = Touches::kDomainsOfNode;
 
   /// The domains of the node hold pods for every required term; or no domain anywhere does and the pod would be the
   /// first of a series that asks for itself.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "host/framework/preferred_terms.h"
+
 namespace berth {
 namespace {
 
@@ -91,6 +93,17 @@ void compile_node_set(const std::vector<NodeSelectorTerm>& terms, const Snapshot
   std::sort(affinity.node_set->begin(), affinity.node_set->end());
 }
 
+/// The pod's preferred terms are parsed by PreScore, whether or not Score is enabled, or else by Score. Either way what
+/// does not parse ends the cycle. Empty: they are not parsed.
+std::string preferred_error_head(const Profile& profile) {
+  if (profile.at(ExtensionPoint::kScore).empty()) return "";
+  if (profile.enables(ExtensionPoint::kPreScore, NodeAffinityRule::name))
+    return "running PreScore plugin \"NodeAffinity\": ";
+  if (profile.enables(ExtensionPoint::kScore, NodeAffinityRule::name))
+    return "running Score plugins: plugin \"NodeAffinity\" failed with: ";
+  return "";
+}
+
 }  // namespace
 
 bool is_malformed(const NodeSelectorTerm& term) {
@@ -174,6 +187,37 @@ CompiledNodeAffinity compile_node_affinity(const PodSpec& spec, Snapshot& snapsh
   affinity.scores = !spec.node_affinity->preferred.empty();
   affinity.preferred = CompiledTerms::preferred(spec.node_affinity->preferred, snapshot);
   return affinity;
+}
+
+CompiledNodeAffinity::Options CompiledNodeAffinity::compile_options(const Profile& profile,
+                                                                    const FeatureGates& /*gates*/, Snapshot& snapshot) {
+  Options options;
+  options.pre_filters = profile.enables(ExtensionPoint::kPreFilter, NodeAffinityRule::name);
+  options.preferred_error_head = preferred_error_head(profile);
+  const auto& added = profile.args.node_affinity.added_affinity;
+  if (!added) return options;
+  if (added->required) options.added_required = CompiledTerms::required(*added->required, snapshot);
+  options.added_preferred = CompiledTerms::preferred(added->preferred, snapshot);
+  options.added_scores = !added->preferred.empty();
+  return options;
+}
+
+CompiledNodeAffinity CompiledNodeAffinity::compile(const NodeSidePod& pod, const Options& options, Snapshot& snapshot) {
+  CompiledNodeAffinity affinity = compile_node_affinity(pod.spec, snapshot);
+  const bool narrows = options.pre_filters && pod.node_set == NodeSet::kNarrows;
+  if (!narrows) affinity.node_set.reset();
+  if (affinity.conflict && narrows) affinity.pre_filter_message = NodeAffinityRule::reason_conflict;
+  if (!options.preferred_error_head.empty() && pod.spec.node_affinity)
+    if (const auto problem = preferred_terms_problem(pod.spec.node_affinity->preferred))
+      affinity.pre_score_error = options.preferred_error_head + *problem;
+  return affinity;
+}
+
+void CompiledNodeAffinity::ask_nodes(const PodSpec& /*spec*/, const Options& options, const Snapshot& snapshot) {
+  if (preferred.empty() && options.added_preferred.empty()) return;
+  raw_of.resize(static_cast<std::size_t>(snapshot.node_count()));
+  for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+    raw_of[static_cast<std::size_t>(i)] = preferred.score(i) + options.added_preferred.score(i);
 }
 
 }  // namespace berth

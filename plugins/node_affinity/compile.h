@@ -11,6 +11,7 @@
 #include "host/cluster/snapshot.h"
 #include "host/objects/pod.h"
 #include "plugins/node_affinity/rule.h"
+#include "plugins/node_side.h"
 
 namespace berth {
 
@@ -43,19 +44,43 @@ class CompiledTerms {
   std::vector<std::unique_ptr<std::uint64_t[]>> accepted_;
 };
 
-/// What NodeAffinity knows of one pod.
-struct CompiledNodeAffinity {
-  std::optional<CompiledTerms> selector;  ///< absent: no nodeSelector entry
-  std::optional<CompiledTerms> required;  ///< absent: no required affinity
-  CompiledTerms preferred;
-  bool scores = false;  ///< the pod has a preferred list, so PreScore does not skip
-  /// PreFilter's node set, ascending: docs/behaviour/plugins-node.md 8.3. Absent: all nodes.
-  std::optional<std::vector<std::int32_t>> node_set;
-  bool conflict = false;  ///< PreFilter refuses the pod: no name is in all requirements of a term
+/// What NodeAffinity knows of one pod. Its node set: docs/behaviour/plugins-node.md 8.3.
+struct CompiledNodeAffinity : NodeSideDefaults {
+  struct Options {
+    std::optional<CompiledTerms> added_required;  ///< of addedAffinity
+    CompiledTerms added_preferred;
+    bool added_scores = false;         ///< addedAffinity has a preferred list
+    bool pre_filters = false;          ///< the node set narrows the search
+    std::string preferred_error_head;  ///< of a preferred term that does not parse; empty: nobody parses them
+  };
+  static Options compile_options(const Profile& profile, const FeatureGates& gates, Snapshot& snapshot);
+  static CompiledNodeAffinity compile(const NodeSidePod& pod, const Options& options, Snapshot& snapshot);
+
+  template <class Refuse>
+  void filter(const Options& options, const Snapshot& /*snapshot*/, Refuse refuse) const {
+    if (options.added_required)
+      refuse(std::string(NodeAffinityRule::reason_added),
+             [&options](std::int32_t node) { return !options.added_required->matches_any(node); });
+    if (selector || required)
+      refuse(std::string(NodeAffinityRule::reason), [this](std::int32_t node) { return !matches(node); });
+  }
+  void ask_nodes(const PodSpec& spec, const Options& options, const Snapshot& snapshot);
+  std::int64_t score(const Snapshot& /*snapshot*/, std::int32_t node) const {
+    return raw_of.empty() ? 0 : raw_of[static_cast<std::size_t>(node)];
+  }
+  bool skips_score(const Options& options) const { return !scores && !options.added_scores; }
+  std::uint64_t bytes() const { return raw_of.size() * sizeof(std::int64_t); }
 
   bool matches(std::int32_t node) const {
     return (!selector || selector->matches_any(node)) && (!required || required->matches_any(node));
   }
+
+  std::optional<CompiledTerms> selector;  ///< absent: no nodeSelector entry
+  std::optional<CompiledTerms> required;  ///< absent: no required affinity
+  CompiledTerms preferred;
+  bool scores = false;               ///< the pod has a preferred list, so PreScore does not skip
+  bool conflict = false;             ///< no name is in all requirements of a term, for which PreFilter refuses the pod
+  std::vector<std::int64_t> raw_of;  ///< [node_count]; empty: 0 everywhere
 };
 
 CompiledNodeAffinity compile_node_affinity(const PodSpec& spec, Snapshot& snapshot);

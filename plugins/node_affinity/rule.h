@@ -7,16 +7,22 @@
 
 namespace berth {
 
+struct CompiledNodeAffinity;  // compile.h
+
 /// nodeSelector, required and preferred node affinity, and the profile's addedAffinity:
 /// docs/behaviour/plugins-node.md 8. All operators come down to one test: is the id of the node's value in a set? (Id
 /// 0, the absent value, included.)
 struct NodeAffinityRule {
-  static constexpr std::string_view name = "NodeAffinity";
+  static constexpr RuleDescriptor descriptor{.name = "NodeAffinity",
+                                             .touches = Touches::kNothing,
+                                             .filters = true,
+                                             .scores = true,
+                                             .normalizer = Normalizer::kByMaximum};
+  static constexpr std::string_view name = descriptor.name;
+  using NodeSide = CompiledNodeAffinity;
   static constexpr std::string_view reason = "node(s) didn't match Pod's node affinity/selector";
   static constexpr std::string_view reason_added = "node(s) didn't match scheduler-enforced node affinity";
   static constexpr std::string_view reason_conflict = "pod affinity terms conflict";
-  static constexpr Touches touches = Touches::kNothing;
-  static constexpr bool reverse = false;
 
   /// One compiled requirement on a label.
   struct Requirement {

@@ -29,4 +29,17 @@ std::string missing_features_reason(const std::vector<std::string>& missing, Rel
   return text;
 }
 
+CompiledNodeDeclaredFeatures::Options CompiledNodeDeclaredFeatures::compile_options(const Profile& /*profile*/,
+                                                                                    const FeatureGates& gates,
+                                                                                    Snapshot& /*snapshot*/) {
+  return {gates.release()};
+}
+
+CompiledNodeDeclaredFeatures CompiledNodeDeclaredFeatures::compile(const NodeSidePod& pod, const Options& /*options*/,
+                                                                   Snapshot& /*snapshot*/) {
+  CompiledNodeDeclaredFeatures compiled;
+  compiled.needed = needed_features(pod.spec);
+  return compiled;
+}
+
 }  // namespace berth

@@ -9,9 +9,9 @@ namespace berth {
 
 /// Refuses nodes on which a wanted host port is taken: docs/behaviour/plugins-node.md 9.
 struct NodePorts {
-  static constexpr std::string_view name = "NodePorts";
+  static constexpr RuleDescriptor descriptor{.name = "NodePorts", .touches = Touches::kColumnOfNode, .filters = true};
+  static constexpr std::string_view name = descriptor.name;
   static constexpr std::string_view reason = "node(s) didn't have free ports for the requested pod ports";
-  static constexpr Touches touches = Touches::kColumnOfNode;
 
   /// Only the IPv4 wildcard is one; "::" is an address like any other.
   BERTH_HD static bool conflict(bool same_protocol_and_port, bool wanted_is_wildcard, bool used_is_wildcard,

@@ -7,11 +7,12 @@
 
 namespace berth {
 
-/// Prefers nodes whose resources would be used evenly: docs/behaviour/plugins-node.md 11. Doubles, in the order of the
-/// genuine code and without contraction.
+/// Prefers nodes whose resources would be used evenly: docs/behaviour/plugins-node.md 11. Doubles, in the order of
+/// kube-scheduler's code and without contraction.
 struct NodeResourcesBalancedAllocation {
-  static constexpr std::string_view name = "NodeResourcesBalancedAllocation";
-  static constexpr Touches touches = Touches::kColumnOfNode;
+  static constexpr RuleDescriptor descriptor{
+      .name = "NodeResourcesBalancedAllocation", .touches = Touches::kColumnOfNode, .scores = true};
+  static constexpr std::string_view name = descriptor.name;
 
   BERTH_HD static double fraction(double requested, double allocatable) {
     const double f = requested / allocatable;
@@ -21,14 +22,18 @@ struct NodeResourcesBalancedAllocation {
   BERTH_HD static double deviation_of_two(double first, double second) {
     return __builtin_fabs((first - second) / 2.0);
   }
-  BERTH_HD static double score_of_deviation(double deviation) { return __builtin_trunc((1.0 - deviation) * 100.0); }
+  BERTH_HD static double score_of_deviation(double deviation) {
+    return __builtin_trunc((1.0 - deviation) * static_cast<double>(kMaxNodeScore));
+  }
   /// v1.36: how the pod changes the balance; both are scores of the v1.35 formula.
   BERTH_HD static double score_of_change(double with_pod, double without_pod) {
-    return 50.0 + __builtin_trunc((50.0 + with_pod - without_pod) / 2.0);
+    constexpr auto kHalf = static_cast<double>(kMaxNodeScore / 2);
+    return kHalf + __builtin_trunc((kHalf + with_pod - without_pod) / 2.0);
   }
   /// The same for scores beyond exact doubles, which wrap around.
   BERTH_HD static std::int64_t wrapping_score_of_change(std::int64_t with_pod, std::int64_t without_pod) {
-    return 50 + subtract(add_wrapping(50, with_pod), without_pod) / 2;
+    constexpr std::int64_t kHalf = kMaxNodeScore / 2;
+    return kHalf + subtract(add_wrapping(kHalf, with_pod), without_pod) / 2;
   }
 
   /// The whole v1.35 formula over up to `count` resources; those with allocatable 0 are left out by the caller through

@@ -9,10 +9,11 @@ namespace berth {
 
 /// Refuses nodes with too little left, and scores how full a node would be: docs/behaviour/plugins-node.md 10.
 struct NodeResourcesFit {
-  static constexpr std::string_view name = "NodeResourcesFit";
+  static constexpr RuleDescriptor descriptor{
+      .name = "NodeResourcesFit", .touches = Touches::kColumnOfNode, .filters = true, .scores = true};
+  static constexpr std::string_view name = descriptor.name;
   static constexpr std::string_view reason_pods = "Too many pods";
   static constexpr std::string_view reason_prefix = "Insufficient ";
-  static constexpr Touches touches = Touches::kColumnOfNode;
 
   template <class Number>
   BERTH_HD static bool too_many_pods(Number pods_on_node, Number allowed) {

@@ -7,11 +7,15 @@
 
 namespace berth {
 
+struct CompiledNodeUnschedulable;  // compile.h
+
 /// Refuses cordoned nodes: docs/behaviour/plugins-node.md 5.
 struct NodeUnschedulable {
-  static constexpr std::string_view name = "NodeUnschedulable";
+  static constexpr RuleDescriptor descriptor{
+      .name = "NodeUnschedulable", .touches = Touches::kNothing, .filters = true};
+  static constexpr std::string_view name = descriptor.name;
+  using NodeSide = CompiledNodeUnschedulable;
   static constexpr std::string_view reason = "node(s) were unschedulable";
-  static constexpr Touches touches = Touches::kNothing;
 
   struct Params {
     bool tolerates_unschedulable;  ///< the pod tolerates node.kubernetes.io/unschedulable:NoSchedule

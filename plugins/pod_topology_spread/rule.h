@@ -12,11 +12,15 @@ namespace berth {
 /// docs/behaviour/plugins-topology.md 2. Counts are of pods in a domain; they come from tables that placements keep
 /// current.
 struct PodTopologySpread {
-  static constexpr std::string_view name = "PodTopologySpread";
+  static constexpr RuleDescriptor descriptor{.name = "PodTopologySpread",
+                                             .touches = Touches::kDomainsOfNode,
+                                             .filters = true,
+                                             .scores = true,
+                                             .normalizer = Normalizer::kByRange};
+  static constexpr std::string_view name = descriptor.name;
   static constexpr std::string_view reason = "node(s) didn't match pod topology spread constraints";
   static constexpr std::string_view reason_missing_label =
       "node(s) didn't match pod topology spread constraints (missing required label)";
-  static constexpr Touches touches = Touches::kDomainsOfNode;
 
   /// @param count    matching pods in the node's domain
   /// @param self     1 when the pod matches its own constraint

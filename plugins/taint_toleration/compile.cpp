@@ -43,10 +43,21 @@ bool tolerates_any(std::span<const Toleration> tolerations, const Taint& taint, 
                      [&](const Toleration& toleration) { return tolerates(toleration, taint, comparison_operators); });
 }
 
+CompiledTaintToleration::Options CompiledTaintToleration::compile_options(const Profile& /*profile*/,
+                                                                          const FeatureGates& gates,
+                                                                          Snapshot& /*snapshot*/) {
+  return {gates.enabled("TaintTolerationComparisonOperators")};
+}
+
+CompiledTaintToleration CompiledTaintToleration::compile(const NodeSidePod& pod, const Options& options,
+                                                         Snapshot& snapshot) {
+  return compile_taint_toleration(pod.spec.tolerations, snapshot.taint_sets(), options.comparison_operators);
+}
+
 CompiledTaintToleration compile_taint_toleration(std::span<const Toleration> tolerations,
                                                  std::span<const std::vector<Taint>> taint_sets,
                                                  bool comparison_operators) {
-  // The score hears only tolerations that speak of PreferNoSchedule or of every effect.
+  // The score takes only tolerations of PreferNoSchedule or of every effect.
   std::vector<Toleration> for_score;
   for (const Toleration& toleration : tolerations)
     if (!toleration.effect || *toleration.effect == TaintEffect::kPreferNoSchedule) for_score.push_back(toleration);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "host/objects/pod.h"
+#include "plugins/node_side.h"
 #include "plugins/taint_toleration/rule.h"
 
 namespace berth {
@@ -15,7 +16,23 @@ bool tolerates(const Toleration& toleration, const Taint& taint, bool comparison
 bool tolerates_any(std::span<const Toleration> tolerations, const Taint& taint, bool comparison_operators);
 
 /// Owns what TaintToleration::Params points to.
-struct CompiledTaintToleration {
+struct CompiledTaintToleration : NodeSideDefaults {
+  struct Options {
+    bool comparison_operators = false;
+  };
+  static Options compile_options(const Profile& profile, const FeatureGates& gates, Snapshot& snapshot);
+  static CompiledTaintToleration compile(const NodeSidePod& pod, const Options& options, Snapshot& snapshot);
+
+  template <class Refuse>
+  void filter(const Options& /*options*/, const Snapshot& snapshot, Refuse refuse) const {
+    refuse(std::string(TaintToleration::reason), [this, &snapshot](std::int32_t node) {
+      return !TaintToleration::feasible(params(), snapshot.taint_set(node));
+    });
+  }
+  std::int64_t score(const Snapshot& snapshot, std::int32_t node) const {
+    return TaintToleration::score(params(), snapshot.taint_set(node));
+  }
+
   std::vector<std::uint8_t> refused_of_set;
   std::vector<std::int32_t> untolerated_of_set;
 

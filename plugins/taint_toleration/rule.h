@@ -7,13 +7,19 @@
 
 namespace berth {
 
+struct CompiledTaintToleration;  // compile.h
+
 /// Refuses nodes with a taint the pod does not tolerate, and counts those that only ask to be avoided:
 /// docs/behaviour/plugins-node.md 7. Taint sets are few, so a class carries its answer per set.
 struct TaintToleration {
-  static constexpr std::string_view name = "TaintToleration";
+  static constexpr RuleDescriptor descriptor{.name = "TaintToleration",
+                                             .touches = Touches::kNothing,
+                                             .filters = true,
+                                             .scores = true,
+                                             .normalizer = Normalizer::kByMaximumReversed};
+  static constexpr std::string_view name = descriptor.name;
+  using NodeSide = CompiledTaintToleration;
   static constexpr std::string_view reason = "node(s) had untolerated taint(s)";
-  static constexpr Touches touches = Touches::kNothing;
-  static constexpr bool reverse = true;  ///< of the normalisation
 
   struct Params {
     const std::uint8_t* refused_of_set;  ///< [taint_set_count] 1: holds an untolerated NoSchedule or NoExecute taint

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "batching/node_topology.h"
-#include "plugins/normalize.h"
 
 namespace berth {
 
@@ -84,7 +83,7 @@ GroupedRow::GroupedRow(const PodClass& pod_class, const CompiledProfile& profile
                        const TopologyCounts& counts, std::int32_t coarse_domains_max, const DomainWeights& weights)
     : program_(pod_class.topology),
       profile_(profile),
-      scores_affinity_(node_side.scores_affinity),
+      node_side_weights_(node_side.normalized_weights()),
       domain_weights_(weights),
       reads_(*program_, counts, coarse_domains_max),
       groups_(*program_, reads_) {
@@ -134,8 +133,7 @@ void GroupedRow::measure(const TopologyCounts& counts) {
     NodeGroups::Group& group = groups_.group(g);
     if (!group.passes) continue;
     const NodeCells::Cell& cell = groups_.cell_of(group);
-    maxima_.taint = std::max(maxima_.taint, cell.taint_raw);
-    maxima_.affinity = std::max(maxima_.affinity, cell.affinity_raw);
+    maxima_.raise_to(cell.raws);
     group.raw = raw_topology_scores(GroupTopology(*this, group, counts), weights_.data());
     ranges_.add(group.raw);
   }
@@ -143,15 +141,8 @@ void GroupedRow::measure(const TopologyCounts& counts) {
 
 std::int64_t GroupedRow::normalized_total(const NodeGroups::Group& group) const {
   const NodeCells::Cell& cell = groups_.cell_of(group);
-  std::int64_t total = 0;
-  if (profile_.weight_taint_toleration != 0)
-    total +=
-        profile_.weight_taint_toleration * default_normalize(cell.taint_raw, maxima_.taint, TaintToleration::reverse);
-  if (scores_affinity_)
-    total += profile_.weight_node_affinity *
-             default_normalize(cell.affinity_raw, maxima_.affinity, NodeAffinityRule::reverse);
-  total += topology_total(group.raw, ranges_, profile_.weight_spread, profile_.weight_pod_affinity);
-  return total;
+  return berth::normalized_total(cell.raws, maxima_, node_side_weights_) +
+         topology_total(group.raw, ranges_, profile_.weight<PodTopologySpread>(), profile_.weight<InterPodAffinity>());
 }
 
 Selection GroupedRow::select(const SlotKeys& keys, const TopologyCounts& counts) {

@@ -53,7 +53,7 @@ class GroupedRow {
 
   std::shared_ptr<const TopologyProgram> program_;
   const CompiledProfile& profile_;
-  bool scores_affinity_;  ///< NodeAffinity's PreScore does not skip
+  NormalizedWeights node_side_weights_;
   const DomainWeights& domain_weights_;
   TableReads reads_;
   NodeGroups groups_;
@@ -66,7 +66,7 @@ class GroupedRow {
   std::vector<std::vector<std::uint32_t>> seen_at_;  ///< [soft constraint][domain] latest selection that found it
   std::uint32_t selection_ = 0;                      ///< number of the selection, for seen_at_
   TopologyRanges ranges_;
-  RawMaxima maxima_;
+  RawScores maxima_;
 };
 
 }  // namespace berth

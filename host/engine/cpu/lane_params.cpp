@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "host/framework/draw.h"
+#include "batching/node_draw.h"
 
 namespace berth {
 namespace {
@@ -30,7 +30,7 @@ LaneParams::LaneParams(std::span<const std::int32_t> classes, const ClassTable& 
   params_.balanced_count = static_cast<int>(balanced_columns_.size());
   params_.strategy = profile.fit.type;
   params_.balance_of_change = profile.release != Release::k1_35;
-  params_.fit_weight = profile.weight_fit;
+  params_.fit_weight = profile.weight<NodeResourcesFit>();
   params_.draws = draws;
   for (std::size_t p = 0; p < score_of_utilization_.size(); ++p)
     score_of_utilization_[p] = profile.fit.score_of_utilization[p];
@@ -49,9 +49,9 @@ void LaneParams::choose_columns() {
       if (std::find(filter_columns_.begin(), filter_columns_.end(), request.column) == filter_columns_.end())
         filter_columns_.push_back(request.column);
   }
-  if (profile.weight_fit != 0)
+  if (profile.weight<NodeResourcesFit>() != 0)
     for (const ScoredResource& resource : profile.fit.resources) fit_columns_.push_back(resource.column);
-  if (profile.weight_balanced != 0)
+  if (profile.weight<NodeResourcesBalancedAllocation>() != 0)
     for (const ScoredResource& resource : profile.balanced_resources) balanced_columns_.push_back(resource.column);
   const auto too_many = [](const std::vector<std::int32_t>& columns) { return columns.size() > kMaxKernelResources; };
   needs_integers_ =
@@ -98,7 +98,7 @@ void LaneParams::fill_score_params() {
       balanced_counts[r * slots + s] = asked.counts ? 1.0 : 0.0;
       params_.balanced_counts_always = params_.balanced_counts_always && asked.counts;
     }
-    balanced_weight[s] = pod_class.balanced_skips ? 0.0 : profile.weight_balanced;
+    balanced_weight[s] = pod_class.balanced_skips ? 0.0 : profile.weight<NodeResourcesBalancedAllocation>();
   }
   params_.fit_request = fit_request;
   params_.fit_part_weight = fit_weight;
@@ -130,7 +130,7 @@ bool LaneParams::fill_node(const Snapshot& snapshot, std::int32_t node, NodeLane
     lanes.balanced_requested[r] = requested(balanced_columns_[r]);
   }
   const std::int64_t pods = snapshot.pod_count(node);
-  lanes.draw_seed = node_draw_seed(snapshot.node_hash(node), static_cast<std::uint32_t>(pods));
+  lanes.draw_seed = node_draw_seed(snapshot, node, pods);
   lanes.room = !checks_fit() || !NodeResourcesFit::too_many_pods(pods, snapshot.allowed_pods(node));
   return exact;
 }

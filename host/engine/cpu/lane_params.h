@@ -24,7 +24,7 @@ class LaneParams {
   /// Some class or list of resources does not fit into lanes: the kernels cannot evaluate the tile.
   bool needs_integers() const { return needs_integers_; }
   /// NodeResourcesFit filters in the profile.
-  bool checks_fit() const { return profile().rank_node_resources_fit != kNotEnabled; }
+  bool checks_fit() const { return profile().filters<NodeResourcesFit>(); }
   const SlotParams& params() const { return params_; }
 
   /// Lanes of a node. @return false when its amounts are beyond exact doubles

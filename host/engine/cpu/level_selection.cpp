@@ -5,7 +5,7 @@
 #include <array>
 
 #include "batching/equal_runs.h"
-#include "host/framework/draw.h"
+#include "batching/node_draw.h"
 
 namespace berth {
 namespace {
@@ -55,8 +55,7 @@ class CopyWalk {
     return checked ? std::max<std::int64_t>(snapshot_.allowed_pods(node) - pods, 0) : INT64_MAX;
   }
   std::uint32_t draw(std::int32_t node, std::int64_t pods) const {
-    if (!tile_.lanes().params().draws) return 1u;
-    return tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_.node_hash(node), static_cast<std::uint32_t>(pods)));
+    return tie_draw_if(tile_.lanes().params().draws, pod_class_.draw_seed, node_draw_seed(snapshot_, node, pods));
   }
   /// Amounts beyond exact doubles: one copy, then the run is planned anew.
   void append_one(std::int32_t node, std::vector<RunPick>& picks) const {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "batching/node_draw.h"
 #include "batching/node_filter.h"
-#include "host/framework/draw.h"
 #include "plugins/node_ports/compile.h"
 #include "plugins/node_resources_balanced_allocation/rule.h"
 
@@ -15,9 +15,9 @@ namespace berth {
 namespace {
 
 // A refresh of the node that a placement went to is all that another class's row needs.
-static_assert(NodePorts::touches == Touches::kColumnOfNode);
-static_assert(NodeResourcesFit::touches == Touches::kColumnOfNode);
-static_assert(NodeResourcesBalancedAllocation::touches == Touches::kColumnOfNode);
+static_assert(NodePorts::descriptor.touches == Touches::kColumnOfNode);
+static_assert(NodeResourcesFit::descriptor.touches == Touches::kColumnOfNode);
+static_assert(NodeResourcesBalancedAllocation::descriptor.touches == Touches::kColumnOfNode);
 
 constexpr std::int32_t kBuildNodes = 256;  ///< nodes a task of build(); a divisor of kPageNodes
 
@@ -54,7 +54,7 @@ RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const
   for (const std::int32_t c : classes_) {
     node_sides_.push_back(&table_.node_side(c));
     const PodClass& pod_class = table_[c];
-    if (!pod_class.ports.empty() && table_.profile_of(c).rank_node_ports != kNotEnabled)
+    if (!pod_class.ports.empty() && table_.profile_of(c).filters<NodePorts>())
       port_slots_.push_back(static_cast<int>(node_sides_.size()) - 1);
   }
   for (std::size_t s = 0; s < classes_.size(); ++s) {
@@ -115,8 +115,7 @@ bool RowTile::evaluate(const Snapshot& snapshot, std::int32_t node, std::int64_t
 
 bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base, NodeKey* keys,
                                    std::int64_t* feasible_count) {
-  const std::uint32_t node_seed =
-      node_draw_seed(snapshot.node_hash(node), static_cast<std::uint32_t>(snapshot.pod_count(node)));
+  const std::uint32_t node_seed = node_draw_seed(snapshot, node);
   bool changed = false;
   for (std::size_t s = 0; s < classes_.size(); ++s) {
     const PodClass& pod_class = table_[classes_[s]];
@@ -124,7 +123,7 @@ bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, 
     NodeKey key = 0;
     if (base[s] >= 0 && load_accepts(pod_class, profile, snapshot, node))
       key = make_node_key(base[s] + load_total(pod_class, profile, snapshot, node),
-                          lanes_.params().draws ? tie_draw(pod_class.draw_seed, node_seed) : 1u);
+                          tie_draw_if(lanes_.params().draws, pod_class.draw_seed, node_seed));
     const int change = (key > 0 ? 1 : 0) - (keys[s] > 0 ? 1 : 0);
     feasible_count[s] += change;
     changed = changed || change != 0;
@@ -133,19 +132,19 @@ bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, 
   return changed;
 }
 
-std::int32_t RowTile::initial_base(int slot, std::int32_t node) const {
+std::int32_t RowTile::initial_base(const Snapshot& snapshot, int slot, std::int32_t node) const {
   const NodeSideRow& row = *node_sides_[static_cast<std::size_t>(slot)];
   const std::int32_t total = row.total_of[static_cast<std::size_t>(node)];
   if (total < 0 || !has_topology(slot)) return total;
-  return static_cast<std::int32_t>(row.image(node) * table_.profile_of(classes_.front()).weight_image_locality);
+  return static_cast<std::int32_t>(row.fixed_total(snapshot, node));
 }
 
-void RowTile::fill_base(std::int32_t first, std::int32_t last) {
+void RowTile::fill_base(const Snapshot& snapshot, std::int32_t first, std::int32_t last) {
   if (shares_base_) return;
   for (std::int32_t i = first; i < last; ++i) {
     std::int32_t* base =
         base_.write(static_cast<std::size_t>(i >> kPageNodesLog2)) + (i & (kPageNodes - 1)) * slot_count_;
-    for (std::size_t s = 0; s < classes_.size(); ++s) base[s] = initial_base(static_cast<int>(s), i);
+    for (std::size_t s = 0; s < classes_.size(); ++s) base[s] = initial_base(snapshot, static_cast<int>(s), i);
   }
 }
 
@@ -157,7 +156,7 @@ void RowTile::build(const Snapshot& snapshot) {
     std::array<std::int64_t, kMaxSlots> counts{};
     const std::int32_t first = range * kBuildNodes;
     const std::int32_t last = std::min(first + kBuildNodes, node_count_);
-    fill_base(first, last);
+    fill_base(snapshot, first, last);
     for (std::int32_t i = first; i < last; ++i) evaluate(snapshot, i, counts.data());
     const std::lock_guard lock(mutex);
     for (std::size_t s = 0; s < counts.size(); ++s) feasible_count_[s] += counts[s];
@@ -191,8 +190,8 @@ void RowTile::count_raws(const Snapshot& snapshot, int slot) {
 void RowTile::note_flip(const Snapshot& snapshot, int slot, std::int32_t node, int change) {
   Normalizer& normalizer = normalizers_[static_cast<std::size_t>(slot)];
   const NodeSideRow& row = *node_sides_[static_cast<std::size_t>(slot)];
-  add_count(normalizer.taint_counts, row.taint_raw(snapshot, node), change);
-  add_count(normalizer.affinity_counts, row.affinity(node), change);
+  const RawScores raws = row.raws(snapshot, node);
+  for (std::size_t r = 0; r < RawScores::kRules; ++r) add_count(normalizer.counts[r], raws.of[r], change);
   normalizer.moved = true;
 }
 
@@ -201,7 +200,8 @@ void RowTile::finish_refresh(const Snapshot& snapshot) {
     Normalizer& normalizer = normalizers_[static_cast<std::size_t>(slot)];
     if (!normalizer.moved) continue;
     normalizer.moved = false;
-    const RawMaxima now{max_raw(normalizer.taint_counts), max_raw(normalizer.affinity_counts)};
+    RawScores now;
+    for (std::size_t r = 0; r < RawScores::kRules; ++r) now.of[r] = max_raw(normalizer.counts[r]);
     if (now == normalizer.maxima) continue;
     normalizer.maxima = now;
     renormalize(snapshot, slot);
@@ -210,8 +210,7 @@ void RowTile::finish_refresh(const Snapshot& snapshot) {
 
 void RowTile::renormalize(const Snapshot& snapshot, int slot) {
   const NodeSideRow& row = *node_sides_[static_cast<std::size_t>(slot)];
-  const CompiledProfile& profile = table_.profile_of(classes_.front());
-  const RawMaxima& maxima = normalizers_[static_cast<std::size_t>(slot)].maxima;
+  const RawScores& maxima = normalizers_[static_cast<std::size_t>(slot)].maxima;
   for (std::int32_t i = 0; i < node_count_; ++i) {
     if (row.refusal(i) != NodeSideRow::kAccepted) continue;
     const auto page = static_cast<std::size_t>(i >> kPageNodesLog2);
@@ -219,11 +218,11 @@ void RowTile::renormalize(const Snapshot& snapshot, int slot) {
     std::int32_t& base = base_.write(page)[offset];
     // A node that is full may exceed what the feasible ones reach. Any base of an accepted node serves it: when it is
     // feasible again, the maxima move.
-    const bool within = row.taint_raw(snapshot, i) <= maxima.taint && row.affinity(i) <= maxima.affinity;
-    const std::int32_t now = within ? static_cast<std::int32_t>(node_side_total(row, profile, snapshot, i, maxima))
-                                    : row.total_of[static_cast<std::size_t>(i)];
+    const bool within = row.raws(snapshot, i).is_within(maxima);
+    const std::int32_t now =
+        within ? static_cast<std::int32_t>(row.total(snapshot, i, maxima)) : row.total_of[static_cast<std::size_t>(i)];
     NodeKey& key = keys_.write(i)[slot];
-    if (key > 0) key += static_cast<std::int64_t>(now - base) << 32;
+    if (key > 0) key += make_node_key(now - base, 0);
     base = now;
   }
   keys_.rebuild();
@@ -241,16 +240,20 @@ RowTile::MaximaHolders RowTile::maxima_holders(int slot) const {
       if (raw == maximum) return count;
     return std::int64_t{0};
   };
-  return {holders_of(normalizer.taint_counts, normalizer.maxima.taint),
-          holders_of(normalizer.affinity_counts, normalizer.maxima.affinity)};
+  MaximaHolders holders{};
+  for (std::size_t r = 0; r < RawScores::kRules; ++r)
+    holders[r] = holders_of(normalizer.counts[r], normalizer.maxima.of[r]);
+  return holders;
 }
 
 bool RowTile::loses_holder(int slot, const Snapshot& snapshot, std::int32_t node, MaximaHolders& holders) const {
   if (!tracks_maxima(slot)) return false;
   const NodeSideRow& row = *node_sides_[static_cast<std::size_t>(slot)];
-  const bool last_taint = row.taint_raw(snapshot, node) == maxima(slot).taint && --holders.taint == 0;
-  const bool last_affinity = row.affinity(node) == maxima(slot).affinity && --holders.affinity == 0;
-  return last_taint || last_affinity;
+  const RawScores raws = row.raws(snapshot, node);
+  bool was_last = false;
+  for (std::size_t r = 0; r < RawScores::kRules; ++r)
+    was_last = (raws.of[r] == maxima(slot).of[r] && --holders[r] == 0) || was_last;
+  return was_last;
 }
 
 std::uint64_t RowTile::bytes() const { return base_.bytes() + keys_.bytes(); }

@@ -47,16 +47,13 @@ class RowTile {
   /// Weighted node-side total of an accepted node, below 0 where the node side refuses. Of a class with a topology
   /// program it leaves out what is normalised: GroupedRow adds that.
   std::int32_t base(int slot, std::int32_t node) const;
-  const RawMaxima& maxima(int slot) const { return normalizers_[static_cast<std::size_t>(slot)].maxima; }
+  const RawScores& maxima(int slot) const { return normalizers_[static_cast<std::size_t>(slot)].maxima; }
 
   /// Can the normalisers of the slot move while its nodes fill up?
   bool tracks_maxima(int slot) const { return normalizers_[static_cast<std::size_t>(slot)].tracked; }
 
-  /// How many feasible nodes hold each of the slot's maxima.
-  struct MaximaHolders {
-    std::int64_t taint = 0;
-    std::int64_t affinity = 0;
-  };
+  /// [rule of RawScores] how many feasible nodes hold each of the slot's maxima.
+  using MaximaHolders = std::array<std::int64_t, RawScores::kRules>;
   MaximaHolders maxima_holders(int slot) const;
   /// Takes a node that becomes infeasible off `holders`. @return true when it was the last one of a maximum
   bool loses_holder(int slot, const Snapshot& snapshot, std::int32_t node, MaximaHolders& holders) const;
@@ -72,9 +69,9 @@ class RowTile {
   struct Normalizer {
     bool tracked = false;
     bool moved = false;
-    RawMaxima maxima;
-    std::vector<std::pair<std::int64_t, std::int64_t>> taint_counts;  ///< (raw, feasible nodes), raw descending
-    std::vector<std::pair<std::int64_t, std::int64_t>> affinity_counts;
+    RawScores maxima;
+    /// [rule of RawScores] (raw, feasible nodes), raw descending
+    std::array<std::vector<std::pair<std::int64_t, std::int64_t>>, RawScores::kRules> counts;
   };
 
   bool evaluate(const Snapshot& snapshot, std::int32_t node, std::int64_t* feasible_count);
@@ -84,8 +81,8 @@ class RowTile {
   const std::int32_t* node_base(const Snapshot& snapshot, std::int32_t node, std::int32_t* scratch) const;
   void take_storage(RowTile* retired);
   bool has_topology(int slot) const { return table_[classes_[static_cast<std::size_t>(slot)]].topology != nullptr; }
-  std::int32_t initial_base(int slot, std::int32_t node) const;
-  void fill_base(std::int32_t first, std::int32_t last);
+  std::int32_t initial_base(const Snapshot& snapshot, int slot, std::int32_t node) const;
+  void fill_base(const Snapshot& snapshot, std::int32_t first, std::int32_t last);
   void count_raws(const Snapshot& snapshot, int slot);
   void note_flip(const Snapshot& snapshot, int slot, std::int32_t node, int change);
   void renormalize(const Snapshot& snapshot, int slot);

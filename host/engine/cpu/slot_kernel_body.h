@@ -153,7 +153,7 @@ constexpr double kNothing[kGroup] = {};
     for (int s = 0; s < kGroup; ++s) draws[s] = tie_draw(seeds[s], node.draw_seed);
   } else {
     BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) draws[s] = 1u;
+    for (int s = 0; s < kGroup; ++s) draws[s] = kNoDraw;
   }
 }
 

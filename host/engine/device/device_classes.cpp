@@ -10,16 +10,14 @@ namespace {
 DeviceProfile device_profile(const CompiledProfile& profile) {
   DeviceProfile device;
   device.strategy = profile.fit.type;
-  device.checks_fit = profile.rank_node_resources_fit != kNotEnabled;
-  device.checks_ports = profile.rank_node_ports != kNotEnabled;
+  device.checks_fit = profile.filters<NodeResourcesFit>();
+  device.checks_ports = profile.filters<NodePorts>();
   device.balance_of_change = profile.release != Release::k1_35;
   device.scores_anything = profile.scores_anything;
-  device.weight_fit = profile.weight_fit;
-  device.weight_balanced = profile.weight_balanced;
-  device.weight_taint_toleration = profile.weight_taint_toleration;
-  device.weight_node_affinity = profile.weight_node_affinity;
-  device.weight_spread = profile.weight_spread;
-  device.weight_pod_affinity = profile.weight_pod_affinity;
+  device.weight_fit = profile.weight<NodeResourcesFit>();
+  device.weight_balanced = profile.weight<NodeResourcesBalancedAllocation>();
+  device.weight_spread = profile.weight<PodTopologySpread>();
+  device.weight_pod_affinity = profile.weight<InterPodAffinity>();
   std::copy(profile.fit.score_of_utilization.begin(), profile.fit.score_of_utilization.end(),
             device.score_of_utilization);
   return device;
@@ -73,7 +71,7 @@ void DeviceClassTable::add(std::int32_t pod_class, bool draws, ClassTable& table
   device.draw_seed = host.draw_seed;
   device.draws = draws;
   device.balanced_skips = host.balanced_skips;
-  device.scores_affinity = table.compiled_node_side(pod_class).scores_affinity;
+  device.node_side_weights = table.compiled_node_side(pod_class).normalized_weights();
   device.fails_scoring = !table.score_error(pod_class).empty();
   if (!host.ports.empty()) device.port_set = columns.port_set(host.ports);
   add_requests(host, profile, device);

@@ -59,20 +59,19 @@ void lay_out_cells(const NodeCells& cells, std::int32_t node_count, DeviceLayout
 }
 
 void describe_cells(const NodeCells& cells, std::size_t attribute_count, LayoutArrays& arrays) {
-  for (const NodeCells::Cell& cell : cells.cells) {
-    arrays.taint_raw.push_back(cell.taint_raw);
-    arrays.affinity_raw.push_back(cell.affinity_raw);
-    arrays.soft_labels.push_back(cell.soft_labels.first_word());
-  }
+  for (const NodeCells::Cell& cell : cells.cells) arrays.soft_labels.push_back(cell.soft_labels.first_word());
+  for (std::size_t r = 0; r < RawScores::kRules; ++r)
+    for (const NodeCells::Cell& cell : cells.cells) arrays.raws.push_back(cell.raws.of[r]);
   for (std::size_t a = 0; a < attribute_count; ++a)
     for (const NodeCells::Cell& cell : cells.cells) arrays.domains.push_back(cell.domains[a]);
 }
 
-void describe_nodes(const NodeSideRow& side, const CompiledProfile& profile, const Snapshot& snapshot,
-                    LayoutArrays& arrays) {
-  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
-    arrays.taint_raw.push_back(profile.weight_taint_toleration != 0 ? side.taint_raw(snapshot, i) : 0);
-    arrays.affinity_raw.push_back(side.affinity(i));
+void describe_nodes(const NodeSideRow& side, const Snapshot& snapshot, LayoutArrays& arrays) {
+  const auto nodes = static_cast<std::size_t>(snapshot.node_count());
+  arrays.raws.resize(RawScores::kRules * nodes);
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const RawScores raws = side.raws(snapshot, static_cast<std::int32_t>(i));
+    for (std::size_t r = 0; r < RawScores::kRules; ++r) arrays.raws[r * nodes + i] = raws.of[r];
   }
 }
 
@@ -92,11 +91,11 @@ DeviceLayouts::Place DeviceLayouts::layout_of(std::int32_t pod_class, const Tabl
   const std::tuple key(table[pod_class].node_side, columns, by_node);
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   std::optional<DeviceNodeSides::Answer> answer;
-  if (reads == nullptr) answer.emplace(sides_.evaluate(side, *table[pod_class].spec, profile, snapshot));
+  if (reads == nullptr && DeviceNodeSides::can_evaluate(side))
+    answer.emplace(sides_.evaluate(side, *table[pod_class].spec, profile, snapshot));
   Place place;
-  place.layout = answer && answer->summary.is_uniform()
-                     ? add_in_order(std::move(*answer), snapshot.node_count())
-                     : add(table.node_side(pod_class), profile, columns, by_node, snapshot);
+  place.layout = answer && answer->summary.is_uniform() ? add_in_order(std::move(*answer), snapshot.node_count())
+                                                        : add(table.node_side(pod_class), columns, by_node, snapshot);
   place.by_node = on_host(place.layout).by_node;
   known_.emplace(key, place);
   return place;
@@ -106,10 +105,7 @@ DeviceLayouts::Place DeviceLayouts::layout_of(std::int32_t pod_class, const Tabl
 std::int32_t DeviceLayouts::add_in_order(DeviceNodeSides::Answer answer, std::int32_t node_count) {
   NodeCells cells;
   cells.cells.emplace_back();
-  if (answer.summary.accepted_count > 0) {
-    cells.cells.front().taint_raw = answer.summary.taint_max;
-    cells.cells.front().affinity_raw = answer.summary.affinity_max;
-  }
+  cells.cells.front().raws = answer.summary.maxima;
   DeviceLayout layout;
   LayoutArrays arrays;
   lay_out_cells(cells, node_count, layout, arrays);
@@ -118,23 +114,22 @@ std::int32_t DeviceLayouts::add_in_order(DeviceNodeSides::Answer answer, std::in
   return send(std::move(layout), arrays, bases_.back().data());
 }
 
-std::int32_t DeviceLayouts::add(const NodeSideRow& side, const CompiledProfile& profile, const CellColumns& columns,
-                                bool by_node, const Snapshot& snapshot) {
+std::int32_t DeviceLayouts::add(const NodeSideRow& side, const CellColumns& columns, bool by_node,
+                                const Snapshot& snapshot) {
   const std::int32_t nodes = snapshot.node_count();
   DeviceLayout layout;
   LayoutArrays arrays;
-  const NodeCells cells = make_cells(columns, side, profile, snapshot);
+  const NodeCells cells = make_cells(columns, side, snapshot);
   layout.by_node = by_node || static_cast<std::int64_t>(cells.cells.size()) >
                                   std::max<std::int64_t>(1, nodes / tuning_.nodes_per_cell_min);
   layout.ignores_incomplete = columns.ignores_incomplete;
   for (std::int32_t i = 0; i < nodes; ++i)
-    arrays.base.push_back(cells.cell_of[static_cast<std::size_t>(i)] < 0
-                              ? -1
-                              : static_cast<std::int32_t>(side.image(i) * profile.weight_image_locality));
+    arrays.base.push_back(
+        cells.cell_of[static_cast<std::size_t>(i)] < 0 ? -1 : static_cast<std::int32_t>(side.fixed_total(snapshot, i)));
   if (layout.by_node) {
     layout.cell_count = nodes;
     layout.level_offset[1] = nodes;
-    describe_nodes(side, profile, snapshot, arrays);
+    describe_nodes(side, snapshot, arrays);
   } else {
     lay_out_cells(cells, nodes, layout, arrays);
     describe_cells(cells, columns.coarse.size(), arrays);
@@ -151,8 +146,7 @@ std::int32_t DeviceLayouts::send(DeviceLayout layout, const LayoutArrays& arrays
   const auto node_at = block.add(arrays.node_at);
   const auto level_begin = block.add(arrays.level_begin);
   const auto at_base = block.add(arrays.base);
-  const auto taint_raw = block.add(arrays.taint_raw);
-  const auto affinity_raw = block.add(arrays.affinity_raw);
+  const auto raws = block.add(arrays.raws);
   const auto domains = block.add(arrays.domains);
   const auto soft_labels = block.add(arrays.soft_labels);
   block.send(storage_.emplace_back(accelerator_, "a layout of rows"));
@@ -161,8 +155,7 @@ std::int32_t DeviceLayouts::send(DeviceLayout layout, const LayoutArrays& arrays
   layout.node_at = block.at(node_at);
   layout.level_begin = block.at(level_begin);
   layout.base = base != nullptr ? base : block.at(at_base);
-  layout.taint_raw = arrays.taint_raw.empty() ? nullptr : block.at(taint_raw);
-  layout.affinity_raw = arrays.affinity_raw.empty() ? nullptr : block.at(affinity_raw);
+  layout.raws = arrays.raws.empty() ? nullptr : block.at(raws);
   layout.domains = block.at(domains);
   layout.soft_labels = block.at(soft_labels);
   on_host_.push_back(layout);

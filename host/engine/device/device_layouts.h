@@ -19,7 +19,7 @@ namespace berth {
 /// The arrays of a layout, before they travel: what the pointers of DeviceLayout point to.
 struct LayoutArrays {
   std::vector<std::int32_t> cell_of, position_of, node_at, level_begin, base, domains;
-  std::vector<std::int64_t> taint_raw, affinity_raw;
+  std::vector<std::int64_t> raws;
   std::vector<std::uint64_t> soft_labels;
 };
 
@@ -49,8 +49,7 @@ class DeviceLayouts {
  private:
   std::int32_t send(DeviceLayout layout, const LayoutArrays& arrays, const std::int32_t* base);
   std::int32_t add_in_order(DeviceNodeSides::Answer answer, std::int32_t node_count);
-  std::int32_t add(const NodeSideRow& side, const CompiledProfile& profile, const CellColumns& columns, bool by_node,
-                   const Snapshot& snapshot);
+  std::int32_t add(const NodeSideRow& side, const CellColumns& columns, bool by_node, const Snapshot& snapshot);
 
   Accelerator& accelerator_;
   const DeviceTuning& tuning_;

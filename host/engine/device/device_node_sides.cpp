@@ -5,28 +5,60 @@
 #include <utility>
 
 #include "host/engine/device/transfer_block.h"
-#include "plugins/image_locality/compile.h"
-#include "plugins/node_declared_features/compile.h"
 
 namespace berth {
 namespace {
 
-/// [node] what is not worth a rule on the device: PreFilter's node set, declared features, a Filter without its
-/// PreFilter. Empty: nothing of the kind refuses a node.
+/// Calls use(rule tag) for the rules of the node side that the device does not ask.
+template <class Use>
+void for_each_host_rule(Use use) {
+  NodeSideRules<Rules>::for_each([&](auto tag) {
+    if constexpr (!DeviceNodeRules::contains<typename decltype(tag)::type>) use(tag);
+  });
+}
+
+/// [node] what the device does not ask: PreFilter's node set, rules that are not in DeviceNodeRules, a Filter without
+/// its PreFilter. Empty: nothing of the kind refuses a node.
 std::vector<std::uint8_t> refused_by_host(const CompiledNodeSide& side, const CompiledProfile& profile,
                                           const Snapshot& snapshot) {
   const auto nodes = static_cast<std::size_t>(snapshot.node_count());
   if (profile.missing_filter_state) return std::vector<std::uint8_t>(nodes, 1);
-  const bool needs_features = !side.needed_features.empty() && profile.rank_node_declared_features != kNotEnabled;
-  if (!side.uses_node_set && !needs_features) return {};
-  std::vector<std::uint8_t> refused(nodes, 0);
-  if (side.uses_node_set) {
-    std::fill(refused.begin(), refused.end(), std::uint8_t{1});
-    for (const std::int32_t node : *side.affinity_terms.node_set) refused[static_cast<std::size_t>(node)] = 0;
+  std::vector<std::uint8_t> refused;
+  if (const std::vector<std::int32_t>* set = side.node_set()) {
+    refused.assign(nodes, 1);
+    for (const std::int32_t node : *set) refused[static_cast<std::size_t>(node)] = 0;
   }
-  for (std::size_t i = 0; needs_features && i < nodes; ++i)
-    if (!missing_features(side.needed_features, snapshot.node(static_cast<std::int32_t>(i))).empty()) refused[i] = 1;
+  for_each_host_rule([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    if constexpr (Rule::descriptor.filters) {
+      if (!profile.filters<Rule>()) return;
+      side.of<Rule>().filter(profile.options<Rule>(), snapshot, [&](const std::string& /*reason*/, auto refuses) {
+        refused.resize(nodes);
+        for (std::size_t i = 0; i < nodes; ++i)
+          if (refuses(static_cast<std::int32_t>(i))) refused[i] = 1;
+      });
+    }
+  });
   return refused;
+}
+
+/// [node] weighted sum of the scores that need no normaliser. Empty: 0 everywhere.
+std::vector<std::int32_t> fixed_totals(const CompiledNodeSide& side, const PodSpec& spec,
+                                       const CompiledProfile& profile, const Snapshot& snapshot) {
+  std::vector<std::int32_t> totals(static_cast<std::size_t>(snapshot.node_count()), 0);
+  for_each_host_rule([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    if constexpr (Rule::descriptor.scores && !NormalizedRules<Rules>::contains<Rule>) {
+      if (side.weight<Rule>() == 0) return;
+      typename Rule::NodeSide asked = side.of<Rule>();
+      asked.ask_nodes(spec, profile.options<Rule>(), snapshot);
+      for (std::size_t i = 0; i < totals.size(); ++i)
+        totals[i] +=
+            static_cast<std::int32_t>(side.weight<Rule>() * asked.score(snapshot, static_cast<std::int32_t>(i)));
+    }
+  });
+  const bool is_zero = std::all_of(totals.begin(), totals.end(), [](std::int32_t total) { return total == 0; });
+  return is_zero ? std::vector<std::int32_t>() : totals;
 }
 
 }  // namespace
@@ -125,32 +157,42 @@ const std::int32_t* DeviceNodeSides::label_column(const std::int32_t* on_host, s
   return at->second.data();
 }
 
+bool DeviceNodeSides::can_evaluate(const CompiledNodeSide& side) {
+  bool can = true;
+  NormalizedRules<Rules>::for_each([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    can = can && (DeviceNodeRules::contains<Rule> || side.weight<Rule>() == 0);
+  });
+  return can;
+}
+
 DeviceNodeSides::Answer DeviceNodeSides::evaluate(const CompiledNodeSide& side, const PodSpec& spec,
                                                   const CompiledProfile& profile, const Snapshot& snapshot) {
   const auto nodes = static_cast<std::size_t>(snapshot.node_count());
   upload_nodes(snapshot);
-  const CompiledNodeAffinity& affinity = side.affinity_terms;
-  const bool filters = profile.rank_node_affinity != kNotEnabled;
+  const CompiledNodeAffinity& affinity = side.of<NodeAffinityRule>();
+  const CompiledNodeAffinity::Options& added = profile.options<NodeAffinityRule>();
+  const CompiledTaintToleration& taints = side.of<TaintToleration>();
+  const bool filters = profile.filters<NodeAffinityRule>();
+  const bool scores = side.weight<NodeAffinityRule>() != 0;
   TermWriter writer(*this, nodes);
   const auto asked = [](const auto& list, bool is_asked) { return list && is_asked ? &*list : nullptr; };
   const std::size_t selector = writer.add(asked(affinity.selector, filters));
   const std::size_t required = writer.add(asked(affinity.required, filters));
-  const std::size_t added_required = writer.add(asked(profile.added_required, filters));
-  const std::size_t preferred = writer.add(side.scores_affinity ? &affinity.preferred : nullptr);
-  const std::size_t added_preferred = writer.add(side.scores_affinity ? &profile.added_preferred : nullptr);
+  const std::size_t added_required = writer.add(asked(added.added_required, filters));
+  const std::size_t preferred = writer.add(scores ? &affinity.preferred : nullptr);
+  const std::size_t added_preferred = writer.add(scores ? &added.added_preferred : nullptr);
   DeviceArray<std::uint8_t> accepted(accelerator_, "node affinity"), parts(accelerator_, "node affinity"),
-      terms(accelerator_, "node affinity"), tables(accelerator_, "taints and images");
+      terms(accelerator_, "node affinity"), tables(accelerator_, "taints and scores of nodes");
   writer.send(accepted, parts, terms);
 
   const std::vector<std::uint8_t> refused = refused_by_host(side, profile, snapshot);
-  const std::vector<std::uint8_t> images =
-      profile.weight_image_locality != 0 ? compile_image_locality(spec, snapshot, profile.release != Release::k1_35)
-                                         : std::vector<std::uint8_t>();
+  const std::vector<std::int32_t> fixed = fixed_totals(side, spec, profile, snapshot);
   TransferBlock block;
-  const auto at_refused_sets = block.add(side.taints.refused_of_set);
-  const auto at_untolerated = block.add(side.taints.untolerated_of_set);
+  const auto at_refused_sets = block.add(taints.refused_of_set);
+  const auto at_untolerated = block.add(taints.untolerated_of_set);
   const auto at_refused = block.add(refused);
-  const auto at_images = block.add(images);
+  const auto at_fixed = block.add(fixed);
   block.send(tables);
 
   Answer answer{{}, DeviceArray<std::int32_t>(accelerator_, "node sides of classes")};
@@ -159,20 +201,19 @@ DeviceNodeSides::Answer DeviceNodeSides::evaluate(const CompiledNodeSide& side, 
   device.node_count = snapshot.node_count();
   device.unschedulable = unschedulable_.data();
   device.taint_set = taint_set_.data();
-  device.checks_unschedulable = profile.rank_node_unschedulable != kNotEnabled;
-  device.cordon = side.cordon;
-  device.checks_taints = profile.rank_taint_toleration != kNotEnabled;
-  device.scores_taints = profile.weight_taint_toleration != 0;
+  device.checks_unschedulable = profile.filters<NodeUnschedulable>();
+  device.cordon = side.of<NodeUnschedulable>().params;
+  device.checks_taints = profile.filters<TaintToleration>();
+  device.scores_taints = side.weight<TaintToleration>() != 0;
   device.taints = {block.at(at_refused_sets), block.at(at_untolerated)};
-  if (profile.rank_node_name != kNotEnabled) device.wanted_node = side.wanted_node;
+  if (profile.filters<NodeName>()) device.wanted_node = side.of<NodeName>().params;
   device.selector = writer.terms(selector);
   device.required = writer.terms(required);
   device.added_required = writer.terms(added_required);
   device.preferred = writer.terms(preferred);
   device.added_preferred = writer.terms(added_preferred);
   device.refused_by_host = refused.empty() ? nullptr : block.at(at_refused);
-  device.image_score = images.empty() ? nullptr : block.at(at_images);
-  device.image_weight = profile.weight_image_locality;
+  device.fixed_total = fixed.empty() ? nullptr : block.at(at_fixed);
   device.base = answer.base.data();
   answer.summary = accelerator_.evaluate_node_side(device);
   return answer;

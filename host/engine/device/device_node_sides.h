@@ -23,7 +23,9 @@ class DeviceNodeSides {
     DeviceSideSummary summary;
     DeviceArray<std::int32_t> base;  ///< DeviceLayout::base
   };
-  /// Waits for the device.
+  /// False: a rule scores whose raw scores the device has no text for, so that the class needs a row of the host.
+  static bool can_evaluate(const CompiledNodeSide& side);
+  /// Waits for the device. @param side  can_evaluate()
   Answer evaluate(const CompiledNodeSide& side, const PodSpec& spec, const CompiledProfile& profile,
                   const Snapshot& snapshot);
   /// Node objects changed.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "host/config/node_score.h"
+
 namespace berth::reference {
 namespace {
 
@@ -74,14 +76,13 @@ std::int64_t score(const AffinityScores& scores, const Node& node) {
 }
 
 void normalize_affinity(std::vector<std::int64_t>& scores) {
-  constexpr double kScoreMax = 100;
   const auto [lowest, highest] = std::minmax_element(scores.begin(), scores.end());
   const std::int64_t least = *lowest;
   const std::int64_t range = *highest - least;
   for (std::int64_t& score : scores) {
     // Division first: some ratios come out one below their exact value (Q9).
     const double share = range == 0 ? 0 : static_cast<double>(score - least) / static_cast<double>(range);
-    score = static_cast<std::int64_t>(kScoreMax * share);
+    score = static_cast<std::int64_t>(static_cast<double>(kMaxNodeScore) * share);
   }
 }
 

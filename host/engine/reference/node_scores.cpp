@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "host/config/node_score.h"
 #include "host/engine/reference/node_rules.h"
 #include "host/engine/reference/node_selector_match.h"
 #include "host/framework/preferred_terms.h"
@@ -14,7 +15,6 @@
 namespace berth::reference {
 namespace {
 
-constexpr std::int64_t kScoreMax = 100;
 constexpr std::int64_t kMebibyte = 1 << 20;
 
 /// The low 64 bits of an exact result: kube-scheduler's int64 arithmetic wraps round, and so do its scores.
@@ -22,7 +22,7 @@ std::int64_t wrapped(__int128 exact) { return static_cast<std::int64_t>(static_c
 
 /// part * 100 / whole, truncated; `part` may be the exact difference of two amounts.
 std::int64_t percent(__int128 part, std::int64_t whole) {
-  return wrapped(static_cast<__int128>(wrapped(wrapped(part) * static_cast<__int128>(kScoreMax))) / whole);
+  return wrapped(static_cast<__int128>(wrapped(wrapped(part) * static_cast<__int128>(kMaxNodeScore))) / whole);
 }
 
 /// As the conversion of amd64 has it: what does not fit becomes the smallest number.
@@ -134,7 +134,7 @@ std::int64_t balanced_allocation(const Request& request, const NodeState& state)
   const std::int64_t with = balance_score(resource_pairs(resources, load, request.filter_amounts, true));
   if (request.gates->release() == Release::k1_35) return with;
   const std::int64_t without = balance_score(resource_pairs(resources, load, request.filter_amounts, false));
-  return kScoreMax / 2 + wrapped(static_cast<__int128>(kScoreMax / 2) + with - without) / 2;
+  return kMaxNodeScore / 2 + wrapped(static_cast<__int128>(kMaxNodeScore / 2) + with - without) / 2;
 }
 
 std::int64_t least_allocated(const ResourcePair& pair) {
@@ -161,7 +161,7 @@ std::int64_t shape_score(const std::vector<ShapePoint>& shape, std::int64_t util
 
 std::int64_t capacity_ratio(const std::vector<ShapePoint>& shape, const ResourcePair& pair) {
   const bool over = pair.requested > pair.allocatable;
-  return shape_score(shape, over ? kScoreMax : percent(pair.requested, pair.allocatable));
+  return shape_score(shape, over ? kMaxNodeScore : percent(pair.requested, pair.allocatable));
 }
 
 // ImageLocality
@@ -207,7 +207,7 @@ std::int64_t image_locality(const Request& request, const NodeState& state) {
   } else if (sum > high) {
     sum = high;
   }
-  return kScoreMax * (sum - low) / (high - low);
+  return kMaxNodeScore * (sum - low) / (high - low);
 }
 
 }  // namespace
@@ -242,7 +242,7 @@ std::int64_t balance_score(const std::vector<ResourcePair>& pairs) {
     for (const double fraction : fractions) sum = sum + (fraction - mean) * (fraction - mean);
     deviation = std::sqrt(sum / static_cast<double>(fractions.size()));
   }
-  return truncated((1 - deviation) * static_cast<double>(kScoreMax));
+  return truncated((1 - deviation) * static_cast<double>(kMaxNodeScore));
 }
 
 std::int64_t strategy_score(const NodeResourcesFitArgs& args, const std::vector<ResourcePair>& pairs) {
@@ -268,11 +268,11 @@ void normalize(std::vector<std::int64_t>& scores, bool reverse) {
   for (const std::int64_t score : scores) highest = std::max(highest, score);
   for (std::int64_t& score : scores) {
     if (highest == 0) {
-      if (reverse) score = kScoreMax;
+      if (reverse) score = kMaxNodeScore;
       continue;
     }
-    score = kScoreMax * score / highest;
-    if (reverse) score = kScoreMax - score;
+    score = kMaxNodeScore * score / highest;
+    if (reverse) score = kMaxNodeScore - score;
   }
 }
 

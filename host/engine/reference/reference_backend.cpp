@@ -11,6 +11,7 @@
 #include "host/framework/draw.h"
 #include "host/framework/pod_signature.h"
 #include "host/framework/unsupported.h"
+#include "host/objects/pod_state.h"
 
 namespace berth {
 
@@ -35,8 +36,7 @@ std::size_t to_position(NodeIndex node) { return static_cast<std::size_t>(node.v
 
 /// Which pods hold a nomination: those that the queue would hold, too.
 bool may_be_nominated(const Pod& pod, const SchedulerConfig& config) {
-  const bool pending = pod.node_name.empty() && pod.phase != PodPhase::kSucceeded && pod.phase != PodPhase::kFailed;
-  return pending && !pod.rare().nominated_node_name.empty() && pod.rare().scheduling_gates.empty() &&
+  return is_pending(pod) && !pod.rare().nominated_node_name.empty() && pod.rare().scheduling_gates.empty() &&
          config.find_profile(pod.spec->scheduler_name) != nullptr;
 }
 

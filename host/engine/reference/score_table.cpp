@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "host/config/node_score.h"
 #include "host/engine/reference/affinity_score.h"
 #include "host/engine/reference/node_scores.h"
 #include "host/engine/reference/spread_score.h"
@@ -13,8 +14,6 @@
 
 namespace berth::reference {
 namespace {
-
-constexpr std::int64_t kScoreMax = 100;
 
 // PreScore
 
@@ -111,7 +110,7 @@ std::string range_error(const std::vector<PluginColumn>& columns, std::size_t no
   for (std::size_t node = 0; node < node_count; ++node) {
     for (const PluginColumn& column : columns) {
       const std::int64_t score = column.normalized[node];
-      if (score >= 0 && score <= kScoreMax) continue;
+      if (score >= 0 && score <= kMaxNodeScore) continue;
       return "applying score defaultWeights on Score plugins: plugin \"" + std::string(column.plugin) +
              "\" returns an invalid score " + std::to_string(score) +
              ", it should in the range of [0, 100] after normalizing";

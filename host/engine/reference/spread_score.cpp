@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "host/config/node_score.h"
+
 namespace berth::reference {
 namespace {
 
@@ -84,7 +86,6 @@ std::int64_t score(const SoftSpreadState& state, const Request& request, const N
 
 void normalize(const SoftSpreadState& state, std::span<const NodeState* const> nodes,
                std::vector<std::int64_t>& scores) {
-  constexpr std::int64_t kScoreMax = 100;
   std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
   std::int64_t highest = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -96,7 +97,7 @@ void normalize(const SoftSpreadState& state, std::span<const NodeState* const> n
     if (state.ignored.contains(nodes[i])) {
       scores[i] = 0;
     } else {
-      scores[i] = highest == 0 ? kScoreMax : kScoreMax * (highest + lowest - scores[i]) / highest;
+      scores[i] = highest == 0 ? kMaxNodeScore : kMaxNodeScore * (highest + lowest - scores[i]) / highest;
     }
   }
 }

@@ -141,18 +141,18 @@ TEST(ClassTableTest, TheDrawsDependOnTheSeedAndNotOnTheOrderOfClasses) {
 TEST(CompiledProfileTest, RanksFollowTheFilterListAndAbsentPluginsAreDisabled) {
   test::CompiledCluster cluster(std::string("config disable=NodePorts\n") + kNodes);
   const CompiledProfile& profile = cluster.profile();
-  EXPECT_LT(profile.rank_node_unschedulable, profile.rank_node_name);
-  EXPECT_LT(profile.rank_taint_toleration, profile.rank_node_affinity);
-  EXPECT_LT(profile.rank_node_affinity, profile.rank_node_resources_fit);
-  EXPECT_EQ(profile.rank_node_ports, kNotEnabled);
-  EXPECT_EQ(profile.rank_node_declared_features, kNotEnabled) << "its gate is off";
+  EXPECT_LT(profile.rank<NodeUnschedulable>(), profile.rank<NodeName>());
+  EXPECT_LT(profile.rank<TaintToleration>(), profile.rank<NodeAffinityRule>());
+  EXPECT_LT(profile.rank<NodeAffinityRule>(), profile.rank<NodeResourcesFit>());
+  EXPECT_EQ(profile.rank<NodePorts>(), kNotEnabled);
+  EXPECT_EQ(profile.rank<NodeDeclaredFeatures>(), kNotEnabled) << "its gate is off";
 }
 
 TEST(CompiledProfileTest, WeightsAreTakenFromTheConfiguration) {
   test::CompiledCluster cluster(std::string("config weight=NodeAffinity:7 disable=ImageLocality\n") + kNodes);
-  EXPECT_EQ(cluster.profile().weight_node_affinity, 7);
-  EXPECT_EQ(cluster.profile().weight_image_locality, 0);
-  EXPECT_EQ(cluster.profile().weight_fit, 1);
+  EXPECT_EQ(cluster.profile().weight<NodeAffinityRule>(), 7);
+  EXPECT_EQ(cluster.profile().weight<ImageLocality>(), 0);
+  EXPECT_EQ(cluster.profile().weight<NodeResourcesFit>(), 1);
   EXPECT_TRUE(cluster.profile().scores_anything);
 }
 

@@ -186,7 +186,7 @@ TEST(NodeSideRowTest, TotalsAreNormalisedOverTheAcceptedNodesAndBelowZeroElsewhe
       "node a cpu=4 label:disk=ssd\nnode b cpu=4 label:disk=hdd\nnode c cpu=4 taint=t:NoSchedule label:disk=ssd\n"
       "pod p prefer=50:disk:Exists prefer=50:disk:In:ssd\n");
   const NodeSideRow& row = cluster.row_of(0);
-  EXPECT_EQ(row.accepted_maxima, (RawMaxima{0, 100}));
+  EXPECT_EQ(row.accepted_maxima, (RawScores{{0, 100}}));
   EXPECT_TRUE(row.raws_vary);
   // NodeAffinity weighs 2, TaintToleration 3 and gives 100 everywhere.
   EXPECT_EQ(row.total_of, (std::vector<std::int32_t>{2 * 100 + 3 * 100, 2 * 50 + 3 * 100, -1}));
@@ -195,7 +195,7 @@ TEST(NodeSideRowTest, TotalsAreNormalisedOverTheAcceptedNodesAndBelowZeroElsewhe
 
 TEST(NodeSideRowTest, ANameConflictRejectsThePodBeforeAnyNode) {
   test::CompiledCluster cluster("node a cpu=1\npod p need=@metadata.name:In:a&@metadata.name:In:b\n");
-  EXPECT_EQ(cluster.row_of(0).pre_filter_message, "pod affinity terms conflict");
+  EXPECT_EQ(cluster.row_of(0).pre_filter_message("NodeAffinity"), "pod affinity terms conflict");
   EXPECT_EQ(cluster.row_of(0).total_of, (std::vector<std::int32_t>{-1}));
 }
 

@@ -17,7 +17,7 @@ NodeKey plain_key(test::DeviceCluster& cluster, std::int32_t c, std::int32_t nod
   const CompiledProfile& profile = cluster.table.profile_of(c);
   const UncachedClass judged(cluster.table[c], profile, side, cluster.snapshot, true);
   if (!judged.accepts(node)) return 0;
-  return make_node_key(side.image(node) * profile.weight_image_locality + judged.load_total(node), judged.draw(node));
+  return make_node_key(side.fixed_total(cluster.snapshot, node) + judged.load_total(node), judged.draw(node));
 }
 
 /// @return how many keys were held equal

@@ -31,7 +31,7 @@ std::vector<DevicePick> plain_copies(test::DeviceCluster& cluster, std::int32_t 
   std::vector<DevicePick> picks;
   NodeKey level = INT64_MAX;
   while (judged.accepts(node) && static_cast<std::int32_t>(picks.size()) < copies_max) {
-    const std::int64_t total = side.image(node) * profile.weight_image_locality + judged.load_total(node);
+    const std::int64_t total = side.fixed_total(snapshot, node) + judged.load_total(node);
     level = std::min(level, make_node_key(total, judged.draw(node)));
     if (level < threshold) break;
     snapshot.apply(node, cluster.table[c].delta, 1);

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "batching/node_draw.h"
 #include "batching/node_filter.h"
 #include "batching/topology_scores.h"
 #include "host/engine/cpu/grouped_rows.h"
-#include "host/framework/draw.h"
 #include "tests/unit/batching/compiled_cluster.h"
 
 namespace berth {
@@ -58,7 +58,7 @@ class Rows {
                             .try_emplace(c, cluster_.table[c], profile, node_side, cluster_.snapshot.topology(),
                                          coarse_domains_max, weights_)
                             .first->second;
-      row.set_cells(std::make_shared<NodeCells>(make_cells(row.cell_columns(), node_side, profile, cluster_.snapshot)));
+      row.set_cells(std::make_shared<NodeCells>(make_cells(row.cell_columns(), node_side, cluster_.snapshot)));
     }
   }
 
@@ -93,16 +93,15 @@ class Rows {
     std::vector<std::int32_t> feasible;
     for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
       if (filter_node(pod_class, profile, row, snapshot, i).ok()) feasible.push_back(i);
-    const RawMaxima maxima = raw_maxima(row, snapshot, feasible);
+    const RawScores maxima = raw_maxima(row, snapshot, feasible);
     const TopologyScores scores = score_topology(*pod_class.topology, snapshot.topology(), feasible);
     NodeKey best = 0;
     Selection selection{static_cast<std::int64_t>(feasible.size()), -1, 0};
     for (std::size_t i = 0; i < feasible.size(); ++i) {
       const std::int32_t node = feasible[i];
-      const std::int64_t total = node_side_total(row, profile, snapshot, node, maxima) +
-                                 load_total(pod_class, profile, snapshot, node) + scores.total(i, profile);
-      const std::uint32_t node_seed =
-          node_draw_seed(snapshot.node_hash(node), static_cast<std::uint32_t>(snapshot.pod_count(node)));
+      const std::int64_t total =
+          row.total(snapshot, node, maxima) + load_total(pod_class, profile, snapshot, node) + scores.total(i, profile);
+      const std::uint32_t node_seed = node_draw_seed(snapshot, node);
       const NodeKey key = make_node_key(total, tie_draw(pod_class.draw_seed, node_seed));
       if (key > best) best = key, selection.node = node, selection.total = total;
     }

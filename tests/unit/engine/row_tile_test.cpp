@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "batching/node_draw.h"
 #include "batching/node_filter.h"
-#include "host/framework/draw.h"
 #include "tests/unit/batching/compiled_cluster.h"
 
 namespace berth {
@@ -26,21 +26,19 @@ NodeKey expected_key(test::CompiledCluster& cluster, std::int32_t c, std::int32_
   const PodClass& pod_class = cluster.table[c];
   const CompiledProfile& profile = cluster.table.profile_of(c);
   const NodeSideRow& row = cluster.table.node_side(c);
-  RawMaxima maxima;
+  RawScores maxima;
   const auto feasible = [&](std::int32_t i) {
     return row.refusal(i) == NodeSideRow::kAccepted && load_accepts(pod_class, profile, cluster.snapshot, i);
   };
   if (!feasible(node)) return 0;
   for (std::int32_t i = 0; i < cluster.snapshot.node_count(); ++i) {
     if (!feasible(i)) continue;
-    if (profile.weight_taint_toleration != 0) maxima.taint = std::max(maxima.taint, row.taint_raw(cluster.snapshot, i));
-    maxima.affinity = std::max(maxima.affinity, row.affinity(i));
+    maxima.raise_to(row.raws(cluster.snapshot, i));
   }
-  const std::int64_t total = node_side_total(row, profile, cluster.snapshot, node, maxima) +
-                             load_total(pod_class, profile, cluster.snapshot, node);
-  const std::uint32_t node_seed =
-      node_draw_seed(cluster.snapshot.node_hash(node), static_cast<std::uint32_t>(cluster.snapshot.pod_count(node)));
-  return make_node_key(total, draws ? tie_draw(pod_class.draw_seed, node_seed) : 1u);
+  const std::int64_t total =
+      row.total(cluster.snapshot, node, maxima) + load_total(pod_class, profile, cluster.snapshot, node);
+  const std::uint32_t node_seed = node_draw_seed(cluster.snapshot, node);
+  return make_node_key(total, tie_draw_if(draws, pod_class.draw_seed, node_seed));
 }
 
 void expect_right(const RowTile& tile, test::CompiledCluster& cluster, bool draws) {

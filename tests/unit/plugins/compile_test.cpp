@@ -4,16 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "host/config/plugin_catalog.h"
 #include "plugins/node_affinity/compile.h"
 #include "plugins/node_declared_features/compile.h"
 #include "plugins/node_ports/compile.h"
 #include "plugins/node_resources_fit/compile.h"
 #include "plugins/node_unschedulable/compile.h"
 #include "plugins/registry.h"
+#include "plugins/rules.h"
 #include "plugins/taint_toleration/compile.h"
 
 namespace berth {
@@ -438,6 +441,34 @@ TEST(RegistryTest, APluginThatIsNotListedIsUnsupported) {
 TEST(RegistryTest, OnlyPartialPluginsNameWhatIsMissing) {
   for (const BuiltPlugin& plugin : built_plugins())
     EXPECT_EQ(plugin.support == Support::kPartial, !plugin.missing.empty()) << plugin.name;
+}
+
+TEST(RegistryTest, EveryRuleOfTheListIsBuiltOnce) {
+  for (const RuleDescriptor& rule : Rules::descriptors) {
+    const auto built = built_plugins();
+    EXPECT_EQ(std::count_if(built.begin(), built.end(), [&](const BuiltPlugin& p) { return p.name == rule.name; }), 1)
+        << rule.name;
+  }
+}
+
+TEST(RegistryTest, EveryRuleJoinsTheExtensionPointsThatTheCatalogNames) {
+  for (const RuleDescriptor& rule : Rules::descriptors) {
+    const CatalogPlugin* plugin = find_catalog_plugin(rule.name);
+    ASSERT_NE(plugin, nullptr) << rule.name;
+    EXPECT_EQ(rule.filters, plugin->implements(ExtensionPoint::kFilter)) << rule.name;
+    EXPECT_EQ(rule.scores, plugin->implements(ExtensionPoint::kScore)) << rule.name;
+    EXPECT_EQ(rule.filter_gate, plugin->gate) << rule.name;
+  }
+}
+
+TEST(RuleListTest, PartsFollowFromWhatPlacementsChange) {
+  EXPECT_TRUE(NodeSideRules<Rules>::contains<TaintToleration>);
+  EXPECT_FALSE(NodeSideRules<Rules>::contains<NodePorts>);
+  EXPECT_TRUE((RulesOfPart<Rules, RowPart::kLoad>::contains<NodePorts>));
+  EXPECT_FALSE((ScoringRulesOfPart<Rules, RowPart::kLoad>::contains<NodePorts>));
+  EXPECT_TRUE((ScoringRulesOfPart<Rules, RowPart::kTopology>::contains<PodTopologySpread>));
+  EXPECT_EQ(NormalizedRules<Rules>::size, 2u) << "TaintToleration and NodeAffinity";
+  EXPECT_EQ(Rules::descriptors[Rules::index_of<NodeResourcesFit>].name, "NodeResourcesFit");
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "plugins/node_name/rule.h"
+#include "plugins/node_side.h"
+
+namespace berth {
+
+struct CompiledNodeName : NodeSideDefaults {
+  static CompiledNodeName compile(const NodeSidePod& pod, const Options& options, Snapshot& snapshot);
+
+  template <class Refuse>
+  void filter(const Options& /*options*/, const Snapshot& /*snapshot*/, Refuse refuse) const {
+    if (params.node == NodeName::kAnyNode) return;
+    refuse(std::string(NodeName::reason), [this](std::int32_t node) { return !NodeName::feasible(params, node); });
+  }
+
+  NodeName::Params params{NodeName::kAnyNode};
+};
+
+}  // namespace berth
