@@ -22,14 +22,14 @@ GroupedRow& GroupedRows::find(std::int32_t pod_class, ClassTable& table, const S
              .try_emplace(pod_class, table[pod_class], profile, node_side, snapshot.topology(), coarse_domains_max_,
                           weights_)
              .first;
-    at->second.set_cells(cells_for(at->second.cell_columns(), node_side, profile, snapshot));
+    at->second.set_cells(cells_for(at->second.cell_columns(), node_side, snapshot));
   }
   at->second.last_used = ++clock_;
   return at->second;
 }
 
 std::shared_ptr<const NodeCells> GroupedRows::cells_for(const CellColumns& columns, const NodeSideRow& node_side,
-                                                        const CompiledProfile& profile, const Snapshot& snapshot) {
+                                                        const Snapshot& snapshot) {
   std::weak_ptr<const NodeCells>& known = cells_[{&node_side, columns}];
   if (auto cells = known.lock()) return cells;
   auto cells = std::make_shared<const NodeCells>(make_cells(columns, node_side, snapshot));

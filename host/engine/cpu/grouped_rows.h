@@ -31,7 +31,7 @@ class GroupedRows {
  private:
   void make_room(std::int32_t node_count);
   std::shared_ptr<const NodeCells> cells_for(const CellColumns& columns, const NodeSideRow& node_side,
-                                             const CompiledProfile& profile, const Snapshot& snapshot);
+                                             const Snapshot& snapshot);
 
   std::uint64_t bytes_max_;
   std::int32_t coarse_domains_max_;

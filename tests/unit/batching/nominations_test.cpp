@@ -10,13 +10,13 @@ namespace {
 
 constexpr std::string_view kCluster = "node a cpu=4\npod chosen cpu=3 nominated=a priority=10\npod other cpu=2\n";
 
-TEST(NominationsTest, PendingPodsHoldTheirNode) {
+TEST(NominationPhaseTest, PendingPodsHoldTheirNode) {
   test::CompiledCluster cluster(kCluster);
   const Nominations nominations(cluster.scenario.objects, cluster.scenario.config, cluster.snapshot, cluster.table);
   EXPECT_EQ(nominations.nodes_against(*cluster.pods[1].pod), std::vector<std::int32_t>{0});
 }
 
-TEST(NominationsTest, FinishedPodsHoldNoNode) {
+TEST(NominationPhaseTest, FinishedPodsHoldNoNode) {
   test::CompiledCluster cluster(kCluster);
   std::const_pointer_cast<Pod>(cluster.scenario.objects.pods.front())->phase = PodPhase::kFailed;
   const Nominations nominations(cluster.scenario.objects, cluster.scenario.config, cluster.snapshot, cluster.table);
