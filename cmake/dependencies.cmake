@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything Berth links against, all from the distribution (scripts/install_dependencies.sh has the package names).
 # Targets to use in DEPS: simdjson::simdjson fmt::fmt TBB::tbb Threads::Threads ZLIB::ZLIB CLI11::CLI11 tsl::robin_map
-# Eigen3::Eigen berth::yaml berth::zstd berth::xxhash berth::utf8proc; in tests also nlohmann_json::nlohmann_json
-# GTest::gtest GTest::gmock rapidcheck rapidcheck_gtest valijson; in bench benchmark::benchmark.
+# berth::eigen berth::yaml berth::zstd berth::xxhash berth::utf8proc; in tests also nlohmann_json::nlohmann_json
+# GTest::gtest rapidcheck rapidcheck_gtest valijson; in bench benchmark::benchmark.
 # scripts/check_dependencies.py finds a package here that no source includes.
 
 find_package(PkgConfig REQUIRED)
@@ -18,6 +18,10 @@ find_package(ZLIB REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tsl-robin-map REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
+add_library(berth_eigen INTERFACE)
+add_library(berth::eigen ALIAS berth_eigen)
+target_link_libraries(berth_eigen INTERFACE Eigen3::Eigen)
+target_compile_definitions(berth_eigen INTERFACE EIGEN_MPL2_ONLY)  # some of Eigen's modules are LGPL
 
 # berth_use_pkg_config(<name> <pkg-config name>): the imported target berth::<name>, known in Berth's folders only, as those
 # of find_package() are.
