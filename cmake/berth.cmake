@@ -53,12 +53,12 @@ if(BERTH_LTO)
 endif()
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
+  # A cross-compiler looks for a linker of its target's name, and mold's package has none.
   find_program(BERTH_MOLD mold)
-endif()
-# g++ 12.1 is the first g++ that knows -fuse-ld=mold. Debian's mold does not link with the cross-compilers.
-if(BERTH_MOLD AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING
-   AND (CMAKE_CXX_COMPILER_ID MATCHES "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1))
-  target_link_options(berth_flags INTERFACE "$<$<LINK_LANGUAGE:C,CXX>:-fuse-ld=mold>")
+  # g++ 12.1 is the first g++ that knows -fuse-ld=mold.
+  if(BERTH_MOLD AND (CMAKE_CXX_COMPILER_ID MATCHES "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1))
+    target_link_options(berth_flags INTERFACE "$<$<LINK_LANGUAGE:C,CXX>:-fuse-ld=mold>")
+  endif()
 endif()
 
 # Adds the folder when it has a CMakeLists.txt.
