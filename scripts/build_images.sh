@@ -29,10 +29,17 @@ make_base() {
   rm "$work/debian.tar"
 }
 
-# The compiler's cache is shared by both images, whose objects are the same but for the device code.
+# The compiler's cache is shared by both images, whose objects are the same but for the device code. pip, which brings nvcc,
+# trusts the certificates that this machine trusts: an index may be behind a proxy with its own.
 build_image() {
+  local certificates=/etc/ssl/certs/ca-certificates.crt
+  local volumes=(--volume "$work/ccache:/root/.cache/ccache")
+  if [ -e "$certificates" ]; then
+    printf '[global]\ncert = /run/machine-certificates.crt\n' > "$work/pip.conf"
+    volumes+=(--volume "$certificates:/run/machine-certificates.crt:ro" --volume "$work/pip.conf:/etc/pip.conf:ro")
+  fi
   storage build --isolation chroot --layers --pull-never --build-arg "DEBIAN=$base" \
-    --build-arg "BERTH_WERROR=${BERTH_WERROR:-OFF}" --volume "$work/ccache:/root/.cache/ccache" \
+    --build-arg "BERTH_WERROR=${BERTH_WERROR:-OFF}" "${volumes[@]}" \
     --file "docker/$1.Dockerfile" --tag "localhost/berth:$1" .
 }
 
@@ -49,10 +56,11 @@ in_image() {
 
 # Everything that an image promises (docker/README.md). Prints what was placed and the size.
 try_image() {
-  local image=localhost/berth:$1 container root config placed
+  local image=localhost/berth:$1 root config placed
   config=$(storage inspect --type image --format '{{.OCIv1.Config.User}} {{.OCIv1.Config.Entrypoint}}' "$image")
   [ "$config" = "65534:65534 [berth]" ] || { echo "$image: user and entry point are '$config'" >&2; return 1; }
   container=$(storage from --pull-never "$image")
+  trap 'storage umount "$container" >/dev/null; storage rm "$container" >/dev/null' EXIT
   root=$(storage mount "$container")
   in_image "$root" berth version
   in_image "$root" berth generate --spec - --seed 1 < examples/cluster.yaml > "$work/$1-cluster.json"
@@ -65,11 +73,9 @@ try_image() {
   fi
   echo "$image: $placed; $(du --summarize --one-file-system --human-readable "$root" | cut -f 1) unpacked," \
     "berth $(du --human-readable --apparent-size "$root/usr/local/bin/berth" | cut -f 1)"
-  storage umount "$container" >/dev/null
-  storage rm "$container" >/dev/null
 }
 
-# Under set -e in a subshell of its own, so that the first failing step of an image ends that image alone.
+# Runs in a subshell of its own, so that the first failing step ends this image alone and the trial's container is removed.
 image() {
   build_image "$1" > "$work/$1-build.log" 2>&1 || { tail -n 30 "$work/$1-build.log" >&2; return 1; }
   try_image "$1"
