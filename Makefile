@@ -6,6 +6,7 @@ BERTH := build/host/berth
 EXAMPLE := build/example/cluster.json
 EXAMPLE_SPEC := examples/cluster.yaml
 RUN_ARGS ?=
+PREFIX ?= /usr/local
 # BERTH_WERROR=ON in the environment makes warnings errors, as .ci/run does.
 CONFIGURE_ARGS := $(if $(BERTH_WERROR),-DBERTH_WERROR=$(BERTH_WERROR))
 
@@ -16,15 +17,19 @@ RELEASE ?= both
 RELEASES := $(if $(filter both,$(RELEASE)),1.35 1.36,$(RELEASE))
 ORACLES := $(foreach release,$(RELEASES),--oracle $(release)=build/oracle/oracle-$(release))
 
+comma := ,
+space := $(subst ,, )
+
 # make hostile: how many random mutations, from which SEED, and how many run side by side
 INPUTS ?= 1000
 
-.PHONY: help run test cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
+.PHONY: help run install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
         program oracle oracle-branches golden bench-peer oracle-1.35 oracle-1.36 peer
 
 help:
 	@echo 'make run     install missing packages, build, place the example cluster and print the report'
 	@echo '             (RUN_ARGS="-o json" adds options of berth schedule)'
+	@echo 'make install    build, then install under PREFIX (/usr/local); DESTDIR is respected'
 	@echo 'make test    the same setup, then all tests'
 	@echo 'make cuda    build the program with the CUDA backend (build/cuda/berth); downloads nvcc when none is found'
 	@echo 'make cuda-test    build it with its tests and run them'
@@ -34,6 +39,8 @@ help:
 	@echo 'make hostile run the program on bad input of every kind (INPUTS=1000 random mutations, SEED=1)'
 	@echo 'make bench   build the benchmarks (build/bench)'
 	@echo 'make bench-peer   compare the speed of Berth and upstream kube-scheduler on the same files; needs Go'
+	@echo 'make images  build both container images and run the program in each; needs no daemon and no registry'
+	@echo 'make arm64   cross-compile for arm64 and run tests under qemu-user'
 	@echo 'make asan | ubsan | tsan    the tests under that sanitizer'
 	@echo 'make fuzz    build the fuzz targets and run each (FUZZ_SECONDS=10)'
 	@echo 'make lint    formatting, clang-tidy, includes, sources, docs'
@@ -49,10 +56,14 @@ run: program
 	@$(MAKE) --no-print-directory $(EXAMPLE)
 	$(BERTH) schedule -f $(EXAMPLE) $(RUN_ARGS)
 
-# Made by the program just built; made anew when the spec or the program is younger.
+# Written by the program just built; written again when the spec or the program is newer.
 $(EXAMPLE): $(EXAMPLE_SPEC) $(BERTH)
 	@mkdir -p $(@D)
 	$(BERTH) generate --spec $(EXAMPLE_SPEC) --seed 1 -o $@
+
+# The files of an installation do not name PREFIX: the tree can be moved afterwards.
+install: program
+	cmake --install build/host --prefix "$(PREFIX)"
 
 test:
 	scripts/install_dependencies.sh build test
@@ -71,7 +82,7 @@ cuda-test:
 	scripts/install_dependencies.sh build test
 	scripts/install_cuda.sh
 	cmake --preset cuda -DBERTH_TESTS=ON $(CONFIGURE_ARGS)
-	cmake --build --preset cuda --target berth cuda_tests -j $(JOBS)
+	cmake --build --preset cuda --target berth berth_cuda_tests -j $(JOBS)
 	ctest --preset cuda -L cuda -j $(JOBS)
 
 oracle: program $(RELEASES:%=oracle-%)
@@ -92,7 +103,6 @@ oracle-1.36:
 # The same program with Go's coverage of the plugins' packages (and its own, without which Go writes none).
 PLUGIN_PACKAGES := nodeunschedulable nodename tainttoleration nodeaffinity nodeports noderesources imagelocality \
                    podtopologyspread interpodaffinity schedulinggates nodedeclaredfeatures helper
-comma := ,
 oracle-branches: program
 	@mkdir -p build/oracle
 	cd tests/oracle && go build -cover -o ../../build/oracle/oracle-cover -coverpkg=berth.dev/tests/oracle$(subst $() ,,\
@@ -132,6 +142,21 @@ fuzz:
 	cmake --preset fuzz -DBERTH_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CONFIGURE_ARGS)
 	cmake --build --preset fuzz -j $(JOBS)
 	ctest --preset fuzz -L fuzz
+
+# scripts/build_images.sh says what is needed and what becomes of it.
+images:
+	scripts/install_dependencies.sh images
+	scripts/build_images.sh
+
+# On one processor, because oneTBB hangs under qemu-user with more than one thread. These tests run the arithmetic of the
+# rules, the kernels and whole scenarios; emulation is too slow for all.
+ARM64_TESTS := plugins_test engine_test scenario_test
+arm64:
+	scripts/install_dependencies.sh build test arm64
+	scripts/build_arm64_sysroot.sh
+	cmake --preset arm64 -DBERTH_TESTS=ON $(CONFIGURE_ARGS)
+	cmake --build --preset arm64 --target berth $(ARM64_TESTS) -j $(JOBS)
+	taskset --cpu-list 0 ctest --preset arm64 -R '^($(subst $(space),|,$(ARM64_TESTS))|packaging.install)$$'
 
 lint:
 	scripts/install_dependencies.sh build test lint

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Helper functions that keep a library, a test, a benchmark or a fuzz target to one call, and the flags they share.
 
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
-set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(berth_pages "${PROJECT_BINARY_DIR}/pages")  # man page and completions, written by the program
 
-# The engine is worth its -O3; line tables alone are enough for a profile and keep the objects small.
-set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O3 -g1 -DNDEBUG")
-
-find_program(BERTH_CCACHE ccache)
-if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER "${BERTH_CCACHE}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${BERTH_CCACHE}")
+# As a subproject Berth takes optimisation level, compiler launcher and linker from the project around it. These variables
+# and the flags of the presets are for Berth's own builds.
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  find_program(BERTH_CCACHE ccache)
+  if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER "${BERTH_CCACHE}")
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${BERTH_CCACHE}")
+  endif()
 endif()
 
 # Flags travel with targets (berth_flags), never with directories, so that nothing leaks into what we do not own.
@@ -42,10 +40,25 @@ if(BERTH_FUZZ)
   target_link_options(berth_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-find_program(BERTH_MOLD mold)
-# g++ 12.1 is the first g++ that knows -fuse-ld=mold.
-if(BERTH_MOLD AND (CMAKE_CXX_COMPILER_ID MATCHES "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1))
-  target_link_options(berth_flags INTERFACE "$<$<LINK_LANGUAGE:C,CXX>:-fuse-ld=mold>")
+if(BERTH_MARCH)
+  # The slot kernels name an instruction set of their own, which stands behind this one and so replaces it.
+  target_compile_options(berth_flags INTERFACE "$<${berth_host_language}:-march=${BERTH_MARCH}>")
+endif()
+if(BERTH_LTO)
+  include(CheckIPOSupported)
+  check_ipo_supported(RESULT berth_ipo_supported OUTPUT berth_ipo_problem LANGUAGES C CXX)
+  if(NOT berth_ipo_supported)
+    message(FATAL_ERROR "BERTH_LTO=ON, but this compiler cannot optimise when linking: ${berth_ipo_problem}")
+  endif()
+endif()
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
+  # A cross-compiler looks for a linker of its target's name, and mold's package has none.
+  find_program(BERTH_MOLD mold)
+  # g++ 12.1 is the first g++ that knows -fuse-ld=mold.
+  if(BERTH_MOLD AND (CMAKE_CXX_COMPILER_ID MATCHES "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1))
+    target_link_options(berth_flags INTERFACE "$<$<LINK_LANGUAGE:C,CXX>:-fuse-ld=mold>")
+  endif()
 endif()
 
 # Adds the folder when it has a CMakeLists.txt.
@@ -58,9 +71,16 @@ endfunction()
 # Settings every compiled target of ours has. Includes are written from the repository root.
 function(berth_configure_target target)
   set_target_properties(${target} PROPERTIES
+    CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(BERTH_LTO)
+    set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON)
+  endif()
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE berth::flags)
+  # Headers hold arithmetic too, and a linker may keep the copy of an inline function that the user's target brings.
+  target_compile_features(${target} INTERFACE cxx_std_20)
+  target_compile_options(${target} INTERFACE "$<${berth_host_language}:-ffp-contract=off>")
 endfunction()
 
 # berth_add_library(NAME <layer> [SOURCES a.cpp ...] [DEPS berth::objects TBB::tbb ...])
@@ -96,8 +116,8 @@ function(berth_add_test)
   if(NOT arg_OWN_MAIN)
     target_link_libraries(${arg_NAME} PRIVATE GTest::gtest_main)
   endif()
-  if("cuda" IN_LIST arg_LABELS AND TARGET cuda_tests)
-    add_dependencies(cuda_tests ${arg_NAME})
+  if("cuda" IN_LIST arg_LABELS AND TARGET berth_cuda_tests)
+    add_dependencies(berth_cuda_tests ${arg_NAME})
   endif()
   if(NOT BERTH_TEST_CASES)
     math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 6")  # a whole program, and sanitizers make it several times slower

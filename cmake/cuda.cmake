@@ -100,7 +100,7 @@ target_compile_options(berth_cuda_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>"
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${BERTH_WERROR}>>:-Werror=all-warnings;-Xcompiler=-Werror>")
 
-add_custom_target(cuda_tests)  # builds every test with the label cuda, for those who need no other
+add_custom_target(berth_cuda_tests)  # builds every test with the label cuda, for those who need no other
 
 # berth_add_cuda_library(NAME <layer> SOURCES a.cpp b.cu ... [DEPS ...]): as berth_add_library, with the CUDA headers,
 # flags and runtime. Those who link it and include CUDA headers themselves name berth::cuda_flags too.

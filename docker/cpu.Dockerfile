@@ -8,6 +8,7 @@ COPY scripts/install_dependencies.sh /src/scripts/
 WORKDIR /src
 RUN scripts/install_dependencies.sh build \
  && rm -rf /var/lib/apt/lists/*
+ENV LANG=C.UTF-8
 
 # For work on Berth: the tree is mounted at /src, not copied.
 FROM tools AS development
@@ -17,8 +18,9 @@ RUN scripts/install_dependencies.sh test bench lint fuzz \
  && rm -rf /var/lib/apt/lists/*
 
 FROM tools AS build
+ARG BERTH_WERROR=OFF
 COPY . /src
-RUN cmake --preset host -DBERTH_TESTS=OFF -DBERTH_CUDA=OFF \
+RUN cmake --preset host -DBERTH_TESTS=OFF -DBERTH_CUDA=OFF -DBERTH_WERROR=${BERTH_WERROR} \
  && cmake --build --preset host \
  && cmake --install build/host --prefix /opt/berth --strip
 

@@ -12,6 +12,7 @@ RUN scripts/install_dependencies.sh build \
  && apt-get install -q -y --no-install-recommends python3-pip \
  && scripts/install_cuda.sh \
  && rm -rf /var/lib/apt/lists/*
+ENV LANG=C.UTF-8
 
 # Builds, tests and measures on the GPU of the machine that runs it. The commit is an argument because .git is not here.
 FROM tools AS device
@@ -25,8 +26,9 @@ USER 65534:65534
 ENTRYPOINT ["tests/device.sh"]
 
 FROM tools AS build
+ARG BERTH_WERROR=OFF
 COPY . /src
-RUN cmake --preset cuda -DBERTH_TESTS=OFF \
+RUN cmake --preset cuda -DBERTH_TESTS=OFF -DBERTH_WERROR=${BERTH_WERROR} \
  && cmake --build --preset cuda \
  && cmake --install build/cuda --prefix /opt/berth --strip
 

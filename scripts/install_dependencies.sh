@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian/Ubuntu packages that are missing for the named groups (default: build), and says which.
-#   scripts/install_dependencies.sh [--list] [build] [test] [bench] [lint] [fuzz]
+#   scripts/install_dependencies.sh [--list] [build] [test] [bench] [lint] [fuzz] [arm64] [images]
 # --list prints the packages of the groups and changes nothing. What is there already is left alone.
 set -euo pipefail
 
 packages_of() {
   case "$1" in
-    build) echo g++ cmake ninja-build pkg-config ccache mold libsimdjson-dev libyaml-dev libfmt-dev libspdlog-dev \
-                libtbb-dev zlib1g-dev libzstd-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libutf8proc-dev \
-                robin-map-dev libhwy-dev libeigen3-dev ;;
-    test)  echo libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev python3 zstd ;;
+    build) echo g++ cmake ninja-build pkg-config ccache mold libsimdjson-dev libyaml-dev libfmt-dev \
+                libtbb-dev zlib1g-dev libzstd-dev libcli11-dev libxxhash-dev libutf8proc-dev robin-map-dev \
+                libeigen3-dev ;;
+    test)  echo libgtest-dev librapidcheck-dev nlohmann-json3-dev libvalijson-dev python3 zstd ;;
     bench) echo libbenchmark-dev python3 ;;
     lint)  echo clang-format-19 clang-tidy-19 clang-19 shellcheck python3 git ;;
     fuzz)  echo clang-19 libclang-rt-19-dev ;;
-    *)     echo "install_dependencies: unknown group '$1' (build, test, bench, lint, fuzz)" >&2; return 2 ;;
+    arm64) echo g++-aarch64-linux-gnu qemu-user ;;
+    images) echo buildah mmdebstrap debian-archive-keyring ;;
+    *)     echo "install_dependencies: unknown group '$1' (build, test, bench, lint, fuzz, arm64, images)" >&2; return 2 ;;
   esac
 }
 

@@ -78,6 +78,7 @@ for check in "$@"; do
     format)   check_format || status=1 ;;
     includes) python3 scripts/check_includes.py || status=1 ;;
     sources)  python3 scripts/check_sources.py || status=1
+              python3 scripts/check_dependencies.py || status=1
               check_shell || status=1 ;;
     docs)     python3 scripts/check_docs.py || status=1
               python3 scripts/check_citations.py || status=1 ;;

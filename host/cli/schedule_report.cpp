@@ -93,6 +93,7 @@ class ReportText {
                  {"before", Align::kRight},
                  {"after", Align::kRight},
                  {"", Align::kRight},
+                 {"stranded", Align::kRight},
                  {"", Align::kLeft}});
     for (const ResourceUse& use : result_.resources) {
       const double after = share_of(use.used_after, use.allocatable);
@@ -101,6 +102,7 @@ class ReportText {
                      percent(share_of(use.used_before, use.allocatable)),
                      percent(after),
                      amount_text(use.name, use.used_after),
+                     use.stranded_after ? percent(share_of(*use.stranded_after, use.allocatable)) : "",
                      {track_bar(after, kTrackColumns, terminal_), Emphasis::kGood}});
     }
     text_ += table.render(terminal_, 2);

@@ -51,6 +51,9 @@ struct ResourceUse {
   std::int64_t allocatable = 0;  ///< unit of ResourceAmounts; "pods" counts pods
   std::int64_t used_before = 0;
   std::int64_t used_after = 0;
+  /// Of cpu and memory: what is free after the run on nodes where the other one is scarcer, beyond the share that is
+  /// free of that one.
+  std::optional<std::int64_t> stranded_after;
 };
 
 struct ScheduleStats {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/scheduler/usage.h"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "host/objects/heap_bytes.h"
 #include "host/objects/pod_requests.h"
@@ -15,24 +17,33 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kFullPercent = 100;
+constexpr double kPercentMax = 1000;
+constexpr double kAmountMax = 0x1p62;  // sums beyond would not fit into 64 bits
 
-/// What placed pods add to a node, in the two figures of the histogram.
-struct Added {
-  std::int64_t milli_cpu = 0;
-  std::int64_t memory_bytes = 0;
-};
+/// Amounts of the two resources that nearly every pod asks for: a row per node; cpu in millicores, memory in bytes.
+using NodeAmounts = Eigen::Array<double, Eigen::Dynamic, 2, Eigen::RowMajor>;
 
-std::int32_t percent(std::int64_t used, std::int64_t allocatable) {
-  if (allocatable <= 0) return used > 0 ? static_cast<std::int32_t>(kFullPercent) : 0;
-  const double ratio = static_cast<double>(used) / static_cast<double>(allocatable);
-  return static_cast<std::int32_t>(std::clamp(ratio * 100.0, 0.0, 1000.0));
+Eigen::Array2d cpu_and_memory(const ResourceAmounts& amounts) {
+  return {static_cast<double>(amounts.milli_cpu), static_cast<double>(amounts.memory_bytes)};
 }
 
-std::int32_t use_percent(const NodeInfo& info, const Added& added) {
-  const ResourceAmounts& allocatable = info.node->allocatable;
-  return std::max(percent(info.requested.milli_cpu + added.milli_cpu, allocatable.milli_cpu),
-                  percent(info.requested.memory_bytes + added.memory_bytes, allocatable.memory_bytes));
+/// Requested of allocatable. A node that offers none of a resource is full of it once a pod there asks for some.
+NodeAmounts used_shares(const NodeAmounts& requested, const NodeAmounts& allocatable) {
+  return (allocatable > 0).select(requested / allocatable.max(1), (requested > 0).cast<double>());
+}
+
+/// Percent of the fuller resource of each node, truncated.
+std::vector<std::int32_t> use_percent(const NodeAmounts& requested, const NodeAmounts& allocatable) {
+  const Eigen::ArrayXi percent =
+      (used_shares(requested, allocatable).rowwise().maxCoeff() * 100).max(0).min(kPercentMax).cast<int>();
+  return {percent.begin(), percent.end()};
+}
+
+/// What stays free of each resource when pods fill every node and ask for both in the proportion that the node offers:
+/// free share beyond that of the node's scarcer resource.
+Eigen::Array2d stranded(const NodeAmounts& requested, const NodeAmounts& allocatable) {
+  const NodeAmounts free = (allocatable > 0).select(1 - used_shares(requested, allocatable), 0).max(0);
+  return ((free.colwise() - free.rowwise().minCoeff()) * allocatable).colwise().sum();
 }
 
 /// Sums per resource over nodes or pods.
@@ -94,32 +105,37 @@ void fill_usage(const ClusterCache& cache, ScheduleResult& result) {
   ResourceSums allocatable;
   ResourceSums before;
   ResourceSums placed;
-  for (const NodeInfo* info : nodes) {
+  NodeAmounts node_allocatable(nodes.size(), 2);
+  NodeAmounts node_before(nodes.size(), 2);
+  for (Eigen::Index row = 0; const NodeInfo* info : nodes) {
+    node_allocatable.row(row) = cpu_and_memory(info->node->allocatable);
+    node_before.row(row++) = cpu_and_memory(info->requested);
     allocatable.add(info->node->allocatable, 1);
     allocatable.add(std::string(kPods), info->node->allowed_pod_number);
     before.add(info->requested, 1);
     before.add(std::string(kPods), static_cast<std::int64_t>(info->pods.size()));
   }
-  std::vector<Added> added(nodes.size());
+  NodeAmounts node_after = node_before;
   std::unordered_map<const PodSpec*, std::pair<ResourceAmounts, std::int64_t>> placed_of_spec;
   for (const Placement& placement : result.placements) {
     auto [at, is_new] = placed_of_spec.try_emplace(placement.pod->spec.get());
     if (is_new) at->second.first = filter_requests(*placement.pod);
     ++at->second.second;
-    Added& here = added[static_cast<std::size_t>(placement.node.value)];
-    here.milli_cpu += at->second.first.milli_cpu;
-    here.memory_bytes += at->second.first.memory_bytes;
+    node_after.row(placement.node.value) += cpu_and_memory(at->second.first).transpose();
   }
   for (const auto& [spec, amounts] : placed_of_spec) placed.add(amounts.first, amounts.second);
   placed.add(std::string(kPods), static_cast<std::int64_t>(result.placements.size()));
 
-  for (const std::string& name : allocatable.names())
-    result.resources.push_back(
-        {name, allocatable.of(name), before.of(name), saturating_add(before.of(name), placed.of(name))});
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    result.node_use_percent_before.push_back(use_percent(*nodes[i], {}));
-    result.node_use_percent_after.push_back(use_percent(*nodes[i], added[i]));
+  const Eigen::Array2d lost = stranded(node_after, node_allocatable);
+  const std::map<std::string_view, double> stranded_after = {{kCpu, lost(0)}, {kMemory, lost(1)}};
+  for (const std::string& name : allocatable.names()) {
+    ResourceUse use{name, allocatable.of(name), before.of(name), saturating_add(before.of(name), placed.of(name)), {}};
+    if (const auto at = stranded_after.find(name); at != stranded_after.end())
+      use.stranded_after = static_cast<std::int64_t>(std::min(at->second, kAmountMax));
+    result.resources.push_back(std::move(use));
   }
+  result.node_use_percent_before = use_percent(node_before, node_allocatable);
+  result.node_use_percent_after = use_percent(node_after, node_allocatable);
 }
 
 std::uint64_t peak_rss_bytes() {

@@ -16,6 +16,8 @@ const SlotKernels& slot_kernels() {
     return kSlotKernelsBaseline;
   }();
   return best;
+#elif defined(__aarch64__)
+  return kSlotKernelsNeon;
 #else
   return kSlotKernelsBaseline;
 #endif

@@ -80,7 +80,11 @@ struct SlotKernels {
 /// The fastest kernels that this processor supports.
 const SlotKernels& slot_kernels();
 
+#if defined(__aarch64__)
+extern const SlotKernels kSlotKernelsNeon;  // every 64-bit Arm processor has NEON
+#else
 extern const SlotKernels kSlotKernelsBaseline;
+#endif
 #if defined(__x86_64__)
 extern const SlotKernels kSlotKernelsAvx2;
 extern const SlotKernels kSlotKernelsAvx512;

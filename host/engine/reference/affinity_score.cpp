@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/engine/reference/affinity_score.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "host/config/node_score.h"
+#include "host/engine/reference/score_array.h"
 
 namespace berth::reference {
 namespace {
@@ -76,14 +76,16 @@ std::int64_t score(const AffinityScores& scores, const Node& node) {
 }
 
 void normalize_affinity(std::vector<std::int64_t>& scores) {
-  const auto [lowest, highest] = std::minmax_element(scores.begin(), scores.end());
-  const std::int64_t least = *lowest;
-  const std::int64_t range = *highest - least;
-  for (std::int64_t& score : scores) {
-    // Division first: some ratios come out one below their exact value (Q9).
-    const double share = range == 0 ? 0 : static_cast<double>(score - least) / static_cast<double>(range);
-    score = static_cast<std::int64_t>(static_cast<double>(kMaxNodeScore) * share);
+  Eigen::Map<ScoreArray> values(scores.data(), std::ssize(scores));
+  const std::int64_t least = values.minCoeff();
+  const std::int64_t range = values.maxCoeff() - least;
+  if (range == 0) {
+    values = 0;
+    return;
   }
+  // Division first: some ratios come out one below their exact value (Q9).
+  values = (static_cast<double>(kMaxNodeScore) * ((values - least).cast<double>() / static_cast<double>(range)))
+               .cast<std::int64_t>();
 }
 
 }  // namespace berth::reference

@@ -9,6 +9,7 @@
 #include "host/config/node_score.h"
 #include "host/engine/reference/node_rules.h"
 #include "host/engine/reference/node_selector_match.h"
+#include "host/engine/reference/score_array.h"
 #include "host/framework/preferred_terms.h"
 #include "host/objects/pod_requests.h"
 
@@ -264,16 +265,15 @@ std::int64_t strategy_score(const NodeResourcesFitArgs& args, const std::vector<
 }
 
 void normalize(std::vector<std::int64_t>& scores, bool reverse) {
-  std::int64_t highest = 0;
-  for (const std::int64_t score : scores) highest = std::max(highest, score);
-  for (std::int64_t& score : scores) {
-    if (highest == 0) {
-      if (reverse) score = kMaxNodeScore;
-      continue;
-    }
-    score = kMaxNodeScore * score / highest;
-    if (reverse) score = kMaxNodeScore - score;
+  if (scores.empty()) return;
+  Eigen::Map<ScoreArray> values(scores.data(), std::ssize(scores));
+  const std::int64_t highest = std::max<std::int64_t>(0, values.maxCoeff());
+  if (highest == 0) {
+    if (reverse) values = kMaxNodeScore;
+    return;
   }
+  values = kMaxNodeScore * values / highest;
+  if (reverse) values = kMaxNodeScore - values;
 }
 
 const Scorer* find_scorer(std::string_view plugin) {

@@ -8,6 +8,7 @@
 #include "host/config/node_score.h"
 #include "host/engine/reference/affinity_score.h"
 #include "host/engine/reference/node_scores.h"
+#include "host/engine/reference/score_array.h"
 #include "host/engine/reference/spread_score.h"
 #include "host/framework/unsupported.h"
 #include "host/objects/pod_requests.h"
@@ -119,10 +120,10 @@ std::string range_error(const std::vector<PluginColumn>& columns, std::size_t no
   return {};
 }
 
+/// No sum overflows: scores are at most 100 by now, weights have 32 bits, and a profile has a score from a plugin once.
 void add_totals(ScoreTable& table, const PluginColumn& column) {
-  for (std::size_t i = 0; i < table.totals.size(); ++i) {
-    table.totals[i] = saturating_add(table.totals[i], column.normalized[i] * column.weight);
-  }
+  Eigen::Map<ScoreArray> totals(table.totals.data(), std::ssize(table.totals));
+  totals += Eigen::Map<const ScoreArray>(column.normalized.data(), totals.size()) * std::int64_t{column.weight};
 }
 
 /// "Greater" of 15.3 without extenders: the higher total, and nothing else.

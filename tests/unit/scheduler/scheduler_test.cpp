@@ -252,6 +252,22 @@ TEST(UsageTest, ANodeWithoutCapacityIsEmptyUntilAPodRuns) {
   EXPECT_EQ(result.node_use_percent_before, (std::vector<std::int32_t>{0, 100}));
 }
 
+TEST(UsageTest, CountsAsStrandedWhatTheScarcerResourceLeavesUnusable) {
+  const auto stranded = [](const ScheduleResult& result, std::string_view name) {
+    for (const ResourceUse& use : result.resources)
+      if (use.name == name) return use.stranded_after;
+    return std::optional<std::int64_t>(-1);
+  };
+  // Node a has a quarter of its cpu left and all of its memory; node b is empty, so nothing there is stranded.
+  const ScheduleResult result = run("node a cpu=4 memory=8Gi pods=9\nnode b cpu=4 memory=8Gi\npod p on=a cpu=3\n");
+  EXPECT_EQ(stranded(result, "cpu"), 0);
+  EXPECT_EQ(stranded(result, "memory"), 6ll << 30);
+  EXPECT_EQ(stranded(result, "pods"), std::nullopt);
+  // An overcommitted node has nothing left; one without memory cannot use its cpu.
+  EXPECT_EQ(stranded(run("node a cpu=4 memory=8Gi\npod p on=a cpu=9\n"), "memory"), 8ll << 30);
+  EXPECT_EQ(stranded(run("node a cpu=4\n"), "cpu"), 4000);
+}
+
 // Backends
 
 std::string refusal(const std::string& text, const std::string& backend) {

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// The build compiles this file for its instruction set: host/engine/CMakeLists.txt.
+#include "host/engine/cpu/slot_kernel_body.h"
+
+namespace berth {
+
+extern const SlotKernels kSlotKernelsNeon = {refresh, combine, copies, "neon"};
+
+}  // namespace berth
