@@ -92,12 +92,17 @@ std::vector<Case> object_cases() {
            entry + "}}}]}}";
   };
   std::vector<Case> cases = {
-      objects_case("unknown_kind", "{\"apiVersion\":\"v1\",\"kind\":" + h + "}", "unknown kind", 0),
+      objects_case("unknown_kind", "{\"apiVersion\":\"v1\",\"kind\":" + h + "}", "none of a kind"),
       objects_case("unknown_api_version",
                    "{\"apiVersion\":" + json(hostile() + "/v1").dump(-1, ' ', true) + ",\"kind\":\"Pod\"}",
-                   "unknown kind", 0),
+                   "none of a kind"),
       objects_case("list_kind", "{\"items\":[{}],\"apiVersion\":\"v1\",\"kind\":" + h + "}",
                    "expected a kind that ends"),
+      objects_case("unknown_kind_beside_a_node", node + "{\"apiVersion\":\"v1\",\"kind\":" + h + "}", "unknown kind",
+                   0),
+      objects_case("status", "{\"apiVersion\":\"v1\",\"kind\":\"Status\",\"reason\":" + h + ",\"message\":" + h + "}",
+                   "is a Status"),
+      objects_case("error_text", "error: " + hostile(), "is an error message"),
       objects_case("label_key",
                    "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n\",\"labels\":{" + h + ":7}}}",
                    "expected a string"),
@@ -132,8 +137,8 @@ std::vector<Case> object_cases() {
   };
   cases.push_back(objects_case(
       "left_out_object",
-      "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":" + h + "},\"spec\":{\"taints\":7}}", "left out",
-      0));
+      node + "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":" + h + "},\"spec\":{\"taints\":7}}",
+      "left out", 0));
   cases.back().arguments.push_back("--skip-invalid");
   return cases;
 }

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         FailedDump{"Name:         web-0\nNamespace:    x\n", "-: is what kubectl describe prints"},
         FailedDump{"apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\n",
                    "-: line 4: a mapping or a list cannot be a field name (a template"},
-        FailedDump{"null", "-: "}, FailedDump{"7", "-: "},
+        FailedDump{"null", "the input holds no object at all"}, FailedDump{"7", "-: line 1: got a lone scalar"},
         FailedDump{R"({"kind":"List","apiVersion":"v1","items":[{"kind":"ConfigMap","apiVersion":"v1"}]})",
                    "the input holds 1 object, none of a kind that Berth reads; the first kind is v1/ConfigMap\n"}));
 
