@@ -65,8 +65,8 @@ std::optional<Suffix> parse_exponent_suffix(std::string_view text) {
   return Suffix{static_cast<std::int32_t>(static_cast<std::uint32_t>(*exponent)), 0};
 }
 
-/// Texts without a digit (".", "m", "Ki") read as 0 where upstream takes its short path of 64 bits; its long path refuses
-/// them.
+/// Texts without a digit (".", "m", "Ki") read as 0 where upstream takes its short path of 64 bits; its long path
+/// refuses them.
 bool may_lack_digits(const Suffix& suffix) { return suffix.exponent10 >= -kNanoDigits && suffix.power1024 < 5; }
 
 /// Decimal digits, most significant first, times 1024.
