@@ -37,7 +37,7 @@ namespace {
 static_assert(TextLimits{}.source_bytes_max == std::uint64_t{16} << 30 && TextLimits{}.item_bytes_max == 16u << 20);
 static_assert(TextLimits{}.files_max == 1'000'000 && TextLimits{}.deferred_bytes_max == 256u << 20);
 static_assert(TextLimits{}.yaml_depth_max == 200 && TextLimits{}.yaml_alias_bytes_max == 64u << 20);
-static_assert(kObjectsMax == 20'000'000 && kInvalidObjectsMax == 1'000'000 && kExpandedPodsMax == 10'000'000);
+static_assert(kObjectsMax == 20'000'000 && kInvalidObjectsMax == 1'000'000 && kExpandedPodsMax == 1'000'000);
 static_assert(JsonParser::kMaxDepth == 256 && JsonParser::kMaxBytes == 16u << 20);
 
 using Action = std::function<ExitCode()>;
@@ -80,6 +80,8 @@ CLI::Option* add_input(CLI::App& app, InputOptions& options, BehindFile behind) 
   app.add_flag("--skip-invalid", options.skip_invalid, "Leave invalid objects out, and list each, instead of stopping");
   app.add_flag("--no-expand", options.no_expand,
                "Place only the pods that are in the input; none are made for Deployments, Jobs and other workloads");
+  app.add_flag("--strict", options.strict,
+               "Refuse objects that an API server would refuse, instead of reading them as stored with a warning");
   app.add_flag("-q,--quiet", options.quiet, "No warnings on standard error");
   return files;
 }

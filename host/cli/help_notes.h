@@ -27,7 +27,7 @@ inline const std::string& schedule_notes() {
       "a phase that is not terminal count as running.\n"
       "Limits of the input: a million files, a file of 16 GiB after decompression, an object of 16 MiB, YAML nested "
       "200 deep with 64 MiB of expanded aliases, JSON nested 256 deep, 20 million objects, a million invalid objects, "
-      "256 MiB of list items whose kind comes behind them, 10 million pods made from workloads. What goes beyond is an "
+      "256 MiB of list items whose kind comes behind them, 1 million pods made from workloads. What goes beyond is an "
       "error.\n"
       "Example: " +
       std::string(kDumpCommand) + "; berth schedule -f cluster.json";

@@ -64,7 +64,7 @@ void refuse_missing(const std::vector<std::string>& paths) {
 
 /// @throws InputError; the count of problems whose text was not kept is the last of them
 [[noreturn]] void refuse(LoadResult loaded) {
-  const auto kept = static_cast<std::int64_t>(loaded.problems.size());
+  const std::int64_t kept = total_count(loaded.problems);
   if (loaded.problem_count > kept) {
     loaded.problems.push_back(
         {"...", "", fmt::format("and {} more", counted(loaded.problem_count - kept, "problem", "problems"))});
@@ -101,6 +101,7 @@ LoadOptions load_options(const InputOptions& options, int threads, ProgressBar& 
   LoadOptions result;
   result.threads = threads;
   result.expand_workloads = !options.no_expand;
+  result.strict = options.strict;
   result.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     bar.update(static_cast<std::size_t>(done >> kMebibyteShift), static_cast<std::size_t>(total >> kMebibyteShift));
   };

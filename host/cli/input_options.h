@@ -8,10 +8,11 @@
 
 namespace berth {
 
-/// Which objects a command reads: -f, --skip-invalid, --no-expand, -q.
+/// Which objects a command reads: -f, --skip-invalid, --strict, --no-expand, -q.
 struct InputOptions {
   std::vector<std::string> paths;
   bool skip_invalid = false;
+  bool strict = false;     ///< refuse what an API server would refuse
   bool no_expand = false;  ///< workloads make no pods
   bool quiet = false;
 };

@@ -9,8 +9,10 @@
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod.h"
 #include "host/objects/decode_workload.h"
+#include "host/objects/field_names.h"
 #include "host/objects/foreign_object.h"
 #include "host/objects/pod_state.h"
+#include "host/objects/validation.h"
 
 namespace berth {
 namespace {
@@ -159,9 +161,7 @@ void move_append(std::vector<T>& to, std::vector<T>& from) {
 
 }  // namespace
 
-std::string object_location(SourcePlace place, const std::string& object) {
-  return "line " + std::to_string(place.line) + ", " + object;
-}
+std::string line_location(SourcePlace place) { return "line " + std::to_string(place.line); }
 
 void DecodedObjects::append(DecodedObjects&& later, std::size_t problem_limit) {
   move_append(nodes, later.nodes);
@@ -177,9 +177,9 @@ void DecodedObjects::append(DecodedObjects&& later, std::size_t problem_limit) {
   for (const auto& [kind, count] : later.unknown_kinds) unknown_kinds[kind] += count;
   object_count += later.object_count;
   problem_count += later.problem_count;
-  for (InputProblem& problem : later.problems) {
-    if (problems.size() < problem_limit) problems.push_back(std::move(problem));
-  }
+  for (InputProblem& problem : later.problems) fold_into(problems, std::move(problem), problem_limit);
+  finding_count += later.finding_count;
+  for (InputProblem& finding : later.findings) fold_into(findings, std::move(finding), problem_limit);
   move_append(left_out, later.left_out);
 }
 
@@ -210,9 +210,11 @@ void ObjectDecoder::Caches::read_pod(const JsonValue& object, SourcePlace place,
   DecodedPod decoded = pods.read_pod(object);
   const Pod& pod = *decoded.pod;
   require_name(object, pod.name);
-  if (!object.sink().empty()) {
-    object_name = "Pod " + pod.full_name();
-  } else if (is_finished(pod)) {
+  const bool is_bad = !object.sink().empty();
+  if (is_bad || object.sink().finding_count() > 0) object_name = pod.name.empty() ? "Pod" : "Pod " + pod.full_name();
+  if (is_bad) return;
+  if (is_finished(pod)) {
+    object.sink().take_findings();  // a finished pod takes no part
     out.terminal_pods.push_back({pod.full_name(), place});
   } else {
     decoded.place = place;
@@ -228,16 +230,22 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
   };
   switch (known.use) {
     case KindUse::kNode:
+      validate_node(object);
       return keep(out.nodes, read_node(object, std::move(meta)));
     case KindUse::kNamespace:
+      validate_fields(object, ApiType::kNamespace);
       return keep(out.namespaces, Namespace{std::move(meta.name), std::move(meta.labels)});
     case KindUse::kPriorityClass:
+      validate_priority_class(object);
       return keep(out.priority_classes, read_priority_class(object, std::move(meta)));
     case KindUse::kService:
+      validate_service(object);
       return keep(out.services, read_service(object, std::move(meta)));
     case KindUse::kRuntimeClass:
+      validate_runtime_class(object);
       return keep(out.runtime_classes, read_runtime_class(object, std::move(meta)));
     case KindUse::kPodDisruptionBudget:
+      validate_disruption_budget(object);
       return keep(out.pod_disruption_budgets, read_disruption_budget(object, std::move(meta)));
     case KindUse::kWorkload: {
       DecodedWorkload workload = read_workload(known.kind, object, std::move(meta), pods);
@@ -260,10 +268,11 @@ void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object
   }
   const bool is_cluster_wide = known.use == KindUse::kNode || known.use == KindUse::kNamespace ||
                                known.use == KindUse::kPriorityClass || known.use == KindUse::kRuntimeClass;
-  ObjectMeta meta = pods.read_metadata(object.field("metadata"));
+  ObjectMeta meta = pods.read_metadata(object.field("metadata"), known.use == KindUse::kNamespace);
   require_name(object, meta.name);
   if (!is_cluster_wide && meta.namespace_.empty()) meta.namespace_ = "default";
-  object_name = std::string(known.kind) + " " + (is_cluster_wide ? "" : meta.namespace_ + "/") + meta.name;
+  object_name = known.kind;
+  if (!meta.name.empty()) object_name += " " + (is_cluster_wide ? "" : meta.namespace_ + "/") + meta.name;
   read_named(known, object, std::move(meta), place, out);
 }
 
@@ -294,7 +303,8 @@ void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& obj
   ++out.unknown_kinds[std::string(api_version.substr(0, kShownBytes)) + "/" + std::string(kind.substr(0, kShownBytes))];
 }
 
-ObjectDecoder::ObjectDecoder(ObjectPools& pools) : caches_(std::make_unique<Caches>(pools)) {}
+ObjectDecoder::ObjectDecoder(ObjectPools& pools, bool is_strict)
+    : is_strict_(is_strict), caches_(std::make_unique<Caches>(pools)) {}
 ObjectDecoder::~ObjectDecoder() = default;
 
 void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, std::uint32_t source_index,
@@ -302,7 +312,7 @@ void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, std
   ++out.object_count;
   constexpr auto kLineMax = std::uint64_t{std::numeric_limits<std::uint32_t>::max()};
   const SourcePlace place{source_index, static_cast<std::uint32_t>(std::min(item.line, kLineMax))};
-  ProblemSink sink{std::string()};
+  ProblemSink sink(std::string(), kProblemLimit, is_strict_);
   caches_->object_name.clear();
   const char* readable_end = item.json.data() + item.json.size() + kSlicePaddingBytes;
   if (const auto root = parser_.parse(item.json, readable_end)) {
@@ -310,7 +320,11 @@ void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, std
   } else {
     sink.add({}, parser_.error());
   }
-  if (!sink.empty()) leave_out(item, source, sink, out);
+  if (!sink.empty()) {
+    leave_out(item, source, sink, out);
+  } else if (sink.finding_count() > 0) {
+    keep_findings(item, source, sink, out);
+  }
 }
 
 void ObjectDecoder::leave_out(const ItemSlice& item, const std::string& source, ProblemSink& sink,
@@ -320,11 +334,24 @@ void ObjectDecoder::leave_out(const ItemSlice& item, const std::string& source, 
   for (InputProblem& problem : problems) {
     problem.source = source;
     problem.location = field_location(item, problem.location);
+    problem.object = caches_->object_name;
   }
   std::string name = caches_->object_name;
   if (name.empty()) name = source + " " + item_location(item);
   out.left_out.push_back({std::move(name), problems.front().to_string()});
-  move_append(out.problems, problems);
+  for (InputProblem& problem : problems) fold_into(out.problems, std::move(problem), kProblemLimit);
+}
+
+void ObjectDecoder::keep_findings(const ItemSlice& item, const std::string& source, ProblemSink& sink,
+                                  DecodedObjects& out) const {
+  out.finding_count += static_cast<std::int64_t>(sink.finding_count());
+  for (Finding& finding : sink.take_findings()) {
+    const std::size_t kept = out.findings.size();
+    fold_into(out.findings, {source, finding.location, std::move(finding.message), caches_->object_name},
+              kProblemLimit);
+    // Finding a line takes time, so only what is said gets one.
+    if (out.findings.size() > kept) out.findings.back().location = field_location(item, finding.location);
+  }
 }
 
 }  // namespace berth

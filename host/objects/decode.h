@@ -26,8 +26,8 @@ struct SourcePlace {
   std::uint32_t line = 1;    ///< on which the object begins
 };
 
-/// The location of a problem that shows only when all objects are there: "line 7, Pod default/web-0".
-std::string object_location(SourcePlace place, const std::string& object);
+/// The location of a problem that shows only when all objects are there: "line 7".
+std::string line_location(SourcePlace place);
 
 /// An object with where it came from, for problems that show only when all objects are there.
 template <class T>
@@ -89,9 +89,11 @@ struct DecodedObjects {
   std::map<std::string, std::int64_t> unknown_kinds;
   std::int64_t object_count = 0;  ///< read, whatever became of them
 
-  std::vector<InputProblem> problems;
-  std::int64_t problem_count = 0;  ///< including those that were not kept
-  std::vector<Remark> left_out;    ///< one entry an object with problems
+  std::vector<InputProblem> problems;  ///< repetitions folded
+  std::int64_t problem_count = 0;      ///< including repetitions and those that were not kept
+  std::vector<InputProblem> findings;  ///< of validation.h, repetitions folded
+  std::int64_t finding_count = 0;
+  std::vector<Remark> left_out;  ///< one entry an object with problems
 
   /// Appends what `later` holds.
   void append(DecodedObjects&& later, std::size_t problem_limit);
@@ -100,7 +102,8 @@ struct DecodedObjects {
 /// Decodes items one after the other. One thread at a time; decoders of one load share their pools.
 class ObjectDecoder {
  public:
-  explicit ObjectDecoder(ObjectPools& pools);
+  /// @param is_strict  what an API server would refuse is a problem, not a finding
+  explicit ObjectDecoder(ObjectPools& pools, bool is_strict = false);
   ~ObjectDecoder();
   ObjectDecoder(const ObjectDecoder&) = delete;
   ObjectDecoder& operator=(const ObjectDecoder&) = delete;
@@ -113,7 +116,9 @@ class ObjectDecoder {
  private:
   struct Caches;
   void leave_out(const ItemSlice& item, const std::string& source, ProblemSink& sink, DecodedObjects& out) const;
+  void keep_findings(const ItemSlice& item, const std::string& source, ProblemSink& sink, DecodedObjects& out) const;
 
+  bool is_strict_;
   JsonParser parser_;
   std::unique_ptr<Caches> caches_;
 };

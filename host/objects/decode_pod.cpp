@@ -5,8 +5,10 @@
 
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod_spec.h"
+#include "host/objects/field_names.h"
 #include "host/objects/label_keys.h"
 #include "host/objects/pod_names.h"
+#include "host/objects/validation.h"
 
 namespace berth {
 namespace {
@@ -128,8 +130,13 @@ LabelMap PodDecoder::read_labels(const JsonValue& value) {
   LabelMap::pack(entries_, scratch_);
   const std::uint64_t hash = hash_bytes(scratch_);
   LabelMap& recent = recent_labels_[hash % kRecentCount];
-  if (recent.bytes() != scratch_) recent = pools_.labels(scratch_, hash);
-  return recent;
+  if (recent.bytes() == scratch_) return recent;
+  const std::size_t findings_before = value.sink().finding_count();
+  LabelMap labels = pools_.labels(scratch_, hash);
+  validate_labels(value, ValidationCheck::kLabels);
+  // Labels with a finding have to be reported again with the next object.
+  if (value.sink().finding_count() == findings_before && value.sink().empty()) recent = labels;
+  return labels;
 }
 
 OwnersPtr PodDecoder::read_owners(const JsonValue& value) {
@@ -144,8 +151,9 @@ OwnersPtr PodDecoder::read_owners(const JsonValue& value) {
   return recent.owners;
 }
 
-ObjectMeta PodDecoder::read_metadata(const JsonValue& metadata) {
+ObjectMeta PodDecoder::read_metadata(const JsonValue& metadata, bool is_namespace_object) {
   ObjectMeta meta;
+  validate_metadata(metadata, is_namespace_object);
   std::int64_t deletion_time_us = 0;
   metadata.for_each_field([&](std::string_view key, const JsonValue& field) {
     if (key == "name") {
@@ -199,9 +207,11 @@ SpecPtr PodDecoder::shared_spec(const JsonValue& spec) {
   if (known != recent_specs_.end()) return known->second;
   std::string source = scratch_;
   const std::size_t problems_before = spec.sink().count();
+  const std::size_t findings_before = spec.sink().finding_count();
   SpecPtr shared = pools_.spec(read_pod_spec(spec));
-  // A spec with problems has to say them again, with the next pod's path.
-  if (spec.sink().count() != problems_before) return shared;
+  validate_pod_spec(spec, *shared);
+  // A spec with problems or findings has to report them again, with the next pod's path.
+  if (spec.sink().count() != problems_before || spec.sink().finding_count() != findings_before) return shared;
   recent_spec_bytes_ += source.size();
   if (recent_spec_bytes_ > kRecentSpecBytes) {
     recent_specs_.clear();
@@ -217,12 +227,14 @@ SpecPtr PodDecoder::read_spec(const JsonValue& spec, PodOwn& own) {
     return std::make_shared<const PodSpec>();
   }
   spec.for_each_field([&](std::string_view key, const JsonValue& field) { read_own_field(key, field, own); });
+  validate_pod_own(spec);
   return shared_spec(spec);
 }
 
 void PodDecoder::read_status(const JsonValue& status, Pod& pod, PodOwn& own) {
   std::vector<ContainerStatusResources> statuses;
   bool resize_infeasible = false;
+  validate_fields(status, ApiType::kPodStatus);
   status.for_each_field([&](std::string_view key, const JsonValue& field) {
     if (key == "phase") read_enum(field, kPhases, pod.phase);
     if (key == "startTime") read_time(field, pod.start_time_us);
@@ -245,6 +257,7 @@ DecodedPod PodDecoder::read_pod(const JsonValue& object) {
   Pod& pod = *decoded.pod;
   constexpr std::array<std::string_view, 3> kParts = {"metadata", "spec", "status"};
   const auto found = object.find_fields(kParts);
+  validate_fields(object, ApiType::kPod);
   ObjectMeta meta = read_metadata(object.field(kParts[0], found[0]));
   pod.name = std::move(meta.name);
   if (!meta.namespace_.empty()) pod.namespace_ = std::move(meta.namespace_);

@@ -30,7 +30,7 @@ class PodDecoder {
  public:
   explicit PodDecoder(ObjectPools& pools) : pools_(pools) {}
 
-  ObjectMeta read_metadata(const JsonValue& metadata);
+  ObjectMeta read_metadata(const JsonValue& metadata, bool is_namespace_object = false);
   LabelMap read_labels(const JsonValue& value);
   DecodedPod read_pod(const JsonValue& object);
   PodTemplate read_template(const JsonValue& value);

@@ -8,6 +8,7 @@
 
 #include "host/objects/admission.h"
 #include "host/objects/decode_parts.h"
+#include "host/objects/field_names.h"
 #include "host/objects/pod_requests.h"
 
 namespace berth {
@@ -248,9 +249,11 @@ void append_containers(std::string& out, simdjson::dom::element value) {
     }
     out += '{';
     for (auto [key, element] : simdjson::dom::object(container)) {
-      if (!is_one_of(key, kContainerFields)) continue;
+      const bool is_read = is_one_of(key, kContainerFields);
+      // The names alone of unknown fields: a container that has some is validated for each pod.
+      if (!is_read && field_index(ApiType::kContainer, key) >= 0) continue;
       append_text(out, key);
-      append_value(out, element);
+      if (is_read) append_value(out, element);
     }
     out += '}';
   }
@@ -273,7 +276,8 @@ PodSpec read_pod_spec(const JsonValue& value) {
 
 void append_spec_source(std::string& out, simdjson::dom::object spec) {
   for (auto [key, element] : spec) {
-    if (!is_one_of(key, kSpecFields)) continue;
+    // Claims are no part of a PodSpec, but the claims of its containers are compared with them.
+    if (!is_one_of(key, kSpecFields) && key != "resourceClaims") continue;
     append_text(out, key);
     if (key == "containers" || key == "initContainers") {
       append_containers(out, element);

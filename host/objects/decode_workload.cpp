@@ -2,6 +2,7 @@
 #include "host/objects/decode_workload.h"
 
 #include "host/objects/decode_parts.h"
+#include "host/objects/validation.h"
 
 namespace berth {
 namespace {
@@ -84,6 +85,7 @@ DecodedWorkload read_workload(std::string_view kind, const JsonValue& object, Ob
     read_count(spec.field("replicas"), out.replicas);
   }
   if (kind == "StatefulSet") read_stateful_set_spec(spec, out);
+  validate_workload(object, kind, out.pod_template.labels);
   return out;
 }
 

@@ -304,13 +304,16 @@ class Expansion {
     PodSpec spec = *from.pod_template.spec;
     add_daemon_tolerations(spec);
     Mould mould = mould_of(from);
-    std::int64_t number = 0;
+    const std::string& pinned = from.pod_template.node_name;
+    std::vector<const Node*> eligible;
     for (const NodePtr& node : objects_.nodes) {
-      const std::string& pinned = from.pod_template.node_name;
       const bool is_eligible = (pinned.empty() || pinned == node->name) && !covered_nodes_[i].contains(node->name) &&
                                matches_required_node_affinity(spec, *node) && !has_untolerated_taint(spec, *node);
-      if (!is_eligible) continue;
-      if (!allows(i, 1)) return;
+      if (is_eligible) eligible.push_back(node.get());
+    }
+    if (!allows(i, static_cast<std::int64_t>(eligible.size()))) return;
+    std::int64_t number = 0;
+    for (const Node* node : eligible) {
       PodSpec own = spec;
       pin_to_node(own, node->name);
       mould.spec = pools_.spec(std::move(own));
@@ -349,10 +352,11 @@ class Expansion {
     if (count <= pods_max_ - made_count_) return true;
     const Workload& workload = workloads_[i].workload;
     const SourcePlace place = workloads_[i].place;
-    problems_.push_back({sources_[place.source],
-                         object_location(place, workload.kind + " " + workload.namespace_ + "/" + workload.name),
+    problems_.push_back({sources_[place.source], line_location(place),
                          "asks for " + std::to_string(count) + " more pods, expected at most " +
-                             std::to_string(pods_max_) + " from all workloads together"});
+                             std::to_string(pods_max_) + " from all workloads together, of which " +
+                             std::to_string(made_count_) + " are made",
+                         workload.kind + " " + workload.namespace_ + "/" + workload.name});
     return false;
   }
 

@@ -15,7 +15,7 @@
 namespace berth {
 
 /// Pods that one load may make: a mistyped number of replicas has to end as an error, not as a full memory.
-inline constexpr std::int64_t kExpandedPodsMax = 10'000'000;
+inline constexpr std::int64_t kExpandedPodsMax = 1'000'000;
 
 /// Appends the missing pods of `workloads` to objects.pods and all workloads, with a ReplicaSet for each Deployment
 /// that has none, to objects.workloads. Reads objects.nodes and objects.pods; order of the input gives the order of the

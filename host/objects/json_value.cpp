@@ -8,6 +8,8 @@
 
 #include "host/objects/text/json_scan.h"
 
+#include "host/objects/validation.h"
+
 namespace berth {
 namespace {
 
@@ -82,8 +84,18 @@ std::string shortest(double value) {
 }  // namespace
 
 void ProblemSink::add(std::string location, std::string message) {
+  const auto is_known = [&](const InputProblem& problem) {
+    return problem.location == location && problem.message == message;
+  };
+  if (std::any_of(problems_.begin(), problems_.end(), is_known)) return;
   if (++count_ > limit_) return;
   problems_.push_back({source_, std::move(location), std::move(message)});
+}
+
+void ProblemSink::add_finding(ValidationCheck check, std::string location, std::string message) {
+  message.append(" [").append(id_of(check)).append("]");
+  if (is_strict_ && is_refused_when_strict(check)) return add(std::move(location), std::move(message));
+  if (++finding_count_ <= limit_) findings_.push_back({std::move(location), std::move(message)});
 }
 
 void ProblemSink::throw_if_any() const {
@@ -197,11 +209,7 @@ bool JsonValue::read(std::vector<std::string>& out) const {
   return true;
 }
 
-JsonValue JsonValue::field(std::string_view key) const& {
-  simdjson::dom::element found;
-  if (!is_object() || element_.at_key(key).get(found) != simdjson::SUCCESS) return JsonValue(*this, key);
-  return JsonValue(*this, found, key);
-}
+JsonValue JsonValue::field(std::string_view key) const& { return field(key, find_fields(std::array{key})[0]); }
 
 JsonParser::JsonParser() : parser_(std::make_unique<simdjson::dom::parser>(kMaxBytes)) {
   // Capacity grows on demand; only the depth differs from the parser's own default.

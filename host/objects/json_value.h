@@ -25,13 +25,29 @@ namespace berth {
 /// Problems that one reader keeps; later ones are counted only.
 inline constexpr std::size_t kProblemLimit = 100;
 
+enum class ValidationCheck : std::uint8_t;  // validation.h
+
+/// A value that can be read and that an API server would refuse.
+struct Finding {
+  std::string location;
+  std::string message;  ///< ends with the id of the check in brackets
+};
+
 /// Collects what is wrong with the values of one source. One thread at a time.
 class ProblemSink {
  public:
-  explicit ProblemSink(std::string source, std::size_t limit = kProblemLimit)
-      : source_(std::move(source)), limit_(limit) {}
+  /// @param is_strict  findings that --strict refuses become problems
+  explicit ProblemSink(std::string source, std::size_t limit = kProblemLimit, bool is_strict = false)
+      : source_(std::move(source)), limit_(limit), is_strict_(is_strict) {}
 
+  /// A problem that is there already, with the same location and message, is not added again.
   void add(std::string location, std::string message);
+  void add_finding(ValidationCheck check, std::string location, std::string message);
+  std::size_t finding_count() const { return finding_count_; }  ///< including those beyond the limit
+  std::vector<Finding> take_findings() {
+    finding_count_ = 0;
+    return std::exchange(findings_, {});
+  }
   std::size_t count() const { return count_; }  ///< including those beyond the limit
   bool empty() const { return count_ == 0; }
   const std::vector<InputProblem>& problems() const { return problems_; }
@@ -42,8 +58,11 @@ class ProblemSink {
  private:
   std::string source_;
   std::size_t limit_;
+  bool is_strict_;
   std::size_t count_ = 0;
   std::vector<InputProblem> problems_;
+  std::size_t finding_count_ = 0;
+  std::vector<Finding> findings_;
 };
 
 /// Longest string (also map key) that a value may hold; a longer one is a problem.
@@ -72,6 +91,10 @@ class JsonValue {
   std::string describe() const;
 
   void problem(std::string message) const { sink_->add(path(), std::move(message)); }
+  /// `check` failed here: the value is read as it stands, and refused with --strict.
+  void finding(ValidationCheck check, std::string message) const {
+    sink_->add_finding(check, path(), std::move(message));
+  }
   ProblemSink& sink() const { return *sink_; }
   /// Problem "got <value>, expected <expectation>".
   void mismatch(std::string_view expectation) const;
@@ -98,7 +121,8 @@ class JsonValue {
   bool expect_object() const { return present_ && expect(element_.is_object(), "an object"); }
   bool expect_array() const { return present_ && expect(element_.is_array(), "an array"); }
 
-  /// A field of an object; absent when there is none or when this is absent. Of equal keys the first one is found.
+  /// A field of an object; absent when there is none or when this is absent. Of equal keys the last one is found, as
+  /// Kubernetes' reader does. A present value that is no object is a problem.
   JsonValue field(std::string_view key) const&;
   /// The same for a field that was found before; see find_fields().
   JsonValue field(std::string_view key, const std::optional<simdjson::dom::element>& found) const& {
@@ -106,14 +130,15 @@ class JsonValue {
   }
   JsonValue field(std::string_view key) const&& = delete;
 
-  /// Looks several keys up in one pass; of equal keys the first one is found.
+  /// Looks several keys up in one pass; of equal keys the last one is found. A present value that is no object is a
+  /// problem.
   template <std::size_t N>
   std::array<std::optional<simdjson::dom::element>, N> find_fields(const std::array<std::string_view, N>& keys) const {
     std::array<std::optional<simdjson::dom::element>, N> found;
-    if (!is_object()) return found;
+    if (!expect_object()) return found;
     for (auto [key, element] : simdjson::dom::object(element_)) {
       for (std::size_t i = 0; i < N; ++i) {
-        if (!found[i] && keys[i] == key) found[i] = element;
+        if (keys[i] == key) found[i] = element;
       }
     }
     return found;

@@ -66,7 +66,7 @@ void keep_first(std::vector<T>& list, std::size_t count) {
 class Loading {
  public:
   explicit Loading(const LoadOptions& options)
-      : options_(options), decoders_([this] { return std::make_unique<ObjectDecoder>(pools_); }) {}
+      : options_(options), decoders_([this] { return std::make_unique<ObjectDecoder>(pools_, options_.strict); }) {}
 
   LoadResult run(const NextBatch& next) {
     decode_all(next);
@@ -102,6 +102,7 @@ class Loading {
   static void take_over(std::vector<Sourced<T>>& from, std::vector<T>& to);
   void take_over_settled();
   void take_over_admitted();
+  void append_finding_warnings();
   void expand();
   void add_problem(std::string object, InputProblem problem);
   void leave_out(SourcePlace place, const std::string& object, std::string message);
@@ -145,7 +146,7 @@ void Loading::decode(Work& work) {
   for (const InputProblem& problem : work.batch.problems()) {
     ++decoded.problem_count;
     ++work.left_out_count;
-    decoded.problems.push_back(problem);
+    fold_into(decoded.problems, InputProblem(problem), options_.problems_max);
     decoded.left_out.push_back({problem.source, problem.to_string()});
   }
   decode_items(work);
@@ -237,14 +238,14 @@ void Loading::decode_all(const NextBatch& next) {
 }
 
 void Loading::leave_out(SourcePlace place, const std::string& object, std::string message) {
-  add_problem(object, {sources_[place.source], object_location(place, object), std::move(message)});
+  add_problem(object, {sources_[place.source], line_location(place), std::move(message), object});
 }
 
 void Loading::add_problem(std::string object, InputProblem problem) {
   ++all_.problem_count;
   ++result_.left_out_count;
   if (all_.left_out.size() < options_.left_out_max) all_.left_out.push_back({std::move(object), problem.to_string()});
-  if (all_.problems.size() < options_.problems_max) all_.problems.push_back(std::move(problem));
+  fold_into(all_.problems, std::move(problem), options_.problems_max);
 }
 
 std::string Loading::repeated_name(SourcePlace place, SourcePlace first) const {
@@ -407,9 +408,24 @@ void Loading::take_over_admitted() {
   if (!options_.expand_workloads) {
     for (DecodedWorkload& decoded : all_.workloads) objects.workloads.push_back(std::move(decoded.workload));
   }
+  append_finding_warnings();
   result_.problems = std::move(all_.problems);
   result_.problem_count = all_.problem_count;
   result_.left_out = std::move(all_.left_out);
+}
+
+/// One warning for each thing that is said, and one that says what to make of them.
+void Loading::append_finding_warnings() {
+  if (all_.finding_count == 0) return;
+  std::vector<std::string>& warnings = result_.objects.warnings;
+  for (const InputProblem& finding : all_.findings) warnings.push_back(finding.to_string());
+  const std::int64_t more = all_.finding_count - total_count(all_.findings);
+  if (more > 0) warnings.push_back("and " + std::to_string(more) + " more of other kinds");
+  warnings.push_back(
+      std::to_string(all_.finding_count) +
+      (all_.finding_count == 1 ? " value that an API server would refuse was"
+                               : " values that an API server would refuse were") +
+      " read as stored; --strict refuses such objects, but for unknown fields; docs/objects.md lists the checks");
 }
 
 void Loading::expand() {
@@ -422,8 +438,8 @@ void Loading::expand() {
   for (InputProblem& problem : problems) {
     ++result_.problem_count;
     ++result_.left_out_count;
-    result_.left_out.push_back({problem.location, problem.to_string()});
-    if (result_.problems.size() < options_.problems_max) result_.problems.push_back(std::move(problem));
+    result_.left_out.push_back({problem.object, problem.to_string()});
+    fold_into(result_.problems, std::move(problem), options_.problems_max);
   }
 }
 

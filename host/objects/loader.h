@@ -31,6 +31,7 @@ inline constexpr std::int64_t kInvalidObjectsMax = 1'000'000;  ///< of one load
 struct LoadOptions {
   int threads = 0;  ///< at most; see thread_count()
   bool expand_workloads = true;
+  bool strict = false;  ///< what an API server would refuse (validation.h) is a problem, not a warning
   TextLimits text;
   std::int64_t objects_max = kObjectsMax;
   std::int64_t invalid_objects_max = kInvalidObjectsMax;  ///< reading ends when there are more
@@ -42,10 +43,11 @@ struct LoadOptions {
 };
 
 struct LoadResult {
-  ClusterObjects objects;              ///< all that was good; an object with a problem is left out whole
-  std::vector<InputProblem> problems;  ///< those of reading in input order, then the rest; at most problems_max
-  std::int64_t problem_count = 0;
-  std::vector<Remark> left_out;  ///< the objects that were left out, with their first problem; at most left_out_max
+  ClusterObjects objects;  ///< all that was good; an object with a problem is left out whole
+  /// Those of reading in input order, then the rest; repetitions folded, at most problems_max.
+  std::vector<InputProblem> problems;
+  std::int64_t problem_count = 0;  ///< repetitions and those that were not kept included
+  std::vector<Remark> left_out;    ///< the objects that were left out, with their first problem; at most left_out_max
   std::int64_t left_out_count = 0;
   std::int64_t document_count = 0;  ///< objects and lists that stand by themselves, empty lists among them
   bool is_incomplete = false;       ///< a limit ended reading before the input ended; one of the problems names it

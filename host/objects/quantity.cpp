@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "host/objects/selectors.h"
+
 namespace berth {
 namespace {
 
@@ -54,21 +56,18 @@ std::optional<Suffix> parse_plain_suffix(std::string_view text) {
   }
 }
 
-/// `e3`, `E-3`, `e+3`. Exponents beyond any meaning are clamped: the amount is capped or rounded the same way.
+/// `e3`, `E-3`, `e+3`. An exponent beyond 64 bits is no quantity. Of a smaller one upstream keeps the low 32 bits, so
+/// `1e4294967297` is 10; repeated here, because an API server stores what its own parser reads.
 std::optional<Suffix> parse_exponent_suffix(std::string_view text) {
   if (text.size() < 2 || (text[0] != 'e' && text[0] != 'E')) return std::nullopt;
-  text.remove_prefix(1);
-  const bool negative = text[0] == '-';
-  if (negative || text[0] == '+') text.remove_prefix(1);
-  if (text.empty()) return std::nullopt;
-  constexpr std::int32_t kFar = 1'000'000;
-  std::int32_t exponent = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    exponent = std::min(exponent * 10 + (c - '0'), kFar);
-  }
-  return Suffix{negative ? -exponent : exponent, 0};
+  const std::optional<std::int64_t> exponent = parse_int64(text.substr(1));
+  if (!exponent) return std::nullopt;
+  return Suffix{static_cast<std::int32_t>(static_cast<std::uint32_t>(*exponent)), 0};
 }
+
+/// Texts without a digit (".", "m", "Ki") read as 0 where upstream takes its short path of 64 bits; its long path
+/// refuses them.
+bool may_lack_digits(const Suffix& suffix) { return suffix.exponent10 >= -kNanoDigits && suffix.power1024 < 5; }
 
 /// Decimal digits, most significant first, times 1024.
 void multiply_by_1024(std::string& digits) {
@@ -152,11 +151,12 @@ std::optional<Quantity> Quantity::parse(std::string_view text) {
   auto suffix = parse_plain_suffix(text.substr(at));
   if (!suffix) suffix = parse_exponent_suffix(text.substr(at));
   if (!suffix) return std::nullopt;
+  if (digits.empty() && !may_lack_digits(*suffix)) return std::nullopt;
 
   for (int i = 0; i < suffix->power1024; ++i) multiply_by_1024(digits);
   static const __int128 kDecimalCap = decimal_cap();
   const __int128 cap = suffix->power1024 > 0 ? __int128{kInt64Max} * kNanoPerUnit : kDecimalCap;
-  const __int128 nano = scaled(digits, kNanoDigits + suffix->exponent10 - fraction_digits, cap);
+  const __int128 nano = scaled(digits, std::int64_t{kNanoDigits} + suffix->exponent10 - fraction_digits, cap);
   return Quantity{negative ? -nano : nano};
 }
 

@@ -13,8 +13,10 @@ namespace berth {
 struct Quantity {
   __int128 nano = 0;
 
-  /// @return nullopt when `text` is not a quantity. Finer than 10^-9 is rounded away from zero; a value with a binary
-  /// suffix is capped at 2^63-1; a decimal value beyond +-10^28 is capped there.
+  /// Accepts and reads exactly what resource.ParseQuantity of apimachinery does, with one deviation: a decimal value
+  /// beyond +-10^28 is capped there. Finer than 10^-9 is rounded away from zero; a value with a binary suffix is capped
+  /// at 2^63-1.
+  /// @return nullopt when `text` is not a quantity
   static std::optional<Quantity> parse(std::string_view text);
 
   /// Rounded away from zero to an integer, saturated at the int64 range.

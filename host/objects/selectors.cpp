@@ -55,6 +55,10 @@ bool is_dns_subdomain(std::string_view text) {
   return is_lower_alnum(before);
 }
 
+bool is_dns_label(std::string_view text) {
+  return text.size() <= kNameBytesMax && text.find('.') == std::string_view::npos && is_dns_subdomain(text);
+}
+
 std::optional<std::int64_t> parse_int64(std::string_view text) {
   if (!text.empty() && text[0] == '+') {
     text.remove_prefix(1);

@@ -57,6 +57,7 @@ struct NodeAffinity {
 bool is_label_value(std::string_view text);     ///< at most 63 characters, alphanumeric at both ends, or empty
 bool is_qualified_name(std::string_view text);  ///< optional DNS-subdomain prefix and "/", then a name of <= 63
 bool is_dns_subdomain(std::string_view text);   ///< at most 253 characters
+bool is_dns_label(std::string_view text);       ///< at most 63 characters, without dots
 /// Base-10 int64 with optional sign and leading zeros, nothing else (Go's strconv.ParseInt(s, 10, 64)).
 std::optional<std::int64_t> parse_int64(std::string_view text);
 

@@ -139,6 +139,22 @@ spec: {priority: high, containers: []}
   EXPECT_EQ(Json::parse(run.out)["placements"].size(), 1u);
 }
 
+TEST(Schedule, StrictRefusesWhatAnApiServerWouldRefuse) {
+  const std::string pod = R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: misspelt}
+spec: {nodeselector: {a: b}, containers: [{name: c}]}
+)";
+  const ProgramRun lenient = schedule({}, small_cluster() + pod);
+  EXPECT_EQ(lenient.exit_code, 0) << lenient.err;
+  EXPECT_NE(lenient.err.find("warning: "), std::string::npos) << lenient.err;
+  EXPECT_NE(lenient.err.find("spec.nodeselector (Pod default/misspelt)"), std::string::npos) << lenient.err;
+  const ProgramRun strict = schedule({"--strict"}, small_cluster() + pod);
+  EXPECT_EQ(strict.exit_code, 1);
+  EXPECT_NE(strict.err.find("spec.nodeselector (Pod default/misspelt)"), std::string::npos) << strict.err;
+}
+
 TEST(Schedule, SkipInvalidDoesNotExcuseAMissingFile) {
   const ProgramRun run = run_berth({"schedule", "-f", "/nonexistent/x.json", "--skip-invalid"});
   EXPECT_EQ(run.exit_code, 1);

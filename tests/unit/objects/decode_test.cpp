@@ -291,10 +291,13 @@ struct BadPod {
   std::string problem;
 };
 
+/// The problem as it names the pod at hand.
+std::string with_object(std::string problem) { return problem.insert(problem.find(": "), " (Pod default/p)"); }
+
 class BadPods : public testing::TestWithParam<BadPod> {};
 
 TEST_P(BadPods, AreProblemsWithPathValueAndExpectation) {
-  EXPECT_EQ(problems_of(pod_json(GetParam().spec + ",")), Strings{"test: " + GetParam().problem});
+  EXPECT_EQ(problems_of(pod_json(GetParam().spec + ",")), Strings{"test: " + with_object(GetParam().problem)});
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -353,13 +356,16 @@ INSTANTIATE_TEST_SUITE_P(
                R"(spec.topologySpreadConstraints[0].nodeTaintsPolicy: got "x", expected one of Honor, Ignore)"}));
 
 TEST(DecodeErrors, AreReportedForStatusAndMetadata) {
-  EXPECT_EQ(problems_of(pod_json("", R"("phase":"Done")")),
-            Strings{R"(test: status.phase: got "Done", expected one of Pending, Running, Succeeded, Failed, Unknown)"});
+  EXPECT_EQ(
+      problems_of(pod_json("", R"("phase":"Done")")),
+      Strings{
+          R"(test: status.phase (Pod default/p): got "Done", expected one of Pending, Running, Succeeded, Failed, Unknown)"});
   EXPECT_EQ(
       problems_of(pod_json("", "", R"("creationTimestamp":"yesterday",)")),
-      Strings{R"(test: metadata.creationTimestamp: got "yesterday", expected a time such as "2026-01-31T23:59:59Z")"});
+      Strings{
+          R"(test: metadata.creationTimestamp (Pod default/p): got "yesterday", expected a time such as "2026-01-31T23:59:59Z")"});
   EXPECT_EQ(problems_of(pod_json("", "", R"("labels":[],)")),
-            Strings{"test: metadata.labels: got an array, expected an object"});
+            Strings{"test: metadata.labels (Pod default/p): got an array, expected an object"});
 }
 
 TEST(DecodeErrors, ATaintNeedsAKnownEffect) {
@@ -368,10 +374,12 @@ TEST(DecodeErrors, ATaintNeedsAKnownEffect) {
   };
   EXPECT_EQ(
       problems_of(node(R"({"key":"a","effect":"Always"})")),
-      Strings{R"(test: spec.taints[0].effect: got "Always", expected one of NoSchedule, PreferNoSchedule, NoExecute)"});
-  EXPECT_EQ(problems_of(node(R"({"key":"a"})")), Strings{"test: spec.taints[0]: has no effect"});
-  EXPECT_EQ(problems_of(node(R"({"key":"a","effect":""})")),
-            Strings{R"(test: spec.taints[0].effect: got "", expected NoSchedule, PreferNoSchedule or NoExecute)"});
+      Strings{
+          R"(test: spec.taints[0].effect (Node n): got "Always", expected one of NoSchedule, PreferNoSchedule, NoExecute)"});
+  EXPECT_EQ(problems_of(node(R"({"key":"a"})")), Strings{"test: spec.taints[0] (Node n): has no effect"});
+  EXPECT_EQ(
+      problems_of(node(R"({"key":"a","effect":""})")),
+      Strings{R"(test: spec.taints[0].effect (Node n): got "", expected NoSchedule, PreferNoSchedule or NoExecute)"});
 }
 
 TEST(DecodeErrors, AnObjectNeedsKindApiVersionAndName) {
@@ -379,21 +387,41 @@ TEST(DecodeErrors, AnObjectNeedsKindApiVersionAndName) {
             (Strings{"test: kind: absent, expected a kind such as Pod",
                      "test: apiVersion: absent, expected an API version such as v1"}));
   EXPECT_EQ(problems_of(R"({"apiVersion":"v1","kind":"Node","metadata":{}})"),
-            Strings{"test: metadata.name: absent, expected a name"});
+            Strings{"test: metadata.name (Node): absent, expected a name"});
   EXPECT_EQ(problems_of(R"({"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"x-"},"spec":{}})"),
-            Strings{"test: metadata.name: absent, expected a name; generateName is for objects being created"});
+            Strings{"test: metadata.name (Pod): absent, expected a name; generateName is for objects being created"});
   EXPECT_EQ(problems_of(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}})"),
-            Strings{"test: spec: absent, expected an object"});
+            Strings{"test: spec (Pod default/p): absent, expected an object"});
 }
 
 TEST(DecodeErrors, NameTheItemOfAList) {
   const std::string text =
       R"({"apiVersion":"v1","kind":"List","items":[)" + pod_json("") + "," + pod_json(R"("priority":"x",)") + "]}";
-  EXPECT_EQ(problems_of(text), Strings{R"(test: items[1].spec.priority: got "x", expected an integer)"});
+  EXPECT_EQ(problems_of(text),
+            Strings{R"(test: items[1].spec.priority (Pod default/p): got "x", expected an integer)"});
 }
 
 TEST(DecodeErrors, EveryProblemOfAnObjectIsReported) {
   EXPECT_EQ(problems_of(pod_json(R"("priority":"x","nodeName":1,)")).size(), 2u);
+}
+
+TEST(DecodeErrors, AValueOfAnotherTypeIsNotReadAsAbsent) {
+  EXPECT_EQ(problems_of(pod_json(R"("schedulingGates":[7],)")),
+            Strings{"test: spec.schedulingGates[0] (Pod default/p): got 7, expected an object"});
+  EXPECT_EQ(problems_of(pod_json(R"("resourceClaims":["a"],)")),
+            Strings{R"(test: spec.resourceClaims[0] (Pod default/p): got "a", expected an object)"});
+  EXPECT_EQ(problems_of(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":7})"),
+            Strings{"test: spec (Service default/s): got 7, expected an object"});
+  EXPECT_EQ(problems_of(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":"Ready"})"),
+            Strings{R"(test: status (Node n): got "Ready", expected an object)"});
+  EXPECT_EQ(
+      problems_of(R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b"},"status":[]})"),
+      Strings{"test: status (PodDisruptionBudget default/b): got an array, expected an object"});
+  EXPECT_EQ(
+      problems_of(R"({"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":"r"},"overhead":1})"),
+      Strings{"test: overhead (RuntimeClass r): got 1, expected an object"});
+  EXPECT_EQ(problems_of(pod_json("", R"("conditions":["Ready"])")),
+            Strings{R"(test: status.conditions[0] (Pod default/p): got "Ready", expected an object)"});
 }
 
 TEST(DecodeErrors, ABadSharedSpecIsReportedForEveryPod) {
@@ -402,7 +430,11 @@ TEST(DecodeErrors, ABadSharedSpecIsReportedForEveryPod) {
     text += std::string(R"({"metadata":{"name":")") + name + R"("},"spec":{"hostNetwork":7}},)";
   }
   text.back() = ']';
-  EXPECT_EQ(problems_of(text + "}").size(), 2u);
+  const LoadResult result = load_cluster_from_text(text + "}", "test", {});
+  EXPECT_EQ(result.problem_count, 2);
+  EXPECT_EQ(texts(result.problems),
+            Strings{"test: line 1, items[0].spec.hostNetwork (Pod default/a): got 7, expected true or "
+                    "false (and 1 more like it)"});
 }
 
 TEST(DecodeTolerance, AcceptsWhatUpstreamAcceptsFromStorage) {

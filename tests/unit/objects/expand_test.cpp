@@ -239,9 +239,9 @@ TEST(Expansion, TooManyReplicasAreAProblemAndCreateNoPods) {
       "test", {});
   EXPECT_EQ(result.objects.pods.size(), 2u);
   EXPECT_EQ(texts(result.problems).at(0),
-            "test: line 1, ReplicaSet default/rs: asks for 2147483647 more pods, expected at most 10000000 from all "
+            "test: line 1 (ReplicaSet default/rs): asks for 2147483647 more pods, expected at most 1000000 from all "
             "workloads "
-            "together");
+            "together, of which 0 are made");
   EXPECT_EQ(result.problem_count, 3);
   EXPECT_EQ(result.left_out.size(), 3u);
 }
@@ -256,6 +256,17 @@ TEST(Expansion, TheLimitCoversAllWorkloads) {
   EXPECT_EQ(result.problem_count, 1);
 }
 
+TEST(Expansion, ADaemonSetOverTheLimitMakesNoPod) {
+  LoadOptions options;
+  options.expanded_pods_max = 1;
+  const LoadResult result =
+      load_cluster_from_text(workload("DaemonSet", "ds", "") + node("n1") + node("n2"), "test", options);
+  EXPECT_TRUE(result.objects.pods.empty());
+  EXPECT_EQ(texts(result.problems), Strings{"test: line 1 (DaemonSet default/ds): asks for 2 more pods, expected at "
+                                            "most 1 from all workloads together, of "
+                                            "which 0 are made"});
+}
+
 TEST(Expansion, CanBeDisabled) {
   LoadOptions options;
   options.expand_workloads = false;
@@ -266,13 +277,13 @@ TEST(Expansion, CanBeDisabled) {
 
 TEST(Expansion, NegativeNumbersAreProblems) {
   EXPECT_EQ(problems_of(workload("ReplicaSet", "rs", "replicas: -1, ")),
-            Strings{"test: spec.replicas: got -1, expected a number that is not negative"});
+            Strings{"test: spec.replicas (ReplicaSet default/rs): got -1, expected a number that is not negative"});
   EXPECT_EQ(problems_of(workload("Job", "j", "parallelism: -1, ")).size(), 1u);
 }
 
 TEST(Expansion, AWorkloadNeedsATemplate) {
   EXPECT_EQ(problems_of("apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {replicas: 1}\n").at(0),
-            "test: spec.template: absent, expected a pod template");
+            "test: spec.template (ReplicaSet default/rs): absent, expected a pod template");
 }
 
 TEST(Expansion, OldApiVersionsDefaultTheSelectorFromTheTemplate) {

@@ -60,9 +60,10 @@ TEST(Loader, DuplicatePodUidsAreAProblem) {
   const auto result = load_cluster_from_text(named("Pod", "a", R"(,"uid":"u")") + named("Pod", "b", R"(,"uid":"u")") +
                                                  named("Pod", "c", R"(,"uid":"default/d")") + named("Pod", "d"),
                                              "f", {});
-  EXPECT_EQ(texts(result.problems),
-            (Strings{"f: line 2, Pod default/b: has the uid \"u\" of another pod; the first is kept",
-                     "f: line 4, Pod default/d: has the uid \"default/d\" of another pod; the first is kept"}));
+  EXPECT_EQ(
+      texts(result.problems),
+      Strings{"f: line 2 (Pod default/b): has the uid \"u\" of another pod; the first is kept (and 1 more like it)"});
+  EXPECT_EQ(result.problem_count, 2);
   EXPECT_EQ(result.objects.pods.size(), 2u);
 }
 
@@ -83,7 +84,7 @@ TEST(Loader, ABadObjectDoesNotAffectOthers) {
   EXPECT_EQ(result.objects.nodes[1]->name, "c");
   ASSERT_EQ(result.left_out.size(), 1u);
   EXPECT_EQ(result.left_out[0].object, "Node b");
-  EXPECT_NE(result.left_out[0].reason.find("spec.taints: got 7, expected an array"), std::string::npos);
+  EXPECT_NE(result.left_out[0].reason.find("spec.taints (Node b): got 7, expected an array"), std::string::npos);
   EXPECT_THROW(result.throw_if_problems(), InputError);
 }
 
@@ -150,7 +151,7 @@ TEST(Loader, TheFirstOfTwoObjectsOfOneNameIsNamedWithItsFile) {
   const std::string a = folder.write("a.json", named("Node", "n"));
   const std::string b = folder.write("b.json", "\n" + named("Node", "n"));
   EXPECT_EQ(texts(load_cluster({folder.path.string()}).problems),
-            Strings{b + ": line 2, Node n: stands in the input twice, expected one object of a name; the first, in " +
+            Strings{b + ": line 2 (Node n): stands in the input twice, expected one object of a name; the first, in " +
                     a + " on line 1, is kept"});
 }
 
@@ -244,11 +245,16 @@ TEST(Loader, KeepsTheFirstProblemsAndCountsAll) {
   LoadOptions options;
   options.problems_max = 2;
   std::string text;
-  for (int i = 0; i < 5; ++i) text += R"({"apiVersion":"v1","kind":"Node","metadata":{}})";
+  for (int i = 0; i < 4; ++i) text += R"({"apiVersion":"v1","kind":"Node","metadata":{}})";
+  for (const auto* bad : {R"("spec":7)", R"("status":7)"}) {
+    text += R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},)" + std::string(bad) + "}";
+  }
   const LoadResult result = load_cluster_from_text(text, "f", options);
-  EXPECT_EQ(result.problems.size(), 2u);
-  EXPECT_EQ(result.problem_count, 5);
-  EXPECT_EQ(result.left_out.size(), 5u);
+  ASSERT_EQ(result.problems.size(), 2u);
+  EXPECT_EQ(result.problems[0].repeat_count, 3);
+  EXPECT_EQ(total_count(result.problems), 5);
+  EXPECT_EQ(result.problem_count, 6);
+  EXPECT_EQ(result.left_out.size(), 6u);
 }
 
 TEST(Loader, AnEmptyInputIsAnEmptyCluster) {

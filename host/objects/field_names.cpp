@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/objects/field_names.h"
+
+#include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/objects/validation.h"
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kFieldsMax = 64;
+
+/// Field names of one type differ in their length or their outer letters, mostly.
+struct NameHash {
+  std::size_t operator()(std::string_view name) const {
+    if (name.empty()) return 0;
+    const auto at = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(name[i])); };
+    return name.size() * 73 + at(0) * 31 + at(name.size() / 2) * 7 + at(name.size() - 1);
+  }
+};
+
+struct TypeFields {
+  std::string_view type;
+  std::vector<std::string_view> names;
+  tsl::robin_map<std::string_view, int, NameHash> index;
+};
+
+TypeFields fields_of(std::string_view type, std::vector<std::string_view> names) {
+  TypeFields fields{type, std::move(names), {}};
+  for (std::size_t i = 0; i < fields.names.size(); ++i) fields.index.emplace(fields.names[i], static_cast<int>(i));
+  return fields;
+}
+
+const std::vector<TypeFields>& all_types() {
+  static const std::vector<TypeFields> kTypes = {
+#define BERTH_API_TYPE(type, ...) fields_of(#type, {__VA_ARGS__}),
+#include "host/objects/field_names.inc"
+#undef BERTH_API_TYPE
+  };
+  return kTypes;
+}
+
+const TypeFields& fields_of(ApiType type) { return all_types()[static_cast<std::size_t>(type)]; }
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// Letters to insert, drop, replace or swap with their neighbour to make `b` of `a`, whatever their case.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> above(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(above.begin(), above.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const bool is_equal = lower(a[i - 1]) == lower(b[j - 1]);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (is_equal ? 0 : 1)});
+      const bool is_swap = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+      if (is_swap) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, above);
+    std::swap(above, row);
+  }
+  return above[b.size()];
+}
+
+/// Short names have near neighbours that are words of their own.
+std::size_t distance_allowed(std::string_view name) {
+  if (name.size() < 12) return name.size() < 5 ? 1 : 2;
+  return std::max<std::size_t>(3, name.size() / 7);
+}
+
+/// The field that `name` was most likely meant to be; empty when none is near.
+std::string_view nearest_field(const TypeFields& fields, std::string_view name) {
+  constexpr std::size_t kNameBytesMax = 64;
+  if (name.size() > kNameBytesMax) return {};
+  std::string_view nearest;
+  std::size_t least = distance_allowed(name) + 1;
+  for (const std::string_view field : fields.names) {
+    const std::size_t distance = edit_distance(name, field);
+    if (distance < least) {
+      least = distance;
+      nearest = field;
+    }
+  }
+  return nearest;
+}
+
+/// The type that has a field of exactly that name, where a field of another type cannot be meant: a wrong indentation.
+std::string_view home_of(std::string_view name) {
+  constexpr std::array kMovable = {
+      ApiType::kPodSpec,       ApiType::kContainer,        ApiType::kAffinity,
+      ApiType::kNodeAffinity,  ApiType::kPodAffinityTerm,  ApiType::kTopologySpreadConstraint,
+      ApiType::kNodeSelector,  ApiType::kNodeSelectorTerm, ApiType::kResourceRequirements,
+      ApiType::kLabelSelector, ApiType::kObjectMeta};
+  for (const ApiType type : kMovable) {
+    const TypeFields& fields = fields_of(type);
+    if (fields.index.contains(name)) return fields.type;
+  }
+  return {};
+}
+
+void report_unknown(const JsonValue& field, const TypeFields& fields, std::string_view name) {
+  const std::string where(fields.type);
+  if (const std::string_view nearest = nearest_field(fields, name); !nearest.empty()) {
+    return field.finding(ValidationCheck::kMisspeltField,
+                         where + " has no such field and it is not read, expected " + std::string(nearest));
+  }
+  if (const std::string_view home = home_of(name); !home.empty()) {
+    return field.finding(ValidationCheck::kMisspeltField,
+                         where + " has no such field and it is not read; it is a field of " + std::string(home));
+  }
+  field.finding(ValidationCheck::kUnknownField, "unknown to " + where + " of Kubernetes 1.35 and 1.36 and not read");
+}
+
+}  // namespace
+
+int field_index(ApiType type, std::string_view name) {
+  const auto& index = fields_of(type).index;
+  const auto at = index.find(name);
+  return at == index.end() ? -1 : at->second;
+}
+
+void validate_fields(const JsonValue& object, ApiType type) {
+  if (!object.is_object()) return;
+  const TypeFields& fields = fields_of(type);
+  std::uint64_t seen = 0;
+  object.for_each_entry([&](std::string_view name, const JsonValue& field) {
+    const auto at = fields.index.find(name);
+    if (at == fields.index.end()) return report_unknown(field, fields, name);
+    const std::uint64_t bit = std::uint64_t{1} << at->second;
+    if ((seen & bit) != 0) field.finding(ValidationCheck::kDuplicateField, "stands twice, expected once");
+    seen |= bit;
+  });
+}
+
+void validate_map_keys(const JsonValue& map) {
+  if (!map.is_object()) return;
+  tsl::robin_set<std::string_view> seen;
+  map.for_each_entry([&](std::string_view key, const JsonValue& value) {
+    if (!seen.insert(key).second) value.finding(ValidationCheck::kDuplicateField, "stands twice, expected once");
+  });
+}
+
+}  // namespace berth

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/objects/validation.h"
+
+#include <array>
+
+namespace berth {
+namespace {
+
+using enum ValidationCheck;
+
+constexpr std::string_view kCompared = "compared as it stands";
+constexpr std::string_view kNotRead = "not read";
+constexpr std::string_view kKept = "kept";
+
+constexpr auto kRules = std::to_array<ValidationRule>({
+    {kUnknownField, "unknown-field", "every struct below", "a field of Kubernetes 1.35 or 1.36",
+     "not read; a newer release may have it, so --strict does not refuse it"},
+    {kMisspeltField, "misspelt-field", "every struct below",
+     "no field name that differs from a known one by case or a few "
+     "letters, or that belongs to another struct",
+     kNotRead},
+    {kDuplicateField, "duplicate-field", "every struct and map below", "each key once", "the last value counts"},
+    {kName, "name", "metadata.name, metadata.namespace", "DNS subdomain; DNS label for namespaces", kCompared},
+    {kLabels, "labels", "metadata.labels of objects and templates", "qualified names, label values", kCompared},
+    {kReferencedName, "referenced-name", "spec.nodeName, priorityClassName, runtimeClassName", "DNS subdomain",
+     kCompared},
+    {kContainers, "containers", "spec.containers", "at least one", "requests nothing"},
+    {kContainerName, "container-name", "containers[].name, initContainers[].name", "DNS label, once in a pod",
+     "the first of that name is meant"},
+    {kContainerPort, "container-port", "containers[].ports[].containerPort", "1 to 65535", "read as 0"},
+    {kPortProtocol, "port-protocol", "containers[].ports[].protocol", "TCP, UDP or SCTP", kCompared},
+    {kHostPortConflict, "host-port-conflict", "containers[].ports[].hostPort",
+     "protocol, address and port once in a pod", kKept},
+    {kHostNetworkPort, "host-network-port", "containers[].ports[].hostPort",
+     "the containerPort where hostNetwork is true", kKept},
+    {kResourceName, "resource-name", "requests, limits, overhead",
+     "cpu, memory, ephemeral-storage, hugepages-SIZE or a "
+     "name with a domain",
+     "not counted"},
+    {kWholeResource, "whole-resource", "requests, limits, overhead, status.allocatable",
+     "extended resources and pods are whole numbers", "rounded up"},
+    {kRequestAboveLimit, "request-above-limit", "containers[].resources.requests", "at most the limit",
+     "the request counts"},
+    {kNoOvercommit, "no-overcommit", "containers[].resources.requests",
+     "equal to the limit of an extended resource or huge pages, where it is given", "the request counts"},
+    {kHugePages, "huge-pages", "requests, limits, overhead", "a multiple of the page size; cpu or memory beside them",
+     "the request counts"},
+    {kContainerClaim, "container-claim", "containers[].resources.claims[].name", "an entry of spec.resourceClaims",
+     kNotRead},
+    {kContainerRestartPolicy, "container-restart-policy", "containers[].restartPolicy, initContainers[].restartPolicy",
+     "Always, OnFailure or Never", "not Always: an init container is no sidecar"},
+    {kRestartRule, "restart-rule", "containers[].restartPolicyRules", "a known action, beside a restartPolicy",
+     "not RestartAllContainers"},
+    {kPodRestartPolicy, "pod-restart-policy", "spec.restartPolicy",
+     "Always, OnFailure or Never; of templates Always, of Jobs OnFailure or Never", "no rule reads it"},
+    {kPodLevelResources, "pod-level-resources", "spec.resources",
+     "cpu, memory and huge pages; at least what the containers request; no claims", "the pod's amounts count"},
+    {kVolume, "volume", "spec.volumes[]", "name a DNS label, once; one source; claimName a DNS subdomain", kKept},
+    {kResourceClaim, "resource-claim", "spec.resourceClaims[]",
+     "name a DNS label, once; either resourceClaimName or resourceClaimTemplateName", kKept},
+    {kSchedulingGate, "scheduling-gate", "spec.schedulingGates[].name", "qualified name, once", "holds the pod back"},
+    {kGatedNodeName, "gated-node-name", "spec.nodeName", "absent while there are scheduling gates",
+     "the pod runs there"},
+    {kNodeSelector, "node-selector", "spec.nodeSelector, RuntimeClass scheduling.nodeSelector",
+     "qualified names, label values", kCompared},
+    {kNodeSelectorTerms, "node-selector-terms", "nodeAffinity.required*.nodeSelectorTerms", "at least one",
+     "matches no node"},
+    {kNodeRequirement, "node-requirement", "nodeAffinity matchExpressions[]",
+     "key a qualified name; values by operator; label values where required", "as the rule for node affinity takes it"},
+    {kNodeField, "node-field", "nodeAffinity matchFields[]", "metadata.name, In or NotIn, one name of a node",
+     "as the rule for node affinity takes it"},
+    {kPreferenceWeight, "preference-weight", "preferred*[].weight", "1 to 100", "0 adds nothing"},
+    {kAffinityTopologyKey, "affinity-topology-key", "podAffinity and podAntiAffinity topologyKey", "qualified name",
+     "no node has the label: affinity fits nowhere, anti-affinity keeps nothing apart"},
+    {kAffinityNamespaces, "affinity-namespaces", "podAffinity and podAntiAffinity namespaces[]", "DNS label",
+     kCompared},
+    {kLabelSelector, "label-selector", "labelSelector, namespaceSelector, selectors of workloads and budgets",
+     "keys qualified names; values by operator; label values", "as the rule that reads it takes it"},
+    {kLabelKeys, "label-keys", "matchLabelKeys, mismatchLabelKeys",
+     "qualified names beside a labelSelector that does not require them; in one of both lists", "merged all the same"},
+    {kMaxSkew, "max-skew", "topologySpreadConstraints[].maxSkew", "at least 1", kCompared},
+    {kSpreadTopologyKey, "spread-topology-key", "topologySpreadConstraints[].topologyKey", "not empty",
+     "no node has the label"},
+    {kMinDomains, "min-domains", "topologySpreadConstraints[].minDomains", "at least 1, beside DoNotSchedule",
+     kCompared},
+    {kSpreadDuplicate, "spread-duplicate", "topologySpreadConstraints[]", "each topologyKey and whenUnsatisfiable once",
+     "each constraint counts"},
+    {kTolerationKey, "toleration-key", "tolerations[].key", "qualified name; absent only beside Exists",
+     "without a key and with Equal every taint of that value is tolerated"},
+    {kTolerationValue, "toleration-value", "tolerations[].value",
+     "label value; none beside Exists; integer for Gt and Lt", kCompared},
+    {kTolerationSeconds, "toleration-seconds", "tolerations[].tolerationSeconds", "only beside NoExecute", kNotRead},
+    {kTolerationDuplicate, "toleration-duplicate", "RuntimeClass scheduling.tolerations[]", "each once", kKept},
+    {kTaint, "taint", "Node spec.taints[]", "key a qualified name, value a label value", kCompared},
+    {kTaintDuplicate, "taint-duplicate", "Node spec.taints[]", "each key and effect once", "each taint counts"},
+    {kDeclaredFeatures, "declared-features", "Node status.declaredFeatures", "UpperCamelCase names in order, each once",
+     kCompared},
+    {kPriorityValue, "priority-value", "PriorityClass value",
+     "at most 1000000000; names with system- only for the two built-in classes", kKept},
+    {kServiceSelector, "service-selector", "Service spec.selector", "qualified names, label values", kCompared},
+    {kDisruptionsAllowed, "disruptions-allowed", "PodDisruptionBudget status.disruptionsAllowed", "at least 0",
+     kCompared},
+    {kWorkloadSelector, "workload-selector", "spec.selector of workloads", "present and not empty",
+     "absent: the template's labels; empty: every pod"},
+    {kSelectorTemplate, "selector-template", "spec.selector of workloads", "matches the template's labels",
+     "the pods are made all the same"},
+    {kIndexedJob, "indexed-job", "Job spec", "with completionMode Indexed completions, and parallelism at most 100000",
+     "as without completionMode"},
+});
+
+constexpr bool is_in_order() {
+  for (std::size_t i = 0; i < kRules.size(); ++i) {
+    if (static_cast<std::size_t>(kRules[i].check) != i) return false;
+  }
+  return true;
+}
+static_assert(is_in_order());
+
+}  // namespace
+
+std::span<const ValidationRule> validation_rules() { return kRules; }
+
+std::string_view id_of(ValidationCheck check) { return kRules[static_cast<std::size_t>(check)].id; }
+
+bool is_refused_when_strict(ValidationCheck check) { return check != kUnknownField; }
+
+}  // namespace berth

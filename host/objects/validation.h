@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the API server's validation of v1.35 checks of the fields that scheduling reads: one function for each API
+// struct, as upstream's pkg/apis/*/validation has it. A value that fails a check is read as it stands, and is reported
+// as a finding of the value's sink: a warning, or with --strict a problem. Values that cannot be stored at all (wrong
+// JSON types, unknown operators, negative amounts) are problems of the decoders. The table in docs/objects.md lists
+// the checks; a test keeps it equal to validation_rules().
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "host/objects/json_value.h"
+#include "host/objects/pod.h"
+
+namespace berth {
+
+enum class ValidationCheck : std::uint8_t {
+  kUnknownField,
+  kMisspeltField,
+  kDuplicateField,
+  kName,
+  kLabels,
+  kReferencedName,
+  kContainers,
+  kContainerName,
+  kContainerPort,
+  kPortProtocol,
+  kHostPortConflict,
+  kHostNetworkPort,
+  kResourceName,
+  kWholeResource,
+  kRequestAboveLimit,
+  kNoOvercommit,
+  kHugePages,
+  kContainerClaim,
+  kContainerRestartPolicy,
+  kRestartRule,
+  kPodRestartPolicy,
+  kPodLevelResources,
+  kVolume,
+  kResourceClaim,
+  kSchedulingGate,
+  kGatedNodeName,
+  kNodeSelector,
+  kNodeSelectorTerms,
+  kNodeRequirement,
+  kNodeField,
+  kPreferenceWeight,
+  kAffinityTopologyKey,
+  kAffinityNamespaces,
+  kLabelSelector,
+  kLabelKeys,
+  kMaxSkew,
+  kSpreadTopologyKey,
+  kMinDomains,
+  kSpreadDuplicate,
+  kTolerationKey,
+  kTolerationValue,
+  kTolerationSeconds,
+  kTolerationDuplicate,
+  kTaint,
+  kTaintDuplicate,
+  kDeclaredFeatures,
+  kPriorityValue,
+  kServiceSelector,
+  kDisruptionsAllowed,
+  kWorkloadSelector,
+  kSelectorTemplate,
+  kIndexedJob,
+};
+
+struct ValidationRule {
+  ValidationCheck check;
+  std::string_view id;      ///< as warnings and docs/objects.md name it
+  std::string_view fields;  ///< where it applies
+  std::string_view rule;    ///< what the API server demands
+  std::string_view stored;  ///< how a value that fails is read
+};
+
+/// All checks, in the order of ValidationCheck.
+std::span<const ValidationRule> validation_rules();
+std::string_view id_of(ValidationCheck check);
+/// Whether --strict refuses what fails the check: all but fields that a newer release may have.
+bool is_refused_when_strict(ValidationCheck check);
+
+// Objects. Each checks the object's own fields and what lies in them, without its metadata.
+
+void validate_node(const JsonValue& object);
+void validate_priority_class(const JsonValue& object);
+void validate_service(const JsonValue& object);
+void validate_runtime_class(const JsonValue& object);
+void validate_disruption_budget(const JsonValue& object);
+/// @param kind             as of Workload::kind
+/// @param template_labels  of spec.template, as read
+void validate_workload(const JsonValue& object, std::string_view kind, const LabelMap& template_labels);
+
+/// Name, namespace and field names; labels are checked by validate_labels() where they are read.
+void validate_metadata(const JsonValue& metadata, bool is_namespace_object);
+/// metadata.labels, a node selector or another map of labels.
+void validate_labels(const JsonValue& labels, ValidationCheck check);
+
+// Parts of pods.
+
+/// The fields of a spec that are each pod's own: names, gates, volumes, claims, and names of unknown fields.
+void validate_pod_own(const JsonValue& spec);
+/// The rest of a spec.
+/// @param decoded  of `spec`, with apply_spec_defaults() applied
+void validate_pod_spec(const JsonValue& spec, const PodSpec& decoded);
+void validate_allocatable(const JsonValue& list);
+void validate_resource_names_and_amounts(const JsonValue& list);
+void validate_resources(const JsonValue& resources, const JsonValue& pod_claims);
+void validate_affinity(const JsonValue& affinity);
+void validate_spread_constraints(const JsonValue& constraints);
+void validate_tolerations(const JsonValue& tolerations);
+void validate_label_selector(const JsonValue& selector);
+
+}  // namespace berth
