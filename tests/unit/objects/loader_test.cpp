@@ -43,8 +43,8 @@ TEST(Loader, DuplicateNamesAreAProblemAndTheFirstObjectStays) {
           named("Namespace", "x") + named("Namespace", "x") + named("Service", "s") + named("Service", "s"),
       "f.json", {});
   const auto repeated = [](int line, const std::string& object, int first) {
-    return "f.json: line " + std::to_string(line) + ", " + object +
-           ": stands in the input twice, expected one object of a name; the first, on line " + std::to_string(first) +
+    return "f.json: line " + std::to_string(line) + " (" + object +
+           "): stands in the input twice, expected one object of a name; the first, on line " + std::to_string(first) +
            ", is kept";
   };
   EXPECT_EQ(texts(result.problems), (Strings{repeated(2, "Node n", 1), repeated(4, "Pod default/p", 3),
@@ -160,17 +160,18 @@ TEST(Loader, ProblemsNameTheLineOfTheFieldInEveryForm) {
       "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n{\"apiVersion\": \"v1\",\n\"kind\": "
       "\"Node\",\n\"metadata\": "
       "{\"name\": \"n\"},\n\"spec\": {\n\"taints\": [\n{\"key\": 7,\n\"effect\": \"NoSchedule\"}]}}]}";
-  EXPECT_EQ(problems_with_lines(json), Strings{"test: line 7, items[0].spec.taints[0].key: got 7, expected a string"});
+  EXPECT_EQ(problems_with_lines(json),
+            Strings{"test: line 7, items[0].spec.taints[0].key (Node n): got 7, expected a string"});
   std::string lines = json;
   std::erase(lines, '\n');
   EXPECT_EQ(problems_with_lines("\n\n" + lines),
-            Strings{"test: line 3, items[0].spec.taints[0].key: got 7, expected a string"});
+            Strings{"test: line 3, items[0].spec.taints[0].key (Node n): got 7, expected a string"});
   EXPECT_EQ(problems_with_lines(
                 "kind: Node\napiVersion: v1\nmetadata: {name: node}\nspec:\n  taints:\n  - effect: NoSchedule\n    "
                 "key: 7\n"),
-            Strings{"test: line 7, spec.taints[0].key: got 7, expected a string"});
+            Strings{"test: line 7, spec.taints[0].key (Node node): got 7, expected a string"});
   EXPECT_EQ(problems_with_lines("{\"apiVersion\":\"v1\",\n\"kind\":\"Node\",\n\"metadata\":\n{}}"),
-            Strings{"test: line 3, metadata.name: absent, expected a name"})
+            Strings{"test: line 3, metadata.name (Node): absent, expected a name"})
       << "an absent field is on the line of the object around it";
 }
 
