@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "host/objects/text/json_scan.h"
-
 #include "host/objects/validation.h"
 
 namespace berth {
