@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the distribution's own oneTBB with ThreadSanitizer into build/tsan-tbb, once. Without it the sanitizer does not
-# see how oneTBB hands work from thread to thread, and calls every parallel loop a race. The source comes through apt,
-# from a source list of its own, so that the machine's lists stay as they are.
+# see how oneTBB passes work between threads, and reports every parallel loop as a race. The source comes through apt, from
+# a separate source list, so that the machine's lists do not change.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 prefix=$PWD/build/tsan-tbb

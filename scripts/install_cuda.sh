@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Puts the CUDA 13.0 compiler into build/cuda-toolkit (270 MB) when the machine has none: the wheels that
-# scripts/cuda_requirements.txt pins, from PyPI, about 100 MB. x86-64 Linux only; needs no GPU, and root only where python3
-# has no pip and apt-get must bring it.
+# Installs the CUDA 13.0 compiler into build/cuda-toolkit (270 MB) when the machine has none: the wheels that
+# scripts/cuda_requirements.txt pins, from PyPI, about 100 MB. x86-64 Linux only; needs no GPU, and root only when python3
+# has no pip and apt-get must install it.
 #   scripts/install_cuda.sh [--force]
-# Does nothing when the toolkit is there, or when cmake/cuda.cmake, which finds what this script leaves, would take another
+# Does nothing when the toolkit is installed, or when cmake/cuda.cmake, which finds this installation, would use another
 # nvcc: of CUDACXX, the PATH or /usr/local/cuda. --force installs even then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,7 +22,7 @@ has_pip() {
   python3 -m pip --version >/dev/null 2>&1
 }
 
-# Debian leaves pip out of python3.
+# Debian's python3 has no pip.
 install_pip() {
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     apt-get update -q
@@ -30,7 +30,7 @@ install_pip() {
   fi
 }
 
-# The newer of two versions is the one that is there.
+# True when the installed version is the newer one.
 is_new_enough() {
   local version
   version=$("$1" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')

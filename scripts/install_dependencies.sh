@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian/Ubuntu packages that are missing for the named groups (default: build), and says which.
+# Installs the missing Debian/Ubuntu packages of the named groups (default: build), and prints their names.
 #   scripts/install_dependencies.sh [--list] [build] [test] [bench] [lint] [fuzz] [arm64] [images]
-# --list prints the packages of the groups and changes nothing. What is there already is left alone.
+# --list prints the packages of the groups and changes nothing. Installed packages are not changed.
 set -euo pipefail
 
 packages_of() {

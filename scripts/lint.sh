@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the named checks: scripts/lint.sh [format] [includes] [sources] [docs] [tidy] [docker] [reformat]
-#   format    clang-format would change nothing in the C++ files that git knows or would add
-#   includes, sources, docs    the scripts beside this one; sources also runs shellcheck, docs also check_citations.py
+#   format    clang-format would change nothing in tracked and new C++ files
+#   includes, sources, docs    the scripts in this folder; sources also runs shellcheck, docs also check_citations.py
 #   tidy      clang-tidy on the library and program files that differ from BERTH_TIDY_BASE: a commit, or "none" for all
 #             files. The default is the commit in .ci/tidy-base, the last one whose files were all checked. Files of cuda/
 #             are read once build/cuda is configured (make cuda).
-#   docker    hadolint on the images; it is not packaged by Debian, docker/README.md says where it comes from
+#   docker    hadolint on the images; Debian does not package it, docker/README.md explains how to install it
 #   reformat  rewrites files with clang-format
-# Every check runs; the exit status is 1 when one of them found something.
+# Every check runs; the exit status is 1 when one of them found a problem.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,8 +27,8 @@ changed_files() {
   fi
 }
 
-# The sources to check below the folders $1 (alternatives of a regular expression). A changed header stands for the source
-# of the same stem. Tests and .cu files are left out: clang 19 does not know the headers of CUDA 13.
+# The sources to check below the folders $1 (alternatives of a regular expression). A changed header selects the source of
+# the same stem. Tests and .cu files are excluded: clang 19 does not know the headers of CUDA 13.
 tidy_files() {
   changed_files | grep -E "^($1)/.*\\.(cpp|h)$" | sed 's/\.h$/.cpp/' | sort -u |
     while read -r file; do [ ! -e "$file" ] || echo "$file"; done

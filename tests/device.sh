@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds, tests and measures Berth on a machine with an NVIDIA GPU, and writes one result as JSON
-# (docs/schemas/device-result.schema.json). Uses no network. docs/device.md is its page.
+# (docs/schemas/device-result.schema.json). Uses no network. See docs/device.md.
 #
 #   tests/device.sh [options]
 #   tests/device.sh --pack-deps DIR   on a machine with a network: collect the libraries, for --deps elsewhere
@@ -12,22 +12,21 @@
 #   --quick           a tenth of the nodes and pods in every workload
 #   --workloads LIST  only these, by the names of the table below
 #   --backends LIST   default cpu,cuda
-#   --jobs N          of the build and of the tests; default one a core
-#   --keep            go on with the run before, of the same commit: its steps stay in the result
+#   --jobs N          of the build and of the tests; default one per core
+#   --keep            continue the previous run of the same commit: its steps stay in the result
 #   --out FILE        the result; default build/device/result.json
-#   --run DIR         what the steps leave; default build/device/run
+#   --run DIR         folder for the output of the steps; default build/device/run
 #
-# Needs nvcc (CUDACXX, the PATH, /usr/local/cuda, or what scripts/install_cuda.sh left), cmake, a C++20 compiler and
-# python3. Without .git, BERTH_COMMIT says which commit this is. Every step has a limit in seconds. The result is written
-# whatever happens.
-# Exit status: 0 when every step passed, 1 when one did not, 2 when the command line was not understood.
+# Needs nvcc (CUDACXX, the PATH, /usr/local/cuda, or the one of scripts/install_cuda.sh), cmake, a C++20 compiler and
+# python3. Without .git, BERTH_COMMIT is the commit. Every step has a limit in seconds. The result is always written.
+# Exit status: 0 when every step passed, 1 when one failed, 2 for an invalid command line.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "$0")/.."
 build=$PWD/build/device
 run=$build/run
 
-# name, runs of each backend, limit in seconds of one backend; in this order, the small before the large
+# name, runs of each backend, limit in seconds of one backend; run in this order, small workloads first
 workload_table="
 classes-256      3  300
 spread-apart     3  600
@@ -90,7 +89,7 @@ wants() {
   [[ ",$steps," == *",$1,"* ]]
 }
 
-# record NAME STATUS SECONDS LIMIT MESSAGE: one line of the result. A later line of one name stands for the earlier.
+# record NAME STATUS SECONDS LIMIT MESSAGE: one line of the result. A later line of the same name replaces an earlier one.
 record() {
   printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "$(tr '\t\n' '  ' <<< "$5" | cut -c1-300)" >> "$run/steps.tsv"
   if [ "$2" = passed ]; then
@@ -100,22 +99,22 @@ record() {
   fi
 }
 
-# The first error of cmake or of a compiler with the line below it, or else the last line.
+# The first error of cmake or of a compiler with the next line, or else the last line.
 reason_in() {
   awk 'NF { last = $0 }
        /^CMake Error|error:|fatal:/ { reason = $0; getline; reason = reason " " $0; exit }
        END { print reason ? reason : last }' "$1"
 }
 
-# step NAME LIMIT COMMAND...: runs it and records how it ended; false when it did not pass. Its output goes to
-# $run/NAME.log, or with `--stdout FILE` in front its standard output there.
+# step NAME LIMIT COMMAND...: runs it and records the result; false when it failed. Its output goes to
+# $run/NAME.log, or with a leading `--stdout FILE` its standard output goes there.
 step() {
   local stdout='' name limit log begin=$SECONDS code=0
   if [ "$1" = --stdout ]; then stdout=$2; shift 2; fi
   name=$1 limit=$2 log=$run/$1.log
   shift 2
   echo "== $name"
-  # In the background and waited for, so that a signal to this script is heard at once.
+  # In the background and waited for, so that this script handles a signal at once.
   timeout --kill-after=20 "$limit" "$@" > "${stdout:-$log}" 2> "$log.errors" &
   child=$!
   wait "$child" || code=$?
@@ -171,13 +170,13 @@ driver_version() {
   fi
 }
 
-# Says which device is here and that it runs what this nvcc builds.
+# Reports the device and checks that it runs what this nvcc builds.
 find_device() {
   step probe-build 180 "$CUDACXX" -O1 -o "$run/probe" tests/device/probe.cu &&
     step --stdout "$run/gpu.json" device 120 "$run/probe" && cat "$run/gpu.json"
 }
 
-# Sets configure_options and the environment for libraries that were carried here, or names those that the system lacks.
+# Sets configure_options and the environment for packed libraries, or names those that the system lacks.
 find_dependencies() {
   local package missing=() libraries mark
   configure_options=()
@@ -191,7 +190,7 @@ find_dependencies() {
     [ -n "$mark" ] || { record dependencies failed 0 0 "$deps was not made by --pack-deps"; return 1; }
     deps=$(dirname "$(readlink -f "$mark")")
     libraries=$(find "$deps/usr/lib" -maxdepth 1 -name '*-linux-*' -print -quit)
-    # Old tags: the path to carried libraries holds for the libraries that they need in turn.
+    # Old tags: the path to packed libraries also applies to the libraries that they need.
     configure_options=("-DCMAKE_PREFIX_PATH=$deps/usr" "-DCMAKE_LIBRARY_PATH=$libraries"
                        "-DPKG_CONFIG_EXECUTABLE=$deps/bin/pkg-config"
                        "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags")
@@ -220,7 +219,7 @@ list_tests() {
   step --stdout "$run/tests.json" test-list 300 ctest --test-dir "$build" --show-only=json-v1
 }
 
-# A machine that is called a device machine skips no device test.
+# On a device machine no device test may be skipped.
 run_tests() {
   list_tests || return 1
   step tests 2400 env BERTH_REQUIRE_DEVICE=1 ctest --test-dir "$build" -L '^(contract|golden|property|cuda)$' -j "$jobs" \
@@ -242,12 +241,12 @@ run_sanitizers() {
   done
 }
 
-# A tenth of a spec: `count`, `pending` and `variants` on lines of their own lose a zero.
+# A tenth of a spec: `count`, `pending` and `variants` on separate lines lose a zero.
 a_tenth() {
   sed -E 's/^( *(count|pending|variants): [0-9]+)0$/\1/' "$1"
 }
 
-# Each backend is a process of its own, with its own limit: a slow CPU run takes no figure from the GPU.
+# Each backend is a separate process with its own limit: a slow CPU run does not lose the GPU's figures.
 run_bench() {
   local name repeat limit backend spec
   mkdir -p "$run/specs"
@@ -295,7 +294,7 @@ write_result() {
   python3 tests/device/result.py "$run" --out "$out"
 }
 
-# What a signal or an error of this script leaves: the step under way is ended, and the result says so.
+# After a signal or an error of this script: the current step is ended, and the result says so.
 end_early() {
   trap - EXIT INT TERM HUP
   [ -z "$child" ] || kill "$child" 2>/dev/null || true

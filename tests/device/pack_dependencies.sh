@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Collects the libraries that Berth is built and tested with into a folder that can be carried to a machine without a
-# network, where tests/device.sh --deps takes it. Needs apt and a network, not root; changes nothing on this machine.
+# Collects the libraries for building and testing Berth into a folder that can be copied to a machine without a network,
+# for tests/device.sh --deps. Needs apt and a network, not root; changes nothing on this machine.
 #   tests/device/pack_dependencies.sh DIR
-# The packages are those of scripts/install_dependencies.sh, less compilers and tools that a device machine brings itself,
-# plus what they depend on by an exact version: the shared library behind each -dev package, and nothing of the system's C
-# and C++ libraries. DIR must be empty or made by this script.
+# The packages are those of scripts/install_dependencies.sh, without compilers and tools that a device machine has, plus
+# their dependencies by an exact version: the shared library of each -dev package, and nothing of the system's C and C++
+# libraries. DIR must be empty or made by this script.
 set -euo pipefail
 repository=$(cd "$(dirname "$0")/../.." && pwd)
 mark=berth-dependencies.txt  # the packages and versions in DIR; says that DIR is ours
@@ -22,7 +22,7 @@ wanted_packages() {
     grep -vxE 'g\+\+|cmake|ccache|mold|python3|zstd' | sed 's/^pkg-config$/pkgconf-bin\nlibpkgconf3/'
 }
 
-# The packages named, and what they depend on by an exact version, and so on.
+# The named packages and their dependencies by an exact version, recursively.
 with_exact_dependencies() {
   local known=() queue=("$@") package
   while [ ${#queue[@]} -gt 0 ]; do
@@ -53,7 +53,7 @@ gather_under_usr() {
   done
 }
 
-# pkg-config files name /usr; let them name the folder above their own instead.
+# pkg-config files name /usr; replace it by the folder above their own.
 make_pkg_config_relocatable() {
   local file up libdir
   find "$1/usr" -path '*/pkgconfig/*.pc' | while read -r file; do
@@ -65,7 +65,7 @@ make_pkg_config_relocatable() {
   mkdir -p "$1/bin"
   cat > "$1/bin/pkg-config" <<'WRAPPER'
 #!/bin/sh
-# pkg-config with the library that was carried beside it.
+# pkg-config with its packed library.
 here=$(dirname "$(readlink -f "$0")")
 for folder in "$here"/../usr/lib/*-linux-*/pkgconfig; do libraries=$(dirname "$folder"); done
 LD_LIBRARY_PATH=$libraries exec "$here/../usr/bin/pkgconf" "$@"
