@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;  ///< of each of two halves, used in turn
 
-/// Page-locked memory through which transfers go, so that the caller's memory is free at once.
+/// Page-locked staging memory for transfers, so that the caller may reuse its memory immediately.
 class Staging {
  public:
   explicit Staging(StreamView stream) : stream_(stream) {}
@@ -75,12 +75,12 @@ class Staging {
   std::size_t turn_ = 0;
 };
 
-/// Times of kernels on the device, read once the stream was waited for.
+/// Times of kernels on the device, read after a wait for the stream.
 class KernelClock {
  public:
   explicit KernelClock(StreamView stream) : stream_(stream) {}
 
-  /// Runs `launch_kernel` between two marks. @param bytes  that the kernel has to move at least
+  /// Runs `launch_kernel` between two events. @param bytes  the minimum that the kernel has to move
   template <class Launch>
   void time(std::string_view name, std::uint64_t bytes, Launch launch_kernel) {
     Span span{name, Event(EventTiming::kOn), Event(EventTiming::kOn)};
@@ -93,7 +93,7 @@ class KernelClock {
     figures.bytes += bytes;
     waiting_.push_back(std::move(span));
   }
-  /// All that was timed has passed.
+  /// All timed kernels have finished.
   void collect() {
     for (; !waiting_.empty(); waiting_.pop_front())
       figures_[waiting_.front().name].seconds +=
@@ -215,7 +215,7 @@ class CudaAccelerator : public Accelerator {
   }
 
  private:
-  /// Cordon, taint set and the base that is written; label columns come on top.
+  /// Cordon, taint set and the written base; label columns are added.
   static constexpr std::uint64_t kNodeSideBytes = sizeof(std::uint8_t) + 2 * sizeof(std::int32_t);
 
   /// Keys are written and read once more by the tournament over them; a tile of rows reads the columns once.

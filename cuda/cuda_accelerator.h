@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A GPU as DeviceBackend drives it. No CUDA header: the backend factory includes this.
+// The Accelerator of DeviceBackend on a GPU. No CUDA header: the backend factory includes this.
 
 #include <memory>
 

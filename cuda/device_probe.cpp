@@ -12,7 +12,7 @@
 namespace berth::cuda {
 namespace {
 
-// 0 when the driver does not say; some attributes are of newer drivers only.
+// 0 when the driver does not report it; some attributes need newer drivers.
 std::uint64_t attribute_of(int ordinal, cudaDeviceAttr attribute) {
   int value = 0;
   if (cudaDeviceGetAttribute(&value, attribute, ordinal) == cudaSuccess && value > 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole runs of named workloads (bench/workloads/*.yaml). The time is the engine's alone: objects loaded, classes
-// compiled, until placements are known. Where the reference is quick enough, its answer is compared before anything is
-// timed. Run from the repository root.
+// Whole runs of named workloads (bench/workloads/*.yaml). The time is that of the engine only: from loaded objects and
+// compiled classes until placements are known. When the reference is fast enough, its result is compared before the
+// measurement. Run from the repository root.
 
 #include <benchmark/benchmark.h>
 

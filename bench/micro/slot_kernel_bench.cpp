@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops alone: one node against a tile of classes (axis: slots), per instruction set.
+// The inner loops: one node against a tile of classes (axis: slots), per instruction set.
 
 #include <benchmark/benchmark.h>
 
@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-constexpr int kNodes = 512;  ///< a working set of the size that replays touch
+constexpr int kNodes = 512;  ///< a working set of the size of replays
 
 /// Classes of random requests on random nodes: cpu and memory, LeastAllocated, as the default profile scores.
 struct Tile {

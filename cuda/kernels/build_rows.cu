@@ -13,7 +13,7 @@ __device__ const DeviceRow& row_at(const DeviceState& state, const DeviceRowsToB
   return state.rows.rows[rows.rows[index]];
 }
 
-/// A node a thread, a summary a block.
+/// One node per thread, one summary per block.
 template <int kThreads>
 __global__ void evaluate_node_side_kernel(DeviceNodeSide side, DeviceSideSummary* summaries) {
   using Combine = cub::BlockReduce<DeviceSideSummary, kThreads>;
@@ -24,7 +24,7 @@ __global__ void evaluate_node_side_kernel(DeviceNodeSide side, DeviceSideSummary
   if (threadIdx.x == 0) summaries[blockIdx.x] = all;
 }
 
-/// A block a row.
+/// One block per row.
 __global__ void clear_live_kernel(DeviceState state, DeviceRowsToBuild rows) {
   const RowView row(state.rows, row_at(state, rows, blockIdx.x));
   if (row.layout.by_node) return;
@@ -33,8 +33,8 @@ __global__ void clear_live_kernel(DeviceState state, DeviceRowsToBuild rows) {
     row.live[cell] = 0;
 }
 
-/// Tile of rows x tile of nodes: a thread has one node and walks the rows of the tile, so that the node's columns stay
-/// near it. @param node_blocks  blocks side by side over the nodes
+/// Tile of rows x tile of nodes: a thread has one node and visits the rows of the tile, so that the node's columns stay
+/// cached. @param node_blocks  blocks side by side over the nodes
 template <int kThreads>
 __global__ void evaluate_rows_kernel(DeviceState state, DeviceRowsToBuild rows, std::uint32_t node_blocks,
                                      std::int32_t rows_per_tile) {
@@ -84,7 +84,7 @@ __global__ void apply_delta_kernel(DeviceState state, DeviceDelta delta) {
   if (item < delta_items(delta)) apply_delta_item(state, delta, item);
 }
 
-/// The most levels that any layout of so many nodes has.
+/// The maximum number of levels of a layout with this many nodes.
 std::int32_t levels_of(std::int32_t node_count) {
   std::int32_t levels = 1;
   for (std::int64_t entries = node_count; entries > 1; entries = (entries + kDeviceArity - 1) / kDeviceArity) ++levels;
@@ -122,7 +122,7 @@ void build_rows(const DeviceState& state, const DeviceRowsToBuild& rows, const B
 }
 
 void refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows, StreamView stream) {
-  // Few rows a block: each thread walks far, so the blocks should spread over the device.
+  // Few rows per block: each thread visits many nodes, so the blocks should spread over the device.
   const std::uint32_t blocks = blocks_for(static_cast<std::uint64_t>(rows.row_count), kWarpThreads);
   launch("refresh_rows", refresh_rows_kernel, {blocks, kWarpThreads}, stream, state, rows);
 }

@@ -19,7 +19,7 @@ void commit_batch(const DeviceState& state, const DeviceBatch& batch, CommitTeam
 /// Bytes of device memory that a grid's reductions need.
 std::uint64_t grid_partials_bytes(const DeviceFacts& facts);
 
-/// Independent states side by side, a block each.
+/// Independent states in parallel, one block each.
 void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count,
                   const DeviceFacts& facts, StreamView stream);
 

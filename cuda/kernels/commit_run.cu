@@ -15,7 +15,7 @@ namespace {
 
 constexpr MemoryUse kUse{"a run of equal pods", "device.runPodsMax"};
 
-/// What the kernels of a run work on.
+/// The data of the kernels of a run.
 struct RunInput {
   DeviceState state;
   DeviceRow row;
@@ -27,7 +27,7 @@ __device__ std::int32_t thread_node() { return static_cast<std::int32_t>(blockId
 
 __global__ void begin_run_kernel(DeviceState state, DeviceRow row, RunStart* start) { *start = begin_run(state, row); }
 
-/// @param counts  [node_count] copies that a node takes
+/// @param counts  [node_count] copies that fit on a node
 __global__ void count_copies_kernel(RunInput run, std::int64_t* counts) {
   const std::int32_t node = thread_node();
   if (node >= run.state.columns.node_count) return;
@@ -35,7 +35,7 @@ __global__ void count_copies_kernel(RunInput run, std::int64_t* counts) {
       walk_copies(run.state, run.row, node, run.threshold, run.copies_max, [](std::int32_t, const DevicePick&) {});
 }
 
-/// @param first  [node_count] where the copies of a node begin
+/// @param first  [node_count] index of the first copy of a node
 __global__ void write_copies_kernel(RunInput run, const std::int64_t* first, DevicePick* picks, NodeKey* levels,
                                     std::uint32_t* order) {
   const std::int32_t node = thread_node();
@@ -152,7 +152,7 @@ DeviceRun commit_run(const DeviceState& state, const DeviceRow& row, std::int64_
   const auto size = static_cast<std::size_t>(found.count);
   DeviceBuffer<NodeKey> sorted_levels(size, stream, pool, kUse);
   DeviceBuffer<std::uint32_t> sorted_order(size, stream, pool, kUse);
-  // Stable: of equal levels the lower node, then the earlier copy, as they were written.
+  // Stable: at equal levels the lower node, then the earlier copy, in the order of writing.
   with_scratch("sort of copies", stream, pool, [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairsDescending(scratch, bytes, found.levels.data(), sorted_levels.data(),
                                                      found.order.data(), sorted_order.data(), found.count, 0, 64,

@@ -11,8 +11,8 @@
 namespace berth::cuda {
 
 /// Places up to `pod_count` equal pods and adds them to the columns: Accelerator::commit_run(). The threshold is the
-/// key of the pod_count-th best first copy; copies at or above it are counted, written side by side and sorted. Waits.
-/// @throws DeviceOutOfMemory  nothing is placed then
+/// key of the pod_count-th best first copy; copies at or above it are counted, written contiguously and sorted. Waits.
+/// @throws DeviceOutOfMemory  without placing anything
 DeviceRun commit_run(const DeviceState& state, const DeviceRow& row, std::int64_t pod_count,
                      const CommitRunTuning& tuning, StreamView stream, Pool& pool);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Teams of batching/device/team.h on a device. What they reduce is whole numbers, so that the order does not matter.
+// Teams of batching/device/team.h on a device. They reduce integers only, so that the order does not matter.
 
 #include <cooperative_groups.h>
 
@@ -16,7 +16,7 @@ namespace berth::cuda {
 
 inline constexpr int kWarpSize = 32;
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
-/// Room for one value that a team reduces.
+/// Storage for one value that a team reduces.
 inline constexpr std::size_t kReduceSlotBytes = 64;
 
 struct alignas(16) ReduceSlot {
@@ -29,12 +29,12 @@ struct alignas(16) ReduceSlot {
   }
 };
 
-/// What the warps of a block leave one another.
+/// Values that the warps of a block exchange.
 struct BlockSlots {
   ReduceSlot of_warp[kWarpSize];
 };
 
-/// One warp; every warp of a block that makes one computes the same.
+/// One warp; every warp of a block computes the same.
 struct WarpTeam {
   __device__ int index() const { return static_cast<int>(threadIdx.x) % kWarpSize; }
   __device__ int size() const { return kWarpSize; }
@@ -63,7 +63,7 @@ struct WarpTeam {
   __device__ WarpTeam solo() const { return {}; }
 };
 
-/// What every larger team has of its warps.
+/// The common part of larger teams: their warps.
 struct TeamOfWarps {
   __device__ void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
   __device__ bool is_marked(const std::int32_t* address, std::int32_t value) const {
@@ -72,7 +72,7 @@ struct TeamOfWarps {
   __device__ WarpTeam solo() const { return {}; }
 };
 
-/// A block. `slots` lie in its shared memory.
+/// A block. `slots` are in its shared memory.
 class BlockTeam : public TeamOfWarps {
  public:
   __device__ explicit BlockTeam(BlockSlots& slots) : slots_(&slots) {}
@@ -96,7 +96,7 @@ class BlockTeam : public TeamOfWarps {
 };
 
 #if defined(_CG_HAS_CLUSTER_GROUP)  // sm_90 and later
-/// The blocks of a cluster, which reduce through one another's shared memory. `of_block` lies in shared memory too.
+/// The blocks of a cluster, which reduce through one another's shared memory. `of_block` is in shared memory too.
 class ClusterTeam : public TeamOfWarps {
  public:
   __device__ ClusterTeam(BlockSlots& slots, ReduceSlot& of_block) : block_(slots), of_block_(&of_block) {}
@@ -112,7 +112,7 @@ class ClusterTeam : public TeamOfWarps {
     T all = cluster.map_shared_rank(of_block_, 0)->template as<T>();
     for (unsigned b = 1; b < cluster.num_blocks(); ++b)
       all = op(all, cluster.map_shared_rank(of_block_, b)->template as<T>());
-    cluster.sync();  // nobody overwrites what another still reads
+    cluster.sync();  // no block overwrites what another still reads
     return all;
   }
 
@@ -125,7 +125,7 @@ class ClusterTeam : public TeamOfWarps {
 /// All blocks of a cooperative grid, which reduce through device memory.
 class GridTeam : public TeamOfWarps {
  public:
-  /// @param of_blocks  [2 * gridDim.x] two halves in turn, so that one wait a reduction is enough
+  /// @param of_blocks  [2 * gridDim.x] two halves in turn, so that one wait per reduction is enough
   __device__ GridTeam(BlockSlots& slots, ReduceSlot* of_blocks) : block_(slots), of_blocks_(of_blocks) {}
   __device__ int index() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
   __device__ int size() const { return static_cast<int>(gridDim.x * blockDim.x); }

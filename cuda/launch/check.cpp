@@ -8,8 +8,8 @@ namespace {
 
 enum class ErrorKind { kUnavailable, kOutOfMemory, kLost, kOther };
 
-// What became of the device, by the code. Codes that name a mistake of ours (a bad argument, too many threads) are
-// kOther: they leave the device as it was.
+// The state of the device after a code. Codes for programming errors (a bad argument, too many threads) are kOther: the
+// device is still usable.
 ErrorKind kind_of(cudaError_t code) {
   switch (code) {
     case cudaErrorMemoryAllocation:
@@ -62,7 +62,7 @@ std::string driver_text(const ErrorContext& context) {
          version_text(context.runtime_version);
 }
 
-// What an operator can do something about; CUDA's own words for the rest.
+// Texts for errors that an operator can fix; CUDA's own text for the others.
 std::string unavailable_text(cudaError_t code, const ErrorContext& context) {
   switch (code) {
     case cudaErrorNoDevice:

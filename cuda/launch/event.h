@@ -12,7 +12,7 @@ namespace berth::cuda {
 
 enum class EventTiming : bool { kOff, kOn };
 
-/// Owns a mark that streams pass. With timing (for benchmarks; it costs a little) the time between two can be asked.
+/// Owns a CUDA event. With timing (for benchmarks; it has a small cost) the time between two events can be read.
 class Event {
  public:
   /// @throws DeviceError
@@ -31,16 +31,16 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  /// Puts the mark behind what is on the stream now. Does not wait.
+  /// Records the event after the current work of the stream. Does not wait.
   void record(StreamView stream) { check(cudaEventRecord(event_, stream.raw()), "recording of an event"); }
 
-  /// Keeps what is put on `stream` from now on until the mark was passed. Does not wait.
+  /// Makes later work of `stream` wait for the event. Does not wait itself.
   void hold(StreamView stream) const { check(cudaStreamWaitEvent(stream.raw(), event_), "wait of a stream"); }
 
-  /// Waits until the mark was passed. @throws DeviceLost when something before it failed
+  /// Waits until the event was reached. @throws DeviceLost when something before it failed
   void synchronize() const { check(cudaEventSynchronize(event_), "wait for an event"); }
 
-  /// True once the mark was passed. @throws DeviceLost when something before it failed
+  /// Whether the event was reached. @throws DeviceLost when something before it failed
   bool is_passed() const {
     const cudaError_t code = cudaEventQuery(event_);
     if (code == cudaErrorNotReady) return false;
@@ -48,7 +48,7 @@ class Event {
     return true;
   }
 
-  /// Microseconds from `begin` to this mark; both with timing, and passed.
+  /// Microseconds from `begin` to this event; both with timing, and reached.
   double elapsed_us_since(const Event& begin) const {
     float elapsed_ms = 0;
     check(cudaEventElapsedTime(&elapsed_ms, begin.event_, event_), "time between events");

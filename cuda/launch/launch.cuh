@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The only launches of kernels. Views go by value; a kernel without blocks is not launched, because nothing to do is no
-// error. All throw DeviceError with the kernel's label when the launch is refused, and none waits for the device: what
-// a kernel itself does wrong shows at a later call, as DeviceLost.
+// The only launches of kernels. Views are passed by value; a kernel without blocks is not launched, because empty work
+// is not an error. All throw DeviceError with the kernel's label when the launch fails, and none waits for the device:
+// a failure inside a kernel is reported at a later call, as DeviceLost.
 
 #include <cuda_runtime.h>
 
@@ -25,7 +25,7 @@ struct Shape {
   std::size_t shared_bytes = 0;  ///< dynamic shared memory per block
 };
 
-/// Blocks that give each of `item_count` items a place when a block takes `items_per_block` (> 0); 0 for no items.
+/// Number of blocks for `item_count` items with `items_per_block` (> 0) each; 0 for no items.
 constexpr std::uint32_t blocks_for(std::uint64_t item_count, std::uint64_t items_per_block) {
   return static_cast<std::uint32_t>((item_count + items_per_block - 1) / items_per_block);
 }
@@ -71,7 +71,7 @@ void launch(const char* label, void (*kernel)(P...), Shape shape, StreamView str
 }
 
 /// As launch(), with blocks in clusters of `cluster_blocks`, which must divide the grid. Needs
-/// DeviceFacts::has_clusters; more than 8 blocks a cluster is granted by some devices only.
+/// DeviceFacts::has_clusters; only some devices allow more than 8 blocks per cluster.
 template <class... P, class... A>
 void launch_cluster(const char* label, void (*kernel)(P...), Shape shape, std::uint32_t cluster_blocks,
                     StreamView stream, A&&... args) {
@@ -97,7 +97,7 @@ void launch_cooperative(const char* label, void (*kernel)(P...), Shape shape, St
   launch_detail::launch_with(label, kernel, shape, {&attribute, 1}, stream, std::forward<A>(args)...);
 }
 
-/// How many blocks of `kernel` the whole device holds at once. Cost: some microseconds; ask when planning.
+/// How many blocks of `kernel` fit on the whole device at once. Cost: some microseconds; call it when planning.
 template <class... P>
 std::uint32_t resident_blocks_max(const char* label, void (*kernel)(P...), std::uint32_t threads,
                                   std::size_t shared_bytes, int multiprocessor_count) {

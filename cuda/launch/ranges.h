@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Named ranges for Nsight Systems, one a step of the pipeline. Without a profiler a range costs a few nanoseconds.
+// Named ranges for Nsight Systems, one per step of the pipeline. Without a profiler a range costs a few nanoseconds.
 
 #include <nvtx3/nvtx3.hpp>
 
@@ -11,7 +11,7 @@ struct NvtxDomain {
   static constexpr const char* name = "berth";
 };
 
-// One type a step: NVTX registers a name once, by its type.
+// One type per step: NVTX registers a name once, by its type.
 struct CompileStep {
   static constexpr const char* message = "compile";
 };
@@ -32,7 +32,7 @@ struct DownloadStep {
 };
 
 /// Shows the step from here to the end of the scope: `const StepRange<BuildRowsStep> range;`. On the host's time line;
-/// the profiler joins what was put on a stream meanwhile.
+/// the profiler adds the stream work enqueued meanwhile.
 template <class Step>
 class StepRange {
  public:

@@ -12,7 +12,7 @@ void StreamView::synchronize() const { check(cudaStreamSynchronize(stream_), "wa
 Stream::Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creation of a stream"); }
 
 Stream::~Stream() {
-  // A failure of the device is told by the call that asked for its work, not by a destructor.
+  // The call that requested the work reports a device failure, not a destructor.
   if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
 }
 

@@ -7,8 +7,8 @@
 
 namespace berth::cuda {
 
-/// A stream that somebody else owns. There is none to be had without naming one: the default stream waits for all
-/// others and is never meant, so neither 0 nor nullptr makes a view.
+/// A non-owning view of a stream. The default stream waits for all others and is never intended, so that neither 0 nor
+/// nullptr creates a view.
 class StreamView {
  public:
   explicit StreamView(cudaStream_t stream) : stream_(stream) {}
@@ -17,9 +17,8 @@ class StreamView {
 
   cudaStream_t raw() const { return stream_; }
 
-  /// Waits until the device has done all that was put on the stream so far. Called where a host value is returned, and
-  /// nowhere else.
-  /// @throws DeviceLost when one of these things failed
+  /// Waits until the device has finished the current work of the stream. Called only where a host value is returned.
+  /// @throws DeviceLost when any of this work failed
   void synchronize() const;
 
   friend bool operator==(StreamView, StreamView) = default;
@@ -28,12 +27,12 @@ class StreamView {
   cudaStream_t stream_;
 };
 
-/// Owns a stream of the device that was current when it was made; it does not wait for the default stream.
+/// Owns a stream of the device that was current at its construction; it does not wait for the default stream.
 class Stream {
  public:
   /// @throws DeviceError
   Stream();
-  /// Does not wait: what is on the stream is still done.
+  /// Does not wait: enqueued work still runs.
   ~Stream();
   Stream(Stream&& other) noexcept;
   Stream& operator=(Stream&& other) noexcept;

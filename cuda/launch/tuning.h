@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Launch numbers of the kernels, by compute capability (10 * major + minor). No number stands at a launch. Each says
-// where it is from: a device, a benchmark and a date, or "not measured".
+// Launch numbers of the kernels, by compute capability (10 * major + minor). No launch site has a number. Each number
+// names its origin: a device, a benchmark and a date, or "not measured".
 
 #include <cstdint>
 
 namespace berth::cuda {
 
-/// build_rows: a tile of rows x a tile of nodes a block, a node a thread.
+/// build_rows: a tile of rows x a tile of nodes per block, one node per thread.
 struct BuildRowsTuning {
   static constexpr int kEvaluateThreads = 256;  ///< of the blocks that evaluate; not measured
   std::uint32_t threads_per_block;              ///< of the others
   std::uint32_t rows_per_tile;                  ///< that read a node's columns together
 };
 
-/// Who runs commit_batch, one persistent kernel that walks the pods.
+/// The team for commit_batch, one persistent kernel that visits the pods.
 enum class CommitTeam : std::uint8_t { kBlock, kCluster, kGrid };
 
 struct CommitBatchTuning {
@@ -26,7 +26,7 @@ struct CommitBatchTuning {
   std::int32_t grid_cells_min;       ///< cells from which the whole device is
 };
 
-/// commit_run: a node a thread.
+/// commit_run: one node per thread.
 struct CommitRunTuning {
   std::uint32_t threads_per_block;
 };
@@ -55,7 +55,7 @@ constexpr CommitBatchTuning commit_batch_tuning(int sm) {
           .grid_cells_min = 1 << 13};
 }
 
-/// The team for a batch. @param widest_row_cells  of its rows: what a selection walks over
+/// The team for a batch. @param widest_row_cells  of its rows: what a selection visits
 constexpr CommitTeam commit_team(int sm, std::int32_t widest_row_cells, std::int32_t row_count) {
   const CommitBatchTuning tuning = commit_batch_tuning(sm);
   if (widest_row_cells >= tuning.grid_cells_min) return CommitTeam::kGrid;
@@ -63,7 +63,7 @@ constexpr CommitTeam commit_team(int sm, std::int32_t widest_row_cells, std::int
   return cluster ? CommitTeam::kCluster : CommitTeam::kBlock;
 }
 
-/// Threads of a fork's block: many forks run side by side, so that each gets few.
+/// Threads of a fork's block: many forks run in parallel, so that each gets few.
 constexpr std::uint32_t commit_forks_threads(int sm) { return sm >= 90 ? 128 : 128; }  // not measured
 
 constexpr CommitRunTuning commit_run_tuning(int sm) {

@@ -31,7 +31,7 @@ class DeviceBuffer {
       : stream_(stream), pool_(&pool), use_(use) {
     reset(size);
   }
-  /// Returns the memory in stream order: what is on the stream may still use it.
+  /// Returns the memory in stream order: enqueued work may still use it.
   ~DeviceBuffer() { give_back(); }
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
@@ -52,7 +52,7 @@ class DeviceBuffer {
   DeviceBuffer(const DeviceBuffer&) = delete;  // a copy has to name its stream
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
-  /// Becomes `size` uninitialised elements. The old memory goes back first, so that both never stand side by side.
+  /// Becomes `size` uninitialised elements. The old memory is returned first, so that both never exist at once.
   /// @throws DeviceOutOfMemory; the buffer is then empty
   void reset(std::size_t size) {
     give_back();
@@ -65,12 +65,12 @@ class DeviceBuffer {
   std::size_t size() const { return size_; }
   std::size_t size_bytes() const { return size_ * sizeof(T); }
   StreamView stream() const { return stream_; }
-  /// Of device memory: to be handed to kernels and copies, not looked into.
+  /// Pointer to device memory, for kernels and copies only.
   std::span<T> span() { return {data_, size_}; }
   std::span<const T> span() const { return {data_, size_}; }
 
  private:
-  // A product that does not fit asks for more than any pool has, and is refused like it.
+  // An overflowing product requests more than any pool has, and is refused like that.
   static std::size_t bytes_of(std::size_t size) { return size > SIZE_MAX / sizeof(T) ? SIZE_MAX : size * sizeof(T); }
 
   void give_back() noexcept {

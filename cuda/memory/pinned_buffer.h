@@ -16,7 +16,8 @@
 namespace berth::cuda {
 
 /// Owns `size()` uninitialised elements of page-locked host memory, which the device copies from and to at full speed
-/// while the host goes on. Not ordered on a stream: its destructor waits for the device, so make it once and keep it.
+/// while the host continues. Not ordered on a stream: its destructor waits for the device, so create it once and keep
+/// it.
 template <class T>
 class PinnedBuffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory travels by memcpy");

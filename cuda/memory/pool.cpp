@@ -11,7 +11,7 @@
 namespace berth::cuda {
 namespace {
 
-// A memory pool of the driver. Its own one, because the default pool belongs to everybody in the process.
+// A separate memory pool of the driver, because the default pool is shared by the whole process.
 class DeviceMemory : public RawMemory {
  public:
   explicit DeviceMemory(const DeviceFacts& facts) {
@@ -25,7 +25,7 @@ class DeviceMemory : public RawMemory {
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = facts.ordinal;
     check(cudaMemPoolCreate(&pool_, &properties), "creation of a memory pool");
-    // Nothing goes back to the driver at a wait, so that a batch finds the memory of the one before.
+    // No memory is returned to the driver at a wait, so that a batch reuses the memory of the previous one.
     std::uint64_t threshold = UINT64_MAX;
     const cudaError_t code = cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold);
     if (code != cudaSuccess) {
@@ -42,7 +42,7 @@ class DeviceMemory : public RawMemory {
     return cudaMallocFromPoolAsync(memory, bytes, pool_, stream.raw());
   }
 
-  // Fails only when the device is lost, which the next call that can throw will say.
+  // Fails only when the device is lost, which the next call that can throw reports.
   void release(void* memory, std::size_t, StreamView stream) noexcept override {
     static_cast<void>(cudaFreeAsync(memory, stream.raw()));
   }

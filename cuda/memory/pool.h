@@ -15,20 +15,20 @@
 
 namespace berth::cuda {
 
-/// Where a Pool's memory comes from: the device, or in tests something that refuses.
+/// The source of a Pool's memory: the device, or in tests a source that fails.
 class RawMemory {
  public:
   virtual ~RawMemory() = default;
   /// @param bytes more than 0
-  /// @return cudaSuccess, and then *memory is usable by what `stream` does next
+  /// @return cudaSuccess, and then *memory is usable by later work of `stream`
   virtual cudaError_t allocate(void** memory, std::size_t bytes, StreamView stream) = 0;
-  /// Takes memory back once `stream` has done what is on it now.
+  /// Takes memory back after the current work of `stream`.
   virtual void release(void* memory, std::size_t bytes, StreamView stream) noexcept = 0;
-  /// Bytes that could be had now; nothing when unknown.
+  /// Bytes available now; nothing when unknown.
   virtual std::optional<std::uint64_t> bytes_free() = 0;
 };
 
-/// What a piece of memory is for, said when it is refused.
+/// The purpose of an allocation, named when it is refused.
 struct MemoryUse {
   const char* what = "a buffer";  ///< "rows", "columns"
   const char* lower_this = "";    ///< the setting that makes it smaller
@@ -42,8 +42,7 @@ struct PoolCounts {
 };
 
 /// Device memory within a limit, in stream order. The only source of device memory; DeviceBuffer is its only user.
-/// Returned memory stays with the process for the next buffer. Any thread may call; buffers must be gone before the
-/// pool is.
+/// Returned memory stays in the process for the next buffer. Thread-safe; buffers must be destroyed before the pool.
 class Pool {
  public:
   /// @param facts      of the device, which is the current one of this thread
@@ -59,7 +58,7 @@ class Pool {
   /// @return nullptr for 0 bytes, which is not counted
   /// @throws DeviceOutOfMemory beyond the limit or when the device has no more; DeviceLost. The pool is then as before.
   void* allocate(std::size_t bytes, StreamView stream, const MemoryUse& use);
-  /// Takes back what allocate() gave for as many bytes; nullptr is fine.
+  /// Releases memory of allocate() with the same number of bytes; nullptr is allowed.
   void release(void* memory, std::size_t bytes, StreamView stream) noexcept;
 
   PoolCounts counts() const;
