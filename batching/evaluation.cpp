@@ -11,21 +11,21 @@
 namespace berth {
 namespace {
 
-/// What a class is evaluated and scored with.
+/// The inputs of filters and scores of a class.
 struct Compiled {
   const PodClass& pod_class;
   const CompiledProfile& profile;
   const NodeSideRow& row;
 };
 
-/// A node that no Filter plugin is asked about. @param reason  empty outside PreFilter's node set
+/// The status of a node on which no Filter plugin runs. @param reason  empty outside PreFilter's node set
 Status pre_filter_status(const std::string& reason) {
   Status status{StatusCode::kUnschedulableAndUnresolvable, "PreFilter", {}};
   if (!reason.empty()) status.reasons.push_back(reason);
   return status;
 }
 
-/// The score plugins' answers for feasible nodes, normalised over all of them.
+/// The scores of the plugins for feasible nodes, normalised over all of them.
 class Scores {
  public:
   Scores(const Compiled& compiled, const Snapshot& snapshot, const std::vector<std::int32_t>& feasible)

@@ -8,8 +8,8 @@
 
 namespace berth {
 
-/// One pod against every node, without rows: statuses with their reasons, and each plugin's scores where some node is
-/// feasible. `snapshot` is changed while a nominated node is evaluated, and changed back.
+/// One pod on every node, without rows: statuses with their reasons, and each plugin's scores where some node is
+/// feasible. `snapshot` changes while a nominated node is evaluated, and is restored.
 /// @param pod  compiled against `table`; an error class gives Evaluation::error
 Evaluation evaluate_pod(const PodToPlace& pod, ClassTable& table, const Nominations& nominations, Snapshot& snapshot);
 

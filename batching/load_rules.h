@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The rules that read a node's load, for one class and one node, in integers of any size. Written once for whoever
-// holds the figures: the plain walk (node_filter.cpp) reads a Snapshot, a device its columns. The cpu backend's lanes
-// (host/engine/cpu/slot_kernel_body.h) are the same rule texts on doubles.
+// The rules that read a node's load, for one class and one node, in integers of any size: templates over the source of
+// the amounts, which is a Snapshot on the host (node_filter.cpp) and the columns on a device. The lanes of the cpu
+// backend (host/engine/cpu/slot_kernel_body.h) call the same rules on doubles.
 //
-// A Node gives allocatable(column), requested(column), fit_requested(column), pod_count() and allowed_pods(); kNoColumn
-// reads as 0. A list of Requests gives size(), column(r), amount(r) and, where it is scored, weight(r): 0 where the
-// class leaves the resource out.
+// A Node has allocatable(column), requested(column), fit_requested(column), pod_count() and allowed_pods(); kNoColumn
+// reads as 0. A list of Requests has size(), column(r), amount(r) and, where it is scored, weight(r): 0 where the class
+// does not count the resource.
 
 #include <cstdint>
 
@@ -17,8 +17,8 @@
 
 namespace berth {
 
-/// A part of a score by LeastAllocated or MostAllocated, or a percentage. Doubles where they are exact, which spares a
-/// device its long integer division: docs/decisions/0002-exact-doubles.md.
+/// A part of a score by LeastAllocated or MostAllocated, or a percentage. Uses doubles where they are exact, since
+/// integer division is slow on a device: docs/decisions/0002-exact-doubles.md.
 template <class Rule>
 BERTH_HD std::int64_t exact_part(std::int64_t requested, std::int64_t allocatable) {
   const bool in_doubles = requested >= 0 && requested < kExactBelow && allocatable < kExactBelow && allocatable > 0;
@@ -67,7 +67,7 @@ BERTH_HD std::int64_t fit_score_of(ScoringStrategyType type, const std::int32_t*
 }
 
 /// NodeResourcesBalancedAllocation's v1.35 formula, with the pod or without it. @param fractions, counts  scratch, one
-/// entry a resource
+/// entry per resource
 template <class Node, class Requests>
 BERTH_HD double balanced_score_of(const Requests& requests, const Node& node, bool with_pod, double* fractions,
                                   bool* counts) {
@@ -82,7 +82,7 @@ BERTH_HD double balanced_score_of(const Requests& requests, const Node& node, bo
   return NodeResourcesBalancedAllocation::score(fractions, counts, requests.size());
 }
 
-/// Is any resource of the list short on the node?
+/// Whether some resource of the list is insufficient on the node.
 template <class Node, class Requests>
 BERTH_HD bool is_any_short(const Requests& requests, const Node& node) {
   bool any = false;

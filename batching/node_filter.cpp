@@ -34,7 +34,7 @@ class SnapshotNode {
   std::int32_t node_;
 };
 
-/// What a class brings to the resources that its profile scores.
+/// The requests of a class for the resources that its profile scores.
 class ScoredRequests {
  public:
   ScoredRequests(const std::vector<ScoredResource>& resources, const std::vector<ScoredRequest>& requests)
@@ -65,7 +65,7 @@ double balanced_of(const PodClass& pod_class, const CompiledProfile& profile, co
                            count > kStackResources ? heap_counts.get() : stack_counts.data());
 }
 
-// The scores that read the load, one pair of functions a rule: does its PreScore skip the class, and the score of one
+// The scores that read the load, two functions per rule: whether its PreScore skips the class, and the score of one
 // node.
 
 bool skips_score(RuleTag<NodeResourcesFit> /*rule*/, const PodClass& /*pod_class*/) { return false; }
@@ -105,7 +105,7 @@ bool requests_may_wrap(const PodClass& pod_class) {
           std::any_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(), may_wrap));
 }
 
-/// A maxSkew below 1, which no API server lets through, can make costs negative and with them the normalised scores.
+/// A maxSkew below 1, which the API server rejects, can make costs negative and with them the normalised scores.
 bool spread_may_leave_range(const PodClass& pod_class) {
   return pod_class.topology != nullptr && std::any_of(pod_class.topology->soft.begin(), pod_class.topology->soft.end(),
                                                       [](const SoftSpread& soft) { return soft.max_skew < 1; });

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One class against one node in integers of any size: the plain walk over the rules that reasons, explanations,
-// nominated pods and amounts beyond exact doubles are taken from. The hot paths of the backends give the same answers
-// in lanes.
+// Filters and scores one class on one node, in integers of any size: for reasons, explanations, nominated pods and
+// amounts beyond exact doubles. The hot paths of the backends compute the same results in lanes.
 
 #include <cstdint>
 #include <optional>
@@ -17,12 +16,12 @@
 
 namespace berth {
 
-/// What NodePorts and NodeResourcesFit find on a node; all that is short is noted, not the first.
+/// The verdict of NodePorts and NodeResourcesFit on a node, with every insufficient resource.
 struct LoadVerdict {
   bool ports_taken = false;
   bool too_many_pods = false;
   IndexSet insufficient;         ///< indices into PodClass::requested
-  bool is_unresolvable = false;  ///< one of them is more than the node could ever hold
+  bool is_unresolvable = false;  ///< one of the requests exceeds the allocatable amount
 
   bool fits() const { return !too_many_pods && insufficient.empty(); }
   friend bool operator==(const LoadVerdict&, const LoadVerdict&) = default;
@@ -30,38 +29,38 @@ struct LoadVerdict {
 
 LoadVerdict filter_load(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node);
 
-/// Does any enabled rule that reads a node's load refuse?
+/// Whether every enabled rule that reads a node's load accepts.
 bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                   std::int32_t node);
 
-/// What the topology rules say; accepted where the class has no topology program.
+/// The verdict of the topology rules; accepted where the class has no topology program.
 TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node,
                                 bool affinity_skips = false);
 
-/// The status that a refusal of the node side (an index into NodeSideRow::refusals), a load verdict and a topology
-/// verdict come to.
+/// The combined status of a refusal of the node side (an element of NodeSideRow::refusals), a load verdict and a
+/// topology verdict.
 Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
                  const LoadVerdict& load, const TopologyVerdict& topology);
 
 /// The first refusing plugin in the profile's order with its reasons; code kSuccess when none refuses.
 /// A node outside PreFilter's node set comes back with that plugin and no reason.
-/// @param affinity_skips  InterPodAffinity is not asked: its PreFilter skipped
+/// @param affinity_skips  InterPodAffinity's PreFilter skipped, so its Filter does not run
 Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
                    const Snapshot& snapshot, std::int32_t node, bool affinity_skips = false);
 
-/// The score of a plugin that reads the load; it needs no normaliser. nullopt: the plugin is no such one, or its
-/// PreScore skips.
+/// The score of a plugin that reads the load; it needs no normaliser. nullopt: the plugin does not read the load, or
+/// its PreScore skips.
 std::optional<std::int64_t> load_score(std::string_view plugin, const PodClass& pod_class,
                                        const CompiledProfile& profile, const Snapshot& snapshot, std::int32_t node);
-/// Weighted sum of these scores. What lies outside [0, 100] counts as the nearer end: such a total never decides.
+/// Weighted sum of these scores, each clamped to [0, 100]: a total with a score outside never decides.
 std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                         std::int32_t node);
 
-/// Could a final score lie outside [0, 100]? Only amounts so large that the arithmetic wraps around and spread
-/// constraints that no API server lets through can do that.
+/// Whether a final score may lie outside [0, 100]. Only amounts for which the arithmetic wraps, and spread constraints
+/// that the API server rejects, can cause that.
 bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot);
-/// A final score outside [0, 100] ends the cycle: the text of that error, or empty. Of several, the first node's first,
-/// as upstream meets them at parallelism 1. docs/behaviour/plugins-node.md 15.2.
+/// A final score outside [0, 100] ends the cycle: the text of that error, or empty. Of several, the first of the first
+/// node, as in upstream at parallelism 1. docs/behaviour/plugins-node.md 15.2.
 std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                               const std::vector<std::int32_t>& nodes);
 

@@ -13,7 +13,7 @@
 namespace berth {
 namespace node_side_detail {
 
-/// Fills NodeSideRow::refusal_of rule by rule; of several refusals the lowest rank stays.
+/// Fills NodeSideRow::refusal_of rule by rule; of several refusals of a node it keeps the one with the lowest rank.
 template <class List>
 class RefusalWriter {
  public:
@@ -21,7 +21,7 @@ class RefusalWriter {
     row_.refusals.emplace_back();
   }
 
-  /// Notes `refusal` on every node for which `refuses` holds. @return its code
+  /// Records `refusal` for every node for which `refuses` is true. @return its code
   template <class Refuses>
   std::uint8_t write(Refusal refusal, Refuses refuses) {
     const std::int32_t rank = refusal.rank;
@@ -41,7 +41,7 @@ class RefusalWriter {
   std::int32_t node_count_;
 };
 
-/// What PreFilter leaves out is refused before every Filter plugin.
+/// Nodes outside PreFilter's node set are refused before every Filter plugin.
 inline constexpr std::int32_t kBeforeFilters = -1;
 
 template <class List>
@@ -69,13 +69,13 @@ void write_refusals(const ProfileRules<List>& profile, const Snapshot& snapshot,
 }
 
 template <class List>
-void ask_nodes(const PodSpec& spec, const ProfileRules<List>& profile, const Snapshot& snapshot,
-               NodeSideRowOf<List>& row) {
+void compute_scores(const PodSpec& spec, const ProfileRules<List>& profile, const Snapshot& snapshot,
+                    NodeSideRowOf<List>& row) {
   NodeSideRules<List>::for_each([&](auto tag) {
     using Rule = typename decltype(tag)::type;
     if (row.template weight<Rule>() != 0)
       std::get<NodeSideRules<List>::template index_of<Rule>>(row.of_rule)
-          .ask_nodes(spec, profile.template options<Rule>(), snapshot);
+          .compute_scores(spec, profile.template options<Rule>(), snapshot);
   });
 }
 
@@ -122,7 +122,7 @@ NodeSideRowOf<List> build_node_side_row(CompiledNodeSideOf<List> compiled, const
   NodeSideRowOf<List> row;
   static_cast<CompiledNodeSideOf<List>&>(row) = std::move(compiled);
   node_side_detail::write_refusals(profile, snapshot, row);
-  node_side_detail::ask_nodes(spec, profile, snapshot, row);
+  node_side_detail::compute_scores(spec, profile, snapshot, row);
   node_side_detail::summarize_raws(snapshot, row);
   row.total_of.assign(static_cast<std::size_t>(snapshot.node_count()), -1);
   if (row.pre_filter_refuses) return row;

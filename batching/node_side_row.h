@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The half of a row that placements never change, for the rules of a list. The functions over a list are defined in
-// batching/node_side_build.h; those over the rules that exist are compiled once, in node_side_row.cpp.
+// The part of a row that placements do not change, for the rules of a list. The function templates over a list are
+// defined in batching/node_side_build.h and instantiated for the existing rules in node_side_row.cpp.
 
 #include <array>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace berth {
 
-/// A way in which the node's object refuses a class.
+/// One way in which a rule refuses a class because of the node's object.
 struct Refusal {
   std::int32_t rank = kNotEnabled;  ///< in the profile's Filter order
   std::string_view plugin;
@@ -26,7 +26,7 @@ struct Refusal {
   bool is_error = false;  ///< ends the pod's cycle: MissingFilterState
 };
 
-/// What a class asks of node objects, compiled; no node was looked at.
+/// The compiled node side of a class, before any node is evaluated.
 template <class List>
 struct CompiledNodeSideOf {
   using NodeRules = NodeSideRules<List>;
@@ -54,7 +54,7 @@ struct CompiledNodeSideOf {
     return result;
   }
 
-  /// Non-empty: the plugin's PreFilter refuses the pod before any node is looked at.
+  /// Non-empty: the plugin's PreFilter refuses the pod before any node is evaluated.
   std::string_view pre_filter_message(std::string_view plugin) const {
     std::string_view found;
     NodeRules::for_each([&](auto tag) {
@@ -79,8 +79,8 @@ template <class List>
 CompiledNodeSideOf<List> compile_node_side(const NodeSidePod& pod, const ProfileRules<List>& profile,
                                            Snapshot& snapshot);
 
-/// What a node's labels, taints, name, images and features mean to a class. Classes that differ only in requests and
-/// ports share one. Void once node objects change.
+/// The verdicts and scores of a class that depend on a node's labels, taints, name, images and features. Classes that
+/// differ only in requests and ports share one. Invalid once node objects change.
 template <class List>
 struct NodeSideRowOf : CompiledNodeSideOf<List> {
   static constexpr std::uint8_t kAccepted = 0;
@@ -88,22 +88,22 @@ struct NodeSideRowOf : CompiledNodeSideOf<List> {
 
   /// [node_count] index into `refusals`, kAccepted where no rule of the node side refuses; empty: all accepted.
   std::vector<std::uint8_t> refusal_of;
-  std::vector<Refusal> refusals;  ///< [0] stands for kAccepted
+  std::vector<Refusal> refusals;  ///< [0] is the entry of kAccepted
 
   std::uint8_t outside_node_set = kAccepted;  ///< the code of nodes outside PreFilter's node set, if there is one
   RawScoresOf<List> accepted_maxima;          ///< over the accepted nodes, whatever their load
-  /// [node_count] weighted node-side total under accepted_maxima, -1 where refused: what tiles start from.
+  /// [node_count] weighted node-side total under accepted_maxima, -1 where refused: the initial totals of tiles.
   std::vector<std::int32_t> total_of;
-  bool raws_vary = false;  ///< accepted nodes differ in a raw score: the maxima can move as nodes fill up
+  bool raws_vary = false;  ///< accepted nodes differ in a raw score: the maxima can change as nodes fill up
 
   std::uint8_t refusal(std::int32_t node) const {
     return refusal_of.empty() ? kAccepted : refusal_of[static_cast<std::size_t>(node)];
   }
-  /// PreFilter leaves the node out, so that no Filter plugin is asked about it.
+  /// The node is outside PreFilter's node set, so that no Filter plugin runs on it.
   bool is_outside_node_set(std::int32_t node) const {
     return outside_node_set != kAccepted && refusal(node) == outside_node_set;
   }
-  /// What normalisation starts from.
+  /// Raw scores of the normalised rules.
   RawScoresOf<List> raws(const Snapshot& snapshot, std::int32_t node) const {
     RawScoresOf<List> raws;
     NormalizedRules<List>::for_each([&](auto tag) {
@@ -140,7 +140,7 @@ struct NodeSideRowOf : CompiledNodeSideOf<List> {
 };
 using NodeSideRow = NodeSideRowOf<Rules>;
 
-/// Asks every node what `compiled` asks of one.
+/// Evaluates `compiled` on every node.
 template <class List>
 NodeSideRowOf<List> build_node_side_row(CompiledNodeSideOf<List> compiled, const PodSpec& spec,
                                         const ProfileRules<List>& profile, const Snapshot& snapshot);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The normalised scores of the node side, summed up for one node: written once for rows, groups and devices. What is
-// summed are the rules of NormalizedRules, in the order of the list.
+// The sum of a node's normalised node-side scores, for rows, groups and devices: the rules of NormalizedRules in the
+// order of the list.
 
 #include <compare>
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace berth {
 
-/// One figure for each of the rules: raw scores of a node, or the largest ones of several nodes. 0 of a rule that does
-/// not score.
+/// One value per rule: the raw scores of a node, or the largest ones of several nodes. 0 for a rule that does not
+/// score.
 template <class List>
 struct RawScoresOf {
   static constexpr std::size_t kRules = NormalizedRules<List>::size;

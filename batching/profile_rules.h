@@ -21,7 +21,7 @@ std::int32_t filter_rank(const Profile& profile, std::string_view plugin);
 /// 0: the plugin does not score in the profile.
 std::int32_t score_weight(const Profile& profile, std::string_view plugin);
 
-/// What a profile says of the rules of a list.
+/// The rules of a list as one profile configures them.
 template <class List>
 struct ProfileRules {
   template <class... NodeSides>
@@ -52,7 +52,7 @@ struct ProfileRules {
   }
 };
 
-/// @param snapshot  takes the columns that the rules' options read
+/// @param snapshot  gets the columns that the rules' options read
 template <class List>
 void compile_rules(const Profile& profile, const FeatureGates& gates, Snapshot& snapshot, ProfileRules<List>& rules) {
   rules.profile = &profile;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a rule of the node side offers for rows (batching/node_side_row.h). Its rule.h names the type as `NodeSide`, its
-// compile.h defines it, derived from NodeSideDefaults:
+// The interface of a node-side rule for rows (batching/node_side_row.h). Its rule.h declares the type as `NodeSide`;
+// its compile.h defines it, derived from NodeSideDefaults:
 //
-//   static NodeSide compile(const NodeSidePod&, const Options&, Snapshot&)   one class; looks at no node
+//   static NodeSide compile(const NodeSidePod&, const Options&, Snapshot&)   one class; evaluates no node
 //   void filter(const Options&, const Snapshot&, Refuse refuse) const        where the rule filters: calls
 //                                        refuse(reason, refuses_node) for each way in which it refuses nodes;
 //                                        refuses_node(std::int32_t node) is true where it does
 //   std::int64_t score(const Snapshot&, std::int32_t node) const             where the rule scores: the raw score
 //
-// and, hiding what NodeSideDefaults has, whatever else it needs.
+// It may hide further members of NodeSideDefaults.
 
 #include <cstdint>
 #include <optional>
@@ -25,10 +25,10 @@
 
 namespace berth {
 
-/// Do the nodes that a PreFilter names narrow the search? Not for the node that a pod is nominated to.
+/// Whether the nodes that a PreFilter names narrow the search. They do not for the node that a pod is nominated to.
 enum class NodeSet : std::uint8_t { kNarrows, kIgnored };
 
-/// What a class is compiled from.
+/// The inputs of compiling a class.
 struct NodeSidePod {
   const PodSpec& spec;
   const std::string& node_name;  ///< spec.nodeName; empty for a pending pod
@@ -37,27 +37,27 @@ struct NodeSidePod {
 
 struct NoOptions {};
 
-/// What a rule has unless it defines its own.
+/// Default members of a rule.
 struct NodeSideDefaults {
-  /// What the rule reads of a profile, compiled once: hidden by a type and a function of the same names.
+  /// The part of a profile that the rule reads, compiled once. Hide both with a type and a function of the same names.
   using Options = NoOptions;
   static NoOptions compile_options(const Profile& /*profile*/, const FeatureGates& /*gates*/, Snapshot& /*snapshot*/) {
     return {};
   }
-  /// Asks all nodes what score() gives afterwards; only where the rule scores.
+  /// Computes for all nodes what score() returns; called only where the rule scores.
   template <class Options>
-  void ask_nodes(const PodSpec& /*spec*/, const Options& /*options*/, const Snapshot& /*snapshot*/) {}
-  /// PreScore skips the rule for the class: it takes no part in totals.
+  void compute_scores(const PodSpec& /*spec*/, const Options& /*options*/, const Snapshot& /*snapshot*/) {}
+  /// PreScore skips the rule for the class: it is not part of totals.
   template <class Options>
   bool skips_score(const Options& /*options*/) const {
     return false;
   }
-  std::uint64_t bytes() const { return 0; }  ///< on the heap, of what ask_nodes() has stored
+  std::uint64_t bytes() const { return 0; }  ///< heap memory of the results of compute_scores()
 
-  /// PreFilter's node set, ascending: other nodes are not asked about. Absent: all nodes. One rule of a list may have
-  /// one.
+  /// PreFilter's node set, ascending: other nodes are not filtered. Absent: all nodes. At most one rule of a list
+  /// may have one.
   std::optional<std::vector<std::int32_t>> node_set;
-  std::string pre_filter_message;  ///< non-empty: PreFilter refuses the pod before any node is looked at
+  std::string pre_filter_message;  ///< non-empty: PreFilter refuses the pod before any node is evaluated
   std::string pre_score_error;     ///< non-empty: scoring ends in this error
 };
 

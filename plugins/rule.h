@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What every rule.h stands on. A rule is written once, as plain functions on numbers that both compilers accept: no
-// allocation, no strings, no virtual calls. Arithmetic is templated on the number: std::int64_t where amounts may be
-// anything, double (exact below kExactBelow, and it vectorises) on the hot path. Both give the same integers.
+// The basis of every rule.h. A rule consists of plain functions on numbers that both compilers accept: no allocation,
+// no strings, no virtual calls. Arithmetic is templated on the number type: std::int64_t for any amount, double (exact
+// below kExactBelow, and it vectorises) on the hot path. Both give the same integers.
 
 #include <cstdint>
 #include <string_view>
@@ -39,7 +39,7 @@ struct LaneDivisor {
 BERTH_HD double divide_truncated(double a, const LaneDivisor& b) { return __builtin_trunc((a + 0.5) * b.reciprocal); }
 BERTH_HD double divide_truncated(double a, double b) { return __builtin_trunc((a + 0.5) * (1.0 / b)); }
 
-/// Go's int64 arithmetic wraps; amounts that large are nonsense, but no input may be undefined behaviour.
+/// Go's int64 arithmetic wraps. Such large amounts make no sense, but no input may cause undefined behaviour.
 BERTH_HD std::int64_t multiply(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
@@ -52,12 +52,12 @@ BERTH_HD std::int64_t subtract(std::int64_t a, std::int64_t b) {
 }
 BERTH_HD double subtract(double a, double b) { return a - b; }
 
-/// Truncated toward zero. What no int64 holds becomes the smallest, as Go does it on amd64.
+/// Truncated toward zero. Values outside int64 become INT64_MIN, as in Go on amd64.
 BERTH_HD std::int64_t to_integer(double x) {
   return x >= -0x1p63 && x < 0x1p63 ? static_cast<std::int64_t>(x) : INT64_MIN;
 }
 
-/// What a placement on node n can change of a rule's answer for another class.
+/// How a placement on node n can change a rule's result for another class.
 enum class Touches : std::uint8_t { kNothing, kColumnOfNode, kDomainsOfNode };
 
 /// Which part of a row a rule belongs to; it follows from what placements change.
@@ -74,15 +74,15 @@ constexpr RowPart row_part(Touches touches) {
   return RowPart::kTopology;
 }
 
-/// How raw scores come to lie in 0..kMaxNodeScore.
+/// How raw scores are scaled to 0..kMaxNodeScore.
 enum class Normalizer : std::uint8_t {
-  kNone,               ///< they do already
+  kNone,               ///< not at all: they are in the range
   kByMaximum,          ///< default_normalize(): the largest raw score of the feasible nodes becomes 100
   kByMaximumReversed,  ///< the same, and then 100 minus it
   kByRange,            ///< normalize() of the rule, given the smallest and the largest raw score
 };
 
-/// What a rule is to profiles and rows. Each rule.h has one as `descriptor`; plugins/rules.h lists the rules.
+/// Describes a rule to profiles and rows. Each rule.h has one as `descriptor`; plugins/rules.h lists the rules.
 struct RuleDescriptor {
   std::string_view name;  ///< of kube-scheduler's plugin
   Touches touches = Touches::kNothing;
@@ -90,7 +90,7 @@ struct RuleDescriptor {
   bool scores = false;
   Normalizer normalizer = Normalizer::kNone;
   std::string_view filter_gate = {};  ///< the feature gate without which its Filter accepts everything
-  std::string_view missing = {};      ///< what is not built of it; empty: it is exact
+  std::string_view missing = {};      ///< the part that is not built; empty: the rule is exact
 
   constexpr RowPart part() const { return row_part(touches); }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Lists of rules as types: what is written over a list is written once for all rules, and costs nothing at run time.
+// Lists of rules as types, so that code over all rules is written once and resolved at compile time.
 
 #include <array>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace berth {
 
-/// Stands for a rule as the argument of a generic lambda.
+/// Passes a rule's type to a generic lambda.
 template <class Rule>
 struct RuleTag {
   using type = Rule;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The one list of the rules that decide on nodes. It says what exists; which of them run, and which of several refusals
-// is reported, follows the profile at run time (batching/profile_rules.h).
+// The list of all rules that filter or score nodes. Which of them run, and which of several refusals is reported,
+// depends on the profile at run time (batching/profile_rules.h).
 
 #include "plugins/image_locality/rule.h"
 #include "plugins/inter_pod_affinity/rule.h"
@@ -18,7 +18,7 @@
 #include "plugins/taint_toleration/rule.h"
 
 #if !defined(__CUDACC__)
-// What the node sides are compiled from: strings and objects, which device code never sees.
+// Headers of the node sides, which use strings and objects: not for device code.
 #include "plugins/image_locality/compile.h"
 #include "plugins/node_affinity/compile.h"
 #include "plugins/node_declared_features/compile.h"
@@ -29,7 +29,7 @@
 
 namespace berth {
 
-/// In the order of kube-scheduler's default list; no answer depends on it.
+/// In the order of kube-scheduler's default list; no result depends on it.
 using Rules =
     RuleList<NodeUnschedulable, NodeName, TaintToleration, NodeAffinityRule, NodePorts, NodeResourcesFit,
              PodTopologySpread, InterPodAffinity, NodeResourcesBalancedAllocation, ImageLocality, NodeDeclaredFeatures>;

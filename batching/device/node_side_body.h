@@ -24,10 +24,10 @@ inline constexpr std::size_t kRawOf = NormalizedRules<Rules>::index_of<Rule>;
 struct DeviceTerms {
   const NodeAffinityRule::Term* terms = nullptr;  ///< [count]
   std::int32_t count = 0;
-  bool is_asked = false;  ///< false: the class has no such list
+  bool exists = false;  ///< false: the class has no such list
 
   BERTH_HD bool accepts(std::int32_t node) const {
-    return !is_asked || NodeAffinityRule::matches_any(terms, count, node);
+    return !exists || NodeAffinityRule::matches_any(terms, count, node);
   }
   BERTH_HD std::int64_t score(std::int32_t node) const { return NodeAffinityRule::score(terms, count, node); }
 };

@@ -27,7 +27,7 @@ struct CompiledImageLocality : NodeSideDefaults {
   static CompiledImageLocality compile(const NodeSidePod& /*pod*/, const Options& /*options*/, Snapshot& /*snapshot*/) {
     return {};
   }
-  void ask_nodes(const PodSpec& spec, const Options& options, const Snapshot& snapshot) {
+  void compute_scores(const PodSpec& spec, const Options& options, const Snapshot& snapshot) {
     score_of = compile_image_locality(spec, snapshot, options.sum_image_volumes);
   }
   std::int64_t score(const Snapshot& /*snapshot*/, std::int32_t node) const {

@@ -213,7 +213,7 @@ CompiledNodeAffinity CompiledNodeAffinity::compile(const NodeSidePod& pod, const
   return affinity;
 }
 
-void CompiledNodeAffinity::ask_nodes(const PodSpec& /*spec*/, const Options& options, const Snapshot& snapshot) {
+void CompiledNodeAffinity::compute_scores(const PodSpec& /*spec*/, const Options& options, const Snapshot& snapshot) {
   if (preferred.empty() && options.added_preferred.empty()) return;
   raw_of.resize(static_cast<std::size_t>(snapshot.node_count()));
   for (std::int32_t i = 0; i < snapshot.node_count(); ++i)

@@ -64,7 +64,7 @@ struct CompiledNodeAffinity : NodeSideDefaults {
     if (selector || required)
       refuse(std::string(NodeAffinityRule::reason), [this](std::int32_t node) { return !matches(node); });
   }
-  void ask_nodes(const PodSpec& spec, const Options& options, const Snapshot& snapshot);
+  void compute_scores(const PodSpec& spec, const Options& options, const Snapshot& snapshot);
   std::int64_t score(const Snapshot& /*snapshot*/, std::int32_t node) const {
     return raw_of.empty() ? 0 : raw_of[static_cast<std::size_t>(node)];
   }

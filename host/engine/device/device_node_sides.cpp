@@ -50,11 +50,11 @@ std::vector<std::int32_t> fixed_totals(const CompiledNodeSide& side, const PodSp
     using Rule = typename decltype(tag)::type;
     if constexpr (Rule::descriptor.scores && !NormalizedRules<Rules>::contains<Rule>) {
       if (side.weight<Rule>() == 0) return;
-      typename Rule::NodeSide asked = side.of<Rule>();
-      asked.ask_nodes(spec, profile.options<Rule>(), snapshot);
+      typename Rule::NodeSide copy = side.of<Rule>();
+      copy.compute_scores(spec, profile.options<Rule>(), snapshot);
       for (std::size_t i = 0; i < totals.size(); ++i)
         totals[i] +=
-            static_cast<std::int32_t>(side.weight<Rule>() * asked.score(snapshot, static_cast<std::int32_t>(i)));
+            static_cast<std::int32_t>(side.weight<Rule>() * copy.score(snapshot, static_cast<std::int32_t>(i)));
     }
   });
   const bool is_zero = std::all_of(totals.begin(), totals.end(), [](std::int32_t total) { return total == 0; });
@@ -176,10 +176,10 @@ DeviceNodeSides::Answer DeviceNodeSides::evaluate(const CompiledNodeSide& side, 
   const bool filters = profile.filters<NodeAffinityRule>();
   const bool scores = side.weight<NodeAffinityRule>() != 0;
   TermWriter writer(*this, nodes);
-  const auto asked = [](const auto& list, bool is_asked) { return list && is_asked ? &*list : nullptr; };
-  const std::size_t selector = writer.add(asked(affinity.selector, filters));
-  const std::size_t required = writer.add(asked(affinity.required, filters));
-  const std::size_t added_required = writer.add(asked(added.added_required, filters));
+  const auto list_if = [](const auto& list, bool is_read) { return list && is_read ? &*list : nullptr; };
+  const std::size_t selector = writer.add(list_if(affinity.selector, filters));
+  const std::size_t required = writer.add(list_if(affinity.required, filters));
+  const std::size_t added_required = writer.add(list_if(added.added_required, filters));
   const std::size_t preferred = writer.add(scores ? &affinity.preferred : nullptr);
   const std::size_t added_preferred = writer.add(scores ? &added.added_preferred : nullptr);
   DeviceArray<std::uint8_t> accepted(accelerator_, "node affinity"), parts(accelerator_, "node affinity"),
