@@ -61,7 +61,7 @@ CLI::Option* add_text(CLI::App& app, const std::string& names, Target& target, c
   });
 }
 
-/// One of the words of `choices` ("table|json"), which stand in --help and in the completions too.
+/// One of the words of `choices` ("table|json"), which --help and the completions also show.
 template <class Target>
 CLI::Option* add_choice(CLI::App& app, const std::string& names, Target& target, const std::string& choices,
                         const std::string& description) {

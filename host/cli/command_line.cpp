@@ -61,7 +61,7 @@ std::shared_ptr<Command> bind(CLI::App& app, CommandLine& line) {
   return command;
 }
 
-/// What may stand behind a file of -f: in a command without arguments more files (a shell's -f *.yaml), else those.
+/// What may follow a file of -f: more files in a command without arguments (a shell's -f *.yaml), else its arguments.
 enum class BehindFile : std::uint8_t { kFiles, kArguments };
 
 CLI::Option* add_input(CLI::App& app, InputOptions& options, BehindFile behind) {

@@ -10,8 +10,8 @@
 
 namespace berth {
 
-/// Writes one document of objects, arrays and scalars as it is told, holding nothing back: memory does not grow with
-/// the document. Calls must nest as JSON does; key() stands before each value of an object.
+/// Writes one document of objects, arrays and scalars without buffering: memory does not grow with
+/// the document. Calls must nest as JSON does; key() comes before each value of an object.
 class DocumentWriter {
  public:
   virtual ~DocumentWriter() = default;

@@ -65,7 +65,7 @@ class ExplainOutput {
   void flush() { output_.flush(); }
 
  private:
-  /// Pods that no scheduler or another one would place are not held against the nodes.
+  /// Pods of no scheduler or of another one are not evaluated on the nodes.
   bool is_evaluated(const Explanation& explanation) const {
     const PodState state = explanation.standing.state;
     return (state == PodState::kPending || state == PodState::kGated || state == PodState::kRunning) &&

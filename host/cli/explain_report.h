@@ -14,7 +14,7 @@ namespace berth {
 
 /// Nodes that answer a pod in the same way: the same verdict with the same reasons, or the same scores.
 struct NodeGroup {
-  const NodeEvaluation* first = nullptr;  ///< stands for all; points into the evaluation
+  const NodeEvaluation* first = nullptr;  ///< represents the group; points into the evaluation
   std::int64_t node_count = 0;
   std::vector<NodeIndex> examples;  ///< the first few
 };

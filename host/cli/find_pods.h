@@ -21,7 +21,7 @@ struct FoundPod {
 std::vector<FoundPod> find_pods(const std::vector<std::string>& names, const std::string& name_space,
                                 const ClusterObjects& objects);
 
-/// Up to three full names of pods that a mistyped or shortened `name` may stand for, best first: the same name in
+/// Up to three full names of pods that a mistyped or shortened `name` may mean, best first: the same name in
 /// another namespace, names that begin with it or contain it, names of few other letters.
 std::vector<std::string> near_pod_names(std::string_view name, const ClusterObjects& objects);
 

@@ -4,8 +4,9 @@
 // Everything that the program says on standard error goes through this header.
 //
 // A message is one line and may hold text from the input: names, values, paths, option values. printable() is applied
-// to the whole message here, so that no input can start a line, move the cursor or change colours, whoever composed the
-// message. A message that cannot be written is dropped: nothing here throws, and the exit code does not depend on it.
+// to the whole message here, so that no input can start a line, move the cursor or change colours, whichever code
+// composed the message. A message that cannot be written is dropped: nothing here throws, and the exit code does not
+// depend on it.
 
 #include <string_view>
 

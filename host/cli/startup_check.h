@@ -10,7 +10,7 @@
 namespace berth {
 
 /// What a configuration asks for by name and Berth cannot do, a sentence each: plugins that are not in-tree or not
-/// built, and extenders. A default plugin that the file does not name is not here: a pod that needs one is told so.
+/// built, and extenders. A default plugin that the file does not name is not here: a pod that needs one gets an error.
 std::vector<std::string> unsupported_requests(const SchedulerConfig& config);
 
 /// Plugins that are not in-tree are left out: unsupported_requests() names them.

@@ -22,11 +22,11 @@ struct UpstreamBugs {
   /// PodTopologySpread counts no pod for a selector without requirements, which matches every pod.
   bool empty_spread_selector_counts_nothing = true;
   /// For the incoming pod's own InterPodAffinity terms, a namespaceSelector of nothing but NotIn and DoesNotExist
-  /// stands for every namespace.
+  /// means every namespace.
   bool negative_namespace_selector_matches_all = true;
 };
 
-/// Settings of the engine itself. They never stand in KubeSchedulerConfiguration: a file of their own
+/// Settings of the engine itself. They are never part of KubeSchedulerConfiguration: a file of their own
 /// (--engine-config, kind BerthEngineConfiguration, apiVersion berth.dev/v1alpha1) or flags.
 struct EngineConfig {
   std::string backend = "auto";  ///< auto, reference, cpu, cuda

@@ -208,7 +208,7 @@ Status Framework::run_pre_score(const PodClassView& pod, NodeInfos nodes) const 
 
 void Framework::finish_scores(const FeasibleNodes& feasible, ScoreOutcome& outcome) const {
   outcome.totals.assign(feasible.nodes.size(), has_score_plugins_ ? 0 : 1);
-  std::size_t next = 0;  // columns stand in the order of score_, the skipped ones left out
+  std::size_t next = 0;  // columns are in the order of score_, without the skipped ones
   for (const WeightedScore& entry : score_) {
     if (next == outcome.columns.size() || !outcome.status.ok()) break;
     if (outcome.columns[next].plugin != entry.plugin->name()) continue;

@@ -18,7 +18,7 @@ class ProblemTexts {
   /// `PATH: Invalid value: VALUE: DETAIL`
   void invalid(const std::string& path, const std::string& value, std::string_view detail);
   void add(std::string text);
-  /// nullopt without a problem; several stand in brackets.
+  /// nullopt without a problem; several are in brackets.
   std::optional<std::string> text() const;
 
  private:

@@ -27,7 +27,7 @@ namespace berth {
 
 using NodeInfos = std::span<const NodeInfo* const>;
 
-/// One pod that stands for its class, with the state of its attempt.
+/// One pod that represents its class, with the state of its attempt.
 struct PodClassView {
   const Pod* pod = nullptr;
   CycleState* state = nullptr;

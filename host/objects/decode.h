@@ -2,7 +2,7 @@
 #pragma once
 
 // One JSON object -> one object of the model, with the admission that needs no other object. What admission needs to
-// know of a pod beyond the model stands beside it until admission.h has run.
+// know of a pod beyond the model is kept beside it until admission.h has run.
 
 #include <cstdint>
 #include <map>

@@ -18,7 +18,7 @@ std::string join(const std::vector<InputProblem>& problems) {
   return text;
 }
 
-/// `text` without quoted strings, digits, and what stands in square brackets.
+/// `text` without quoted strings, digits, and text in square brackets.
 std::string without_values(std::string_view text) {
   std::string out;
   bool is_quoted = false;

@@ -27,7 +27,7 @@ struct InputProblem {
 /// holds `limit` entries that all say something else, `problem` is dropped.
 void fold_into(std::vector<InputProblem>& problems, InputProblem&& problem, std::size_t limit);
 
-/// Problems that `problems` stands for, repetitions included.
+/// Number of problems that `problems` reports, repetitions included.
 std::int64_t total_count(const std::vector<InputProblem>& problems);
 
 /// Bad input: one or more problems, collected as far as reading could go on. Nothing already accepted is lost.

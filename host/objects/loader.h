@@ -61,7 +61,7 @@ struct LoadResult {
 /// Bad input never throws: it is in the result.
 LoadResult load_cluster(const std::vector<std::string>& paths, const LoadOptions& options = {});
 
-/// The same for JSON or YAML text in memory. `source_name` stands in the problems.
+/// The same for JSON or YAML text in memory. Problems name `source_name`.
 LoadResult load_cluster_from_text(std::string_view text, const std::string& source_name,
                                   const LoadOptions& options = {});
 

@@ -193,7 +193,7 @@ ResourceAmounts non_zero_requested_on_node(const Pod& pod) {
 
 ResourceAmounts non_zero_requested_on_node(const Pod& pod, const RequestOptions& options) {
   if (supported_pod_level_requests(*pod.spec).empty()) return pod_requests(pod, options);
-  // A pod-level figure stands for the whole pod, so defaults fill only what its plain total does not name.
+  // A pod-level amount counts for the whole pod, so defaults fill only what its plain total does not name.
   const ResourceList plain = request_list(pod, options, {});
   ResourceList defaults;
   for (const auto& entry : non_zero_defaults()) {

@@ -17,7 +17,7 @@ constexpr int kDecimalCapDigits = 28;
 constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kInt64Min = std::numeric_limits<std::int64_t>::min();
 
-/// What stands behind the digits: a power of ten, or a power of 1024.
+/// The suffix of the digits: a power of ten, or a power of 1024.
 struct Suffix {
   std::int32_t exponent10 = 0;
   int power1024 = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What `auto` takes, and why. Opens nothing: whoever asks says what is known of the device.
+// What `auto` selects, and why. Opens nothing: the caller passes what is known of the device.
 
 #include <cstdint>
 #include <optional>

@@ -16,7 +16,7 @@
 
 namespace berth {
 
-/// Where a pod stands before any node is looked at.
+/// State of a pod before any node is evaluated.
 enum class PodState : std::uint8_t {
   kPending,         ///< in the queue
   kGated,           ///< kept out of the queue by its scheduling gates

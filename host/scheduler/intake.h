@@ -16,7 +16,7 @@ namespace berth {
 struct GatedPod {
   PodPtr pod;
   std::string message;
-  std::size_t queued_before = 0;  ///< pods of the queue that stand before it
+  std::size_t queued_before = 0;  ///< pods before it in the queue
 };
 
 /// The pods of a cluster, sorted by what becomes of them before any node is looked at.

@@ -19,7 +19,7 @@ AffinityTerm compile_term(const PodAffinityTerm& term, std::int32_t weight, cons
   return out;
 }
 
-/// Problems of the groups, each with the name that kube-scheduler gives it; the first problem stands for a group.
+/// Problems of the groups, each with the name that kube-scheduler gives it; a group reports its first problem.
 class GroupProblems {
  public:
   /// @return false, and the problem noted, when a term does not parse

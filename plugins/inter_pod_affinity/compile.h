@@ -46,7 +46,7 @@ AffinityTerms compile_affinity_terms(const PodSpec& spec, const std::string& own
 /// The namespaces that a selector matches now.
 SelectedNamespaces select_namespaces(const PodLabelSelector& selector, const NamespaceLabels& namespaces);
 
-/// Does the namespaceSelector of an incoming pod's term stand for every namespace there is?
+/// Does the namespaceSelector of an incoming pod's term match every namespace?
 /// @param negative_matches_all  UpstreamBugs::negative_namespace_selector_matches_all
 bool selects_all_namespaces(const PodLabelSelector& selector, bool negative_matches_all);
 

@@ -6,7 +6,7 @@
 namespace berth {
 namespace {
 
-/// Only extended resources can be ignored: by name, or by what stands before the slash.
+/// Only extended resources can be ignored: by name, or by the part before the slash.
 bool is_ignored(const std::string& name, const NodeResourcesFitArgs& args) {
   if (!is_extended_resource(name)) return false;
   const auto has = [](const std::vector<std::string>& list, std::string_view item) {

@@ -19,7 +19,7 @@ namespace berth::reference {
 /// (topology key, value of a node) -> matches there; an entry that returns to 0 is gone.
 using DomainCounts = std::map<std::pair<std::string, std::string>, std::int64_t>;
 
-/// What existing pods and the terms of one incoming pod stand at.
+/// Counts for existing pods and for the terms of one incoming pod.
 struct AffinityState {
   std::vector<AffinityTerm> affinity;       ///< required, of the incoming pod, namespaces listed
   std::vector<AffinityTerm> anti_affinity;  ///< required, of the incoming pod, namespaces listed

@@ -20,7 +20,7 @@ struct AffinityTerm {
   std::set<std::string> namespaces;
   LabelMatcher namespace_selector;
 
-  /// @param namespace_labels  of the other pod's namespace; what `namespace_selector` is held against
+  /// @param namespace_labels  of the other pod's namespace; which `namespace_selector` is matched with
   bool matches(const Pod& other, const LabelMap& namespace_labels) const;
 };
 
@@ -41,7 +41,8 @@ PodTerms parse_terms(const Pod& pod);
 
 /// 3.3: a term of the incoming pod is matched without namespace labels, so the namespaces that its selector finds are
 /// listed in advance.
-/// @param keeps_selector  as v1.34 and v1.35 do (Q2): the selector is still held against no labels afterwards, which a
+/// @param keeps_selector  as v1.34 and v1.35 do (Q2): the selector is still matched with empty labels afterwards, which
+/// a
 ///     purely negative one matches
 void list_namespaces(AffinityTerm& term, const std::vector<Namespace>& namespaces, bool keeps_selector);
 

@@ -226,7 +226,7 @@ FilterFunction find_filter(std::string_view plugin) {
   return found == kFilters.end() ? nullptr : found->second;
 }
 
-/// A name that stands for no Filter refuses nothing.
+/// A name of no known Filter refuses nothing.
 Status run_filter(std::string_view plugin, const Request& request, const PreFilterResult& result,
                   const NodeState& state) {
   if (plugin == "PodTopologySpread") return filter(result.spread.value(), request, *state.node);

@@ -10,7 +10,7 @@
 namespace berth::reference {
 namespace {
 
-/// g of 2.5: what the fullest domain is held against.
+/// g of 2.5: the minimum that the skew is measured from.
 std::int64_t global_minimum(const SpreadConstraint& constraint,
                             const std::map<std::string, std::int64_t, std::less<>>& counts) {
   if (static_cast<std::int64_t>(counts.size()) < constraint.min_domains) return 0;

@@ -15,7 +15,7 @@
 
 namespace berth::reference {
 
-/// What hard constraints stand at, for one incoming pod.
+/// Counts of the hard constraints of one incoming pod.
 struct SpreadState {
   std::vector<SpreadConstraint> constraints;
   /// Per constraint: the domains that exist and the matching pods in each. May fall below 0 when pods are taken off

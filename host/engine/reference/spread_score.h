@@ -16,7 +16,7 @@
 
 namespace berth::reference {
 
-/// What soft constraints stand at, for one incoming pod and the nodes that are feasible for it.
+/// Counts of the soft constraints of one incoming pod over its feasible nodes.
 struct SoftSpreadState {
   std::vector<SpreadConstraint> constraints;
   bool requires_all_keys;

@@ -66,7 +66,7 @@ class ItemBatch {
 
   const std::string& source() const { return *source_; }          ///< file name, "-" for standard input
   const std::vector<ItemSlice>& items() const { return items_; }  ///< in input order
-  /// What could not be read at this place of the input, in order. Items may stand beside problems.
+  /// What could not be read at this place of the input, in order. There may be items too.
   const std::vector<InputProblem>& problems() const { return problems_; }
   /// Documents that end in this batch: objects and lists, empty lists among them.
   std::size_t document_count() const { return document_count_; }

@@ -26,7 +26,7 @@ namespace berth {
 /// whose kind comes behind them are held back until it is known when the first of them has no kind of its own.
 class JsonItemSplitter {
  public:
-  /// @param source  stands in the problems and the batches
+  /// @param source  number of the file in problems and batches
   JsonItemSplitter(std::shared_ptr<const std::string> source, const TextLimits& limits);
   ~JsonItemSplitter();
 

@@ -15,7 +15,7 @@ struct TextLimits {
   std::size_t files_max = 1'000'000;                         ///< of one load
   std::uint64_t source_bytes_max = std::uint64_t{16} << 30;  ///< one file, after decompression
   std::size_t item_bytes_max = std::size_t{16} << 20;        ///< one object; also one YAML scalar
-  /// Memory of list items that have to wait because neither they nor what stands before them names their kind.
+  /// Memory of list items that have to wait because neither they nor the text before them names their kind.
   std::size_t deferred_bytes_max = std::size_t{256} << 20;
   std::size_t list_depth_max = 16;  ///< lists within items of lists
   /// A text shorter than this cannot be an object that Berth reads. Of such items only the first small_items_max of a

@@ -71,7 +71,7 @@ struct JsonDocument {
 };
 
 /// The documents of `text`, JSON or YAML, whole: lists are not taken apart. For configuration files.
-/// @throws InputError with the documents that could not be read, 100 at most; `source_name` stands in the problems.
+/// @throws InputError with the documents that could not be read, 100 at most; problems name `source_name`.
 std::vector<JsonDocument> documents_from_text(std::string_view text, const std::string& source_name,
                                               const TextLimits& limits = {});
 

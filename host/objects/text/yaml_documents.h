@@ -10,7 +10,7 @@
 namespace berth {
 
 /// Cuts a YAML stream before each "---" and behind each "..." that begins a line, so that a document which cannot be
-/// read does not take the next one with it. Both are markers wherever they stand at the start of a line, in scalars,
+/// read does not take the next one with it. Both are markers at the start of every line, in scalars,
 /// too; so nothing has to be parsed. Directives and comments stay with the document that follows them.
 class YamlDocumentCutter final : public ByteStream {
  public:

@@ -456,7 +456,7 @@ class YamlJsonStream::Converter {
 
   // Text --------------------------------------------------------------------------------------------------------------
 
-  /// JSON tokens stand on the lines of their YAML, so that later errors name the right one.
+  /// JSON tokens are on the lines of their YAML, so that later errors name the right one.
   void sync_line() {
     if (event_line_ <= line_) return;
     text_.append(event_line_ - line_, '\n');

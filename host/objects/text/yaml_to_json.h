@@ -19,14 +19,14 @@ namespace berth {
 /// - Scalars: see yaml_scalars.h. Keys that are no strings become their text.
 /// - Anchors, aliases and merge keys are resolved; TextLimits limits what they add to a document. Own fields win over
 ///   merged ones wherever the merge key stands; of several merged mappings of one list the first wins.
-/// - Line breaks are written so that each JSON token stands on the line of its YAML; nothing else is pretty.
+/// - Line breaks are written so that each JSON token is on the line of its YAML; the text is not formatted otherwise.
 /// - Refused: duplicate keys, nesting beyond yaml_depth_max, more than yaml_directives_max directives, documents that
 ///   are a lone scalar, unknown aliases.
 ///   Empty documents are skipped.
 class YamlJsonStream final : public ByteStream {
  public:
   /// @param yaml    read, not owned
-  /// @param source  stands in the problems
+  /// @param source  number of the file in problems
   YamlJsonStream(ByteStream& yaml, std::string source, const TextLimits& limits, std::uint64_t first_line = 1);
   ~YamlJsonStream() override;
 
