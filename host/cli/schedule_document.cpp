@@ -46,6 +46,15 @@ void write_skipped(const ScheduleResult& result, DocumentWriter& writer) {
   writer.end_array();
 }
 
+/// Nothing where there is no note.
+void write_notes(const std::vector<std::string>& notes, DocumentWriter& writer) {
+  if (notes.empty()) return;
+  writer.key("notes");
+  writer.begin_array();
+  for (const std::string& note : notes) writer.string(note);
+  writer.end_array();
+}
+
 void write_stats(const ScheduleStats& stats, DocumentWriter& writer) {
   writer.key("stats");
   writer.begin_object();
@@ -112,6 +121,7 @@ void write_schedule_document(const ScheduleResult& result, DocumentWriter& write
   write_placements(result, writer);
   write_unplaced(result, writer);
   write_skipped(result, writer);
+  write_notes(result.notes, writer);
   write_stats(result.stats, writer);
   writer.end_object();
   writer.end_document();

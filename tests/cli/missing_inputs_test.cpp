@@ -10,6 +10,7 @@
 
 #include "host/objects/dump_command.h"
 #include "tests/cli/program.h"
+#include "tests/cli/schema.h"
 
 namespace berth::test {
 namespace {
@@ -44,7 +45,9 @@ std::string selecting_namespaces() {
 std::vector<std::string> notes_of(const std::string& cluster) {
   const ProgramRun run = run_berth({"schedule", "-f", "-", "-o", "json"}, cluster);
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  return Json::parse(run.out).value("notes", std::vector<std::string>());
+  const Json report = Json::parse(run.out);
+  EXPECT_TRUE(matches_schema(report, "schedule-report")) << run.out;
+  return report.value("notes", std::vector<std::string>());
 }
 
 /// Notes that have `part`.
