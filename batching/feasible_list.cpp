@@ -71,7 +71,7 @@ std::int64_t UncachedClass::load_total(std::int32_t node) const {
 }
 
 std::uint32_t UncachedClass::draw(std::int32_t node) const {
-  return tie_draw_if(draws_, pod_class_.draw_seed, node_draw_seed(snapshot_, node));
+  return draws_ ? tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_, node)) : kNoDraw;
 }
 
 Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,

@@ -124,8 +124,9 @@ BERTH_HD std::int64_t* moved_count(const DeviceCounts& counts, const DeviceMove&
 
 BERTH_HD std::uint32_t draw_of_node(const DeviceColumns& columns, const DeviceClass& pod_class, std::int32_t node,
                                     std::int64_t pods_on_node) {
-  return tie_draw_if(pod_class.draws, pod_class.draw_seed,
-                     node_draw_seed(columns.name_hash[node], static_cast<std::uint32_t>(pods_on_node)));
+  if (!pod_class.draws) return kNoDraw;
+  return tie_draw(pod_class.draw_seed,
+                  node_draw_seed(columns.name_hash[node], static_cast<std::uint32_t>(pods_on_node)));
 }
 
 /// The key of the class on a node, without normalised scores and topology terms by domain.

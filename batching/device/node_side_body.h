@@ -46,10 +46,10 @@ struct DeviceNodeSide {
   NodeName::Params wanted_node{NodeName::kAnyNode};
   DeviceTerms selector, required, added_required;
   DeviceTerms preferred, added_preferred;
-  const std::uint8_t* refused_by_host = nullptr;  ///< [node] by what only the host can ask; null: none
+  const std::uint8_t* refused_by_host = nullptr;  ///< [node] by rules that only the host evaluates; null: none
   const std::int32_t* fixed_total = nullptr;      ///< [node] scores that need no normaliser; null: 0 everywhere
 
-  std::int32_t* base = nullptr;  ///< [node] written: fixed_total of the node, -1 where a rule refuses
+  std::int32_t* base = nullptr;  ///< [node] output: fixed_total of the node, -1 where a rule refuses
 };
 
 /// Over the nodes that are accepted.

@@ -35,9 +35,4 @@ namespace berth {
 /// Every node's draw where nothing is drawn (--tie-break first): the lowest index decides.
 inline constexpr std::uint32_t kNoDraw = 1;
 
-[[gnu::always_inline]] constexpr std::uint32_t tie_draw_if(bool draws, std::uint32_t class_seed,
-                                                           std::uint32_t node_seed) {
-  return draws ? tie_draw(class_seed, node_seed) : kNoDraw;
-}
-
 }  // namespace berth

@@ -7,8 +7,8 @@
 
 namespace berth {
 
-/// Prefers nodes whose resources would be used evenly: docs/behaviour/plugins-node.md 11. Doubles, in the order of
-/// kube-scheduler's code and without contraction.
+/// Prefers nodes whose resources would be used evenly: docs/behaviour/plugins-node.md 11. Computed in doubles, in the
+/// order of upstream and without contraction.
 struct NodeResourcesBalancedAllocation {
   static constexpr RuleDescriptor descriptor{
       .name = "NodeResourcesBalancedAllocation", .touches = Touches::kColumnOfNode, .scores = true};

@@ -55,7 +55,8 @@ class CopyWalk {
     return checked ? std::max<std::int64_t>(snapshot_.allowed_pods(node) - pods, 0) : INT64_MAX;
   }
   std::uint32_t draw(std::int32_t node, std::int64_t pods) const {
-    return tie_draw_if(tile_.lanes().params().draws, pod_class_.draw_seed, node_draw_seed(snapshot_, node, pods));
+    if (!tile_.lanes().params().draws) return kNoDraw;
+    return tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_, node, pods));
   }
   /// For amounts beyond exact doubles: one copy, then the rest of the run is planned again.
   void append_one(std::int32_t node, std::vector<RunPick>& picks) const {

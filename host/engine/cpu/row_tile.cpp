@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-// A refresh of the node that a placement went to is all that another class's row needs.
+// After a placement, another class's row only needs a refresh of that node.
 static_assert(NodePorts::descriptor.touches == Touches::kColumnOfNode);
 static_assert(NodeResourcesFit::descriptor.touches == Touches::kColumnOfNode);
 static_assert(NodeResourcesBalancedAllocation::descriptor.touches == Touches::kColumnOfNode);
@@ -123,7 +123,7 @@ bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, 
     NodeKey key = 0;
     if (base[s] >= 0 && load_accepts(pod_class, profile, snapshot, node))
       key = make_node_key(base[s] + load_total(pod_class, profile, snapshot, node),
-                          tie_draw_if(lanes_.params().draws, pod_class.draw_seed, node_seed));
+                          lanes_.params().draws ? tie_draw(pod_class.draw_seed, node_seed) : kNoDraw);
     const int change = (key > 0 ? 1 : 0) - (keys[s] > 0 ? 1 : 0);
     feasible_count[s] += change;
     changed = changed || change != 0;
@@ -216,8 +216,8 @@ void RowTile::renormalize(const Snapshot& snapshot, int slot) {
     const auto page = static_cast<std::size_t>(i >> kPageNodesLog2);
     const std::int32_t offset = (i & (kPageNodes - 1)) * slot_count_ + slot;
     std::int32_t& base = base_.write(page)[offset];
-    // A node that is full may exceed what the feasible ones reach. Any base of an accepted node serves it: when it is
-    // feasible again, the maxima move.
+    // A full node may exceed the maxima of the feasible ones. Its base has no effect until it is feasible again, and
+    // then the maxima change.
     const bool within = row.raws(snapshot, i).is_within(maxima);
     const std::int32_t now =
         within ? static_cast<std::int32_t>(row.total(snapshot, i, maxima)) : row.total_of[static_cast<std::size_t>(i)];

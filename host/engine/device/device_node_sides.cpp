@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-/// Calls use(rule tag) for the rules of the node side that the device does not ask.
+/// Calls use(rule tag) for the rules of the node side that the device does not evaluate.
 template <class Use>
 void for_each_host_rule(Use use) {
   NodeSideRules<Rules>::for_each([&](auto tag) {
@@ -17,8 +17,8 @@ void for_each_host_rule(Use use) {
   });
 }
 
-/// [node] what the device does not ask: PreFilter's node set, rules that are not in DeviceNodeRules, a Filter without
-/// its PreFilter. Empty: nothing of the kind refuses a node.
+/// [node] 1: refused by a rule that runs on the host only: PreFilter's node set, rules that are not in DeviceNodeRules,
+/// a Filter without its PreFilter. Empty: none of these refuses a node.
 std::vector<std::uint8_t> refused_by_host(const CompiledNodeSide& side, const CompiledProfile& profile,
                                           const Snapshot& snapshot) {
   const auto nodes = static_cast<std::size_t>(snapshot.node_count());

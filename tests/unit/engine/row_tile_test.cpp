@@ -38,7 +38,7 @@ NodeKey expected_key(test::CompiledCluster& cluster, std::int32_t c, std::int32_
   const std::int64_t total =
       row.total(cluster.snapshot, node, maxima) + load_total(pod_class, profile, cluster.snapshot, node);
   const std::uint32_t node_seed = node_draw_seed(cluster.snapshot, node);
-  return make_node_key(total, tie_draw_if(draws, pod_class.draw_seed, node_seed));
+  return make_node_key(total, draws ? tie_draw(pod_class.draw_seed, node_seed) : kNoDraw);
 }
 
 void expect_right(const RowTile& tile, test::CompiledCluster& cluster, bool draws) {
