@@ -355,8 +355,11 @@ std::string describe_extras(const CLI::App& app) {
 ExitCode end_parsing(const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) return print(app.help());
   if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) return print(std::string(error.what()) + "\n");
-  const bool has_extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  print_message(has_extras ? describe_extras(app) : error.what());
+  // A misspelt command is reported by the parser as a missing one.
+  const bool may_be_extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                             dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const std::string extras = may_be_extras ? describe_extras(app) : "";
+  print_message(extras.empty() ? error.what() : extras);
   print_message(fmt::format("run {} --help for the commands and options", command_path(app)));
   return ExitCode::kUsage;
 }

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
 
 #include "host/cli/output.h"
@@ -12,11 +11,21 @@
 namespace berth {
 namespace {
 
+/// printable(text), cut between two characters where it is too long.
 std::string shortened(std::string_view text) {
-  std::string shown = printable(text.substr(0, kMessageBytesMax));
-  if (text.size() <= kMessageBytesMax && shown.size() <= kMessageBytesMax) return shown;
-  shown.resize(std::min(shown.size(), kMessageBytesMax));
-  return printable(shown) + "...";  // the cut may have split a character
+  if (text.size() <= kMessageBytesMax) {
+    std::string whole = printable(text);
+    if (whole.size() <= kMessageBytesMax) return whole;
+  }
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t bytes = first_glyph(text).bytes;
+    const std::string next = printable(text.substr(0, bytes));
+    if (shown.size() + next.size() > kMessageBytesMax) break;
+    shown += next;
+    text.remove_prefix(bytes);
+  }
+  return shown + "...";
 }
 
 /// One write() a line, so that lines of several processes do not mix in one log.
