@@ -12,10 +12,21 @@
 #include <vector>
 
 namespace berth {
+
+extern const SlotKernels kSlotKernelsScalar;  // slot_kernel_scalar.cpp
+
 namespace {
 
+#if defined(__aarch64__)
+constexpr const SlotKernels& kEveryProcessorHas = kSlotKernelsNeon;
+constexpr const char* kItsInstructionSet = "neon";
+#else
+constexpr const SlotKernels& kEveryProcessorHas = kSlotKernelsBaseline;
+constexpr const char* kItsInstructionSet = "baseline";
+#endif
+
 std::vector<const SlotKernels*> runnable_kernels() {
-  std::vector<const SlotKernels*> kernels{&kSlotKernelsBaseline};
+  std::vector<const SlotKernels*> kernels{&kEveryProcessorHas};
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
@@ -122,7 +133,7 @@ class RandomLanes {
 TEST(SlotKernelTest, TheSelectedKernelsAreSupported) {
   const auto runnable = runnable_kernels();
   EXPECT_EQ(&slot_kernels(), runnable.back());
-  EXPECT_STREQ(kSlotKernelsBaseline.instruction_set, "baseline");
+  EXPECT_STREQ(kEveryProcessorHas.instruction_set, kItsInstructionSet);
 }
 
 TEST(SlotKernelTest, RefreshGivesTheSameBitsOnEveryInstructionSet) {
@@ -137,7 +148,7 @@ TEST(SlotKernelTest, RefreshGivesTheSameBitsOnEveryInstructionSet) {
       std::vector<NodeKey> expected = before;
       std::vector<std::int64_t> expected_count(slots, 5);
       const bool expected_changed =
-          kSlotKernelsBaseline.refresh(lanes.params, node, lanes.base.data(), expected.data(), expected_count.data());
+          kSlotKernelsScalar.refresh(lanes.params, node, lanes.base.data(), expected.data(), expected_count.data());
       for (const SlotKernels* kernels : runnable) {
         std::vector<NodeKey> keys = before;
         std::vector<std::int64_t> count(slots, 5);
@@ -214,7 +225,7 @@ TEST(SlotKernelTest, CopiesGiveTheSameBitsOnEveryInstructionSet) {
       return std::pair(std::vector<double>(totals.begin(), totals.begin() + count),
                        std::vector<std::uint8_t>(fits.begin(), fits.begin() + count));
     };
-    const auto expected = run(kSlotKernelsBaseline);
+    const auto expected = run(kSlotKernelsScalar);
     for (const SlotKernels* kernels : runnable) ASSERT_EQ(run(*kernels), expected) << kernels->instruction_set << seed;
   }
 }
