@@ -42,7 +42,7 @@ PodPtr asking_pod() {
 TEST(TopologyIndexTest, LabelsDoNotSplitClassesWithoutAQuery) {
   Index index("pod p cpu=1 label:app=web\npod q cpu=1 label:app=db\n");
   EXPECT_EQ(index.class_index(0), index.class_index(1));
-  EXPECT_FALSE(index.cluster.table.topology().is_alive());
+  EXPECT_FALSE(index.cluster.table.topology().has_terms());
   EXPECT_EQ(index.epoch(), 0u);
 }
 

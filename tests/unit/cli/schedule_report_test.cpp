@@ -29,7 +29,7 @@ ScheduleResult sample() {
   result.stats.pods = 4;
   result.stats.classes = 1;
   result.stats.bytes = {{"columns", 4096}};
-  result.resources = {{"cpu", 8000, 2000, 4000}};
+  result.resources = {{"cpu", 8000, 2000, 4000, 1000}};
   result.node_use_percent_before = {0, 50};
   result.node_use_percent_after = {0, 100};
   return result;
@@ -65,6 +65,7 @@ TEST(ScheduleReport, ShowsPlacedAndUnplacedPods) {
   EXPECT_NE(text.find("SchedulingGated: waiting for scheduling gates: [x]\n"), std::string::npos) << text;
   EXPECT_NE(text.find("default/e  being deleted\n"), std::string::npos) << text;
   EXPECT_NE(text.find("cpu           8 cores  25.0 %  50.0 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("12.5 %"), std::string::npos) << "stranded: " << text;
   EXPECT_NE(text.find("- preemption is not built yet\n"), std::string::npos) << text;
 }
 
