@@ -106,7 +106,8 @@ std::optional<std::size_t> farness(const SplitName& wanted, std::string_view nam
   if (name == wanted.name) return 0;
   if (wanted.name.empty()) return std::nullopt;
   if (name.starts_with(wanted.name)) return 1;
-  const std::size_t most = std::max<std::size_t>(1, wanted.name.size() / kLettersAMistake);
+  // Every name of one or two letters is a mistake away from every other.
+  const std::size_t most = wanted.name.size() < 3 ? 0 : std::max<std::size_t>(1, wanted.name.size() / kLettersAMistake);
   const std::size_t distance = edit_distance(wanted.name, name, most);
   if (distance <= most) return 1 + distance;
   if (name.find(wanted.name) != name.npos) return 2 + most;

@@ -9,13 +9,12 @@
 
 namespace berth {
 
-/// Brings every kind that the program reads and every cluster has. Deployments, DaemonSets and Jobs are not among them:
-/// their pods, and the ReplicaSets whose selectors count, are in the dump themselves. Nor are the kinds of
-/// resource.k8s.io, which clusters before 1.34 lack, and for which kubectl would fail.
+/// kubectl's own short names keep it within a line. Brings every kind that the program reads and every cluster has.
+/// Deployments, DaemonSets and Jobs are not among them: their pods, and the ReplicaSets whose selectors count, are in
+/// the dump themselves. Nor are the kinds of resource.k8s.io, which clusters before 1.34 lack, and for which kubectl
+/// would fail.
 inline constexpr std::string_view kDumpCommand =
-    "kubectl get nodes,pods,namespaces,services,replicationcontrollers,replicasets,statefulsets,priorityclasses,"
-    "runtimeclasses,poddisruptionbudgets,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes -A -o json "
-    "> cluster.json";
+    "kubectl get no,po,ns,svc,rc,rs,sts,pc,runtimeclasses,pdb,pv,pvc,sc,csinodes -A -o json > cluster.json";
 
 /// The command for one or several kinds alone: "kubectl get namespaces -A -o json".
 /// @param kinds  as kubectl takes them: "services,replicasets"

@@ -138,7 +138,7 @@ TEST(OutOfTreePlugins, AreMarkedByConfigCheck) {
       points.push_back(plugin["point"]);
     }
   }
-  EXPECT_EQ(points, (std::vector<std::string>{"score", "multiPoint", "pluginConfig"}));
+  EXPECT_EQ(points, (std::vector<std::string>{"multiPoint", "score", "pluginConfig"}));
 }
 
 TEST(GatesOfOtherComponents, AreRefusedByNameOrPassWithAWarning) {

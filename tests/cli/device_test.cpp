@@ -33,7 +33,7 @@ TEST(DeviceFlags, AreEngineOptionsAndStrictlyParsed) {
   EXPECT_EQ(schedule({"--device", "99999999999"}).exit_code, 2);
   const ProgramRun run = schedule({"--on-device-failure", "rerunOnCpu"});
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_NE(run.err.find("\"rerunOnCpu\" is not one of stop|rerun-on-cpu"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("got \"rerunOnCpu\", expected stop or rerun-on-cpu"), std::string::npos) << run.err;
 }
 
 TEST(DeviceConfiguration, IsReadFromTheEngineFile) {

@@ -100,9 +100,10 @@ TEST(Input, ErrorsNameTheLineOfTheField) {
   const std::string pod = R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
   "spec": {
     "priority": "high"}})";
-  EXPECT_EQ(schedule(pod).err, "berth: -: line 3, spec.priority: got \"high\", expected an integer\n");
+  EXPECT_EQ(schedule(pod).err, "berth: -: line 3, spec.priority (Pod default/p): got \"high\", expected an integer\n");
   const ProgramRun list = schedule("{\"apiVersion\":\"v1\",\"kind\":\"List\",\n\"items\":[\n" + pod + "]}");
-  EXPECT_NE(list.err.find("berth: -: line 5, items[0].spec.priority: got \"high\""), std::string::npos) << list.err;
+  EXPECT_NE(list.err.find("berth: -: line 5, items[0].spec.priority (Pod default/p): got \"high\""), std::string::npos)
+      << list.err;
 }
 
 TEST(Input, WithoutExpansionOnlyPodsOfTheInputArePlaced) {

@@ -135,8 +135,8 @@ TEST(DumpCommand, IsTheSameInHelpReadmeManualAndMessages) {
   // No page recommends another dump of nodes and pods.
   for (const char* page : {"README.md", "docs/cli.md"}) {
     const std::string text = read_file(page);
-    for (std::size_t at = text.find("kubectl get nodes"); at != std::string::npos;
-         at = text.find("kubectl get nodes", at + 1)) {
+    for (std::size_t at = text.find("kubectl get no"); at != std::string::npos;
+         at = text.find("kubectl get no", at + 1)) {
       EXPECT_EQ(text.compare(at, command.size(), command), 0) << page;
     }
   }
@@ -144,27 +144,29 @@ TEST(DumpCommand, IsTheSameInHelpReadmeManualAndMessages) {
 
 /// What kubectl prints for each kind of the command.
 TEST(DumpCommand, BringsOnlyKindsThatAreReadOrKnown) {
-  const std::pair<const char*, const char*> kinds[] = {{"v1", "Node"},
-                                                       {"v1", "Pod"},
-                                                       {"v1", "Namespace"},
-                                                       {"v1", "Service"},
-                                                       {"v1", "ReplicationController"},
-                                                       {"apps/v1", "ReplicaSet"},
-                                                       {"apps/v1", "StatefulSet"},
-                                                       {"scheduling.k8s.io/v1", "PriorityClass"},
-                                                       {"node.k8s.io/v1", "RuntimeClass"},
-                                                       {"policy/v1", "PodDisruptionBudget"},
-                                                       {"v1", "PersistentVolume"},
-                                                       {"v1", "PersistentVolumeClaim"},
-                                                       {"storage.k8s.io/v1", "StorageClass"},
-                                                       {"storage.k8s.io/v1", "CSINode"}};
+  struct Kind {
+    const char* version;
+    const char* kind;
+    const char* kubectl_name;
+  };
+  const Kind kinds[] = {{"v1", "Node", "no"},
+                        {"v1", "Pod", "po"},
+                        {"v1", "Namespace", "ns"},
+                        {"v1", "Service", "svc"},
+                        {"v1", "ReplicationController", "rc"},
+                        {"apps/v1", "ReplicaSet", "rs"},
+                        {"apps/v1", "StatefulSet", "sts"},
+                        {"scheduling.k8s.io/v1", "PriorityClass", "pc"},
+                        {"node.k8s.io/v1", "RuntimeClass", "runtimeclasses"},
+                        {"policy/v1", "PodDisruptionBudget", "pdb"},
+                        {"v1", "PersistentVolume", "pv"},
+                        {"v1", "PersistentVolumeClaim", "pvc"},
+                        {"storage.k8s.io/v1", "StorageClass", "sc"},
+                        {"storage.k8s.io/v1", "CSINode", "csinodes"}};
   std::string resources;
   std::string cluster = kNode;
-  for (const auto& [version, kind] : kinds) {
-    std::string plural = kind;
-    std::transform(plural.begin(), plural.end(), plural.begin(),
-                   [](char c) { return static_cast<char>(std::tolower(c)); });
-    resources += (resources.empty() ? "" : ",") + plural + (plural.back() == 's' ? "es" : "s");
+  for (const auto& [version, kind, kubectl_name] : kinds) {
+    resources += (resources.empty() ? "" : ",") + std::string(kubectl_name);
     const std::string pods =
         "selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: "
         "{containers: [{name: c, image: i}]}}";

@@ -66,7 +66,10 @@ void expect_same_after_loading(const ClusterObjects& objects, const std::string&
   expect_equal_objects(pointers_to(loaded.objects.services), pointers_to(objects.services));
   expect_equal_objects(pointers_to(loaded.objects.workloads), pointers_to(objects.workloads));
   EXPECT_EQ(loaded.objects.priority_classes.size(), objects.priority_classes.size());
-  EXPECT_TRUE(loaded.objects.warnings.empty());
+  // Random clusters hold values that an API server would refuse, and written workloads an empty pod template.
+  for (const std::string& warning : loaded.objects.warnings)
+    EXPECT_TRUE(warning.find(" [") != warning.npos || warning.find("API server would refuse") != warning.npos)
+        << warning;
   for (std::size_t i = 0; i < std::min(loaded.objects.pods.size(), objects.pods.size()); ++i) {
     ASSERT_TRUE(*loaded.objects.pods[i]->spec == *objects.pods[i]->spec) << objects.pods[i]->full_name();
   }
