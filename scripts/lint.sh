@@ -5,7 +5,8 @@
 #   includes, sources, docs    the scripts in this folder; sources also runs shellcheck, docs also check_citations.py
 #   tidy      clang-tidy on the library and program files that differ from BERTH_TIDY_BASE: a commit, or "none" for all
 #             files. The default is the commit in .ci/tidy-base, the last one whose files were all checked. Files of cuda/
-#             are read once build/cuda is configured (make cuda).
+#             are read once build/cuda is configured (make cuda). BERTH_TIDY_ANALYZER=1 adds the static analyzer, which takes
+#             twice the time of all other checks.
 #   docker    hadolint on the images; Debian does not package it, docker/README.md explains how to install it
 #   reformat  rewrites files with clang-format
 # Every check runs; the exit status is 1 when one of them found a problem.
@@ -36,25 +37,12 @@ tidy_files() {
 
 # tidy_with BUILD FILE...: clang-tidy with the compile commands of that build folder.
 tidy_with() {
-  local build=$1
+  local build=$1 checks=
   shift
   [ $# -gt 0 ] || return 0
-  echo "clang-tidy: $# files with $build"
-  printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 clang-tidy-19 --quiet -p "$build"
-}
-
-check_format() {
-  cxx_files | xargs -r clang-format-19 --dry-run -Werror
-}
-
-check_shell() {
-  { git ls-files --cached --others --exclude-standard -- '*.sh'; printf "%s\n" .ci/run .ci/nightly; } |
-    while read -r file; do [ ! -e "$file" ] || echo "$file"; done |
-    xargs -r shellcheck --severity=warning
-}
-
-check_docker() {
-  PATH=$PATH:$PWD/build/lint-tools/bin hadolint docker/*.Dockerfile
+  [ "${BERTH_TIDY_ANALYZER:-0}" = 1 ] || checks=--checks=-clang-analyzer-*
+  echo "clang-tidy: $# files with $build${checks:+, without the static analyzer}"
+  printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 clang-tidy-19 --quiet $checks -p "$build"
 }
 
 check_tidy() {

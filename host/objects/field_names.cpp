@@ -17,8 +17,6 @@
 namespace berth {
 namespace {
 
-constexpr std::size_t kFieldsMax = 64;
-
 /// Field names of one type differ in their length or their outer letters, mostly.
 struct NameHash {
   std::size_t operator()(std::string_view name) const {
