@@ -40,9 +40,9 @@ tidy_with() {
   local build=$1 checks=
   shift
   [ $# -gt 0 ] || return 0
-  [ "${BERTH_TIDY_ANALYZER:-0}" = 1 ] || checks=--checks=-clang-analyzer-*
+  [ "${BERTH_TIDY_ANALYZER:-0}" = 1 ] || checks='--checks=-clang-analyzer-*'
   echo "clang-tidy: $# files with $build${checks:+, without the static analyzer}"
-  printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 clang-tidy-19 --quiet $checks -p "$build"
+  printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 clang-tidy-19 --quiet ${checks:+"$checks"} -p "$build"
 }
 
 check_tidy() {
