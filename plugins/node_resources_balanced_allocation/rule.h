@@ -27,7 +27,7 @@ struct NodeResourcesBalancedAllocation {
   }
   /// v1.36: how the pod changes the balance; both are scores of the v1.35 formula.
   BERTH_HD static double score_of_change(double with_pod, double without_pod) {
-    constexpr auto kHalf = static_cast<double>(kMaxNodeScore / 2);
+    constexpr auto kHalf = static_cast<double>(kMaxNodeScore) / 2;
     return kHalf + __builtin_trunc((kHalf + with_pod - without_pod) / 2.0);
   }
   /// The same for scores beyond exact doubles, which wrap around.
