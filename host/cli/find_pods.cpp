@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -13,6 +12,7 @@
 
 #include "host/cli/figures.h"
 #include "host/config/config_reader.h"
+#include "host/objects/edit_distance.h"
 
 namespace berth {
 namespace {
@@ -76,28 +76,6 @@ std::string ambiguous(const std::string& text, const std::vector<FoundPod>& foun
   return fmt::format("{} pods are named {}: say which with its namespace, as {} or {}",
                      grouped(static_cast<std::int64_t>(found.size())), quoted_for_message(text), found[0].name,
                      found[1].name);
-}
-
-/// Number of letters to change, add, leave out or swap; more than `most` may be returned as any number above it.
-std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most) {
-  const std::size_t longer = std::max(a.size(), b.size());
-  if (longer - std::min(a.size(), b.size()) > most) return most + 1;
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> above(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(above.begin(), above.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      const bool is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (is_swap) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-    if (*std::min_element(row.begin(), row.end()) > most) return most + 1;
-    std::swap(before, above);
-    std::swap(above, row);
-  }
-  return above[b.size()];
 }
 
 /// How far a pod's name is from the wanted one; nullopt: too far to be meant.

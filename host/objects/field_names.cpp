@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "host/objects/edit_distance.h"
 #include "host/objects/validation.h"
 
 namespace berth {
@@ -49,26 +49,10 @@ const std::vector<TypeFields>& all_types() {
 
 const TypeFields& fields_of(ApiType type) { return all_types()[static_cast<std::size_t>(type)]; }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-/// Letters to insert, drop, replace or swap with their neighbour to make `b` of `a`, whatever their case.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> above(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(above.begin(), above.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const bool is_equal = lower(a[i - 1]) == lower(b[j - 1]);
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (is_equal ? 0 : 1)});
-      const bool is_swap = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
-      if (is_swap) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-    std::swap(before, above);
-    std::swap(above, row);
-  }
-  return above[b.size()];
+std::string in_lower_case(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(), ascii_lower);
+  return lower;
 }
 
 /// Short names have near neighbours that are words of their own.
@@ -82,9 +66,10 @@ std::string_view nearest_field(const TypeFields& fields, std::string_view name) 
   constexpr std::size_t kNameBytesMax = 64;
   if (name.size() > kNameBytesMax) return {};
   std::string_view nearest;
+  const std::string wanted = in_lower_case(name);
   std::size_t least = distance_allowed(name) + 1;
   for (const std::string_view field : fields.names) {
-    const std::size_t distance = edit_distance(name, field);
+    const std::size_t distance = edit_distance(wanted, in_lower_case(field), least - 1);
     if (distance < least) {
       least = distance;
       nearest = field;
