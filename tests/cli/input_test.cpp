@@ -29,6 +29,8 @@ struct FailedDump {
   std::string error;
 };
 
+void PrintTo(const FailedDump& dump, std::ostream* out) { *out << dump.error; }
+
 class FailedDumps : public testing::TestWithParam<FailedDump> {};
 
 TEST_P(FailedDumps, AreErrorsThatSayWhatTheyLookLike) {

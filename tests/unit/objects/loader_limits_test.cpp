@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <ostream>
 #include <string>
 
 #include "host/objects/loader.h"
@@ -96,7 +97,15 @@ long peak_mebibytes(const std::function<void()>& work) {
   return usage.ru_maxrss / 1024;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// g++ tells of sanitizers by macros, clang by features.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define BERTH_UNDER_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BERTH_UNDER_SANITIZER
+#endif
+#if defined(BERTH_UNDER_SANITIZER)
 constexpr bool kMeasuresMemory = false;
 #else
 constexpr bool kMeasuresMemory = true;
@@ -106,6 +115,7 @@ struct Bomb {
   const char* name;
   std::string (*text)();
 };
+void PrintTo(const Bomb& bomb, std::ostream* out) { *out << bomb.name; }
 
 class LoaderMemory : public testing::TestWithParam<Bomb> {};
 
