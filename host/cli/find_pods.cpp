@@ -116,6 +116,7 @@ std::vector<std::string> near_pod_names(std::string_view name, const ClusterObje
     if (best.size() > kSuggestionsMax) best.pop_back();
   });
   std::vector<std::string> names;
+  names.reserve(best.size());
   for (Near& near : best) names.push_back(std::move(near.name));
   return names;
 }

@@ -28,11 +28,8 @@ std::string only_document(std::vector<JsonDocument> documents, const std::string
 void check_constant(const JsonValue& root, std::string_view key, std::string_view wanted) {
   const JsonValue value = root.field(key);
   std::string_view text;
-  if (!value.present()) {
-    value.mismatch(quoted_for_message(wanted));
-  } else if (value.read(text) && text != wanted) {
-    value.mismatch(quoted_for_message(wanted));
-  }
+  const bool is_wrong = !value.present() || (value.read(text) && text != wanted);
+  if (is_wrong) value.mismatch(quoted_for_message(wanted));
 }
 
 }  // namespace
