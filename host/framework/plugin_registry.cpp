@@ -6,6 +6,7 @@
 
 namespace berth {
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): try_emplace moves it
 void PluginRegistry::add(std::string name, PluginFactory factory) {
   const auto [at, is_new] = factories_.try_emplace(std::move(name), std::move(factory));
   if (!is_new) throw std::invalid_argument("a plugin named \"" + at->first + "\" is registered already");
