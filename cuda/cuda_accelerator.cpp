@@ -101,6 +101,7 @@ class KernelClock {
   }
   std::vector<DeviceStats::Kernel> figures() const {
     std::vector<DeviceStats::Kernel> all;
+    all.reserve(figures_.size());
     for (const auto& [name, figures] : figures_) all.push_back(figures);
     return all;
   }

@@ -52,6 +52,7 @@ std::vector<DeviceFacts> list_devices() {
   check(cudaGetDeviceCount(&device_count), "count of the devices");
   if (device_count == 0) throw_device_error(cudaErrorNoDevice, "count of the devices");
   std::vector<DeviceFacts> devices;
+  devices.reserve(static_cast<std::size_t>(device_count));
   for (int ordinal = 0; ordinal < device_count; ++ordinal) devices.push_back(facts_of(ordinal));
   return devices;
 }

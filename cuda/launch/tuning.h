@@ -64,7 +64,7 @@ constexpr CommitTeam commit_team(int sm, std::int32_t widest_row_cells, std::int
 }
 
 /// Threads of a fork's block: many forks run in parallel, so that each gets few.
-constexpr std::uint32_t commit_forks_threads(int sm) { return sm >= 90 ? 128 : 128; }  // not measured
+constexpr std::uint32_t commit_forks_threads(int /*sm*/) { return 128; }  // not measured
 
 constexpr CommitRunTuning commit_run_tuning(int sm) {
   return {.threads_per_block = sm >= 90 ? 256u : 128u};  // not measured

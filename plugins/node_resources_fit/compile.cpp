@@ -35,6 +35,7 @@ bool is_native(const std::string& name) { return name == kCpu || name == kMemory
 std::vector<ScoredResource> compile_scored_resources(const std::vector<ResourceWeight>& resources, Snapshot& snapshot,
                                                      const ClusterCache& cache) {
   std::vector<ScoredResource> compiled;
+  compiled.reserve(resources.size());
   for (const ResourceWeight& resource : resources)
     compiled.push_back({resource.name, snapshot.ensure_resource(resource.name, cache), resource.weight});
   return compiled;
