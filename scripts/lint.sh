@@ -45,6 +45,20 @@ tidy_with() {
   printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 clang-tidy-19 --quiet ${checks:+"$checks"} -p "$build"
 }
 
+check_format() {
+  cxx_files | xargs -r clang-format-19 --dry-run -Werror
+}
+
+check_shell() {
+  { git ls-files --cached --others --exclude-standard -- '*.sh'; printf "%s\n" .ci/run .ci/nightly; } |
+    while read -r file; do [ ! -e "$file" ] || echo "$file"; done |
+    xargs -r shellcheck --severity=warning
+}
+
+check_docker() {
+  PATH=$PATH:$PWD/build/lint-tools/bin hadolint docker/*.Dockerfile
+}
+
 check_tidy() {
   local host cuda problems=0
   mapfile -t host < <(tidy_files 'host|plugins|batching')
