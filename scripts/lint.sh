@@ -42,7 +42,7 @@ tidy_with() {
   [ $# -gt 0 ] || return 0
   [ "${BERTH_TIDY_ANALYZER:-0}" = 1 ] || checks='--checks=-clang-analyzer-*'
   echo "clang-tidy: $# files with $build${checks:+, without the static analyzer}"
-  printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 clang-tidy-19 --quiet ${checks:+"$checks"} -p "$build"
+  printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 clang-tidy-19 --quiet --extra-arg=-Wno-unknown-warning-option ${checks:+"$checks"} -p "$build"
 }
 
 check_format() {
