@@ -150,6 +150,14 @@ void CommitState::answer_from_list(const PodToPlace& pod, const ClassOnNodes& no
   place(pod, selection.node, selection.total);
 }
 
+void CommitState::answer_uncached(const PodToPlace& pod, std::int32_t own_nomination) {
+  const std::int32_t c = pod.class_index;
+  const UncachedClass nodes(table[c], table.profile_of(c), table.node_side(c), snapshot);
+  std::vector<std::int32_t> refused = refused_by_nominations(pod);
+  std::erase_if(refused, [&](std::int32_t node) { return !nodes.accepts(node); });
+  answer_from_list(pod, nodes, refused, own_nomination);
+}
+
 void CommitState::apply(const PodToPlace& pod, std::int32_t node) {
   const PodClass& pod_class = table[pod.class_index];
   snapshot.apply(node, pod_class.delta, 1);

@@ -29,7 +29,7 @@ namespace berth {
 class CommitState {
  public:
   /// The arguments must outlive this object. @param backend_name  for the text of the error
-  /// @throws InputError when a profile's weights exceed what keys hold (kMaxTotal)
+  /// @throws InputError when a profile's weights exceed what node-side rows hold (kMaxTotal)
   CommitState(const ClusterCache& cluster_cache, const ClusterObjects& objects, const SchedulerConfig& scheduler_config,
               const EngineConfig& engine_config, std::string_view backend_name);
 
@@ -52,8 +52,6 @@ class CommitState {
     return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube &&
            !snapshot.scores_may_wrap();
   }
-  /// --tie-break first: every draw is 1.
-  bool draws() const { return engine.tie_break == TieBreak::kRandom; }
 
   void compile(std::span<PodToPlace> pods);
   /// Recompiles pods whose class may have changed since. @return `pods`, or the copy of them in `renewed`
@@ -75,6 +73,8 @@ class CommitState {
   /// @param refused  ascending; feasible nodes that refuse the pod because of nominations
   void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
                         std::int32_t own_nomination);
+  /// The same for a class without a row: evaluates the rules on every node, in integers of any size.
+  void answer_uncached(const PodToPlace& pod, std::int32_t own_nomination);
 
   /// Number of pods of one class at the front, at most `limit`. Each pod of a batch is visited once, however often
   /// the function is called during the batch. @param pods  rest of the current batch; at least one

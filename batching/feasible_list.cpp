@@ -70,8 +70,8 @@ std::int64_t UncachedClass::load_total(std::int32_t node) const {
   return berth::load_total(pod_class_, profile_, snapshot_, node);
 }
 
-std::uint32_t UncachedClass::draw(std::int32_t node) const {
-  return draws_ ? tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_, node)) : kNoDraw;
+Draw UncachedClass::draw(std::int32_t node) const {
+  return draw_of_class(profile_.draw.order, node_draw(profile_.draw, snapshot_, node), pod_class_.draw_seed);
 }
 
 Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
@@ -95,8 +95,9 @@ Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassO
   std::size_t best = 0;
   for (std::size_t i = 1; i < listed.size(); ++i) {
     const bool better = totals[i] != totals[best] ? totals[i] > totals[best]
-                        : draw(i) != draw(best)   ? draw(i) > draw(best)
-                                                  : listed[i] < listed[best];
+                        : draw(i) != draw(best)
+                            ? draw(i) > draw(best)
+                            : node_rank(snapshot, listed[i]) < node_rank(snapshot, listed[best]);
     if (better) best = i;
   }
   return {feasible_count, listed[best], totals[best]};

@@ -34,12 +34,12 @@ std::string with_profile(std::string signature, std::int32_t profile, const std:
 ClassTable::ClassTable(const ClusterObjects& objects, const SchedulerConfig& config, const EngineConfig& engine,
                        Snapshot& snapshot, const ClusterCache& cache)
     : config_(config),
+      tie_break_(engine.tie_break),
       seed_(engine.seed),
       snapshot_(snapshot),
       cache_(cache),
       topology_(objects, config, engine.upstream_bugs, snapshot, cache) {
-  for (const Profile& profile : config.profiles)
-    profiles_.push_back(compile_profile(profile, config.gates, snapshot, cache));
+  compile_profiles();
   class_of_spec_.resize(profiles_.size());
 }
 
@@ -203,13 +203,18 @@ std::uint64_t ClassTable::node_side_bytes() const {
   return bytes;
 }
 
+void ClassTable::compile_profiles() {
+  profiles_.clear();
+  for (const Profile& profile : config_.profiles)
+    profiles_.push_back(
+        compile_profile(profile, config_.gates, draw_rule(profile, tie_break_, seed_), snapshot_, cache_));
+}
+
 void ClassTable::recompile() {
   topology_.rebuild();
   node_side_of_signature_.clear();
   node_sides_.clear();
-  profiles_.clear();
-  for (const Profile& profile : config_.profiles)
-    profiles_.push_back(compile_profile(profile, config_.gates, snapshot_, cache_));
+  compile_profiles();
   for (PodClass& pod_class : classes_) {
     pod_class.node_side = -1;
     fill(pod_class);

@@ -25,7 +25,7 @@ struct PodClass {
   std::int32_t profile = 0;
   std::shared_ptr<const PodSpec> spec;
   std::string node_name;        ///< spec.nodeName; empty for pending pods
-  std::uint32_t draw_seed = 0;  ///< class_draw_seed() of the run's seed and the spec's hash
+  std::uint32_t draw_seed = 0;  ///< class_draw_seed() of the run's seed and the spec's hash, for draws by class
 
   ResourceAmounts filter_amounts;                ///< counted by the filter and by a node's requested amounts
   std::vector<RequestedResource> requested;      ///< checked by the filter
@@ -94,6 +94,7 @@ class ClassTable {
   std::int32_t add_error(std::string text);
   void fill(PodClass& pod_class);
   void refresh_deltas();
+  void compile_profiles();
   ResourceDelta delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const;
 
   /// A class that was found, and the epoch of that search.
@@ -103,6 +104,7 @@ class ClassTable {
   };
 
   const SchedulerConfig& config_;
+  TieBreak tie_break_;
   std::uint64_t seed_;
   Snapshot& snapshot_;
   const ClusterCache& cache_;

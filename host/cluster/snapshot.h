@@ -80,7 +80,7 @@ class Snapshot {
 
   std::int32_t node_count() const { return static_cast<std::int32_t>(fixed_->nodes.size()); }
   const Node& node(std::int32_t i) const { return *fixed_->nodes[static_cast<std::size_t>(i)]; }
-  std::uint32_t node_hash(std::int32_t i) const { return fixed_->name_hash[static_cast<std::size_t>(i)]; }
+  std::uint64_t node_hash(std::int32_t i) const { return fixed_->name_hash[static_cast<std::size_t>(i)]; }
   /// -1 when no node has the name.
   std::int32_t find_node(std::string_view name) const;
 
@@ -142,7 +142,7 @@ class Snapshot {
   struct Fixed {
     std::vector<NodePtr> nodes;
     std::unordered_map<std::string_view, std::int32_t> index_of;
-    std::vector<std::uint32_t> name_hash;
+    std::vector<std::uint64_t> name_hash;
     std::vector<std::int64_t> allowed_pods;
     std::vector<std::uint8_t> unschedulable;
     std::vector<std::int32_t> taint_set;

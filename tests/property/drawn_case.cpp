@@ -51,8 +51,9 @@ void draw_plugin_lists(Dice& dice, Profile& profile) {
     if (dice.one_in(6))
       std::erase_if(profile.plugins[static_cast<std::size_t>(point)],
                     [&](const EnabledPlugin&) { return dice.one_in(5); });
-  if (dice.one_in(3))
-    for (EnabledPlugin& score : scores) score.weight = 1 + static_cast<std::int32_t>(dice.upto(200));
+  if (!dice.one_in(3)) return;
+  const std::int64_t highest = dice.one_in(2) ? 200 : 40;  // most weights up to 200 give totals beyond what a key holds
+  for (EnabledPlugin& score : scores) score.weight = 1 + static_cast<std::int32_t>(dice.upto(highest));
 }
 
 void draw_added_affinity(Dice& dice, NodeAffinityArgs& args) {
@@ -104,7 +105,8 @@ EngineConfig draw_engine(Dice& dice) {
   EngineConfig engine;
   engine.seed = static_cast<std::uint64_t>(dice.upto(1000));
   engine.threads = 1 + static_cast<std::int32_t>(dice.upto(2));
-  engine.tie_break = dice.one_in(4) ? TieBreak::kKube : dice.one_in(4) ? TieBreak::kFirst : TieBreak::kRandom;
+  engine.tie_break = dice.pick<TieBreak>({TieBreak::kLoad, TieBreak::kLoad, TieBreak::kLoad, TieBreak::kRandom,
+                                          TieBreak::kFirst, TieBreak::kKube});
   engine.node_sampling = dice.one_in(5) ? NodeSampling::kKube : NodeSampling::kAll;
   if (dice.one_in(3)) engine.row_bytes_max = 1;
   engine.upstream_bugs = {!dice.one_in(4), !dice.one_in(4)};

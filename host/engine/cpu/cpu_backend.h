@@ -22,7 +22,7 @@ namespace berth {
 class CpuBackend : public Backend {
  public:
   /// `cache` and `config` must outlive the backend; `objects` is read for nominated pods only.
-  /// @throws InputError when a profile's weights exceed what the rows hold (kMaxTotal)
+  /// @throws InputError when a profile's weights exceed what node-side rows hold (kMaxTotal)
   CpuBackend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
              const EngineConfig& engine, const CpuTuning& tuning = {});
   ~CpuBackend() override;

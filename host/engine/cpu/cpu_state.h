@@ -25,7 +25,7 @@ struct CpuBackend::State : CommitState {
       : CommitState(cluster_cache, objects, scheduler_config, engine_config, "cpu"),
         tuning(cpu_tuning),
         arena(thread_count(engine.threads)),
-        tiles(table, engine.row_bytes_max, draws(), tuning),
+        tiles(table, engine.row_bytes_max, tuning),
         grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max) {}
 
   CpuTuning tuning;

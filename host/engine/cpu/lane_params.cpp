@@ -19,7 +19,7 @@ double lane(std::int64_t amount, bool& exact) {
 
 }  // namespace
 
-LaneParams::LaneParams(std::span<const std::int32_t> classes, const ClassTable& table, int slot_count, bool draws)
+LaneParams::LaneParams(std::span<const std::int32_t> classes, const ClassTable& table, int slot_count)
     : table_(table), classes_(classes.begin(), classes.end()) {
   for (const std::int32_t c : classes_) needs_integers_ = needs_integers_ || table_[c].needs_int64;
   choose_columns();
@@ -31,7 +31,7 @@ LaneParams::LaneParams(std::span<const std::int32_t> classes, const ClassTable& 
   params_.strategy = profile.fit.type;
   params_.balance_of_change = profile.release != Release::k1_35;
   params_.fit_weight = profile.weight<NodeResourcesFit>();
-  params_.draws = draws;
+  params_.draws_by_class = profile.draw.order == DrawOrder::kByClass;
   for (std::size_t p = 0; p < score_of_utilization_.size(); ++p)
     score_of_utilization_[p] = profile.fit.score_of_utilization[p];
   const std::size_t lists = filter_columns_.size() + 2 * fit_columns_.size() + 2 * balanced_columns_.size() + 1;
@@ -129,9 +129,9 @@ bool LaneParams::fill_node(const Snapshot& snapshot, std::int32_t node, NodeLane
     lanes.balanced_allocatable[r] = allocatable(balanced_columns_[r]);
     lanes.balanced_requested[r] = requested(balanced_columns_[r]);
   }
-  const std::int64_t pods = snapshot.pod_count(node);
-  lanes.draw_seed = node_draw_seed(snapshot, node, pods);
-  lanes.room = !checks_fit() || !NodeResourcesFit::too_many_pods(pods, snapshot.allowed_pods(node));
+  lanes.draw = node_draw(profile().draw, snapshot, node);
+  lanes.room =
+      !checks_fit() || !NodeResourcesFit::too_many_pods(snapshot.pod_count(node), snapshot.allowed_pods(node));
   return exact;
 }
 

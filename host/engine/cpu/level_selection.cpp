@@ -28,9 +28,11 @@ class CopyWalk {
   void append(std::int32_t node, NodeKey threshold, std::int64_t count, std::vector<RunPick>& picks) {
     NodeLanes lanes;
     if (!tile_.lanes().fill_node(snapshot_, node, lanes)) return append_one(node, picks);
-    const std::int64_t pods = snapshot_.pod_count(node);
-    const std::int64_t room = lanes_room(node, pods);
+    const std::int64_t room = lanes_room(node, snapshot_.pod_count(node));
     const std::int64_t limit = std::min(count, room);
+    const DrawRule& rule = tile_.lanes().draw_rule();
+    const NodeDraws draws = node_draws(rule, snapshot_, node);
+    const DrawAmounts in_use = draw_amounts(snapshot_, node);
     NodeKey running = INT64_MAX;
     for (std::int64_t k = 0; k < limit;) {
       // Most nodes take few copies before their level is below the threshold: evaluate few first.
@@ -41,7 +43,8 @@ class CopyWalk {
         if (fits_[static_cast<std::size_t>(lane)] == 0) return mark_last(node, picks);
         const std::int64_t total =
             tile_.base(slot_, node) + static_cast<std::int64_t>(totals_[static_cast<std::size_t>(lane)]);
-        running = std::min(running, make_node_key(total, draw(node, pods + k)));
+        const NodeDraw draw = draws.with(with_copies(in_use, pod_class_.delta, k));
+        running = std::min(running, make_node_key(total, draw_of_class(rule.order, draw, pod_class_.draw_seed)));
         if (running < threshold) return;
         picks.push_back({running, node, static_cast<std::int32_t>(total), false, false});
       }
@@ -53,10 +56,6 @@ class CopyWalk {
   std::int64_t lanes_room(std::int32_t node, std::int64_t pods) const {
     const bool checked = tile_.lanes().checks_fit();
     return checked ? std::max<std::int64_t>(snapshot_.allowed_pods(node) - pods, 0) : INT64_MAX;
-  }
-  std::uint32_t draw(std::int32_t node, std::int64_t pods) const {
-    if (!tile_.lanes().params().draws) return kNoDraw;
-    return tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_, node, pods));
   }
   /// For amounts beyond exact doubles: one copy, then the rest of the run is planned again.
   void append_one(std::int32_t node, std::vector<RunPick>& picks) const {

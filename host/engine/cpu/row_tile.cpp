@@ -43,13 +43,13 @@ std::int64_t max_raw(const std::vector<std::pair<std::int64_t, std::int64_t>>& c
 
 }  // namespace
 
-RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws,
+RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot,
                  RowTile* retired)
     : table_(table),
       classes_(classes.begin(), classes.end()),
       slot_count_((static_cast<int>(classes.size()) + kSlotStep - 1) / kSlotStep * kSlotStep),
       node_count_(snapshot.node_count()),
-      lanes_(classes, table, slot_count_, draws),
+      lanes_(classes, table, slot_count_),
       normalizers_(classes.size()) {
   for (const std::int32_t c : classes_) {
     node_sides_.push_back(&table_.node_side(c));
@@ -115,7 +115,8 @@ bool RowTile::evaluate(const Snapshot& snapshot, std::int32_t node, std::int64_t
 
 bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base, NodeKey* keys,
                                    std::int64_t* feasible_count) {
-  const std::uint32_t node_seed = node_draw_seed(snapshot, node);
+  const DrawRule& rule = lanes_.draw_rule();
+  const NodeDraw node_part = node_draw(rule, snapshot, node);
   bool changed = false;
   for (std::size_t s = 0; s < classes_.size(); ++s) {
     const PodClass& pod_class = table_[classes_[s]];
@@ -123,7 +124,7 @@ bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, 
     NodeKey key = 0;
     if (base[s] >= 0 && load_accepts(pod_class, profile, snapshot, node))
       key = make_node_key(base[s] + load_total(pod_class, profile, snapshot, node),
-                          lanes_.params().draws ? tie_draw(pod_class.draw_seed, node_seed) : kNoDraw);
+                          draw_of_class(rule.order, node_part, pod_class.draw_seed));
     const int change = (key > 0 ? 1 : 0) - (keys[s] > 0 ? 1 : 0);
     feasible_count[s] += change;
     changed = changed || change != 0;

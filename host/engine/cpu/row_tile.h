@@ -21,9 +21,9 @@ namespace berth {
 class RowTile {
  public:
   /// Evaluates nothing yet: build() does.
-  /// @param classes at least one, at most kMaxSlots, all of one profile
+  /// @param classes at least one, at most kMaxSlots, all of one profile that has keys
   /// @param retired a tile that is no longer needed; its memory is reused where the shape is the same. May be null
-  RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws,
+  RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot,
           RowTile* retired = nullptr);
   RowTile(const RowTile&) = delete;
   RowTile& operator=(const RowTile&) = delete;

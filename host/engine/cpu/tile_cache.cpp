@@ -76,7 +76,7 @@ TileCache::Place TileCache::build(std::int32_t pod_class, std::span<const PodToP
   const std::uint64_t slots = (classes.size() + kSlotStep - 1) / kSlotStep * kSlotStep;
   const std::unique_ptr<RowTile> retired = make_room(
       slots * kBytesPerSlotAndNode * static_cast<std::uint64_t>(snapshot.node_count()), snapshot.node_count());
-  tiles_.push_back(std::make_unique<RowTile>(classes, table_, snapshot, draws_, retired.get()));
+  tiles_.push_back(std::make_unique<RowTile>(classes, table_, snapshot, retired.get()));
   RowTile& tile = *tiles_.back();
   tile.build(snapshot);
   tile.position = log.position();

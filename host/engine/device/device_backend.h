@@ -20,14 +20,14 @@ namespace berth {
 /// The device-independent part of the GPU backend: columns, rows and whole batches on a device, with the results of the
 /// serial algorithm for every placement. The host updates its own snapshot with every outcome, for reasons and
 /// rollback, and places one by one the pods that the device does not support: pods affected by nominations, node
-/// sampling, the heap order of ties, sums that wrapped.
+/// sampling, the heap order of ties, sums that wrapped, totals beyond what a key holds.
 ///
 /// A call that throws DeviceError has no effect: outcomes of earlier calls stand, those of this call are rolled back,
 /// and the next call uploads the device state again.
 class DeviceBackend : public Backend {
  public:
   /// `cache` and `config` must outlive the backend; `objects` is read for nominated pods only.
-  /// @throws InputError when a profile's weights exceed what keys hold (kMaxTotal)
+  /// @throws InputError when a profile's weights exceed what node-side rows hold (kMaxTotal)
   DeviceBackend(std::unique_ptr<Accelerator> accelerator, const ClusterCache& cache, const ClusterObjects& objects,
                 const SchedulerConfig& config, const EngineConfig& engine, const DeviceTuning& tuning = {});
   ~DeviceBackend() override;

@@ -39,7 +39,7 @@ void DeviceBackend::State::add_class(std::int32_t pod_class) {
     rows.clear();
     classes.clear();
   }
-  classes.add(pod_class, draws(), table, snapshot, columns);
+  classes.add(pod_class, table, snapshot, columns);
 }
 
 /// Throws for a cluster whose columns and a single row do not fit, before anything is uploaded.

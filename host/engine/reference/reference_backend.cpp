@@ -222,22 +222,29 @@ reference::ClusterView ReferenceBackend::view() const {
   return {nodes_, images_, namespaces_, services_, workloads_, engine_.upstream_bugs};
 }
 
-std::uint32_t ReferenceBackend::draw(const Pod& pod, std::size_t node) const {
-  const std::uint32_t class_seed = class_draw_seed(engine_.seed, pod_class_hash(*pod.spec));
-  const auto pods_on_node = static_cast<std::uint32_t>(nodes_[node].pods.size());
-  return tie_draw(class_seed, node_draw_seed(node_name_hash(nodes_[node].node->name), pods_on_node));
+Draw ReferenceBackend::draw(const PodToPlace& pod, std::size_t node) const {
+  const DrawRule rule =
+      draw_rule(config_.profiles.at(static_cast<std::size_t>(pod.profile)), engine_.tie_break, engine_.seed);
+  const NodeState& state = nodes_[node];
+  const Node& object = *state.node;
+  const DrawAmounts offered{object.allocatable.milli_cpu, object.allocatable.memory_bytes, object.allowed_pod_number};
+  const DrawAmounts in_use{state.usage.non_zero_milli_cpu, state.usage.non_zero_memory_bytes,
+                           static_cast<std::int64_t>(state.pods.size())};
+  const NodeDraws draws(rule, node_name_hash(object.name), static_cast<std::uint32_t>(node), offered);
+  return draw_of_class(rule.order, draws.with(in_use), class_draw_seed(engine_.seed, pod_class_hash(*pod.pod->spec)));
 }
 
 /// Position in `nodes` of the one that takes the pod.
-std::size_t ReferenceBackend::winner(const Pod& pod, const std::vector<std::size_t>& nodes,
+std::size_t ReferenceBackend::winner(const PodToPlace& pod, const std::vector<std::size_t>& nodes,
                                      std::span<const std::int64_t> totals) const {
   if (engine_.tie_break == TieBreak::kKube) return reference::heap_root(totals);
   const std::int64_t highest = *std::max_element(totals.begin(), totals.end());
   std::optional<std::size_t> best;
-  std::uint32_t best_draw = 0;
+  Draw best_draw = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (totals[i] != highest) continue;
-    const std::uint32_t own_draw = engine_.tie_break == TieBreak::kRandom ? draw(pod, nodes[i]) : 0;
+    // By position alone, and not by a draw made of it as in the other backends.
+    const Draw own_draw = engine_.tie_break == TieBreak::kFirst ? 0 : draw(pod, nodes[i]);
     const bool wins = !best || own_draw > best_draw || (own_draw == best_draw && nodes[i] < nodes[*best]);
     if (!wins) continue;
     best = i;
@@ -252,7 +259,7 @@ ReferenceBackend::Decision ReferenceBackend::choose(const PodToPlace& pod, const
   if (search.feasible.size() == 1) return {OutcomeKind::kPlaced, to_index(search.feasible[0]), 0, {}};
   const reference::ScoreTable table = score_nodes(request, states_of(search.feasible));
   if (!table.error.empty()) return {OutcomeKind::kError, kNoNode, 0, table.error};
-  const std::size_t best = winner(*pod.pod, search.feasible, table.totals);
+  const std::size_t best = winner(pod, search.feasible, table.totals);
   return {OutcomeKind::kPlaced, to_index(search.feasible[best]), table.totals[best], {}};
 }
 

@@ -21,6 +21,7 @@
 #include "host/engine/reference/node_state.h"
 #include "host/engine/reference/request.h"
 #include "host/engine/reference/search.h"
+#include "host/framework/draw_bits.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
@@ -83,8 +84,8 @@ class ReferenceBackend : public Backend {
   std::size_t wanted_count(const Profile& profile, std::size_t candidate_count) const;
   std::vector<const reference::NodeState*> states_of(const std::vector<std::size_t>& nodes) const;
   reference::ClusterView view() const;
-  std::size_t winner(const Pod& pod, const std::vector<std::size_t>& nodes, std::span<const std::int64_t> totals) const;
-  std::uint32_t draw(const Pod& pod, std::size_t node) const;
+  std::size_t winner(const PodToPlace& pod, const std::vector<std::size_t>& nodes, std::span<const std::int64_t> totals) const;
+  Draw draw(const PodToPlace& pod, std::size_t node) const;
 
   SchedulerConfig config_;
   EngineConfig engine_;

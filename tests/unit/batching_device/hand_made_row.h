@@ -32,7 +32,7 @@ class HandMadeRow {
   /// Below 0: infeasible. Used by the next build() or refresh().
   void set_worth(std::int32_t node, std::int32_t worth) { base_[static_cast<std::size_t>(node)] = worth; }
   std::int32_t worth(std::int32_t node) const { return base_[static_cast<std::size_t>(node)]; }
-  NodeKey key(std::int32_t node) const { return worth(node) < 0 ? 0 : make_node_key(worth(node), 1); }
+  NodeKey key(std::int32_t node) const { return worth(node) < 0 ? 0 : make_node_key(worth(node), kHighestDraw - static_cast<Draw>(node)); }
 
   void build() {
     const RowView row(state_.rows, row_);
@@ -115,6 +115,7 @@ class HandMadeRow {
     state_.columns.non_zero_milli_cpu = pod_count_.data();
     state_.columns.non_zero_memory_bytes = pod_count_.data();
     state_.classes.classes = &pod_class_;
+    profile_.draw.order = DrawOrder::kNodeOrder;
     state_.classes.profiles = &profile_;
     state_.rows = {&row_, &layout_};
   }
