@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "batching/compiled_profile.h"
 #include "host/objects/errors.h"
 #include "tests/support/open_backend.h"
 #include "tests/support/scenario.h"
@@ -131,7 +132,21 @@ TEST(CpuBackendTest, WithoutNodesEveryPodGetsTheNoNodesError) {
             (std::vector<std::string>{"no nodes available to schedule pods", "no nodes available to schedule pods"}));
 }
 
-TEST(CpuBackendTest, WeightsTooLargeForKeysAreRefusedWithTheProfile) {
+TEST(CpuBackendTest, WeightsTooLargeForKeysListTheNodes) {
+  const std::int64_t others = max_total(default_scheduler_config(FeatureGates()).profiles.front()) / 100 - 1;
+  const auto stats_with = [](std::int64_t weight) {
+    Bench bench("config weight=NodeResourcesFit:" + std::to_string(weight) +
+                "\nnode n*10 cpu=64 memory=64Gi\npod p*70 cpu=1m\n");
+    EXPECT_EQ(place(*bench.backend, bench.pods).size(), 70u);
+    return bench.backend->stats();
+  };
+  EXPECT_EQ(stats_with(327 - others).rows_built, 1);
+  const BackendStats listed = stats_with(328 - others);  // equal pods are no run, either
+  EXPECT_EQ(listed.rows_built, 0);
+  EXPECT_EQ(listed.node_evaluations, 10 * 70);
+}
+
+TEST(CpuBackendTest, WeightsTooLargeForNodeSideRowsAreRefusedWithTheProfile) {
   const std::string text = "config weight=NodeResourcesFit:2147483000\nnode n cpu=1\n";
   try {
     Bench bench(text);
