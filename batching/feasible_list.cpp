@@ -95,9 +95,8 @@ Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassO
   std::size_t best = 0;
   for (std::size_t i = 1; i < listed.size(); ++i) {
     const bool better = totals[i] != totals[best] ? totals[i] > totals[best]
-                        : draw(i) != draw(best)
-                            ? draw(i) > draw(best)
-                            : node_rank(snapshot, listed[i]) < node_rank(snapshot, listed[best]);
+                        : draw(i) != draw(best)   ? draw(i) > draw(best)
+                                                  : node_rank(snapshot, listed[i]) < node_rank(snapshot, listed[best]);
     if (better) best = i;
   }
   return {feasible_count, listed[best], totals[best]};

@@ -151,8 +151,7 @@ BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_
   if (pod_class.has_topology &&
       anti_affinity_verdict(FoldedInTerms(state, pod_class, node)) != AffinityVerdict::kAccepted)
     return 0;
-  return make_node_key(base + load_total(state.classes, pod_class, read),
-                       draw_on(state.classes, pod_class, read));
+  return make_node_key(base + load_total(state.classes, pod_class, read), draw_on(state.classes, pod_class, read));
 }
 
 }  // namespace berth

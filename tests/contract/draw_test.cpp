@@ -87,7 +87,8 @@ TEST_P(BackendContract, TwoProfilesOfDifferentDirectionShareABatch) {
   const auto placed_by = [&](std::string_view name) {
     const auto backend = open_backend(name, *cache_, scenario_.objects, scenario_.config, scenario_.engine);
     std::vector<PodToPlace> batch;
-    for (const PodPtr& pod : scenario_.pending()) batch.push_back({pod, static_cast<std::int32_t>(batch.size() % 2), -1});
+    for (const PodPtr& pod : scenario_.pending())
+      batch.push_back({pod, static_cast<std::int32_t>(batch.size() % 2), -1});
     backend->compile(batch);
     std::vector<std::int32_t> nodes;
     for (const Outcome& outcome : backend->commit_batch(batch, {}).outcomes) nodes.push_back(outcome.node.value);

@@ -105,8 +105,8 @@ EngineConfig draw_engine(Dice& dice) {
   EngineConfig engine;
   engine.seed = static_cast<std::uint64_t>(dice.upto(1000));
   engine.threads = 1 + static_cast<std::int32_t>(dice.upto(2));
-  engine.tie_break = dice.pick<TieBreak>({TieBreak::kLoad, TieBreak::kLoad, TieBreak::kLoad, TieBreak::kRandom,
-                                          TieBreak::kFirst, TieBreak::kKube});
+  engine.tie_break = dice.pick<TieBreak>(
+      {TieBreak::kLoad, TieBreak::kLoad, TieBreak::kLoad, TieBreak::kRandom, TieBreak::kFirst, TieBreak::kKube});
   engine.node_sampling = dice.one_in(5) ? NodeSampling::kKube : NodeSampling::kAll;
   if (dice.one_in(3)) engine.row_bytes_max = 1;
   engine.upstream_bugs = {!dice.one_in(4), !dice.one_in(4)};

@@ -130,8 +130,7 @@ bool LaneParams::fill_node(const Snapshot& snapshot, std::int32_t node, NodeLane
     lanes.balanced_requested[r] = requested(balanced_columns_[r]);
   }
   lanes.draw = node_draw(profile().draw, snapshot, node);
-  lanes.room =
-      !checks_fit() || !NodeResourcesFit::too_many_pods(snapshot.pod_count(node), snapshot.allowed_pods(node));
+  lanes.room = !checks_fit() || !NodeResourcesFit::too_many_pods(snapshot.pod_count(node), snapshot.allowed_pods(node));
   return exact;
 }
 

@@ -43,8 +43,7 @@ std::int64_t max_raw(const std::vector<std::pair<std::int64_t, std::int64_t>>& c
 
 }  // namespace
 
-RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot,
-                 RowTile* retired)
+RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, RowTile* retired)
     : table_(table),
       classes_(classes.begin(), classes.end()),
       slot_count_((static_cast<int>(classes.size()) + kSlotStep - 1) / kSlotStep * kSlotStep),

@@ -30,8 +30,8 @@ class TileCache {
     RowTile* tile = nullptr;
     int slot = 0;
   };
-  /// The row of a class whose profile has keys, current to the end of `log`; valid until the next call. A class without a row gets one in a
-  /// new tile, together with the next classes of `upcoming`.
+  /// The row of a class whose profile has keys, current to the end of `log`; valid until the next call. A class without
+  /// a row gets one in a new tile, together with the next classes of `upcoming`.
   Place find(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
              const CommitLog& log);
   void clear();

@@ -84,7 +84,8 @@ class ReferenceBackend : public Backend {
   std::size_t wanted_count(const Profile& profile, std::size_t candidate_count) const;
   std::vector<const reference::NodeState*> states_of(const std::vector<std::size_t>& nodes) const;
   reference::ClusterView view() const;
-  std::size_t winner(const PodToPlace& pod, const std::vector<std::size_t>& nodes, std::span<const std::int64_t> totals) const;
+  std::size_t winner(const PodToPlace& pod, const std::vector<std::size_t>& nodes,
+                     std::span<const std::int64_t> totals) const;
   Draw draw(const PodToPlace& pod, std::size_t node) const;
 
   SchedulerConfig config_;

@@ -150,8 +150,7 @@ std::array<int, 10> wins_by_tenth(DrawOrder order, std::uint32_t nodes, std::uin
     Draw best = 0;
     std::uint32_t winner = 0;
     for (std::uint32_t node = 0; node < nodes; ++node) {
-      const Draw drawn =
-          draw_of_class(order, NodeDraws(rule, names[node], node, kOffered).with({}), class_seed);
+      const Draw drawn = draw_of_class(order, NodeDraws(rule, names[node], node, kOffered).with({}), class_seed);
       if (drawn > best) best = drawn, winner = node;
     }
     ++wins[std::uint64_t{winner} * 10 / nodes];
