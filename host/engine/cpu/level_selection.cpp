@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "batching/equal_runs.h"
 #include "batching/node_draw.h"
@@ -102,14 +103,22 @@ NodeKey threshold_of(const RowTile& tile, int slot, const Snapshot& snapshot, Co
   return *nth;
 }
 
-/// Stable, best order first: of equal orders the lower node, then the earlier copy, as the picks were appended.
-void sort_best_first(std::vector<RunPick>& picks) {
+/// Key bits that order picks by digit: enough of the hash at the end of a draw that few picks of `node_count` nodes
+/// agree in all of them.
+int first_sorted_bit(std::int32_t node_count) {
+  constexpr int kHashBits = 32;
+  constexpr int kSpareBits = 3;
+  return std::max(0, kHashBits - kSpareBits - static_cast<int>(std::bit_width(static_cast<std::uint32_t>(node_count))));
+}
+
+/// Stable, best order first, by the bits from `first_bit` on.
+void sort_by_digits(std::vector<RunPick>& picks, int first_bit) {
   constexpr int kDigitBits = 11;
   constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
   NodeKey all_bits = 0;
   for (const RunPick& pick : picks) all_bits |= pick.order ^ picks.front().order;
   std::vector<RunPick> sorted(picks.size());
-  for (int shift = 0; shift < 63; shift += kDigitBits) {
+  for (int shift = first_bit; shift < 63; shift += kDigitBits) {
     if ((all_bits >> shift & static_cast<NodeKey>(kDigits - 1)) == 0) continue;
     std::array<std::uint32_t, kDigits + 1> begin{};
     const auto digit = [shift](const RunPick& pick) {
@@ -119,6 +128,21 @@ void sort_best_first(std::vector<RunPick>& picks) {
     for (std::size_t d = 0; d < kDigits; ++d) begin[d + 1] += begin[d];
     for (const RunPick& pick : picks) sorted[begin[digit(pick)]++] = pick;
     picks.swap(sorted);
+  }
+}
+
+/// Stable, best order first: of equal orders the lower node, then the earlier copy, as the picks were appended.
+void sort_best_first(std::vector<RunPick>& picks, std::int32_t node_count) {
+  const int first_bit = first_sorted_bit(node_count);
+  sort_by_digits(picks, first_bit);
+  const auto better = [](const RunPick& a, const RunPick& b) { return a.order > b.order; };
+  for (auto begin = picks.begin(); begin != picks.end();) {
+    auto end = begin + 1;
+    bool sorted = true;
+    for (; end != picks.end() && end->order >> first_bit == begin->order >> first_bit; ++end)
+      sorted = sorted && !better(*end, end[-1]);
+    if (!sorted) std::stable_sort(begin, end, better);
+    begin = end;
   }
 }
 
@@ -143,7 +167,7 @@ std::vector<RunPick> select_run(const RowTile& tile, int slot, const Snapshot& s
   std::vector<RunPick> picks;
   for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
     if (const NodeKey key = tile.key(slot, i); key >= threshold && key > 0) walk.append(i, threshold, count, picks);
-  if (!picks.empty()) sort_best_first(picks);
+  if (!picks.empty()) sort_best_first(picks, snapshot.node_count());
   if (static_cast<std::int64_t>(picks.size()) > count) picks.resize(static_cast<std::size_t>(count));
   cut_where_unknown(tile, slot, snapshot, picks);
   return picks;
