@@ -28,10 +28,10 @@ inline NodeDraws node_draws(const DrawRule& rule, const Snapshot& snapshot, std:
 inline DrawAmounts draw_amounts(const Snapshot& snapshot, std::int32_t node) {
   return {snapshot.non_zero_milli_cpu(node), snapshot.non_zero_memory_bytes(node), snapshot.pod_count(node)};
 }
-/// The same with `copies` pods more, each of which adds `delta`. Sums wrap as in the snapshot.
-inline DrawAmounts with_copies(const DrawAmounts& amounts, const ResourceDelta& delta, std::int64_t copies) {
-  return {add_wrapping(amounts.milli_cpu, multiply(copies, delta.non_zero_milli_cpu)),
-          add_wrapping(amounts.memory_bytes, multiply(copies, delta.non_zero_memory_bytes)), amounts.pods + copies};
+/// The same with one pod more, which adds `delta`. Sums wrap as in the snapshot.
+inline DrawAmounts with_another(const DrawAmounts& amounts, const ResourceDelta& delta) {
+  return {add_wrapping(amounts.milli_cpu, delta.non_zero_milli_cpu),
+          add_wrapping(amounts.memory_bytes, delta.non_zero_memory_bytes), amounts.pods + 1};
 }
 
 /// The draw on the node as it is.

@@ -66,26 +66,29 @@ struct DrawAmounts {
 class FullnessScale {
  public:
   [[gnu::always_inline]] constexpr explicit FullnessScale(const DrawAmounts& offered)
-      : cpu_(inverse(offered.milli_cpu)), memory_(inverse(offered.memory_bytes)), pods_(inverse(offered.pods)) {}
+      : cpu_(offered.milli_cpu), memory_(offered.memory_bytes), pods_(offered.pods) {}
 
   /// 0 to 65535.
   [[gnu::always_inline]] constexpr std::uint32_t fullness(const DrawAmounts& in_use) const {
-    const double shares =
-        share(in_use.milli_cpu, cpu_) + share(in_use.memory_bytes, memory_) + share(in_use.pods, pods_);
+    const double shares = cpu_.of(in_use.milli_cpu) + memory_.of(in_use.memory_bytes) + pods_.of(in_use.pods);
     return static_cast<std::uint32_t>(static_cast<std::int32_t>(shares * 21845.0));
   }
 
  private:
-  [[gnu::always_inline]] static constexpr double inverse(std::int64_t offered) {
-    return offered > 0 ? 1.0 / static_cast<double>(offered) : 0.0;
-  }
-  [[gnu::always_inline]] static constexpr double share(std::int64_t in_use, double inverse_of_offered) {
-    const double share = static_cast<double>(in_use) * inverse_of_offered;
-    if (inverse_of_offered == 0.0 || share > 1.0) return 1.0;
-    return share > 0.0 ? share : 0.0;
-  }
+  /// One share, without branches: it is computed for every copy of a run.
+  struct Share {
+    double inverse;  ///< of what is offered; 0 where nothing is
+    double lowest;   ///< 1 where nothing is offered
+    [[gnu::always_inline]] constexpr explicit Share(std::int64_t offered)
+        : inverse(offered > 0 ? 1.0 / static_cast<double>(offered) : 0.0), lowest(offered > 0 ? 0.0 : 1.0) {}
+    [[gnu::always_inline]] constexpr double of(std::int64_t in_use) const {
+      const double share = static_cast<double>(in_use) * inverse;
+      const double raised = share > lowest ? share : lowest;
+      return raised < 1.0 ? raised : 1.0;
+    }
+  };
 
-  double cpu_, memory_, pods_;
+  Share cpu_, memory_, pods_;
 };
 
 /// What a class brings to draws by class; constant while the seed is.

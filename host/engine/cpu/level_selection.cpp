@@ -33,7 +33,7 @@ class CopyWalk {
     const std::int64_t limit = std::min(count, room);
     const DrawRule& rule = tile_.lanes().draw_rule();
     const NodeDraws draws = node_draws(rule, snapshot_, node);
-    const DrawAmounts in_use = draw_amounts(snapshot_, node);
+    DrawAmounts in_use = draw_amounts(snapshot_, node);
     NodeKey running = INT64_MAX;
     for (std::int64_t k = 0; k < limit;) {
       // Most nodes take few copies before their level is below the threshold: evaluate few first.
@@ -44,8 +44,9 @@ class CopyWalk {
         if (fits_[static_cast<std::size_t>(lane)] == 0) return mark_last(node, picks);
         const std::int64_t total =
             tile_.base(slot_, node) + static_cast<std::int64_t>(totals_[static_cast<std::size_t>(lane)]);
-        const NodeDraw draw = draws.with(with_copies(in_use, pod_class_.delta, k));
-        running = std::min(running, make_node_key(total, draw_of_class(rule.order, draw, pod_class_.draw_seed)));
+        const Draw draw = draw_of_class(rule.order, draws.with(in_use), pod_class_.draw_seed);
+        running = std::min(running, make_node_key(total, draw));
+        in_use = with_another(in_use, pod_class_.delta);
         if (running < threshold) return;
         picks.push_back({running, node, static_cast<std::int32_t>(total), false, false});
       }
