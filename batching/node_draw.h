@@ -16,12 +16,19 @@ inline std::uint32_t node_rank(const Snapshot& /*snapshot*/, std::int32_t node) 
   return static_cast<std::uint32_t>(node);
 }
 
-inline NodeDraws node_draws(const DrawRule& rule, const Snapshot& snapshot, std::int32_t node) {
-  DrawAmounts offered;
-  if (reads_load(rule.order))
-    offered = {snapshot.allocatable(kCpuColumn, node), snapshot.allocatable(kMemoryColumn, node),
-               snapshot.allowed_pods(node)};
+/// What the node offers.
+inline DrawAmounts offered_amounts(const Snapshot& snapshot, std::int32_t node) {
+  return {snapshot.allocatable(kCpuColumn, node), snapshot.allocatable(kMemoryColumn, node),
+          snapshot.allowed_pods(node)};
+}
+
+/// @param offered  offered_amounts() of the node; read where reads_load(rule.order)
+inline NodeDraws node_draws(const DrawRule& rule, const Snapshot& snapshot, std::int32_t node,
+                            const DrawAmounts& offered) {
   return {rule, snapshot.node_hash(node), node_rank(snapshot, node), offered};
+}
+inline NodeDraws node_draws(const DrawRule& rule, const Snapshot& snapshot, std::int32_t node) {
+  return node_draws(rule, snapshot, node, reads_load(rule.order) ? offered_amounts(snapshot, node) : DrawAmounts());
 }
 
 /// What runs on the node.

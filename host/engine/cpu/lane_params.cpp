@@ -110,8 +110,15 @@ void LaneParams::fill_score_params() {
 
 bool LaneParams::fill_node(const Snapshot& snapshot, std::int32_t node, NodeLanes& lanes) const {
   bool exact = true;
+  // Read once, for scores, room and draw.
+  const DrawAmounts offered = offered_amounts(snapshot, node);
+  const DrawAmounts in_use = draw_amounts(snapshot, node);
   const auto allocatable = [&](std::int32_t column) {
-    return column == kNoColumn ? 0.0 : lane(snapshot.allocatable(column, node), exact);
+    if (column == kNoColumn) return 0.0;
+    return lane(column == kCpuColumn      ? offered.milli_cpu
+                : column == kMemoryColumn ? offered.memory_bytes
+                                          : snapshot.allocatable(column, node),
+                exact);
   };
   const auto requested = [&](std::int32_t column) {
     return column == kNoColumn ? 0.0 : lane(snapshot.requested(column, node), exact);
@@ -121,16 +128,16 @@ bool LaneParams::fill_node(const Snapshot& snapshot, std::int32_t node, NodeLane
   for (std::size_t r = 0; r < fit_columns_.size(); ++r) {
     const std::int32_t column = fit_columns_[r];
     lanes.fit_allocatable[r] = LaneDivisor(allocatable(column));
-    lanes.fit_requested[r] = column == kCpuColumn      ? lane(snapshot.non_zero_milli_cpu(node), exact)
-                             : column == kMemoryColumn ? lane(snapshot.non_zero_memory_bytes(node), exact)
+    lanes.fit_requested[r] = column == kCpuColumn      ? lane(in_use.milli_cpu, exact)
+                             : column == kMemoryColumn ? lane(in_use.memory_bytes, exact)
                                                        : requested(column);
   }
   for (std::size_t r = 0; r < balanced_columns_.size(); ++r) {
     lanes.balanced_allocatable[r] = allocatable(balanced_columns_[r]);
     lanes.balanced_requested[r] = requested(balanced_columns_[r]);
   }
-  lanes.draw = node_draw(profile().draw, snapshot, node);
-  lanes.room = !checks_fit() || !NodeResourcesFit::too_many_pods(snapshot.pod_count(node), snapshot.allowed_pods(node));
+  lanes.draw = node_draws(draw_rule(), snapshot, node, offered).with(in_use);
+  lanes.room = !checks_fit() || !NodeResourcesFit::too_many_pods(in_use.pods, offered.pods);
   return exact;
 }
 
