@@ -6,6 +6,7 @@
 
 #include "batching/evaluation.h"
 #include "batching/node_filter.h"
+#include "batching/verdicts.h"
 #include "host/objects/errors.h"
 
 namespace berth {
@@ -56,6 +57,25 @@ std::span<const PodToPlace> CommitState::with_current_classes(std::span<const Po
   return renewed;
 }
 
+void CommitState::prepare(std::span<PodToPlace> pods) {
+  compile(pods);
+  for (const PodToPlace& pod : pods) {
+    if (pod.class_index < 0) continue;
+    const NodeSideRow& row = table.node_side(pod.class_index);
+    if (!pod.pod->rare().nominated_node_name.empty() && row.node_set() != nullptr)
+      table.node_side(pod.class_index, NodeSet::kIgnored);
+  }
+}
+
+PodVerdicts CommitState::verdicts(const PodToPlace& pod) const {
+  return judge_pod(pod, table, nominations, snapshot);
+}
+
+DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
+  dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
+  return berth::dry_run(request, table, nominations, snapshot, for_blocks);
+}
+
 Evaluation CommitState::evaluate(const PodToPlace& pod) {
   PodToPlace compiled = pod;
   compile({&compiled, 1});
@@ -66,8 +86,8 @@ Evaluation CommitState::evaluate(const PodToPlace& pod) {
 
 bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination) {
   own_nomination = -1;
-  const auto fails = [&](OutcomeKind kind, const std::string& text) {
-    fail(pod, kind, text);
+  const auto fails = [&](OutcomeKind kind, const std::string& text, const PluginNames& rejectors = {}) {
+    fail(pod, kind, text, rejectors);
     return true;
   };
   if (snapshot.node_count() == 0) return fails(OutcomeKind::kUnschedulable, std::string(kNoNodesText));
@@ -76,7 +96,8 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
   const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
   if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, pre_filter.error);
   if (!pre_filter.message.empty())
-    return fails(OutcomeKind::kUnschedulable, fit_error_text({snapshot.node_count(), {}, pre_filter.message}));
+    return fails(OutcomeKind::kUnschedulable, fit_error_text({snapshot.node_count(), {}, pre_filter.message, {}}),
+                 {pre_filter.plugin});
   return try_nominated_node(pod, own_nomination);
 }
 
@@ -85,8 +106,8 @@ bool CommitState::try_nominated_node(const PodToPlace& pod, std::int32_t& refuse
   const std::int32_t node = nominations.node_of(*pod.pod);
   if (node < 0) return false;
   const Status status =
-      nominations.filter_own_nominated_node(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
-                                            table.node_side(pod.class_index), snapshot, node);
+      nominations.filter_with_nominated_pods(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
+                                             table.node_side_on_own_node(pod.class_index, node), snapshot, node);
   if (!status.ok()) {
     refused_own = node;
     return false;
@@ -190,14 +211,15 @@ void CommitState::place(const PodToPlace& pod, std::int32_t node, std::int64_t s
   apply(pod, node);
 }
 
-std::int32_t CommitState::message_index(const std::string& text) {
-  const auto [at, is_new] = message_index_.try_emplace(text, static_cast<std::int32_t>(result->messages.size()));
-  if (is_new) result->messages.push_back(text);
+std::int32_t CommitState::message_index(const std::string& text, const PluginNames& rejectors) {
+  const auto [at, is_new] =
+      message_index_.try_emplace({text, rejectors}, static_cast<std::int32_t>(result->messages.size()));
+  if (is_new) result->messages.push_back({text, rejectors});
   return at->second;
 }
 
-void CommitState::fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text) {
-  fail_with(pod, kind, message_index(text));
+void CommitState::fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text, const PluginNames& rejectors) {
+  fail_with(pod, kind, message_index(text, rejectors));
 }
 
 void CommitState::fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message) {
@@ -217,7 +239,7 @@ void CommitState::fail_everywhere(const PodToPlace& pod, bool nominations_matter
   };
   if (nominations_matter || own_nomination >= 0) {
     const DiagnosisRow::Answer answer = reasons.with_nominations(pod, own_nomination);
-    return fail(pod, kind_of(answer), answer.text);
+    return fail(pod, kind_of(answer), answer.text, answer.rejectors);
   }
   if (repeat_failure(pod)) return;
   const DiagnosisRow::Answer& answer = reasons.of_class(pod.class_index);
@@ -225,7 +247,7 @@ void CommitState::fail_everywhere(const PodToPlace& pod, bool nominations_matter
   if (c >= failure_of_class_.size()) failure_of_class_.resize(static_cast<std::size_t>(table.size()));
   ClassFailure& failure = failure_of_class_[c];
   if (failure.batch != batch_ || failure.answer_version != answer.version)
-    failure = {batch_, answer.version, 0, kind_of(answer), message_index(answer.text)};
+    failure = {batch_, answer.version, 0, kind_of(answer), message_index(answer.text, answer.rejectors)};
   failure.log_position = log.position();
   fail_with(pod, failure.kind, failure.message);
 }

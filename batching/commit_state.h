@@ -5,6 +5,7 @@
 // the nominated node, lists of nodes where rows are not enough, reasons, the log, rollback. The cpu backend and the
 // device backend each own one and add their rows.
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +13,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "batching/commit_log.h"
+#include "batching/dry_run.h"
 #include "batching/feasible_list.h"
 #include "batching/nominations.h"
 #include "batching/pod_class.h"
@@ -59,6 +61,14 @@ class CommitState {
   /// Recompiles pods whose class may have changed since. @return `pods`, or the copy of them in `renewed`
   std::span<const PodToPlace> with_current_classes(std::span<const PodToPlace> pods, std::vector<PodToPlace>& renewed);
   Evaluation evaluate(const PodToPlace& pod);
+  /// Backend::prepare()
+  void prepare(std::span<PodToPlace> pods);
+  /// Backend::verdicts()
+  PodVerdicts verdicts(const PodToPlace& pod) const;
+  /// Backend::dry_run()
+  DryRunResult dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const;
+  /// Answered so far.
+  std::int64_t dry_runs() const { return dry_runs_.load(std::memory_order_relaxed); }
 
   /// Calls `step` until the batch is done or a limit is reached. @param step(rest, pods_max) answers at least one pod
   /// at the front of `rest`, at most `pods_max`
@@ -88,7 +98,7 @@ class CommitState {
   void place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total, std::int64_t feasible_count);
   /// The part of place() that a pod without ports and nominations needs.
   void apply(const PodToPlace& pod, std::int32_t node);
-  void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text);
+  void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text, const PluginNames& rejectors = {});
   /// For a pod that no node accepts.
   void fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination);
 
@@ -120,7 +130,7 @@ class CommitState {
     std::int32_t message = -1;  ///< index into BatchResult::messages
   };
 
-  std::int32_t message_index(const std::string& text);
+  std::int32_t message_index(const std::string& text, const PluginNames& rejectors);
   void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
   std::span<const AnsweredPod> not_in_cache() const { return std::span(answered).subspan(in_cache_); }
   bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
@@ -130,6 +140,7 @@ class CommitState {
   void undo_last();
   void take_back(const AnsweredPod& last, std::size_t position);
 
+  mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< a statistic: const calls run in parallel
   std::size_t in_cache_ = 0;  ///< of `answered`, how many are in the cache: those up to the last sync()
   // Properties of few pods, by position in `answered`.
   std::map<std::size_t, std::vector<HostPort>> ports_before_;
@@ -138,7 +149,7 @@ class CommitState {
   std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1
-  std::unordered_map<std::string, std::int32_t> message_index_;
+  std::map<std::pair<std::string, PluginNames>, std::int32_t> message_index_;
   std::vector<ClassFailure> failure_of_class_;
   const PodToPlace* run_begin_ = nullptr;  ///< the pods from here to run_end_ are of one class
   const PodToPlace* run_end_ = nullptr;

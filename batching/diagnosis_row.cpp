@@ -8,8 +8,12 @@ namespace {
 constexpr std::string_view kOutsideNodeSet = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
 
 void add_reasons(const Status& status, std::int64_t node_count, Diagnosis& diagnosis) {
+  if (!status.ok() && status.reasons.empty()) {
+    diagnosis.reason_counts[std::string(kOutsideNodeSet)] += node_count;
+    return;
+  }
   for (const std::string& reason : status.reasons) diagnosis.reason_counts[reason] += node_count;
-  if (!status.ok() && status.reasons.empty()) diagnosis.reason_counts[std::string(kOutsideNodeSet)] += node_count;
+  if (is_rejected(status.code)) diagnosis.rejectors.insert(status.plugin);
 }
 
 }  // namespace
@@ -63,16 +67,17 @@ void DiagnosisRow::write_answer(const PodClass& pod_class, const CompiledProfile
                                 const Snapshot& snapshot) {
   Diagnosis diagnosis;
   diagnosis.node_count = snapshot.node_count();
+  diagnosis.rejectors = row.plugins_with_node_set();
   for (const Kind& kind : kinds_) {
     if (kind.node_count == 0) continue;
     const Status status = status_of(pod_class, profile, row.refusals[kind.refusal], kind.load, kind.topology);
     if (status.code == StatusCode::kError) {
-      answer_ = {status.message(), true, 0};
+      answer_ = {status.message(), true, {}, 0};
       return;
     }
     add_reasons(status, kind.node_count, diagnosis);
   }
-  answer_ = {fit_error_text(diagnosis), false, 0};
+  answer_ = {fit_error_text(diagnosis), false, diagnosis.rejectors, 0};
 }
 
 }  // namespace berth

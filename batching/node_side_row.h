@@ -15,6 +15,7 @@
 #include "batching/compiled_profile.h"
 #include "batching/node_side_scores.h"
 #include "batching/rule_score.h"
+#include "host/framework/plugin_names.h"
 
 namespace berth {
 
@@ -62,6 +63,15 @@ struct CompiledNodeSideOf {
       if (Rule::descriptor.name == plugin) found = of<Rule>().pre_filter_message;
     });
     return found;
+  }
+  /// The plugins whose PreFilter names a node set.
+  PluginNames plugins_with_node_set() const {
+    PluginNames plugins;
+    NodeRules::for_each([&](auto tag) {
+      using Rule = typename decltype(tag)::type;
+      if (of<Rule>().node_set) plugins.insert(Rule::descriptor.name);
+    });
+    return plugins;
   }
   /// PreFilter's node set; null: all nodes.
   const std::vector<std::int32_t>* node_set() const {

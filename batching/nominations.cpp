@@ -67,68 +67,58 @@ bool Nominations::counts_against(const Pod& nominated, const Pod& pod) {
   return nominated.priority >= pod.priority && nominated.uid() != pod.uid();
 }
 
+bool Nominations::any_against(const Pod& pod, std::int32_t node) const {
+  const auto here = on_node_.find(node);
+  return here != on_node_.end() && std::any_of(here->second.begin(), here->second.end(),
+                                               [&](const Nominated& n) { return counts_against(*n.pod, pod); });
+}
+
 std::vector<std::int32_t> Nominations::nodes_against(const Pod& pod) const {
   std::vector<std::int32_t> nodes;
   for (const auto& [node, here] : on_node_)
-    if (std::any_of(here.begin(), here.end(), [&](const Nominated& n) { return counts_against(*n.pod, pod); }))
-      nodes.push_back(node);
+    if (any_against(pod, node)) nodes.push_back(node);
   return nodes;
 }
 
-std::vector<CountMove> Nominations::topology_moves(const Pod& pod, const PodClass& pod_class,
-                                                   const std::vector<Nominated>& here, bool affinity_skips) const {
-  std::vector<CountMove> moves;
-  if (pod_class.topology == nullptr) return moves;
-  for (const Nominated& nominated : here) {
+void Nominations::add_against(const Pod& pod, const PodClass& pod_class, bool affinity_skips,
+                              NodeOverlay& overlay) const {
+  for (const Nominated& nominated : on_node_.at(overlay.node())) {
     if (!counts_against(*nominated.pod, pod)) continue;
-    const auto more = topology_.overlay(*nominated.pod, *pod_class.topology, !affinity_skips);
-    moves.insert(moves.end(), more.begin(), more.end());
+    std::vector<CountMove> moves;
+    if (pod_class.topology != nullptr)
+      moves = topology_.effect(*nominated.pod, *pod_class.topology, !affinity_skips);
+    overlay.add({nominated.delta, nominated.ports, moves});
   }
-  return moves;
 }
 
-/// The first pass: with all pods that are nominated to the node and count against the pod.
-Status Nominations::filter_with_added_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                           const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
-  const std::vector<Nominated>& here = on_node_.at(node);
-  const bool affinity_skips =
-      pod_class.topology != nullptr && affinity_pre_filter_skips(*pod_class.topology, snapshot.topology());
-  const std::vector<CountMove> moves = topology_moves(pod, pod_class, here, affinity_skips);
-  const std::vector<HostPort> ports_before = snapshot.used_ports(node);
-  const auto apply_all = [&](int sign) {
-    for (const Nominated& nominated : here)
-      if (counts_against(*nominated.pod, pod)) snapshot.apply(node, nominated.delta, sign);
-    snapshot.write_topology().add_all(moves, node, sign);
-  };
-  apply_all(1);
-  for (const Nominated& nominated : here)
-    if (counts_against(*nominated.pod, pod)) {
-      std::vector<HostPort>& used = snapshot.write_used_ports(node);
-      used.insert(used.end(), nominated.ports.begin(), nominated.ports.end());
-    }
-  Status crowded = filter_node(pod_class, profile, row, snapshot, node, affinity_skips);
-  apply_all(-1);
-  if (snapshot.used_ports(node) != ports_before) snapshot.write_used_ports(node) = ports_before;
+std::optional<Nominations::CrowdedNode> Nominations::crowded(const Pod& pod, const PodClass& pod_class,
+                                                             const Snapshot& snapshot, std::int32_t node) const {
+  if (!any_against(pod, node)) return std::nullopt;
+  CrowdedNode crowded{NodeOverlay(snapshot), affinity_pre_filter_skips(pod_class, snapshot)};
+  crowded.overlay.read_for(pod_class);
+  crowded.overlay.reset(node);
+  add_against(pod, pod_class, crowded.affinity_skips, crowded.overlay);
   return crowded;
 }
 
 Status Nominations::filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
                                                const CompiledProfile& profile, const NodeSideRow& row,
-                                               Snapshot& snapshot, std::int32_t node) const {
-  if (on_node_.contains(node)) {
-    Status crowded = filter_with_added_pods(pod, pod_class, profile, row, snapshot, node);
-    if (!crowded.ok()) return crowded;
+                                               const Snapshot& snapshot, std::int32_t node) const {
+  if (const auto first = crowded(pod, pod_class, snapshot, node)) {
+    Status status = filter_node(pod_class, profile, row, first->overlay, first->affinity_skips);
+    if (!status.ok()) return status;
   }
   return filter_node(pod_class, profile, row, snapshot, node);
 }
 
-Status Nominations::filter_own_nominated_node(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                              const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
-  if (!row.is_outside_node_set(node)) return filter_with_nominated_pods(pod, pod_class, profile, row, snapshot, node);
-  const NodeSideRow open_row = build_node_side_row(
-      compile_node_side({*pod_class.spec, pod_class.node_name, NodeSet::kIgnored}, profile, snapshot), *pod_class.spec,
-      profile, snapshot);
-  return filter_with_nominated_pods(pod, pod_class, profile, open_row, snapshot, node);
+NodeVerdict Nominations::judge_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
+                                                   const CompiledProfile& profile, const NodeSideRow& row,
+                                                   const Snapshot& snapshot, std::int32_t node) const {
+  if (const auto first = crowded(pod, pod_class, snapshot, node)) {
+    const NodeVerdict verdict = judge_node(pod_class, profile, row, first->overlay, first->affinity_skips);
+    if (!verdict.accepts()) return verdict;
+  }
+  return judge_node(pod_class, profile, row, snapshot, node);
 }
 
 void Nominations::refresh_deltas(ClassTable& table) {

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "batching/node_overlay.h"
 #include "batching/pod_class.h"
 
 namespace berth {
@@ -35,21 +37,29 @@ class Nominations {
 
   /// Nodes with a nominated pod that counts against `pod`: equal or higher priority, another uid.
   std::vector<std::int32_t> nodes_against(const Pod& pod) const;
-  /// Status of the class on the node with those pods added; the columns are as before afterwards.
+  bool any_against(const Pod& pod, std::int32_t node) const;
+  /// Filters the node with those pods added, and without them: the first refusal, or success. Also for the node that the
+  /// pod itself is nominated to, which is filtered first and alone, with the row of NodeSet::kIgnored:
+  /// docs/behaviour/plugins-node.md 2.3.
   Status filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                    const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const;
-  /// The same on the node that the pod itself is nominated to. It is filtered first and alone, even outside PreFilter's
-  /// node set: docs/behaviour/plugins-node.md 2.3.
-  Status filter_own_nominated_node(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                   const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const;
+                                    const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node) const;
+  /// The same without reasons.
+  NodeVerdict judge_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                                        const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node) const;
+  /// Adds those pods to the node of an overlay that reads for the class.
+  void add_against(const Pod& pod, const PodClass& pod_class, bool affinity_skips, NodeOverlay& overlay) const;
   /// Call when resource columns were added: recomputes the deltas.
   void refresh_deltas(ClassTable& table);
 
  private:
-  Status filter_with_added_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const;
-  std::vector<CountMove> topology_moves(const Pod& pod, const PodClass& pod_class, const std::vector<Nominated>& here,
-                                        bool affinity_skips) const;
+  /// A node with the nominated pods that count against a pod.
+  struct CrowdedNode {
+    NodeOverlay overlay;
+    bool affinity_skips = false;
+  };
+  /// nullopt: no nominated pod of the node counts against `pod`.
+  std::optional<CrowdedNode> crowded(const Pod& pod, const PodClass& pod_class, const Snapshot& snapshot,
+                                     std::int32_t node) const;
   void claim(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot);
   static bool counts_against(const Pod& nominated, const Pod& pod);
 

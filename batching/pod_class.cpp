@@ -133,7 +133,7 @@ ResourceDelta ClassTable::delta_of(const ResourceAmounts& amounts, const Resourc
   return delta;
 }
 
-ResourceDelta ClassTable::delta_of(const Pod& pod) {
+ResourceDelta ClassTable::delta_of(const Pod& pod) const {
   return delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
 }
 
@@ -141,46 +141,63 @@ void ClassTable::refresh_deltas() {
   for (PodClass& pod_class : classes_) pod_class.delta = delta_of(bare_pod(pod_class));
 }
 
-ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c) {
+ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c, NodeSet node_set) {
   PodClass& pod_class = classes_[static_cast<std::size_t>(c)];
-  if (pod_class.node_side < 0) {
-    const auto [at, is_new] = node_side_of_signature_.try_emplace(
-        with_profile(node_side_signature(*pod_class.spec), pod_class.profile, pod_class.node_name),
-        static_cast<std::int32_t>(node_sides_.size()));
+  const bool is_open = node_set == NodeSet::kIgnored;
+  std::int32_t& index = is_open ? pod_class.open_node_side : pod_class.node_side;
+  if (index < 0) {
+    std::string signature = with_profile(node_side_signature(*pod_class.spec), pod_class.profile, pod_class.node_name);
+    signature.push_back(is_open ? 'o' : 'n');
+    const auto [at, is_new] =
+        node_side_of_signature_.try_emplace(std::move(signature), static_cast<std::int32_t>(node_sides_.size()));
     if (is_new)
-      node_sides_.push_back(std::make_unique<NodeSide>(
-          NodeSide{compile_node_side({*pod_class.spec, pod_class.node_name}, profile_of(c), snapshot_), nullptr}));
-    pod_class.node_side = at->second;
+      node_sides_.push_back(std::make_unique<NodeSide>(NodeSide{
+          compile_node_side({*pod_class.spec, pod_class.node_name, node_set}, profile_of(c), snapshot_), nullptr}));
+    index = at->second;
   }
-  return *node_sides_[static_cast<std::size_t>(pod_class.node_side)];
+  return *node_sides_[static_cast<std::size_t>(index)];
 }
 
 const CompiledNodeSide& ClassTable::compiled_node_side(std::int32_t c) {
-  const NodeSide& side = find_node_side(c);
+  const NodeSide& side = find_node_side(c, NodeSet::kNarrows);
   return side.row != nullptr ? *side.row : side.compiled;
 }
 
-const NodeSideRow& ClassTable::node_side(std::int32_t c) {
-  NodeSide& side = find_node_side(c);
+const NodeSideRow& ClassTable::node_side(std::int32_t c, NodeSet node_set) {
+  NodeSide& side = find_node_side(c, node_set);
   if (side.row == nullptr)
     side.row = std::make_unique<NodeSideRow>(
         build_node_side_row(std::move(side.compiled), *(*this)[c].spec, profile_of(c), snapshot_));
   return *side.row;
 }
 
-PreFilterAnswer ClassTable::pre_filter(std::int32_t c) {
+const NodeSideRow& ClassTable::node_side_on_own_node(std::int32_t c, std::int32_t node) {
+  const NodeSideRow& row = node_side(c);
+  return row.is_outside_node_set(node) ? node_side(c, NodeSet::kIgnored) : row;
+}
+
+const NodeSideRow* ClassTable::built_node_side(std::int32_t c, NodeSet node_set) const {
+  const PodClass& pod_class = (*this)[c];
+  const std::int32_t index = node_set == NodeSet::kIgnored ? pod_class.open_node_side : pod_class.node_side;
+  return index < 0 ? nullptr : node_sides_[static_cast<std::size_t>(index)]->row.get();
+}
+
+PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const CompiledNodeSide& side) {
+  return answer.message.empty() ? side.plugins_with_node_set() : PluginNames{answer.plugin};
+}
+
+PreFilterAnswer ClassTable::pre_filter(std::int32_t c, const CompiledNodeSide& side) const {
   static const TopologyProgram kNothing;
-  const CompiledNodeSide& side = compiled_node_side(c);
   const PodClass& pod_class = (*this)[c];
   const TopologyProgram& topology = pod_class.topology != nullptr ? *pod_class.topology : kNothing;
   if (!side.pre_filter_refuses && topology.pre_filter_error.empty() && topology.pre_filter_message.empty()) return {};
   for (const EnabledPlugin& plugin : profile_of(c).profile->at(ExtensionPoint::kPreFilter)) {
     if (const std::string_view message = side.pre_filter_message(plugin.name); !message.empty())
-      return {std::string(message), ""};
+      return {plugin.name, std::string(message), ""};
     if (plugin.name == PodTopologySpread::name && !topology.pre_filter_error.empty())
-      return {"", topology.pre_filter_error};
+      return {plugin.name, "", topology.pre_filter_error};
     if (plugin.name == InterPodAffinity::name && !topology.pre_filter_message.empty())
-      return {topology.pre_filter_message, ""};
+      return {plugin.name, topology.pre_filter_message, ""};
   }
   return {};
 }
@@ -211,7 +228,7 @@ void ClassTable::recompile() {
   for (const Profile& profile : config_.profiles)
     profiles_.push_back(compile_profile(profile, config_.gates, snapshot_, cache_));
   for (PodClass& pod_class : classes_) {
-    pod_class.node_side = -1;
+    pod_class.node_side = pod_class.open_node_side = -1;
     fill(pod_class);
   }
   refresh_deltas();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -40,14 +41,19 @@ struct PodClass {
   bool needs_int64 = false;      ///< amounts of kExactBelow and above: evaluated in integers, pod by pod
 
   std::int32_t node_side = -1;  ///< index among the node sides of the table, once one was compiled
+  std::int32_t open_node_side = -1;  ///< the same with NodeSet::kIgnored
 };
 
 /// The result of PreFilter, which may end the cycle before any node is evaluated.
 struct PreFilterAnswer {
-  std::string message;  ///< non-empty: the pod is unschedulable with this reason
-  std::string error;    ///< non-empty: the cycle ends with this error
+  std::string_view plugin;  ///< that ends it; empty when it passes
+  std::string message;      ///< non-empty: the pod is unschedulable with this reason
+  std::string error;        ///< non-empty: the cycle ends with this error
   bool passes() const { return message.empty() && error.empty(); }
 };
+
+/// The plugins that PreFilter adds to Diagnosis::rejectors. @param side  of the class
+PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const CompiledNodeSide& side);
 
 /// Finds the class of every pod and owns classes, profiles and node-side rows. Grows only.
 class ClassTable {
@@ -62,6 +68,7 @@ class ClassTable {
   /// Queries or terms were registered since the pod was compiled, and it may belong to another class: compile() again.
   bool is_stale(const PodToPlace& pod) const { return pod.compiled_at != topology_.epoch(); }
   TopologyIndex& topology() { return topology_; }
+  const TopologyIndex& topology() const { return topology_; }
 
   static bool is_error(std::int32_t class_index) { return class_index < -1; }
   const std::string& error(std::int32_t class_index) const {
@@ -77,14 +84,21 @@ class ClassTable {
   /// The compiled node side of the class; evaluates no node.
   const CompiledNodeSide& compiled_node_side(std::int32_t c);
   /// Built on first use: evaluates the class's node side on every node.
-  const NodeSideRow& node_side(std::int32_t c);
+  /// @param node_set  kIgnored: for the node that a pod is nominated to
+  const NodeSideRow& node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows);
+  /// The row for the node that a pod is nominated to, where PreFilter's node set does not apply.
+  const NodeSideRow& node_side_on_own_node(std::int32_t c, std::int32_t node);
+  /// null: node_side() was not called for the class since node objects changed.
+  const NodeSideRow* built_node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows) const;
   std::uint64_t node_side_bytes() const;
-  PreFilterAnswer pre_filter(std::int32_t c);
+  PreFilterAnswer pre_filter(std::int32_t c) { return pre_filter(c, compiled_node_side(c)); }
+  /// @param side  of the class
+  PreFilterAnswer pre_filter(std::int32_t c, const CompiledNodeSide& side) const;
   /// Non-empty: scoring ends in this error.
   const std::string& score_error(std::int32_t c);
 
-  /// The delta of a pod that is in no class (a nominated one).
-  ResourceDelta delta_of(const Pod& pod);
+  /// The delta of a pod that is in no class (a nominated one, or one that runs).
+  ResourceDelta delta_of(const Pod& pod) const;
   /// Call when node objects changed: recompiles everything that depends on them. Class indexes stay.
   void recompile();
 
@@ -120,7 +134,7 @@ class ClassTable {
     CompiledNodeSide compiled;         ///< until the row is built from it
     std::unique_ptr<NodeSideRow> row;  ///< null: not built yet
   };
-  NodeSide& find_node_side(std::int32_t c);
+  NodeSide& find_node_side(std::int32_t c, NodeSet node_set);
   std::vector<std::unique_ptr<NodeSide>> node_sides_;
   std::vector<std::string> errors_;
   std::unordered_map<std::string, std::int32_t> error_of_text_;

@@ -59,9 +59,9 @@ class TopologyIndex {
   /// there.
   const std::vector<CountMove>& moves_of(const Pod& pod, std::int32_t profile);
 
-  /// TopologyQueries::overlay()
-  std::vector<CountMove> overlay(const Pod& nominated, const TopologyProgram& program, bool affinity) {
-    return queries_.overlay(nominated, program, affinity);
+  /// TopologyQueries::effect()
+  std::vector<CountMove> effect(const Pod& pod, const TopologyProgram& program, bool affinity) const {
+    return queries_.effect(pod, program, affinity);
   }
 
   /// Call when pods of these nodes changed in the cache; it now contains all of `placed`.

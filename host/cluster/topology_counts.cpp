@@ -74,9 +74,9 @@ TopologyCounts TopologyCounts::zeroed() const {
 }
 
 void TopologyCounts::add(std::int32_t index, std::int32_t node, std::int64_t amount) {
+  if (!counts_node(index, node)) return;
   Table& table = tables_[static_cast<std::size_t>(index)];
   const std::int32_t domain = (*columns_[static_cast<std::size_t>(table.column)])[node];
-  if (domain == 0 || (table.mask != nullptr && (*table.mask)[static_cast<std::size_t>(node)] == 0)) return;
   std::int64_t& count =
       table.counts.write(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)];
   const std::int64_t before = count;
@@ -102,6 +102,18 @@ void TopologyCounts::note_move(Table& table, std::int64_t from, std::int64_t to)
 
 std::int64_t TopologyCounts::minimum(std::int32_t table) const {
   return at(table).existing_domains == 0 ? std::numeric_limits<std::int32_t>::max() : at(table).minimum;
+}
+
+std::int64_t TopologyCounts::minimum_with(std::int32_t index, std::int64_t from, std::int64_t to) const {
+  const Table& table = at(index);
+  if (to <= table.minimum) return to;
+  if (from > table.minimum) return table.minimum;
+  // The domain leaves the minimum: up to `to`, the next count of another domain.
+  for (std::int64_t count = table.minimum; count < to; ++count) {
+    const auto slot = static_cast<std::size_t>(count - table.histogram_base);
+    if (slot < table.histogram.size() && table.histogram[slot] > (count == from ? 1 : 0)) return count;
+  }
+  return to;
 }
 
 std::uint64_t TopologyCounts::bytes() const {

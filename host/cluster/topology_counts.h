@@ -64,6 +64,11 @@ class TopologyCounts {
   bool tracks_minimum(std::int32_t table) const { return at(table).tracks_minimum; }
   /// [domain] 1 where a domain holds a node that counts.
   static std::vector<std::uint8_t> domains_that_exist(const DomainColumn& column, const NodeMask& mask);
+  /// Whether add() on the node changes a count.
+  bool counts_node(std::int32_t table, std::int32_t node) const {
+    const NodeMask& mask = mask_of(table);
+    return column(column_of(table))[node] != 0 && (mask == nullptr || (*mask)[static_cast<std::size_t>(node)] != 0);
+  }
   void add(std::int32_t table, std::int32_t node, std::int64_t amount);
   void add_all(const std::vector<CountMove>& moves, std::int32_t node, std::int64_t sign) {
     for (const CountMove& move : moves) add(move.table, node, sign * move.amount);
@@ -83,6 +88,8 @@ class TopologyCounts {
   std::int32_t existing_domains(std::int32_t table) const { return at(table).existing_domains; }
   /// Over existing domains; INT32_MAX without one. Only of tables that track it.
   std::int64_t minimum(std::int32_t table) const;
+  /// minimum() if the count of one existing domain were `to`. @param from  the count of that domain
+  std::int64_t minimum_with(std::int32_t table, std::int64_t from, std::int64_t to) const;
 
   std::uint64_t bytes() const;  ///< of columns and tables; what a copy shares counts in each
 

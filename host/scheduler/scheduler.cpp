@@ -47,7 +47,7 @@ class ResultWriter {
         continue;
       }
       std::int32_t& index = index_of[static_cast<std::size_t>(outcome.message)];
-      if (index < 0) index = message_index(batch.messages[static_cast<std::size_t>(outcome.message)]);
+      if (index < 0) index = message_index(batch.messages[static_cast<std::size_t>(outcome.message)].text);
       const bool fit_error = outcome.kind == OutcomeKind::kUnschedulable;
       result_.unplaced.push_back({pods[i].pod, fit_error ? "Unschedulable" : "SchedulerError", index});
     }

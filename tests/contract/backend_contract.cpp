@@ -37,6 +37,19 @@ std::vector<PodToPlace> BackendContract::compiled(const std::vector<PodPtr>& pod
   return batch;
 }
 
+std::vector<PodToPlace> BackendContract::prepared(const std::vector<PodPtr>& pods) {
+  std::vector<PodToPlace> batch;
+  for (const PodPtr& pod : pods) batch.push_back({pod, 0, -1});
+  backend_->prepare(batch);
+  return batch;
+}
+
+NodeIndex BackendContract::node(std::string_view name) const {
+  for (std::int32_t i = 0; i < backend_->node_count(); ++i)
+    if (backend_->node_name({i}) == name) return {i};
+  throw std::invalid_argument("no node " + std::string(name));
+}
+
 Evaluation BackendContract::ask(const PodPtr& pod) { return backend_->evaluate(compiled({pod}).front()); }
 
 NodeEvaluation BackendContract::ask(std::string_view pod_name, std::string_view node_name) {

@@ -137,7 +137,7 @@ class GoldenCase {
       if (outcome.kind == OutcomeKind::kPlaced) {
         ours["node"] = backend_->node_name(outcome.node);
       } else {
-        ours["message"] = result.messages.at(static_cast<std::size_t>(outcome.message));
+        ours["message"] = result.messages.at(static_cast<std::size_t>(outcome.message)).text;
       }
       EXPECT_EQ(ours, golden["run"][i]) << "step " << i;
     }

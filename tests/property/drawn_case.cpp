@@ -197,8 +197,9 @@ void change_cache(Dice& dice, const ClusterObjects& objects, ClusterCache& cache
 std::string describe(const Outcome& outcome, const BatchResult& batch, const Backend& backend) {
   if (outcome.kind == OutcomeKind::kPlaced)
     return std::string(backend.node_name(outcome.node)) + " with " + std::to_string(outcome.score);
-  return (outcome.kind == OutcomeKind::kError ? "error: " : "") +
-         batch.messages[static_cast<std::size_t>(outcome.message)];
+  const Message& message = batch.messages[static_cast<std::size_t>(outcome.message)];
+  return (outcome.kind == OutcomeKind::kError ? "error: " : "") + message.text + " [" + to_string(message.rejectors) +
+         "]";
 }
 
 void expect_equal(const std::vector<std::string>& expected, const std::vector<std::string>& actual,
@@ -214,6 +215,7 @@ void expect_equal(const Evaluation& expected, const Evaluation& actual) {
   RC_ASSERT(expected.message == actual.message);
   RC_ASSERT(expected.error == actual.error);
   RC_ASSERT(expected.best == actual.best);
+  RC_ASSERT(expected.rejectors == actual.rejectors);
   RC_ASSERT(expected.nodes.size() == actual.nodes.size());
   for (std::size_t i = 0; i < expected.nodes.size(); ++i) {
     RC_ASSERT(expected.nodes[i].feasible == actual.nodes[i].feasible);

@@ -254,13 +254,13 @@ class Run {
     }
   }
 
-  void take(const PodPtr& pod, const Outcome& outcome, const std::vector<std::string>& messages) {
+  void take(const PodPtr& pod, const Outcome& outcome, const std::vector<Message>& messages) {
     Answer answer{outcome.kind, "", ""};
     if (outcome.kind == OutcomeKind::kPlaced) {
       answer.node = backend_->node_name(outcome.node);
       placed_.push_back({pod, answer.node});
     } else {
-      answer.text = messages.at(static_cast<std::size_t>(outcome.message));
+      answer.text = messages.at(static_cast<std::size_t>(outcome.message)).text;
     }
     answers_[pod->name] = answer;
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/engine/cpu/cpu_backend.h"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 
 #include "host/engine/cpu/cpu_state.h"
@@ -50,11 +53,26 @@ void CpuBackend::rollback(CommitMark mark) { state_->rollback(mark); }
 
 Evaluation CpuBackend::evaluate(const PodToPlace& pod) { return state_->evaluate(pod); }
 
+void CpuBackend::prepare(std::span<PodToPlace> pods) { state_->prepare(pods); }
+
+PodVerdicts CpuBackend::verdicts(const PodToPlace& pod) const { return state_->verdicts(pod); }
+
+DryRunResult CpuBackend::dry_run(const DryRunRequest& request) const {
+  return state_->dry_run(request, [&](std::size_t count, const auto& body) {
+    using Range = tbb::blocked_range<std::size_t>;
+    state_->arena.execute([&] {
+      tbb::parallel_for(Range(0, count, state_->tuning.dry_runs_per_task),
+                        [&](const Range& range) { body(range.begin(), range.end()); });
+    });
+  });
+}
+
 BackendStats CpuBackend::stats() const {
   BackendStats stats;
   stats.class_count = state_->table.size();
   stats.rows_built = state_->tiles.rows_built();
   stats.node_evaluations = state_->tiles.node_evaluations() + state_->list_evaluations;
+  stats.dry_runs = state_->dry_runs();
   stats.column_bytes = state_->snapshot.column_bytes();
   stats.row_bytes = state_->tiles.bytes() + state_->grouped_rows.bytes() + state_->table.node_side_bytes();
   return stats;

@@ -33,6 +33,9 @@ class CpuBackend : public Backend {
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
   Evaluation evaluate(const PodToPlace& pod) override;
+  void prepare(std::span<PodToPlace> pods) override;
+  PodVerdicts verdicts(const PodToPlace& pod) const override;
+  DryRunResult dry_run(const DryRunRequest& request) const override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
   std::int32_t node_count() const override;

@@ -49,6 +49,14 @@ void DeviceBackend::rollback(CommitMark mark) { state_->rollback(mark); }
 
 Evaluation DeviceBackend::evaluate(const PodToPlace& pod) { return state_->evaluate(pod); }
 
+void DeviceBackend::prepare(std::span<PodToPlace> pods) { state_->CommitState::prepare(pods); }
+
+PodVerdicts DeviceBackend::verdicts(const PodToPlace& pod) const { return state_->verdicts(pod); }
+
+DryRunResult DeviceBackend::dry_run(const DryRunRequest& request) const {
+  return state_->dry_run(request, [](std::size_t count, const auto& body) { body(0, count); });
+}
+
 BackendStats DeviceBackend::stats() const {
   BackendStats stats;
   stats.class_count = state_->table.size();
@@ -56,7 +64,9 @@ BackendStats DeviceBackend::stats() const {
   stats.node_evaluations = state_->refreshed_nodes + state_->list_evaluations;
   stats.column_bytes = state_->snapshot.column_bytes();
   stats.row_bytes = state_->rows.bytes() + state_->table.node_side_bytes();
+  stats.dry_runs = state_->dry_runs();
   stats.device = state_->accelerator->stats();
+  stats.device->dry_runs_on_host = stats.dry_runs;
   return stats;
 }
 

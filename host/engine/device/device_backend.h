@@ -40,6 +40,10 @@ class DeviceBackend : public Backend {
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
   Evaluation evaluate(const PodToPlace& pod) override;
+  void prepare(std::span<PodToPlace> pods) override;
+  PodVerdicts verdicts(const PodToPlace& pod) const override;
+  /// Answered by the host: DeviceStats::dry_runs_on_host.
+  DryRunResult dry_run(const DryRunRequest& request) const override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
   std::int32_t node_count() const override;

@@ -24,7 +24,7 @@ struct ReferenceBackend::Decision {
   OutcomeKind kind = OutcomeKind::kUnschedulable;
   NodeIndex node = kNoNode;
   std::int64_t score = 0;
-  std::string message;
+  Message message = {};
 };
 
 namespace {
@@ -40,18 +40,13 @@ bool may_be_nominated(const Pod& pod, const SchedulerConfig& config) {
          config.find_profile(pod.spec->scheduler_name) != nullptr;
 }
 
-/// Gives each distinct text one index.
-class Messages {
- public:
-  std::int32_t index_of(const std::string& text, std::vector<std::string>& texts) {
-    const auto [found, added] = known_.try_emplace(text, static_cast<std::int32_t>(texts.size()));
-    if (added) texts.push_back(text);
-    return found->second;
-  }
-
- private:
-  std::map<std::string, std::int32_t> known_;
-};
+/// Keeps each distinct message once.
+std::int32_t index_of(const Message& message, std::vector<Message>& messages) {
+  const auto known = std::find(messages.begin(), messages.end(), message);
+  if (known != messages.end()) return static_cast<std::int32_t>(known - messages.begin());
+  messages.push_back(message);
+  return static_cast<std::int32_t>(messages.size()) - 1;
+}
 
 class Deadline {
  public:
@@ -129,14 +124,13 @@ void ReferenceBackend::drop_nomination(const PodPtr& pod, LogEntry& entry) {
 
 // Filtering
 
-Status ReferenceBackend::filter(const Request& request, const PreFilterResult& pre, std::size_t node) {
-  ++stats_.node_evaluations;
+Status ReferenceBackend::filter(const Request& request, const PreFilterResult& pre, const NodeState& state) const {
   std::vector<PodPtr> considered;
-  for (const PodPtr& pod : nominated_[node]) {
+  for (const PodPtr& pod : nominated_[to_position(find_node(state.node->name))]) {
     if (pod->priority >= request.pod->priority && pod->uid() != request.pod->uid()) considered.push_back(pod);
   }
   if (!considered.empty()) {
-    NodeState crowded = nodes_[node];
+    NodeState crowded = state;
     PreFilterResult crowded_pre = pre;
     for (const PodPtr& pod : considered) {
       reference::add_pod(crowded, pod);
@@ -144,14 +138,15 @@ Status ReferenceBackend::filter(const Request& request, const PreFilterResult& p
     }
     if (Status status = filter_node(request, crowded_pre, crowded); !status.ok()) return status;
   }
-  return filter_node(request, pre, nodes_[node]);
+  return filter_node(request, pre, state);
 }
 
 /// 2.3: true when the pod's own nominated node takes it; a refusal stays recorded.
 bool ReferenceBackend::try_nominated(const Request& request, Search& search) {
   const NodeIndex node = nomination_of(*request.pod);
   if (node == kNoNode) return false;
-  Status status = filter(request, search.pre, to_position(node));
+  ++stats_.node_evaluations;
+  Status status = filter(request, search.pre, nodes_[to_position(node)]);
   search.by_nomination = status.ok();
   if (status.ok()) {
     search.feasible.push_back(to_position(node));
@@ -185,7 +180,8 @@ void ReferenceBackend::visit(const Request& request, const std::vector<std::size
                              std::size_t start, Search& search) {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const std::size_t node = candidates[(start + i) % candidates.size()];
-    Status status = filter(request, search.pre, node);
+    ++stats_.node_evaluations;
+    Status status = filter(request, search.pre, nodes_[node]);
     if (!status.ok()) {
       search.refusals[node] = std::move(status);
       continue;
@@ -251,16 +247,16 @@ ReferenceBackend::Decision ReferenceBackend::choose(const PodToPlace& pod, const
   // A single feasible node is taken without scoring, so even a pod whose scoring would fail gets it (8.5).
   if (search.feasible.size() == 1) return {OutcomeKind::kPlaced, to_index(search.feasible[0]), 0, {}};
   const reference::ScoreTable table = score_nodes(request, states_of(search.feasible));
-  if (!table.error.empty()) return {OutcomeKind::kError, kNoNode, 0, table.error};
+  if (!table.error.empty()) return {OutcomeKind::kError, kNoNode, 0, {table.error, {}}};
   const std::size_t best = winner(*pod.pod, search.feasible, table.totals);
   return {OutcomeKind::kPlaced, to_index(search.feasible[best]), table.totals[best], {}};
 }
 
 ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (nodes_.empty()) return {OutcomeKind::kUnschedulable, kNoNode, 0, std::string(kNoNodesText)};
+  if (nodes_.empty()) return {OutcomeKind::kUnschedulable, kNoNode, 0, {std::string(kNoNodesText), {}}};
   if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) {
-    return {OutcomeKind::kError, kNoNode, 0, std::move(*reason)};
+    return {OutcomeKind::kError, kNoNode, 0, {std::move(*reason), {}}};
   }
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
@@ -268,7 +264,7 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
   search.refusals.resize(nodes_.size());
   search.pre = pre_filter(request);
   if (search.pre.status.code == StatusCode::kError) {
-    return {OutcomeKind::kError, kNoNode, 0, search.pre.status.message()};
+    return {OutcomeKind::kError, kNoNode, 0, {search.pre.status.message(), {}}};
   }
   if (search.pre.status.ok() && !try_nominated(request, search)) {
     if (engine_.node_sampling == NodeSampling::kKube) {
@@ -278,8 +274,9 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
     }
   }
   if (search.feasible.empty()) {
-    if (const Status* error = search.first_error()) return {OutcomeKind::kError, kNoNode, 0, error->message()};
-    return {OutcomeKind::kUnschedulable, kNoNode, 0, fit_error(search, nodes_.size())};
+    if (const Status* error = search.first_error()) return {OutcomeKind::kError, kNoNode, 0, {error->message(), {}}};
+    const Diagnosis diagnosis = diagnose(search, nodes_.size());
+    return {OutcomeKind::kUnschedulable, kNoNode, 0, {fit_error_text(diagnosis), diagnosis.rejectors}};
   }
   return choose(pod, request, search);
 }
@@ -299,7 +296,6 @@ void ReferenceBackend::compile(std::span<PodToPlace> pods) {
 
 BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   BatchResult result;
-  Messages messages;
   const Deadline deadline(limits.deadline_us);
   for (const PodToPlace& pod : pods) {
     result.stop = stop_before_next(result, limits, deadline);
@@ -312,7 +308,7 @@ BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, con
     if (placed) place(pod.pod, decision.node, entry);
     drop_nomination(pod.pod, entry);  // taken up by the placement, or lost by the failure
     log_.push_back(std::move(entry));
-    const std::int32_t message = placed ? -1 : messages.index_of(decision.message, result.messages);
+    const std::int32_t message = placed ? -1 : index_of(decision.message, result.messages);
     result.outcomes.push_back({decision.kind, decision.node, decision.score, message});
     if (!placed && limits.stop_at_failure) {
       result.stop = StopReason::kPodWithoutNode;
@@ -341,6 +337,12 @@ void ReferenceBackend::rollback(CommitMark mark) {
 
 namespace {
 
+Evaluation failed(std::string error) {
+  Evaluation evaluation;
+  evaluation.error = std::move(error);
+  return evaluation;
+}
+
 void fill_scores(const reference::ScoreTable& table, const std::vector<std::size_t>& feasible, Evaluation& evaluation) {
   const std::int64_t highest = *std::max_element(table.totals.begin(), table.totals.end());
   for (std::size_t i = 0; i < feasible.size(); ++i) {
@@ -357,17 +359,17 @@ void fill_scores(const reference::ScoreTable& table, const std::vector<std::size
 
 Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (nodes_.empty()) return {{}, {}, std::string(kNoNodesText), ""};
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) return {{}, {}, "", *reason};
+  if (nodes_.empty()) return {{}, {}, std::string(kNoNodesText), "", {}};
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) return failed(*reason);
 
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
   Search search;
   search.refusals.resize(nodes_.size());
   search.pre = pre_filter(request);
-  if (search.pre.status.code == StatusCode::kError) return {{}, {}, "", search.pre.status.message()};
+  if (search.pre.status.code == StatusCode::kError) return failed(search.pre.status.message());
   if (search.pre.status.ok()) search_all(request, search);
-  if (const Status* error = search.first_error()) return {{}, {}, "", error->message()};
+  if (const Status* error = search.first_error()) return failed(error->message());
 
   Evaluation evaluation;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -375,8 +377,10 @@ Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
     evaluation.nodes.push_back({to_index(i), false, status, {}, 0});
   }
   for (const std::size_t node : search.feasible) evaluation.nodes[node] = {to_index(node), true, {}, {}, 0};
+  const Diagnosis diagnosis = diagnose(search, nodes_.size());
+  evaluation.rejectors = diagnosis.rejectors;
   if (search.feasible.empty()) {
-    evaluation.message = fit_error(search, nodes_.size());
+    evaluation.message = fit_error_text(diagnosis);
     return evaluation;
   }
   const reference::ScoreTable table = score_nodes(request, states_of(search.feasible));
@@ -385,8 +389,117 @@ Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
   return evaluation;
 }
 
+// Verdicts and dry runs
+
+void ReferenceBackend::prepare(std::span<PodToPlace> pods) {
+  compile(pods);
+  for (const PodToPlace& pod : pods) prepared_.insert(pod.pod.get());
+}
+
+void ReferenceBackend::check_prepared(const Pod& pod) const {
+  if (!prepared_.contains(&pod)) throw std::logic_error("pod " + pod.full_name() + " is not prepared");
+}
+
+/// The profile's own text of the name, or empty.
+std::string_view ReferenceBackend::lasting_name(std::string_view plugin, const Profile& profile) const {
+  for (const ExtensionPoint point : {ExtensionPoint::kPreFilter, ExtensionPoint::kFilter})
+    for (const EnabledPlugin& enabled : profile.at(point))
+      if (enabled.name == plugin) return enabled.name;
+  return {};
+}
+
+NodeVerdict ReferenceBackend::to_verdict(const Status& status, const Profile& profile) const {
+  return {status.code, lasting_name(status.plugin, profile)};
+}
+
+PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
+  check_prepared(*pod.pod);
+  if (nodes_.empty()) return {};
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) return {{}, {}, *reason};
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
+  const PreFilterResult pre = pre_filter(request);
+  if (pre.status.code == StatusCode::kError) return {{}, {}, pre.status.message()};
+  PodVerdicts verdicts;
+  if (!pre.status.ok()) {
+    verdicts.nodes.assign(nodes_.size(), to_verdict(pre.status, profile));
+    verdicts.rejectors = {pre.status.plugin};
+    return verdicts;
+  }
+  if (pre.node_names) verdicts.rejectors = {pre.named_by};
+  for (const NodeState& state : nodes_) {
+    const Status status = filter_where_allowed(request, pre, state);
+    if (status.code == StatusCode::kError) return {{}, {}, status.message()};
+    if (!status.ok()) verdicts.rejectors.insert(status.plugin);
+    verdicts.nodes.push_back(to_verdict(status, profile));
+  }
+  return verdicts;
+}
+
+/// Outside the node set of PreFilter only the pod's own nominated node is filtered (2.3).
+Status ReferenceBackend::filter_where_allowed(const Request& request, const PreFilterResult& pre,
+                                              const NodeState& state) const {
+  const bool outside = pre.node_names && !pre.node_names->contains(state.node->name);
+  if (outside && nomination_of(*request.pod) != find_node(state.node->name))
+    return {StatusCode::kUnschedulableAndUnresolvable, pre.named_by, {}};
+  return filter(request, pre, state);
+}
+
+/// docs/behaviour/scheduler-core.md 4.5: all victims leave, then each comes back for as long as the pod fits.
+void ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer& answer,
+                                   std::vector<std::uint64_t>& kept) const {
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(preemptor.profile));
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*preemptor.pod, profile, config_.gates, cluster);
+  PreFilterResult pre = pre_filter(request);
+  if (unsupported_reason(*preemptor.pod, profile) || pre.status.code == StatusCode::kError) {
+    answer.without_victims.code = StatusCode::kError;
+    return;
+  }
+  if (!pre.status.ok()) {
+    answer.without_victims = to_verdict(pre.status, profile);
+    return;
+  }
+  NodeState state = nodes_.at(to_position(list.node));
+  const auto remove = [&](const Pod& victim) {
+    reference::remove_pod(state, victim);
+    reference::remove_pod(pre, request, victim, *state.node);
+  };
+  for (const Victim& victim : list.victims) remove(*victim.pod);
+  answer.without_victims = to_verdict(filter_where_allowed(request, pre, state), profile);
+  if (!answer.without_victims.accepts()) return;
+  for (std::size_t i = 0; i < list.victims.size(); ++i) {
+    const Victim& victim = list.victims[i];
+    reference::add_pod(state, PodPtr(PodPtr(), victim.pod));  // lives as long as the call
+    reference::add_pod(pre, request, *victim.pod, *state.node);
+    if (filter_where_allowed(request, pre, state).ok()) {
+      kept[answer.first_kept + i / 64] |= std::uint64_t{1} << (i % 64);
+      ++answer.kept_count;
+    } else {
+      remove(*victim.pod);
+      if (victim.violates_budget) ++answer.violations;
+    }
+  }
+}
+
+DryRunResult ReferenceBackend::dry_run(const DryRunRequest& request) const {
+  dry_runs_ += static_cast<std::int64_t>(request.runs.size());
+  for (const PodToPlace& preemptor : request.preemptors) check_prepared(*preemptor.pod);
+  DryRunResult result;
+  for (const DryRun& run : request.runs) {
+    const VictimList& list = request.lists[run.list];
+    DryRunAnswer& answer = result.answers.emplace_back();
+    answer.first_kept = result.kept.size();
+    result.kept.resize(result.kept.size() + (list.victims.size() + 63) / 64);
+    dry_run_one(request.preemptors[run.preemptor], list, answer, result.kept);
+  }
+  return result;
+}
+
 BackendStats ReferenceBackend::stats() const {
   BackendStats stats = stats_;
+  stats.dry_runs = dry_runs_;
   stats.class_count = static_cast<std::int64_t>(classes_.size());
   return stats;
 }

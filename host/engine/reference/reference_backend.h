@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -45,6 +46,9 @@ class ReferenceBackend : public Backend {
   /// @throws std::out_of_range for a mark behind the end of the log
   void rollback(CommitMark mark) override;
   Evaluation evaluate(const PodToPlace& pod) override;
+  void prepare(std::span<PodToPlace> pods) override;
+  PodVerdicts verdicts(const PodToPlace& pod) const override;
+  DryRunResult dry_run(const DryRunRequest& request) const override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
   std::int32_t node_count() const override { return static_cast<std::int32_t>(nodes_.size()); }
@@ -73,7 +77,16 @@ class ReferenceBackend : public Backend {
   Decision choose(const PodToPlace& pod, const reference::Request& request, const reference::Search& search) const;
   void place(const PodPtr& pod, NodeIndex node, LogEntry& entry);
 
-  Status filter(const reference::Request& request, const reference::PreFilterResult& pre, std::size_t node);
+  void check_prepared(const Pod& pod) const;
+  /// The two passes of 2.5 on `state`: the node as it is, or with pods added and removed.
+  Status filter(const reference::Request& request, const reference::PreFilterResult& pre,
+                const reference::NodeState& state) const;
+  Status filter_where_allowed(const reference::Request& request, const reference::PreFilterResult& pre,
+                              const reference::NodeState& state) const;
+  std::string_view lasting_name(std::string_view plugin, const Profile& profile) const;
+  NodeVerdict to_verdict(const Status& status, const Profile& profile) const;
+  void dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer& answer,
+                   std::vector<std::uint64_t>& kept) const;
   bool try_nominated(const reference::Request& request, reference::Search& search);
   void visit(const reference::Request& request, const std::vector<std::size_t>& candidates, std::size_t wanted,
              std::size_t start, reference::Search& search);
@@ -98,6 +111,8 @@ class ReferenceBackend : public Backend {
   std::size_t next_start_ = 0;
   std::vector<LogEntry> log_;
   std::set<std::uint64_t> classes_;
+  std::set<const Pod*> prepared_;
+  mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< const calls run in parallel
   BackendStats stats_;
 };
 

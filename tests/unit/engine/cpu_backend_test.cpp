@@ -39,7 +39,7 @@ std::vector<std::string> answers(const BatchResult& result, const Backend& backe
   for (const Outcome& outcome : result.outcomes)
     lines.push_back(outcome.kind == OutcomeKind::kPlaced
                         ? std::string(backend.node_name(outcome.node)) + " " + std::to_string(outcome.score)
-                        : result.messages[static_cast<std::size_t>(outcome.message)]);
+                        : result.messages[static_cast<std::size_t>(outcome.message)].text);
   return lines;
 }
 
@@ -116,7 +116,7 @@ TEST(CpuBackendTest, AnEmptyBatchIsComplete) {
 TEST(CpuBackendTest, EqualMessagesAreStoredOnce) {
   Bench bench("node n cpu=1\npod p*4 cpu=2\npod q cpu=3\n");
   const BatchResult result = bench.backend->commit_batch(bench.pods, {});
-  EXPECT_EQ(result.messages, (std::vector<std::string>{"0/1 nodes are available: 1 Insufficient cpu."}));
+  EXPECT_EQ(result.messages, (std::vector<Message>{{"0/1 nodes are available: 1 Insufficient cpu.", {"NodeResourcesFit"}}}));
 }
 
 TEST(CpuBackendTest, AnUncompiledPodIsALogicError) {

@@ -62,7 +62,7 @@ struct OpenDevice {
     for (const Outcome& outcome : result.outcomes)
       lines.push_back(outcome.kind == OutcomeKind::kPlaced
                           ? std::string(backend->node_name(outcome.node)) + " " + std::to_string(outcome.score)
-                          : result.messages[static_cast<std::size_t>(outcome.message)]);
+                          : result.messages[static_cast<std::size_t>(outcome.message)].text);
     return lines;
   }
   Names place(std::span<const PodToPlace> batch) { return text_of(backend->commit_batch(batch, {})); }

@@ -65,7 +65,7 @@ TEST_F(ReferenceBackendTest, AScoreOutOfRangeFailsTheCycle) {
   given("node a label:x=y\nnode b\npod p prefer=-5:x:In:y");
   const BatchResult result = place();
   ASSERT_EQ(result.outcomes.at(0).kind, OutcomeKind::kError);
-  EXPECT_EQ(result.messages.at(0),
+  EXPECT_EQ(result.messages.at(0).text,
             "applying score defaultWeights on Score plugins: plugin \"NodeAffinity\" returns an invalid score -5, it "
             "should in the range of [0, 100] after normalizing");
 }
