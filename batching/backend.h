@@ -91,7 +91,7 @@ struct Evaluation {
   std::vector<NodeIndex> best;        ///< all nodes of the highest total
   std::string message;                ///< FitError text when no node is feasible
   std::string error;                  ///< non-empty: the cycle ended with this error
-  PluginNames rejectors;                ///< Diagnosis::rejectors, of nodes that refuse beside feasible ones too
+  PluginNames rejectors;              ///< Diagnosis::rejectors, of nodes that refuse beside feasible ones too
 };
 
 /// The verdict of the Filter plugins on one node, pods nominated to it included; or of PreFilter, which refuses all
@@ -110,7 +110,7 @@ struct NodeVerdict {
 /// One pod on every node, without reasons and scores: what preemption starts from.
 struct PodVerdicts {
   std::vector<NodeVerdict> nodes;  ///< snapshot order; empty when `error` is not
-  PluginNames rejectors;             ///< Diagnosis::rejectors, of nodes that refuse beside feasible ones too
+  PluginNames rejectors;           ///< Diagnosis::rejectors, of nodes that refuse beside feasible ones too
   std::string error;               ///< non-empty: the cycle ends with this error
 };
 
@@ -142,10 +142,10 @@ struct DryRunRequest {
 
 /// The result of one dry run: docs/behaviour/scheduler-core.md 4.5, steps 1, 2 and 5.
 struct DryRunAnswer {
-  NodeVerdict without_victims;     ///< with every victim of the list gone; unless it accepts, no victim is kept
-  std::int32_t violations = 0;     ///< victims that stay evicted and violate a budget
-  std::uint64_t first_kept = 0;    ///< DryRunResult::kept: where the mask begins
-  std::uint32_t kept_count = 0;    ///< victims that may stay
+  NodeVerdict without_victims;   ///< with every victim of the list gone; unless it accepts, no victim is kept
+  std::int32_t violations = 0;   ///< victims that stay evicted and violate a budget
+  std::uint64_t first_kept = 0;  ///< DryRunResult::kept: where the mask begins
+  std::uint32_t kept_count = 0;  ///< victims that may stay
   friend bool operator==(const DryRunAnswer&, const DryRunAnswer&) = default;
 };
 

@@ -67,9 +67,7 @@ void CommitState::prepare(std::span<PodToPlace> pods) {
   }
 }
 
-PodVerdicts CommitState::verdicts(const PodToPlace& pod) const {
-  return judge_pod(pod, table, nominations, snapshot);
-}
+PodVerdicts CommitState::verdicts(const PodToPlace& pod) const { return judge_pod(pod, table, nominations, snapshot); }
 
 DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
   dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);

@@ -18,7 +18,7 @@ class DiagnosisRow {
   struct Answer {
     std::string text;  ///< FitError, or the error of a node that ended the cycle
     bool is_error = false;
-    PluginNames rejectors;        ///< Diagnosis::rejectors; empty for an error
+    PluginNames rejectors;      ///< Diagnosis::rejectors; empty for an error
     std::uint64_t version = 0;  ///< of a class's answer, from 1; changes whenever text or plugins may have changed
   };
   /// Updates the row to the end of `log`.

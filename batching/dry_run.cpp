@@ -51,7 +51,8 @@ class Victims {
   };
 
   /// @param with_kinds  kind_of() and pod_of_kind() will be read
-  Victims(const DryRunRequest& request, const ClassTable& table, bool with_kinds) {
+  Victims(const DryRunRequest& request, const ClassTable& table, std::int32_t column_count, bool with_kinds)
+      : column_count_(static_cast<std::size_t>(column_count)) {
     lists_.reserve(request.lists.size());
     for (const VictimList& list : request.lists) {
       OfList& of_list = lists_.emplace_back();
@@ -61,6 +62,7 @@ class Victims {
         footprint_of_.push_back(find_footprint(*victim.pod, table));
         if (with_kinds) kind_of_.push_back(find_kind(*victim.pod));
         add_to(of_list.all, footprints_[footprint_of_.back()]);
+        append_amounts(footprints_[footprint_of_.back()].delta);
       }
     }
   }
@@ -70,8 +72,15 @@ class Victims {
   std::size_t kind_of(std::size_t victim) const { return kind_of_[victim]; }
   std::size_t kind_count() const { return pod_of_kind_.size(); }
   const Pod& pod_of_kind(std::size_t kind) const { return *pod_of_kind_[kind]; }
+  /// [resource column] of the victim at a position of the flat arrays.
+  const std::int64_t* amounts_of(std::size_t victim) const { return amounts_.data() + victim * column_count_; }
 
  private:
+  void append_amounts(const ResourceDelta& delta) {
+    const std::size_t first = amounts_.size();
+    amounts_.resize(first + column_count_);
+    for (const auto& [column, amount] : delta.requested) amounts_[first + static_cast<std::size_t>(column)] = amount;
+  }
   std::size_t find_footprint(const Pod& pod, const ClassTable& table) {
     // Rare fields may change the requests of a running pod.
     const void* key = pod.rare_fields == nullptr ? static_cast<const void*>(pod.spec.get()) : &pod;
@@ -80,8 +89,8 @@ class Victims {
     return at->second;
   }
   std::size_t find_kind(const Pod& pod) {
-    const auto [at, is_new] = kind_of_key_.try_emplace({pod.spec.get(), pod.namespace_, pod.labels.bytes()},
-                                                       pod_of_kind_.size());
+    const auto [at, is_new] =
+        kind_of_key_.try_emplace({pod.spec.get(), pod.namespace_, pod.labels.bytes()}, pod_of_kind_.size());
     if (is_new) pod_of_kind_.push_back(&pod);
     return at->second;
   }
@@ -99,6 +108,8 @@ class Victims {
     }
   };
 
+  std::size_t column_count_;
+  std::vector<std::int64_t> amounts_;  ///< [victim x column]: the usual case reads nothing else of a victim
   std::vector<OfList> lists_;
   std::vector<std::size_t> footprint_of_;
   std::vector<std::size_t> kind_of_;
@@ -141,7 +152,9 @@ class DryRunner {
     nominations_matter_ = call_.nominations.any_against(preemptor_->pod(), list.node.value);
     remove_all(list, call_.victims.list(run.list));
     answer.without_victims = judge();
-    if (answer.without_victims.accepts()) reprieve(list, call_.victims.list(run.list).first, answer, kept);
+    if (!answer.without_victims.accepts()) return;
+    const std::size_t first = call_.victims.list(run.list).first;
+    amounts_decide() ? reprieve_by_amounts(list, first, answer, kept) : reprieve(list, first, answer, kept);
   }
 
  private:
@@ -150,6 +163,12 @@ class DryRunner {
     class_index_ = preemptor_->class_index();
     const PodClass& pod_class = preemptor_->pod_class();
     overlay_.read_for(pod_class);
+    requests_.clear();
+    for (const std::int32_t column : overlay_.columns())
+      requests_.push_back(
+          std::find_if(pod_class.requested.begin(), pod_class.requested.end(), [&](const RequestedResource& r) {
+            return r.column == column;
+          })->amount);
     // PreFilter runs before any pod is removed.
     affinity_skips_ = affinity_pre_filter_skips(pod_class, call_.snapshot);
     moves_known_.assign(reads_tables(pod_class) ? call_.victims.kind_count() : 0, 0);
@@ -185,13 +204,47 @@ class DryRunner {
     }
   }
 
+  static void keep(std::size_t victim, DryRunAnswer& answer, std::uint64_t* kept) {
+    kept[victim / kMaskBits] |= std::uint64_t{1} << (victim % kMaskBits);
+    ++answer.kept_count;
+  }
+
+  /// Whether victims can get in the way by their amounts and their number only: the usual case.
+  bool amounts_decide() const {
+    return !nominations_matter_ && !tables_matter_ && preemptor_->pod_class().ports.empty() &&
+           preemptor_->profile().filters<NodeResourcesFit>();
+  }
+
+  /// reprieve() where amounts_decide(), over flat arrays.
+  void reprieve_by_amounts(const VictimList& list, std::size_t first, DryRunAnswer& answer, std::uint64_t* kept) {
+    node_.assign(overlay_.amounts().begin(), overlay_.amounts().end());
+    std::int64_t pod_count = overlay_.pod_count();
+    const std::int64_t allowed_pods = overlay_.allowed_pods();
+    const std::span<const std::int32_t> columns = overlay_.columns();
+    for (std::size_t i = 0; i < list.victims.size(); ++i) {
+      const std::int64_t* const amounts = call_.victims.amounts_of(first + i);
+      bool fits = !NodeResourcesFit::too_many_pods(pod_count + 1, allowed_pods);
+      for (std::size_t r = 0; r < columns.size(); ++r)
+        fits = fits && !NodeResourcesFit::is_short(
+                           requests_[r], node_[r].allocatable,
+                           add_wrapping(node_[r].requested, amounts[static_cast<std::size_t>(columns[r])]));
+      if (!fits) {
+        answer.violations += list.victims[i].violates_budget ? 1 : 0;
+        continue;
+      }
+      keep(i, answer, kept);
+      ++pod_count;
+      for (std::size_t r = 0; r < columns.size(); ++r)
+        node_[r].requested = add_wrapping(node_[r].requested, amounts[static_cast<std::size_t>(columns[r])]);
+    }
+  }
+
   void reprieve(const VictimList& list, std::size_t first, DryRunAnswer& answer, std::uint64_t* kept) {
     for (std::size_t i = 0; i < list.victims.size(); ++i) {
       const PodEffect victim = effect_of(first + i);
       overlay_.add(victim);
-      if (still_fits()) {
-        kept[i / kMaskBits] |= std::uint64_t{1} << (i % kMaskBits);
-        ++answer.kept_count;
+      if (judge().accepts()) {
+        keep(i, answer, kept);
       } else {
         overlay_.remove(victim);
         answer.violations += list.victims[i].violates_budget ? 1 : 0;
@@ -209,12 +262,6 @@ class DryRunner {
     return judge_once(overlay_);
   }
 
-  /// judge(), on a node that accepted the preemptor before a victim came back.
-  bool still_fits() {
-    if (nominations_matter_ || tables_matter_) return judge().accepts();
-    return load_accepts(preemptor_->pod_class(), preemptor_->profile(), overlay_);
-  }
-
   NodeVerdict judge_once(const NodeOverlay& node) const {
     return judge_node(preemptor_->pod_class(), preemptor_->profile(), *row_, node, affinity_skips_);
   }
@@ -224,11 +271,13 @@ class DryRunner {
   // Of the current class:
   std::int32_t class_index_ = -1;
   bool affinity_skips_ = false;
+  std::vector<std::int64_t> requests_;     ///< [NodeOverlay::columns]
   std::vector<std::uint8_t> moves_known_;  ///< [kind of victims]; empty: the class reads no table
   std::vector<std::vector<CountMove>> moves_of_kind_;
   // Of the current run:
   const PreparedPod* preemptor_ = nullptr;
   const NodeSideRow* row_ = nullptr;
+  std::vector<NodeOverlay::Amounts> node_;  ///< [NodeOverlay::columns] with the victims that may stay
   bool nominations_matter_ = false;
   bool tables_matter_ = false;  ///< some victim changes a table that the class reads
 };
@@ -257,7 +306,7 @@ DryRunResult dry_run(const DryRunRequest& request, const ClassTable& table, cons
     preemptors.emplace_back(pod, table, nominations);
     with_kinds = with_kinds || (preemptors.back().error().empty() && reads_tables(preemptors.back().pod_class()));
   }
-  const Victims victims(request, table, with_kinds);
+  const Victims victims(request, table, snapshot.resource_count(), with_kinds);
   DryRunResult result = with_masks(request);
   const Call call{request, table, nominations, snapshot, preemptors, victims};
   for_blocks(request.runs.size(), [&](std::size_t begin, std::size_t end) {

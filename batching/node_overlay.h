@@ -81,21 +81,28 @@ class NodeOverlay {
   void apply_moves(std::span<const CountMove> moves, int sign) { counts_.apply(moves, sign); }
 
   // A Node of batching/load_rules.h, of the columns that the class requests.
-  std::int64_t allocatable(std::int32_t column) const { return column == kNoColumn ? 0 : amounts_of(column).allocatable; }
+  std::int64_t allocatable(std::int32_t column) const {
+    return column == kNoColumn ? 0 : amounts_of(column).allocatable;
+  }
   std::int64_t requested(std::int32_t column) const { return column == kNoColumn ? 0 : amounts_of(column).requested; }
   std::int64_t pod_count() const { return pod_count_; }
   std::int64_t allowed_pods() const { return snapshot_.allowed_pods(node_); }
   /// Sorted. Of a class that requests no port, those of the node without changes.
   const std::vector<HostPort>& used_ports() const { return tracks_ports_ ? ports_ : snapshot_.used_ports(node_); }
 
-  std::int32_t node() const { return node_; }
-  const OverlaidCounts& counts() const { return counts_; }
-
- private:
+  /// The amounts of one column on the node.
   struct Amounts {
     std::int64_t allocatable = 0;
     std::int64_t requested = 0;
   };
+  /// The columns that the class requests, and their amounts.
+  std::span<const std::int32_t> columns() const { return columns_; }
+  std::span<const Amounts> amounts() const { return amounts_; }
+
+  std::int32_t node() const { return node_; }
+  const OverlaidCounts& counts() const { return counts_; }
+
+ private:
   static constexpr std::int32_t kNotRead = -1;
 
   void apply(const PodEffect& pods, std::int64_t pod_count, int sign);

@@ -85,8 +85,7 @@ void Nominations::add_against(const Pod& pod, const PodClass& pod_class, bool af
   for (const Nominated& nominated : on_node_.at(overlay.node())) {
     if (!counts_against(*nominated.pod, pod)) continue;
     std::vector<CountMove> moves;
-    if (pod_class.topology != nullptr)
-      moves = topology_.effect(*nominated.pod, *pod_class.topology, !affinity_skips);
+    if (pod_class.topology != nullptr) moves = topology_.effect(*nominated.pod, *pod_class.topology, !affinity_skips);
     overlay.add({nominated.delta, nominated.ports, moves});
   }
 }

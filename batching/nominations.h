@@ -38,8 +38,8 @@ class Nominations {
   /// Nodes with a nominated pod that counts against `pod`: equal or higher priority, another uid.
   std::vector<std::int32_t> nodes_against(const Pod& pod) const;
   bool any_against(const Pod& pod, std::int32_t node) const;
-  /// Filters the node with those pods added, and without them: the first refusal, or success. Also for the node that the
-  /// pod itself is nominated to, which is filtered first and alone, with the row of NodeSet::kIgnored:
+  /// Filters the node with those pods added, and without them: the first refusal, or success. Also for the node that
+  /// the pod itself is nominated to, which is filtered first and alone, with the row of NodeSet::kIgnored:
   /// docs/behaviour/plugins-node.md 2.3.
   Status filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
                                     const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node) const;

@@ -40,7 +40,7 @@ struct PodClass {
   std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
   bool needs_int64 = false;      ///< amounts of kExactBelow and above: evaluated in integers, pod by pod
 
-  std::int32_t node_side = -1;  ///< index among the node sides of the table, once one was compiled
+  std::int32_t node_side = -1;       ///< index among the node sides of the table, once one was compiled
   std::int32_t open_node_side = -1;  ///< the same with NodeSet::kIgnored
 };
 

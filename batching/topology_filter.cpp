@@ -44,8 +44,8 @@ std::int32_t rank_of_refusal(const TopologyVerdict& verdict, const CompiledProfi
 NodeVerdict verdict_of(const TopologyVerdict& verdict, const CompiledProfile& profile) {
   if (rank_of_refusal(verdict, profile) == kNotEnabled) return {};
   const bool spread_first = spread_rank(verdict, profile) < affinity_rank(verdict, profile);
-  const bool unresolvable = spread_first ? verdict.spread == SpreadVerdict::kMissingLabel
-                                         : verdict.affinity == AffinityVerdict::kAffinity;
+  const bool unresolvable =
+      spread_first ? verdict.spread == SpreadVerdict::kMissingLabel : verdict.affinity == AffinityVerdict::kAffinity;
   return {unresolvable ? StatusCode::kUnschedulableAndUnresolvable : StatusCode::kUnschedulable,
           spread_first ? PodTopologySpread::name : InterPodAffinity::name};
 }

@@ -17,10 +17,9 @@ PodVerdicts judge_pod(const PodToPlace& to_place, const ClassTable& table, const
   verdicts.nodes.reserve(static_cast<std::size_t>(snapshot.node_count()));
   for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
     const NodeSideRow* row = pod.row_on(i);
-    const NodeVerdict verdict =
-        row == nullptr ? pod.pre_filter_verdict()
-                       : nominations.judge_with_nominated_pods(pod.pod(), pod.pod_class(), pod.profile(), *row,
-                                                               snapshot, i);
+    const NodeVerdict verdict = row == nullptr ? pod.pre_filter_verdict()
+                                               : nominations.judge_with_nominated_pods(
+                                                     pod.pod(), pod.pod_class(), pod.profile(), *row, snapshot, i);
     // Only the node side can end a cycle with an error.
     if (verdict.code == StatusCode::kError) return {{}, {}, row->refusals[row->refusal(i)].reason};
     if (!verdict.accepts()) rejectors.insert(verdict.plugin);

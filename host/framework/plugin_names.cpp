@@ -30,8 +30,7 @@ bool operator==(const PluginNames& a, const PluginNames& b) {
 }
 
 std::strong_ordering operator<=>(const PluginNames& a, const PluginNames& b) {
-  return std::lexicographical_compare_three_way(a.names().begin(), a.names().end(), b.names().begin(),
-                                                b.names().end());
+  return std::lexicographical_compare_three_way(a.names().begin(), a.names().end(), b.names().begin(), b.names().end());
 }
 
 std::string to_string(const PluginNames& plugins) {

@@ -42,8 +42,8 @@ struct Diagnosis {
   std::int64_t node_count = 0;                        ///< all nodes of the snapshot
   std::map<std::string, std::int64_t> reason_counts;  ///< per reason, absent nodes included
   std::string pre_filter_message;                     ///< non-empty: PreFilter rejected, reason_counts is empty
-  /// Upstream's UnschedulablePlugins: the plugin whose PreFilter rejected, or those whose PreFilter named a node set and
-  /// the first that rejected each node. docs/behaviour/scheduler-core.md 1.2.
+  /// Upstream's UnschedulablePlugins: the plugin whose PreFilter rejected, or those whose PreFilter named a node set
+  /// and the first that rejected each node. docs/behaviour/scheduler-core.md 1.2.
   PluginNames rejectors = {};
 };
 

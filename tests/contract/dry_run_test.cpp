@@ -64,7 +64,9 @@ TEST_P(DryRunContract, VictimsReturnInOrderForAsLongAsThePodFits) {
 }
 
 TEST_P(DryRunContract, OtherPodsStay) {
-  given("node a cpu=8\npod high on=a cpu=5 priority=99\npod low on=a cpu=3\npod p cpu=4 priority=9\npod q cpu=3 priority=9");
+  given(
+      "node a cpu=8\npod high on=a cpu=5 priority=99\npod low on=a cpu=3\npod p cpu=4 priority=9\npod q cpu=3 "
+      "priority=9");
   EXPECT_EQ(dry_run("p", "a", {"low"}), (Found{{kResolvable, "NodeResourcesFit"}, {"low"}, 0}));
   EXPECT_EQ(dry_run("q", "a", {"low"}), evicts({"low"}));
 }
@@ -111,9 +113,10 @@ TEST_P(DryRunContract, APodFreesItsPortsEvenWhenAnotherHasTheSame) {
 }
 
 TEST_P(DryRunContract, NodeSideRefusalsStay) {
-  given("node a cpu=8 taint=t:NoSchedule\nnode b cpu=8\npod x on=a cpu=8\npod y on=b cpu=8\n"
-        "pod p cpu=4 priority=9\npod named need=@metadata.name:In:a priority=9\n"
-        "pod none need=@metadata.name:In:a&@metadata.name:In:b");
+  given(
+      "node a cpu=8 taint=t:NoSchedule\nnode b cpu=8\npod x on=a cpu=8\npod y on=b cpu=8\n"
+      "pod p cpu=4 priority=9\npod named need=@metadata.name:In:a priority=9\n"
+      "pod none need=@metadata.name:In:a&@metadata.name:In:b");
   EXPECT_EQ(dry_run("p", "a", {"x"}), (Found{{kUnresolvable, "TaintToleration"}, {"x"}, 0}));
   EXPECT_EQ(dry_run("named", "b", {"y"}), (Found{{kUnresolvable, "NodeAffinity"}, {"y"}, 0}));
   EXPECT_EQ(dry_run("none", "b", {"y"}), (Found{{kUnresolvable, "NodeAffinity"}, {"y"}, 0}));
@@ -125,17 +128,19 @@ TEST_P(DryRunContract, APodThatNoBackendMayEvaluateIsAnError) {
 }
 
 TEST_P(DryRunContract, NominatedPodsOfEqualPriorityKeepTheirRoom) {
-  given("node a cpu=8\npod x on=a cpu=4\npod y on=a cpu=4\npod chosen cpu=4 nominated=a priority=9\n"
-        "pod equal cpu=4 priority=9\npod high cpu=4 priority=10\npod large cpu=5 priority=9");
+  given(
+      "node a cpu=8\npod x on=a cpu=4\npod y on=a cpu=4\npod chosen cpu=4 nominated=a priority=9\n"
+      "pod equal cpu=4 priority=9\npod high cpu=4 priority=10\npod large cpu=5 priority=9");
   EXPECT_EQ(dry_run("equal", "a", {"x", "y"}), evicts({"x", "y"}));
   EXPECT_EQ(dry_run("high", "a", {"x", "y"}), evicts({"y"}));
   EXPECT_EQ(dry_run("large", "a", {"x", "y"}), (Found{{kResolvable, "NodeResourcesFit"}, {"x", "y"}, 0}));
 }
 
 TEST_P(DryRunContract, P6_ATerminatingPodIsSubtractedThoughItWasNotCounted) {
-  given("node a1 zone=A\nnode b1 zone=B\npod v1 on=a1 label:app=web\npod v2 on=a1 label:app=web\n"
-        "pod vT on=a1 label:app=web terminating\npod w on=b1 label:app=web priority=9\n"
-        "pod p label:app=web priority=9 spread=zone match=app=web");
+  given(
+      "node a1 zone=A\nnode b1 zone=B\npod v1 on=a1 label:app=web\npod v2 on=a1 label:app=web\n"
+      "pod vT on=a1 label:app=web terminating\npod w on=b1 label:app=web priority=9\n"
+      "pod p label:app=web priority=9 spread=zone match=app=web");
   EXPECT_EQ(dry_run("p", "a1", {"v1", "v2", "vT"}), evicts({"vT"}));
 }
 
@@ -152,9 +157,11 @@ TEST_P(DryRunContract, A2_RemovingTheLastMatchAllowsTheFirstPodOfASeries) {
 }
 
 TEST_P(DryRunContract, AntiAffinityEvictsThePodsThatMatchOnTheNode) {
-  given("node n1 zone=A host\nnode n2 zone=A host\nnode n3 zone=B host\npod web on=n1 label:app=web\npod db on=n1 label:app=db\n"
-        "pod far on=n2 label:app=db\npod near on=n3 label:app=db\n"
-        "pod p priority=9 pod-anti-affinity=host match=app=db\npod q priority=9 pod-anti-affinity=zone match=app=db");
+  given(
+      "node n1 zone=A host\nnode n2 zone=A host\nnode n3 zone=B host\npod web on=n1 label:app=web\npod db on=n1 "
+      "label:app=db\n"
+      "pod far on=n2 label:app=db\npod near on=n3 label:app=db\n"
+      "pod p priority=9 pod-anti-affinity=host match=app=db\npod q priority=9 pod-anti-affinity=zone match=app=db");
   EXPECT_EQ(dry_run("p", "n1", {"web", "db"}), evicts({"db"}));
   EXPECT_EQ(dry_run("q", "n1", {"web", "db"}), (Found{{kResolvable, "InterPodAffinity"}, {"web", "db"}, 0}))
       << "a pod of another node of the domain stays";
@@ -162,16 +169,18 @@ TEST_P(DryRunContract, AntiAffinityEvictsThePodsThatMatchOnTheNode) {
 }
 
 TEST_P(DryRunContract, TermsOfVictimsGoWithThem) {
-  given("node n1 zone=A host\npod shy on=n1 pod-anti-affinity=zone match=app=web pod-anti-affinity=zone match=app=web\n"
-        "pod calm on=n1\npod p label:app=web priority=9");
+  given(
+      "node n1 zone=A host\npod shy on=n1 pod-anti-affinity=zone match=app=web pod-anti-affinity=zone match=app=web\n"
+      "pod calm on=n1\npod p label:app=web priority=9");
   EXPECT_EQ(dry_run("p", "n1", {"shy", "calm"}), evicts({"shy"})) << "a term that is repeated counts as often";
 }
 
 TEST_P(DryRunContract, ASkewIsMeasuredFromTheMinimumWithoutTheVictims) {
-  given("node a zone=A\nnode b zone=B\nnode c zone=C\npod a*3 on=a label:app=web\npod b*2 on=b label:app=web\n"
-        "pod c*2 on=c label:app=web\npod p label:app=web priority=9 spread=zone match=app=web\n"
-        "pod wide label:app=web priority=9 spread=zone skew=2 match=app=web\n"
-        "pod few label:app=web priority=9 spread=zone min-domains=4 skew=2 match=app=web");
+  given(
+      "node a zone=A\nnode b zone=B\nnode c zone=C\npod a*3 on=a label:app=web\npod b*2 on=b label:app=web\n"
+      "pod c*2 on=c label:app=web\npod p label:app=web priority=9 spread=zone match=app=web\n"
+      "pod wide label:app=web priority=9 spread=zone skew=2 match=app=web\n"
+      "pod few label:app=web priority=9 spread=zone min-domains=4 skew=2 match=app=web");
   EXPECT_EQ(dry_run("p", "a", {"a0", "a1", "a2"}), evicts({"a2"}));
   EXPECT_EQ(dry_run("wide", "a", {"a0", "a1", "a2"}), evicts({}));
   EXPECT_EQ(dry_run("few", "a", {"a0", "a1", "a2"}), evicts({"a1", "a2"})) << "the minimum is 0";
@@ -179,14 +188,16 @@ TEST_P(DryRunContract, ASkewIsMeasuredFromTheMinimumWithoutTheVictims) {
 
 TEST_P(DryRunContract, APluginThatSkippedInPreFilterSeesNoNominatedPod) {
   // docs/behaviour/plugins-topology.md 3.7 and A8.
-  given("node n1 zone=A host cpu=4\nnode n2 zone=B host cpu=4\npod x on=n1 cpu=4\n"
-        "pod chosen nominated=n1 priority=10 pod-anti-affinity=zone match=app=web\n"
-        "pod p label:app=web priority=5 cpu=1\n");
+  given(
+      "node n1 zone=A host cpu=4\nnode n2 zone=B host cpu=4\npod x on=n1 cpu=4\n"
+      "pod chosen nominated=n1 priority=10 pod-anti-affinity=zone match=app=web\n"
+      "pod p label:app=web priority=5 cpu=1\n");
   EXPECT_EQ(dry_run("p", "n1", {"x"}), evicts({"x"}));
-  given("node n1 zone=A host cpu=4\nnode n2 zone=B host cpu=4\npod x on=n1 cpu=4\n"
-        "pod shy on=n2 pod-anti-affinity=zone match=app=web\n"
-        "pod chosen nominated=n1 priority=10 pod-anti-affinity=zone match=app=web\n"
-        "pod p label:app=web priority=5 cpu=1\n");
+  given(
+      "node n1 zone=A host cpu=4\nnode n2 zone=B host cpu=4\npod x on=n1 cpu=4\n"
+      "pod shy on=n2 pod-anti-affinity=zone match=app=web\n"
+      "pod chosen nominated=n1 priority=10 pod-anti-affinity=zone match=app=web\n"
+      "pod p label:app=web priority=5 cpu=1\n");
   EXPECT_EQ(dry_run("p", "n1", {"x"}), (Found{{kResolvable, "InterPodAffinity"}, {"x"}, 0}));
 }
 
@@ -197,8 +208,9 @@ TEST_P(DryRunContract, PlacedPodsAreVictimsToo) {
 }
 
 TEST_P(DryRunContract, ManyRunsShareListsAndChangeNothing) {
-  given("node a cpu=8\nnode b cpu=8\npod x*4 on=a cpu=2\npod y*2 on=b cpu=4 label:app=web\npod p cpu=3 priority=9\n"
-        "pod q cpu=8 priority=9\npod r cpu=1 priority=9 label:app=web spread=host match=app=web\nnode c host=c cpu=1");
+  given(
+      "node a cpu=8\nnode b cpu=8\npod x*4 on=a cpu=2\npod y*2 on=b cpu=4 label:app=web\npod p cpu=3 priority=9\n"
+      "pod q cpu=8 priority=9\npod r cpu=1 priority=9 label:app=web spread=host match=app=web\nnode c host=c cpu=1");
   const std::vector<PodToPlace> pods = prepared({pod("p"), pod("q"), pod("r")});
   const std::vector<Victim> on_a = victims({"x0", "x1", "x2", "x3"});
   const std::vector<Victim> on_b = victims({"y0", "y1"});

@@ -30,17 +30,19 @@ class VerdictsContract : public BackendContract {
 };
 
 TEST_P(VerdictsContract, RejectorsAreTheFirstRefusingPluginOfEachNode) {
-  given("node a cpu=1 unschedulable taint=t:NoSchedule\nnode b cpu=1 taint=t:NoSchedule\nnode c cpu=1\nnode d cpu=1\n"
-        "pod old on=d port=80\npod p cpu=2 port=80");
+  given(
+      "node a cpu=1 unschedulable taint=t:NoSchedule\nnode b cpu=1 taint=t:NoSchedule\nnode c cpu=1\nnode d cpu=1\n"
+      "pod old on=d port=80\npod p cpu=2 port=80");
   EXPECT_EQ(rejectors_of("p"), (PluginNames{"NodeUnschedulable", "TaintToleration", "NodePorts", "NodeResourcesFit"}));
 }
 
 TEST_P(VerdictsContract, TopologyPluginsAreRejectors) {
-  given("node a zone=1 host\nnode b zone=2 host\npod web on=a label:app=web\n"
-        "pod s label:app=web spread=zone match=app=web select:none=x\n"
-        "pod t label:app=web spread=zone match=app=web node-affinity=Ignore need=@metadata.name:In:a\n"
-        "pod u label:app=web pod-anti-affinity=zone match=app=web need=@metadata.name:In:a\n"
-        "pod v pod-affinity=zone match=app=other");
+  given(
+      "node a zone=1 host\nnode b zone=2 host\npod web on=a label:app=web\n"
+      "pod s label:app=web spread=zone match=app=web select:none=x\n"
+      "pod t label:app=web spread=zone match=app=web node-affinity=Ignore need=@metadata.name:In:a\n"
+      "pod u label:app=web pod-anti-affinity=zone match=app=web need=@metadata.name:In:a\n"
+      "pod v pod-affinity=zone match=app=other");
   EXPECT_EQ(rejectors_of("s"), PluginNames{"NodeAffinity"});
   EXPECT_EQ(rejectors_of("t"), (PluginNames{"NodeAffinity", "PodTopologySpread"}));
   EXPECT_EQ(rejectors_of("u"), (PluginNames{"NodeAffinity", "InterPodAffinity"}));
@@ -53,8 +55,9 @@ TEST_P(VerdictsContract, APluginWhosePreFilterRefusesIsTheOnlyRejector) {
 }
 
 TEST_P(VerdictsContract, APluginWhosePreFilterNamesNodesIsARejector) {
-  given("node a cpu=1\nnode b cpu=1\npod some cpu=2 need=@metadata.name:In:a\n"
-        "pod all cpu=2 need=@metadata.name:In:a need=@metadata.name:In:b\npod plain cpu=2");
+  given(
+      "node a cpu=1\nnode b cpu=1\npod some cpu=2 need=@metadata.name:In:a\n"
+      "pod all cpu=2 need=@metadata.name:In:a need=@metadata.name:In:b\npod plain cpu=2");
   EXPECT_EQ(rejectors_of("some"), (PluginNames{"NodeAffinity", "NodeResourcesFit"}));
   EXPECT_EQ(rejectors_of("all"), (PluginNames{"NodeAffinity", "NodeResourcesFit"})) << "even when it names every node";
   EXPECT_EQ(rejectors_of("plain"), PluginNames{"NodeResourcesFit"});
@@ -64,8 +67,7 @@ TEST_P(VerdictsContract, EqualTextsOfDifferentPluginsAreDifferentMessages) {
   given("node a cpu=1\npod named cpu=2 need=@metadata.name:In:a\npod plain*2 cpu=2");
   const BatchResult result = place({pod("plain0"), pod("named"), pod("plain1")});
   const std::string text = "0/1 nodes are available: 1 Insufficient cpu.";
-  EXPECT_EQ(result.messages,
-            (Messages{{text, {"NodeResourcesFit"}}, {text, {"NodeAffinity", "NodeResourcesFit"}}}));
+  EXPECT_EQ(result.messages, (Messages{{text, {"NodeResourcesFit"}}, {text, {"NodeAffinity", "NodeResourcesFit"}}}));
   EXPECT_EQ(result.outcomes[0].message, result.outcomes[2].message);
 }
 
@@ -80,8 +82,8 @@ TEST_P(VerdictsContract, ThePluginThatRefusesTheOwnNominatedNodeIsARejector) {
   const BatchResult result = place({pod("p")});
   EXPECT_EQ(result.messages.front().rejectors, (PluginNames{"NodeAffinity", "NodeResourcesFit", "NodeUnschedulable"}));
   given("node a cpu=1 unschedulable\nnode b cpu=1\npod p cpu=2 nominated=a need=@metadata.name:In:b");
-  EXPECT_EQ(verdicts("p").nodes, (std::vector<NodeVerdict>{{kUnresolvable, "NodeUnschedulable"},
-                                                           {kUnresolvable, "NodeResourcesFit"}}));
+  EXPECT_EQ(verdicts("p").nodes,
+            (std::vector<NodeVerdict>{{kUnresolvable, "NodeUnschedulable"}, {kUnresolvable, "NodeResourcesFit"}}));
 }
 
 TEST_P(VerdictsContract, ErrorsAndEmptyClustersHaveNoRejectors) {
@@ -96,8 +98,9 @@ TEST_P(VerdictsContract, ErrorsAndEmptyClustersHaveNoRejectors) {
 }
 
 TEST_P(VerdictsContract, AVerdictSaysWhetherEvictionCanHelp) {
-  given("node free cpu=4\nnode full cpu=4\nnode small cpu=1\nnode tainted cpu=4 taint=t:NoSchedule\nnode ported cpu=4\n"
-        "pod old on=full cpu=3\npod web on=ported port=80\npod p cpu=2 port=80");
+  given(
+      "node free cpu=4\nnode full cpu=4\nnode small cpu=1\nnode tainted cpu=4 taint=t:NoSchedule\nnode ported cpu=4\n"
+      "pod old on=full cpu=3\npod web on=ported port=80\npod p cpu=2 port=80");
   const PodVerdicts found = verdicts("p");
   EXPECT_EQ(found.nodes, (std::vector<NodeVerdict>{{},
                                                    {kResolvable, "NodeResourcesFit"},
@@ -112,19 +115,21 @@ TEST_P(VerdictsContract, AVerdictSaysWhetherEvictionCanHelp) {
 }
 
 TEST_P(VerdictsContract, NodesThatPreFilterLeavesOutAreRefusedByItsPlugin) {
-  given("node a cpu=4\nnode b cpu=4\npod named need=@metadata.name:In:b\n"
-        "pod none need=@metadata.name:In:a&@metadata.name:In:b");
+  given(
+      "node a cpu=4\nnode b cpu=4\npod named need=@metadata.name:In:b\n"
+      "pod none need=@metadata.name:In:a&@metadata.name:In:b");
   EXPECT_EQ(verdicts("named").nodes, (std::vector<NodeVerdict>{{kUnresolvable, "NodeAffinity"}, {}}));
   EXPECT_EQ(verdicts("none").nodes,
             (std::vector<NodeVerdict>{{kUnresolvable, "NodeAffinity"}, {kUnresolvable, "NodeAffinity"}}));
 }
 
 TEST_P(VerdictsContract, CodesOfTopologyPlugins) {
-  given("node a zone=1 host\nnode b host\nnode c zone=2 host\npod web on=a label:app=web pod-anti-affinity=host match=app=x\n"
-        "pod s label:app=web spread=zone match=app=web\npod t pod-affinity=zone match=app=web\n"
-        "pod u pod-anti-affinity=zone match=app=web\npod v label:app=x");
-  const std::vector<NodeVerdict> spread{
-      {kResolvable, "PodTopologySpread"}, {kUnresolvable, "PodTopologySpread"}, {}};
+  given(
+      "node a zone=1 host\nnode b host\nnode c zone=2 host\npod web on=a label:app=web pod-anti-affinity=host "
+      "match=app=x\n"
+      "pod s label:app=web spread=zone match=app=web\npod t pod-affinity=zone match=app=web\n"
+      "pod u pod-anti-affinity=zone match=app=web\npod v label:app=x");
+  const std::vector<NodeVerdict> spread{{kResolvable, "PodTopologySpread"}, {kUnresolvable, "PodTopologySpread"}, {}};
   EXPECT_EQ(verdicts("s").nodes, spread);
   EXPECT_EQ(verdicts("t").nodes,
             (std::vector<NodeVerdict>{{}, {kUnresolvable, "InterPodAffinity"}, {kUnresolvable, "InterPodAffinity"}}));

@@ -130,8 +130,8 @@ RC_GTEST_PROP(DryRuns, EqualTheReferenceAndEvaluations, ()) {
   PodsByNode standing = running_pods(*drawn.cache);
 
   // Some pods are placed first.
-  std::vector<PodToPlace> batch(drawn.pods.begin(), drawn.pods.begin() + drawn.dice.upto(static_cast<std::int64_t>(
-                                                                             drawn.pods.size())));
+  std::vector<PodToPlace> batch(drawn.pods.begin(),
+                                drawn.pods.begin() + drawn.dice.upto(static_cast<std::int64_t>(drawn.pods.size())));
   cpu.compile(batch);
   const BatchResult placed = cpu.commit_batch(batch, {});
   reference.compile(batch);

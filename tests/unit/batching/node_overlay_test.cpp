@@ -32,7 +32,10 @@ struct NodeOverlayTest : testing::Test {
       sign > 0 ? overlay.add({delta, ports, {}}) : overlay.remove({delta, ports, {}});
     }
   }
-  bool accepts() const { return load_accepts(cluster.class_of(0), cluster.profile(), overlay); }
+  bool accepts() const {
+    const LoadVerdict verdict = filter_load(cluster.class_of(0), overlay);
+    return verdict.fits() && !verdict.ports_taken;
+  }
 };
 
 TEST_F(NodeOverlayTest, ReadsTheNodeAsItIsWithoutChanges) {

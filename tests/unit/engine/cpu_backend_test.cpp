@@ -116,7 +116,8 @@ TEST(CpuBackendTest, AnEmptyBatchIsComplete) {
 TEST(CpuBackendTest, EqualMessagesAreStoredOnce) {
   Bench bench("node n cpu=1\npod p*4 cpu=2\npod q cpu=3\n");
   const BatchResult result = bench.backend->commit_batch(bench.pods, {});
-  EXPECT_EQ(result.messages, (std::vector<Message>{{"0/1 nodes are available: 1 Insufficient cpu.", {"NodeResourcesFit"}}}));
+  EXPECT_EQ(result.messages,
+            (std::vector<Message>{{"0/1 nodes are available: 1 Insufficient cpu.", {"NodeResourcesFit"}}}));
 }
 
 TEST(CpuBackendTest, AnUncompiledPodIsALogicError) {
