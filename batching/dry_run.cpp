@@ -209,10 +209,20 @@ class DryRunner {
     ++answer.kept_count;
   }
 
-  /// Whether victims can get in the way by their amounts and their number only: the usual case.
+  /// Whether victims can get in the way by their number, their amounts and the tables only: the usual case.
   bool amounts_decide() const {
-    return !nominations_matter_ && !tables_matter_ && preemptor_->pod_class().ports.empty() &&
+    return !nominations_matter_ && preemptor_->pod_class().ports.empty() &&
            preemptor_->profile().filters<NodeResourcesFit>();
+  }
+
+  /// Adds the victim to the tables, if the node then still accepts the preemptor.
+  bool add_to_tables(std::size_t victim) {
+    const std::vector<CountMove>& moves = moves_of(victim);
+    if (moves.empty()) return true;
+    overlay_.apply_moves(moves, 1);
+    if (filter_topology(preemptor_->pod_class(), overlay_, affinity_skips_).accepts()) return true;
+    overlay_.apply_moves(moves, -1);
+    return false;
   }
 
   /// reprieve() where amounts_decide(), over flat arrays.
@@ -228,7 +238,7 @@ class DryRunner {
         fits = fits && !NodeResourcesFit::is_short(
                            requests_[r], node_[r].allocatable,
                            add_wrapping(node_[r].requested, amounts[static_cast<std::size_t>(columns[r])]));
-      if (!fits) {
+      if (!fits || (tables_matter_ && !add_to_tables(first + i))) {
         answer.violations += list.victims[i].violates_budget ? 1 : 0;
         continue;
       }

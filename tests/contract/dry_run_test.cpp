@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backend::dry_run(): docs/behaviour/scheduler-core.md 4.5, steps 1, 2 and 5.
 
-#include <stdexcept>
+#include <atomic>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "tests/contract/backend_contract.h"
@@ -227,8 +228,40 @@ TEST_P(DryRunContract, ManyRunsShareListsAndChangeNothing) {
   const DryRunResult again = backend_->dry_run({pods, lists, runs});
   EXPECT_EQ(again.answers, result.answers);
   EXPECT_EQ(again.kept, result.kept);
-  EXPECT_EQ(backend_->stats().dry_runs, 12);
+  const BackendStats stats = backend_->stats();
+  EXPECT_EQ(stats.dry_runs, 12);
+  if (stats.device) {
+    EXPECT_EQ(stats.device->dry_runs_on_host, 12);
+  }
   EXPECT_TRUE(backend_->dry_run({pods, lists, {}}).answers.empty());
+}
+
+TEST_P(DryRunContract, ConstCallsRunInParallel) {
+  given(
+      "node a*20 cpu=8 zone=1\nnode b*20 cpu=8 zone=2\npod x*40 cpu=6 label:app=web\n"
+      "pod chosen cpu=4 nominated=a3 priority=9\npod p cpu=4 priority=5 label:app=web spread=zone match=app=web");
+  const std::vector<PodPtr> pending = scenario_.pending();
+  place({pending.begin(), pending.begin() + 30});
+  const std::vector<PodToPlace> pods = prepared({pod("p")});
+  std::vector<VictimList> lists;
+  std::vector<DryRun> runs;
+  for (std::int32_t i = 0; i < backend_->node_count(); ++i) {
+    lists.push_back({{i}, {}});
+    runs.push_back({0, static_cast<std::uint32_t>(i)});
+  }
+  const PodVerdicts verdicts = backend_->verdicts(pods.front());
+  const DryRunResult dry = backend_->dry_run({pods, lists, runs});
+  std::atomic<int> differences = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        if (backend_->verdicts(pods.front()).nodes != verdicts.nodes) ++differences;
+        if (backend_->dry_run({pods, lists, runs}).answers != dry.answers) ++differences;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(differences, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DryRunContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),
