@@ -24,7 +24,7 @@ space := $(subst ,, )
 INPUTS ?= 1000
 
 .PHONY: help run install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
-        program oracle oracle-branches golden bench-peer oracle-1.35 oracle-1.36 peer
+        program oracle oracle-branches golden bench-engine bench-peer oracle-1.35 oracle-1.36 peer
 
 help:
 	@echo 'make run     install missing packages, build, place the example cluster and print the report'
@@ -38,6 +38,7 @@ help:
 	@echo 'make golden  record the answers of upstream kube-scheduler again (tests/golden); needs Go'
 	@echo 'make hostile run the program on bad input of every kind (INPUTS=1000 random mutations, SEED=1)'
 	@echo 'make bench   build the benchmarks (build/bench)'
+	@echo 'make bench-engine   what events cost an engine (5,000 nodes, 1,000 Deployments)'
 	@echo 'make bench-peer   compare the speed of Berth and upstream kube-scheduler on the same files; needs Go'
 	@echo 'make images  build both container images and run the program in each; needs no daemon and no registry'
 	@echo 'make arm64   cross-compile for arm64 and run tests under qemu-user'
@@ -123,6 +124,13 @@ bench:
 	scripts/install_dependencies.sh build bench
 	cmake --preset bench
 	cmake --build --preset bench -j $(JOBS)
+
+# What events cost an engine: docs/benchmarks.md.
+bench-engine:
+	scripts/install_dependencies.sh build bench
+	cmake --preset bench
+	cmake --build --preset bench --target bench_engine -j $(JOBS)
+	build/bench/bench/bench_engine
 
 tsan: build/tsan-tbb/lib/cmake/TBB/TBBConfig.cmake
 

@@ -10,24 +10,28 @@
 #include <string_view>
 #include <vector>
 
+#include "host/cluster/cluster_change.h"
+#include "host/framework/plugin_names.h"
 #include "host/framework/status.h"
 #include "host/objects/pod.h"
 
 namespace berth {
 
-/// Position of a node in the snapshot's zone-interleaved order.
+/// The slot of a node in an engine. A node keeps it while it exists; later another node may get it. An engine that was
+/// told of no node event has its nodes in node order: zone-interleaved, as kube-scheduler lists them.
 struct NodeIndex {
   std::int32_t value = -1;
   friend bool operator==(NodeIndex, NodeIndex) = default;
 };
 inline constexpr NodeIndex kNoNode{-1};
 
-/// One pod of a batch. `pod` must live as long as the backend.
+/// One pod of a batch.
 struct PodToPlace {
   PodPtr pod;
   std::int32_t profile = 0;       ///< index into SchedulerConfig::profiles
   std::int32_t class_index = -1;  ///< written by Backend::compile(); a backend without classes leaves it alone
   std::uint32_t compiled_at = 0;  ///< likewise: TopologyIndex::epoch() at that time
+  std::uint32_t handle = 0;       ///< likewise: number of the pod in the backend; 0: none. Backend::release() ends it
 };
 
 enum class OutcomeKind : std::uint8_t { kPlaced, kUnschedulable, kError };
@@ -48,9 +52,18 @@ struct BatchLimits {
   bool stop_at_failure = false;     ///< stop after the first pod without a node (kPodWithoutNode)
 };
 
+/// Why pods have no node.
+struct Message {
+  std::string text;  ///< of the FitError, or of the error that ended the cycle
+  /// Upstream's UnschedulablePlugins, which queueing hints ask about: Diagnosis::rejectors. Empty for an error, and for
+  /// a cluster without nodes.
+  PluginNames rejectors;
+  friend bool operator==(const Message&, const Message&) = default;
+};
+
 struct BatchResult {
-  std::vector<Outcome> outcomes;      ///< one per committed pod, a prefix of the batch
-  std::vector<std::string> messages;  ///< FitError and error texts, each distinct text once
+  std::vector<Outcome> outcomes;  ///< one per committed pod, a prefix of the batch
+  std::vector<Message> messages;  ///< each distinct one once
   StopReason stop = StopReason::kDone;
 };
 
@@ -77,10 +90,80 @@ struct NodeEvaluation {
 
 /// One pod on every node of the current cluster; nothing is committed: docs/behaviour/plugins-node.md 2.
 struct Evaluation {
-  std::vector<NodeEvaluation> nodes;  ///< snapshot order
+  std::vector<NodeEvaluation> nodes;  ///< in node order
   std::vector<NodeIndex> best;        ///< all nodes of the highest total
   std::string message;                ///< FitError text when no node is feasible
   std::string error;                  ///< non-empty: the cycle ended with this error
+  PluginNames rejectors;              ///< Diagnosis::rejectors, of nodes that refuse beside feasible ones too
+};
+
+/// The verdict of the Filter plugins on one node, pods nominated to it included; or of PreFilter, which refuses all
+/// nodes, or those outside a node set.
+struct NodeVerdict {
+  StatusCode code = StatusCode::kSuccess;
+  /// The plugin that refuses first; empty when none does. Valid for the lifetime of the backend.
+  std::string_view plugin = {};
+
+  bool accepts() const { return code == StatusCode::kSuccess; }
+  /// Preemption considers the node: upstream's nodesWherePreemptionMightHelp, docs/behaviour/scheduler-core.md 4.3.
+  bool eviction_can_help() const { return code == StatusCode::kUnschedulable; }
+  friend bool operator==(const NodeVerdict&, const NodeVerdict&) = default;
+};
+
+/// Of a slot without a node.
+inline constexpr NodeVerdict kNoNodeVerdict{StatusCode::kUnschedulableAndUnresolvable, {}};
+
+/// One pod on every node, without reasons and scores: what preemption starts from.
+struct PodVerdicts {
+  std::vector<NodeVerdict> nodes;  ///< [NodeIndex::value]; kNoNodeVerdict of a free slot; empty when `error` is not
+  PluginNames rejectors;           ///< Diagnosis::rejectors, of nodes that refuse beside feasible ones too
+  std::string error;               ///< non-empty: the cycle ends with this error
+};
+
+/// A pod that a preemptor may evict. It stands on the node of its list: bound, assumed or placed by this engine.
+struct Victim {
+  const Pod* pod = nullptr;
+  bool violates_budget = false;  ///< its eviction violates a PodDisruptionBudget: docs/behaviour/scheduler-core.md 4.6
+};
+
+/// The potential victims of one node in the order in which they are reprieved. Preemptors that may evict the same pods,
+/// usually those of one priority, share a list.
+struct VictimList {
+  NodeIndex node;
+  std::span<const Victim> victims;
+};
+
+/// One dry run: a preemptor on the node of a list.
+struct DryRun {
+  std::uint32_t preemptor = 0;  ///< index into DryRunRequest::preemptors
+  std::uint32_t list = 0;       ///< index into DryRunRequest::lists
+};
+
+/// What is read during the call only. Each pod and each list is prepared once, however many dry runs refer to it.
+struct DryRunRequest {
+  std::span<const PodToPlace> preemptors;  ///< prepared
+  std::span<const VictimList> lists;
+  std::span<const DryRun> runs;
+};
+
+/// The result of one dry run: docs/behaviour/scheduler-core.md 4.5, steps 1, 2 and 5.
+struct DryRunAnswer {
+  NodeVerdict without_victims;   ///< with every victim of the list gone; unless it accepts, no victim is kept
+  std::int32_t violations = 0;   ///< victims that stay evicted and violate a budget
+  std::uint64_t first_kept = 0;  ///< DryRunResult::kept: where the mask begins
+  std::uint32_t kept_count = 0;  ///< victims that may stay
+  friend bool operator==(const DryRunAnswer&, const DryRunAnswer&) = default;
+};
+
+struct DryRunResult {
+  std::vector<DryRunAnswer> answers;  ///< [DryRunRequest::runs]
+  /// The masks, 64 victims a word: victim i of a list may stay when bit i % 64 of word first_kept + i / 64 is set. Bits
+  /// behind the last victim are 0.
+  std::vector<std::uint64_t> kept;
+
+  bool keeps(const DryRunAnswer& answer, std::size_t victim) const {
+    return (kept[answer.first_kept + victim / 64] >> (victim % 64) & 1) != 0;
+  }
 };
 
 /// Counters of a device, for `berth bench`.
@@ -95,6 +178,7 @@ struct DeviceStats {
   std::vector<Kernel> kernels;
   std::uint64_t uploaded_bytes = 0;
   std::uint64_t downloaded_bytes = 0;
+  std::int64_t dry_runs_on_host = 0;             ///< answered by the host instead
   std::uint64_t allocated_bytes = 0;             ///< now
   std::uint64_t peak_bandwidth_bytes_per_s = 0;  ///< of its memory; 0: unknown
 };
@@ -104,20 +188,30 @@ struct BackendStats {
   std::int64_t class_count = 0;
   std::int64_t rows_built = 0;        ///< (class) evaluations over all nodes
   std::int64_t node_evaluations = 0;  ///< (class, node) evaluations, refreshes included
+  std::int64_t dry_runs = 0;          ///< of Backend::dry_run()
   std::uint64_t column_bytes = 0;
   std::uint64_t row_bytes = 0;
   std::optional<DeviceStats> device;  ///< of a backend that has one
 };
 
-/// An engine over one cluster. One call at a time; implementations use threads inside.
+/// An engine over one cluster, which it owns: it was opened with the state of a moment, and apply() tells it what
+/// changed since. One call at a time, except that const calls may run in parallel with each other; implementations use
+/// threads inside.
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
 
   /// Compiles the classes of `pods` and writes PodToPlace::class_index; evaluates no node. Compile pods before placing
-  /// them.
+  /// them; they stay compiled across apply(). The backend keeps each pod until release().
   virtual void compile(std::span<PodToPlace> pods) = 0;
+  /// The backend forgets the pods, which are not placed again, and all marks. Placements of the pods stay.
+  virtual void release(std::span<PodToPlace> pods) = 0;
+
+  /// Takes in what happened to the cluster, in that order. Placements of this backend are assumed there: a PodUpsert on
+  /// the same node confirms one, on another node overrules it, and a PodRemoval ends it. A NodeIndex from before is
+  /// valid while its node exists.
+  virtual void apply(std::span<const ClusterChange> changes) = 0;
 
   /// Places `pods` in order, each as the serial algorithm would after all before it, and appends to the log.
   /// Calling again with the rest of a batch continues where the last call stopped.
@@ -129,15 +223,41 @@ class Backend {
                                              const BatchLimits& limits);
 
   virtual CommitMark mark() const = 0;
-  /// Undoes every placement after `mark`, newest first.
+  /// Undoes every placement after `mark`, newest first, that still stands and that no PodUpsert has confirmed.
+  /// Nominations that ended with them, and the rotating start of sampling, are as at the mark. What apply() brought
+  /// stays.
+  /// @throws std::out_of_range for a mark that does not exist, or is from before settle()
   virtual void rollback(CommitMark mark) = 0;
+  /// Gives up all marks so far, and the memory for returning to them.
+  virtual void settle() = 0;
+  /// Undoes one placement of this backend, wherever it stands among the others: amounts, ports and counts. Later
+  /// decisions were made with it in place, and stay.
+  /// @return false when the pod is not placed, or was confirmed
+  virtual bool undo(const Pod& pod) = 0;
 
   virtual Evaluation evaluate(const PodToPlace& pod) = 0;
+
+  /// Compiles `pods` like compile(), and everything that const calls read of them. A pod stays prepared, also across
+  /// apply(), while neither later pods nor events bring topology terms that were never seen, and Services, workloads
+  /// and namespaces stay as they are.
+  virtual void prepare(std::span<PodToPlace> pods) = 0;
+  /// The verdict of every node on the pod in the current state.
+  /// @throws std::logic_error naming the pod when it is not prepared
+  virtual PodVerdicts verdicts(const PodToPlace& pod) const = 0;
+  /// Whether preemptors fit on nodes when victims are evicted, and which victims may stay: upstream's
+  /// SelectVictimsOnNode for many (preemptor, node) at once, independently of each other. On a node outside PreFilter's
+  /// node set no Filter plugin runs, except on the node that the preemptor is nominated to. A list without victims is
+  /// filtered as the node is.
+  /// @throws std::logic_error naming the pod when a preemptor is not prepared, or when the engine does not know the
+  ///     terms of a victim
+  virtual DryRunResult dry_run(const DryRunRequest& request) const = 0;
+
   virtual BackendStats stats() const = 0;
 
-  /// Name of the node at `index`, valid for the lifetime of the backend.
+  /// Name of the node at `index`, valid until the next apply(); empty where there is none, and for kNoNode.
   virtual std::string_view node_name(NodeIndex index) const = 0;
-  virtual std::int32_t node_count() const = 0;
+  /// Every NodeIndex is below this.
+  virtual std::int32_t slot_count() const = 0;
 };
 
 }  // namespace berth

@@ -3,13 +3,20 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "batching/evaluation.h"
 #include "batching/node_filter.h"
+#include "batching/verdicts.h"
+#include "host/cluster/pod_footprint.h"
 #include "host/objects/errors.h"
 
 namespace berth {
 namespace {
+
+/// Slots that are added when none is free: few enough to cost little, enough that it seldom happens.
+constexpr std::int32_t kSlotsAddedMin = 64;
+constexpr std::int32_t kSlotsAddedShare = 8;
 
 void check_totals(const SchedulerConfig& config, std::string_view backend_name) {
   for (const Profile& profile : config.profiles)
@@ -22,29 +29,56 @@ void check_totals(const SchedulerConfig& config, std::string_view backend_name) 
 
 }  // namespace
 
-CommitState::CommitState(const ClusterCache& cluster_cache, const ClusterObjects& objects,
+CommitState::CommitState(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
                          const SchedulerConfig& scheduler_config, const EngineConfig& engine_config,
                          std::string_view backend_name)
-    : cache((check_totals(scheduler_config, backend_name), cluster_cache)),  // before anything depends on the weights
-      config(scheduler_config),
+    : config((check_totals(scheduler_config, backend_name), scheduler_config)),  // before anything depends on weights
+      cluster(std::move(cache), objects),
       engine(engine_config),
-      snapshot(cluster_cache),
-      table(objects, config, engine, snapshot, cache),
+      snapshot(cluster.cache()),
+      table(cluster, config, engine, snapshot),
       nominations(objects, config, snapshot, table),
       reasons(table, nominations, snapshot, log) {}
 
+// Prepared pods
+
+void CommitState::keep(PodToPlace& pod) {
+  if (pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1] == pod.pod) return;
+  if (free_handles_.empty()) {
+    kept_pods_.push_back(pod.pod);
+    pod.handle = static_cast<std::uint32_t>(kept_pods_.size());
+  } else {
+    pod.handle = free_handles_.back();
+    free_handles_.pop_back();
+    kept_pods_[pod.handle - 1] = pod.pod;
+  }
+}
+
 void CommitState::compile(std::span<PodToPlace> pods) {
+  for (PodToPlace& pod : pods) keep(pod);
   const std::int32_t columns = snapshot.resource_count();
-  table.compile(pods, not_in_cache());
+  table.compile(pods, not_folded());
   if (snapshot.resource_count() == columns) return;
   nominations.refresh_deltas(table);
-  // A new column contains the pods of the cache; those placed since are in `answered` alone.
-  for (const AnsweredPod& pod : not_in_cache()) {
+  // A new column contains the pods of the cluster; those placed since are in `answered` alone.
+  for (const AnsweredPod& pod : not_folded()) {
     if (pod.node < 0) continue;
     ResourceDelta added;
     for (const auto& [column, amount] : table[pod.pod_class].delta.requested)
       if (column >= columns) added.requested.emplace_back(column, amount);
     if (!added.requested.empty()) snapshot.add_requested(pod.node, added);
+  }
+}
+
+void CommitState::release(std::span<PodToPlace> pods) {
+  fold();  // placements of these pods are known by their numbers until then
+  settle();
+  for (PodToPlace& pod : pods) {
+    if (pod.handle == 0) continue;
+    kept_pods_[pod.handle - 1] = nullptr;
+    free_handles_.push_back(pod.handle);
+    pod.handle = 0;
+    pod.class_index = -1;
   }
 }
 
@@ -56,18 +90,44 @@ std::span<const PodToPlace> CommitState::with_current_classes(std::span<const Po
   return renewed;
 }
 
+void CommitState::prepare(std::span<PodToPlace> pods) {
+  compile(pods);
+  for (const PodToPlace& pod : pods) {
+    if (pod.class_index < 0) continue;
+    const NodeSideRow& row = table.node_side(pod.class_index);
+    read_by_const_calls_.emplace(pod.class_index, NodeSet::kNarrows);
+    if (pod.pod->rare().nominated_node_name.empty() || row.node_set() == nullptr) continue;
+    table.node_side(pod.class_index, NodeSet::kIgnored);
+    read_by_const_calls_.emplace(pod.class_index, NodeSet::kIgnored);
+  }
+}
+
+PodVerdicts CommitState::verdicts(const PodToPlace& pod) const { return judge_pod(pod, table, nominations, snapshot); }
+
+DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
+  dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
+  return berth::dry_run(request, table, nominations, snapshot, for_blocks);
+}
+
 Evaluation CommitState::evaluate(const PodToPlace& pod) {
   PodToPlace compiled = pod;
   compile({&compiled, 1});
   return evaluate_pod(compiled, table, nominations, snapshot);
 }
 
+bool CommitState::begin_cycle(std::size_t pod_count) {
+  // At once, since a batch may be larger than all before it; at least twice as much, since many may be small.
+  if (answered.capacity() - answered.size() < pod_count)
+    answered.reserve(std::max(answered.size() + pod_count, 2 * answered.capacity()));
+  return std::exchange(order_changed_, false) && engine.tie_break == TieBreak::kFirst;
+}
+
 // Outcomes
 
 bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination) {
   own_nomination = -1;
-  const auto fails = [&](OutcomeKind kind, const std::string& text) {
-    fail(pod, kind, text);
+  const auto fails = [&](OutcomeKind kind, const std::string& text, const PluginNames& rejectors = {}) {
+    fail(pod, kind, text, rejectors);
     return true;
   };
   if (snapshot.node_count() == 0) return fails(OutcomeKind::kUnschedulable, std::string(kNoNodesText));
@@ -76,7 +136,8 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
   const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
   if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, pre_filter.error);
   if (!pre_filter.message.empty())
-    return fails(OutcomeKind::kUnschedulable, fit_error_text({snapshot.node_count(), {}, pre_filter.message}));
+    return fails(OutcomeKind::kUnschedulable, fit_error_text({snapshot.node_count(), {}, pre_filter.message, {}}),
+                 {pre_filter.plugin});
   return try_nominated_node(pod, own_nomination);
 }
 
@@ -85,8 +146,8 @@ bool CommitState::try_nominated_node(const PodToPlace& pod, std::int32_t& refuse
   const std::int32_t node = nominations.node_of(*pod.pod);
   if (node < 0) return false;
   const Status status =
-      nominations.filter_own_nominated_node(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
-                                            table.node_side(pod.class_index), snapshot, node);
+      nominations.filter_with_nominated_pods(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
+                                             table.node_side_on_own_node(pod.class_index, node), snapshot, node);
   if (!status.ok()) {
     refused_own = node;
     return false;
@@ -123,7 +184,7 @@ FeasibleList CommitState::list_feasible(const PodToPlace& pod, const ClassOnNode
            filter_topology(table[pod.class_index], snapshot, node).accepts();
   };
   const NodeSideRow& row = table.node_side(pod.class_index);
-  const std::vector<std::int32_t> candidates = candidate_nodes(row, snapshot.node_count());
+  const std::vector<std::int32_t> candidates = candidate_nodes(row, snapshot);
   list_evaluations += static_cast<std::int64_t>(candidates.size());
   if (engine.node_sampling == NodeSampling::kAll) return visit_all(candidates, feasible);
   const Profile& profile = *table.profile_of(pod.class_index).profile;
@@ -150,12 +211,20 @@ void CommitState::answer_from_list(const PodToPlace& pod, const ClassOnNodes& no
   place(pod, selection.node, selection.total);
 }
 
+void CommitState::answer_uncached(const PodToPlace& pod, std::int32_t own_nomination) {
+  const std::int32_t c = pod.class_index;
+  const UncachedClass nodes(table[c], table.profile_of(c), table.node_side(c), snapshot);
+  std::vector<std::int32_t> refused = refused_by_nominations(pod);
+  std::erase_if(refused, [&](std::int32_t node) { return !nodes.accepts(node); });
+  answer_from_list(pod, nodes, refused, own_nomination);
+}
+
 void CommitState::apply(const PodToPlace& pod, std::int32_t node) {
   const PodClass& pod_class = table[pod.class_index];
   snapshot.apply(node, pod_class.delta, 1);
   if (!pod_class.moves.empty()) snapshot.write_topology().add_all(pod_class.moves, node, 1);
   log.append({node, pod.class_index, 1});
-  answered.push_back({pod.pod.get(), node, pod.class_index});
+  answered.push_back({pod.pod.get(), node, pod.class_index, pod.handle});
 }
 
 std::size_t CommitState::equal_pods(std::span<const PodToPlace> pods, std::size_t limit) {
@@ -182,33 +251,32 @@ void CommitState::place(const PodToPlace& pod, std::int32_t node, std::int64_t s
   const std::vector<HostPort>& wanted = table[pod.class_index].ports;
   if (!wanted.empty()) {
     std::vector<HostPort>& used = snapshot.write_used_ports(node);
-    ports_before_[answered.size()] = used;
     used.insert(used.end(), wanted.begin(), wanted.end());
     std::sort(used.begin(), used.end());
-    used.erase(std::unique(used.begin(), used.end()), used.end());
   }
   apply(pod, node);
 }
 
-std::int32_t CommitState::message_index(const std::string& text) {
-  const auto [at, is_new] = message_index_.try_emplace(text, static_cast<std::int32_t>(result->messages.size()));
-  if (is_new) result->messages.push_back(text);
+std::int32_t CommitState::message_index(const std::string& text, const PluginNames& rejectors) {
+  const auto [at, is_new] =
+      message_index_.try_emplace({text, rejectors}, static_cast<std::int32_t>(result->messages.size()));
+  if (is_new) result->messages.push_back({text, rejectors});
   return at->second;
 }
 
-void CommitState::fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text) {
-  fail_with(pod, kind, message_index(text));
+void CommitState::fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text, const PluginNames& rejectors) {
+  fail_with(pod, kind, message_index(text, rejectors));
 }
 
 void CommitState::fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message) {
   result->outcomes.push_back({kind, kNoNode, 0, message});
   drop_nomination(pod);
-  answered.push_back({pod.pod.get(), -1, pod.class_index});
+  answered.push_back({pod.pod.get(), -1, pod.class_index, pod.handle});
 }
 
 /// A nomination ends with the placement or the failure of the pod.
 void CommitState::drop_nomination(const PodToPlace& pod) {
-  if (pod.pod->rare_fields != nullptr && nominations.remove(*pod.pod)) nomination_lost_[answered.size()] = pod.pod;
+  if (auto node = nominations.remove(*pod.pod)) nomination_lost_[answered.size()] = {pod.pod, std::move(*node)};
 }
 
 void CommitState::fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination) {
@@ -217,7 +285,7 @@ void CommitState::fail_everywhere(const PodToPlace& pod, bool nominations_matter
   };
   if (nominations_matter || own_nomination >= 0) {
     const DiagnosisRow::Answer answer = reasons.with_nominations(pod, own_nomination);
-    return fail(pod, kind_of(answer), answer.text);
+    return fail(pod, kind_of(answer), answer.text, answer.rejectors);
   }
   if (repeat_failure(pod)) return;
   const DiagnosisRow::Answer& answer = reasons.of_class(pod.class_index);
@@ -225,7 +293,7 @@ void CommitState::fail_everywhere(const PodToPlace& pod, bool nominations_matter
   if (c >= failure_of_class_.size()) failure_of_class_.resize(static_cast<std::size_t>(table.size()));
   ClassFailure& failure = failure_of_class_[c];
   if (failure.batch != batch_ || failure.answer_version != answer.version)
-    failure = {batch_, answer.version, 0, kind_of(answer), message_index(answer.text)};
+    failure = {batch_, answer.version, 0, kind_of(answer), message_index(answer.text, answer.rejectors)};
   failure.log_position = log.position();
   fail_with(pod, failure.kind, failure.message);
 }
@@ -243,40 +311,149 @@ bool CommitState::repeat_failure(const PodToPlace& pod) {
 // Rollback
 
 void CommitState::rollback(CommitMark mark) {
-  if (mark.position > answered.size() || mark.position < in_cache_)
-    throw std::out_of_range("Backend::rollback: no such mark, or one from before sync()");
-  while (answered.size() > mark.position) undo_last();
+  if (mark.position > settled_ + answered.size() || mark.position < settled_)
+    throw std::out_of_range("Backend::rollback: no such mark, or one from before settle()");
+  while (settled_ + answered.size() > mark.position) undo_last();
 }
 
 void CommitState::undo_last() {
   const AnsweredPod last = answered.back();
+  const bool is_folded = answered.size() <= folded_;
   answered.pop_back();
   const std::size_t position = answered.size();
-  if (last.node >= 0) take_back(last, position);
-  if (const auto lost = nomination_lost_.extract(position)) nominations.restore(lost.mapped(), table, snapshot);
+  folded_ = std::min(folded_, position);
+  if (is_folded && last.node >= 0) {
+    undo(*kept_pod(last));
+  } else if (last.node >= 0) {
+    take_back(last);
+  }
+  if (const auto lost = nomination_lost_.extract(position))
+    nominations.set(lost.mapped().pod, lost.mapped().node_name, table, snapshot);
   if (const auto start = start_before_.extract(position)) next_start_ = start.mapped();
 }
 
-void CommitState::take_back(const AnsweredPod& last, std::size_t position) {
+void CommitState::take_back(const AnsweredPod& last) {
   const PodClass& pod_class = table[last.pod_class];
   snapshot.apply(last.node, pod_class.delta, -1);
   snapshot.write_topology().add_all(table.topology().moves_of(*last.pod, pod_class.profile), last.node, -1);
-  if (auto ports = ports_before_.extract(position)) snapshot.write_used_ports(last.node) = std::move(ports.mapped());
+  if (!pod_class.ports.empty()) take_off_ports(snapshot.write_used_ports(last.node), pod_class.ports);
   log.append({last.node, last.pod_class, -1});
+}
+
+bool CommitState::undo(const Pod& pod) {
+  fold();
+  const std::string node = cluster.forget(pod.uid());
+  if (node.empty()) return false;
+  reload_pods(node);
+  return true;
+}
+
+void CommitState::settle() {
+  fold();
+  settled_ += answered.size();
+  answered.clear();
+  folded_ = 0;
+  nomination_lost_.clear();
+  start_before_.clear();
 }
 
 // When the cluster changes
 
-Snapshot::Update CommitState::sync() {
-  Snapshot::Update update = snapshot.update(cache);
-  for (const std::int32_t node : update.touched) log.append({node, -1, 0});
-  if (!update.nodes_changed) table.topology().recount_nodes(update.touched, not_in_cache());
-  in_cache_ = answered.size();
-  if (!update.nodes_changed) return update;
-  reasons.clear();
+/// Hands placements over to the cluster, as assumed pods: from then on they are known by their uid, whatever happens to
+/// the nodes.
+void CommitState::fold() {
+  table.topology().take_over(not_folded());
+  for (const AnsweredPod& pod : not_folded())
+    if (pod.node >= 0) cluster.assume(kept_pod(pod), snapshot.node(pod.node).name);
+  folded_ = answered.size();
+}
+
+void CommitState::reload_pods(std::string_view node_name) {
+  const std::int32_t slot = snapshot.find_node(node_name);
+  if (slot < 0) return;  // a ghost
+  snapshot.change_pods(slot, *cluster.cache().find_node(node_name));
+  table.topology().change_pods(slot);
+  log.append({slot, -1, 0});
+}
+
+CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes) {
+  fold();
+  RowsAfter rows;
+  const std::uint64_t recompiled_before = table.recompile_count();
+  for (const ClusterChange& change : changes) {
+    const ClusterEffect effect = cluster.apply(change);
+    change_nodes(effect, rows);
+    for (const std::string& node : effect.nodes_of_pods) reload_pods(node);
+    change_nomination(effect);
+    if (effect.selectors_changed) table.topology().change_selectors();
+    if (!effect.namespaces_changed) continue;
+    table.change_namespaces();
+    nominations.rebuild(table, snapshot);
+    rows.all_void = true;
+  }
+  order_changed_ = snapshot.update_order(cluster.cache()) || order_changed_;
+  rows.all_void = rows.all_void || table.recompile_count() != recompiled_before;
+  if (rows.nodes_changed)
+    for (const auto& [pod_class, node_set] : read_by_const_calls_) table.node_side(pod_class, node_set);
+  if (rows.all_void || rows.groups_void) reasons.clear();
+  return rows;
+}
+
+void CommitState::change_nomination(const ClusterEffect& effect) {
+  const std::string uid = effect.nomination != nullptr ? effect.nomination->uid() : effect.nomination_ended;
+  if (uid.empty()) return;
+  // What is known from outside counts from now on, also after a rollback.
+  std::erase_if(nomination_lost_, [&](const auto& lost) { return lost.second.pod->uid() == uid; });
+  if (effect.nomination == nullptr) {
+    nominations.remove(uid);
+  } else {
+    nominations.set(effect.nomination, effect.nominated_node, table, snapshot);
+  }
+}
+
+void CommitState::change_nodes(const ClusterEffect& effect, RowsAfter& rows) {
+  if (effect.node == ClusterEffect::Node::kNone) return;
+  const NodeInfo* info = cluster.cache().find_node(effect.node_name);
+  if (effect.node == ClusterEffect::Node::kAdded) return add_node(*info, rows);
+  const std::int32_t slot = snapshot.find_node(effect.node_name);
+  if (effect.node == ClusterEffect::Node::kRemoved) {
+    nominations.leave_node(slot);
+    snapshot.remove_node(slot, cluster.cache());
+    return take_in_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
+  }
+  if (effect.parts.empty()) return;
+  snapshot.change_node(slot, *info, effect.parts, cluster.cache());
+  take_in_node(slot, effect.parts, ClassTable::NodeEvent::kChanged, rows);
+}
+
+void CommitState::add_node(const NodeInfo& info, RowsAfter& rows) {
+  std::int32_t slot = snapshot.add_node(info, cluster.cache());
+  if (slot < 0) {
+    snapshot.add_slots(std::max(kSlotsAddedMin, snapshot.slot_count() / kSlotsAddedShare));
+    slot = snapshot.add_node(info, cluster.cache());
+    recompile();
+    rows.all_void = true;
+  }
+  take_in_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
+  nominations.enter_node(slot, table, snapshot);
+}
+
+/// Everything that depends on the columns of a node that changed.
+void CommitState::take_in_node(std::int32_t slot, NodeParts parts, ClassTable::NodeEvent event, RowsAfter& rows) {
+  const bool is_moved = table.topology().change_node(slot);
+  table.change_node(slot, parts, event);
+  log.append({slot, -1, 0});
+  rows.nodes_changed = true;
+  NodeParts load;
+  load.insert(NodePart::kAllocatable);
+  rows.groups_void = rows.groups_void || is_moved || parts != load;
+}
+
+/// The number of slots changed.
+void CommitState::recompile() {
   table.recompile();
+  table.topology().rebuild();
   nominations.rebuild(table, snapshot);
-  return update;
 }
 
 }  // namespace berth

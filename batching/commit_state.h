@@ -5,22 +5,27 @@
 // the nominated node, lists of nodes where rows are not enough, reasons, the log, rollback. The cpu backend and the
 // device backend each own one and add their rows.
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "batching/commit_log.h"
+#include "batching/dry_run.h"
 #include "batching/feasible_list.h"
 #include "batching/nominations.h"
 #include "batching/pod_class.h"
 #include "batching/reasons.h"
 #include "batching/selection.h"
+#include "host/cluster/engine_cluster.h"
 #include "host/cluster/snapshot.h"
 #include "host/objects/cluster_objects.h"
 
@@ -28,13 +33,16 @@ namespace berth {
 
 class CommitState {
  public:
-  /// The arguments must outlive this object. @param backend_name  for the text of the error
-  /// @throws InputError when a profile's weights exceed what keys hold (kMaxTotal)
-  CommitState(const ClusterCache& cluster_cache, const ClusterObjects& objects, const SchedulerConfig& scheduler_config,
-              const EngineConfig& engine_config, std::string_view backend_name);
+  /// `scheduler_config` must outlive this object. @param objects  namespaces, services and workloads, and the pods that
+  /// are nominated; copied
+  /// @param backend_name  for the text of the error
+  /// @throws InputError when a profile's weights exceed what node-side rows hold (kMaxTotal)
+  CommitState(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
+              const SchedulerConfig& scheduler_config, const EngineConfig& engine_config,
+              std::string_view backend_name);
 
-  const ClusterCache& cache;
   const SchedulerConfig& config;
+  EngineCluster cluster;
   EngineConfig engine;
   Snapshot snapshot;
   ClassTable table;
@@ -43,6 +51,8 @@ class CommitState {
   Reasons reasons;
   /// Pods with an outcome, newest last.
   std::vector<AnsweredPod> answered;
+  /// Those of `answered` that the cluster does not know yet: from after the latest apply(), undo() or settle().
+  std::span<const AnsweredPod> not_folded() const { return std::span(answered).subspan(folded_); }
   std::int64_t list_evaluations = 0;  ///< nodes evaluated for lists
   BatchResult* result = nullptr;      ///< of the current batch
 
@@ -52,14 +62,22 @@ class CommitState {
     return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube &&
            !snapshot.scores_may_wrap();
   }
-  /// --tie-break first: every draw is 1.
-  bool draws() const { return engine.tie_break == TieBreak::kRandom; }
 
   void compile(std::span<PodToPlace> pods);
   /// Recompiles pods whose class may have changed since. @return `pods`, or the copy of them in `renewed`
   std::span<const PodToPlace> with_current_classes(std::span<const PodToPlace> pods, std::vector<PodToPlace>& renewed);
   Evaluation evaluate(const PodToPlace& pod);
+  /// Backend::prepare()
+  void prepare(std::span<PodToPlace> pods);
+  /// Backend::verdicts()
+  PodVerdicts verdicts(const PodToPlace& pod) const;
+  /// Backend::dry_run()
+  DryRunResult dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const;
+  /// Answered so far.
+  std::int64_t dry_runs() const { return dry_runs_.load(std::memory_order_relaxed); }
 
+  /// Call at the beginning of a batch. @return whether the node order has changed since, and draws and keys with it
+  bool begin_cycle(std::size_t pod_count);
   /// Calls `step` until the batch is done or a limit is reached. @param step(rest, pods_max) answers at least one pod
   /// at the front of `rest`, at most `pods_max`
   template <class Step>
@@ -75,6 +93,8 @@ class CommitState {
   /// @param refused  ascending; feasible nodes that refuse the pod because of nominations
   void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
                         std::int32_t own_nomination);
+  /// The same for a class without a row: evaluates the rules on every node, in integers of any size.
+  void answer_uncached(const PodToPlace& pod, std::int32_t own_nomination);
 
   /// Number of pods of one class at the front, at most `limit`. Each pod of a batch is visited once, however often
   /// the function is called during the batch. @param pods  rest of the current batch; at least one
@@ -88,15 +108,24 @@ class CommitState {
   void place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total, std::int64_t feasible_count);
   /// The part of place() that a pod without ports and nominations needs.
   void apply(const PodToPlace& pod, std::int32_t node);
-  void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text);
+  void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text, const PluginNames& rejectors = {});
   /// For a pod that no node accepts.
   void fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination);
 
-  CommitMark mark() const { return {answered.size()}; }
-  /// @throws std::out_of_range when the mark does not exist, or is from before sync()
+  CommitMark mark() const { return {settled_ + answered.size()}; }
+  /// @throws std::out_of_range when the mark does not exist, or is from before settle()
   void rollback(CommitMark mark);
-  /// Applies the changes of the cache. @return what changed; changed node objects invalidate every row
-  Snapshot::Update sync();
+  void settle();
+  bool undo(const Pod& pod);
+
+  /// What a backend has to do with its rows after apply(). The log tells of everything else.
+  struct RowsAfter {
+    bool all_void = false;     ///< all rows refer to what is gone
+    bool groups_void = false;  ///< rows that group nodes by their objects
+    bool nodes_changed = false;
+  };
+  RowsAfter apply(std::span<const ClusterChange> changes);
+  void release(std::span<PodToPlace> pods);
 
  private:
   class Deadline {
@@ -120,25 +149,42 @@ class CommitState {
     std::int32_t message = -1;  ///< index into BatchResult::messages
   };
 
-  std::int32_t message_index(const std::string& text);
+  const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1]; }
+  void keep(PodToPlace& pod);
+  void fold();
+  void reload_pods(std::string_view node_name);
+  void change_nomination(const ClusterEffect& effect);
+  void change_nodes(const ClusterEffect& effect, RowsAfter& rows);
+  void add_node(const NodeInfo& info, RowsAfter& rows);
+  void take_in_node(std::int32_t slot, NodeParts parts, ClassTable::NodeEvent event, RowsAfter& rows);
+  void recompile();
+  std::int32_t message_index(const std::string& text, const PluginNames& rejectors);
   void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
-  std::span<const AnsweredPod> not_in_cache() const { return std::span(answered).subspan(in_cache_); }
   bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
   FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
                              std::int32_t own_nomination);
   void drop_nomination(const PodToPlace& pod);
   void undo_last();
-  void take_back(const AnsweredPod& last, std::size_t position);
+  void take_back(const AnsweredPod& last);
 
-  std::size_t in_cache_ = 0;  ///< of `answered`, how many are in the cache: those up to the last sync()
+  mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< a statistic: const calls run in parallel
+  std::vector<PodPtr> kept_pods_;                   ///< [PodToPlace::handle - 1] null: free
+  std::vector<std::uint32_t> free_handles_;
+  std::size_t folded_ = 0;   ///< of `answered`, how many the cluster has as assumed pods: those up to the last fold()
+  std::size_t settled_ = 0;  ///< pods answered before those in `answered`
   // Properties of few pods, by position in `answered`.
-  std::map<std::size_t, std::vector<HostPort>> ports_before_;
-  std::map<std::size_t, PodPtr> nomination_lost_;
+  struct LostNomination {
+    PodPtr pod;
+    std::string node_name;
+  };
+  std::map<std::size_t, LostNomination> nomination_lost_;
   std::map<std::size_t, std::size_t> start_before_;
+  std::set<std::pair<std::int32_t, NodeSet>> read_by_const_calls_;  ///< node sides of classes
+  bool order_changed_ = false;                                      ///< since the latest begin_cycle() of a batch
   std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1
-  std::unordered_map<std::string, std::int32_t> message_index_;
+  std::map<std::pair<std::string, PluginNames>, std::int32_t> message_index_;
   std::vector<ClassFailure> failure_of_class_;
   const PodToPlace* run_begin_ = nullptr;  ///< the pods from here to run_end_ are of one class
   const PodToPlace* run_end_ = nullptr;

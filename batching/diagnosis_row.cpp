@@ -8,8 +8,12 @@ namespace {
 constexpr std::string_view kOutsideNodeSet = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
 
 void add_reasons(const Status& status, std::int64_t node_count, Diagnosis& diagnosis) {
+  if (!status.ok() && status.reasons.empty()) {
+    diagnosis.reason_counts[std::string(kOutsideNodeSet)] += node_count;
+    return;
+  }
   for (const std::string& reason : status.reasons) diagnosis.reason_counts[reason] += node_count;
-  if (!status.ok() && status.reasons.empty()) diagnosis.reason_counts[std::string(kOutsideNodeSet)] += node_count;
+  if (is_rejected(status.code)) diagnosis.rejectors.insert(status.plugin);
 }
 
 }  // namespace
@@ -36,16 +40,21 @@ void DiagnosisRow::diagnose_node(const PodClass& pod_class, const NodeSideRow& r
   changed_ = true;
 }
 
+void DiagnosisRow::diagnose_all(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot) {
+  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
+    if (snapshot.has_node(i)) diagnose_node(pod_class, row, snapshot, i);
+}
+
 const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, const CompiledProfile& profile,
                                                  const NodeSideRow& row, const Snapshot& snapshot,
                                                  const CommitLog& log) {
   if (kind_of_node_.empty()) {
-    kind_of_node_.assign(static_cast<std::size_t>(snapshot.node_count()), kind_of(0, {}, {}));
+    kind_of_node_.assign(static_cast<std::size_t>(snapshot.slot_count()), kind_of(0, {}, {}));
     kinds_.front().node_count = snapshot.node_count();
-    for (std::int32_t i = 0; i < snapshot.node_count(); ++i) diagnose_node(pod_class, row, snapshot, i);
+    diagnose_all(pod_class, row, snapshot);
   } else if (pod_class.topology != nullptr && position_ != log.position()) {
     // A placement changes the counts of whole domains.
-    for (std::int32_t i = 0; i < snapshot.node_count(); ++i) diagnose_node(pod_class, row, snapshot, i);
+    diagnose_all(pod_class, row, snapshot);
   } else {
     for (const LogEntry& entry : log.since(position_)) diagnose_node(pod_class, row, snapshot, entry.node);
   }
@@ -63,16 +72,17 @@ void DiagnosisRow::write_answer(const PodClass& pod_class, const CompiledProfile
                                 const Snapshot& snapshot) {
   Diagnosis diagnosis;
   diagnosis.node_count = snapshot.node_count();
+  diagnosis.rejectors = row.plugins_with_node_set();
   for (const Kind& kind : kinds_) {
     if (kind.node_count == 0) continue;
     const Status status = status_of(pod_class, profile, row.refusals[kind.refusal], kind.load, kind.topology);
     if (status.code == StatusCode::kError) {
-      answer_ = {status.message(), true, 0};
+      answer_ = {status.message(), true, {}, 0};
       return;
     }
     add_reasons(status, kind.node_count, diagnosis);
   }
-  answer_ = {fit_error_text(diagnosis), false, 0};
+  answer_ = {fit_error_text(diagnosis), false, diagnosis.rejectors, 0};
 }
 
 }  // namespace berth

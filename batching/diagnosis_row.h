@@ -18,7 +18,8 @@ class DiagnosisRow {
   struct Answer {
     std::string text;  ///< FitError, or the error of a node that ended the cycle
     bool is_error = false;
-    std::uint64_t version = 0;  ///< of a class's answer, from 1; changes whenever the text may have changed
+    PluginNames rejectors;      ///< Diagnosis::rejectors; empty for an error
+    std::uint64_t version = 0;  ///< of a class's answer, from 1; changes whenever text or plugins may have changed
   };
   /// Updates the row to the end of `log`.
   const Answer& answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
@@ -33,6 +34,7 @@ class DiagnosisRow {
   };
   std::uint16_t kind_of(std::uint8_t refusal, const LoadVerdict& load, const TopologyVerdict& topology);
   void diagnose_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node);
+  void diagnose_all(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot);
   void write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
                     const Snapshot& snapshot);
 
@@ -43,7 +45,8 @@ class DiagnosisRow {
   Answer answer_;
 };
 
-/// Adds the reasons of one node's status to a diagnosis; a node outside PreFilter's node set counts with that reason.
+/// Adds the reasons and the plugin of one node's status to a diagnosis. A node outside PreFilter's node set counts with
+/// that reason; its plugin is among NodeSideRow::plugins_with_node_set(), which the diagnosis begins with.
 void count_reasons(const Status& status, Diagnosis& diagnosis);
 
 }  // namespace berth

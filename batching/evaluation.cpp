@@ -25,6 +25,12 @@ Status pre_filter_status(const std::string& reason) {
   return status;
 }
 
+Evaluation failed_evaluation(std::string error) {
+  Evaluation evaluation;
+  evaluation.error = std::move(error);
+  return evaluation;
+}
+
 /// The scores of the plugins for feasible nodes, normalised over all of them.
 class Scores {
  public:
@@ -62,16 +68,19 @@ class Scores {
 
 void score(const Compiled& compiled, const Snapshot& snapshot, Evaluation& evaluation) {
   std::vector<std::int32_t> feasible;
-  for (const NodeEvaluation& node : evaluation.nodes)
-    if (node.feasible) feasible.push_back(node.node.value);
+  std::vector<NodeEvaluation*> evaluations;
+  for (NodeEvaluation& node : evaluation.nodes) {
+    if (!node.feasible) continue;
+    feasible.push_back(node.node.value);
+    evaluations.push_back(&node);
+  }
   evaluation.error = score_range_error(compiled.pod_class, compiled.profile, snapshot, feasible);
   if (!evaluation.error.empty()) return;
   const Scores scores(compiled, snapshot, feasible);
   std::int64_t highest = 0;
   for (std::size_t i = 0; i < feasible.size(); ++i) {
-    NodeEvaluation& node = evaluation.nodes[static_cast<std::size_t>(feasible[i])];
-    scores.write(node, i);
-    highest = std::max(highest, node.total);
+    scores.write(*evaluations[i], i);
+    highest = std::max(highest, evaluations[i]->total);
   }
   for (const NodeEvaluation& node : evaluation.nodes)
     if (node.feasible && node.total == highest) evaluation.best.push_back(node.node);
@@ -79,26 +88,28 @@ void score(const Compiled& compiled, const Snapshot& snapshot, Evaluation& evalu
 
 }  // namespace
 
-Evaluation evaluate_pod(const PodToPlace& pod, ClassTable& table, const Nominations& nominations, Snapshot& snapshot) {
-  if (snapshot.node_count() == 0) return {{}, {}, std::string(kNoNodesText), ""};
-  if (ClassTable::is_error(pod.class_index)) return {{}, {}, "", table.error(pod.class_index)};
+Evaluation evaluate_pod(const PodToPlace& pod, ClassTable& table, const Nominations& nominations,
+                        const Snapshot& snapshot) {
+  if (snapshot.node_count() == 0) return {{}, {}, std::string(kNoNodesText), "", {}};
+  if (ClassTable::is_error(pod.class_index)) return failed_evaluation(table.error(pod.class_index));
   const Compiled compiled{table[pod.class_index], table.profile_of(pod.class_index), table.node_side(pod.class_index)};
   const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
-  if (!pre_filter.error.empty()) return {{}, {}, "", pre_filter.error};
+  if (!pre_filter.error.empty()) return failed_evaluation(pre_filter.error);
 
   Evaluation evaluation;
-  Diagnosis diagnosis{snapshot.node_count(), {}, pre_filter.message};
+  Diagnosis diagnosis{snapshot.node_count(), {}, pre_filter.message, pre_filter_rejectors(pre_filter, compiled.row)};
   bool any_feasible = false;
-  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
+  for (const std::int32_t i : snapshot.in_order()) {
     const bool runs_filters = pre_filter.message.empty() && !compiled.row.is_outside_node_set(i);
     const Status status = runs_filters ? nominations.filter_with_nominated_pods(
                                              *pod.pod, compiled.pod_class, compiled.profile, compiled.row, snapshot, i)
                                        : pre_filter_status(pre_filter.message);
-    if (status.code == StatusCode::kError) return {{}, {}, "", status.message()};
+    if (status.code == StatusCode::kError) return failed_evaluation(status.message());
     any_feasible = any_feasible || status.ok();
     if (pre_filter.message.empty() && !status.ok()) count_reasons(status, diagnosis);
     evaluation.nodes.push_back({{i}, status.ok(), status, {}, 0});
   }
+  evaluation.rejectors = diagnosis.rejectors;
   if (!any_feasible) {
     evaluation.message = fit_error_text(diagnosis);
   } else if (const std::string& error = table.score_error(pod.class_index); !error.empty()) {

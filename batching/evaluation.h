@@ -9,8 +9,9 @@
 namespace berth {
 
 /// One pod on every node, without rows: statuses with their reasons, and each plugin's scores where some node is
-/// feasible. `snapshot` changes while a nominated node is evaluated, and is restored.
+/// feasible.
 /// @param pod  compiled against `table`; an error class gives Evaluation::error
-Evaluation evaluate_pod(const PodToPlace& pod, ClassTable& table, const Nominations& nominations, Snapshot& snapshot);
+Evaluation evaluate_pod(const PodToPlace& pod, ClassTable& table, const Nominations& nominations,
+                        const Snapshot& snapshot);
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "batching/node_draw.h"
 #include "batching/node_filter.h"
@@ -16,15 +17,11 @@ constexpr std::int32_t kLowestPercentage = 5;
 
 }  // namespace
 
-std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, std::int32_t node_count) {
-  std::vector<std::int32_t> candidates;
-  if (row.outside_node_set == NodeSideRow::kAccepted) {
-    candidates.resize(static_cast<std::size_t>(node_count));
-    std::iota(candidates.begin(), candidates.end(), 0);
-    return candidates;
-  }
-  for (std::int32_t i = 0; i < node_count; ++i)
-    if (!row.is_outside_node_set(i)) candidates.push_back(i);
+std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, const Snapshot& snapshot) {
+  const std::span<const std::int32_t> all = snapshot.in_order();
+  std::vector<std::int32_t> candidates(all.begin(), all.end());
+  if (row.outside_node_set != NodeSideRow::kAccepted)
+    std::erase_if(candidates, [&](std::int32_t node) { return row.is_outside_node_set(node); });
   return candidates;
 }
 
@@ -70,8 +67,8 @@ std::int64_t UncachedClass::load_total(std::int32_t node) const {
   return berth::load_total(pod_class_, profile_, snapshot_, node);
 }
 
-std::uint32_t UncachedClass::draw(std::int32_t node) const {
-  return draws_ ? tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_, node)) : kNoDraw;
+Draw UncachedClass::draw(std::int32_t node) const {
+  return draw_of_class(profile_.draw.order, node_draw(profile_.draw, snapshot_, node), pod_class_.draw_seed);
 }
 
 Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
@@ -96,7 +93,7 @@ Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassO
   for (std::size_t i = 1; i < listed.size(); ++i) {
     const bool better = totals[i] != totals[best] ? totals[i] > totals[best]
                         : draw(i) != draw(best)   ? draw(i) > draw(best)
-                                                  : listed[i] < listed[best];
+                                                  : node_rank(snapshot, listed[i]) < node_rank(snapshot, listed[best]);
     if (better) best = i;
   }
   return {feasible_count, listed[best], totals[best]};

@@ -2,7 +2,7 @@
 #pragma once
 
 // Selection over an explicit list of nodes, where rows are not enough: kube-scheduler's node sampling, its heap order
-// among ties, and nodes with nominated pods.
+// among ties, nodes with nominated pods, and totals beyond what a key holds.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +23,8 @@ struct FeasibleList {
 
 using FeasibleTest = std::function<bool(std::int32_t)>;
 
-/// Nodes of PreFilter's node set, ascending.
-std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, std::int32_t node_count);
+/// Nodes of PreFilter's node set, in node order.
+std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, const Snapshot& snapshot);
 
 /// How many feasible nodes kube-scheduler looks for: docs/behaviour/plugins-node.md 2.4.
 std::size_t wanted_feasible(const Profile& profile, const SchedulerConfig& config, std::size_t candidate_count);
@@ -44,26 +44,25 @@ class ClassOnNodes {
   virtual bool accepts(std::int32_t node) const = 0;
   /// Weighted sum of the scores that read the load; of an accepted node.
   virtual std::int64_t load_total(std::int32_t node) const = 0;
-  virtual std::uint32_t draw(std::int32_t node) const = 0;
+  virtual Draw draw(std::int32_t node) const = 0;
 };
 
 /// Evaluates the rules directly, in integers of any size.
 class UncachedClass : public ClassOnNodes {
  public:
-  /// The arguments must outlive this object. @param draws  false: every draw is 1
+  /// The arguments must outlive this object.
   UncachedClass(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-                const Snapshot& snapshot, bool draws)
-      : pod_class_(pod_class), profile_(profile), row_(row), snapshot_(snapshot), draws_(draws) {}
+                const Snapshot& snapshot)
+      : pod_class_(pod_class), profile_(profile), row_(row), snapshot_(snapshot) {}
   bool accepts(std::int32_t node) const override;
   std::int64_t load_total(std::int32_t node) const override;
-  std::uint32_t draw(std::int32_t node) const override;
+  Draw draw(std::int32_t node) const override;
 
  private:
   const PodClass& pod_class_;
   const CompiledProfile& profile_;
   const NodeSideRow& row_;
   const Snapshot& snapshot_;
-  bool draws_;
 };
 
 /// Normalises over exactly the listed nodes and picks one. @param listed  at least one, all accepted

@@ -34,9 +34,9 @@ NodeCells::Cell cell_at(const CellColumns& columns, const NodeSideRow& node_side
 NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, const Snapshot& snapshot) {
   const TopologyCounts& counts = snapshot.topology();
   NodeCells made;
-  made.cell_of.assign(static_cast<std::size_t>(snapshot.node_count()), -1);
+  made.cell_of.assign(static_cast<std::size_t>(snapshot.slot_count()), -1);
   std::map<NodeCells::Cell, std::int32_t> known;
-  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
+  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {
     const auto lacks = [&](std::int32_t column) { return counts.column(column)[i] == 0; };
     if (node_side.refusal(i) != NodeSideRow::kAccepted ||
         std::any_of(columns.required.begin(), columns.required.end(), lacks))

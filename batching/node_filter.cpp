@@ -28,6 +28,9 @@ class SnapshotNode {
     if (column == kMemoryColumn) return snapshot_.non_zero_memory_bytes(node_);
     return requested(column);
   }
+  std::int64_t pod_count() const { return snapshot_.pod_count(node_); }
+  std::int64_t allowed_pods() const { return snapshot_.allowed_pods(node_); }
+  const std::vector<HostPort>& used_ports() const { return snapshot_.used_ports(node_); }
 
  private:
   const Snapshot& snapshot_;
@@ -88,14 +91,29 @@ std::int64_t load_score_of(RuleTag<NodeResourcesBalancedAllocation> /*rule*/, co
 
 using LoadScores = ScoringRulesOfPart<Rules, RowPart::kLoad>;
 
-Status fit_status(const PodClass& pod_class, const LoadVerdict& verdict) {
-  Status status{StatusCode::kUnschedulable, std::string(NodeResourcesFit::name), {}};
-  if (verdict.too_many_pods) status.reasons.emplace_back(NodeResourcesFit::reason_pods);
+/// The rules that read the load, with every insufficient resource.
+template <class Node>
+LoadVerdict load_verdict(const PodClass& pod_class, const Node& node) {
+  LoadVerdict verdict;
+  verdict.ports_taken = !pod_class.ports.empty() && ports_conflict(pod_class.ports, node.used_ports());
+  verdict.too_many_pods = NodeResourcesFit::too_many_pods(node.pod_count(), node.allowed_pods());
+  for (std::size_t r = 0; r < pod_class.requested.size(); ++r) {
+    const RequestedResource& request = pod_class.requested[r];
+    const std::int64_t allocatable = node.allocatable(request.column);
+    if (!NodeResourcesFit::is_short(request.amount, allocatable, node.requested(request.column))) continue;
+    verdict.insufficient.insert(r);
+    if (NodeResourcesFit::is_unresolvable(request.amount, allocatable)) verdict.is_unresolvable = true;
+  }
+  return verdict;
+}
+
+std::vector<std::string> fit_reasons(const PodClass& pod_class, const LoadVerdict& verdict) {
+  std::vector<std::string> reasons;
+  if (verdict.too_many_pods) reasons.emplace_back(NodeResourcesFit::reason_pods);
   for (std::size_t r = 0; r < pod_class.requested.size(); ++r)
     if (verdict.insufficient.contains(r))
-      status.reasons.push_back(std::string(NodeResourcesFit::reason_prefix) + pod_class.requested[r].name);
-  if (verdict.is_unresolvable) status.code = StatusCode::kUnschedulableAndUnresolvable;
-  return status;
+      reasons.push_back(std::string(NodeResourcesFit::reason_prefix) + pod_class.requested[r].name);
+  return reasons;
 }
 
 bool requests_may_wrap(const PodClass& pod_class) {
@@ -114,19 +132,10 @@ bool spread_may_leave_range(const PodClass& pod_class) {
 }  // namespace
 
 LoadVerdict filter_load(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node) {
-  LoadVerdict verdict;
-  verdict.ports_taken = !pod_class.ports.empty() && ports_conflict(pod_class.ports, snapshot.used_ports(node));
-  verdict.too_many_pods = NodeResourcesFit::too_many_pods(snapshot.pod_count(node), snapshot.allowed_pods(node));
-  const SnapshotNode amounts(snapshot, node);
-  for (std::size_t r = 0; r < pod_class.requested.size(); ++r) {
-    const RequestedResource& request = pod_class.requested[r];
-    const std::int64_t allocatable = amounts.allocatable(request.column);
-    if (!NodeResourcesFit::is_short(request.amount, allocatable, amounts.requested(request.column))) continue;
-    verdict.insufficient.insert(r);
-    if (NodeResourcesFit::is_unresolvable(request.amount, allocatable)) verdict.is_unresolvable = true;
-  }
-  return verdict;
+  return load_verdict(pod_class, SnapshotNode(snapshot, node));
 }
+
+LoadVerdict filter_load(const PodClass& pod_class, const NodeOverlay& node) { return load_verdict(pod_class, node); }
 
 bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                   std::int32_t node) {
@@ -135,34 +144,75 @@ bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, con
          (!profile.filters<NodeResourcesFit>() || verdict.fits());
 }
 
-TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node,
-                                bool affinity_skips) {
+TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node) {
   if (pod_class.topology == nullptr) return {};
-  return filter_topology(*pod_class.topology, snapshot.topology(), node, affinity_skips);
+  return filter_topology(*pod_class.topology, snapshot.topology(), node);
 }
 
-Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
-                 const LoadVerdict& load, const TopologyVerdict& topology) {
+TopologyVerdict filter_topology(const PodClass& pod_class, const NodeOverlay& node, bool affinity_skips) {
+  if (pod_class.topology == nullptr) return {};
+  return filter_topology(*pod_class.topology, node.counts(), affinity_skips);
+}
+
+bool affinity_pre_filter_skips(const PodClass& pod_class, const Snapshot& snapshot) {
+  return pod_class.topology != nullptr && affinity_pre_filter_skips(*pod_class.topology, snapshot.topology());
+}
+
+NodeVerdict first_refusal(const CompiledProfile& profile, const Refusal& refusal, const LoadVerdict& load,
+                          const TopologyVerdict& topology) {
   const std::int32_t ports_rank = load.ports_taken ? profile.rank<NodePorts>() : kNotEnabled;
   const std::int32_t fit_rank = load.fits() ? kNotEnabled : profile.rank<NodeResourcesFit>();
   const std::int32_t topology_rank = rank_of_refusal(topology, profile);
   const std::int32_t first = std::min({refusal.rank, ports_rank, fit_rank, topology_rank});
   if (first == kNotEnabled) return {};
-  if (first == refusal.rank) {
-    const StatusCode code = refusal.is_error ? StatusCode::kError : StatusCode::kUnschedulableAndUnresolvable;
-    Status status{code, std::string(refusal.plugin), {}};
+  if (first == refusal.rank)
+    return {refusal.is_error ? StatusCode::kError : StatusCode::kUnschedulableAndUnresolvable, refusal.plugin};
+  if (first == ports_rank) return {StatusCode::kUnschedulable, NodePorts::name};
+  if (first == fit_rank)
+    return {load.is_unresolvable ? StatusCode::kUnschedulableAndUnresolvable : StatusCode::kUnschedulable,
+            NodeResourcesFit::name};
+  return verdict_of(topology, profile);
+}
+
+Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
+                 const LoadVerdict& load, const TopologyVerdict& topology) {
+  const NodeVerdict first = first_refusal(profile, refusal, load, topology);
+  Status status{first.code, std::string(first.plugin), {}};
+  if (first.accepts()) return status;
+  if (first.plugin == refusal.plugin) {
     if (!refusal.reason.empty()) status.reasons.push_back(refusal.reason);
-    return status;
+  } else if (first.plugin == NodePorts::name) {
+    status.reasons.emplace_back(NodePorts::reason);
+  } else if (first.plugin == NodeResourcesFit::name) {
+    status.reasons = fit_reasons(pod_class, load);
+  } else {
+    status.reasons.emplace_back(reason_of(topology, first.plugin));
   }
-  if (first == ports_rank)
-    return {StatusCode::kUnschedulable, std::string(NodePorts::name), {std::string(NodePorts::reason)}};
-  return first == fit_rank ? fit_status(pod_class, load) : status_of(topology, profile);
+  return status;
 }
 
 Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-                   const Snapshot& snapshot, std::int32_t node, bool affinity_skips) {
+                   const Snapshot& snapshot, std::int32_t node) {
   return status_of(pod_class, profile, row.refusals[row.refusal(node)], filter_load(pod_class, snapshot, node),
-                   filter_topology(pod_class, snapshot, node, affinity_skips));
+                   filter_topology(pod_class, snapshot, node));
+}
+
+Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                   const NodeOverlay& node, bool affinity_skips) {
+  return status_of(pod_class, profile, row.refusals[row.refusal(node.node())], filter_load(pod_class, node),
+                   filter_topology(pod_class, node, affinity_skips));
+}
+
+NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                       const Snapshot& snapshot, std::int32_t node) {
+  return first_refusal(profile, row.refusals[row.refusal(node)], filter_load(pod_class, snapshot, node),
+                       filter_topology(pod_class, snapshot, node));
+}
+
+NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                       const NodeOverlay& node, bool affinity_skips) {
+  return first_refusal(profile, row.refusals[row.refusal(node.node())], filter_load(pod_class, node),
+                       filter_topology(pod_class, node, affinity_skips));
 }
 
 std::optional<std::int64_t> load_score(std::string_view plugin, const PodClass& pod_class,

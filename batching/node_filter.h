@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "batching/index_set.h"
+#include "batching/node_overlay.h"
 #include "batching/pod_class.h"
 #include "batching/topology_filter.h"
 
@@ -28,25 +29,39 @@ struct LoadVerdict {
 };
 
 LoadVerdict filter_load(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node);
+/// The same for an overlay that reads for the class.
+LoadVerdict filter_load(const PodClass& pod_class, const NodeOverlay& node);
 
 /// Whether every enabled rule that reads a node's load accepts.
 bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                   std::int32_t node);
 
 /// The verdict of the topology rules; accepted where the class has no topology program.
-TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node,
-                                bool affinity_skips = false);
+TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node);
+/// @param affinity_skips  affinity_pre_filter_skips() at the time of PreFilter, which is before the changes
+TopologyVerdict filter_topology(const PodClass& pod_class, const NodeOverlay& node, bool affinity_skips);
+/// affinity_pre_filter_skips() of the class; false where it has no topology program.
+bool affinity_pre_filter_skips(const PodClass& pod_class, const Snapshot& snapshot);
 
-/// The combined status of a refusal of the node side (an element of NodeSideRow::refusals), a load verdict and a
-/// topology verdict.
+/// Which of a refusal of the node side (an element of NodeSideRow::refusals), a load verdict and a topology verdict
+/// comes first in the profile's order.
+NodeVerdict first_refusal(const CompiledProfile& profile, const Refusal& refusal, const LoadVerdict& load,
+                          const TopologyVerdict& topology);
+/// The same with its reasons.
 Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
                  const LoadVerdict& load, const TopologyVerdict& topology);
 
 /// The first refusing plugin in the profile's order with its reasons; code kSuccess when none refuses.
 /// A node outside PreFilter's node set comes back with that plugin and no reason.
-/// @param affinity_skips  InterPodAffinity's PreFilter skipped, so its Filter does not run
 Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
-                   const Snapshot& snapshot, std::int32_t node, bool affinity_skips = false);
+                   const Snapshot& snapshot, std::int32_t node);
+Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                   const NodeOverlay& node, bool affinity_skips);
+/// The same without reasons.
+NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                       const Snapshot& snapshot, std::int32_t node);
+NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                       const NodeOverlay& node, bool affinity_skips);
 
 /// The score of a plugin that reads the load; it needs no normaliser. nullopt: the plugin does not read the load, or
 /// its PreScore skips.

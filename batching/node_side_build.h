@@ -13,59 +13,69 @@
 namespace berth {
 namespace node_side_detail {
 
-/// Fills NodeSideRow::refusal_of rule by rule; of several refusals of a node it keeps the one with the lowest rank.
-template <class List>
-class RefusalWriter {
- public:
-  RefusalWriter(NodeSideRowOf<List>& row, std::int32_t node_count) : row_(row), node_count_(node_count) {
-    row_.refusals.emplace_back();
-  }
-
-  /// Records `refusal` for every node for which `refuses` is true. @return its code
-  template <class Refuses>
-  std::uint8_t write(Refusal refusal, Refuses refuses) {
-    const std::int32_t rank = refusal.rank;
-    row_.refusals.push_back(std::move(refusal));
-    const auto code = static_cast<std::uint8_t>(row_.refusals.size() - 1);
-    for (std::int32_t i = 0; i < node_count_; ++i) {
-      if (!refuses(i)) continue;
-      if (row_.refusal_of.empty()) row_.refusal_of.resize(static_cast<std::size_t>(node_count_));
-      std::uint8_t& known = row_.refusal_of[static_cast<std::size_t>(i)];
-      if (rank < row_.refusals[known].rank) known = code;
-    }
-    return code;
-  }
-
- private:
-  NodeSideRowOf<List>& row_;
-  std::int32_t node_count_;
-};
-
-/// Nodes outside PreFilter's node set are refused before every Filter plugin.
+/// Nodes outside PreFilter's node set are refused before every Filter plugin, and slots without a node before all.
 inline constexpr std::int32_t kBeforeFilters = -1;
+inline constexpr std::int32_t kBeforeAll = -2;
 
-template <class List>
-void write_refusals(const ProfileRules<List>& profile, const Snapshot& snapshot, NodeSideRowOf<List>& row) {
-  RefusalWriter<List> writer(row, snapshot.node_count());
+/// Calls use(refusal, refuses) for each way in which the class is refused, always in the same order;
+/// refuses(std::int32_t slot) is true where it is. Only the first one, "no node is there", may be asked about a free
+/// slot. use() gives the code of the refusal.
+template <class List, class Use>
+void for_each_refusal(const ProfileRules<List>& profile, const Snapshot& snapshot, NodeSideRowOf<List>& row, Use use) {
+  use({kBeforeAll, {}, ""}, [&snapshot](std::int32_t slot) { return !snapshot.has_node(slot); });
   if (row.pre_filter_refuses) return;
   if (const auto& missing = profile.missing_filter_state)
-    writer.write({static_cast<std::int32_t>(missing->rank), missing->plugin, missing->text, true},
-                 [](std::int32_t) { return true; });
+    use({static_cast<std::int32_t>(missing->rank), missing->plugin, missing->text, true},
+        [](std::int32_t) { return true; });
   NodeSideRules<List>::for_each([&](auto tag) {
     using Rule = typename decltype(tag)::type;
     const auto& side = row.template of<Rule>();
     if (side.node_set)
-      row.outside_node_set = writer.write({kBeforeFilters, Rule::descriptor.name, ""}, [&side](std::int32_t node) {
+      row.outside_node_set = use({kBeforeFilters, Rule::descriptor.name, ""}, [&side](std::int32_t node) {
         return !std::binary_search(side.node_set->begin(), side.node_set->end(), node);
       });
     if constexpr (Rule::descriptor.filters) {
       const std::int32_t rank = profile.template rank<Rule>();
       if (rank == kNotEnabled) return;
       side.filter(profile.template options<Rule>(), snapshot, [&](std::string reason, auto refuses) {
-        writer.write({rank, Rule::descriptor.name, std::move(reason)}, refuses);
+        use({rank, Rule::descriptor.name, std::move(reason)}, refuses);
       });
     }
   });
+}
+
+/// Fills NodeSideRow::refusal_of rule by rule; of several refusals of a node it keeps the one with the lowest rank.
+template <class List>
+void write_refusals(const ProfileRules<List>& profile, const Snapshot& snapshot, NodeSideRowOf<List>& row) {
+  row.refusals.emplace_back();
+  for_each_refusal(profile, snapshot, row, [&](Refusal refusal, auto refuses) {
+    const std::int32_t rank = refusal.rank;
+    row.refusals.push_back(std::move(refusal));
+    const auto code = static_cast<std::uint8_t>(row.refusals.size() - 1);
+    const bool is_about_nodes = code != NodeSideRowOf<List>::kNoNode;
+    for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {
+      if ((is_about_nodes && !snapshot.has_node(i)) || !refuses(i)) continue;
+      if (row.refusal_of.empty()) row.refusal_of.resize(static_cast<std::size_t>(snapshot.slot_count()));
+      std::uint8_t& known = row.refusal_of[static_cast<std::size_t>(i)];
+      if (rank < row.refusals[known].rank) known = code;
+    }
+    return code;
+  });
+}
+
+/// NodeSideRow::refusal_of of one node.
+template <class List>
+std::uint8_t refusal_now(const ProfileRules<List>& profile, const Snapshot& snapshot, std::int32_t node,
+                         NodeSideRowOf<List>& row) {
+  if (!snapshot.has_node(node)) return NodeSideRowOf<List>::kNoNode;
+  std::uint8_t first = NodeSideRowOf<List>::kAccepted;
+  std::uint8_t code = NodeSideRowOf<List>::kAccepted;
+  for_each_refusal(profile, snapshot, row, [&](const Refusal& refusal, auto refuses) {
+    ++code;
+    if (refusal.rank < row.refusals[first].rank && refuses(node)) first = code;
+    return code;
+  });
+  return first;
 }
 
 template <class List>
@@ -83,7 +93,7 @@ template <class List>
 void summarize_raws(const Snapshot& snapshot, NodeSideRowOf<List>& row) {
   bool first = true;
   RawScoresOf<List> minima;
-  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
+  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {
     if (row.refusal(i) != row.kAccepted) continue;
     const RawScoresOf<List> raws = row.raws(snapshot, i);
     if (first) minima = raws;
@@ -117,6 +127,19 @@ CompiledNodeSideOf<List> compile_node_side(const NodeSidePod& pod, const Profile
 }
 
 template <class List>
+bool extend_node_side(const NodeSidePod& pod, const ProfileRules<List>& profile, const Snapshot& snapshot,
+                      bool nodes_came_or_went, CompiledNodeSideOf<List>& compiled) {
+  bool is_current = true;
+  NodeSideRules<List>::for_each([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    auto& side = std::get<NodeSideRules<List>::template index_of<Rule>>(compiled.of_rule);
+    is_current = is_current && !(nodes_came_or_went && side.mentions_names());
+    side.extend(pod, profile.template options<Rule>(), snapshot);
+  });
+  return is_current;
+}
+
+template <class List>
 NodeSideRowOf<List> build_node_side_row(CompiledNodeSideOf<List> compiled, const PodSpec& spec,
                                         const ProfileRules<List>& profile, const Snapshot& snapshot) {
   NodeSideRowOf<List> row;
@@ -124,13 +147,40 @@ NodeSideRowOf<List> build_node_side_row(CompiledNodeSideOf<List> compiled, const
   node_side_detail::write_refusals(profile, snapshot, row);
   node_side_detail::compute_scores(spec, profile, snapshot, row);
   node_side_detail::summarize_raws(snapshot, row);
-  row.total_of.assign(static_cast<std::size_t>(snapshot.node_count()), -1);
+  row.total_of.assign(static_cast<std::size_t>(snapshot.slot_count()), -1);
   if (row.pre_filter_refuses) return row;
-  for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
     if (row.refusal(i) == row.kAccepted)
       row.total_of[static_cast<std::size_t>(i)] =
           static_cast<std::int32_t>(row.total(snapshot, i, row.accepted_maxima));
   return row;
+}
+
+template <class List>
+bool update_node_side_row(const PodSpec& spec, const ProfileRules<List>& profile, const Snapshot& snapshot,
+                          std::int32_t node, NodeParts parts, NodeSideRowOf<List>& row) {
+  const auto i = static_cast<std::size_t>(node);
+  const bool was_accepted = row.refusal(node) == row.kAccepted;
+  bool concerns_all = false;
+  NodeSideRules<List>::for_each([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    if (row.template weight<Rule>() == 0) return;
+    auto& side = std::get<NodeSideRules<List>::template index_of<Rule>>(row.of_rule);
+    concerns_all = concerns_all || (parts.contains(NodePart::kImages) && side.scores_follow_images(spec, snapshot));
+    side.compute_score(spec, profile.template options<Rule>(), snapshot, node);
+  });
+  const std::uint8_t refusal = node_side_detail::refusal_now(profile, snapshot, node, row);
+  if (refusal != row.kAccepted && row.refusal_of.empty())
+    row.refusal_of.resize(static_cast<std::size_t>(snapshot.slot_count()));
+  if (!row.refusal_of.empty()) row.refusal_of[i] = refusal;
+  if (row.pre_filter_refuses) return false;
+  const RawScoresOf<List> raws = row.raws(snapshot, node);
+  const bool is_accepted = refusal == row.kAccepted;
+  row.total_of[i] = is_accepted ? static_cast<std::int32_t>(row.total(snapshot, node, row.accepted_maxima)) : -1;
+  // Where raw scores do not vary, the node had that of all; else nobody knows which one it had.
+  const bool may_change_raw = parts.contains(NodePart::kLabels) || parts.contains(NodePart::kTaints);
+  if (concerns_all || (row.raws_vary && was_accepted && may_change_raw)) return true;
+  return is_accepted && (row.raws_vary ? !raws.is_within(row.accepted_maxima) : raws != row.accepted_maxima);
 }
 
 template <class List>

@@ -7,6 +7,10 @@ namespace berth {
 
 template CompiledNodeSide compile_node_side(const NodeSidePod&, const ProfileRules<Rules>&, Snapshot&);
 template NodeSideRow build_node_side_row(CompiledNodeSide, const PodSpec&, const ProfileRules<Rules>&, const Snapshot&);
+template bool extend_node_side(const NodeSidePod&, const ProfileRules<Rules>&, const Snapshot&, bool,
+                               CompiledNodeSide&);
+template bool update_node_side_row(const PodSpec&, const ProfileRules<Rules>&, const Snapshot&, std::int32_t, NodeParts,
+                                   NodeSideRow&);
 template std::optional<RuleScore> NodeSideRow::score(std::string_view, const Snapshot&, std::int32_t,
                                                      const RawScores&) const;
 

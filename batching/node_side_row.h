@@ -15,6 +15,7 @@
 #include "batching/compiled_profile.h"
 #include "batching/node_side_scores.h"
 #include "batching/rule_score.h"
+#include "host/framework/plugin_names.h"
 
 namespace berth {
 
@@ -63,6 +64,15 @@ struct CompiledNodeSideOf {
     });
     return found;
   }
+  /// The plugins whose PreFilter names a node set.
+  PluginNames plugins_with_node_set() const {
+    PluginNames plugins;
+    NodeRules::for_each([&](auto tag) {
+      using Rule = typename decltype(tag)::type;
+      if (of<Rule>().node_set) plugins.insert(Rule::descriptor.name);
+    });
+    return plugins;
+  }
   /// PreFilter's node set; null: all nodes.
   const std::vector<std::int32_t>* node_set() const {
     const std::vector<std::int32_t>* found = nullptr;
@@ -80,19 +90,21 @@ CompiledNodeSideOf<List> compile_node_side(const NodeSidePod& pod, const Profile
                                            Snapshot& snapshot);
 
 /// The verdicts and scores of a class that depend on a node's labels, taints, name, images and features. Classes that
-/// differ only in requests and ports share one. Invalid once node objects change.
+/// differ only in requests and ports share one. update_node() takes in a changed node.
 template <class List>
 struct NodeSideRowOf : CompiledNodeSideOf<List> {
   static constexpr std::uint8_t kAccepted = 0;
   using NodeRules = NodeSideRules<List>;
 
-  /// [node_count] index into `refusals`, kAccepted where no rule of the node side refuses; empty: all accepted.
+  static constexpr std::uint8_t kNoNode = 1;  ///< refusal() of a slot without a node
+
+  /// [slot_count] index into `refusals`, kAccepted where no rule of the node side refuses; empty: all accepted.
   std::vector<std::uint8_t> refusal_of;
-  std::vector<Refusal> refusals;  ///< [0] is the entry of kAccepted
+  std::vector<Refusal> refusals;  ///< [0] and [1] are the entries of kAccepted and kNoNode
 
   std::uint8_t outside_node_set = kAccepted;  ///< the code of nodes outside PreFilter's node set, if there is one
   RawScoresOf<List> accepted_maxima;          ///< over the accepted nodes, whatever their load
-  /// [node_count] weighted node-side total under accepted_maxima, -1 where refused: the initial totals of tiles.
+  /// [slot_count] weighted node-side total under accepted_maxima, -1 where refused: the initial totals of tiles.
   std::vector<std::int32_t> total_of;
   bool raws_vary = false;  ///< accepted nodes differ in a raw score: the maxima can change as nodes fill up
 
@@ -140,6 +152,20 @@ struct NodeSideRowOf : CompiledNodeSideOf<List> {
 };
 using NodeSideRow = NodeSideRowOf<Rules>;
 
+/// Call after nodes changed: takes in values of columns that are new.
+/// @param nodes_came_or_went  whether a node was added or removed
+/// @return false when the node side must be compiled again
+template <class List>
+bool extend_node_side(const NodeSidePod& pod, const ProfileRules<List>& profile, const Snapshot& snapshot,
+                      bool nodes_came_or_went, CompiledNodeSideOf<List>& compiled);
+
+/// Evaluates the row on one node whose object changed, or which came or went.
+/// @return whether that changes the row for other nodes too, so that it must be built again: a raw score of an accepted
+/// node changed, or a rule's scores read all nodes
+template <class List>
+bool update_node_side_row(const PodSpec& spec, const ProfileRules<List>& profile, const Snapshot& snapshot,
+                          std::int32_t node, NodeParts parts, NodeSideRowOf<List>& row);
+
 /// Evaluates `compiled` on every node.
 template <class List>
 NodeSideRowOf<List> build_node_side_row(CompiledNodeSideOf<List> compiled, const PodSpec& spec,
@@ -151,6 +177,10 @@ RawScores raw_maxima(const NodeSideRow& row, const Snapshot& snapshot, const std
 extern template CompiledNodeSide compile_node_side(const NodeSidePod&, const ProfileRules<Rules>&, Snapshot&);
 extern template NodeSideRow build_node_side_row(CompiledNodeSide, const PodSpec&, const ProfileRules<Rules>&,
                                                 const Snapshot&);
+extern template bool extend_node_side(const NodeSidePod&, const ProfileRules<Rules>&, const Snapshot&, bool,
+                                      CompiledNodeSide&);
+extern template bool update_node_side_row(const PodSpec&, const ProfileRules<Rules>&, const Snapshot&, std::int32_t,
+                                          NodeParts, NodeSideRow&);
 extern template std::optional<RuleScore> NodeSideRow::score(std::string_view, const Snapshot&, std::int32_t,
                                                             const RawScores&) const;
 

@@ -10,23 +10,28 @@
 
 namespace berth {
 
+// Counts is TopologyCounts, or the same with some pods added and others removed: OverlaidCounts.
+
 /// global_minimum() of a constraint, from the tables.
-inline std::int64_t global_minimum(const HardSpread& hard, const TopologyCounts& counts) {
+template <class Counts>
+std::int64_t global_minimum(const HardSpread& hard, const Counts& counts) {
   return global_minimum(counts.existing_domains(hard.table), hard.min_domains,
                         [&] { return counts.minimum(hard.table); });
 }
 
 /// no_pod_matches_affinity() of a class, from the tables.
-inline bool no_pod_matches_affinity(const TopologyProgram& program, const TopologyCounts& counts) {
+template <class Counts>
+bool no_pod_matches_affinity(const TopologyProgram& program, const Counts& counts) {
   return no_pod_matches_affinity(static_cast<std::int32_t>(program.affinity.size()), [&](std::int32_t t) {
     return counts.total(program.affinity[static_cast<std::size_t>(t)]);
   });
 }
 
 /// One node as batching/topology_rules.h reads it, from the tables. `program` and `counts` must outlive the object.
+template <class Counts>
 class NodeTopology {
  public:
-  NodeTopology(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node)
+  NodeTopology(const TopologyProgram& program, const Counts& counts, std::int32_t node)
       : program_(program), counts_(counts), node_(node) {}
 
   std::int32_t hard_size() const { return size(program_.hard); }
@@ -72,7 +77,7 @@ class NodeTopology {
   std::int32_t domain(std::int32_t table) const { return counts_.column(counts_.column_of(table))[node_]; }
 
   const TopologyProgram& program_;
-  const TopologyCounts& counts_;
+  const Counts& counts_;
   std::int32_t node_;
 };
 

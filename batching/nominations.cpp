@@ -11,9 +11,8 @@ namespace {
 
 /// The pods whose nomination the queue records when they are added: terminating ones too (they are skipped when they
 /// are popped), but not gated ones or those of other schedulers.
-bool holds_nomination(const Pod& pod, const SchedulerConfig& config) {
-  const PodRare& rare = pod.rare();
-  return is_pending(pod) && !rare.nominated_node_name.empty() && rare.scheduling_gates.empty() &&
+bool may_be_nominated(const Pod& pod, const SchedulerConfig& config) {
+  return is_pending(pod) && pod.rare().scheduling_gates.empty() &&
          config.find_profile(pod.spec->scheduler_name) != nullptr;
 }
 
@@ -21,114 +20,120 @@ bool holds_nomination(const Pod& pod, const SchedulerConfig& config) {
 
 Nominations::Nominations(const ClusterObjects& objects, const SchedulerConfig& config, const Snapshot& snapshot,
                          ClassTable& table)
-    : topology_(table.topology()) {
+    : config_(config), topology_(table.topology()) {
   for (const PodPtr& pod : objects.pods)
-    if (pod->rare_fields != nullptr && holds_nomination(*pod, config)) restore(pod, table, snapshot);
+    if (pod->rare_fields != nullptr) set(pod, pod->rare().nominated_node_name, table, snapshot);
 }
 
-void Nominations::restore(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot) {
-  held_.push_back(pod);
-  claim(pod, table, snapshot);
+void Nominations::set(const PodPtr& pod, const std::string& node_name, ClassTable& table, const Snapshot& snapshot) {
+  remove(*pod);
+  if (node_name.empty() || !may_be_nominated(*pod, config_)) return;
+  held_.push_back({pod, node_name});
+  claim(held_.back(), table, snapshot);
 }
 
 void Nominations::rebuild(ClassTable& table, const Snapshot& snapshot) {
   on_node_.clear();
   node_of_uid_.clear();
-  for (const PodPtr& pod : held_) claim(pod, table, snapshot);
+  for (const Held& held : held_) claim(held, table, snapshot);
 }
 
-void Nominations::claim(const PodPtr& pod, ClassTable& table, const Snapshot& snapshot) {
-  const std::int32_t node = snapshot.find_node(pod->rare().nominated_node_name);
-  if (node < 0) return;
-  topology_.note_terms(*pod);
-  on_node_[node].push_back({pod, table.delta_of(*pod), wanted_host_ports(*pod->spec)});
-  node_of_uid_[pod->uid()] = node;
+void Nominations::claim(const Held& held, ClassTable& table, const Snapshot& snapshot) {
+  const std::int32_t slot = snapshot.find_node(held.node_name);
+  if (slot < 0) return;
+  topology_.note_terms(*held.pod);
+  on_node_[slot].push_back({held.pod, table.delta_of(*held.pod), wanted_host_ports(*held.pod->spec)});
+  node_of_uid_[held.pod->uid()] = slot;
+}
+
+void Nominations::enter_node(std::int32_t slot, ClassTable& table, const Snapshot& snapshot) {
+  for (const Held& held : held_)
+    if (held.node_name == snapshot.node(slot).name && !node_of_uid_.contains(held.pod->uid()))
+      claim(held, table, snapshot);
+}
+
+void Nominations::leave_node(std::int32_t slot) {
+  const auto here = on_node_.find(slot);
+  if (here == on_node_.end()) return;
+  for (const Nominated& nominated : here->second) node_of_uid_.erase(nominated.pod->uid());
+  on_node_.erase(here);
 }
 
 std::int32_t Nominations::node_of(const Pod& pod) const {
-  if (pod.rare_fields == nullptr) return -1;
+  if (node_of_uid_.empty()) return -1;
   const auto at = node_of_uid_.find(pod.uid());
   return at == node_of_uid_.end() ? -1 : at->second;
 }
 
-bool Nominations::remove(const Pod& pod) {
-  if (pod.rare_fields == nullptr || pod.rare().nominated_node_name.empty()) return false;
-  if (std::erase_if(held_, [&](const PodPtr& held) { return held->uid() == pod.uid(); }) == 0) return false;
-  const std::int32_t node = node_of(pod);
-  if (node < 0) return true;
-  node_of_uid_.erase(pod.uid());
-  std::vector<Nominated>& here = on_node_[node];
-  std::erase_if(here, [&](const Nominated& nominated) { return nominated.pod->uid() == pod.uid(); });
-  if (here.empty()) on_node_.erase(node);
-  return true;
+std::optional<std::string> Nominations::remove(std::string_view uid) {
+  const auto held = std::find_if(held_.begin(), held_.end(), [&](const Held& h) { return h.pod->uid() == uid; });
+  if (held == held_.end()) return std::nullopt;
+  std::string node_name = std::move(held->node_name);
+  held_.erase(held);
+  const auto claimed = node_of_uid_.find(uid);
+  if (claimed == node_of_uid_.end()) return node_name;
+  std::vector<Nominated>& here = on_node_[claimed->second];
+  std::erase_if(here, [&](const Nominated& nominated) { return nominated.pod->uid() == uid; });
+  if (here.empty()) on_node_.erase(claimed->second);
+  node_of_uid_.erase(claimed);
+  return node_name;
 }
 
 bool Nominations::counts_against(const Pod& nominated, const Pod& pod) {
   return nominated.priority >= pod.priority && nominated.uid() != pod.uid();
 }
 
+bool Nominations::any_against(const Pod& pod, std::int32_t node) const {
+  const auto here = on_node_.find(node);
+  return here != on_node_.end() && std::any_of(here->second.begin(), here->second.end(),
+                                               [&](const Nominated& n) { return counts_against(*n.pod, pod); });
+}
+
 std::vector<std::int32_t> Nominations::nodes_against(const Pod& pod) const {
   std::vector<std::int32_t> nodes;
   for (const auto& [node, here] : on_node_)
-    if (std::any_of(here.begin(), here.end(), [&](const Nominated& n) { return counts_against(*n.pod, pod); }))
-      nodes.push_back(node);
+    if (any_against(pod, node)) nodes.push_back(node);
   return nodes;
 }
 
-std::vector<CountMove> Nominations::topology_moves(const Pod& pod, const PodClass& pod_class,
-                                                   const std::vector<Nominated>& here, bool affinity_skips) const {
-  std::vector<CountMove> moves;
-  if (pod_class.topology == nullptr) return moves;
-  for (const Nominated& nominated : here) {
+void Nominations::add_against(const Pod& pod, const PodClass& pod_class, bool affinity_skips,
+                              NodeOverlay& overlay) const {
+  for (const Nominated& nominated : on_node_.at(overlay.node())) {
     if (!counts_against(*nominated.pod, pod)) continue;
-    const auto more = topology_.overlay(*nominated.pod, *pod_class.topology, !affinity_skips);
-    moves.insert(moves.end(), more.begin(), more.end());
+    std::vector<CountMove> moves;
+    if (pod_class.topology != nullptr) moves = topology_.effect(*nominated.pod, *pod_class.topology, !affinity_skips);
+    overlay.add({nominated.delta, nominated.ports, moves});
   }
-  return moves;
 }
 
-/// The first pass: with all pods that are nominated to the node and count against the pod.
-Status Nominations::filter_with_added_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                           const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
-  const std::vector<Nominated>& here = on_node_.at(node);
-  const bool affinity_skips =
-      pod_class.topology != nullptr && affinity_pre_filter_skips(*pod_class.topology, snapshot.topology());
-  const std::vector<CountMove> moves = topology_moves(pod, pod_class, here, affinity_skips);
-  const std::vector<HostPort> ports_before = snapshot.used_ports(node);
-  const auto apply_all = [&](int sign) {
-    for (const Nominated& nominated : here)
-      if (counts_against(*nominated.pod, pod)) snapshot.apply(node, nominated.delta, sign);
-    snapshot.write_topology().add_all(moves, node, sign);
-  };
-  apply_all(1);
-  for (const Nominated& nominated : here)
-    if (counts_against(*nominated.pod, pod)) {
-      std::vector<HostPort>& used = snapshot.write_used_ports(node);
-      used.insert(used.end(), nominated.ports.begin(), nominated.ports.end());
-    }
-  Status crowded = filter_node(pod_class, profile, row, snapshot, node, affinity_skips);
-  apply_all(-1);
-  if (snapshot.used_ports(node) != ports_before) snapshot.write_used_ports(node) = ports_before;
+std::optional<Nominations::CrowdedNode> Nominations::crowded(const Pod& pod, const PodClass& pod_class,
+                                                             const Snapshot& snapshot, std::int32_t node) const {
+  if (!any_against(pod, node)) return std::nullopt;
+  CrowdedNode crowded{NodeOverlay(snapshot), affinity_pre_filter_skips(pod_class, snapshot)};
+  crowded.overlay.read_for(pod_class);
+  crowded.overlay.reset(node);
+  add_against(pod, pod_class, crowded.affinity_skips, crowded.overlay);
   return crowded;
 }
 
 Status Nominations::filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
                                                const CompiledProfile& profile, const NodeSideRow& row,
-                                               Snapshot& snapshot, std::int32_t node) const {
-  if (on_node_.contains(node)) {
-    Status crowded = filter_with_added_pods(pod, pod_class, profile, row, snapshot, node);
-    if (!crowded.ok()) return crowded;
+                                               const Snapshot& snapshot, std::int32_t node) const {
+  if (const auto first = crowded(pod, pod_class, snapshot, node)) {
+    Status status = filter_node(pod_class, profile, row, first->overlay, first->affinity_skips);
+    if (!status.ok()) return status;
   }
   return filter_node(pod_class, profile, row, snapshot, node);
 }
 
-Status Nominations::filter_own_nominated_node(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                              const NodeSideRow& row, Snapshot& snapshot, std::int32_t node) const {
-  if (!row.is_outside_node_set(node)) return filter_with_nominated_pods(pod, pod_class, profile, row, snapshot, node);
-  const NodeSideRow open_row = build_node_side_row(
-      compile_node_side({*pod_class.spec, pod_class.node_name, NodeSet::kIgnored}, profile, snapshot), *pod_class.spec,
-      profile, snapshot);
-  return filter_with_nominated_pods(pod, pod_class, profile, open_row, snapshot, node);
+NodeVerdict Nominations::judge_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
+                                                   const CompiledProfile& profile, const NodeSideRow& row,
+                                                   const Snapshot& snapshot, std::int32_t node) const {
+  if (const auto first = crowded(pod, pod_class, snapshot, node)) {
+    const NodeVerdict verdict = judge_node(pod_class, profile, row, first->overlay, first->affinity_skips);
+    if (!verdict.accepts()) return verdict;
+  }
+  return judge_node(pod_class, profile, row, snapshot, node);
 }
 
 void Nominations::refresh_deltas(ClassTable& table) {

@@ -31,15 +31,15 @@ std::string with_profile(std::string signature, std::int32_t profile, const std:
 
 }  // namespace
 
-ClassTable::ClassTable(const ClusterObjects& objects, const SchedulerConfig& config, const EngineConfig& engine,
-                       Snapshot& snapshot, const ClusterCache& cache)
+ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& config, const EngineConfig& engine,
+                       Snapshot& snapshot)
     : config_(config),
+      tie_break_(engine.tie_break),
       seed_(engine.seed),
       snapshot_(snapshot),
-      cache_(cache),
-      topology_(objects, config, engine.upstream_bugs, snapshot, cache) {
-  for (const Profile& profile : config.profiles)
-    profiles_.push_back(compile_profile(profile, config.gates, snapshot, cache));
+      cluster_(cluster),
+      topology_(cluster, config, engine.upstream_bugs, snapshot) {
+  compile_profiles();
   class_of_spec_.resize(profiles_.size());
 }
 
@@ -108,8 +108,8 @@ void ClassTable::fill(PodClass& pod_class) {
   const Pod pod = bare_pod(pod_class);
   pod_class.draw_seed = class_draw_seed(seed_, pod_class_hash(*pod_class.spec));
   pod_class.filter_amounts = filter_requests(pod);
-  pod_class.requested =
-      compile_requested(pod_class.filter_amounts, profile.profile->args.node_resources_fit, snapshot_, cache_);
+  pod_class.requested = compile_requested(pod_class.filter_amounts, profile.profile->args.node_resources_fit, snapshot_,
+                                          cluster_.cache());
   pod_class.fit_requests = compile_scored_requests(score_requests(pod), profile.fit.resources);
   pod_class.balanced_requests = compile_scored_requests(pod_class.filter_amounts, profile.balanced_resources);
   // PreScore skips; where it is not enabled, Score returns 0.
@@ -133,7 +133,7 @@ ResourceDelta ClassTable::delta_of(const ResourceAmounts& amounts, const Resourc
   return delta;
 }
 
-ResourceDelta ClassTable::delta_of(const Pod& pod) {
+ResourceDelta ClassTable::delta_of(const Pod& pod) const {
   return delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
 }
 
@@ -141,46 +141,104 @@ void ClassTable::refresh_deltas() {
   for (PodClass& pod_class : classes_) pod_class.delta = delta_of(bare_pod(pod_class));
 }
 
-ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c) {
+ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c, NodeSet node_set) {
   PodClass& pod_class = classes_[static_cast<std::size_t>(c)];
-  if (pod_class.node_side < 0) {
-    const auto [at, is_new] = node_side_of_signature_.try_emplace(
-        with_profile(node_side_signature(*pod_class.spec), pod_class.profile, pod_class.node_name),
-        static_cast<std::int32_t>(node_sides_.size()));
-    if (is_new)
-      node_sides_.push_back(std::make_unique<NodeSide>(
-          NodeSide{compile_node_side({*pod_class.spec, pod_class.node_name}, profile_of(c), snapshot_), nullptr}));
-    pod_class.node_side = at->second;
+  const bool is_open = node_set == NodeSet::kIgnored;
+  std::int32_t& index = is_open ? pod_class.open_node_side : pod_class.node_side;
+  if (index < 0) {
+    std::string signature = with_profile(node_side_signature(*pod_class.spec), pod_class.profile, pod_class.node_name);
+    signature.push_back(is_open ? 'o' : 'n');
+    const auto [at, is_new] =
+        node_side_of_signature_.try_emplace(std::move(signature), static_cast<std::int32_t>(node_sides_.size()));
+    if (is_new) {
+      auto side = std::make_unique<NodeSide>();
+      side->profile = pod_class.profile;
+      side->spec = pod_class.spec;
+      side->node_name = pod_class.node_name;
+      side->node_set = node_set;
+      side->compiled = compile_node_side(side->pod(), profile_of(c), snapshot_);
+      node_sides_.push_back(std::move(side));
+    }
+    index = at->second;
   }
-  return *node_sides_[static_cast<std::size_t>(pod_class.node_side)];
+  return *node_sides_[static_cast<std::size_t>(index)];
 }
 
 const CompiledNodeSide& ClassTable::compiled_node_side(std::int32_t c) {
-  const NodeSide& side = find_node_side(c);
-  return side.row != nullptr ? *side.row : side.compiled;
+  return find_node_side(c, NodeSet::kNarrows).current();
 }
 
-const NodeSideRow& ClassTable::node_side(std::int32_t c) {
-  NodeSide& side = find_node_side(c);
-  if (side.row == nullptr)
-    side.row = std::make_unique<NodeSideRow>(
-        build_node_side_row(std::move(side.compiled), *(*this)[c].spec, profile_of(c), snapshot_));
+const NodeSideRow& ClassTable::node_side(std::int32_t c, NodeSet node_set) {
+  NodeSide& side = find_node_side(c, node_set);
+  const auto build = [&](CompiledNodeSide& compiled) {
+    return build_node_side_row(std::move(compiled), *side.spec, profile_of(c), snapshot_);
+  };
+  if (side.row == nullptr) {
+    side.row = std::make_unique<NodeSideRow>(build(side.compiled));
+  } else if (side.is_outdated) {
+    *side.row = build(*side.row);
+  }
+  side.is_outdated = false;
   return *side.row;
 }
 
-PreFilterAnswer ClassTable::pre_filter(std::int32_t c) {
+std::uint64_t ClassTable::node_side_version(std::int32_t c) { return find_node_side(c, NodeSet::kNarrows).version; }
+
+void ClassTable::mark_outdated(NodeSide& side) {
+  if (side.row == nullptr) return;
+  side.is_outdated = true;
+  side.version = ++node_sides_version_;
+}
+
+void ClassTable::change_node(NodeSide& side, std::int32_t slot, NodeParts parts, NodeEvent event) {
+  const CompiledProfile& profile = profiles_[static_cast<std::size_t>(side.profile)];
+  const bool came_or_went = event == NodeEvent::kCameOrWent;
+  if (!extend_node_side(side.pod(), profile, snapshot_, came_or_went, side.current())) {
+    side.current() = compile_node_side(side.pod(), profile, snapshot_);
+    mark_outdated(side);
+  } else if (side.row != nullptr && !side.is_outdated &&
+             update_node_side_row(*side.spec, profile, snapshot_, slot, parts, *side.row)) {
+    mark_outdated(side);
+  }
+}
+
+void ClassTable::change_node(std::int32_t slot, NodeParts parts, NodeEvent event) {
+  bool is_current = true;
+  for (CompiledProfile& profile : profiles_)
+    is_current = extend_rules(profile, event == NodeEvent::kCameOrWent) && is_current;
+  if (!is_current || snapshot_.lacks_column()) return recompile();
+  for (const auto& side : node_sides_) change_node(*side, slot, parts, event);
+}
+
+const NodeSideRow& ClassTable::node_side_on_own_node(std::int32_t c, std::int32_t node) {
+  const NodeSideRow& row = node_side(c);
+  return row.is_outside_node_set(node) ? node_side(c, NodeSet::kIgnored) : row;
+}
+
+const NodeSideRow* ClassTable::built_node_side(std::int32_t c, NodeSet node_set) const {
+  const PodClass& pod_class = (*this)[c];
+  const std::int32_t index = node_set == NodeSet::kIgnored ? pod_class.open_node_side : pod_class.node_side;
+  if (index < 0) return nullptr;
+  const NodeSide& side = *node_sides_[static_cast<std::size_t>(index)];
+  return side.is_outdated ? nullptr : side.row.get();
+}
+
+PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const CompiledNodeSide& side) {
+  return answer.message.empty() ? side.plugins_with_node_set() : PluginNames{answer.plugin};
+}
+
+PreFilterAnswer ClassTable::pre_filter(std::int32_t c, const CompiledNodeSide& side) const {
   static const TopologyProgram kNothing;
-  const CompiledNodeSide& side = compiled_node_side(c);
   const PodClass& pod_class = (*this)[c];
   const TopologyProgram& topology = pod_class.topology != nullptr ? *pod_class.topology : kNothing;
   if (!side.pre_filter_refuses && topology.pre_filter_error.empty() && topology.pre_filter_message.empty()) return {};
   for (const EnabledPlugin& plugin : profile_of(c).profile->at(ExtensionPoint::kPreFilter)) {
     if (const std::string_view message = side.pre_filter_message(plugin.name); !message.empty())
-      return {std::string(message), ""};
+      return {plugin.name, std::string(message), ""};
     if (plugin.name == PodTopologySpread::name && !topology.pre_filter_error.empty())
-      return {"", topology.pre_filter_error};
+      return {plugin.name, "", topology.pre_filter_error};
     if (plugin.name == InterPodAffinity::name && !topology.pre_filter_message.empty())
-      return {topology.pre_filter_message, ""};
+      return {plugin.name, topology.pre_filter_message, ""};
   }
   return {};
 }
@@ -203,15 +261,28 @@ std::uint64_t ClassTable::node_side_bytes() const {
   return bytes;
 }
 
-void ClassTable::recompile() {
-  topology_.rebuild();
-  node_side_of_signature_.clear();
-  node_sides_.clear();
+void ClassTable::compile_profiles() {
   profiles_.clear();
   for (const Profile& profile : config_.profiles)
-    profiles_.push_back(compile_profile(profile, config_.gates, snapshot_, cache_));
+    profiles_.push_back(
+        compile_profile(profile, config_.gates, draw_rule(profile, tie_break_, seed_), snapshot_, cluster_.cache()));
+}
+
+void ClassTable::change_namespaces() {
+  topology_.change_namespaces();
+  class_of_signature_.clear();
+  class_of_kind_.clear();
+  for (auto& by_spec : class_of_spec_) by_spec.clear();
+  kept_specs_.clear();
+}
+
+void ClassTable::recompile() {
+  ++recompile_count_;
+  node_side_of_signature_.clear();
+  node_sides_.clear();
+  compile_profiles();
   for (PodClass& pod_class : classes_) {
-    pod_class.node_side = -1;
+    pod_class.node_side = pod_class.open_node_side = -1;
     fill(pod_class);
   }
   refresh_deltas();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct PodClass {
   std::int32_t profile = 0;
   std::shared_ptr<const PodSpec> spec;
   std::string node_name;        ///< spec.nodeName; empty for pending pods
-  std::uint32_t draw_seed = 0;  ///< class_draw_seed() of the run's seed and the spec's hash
+  std::uint32_t draw_seed = 0;  ///< class_draw_seed() of the run's seed and the spec's hash, for draws by class
 
   ResourceAmounts filter_amounts;                ///< counted by the filter and by a node's requested amounts
   std::vector<RequestedResource> requested;      ///< checked by the filter
@@ -39,22 +40,27 @@ struct PodClass {
   std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
   bool needs_int64 = false;      ///< amounts of kExactBelow and above: evaluated in integers, pod by pod
 
-  std::int32_t node_side = -1;  ///< index among the node sides of the table, once one was compiled
+  std::int32_t node_side = -1;       ///< index among the node sides of the table, once one was compiled
+  std::int32_t open_node_side = -1;  ///< the same with NodeSet::kIgnored
 };
 
 /// The result of PreFilter, which may end the cycle before any node is evaluated.
 struct PreFilterAnswer {
-  std::string message;  ///< non-empty: the pod is unschedulable with this reason
-  std::string error;    ///< non-empty: the cycle ends with this error
+  std::string_view plugin;  ///< that ends it; empty when it passes
+  std::string message;      ///< non-empty: the pod is unschedulable with this reason
+  std::string error;        ///< non-empty: the cycle ends with this error
   bool passes() const { return message.empty() && error.empty(); }
 };
+
+/// The plugins that PreFilter adds to Diagnosis::rejectors. @param side  of the class
+PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const CompiledNodeSide& side);
 
 /// Finds the class of every pod and owns classes, profiles and node-side rows. Grows only.
 class ClassTable {
  public:
-  /// `objects`, `config`, `snapshot` and `cache` must outlive the table.
-  ClassTable(const ClusterObjects& objects, const SchedulerConfig& config, const EngineConfig& engine,
-             Snapshot& snapshot, const ClusterCache& cache);
+  /// `cluster`, `config` and `snapshot` must outlive the table.
+  ClassTable(const EngineCluster& cluster, const SchedulerConfig& config, const EngineConfig& engine,
+             Snapshot& snapshot);
 
   /// Writes PodToPlace::class_index: a class, or is_error() for a pod that no backend may evaluate.
   /// @param placed  pods placed by the caller that are not in the cache
@@ -62,6 +68,10 @@ class ClassTable {
   /// Queries or terms were registered since the pod was compiled, and it may belong to another class: compile() again.
   bool is_stale(const PodToPlace& pod) const { return pod.compiled_at != topology_.epoch(); }
   TopologyIndex& topology() { return topology_; }
+  /// Namespaces changed: TopologyIndex::change_namespaces(). Classes refer to queries and tables by number, so that
+  /// none from before is found again.
+  void change_namespaces();
+  const TopologyIndex& topology() const { return topology_; }
 
   static bool is_error(std::int32_t class_index) { return class_index < -1; }
   const std::string& error(std::int32_t class_index) const {
@@ -76,16 +86,33 @@ class ClassTable {
 
   /// The compiled node side of the class; evaluates no node.
   const CompiledNodeSide& compiled_node_side(std::int32_t c);
-  /// Built on first use: evaluates the class's node side on every node.
-  const NodeSideRow& node_side(std::int32_t c);
+  /// Built on first use: evaluates the class's node side on every node. Keeps its address until recompile().
+  /// @param node_set  kIgnored: for the node that a pod is nominated to
+  const NodeSideRow& node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows);
+  /// The row for the node that a pod is nominated to, where PreFilter's node set does not apply.
+  const NodeSideRow& node_side_on_own_node(std::int32_t c, std::int32_t node);
+  /// null: node_side() was not called for the class since the row was last outdated.
+  const NodeSideRow* built_node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows) const;
+  /// Changes whenever node_side() was built again, which may concern any node.
+  std::uint64_t node_side_version(std::int32_t c);
+  /// Changes with any of these versions.
+  std::uint64_t node_sides_version() const { return node_sides_version_; }
   std::uint64_t node_side_bytes() const;
-  PreFilterAnswer pre_filter(std::int32_t c);
+  PreFilterAnswer pre_filter(std::int32_t c) { return pre_filter(c, compiled_node_side(c)); }
+  /// @param side  of the class
+  PreFilterAnswer pre_filter(std::int32_t c, const CompiledNodeSide& side) const;
   /// Non-empty: scoring ends in this error.
   const std::string& score_error(std::int32_t c);
 
-  /// The delta of a pod that is in no class (a nominated one).
-  ResourceDelta delta_of(const Pod& pod);
-  /// Call when node objects changed: recompiles everything that depends on them. Class indexes stay.
+  /// The delta of a pod that is in no class (a nominated one, or one that runs).
+  ResourceDelta delta_of(const Pod& pod) const;
+  /// Call after the object of the node changed, or it came or went: takes that over in all node sides.
+  enum class NodeEvent : std::uint8_t { kChanged, kCameOrWent };
+  void change_node(std::int32_t slot, NodeParts parts, NodeEvent event);
+  /// How often recompile() ran: references to node sides and profiles from before are void.
+  std::uint64_t recompile_count() const { return recompile_count_; }
+  /// Call when the number of slots changed, or a resource that was asked for got its first node: recompiles everything
+  /// that depends on columns. Class indexes stay.
   void recompile();
 
  private:
@@ -94,6 +121,7 @@ class ClassTable {
   std::int32_t add_error(std::string text);
   void fill(PodClass& pod_class);
   void refresh_deltas();
+  void compile_profiles();
   ResourceDelta delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const;
 
   /// A class that was found, and the epoch of that search.
@@ -103,9 +131,10 @@ class ClassTable {
   };
 
   const SchedulerConfig& config_;
+  TieBreak tie_break_;
   std::uint64_t seed_;
   Snapshot& snapshot_;
-  const ClusterCache& cache_;
+  const EngineCluster& cluster_;
   TopologyIndex topology_;
   std::vector<Found> class_of_kind_;
   std::vector<std::int32_t> kinds_;  ///< of the pods that are being compiled
@@ -117,10 +146,23 @@ class ClassTable {
   std::vector<std::shared_ptr<const PodSpec>> kept_specs_;  ///< keeps the keys of class_of_spec_ alive
   std::unordered_map<std::string, std::int32_t> node_side_of_signature_;
   struct NodeSide {
+    std::int32_t profile;
+    std::shared_ptr<const PodSpec> spec;
+    std::string node_name;  ///< spec.nodeName
+    NodeSet node_set = NodeSet::kNarrows;
     CompiledNodeSide compiled;         ///< until the row is built from it
     std::unique_ptr<NodeSideRow> row;  ///< null: not built yet
+    bool is_outdated = false;          ///< the row is built again when it is needed
+    std::uint64_t version = 0;
+
+    NodeSidePod pod() const { return {*spec, node_name, node_set}; }
+    CompiledNodeSide& current() { return row != nullptr ? *row : compiled; }
   };
-  NodeSide& find_node_side(std::int32_t c);
+  NodeSide& find_node_side(std::int32_t c, NodeSet node_set);
+  void change_node(NodeSide& side, std::int32_t slot, NodeParts parts, NodeEvent event);
+  void mark_outdated(NodeSide& side);
+  std::uint64_t node_sides_version_ = 0;
+  std::uint64_t recompile_count_ = 0;
   std::vector<std::unique_ptr<NodeSide>> node_sides_;
   std::vector<std::string> errors_;
   std::unordered_map<std::string, std::int32_t> error_of_text_;

@@ -2,6 +2,7 @@
 #include "batching/pod_matches.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace berth {
 
@@ -68,6 +69,14 @@ std::int32_t PodMatches::owner_of(const Pod& pod) {
   if (brought.empty()) return at->second = 0;
   owners_.push_back(std::move(brought));
   return at->second;
+}
+
+std::int32_t PodMatches::known_owner_of(const Pod& pod) const {
+  if (!pod.spec->pod_affinity && !pod.spec->pod_anti_affinity) return 0;
+  const auto known = owner_of_key_.find({pod.spec.get(), pod.namespace_});
+  if (known == owner_of_key_.end())
+    throw std::logic_error("the affinity terms of pod " + pod.full_name() + " are not known: it is on no node");
+  return known->second;
 }
 
 const std::vector<std::int32_t>& PodMatches::matching_queries(std::int32_t index) {

@@ -47,6 +47,8 @@ class PodMatches {
 
   /// Index of the pod's affinity terms for terms_of_owner(); repeated terms are kept. 0: none.
   std::int32_t owner_of(const Pod& pod);
+  /// owner_of() of a pod that was asked about before. @throws std::logic_error naming the pod when it was not
+  std::int32_t known_owner_of(const Pod& pod) const;
   const std::vector<std::int32_t>& terms_of_owner(std::int32_t owner) const {
     return owners_[static_cast<std::size_t>(owner)];
   }

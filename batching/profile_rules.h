@@ -70,4 +70,19 @@ void compile_rules(const Profile& profile, const FeatureGates& gates, Snapshot& 
   });
 }
 
+/// Call after nodes changed: takes in values of columns that are new.
+/// @param nodes_came_or_went  whether a node was added or removed
+/// @return false when the rules must be compiled again
+template <class List>
+bool extend_rules(ProfileRules<List>& rules, bool nodes_came_or_went) {
+  bool is_current = true;
+  NodeSideRules<List>::for_each([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    auto& options = std::get<NodeSideRules<List>::template index_of<Rule>>(rules.node_side_options);
+    is_current = is_current && !(nodes_came_or_went && Rule::NodeSide::options_mention_names(options));
+    Rule::NodeSide::extend_options(options);
+  });
+  return is_current;
+}
+
 }  // namespace berth

@@ -17,7 +17,7 @@ namespace berth {
 class Reasons {
  public:
   /// The arguments must outlive this object.
-  Reasons(ClassTable& table, const Nominations& nominations, Snapshot& snapshot, const CommitLog& log)
+  Reasons(ClassTable& table, const Nominations& nominations, const Snapshot& snapshot, const CommitLog& log)
       : table_(table), nominations_(nominations), snapshot_(snapshot), log_(log) {}
 
   /// Why the pods of a class find no node, nominations aside. Valid until the next call.
@@ -31,7 +31,7 @@ class Reasons {
  private:
   ClassTable& table_;
   const Nominations& nominations_;
-  Snapshot& snapshot_;
+  const Snapshot& snapshot_;
   const CommitLog& log_;
   std::unordered_map<std::int32_t, DiagnosisRow> of_class_;
 };

@@ -8,23 +8,9 @@
 namespace berth {
 namespace {
 
-Status spread_status(SpreadVerdict verdict) {
-  if (verdict == SpreadVerdict::kMissingLabel)
-    return {StatusCode::kUnschedulableAndUnresolvable,
-            std::string(PodTopologySpread::name),
-            {std::string(PodTopologySpread::reason_missing_label)}};
-  return {StatusCode::kUnschedulable, std::string(PodTopologySpread::name), {std::string(PodTopologySpread::reason)}};
-}
-
-Status affinity_status(AffinityVerdict verdict) {
-  const std::string plugin(InterPodAffinity::name);
-  if (verdict == AffinityVerdict::kAffinity)
-    return {StatusCode::kUnschedulableAndUnresolvable, plugin, {std::string(InterPodAffinity::reason_affinity)}};
-  const bool own = verdict == AffinityVerdict::kAntiAffinity;
-  return {
-      StatusCode::kUnschedulable,
-      plugin,
-      {std::string(own ? InterPodAffinity::reason_anti_affinity : InterPodAffinity::reason_existing_anti_affinity)}};
+template <class Counts>
+TopologyVerdict verdict_of(const NodeTopology<Counts>& place, bool affinity_skips) {
+  return {spread_verdict(place), affinity_skips ? AffinityVerdict::kAccepted : affinity_verdict(place)};
 }
 
 std::int32_t spread_rank(const TopologyVerdict& verdict, const CompiledProfile& profile) {
@@ -44,18 +30,38 @@ bool affinity_pre_filter_skips(const TopologyProgram& program, const TopologyCou
 
 TopologyVerdict filter_topology(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
                                 bool affinity_skips) {
-  const NodeTopology place(program, counts, node);
-  return {spread_verdict(place), affinity_skips ? AffinityVerdict::kAccepted : affinity_verdict(place)};
+  return verdict_of(NodeTopology(program, counts, node), affinity_skips);
+}
+
+TopologyVerdict filter_topology(const TopologyProgram& program, const OverlaidCounts& counts, bool affinity_skips) {
+  return verdict_of(NodeTopology(program, counts, counts.node()), affinity_skips);
 }
 
 std::int32_t rank_of_refusal(const TopologyVerdict& verdict, const CompiledProfile& profile) {
   return std::min(spread_rank(verdict, profile), affinity_rank(verdict, profile));
 }
 
-Status status_of(const TopologyVerdict& verdict, const CompiledProfile& profile) {
-  if (verdict.accepts()) return {};
-  return spread_rank(verdict, profile) < affinity_rank(verdict, profile) ? spread_status(verdict.spread)
-                                                                         : affinity_status(verdict.affinity);
+NodeVerdict verdict_of(const TopologyVerdict& verdict, const CompiledProfile& profile) {
+  if (rank_of_refusal(verdict, profile) == kNotEnabled) return {};
+  const bool spread_first = spread_rank(verdict, profile) < affinity_rank(verdict, profile);
+  const bool unresolvable =
+      spread_first ? verdict.spread == SpreadVerdict::kMissingLabel : verdict.affinity == AffinityVerdict::kAffinity;
+  return {unresolvable ? StatusCode::kUnschedulableAndUnresolvable : StatusCode::kUnschedulable,
+          spread_first ? PodTopologySpread::name : InterPodAffinity::name};
+}
+
+std::string_view reason_of(const TopologyVerdict& verdict, std::string_view plugin) {
+  if (plugin == PodTopologySpread::name)
+    return verdict.spread == SpreadVerdict::kMissingLabel ? PodTopologySpread::reason_missing_label
+                                                          : PodTopologySpread::reason;
+  switch (verdict.affinity) {
+    case AffinityVerdict::kAffinity:
+      return InterPodAffinity::reason_affinity;
+    case AffinityVerdict::kAntiAffinity:
+      return InterPodAffinity::reason_anti_affinity;
+    default:
+      return InterPodAffinity::reason_existing_anti_affinity;
+  }
 }
 
 }  // namespace berth

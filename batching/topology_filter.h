@@ -4,12 +4,14 @@
 // The verdict of PodTopologySpread and InterPodAffinity on one node, from the current tables, and its status.
 
 #include <cstdint>
+#include <string_view>
 
+#include "batching/backend.h"
 #include "batching/compiled_profile.h"
+#include "batching/node_overlay.h"
 #include "batching/topology_program.h"
 #include "batching/topology_rules.h"
 #include "host/cluster/topology_counts.h"
-#include "host/framework/status.h"
 
 namespace berth {
 
@@ -26,10 +28,14 @@ bool affinity_pre_filter_skips(const TopologyProgram& program, const TopologyCou
 /// @param affinity_skips  affinity_pre_filter_skips() at the time of PreFilter
 TopologyVerdict filter_topology(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
                                 bool affinity_skips = false);
+/// The same for the node of an overlay.
+TopologyVerdict filter_topology(const TopologyProgram& program, const OverlaidCounts& counts, bool affinity_skips);
 
 /// @return the rank of the refusing plugin that comes first in the profile's order; kNotEnabled where none refuses
 std::int32_t rank_of_refusal(const TopologyVerdict& verdict, const CompiledProfile& profile);
-/// The status of that plugin; success where none refuses.
-Status status_of(const TopologyVerdict& verdict, const CompiledProfile& profile);
+/// That plugin and its code; accepted where none refuses.
+NodeVerdict verdict_of(const TopologyVerdict& verdict, const CompiledProfile& profile);
+/// The reason of that plugin, one of the two.
+std::string_view reason_of(const TopologyVerdict& verdict, std::string_view plugin);
 
 }  // namespace berth

@@ -17,15 +17,17 @@ std::size_t TopologyIndex::KindKeyHash::operator()(const KindKey& key) const {
   return std::hash<const void*>()(key.spec) ^ (numbers * 0x9e3779b97f4a7c15u >> 7);
 }
 
-TopologyIndex::TopologyIndex(const ClusterObjects& objects, const SchedulerConfig& config, const UpstreamBugs& bugs,
-                             Snapshot& snapshot, const ClusterCache& cache)
-    : config_(config),
-      snapshot_(snapshot),
-      cache_(cache),
-      default_selectors_(objects),
-      queries_(objects, config, bugs, snapshot) {
-  for (const NodeInfo* info : cache.nodes_in_order())
-    for (const PodPtr& pod : info->pods) note_terms(*pod);
+TopologyIndex::TopologyIndex(const EngineCluster& cluster, const SchedulerConfig& config, const UpstreamBugs& bugs,
+                             Snapshot& snapshot)
+    : cluster_(cluster), config_(config), bugs_(bugs), snapshot_(snapshot), default_selectors_(cluster.objects()) {
+  register_pods();
+}
+
+void TopologyIndex::register_pods() {
+  queries_.emplace(cluster_.objects(), config_, bugs_, snapshot_);
+  for (std::int32_t slot = 0; slot < snapshot_.slot_count(); ++slot)
+    if (snapshot_.has_node(slot))
+      for (const PodPtr& pod : cluster_.cache().find_node(snapshot_.node(slot).name)->pods) note_terms(*pod);
   count_new({});
 }
 
@@ -53,14 +55,14 @@ std::int32_t TopologyIndex::default_selector_of(const Pod& pod, std::int32_t ide
 
 std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
   if (!concerns(pod, profile)) return kNoKind;
-  const std::int32_t identity = queries_.identity_of(pod);
+  const std::int32_t identity = queries_->identity_of(pod);
   const std::int32_t default_selector = default_selector_of(pod, identity, profile);
   const KindKey key{pod.spec.get(), identity, default_selector, profile, pod.terminating};
   const auto [at, is_new] = kind_of_key_.try_emplace(key, static_cast<std::int32_t>(kinds_.size()));
   if (!is_new) return at->second;
   const PodLabelSelector& selector = selectors_[static_cast<std::size_t>(default_selector)];
-  Kind kind{pod.spec, identity,        queries_.owner_of(pod),
-            profile,  pod.terminating, queries_.compile(pod, profile, selector)};
+  Kind kind{pod.spec, identity,        queries_->owner_of(pod),
+            profile,  pod.terminating, queries_->compile(pod, profile, selector)};
   kinds_.push_back(std::move(kind));
   return at->second;
 }
@@ -69,8 +71,8 @@ std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
 
 void TopologyIndex::recompile(Kind& kind) {
   OwnProgram all = kind.own;
-  queries_.add_existing_pod_terms(kind.identity, kind.profile, all);
-  kind.compiled.moves = queries_.moves_of(kind.identity, kind.owner, kind.terminating);
+  queries_->add_existing_pod_terms(kind.identity, kind.profile, all);
+  kind.compiled.moves = queries_->moves_of(kind.identity, kind.owner, kind.terminating);
   kind.compiled.signature = signature_of(all.program, kind.compiled.moves);
   kind.compiled.program =
       all.program.empty() ? nullptr : std::make_shared<const TopologyProgram>(std::move(all.program));
@@ -92,90 +94,118 @@ const std::vector<CountMove>& TopologyIndex::moves_of(const Pod& pod, std::int32
 // Counting
 
 TopologyIndex::CountedPod TopologyIndex::counted(const Pod& pod) {
-  return {queries_.identity_of(pod), queries_.owner_of(pod), pod.terminating};
+  return {queries_->identity_of(pod), queries_->owner_of(pod), pod.terminating};
 }
 
-void TopologyIndex::read_cache() {
-  const auto nodes = cache_.nodes_in_order();
-  counted_.assign(nodes.size(), {});
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    for (const PodPtr& pod : nodes[i]->pods) counted_[i].push_back(counted(*pod));
+void TopologyIndex::read_pods_of(std::int32_t slot) {
+  std::vector<CountedPod>& here = counted_[static_cast<std::size_t>(slot)];
+  here.clear();
+  if (!snapshot_.has_node(slot)) return;
+  for (const PodPtr& pod : cluster_.cache().find_node(snapshot_.node(slot).name)->pods) here.push_back(counted(*pod));
 }
 
-std::vector<CountMove> TopologyIndex::moves_of(const CountedPod& pod) {
-  return queries_.moves_of(pod.identity, pod.owner, pod.terminating);
+void TopologyIndex::read_pods() {
+  counted_.assign(static_cast<std::size_t>(snapshot_.slot_count()), {});
+  for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i) read_pods_of(i);
 }
 
-void TopologyIndex::add_counts(const CountedPod& pod, std::int32_t node, int sign) {
-  snapshot_.write_topology().add_all(moves_of(pod), node, sign);
+const std::vector<CountMove>& TopologyIndex::moves_of(const CountedPod& pod) {
+  const std::uint64_t key = (static_cast<std::uint64_t>(pod.identity) << 32) |
+                            (static_cast<std::uint64_t>(pod.owner) << 1) | (pod.terminating ? 1u : 0u);
+  KnownMoves& known = known_moves_[key];
+  if (known.epoch != epoch()) known = {epoch(), queries_->moves_of(pod.identity, pod.owner, pod.terminating)};
+  return known.moves;
 }
 
-/// Caches the changes of new tables, since pods of one template change the same ones.
-class TopologyIndex::NewMoves {
- public:
-  explicit NewMoves(TopologyIndex& index) : index_(index) {}
-  const std::vector<CountMove>& of(const CountedPod& pod) {
-    const std::uint64_t key = (static_cast<std::uint64_t>(pod.identity) << 32) |
-                              (static_cast<std::uint64_t>(pod.owner) << 1) | (pod.terminating ? 1u : 0u);
-    const auto [at, is_new] = moves_.try_emplace(key);
-    if (is_new) {
-      at->second = index_.moves_of(pod);
-      std::erase_if(at->second, [&](const CountMove& move) { return move.table < index_.counted_tables_; });
-    }
-    return at->second;
-  }
-
- private:
-  TopologyIndex& index_;
-  std::unordered_map<std::uint64_t, std::vector<CountMove>> moves_;
-};
+void TopologyIndex::add_counts_of(std::int32_t slot, int sign) {
+  if (counted_.empty()) return;  // terms are registered, and nothing has been counted yet
+  for (const CountedPod& pod : counted_[static_cast<std::size_t>(slot)])
+    snapshot_.write_topology().add_all(moves_of(pod), slot, sign);
+}
 
 void TopologyIndex::count_new(std::span<const AnsweredPod> placed) {
   if (!has_terms()) return;
-  if (counted_.empty()) read_cache();
+  if (counted_.empty()) read_pods();
   if (counted_tables_ == snapshot_.topology().table_count()) return;
-  NewMoves new_moves(*this);
   TopologyCounts& counts = snapshot_.write_topology();
+  const auto add_new = [&](const CountedPod& pod, std::int32_t node) {
+    for (const CountMove& move : moves_of(pod))
+      if (move.table >= counted_tables_) counts.add(move.table, node, move.amount);
+  };
   for (std::size_t i = 0; i < counted_.size(); ++i)
-    for (const CountedPod& pod : counted_[i]) counts.add_all(new_moves.of(pod), static_cast<std::int32_t>(i), 1);
+    for (const CountedPod& pod : counted_[i]) add_new(pod, static_cast<std::int32_t>(i));
   for (const AnsweredPod& pod : placed)
-    if (pod.node >= 0) counts.add_all(new_moves.of(counted(*pod.pod)), pod.node, 1);
+    if (pod.node >= 0) add_new(counted(*pod.pod), pod.node);
   counted_tables_ = snapshot_.topology().table_count();
 }
 
-void TopologyIndex::recount_nodes(std::span<const std::int32_t> nodes, std::span<const AnsweredPod> placed) {
-  if (counted_.empty()) return;  // count_new() will read the cache
-  count_new(placed);
+// Cluster events
+
+void TopologyIndex::take_over(std::span<const AnsweredPod> placed) {
+  if (counted_.empty()) return;  // count_new() will read the cluster
   for (const AnsweredPod& pod : placed)
-    if (pod.node >= 0) add_counts(counted(*pod.pod), pod.node, -1);
-  const auto infos = cache_.nodes_in_order();
-  for (const std::int32_t node : nodes) {
-    std::vector<CountedPod>& here = counted_[static_cast<std::size_t>(node)];
-    for (const CountedPod& pod : here) add_counts(pod, node, -1);
-    here.clear();
-    for (const PodPtr& pod : infos[static_cast<std::size_t>(node)]->pods) here.push_back(counted(*pod));
-    for (const CountedPod& pod : here) add_counts(pod, node, 1);
-  }
-  counted_tables_ = snapshot_.topology().table_count();  // only pods just read can have new terms
+    if (pod.node >= 0) counted_[static_cast<std::size_t>(pod.node)].push_back(counted(*pod.pod));
 }
 
-TopologyCounts TopologyIndex::recount(std::span<const AnsweredPod> placed) {
-  TopologyCounts counts = snapshot_.topology().zeroed();
-  const auto nodes = cache_.nodes_in_order();
-  const auto add = [&](const Pod& pod, std::int32_t node) { counts.add_all(moves_of(counted(pod)), node, 1); };
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    for (const PodPtr& pod : nodes[i]->pods) add(*pod, static_cast<std::int32_t>(i));
-  for (const AnsweredPod& pod : placed)
-    if (pod.node >= 0) add(*pod.pod, pod.node);
-  return counts;
+void TopologyIndex::change_pods(std::int32_t slot) {
+  const bool was_counted = !counted_.empty();
+  add_counts_of(slot, -1);
+  if (was_counted) counted_[static_cast<std::size_t>(slot)].clear();
+  if (snapshot_.has_node(slot))
+    for (const PodPtr& pod : cluster_.cache().find_node(snapshot_.node(slot).name)->pods) note_terms(*pod);
+  count_new({});
+  if (!was_counted) return;  // count_new() has read the pods of all nodes, if there is anything to count
+  read_pods_of(slot);
+  add_counts_of(slot, 1);
+}
+
+bool TopologyIndex::change_node(std::int32_t slot) {
+  const bool is_moved = has_terms() && queries_->is_moved(slot);
+  if (is_moved) {
+    add_counts_of(slot, -1);
+    queries_->move_node(slot);
+    add_counts_of(slot, 1);
+  }
+  change_pods(slot);
+  return is_moved;
+}
+
+void TopologyIndex::change_selectors() {
+  default_selectors_ = DefaultSelectors(cluster_.objects());
+  selector_of_pod_.clear();
+  kept_owners_.clear();
+  ++epochs_before_;
+}
+
+void TopologyIndex::change_namespaces() {
+  epochs_before_ = epoch() + 1;
+  kind_of_key_.clear();
+  kinds_.clear();
+  known_moves_.clear();
+  selector_of_pod_.clear();
+  kept_owners_.clear();
+  counted_.clear();
+  counted_tables_ = 0;
+  snapshot_.write_topology() = {};
+  register_pods();
 }
 
 void TopologyIndex::rebuild() {
   if (!has_terms()) return;
-  queries_.rebuild();
+  queries_->rebuild();
   counted_.clear();
   counted_tables_ = 0;
   count_new({});
+}
+
+TopologyCounts TopologyIndex::recount(std::span<const AnsweredPod> placed) {
+  TopologyCounts counts = snapshot_.topology().zeroed();
+  const auto add = [&](const Pod& pod, std::int32_t node) { counts.add_all(moves_of(counted(pod)), node, 1); };
+  for (const NodeInfo* info : cluster_.cache().nodes())
+    for (const PodPtr& pod : info->pods) add(*pod, snapshot_.find_node(info->name));
+  for (const AnsweredPod& pod : placed)
+    if (pod.node >= 0) add(*pod.pod, pod.node);
+  return counts;
 }
 
 }  // namespace berth

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -16,7 +17,7 @@
 
 #include "batching/topology_program.h"
 #include "batching/topology_queries.h"
-#include "host/cluster/cache.h"
+#include "host/cluster/engine_cluster.h"
 #include "host/cluster/snapshot.h"
 #include "host/config/engine_config.h"
 #include "plugins/pod_topology_spread/compile.h"
@@ -26,27 +27,29 @@ namespace berth {
 /// A pod with an outcome.
 struct AnsweredPod {
   const Pod* pod = nullptr;
-  std::int32_t node = -1;  ///< -1: without a node
+  std::int32_t node = -1;  ///< slot; -1: without a node
   std::int32_t pod_class = -1;
+  std::uint32_t handle = 0;  ///< PodToPlace::handle
 };
 
 class TopologyIndex {
  public:
-  /// `objects`, `config` and `cache` must outlive the index. Registers the terms of pods on nodes.
-  TopologyIndex(const ClusterObjects& objects, const SchedulerConfig& config, const UpstreamBugs& bugs,
-                Snapshot& snapshot, const ClusterCache& cache);
+  /// `cluster`, `config` and `snapshot` must outlive the index. Registers the terms of pods on nodes.
+  TopologyIndex(const EngineCluster& cluster, const SchedulerConfig& config, const UpstreamBugs& bugs,
+                Snapshot& snapshot);
 
   /// A kind: pods with the same terms, labels and profile. kNoKind: topology rules do not concern the pod.
   static constexpr std::int32_t kNoKind = -1;
-  bool has_terms() const { return queries_.has_terms(); }
+  bool has_terms() const { return queries_->has_terms(); }
   /// Registers the queries and terms of the pod; new ones change epoch(). Their tables are empty until count_new().
   std::int32_t kind_of(const Pod& pod, std::int32_t profile);
   /// Registers the terms of a pod that is not compiled: one that waits with a nomination.
-  void note_terms(const Pod& pod) { queries_.owner_of(pod); }
+  void note_terms(const Pod& pod) { queries_->owner_of(pod); }
   /// Fills new tables. @param placed  pods placed by the caller that are not in the cache
   void count_new(std::span<const AnsweredPod> placed);
-  /// TopologyQueries::epoch(). After a change, pods of one class may match different queries: compile them again.
-  std::uint32_t epoch() const { return queries_.epoch(); }
+  /// Changes with TopologyQueries::epoch(), and with what a pod is compiled from. After a change, pods of one class may
+  /// match different queries: compile them again.
+  std::uint32_t epoch() const { return epochs_before_ + queries_->epoch(); }
 
   struct Compiled {
     std::shared_ptr<const TopologyProgram> program;  ///< null: neither plugin affects the pod
@@ -59,17 +62,28 @@ class TopologyIndex {
   /// there.
   const std::vector<CountMove>& moves_of(const Pod& pod, std::int32_t profile);
 
-  /// TopologyQueries::overlay()
-  std::vector<CountMove> overlay(const Pod& nominated, const TopologyProgram& program, bool affinity) {
-    return queries_.overlay(nominated, program, affinity);
+  /// TopologyQueries::effect()
+  std::vector<CountMove> effect(const Pod& pod, const TopologyProgram& program, bool affinity) const {
+    return queries_->effect(pod, program, affinity);
   }
 
-  /// Call when pods of these nodes changed in the cache; it now contains all of `placed`.
-  void recount_nodes(std::span<const std::int32_t> nodes, std::span<const AnsweredPod> placed);
+  // Cluster events. The cluster, and the snapshot but for its topology, have taken them in before.
+
+  /// Placements that the cluster took over as assumed pods: their counts stay.
+  void take_over(std::span<const AnsweredPod> placed);
+  /// Pods of the node came, went or changed.
+  void change_pods(std::int32_t slot);
+  /// The node came, went, or its object changed. @return whether that moved it to another domain, or into or out of the
+  /// nodes that count for some table
+  bool change_node(std::int32_t slot);
+  /// Services or workloads changed.
+  void change_selectors();
+  /// Namespaces changed: registers all queries again, so that indices of tables, queries and kinds are void.
+  void change_namespaces();
+  /// The number of slots changed: counts from scratch.
+  void rebuild();
   /// The tables as counted from scratch, for consistency checks.
   TopologyCounts recount(std::span<const AnsweredPod> placed);
-  /// Call when node objects changed and the cache contains every placed pod.
-  void rebuild();
 
  private:
   struct KindKey {
@@ -100,29 +114,38 @@ class TopologyIndex {
     bool terminating;
   };
 
-  class NewMoves;
-
   bool concerns(const Pod& pod, std::int32_t profile) const;
   std::int32_t default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile);
   void recompile(Kind& kind);
 
   CountedPod counted(const Pod& pod);
-  std::vector<CountMove> moves_of(const CountedPod& pod);
-  void read_cache();
-  void add_counts(const CountedPod& pod, std::int32_t node, int sign);
+  /// Valid until the next call.
+  const std::vector<CountMove>& moves_of(const CountedPod& pod);
+  void register_pods();
+  void read_pods();
+  void read_pods_of(std::int32_t slot);
+  void add_counts_of(std::int32_t slot, int sign);
 
+  const EngineCluster& cluster_;
   const SchedulerConfig& config_;
+  UpstreamBugs bugs_;
   Snapshot& snapshot_;
-  const ClusterCache& cache_;
   DefaultSelectors default_selectors_;
-  TopologyQueries queries_;
+  std::optional<TopologyQueries> queries_;  ///< replaced when namespaces change
+  std::uint32_t epochs_before_ = 0;
   std::vector<PodLabelSelector> selectors_{PodLabelSelector::everything()};
   std::unordered_map<std::string, std::int32_t> selector_of_signature_;
   std::map<std::pair<std::int32_t, const void*>, std::int32_t> selector_of_pod_;  ///< by identity and owner references
   std::vector<std::shared_ptr<const void>> kept_owners_;                          ///< keeps those keys alive
   std::unordered_map<KindKey, std::int32_t, KindKeyHash> kind_of_key_;
   std::vector<Kind> kinds_;
-  std::vector<std::vector<CountedPod>> counted_;  ///< [node]; empty until has_terms()
+  /// Of pods that stand on nodes, since pods of one template change the same tables; as of the epoch.
+  struct KnownMoves {
+    std::uint32_t epoch = UINT32_MAX;
+    std::vector<CountMove> moves;
+  };
+  std::unordered_map<std::uint64_t, KnownMoves> known_moves_;
+  std::vector<std::vector<CountedPod>> counted_;  ///< [slot] pods of the cluster; empty until has_terms()
   std::int32_t counted_tables_ = 0;               ///< tables below are filled
 };
 

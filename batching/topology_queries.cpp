@@ -251,24 +251,25 @@ std::vector<CountMove> TopologyQueries::moves_of(std::int32_t identity, std::int
   return moves;
 }
 
-std::vector<CountMove> TopologyQueries::overlay(const Pod& nominated, const TopologyProgram& program, bool affinity) {
-  const std::int32_t identity = matches_.identity_of(nominated);
-  std::vector<std::int32_t> tables;
+std::vector<CountMove> TopologyQueries::effect(const Pod& pod, const TopologyProgram& program, bool affinity) const {
+  const auto matches = [&](std::int32_t query) { return matches_.query(query).matches(pod.namespace_, pod.labels); };
+  std::vector<std::int32_t> tables;  // that count the pod once
   for (const HardSpread& hard : program.hard)
-    if (matches_.matches(identity, hard.query)) add_once(tables, hard.table);
+    if (matches(hard.query)) add_once(tables, hard.table);
+  std::vector<CountMove> moves;
   if (affinity) {
-    if (program.affinity_query >= 0 && matches_.matches(identity, program.affinity_query))
+    if (program.affinity_query >= 0 && matches(program.affinity_query))
       for (const std::int32_t table : program.affinity) add_once(tables, table);
     for (const OwnAntiTerm& anti : program.anti)
-      if (matches_.matches(identity, anti.query)) add_once(tables, anti.table);
-    const std::vector<std::int32_t>& existing = program.existing_anti;
-    for (const std::int32_t t : matches_.terms_of_owner(owner_of(nominated)))
-      if (std::find(existing.begin(), existing.end(), matches_.term(t).table) != existing.end())
-        add_once(tables, matches_.term(t).table);
+      if (matches(anti.query)) add_once(tables, anti.table);
+    // A pod that repeats a term counts once for each.
+    for (const std::int32_t t : matches_.terms_of_owner(matches_.known_owner_of(pod)))
+      if (std::find(program.existing_anti.begin(), program.existing_anti.end(), matches_.term(t).table) !=
+          program.existing_anti.end())
+        moves.push_back({matches_.term(t).table, 1});
   }
-  std::vector<CountMove> moves;
-  moves.reserve(tables.size());
   for (const std::int32_t table : tables) moves.push_back({table, 1});
+  merge(moves);
   return moves;
 }
 

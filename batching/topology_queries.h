@@ -47,12 +47,16 @@ class TopologyQueries {
 
   /// Changes that placing a pod makes in the tables registered so far: one per table, sorted by table.
   std::vector<CountMove> moves_of(std::int32_t identity, std::int32_t owner, bool terminating);
-  /// Changes that a nominated pod makes in the tables that a class reads, while its node is evaluated.
+  /// What AddPod adds to the tables that a class reads, and RemovePod takes away, when a pod comes to a node or leaves
+  /// it in a what-if. PodTopologySpread counts terminating pods here: docs/behaviour/plugins-topology.md 2.7 (Q3).
   /// @param affinity  InterPodAffinity's AddPod is called: not when its PreFilter skipped
-  std::vector<CountMove> overlay(const Pod& nominated, const TopologyProgram& program, bool affinity);
+  /// @throws std::logic_error naming the pod when its affinity terms were never registered
+  std::vector<CountMove> effect(const Pod& pod, const TopologyProgram& program, bool affinity) const;
 
-  /// Call when node objects changed: rebuilds columns and masks, and sets every count to 0.
+  /// TopologyTables
   void rebuild() { tables_.rebuild(); }
+  bool is_moved(std::int32_t slot) { return tables_.is_moved(slot); }
+  void move_node(std::int32_t slot) { tables_.move_node(slot); }
 
  private:
   void compile_spread(const Pod& pod, const Profile& profile, const PodLabelSelector& default_selector,

@@ -2,6 +2,7 @@
 #include "batching/topology_tables.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "host/framework/pod_signature.h"
 #include "plugins/node_affinity/compile.h"
@@ -31,47 +32,91 @@ std::int32_t TopologyTables::key_column(const std::string& key, bool absent_is_e
 
 std::int32_t TopologyTables::node_column() { return column("n", {"", false, true}); }
 
+/// Nodes without the label share the domain of the empty value where `absent_is_empty`: it is domain 1 there, and the
+/// others follow.
+std::int32_t TopologyTables::domain_at(const Column& column, std::int32_t slot) const {
+  if (column.is_node) return slot + 1;
+  const LabelColumn& labels = snapshot_.label_column(column.key);
+  const std::int32_t id = labels.value_id[static_cast<std::size_t>(slot)];
+  if (!column.absent_is_empty) return id;
+  if (!snapshot_.has_node(slot)) return 0;
+  return id == 0 || labels.values.value(id).empty() ? 1 : id + 1;
+}
+
 DomainColumn TopologyTables::make_column(const Column& definition) {
   DomainColumn out;
   out.key = definition.key;
-  if (definition.is_node) {
-    for (std::int32_t i = 0; i < snapshot_.node_count(); ++i) out.domain_of.push_back(i + 1);
-    out.domain_count = snapshot_.node_count();
-  } else {
-    const LabelColumn& labels = snapshot_.label_column(definition.key);
-    out.domain_of = labels.value_id;
-    out.domain_count = static_cast<std::int32_t>(labels.values.size()) - 1;
-    if (definition.absent_is_empty) {
-      const auto empty = std::find(labels.values.begin() + 1, labels.values.end(), "");
-      const auto domain = static_cast<std::int32_t>(empty - labels.values.begin());
-      out.domain_count = std::max(out.domain_count, domain);
-      std::replace(out.domain_of.begin(), out.domain_of.end(), 0, domain);
-    }
-  }
+  for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i) out.domain_of.push_back(domain_at(definition, i));
+  out.domain_count = definition.is_node ? snapshot_.slot_count()
+                                        : snapshot_.label_column(definition.key).values.end() - 1 +
+                                              (definition.absent_is_empty ? 1 : 0);
   index_domains(out);
   return out;
 }
 
+/// One test for a node; what it compiles serves for a list of nodes.
+class TopologyTables::Eligibility {
+ public:
+  Eligibility(const EligibleNodes& eligible, Snapshot& snapshot, bool comparison_operators) : snapshot_(snapshot) {
+    for (const std::string& key : eligible.complete_keys) complete_.push_back(&snapshot.label_column(key));
+    if (eligible.affinity_of != nullptr) affinity_ = compile_node_affinity(*eligible.affinity_of, snapshot);
+    if (eligible.tolerations_of != nullptr)
+      taints_ =
+          compile_taint_toleration(eligible.tolerations_of->tolerations, snapshot.taint_sets(), comparison_operators);
+  }
+  /// A free slot counts, so that it makes no difference.
+  bool operator()(std::int32_t slot) const {
+    if (!snapshot_.has_node(slot)) return true;
+    const auto lacks = [&](const LabelColumn* labels) { return labels->value_id[static_cast<std::size_t>(slot)] == 0; };
+    return std::none_of(complete_.begin(), complete_.end(), lacks) && (!affinity_ || affinity_->matches(slot)) &&
+           (!taints_ || TaintToleration::feasible(taints_->params(), snapshot_.taint_set(slot)));
+  }
+
+ private:
+  const Snapshot& snapshot_;
+  std::vector<const LabelColumn*> complete_;
+  std::optional<CompiledNodeAffinity> affinity_;
+  std::optional<CompiledTaintToleration> taints_;
+};
+
 NodeMask TopologyTables::make_mask(const EligibleNodes& eligible) {
-  auto mask = std::make_shared<std::vector<std::uint8_t>>(static_cast<std::size_t>(snapshot_.node_count()), 1);
-  const auto leave_out = [&](auto fails) {
-    for (std::int32_t i = 0; i < snapshot_.node_count(); ++i)
-      if (fails(i)) (*mask)[static_cast<std::size_t>(i)] = 0;
-  };
-  for (const std::string& key : eligible.complete_keys) {
-    const LabelColumn& labels = snapshot_.label_column(key);
-    leave_out([&](std::int32_t i) { return labels.value_id[static_cast<std::size_t>(i)] == 0; });
-  }
-  if (eligible.affinity_of != nullptr) {
-    const CompiledNodeAffinity affinity = compile_node_affinity(*eligible.affinity_of, snapshot_);
-    leave_out([&](std::int32_t i) { return !affinity.matches(i); });
-  }
-  if (eligible.tolerations_of != nullptr) {
-    const CompiledTaintToleration taints =
-        compile_taint_toleration(eligible.tolerations_of->tolerations, snapshot_.taint_sets(), comparison_operators_);
-    leave_out([&](std::int32_t i) { return !TaintToleration::feasible(taints.params(), snapshot_.taint_set(i)); });
-  }
+  const Eligibility counts(eligible, snapshot_, comparison_operators_);
+  auto mask = std::make_shared<std::vector<std::uint8_t>>(static_cast<std::size_t>(snapshot_.slot_count()));
+  for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i) (*mask)[static_cast<std::size_t>(i)] = counts(i) ? 1 : 0;
   return std::count(mask->begin(), mask->end(), 0) == 0 ? nullptr : mask;
+}
+
+bool TopologyTables::is_eligible(const EligibleNodes& eligible, std::int32_t slot) {
+  return Eligibility(eligible, snapshot_, comparison_operators_)(slot);
+}
+
+bool TopologyTables::is_moved(std::int32_t slot) {
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (snapshot_.topology().column(static_cast<std::int32_t>(c))[slot] != domain_at(columns_[c], slot)) return true;
+  return std::any_of(masks_.begin(), masks_.end(),
+                     [&](const Mask& mask) { return mask.contains(slot) != is_eligible(mask.eligible, slot); });
+}
+
+void TopologyTables::move_node(std::int32_t slot) {
+  TopologyCounts& counts = snapshot_.write_topology();
+  for (std::size_t m = 0; m < masks_.size(); ++m) {
+    Mask& mask = masks_[m];
+    const bool now = is_eligible(mask.eligible, slot);
+    if (mask.contains(slot) == now) continue;
+    auto changed = mask.nodes != nullptr ? std::make_shared<std::vector<std::uint8_t>>(*mask.nodes)
+                                         : std::make_shared<std::vector<std::uint8_t>>(
+                                               static_cast<std::size_t>(snapshot_.slot_count()), 1);
+    (*changed)[static_cast<std::size_t>(slot)] = now ? 1 : 0;
+    mask.nodes = std::move(changed);
+    counts.change_mask(static_cast<std::int32_t>(m), mask.nodes, slot);
+  }
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const auto column = static_cast<std::int32_t>(c);
+    const std::int32_t domain = domain_at(columns_[c], slot);
+    if (counts.column(column)[slot] == domain) continue;
+    counts.move_node(column, slot, domain);
+    counts.reindex(column);
+  }
 }
 
 std::int32_t TopologyTables::mask_of(const EligibleNodes& eligible) {
@@ -96,7 +141,7 @@ std::int32_t TopologyTables::table(const std::string& counted, std::int32_t colu
   TopologyCounts& counts = snapshot_.write_topology();
   const auto [at, is_new] = table_of_signature_.try_emplace(signature, counts.table_count());
   if (is_new) {
-    counts.add_table(column, masks_[static_cast<std::size_t>(mask)].nodes, tracks_minimum);
+    counts.add_table(column, mask, masks_[static_cast<std::size_t>(mask)].nodes, tracks_minimum);
     mask_of_table_.push_back(mask);
   }
   return at->second;

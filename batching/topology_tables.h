@@ -2,8 +2,8 @@
 #pragma once
 
 // The tables of TopologyCounts with their definitions, so that equal queries share one table, and all of them can be
-// rebuilt when node objects change. Indices stay valid, and no table is ever removed: a query that is no longer used
-// keeps 8 bytes per domain for the lifetime of the index.
+// rebuilt when the number of slots changes. Indices stay valid, and no table is ever removed: a query that is no longer
+// used keeps 8 bytes per domain for the lifetime of the index.
 
 #include <cstdint>
 #include <map>
@@ -39,8 +39,12 @@ class TopologyTables {
   /// @param counted  text that identifies what is counted: a query or a term
   std::int32_t table(const std::string& counted, std::int32_t column, const EligibleNodes& eligible,
                      bool tracks_minimum);
-  /// Call when node objects changed: rebuilds columns and masks, and sets every count to 0.
+  /// Call when the number of slots changed: rebuilds columns and masks, and sets every count to 0.
   void rebuild();
+  /// Whether the object of the node, which may be gone, puts it into other domains, or makes it count elsewhere.
+  bool is_moved(std::int32_t slot);
+  /// Takes that over. The node's counts must be 0 in every table.
+  void move_node(std::int32_t slot);
 
  private:
   struct Column {
@@ -50,10 +54,14 @@ class TopologyTables {
   };
   struct Mask {
     EligibleNodes eligible;
-    NodeMask nodes;
+    NodeMask nodes;  ///< null: all
+    bool contains(std::int32_t slot) const { return nodes == nullptr || (*nodes)[static_cast<std::size_t>(slot)] != 0; }
   };
+  class Eligibility;
   DomainColumn make_column(const Column& column);
+  std::int32_t domain_at(const Column& column, std::int32_t slot) const;
   NodeMask make_mask(const EligibleNodes& eligible);
+  bool is_eligible(const EligibleNodes& eligible, std::int32_t slot);
   std::int32_t mask_of(const EligibleNodes& eligible);
   std::int32_t column(const std::string& signature, Column definition);
 

@@ -105,6 +105,53 @@ function(berth_add_library)
   add_library(berth::${arg_NAME} ALIAS ${target})
 endfunction()
 
+# What every test is compiled with, and the precompiled header of the tests too.
+function(berth_configure_test target)
+  berth_configure_target(${target})
+  # What is under test is built as it ships; the test's own text is not worth the compile time. Sanitizers double that time
+  # when an optimiser follows them.
+  set(level -O1)
+  if(BERTH_SANITIZE)
+    set(level -O0)
+  endif()
+  target_compile_options(${target} PRIVATE "$<$<AND:$<NOT:$<CONFIG:Debug>>,${berth_host_language}>:${level}>")
+  target_link_libraries(${target} PRIVATE GTest::gtest)
+endfunction()
+
+# The target berth_test_headers: GoogleTest and the standard library as one precompiled header for all tests. Not CMake's way:
+# no file or path of the checkout may be in it, so that ccache finds the tests of another checkout. So gtest.h itself is what is
+# compiled, and the object that comes of it is the header. Not for g++ 12, which then no longer knows what is a system header,
+# and warns of std::string.
+function(berth_add_test_headers)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "BERTH_PRECOMPILE=ON needs clang; the compiler is ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  set(headers algorithm filesystem fstream map memory optional ranges set span sstream thread unordered_map vector)
+  list(TRANSFORM headers REPLACE "(.+)" "SHELL:-include \\1")
+  find_file(BERTH_GTEST_HEADER gtest/gtest.h REQUIRED)
+  set_source_files_properties("${BERTH_GTEST_HEADER}" PROPERTIES LANGUAGE CXX)
+  add_library(berth_test_headers_object OBJECT "${BERTH_GTEST_HEADER}")
+  berth_configure_test(berth_test_headers_object)
+  set_target_properties(berth_test_headers_object PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(berth_test_headers_object PRIVATE
+    -fPIE  # as the sources of an executable
+    "SHELL:-x c++-header" ${headers} -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
+
+  set(file "${PROJECT_BINARY_DIR}/test_headers.pch")
+  add_custom_command(OUTPUT "${file}" COMMAND "${CMAKE_COMMAND}" -E copy $<TARGET_OBJECTS:berth_test_headers_object> "${file}"
+                     DEPENDS $<TARGET_OBJECTS:berth_test_headers_object>)
+  add_custom_target(berth_test_headers DEPENDS "${file}")
+endfunction()
+
+# The sources of `test` are compiled with that header.
+function(berth_use_test_headers test)
+  if(NOT TARGET berth_test_headers)
+    berth_add_test_headers()
+  endif()
+  add_dependencies(${test} berth_test_headers)
+  target_compile_options(${test} PRIVATE "SHELL:-include-pch ${PROJECT_BINARY_DIR}/test_headers.pch")
+endfunction()
+
 # berth_add_test(NAME <name> SOURCES x_test.cpp ... [DEPS ...] [LABELS unit ...] [TIMEOUT seconds] [OWN_MAIN])
 # Makes the executable <name>. CTest lists each of its cases as <name>.<Suite>.<Case>, or the whole program as <name> with
 # BERTH_TEST_CASES=OFF. OWN_MAIN: the sources define main().
@@ -114,10 +161,11 @@ function(berth_add_test)
     set(arg_TIMEOUT 300)
   endif()
   add_executable(${arg_NAME} ${arg_SOURCES})
-  berth_configure_target(${arg_NAME})
-  # What is under test is built as it ships; the test's own text is not worth the compile time.
-  target_compile_options(${arg_NAME} PRIVATE "$<$<AND:$<NOT:$<CONFIG:Debug>>,${berth_host_language}>:-O1>")
-  target_link_libraries(${arg_NAME} PRIVATE ${arg_DEPS} GTest::gtest)
+  berth_configure_test(${arg_NAME})
+  if(BERTH_PRECOMPILE)
+    berth_use_test_headers(${arg_NAME})
+  endif()
+  target_link_libraries(${arg_NAME} PRIVATE ${arg_DEPS})
   if(NOT arg_OWN_MAIN)
     target_link_libraries(${arg_NAME} PRIVATE GTest::gtest_main)
   endif()

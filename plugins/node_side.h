@@ -44,9 +44,27 @@ struct NodeSideDefaults {
   static NoOptions compile_options(const Profile& /*profile*/, const FeatureGates& /*gates*/, Snapshot& /*snapshot*/) {
     return {};
   }
-  /// Computes for all nodes what score() returns; called only where the rule scores.
+  /// Computes for all slots what score() returns; called only where the rule scores.
   template <class Options>
   void compute_scores(const PodSpec& /*spec*/, const Options& /*options*/, const Snapshot& /*snapshot*/) {}
+  /// The same for one slot whose node changed.
+  template <class Options>
+  void compute_score(const PodSpec& /*spec*/, const Options& /*options*/, const Snapshot& /*snapshot*/,
+                     std::int32_t /*node*/) {}
+  /// Whether scores of other nodes may have changed because the images of a node have: compute_scores() is called
+  /// again.
+  bool scores_follow_images(const PodSpec& /*spec*/, const Snapshot& /*snapshot*/) const { return false; }
+  /// Takes in values of columns that are new since compile(). extend_options() does the same for the options.
+  template <class Options>
+  void extend(const NodeSidePod& /*pod*/, const Options& /*options*/, const Snapshot& /*snapshot*/) {}
+  template <class Options>
+  static void extend_options(Options& /*options*/) {}
+  /// What was compiled depends on which slots the nodes of some names have. options_mention_names(): of the options.
+  bool mentions_names() const { return false; }
+  template <class Options>
+  static bool options_mention_names(const Options& /*options*/) {
+    return false;
+  }
   /// PreScore skips the rule for the class: it is not part of totals.
   template <class Options>
   bool skips_score(const Options& /*options*/) const {

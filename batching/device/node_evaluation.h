@@ -122,11 +122,21 @@ BERTH_HD std::int64_t* moved_count(const DeviceCounts& counts, const DeviceMove&
   return counts.counts + table.first + domain;
 }
 
-BERTH_HD std::uint32_t draw_of_node(const DeviceColumns& columns, const DeviceClass& pod_class, std::int32_t node,
-                                    std::int64_t pods_on_node) {
-  if (!pod_class.draws) return kNoDraw;
-  return tie_draw(pod_class.draw_seed,
-                  node_draw_seed(columns.name_hash[node], static_cast<std::uint32_t>(pods_on_node)));
+/// The draw of the class on the node with its copies.
+BERTH_HD Draw draw_on(const DeviceClasses& classes, const DeviceClass& pod_class, const DeviceNode& node) {
+  const DrawRule& rule = classes.profiles[pod_class.profile].draw;
+  DrawAmounts offered;
+  DrawAmounts in_use{0, 0, node.pod_count()};
+  if (reads_load(rule.order)) {
+    offered = {node.allocatable(kCpuColumn), node.allocatable(kMemoryColumn), node.columns.allowed_pods[node.node]};
+    in_use.milli_cpu = node.fit_requested(kCpuColumn);
+    in_use.memory_bytes = node.fit_requested(kMemoryColumn);
+  }
+  const bool by_order = rule.order == DrawOrder::kNodeOrder;
+  const std::uint64_t name_hash = by_order ? 0 : node.columns.name_hash[node.node];
+  const std::uint32_t rank = by_order ? node.columns.rank[node.node] : 0;
+  const NodeDraws draws(rule, name_hash, rank, offered);
+  return draw_of_class(rule.order, draws.with(in_use), pod_class.draw_seed);
 }
 
 /// The key of the class on a node, without normalised scores and topology terms by domain.
@@ -138,8 +148,7 @@ BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_
   if (pod_class.has_topology &&
       anti_affinity_verdict(FoldedInTerms(state, pod_class, node)) != AffinityVerdict::kAccepted)
     return 0;
-  return make_node_key(base + load_total(state.classes, pod_class, read),
-                       draw_of_node(state.columns, pod_class, node, state.columns.pod_count[node]));
+  return make_node_key(base + load_total(state.classes, pod_class, read), draw_on(state.classes, pod_class, read));
 }
 
 }  // namespace berth

@@ -61,7 +61,7 @@ BERTH_HD std::int32_t walk_copies(const DeviceState& state, const DeviceRow& dev
     ++copies;
     if (is_last || copies == copies_max) return copies;
     key = make_node_key(row.layout.base[node] + load_total(state.classes, pod_class, read),
-                        draw_of_node(state.columns, pod_class, node, read.pod_count()));
+                        draw_on(state.classes, pod_class, read));
     level = key < level ? key : level;
     if (level < threshold) return copies;
   }

@@ -13,6 +13,7 @@
 #include "batching/node_key.h"
 #include "batching/node_side_scores.h"
 #include "host/config/scoring_strategy.h"
+#include "host/framework/draw_bits.h"
 
 namespace berth {
 
@@ -34,7 +35,8 @@ struct DeviceColumns {
   // Changed by node events only.
   const std::int64_t* allocatable = nullptr;   ///< [resource][node]
   const std::int64_t* allowed_pods = nullptr;  ///< [node]
-  const std::uint32_t* name_hash = nullptr;    ///< [node]
+  const std::uint64_t* name_hash = nullptr;    ///< [node]
+  const std::uint32_t* rank = nullptr;         ///< [node] position in node order
 
   // Changed by placements.
   std::int64_t* requested = nullptr;              ///< [resource][node]
@@ -106,12 +108,12 @@ struct DeviceProfile {
   std::int32_t weight_spread = 0;
   std::int32_t weight_pod_affinity = 0;
   std::int32_t score_of_utilization[101] = {};
+  DrawRule draw;
 };
 
 struct DeviceClass {
   std::int32_t profile = 0;
-  std::uint32_t draw_seed = 0;
-  bool draws = false;  ///< false: every draw is 1
+  std::uint32_t draw_seed = 0;  ///< read where draws are by class
   bool balanced_skips = false;
   bool fails_scoring = false;  ///< with two feasible nodes and more, the cycle ends with an error
   std::int32_t port_set = -1;  ///< -1: no host ports

@@ -117,13 +117,14 @@ void add_threads(CLI::App& app, ConfigOptions& options) {
 
 void add_engine(CLI::App& app, ConfigOptions& options) {
   add_number(app, "--seed", options.seed,
-             "Seed of the random choice among nodes of the highest total; the same seed gives the same placements "
+             "Seed of the draw among nodes of the highest total; the same seed gives the same placements "
              "(default 0)");
   add_choice(app, "--node-sampling", options.node_sampling, "all|kube",
              "Score every node, or stop and rotate as kube-scheduler does at parallelism 1 (default all)");
-  add_choice(app, "--tie-break", options.tie_break, "random|first|kube",
-             "Among nodes of the highest total: draw by the seed, take the first, or repeat the heap of kube-scheduler "
-             "1.35 (default random)");
+  add_choice(app, "--tie-break", options.tie_break, "load|random|first|kube",
+             "Among nodes of the highest total: take the emptiest (the fullest where the profile packs) and draw among "
+             "equally full ones by the seed, draw among all by the seed, take the first, or repeat the heap of "
+             "kube-scheduler 1.35 (default load)");
   add_threads(app, options);
   add_number(app, "--device", options.device, "Number of the device for cuda, as berth version lists them (default 0)");
   add_choice(app, "--on-device-failure", options.on_device_failure, "stop|rerun-on-cpu",

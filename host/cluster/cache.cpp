@@ -33,6 +33,7 @@ struct ClusterCache::State {
   std::vector<NodeEntry*> leaving;
 
   State();
+  State(const State& other);
   NodeEntry* find(std::string_view name) const;
   NodeEntry& find_or_create(std::string_view name);
   void unlink(NodeEntry& entry);
@@ -41,7 +42,8 @@ struct ClusterCache::State {
   void drop_if_vacant(NodeEntry& entry);
   void erase(NodeEntry& entry);
   void place(PodPtr pod, std::string_view node_name, PodStage stage);
-  void displace(std::string_view uid);
+  enum class Ports : std::uint8_t { kFree, kTakeOff };
+  void displace(std::string_view uid, Ports ports = Ports::kFree);
   void rebuild_order();
   void ensure_order() {
     if (order_difference_count != 0) rebuild_order();
@@ -51,6 +53,34 @@ struct ClusterCache::State {
 ClusterCache::State::State() {
   nodes.max_load_factor(kLoadFactor);
   pods.max_load_factor(kLoadFactor);
+}
+
+ClusterCache::State::State(const State& other)
+    : images(other.images),
+      generation(other.generation),
+      order_generation(other.order_generation),
+      order_difference_count(other.order_difference_count) {
+  nodes.max_load_factor(kLoadFactor);
+  pods.max_load_factor(kLoadFactor);
+  nodes.reserve(other.nodes.size());
+  pods.reserve(other.pods.size());
+  // Oldest first, so that each becomes the newest of those so far.
+  const NodeEntry* oldest = other.newest;
+  while (oldest != nullptr && oldest->older != nullptr) oldest = oldest->older;
+  for (const NodeEntry* from = oldest; from != nullptr; from = from->newer) {
+    NodeEntry& entry = find_or_create(from->name);
+    static_cast<NodeInfo&>(entry) = *from;
+    entry.in_order = from->in_order;
+    entry.is_leaving = from->is_leaving;
+    entry.older = newest;
+    if (newest != nullptr) newest->newer = &entry;
+    newest = &entry;
+  }
+  other.tree.for_each(
+      [&](const std::string& zone_key, const NodeEntry& from) { tree.put(*find(from.name), zone_key); });
+  for (const PodState& state : other.pods) pods.insert(PodState{find(state.node->name), state.position, state.stage});
+  for (const NodeInfo* info : other.order) order.push_back(find(info->name));
+  for (const NodeEntry* entry : other.leaving) leaving.push_back(find(entry->name));
 }
 
 NodeEntry* ClusterCache::State::find(std::string_view name) const {
@@ -111,7 +141,8 @@ void ClusterCache::State::place(PodPtr pod, std::string_view node_name, PodStage
 }
 
 /// The pod must be in the cache. `uid` may view into it.
-void ClusterCache::State::displace(std::string_view uid) {
+/// @param ports  kFree: the pod's ports become free whoever else has them; kTakeOff: only what this pod brought goes
+void ClusterCache::State::displace(std::string_view uid, Ports ports) {
   const auto found = pods.find(uid);
   NodeEntry& entry = *found->node;
   const std::uint32_t hole = found->position;
@@ -122,7 +153,12 @@ void ClusterCache::State::displace(std::string_view uid) {
   // Behind the move `found` names the other pod, so it is erased by place and not by key.
   pods.erase(found);
   entry.pods.pop_back();
-  subtract_footprint(entry, footprints.of(*pod));
+  subtract_amounts(entry, footprints.of(*pod));
+  if (ports == Ports::kFree) {
+    free_ports(entry.used_ports, footprints.of(*pod).ports);
+  } else {
+    take_off_ports(entry.used_ports, footprints.of(*pod).ports);
+  }
   touch(entry);
   drop_if_vacant(entry);
 }
@@ -139,6 +175,7 @@ void ClusterCache::State::rebuild_order() {
 }
 
 ClusterCache::ClusterCache() : state_(std::make_unique<State>()) {}
+ClusterCache::ClusterCache(const ClusterCache& other) : state_(std::make_unique<State>(*other.state_)) {}
 ClusterCache::~ClusterCache() = default;
 
 void ClusterCache::add_node(NodePtr node) { update_node(std::move(node)); }
@@ -181,7 +218,7 @@ CacheResult ClusterCache::forget_pod(std::string_view uid) {
   const auto found = state_->pods.find(uid);
   if (found == state_->pods.end()) return CacheResult::kOk;
   if (!found->is_assumed()) return CacheResult::kWrongState;
-  state_->displace(uid);
+  state_->displace(uid, State::Ports::kTakeOff);
   return CacheResult::kOk;
 }
 
@@ -231,6 +268,11 @@ PodPtr ClusterCache::get_pod(std::string_view uid) const {
   return found == state_->pods.end() ? nullptr : found->pod();
 }
 
+const NodeInfo* ClusterCache::node_of_pod(std::string_view uid) const {
+  const auto found = state_->pods.find(uid);
+  return found == state_->pods.end() ? nullptr : found->node;
+}
+
 std::span<const NodeInfo* const> ClusterCache::nodes_in_order() const {
   state_->ensure_order();
   return state_->order;
@@ -255,6 +297,14 @@ std::uint64_t ClusterCache::generation() const { return state_->generation; }
 const NodeInfo* ClusterCache::find_node(std::string_view name) const {
   const NodeEntry* entry = state_->find(name);
   return entry == nullptr || entry->is_vacant() ? nullptr : entry;
+}
+
+std::vector<const NodeInfo*> ClusterCache::nodes() const {
+  std::vector<const NodeInfo*> nodes;
+  nodes.reserve(state_->nodes.size());
+  for (const auto& entry : state_->nodes)
+    if (entry->is_real()) nodes.push_back(entry.get());
+  return nodes;
 }
 
 const std::map<std::string, ImageState, std::less<>>& ClusterCache::images() const { return state_->images.states(); }

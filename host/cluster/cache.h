@@ -37,7 +37,9 @@ struct NodeInfo {
   ResourceAmounts requested;
   std::int64_t non_zero_milli_cpu = 0;
   std::int64_t non_zero_memory_bytes = 0;
-  std::vector<HostPort> used_ports;  ///< a set, sorted
+  /// Sorted. A port that several pods have is listed once for each: removing one of them frees it nevertheless
+  /// (docs/behaviour/plugins-node.md 9), forgetting a pod that was never bound does not.
+  std::vector<HostPort> used_ports;
   std::uint64_t generation = 0;
 };
 
@@ -56,7 +58,8 @@ class ClusterCache {
  public:
   ClusterCache();
   ~ClusterCache();
-  ClusterCache(const ClusterCache&) = delete;
+  /// An independent cache in the same state, its node order included.
+  ClusterCache(const ClusterCache& other);
   ClusterCache& operator=(const ClusterCache&) = delete;
 
   void add_node(NodePtr node);     ///< a ghost of that name becomes real and keeps its pods
@@ -73,8 +76,9 @@ class ClusterCache {
   CacheResult update_pod(PodPtr pod);  ///< kNodeMismatch when it names another node; kWrongState when assumed
   CacheResult remove_pod(std::string_view uid);
   bool is_assumed(std::string_view uid) const;
-  bool is_binding_finished(std::string_view uid) const;  ///< assumed, and finish_binding() was called
-  PodPtr get_pod(std::string_view uid) const;            ///< null when absent
+  bool is_binding_finished(std::string_view uid) const;     ///< assumed, and finish_binding() was called
+  PodPtr get_pod(std::string_view uid) const;               ///< null when absent
+  const NodeInfo* node_of_pod(std::string_view uid) const;  ///< null when absent
 
   /// Real nodes, zone-interleaved: docs/behaviour/scheduler-core.md 2.5. Rebuilt only when a node was added or
   /// removed since the last call; a changed zone label has an effect at the next rebuild. Valid until the next call.
@@ -85,6 +89,8 @@ class ClusterCache {
   std::vector<const NodeInfo*> changed_since(std::uint64_t generation) const;
   std::uint64_t generation() const;                        ///< of the latest change
   const NodeInfo* find_node(std::string_view name) const;  ///< ghosts included; null when unknown
+  /// Real nodes in no order: nodes_in_order() may change the order, this does not.
+  std::vector<const NodeInfo*> nodes() const;
   const std::map<std::string, ImageState, std::less<>>& images() const;
 
   std::size_t pod_count() const;

@@ -6,8 +6,6 @@
 
 namespace berth {
 
-std::uint32_t node_name_hash(std::string_view name) {
-  return static_cast<std::uint32_t>(XXH3_64bits(name.data(), name.size()));
-}
+std::uint64_t node_name_hash(std::string_view name) { return XXH3_64bits(name.data(), name.size()); }
 
 }  // namespace berth

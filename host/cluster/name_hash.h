@@ -6,7 +6,7 @@
 
 namespace berth {
 
-/// 32-bit hash of a node's name, the same on every platform, because tie draws depend on it.
-std::uint32_t node_name_hash(std::string_view name);
+/// 64-bit hash of a node's name, the same on every platform, because draws depend on it.
+std::uint64_t node_name_hash(std::string_view name);
 
 }  // namespace berth

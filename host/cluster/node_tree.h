@@ -44,6 +44,13 @@ class NodeTree {
   void put(NodeEntry& entry, const std::string& zone_key);
   void remove(NodeEntry& entry);  ///< nothing happens when it is not in the tree
 
+  /// Calls use(zone key, entry) for zones in their order, and the nodes of each in order of arrival.
+  template <class Use>
+  void for_each(Use use) const {
+    for (const Zone& zone : zones_)
+      for (const NodeEntry* entry = zone.first; entry != nullptr; entry = entry->zone_next) use(zone.key, *entry);
+  }
+
   /// The first node of every zone, then the second of every zone, and so on.
   std::vector<const NodeInfo*> interleaved() const;
   std::size_t node_count() const { return node_count_; }

@@ -39,6 +39,11 @@ class Pages {
     std::atomic_thread_fence(std::memory_order_acquire);
     return mine.get();
   }
+  /// Adds pages at the end, up to `page_count` pages.
+  void grow(std::size_t page_count, const T& value = T()) {
+    pages_.reserve(page_count);
+    while (pages_.size() < page_count) pages_.push_back(make_page(length_, value));
+  }
   /// Sets every entry to `value`.
   void fill(const T& value) {
     for (std::size_t p = 0; p < pages_.size(); ++p) std::fill_n(write(p), length_, value);

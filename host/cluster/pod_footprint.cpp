@@ -78,17 +78,22 @@ PodFootprint pod_footprint(const Pod& pod) {
 
 void add_footprint(NodeInfo& node, const PodFootprint& footprint) {
   apply_amounts(node, footprint, [](std::int64_t amount) { return amount; });
-  for (const HostPort& port : footprint.ports) {
-    const auto at = std::lower_bound(node.used_ports.begin(), node.used_ports.end(), port);
-    if (at == node.used_ports.end() || *at != port) node.used_ports.insert(at, port);
-  }
+  for (const HostPort& port : footprint.ports)
+    node.used_ports.insert(std::lower_bound(node.used_ports.begin(), node.used_ports.end(), port), port);
 }
 
-void subtract_footprint(NodeInfo& node, const PodFootprint& footprint) {
+void subtract_amounts(NodeInfo& node, const PodFootprint& footprint) {
   apply_amounts(node, footprint, wrapping_negated);
-  for (const HostPort& port : footprint.ports) {
-    const auto at = std::lower_bound(node.used_ports.begin(), node.used_ports.end(), port);
-    if (at != node.used_ports.end() && *at == port) node.used_ports.erase(at);
+}
+
+void free_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports) {
+  for (const HostPort& port : ports) std::erase(used, port);
+}
+
+void take_off_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports) {
+  for (const HostPort& port : ports) {
+    const auto at = std::lower_bound(used.begin(), used.end(), port);
+    if (at != used.end() && *at == port) used.erase(at);
   }
 }
 

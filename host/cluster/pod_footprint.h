@@ -20,10 +20,15 @@ struct PodFootprint {
 
 PodFootprint pod_footprint(const Pod& pod);
 
-/// Adds or subtracts, wrapping around; scalars stay with 0 after their first use.
+/// Adds amounts, wrapping around, and ports; scalars stay with 0 after their first use.
 void add_footprint(NodeInfo& node, const PodFootprint& footprint);
-/// Frees the ports of the pod even when another pod of the node has the same: docs/behaviour/plugins-node.md 9.
-void subtract_footprint(NodeInfo& node, const PodFootprint& footprint);
+/// Subtracts the amounts alone.
+void subtract_amounts(NodeInfo& node, const PodFootprint& footprint);
+/// Frees ports among those in use (sorted), even when another pod of the node has the same:
+/// docs/behaviour/plugins-node.md 9.
+void free_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports);
+/// Takes each port off once: the inverse of what add_footprint() did with it.
+void take_off_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports);
 
 /// Caches the footprints of recent specs, because pods of one template share their spec.
 class FootprintMemo {

@@ -9,30 +9,20 @@
 namespace berth {
 namespace {
 
-/// Ids of distinct taint sets in order of first appearance; a cluster has few.
-class TaintSetInterner {
- public:
-  std::int32_t id_of(const std::vector<Taint>& taints) {
-    for (std::size_t id = recent_.size(); id-- > 0;)
-      if (sets_[static_cast<std::size_t>(recent_[id])] == taints) return recent_[id];
-    std::string key;
-    for (const Taint& taint : taints) {
-      key.append(taint.key).push_back('\0');
-      key.append(taint.value).push_back('\0');
-      key.push_back(static_cast<char>('0' + static_cast<int>(taint.effect)));
-    }
-    const auto [at, is_new] = ids_.try_emplace(std::move(key), static_cast<std::int32_t>(sets_.size()));
-    if (is_new) sets_.push_back(taints);
-    if (recent_.size() < 4) recent_.push_back(at->second);
-    return at->second;
+/// Equal for equal lists.
+std::string key_of(const std::vector<Taint>& taints) {
+  std::string key;
+  for (const Taint& taint : taints) {
+    key.append(taint.key).push_back('\0');
+    key.append(taint.value).push_back('\0');
+    key.push_back(static_cast<char>('0' + static_cast<int>(taint.effect)));
   }
-  std::vector<std::vector<Taint>> take() { return std::move(sets_); }
+  return key;
+}
 
- private:
-  std::unordered_map<std::string, std::int32_t> ids_;
-  std::vector<std::vector<Taint>> sets_;
-  std::vector<std::int32_t> recent_;  ///< the first few sets, compared before any key is built
-};
+std::size_t page_count_of(std::int32_t slots) {
+  return static_cast<std::size_t>((slots + kPageNodes - 1) / kPageNodes);
+}
 
 bool any_may_wrap(const ResourceAmounts& amounts) {
   return Snapshot::may_wrap(amounts.milli_cpu) || Snapshot::may_wrap(amounts.memory_bytes) ||
@@ -43,96 +33,220 @@ bool any_may_wrap(const ResourceAmounts& amounts) {
 
 }  // namespace
 
-Snapshot::Snapshot(const ClusterCache& cache) { rebuild(cache); }
-
-void Snapshot::rebuild(const ClusterCache& cache) {
-  rebuild_fixed(cache);
-  const std::int32_t count = node_count();
-  if (resources_.empty())
-    for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage})
-      resources_.push_back({std::string(name), {}, {}});
-  for (Resource& resource : resources_) resource.allocatable = resource.requested = Column(count);
-  non_zero_milli_cpu_ = non_zero_memory_bytes_ = pod_count_ = Column(count);
-  used_ports_ = Pages<std::vector<HostPort>>(pod_count_.pages().page_count(), kPageNodes);
+Snapshot::Snapshot(const ClusterCache& cache) : fixed_(std::make_shared<Fixed>()) {
+  for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage})
+    resources_.push_back({std::string(name), {}, {}});
   const auto nodes = cache.nodes_in_order();
-  scores_may_wrap_ = false;
-  for (std::int32_t i = 0; i < count; ++i) fill_node(i, *nodes[static_cast<std::size_t>(i)]);
-  generation_ = cache.generation();
+  fixed_->taint_sets.emplace_back();
+  fixed_->index_of.reserve(nodes.size());
+  add_slots(static_cast<std::int32_t>(nodes.size()));
+  fixed_->free_slots.clear();
+  for (std::size_t i = 0; i < nodes.size(); ++i) take_in(static_cast<std::int32_t>(i), *nodes[i]);
+  for (const auto& [name, state] : cache.images())
+    if (const auto at = fixed_->images.find(name); at != fixed_->images.end()) at->second.size_bytes = state.size_bytes;
+  update_order(cache);
+}
+
+Snapshot::Fixed& Snapshot::write_fixed() {
+  if (fixed_.use_count() != 1) fixed_ = std::make_shared<Fixed>(*fixed_);
+  return *fixed_;
+}
+
+// Slots
+
+void Snapshot::add_slots(std::int32_t count) {
+  Fixed& fixed = write_fixed();
+  const std::int32_t before = slot_count();
+  const auto slots = static_cast<std::size_t>(before + count);
+  const std::size_t pages = page_count_of(before + count);
+  const auto lengthen = [&](Column& column) { column.grow(pages); };
+  for (Resource& resource : resources_) {
+    lengthen(resource.allocatable);
+    lengthen(resource.requested);
+  }
+  lengthen(non_zero_milli_cpu_);
+  lengthen(non_zero_memory_bytes_);
+  lengthen(pod_count_);
+  if (used_ports_.page_count() == 0) used_ports_ = Pages<std::vector<HostPort>>(0, kPageNodes);
+  used_ports_.grow(pages);
+  fixed.nodes.resize(slots);
+  fixed.rank.resize(slots, -1);
+  fixed.name_hash.resize(slots);
+  fixed.allowed_pods.resize(slots);
+  fixed.unschedulable.resize(slots);
+  may_wrap_.resize(slots);
+  fixed.taint_set.resize(slots);
+  for (auto& [key, column] : fixed.labels) column.value_id.resize(slots);
+  for (std::int32_t i = before + count; i-- > before;) fixed.free_slots.push_back(i);
+}
+
+bool Snapshot::update_order(const ClusterCache& cache) {
+  if (order_generation_ == cache.order_generation() && has_order_) return false;
+  has_order_ = true;
+  Fixed& fixed = write_fixed();
+  fixed.order.clear();
+  std::fill(fixed.rank.begin(), fixed.rank.end(), -1);
+  for (const NodeInfo* info : cache.nodes_in_order()) {
+    const std::int32_t slot = find_node(info->name);
+    fixed.rank[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(fixed.order.size());
+    fixed.order.push_back(slot);
+  }
   order_generation_ = cache.order_generation();
+  return true;
 }
 
-void Snapshot::rebuild_fixed(const ClusterCache& cache) {
-  auto fixed = std::make_shared<Fixed>();
-  const auto nodes = cache.nodes_in_order();
-  TaintSetInterner taint_sets;
-  taint_sets.id_of({});
-  fixed->index_of.reserve(nodes.size());
-  fixed->nodes.reserve(nodes.size());
-  for (const NodeInfo* info : nodes) {
-    const auto i = static_cast<std::int32_t>(fixed->nodes.size());
-    const Node& node = *info->node;
-    fixed->nodes.push_back(info->node);
-    fixed->index_of.emplace(node.name, i);
-    fixed->name_hash.push_back(node_name_hash(node.name));
-    fixed->allowed_pods.push_back(node.allowed_pod_number);
-    fixed->unschedulable.push_back(node.unschedulable ? 1 : 0);
-    fixed->taint_set.push_back(taint_sets.id_of(node.taints));
-    for (const NodeImage& image : node.images)
-      for (const std::string& name : image.names) {
-        std::vector<std::int32_t>& on = fixed->images[name].nodes;
-        if (on.empty() || on.back() != i) on.push_back(i);
-      }
-  }
-  for (const auto& [name, state] : cache.images()) {
-    const auto at = fixed->images.find(name);
-    if (at != fixed->images.end()) at->second.size_bytes = state.size_bytes;
-  }
-  fixed->taint_sets = taint_sets.take();
-  fixed_ = std::move(fixed);
+// Node events
+
+std::int32_t Snapshot::add_node(const NodeInfo& info, const ClusterCache& cache) {
+  Fixed& fixed = write_fixed();
+  if (fixed.free_slots.empty()) return -1;
+  const std::int32_t slot = fixed.free_slots.back();
+  fixed.free_slots.pop_back();
+  take_in(slot, info);
+  read_image_sizes(*info.node, cache);
+  return slot;
 }
+
+/// Fills every column of a slot that was free.
+void Snapshot::take_in(std::int32_t slot, const NodeInfo& info) {
+  Fixed& fixed = *fixed_;
+  const auto i = static_cast<std::size_t>(slot);
+  const Node& node = *info.node;
+  fixed.nodes[i] = info.node;
+  fixed.index_of.emplace(node.name, slot);
+  fixed.name_hash[i] = node_name_hash(node.name);
+  fixed.unschedulable[i] = node.unschedulable ? 1 : 0;
+  fill_allocatable(slot, node);
+  fill_taints(slot, node.taints);
+  fill_labels(slot, node.labels);
+  add_images(slot, node);
+  change_pods(slot, info);
+}
+
+void Snapshot::note_wrapping(std::int32_t slot, bool may_wrap) {
+  std::uint8_t& known = may_wrap_[static_cast<std::size_t>(slot)];
+  wrapping_nodes_ += (may_wrap ? 1 : 0) - known;
+  known = may_wrap ? 1 : 0;
+}
+
+void Snapshot::change_node(std::int32_t slot, const NodeInfo& info, NodeParts parts, const ClusterCache& cache) {
+  Fixed& fixed = write_fixed();
+  const auto i = static_cast<std::size_t>(slot);
+  const NodePtr before = fixed.nodes[i];
+  const Node& node = *info.node;
+  fixed.index_of.erase(before->name);
+  fixed.nodes[i] = info.node;
+  fixed.index_of.emplace(node.name, slot);
+  if (parts.contains(NodePart::kAllocatable)) {
+    fill_allocatable(slot, node);
+    change_pods(slot, info);
+  }
+  if (parts.contains(NodePart::kTaints)) fill_taints(slot, node.taints);
+  if (parts.contains(NodePart::kLabels)) fill_labels(slot, node.labels);
+  if (parts.contains(NodePart::kCordon)) fixed.unschedulable[i] = node.unschedulable ? 1 : 0;
+  if (!parts.contains(NodePart::kImages)) return;
+  drop_images(slot, *before, cache);
+  add_images(slot, node);
+  read_image_sizes(node, cache);
+}
+
+void Snapshot::remove_node(std::int32_t slot, const ClusterCache& cache) {
+  static const Node kNone;
+  Fixed& fixed = write_fixed();
+  const auto i = static_cast<std::size_t>(slot);
+  const NodePtr before = std::move(fixed.nodes[i]);
+  fixed.index_of.erase(before->name);
+  fixed.name_hash[i] = 0;
+  fixed.unschedulable[i] = 0;
+  fill_allocatable(slot, kNone);
+  fill_taints(slot, {});
+  fill_labels(slot, {});
+  drop_images(slot, *before, cache);
+  change_pods(slot, {});
+  fixed.free_slots.push_back(slot);
+}
+
+void Snapshot::fill_allocatable(std::int32_t slot, const Node& node) {
+  for (std::size_t r = 0; r < resources_.size(); ++r)
+    resources_[r].allocatable.write(slot) =
+        amount_of(node.allocatable, static_cast<std::int32_t>(r), resources_[r].name);
+  fixed_->allowed_pods[static_cast<std::size_t>(slot)] = node.allowed_pod_number;
+  for (const auto& [name, amount] : node.allocatable.scalars)
+    lacks_column_ = lacks_column_ || (amount > 0 && asked_in_vain_.contains(name));
+}
+
+void Snapshot::fill_taints(std::int32_t slot, const std::vector<Taint>& taints) {
+  Fixed& fixed = *fixed_;
+  std::int32_t& id = fixed.taint_set[static_cast<std::size_t>(slot)];
+  const std::int32_t before = id;
+  id = taints.empty() ? 0 : fixed.taint_set_ids.add(key_of(taints));
+  fixed.taint_set_ids.drop(before);
+  fixed.taint_sets.resize(static_cast<std::size_t>(fixed.taint_set_ids.end()));
+  fixed.taint_sets[static_cast<std::size_t>(id)] = taints;
+}
+
+void Snapshot::fill_labels(std::int32_t slot, const LabelMap& labels) {
+  for (auto& [key, column] : fixed_->labels) {
+    std::int32_t& id = column.value_id[static_cast<std::size_t>(slot)];
+    const std::int32_t before = id;
+    const auto value = labels.find(key);
+    id = value ? column.values.add(*value) : 0;
+    column.values.drop(before);
+  }
+}
+
+void Snapshot::add_images(std::int32_t slot, const Node& node) {
+  for (const NodeImage& image : node.images)
+    for (const std::string& name : image.names) {
+      std::vector<std::int32_t>& on = fixed_->images[name].nodes;
+      const auto at = std::lower_bound(on.begin(), on.end(), slot);
+      if (at == on.end() || *at != slot) on.insert(at, slot);
+    }
+}
+
+void Snapshot::drop_images(std::int32_t slot, const Node& node, const ClusterCache& cache) {
+  for (const NodeImage& image : node.images)
+    for (const std::string& name : image.names) {
+      const auto known = fixed_->images.find(name);
+      if (known == fixed_->images.end()) continue;  // named twice
+      std::vector<std::int32_t>& on = known->second.nodes;
+      const auto at = std::lower_bound(on.begin(), on.end(), slot);
+      if (at != on.end() && *at == slot) on.erase(at);
+      if (on.empty()) fixed_->images.erase(known);
+    }
+  read_image_sizes(node, cache);
+}
+
+/// The size of an image is the one reported first, and known to the cache.
+void Snapshot::read_image_sizes(const Node& node, const ClusterCache& cache) {
+  for (const NodeImage& image : node.images)
+    for (const std::string& name : image.names) {
+      const auto known = fixed_->images.find(name);
+      const auto state = cache.images().find(name);
+      if (known != fixed_->images.end() && state != cache.images().end())
+        known->second.size_bytes = state->second.size_bytes;
+    }
+}
+
+void Snapshot::change_pods(std::int32_t slot, const NodeInfo& info) {
+  for (std::size_t r = 0; r < resources_.size(); ++r)
+    resources_[r].requested.write(slot) = amount_of(info.requested, static_cast<std::int32_t>(r), resources_[r].name);
+  non_zero_milli_cpu_.write(slot) = info.non_zero_milli_cpu;
+  non_zero_memory_bytes_.write(slot) = info.non_zero_memory_bytes;
+  pod_count_.write(slot) = static_cast<std::int64_t>(info.pods.size());
+  // All amounts, with or without a column: amounts of later columns need no extra check.
+  note_wrapping(slot, (info.node != nullptr && any_may_wrap(info.node->allocatable)) || any_may_wrap(info.requested) ||
+                          may_wrap(info.non_zero_milli_cpu) || may_wrap(info.non_zero_memory_bytes));
+  if (used_ports(slot) != info.used_ports) write_used_ports(slot) = info.used_ports;
+}
+
+// Columns
 
 std::int64_t Snapshot::amount_of(const ResourceAmounts& amounts, std::int32_t column, const std::string& name) {
   if (column == kCpuColumn) return amounts.milli_cpu;
   if (column == kMemoryColumn) return amounts.memory_bytes;
   if (column == kEphemeralStorageColumn) return amounts.ephemeral_storage_bytes;
   return amounts.scalar(name);
-}
-
-void Snapshot::fill_node(std::int32_t i, const NodeInfo& info) {
-  for (std::size_t r = 0; r < resources_.size(); ++r) {
-    const auto column = static_cast<std::int32_t>(r);
-    resources_[r].allocatable.write(i) = amount_of(info.node->allocatable, column, resources_[r].name);
-    resources_[r].requested.write(i) = amount_of(info.requested, column, resources_[r].name);
-  }
-  // All amounts, with or without a column: amounts of later columns need no extra check.
-  scores_may_wrap_ = scores_may_wrap_ || any_may_wrap(info.node->allocatable) || any_may_wrap(info.requested) ||
-                     may_wrap(info.non_zero_milli_cpu) || may_wrap(info.non_zero_memory_bytes);
-  non_zero_milli_cpu_.write(i) = info.non_zero_milli_cpu;
-  non_zero_memory_bytes_.write(i) = info.non_zero_memory_bytes;
-  pod_count_.write(i) = static_cast<std::int64_t>(info.pods.size());
-  if (used_ports(i) != info.used_ports) write_used_ports(i) = info.used_ports;
-}
-
-Snapshot::Update Snapshot::update(const ClusterCache& cache) {
-  Update result;
-  if (cache.order_generation() != order_generation_) {
-    rebuild(cache);
-    result.nodes_changed = true;
-    return result;
-  }
-  for (const NodeInfo* info : cache.changed_since(generation_)) {
-    const std::int32_t i = find_node(info->name);
-    if (fixed_->nodes[static_cast<std::size_t>(i)] != info->node) {
-      rebuild(cache);
-      result.nodes_changed = true;
-      result.touched.clear();
-      return result;
-    }
-    fill_node(i, *info);
-    result.touched.push_back(i);
-  }
-  generation_ = cache.generation();
-  return result;
 }
 
 std::int32_t Snapshot::find_node(std::string_view name) const {
@@ -143,38 +257,38 @@ std::int32_t Snapshot::find_node(std::string_view name) const {
 std::int32_t Snapshot::ensure_resource(std::string_view name, const ClusterCache& cache) {
   for (std::size_t r = 0; r < resources_.size(); ++r)
     if (resources_[r].name == name) return static_cast<std::int32_t>(r);
-  const bool offered = std::any_of(fixed_->nodes.begin(), fixed_->nodes.end(),
-                                   [&](const NodePtr& node) { return node->allocatable.scalar(name) > 0; });
-  const auto nodes = cache.nodes_in_order();
+  const std::vector<const NodeInfo*> nodes = cache.nodes();
   // A sum that wrapped below 0 leaves room for a resource that no node offers.
-  const bool wrapped = scores_may_wrap_ && std::any_of(nodes.begin(), nodes.end(), [&](const NodeInfo* info) {
-                         return info->requested.scalar(name) < 0;
-                       });
-  if (!offered && !wrapped) return kNoColumn;
-  Resource resource{std::string(name), Column(node_count()), Column(node_count())};
-  for (std::int32_t i = 0; i < node_count(); ++i) {
-    resource.allocatable.write(i) = node(i).allocatable.scalar(name);
-    resource.requested.write(i) = nodes[static_cast<std::size_t>(i)]->requested.scalar(name);
+  const bool is_needed = std::any_of(nodes.begin(), nodes.end(), [&](const NodeInfo* info) {
+    return info->node->allocatable.scalar(name) > 0 || (scores_may_wrap() && info->requested.scalar(name) < 0);
+  });
+  if (!is_needed) {
+    asked_in_vain_.emplace(name);
+    return kNoColumn;
+  }
+  asked_in_vain_.erase(std::string(name));
+  lacks_column_ = false;
+  Resource resource{std::string(name), Column(slot_count()), Column(slot_count())};
+  for (const NodeInfo* info : nodes) {
+    const std::int32_t slot = find_node(info->name);
+    if (slot < 0) continue;
+    resource.allocatable.write(slot) = info->node->allocatable.scalar(name);
+    resource.requested.write(slot) = info->requested.scalar(name);
   }
   resources_.push_back(std::move(resource));
   return resource_count() - 1;
 }
 
 const LabelColumn& Snapshot::label_column(std::string_view key) {
-  const auto [at, is_new] = fixed_->labels.try_emplace(std::string(key));
-  LabelColumn& column = at->second;
-  if (!is_new) return column;
+  const auto known = fixed_->labels.find(std::string(key));
+  if (known != fixed_->labels.end()) return known->second;
+  // Copies share a new column: it changes nothing that they hold.
+  LabelColumn& column = fixed_->labels[std::string(key)];
   column.key = key;
-  column.values.emplace_back();
-  column.value_id.resize(fixed_->nodes.size());
-  std::unordered_map<std::string_view, std::int32_t> ids;
-  for (std::size_t i = 0; i < fixed_->nodes.size(); ++i) {
-    const auto value = fixed_->nodes[i]->labels.find(key);
-    if (!value) continue;
-    const auto [id, first] = ids.try_emplace(*value, static_cast<std::int32_t>(column.values.size()));
-    if (first) column.values.emplace_back(*value);
-    column.value_id[i] = id->second;
-  }
+  column.value_id.resize(static_cast<std::size_t>(slot_count()));
+  for (std::int32_t slot = 0; slot < slot_count(); ++slot)
+    if (const auto value = has_node(slot) ? node(slot).labels.find(key) : std::nullopt)
+      column.value_id[static_cast<std::size_t>(slot)] = column.values.add(*value);
   return column;
 }
 
@@ -198,21 +312,22 @@ bool add_wrapping(std::int64_t& cell, std::int64_t amount, int sign) {
 
 void Snapshot::add_requested(std::int32_t node, const ResourceDelta& delta) {
   for (const auto& [column, amount] : delta.requested)
-    scores_may_wrap_ |= add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, 1);
+    placement_may_wrap_ |= add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, 1);
 }
 
 void Snapshot::apply(std::int32_t node, const ResourceDelta& delta, int sign) {
   for (const auto& [column, amount] : delta.requested)
-    scores_may_wrap_ |= add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, sign);
-  scores_may_wrap_ |= add_wrapping(non_zero_milli_cpu_.write(node), delta.non_zero_milli_cpu, sign);
-  scores_may_wrap_ |= add_wrapping(non_zero_memory_bytes_.write(node), delta.non_zero_memory_bytes, sign);
+    placement_may_wrap_ |=
+        add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, sign);
+  placement_may_wrap_ |= add_wrapping(non_zero_milli_cpu_.write(node), delta.non_zero_milli_cpu, sign);
+  placement_may_wrap_ |= add_wrapping(non_zero_memory_bytes_.write(node), delta.non_zero_memory_bytes, sign);
   pod_count_.write(node) += sign;
 }
 
 std::uint64_t Snapshot::column_bytes() const {
   std::uint64_t bytes = 3 * pod_count_.bytes() + used_ports_.bytes() + topology_.bytes();
   for (const Resource& resource : resources_) bytes += resource.allocatable.bytes() + resource.requested.bytes();
-  bytes += static_cast<std::uint64_t>(node_count()) * (sizeof(NodePtr) + 4 + 8 + 1 + 4 + 48);
+  bytes += static_cast<std::uint64_t>(slot_count()) * (sizeof(NodePtr) + 4 + 4 + 4 + 8 + 1 + 4 + 48);
   for (const auto& [key, column] : fixed_->labels) bytes += column.value_id.size() * 4;
   return bytes;
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The cluster as columns. Layout and units, once for every column here: a column has node_count() entries in snapshot
-// order (zone-interleaved, as kube-scheduler lists nodes); cpu is in millicores, memory and ephemeral storage in bytes,
-// other resources in their own unit; interned ids of absent things are 0.
+// The cluster as columns. Layout and units, once for every column here: a column has slot_count() entries, one for each
+// slot; a node keeps its slot for as long as it exists, and a slot without a node reads as 0 everywhere; cpu is in
+// millicores, memory and ephemeral storage in bytes, other resources in their own unit; ids of absent things are 0.
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,9 +16,11 @@
 #include <vector>
 
 #include "host/cluster/cache.h"
+#include "host/cluster/cluster_change.h"
 #include "host/cluster/pages.h"
 #include "host/cluster/resource_columns.h"
 #include "host/cluster/topology_counts.h"
+#include "host/cluster/value_ids.h"
 
 namespace berth {
 
@@ -23,14 +28,18 @@ namespace berth {
 class Column {
  public:
   Column() = default;
-  explicit Column(std::int32_t node_count)
-      : pages_(static_cast<std::size_t>((node_count + kPageNodes - 1) / kPageNodes), kPageNodes, 0) {}
+  explicit Column(std::int32_t slot_count)
+      : pages_(static_cast<std::size_t>((slot_count + kPageNodes - 1) / kPageNodes), kPageNodes, 0) {}
 
   std::int64_t operator[](std::int32_t node) const {
     return pages_.read(static_cast<std::size_t>(node >> kPageNodesLog2))[node & (kPageNodes - 1)];
   }
   std::int64_t& write(std::int32_t node) {
     return pages_.write(static_cast<std::size_t>(node >> kPageNodesLog2))[node & (kPageNodes - 1)];
+  }
+  void grow(std::size_t page_count) {
+    if (pages_.page_count() == 0) pages_ = Pages<std::int64_t>(0, kPageNodes);
+    pages_.grow(page_count);
   }
   std::uint64_t bytes() const { return pages_.bytes(); }
   const Pages<std::int64_t>& pages() const { return pages_; }
@@ -39,17 +48,17 @@ class Column {
   Pages<std::int64_t> pages_;
 };
 
-/// The values of one label key: per node the id of its value, 0 where the key is absent.
+/// The values of one label key: per slot the id of its node's value, 0 where the key is absent.
 struct LabelColumn {
   std::string key;
-  std::vector<std::int32_t> value_id;  ///< [node_count]
-  std::vector<std::string> values;     ///< by id; [0] is unused
+  std::vector<std::int32_t> value_id;  ///< [slot_count]; stays where it is until the number of slots changes
+  ValueIds values;
 };
 
 /// The nodes that have an image.
 struct ImageColumn {
   std::int64_t size_bytes = 0;
-  std::vector<std::int32_t> nodes;  ///< ascending
+  std::vector<std::int32_t> nodes;  ///< slots, ascending
 };
 
 /// 100 times a larger amount wraps around. Sums of two amounts up to this do not.
@@ -63,29 +72,48 @@ struct ResourceDelta {
 };
 
 /// Copying a Snapshot is cheap and gives an independent value: changing columns are in shared pages, the rest is behind
-/// one pointer that node events replace.
+/// one pointer and copied at the first node event.
 class Snapshot {
  public:
-  /// Builds all columns except those of resources, which are requested by name: ensure_resource().
+  /// Builds all columns except those of resources, which are requested by name: ensure_resource(). The nodes get their
+  /// slots in the order of the cache, and no slot stays free.
   explicit Snapshot(const ClusterCache& cache);
 
-  /// The result of update().
-  struct Update {
-    bool nodes_changed = false;         ///< node objects or their order: everything derived from them is void
-    std::vector<std::int32_t> touched;  ///< nodes of which only the pods changed
-  };
-  /// Rewrites the nodes that changed in the cache since the last update; the order is rebuilt only when a node was
-  /// added or removed. Placements applied here that the cache now has are overwritten with the same amounts.
-  Update update(const ClusterCache& cache);
+  // Node events. Whoever derived something from columns updates it, too.
 
-  std::int32_t node_count() const { return static_cast<std::int32_t>(fixed_->nodes.size()); }
+  /// Gives the node a free slot. @return -1 when no slot is free: call add_slots() before
+  std::int32_t add_node(const NodeInfo& info, const ClusterCache& cache);
+  /// The node's object was replaced. @param parts  in which it differs
+  void change_node(std::int32_t slot, const NodeInfo& info, NodeParts parts, const ClusterCache& cache);
+  void remove_node(std::int32_t slot, const ClusterCache& cache);
+  /// Lengthens every column, which moves them. Topology columns and tables do not change.
+  void add_slots(std::int32_t count);
+  /// The pods of the node changed. Does nothing to topology tables.
+  void change_pods(std::int32_t slot, const NodeInfo& info);
+  /// Takes over the node order of the cache, when that has changed. @return whether it has
+  bool update_order(const ClusterCache& cache);
+
+  std::int32_t slot_count() const { return static_cast<std::int32_t>(fixed_->nodes.size()); }
+  /// Slots that have a node.
+  std::int32_t node_count() const { return static_cast<std::int32_t>(fixed_->index_of.size()); }
+  bool has_node(std::int32_t i) const { return fixed_->nodes[static_cast<std::size_t>(i)] != nullptr; }
+  /// The slots of all nodes in node order: zone-interleaved, as kube-scheduler lists them. As of update_order().
+  std::span<const std::int32_t> in_order() const { return fixed_->order; }
+  /// Position of a node in that order; -1 of a free slot.
+  std::int32_t rank(std::int32_t i) const { return fixed_->rank[static_cast<std::size_t>(i)]; }
   const Node& node(std::int32_t i) const { return *fixed_->nodes[static_cast<std::size_t>(i)]; }
-  std::uint32_t node_hash(std::int32_t i) const { return fixed_->name_hash[static_cast<std::size_t>(i)]; }
+  /// Empty for a slot without a node, and for what is no slot.
+  std::string_view node_name(std::int32_t i) const {
+    return i >= 0 && i < slot_count() && has_node(i) ? std::string_view(node(i).name) : std::string_view();
+  }
+  std::uint64_t node_hash(std::int32_t i) const { return fixed_->name_hash[static_cast<std::size_t>(i)]; }
   /// -1 when no node has the name.
   std::int32_t find_node(std::string_view name) const;
 
   /// The column of a resource, built on first use. kNoColumn when no node offers it.
   std::int32_t ensure_resource(std::string_view name, const ClusterCache& cache);
+  /// Some resource that ensure_resource() was asked for in vain is offered now.
+  bool lacks_column() const { return lacks_column_; }
   std::int32_t resource_count() const { return static_cast<std::int32_t>(resources_.size()); }
   const std::string& resource_name(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].name; }
 
@@ -101,8 +129,10 @@ class Snapshot {
   std::int64_t allowed_pods(std::int32_t i) const { return fixed_->allowed_pods[static_cast<std::size_t>(i)]; }
   bool unschedulable(std::int32_t i) const { return fixed_->unschedulable[static_cast<std::size_t>(i)] != 0; }
   std::int32_t taint_set(std::int32_t i) const { return fixed_->taint_set[static_cast<std::size_t>(i)]; }
+  /// By id; [0] is the empty set.
   std::span<const std::vector<Taint>> taint_sets() const { return fixed_->taint_sets; }
-  /// Sorted host ports in use on a node.
+  const ValueIds& taint_set_ids() const { return fixed_->taint_set_ids; }
+  /// Host ports in use on a node: sorted, one entry for each pod that has the port.
   const std::vector<HostPort>& used_ports(std::int32_t i) const {
     return used_ports_.read(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
   }
@@ -110,17 +140,18 @@ class Snapshot {
     return used_ports_.write(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
   }
 
-  /// Whether some node has or had amounts with which the int64 arithmetic of scores wraps around, as in Go: such scores
-  /// may be out of range. When this and may_wrap() of a pod's amounts are false, no sum and no product wraps.
-  bool scores_may_wrap() const { return scores_may_wrap_; }
+  /// Whether some node has amounts, or had them by a placement, with which the int64 arithmetic of scores wraps around,
+  /// as in Go: such scores may be out of range. When this and may_wrap() of a pod's amounts are false, no sum and no
+  /// product wraps.
+  bool scores_may_wrap() const { return wrapping_nodes_ > 0 || placement_may_wrap_; }
   static constexpr bool may_wrap(std::int64_t amount) { return amount < 0 || amount > kMayWrapAbove; }
 
-  /// Built on first use and kept until node objects change.
+  /// Built on first use and kept up to date.
   const LabelColumn& label_column(std::string_view key);
   /// nullptr when no node has the image.
   const ImageColumn* image(std::string_view name) const;
 
-  /// Counts per topology domain, maintained by the owner of the tables: update() and apply() do not change them.
+  /// Counts per topology domain, maintained by the owner of the tables: no other function here changes them.
   const TopologyCounts& topology() const { return topology_; }
   TopologyCounts& write_topology() { return topology_; }
 
@@ -140,20 +171,30 @@ class Snapshot {
   };
   /// Data that only node events change; shared by copies.
   struct Fixed {
-    std::vector<NodePtr> nodes;
-    std::unordered_map<std::string_view, std::int32_t> index_of;
-    std::vector<std::uint32_t> name_hash;
+    std::vector<NodePtr> nodes;                                   ///< [slot] null: free
+    std::unordered_map<std::string_view, std::int32_t> index_of;  ///< keys are the names in `nodes`
+    std::vector<std::int32_t> free_slots;
+    std::vector<std::int32_t> order;  ///< [rank] slot
+    std::vector<std::int32_t> rank;   ///< [slot] -1: free
+    std::vector<std::uint64_t> name_hash;
     std::vector<std::int64_t> allowed_pods;
     std::vector<std::uint8_t> unschedulable;
     std::vector<std::int32_t> taint_set;
+    ValueIds taint_set_ids;
     std::vector<std::vector<Taint>> taint_sets;
     std::unordered_map<std::string, ImageColumn> images;
     std::unordered_map<std::string, LabelColumn> labels;
   };
 
-  void rebuild(const ClusterCache& cache);
-  void rebuild_fixed(const ClusterCache& cache);
-  void fill_node(std::int32_t i, const NodeInfo& info);
+  Fixed& write_fixed();
+  void take_in(std::int32_t slot, const NodeInfo& info);
+  void fill_allocatable(std::int32_t slot, const Node& node);
+  void note_wrapping(std::int32_t slot, bool may_wrap);
+  void fill_taints(std::int32_t slot, const std::vector<Taint>& taints);
+  void fill_labels(std::int32_t slot, const LabelMap& labels);
+  void add_images(std::int32_t slot, const Node& node);
+  void drop_images(std::int32_t slot, const Node& node, const ClusterCache& cache);
+  void read_image_sizes(const Node& node, const ClusterCache& cache);
   static std::int64_t amount_of(const ResourceAmounts& amounts, std::int32_t column, const std::string& name);
 
   std::shared_ptr<Fixed> fixed_;
@@ -163,9 +204,13 @@ class Snapshot {
   Column pod_count_;
   Pages<std::vector<HostPort>> used_ports_;
   TopologyCounts topology_;
-  bool scores_may_wrap_ = false;
-  std::uint64_t generation_ = 0;
+  std::vector<std::uint8_t> may_wrap_;  ///< [slot] 1: the node's amounts may wrap in scores
+  std::int32_t wrapping_nodes_ = 0;     ///< of these
+  bool placement_may_wrap_ = false;
+  std::set<std::string, std::less<>> asked_in_vain_;  ///< resources that no node offered
+  bool lacks_column_ = false;
   std::uint64_t order_generation_ = 0;
+  bool has_order_ = false;
 };
 
 }  // namespace berth

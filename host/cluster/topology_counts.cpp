@@ -5,6 +5,11 @@
 #include <limits>
 
 namespace berth {
+namespace {
+
+constexpr std::int32_t kSpareDomains = 16;  ///< beside a quarter more, so that counts seldom move
+
+}  // namespace
 
 void index_domains(DomainColumn& column) {
   column.first_of_domain.assign(static_cast<std::size_t>(column.domain_count) + 2, 0);
@@ -21,17 +26,31 @@ void index_domains(DomainColumn& column) {
 }
 
 std::int32_t TopologyCounts::add_column(DomainColumn column) {
-  columns_.push_back(std::make_shared<const DomainColumn>(std::move(column)));
+  domain_capacity_.push_back(column.domain_count);
+  columns_.push_back(std::make_shared<DomainColumn>(std::move(column)));
   return static_cast<std::int32_t>(columns_.size()) - 1;
 }
 
 void TopologyCounts::replace_column(std::int32_t column, DomainColumn with) {
-  columns_[static_cast<std::size_t>(column)] = std::make_shared<const DomainColumn>(std::move(with));
+  const auto c = static_cast<std::size_t>(column);
+  domain_capacity_[c] = with.domain_count;
+  columns_[c] = std::make_shared<DomainColumn>(std::move(with));
+  std::erase_if(domain_sets_, [&](const DomainSet& set) { return set.column == column; });
+  for (std::size_t t = 0; t < tables_.size(); ++t) tables_[t].domains = -1;  // sets moved: found again
 }
 
-std::int32_t TopologyCounts::add_table(std::int32_t column, NodeMask mask, bool tracks_minimum) {
+DomainColumn& TopologyCounts::write_column(std::int32_t column) {
+  std::shared_ptr<DomainColumn>& mine = columns_[static_cast<std::size_t>(column)];
+  if (mine.use_count() != 1) mine = std::make_shared<DomainColumn>(*mine);
+  return *mine;
+}
+
+// Tables
+
+std::int32_t TopologyCounts::add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum) {
   Table& table = tables_.emplace_back();
   table.column = column;
+  table.mask_id = mask_id;
   table.tracks_minimum = tracks_minimum;
   reset_table(table_count() - 1, std::move(mask));
   return table_count() - 1;
@@ -39,25 +58,140 @@ std::int32_t TopologyCounts::add_table(std::int32_t column, NodeMask mask, bool 
 
 void TopologyCounts::reset_table(std::int32_t index, NodeMask mask) {
   Table& table = tables_[static_cast<std::size_t>(index)];
-  const DomainColumn& column = *columns_[static_cast<std::size_t>(table.column)];
-  const std::int32_t entries = column.domain_count + 1;
   table.mask = std::move(mask);
-  table.counts = zeroes(entries);
+  table.counts = zeroes(domain_capacity_[static_cast<std::size_t>(table.column)] + 1);
   table.total = table.minimum = table.histogram_base = 0;
   table.existing_domains = 0;
   if (!table.tracks_minimum) return;
-  const std::vector<std::uint8_t> exists = domains_that_exist(column, table.mask);
-  table.existing_domains = static_cast<std::int32_t>(std::count(exists.begin() + 1, exists.end(), 1));
+  table.domains = domain_set(table);
+  const std::vector<std::int32_t>& nodes = domain_sets_[static_cast<std::size_t>(table.domains)].node_count;
+  table.existing_domains = static_cast<std::int32_t>(
+      std::count_if(nodes.begin(), nodes.end(), [](std::int32_t count) { return count > 0; }));
   table.histogram.assign(1, table.existing_domains);
 }
 
-std::vector<std::uint8_t> TopologyCounts::domains_that_exist(const DomainColumn& column, const NodeMask& mask) {
-  std::vector<std::uint8_t> exists(static_cast<std::size_t>(column.domain_count) + 1, 0);
+std::vector<std::int32_t> TopologyCounts::nodes_that_count(const DomainColumn& column, const NodeMask& mask) {
+  std::vector<std::int32_t> nodes(static_cast<std::size_t>(column.domain_count) + 1, 0);
   for (std::size_t i = 0; i < column.domain_of.size(); ++i)
-    if (mask == nullptr || (*mask)[i] != 0) exists[static_cast<std::size_t>(column.domain_of[i])] = 1;
-  exists.front() = 0;
-  return exists;
+    if (mask == nullptr || (*mask)[i] != 0) ++nodes[static_cast<std::size_t>(column.domain_of[i])];
+  nodes.front() = 0;
+  return nodes;
 }
+
+// Domains that begin and cease to exist
+
+std::int32_t TopologyCounts::domain_set(const Table& table) {
+  for (std::size_t s = 0; s < domain_sets_.size(); ++s)
+    if (domain_sets_[s].column == table.column && domain_sets_[s].mask_id == table.mask_id)
+      return static_cast<std::int32_t>(s);
+  domain_sets_.push_back({table.column, table.mask_id, nodes_that_count(column(table.column), table.mask)});
+  return static_cast<std::int32_t>(domain_sets_.size()) - 1;
+}
+
+std::int32_t& TopologyCounts::existing_with(Table& table, std::int64_t count) {
+  if (count < table.histogram_base) {
+    // Only what-ifs take away pods that were never counted, so this stays rare and small.
+    table.histogram.insert(table.histogram.begin(), static_cast<std::size_t>(table.histogram_base - count), 0);
+    table.histogram_base = count;
+  }
+  const auto slot = static_cast<std::size_t>(count - table.histogram_base);
+  if (slot >= table.histogram.size()) table.histogram.resize(slot + 1, 0);
+  return table.histogram[slot];
+}
+
+/// After a domain changed its count, or ceased to exist.
+void TopologyCounts::settle_minimum(Table& table) {
+  if (table.existing_domains == 0) return;
+  while (existing_with(table, table.minimum) == 0) ++table.minimum;
+}
+
+void TopologyCounts::leave(std::int32_t set, std::int32_t domain) {
+  if (domain == 0 || --domain_sets_[static_cast<std::size_t>(set)].node_count[static_cast<std::size_t>(domain)] > 0)
+    return;
+  for (std::int32_t t = 0; t < table_count(); ++t) {
+    Table& table = tables_[static_cast<std::size_t>(t)];
+    if (table.domains != set) continue;
+    --table.existing_domains;
+    --existing_with(table, count(t, domain));
+    settle_minimum(table);
+  }
+}
+
+void TopologyCounts::enter(std::int32_t set, std::int32_t domain) {
+  if (domain == 0) return;
+  std::vector<std::int32_t>& nodes = domain_sets_[static_cast<std::size_t>(set)].node_count;
+  if (nodes.size() <= static_cast<std::size_t>(domain)) nodes.resize(static_cast<std::size_t>(domain) + 1, 0);
+  if (++nodes[static_cast<std::size_t>(domain)] > 1) return;
+  for (std::int32_t t = 0; t < table_count(); ++t) {
+    Table& table = tables_[static_cast<std::size_t>(t)];
+    if (table.domains != set) continue;
+    const std::int64_t now = count(t, domain);
+    ++existing_with(table, now);
+    table.minimum = table.existing_domains == 0 ? now : std::min(table.minimum, now);
+    ++table.existing_domains;
+  }
+}
+
+/// Counts of a column's tables get room for a domain with a higher number than any so far.
+void TopologyCounts::make_room(std::int32_t column, std::int32_t domain) {
+  std::int32_t& capacity = domain_capacity_[static_cast<std::size_t>(column)];
+  if (domain <= capacity) return;
+  const Pages<std::int64_t> zeroes_before = zeroes(capacity + 1);
+  const std::int32_t known = capacity;
+  capacity = domain + domain / 4 + kSpareDomains;
+  for (Table& table : tables_) {
+    if (table.column != column) continue;
+    const Pages<std::int64_t> before = std::move(table.counts);
+    table.counts = zeroes(capacity + 1);
+    for (std::int32_t d = 1; d <= known; ++d) {
+      const auto page = static_cast<std::size_t>(d >> kPageNodesLog2);
+      if (before.shares_page(zeroes_before, page)) continue;
+      if (const std::int64_t count = before.read(page)[d & (kPageNodes - 1)]; count != 0)
+        table.counts.write(page)[d & (kPageNodes - 1)] = count;
+    }
+  }
+}
+
+void TopologyCounts::move_node(std::int32_t column, std::int32_t node, std::int32_t to) {
+  make_room(column, to);
+  DomainColumn& domains = write_column(column);
+  std::int32_t& domain = domains.domain_of[static_cast<std::size_t>(node)];
+  const std::int32_t from = domain;
+  domain = to;
+  domains.domain_count = std::max(domains.domain_count, to);
+  for (std::size_t s = 0; s < domain_sets_.size(); ++s) {
+    const DomainSet& set = domain_sets_[s];
+    if (set.column != column) continue;
+    const NodeMask mask = mask_of_set(set);
+    if (mask != nullptr && (*mask)[static_cast<std::size_t>(node)] == 0) continue;
+    leave(static_cast<std::int32_t>(s), from);
+    enter(static_cast<std::int32_t>(s), to);
+  }
+}
+
+NodeMask TopologyCounts::mask_of_set(const DomainSet& set) const {
+  for (const Table& table : tables_)
+    if (table.column == set.column && table.mask_id == set.mask_id && table.tracks_minimum) return table.mask;
+  return nullptr;
+}
+
+void TopologyCounts::change_mask(std::int32_t mask_id, const NodeMask& with, std::int32_t node) {
+  const auto counts_in = [&](const NodeMask& mask) {
+    return mask == nullptr || (*mask)[static_cast<std::size_t>(node)] != 0;
+  };
+  for (std::size_t s = 0; s < domain_sets_.size(); ++s) {
+    const DomainSet& set = domain_sets_[s];
+    if (set.mask_id != mask_id) continue;
+    const bool before = counts_in(mask_of_set(set));
+    const std::int32_t domain = this->column(set.column)[node];
+    if (before && !counts_in(with)) leave(static_cast<std::int32_t>(s), domain);
+    if (!before && counts_in(with)) enter(static_cast<std::int32_t>(s), domain);
+  }
+  for (Table& table : tables_)
+    if (table.mask_id == mask_id) table.mask = with;
+}
+
+void TopologyCounts::reindex(std::int32_t column) { index_domains(write_column(column)); }
 
 const Pages<std::int64_t>& TopologyCounts::zeroes(std::int32_t entries) {
   Pages<std::int64_t>& pages = zeroes_[entries];
@@ -74,9 +208,9 @@ TopologyCounts TopologyCounts::zeroed() const {
 }
 
 void TopologyCounts::add(std::int32_t index, std::int32_t node, std::int64_t amount) {
+  if (!counts_node(index, node)) return;
   Table& table = tables_[static_cast<std::size_t>(index)];
   const std::int32_t domain = (*columns_[static_cast<std::size_t>(table.column)])[node];
-  if (domain == 0 || (table.mask != nullptr && (*table.mask)[static_cast<std::size_t>(node)] == 0)) return;
   std::int64_t& count =
       table.counts.write(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)];
   const std::int64_t before = count;
@@ -86,22 +220,26 @@ void TopologyCounts::add(std::int32_t index, std::int32_t node, std::int64_t amo
 }
 
 void TopologyCounts::note_move(Table& table, std::int64_t from, std::int64_t to) {
-  std::vector<std::int32_t>& histogram = table.histogram;
-  if (to < table.histogram_base) {
-    // Only what-ifs take away pods that were never counted, so this stays rare and small.
-    histogram.insert(histogram.begin(), static_cast<std::size_t>(table.histogram_base - to), 0);
-    table.histogram_base = to;
-  }
-  const auto slot = [&](std::int64_t count) { return static_cast<std::size_t>(count - table.histogram_base); };
-  if (slot(to) >= histogram.size()) histogram.resize(slot(to) + 1, 0);
-  --histogram[slot(from)];
-  ++histogram[slot(to)];
+  --existing_with(table, from);
+  ++existing_with(table, to);
   table.minimum = std::min(table.minimum, to);
-  while (histogram[slot(table.minimum)] == 0) ++table.minimum;
+  settle_minimum(table);
 }
 
 std::int64_t TopologyCounts::minimum(std::int32_t table) const {
   return at(table).existing_domains == 0 ? std::numeric_limits<std::int32_t>::max() : at(table).minimum;
+}
+
+std::int64_t TopologyCounts::minimum_with(std::int32_t index, std::int64_t from, std::int64_t to) const {
+  const Table& table = at(index);
+  if (to <= table.minimum) return to;
+  if (from > table.minimum) return table.minimum;
+  // The domain leaves the minimum: up to `to`, the next count of another domain.
+  for (std::int64_t count = table.minimum; count < to; ++count) {
+    const auto slot = static_cast<std::size_t>(count - table.histogram_base);
+    if (slot < table.histogram.size() && table.histogram[slot] > (count == from ? 1 : 0)) return count;
+  }
+  return to;
 }
 
 std::uint64_t TopologyCounts::bytes() const {
@@ -109,7 +247,7 @@ std::uint64_t TopologyCounts::bytes() const {
   for (const auto& column : columns_) bytes += 4 * (2 * column->domain_of.size() + column->first_of_domain.size());
   for (const auto& [entries, pages] : zeroes_) bytes += pages.bytes();
   for (const Table& table : tables_) {
-    const Pages<std::int64_t>& zeroes = zeroes_.at(columns_[static_cast<std::size_t>(table.column)]->domain_count + 1);
+    const Pages<std::int64_t>& zeroes = zeroes_.at(domain_capacity_[static_cast<std::size_t>(table.column)] + 1);
     for (std::size_t p = 0; p < table.counts.page_count(); ++p)
       if (!table.counts.shares_page(zeroes, p)) bytes += sizeof(std::int64_t) * table.counts.page_length();
     bytes += sizeof(std::int32_t) * table.histogram.capacity();

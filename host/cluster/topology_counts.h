@@ -20,8 +20,8 @@ namespace berth {
 
 struct DomainColumn {
   std::string key;
-  std::vector<std::int32_t> domain_of;  ///< [node_count] 1 to domain_count, 0: no domain
-  std::int32_t domain_count = 0;
+  std::vector<std::int32_t> domain_of;        ///< [slot_count] 1 to domain_count, 0: no domain
+  std::int32_t domain_count = 0;              ///< domains that no node lies in included
   bool one_node_each = false;                 ///< no domain holds two nodes
   std::vector<std::int32_t> first_of_domain;  ///< [domain_count + 2] into nodes_by_domain
   std::vector<std::int32_t> nodes_by_domain;  ///< nodes of domain d: from first_of_domain[d] to first_of_domain[d + 1]
@@ -46,12 +46,21 @@ struct CountMove {
 class TopologyCounts {
  public:
   std::int32_t add_column(DomainColumn column);
+  /// Reset every table afterwards.
   void replace_column(std::int32_t column, DomainColumn with);
+  /// Moves a node to another domain (0: none), which may be a new one. Its counts must be 0 in all tables of the
+  /// column: take them off before and add them afterwards. Call reindex() before the next read of nodes_by_domain.
+  void move_node(std::int32_t column, std::int32_t node, std::int32_t to);
+  /// Numbers the nodes of each domain again.
+  void reindex(std::int32_t column);
   const DomainColumn& column(std::int32_t c) const { return *columns_[static_cast<std::size_t>(c)]; }
   std::int32_t column_count() const { return static_cast<std::int32_t>(columns_.size()); }
 
-  /// A table of zeroes. @param tracks_minimum  minimum() will be asked for
-  std::int32_t add_table(std::int32_t column, NodeMask mask, bool tracks_minimum);
+  /// A table of zeroes. @param mask_id  for change_mask(): equal for tables whose masks change together
+  /// @param tracks_minimum  minimum() will be asked for
+  std::int32_t add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum);
+  /// Another mask that differs from the one before for one node. The node's counts must be 0 in all tables of the mask.
+  void change_mask(std::int32_t mask_id, const NodeMask& with, std::int32_t node);
   std::int32_t table_count() const { return static_cast<std::int32_t>(tables_.size()); }
   /// Back to zeroes, over a column that may have been replaced.
   void reset_table(std::int32_t table, NodeMask mask);
@@ -62,8 +71,13 @@ class TopologyCounts {
   std::int32_t column_of(std::int32_t table) const { return at(table).column; }
   const NodeMask& mask_of(std::int32_t table) const { return at(table).mask; }
   bool tracks_minimum(std::int32_t table) const { return at(table).tracks_minimum; }
-  /// [domain] 1 where a domain holds a node that counts.
-  static std::vector<std::uint8_t> domains_that_exist(const DomainColumn& column, const NodeMask& mask);
+  /// [domain] nodes that count; [0] is 0.
+  static std::vector<std::int32_t> nodes_that_count(const DomainColumn& column, const NodeMask& mask);
+  /// Whether add() on the node changes a count.
+  bool counts_node(std::int32_t table, std::int32_t node) const {
+    const NodeMask& mask = mask_of(table);
+    return column(column_of(table))[node] != 0 && (mask == nullptr || (*mask)[static_cast<std::size_t>(node)] != 0);
+  }
   void add(std::int32_t table, std::int32_t node, std::int64_t amount);
   void add_all(const std::vector<CountMove>& moves, std::int32_t node, std::int64_t sign) {
     for (const CountMove& move : moves) add(move.table, node, sign * move.amount);
@@ -83,12 +97,16 @@ class TopologyCounts {
   std::int32_t existing_domains(std::int32_t table) const { return at(table).existing_domains; }
   /// Over existing domains; INT32_MAX without one. Only of tables that track it.
   std::int64_t minimum(std::int32_t table) const;
+  /// minimum() if the count of one existing domain were `to`. @param from  the count of that domain
+  std::int64_t minimum_with(std::int32_t table, std::int64_t from, std::int64_t to) const;
 
   std::uint64_t bytes() const;  ///< of columns and tables; what a copy shares counts in each
 
  private:
   struct Table {
     std::int32_t column = 0;
+    std::int32_t mask_id = 0;
+    std::int32_t domains = -1;  ///< index into domain_sets_, of tables that track the minimum
     NodeMask mask;
     Pages<std::int64_t> counts;  ///< by domain; [0] stays 0
     std::int64_t total = 0;
@@ -99,12 +117,28 @@ class TopologyCounts {
     std::vector<std::int32_t> histogram;
     std::int64_t histogram_base = 0;
   };
+  /// Which domains exist for the tables of one column and mask that track the minimum.
+  struct DomainSet {
+    std::int32_t column = 0;
+    std::int32_t mask_id = 0;
+    std::vector<std::int32_t> node_count;  ///< [domain] nodes that count
+  };
   const Table& at(std::int32_t table) const { return tables_[static_cast<std::size_t>(table)]; }
   void note_move(Table& table, std::int64_t from, std::int64_t to);
+  std::int32_t domain_set(const Table& table);
+  NodeMask mask_of_set(const DomainSet& set) const;
+  void leave(std::int32_t set, std::int32_t domain);
+  void enter(std::int32_t set, std::int32_t domain);
+  static void settle_minimum(Table& table);
+  static std::int32_t& existing_with(Table& table, std::int64_t count);
+  void make_room(std::int32_t column, std::int32_t domain);
+  DomainColumn& write_column(std::int32_t column);
   const Pages<std::int64_t>& zeroes(std::int32_t entries);
 
-  std::vector<std::shared_ptr<const DomainColumn>> columns_;
+  std::vector<std::shared_ptr<DomainColumn>> columns_;  ///< shared with copies: write_column() copies those first
+  std::vector<std::int32_t> domain_capacity_;  ///< [column] domains that the counts of its tables have room for
   std::vector<Table> tables_;
+  std::vector<DomainSet> domain_sets_;
   /// Pages of zeroes by number of entries. Tables begin with them and copy a page at its first count: most queries
   /// have matches in few domains.
   std::map<std::int32_t, Pages<std::int64_t>> zeroes_;

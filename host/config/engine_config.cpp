@@ -17,7 +17,7 @@ constexpr std::int32_t kThreadsMax = 1024;
 
 constexpr auto kBackends = std::to_array<std::string_view>({"auto", "reference", "cpu", "cuda"});
 constexpr auto kTieBreaks = std::to_array<std::pair<std::string_view, TieBreak>>(
-    {{"random", TieBreak::kRandom}, {"first", TieBreak::kFirst}, {"kube", TieBreak::kKube}});
+    {{"load", TieBreak::kLoad}, {"random", TieBreak::kRandom}, {"first", TieBreak::kFirst}, {"kube", TieBreak::kKube}});
 constexpr auto kNodeSamplings = std::to_array<std::pair<std::string_view, NodeSampling>>(
     {{"all", NodeSampling::kAll}, {"kube", NodeSampling::kKube}});
 

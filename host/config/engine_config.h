@@ -7,7 +7,13 @@
 
 namespace berth {
 
-enum class TieBreak : std::uint8_t { kRandom, kFirst, kKube };
+/// Which of the nodes with the highest total is selected. docs/architecture.md "Ties".
+enum class TieBreak : std::uint8_t {
+  kLoad,    ///< the emptiest one, the fullest one where the profile packs; among equally full ones by a hash
+  kRandom,  ///< each with the same chance
+  kFirst,   ///< the first in node order
+  kKube,    ///< the root of kube-scheduler 1.35's heap
+};
 enum class NodeSampling : std::uint8_t { kAll, kKube };
 
 /// What becomes of a run whose device is lost or fails.
@@ -31,7 +37,7 @@ struct UpstreamBugs {
 struct EngineConfig {
   std::string backend = "auto";  ///< auto, reference, cpu, cuda
   std::uint64_t seed = 0;
-  TieBreak tie_break = TieBreak::kRandom;
+  TieBreak tie_break = TieBreak::kLoad;
   NodeSampling node_sampling = NodeSampling::kAll;
   std::int32_t threads = 0;                  ///< 0: one per core
   std::uint64_t row_bytes_max = 1ull << 30;  ///< memory that rows may take; dropping a row never changes a result

@@ -43,7 +43,7 @@ Status PreFilterOutcome::absent_node_status() const {
 }
 
 Diagnosis diagnose(const PreFilterOutcome& rejection, std::int64_t node_count) {
-  return {node_count, {}, rejection.status.message()};
+  return {node_count, {}, rejection.status.message(), {rejection.status.plugin}};
 }
 
 Diagnosis diagnose(const Verdicts& verdicts, std::int64_t node_count, const Status& absent) {
@@ -53,7 +53,9 @@ Diagnosis diagnose(const Verdicts& verdicts, std::int64_t node_count, const Stat
   for (std::size_t node = 0; node < verdicts.node_count(); ++node) {
     if (verdicts.passes(node)) continue;
     --absent_count;
-    for (const std::string& reason : verdicts.status(node).reasons) ++diagnosis.reason_counts[reason];
+    const Status status = verdicts.status(node);
+    for (const std::string& reason : status.reasons) ++diagnosis.reason_counts[reason];
+    if (is_rejected(status.code)) diagnosis.rejectors.insert(status.plugin);
   }
   if (absent_count <= 0) return diagnosis;
   for (const std::string& reason : absent.reasons) diagnosis.reason_counts[reason] += absent_count;

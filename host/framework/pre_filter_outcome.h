@@ -31,7 +31,8 @@ struct PreFilterOutcome {
 
 /// The diagnosis of a pod that PreFilter rejected: its message is the whole text.
 Diagnosis diagnose(const PreFilterOutcome& rejection, std::int64_t node_count);
-/// Counts the reasons of a pod without a feasible node.
+/// Counts the reasons of a pod without a feasible node. Its rejectors are those of Filter; the caller adds
+/// PreFilterOutcome::narrowing_plugins.
 /// @param node_count all nodes of the snapshot; those without a rejection count with the reasons of `absent`
 Diagnosis diagnose(const Verdicts& verdicts, std::int64_t node_count, const Status& absent);
 

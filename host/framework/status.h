@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/framework/plugin_names.h"
+
 namespace berth {
 
 /// Numeric values as in kube-scheduler: docs/behaviour/plugins-node.md 16.1.
@@ -35,11 +37,14 @@ struct Status {
   friend bool operator==(const Status&, const Status&) = default;
 };
 
-/// Why a pod has no feasible node: the input of the FitError text.
+/// Why a pod has no feasible node: the input of the FitError text, and the plugins whose events may help.
 struct Diagnosis {
   std::int64_t node_count = 0;                        ///< all nodes of the snapshot
   std::map<std::string, std::int64_t> reason_counts;  ///< per reason, absent nodes included
   std::string pre_filter_message;                     ///< non-empty: PreFilter rejected, reason_counts is empty
+  /// Upstream's UnschedulablePlugins: the plugin whose PreFilter rejected, or those whose PreFilter named a node set
+  /// and the first that rejected each node. docs/behaviour/scheduler-core.md 1.2.
+  PluginNames rejectors = {};
 };
 
 /// "0/7 nodes are available: 1 Insufficient memory, 3 Insufficient cpu.": docs/behaviour/plugins-node.md 16.2, without

@@ -11,6 +11,7 @@
 #include "host/objects/decode_workload.h"
 #include "host/objects/field_names.h"
 #include "host/objects/foreign_object.h"
+#include "host/objects/json_value.h"
 #include "host/objects/pod_state.h"
 #include "host/objects/validation.h"
 
@@ -188,6 +189,7 @@ struct ObjectDecoder::Caches {
 
   /// What the object at hand is called in a report: "Pod default/web-0".
   std::string object_name;
+  JsonParser parser;
   PodDecoder pods;
 
   void read_any(const ItemSlice& item, const JsonValue& object, SourcePlace place, DecodedObjects& out);
@@ -315,10 +317,10 @@ void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, std
   ProblemSink sink(std::string(), kProblemLimit, is_strict_);
   caches_->object_name.clear();
   const char* readable_end = item.json.data() + item.json.size() + kSlicePaddingBytes;
-  if (const auto root = parser_.parse(item.json, readable_end)) {
+  if (const auto root = caches_->parser.parse(item.json, readable_end)) {
     caches_->read_any(item, JsonValue(*root, sink), place, out);
   } else {
-    sink.add({}, parser_.error());
+    sink.add({}, caches_->parser.error());
   }
   if (!sink.empty()) {
     leave_out(item, source, sink, out);

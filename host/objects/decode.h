@@ -14,11 +14,12 @@
 
 #include "host/objects/cluster_objects.h"
 #include "host/objects/errors.h"
-#include "host/objects/json_value.h"
 #include "host/objects/object_pools.h"
 #include "host/objects/text/item_batch.h"
 
 namespace berth {
+
+class ProblemSink;  // json_value.h
 
 /// Where an object came from.
 struct SourcePlace {
@@ -119,7 +120,6 @@ class ObjectDecoder {
   void keep_findings(const ItemSlice& item, const std::string& source, ProblemSink& sink, DecodedObjects& out) const;
 
   bool is_strict_;
-  JsonParser parser_;
   std::unique_ptr<Caches> caches_;
 };
 

@@ -22,6 +22,9 @@ struct InputProblem {
   std::string to_string() const;
 };
 
+/// Problems that one reader keeps; later ones are counted only.
+inline constexpr std::size_t kProblemLimit = 100;
+
 /// Appends `problem`, or counts it as a repetition of one in `problems` that says the same: of an object of the same
 /// kind, at the same path but for positions, with the same message but for quoted values and numbers. Where `problems`
 /// holds `limit` entries that all say something else, `problem` is dropped.

@@ -22,9 +22,6 @@
 
 namespace berth {
 
-/// Problems that one reader keeps; later ones are counted only.
-inline constexpr std::size_t kProblemLimit = 100;
-
 enum class ValidationCheck : std::uint8_t;  // validation.h
 
 /// A value that can be read and that an API server would refuse.

@@ -13,7 +13,6 @@
 #include "host/objects/cluster_objects.h"
 #include "host/objects/errors.h"
 #include "host/objects/expand.h"
-#include "host/objects/json_value.h"
 #include "host/objects/text/text_limits.h"
 
 namespace berth {

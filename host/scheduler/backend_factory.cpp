@@ -29,9 +29,13 @@ void refuse_missing_cuda(const OpenAccelerator& open_accelerator) {
 
 class Opener {
  public:
-  Opener(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
+  Opener(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects, const SchedulerConfig& config,
          const EngineConfig& engine, const OpenAccelerator& open_accelerator)
-      : cache_(cache), objects_(objects), config_(config), engine_(engine), open_accelerator_(open_accelerator) {}
+      : cache_(std::move(cache)),
+        objects_(objects),
+        config_(config),
+        engine_(engine),
+        open_accelerator_(open_accelerator) {}
 
   OpenedBackend open() const {
     if (engine_.backend == "reference")
@@ -72,7 +76,7 @@ class Opener {
     return choice.backend == "cuda" ? on(std::move(accelerator), std::move(choice.why)) : cpu(std::move(choice.why));
   }
 
-  const ClusterCache& cache_;
+  std::shared_ptr<const ClusterCache> cache_;
   const ClusterObjects& objects_;
   const SchedulerConfig& config_;
   const EngineConfig& engine_;
@@ -94,15 +98,16 @@ OpenAccelerator built_in_accelerator() {
 #endif
 }
 
-OpenedBackend open_backend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
-                           const EngineConfig& engine, const OpenAccelerator& open_accelerator) {
-  return Opener(cache, objects, config, engine, open_accelerator).open();
+OpenedBackend open_backend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
+                           const SchedulerConfig& config, const EngineConfig& engine,
+                           const OpenAccelerator& open_accelerator) {
+  return Opener(std::move(cache), objects, config, engine, open_accelerator).open();
 }
 
-OpenedBackend open_for_evaluation(const ClusterCache& cache, const ClusterObjects& objects,
+OpenedBackend open_for_evaluation(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
                                   const SchedulerConfig& config, const EngineConfig& engine,
                                   const OpenAccelerator& open_accelerator) {
-  const Opener opener(cache, objects, config, engine, open_accelerator);
+  const Opener opener(std::move(cache), objects, config, engine, open_accelerator);
   if (engine.backend == "cuda") refuse_missing_cuda(open_accelerator);
   if (engine.backend == "cuda" || engine.backend == "auto") return opener.cpu("one pod at a time needs no device");
   return opener.open();

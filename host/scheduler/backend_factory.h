@@ -32,17 +32,18 @@ struct OpenedBackend {
 };
 
 /// Opens the backend that `engine.backend` asks for: "reference", "cpu", "cuda" or "auto". The reference is never
-/// chosen by "auto", which opens a device only for work that may gain by it. `cache`, `objects` and `config` must
-/// outlive the backend.
+/// chosen by "auto", which opens a device only for work that may gain by it. `config` must outlive the backend, and
+/// nobody may change `cache`.
 /// @param open_accelerator  for "cuda" and "auto"
 /// @throws InputError when the backend is not in this build, or cannot serve the configuration
 /// @throws DeviceError when "cuda" was asked for and no device can be used
-OpenedBackend open_backend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
-                           const EngineConfig& engine, const OpenAccelerator& open_accelerator);
+OpenedBackend open_backend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
+                           const SchedulerConfig& config, const EngineConfig& engine,
+                           const OpenAccelerator& open_accelerator);
 
 /// One for evaluate() alone, which is the host's walk for "cuda" too: no device is opened.
 /// @throws InputError as open_backend()
-OpenedBackend open_for_evaluation(const ClusterCache& cache, const ClusterObjects& objects,
+OpenedBackend open_for_evaluation(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
                                   const SchedulerConfig& config, const EngineConfig& engine,
                                   const OpenAccelerator& open_accelerator);
 

@@ -57,7 +57,7 @@ std::string_view to_string(PodState state) {
 struct Explainer::State {
   /// @param left_out  a running pod to treat as absent; null: none
   State(const ClusterObjects& all, std::shared_ptr<const ScheduleOptions> given, const Pod* left_out)
-      : objects(all), options(std::move(given)), intake(partition_pods(objects, options->config, cache, left_out)) {
+      : objects(all), options(std::move(given)), intake(partition_pods(objects, options->config, *cache, left_out)) {
     refuse_extenders(options->config);
     auto gated = intake.gated.begin();
     for (std::size_t i = 0; i <= intake.queue.size(); ++i) {
@@ -77,7 +77,7 @@ struct Explainer::State {
   const ClusterObjects& objects;
   /// Evaluations name plugins by views into it, so that all states of one explainer share it.
   std::shared_ptr<const ScheduleOptions> options;
-  ClusterCache cache;
+  std::shared_ptr<ClusterCache> cache = std::make_shared<ClusterCache>();
   Intake intake;
   std::vector<PodPtr> pending;
   std::unordered_map<const Pod*, std::string> gates_of;
@@ -97,7 +97,7 @@ PodStanding Explainer::standing_of(const Pod& pod) const {
   const bool has_profile = state_->options->config.find_profile(pod.spec->scheduler_name) != nullptr;
   const std::string no_profile = "no profile is named \"" + pod.spec->scheduler_name + "\"";
   if (!pod.node_name.empty()) {
-    const NodeInfo* info = state_->cache.find_node(pod.node_name);
+    const NodeInfo* info = state_->cache->find_node(pod.node_name);
     const bool is_known = info != nullptr && info->node != nullptr;
     return {PodState::kRunning, !has_profile ? no_profile : is_known ? "" : "its node is not in the input"};
   }

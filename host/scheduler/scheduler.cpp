@@ -47,7 +47,7 @@ class ResultWriter {
         continue;
       }
       std::int32_t& index = index_of[static_cast<std::size_t>(outcome.message)];
-      if (index < 0) index = message_index(batch.messages[static_cast<std::size_t>(outcome.message)]);
+      if (index < 0) index = message_index(batch.messages[static_cast<std::size_t>(outcome.message)].text);
       const bool fit_error = outcome.kind == OutcomeKind::kUnschedulable;
       result_.unplaced.push_back({pods[i].pod, fit_error ? "Unschedulable" : "SchedulerError", index});
     }
@@ -100,8 +100,9 @@ std::vector<BatchResult> run_batches(const std::vector<PodToPlace>& queue, const
 }
 
 /// @param watch  runs since the time that counts as compiling
-BackendRun run_backend(const ClusterObjects& objects, const ClusterCache& cache, const ScheduleOptions& options,
-                       const EngineConfig& engine, std::vector<PodToPlace>& queue, Stopwatch watch) {
+BackendRun run_backend(const ClusterObjects& objects, const std::shared_ptr<const ClusterCache>& cache,
+                       const ScheduleOptions& options, const EngineConfig& engine, std::vector<PodToPlace>& queue,
+                       Stopwatch watch) {
   BackendRun run{open_backend(cache, objects, options.config, engine, options.open_accelerator), {}, 0, 0};
   run.opened.backend->compile(queue);
   run.compile_seconds = watch.lap_seconds();
@@ -113,8 +114,8 @@ BackendRun run_backend(const ClusterObjects& objects, const ClusterCache& cache,
 /// The backend that was asked for, or after an error of its device, where that is allowed, cpu from the beginning: a
 /// run leaves nothing behind but what its compile() noted in the queue.
 /// @throws DeviceError
-BackendRun run_or_rerun(const ClusterObjects& objects, const ClusterCache& cache, const ScheduleOptions& options,
-                        std::vector<PodToPlace>& queue, Stopwatch watch) {
+BackendRun run_or_rerun(const ClusterObjects& objects, const std::shared_ptr<const ClusterCache>& cache,
+                        const ScheduleOptions& options, std::vector<PodToPlace>& queue, Stopwatch watch) {
   std::string problem;
   try {
     return run_backend(objects, cache, options, options.engine, queue, watch);
@@ -125,7 +126,7 @@ BackendRun run_or_rerun(const ClusterObjects& objects, const ClusterCache& cache
     if (options.engine.on_device_failure == DeviceFailure::kStop) throw;
     problem = std::string("cuda failed: ") + error.what() + "; done again by cpu";
   }
-  for (PodToPlace& pod : queue) pod.class_index = -1, pod.compiled_at = 0;
+  for (PodToPlace& pod : queue) pod = {pod.pod, pod.profile};
   EngineConfig engine = options.engine;
   engine.backend = "cpu";
   BackendRun run = run_backend(objects, cache, options, engine, queue, Stopwatch());
@@ -163,8 +164,8 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   result.stats.load_seconds = options.load_seconds;
 
   Stopwatch watch;
-  ClusterCache cache;
-  Intake intake = partition_pods(objects, options.config, cache);
+  const auto cache = std::make_shared<ClusterCache>();
+  Intake intake = partition_pods(objects, options.config, *cache);
   const BackendRun run = run_or_rerun(objects, cache, options, intake.queue, watch);
   const Backend& backend = *run.opened.backend;
   result.stats.compile_seconds = run.compile_seconds;
@@ -180,16 +181,16 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   }
   writer.finish();
   result.skipped = std::move(intake.skipped);
-  for (std::int32_t i = 0; i < backend.node_count(); ++i) result.node_names.emplace_back(backend.node_name({i}));
-  result.stats.nodes = backend.node_count();
+  for (std::int32_t i = 0; i < backend.slot_count(); ++i) result.node_names.emplace_back(backend.node_name({i}));
+  result.stats.nodes = backend.slot_count();
   result.stats.pods = static_cast<std::int64_t>(intake.queue.size());
-  result.stats.running_pods = static_cast<std::int64_t>(cache.pod_count());
+  result.stats.running_pods = static_cast<std::int64_t>(cache->pod_count());
   result.stats.classes = backend.stats().class_count;
   if (result.stats.schedule_seconds > 0)
     result.stats.pods_per_second = static_cast<double>(result.stats.pods) / result.stats.schedule_seconds;
-  fill_usage(cache, result);
+  fill_usage(*cache, result);
   fill_notes(objects, options, result);
-  fill_figures(objects, cache, backend.stats(), result);
+  fill_figures(objects, *cache, backend.stats(), result);
   return result;
 }
 

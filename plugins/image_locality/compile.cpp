@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/image_locality/compile.h"
 
+#include <algorithm>
+
 namespace berth {
 
 std::string normalized_image_name(const std::string& name) {
@@ -16,7 +18,7 @@ std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snap
   const auto add = [&](const std::string& name) {
     const ImageColumn* image = snapshot.image(normalized_image_name(name));
     if (image == nullptr) return;
-    sums.resize(static_cast<std::size_t>(snapshot.node_count()));
+    sums.resize(static_cast<std::size_t>(snapshot.slot_count()));
     const std::int64_t bytes = ImageLocality::scaled_bytes(
         image->size_bytes, static_cast<std::int64_t>(image->nodes.size()), snapshot.node_count());
     for (const std::int32_t node : image->nodes) {
@@ -38,6 +40,16 @@ std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snap
   }
   if (!any) scores.clear();
   return scores;
+}
+
+bool CompiledImageLocality::scores_follow_images(const PodSpec& spec, const Snapshot& snapshot) const {
+  const auto is_on_a_node = [&](const std::string& name) {
+    return snapshot.image(normalized_image_name(name)) != nullptr;
+  };
+  const auto has_image_on_a_node = [&](const Container& container) { return is_on_a_node(container.image); };
+  return !score_of.empty() || std::any_of(spec.containers.begin(), spec.containers.end(), has_image_on_a_node) ||
+         std::any_of(spec.init_containers.begin(), spec.init_containers.end(), has_image_on_a_node) ||
+         std::any_of(spec.image_volumes.begin(), spec.image_volumes.end(), is_on_a_node);
 }
 
 CompiledImageLocality::Options CompiledImageLocality::compile_options(const Profile& /*profile*/,

@@ -33,6 +33,8 @@ struct CompiledImageLocality : NodeSideDefaults {
   std::int64_t score(const Snapshot& /*snapshot*/, std::int32_t node) const {
     return score_of.empty() ? 0 : score_of[static_cast<std::size_t>(node)];
   }
+  /// An image counts by the share of nodes that have it.
+  bool scores_follow_images(const PodSpec& spec, const Snapshot& snapshot) const;
   std::uint64_t bytes() const { return score_of.size(); }
 
   std::vector<std::uint8_t> score_of;  ///< [node_count]; empty: 0 everywhere

@@ -111,15 +111,37 @@ bool is_malformed(const NodeSelectorTerm& term) {
          std::any_of(term.match_fields.begin(), term.match_fields.end(), is_malformed_field);
 }
 
-NodeAffinityRule::Requirement CompiledTerms::compile(const SelectorRequirement& requirement, Snapshot& snapshot) {
+void CompiledTerms::extend(Source& source) {
+  const ValueIds& values = source.column->values;
+  const std::int32_t words = values.end() / 64 + 1;
+  NodeAffinityRule::Requirement& compiled = *source.compiled;
+  if (words > compiled.accepted_words) {
+    auto longer = std::make_unique<std::uint64_t[]>(static_cast<std::size_t>(words));
+    std::copy_n(compiled.accepted, compiled.accepted_words, longer.get());
+    source.accepted = std::move(longer);
+    compiled.accepted = source.accepted.get();
+    compiled.accepted_words = words;
+  }
+  values.for_each_defined_since(source.known_definitions, [&](std::int32_t id) {
+    const std::uint64_t bit = std::uint64_t{1} << (id % 64);
+    std::uint64_t& word = source.accepted[static_cast<std::size_t>(id / 64)];
+    word = accepts(source.requirement, values.value(id)) ? word | bit : word & ~bit;
+  });
+  source.known_definitions = values.definition_count();
+}
+
+void CompiledTerms::extend() {
+  for (Source& source : sources_)
+    if (source.known_definitions != source.column->values.definition_count()) extend(source);
+}
+
+void CompiledTerms::compile(const SelectorRequirement& requirement, Snapshot& snapshot,
+                            NodeAffinityRule::Requirement& compiled) {
   const LabelColumn& column = snapshot.label_column(requirement.key);
-  const std::size_t words = column.values.size() / 64 + 1;
-  auto accepted = std::make_unique<std::uint64_t[]>(words);
-  if (accepts_absent(requirement.op)) accepted[0] |= 1u;
-  for (std::size_t id = 1; id < column.values.size(); ++id)
-    if (accepts(requirement, column.values[id])) accepted[id / 64] |= std::uint64_t{1} << (id % 64);
-  accepted_.push_back(std::move(accepted));
-  return {column.value_id.data(), accepted_.back().get(), static_cast<std::int32_t>(words)};
+  compiled = {column.value_id.data(), nullptr, 0};
+  sources_.push_back({requirement, &column, 0, &compiled, nullptr});
+  extend(sources_.back());
+  if (accepts_absent(requirement.op)) sources_.back().accepted[0] |= 1u;
 }
 
 void CompiledTerms::add(const NodeSelectorTerm& term, std::int64_t weight, Snapshot& snapshot) {
@@ -129,7 +151,7 @@ void CompiledTerms::add(const NodeSelectorTerm& term, std::int64_t weight, Snaps
   if (!compiled.never) {
     auto requirements = std::make_unique<NodeAffinityRule::Requirement[]>(term.match_expressions.size());
     for (const SelectorRequirement& requirement : term.match_expressions)
-      requirements[static_cast<std::size_t>(compiled.requirement_count++)] = compile(requirement, snapshot);
+      compile(requirement, snapshot, requirements[static_cast<std::size_t>(compiled.requirement_count++)]);
     auto names = std::make_unique<NodeAffinityRule::NameRequirement[]>(term.match_fields.size());
     for (const SelectorRequirement& field : term.match_fields) {
       // A field other than metadata.name reads as the empty string, which no node is called.
@@ -139,6 +161,7 @@ void CompiledTerms::add(const NodeSelectorTerm& term, std::int64_t weight, Snaps
       names[static_cast<std::size_t>(compiled.name_count++)] = {by_name ? snapshot.find_node(field.values.front()) : -1,
                                                                 equal};
     }
+    mentions_names_ = mentions_names_ || compiled.name_count > 0;
     compiled.requirements = requirements.get();
     compiled.names = names.get();
     requirements_.push_back(std::move(requirements));
@@ -168,7 +191,7 @@ CompiledTerms CompiledTerms::selector(const LabelMap& node_selector, Snapshot& s
   auto requirements = std::make_unique<NodeAffinityRule::Requirement[]>(node_selector.size());
   for (const auto& [key, value] : node_selector) {
     const SelectorRequirement equal{std::string(key), SelectorOperator::kIn, {std::string(value)}};
-    requirements[static_cast<std::size_t>(term.requirement_count++)] = compiled.compile(equal, snapshot);
+    compiled.compile(equal, snapshot, requirements[static_cast<std::size_t>(term.requirement_count++)]);
   }
   term.requirements = requirements.get();
   compiled.requirements_.push_back(std::move(requirements));
@@ -213,11 +236,23 @@ CompiledNodeAffinity CompiledNodeAffinity::compile(const NodeSidePod& pod, const
   return affinity;
 }
 
-void CompiledNodeAffinity::compute_scores(const PodSpec& /*spec*/, const Options& options, const Snapshot& snapshot) {
+void CompiledNodeAffinity::extend(const NodeSidePod& /*pod*/, const Options& /*options*/,
+                                  const Snapshot& /*snapshot*/) {
+  if (selector) selector->extend();
+  if (required) required->extend();
+  preferred.extend();
+}
+
+void CompiledNodeAffinity::compute_scores(const PodSpec& spec, const Options& options, const Snapshot& snapshot) {
   if (preferred.empty() && options.added_preferred.empty()) return;
-  raw_of.resize(static_cast<std::size_t>(snapshot.node_count()));
-  for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
-    raw_of[static_cast<std::size_t>(i)] = preferred.score(i) + options.added_preferred.score(i);
+  raw_of.resize(static_cast<std::size_t>(snapshot.slot_count()));
+  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) compute_score(spec, options, snapshot, i);
+}
+
+void CompiledNodeAffinity::compute_score(const PodSpec& /*spec*/, const Options& options, const Snapshot& /*snapshot*/,
+                                         std::int32_t node) {
+  if (!raw_of.empty())
+    raw_of[static_cast<std::size_t>(node)] = preferred.score(node) + options.added_preferred.score(node);
 }
 
 }  // namespace berth

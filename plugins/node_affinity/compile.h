@@ -16,7 +16,7 @@
 namespace berth {
 
 /// A list of node selector terms, compiled against the label columns of a snapshot. Owns what its Terms point to and
-/// borrows the columns: void once node objects change.
+/// borrows the columns: void once the number of slots changes, or a node comes or goes whose name they mention.
 class CompiledTerms {
  public:
   /// Required terms: an empty term matches nothing. Preferred: weight 0 and empty terms are dropped.
@@ -24,6 +24,11 @@ class CompiledTerms {
   static CompiledTerms preferred(const std::vector<PreferredSchedulingTerm>& terms, Snapshot& snapshot);
   /// One term: equality on every entry, nothing validated.
   static CompiledTerms selector(const LabelMap& node_selector, Snapshot& snapshot);
+
+  /// Call when nodes got other labels: takes in the values that are new.
+  void extend();
+  /// Some term is about names of nodes.
+  bool mentions_names() const { return mentions_names_; }
 
   bool empty() const { return terms_.empty(); }
   std::span<const NodeAffinityRule::Term> terms() const { return terms_; }
@@ -36,12 +41,23 @@ class CompiledTerms {
 
  private:
   void add(const NodeSelectorTerm& term, std::int64_t weight, Snapshot& snapshot);
-  NodeAffinityRule::Requirement compile(const SelectorRequirement& requirement, Snapshot& snapshot);
+  void compile(const SelectorRequirement& requirement, Snapshot& snapshot, NodeAffinityRule::Requirement& compiled);
+
+  /// A requirement as it was written, to test values that come later.
+  struct Source {
+    SelectorRequirement requirement;
+    const LabelColumn* column;
+    std::uint64_t known_definitions;  ///< of the column's values
+    NodeAffinityRule::Requirement* compiled;
+    std::unique_ptr<std::uint64_t[]> accepted;
+  };
+  static void extend(Source& source);
 
   std::vector<NodeAffinityRule::Term> terms_;
   std::vector<std::unique_ptr<NodeAffinityRule::Requirement[]>> requirements_;
   std::vector<std::unique_ptr<NodeAffinityRule::NameRequirement[]>> names_;
-  std::vector<std::unique_ptr<std::uint64_t[]>> accepted_;
+  std::vector<Source> sources_;
+  bool mentions_names_ = false;
 };
 
 /// What NodeAffinity knows of one pod. Its node set: docs/behaviour/plugins-node.md 8.3.
@@ -64,7 +80,20 @@ struct CompiledNodeAffinity : NodeSideDefaults {
     if (selector || required)
       refuse(std::string(NodeAffinityRule::reason), [this](std::int32_t node) { return !matches(node); });
   }
+  static void extend_options(Options& options) {
+    if (options.added_required) options.added_required->extend();
+    options.added_preferred.extend();
+  }
+  static bool options_mention_names(const Options& options) {
+    return (options.added_required && options.added_required->mentions_names()) ||
+           options.added_preferred.mentions_names();
+  }
+  void extend(const NodeSidePod& pod, const Options& options, const Snapshot& snapshot);
+  bool mentions_names() const {
+    return node_set || (required && required->mentions_names()) || preferred.mentions_names();
+  }
   void compute_scores(const PodSpec& spec, const Options& options, const Snapshot& snapshot);
+  void compute_score(const PodSpec& spec, const Options& options, const Snapshot& snapshot, std::int32_t node);
   std::int64_t score(const Snapshot& /*snapshot*/, std::int32_t node) const {
     return raw_of.empty() ? 0 : raw_of[static_cast<std::size_t>(node)];
   }

@@ -17,7 +17,10 @@ struct CompiledNodeName : NodeSideDefaults {
     refuse(std::string(NodeName::reason), [this](std::int32_t node) { return !NodeName::feasible(params, node); });
   }
 
+  bool mentions_names() const { return is_named; }
+
   NodeName::Params params{NodeName::kAnyNode};
+  bool is_named = false;
 };
 
 }  // namespace berth

@@ -49,32 +49,67 @@ CompiledTaintToleration::Options CompiledTaintToleration::compile_options(const 
   return {gates.enabled("TaintTolerationComparisonOperators")};
 }
 
+namespace {
+
+/// One taint set against the tolerations of a pod.
+class TaintVerdicts {
+ public:
+  TaintVerdicts(std::span<const Toleration> tolerations, bool comparison_operators)
+      : tolerations_(tolerations), comparison_operators_(comparison_operators) {
+    // The score takes only tolerations of PreferNoSchedule or of every effect.
+    for (const Toleration& toleration : tolerations)
+      if (!toleration.effect || *toleration.effect == TaintEffect::kPreferNoSchedule) for_score_.push_back(toleration);
+  }
+  bool refuses(const std::vector<Taint>& taints) const {
+    return std::any_of(taints.begin(), taints.end(), [&](const Taint& taint) {
+      return taint.effect != TaintEffect::kPreferNoSchedule &&
+             !tolerates_any(tolerations_, taint, comparison_operators_);
+    });
+  }
+  std::int32_t untolerated(const std::vector<Taint>& taints) const {
+    return static_cast<std::int32_t>(std::count_if(taints.begin(), taints.end(), [&](const Taint& taint) {
+      return taint.effect == TaintEffect::kPreferNoSchedule && !tolerates_any(for_score_, taint, comparison_operators_);
+    }));
+  }
+
+ private:
+  std::span<const Toleration> tolerations_;
+  bool comparison_operators_;
+  std::vector<Toleration> for_score_;
+};
+
+}  // namespace
+
 CompiledTaintToleration CompiledTaintToleration::compile(const NodeSidePod& pod, const Options& options,
                                                          Snapshot& snapshot) {
-  return compile_taint_toleration(pod.spec.tolerations, snapshot.taint_sets(), options.comparison_operators);
+  CompiledTaintToleration compiled =
+      compile_taint_toleration(pod.spec.tolerations, snapshot.taint_sets(), options.comparison_operators);
+  compiled.known_definitions = snapshot.taint_set_ids().definition_count();
+  return compiled;
+}
+
+void CompiledTaintToleration::extend(const NodeSidePod& pod, const Options& options, const Snapshot& snapshot) {
+  const ValueIds& ids = snapshot.taint_set_ids();
+  if (known_definitions == ids.definition_count()) return;
+  const TaintVerdicts verdicts(pod.spec.tolerations, options.comparison_operators);
+  refused_of_set.resize(static_cast<std::size_t>(ids.end()));
+  untolerated_of_set.resize(static_cast<std::size_t>(ids.end()));
+  ids.for_each_defined_since(known_definitions, [&](std::int32_t id) {
+    const auto set = static_cast<std::size_t>(id);
+    refused_of_set[set] = verdicts.refuses(snapshot.taint_sets()[set]) ? 1 : 0;
+    untolerated_of_set[set] = verdicts.untolerated(snapshot.taint_sets()[set]);
+  });
+  known_definitions = ids.definition_count();
 }
 
 CompiledTaintToleration compile_taint_toleration(std::span<const Toleration> tolerations,
                                                  std::span<const std::vector<Taint>> taint_sets,
                                                  bool comparison_operators) {
-  // The score takes only tolerations of PreferNoSchedule or of every effect.
-  std::vector<Toleration> for_score;
-  for (const Toleration& toleration : tolerations)
-    if (!toleration.effect || *toleration.effect == TaintEffect::kPreferNoSchedule) for_score.push_back(toleration);
-
+  const TaintVerdicts verdicts(tolerations, comparison_operators);
   CompiledTaintToleration compiled;
   for (const std::vector<Taint>& taints : taint_sets) {
-    bool refused = false;
-    std::int32_t untolerated = 0;
-    for (const Taint& taint : taints) {
-      if (taint.effect == TaintEffect::kPreferNoSchedule) {
-        untolerated += tolerates_any(for_score, taint, comparison_operators) ? 0 : 1;
-      } else {
-        refused = refused || !tolerates_any(tolerations, taint, comparison_operators);
-      }
-    }
-    compiled.refused_of_set.push_back(refused ? 1 : 0);
-    compiled.untolerated_of_set.push_back(untolerated);
+    compiled.refused_of_set.push_back(verdicts.refuses(taints) ? 1 : 0);
+    compiled.untolerated_of_set.push_back(verdicts.untolerated(taints));
   }
   return compiled;
 }

@@ -33,8 +33,11 @@ struct CompiledTaintToleration : NodeSideDefaults {
     return TaintToleration::score(params(), snapshot.taint_set(node));
   }
 
+  void extend(const NodeSidePod& pod, const Options& options, const Snapshot& snapshot);
+
   std::vector<std::uint8_t> refused_of_set;
   std::vector<std::int32_t> untolerated_of_set;
+  std::uint64_t known_definitions = 0;  ///< of taint sets
 
   TaintToleration::Params params() const { return {refused_of_set.data(), untolerated_of_set.data()}; }
 };

@@ -20,7 +20,7 @@ void BackendContract::given(std::string_view text) {
   backend_.reset();
   scenario_ = parse_scenario(text);
   cache_ = fill_cache(scenario_.objects);
-  backend_ = open_backend(GetParam(), *cache_, scenario_.objects, scenario_.config, scenario_.engine);
+  backend_ = open_backend(GetParam(), cache_, scenario_.objects, scenario_.config, scenario_.engine);
 }
 
 PodPtr BackendContract::pod(std::string_view name) const {
@@ -35,6 +35,19 @@ std::vector<PodToPlace> BackendContract::compiled(const std::vector<PodPtr>& pod
   for (const PodPtr& pod : pods) batch.push_back({pod, 0, -1});
   backend_->compile(batch);
   return batch;
+}
+
+std::vector<PodToPlace> BackendContract::prepared(const std::vector<PodPtr>& pods) {
+  std::vector<PodToPlace> batch;
+  for (const PodPtr& pod : pods) batch.push_back({pod, 0, -1});
+  backend_->prepare(batch);
+  return batch;
+}
+
+NodeIndex BackendContract::node(std::string_view name) const {
+  for (std::int32_t i = 0; i < backend_->slot_count(); ++i)
+    if (backend_->node_name({i}) == name) return {i};
+  throw std::invalid_argument("no node " + std::string(name));
 }
 
 Evaluation BackendContract::ask(const PodPtr& pod) { return backend_->evaluate(compiled({pod}).front()); }

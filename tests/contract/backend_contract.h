@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,19 @@
 #include "batching/backend.h"
 #include "host/cluster/cache.h"
 #include "tests/support/scenario.h"
+
+namespace berth {
+
+// What a failed expectation shows.
+inline void PrintTo(const PluginNames& plugins, std::ostream* out) { *out << "{" << to_string(plugins) << "}"; }
+inline void PrintTo(const Message& message, std::ostream* out) {
+  *out << message.text << " {" << to_string(message.rejectors) << "}";
+}
+inline void PrintTo(const NodeVerdict& verdict, std::ostream* out) {
+  *out << to_string(verdict.code) << " " << verdict.plugin;
+}
+
+}  // namespace berth
 
 namespace berth::test {
 
@@ -27,6 +41,7 @@ class BackendContract : public testing::TestWithParam<const char*> {
   void given(std::string_view text);
 
   PodPtr pod(std::string_view name) const;
+  NodeIndex node(std::string_view name) const;
   Evaluation ask(const PodPtr& pod);
   Evaluation ask(std::string_view pod_name) { return ask(pod(pod_name)); }
   /// The evaluation of the pod on the node.
@@ -46,11 +61,12 @@ class BackendContract : public testing::TestWithParam<const char*> {
   BatchResult place(const std::vector<PodPtr>& pods, const BatchLimits& limits = {});
   BatchResult place_pending(const BatchLimits& limits = {}) { return place(scenario_.pending(), limits); }
   std::vector<PodToPlace> compiled(const std::vector<PodPtr>& pods);
+  std::vector<PodToPlace> prepared(const std::vector<PodPtr>& pods);
   /// Node names of the outcomes; "" for a pod without one.
   std::vector<std::string> nodes_of(const BatchResult& result) const;
 
   Scenario scenario_;
-  std::unique_ptr<ClusterCache> cache_;
+  std::shared_ptr<ClusterCache> cache_;
   std::unique_ptr<Backend> backend_;  ///< reads the two above, so it goes first
 };
 

@@ -82,7 +82,7 @@ TEST_P(BackendContract, EqualPodsThatFitNowhereGetTheReasonsOfTheirTurn) {
     const bool placed = (i >= 200 && i < 212);
     ASSERT_EQ(result.outcomes[i].kind, placed ? OutcomeKind::kPlaced : OutcomeKind::kUnschedulable) << i;
     if (!placed) {
-      EXPECT_EQ(result.messages[static_cast<std::size_t>(result.outcomes[i].message)],
+      EXPECT_EQ(result.messages[static_cast<std::size_t>(result.outcomes[i].message)].text,
                 "0/3 nodes are available: 3 Insufficient cpu.");
     }
   }
@@ -95,7 +95,7 @@ TEST_P(BackendContract, FailuresThatAlternateWithPlacementsFollowTheNodes) {
   const BatchResult result = place({pod("a"), pod("e"), pod("b"), pod("c"), pod("e"), pod("d"), pod("f"), pod("g")});
   const auto text = [&](std::size_t i) {
     const std::int32_t message = result.outcomes[i].message;
-    return message < 0 ? "" : result.messages[static_cast<std::size_t>(message)];
+    return message < 0 ? "" : result.messages[static_cast<std::size_t>(message)].text;
   };
   const std::string cpu = "0/2 nodes are available: 2 Insufficient cpu.";
   const std::string once = "0/2 nodes are available: 1 Insufficient memory, 2 Insufficient cpu.";

@@ -14,7 +14,7 @@ using Names = std::vector<std::string>;
 TEST_P(BackendContract, E_L_1_NodesAlternateBetweenZones) {
   given("node a1 zone=A\nnode a2 zone=A\nnode b1 zone=B\nnode a3 zone=A\nnode c1 zone=C\nnode c2 zone=C");
   Names names;
-  for (std::int32_t i = 0; i < backend_->node_count(); ++i) names.emplace_back(backend_->node_name(NodeIndex{i}));
+  for (std::int32_t i = 0; i < backend_->slot_count(); ++i) names.emplace_back(backend_->node_name(NodeIndex{i}));
   EXPECT_EQ(names, (Names{"a1", "b1", "c1", "a2", "c2", "a3"}));
 }
 
@@ -64,7 +64,7 @@ TEST_P(BackendContract, ANominatedNodeOutsideThePreFilterSetIsStillTried) {
   given("node a\nnode b unschedulable\nnode c\npod p nominated=a need=@metadata.name:In:b");
   const BatchResult result = place_pending();
   ASSERT_EQ(result.messages.size(), 1u);
-  EXPECT_EQ(result.messages[0],
+  EXPECT_EQ(result.messages[0].text,
             "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) didn't satisfy "
             "plugin(s) [NodeAffinity], 1 node(s) were unschedulable.");
 }
@@ -244,7 +244,7 @@ TEST_P(BackendContract, ScheduleAndExplainGiveTheSameText) {
   given(std::string(kCluster7) + "pod p*3 cpu=20");
   const BatchResult result = place_pending();
   ASSERT_EQ(result.messages.size(), 1u) << "equal texts are kept once";
-  EXPECT_EQ(result.messages[0], fit_error("p1"));
+  EXPECT_EQ(result.messages[0].text, fit_error("p1"));
   for (const Outcome& outcome : result.outcomes) {
     EXPECT_EQ(outcome.kind, OutcomeKind::kUnschedulable);
     EXPECT_EQ(outcome.message, 0);
@@ -257,7 +257,7 @@ TEST_P(BackendContract, AClusterWithoutNodesGivesItsOwnError) {
   const BatchResult result = place_pending();
   ASSERT_EQ(result.outcomes.size(), 1u);
   EXPECT_EQ(result.outcomes[0].kind, OutcomeKind::kUnschedulable);
-  EXPECT_EQ(result.messages.at(0), "no nodes available to schedule pods");
+  EXPECT_EQ(result.messages.at(0).text, "no nodes available to schedule pods");
 }
 
 // Unsupported plugins
@@ -272,7 +272,7 @@ TEST_P(BackendContract, APodThatNeedsAnUnsupportedPluginGetsAnErrorThatNamesIt) 
     EXPECT_EQ(ask("p").error, text);
     const BatchResult result = place_pending();
     ASSERT_EQ(result.outcomes.at(0).kind, OutcomeKind::kError);
-    EXPECT_EQ(result.messages.at(0), text);
+    EXPECT_EQ(result.messages.at(0).text, text);
   }
 }
 

@@ -19,9 +19,10 @@ std::vector<std::span<const PodToPlace>> spans(const Forks& forks) { return {for
 Names text_of(const BatchResult& result) {
   Names lines;
   for (const Outcome& outcome : result.outcomes)
-    lines.push_back("node " + std::to_string(outcome.node.value) + " with " + std::to_string(outcome.score) +
-                    (outcome.kind == OutcomeKind::kError ? " error" : "") +
-                    (outcome.message < 0 ? "" : ": " + result.messages[static_cast<std::size_t>(outcome.message)]));
+    lines.push_back(
+        "node " + std::to_string(outcome.node.value) + " with " + std::to_string(outcome.score) +
+        (outcome.kind == OutcomeKind::kError ? " error" : "") +
+        (outcome.message < 0 ? "" : ": " + result.messages[static_cast<std::size_t>(outcome.message)].text));
   lines.push_back("stop " + std::to_string(static_cast<int>(result.stop)));
   return lines;
 }

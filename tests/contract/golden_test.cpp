@@ -107,7 +107,7 @@ class GoldenCase {
     config_ = input.configuration.empty() ? default_scheduler_config(gates)
                                           : parse_scheduler_config(input.configuration, "configuration", gates);
     engine_.tie_break = TieBreak::kFirst;
-    intake_ = partition_pods(loaded_.objects, config_, cache_);
+    intake_ = partition_pods(loaded_.objects, config_, *cache_);
     backend_ = open_backend(backend, cache_, loaded_.objects, config_, engine_);
   }
 
@@ -137,7 +137,7 @@ class GoldenCase {
       if (outcome.kind == OutcomeKind::kPlaced) {
         ours["node"] = backend_->node_name(outcome.node);
       } else {
-        ours["message"] = result.messages.at(static_cast<std::size_t>(outcome.message));
+        ours["message"] = result.messages.at(static_cast<std::size_t>(outcome.message)).text;
       }
       EXPECT_EQ(ours, golden["run"][i]) << "step " << i;
     }
@@ -153,7 +153,7 @@ class GoldenCase {
   LoadResult loaded_;
   SchedulerConfig config_;
   EngineConfig engine_;
-  ClusterCache cache_;
+  std::shared_ptr<ClusterCache> cache_ = std::make_shared<ClusterCache>();
   Intake intake_;
   std::unique_ptr<Backend> backend_;
 };
@@ -161,7 +161,7 @@ class GoldenCase {
 class Golden : public testing::TestWithParam<std::tuple<const char*, Release>> {
  protected:
   void SetUp() override {
-    const ClusterCache cache;
+    const auto cache = std::make_shared<const ClusterCache>();
     const auto config = default_scheduler_config(FeatureGates());
     if (open_backend(backend(), cache, {}, config, {}) == nullptr) {
       ASSERT_EQ(std::getenv("BERTH_REQUIRE_DEVICE"), nullptr) << "this machine promises a device";

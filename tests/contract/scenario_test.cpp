@@ -67,7 +67,7 @@ TEST_P(Scenarios, MatchTheirExpectations) {
   ASSERT_FALSE(scenario.title.empty()) << "a case begins with a line that says what it is about";
   ASSERT_FALSE(scenario.expectations.empty());
   const auto cache = fill_cache(scenario.objects);
-  if (open_backend(GetParam().backend, *cache, scenario.objects, scenario.config, scenario.engine) == nullptr) {
+  if (open_backend(GetParam().backend, cache, scenario.objects, scenario.config, scenario.engine) == nullptr) {
     ASSERT_EQ(std::getenv("BERTH_REQUIRE_DEVICE"), nullptr) << "this machine promises a device";
     GTEST_SKIP() << GetParam().backend << " is not available here";
   }

@@ -89,7 +89,7 @@ TEST_P(BackendContract, AMalformedPreferenceFailsTheCycle) {
   EXPECT_TRUE(ask("p").best.empty());
   const BatchResult result = place_pending();
   ASSERT_EQ(result.outcomes.at(0).kind, OutcomeKind::kError);
-  EXPECT_EQ(result.messages.at(0), text);
+  EXPECT_EQ(result.messages.at(0).text, text);
 }
 
 TEST_P(BackendContract, ASingleFeasibleNodeGetsAPodWithMalformedPreferences) {

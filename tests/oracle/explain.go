@@ -50,6 +50,7 @@ type podRecord struct {
 	Nodes     []nodeRecord   `json:"nodes"`
 	Best      []string       `json:"best"`
 	Message   string         `json:"message,omitempty"`
+	Rejectors []string       `json:"rejectors,omitempty"` // UnschedulablePlugins of the diagnosis, with a message only
 	Error     string         `json:"error,omitempty"`
 }
 
@@ -145,7 +146,7 @@ func (c *cycle) filter() bool {
 		}
 	}
 	if len(c.feasible) == 0 {
-		c.record.Message = c.fitError()
+		c.rejected()
 	}
 	return len(c.feasible) > 0
 }
@@ -190,7 +191,7 @@ func (c *cycle) preFilterRefused(status *fwk.Status) {
 	c.diagnosis.NodeToStatus.SetAbsentNodesStatus(status)
 	c.diagnosis.PreFilterMsg = status.Message()
 	c.diagnosis.AddPluginStatus(status)
-	c.record.Message = c.fitError()
+	c.rejected()
 }
 
 // tryNominated filters the pod's nominated node, as upstream's cycle does before the others, even when PreFilter excludes
@@ -206,6 +207,7 @@ func (c *cycle) tryNominated() bool {
 	}
 	if status.Code() != fwk.Error {
 		c.diagnosis.NodeToStatus.Set(c.record.Nodes[i].Node, status)
+		c.diagnosis.AddPluginStatus(status)
 	}
 	return false
 }
@@ -230,6 +232,12 @@ func (c *cycle) verdict(i int, status *fwk.Status) bool {
 func (c *cycle) refuse(i int, plugin string, code fwk.Code, reasons []string) {
 	n := &c.record.Nodes[i]
 	n.Plugin, n.Code, n.Reasons = plugin, code.String(), reasons
+}
+
+// rejected records why no node is feasible.
+func (c *cycle) rejected() {
+	c.record.Message = c.fitError()
+	c.record.Rejectors = sets.List(c.diagnosis.UnschedulablePlugins)
 }
 
 func (c *cycle) fitError() string {

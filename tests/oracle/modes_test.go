@@ -158,6 +158,9 @@ func TestExplainSaysWhatPluginsSayBeforeNodesAreLookedAt(t *testing.T) {
 	if all[2].Message != hugeMessage {
 		t.Errorf("got %q", all[2].Message)
 	}
+	if !reflect.DeepEqual(all[2].Rejectors, []string{"NodeResourcesFit"}) || all[0].Rejectors != nil {
+		t.Errorf("got %v and %v", all[2].Rejectors, all[0].Rejectors)
+	}
 }
 
 func TestPreemptNamesEveryNodeThatChanceMayPick(t *testing.T) {

@@ -14,6 +14,7 @@
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/device/device_backend.h"
 #include "host/engine/reference/reference_backend.h"
+#include "tests/property/cluster_history.h"
 #include "tests/property/drawn_case.h"
 #include "tests/support/emulated_accelerator.h"
 #include "tests/support/open_backend.h"
@@ -45,8 +46,8 @@ std::unique_ptr<DeviceBackend> open_device(Case& drawn) {
   std::unique_ptr<Accelerator> accelerator = std::make_unique<test::EmulatedAccelerator>(emulation);
   if (std::getenv("BERTH_REQUIRE_DEVICE") != nullptr) accelerator = test::open_device();
   if (accelerator == nullptr) throw std::runtime_error("BERTH_REQUIRE_DEVICE promises a device, and there is none");
-  return std::make_unique<DeviceBackend>(std::move(accelerator), *drawn.cache, drawn.objects, drawn.config,
-                                         drawn.engine, draw_device_tuning(drawn.dice));
+  return std::make_unique<DeviceBackend>(std::move(accelerator), drawn.cache, drawn.objects, drawn.config, drawn.engine,
+                                         draw_device_tuning(drawn.dice));
 }
 
 std::vector<std::string> run(Backend& backend, std::vector<PodToPlace> pods, std::size_t batch_pods) {
@@ -64,7 +65,7 @@ std::vector<std::string> run(Backend& backend, std::vector<PodToPlace> pods, std
 RC_GTEST_PROP(DeviceAgrees, OnEveryPodOfARun, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   Case drawn(seed);
-  ReferenceBackend reference(*drawn.cache, drawn.objects, drawn.config, drawn.engine);
+  ReferenceBackend reference(drawn.cache, drawn.objects, drawn.config, drawn.engine);
   const auto device = open_device(drawn);
   expect_equal(run(reference, drawn.pods, drawn.batch_pods), run(*device, drawn.pods, drawn.batch_pods), drawn.pods);
 }
@@ -72,7 +73,7 @@ RC_GTEST_PROP(DeviceAgrees, OnEveryPodOfARun, ()) {
 RC_GTEST_PROP(DeviceAgrees, AfterRollingBackToAMark, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   Case drawn(seed);
-  CpuBackend cpu(*drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
+  CpuBackend cpu(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
   const auto device = open_device(drawn);
   const auto half = static_cast<std::ptrdiff_t>(drawn.pods.size() / 2);
   const std::vector<PodToPlace> first(drawn.pods.begin(), drawn.pods.begin() + half);
@@ -86,30 +87,25 @@ RC_GTEST_PROP(DeviceAgrees, AfterRollingBackToAMark, ()) {
   expect_equal(expected, run(*device, second, drawn.batch_pods), second);
 }
 
-RC_GTEST_PROP(DeviceAgrees, AfterTheCacheChanged, ()) {
+/// An engine that was told of events equals one that is opened afterwards.
+RC_GTEST_PROP(DeviceAgrees, AfterEvents, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-  Case drawn(seed, false);
-  drawn.engine.node_sampling = NodeSampling::kAll;  // where the search begins is not in the cache
+  Case drawn(seed);
+  drawn.engine.node_sampling = NodeSampling::kAll;  // where the search begins is not part of the cluster
   const auto device = open_device(drawn);
-  const std::size_t half = drawn.pods.size() / 2;
-  std::vector<PodToPlace> first(drawn.pods.begin(), drawn.pods.begin() + static_cast<std::ptrdiff_t>(half));
-  const std::vector<PodToPlace> second(drawn.pods.begin() + static_cast<std::ptrdiff_t>(half), drawn.pods.end());
-  device->compile(first);
-  const BatchResult placed = device->commit_batch(first, {});
-  for (std::size_t i = 0; i < placed.outcomes.size(); ++i)
-    if (placed.outcomes[i].kind == OutcomeKind::kPlaced)
-      drawn.cache->assume_pod(first[i].pod, device->node_name(placed.outcomes[i].node));
-  test::change_cache(drawn.dice, drawn.objects, *drawn.cache);
-  device->sync();
-  ReferenceBackend reference(*drawn.cache, drawn.objects, drawn.config, drawn.engine);
-  expect_equal(run(reference, second, drawn.batch_pods), run(*device, second, drawn.batch_pods), second);
+  test::ClusterHistory history(drawn);
+  test::place_between_events(drawn, *device, history);
+  const std::vector<PodToPlace> rest = test::not_placed(drawn.pods, history);
+  ReferenceBackend reference(history.cache(), history.objects(), drawn.config, drawn.engine);
+  reference.apply(history.nominations());
+  expect_equal(run(reference, rest, drawn.batch_pods), run(*device, rest, drawn.batch_pods), rest);
 }
 
 /// Each fork is independent and has no effect afterwards.
 RC_GTEST_PROP(DeviceAgrees, OnForks, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   Case drawn(seed);
-  CpuBackend cpu(*drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
+  CpuBackend cpu(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
   const auto device = open_device(drawn);
   cpu.compile(drawn.pods);
   device->compile(drawn.pods);

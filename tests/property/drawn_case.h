@@ -50,22 +50,20 @@ struct Case {
   SchedulerConfig config;
   EngineConfig engine;
   CpuTuning tuning;
-  std::unique_ptr<ClusterCache> cache;
+  std::shared_ptr<ClusterCache> cache;
   std::vector<PodToPlace> pods;
   std::size_t batch_pods;
 };
 
-/// Changes from a watch: pods that are removed or changed, and sometimes a node.
-void change_cache(Dice& dice, const ClusterObjects& objects, ClusterCache& cache);
-
-/// A node's name with the total, or the text of an unplaced pod.
+/// A node's name with the total, or the text and the rejectors of an unplaced pod.
 std::string describe(const Outcome& outcome, const BatchResult& batch, const Backend& backend);
 
 /// Fails the property at the first pod whose results differ.
 void expect_equal(const std::vector<std::string>& expected, const std::vector<std::string>& actual,
                   const std::vector<PodToPlace>& pods);
 
-/// Fails the property when verdicts, totals, best nodes or texts differ.
+/// Fails the property when verdicts, totals, best nodes, texts or rejectors differ. Both list the nodes in node order,
+/// whatever slots they have.
 void expect_equal(const Evaluation& expected, const Evaluation& actual);
 
 }  // namespace berth::test

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of an engine in any order: batches cut by limits, evaluations between them, several marks and rollbacks.
+// The calls of an engine in any order: events, batches cut by limits, evaluations between them, several marks and
+// rollbacks, placements undone one by one.
 // After each call the cpu backend must equal the reference.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/reference/reference_backend.h"
+#include "tests/property/cluster_history.h"
 #include "tests/property/drawn_case.h"
 
 namespace berth {
@@ -24,8 +27,9 @@ class Pair {
  public:
   explicit Pair(Case& drawn)
       : drawn_(drawn),
-        reference_(*drawn.cache, drawn.objects, drawn.config, drawn.engine),
-        cpu_(*drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning) {}
+        history_(drawn),
+        reference_(drawn.cache, drawn.objects, drawn.config, drawn.engine),
+        cpu_(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning) {}
 
   bool done() const { return next_ == drawn_.pods.size(); }
 
@@ -33,12 +37,19 @@ class Pair {
     const auto left = static_cast<std::int64_t>(drawn_.pods.size() - next_);
     const auto count = static_cast<std::ptrdiff_t>(1 + dice.upto(std::min<std::int64_t>(left, 25) - 1));
     const auto first = drawn_.pods.begin() + static_cast<std::ptrdiff_t>(next_);
-    std::vector<PodToPlace> batch(first, first + count);
+    std::vector<PodToPlace> batch = test::not_placed({first, first + count}, history_);
+    if (batch.empty()) {
+      next_ += static_cast<std::size_t>(count);
+      return;
+    }
     const bool hurries = dice.one_in(6);
     BatchLimits limits = draw_limits(dice);
     if (hurries) limits.deadline_us = 1;
     cpu_.compile(batch);
     if (dice.one_in(4)) evaluate(dice);  // what it asks may tell pods of the compiled batch apart
+    if (dice.one_in(3)) change(dice);
+    batch = test::not_placed(batch, history_);
+    if (batch.empty()) return;
     const BatchResult actual = cpu_.commit_batch(batch, limits);
     if (hurries) limits = {.pods_max = actual.outcomes.size()};
     reference_.compile(batch);
@@ -46,7 +57,27 @@ class Pair {
     RC_ASSERT(hurries || actual.stop == expected.stop);
     RC_ASSERT(!actual.outcomes.empty());
     test::expect_equal(texts(expected, reference_), texts(actual, cpu_), batch);
+    for (std::size_t i = 0; i < actual.outcomes.size(); ++i)
+      history_.answered(batch[i].pod, std::string(cpu_.node_name(actual.outcomes[i].node)));
     next_ += actual.outcomes.size();
+  }
+
+  void change(Dice& dice) {
+    const std::vector<ClusterChange> changes = history_.draw(dice, 3);
+    reference_.apply(changes);
+    cpu_.apply(changes);
+  }
+
+  void undo(Dice& dice) {
+    const Pod& pod = *dice.pick(drawn_.pods).pod;
+    RC_ASSERT(reference_.undo(pod) == cpu_.undo(pod));
+    history_.undone(pod);
+  }
+
+  void settle() {
+    reference_.settle();
+    cpu_.settle();
+    marks_.clear();
   }
 
   /// Any pod, answered or not: an evaluation changes nothing.
@@ -55,7 +86,7 @@ class Pair {
     test::expect_equal(reference_.evaluate(pod), cpu_.evaluate(pod));
   }
 
-  void mark() { marks_.push_back({reference_.mark(), cpu_.mark(), next_}); }
+  void mark() { marks_.push_back({reference_.mark(), cpu_.mark(), next_, history_.placed_uids()}); }
 
   void go_back(Dice& dice) {
     if (marks_.empty()) return;
@@ -64,6 +95,7 @@ class Pair {
     reference_.rollback(to.reference);
     cpu_.rollback(to.cpu);
     next_ = to.next;
+    history_.rolled_back(to.placed);
   }
 
  private:
@@ -71,6 +103,7 @@ class Pair {
     CommitMark reference;
     CommitMark cpu;
     std::size_t next = 0;
+    std::set<std::string> placed;
   };
 
   static BatchLimits draw_limits(Dice& dice) {
@@ -87,6 +120,7 @@ class Pair {
   }
 
   Case& drawn_;
+  test::ClusterHistory history_;
   ReferenceBackend reference_;
   CpuBackend cpu_;
   std::size_t next_ = 0;
@@ -102,6 +136,9 @@ RC_GTEST_PROP(InterleavedCalls, LeaveBothBackendsInOneState, ()) {
     if (drawn.dice.one_in(5)) pair.mark();
     if (drawn.dice.one_in(4)) pair.evaluate(drawn.dice);
     if (drawn.dice.one_in(6)) pair.go_back(drawn.dice);
+    if (drawn.dice.one_in(4)) pair.change(drawn.dice);
+    if (drawn.dice.one_in(6)) pair.undo(drawn.dice);
+    if (drawn.dice.one_in(12)) pair.settle();
     pair.commit(drawn.dice);
   }
 }

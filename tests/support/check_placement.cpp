@@ -137,18 +137,24 @@ class Judge {
 
   void judge_match(const Node& node, const Pod& pod) {
     const PodSpec& spec = *pod.spec;
-    std::vector<Taint> taints = node.taints;
+    std::vector<Taint> taints;
+    if (rules_.taints) taints = node.taints;
     if (node.unschedulable) taints.push_back({"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule});
     for (const Taint& taint : taints) {
       if (taint.effect == TaintEffect::kPreferNoSchedule || tolerates(taint, spec.tolerations, rules_.compares_taints))
         continue;
       say(pod, "does not tolerate the taint " + taint.key + " of " + node.name);
     }
+    if (rules_.node_affinity) judge_affinity(node, pod);
+    if (rules_.declared_features && !features_hold(node, spec))
+      say(pod, "needs a feature that " + node.name + " lacks");
+  }
+
+  void judge_affinity(const Node& node, const Pod& pod) {
+    const PodSpec& spec = *pod.spec;
     if (!node_selector_holds(spec.node_selector, node)) say(pod, "does not select " + node.name);
     if (!affinity_holds(spec.node_affinity, node)) say(pod, "has an affinity that refuses " + node.name);
     if (!affinity_holds(rules_.added_affinity, node)) say(pod, "is on " + node.name + " against the added affinity");
-    if (rules_.declared_features && !features_hold(node, spec))
-      say(pod, "needs a feature that " + node.name + " lacks");
   }
 
   static bool features_hold(const Node& node, const PodSpec& spec) {
@@ -189,6 +195,8 @@ CheckRules check_rules(const SchedulerConfig& config, const Profile& profile, co
                    config.gates.enabled("TaintTolerationComparisonOperators"),
                    config.gates.enabled("NodeDeclaredFeatures"),
                    {}};
+  rules.taints = profile.enables(ExtensionPoint::kFilter, "TaintToleration");
+  rules.node_affinity = profile.enables(ExtensionPoint::kFilter, "NodeAffinity");
   TopologyRules& topology = rules.topology.emplace();
   topology.spread = profile.enables(ExtensionPoint::kFilter, "PodTopologySpread");
   topology.pod_affinity = profile.enables(ExtensionPoint::kFilter, "InterPodAffinity");

@@ -23,6 +23,8 @@ struct CheckRules {
   bool compares_taints = false;                ///< gate TaintTolerationComparisonOperators
   bool declared_features = false;              ///< gate NodeDeclaredFeatures
   std::optional<TopologyRules> topology = {};  ///< nullopt: topology is not checked
+  bool taints = true;                          ///< TaintToleration filters
+  bool node_affinity = true;                   ///< NodeAffinity filters: node selector, affinity and the added one
 };
 /// The rules for a run with this configuration and profile, topology included.
 CheckRules check_rules(const SchedulerConfig& config, const Profile& profile, const EngineConfig& engine);

@@ -37,8 +37,9 @@ std::unique_ptr<Accelerator> open_device() {
   return nullptr;
 }
 
-std::unique_ptr<Backend> open_backend(std::string_view name, const ClusterCache& cache, const ClusterObjects& objects,
-                                      const SchedulerConfig& config, const EngineConfig& engine) {
+std::unique_ptr<Backend> open_backend(std::string_view name, std::shared_ptr<const ClusterCache> cache,
+                                      const ClusterObjects& objects, const SchedulerConfig& config,
+                                      const EngineConfig& engine) {
   if (name == "reference") return std::make_unique<ReferenceBackend>(cache, objects, config, engine);
   if (name == "cpu") return std::make_unique<CpuBackend>(cache, objects, config, engine);
   if (name == "cuda-emulated")
@@ -49,8 +50,8 @@ std::unique_ptr<Backend> open_backend(std::string_view name, const ClusterCache&
   return nullptr;
 }
 
-std::unique_ptr<ClusterCache> fill_cache(const ClusterObjects& objects) {
-  auto cache = std::make_unique<ClusterCache>();
+std::shared_ptr<ClusterCache> fill_cache(const ClusterObjects& objects) {
+  auto cache = std::make_shared<ClusterCache>();
   for (const NodePtr& node : objects.nodes) cache->add_node(node);
   for (const PodPtr& pod : objects.pods)
     if (is_on_node(*pod)) cache->add_pod(pod);

@@ -25,11 +25,12 @@ std::string name_in_tests(std::string_view backend);
 std::unique_ptr<Accelerator> open_device();
 
 /// nullptr when this build or machine has no such backend; the test then skips, or fails where
-/// BERTH_REQUIRE_DEVICE promises one. `cache` and `config` must outlive the backend.
-std::unique_ptr<Backend> open_backend(std::string_view name, const ClusterCache& cache, const ClusterObjects& objects,
-                                      const SchedulerConfig& config, const EngineConfig& engine);
+/// BERTH_REQUIRE_DEVICE promises one. `config` must outlive the backend.
+std::unique_ptr<Backend> open_backend(std::string_view name, std::shared_ptr<const ClusterCache> cache,
+                                      const ClusterObjects& objects, const SchedulerConfig& config,
+                                      const EngineConfig& engine);
 
 /// Nodes and running pods of `objects`, in their order. Pods on unknown nodes are kept, as after loading.
-std::unique_ptr<ClusterCache> fill_cache(const ClusterObjects& objects);
+std::shared_ptr<ClusterCache> fill_cache(const ClusterObjects& objects);
 
 }  // namespace berth::test

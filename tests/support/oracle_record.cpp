@@ -43,6 +43,7 @@ class Comparison {
     for (const NodeEvaluation& node : ours_.nodes) ours_by_name_.emplace(backend_.node_name(node.node), &node);
     for (const Json& node : record_.at("nodes")) compare_node(node);
     compare_best();
+    compare_rejectors();
     const std::string message = record_.value("message", "");
     if (message != ours_.message) differ("message", message, ours_.message);
     return std::move(found_);
@@ -107,6 +108,29 @@ class Comparison {
     for (const NodeIndex node : ours_.best) ours.emplace(backend_.node_name(node));
     const auto upstream = texts(record_, "best");
     if (upstream != ours) differ("best", Json(upstream).dump(), Json(ours).dump());
+  }
+
+  /// Of a pod without a feasible node. Older records do not have the list; then the plugins of the nodes must be in
+  /// ours, and ours may add the one whose PreFilter refuses or names nodes.
+  void compare_rejectors() {
+    if (record_.value("message", "").empty() || record_.at("nodes").empty()) return;
+    const std::set<std::string> ours(ours_.rejectors.names().begin(), ours_.rejectors.names().end());
+    if (record_.contains("rejectors")) {
+      const auto upstream = record_.at("rejectors").get<std::set<std::string>>();
+      if (upstream != ours) differ("rejectors", Json(upstream).dump(), Json(ours).dump());
+      return;
+    }
+    std::set<std::string> upstream;
+    for (const Json& node : record_.at("nodes")) upstream.insert(node.value("plugin", ""));
+    const bool any_by_pre_filter = upstream.erase("PreFilter") != 0;
+    if (any_by_pre_filter && upstream.empty() ? ours.size() != 1 : !adds_at_most_node_affinity(upstream, ours))
+      differ("rejectors", Json(upstream).dump(), Json(ours).dump());
+    if (any_by_pre_filter && !upstream.empty() && !ours.contains("NodeAffinity"))
+      differ("rejectors", std::string("NodeAffinity"), Json(ours).dump());
+  }
+  static bool adds_at_most_node_affinity(std::set<std::string> upstream, const std::set<std::string>& ours) {
+    if (ours.contains("NodeAffinity")) upstream.insert("NodeAffinity");
+    return upstream == ours;
   }
 
   const Json& record_;

@@ -16,7 +16,7 @@ namespace berth::test {
 enum class NegativeRaw { kCompared, kIgnored };
 
 /// Returns one line per difference between `ours` and `record`: feasibility, plugin, code and reasons (as a multiset),
-/// scores, totals, the best nodes, the message; for a cycle that ended with an error, that error.
+/// scores, totals, the best nodes, the message, the rejectors; for a cycle that ended with an error, that error.
 std::vector<std::string> record_differences(const nlohmann::json& record, const Backend& backend,
                                             const Evaluation& ours, NegativeRaw negative_raw);
 

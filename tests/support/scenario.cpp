@@ -140,7 +140,7 @@ class Run {
  public:
   Run(const Scenario& scenario, std::string_view backend_name) : scenario_(scenario) {
     cache_ = fill_cache(scenario.objects);
-    backend_ = open_backend(backend_name, *cache_, scenario.objects, scenario.config, scenario.engine);
+    backend_ = open_backend(backend_name, cache_, scenario.objects, scenario.config, scenario.engine);
     if (backend_ == nullptr) throw std::invalid_argument("no such backend here: " + std::string(backend_name));
     for (const PodPtr& pod : scenario.pending()) pods_.push_back(to_place(pod));
     for (const PodPtr& pod : scenario.asked) asked_.push_back(to_place(pod));
@@ -254,13 +254,13 @@ class Run {
     }
   }
 
-  void take(const PodPtr& pod, const Outcome& outcome, const std::vector<std::string>& messages) {
+  void take(const PodPtr& pod, const Outcome& outcome, const std::vector<Message>& messages) {
     Answer answer{outcome.kind, "", ""};
     if (outcome.kind == OutcomeKind::kPlaced) {
       answer.node = backend_->node_name(outcome.node);
       placed_.push_back({pod, answer.node});
     } else {
-      answer.text = messages.at(static_cast<std::size_t>(outcome.message));
+      answer.text = messages.at(static_cast<std::size_t>(outcome.message)).text;
     }
     answers_[pod->name] = answer;
   }
@@ -300,7 +300,7 @@ class Run {
   }
 
   const Scenario& scenario_;
-  std::unique_ptr<ClusterCache> cache_;
+  std::shared_ptr<ClusterCache> cache_;
   std::unique_ptr<Backend> backend_;
   std::vector<PodToPlace> pods_;
   std::vector<PodToPlace> asked_;

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/engine/cpu/cpu_backend.h"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "host/engine/cpu/cpu_state.h"
 
 namespace berth {
 
 void CpuBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimits& limits) {
+  if (begin_cycle(pods.size())) {
+    tiles.clear();
+    grouped_rows.clear();
+  }
   std::vector<PodToPlace> renewed;
   pods = with_current_classes(pods, renewed);
   tiles.begin_batch(pods);
@@ -27,13 +35,21 @@ void CpuBackend::State::answer_front(std::span<const PodToPlace> pods, std::size
 
 // The interface
 
-CpuBackend::CpuBackend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
-                       const EngineConfig& engine, const CpuTuning& tuning)
-    : state_(std::make_unique<State>(cache, objects, config, engine, tuning)) {}
+CpuBackend::CpuBackend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
+                       const SchedulerConfig& config, const EngineConfig& engine, const CpuTuning& tuning)
+    : state_(std::make_unique<State>(std::move(cache), objects, config, engine, tuning)) {}
 
 CpuBackend::~CpuBackend() = default;
 
 void CpuBackend::compile(std::span<PodToPlace> pods) { state_->compile(pods); }
+
+void CpuBackend::release(std::span<PodToPlace> pods) { state_->release(pods); }
+
+void CpuBackend::apply(std::span<const ClusterChange> changes) {
+  const CommitState::RowsAfter rows = state_->apply(changes);
+  if (rows.all_void) state_->tiles.clear();
+  if (rows.all_void || rows.groups_void) state_->grouped_rows.clear();
+}
 
 BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   BatchResult result;
@@ -48,26 +64,39 @@ CommitMark CpuBackend::mark() const { return state_->mark(); }
 
 void CpuBackend::rollback(CommitMark mark) { state_->rollback(mark); }
 
+void CpuBackend::settle() { state_->settle(); }
+
+bool CpuBackend::undo(const Pod& pod) { return state_->undo(pod); }
+
 Evaluation CpuBackend::evaluate(const PodToPlace& pod) { return state_->evaluate(pod); }
+
+void CpuBackend::prepare(std::span<PodToPlace> pods) { state_->prepare(pods); }
+
+PodVerdicts CpuBackend::verdicts(const PodToPlace& pod) const { return state_->verdicts(pod); }
+
+DryRunResult CpuBackend::dry_run(const DryRunRequest& request) const {
+  return state_->dry_run(request, [&](std::size_t count, const auto& body) {
+    using Range = tbb::blocked_range<std::size_t>;
+    state_->arena.execute([&] {
+      tbb::parallel_for(Range(0, count, state_->tuning.dry_runs_per_task),
+                        [&](const Range& range) { body(range.begin(), range.end()); });
+    });
+  });
+}
 
 BackendStats CpuBackend::stats() const {
   BackendStats stats;
   stats.class_count = state_->table.size();
   stats.rows_built = state_->tiles.rows_built();
   stats.node_evaluations = state_->tiles.node_evaluations() + state_->list_evaluations;
+  stats.dry_runs = state_->dry_runs();
   stats.column_bytes = state_->snapshot.column_bytes();
   stats.row_bytes = state_->tiles.bytes() + state_->grouped_rows.bytes() + state_->table.node_side_bytes();
   return stats;
 }
 
-std::string_view CpuBackend::node_name(NodeIndex index) const { return state_->snapshot.node(index.value).name; }
+std::string_view CpuBackend::node_name(NodeIndex index) const { return state_->snapshot.node_name(index.value); }
 
-std::int32_t CpuBackend::node_count() const { return state_->snapshot.node_count(); }
-
-void CpuBackend::sync() {
-  if (!state_->sync().nodes_changed) return;
-  state_->tiles.clear();
-  state_->grouped_rows.clear();
-}
+std::int32_t CpuBackend::slot_count() const { return state_->snapshot.slot_count(); }
 
 }  // namespace berth

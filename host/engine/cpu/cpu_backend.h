@@ -21,26 +21,28 @@ namespace berth {
 /// cost of what changed. docs/architecture.md describes it.
 class CpuBackend : public Backend {
  public:
-  /// `cache` and `config` must outlive the backend; `objects` is read for nominated pods only.
-  /// @throws InputError when a profile's weights exceed what the rows hold (kMaxTotal)
-  CpuBackend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
+  /// `config` must outlive the backend; nobody may change `cache`, and what is needed of `objects` is copied.
+  /// @throws InputError when a profile's weights exceed what node-side rows hold (kMaxTotal)
+  CpuBackend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects, const SchedulerConfig& config,
              const EngineConfig& engine, const CpuTuning& tuning = {});
   ~CpuBackend() override;
 
   std::string_view name() const override { return "cpu"; }
   void compile(std::span<PodToPlace> pods) override;
+  void release(std::span<PodToPlace> pods) override;
+  void apply(std::span<const ClusterChange> changes) override;
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
+  void settle() override;
+  bool undo(const Pod& pod) override;
   Evaluation evaluate(const PodToPlace& pod) override;
+  void prepare(std::span<PodToPlace> pods) override;
+  PodVerdicts verdicts(const PodToPlace& pod) const override;
+  DryRunResult dry_run(const DryRunRequest& request) const override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
-  std::int32_t node_count() const override;
-
-  /// Applies the changes of the cache since the last call: as log entries or, when node objects changed, by dropping
-  /// all rows. Call between batches, with every placement of this backend assumed in the cache. Invalidates earlier
-  /// marks: rollback() to one throws.
-  void sync();
+  std::int32_t slot_count() const override;
 
  private:
   struct State;

@@ -18,7 +18,7 @@ class SlotOnNodes : public ClassOnNodes {
   std::int64_t load_total(std::int32_t node) const override {
     return total_of(key(node)) - at_.tile->base(at_.slot, node);
   }
-  std::uint32_t draw(std::int32_t node) const override { return draw_of(key(node)); }
+  Draw draw(std::int32_t node) const override { return draw_of(key(node)); }
 
  private:
   NodeKey key(std::int32_t node) const { return at_.tile->key(at_.slot, node); }
@@ -30,7 +30,8 @@ class SlotOnNodes : public ClassOnNodes {
 /// Length of the run of equal pods at the front; 0 when it is too short or cannot be planned at once.
 std::size_t CpuBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
   const std::int32_t c = pods.front().class_index;
-  if (c < 0 || !plain_mode() || !nominations.empty() || !table[c].ports.empty() || table[c].topology != nullptr)
+  if (c < 0 || !plain_mode() || !nominations.empty() || !table[c].ports.empty() || table[c].topology != nullptr ||
+      !table.profile_of(c).has_keys)
     return 0;
   const std::size_t run = equal_pods(pods, limit);
   return static_cast<std::int64_t>(run) >= tuning.min_run_length(snapshot.node_count()) ? run : 0;
@@ -59,6 +60,7 @@ void CpuBackend::State::place_next(std::span<const PodToPlace> pods) {
 
 void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination) {
   const PodToPlace& pod = pods.front();
+  if (!table.profile_of(pod.class_index).has_keys) return answer_uncached(pod, own_nomination);
   const TileCache::Place at = tiles.find(pod.class_index, pods, snapshot, log);
   std::vector<std::int32_t> refused = refused_by_nominations(pod);
   std::erase_if(refused, [&](std::int32_t node) { return at.tile->key(at.slot, node) == 0; });

@@ -8,7 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "batching/commit_state.h"
 #include "batching/selection.h"
@@ -20,12 +22,12 @@
 namespace berth {
 
 struct CpuBackend::State : CommitState {
-  State(const ClusterCache& cluster_cache, const ClusterObjects& objects, const SchedulerConfig& scheduler_config,
-        const EngineConfig& engine_config, const CpuTuning& cpu_tuning)
-      : CommitState(cluster_cache, objects, scheduler_config, engine_config, "cpu"),
+  State(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
+        const SchedulerConfig& scheduler_config, const EngineConfig& engine_config, const CpuTuning& cpu_tuning)
+      : CommitState(std::move(cache), objects, scheduler_config, engine_config, "cpu"),
         tuning(cpu_tuning),
         arena(thread_count(engine.threads)),
-        tiles(table, engine.row_bytes_max, draws(), tuning),
+        tiles(table, engine.row_bytes_max, tuning),
         grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max) {}
 
   CpuTuning tuning;

@@ -14,8 +14,8 @@ constexpr std::uint64_t kBytesPerNode = 2 * sizeof(NodeGroups::Entry) + 4 + 1 + 
 GroupedRow& GroupedRows::find(std::int32_t pod_class, ClassTable& table, const Snapshot& snapshot) {
   auto at = rows_.find(pod_class);
   if (at == rows_.end()) {
-    make_room(snapshot.node_count());
-    weights_.grow(static_cast<std::size_t>(snapshot.node_count()));
+    make_room(snapshot.slot_count());
+    weights_.grow(static_cast<std::size_t>(snapshot.slot_count()));
     const CompiledProfile& profile = table.profile_of(pod_class);
     const NodeSideRow& node_side = table.node_side(pod_class);
     at = rows_

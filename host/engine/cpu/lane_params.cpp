@@ -19,7 +19,7 @@ double lane(std::int64_t amount, bool& exact) {
 
 }  // namespace
 
-LaneParams::LaneParams(std::span<const std::int32_t> classes, const ClassTable& table, int slot_count, bool draws)
+LaneParams::LaneParams(std::span<const std::int32_t> classes, const ClassTable& table, int slot_count)
     : table_(table), classes_(classes.begin(), classes.end()) {
   for (const std::int32_t c : classes_) needs_integers_ = needs_integers_ || table_[c].needs_int64;
   choose_columns();
@@ -31,7 +31,7 @@ LaneParams::LaneParams(std::span<const std::int32_t> classes, const ClassTable& 
   params_.strategy = profile.fit.type;
   params_.balance_of_change = profile.release != Release::k1_35;
   params_.fit_weight = profile.weight<NodeResourcesFit>();
-  params_.draws = draws;
+  params_.draws_by_class = profile.draw.order == DrawOrder::kByClass;
   for (std::size_t p = 0; p < score_of_utilization_.size(); ++p)
     score_of_utilization_[p] = profile.fit.score_of_utilization[p];
   const std::size_t lists = filter_columns_.size() + 2 * fit_columns_.size() + 2 * balanced_columns_.size() + 1;
@@ -110,8 +110,15 @@ void LaneParams::fill_score_params() {
 
 bool LaneParams::fill_node(const Snapshot& snapshot, std::int32_t node, NodeLanes& lanes) const {
   bool exact = true;
+  // Read once, for scores, room and draw.
+  const DrawAmounts offered = offered_amounts(snapshot, node);
+  const DrawAmounts in_use = draw_amounts(snapshot, node);
   const auto allocatable = [&](std::int32_t column) {
-    return column == kNoColumn ? 0.0 : lane(snapshot.allocatable(column, node), exact);
+    if (column == kNoColumn) return 0.0;
+    return lane(column == kCpuColumn      ? offered.milli_cpu
+                : column == kMemoryColumn ? offered.memory_bytes
+                                          : snapshot.allocatable(column, node),
+                exact);
   };
   const auto requested = [&](std::int32_t column) {
     return column == kNoColumn ? 0.0 : lane(snapshot.requested(column, node), exact);
@@ -121,17 +128,16 @@ bool LaneParams::fill_node(const Snapshot& snapshot, std::int32_t node, NodeLane
   for (std::size_t r = 0; r < fit_columns_.size(); ++r) {
     const std::int32_t column = fit_columns_[r];
     lanes.fit_allocatable[r] = LaneDivisor(allocatable(column));
-    lanes.fit_requested[r] = column == kCpuColumn      ? lane(snapshot.non_zero_milli_cpu(node), exact)
-                             : column == kMemoryColumn ? lane(snapshot.non_zero_memory_bytes(node), exact)
+    lanes.fit_requested[r] = column == kCpuColumn      ? lane(in_use.milli_cpu, exact)
+                             : column == kMemoryColumn ? lane(in_use.memory_bytes, exact)
                                                        : requested(column);
   }
   for (std::size_t r = 0; r < balanced_columns_.size(); ++r) {
     lanes.balanced_allocatable[r] = allocatable(balanced_columns_[r]);
     lanes.balanced_requested[r] = requested(balanced_columns_[r]);
   }
-  const std::int64_t pods = snapshot.pod_count(node);
-  lanes.draw_seed = node_draw_seed(snapshot, node, pods);
-  lanes.room = !checks_fit() || !NodeResourcesFit::too_many_pods(pods, snapshot.allowed_pods(node));
+  lanes.draw = node_draws(draw_rule(), snapshot, node, offered).with(in_use);
+  lanes.room = !checks_fit() || !NodeResourcesFit::too_many_pods(in_use.pods, offered.pods);
   return exact;
 }
 

@@ -16,8 +16,7 @@ namespace berth {
 class LaneParams {
  public:
   /// @param classes  all of one profile, at most `slot_count`; `table` must outlive the object
-  /// @param draws  false: ties go to the lowest node
-  LaneParams(std::span<const std::int32_t> classes, const ClassTable& table, int slot_count, bool draws);
+  LaneParams(std::span<const std::int32_t> classes, const ClassTable& table, int slot_count);
   LaneParams(const LaneParams&) = delete;  // `params_` points into the object
   LaneParams& operator=(const LaneParams&) = delete;
 
@@ -26,6 +25,7 @@ class LaneParams {
   /// NodeResourcesFit filters in the profile.
   bool checks_fit() const { return profile().filters<NodeResourcesFit>(); }
   const SlotParams& params() const { return params_; }
+  const DrawRule& draw_rule() const { return profile().draw; }
 
   /// Lanes of a node. @return false when its amounts are beyond exact doubles
   bool fill_node(const Snapshot& snapshot, std::int32_t node, NodeLanes& lanes) const;

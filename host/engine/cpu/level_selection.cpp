@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "batching/equal_runs.h"
 #include "batching/node_draw.h"
@@ -28,9 +29,11 @@ class CopyWalk {
   void append(std::int32_t node, NodeKey threshold, std::int64_t count, std::vector<RunPick>& picks) {
     NodeLanes lanes;
     if (!tile_.lanes().fill_node(snapshot_, node, lanes)) return append_one(node, picks);
-    const std::int64_t pods = snapshot_.pod_count(node);
-    const std::int64_t room = lanes_room(node, pods);
+    const std::int64_t room = lanes_room(node, snapshot_.pod_count(node));
     const std::int64_t limit = std::min(count, room);
+    const DrawRule& rule = tile_.lanes().draw_rule();
+    const NodeDraws draws = node_draws(rule, snapshot_, node);
+    DrawAmounts in_use = draw_amounts(snapshot_, node);
     NodeKey running = INT64_MAX;
     for (std::int64_t k = 0; k < limit;) {
       // Most nodes take few copies before their level is below the threshold: evaluate few first.
@@ -41,7 +44,9 @@ class CopyWalk {
         if (fits_[static_cast<std::size_t>(lane)] == 0) return mark_last(node, picks);
         const std::int64_t total =
             tile_.base(slot_, node) + static_cast<std::int64_t>(totals_[static_cast<std::size_t>(lane)]);
-        running = std::min(running, make_node_key(total, draw(node, pods + k)));
+        const Draw draw = draw_of_class(rule.order, draws.with(in_use), pod_class_.draw_seed);
+        running = std::min(running, make_node_key(total, draw));
+        in_use = with_another(in_use, pod_class_.delta);
         if (running < threshold) return;
         picks.push_back({running, node, static_cast<std::int32_t>(total), false, false});
       }
@@ -53,10 +58,6 @@ class CopyWalk {
   std::int64_t lanes_room(std::int32_t node, std::int64_t pods) const {
     const bool checked = tile_.lanes().checks_fit();
     return checked ? std::max<std::int64_t>(snapshot_.allowed_pods(node) - pods, 0) : INT64_MAX;
-  }
-  std::uint32_t draw(std::int32_t node, std::int64_t pods) const {
-    if (!tile_.lanes().params().draws) return kNoDraw;
-    return tie_draw(pod_class_.draw_seed, node_draw_seed(snapshot_, node, pods));
   }
   /// For amounts beyond exact doubles: one copy, then the rest of the run is planned again.
   void append_one(std::int32_t node, std::vector<RunPick>& picks) const {
@@ -84,16 +85,16 @@ NodeKey threshold_of(const RowTile& tile, int slot, const Snapshot& snapshot, Co
   std::vector<NodeKey> levels;
   if (copies_each == 1) {
     levels.reserve(static_cast<std::size_t>(feasible));
-    for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+    for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
       if (const NodeKey key = tile.key(slot, i); key > 0) levels.push_back(key);
   } else {
     // Where little more fits than `count`, most copies are evaluated anyway.
     std::int64_t room = 0;
-    for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+    for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
       if (tile.key(slot, i) > 0) room += walk.room(i, count);
     if (room / kRoomWorthBounding <= count) return 1;
     std::vector<RunPick> picks;
-    for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+    for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
       if (tile.key(slot, i) > 0) walk.append(i, 1, copies_each, picks);
     for (const RunPick& pick : picks) levels.push_back(pick.order);
   }
@@ -103,14 +104,22 @@ NodeKey threshold_of(const RowTile& tile, int slot, const Snapshot& snapshot, Co
   return *nth;
 }
 
-/// Stable, best order first: of equal orders the lower node, then the earlier copy, as the picks were appended.
-void sort_best_first(std::vector<RunPick>& picks) {
+/// Key bits that order picks by digit: enough of the hash at the end of a draw that few picks of `node_count` nodes
+/// agree in all of them.
+int first_sorted_bit(std::int32_t node_count) {
+  constexpr int kHashBits = 32;
+  constexpr int kSpareBits = 3;
+  return std::max(0, kHashBits - kSpareBits - static_cast<int>(std::bit_width(static_cast<std::uint32_t>(node_count))));
+}
+
+/// Stable, best order first, by the bits from `first_bit` on.
+void sort_by_digits(std::vector<RunPick>& picks, int first_bit) {
   constexpr int kDigitBits = 11;
   constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
   NodeKey all_bits = 0;
   for (const RunPick& pick : picks) all_bits |= pick.order ^ picks.front().order;
   std::vector<RunPick> sorted(picks.size());
-  for (int shift = 0; shift < 63; shift += kDigitBits) {
+  for (int shift = first_bit; shift < 63; shift += kDigitBits) {
     if ((all_bits >> shift & static_cast<NodeKey>(kDigits - 1)) == 0) continue;
     std::array<std::uint32_t, kDigits + 1> begin{};
     const auto digit = [shift](const RunPick& pick) {
@@ -120,6 +129,21 @@ void sort_best_first(std::vector<RunPick>& picks) {
     for (std::size_t d = 0; d < kDigits; ++d) begin[d + 1] += begin[d];
     for (const RunPick& pick : picks) sorted[begin[digit(pick)]++] = pick;
     picks.swap(sorted);
+  }
+}
+
+/// Stable, best order first: of equal orders the lower node, then the earlier copy, as the picks were appended.
+void sort_best_first(std::vector<RunPick>& picks, std::int32_t node_count) {
+  const int first_bit = first_sorted_bit(node_count);
+  sort_by_digits(picks, first_bit);
+  const auto better = [](const RunPick& a, const RunPick& b) { return a.order > b.order; };
+  for (auto begin = picks.begin(); begin != picks.end();) {
+    auto end = begin + 1;
+    bool sorted = true;
+    for (; end != picks.end() && end->order >> first_bit == begin->order >> first_bit; ++end)
+      sorted = sorted && !better(*end, end[-1]);
+    if (!sorted) std::stable_sort(begin, end, better);
+    begin = end;
   }
 }
 
@@ -142,9 +166,9 @@ std::vector<RunPick> select_run(const RowTile& tile, int slot, const Snapshot& s
   CopyWalk walk(tile, slot, snapshot, pod_class);
   const NodeKey threshold = threshold_of(tile, slot, snapshot, walk, count);
   std::vector<RunPick> picks;
-  for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
+  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
     if (const NodeKey key = tile.key(slot, i); key >= threshold && key > 0) walk.append(i, threshold, count, picks);
-  if (!picks.empty()) sort_best_first(picks);
+  if (!picks.empty()) sort_best_first(picks, snapshot.slot_count());
   if (static_cast<std::int64_t>(picks.size()) > count) picks.resize(static_cast<std::size_t>(count));
   cut_where_unknown(tile, slot, snapshot, picks);
   return picks;

@@ -17,9 +17,11 @@ struct RunPick {
   bool ends_run;   ///< the node's further copies are not known: amounts beyond exact doubles
 };
 
-/// Places a run of equal pods at once. The k-th copy on a node has a key that is known in advance; the serial walk
-/// takes copies in the order of the running minimum of their node's keys (a node whose key rises is taken again at
-/// once), so the run is "take the best, ties in order". The picks are those of the serial walk, in its order.
+/// Places a run of equal pods at once. The k-th copy on a node has a key that is known in advance: its total and its
+/// draw depend on the node's state with k copies, and on no other node. The serial walk takes copies in the order of
+/// the running minimum of their node's keys: a node whose key rises, by its total or, where the profile packs, by its
+/// draw, was the best before and is taken again at once. So the run is "take the best, ties in order". The picks are
+/// those of the serial walk, in its order.
 ///
 /// Ends early where a normaliser's extreme loses its last holder, since every key moves then.
 /// @param tile   current to the end of the log; evaluated in lanes

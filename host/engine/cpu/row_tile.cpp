@@ -43,16 +43,16 @@ std::int64_t max_raw(const std::vector<std::pair<std::int64_t, std::int64_t>>& c
 
 }  // namespace
 
-RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws,
-                 RowTile* retired)
+RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, RowTile* retired)
     : table_(table),
       classes_(classes.begin(), classes.end()),
       slot_count_((static_cast<int>(classes.size()) + kSlotStep - 1) / kSlotStep * kSlotStep),
-      node_count_(snapshot.node_count()),
-      lanes_(classes, table, slot_count_, draws),
+      node_count_(snapshot.slot_count()),
+      lanes_(classes, table, slot_count_),
       normalizers_(classes.size()) {
   for (const std::int32_t c : classes_) {
     node_sides_.push_back(&table_.node_side(c));
+    node_side_versions_.push_back(table_.node_side_version(c));
     const PodClass& pod_class = table_[c];
     if (!pod_class.ports.empty() && table_.profile_of(c).filters<NodePorts>())
       port_slots_.push_back(static_cast<int>(node_sides_.size()) - 1);
@@ -63,6 +63,7 @@ RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const
     normalizers_[s].tracked = node_sides_[s]->raws_vary && !has_topology(static_cast<int>(s));
     if (normalizers_[s].tracked) tracked_slots_.push_back(static_cast<int>(s));
   }
+  node_sides_version = table_.node_sides_version();
   shares_base_ = tracked_slots_.empty();
   for (std::size_t s = 0; s < classes_.size(); ++s)
     shares_base_ = shares_base_ && node_sides_[s] == node_sides_.front() && !has_topology(static_cast<int>(s));
@@ -115,7 +116,8 @@ bool RowTile::evaluate(const Snapshot& snapshot, std::int32_t node, std::int64_t
 
 bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base, NodeKey* keys,
                                    std::int64_t* feasible_count) {
-  const std::uint32_t node_seed = node_draw_seed(snapshot, node);
+  const DrawRule& rule = lanes_.draw_rule();
+  const NodeDraw node_part = node_draw(rule, snapshot, node);
   bool changed = false;
   for (std::size_t s = 0; s < classes_.size(); ++s) {
     const PodClass& pod_class = table_[classes_[s]];
@@ -123,7 +125,7 @@ bool RowTile::evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, 
     NodeKey key = 0;
     if (base[s] >= 0 && load_accepts(pod_class, profile, snapshot, node))
       key = make_node_key(base[s] + load_total(pod_class, profile, snapshot, node),
-                          lanes_.params().draws ? tie_draw(pod_class.draw_seed, node_seed) : kNoDraw);
+                          draw_of_class(rule.order, node_part, pod_class.draw_seed));
     const int change = (key > 0 ? 1 : 0) - (keys[s] > 0 ? 1 : 0);
     feasible_count[s] += change;
     changed = changed || change != 0;
@@ -167,6 +169,21 @@ void RowTile::build(const Snapshot& snapshot) {
   finish_refresh(snapshot);
 }
 
+void RowTile::reload_base(const Snapshot& snapshot, std::int32_t node) {
+  if (shares_base_) return;
+  std::int32_t* base =
+      base_.write(static_cast<std::size_t>(node >> kPageNodesLog2)) + (node & (kPageNodes - 1)) * slot_count_;
+  for (std::size_t s = 0; s < classes_.size(); ++s)
+    base[s] = tracks_maxima(static_cast<int>(s)) ? normalized_base(snapshot, static_cast<int>(s), node)
+                                                 : initial_base(snapshot, static_cast<int>(s), node);
+}
+
+bool RowTile::has_outdated_node_side() const {
+  for (std::size_t s = 0; s < classes_.size(); ++s)
+    if (node_side_versions_[s] != table_.node_side_version(classes_[s])) return true;
+  return false;
+}
+
 void RowTile::refresh(const Snapshot& snapshot, std::int32_t node) {
   std::array<bool, kMaxSlots> was_feasible;
   for (const int slot : tracked_slots_) was_feasible[static_cast<std::size_t>(slot)] = key(slot, node) > 0;
@@ -208,19 +225,25 @@ void RowTile::finish_refresh(const Snapshot& snapshot) {
   }
 }
 
-void RowTile::renormalize(const Snapshot& snapshot, int slot) {
+/// The base of an accepted node under the current maxima. A full node may exceed the maxima of the feasible ones: its
+/// base has no effect until it is feasible again, and then the maxima change.
+std::int32_t RowTile::normalized_base(const Snapshot& snapshot, int slot, std::int32_t node) const {
   const NodeSideRow& row = *node_sides_[static_cast<std::size_t>(slot)];
   const RawScores& maxima = normalizers_[static_cast<std::size_t>(slot)].maxima;
+  const std::int32_t initial = row.total_of[static_cast<std::size_t>(node)];
+  return initial >= 0 && row.raws(snapshot, node).is_within(maxima)
+             ? static_cast<std::int32_t>(row.total(snapshot, node, maxima))
+             : initial;
+}
+
+void RowTile::renormalize(const Snapshot& snapshot, int slot) {
+  const NodeSideRow& row = *node_sides_[static_cast<std::size_t>(slot)];
   for (std::int32_t i = 0; i < node_count_; ++i) {
     if (row.refusal(i) != NodeSideRow::kAccepted) continue;
     const auto page = static_cast<std::size_t>(i >> kPageNodesLog2);
     const std::int32_t offset = (i & (kPageNodes - 1)) * slot_count_ + slot;
     std::int32_t& base = base_.write(page)[offset];
-    // A full node may exceed the maxima of the feasible ones. Its base has no effect until it is feasible again, and
-    // then the maxima change.
-    const bool within = row.raws(snapshot, i).is_within(maxima);
-    const std::int32_t now =
-        within ? static_cast<std::int32_t>(row.total(snapshot, i, maxima)) : row.total_of[static_cast<std::size_t>(i)];
+    const std::int32_t now = normalized_base(snapshot, slot, i);
     NodeKey& key = keys_.write(i)[slot];
     if (key > 0) key += make_node_key(now - base, 0);
     base = now;

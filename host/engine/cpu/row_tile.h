@@ -21,15 +21,19 @@ namespace berth {
 class RowTile {
  public:
   /// Evaluates nothing yet: build() does.
-  /// @param classes at least one, at most kMaxSlots, all of one profile
+  /// @param classes at least one, at most kMaxSlots, all of one profile that has keys
   /// @param retired a tile that is no longer needed; its memory is reused where the shape is the same. May be null
-  RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot, bool draws,
+  RowTile(std::span<const std::int32_t> classes, ClassTable& table, const Snapshot& snapshot,
           RowTile* retired = nullptr);
   RowTile(const RowTile&) = delete;
   RowTile& operator=(const RowTile&) = delete;
 
   /// Evaluates every class on every node, in parallel over pages of nodes (inside the caller's task arena).
   void build(const Snapshot& snapshot);
+  /// The node's object may have changed: takes over its node sides. Call refresh() afterwards.
+  void reload_base(const Snapshot& snapshot, std::int32_t node);
+  /// Some node side of the classes was built again, or will be when it is needed.
+  bool has_outdated_node_side() const;
   /// Re-evaluates one node for every class. Normalisers that moved take effect with finish_refresh().
   void refresh(const Snapshot& snapshot, std::int32_t node);
   void finish_refresh(const Snapshot& snapshot);
@@ -59,10 +63,11 @@ class RowTile {
   bool loses_holder(int slot, const Snapshot& snapshot, std::int32_t node, MaximaHolders& holders) const;
   std::uint64_t bytes() const;
 
-  std::uint64_t position = 0;      ///< in the commit log
-  std::uint64_t last_used = 0;     ///< for the cache that holds tiles
-  std::int64_t pods_left = 0;      ///< of the batch, of its classes; for the cache too
-  std::int64_t refresh_count = 0;  ///< (class, node) evaluations so far
+  std::uint64_t position = 0;            ///< in the commit log
+  std::uint64_t node_sides_version = 0;  ///< ClassTable::node_sides_version() up to which the tile is current
+  std::uint64_t last_used = 0;           ///< for the cache that holds tiles
+  std::int64_t pods_left = 0;            ///< of the batch, of its classes; for the cache too
+  std::int64_t refresh_count = 0;        ///< (class, node) evaluations so far
 
  private:
   /// Counts of feasible nodes by raw score, so that a maximum that loses its last holder is seen at once.
@@ -85,11 +90,13 @@ class RowTile {
   void fill_base(const Snapshot& snapshot, std::int32_t first, std::int32_t last);
   void count_raws(const Snapshot& snapshot, int slot);
   void note_flip(const Snapshot& snapshot, int slot, std::int32_t node, int change);
+  std::int32_t normalized_base(const Snapshot& snapshot, int slot, std::int32_t node) const;
   void renormalize(const Snapshot& snapshot, int slot);
 
   ClassTable& table_;
   std::vector<std::int32_t> classes_;
   std::vector<const NodeSideRow*> node_sides_;
+  std::vector<std::uint64_t> node_side_versions_;  ///< of those
   int slot_count_ = 0;
   std::int32_t node_count_ = 0;
   std::vector<int> port_slots_;

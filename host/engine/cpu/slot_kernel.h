@@ -9,6 +9,7 @@
 
 #include "batching/node_key.h"
 #include "host/config/scoring_strategy.h"
+#include "host/framework/draw_bits.h"
 #include "plugins/rule.h"
 
 namespace berth {
@@ -35,9 +36,9 @@ struct SlotParams {
   const double* balanced_request;      ///< [balanced_count]
   const double* balanced_counts;       ///< [balanced_count] 1 or 0
   const double* balanced_weight;       ///< [1] plugin weight, 0 where the class skips it
-  const std::uint32_t* draw_seed;      ///< [1] class draw seeds
+  const std::uint32_t* draw_seed;      ///< [1] of the classes; read where draws are by class
   const double* score_of_utilization;  ///< [101] for kRequestedToCapacityRatio
-  bool draws;                          ///< false: --tie-break first, every draw is 1
+  bool draws_by_class;                 ///< false: a node's draw is the same for every slot
 };
 
 /// The amounts of one node for the kernels.
@@ -47,7 +48,7 @@ struct NodeLanes {
   double fit_requested[kMaxKernelResources];
   double balanced_allocatable[kMaxKernelResources];
   double balanced_requested[kMaxKernelResources];
-  std::uint32_t draw_seed;
+  NodeDraw draw;
   bool room;  ///< one more pod is allowed
 };
 

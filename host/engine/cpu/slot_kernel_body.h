@@ -145,14 +145,14 @@ void balanced_of_many(const SlotParams& params, const NodeLanes& node, LaneAmoun
 constexpr double kNothing[kGroup] = {};
 
 [[gnu::always_inline]] inline void fill_draws(const SlotParams& params, const NodeLanes& node, int group,
-                                              std::uint32_t* __restrict draws) {
+                                              Draw* __restrict draws) {
   const std::uint32_t* __restrict seeds = params.draw_seed + group;
-  if (params.draws) {
+  if (params.draws_by_class) {
     BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) draws[s] = tie_draw(seeds[s], node.draw_seed);
+    for (int s = 0; s < kGroup; ++s) draws[s] = draw_by_class(node.draw, seeds[s]);
   } else {
     BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) draws[s] = kNoDraw;
+    for (int s = 0; s < kGroup; ++s) draws[s] = node.draw.bits;
   }
 }
 
@@ -160,7 +160,7 @@ constexpr double kNothing[kGroup] = {};
 /// changed
 [[gnu::always_inline]] inline std::int64_t store_keys(int group, const std::int32_t* __restrict base,
                                                       const double* __restrict load, const double* __restrict refused,
-                                                      const std::uint32_t* __restrict draws, NodeKey* __restrict keys,
+                                                      const Draw* __restrict draws, NodeKey* __restrict keys,
                                                       std::int64_t* __restrict feasible_count) {
   NodeKey fresh[kGroup];
   BERTH_LANES
@@ -212,7 +212,7 @@ bool refresh_usual(const SlotParams& params, const NodeLanes& node, const std::i
     double refused[kGroup];
     double balanced[kGroup];
     double load[kGroup];
-    std::uint32_t draws[kGroup];
+    Draw draws[kGroup];
     fill_refused(params, node, g, refused);
     balanced_of_two(node, {params.balanced_request + g, slots}, balanced);
     fill_draws(params, node, g, draws);
@@ -238,7 +238,7 @@ bool refresh_general(const SlotParams& params, const NodeLanes& node, const std:
     double refused[kGroup];
     double fit[kGroup];
     double balanced[kGroup];
-    std::uint32_t draws[kGroup];
+    Draw draws[kGroup];
     fill_refused(params, node, g, refused);
     fit_scores(params, node, {params.fit_request + g, slots}, {params.fit_part_weight + g, slots}, fit);
     balanced_scores(params, node, {params.balanced_request + g, slots}, {params.balanced_counts + g, slots},

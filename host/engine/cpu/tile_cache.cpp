@@ -72,11 +72,11 @@ std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::i
 
 TileCache::Place TileCache::build(std::int32_t pod_class, std::span<const PodToPlace> upcoming,
                                   const Snapshot& snapshot, const CommitLog& log) {
-  const std::vector<std::int32_t> classes = choose_classes(pod_class, upcoming, snapshot.node_count());
+  const std::vector<std::int32_t> classes = choose_classes(pod_class, upcoming, snapshot.slot_count());
   const std::uint64_t slots = (classes.size() + kSlotStep - 1) / kSlotStep * kSlotStep;
   const std::unique_ptr<RowTile> retired = make_room(
-      slots * kBytesPerSlotAndNode * static_cast<std::uint64_t>(snapshot.node_count()), snapshot.node_count());
-  tiles_.push_back(std::make_unique<RowTile>(classes, table_, snapshot, draws_, retired.get()));
+      slots * kBytesPerSlotAndNode * static_cast<std::uint64_t>(snapshot.slot_count()), snapshot.node_count());
+  tiles_.push_back(std::make_unique<RowTile>(classes, table_, snapshot, retired.get()));
   RowTile& tile = *tiles_.back();
   tile.build(snapshot);
   tile.position = log.position();
@@ -88,14 +88,38 @@ TileCache::Place TileCache::build(std::int32_t pod_class, std::span<const PodToP
   return {&tile, 0};
 }
 
+/// Builds a tile again in whose classes the node side of any node may have changed.
+RowTile* TileCache::bring_up_to_date(RowTile& known, const Snapshot& snapshot, const CommitLog& log) {
+  if (!known.has_outdated_node_side()) {
+    known.node_sides_version = table_.node_sides_version();
+    replay(known, snapshot, log);
+    return &known;
+  }
+  std::unique_ptr<RowTile>& tile =
+      *std::find_if(tiles_.begin(), tiles_.end(), [&](const auto& listed) { return listed.get() == &known; });
+  const std::vector<std::int32_t> classes(tile->classes().begin(), tile->classes().end());
+  dropped_evaluations_ += tile->refresh_count;
+  const std::unique_ptr<RowTile> retired = std::move(tile);
+  tile = std::make_unique<RowTile>(classes, table_, snapshot, retired.get());
+  tile->build(snapshot);
+  tile->position = log.position();
+  tile->pods_left = retired->pods_left;
+  rows_built_ += static_cast<std::int64_t>(classes.size());
+  for (std::size_t s = 0; s < classes.size(); ++s)
+    place_of_class_[static_cast<std::size_t>(classes[s])].tile = tile.get();
+  return tile.get();
+}
+
 void TileCache::replay(RowTile& tile, const Snapshot& snapshot, const CommitLog& log) {
   const std::span<const LogEntry> entries = log.since(tile.position);
   if (entries.empty()) return;
+  for (const LogEntry& entry : entries)
+    if (entry.sign == 0) tile.reload_base(snapshot, entry.node);
   if (entries.size() == 1) {
     tile.refresh(snapshot, entries.front().node);
   } else {
     // Columns hold the latest state, so one refresh a node is enough, however often it changed.
-    seen_at_.resize(static_cast<std::size_t>(snapshot.node_count()));
+    seen_at_.resize(static_cast<std::size_t>(snapshot.slot_count()));
     ++replay_mark_;
     for (const LogEntry& entry : entries.first(std::min(entries.size(), kPrefetched))) tile.prefetch(entry.node);
     for (const LogEntry& entry : entries) {
@@ -114,8 +138,10 @@ TileCache::Place TileCache::find(std::int32_t pod_class, std::span<const PodToPl
   Place place = c < place_of_class_.size() ? place_of_class_[c] : Place{};
   if (place.tile == nullptr) {
     place = build(pod_class, upcoming, snapshot, log);
-  } else {
+  } else if (place.tile->node_sides_version == table_.node_sides_version()) {
     replay(*place.tile, snapshot, log);
+  } else {
+    place.tile = bring_up_to_date(*place.tile, snapshot, log);
   }
   place.tile->last_used = ++clock_;
   return place;

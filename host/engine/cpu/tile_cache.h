@@ -18,9 +18,8 @@ namespace berth {
 /// are rebuilt when they are needed.
 class TileCache {
  public:
-  /// @param draws  false: ties go to the lowest node
-  TileCache(ClassTable& table, std::uint64_t bytes_max, bool draws, const CpuTuning& tuning)
-      : table_(table), bytes_max_(bytes_max), draws_(draws), tuning_(tuning) {}
+  TileCache(ClassTable& table, std::uint64_t bytes_max, const CpuTuning& tuning)
+      : table_(table), bytes_max_(bytes_max), tuning_(tuning) {}
 
   /// Counts the pods of a batch by class, so that rows that it no longer needs are dropped first.
   void begin_batch(std::span<const PodToPlace> pods);
@@ -31,8 +30,8 @@ class TileCache {
     RowTile* tile = nullptr;
     int slot = 0;
   };
-  /// The row of a class, current to the end of `log`; valid until the next call. A class without a row gets one in a
-  /// new tile, together with the next classes of `upcoming`.
+  /// The row of a class whose profile has keys, current to the end of `log`; valid until the next call. A class without
+  /// a row gets one in a new tile, together with the next classes of `upcoming`.
   Place find(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
              const CommitLog& log);
   void clear();
@@ -50,11 +49,11 @@ class TileCache {
   std::unique_ptr<RowTile> make_room(std::uint64_t bytes_needed, std::int32_t node_count);
   std::unique_ptr<RowTile> drop(std::vector<std::unique_ptr<RowTile>>::iterator at);
   std::int64_t count_pods_left(std::span<const std::int32_t> classes) const;
+  RowTile* bring_up_to_date(RowTile& known, const Snapshot& snapshot, const CommitLog& log);
   void replay(RowTile& tile, const Snapshot& snapshot, const CommitLog& log);
 
   ClassTable& table_;
   std::uint64_t bytes_max_;
-  bool draws_;
   CpuTuning tuning_;
   std::vector<std::unique_ptr<RowTile>> tiles_;
   std::vector<Place> place_of_class_;

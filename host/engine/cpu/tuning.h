@@ -27,6 +27,9 @@ struct CpuTuning {
   /// How many upcoming pods are searched for the classes of a new tile.
   std::size_t lookahead_pods = 4096;
 
+  /// Dry runs of preemption that a thread takes at once: a tenth of a millisecond.
+  std::size_t dry_runs_per_task = 512;
+
   std::int64_t min_run_length(std::int32_t node_count) const {
     return std::max<std::int64_t>(min_run_pods, node_count / run_nodes_divisor);
   }

@@ -20,32 +20,38 @@ namespace berth {
 /// The device-independent part of the GPU backend: columns, rows and whole batches on a device, with the results of the
 /// serial algorithm for every placement. The host updates its own snapshot with every outcome, for reasons and
 /// rollback, and places one by one the pods that the device does not support: pods affected by nominations, node
-/// sampling, the heap order of ties, sums that wrapped.
+/// sampling, the heap order of ties, sums that wrapped, totals beyond what a key holds.
 ///
 /// A call that throws DeviceError has no effect: outcomes of earlier calls stand, those of this call are rolled back,
 /// and the next call uploads the device state again.
 class DeviceBackend : public Backend {
  public:
-  /// `cache` and `config` must outlive the backend; `objects` is read for nominated pods only.
-  /// @throws InputError when a profile's weights exceed what keys hold (kMaxTotal)
-  DeviceBackend(std::unique_ptr<Accelerator> accelerator, const ClusterCache& cache, const ClusterObjects& objects,
-                const SchedulerConfig& config, const EngineConfig& engine, const DeviceTuning& tuning = {});
+  /// `config` must outlive the backend; nobody may change `cache`, and what is needed of `objects` is copied.
+  /// @throws InputError when a profile's weights exceed what node-side rows hold (kMaxTotal)
+  DeviceBackend(std::unique_ptr<Accelerator> accelerator, std::shared_ptr<const ClusterCache> cache,
+                const ClusterObjects& objects, const SchedulerConfig& config, const EngineConfig& engine,
+                const DeviceTuning& tuning = {});
   ~DeviceBackend() override;
 
   std::string_view name() const override;
   void compile(std::span<PodToPlace> pods) override;
+  void release(std::span<PodToPlace> pods) override;
+  void apply(std::span<const ClusterChange> changes) override;
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
   std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
                                      const BatchLimits& limits) override;
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
+  void settle() override;
+  bool undo(const Pod& pod) override;
   Evaluation evaluate(const PodToPlace& pod) override;
+  void prepare(std::span<PodToPlace> pods) override;
+  PodVerdicts verdicts(const PodToPlace& pod) const override;
+  /// Answered by the host: DeviceStats::dry_runs_on_host.
+  DryRunResult dry_run(const DryRunRequest& request) const override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
-  std::int32_t node_count() const override;
-
-  /// As CpuBackend::sync().
-  void sync();
+  std::int32_t slot_count() const override;
 
   const Accelerator& accelerator() const;
 

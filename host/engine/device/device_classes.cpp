@@ -20,6 +20,7 @@ DeviceProfile device_profile(const CompiledProfile& profile) {
   device.weight_pod_affinity = profile.weight<InterPodAffinity>();
   std::copy(profile.fit.score_of_utilization.begin(), profile.fit.score_of_utilization.end(),
             device.score_of_utilization);
+  device.draw = profile.draw;
   return device;
 }
 
@@ -51,12 +52,12 @@ DeviceClassTable::DeviceClassTable(Accelerator& accelerator, const DeviceTuning&
       moves_(accelerator, "topology terms of pod classes") {}
 
 bool DeviceClassTable::can_serve(const PodClass& pod_class, const CompiledProfile& profile) {
-  if (profile.balanced_resources.size() > kDeviceResourcesMax) return false;
+  if (!profile.has_keys || profile.balanced_resources.size() > kDeviceResourcesMax) return false;
   return pod_class.topology == nullptr || (pod_class.topology->hard.size() <= kDeviceConstraintsMax &&
                                            pod_class.topology->soft.size() <= kDeviceConstraintsMax);
 }
 
-void DeviceClassTable::add(std::int32_t pod_class, bool draws, ClassTable& table, const Snapshot& snapshot,
+void DeviceClassTable::add(std::int32_t pod_class, ClassTable& table, const Snapshot& snapshot,
                            DeviceSnapshot& columns) {
   const auto c = static_cast<std::size_t>(pod_class);
   if (layout_of_class_.size() <= c) {
@@ -69,7 +70,6 @@ void DeviceClassTable::add(std::int32_t pod_class, bool draws, ClassTable& table
   DeviceClass device;
   device.profile = host.profile;
   device.draw_seed = host.draw_seed;
-  device.draws = draws;
   device.balanced_skips = host.balanced_skips;
   device.node_side_weights = table.compiled_node_side(pod_class).normalized_weights();
   device.fails_scoring = !table.score_error(pod_class).empty();

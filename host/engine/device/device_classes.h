@@ -21,8 +21,7 @@ class DeviceClassTable {
   static bool can_serve(const PodClass& pod_class, const CompiledProfile& profile);
 
   /// Adds the class, its layout, and its port set in `columns`.
-  /// @param draws  false: ties go to the lowest node
-  void add(std::int32_t pod_class, bool draws, ClassTable& table, const Snapshot& snapshot, DeviceSnapshot& columns);
+  void add(std::int32_t pod_class, ClassTable& table, const Snapshot& snapshot, DeviceSnapshot& columns);
   std::int32_t layout_of(std::int32_t pod_class) const { return layout_of_class_[static_cast<std::size_t>(pod_class)]; }
   const DeviceLayout& layout(std::int32_t layout) const { return layouts_.on_host(layout); }
 

@@ -59,6 +59,7 @@ DeviceBackend::State::Wave DeviceBackend::State::next_wave(std::span<const Launc
 
 std::vector<BatchResult> DeviceBackend::State::try_forks(std::span<const std::span<const PodToPlace>> forks,
                                                          const BatchLimits& limits) {
+  if (begin_cycle(0)) reset_device();
   const std::vector<std::vector<PodToPlace>> pods = current(forks);
   std::vector<LaunchPlan> plans;
   for (const std::vector<PodToPlace>& fork : pods) {

@@ -39,14 +39,14 @@ void DeviceBackend::State::add_class(std::int32_t pod_class) {
     rows.clear();
     classes.clear();
   }
-  classes.add(pod_class, draws(), table, snapshot, columns);
+  classes.add(pod_class, table, snapshot, columns);
 }
 
 /// Throws for a cluster whose columns and a single row do not fit, before anything is uploaded.
 void DeviceBackend::State::check_room() const {
   const TopologyCounts& counts = snapshot.topology();
   DeviceShape shape;
-  shape.nodes = static_cast<std::uint64_t>(snapshot.node_count());
+  shape.nodes = static_cast<std::uint64_t>(snapshot.slot_count());
   shape.resources = static_cast<std::uint64_t>(snapshot.resource_count());
   shape.topology_columns = static_cast<std::uint64_t>(counts.column_count());
   shape.topology_tables = static_cast<std::uint64_t>(counts.table_count());
@@ -74,7 +74,7 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
   state.columns = columns.columns();
   state.counts = columns.counts();
   state.classes = classes.classes(table, columns);
-  const DeviceRowStore::Work work = rows.prepare(plan.classes, classes, log, snapshot.node_count());
+  const DeviceRowStore::Work work = rows.prepare(plan.classes, classes, log, snapshot.slot_count());
   TransferBlock block;
   const auto at_rows = block.add(work.rows);
   const auto at_build = block.add(work.build);
@@ -84,7 +84,7 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
   const auto at_pods = block.add(plan.row_of_pod);
   const auto at_last = block.add(plan.last_pod);
   // Reserve room for the changed nodes of later batches of the same shape.
-  const auto nodes_max = static_cast<std::size_t>(tuning.refresh_limit(snapshot.node_count()));
+  const auto nodes_max = static_cast<std::size_t>(tuning.refresh_limit(snapshot.slot_count()));
   if (row_table.bytes() < block.bytes())
     row_table.reserve(block.bytes() + 2 * TransferBlock::bytes_of<std::int32_t>(work.rows.size()) +
                       TransferBlock::bytes_of<std::int32_t>(nodes_max));
@@ -100,7 +100,7 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
     accelerator->refresh_rows(
         state, {block.at(at_refresh), block.at(at_first), block.at(at_nodes),
                 static_cast<std::int32_t>(work.refresh.size()), static_cast<std::int32_t>(work.nodes.size())});
-  refreshed_nodes += static_cast<std::int64_t>(work.build.size()) * snapshot.node_count();
+  refreshed_nodes += static_cast<std::int64_t>(work.build.size()) * snapshot.slot_count();
   return prepared;
 }
 

@@ -67,7 +67,7 @@ void describe_cells(const NodeCells& cells, std::size_t attribute_count, LayoutA
 }
 
 void describe_nodes(const NodeSideRow& side, const Snapshot& snapshot, LayoutArrays& arrays) {
-  const auto nodes = static_cast<std::size_t>(snapshot.node_count());
+  const auto nodes = static_cast<std::size_t>(snapshot.slot_count());
   arrays.raws.resize(RawScores::kRules * nodes);
   for (std::size_t i = 0; i < nodes; ++i) {
     const RawScores raws = side.raws(snapshot, static_cast<std::int32_t>(i));
@@ -94,7 +94,7 @@ DeviceLayouts::Place DeviceLayouts::layout_of(std::int32_t pod_class, const Tabl
   if (reads == nullptr && DeviceNodeSides::can_evaluate(side))
     answer.emplace(sides_.evaluate(side, *table[pod_class].spec, profile, snapshot));
   Place place;
-  place.layout = answer && answer->summary.is_uniform() ? add_in_order(std::move(*answer), snapshot.node_count())
+  place.layout = answer && answer->summary.is_uniform() ? add_in_order(std::move(*answer), snapshot.slot_count())
                                                         : add(table.node_side(pod_class), columns, by_node, snapshot);
   place.by_node = on_host(place.layout).by_node;
   known_.emplace(key, place);
@@ -116,7 +116,7 @@ std::int32_t DeviceLayouts::add_in_order(DeviceNodeSides::Answer answer, std::in
 
 std::int32_t DeviceLayouts::add(const NodeSideRow& side, const CellColumns& columns, bool by_node,
                                 const Snapshot& snapshot) {
-  const std::int32_t nodes = snapshot.node_count();
+  const std::int32_t nodes = snapshot.slot_count();
   DeviceLayout layout;
   LayoutArrays arrays;
   const NodeCells cells = make_cells(columns, side, snapshot);

@@ -17,16 +17,21 @@ void for_each_host_rule(Use use) {
   });
 }
 
-/// [node] 1: refused by a rule that runs on the host only: PreFilter's node set, rules that are not in DeviceNodeRules,
-/// a Filter without its PreFilter. Empty: none of these refuses a node.
+/// [slot] 1: without a node, or refused by a rule that runs on the host only: PreFilter's node set, rules that are not
+/// in DeviceNodeRules, a Filter without its PreFilter. Empty: none of these refuses a node.
 std::vector<std::uint8_t> refused_by_host(const CompiledNodeSide& side, const CompiledProfile& profile,
                                           const Snapshot& snapshot) {
-  const auto nodes = static_cast<std::size_t>(snapshot.node_count());
+  const auto nodes = static_cast<std::size_t>(snapshot.slot_count());
   if (profile.missing_filter_state) return std::vector<std::uint8_t>(nodes, 1);
   std::vector<std::uint8_t> refused;
   if (const std::vector<std::int32_t>* set = side.node_set()) {
     refused.assign(nodes, 1);
     for (const std::int32_t node : *set) refused[static_cast<std::size_t>(node)] = 0;
+  }
+  if (snapshot.node_count() < snapshot.slot_count()) {
+    refused.resize(nodes);
+    for (std::size_t i = 0; i < nodes; ++i)
+      if (!snapshot.has_node(static_cast<std::int32_t>(i))) refused[i] = 1;
   }
   for_each_host_rule([&](auto tag) {
     using Rule = typename decltype(tag)::type;
@@ -35,7 +40,7 @@ std::vector<std::uint8_t> refused_by_host(const CompiledNodeSide& side, const Co
       side.of<Rule>().filter(profile.options<Rule>(), snapshot, [&](const std::string& /*reason*/, auto refuses) {
         refused.resize(nodes);
         for (std::size_t i = 0; i < nodes; ++i)
-          if (refuses(static_cast<std::int32_t>(i))) refused[i] = 1;
+          if (snapshot.has_node(static_cast<std::int32_t>(i)) && refuses(static_cast<std::int32_t>(i))) refused[i] = 1;
       });
     }
   });
@@ -45,7 +50,7 @@ std::vector<std::uint8_t> refused_by_host(const CompiledNodeSide& side, const Co
 /// [node] weighted sum of the scores that need no normaliser. Empty: 0 everywhere.
 std::vector<std::int32_t> fixed_totals(const CompiledNodeSide& side, const PodSpec& spec,
                                        const CompiledProfile& profile, const Snapshot& snapshot) {
-  std::vector<std::int32_t> totals(static_cast<std::size_t>(snapshot.node_count()), 0);
+  std::vector<std::int32_t> totals(static_cast<std::size_t>(snapshot.slot_count()), 0);
   for_each_host_rule([&](auto tag) {
     using Rule = typename decltype(tag)::type;
     if constexpr (Rule::descriptor.scores && !NormalizedRules<Rules>::contains<Rule>) {
@@ -142,7 +147,7 @@ void DeviceNodeSides::upload_nodes(const Snapshot& snapshot) {
   if (!is_empty_) return;
   std::vector<std::uint8_t> unschedulable;
   std::vector<std::int32_t> taint_set;
-  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) {
+  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {
     unschedulable.push_back(snapshot.unschedulable(i) ? 1 : 0);
     taint_set.push_back(snapshot.taint_set(i));
   }
@@ -168,7 +173,7 @@ bool DeviceNodeSides::can_evaluate(const CompiledNodeSide& side) {
 
 DeviceNodeSides::Answer DeviceNodeSides::evaluate(const CompiledNodeSide& side, const PodSpec& spec,
                                                   const CompiledProfile& profile, const Snapshot& snapshot) {
-  const auto nodes = static_cast<std::size_t>(snapshot.node_count());
+  const auto nodes = static_cast<std::size_t>(snapshot.slot_count());
   upload_nodes(snapshot);
   const CompiledNodeAffinity& affinity = side.of<NodeAffinityRule>();
   const CompiledNodeAffinity::Options& added = profile.options<NodeAffinityRule>();
@@ -198,7 +203,7 @@ DeviceNodeSides::Answer DeviceNodeSides::evaluate(const CompiledNodeSide& side, 
   Answer answer{{}, DeviceArray<std::int32_t>(accelerator_, "node sides of classes")};
   answer.base.reserve(nodes);
   DeviceNodeSide device;
-  device.node_count = snapshot.node_count();
+  device.node_count = snapshot.slot_count();
   device.unschedulable = unschedulable_.data();
   device.taint_set = taint_set_.data();
   device.checks_unschedulable = profile.filters<NodeUnschedulable>();

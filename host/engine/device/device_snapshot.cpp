@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "batching/node_draw.h"
 #include "host/engine/device/transfer_block.h"
 #include "plugins/node_ports/compile.h"
 
@@ -13,8 +14,8 @@ namespace {
 template <class Read>
 auto gather(const Snapshot& snapshot, Read read) {
   std::vector<decltype(read(std::int32_t{0}))> values;
-  values.reserve(static_cast<std::size_t>(snapshot.node_count()));
-  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) values.push_back(read(i));
+  values.reserve(static_cast<std::size_t>(snapshot.slot_count()));
+  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) values.push_back(read(i));
   return values;
 }
 
@@ -38,6 +39,7 @@ DeviceSnapshot::DeviceSnapshot(Accelerator& accelerator)
       non_zero_memory_bytes_(accelerator, "requested memory"),
       pod_count_(accelerator, "pod counts"),
       name_hash_(accelerator, "node hashes"),
+      rank_(accelerator, "node order"),
       port_taken_(accelerator, "host ports"),
       port_conflicts_(accelerator, "host ports"),
       domain_of_(accelerator, "topology domains"),
@@ -75,9 +77,10 @@ void DeviceSnapshot::update(const Snapshot& snapshot, const CommitLog& log) {
 }
 
 void DeviceSnapshot::upload_nodes(const Snapshot& snapshot) {
-  node_count_ = static_cast<std::uint64_t>(snapshot.node_count());
+  node_count_ = static_cast<std::uint64_t>(snapshot.slot_count());
   allowed_pods_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.allowed_pods(i); }));
   name_hash_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.node_hash(i); }));
+  rank_.assign(gather(snapshot, [&](std::int32_t i) { return node_rank(snapshot, i); }));
   non_zero_milli_cpu_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.non_zero_milli_cpu(i); }));
   non_zero_memory_bytes_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.non_zero_memory_bytes(i); }));
   pod_count_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.pod_count(i); }));
@@ -135,8 +138,8 @@ void DeviceSnapshot::add_tables(const TopologyCounts& counts) {
     added.push_back(table);
     for (std::int32_t d = 0; d <= column.domain_count; ++d) values.push_back(counts.count(t, d));
     if (counts.tracks_minimum(t)) {
-      const std::vector<std::uint8_t> here = TopologyCounts::domains_that_exist(column, counts.mask_of(t));
-      exists.insert(exists.end(), here.begin(), here.end());
+      for (const std::int32_t nodes : TopologyCounts::nodes_that_count(column, counts.mask_of(t)))
+        exists.push_back(nodes > 0 ? 1 : 0);
     }
     exists.resize(values.size(), 0);
     totals.push_back(counts.total(t));
@@ -245,6 +248,7 @@ DeviceColumns DeviceSnapshot::columns() const {
   columns.allocatable = allocatable_.data();
   columns.allowed_pods = allowed_pods_.data();
   columns.name_hash = name_hash_.data();
+  columns.rank = rank_.data();
   columns.requested = requested_.data();
   columns.non_zero_milli_cpu = non_zero_milli_cpu_.data();
   columns.non_zero_memory_bytes = non_zero_memory_bytes_.data();

@@ -80,7 +80,8 @@ class DeviceSnapshot {
 
   DeviceArray<std::int64_t> allocatable_, requested_, allowed_pods_, non_zero_milli_cpu_, non_zero_memory_bytes_,
       pod_count_;
-  DeviceArray<std::uint32_t> name_hash_;
+  DeviceArray<std::uint64_t> name_hash_;
+  DeviceArray<std::uint32_t> rank_;
   DeviceArray<std::uint8_t> port_taken_, port_conflicts_;
   DeviceArray<std::int32_t> domain_of_;
   DeviceArray<std::uint8_t> masks_, exists_;

@@ -17,6 +17,7 @@ bool DeviceBackend::State::is_for_device(const PodToPlace& pod) {
 }
 
 void DeviceBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimits& limits) {
+  if (begin_cycle(pods.size())) reset_device();
   std::vector<PodToPlace> renewed;
   pods = with_current_classes(pods, renewed);
   run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t pods_max) {
@@ -57,12 +58,7 @@ void DeviceBackend::State::answer_on_device(std::span<const PodToPlace> pods, st
 
 void DeviceBackend::State::answer_on_host(const PodToPlace& pod) {
   std::int32_t own_nomination = -1;
-  if (answer_without_row(pod, own_nomination)) return;
-  const std::int32_t c = pod.class_index;
-  const UncachedClass nodes(table[c], table.profile_of(c), table.node_side(c), snapshot, draws());
-  std::vector<std::int32_t> refused = refused_by_nominations(pod);
-  std::erase_if(refused, [&](std::int32_t node) { return !nodes.accepts(node); });
-  answer_from_list(pod, nodes, refused, own_nomination);
+  if (!answer_without_row(pod, own_nomination)) answer_uncached(pod, own_nomination);
 }
 
 // Runs

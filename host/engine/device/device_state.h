@@ -22,9 +22,9 @@
 namespace berth {
 
 struct DeviceBackend::State : CommitState {
-  State(std::unique_ptr<Accelerator> device, const ClusterCache& cluster_cache, const ClusterObjects& objects,
+  State(std::unique_ptr<Accelerator> device, std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
         const SchedulerConfig& scheduler_config, const EngineConfig& engine_config, const DeviceTuning& device_tuning)
-      : CommitState(cluster_cache, objects, scheduler_config, engine_config, device->name()),
+      : CommitState(std::move(cache), objects, scheduler_config, engine_config, device->name()),
         accelerator(std::move(device)),
         tuning(device_tuning),
         columns(*accelerator),

@@ -74,6 +74,7 @@ void pre_filter_node_affinity(const Request& request, PreFilterResult& result) {
   }
   if (own == nullptr) return;
   result.node_names = named_nodes(*own);
+  if (result.node_names) result.named_by = "NodeAffinity";
   if (result.node_names && result.node_names->empty()) {
     result.status = refuse("NodeAffinity", kUnresolvable, "pod affinity terms conflict");
   }
@@ -269,6 +270,11 @@ PreFilterResult pre_filter(const Request& request) {
 void add_pod(PreFilterResult& result, const Request& request, const Pod& other, const Node& node) {
   if (result.spread) update(*result.spread, request, other, node, 1);
   if (result.affinity) update(*result.affinity, request, other, parse_terms(other), node, 1);
+}
+
+void remove_pod(PreFilterResult& result, const Request& request, const Pod& other, const Node& node) {
+  if (result.spread) update(*result.spread, request, other, node, -1);
+  if (result.affinity) update(*result.affinity, request, other, parse_terms(other), node, -1);
 }
 
 Status filter_node(const Request& request, const PreFilterResult& result, const NodeState& state) {

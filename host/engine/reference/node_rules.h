@@ -22,6 +22,7 @@ struct PreFilterResult {
   Status status;                                    ///< not success: no node is looked at
   std::set<std::string, std::less<>> skipped;       ///< plugins whose Filter is not called
   std::optional<std::set<std::string>> node_names;  ///< the only candidates, known or not; nullopt: all nodes
+  std::string named_by;                             ///< the plugin that gave `node_names`
   std::optional<SpreadState> spread;                ///< nullopt: PodTopologySpread is skipped or not enabled
   std::optional<AffinityState> affinity;            ///< nullopt: InterPodAffinity is skipped or not enabled
   std::optional<MissingFilterState> missing_state;  ///< of a Filter whose PreFilter the profile does not run
@@ -31,6 +32,9 @@ PreFilterResult pre_filter(const Request& request);
 
 /// AddPod of every plugin that was not skipped: `other` is taken to lie on `node`.
 void add_pod(PreFilterResult& result, const Request& request, const Pod& other, const Node& node);
+
+/// RemovePod of every plugin that was not skipped: `other` is taken to have left `node`.
+void remove_pod(PreFilterResult& result, const Request& request, const Pod& other, const Node& node);
 
 /// The Filter plugins in profile order; the first refusal is the answer, with its plugin's name. A Filter that misses
 /// the state of its PreFilter answers Error.

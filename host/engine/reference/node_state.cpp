@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 #include "host/objects/pod_requests.h"
@@ -31,6 +32,19 @@ void add_amounts(ResourceAmounts& to, const ResourceAmounts& what) {
   std::map<std::string, std::int64_t> scalars(to.scalars.begin(), to.scalars.end());
   for (const auto& [name, amount] : what.scalars) add(scalars[name], amount);
   to.scalars.assign(scalars.begin(), scalars.end());
+}
+
+void subtract(std::int64_t& from, std::int64_t amount) {
+  from = static_cast<std::int64_t>(static_cast<std::uint64_t>(from) - static_cast<std::uint64_t>(amount));
+}
+
+void subtract_amounts(ResourceAmounts& from, const ResourceAmounts& what) {
+  subtract(from.milli_cpu, what.milli_cpu);
+  subtract(from.memory_bytes, what.memory_bytes);
+  subtract(from.ephemeral_storage_bytes, what.ephemeral_storage_bytes);
+  std::map<std::string, std::int64_t> scalars(from.scalars.begin(), from.scalars.end());
+  for (const auto& [name, amount] : what.scalars) subtract(scalars[name], amount);
+  from.scalars.assign(scalars.begin(), scalars.end());
 }
 
 /// Pods without affinity, which most are, share the empty terms.
@@ -63,6 +77,19 @@ void add_pod(NodeState& state, const PodPtr& pod) {
     }
   }
   state.pods.push_back({pod, terms_of(*pod)});
+}
+
+void remove_pod(NodeState& state, const Pod& pod) {
+  const auto at = std::find_if(state.pods.begin(), state.pods.end(),
+                               [&](const PodOnNode& other) { return other.pod->uid() == pod.uid(); });
+  if (at == state.pods.end()) throw std::logic_error("pod " + pod.full_name() + " is not on node " + state.node->name);
+  state.pods.erase(at);
+  NodeUsage& usage = state.usage;
+  subtract_amounts(usage.requested, requested_on_node(pod));
+  const ResourceAmounts non_zero = non_zero_requested_on_node(pod);
+  subtract(usage.non_zero_milli_cpu, non_zero.milli_cpu);
+  subtract(usage.non_zero_memory_bytes, non_zero.memory_bytes);
+  for (const HostPort& port : host_ports_of(*pod.spec)) std::erase(usage.ports, port);
 }
 
 }  // namespace berth::reference

@@ -41,4 +41,8 @@ std::vector<HostPort> host_ports_of(const PodSpec& spec);
 /// Puts `pod` on the node, whether it fits or not.
 void add_pod(NodeState& state, const PodPtr& pod);
 
+/// Takes `pod` off the node; its ports are free afterwards, whoever else has them: docs/behaviour/plugins-node.md 9.
+/// @throws std::logic_error naming the pod when it is not on the node
+void remove_pod(NodeState& state, const Pod& pod);
+
 }  // namespace berth::reference

@@ -24,7 +24,7 @@ struct ReferenceBackend::Decision {
   OutcomeKind kind = OutcomeKind::kUnschedulable;
   NodeIndex node = kNoNode;
   std::int64_t score = 0;
-  std::string message;
+  Message message = {};
 };
 
 namespace {
@@ -36,22 +36,17 @@ std::size_t to_position(NodeIndex node) { return static_cast<std::size_t>(node.v
 
 /// Which pods hold a nomination: those that the queue would hold, too.
 bool may_be_nominated(const Pod& pod, const SchedulerConfig& config) {
-  return is_pending(pod) && !pod.rare().nominated_node_name.empty() && pod.rare().scheduling_gates.empty() &&
+  return is_pending(pod) && pod.rare().scheduling_gates.empty() &&
          config.find_profile(pod.spec->scheduler_name) != nullptr;
 }
 
-/// Gives each distinct text one index.
-class Messages {
- public:
-  std::int32_t index_of(const std::string& text, std::vector<std::string>& texts) {
-    const auto [found, added] = known_.try_emplace(text, static_cast<std::int32_t>(texts.size()));
-    if (added) texts.push_back(text);
-    return found->second;
-  }
-
- private:
-  std::map<std::string, std::int32_t> known_;
-};
+/// Keeps each distinct message once.
+std::int32_t index_of(const Message& message, std::vector<Message>& messages) {
+  const auto known = std::find(messages.begin(), messages.end(), message);
+  if (known != messages.end()) return static_cast<std::int32_t>(known - messages.begin());
+  messages.push_back(message);
+  return static_cast<std::int32_t>(messages.size()) - 1;
+}
 
 class Deadline {
  public:
@@ -75,34 +70,34 @@ StopReason stop_before_next(const BatchResult& result, const BatchLimits& limits
 
 }  // namespace
 
-ReferenceBackend::ReferenceBackend(const ClusterCache& cache, const ClusterObjects& objects,
+ReferenceBackend::ReferenceBackend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
                                    const SchedulerConfig& config, const EngineConfig& engine)
-    : config_(config),
-      engine_(engine),
-      images_(cache.images()),
-      namespaces_(objects.namespaces),
-      services_(objects.services),
-      workloads_(objects.workloads) {
-  for (const NodeInfo* info : cache.nodes_in_order()) {
-    NodeState state;
-    state.node = info->node;
-    for (const PodPtr& pod : info->pods) reference::add_pod(state, pod);
-    state.usage.ports = info->used_ports;  // the history of removals shows here (9), so it cannot be recounted
-    index_of_[info->node->name] = nodes_.size();
-    nodes_.push_back(std::move(state));
-  }
-  nominate(objects);
+    : config_(config), engine_(engine), cluster_(std::move(cache), objects) {
+  read_nodes();
+  for (const PodPtr& pod : objects.pods) nominate(pod, pod->rare().nominated_node_name);
 }
 
-// Nominations
+// The cluster
 
-void ReferenceBackend::nominate(const ClusterObjects& objects) {
-  nominated_.resize(nodes_.size());
-  for (const PodPtr& pod : objects.pods) {
-    if (!may_be_nominated(*pod, config_)) continue;
-    const NodeIndex node = find_node(pod->rare().nominated_node_name);
-    if (node != kNoNode) nominated_[to_position(node)].push_back(pod);
+void ReferenceBackend::read_node(const NodeInfo& info, NodeState& state) const {
+  state = {};
+  state.node = info.node;
+  for (const PodPtr& pod : info.pods) reference::add_pod(state, pod);
+  state.usage.ports = info.used_ports;  // the history of removals shows here (9), so it cannot be recounted
+}
+
+void ReferenceBackend::read_nodes() {
+  nodes_.clear();
+  index_of_.clear();
+  for (const NodeInfo* info : cluster_.cache().nodes_in_order()) {
+    index_of_[info->node->name] = nodes_.size();
+    read_node(*info, nodes_.emplace_back());
   }
+}
+
+void ReferenceBackend::reload_node(std::string_view name) {
+  const NodeIndex node = find_node(name);
+  if (node != kNoNode) read_node(*cluster_.cache().find_node(name), nodes_[to_position(node)]);
 }
 
 NodeIndex ReferenceBackend::find_node(std::string_view name) const {
@@ -110,33 +105,53 @@ NodeIndex ReferenceBackend::find_node(std::string_view name) const {
   return found == index_of_.end() ? kNoNode : to_index(found->second);
 }
 
-NodeIndex ReferenceBackend::nomination_of(const Pod& pod) const {
-  const NodeIndex node = find_node(pod.rare().nominated_node_name);
-  if (node == kNoNode) return kNoNode;
-  const std::vector<PodPtr>& here = nominated_[to_position(node)];
-  const bool listed =
-      std::any_of(here.begin(), here.end(), [&](const PodPtr& other) { return other->uid() == pod.uid(); });
-  return listed ? node : kNoNode;
+void ReferenceBackend::apply(std::span<const ClusterChange> changes) {
+  fold();
+  for (const ClusterChange& change : changes) change_nomination(cluster_.apply(change));
+  read_nodes();
 }
 
-void ReferenceBackend::drop_nomination(const PodPtr& pod, LogEntry& entry) {
-  entry.nominated_node = nomination_of(*pod);
-  if (entry.nominated_node == kNoNode) return;
-  entry.nominated = pod;
-  std::erase_if(nominated_[to_position(entry.nominated_node)],
-                [&](const PodPtr& other) { return other->uid() == pod->uid(); });
+// Nominations
+
+void ReferenceBackend::nominate(const PodPtr& pod, const std::string& node_name) {
+  end_nomination(pod->uid());
+  if (!node_name.empty() && may_be_nominated(*pod, config_)) nominations_.push_back({pod, node_name});
+}
+
+std::optional<ReferenceBackend::Nomination> ReferenceBackend::end_nomination(std::string_view uid) {
+  const auto found = std::find_if(nominations_.begin(), nominations_.end(),
+                                  [&](const Nomination& nomination) { return nomination.pod->uid() == uid; });
+  if (found == nominations_.end()) return std::nullopt;
+  Nomination ended = std::move(*found);
+  nominations_.erase(found);
+  return ended;
+}
+
+void ReferenceBackend::change_nomination(const ClusterEffect& effect) {
+  const std::string uid = effect.nomination != nullptr ? effect.nomination->uid() : effect.nomination_ended;
+  if (uid.empty()) return;
+  for (LogEntry& entry : log_)
+    if (entry.nomination_lost && entry.nomination_lost->pod->uid() == uid) entry.nomination_lost.reset();
+  end_nomination(uid);
+  if (effect.nomination != nullptr) nominate(effect.nomination, effect.nominated_node);
+}
+
+NodeIndex ReferenceBackend::nomination_of(const Pod& pod) const {
+  for (const Nomination& nomination : nominations_)
+    if (nomination.pod->uid() == pod.uid()) return find_node(nomination.node_name);
+  return kNoNode;
 }
 
 // Filtering
 
-Status ReferenceBackend::filter(const Request& request, const PreFilterResult& pre, std::size_t node) {
-  ++stats_.node_evaluations;
+Status ReferenceBackend::filter(const Request& request, const PreFilterResult& pre, const NodeState& state) const {
   std::vector<PodPtr> considered;
-  for (const PodPtr& pod : nominated_[node]) {
+  for (const auto& [pod, node_name] : nominations_) {
+    if (node_name != state.node->name) continue;
     if (pod->priority >= request.pod->priority && pod->uid() != request.pod->uid()) considered.push_back(pod);
   }
   if (!considered.empty()) {
-    NodeState crowded = nodes_[node];
+    NodeState crowded = state;
     PreFilterResult crowded_pre = pre;
     for (const PodPtr& pod : considered) {
       reference::add_pod(crowded, pod);
@@ -144,14 +159,15 @@ Status ReferenceBackend::filter(const Request& request, const PreFilterResult& p
     }
     if (Status status = filter_node(request, crowded_pre, crowded); !status.ok()) return status;
   }
-  return filter_node(request, pre, nodes_[node]);
+  return filter_node(request, pre, state);
 }
 
 /// 2.3: true when the pod's own nominated node takes it; a refusal stays recorded.
 bool ReferenceBackend::try_nominated(const Request& request, Search& search) {
   const NodeIndex node = nomination_of(*request.pod);
   if (node == kNoNode) return false;
-  Status status = filter(request, search.pre, to_position(node));
+  ++stats_.node_evaluations;
+  Status status = filter(request, search.pre, nodes_[to_position(node)]);
   search.by_nomination = status.ok();
   if (status.ok()) {
     search.feasible.push_back(to_position(node));
@@ -185,7 +201,8 @@ void ReferenceBackend::visit(const Request& request, const std::vector<std::size
                              std::size_t start, Search& search) {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const std::size_t node = candidates[(start + i) % candidates.size()];
-    Status status = filter(request, search.pre, node);
+    ++stats_.node_evaluations;
+    Status status = filter(request, search.pre, nodes_[node]);
     if (!status.ok()) {
       search.refusals[node] = std::move(status);
       continue;
@@ -219,25 +236,34 @@ std::vector<const NodeState*> ReferenceBackend::states_of(const std::vector<std:
 }
 
 reference::ClusterView ReferenceBackend::view() const {
-  return {nodes_, images_, namespaces_, services_, workloads_, engine_.upstream_bugs};
+  const ClusterObjects& objects = cluster_.objects();
+  return {nodes_,           cluster_.cache().images(), objects.namespaces,
+          objects.services, objects.workloads,         engine_.upstream_bugs};
 }
 
-std::uint32_t ReferenceBackend::draw(const Pod& pod, std::size_t node) const {
-  const std::uint32_t class_seed = class_draw_seed(engine_.seed, pod_class_hash(*pod.spec));
-  const auto pods_on_node = static_cast<std::uint32_t>(nodes_[node].pods.size());
-  return tie_draw(class_seed, node_draw_seed(node_name_hash(nodes_[node].node->name), pods_on_node));
+Draw ReferenceBackend::draw(const PodToPlace& pod, std::size_t node) const {
+  const DrawRule rule =
+      draw_rule(config_.profiles.at(static_cast<std::size_t>(pod.profile)), engine_.tie_break, engine_.seed);
+  const NodeState& state = nodes_[node];
+  const Node& object = *state.node;
+  const DrawAmounts offered{object.allocatable.milli_cpu, object.allocatable.memory_bytes, object.allowed_pod_number};
+  const DrawAmounts in_use{state.usage.non_zero_milli_cpu, state.usage.non_zero_memory_bytes,
+                           static_cast<std::int64_t>(state.pods.size())};
+  const NodeDraws draws(rule, node_name_hash(object.name), static_cast<std::uint32_t>(node), offered);
+  return draw_of_class(rule.order, draws.with(in_use), class_draw_seed(engine_.seed, pod_class_hash(*pod.pod->spec)));
 }
 
 /// Position in `nodes` of the one that takes the pod.
-std::size_t ReferenceBackend::winner(const Pod& pod, const std::vector<std::size_t>& nodes,
+std::size_t ReferenceBackend::winner(const PodToPlace& pod, const std::vector<std::size_t>& nodes,
                                      std::span<const std::int64_t> totals) const {
   if (engine_.tie_break == TieBreak::kKube) return reference::heap_root(totals);
   const std::int64_t highest = *std::max_element(totals.begin(), totals.end());
   std::optional<std::size_t> best;
-  std::uint32_t best_draw = 0;
+  Draw best_draw = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (totals[i] != highest) continue;
-    const std::uint32_t own_draw = engine_.tie_break == TieBreak::kRandom ? draw(pod, nodes[i]) : 0;
+    // By position alone, and not by a draw made of it as in the other backends.
+    const Draw own_draw = engine_.tie_break == TieBreak::kFirst ? 0 : draw(pod, nodes[i]);
     const bool wins = !best || own_draw > best_draw || (own_draw == best_draw && nodes[i] < nodes[*best]);
     if (!wins) continue;
     best = i;
@@ -251,16 +277,16 @@ ReferenceBackend::Decision ReferenceBackend::choose(const PodToPlace& pod, const
   // A single feasible node is taken without scoring, so even a pod whose scoring would fail gets it (8.5).
   if (search.feasible.size() == 1) return {OutcomeKind::kPlaced, to_index(search.feasible[0]), 0, {}};
   const reference::ScoreTable table = score_nodes(request, states_of(search.feasible));
-  if (!table.error.empty()) return {OutcomeKind::kError, kNoNode, 0, table.error};
-  const std::size_t best = winner(*pod.pod, search.feasible, table.totals);
+  if (!table.error.empty()) return {OutcomeKind::kError, kNoNode, 0, {table.error, {}}};
+  const std::size_t best = winner(pod, search.feasible, table.totals);
   return {OutcomeKind::kPlaced, to_index(search.feasible[best]), table.totals[best], {}};
 }
 
 ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (nodes_.empty()) return {OutcomeKind::kUnschedulable, kNoNode, 0, std::string(kNoNodesText)};
+  if (nodes_.empty()) return {OutcomeKind::kUnschedulable, kNoNode, 0, {std::string(kNoNodesText), {}}};
   if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) {
-    return {OutcomeKind::kError, kNoNode, 0, std::move(*reason)};
+    return {OutcomeKind::kError, kNoNode, 0, {std::move(*reason), {}}};
   }
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
@@ -268,7 +294,7 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
   search.refusals.resize(nodes_.size());
   search.pre = pre_filter(request);
   if (search.pre.status.code == StatusCode::kError) {
-    return {OutcomeKind::kError, kNoNode, 0, search.pre.status.message()};
+    return {OutcomeKind::kError, kNoNode, 0, {search.pre.status.message(), {}}};
   }
   if (search.pre.status.ok() && !try_nominated(request, search)) {
     if (engine_.node_sampling == NodeSampling::kKube) {
@@ -278,8 +304,9 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
     }
   }
   if (search.feasible.empty()) {
-    if (const Status* error = search.first_error()) return {OutcomeKind::kError, kNoNode, 0, error->message()};
-    return {OutcomeKind::kUnschedulable, kNoNode, 0, fit_error(search, nodes_.size())};
+    if (const Status* error = search.first_error()) return {OutcomeKind::kError, kNoNode, 0, {error->message(), {}}};
+    const Diagnosis diagnosis = diagnose(search, nodes_.size());
+    return {OutcomeKind::kUnschedulable, kNoNode, 0, {fit_error_text(diagnosis), diagnosis.rejectors}};
   }
   return choose(pod, request, search);
 }
@@ -288,7 +315,8 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
 
 void ReferenceBackend::place(const PodPtr& pod, NodeIndex node, LogEntry& entry) {
   NodeState& state = nodes_[to_position(node)];
-  entry.node = node;
+  entry.placed = pod;
+  entry.node_name = state.node->name;
   entry.usage = state.usage;
   reference::add_pod(state, pod);
 }
@@ -299,7 +327,6 @@ void ReferenceBackend::compile(std::span<PodToPlace> pods) {
 
 BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   BatchResult result;
-  Messages messages;
   const Deadline deadline(limits.deadline_us);
   for (const PodToPlace& pod : pods) {
     result.stop = stop_before_next(result, limits, deadline);
@@ -310,9 +337,9 @@ BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, con
     const Decision decision = decide(pod);
     const bool placed = decision.kind == OutcomeKind::kPlaced;
     if (placed) place(pod.pod, decision.node, entry);
-    drop_nomination(pod.pod, entry);  // taken up by the placement, or lost by the failure
+    entry.nomination_lost = end_nomination(pod.pod->uid());  // taken up by the placement, or lost by the failure
     log_.push_back(std::move(entry));
-    const std::int32_t message = placed ? -1 : messages.index_of(decision.message, result.messages);
+    const std::int32_t message = placed ? -1 : index_of(decision.message, result.messages);
     result.outcomes.push_back({decision.kind, decision.node, decision.score, message});
     if (!placed && limits.stop_at_failure) {
       result.stop = StopReason::kPodWithoutNode;
@@ -323,23 +350,59 @@ BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, con
 }
 
 void ReferenceBackend::rollback(CommitMark mark) {
-  if (mark.position > log_.size()) throw std::out_of_range("ReferenceBackend: no such mark");
-  while (log_.size() > mark.position) {
-    LogEntry& entry = log_.back();
-    next_start_ = entry.start;
-    if (entry.nominated_node != kNoNode) nominated_[to_position(entry.nominated_node)].push_back(entry.nominated);
-    if (entry.node != kNoNode) {
-      NodeState& state = nodes_[to_position(entry.node)];
-      state.pods.pop_back();  // newest first, so the pod of this entry is the last one
-      state.usage = std::move(entry.usage);
-    }
+  if (mark.position > settled_ + log_.size() || mark.position < settled_)
+    throw std::out_of_range("ReferenceBackend: no such mark");
+  while (settled_ + log_.size() > mark.position) {
+    const bool is_folded = log_.size() <= folded_;
+    const LogEntry entry = std::move(log_.back());
     log_.pop_back();
+    folded_ = std::min(folded_, log_.size());
+    next_start_ = entry.start;
+    if (entry.nomination_lost) nominate(entry.nomination_lost->pod, entry.nomination_lost->node_name);
+    if (entry.placed == nullptr) continue;
+    if (is_folded) {
+      undo(*entry.placed);
+    } else {
+      take_back(entry);
+    }
   }
+}
+
+void ReferenceBackend::take_back(const LogEntry& entry) {
+  NodeState& state = nodes_[to_position(find_node(entry.node_name))];
+  state.pods.pop_back();  // newest first, so the pod of this entry is the last one
+  state.usage = entry.usage;
+}
+
+/// Hands placements over to the cluster, which knows them by uid from then on.
+void ReferenceBackend::fold() {
+  for (; folded_ < log_.size(); ++folded_)
+    if (const LogEntry& entry = log_[folded_]; entry.placed != nullptr) cluster_.assume(entry.placed, entry.node_name);
+}
+
+void ReferenceBackend::settle() {
+  fold();
+  settled_ += log_.size();
+  log_.clear();
+  folded_ = 0;
+}
+
+bool ReferenceBackend::undo(const Pod& pod) {
+  fold();
+  const std::string node = cluster_.forget(pod.uid());
+  if (!node.empty()) reload_node(node);
+  return !node.empty();
 }
 
 // Explaining
 
 namespace {
+
+Evaluation failed(std::string error) {
+  Evaluation evaluation;
+  evaluation.error = std::move(error);
+  return evaluation;
+}
 
 void fill_scores(const reference::ScoreTable& table, const std::vector<std::size_t>& feasible, Evaluation& evaluation) {
   const std::int64_t highest = *std::max_element(table.totals.begin(), table.totals.end());
@@ -357,17 +420,17 @@ void fill_scores(const reference::ScoreTable& table, const std::vector<std::size
 
 Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (nodes_.empty()) return {{}, {}, std::string(kNoNodesText), ""};
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) return {{}, {}, "", *reason};
+  if (nodes_.empty()) return {{}, {}, std::string(kNoNodesText), "", {}};
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) return failed(*reason);
 
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
   Search search;
   search.refusals.resize(nodes_.size());
   search.pre = pre_filter(request);
-  if (search.pre.status.code == StatusCode::kError) return {{}, {}, "", search.pre.status.message()};
+  if (search.pre.status.code == StatusCode::kError) return failed(search.pre.status.message());
   if (search.pre.status.ok()) search_all(request, search);
-  if (const Status* error = search.first_error()) return {{}, {}, "", error->message()};
+  if (const Status* error = search.first_error()) return failed(error->message());
 
   Evaluation evaluation;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -375,8 +438,10 @@ Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
     evaluation.nodes.push_back({to_index(i), false, status, {}, 0});
   }
   for (const std::size_t node : search.feasible) evaluation.nodes[node] = {to_index(node), true, {}, {}, 0};
+  const Diagnosis diagnosis = diagnose(search, nodes_.size());
+  evaluation.rejectors = diagnosis.rejectors;
   if (search.feasible.empty()) {
-    evaluation.message = fit_error(search, nodes_.size());
+    evaluation.message = fit_error_text(diagnosis);
     return evaluation;
   }
   const reference::ScoreTable table = score_nodes(request, states_of(search.feasible));
@@ -385,12 +450,123 @@ Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
   return evaluation;
 }
 
+// Verdicts and dry runs
+
+void ReferenceBackend::prepare(std::span<PodToPlace> pods) {
+  compile(pods);
+  for (const PodToPlace& pod : pods) prepared_.insert(pod.pod.get());
+}
+
+void ReferenceBackend::check_prepared(const Pod& pod) const {
+  if (!prepared_.contains(&pod)) throw std::logic_error("pod " + pod.full_name() + " is not prepared");
+}
+
+/// The profile's own text of the name, or empty.
+std::string_view ReferenceBackend::lasting_name(std::string_view plugin, const Profile& profile) const {
+  for (const ExtensionPoint point : {ExtensionPoint::kPreFilter, ExtensionPoint::kFilter})
+    for (const EnabledPlugin& enabled : profile.at(point))
+      if (enabled.name == plugin) return enabled.name;
+  return {};
+}
+
+NodeVerdict ReferenceBackend::to_verdict(const Status& status, const Profile& profile) const {
+  return {status.code, lasting_name(status.plugin, profile)};
+}
+
+PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
+  check_prepared(*pod.pod);
+  if (nodes_.empty()) return {};
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) return {{}, {}, *reason};
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
+  const PreFilterResult pre = pre_filter(request);
+  if (pre.status.code == StatusCode::kError) return {{}, {}, pre.status.message()};
+  PodVerdicts verdicts;
+  if (!pre.status.ok()) {
+    verdicts.nodes.assign(nodes_.size(), to_verdict(pre.status, profile));
+    verdicts.rejectors = {pre.status.plugin};
+    return verdicts;
+  }
+  if (pre.node_names) verdicts.rejectors = {pre.named_by};
+  for (const NodeState& state : nodes_) {
+    const Status status = filter_where_allowed(request, pre, state);
+    if (status.code == StatusCode::kError) return {{}, {}, status.message()};
+    if (!status.ok()) verdicts.rejectors.insert(status.plugin);
+    verdicts.nodes.push_back(to_verdict(status, profile));
+  }
+  return verdicts;
+}
+
+/// Outside the node set of PreFilter only the pod's own nominated node is filtered (2.3).
+Status ReferenceBackend::filter_where_allowed(const Request& request, const PreFilterResult& pre,
+                                              const NodeState& state) const {
+  const bool outside = pre.node_names && !pre.node_names->contains(state.node->name);
+  if (outside && nomination_of(*request.pod) != find_node(state.node->name))
+    return {StatusCode::kUnschedulableAndUnresolvable, pre.named_by, {}};
+  return filter(request, pre, state);
+}
+
+/// docs/behaviour/scheduler-core.md 4.5: all victims leave, then each comes back for as long as the pod fits.
+void ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer& answer,
+                                   std::vector<std::uint64_t>& kept) const {
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(preemptor.profile));
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*preemptor.pod, profile, config_.gates, cluster);
+  PreFilterResult pre = pre_filter(request);
+  if (unsupported_reason(*preemptor.pod, profile) || pre.status.code == StatusCode::kError) {
+    answer.without_victims.code = StatusCode::kError;
+    return;
+  }
+  if (!pre.status.ok()) {
+    answer.without_victims = to_verdict(pre.status, profile);
+    return;
+  }
+  NodeState state = nodes_.at(to_position(list.node));
+  const auto remove = [&](const Pod& victim) {
+    reference::remove_pod(state, victim);
+    reference::remove_pod(pre, request, victim, *state.node);
+  };
+  for (const Victim& victim : list.victims) remove(*victim.pod);
+  answer.without_victims = to_verdict(filter_where_allowed(request, pre, state), profile);
+  if (!answer.without_victims.accepts()) return;
+  for (std::size_t i = 0; i < list.victims.size(); ++i) {
+    const Victim& victim = list.victims[i];
+    reference::add_pod(state, PodPtr(PodPtr(), victim.pod));  // lives as long as the call
+    reference::add_pod(pre, request, *victim.pod, *state.node);
+    if (filter_where_allowed(request, pre, state).ok()) {
+      kept[answer.first_kept + i / 64] |= std::uint64_t{1} << (i % 64);
+      ++answer.kept_count;
+    } else {
+      remove(*victim.pod);
+      if (victim.violates_budget) ++answer.violations;
+    }
+  }
+}
+
+DryRunResult ReferenceBackend::dry_run(const DryRunRequest& request) const {
+  dry_runs_ += static_cast<std::int64_t>(request.runs.size());
+  for (const PodToPlace& preemptor : request.preemptors) check_prepared(*preemptor.pod);
+  DryRunResult result;
+  for (const DryRun& run : request.runs) {
+    const VictimList& list = request.lists[run.list];
+    DryRunAnswer& answer = result.answers.emplace_back();
+    answer.first_kept = result.kept.size();
+    result.kept.resize(result.kept.size() + (list.victims.size() + 63) / 64);
+    dry_run_one(request.preemptors[run.preemptor], list, answer, result.kept);
+  }
+  return result;
+}
+
 BackendStats ReferenceBackend::stats() const {
   BackendStats stats = stats_;
+  stats.dry_runs = dry_runs_;
   stats.class_count = static_cast<std::int64_t>(classes_.size());
   return stats;
 }
 
-std::string_view ReferenceBackend::node_name(NodeIndex index) const { return nodes_.at(to_position(index)).node->name; }
+std::string_view ReferenceBackend::node_name(NodeIndex index) const {
+  return index == kNoNode ? std::string_view() : nodes_.at(to_position(index)).node->name;
+}
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,7 +14,7 @@
 #include <vector>
 
 #include "batching/backend.h"
-#include "host/cluster/cache.h"
+#include "host/cluster/engine_cluster.h"
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
 #include "host/engine/reference/cluster_view.h"
@@ -21,6 +22,7 @@
 #include "host/engine/reference/node_state.h"
 #include "host/engine/reference/request.h"
 #include "host/engine/reference/search.h"
+#include "host/framework/draw_bits.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
@@ -30,24 +32,27 @@ namespace berth {
 /// to be read; what the fast engines must equal.
 class ReferenceBackend : public Backend {
  public:
-  /// Copies the nodes of `cache` in their order, and the pods on them, and of `objects` the namespaces, services and
-  /// workloads; both may change or go afterwards.
-  /// Pending pods of `objects` that carry a nominatedNodeName are nominated, unless gated, terminating or foreign.
-  /// `config` is kept by copy.
-  ReferenceBackend(const ClusterCache& cache, const ClusterObjects& objects, const SchedulerConfig& config,
-                   const EngineConfig& engine);
+  /// Nobody may change `cache`; of `objects` it copies the namespaces, services and workloads. `config` is kept by
+  /// copy. Pending pods of `objects` that carry a nominatedNodeName are nominated, unless gated or foreign.
+  ReferenceBackend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
+                   const SchedulerConfig& config, const EngineConfig& engine);
 
   std::string_view name() const override { return "reference"; }
   void compile(std::span<PodToPlace> pods) override;
+  void release(std::span<PodToPlace> /*pods*/) override {}  // it keeps nothing of pods that are not placed
+  void apply(std::span<const ClusterChange> changes) override;
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
-  CommitMark mark() const override { return {log_.size()}; }
-  /// Returns to the state at `mark`: placements, nominations and the rotating start.
-  /// @throws std::out_of_range for a mark behind the end of the log
+  CommitMark mark() const override { return {settled_ + log_.size()}; }
   void rollback(CommitMark mark) override;
+  void settle() override;
+  bool undo(const Pod& pod) override;
   Evaluation evaluate(const PodToPlace& pod) override;
+  void prepare(std::span<PodToPlace> pods) override;
+  PodVerdicts verdicts(const PodToPlace& pod) const override;
+  DryRunResult dry_run(const DryRunRequest& request) const override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
-  std::int32_t node_count() const override { return static_cast<std::int32_t>(nodes_.size()); }
+  std::int32_t slot_count() const override { return static_cast<std::int32_t>(nodes_.size()); }
 
   /// Where the next search begins with `--node-sampling kube`: spec 2.6.
   std::size_t next_start() const { return next_start_; }
@@ -55,25 +60,44 @@ class ReferenceBackend : public Backend {
  private:
   struct Decision;
 
-  /// What one committed pod changed, as it was before.
+  struct Nomination {
+    PodPtr pod;
+    std::string node_name;  ///< of a node that need not exist
+  };
+  /// What rollback() needs of one pod with an outcome.
   struct LogEntry {
-    NodeIndex node = kNoNode;  ///< kNoNode: the pod was not placed
+    PodPtr placed;          ///< null: the pod found no node
+    std::string node_name;  ///< of the node, and what was used there before
     reference::NodeUsage usage;
     std::size_t start = 0;
-    NodeIndex nominated_node = kNoNode;  ///< where the pod was nominated until then; kNoNode: nowhere
-    PodPtr nominated;
+    std::optional<Nomination> nomination_lost;
   };
 
-  void nominate(const ClusterObjects& objects);
+  void fold();
+  void take_back(const LogEntry& entry);
+  void read_nodes();
+  void read_node(const NodeInfo& info, reference::NodeState& state) const;
+  void reload_node(std::string_view name);
+  void nominate(const PodPtr& pod, const std::string& node_name);
+  std::optional<Nomination> end_nomination(std::string_view uid);
+  void change_nomination(const ClusterEffect& effect);
   NodeIndex find_node(std::string_view name) const;
   NodeIndex nomination_of(const Pod& pod) const;  ///< kNoNode: none, or none any more
-  void drop_nomination(const PodPtr& pod, LogEntry& entry);
 
   Decision decide(const PodToPlace& pod);
   Decision choose(const PodToPlace& pod, const reference::Request& request, const reference::Search& search) const;
   void place(const PodPtr& pod, NodeIndex node, LogEntry& entry);
 
-  Status filter(const reference::Request& request, const reference::PreFilterResult& pre, std::size_t node);
+  void check_prepared(const Pod& pod) const;
+  /// The two passes of 2.5 on `state`: the node as it is, or with pods added and removed.
+  Status filter(const reference::Request& request, const reference::PreFilterResult& pre,
+                const reference::NodeState& state) const;
+  Status filter_where_allowed(const reference::Request& request, const reference::PreFilterResult& pre,
+                              const reference::NodeState& state) const;
+  std::string_view lasting_name(std::string_view plugin, const Profile& profile) const;
+  NodeVerdict to_verdict(const Status& status, const Profile& profile) const;
+  void dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer& answer,
+                   std::vector<std::uint64_t>& kept) const;
   bool try_nominated(const reference::Request& request, reference::Search& search);
   void visit(const reference::Request& request, const std::vector<std::size_t>& candidates, std::size_t wanted,
              std::size_t start, reference::Search& search);
@@ -83,21 +107,23 @@ class ReferenceBackend : public Backend {
   std::size_t wanted_count(const Profile& profile, std::size_t candidate_count) const;
   std::vector<const reference::NodeState*> states_of(const std::vector<std::size_t>& nodes) const;
   reference::ClusterView view() const;
-  std::size_t winner(const Pod& pod, const std::vector<std::size_t>& nodes, std::span<const std::int64_t> totals) const;
-  std::uint32_t draw(const Pod& pod, std::size_t node) const;
+  std::size_t winner(const PodToPlace& pod, const std::vector<std::size_t>& nodes,
+                     std::span<const std::int64_t> totals) const;
+  Draw draw(const PodToPlace& pod, std::size_t node) const;
 
   SchedulerConfig config_;
   EngineConfig engine_;
-  std::vector<reference::NodeState> nodes_;  ///< by NodeIndex
+  EngineCluster cluster_;
+  std::vector<reference::NodeState> nodes_;  ///< by NodeIndex, in node order
   std::map<std::string, std::size_t, std::less<>> index_of_;
-  std::map<std::string, ImageState, std::less<>> images_;
-  std::vector<Namespace> namespaces_;
-  std::vector<Service> services_;
-  std::vector<Workload> workloads_;
-  std::vector<std::vector<PodPtr>> nominated_;  ///< per node
+  std::vector<Nomination> nominations_;
   std::size_t next_start_ = 0;
   std::vector<LogEntry> log_;
+  std::size_t folded_ = 0;   ///< entries of the log whose placements the cluster has as assumed pods
+  std::size_t settled_ = 0;  ///< pods with an outcome before those of the log
   std::set<std::uint64_t> classes_;
+  std::set<const Pod*> prepared_;
+  mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< const calls run in parallel
   BackendStats stats_;
 };
 

@@ -24,21 +24,24 @@ const Status* Search::first_error() const {
   return nullptr;
 }
 
-std::string fit_error(const Search& search, std::size_t node_count) {
+Diagnosis diagnose(const Search& search, std::size_t node_count) {
   Diagnosis diagnosis;
   diagnosis.node_count = static_cast<std::int64_t>(node_count);
   if (!search.pre.status.ok()) {
     diagnosis.pre_filter_message = search.pre.status.message();
-    return fit_error_text(diagnosis);
+    diagnosis.rejectors = {search.pre.status.plugin};
+    return diagnosis;
   }
+  if (search.pre.node_names) diagnosis.rejectors = {search.pre.named_by};
   for (const std::optional<Status>& refusal : search.refusals) {
     if (refusal) {
       for (const std::string& reason : refusal->reasons) ++diagnosis.reason_counts[reason];
+      diagnosis.rejectors.insert(refusal->plugin);
     } else if (search.pre.node_names) {
       ++diagnosis.reason_counts[std::string(kOutsideReason)];
     }
   }
-  return fit_error_text(diagnosis);
+  return diagnosis;
 }
 
 }  // namespace berth::reference

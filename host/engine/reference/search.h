@@ -24,6 +24,6 @@ struct Search {
 };
 
 /// Why no node was feasible.
-std::string fit_error(const Search& search, std::size_t node_count);
+Diagnosis diagnose(const Search& search, std::size_t node_count);
 
 }  // namespace berth::reference

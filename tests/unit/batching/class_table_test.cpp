@@ -46,9 +46,9 @@ TEST(ClassTableTest, EachProfileHasItsOwnClasses) {
   test::Scenario scenario = test::parse_scenario(std::string(kNodes) + "pod p cpu=1\n");
   scenario.config.profiles.push_back(scenario.config.profiles.front());
   scenario.config.profiles.back().scheduler_name = "second";
-  const auto cache = test::fill_cache(scenario.objects);
-  Snapshot snapshot(*cache);
-  ClassTable table(scenario.objects, scenario.config, scenario.engine, snapshot, *cache);
+  const EngineCluster cluster(test::fill_cache(scenario.objects), scenario.objects);
+  Snapshot snapshot(cluster.cache());
+  ClassTable table(cluster, scenario.config, scenario.engine, snapshot);
   std::vector<PodToPlace> pods{{scenario.pending().front(), 0, -1}, {scenario.pending().front(), 1, -1}};
   table.compile(pods);
   EXPECT_NE(pods[0].class_index, pods[1].class_index);
@@ -77,9 +77,9 @@ TEST(ClassTableTest, APodThatNeedsAnUnsupportedPluginGetsAnErrorAndNoClass) {
 
 TEST(ClassTableTest, AnEqualPodWithoutTheClaimIsNoError) {
   test::Scenario scenario = test::parse_scenario(std::string(kNodes) + "pod p cpu=1 claim=data\n");
-  const auto cache = test::fill_cache(scenario.objects);
-  Snapshot snapshot(*cache);
-  ClassTable table(scenario.objects, scenario.config, scenario.engine, snapshot, *cache);
+  const EngineCluster cluster(test::fill_cache(scenario.objects), scenario.objects);
+  Snapshot snapshot(cluster.cache());
+  ClassTable table(cluster, scenario.config, scenario.engine, snapshot);
   auto twin = std::make_shared<Pod>();
   twin->name = "twin";
   twin->spec = scenario.pending().front()->spec;
@@ -108,7 +108,7 @@ TEST(ClassTableTest, RequestedResourcesAreInTheOrderOfTheirReasons) {
 TEST(ClassTableTest, AClassHasTheAmountsThatAPodAddsToANode) {
   test::CompiledCluster cluster(std::string(kNodes) + "pod p cpu=1 res:example.com/x=2\n");
   const PodClass& pod_class = cluster.class_of(0);
-  const std::int32_t x = cluster.snapshot.ensure_resource("example.com/x", *cluster.cache);
+  const std::int32_t x = cluster.snapshot.ensure_resource("example.com/x", cluster.cluster.cache());
   EXPECT_EQ(pod_class.delta.requested,
             (std::vector<std::pair<std::int32_t, std::int64_t>>{{kCpuColumn, 1000}, {x, 2}}));
   EXPECT_EQ(pod_class.delta.non_zero_milli_cpu, 1000);
@@ -118,7 +118,7 @@ TEST(ClassTableTest, AClassHasTheAmountsThatAPodAddsToANode) {
 TEST(ClassTableTest, ALaterColumnIsInTheDeltasOfEarlierClasses) {
   test::CompiledCluster cluster(std::string("config ignored=example.com/x\n") + kNodes + "pod p res:example.com/x=2\n");
   EXPECT_TRUE(cluster.class_of(0).delta.requested.empty());
-  const std::int32_t x = cluster.snapshot.ensure_resource("example.com/x", *cluster.cache);
+  const std::int32_t x = cluster.snapshot.ensure_resource("example.com/x", cluster.cluster.cache());
   cluster.table.recompile();
   EXPECT_EQ(cluster.class_of(0).delta.requested, (std::vector<std::pair<std::int32_t, std::int64_t>>{{x, 2}}));
 }

@@ -31,8 +31,8 @@ struct CommitStateTest : testing::Test {
     return found;
   }
   test::Scenario scenario = test::parse_scenario("node n cpu=1\npod a*4 cpu=2\npod b*2 cpu=3\npod c cpu=2\n");
-  std::unique_ptr<ClusterCache> cache = test::fill_cache(scenario.objects);
-  CommitState state{*cache, scenario.objects, scenario.config, scenario.engine, "cpu"};
+  std::shared_ptr<ClusterCache> cache = test::fill_cache(scenario.objects);
+  CommitState state{cache, scenario.objects, scenario.config, scenario.engine, "cpu"};
   std::vector<PodToPlace> pods;
 };
 

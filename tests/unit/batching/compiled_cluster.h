@@ -17,9 +17,9 @@ namespace berth::test {
 struct CompiledCluster {
   explicit CompiledCluster(std::string_view text)
       : scenario(parse_scenario(text)),
-        cache(fill_cache(scenario.objects)),
-        snapshot(*cache),
-        table(scenario.objects, scenario.config, scenario.engine, snapshot, *cache) {
+        cluster(fill_cache(scenario.objects), scenario.objects),
+        snapshot(cluster.cache()),
+        table(cluster, scenario.config, scenario.engine, snapshot) {
     for (const PodPtr& pod : scenario.pending()) pods.push_back({pod, 0, -1});
     table.compile(pods);
   }
@@ -29,7 +29,7 @@ struct CompiledCluster {
   const NodeSideRow& row_of(std::size_t pod) { return table.node_side(pods[pod].class_index); }
 
   Scenario scenario;
-  std::unique_ptr<ClusterCache> cache;
+  EngineCluster cluster;
   Snapshot snapshot;
   ClassTable table;
   std::vector<PodToPlace> pods;  ///< the pending ones, compiled, in the order of the text

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <utility>
 #include <vector>
+
+#include "tests/unit/batching/compiled_cluster.h"
 
 namespace berth {
 namespace {
@@ -24,6 +27,31 @@ std::vector<std::int32_t> all_nodes(std::int32_t count) {
   std::vector<std::int32_t> nodes(static_cast<std::size_t>(count));
   std::iota(nodes.begin(), nodes.end(), 0);
   return nodes;
+}
+
+/// Nodes with the load totals and draws that the test gives them.
+struct GivenNodes : ClassOnNodes {
+  std::vector<std::int64_t> totals;
+  std::vector<Draw> draws;
+  bool accepts(std::int32_t) const override { return true; }
+  std::int64_t load_total(std::int32_t node) const override { return totals[static_cast<std::size_t>(node)]; }
+  Draw draw(std::int32_t node) const override { return draws[static_cast<std::size_t>(node)]; }
+};
+
+TEST(ChooseFromListTest, TheTotalDecidesThenTheDrawThenTheNode) {
+  test::CompiledCluster cluster("node n*4 cpu=4 memory=8Gi\npod p cpu=1\n");
+  const auto chosen = [&](std::vector<std::int64_t> totals, std::vector<Draw> draws) {
+    GivenNodes nodes;
+    nodes.totals = std::move(totals);
+    nodes.draws = std::move(draws);
+    return choose_from_list({3, 1, 2, 0}, nodes, cluster.class_of(0), cluster.row_of(0), cluster.profile(),
+                            cluster.snapshot, TieBreak::kLoad)
+        .node;
+  };
+  EXPECT_EQ(chosen({1, 2, 5, 4}, {kHighestDraw, 1, 1, kHighestDraw}), 2);
+  EXPECT_EQ(chosen({5, 2, 5, 5}, {1, kHighestDraw, kHighestDraw, kHighestDraw - 1}), 2);
+  EXPECT_EQ(chosen({5, 5, 5, 4}, {7, 9, 9, 99}), 1) << "the first in node order, not in the list";
+  EXPECT_EQ(chosen({1ll << 40, 5, 5, 1ll << 40}, {7, 9, 9, 8}), 3) << "totals beyond what a key holds";
 }
 
 TEST(SampleTest, E_S_1_RejectionsBeforeTheStopAreRecorded) {

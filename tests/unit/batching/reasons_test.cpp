@@ -46,9 +46,9 @@ TEST(NodeFilterTest, FilterOrderOfTheProfileDecidesWhichPluginIsReported) {
   test::Scenario scenario = test::parse_scenario("node a cpu=1\npod old on=a port=80\npod p cpu=2 port=80\n");
   auto& filters = scenario.config.profiles.front().plugins[static_cast<std::size_t>(ExtensionPoint::kFilter)];
   std::reverse(filters.begin(), filters.end());
-  const auto cache = test::fill_cache(scenario.objects);
-  Snapshot snapshot(*cache);
-  ClassTable table(scenario.objects, scenario.config, scenario.engine, snapshot, *cache);
+  const EngineCluster cluster(test::fill_cache(scenario.objects), scenario.objects);
+  Snapshot snapshot(cluster.cache());
+  ClassTable table(cluster, scenario.config, scenario.engine, snapshot);
   std::vector<PodToPlace> pods{{scenario.pending().front(), 0, -1}};
   table.compile(pods);
   EXPECT_EQ(filter_node(table[0], table.profile(0), table.node_side(0), snapshot, 0).plugin, "NodeResourcesFit");
@@ -172,12 +172,12 @@ TEST_F(NominationsTest, OnlyQueuedPodsAreNominated) {
   EXPECT_EQ(nominations.node_of(*cluster.pods[index_of("lost")].pod), -1) << "its node does not exist";
 }
 
-TEST_F(NominationsTest, ARemovedNominationDoesNotCountUntilItIsRestored) {
+TEST_F(NominationsTest, ARemovedNominationDoesNotCountUntilItIsSetAgain) {
   const PodPtr chosen = cluster.pods[index_of("chosen")].pod;
-  EXPECT_TRUE(nominations.remove(*chosen));
-  EXPECT_FALSE(nominations.remove(*chosen));
+  EXPECT_EQ(nominations.remove(*chosen), "a");
+  EXPECT_EQ(nominations.remove(*chosen), std::nullopt);
   EXPECT_TRUE(filter_with_nominated_pods("low").ok());
-  nominations.restore(chosen, cluster.table, cluster.snapshot);
+  nominations.set(chosen, "a", cluster.table, cluster.snapshot);
   EXPECT_FALSE(filter_with_nominated_pods("low").ok());
 }
 

@@ -130,12 +130,11 @@ TEST(TopologyIndexTest, ATermOfANominatedPodIsCountedOnANodeUpdateBeforeAnyCompi
   // The same term as that of a nominated pod: no pod has had it as required anti-affinity before.
   const test::Scenario waiting =
       test::parse_scenario(std::string(kNodes) + "pod n label:app=db pod-anti-affinity=zone match=app=db\n");
-  std::vector<PodToPlace> placed_pod{{waiting.pending().front(), 0, -1}};
-  const std::vector<AnsweredPod> placed{{placed_pod.front().pod.get(), 1, -1}};
-  topology.note_terms(*placed_pod.front().pod);
-  const std::string placed_on(index.cluster.snapshot.node(1).name);
-  ASSERT_EQ(index.cluster.cache->assume_pod(placed_pod.front().pod, placed_on), CacheResult::kOk);
-  topology.recount_nodes(std::vector<std::int32_t>{index.cluster.snapshot.find_node("a"), 1}, placed);
+  const PodPtr nominated = waiting.pending().front();
+  topology.note_terms(*nominated);
+  const std::int32_t slot = 1;
+  index.cluster.cluster.assume(nominated, index.cluster.snapshot.node(slot).name);
+  topology.change_pods(slot);
   const TopologyCounts expected = topology.recount({});
   ASSERT_GT(expected.table_count(), 0);
   for (std::int32_t t = 0; t < expected.table_count(); ++t) EXPECT_EQ(index.total(t), expected.total(t)) << t;

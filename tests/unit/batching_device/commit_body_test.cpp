@@ -98,7 +98,6 @@ class HandMadeCluster {
     const std::int64_t amount = 300 + 100 * c;
     DeviceClass pod_class;
     pod_class.draw_seed = static_cast<std::uint32_t>(17 * c);
-    pod_class.draws = true;
     pod_class.port_set = c == 4 ? 0 : -1;
     const DeviceList one{static_cast<std::int32_t>(requests_.size()), 1};
     requests_.push_back({0, amount, 1});
@@ -183,8 +182,8 @@ class HandMadeCluster {
   std::vector<DeviceTable> tables_;
   std::vector<std::uint8_t> exists_, port_taken_ = std::vector<std::uint8_t>(kNodes, 0);
   std::vector<double> weights_;
-  std::vector<std::uint32_t> name_hash_ = std::vector<std::uint32_t>(kNodes, 77);
-  Longs allocatable_ = Longs(kNodes, 1500), allowed_pods_ = Longs(kNodes, 4), requested_ = Longs(kNodes, 0),
+  std::vector<std::uint64_t> name_hash_ = std::vector<std::uint64_t>(kNodes, 77);
+  Longs allocatable_ = Longs(2 * kNodes, 1500), allowed_pods_ = Longs(kNodes, 4), requested_ = Longs(kNodes, 0),
         milli_cpu_ = Longs(kNodes, 0), memory_ = Longs(kNodes, 0), pods_ = Longs(kNodes, 0), totals_ = Longs(2, 0),
         counts_;
   std::vector<DeviceClass> classes_;

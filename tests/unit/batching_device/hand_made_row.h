@@ -32,7 +32,11 @@ class HandMadeRow {
   /// Below 0: infeasible. Used by the next build() or refresh().
   void set_worth(std::int32_t node, std::int32_t worth) { base_[static_cast<std::size_t>(node)] = worth; }
   std::int32_t worth(std::int32_t node) const { return base_[static_cast<std::size_t>(node)]; }
-  NodeKey key(std::int32_t node) const { return worth(node) < 0 ? 0 : make_node_key(worth(node), 1); }
+  NodeKey key(std::int32_t node) const {
+    if (worth(node) < 0) return 0;
+    const NodeDraws draws(profile_.draw, 0, 0, {});
+    return make_node_key(worth(node), draw_by_class(draws.with({0, 0, pod_count_[static_cast<std::size_t>(node)]}), 0));
+  }
 
   void build() {
     const RowView row(state_.rows, row_);
@@ -97,6 +101,7 @@ class HandMadeRow {
   void make_state() {
     base_.assign(cell_of_.size(), 0);
     pod_count_.assign(cell_of_.size(), 0);
+    name_hash_.assign(cell_of_.size(), 0);
     const std::int64_t entries = layout_.level_offset[layout_.level_count];
     keys_.assign(static_cast<std::size_t>(entries), kNotWritten);
     best_.assign(static_cast<std::size_t>(entries - layout_.level_offset[1]), kNotWritten);
@@ -111,16 +116,19 @@ class HandMadeRow {
     row_.live = live_.data();
     state_.columns.node_count = node_count();
     state_.columns.stride = node_count();
+    state_.columns.name_hash = name_hash_.data();
     state_.columns.pod_count = pod_count_.data();
     state_.columns.non_zero_milli_cpu = pod_count_.data();
     state_.columns.non_zero_memory_bytes = pod_count_.data();
     state_.classes.classes = &pod_class_;
+    profile_.draw.order = DrawOrder::kByClass;  // with one name hash: nodes of equal worth have equal keys
     state_.classes.profiles = &profile_;
     state_.rows = {&row_, &layout_};
   }
 
   std::vector<std::int32_t> cell_of_, position_of_, node_at_, level_begin_, base_;
   std::vector<std::int64_t> pod_count_;
+  std::vector<std::uint64_t> name_hash_;
   std::vector<NodeKey> keys_;
   std::vector<std::int32_t> best_, live_;
   DeviceLayout layout_;

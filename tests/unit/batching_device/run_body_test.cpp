@@ -27,7 +27,7 @@ std::vector<DevicePick> plain_copies(test::DeviceCluster& cluster, std::int32_t 
   Snapshot snapshot = cluster.snapshot;
   const NodeSideRow& side = cluster.table.node_side(c);
   const CompiledProfile& profile = cluster.table.profile_of(c);
-  const UncachedClass judged(cluster.table[c], profile, side, snapshot, true);
+  const UncachedClass judged(cluster.table[c], profile, side, snapshot);
   std::vector<DevicePick> picks;
   NodeKey level = INT64_MAX;
   while (judged.accepts(node) && static_cast<std::int32_t>(picks.size()) < copies_max) {

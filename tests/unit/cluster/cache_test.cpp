@@ -159,12 +159,46 @@ TEST(Cache, APortUsedByTwoPodsIsFreedWhenOneIsRemoved) {
   cache.add_node(make_node("a"));
   cache.add_pod(make_pod("p", "a", spec));
   cache.add_pod(make_pod("q", "a", spec));
-  EXPECT_EQ(cache.find_node("a")->used_ports, (std::vector<HostPort>{{"0.0.0.0", "TCP", 80}}));
+  EXPECT_EQ(cache.find_node("a")->used_ports, (std::vector<HostPort>{{"0.0.0.0", "TCP", 80}, {"0.0.0.0", "TCP", 80}}));
   cache.remove_pod("uid-p");
   EXPECT_TRUE(cache.find_node("a")->used_ports.empty());
   EXPECT_EQ(cache.check_consistency(), Names{});
   cache.remove_pod("uid-q");
   EXPECT_TRUE(cache.find_node("a")->used_ports.empty());
+}
+
+TEST(Cache, APortUsedByTwoPodsStaysTakenWhenOneThatWasNeverBoundIsForgotten) {
+  ClusterCache cache;
+  ContainerPort port;
+  port.host_port = 80;
+  const auto spec = make_spec({}, {port});
+  cache.add_node(make_node("a"));
+  cache.add_pod(make_pod("p", "a", spec));
+  cache.assume_pod(make_pod("q", "", spec), "a");
+  cache.forget_pod("uid-q");
+  EXPECT_EQ(cache.find_node("a")->used_ports, (std::vector<HostPort>{{"0.0.0.0", "TCP", 80}}));
+}
+
+TEST(Cache, ACopyIsIndependentAndEqual) {
+  ClusterCache cache;
+  for (const auto& [name, zone] : {std::pair{"a1", "a"}, {"b1", "b"}, {"a2", "a"}})
+    cache.add_node(make_node(name, zone));
+  cache.add_pod(make_pod("p", "a1", make_spec({})));
+  cache.assume_pod(make_pod("q", "", make_spec({})), "b1");
+  cache.nodes_in_order();
+  cache.remove_node("a1");  // the order still has it
+  ClusterCache copy(cache);
+  EXPECT_EQ(copy.check_consistency(), Names{});
+  EXPECT_TRUE(copy.is_assumed("uid-q"));
+  EXPECT_EQ(copy.ghost_count(), 1u);
+  copy.remove_pod("uid-p");
+  copy.forget_pod("uid-q");
+  EXPECT_EQ(cache.pod_count(), 2u);
+  EXPECT_EQ(copy.pod_count(), 0u);
+  ASSERT_EQ(copy.nodes_in_order().size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(copy.nodes_in_order()[i]->name, cache.nodes_in_order()[i]->name);
+  EXPECT_EQ(copy.check_consistency(), Names{});
+  EXPECT_EQ(cache.check_consistency(), Names{});
 }
 
 TEST(CacheImages, TheFirstReportedSizeStaysWhileANodeHasTheImage) {

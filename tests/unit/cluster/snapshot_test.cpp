@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -29,26 +30,66 @@ PodPtr gpu_pod(const std::string& name, const std::string& on, std::int64_t gpus
                   make_spec({{"cpu", millis(250)}, {std::string(kMemory), units(1000)}, {kGpu, units(gpus)}}));
 }
 
-/// Compares every column of `snapshot` with a new snapshot.
+/// Compares every column of `snapshot` with a new snapshot, node by node: slots differ.
 void expect_as_new(Snapshot& snapshot, const ClusterCache& cache) {
   Snapshot fresh(cache);
   ASSERT_EQ(snapshot.node_count(), fresh.node_count());
-  for (std::int32_t r = 0; r < snapshot.resource_count(); ++r) {
-    const std::int32_t same = fresh.ensure_resource(snapshot.resource_name(r), cache);
-    for (std::int32_t i = 0; i < fresh.node_count(); ++i) {
-      EXPECT_EQ(snapshot.allocatable(r, i), same == kNoColumn ? 0 : fresh.allocatable(same, i));
-      EXPECT_EQ(snapshot.requested(r, i), same == kNoColumn ? 0 : fresh.requested(same, i));
-    }
-  }
   for (std::int32_t i = 0; i < fresh.node_count(); ++i) {
-    EXPECT_EQ(snapshot.node(i).name, fresh.node(i).name);
-    EXPECT_EQ(snapshot.find_node(fresh.node(i).name), i);
-    EXPECT_EQ(snapshot.non_zero_milli_cpu(i), fresh.non_zero_milli_cpu(i));
-    EXPECT_EQ(snapshot.non_zero_memory_bytes(i), fresh.non_zero_memory_bytes(i));
-    EXPECT_EQ(snapshot.pod_count(i), fresh.pod_count(i));
-    EXPECT_EQ(snapshot.used_ports(i), fresh.used_ports(i));
+    const std::int32_t slot = snapshot.find_node(fresh.node(i).name);
+    ASSERT_GE(slot, 0) << fresh.node(i).name;
+    EXPECT_EQ(snapshot.node(slot).name, fresh.node(i).name);
+    for (std::int32_t r = 0; r < snapshot.resource_count(); ++r) {
+      const std::int32_t same = fresh.ensure_resource(snapshot.resource_name(r), cache);
+      EXPECT_EQ(snapshot.allocatable(r, slot), same == kNoColumn ? 0 : fresh.allocatable(same, i));
+      EXPECT_EQ(snapshot.requested(r, slot), same == kNoColumn ? 0 : fresh.requested(same, i));
+    }
+    EXPECT_EQ(snapshot.non_zero_milli_cpu(slot), fresh.non_zero_milli_cpu(i));
+    EXPECT_EQ(snapshot.non_zero_memory_bytes(slot), fresh.non_zero_memory_bytes(i));
+    EXPECT_EQ(snapshot.pod_count(slot), fresh.pod_count(i));
+    EXPECT_EQ(snapshot.allowed_pods(slot), fresh.allowed_pods(i));
+    EXPECT_EQ(snapshot.unschedulable(slot), fresh.unschedulable(i));
+    EXPECT_EQ(snapshot.used_ports(slot), fresh.used_ports(i));
+    EXPECT_EQ(snapshot.node_hash(slot), fresh.node_hash(i));
+    EXPECT_EQ(snapshot.taint_sets()[static_cast<std::size_t>(snapshot.taint_set(slot))], fresh.node(i).taints);
+    const auto zone = [&](Snapshot& of, std::int32_t at) {
+      const LabelColumn& column = of.label_column("topology.kubernetes.io/zone");
+      return column.values.value(column.value_id[static_cast<std::size_t>(at)]);
+    };
+    EXPECT_EQ(zone(snapshot, slot), zone(fresh, i));
   }
 }
+
+/// A cache and a snapshot that takes in each of its changes.
+struct Followed {
+  ClusterCache cache;
+  std::optional<Snapshot> snapshot;
+
+  void open() { snapshot.emplace(cache); }
+  void upsert(const NodePtr& node) {
+    const NodeInfo* known = cache.find_node(node->name);
+    const bool exists = known != nullptr && known->node != nullptr;
+    const NodePtr before = exists ? known->node : nullptr;
+    cache.update_node(node);
+    const NodeInfo& info = *cache.find_node(node->name);
+    if (exists) {
+      snapshot->change_node(snapshot->find_node(node->name), info,
+                            differing_parts(fingerprint_of(*before), fingerprint_of(*node)), cache);
+    } else if (snapshot->add_node(info, cache) < 0) {
+      snapshot->add_slots(2);
+      ASSERT_GE(snapshot->add_node(info, cache), 0);
+    }
+    snapshot->update_order(cache);
+  }
+  void remove(const std::string& name) {
+    if (cache.remove_node(name) != CacheResult::kOk) return;
+    snapshot->remove_node(snapshot->find_node(name), cache);
+    snapshot->update_order(cache);
+  }
+  void pods_changed(const std::string& name) {
+    if (const std::int32_t slot = snapshot->find_node(name); slot >= 0)
+      snapshot->change_pods(slot, *cache.find_node(name));
+  }
+};
 
 TEST(SnapshotTest, ColumnsEqualTheCache) {
   ClusterCache cache;
@@ -97,57 +138,62 @@ TEST(SnapshotTest, AnEmptyClusterHasNoNodes) {
   Snapshot snapshot(cache);
   EXPECT_EQ(snapshot.node_count(), 0);
   EXPECT_EQ(snapshot.ensure_resource(kGpu, cache), kNoColumn);
-  EXPECT_FALSE(snapshot.update(cache).nodes_changed);
+  EXPECT_TRUE(snapshot.in_order().empty());
 }
 
-TEST(SnapshotTest, UpdateWritesOnlyChangedNodes) {
-  ClusterCache cache;
-  for (const char* name : {"a", "b", "c"}) cache.add_node(share(big_node(name)));
-  Snapshot snapshot(cache);
-  cache.add_pod(gpu_pod("p", "b", 1));
-  const Snapshot::Update update = snapshot.update(cache);
-  EXPECT_FALSE(update.nodes_changed);
-  EXPECT_EQ(update.touched, (std::vector<std::int32_t>{snapshot.find_node("b")}));
-  EXPECT_TRUE(snapshot.update(cache).touched.empty());
-  expect_as_new(snapshot, cache);
+TEST(SnapshotTest, AnAddedNodeGetsASlotAndItsPlaceInTheOrder) {
+  Followed both;
+  both.cache.add_node(make_node("a1", "a"));
+  both.cache.add_node(make_node("a2", "a"));
+  both.open();
+  both.upsert(make_node("b1", "b"));
+  EXPECT_EQ(both.snapshot->find_node("a2"), 1) << "it keeps its slot";
+  EXPECT_EQ(both.snapshot->rank(both.snapshot->find_node("b1")), 1);
+  EXPECT_EQ(both.snapshot->rank(both.snapshot->find_node("a2")), 2);
+  expect_as_new(*both.snapshot, both.cache);
 }
 
-TEST(SnapshotTest, AnAddedNodeRebuildsTheOrder) {
-  ClusterCache cache;
-  cache.add_node(make_node("a1", "a"));
-  cache.add_node(make_node("a2", "a"));
-  Snapshot snapshot(cache);
-  ASSERT_EQ(snapshot.find_node("a2"), 1);
-  cache.add_node(make_node("b1", "b"));
-  EXPECT_TRUE(snapshot.update(cache).nodes_changed);
-  EXPECT_EQ(snapshot.find_node("b1"), 1);
-  EXPECT_EQ(snapshot.find_node("a2"), 2);
-  expect_as_new(snapshot, cache);
+TEST(SnapshotTest, ARemovedNodeLeavesAFreeSlotOfZeroes) {
+  Followed both;
+  for (const char* name : {"a", "b", "c"}) both.cache.add_node(share(big_node(name)));
+  both.cache.add_pod(gpu_pod("p", "b", 1));
+  both.open();
+  const std::int32_t slot = both.snapshot->find_node("b");
+  both.remove("b");
+  EXPECT_EQ(both.snapshot->node_count(), 2);
+  EXPECT_EQ(both.snapshot->slot_count(), 3);
+  EXPECT_EQ(both.snapshot->find_node("b"), -1);
+  EXPECT_FALSE(both.snapshot->has_node(slot));
+  EXPECT_EQ(both.snapshot->allocatable(kCpuColumn, slot), 0);
+  EXPECT_EQ(both.snapshot->pod_count(slot), 0);
+  EXPECT_TRUE(both.snapshot->node_name(slot).empty());
+  expect_as_new(*both.snapshot, both.cache);
+  both.upsert(share(big_node("d")));
+  EXPECT_EQ(both.snapshot->find_node("d"), slot) << "the next node gets the slot";
 }
 
-TEST(SnapshotTest, ARemovedNodeIsInNoColumn) {
-  ClusterCache cache;
-  for (const char* name : {"a", "b", "c"}) cache.add_node(share(big_node(name)));
-  cache.add_pod(gpu_pod("p", "b", 1));
-  Snapshot snapshot(cache);
-  ASSERT_EQ(cache.remove_node("b"), CacheResult::kOk);
-  EXPECT_TRUE(snapshot.update(cache).nodes_changed);
-  EXPECT_EQ(snapshot.node_count(), 2);
-  EXPECT_EQ(snapshot.find_node("b"), -1);
-  expect_as_new(snapshot, cache);
-}
-
-TEST(SnapshotTest, AChangedNodeObjectIsDetected) {
-  ClusterCache cache;
-  cache.add_node(share(big_node("a")));
-  Snapshot snapshot(cache);
+TEST(SnapshotTest, AChangedNodeObjectIsTakenOver) {
+  Followed both;
+  both.cache.add_node(share(big_node("a")));
+  both.open();
   Node smaller = big_node("a");
   smaller.allocatable.milli_cpu = 1000;
   smaller.unschedulable = true;
-  cache.update_node(share(smaller));
-  EXPECT_TRUE(snapshot.update(cache).nodes_changed);
-  EXPECT_EQ(snapshot.allocatable(kCpuColumn, 0), 1000);
-  EXPECT_TRUE(snapshot.unschedulable(0));
+  both.upsert(share(smaller));
+  EXPECT_EQ(both.snapshot->allocatable(kCpuColumn, 0), 1000);
+  EXPECT_TRUE(both.snapshot->unschedulable(0));
+}
+
+TEST(SnapshotTest, AResourceThatWasAskedForInVainIsMissedOnceANodeOffersIt) {
+  Followed both;
+  both.cache.add_node(make_node("a", "z"));
+  both.open();
+  EXPECT_EQ(both.snapshot->ensure_resource(kGpu, both.cache), kNoColumn);
+  EXPECT_FALSE(both.snapshot->lacks_column());
+  both.upsert(share(big_node("b")));
+  EXPECT_TRUE(both.snapshot->lacks_column());
+  EXPECT_NE(both.snapshot->ensure_resource(kGpu, both.cache), kNoColumn);
+  EXPECT_FALSE(both.snapshot->lacks_column());
 }
 
 TEST(SnapshotTest, AResourceThatNoNodeOffersHasNoColumn) {
@@ -170,13 +216,13 @@ TEST(SnapshotTest, AResourceHasOneColumnForAllRequests) {
 }
 
 TEST(SnapshotTest, ALateColumnIsKeptUpToDate) {
-  ClusterCache cache;
-  cache.add_node(share(big_node("a")));
-  Snapshot snapshot(cache);
-  const std::int32_t gpu = snapshot.ensure_resource(kGpu, cache);
-  cache.add_pod(gpu_pod("p", "a", 3));
-  snapshot.update(cache);
-  EXPECT_EQ(snapshot.requested(gpu, 0), 3);
+  Followed both;
+  both.cache.add_node(share(big_node("a")));
+  both.open();
+  const std::int32_t gpu = both.snapshot->ensure_resource(kGpu, both.cache);
+  both.cache.add_pod(gpu_pod("p", "a", 3));
+  both.pods_changed("a");
+  EXPECT_EQ(both.snapshot->requested(gpu, 0), 3);
 }
 
 ResourceDelta some_delta(std::int64_t cpu, std::int64_t memory) {
@@ -207,25 +253,26 @@ TEST(SnapshotTest, RemovingIsTheInverseOfAddingBeyondInt64) {
 }
 
 TEST(SnapshotTest, ReportsWhetherScoresMayWrap) {
+  Followed both;
+  both.cache.add_node(share(big_node("a")));
+  both.open();
+  EXPECT_FALSE(both.snapshot->scores_may_wrap());
+  Node large = big_node("b");
+  large.allocatable.scalars.front().second = kMayWrapAbove + 1;  // no column holds it yet
+  both.upsert(share(std::move(large)));
+  EXPECT_TRUE(both.snapshot->scores_may_wrap());
+  both.remove("b");
+  EXPECT_FALSE(both.snapshot->scores_may_wrap());
+  both.cache.add_pod(make_pod("p", "a", make_spec({{std::string(kMemory), units(INT64_MAX)}})));
+  both.pods_changed("a");
+  EXPECT_TRUE(both.snapshot->scores_may_wrap());
+
   ClusterCache cache;
   cache.add_node(share(big_node("a")));
-  EXPECT_FALSE(Snapshot(cache).scores_may_wrap());
   Snapshot placed(cache);
   placed.apply(0, some_delta(0, kMayWrapAbove), 1);
   EXPECT_FALSE(placed.scores_may_wrap());
   placed.apply(0, some_delta(0, 1), 1);
-  EXPECT_TRUE(placed.scores_may_wrap());
-
-  Node large = big_node("b");
-  large.allocatable.scalars.front().second = kMayWrapAbove + 1;  // no column holds it yet
-  cache.add_node(share(std::move(large)));
-  EXPECT_TRUE(placed.update(cache).nodes_changed);
-  EXPECT_TRUE(placed.scores_may_wrap());
-  ASSERT_EQ(cache.remove_node("b"), CacheResult::kOk);
-  placed.update(cache);
-  EXPECT_FALSE(placed.scores_may_wrap());
-  cache.add_pod(make_pod("p", "a", make_spec({{std::string(kMemory), units(INT64_MAX)}})));
-  placed.update(cache);
   EXPECT_TRUE(placed.scores_may_wrap());
 }
 
@@ -240,18 +287,6 @@ TEST(SnapshotTest, ACopyIsIndependent) {
   EXPECT_EQ(snapshot.pod_count(0), 0);
   EXPECT_TRUE(snapshot.used_ports(0).empty());
   EXPECT_EQ(fork.requested(kCpuColumn, 0), 100);
-}
-
-TEST(SnapshotTest, PlacementsConfirmedByTheCacheAreNotCountedTwice) {
-  ClusterCache cache;
-  cache.add_node(share(big_node("a")));
-  Snapshot snapshot(cache);
-  const PodPtr pod = gpu_pod("p", "a", 0);
-  snapshot.apply(0, some_delta(250, 1000), 1);
-  ASSERT_EQ(cache.assume_pod(pod, "a"), CacheResult::kOk);
-  snapshot.update(cache);
-  EXPECT_EQ(snapshot.requested(kCpuColumn, 0), 250);
-  EXPECT_EQ(snapshot.pod_count(0), 1);
 }
 
 TEST(SnapshotTest, ALabelColumnDistinguishesValuesAndAbsence) {
@@ -273,9 +308,9 @@ TEST(SnapshotTest, ALabelColumnDistinguishesValuesAndAbsence) {
   };
   EXPECT_EQ(id("a"), id("c"));
   EXPECT_NE(id("a"), id("b"));
-  EXPECT_EQ(column.values[static_cast<std::size_t>(id("a"))], "ssd");
+  EXPECT_EQ(column.values.value(id("a")), "ssd");
   EXPECT_NE(id("d"), 0);
-  EXPECT_EQ(column.values[static_cast<std::size_t>(id("d"))], "");
+  EXPECT_EQ(column.values.value(id("d")), "");
   EXPECT_EQ(id("e"), 0);
   EXPECT_EQ(&snapshot.label_column("disk"), &column);
 }
@@ -318,34 +353,43 @@ TEST(SnapshotTest, AnImageListsItsNodesOnceEach) {
   EXPECT_EQ(snapshot.image("none"), nullptr);
 }
 
-/// Random changes of a cache; after every few of them the snapshot must equal a new one.
-TEST(SnapshotTest, AnUpdatedSnapshotEqualsARecountAfterAnyChanges) {
+/// After random changes the snapshot must equal a new one.
+TEST(SnapshotTest, AFollowingSnapshotEqualsANewOneAfterAnyChanges) {
   std::mt19937 random(7);
   const auto upto = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
-  ClusterCache cache;
-  for (int n = 0; n < 12; ++n) cache.add_node(share(big_node("n" + std::to_string(n), "z" + std::to_string(n % 3))));
-  Snapshot snapshot(cache);
-  snapshot.ensure_resource(kGpu, cache);
+  Followed both;
+  for (int n = 0; n < 12; ++n)
+    both.cache.add_node(share(big_node("n" + std::to_string(n), "z" + std::to_string(n % 3))));
+  both.open();
+  both.snapshot->ensure_resource(kGpu, both.cache);
   int next_pod = 0;
-  for (int round = 0; round < 60; ++round) {
-    for (std::uint32_t change = upto(5); change > 0; --change) {
-      const std::string node = "n" + std::to_string(upto(15));
-      switch (upto(6)) {
-        case 0:
-          cache.remove_pod("uid-p" + std::to_string(upto(static_cast<std::uint32_t>(next_pod) + 1)));
-          break;
-        case 1:
-          if (upto(6) == 0) cache.remove_node(node);
-          break;
-        case 2:
-          if (upto(3) == 0 && cache.find_node(node) == nullptr) cache.add_node(share(big_node(node, "z9")));
-          break;
-        default:
-          cache.add_pod(gpu_pod("p" + std::to_string(next_pod++), node, upto(4)));
+  for (int round = 0; round < 200; ++round) {
+    const std::string node = "n" + std::to_string(upto(15));
+    switch (upto(6)) {
+      case 0: {
+        const std::string uid = "uid-p" + std::to_string(upto(static_cast<std::uint32_t>(next_pod) + 1));
+        const NodeInfo* at = both.cache.node_of_pod(uid);
+        const std::string name = at == nullptr ? "" : at->name;
+        both.cache.remove_pod(uid);
+        both.pods_changed(name);
+        break;
       }
+      case 1:
+        both.remove(node);
+        break;
+      case 2:
+      case 3: {
+        Node changed = big_node(node, "z" + std::to_string(upto(5)));
+        changed.unschedulable = upto(2) == 0;
+        if (upto(2) == 0) changed.taints = {{"t" + std::to_string(upto(4)), "", TaintEffect::kNoSchedule}};
+        both.upsert(share(std::move(changed)));
+        break;
+      }
+      default:
+        both.cache.add_pod(gpu_pod("p" + std::to_string(next_pod++), node, upto(4)));
+        both.pods_changed(node);
     }
-    snapshot.update(cache);
-    expect_as_new(snapshot, cache);
+    expect_as_new(*both.snapshot, both.cache);
     if (HasFailure()) FAIL() << "in round " << round;
   }
 }

@@ -31,7 +31,7 @@ TEST(TopologyCountsTest, NodesAreNumberedByDomain) {
 
 TEST(TopologyCountsTest, APodCountsOnlyInTheDomainOfItsNode) {
   TopologyCounts counts;
-  const std::int32_t table = counts.add_table(counts.add_column(zones()), nullptr, false);
+  const std::int32_t table = counts.add_table(counts.add_column(zones()), 0, nullptr, false);
   counts.add(table, 0, 1);
   counts.add(table, 1, 1);
   counts.add(table, 4, 1);
@@ -42,7 +42,7 @@ TEST(TopologyCountsTest, APodCountsOnlyInTheDomainOfItsNode) {
 
 TEST(TopologyCountsTest, MaskedNodesDoNotCountAndCreateNoDomains) {
   TopologyCounts counts;
-  const std::int32_t table = counts.add_table(counts.add_column(zones()), mask({1, 1, 0, 1, 1, 0}), true);
+  const std::int32_t table = counts.add_table(counts.add_column(zones()), 0, mask({1, 1, 0, 1, 1, 0}), true);
   EXPECT_EQ(counts.existing_domains(table), 2);
   counts.add(table, 2, 1);
   counts.add(table, 5, 1);
@@ -55,14 +55,14 @@ TEST(TopologyCountsTest, MaskedNodesDoNotCountAndCreateNoDomains) {
 
 TEST(TopologyCountsTest, TheMinimumWithoutADomainIsInt32Max) {
   TopologyCounts counts;
-  const std::int32_t table = counts.add_table(counts.add_column(zones()), mask({0, 0, 0, 0, 0, 0}), true);
+  const std::int32_t table = counts.add_table(counts.add_column(zones()), 0, mask({0, 0, 0, 0, 0, 0}), true);
   EXPECT_EQ(counts.existing_domains(table), 0);
   EXPECT_EQ(counts.minimum(table), INT32_MAX);
 }
 
 TEST(TopologyCountsTest, TheMinimumFollowsEveryChangeAlsoBelowZero) {
   TopologyCounts counts;
-  const std::int32_t table = counts.add_table(counts.add_column(zones()), nullptr, true);
+  const std::int32_t table = counts.add_table(counts.add_column(zones()), 0, nullptr, true);
   for (const std::int32_t node : {0, 0, 0, 2, 2, 3}) counts.add(table, node, 1);
   EXPECT_EQ(counts.minimum(table), 1);
   counts.add(table, 3, -3);
@@ -75,7 +75,7 @@ TEST(TopologyCountsTest, TheMinimumFollowsEveryChangeAlsoBelowZero) {
 
 TEST(TopologyCountsTest, ACopyKeepsItsCounts) {
   TopologyCounts counts;
-  const std::int32_t table = counts.add_table(counts.add_column(zones()), nullptr, true);
+  const std::int32_t table = counts.add_table(counts.add_column(zones()), 0, nullptr, true);
   counts.add(table, 0, 1);
   const TopologyCounts fork = counts;
   counts.add(table, 0, 1);

@@ -25,7 +25,7 @@ TEST(EngineConfig, AnEmptyFileHasTheDefaults) {
   const EngineConfig config = parse_engine("");
   EXPECT_EQ(config.backend, "auto");
   EXPECT_EQ(config.seed, 0u);
-  EXPECT_EQ(config.tie_break, TieBreak::kRandom);
+  EXPECT_EQ(config.tie_break, TieBreak::kLoad);
   EXPECT_EQ(config.node_sampling, NodeSampling::kAll);
   EXPECT_EQ(config.threads, 0);
   EXPECT_EQ(config.row_bytes_max, std::uint64_t{1} << 30);
@@ -88,7 +88,7 @@ TEST(EngineConfig, InvalidValuesAreReportedWithTheExpectation) {
                                "threads": 1025, "rowBytesMax": "big", "batchPodsMax": 0)"),
             (Lines{"backend: got \"gpu\", expected auto, reference, cpu or cuda",
                    "seed: got -1, expected an integer from 0 to 18446744073709551615",
-                   "tieBreak: got \"best\", expected random, first or kube",
+                   "tieBreak: got \"best\", expected load, random, first or kube",
                    "nodeSampling: got \"some\", expected all or kube",
                    "threads: got 1025, expected an integer from 0 to 1024",
                    "rowBytesMax: got \"big\", expected a number of bytes above 0, or a quantity such as \"512Mi\"",
@@ -112,13 +112,13 @@ TEST(EngineConfig, AnotherKindIsRefused) {
 TEST(EngineConfig, AMissingFileIsAnError) { EXPECT_THROW(load_engine_config("/does/not/exist"), InputError); }
 
 TEST(EngineConfig, FlagNamesRoundTrip) {
-  for (const char* name : {"random", "first", "kube"}) EXPECT_EQ(to_string(parse_tie_break(name)), name);
+  for (const char* name : {"load", "random", "first", "kube"}) EXPECT_EQ(to_string(parse_tie_break(name)), name);
   for (const char* name : {"all", "kube"}) EXPECT_EQ(to_string(parse_node_sampling(name)), name);
   EXPECT_EQ(parse_device_failure("stop"), DeviceFailure::kStop);
   EXPECT_EQ(parse_device_failure("rerun-on-cpu"), DeviceFailure::kRerunOnCpu);
   EXPECT_EQ(problems_in([] { parse_device_failure("retry"); }),
             Lines{": got \"retry\", expected stop or rerun-on-cpu"});
-  EXPECT_EQ(problems_in([] { parse_tie_break("x"); }), Lines{": got \"x\", expected random, first or kube"});
+  EXPECT_EQ(problems_in([] { parse_tie_break("x"); }), Lines{": got \"x\", expected load, random, first or kube"});
   EXPECT_EQ(problems_in([] { parse_node_sampling(""); }), Lines{": got \"\", expected all or kube"});
 }
 

@@ -33,7 +33,7 @@ TEST(SchedulerConfig, AnEmptyConfigurationHasTheDefaults) {
   EXPECT_EQ(config.client_connection.kubeconfig, "");
   EXPECT_EQ(config.client_connection.accept_content_types, "");
   EXPECT_EQ(config.client_connection.content_type, "application/vnd.kubernetes.protobuf");
-  EXPECT_EQ(config.client_connection.qps, 50);
+  EXPECT_EQ(config.client_connection.qps, 50.0f);
   EXPECT_EQ(config.client_connection.burst, 100);
   ASSERT_EQ(config.profiles.size(), 1u);
   EXPECT_EQ(config.profiles[0].scheduler_name, "default-scheduler");
@@ -118,7 +118,7 @@ TEST(SchedulerConfig, EmptyStringsAndZeroDurationsReadAsUnset) {
   EXPECT_EQ(config.leader_election.resource_lock, "leases");
   EXPECT_EQ(config.leader_election.resource_name, "kube-scheduler");
   EXPECT_EQ(config.leader_election.resource_namespace, "kube-system");
-  EXPECT_EQ(config.client_connection.qps, 50);
+  EXPECT_EQ(config.client_connection.qps, 50.0f);
   EXPECT_EQ(config.client_connection.burst, 100);
   EXPECT_EQ(config.client_connection.content_type, "application/vnd.kubernetes.protobuf");
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "batching/compiled_profile.h"
+#include "host/cluster/engine_cluster.h"
 #include "host/objects/errors.h"
 #include "tests/support/open_backend.h"
 #include "tests/support/scenario.h"
@@ -23,11 +25,11 @@ struct Bench {
     backend->compile(pods);
   }
   std::unique_ptr<CpuBackend> open() const {
-    return std::make_unique<CpuBackend>(*cache, scenario.objects, scenario.config, scenario.engine, tuning);
+    return std::make_unique<CpuBackend>(cache, scenario.objects, scenario.config, scenario.engine, tuning);
   }
 
   test::Scenario scenario;
-  std::unique_ptr<ClusterCache> cache;
+  std::shared_ptr<ClusterCache> cache;
   CpuTuning tuning;
   std::vector<PodToPlace> pods;
   std::unique_ptr<CpuBackend> backend;
@@ -39,20 +41,12 @@ std::vector<std::string> answers(const BatchResult& result, const Backend& backe
   for (const Outcome& outcome : result.outcomes)
     lines.push_back(outcome.kind == OutcomeKind::kPlaced
                         ? std::string(backend.node_name(outcome.node)) + " " + std::to_string(outcome.score)
-                        : result.messages[static_cast<std::size_t>(outcome.message)]);
+                        : result.messages[static_cast<std::size_t>(outcome.message)].text);
   return lines;
 }
 
 std::vector<std::string> place(CpuBackend& backend, std::span<const PodToPlace> pods, const BatchLimits& limits = {}) {
   return answers(backend.commit_batch(pods, limits), backend);
-}
-
-/// Assumes the backend's placements in the cache, as a caller of sync() must.
-void assume(ClusterCache& cache, std::span<const PodToPlace> pods, const BatchResult& result, const Backend& backend) {
-  for (std::size_t i = 0; i < result.outcomes.size(); ++i)
-    if (result.outcomes[i].kind == OutcomeKind::kPlaced) {
-      ASSERT_EQ(cache.assume_pod(pods[i].pod, backend.node_name(result.outcomes[i].node)), CacheResult::kOk);
-    }
 }
 
 NodePtr node_from(const std::string& line) { return test::parse_scenario(line).objects.nodes.front(); }
@@ -116,7 +110,8 @@ TEST(CpuBackendTest, AnEmptyBatchIsComplete) {
 TEST(CpuBackendTest, EqualMessagesAreStoredOnce) {
   Bench bench("node n cpu=1\npod p*4 cpu=2\npod q cpu=3\n");
   const BatchResult result = bench.backend->commit_batch(bench.pods, {});
-  EXPECT_EQ(result.messages, (std::vector<std::string>{"0/1 nodes are available: 1 Insufficient cpu."}));
+  EXPECT_EQ(result.messages,
+            (std::vector<Message>{{"0/1 nodes are available: 1 Insufficient cpu.", {"NodeResourcesFit"}}}));
 }
 
 TEST(CpuBackendTest, AnUncompiledPodIsALogicError) {
@@ -131,7 +126,21 @@ TEST(CpuBackendTest, WithoutNodesEveryPodGetsTheNoNodesError) {
             (std::vector<std::string>{"no nodes available to schedule pods", "no nodes available to schedule pods"}));
 }
 
-TEST(CpuBackendTest, WeightsTooLargeForKeysAreRefusedWithTheProfile) {
+TEST(CpuBackendTest, WeightsTooLargeForKeysListTheNodes) {
+  const std::int64_t others = max_total(default_scheduler_config(FeatureGates()).profiles.front()) / 100 - 1;
+  const auto stats_with = [](std::int64_t weight) {
+    Bench bench("config weight=NodeResourcesFit:" + std::to_string(weight) +
+                "\nnode n*10 cpu=64 memory=64Gi\npod p*70 cpu=1m\n");
+    EXPECT_EQ(place(*bench.backend, bench.pods).size(), 70u);
+    return bench.backend->stats();
+  };
+  EXPECT_EQ(stats_with(327 - others).rows_built, 1);
+  const BackendStats listed = stats_with(328 - others);  // equal pods are no run, either
+  EXPECT_EQ(listed.rows_built, 0);
+  EXPECT_EQ(listed.node_evaluations, 10 * 70);
+}
+
+TEST(CpuBackendTest, WeightsTooLargeForNodeSideRowsAreRefusedWithTheProfile) {
   const std::string text = "config weight=NodeResourcesFit:2147483000\nnode n cpu=1\n";
   try {
     Bench bench(text);
@@ -191,13 +200,13 @@ TEST(CpuBackendTest, AMarkFromTheFutureIsRefused) {
   EXPECT_THROW(bench.backend->rollback({1}), std::out_of_range);
 }
 
-TEST(CpuBackendTest, AMarkFromBeforeASyncIsInvalid) {
+TEST(CpuBackendTest, AMarkFromBeforeSettleIsInvalid) {
   Bench bench(kCluster);
   const CommitMark mark = bench.backend->mark();
-  const std::span<const PodToPlace> first(bench.pods.data(), 3);
-  assume(*bench.cache, first, bench.backend->commit_batch(first, {}), *bench.backend);
-  bench.backend->sync();
+  bench.backend->commit_batch(std::span(bench.pods).first(3), {});
+  bench.backend->settle();
   EXPECT_THROW(bench.backend->rollback(mark), std::out_of_range);
+  bench.backend->rollback(bench.backend->mark());
 }
 
 TEST(CpuBackendTest, ARollbackRestoresAConsumedNomination) {
@@ -228,102 +237,156 @@ TEST(CpuBackendTest, ALateColumnIncludesEarlierPlacements) {
             (std::vector<std::string>{"0/1 nodes are available: 1 Insufficient example.com/x."}));
 }
 
-// sync(): the backend must equal one that is opened on the changed cache.
+// apply(): the backend must equal one that is opened on the changed cluster.
 
-void expect_as_fresh(Bench& bench, std::span<const PodToPlace> rest) {
-  const std::unique_ptr<CpuBackend> fresh = bench.open();
-  std::vector<PodToPlace> compiled(rest.begin(), rest.end());
-  for (PodToPlace& pod : compiled) pod.class_index = -1;
-  fresh->compile(compiled);
-  const std::vector<std::string> expected = place(*fresh, compiled);
+/// The cluster with the placements so far.
+class ChangedCluster {
+ public:
+  explicit ChangedCluster(const Bench& bench) : cluster_(bench.cache, bench.scenario.objects) {}
+  void place(std::span<const PodToPlace> pods, const BatchResult& result, const Backend& backend) {
+    for (std::size_t i = 0; i < result.outcomes.size(); ++i)
+      if (result.outcomes[i].kind == OutcomeKind::kPlaced)
+        cluster_.assume(pods[i].pod, backend.node_name(result.outcomes[i].node));
+  }
+  void change(const std::vector<ClusterChange>& changes) {
+    for (const ClusterChange& change : changes) cluster_.apply(change);
+  }
+  std::shared_ptr<const ClusterCache> cache() const { return std::make_shared<ClusterCache>(cluster_.cache()); }
+
+ private:
+  EngineCluster cluster_;
+};
+
+void expect_as_fresh(Bench& bench, const ChangedCluster& cluster, std::span<const PodToPlace> rest) {
+  CpuBackend fresh(cluster.cache(), bench.scenario.objects, bench.scenario.config, bench.scenario.engine, bench.tuning);
+  std::vector<PodToPlace> compiled;
+  for (const PodToPlace& pod : rest) compiled.push_back({pod.pod, pod.profile});
+  fresh.compile(compiled);
+  const std::vector<std::string> expected = place(fresh, compiled);
   EXPECT_EQ(place(*bench.backend, rest), expected);
 }
 
-/// Places a third of the pods, changes the cache, and compares on the rest.
-template <class Change>
-void expect_sync_as_fresh(const std::string& text, Change change) {
+/// Places a third of the pods, applies the changes, and compares on the rest.
+void expect_as_fresh_after(const std::string& text, const std::vector<ClusterChange>& changes) {
   Bench bench(text);
+  ChangedCluster cluster(bench);
   const std::span<const PodToPlace> pods(bench.pods);
   const std::size_t third = pods.size() / 3;
-  assume(*bench.cache, pods.first(third), bench.backend->commit_batch(pods.first(third), {}), *bench.backend);
-  change(*bench.cache);
-  bench.backend->sync();
-  expect_as_fresh(bench, pods.subspan(third));
+  cluster.place(pods.first(third), bench.backend->commit_batch(pods.first(third), {}), *bench.backend);
+  bench.backend->apply(changes);
+  cluster.change(changes);
+  expect_as_fresh(bench, cluster, pods.subspan(third));
 }
 
-TEST(CpuBackendSyncTest, NothingChanged) {
-  expect_sync_as_fresh(kCluster, [](ClusterCache&) {});
+TEST(CpuBackendApplyTest, NothingChanged) { expect_as_fresh_after(kCluster, {}); }
+
+TEST(CpuBackendApplyTest, ANodeIsAdded) {
+  expect_as_fresh_after(kCluster, {NodeUpsert(node_from("node new cpu=64 memory=64Gi zone=y res:nvidia.com/gpu=4\n"))});
 }
 
-TEST(CpuBackendSyncTest, ANodeIsAdded) {
-  expect_sync_as_fresh(kCluster, [](ClusterCache& cache) {
-    cache.add_node(node_from("node new cpu=64 memory=64Gi zone=y res:nvidia.com/gpu=4\n"));
-  });
+TEST(CpuBackendApplyTest, AnAddedNodeHasANewResource) {
+  expect_as_fresh_after("node n*3 cpu=8\npod p*3 cpu=1\npod q*6 cpu=1 res:example.com/x=1\n",
+                        {NodeUpsert(node_from("node new cpu=64 res:example.com/x=3\n"))});
 }
 
-TEST(CpuBackendSyncTest, AnAddedNodeHasANewResource) {
-  expect_sync_as_fresh("node n*3 cpu=8\npod p*3 cpu=1\npod q*6 cpu=1 res:example.com/x=1\n",
-                       [](ClusterCache& cache) { cache.add_node(node_from("node new cpu=64 res:example.com/x=3\n")); });
+TEST(CpuBackendApplyTest, ANodeIsRemovedAndAnotherTakesItsSlot) {
+  expect_as_fresh_after(kCluster, {NodeRemoval{"c1"}});
+  Bench bench(kCluster);
+  bench.backend->apply(std::vector<ClusterChange>{NodeRemoval{"c1"}});
+  const std::int32_t slots = bench.backend->slot_count();
+  bench.backend->apply(std::vector<ClusterChange>{NodeUpsert(node_from("node new cpu=64 memory=64Gi zone=y\n"))});
+  EXPECT_EQ(bench.backend->slot_count(), slots);
 }
 
-TEST(CpuBackendSyncTest, ANodeIsRemoved) {
-  expect_sync_as_fresh(kCluster, [](ClusterCache& cache) { cache.remove_node("c1"); });
+TEST(CpuBackendApplyTest, ANodeIsCordonedAndAnotherTainted) {
+  expect_as_fresh_after(kCluster, {NodeUpsert(node_from("node a1 cpu=4 memory=8Gi zone=x unschedulable\n")),
+                                   NodeUpsert(node_from("node c2 cpu=16 memory=64Gi zone=x taint=hard:NoExecute\n"))});
 }
 
-TEST(CpuBackendSyncTest, ANodeIsCordonedAndAnotherTainted) {
-  expect_sync_as_fresh(kCluster, [](ClusterCache& cache) {
-    cache.update_node(node_from("node a1 cpu=4 memory=8Gi zone=x unschedulable\n"));
-    cache.update_node(node_from("node c2 cpu=16 memory=64Gi zone=x taint=hard:NoExecute\n"));
-  });
+TEST(CpuBackendApplyTest, APodIsReplacedByAnother) {
+  expect_as_fresh_after(std::string(kCluster) + "pod old*8 on=c0 cpu=1 memory=1Gi port=80\n",
+                        {PodRemoval{"default/old0"}, PodUpsert{pod_from("pod fresh on=a2 cpu=3500m port=80\n")}});
 }
 
-TEST(CpuBackendSyncTest, APodIsReplacedByAnother) {
-  expect_sync_as_fresh(std::string(kCluster) + "pod old*8 on=c0 cpu=1 memory=1Gi port=80\n", [](ClusterCache& cache) {
-    for (const NodeInfo* info : cache.nodes_in_order())
-      if (info->name == "c0") {
-        ASSERT_EQ(cache.remove_pod(PodPtr(info->pods.front())->uid()), CacheResult::kOk);
-        break;
-      }
-    ASSERT_EQ(cache.add_pod(pod_from("pod fresh on=a2 cpu=3500m port=80\n")), CacheResult::kOk);
-  });
+TEST(CpuBackendApplyTest, AHeartbeatTouchesNoRow) {
+  Bench told(kCluster);
+  Bench untold(kCluster);
+  for (Bench* bench : {&told, &untold}) place(*bench->backend, std::span(bench->pods).first(40));
+  std::vector<ClusterChange> heartbeats;
+  for (const NodePtr& node : told.scenario.objects.nodes) heartbeats.emplace_back(NodeUpsert(node));
+  told.backend->apply(heartbeats);
+  for (Bench* bench : {&told, &untold}) place(*bench->backend, std::span(bench->pods).subspan(40));
+  EXPECT_EQ(told.backend->stats().node_evaluations, untold.backend->stats().node_evaluations);
 }
 
-TEST(CpuBackendSyncTest, RemovingAPodFromAFullNodeRemovesItsReasons) {
+TEST(CpuBackendApplyTest, RemovingAPodFromAFullNodeRemovesItsReasons) {
   Bench bench("node n cpu=2\npod old on=n cpu=2\npod p*2 cpu=1\n");
   EXPECT_EQ(place(*bench.backend, std::span(bench.pods).first(1)),
             (std::vector<std::string>{"0/1 nodes are available: 1 Insufficient cpu."}));
-  ASSERT_EQ(bench.cache->remove_pod(bench.scenario.objects.pods.front()->uid()), CacheResult::kOk);
-  bench.backend->sync();
+  bench.backend->apply(std::vector<ClusterChange>{PodRemoval{bench.scenario.objects.pods.front()->uid()}});
   EXPECT_EQ(place(*bench.backend, bench.pods), (std::vector<std::string>{"n 0", "n 0"}));
 }
 
-TEST(CpuBackendSyncTest, ANominationStaysOnItsNodeWhenTheOrderChanges) {
+TEST(CpuBackendApplyTest, ANominationStaysOnItsNodeWhenTheOrderChanges) {
   // After the change the order is a, c, b: a reservation kept by position would move from b to c.
   const std::string text =
       "node a cpu=1 zone=x\nnode b cpu=4 zone=x\npod p*3 cpu=100m\npod chosen cpu=3 nominated=b priority=10\n"
       "pod q*5 cpu=2\n";
   Bench bench(text);
-  const std::span<const PodToPlace> pods(bench.pods);
-  bench.cache->add_node(node_from("node c cpu=4 zone=y\n"));
-  bench.backend->sync();
-  expect_as_fresh(bench, pods.subspan(4));
+  ChangedCluster cluster(bench);
+  const std::vector<ClusterChange> changes{NodeUpsert(node_from("node c cpu=4 zone=y\n"))};
+  bench.backend->apply(changes);
+  cluster.change(changes);
+  expect_as_fresh(bench, cluster, std::span(bench.pods).subspan(4));
 }
 
-TEST(CpuBackendSyncTest, ANominationOnARemovedNodeIsDropped) {
+TEST(CpuBackendApplyTest, ANominationOnARemovedNodeIsDropped) {
   Bench bench("node a cpu=4\nnode b cpu=4\nnode c cpu=4\npod chosen cpu=3 nominated=c priority=10\npod q*6 cpu=2\n");
-  ASSERT_EQ(bench.cache->remove_node("c"), CacheResult::kOk);
-  bench.backend->sync();
+  ChangedCluster cluster(bench);
+  const std::vector<ClusterChange> changes{NodeRemoval{"c"}};
+  bench.backend->apply(changes);
+  cluster.change(changes);
   const BatchResult result = bench.backend->commit_batch(std::span(bench.pods).first(1), {});
-  ASSERT_LT(result.outcomes.front().node.value, bench.backend->node_count());
+  EXPECT_FALSE(bench.backend->node_name(result.outcomes.front().node).empty());
   bench.backend->rollback({0});
-  expect_as_fresh(bench, std::span(bench.pods).subspan(1));
+  expect_as_fresh(bench, cluster, std::span(bench.pods).subspan(1));
 }
 
-TEST(CpuBackendSyncTest, ANominationOnALaterNodeCounts) {
+TEST(CpuBackendApplyTest, AnUpdateOfAPendingPodThatIsPlacedNominatesItNowhere) {
+  Bench bench("node a cpu=4\npod chosen cpu=3 nominated=a priority=10\npod q cpu=1\n");
+  place(*bench.backend, std::span(bench.pods).first(1));
+  bench.backend->apply(std::vector<ClusterChange>{PodUpsert{bench.pods.front().pod}});
+  EXPECT_EQ(place(*bench.backend, std::span(bench.pods).subspan(1)), (std::vector<std::string>{"a 0"}));
+}
+
+TEST(CpuBackendApplyTest, APlacementInTheMiddleIsUndone) {
+  Bench bench("node a cpu=4 memory=8Gi\nnode b cpu=4 memory=8Gi\npod p*3 cpu=1 port=80\npod q cpu=1 port=80\n");
+  const std::vector<std::string> first = place(*bench.backend, std::span(bench.pods).first(3));
+  ASSERT_EQ(first.back(), "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.");
+  EXPECT_TRUE(bench.backend->undo(*bench.pods.front().pod));
+  EXPECT_FALSE(bench.backend->undo(*bench.pods.front().pod));
+  const std::string freed = first.front().substr(0, 1);
+  EXPECT_EQ(place(*bench.backend, std::span(bench.pods).subspan(3)), (std::vector<std::string>{freed + " 0"}));
+}
+
+TEST(CpuBackendApplyTest, APlacementThatWasConfirmedIsNotUndone) {
+  Bench bench("node a cpu=4\npod p cpu=1\n");
+  const CommitMark mark = bench.backend->mark();
+  place(*bench.backend, bench.pods);
+  bench.backend->apply(std::vector<ClusterChange>{PodUpsert{pod_from("pod p on=a cpu=1\n")}});
+  EXPECT_FALSE(bench.backend->undo(*bench.pods.front().pod));
+  bench.backend->rollback(mark);
+  const Evaluation evaluation = bench.backend->evaluate({pod_from("pod huge cpu=4\n"), 0});
+  EXPECT_FALSE(evaluation.nodes.front().feasible) << "p still stands there";
+}
+
+TEST(CpuBackendApplyTest, ANominationOnALaterNodeCounts) {
   Bench bench("node a cpu=4\npod chosen cpu=3 nominated=late priority=10\npod q*4 cpu=2\n");
-  bench.cache->add_node(node_from("node late cpu=4\n"));
-  bench.backend->sync();
-  expect_as_fresh(bench, std::span(bench.pods).subspan(1));
+  ChangedCluster cluster(bench);
+  const std::vector<ClusterChange> changes{NodeUpsert(node_from("node late cpu=4\n"))};
+  bench.backend->apply(changes);
+  cluster.change(changes);
+  expect_as_fresh(bench, cluster, std::span(bench.pods).subspan(1));
 }
 
 /// The reference's sums wrap around like upstream's; ours must not lose the amounts of the node.
@@ -347,7 +410,7 @@ TEST_P(WrappedSumTest, BackendsAgree) {
   Bench bench(std::string("config ") + GetParam() +
               "\nnode a cpu=4 memory=1Ti\nnode b*3 cpu=4 memory=1Ti\npod old on=a memory=9223372036854775807\n"
               "pod older on=a memory=9223367638808264705\npod p*5 cpu=100m memory=1Gi\npod q*3 memory=0\n");
-  const auto reference = test::open_backend("reference", *bench.cache, bench.scenario.objects, bench.scenario.config,
+  const auto reference = test::open_backend("reference", bench.cache, bench.scenario.objects, bench.scenario.config,
                                             bench.scenario.engine);
   std::vector<PodToPlace> pods = bench.pods;
   reference->compile(pods);

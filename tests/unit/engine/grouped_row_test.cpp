@@ -47,7 +47,7 @@ constexpr const char* kPods =
 class Rows {
  public:
   Rows(const std::string& text, std::int32_t coarse_domains_max)
-      : cluster_(text), tile_(classes(), cluster_.table, cluster_.snapshot, true) {
+      : cluster_(text), tile_(classes(), cluster_.table, cluster_.snapshot) {
     tile_.build(cluster_.snapshot);
     weights_.grow(static_cast<std::size_t>(cluster_.snapshot.node_count()));
     for (const std::int32_t c : tile_.classes()) {
@@ -101,8 +101,7 @@ class Rows {
       const std::int32_t node = feasible[i];
       const std::int64_t total =
           row.total(snapshot, node, maxima) + load_total(pod_class, profile, snapshot, node) + scores.total(i, profile);
-      const std::uint32_t node_seed = node_draw_seed(snapshot, node);
-      const NodeKey key = make_node_key(total, tie_draw(pod_class.draw_seed, node_seed));
+      const NodeKey key = make_node_key(total, node_draw(profile.draw, snapshot, node).bits);
       if (key > best) best = key, selection.node = node, selection.total = total;
     }
     return selection;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <string>
 #include <vector>
@@ -20,10 +21,10 @@ struct Taken {
   friend std::ostream& operator<<(std::ostream& out, const Taken& t) { return out << t.node << "@" << t.total; }
 };
 
-std::vector<Taken> walk_serially(test::CompiledCluster& cluster, std::int64_t count, bool draws) {
+std::vector<Taken> walk_serially(test::CompiledCluster& cluster, std::int64_t count) {
   const std::vector<std::int32_t> classes{cluster.pods.front().class_index};
   Snapshot snapshot = cluster.snapshot;
-  RowTile tile(classes, cluster.table, snapshot, draws);
+  RowTile tile(classes, cluster.table, snapshot);
   tile.build(snapshot);
   std::vector<Taken> taken;
   while (static_cast<std::int64_t>(taken.size()) < count && tile.best(0).key > 0) {
@@ -37,11 +38,11 @@ std::vector<Taken> walk_serially(test::CompiledCluster& cluster, std::int64_t co
 }
 
 /// Runs of `step` pods, each planned at once, until `count` pods or no node is left.
-std::vector<Taken> walk_in_runs(test::CompiledCluster& cluster, std::int64_t count, std::int64_t step, bool draws) {
+std::vector<Taken> walk_in_runs(test::CompiledCluster& cluster, std::int64_t count, std::int64_t step) {
   const std::vector<std::int32_t> classes{cluster.pods.front().class_index};
   const PodClass& pod_class = cluster.table[classes.front()];
   Snapshot snapshot = cluster.snapshot;
-  RowTile tile(classes, cluster.table, snapshot, draws);
+  RowTile tile(classes, cluster.table, snapshot);
   tile.build(snapshot);
   std::vector<Taken> taken;
   while (static_cast<std::int64_t>(taken.size()) < count) {
@@ -62,13 +63,15 @@ std::vector<Taken> walk_in_runs(test::CompiledCluster& cluster, std::int64_t cou
 class LevelSelectionTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(LevelSelectionTest, ARunEqualsSerialPlacement) {
-  test::CompiledCluster cluster(GetParam());
-  for (const bool draws : {true, false})
+  for (const char* ties : {"load", "random", "first"}) {
+    test::CompiledCluster cluster(std::string("engine ties=") + ties + "\n" + GetParam());
     for (const std::int64_t count : {1, 5, 40, 400}) {
-      const std::vector<Taken> expected = walk_serially(cluster, count, draws);
+      const std::vector<Taken> expected = walk_serially(cluster, count);
       for (const std::int64_t step : {std::int64_t{1}, std::int64_t{7}, std::int64_t{33}, count})
-        ASSERT_EQ(walk_in_runs(cluster, count, step, draws), expected) << count << " pods, " << step << " a run";
+        ASSERT_EQ(walk_in_runs(cluster, count, step), expected)
+            << ties << ", " << count << " pods, " << step << " a run";
     }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -91,17 +94,22 @@ INSTANTIATE_TEST_SUITE_P(
         "config disable=NodeResourcesFit\nnode n*5 cpu=4 memory=16Gi\npod p cpu=3\n",
         "config release=1.36\nnode n*6 cpu=4 memory=16Gi\nnode m*6 cpu=16 memory=8Gi\npod p cpu=300m memory=200Mi\n",
         "node n*10 cpu=4 memory=9007199254740995\nnode m*10 cpu=4 memory=16Gi\npod p cpu=300m memory=500Mi\n",
-        "node n*3 cpu=4 memory=16Gi\npod old*5 on=n1 cpu=500m\npod p\n"));
+        "node n*3 cpu=4 memory=16Gi\npod old*5 on=n1 cpu=500m\npod p\n",
+        // Totals hardly move, so that the draw orders the copies: emptier first, and fuller first.
+        "node n*20 cpu=400 memory=1600Gi\nnode m*9 cpu=300 memory=800Gi\npod p cpu=1m memory=1Mi\n",
+        "config strategy=MostAllocated\nnode n*20 cpu=400 memory=1600Gi\nnode m*9 cpu=300 memory=800Gi pods=7\n"
+        "pod p cpu=1m memory=1Mi\n",
+        "config strategy=RequestedToCapacityRatio shape=0:3,100:9\nnode n*20 cpu=400 memory=1600Gi pods=30\npod p\n"));
 
 TEST(LevelSelectionTest, ARunOnAFullClusterIsEmpty) {
   test::CompiledCluster cluster("node n*3 cpu=1\npod p cpu=2\n");
-  EXPECT_TRUE(walk_in_runs(cluster, 10, 10, true).empty());
+  EXPECT_TRUE(walk_in_runs(cluster, 10, 10).empty());
 }
 
 TEST(LevelSelectionTest, TheCopyThatFillsItsNodeIsMarked) {
   test::CompiledCluster cluster("node n cpu=1 memory=4Gi\nnode m cpu=3 memory=4Gi\npod p cpu=500m\n");
   const std::vector<std::int32_t> classes{0};
-  RowTile tile(classes, cluster.table, cluster.snapshot, true);
+  RowTile tile(classes, cluster.table, cluster.snapshot);
   tile.build(cluster.snapshot);
   const auto picks = select_run(tile, 0, cluster.snapshot, cluster.table[0], 100);
   ASSERT_EQ(picks.size(), 8u);
@@ -133,9 +141,9 @@ TEST(LevelSelectionTest, RunsOnRandomClustersEqualSerialPlacement) {
     }
     text += "pod p cpu=" + std::to_string(100 * upto(9)) + "m memory=" + std::to_string(128 * upto(8)) + "Mi";
     if (upto(2) == 0) text += " prefer=" + std::to_string(1 + upto(20)) + ":disk:In:d0 prefer=5:disk:Exists";
-    test::CompiledCluster cluster(text + "\n");
-    const bool draws = upto(2) != 0;
-    ASSERT_EQ(walk_in_runs(cluster, 120, 1 + upto(50), draws), walk_serially(cluster, 120, draws)) << text;
+    const char* ties = std::array{"load", "random", "first"}[static_cast<std::size_t>(upto(2))];
+    test::CompiledCluster cluster(std::string("engine ties=") + ties + "\n" + text + "\n");
+    ASSERT_EQ(walk_in_runs(cluster, 120, 1 + upto(50)), walk_serially(cluster, 120)) << ties << "\n" << text;
   }
 }
 

@@ -22,7 +22,7 @@ std::vector<std::int32_t> all_classes(const ClassTable& table) {
 }
 
 /// The key from the scalar rules, normalised over the nodes that are feasible now.
-NodeKey expected_key(test::CompiledCluster& cluster, std::int32_t c, std::int32_t node, bool draws) {
+NodeKey expected_key(test::CompiledCluster& cluster, std::int32_t c, std::int32_t node) {
   const PodClass& pod_class = cluster.table[c];
   const CompiledProfile& profile = cluster.table.profile_of(c);
   const NodeSideRow& row = cluster.table.node_side(c);
@@ -37,17 +37,17 @@ NodeKey expected_key(test::CompiledCluster& cluster, std::int32_t c, std::int32_
   }
   const std::int64_t total =
       row.total(cluster.snapshot, node, maxima) + load_total(pod_class, profile, cluster.snapshot, node);
-  const std::uint32_t node_seed = node_draw_seed(cluster.snapshot, node);
-  return make_node_key(total, draws ? tie_draw(pod_class.draw_seed, node_seed) : kNoDraw);
+  const NodeDraw node_part = node_draw(profile.draw, cluster.snapshot, node);
+  return make_node_key(total, draw_of_class(profile.draw.order, node_part, pod_class.draw_seed));
 }
 
-void expect_right(const RowTile& tile, test::CompiledCluster& cluster, bool draws) {
+void expect_right(const RowTile& tile, test::CompiledCluster& cluster) {
   for (int slot = 0; slot < static_cast<int>(tile.classes().size()); ++slot) {
     NodeKey best = 0;
     std::int32_t best_node = 0;
     std::int64_t feasible = 0;
     for (std::int32_t i = 0; i < cluster.snapshot.node_count(); ++i) {
-      const NodeKey key = expected_key(cluster, tile.classes()[static_cast<std::size_t>(slot)], i, draws);
+      const NodeKey key = expected_key(cluster, tile.classes()[static_cast<std::size_t>(slot)], i);
       ASSERT_EQ(tile.key(slot, i), key) << "slot " << slot << ", node " << cluster.snapshot.node(i).name;
       feasible += key > 0 ? 1 : 0;
       if (key > best) best = key, best_node = i;
@@ -76,11 +76,11 @@ constexpr const char* kMixed =
 class RowTileConfigTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(RowTileConfigTest, KeysEqualTheIntegerPathThroughRandomPlacements) {
-  test::CompiledCluster cluster(std::string("config ") + GetParam() + "\n" + kMixed);
-  for (const bool draws : {true, false}) {
-    RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, draws);
+  for (const char* ties : {"load", "random", "first"}) {
+    test::CompiledCluster cluster(std::string("engine ties=") + ties + "\nconfig " + GetParam() + "\n" + kMixed);
+    RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot);
     tile.build(cluster.snapshot);
-    expect_right(tile, cluster, draws);
+    expect_right(tile, cluster);
     std::mt19937 random(5);
     for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
       for (int change = 0; change < 4; ++change) {
@@ -91,7 +91,7 @@ TEST_P(RowTileConfigTest, KeysEqualTheIntegerPathThroughRandomPlacements) {
         tile.refresh(cluster.snapshot, node);
       }
       tile.finish_refresh(cluster.snapshot);
-      expect_right(tile, cluster, draws);
+      expect_right(tile, cluster);
     }
   }
 }
@@ -105,9 +105,9 @@ INSTANTIATE_TEST_SUITE_P(Configurations, RowTileConfigTest,
                                          "weight=NodeAffinity:7 weight=NodeResourcesBalancedAllocation:3",
                                          "resources=example.com/none:2,memory:1"));
 
-TEST(RowTileTest, TheLowestNodeWinsATie) {
-  test::CompiledCluster cluster("node n*9 cpu=4 memory=8Gi\npod p cpu=1\n");
-  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, false);
+TEST(RowTileTest, TieBreakFirstTakesTheLowestNode) {
+  test::CompiledCluster cluster("engine ties=first\nnode n*9 cpu=4 memory=8Gi\npod p cpu=1\n");
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot);
   tile.build(cluster.snapshot);
   EXPECT_EQ(tile.best(0).node, 0);
 }
@@ -115,7 +115,7 @@ TEST(RowTileTest, TheLowestNodeWinsATie) {
 TEST(RowTileTest, EachClassHasItsSlot) {
   test::CompiledCluster cluster(kMixed);
   const std::vector<std::int32_t> some{3, 1};
-  const RowTile tile(some, cluster.table, cluster.snapshot, true);
+  const RowTile tile(some, cluster.table, cluster.snapshot);
   EXPECT_EQ(tile.slot_of(3), 0);
   EXPECT_EQ(tile.slot_of(1), 1);
   EXPECT_EQ(tile.slot_of(0), -1);
@@ -124,7 +124,7 @@ TEST(RowTileTest, EachClassHasItsSlot) {
 TEST(RowTileTest, TheBestNodeIsFoundAcrossPages) {
   test::CompiledCluster cluster(
       "node n*2500 cpu=4 memory=8Gi\nnode best cpu=64 memory=512Gi\npod p cpu=1 memory=1Gi\n");
-  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot);
   tile.build(cluster.snapshot);
   EXPECT_EQ(cluster.snapshot.node(tile.best(0).node).name, "best");
   EXPECT_EQ(tile.feasible_count(0), 2501);
@@ -134,36 +134,36 @@ TEST(RowTileTest, ReusedTileMemoryLeavesNoOldValues) {
   test::CompiledCluster cluster(kMixed);
   const std::vector<std::int32_t> first{0, 1, 2};
   const std::vector<std::int32_t> second{3, 4};
-  RowTile retired(first, cluster.table, cluster.snapshot, true);
+  RowTile retired(first, cluster.table, cluster.snapshot);
   retired.build(cluster.snapshot);
-  RowTile tile(second, cluster.table, cluster.snapshot, true, &retired);
+  RowTile tile(second, cluster.table, cluster.snapshot, &retired);
   tile.build(cluster.snapshot);
-  expect_right(tile, cluster, true);
+  expect_right(tile, cluster);
 }
 
 TEST(RowTileTest, AmountsBeyondExactDoublesUseIntegers) {
   test::CompiledCluster cluster(
       "node n*5 cpu=8 memory=9007199254740995\nnode m*3 cpu=8 memory=1Gi\n"
       "pod huge memory=9007199254740993\npod p memory=1\n");
-  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot);
   EXPECT_TRUE(tile.lanes().needs_integers());
   tile.build(cluster.snapshot);
-  expect_right(tile, cluster, true);
+  expect_right(tile, cluster);
   for (std::int32_t i = 0; i < 5; ++i) {
     cluster.snapshot.apply(i, cluster.table[0].delta, 1);
     tile.refresh(cluster.snapshot, i);
   }
   tile.finish_refresh(cluster.snapshot);
-  expect_right(tile, cluster, true);
+  expect_right(tile, cluster);
 }
 
 TEST(RowTileTest, OneNodeBeyondExactDoublesUsesIntegersWhileOthersUseLanes) {
   test::CompiledCluster cluster(
       "node n*5 cpu=8 memory=9007199254740995\nnode m*3 cpu=8 memory=1Gi\npod p cpu=1 memory=1\n");
-  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot);
   EXPECT_FALSE(tile.lanes().needs_integers());
   tile.build(cluster.snapshot);
-  expect_right(tile, cluster, true);
+  expect_right(tile, cluster);
 }
 
 /// Sums of running pods wrap around at the int64 range. In lanes a utilization below 0 would read outside the shape's
@@ -175,12 +175,12 @@ TEST(RowTileTest, ANodeWithNegativeWrappedSumsUsesIntegers) {
       "memory=1Gi\n");
   const std::int32_t a = cluster.snapshot.find_node("a");
   ASSERT_EQ(cluster.snapshot.requested(kMemoryColumn, a), -(std::int64_t{1} << 42));
-  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot);
   NodeLanes lanes;
   EXPECT_FALSE(tile.lanes().fill_node(cluster.snapshot, a, lanes));
   EXPECT_TRUE(tile.lanes().fill_node(cluster.snapshot, cluster.snapshot.find_node("b"), lanes));
   tile.build(cluster.snapshot);
-  expect_right(tile, cluster, true);
+  expect_right(tile, cluster);
 }
 
 TEST(RowTileTest, MoreThanEightResourcesUseIntegers) {
@@ -189,10 +189,10 @@ TEST(RowTileTest, MoreThanEightResourcesUseIntegers) {
   text += "\npod p cpu=1";
   for (int r = 0; r < 10; ++r) text += " res:example.com/r" + std::to_string(r) + "=1";
   test::CompiledCluster cluster(text + "\n");
-  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot, true);
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot);
   EXPECT_TRUE(tile.lanes().needs_integers());
   tile.build(cluster.snapshot);
-  expect_right(tile, cluster, true);
+  expect_right(tile, cluster);
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ class RandomLanes {
       lanes.balanced_allocatable[r] = one_in(6) ? 0.0 : amount() + 1;
       lanes.balanced_requested[r] = amount();
     }
-    lanes.draw_seed = static_cast<std::uint32_t>(random_());
+    lanes.draw = {random_() & kHighestDraw, static_cast<std::uint32_t>(random_())};
+    if (params.draws_by_class) lanes.draw.bits &= 0xffff;
     lanes.room = !one_in(8);
     return lanes;
   }
@@ -87,7 +88,7 @@ class RandomLanes {
   }
   int upto(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most + 1)); }
   bool one_in(int n) { return upto(n - 1) == 0; }
-  NodeKey key() { return one_in(4) ? 0 : make_node_key(upto(5), static_cast<std::uint32_t>(1 + upto(3))); }
+  NodeKey key() { return one_in(4) ? 0 : make_node_key(upto(5), static_cast<Draw>(1 + upto(3))); }
 
   SlotParams params{};
   std::vector<double> request, fit_request, balanced_request, part_weight, balanced_counts, balanced_weight;
@@ -123,7 +124,7 @@ class RandomLanes {
     params.balanced_weight = balanced_weight.data();
     params.draw_seed = draw_seed.data();
     params.score_of_utilization = score_of_utilization.data();
-    params.draws = !one_in(4);
+    params.draws_by_class = one_in(2);
   }
 
   std::mt19937_64 random_;

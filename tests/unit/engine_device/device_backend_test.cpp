@@ -48,7 +48,7 @@ struct OpenDevice {
     scenario.engine.device_memory_bytes_max = row_bytes_max;
     auto made = std::make_unique<test::EmulatedAccelerator>(emulation);
     accelerator = made.get();
-    backend = std::make_unique<DeviceBackend>(std::move(made), *cache, scenario.objects, scenario.config,
+    backend = std::make_unique<DeviceBackend>(std::move(made), cache, scenario.objects, scenario.config,
                                               scenario.engine, tuning);
     // Runs stay together; everything else is mixed.
     std::vector<PodPtr> pending = scenario.pending();
@@ -62,7 +62,7 @@ struct OpenDevice {
     for (const Outcome& outcome : result.outcomes)
       lines.push_back(outcome.kind == OutcomeKind::kPlaced
                           ? std::string(backend->node_name(outcome.node)) + " " + std::to_string(outcome.score)
-                          : result.messages[static_cast<std::size_t>(outcome.message)]);
+                          : result.messages[static_cast<std::size_t>(outcome.message)].text);
     return lines;
   }
   Names place(std::span<const PodToPlace> batch) { return text_of(backend->commit_batch(batch, {})); }
@@ -99,7 +99,7 @@ struct OpenDevice {
   }
 
   test::Scenario scenario;
-  std::unique_ptr<ClusterCache> cache;
+  std::shared_ptr<ClusterCache> cache;
   test::EmulatedAccelerator* accelerator = nullptr;
   std::unique_ptr<DeviceBackend> backend;
   Pods pods;

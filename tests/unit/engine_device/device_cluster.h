@@ -36,7 +36,7 @@ struct DeviceCluster : CompiledCluster {
   void take_back(const PodToPlace& pod, std::int32_t node) { change(pod, node, -1); }
 
   void add_classes(const std::vector<std::int32_t>& pod_classes) {
-    for (const std::int32_t c : pod_classes) classes.add(c, true, table, snapshot, columns);
+    for (const std::int32_t c : pod_classes) classes.add(c, table, snapshot, columns);
   }
   /// The device's state with the rows of these classes, all current.
   DeviceState bring_up(const std::vector<std::int32_t>& pod_classes) {

@@ -29,7 +29,7 @@ std::uint64_t allocated_bytes(std::int32_t nodes, const test::Emulation& emulati
   const test::Scenario scenario =
       test::parse_scenario("node n*" + std::to_string(nodes) + " cpu=4 memory=8Gi\npod p cpu=1\npod q cpu=2\n");
   const auto cache = test::fill_cache(scenario.objects);
-  DeviceBackend backend(std::make_unique<test::EmulatedAccelerator>(emulation), *cache, scenario.objects,
+  DeviceBackend backend(std::make_unique<test::EmulatedAccelerator>(emulation), cache, scenario.objects,
                         scenario.config, scenario.engine);
   std::vector<PodToPlace> pods;
   for (const PodPtr& pod : scenario.pending()) pods.push_back({pod, 0, -1});
@@ -74,18 +74,16 @@ TEST(DevicePlanTest, ColumnsThatFillMostOfADeviceCanBeUploadedAgain) {
   scenario.engine.device_memory_bytes_max = plan_device(shape_of(1000)).row_bytes;
   test::Emulation emulation;
   emulation.memory_bytes = plan_device(shape_of(1000)).total() + 8192;
-  DeviceBackend backend(std::make_unique<test::EmulatedAccelerator>(emulation), *cache, scenario.objects,
+  DeviceBackend backend(std::make_unique<test::EmulatedAccelerator>(emulation), cache, scenario.objects,
                         scenario.config, scenario.engine);
   for (const PodPtr& pod : scenario.pending()) {
     std::vector<PodToPlace> pods{{pod, 0, -1}};
     backend.compile(pods);
     const BatchResult placed = backend.commit_batch(pods, {});
     ASSERT_EQ(placed.outcomes.front().kind, OutcomeKind::kPlaced);
-    cache->assume_pod(pod, backend.node_name(placed.outcomes.front().node));
     auto changed = std::make_shared<Node>(*scenario.objects.nodes.front());
     changed->unschedulable = true;
-    cache->update_node(changed);
-    backend.sync();
+    backend.apply(std::vector<ClusterChange>{NodeUpsert(changed)});
   }
 }
 

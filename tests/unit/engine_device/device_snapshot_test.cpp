@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "batching/device/device_errors.h"
+#include "batching/node_draw.h"
 #include "plugins/node_ports/compile.h"
 #include "tests/unit/engine_device/device_cluster.h"
 
@@ -21,7 +22,7 @@ constexpr const char* kPods =
 
 template <class T, class Read>
 void expect_column(const T* device, const Snapshot& snapshot, Read read, const char* what) {
-  for (std::int32_t i = 0; i < snapshot.node_count(); ++i) ASSERT_EQ(device[i], read(i)) << what << " of node " << i;
+  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) ASSERT_EQ(device[i], read(i)) << what << " of node " << i;
 }
 
 /// The device equals the snapshot; the memory of the emulated one can be read.
@@ -29,7 +30,7 @@ void expect_mirrors(const DeviceSnapshot& device, const Snapshot& snapshot,
                     const std::vector<std::vector<HostPort>>& port_sets = {}) {
   const DeviceColumns columns = device.columns();
   const DeviceCounts counts = device.counts();
-  ASSERT_EQ(columns.node_count, snapshot.node_count());
+  ASSERT_EQ(columns.node_count, snapshot.slot_count());
   for (std::int32_t r = 0; r < snapshot.resource_count(); ++r) {
     const std::int64_t first = r * columns.stride;
     expect_column(
@@ -40,6 +41,7 @@ void expect_mirrors(const DeviceSnapshot& device, const Snapshot& snapshot,
   }
   expect_column(columns.allowed_pods, snapshot, [&](std::int32_t i) { return snapshot.allowed_pods(i); }, "pod limit");
   expect_column(columns.name_hash, snapshot, [&](std::int32_t i) { return snapshot.node_hash(i); }, "hash");
+  expect_column(columns.rank, snapshot, [&](std::int32_t i) { return node_rank(snapshot, i); }, "rank");
   expect_column(
       columns.non_zero_milli_cpu, snapshot, [&](std::int32_t i) { return snapshot.non_zero_milli_cpu(i); }, "cpu");
   expect_column(
@@ -66,7 +68,7 @@ void expect_mirrors(const DeviceSnapshot& device, const Snapshot& snapshot,
     for (std::int32_t d = 1; d <= table.domain_count; ++d)
       ASSERT_EQ(counts.counts[table.first + d], topology.count(t, d));
     ASSERT_EQ(table.mask < 0, topology.mask_of(t) == nullptr);
-    for (std::int32_t i = 0; table.mask >= 0 && i < snapshot.node_count(); ++i)
+    for (std::int32_t i = 0; table.mask >= 0 && i < snapshot.slot_count(); ++i)
       ASSERT_EQ(counts.masks[table.mask * counts.stride + i], (*topology.mask_of(t))[static_cast<std::size_t>(i)]);
   }
 }
@@ -164,8 +166,6 @@ TEST(DeviceSnapshotTest, LaterLabelKeysAndTablesAreAdded) {
   cluster.columns.update(cluster.snapshot, cluster.log);
   cluster.place(cluster.pods[0], 5);
   cluster.columns.update(cluster.snapshot, cluster.log);
-  const Snapshot::Update nothing = cluster.snapshot.update(*cluster.cache);
-  ASSERT_FALSE(nothing.nodes_changed);
   std::int32_t tables = cluster.snapshot.topology().table_count();
   for (const char* later :
        {"pod q spread=zone match=app=x", "pod r soft-spread=rack match=app=x soft-spread=host match=app=x",
@@ -199,11 +199,16 @@ TEST(DeviceSnapshotTest, ChangedNodeObjectsUploadEverythingAgain) {
   DeviceCluster cluster(nodes(50) + kPods);
   const auto port_sets = port_sets_of(cluster);
   const std::uint64_t first = traffic_of_update(cluster).bytes;
-  cluster.cache->remove_node("n7");
+  const std::int32_t removed = cluster.snapshot.find_node("n7");
+  cluster.cluster.apply(NodeRemoval{"n7"});
+  cluster.snapshot.remove_node(removed, cluster.cluster.cache());
   const auto relabelled = std::make_shared<Node>(*cluster.scenario.objects.nodes[3]);
   relabelled->labels = {};
-  cluster.cache->update_node(relabelled);
-  ASSERT_TRUE(cluster.snapshot.update(*cluster.cache).nodes_changed);
+  const std::int32_t changed = cluster.snapshot.find_node(relabelled->name);
+  const ClusterEffect effect = cluster.cluster.apply(NodeUpsert(relabelled));
+  cluster.snapshot.change_node(changed, *cluster.cluster.cache().find_node(relabelled->name), effect.parts,
+                               cluster.cluster.cache());
+  for (const std::int32_t slot : {removed, changed}) cluster.table.topology().change_node(slot);
   cluster.table.recompile();
   cluster.columns.clear();
   EXPECT_GT(traffic_of_update(cluster).bytes, first * 49 / 50 - 200);

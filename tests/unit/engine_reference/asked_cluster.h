@@ -58,7 +58,7 @@ class AskedCluster {
   }
 
   Scenario scenario_;
-  std::unique_ptr<ClusterCache> cache_;
+  std::shared_ptr<ClusterCache> cache_;
   std::vector<reference::NodeState> nodes_;
   reference::ClusterView view_{nodes_,
                                cache_->images(),

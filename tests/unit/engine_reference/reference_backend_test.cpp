@@ -16,7 +16,7 @@ class ReferenceBackendTest : public testing::Test {
   void given(const std::string& text) {
     scenario_ = parse_scenario(text);
     const auto cache = fill_cache(scenario_.objects);
-    backend_ = std::make_unique<ReferenceBackend>(*cache, scenario_.objects, scenario_.config, scenario_.engine);
+    backend_ = std::make_unique<ReferenceBackend>(cache, scenario_.objects, scenario_.config, scenario_.engine);
     for (const PodPtr& pod : scenario_.pending()) pods_.push_back({pod, 0, -1});
     backend_->compile(pods_);
   }
@@ -65,7 +65,7 @@ TEST_F(ReferenceBackendTest, AScoreOutOfRangeFailsTheCycle) {
   given("node a label:x=y\nnode b\npod p prefer=-5:x:In:y");
   const BatchResult result = place();
   ASSERT_EQ(result.outcomes.at(0).kind, OutcomeKind::kError);
-  EXPECT_EQ(result.messages.at(0),
+  EXPECT_EQ(result.messages.at(0).text,
             "applying score defaultWeights on Score plugins: plugin \"NodeAffinity\" returns an invalid score -5, it "
             "should in the range of [0, 100] after normalizing");
 }

@@ -175,7 +175,7 @@ ClusterObjects large_objects() {
 
 OpenedBackend open_auto(const ClusterObjects& objects, const OpenAccelerator& open_accelerator) {
   static const test::Scenario scenario = test::parse_scenario("node n cpu=4\n");
-  static const ClusterCache cache;
+  static const auto cache = std::make_shared<const ClusterCache>();
   EngineConfig engine;
   engine.backend = "auto";
   return open_backend(cache, objects, scenario.config, engine, open_accelerator);

@@ -74,6 +74,14 @@ TEST(CheckPlacement, ReportsANodeThatDoesNotMatch) {
   EXPECT_EQ(judge("node n\npod p", {"n"}, rules), Lines{"pod default/p is on n against the added affinity"});
 }
 
+TEST(CheckPlacement, SkipsRulesOfFiltersThatTheProfileDisables) {
+  const char* text = "node n label:a=b taint=t:NoSchedule\npod p select:a=c";
+  EXPECT_EQ(judge(text, {"n"}).size(), 2u);
+  const Scenario scenario = parse_scenario("config disable=NodeAffinity disable=TaintToleration");
+  EXPECT_EQ(judge(text, {"n"}, check_rules(scenario.config, scenario.config.profiles.front(), scenario.engine)),
+            Lines{});
+}
+
 TEST(CheckPlacement, ReportsAMissingFeature) {
   CheckRules rules;
   rules.declared_features = true;

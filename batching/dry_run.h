@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Dry runs of preemption on the host: which victims of a node a preemptor needs to be gone. Reads the state of a fast
+// backend without changing it.
+
+#include <cstddef>
+#include <functional>
+
+#include "batching/backend.h"
+#include "batching/nominations.h"
+#include "batching/pod_class.h"
+#include "host/cluster/snapshot.h"
+
+namespace berth {
+
+/// Calls body(begin, end) for blocks that cover [0, count), in any order, perhaps in parallel.
+using ForBlocks = std::function<void(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body)>;
+
+/// Backend::dry_run(). Cost: each preemptor and each victim is prepared once; then a run reads the amounts that its
+/// class requests, once per victim, and topology tables only where the class reads tables that a victim changes.
+/// @throws what Backend::dry_run() throws
+DryRunResult dry_run(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
+                     const Snapshot& snapshot, const ForBlocks& for_blocks);
+
+}  // namespace berth

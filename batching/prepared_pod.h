@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "batching/nominations.h"
+#include "batching/pod_class.h"
+
+namespace berth {
+
+/// A prepared pod as const calls read it. Refers to the table and the pod, which must outlive it.
+class PreparedPod {
+ public:
+  /// @throws std::logic_error naming the pod when Backend::prepare() has not seen it, or not since the cluster or the
+  ///     registered terms changed
+  PreparedPod(const PodToPlace& pod, const ClassTable& table, const Nominations& nominations);
+
+  /// Non-empty: the cycle ends with this error before any node is filtered, and the rest must not be read.
+  const std::string& error() const { return error_; }
+  const Pod& pod() const { return pod_; }
+  std::int32_t class_index() const { return class_index_; }
+  const PodClass& pod_class() const { return *pod_class_; }
+  const CompiledProfile& profile() const { return *profile_; }
+  PluginNames pre_filter_rejectors() const { return berth::pre_filter_rejectors(pre_filter_, *row_); }
+
+  /// PreFilter refuses the pod on every node.
+  bool is_refused() const { return !pre_filter_.message.empty(); }
+  /// What Filter reads on the node; null: PreFilter refuses the pod there, and no Filter plugin runs.
+  const NodeSideRow* row_on(std::int32_t node) const {
+    if (is_refused()) return nullptr;
+    if (!row_->is_outside_node_set(node)) return row_;
+    return node == own_node_ ? open_row_ : nullptr;
+  }
+  /// The verdict where row_on() is null.
+  NodeVerdict pre_filter_verdict() const;
+
+ private:
+  const Pod& pod_;
+  std::int32_t class_index_;
+  std::string error_;
+  const PodClass* pod_class_ = nullptr;
+  const CompiledProfile* profile_ = nullptr;
+  const NodeSideRow* row_ = nullptr;
+  const NodeSideRow* open_row_ = nullptr;  ///< for `own_node_` outside PreFilter's node set
+  std::int32_t own_node_ = -1;             ///< that the pod is nominated to
+  PreFilterAnswer pre_filter_;
+};
+
+}  // namespace berth

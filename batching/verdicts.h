@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "batching/backend.h"
+#include "batching/nominations.h"
+#include "batching/pod_class.h"
+#include "host/cluster/snapshot.h"
+
+namespace berth {
+
+/// Backend::verdicts(). @throws std::logic_error naming the pod when it is not prepared
+PodVerdicts judge_pod(const PodToPlace& pod, const ClassTable& table, const Nominations& nominations,
+                      const Snapshot& snapshot);
+
+}  // namespace berth

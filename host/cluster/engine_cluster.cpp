@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cluster/engine_cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/objects/pod_state.h"
+
+namespace berth {
+namespace {
+
+/// Replaces the object that `is_same` finds, or appends.
+template <class Object, class IsSame>
+void upsert(std::vector<Object>& list, const Object& object, IsSame is_same) {
+  const auto at = std::find_if(list.begin(), list.end(), is_same);
+  if (at == list.end()) {
+    list.push_back(object);
+  } else {
+    *at = object;
+  }
+}
+
+bool is_same_workload(const Workload& workload, std::string_view kind, std::string_view name_space,
+                      std::string_view name) {
+  return workload.kind == kind && workload.namespace_ == name_space && workload.name == name;
+}
+
+}  // namespace
+
+EngineCluster::EngineCluster(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects)
+    : shared_(std::move(cache)) {
+  objects_.namespaces = objects.namespaces;
+  objects_.services = objects.services;
+  objects_.workloads = objects.workloads;
+}
+
+ClusterCache& EngineCluster::own() {
+  if (own_ == nullptr) {
+    own_ = std::make_unique<ClusterCache>(*shared_);
+    shared_.reset();
+  }
+  return *own_;
+}
+
+ClusterEffect EngineCluster::apply(const ClusterChange& change) {
+  ClusterEffect effect;
+  std::visit([&](const auto& what) { apply(what, effect); }, change);
+  return effect;
+}
+
+// Nodes
+
+void EngineCluster::apply(const NodeUpsert& change, ClusterEffect& effect) {
+  const std::string& name = change.node->name;
+  const NodeInfo* known = cache().find_node(name);
+  const bool exists = known != nullptr && known->node != nullptr;
+  effect.node_name = name;
+  effect.node = exists ? ClusterEffect::Node::kChanged : ClusterEffect::Node::kAdded;
+  if (exists) {
+    const auto at = fingerprints_.find(name);
+    const NodeFingerprint before = at != fingerprints_.end() ? at->second : fingerprint_of(*known->node);
+    effect.parts = differing_parts(before, change.fingerprint);
+    fingerprints_.insert_or_assign(name, change.fingerprint);
+    if (effect.parts.empty()) return;  // a heartbeat: the object that is known says the same
+  } else {
+    fingerprints_.insert_or_assign(name, change.fingerprint);
+  }
+  own().update_node(change.node);
+}
+
+void EngineCluster::apply(const NodeRemoval& change, ClusterEffect& effect) {
+  const NodeInfo* known = cache().find_node(change.name);
+  if (known == nullptr || known->node == nullptr) return;
+  own().remove_node(change.name);
+  fingerprints_.erase(change.name);
+  effect.node = ClusterEffect::Node::kRemoved;
+  effect.node_name = change.name;
+}
+
+// Pods
+
+void EngineCluster::leave_node(std::string_view uid, ClusterEffect& effect) {
+  const NodeInfo* node = cache().node_of_pod(uid);
+  if (node == nullptr) return;
+  effect.nodes_of_pods.push_back(node->name);
+  own().remove_pod(uid);
+}
+
+void EngineCluster::stand_on_node(const PodPtr& pod, ClusterEffect& effect) {
+  const std::string uid = pod->uid();
+  const NodeInfo* before = cache().node_of_pod(uid);
+  const bool moves = before != nullptr && before->name != pod->node_name;
+  if (moves) leave_node(uid, effect);
+  if (before != nullptr && !moves && !cache().is_assumed(uid)) {
+    own().update_pod(pod);
+  } else {
+    own().add_pod(pod);
+  }
+  effect.nodes_of_pods.push_back(pod->node_name);
+  effect.nomination_ended = uid;
+}
+
+void EngineCluster::apply(const PodUpsert& change, ClusterEffect& effect) {
+  if (is_finished(*change.pod)) return apply(PodRemoval{change.pod->uid()}, effect);
+  if (is_on_node(*change.pod)) return stand_on_node(change.pod, effect);
+  if (cache().is_assumed(change.pod->uid())) return;  // the API server does not know of its placement yet
+  effect.nomination = change.pod;
+  effect.nominated_node = change.pod->rare().nominated_node_name;
+}
+
+void EngineCluster::apply(const PodRemoval& change, ClusterEffect& effect) {
+  leave_node(change.uid, effect);
+  effect.nomination_ended = change.uid;
+}
+
+void EngineCluster::apply(const NominationUpsert& change, ClusterEffect& effect) {
+  effect.nomination = change.pod;
+  effect.nominated_node = change.node_name;
+}
+
+void EngineCluster::assume(PodPtr pod, std::string_view node_name) { own().assume_pod(std::move(pod), node_name); }
+
+std::string EngineCluster::forget(std::string_view uid) {
+  if (!cache().is_assumed(uid)) return {};
+  std::string node = cache().node_of_pod(uid)->name;
+  own().forget_pod(uid);
+  return node;
+}
+
+// Objects beside nodes and pods
+
+void EngineCluster::apply(const NamespaceUpsert& change, ClusterEffect& effect) {
+  upsert(objects_.namespaces, change.object, [&](const Namespace& known) { return known.name == change.object.name; });
+  effect.namespaces_changed = true;
+}
+
+void EngineCluster::apply(const NamespaceRemoval& change, ClusterEffect& effect) {
+  effect.namespaces_changed =
+      std::erase_if(objects_.namespaces, [&](const Namespace& known) { return known.name == change.name; }) > 0;
+}
+
+void EngineCluster::apply(const ServiceUpsert& change, ClusterEffect& effect) {
+  upsert(objects_.services, change.object, [&](const Service& known) {
+    return known.namespace_ == change.object.namespace_ && known.name == change.object.name;
+  });
+  effect.selectors_changed = true;
+}
+
+void EngineCluster::apply(const ServiceRemoval& change, ClusterEffect& effect) {
+  effect.selectors_changed = std::erase_if(objects_.services, [&](const Service& known) {
+                               return known.namespace_ == change.namespace_ && known.name == change.name;
+                             }) > 0;
+}
+
+void EngineCluster::apply(const WorkloadUpsert& change, ClusterEffect& effect) {
+  const Workload& object = change.object;
+  upsert(objects_.workloads, object,
+         [&](const Workload& known) { return is_same_workload(known, object.kind, object.namespace_, object.name); });
+  effect.selectors_changed = true;
+}
+
+void EngineCluster::apply(const WorkloadRemoval& change, ClusterEffect& effect) {
+  effect.selectors_changed = std::erase_if(objects_.workloads, [&](const Workload& known) {
+                               return is_same_workload(known, change.kind, change.namespace_, change.name);
+                             }) > 0;
+}
+
+}  // namespace berth

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The cluster as an engine knows it: what it was opened with, and the changes that it was told since.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "host/cluster/cache.h"
+#include "host/cluster/cluster_change.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+/// What a change did to the cluster.
+struct ClusterEffect {
+  enum class Node : std::uint8_t { kNone, kAdded, kChanged, kRemoved };
+  Node node = Node::kNone;
+  std::string node_name;  ///< of `node`
+  NodeParts parts;        ///< of kChanged; empty: a heartbeat
+  /// Nodes of which pods came, went or changed; they may be ghosts.
+  std::vector<std::string> nodes_of_pods;
+  bool namespaces_changed = false;
+  bool selectors_changed = false;  ///< of Services and workloads
+  PodPtr nomination;               ///< non-null: this pod's nomination is now `nominated_node`
+  std::string nominated_node;      ///< empty: it has none any more
+  std::string nomination_ended;    ///< uid of a pod whose nomination ended because it was bound or deleted
+};
+
+/// Owns what it holds: the caller's objects are not read after the constructor.
+class EngineCluster {
+ public:
+  /// @param cache  copied at the first change, so that an engine that is told of none shares it; nobody may change it
+  EngineCluster(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects);
+
+  const ClusterCache& cache() const { return own_ != nullptr ? *own_ : *shared_; }
+  /// Namespaces, services and workloads; the other lists are empty.
+  const ClusterObjects& objects() const { return objects_; }
+
+  ClusterEffect apply(const ClusterChange& change);
+
+  /// A placement of the engine. @param node_name  of a node that is known
+  void assume(PodPtr pod, std::string_view node_name);
+  /// Takes it back. @return the node's name; empty when the pod is not there, or the placement was confirmed since
+  std::string forget(std::string_view uid);
+
+ private:
+  ClusterCache& own();
+  void apply(const NodeUpsert& change, ClusterEffect& effect);
+  void apply(const NodeRemoval& change, ClusterEffect& effect);
+  void apply(const PodUpsert& change, ClusterEffect& effect);
+  void apply(const PodRemoval& change, ClusterEffect& effect);
+  void apply(const NominationUpsert& change, ClusterEffect& effect);
+  void apply(const NamespaceUpsert& change, ClusterEffect& effect);
+  void apply(const NamespaceRemoval& change, ClusterEffect& effect);
+  void apply(const ServiceUpsert& change, ClusterEffect& effect);
+  void apply(const ServiceRemoval& change, ClusterEffect& effect);
+  void apply(const WorkloadUpsert& change, ClusterEffect& effect);
+  void apply(const WorkloadRemoval& change, ClusterEffect& effect);
+  void stand_on_node(const PodPtr& pod, ClusterEffect& effect);
+  void leave_node(std::string_view uid, ClusterEffect& effect);
+
+  std::shared_ptr<const ClusterCache> shared_;
+  std::unique_ptr<ClusterCache> own_;  ///< once something changed
+  ClusterObjects objects_;
+  std::unordered_map<std::string, NodeFingerprint> fingerprints_;  ///< by node; of those that were updated before
+};
+
+}  // namespace berth

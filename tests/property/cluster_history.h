@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Random events of a cluster: nodes that come, change, go and return, pods that come, change and go, nominations,
+// namespaces, Services and workloads.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/cluster/cluster_change.h"
+#include "host/cluster/engine_cluster.h"
+#include "tests/property/drawn_case.h"
+
+namespace berth::test {
+
+/// A copy that differs in nothing.
+std::shared_ptr<Pod> copy_of(const Pod& pod);
+
+/// What the cluster looks like after the events drawn so far, and the next event.
+class ClusterHistory {
+ public:
+  explicit ClusterHistory(const Case& drawn);
+
+  /// The engine under test answered for the pod. @param node  empty: it found none
+  void answered(const PodPtr& pod, const std::string& node);
+  void undone(const Pod& pod);
+  /// By the engine, and not confirmed.
+  bool is_placed(const Pod& pod) const { return cluster_.cache().is_assumed(pod.uid()); }
+  bool is_on_a_node(const Pod& pod) const;
+  /// Uids of the pods that is_placed().
+  std::set<std::string> placed_uids() const;
+  /// The engine rolled back to a moment when just these were placed.
+  void rolled_back(const std::set<std::string>& placed_then);
+
+  /// 1 to `most` events, which the history has taken in.
+  std::vector<ClusterChange> draw(Dice& dice, std::int64_t most);
+
+  /// What an engine that is opened now has to be given, and told of.
+  std::shared_ptr<ClusterCache> cache() const { return std::make_shared<ClusterCache>(cluster_.cache()); }
+  const ClusterObjects& objects() const { return cluster_.objects(); }
+  std::vector<ClusterChange> nominations() const;
+
+ private:
+  ClusterChange draw_one(Dice& dice);
+  ClusterChange draw_node(Dice& dice);
+  ClusterChange draw_pod(Dice& dice);
+  ClusterChange draw_nomination(Dice& dice);
+  ClusterChange draw_selector(Dice& dice);
+  ClusterChange draw_namespace(Dice& dice);
+  ClusterChange draw_fate_of_placed(Dice& dice);
+  std::string any_node(Dice& dice) const;
+  enum class Kind : std::uint8_t { kPlaced, kConfirmed };
+  std::vector<PodPtr> pods_on_nodes(Kind kind) const;
+  void take_in(const ClusterChange& change);
+
+  const ClusterObjects& start_;
+  EngineCluster cluster_;
+  std::map<std::string, NominationUpsert> nominations_;
+  std::vector<NodePtr> gone_;
+  int made_ = 0;
+};
+
+/// Places half of the case's pods in batches, with events and undone placements between them.
+void place_between_events(Case& drawn, Backend& backend, ClusterHistory& history);
+/// Those of the pods that do not stand on a node.
+std::vector<PodToPlace> not_placed(const std::vector<PodToPlace>& pods, const ClusterHistory& history);
+
+}  // namespace berth::test

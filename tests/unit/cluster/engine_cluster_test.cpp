@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cluster/engine_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/cluster/cluster_builders.h"
+
+namespace berth {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class EngineClusterTest : public testing::Test {
+ protected:
+  EngineClusterTest() {
+    cache_->add_node(make_node("a"));
+    cache_->add_node(make_node("b"));
+    cache_->add_pod(make_pod("old", "a", make_spec({})));
+  }
+  static PodPtr pod(const std::string& name, const std::string& node) { return make_pod(name, node, make_spec({})); }
+
+  std::shared_ptr<ClusterCache> cache_ = std::make_shared<ClusterCache>();
+};
+
+TEST(NodePartsTest, EachPartHasItsOwnFingerprint) {
+  Node node;
+  const NodeFingerprint before = fingerprint_of(node);
+  const auto differing = [&] { return differing_parts(before, fingerprint_of(std::exchange(node, Node()))); };
+  const auto only = [](NodePart part) {
+    NodeParts parts;
+    parts.insert(part);
+    return parts;
+  };
+  EXPECT_TRUE(differing().empty());
+  node.allocatable.scalars = {{"example.com/x", 1}};
+  EXPECT_EQ(differing(), only(NodePart::kAllocatable));
+  node.allowed_pod_number = 5;
+  EXPECT_EQ(differing(), only(NodePart::kAllocatable));
+  node.labels = LabelMap{{"a", "b"}};
+  EXPECT_EQ(differing(), only(NodePart::kLabels));
+  node.taints = {{"k", "", TaintEffect::kNoSchedule}};
+  EXPECT_EQ(differing(), only(NodePart::kTaints));
+  node.unschedulable = true;
+  EXPECT_EQ(differing(), only(NodePart::kCordon));
+  node.images = {{{"x"}, 1}};
+  EXPECT_EQ(differing(), only(NodePart::kImages));
+  node.declared_features = {"f"};
+  EXPECT_EQ(differing(), only(NodePart::kFeatures));
+}
+
+TEST_F(EngineClusterTest, TheCacheThatItWasOpenedWithStaysAsItWas) {
+  EngineCluster cluster(cache_, {});
+  EXPECT_EQ(&cluster.cache(), cache_.get()) << "nothing has changed yet";
+  cluster.apply(NodeRemoval{"b"});
+  cluster.apply(PodRemoval{"uid-old"});
+  EXPECT_EQ(cluster.cache().nodes().size(), 1u);
+  EXPECT_EQ(cache_->nodes().size(), 2u);
+  EXPECT_EQ(cache_->pod_count(), 1u);
+}
+
+TEST_F(EngineClusterTest, AHeartbeatIsAChangeOfNothing) {
+  EngineCluster cluster(cache_, {});
+  const ClusterEffect effect = cluster.apply(NodeUpsert(make_node("a")));
+  EXPECT_EQ(effect.node, ClusterEffect::Node::kChanged);
+  EXPECT_TRUE(effect.parts.empty());
+}
+
+TEST_F(EngineClusterTest, RemovingWhatIsNotThereHasNoEffect) {
+  EngineCluster cluster(cache_, {});
+  EXPECT_EQ(cluster.apply(NodeRemoval{"none"}).node, ClusterEffect::Node::kNone);
+  EXPECT_TRUE(cluster.apply(PodRemoval{"none"}).nodes_of_pods.empty());
+  EXPECT_FALSE(cluster.apply(NamespaceRemoval{"none"}).namespaces_changed);
+  EXPECT_FALSE(cluster.apply(ServiceRemoval{"none", "none"}).selectors_changed);
+  EXPECT_FALSE(cluster.apply(WorkloadRemoval{"ReplicaSet", "none", "none"}).selectors_changed);
+}
+
+TEST_F(EngineClusterTest, APlacementIsConfirmedOverruledOrForgotten) {
+  EngineCluster cluster(cache_, {});
+  for (const char* name : {"p", "q", "r"}) cluster.assume(pod(name, ""), "a");
+  EXPECT_EQ(cluster.apply(PodUpsert{pod("p", "a")}).nodes_of_pods, Names{"a"});
+  EXPECT_FALSE(cluster.cache().is_assumed("uid-p"));
+  EXPECT_EQ(cluster.apply(PodUpsert{pod("q", "b")}).nodes_of_pods, (Names{"a", "b"}));
+  EXPECT_EQ(cluster.cache().node_of_pod("uid-q")->name, "b");
+  EXPECT_EQ(cluster.forget("uid-p"), "") << "it was confirmed";
+  EXPECT_EQ(cluster.forget("uid-r"), "a");
+  EXPECT_EQ(cluster.cache().get_pod("uid-r"), nullptr);
+}
+
+TEST_F(EngineClusterTest, AFinishedPodIsRemoved) {
+  EngineCluster cluster(cache_, {});
+  auto finished = std::make_shared<Pod>();
+  finished->stored_uid = "uid-old";
+  finished->node_name = "a";
+  finished->spec = make_spec({});
+  finished->phase = PodPhase::kSucceeded;
+  EXPECT_EQ(cluster.apply(PodUpsert{finished}).nodes_of_pods, Names{"a"});
+  EXPECT_EQ(cluster.cache().pod_count(), 0u);
+}
+
+TEST_F(EngineClusterTest, NominationsFollowThePodAndTheScheduler) {
+  EngineCluster cluster(cache_, {});
+  const PodPtr waiting = pod("w", "");
+  const ClusterEffect told = cluster.apply(NominationUpsert{waiting, "b"});
+  EXPECT_EQ(told.nomination, waiting);
+  EXPECT_EQ(told.nominated_node, "b");
+  const ClusterEffect updated = cluster.apply(PodUpsert{waiting});
+  EXPECT_EQ(updated.nomination, waiting);
+  EXPECT_EQ(updated.nominated_node, "") << "its status names no node";
+  EXPECT_EQ(cluster.apply(PodRemoval{"uid-w"}).nomination_ended, "uid-w");
+  cluster.assume(waiting, "a");
+  EXPECT_EQ(cluster.apply(PodUpsert{waiting}).nomination, nullptr) << "it is placed";
+}
+
+TEST_F(EngineClusterTest, ObjectsAreReplacedByName) {
+  EngineCluster cluster(cache_, {});
+  EXPECT_TRUE(cluster.apply(NamespaceUpsert{{"n", LabelMap{{"a", "b"}}}}).namespaces_changed);
+  cluster.apply(NamespaceUpsert{{"n", LabelMap{{"a", "c"}}}});
+  ASSERT_EQ(cluster.objects().namespaces.size(), 1u);
+  EXPECT_EQ(cluster.objects().namespaces.front().labels, (LabelMap{{"a", "c"}}));
+  EXPECT_TRUE(cluster.apply(ServiceUpsert{{"s", "n", LabelMap{{"a", "b"}}}}).selectors_changed);
+  cluster.apply(ServiceUpsert{{"s", "other", {}}});
+  EXPECT_EQ(cluster.objects().services.size(), 2u);
+  EXPECT_TRUE(cluster.apply(ServiceRemoval{"n", "s"}).selectors_changed);
+  EXPECT_EQ(cluster.objects().services.size(), 1u);
+  Workload workload;
+  workload.kind = "ReplicaSet";
+  workload.name = "w";
+  cluster.apply(WorkloadUpsert{workload});
+  EXPECT_TRUE(cluster.apply(WorkloadRemoval{"ReplicaSet", "", "w"}).selectors_changed);
+  EXPECT_TRUE(cluster.objects().workloads.empty());
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/cpu/key_tournament.h"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <random>
+#include <vector>
+
+#include "host/engine/cpu/node_groups.h"
+#include "host/engine/cpu/slot_kernel.h"
+
+namespace berth {
+namespace {
+
+/// Few different keys, so that most are equal; totals and draws at the ends of their ranges among them.
+NodeKey drawn_key(std::mt19937& dice) {
+  const NodeKey keys[] = {0, make_node_key(0, 1), make_node_key(700, kHighestDraw), make_node_key(701, 1),
+                          make_node_key(kHighestKeyTotal, kHighestDraw)};
+  return keys[dice() % std::size(keys)];
+}
+
+void expect_first_of_the_best(const KeyTournament& tournament, std::int32_t node_count) {
+  for (int slot = 0; slot < kSlotStep; ++slot) {
+    KeyTournament::Best expected;
+    for (std::int32_t node = 0; node < node_count; ++node)
+      if (tournament.key(slot, node) > expected.key) expected = {tournament.key(slot, node), node};
+    ASSERT_EQ(tournament.best(slot).key, expected.key);
+    if (expected.key > 0) {
+      ASSERT_EQ(tournament.best(slot).node, expected.node);
+    }
+  }
+}
+
+TEST(KeyTournamentTest, TheFirstNodeOfTheHighestKeyWins) {
+  std::mt19937 dice(3);
+  for (const std::int32_t node_count : {1, 3, 96, 97, 400, 1500}) {
+    KeyTournament tournament(node_count, kSlotStep);
+    for (std::int32_t node = 0; node < node_count; ++node)
+      for (int slot = 0; slot < kSlotStep; ++slot) tournament.write(node)[slot] = drawn_key(dice);
+    tournament.rebuild();
+    expect_first_of_the_best(tournament, node_count);
+    for (int step = 0; step < 50; ++step) {
+      const auto node = static_cast<std::int32_t>(dice() % static_cast<std::uint32_t>(node_count));
+      for (int slot = 0; slot < kSlotStep; ++slot) tournament.write(node)[slot] = drawn_key(dice);
+      tournament.climb(node);
+      expect_first_of_the_best(tournament, node_count);
+    }
+  }
+}
+
+TEST(NodeKeyTest, KeepsTotalAndDraw) {
+  for (const std::int64_t total : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1200}, kHighestKeyTotal})
+    for (const Draw draw : {Draw{1}, Draw{1} << 32, kHighestDraw}) {
+      const NodeKey key = make_node_key(total, draw);
+      EXPECT_GT(key, 0);
+      EXPECT_EQ(total_of(key), total);
+      EXPECT_EQ(draw_of(key), draw);
+    }
+  EXPECT_EQ(make_node_key(500, 77) + make_node_key(-20, 0), make_node_key(480, 77));
+  EXPECT_GT(make_node_key(1, 1), make_node_key(0, kHighestDraw));
+}
+
+TEST(NodeGroupsTest, AmongEqualKeysTheLowerNodeIsBetter) {
+  EXPECT_TRUE(NodeGroups::Entry::is_worse({9, 4}, {9, 3}));
+  EXPECT_FALSE(NodeGroups::Entry::is_worse({9, 3}, {9, 4}));
+  EXPECT_TRUE(NodeGroups::Entry::is_worse({8, 3}, {9, 4}));
+}
+
+}  // namespace
+}  // namespace berth
