@@ -79,9 +79,9 @@ NodePtr make_node(const std::string& name, int number, std::mt19937_64& dice) {
 }
 
 /// The cluster and the engine under test.
-class Workload {
+class LoadedEngine {
  public:
-  Workload() : config_(default_scheduler_config(FeatureGates())) {
+  LoadedEngine() : config_(default_scheduler_config(FeatureGates())) {
     for (int d = 0; d < kDeployments; ++d) {
       specs_.push_back(spec_of(d, dice));
       objects_.services.push_back(service_of(d));
@@ -162,7 +162,7 @@ double seconds_of(const std::function<void()>& call) {
 
 class Table {
  public:
-  explicit Table(Workload& workload) : workload_(workload) {
+  explicit Table(LoadedEngine& workload) : workload_(workload) {
     std::printf("%-58s %12s %12s %12s %14s\n", "call", "median us", "p99 us", "limit us", "next pod us");
   }
 
@@ -188,18 +188,18 @@ class Table {
   void finish() const { std::printf("bench-engine: %d rows, %d over their limit\n", rows_, over_); }
 
  private:
-  Workload& workload_;
+  LoadedEngine& workload_;
   int rows_ = 0;
   int over_ = 0;
 };
 
-std::function<void()> applied(Workload& workload, ClusterChange change) {
+std::function<void()> applied(LoadedEngine& workload, ClusterChange change) {
   auto changes = std::make_shared<std::vector<ClusterChange>>();
   changes->push_back(std::move(change));
   return [&workload, changes] { workload.backend->apply(*changes); };
 }
 
-void measure(Workload& workload) {
+void measure(LoadedEngine& workload) {
   Table table(workload);
   const auto any_node = [&]() -> const NodePtr& { return workload.nodes[workload.dice() % workload.nodes.size()]; };
   table.row("fingerprint of a node", 5,
@@ -274,7 +274,7 @@ void measure(Workload& workload) {
 }  // namespace berth
 
 int main() {
-  berth::Workload workload;
+  berth::LoadedEngine workload;
   berth::measure(workload);
   return 0;
 }
