@@ -22,7 +22,7 @@ PodVerdicts judge_pod(const PodToPlace& to_place, const ClassTable& table, const
                                                : nominations.judge_with_nominated_pods(
                                                      pod.pod(), pod.pod_class(), pod.profile(), *row, snapshot, i);
     // Only the node side can end a cycle with an error.
-    if (verdict.code == StatusCode::kError) return {{}, {}, row->refusals[row->refusal(i)].reason};
+    if (row != nullptr && verdict.code == StatusCode::kError) return {{}, {}, row->refusals[row->refusal(i)].reason};
     if (!verdict.accepts()) rejectors.insert(verdict.plugin);
     verdicts.nodes[static_cast<std::size_t>(i)] = verdict;
   }

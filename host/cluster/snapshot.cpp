@@ -57,7 +57,7 @@ Snapshot::Fixed& Snapshot::write_fixed() {
 void Snapshot::add_slots(std::int32_t count) {
   Fixed& fixed = write_fixed();
   const std::int32_t before = slot_count();
-  const auto slots = static_cast<std::size_t>(before + count);
+  const std::size_t slots = static_cast<std::size_t>(before) + static_cast<std::size_t>(count);
   const std::size_t pages = page_count_of(before + count);
   const auto lengthen = [&](Column& column) { column.grow(pages); };
   for (Resource& resource : resources_) {
