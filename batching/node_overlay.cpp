@@ -64,7 +64,6 @@ void NodeOverlay::apply(const PodEffect& pods, std::int64_t pod_count, int sign)
 }
 
 /// A pod frees its ports even when another pod of the node has the same: docs/behaviour/plugins-node.md 9.
-/// docs/behaviour/plugins-node.md 9.
 void NodeOverlay::apply_ports(std::span<const HostPort> ports, int sign) {
   for (const HostPort& port : ports) {
     if (sign > 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The cluster state: nodes, and pods with their node, bound or assumed. Every change of a node advances its generation,
-// and the snapshot rewrites only changed nodes. docs/behaviour/scheduler-core.md 2.
+// The cluster state: nodes, and pods with their node, bound or assumed. Every change of a node advances its generation.
+// Snapshots follow events instead (snapshot.h). docs/behaviour/scheduler-core.md 2.
 
 #include <cstdint>
 #include <map>
