@@ -71,8 +71,7 @@ void CommitState::compile(std::span<PodToPlace> pods) {
 }
 
 void CommitState::release(std::span<PodToPlace> pods) {
-  fold();  // placements of these pods are known by their numbers until then
-  settle();
+  settle();  // placements of these pods are known by their handles until then
   for (PodToPlace& pod : pods) {
     if (pod.handle == 0) continue;
     kept_pods_[pod.handle - 1] = nullptr;
@@ -249,11 +248,7 @@ void CommitState::place(const PodToPlace& pod, std::int32_t node, std::int64_t s
   result->outcomes.push_back({OutcomeKind::kPlaced, {node}, score, -1});
   drop_nomination(pod);
   const std::vector<HostPort>& wanted = table[pod.class_index].ports;
-  if (!wanted.empty()) {
-    std::vector<HostPort>& used = snapshot.write_used_ports(node);
-    used.insert(used.end(), wanted.begin(), wanted.end());
-    std::sort(used.begin(), used.end());
-  }
+  if (!wanted.empty()) add_ports(snapshot.write_used_ports(node), wanted);
   apply(pod, node);
 }
 
@@ -440,13 +435,13 @@ void CommitState::add_node(const NodeInfo& info, RowsAfter& rows) {
 
 /// Everything that depends on the columns of a node that changed.
 void CommitState::take_in_node(std::int32_t slot, NodeParts parts, ClassTable::NodeEvent event, RowsAfter& rows) {
-  const bool is_moved = table.topology().change_node(slot);
+  const bool came_or_went = event == ClassTable::NodeEvent::kCameOrWent;
+  const bool is_moved = table.topology().move_node(slot);
+  if (came_or_went) table.topology().change_pods(slot);
   table.change_node(slot, parts, event);
   log.append({slot, -1, 0});
   rows.nodes_changed = true;
-  NodeParts load;
-  load.insert(NodePart::kAllocatable);
-  rows.groups_void = rows.groups_void || is_moved || parts != load;
+  rows.groups_void = rows.groups_void || is_moved || came_or_went || !parts.are_load();
 }
 
 /// The number of slots changed.

@@ -203,10 +203,12 @@ void ClassTable::change_node(NodeSide& side, std::int32_t slot, NodeParts parts,
 }
 
 void ClassTable::change_node(std::int32_t slot, NodeParts parts, NodeEvent event) {
+  if (snapshot_.lacks_column()) return recompile();
+  if (parts.are_load()) return;
   bool is_current = true;
   for (CompiledProfile& profile : profiles_)
     is_current = extend_rules(profile, event == NodeEvent::kCameOrWent) && is_current;
-  if (!is_current || snapshot_.lacks_column()) return recompile();
+  if (!is_current) return recompile();
   for (const auto& side : node_sides_) change_node(*side, slot, parts, event);
 }
 

@@ -26,9 +26,13 @@ TopologyIndex::TopologyIndex(const EngineCluster& cluster, const SchedulerConfig
 void TopologyIndex::register_pods() {
   queries_.emplace(cluster_.objects(), config_, bugs_, snapshot_);
   for (std::int32_t slot = 0; slot < snapshot_.slot_count(); ++slot)
-    if (snapshot_.has_node(slot))
-      for (const PodPtr& pod : cluster_.cache().find_node(snapshot_.node(slot).name)->pods) note_terms(*pod);
+    for (const PodPtr& pod : pods_on(slot)) note_terms(*pod);
   count_new({});
+}
+
+std::span<const PodPtr> TopologyIndex::pods_on(std::int32_t slot) const {
+  if (!snapshot_.has_node(slot)) return {};
+  return cluster_.cache().find_node(snapshot_.node(slot).name)->pods;
 }
 
 // Kinds
@@ -100,8 +104,7 @@ TopologyIndex::CountedPod TopologyIndex::counted(const Pod& pod) {
 void TopologyIndex::read_pods_of(std::int32_t slot) {
   std::vector<CountedPod>& here = counted_[static_cast<std::size_t>(slot)];
   here.clear();
-  if (!snapshot_.has_node(slot)) return;
-  for (const PodPtr& pod : cluster_.cache().find_node(snapshot_.node(slot).name)->pods) here.push_back(counted(*pod));
+  for (const PodPtr& pod : pods_on(slot)) here.push_back(counted(*pod));
 }
 
 void TopologyIndex::read_pods() {
@@ -151,23 +154,19 @@ void TopologyIndex::change_pods(std::int32_t slot) {
   const bool was_counted = !counted_.empty();
   add_counts_of(slot, -1);
   if (was_counted) counted_[static_cast<std::size_t>(slot)].clear();
-  if (snapshot_.has_node(slot))
-    for (const PodPtr& pod : cluster_.cache().find_node(snapshot_.node(slot).name)->pods) note_terms(*pod);
+  for (const PodPtr& pod : pods_on(slot)) note_terms(*pod);
   count_new({});
   if (!was_counted) return;  // count_new() has read the pods of all nodes, if there is anything to count
   read_pods_of(slot);
   add_counts_of(slot, 1);
 }
 
-bool TopologyIndex::change_node(std::int32_t slot) {
-  const bool is_moved = has_terms() && queries_->is_moved(slot);
-  if (is_moved) {
-    add_counts_of(slot, -1);
-    queries_->move_node(slot);
-    add_counts_of(slot, 1);
-  }
-  change_pods(slot);
-  return is_moved;
+bool TopologyIndex::move_node(std::int32_t slot) {
+  if (!has_terms() || !queries_->is_moved(slot)) return false;
+  add_counts_of(slot, -1);
+  queries_->move_node(slot);
+  add_counts_of(slot, 1);
+  return true;
 }
 
 void TopologyIndex::change_selectors() {

@@ -73,9 +73,9 @@ class TopologyIndex {
   void take_over(std::span<const AnsweredPod> placed);
   /// Pods of the node came, went or changed.
   void change_pods(std::int32_t slot);
-  /// The node came, went, or its object changed. @return whether that moved it to another domain, or into or out of the
-  /// nodes that count for some table
-  bool change_node(std::int32_t slot);
+  /// The node came, went, or its object changed; its pods are those from before. @return whether it moved to another
+  /// domain, or into or out of the nodes that count for some table
+  bool move_node(std::int32_t slot);
   /// Services or workloads changed.
   void change_selectors();
   /// Namespaces changed: registers all queries again, so that indices of tables, queries and kinds are void.
@@ -122,6 +122,8 @@ class TopologyIndex {
   /// Valid until the next call.
   const std::vector<CountMove>& moves_of(const CountedPod& pod);
   void register_pods();
+  /// None of a free slot.
+  std::span<const PodPtr> pods_on(std::int32_t slot) const;
   void read_pods();
   void read_pods_of(std::int32_t slot);
   void add_counts_of(std::int32_t slot, int sign);

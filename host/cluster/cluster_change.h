@@ -27,6 +27,8 @@ class NodeParts {
   constexpr void insert(NodePart part) { bits_ |= 1u << static_cast<unsigned>(part); }
   constexpr bool contains(NodePart part) const { return (bits_ >> static_cast<unsigned>(part) & 1u) != 0; }
   constexpr bool empty() const { return bits_ == 0; }
+  /// Only what rules of the load read: no node side does.
+  constexpr bool are_load() const { return bits_ == 1u << static_cast<unsigned>(NodePart::kAllocatable); }
   friend constexpr bool operator==(NodeParts, NodeParts) = default;
 
  private:
@@ -53,7 +55,7 @@ struct NodeRemoval {
 
 /// A pod was created, bound, or its object changed. On a node: it stands there from now on; this confirms a placement
 /// of the engine there, and overrules one elsewhere. Without a node: its status.nominatedNodeName counts, or no longer
-/// does; the pod itself is no business of the engine until it is placed. Finished: it is removed.
+/// does; the engine does not keep the pod itself before it places it. Finished: it is removed.
 struct PodUpsert {
   PodPtr pod;
 };

@@ -56,15 +56,12 @@ void EngineCluster::apply(const NodeUpsert& change, ClusterEffect& effect) {
   const bool exists = known != nullptr && known->node != nullptr;
   effect.node_name = name;
   effect.node = exists ? ClusterEffect::Node::kChanged : ClusterEffect::Node::kAdded;
+  const auto [at, is_first] = fingerprints_.try_emplace(name, change.fingerprint);
   if (exists) {
-    const auto at = fingerprints_.find(name);
-    const NodeFingerprint before = at != fingerprints_.end() ? at->second : fingerprint_of(*known->node);
-    effect.parts = differing_parts(before, change.fingerprint);
-    fingerprints_.insert_or_assign(name, change.fingerprint);
+    effect.parts = differing_parts(is_first ? fingerprint_of(*known->node) : at->second, change.fingerprint);
     if (effect.parts.empty()) return;  // a heartbeat: the object that is known says the same
-  } else {
-    fingerprints_.insert_or_assign(name, change.fingerprint);
   }
+  at->second = change.fingerprint;
   own().update_node(change.node);
 }
 

@@ -78,12 +78,15 @@ PodFootprint pod_footprint(const Pod& pod) {
 
 void add_footprint(NodeInfo& node, const PodFootprint& footprint) {
   apply_amounts(node, footprint, [](std::int64_t amount) { return amount; });
-  for (const HostPort& port : footprint.ports)
-    node.used_ports.insert(std::lower_bound(node.used_ports.begin(), node.used_ports.end(), port), port);
+  add_ports(node.used_ports, footprint.ports);
 }
 
 void subtract_amounts(NodeInfo& node, const PodFootprint& footprint) {
   apply_amounts(node, footprint, wrapping_negated);
+}
+
+void add_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports) {
+  for (const HostPort& port : ports) used.insert(std::lower_bound(used.begin(), used.end(), port), port);
 }
 
 void free_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports) {

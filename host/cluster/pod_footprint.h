@@ -24,6 +24,8 @@ PodFootprint pod_footprint(const Pod& pod);
 void add_footprint(NodeInfo& node, const PodFootprint& footprint);
 /// Subtracts the amounts alone.
 void subtract_amounts(NodeInfo& node, const PodFootprint& footprint);
+/// Adds each port once more to those in use (sorted).
+void add_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports);
 /// Frees ports among those in use (sorted), even when another pod of the node has the same:
 /// docs/behaviour/plugins-node.md 9.
 void free_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports);

@@ -81,8 +81,7 @@ void Snapshot::add_slots(std::int32_t count) {
 }
 
 bool Snapshot::update_order(const ClusterCache& cache) {
-  if (order_generation_ == cache.order_generation() && has_order_) return false;
-  has_order_ = true;
+  if (order_generation_ == cache.order_generation()) return false;
   Fixed& fixed = write_fixed();
   fixed.order.clear();
   std::fill(fixed.rank.begin(), fixed.rank.end(), -1);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -209,8 +210,7 @@ class Snapshot {
   bool placement_may_wrap_ = false;
   std::set<std::string, std::less<>> asked_in_vain_;  ///< resources that no node offered
   bool lacks_column_ = false;
-  std::uint64_t order_generation_ = 0;
-  bool has_order_ = false;
+  std::optional<std::uint64_t> order_generation_;  ///< of the cache; absent: there is no order yet
 };
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace berth {
 namespace {
@@ -84,7 +85,7 @@ std::int32_t TopologyCounts::domain_set(const Table& table) {
   for (std::size_t s = 0; s < domain_sets_.size(); ++s)
     if (domain_sets_[s].column == table.column && domain_sets_[s].mask_id == table.mask_id)
       return static_cast<std::int32_t>(s);
-  domain_sets_.push_back({table.column, table.mask_id, nodes_that_count(column(table.column), table.mask)});
+  domain_sets_.push_back({table.column, table.mask_id, table.mask, nodes_that_count(column(table.column), table.mask)});
   return static_cast<std::int32_t>(domain_sets_.size()) - 1;
 }
 
@@ -162,17 +163,10 @@ void TopologyCounts::move_node(std::int32_t column, std::int32_t node, std::int3
   for (std::size_t s = 0; s < domain_sets_.size(); ++s) {
     const DomainSet& set = domain_sets_[s];
     if (set.column != column) continue;
-    const NodeMask mask = mask_of_set(set);
-    if (mask != nullptr && (*mask)[static_cast<std::size_t>(node)] == 0) continue;
+    if (set.mask != nullptr && (*set.mask)[static_cast<std::size_t>(node)] == 0) continue;
     leave(static_cast<std::int32_t>(s), from);
     enter(static_cast<std::int32_t>(s), to);
   }
-}
-
-NodeMask TopologyCounts::mask_of_set(const DomainSet& set) const {
-  for (const Table& table : tables_)
-    if (table.column == set.column && table.mask_id == set.mask_id && table.tracks_minimum) return table.mask;
-  return nullptr;
 }
 
 void TopologyCounts::change_mask(std::int32_t mask_id, const NodeMask& with, std::int32_t node) {
@@ -180,9 +174,9 @@ void TopologyCounts::change_mask(std::int32_t mask_id, const NodeMask& with, std
     return mask == nullptr || (*mask)[static_cast<std::size_t>(node)] != 0;
   };
   for (std::size_t s = 0; s < domain_sets_.size(); ++s) {
-    const DomainSet& set = domain_sets_[s];
+    DomainSet& set = domain_sets_[s];
     if (set.mask_id != mask_id) continue;
-    const bool before = counts_in(mask_of_set(set));
+    const bool before = counts_in(std::exchange(set.mask, with));
     const std::int32_t domain = this->column(set.column)[node];
     if (before && !counts_in(with)) leave(static_cast<std::int32_t>(s), domain);
     if (!before && counts_in(with)) enter(static_cast<std::int32_t>(s), domain);

@@ -121,12 +121,12 @@ class TopologyCounts {
   struct DomainSet {
     std::int32_t column = 0;
     std::int32_t mask_id = 0;
+    NodeMask mask;
     std::vector<std::int32_t> node_count;  ///< [domain] nodes that count
   };
   const Table& at(std::int32_t table) const { return tables_[static_cast<std::size_t>(table)]; }
   void note_move(Table& table, std::int64_t from, std::int64_t to);
   std::int32_t domain_set(const Table& table);
-  NodeMask mask_of_set(const DomainSet& set) const;
   void leave(std::int32_t set, std::int32_t domain);
   void enter(std::int32_t set, std::int32_t domain);
   static void settle_minimum(Table& table);

@@ -208,7 +208,8 @@ TEST(DeviceSnapshotTest, ChangedNodeObjectsUploadEverythingAgain) {
   const ClusterEffect effect = cluster.cluster.apply(NodeUpsert(relabelled));
   cluster.snapshot.change_node(changed, *cluster.cluster.cache().find_node(relabelled->name), effect.parts,
                                cluster.cluster.cache());
-  for (const std::int32_t slot : {removed, changed}) cluster.table.topology().change_node(slot);
+  for (const std::int32_t slot : {removed, changed}) cluster.table.topology().move_node(slot);
+  cluster.table.topology().change_pods(removed);
   cluster.table.recompile();
   cluster.columns.clear();
   EXPECT_GT(traffic_of_update(cluster).bytes, first * 49 / 50 - 200);
