@@ -4,6 +4,7 @@
 // The interface of every engine: reference, cpu, cuda.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -179,6 +180,7 @@ struct DeviceStats {
   std::uint64_t uploaded_bytes = 0;
   std::uint64_t downloaded_bytes = 0;
   std::int64_t dry_runs_on_host = 0;             ///< answered by the host instead
+  std::int64_t forks_on_host = 0;                ///< opened by Backend::fork()
   std::uint64_t allocated_bytes = 0;             ///< now
   std::uint64_t peak_bandwidth_bytes_per_s = 0;  ///< of its memory; 0: unknown
 };
@@ -194,12 +196,46 @@ struct BackendStats {
   std::optional<DeviceStats> device;  ///< of a backend that has one
 };
 
+/// A what-if: a copy of an engine, or of another fork, as at the moment when it was opened, whatever happens to that
+/// one later. What is done to a fork changes nothing else until promote(). One call at a time on each fork; calls on
+/// different forks, and on the engine, may run at once: a call that changes the engine waits until no fork is being
+/// read, and forks wait until it is done. A fork outlives its parent, except that calls of pods which the fork has not
+/// met need the engine that compiled them.
+class Fork {
+ public:
+  virtual ~Fork() = default;
+
+  /// As Backend::commit_batch(), in the fork. @throws std::logic_error naming the first pod that is not prepared
+  virtual BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) = 0;
+  /// As Backend::place().
+  virtual void place(const PodToPlace& pod, std::string_view node_name) = 0;
+  /// As Backend::evaluate(). @throws std::logic_error naming the pod when it is not prepared
+  virtual Evaluation evaluate(const PodToPlace& pod) = 0;
+  /// Nodes and pods that come, change or go in the fork: NodeUpsert, NodeRemoval, PodUpsert of a pod on a node, and
+  /// PodRemoval, which evicts a pod wherever it stands.
+  /// @throws std::invalid_argument naming any other change, and takes in none
+  virtual void apply(std::span<const ClusterChange> changes) = 0;
+  /// A fork of the fork.
+  virtual std::unique_ptr<Fork> fork() = 0;
+  /// Does to the parent what was done to the fork, in that order: placements become placements of the parent. The fork
+  /// is spent afterwards.
+  /// @return false, with nothing changed, when something was done to the parent since the fork was opened
+  /// @throws std::logic_error when the parent is gone, or the fork was promoted before
+  virtual bool promote() = 0;
+
+  /// As Backend::node_name(). A NodeIndex of a fork is valid in that fork only.
+  virtual std::string_view node_name(NodeIndex index) const = 0;
+};
+
+struct ForkParent;  // batching/engine_fork.h
+
 /// An engine over one cluster, which it owns: it was opened with the state of a moment, and apply() tells it what
 /// changed since. One call at a time, except that const calls may run in parallel with each other; implementations use
 /// threads inside.
 class Backend {
  public:
-  virtual ~Backend() = default;
+  Backend();
+  virtual ~Backend();
   virtual std::string_view name() const = 0;
 
   /// Compiles the classes of `pods` and writes PodToPlace::class_index; evaluates no node. Compile pods before placing
@@ -221,6 +257,15 @@ class Backend {
   /// @return one result per fork, equal to what commit_batch() would return
   virtual std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
                                              const BatchLimits& limits);
+
+  /// Places the pod on a node as if commit_batch() had chosen it; no plugin is asked. An empty name: as if it had found
+  /// no node. @throws std::invalid_argument when no node has the name
+  virtual void place(const PodToPlace& pod, std::string_view node_name) = 0;
+
+  /// Opens a fork of the engine as it is now. Its calls need pods that prepare() has seen.
+  std::unique_ptr<Fork> fork() { return open_fork(as_parent_); }
+  /// The same, with another parent for Fork::promote().
+  virtual std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) = 0;
 
   virtual CommitMark mark() const = 0;
   /// Undoes every placement after `mark`, newest first, that still stands and that no PodUpsert has confirmed.
@@ -258,6 +303,13 @@ class Backend {
   virtual std::string_view node_name(NodeIndex index) const = 0;
   /// Every NodeIndex is below this.
   virtual std::int32_t slot_count() const = 0;
+
+ protected:
+  /// Call with every change of the cluster's state: forks from before cannot be promoted any more.
+  void note_change();
+
+ private:
+  std::shared_ptr<ForkParent> as_parent_;
 };
 
 }  // namespace berth

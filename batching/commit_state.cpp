@@ -7,6 +7,7 @@
 
 #include "batching/evaluation.h"
 #include "batching/node_filter.h"
+#include "batching/overlay_fork.h"
 #include "batching/verdicts.h"
 #include "host/cluster/pod_footprint.h"
 #include "host/objects/errors.h"
@@ -32,13 +33,74 @@ void check_totals(const SchedulerConfig& config, std::string_view backend_name) 
 CommitState::CommitState(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
                          const SchedulerConfig& scheduler_config, const EngineConfig& engine_config,
                          std::string_view backend_name)
-    : config((check_totals(scheduler_config, backend_name), scheduler_config)),  // before anything depends on weights
-      cluster(std::move(cache), objects),
+    : own_cluster_(std::make_unique<EngineCluster>(std::move(cache), objects)),
+      config((check_totals(scheduler_config, backend_name), scheduler_config)),  // before anything depends on weights
+      cluster(*own_cluster_),
       engine(engine_config),
       snapshot(cluster.cache()),
-      table(cluster, config, engine, snapshot),
+      table(*(own_table_ = std::make_unique<ClassTable>(cluster, config, engine, snapshot))),
       nominations(objects, config, snapshot, table),
-      reasons(table, nominations, snapshot, log) {}
+      reasons(table, nominations, snapshot, log),
+      fork_source_(std::make_shared<ForkSource>()) {
+  fork_source_->live = this;
+  fork_source_->journal = cluster.journal();
+}
+
+CommitState::CommitState(const CommitState& from, ForFork)
+    : config(from.config),
+      cluster(from.cluster),
+      engine(from.engine),
+      snapshot(from.snapshot.borrowed()),
+      table(from.table),
+      nominations(from.nominations),
+      reasons(table, nominations, snapshot, log),
+      next_start_(from.next_start_) {}
+
+CommitState::~CommitState() {
+  if (fork_source_ == nullptr) return;
+  const Exclusive alone = exclusive();
+  leave_forks();
+}
+
+// Forks
+
+std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> parent) {
+  if (!not_folded().empty()) {
+    const Exclusive alone = exclusive();
+    fold();
+  }
+  ++forks_opened;
+  return std::make_unique<OverlayFork>(fork_source_, std::move(parent));
+}
+
+/// Call before anything changes that forks read of this state.
+void CommitState::leave_forks() {
+  if (!cluster.journal()->has_readers()) return;
+  ForkSource& left = *fork_source_;
+  left.cache = std::make_shared<const ClusterCache>(cluster.cache());
+  left.objects = cluster.objects();
+  for (std::int32_t slot = 0; slot < snapshot.slot_count(); ++slot)
+    left.node_names.emplace_back(snapshot.node_name(slot));
+  left.live = nullptr;
+  auto next = std::make_shared<ForkSource>();
+  next->open_engine = left.open_engine;
+  next->is_of_fork = left.is_of_fork;
+  next->live = this;
+  cluster.begin_journal();
+  next->journal = cluster.journal();
+  fork_source_ = std::move(next);
+}
+
+namespace {
+
+/// Whether the change concerns more than pods and nominations.
+bool concerns_forks(const ClusterChange& change, const EngineCluster& cluster) {
+  if (const auto* upsert = std::get_if<NodeUpsert>(&change)) return !cluster.is_heartbeat(*upsert);
+  return !std::holds_alternative<PodUpsert>(change) && !std::holds_alternative<PodRemoval>(change) &&
+         !std::holds_alternative<NominationUpsert>(change);
+}
+
+}  // namespace
 
 // Prepared pods
 
@@ -95,7 +157,8 @@ void CommitState::prepare(std::span<PodToPlace> pods) {
     if (pod.class_index < 0) continue;
     const NodeSideRow& row = table.node_side(pod.class_index);
     read_by_const_calls_.emplace(pod.class_index, NodeSet::kNarrows);
-    if (pod.pod->rare().nominated_node_name.empty() || row.node_set() == nullptr) continue;
+    if (row.node_set() == nullptr) continue;
+    // For the node that the pod is nominated to, now or later.
     table.node_side(pod.class_index, NodeSet::kIgnored);
     read_by_const_calls_.emplace(pod.class_index, NodeSet::kIgnored);
   }
@@ -252,6 +315,25 @@ void CommitState::place(const PodToPlace& pod, std::int32_t node, std::int64_t s
   apply(pod, node);
 }
 
+void CommitState::place(const PodToPlace& pod, std::string_view node_name) {
+  const std::int32_t node = snapshot.find_node(node_name);
+  if (node < 0 && !node_name.empty())
+    throw std::invalid_argument("Backend::place: no node is called \"" + std::string(node_name) + "\"");
+  PodToPlace current = pod;
+  if (own_table_ != nullptr && (pod.handle == 0 || table.is_stale(pod))) compile({&current, 1});
+  if (node >= 0 && current.class_index < 0)
+    throw std::logic_error("Backend::place: pod " + pod.pod->full_name() + " has no class" +
+                           (ClassTable::is_error(current.class_index) ? ": " + table.error(current.class_index) : ""));
+  BatchResult placed;
+  result = &placed;
+  if (node >= 0) {
+    place(current, node, 0);
+  } else {
+    fail_with(current, OutcomeKind::kUnschedulable, -1);
+  }
+  result = nullptr;
+}
+
 std::int32_t CommitState::message_index(const std::string& text, const PluginNames& rejectors) {
   const auto [at, is_new] =
       message_index_.try_emplace({text, rejectors}, static_cast<std::int32_t>(result->messages.size()));
@@ -354,8 +436,6 @@ void CommitState::settle() {
 
 // When the cluster changes
 
-/// Hands placements over to the cluster, as assumed pods: from then on they are known by their uid, whatever happens to
-/// the nodes.
 void CommitState::fold() {
   table.topology().take_over(not_folded());
   for (const AnsweredPod& pod : not_folded())
@@ -376,7 +456,9 @@ CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes
   RowsAfter rows;
   const std::uint64_t recompiled_before = table.recompile_count();
   for (const ClusterChange& change : changes) {
+    if (cluster.journal()->has_readers() && concerns_forks(change, cluster)) leave_forks();
     const ClusterEffect effect = cluster.apply(change);
+    rows.any_change = rows.any_change || !effect.is_nothing();
     change_nodes(effect, rows);
     for (const std::string& node : effect.nodes_of_pods) reload_pods(node);
     change_nomination(effect);

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +23,7 @@
 #include "batching/commit_log.h"
 #include "batching/dry_run.h"
 #include "batching/feasible_list.h"
+#include "batching/fork_source.h"
 #include "batching/nominations.h"
 #include "batching/pod_class.h"
 #include "batching/reasons.h"
@@ -32,6 +35,10 @@
 namespace berth {
 
 class CommitState {
+  // Before what refers to them; null in a fork, which refers to those of the engine.
+  std::unique_ptr<EngineCluster> own_cluster_;
+  std::unique_ptr<ClassTable> own_table_;
+
  public:
   /// `scheduler_config` must outlive this object. @param objects  namespaces, services and workloads, and the pods that
   /// are nominated; copied
@@ -40,12 +47,17 @@ class CommitState {
   CommitState(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
               const SchedulerConfig& scheduler_config, const EngineConfig& engine_config,
               std::string_view backend_name);
+  /// The state of a fork of an engine, or of a fork, as it is now. Reads the cluster, the classes and what only node
+  /// events change from the engine, while OverlayFork allows it; the engine's placements must be folded.
+  struct ForFork {};
+  CommitState(const CommitState& from, ForFork);
+  virtual ~CommitState();
 
   const SchedulerConfig& config;
-  EngineCluster cluster;
+  EngineCluster& cluster;
   EngineConfig engine;
   Snapshot snapshot;
-  ClassTable table;
+  ClassTable& table;
   Nominations nominations;
   CommitLog log;
   Reasons reasons;
@@ -53,6 +65,7 @@ class CommitState {
   std::vector<AnsweredPod> answered;
   /// Those of `answered` that the cluster does not know yet: from after the latest apply(), undo() or settle().
   std::span<const AnsweredPod> not_folded() const { return std::span(answered).subspan(folded_); }
+  std::int64_t forks_opened = 0;
   std::int64_t list_evaluations = 0;  ///< nodes evaluated for lists
   BatchResult* result = nullptr;      ///< of the current batch
 
@@ -62,6 +75,28 @@ class CommitState {
     return engine.node_sampling == NodeSampling::kAll && engine.tie_break != TieBreak::kKube &&
            !snapshot.scores_may_wrap();
   }
+
+  /// What forks read of this state.
+  const std::shared_ptr<ForkSource>& fork_source() const { return fork_source_; }
+  /// Keeps forks from reading while the state changes.
+  class Exclusive {
+   public:
+    explicit Exclusive(std::shared_ptr<ForkSource> source) : source_(std::move(source)), lock_(source_->mutex) {}
+
+   private:
+    std::shared_ptr<ForkSource> source_;
+    std::unique_lock<std::shared_mutex> lock_;
+  };
+  Exclusive exclusive() { return Exclusive(fork_source_); }
+  /// For calls that change nothing: forks read too, but do not ask the engine to compile.
+  std::shared_lock<std::shared_mutex> shared() const { return std::shared_lock(fork_source_->mutex); }
+  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent);
+  /// Hands placements over to the cluster, as assumed pods: from then on they are known by their uid, whatever happens
+  /// to the nodes.
+  void fold();
+  /// Where the next search begins with --node-sampling kube.
+  std::size_t next_start() const { return next_start_; }
+  void set_next_start(std::size_t next_start) { next_start_ = next_start; }
 
   void compile(std::span<PodToPlace> pods);
   /// Recompiles pods whose class may have changed since. @return `pods`, or the copy of them in `renewed`
@@ -104,6 +139,8 @@ class CommitState {
   bool repeat_failure(const PodToPlace& pod);
 
   void place(const PodToPlace& pod, std::int32_t node, std::int64_t score);
+  /// Backend::place()
+  void place(const PodToPlace& pod, std::string_view node_name);
   /// A pod of a run, without ports and nominations. @param feasible_count  feasible nodes before its placement
   void place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total, std::int64_t feasible_count);
   /// The part of place() that a pod without ports and nominations needs.
@@ -120,6 +157,7 @@ class CommitState {
 
   /// What a backend has to do with its rows after apply(). The log tells of everything else.
   struct RowsAfter {
+    bool any_change = false;   ///< of the cluster; heartbeats are none
     bool all_void = false;     ///< all rows refer to what is gone
     bool groups_void = false;  ///< rows that group nodes by their objects
     bool nodes_changed = false;
@@ -151,7 +189,7 @@ class CommitState {
 
   const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1]; }
   void keep(PodToPlace& pod);
-  void fold();
+  void leave_forks();
   void reload_pods(std::string_view node_name);
   void change_nomination(const ClusterEffect& effect);
   void change_nodes(const ClusterEffect& effect, RowsAfter& rows);
@@ -167,6 +205,7 @@ class CommitState {
   void undo_last();
   void take_back(const AnsweredPod& last);
 
+  std::shared_ptr<ForkSource> fork_source_;         ///< null in a fork
   mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< a statistic: const calls run in parallel
   std::vector<PodPtr> kept_pods_;                   ///< [PodToPlace::handle - 1] null: free
   std::vector<std::uint32_t> free_handles_;

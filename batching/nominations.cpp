@@ -79,6 +79,12 @@ std::optional<std::string> Nominations::remove(std::string_view uid) {
   return node_name;
 }
 
+std::vector<NominationUpsert> Nominations::all() const {
+  std::vector<NominationUpsert> all;
+  for (const Held& held : held_) all.push_back({held.pod, held.node_name});
+  return all;
+}
+
 bool Nominations::counts_against(const Pod& nominated, const Pod& pod) {
   return nominated.priority >= pod.priority && nominated.uid() != pod.uid();
 }

@@ -42,6 +42,9 @@ class Nominations {
   std::optional<std::string> remove(const Pod& pod) { return held_.empty() ? std::nullopt : remove(pod.uid()); }
   std::optional<std::string> remove(std::string_view uid);
 
+  /// All nominations, as an engine is told of them.
+  std::vector<NominationUpsert> all() const;
+
   /// Nodes with a nominated pod that counts against `pod`: equal or higher priority, another uid.
   std::vector<std::int32_t> nodes_against(const Pod& pod) const;
   bool any_against(const Pod& pod, std::int32_t node) const;

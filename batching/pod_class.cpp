@@ -177,8 +177,8 @@ const NodeSideRow& ClassTable::node_side(std::int32_t c, NodeSet node_set) {
     side.row = std::make_unique<NodeSideRow>(build(side.compiled));
   } else if (side.is_outdated) {
     *side.row = build(*side.row);
+    side.is_outdated = false;
   }
-  side.is_outdated = false;
   return *side.row;
 }
 

@@ -5,6 +5,16 @@
 #include <stdexcept>
 
 namespace berth {
+namespace {
+
+/// Equal for pods of one identity.
+std::string identity_key(const Pod& pod) {
+  std::string key = std::to_string(pod.namespace_.size());
+  key.append(1, ':').append(pod.namespace_).append(pod.labels.bytes());
+  return key;
+}
+
+}  // namespace
 
 std::shared_ptr<const SelectedNamespaces> PodMatches::namespaces_of(const PodLabelSelector& selector) {
   if (selector.matches_nothing()) return nullptr;
@@ -18,9 +28,8 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
   if (last_identity_ >= 0 && labels.data() == last_labels_ &&
       identities_[static_cast<std::size_t>(last_identity_)].name_space == pod.namespace_)
     return last_identity_;
-  std::string key = std::to_string(pod.namespace_.size());
-  key.append(1, ':').append(pod.namespace_).append(labels);
-  const auto [at, is_new] = identity_of_key_.try_emplace(std::move(key), static_cast<std::int32_t>(identities_.size()));
+  const auto [at, is_new] =
+      identity_of_key_.try_emplace(identity_key(pod), static_cast<std::int32_t>(identities_.size()));
   if (is_new) {
     Identity& identity = identities_.emplace_back();
     identity.name_space = pod.namespace_;
@@ -31,6 +40,11 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
   last_labels_ = identities_[static_cast<std::size_t>(at->second)].labels.bytes().data();
   last_identity_ = at->second;
   return at->second;
+}
+
+std::int32_t PodMatches::find_identity(const Pod& pod) const {
+  const auto known = identity_of_key_.find(identity_key(pod));
+  return known == identity_of_key_.end() ? -1 : known->second;
 }
 
 std::int32_t PodMatches::add_query(PodQuery query) {
@@ -69,6 +83,11 @@ std::int32_t PodMatches::owner_of(const Pod& pod) {
   if (brought.empty()) return at->second = 0;
   owners_.push_back(std::move(brought));
   return at->second;
+}
+
+bool PodMatches::knows_terms_of(const Pod& pod) const {
+  return (!pod.spec->pod_affinity && !pod.spec->pod_anti_affinity) ||
+         owner_of_key_.contains({pod.spec.get(), pod.namespace_});
 }
 
 std::int32_t PodMatches::known_owner_of(const Pod& pod) const {

@@ -35,6 +35,8 @@ class PodMatches {
   std::shared_ptr<const SelectedNamespaces> namespaces_of(const PodLabelSelector& selector);
 
   std::int32_t identity_of(const Pod& pod);
+  /// identity_of() of a pod that was asked about before; -1 when none like it was.
+  std::int32_t find_identity(const Pod& pod) const;
   /// @param query  of at least one condition
   std::int32_t add_query(PodQuery query);
   std::int32_t query_count() const { return static_cast<std::int32_t>(queries_.size()); }
@@ -47,6 +49,8 @@ class PodMatches {
 
   /// Index of the pod's affinity terms for terms_of_owner(); repeated terms are kept. 0: none.
   std::int32_t owner_of(const Pod& pod);
+  /// owner_of() was asked about the pod, or need not be.
+  bool knows_terms_of(const Pod& pod) const;
   /// owner_of() of a pod that was asked about before. @throws std::logic_error naming the pod when it was not
   std::int32_t known_owner_of(const Pod& pod) const;
   const std::vector<std::int32_t>& terms_of_owner(std::int32_t owner) const {

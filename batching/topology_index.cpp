@@ -112,10 +112,22 @@ void TopologyIndex::read_pods() {
   for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i) read_pods_of(i);
 }
 
+std::uint64_t TopologyIndex::key_of(const CountedPod& pod) {
+  return (static_cast<std::uint64_t>(pod.identity) << 32) | (static_cast<std::uint64_t>(pod.owner) << 1) |
+         (pod.terminating ? 1u : 0u);
+}
+
+const std::vector<CountMove>* TopologyIndex::known_moves(const Pod& pod) const {
+  static const std::vector<CountMove> kNone;
+  if (!has_terms() && !brings_terms(pod)) return &kNone;
+  const std::int32_t identity = queries_->find_identity(pod);
+  if (identity < 0 || !queries_->knows_terms_of(pod)) return nullptr;
+  const auto known = known_moves_.find(key_of({identity, queries_->known_owner_of(pod), pod.terminating}));
+  return known != known_moves_.end() && known->second.epoch == epoch() ? &known->second.moves : nullptr;
+}
+
 const std::vector<CountMove>& TopologyIndex::moves_of(const CountedPod& pod) {
-  const std::uint64_t key = (static_cast<std::uint64_t>(pod.identity) << 32) |
-                            (static_cast<std::uint64_t>(pod.owner) << 1) | (pod.terminating ? 1u : 0u);
-  KnownMoves& known = known_moves_[key];
+  KnownMoves& known = known_moves_[key_of(pod)];
   if (known.epoch != epoch()) known = {epoch(), queries_->moves_of(pod.identity, pod.owner, pod.terminating)};
   return known.moves;
 }

@@ -62,6 +62,13 @@ class TopologyIndex {
   /// there.
   const std::vector<CountMove>& moves_of(const Pod& pod, std::int32_t profile);
 
+  /// The changes that a pod on a node makes in all tables; nullptr: not known as of the epoch, ask moves_on_node().
+  const std::vector<CountMove>* known_moves(const Pod& pod) const;
+  /// The same, registering the pod's terms. Valid until the next call.
+  const std::vector<CountMove>& moves_on_node(const Pod& pod) { return moves_of(counted(pod)); }
+  /// Whether moves_on_node() would register a term.
+  bool brings_new_terms(const Pod& pod) const { return !queries_->knows_terms_of(pod); }
+
   /// TopologyQueries::effect()
   std::vector<CountMove> effect(const Pod& pod, const TopologyProgram& program, bool affinity) const {
     return queries_->effect(pod, program, affinity);
@@ -119,6 +126,7 @@ class TopologyIndex {
   void recompile(Kind& kind);
 
   CountedPod counted(const Pod& pod);
+  static std::uint64_t key_of(const CountedPod& pod);
   /// Valid until the next call.
   const std::vector<CountMove>& moves_of(const CountedPod& pod);
   void register_pods();

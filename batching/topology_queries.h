@@ -37,6 +37,10 @@ class TopologyQueries {
   std::uint32_t epoch() const;
 
   std::int32_t identity_of(const Pod& pod) { return matches_.identity_of(pod); }
+  /// PodMatches
+  std::int32_t find_identity(const Pod& pod) const { return matches_.find_identity(pod); }
+  bool knows_terms_of(const Pod& pod) const { return matches_.knows_terms_of(pod); }
+  std::int32_t known_owner_of(const Pod& pod) const { return matches_.known_owner_of(pod); }
   /// Registers the affinity terms of the pod, which count once it is placed: PodMatches::owner_of(), with their tables.
   std::int32_t owner_of(const Pod& pod);
   /// Registers the queries of the pod and compiles its terms. @param default_selector  of PodTopologySpread's default

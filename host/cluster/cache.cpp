@@ -253,6 +253,13 @@ CacheResult ClusterCache::remove_pod(std::string_view uid) {
   return CacheResult::kOk;
 }
 
+void ClusterCache::set_used_ports(std::string_view node_name, const std::vector<HostPort>& used) {
+  NodeEntry* entry = state_->find(node_name);
+  if (entry == nullptr || entry->used_ports == used) return;
+  entry->used_ports = used;
+  state_->touch(*entry);
+}
+
 bool ClusterCache::is_assumed(std::string_view uid) const {
   const auto found = state_->pods.find(uid);
   return found != state_->pods.end() && found->is_assumed();

@@ -75,6 +75,8 @@ class ClusterCache {
   CacheResult add_pod(PodPtr pod);
   CacheResult update_pod(PodPtr pod);  ///< kNodeMismatch when it names another node; kWrongState when assumed
   CacheResult remove_pod(std::string_view uid);
+  /// Host ports that the node's pods left behind, for a cache that is brought to the state of another one.
+  void set_used_ports(std::string_view node_name, const std::vector<HostPort>& used);
   bool is_assumed(std::string_view uid) const;
   bool is_binding_finished(std::string_view uid) const;     ///< assumed, and finish_binding() was called
   PodPtr get_pod(std::string_view uid) const;               ///< null when absent

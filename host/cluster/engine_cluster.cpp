@@ -43,12 +43,21 @@ ClusterCache& EngineCluster::own() {
 }
 
 ClusterEffect EngineCluster::apply(const ClusterChange& change) {
+  journal_->trim();
   ClusterEffect effect;
   std::visit([&](const auto& what) { apply(what, effect); }, change);
   return effect;
 }
 
 // Nodes
+
+bool EngineCluster::is_heartbeat(const NodeUpsert& change) const {
+  const NodeInfo* known = cache().find_node(change.node->name);
+  if (known == nullptr || known->node == nullptr) return false;
+  const auto at = fingerprints_.find(change.node->name);
+  return differing_parts(at == fingerprints_.end() ? fingerprint_of(*known->node) : at->second, change.fingerprint)
+      .empty();
+}
 
 void EngineCluster::apply(const NodeUpsert& change, ClusterEffect& effect) {
   const std::string& name = change.node->name;
@@ -76,9 +85,27 @@ void EngineCluster::apply(const NodeRemoval& change, ClusterEffect& effect) {
 
 // Pods
 
+/// Call before the pod is changed. @param going_to  name of a node
+void EngineCluster::note_before(std::string_view uid, std::string_view going_to) {
+  if (!journal_->has_readers()) return;
+  PodBefore before;
+  before.uid = uid;
+  const auto note_ports = [&](const NodeInfo& node) { before.ports.push_back({node.name, node.used_ports}); };
+  if (const NodeInfo* node = cache().node_of_pod(uid)) {
+    before.pod = cache().get_pod(uid);
+    before.node_name = node->name;
+    before.is_assumed = cache().is_assumed(uid);
+    note_ports(*node);
+  }
+  if (going_to != before.node_name)
+    if (const NodeInfo* node = cache().find_node(going_to)) note_ports(*node);
+  journal_->append(std::move(before));
+}
+
 void EngineCluster::leave_node(std::string_view uid, ClusterEffect& effect) {
   const NodeInfo* node = cache().node_of_pod(uid);
   if (node == nullptr) return;
+  note_before(uid);
   effect.nodes_of_pods.push_back(node->name);
   own().remove_pod(uid);
 }
@@ -88,6 +115,7 @@ void EngineCluster::stand_on_node(const PodPtr& pod, ClusterEffect& effect) {
   const NodeInfo* before = cache().node_of_pod(uid);
   const bool moves = before != nullptr && before->name != pod->node_name;
   if (moves) leave_node(uid, effect);
+  note_before(uid, pod->node_name);
   if (before != nullptr && !moves && !cache().is_assumed(uid)) {
     own().update_pod(pod);
   } else {
@@ -115,11 +143,15 @@ void EngineCluster::apply(const NominationUpsert& change, ClusterEffect& effect)
   effect.nominated_node = change.node_name;
 }
 
-void EngineCluster::assume(PodPtr pod, std::string_view node_name) { own().assume_pod(std::move(pod), node_name); }
+void EngineCluster::assume(PodPtr pod, std::string_view node_name) {
+  if (journal_->has_readers()) note_before(pod->uid(), node_name);
+  own().assume_pod(std::move(pod), node_name);
+}
 
 std::string EngineCluster::forget(std::string_view uid) {
   if (!cache().is_assumed(uid)) return {};
   std::string node = cache().node_of_pod(uid)->name;
+  note_before(uid);
   own().forget_pod(uid);
   return node;
 }

@@ -12,6 +12,7 @@
 
 #include "host/cluster/cache.h"
 #include "host/cluster/cluster_change.h"
+#include "host/cluster/pod_journal.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
@@ -29,6 +30,12 @@ struct ClusterEffect {
   PodPtr nomination;               ///< non-null: this pod's nomination is now `nominated_node`
   std::string nominated_node;      ///< empty: it has none any more
   std::string nomination_ended;    ///< uid of a pod whose nomination ended because it was bound or deleted
+
+  /// Of a heartbeat, and of what was not there.
+  bool is_nothing() const {
+    return (node == Node::kNone || (node == Node::kChanged && parts.empty())) && nodes_of_pods.empty() &&
+           !namespaces_changed && !selectors_changed && nomination == nullptr && nomination_ended.empty();
+  }
 };
 
 /// Owns what it holds: the caller's objects are not read after the constructor.
@@ -48,7 +55,16 @@ class EngineCluster {
   /// Takes it back. @return the node's name; empty when the pod is not there, or the placement was confirmed since
   std::string forget(std::string_view uid);
 
+  /// The upsert says nothing new that rules read: a heartbeat.
+  bool is_heartbeat(const NodeUpsert& change) const;
+
+  /// What pods were before the changes of this cluster.
+  const std::shared_ptr<PodJournal>& journal() const { return journal_; }
+  /// From now on changes are noted in a new journal.
+  void begin_journal() { journal_ = std::make_shared<PodJournal>(); }
+
  private:
+  void note_before(std::string_view uid, std::string_view going_to = {});
   ClusterCache& own();
   void apply(const NodeUpsert& change, ClusterEffect& effect);
   void apply(const NodeRemoval& change, ClusterEffect& effect);
@@ -67,6 +83,7 @@ class EngineCluster {
   std::shared_ptr<const ClusterCache> shared_;
   std::unique_ptr<ClusterCache> own_;  ///< once something changed
   ClusterObjects objects_;
+  std::shared_ptr<PodJournal> journal_ = std::make_shared<PodJournal>();
   std::unordered_map<std::string, NodeFingerprint> fingerprints_;  ///< by node; of those that were updated before
 };
 

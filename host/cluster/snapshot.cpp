@@ -52,6 +52,16 @@ Snapshot::Fixed& Snapshot::write_fixed() {
   return *fixed_;
 }
 
+Snapshot Snapshot::borrowed() const {
+  Snapshot copy = *this;
+  copy.fixed_ = std::shared_ptr<Fixed>(std::shared_ptr<void>(), fixed_.get());
+  return copy;
+}
+
+void Snapshot::add_resources_of(const Snapshot& live) {
+  for (std::size_t r = resources_.size(); r < live.resources_.size(); ++r) resources_.push_back(live.resources_[r]);
+}
+
 // Slots
 
 void Snapshot::add_slots(std::int32_t count) {
@@ -74,7 +84,7 @@ void Snapshot::add_slots(std::int32_t count) {
   fixed.name_hash.resize(slots);
   fixed.allowed_pods.resize(slots);
   fixed.unschedulable.resize(slots);
-  may_wrap_.resize(slots);
+  fixed.may_wrap.resize(slots);
   fixed.taint_set.resize(slots);
   for (auto& [key, column] : fixed.labels) column.value_id.resize(slots);
   for (std::int32_t i = before + count; i-- > before;) fixed.free_slots.push_back(i);
@@ -123,9 +133,11 @@ void Snapshot::take_in(std::int32_t slot, const NodeInfo& info) {
 }
 
 void Snapshot::note_wrapping(std::int32_t slot, bool may_wrap) {
-  std::uint8_t& known = may_wrap_[static_cast<std::size_t>(slot)];
-  wrapping_nodes_ += (may_wrap ? 1 : 0) - known;
-  known = may_wrap ? 1 : 0;
+  const std::uint8_t now = may_wrap ? 1 : 0;
+  const auto i = static_cast<std::size_t>(slot);
+  if (fixed_->may_wrap[i] == now) return;
+  wrapping_nodes_ += now - fixed_->may_wrap[i];
+  write_fixed().may_wrap[i] = now;
 }
 
 void Snapshot::change_node(std::int32_t slot, const NodeInfo& info, NodeParts parts, const ClusterCache& cache) {
@@ -171,7 +183,7 @@ void Snapshot::fill_allocatable(std::int32_t slot, const Node& node) {
         amount_of(node.allocatable, static_cast<std::int32_t>(r), resources_[r].name);
   fixed_->allowed_pods[static_cast<std::size_t>(slot)] = node.allowed_pod_number;
   for (const auto& [name, amount] : node.allocatable.scalars)
-    lacks_column_ = lacks_column_ || (amount > 0 && asked_in_vain_.contains(name));
+    lacks_column_ = lacks_column_ || (amount > 0 && fixed_->asked_in_vain.contains(name));
 }
 
 void Snapshot::fill_taints(std::int32_t slot, const std::vector<Taint>& taints) {
@@ -262,10 +274,10 @@ std::int32_t Snapshot::ensure_resource(std::string_view name, const ClusterCache
     return info->node->allocatable.scalar(name) > 0 || (scores_may_wrap() && info->requested.scalar(name) < 0);
   });
   if (!is_needed) {
-    asked_in_vain_.emplace(name);
+    write_fixed().asked_in_vain.emplace(name);
     return kNoColumn;
   }
-  asked_in_vain_.erase(std::string(name));
+  write_fixed().asked_in_vain.erase(std::string(name));
   lacks_column_ = false;
   Resource resource{std::string(name), Column(slot_count()), Column(slot_count())};
   for (const NodeInfo* info : nodes) {
@@ -309,15 +321,14 @@ bool add_wrapping(std::int64_t& cell, std::int64_t amount, int sign) {
 
 }  // namespace
 
-void Snapshot::add_requested(std::int32_t node, const ResourceDelta& delta) {
-  for (const auto& [column, amount] : delta.requested)
-    placement_may_wrap_ |= add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, 1);
-}
-
-void Snapshot::apply(std::int32_t node, const ResourceDelta& delta, int sign) {
+void Snapshot::add_requested(std::int32_t node, const ResourceDelta& delta, int sign) {
   for (const auto& [column, amount] : delta.requested)
     placement_may_wrap_ |=
         add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, sign);
+}
+
+void Snapshot::apply(std::int32_t node, const ResourceDelta& delta, int sign) {
+  add_requested(node, delta, sign);
   placement_may_wrap_ |= add_wrapping(non_zero_milli_cpu_.write(node), delta.non_zero_milli_cpu, sign);
   placement_may_wrap_ |= add_wrapping(non_zero_memory_bytes_.write(node), delta.non_zero_memory_bytes, sign);
   pod_count_.write(node) += sign;

@@ -80,6 +80,12 @@ class Snapshot {
   /// slots in the order of the cache, and no slot stays free.
   explicit Snapshot(const ClusterCache& cache);
 
+  /// A copy for a what-if: what only node events change is read from this snapshot, which must not change it while the
+  /// copy is in use.
+  Snapshot borrowed() const;
+  /// Takes over the columns of resources that `live` has and this copy of it lacks, with the amounts of now.
+  void add_resources_of(const Snapshot& live);
+
   // Node events. Whoever derived something from columns updates it, too.
 
   /// Gives the node a free slot. @return -1 when no slot is free: call add_slots() before
@@ -159,8 +165,8 @@ class Snapshot {
   /// Adds (sign = 1) or subtracts (sign = -1) one pod's amounts; the caller handles ports.
   void apply(std::int32_t node, const ResourceDelta& delta, int sign);
 
-  /// Changes only the given columns: for a column that was built after the pod was placed.
-  void add_requested(std::int32_t node, const ResourceDelta& delta);
+  /// Adds or subtracts only the given columns: for a column that was built after the pod was placed.
+  void add_requested(std::int32_t node, const ResourceDelta& delta, int sign = 1);
 
   std::uint64_t column_bytes() const;
 
@@ -180,6 +186,8 @@ class Snapshot {
     std::vector<std::uint64_t> name_hash;
     std::vector<std::int64_t> allowed_pods;
     std::vector<std::uint8_t> unschedulable;
+    std::vector<std::uint8_t> may_wrap;                ///< 1: the node's amounts may wrap in scores
+    std::set<std::string, std::less<>> asked_in_vain;  ///< resources that no node offered
     std::vector<std::int32_t> taint_set;
     ValueIds taint_set_ids;
     std::vector<std::vector<Taint>> taint_sets;
@@ -205,10 +213,8 @@ class Snapshot {
   Column pod_count_;
   Pages<std::vector<HostPort>> used_ports_;
   TopologyCounts topology_;
-  std::vector<std::uint8_t> may_wrap_;  ///< [slot] 1: the node's amounts may wrap in scores
-  std::int32_t wrapping_nodes_ = 0;     ///< of these
+  std::int32_t wrapping_nodes_ = 0;  ///< Fixed::may_wrap
   bool placement_may_wrap_ = false;
-  std::set<std::string, std::less<>> asked_in_vain_;  ///< resources that no node offered
   bool lacks_column_ = false;
   std::optional<std::uint64_t> order_generation_;  ///< of the cache; absent: there is no order yet
 };

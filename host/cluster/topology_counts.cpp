@@ -36,8 +36,17 @@ void TopologyCounts::replace_column(std::int32_t column, DomainColumn with) {
   const auto c = static_cast<std::size_t>(column);
   domain_capacity_[c] = with.domain_count;
   columns_[c] = std::make_shared<DomainColumn>(std::move(with));
-  std::erase_if(domain_sets_, [&](const DomainSet& set) { return set.column == column; });
-  for (std::size_t t = 0; t < tables_.size(); ++t) tables_[t].domains = -1;  // sets moved: found again
+  std::erase_if(write_sets(), [&](const DomainSet& set) { return set.column == column; });
+  for (std::int32_t t = 0; t < table_count_; ++t) write(t).domains = -1;  // sets moved: found again
+}
+
+std::vector<TopologyCounts::DomainSet>& TopologyCounts::write_sets() {
+  if (domain_sets_ == nullptr) {
+    domain_sets_ = std::make_shared<std::vector<DomainSet>>();
+  } else if (domain_sets_.use_count() != 1) {
+    domain_sets_ = std::make_shared<std::vector<DomainSet>>(*domain_sets_);
+  }
+  return *domain_sets_;
 }
 
 DomainColumn& TopologyCounts::write_column(std::int32_t column) {
@@ -49,7 +58,8 @@ DomainColumn& TopologyCounts::write_column(std::int32_t column) {
 // Tables
 
 std::int32_t TopologyCounts::add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum) {
-  Table& table = tables_.emplace_back();
+  tables_.grow(static_cast<std::size_t>(table_count_ / kTablesPerPage + 1));
+  Table& table = write(table_count_++);
   table.column = column;
   table.mask_id = mask_id;
   table.tracks_minimum = tracks_minimum;
@@ -57,15 +67,27 @@ std::int32_t TopologyCounts::add_table(std::int32_t column, std::int32_t mask_id
   return table_count() - 1;
 }
 
+void TopologyCounts::add_tables_of(const TopologyCounts& other) {
+  for (std::int32_t c = column_count(); c < other.column_count(); ++c) {
+    columns_.push_back(other.columns_[static_cast<std::size_t>(c)]);
+    domain_capacity_.push_back(other.domain_capacity_[static_cast<std::size_t>(c)]);
+  }
+  tables_.grow(other.tables_.page_count());
+  for (std::int32_t t = table_count_; t < other.table_count_; ++t) write(t) = other.at(t);
+  table_count_ = other.table_count_;
+  domain_sets_ = other.domain_sets_;
+  zeroes_ = other.zeroes_;
+}
+
 void TopologyCounts::reset_table(std::int32_t index, NodeMask mask) {
-  Table& table = tables_[static_cast<std::size_t>(index)];
+  Table& table = write(index);
   table.mask = std::move(mask);
   table.counts = zeroes(domain_capacity_[static_cast<std::size_t>(table.column)] + 1);
   table.total = table.minimum = table.histogram_base = 0;
   table.existing_domains = 0;
   if (!table.tracks_minimum) return;
   table.domains = domain_set(table);
-  const std::vector<std::int32_t>& nodes = domain_sets_[static_cast<std::size_t>(table.domains)].node_count;
+  const std::vector<std::int32_t>& nodes = (*domain_sets_)[static_cast<std::size_t>(table.domains)].node_count;
   table.existing_domains = static_cast<std::int32_t>(
       std::count_if(nodes.begin(), nodes.end(), [](std::int32_t count) { return count > 0; }));
   table.histogram.assign(1, table.existing_domains);
@@ -82,11 +104,11 @@ std::vector<std::int32_t> TopologyCounts::nodes_that_count(const DomainColumn& c
 // Domains that begin and cease to exist
 
 std::int32_t TopologyCounts::domain_set(const Table& table) {
-  for (std::size_t s = 0; s < domain_sets_.size(); ++s)
-    if (domain_sets_[s].column == table.column && domain_sets_[s].mask_id == table.mask_id)
-      return static_cast<std::int32_t>(s);
-  domain_sets_.push_back({table.column, table.mask_id, table.mask, nodes_that_count(column(table.column), table.mask)});
-  return static_cast<std::int32_t>(domain_sets_.size()) - 1;
+  std::vector<DomainSet>& sets = write_sets();
+  for (std::size_t s = 0; s < sets.size(); ++s)
+    if (sets[s].column == table.column && sets[s].mask_id == table.mask_id) return static_cast<std::int32_t>(s);
+  sets.push_back({table.column, table.mask_id, table.mask, nodes_that_count(column(table.column), table.mask)});
+  return static_cast<std::int32_t>(sets.size()) - 1;
 }
 
 std::int32_t& TopologyCounts::existing_with(Table& table, std::int64_t count) {
@@ -107,11 +129,11 @@ void TopologyCounts::settle_minimum(Table& table) {
 }
 
 void TopologyCounts::leave(std::int32_t set, std::int32_t domain) {
-  if (domain == 0 || --domain_sets_[static_cast<std::size_t>(set)].node_count[static_cast<std::size_t>(domain)] > 0)
+  if (domain == 0 || --write_sets()[static_cast<std::size_t>(set)].node_count[static_cast<std::size_t>(domain)] > 0)
     return;
   for (std::int32_t t = 0; t < table_count(); ++t) {
-    Table& table = tables_[static_cast<std::size_t>(t)];
-    if (table.domains != set) continue;
+    if (at(t).domains != set) continue;
+    Table& table = write(t);
     --table.existing_domains;
     --existing_with(table, count(t, domain));
     settle_minimum(table);
@@ -120,12 +142,12 @@ void TopologyCounts::leave(std::int32_t set, std::int32_t domain) {
 
 void TopologyCounts::enter(std::int32_t set, std::int32_t domain) {
   if (domain == 0) return;
-  std::vector<std::int32_t>& nodes = domain_sets_[static_cast<std::size_t>(set)].node_count;
+  std::vector<std::int32_t>& nodes = write_sets()[static_cast<std::size_t>(set)].node_count;
   if (nodes.size() <= static_cast<std::size_t>(domain)) nodes.resize(static_cast<std::size_t>(domain) + 1, 0);
   if (++nodes[static_cast<std::size_t>(domain)] > 1) return;
   for (std::int32_t t = 0; t < table_count(); ++t) {
-    Table& table = tables_[static_cast<std::size_t>(t)];
-    if (table.domains != set) continue;
+    if (at(t).domains != set) continue;
+    Table& table = write(t);
     const std::int64_t now = count(t, domain);
     ++existing_with(table, now);
     table.minimum = table.existing_domains == 0 ? now : std::min(table.minimum, now);
@@ -140,8 +162,9 @@ void TopologyCounts::make_room(std::int32_t column, std::int32_t domain) {
   const Pages<std::int64_t> zeroes_before = zeroes(capacity + 1);
   const std::int32_t known = capacity;
   capacity = domain + domain / 4 + kSpareDomains;
-  for (Table& table : tables_) {
-    if (table.column != column) continue;
+  for (std::int32_t t = 0; t < table_count_; ++t) {
+    if (at(t).column != column) continue;
+    Table& table = write(t);
     const Pages<std::int64_t> before = std::move(table.counts);
     table.counts = zeroes(capacity + 1);
     for (std::int32_t d = 1; d <= known; ++d) {
@@ -160,8 +183,8 @@ void TopologyCounts::move_node(std::int32_t column, std::int32_t node, std::int3
   const std::int32_t from = domain;
   domain = to;
   domains.domain_count = std::max(domains.domain_count, to);
-  for (std::size_t s = 0; s < domain_sets_.size(); ++s) {
-    const DomainSet& set = domain_sets_[s];
+  for (std::size_t s = 0; domain_sets_ != nullptr && s < domain_sets_->size(); ++s) {
+    const DomainSet& set = (*domain_sets_)[s];
     if (set.column != column) continue;
     if (set.mask != nullptr && (*set.mask)[static_cast<std::size_t>(node)] == 0) continue;
     leave(static_cast<std::int32_t>(s), from);
@@ -173,22 +196,24 @@ void TopologyCounts::change_mask(std::int32_t mask_id, const NodeMask& with, std
   const auto counts_in = [&](const NodeMask& mask) {
     return mask == nullptr || (*mask)[static_cast<std::size_t>(node)] != 0;
   };
-  for (std::size_t s = 0; s < domain_sets_.size(); ++s) {
-    DomainSet& set = domain_sets_[s];
-    if (set.mask_id != mask_id) continue;
+  for (std::size_t s = 0; domain_sets_ != nullptr && s < domain_sets_->size(); ++s) {
+    if ((*domain_sets_)[s].mask_id != mask_id) continue;
+    DomainSet& set = write_sets()[s];
     const bool before = counts_in(std::exchange(set.mask, with));
     const std::int32_t domain = this->column(set.column)[node];
     if (before && !counts_in(with)) leave(static_cast<std::int32_t>(s), domain);
     if (!before && counts_in(with)) enter(static_cast<std::int32_t>(s), domain);
   }
-  for (Table& table : tables_)
-    if (table.mask_id == mask_id) table.mask = with;
+  for (std::int32_t t = 0; t < table_count_; ++t)
+    if (at(t).mask_id == mask_id) write(t).mask = with;
 }
 
 void TopologyCounts::reindex(std::int32_t column) { index_domains(write_column(column)); }
 
 const Pages<std::int64_t>& TopologyCounts::zeroes(std::int32_t entries) {
-  Pages<std::int64_t>& pages = zeroes_[entries];
+  if (zeroes_ == nullptr || (zeroes_.use_count() != 1 && !zeroes_->contains(entries)))
+    zeroes_ = zeroes_ == nullptr ? std::make_shared<Zeroes>() : std::make_shared<Zeroes>(*zeroes_);
+  Pages<std::int64_t>& pages = (*zeroes_)[entries];
   if (pages.page_count() == 0)
     pages = Pages<std::int64_t>(static_cast<std::size_t>((entries + kPageNodes - 1) / kPageNodes),
                                 static_cast<std::size_t>(std::min(entries, kPageNodes)), 0);
@@ -203,7 +228,7 @@ TopologyCounts TopologyCounts::zeroed() const {
 
 void TopologyCounts::add(std::int32_t index, std::int32_t node, std::int64_t amount) {
   if (!counts_node(index, node)) return;
-  Table& table = tables_[static_cast<std::size_t>(index)];
+  Table& table = write(index);
   const std::int32_t domain = (*columns_[static_cast<std::size_t>(table.column)])[node];
   std::int64_t& count =
       table.counts.write(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)];
@@ -239,9 +264,11 @@ std::int64_t TopologyCounts::minimum_with(std::int32_t index, std::int64_t from,
 std::uint64_t TopologyCounts::bytes() const {
   std::uint64_t bytes = 0;
   for (const auto& column : columns_) bytes += 4 * (2 * column->domain_of.size() + column->first_of_domain.size());
-  for (const auto& [entries, pages] : zeroes_) bytes += pages.bytes();
-  for (const Table& table : tables_) {
-    const Pages<std::int64_t>& zeroes = zeroes_.at(domain_capacity_[static_cast<std::size_t>(table.column)] + 1);
+  if (zeroes_ == nullptr) return bytes;
+  for (const auto& [entries, pages] : *zeroes_) bytes += pages.bytes();
+  for (std::int32_t t = 0; t < table_count_; ++t) {
+    const Table& table = at(t);
+    const Pages<std::int64_t>& zeroes = zeroes_->at(domain_capacity_[static_cast<std::size_t>(table.column)] + 1);
     for (std::size_t p = 0; p < table.counts.page_count(); ++p)
       if (!table.counts.shares_page(zeroes, p)) bytes += sizeof(std::int64_t) * table.counts.page_length();
     bytes += sizeof(std::int32_t) * table.histogram.capacity();

@@ -61,9 +61,13 @@ class TopologyCounts {
   std::int32_t add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum);
   /// Another mask that differs from the one before for one node. The node's counts must be 0 in all tables of the mask.
   void change_mask(std::int32_t mask_id, const NodeMask& with, std::int32_t node);
-  std::int32_t table_count() const { return static_cast<std::int32_t>(tables_.size()); }
+  std::int32_t table_count() const { return table_count_; }
   /// Back to zeroes, over a column that may have been replaced.
   void reset_table(std::int32_t table, NodeMask mask);
+
+  /// Adds the columns and tables that `other` has beyond these, with its counts; it began as a copy of this one, or
+  /// this one as a copy of it.
+  void add_tables_of(const TopologyCounts& other);
 
   /// The same tables, every count 0.
   TopologyCounts zeroed() const;
@@ -124,7 +128,12 @@ class TopologyCounts {
     NodeMask mask;
     std::vector<std::int32_t> node_count;  ///< [domain] nodes that count
   };
-  const Table& at(std::int32_t table) const { return tables_[static_cast<std::size_t>(table)]; }
+  const Table& at(std::int32_t table) const {
+    return tables_.read(static_cast<std::size_t>(table / kTablesPerPage))[table % kTablesPerPage];
+  }
+  Table& write(std::int32_t table) {
+    return tables_.write(static_cast<std::size_t>(table / kTablesPerPage))[table % kTablesPerPage];
+  }
   void note_move(Table& table, std::int64_t from, std::int64_t to);
   std::int32_t domain_set(const Table& table);
   void leave(std::int32_t set, std::int32_t domain);
@@ -133,15 +142,20 @@ class TopologyCounts {
   static std::int32_t& existing_with(Table& table, std::int64_t count);
   void make_room(std::int32_t column, std::int32_t domain);
   DomainColumn& write_column(std::int32_t column);
+  std::vector<DomainSet>& write_sets();
   const Pages<std::int64_t>& zeroes(std::int32_t entries);
 
   std::vector<std::shared_ptr<DomainColumn>> columns_;  ///< shared with copies: write_column() copies those first
   std::vector<std::int32_t> domain_capacity_;  ///< [column] domains that the counts of its tables have room for
-  std::vector<Table> tables_;
-  std::vector<DomainSet> domain_sets_;
+  /// Few, since the first write to a table after a copy copies its page.
+  static constexpr std::int32_t kTablesPerPage = 8;
+  Pages<Table> tables_{0, kTablesPerPage};
+  std::int32_t table_count_ = 0;
+  std::shared_ptr<std::vector<DomainSet>> domain_sets_;  ///< shared with copies: write_sets() copies it first
   /// Pages of zeroes by number of entries. Tables begin with them and copy a page at its first count: most queries
   /// have matches in few domains.
-  std::map<std::int32_t, Pages<std::int64_t>> zeroes_;
+  using Zeroes = std::map<std::int32_t, Pages<std::int64_t>>;
+  std::shared_ptr<Zeroes> zeroes_;  ///< shared with copies
 };
 
 }  // namespace berth

@@ -57,6 +57,13 @@ ClusterHistory::ClusterHistory(const Case& drawn) : start_(drawn.objects), clust
       nominations_.insert_or_assign(pod->uid(), NominationUpsert{pod, pod->rare().nominated_node_name});
 }
 
+ClusterHistory::ClusterHistory(const ClusterHistory& other)
+    : start_(other.start_),
+      cluster_(other.cache(), other.objects()),
+      nominations_(other.nominations_),
+      gone_(other.gone_),
+      made_(other.made_) {}
+
 void ClusterHistory::answered(const PodPtr& pod, const std::string& node) {
   nominations_.erase(pod->uid());
   if (!node.empty()) cluster_.assume(pod, node);
@@ -84,6 +91,16 @@ std::vector<ClusterChange> ClusterHistory::draw(Dice& dice, std::int64_t most) {
     take_in(changes.back());
   }
   cluster_.cache().nodes_in_order();  // an engine takes over the order after each list of events
+  return changes;
+}
+
+std::vector<ClusterChange> ClusterHistory::draw_for_fork(Dice& dice, std::int64_t most) {
+  std::vector<ClusterChange> changes;
+  for (std::int64_t left = 1 + dice.upto(most - 1); left > 0; --left) {
+    changes.push_back(dice.one_in(8) ? draw_node(dice) : dice.one_in(2) ? draw_pod(dice) : draw_fate_of_placed(dice));
+    take_in(changes.back());
+  }
+  cluster_.cache().nodes_in_order();
   return changes;
 }
 

@@ -24,6 +24,8 @@ std::shared_ptr<Pod> copy_of(const Pod& pod);
 class ClusterHistory {
  public:
   explicit ClusterHistory(const Case& drawn);
+  /// Of a fork, from the same moment on.
+  ClusterHistory(const ClusterHistory& other);
 
   /// The engine under test answered for the pod. @param node  empty: it found none
   void answered(const PodPtr& pod, const std::string& node);
@@ -38,6 +40,9 @@ class ClusterHistory {
 
   /// 1 to `most` events, which the history has taken in.
   std::vector<ClusterChange> draw(Dice& dice, std::int64_t most);
+
+  /// The same of the events that a fork takes.
+  std::vector<ClusterChange> draw_for_fork(Dice& dice, std::int64_t most);
 
   /// What an engine that is opened now has to be given, and told of.
   std::shared_ptr<ClusterCache> cache() const { return std::make_shared<ClusterCache>(cluster_.cache()); }

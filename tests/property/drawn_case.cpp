@@ -168,9 +168,8 @@ Case::Case(std::uint64_t seed, bool nominated_pods)
       pods(pending_pods(dice, objects, config.profiles.size())),
       batch_pods(dice.pick<std::size_t>({1, 7, 1000000})) {}
 
-std::string describe(const Outcome& outcome, const BatchResult& batch, const Backend& backend) {
-  if (outcome.kind == OutcomeKind::kPlaced)
-    return std::string(backend.node_name(outcome.node)) + " with " + std::to_string(outcome.score);
+std::string describe(const Outcome& outcome, const BatchResult& batch, std::string_view node_name) {
+  if (outcome.kind == OutcomeKind::kPlaced) return std::string(node_name) + " with " + std::to_string(outcome.score);
   const Message& message = batch.messages[static_cast<std::size_t>(outcome.message)];
   return (outcome.kind == OutcomeKind::kError ? "error: " : "") + message.text + " [" + to_string(message.rejectors) +
          "]";

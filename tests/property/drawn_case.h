@@ -9,6 +9,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "batching/backend.h"
@@ -56,7 +57,10 @@ struct Case {
 };
 
 /// A node's name with the total, or the text and the rejectors of an unplaced pod.
-std::string describe(const Outcome& outcome, const BatchResult& batch, const Backend& backend);
+std::string describe(const Outcome& outcome, const BatchResult& batch, std::string_view node_name);
+inline std::string describe(const Outcome& outcome, const BatchResult& batch, const Backend& backend) {
+  return describe(outcome, batch, backend.node_name(outcome.node));
+}
 
 /// Fails the property at the first pod whose results differ.
 void expect_equal(const std::vector<std::string>& expected, const std::vector<std::string>& actual,

@@ -37,21 +37,46 @@ void CpuBackend::State::answer_front(std::span<const PodToPlace> pods, std::size
 
 CpuBackend::CpuBackend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
                        const SchedulerConfig& config, const EngineConfig& engine, const CpuTuning& tuning)
-    : state_(std::make_unique<State>(std::move(cache), objects, config, engine, tuning)) {}
+    : state_(std::make_unique<State>(std::move(cache), objects, config, engine, tuning)) {
+  state_->fork_source()->open_engine = [&config, engine, tuning](std::shared_ptr<const ClusterCache> cluster,
+                                                                 const ClusterObjects& others, std::size_t next_start) {
+    return open_for_fork(std::move(cluster), others, config, engine, tuning, next_start);
+  };
+}
+
+std::unique_ptr<CpuBackend> CpuBackend::open_for_fork(std::shared_ptr<const ClusterCache> cache,
+                                                      const ClusterObjects& objects, const SchedulerConfig& config,
+                                                      const EngineConfig& engine, const CpuTuning& tuning,
+                                                      std::size_t next_start) {
+  auto opened = std::make_unique<CpuBackend>(std::move(cache), objects, config, engine, tuning);
+  opened->state_->set_next_start(next_start);
+  opened->state_->fork_source()->is_of_fork = true;
+  return opened;
+}
 
 CpuBackend::~CpuBackend() = default;
 
-void CpuBackend::compile(std::span<PodToPlace> pods) { state_->compile(pods); }
+void CpuBackend::compile(std::span<PodToPlace> pods) {
+  const auto alone = state_->exclusive();
+  state_->compile(pods);
+}
 
-void CpuBackend::release(std::span<PodToPlace> pods) { state_->release(pods); }
+void CpuBackend::release(std::span<PodToPlace> pods) {
+  const auto alone = state_->exclusive();
+  state_->release(pods);
+}
 
 void CpuBackend::apply(std::span<const ClusterChange> changes) {
+  const auto alone = state_->exclusive();
   const CommitState::RowsAfter rows = state_->apply(changes);
+  if (rows.any_change) note_change();
   if (rows.all_void) state_->tiles.clear();
   if (rows.all_void || rows.groups_void) state_->grouped_rows.clear();
 }
 
 BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
+  const auto alone = state_->exclusive();
+  note_change();
   BatchResult result;
   result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
   state_->result = &result;
@@ -62,19 +87,51 @@ BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const Bat
 
 CommitMark CpuBackend::mark() const { return state_->mark(); }
 
-void CpuBackend::rollback(CommitMark mark) { state_->rollback(mark); }
+void CpuBackend::place(const PodToPlace& pod, std::string_view node_name) {
+  const auto alone = state_->exclusive();
+  note_change();
+  state_->place(pod, node_name);
+}
 
-void CpuBackend::settle() { state_->settle(); }
+std::unique_ptr<Fork> CpuBackend::open_fork(std::shared_ptr<const ForkParent> parent) {
+  return state_->open_fork(std::move(parent));
+}
 
-bool CpuBackend::undo(const Pod& pod) { return state_->undo(pod); }
+void CpuBackend::rollback(CommitMark mark) {
+  const auto alone = state_->exclusive();
+  note_change();
+  state_->rollback(mark);
+}
 
-Evaluation CpuBackend::evaluate(const PodToPlace& pod) { return state_->evaluate(pod); }
+void CpuBackend::settle() {
+  const auto alone = state_->exclusive();
+  state_->settle();
+}
 
-void CpuBackend::prepare(std::span<PodToPlace> pods) { state_->prepare(pods); }
+bool CpuBackend::undo(const Pod& pod) {
+  const auto alone = state_->exclusive();
+  const bool undone = state_->undo(pod);
+  if (undone) note_change();
+  return undone;
+}
 
-PodVerdicts CpuBackend::verdicts(const PodToPlace& pod) const { return state_->verdicts(pod); }
+Evaluation CpuBackend::evaluate(const PodToPlace& pod) {
+  const auto alone = state_->exclusive();
+  return state_->evaluate(pod);
+}
+
+void CpuBackend::prepare(std::span<PodToPlace> pods) {
+  const auto alone = state_->exclusive();
+  state_->prepare(pods);
+}
+
+PodVerdicts CpuBackend::verdicts(const PodToPlace& pod) const {
+  const auto reading = state_->shared();
+  return state_->verdicts(pod);
+}
 
 DryRunResult CpuBackend::dry_run(const DryRunRequest& request) const {
+  const auto reading = state_->shared();
   return state_->dry_run(request, [&](std::size_t count, const auto& body) {
     using Range = tbb::blocked_range<std::size_t>;
     state_->arena.execute([&] {

@@ -27,11 +27,19 @@ class CpuBackend : public Backend {
              const EngineConfig& engine, const CpuTuning& tuning = {});
   ~CpuBackend() override;
 
+  /// The same, for a fork. @param next_start  where the next search begins with --node-sampling kube
+  static std::unique_ptr<CpuBackend> open_for_fork(std::shared_ptr<const ClusterCache> cache,
+                                                   const ClusterObjects& objects, const SchedulerConfig& config,
+                                                   const EngineConfig& engine, const CpuTuning& tuning,
+                                                   std::size_t next_start);
+
   std::string_view name() const override { return "cpu"; }
   void compile(std::span<PodToPlace> pods) override;
   void release(std::span<PodToPlace> pods) override;
   void apply(std::span<const ClusterChange> changes) override;
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
+  void place(const PodToPlace& pod, std::string_view node_name) override;
+  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) override;
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
   void settle() override;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "batching/device/device_errors.h"
+#include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/device/device_state.h"
 
 namespace berth {
@@ -11,18 +12,32 @@ namespace berth {
 DeviceBackend::DeviceBackend(std::unique_ptr<Accelerator> accelerator, std::shared_ptr<const ClusterCache> cache,
                              const ClusterObjects& objects, const SchedulerConfig& config, const EngineConfig& engine,
                              const DeviceTuning& tuning)
-    : state_(std::make_unique<State>(std::move(accelerator), std::move(cache), objects, config, engine, tuning)) {}
+    : state_(std::make_unique<State>(std::move(accelerator), std::move(cache), objects, config, engine, tuning)) {
+  // A fork has no device of its own.
+  state_->fork_source()->open_engine = [&config, engine](std::shared_ptr<const ClusterCache> cluster,
+                                                         const ClusterObjects& others, std::size_t next_start) {
+    return CpuBackend::open_for_fork(std::move(cluster), others, config, engine, {}, next_start);
+  };
+}
 
 DeviceBackend::~DeviceBackend() = default;
 
 std::string_view DeviceBackend::name() const { return state_->accelerator->name(); }
 
-void DeviceBackend::compile(std::span<PodToPlace> pods) { state_->compile(pods); }
+void DeviceBackend::compile(std::span<PodToPlace> pods) {
+  const auto alone = state_->exclusive();
+  state_->compile(pods);
+}
 
-void DeviceBackend::release(std::span<PodToPlace> pods) { state_->release(pods); }
+void DeviceBackend::release(std::span<PodToPlace> pods) {
+  const auto alone = state_->exclusive();
+  state_->release(pods);
+}
 
 void DeviceBackend::apply(std::span<const ClusterChange> changes) {
+  const auto alone = state_->exclusive();
   const CommitState::RowsAfter rows = state_->apply(changes);
+  if (rows.any_change) note_change();
   // Pods go to the device through the log; what is made of node objects is uploaded again.
   if (rows.all_void || rows.nodes_changed) {
     state_->reset_device();
@@ -31,6 +46,12 @@ void DeviceBackend::apply(std::span<const ClusterChange> changes) {
 }
 
 BatchResult DeviceBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
+  const auto alone = state_->exclusive();
+  note_change();
+  return commit(pods, limits);
+}
+
+BatchResult DeviceBackend::commit(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   BatchResult result;
   result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
   state_->all_or_nothing([&] {
@@ -42,6 +63,7 @@ BatchResult DeviceBackend::commit_batch(std::span<const PodToPlace> pods, const 
 
 std::vector<BatchResult> DeviceBackend::try_forks(std::span<const std::span<const PodToPlace>> forks,
                                                   const BatchLimits& limits) {
+  const auto alone = state_->exclusive();
   // Limits on pods or time are checked by the host.
   const bool side_by_side = !forks.empty() && limits.deadline_us == 0 && limits.pods_max == SIZE_MAX;
   std::vector<BatchResult> results;
@@ -50,25 +72,64 @@ std::vector<BatchResult> DeviceBackend::try_forks(std::span<const std::span<cons
   } catch (const DeviceOutOfMemory&) {
     results.clear();  // one after another, forks need no more memory than a batch
   }
-  if (results.empty()) state_->all_or_nothing([&] { results = Backend::try_forks(forks, limits); });
+  if (!results.empty()) return results;
+  state_->all_or_nothing([&] {
+    const CommitMark before = state_->mark();
+    for (const std::span<const PodToPlace> pods : forks) {
+      results.push_back(commit(pods, limits));
+      state_->rollback(before);
+    }
+  });
   return results;
 }
 
 CommitMark DeviceBackend::mark() const { return state_->mark(); }
 
-void DeviceBackend::rollback(CommitMark mark) { state_->rollback(mark); }
+void DeviceBackend::place(const PodToPlace& pod, std::string_view node_name) {
+  const auto alone = state_->exclusive();
+  note_change();
+  state_->place(pod, node_name);
+}
 
-void DeviceBackend::settle() { state_->settle(); }
+std::unique_ptr<Fork> DeviceBackend::open_fork(std::shared_ptr<const ForkParent> parent) {
+  return state_->open_fork(std::move(parent));
+}
 
-bool DeviceBackend::undo(const Pod& pod) { return state_->undo(pod); }
+void DeviceBackend::rollback(CommitMark mark) {
+  const auto alone = state_->exclusive();
+  note_change();
+  state_->rollback(mark);
+}
 
-Evaluation DeviceBackend::evaluate(const PodToPlace& pod) { return state_->evaluate(pod); }
+void DeviceBackend::settle() {
+  const auto alone = state_->exclusive();
+  state_->settle();
+}
 
-void DeviceBackend::prepare(std::span<PodToPlace> pods) { state_->CommitState::prepare(pods); }
+bool DeviceBackend::undo(const Pod& pod) {
+  const auto alone = state_->exclusive();
+  const bool undone = state_->undo(pod);
+  if (undone) note_change();
+  return undone;
+}
 
-PodVerdicts DeviceBackend::verdicts(const PodToPlace& pod) const { return state_->verdicts(pod); }
+Evaluation DeviceBackend::evaluate(const PodToPlace& pod) {
+  const auto alone = state_->exclusive();
+  return state_->evaluate(pod);
+}
+
+void DeviceBackend::prepare(std::span<PodToPlace> pods) {
+  const auto alone = state_->exclusive();
+  state_->CommitState::prepare(pods);
+}
+
+PodVerdicts DeviceBackend::verdicts(const PodToPlace& pod) const {
+  const auto reading = state_->shared();
+  return state_->verdicts(pod);
+}
 
 DryRunResult DeviceBackend::dry_run(const DryRunRequest& request) const {
+  const auto reading = state_->shared();
   return state_->dry_run(request, [](std::size_t count, const auto& body) { body(0, count); });
 }
 
@@ -82,6 +143,7 @@ BackendStats DeviceBackend::stats() const {
   stats.dry_runs = state_->dry_runs();
   stats.device = state_->accelerator->stats();
   stats.device->dry_runs_on_host = stats.dry_runs;
+  stats.device->forks_on_host = state_->forks_opened;
   return stats;
 }
 

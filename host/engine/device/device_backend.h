@@ -40,6 +40,9 @@ class DeviceBackend : public Backend {
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
   std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
                                      const BatchLimits& limits) override;
+  void place(const PodToPlace& pod, std::string_view node_name) override;
+  /// Answered by the host: DeviceStats::forks_on_host.
+  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) override;
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
   void settle() override;
@@ -56,6 +59,7 @@ class DeviceBackend : public Backend {
   const Accelerator& accelerator() const;
 
  private:
+  BatchResult commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "batching/engine_fork.h"
 #include "host/cluster/name_hash.h"
 #include "host/engine/reference/score_table.h"
 #include "host/framework/draw.h"
@@ -107,7 +108,11 @@ NodeIndex ReferenceBackend::find_node(std::string_view name) const {
 
 void ReferenceBackend::apply(std::span<const ClusterChange> changes) {
   fold();
-  for (const ClusterChange& change : changes) change_nomination(cluster_.apply(change));
+  for (const ClusterChange& change : changes) {
+    const ClusterEffect effect = cluster_.apply(change);
+    if (!effect.is_nothing()) note_change();
+    change_nomination(effect);
+  }
   read_nodes();
 }
 
@@ -346,12 +351,36 @@ BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, con
       break;
     }
   }
+  note_change();
   return result;
+}
+
+void ReferenceBackend::place(const PodToPlace& pod, std::string_view node_name) {
+  const NodeIndex node = find_node(node_name);
+  if (node == kNoNode && !node_name.empty())
+    throw std::invalid_argument("Backend::place: no node is called \"" + std::string(node_name) + "\"");
+  LogEntry entry;
+  entry.start = next_start_;
+  if (node != kNoNode) place(pod.pod, node, entry);
+  entry.nomination_lost = end_nomination(pod.pod->uid());
+  log_.push_back(std::move(entry));
+  note_change();
+}
+
+/// A copy of everything.
+std::unique_ptr<Fork> ReferenceBackend::open_fork(std::shared_ptr<const ForkParent> parent) {
+  fold();
+  auto copy = std::make_unique<ReferenceBackend>(std::make_shared<const ClusterCache>(cluster_.cache()),
+                                                 cluster_.objects(), config_, engine_);
+  copy->nominations_ = nominations_;
+  copy->next_start_ = next_start_;
+  return std::make_unique<EngineFork>(std::move(copy), ForkHistory(std::move(parent)));
 }
 
 void ReferenceBackend::rollback(CommitMark mark) {
   if (mark.position > settled_ + log_.size() || mark.position < settled_)
     throw std::out_of_range("ReferenceBackend: no such mark");
+  note_change();
   while (settled_ + log_.size() > mark.position) {
     const bool is_folded = log_.size() <= folded_;
     const LogEntry entry = std::move(log_.back());
@@ -390,8 +419,10 @@ void ReferenceBackend::settle() {
 bool ReferenceBackend::undo(const Pod& pod) {
   fold();
   const std::string node = cluster_.forget(pod.uid());
-  if (!node.empty()) reload_node(node);
-  return !node.empty();
+  if (node.empty()) return false;
+  reload_node(node);
+  note_change();
+  return true;
 }
 
 // Explaining

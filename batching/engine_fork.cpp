@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/engine_fork.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace berth {
+namespace {
+
+struct NameOfChange {
+  std::string_view operator()(const NodeUpsert&) const { return {}; }
+  std::string_view operator()(const NodeRemoval&) const { return {}; }
+  std::string_view operator()(const PodUpsert& change) const {
+    return change.pod->node_name.empty() ? "PodUpsert of a pod without a node" : "";
+  }
+  std::string_view operator()(const PodRemoval&) const { return {}; }
+  std::string_view operator()(const NominationUpsert&) const { return "NominationUpsert"; }
+  std::string_view operator()(const NamespaceUpsert&) const { return "NamespaceUpsert"; }
+  std::string_view operator()(const NamespaceRemoval&) const { return "NamespaceRemoval"; }
+  std::string_view operator()(const ServiceUpsert&) const { return "ServiceUpsert"; }
+  std::string_view operator()(const ServiceRemoval&) const { return "ServiceRemoval"; }
+  std::string_view operator()(const WorkloadUpsert&) const { return "WorkloadUpsert"; }
+  std::string_view operator()(const WorkloadRemoval&) const { return "WorkloadRemoval"; }
+};
+
+}  // namespace
+
+void check_fork_changes(std::span<const ClusterChange> changes) {
+  for (const ClusterChange& change : changes)
+    if (const std::string_view name = std::visit(NameOfChange(), change); !name.empty())
+      throw std::invalid_argument("Fork::apply() does not take a " + std::string(name) +
+                                  ": only nodes, pods on nodes and removals of pods");
+}
+
+// ForkHistory
+
+ForkHistory::ForkHistory(std::shared_ptr<const ForkParent> parent, std::span<const ForkStep> inherited)
+    : parent_(std::move(parent)),
+      opened_at_(parent_->version),
+      steps_(inherited.begin(), inherited.end()),
+      inherited_count_(inherited.size()) {}
+
+void ForkHistory::check_not_spent() const {
+  if (is_spent_) throw std::logic_error("the fork was promoted, and takes no calls");
+}
+
+bool ForkHistory::promote() {
+  check_not_spent();
+  if (parent_->engine == nullptr && parent_->fork == nullptr)
+    throw std::logic_error("Fork::promote: the parent of the fork is gone");
+  if (parent_->version != opened_at_) return false;
+  const std::span<const ForkStep> own = std::span<const ForkStep>(steps_).subspan(inherited_count_);
+  if (parent_->engine != nullptr) {
+    replay(own, true, *parent_->engine);
+  } else {
+    replay(own, true, *parent_->fork);
+  }
+  is_spent_ = true;
+  return true;
+}
+
+// EngineFork
+
+EngineFork::EngineFork(std::unique_ptr<Backend> engine, ForkHistory history)
+    : engine_(std::move(engine)), history_(std::move(history)) {
+  self_->fork = this;
+}
+
+EngineFork::~EngineFork() { self_->fork = nullptr; }
+
+BatchResult commit_copies(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& engine) {
+  std::vector<PodToPlace> own;
+  own.reserve(pods.size());
+  for (const PodToPlace& pod : pods) own.push_back(not_compiled(pod));
+  engine.compile(own);
+  return engine.commit_batch(own, limits);
+}
+
+BatchResult EngineFork::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
+  history_.check_not_spent();
+  BatchResult result = commit_copies(pods, limits, *engine_);
+  for (std::size_t i = 0; i < result.outcomes.size(); ++i)
+    history_.add(ForkPlacement{pods[i], std::string(engine_->node_name(result.outcomes[i].node))});
+  if (!result.outcomes.empty()) ++self_->version;
+  return result;
+}
+
+void EngineFork::place(const PodToPlace& pod, std::string_view node_name) {
+  history_.check_not_spent();
+  engine_->place(not_compiled(pod), node_name);
+  history_.add(ForkPlacement{pod, std::string(node_name)});
+  ++self_->version;
+}
+
+Evaluation EngineFork::evaluate(const PodToPlace& pod) {
+  history_.check_not_spent();
+  return engine_->evaluate(not_compiled(pod));
+}
+
+void EngineFork::apply(std::span<const ClusterChange> changes) {
+  history_.check_not_spent();
+  check_fork_changes(changes);
+  engine_->apply(changes);
+  for (const ClusterChange& change : changes) history_.add(change);
+  ++self_->version;
+}
+
+std::unique_ptr<Fork> EngineFork::fork() {
+  history_.check_not_spent();
+  return engine_->open_fork(self_);
+}
+
+}  // namespace berth

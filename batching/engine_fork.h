@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "batching/backend.h"
+
+namespace berth {
+
+/// One thing that was done to a fork: a change, or a placement.
+struct ForkPlacement {
+  PodToPlace pod;
+  std::string node_name;
+};
+using ForkStep = std::variant<ClusterChange, ForkPlacement>;
+
+/// An engine or a fork as its forks know it: one of both, or none when it is gone. Shared with them, so that either may
+/// go first.
+struct ForkParent {
+  std::uint64_t version = 0;  ///< changes with everything that is done to the parent
+  Backend* engine = nullptr;
+  Fork* fork = nullptr;
+};
+
+/// What was done to a fork, and to whom promote() brings it.
+class ForkHistory {
+ public:
+  /// @param parent  as it is now
+  /// @param inherited  what was done before the fork was opened, since an engine was in a known state
+  explicit ForkHistory(std::shared_ptr<const ForkParent> parent, std::span<const ForkStep> inherited = {});
+
+  void add(ForkStep step) { steps_.push_back(std::move(step)); }
+  /// Those inherited, and its own.
+  std::span<const ForkStep> steps() const { return steps_; }
+  /// Fork::promote(). @throws std::logic_error when the parent is gone, or after it was true once
+  bool promote();
+  /// @throws std::logic_error after promote() was true
+  void check_not_spent() const;
+
+ private:
+  std::shared_ptr<const ForkParent> parent_;
+  std::uint64_t opened_at_;  ///< version of the parent
+  std::vector<ForkStep> steps_;
+  std::size_t inherited_count_;
+  bool is_spent_ = false;
+};
+
+/// @throws std::invalid_argument naming the first change that Fork::apply() does not take
+void check_fork_changes(std::span<const ClusterChange> changes);
+
+/// The pod as an engine gets it that has not compiled it.
+inline PodToPlace not_compiled(const PodToPlace& pod) { return {.pod = pod.pod, .profile = pod.profile}; }
+
+/// Does the steps to an engine or a fork, in order.
+/// @param knows_pods  the target, or the engine that it is a fork of, has compiled the pods
+template <class Target>
+void replay(std::span<const ForkStep> steps, bool knows_pods, Target& target) {
+  for (const ForkStep& step : steps)
+    if (const auto* change = std::get_if<ClusterChange>(&step)) {
+      target.apply({change, 1});
+    } else {
+      const auto& placement = std::get<ForkPlacement>(step);
+      target.place(knows_pods ? placement.pod : not_compiled(placement.pod), placement.node_name);
+    }
+}
+
+/// Compiles copies of the pods in the engine and commits them.
+BatchResult commit_copies(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& engine);
+
+/// A fork that owns a whole engine: exact in every case, at the cost of a copy of the cluster and of compiling it.
+class EngineFork : public Fork {
+ public:
+  /// @param engine  in the state of the parent, or of a fork whose history is `history`
+  EngineFork(std::unique_ptr<Backend> engine, ForkHistory history);
+  ~EngineFork() override;
+
+  BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
+  void place(const PodToPlace& pod, std::string_view node_name) override;
+  Evaluation evaluate(const PodToPlace& pod) override;
+  void apply(std::span<const ClusterChange> changes) override;
+  std::unique_ptr<Fork> fork() override;
+  bool promote() override { return history_.promote(); }
+  std::string_view node_name(NodeIndex index) const override { return engine_->node_name(index); }
+
+ private:
+  std::unique_ptr<Backend> engine_;
+  ForkHistory history_;
+  std::shared_ptr<ForkParent> self_ = std::make_shared<ForkParent>();
+};
+
+}  // namespace berth

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/cluster/pod_journal.h"
+#include "host/objects/cluster_objects.h"
+
+namespace berth {
+
+class CommitState;
+
+/// Opens an engine over a cluster. @param next_start  where the next search begins with --node-sampling kube
+using OpenEngine = std::function<std::unique_ptr<Backend>(std::shared_ptr<const ClusterCache> cache,
+                                                          const ClusterObjects& objects, std::size_t next_start)>;
+
+/// What forks read of an engine: its classes, its node sides and its columns of node objects, for as long as nothing
+/// but pods and nominations changes there. What placements change, forks have copies of.
+struct ForkSource {
+  /// Shared by forks while they read the engine; a change of the engine holds it alone.
+  std::shared_mutex mutex;
+  CommitState* live = nullptr;  ///< null: something else has changed since, or the engine is gone
+  std::shared_ptr<PodJournal> journal;
+  OpenEngine open_engine;
+  bool is_of_fork = false;  ///< the engine belongs to a fork: callers prepare pods elsewhere
+
+  // The cluster when `live` became null.
+  std::shared_ptr<const ClusterCache> cache;
+  ClusterObjects objects;
+  std::vector<std::string> node_names;  ///< [slot] empty: free
+
+  std::size_t node_count() const;  ///< slots
+  std::string node_name(std::int32_t slot) const;
+};
+
+}  // namespace berth

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/overlay_fork.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "batching/evaluation.h"
+#include "batching/prepared_pod.h"
+#include "host/cluster/pod_footprint.h"
+#include "host/objects/pod_state.h"
+
+namespace berth {
+
+/// The engine does not change while this exists.
+class OverlayFork::Reading {
+ public:
+  explicit Reading(ForkSource& source) : source_(source), lock_(source.mutex) {}
+  bool is_live() const { return source_.live != nullptr; }
+  /// Runs `body` while no other fork reads the engine, if it is still live. Afterwards it may have changed.
+  template <class Body>
+  void alone(Body body) {
+    lock_.unlock();
+    {
+      const std::unique_lock alone(source_.mutex);
+      if (is_live()) body();
+    }
+    lock_.lock();
+  }
+
+ private:
+  ForkSource& source_;
+  std::shared_lock<std::shared_mutex> lock_;
+};
+
+OverlayFork::OverlayFork(std::shared_ptr<ForkSource> source, std::shared_ptr<const ForkParent> parent)
+    : source_(std::move(source)), history_(std::move(parent)) {
+  const Reading reading(*source_);
+  state_ = std::make_unique<CommitState>(*source_->live, CommitState::ForFork());
+  journal_position_ = journal_seen_ = source_->journal->begin_reading();
+  self_->fork = this;
+}
+
+/// Call while reading.
+OverlayFork::OverlayFork(const OverlayFork& from, std::shared_ptr<const ForkParent> parent)
+    : source_(from.source_),
+      journal_position_(from.journal_position_),
+      state_(std::make_unique<CommitState>(*from.state_, CommitState::ForFork())),
+      own_pods_(from.own_pods_),
+      changed_since_(from.changed_since_),
+      journal_seen_(from.journal_seen_),
+      history_(std::move(parent), from.history_.steps()) {
+  source_->journal->begin_reading_at(journal_position_);
+  self_->fork = this;
+}
+
+OverlayFork::~OverlayFork() {
+  self_->fork = nullptr;
+  const Reading reading(*source_);
+  state_.reset();
+  source_->journal->stop_reading(journal_position_);
+}
+
+/// Runs `body(reading)` on the overlay, if that can answer. @return whether it did
+template <class Body>
+bool OverlayFork::on_overlay(Body body) {
+  history_.check_not_spent();
+  if (engine_ != nullptr) return false;
+  Reading reading(*source_);
+  return take_in_new_columns(reading) && body(reading);
+}
+
+// Placing
+
+void OverlayFork::check_prepared(std::span<const PodToPlace> pods) const {
+  for (const PodToPlace& pod : pods) PreparedPod(pod, state_->table, state_->nominations);
+}
+
+/// The pods as they are known to the engine that the fork reads.
+/// @param own  holds copies where it is not the one that prepared them
+std::span<const PodToPlace> OverlayFork::prepared(std::span<const PodToPlace> pods, std::vector<PodToPlace>& own,
+                                                  Reading& reading) {
+  if (!source_->is_of_fork) {
+    check_prepared(pods);
+    return pods;
+  }
+  for (const PodToPlace& pod : pods) own.push_back(not_compiled(pod));
+  reading.alone([&] { source_->live->prepare(own); });
+  return own;
+}
+
+BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const BatchLimits& limits) {
+  BatchResult result;
+  std::vector<PodToPlace> own_pods;
+  const bool done = on_overlay([&](Reading& reading) {
+    const std::span<const PodToPlace> pods = prepared(given, own_pods, reading);
+    if (!reading.is_live() || !take_in_new_columns(reading)) return false;
+    result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
+    state_->begin_cycle(pods.size());
+    state_->result = &result;
+    state_->run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t) { answer(rest.front()); });
+    state_->result = nullptr;
+    note_outcomes(given, result);
+    return true;
+  });
+  if (done) return result;
+  Backend& own = engine();
+  result = commit_copies(given, limits, own);
+  for (std::size_t i = 0; i < result.outcomes.size(); ++i) {
+    history_.add(ForkPlacement{given[i], std::string(own.node_name(result.outcomes[i].node))});
+    result.outcomes[i].node = own_index(result.outcomes[i].node);
+  }
+  ++self_->version;
+  return result;
+}
+
+void OverlayFork::answer(const PodToPlace& pod) {
+  std::int32_t own_nomination = -1;
+  if (state_->repeat_failure(pod) || state_->answer_without_row(pod, own_nomination)) return;
+  state_->answer_uncached(pod, own_nomination);
+}
+
+void OverlayFork::note_outcomes(std::span<const PodToPlace> pods, const BatchResult& result) {
+  for (std::size_t i = 0; i < result.outcomes.size(); ++i) {
+    std::string node(state_->snapshot.node_name(result.outcomes[i].node.value));
+    if (!node.empty()) own_pods_[pods[i].pod->uid()] = {pods[i].pod, node, true};
+    history_.add(ForkPlacement{pods[i], std::move(node)});
+  }
+  if (!result.outcomes.empty()) ++self_->version;
+}
+
+void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
+  std::vector<PodToPlace> own_pods;
+  const bool done = on_overlay([&](Reading& reading) {
+    // A fork that is promoted brings pods that it met long ago.
+    const bool is_known = !source_->is_of_fork && pod.handle != 0 && !state_->table.is_stale(pod);
+    own_pods.push_back(is_known ? pod : not_compiled(pod));
+    if (!is_known) reading.alone([&] { source_->live->prepare(own_pods); });
+    if (!reading.is_live() || !take_in_new_columns(reading)) return false;
+    state_->place(own_pods.front(), node_name);
+    if (!node_name.empty()) own_pods_[pod.pod->uid()] = {pod.pod, std::string(node_name), true};
+    return true;
+  });
+  if (!done) engine().place(not_compiled(pod), node_name);
+  history_.add(ForkPlacement{pod, std::string(node_name)});
+  ++self_->version;
+}
+
+Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
+  Evaluation evaluation;
+  std::vector<PodToPlace> own_pods;
+  const bool done = on_overlay([&](Reading& reading) {
+    const PodToPlace& known = prepared({&pod, 1}, own_pods, reading).front();
+    if (!reading.is_live() || !take_in_new_columns(reading)) return false;
+    evaluation = evaluate_pod(known, state_->table, state_->nominations, state_->snapshot);
+    return true;
+  });
+  if (done) return evaluation;
+  evaluation = engine().evaluate(not_compiled(pod));
+  for (NodeEvaluation& node : evaluation.nodes) node.node = own_index(node.node);
+  for (NodeIndex& node : evaluation.best) node = own_index(node);
+  return evaluation;
+}
+
+// What the engine compiled since the fork was opened
+
+/// @return false when the engine has left meanwhile
+bool OverlayFork::take_in_new_columns(Reading& reading) {
+  const auto is_current = [&] {
+    const Snapshot& live = source_->live->snapshot;
+    const Snapshot& own = state_->snapshot;
+    return live.resource_count() == own.resource_count() &&
+           live.topology().table_count() == own.topology().table_count() &&
+           live.topology().column_count() == own.topology().column_count();
+  };
+  while (reading.is_live() && !is_current()) reading.alone([&] { count_new_columns(); });
+  return reading.is_live();
+}
+
+/// New columns and tables as they would have been when the fork was opened, with what was done to it.
+void OverlayFork::count_new_columns() {
+  CommitState& live = *source_->live;
+  live.fold();
+  const std::int32_t first_table = state_->snapshot.topology().table_count();
+  const std::int32_t first_resource = state_->snapshot.resource_count();
+  state_->snapshot.write_topology().add_tables_of(live.snapshot.topology());
+  state_->snapshot.add_resources_of(live.snapshot);
+  state_->nominations.refresh_deltas(live.table);
+  read_journal();
+  for (const auto& [uid, position] : changed_since_) {
+    count_in_new(in_source(uid), -1, first_table, first_resource);
+    count_in_new(as_opened(uid), 1, first_table, first_resource);
+  }
+  for (const auto& [uid, standing] : own_pods_) {
+    count_in_new(as_opened(uid), -1, first_table, first_resource);
+    count_in_new(standing, 1, first_table, first_resource);
+  }
+}
+
+void OverlayFork::count_in_new(const Standing& standing, int sign, std::int32_t first_table,
+                               std::int32_t first_resource) {
+  if (standing.pod == nullptr) return;
+  Snapshot& snapshot = state_->snapshot;
+  const std::int32_t slot = snapshot.find_node(standing.node_name);
+  if (slot < 0) return;
+  for (const CountMove& move : state_->table.topology().moves_on_node(*standing.pod))
+    if (move.table >= first_table) snapshot.write_topology().add(move.table, slot, sign * move.amount);
+  ResourceDelta delta = state_->table.delta_of(*standing.pod);
+  std::erase_if(delta.requested, [&](const auto& amount) { return amount.first < first_resource; });
+  snapshot.add_requested(slot, delta, sign);
+}
+
+// Pods
+
+void OverlayFork::read_journal() {
+  const PodJournal& journal = *source_->journal;
+  for (; journal_seen_ < journal.end(); ++journal_seen_)
+    changed_since_.try_emplace(journal[journal_seen_].uid, journal_seen_);
+}
+
+/// In the engine, or where it left it.
+OverlayFork::Standing OverlayFork::in_source(const std::string& uid) const {
+  const ClusterCache& cache = source_->live != nullptr ? source_->live->cluster.cache() : *source_->cache;
+  const NodeInfo* node = cache.node_of_pod(uid);
+  if (node == nullptr) return {};
+  return {cache.get_pod(uid), node->name, cache.is_assumed(uid)};
+}
+
+OverlayFork::Standing OverlayFork::as_opened(const std::string& uid) {
+  read_journal();
+  const auto changed = changed_since_.find(uid);
+  if (changed == changed_since_.end()) return in_source(uid);
+  const PodBefore& before = (*source_->journal)[changed->second];
+  return {before.pod, before.node_name, before.is_assumed};
+}
+
+OverlayFork::Standing OverlayFork::standing_of(const std::string& uid) {
+  const auto own = own_pods_.find(uid);
+  return own != own_pods_.end() ? own->second : as_opened(uid);
+}
+
+/// What pods of the changes count in the topology tables becomes known. @return false when an own engine is needed
+bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& reading) {
+  TopologyIndex& topology = state_->table.topology();
+  std::vector<PodPtr> unknown;
+  bool brings_new_terms = false;
+  const auto look_at = [&](const PodPtr& pod, std::string_view node_name) {
+    if (pod == nullptr || state_->snapshot.find_node(node_name) < 0) return;
+    brings_new_terms = brings_new_terms || topology.brings_new_terms(*pod);
+    if (topology.known_moves(*pod) == nullptr) unknown.push_back(pod);
+  };
+  for (const ClusterChange& change : changes) {
+    const auto* upsert = std::get_if<PodUpsert>(&change);
+    if (upsert != nullptr) look_at(upsert->pod, upsert->pod->node_name);
+    const Standing standing = standing_of(upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid);
+    look_at(standing.pod, standing.node_name);
+  }
+  if (brings_new_terms) return false;
+  if (unknown.empty()) return true;
+  reading.alone([&] {
+    for (const PodPtr& pod : unknown) topology.moves_on_node(*pod);
+  });
+  return reading.is_live() && take_in_new_columns(reading) && ensure_moves(changes, reading);
+}
+
+void OverlayFork::apply(std::span<const ClusterChange> changes) {
+  check_fork_changes(changes);
+  const bool concerns_nodes = std::any_of(changes.begin(), changes.end(), [](const ClusterChange& change) {
+    return std::holds_alternative<NodeUpsert>(change) || std::holds_alternative<NodeRemoval>(change);
+  });
+  const bool done = on_overlay([&](Reading& reading) {
+    if (concerns_nodes || !ensure_moves(changes, reading)) return false;
+    for (const ClusterChange& change : changes) apply_one(change);
+    return true;
+  });
+  if (!done) engine().apply(changes);
+  for (const ClusterChange& change : changes) history_.add(change);
+  ++self_->version;
+}
+
+void OverlayFork::apply_one(const ClusterChange& change) {
+  const auto* upsert = std::get_if<PodUpsert>(&change);
+  const std::string uid = upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid;
+  leave(uid);
+  if (upsert != nullptr && is_on_node(*upsert->pod)) stand(upsert->pod);
+  state_->nominations.remove(uid);
+}
+
+void OverlayFork::leave(const std::string& uid) {
+  const Standing standing = standing_of(uid);
+  if (standing.pod == nullptr) return;
+  change_node(standing, -1);
+  own_pods_[uid] = {};
+}
+
+void OverlayFork::stand(const PodPtr& pod) {
+  Standing& standing = own_pods_[pod->uid()];
+  standing = {pod, pod->node_name, false};
+  change_node(standing, 1);
+}
+
+/// Pods on nodes without an object count nowhere.
+void OverlayFork::change_node(const Standing& standing, int sign) {
+  Snapshot& snapshot = state_->snapshot;
+  const std::int32_t slot = snapshot.find_node(standing.node_name);
+  if (slot < 0) return;
+  const Pod& pod = *standing.pod;
+  snapshot.apply(slot, state_->table.delta_of(pod), sign);
+  if (const std::vector<HostPort> ports = wanted_host_ports(*pod.spec); !ports.empty())
+    sign > 0 ? add_ports(snapshot.write_used_ports(slot), ports) : free_ports(snapshot.write_used_ports(slot), ports);
+  const std::vector<CountMove>& moves = *state_->table.topology().known_moves(pod);
+  if (!moves.empty()) snapshot.write_topology().add_all(moves, slot, sign);
+  state_->log.append({slot, -1, 0});
+}
+
+// Forks of the fork, and an engine of its own
+
+std::unique_ptr<Fork> OverlayFork::fork() {
+  std::unique_ptr<Fork> child;
+  on_overlay([&](Reading&) {
+    child.reset(new OverlayFork(*this, self_));
+    return true;
+  });
+  return child != nullptr ? std::move(child) : engine().open_fork(self_);
+}
+
+std::shared_ptr<const ClusterCache> OverlayFork::cluster_as_opened() {
+  read_journal();
+  auto cache =
+      std::make_shared<ClusterCache>(source_->live != nullptr ? source_->live->cluster.cache() : *source_->cache);
+  for (const auto& [uid, position] : changed_since_) {
+    cache->remove_pod(uid);
+    const Standing standing = as_opened(uid);
+    if (standing.pod == nullptr) continue;
+    if (standing.is_assumed) {
+      cache->assume_pod(standing.pod, standing.node_name);
+    } else {
+      cache->add_pod(standing.pod);
+    }
+  }
+  // Backwards, so that the first change of a node since then comes last.
+  for (std::uint64_t position = source_->journal->end(); position-- > journal_position_;)
+    for (const PortsBefore& ports : (*source_->journal)[position].ports)
+      cache->set_used_ports(ports.node_name, ports.used);
+  return cache;
+}
+
+/// Opens it at the first call.
+Backend& OverlayFork::engine() {
+  if (engine_ != nullptr) return *engine_;
+  std::shared_ptr<const ClusterCache> cache;
+  ClusterObjects objects;
+  {
+    const Reading reading(*source_);
+    cache = cluster_as_opened();
+    objects = reading.is_live() ? source_->live->cluster.objects() : source_->objects;
+    const auto slots = static_cast<std::int32_t>(source_->node_count());
+    for (std::int32_t slot = 0; slot < slots; ++slot) names_.emplace(slot, source_->node_name(slot));
+  }
+  std::unique_ptr<Backend> engine = source_->open_engine(std::move(cache), objects, state_->next_start());
+  replay(history_.steps(), false, *engine);
+  for (const NominationUpsert& nomination : state_->nominations.all()) {
+    const ClusterChange change = nomination;
+    engine->apply({&change, 1});
+  }
+  for (const auto& [index, name] : names_) index_of_name_.emplace(name, index);
+  state_.reset();
+  engine_ = std::move(engine);
+  return *engine_;
+}
+
+/// Of a node of the fork's engine. A node that came later gets the next free one.
+NodeIndex OverlayFork::own_index(NodeIndex of_engine) {
+  if (of_engine == kNoNode) return kNoNode;
+  const std::string name(engine_->node_name(of_engine));
+  const auto next = static_cast<std::int32_t>(names_.size());
+  const auto [at, is_new] = index_of_name_.try_emplace(name, next);
+  if (is_new) names_[next] = name;
+  return {at->second};
+}
+
+std::string_view OverlayFork::node_name(NodeIndex index) const {
+  if (index == kNoNode) return {};
+  if (const auto known = names_.find(index.value); known != names_.end()) return known->second;
+  if (engine_ != nullptr) return {};
+  const Reading reading(*source_);
+  return names_.emplace(index.value, source_->node_name(index.value)).first->second;
+}
+
+std::size_t ForkSource::node_count() const {
+  return live != nullptr ? static_cast<std::size_t>(live->snapshot.slot_count()) : node_names.size();
+}
+
+std::string ForkSource::node_name(std::int32_t slot) const {
+  return live != nullptr ? std::string(live->snapshot.node_name(slot)) : node_names.at(static_cast<std::size_t>(slot));
+}
+
+}  // namespace berth

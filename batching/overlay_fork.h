@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "batching/backend.h"
+#include "batching/commit_state.h"
+#include "batching/engine_fork.h"
+#include "batching/fork_source.h"
+
+namespace berth {
+
+/// A fork that reads its engine and copies what it changes: columns of amounts and counts of topology domains by page,
+/// and pods by uid. When it meets something that it cannot read there, it opens an engine of its own in the same state:
+/// nodes that change in the fork or in the engine, and pods whose terms the engine has never seen.
+class OverlayFork : public Fork {
+ public:
+  /// A fork of the engine as it is now, with its placements folded.
+  OverlayFork(std::shared_ptr<ForkSource> source, std::shared_ptr<const ForkParent> parent);
+  ~OverlayFork() override;
+  OverlayFork(const OverlayFork&) = delete;
+  OverlayFork& operator=(const OverlayFork&) = delete;
+
+  BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
+  void place(const PodToPlace& pod, std::string_view node_name) override;
+  Evaluation evaluate(const PodToPlace& pod) override;
+  void apply(std::span<const ClusterChange> changes) override;
+  std::unique_ptr<Fork> fork() override;
+  bool promote() override { return history_.promote(); }
+  std::string_view node_name(NodeIndex index) const override;
+
+ private:
+  /// Where a pod stands in the fork.
+  struct Standing {
+    PodPtr pod;  ///< null: on no node
+    std::string node_name;
+    bool is_assumed = false;
+  };
+  class Reading;
+
+  OverlayFork(const OverlayFork& from, std::shared_ptr<const ForkParent> parent);
+
+  template <class Body>
+  bool on_overlay(Body body);
+  void check_prepared(std::span<const PodToPlace> pods) const;
+  std::span<const PodToPlace> prepared(std::span<const PodToPlace> pods, std::vector<PodToPlace>& own,
+                                       Reading& reading);
+  bool take_in_new_columns(Reading& reading);
+  void count_new_columns();
+  void count_in_new(const Standing& standing, int sign, std::int32_t first_table, std::int32_t first_resource);
+  void answer(const PodToPlace& pod);
+  void note_outcomes(std::span<const PodToPlace> pods, const BatchResult& result);
+
+  void read_journal();
+  Standing in_source(const std::string& uid) const;
+  Standing as_opened(const std::string& uid);
+  Standing standing_of(const std::string& uid);
+  bool ensure_moves(std::span<const ClusterChange> changes, Reading& reading);
+  void apply_one(const ClusterChange& change);
+  void leave(const std::string& uid);
+  void stand(const PodPtr& pod);
+  void change_node(const Standing& standing, int sign);
+
+  Backend& engine();
+  std::shared_ptr<const ClusterCache> cluster_as_opened();
+  NodeIndex own_index(NodeIndex of_engine);
+
+  std::shared_ptr<ForkSource> source_;
+  std::uint64_t journal_position_;  ///< when the fork was opened
+  std::unique_ptr<CommitState> state_;
+  std::unordered_map<std::string, Standing> own_pods_;  ///< by uid, of pods that came, left or changed in the fork
+  /// By uid: position of the first change in the journal since the fork was opened.
+  std::unordered_map<std::string, std::uint64_t> changed_since_;
+  std::uint64_t journal_seen_;  ///< up to where changed_since_ is complete
+  ForkHistory history_;
+  std::shared_ptr<ForkParent> self_ = std::make_shared<ForkParent>();
+
+  std::unique_ptr<Backend> engine_;  ///< instead of state_
+  /// The nodes that the fork has named so far: a name stays where it is while the engine changes.
+  mutable std::unordered_map<std::int32_t, std::string> names_;
+  std::unordered_map<std::string, std::int32_t> index_of_name_;  ///< with `engine_`, whose own indices differ
+};
+
+}  // namespace berth

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forks of an engine, and forks of those, with calls on all of them in any order: batches, pods that are evicted or
+// come, nodes that come, change and go, evaluations, promotion. The forks of the cpu and of the device backend must
+// equal those of the reference, which copies everything.
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/engine/cpu/cpu_backend.h"
+#include "host/engine/device/device_backend.h"
+#include "host/engine/reference/reference_backend.h"
+#include "tests/property/cluster_history.h"
+#include "tests/property/drawn_case.h"
+#include "tests/support/emulated_accelerator.h"
+
+namespace berth {
+namespace {
+
+using test::Case;
+using test::ClusterHistory;
+using test::Dice;
+
+/// One line per pod, the same for engines and forks.
+template <class Answering>
+std::vector<std::string> texts(const BatchResult& result, const Answering& answering) {
+  std::vector<std::string> lines;
+  for (const Outcome& outcome : result.outcomes)
+    lines.push_back(test::describe(outcome, result, answering.node_name(outcome.node)));
+  return lines;
+}
+
+/// A fork in both engines, and what its cluster looks like.
+struct OpenFork {
+  std::unique_ptr<Fork> reference;
+  std::unique_ptr<Fork> tested;
+  std::unique_ptr<ClusterHistory> history;
+  int number = 0;
+  int parent = 0;  ///< number of the fork that it is of; 0: of the engine
+};
+
+class Session {
+ public:
+  Session(Case& drawn, std::unique_ptr<Backend> tested)
+      : drawn_(drawn),
+        reference_(std::make_unique<ReferenceBackend>(drawn.cache, drawn.objects, drawn.config, drawn.engine)),
+        tested_(std::move(tested)),
+        history_(std::make_unique<ClusterHistory>(drawn)) {}
+
+  void step(Dice& dice) {
+    switch (dice.upto(11)) {
+      case 0:
+        return place_in_engine(dice);
+      case 1:
+        return change_engine(dice);
+      case 2:
+        return undo_in_engine(dice);
+      case 3:
+      case 4:
+        return open(dice);
+      case 5:
+      case 6:
+      case 7:
+        return forks_.empty() ? open(dice) : place(any(dice), dice);
+      case 8:
+        return forks_.empty() ? open(dice) : change(any(dice), dice);
+      case 9:
+        return forks_.empty() ? open(dice) : evaluate(any(dice), dice);
+      case 10:
+        if (!forks_.empty() && dice.one_in(2)) drop(static_cast<std::size_t>(&any(dice) - forks_.data()));
+        return;
+      default:
+        if (!forks_.empty()) promote(static_cast<std::size_t>(&any(dice) - forks_.data()));
+    }
+  }
+
+  /// Everything that can be asked, of every fork that is open and of the engine.
+  void check_all(Dice& dice) {
+    for (OpenFork& fork : forks_) evaluate(fork, dice);
+    const PodToPlace& pod = dice.pick(drawn_.pods);
+    test::expect_equal(reference_->evaluate(pod), tested_->evaluate(pod));
+  }
+
+ private:
+  OpenFork& any(Dice& dice) {
+    return forks_[static_cast<std::size_t>(dice.upto(static_cast<std::int64_t>(forks_.size()) - 1))];
+  }
+
+  std::vector<PodToPlace> draw_pods(Dice& dice, const ClusterHistory& history) {
+    const std::size_t first = static_cast<std::size_t>(dice.upto(static_cast<std::int64_t>(drawn_.pods.size()) - 1));
+    const std::size_t count =
+        std::min<std::size_t>(1 + static_cast<std::size_t>(dice.upto(9)), drawn_.pods.size() - first);
+    const auto from = drawn_.pods.begin() + static_cast<std::ptrdiff_t>(first);
+    return test::not_placed({from, from + static_cast<std::ptrdiff_t>(count)}, history);
+  }
+
+  static BatchLimits draw_limits(Dice& dice) {
+    BatchLimits limits;
+    if (dice.one_in(4)) limits.pods_max = static_cast<std::size_t>(1 + dice.upto(5));
+    limits.stop_at_failure = dice.one_in(4);
+    return limits;
+  }
+
+  void place_in_engine(Dice& dice) {
+    std::vector<PodToPlace> pods = draw_pods(dice, *history_);
+    if (pods.empty()) return;
+    const BatchLimits limits = draw_limits(dice);
+    tested_->compile(pods);
+    const BatchResult expected = reference_->commit_batch(pods, limits);
+    const BatchResult actual = tested_->commit_batch(pods, limits);
+    RC_ASSERT(texts(expected, *reference_) == texts(actual, *tested_));
+    for (std::size_t i = 0; i < actual.outcomes.size(); ++i)
+      history_->answered(pods[i].pod, std::string(tested_->node_name(actual.outcomes[i].node)));
+  }
+
+  void change_engine(Dice& dice) {
+    const std::vector<ClusterChange> changes = history_->draw(dice, 3);
+    reference_->apply(changes);
+    tested_->apply(changes);
+  }
+
+  void undo_in_engine(Dice& dice) {
+    const Pod& pod = *dice.pick(drawn_.pods).pod;
+    RC_ASSERT(reference_->undo(pod) == tested_->undo(pod));
+    history_->undone(pod);
+    if (dice.one_in(3)) {
+      reference_->settle();
+      tested_->settle();
+    }
+  }
+
+  void open(Dice& dice) {
+    OpenFork fork;
+    fork.number = ++made_;
+    if (forks_.empty() || dice.one_in(2)) {
+      fork.reference = reference_->fork();
+      fork.tested = tested_->fork();
+      fork.history = std::make_unique<ClusterHistory>(*history_);
+    } else {
+      OpenFork& parent = any(dice);
+      fork.reference = parent.reference->fork();
+      fork.tested = parent.tested->fork();
+      fork.history = std::make_unique<ClusterHistory>(*parent.history);
+      fork.parent = parent.number;
+    }
+    forks_.push_back(std::move(fork));
+  }
+
+  void place(OpenFork& fork, Dice& dice) {
+    std::vector<PodToPlace> pods = draw_pods(dice, *fork.history);
+    if (pods.empty()) return;
+    tested_->prepare(pods);
+    place_prepared(fork, pods, draw_limits(dice));
+  }
+
+  static void place_prepared(OpenFork& fork, const std::vector<PodToPlace>& pods, const BatchLimits& limits) {
+    const BatchResult expected = fork.reference->commit_batch(pods, limits);
+    const BatchResult actual = fork.tested->commit_batch(pods, limits);
+    RC_ASSERT(texts(expected, *fork.reference) == texts(actual, *fork.tested));
+    RC_ASSERT(expected.stop == actual.stop);
+    for (std::size_t i = 0; i < actual.outcomes.size(); ++i)
+      fork.history->answered(pods[i].pod, std::string(fork.tested->node_name(actual.outcomes[i].node)));
+  }
+
+  static void change(OpenFork& fork, Dice& dice) {
+    const std::vector<ClusterChange> changes = fork.history->draw_for_fork(dice, 3);
+    fork.reference->apply(changes);
+    fork.tested->apply(changes);
+  }
+
+  void evaluate(OpenFork& fork, Dice& dice) {
+    PodToPlace pod = dice.pick(drawn_.pods);
+    tested_->prepare({&pod, 1});
+    test::expect_equal(fork.reference->evaluate(pod), fork.tested->evaluate(pod));
+  }
+
+  void drop(std::size_t at) { forks_.erase(forks_.begin() + static_cast<std::ptrdiff_t>(at)); }
+
+  void promote(std::size_t at) {
+    OpenFork& fork = forks_[at];
+    const auto parent =
+        std::find_if(forks_.begin(), forks_.end(), [&](const OpenFork& other) { return other.number == fork.parent; });
+    if (fork.parent != 0 && parent == forks_.end()) return;  // its parent was dropped
+    const bool expected = fork.reference->promote();
+    RC_ASSERT(fork.tested->promote() == expected);
+    if (!expected) return;
+    (fork.parent == 0 ? history_ : parent->history) = std::move(fork.history);
+    drop(at);
+  }
+
+  Case& drawn_;
+  std::unique_ptr<ReferenceBackend> reference_;
+  std::unique_ptr<Backend> tested_;
+  std::unique_ptr<ClusterHistory> history_;
+  std::vector<OpenFork> forks_;
+  int made_ = 0;
+};
+
+void run(Case& drawn, std::unique_ptr<Backend> tested) {
+  Session session(drawn, std::move(tested));
+  for (int calls = 0; calls < 60; ++calls) session.step(drawn.dice);
+  session.check_all(drawn.dice);
+}
+
+RC_GTEST_PROP(ForksAgree, OfTheCpuBackendAndTheReference, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>());
+  RC_PRE(!drawn.pods.empty());
+  run(drawn, std::make_unique<CpuBackend>(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning));
+}
+
+RC_GTEST_PROP(ForksAgree, OfTheDeviceBackendAndTheReference, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>());
+  RC_PRE(!drawn.pods.empty());
+  run(drawn, std::make_unique<DeviceBackend>(std::make_unique<test::EmulatedAccelerator>(test::Emulation()),
+                                             drawn.cache, drawn.objects, drawn.config, drawn.engine));
+}
+
+}  // namespace
+}  // namespace berth
