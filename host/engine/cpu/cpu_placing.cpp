@@ -80,7 +80,7 @@ Selection CpuBackend::State::select_in_groups(const PodToPlace& pod, const TileC
   const SlotKeys keys{*at.tile, at.slot};
   GroupedRow& row = grouped_rows.find(pod.class_index, table, snapshot);
   row.catch_up(keys, table, snapshot.topology(), log);
-  Selection selection = row.select(keys, snapshot.topology());
+  Selection selection = row.select(keys, snapshot.topology(), scratch);
   if (!scores_anything(pod.class_index)) selection.total = 1;
   return selection;
 }

@@ -34,6 +34,7 @@ struct CpuBackend::State : CommitState {
   tbb::task_arena arena;
   TileCache tiles;
   GroupedRows grouped_rows;
+  SelectionScratch scratch;
 
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
   /// Places the pod at the front, or the run of equal pods that begins with it.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "batching/excluded_nodes.h"
 #include "batching/node_key.h"
 #include "host/cluster/pages.h"
 
@@ -34,6 +35,8 @@ class KeyTournament {
   };
   /// The highest key of a slot; the lowest node among equal ones.
   Best best(int slot) const;
+  /// The same of the nodes outside a set. Costs a descent for each member of the set that is better than the answer.
+  Best best_outside(int slot, const ExcludedNodes& excluded) const;
 
   /// Sets the keys of all nodes to 0. The levels over them change with rebuild().
   void clear() { levels_.front().fill(0); }

@@ -256,6 +256,30 @@ std::int32_t RowTile::base(int slot, std::int32_t node) const {
   return base_.read(static_cast<std::size_t>(node >> kPageNodesLog2))[(node & (kPageNodes - 1)) * slot_count_ + slot];
 }
 
+std::int64_t RowTile::feasible_outside(int slot, const ExcludedNodes& excluded) const {
+  std::int64_t count = feasible_count(slot);
+  for (const std::int32_t node : excluded.members()) count -= node < node_count_ && key(slot, node) > 0 ? 1 : 0;
+  return count;
+}
+
+RawScores RowTile::maxima_outside(int slot, const Snapshot& snapshot, const ExcludedNodes& excluded) const {
+  const Normalizer& normalizer = normalizers_[static_cast<std::size_t>(slot)];
+  if (!normalizer.tracked || excluded.empty()) return normalizer.maxima;
+  const NodeSideRow& row = *node_sides_[static_cast<std::size_t>(slot)];
+  std::vector<RawScores> taken;
+  for (const std::int32_t node : excluded.members())
+    if (node < node_count_ && key(slot, node) > 0) taken.push_back(row.raws(snapshot, node));
+  RawScores maxima;
+  for (std::size_t r = 0; r < RawScores::kRules; ++r)
+    for (const auto& [raw, count] : normalizer.counts[r]) {
+      const auto is_taken = [r, value = raw](const RawScores& raws) { return raws.of[r] == value; };
+      if (std::count_if(taken.begin(), taken.end(), is_taken) == count) continue;
+      maxima.of[r] = std::max<std::int64_t>(raw, 0);
+      break;
+    }
+  return maxima;
+}
+
 RowTile::MaximaHolders RowTile::maxima_holders(int slot) const {
   const Normalizer& normalizer = normalizers_[static_cast<std::size_t>(slot)];
   const auto holders_of = [](const auto& counts, std::int64_t maximum) {

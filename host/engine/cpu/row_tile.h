@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "batching/excluded_nodes.h"
 #include "batching/pod_class.h"
 #include "host/cluster/pages.h"
 #include "host/engine/cpu/key_tournament.h"
@@ -48,10 +49,21 @@ class RowTile {
   using Best = KeyTournament::Best;
   Best best(int slot) const { return keys_.best(slot); }
   NodeKey key(int slot, std::int32_t node) const { return keys_.key(slot, node); }
+  // The same of the nodes outside a set.
+  std::int64_t feasible_outside(int slot, const ExcludedNodes& excluded) const;
+  Best best_outside(int slot, const ExcludedNodes& excluded) const { return keys_.best_outside(slot, excluded); }
   /// Weighted node-side total of an accepted node, below 0 where the node side refuses. Of a class with a topology
   /// program it leaves out what is normalised: GroupedRow adds that.
   std::int32_t base(int slot, std::int32_t node) const;
+  /// Largest raw scores of the feasible nodes, by which the totals in keys are normalised. Where they cannot move, of
+  /// all nodes that the node side accepts: those do not differ.
   const RawScores& maxima(int slot) const { return normalizers_[static_cast<std::size_t>(slot)].maxima; }
+  /// The same of the feasible nodes outside a set, of which there is at least one.
+  RawScores maxima_outside(int slot, const Snapshot& snapshot, const ExcludedNodes& excluded) const;
+  /// The weights by which normalised scores count in the totals of the slot.
+  NormalizedWeights normalized_weights(int slot) const {
+    return node_sides_[static_cast<std::size_t>(slot)]->normalized_weights();
+  }
 
   /// Can the normalisers of the slot move while its nodes fill up?
   bool tracks_maxima(int slot) const { return normalizers_[static_cast<std::size_t>(slot)].tracked; }
