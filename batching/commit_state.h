@@ -21,6 +21,7 @@
 #include "batching/commit_log.h"
 #include "batching/dry_run.h"
 #include "batching/feasible_list.h"
+#include "batching/nomination_answers.h"
 #include "batching/nominations.h"
 #include "batching/pod_class.h"
 #include "batching/reasons.h"
@@ -48,6 +49,7 @@ class CommitState {
   ClassTable table;
   Nominations nominations;
   CommitLog log;
+  NominationAnswers nomination_answers;
   Reasons reasons;
   /// Pods with an outcome, newest last.
   std::vector<AnsweredPod> answered;
@@ -86,18 +88,19 @@ class CommitState {
   /// Answers pods that need no row: an error, PreFilter's refusal, the pod's own nominated node.
   /// @return true when the pod is answered; otherwise `own_nomination` is the nominated node that refused it, or -1
   bool answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination);
-  /// Nodes that refuse the pod because of the pods nominated to them.
-  std::vector<std::int32_t> refused_by_nominations(const PodToPlace& pod);
+  /// The pod is nominated, or a nominated pod counts against it.
+  bool concerned_by_nominations(const Pod& pod) const { return nominations.holds(pod) || nominations.any_against(pod); }
   void answer(const PodToPlace& pod, const Selection& selection, std::int32_t own_nomination);
   /// Filters the nodes one by one and chooses from the list of feasible ones.
-  /// @param refused  ascending; feasible nodes that refuse the pod because of nominations
-  void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
+  /// @param refused  because of nominations
+  void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
                         std::int32_t own_nomination);
   /// The same for a class without a row: evaluates the rules on every node, in integers of any size.
   void answer_uncached(const PodToPlace& pod, std::int32_t own_nomination);
 
-  /// Number of pods of one class at the front, at most `limit`. Each pod of a batch is visited once, however often
-  /// the function is called during the batch. @param pods  rest of the current batch; at least one
+  /// Number of pods of one class at the front, at most `limit`, that are not nominated and that the same nominated pods
+  /// count against; 0 where the first one is nominated. Each pod of a batch is visited once, however often the function
+  /// is called during the batch. @param pods  rest of the current batch; at least one
   std::size_t equal_pods(std::span<const PodToPlace> pods, std::size_t limit);
   /// Fails the pod for the same reason as the last pod of its class, when nothing has changed since.
   /// @return false when the pod is not answered
@@ -110,7 +113,7 @@ class CommitState {
   void apply(const PodToPlace& pod, std::int32_t node);
   void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text, const PluginNames& rejectors = {});
   /// For a pod that no node accepts.
-  void fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination);
+  void fail_everywhere(const PodToPlace& pod, std::int32_t own_nomination);
 
   CommitMark mark() const { return {settled_ + answered.size()}; }
   /// @throws std::out_of_range when the mark does not exist, or is from before settle()
@@ -161,8 +164,9 @@ class CommitState {
   std::int32_t message_index(const std::string& text, const PluginNames& rejectors);
   void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
   bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
-  FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
+  FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
                              std::int32_t own_nomination);
+  bool is_answered_alike(const PodToPlace& front, const PodToPlace& pod) const;
   void drop_nomination(const PodToPlace& pod);
   void undo_last();
   void take_back(const AnsweredPod& last);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,6 +20,12 @@ class ExcludedNodes {
     if ((words_[word] & bit_of(node)) != 0) return;
     words_[word] |= bit_of(node);
     members_.push_back(node);
+  }
+  /// Does nothing when the set does not contain the node. Costs a search among the members.
+  void erase(std::int32_t node) {
+    if (!contains(node)) return;
+    words_[word_of(node)] &= ~bit_of(node);
+    members_.erase(std::find(members_.begin(), members_.end(), node));
   }
   /// Costs as much as the set has members; its memory stays.
   void clear() {

@@ -11,11 +11,13 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "batching/commit_state.h"
 #include "batching/selection.h"
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/cpu/grouped_rows.h"
+#include "host/engine/cpu/level_selection.h"
 #include "host/engine/cpu/tile_cache.h"
 #include "host/objects/thread_count.h"
 
@@ -43,6 +45,8 @@ struct CpuBackend::State : CommitState {
   bool place_run(std::span<const PodToPlace> pods, std::size_t run);
   std::size_t run_length(std::span<const PodToPlace> pods, std::size_t limit);
   void select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination);
+  const ExcludedNodes& leave_out_refused(const PodToPlace& pod, const TileCache::Place& at);
+  void cut_where_a_node_refuses(const PodToPlace& pod, std::vector<RunPick>& picks);
   Selection select_in_groups(const PodToPlace& pod, const TileCache::Place& at);
   Selection select_in_row(const PodToPlace& pod, const TileCache::Place& at) const;
 };

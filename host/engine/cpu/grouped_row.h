@@ -58,6 +58,8 @@ class GroupedRow {
   const NodeCells& cells() const { return groups_.cells(); }
   const TableReads& reads() const { return reads_; }
 
+  /// NodeGroups::note_key_changes()
+  void note_key_changes(std::span<const std::int32_t> nodes) { groups_.note_key_changes(nodes); }
   /// Applies the log entries since the last call. The keys must be current to the end of the log.
   void catch_up(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts, const CommitLog& log,
                 NodeGroups::Knows needed = NodeGroups::Knows::kBestNode) {

@@ -42,9 +42,8 @@ void KeyTournament::rebuild() {
   }
 }
 
-void KeyTournament::climb(std::int32_t node) {
+void KeyTournament::climb_groups(std::int32_t node, std::uint32_t groups) {
   std::int32_t entry = node;
-  std::uint32_t groups = kAllGroups;
   for (std::size_t l = 1; l < levels_.size(); ++l) {
     entry /= kArity;
     groups = combine(l, entry, groups);

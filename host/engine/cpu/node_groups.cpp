@@ -231,12 +231,13 @@ void NodeGroups::replay(const SlotKeys& keys, const ClassTable& table, const Top
       assign(keys, entry.node);
     }
   }
+  for (const std::int32_t node : changed_keys_) assign(keys, node);
 }
 
 void NodeGroups::catch_up(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts,
                           const CommitLog& log, Knows needed) {
   const bool is_enough = !flat_ || needed == Knows::kBestNode;
-  if (position_ == log.position() && is_enough) return;
+  if (position_ == log.position() && changed_keys_.empty() && is_enough) return;
   const std::size_t nodes = cells_->cell_of.size();
   const bool seldom = position_ == UINT64_MAX || log.position() - position_ > nodes / kReassignShare + 1;
   const bool stays_flat = seldom && needed == Knows::kBestNode;
@@ -249,6 +250,7 @@ void NodeGroups::catch_up(const SlotKeys& keys, const ClassTable& table, const T
   }
   flat_ = stays_flat;
   position_ = log.position();
+  changed_keys_.clear();
 }
 
 // Selection

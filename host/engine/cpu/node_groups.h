@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -55,6 +56,11 @@ class NodeGroups {
   const NodeCells& cells() const { return *cells_; }
   const NodeCells::Cell& cell_of(const Group& group) const {
     return cells_->cells[static_cast<std::size_t>(group.cell)];
+  }
+
+  /// Keys of these nodes changed without an entry in the log. The next catch_up() takes that in.
+  void note_key_changes(std::span<const std::int32_t> nodes) {
+    changed_keys_.insert(changed_keys_.end(), nodes.begin(), nodes.end());
   }
 
   /// What a group knows of its nodes: the best one alone is enough to select from all nodes, and cheaper where most
@@ -119,9 +125,10 @@ class NodeGroups {
   std::vector<std::int32_t> group_of_;  ///< [node] -1: never feasible, or refused by a count of the node
   std::vector<std::uint8_t> live_;      ///< [node] in a group, and feasible by its key
   enum class Moves : std::uint8_t { kUnknown, kNo, kYes };
-  std::vector<Moves> moved_by_;          ///< [class] of placements: moves_groups()
-  std::uint64_t position_ = UINT64_MAX;  ///< in the log; UINT64_MAX: nothing assigned yet
-  bool flat_ = true;                     ///< groups have their best node only, as of position_
+  std::vector<Moves> moved_by_;             ///< [class] of placements: moves_groups()
+  std::uint64_t position_ = UINT64_MAX;     ///< in the log; UINT64_MAX: nothing assigned yet
+  bool flat_ = true;                        ///< groups have their best node only, as of position_
+  std::vector<std::int32_t> changed_keys_;  ///< besides those of the log
   std::vector<std::int64_t> scratch_;
 };
 

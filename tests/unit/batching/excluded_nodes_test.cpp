@@ -20,6 +20,15 @@ TEST(ExcludedNodesTest, ContainsEachInsertedNodeOnce) {
   for (const std::int32_t node : {0, 63, 65, 699, 100000}) EXPECT_FALSE(excluded.contains(node)) << node;
 }
 
+TEST(ExcludedNodesTest, AnErasedNodeIsNoMember) {
+  ExcludedNodes excluded;
+  for (const std::int32_t node : {9, 3, 700}) excluded.insert(node);
+  excluded.erase(3);
+  excluded.erase(4);
+  EXPECT_FALSE(excluded.contains(3));
+  EXPECT_EQ(members_of(excluded), (std::vector<std::int32_t>{9, 700}));
+}
+
 TEST(ExcludedNodesTest, ClearLeavesAnEmptySet) {
   ExcludedNodes excluded;
   excluded.insert(5);
