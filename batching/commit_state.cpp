@@ -40,6 +40,7 @@ CommitState::CommitState(std::shared_ptr<const ClusterCache> cache, const Cluste
       snapshot(cluster.cache()),
       table(*(own_table_ = std::make_unique<ClassTable>(cluster, config, engine, snapshot))),
       nominations(objects, config, snapshot, table),
+      nomination_answers(table, nominations, snapshot, log),
       reasons(table, nominations, snapshot, log),
       fork_source_(std::make_shared<ForkSource>()) {
   fork_source_->live = this;
@@ -53,6 +54,7 @@ CommitState::CommitState(const CommitState& from, ForFork)
       snapshot(from.snapshot.borrowed()),
       table(from.table),
       nominations(from.nominations),
+      nomination_answers(table, nominations, snapshot, log),
       reasons(table, nominations, snapshot, log),
       next_start_(from.next_start_) {}
 
@@ -71,6 +73,14 @@ std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> p
   }
   ++forks_opened;
   return std::make_unique<OverlayFork>(fork_source_, std::move(parent));
+}
+
+std::vector<PodToPlace> CommitState::prepared_classes() const {
+  std::vector<PodToPlace> classes;
+  for (const auto& [pod_class, node_set] : read_by_const_calls_)
+    if (node_set == NodeSet::kNarrows)
+      classes.push_back({.pod = nullptr, .profile = table[pod_class].profile, .class_index = pod_class});
+  return classes;
 }
 
 /// Call before anything changes that forks read of this state.
@@ -218,20 +228,8 @@ bool CommitState::try_nominated_node(const PodToPlace& pod, std::int32_t& refuse
   return true;
 }
 
-std::vector<std::int32_t> CommitState::refused_by_nominations(const PodToPlace& pod) {
-  if (nominations.empty()) return {};
-  std::vector<std::int32_t> refused;
-  for (const std::int32_t node : nominations.nodes_against(*pod.pod))
-    if (!nominations
-             .filter_with_nominated_pods(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
-                                         table.node_side(pod.class_index), snapshot, node)
-             .ok())
-      refused.push_back(node);
-  return refused;
-}
-
 void CommitState::answer(const PodToPlace& pod, const Selection& selection, std::int32_t own_nomination) {
-  if (selection.feasible_count == 0) return fail_everywhere(pod, !nominations.empty(), own_nomination);
+  if (selection.feasible_count == 0) return fail_everywhere(pod, own_nomination);
   // A single feasible node is taken without scoring.
   if (selection.feasible_count == 1) return place(pod, selection.node, 0);
   const std::string& score_error = table.score_error(pod.class_index);
@@ -239,10 +237,10 @@ void CommitState::answer(const PodToPlace& pod, const Selection& selection, std:
   place(pod, selection.node, selection.total);
 }
 
-FeasibleList CommitState::list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes,
-                                        const std::vector<std::int32_t>& refused, std::int32_t own_nomination) {
+FeasibleList CommitState::list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
+                                        std::int32_t own_nomination) {
   const auto feasible = [&](std::int32_t node) {
-    return nodes.accepts(node) && !std::binary_search(refused.begin(), refused.end(), node) &&
+    return nodes.accepts(node) && !refused.contains(node) &&
            filter_topology(table[pod.class_index], snapshot, node).accepts();
   };
   const NodeSideRow& row = table.node_side(pod.class_index);
@@ -257,10 +255,10 @@ FeasibleList CommitState::list_feasible(const PodToPlace& pod, const ClassOnNode
   return list;
 }
 
-void CommitState::answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes,
-                                   const std::vector<std::int32_t>& refused, std::int32_t own_nomination) {
+void CommitState::answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
+                                   std::int32_t own_nomination) {
   const FeasibleList list = list_feasible(pod, nodes, refused, own_nomination);
-  if (list.nodes.empty()) return fail_everywhere(pod, !nominations.empty(), own_nomination);
+  if (list.nodes.empty()) return fail_everywhere(pod, own_nomination);
   if (list.nodes.size() == 1) return place(pod, list.nodes.front(), 0);
   const std::int32_t c = pod.class_index;
   const std::string& score_error = table.score_error(c);
@@ -276,9 +274,7 @@ void CommitState::answer_from_list(const PodToPlace& pod, const ClassOnNodes& no
 void CommitState::answer_uncached(const PodToPlace& pod, std::int32_t own_nomination) {
   const std::int32_t c = pod.class_index;
   const UncachedClass nodes(table[c], table.profile_of(c), table.node_side(c), snapshot);
-  std::vector<std::int32_t> refused = refused_by_nominations(pod);
-  std::erase_if(refused, [&](std::int32_t node) { return !nodes.accepts(node); });
-  answer_from_list(pod, nodes, refused, own_nomination);
+  answer_from_list(pod, nodes, nomination_answers.of(pod).nodes, own_nomination);
 }
 
 void CommitState::apply(const PodToPlace& pod, std::int32_t node) {
@@ -294,9 +290,15 @@ std::size_t CommitState::equal_pods(std::span<const PodToPlace> pods, std::size_
   const PodToPlace* const end = front + pods.size();
   if (front < run_begin_ || front >= run_end_) {
     run_begin_ = front;
-    run_end_ = std::find_if(front, end, [&](const PodToPlace& pod) { return pod.class_index != front->class_index; });
+    run_end_ = std::find_if(front, end, [&](const PodToPlace& pod) { return !is_answered_alike(*front, pod); });
   }
   return std::min(static_cast<std::size_t>(run_end_ - front), limit);
+}
+
+/// Whether a pod at the front of a run lets the other one join it.
+bool CommitState::is_answered_alike(const PodToPlace& front, const PodToPlace& pod) const {
+  return pod.class_index == front.class_index && !nominations.holds(*pod.pod) &&
+         !nominations.tell_apart(front.pod->priority, pod.pod->priority);
 }
 
 void CommitState::place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total,
@@ -356,11 +358,11 @@ void CommitState::drop_nomination(const PodToPlace& pod) {
   if (auto node = nominations.remove(*pod.pod)) nomination_lost_[answered.size()] = {pod.pod, std::move(*node)};
 }
 
-void CommitState::fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination) {
+void CommitState::fail_everywhere(const PodToPlace& pod, std::int32_t own_nomination) {
   const auto kind_of = [](const DiagnosisRow::Answer& answer) {
     return answer.is_error ? OutcomeKind::kError : OutcomeKind::kUnschedulable;
   };
-  if (nominations_matter || own_nomination >= 0) {
+  if (own_nomination >= 0 || nominations.any_against(*pod.pod)) {
     const DiagnosisRow::Answer answer = reasons.with_nominations(pod, own_nomination);
     return fail(pod, kind_of(answer), answer.text, answer.rejectors);
   }
@@ -377,10 +379,11 @@ void CommitState::fail_everywhere(const PodToPlace& pod, bool nominations_matter
 
 bool CommitState::repeat_failure(const PodToPlace& pod) {
   const auto c = static_cast<std::size_t>(pod.class_index);
-  if (pod.class_index < 0 || c >= failure_of_class_.size() || !nominations.empty()) return false;
+  if (pod.class_index < 0 || c >= failure_of_class_.size()) return false;
   if (engine.node_sampling != NodeSampling::kAll) return false;  // a search moves the node that the next one starts at
   const ClassFailure& failure = failure_of_class_[c];
   if (failure.batch != batch_ || failure.log_position != log.position()) return false;
+  if (concerned_by_nominations(*pod.pod)) return false;
   fail_with(pod, failure.kind, failure.message);
   return true;
 }

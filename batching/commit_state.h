@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <span>
@@ -24,6 +25,7 @@
 #include "batching/dry_run.h"
 #include "batching/feasible_list.h"
 #include "batching/fork_source.h"
+#include "batching/nomination_answers.h"
 #include "batching/nominations.h"
 #include "batching/pod_class.h"
 #include "batching/reasons.h"
@@ -60,6 +62,7 @@ class CommitState {
   ClassTable& table;
   Nominations nominations;
   CommitLog log;
+  NominationAnswers nomination_answers;
   Reasons reasons;
   /// Pods with an outcome, newest last.
   std::vector<AnsweredPod> answered;
@@ -94,6 +97,18 @@ class CommitState {
   /// Hands placements over to the cluster, as assumed pods: from then on they are known by their uid, whatever happens
   /// to the nodes.
   void fold();
+  /// Brings up to date what select_for_fork() reads for the pods, which are prepared.
+  virtual void make_ready_for_forks(std::span<const PodToPlace> /*pods*/) {}
+  virtual bool is_ready_for_forks(std::span<const PodToPlace> /*pods*/) const { return true; }
+  /// The node for a pod of a fork, from what this engine keeps for its own pods. Forks call it in parallel.
+  /// @param touched  nodes whose load may differ between the engine and the fork; others are equal
+  /// @return nullopt: it cannot tell, and the nodes must be filtered one by one
+  virtual std::optional<Selection> select_for_fork(const PodToPlace& /*pod*/, const CommitState& /*fork*/,
+                                                   const ExcludedNodes& /*touched*/) const {
+    return std::nullopt;
+  }
+  /// Classes of prepared pods, for a fork's next pods.
+  std::vector<PodToPlace> prepared_classes() const;
   /// Where the next search begins with --node-sampling kube.
   std::size_t next_start() const { return next_start_; }
   void set_next_start(std::size_t next_start) { next_start_ = next_start; }
@@ -121,18 +136,19 @@ class CommitState {
   /// Answers pods that need no row: an error, PreFilter's refusal, the pod's own nominated node.
   /// @return true when the pod is answered; otherwise `own_nomination` is the nominated node that refused it, or -1
   bool answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination);
-  /// Nodes that refuse the pod because of the pods nominated to them.
-  std::vector<std::int32_t> refused_by_nominations(const PodToPlace& pod);
+  /// The pod is nominated, or a nominated pod counts against it.
+  bool concerned_by_nominations(const Pod& pod) const { return nominations.holds(pod) || nominations.any_against(pod); }
   void answer(const PodToPlace& pod, const Selection& selection, std::int32_t own_nomination);
   /// Filters the nodes one by one and chooses from the list of feasible ones.
-  /// @param refused  ascending; feasible nodes that refuse the pod because of nominations
-  void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
+  /// @param refused  because of nominations
+  void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
                         std::int32_t own_nomination);
   /// The same for a class without a row: evaluates the rules on every node, in integers of any size.
   void answer_uncached(const PodToPlace& pod, std::int32_t own_nomination);
 
-  /// Number of pods of one class at the front, at most `limit`. Each pod of a batch is visited once, however often
-  /// the function is called during the batch. @param pods  rest of the current batch; at least one
+  /// Number of pods of one class at the front, at most `limit`, that are not nominated and that the same nominated pods
+  /// count against; 0 where the first one is nominated. Each pod of a batch is visited once, however often the function
+  /// is called during the batch. @param pods  rest of the current batch; at least one
   std::size_t equal_pods(std::span<const PodToPlace> pods, std::size_t limit);
   /// Fails the pod for the same reason as the last pod of its class, when nothing has changed since.
   /// @return false when the pod is not answered
@@ -147,7 +163,7 @@ class CommitState {
   void apply(const PodToPlace& pod, std::int32_t node);
   void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text, const PluginNames& rejectors = {});
   /// For a pod that no node accepts.
-  void fail_everywhere(const PodToPlace& pod, bool nominations_matter, std::int32_t own_nomination);
+  void fail_everywhere(const PodToPlace& pod, std::int32_t own_nomination);
 
   CommitMark mark() const { return {settled_ + answered.size()}; }
   /// @throws std::out_of_range when the mark does not exist, or is from before settle()
@@ -199,8 +215,9 @@ class CommitState {
   std::int32_t message_index(const std::string& text, const PluginNames& rejectors);
   void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
   bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
-  FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const std::vector<std::int32_t>& refused,
+  FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
                              std::int32_t own_nomination);
+  bool is_answered_alike(const PodToPlace& front, const PodToPlace& pod) const;
   void drop_nomination(const PodToPlace& pod);
   void undo_last();
   void take_back(const AnsweredPod& last);

@@ -107,6 +107,11 @@ LoadVerdict load_verdict(const PodClass& pod_class, const Node& node) {
   return verdict;
 }
 
+bool accepts(const LoadVerdict& verdict, const CompiledProfile& profile) {
+  return (!profile.filters<NodePorts>() || !verdict.ports_taken) &&
+         (!profile.filters<NodeResourcesFit>() || verdict.fits());
+}
+
 std::vector<std::string> fit_reasons(const PodClass& pod_class, const LoadVerdict& verdict) {
   std::vector<std::string> reasons;
   if (verdict.too_many_pods) reasons.emplace_back(NodeResourcesFit::reason_pods);
@@ -139,9 +144,11 @@ LoadVerdict filter_load(const PodClass& pod_class, const NodeOverlay& node) { re
 
 bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                   std::int32_t node) {
-  const LoadVerdict verdict = filter_load(pod_class, snapshot, node);
-  return (!profile.filters<NodePorts>() || !verdict.ports_taken) &&
-         (!profile.filters<NodeResourcesFit>() || verdict.fits());
+  return accepts(filter_load(pod_class, snapshot, node), profile);
+}
+
+bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const NodeOverlay& node) {
+  return accepts(filter_load(pod_class, node), profile);
 }
 
 TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node) {

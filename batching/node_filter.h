@@ -35,6 +35,8 @@ LoadVerdict filter_load(const PodClass& pod_class, const NodeOverlay& node);
 /// Whether every enabled rule that reads a node's load accepts.
 bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                   std::int32_t node);
+/// The same for an overlay that reads for the class.
+bool load_accepts(const PodClass& pod_class, const CompiledProfile& profile, const NodeOverlay& node);
 
 /// The verdict of the topology rules; accepted where the class has no topology program.
 TopologyVerdict filter_topology(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node);

@@ -2,12 +2,23 @@
 #include "batching/nominations.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "batching/node_filter.h"
 #include "host/objects/pod_state.h"
 
 namespace berth {
 namespace {
+
+/// Changed nodes that are remembered one by one; with more of them every answer is asked for again.
+constexpr std::size_t kChangesKept = 4096;
+
+bool is_same_pod(const Pod& a, const Pod& b) {
+  // uid() returns a copy, and makes a text of its own where none is stored.
+  if (a.stored_uid.empty() != b.stored_uid.empty()) return a.uid() == b.uid();
+  return a.stored_uid.empty() ? a.name == b.name && a.namespace_ == b.namespace_ : a.stored_uid == b.stored_uid;
+}
 
 /// The pods whose nomination the queue records when they are added: terminating ones too (they are skipped when they
 /// are popped), but not gated ones or those of other schedulers.
@@ -28,88 +39,135 @@ Nominations::Nominations(const ClusterObjects& objects, const SchedulerConfig& c
 void Nominations::set(const PodPtr& pod, const std::string& node_name, ClassTable& table, const Snapshot& snapshot) {
   remove(*pod);
   if (node_name.empty() || !may_be_nominated(*pod, config_)) return;
-  held_.push_back({pod, node_name});
-  claim(held_.back(), table, snapshot);
+  claim(held_[pod->uid()] = {pod, node_name, -1}, table, snapshot);
 }
 
 void Nominations::rebuild(ClassTable& table, const Snapshot& snapshot) {
   on_node_.clear();
-  node_of_uid_.clear();
-  for (const Held& held : held_) claim(held, table, snapshot);
+  at_priority_.clear();
+  for (auto& [uid, held] : held_) {
+    held.slot = -1;
+    claim(held, table, snapshot);
+  }
+  change_all();
 }
 
-void Nominations::claim(const Held& held, ClassTable& table, const Snapshot& snapshot) {
+void Nominations::change_all() {
+  ++generation_;
+  changed_nodes_.clear();
+}
+
+/// A pod is nominated to the node (change 1), or not any more (-1).
+void Nominations::note_change(const Pod& pod, std::int32_t slot, std::int64_t change) {
+  const auto at = at_priority_.try_emplace(pod.priority, 0).first;
+  at->second += change;
+  if (at->second == 0) at_priority_.erase(at);
+  changed_nodes_.push_back(slot);
+  if (changed_nodes_.size() > kChangesKept) change_all();
+}
+
+void Nominations::claim(Held& held, ClassTable& table, const Snapshot& snapshot) {
   const std::int32_t slot = snapshot.find_node(held.node_name);
   if (slot < 0) return;
   topology_.note_terms(*held.pod);
-  on_node_[slot].push_back({held.pod, table.delta_of(*held.pod), wanted_host_ports(*held.pod->spec)});
-  node_of_uid_[held.pod->uid()] = slot;
+  const auto at = static_cast<std::size_t>(slot);
+  if (at >= on_node_.size()) on_node_.resize(at + 1);
+  on_node_[at].push_back({held.pod, table.delta_of(*held.pod), wanted_host_ports(*held.pod->spec)});
+  held.slot = slot;
+  note_change(*held.pod, slot, 1);
 }
 
 void Nominations::enter_node(std::int32_t slot, ClassTable& table, const Snapshot& snapshot) {
-  for (const Held& held : held_)
-    if (held.node_name == snapshot.node(slot).name && !node_of_uid_.contains(held.pod->uid()))
-      claim(held, table, snapshot);
+  for (auto& [uid, held] : held_)
+    if (held.slot < 0 && held.node_name == snapshot.node(slot).name) claim(held, table, snapshot);
 }
 
 void Nominations::leave_node(std::int32_t slot) {
-  const auto here = on_node_.find(slot);
-  if (here == on_node_.end()) return;
-  for (const Nominated& nominated : here->second) node_of_uid_.erase(nominated.pod->uid());
-  on_node_.erase(here);
+  if (!is_nominated(slot)) return;
+  for (const Nominated& nominated : std::exchange(on_node_[static_cast<std::size_t>(slot)], {})) {
+    held_.find(nominated.pod->uid())->second.slot = -1;
+    note_change(*nominated.pod, slot, -1);
+  }
 }
 
 std::int32_t Nominations::node_of(const Pod& pod) const {
-  if (node_of_uid_.empty()) return -1;
-  const auto at = node_of_uid_.find(pod.uid());
-  return at == node_of_uid_.end() ? -1 : at->second;
+  if (held_.empty()) return -1;
+  const auto at = held_.find(pod.uid());
+  return at == held_.end() ? -1 : at->second.slot;
 }
 
 std::optional<std::string> Nominations::remove(std::string_view uid) {
-  const auto held = std::find_if(held_.begin(), held_.end(), [&](const Held& h) { return h.pod->uid() == uid; });
-  if (held == held_.end()) return std::nullopt;
-  std::string node_name = std::move(held->node_name);
-  held_.erase(held);
-  const auto claimed = node_of_uid_.find(uid);
-  if (claimed == node_of_uid_.end()) return node_name;
-  std::vector<Nominated>& here = on_node_[claimed->second];
-  std::erase_if(here, [&](const Nominated& nominated) { return nominated.pod->uid() == uid; });
-  if (here.empty()) on_node_.erase(claimed->second);
-  node_of_uid_.erase(claimed);
-  return node_name;
+  const auto found = held_.find(uid);
+  if (found == held_.end()) return std::nullopt;
+  const Held held = std::move(found->second);
+  held_.erase(found);
+  if (held.slot < 0) return held.node_name;
+  std::erase_if(on_node_[static_cast<std::size_t>(held.slot)],
+                [&](const Nominated& nominated) { return nominated.pod == held.pod; });
+  note_change(*held.pod, held.slot, -1);
+  return held.node_name;
 }
 
 std::vector<NominationUpsert> Nominations::all() const {
   std::vector<NominationUpsert> all;
-  for (const Held& held : held_) all.push_back({held.pod, held.node_name});
+  for (const auto& [uid, held] : held_) all.push_back({held.pod, held.node_name});
   return all;
 }
 
 bool Nominations::counts_against(const Pod& nominated, const Pod& pod) {
-  return nominated.priority >= pod.priority && nominated.uid() != pod.uid();
+  return nominated.priority >= pod.priority && !is_same_pod(nominated, pod);
 }
 
 bool Nominations::any_against(const Pod& pod, std::int32_t node) const {
-  const auto here = on_node_.find(node);
-  return here != on_node_.end() && std::any_of(here->second.begin(), here->second.end(),
-                                               [&](const Nominated& n) { return counts_against(*n.pod, pod); });
+  const std::span<const Nominated> here = on(node);
+  return std::any_of(here.begin(), here.end(), [&](const Nominated& n) { return counts_against(*n.pod, pod); });
 }
 
-std::vector<std::int32_t> Nominations::nodes_against(const Pod& pod) const {
+bool Nominations::any_against(const Pod& pod) const {
+  const auto from = at_priority_.lower_bound(pod.priority);
+  if (from == at_priority_.end()) return false;
+  const auto own = held_.find(pod.uid());
+  const bool is_one_of_them = own != held_.end() && own->second.slot >= 0 && own->second.pod->priority >= pod.priority;
+  return from->second > (is_one_of_them ? 1 : 0) || std::next(from) != at_priority_.end();
+}
+
+std::vector<std::int32_t> Nominations::nominated_nodes() const {
   std::vector<std::int32_t> nodes;
-  for (const auto& [node, here] : on_node_)
-    if (any_against(pod, node)) nodes.push_back(node);
+  for (const auto& [uid, held] : held_)
+    if (held.slot >= 0) nodes.push_back(held.slot);
   return nodes;
+}
+
+bool Nominations::tell_apart(std::int32_t priority, std::int32_t other) const {
+  return at_priority_.lower_bound(priority) != at_priority_.lower_bound(other);
 }
 
 void Nominations::add_against(const Pod& pod, const PodClass& pod_class, bool affinity_skips,
                               NodeOverlay& overlay) const {
-  for (const Nominated& nominated : on_node_.at(overlay.node())) {
+  for (const Nominated& nominated : on(overlay.node())) {
     if (!counts_against(*nominated.pod, pod)) continue;
     std::vector<CountMove> moves;
     if (pod_class.topology != nullptr) moves = topology_.effect(*nominated.pod, *pod_class.topology, !affinity_skips);
     overlay.add({nominated.delta, nominated.ports, moves});
   }
+}
+
+bool Nominations::add_loads_against(const Pod& pod, NodeOverlay& overlay) const {
+  bool any = false;
+  for (const Nominated& nominated : on(overlay.node())) {
+    if (!counts_against(*nominated.pod, pod)) continue;
+    overlay.add({nominated.delta, nominated.ports, {}});
+    any = true;
+  }
+  return any;
+}
+
+bool Nominations::change_counts(const PodClass& pod_class, std::int32_t node) const {
+  if (pod_class.topology == nullptr || !pod_class.topology->filters()) return false;
+  const std::span<const Nominated> here = on(node);
+  return std::any_of(here.begin(), here.end(), [&](const Nominated& nominated) {
+    return !topology_.effect(*nominated.pod, *pod_class.topology, true).empty();
+  });
 }
 
 std::optional<Nominations::CrowdedNode> Nominations::crowded(const Pod& pod, const PodClass& pod_class,
@@ -143,8 +201,9 @@ NodeVerdict Nominations::judge_with_nominated_pods(const Pod& pod, const PodClas
 }
 
 void Nominations::refresh_deltas(ClassTable& table) {
-  for (auto& [node, here] : on_node_)
+  for (std::vector<Nominated>& here : on_node_)
     for (Nominated& nominated : here) nominated.delta = table.delta_of(*nominated.pod);
+  change_all();
 }
 
 }  // namespace berth

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "batching/node_overlay.h"
@@ -13,8 +16,8 @@
 
 namespace berth {
 
-/// Pods that are nominated to a node on which they do not run yet. Rows contain the state without them; at selection
-/// the few nominated nodes get kube-scheduler's first pass: docs/behaviour/plugins-node.md 2.5.
+/// Pods that are nominated to a node on which they do not run yet. Rows contain the state without them; the few
+/// nominated nodes get kube-scheduler's first pass besides (NominationAnswers): docs/behaviour/plugins-node.md 2.5.
 class Nominations {
  public:
   struct Nominated {
@@ -32,7 +35,10 @@ class Nominations {
   void enter_node(std::int32_t slot, ClassTable& table, const Snapshot& snapshot);
   void leave_node(std::int32_t slot);
 
-  bool empty() const { return on_node_.empty(); }
+  /// No pod is nominated to a node that exists.
+  bool empty() const { return at_priority_.empty(); }
+  /// The pod is nominated; its node need not exist.
+  bool holds(const Pod& pod) const { return !held_.empty() && held_.contains(pod.uid()); }
   /// The slot of the node that the pod is nominated to, or -1.
   std::int32_t node_of(const Pod& pod) const;
   /// The pod is nominated to this node from now on, and to no other; not when the name is empty, or when the pod is not
@@ -45,9 +51,25 @@ class Nominations {
   /// All nominations, as an engine is told of them.
   std::vector<NominationUpsert> all() const;
 
-  /// Nodes with a nominated pod that counts against `pod`: equal or higher priority, another uid.
-  std::vector<std::int32_t> nodes_against(const Pod& pod) const;
+  // A nominated pod counts against a pod of equal or lower priority and another uid.
+
+  /// On any node.
+  bool any_against(const Pod& pod) const;
   bool any_against(const Pod& pod, std::int32_t node) const;
+  /// Some pod is nominated to the node.
+  bool is_nominated(std::int32_t node) const { return !on(node).empty(); }
+  /// Nodes with a nominated pod: one entry for each such pod, in no order.
+  std::vector<std::int32_t> nominated_nodes() const;
+  /// Different nominated pods count against pods of these priorities that are not nominated themselves.
+  bool tell_apart(std::int32_t priority, std::int32_t other) const;
+
+  // What changed, for answers that are kept.
+
+  /// Changes when every node may have changed: changed_nodes() begins again.
+  std::uint64_t generation() const { return generation_; }
+  /// Nodes to which a pod was nominated, or is not any more, in this generation, oldest first.
+  std::span<const std::int32_t> changed_nodes() const { return changed_nodes_; }
+
   /// Filters the node with those pods added, and without them: the first refusal, or success. Also for the node that
   /// the pod itself is nominated to, which is filtered first and alone, with the row of NodeSet::kIgnored:
   /// docs/behaviour/plugins-node.md 2.3.
@@ -58,6 +80,10 @@ class Nominations {
                                         const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node) const;
   /// Adds those pods to the node of an overlay that reads for the class.
   void add_against(const Pod& pod, const PodClass& pod_class, bool affinity_skips, NodeOverlay& overlay) const;
+  /// The same without what they change in topology tables. @return false when none counts against the pod
+  bool add_loads_against(const Pod& pod, NodeOverlay& overlay) const;
+  /// Some pod that is nominated to the node changes a count that the class reads, whatever their priorities.
+  bool change_counts(const PodClass& pod_class, std::int32_t node) const;
   /// Call when resource columns were added: recomputes the deltas.
   void refresh_deltas(ClassTable& table);
 
@@ -74,15 +100,28 @@ class Nominations {
   struct Held {
     PodPtr pod;
     std::string node_name;
+    std::int32_t slot = -1;  ///< of the node, while it exists
   };
-  void claim(const Held& held, ClassTable& table, const Snapshot& snapshot);
+  struct HashOfUid {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view uid) const { return std::hash<std::string_view>()(uid); }
+  };
+  std::span<const Nominated> on(std::int32_t node) const {
+    if (static_cast<std::size_t>(node) >= on_node_.size()) return {};
+    return on_node_[static_cast<std::size_t>(node)];
+  }
+  void claim(Held& held, ClassTable& table, const Snapshot& snapshot);
+  void note_change(const Pod& pod, std::int32_t slot, std::int64_t change);
+  void change_all();
   static bool counts_against(const Pod& nominated, const Pod& pod);
 
   const SchedulerConfig& config_;
   TopologyIndex& topology_;
-  std::vector<Held> held_;
-  std::map<std::int32_t, std::vector<Nominated>> on_node_;
-  std::map<std::string, std::int32_t, std::less<>> node_of_uid_;
+  std::unordered_map<std::string, Held, HashOfUid, std::equal_to<>> held_;  ///< [uid]
+  std::vector<std::vector<Nominated>> on_node_;       ///< [slot] up to the highest one that was nominated
+  std::map<std::int32_t, std::int64_t> at_priority_;  ///< pods in on_node_
+  std::vector<std::int32_t> changed_nodes_;
+  std::uint64_t generation_ = 1;
 };
 
 }  // namespace berth

@@ -37,6 +37,7 @@ OverlayFork::OverlayFork(std::shared_ptr<ForkSource> source, std::shared_ptr<con
   const Reading reading(*source_);
   state_ = std::make_unique<CommitState>(*source_->live, CommitState::ForFork());
   journal_position_ = journal_seen_ = source_->journal->begin_reading();
+  live_log_seen_ = source_->live->log.position();
   self_->fork = this;
 }
 
@@ -48,6 +49,8 @@ OverlayFork::OverlayFork(const OverlayFork& from, std::shared_ptr<const ForkPare
       own_pods_(from.own_pods_),
       changed_since_(from.changed_since_),
       journal_seen_(from.journal_seen_),
+      touched_(from.touched_),
+      live_log_seen_(from.live_log_seen_),
       history_(std::move(parent), from.history_.steps()) {
   source_->journal->begin_reading_at(journal_position_);
   self_->fork = this;
@@ -93,7 +96,10 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
   std::vector<PodToPlace> own_pods;
   const bool done = on_overlay([&](Reading& reading) {
     const std::span<const PodToPlace> pods = prepared(given, own_pods, reading);
+    if (reading.is_live() && !source_->live->is_ready_for_forks(pods))
+      reading.alone([&] { source_->live->make_ready_for_forks(pods); });
     if (!reading.is_live() || !take_in_new_columns(reading)) return false;
+    note_touched();
     result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
     state_->begin_cycle(pods.size());
     state_->result = &result;
@@ -115,8 +121,26 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
 
 void OverlayFork::answer(const PodToPlace& pod) {
   std::int32_t own_nomination = -1;
-  if (state_->repeat_failure(pod) || state_->answer_without_row(pod, own_nomination)) return;
-  state_->answer_uncached(pod, own_nomination);
+  if (state_->repeat_failure(pod)) return;
+  if (!state_->answer_without_row(pod, own_nomination)) {
+    if (const auto selection = source_->live->select_for_fork(pod, *state_, touched_)) {
+      state_->answer(pod, *selection, own_nomination);
+    } else {
+      state_->answer_uncached(pod, own_nomination);
+    }
+  }
+  note_placement();
+}
+
+/// Of the latest answer.
+void OverlayFork::note_placement() {
+  if (const std::int32_t node = state_->answered.back().node; node >= 0) touched_.insert(node);
+}
+
+void OverlayFork::note_touched() {
+  const CommitLog& log = source_->live->log;
+  for (const LogEntry& entry : log.since(live_log_seen_)) touched_.insert(entry.node);
+  live_log_seen_ = log.position();
 }
 
 void OverlayFork::note_outcomes(std::span<const PodToPlace> pods, const BatchResult& result) {
@@ -137,6 +161,7 @@ void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
     if (!is_known) reading.alone([&] { source_->live->prepare(own_pods); });
     if (!reading.is_live() || !take_in_new_columns(reading)) return false;
     state_->place(own_pods.front(), node_name);
+    note_placement();
     if (!node_name.empty()) own_pods_[pod.pod->uid()] = {pod.pod, std::string(node_name), true};
     return true;
   });
@@ -310,6 +335,7 @@ void OverlayFork::change_node(const Standing& standing, int sign) {
   const std::vector<CountMove>& moves = *state_->table.topology().known_moves(pod);
   if (!moves.empty()) snapshot.write_topology().add_all(moves, slot, sign);
   state_->log.append({slot, -1, 0});
+  touched_.insert(slot);
 }
 
 // Forks of the fork, and an engine of its own

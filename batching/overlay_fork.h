@@ -13,6 +13,7 @@
 #include "batching/backend.h"
 #include "batching/commit_state.h"
 #include "batching/engine_fork.h"
+#include "batching/excluded_nodes.h"
 #include "batching/fork_source.h"
 
 namespace berth {
@@ -55,6 +56,8 @@ class OverlayFork : public Fork {
   bool take_in_new_columns(Reading& reading);
   void count_new_columns();
   void count_in_new(const Standing& standing, int sign, std::int32_t first_table, std::int32_t first_resource);
+  void note_touched();
+  void note_placement();
   void answer(const PodToPlace& pod);
   void note_outcomes(std::span<const PodToPlace> pods, const BatchResult& result);
 
@@ -78,7 +81,9 @@ class OverlayFork : public Fork {
   std::unordered_map<std::string, Standing> own_pods_;  ///< by uid, of pods that came, left or changed in the fork
   /// By uid: position of the first change in the journal since the fork was opened.
   std::unordered_map<std::string, std::uint64_t> changed_since_;
-  std::uint64_t journal_seen_;  ///< up to where changed_since_ is complete
+  std::uint64_t journal_seen_;       ///< up to where changed_since_ is complete
+  ExcludedNodes touched_;            ///< nodes whose load differs from the engine's, or may
+  std::uint64_t live_log_seen_ = 0;  ///< position in the engine's log up to which touched_ is complete
   ForkHistory history_;
   std::shared_ptr<ForkParent> self_ = std::make_shared<ForkParent>();
 

@@ -139,7 +139,7 @@ std::vector<PodPtr> ClusterHistory::pods_on_nodes(Kind kind) const {
 }
 
 ClusterChange ClusterHistory::draw_one(Dice& dice) {
-  switch (dice.upto(11)) {
+  switch (dice.upto(12)) {
     case 0:
     case 1:
     case 2:
@@ -150,10 +150,11 @@ ClusterChange ClusterHistory::draw_one(Dice& dice) {
     case 6:
       return draw_pod(dice);
     case 7:
-      return draw_nomination(dice);
     case 8:
-      return draw_selector(dice);
+      return draw_nomination(dice);
     case 9:
+      return draw_selector(dice);
+    case 10:
       return draw_namespace(dice);
     default:
       return draw_fate_of_placed(dice);

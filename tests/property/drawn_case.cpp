@@ -125,27 +125,59 @@ CpuTuning draw_tuning(Dice& dice) {
   return tuning;
 }
 
+namespace {
+
+const std::vector<std::int32_t> kPriorities = {-1, 0, 0, 1, 5};
+
+/// Another pending pod that asks for the same.
+std::shared_ptr<Pod> twin_of(const Pod& pod, std::string name) {
+  auto twin = std::make_shared<Pod>();
+  twin->name = std::move(name);
+  twin->namespace_ = pod.namespace_;
+  twin->labels = pod.labels;
+  twin->spec = pod.spec;
+  twin->priority = pod.priority;
+  return twin;
+}
+
+/// Pending pods like those of the cluster, of several priorities, that are nominated to its nodes.
+void add_nominated_pods(Dice& dice, ClusterObjects& objects) {
+  std::vector<PodPtr> models;
+  for (const PodPtr& pod : objects.pods)
+    if (is_pending(*pod) && pod->node_name.empty() && pod->rare_fields == nullptr) models.push_back(pod);
+  if (models.empty() || objects.nodes.empty()) return;
+  for (std::int64_t i = dice.upto(static_cast<std::int64_t>(objects.nodes.size())); i > 0; --i) {
+    auto nominated = twin_of(*dice.pick(models), "nominated-" + std::to_string(i));
+    nominated->priority = dice.pick(kPriorities);
+    PodRare rare;
+    rare.nominated_node_name = dice.pick(objects.nodes)->name;
+    nominated->rare_fields = std::make_unique<const PodRare>(std::move(rare));
+    const auto at = static_cast<std::ptrdiff_t>(dice.upto(static_cast<std::int64_t>(objects.pods.size())));
+    objects.pods.insert(objects.pods.begin() + at, std::move(nominated));
+  }
+}
+
+}  // namespace
+
 ClusterObjects draw_cluster(Dice& dice, std::uint64_t seed, bool nominated_pods) {
   RandomClusterOptions options;
   options.nominated_pods = nominated_pods;
   options.max_nodes = dice.one_in(8) ? 160 : 30;
   options.topology_percent = 75;
   ClusterObjects objects = random_cluster(seed, options);
+  const bool mixed_priorities = dice.one_in(3);
   std::vector<PodPtr> pods;
   for (const PodPtr& pod : objects.pods) {
     pods.push_back(pod);
     const bool repeatable = pod->node_name.empty() && pod->rare_fields == nullptr;
     for (std::int64_t copy = repeatable ? dice.upto(12) : 0; copy > 0; --copy) {
-      auto twin = std::make_shared<Pod>();
-      twin->name = pod->name + "-" + std::to_string(copy);
-      twin->namespace_ = pod->namespace_;
-      twin->labels = pod->labels;
-      twin->spec = pod->spec;
-      twin->priority = pod->priority;
+      auto twin = twin_of(*pod, pod->name + "-" + std::to_string(copy));
+      if (mixed_priorities && dice.one_in(4)) twin->priority = dice.pick(kPriorities);
       pods.push_back(std::move(twin));
     }
   }
   objects.pods = std::move(pods);
+  if (nominated_pods && dice.one_in(2)) add_nominated_pods(dice, objects);
   return objects;
 }
 

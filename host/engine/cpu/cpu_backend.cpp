@@ -12,10 +12,7 @@
 namespace berth {
 
 void CpuBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimits& limits) {
-  if (begin_cycle(pods.size())) {
-    tiles.clear();
-    grouped_rows.clear();
-  }
+  clear_rows_of_old_order(pods.size());
   std::vector<PodToPlace> renewed;
   pods = with_current_classes(pods, renewed);
   tiles.begin_batch(pods);
@@ -25,6 +22,13 @@ void CpuBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimi
     const std::int32_t c = rest.front().class_index;
     if (c >= 0) tiles.answered(c, static_cast<std::int64_t>(result->outcomes.size() - before));
   });
+}
+
+/// Begins a cycle. Keys that contain positions in the node order are void when that has changed.
+void CpuBackend::State::clear_rows_of_old_order(std::size_t pod_count) {
+  if (!begin_cycle(pod_count)) return;
+  tiles.clear();
+  grouped_rows.clear();
 }
 
 void CpuBackend::State::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max) {

@@ -2,6 +2,8 @@
 // Finds the node, or the reasons, of a pod or a run of equal pods.
 
 #include <algorithm>
+#include <cstdlib>
+#include <unordered_map>
 
 #include "batching/node_filter.h"
 #include "host/engine/cpu/cpu_state.h"
@@ -10,7 +12,7 @@
 namespace berth {
 namespace {
 
-/// One class on the nodes, read from its row.
+/// One class on the nodes, read from its row, with the nodes that the row leaves out.
 class SlotOnNodes : public ClassOnNodes {
  public:
   explicit SlotOnNodes(const TileCache::Place& at) : at_(at) {}
@@ -21,7 +23,7 @@ class SlotOnNodes : public ClassOnNodes {
   Draw draw(std::int32_t node) const override { return draw_of(key(node)); }
 
  private:
-  NodeKey key(std::int32_t node) const { return at_.tile->key(at_.slot, node); }
+  NodeKey key(std::int32_t node) const { return std::abs(at_.tile->key(at_.slot, node)); }
   TileCache::Place at_;
 };
 
@@ -30,7 +32,7 @@ class SlotOnNodes : public ClassOnNodes {
 /// Length of the run of equal pods at the front; 0 when it is too short or cannot be planned at once.
 std::size_t CpuBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
   const std::int32_t c = pods.front().class_index;
-  if (c < 0 || !plain_mode() || !nominations.empty() || !table[c].ports.empty() || table[c].topology != nullptr ||
+  if (c < 0 || !plain_mode() || !table[c].ports.empty() || table[c].topology != nullptr ||
       !table.profile_of(c).has_keys)
     return 0;
   const std::size_t run = equal_pods(pods, limit);
@@ -41,16 +43,27 @@ bool CpuBackend::State::place_run(std::span<const PodToPlace> pods, std::size_t 
   const std::int32_t c = pods.front().class_index;
   if (!table.pre_filter(c).passes() || !table.score_error(c).empty()) return false;
   const TileCache::Place place = tiles.find(c, pods, snapshot, log);
+  leave_out_refused(pods.front(), place);
   std::int64_t feasible = place.tile->feasible_count(place.slot);
   if (feasible == 0 || place.tile->lanes().needs_integers()) return false;
 
-  const std::vector<RunPick> picks =
-      select_run(*place.tile, place.slot, snapshot, table[c], static_cast<std::int64_t>(run));
+  std::vector<RunPick> picks = select_run(*place.tile, place.slot, snapshot, table[c], static_cast<std::int64_t>(run));
+  if (nominations.any_against(*pods.front().pod)) cut_where_a_node_refuses(pods.front(), picks);
   for (std::size_t i = 0; i < picks.size(); ++i) {
     place_copy(pods[i], picks[i].node, picks[i].total, feasible);
     if (picks[i].last_copy) --feasible;
   }
   return !picks.empty();
+}
+
+/// Ends a run after the copy that makes a node refuse the next one because of nominations: the row leaves it out then.
+void CpuBackend::State::cut_where_a_node_refuses(const PodToPlace& pod, std::vector<RunPick>& picks) {
+  std::unordered_map<std::int32_t, std::int64_t> copies;
+  const auto ends = [&](const RunPick& pick) {
+    return nominations.is_nominated(pick.node) && nomination_answers.refuses_after(pod, pick.node, ++copies[pick.node]);
+  };
+  const auto at = std::find_if(picks.begin(), picks.end(), ends);
+  if (at != picks.end()) picks.erase(at + 1, picks.end());
 }
 
 void CpuBackend::State::place_next(std::span<const PodToPlace> pods) {
@@ -62,13 +75,20 @@ void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::
   const PodToPlace& pod = pods.front();
   if (!table.profile_of(pod.class_index).has_keys) return answer_uncached(pod, own_nomination);
   const TileCache::Place at = tiles.find(pod.class_index, pods, snapshot, log);
-  std::vector<std::int32_t> refused = refused_by_nominations(pod);
-  std::erase_if(refused, [&](std::int32_t node) { return at.tile->key(at.slot, node) == 0; });
-
-  if (!plain_mode() || !refused.empty() || scores_may_leave_range(table[pod.class_index], snapshot))
+  const ExcludedNodes& refused = leave_out_refused(pod, at);
+  if (!plain_mode() || scores_may_leave_range(table[pod.class_index], snapshot))
     return answer_from_list(pod, SlotOnNodes(at), refused, own_nomination);
   const bool in_groups = table[pod.class_index].topology != nullptr;
   answer(pod, in_groups ? select_in_groups(pod, at) : select_in_row(pod, at), own_nomination);
+}
+
+/// Leaves those nodes out of the row that refuse the pod because of nominations. @return those nodes
+const ExcludedNodes& CpuBackend::State::leave_out_refused(const PodToPlace& pod, const TileCache::Place& at) {
+  const NominationAnswers::Refused refused = nomination_answers.of(pod);
+  at.tile->leave_out(snapshot, at.slot, refused.nodes, refused.version);
+  if (!refused.changed.empty() && table[pod.class_index].topology != nullptr)
+    grouped_rows.find(pod.class_index, table, snapshot).note_key_changes(refused.changed);
+  return refused.nodes;
 }
 
 Selection CpuBackend::State::select_in_row(const PodToPlace& pod, const TileCache::Place& at) const {
@@ -80,7 +100,7 @@ Selection CpuBackend::State::select_in_groups(const PodToPlace& pod, const TileC
   const SlotKeys keys{*at.tile, at.slot};
   GroupedRow& row = grouped_rows.find(pod.class_index, table, snapshot);
   row.catch_up(keys, table, snapshot.topology(), log);
-  Selection selection = row.select(keys, snapshot.topology());
+  Selection selection = row.select(keys, snapshot.topology(), scratch);
   if (!scores_anything(pod.class_index)) selection.total = 1;
   return selection;
 }

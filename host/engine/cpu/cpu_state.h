@@ -9,13 +9,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "batching/commit_state.h"
 #include "batching/selection.h"
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/cpu/grouped_rows.h"
+#include "host/engine/cpu/level_selection.h"
 #include "host/engine/cpu/tile_cache.h"
 #include "host/objects/thread_count.h"
 
@@ -34,14 +37,22 @@ struct CpuBackend::State : CommitState {
   tbb::task_arena arena;
   TileCache tiles;
   GroupedRows grouped_rows;
+  SelectionScratch scratch;
 
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
+  void clear_rows_of_old_order(std::size_t pod_count);
+  void make_ready_for_forks(std::span<const PodToPlace> pods) override;
+  bool is_ready_for_forks(std::span<const PodToPlace> pods) const override;
+  std::optional<Selection> select_for_fork(const PodToPlace& pod, const CommitState& fork,
+                                           const ExcludedNodes& touched) const override;
   /// Places the pod at the front, or the run of equal pods that begins with it.
   void answer_front(std::span<const PodToPlace> pods, std::size_t pods_max);
   void place_next(std::span<const PodToPlace> pods);
   bool place_run(std::span<const PodToPlace> pods, std::size_t run);
   std::size_t run_length(std::span<const PodToPlace> pods, std::size_t limit);
   void select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination);
+  const ExcludedNodes& leave_out_refused(const PodToPlace& pod, const TileCache::Place& at);
+  void cut_where_a_node_refuses(const PodToPlace& pod, std::vector<RunPick>& picks);
   Selection select_in_groups(const PodToPlace& pod, const TileCache::Place& at);
   Selection select_in_row(const PodToPlace& pod, const TileCache::Place& at) const;
 };

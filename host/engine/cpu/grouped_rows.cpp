@@ -28,6 +28,11 @@ GroupedRow& GroupedRows::find(std::int32_t pod_class, ClassTable& table, const S
   return at->second;
 }
 
+const GroupedRow* GroupedRows::find_existing(std::int32_t pod_class) const {
+  const auto at = rows_.find(pod_class);
+  return at == rows_.end() ? nullptr : &at->second;
+}
+
 std::shared_ptr<const NodeCells> GroupedRows::cells_for(const CellColumns& columns, const NodeSideRow& node_side,
                                                         const Snapshot& snapshot) {
   std::weak_ptr<const NodeCells>& known = cells_[{&node_side, columns}];

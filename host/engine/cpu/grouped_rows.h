@@ -23,6 +23,8 @@ class GroupedRows {
 
   /// The row of a class with a topology program. Valid until the next call.
   GroupedRow& find(std::int32_t pod_class, ClassTable& table, const Snapshot& snapshot);
+  /// The same of a row that exists; null otherwise.
+  const GroupedRow* find_existing(std::int32_t pod_class) const;
   /// Call when node objects changed.
   void clear();
   /// Of the rows and their cells.

@@ -8,7 +8,8 @@
 namespace berth {
 namespace {
 
-constexpr int kArity = 4;
+constexpr int kArityLog2 = 2;
+constexpr int kArity = 1 << kArityLog2;
 /// The tournament stops at this many entries: scanning them for one class is cheaper than further levels for every
 /// class.
 constexpr std::int32_t kTopEntries = 96;
@@ -41,9 +42,8 @@ void KeyTournament::rebuild() {
   }
 }
 
-void KeyTournament::climb(std::int32_t node) {
+void KeyTournament::climb_groups(std::int32_t node, std::uint32_t groups) {
   std::int32_t entry = node;
-  std::uint32_t groups = kAllGroups;
   for (std::size_t l = 1; l < levels_.size(); ++l) {
     entry /= kArity;
     groups = combine(l, entry, groups);
@@ -66,11 +66,49 @@ KeyTournament::Best KeyTournament::best(int slot) const {
   Best best;
   for (std::int32_t e = 0; e < top_entries_; ++e)
     if (top[e * slot_count_] > best.key) best = {top[e * slot_count_], e};
+  if (best.key == 0) return best;
   for (std::size_t l = levels_.size() - 1; l-- > 0;) {
     best.node *= kArity;
     while (key_at(levels_[l], slot, best.node) != best.key) ++best.node;
   }
   return best;
+}
+
+KeyTournament::Best KeyTournament::best_outside(int slot, const ExcludedNodes& excluded) const {
+  const Best first = best(slot);
+  if (first.key == 0 || !excluded.contains(first.node)) return first;
+  // Best entry first, whatever its level: an entry is as good as the best node below it.
+  struct Entry {
+    NodeKey key;
+    std::int32_t first_node;  ///< below the entry; entries of equal keys are opened in node order
+    std::int32_t level;
+    bool operator<(const Entry& other) const {
+      return key != other.key ? key < other.key : first_node > other.first_node;
+    }
+  };
+  std::vector<Entry> open;
+  const auto add = [&](std::size_t level, std::int32_t entry) {
+    const NodeKey key = key_at(levels_[level], slot, entry);
+    if (key > 0)
+      open.push_back({key, entry << (kArityLog2 * static_cast<int>(level)), static_cast<std::int32_t>(level)});
+    return key > 0;
+  };
+  for (std::int32_t e = 0; e < top_entries_; ++e) add(levels_.size() - 1, e);
+  std::make_heap(open.begin(), open.end());
+  while (!open.empty()) {
+    std::pop_heap(open.begin(), open.end());
+    const Entry best = open.back();
+    open.pop_back();
+    if (best.level == 0) {
+      if (!excluded.contains(best.first_node)) return {best.key, best.first_node};
+      continue;
+    }
+    const auto below = static_cast<std::size_t>(best.level - 1);
+    const std::int32_t child = best.first_node >> (kArityLog2 * static_cast<int>(below));
+    for (std::int32_t e = child; e < child + kArity; ++e)
+      if (add(below, e)) std::push_heap(open.begin(), open.end());
+  }
+  return {};
 }
 
 std::uint64_t KeyTournament::bytes() const {

@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "batching/excluded_nodes.h"
 #include "batching/node_key.h"
 #include "host/cluster/pages.h"
+#include "host/engine/cpu/slot_kernel.h"
 
 namespace berth {
 
-/// The keys of every slot of a tile on every node, and a tournament of arity four over them: entry e of a level holds,
-/// for each slot, the best of entries 4e to 4e + 3 of the level below. Keys of one node lie together, slot by slot.
+/// The keys of every slot of a tile on every node (above 0: feasible), and a tournament of arity four over them: entry
+/// e of a level holds, for each slot, the best of entries 4e to 4e + 3 of the level below. Keys of one node lie
+/// together, slot by slot.
 class KeyTournament {
  public:
   KeyTournament() = default;
@@ -24,7 +27,9 @@ class KeyTournament {
   /// Recomputes all levels over the nodes.
   void rebuild();
   /// Recomputes the entries over one node, up to the first level where nothing changes.
-  void climb(std::int32_t node);
+  void climb(std::int32_t node) { climb_groups(node, kAllGroups); }
+  /// The same where the key of one slot alone changed.
+  void climb(std::int32_t node, int slot) { climb_groups(node, 1u << (slot / kSlotStep)); }
   /// Prefetches the memory that write() and climb() of the node touch first.
   void prefetch(std::int32_t node) const;
 
@@ -34,12 +39,16 @@ class KeyTournament {
   };
   /// The highest key of a slot; the lowest node among equal ones.
   Best best(int slot) const;
+  /// The same of the nodes outside a set. Costs a descent for each member of the set that is better than the answer.
+  Best best_outside(int slot, const ExcludedNodes& excluded) const;
 
   /// Sets the keys of all nodes to 0. The levels over them change with rebuild().
   void clear() { levels_.front().fill(0); }
   std::uint64_t bytes() const;
 
  private:
+  /// @param groups  of slots, as SlotKernels::combine() takes them
+  void climb_groups(std::int32_t node, std::uint32_t groups);
   using Keys = Pages<NodeKey>;
   static std::size_t page_of(std::int32_t entry) { return static_cast<std::size_t>(entry >> kPageNodesLog2); }
   std::int32_t offset_of(std::int32_t entry) const { return (entry & (kPageNodes - 1)) * slot_count_; }

@@ -168,20 +168,33 @@ void NodeGroups::push(std::int32_t g, Entry entry, const SlotKeys& keys) {
   heap.erase(std::unique(heap.begin(), heap.end(), same_node), heap.end());
 }
 
+/// Keeps the top of a heap current, so that a selection changes nothing. While entries of the log are still to be
+/// replayed, live nodes of the group may have no current entry.
+void NodeGroups::drop_outdated_top(std::int32_t g, const SlotKeys& keys) {
+  std::vector<Entry>& heap = group(g).heap_;
+  while (!heap.empty() && !is_current(heap.front(), g, keys)) {
+    std::pop_heap(heap.begin(), heap.end(), Entry::is_worse);
+    heap.pop_back();
+  }
+}
+
 void NodeGroups::assign(const SlotKeys& keys, std::int32_t node) {
   const std::int32_t g = group_of_[static_cast<std::size_t>(node)];
   if (g < 0) return;
   const NodeKey key = keys[node];
   set_live(node, key > 0);
   if (key > 0) push(g, {key, node}, keys);
+  drop_outdated_top(g, keys);
 }
 
 void NodeGroups::regroup(const SlotKeys& keys, const TopologyCounts& counts, std::int32_t node) {
   const std::int32_t g = find_group(counts, node);
   std::int32_t& now = group_of_[static_cast<std::size_t>(node)];
   if (g != now) {
-    if (now >= 0) set_live(node, false);
+    const std::int32_t before = now;
+    if (before >= 0) set_live(node, false);
     now = g;
+    if (before >= 0) drop_outdated_top(before, keys);
   }
   assign(keys, node);
 }
@@ -218,33 +231,64 @@ void NodeGroups::replay(const SlotKeys& keys, const ClassTable& table, const Top
       assign(keys, entry.node);
     }
   }
+  for (const std::int32_t node : changed_keys_) assign(keys, node);
 }
 
 void NodeGroups::catch_up(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts,
-                          const CommitLog& log) {
-  if (position_ == log.position()) return;
+                          const CommitLog& log, Knows needed) {
+  const bool is_enough = !flat_ || needed == Knows::kBestNode;
+  if (position_ == log.position() && changed_keys_.empty() && is_enough) return;
   const std::size_t nodes = cells_->cell_of.size();
   const bool seldom = position_ == UINT64_MAX || log.position() - position_ > nodes / kReassignShare + 1;
-  if (seldom) {
+  const bool stays_flat = seldom && needed == Knows::kBestNode;
+  if (stays_flat) {
     assign_flat(keys, counts);
-  } else if (flat_ || groups_.size() > kGroupsPerNode * nodes + kGroupsSpare) {
+  } else if (flat_ || seldom || groups_.size() > kGroupsPerNode * nodes + kGroupsSpare) {
     assign_all(keys, counts);
   } else {
     replay(keys, table, counts, log);
   }
-  flat_ = seldom;
+  flat_ = stays_flat;
   position_ = log.position();
+  changed_keys_.clear();
 }
 
-const NodeGroups::Entry& NodeGroups::best(Group& group, const SlotKeys& keys) const {
-  if (flat_) return group.best_;
+// Selection
+
+std::int64_t NodeGroups::live_outside(const Group& group, const ExcludedNodes& excluded) const {
   const std::int32_t self = active_[static_cast<std::size_t>(group.active_at_)];
-  std::vector<Entry>& heap = group.heap_;
-  while (!is_current(heap.front(), self, keys)) {
-    std::pop_heap(heap.begin(), heap.end(), Entry::is_worse);
-    heap.pop_back();
+  std::int64_t live = group.live;
+  for (const std::int32_t node : excluded.members())
+    live -= is_live(node) && group_of_[static_cast<std::size_t>(node)] == self ? 1 : 0;
+  return live;
+}
+
+void NodeGroups::live_outside(const ExcludedNodes& excluded, std::vector<std::int64_t>& live) const {
+  live.resize(active_.size());
+  for (std::size_t a = 0; a < active_.size(); ++a) live[a] = group(active_[a]).live;
+  for (const std::int32_t node : excluded.members())
+    if (is_live(node)) --live[static_cast<std::size_t>(group(group_of_[static_cast<std::size_t>(node)]).active_at_)];
+}
+
+NodeGroups::Entry NodeGroups::best_outside(const Group& group, const SlotKeys& keys,
+                                           const ExcludedNodes& excluded) const {
+  const std::int32_t self = active_[static_cast<std::size_t>(group.active_at_)];
+  const std::vector<Entry>& heap = group.heap_;
+  if (!excluded.contains(heap.front().node)) return heap.front();
+  // Entries of the heap in order: none is better than the one above it.
+  const auto is_worse = [&](std::size_t a, std::size_t b) { return Entry::is_worse(heap[a], heap[b]); };
+  std::vector<std::size_t> open{0};
+  while (!open.empty()) {
+    std::pop_heap(open.begin(), open.end(), is_worse);
+    const std::size_t at = open.back();
+    open.pop_back();
+    if (is_current(heap[at], self, keys) && !excluded.contains(heap[at].node)) return heap[at];
+    for (std::size_t child = 2 * at + 1; child <= 2 * at + 2 && child < heap.size(); ++child) {
+      open.push_back(child);
+      std::push_heap(open.begin(), open.end(), is_worse);
+    }
   }
-  return heap.front();
+  return {};
 }
 
 std::uint64_t NodeGroups::bytes() const {

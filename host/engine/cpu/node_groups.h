@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "batching/commit_log.h"
+#include "batching/excluded_nodes.h"
 #include "batching/node_cells.h"
 #include "batching/pod_class.h"
 #include "batching/table_reads.h"
@@ -39,15 +41,11 @@ class NodeGroups {
     std::vector<std::int64_t> counts;  ///< as TableReads::counts_of_node() gives them
     std::int64_t live = 0;             ///< feasible nodes, without topology rules
 
-    // Written by GroupedRow during a selection.
-    bool passes = false;
-    RawTopologyScores raw;
-
    private:
     friend class NodeGroups;
     std::int32_t next_alike_ = -1;  ///< another group with the same hash
     std::int32_t active_at_ = -1;   ///< index into active_, -1 without live nodes
-    std::vector<Entry> heap_;       ///< best first; outdated entries stay until they are at the top
+    std::vector<Entry> heap_;       ///< best first; outdated entries stay until they are at the top, which is current
     Entry best_;                    ///< of flat groups, which have no heap
   };
 
@@ -60,19 +58,43 @@ class NodeGroups {
     return cells_->cells[static_cast<std::size_t>(group.cell)];
   }
 
+  /// Keys of these nodes changed without an entry in the log. The next catch_up() takes that in.
+  void note_key_changes(std::span<const std::int32_t> nodes) {
+    changed_keys_.insert(changed_keys_.end(), nodes.begin(), nodes.end());
+  }
+
+  /// What a group knows of its nodes: the best one alone is enough to select from all nodes, and cheaper where most
+  /// keys have changed since the last selection. A selection outside a set needs all nodes in order.
+  enum class Knows : std::uint8_t { kBestNode, kAllNodes };
   /// Applies the log entries since the last call. The keys must be current to the end of the log.
-  void catch_up(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts, const CommitLog& log);
+  void catch_up(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts, const CommitLog& log,
+                Knows needed = Knows::kBestNode);
+
+  bool is_current(const CommitLog& log) const { return position_ == log.position(); }
+
+  // Selection. Many threads may read one row at once; the keys are those of the last catch_up().
 
   /// Groups with live nodes, for group().
   const std::vector<std::int32_t>& active() const { return active_; }
-  Group& group(std::int32_t g) { return groups_[static_cast<std::size_t>(g)]; }
   const Group& group(std::int32_t g) const { return groups_[static_cast<std::size_t>(g)]; }
   /// The best node of an active group.
-  const Entry& best(Group& group, const SlotKeys& keys) const;
+  const Entry& best(const Group& group) const { return flat_ ? group.best_ : group.heap_.front(); }
+
+  // The same of the nodes outside a set, where knows_all_nodes().
+
+  bool knows_all_nodes() const { return !flat_; }
+  /// Live nodes of an active group.
+  std::int64_t live_outside(const Group& group, const ExcludedNodes& excluded) const;
+  /// The same of all active groups, in one pass over the set. @param live  [index into active()]
+  void live_outside(const ExcludedNodes& excluded, std::vector<std::int64_t>& live) const;
+  /// The best node of an active group; node -1 when the set holds all its live nodes. Costs a few steps in the heap for
+  /// each entry that is better than the answer.
+  Entry best_outside(const Group& group, const SlotKeys& keys, const ExcludedNodes& excluded) const;
 
   std::uint64_t bytes() const;
 
  private:
+  Group& group(std::int32_t g) { return groups_[static_cast<std::size_t>(g)]; }
   std::int32_t find_group(const TopologyCounts& counts, std::int32_t node);
   std::int32_t add_group(std::int32_t cell);
   std::int32_t group_without_counts(const TopologyCounts& counts, std::int32_t node);
@@ -87,6 +109,10 @@ class NodeGroups {
   void activate(std::int32_t group);
   void set_live(std::int32_t node, bool live);
   void push(std::int32_t group, Entry entry, const SlotKeys& keys);
+  void drop_outdated_top(std::int32_t group, const SlotKeys& keys);
+  bool is_live(std::int32_t node) const {
+    return static_cast<std::size_t>(node) < live_.size() && live_[static_cast<std::size_t>(node)] != 0;
+  }
   bool is_current(const Entry& entry, std::int32_t group, const SlotKeys& keys) const {
     return group_of_[static_cast<std::size_t>(entry.node)] == group && keys[entry.node] == entry.key;
   }
@@ -101,9 +127,10 @@ class NodeGroups {
   std::vector<std::int32_t> group_of_;  ///< [node] -1: never feasible, or refused by a count of the node
   std::vector<std::uint8_t> live_;      ///< [node] in a group, and feasible by its key
   enum class Moves : std::uint8_t { kUnknown, kNo, kYes };
-  std::vector<Moves> moved_by_;          ///< [class] of placements: moves_groups()
-  std::uint64_t position_ = UINT64_MAX;  ///< in the log; UINT64_MAX: nothing assigned yet
-  bool flat_ = true;                     ///< groups have their best node only, as of position_
+  std::vector<Moves> moved_by_;             ///< [class] of placements: moves_groups()
+  std::uint64_t position_ = UINT64_MAX;     ///< in the log; UINT64_MAX: nothing assigned yet
+  bool flat_ = true;                        ///< groups have their best node only, as of position_
+  std::vector<std::int32_t> changed_keys_;  ///< besides those of the log
   std::vector<std::int64_t> scratch_;
 };
 

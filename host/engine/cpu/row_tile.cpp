@@ -4,6 +4,8 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
 #include <mutex>
 
 #include "batching/node_draw.h"
@@ -49,7 +51,8 @@ RowTile::RowTile(std::span<const std::int32_t> classes, ClassTable& table, const
       slot_count_((static_cast<int>(classes.size()) + kSlotStep - 1) / kSlotStep * kSlotStep),
       node_count_(snapshot.slot_count()),
       lanes_(classes, table, slot_count_),
-      normalizers_(classes.size()) {
+      normalizers_(classes.size()),
+      left_out_(classes.size()) {
   for (const std::int32_t c : classes_) {
     node_sides_.push_back(&table_.node_side(c));
     node_side_versions_.push_back(table_.node_side_version(c));
@@ -104,7 +107,28 @@ const std::int32_t* RowTile::node_base(const Snapshot& snapshot, std::int32_t no
   return scratch;
 }
 
+/// Keys of nodes that are left out are below 0, so that no selection finds them. Turns them to what they are without
+/// that, or back.
+void RowTile::turn_keys(std::int32_t node, std::uint64_t slots, bool left_out, std::int64_t* feasible_count) {
+  NodeKey* keys = keys_.write(node);
+  for (; slots != 0; slots &= slots - 1) {
+    const int slot = std::countr_zero(slots);
+    if (keys[slot] == 0) continue;
+    keys[slot] = left_out ? -keys[slot] : std::abs(keys[slot]);
+    feasible_count[slot] += left_out ? -1 : 1;
+  }
+}
+
 bool RowTile::evaluate(const Snapshot& snapshot, std::int32_t node, std::int64_t* feasible_count) {
+  const std::uint64_t slots = slots_left_out(node);
+  if (slots == 0) return evaluate_keys(snapshot, node, feasible_count);
+  turn_keys(node, slots, false, feasible_count);
+  const bool changed = evaluate_keys(snapshot, node, feasible_count);
+  turn_keys(node, slots, true, feasible_count);
+  return changed;
+}
+
+bool RowTile::evaluate_keys(const Snapshot& snapshot, std::int32_t node, std::int64_t* feasible_count) {
   std::array<std::int32_t, kMaxSlots> scratch;
   const std::int32_t* base = node_base(snapshot, node, scratch.data());
   NodeKey* keys = keys_.write(node);
@@ -178,6 +202,28 @@ void RowTile::reload_base(const Snapshot& snapshot, std::int32_t node) {
                                                  : initial_base(snapshot, static_cast<int>(s), node);
 }
 
+void RowTile::turn(const Snapshot& snapshot, int slot, std::int32_t node, bool left_out) {
+  slots_left_out_.resize(static_cast<std::size_t>(node_count_));
+  const std::uint64_t bit = std::uint64_t{1} << slot;
+  slots_left_out_[static_cast<std::size_t>(node)] ^= bit;
+  if (key(slot, node) == 0) return;
+  turn_keys(node, bit, left_out, feasible_count_.data());
+  if (tracks_maxima(slot)) note_flip(snapshot, slot, node, left_out ? -1 : 1);
+  keys_.climb(node, slot);
+}
+
+void RowTile::leave_out(const Snapshot& snapshot, int slot, const ExcludedNodes& nodes, std::uint64_t version) {
+  LeftOut& now = left_out_[static_cast<std::size_t>(slot)];
+  if (now.version == version) return;
+  now.version = version;
+  for (const std::int32_t node : now.nodes)
+    if (!nodes.contains(node)) turn(snapshot, slot, node, false);
+  for (const std::int32_t node : nodes.members())
+    if ((slots_left_out(node) >> slot & 1u) == 0) turn(snapshot, slot, node, true);
+  now.nodes.assign(nodes.members().begin(), nodes.members().end());
+  finish_refresh(snapshot);
+}
+
 bool RowTile::has_outdated_node_side() const {
   for (std::size_t s = 0; s < classes_.size(); ++s)
     if (node_side_versions_[s] != table_.node_side_version(classes_[s])) return true;
@@ -245,7 +291,7 @@ void RowTile::renormalize(const Snapshot& snapshot, int slot) {
     std::int32_t& base = base_.write(page)[offset];
     const std::int32_t now = normalized_base(snapshot, slot, i);
     NodeKey& key = keys_.write(i)[slot];
-    if (key > 0) key += make_node_key(now - base, 0);
+    if (key != 0) key += make_node_key(key > 0 ? now - base : base - now, 0);
     base = now;
   }
   keys_.rebuild();
@@ -254,6 +300,30 @@ void RowTile::renormalize(const Snapshot& snapshot, int slot) {
 std::int32_t RowTile::base(int slot, std::int32_t node) const {
   if (shares_base_) return node_sides_.front()->total_of[static_cast<std::size_t>(node)];
   return base_.read(static_cast<std::size_t>(node >> kPageNodesLog2))[(node & (kPageNodes - 1)) * slot_count_ + slot];
+}
+
+std::int64_t RowTile::feasible_outside(int slot, const ExcludedNodes& excluded) const {
+  std::int64_t count = feasible_count(slot);
+  for (const std::int32_t node : excluded.members()) count -= node < node_count_ && key(slot, node) > 0 ? 1 : 0;
+  return count;
+}
+
+RawScores RowTile::maxima_outside(int slot, const Snapshot& snapshot, const ExcludedNodes& excluded) const {
+  const Normalizer& normalizer = normalizers_[static_cast<std::size_t>(slot)];
+  if (!normalizer.tracked || excluded.empty()) return normalizer.maxima;
+  const NodeSideRow& row = *node_sides_[static_cast<std::size_t>(slot)];
+  std::vector<RawScores> taken;
+  for (const std::int32_t node : excluded.members())
+    if (node < node_count_ && key(slot, node) > 0) taken.push_back(row.raws(snapshot, node));
+  RawScores maxima;
+  for (std::size_t r = 0; r < RawScores::kRules; ++r)
+    for (const auto& [raw, count] : normalizer.counts[r]) {
+      const auto is_taken = [r, value = raw](const RawScores& raws) { return raws.of[r] == value; };
+      if (std::count_if(taken.begin(), taken.end(), is_taken) == count) continue;
+      maxima.of[r] = std::max<std::int64_t>(raw, 0);
+      break;
+    }
+  return maxima;
 }
 
 RowTile::MaximaHolders RowTile::maxima_holders(int slot) const {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "batching/excluded_nodes.h"
 #include "batching/pod_class.h"
 #include "host/cluster/pages.h"
 #include "host/engine/cpu/key_tournament.h"
@@ -40,6 +41,13 @@ class RowTile {
   /// Prefetches the memory that refresh() of the node touches first.
   void prefetch(std::int32_t node) const { keys_.prefetch(node); }
 
+  /// The nodes count as infeasible for the slot from now on, and no others do but those that are: they refuse its pods
+  /// for a reason that the row does not contain. Costs as much as differs from the call before.
+  /// @param version  another one whenever `nodes` differs from the call before for the slot; 0: none
+  void leave_out(const Snapshot& snapshot, int slot, const ExcludedNodes& nodes, std::uint64_t version);
+  /// The nodes that leave_out() left out are none.
+  bool is_whole(int slot) const { return left_out_[static_cast<std::size_t>(slot)].nodes.empty(); }
+
   int slot_of(std::int32_t pod_class) const;
   std::span<const std::int32_t> classes() const { return classes_; }
   const LaneParams& lanes() const { return lanes_; }
@@ -47,11 +55,23 @@ class RowTile {
   std::int64_t feasible_count(int slot) const { return feasible_count_[static_cast<std::size_t>(slot)]; }
   using Best = KeyTournament::Best;
   Best best(int slot) const { return keys_.best(slot); }
+  /// Above 0: feasible; below 0: feasible, but left out.
   NodeKey key(int slot, std::int32_t node) const { return keys_.key(slot, node); }
+  // The same of the nodes outside a set.
+  std::int64_t feasible_outside(int slot, const ExcludedNodes& excluded) const;
+  Best best_outside(int slot, const ExcludedNodes& excluded) const { return keys_.best_outside(slot, excluded); }
   /// Weighted node-side total of an accepted node, below 0 where the node side refuses. Of a class with a topology
   /// program it leaves out what is normalised: GroupedRow adds that.
   std::int32_t base(int slot, std::int32_t node) const;
+  /// Largest raw scores of the feasible nodes, by which the totals in keys are normalised. Where they cannot move, of
+  /// all nodes that the node side accepts: those do not differ.
   const RawScores& maxima(int slot) const { return normalizers_[static_cast<std::size_t>(slot)].maxima; }
+  /// The same of the feasible nodes outside a set, of which there is at least one.
+  RawScores maxima_outside(int slot, const Snapshot& snapshot, const ExcludedNodes& excluded) const;
+  /// The weights by which normalised scores count in the totals of the slot.
+  NormalizedWeights normalized_weights(int slot) const {
+    return node_sides_[static_cast<std::size_t>(slot)]->normalized_weights();
+  }
 
   /// Can the normalisers of the slot move while its nodes fill up?
   bool tracks_maxima(int slot) const { return normalizers_[static_cast<std::size_t>(slot)].tracked; }
@@ -79,7 +99,19 @@ class RowTile {
     std::array<std::vector<std::pair<std::int64_t, std::int64_t>>, RawScores::kRules> counts;
   };
 
+  /// The nodes that leave_out() left out.
+  struct LeftOut {
+    std::uint64_t version = 0;
+    std::vector<std::int32_t> nodes;
+  };
+
   bool evaluate(const Snapshot& snapshot, std::int32_t node, std::int64_t* feasible_count);
+  bool evaluate_keys(const Snapshot& snapshot, std::int32_t node, std::int64_t* feasible_count);
+  std::uint64_t slots_left_out(std::int32_t node) const {
+    return slots_left_out_.empty() ? 0 : slots_left_out_[static_cast<std::size_t>(node)];
+  }
+  void turn_keys(std::int32_t node, std::uint64_t slots, bool left_out, std::int64_t* feasible_count);
+  void turn(const Snapshot& snapshot, int slot, std::int32_t node, bool left_out);
   bool evaluate_in_integers(const Snapshot& snapshot, std::int32_t node, const std::int32_t* base, NodeKey* keys,
                             std::int64_t* feasible_count);
   /// Node-side totals of all slots on a node, below 0 where the node side or a port refuses; may lie in `scratch`.
@@ -108,6 +140,8 @@ class RowTile {
   std::array<std::int64_t, kMaxSlots> feasible_count_{};
   std::vector<Normalizer> normalizers_;
   std::vector<int> tracked_slots_;
+  std::vector<LeftOut> left_out_;              ///< [slot]
+  std::vector<std::uint64_t> slots_left_out_;  ///< [node] bit s: left out for slot s; empty where no node ever was
 };
 
 }  // namespace berth

@@ -59,11 +59,13 @@ std::unique_ptr<RowTile> TileCache::drop(std::vector<std::unique_ptr<RowTile>>::
   return dropped;
 }
 
-std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::int32_t node_count) {
+std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::int32_t node_count, Idle idle) {
   const std::size_t tiles_max = tuning_.tiles_max(node_count);
   // A tile that no further pod of the batch needs is still in the CPU caches: reuse its memory first.
-  const auto idle = std::find_if(tiles_.begin(), tiles_.end(), [](const auto& tile) { return tile->pods_left <= 0; });
-  std::unique_ptr<RowTile> retired = idle == tiles_.end() ? nullptr : drop(idle);
+  const auto unused = idle == Idle::kKeep ? tiles_.end()
+                                          : std::find_if(tiles_.begin(), tiles_.end(),
+                                                         [](const auto& tile) { return tile->pods_left <= 0; });
+  std::unique_ptr<RowTile> retired = unused == tiles_.end() ? nullptr : drop(unused);
   while (!tiles_.empty() && (tiles_.size() >= tiles_max || bytes() + bytes_needed > bytes_max_))
     retired = drop(std::min_element(tiles_.begin(), tiles_.end(),
                                     [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
@@ -71,11 +73,11 @@ std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::i
 }
 
 TileCache::Place TileCache::build(std::int32_t pod_class, std::span<const PodToPlace> upcoming,
-                                  const Snapshot& snapshot, const CommitLog& log) {
+                                  const Snapshot& snapshot, const CommitLog& log, Idle idle) {
   const std::vector<std::int32_t> classes = choose_classes(pod_class, upcoming, snapshot.slot_count());
   const std::uint64_t slots = (classes.size() + kSlotStep - 1) / kSlotStep * kSlotStep;
   const std::unique_ptr<RowTile> retired = make_room(
-      slots * kBytesPerSlotAndNode * static_cast<std::uint64_t>(snapshot.slot_count()), snapshot.node_count());
+      slots * kBytesPerSlotAndNode * static_cast<std::uint64_t>(snapshot.slot_count()), snapshot.node_count(), idle);
   tiles_.push_back(std::make_unique<RowTile>(classes, table_, snapshot, retired.get()));
   RowTile& tile = *tiles_.back();
   tile.build(snapshot);
@@ -133,11 +135,11 @@ void TileCache::replay(RowTile& tile, const Snapshot& snapshot, const CommitLog&
 }
 
 TileCache::Place TileCache::find(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
-                                 const CommitLog& log) {
+                                 const CommitLog& log, Idle idle) {
   const auto c = static_cast<std::size_t>(pod_class);
   Place place = c < place_of_class_.size() ? place_of_class_[c] : Place{};
   if (place.tile == nullptr) {
-    place = build(pod_class, upcoming, snapshot, log);
+    place = build(pod_class, upcoming, snapshot, log, idle);
   } else if (place.tile->node_sides_version == table_.node_sides_version()) {
     replay(*place.tile, snapshot, log);
   } else {
@@ -145,6 +147,14 @@ TileCache::Place TileCache::find(std::int32_t pod_class, std::span<const PodToPl
   }
   place.tile->last_used = ++clock_;
   return place;
+}
+
+TileCache::Place TileCache::find_current(std::int32_t pod_class, const CommitLog& log) const {
+  const auto c = static_cast<std::size_t>(pod_class);
+  const Place place = c < place_of_class_.size() ? place_of_class_[c] : Place{};
+  const bool is_current = place.tile != nullptr && place.tile->position == log.position() &&
+                          place.tile->node_sides_version == table_.node_sides_version();
+  return is_current ? place : Place{};
 }
 
 void TileCache::clear() {

@@ -29,6 +29,7 @@ std::vector<std::vector<PodToPlace>> DeviceBackend::State::current(std::span<con
 std::optional<LaunchPlan> DeviceBackend::State::plan_fork(std::span<const PodToPlace> pods) {
   LaunchPlan plan;
   for (const PodToPlace& pod : pods) {
+    if (concerned_by_nominations(*pod.pod)) return std::nullopt;
     if (!plan.contains(pod.class_index)) {
       if (!is_for_device(pod)) return std::nullopt;
       add_class(pod.class_index);

@@ -16,6 +16,7 @@ LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, s
   LaunchPlan wanted;
   for (std::size_t i = 0; i < longest; ++i) {
     const std::int32_t c = pods[i].class_index;
+    if (concerned_by_nominations(*pods[i].pod)) break;
     if (!wanted.contains(c)) {
       if (wanted.classes.size() == rows_a_launch || !is_for_device(pods[i])) break;
       add_class(c);
@@ -155,7 +156,7 @@ void DeviceBackend::State::apply_outcomes(std::span<const PodToPlace> pods, cons
 /// Repeats the outcome of a pod in the host's state.
 void DeviceBackend::State::apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome) {
   if (outcome.kind == DeviceOutcomeKind::kPlaced) return place(pod, outcome.node, outcome.total);
-  if (outcome.kind == DeviceOutcomeKind::kUnschedulable) return fail_everywhere(pod, false, -1);
+  if (outcome.kind == DeviceOutcomeKind::kUnschedulable) return fail_everywhere(pod, -1);
   fail(pod, OutcomeKind::kError, table.score_error(pod.class_index));
 }
 

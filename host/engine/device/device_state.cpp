@@ -11,7 +11,7 @@ namespace berth {
 /// Whether the device can place the pod: only rows and counters decide.
 bool DeviceBackend::State::is_for_device(const PodToPlace& pod) {
   const std::int32_t c = pod.class_index;
-  return snapshot.node_count() > 0 && c >= 0 && nominations.empty() && plain_mode() &&
+  return snapshot.node_count() > 0 && c >= 0 && !concerned_by_nominations(*pod.pod) && plain_mode() &&
          DeviceClassTable::can_serve(table[c], table.profile_of(c)) && !scores_may_leave_range(table[c], snapshot) &&
          table.pre_filter(c).passes();
 }

@@ -13,7 +13,9 @@ constexpr std::string_view kCluster = "node a cpu=4\npod chosen cpu=3 nominated=
 TEST(NominationPhaseTest, PendingPodsHoldTheirNode) {
   test::CompiledCluster cluster(kCluster);
   const Nominations nominations(cluster.scenario.objects, cluster.scenario.config, cluster.snapshot, cluster.table);
-  EXPECT_EQ(nominations.nodes_against(*cluster.pods[1].pod), std::vector<std::int32_t>{0});
+  EXPECT_EQ(nominations.nominated_nodes(), std::vector<std::int32_t>{0});
+  EXPECT_TRUE(nominations.any_against(*cluster.pods[1].pod, 0));
+  EXPECT_FALSE(nominations.any_against(*cluster.pods[0].pod)) << "its own nomination";
 }
 
 TEST(NominationPhaseTest, FinishedPodsHoldNoNode) {

@@ -7,13 +7,17 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "batching/node_draw.h"
 #include "batching/node_filter.h"
 #include "batching/topology_scores.h"
 #include "host/engine/cpu/grouped_rows.h"
+#include "host/engine/cpu/grouped_selection.h"
 #include "tests/unit/batching/compiled_cluster.h"
 
 namespace berth {
@@ -77,22 +81,56 @@ class Rows {
   }
 
   Selection select(std::size_t pod) {
-    const std::int32_t c = cluster_.pods[pod].class_index;
-    const SlotKeys keys{tile_, tile_.slot_of(c)};
-    GroupedRow& row = rows_.at(c);
+    const SlotKeys keys = keys_of(pod);
+    GroupedRow& row = row_of(pod);
     row.catch_up(keys, cluster_.table, cluster_.snapshot.topology(), log_);
-    return row.select(keys, cluster_.snapshot.topology());
+    return row.select(keys, cluster_.snapshot.topology(), scratch_);
+  }
+
+  // Placements that the rows do not learn of.
+
+  void catch_up_all() {
+    for (std::size_t pod = 0; pod < pod_count(); ++pod)
+      row_of(pod).catch_up(keys_of(pod), cluster_.table, cluster_.snapshot.topology(), log_,
+                           NodeGroups::Knows::kAllNodes);
+  }
+  void place_later(std::size_t pod, std::int32_t node) {
+    apply(pod, node, 1);
+    later_.emplace_back(pod, node);
+  }
+  void take_back_later() {
+    for (const auto& [pod, node] : later_) apply(pod, node, -1);
+    later_.clear();
+  }
+  /// Leaves out what changed later, and lets it join again. Call catch_up_all() before those placements.
+  /// @param left_out  nodes that may not be chosen at all
+  Selection select_outside(std::size_t pod, const ExcludedNodes& left_out) {
+    const TopologyCounts& counts = cluster_.snapshot.topology();
+    const PodClass& pod_class = cluster_.class_of(pod);
+    ExcludedNodes excluded = left_out;
+    for (const auto& [other, node] : later_) exclude_with_mates(pod, node, excluded);
+    std::vector<ExtraPlace<NodeTopology<TopologyCounts>>> extras;
+    for (const std::int32_t node : excluded.members()) {
+      if (left_out.contains(node) || !accepts(pod, node)) continue;
+      const std::int64_t total = cluster_.row_of(pod).fixed_total(cluster_.snapshot, node) +
+                                 load_total(pod_class, cluster_.profile(), cluster_.snapshot, node);
+      const Draw draw = node_draw(cluster_.profile().draw, cluster_.snapshot, node).bits;
+      extras.push_back({{node, make_node_key(total, draw), cluster_.row_of(pod).raws(cluster_.snapshot, node)},
+                        {*pod_class.topology, counts, node}});
+    }
+    return std::as_const(row_of(pod))
+        .select(keys_of(pod), counts, excluded, std::span(std::as_const(extras)), scratch_);
   }
 
   /// The same by a scan of every node.
-  Selection walk(std::size_t pod) {
+  Selection walk(std::size_t pod, const ExcludedNodes& left_out = {}) {
     const PodClass& pod_class = cluster_.class_of(pod);
     const CompiledProfile& profile = cluster_.profile();
     const NodeSideRow& row = cluster_.row_of(pod);
     const Snapshot& snapshot = cluster_.snapshot;
     std::vector<std::int32_t> feasible;
     for (std::int32_t i = 0; i < snapshot.node_count(); ++i)
-      if (filter_node(pod_class, profile, row, snapshot, i).ok()) feasible.push_back(i);
+      if (!left_out.contains(i) && accepts(pod, i)) feasible.push_back(i);
     const RawScores maxima = raw_maxima(row, snapshot, feasible);
     const TopologyScores scores = score_topology(*pod_class.topology, snapshot.topology(), feasible);
     NodeKey best = 0;
@@ -114,10 +152,29 @@ class Rows {
     return all;
   }
 
+  SlotKeys keys_of(std::size_t pod) const { return {tile_, tile_.slot_of(cluster_.pods[pod].class_index)}; }
+  GroupedRow& row_of(std::size_t pod) { return rows_.at(cluster_.pods[pod].class_index); }
+  bool accepts(std::size_t pod, std::int32_t node) {
+    return filter_node(cluster_.class_of(pod), cluster_.profile(), cluster_.row_of(pod), cluster_.snapshot, node).ok();
+  }
+  /// With the nodes whose counts by which they are grouped may have moved with those of `node`.
+  void exclude_with_mates(std::size_t pod, std::int32_t node, ExcludedNodes& excluded) {
+    const TopologyCounts& counts = cluster_.snapshot.topology();
+    excluded.insert(node);
+    for (const std::int32_t table : row_of(pod).reads().counted_tables) {
+      const DomainColumn& column = counts.column(counts.column_of(table));
+      for (std::int32_t i = 0; i < cluster_.snapshot.node_count(); ++i)
+        if (column[node] != 0 && column[i] == column[node]) excluded.insert(i);
+    }
+  }
+
+  void apply(std::size_t pod, std::int32_t node, int sign) {
+    cluster_.snapshot.apply(node, cluster_.class_of(pod).delta, sign);
+    cluster_.snapshot.write_topology().add_all(cluster_.class_of(pod).moves, node, sign);
+  }
   void change(std::size_t pod, std::int32_t node, int sign) {
     Snapshot& snapshot = cluster_.snapshot;
-    snapshot.apply(node, cluster_.class_of(pod).delta, sign);
-    snapshot.write_topology().add_all(cluster_.class_of(pod).moves, node, sign);
+    apply(pod, node, sign);
     log_.append({node, cluster_.pods[pod].class_index, sign});
     tile_.refresh(snapshot, node);
     tile_.finish_refresh(snapshot);
@@ -129,6 +186,8 @@ class Rows {
   std::map<std::int32_t, GroupedRow> rows_;
   CommitLog log_;
   std::vector<std::pair<std::size_t, std::int32_t>> placed_;
+  std::vector<std::pair<std::size_t, std::int32_t>> later_;
+  SelectionScratch scratch_;  ///< one for all rows
 };
 
 void expect_equal(const Selection& actual, const Selection& expected, const std::string& where) {
@@ -167,6 +226,39 @@ TEST_P(GroupedRowTest, SelectionsEqualAScanOfAllNodesThroughPlacementsAndRollbac
     }
     expect_all_equal(rows, "round " + std::to_string(round));
   }
+}
+
+TEST_P(GroupedRowTest, SelectionsOutsideASetEqualAScanWithPlacementsThatTheRowsDoNotKnow) {
+  Rows rows(mixed_nodes() + kPods, GetParam().coarse_domains_max);
+  std::mt19937 random(13);
+  for (int round = 0; round < 120 && !HasFatalFailure(); ++round) {
+    for (int change = 0; change < GetParam().changes; ++change) {
+      const std::size_t pod = random() % rows.pod_count();
+      const Selection choice = rows.walk(pod);
+      if (choice.feasible_count > 0) rows.place(pod, choice.node);
+    }
+    if (round % 30 == 29)
+      for (int undone = 0; undone < 25 && !rows.empty(); ++undone) rows.undo_last();
+    rows.catch_up_all();
+    ExcludedNodes left_out;
+    for (std::size_t n = random() % 30; n > 0; --n) left_out.insert(static_cast<std::int32_t>(random() % 40));
+    for (std::size_t n = random() % 5; n > 0; --n)
+      rows.place_later(random() % rows.pod_count(), static_cast<std::int32_t>(random() % 40));
+    for (std::size_t pod = 0; pod < rows.pod_count(); ++pod)
+      expect_equal(rows.select_outside(pod, left_out), rows.walk(pod, left_out),
+                   "round " + std::to_string(round) + ", pod " + std::to_string(pod));
+    rows.take_back_later();
+  }
+}
+
+TEST(GroupedRowBoundTest, ExcludedNodesNeedGroupsThatKnowAllNodes) {
+  Rows rows("node n*40 host\npod p label:app=web soft-spread=host match=app=web\n", 64);
+  rows.select(0);  // the first selection is one flat pass
+  ExcludedNodes left_out;
+  left_out.insert(3);
+  EXPECT_THROW(rows.select_outside(0, left_out), std::logic_error);
+  rows.catch_up_all();
+  expect_equal(rows.select_outside(0, left_out), rows.walk(0, left_out), "with all nodes known");
 }
 
 // Of 40 nodes, up to 4 changes are replayed into heaps; after more of them a row is one flat pass.

@@ -49,6 +49,33 @@ TEST(KeyTournamentTest, TheFirstNodeOfTheHighestKeyWins) {
   }
 }
 
+TEST(KeyTournamentTest, TheFirstBestNodeOutsideASetIsFound) {
+  std::mt19937 dice(4);
+  for (const std::int32_t node_count : {1, 5, 97, 400, 1500}) {
+    KeyTournament tournament(node_count, kSlotStep);
+    for (std::int32_t node = 0; node < node_count; ++node)
+      for (int slot = 0; slot < kSlotStep; ++slot) tournament.write(node)[slot] = drawn_key(dice);
+    tournament.rebuild();
+    ExcludedNodes excluded;
+    for (std::int32_t left = node_count; left >= 0; --left) {
+      const auto slot = static_cast<int>(dice() % kSlotStep);
+      KeyTournament::Best expected;
+      for (std::int32_t node = 0; node < node_count; ++node)
+        if (!excluded.contains(node) && tournament.key(slot, node) > expected.key)
+          expected = {tournament.key(slot, node), node};
+      const KeyTournament::Best actual = tournament.best_outside(slot, excluded);
+      ASSERT_EQ(actual.key, expected.key);
+      if (expected.key > 0) {
+        ASSERT_EQ(actual.node, expected.node);
+      }
+      // Half of the time the answer itself, so that many better nodes are in the way.
+      const bool take_best = dice() % 2 == 0 && expected.key > 0;
+      excluded.insert(take_best ? expected.node
+                                : static_cast<std::int32_t>(dice() % static_cast<std::uint32_t>(node_count)));
+    }
+  }
+}
+
 TEST(NodeKeyTest, KeepsTotalAndDraw) {
   for (const std::int64_t total : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1200}, kHighestKeyTotal})
     for (const Draw draw : {Draw{1}, Draw{1} << 32, kHighestDraw}) {
