@@ -237,8 +237,11 @@ void expect_equal(const Evaluation& expected, const Evaluation& actual) {
   RC_ASSERT(expected.nodes.size() == actual.nodes.size());
   for (std::size_t i = 0; i < expected.nodes.size(); ++i) {
     const auto text = [](const NodeEvaluation& node) {
-      return node.feasible ? "total " + std::to_string(node.total)
-                           : std::string(node.status.plugin) + ": " + node.status.message();
+      if (!node.feasible) return std::string(node.status.plugin) + ": " + node.status.message();
+      std::string line = "total " + std::to_string(node.total);
+      for (const PluginScore& score : node.scores)
+        line.append(" ").append(score.plugin).append(" ").append(std::to_string(score.normalized));
+      return line;
     };
     if (text(expected.nodes[i]) != text(actual.nodes[i]) || !(expected.nodes[i].status == actual.nodes[i].status))
       RC_FAIL("node " + std::to_string(i) + " in node order\n  reference: " + text(expected.nodes[i]) +
