@@ -45,9 +45,8 @@ void DiagnosisRow::diagnose_all(const PodClass& pod_class, const NodeSideRow& ro
     if (snapshot.has_node(i)) diagnose_node(pod_class, row, snapshot, i);
 }
 
-const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, const CompiledProfile& profile,
-                                                 const NodeSideRow& row, const Snapshot& snapshot,
-                                                 const CommitLog& log) {
+void DiagnosisRow::catch_up(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot,
+                            const CommitLog& log) {
   if (kind_of_node_.empty()) {
     kind_of_node_.assign(static_cast<std::size_t>(snapshot.slot_count()), kind_of(0, {}, {}));
     kinds_.front().node_count = snapshot.node_count();
@@ -59,6 +58,12 @@ const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, cons
     for (const LogEntry& entry : log.since(position_)) diagnose_node(pod_class, row, snapshot, entry.node);
   }
   position_ = log.position();
+}
+
+const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, const CompiledProfile& profile,
+                                                 const NodeSideRow& row, const Snapshot& snapshot,
+                                                 const CommitLog& log) {
+  catch_up(pod_class, row, snapshot, log);
   if (changed_) {
     const std::uint64_t version = answer_.version + 1;
     write_answer(pod_class, profile, row, snapshot);
@@ -68,19 +73,43 @@ const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, cons
   return answer_;
 }
 
+std::optional<Diagnosis> DiagnosisRow::diagnose_outside(const PodClass& pod_class, const CompiledProfile& profile,
+                                                        const NodeSideRow& row, const Snapshot& snapshot,
+                                                        const CommitLog& log, const ExcludedNodes& excluded) {
+  catch_up(pod_class, row, snapshot, log);
+  std::vector<std::int64_t> node_counts = nodes_of_kinds();
+  for (const std::int32_t node : excluded.members()) --node_counts[kind_of_node_[static_cast<std::size_t>(node)]];
+  Diagnosis diagnosis;
+  diagnosis.node_count = snapshot.node_count();
+  if (!count_kinds(pod_class, profile, row, node_counts, diagnosis).ok()) return std::nullopt;
+  return diagnosis;
+}
+
+std::vector<std::int64_t> DiagnosisRow::nodes_of_kinds() const {
+  std::vector<std::int64_t> node_counts;
+  for (const Kind& kind : kinds_) node_counts.push_back(kind.node_count);
+  return node_counts;
+}
+
+Status DiagnosisRow::count_kinds(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                                 const std::vector<std::int64_t>& node_counts, Diagnosis& diagnosis) const {
+  diagnosis.rejectors = row.plugins_with_node_set();
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    if (node_counts[k] == 0) continue;
+    Status status = status_of(pod_class, profile, row.refusals[kinds_[k].refusal], kinds_[k].load, kinds_[k].topology);
+    if (status.code == StatusCode::kError) return status;
+    add_reasons(status, node_counts[k], diagnosis);
+  }
+  return {};
+}
+
 void DiagnosisRow::write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
                                 const Snapshot& snapshot) {
   Diagnosis diagnosis;
   diagnosis.node_count = snapshot.node_count();
-  diagnosis.rejectors = row.plugins_with_node_set();
-  for (const Kind& kind : kinds_) {
-    if (kind.node_count == 0) continue;
-    const Status status = status_of(pod_class, profile, row.refusals[kind.refusal], kind.load, kind.topology);
-    if (status.code == StatusCode::kError) {
-      answer_ = {status.message(), true, {}, 0};
-      return;
-    }
-    add_reasons(status, kind.node_count, diagnosis);
+  if (const Status error = count_kinds(pod_class, profile, row, nodes_of_kinds(), diagnosis); !error.ok()) {
+    answer_ = {error.message(), true, {}, 0};
+    return;
   }
   answer_ = {fit_error_text(diagnosis), false, diagnosis.rejectors, 0};
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "batching/commit_log.h"
+#include "batching/excluded_nodes.h"
 #include "batching/node_filter.h"
 #include "batching/pod_class.h"
 
@@ -24,6 +26,11 @@ class DiagnosisRow {
   /// Updates the row to the end of `log`.
   const Answer& answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
                        const Snapshot& snapshot, const CommitLog& log);
+  /// The reasons and plugins of all nodes outside a set. Updates the row to the end of `log`.
+  /// @return nullopt: a node outside the set ends the cycle with an error
+  std::optional<Diagnosis> diagnose_outside(const PodClass& pod_class, const CompiledProfile& profile,
+                                            const NodeSideRow& row, const Snapshot& snapshot, const CommitLog& log,
+                                            const ExcludedNodes& excluded);
 
  private:
   struct Kind {
@@ -35,8 +42,13 @@ class DiagnosisRow {
   std::uint16_t kind_of(std::uint8_t refusal, const LoadVerdict& load, const TopologyVerdict& topology);
   void diagnose_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node);
   void diagnose_all(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot);
+  void catch_up(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot, const CommitLog& log);
   void write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
                     const Snapshot& snapshot);
+  /// @param node_counts  [kind] @return the status of a kind that ends the cycle with an error; success: none does
+  Status count_kinds(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+                     const std::vector<std::int64_t>& node_counts, Diagnosis& diagnosis) const;
+  std::vector<std::int64_t> nodes_of_kinds() const;
 
   std::vector<Kind> kinds_;
   std::vector<std::uint16_t> kind_of_node_;

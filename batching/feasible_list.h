@@ -2,7 +2,7 @@
 #pragma once
 
 // Selection over an explicit list of nodes, where rows are not enough: kube-scheduler's node sampling, its heap order
-// among ties, nodes with nominated pods, and totals beyond what a key holds.
+// among ties, scores that may leave their range, and totals beyond what a key holds.
 
 #include <cstddef>
 #include <cstdint>

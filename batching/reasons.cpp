@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batching/reasons.h"
 
+#include <optional>
+#include <stdexcept>
+
 #include "batching/node_filter.h"
 
 namespace berth {
@@ -21,15 +24,24 @@ DiagnosisRow::Answer Reasons::with_nominations(const PodToPlace& pod, std::int32
     if (row.is_outside_node_set(node)) return filter_node(pod_class, profile, row, snapshot_, node);
     return nominations_.filter_with_nominated_pods(*pod.pod, pod_class, profile, row, snapshot_, node);
   };
-  Diagnosis diagnosis;
-  diagnosis.node_count = snapshot_.node_count();
-  diagnosis.rejectors = row.plugins_with_node_set();
-  for (const std::int32_t i : snapshot_.in_order()) {
-    const Status status = status_on(i);
-    if (status.code == StatusCode::kError) return {status.message(), true, {}, 0};
-    count_reasons(status, diagnosis);
+  // Nominations change the verdicts of these nodes alone; the others are those of the class.
+  ExcludedNodes asked;
+  if (own_nomination >= 0) asked.insert(own_nomination);
+  for (const std::int32_t node : nominations_.nominated_nodes())
+    if (nominations_.any_against(*pod.pod, node)) asked.insert(node);
+  std::optional<Diagnosis> diagnosis =
+      of_class_[pod.class_index].diagnose_outside(pod_class, profile, row, snapshot_, log_, asked);
+  for (const std::int32_t node : asked.members()) {
+    const Status status = status_on(node);
+    if (status.code == StatusCode::kError) diagnosis.reset();
+    if (diagnosis) count_reasons(status, *diagnosis);
   }
-  return {fit_error_text(diagnosis), false, diagnosis.rejectors, 0};
+  if (diagnosis) return {fit_error_text(*diagnosis), false, diagnosis->rejectors, 0};
+  // The first node in node order that ends the cycle names the error.
+  for (const std::int32_t node : snapshot_.in_order())
+    if (const Status status = status_on(node); status.code == StatusCode::kError)
+      return {status.message(), true, {}, 0};
+  throw std::logic_error("Reasons::with_nominations: no node ends the cycle with an error");
 }
 
 }  // namespace berth

@@ -12,8 +12,8 @@
 
 namespace berth {
 
-/// Why pods find no node: one diagnosis per class, updated through the log, or one for a single pod that is affected by
-/// nominations.
+/// Why pods find no node: one diagnosis per class, updated through the log. For a pod that nominations concern, the
+/// verdicts of the nominated nodes replace those in the diagnosis of its class.
 class Reasons {
  public:
   /// The arguments must outlive this object.

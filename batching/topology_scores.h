@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Scores of PodTopologySpread and InterPodAffinity over an explicit list of feasible nodes, for explanations, node
-// sampling and nominations. Rows compute the same from groups of nodes (host/engine/cpu/grouped_row.h).
+// Scores of PodTopologySpread and InterPodAffinity over an explicit list of feasible nodes, for explanations and where
+// rows are not enough (feasible_list.h). Rows compute the same from groups of nodes (host/engine/cpu/grouped_row.h).
 
 #include <cstdint>
 #include <optional>

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,13 +23,15 @@ std::vector<std::int32_t> all_classes(const ClassTable& table) {
 }
 
 /// The key from the scalar rules, normalised over the nodes that are feasible now.
-NodeKey expected_key(test::CompiledCluster& cluster, std::int32_t c, std::int32_t node) {
+/// @param left_out  nodes that count as infeasible
+NodeKey expected_key(test::CompiledCluster& cluster, std::int32_t c, std::int32_t node, const ExcludedNodes& left_out) {
   const PodClass& pod_class = cluster.table[c];
   const CompiledProfile& profile = cluster.table.profile_of(c);
   const NodeSideRow& row = cluster.table.node_side(c);
   RawScores maxima;
   const auto feasible = [&](std::int32_t i) {
-    return row.refusal(i) == NodeSideRow::kAccepted && load_accepts(pod_class, profile, cluster.snapshot, i);
+    return !left_out.contains(i) && row.refusal(i) == NodeSideRow::kAccepted &&
+           load_accepts(pod_class, profile, cluster.snapshot, i);
   };
   if (!feasible(node)) return 0;
   for (std::int32_t i = 0; i < cluster.snapshot.node_count(); ++i) {
@@ -41,14 +44,19 @@ NodeKey expected_key(test::CompiledCluster& cluster, std::int32_t c, std::int32_
   return make_node_key(total, draw_of_class(profile.draw.order, node_part, pod_class.draw_seed));
 }
 
-void expect_right(const RowTile& tile, test::CompiledCluster& cluster) {
+/// @param left_out  [slot]; empty: no node
+void expect_right(const RowTile& tile, test::CompiledCluster& cluster,
+                  const std::vector<ExcludedNodes>& left_out = {}) {
   for (int slot = 0; slot < static_cast<int>(tile.classes().size()); ++slot) {
     NodeKey best = 0;
     std::int32_t best_node = 0;
     std::int64_t feasible = 0;
     for (std::int32_t i = 0; i < cluster.snapshot.node_count(); ++i) {
-      const NodeKey key = expected_key(cluster, tile.classes()[static_cast<std::size_t>(slot)], i);
-      ASSERT_EQ(tile.key(slot, i), key) << "slot " << slot << ", node " << cluster.snapshot.node(i).name;
+      const auto s = static_cast<std::size_t>(slot);
+      const ExcludedNodes none;
+      const NodeKey key = expected_key(cluster, tile.classes()[s], i, left_out.empty() ? none : left_out[s]);
+      ASSERT_EQ(std::max<NodeKey>(tile.key(slot, i), 0), key)
+          << "slot " << slot << ", node " << cluster.snapshot.node(i).name;
       feasible += key > 0 ? 1 : 0;
       if (key > best) best = key, best_node = i;
     }
@@ -93,6 +101,42 @@ TEST_P(RowTileConfigTest, KeysEqualTheIntegerPathThroughRandomPlacements) {
       tile.finish_refresh(cluster.snapshot);
       expect_right(tile, cluster);
     }
+  }
+}
+
+TEST_P(RowTileConfigTest, NodesThatAreLeftOutCountAsInfeasible) {
+  test::CompiledCluster cluster(std::string("config ") + GetParam() + "\n" + kMixed);
+  RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot);
+  tile.build(cluster.snapshot);
+  std::vector<ExcludedNodes> left_out(tile.classes().size());
+  std::mt19937 random(6);
+  const auto any_node = [&] {
+    return static_cast<std::int32_t>(random() % static_cast<unsigned>(cluster.snapshot.node_count()));
+  };
+  for (std::uint64_t round = 1; round < 80 && !HasFatalFailure(); ++round) {
+    for (int change = 0; change < 3; ++change) {
+      const auto slot = static_cast<int>(random() % tile.classes().size());
+      const std::int32_t node = random() % 2 == 0 ? any_node() : tile.best(slot).node;
+      cluster.snapshot.apply(node, cluster.table[tile.classes()[static_cast<std::size_t>(slot)]].delta, 1);
+      tile.refresh(cluster.snapshot, node);
+    }
+    tile.finish_refresh(cluster.snapshot);
+    const auto slot = static_cast<int>(random() % tile.classes().size());
+    ExcludedNodes& nodes = left_out[static_cast<std::size_t>(slot)];
+    for (auto n = random() % 20; n > 0; --n) {
+      const std::int32_t node = random() % 2 == 0 && tile.best(slot).key > 0 ? tile.best(slot).node : any_node();
+      if (random() % 2 == 0) {
+        nodes.insert(node);
+      } else {
+        nodes.erase(node);
+      }
+    }
+    // All nodes with the largest raw scores of some rule, so that normalisers move.
+    if (round % 8 == 0)
+      for (std::int32_t node = 30; node < 57; ++node) nodes.insert(node);
+    if (round % 16 == 0) nodes.clear();
+    tile.leave_out(cluster.snapshot, slot, nodes, nodes.empty() ? 0 : round);
+    expect_right(tile, cluster, left_out);
   }
 }
 
