@@ -12,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -199,6 +200,64 @@ std::function<void()> applied(LoadedEngine& workload, ClusterChange change) {
   return [&workload, changes] { workload.backend->apply(*changes); };
 }
 
+/// One pod of each Deployment, prepared.
+std::vector<PodToPlace> prepare_one_each(LoadedEngine& workload) {
+  std::vector<PodToPlace> pods;
+  for (int d = 0; d < kDeployments; ++d) pods.push_back({workload.make_pod(d, ""), 0});
+  workload.backend->prepare(pods);
+  return pods;
+}
+
+/// What happens in one fork.
+struct ForkWork {
+  std::vector<ClusterChange> changes;
+  std::vector<PodToPlace> pods;
+};
+
+ForkWork draw_fork_work(LoadedEngine& workload, const std::vector<PodToPlace>& pods, bool adds_node,
+                        std::mt19937_64& dice) {
+  ForkWork work;
+  for (int i = 0; i < 2; ++i)
+    work.changes.push_back(PodRemoval{workload.running[dice() % workload.running.size()]->uid()});
+  if (adds_node) {
+    auto node = std::make_shared<Node>(*workload.nodes[dice() % workload.nodes.size()]);
+    node->name = "of-a-fork";
+    work.changes.push_back(NodeUpsert(std::move(node)));
+  }
+  for (int i = 0; i < 10; ++i) work.pods.push_back(pods[dice() % pods.size()]);
+  return work;
+}
+
+/// @return forks per second of several threads
+double forks_per_second(LoadedEngine& workload, const std::vector<PodToPlace>& pods, bool adds_node, int threads,
+                        int forks_a_thread) {
+  std::vector<std::thread> running;
+  const double seconds = seconds_of([&] {
+    for (int t = 0; t < threads; ++t)
+      running.emplace_back([&, t] {
+        std::mt19937_64 dice(static_cast<std::uint64_t>(t));
+        for (int i = 0; i < forks_a_thread; ++i) {
+          const ForkWork work = draw_fork_work(workload, pods, adds_node, dice);
+          const std::unique_ptr<Fork> fork = workload.backend->fork();
+          fork->apply(work.changes);
+          fork->commit_batch(work.pods, {});
+        }
+      });
+    for (std::thread& thread : running) thread.join();
+  });
+  return threads * forks_a_thread / seconds;
+}
+
+void measure_forks(LoadedEngine& workload, Table& table) {
+  const std::vector<PodToPlace> pods = prepare_one_each(workload);
+  forks_per_second(workload, pods, false, 1, 300);  // rows of all classes
+  table.row("open and drop a fork", 20, [&]() -> std::function<void()> { return [&] { workload.backend->fork(); }; });
+  for (const int threads : {1, 2})
+    std::printf("forks that evict 2 pods and place 10 of 10 classes, %d threads: %.0f a second\n", threads,
+                forks_per_second(workload, pods, false, threads, 2000));
+  std::printf("forks that add a node too, 2 threads: %.1f a second\n", forks_per_second(workload, pods, true, 2, 3));
+}
+
 void measure(LoadedEngine& workload) {
   Table table(workload);
   const auto any_node = [&]() -> const NodePtr& { return workload.nodes[workload.dice() % workload.nodes.size()]; };
@@ -267,6 +326,7 @@ void measure(LoadedEngine& workload) {
     pod->push_back({workload.make_pod(workload.any_deployment(), ""), 0});
     return [&workload, pod] { workload.backend->compile(*pod); };
   });
+  measure_forks(workload, table);
   table.finish();
 }
 
