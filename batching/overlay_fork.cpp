@@ -82,11 +82,14 @@ void OverlayFork::check_prepared(std::span<const PodToPlace> pods) const {
 /// @param own  holds copies where it is not the one that prepared them
 std::span<const PodToPlace> OverlayFork::prepared(std::span<const PodToPlace> pods, std::vector<PodToPlace>& own,
                                                   Reading& reading) {
-  if (!source_->is_of_fork) {
+  const ClassTable& table = state_->table;
+  const auto is_stale = [&](const PodToPlace& pod) { return pod.class_index != -1 && table.is_stale(pod); };
+  if (!source_->is_of_fork && std::none_of(pods.begin(), pods.end(), is_stale)) {
     check_prepared(pods);
     return pods;
   }
-  for (const PodToPlace& pod : pods) own.push_back(not_compiled(pod));
+  // Prepared by another engine, or before terms came that had never been seen.
+  for (const PodToPlace& pod : pods) own.push_back(source_->is_of_fork ? not_compiled(pod) : pod);
   reading.alone([&] { source_->live->prepare(own); });
   return own;
 }

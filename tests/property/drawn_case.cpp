@@ -227,6 +227,14 @@ std::vector<std::size_t> best_positions(const Evaluation& evaluation) {
   return positions;
 }
 
+std::string text_of(const NodeEvaluation& node) {
+  if (!node.feasible) return std::string(node.status.plugin) + ": " + node.status.message();
+  std::string text = "total " + std::to_string(node.total);
+  for (const PluginScore& score : node.scores)
+    text.append(", ").append(score.plugin).append(" ").append(std::to_string(score.normalized));
+  return text;
+}
+
 }  // namespace
 
 void expect_equal(const Evaluation& expected, const Evaluation& actual) {
@@ -236,16 +244,11 @@ void expect_equal(const Evaluation& expected, const Evaluation& actual) {
   RC_ASSERT(expected.rejectors == actual.rejectors);
   RC_ASSERT(expected.nodes.size() == actual.nodes.size());
   for (std::size_t i = 0; i < expected.nodes.size(); ++i) {
-    const auto text = [](const NodeEvaluation& node) {
-      if (!node.feasible) return std::string(node.status.plugin) + ": " + node.status.message();
-      std::string line = "total " + std::to_string(node.total);
-      for (const PluginScore& score : node.scores)
-        line.append(" ").append(score.plugin).append(" ").append(std::to_string(score.normalized));
-      return line;
-    };
-    if (text(expected.nodes[i]) != text(actual.nodes[i]) || !(expected.nodes[i].status == actual.nodes[i].status))
-      RC_FAIL("node " + std::to_string(i) + " in node order\n  reference: " + text(expected.nodes[i]) +
-              "\n  other:     " + text(actual.nodes[i]));
+    const NodeEvaluation& node = expected.nodes[i];
+    const NodeEvaluation& other = actual.nodes[i];
+    if (node.feasible != other.feasible || node.total != other.total || !(node.status == other.status))
+      RC_FAIL("node " + std::to_string(i) + " in node order\n  reference: " + text_of(node) +
+              "\n  other:     " + text_of(other));
   }
 }
 

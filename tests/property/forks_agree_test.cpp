@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -218,6 +219,60 @@ RC_GTEST_PROP(ForksAgree, OfTheDeviceBackendAndTheReference, ()) {
   RC_PRE(!drawn.pods.empty());
   run(drawn, std::make_unique<DeviceBackend>(std::make_unique<test::EmulatedAccelerator>(test::Emulation()),
                                              drawn.cache, drawn.objects, drawn.config, drawn.engine));
+}
+
+/// What a fork answers to the same questions.
+std::vector<std::string> answers_of(Fork& fork, const std::vector<PodToPlace>& pods) {
+  const std::size_t half = pods.size() / 2;
+  std::vector<std::string> answers = texts(fork.commit_batch(std::span(pods).first(half), {}), fork);
+  const std::unique_ptr<Fork> child = fork.fork();
+  const ClusterChange eviction = PodRemoval{pods.front().pod->uid()};
+  child->apply({&eviction, 1});
+  const std::vector<std::string> of_child = texts(child->commit_batch(std::span(pods).subspan(half), {}), *child);
+  answers.insert(answers.end(), of_child.begin(), of_child.end());
+  return answers;
+}
+
+/// Forks answer in threads while the engine goes on: as they would have answered at once.
+RC_GTEST_PROP(ForksAgree, InThreadsWhileTheEngineChanges, ()) {
+  constexpr std::size_t kThreads = 3;
+  constexpr std::size_t kForksOfThread = 4;
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>());
+  drawn.engine.threads = 2;
+  RC_PRE(drawn.pods.size() > 4);
+  CpuBackend engine(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
+  ClusterHistory history(drawn);
+  test::place_between_events(drawn, engine, history);
+  std::vector<PodToPlace> pods = test::not_placed(drawn.pods, history);
+  RC_PRE(pods.size() > 4);
+  engine.prepare(pods);
+  const std::vector<std::string> expected = answers_of(*engine.fork(), pods);
+  std::vector<std::vector<std::unique_ptr<Fork>>> forks(kThreads);
+  for (std::size_t f = 0; f < kThreads * kForksOfThread; ++f) forks[f % kThreads].push_back(engine.fork());
+
+  std::vector<std::vector<std::string>> wrong(kThreads);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      for (std::unique_ptr<Fork>& fork : forks[t]) {
+        const std::vector<std::string> answers = answers_of(*fork, pods);
+        if (answers != expected) wrong[t] = answers;
+        fork.reset();
+      }
+    });
+  for (int calls = 0; calls < 40; ++calls) {
+    if (calls % 4 != 3) {
+      engine.apply(history.draw(drawn.dice, 3));
+      continue;
+    }
+    std::vector<PodToPlace> some = test::not_placed({drawn.dice.pick(drawn.pods)}, history);
+    engine.compile(some);
+    const BatchResult result = engine.commit_batch(some, {});
+    for (std::size_t i = 0; i < result.outcomes.size(); ++i)
+      history.answered(some[i].pod, std::string(engine.node_name(result.outcomes[i].node)));
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<std::string>& answers : wrong) RC_ASSERT(answers.empty());
 }
 
 }  // namespace

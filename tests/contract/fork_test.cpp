@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of Fork in batching/backend.h: a what-if that sees its parent as it was, changes nothing else, and may
+// be promoted.
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/contract/backend_contract.h"
+#include "tests/support/open_backend.h"
+
+namespace berth::test {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class ForkContract : public BackendContract {
+ protected:
+  static Names nodes_in(Fork& fork, const BatchResult& result) {
+    Names names;
+    for (const Outcome& outcome : result.outcomes) names.emplace_back(fork.node_name(outcome.node));
+    return names;
+  }
+  Names place_in(Fork& fork, const std::vector<std::string>& pods) {
+    std::vector<PodPtr> found;
+    for (const std::string& name : pods) found.push_back(pod(name));
+    return nodes_in(fork, fork.commit_batch(prepared(found), {}));
+  }
+  /// Names of the nodes that the pod fits on, in node order.
+  Names feasible_in(Fork& fork, const std::string& name) {
+    Names names;
+    for (const NodeEvaluation& node : fork.evaluate(prepared({pod(name)}).front()).nodes)
+      if (node.feasible) names.emplace_back(fork.node_name(node.node));
+    return names;
+  }
+  Names feasible(const std::string& name) {
+    Names names;
+    for (const NodeEvaluation& node : ask(name).nodes)
+      if (node.feasible) names.emplace_back(backend_->node_name(node.node));
+    return names;
+  }
+  static void tell(Fork& fork, ClusterChange change) { fork.apply({&change, 1}); }
+  void tell(ClusterChange change) { backend_->apply({&change, 1}); }
+  NodeRemoval without(const std::string& node_name) { return {node_name}; }
+  PodRemoval evicted(const std::string& pod_name) { return {pod(pod_name)->uid()}; }
+  NodePtr node_object(const std::string& name) {
+    for (const NodePtr& node : scenario_.objects.nodes)
+      if (node->name == name) return node;
+    throw std::invalid_argument("no node " + name);
+  }
+};
+
+constexpr const char* kTwoNodes = "engine ties=first\nnode a cpu=4\nnode b cpu=4\n";
+
+TEST_P(ForkContract, PlacementsStayInTheFork) {
+  given(std::string(kTwoNodes) + "pod p*3 cpu=3");
+  const auto fork = backend_->fork();
+  EXPECT_EQ(place_in(*fork, {"p0", "p1", "p2"}), (Names{"a", "b", ""}));
+  EXPECT_EQ(feasible("p2"), (Names{"a", "b"}));
+  EXPECT_EQ(nodes_of(place_pending()), (Names{"a", "b", ""}));
+}
+
+TEST_P(ForkContract, SeesWhatWasPlacedBeforeItWasOpenedAndNothingLater) {
+  given(std::string(kTwoNodes) + "pod p*2 cpu=3\npod q cpu=2");
+  place({pod("p0")});
+  const auto fork = backend_->fork();
+  place({pod("p1")});
+  EXPECT_TRUE(feasible("q").empty());
+  EXPECT_EQ(feasible_in(*fork, "q"), Names{"b"});
+  EXPECT_EQ(place_in(*fork, {"q"}), Names{"b"});
+}
+
+TEST_P(ForkContract, SeesNodesAndLabelsAsTheyWere) {
+  given(std::string(kTwoNodes) + "pod p cpu=1\npod s cpu=1 select:disk=ssd\nnode c cpu=4 label:disk=ssd");
+  const auto before = backend_->fork();
+  tell(without("c"));
+  tell(without("a"));
+  const auto after = backend_->fork();
+  EXPECT_EQ(feasible_in(*before, "p"), (Names{"a", "b", "c"}));
+  EXPECT_EQ(place_in(*before, {"s"}), Names{"c"});
+  EXPECT_EQ(feasible_in(*after, "p"), Names{"b"});
+  EXPECT_TRUE(feasible_in(*after, "s").empty());
+}
+
+TEST_P(ForkContract, AnEvictedPodGivesBackItsRoomPortsAndCounts) {
+  given(
+      "node a cpu=4 zone=1 host\npod old on=a cpu=3 port=80 label:app=x\npod p cpu=3 port=80\n"
+      "pod alone cpu=1 label:app=x pod-anti-affinity=zone match=app=x");
+  const auto fork = backend_->fork();
+  EXPECT_TRUE(feasible_in(*fork, "p").empty());
+  EXPECT_TRUE(feasible_in(*fork, "alone").empty());
+  tell(*fork, evicted("old"));
+  EXPECT_EQ(feasible_in(*fork, "p"), Names{"a"});
+  EXPECT_EQ(place_in(*fork, {"alone", "p"}), (Names{"a", "a"}));
+  EXPECT_TRUE(feasible("p").empty());
+}
+
+TEST_P(ForkContract, APodThatTheForkPlacedCanBeEvictedThere) {
+  given("node a cpu=4\npod p*2 cpu=3");
+  const auto fork = backend_->fork();
+  EXPECT_EQ(place_in(*fork, {"p0", "p1"}), (Names{"a", ""}));
+  tell(*fork, evicted("p0"));
+  EXPECT_EQ(place_in(*fork, {"p1"}), Names{"a"});
+}
+
+TEST_P(ForkContract, APodMayComeToANodeWithoutBeingFiltered) {
+  given(std::string(kTwoNodes) + "pod huge on=a cpu=9\npod p cpu=1");
+  const auto fork = backend_->fork();
+  tell(*fork, evicted("huge"));
+  EXPECT_EQ(feasible_in(*fork, "p"), (Names{"a", "b"}));
+  tell(*fork, PodUpsert{pod("huge")});
+  EXPECT_EQ(feasible_in(*fork, "p"), Names{"b"});
+}
+
+TEST_P(ForkContract, NodesComeAndGoInAFork) {
+  given(std::string(kTwoNodes) + "pod p*4 cpu=4");
+  const NodePtr b = node_object("b");
+  tell(without("b"));
+  const auto fork = backend_->fork();
+  EXPECT_EQ(place_in(*fork, {"p0", "p1"}), (Names{"a", ""}));
+  tell(*fork, NodeUpsert(b));
+  EXPECT_EQ(place_in(*fork, {"p1", "p2"}), (Names{"b", ""}));
+  tell(*fork, without("a"));
+  EXPECT_TRUE(feasible_in(*fork, "p3").empty());
+  EXPECT_EQ(feasible("p3"), Names{"a"});
+}
+
+TEST_P(ForkContract, ForksOfForksAreIndependent) {
+  given(std::string(kTwoNodes) + "pod p*4 cpu=3");
+  const auto first = backend_->fork();
+  EXPECT_EQ(place_in(*first, {"p0"}), Names{"a"});
+  const auto child = first->fork();
+  EXPECT_EQ(place_in(*first, {"p1"}), Names{"b"});
+  EXPECT_EQ(place_in(*child, {"p2", "p3"}), (Names{"b", ""}));
+  const auto grandchild = child->fork();
+  tell(*grandchild, evicted("p0"));
+  EXPECT_EQ(place_in(*grandchild, {"p3"}), Names{"a"});
+  EXPECT_TRUE(feasible_in(*child, "p3").empty());
+}
+
+TEST_P(ForkContract, PromotingBringsPlacementsEvictionsAndNodesToTheParent) {
+  given("engine ties=first\nnode a cpu=4\nnode b cpu=2\npod old on=a cpu=4\npod p cpu=4\npod q*3 cpu=2");
+  const NodePtr b = node_object("b");
+  tell(without("b"));
+  const auto fork = backend_->fork();
+  tell(*fork, evicted("old"));
+  tell(*fork, NodeUpsert(b));
+  EXPECT_EQ(place_in(*fork, {"p", "q0"}), (Names{"a", "b"}));
+  EXPECT_TRUE(fork->promote());
+  EXPECT_TRUE(feasible("q1").empty());
+  EXPECT_TRUE(backend_->undo(*pod("q0"))) << "a promoted placement is one of the engine's own";
+  EXPECT_EQ(feasible("q1"), Names{"b"});
+}
+
+TEST_P(ForkContract, AForkPromotesIntoTheForkThatItIsOf) {
+  given(std::string(kTwoNodes) + "pod p*3 cpu=3");
+  const auto parent = backend_->fork();
+  place_in(*parent, {"p0"});
+  const auto child = parent->fork();
+  EXPECT_EQ(place_in(*child, {"p1"}), Names{"b"});
+  EXPECT_TRUE(child->promote());
+  EXPECT_TRUE(feasible_in(*parent, "p2").empty());
+  EXPECT_EQ(feasible("p2"), (Names{"a", "b"}));
+  EXPECT_TRUE(parent->promote());
+  EXPECT_TRUE(feasible("p2").empty());
+}
+
+TEST_P(ForkContract, PromotingIsRefusedWhenTheParentHasMoved) {
+  given(std::string(kTwoNodes) + "pod p*3 cpu=3");
+  const auto first = backend_->fork();
+  const auto second = backend_->fork();
+  place_in(*first, {"p0"});
+  place_in(*second, {"p1"});
+  EXPECT_TRUE(first->promote());
+  EXPECT_FALSE(second->promote());
+  EXPECT_EQ(feasible("p2"), Names{"b"}) << "nothing of the second fork came";
+  const auto child = second->fork();
+  place_in(*second, {"p2"});
+  EXPECT_FALSE(child->promote());
+}
+
+TEST_P(ForkContract, AHeartbeatDoesNotKeepAForkFromBeingPromoted) {
+  given(std::string(kTwoNodes) + "pod p cpu=3");
+  const auto fork = backend_->fork();
+  place_in(*fork, {"p"});
+  tell(NodeUpsert(std::make_shared<const Node>(*node_object("a"))));
+  EXPECT_TRUE(fork->promote());
+}
+
+TEST_P(ForkContract, APromotedForkTakesNoCalls) {
+  given(std::string(kTwoNodes) + "pod p cpu=3");
+  const auto fork = backend_->fork();
+  EXPECT_TRUE(fork->promote());
+  const std::vector<PodToPlace> pods = prepared({pod("p")});
+  EXPECT_THROW(fork->commit_batch(pods, {}), std::logic_error);
+  EXPECT_THROW(fork->evaluate(pods.front()), std::logic_error);
+  EXPECT_THROW(fork->fork(), std::logic_error);
+  EXPECT_THROW(fork->promote(), std::logic_error);
+}
+
+TEST_P(ForkContract, AForkOutlivesItsParents) {
+  given(std::string(kTwoNodes) + "pod p*2 cpu=3");
+  auto parent = backend_->fork();
+  place_in(*parent, {"p0"});
+  const auto child = parent->fork();
+  const std::vector<PodToPlace> pods = prepared({pod("p1")});
+  parent.reset();
+  EXPECT_THROW(child->promote(), std::logic_error);
+  backend_.reset();
+  EXPECT_EQ(nodes_in(*child, child->commit_batch(pods, {})), Names{"b"});
+}
+
+TEST_P(ForkContract, TermsThatCameLaterCountWhatStoodThereThen) {
+  given(
+      "engine ties=first\nnode a cpu=9 zone=1 host\nnode b cpu=9 zone=2 host\npod x on=a label:app=x\npod y "
+      "label:app=x\n"
+      "pod z label:app=x\npod alone pod-anti-affinity=zone match=app=x\npod gpu res:example.com/gpu=1\n"
+      "pod spread label:app=x spread=zone match=app=x");
+  const auto fork = backend_->fork();
+  place({pod("y")});
+  EXPECT_EQ(feasible_in(*fork, "alone"), Names{"b"}) << "the term was never seen before, and y came later";
+  EXPECT_EQ(place_in(*fork, {"z"}), Names{"b"});
+  tell(*fork, evicted("x"));
+  EXPECT_EQ(feasible_in(*fork, "spread"), Names{"a"}) << "z counts, x does not";
+}
+
+TEST_P(ForkContract, OtherChangesAreRefusedByName) {
+  given(std::string(kTwoNodes) + "pod p cpu=3\npod old on=a cpu=3");
+  const auto fork = backend_->fork();
+  const std::vector<ClusterChange> changes{evicted("old"), ServiceRemoval{"default", "web"}};
+  try {
+    fork->apply(changes);
+    FAIL() << "a Service is no change of a fork";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("ServiceRemoval"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(feasible_in(*fork, "p"), Names{"b"}) << "the eviction before it was not taken in either";
+  EXPECT_THROW(tell(*fork, PodUpsert{pod("p")}), std::invalid_argument);
+}
+
+TEST_P(ForkContract, PlacingByHandAsksNoPlugin) {
+  given(std::string(kTwoNodes) + "pod huge cpu=9\npod p cpu=1");
+  const auto fork = backend_->fork();
+  fork->place(prepared({pod("huge")}).front(), "a");
+  EXPECT_EQ(feasible_in(*fork, "p"), Names{"b"});
+  EXPECT_THROW(fork->place(prepared({pod("p")}).front(), "nowhere"), std::invalid_argument);
+  backend_->place(prepared({pod("huge")}).front(), "b");
+  EXPECT_EQ(feasible("p"), Names{"a"});
+  EXPECT_THROW(backend_->place(prepared({pod("p")}).front(), "nowhere"), std::invalid_argument);
+}
+
+TEST_P(ForkContract, ANominationEndsInTheForkThatPlacesThePod) {
+  given("engine ties=first\nnode n cpu=4\nnode m cpu=2\npod nominee nominated=n priority=9 cpu=3\npod p cpu=2");
+  const auto fork = backend_->fork();
+  EXPECT_EQ(feasible_in(*fork, "p"), Names{"m"});
+  EXPECT_EQ(place_in(*fork, {"nominee"}), Names{"n"});
+  tell(*fork, evicted("nominee"));
+  EXPECT_EQ(feasible_in(*fork, "p"), (Names{"n", "m"}));
+  EXPECT_EQ(feasible("p"), Names{"m"});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ForkContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),
+                         [](const auto& name) { return name_in_tests(name.param); });
+
+}  // namespace
+}  // namespace berth::test
