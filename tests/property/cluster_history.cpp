@@ -73,15 +73,17 @@ void ClusterHistory::undone(const Pod& pod) { cluster_.forget(pod.uid()); }
 
 bool ClusterHistory::is_on_a_node(const Pod& pod) const { return cluster_.cache().get_pod(pod.uid()) != nullptr; }
 
+/// Also of those whose node is gone.
 std::set<std::string> ClusterHistory::placed_uids() const {
   std::set<std::string> uids;
-  for (const PodPtr& pod : pods_on_nodes(Kind::kPlaced)) uids.insert(pod->uid());
+  for (const PodPtr& pod : start_.pods)
+    if (is_placed(*pod)) uids.insert(pod->uid());
   return uids;
 }
 
 void ClusterHistory::rolled_back(const std::set<std::string>& placed_then) {
-  for (const PodPtr& pod : pods_on_nodes(Kind::kPlaced))
-    if (!placed_then.contains(pod->uid())) undone(*pod);
+  for (const PodPtr& pod : start_.pods)
+    if (is_placed(*pod) && !placed_then.contains(pod->uid())) undone(*pod);
 }
 
 std::vector<ClusterChange> ClusterHistory::draw(Dice& dice, std::int64_t most) {
