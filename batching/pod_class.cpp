@@ -2,6 +2,7 @@
 #include "batching/pod_class.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "host/framework/draw.h"
 #include "host/framework/pod_signature.h"
@@ -12,6 +13,10 @@
 
 namespace berth {
 namespace {
+
+/// Node events that are kept for node sides that have not taken them in: this share of the slots, and some.
+constexpr std::int32_t kKeptChangesShare = 4;
+constexpr std::int32_t kKeptChangesMin = 64;
 
 /// A pod without status: what it adds to a node once it runs.
 Pod bare_pod(const PodClass& pod_class) {
@@ -157,11 +162,14 @@ ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c, NodeSet node_se
       side->node_name = pod_class.node_name;
       side->node_set = node_set;
       side->compiled = compile_node_side(side->pod(), profile_of(c), snapshot_);
+      side->position = node_changes_end();
       node_sides_.push_back(std::move(side));
     }
     index = at->second;
   }
-  return *node_sides_[static_cast<std::size_t>(index)];
+  NodeSide& side = *node_sides_[static_cast<std::size_t>(index)];
+  if (side.position != node_changes_end()) bring_up_to_date(side);
+  return side;
 }
 
 const CompiledNodeSide& ClassTable::compiled_node_side(std::int32_t c) {
@@ -190,16 +198,44 @@ void ClassTable::mark_outdated(NodeSide& side) {
   side.version = ++node_sides_version_;
 }
 
-void ClassTable::change_node(NodeSide& side, std::int32_t slot, NodeParts parts, NodeEvent event) {
-  const CompiledProfile& profile = profiles_[static_cast<std::size_t>(side.profile)];
-  const bool came_or_went = event == NodeEvent::kCameOrWent;
-  if (!extend_node_side(side.pod(), profile, snapshot_, came_or_went, side.current())) {
-    side.current() = compile_node_side(side.pod(), profile, snapshot_);
-    mark_outdated(side);
-  } else if (side.row != nullptr && !side.is_outdated &&
-             update_node_side_row(*side.spec, profile, snapshot_, slot, parts, *side.row)) {
-    mark_outdated(side);
+void ClassTable::compile_again(NodeSide& side) {
+  side.current() = compile_node_side(side.pod(), profiles_[static_cast<std::size_t>(side.profile)], snapshot_);
+  mark_outdated(side);
+}
+
+/// Sums up the changes from `position` on. Sides that are needed together mostly missed the same ones.
+void ClassTable::note_changes_since(std::uint64_t position) {
+  if (noted_from_ == position && noted_to_ == node_changes_end()) return;
+  noted_from_ = position;
+  noted_to_ = node_changes_end();
+  nodes_came_or_went_ = false;
+  changed_nodes_.clear();
+  for (auto i = static_cast<std::size_t>(position - node_changes_begin_); i < node_changes_.size(); ++i) {
+    changed_nodes_.push_back({node_changes_[i].slot, node_changes_[i].parts});
+    nodes_came_or_went_ = nodes_came_or_went_ || node_changes_[i].event == NodeEvent::kCameOrWent;
   }
+  std::sort(changed_nodes_.begin(), changed_nodes_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
+  std::size_t kept = 0;
+  for (const ChangedNode& changed : changed_nodes_)
+    if (kept > 0 && changed_nodes_[kept - 1].slot == changed.slot) {
+      changed_nodes_[kept - 1].parts.insert(changed.parts);
+    } else {
+      changed_nodes_[kept++] = changed;
+    }
+  changed_nodes_.resize(kept);
+}
+
+void ClassTable::bring_up_to_date(NodeSide& side) {
+  const CompiledProfile& profile = profiles_[static_cast<std::size_t>(side.profile)];
+  const std::uint64_t position = std::exchange(side.position, node_changes_end());
+  if (position < node_changes_begin_) return compile_again(side);
+  note_changes_since(position);
+  if (!extend_node_side(side.pod(), profile, snapshot_, nodes_came_or_went_, side.current())) return compile_again(side);
+  if (side.row == nullptr || side.is_outdated) return;
+  const bool concerns_all = std::any_of(changed_nodes_.begin(), changed_nodes_.end(), [&](const ChangedNode& changed) {
+    return update_node_side_row(*side.spec, profile, snapshot_, changed.slot, changed.parts, *side.row);
+  });
+  if (concerns_all) mark_outdated(side);
 }
 
 void ClassTable::change_node(std::int32_t slot, NodeParts parts, NodeEvent event) {
@@ -209,7 +245,13 @@ void ClassTable::change_node(std::int32_t slot, NodeParts parts, NodeEvent event
   for (CompiledProfile& profile : profiles_)
     is_current = extend_rules(profile, event == NodeEvent::kCameOrWent) && is_current;
   if (!is_current) return recompile();
-  for (const auto& side : node_sides_) change_node(*side, slot, parts, event);
+  node_changes_.push_back({slot, parts, event});
+  ++node_sides_version_;
+  // Taking in more than a share of all nodes costs as much as building the row.
+  const auto kept = static_cast<std::size_t>(snapshot_.slot_count() / kKeptChangesShare + kKeptChangesMin);
+  if (node_changes_.size() < 2 * kept) return;
+  node_changes_begin_ += node_changes_.size() - kept;
+  node_changes_.erase(node_changes_.begin(), node_changes_.end() - static_cast<std::ptrdiff_t>(kept));
 }
 
 const NodeSideRow& ClassTable::node_side_on_own_node(std::int32_t c, std::int32_t node) {
@@ -222,7 +264,7 @@ const NodeSideRow* ClassTable::built_node_side(std::int32_t c, NodeSet node_set)
   const std::int32_t index = node_set == NodeSet::kIgnored ? pod_class.open_node_side : pod_class.node_side;
   if (index < 0) return nullptr;
   const NodeSide& side = *node_sides_[static_cast<std::size_t>(index)];
-  return side.is_outdated ? nullptr : side.row.get();
+  return side.is_outdated || side.position != node_changes_end() ? nullptr : side.row.get();
 }
 
 PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const CompiledNodeSide& side) {
@@ -282,6 +324,8 @@ void ClassTable::recompile() {
   ++recompile_count_;
   node_side_of_signature_.clear();
   node_sides_.clear();
+  node_changes_begin_ = node_changes_end();
+  node_changes_.clear();
   compile_profiles();
   for (PodClass& pod_class : classes_) {
     pod_class.node_side = pod_class.open_node_side = -1;

@@ -91,11 +91,11 @@ class ClassTable {
   const NodeSideRow& node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows);
   /// The row for the node that a pod is nominated to, where PreFilter's node set does not apply.
   const NodeSideRow& node_side_on_own_node(std::int32_t c, std::int32_t node);
-  /// null: node_side() was not called for the class since the row was last outdated.
+  /// null: node_side() was not called for the class since the latest node event, or since it was last outdated.
   const NodeSideRow* built_node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows) const;
-  /// Changes whenever node_side() was built again, which may concern any node.
+  /// Changes whenever node_side() has to be built again, which may concern any node. Takes in node events before.
   std::uint64_t node_side_version(std::int32_t c);
-  /// Changes with any of these versions.
+  /// While this is the same, so are all these versions, and no node side has a node event to take in.
   std::uint64_t node_sides_version() const { return node_sides_version_; }
   std::uint64_t node_side_bytes() const;
   PreFilterAnswer pre_filter(std::int32_t c) { return pre_filter(c, compiled_node_side(c)); }
@@ -106,7 +106,8 @@ class ClassTable {
 
   /// The delta of a pod that is in no class (a nominated one, or one that runs).
   ResourceDelta delta_of(const Pod& pod) const;
-  /// Call after the object of the node changed, or it came or went: takes that over in all node sides.
+  /// Call after the object of the node changed, or it came or went. Node sides take that in when they are next needed,
+  /// so that an event costs nothing for classes of which no pod comes.
   enum class NodeEvent : std::uint8_t { kChanged, kCameOrWent };
   void change_node(std::int32_t slot, NodeParts parts, NodeEvent event);
   /// How often recompile() ran: references to node sides and profiles from before are void.
@@ -154,13 +155,34 @@ class ClassTable {
     std::unique_ptr<NodeSideRow> row;  ///< null: not built yet
     bool is_outdated = false;          ///< the row is built again when it is needed
     std::uint64_t version = 0;
+    std::uint64_t position = 0;  ///< up to which it has taken in node_changes_
 
     NodeSidePod pod() const { return {*spec, node_name, node_set}; }
     CompiledNodeSide& current() { return row != nullptr ? *row : compiled; }
   };
   NodeSide& find_node_side(std::int32_t c, NodeSet node_set);
-  void change_node(NodeSide& side, std::int32_t slot, NodeParts parts, NodeEvent event);
+  /// An event of a node that rules of the node side may read.
+  struct NodeChange {
+    std::int32_t slot;
+    NodeParts parts;
+    NodeEvent event;
+  };
+  /// What happened to one node in a range of these.
+  struct ChangedNode {
+    std::int32_t slot;
+    NodeParts parts;
+  };
+  std::uint64_t node_changes_end() const { return node_changes_begin_ + node_changes_.size(); }
+  void bring_up_to_date(NodeSide& side);
+  void note_changes_since(std::uint64_t position);
+  void compile_again(NodeSide& side);
   void mark_outdated(NodeSide& side);
+  std::vector<NodeChange> node_changes_;   ///< the latest ones; a side that has missed older ones is compiled again
+  std::uint64_t node_changes_begin_ = 0;   ///< changes before those
+  std::vector<ChangedNode> changed_nodes_;  ///< of the changes from `noted_from_` to `noted_to_`, each node once
+  bool nodes_came_or_went_ = false;         ///< in that range
+  std::uint64_t noted_from_ = 0;
+  std::uint64_t noted_to_ = 0;
   std::uint64_t node_sides_version_ = 0;
   std::uint64_t recompile_count_ = 0;
   std::vector<std::unique_ptr<NodeSide>> node_sides_;
