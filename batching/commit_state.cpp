@@ -337,10 +337,9 @@ void CommitState::take_back(const AnsweredPod& last) {
 
 bool CommitState::undo(const Pod& pod) {
   fold();
-  const std::string node = cluster.forget(pod.uid());
-  if (node.empty()) return false;
-  reload_pods(node);
-  return true;
+  const std::optional<PodChange> change = cluster.forget(pod.uid());
+  if (change) take_in_pod(*change);
+  return change.has_value();
 }
 
 void CommitState::settle() {
@@ -363,11 +362,11 @@ void CommitState::fold() {
   folded_ = answered.size();
 }
 
-void CommitState::reload_pods(std::string_view node_name) {
-  const std::int32_t slot = snapshot.find_node(node_name);
+void CommitState::take_in_pod(const PodChange& change) {
+  const std::int32_t slot = snapshot.find_node(change.node);
   if (slot < 0) return;  // a ghost
-  snapshot.change_pods(slot, *cluster.cache().find_node(node_name));
-  table.topology().change_pods(slot);
+  snapshot.change_pods(slot, *cluster.cache().find_node(change.node));
+  table.topology().change_pod(slot, change.before, change.after);
   log.append({slot, -1, 0});
 }
 
@@ -378,7 +377,7 @@ CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes
   for (const ClusterChange& change : changes) {
     const ClusterEffect effect = cluster.apply(change);
     change_nodes(effect, rows);
-    for (const std::string& node : effect.nodes_of_pods) reload_pods(node);
+    for (const PodChange& pod : effect.pods) take_in_pod(pod);
     change_nomination(effect);
     if (effect.selectors_changed) table.topology().change_selectors();
     if (!effect.namespaces_changed) continue;
@@ -407,7 +406,8 @@ void CommitState::change_nomination(const ClusterEffect& effect) {
 }
 
 void CommitState::change_nodes(const ClusterEffect& effect, RowsAfter& rows) {
-  if (effect.node == ClusterEffect::Node::kNone) return;
+  using Event = ClusterEffect::Node;
+  if (effect.node == Event::kNone || (effect.node == Event::kChanged && effect.parts.empty())) return;
   const NodeInfo* info = cluster.cache().find_node(effect.node_name);
   if (effect.node == ClusterEffect::Node::kAdded) return add_node(*info, rows);
   const std::int32_t slot = snapshot.find_node(effect.node_name);
@@ -416,7 +416,6 @@ void CommitState::change_nodes(const ClusterEffect& effect, RowsAfter& rows) {
     snapshot.remove_node(slot, cluster.cache());
     return take_in_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
   }
-  if (effect.parts.empty()) return;
   snapshot.change_node(slot, *info, effect.parts, cluster.cache());
   take_in_node(slot, effect.parts, ClassTable::NodeEvent::kChanged, rows);
 }

@@ -152,7 +152,7 @@ class CommitState {
   const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1]; }
   void keep(PodToPlace& pod);
   void fold();
-  void reload_pods(std::string_view node_name);
+  void take_in_pod(const PodChange& change);
   void change_nomination(const ClusterEffect& effect);
   void change_nodes(const ClusterEffect& effect, RowsAfter& rows);
   void add_node(const NodeInfo& info, RowsAfter& rows);

@@ -72,7 +72,8 @@ std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
     if (class_of_kind_.size() <= static_cast<std::size_t>(kind))
       class_of_kind_.resize(static_cast<std::size_t>(kind) + 1);
     Found& known = class_of_kind_[static_cast<std::size_t>(kind)];
-    if (known.epoch != topology_.epoch()) known = {find_or_add(pod, kind), topology_.epoch()};
+    const std::uint32_t revision = topology_.compile(kind).revision;
+    if (known.revision != revision) known = {find_or_add(pod, kind), revision};
     return known.pod_class;
   }
   auto& by_spec = class_of_spec_[static_cast<std::size_t>(pod.profile)];

@@ -125,10 +125,10 @@ class ClassTable {
   void compile_profiles();
   ResourceDelta delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const;
 
-  /// A class that was found, and the epoch of that search.
+  /// The class of a kind, and TopologyIndex::Compiled::revision that it was found for.
   struct Found {
     std::int32_t pod_class = 0;
-    std::uint32_t epoch = UINT32_MAX;
+    std::uint32_t revision = 0;
   };
 
   const SchedulerConfig& config_;

@@ -52,16 +52,22 @@ ClusterEffect EngineCluster::apply(const ClusterChange& change) {
 
 void EngineCluster::apply(const NodeUpsert& change, ClusterEffect& effect) {
   const std::string& name = change.node->name;
+  // Nodes with a fingerprint exist, and a node that says what it said before costs no more than this: a heartbeat.
+  const auto last = fingerprints_.find(name);
+  if (last != fingerprints_.end() && last->second == change.fingerprint) {
+    effect.node = ClusterEffect::Node::kChanged;
+    return;
+  }
   const NodeInfo* known = cache().find_node(name);
   const bool exists = known != nullptr && known->node != nullptr;
   effect.node_name = name;
   effect.node = exists ? ClusterEffect::Node::kChanged : ClusterEffect::Node::kAdded;
-  const auto [at, is_first] = fingerprints_.try_emplace(name, change.fingerprint);
   if (exists) {
-    effect.parts = differing_parts(is_first ? fingerprint_of(*known->node) : at->second, change.fingerprint);
-    if (effect.parts.empty()) return;  // a heartbeat: the object that is known says the same
+    const NodeFingerprint before = last == fingerprints_.end() ? fingerprint_of(*known->node) : last->second;
+    effect.parts = differing_parts(before, change.fingerprint);
   }
-  at->second = change.fingerprint;
+  fingerprints_[name] = change.fingerprint;
+  if (exists && effect.parts.empty()) return;  // the object that is known says the same
   own().update_node(change.node);
 }
 
@@ -79,7 +85,7 @@ void EngineCluster::apply(const NodeRemoval& change, ClusterEffect& effect) {
 void EngineCluster::leave_node(std::string_view uid, ClusterEffect& effect) {
   const NodeInfo* node = cache().node_of_pod(uid);
   if (node == nullptr) return;
-  effect.nodes_of_pods.push_back(node->name);
+  effect.pods.push_back({node->name, cache().get_pod(uid), nullptr});
   own().remove_pod(uid);
 }
 
@@ -87,13 +93,18 @@ void EngineCluster::stand_on_node(const PodPtr& pod, ClusterEffect& effect) {
   const std::string uid = pod->uid();
   const NodeInfo* before = cache().node_of_pod(uid);
   const bool moves = before != nullptr && before->name != pod->node_name;
-  if (moves) leave_node(uid, effect);
+  PodPtr known;
+  if (moves) {
+    leave_node(uid, effect);
+  } else if (before != nullptr) {
+    known = cache().get_pod(uid);
+  }
   if (before != nullptr && !moves && !cache().is_assumed(uid)) {
     own().update_pod(pod);
   } else {
     own().add_pod(pod);
   }
-  effect.nodes_of_pods.push_back(pod->node_name);
+  effect.pods.push_back({pod->node_name, std::move(known), pod});
   effect.nomination_ended = uid;
 }
 
@@ -117,11 +128,11 @@ void EngineCluster::apply(const NominationUpsert& change, ClusterEffect& effect)
 
 void EngineCluster::assume(PodPtr pod, std::string_view node_name) { own().assume_pod(std::move(pod), node_name); }
 
-std::string EngineCluster::forget(std::string_view uid) {
-  if (!cache().is_assumed(uid)) return {};
-  std::string node = cache().node_of_pod(uid)->name;
+std::optional<PodChange> EngineCluster::forget(std::string_view uid) {
+  if (!cache().is_assumed(uid)) return std::nullopt;
+  PodChange change{cache().node_of_pod(uid)->name, cache().get_pod(uid), nullptr};
   own().forget_pod(uid);
-  return node;
+  return change;
 }
 
 // Objects beside nodes and pods

@@ -49,12 +49,33 @@ DomainColumn& TopologyCounts::write_column(std::int32_t column) {
 // Tables
 
 std::int32_t TopologyCounts::add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum) {
-  Table& table = tables_.emplace_back();
+  if (free_tables_.empty()) {
+    free_tables_.push_back(table_count());
+    tables_.emplace_back();
+  }
+  const std::int32_t index = free_tables_.back();
+  free_tables_.pop_back();
+  Table& table = tables_[static_cast<std::size_t>(index)];
   table.column = column;
   table.mask_id = mask_id;
   table.tracks_minimum = tracks_minimum;
-  reset_table(table_count() - 1, std::move(mask));
-  return table_count() - 1;
+  reset_table(index, std::move(mask));
+  return index;
+}
+
+void TopologyCounts::remove_table(std::int32_t index) {
+  Table& table = tables_[static_cast<std::size_t>(index)];
+  const std::int32_t column = table.column;
+  table = Table();
+  table.column = column;
+  table.mask_id = -1;
+  reset_table(index, nullptr);
+  free_tables_.push_back(index);
+}
+
+void TopologyCounts::remove_mask(std::int32_t mask_id) {
+  for (DomainSet& set : domain_sets_)
+    if (set.mask_id == mask_id) set = {-1, -1, nullptr, {}};
 }
 
 void TopologyCounts::reset_table(std::int32_t index, NodeMask mask) {
@@ -85,8 +106,10 @@ std::int32_t TopologyCounts::domain_set(const Table& table) {
   for (std::size_t s = 0; s < domain_sets_.size(); ++s)
     if (domain_sets_[s].column == table.column && domain_sets_[s].mask_id == table.mask_id)
       return static_cast<std::int32_t>(s);
-  domain_sets_.push_back({table.column, table.mask_id, table.mask, nodes_that_count(column(table.column), table.mask)});
-  return static_cast<std::int32_t>(domain_sets_.size()) - 1;
+  auto at = std::find_if(domain_sets_.begin(), domain_sets_.end(), [](const DomainSet& set) { return set.column < 0; });
+  if (at == domain_sets_.end()) at = domain_sets_.emplace(domain_sets_.end());
+  *at = {table.column, table.mask_id, table.mask, nodes_that_count(column(table.column), table.mask)};
+  return static_cast<std::int32_t>(at - domain_sets_.begin());
 }
 
 std::int32_t& TopologyCounts::existing_with(Table& table, std::int64_t count) {

@@ -42,7 +42,8 @@ struct CountMove {
   friend bool operator==(const CountMove&, const CountMove&) = default;
 };
 
-/// A value: copies share columns and the pages of counts. Columns and tables are only added.
+/// A value: copies share columns and the pages of counts. Columns are only added; the number of a table that was removed
+/// is given again.
 class TopologyCounts {
  public:
   std::int32_t add_column(DomainColumn column);
@@ -59,8 +60,13 @@ class TopologyCounts {
   /// A table of zeroes. @param mask_id  for change_mask(): equal for tables whose masks change together
   /// @param tracks_minimum  minimum() will be asked for
   std::int32_t add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum);
+  /// From now on the table is all zeroes, until add_table() gives its number again.
+  void remove_table(std::int32_t table);
+  /// No table of the mask is left.
+  void remove_mask(std::int32_t mask_id);
   /// Another mask that differs from the one before for one node. The node's counts must be 0 in all tables of the mask.
   void change_mask(std::int32_t mask_id, const NodeMask& with, std::int32_t node);
+  /// Tables are numbered below this; those that were removed read as zeroes.
   std::int32_t table_count() const { return static_cast<std::int32_t>(tables_.size()); }
   /// Back to zeroes, over a column that may have been replaced.
   void reset_table(std::int32_t table, NodeMask mask);
@@ -138,7 +144,8 @@ class TopologyCounts {
   std::vector<std::shared_ptr<DomainColumn>> columns_;  ///< shared with copies: write_column() copies those first
   std::vector<std::int32_t> domain_capacity_;  ///< [column] domains that the counts of its tables have room for
   std::vector<Table> tables_;
-  std::vector<DomainSet> domain_sets_;
+  std::vector<std::int32_t> free_tables_;
+  std::vector<DomainSet> domain_sets_;  ///< of column -1: free
   /// Pages of zeroes by number of entries. Tables begin with them and copy a page at its first count: most queries
   /// have matches in few domains.
   std::map<std::int32_t, Pages<std::int64_t>> zeroes_;

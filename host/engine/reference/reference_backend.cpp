@@ -389,9 +389,9 @@ void ReferenceBackend::settle() {
 
 bool ReferenceBackend::undo(const Pod& pod) {
   fold();
-  const std::string node = cluster_.forget(pod.uid());
-  if (!node.empty()) reload_node(node);
-  return !node.empty();
+  const std::optional<PodChange> change = cluster_.forget(pod.uid());
+  if (change) reload_node(change->node);
+  return change.has_value();
 }
 
 // Explaining
