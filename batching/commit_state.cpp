@@ -17,6 +17,8 @@ namespace {
 /// Slots that are added when none is free: few enough to cost little, enough that it seldom happens.
 constexpr std::int32_t kSlotsAddedMin = 64;
 constexpr std::int32_t kSlotsAddedShare = 8;
+/// 48 KiB of changes, however few slots there are.
+constexpr std::size_t kLogEntriesMin = 4096;
 
 void check_totals(const SchedulerConfig& config, std::string_view backend_name) {
   for (const Profile& profile : config.profiles)
@@ -38,47 +40,92 @@ CommitState::CommitState(std::shared_ptr<const ClusterCache> cache, const Cluste
       snapshot(cluster.cache()),
       table(cluster, config, engine, snapshot),
       nominations(objects, config, snapshot, table),
-      reasons(table, nominations, snapshot, log) {}
+      reasons(table, nominations, snapshot, log) {
+  keep_log(kLogEntriesMin);
+}
+
+void CommitState::keep_log(std::size_t entries_min) {
+  log_entries_min_ = entries_min;
+  log.keep_at_least(std::max(entries_min, static_cast<std::size_t>(snapshot.slot_count())));
+}
 
 // Prepared pods
 
 void CommitState::keep(PodToPlace& pod) {
-  if (pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1] == pod.pod) return;
+  if (pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1].pod == pod.pod) return;
   if (free_handles_.empty()) {
-    kept_pods_.push_back(pod.pod);
+    kept_pods_.emplace_back();
     pod.handle = static_cast<std::uint32_t>(kept_pods_.size());
   } else {
     pod.handle = free_handles_.back();
     free_handles_.pop_back();
-    kept_pods_[pod.handle - 1] = pod.pod;
   }
+  kept_pods_[pod.handle - 1].pod = pod.pod;
+}
+
+void CommitState::let_go(PodToPlace& pod) {
+  if (pod.handle == 0) return;
+  KeptPod& kept = kept_pods_[pod.handle - 1];
+  forget_prepared(kept);
+  kept = {};
+  free_handles_.push_back(pod.handle);
+  pod.handle = 0;
+  pod.class_index = -1;
 }
 
 void CommitState::compile(std::span<PodToPlace> pods) {
   for (PodToPlace& pod : pods) keep(pod);
-  const std::int32_t columns = snapshot.resource_count();
+  const std::uint64_t columns = snapshot.resources_built();
   table.compile(pods, not_folded());
-  if (snapshot.resource_count() == columns) return;
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    KeptPod& kept = kept_pods_[pods[i].handle - 1];
+    kept.profile = pods[i].profile;
+    kept.kind = table.kinds()[i];
+    kept.class_index = pods[i].class_index;
+    kept.compiled_at = pods[i].compiled_at;
+  }
+  if (snapshot.resources_built() == columns) return;
   nominations.refresh_deltas(table);
   // A new column contains the pods of the cluster; those placed since are in `answered` alone.
   for (const AnsweredPod& pod : not_folded()) {
     if (pod.node < 0) continue;
     ResourceDelta added;
     for (const auto& [column, amount] : table[pod.pod_class].delta.requested)
-      if (column >= columns) added.requested.emplace_back(column, amount);
+      if (snapshot.built_at(column) > columns) added.requested.emplace_back(column, amount);
     if (!added.requested.empty()) snapshot.add_requested(pod.node, added);
   }
 }
 
-void CommitState::release(std::span<PodToPlace> pods) {
+CommitState::RowsAfter CommitState::release(std::span<PodToPlace> pods) {
   settle();  // placements of these pods are known by their handles until then
-  for (PodToPlace& pod : pods) {
-    if (pod.handle == 0) continue;
-    kept_pods_[pod.handle - 1] = nullptr;
-    free_handles_.push_back(pod.handle);
-    pod.handle = 0;
-    pod.class_index = -1;
+  for (PodToPlace& pod : pods) let_go(pod);
+  RowsAfter rows;
+  sweep_if_due(rows);
+  return rows;
+}
+
+/// Gives up what was compiled and nobody needs any more, so that memory follows the cluster and not its history.
+void CommitState::sweep_if_due(RowsAfter& rows) {
+  if (!table.is_sweep_due()) return;
+  ClassTable::InUse in_use;
+  std::vector<PodToPlace> prepared;
+  for (std::size_t k = 0; k < kept_pods_.size(); ++k) {
+    const KeptPod& kept = kept_pods_[k];
+    if (kept.pod == nullptr) continue;
+    in_use.topology.kinds.push_back(kept.kind);
+    if (!kept.is_prepared) continue;
+    prepared.push_back({kept.pod, kept.profile});
+    prepared.back().handle = static_cast<std::uint32_t>(k + 1);
   }
+  for (const AnsweredPod& pod : answered) in_use.classes.push_back(pod.pod_class);
+  nominations.for_each_claimed([&](const Pod& pod) { in_use.topology.nominated.push_back(&pod); });
+  for (const PodToPlace& pod : prepared) forget_prepared(kept_pods_[pod.handle - 1]);
+  rows.dropped_classes = table.sweep(in_use);
+  rows.swept = true;
+  reasons.clear();
+  failure_of_class_.clear();
+  nominations.refresh_deltas(table);
+  prepare(prepared);
 }
 
 std::span<const PodToPlace> CommitState::with_current_classes(std::span<const PodToPlace> pods,
@@ -92,26 +139,63 @@ std::span<const PodToPlace> CommitState::with_current_classes(std::span<const Po
 void CommitState::prepare(std::span<PodToPlace> pods) {
   compile(pods);
   for (const PodToPlace& pod : pods) {
+    KeptPod& kept = kept_pods_[pod.handle - 1];
+    kept.is_prepared = true;
     if (pod.class_index < 0) continue;
     const NodeSideRow& row = table.node_side(pod.class_index);
-    read_by_const_calls_.emplace(pod.class_index, NodeSet::kNarrows);
-    if (pod.pod->rare().nominated_node_name.empty() || row.node_set() == nullptr) continue;
-    table.node_side(pod.class_index, NodeSet::kIgnored);
-    read_by_const_calls_.emplace(pod.class_index, NodeSet::kIgnored);
+    const bool reads_open_side = !pod.pod->rare().nominated_node_name.empty() && row.node_set() != nullptr;
+    if (reads_open_side) table.node_side(pod.class_index, NodeSet::kIgnored);
+    note_prepared(kept, pod.class_index, reads_open_side);
   }
 }
 
-PodVerdicts CommitState::verdicts(const PodToPlace& pod) const { return judge_pod(pod, table, nominations, snapshot); }
+void CommitState::note_prepared(KeptPod& kept, std::int32_t pod_class, bool reads_open_side) {
+  forget_prepared(kept);
+  kept.prepared_class = pod_class;
+  kept.reads_open_side = reads_open_side;
+  ++read_by_const_calls_[{pod_class, NodeSet::kNarrows}];
+  if (reads_open_side) ++read_by_const_calls_[{pod_class, NodeSet::kIgnored}];
+}
+
+void CommitState::forget_prepared(KeptPod& kept) {
+  if (kept.prepared_class < 0) return;
+  const auto drop = [&](NodeSet node_set) {
+    const auto at = read_by_const_calls_.find({kept.prepared_class, node_set});
+    if (--at->second == 0) read_by_const_calls_.erase(at);
+  };
+  drop(NodeSet::kNarrows);
+  if (kept.reads_open_side) drop(NodeSet::kIgnored);
+  kept.prepared_class = -1;
+}
+
+PodToPlace CommitState::current(const PodToPlace& pod) const {
+  PodToPlace now = pod;
+  if (!table.is_stale(pod) || pod.handle == 0 || pod.handle > kept_pods_.size()) return now;
+  const KeptPod& kept = kept_pods_[pod.handle - 1];
+  if (kept.pod != pod.pod || !kept.is_prepared) return now;
+  now.class_index = kept.class_index;
+  now.compiled_at = kept.compiled_at;
+  return now;
+}
+
+PodVerdicts CommitState::verdicts(const PodToPlace& pod) const {
+  return judge_pod(current(pod), table, nominations, snapshot);
+}
 
 DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
   dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
-  return berth::dry_run(request, table, nominations, snapshot, for_blocks);
+  std::vector<PodToPlace> preemptors;
+  preemptors.reserve(request.preemptors.size());
+  for (const PodToPlace& pod : request.preemptors) preemptors.push_back(current(pod));
+  return berth::dry_run({preemptors, request.lists, request.runs}, table, nominations, snapshot, for_blocks);
 }
 
 Evaluation CommitState::evaluate(const PodToPlace& pod) {
   PodToPlace compiled = pod;
   compile({&compiled, 1});
-  return evaluate_pod(compiled, table, nominations, snapshot);
+  Evaluation evaluation = evaluate_pod(compiled, table, nominations, snapshot);
+  if (compiled.handle != pod.handle) let_go(compiled);  // it was kept for this call only
+  return evaluation;
 }
 
 bool CommitState::begin_cycle(std::size_t pod_count) {
@@ -388,8 +472,9 @@ CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes
   order_changed_ = snapshot.update_order(cluster.cache()) || order_changed_;
   rows.all_void = rows.all_void || table.recompile_count() != recompiled_before;
   if (rows.nodes_changed)
-    for (const auto& [pod_class, node_set] : read_by_const_calls_) table.node_side(pod_class, node_set);
+    for (const auto& [read, pods] : read_by_const_calls_) table.node_side(read.first, read.second);
   if (rows.all_void || rows.groups_void) reasons.clear();
+  sweep_if_due(rows);
   return rows;
 }
 
@@ -448,6 +533,7 @@ void CommitState::recompile() {
   table.recompile();
   table.topology().rebuild();
   nominations.rebuild(table, snapshot);
+  keep_log(log_entries_min_);
 }
 
 }  // namespace berth

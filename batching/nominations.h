@@ -55,6 +55,12 @@ class Nominations {
                                         const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node) const;
   /// Adds those pods to the node of an overlay that reads for the class.
   void add_against(const Pod& pod, const PodClass& pod_class, bool affinity_skips, NodeOverlay& overlay) const;
+  /// Calls use(pod) for the pods whose node exists: their terms were noted.
+  template <class Use>
+  void for_each_claimed(Use use) const {
+    for (const auto& [node, here] : on_node_)
+      for (const Nominated& nominated : here) use(*nominated.pod);
+  }
   /// Call when resource columns were added: recomputes the deltas.
   void refresh_deltas(ClassTable& table);
 

@@ -8,6 +8,11 @@
 
 namespace berth {
 
+/// A sweep, which gives up what nobody uses, is due after this many additions, or
+/// this share of what there is: it looks at all of that.
+inline constexpr std::int32_t kSweepMin = 64;
+inline constexpr std::int32_t kSweepShare = 64;
+
 /// Things that others refer to by number. A number that was given up is given again, so that memory follows what there
 /// is and not what there was: give one up only when nobody refers to it any more.
 template <class T>

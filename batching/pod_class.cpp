@@ -2,6 +2,7 @@
 #include "batching/pod_class.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "host/framework/draw.h"
@@ -49,7 +50,7 @@ ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& conf
 }
 
 void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod> placed) {
-  const std::int32_t columns = snapshot_.resource_count();
+  const std::uint64_t columns = snapshot_.resources_built();
   // Register all queries and terms first: classes depend on all of them.
   kinds_.assign(pods.size(), TopologyIndex::kNoKind);
   for (std::size_t i = 0; i < pods.size(); ++i) kinds_[i] = topology_.kind_of(*pods[i].pod, pods[i].profile);
@@ -61,7 +62,7 @@ void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod
     pods[i].class_index = class_of(pods[i], kinds_[i]);
     pods[i].compiled_at = topology_.epoch();
   }
-  if (snapshot_.resource_count() != columns) refresh_deltas();
+  if (snapshot_.resources_built() != columns) refresh_deltas();
 }
 
 std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
@@ -77,35 +78,45 @@ std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
     return known.pod_class;
   }
   auto& by_spec = class_of_spec_[static_cast<std::size_t>(pod.profile)];
-  if (const auto known = by_spec.find(pod.pod->spec.get()); known != by_spec.end()) return known->second;
-  const std::int32_t found = find_or_add(pod, kind);
-  by_spec.emplace(pod.pod->spec.get(), found);
-  kept_specs_.push_back(pod.pod->spec);
-  return found;
+  const auto [known, is_new] = by_spec.try_emplace(pod.pod->spec.get());
+  if (is_new) known->second = {pod.pod->spec, find_or_add(pod, kind), 0};
+  known->second.found_at = sweeps_;
+  return known->second.pod_class;
 }
 
 std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind) {
   if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile)) return add_error(std::move(*reason));
+  return find_or_add(pod.pod->spec, pod.pod->node_name, pod.profile, kind);
+}
+
+std::int32_t ClassTable::find_or_add(const std::shared_ptr<const PodSpec>& spec, const std::string& node_name,
+                                     std::int32_t profile, std::int32_t kind) {
   static const TopologyIndex::Compiled kNothing;
   const TopologyIndex::Compiled& topology = kind >= 0 ? topology_.compile(kind) : kNothing;
-  std::string signature = with_profile(pod_signature(*pod.pod->spec), pod.profile, pod.pod->node_name);
+  std::string signature = with_profile(pod_signature(*spec), profile, node_name);
   if (topology.program != nullptr || !topology.moves.empty()) signature += topology.signature;
-  const auto [at, is_new] = class_of_signature_.try_emplace(std::move(signature), size());
+  const auto [at, is_new] = class_of_signature_.try_emplace(std::move(signature), -1);
   if (is_new) {
-    PodClass& added = classes_.emplace_back();
-    added.profile = pod.profile;
-    added.spec = pod.pod->spec;
-    added.node_name = pod.pod->node_name;
+    PodClass added;
+    added.profile = profile;
+    added.spec = spec;
+    added.node_name = node_name;
     added.topology = topology.program;
     added.moves = topology.moves;
+    added.signature = &at->first;
     fill(added);
+    at->second = classes_.add(std::move(added));
   }
+  classes_[at->second].found_at = sweeps_;
   return at->second;
 }
 
 std::int32_t ClassTable::add_error(std::string text) {
   const auto [at, is_new] = error_of_text_.try_emplace(text, static_cast<std::int32_t>(errors_.size()));
-  if (is_new) errors_.push_back(std::move(text));
+  if (is_new) {
+    errors_.push_back(std::move(text));
+    ++errors_added_;
+  }
   return -2 - at->second;
 }
 
@@ -144,31 +155,31 @@ ResourceDelta ClassTable::delta_of(const Pod& pod) const {
 }
 
 void ClassTable::refresh_deltas() {
-  for (PodClass& pod_class : classes_) pod_class.delta = delta_of(bare_pod(pod_class));
+  classes_.for_each([&](std::int32_t, PodClass& pod_class) { pod_class.delta = delta_of(bare_pod(pod_class)); });
 }
 
 ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c, NodeSet node_set) {
-  PodClass& pod_class = classes_[static_cast<std::size_t>(c)];
+  PodClass& pod_class = classes_[c];
   const bool is_open = node_set == NodeSet::kIgnored;
   std::int32_t& index = is_open ? pod_class.open_node_side : pod_class.node_side;
   if (index < 0) {
     std::string signature = with_profile(node_side_signature(*pod_class.spec), pod_class.profile, pod_class.node_name);
     signature.push_back(is_open ? 'o' : 'n');
-    const auto [at, is_new] =
-        node_side_of_signature_.try_emplace(std::move(signature), static_cast<std::int32_t>(node_sides_.size()));
+    const auto [at, is_new] = node_side_of_signature_.try_emplace(std::move(signature), -1);
     if (is_new) {
       auto side = std::make_unique<NodeSide>();
+      side->signature = &at->first;
       side->profile = pod_class.profile;
       side->spec = pod_class.spec;
       side->node_name = pod_class.node_name;
       side->node_set = node_set;
       side->compiled = compile_node_side(side->pod(), profile_of(c), snapshot_);
       side->position = node_changes_end();
-      node_sides_.push_back(std::move(side));
+      at->second = node_sides_.add(std::move(side));
     }
     index = at->second;
   }
-  NodeSide& side = *node_sides_[static_cast<std::size_t>(index)];
+  NodeSide& side = *node_sides_[index];
   if (side.position != node_changes_end()) bring_up_to_date(side);
   return side;
 }
@@ -264,7 +275,7 @@ const NodeSideRow* ClassTable::built_node_side(std::int32_t c, NodeSet node_set)
   const PodClass& pod_class = (*this)[c];
   const std::int32_t index = node_set == NodeSet::kIgnored ? pod_class.open_node_side : pod_class.node_side;
   if (index < 0) return nullptr;
-  const NodeSide& side = *node_sides_[static_cast<std::size_t>(index)];
+  const NodeSide& side = *node_sides_[index];
   return side.is_outdated || side.position != node_changes_end() ? nullptr : side.row.get();
 }
 
@@ -301,8 +312,9 @@ const std::string& ClassTable::score_error(std::int32_t c) {
 
 std::uint64_t ClassTable::node_side_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& side : node_sides_)
+  node_sides_.for_each([&](std::int32_t, const std::unique_ptr<NodeSide>& side) {
     if (side->row != nullptr) bytes += side->row->bytes();
+  });
   return bytes;
 }
 
@@ -315,10 +327,10 @@ void ClassTable::compile_profiles() {
 
 void ClassTable::change_namespaces() {
   topology_.change_namespaces();
+  classes_.for_each([](std::int32_t, PodClass& pod_class) { pod_class.signature = nullptr; });
   class_of_signature_.clear();
   class_of_kind_.clear();
   for (auto& by_spec : class_of_spec_) by_spec.clear();
-  kept_specs_.clear();
 }
 
 void ClassTable::recompile() {
@@ -328,10 +340,102 @@ void ClassTable::recompile() {
   node_changes_begin_ = node_changes_end();
   node_changes_.clear();
   compile_profiles();
-  for (PodClass& pod_class : classes_) {
+  classes_.for_each([&](std::int32_t, PodClass& pod_class) {
     pod_class.node_side = pod_class.open_node_side = -1;
     fill(pod_class);
+  });
+  refresh_deltas();
+}
+
+// Giving up what is not used
+
+bool ClassTable::is_sweep_due() const {
+  const std::int32_t kept = classes_.size() + topology_.all_size();
+  return all_added() - swept_at_ > static_cast<std::uint64_t>(std::max(sweep_min_, kept / sweep_share_));
+}
+
+std::vector<std::int32_t> ClassTable::sweep(const InUse& in_use) {
+  std::vector<std::int32_t> kinds;
+  topology_.keep_only(in_use.topology, kinds);
+  for (const std::int32_t kind : kinds)
+    if (static_cast<std::size_t>(kind) < class_of_kind_.size()) class_of_kind_[static_cast<std::size_t>(kind)] = {};
+  renew_classes_of_kinds();
+  const std::vector<std::int32_t> dropped = drop_classes(in_use.classes);
+  drop_node_sides();
+  drop_resources();
+  // The pods of errors are stale, and bring them again.
+  errors_.clear();
+  error_of_text_.clear();
+  ++sweeps_;
+  swept_at_ = all_added();
+  return dropped;
+}
+
+/// Kinds whose program or moves refer to what is gone get the classes of those that they have now.
+void ClassTable::renew_classes_of_kinds() {
+  for (std::size_t k = 0; k < class_of_kind_.size(); ++k) {
+    Found& found = class_of_kind_[k];
+    if (found.revision == 0) continue;
+    const auto kind = static_cast<std::int32_t>(k);
+    const std::uint32_t revision = topology_.compile(kind).revision;
+    if (is_error(found.pod_class)) {
+      found = {};
+    } else if (found.revision != revision) {
+      const PodClass before = classes_[found.pod_class];
+      found = {find_or_add(before.spec, before.node_name, before.profile, kind), revision};
+      classes_[found.pod_class].node_side = before.node_side;
+      classes_[found.pod_class].open_node_side = before.open_node_side;
+    }
   }
+}
+
+std::vector<std::int32_t> ClassTable::drop_classes(const std::vector<std::int32_t>& in_use) {
+  LiveNumbers live(classes_.end());
+  for (const std::int32_t c : in_use)
+    if (c >= 0) live.insert(c);
+  for (const Found& found : class_of_kind_)
+    if (found.revision != 0) live.insert(found.pod_class);
+  for (auto& by_spec : class_of_spec_)
+    std::erase_if(by_spec, [&](const auto& entry) {
+      const FoundForSpec& found = entry.second;
+      if (is_error(found.pod_class) || !was_found_lately(found.found_at)) return true;
+      live.insert(found.pod_class);
+      return false;
+    });
+  std::vector<std::int32_t> dropped;
+  classes_.for_each([&](std::int32_t c, const PodClass& pod_class) {
+    const bool is_found = pod_class.signature != nullptr && was_found_lately(pod_class.found_at);
+    if (!is_found && !live.contains(c)) dropped.push_back(c);
+  });
+  for (const std::int32_t c : dropped) {
+    if (const std::string* signature = classes_[c].signature) class_of_signature_.erase(std::string(*signature));
+    classes_.remove(c);
+  }
+  return dropped;
+}
+
+void ClassTable::drop_node_sides() {
+  LiveNumbers live(node_sides_.end());
+  classes_.for_each([&](std::int32_t, const PodClass& pod_class) {
+    for (const std::int32_t side : {pod_class.node_side, pod_class.open_node_side})
+      if (side >= 0) live.insert(side);
+  });
+  for (std::int32_t s = 0; s < node_sides_.end(); ++s) {
+    if (!node_sides_.has(s) || live.contains(s)) continue;
+    node_side_of_signature_.erase(std::string(*node_sides_[s]->signature));
+    node_sides_.remove(s);
+  }
+}
+
+void ClassTable::drop_resources() {
+  std::set<std::string, std::less<>> names;
+  for (const CompiledProfile& profile : profiles_)
+    for (const auto* resources : {&profile.fit.resources, &profile.balanced_resources})
+      for (const ScoredResource& resource : *resources) names.insert(resource.name);
+  classes_.for_each([&](std::int32_t, const PodClass& pod_class) {
+    for (const RequestedResource& resource : pod_class.requested) names.insert(resource.name);
+  });
+  snapshot_.keep_resources(names);
   refresh_deltas();
 }
 

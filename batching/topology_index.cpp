@@ -172,9 +172,6 @@ std::vector<CountMove> TopologyIndex::leave(const CountedPod& pod, std::int32_t 
 
 void TopologyIndex::read_pods() {
   counts_ = true;
-  crowds_.clear();
-  crowd_of_key_.clear();
-  crowds_of_identity_.clear();
   crowds_on_.assign(static_cast<std::size_t>(snapshot_.slot_count()), {});
   for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i)
     for (const PodPtr& pod : pods_on(i)) join(counted(*pod), i);
@@ -272,6 +269,9 @@ void TopologyIndex::change_namespaces() {
   selector_of_pod_.clear();
   kept_owners_.clear();
   counts_ = false;
+  crowds_.clear();
+  crowd_of_key_.clear();
+  crowds_of_identity_.clear();
   snapshot_.write_topology() = {};
   register_pods();
 }
@@ -297,7 +297,7 @@ TopologyCounts TopologyIndex::recount(std::span<const AnsweredPod> placed) {
 void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dropped) {
   LiveNumbers kinds(kinds_.end());
   for (const std::int32_t kind : in_use.kinds)
-    if (kind >= 0) kinds.insert(kind);
+    if (kind >= 0 && kind < kinds_.end()) kinds.insert(kind);
   TopologyQueries::Live live = queries_->none_live();
   LiveNumbers selectors(selectors_.end());
   selectors.insert(0);

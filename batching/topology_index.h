@@ -90,7 +90,7 @@ class TopologyIndex {
   void rebuild();
   /// What is in use beside pods on nodes.
   struct InUse {
-    std::vector<std::int32_t> kinds;   ///< may repeat, and contain kNoKind
+    std::vector<std::int32_t> kinds;    ///< may repeat, and contain kNoKind or numbers from before a renumbering
     std::vector<const Pod*> nominated;  ///< pods whose terms were noted
   };
   /// Gives up kinds that were not asked for since the call before the last one and that `in_use` does not name, and the

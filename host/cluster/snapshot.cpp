@@ -35,7 +35,7 @@ bool any_may_wrap(const ResourceAmounts& amounts) {
 
 Snapshot::Snapshot(const ClusterCache& cache) : fixed_(std::make_shared<Fixed>()) {
   for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage})
-    resources_.push_back({std::string(name), {}, {}});
+    resources_.push_back({std::string(name), {}, {}, 0});
   const auto nodes = cache.nodes_in_order();
   fixed_->taint_sets.emplace_back();
   fixed_->index_of.reserve(nodes.size());
@@ -267,15 +267,32 @@ std::int32_t Snapshot::ensure_resource(std::string_view name, const ClusterCache
   }
   asked_in_vain_.erase(std::string(name));
   lacks_column_ = false;
-  Resource resource{std::string(name), Column(slot_count()), Column(slot_count())};
+  auto free = std::find_if(resources_.begin(), resources_.end(), [](const Resource& r) { return r.name.empty(); });
+  if (free == resources_.end()) {
+    free = resources_.emplace(resources_.end());
+    free->allocatable = free->requested = Column(slot_count());
+  }
+  Resource& resource = *free;
+  resource.name = name;
+  resource.built_at = ++resources_built_;
   for (const NodeInfo* info : nodes) {
     const std::int32_t slot = find_node(info->name);
     if (slot < 0) continue;
     resource.allocatable.write(slot) = info->node->allocatable.scalar(name);
     resource.requested.write(slot) = info->requested.scalar(name);
   }
-  resources_.push_back(std::move(resource));
-  return resource_count() - 1;
+  return static_cast<std::int32_t>(free - resources_.begin());
+}
+
+void Snapshot::keep_resources(const std::set<std::string, std::less<>>& names) {
+  for (std::size_t r = kEphemeralStorageColumn + 1; r < resources_.size(); ++r) {
+    Resource& resource = resources_[r];
+    if (resource.name.empty() || names.contains(resource.name)) continue;
+    resource.name.clear();
+    resource.allocatable.fill(0);
+    resource.requested.fill(0);
+  }
+  std::erase_if(asked_in_vain_, [&](const std::string& name) { return !names.contains(name); });
 }
 
 const LabelColumn& Snapshot::label_column(std::string_view key) {

@@ -38,6 +38,7 @@ class Column {
   std::int64_t& write(std::int32_t node) {
     return pages_.write(static_cast<std::size_t>(node >> kPageNodesLog2))[node & (kPageNodes - 1)];
   }
+  void fill(std::int64_t value) { pages_.fill(value); }
   void grow(std::size_t page_count) {
     if (pages_.page_count() == 0) pages_ = Pages<std::int64_t>(0, kPageNodes);
     pages_.grow(page_count);
@@ -116,6 +117,13 @@ class Snapshot {
   /// Some resource that ensure_resource() was asked for in vain is offered now.
   bool lacks_column() const { return lacks_column_; }
   std::int32_t resource_count() const { return static_cast<std::int32_t>(resources_.size()); }
+  /// How many columns were ever built. A column that keep_resources() gave up is built again for another resource.
+  std::uint64_t resources_built() const { return resources_built_; }
+  /// The value of resources_built() with this column.
+  std::uint64_t built_at(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].built_at; }
+  /// Gives up the columns of other resources than cpu, memory, ephemeral storage and `names`: they read as 0. What was
+  /// asked for in vain is forgotten, too.
+  void keep_resources(const std::set<std::string, std::less<>>& names);
   const std::string& resource_name(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].name; }
 
   std::int64_t allocatable(std::int32_t r, std::int32_t i) const {
@@ -166,9 +174,10 @@ class Snapshot {
 
  private:
   struct Resource {
-    std::string name;
+    std::string name;  ///< empty: free
     Column allocatable;
     Column requested;
+    std::uint64_t built_at = 0;
   };
   /// Data that only node events change; shared by copies.
   struct Fixed {
@@ -210,6 +219,7 @@ class Snapshot {
   bool placement_may_wrap_ = false;
   std::set<std::string, std::less<>> asked_in_vain_;  ///< resources that no node offered
   bool lacks_column_ = false;
+  std::uint64_t resources_built_ = 0;
   std::optional<std::uint64_t> order_generation_;  ///< of the cache; absent: there is no order yet
 };
 

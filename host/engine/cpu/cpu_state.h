@@ -28,13 +28,17 @@ struct CpuBackend::State : CommitState {
         tuning(cpu_tuning),
         arena(thread_count(engine.threads)),
         tiles(table, engine.row_bytes_max, tuning),
-        grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max) {}
+        grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max) {
+    keep_log(tuning.log_entries_min);
+    table.sweep_after(tuning.sweep_additions_min, kSweepShare);
+  }
 
   CpuTuning tuning;
   tbb::task_arena arena;
   TileCache tiles;
   GroupedRows grouped_rows;
 
+  void void_rows(const RowsAfter& after);
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
   /// Places the pod at the front, or the run of equal pods that begins with it.
   void answer_front(std::span<const PodToPlace> pods, std::size_t pods_max);

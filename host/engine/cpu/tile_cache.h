@@ -34,6 +34,8 @@ class TileCache {
   /// a row gets one in a new tile, together with the next classes of `upcoming`.
   Place find(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
              const CommitLog& log);
+  /// Drops the tiles of classes that are gone. @param classes  their numbers, which new classes may have by now
+  void drop_classes(std::span<const std::int32_t> classes);
   void clear();
 
   std::uint64_t bytes() const;
