@@ -182,9 +182,12 @@ void ClusterCache::add_node(NodePtr node) { update_node(std::move(node)); }
 
 void ClusterCache::update_node(NodePtr node) {
   NodeEntry& entry = state_->find_or_create(node->name);
-  if (entry.is_real()) state_->images.drop(*entry.node);
   state_->tree.put(entry, zone_key(*node));
-  state_->images.add(*node);
+  // A node that keeps its images keeps the sizes that were reported first, and most updates are about something else.
+  if (!entry.is_real() || entry.node->images != node->images) {
+    if (entry.is_real()) state_->images.drop(*entry.node);
+    state_->images.add(*node);
+  }
   state_->set_object(entry, std::move(node));
   state_->touch(entry);
 }
