@@ -10,6 +10,7 @@
 #include "batching/verdicts.h"
 #include "host/cluster/pod_footprint.h"
 #include "host/objects/errors.h"
+#include "host/objects/pod_requests.h"
 
 namespace berth {
 namespace {
@@ -449,7 +450,11 @@ void CommitState::fold() {
 void CommitState::take_in_pod(const PodChange& change) {
   const std::int32_t slot = snapshot.find_node(change.node);
   if (slot < 0) return;  // a ghost
-  snapshot.change_pods(slot, *cluster.cache().find_node(change.node));
+  std::vector<std::string> resources;
+  for (const PodPtr& pod : {change.before, change.after})
+    if (pod != nullptr)
+      for (const auto& [name, amount] : requested_on_node(*pod).scalars) resources.push_back(name);
+  snapshot.change_pods(slot, *cluster.cache().find_node(change.node), resources);
   table.topology().change_pod(slot, change.before, change.after);
   log.append({slot, -1, 0});
 }
@@ -463,9 +468,8 @@ CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes
     change_nodes(effect, rows);
     for (const PodChange& pod : effect.pods) take_in_pod(pod);
     change_nomination(effect);
-    if (effect.selectors_changed) table.topology().change_selectors();
-    if (!effect.namespaces_changed) continue;
-    table.change_namespaces();
+    if (effect.selectors_changed) table.topology().change_selectors(effect.name_space);
+    if (!effect.namespaces_changed || !table.change_namespace(effect.name_space)) continue;
     nominations.rebuild(table, snapshot);
     rows.all_void = true;
   }

@@ -12,6 +12,9 @@ namespace berth {
 /// this share of what there is: it looks at all of that.
 inline constexpr std::int32_t kSweepMin = 64;
 inline constexpr std::int32_t kSweepShare = 64;
+/// What was used since so many sweeps is likely to be used again. @param used_at  the number of sweeps at that time
+inline constexpr std::uint64_t kSweepsKept = 8;
+constexpr bool is_lately(std::uint64_t used_at, std::uint64_t sweeps) { return used_at + kSweepsKept >= sweeps; }
 
 /// Things that others refer to by number. A number that was given up is given again, so that memory follows what there
 /// is and not what there was: give one up only when nobody refers to it any more.

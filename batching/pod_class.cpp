@@ -62,7 +62,7 @@ void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod
     pods[i].class_index = class_of(pods[i], kinds_[i]);
     pods[i].compiled_at = topology_.epoch();
   }
-  if (snapshot_.resources_built() != columns) refresh_deltas();
+  if (snapshot_.resources_built() != columns) refresh_deltas(columns);
 }
 
 std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
@@ -141,10 +141,13 @@ void ClassTable::fill(PodClass& pod_class) {
 
 ResourceDelta ClassTable::delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const {
   ResourceDelta delta;
-  for (std::int32_t r = 0; r < snapshot_.resource_count(); ++r) {
-    const std::int64_t amount = amounts.amount(snapshot_.resource_name(r));
-    if (amount != 0) delta.requested.emplace_back(r, amount);
-  }
+  const auto add = [&](std::int32_t column, std::int64_t amount) {
+    if (column != kNoColumn && amount != 0) delta.requested.emplace_back(column, amount);
+  };
+  add(kCpuColumn, amounts.milli_cpu);
+  add(kMemoryColumn, amounts.memory_bytes);
+  add(kEphemeralStorageColumn, amounts.ephemeral_storage_bytes);
+  for (const auto& [name, amount] : amounts.scalars) add(snapshot_.find_resource(name), amount);
   delta.non_zero_milli_cpu = non_zero.milli_cpu;
   delta.non_zero_memory_bytes = non_zero.memory_bytes;
   return delta;
@@ -154,8 +157,16 @@ ResourceDelta ClassTable::delta_of(const Pod& pod) const {
   return delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
 }
 
-void ClassTable::refresh_deltas() {
-  classes_.for_each([&](std::int32_t, PodClass& pod_class) { pod_class.delta = delta_of(bare_pod(pod_class)); });
+/// @param columns  Snapshot::resources_built() when the deltas were right
+void ClassTable::refresh_deltas(std::uint64_t columns) {
+  const auto is_new = [&](const auto& scalar) {
+    const std::int32_t column = snapshot_.find_resource(scalar.first);
+    return column != kNoColumn && snapshot_.built_at(column) > columns;
+  };
+  classes_.for_each([&](std::int32_t, PodClass& pod_class) {
+    const auto& scalars = pod_class.filter_amounts.scalars;
+    if (std::any_of(scalars.begin(), scalars.end(), is_new)) pod_class.delta = delta_of(bare_pod(pod_class));
+  });
 }
 
 ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c, NodeSet node_set) {
@@ -325,12 +336,13 @@ void ClassTable::compile_profiles() {
         compile_profile(profile, config_.gates, draw_rule(profile, tie_break_, seed_), snapshot_, cluster_.cache()));
 }
 
-void ClassTable::change_namespaces() {
-  topology_.change_namespaces();
+bool ClassTable::change_namespace(const std::string& name) {
+  if (!topology_.change_namespace(name)) return false;
   classes_.for_each([](std::int32_t, PodClass& pod_class) { pod_class.signature = nullptr; });
   class_of_signature_.clear();
   class_of_kind_.clear();
   for (auto& by_spec : class_of_spec_) by_spec.clear();
+  return true;
 }
 
 void ClassTable::recompile() {
@@ -344,7 +356,7 @@ void ClassTable::recompile() {
     pod_class.node_side = pod_class.open_node_side = -1;
     fill(pod_class);
   });
-  refresh_deltas();
+  refresh_deltas(0);
 }
 
 // Giving up what is not used
@@ -436,7 +448,6 @@ void ClassTable::drop_resources() {
     for (const RequestedResource& resource : pod_class.requested) names.insert(resource.name);
   });
   snapshot_.keep_resources(names);
-  refresh_deltas();
 }
 
 }  // namespace berth

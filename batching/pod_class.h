@@ -87,13 +87,13 @@ class ClassTable {
     sweep_share_ = share;
   }
   /// Gives up classes, node sides, kinds, queries, terms, tables and resource columns that neither `in_use` nor a pod
-  /// on a node needs, and of which no pod was compiled since the sweep before the latest. All pods are stale afterwards.
+  /// on a node needs, and of which no pod was compiled lately. All pods are stale afterwards.
   /// Cost: that of what is there, not of what there was. @return the classes that are gone
   std::vector<std::int32_t> sweep(const InUse& in_use);
   TopologyIndex& topology() { return topology_; }
-  /// Namespaces changed: TopologyIndex::change_namespaces(). Classes refer to queries and tables by number, so that
-  /// none from before is found again.
-  void change_namespaces();
+  /// TopologyIndex::change_namespace(). Classes refer to queries and tables by number, so that none from before is found
+  /// again when these are registered again.
+  bool change_namespace(const std::string& name);
   const TopologyIndex& topology() const { return topology_; }
 
   static bool is_error(std::int32_t class_index) { return class_index < -1; }
@@ -149,7 +149,7 @@ class ClassTable {
                            std::int32_t profile, std::int32_t kind);
   std::int32_t add_error(std::string text);
   void fill(PodClass& pod_class);
-  void refresh_deltas();
+  void refresh_deltas(std::uint64_t columns);
   void compile_profiles();
   ResourceDelta delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const;
 
@@ -225,7 +225,7 @@ class ClassTable {
   std::int32_t sweep_min_ = kSweepMin;
   std::int32_t sweep_share_ = kSweepShare;
   std::uint64_t all_added() const { return classes_.added() + errors_added_ + topology_.all_added(); }
-  bool was_found_lately(std::uint64_t found_at) const { return found_at + 1 >= sweeps_; }
+  bool was_found_lately(std::uint64_t found_at) const { return is_lately(found_at, sweeps_); }
   void renew_classes_of_kinds();
   std::vector<std::int32_t> drop_classes(const std::vector<std::int32_t>& in_use);
   void drop_node_sides();

@@ -20,9 +20,35 @@ std::vector<LabelMap::Entry> demanded_labels(const PodQuery& query) {
 
 std::shared_ptr<const SelectedNamespaces> PodMatches::namespaces_of(const PodLabelSelector& selector) {
   if (selector.matches_nothing()) return nullptr;
-  std::shared_ptr<const SelectedNamespaces>& known = namespaces_of_selector_[selector.signature()];
-  if (known == nullptr) known = std::make_shared<const SelectedNamespaces>(select_namespaces(selector, namespaces_));
-  return known;
+  Selected& known = namespaces_of_selector_[selector.signature()];
+  if (known.namespaces == nullptr)
+    known = {selector, std::make_shared<const SelectedNamespaces>(select_namespaces(selector, namespaces_))};
+  return known.namespaces;
+}
+
+bool PodMatches::change_namespace(const std::string& name, const LabelMap* labels) {
+  if (labels != nullptr) {
+    namespaces_[name] = *labels;
+  } else {
+    namespaces_.erase(name);
+  }
+  std::erase_if(namespaces_of_selector_, [](const auto& entry) { return entry.second.namespaces.use_count() == 1; });
+  for (const auto& [signature, known] : namespaces_of_selector_) {
+    const std::vector<std::string>& names = known.namespaces->names;
+    const bool was_selected = std::binary_search(names.begin(), names.end(), name);
+    if (was_selected != (labels != nullptr && known.selector.matches(*labels))) return false;
+  }
+  identities_.for_each([&](std::int32_t, Identity& identity) {
+    if (identity.name_space != name) return;
+    identity.labels_of_namespace = labels != nullptr ? *labels : LabelMap();
+    std::vector<std::int32_t> matching;
+    for (const std::int32_t t : term_index_.candidates(identity.labels))
+      if (matches(identity, terms_[t])) matching.push_back(t);
+    if (matching == identity.matching_terms) return;
+    identity.matching_terms = std::move(matching);
+    identity.version = ++versions_;
+  });
+  return true;
 }
 
 template <class Use>
@@ -167,7 +193,7 @@ void PodMatches::keep_only(Live& live) {
     if (queries_.has(q) && !live.queries.contains(q)) drop_query(q);
   for (std::int32_t t = 0; t < terms_.end(); ++t)
     if (terms_.has(t) && !live.terms.contains(t)) drop_term(t);
-  std::erase_if(namespaces_of_selector_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  std::erase_if(namespaces_of_selector_, [](const auto& entry) { return entry.second.namespaces.use_count() == 1; });
 }
 
 void PodMatches::drop_identity(std::int32_t number) {

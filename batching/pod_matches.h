@@ -75,6 +75,11 @@ class PodMatches {
   /// What matching the query means has changed.
   void note_change(std::int32_t query);
 
+  /// The labels of a namespace changed, or it came or went. Updates what its pods match.
+  /// @return false when a selector that some query was made with selects it now, or no longer: make all queries again
+  bool change_namespace(const std::string& name, const LabelMap* labels);
+  const std::string& namespace_of(std::int32_t identity) const { return identities_[identity].name_space; }
+
   /// What is in use. Terms are those of live owners.
   struct Live {
     explicit Live(const PodMatches& matches)
@@ -129,7 +134,11 @@ class PodMatches {
   void drop_owner(std::int32_t number);
 
   NamespaceLabels namespaces_;
-  std::unordered_map<std::string, std::shared_ptr<const SelectedNamespaces>> namespaces_of_selector_;
+  struct Selected {
+    PodLabelSelector selector = PodLabelSelector::nothing();
+    std::shared_ptr<const SelectedNamespaces> namespaces;
+  };
+  std::unordered_map<std::string, Selected> namespaces_of_selector_;
   Numbered<Identity> identities_;
   LabelSetIndex identity_index_;
   std::unordered_map<std::string, std::int32_t> identity_of_key_;

@@ -48,14 +48,16 @@ bool TopologyIndex::concerns(const Pod& pod, std::int32_t profile) const {
 std::int32_t TopologyIndex::default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile) {
   const PodTopologySpreadArgs& args = config_.profiles[static_cast<std::size_t>(profile)].args.pod_topology_spread;
   if (default_selectors_.none() || !uses_default_constraints(*pod.spec, args)) return 0;
-  const auto [known, is_new] = selector_of_pod_.try_emplace({identity, pod.owners.get()}, 0);
-  if (!is_new) return known->second;
-  kept_owners_.push_back(pod.owners);
+  const auto [at, is_new] = selector_of_pod_.try_emplace({identity, pod.owners.get()});
+  SelectorOfPod& known = at->second;
+  known.used_at = sweeps_;
+  if (!is_new) return known.selector;
+  known.owners = pod.owners;
   PodLabelSelector selector = default_selectors_.of(pod);
   if (selector.is_empty()) return 0;
-  const auto [at, is_first] = selector_of_signature_.try_emplace(selector.signature(), 0);
-  if (is_first) at->second = selectors_.add(std::move(selector));
-  return known->second = at->second;
+  const auto [number, is_first] = selector_of_signature_.try_emplace(selector.signature(), 0);
+  if (is_first) number->second = selectors_.add(std::move(selector));
+  return known.selector = number->second;
 }
 
 std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
@@ -255,19 +257,28 @@ bool TopologyIndex::move_node(std::int32_t slot) {
   return true;
 }
 
-void TopologyIndex::change_selectors() {
+void TopologyIndex::change_selectors(const std::string& name_space) {
   default_selectors_ = DefaultSelectors(cluster_.objects());
-  selector_of_pod_.clear();
-  kept_owners_.clear();
+  std::erase_if(selector_of_pod_,
+                [&](const auto& entry) { return queries_->namespace_of(entry.first.first) == name_space; });
   ++epochs_before_;
 }
 
-void TopologyIndex::change_namespaces() {
+bool TopologyIndex::change_namespace(const std::string& name) {
+  const std::vector<Namespace>& all = cluster_.objects().namespaces;
+  // Of several objects with one name the last counts, as in namespace_labels().
+  const auto at = std::find_if(all.rbegin(), all.rend(), [&](const Namespace& known) { return known.name == name; });
+  ++epochs_before_;
+  if (queries_->change_namespace(name, at == all.rend() ? nullptr : &at->labels)) return false;
+  register_again();
+  return true;
+}
+
+void TopologyIndex::register_again() {
   epochs_before_ = epoch() + 1;
   kind_of_key_.clear();
   kinds_.clear();
   selector_of_pod_.clear();
-  kept_owners_.clear();
   counts_ = false;
   crowds_.clear();
   crowd_of_key_.clear();
@@ -301,8 +312,17 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
   TopologyQueries::Live live = queries_->none_live();
   LiveNumbers selectors(selectors_.end());
   selectors.insert(0);
+  // Of an identity that stands on nodes the kind that was asked for last stays: more pods of it will come.
+  std::unordered_map<std::int32_t, std::int32_t> latest_of_identity;
   kinds_.for_each([&](std::int32_t number, const Kind& kind) {
-    if (kind.used_at + 1 < sweeps_ && !kinds.contains(number)) {
+    const auto identity = static_cast<std::size_t>(kind.key.identity);
+    if (identity >= crowds_of_identity_.size() || crowds_of_identity_[identity].empty()) return;
+    const auto [at, is_first] = latest_of_identity.try_emplace(kind.key.identity, number);
+    if (!is_first && kinds_[at->second].used_at <= kind.used_at) at->second = number;
+  });
+  for (const auto& [identity, kind] : latest_of_identity) kinds.insert(kind);
+  kinds_.for_each([&](std::int32_t number, const Kind& kind) {
+    if (!is_lately(kind.used_at, sweeps_) && !kinds.contains(number)) {
       dropped.push_back(number);
       return;
     }
@@ -320,9 +340,11 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
     kind_of_key_.erase(kinds_[number].key);
     kinds_.remove(number);
   }
-  // The memo of default selectors refers to identities, and is filled again by the pods that come.
-  selector_of_pod_.clear();
-  kept_owners_.clear();
+  std::erase_if(selector_of_pod_, [&](const auto& entry) {
+    const auto& [key, known] = entry;
+    return !is_lately(known.used_at, sweeps_) || !live.matches.identities.contains(key.first) ||
+           !selectors.contains(known.selector);
+  });
   for (std::int32_t s = 0; s < selectors_.end(); ++s) {
     if (!selectors_.has(s) || selectors.contains(s)) continue;
     selector_of_signature_.erase(selectors_[s]->signature());

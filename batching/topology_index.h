@@ -82,10 +82,11 @@ class TopologyIndex {
   /// The node came, went, or its object changed; its pods are those from before. @return whether it moved to another
   /// domain, or into or out of the nodes that count for some table
   bool move_node(std::int32_t slot);
-  /// Services or workloads changed.
-  void change_selectors();
-  /// Namespaces changed: registers all queries again, so that indices of tables, queries and kinds are void.
-  void change_namespaces();
+  /// Services or workloads of a namespace changed.
+  void change_selectors(const std::string& name_space);
+  /// A namespace changed. @return true when a query selects it now, or no longer: all queries are registered again, so
+  /// that numbers of tables, queries and kinds are void
+  bool change_namespace(const std::string& name);
   /// The number of slots changed: counts from scratch.
   void rebuild();
   /// What is in use beside pods on nodes.
@@ -93,8 +94,8 @@ class TopologyIndex {
     std::vector<std::int32_t> kinds;    ///< may repeat, and contain kNoKind or numbers from before a renumbering
     std::vector<const Pod*> nominated;  ///< pods whose terms were noted
   };
-  /// Gives up kinds that were not asked for since the call before the last one and that `in_use` does not name, and the
-  /// queries, terms, tables and identities that only they had. Their numbers are given again, so that programs and moves
+  /// Gives up kinds that were not asked for lately, that `in_use` does not name, and that are not the latest of an identity
+  /// on a node; and the queries, terms, tables and identities that only they had. Their numbers are given again, so that programs and moves
   /// that were compiled before are void: epoch() advances. @param dropped  gets the kinds
   void keep_only(const InUse& in_use, std::vector<std::int32_t>& dropped);
   /// How much was ever made, and how much of it is still there.
@@ -153,6 +154,7 @@ class TopologyIndex {
     std::int32_t position;  ///< in Crowd::places
   };
 
+  void register_again();
   bool concerns(const Pod& pod, std::int32_t profile) const;
   std::int32_t default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile);
   void recompile(Kind& kind);
@@ -187,8 +189,12 @@ class TopologyIndex {
   std::uint64_t sweeps_ = 0;                             ///< calls of keep_only()
   Numbered<std::optional<PodLabelSelector>> selectors_;  ///< [0] everything
   std::unordered_map<std::string, std::int32_t> selector_of_signature_;
-  std::map<std::pair<std::int32_t, const void*>, std::int32_t> selector_of_pod_;  ///< by identity and owner references
-  std::vector<std::shared_ptr<const void>> kept_owners_;                          ///< keeps those keys alive
+  struct SelectorOfPod {
+    std::int32_t selector = 0;
+    std::shared_ptr<const void> owners;  ///< keeps the key alive
+    std::uint64_t used_at = 0;           ///< sweeps_
+  };
+  std::map<std::pair<std::int32_t, const void*>, SelectorOfPod> selector_of_pod_;  ///< by identity, owner references
   std::unordered_map<KindKey, std::int32_t, KindKeyHash> kind_of_key_;
   Numbered<Kind> kinds_;
   bool counts_ = false;  ///< the pods of the cluster are in crowds; not before has_terms()

@@ -61,6 +61,11 @@ class TopologyQueries {
   /// Changes with the program and the moves of pods of the identity.
   std::uint32_t version(std::int32_t identity) const { return matches_.version(identity); }
 
+  bool change_namespace(const std::string& name, const LabelMap* labels) {
+    return matches_.change_namespace(name, labels);
+  }
+  const std::string& namespace_of(std::int32_t identity) const { return matches_.namespace_of(identity); }
+
   /// The tables that were registered since the last call: all zeroes.
   std::vector<QueryTable> take_new_tables() { return std::exchange(new_tables_, {}); }
 

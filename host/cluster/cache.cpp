@@ -180,11 +180,10 @@ ClusterCache::~ClusterCache() = default;
 
 void ClusterCache::add_node(NodePtr node) { update_node(std::move(node)); }
 
-void ClusterCache::update_node(NodePtr node) {
+void ClusterCache::update_node(NodePtr node, ImagesOfUpdate images) {
   NodeEntry& entry = state_->find_or_create(node->name);
   state_->tree.put(entry, zone_key(*node));
-  // A node that keeps its images keeps the sizes that were reported first, and most updates are about something else.
-  if (!entry.is_real() || entry.node->images != node->images) {
+  if (!entry.is_real() || images == ImagesOfUpdate::kReported) {
     if (entry.is_real()) state_->images.drop(*entry.node);
     state_->images.add(*node);
   }

@@ -68,7 +68,10 @@ void EngineCluster::apply(const NodeUpsert& change, ClusterEffect& effect) {
   }
   fingerprints_[name] = change.fingerprint;
   if (exists && effect.parts.empty()) return;  // the object that is known says the same
-  own().update_node(change.node);
+  // Without this, whether a heartbeat was told would decide about sizes: it says nothing new, and has no effect here.
+  const bool keeps_images = exists && !effect.parts.contains(NodePart::kImages);
+  using Images = ClusterCache::ImagesOfUpdate;
+  own().update_node(change.node, keeps_images ? Images::kKept : Images::kReported);
 }
 
 void EngineCluster::apply(const NodeRemoval& change, ClusterEffect& effect) {
@@ -138,16 +141,19 @@ std::optional<PodChange> EngineCluster::forget(std::string_view uid) {
 // Objects beside nodes and pods
 
 void EngineCluster::apply(const NamespaceUpsert& change, ClusterEffect& effect) {
+  effect.name_space = change.object.name;
   upsert(objects_.namespaces, change.object, [&](const Namespace& known) { return known.name == change.object.name; });
   effect.namespaces_changed = true;
 }
 
 void EngineCluster::apply(const NamespaceRemoval& change, ClusterEffect& effect) {
+  effect.name_space = change.name;
   effect.namespaces_changed =
       std::erase_if(objects_.namespaces, [&](const Namespace& known) { return known.name == change.name; }) > 0;
 }
 
 void EngineCluster::apply(const ServiceUpsert& change, ClusterEffect& effect) {
+  effect.name_space = change.object.namespace_;
   upsert(objects_.services, change.object, [&](const Service& known) {
     return known.namespace_ == change.object.namespace_ && known.name == change.object.name;
   });
@@ -155,12 +161,14 @@ void EngineCluster::apply(const ServiceUpsert& change, ClusterEffect& effect) {
 }
 
 void EngineCluster::apply(const ServiceRemoval& change, ClusterEffect& effect) {
+  effect.name_space = change.namespace_;
   effect.selectors_changed = std::erase_if(objects_.services, [&](const Service& known) {
                                return known.namespace_ == change.namespace_ && known.name == change.name;
                              }) > 0;
 }
 
 void EngineCluster::apply(const WorkloadUpsert& change, ClusterEffect& effect) {
+  effect.name_space = change.object.namespace_;
   const Workload& object = change.object;
   upsert(objects_.workloads, object,
          [&](const Workload& known) { return is_same_workload(known, object.kind, object.namespace_, object.name); });
@@ -168,6 +176,7 @@ void EngineCluster::apply(const WorkloadUpsert& change, ClusterEffect& effect) {
 }
 
 void EngineCluster::apply(const WorkloadRemoval& change, ClusterEffect& effect) {
+  effect.name_space = change.namespace_;
   effect.selectors_changed = std::erase_if(objects_.workloads, [&](const Workload& known) {
                                return is_same_workload(known, change.kind, change.namespace_, change.name);
                              }) > 0;

@@ -34,6 +34,7 @@ struct ClusterEffect {
   std::vector<PodChange> pods;
   bool namespaces_changed = false;
   bool selectors_changed = false;  ///< of Services and workloads
+  std::string name_space;          ///< that changed, or whose selectors did
   PodPtr nomination;               ///< non-null: this pod's nomination is now `nominated_node`
   std::string nominated_node;      ///< empty: it has none any more
   std::string nomination_ended;    ///< uid of a pod whose nomination ended because it was bound or deleted

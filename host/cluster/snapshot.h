@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -92,6 +93,8 @@ class Snapshot {
   void add_slots(std::int32_t count);
   /// The pods of the node changed. Does nothing to topology tables.
   void change_pods(std::int32_t slot, const NodeInfo& info);
+  /// The same where only these resources, beside cpu, memory and ephemeral storage, may have changed.
+  void change_pods(std::int32_t slot, const NodeInfo& info, std::span<const std::string> resources);
   /// Takes over the node order of the cache, when that has changed. @return whether it has
   bool update_order(const ClusterCache& cache);
 
@@ -124,6 +127,8 @@ class Snapshot {
   /// Gives up the columns of other resources than cpu, memory, ephemeral storage and `names`: they read as 0. What was
   /// asked for in vain is forgotten, too.
   void keep_resources(const std::set<std::string, std::less<>>& names);
+  /// kNoColumn when the resource has none.
+  std::int32_t find_resource(std::string_view name) const;
   const std::string& resource_name(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].name; }
 
   std::int64_t allocatable(std::int32_t r, std::int32_t i) const {
@@ -198,7 +203,8 @@ class Snapshot {
 
   Fixed& write_fixed();
   void take_in(std::int32_t slot, const NodeInfo& info);
-  void fill_allocatable(std::int32_t slot, const Node& node);
+  void fill_allocatable(std::int32_t slot, const Node& before, const Node& node);
+  void read_requested(std::size_t r, std::int32_t slot, const NodeInfo& info);
   void note_wrapping(std::int32_t slot, bool may_wrap);
   void fill_taints(std::int32_t slot, const std::vector<Taint>& taints);
   void fill_labels(std::int32_t slot, const LabelMap& labels);
@@ -209,6 +215,7 @@ class Snapshot {
 
   std::shared_ptr<Fixed> fixed_;
   std::vector<Resource> resources_;
+  std::map<std::string, std::int32_t, std::less<>> column_of_resource_;
   Column non_zero_milli_cpu_;
   Column non_zero_memory_bytes_;
   Column pod_count_;
