@@ -164,7 +164,7 @@ class CommitState {
     std::uint64_t compiled_at = 0;
     bool is_prepared = false;
     std::int32_t prepared_class = -1;  ///< of which const calls read the node side; -1: none
-    bool reads_open_side = false;  ///< and that for the node which the pod is nominated to
+    bool reads_open_side = false;      ///< and that for the node which the pod is nominated to
   };
   const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1].pod; }
   void keep(PodToPlace& pod);
@@ -205,7 +205,7 @@ class CommitState {
   std::map<std::size_t, std::size_t> start_before_;
   /// Node sides of classes, and how many prepared pods read them.
   std::map<std::pair<std::int32_t, NodeSet>, std::int32_t> read_by_const_calls_;
-  bool order_changed_ = false;                                      ///< since the latest begin_cycle() of a batch
+  bool order_changed_ = false;  ///< since the latest begin_cycle() of a batch
   std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1

@@ -148,6 +148,7 @@ ResourceDelta ClassTable::delta_of(const ResourceAmounts& amounts, const Resourc
   add(kMemoryColumn, amounts.memory_bytes);
   add(kEphemeralStorageColumn, amounts.ephemeral_storage_bytes);
   for (const auto& [name, amount] : amounts.scalars) add(snapshot_.find_resource(name), amount);
+  std::sort(delta.requested.begin(), delta.requested.end());
   delta.non_zero_milli_cpu = non_zero.milli_cpu;
   delta.non_zero_memory_bytes = non_zero.memory_bytes;
   return delta;
@@ -164,7 +165,7 @@ void ClassTable::refresh_deltas(std::uint64_t columns) {
     return column != kNoColumn && snapshot_.built_at(column) > columns;
   };
   classes_.for_each([&](std::int32_t, PodClass& pod_class) {
-    const auto& scalars = pod_class.filter_amounts.scalars;
+    const auto scalars = requested_on_node(bare_pod(pod_class)).scalars;
     if (std::any_of(scalars.begin(), scalars.end(), is_new)) pod_class.delta = delta_of(bare_pod(pod_class));
   });
 }
@@ -253,7 +254,8 @@ void ClassTable::bring_up_to_date(NodeSide& side) {
   const std::uint64_t position = std::exchange(side.position, node_changes_end());
   if (position < node_changes_begin_) return compile_again(side);
   note_changes_since(position);
-  if (!extend_node_side(side.pod(), profile, snapshot_, nodes_came_or_went_, side.current())) return compile_again(side);
+  if (!extend_node_side(side.pod(), profile, snapshot_, nodes_came_or_went_, side.current()))
+    return compile_again(side);
   if (side.row == nullptr || side.is_outdated) return;
   const bool concerns_all = std::any_of(changed_nodes_.begin(), changed_nodes_.end(), [&](const ChangedNode& changed) {
     return update_node_side_row(*side.spec, profile, snapshot_, changed.slot, changed.parts, *side.row);

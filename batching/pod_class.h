@@ -41,10 +41,10 @@ struct PodClass {
   std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
   bool needs_int64 = false;      ///< amounts of kExactBelow and above: evaluated in integers, pod by pod
 
-  std::uint64_t found_at = 0;                     ///< sweep of the table before which it was found last
-  const std::string* signature = nullptr;         ///< the key by which the table finds it; null: it does not any more
-  std::int32_t node_side = -1;       ///< index among the node sides of the table, once one was compiled
-  std::int32_t open_node_side = -1;  ///< the same with NodeSet::kIgnored
+  std::uint64_t found_at = 0;              ///< sweep of the table before which it was found last
+  const std::string* signature = nullptr;  ///< the key by which the table finds it; null: it does not any more
+  std::int32_t node_side = -1;             ///< index among the node sides of the table, once one was compiled
+  std::int32_t open_node_side = -1;        ///< the same with NodeSet::kIgnored
 };
 
 /// The result of PreFilter, which may end the cycle before any node is evaluated.
@@ -91,8 +91,8 @@ class ClassTable {
   /// Cost: that of what is there, not of what there was. @return the classes that are gone
   std::vector<std::int32_t> sweep(const InUse& in_use);
   TopologyIndex& topology() { return topology_; }
-  /// TopologyIndex::change_namespace(). Classes refer to queries and tables by number, so that none from before is found
-  /// again when these are registered again.
+  /// TopologyIndex::change_namespace(). Classes refer to queries and tables by number, so that none from before is
+  /// found again when these are registered again.
   bool change_namespace(const std::string& name);
   const TopologyIndex& topology() const { return topology_; }
 
@@ -210,8 +210,8 @@ class ClassTable {
   void note_changes_since(std::uint64_t position);
   void compile_again(NodeSide& side);
   void mark_outdated(NodeSide& side);
-  std::vector<NodeChange> node_changes_;   ///< the latest ones; a side that has missed older ones is compiled again
-  std::uint64_t node_changes_begin_ = 0;   ///< changes before those
+  std::vector<NodeChange> node_changes_;    ///< the latest ones; a side that has missed older ones is compiled again
+  std::uint64_t node_changes_begin_ = 0;    ///< changes before those
   std::vector<ChangedNode> changed_nodes_;  ///< of the changes from `noted_from_` to `noted_to_`, each node once
   bool nodes_came_or_went_ = false;         ///< in that range
   std::uint64_t noted_from_ = 0;

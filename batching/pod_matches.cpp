@@ -70,8 +70,7 @@ std::string PodMatches::key_of(std::string_view name_space, std::string_view lab
 
 std::int32_t PodMatches::identity_of(const Pod& pod) {
   const std::string_view labels = pod.labels.bytes();
-  if (last_identity_ >= 0 && labels.data() == last_labels_ &&
-      identities_[last_identity_].name_space == pod.namespace_)
+  if (last_identity_ >= 0 && labels.data() == last_labels_ && identities_[last_identity_].name_space == pod.namespace_)
     return last_identity_;
   const auto [at, is_new] = identity_of_key_.try_emplace(key_of(pod.namespace_, labels), -1);
   if (is_new) {

@@ -150,7 +150,7 @@ class PodMatches {
   Numbered<ExistingTerm> terms_;
   LabelIndex term_index_;
   std::unordered_map<std::string, std::int32_t> term_of_signature_;
-  Numbered<Owner> owners_ = with_no_terms();  ///< [0] of pods without terms
+  Numbered<Owner> owners_ = with_no_terms();                               ///< [0] of pods without terms
   std::unordered_map<OwnerKey, std::int32_t, OwnerKeyHash> owner_of_key_;  ///< an owner keeps the spec of its key alive
   std::uint32_t versions_ = 0;
 

@@ -94,9 +94,10 @@ class TopologyIndex {
     std::vector<std::int32_t> kinds;    ///< may repeat, and contain kNoKind or numbers from before a renumbering
     std::vector<const Pod*> nominated;  ///< pods whose terms were noted
   };
-  /// Gives up kinds that were not asked for lately, that `in_use` does not name, and that are not the latest of an identity
-  /// on a node; and the queries, terms, tables and identities that only they had. Their numbers are given again, so that programs and moves
-  /// that were compiled before are void: epoch() advances. @param dropped  gets the kinds
+  /// Gives up kinds that were not asked for lately, that `in_use` does not name, and that are not the latest of an
+  /// identity on a node; and the queries, terms, tables and identities that only they had. Their numbers are given
+  /// again, so that programs and moves that were compiled before are void: epoch() advances.
+  /// @param dropped  gets the kinds
   void keep_only(const InUse& in_use, std::vector<std::int32_t>& dropped);
   /// How much was ever made, and how much of it is still there.
   std::uint64_t all_added() const { return kinds_.added() + selectors_.added() + queries_->all_added(); }
@@ -122,7 +123,7 @@ class TopologyIndex {
     std::shared_ptr<const PodSpec> spec;
     std::int32_t owner = 0;
     OwnProgram own;
-    std::uint64_t used_at = 0;          ///< sweeps_ when it was asked for last
+    std::uint64_t used_at = 0;           ///< sweeps_ when it was asked for last
     std::uint32_t version = UINT32_MAX;  ///< of the identity, that `compiled` is of
     Compiled compiled{};
   };

@@ -29,7 +29,9 @@ std::uint64_t live_heap_bytes() {
 class Soak {
  public:
   explicit Soak(const ClusterLifeOptions& options)
-      : life_(options), config_(default_scheduler_config(FeatureGates())), backend_(life_.cache(), life_.objects(), config_, {}) {}
+      : life_(options),
+        config_(default_scheduler_config(FeatureGates())),
+        backend_(life_.cache(), life_.objects(), config_, {}) {}
 
   void run(std::int64_t events) {
     for (std::int64_t i = 0; i < events; ++i) {

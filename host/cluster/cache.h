@@ -62,7 +62,7 @@ class ClusterCache {
   ClusterCache(const ClusterCache& other);
   ClusterCache& operator=(const ClusterCache&) = delete;
 
-  void add_node(NodePtr node);     ///< a ghost of that name becomes real and keeps its pods
+  void add_node(NodePtr node);  ///< a ghost of that name becomes real and keeps its pods
   /// kReported: as upstream, an image that no other node has gets the size that this update reports. kKept: the images
   /// are those from before, and so are their sizes.
   enum class ImagesOfUpdate : std::uint8_t { kReported, kKept };

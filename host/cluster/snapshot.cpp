@@ -34,8 +34,7 @@ bool any_may_wrap(const ResourceAmounts& amounts) {
 }  // namespace
 
 Snapshot::Snapshot(const ClusterCache& cache) : fixed_(std::make_shared<Fixed>()) {
-  for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage})
-  {
+  for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage}) {
     column_of_resource_.emplace(name, resource_count());
     resources_.push_back({std::string(name), {}, {}, 0});
   }

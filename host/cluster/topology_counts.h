@@ -42,8 +42,8 @@ struct CountMove {
   friend bool operator==(const CountMove&, const CountMove&) = default;
 };
 
-/// A value: copies share columns and the pages of counts. Columns are only added; the number of a table that was removed
-/// is given again.
+/// A value: copies share columns and the pages of counts. Columns are only added; the number of a table that was
+/// removed is given again.
 class TopologyCounts {
  public:
   std::int32_t add_column(DomainColumn column);

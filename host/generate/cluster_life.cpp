@@ -46,19 +46,18 @@ ClusterLife::ClusterLife(const ClusterLifeOptions& options) : options_(options),
 NodePtr ClusterLife::make_node() {
   Node node;
   node.name = numbered("node-", nodes_made_);
-  std::vector<std::pair<std::string, std::string>> labels{
-      {std::string(kHostname), node.name},
-      {std::string(kZone), "z" + std::to_string(upto(3))},
-      {"rack", numbered("rack-", nodes_made_ / 40)},
-      {"build", numbered("build-", nodes_made_ / 100)}};
+  std::vector<std::pair<std::string, std::string>> labels{{std::string(kHostname), node.name},
+                                                          {std::string(kZone), "z" + std::to_string(upto(3))},
+                                                          {"rack", numbered("rack-", nodes_made_ / 40)},
+                                                          {"build", numbered("build-", nodes_made_ / 100)}};
   node.labels = LabelMap(std::move(labels));
   node.allocatable.milli_cpu = 64'000;
   node.allocatable.memory_bytes = 256 * kGibibyte;
   node.allocatable.ephemeral_storage_bytes = 90 * kGibibyte;
   node.allowed_pod_number = 110;
   for (int i = 0; i < options_.images_per_node; ++i)
-    node.images.push_back({{image_of(static_cast<int>(upto(static_cast<std::uint64_t>(options_.deployments))))},
-                           40'000'000});
+    node.images.push_back(
+        {{image_of(static_cast<int>(upto(static_cast<std::uint64_t>(options_.deployments))))}, 40'000'000});
   ++nodes_made_;
   return std::make_shared<const Node>(std::move(node));
 }
@@ -220,8 +219,8 @@ ClusterChange ClusterLife::change_node() {
       object.unschedulable = !object.unschedulable;
       break;
     case 1:
-      object.taints = object.taints.empty() ? std::vector<Taint>{{"key", "", TaintEffect::kNoSchedule}}
-                                            : std::vector<Taint>();
+      object.taints =
+          object.taints.empty() ? std::vector<Taint>{{"key", "", TaintEffect::kNoSchedule}} : std::vector<Taint>();
       break;
     default:
       object.allocatable.milli_cpu = 60'000 + 1000 * static_cast<std::int64_t>(upto(8));

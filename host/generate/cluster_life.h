@@ -52,7 +52,7 @@ class ClusterLife {
   struct Deployment {
     int number = 0;
     std::shared_ptr<const PodSpec> spec;
-    std::vector<PodPtr> pods;  ///< on nodes
+    std::vector<PodPtr> pods;           ///< on nodes
     std::vector<std::string> offering;  ///< nodes that have its resource
   };
   struct NodeInLife {

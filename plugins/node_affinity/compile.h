@@ -77,8 +77,7 @@ struct CompiledNodeAffinity : NodeSideDefaults {
     if (options.added_required)
       refuse(NodeAffinityRule::reason_added,
              [&options](std::int32_t node) { return !options.added_required->matches_any(node); });
-    if (selector || required)
-      refuse(NodeAffinityRule::reason, [this](std::int32_t node) { return !matches(node); });
+    if (selector || required) refuse(NodeAffinityRule::reason, [this](std::int32_t node) { return !matches(node); });
   }
   static void extend_options(Options& options) {
     if (options.added_required) options.added_required->extend();

@@ -48,7 +48,7 @@ struct DeviceBackend::State : CommitState {
   DeviceArray<std::int32_t> seen;
   std::int64_t seen_domains = -1;  ///< for which `seen` was allocated and cleared
   std::int32_t next_mark = 1;
-  std::uint64_t known_resources = 0;  ///< Snapshot::resources_built()
+  std::uint64_t known_resources = 0;                   ///< Snapshot::resources_built()
   std::size_t rows_a_launch = tuning.launch_rows_max;  ///< reduced when device memory runs out
   std::int64_t refreshed_nodes = 0;                    ///< (class, node) evaluations in launches
 
