@@ -31,7 +31,7 @@ struct PodToPlace {
   PodPtr pod;
   std::int32_t profile = 0;       ///< index into SchedulerConfig::profiles
   std::int32_t class_index = -1;  ///< written by Backend::compile(); a backend without classes leaves it alone
-  std::uint32_t compiled_at = 0;  ///< likewise: TopologyIndex::epoch() at that time
+  std::uint64_t compiled_at = 0;  ///< likewise: TopologyIndex::epoch() at that time
   std::uint32_t handle = 0;       ///< likewise: number of the pod in the backend; 0: none. Backend::release() ends it
 };
 

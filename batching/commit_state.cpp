@@ -11,6 +11,7 @@
 #include "batching/verdicts.h"
 #include "host/cluster/pod_footprint.h"
 #include "host/objects/errors.h"
+#include "host/objects/pod_requests.h"
 
 namespace berth {
 namespace {
@@ -18,6 +19,8 @@ namespace {
 /// Slots that are added when none is free: few enough to cost little, enough that it seldom happens.
 constexpr std::int32_t kSlotsAddedMin = 64;
 constexpr std::int32_t kSlotsAddedShare = 8;
+/// 48 KiB of changes, however few slots there are.
+constexpr std::size_t kLogEntriesMin = 4096;
 
 void check_totals(const SchedulerConfig& config, std::string_view backend_name) {
   for (const Profile& profile : config.profiles)
@@ -43,8 +46,14 @@ CommitState::CommitState(std::shared_ptr<const ClusterCache> cache, const Cluste
       nomination_answers(table, nominations, snapshot, log),
       reasons(table, nominations, snapshot, log),
       fork_source_(std::make_shared<ForkSource>()) {
+  keep_log(kLogEntriesMin);
   fork_source_->live = this;
   fork_source_->journal = cluster.journal();
+}
+
+void CommitState::keep_log(std::size_t entries_min) {
+  log_entries_min_ = entries_min;
+  log.keep_at_least(std::max(entries_min, static_cast<std::size_t>(snapshot.slot_count())));
 }
 
 CommitState::CommitState(const CommitState& from, ForFork)
@@ -77,8 +86,8 @@ std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> p
 
 std::vector<PodToPlace> CommitState::prepared_classes() const {
   std::vector<PodToPlace> classes;
-  for (const auto& [pod_class, node_set] : read_by_const_calls_)
-    if (node_set == NodeSet::kNarrows)
+  for (const auto& [side, pod_count] : read_by_const_calls_)
+    if (const auto [pod_class, node_set] = side; node_set == NodeSet::kNarrows)
       classes.push_back({.pod = nullptr, .profile = table[pod_class].profile, .class_index = pod_class});
   return classes;
 }
@@ -115,42 +124,82 @@ bool concerns_forks(const ClusterChange& change, const EngineCluster& cluster) {
 // Prepared pods
 
 void CommitState::keep(PodToPlace& pod) {
-  if (pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1] == pod.pod) return;
+  if (pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1].pod == pod.pod) return;
   if (free_handles_.empty()) {
-    kept_pods_.push_back(pod.pod);
+    kept_pods_.emplace_back();
     pod.handle = static_cast<std::uint32_t>(kept_pods_.size());
   } else {
     pod.handle = free_handles_.back();
     free_handles_.pop_back();
-    kept_pods_[pod.handle - 1] = pod.pod;
   }
+  kept_pods_[pod.handle - 1].pod = pod.pod;
+}
+
+void CommitState::let_go(PodToPlace& pod) {
+  if (pod.handle == 0) return;
+  KeptPod& kept = kept_pods_[pod.handle - 1];
+  forget_prepared(kept);
+  kept = {};
+  free_handles_.push_back(pod.handle);
+  pod.handle = 0;
+  pod.class_index = -1;
 }
 
 void CommitState::compile(std::span<PodToPlace> pods) {
   for (PodToPlace& pod : pods) keep(pod);
-  const std::int32_t columns = snapshot.resource_count();
+  const std::uint64_t columns = snapshot.resources_built();
   table.compile(pods, not_folded());
-  if (snapshot.resource_count() == columns) return;
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    KeptPod& kept = kept_pods_[pods[i].handle - 1];
+    kept.profile = pods[i].profile;
+    kept.kind = table.kinds()[i];
+    kept.class_index = pods[i].class_index;
+    kept.compiled_at = pods[i].compiled_at;
+  }
+  if (snapshot.resources_built() == columns) return;
   nominations.refresh_deltas(table);
   // A new column contains the pods of the cluster; those placed since are in `answered` alone.
   for (const AnsweredPod& pod : not_folded()) {
     if (pod.node < 0) continue;
     ResourceDelta added;
     for (const auto& [column, amount] : table[pod.pod_class].delta.requested)
-      if (column >= columns) added.requested.emplace_back(column, amount);
+      if (snapshot.built_at(column) > columns) added.requested.emplace_back(column, amount);
     if (!added.requested.empty()) snapshot.add_requested(pod.node, added);
   }
 }
 
-void CommitState::release(std::span<PodToPlace> pods) {
+CommitState::RowsAfter CommitState::release(std::span<PodToPlace> pods) {
   settle();  // placements of these pods are known by their handles until then
-  for (PodToPlace& pod : pods) {
-    if (pod.handle == 0) continue;
-    kept_pods_[pod.handle - 1] = nullptr;
-    free_handles_.push_back(pod.handle);
-    pod.handle = 0;
-    pod.class_index = -1;
+  for (PodToPlace& pod : pods) let_go(pod);
+  RowsAfter rows;
+  sweep_if_due(rows);
+  return rows;
+}
+
+/// Gives up what was compiled and nobody needs any more, so that memory follows the cluster and not its history.
+void CommitState::sweep_if_due(RowsAfter& rows) {
+  if (!table.is_sweep_due()) return;
+  leave_forks();  // which read what has a number
+  ClassTable::InUse in_use;
+  std::vector<PodToPlace> prepared;
+  for (std::size_t k = 0; k < kept_pods_.size(); ++k) {
+    const KeptPod& kept = kept_pods_[k];
+    if (kept.pod == nullptr) continue;
+    in_use.topology.kinds.push_back(kept.kind);
+    if (!kept.is_prepared) continue;
+    prepared.push_back({kept.pod, kept.profile});
+    prepared.back().handle = static_cast<std::uint32_t>(k + 1);
   }
+  for (const AnsweredPod& pod : answered) in_use.classes.push_back(pod.pod_class);
+  nominations.for_each_claimed([&](const Pod& pod) { in_use.topology.nominated.push_back(&pod); });
+  for (const PodToPlace& pod : prepared) forget_prepared(kept_pods_[pod.handle - 1]);
+  rows.dropped_classes = table.sweep(in_use);
+  for (const std::int32_t pod_class : rows.dropped_classes) nomination_answers.forget(pod_class);
+  rows.swept = true;
+  reasons.clear();
+  failure_of_class_.clear();
+  nominations.refresh_deltas(table);
+  prepare(prepared);
 }
 
 std::span<const PodToPlace> CommitState::with_current_classes(std::span<const PodToPlace> pods,
@@ -164,27 +213,63 @@ std::span<const PodToPlace> CommitState::with_current_classes(std::span<const Po
 void CommitState::prepare(std::span<PodToPlace> pods) {
   compile(pods);
   for (const PodToPlace& pod : pods) {
+    KeptPod& kept = kept_pods_[pod.handle - 1];
+    kept.is_prepared = true;
     if (pod.class_index < 0) continue;
     const NodeSideRow& row = table.node_side(pod.class_index);
-    read_by_const_calls_.emplace(pod.class_index, NodeSet::kNarrows);
-    if (row.node_set() == nullptr) continue;
-    // For the node that the pod is nominated to, now or later.
-    table.node_side(pod.class_index, NodeSet::kIgnored);
-    read_by_const_calls_.emplace(pod.class_index, NodeSet::kIgnored);
+    const bool reads_open_side = row.node_set() != nullptr;  // for the node that the pod is nominated to, now or later
+    if (reads_open_side) table.node_side(pod.class_index, NodeSet::kIgnored);
+    note_prepared(kept, pod.class_index, reads_open_side);
   }
 }
 
-PodVerdicts CommitState::verdicts(const PodToPlace& pod) const { return judge_pod(pod, table, nominations, snapshot); }
+void CommitState::note_prepared(KeptPod& kept, std::int32_t pod_class, bool reads_open_side) {
+  forget_prepared(kept);
+  kept.prepared_class = pod_class;
+  kept.reads_open_side = reads_open_side;
+  ++read_by_const_calls_[{pod_class, NodeSet::kNarrows}];
+  if (reads_open_side) ++read_by_const_calls_[{pod_class, NodeSet::kIgnored}];
+}
+
+void CommitState::forget_prepared(KeptPod& kept) {
+  if (kept.prepared_class < 0) return;
+  const auto drop = [&](NodeSet node_set) {
+    const auto at = read_by_const_calls_.find({kept.prepared_class, node_set});
+    if (--at->second == 0) read_by_const_calls_.erase(at);
+  };
+  drop(NodeSet::kNarrows);
+  if (kept.reads_open_side) drop(NodeSet::kIgnored);
+  kept.prepared_class = -1;
+}
+
+PodToPlace CommitState::current(const PodToPlace& pod) const {
+  PodToPlace now = pod;
+  if (!table.is_stale(pod) || pod.handle == 0 || pod.handle > kept_pods_.size()) return now;
+  const KeptPod& kept = kept_pods_[pod.handle - 1];
+  if (kept.pod != pod.pod || !kept.is_prepared) return now;
+  now.class_index = kept.class_index;
+  now.compiled_at = kept.compiled_at;
+  return now;
+}
+
+PodVerdicts CommitState::verdicts(const PodToPlace& pod) const {
+  return judge_pod(current(pod), table, nominations, snapshot);
+}
 
 DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
   dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
-  return berth::dry_run(request, table, nominations, snapshot, for_blocks);
+  std::vector<PodToPlace> preemptors;
+  preemptors.reserve(request.preemptors.size());
+  for (const PodToPlace& pod : request.preemptors) preemptors.push_back(current(pod));
+  return berth::dry_run({preemptors, request.lists, request.runs}, table, nominations, snapshot, for_blocks);
 }
 
 Evaluation CommitState::evaluate(const PodToPlace& pod) {
   PodToPlace compiled = pod;
   compile({&compiled, 1});
-  return evaluate_pod(compiled, table, nominations, snapshot);
+  Evaluation evaluation = evaluate_pod(compiled, table, nominations, snapshot);
+  if (compiled.handle != pod.handle) let_go(compiled);  // it was kept for this call only
+  return evaluation;
 }
 
 bool CommitState::begin_cycle(std::size_t pod_count) {
@@ -422,10 +507,9 @@ void CommitState::take_back(const AnsweredPod& last) {
 
 bool CommitState::undo(const Pod& pod) {
   fold();
-  const std::string node = cluster.forget(pod.uid());
-  if (node.empty()) return false;
-  reload_pods(node);
-  return true;
+  const std::optional<PodChange> change = cluster.forget(pod.uid());
+  if (change) take_in_pod(*change);
+  return change.has_value();
 }
 
 void CommitState::settle() {
@@ -446,11 +530,15 @@ void CommitState::fold() {
   folded_ = answered.size();
 }
 
-void CommitState::reload_pods(std::string_view node_name) {
-  const std::int32_t slot = snapshot.find_node(node_name);
+void CommitState::take_in_pod(const PodChange& change) {
+  const std::int32_t slot = snapshot.find_node(change.node);
   if (slot < 0) return;  // a ghost
-  snapshot.change_pods(slot, *cluster.cache().find_node(node_name));
-  table.topology().change_pods(slot);
+  std::vector<std::string> resources;
+  for (const PodPtr& pod : {change.before, change.after})
+    if (pod != nullptr)
+      for (const auto& [name, amount] : requested_on_node(*pod).scalars) resources.push_back(name);
+  snapshot.change_pods(slot, *cluster.cache().find_node(change.node), resources);
+  table.topology().change_pod(slot, change.before, change.after);
   log.append({slot, -1, 0});
 }
 
@@ -463,19 +551,19 @@ CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes
     const ClusterEffect effect = cluster.apply(change);
     rows.any_change = rows.any_change || !effect.is_nothing();
     change_nodes(effect, rows);
-    for (const std::string& node : effect.nodes_of_pods) reload_pods(node);
+    for (const PodChange& pod : effect.pods) take_in_pod(pod);
     change_nomination(effect);
-    if (effect.selectors_changed) table.topology().change_selectors();
-    if (!effect.namespaces_changed) continue;
-    table.change_namespaces();
+    if (effect.selectors_changed) table.topology().change_selectors(effect.name_space);
+    if (!effect.namespaces_changed || !table.change_namespace(effect.name_space)) continue;
     nominations.rebuild(table, snapshot);
     rows.all_void = true;
   }
   order_changed_ = snapshot.update_order(cluster.cache()) || order_changed_;
   rows.all_void = rows.all_void || table.recompile_count() != recompiled_before;
   if (rows.nodes_changed)
-    for (const auto& [pod_class, node_set] : read_by_const_calls_) table.node_side(pod_class, node_set);
+    for (const auto& [read, pods] : read_by_const_calls_) table.node_side(read.first, read.second);
   if (rows.all_void || rows.groups_void) reasons.clear();
+  sweep_if_due(rows);
   return rows;
 }
 
@@ -492,7 +580,8 @@ void CommitState::change_nomination(const ClusterEffect& effect) {
 }
 
 void CommitState::change_nodes(const ClusterEffect& effect, RowsAfter& rows) {
-  if (effect.node == ClusterEffect::Node::kNone) return;
+  using Event = ClusterEffect::Node;
+  if (effect.node == Event::kNone || (effect.node == Event::kChanged && effect.parts.empty())) return;
   const NodeInfo* info = cluster.cache().find_node(effect.node_name);
   if (effect.node == ClusterEffect::Node::kAdded) return add_node(*info, rows);
   const std::int32_t slot = snapshot.find_node(effect.node_name);
@@ -501,7 +590,6 @@ void CommitState::change_nodes(const ClusterEffect& effect, RowsAfter& rows) {
     snapshot.remove_node(slot, cluster.cache());
     return take_in_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
   }
-  if (effect.parts.empty()) return;
   snapshot.change_node(slot, *info, effect.parts, cluster.cache());
   take_in_node(slot, effect.parts, ClassTable::NodeEvent::kChanged, rows);
 }
@@ -534,6 +622,7 @@ void CommitState::recompile() {
   table.recompile();
   table.topology().rebuild();
   nominations.rebuild(table, snapshot);
+  keep_log(log_entries_min_);
 }
 
 }  // namespace berth

@@ -13,7 +13,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -107,6 +106,8 @@ class CommitState {
                                                    const ExcludedNodes& /*touched*/) const {
     return std::nullopt;
   }
+  /// The pod as it was compiled last: a sweep compiles prepared pods again.
+  PodToPlace current(const PodToPlace& pod) const;
   /// Classes of prepared pods, for a fork's next pods.
   std::vector<PodToPlace> prepared_classes() const;
   /// Where the next search begins with --node-sampling kube.
@@ -125,6 +126,9 @@ class CommitState {
   DryRunResult dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const;
   /// Answered so far.
   std::int64_t dry_runs() const { return dry_runs_.load(std::memory_order_relaxed); }
+
+  /// How many changes the log keeps, at least; never fewer than there are slots.
+  void keep_log(std::size_t entries_min);
 
   /// Call at the beginning of a batch. @return whether the node order has changed since, and draws and keys with it
   bool begin_cycle(std::size_t pod_count);
@@ -176,10 +180,14 @@ class CommitState {
     bool any_change = false;   ///< of the cluster; heartbeats are none
     bool all_void = false;     ///< all rows refer to what is gone
     bool groups_void = false;  ///< rows that group nodes by their objects
+    /// Classes that are gone; new ones may have their numbers. Rows that group nodes are void then, and what a device
+    /// has of classes and tables is.
+    std::vector<std::int32_t> dropped_classes;
+    bool swept = false;  ///< numbers of tables, node sides and resources may mean something else
     bool nodes_changed = false;
   };
   RowsAfter apply(std::span<const ClusterChange> changes);
-  void release(std::span<PodToPlace> pods);
+  RowsAfter release(std::span<PodToPlace> pods);
 
  private:
   class Deadline {
@@ -203,10 +211,25 @@ class CommitState {
     std::int32_t message = -1;  ///< index into BatchResult::messages
   };
 
-  const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1]; }
+  /// A pod that was compiled and not released.
+  struct KeptPod {
+    PodPtr pod;  ///< null: the handle is free
+    std::int32_t profile = 0;
+    std::int32_t kind = TopologyIndex::kNoKind;
+    std::int32_t class_index = -1;
+    std::uint64_t compiled_at = 0;
+    bool is_prepared = false;
+    std::int32_t prepared_class = -1;  ///< of which const calls read the node side; -1: none
+    bool reads_open_side = false;      ///< and that for the node which the pod is nominated to
+  };
+  const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1].pod; }
   void keep(PodToPlace& pod);
   void leave_forks();
-  void reload_pods(std::string_view node_name);
+  void let_go(PodToPlace& pod);
+  void note_prepared(KeptPod& kept, std::int32_t pod_class, bool reads_open_side);
+  void forget_prepared(KeptPod& kept);
+  void sweep_if_due(RowsAfter& rows);
+  void take_in_pod(const PodChange& change);
   void change_nomination(const ClusterEffect& effect);
   void change_nodes(const ClusterEffect& effect, RowsAfter& rows);
   void add_node(const NodeInfo& info, RowsAfter& rows);
@@ -224,8 +247,9 @@ class CommitState {
 
   std::shared_ptr<ForkSource> fork_source_;         ///< null in a fork
   mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< a statistic: const calls run in parallel
-  std::vector<PodPtr> kept_pods_;                   ///< [PodToPlace::handle - 1] null: free
+  std::vector<KeptPod> kept_pods_;                  ///< [PodToPlace::handle - 1]
   std::vector<std::uint32_t> free_handles_;
+  std::size_t log_entries_min_ = 0;
   std::size_t folded_ = 0;   ///< of `answered`, how many the cluster has as assumed pods: those up to the last fold()
   std::size_t settled_ = 0;  ///< pods answered before those in `answered`
   // Properties of few pods, by position in `answered`.
@@ -235,8 +259,9 @@ class CommitState {
   };
   std::map<std::size_t, LostNomination> nomination_lost_;
   std::map<std::size_t, std::size_t> start_before_;
-  std::set<std::pair<std::int32_t, NodeSet>> read_by_const_calls_;  ///< node sides of classes
-  bool order_changed_ = false;                                      ///< since the latest begin_cycle() of a batch
+  /// Node sides of classes, and how many prepared pods read them.
+  std::map<std::pair<std::int32_t, NodeSet>, std::int32_t> read_by_const_calls_;
+  bool order_changed_ = false;  ///< since the latest begin_cycle() of a batch
   std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1

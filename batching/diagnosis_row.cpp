@@ -51,7 +51,7 @@ void DiagnosisRow::catch_up(const PodClass& pod_class, const NodeSideRow& row, c
     kind_of_node_.assign(static_cast<std::size_t>(snapshot.slot_count()), kind_of(0, {}, {}));
     kinds_.front().node_count = snapshot.node_count();
     diagnose_all(pod_class, row, snapshot);
-  } else if (pod_class.topology != nullptr && position_ != log.position()) {
+  } else if (!log.reaches(position_) || (pod_class.topology != nullptr && position_ != log.position())) {
     // A placement changes the counts of whole domains.
     diagnose_all(pod_class, row, snapshot);
   } else {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "batching/node_side_row.h"
@@ -17,28 +18,36 @@ namespace node_side_detail {
 inline constexpr std::int32_t kBeforeFilters = -1;
 inline constexpr std::int32_t kBeforeAll = -2;
 
+/// A Refusal without its own copy of the reason: most callers compare ranks alone.
+struct RefusalView {
+  std::int32_t rank;
+  std::string_view plugin;
+  std::string_view reason;
+  bool is_error = false;
+};
+
 /// Calls use(refusal, refuses) for each way in which the class is refused, always in the same order;
 /// refuses(std::int32_t slot) is true where it is. Only the first one, "no node is there", may be asked about a free
 /// slot. use() gives the code of the refusal.
 template <class List, class Use>
 void for_each_refusal(const ProfileRules<List>& profile, const Snapshot& snapshot, NodeSideRowOf<List>& row, Use use) {
-  use({kBeforeAll, {}, ""}, [&snapshot](std::int32_t slot) { return !snapshot.has_node(slot); });
+  use(RefusalView{kBeforeAll, {}, {}}, [&snapshot](std::int32_t slot) { return !snapshot.has_node(slot); });
   if (row.pre_filter_refuses) return;
   if (const auto& missing = profile.missing_filter_state)
-    use({static_cast<std::int32_t>(missing->rank), missing->plugin, missing->text, true},
+    use(RefusalView{static_cast<std::int32_t>(missing->rank), missing->plugin, missing->text, true},
         [](std::int32_t) { return true; });
   NodeSideRules<List>::for_each([&](auto tag) {
     using Rule = typename decltype(tag)::type;
     const auto& side = row.template of<Rule>();
     if (side.node_set)
-      row.outside_node_set = use({kBeforeFilters, Rule::descriptor.name, ""}, [&side](std::int32_t node) {
+      row.outside_node_set = use(RefusalView{kBeforeFilters, Rule::descriptor.name, {}}, [&side](std::int32_t node) {
         return !std::binary_search(side.node_set->begin(), side.node_set->end(), node);
       });
     if constexpr (Rule::descriptor.filters) {
       const std::int32_t rank = profile.template rank<Rule>();
       if (rank == kNotEnabled) return;
-      side.filter(profile.template options<Rule>(), snapshot, [&](std::string reason, auto refuses) {
-        use({rank, Rule::descriptor.name, std::move(reason)}, refuses);
+      side.filter(profile.template options<Rule>(), snapshot, [&](std::string_view reason, auto refuses) {
+        use(RefusalView{rank, Rule::descriptor.name, reason}, refuses);
       });
     }
   });
@@ -48,9 +57,9 @@ void for_each_refusal(const ProfileRules<List>& profile, const Snapshot& snapsho
 template <class List>
 void write_refusals(const ProfileRules<List>& profile, const Snapshot& snapshot, NodeSideRowOf<List>& row) {
   row.refusals.emplace_back();
-  for_each_refusal(profile, snapshot, row, [&](Refusal refusal, auto refuses) {
+  for_each_refusal(profile, snapshot, row, [&](const RefusalView& refusal, auto refuses) {
     const std::int32_t rank = refusal.rank;
-    row.refusals.push_back(std::move(refusal));
+    row.refusals.push_back({rank, refusal.plugin, std::string(refusal.reason), refusal.is_error});
     const auto code = static_cast<std::uint8_t>(row.refusals.size() - 1);
     const bool is_about_nodes = code != NodeSideRowOf<List>::kNoNode;
     for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {
@@ -70,7 +79,7 @@ std::uint8_t refusal_now(const ProfileRules<List>& profile, const Snapshot& snap
   if (!snapshot.has_node(node)) return NodeSideRowOf<List>::kNoNode;
   std::uint8_t first = NodeSideRowOf<List>::kAccepted;
   std::uint8_t code = NodeSideRowOf<List>::kAccepted;
-  for_each_refusal(profile, snapshot, row, [&](const Refusal& refusal, auto refuses) {
+  for_each_refusal(profile, snapshot, row, [&](const RefusalView& refusal, auto refuses) {
     ++code;
     if (refusal.rank < row.refusals[first].rank && refuses(node)) first = code;
     return code;
@@ -160,7 +169,6 @@ template <class List>
 bool update_node_side_row(const PodSpec& spec, const ProfileRules<List>& profile, const Snapshot& snapshot,
                           std::int32_t node, NodeParts parts, NodeSideRowOf<List>& row) {
   const auto i = static_cast<std::size_t>(node);
-  const bool was_accepted = row.refusal(node) == row.kAccepted;
   bool concerns_all = false;
   NodeSideRules<List>::for_each([&](auto tag) {
     using Rule = typename decltype(tag)::type;
@@ -177,9 +185,10 @@ bool update_node_side_row(const PodSpec& spec, const ProfileRules<List>& profile
   const RawScoresOf<List> raws = row.raws(snapshot, node);
   const bool is_accepted = refusal == row.kAccepted;
   row.total_of[i] = is_accepted ? static_cast<std::int32_t>(row.total(snapshot, node, row.accepted_maxima)) : -1;
-  // Where raw scores do not vary, the node had that of all; else nobody knows which one it had.
+  // Where raw scores do not vary, the node had that of all; else nobody knows which one it had. That matters for a node
+  // that the row refuses, too: a tile that has not read the log since may still count it with the old score.
   const bool may_change_raw = parts.contains(NodePart::kLabels) || parts.contains(NodePart::kTaints);
-  if (concerns_all || (row.raws_vary && was_accepted && may_change_raw)) return true;
+  if (concerns_all || (row.raws_vary && may_change_raw)) return true;
   return is_accepted && (row.raws_vary ? !raws.is_within(row.accepted_maxima) : raws != row.accepted_maxima);
 }
 

@@ -24,7 +24,7 @@ NominationAnswers::Refused NominationAnswers::of(const PodToPlace& pod) {
   asked_at_.resize(static_cast<std::size_t>(snapshot_.slot_count()));
   ++call_;
   answers->changed.clear();
-  if (answers->generation == nominations_.generation() &&
+  if (answers->generation == nominations_.generation() && log_.reaches(answers->log_seen) &&
       !nominations_.tell_apart(answers->priority, pod.pod->priority)) {
     ask_changed(pod, *answers);
   } else {

@@ -84,6 +84,12 @@ class Nominations {
   bool add_loads_against(const Pod& pod, NodeOverlay& overlay) const;
   /// Some pod that is nominated to the node changes a count that the class reads, whatever their priorities.
   bool change_counts(const PodClass& pod_class, std::int32_t node) const;
+  /// Calls use(pod) for the pods whose node exists: their terms were noted.
+  template <class Use>
+  void for_each_claimed(Use use) const {
+    for (const std::vector<Nominated>& here : on_node_)
+      for (const Nominated& nominated : here) use(*nominated.pod);
+  }
   /// Call when resource columns were added: recomputes the deltas.
   void refresh_deltas(ClassTable& table);
 

@@ -83,10 +83,14 @@ void OverlayFork::check_prepared(std::span<const PodToPlace> pods) const {
 std::span<const PodToPlace> OverlayFork::prepared(std::span<const PodToPlace> pods, std::vector<PodToPlace>& own,
                                                   Reading& reading) {
   const ClassTable& table = state_->table;
-  const auto is_stale = [&](const PodToPlace& pod) { return pod.class_index != -1 && table.is_stale(pod); };
-  if (!source_->is_of_fork && std::none_of(pods.begin(), pods.end(), is_stale)) {
-    check_prepared(pods);
-    return pods;
+  if (!source_->is_of_fork) {
+    for (const PodToPlace& pod : pods) own.push_back(source_->live->current(pod));
+    const auto is_stale = [&](const PodToPlace& pod) { return pod.class_index != -1 && table.is_stale(pod); };
+    if (std::none_of(own.begin(), own.end(), is_stale)) {
+      check_prepared(own);
+      return own;
+    }
+    own.clear();
   }
   // Prepared by another engine, or before terms came that had never been seen.
   for (const PodToPlace& pod : pods) own.push_back(source_->is_of_fork ? not_compiled(pod) : pod);
@@ -142,6 +146,10 @@ void OverlayFork::note_placement() {
 
 void OverlayFork::note_touched() {
   const CommitLog& log = source_->live->log;
+  if (!log.reaches(live_log_seen_)) {
+    for (std::int32_t slot = 0; slot < state_->snapshot.slot_count(); ++slot) touched_.insert(slot);
+    live_log_seen_ = log.position();
+  }
   for (const LogEntry& entry : log.since(live_log_seen_)) touched_.insert(entry.node);
   live_log_seen_ = log.position();
 }
@@ -196,8 +204,8 @@ bool OverlayFork::take_in_new_columns(Reading& reading) {
   const auto is_current = [&] {
     const Snapshot& live = source_->live->snapshot;
     const Snapshot& own = state_->snapshot;
-    return live.resource_count() == own.resource_count() &&
-           live.topology().table_count() == own.topology().table_count() &&
+    return live.resources_built() == own.resources_built() &&
+           live.topology().tables_added() == own.topology().tables_added() &&
            live.topology().column_count() == own.topology().column_count();
   };
   while (reading.is_live() && !is_current()) reading.alone([&] { count_new_columns(); });
@@ -208,32 +216,32 @@ bool OverlayFork::take_in_new_columns(Reading& reading) {
 void OverlayFork::count_new_columns() {
   CommitState& live = *source_->live;
   live.fold();
-  const std::int32_t first_table = state_->snapshot.topology().table_count();
-  const std::int32_t first_resource = state_->snapshot.resource_count();
+  const Known known{state_->snapshot.topology().tables_added(), state_->snapshot.resources_built()};
   state_->snapshot.write_topology().add_tables_of(live.snapshot.topology());
   state_->snapshot.add_resources_of(live.snapshot);
   state_->nominations.refresh_deltas(live.table);
   read_journal();
   for (const auto& [uid, position] : changed_since_) {
-    count_in_new(in_source(uid), -1, first_table, first_resource);
-    count_in_new(as_opened(uid), 1, first_table, first_resource);
+    count_in_new(in_source(uid), -1, known);
+    count_in_new(as_opened(uid), 1, known);
   }
   for (const auto& [uid, standing] : own_pods_) {
-    count_in_new(as_opened(uid), -1, first_table, first_resource);
-    count_in_new(standing, 1, first_table, first_resource);
+    count_in_new(as_opened(uid), -1, known);
+    count_in_new(standing, 1, known);
   }
 }
 
-void OverlayFork::count_in_new(const Standing& standing, int sign, std::int32_t first_table,
-                               std::int32_t first_resource) {
+void OverlayFork::count_in_new(const Standing& standing, int sign, const Known& known) {
   if (standing.pod == nullptr) return;
   Snapshot& snapshot = state_->snapshot;
   const std::int32_t slot = snapshot.find_node(standing.node_name);
   if (slot < 0) return;
   for (const CountMove& move : state_->table.topology().moves_on_node(*standing.pod))
-    if (move.table >= first_table) snapshot.write_topology().add(move.table, slot, sign * move.amount);
+    if (snapshot.topology().added_at(move.table) > known.tables_added)
+      snapshot.write_topology().add(move.table, slot, sign * move.amount);
   ResourceDelta delta = state_->table.delta_of(*standing.pod);
-  std::erase_if(delta.requested, [&](const auto& amount) { return amount.first < first_resource; });
+  std::erase_if(delta.requested,
+                [&](const auto& amount) { return snapshot.built_at(amount.first) <= known.resources_built; });
   snapshot.add_requested(slot, delta, sign);
 }
 
@@ -274,7 +282,7 @@ bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& 
   const auto look_at = [&](const PodPtr& pod, std::string_view node_name) {
     if (pod == nullptr || state_->snapshot.find_node(node_name) < 0) return;
     brings_new_terms = brings_new_terms || topology.brings_new_terms(*pod);
-    if (topology.known_moves(*pod) == nullptr) unknown.push_back(pod);
+    if (!topology.known_moves(*pod)) unknown.push_back(pod);
   };
   for (const ClusterChange& change : changes) {
     const auto* upsert = std::get_if<PodUpsert>(&change);
@@ -335,8 +343,7 @@ void OverlayFork::change_node(const Standing& standing, int sign) {
   snapshot.apply(slot, state_->table.delta_of(pod), sign);
   if (const std::vector<HostPort> ports = wanted_host_ports(*pod.spec); !ports.empty())
     sign > 0 ? add_ports(snapshot.write_used_ports(slot), ports) : free_ports(snapshot.write_used_ports(slot), ports);
-  const std::vector<CountMove>& moves = *state_->table.topology().known_moves(pod);
-  if (!moves.empty()) snapshot.write_topology().add_all(moves, slot, sign);
+  snapshot.write_topology().add_all(*state_->table.topology().known_moves(pod), slot, sign);
   state_->log.append({slot, -1, 0});
   touched_.insert(slot);
 }

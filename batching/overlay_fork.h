@@ -55,7 +55,12 @@ class OverlayFork : public Fork {
                                        Reading& reading);
   bool take_in_new_columns(Reading& reading);
   void count_new_columns();
-  void count_in_new(const Standing& standing, int sign, std::int32_t first_table, std::int32_t first_resource);
+  /// TopologyCounts::tables_added() and Snapshot::resources_built() before new ones were taken in.
+  struct Known {
+    std::uint64_t tables_added;
+    std::uint64_t resources_built;
+  };
+  void count_in_new(const Standing& standing, int sign, const Known& known);
   void note_touched();
   void note_placement();
   void answer(const PodToPlace& pod);

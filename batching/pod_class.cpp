@@ -2,6 +2,8 @@
 #include "batching/pod_class.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "host/framework/draw.h"
 #include "host/framework/pod_signature.h"
@@ -12,6 +14,10 @@
 
 namespace berth {
 namespace {
+
+/// Node events that are kept for node sides that have not taken them in: this share of the slots, and some.
+constexpr std::int32_t kKeptChangesShare = 4;
+constexpr std::int32_t kKeptChangesMin = 64;
 
 /// A pod without status: what it adds to a node once it runs.
 Pod bare_pod(const PodClass& pod_class) {
@@ -44,7 +50,7 @@ ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& conf
 }
 
 void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod> placed) {
-  const std::int32_t columns = snapshot_.resource_count();
+  const std::uint64_t columns = snapshot_.resources_built();
   // Register all queries and terms first: classes depend on all of them.
   kinds_.assign(pods.size(), TopologyIndex::kNoKind);
   for (std::size_t i = 0; i < pods.size(); ++i) kinds_[i] = topology_.kind_of(*pods[i].pod, pods[i].profile);
@@ -56,7 +62,7 @@ void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod
     pods[i].class_index = class_of(pods[i], kinds_[i]);
     pods[i].compiled_at = topology_.epoch();
   }
-  if (snapshot_.resource_count() != columns) refresh_deltas();
+  if (snapshot_.resources_built() != columns) refresh_deltas(columns);
 }
 
 std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
@@ -67,39 +73,50 @@ std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
     if (class_of_kind_.size() <= static_cast<std::size_t>(kind))
       class_of_kind_.resize(static_cast<std::size_t>(kind) + 1);
     Found& known = class_of_kind_[static_cast<std::size_t>(kind)];
-    if (known.epoch != topology_.epoch()) known = {find_or_add(pod, kind), topology_.epoch()};
+    const std::uint32_t revision = topology_.compile(kind).revision;
+    if (known.revision != revision) known = {find_or_add(pod, kind), revision};
     return known.pod_class;
   }
   auto& by_spec = class_of_spec_[static_cast<std::size_t>(pod.profile)];
-  if (const auto known = by_spec.find(pod.pod->spec.get()); known != by_spec.end()) return known->second;
-  const std::int32_t found = find_or_add(pod, kind);
-  by_spec.emplace(pod.pod->spec.get(), found);
-  kept_specs_.push_back(pod.pod->spec);
-  return found;
+  const auto [known, is_new] = by_spec.try_emplace(pod.pod->spec.get());
+  if (is_new) known->second = {pod.pod->spec, find_or_add(pod, kind), 0};
+  known->second.found_at = sweeps_;
+  return known->second.pod_class;
 }
 
 std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind) {
   if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile)) return add_error(std::move(*reason));
+  return find_or_add(pod.pod->spec, pod.pod->node_name, pod.profile, kind);
+}
+
+std::int32_t ClassTable::find_or_add(const std::shared_ptr<const PodSpec>& spec, const std::string& node_name,
+                                     std::int32_t profile, std::int32_t kind) {
   static const TopologyIndex::Compiled kNothing;
   const TopologyIndex::Compiled& topology = kind >= 0 ? topology_.compile(kind) : kNothing;
-  std::string signature = with_profile(pod_signature(*pod.pod->spec), pod.profile, pod.pod->node_name);
+  std::string signature = with_profile(pod_signature(*spec), profile, node_name);
   if (topology.program != nullptr || !topology.moves.empty()) signature += topology.signature;
-  const auto [at, is_new] = class_of_signature_.try_emplace(std::move(signature), size());
+  const auto [at, is_new] = class_of_signature_.try_emplace(std::move(signature), -1);
   if (is_new) {
-    PodClass& added = classes_.emplace_back();
-    added.profile = pod.profile;
-    added.spec = pod.pod->spec;
-    added.node_name = pod.pod->node_name;
+    PodClass added;
+    added.profile = profile;
+    added.spec = spec;
+    added.node_name = node_name;
     added.topology = topology.program;
     added.moves = topology.moves;
+    added.signature = &at->first;
     fill(added);
+    at->second = classes_.add(std::move(added));
   }
+  classes_[at->second].found_at = sweeps_;
   return at->second;
 }
 
 std::int32_t ClassTable::add_error(std::string text) {
   const auto [at, is_new] = error_of_text_.try_emplace(text, static_cast<std::int32_t>(errors_.size()));
-  if (is_new) errors_.push_back(std::move(text));
+  if (is_new) {
+    errors_.push_back(std::move(text));
+    ++errors_added_;
+  }
   return -2 - at->second;
 }
 
@@ -124,10 +141,14 @@ void ClassTable::fill(PodClass& pod_class) {
 
 ResourceDelta ClassTable::delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const {
   ResourceDelta delta;
-  for (std::int32_t r = 0; r < snapshot_.resource_count(); ++r) {
-    const std::int64_t amount = amounts.amount(snapshot_.resource_name(r));
-    if (amount != 0) delta.requested.emplace_back(r, amount);
-  }
+  const auto add = [&](std::int32_t column, std::int64_t amount) {
+    if (column != kNoColumn && amount != 0) delta.requested.emplace_back(column, amount);
+  };
+  add(kCpuColumn, amounts.milli_cpu);
+  add(kMemoryColumn, amounts.memory_bytes);
+  add(kEphemeralStorageColumn, amounts.ephemeral_storage_bytes);
+  for (const auto& [name, amount] : amounts.scalars) add(snapshot_.find_resource(name), amount);
+  std::sort(delta.requested.begin(), delta.requested.end());
   delta.non_zero_milli_cpu = non_zero.milli_cpu;
   delta.non_zero_memory_bytes = non_zero.memory_bytes;
   return delta;
@@ -137,31 +158,42 @@ ResourceDelta ClassTable::delta_of(const Pod& pod) const {
   return delta_of(requested_on_node(pod), non_zero_requested_on_node(pod));
 }
 
-void ClassTable::refresh_deltas() {
-  for (PodClass& pod_class : classes_) pod_class.delta = delta_of(bare_pod(pod_class));
+/// @param columns  Snapshot::resources_built() when the deltas were right
+void ClassTable::refresh_deltas(std::uint64_t columns) {
+  const auto is_new = [&](const auto& scalar) {
+    const std::int32_t column = snapshot_.find_resource(scalar.first);
+    return column != kNoColumn && snapshot_.built_at(column) > columns;
+  };
+  classes_.for_each([&](std::int32_t, PodClass& pod_class) {
+    const auto scalars = requested_on_node(bare_pod(pod_class)).scalars;
+    if (std::any_of(scalars.begin(), scalars.end(), is_new)) pod_class.delta = delta_of(bare_pod(pod_class));
+  });
 }
 
 ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c, NodeSet node_set) {
-  PodClass& pod_class = classes_[static_cast<std::size_t>(c)];
+  PodClass& pod_class = classes_[c];
   const bool is_open = node_set == NodeSet::kIgnored;
   std::int32_t& index = is_open ? pod_class.open_node_side : pod_class.node_side;
   if (index < 0) {
     std::string signature = with_profile(node_side_signature(*pod_class.spec), pod_class.profile, pod_class.node_name);
     signature.push_back(is_open ? 'o' : 'n');
-    const auto [at, is_new] =
-        node_side_of_signature_.try_emplace(std::move(signature), static_cast<std::int32_t>(node_sides_.size()));
+    const auto [at, is_new] = node_side_of_signature_.try_emplace(std::move(signature), -1);
     if (is_new) {
       auto side = std::make_unique<NodeSide>();
+      side->signature = &at->first;
       side->profile = pod_class.profile;
       side->spec = pod_class.spec;
       side->node_name = pod_class.node_name;
       side->node_set = node_set;
       side->compiled = compile_node_side(side->pod(), profile_of(c), snapshot_);
-      node_sides_.push_back(std::move(side));
+      side->position = node_changes_end();
+      at->second = node_sides_.add(std::move(side));
     }
     index = at->second;
   }
-  return *node_sides_[static_cast<std::size_t>(index)];
+  NodeSide& side = *node_sides_[index];
+  if (side.position != node_changes_end()) bring_up_to_date(side);
+  return side;
 }
 
 const CompiledNodeSide& ClassTable::compiled_node_side(std::int32_t c) {
@@ -190,16 +222,45 @@ void ClassTable::mark_outdated(NodeSide& side) {
   side.version = ++node_sides_version_;
 }
 
-void ClassTable::change_node(NodeSide& side, std::int32_t slot, NodeParts parts, NodeEvent event) {
-  const CompiledProfile& profile = profiles_[static_cast<std::size_t>(side.profile)];
-  const bool came_or_went = event == NodeEvent::kCameOrWent;
-  if (!extend_node_side(side.pod(), profile, snapshot_, came_or_went, side.current())) {
-    side.current() = compile_node_side(side.pod(), profile, snapshot_);
-    mark_outdated(side);
-  } else if (side.row != nullptr && !side.is_outdated &&
-             update_node_side_row(*side.spec, profile, snapshot_, slot, parts, *side.row)) {
-    mark_outdated(side);
+void ClassTable::compile_again(NodeSide& side) {
+  side.current() = compile_node_side(side.pod(), profiles_[static_cast<std::size_t>(side.profile)], snapshot_);
+  mark_outdated(side);
+}
+
+/// Sums up the changes from `position` on. Sides that are needed together mostly missed the same ones.
+void ClassTable::note_changes_since(std::uint64_t position) {
+  if (noted_from_ == position && noted_to_ == node_changes_end()) return;
+  noted_from_ = position;
+  noted_to_ = node_changes_end();
+  nodes_came_or_went_ = false;
+  changed_nodes_.clear();
+  for (auto i = static_cast<std::size_t>(position - node_changes_begin_); i < node_changes_.size(); ++i) {
+    changed_nodes_.push_back({node_changes_[i].slot, node_changes_[i].parts});
+    nodes_came_or_went_ = nodes_came_or_went_ || node_changes_[i].event == NodeEvent::kCameOrWent;
   }
+  std::sort(changed_nodes_.begin(), changed_nodes_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
+  std::size_t kept = 0;
+  for (const ChangedNode& changed : changed_nodes_)
+    if (kept > 0 && changed_nodes_[kept - 1].slot == changed.slot) {
+      changed_nodes_[kept - 1].parts.insert(changed.parts);
+    } else {
+      changed_nodes_[kept++] = changed;
+    }
+  changed_nodes_.resize(kept);
+}
+
+void ClassTable::bring_up_to_date(NodeSide& side) {
+  const CompiledProfile& profile = profiles_[static_cast<std::size_t>(side.profile)];
+  const std::uint64_t position = std::exchange(side.position, node_changes_end());
+  if (position < node_changes_begin_) return compile_again(side);
+  note_changes_since(position);
+  if (!extend_node_side(side.pod(), profile, snapshot_, nodes_came_or_went_, side.current()))
+    return compile_again(side);
+  if (side.row == nullptr || side.is_outdated) return;
+  const bool concerns_all = std::any_of(changed_nodes_.begin(), changed_nodes_.end(), [&](const ChangedNode& changed) {
+    return update_node_side_row(*side.spec, profile, snapshot_, changed.slot, changed.parts, *side.row);
+  });
+  if (concerns_all) mark_outdated(side);
 }
 
 void ClassTable::change_node(std::int32_t slot, NodeParts parts, NodeEvent event) {
@@ -209,7 +270,13 @@ void ClassTable::change_node(std::int32_t slot, NodeParts parts, NodeEvent event
   for (CompiledProfile& profile : profiles_)
     is_current = extend_rules(profile, event == NodeEvent::kCameOrWent) && is_current;
   if (!is_current) return recompile();
-  for (const auto& side : node_sides_) change_node(*side, slot, parts, event);
+  node_changes_.push_back({slot, parts, event});
+  ++node_sides_version_;
+  // Taking in more than a share of all nodes costs as much as building the row.
+  const auto kept = static_cast<std::size_t>(snapshot_.slot_count() / kKeptChangesShare + kKeptChangesMin);
+  if (node_changes_.size() < 2 * kept) return;
+  node_changes_begin_ += node_changes_.size() - kept;
+  node_changes_.erase(node_changes_.begin(), node_changes_.end() - static_cast<std::ptrdiff_t>(kept));
 }
 
 const NodeSideRow& ClassTable::node_side_on_own_node(std::int32_t c, std::int32_t node) {
@@ -221,8 +288,8 @@ const NodeSideRow* ClassTable::built_node_side(std::int32_t c, NodeSet node_set)
   const PodClass& pod_class = (*this)[c];
   const std::int32_t index = node_set == NodeSet::kIgnored ? pod_class.open_node_side : pod_class.node_side;
   if (index < 0) return nullptr;
-  const NodeSide& side = *node_sides_[static_cast<std::size_t>(index)];
-  return side.is_outdated ? nullptr : side.row.get();
+  const NodeSide& side = *node_sides_[index];
+  return side.is_outdated || side.position != node_changes_end() ? nullptr : side.row.get();
 }
 
 PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const CompiledNodeSide& side) {
@@ -258,8 +325,9 @@ const std::string& ClassTable::score_error(std::int32_t c) {
 
 std::uint64_t ClassTable::node_side_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& side : node_sides_)
+  node_sides_.for_each([&](std::int32_t, const std::unique_ptr<NodeSide>& side) {
     if (side->row != nullptr) bytes += side->row->bytes();
+  });
   return bytes;
 }
 
@@ -270,24 +338,118 @@ void ClassTable::compile_profiles() {
         compile_profile(profile, config_.gates, draw_rule(profile, tie_break_, seed_), snapshot_, cluster_.cache()));
 }
 
-void ClassTable::change_namespaces() {
-  topology_.change_namespaces();
+bool ClassTable::change_namespace(const std::string& name) {
+  if (!topology_.change_namespace(name)) return false;
+  classes_.for_each([](std::int32_t, PodClass& pod_class) { pod_class.signature = nullptr; });
   class_of_signature_.clear();
   class_of_kind_.clear();
   for (auto& by_spec : class_of_spec_) by_spec.clear();
-  kept_specs_.clear();
+  return true;
 }
 
 void ClassTable::recompile() {
   ++recompile_count_;
   node_side_of_signature_.clear();
   node_sides_.clear();
+  node_changes_begin_ = node_changes_end();
+  node_changes_.clear();
   compile_profiles();
-  for (PodClass& pod_class : classes_) {
+  classes_.for_each([&](std::int32_t, PodClass& pod_class) {
     pod_class.node_side = pod_class.open_node_side = -1;
     fill(pod_class);
+  });
+  refresh_deltas(0);
+}
+
+// Giving up what is not used
+
+bool ClassTable::is_sweep_due() const {
+  const std::int32_t kept = classes_.size() + topology_.all_size();
+  return all_added() - swept_at_ > static_cast<std::uint64_t>(std::max(sweep_min_, kept / sweep_share_));
+}
+
+std::vector<std::int32_t> ClassTable::sweep(const InUse& in_use) {
+  std::vector<std::int32_t> kinds;
+  topology_.keep_only(in_use.topology, kinds);
+  for (const std::int32_t kind : kinds)
+    if (static_cast<std::size_t>(kind) < class_of_kind_.size()) class_of_kind_[static_cast<std::size_t>(kind)] = {};
+  renew_classes_of_kinds();
+  const std::vector<std::int32_t> dropped = drop_classes(in_use.classes);
+  drop_node_sides();
+  drop_resources();
+  // The pods of errors are stale, and bring them again.
+  errors_.clear();
+  error_of_text_.clear();
+  ++sweeps_;
+  swept_at_ = all_added();
+  return dropped;
+}
+
+/// Kinds whose program or moves refer to what is gone get the classes of those that they have now.
+void ClassTable::renew_classes_of_kinds() {
+  for (std::size_t k = 0; k < class_of_kind_.size(); ++k) {
+    Found& found = class_of_kind_[k];
+    if (found.revision == 0) continue;
+    const auto kind = static_cast<std::int32_t>(k);
+    const std::uint32_t revision = topology_.compile(kind).revision;
+    if (is_error(found.pod_class)) {
+      found = {};
+    } else if (found.revision != revision) {
+      const PodClass before = classes_[found.pod_class];
+      found = {find_or_add(before.spec, before.node_name, before.profile, kind), revision};
+      classes_[found.pod_class].node_side = before.node_side;
+      classes_[found.pod_class].open_node_side = before.open_node_side;
+    }
   }
-  refresh_deltas();
+}
+
+std::vector<std::int32_t> ClassTable::drop_classes(const std::vector<std::int32_t>& in_use) {
+  LiveNumbers live(classes_.end());
+  for (const std::int32_t c : in_use)
+    if (c >= 0) live.insert(c);
+  for (const Found& found : class_of_kind_)
+    if (found.revision != 0) live.insert(found.pod_class);
+  for (auto& by_spec : class_of_spec_)
+    std::erase_if(by_spec, [&](const auto& entry) {
+      const FoundForSpec& found = entry.second;
+      if (is_error(found.pod_class) || !was_found_lately(found.found_at)) return true;
+      live.insert(found.pod_class);
+      return false;
+    });
+  std::vector<std::int32_t> dropped;
+  classes_.for_each([&](std::int32_t c, const PodClass& pod_class) {
+    const bool is_found = pod_class.signature != nullptr && was_found_lately(pod_class.found_at);
+    if (!is_found && !live.contains(c)) dropped.push_back(c);
+  });
+  for (const std::int32_t c : dropped) {
+    if (const std::string* signature = classes_[c].signature) class_of_signature_.erase(std::string(*signature));
+    classes_.remove(c);
+  }
+  return dropped;
+}
+
+void ClassTable::drop_node_sides() {
+  LiveNumbers live(node_sides_.end());
+  classes_.for_each([&](std::int32_t, const PodClass& pod_class) {
+    for (const std::int32_t side : {pod_class.node_side, pod_class.open_node_side})
+      if (side >= 0) live.insert(side);
+  });
+  for (std::int32_t s = 0; s < node_sides_.end(); ++s) {
+    if (!node_sides_.has(s) || live.contains(s)) continue;
+    node_side_of_signature_.erase(std::string(*node_sides_[s]->signature));
+    node_sides_.remove(s);
+  }
+}
+
+void ClassTable::drop_resources() {
+  std::set<std::string, std::less<>> names;
+  for (const CompiledProfile& profile : profiles_)
+    for (const auto* resources : {&profile.fit.resources, &profile.balanced_resources})
+      for (const ScoredResource& resource : *resources) names.insert(resource.name);
+  classes_.for_each([&](std::int32_t, const PodClass& pod_class) {
+    for (const RequestedResource& resource : pod_class.requested) names.insert(resource.name);
+  });
+  snapshot_.keep_resources(names);
 }
 
 }  // namespace berth

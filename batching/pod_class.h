@@ -15,6 +15,7 @@
 #include "batching/backend.h"
 #include "batching/compiled_profile.h"
 #include "batching/node_side_row.h"
+#include "batching/numbered.h"
 #include "batching/topology_index.h"
 #include "host/cluster/snapshot.h"
 #include "host/config/scheduler_config.h"
@@ -40,8 +41,10 @@ struct PodClass {
   std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
   bool needs_int64 = false;      ///< amounts of kExactBelow and above: evaluated in integers, pod by pod
 
-  std::int32_t node_side = -1;       ///< index among the node sides of the table, once one was compiled
-  std::int32_t open_node_side = -1;  ///< the same with NodeSet::kIgnored
+  std::uint64_t found_at = 0;              ///< sweep of the table before which it was found last
+  const std::string* signature = nullptr;  ///< the key by which the table finds it; null: it does not any more
+  std::int32_t node_side = -1;             ///< index among the node sides of the table, once one was compiled
+  std::int32_t open_node_side = -1;        ///< the same with NodeSet::kIgnored
 };
 
 /// The result of PreFilter, which may end the cycle before any node is evaluated.
@@ -55,7 +58,8 @@ struct PreFilterAnswer {
 /// The plugins that PreFilter adds to Diagnosis::rejectors. @param side  of the class
 PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const CompiledNodeSide& side);
 
-/// Finds the class of every pod and owns classes, profiles and node-side rows. Grows only.
+/// Finds the class of every pod and owns classes, profiles and node-side rows. What no pod needs any more goes with
+/// sweep(), and its number is given again.
 class ClassTable {
  public:
   /// `cluster`, `config` and `snapshot` must outlive the table.
@@ -67,10 +71,29 @@ class ClassTable {
   void compile(std::span<PodToPlace> pods, std::span<const AnsweredPod> placed = {});
   /// Queries or terms were registered since the pod was compiled, and it may belong to another class: compile() again.
   bool is_stale(const PodToPlace& pod) const { return pod.compiled_at != topology_.epoch(); }
+  /// The kinds of the pods of the latest compile(): TopologyIndex::kind_of().
+  std::span<const std::int32_t> kinds() const { return kinds_; }
+
+  /// What the owner of the table still refers to. Numbers may repeat and be negative.
+  struct InUse {
+    TopologyIndex::InUse topology;
+    std::vector<std::int32_t> classes;
+  };
+  /// Enough was added since the latest sweep() that much of it may be unused.
+  bool is_sweep_due() const;
+  /// For tests: sweeps are due after fewer additions, or a smaller share of what there is.
+  void sweep_after(std::int32_t additions_min, std::int32_t share) {
+    sweep_min_ = additions_min;
+    sweep_share_ = share;
+  }
+  /// Gives up classes, node sides, kinds, queries, terms, tables and resource columns that neither `in_use` nor a pod
+  /// on a node needs, and of which no pod was compiled lately. All pods are stale afterwards.
+  /// Cost: that of what is there, not of what there was. @return the classes that are gone
+  std::vector<std::int32_t> sweep(const InUse& in_use);
   TopologyIndex& topology() { return topology_; }
-  /// Namespaces changed: TopologyIndex::change_namespaces(). Classes refer to queries and tables by number, so that
-  /// none from before is found again.
-  void change_namespaces();
+  /// TopologyIndex::change_namespace(). Classes refer to queries and tables by number, so that none from before is
+  /// found again when these are registered again.
+  bool change_namespace(const std::string& name);
   const TopologyIndex& topology() const { return topology_; }
 
   static bool is_error(std::int32_t class_index) { return class_index < -1; }
@@ -78,8 +101,11 @@ class ClassTable {
     return errors_[static_cast<std::size_t>(-2 - class_index)];
   }
 
-  std::int32_t size() const { return static_cast<std::int32_t>(classes_.size()); }
-  const PodClass& operator[](std::int32_t c) const { return classes_[static_cast<std::size_t>(c)]; }
+  /// Numbers of classes are below this.
+  std::int32_t size() const { return classes_.end(); }
+  /// Classes that sweep() has not given up.
+  std::int32_t live_count() const { return classes_.size(); }
+  const PodClass& operator[](std::int32_t c) const { return classes_[c]; }
   const CompiledProfile& profile(std::int32_t p) const { return profiles_[static_cast<std::size_t>(p)]; }
   std::int32_t profile_count() const { return static_cast<std::int32_t>(profiles_.size()); }
   const CompiledProfile& profile_of(std::int32_t c) const { return profile((*this)[c].profile); }
@@ -91,11 +117,11 @@ class ClassTable {
   const NodeSideRow& node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows);
   /// The row for the node that a pod is nominated to, where PreFilter's node set does not apply.
   const NodeSideRow& node_side_on_own_node(std::int32_t c, std::int32_t node);
-  /// null: node_side() was not called for the class since the row was last outdated.
+  /// null: node_side() was not called for the class since the latest node event, or since it was last outdated.
   const NodeSideRow* built_node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows) const;
-  /// Changes whenever node_side() was built again, which may concern any node.
+  /// Changes whenever node_side() has to be built again, which may concern any node. Takes in node events before.
   std::uint64_t node_side_version(std::int32_t c);
-  /// Changes with any of these versions.
+  /// While this is the same, so are all these versions, and no node side has a node event to take in.
   std::uint64_t node_sides_version() const { return node_sides_version_; }
   std::uint64_t node_side_bytes() const;
   PreFilterAnswer pre_filter(std::int32_t c) { return pre_filter(c, compiled_node_side(c)); }
@@ -106,7 +132,8 @@ class ClassTable {
 
   /// The delta of a pod that is in no class (a nominated one, or one that runs).
   ResourceDelta delta_of(const Pod& pod) const;
-  /// Call after the object of the node changed, or it came or went: takes that over in all node sides.
+  /// Call after the object of the node changed, or it came or went. Node sides take that in when they are next needed,
+  /// so that an event costs nothing for classes of which no pod comes.
   enum class NodeEvent : std::uint8_t { kChanged, kCameOrWent };
   void change_node(std::int32_t slot, NodeParts parts, NodeEvent event);
   /// How often recompile() ran: references to node sides and profiles from before are void.
@@ -118,16 +145,18 @@ class ClassTable {
  private:
   std::int32_t class_of(const PodToPlace& pod, std::int32_t kind);
   std::int32_t find_or_add(const PodToPlace& pod, std::int32_t kind);
+  std::int32_t find_or_add(const std::shared_ptr<const PodSpec>& spec, const std::string& node_name,
+                           std::int32_t profile, std::int32_t kind);
   std::int32_t add_error(std::string text);
   void fill(PodClass& pod_class);
-  void refresh_deltas();
+  void refresh_deltas(std::uint64_t columns);
   void compile_profiles();
   ResourceDelta delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const;
 
-  /// A class that was found, and the epoch of that search.
+  /// The class of a kind, and TopologyIndex::Compiled::revision that it was found for.
   struct Found {
     std::int32_t pod_class = 0;
-    std::uint32_t epoch = UINT32_MAX;
+    std::uint32_t revision = 0;
   };
 
   const SchedulerConfig& config_;
@@ -139,13 +168,18 @@ class ClassTable {
   std::vector<Found> class_of_kind_;
   std::vector<std::int32_t> kinds_;  ///< of the pods that are being compiled
   std::vector<CompiledProfile> profiles_;
-  std::vector<PodClass> classes_;
+  Numbered<PodClass> classes_;
   std::unordered_map<std::string, std::int32_t> class_of_signature_;
   /// Per profile: PodSpec -> class, or an error. Loaded pods share specs, so this finds the class of most pods.
-  std::vector<std::unordered_map<const PodSpec*, std::int32_t>> class_of_spec_;
-  std::vector<std::shared_ptr<const PodSpec>> kept_specs_;  ///< keeps the keys of class_of_spec_ alive
+  struct FoundForSpec {
+    std::shared_ptr<const PodSpec> spec;  ///< keeps the key alive
+    std::int32_t pod_class = 0;
+    std::uint64_t found_at = 0;  ///< sweeps_
+  };
+  std::vector<std::unordered_map<const PodSpec*, FoundForSpec>> class_of_spec_;
   std::unordered_map<std::string, std::int32_t> node_side_of_signature_;
   struct NodeSide {
+    const std::string* signature = nullptr;  ///< the key by which it is found
     std::int32_t profile;
     std::shared_ptr<const PodSpec> spec;
     std::string node_name;  ///< spec.nodeName
@@ -154,16 +188,48 @@ class ClassTable {
     std::unique_ptr<NodeSideRow> row;  ///< null: not built yet
     bool is_outdated = false;          ///< the row is built again when it is needed
     std::uint64_t version = 0;
+    std::uint64_t position = 0;  ///< up to which it has taken in node_changes_
 
     NodeSidePod pod() const { return {*spec, node_name, node_set}; }
     CompiledNodeSide& current() { return row != nullptr ? *row : compiled; }
   };
   NodeSide& find_node_side(std::int32_t c, NodeSet node_set);
-  void change_node(NodeSide& side, std::int32_t slot, NodeParts parts, NodeEvent event);
+  /// An event of a node that rules of the node side may read.
+  struct NodeChange {
+    std::int32_t slot;
+    NodeParts parts;
+    NodeEvent event;
+  };
+  /// What happened to one node in a range of these.
+  struct ChangedNode {
+    std::int32_t slot;
+    NodeParts parts;
+  };
+  std::uint64_t node_changes_end() const { return node_changes_begin_ + node_changes_.size(); }
+  void bring_up_to_date(NodeSide& side);
+  void note_changes_since(std::uint64_t position);
+  void compile_again(NodeSide& side);
   void mark_outdated(NodeSide& side);
+  std::vector<NodeChange> node_changes_;    ///< the latest ones; a side that has missed older ones is compiled again
+  std::uint64_t node_changes_begin_ = 0;    ///< changes before those
+  std::vector<ChangedNode> changed_nodes_;  ///< of the changes from `noted_from_` to `noted_to_`, each node once
+  bool nodes_came_or_went_ = false;         ///< in that range
+  std::uint64_t noted_from_ = 0;
+  std::uint64_t noted_to_ = 0;
   std::uint64_t node_sides_version_ = 0;
   std::uint64_t recompile_count_ = 0;
-  std::vector<std::unique_ptr<NodeSide>> node_sides_;
+  Numbered<std::unique_ptr<NodeSide>> node_sides_;
+  std::uint64_t sweeps_ = 0;
+  std::uint64_t swept_at_ = 0;  ///< all_added() at the latest sweep
+  std::uint64_t errors_added_ = 0;
+  std::int32_t sweep_min_ = kSweepMin;
+  std::int32_t sweep_share_ = kSweepShare;
+  std::uint64_t all_added() const { return classes_.added() + errors_added_ + topology_.all_added(); }
+  bool was_found_lately(std::uint64_t found_at) const { return is_lately(found_at, sweeps_); }
+  void renew_classes_of_kinds();
+  std::vector<std::int32_t> drop_classes(const std::vector<std::int32_t>& in_use);
+  void drop_node_sides();
+  void drop_resources();
   std::vector<std::string> errors_;
   std::unordered_map<std::string, std::int32_t> error_of_text_;
 };

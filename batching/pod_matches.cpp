@@ -7,71 +7,159 @@
 namespace berth {
 namespace {
 
-/// Equal for pods of one identity.
-std::string identity_key(const Pod& pod) {
-  std::string key = std::to_string(pod.namespace_.size());
-  key.append(1, ':').append(pod.namespace_).append(pod.labels.bytes());
-  return key;
+/// Into an ascending list.
+void insert(std::vector<std::int32_t>& list, std::int32_t number) {
+  list.insert(std::lower_bound(list.begin(), list.end(), number), number);
+}
+
+std::vector<LabelMap::Entry> demanded_labels(const PodQuery& query) {
+  return query.conditions.front().selector.demanded_labels();
 }
 
 }  // namespace
 
 std::shared_ptr<const SelectedNamespaces> PodMatches::namespaces_of(const PodLabelSelector& selector) {
   if (selector.matches_nothing()) return nullptr;
-  std::shared_ptr<const SelectedNamespaces>& known = namespaces_of_selector_[selector.signature()];
-  if (known == nullptr) known = std::make_shared<const SelectedNamespaces>(select_namespaces(selector, namespaces_));
-  return known;
+  Selected& known = namespaces_of_selector_[selector.signature()];
+  if (known.namespaces == nullptr)
+    known = {selector, std::make_shared<const SelectedNamespaces>(select_namespaces(selector, namespaces_))};
+  return known.namespaces;
+}
+
+bool PodMatches::change_namespace(const std::string& name, const LabelMap* labels) {
+  if (labels != nullptr) {
+    namespaces_[name] = *labels;
+  } else {
+    namespaces_.erase(name);
+  }
+  std::erase_if(namespaces_of_selector_, [](const auto& entry) { return entry.second.namespaces.use_count() == 1; });
+  for (const auto& [signature, known] : namespaces_of_selector_) {
+    const std::vector<std::string>& names = known.namespaces->names;
+    const bool was_selected = std::binary_search(names.begin(), names.end(), name);
+    if (was_selected != (labels != nullptr && known.selector.matches(*labels))) return false;
+  }
+  identities_.for_each([&](std::int32_t, Identity& identity) {
+    if (identity.name_space != name) return;
+    identity.labels_of_namespace = labels != nullptr ? *labels : LabelMap();
+    std::vector<std::int32_t> matching;
+    for (const std::int32_t t : term_index_.candidates(identity.labels))
+      if (matches(identity, terms_[t])) matching.push_back(t);
+    if (matching == identity.matching_terms) return;
+    identity.matching_terms = std::move(matching);
+    identity.version = ++versions_;
+  });
+  return true;
+}
+
+template <class Use>
+void PodMatches::for_each_candidate(const std::vector<LabelMap::Entry>& demanded, Use use) const {
+  if (demanded.empty()) {
+    identities_.for_each([&](std::int32_t number, const Identity&) { use(number); });
+  } else {
+    for (const std::int32_t number : identity_index_.candidates(demanded)) use(number);
+  }
+}
+
+// Identities
+
+std::string PodMatches::key_of(std::string_view name_space, std::string_view labels) {
+  std::string key = std::to_string(name_space.size());
+  key.append(1, ':').append(name_space).append(labels);
+  return key;
 }
 
 std::int32_t PodMatches::identity_of(const Pod& pod) {
   const std::string_view labels = pod.labels.bytes();
-  if (last_identity_ >= 0 && labels.data() == last_labels_ &&
-      identities_[static_cast<std::size_t>(last_identity_)].name_space == pod.namespace_)
+  if (last_identity_ >= 0 && labels.data() == last_labels_ && identities_[last_identity_].name_space == pod.namespace_)
     return last_identity_;
-  const auto [at, is_new] =
-      identity_of_key_.try_emplace(identity_key(pod), static_cast<std::int32_t>(identities_.size()));
+  const auto [at, is_new] = identity_of_key_.try_emplace(key_of(pod.namespace_, labels), -1);
   if (is_new) {
-    Identity& identity = identities_.emplace_back();
+    Identity identity;
     identity.name_space = pod.namespace_;
     identity.labels = pod.labels;
     const auto name_space = namespaces_.find(pod.namespace_);
     if (name_space != namespaces_.end()) identity.labels_of_namespace = name_space->second;
+    identity.version = ++versions_;
+    for (const std::int32_t q : query_index_.candidates(identity.labels))
+      if (matches(identity, queries_[q])) identity.matching_queries.push_back(q);
+    for (const std::int32_t t : term_index_.candidates(identity.labels))
+      if (matches(identity, terms_[t])) identity.matching_terms.push_back(t);
+    at->second = identities_.add(std::move(identity));
+    identity_index_.add(at->second, pod.labels);
   }
-  last_labels_ = identities_[static_cast<std::size_t>(at->second)].labels.bytes().data();
+  last_labels_ = identities_[at->second].labels.bytes().data();
   last_identity_ = at->second;
   return at->second;
 }
 
 std::int32_t PodMatches::find_identity(const Pod& pod) const {
-  const auto known = identity_of_key_.find(identity_key(pod));
+  const auto known = identity_of_key_.find(key_of(pod.namespace_, pod.labels.bytes()));
   return known == identity_of_key_.end() ? -1 : known->second;
 }
 
+bool PodMatches::matches(std::int32_t identity, std::int32_t query) const {
+  const std::vector<std::int32_t>& matching = matching_queries(identity);
+  return std::binary_search(matching.begin(), matching.end(), query);
+}
+
+// Queries and terms
+
 std::int32_t PodMatches::add_query(PodQuery query) {
-  const auto [at, is_new] = query_of_signature_.try_emplace(query.signature(), query_count());
+  const auto [at, is_new] = query_of_signature_.try_emplace(query.signature(), -1);
   if (!is_new) return at->second;
-  query_index_.add(query.conditions.front().selector.demanded_labels());
-  queries_.push_back(std::move(query));
-  return at->second;
+  const std::vector<LabelMap::Entry> demanded = demanded_labels(query);
+  const std::int32_t number = at->second = queries_.add(std::move(query));
+  query_index_.add(number, demanded);
+  for_each_candidate(demanded, [&](std::int32_t i) {
+    Identity& identity = identities_[i];
+    if (!matches(identity, queries_[number])) return;
+    insert(identity.matching_queries, number);
+    identity.version = ++versions_;
+  });
+  return number;
+}
+
+std::vector<std::int32_t> PodMatches::identities_matching(std::int32_t query) const {
+  std::vector<std::int32_t> found;
+  for_each_candidate(demanded_labels(queries_[query]), [&](std::int32_t identity) {
+    if (matches(identity, query)) found.push_back(identity);
+  });
+  return found;
+}
+
+void PodMatches::note_change(std::int32_t query) {
+  for (const std::int32_t identity : identities_matching(query)) identities_[identity].version = ++versions_;
+}
+
+std::string PodMatches::key_of(const ExistingTerm& term) {
+  std::string key = term.term.signature();
+  key.push_back(static_cast<char>('0' + static_cast<int>(term.role)));
+  return key;
 }
 
 std::int32_t PodMatches::add_term(AffinityTerm term, TermRole role) {
-  std::string key = term.signature();
-  key.push_back(static_cast<char>('0' + static_cast<int>(role)));
-  const auto [at, is_new] = term_of_signature_.try_emplace(std::move(key), term_count());
+  ExistingTerm added{std::move(term), role, -1};
+  const auto [at, is_new] = term_of_signature_.try_emplace(key_of(added), -1);
   if (!is_new) return at->second;
-  term_index_.add(term.selector.demanded_labels());
-  terms_.push_back({std::move(term), role, -1});
-  return at->second;
+  const std::vector<LabelMap::Entry> demanded = added.term.selector.demanded_labels();
+  const std::int32_t number = at->second = terms_.add(std::move(added));
+  term_index_.add(number, demanded);
+  for_each_candidate(demanded, [&](std::int32_t i) {
+    Identity& identity = identities_[i];
+    if (!matches(identity, terms_[number])) return;
+    insert(identity.matching_terms, number);
+    identity.version = ++versions_;
+  });
+  return number;
 }
+
+// Owners
 
 std::int32_t PodMatches::owner_of(const Pod& pod) {
   const PodSpec& spec = *pod.spec;
   if (!spec.pod_affinity && !spec.pod_anti_affinity) return 0;
-  const auto [at, is_new] =
-      owner_of_key_.try_emplace({&spec, pod.namespace_}, static_cast<std::int32_t>(owners_.size()));
+  const auto [at, is_new] = owner_of_key_.try_emplace({&spec, pod.namespace_}, -1);
   if (!is_new) return at->second;
-  kept_specs_.push_back(pod.spec);
   AffinityTerms terms = compile_affinity_terms(spec, pod.namespace_);
   std::vector<std::int32_t> brought;
   const auto add = [&](std::vector<AffinityTerm>& group, TermRole role) {
@@ -80,9 +168,7 @@ std::int32_t PodMatches::owner_of(const Pod& pod) {
   add(terms.required, TermRole::kRequired);
   add(terms.anti_required, TermRole::kAntiRequired);
   add(terms.preferred, TermRole::kPreferred);
-  if (brought.empty()) return at->second = 0;
-  owners_.push_back(std::move(brought));
-  return at->second;
+  return at->second = owners_.add({pod.spec, pod.namespace_, std::move(brought)});
 }
 
 bool PodMatches::knows_terms_of(const Pod& pod) const {
@@ -98,28 +184,62 @@ std::int32_t PodMatches::known_owner_of(const Pod& pod) const {
   return known->second;
 }
 
-const std::vector<std::int32_t>& PodMatches::matching_queries(std::int32_t index) {
-  Identity& identity = identities_[static_cast<std::size_t>(index)];
-  if (identity.queries_checked == query_index_.size()) return identity.matching_queries;
-  for (const std::int32_t q : query_index_.candidates(identity.labels, identity.queries_checked))
-    if (query(q).matches(identity.name_space, identity.labels)) identity.matching_queries.push_back(q);
-  identity.queries_checked = query_index_.size();
-  return identity.matching_queries;
+// Giving up what is not used
+
+void PodMatches::keep_only(Live& live) {
+  live.owners.insert(0);
+  for (std::int32_t o = 0; o < owners_.end(); ++o) {
+    if (!owners_.has(o)) continue;
+    if (!live.owners.contains(o)) {
+      drop_owner(o);
+    } else {
+      for (const std::int32_t term : owners_[o].terms) live.terms.insert(term);
+    }
+  }
+  for (std::int32_t i = 0; i < identities_.end(); ++i)
+    if (identities_.has(i) && !live.identities.contains(i)) drop_identity(i);
+  for (std::int32_t q = 0; q < queries_.end(); ++q)
+    if (queries_.has(q) && !live.queries.contains(q)) drop_query(q);
+  for (std::int32_t t = 0; t < terms_.end(); ++t)
+    if (terms_.has(t) && !live.terms.contains(t)) drop_term(t);
+  std::erase_if(namespaces_of_selector_, [](const auto& entry) { return entry.second.namespaces.use_count() == 1; });
 }
 
-const std::vector<std::int32_t>& PodMatches::matching_terms(std::int32_t index) {
-  Identity& identity = identities_[static_cast<std::size_t>(index)];
-  if (identity.terms_checked == term_index_.size()) return identity.matching_terms;
-  for (const std::int32_t t : term_index_.candidates(identity.labels, identity.terms_checked))
-    if (term(t).term.matches(identity.name_space, identity.labels_of_namespace, identity.labels))
-      identity.matching_terms.push_back(t);
-  identity.terms_checked = term_index_.size();
-  return identity.matching_terms;
+void PodMatches::drop_identity(std::int32_t number) {
+  const Identity& identity = identities_[number];
+  identity_of_key_.erase(key_of(identity.name_space, identity.labels.bytes()));
+  identity_index_.remove(number, identity.labels);
+  last_identity_ = -1;
+  identities_.remove(number);
 }
 
-bool PodMatches::matches(std::int32_t identity, std::int32_t query) {
-  const std::vector<std::int32_t>& matching = matching_queries(identity);
-  return std::binary_search(matching.begin(), matching.end(), query);
+void PodMatches::drop_query(std::int32_t number) {
+  for (const std::int32_t i : identities_matching(number)) {
+    Identity& identity = identities_[i];
+    std::erase(identity.matching_queries, number);
+    identity.version = ++versions_;
+  }
+  const PodQuery& query = queries_[number];
+  query_of_signature_.erase(query.signature());
+  query_index_.remove(number, demanded_labels(query));
+  queries_.remove(number);
+}
+
+void PodMatches::drop_term(std::int32_t number) {
+  const ExistingTerm& term = terms_[number];
+  const std::vector<LabelMap::Entry> demanded = term.term.selector.demanded_labels();
+  for_each_candidate(demanded, [&](std::int32_t i) {
+    Identity& identity = identities_[i];
+    if (std::erase(identity.matching_terms, number) > 0) identity.version = ++versions_;
+  });
+  term_of_signature_.erase(key_of(term));
+  term_index_.remove(number, demanded);
+  terms_.remove(number);
+}
+
+void PodMatches::drop_owner(std::int32_t number) {
+  owner_of_key_.erase({owners_[number].spec.get(), owners_[number].name_space});
+  owners_.remove(number);
 }
 
 }  // namespace berth

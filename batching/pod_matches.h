@@ -3,7 +3,7 @@
 
 // Which pods match which queries and terms. A pod is known by its namespace and labels (its identity). A query is about
 // the other pods that a pod's own constraints and terms count; a term of an existing pod is matched against an incoming
-// pod. Both lists only grow, and each identity keeps the indices of those that it matches.
+// pod. Each identity keeps the numbers of those that it matches. Numbers that keep_only() gives up are given again.
 
 #include <cstdint>
 #include <memory>
@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "batching/numbered.h"
 #include "host/objects/pod.h"
 #include "plugins/inter_pod_affinity/compile.h"
 #include "plugins/label_index.h"
@@ -39,28 +40,61 @@ class PodMatches {
   std::int32_t find_identity(const Pod& pod) const;
   /// @param query  of at least one condition
   std::int32_t add_query(PodQuery query);
-  std::int32_t query_count() const { return static_cast<std::int32_t>(queries_.size()); }
-  const PodQuery& query(std::int32_t q) const { return queries_[static_cast<std::size_t>(q)]; }
-  /// @return the term's index; the same for equal terms in equal roles
+  /// Numbers are below query_end() and term_end().
+  std::int32_t query_end() const { return queries_.end(); }
+  const PodQuery& query(std::int32_t q) const { return queries_[q]; }
+  /// @return the term's number; the same for equal terms in equal roles
   std::int32_t add_term(AffinityTerm term, TermRole role);
-  std::int32_t term_count() const { return static_cast<std::int32_t>(terms_.size()); }
-  const ExistingTerm& term(std::int32_t t) const { return terms_[static_cast<std::size_t>(t)]; }
-  void set_table(std::int32_t t, std::int32_t table) { terms_[static_cast<std::size_t>(t)].table = table; }
+  std::int32_t term_end() const { return terms_.end(); }
+  const ExistingTerm& term(std::int32_t t) const { return terms_[t]; }
+  void set_table(std::int32_t t, std::int32_t table) { terms_[t].table = table; }
+  /// Some query or term is known.
+  bool any() const { return queries_.size() + terms_.size() > 0; }
+  /// How many queries and terms were ever added.
+  std::uint64_t added() const { return queries_.added() + terms_.added(); }
+  /// How many identities, queries, terms and owners were ever added.
+  std::uint64_t all_added() const { return added() + identities_.added() + owners_.added(); }
+  std::int32_t all_size() const { return queries_.size() + terms_.size() + identities_.size() + owners_.size(); }
 
-  /// Index of the pod's affinity terms for terms_of_owner(); repeated terms are kept. 0: none.
+  /// Number of the pod's affinity terms for terms_of_owner(); repeated terms are kept. 0: none.
   std::int32_t owner_of(const Pod& pod);
   /// owner_of() was asked about the pod, or need not be.
   bool knows_terms_of(const Pod& pod) const;
   /// owner_of() of a pod that was asked about before. @throws std::logic_error naming the pod when it was not
   std::int32_t known_owner_of(const Pod& pod) const;
-  const std::vector<std::int32_t>& terms_of_owner(std::int32_t owner) const {
-    return owners_[static_cast<std::size_t>(owner)];
-  }
+  const std::vector<std::int32_t>& terms_of_owner(std::int32_t owner) const { return owners_[owner].terms; }
 
-  bool matches(std::int32_t identity, std::int32_t query);
-  /// Indices of what the identity matches, ascending, among those added so far.
-  const std::vector<std::int32_t>& matching_queries(std::int32_t identity);
-  const std::vector<std::int32_t>& matching_terms(std::int32_t identity);
+  bool matches(std::int32_t identity, std::int32_t query) const;
+  /// Numbers of what the identity matches, ascending.
+  const std::vector<std::int32_t>& matching_queries(std::int32_t identity) const {
+    return identities_[identity].matching_queries;
+  }
+  const std::vector<std::int32_t>& matching_terms(std::int32_t identity) const {
+    return identities_[identity].matching_terms;
+  }
+  /// The identities that match, in no order.
+  std::vector<std::int32_t> identities_matching(std::int32_t query) const;
+  /// Changes with what the identity matches, and with note_change().
+  std::uint32_t version(std::int32_t identity) const { return identities_[identity].version; }
+  /// What matching the query means has changed.
+  void note_change(std::int32_t query);
+
+  /// The labels of a namespace changed, or it came or went. Updates what its pods match.
+  /// @return false when a selector that some query was made with selects it now, or no longer: make all queries again
+  bool change_namespace(const std::string& name, const LabelMap* labels);
+  const std::string& namespace_of(std::int32_t identity) const { return identities_[identity].name_space; }
+
+  /// What is in use. Terms are those of live owners.
+  struct Live {
+    explicit Live(const PodMatches& matches)
+        : identities(matches.identities_.end()),
+          queries(matches.queries_.end()),
+          terms(matches.terms_.end()),
+          owners(matches.owners_.end()) {}
+    LiveNumbers identities, queries, terms, owners;
+  };
+  /// Gives up what is not live. Of `live` it completes the terms.
+  void keep_only(Live& live);
 
  private:
   struct Identity {
@@ -69,11 +103,10 @@ class PodMatches {
     LabelMap labels_of_namespace;
     std::vector<std::int32_t> matching_queries;
     std::vector<std::int32_t> matching_terms;
-    std::int32_t queries_checked = 0;
-    std::int32_t terms_checked = 0;
+    std::uint32_t version = 0;
   };
   struct OwnerKey {
-    const PodSpec* spec;
+    const PodSpec* spec = nullptr;
     std::string name_space;
     friend bool operator==(const OwnerKey&, const OwnerKey&) = default;
   };
@@ -82,22 +115,54 @@ class PodMatches {
       return std::hash<const PodSpec*>()(key.spec) ^ std::hash<std::string>()(key.name_space);
     }
   };
+  struct Owner {
+    std::shared_ptr<const PodSpec> spec;
+    std::string name_space;
+    std::vector<std::int32_t> terms;
+  };
+
+  static std::string key_of(std::string_view name_space, std::string_view labels);
+  static std::string key_of(const ExistingTerm& term);
+  /// Calls use(identity) for those that might have all the labels.
+  template <class Use>
+  void for_each_candidate(const std::vector<LabelMap::Entry>& demanded, Use use) const;
+  bool matches(const Identity& identity, const PodQuery& query) const {
+    return query.matches(identity.name_space, identity.labels);
+  }
+  bool matches(const Identity& identity, const ExistingTerm& term) const {
+    return term.term.matches(identity.name_space, identity.labels_of_namespace, identity.labels);
+  }
+  void drop_identity(std::int32_t number);
+  void drop_query(std::int32_t number);
+  void drop_term(std::int32_t number);
+  void drop_owner(std::int32_t number);
 
   NamespaceLabels namespaces_;
-  std::unordered_map<std::string, std::shared_ptr<const SelectedNamespaces>> namespaces_of_selector_;
-  std::vector<Identity> identities_;
+  struct Selected {
+    PodLabelSelector selector = PodLabelSelector::nothing();
+    std::shared_ptr<const SelectedNamespaces> namespaces;
+  };
+  std::unordered_map<std::string, Selected> namespaces_of_selector_;
+  Numbered<Identity> identities_;
+  LabelSetIndex identity_index_;
   std::unordered_map<std::string, std::int32_t> identity_of_key_;
   const char* last_labels_ = nullptr;  ///< of the latest pod in identity_of(): adjacent pods often share them
   std::int32_t last_identity_ = -1;
-  std::vector<PodQuery> queries_;
+  Numbered<PodQuery> queries_;
   LabelIndex query_index_;  ///< by a label that every match has, since a pod matches few queries
   std::unordered_map<std::string, std::int32_t> query_of_signature_;
-  std::vector<ExistingTerm> terms_;
+  Numbered<ExistingTerm> terms_;
   LabelIndex term_index_;
   std::unordered_map<std::string, std::int32_t> term_of_signature_;
-  std::vector<std::vector<std::int32_t>> owners_{1};
-  std::unordered_map<OwnerKey, std::int32_t, OwnerKeyHash> owner_of_key_;
-  std::vector<std::shared_ptr<const PodSpec>> kept_specs_;  ///< keeps the keys of owner_of_key_ alive
+  Numbered<Owner> owners_ = with_no_terms();                               ///< [0] of pods without terms
+  std::unordered_map<OwnerKey, std::int32_t, OwnerKeyHash> owner_of_key_;  ///< an owner keeps the spec of its key alive
+  std::uint32_t versions_ = 0;
+
+  static Numbered<Owner> with_no_terms() {
+    Numbered<Owner> owners;
+    owners.add({});
+    return owners;
+  }
 };
 
 }  // namespace berth

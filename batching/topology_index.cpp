@@ -2,6 +2,7 @@
 #include "batching/topology_index.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth {
 namespace {
@@ -20,6 +21,7 @@ std::size_t TopologyIndex::KindKeyHash::operator()(const KindKey& key) const {
 TopologyIndex::TopologyIndex(const EngineCluster& cluster, const SchedulerConfig& config, const UpstreamBugs& bugs,
                              Snapshot& snapshot)
     : cluster_(cluster), config_(config), bugs_(bugs), snapshot_(snapshot), default_selectors_(cluster.objects()) {
+  selectors_.add(PodLabelSelector::everything());
   register_pods();
 }
 
@@ -46,15 +48,16 @@ bool TopologyIndex::concerns(const Pod& pod, std::int32_t profile) const {
 std::int32_t TopologyIndex::default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile) {
   const PodTopologySpreadArgs& args = config_.profiles[static_cast<std::size_t>(profile)].args.pod_topology_spread;
   if (default_selectors_.none() || !uses_default_constraints(*pod.spec, args)) return 0;
-  const auto [known, is_new] = selector_of_pod_.try_emplace({identity, pod.owners.get()}, 0);
-  if (!is_new) return known->second;
-  kept_owners_.push_back(pod.owners);
+  const auto [at, is_new] = selector_of_pod_.try_emplace({identity, pod.owners.get()});
+  SelectorOfPod& known = at->second;
+  known.used_at = sweeps_;
+  if (!is_new) return known.selector;
+  known.owners = pod.owners;
   PodLabelSelector selector = default_selectors_.of(pod);
   if (selector.is_empty()) return 0;
-  const auto [at, is_first] =
-      selector_of_signature_.try_emplace(selector.signature(), static_cast<std::int32_t>(selectors_.size()));
-  if (is_first) selectors_.push_back(std::move(selector));
-  return known->second = at->second;
+  const auto [number, is_first] = selector_of_signature_.try_emplace(selector.signature(), 0);
+  if (is_first) number->second = selectors_.add(std::move(selector));
+  return known.selector = number->second;
 }
 
 std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
@@ -62,12 +65,12 @@ std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
   const std::int32_t identity = queries_->identity_of(pod);
   const std::int32_t default_selector = default_selector_of(pod, identity, profile);
   const KindKey key{pod.spec.get(), identity, default_selector, profile, pod.terminating};
-  const auto [at, is_new] = kind_of_key_.try_emplace(key, static_cast<std::int32_t>(kinds_.size()));
-  if (!is_new) return at->second;
-  const PodLabelSelector& selector = selectors_[static_cast<std::size_t>(default_selector)];
-  Kind kind{pod.spec, identity,        queries_->owner_of(pod),
-            profile,  pod.terminating, queries_->compile(pod, profile, selector)};
-  kinds_.push_back(std::move(kind));
+  const auto [at, is_new] = kind_of_key_.try_emplace(key, kNoKind);
+  if (is_new) {
+    Kind kind{key, pod.spec, queries_->owner_of(pod), queries_->compile(pod, profile, *selectors_[default_selector])};
+    at->second = kinds_.add(std::move(kind));
+  }
+  kinds_[at->second].used_at = sweeps_;
   return at->second;
 }
 
@@ -75,17 +78,19 @@ std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
 
 void TopologyIndex::recompile(Kind& kind) {
   OwnProgram all = kind.own;
-  queries_->add_existing_pod_terms(kind.identity, kind.profile, all);
-  kind.compiled.moves = queries_->moves_of(kind.identity, kind.owner, kind.terminating);
-  kind.compiled.signature = signature_of(all.program, kind.compiled.moves);
-  kind.compiled.program =
-      all.program.empty() ? nullptr : std::make_shared<const TopologyProgram>(std::move(all.program));
-  kind.epoch = epoch();
+  queries_->add_existing_pod_terms(kind.key.identity, kind.key.profile, all);
+  Compiled& compiled = kind.compiled;
+  compiled.moves = queries_->moves_of(kind.key.identity, kind.owner, kind.key.terminating);
+  std::string signature = signature_of(all.program, compiled.moves);
+  if (signature != compiled.signature) ++compiled.revision;
+  compiled.signature = std::move(signature);
+  compiled.program = all.program.empty() ? nullptr : std::make_shared<const TopologyProgram>(std::move(all.program));
+  kind.version = queries_->version(kind.key.identity);
 }
 
 const TopologyIndex::Compiled& TopologyIndex::compile(std::int32_t index) {
-  Kind& kind = kinds_[static_cast<std::size_t>(index)];
-  if (kind.epoch != epoch()) recompile(kind);
+  Kind& kind = kinds_[index];
+  if (kind.version != queries_->version(kind.key.identity)) recompile(kind);
   return kind.compiled;
 }
 
@@ -95,118 +100,204 @@ const std::vector<CountMove>& TopologyIndex::moves_of(const Pod& pod, std::int32
   return kind == kNoKind ? kNone : compile(kind).moves;
 }
 
-// Counting
+// Crowds
 
 TopologyIndex::CountedPod TopologyIndex::counted(const Pod& pod) {
   return {queries_->identity_of(pod), queries_->owner_of(pod), pod.terminating};
 }
 
-void TopologyIndex::read_pods_of(std::int32_t slot) {
-  std::vector<CountedPod>& here = counted_[static_cast<std::size_t>(slot)];
-  here.clear();
-  for (const PodPtr& pod : pods_on(slot)) here.push_back(counted(*pod));
+std::int32_t TopologyIndex::crowd_of(const CountedPod& pod) {
+  const auto [at, is_new] = crowd_of_key_.try_emplace(pod.key(), -1);
+  if (is_new) {
+    at->second = crowds_.add({pod});
+    const auto identity = static_cast<std::size_t>(pod.identity);
+    if (crowds_of_identity_.size() <= identity) crowds_of_identity_.resize(identity + 1);
+    crowds_of_identity_[identity].push_back(at->second);
+  }
+  return at->second;
+}
+
+const std::vector<CountMove>& TopologyIndex::moves_of_crowd(std::int32_t index) {
+  Crowd& crowd = crowds_[index];
+  const std::uint32_t version = queries_->version(crowd.pod.identity);
+  if (crowd.version != version) crowd.moves = moves_of(crowd.pod);
+  crowd.version = version;
+  return crowd.moves;
+}
+
+std::int32_t TopologyIndex::join(const CountedPod& pod, std::int32_t slot) {
+  const std::int32_t crowd = crowd_of(pod);
+  std::vector<CrowdOnNode>& here = crowds_on_[static_cast<std::size_t>(slot)];
+  const auto known = std::find_if(here.begin(), here.end(), [&](const auto& there) { return there.crowd == crowd; });
+  if (known != here.end()) {
+    ++known->count;
+  } else {
+    std::vector<Crowd::Place>& places = crowds_[crowd].places;
+    here.push_back({crowd, 1, static_cast<std::int32_t>(places.size())});
+    places.push_back({slot, static_cast<std::int32_t>(here.size()) - 1});
+  }
+  return crowd;
+}
+
+/// The entries that take the places of those that go learn of it.
+void TopologyIndex::remove_place(std::int32_t slot, std::int32_t position) {
+  std::vector<CrowdOnNode>& here = crowds_on_[static_cast<std::size_t>(slot)];
+  const CrowdOnNode gone = here[static_cast<std::size_t>(position)];
+  here[static_cast<std::size_t>(position)] = here.back();
+  here.pop_back();
+  if (static_cast<std::size_t>(position) < here.size()) {
+    const CrowdOnNode& moved = here[static_cast<std::size_t>(position)];
+    crowds_[moved.crowd].places[static_cast<std::size_t>(moved.position)].position = position;
+  }
+  std::vector<Crowd::Place>& places = crowds_[gone.crowd].places;
+  places[static_cast<std::size_t>(gone.position)] = places.back();
+  places.pop_back();
+  if (static_cast<std::size_t>(gone.position) < places.size()) {
+    const Crowd::Place& moved = places[static_cast<std::size_t>(gone.position)];
+    crowds_on_[static_cast<std::size_t>(moved.slot)][static_cast<std::size_t>(moved.position)].position = gone.position;
+  }
+  if (!places.empty()) return;
+  const CountedPod pod = crowds_[gone.crowd].pod;
+  crowd_of_key_.erase(pod.key());
+  std::erase(crowds_of_identity_[static_cast<std::size_t>(pod.identity)], gone.crowd);
+  crowds_.remove(gone.crowd);
+}
+
+std::vector<CountMove> TopologyIndex::leave(const CountedPod& pod, std::int32_t slot) {
+  const std::int32_t crowd = crowd_of_key_.at(pod.key());
+  std::vector<CountMove> moves = moves_of_crowd(crowd);
+  std::vector<CrowdOnNode>& here = crowds_on_[static_cast<std::size_t>(slot)];
+  const auto at = std::find_if(here.begin(), here.end(), [&](const auto& there) { return there.crowd == crowd; });
+  if (--at->count == 0) remove_place(slot, static_cast<std::int32_t>(at - here.begin()));
+  return moves;
 }
 
 void TopologyIndex::read_pods() {
-  counted_.assign(static_cast<std::size_t>(snapshot_.slot_count()), {});
-  for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i) read_pods_of(i);
+  counts_ = true;
+  crowds_on_.assign(static_cast<std::size_t>(snapshot_.slot_count()), {});
+  for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i)
+    for (const PodPtr& pod : pods_on(i)) join(counted(*pod), i);
 }
 
-std::uint64_t TopologyIndex::key_of(const CountedPod& pod) {
-  return (static_cast<std::uint64_t>(pod.identity) << 32) | (static_cast<std::uint64_t>(pod.owner) << 1) |
-         (pod.terminating ? 1u : 0u);
-}
-
-const std::vector<CountMove>* TopologyIndex::known_moves(const Pod& pod) const {
-  static const std::vector<CountMove> kNone;
-  if (!has_terms() && !brings_terms(pod)) return &kNone;
+std::optional<std::vector<CountMove>> TopologyIndex::known_moves(const Pod& pod) const {
+  if (!has_terms() && !brings_terms(pod)) return std::vector<CountMove>();
   const std::int32_t identity = queries_->find_identity(pod);
-  if (identity < 0 || !queries_->knows_terms_of(pod)) return nullptr;
-  const auto known = known_moves_.find(key_of({identity, queries_->known_owner_of(pod), pod.terminating}));
-  return known != known_moves_.end() && known->second.epoch == epoch() ? &known->second.moves : nullptr;
+  if (identity < 0 || !queries_->knows_terms_of(pod)) return std::nullopt;
+  return moves_of({identity, queries_->known_owner_of(pod), pod.terminating});
 }
 
-const std::vector<CountMove>& TopologyIndex::moves_of(const CountedPod& pod) {
-  KnownMoves& known = known_moves_[key_of(pod)];
-  if (known.epoch != epoch()) known = {epoch(), queries_->moves_of(pod.identity, pod.owner, pod.terminating)};
-  return known.moves;
-}
+// Counting
 
 void TopologyIndex::add_counts_of(std::int32_t slot, int sign) {
-  if (counted_.empty()) return;  // terms are registered, and nothing has been counted yet
-  for (const CountedPod& pod : counted_[static_cast<std::size_t>(slot)])
-    snapshot_.write_topology().add_all(moves_of(pod), slot, sign);
+  if (!counts_) return;  // terms are registered, and nothing has been counted yet
+  for (const CrowdOnNode& there : crowds_on_[static_cast<std::size_t>(slot)])
+    snapshot_.write_topology().add_all(moves_of_crowd(there.crowd), slot, sign * there.count);
+}
+
+/// All tables are zeroes.
+void TopologyIndex::count_all() {
+  for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i) add_counts_of(i, 1);
+  queries_->take_new_tables();
+}
+
+void TopologyIndex::fill(const QueryTable& added, std::span<const AnsweredPod> placed) {
+  TopologyCounts& counts = snapshot_.write_topology();
+  const bool skips = queries_->skips_terminating(added.query);
+  for (const std::int32_t identity : queries_->identities_matching(added.query)) {
+    if (static_cast<std::size_t>(identity) >= crowds_of_identity_.size()) continue;
+    for (const std::int32_t c : crowds_of_identity_[static_cast<std::size_t>(identity)]) {
+      if (skips && crowds_[c].pod.terminating) continue;
+      for (const auto& [slot, position] : crowds_[c].places)
+        counts.add(added.table, slot,
+                   crowds_on_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(position)].count);
+    }
+  }
+  for (const AnsweredPod& pod : placed)
+    if (pod.node >= 0 && !(skips && pod.pod->terminating) &&
+        queries_->matches(queries_->identity_of(*pod.pod), added.query))
+      counts.add(added.table, pod.node, 1);
 }
 
 void TopologyIndex::count_new(std::span<const AnsweredPod> placed) {
   if (!has_terms()) return;
-  if (counted_.empty()) read_pods();
-  if (counted_tables_ == snapshot_.topology().table_count()) return;
-  TopologyCounts& counts = snapshot_.write_topology();
-  const auto add_new = [&](const CountedPod& pod, std::int32_t node) {
-    for (const CountMove& move : moves_of(pod))
-      if (move.table >= counted_tables_) counts.add(move.table, node, move.amount);
-  };
-  for (std::size_t i = 0; i < counted_.size(); ++i)
-    for (const CountedPod& pod : counted_[i]) add_new(pod, static_cast<std::int32_t>(i));
-  for (const AnsweredPod& pod : placed)
-    if (pod.node >= 0) add_new(counted(*pod.pod), pod.node);
-  counted_tables_ = snapshot_.topology().table_count();
+  if (!counts_) {
+    read_pods();
+    count_all();
+    for (const AnsweredPod& pod : placed)
+      if (pod.node >= 0) snapshot_.write_topology().add_all(moves_of(counted(*pod.pod)), pod.node, 1);
+  }
+  for (const QueryTable& added : queries_->take_new_tables()) fill(added, placed);
 }
 
 // Cluster events
 
 void TopologyIndex::take_over(std::span<const AnsweredPod> placed) {
-  if (counted_.empty()) return;  // count_new() will read the cluster
+  if (!counts_) return;  // count_new() will read the cluster
   for (const AnsweredPod& pod : placed)
-    if (pod.node >= 0) counted_[static_cast<std::size_t>(pod.node)].push_back(counted(*pod.pod));
+    if (pod.node >= 0) join(counted(*pod.pod), pod.node);
+}
+
+void TopologyIndex::change_pod(std::int32_t slot, const PodPtr& before, const PodPtr& after) {
+  if (after != nullptr) note_terms(*after);
+  if (!counts_) return count_new({});
+  TopologyCounts& counts = snapshot_.write_topology();
+  // First the one that comes, so that the crowd of a pod that stays what it was does not go.
+  if (after != nullptr) counts.add_all(moves_of_crowd(join(counted(*after), slot)), slot, 1);
+  if (before != nullptr) counts.add_all(leave(counted(*before), slot), slot, -1);
 }
 
 void TopologyIndex::change_pods(std::int32_t slot) {
-  const bool was_counted = !counted_.empty();
+  const bool was_counted = counts_;
   add_counts_of(slot, -1);
-  if (was_counted) counted_[static_cast<std::size_t>(slot)].clear();
   for (const PodPtr& pod : pods_on(slot)) note_terms(*pod);
-  count_new({});
-  if (!was_counted) return;  // count_new() has read the pods of all nodes, if there is anything to count
-  read_pods_of(slot);
+  if (!was_counted) return count_new({});  // which reads the pods of all nodes, if there is anything to count
+  while (!crowds_on_[static_cast<std::size_t>(slot)].empty()) remove_place(slot, 0);
+  for (const PodPtr& pod : pods_on(slot)) join(counted(*pod), slot);
   add_counts_of(slot, 1);
 }
 
 bool TopologyIndex::move_node(std::int32_t slot) {
-  if (!has_terms() || !queries_->is_moved(slot)) return false;
+  if (!queries_->is_moved(slot)) return false;  // columns stay when the last term goes
   add_counts_of(slot, -1);
   queries_->move_node(slot);
   add_counts_of(slot, 1);
   return true;
 }
 
-void TopologyIndex::change_selectors() {
+void TopologyIndex::change_selectors(const std::string& name_space) {
   default_selectors_ = DefaultSelectors(cluster_.objects());
-  selector_of_pod_.clear();
-  kept_owners_.clear();
+  std::erase_if(selector_of_pod_,
+                [&](const auto& entry) { return queries_->namespace_of(entry.first.first) == name_space; });
   ++epochs_before_;
 }
 
-void TopologyIndex::change_namespaces() {
+bool TopologyIndex::change_namespace(const std::string& name) {
+  const std::vector<Namespace>& all = cluster_.objects().namespaces;
+  // Of several objects with one name the last counts, as in namespace_labels().
+  const auto at = std::find_if(all.rbegin(), all.rend(), [&](const Namespace& known) { return known.name == name; });
+  ++epochs_before_;
+  if (queries_->change_namespace(name, at == all.rend() ? nullptr : &at->labels)) return false;
+  register_again();
+  return true;
+}
+
+void TopologyIndex::register_again() {
   epochs_before_ = epoch() + 1;
   kind_of_key_.clear();
   kinds_.clear();
-  known_moves_.clear();
   selector_of_pod_.clear();
-  kept_owners_.clear();
-  counted_.clear();
-  counted_tables_ = 0;
+  counts_ = false;
+  crowds_.clear();
+  crowd_of_key_.clear();
+  crowds_of_identity_.clear();
   snapshot_.write_topology() = {};
   register_pods();
 }
 
 void TopologyIndex::rebuild() {
-  if (!has_terms()) return;
+  if (counts_) crowds_on_.resize(static_cast<std::size_t>(snapshot_.slot_count()));
   queries_->rebuild();
-  counted_.clear();
-  counted_tables_ = 0;
-  count_new({});
+  if (counts_) count_all();
 }
 
 TopologyCounts TopologyIndex::recount(std::span<const AnsweredPod> placed) {
@@ -217,6 +308,58 @@ TopologyCounts TopologyIndex::recount(std::span<const AnsweredPod> placed) {
   for (const AnsweredPod& pod : placed)
     if (pod.node >= 0) add(*pod.pod, pod.node);
   return counts;
+}
+
+// Giving up what is not used
+
+void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dropped) {
+  LiveNumbers kinds(kinds_.end());
+  for (const std::int32_t kind : in_use.kinds)
+    if (kind >= 0 && kind < kinds_.end()) kinds.insert(kind);
+  TopologyQueries::Live live = queries_->none_live();
+  LiveNumbers selectors(selectors_.end());
+  selectors.insert(0);
+  // Of an identity that stands on nodes the kind that was asked for last stays: more pods of it will come.
+  std::unordered_map<std::int32_t, std::int32_t> latest_of_identity;
+  kinds_.for_each([&](std::int32_t number, const Kind& kind) {
+    const auto identity = static_cast<std::size_t>(kind.key.identity);
+    if (identity >= crowds_of_identity_.size() || crowds_of_identity_[identity].empty()) return;
+    const auto [at, is_first] = latest_of_identity.try_emplace(kind.key.identity, number);
+    if (!is_first && kinds_[at->second].used_at <= kind.used_at) at->second = number;
+  });
+  for (const auto& [identity, kind] : latest_of_identity) kinds.insert(kind);
+  kinds_.for_each([&](std::int32_t number, const Kind& kind) {
+    if (!is_lately(kind.used_at, sweeps_) && !kinds.contains(number)) {
+      dropped.push_back(number);
+      return;
+    }
+    live.insert(kind.own);
+    live.matches.identities.insert(kind.key.identity);
+    live.matches.owners.insert(kind.owner);
+    selectors.insert(kind.key.default_selector);
+  });
+  crowds_.for_each([&](std::int32_t, const Crowd& crowd) {
+    live.matches.identities.insert(crowd.pod.identity);
+    live.matches.owners.insert(crowd.pod.owner);
+  });
+  for (const Pod* pod : in_use.nominated) live.matches.owners.insert(queries_->known_owner_of(*pod));
+  for (const std::int32_t number : dropped) {
+    kind_of_key_.erase(kinds_[number].key);
+    kinds_.remove(number);
+  }
+  std::erase_if(selector_of_pod_, [&](const auto& entry) {
+    const auto& [key, known] = entry;
+    return !is_lately(known.used_at, sweeps_) || !live.matches.identities.contains(key.first) ||
+           !selectors.contains(known.selector);
+  });
+  for (std::int32_t s = 0; s < selectors_.end(); ++s) {
+    if (!selectors_.has(s) || selectors.contains(s)) continue;
+    selector_of_signature_.erase(selectors_[s]->signature());
+    selectors_.remove(s);
+  }
+  queries_->keep_only(live);
+  ++sweeps_;
+  ++epochs_before_;
 }
 
 }  // namespace berth

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "batching/numbered.h"
 #include "batching/topology_program.h"
 #include "batching/topology_queries.h"
 #include "host/cluster/engine_cluster.h"
@@ -49,12 +50,13 @@ class TopologyIndex {
   void count_new(std::span<const AnsweredPod> placed);
   /// Changes with TopologyQueries::epoch(), and with what a pod is compiled from. After a change, pods of one class may
   /// match different queries: compile them again.
-  std::uint32_t epoch() const { return epochs_before_ + queries_->epoch(); }
+  std::uint64_t epoch() const { return epochs_before_ + queries_->epoch(); }
 
   struct Compiled {
     std::shared_ptr<const TopologyProgram> program;  ///< null: neither plugin affects the pod
     std::vector<CountMove> moves;                    ///< what placing the pod changes, by table
     std::string signature;                           ///< equal: equal program and moves
+    std::uint32_t revision = 0;                      ///< of the kind: changes with the signature
   };
   /// As of now. Valid until the next call.
   const Compiled& compile(std::int32_t kind);
@@ -62,10 +64,10 @@ class TopologyIndex {
   /// there.
   const std::vector<CountMove>& moves_of(const Pod& pod, std::int32_t profile);
 
-  /// The changes that a pod on a node makes in all tables; nullptr: not known as of the epoch, ask moves_on_node().
-  const std::vector<CountMove>* known_moves(const Pod& pod) const;
-  /// The same, registering the pod's terms. Valid until the next call.
-  const std::vector<CountMove>& moves_on_node(const Pod& pod) { return moves_of(counted(pod)); }
+  /// The changes that a pod on a node makes in all tables; nullopt: it was never asked about, ask moves_on_node().
+  std::optional<std::vector<CountMove>> known_moves(const Pod& pod) const;
+  /// The same, registering the pod's labels and terms.
+  std::vector<CountMove> moves_on_node(const Pod& pod) { return moves_of(counted(pod)); }
   /// Whether moves_on_node() would register a term.
   bool brings_new_terms(const Pod& pod) const { return !queries_->knows_terms_of(pod); }
 
@@ -78,63 +80,112 @@ class TopologyIndex {
 
   /// Placements that the cluster took over as assumed pods: their counts stay.
   void take_over(std::span<const AnsweredPod> placed);
-  /// Pods of the node came, went or changed.
+  /// A pod came to the node, left it, or changed there.
+  /// @param before  as it was counted until now; null: it was not there
+  /// @param after  null: it is not there any more
+  void change_pod(std::int32_t slot, const PodPtr& before, const PodPtr& after);
+  /// The node came or went, and with it its pods.
   void change_pods(std::int32_t slot);
   /// The node came, went, or its object changed; its pods are those from before. @return whether it moved to another
   /// domain, or into or out of the nodes that count for some table
   bool move_node(std::int32_t slot);
-  /// Services or workloads changed.
-  void change_selectors();
-  /// Namespaces changed: registers all queries again, so that indices of tables, queries and kinds are void.
-  void change_namespaces();
+  /// Services or workloads of a namespace changed.
+  void change_selectors(const std::string& name_space);
+  /// A namespace changed. @return true when a query selects it now, or no longer: all queries are registered again, so
+  /// that numbers of tables, queries and kinds are void
+  bool change_namespace(const std::string& name);
   /// The number of slots changed: counts from scratch.
   void rebuild();
+  /// What is in use beside pods on nodes.
+  struct InUse {
+    std::vector<std::int32_t> kinds;    ///< may repeat, and contain kNoKind or numbers from before a renumbering
+    std::vector<const Pod*> nominated;  ///< pods whose terms were noted
+  };
+  /// Gives up kinds that were not asked for lately, that `in_use` does not name, and that are not the latest of an
+  /// identity on a node; and the queries, terms, tables and identities that only they had. Their numbers are given
+  /// again, so that programs and moves that were compiled before are void: epoch() advances.
+  /// @param dropped  gets the kinds
+  void keep_only(const InUse& in_use, std::vector<std::int32_t>& dropped);
+  /// How much was ever made, and how much of it is still there.
+  std::uint64_t all_added() const { return kinds_.added() + selectors_.added() + queries_->all_added(); }
+  std::int32_t all_size() const { return kinds_.size() + selectors_.size() + queries_->all_size(); }
+
   /// The tables as counted from scratch, for consistency checks.
   TopologyCounts recount(std::span<const AnsweredPod> placed);
 
  private:
   struct KindKey {
-    const PodSpec* spec;
-    std::int32_t identity;
-    std::int32_t default_selector;
-    std::int32_t profile;
-    bool terminating;
+    const PodSpec* spec = nullptr;
+    std::int32_t identity = 0;
+    std::int32_t default_selector = 0;
+    std::int32_t profile = 0;
+    bool terminating = false;
     friend bool operator==(const KindKey&, const KindKey&) = default;
   };
   struct KindKeyHash {
     std::size_t operator()(const KindKey& key) const;
   };
   struct Kind {
+    KindKey key;
     std::shared_ptr<const PodSpec> spec;
-    std::int32_t identity = 0;
     std::int32_t owner = 0;
-    std::int32_t profile = 0;
-    bool terminating = false;
     OwnProgram own;
-    std::uint32_t epoch = UINT32_MAX;  ///< that `compiled` is of
+    std::uint64_t used_at = 0;           ///< sweeps_ when it was asked for last
+    std::uint32_t version = UINT32_MAX;  ///< of the identity, that `compiled` is of
     Compiled compiled{};
   };
-  /// A pod of the cache as it is counted in the tables.
+  /// A pod of the cache as it is counted in the tables: pods with equal values count alike.
   struct CountedPod {
-    std::int32_t identity;
-    std::int32_t owner;
-    bool terminating;
+    std::int32_t identity = 0;
+    std::int32_t owner = 0;
+    bool terminating = false;
+    std::uint64_t key() const {
+      return (static_cast<std::uint64_t>(identity) << 32) | (static_cast<std::uint64_t>(owner) << 1) |
+             (terminating ? 1u : 0u);
+    }
+  };
+  /// The pods of the cluster that count alike, by node: so that a new table needs no pass over all pods.
+  struct Crowd {
+    CountedPod pod;
+    std::uint32_t version = UINT32_MAX;  ///< of the identity, that `moves` are of
+    std::vector<CountMove> moves{};      ///< of one pod
+    struct Place {
+      std::int32_t slot;
+      std::int32_t position;  ///< in crowds_on_[slot]
+    };
+    std::vector<Place> places{};
+  };
+  /// The pods of a crowd on one node.
+  struct CrowdOnNode {
+    std::int32_t crowd;
+    std::int32_t count;
+    std::int32_t position;  ///< in Crowd::places
   };
 
+  void register_again();
   bool concerns(const Pod& pod, std::int32_t profile) const;
   std::int32_t default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile);
   void recompile(Kind& kind);
 
   CountedPod counted(const Pod& pod);
-  static std::uint64_t key_of(const CountedPod& pod);
+  std::vector<CountMove> moves_of(const CountedPod& pod) const {
+    return queries_->moves_of(pod.identity, pod.owner, pod.terminating);
+  }
   /// Valid until the next call.
-  const std::vector<CountMove>& moves_of(const CountedPod& pod);
+  const std::vector<CountMove>& moves_of_crowd(std::int32_t crowd);
   void register_pods();
   /// None of a free slot.
   std::span<const PodPtr> pods_on(std::int32_t slot) const;
   void read_pods();
-  void read_pods_of(std::int32_t slot);
+  std::int32_t crowd_of(const CountedPod& pod);
+  /// @return the crowd, which the caller counts in the tables
+  std::int32_t join(const CountedPod& pod, std::int32_t slot);
+  /// @return the moves of the pod, which the caller takes off the tables
+  std::vector<CountMove> leave(const CountedPod& pod, std::int32_t slot);
+  void remove_place(std::int32_t slot, std::int32_t position);
   void add_counts_of(std::int32_t slot, int sign);
+  void count_all();
+  void fill(const QueryTable& added, std::span<const AnsweredPod> placed);
 
   const EngineCluster& cluster_;
   const SchedulerConfig& config_;
@@ -142,21 +193,23 @@ class TopologyIndex {
   Snapshot& snapshot_;
   DefaultSelectors default_selectors_;
   std::optional<TopologyQueries> queries_;  ///< replaced when namespaces change
-  std::uint32_t epochs_before_ = 0;
-  std::vector<PodLabelSelector> selectors_{PodLabelSelector::everything()};
+  std::uint64_t epochs_before_ = 0;
+  std::uint64_t sweeps_ = 0;                             ///< calls of keep_only()
+  Numbered<std::optional<PodLabelSelector>> selectors_;  ///< [0] everything
   std::unordered_map<std::string, std::int32_t> selector_of_signature_;
-  std::map<std::pair<std::int32_t, const void*>, std::int32_t> selector_of_pod_;  ///< by identity and owner references
-  std::vector<std::shared_ptr<const void>> kept_owners_;                          ///< keeps those keys alive
-  std::unordered_map<KindKey, std::int32_t, KindKeyHash> kind_of_key_;
-  std::vector<Kind> kinds_;
-  /// Of pods that stand on nodes, since pods of one template change the same tables; as of the epoch.
-  struct KnownMoves {
-    std::uint32_t epoch = UINT32_MAX;
-    std::vector<CountMove> moves;
+  struct SelectorOfPod {
+    std::int32_t selector = 0;
+    std::shared_ptr<const void> owners;  ///< keeps the key alive
+    std::uint64_t used_at = 0;           ///< sweeps_
   };
-  std::unordered_map<std::uint64_t, KnownMoves> known_moves_;
-  std::vector<std::vector<CountedPod>> counted_;  ///< [slot] pods of the cluster; empty until has_terms()
-  std::int32_t counted_tables_ = 0;               ///< tables below are filled
+  std::map<std::pair<std::int32_t, const void*>, SelectorOfPod> selector_of_pod_;  ///< by identity, owner references
+  std::unordered_map<KindKey, std::int32_t, KindKeyHash> kind_of_key_;
+  Numbered<Kind> kinds_;
+  bool counts_ = false;  ///< the pods of the cluster are in crowds; not before has_terms()
+  Numbered<Crowd> crowds_;
+  std::unordered_map<std::uint64_t, std::int32_t> crowd_of_key_;
+  std::vector<std::vector<std::int32_t>> crowds_of_identity_;
+  std::vector<std::vector<CrowdOnNode>> crowds_on_;  ///< [slot]
 };
 
 }  // namespace berth

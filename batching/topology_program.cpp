@@ -32,7 +32,7 @@ std::string signature_of(const TopologyProgram& program, const std::vector<Count
   append_list(out, program.soft,
               [&](const SoftSpread& soft) { numbers(soft.table, soft.label_column, soft.max_skew); });
   append_list(out, program.affinity, numbers);
-  append_list(out, program.anti, [&](const OwnAntiTerm& anti) { numbers(anti.table); });
+  append_list(out, program.anti, [&](const OwnAntiTerm& anti) { numbers(anti.table, anti.query); });
   append_list(out, program.existing_anti, numbers);
   append_list(out, program.scores, [&](const ScoredTable& score) { numbers(score.table, score.multiplier); });
   append_list(out, moves, [&](const CountMove& move) { numbers(move.table, move.amount); });

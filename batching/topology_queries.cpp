@@ -63,41 +63,44 @@ TopologyQueries::TopologyQueries(const ClusterObjects& objects, const SchedulerC
                                  Snapshot& snapshot)
     : config_(config),
       bugs_(bugs),
-      snapshot_(snapshot),
       matches_(namespace_labels(objects)),
       tables_(snapshot, config.gates.enabled("TaintTolerationComparisonOperators")) {}
-
-std::uint32_t TopologyQueries::epoch() const {
-  return static_cast<std::uint32_t>(matches_.query_count() + matches_.term_count() +
-                                    snapshot_.topology().table_count());
-}
 
 // Compiling
 
 OwnProgram TopologyQueries::compile(const Pod& pod, std::int32_t profile, const PodLabelSelector& default_selector) {
   const Profile& enabled = config_.profiles[static_cast<std::size_t>(profile)];
   OwnProgram own;
+  asked_queries_.clear();
+  asked_tables_.clear();
   compile_spread(pod, enabled, default_selector, own.program);
   compile_affinity(pod, enabled, own);
+  own.queries = asked_queries_;
+  own.tables = asked_tables_;
   return own;
 }
 
 std::int32_t TopologyQueries::add_query(PodQuery query) {
   const std::int32_t q = matches_.add_query(std::move(query));
-  tables_of_query_.resize(static_cast<std::size_t>(matches_.query_count()));
+  tables_of_query_.resize(static_cast<std::size_t>(matches_.query_end()));
+  asked_queries_.push_back(q);
   return q;
 }
 
 void TopologyQueries::add_table(std::int32_t query, std::int32_t table) {
-  add_once(tables_of_query_[static_cast<std::size_t>(query)], table);
+  std::vector<std::int32_t>& known = tables_of_query_[static_cast<std::size_t>(query)];
+  if (std::find(known.begin(), known.end(), table) != known.end()) return;
+  known.push_back(table);
+  new_tables_.push_back({query, table});
+  matches_.note_change(query);
 }
 
 std::int32_t TopologyQueries::owner_of(const Pod& pod) {
-  const std::int32_t known = matches_.term_count();
   const std::int32_t owner = matches_.owner_of(pod);
-  for (std::int32_t t = known; t < matches_.term_count(); ++t)
-    matches_.set_table(
-        t, tables_.table("term " + std::to_string(t), tables_.key_column(matches_.term(t).term.key), {}, false));
+  for (const std::int32_t t : matches_.terms_of_owner(owner))
+    if (matches_.term(t).table < 0)
+      matches_.set_table(
+          t, tables_.table("term " + std::to_string(t), tables_.key_column(matches_.term(t).term.key), {}, false));
   return owner;
 }
 
@@ -113,6 +116,7 @@ std::int32_t TopologyQueries::spread_table(std::int32_t query, const SpreadConst
                               (constraint.selector.is_empty() && bugs_.empty_spread_selector_counts_nothing);
   const std::int32_t table =
       tables_.table((counts_nothing ? "nothing " : "query ") + std::to_string(query), column, eligible, tracks_minimum);
+  asked_tables_.push_back(table);
   if (!counts_nothing) add_table(query, table);
   return table;
 }
@@ -185,6 +189,7 @@ PodCondition TopologyQueries::condition(const AffinityTerm& term) {
 
 std::int32_t TopologyQueries::query_table(std::int32_t query, const std::string& key) {
   const std::int32_t table = tables_.table("query " + std::to_string(query), tables_.key_column(key), {}, false);
+  asked_tables_.push_back(table);
   add_table(query, table);
   return table;
 }
@@ -240,7 +245,7 @@ void TopologyQueries::add_existing_pod_terms(std::int32_t identity, std::int32_t
 
 // Counting
 
-std::vector<CountMove> TopologyQueries::moves_of(std::int32_t identity, std::int32_t owner, bool terminating) {
+std::vector<CountMove> TopologyQueries::moves_of(std::int32_t identity, std::int32_t owner, bool terminating) const {
   std::vector<CountMove> moves;
   for (const std::int32_t q : matches_.matching_queries(identity)) {
     if (terminating && matches_.query(q).skips_terminating) continue;
@@ -249,6 +254,21 @@ std::vector<CountMove> TopologyQueries::moves_of(std::int32_t identity, std::int
   for (const std::int32_t t : matches_.terms_of_owner(owner)) moves.push_back({matches_.term(t).table, 1});
   merge(moves);
   return moves;
+}
+
+void TopologyQueries::keep_only(Live& live) {
+  matches_.keep_only(live.matches);
+  for (std::int32_t t = 0; t < matches_.term_end(); ++t)
+    if (live.matches.terms.contains(t)) live.tables.insert(matches_.term(t).table);
+  for (std::int32_t q = 0; q < matches_.query_end(); ++q) {
+    std::vector<std::int32_t>& counting = tables_of_query_[static_cast<std::size_t>(q)];
+    if (!live.matches.queries.contains(q)) {
+      counting.clear();
+    } else if (std::erase_if(counting, [&](std::int32_t table) { return !live.tables.contains(table); }) > 0) {
+      matches_.note_change(q);
+    }
+  }
+  tables_.keep_only(live.tables);
 }
 
 std::vector<CountMove> TopologyQueries::effect(const Pod& pod, const TopologyProgram& program, bool affinity) const {

@@ -2,11 +2,12 @@
 #pragma once
 
 // The queries that pods' topology terms make about other pods, with the tables that count the matches. A query or term
-// is registered with the first pod that has it, and stays. Equal ones share a table, so the number of tables is the
-// number of different terms of the cluster times their keys. docs/behaviour/plugins-topology.md 7.
+// is registered with the first pod that has it, and stays until keep_only(). Equal ones share a table, so the number of
+// tables is the number of different terms of the cluster times their keys. docs/behaviour/plugins-topology.md 7.
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "batching/pod_matches.h"
@@ -23,6 +24,14 @@ struct OwnProgram {
   TopologyProgram program;  ///< without the terms of other pods
   /// InterPodAffinity's PreScore skips: terms of other pods are ignored, and the pod has no preferred terms itself.
   bool affinity_pre_score_skips = false;
+  std::vector<std::int32_t> queries;  ///< that its terms make
+  std::vector<std::int32_t> tables;   ///< that count for them
+};
+
+/// A table that counts the matches of a query from now on.
+struct QueryTable {
+  std::int32_t query = 0;
+  std::int32_t table = 0;
 };
 
 class TopologyQueries {
@@ -32,9 +41,12 @@ class TopologyQueries {
                   Snapshot& snapshot);
 
   /// Some query or term is registered.
-  bool has_terms() const { return matches_.query_count() + matches_.term_count() > 0; }
-  /// Changes when a query or term is registered, or an old one gets another topology key.
-  std::uint32_t epoch() const;
+  bool has_terms() const { return matches_.any(); }
+  /// Grows when a query or term is registered, or an old one gets another topology key.
+  std::uint64_t epoch() const { return matches_.added() + tables_.added(); }
+  /// How much was ever registered, and how much of it is still there.
+  std::uint64_t all_added() const { return matches_.all_added() + tables_.added(); }
+  std::int32_t all_size() const { return matches_.all_size() + tables_.size(); }
 
   std::int32_t identity_of(const Pod& pod) { return matches_.identity_of(pod); }
   /// PodMatches
@@ -43,6 +55,23 @@ class TopologyQueries {
   std::int32_t known_owner_of(const Pod& pod) const { return matches_.known_owner_of(pod); }
   /// Registers the affinity terms of the pod, which count once it is placed: PodMatches::owner_of(), with their tables.
   std::int32_t owner_of(const Pod& pod);
+  /// PodMatches
+  std::vector<std::int32_t> identities_matching(std::int32_t query) const {
+    return matches_.identities_matching(query);
+  }
+  bool skips_terminating(std::int32_t query) const { return matches_.query(query).skips_terminating; }
+  bool matches(std::int32_t identity, std::int32_t query) const { return matches_.matches(identity, query); }
+  /// Changes with the program and the moves of pods of the identity.
+  std::uint32_t version(std::int32_t identity) const { return matches_.version(identity); }
+
+  bool change_namespace(const std::string& name, const LabelMap* labels) {
+    return matches_.change_namespace(name, labels);
+  }
+  const std::string& namespace_of(std::int32_t identity) const { return matches_.namespace_of(identity); }
+
+  /// The tables that were registered since the last call: all zeroes.
+  std::vector<QueryTable> take_new_tables() { return std::exchange(new_tables_, {}); }
+
   /// Registers the queries of the pod and compiles its terms. @param default_selector  of PodTopologySpread's default
   /// constraints
   OwnProgram compile(const Pod& pod, std::int32_t profile, const PodLabelSelector& default_selector);
@@ -50,12 +79,26 @@ class TopologyQueries {
   void add_existing_pod_terms(std::int32_t identity, std::int32_t profile, OwnProgram& own);
 
   /// Changes that placing a pod makes in the tables registered so far: one per table, sorted by table.
-  std::vector<CountMove> moves_of(std::int32_t identity, std::int32_t owner, bool terminating);
+  std::vector<CountMove> moves_of(std::int32_t identity, std::int32_t owner, bool terminating) const;
   /// What AddPod adds to the tables that a class reads, and RemovePod takes away, when a pod comes to a node or leaves
   /// it in a what-if. PodTopologySpread counts terminating pods here: docs/behaviour/plugins-topology.md 2.7 (Q3).
   /// @param affinity  InterPodAffinity's AddPod is called: not when its PreFilter skipped
   /// @throws std::logic_error naming the pod when its affinity terms were never registered
   std::vector<CountMove> effect(const Pod& pod, const TopologyProgram& program, bool affinity) const;
+
+  /// What is in use; kinds and pods mark it.
+  struct Live {
+    PodMatches::Live matches;
+    LiveNumbers tables;
+    void insert(const OwnProgram& own) {
+      for (const std::int32_t query : own.queries) matches.queries.insert(query);
+      for (const std::int32_t table : own.tables) tables.insert(table);
+    }
+  };
+  Live none_live() const { return {PodMatches::Live(matches_), tables_.none_live()}; }
+  /// Gives up what is not live: queries, terms, their tables, identities and owners. Programs and moves that were
+  /// compiled before may refer to what is gone.
+  void keep_only(Live& live);
 
   /// TopologyTables
   void rebuild() { tables_.rebuild(); }
@@ -83,10 +126,11 @@ class TopologyQueries {
 
   const SchedulerConfig& config_;
   UpstreamBugs bugs_;
-  const Snapshot& snapshot_;
   PodMatches matches_;
   TopologyTables tables_;
   std::vector<std::vector<std::int32_t>> tables_of_query_;
+  std::vector<QueryTable> new_tables_;
+  std::vector<std::int32_t> asked_queries_, asked_tables_;  ///< of the pod that is being compiled
 };
 
 }  // namespace berth

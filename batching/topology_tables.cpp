@@ -93,23 +93,25 @@ bool TopologyTables::is_eligible(const EligibleNodes& eligible, std::int32_t slo
 bool TopologyTables::is_moved(std::int32_t slot) {
   for (std::size_t c = 0; c < columns_.size(); ++c)
     if (snapshot_.topology().column(static_cast<std::int32_t>(c))[slot] != domain_at(columns_[c], slot)) return true;
-  return std::any_of(masks_.begin(), masks_.end(),
-                     [&](const Mask& mask) { return mask.contains(slot) != is_eligible(mask.eligible, slot); });
+  bool counts_elsewhere = false;
+  masks_.for_each([&](std::int32_t, const Mask& mask) {
+    counts_elsewhere = counts_elsewhere || mask.contains(slot) != is_eligible(mask.eligible, slot);
+  });
+  return counts_elsewhere;
 }
 
 void TopologyTables::move_node(std::int32_t slot) {
   TopologyCounts& counts = snapshot_.write_topology();
-  for (std::size_t m = 0; m < masks_.size(); ++m) {
-    Mask& mask = masks_[m];
+  masks_.for_each([&](std::int32_t m, Mask& mask) {
     const bool now = is_eligible(mask.eligible, slot);
-    if (mask.contains(slot) == now) continue;
+    if (mask.contains(slot) == now) return;
     auto changed = mask.nodes != nullptr ? std::make_shared<std::vector<std::uint8_t>>(*mask.nodes)
                                          : std::make_shared<std::vector<std::uint8_t>>(
                                                static_cast<std::size_t>(snapshot_.slot_count()), 1);
     (*changed)[static_cast<std::size_t>(slot)] = now ? 1 : 0;
     mask.nodes = std::move(changed);
-    counts.change_mask(static_cast<std::int32_t>(m), mask.nodes, slot);
-  }
+    counts.change_mask(m, mask.nodes, slot);
+  });
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const auto column = static_cast<std::int32_t>(c);
     const std::int32_t domain = domain_at(columns_[c], slot);
@@ -127,33 +129,51 @@ std::int32_t TopologyTables::mask_of(const EligibleNodes& eligible) {
     signature.append("affinity ").append(node_side_signature(*eligible.affinity_of));
   if (eligible.tolerations_of != nullptr)
     signature.append("taints ").append(node_side_signature(*eligible.tolerations_of));
-  const auto [at, is_new] =
-      mask_of_signature_.try_emplace(std::move(signature), static_cast<std::int32_t>(masks_.size()));
-  if (is_new) masks_.push_back({eligible, make_mask(eligible)});
+  const auto [at, is_new] = mask_of_signature_.try_emplace(signature, -1);
+  if (is_new) at->second = masks_.add({eligible, make_mask(eligible), std::move(signature)});
   return at->second;
 }
 
 std::int32_t TopologyTables::table(const std::string& counted, std::int32_t column, const EligibleNodes& eligible,
                                    bool tracks_minimum) {
   const std::int32_t mask = mask_of(eligible);
-  const std::string signature =
+  std::string signature =
       std::to_string(column) + " " + std::to_string(mask) + (tracks_minimum ? " m " : " ") + counted;
-  TopologyCounts& counts = snapshot_.write_topology();
-  const auto [at, is_new] = table_of_signature_.try_emplace(signature, counts.table_count());
-  if (is_new) {
-    counts.add_table(column, mask, masks_[static_cast<std::size_t>(mask)].nodes, tracks_minimum);
-    mask_of_table_.push_back(mask);
-  }
+  const auto [at, is_new] = table_of_signature_.try_emplace(signature, -1);
+  if (!is_new) return at->second;
+  at->second = snapshot_.write_topology().add_table(column, mask, masks_[mask].nodes, tracks_minimum);
+  definitions_.add({std::move(signature), mask});  // both give up numbers at once, and give them again in one order
   return at->second;
+}
+
+void TopologyTables::keep_only(const LiveNumbers& live) {
+  TopologyCounts& counts = snapshot_.write_topology();
+  LiveNumbers masks(masks_.end());
+  for (std::int32_t t = 0; t < definitions_.end(); ++t) {
+    if (!definitions_.has(t)) continue;
+    if (live.contains(t)) {
+      masks.insert(definitions_[t].mask);
+      continue;
+    }
+    table_of_signature_.erase(definitions_[t].signature);
+    counts.remove_table(t);
+    definitions_.remove(t);
+  }
+  for (std::int32_t m = 0; m < masks_.end(); ++m) {
+    if (!masks_.has(m) || masks.contains(m)) continue;
+    mask_of_signature_.erase(masks_[m].signature);
+    counts.remove_mask(m);
+    masks_.remove(m);
+  }
 }
 
 void TopologyTables::rebuild() {
   TopologyCounts& counts = snapshot_.write_topology();
   for (std::size_t c = 0; c < columns_.size(); ++c)
     counts.replace_column(static_cast<std::int32_t>(c), make_column(columns_[c]));
-  for (Mask& mask : masks_) mask.nodes = make_mask(mask.eligible);
-  for (std::size_t t = 0; t < mask_of_table_.size(); ++t)
-    counts.reset_table(static_cast<std::int32_t>(t), masks_[static_cast<std::size_t>(mask_of_table_[t])].nodes);
+  masks_.for_each([&](std::int32_t, Mask& mask) { mask.nodes = make_mask(mask.eligible); });
+  for (std::int32_t t = 0; t < counts.table_count(); ++t)
+    counts.reset_table(t, definitions_.has(t) ? masks_[definitions_[t].mask].nodes : nullptr);
 }
 
 }  // namespace berth

@@ -2,8 +2,7 @@
 #pragma once
 
 // The tables of TopologyCounts with their definitions, so that equal queries share one table, and all of them can be
-// rebuilt when the number of slots changes. Indices stay valid, and no table is ever removed: a query that is no longer
-// used keeps 8 bytes per domain for the lifetime of the index.
+// rebuilt when the number of slots changes. Numbers of tables and masks that keep_only() gives up are given again.
 
 #include <cstdint>
 #include <map>
@@ -12,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "batching/numbered.h"
 #include "host/cluster/snapshot.h"
 #include "host/objects/pod.h"
 
@@ -39,6 +39,12 @@ class TopologyTables {
   /// @param counted  text that identifies what is counted: a query or a term
   std::int32_t table(const std::string& counted, std::int32_t column, const EligibleNodes& eligible,
                      bool tracks_minimum);
+  /// How many tables were ever added.
+  std::uint64_t added() const { return definitions_.added(); }
+  std::int32_t size() const { return definitions_.size(); }
+  LiveNumbers none_live() const { return LiveNumbers(definitions_.end()); }
+  /// Gives up the tables that are not live, and the masks that no table has left.
+  void keep_only(const LiveNumbers& live);
   /// Call when the number of slots changed: rebuilds columns and masks, and sets every count to 0.
   void rebuild();
   /// Whether the object of the node, which may be gone, puts it into other domains, or makes it count elsewhere.
@@ -55,6 +61,7 @@ class TopologyTables {
   struct Mask {
     EligibleNodes eligible;
     NodeMask nodes;  ///< null: all
+    std::string signature;
     bool contains(std::int32_t slot) const { return nodes == nullptr || (*nodes)[static_cast<std::size_t>(slot)] != 0; }
   };
   class Eligibility;
@@ -69,9 +76,13 @@ class TopologyTables {
   bool comparison_operators_;
   std::vector<Column> columns_;
   std::map<std::string, std::int32_t> column_of_signature_;
-  std::vector<Mask> masks_;
+  struct Definition {
+    std::string signature;
+    std::int32_t mask = 0;
+  };
+  Numbered<Mask> masks_;
   std::unordered_map<std::string, std::int32_t> mask_of_signature_;
-  std::vector<std::int32_t> mask_of_table_;
+  Numbered<Definition> definitions_;  ///< by table
   std::unordered_map<std::string, std::int32_t> table_of_signature_;
 };
 

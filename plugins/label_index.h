@@ -17,18 +17,35 @@ namespace berth {
 
 class LabelIndex {
  public:
-  /// Notes one thing; they are numbered as they come.
-  /// @param demanded  labels that it cannot do without; empty: any labels might satisfy it
-  void add(const std::vector<LabelMap::Entry>& demanded);
-  std::int32_t size() const { return size_; }
-  /// Numbers from `first` on that the labels might satisfy, ascending.
-  std::vector<std::int32_t> candidates(const LabelMap& labels, std::int32_t first = 0) const;
+  /// Notes a thing under its number. @param demanded  labels that it cannot do without; empty: any labels might satisfy
+  /// it
+  void add(std::int32_t number, const std::vector<LabelMap::Entry>& demanded);
+  /// @param demanded  as in add()
+  void remove(std::int32_t number, const std::vector<LabelMap::Entry>& demanded);
+  /// Numbers of the things that the labels might satisfy, ascending.
+  std::vector<std::int32_t> candidates(const LabelMap& labels) const;
+
+  /// The key of a label. A false friend (a label key with a line end) costs a look, no more.
+  static std::string text_of(const LabelMap::Entry& label) {
+    return std::string(label.first).append(1, '\n').append(label.second);
+  }
 
  private:
   /// Each is filed under one of its labels: the one with the fewest so far, since many may share all but one.
   std::unordered_map<std::string, std::vector<std::int32_t>> by_label_;
   std::vector<std::int32_t> others_;
-  std::int32_t size_ = 0;
+};
+
+/// Finds, among many sets of labels, those that have all labels of a given list.
+class LabelSetIndex {
+ public:
+  void add(std::int32_t number, const LabelMap& labels);
+  void remove(std::int32_t number, const LabelMap& labels);
+  /// Numbers of the sets that might have the labels, at least one, in no order.
+  const std::vector<std::int32_t>& candidates(const std::vector<LabelMap::Entry>& demanded) const;
+
+ private:
+  std::unordered_map<std::string, std::vector<std::int32_t>> by_label_;
 };
 
 }  // namespace berth

@@ -7,6 +7,7 @@
 //   static NodeSide compile(const NodeSidePod&, const Options&, Snapshot&)   one class; evaluates no node
 //   void filter(const Options&, const Snapshot&, Refuse refuse) const        where the rule filters: calls
 //                                        refuse(reason, refuses_node) for each way in which it refuses nodes;
+//                                        the reason is read during the call;
 //                                        refuses_node(std::int32_t node) is true where it does
 //   std::int64_t score(const Snapshot&, std::int32_t node) const             where the rule scores: the raw score
 //

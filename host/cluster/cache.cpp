@@ -180,11 +180,13 @@ ClusterCache::~ClusterCache() = default;
 
 void ClusterCache::add_node(NodePtr node) { update_node(std::move(node)); }
 
-void ClusterCache::update_node(NodePtr node) {
+void ClusterCache::update_node(NodePtr node, ImagesOfUpdate images) {
   NodeEntry& entry = state_->find_or_create(node->name);
-  if (entry.is_real()) state_->images.drop(*entry.node);
   state_->tree.put(entry, zone_key(*node));
-  state_->images.add(*node);
+  if (!entry.is_real() || images == ImagesOfUpdate::kReported) {
+    if (entry.is_real()) state_->images.drop(*entry.node);
+    state_->images.add(*node);
+  }
   state_->set_object(entry, std::move(node));
   state_->touch(entry);
 }

@@ -62,8 +62,12 @@ class ClusterCache {
   ClusterCache(const ClusterCache& other);
   ClusterCache& operator=(const ClusterCache&) = delete;
 
-  void add_node(NodePtr node);     ///< a ghost of that name becomes real and keeps its pods
-  void update_node(NodePtr node);  ///< moves in the tree only when its zone key changed
+  void add_node(NodePtr node);  ///< a ghost of that name becomes real and keeps its pods
+  /// kReported: as upstream, an image that no other node has gets the size that this update reports. kKept: the images
+  /// are those from before, and so are their sizes.
+  enum class ImagesOfUpdate : std::uint8_t { kReported, kKept };
+  /// The node moves in the tree only when its zone key changed.
+  void update_node(NodePtr node, ImagesOfUpdate images = ImagesOfUpdate::kReported);
   CacheResult remove_node(std::string_view name);
 
   /// The pod is stored as given: its node_name may be empty, but must not name another node (kNodeMismatch).

@@ -25,6 +25,7 @@ class NodeParts {
   static constexpr NodeParts all() { return NodeParts((1u << kNodePartCount) - 1); }
   constexpr NodeParts() = default;
   constexpr void insert(NodePart part) { bits_ |= 1u << static_cast<unsigned>(part); }
+  constexpr void insert(NodeParts parts) { bits_ |= parts.bits_; }
   constexpr bool contains(NodePart part) const { return (bits_ >> static_cast<unsigned>(part) & 1u) != 0; }
   constexpr bool empty() const { return bits_ == 0; }
   /// Only what rules of the load read: no node side does.

@@ -61,17 +61,26 @@ bool EngineCluster::is_heartbeat(const NodeUpsert& change) const {
 
 void EngineCluster::apply(const NodeUpsert& change, ClusterEffect& effect) {
   const std::string& name = change.node->name;
+  // Nodes with a fingerprint exist, and a node that says what it said before costs no more than this: a heartbeat.
+  const auto last = fingerprints_.find(name);
+  if (last != fingerprints_.end() && last->second == change.fingerprint) {
+    effect.node = ClusterEffect::Node::kChanged;
+    return;
+  }
   const NodeInfo* known = cache().find_node(name);
   const bool exists = known != nullptr && known->node != nullptr;
   effect.node_name = name;
   effect.node = exists ? ClusterEffect::Node::kChanged : ClusterEffect::Node::kAdded;
-  const auto [at, is_first] = fingerprints_.try_emplace(name, change.fingerprint);
   if (exists) {
-    effect.parts = differing_parts(is_first ? fingerprint_of(*known->node) : at->second, change.fingerprint);
-    if (effect.parts.empty()) return;  // a heartbeat: the object that is known says the same
+    const NodeFingerprint before = last == fingerprints_.end() ? fingerprint_of(*known->node) : last->second;
+    effect.parts = differing_parts(before, change.fingerprint);
   }
-  at->second = change.fingerprint;
-  own().update_node(change.node);
+  fingerprints_[name] = change.fingerprint;
+  if (exists && effect.parts.empty()) return;  // the object that is known says the same
+  // Without this, whether a heartbeat was told would decide about sizes: it says nothing new, and has no effect here.
+  const bool keeps_images = exists && !effect.parts.contains(NodePart::kImages);
+  using Images = ClusterCache::ImagesOfUpdate;
+  own().update_node(change.node, keeps_images ? Images::kKept : Images::kReported);
 }
 
 void EngineCluster::apply(const NodeRemoval& change, ClusterEffect& effect) {
@@ -106,7 +115,7 @@ void EngineCluster::leave_node(std::string_view uid, ClusterEffect& effect) {
   const NodeInfo* node = cache().node_of_pod(uid);
   if (node == nullptr) return;
   note_before(uid);
-  effect.nodes_of_pods.push_back(node->name);
+  effect.pods.push_back({node->name, cache().get_pod(uid), nullptr});
   own().remove_pod(uid);
 }
 
@@ -114,14 +123,19 @@ void EngineCluster::stand_on_node(const PodPtr& pod, ClusterEffect& effect) {
   const std::string uid = pod->uid();
   const NodeInfo* before = cache().node_of_pod(uid);
   const bool moves = before != nullptr && before->name != pod->node_name;
-  if (moves) leave_node(uid, effect);
+  PodPtr known;
+  if (moves) {
+    leave_node(uid, effect);
+  } else if (before != nullptr) {
+    known = cache().get_pod(uid);
+  }
   note_before(uid, pod->node_name);
   if (before != nullptr && !moves && !cache().is_assumed(uid)) {
     own().update_pod(pod);
   } else {
     own().add_pod(pod);
   }
-  effect.nodes_of_pods.push_back(pod->node_name);
+  effect.pods.push_back({pod->node_name, std::move(known), pod});
   effect.nomination_ended = uid;
 }
 
@@ -148,27 +162,30 @@ void EngineCluster::assume(PodPtr pod, std::string_view node_name) {
   own().assume_pod(std::move(pod), node_name);
 }
 
-std::string EngineCluster::forget(std::string_view uid) {
-  if (!cache().is_assumed(uid)) return {};
-  std::string node = cache().node_of_pod(uid)->name;
+std::optional<PodChange> EngineCluster::forget(std::string_view uid) {
+  if (!cache().is_assumed(uid)) return std::nullopt;
+  PodChange change{cache().node_of_pod(uid)->name, cache().get_pod(uid), nullptr};
   note_before(uid);
   own().forget_pod(uid);
-  return node;
+  return change;
 }
 
 // Objects beside nodes and pods
 
 void EngineCluster::apply(const NamespaceUpsert& change, ClusterEffect& effect) {
+  effect.name_space = change.object.name;
   upsert(objects_.namespaces, change.object, [&](const Namespace& known) { return known.name == change.object.name; });
   effect.namespaces_changed = true;
 }
 
 void EngineCluster::apply(const NamespaceRemoval& change, ClusterEffect& effect) {
+  effect.name_space = change.name;
   effect.namespaces_changed =
       std::erase_if(objects_.namespaces, [&](const Namespace& known) { return known.name == change.name; }) > 0;
 }
 
 void EngineCluster::apply(const ServiceUpsert& change, ClusterEffect& effect) {
+  effect.name_space = change.object.namespace_;
   upsert(objects_.services, change.object, [&](const Service& known) {
     return known.namespace_ == change.object.namespace_ && known.name == change.object.name;
   });
@@ -176,12 +193,14 @@ void EngineCluster::apply(const ServiceUpsert& change, ClusterEffect& effect) {
 }
 
 void EngineCluster::apply(const ServiceRemoval& change, ClusterEffect& effect) {
+  effect.name_space = change.namespace_;
   effect.selectors_changed = std::erase_if(objects_.services, [&](const Service& known) {
                                return known.namespace_ == change.namespace_ && known.name == change.name;
                              }) > 0;
 }
 
 void EngineCluster::apply(const WorkloadUpsert& change, ClusterEffect& effect) {
+  effect.name_space = change.object.namespace_;
   const Workload& object = change.object;
   upsert(objects_.workloads, object,
          [&](const Workload& known) { return is_same_workload(known, object.kind, object.namespace_, object.name); });
@@ -189,6 +208,7 @@ void EngineCluster::apply(const WorkloadUpsert& change, ClusterEffect& effect) {
 }
 
 void EngineCluster::apply(const WorkloadRemoval& change, ClusterEffect& effect) {
+  effect.name_space = change.namespace_;
   effect.selectors_changed = std::erase_if(objects_.workloads, [&](const Workload& known) {
                                return is_same_workload(known, change.kind, change.namespace_, change.name);
                              }) > 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,24 +18,32 @@
 
 namespace berth {
 
+/// A pod that came to a node, left it, or changed there.
+struct PodChange {
+  std::string node;  ///< may be a ghost
+  PodPtr before;     ///< null: it was not there
+  PodPtr after;      ///< null: it is not there any more
+  friend bool operator==(const PodChange&, const PodChange&) = default;
+};
+
 /// What a change did to the cluster.
 struct ClusterEffect {
   enum class Node : std::uint8_t { kNone, kAdded, kChanged, kRemoved };
   Node node = Node::kNone;
-  std::string node_name;  ///< of `node`
+  std::string node_name;  ///< of `node`; empty for a heartbeat
   NodeParts parts;        ///< of kChanged; empty: a heartbeat
-  /// Nodes of which pods came, went or changed; they may be ghosts.
-  std::vector<std::string> nodes_of_pods;
+  std::vector<PodChange> pods;
   bool namespaces_changed = false;
   bool selectors_changed = false;  ///< of Services and workloads
+  std::string name_space;          ///< that changed, or whose selectors did
   PodPtr nomination;               ///< non-null: this pod's nomination is now `nominated_node`
   std::string nominated_node;      ///< empty: it has none any more
   std::string nomination_ended;    ///< uid of a pod whose nomination ended because it was bound or deleted
 
   /// Of a heartbeat, and of what was not there.
   bool is_nothing() const {
-    return (node == Node::kNone || (node == Node::kChanged && parts.empty())) && nodes_of_pods.empty() &&
-           !namespaces_changed && !selectors_changed && nomination == nullptr && nomination_ended.empty();
+    return (node == Node::kNone || (node == Node::kChanged && parts.empty())) && pods.empty() && !namespaces_changed &&
+           !selectors_changed && nomination == nullptr && nomination_ended.empty();
   }
 };
 
@@ -52,8 +61,8 @@ class EngineCluster {
 
   /// A placement of the engine. @param node_name  of a node that is known
   void assume(PodPtr pod, std::string_view node_name);
-  /// Takes it back. @return the node's name; empty when the pod is not there, or the placement was confirmed since
-  std::string forget(std::string_view uid);
+  /// Takes it back. @return nullopt when the pod is not there, or the placement was confirmed since
+  std::optional<PodChange> forget(std::string_view uid);
 
   /// The upsert says nothing new that rules read: a heartbeat.
   bool is_heartbeat(const NodeUpsert& change) const;

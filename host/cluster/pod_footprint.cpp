@@ -83,6 +83,8 @@ void add_footprint(NodeInfo& node, const PodFootprint& footprint) {
 
 void subtract_amounts(NodeInfo& node, const PodFootprint& footprint) {
   apply_amounts(node, footprint, wrapping_negated);
+  if (!footprint.requested.scalars.empty())
+    std::erase_if(node.requested.scalars, [](const auto& scalar) { return scalar.second == 0; });
 }
 
 void add_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports) {

@@ -20,9 +20,9 @@ struct PodFootprint {
 
 PodFootprint pod_footprint(const Pod& pod);
 
-/// Adds amounts, wrapping around, and ports; scalars stay with 0 after their first use.
+/// Adds amounts, wrapping around, and ports.
 void add_footprint(NodeInfo& node, const PodFootprint& footprint);
-/// Subtracts the amounts alone.
+/// Subtracts the amounts alone. A scalar of which nothing is left goes.
 void subtract_amounts(NodeInfo& node, const PodFootprint& footprint);
 /// Adds each port once more to those in use (sorted).
 void add_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports);

@@ -34,8 +34,10 @@ bool any_may_wrap(const ResourceAmounts& amounts) {
 }  // namespace
 
 Snapshot::Snapshot(const ClusterCache& cache) : fixed_(std::make_shared<Fixed>()) {
-  for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage})
-    resources_.push_back({std::string(name), {}, {}});
+  for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage}) {
+    column_of_resource_.emplace(name, resource_count());
+    resources_.push_back({std::string(name), {}, {}, 0});
+  }
   const auto nodes = cache.nodes_in_order();
   fixed_->taint_sets.emplace_back();
   fixed_->index_of.reserve(nodes.size());
@@ -59,7 +61,11 @@ Snapshot Snapshot::borrowed() const {
 }
 
 void Snapshot::add_resources_of(const Snapshot& live) {
-  for (std::size_t r = resources_.size(); r < live.resources_.size(); ++r) resources_.push_back(live.resources_[r]);
+  resources_.resize(live.resources_.size());
+  for (std::size_t r = 0; r < resources_.size(); ++r)
+    if (live.resources_[r].built_at > resources_built_) resources_[r] = live.resources_[r];
+  resources_built_ = live.resources_built_;
+  column_of_resource_ = live.column_of_resource_;
 }
 
 // Slots
@@ -125,11 +131,13 @@ void Snapshot::take_in(std::int32_t slot, const NodeInfo& info) {
   fixed.index_of.emplace(node.name, slot);
   fixed.name_hash[i] = node_name_hash(node.name);
   fixed.unschedulable[i] = node.unschedulable ? 1 : 0;
-  fill_allocatable(slot, node);
+  fill_allocatable(slot, Node(), node);
   fill_taints(slot, node.taints);
   fill_labels(slot, node.labels);
   add_images(slot, node);
-  change_pods(slot, info);
+  std::vector<std::string> resources;  // the slot was free, so that all others are 0
+  for (const auto& [name, amount] : info.requested.scalars) resources.push_back(name);
+  change_pods(slot, info, resources);
 }
 
 void Snapshot::note_wrapping(std::int32_t slot, bool may_wrap) {
@@ -149,8 +157,8 @@ void Snapshot::change_node(std::int32_t slot, const NodeInfo& info, NodeParts pa
   fixed.nodes[i] = info.node;
   fixed.index_of.emplace(node.name, slot);
   if (parts.contains(NodePart::kAllocatable)) {
-    fill_allocatable(slot, node);
-    change_pods(slot, info);
+    fill_allocatable(slot, *before, node);
+    change_pods(slot, info, {});
   }
   if (parts.contains(NodePart::kTaints)) fill_taints(slot, node.taints);
   if (parts.contains(NodePart::kLabels)) fill_labels(slot, node.labels);
@@ -169,7 +177,7 @@ void Snapshot::remove_node(std::int32_t slot, const ClusterCache& cache) {
   fixed.index_of.erase(before->name);
   fixed.name_hash[i] = 0;
   fixed.unschedulable[i] = 0;
-  fill_allocatable(slot, kNone);
+  fill_allocatable(slot, *before, kNone);
   fill_taints(slot, {});
   fill_labels(slot, {});
   drop_images(slot, *before, cache);
@@ -177,10 +185,16 @@ void Snapshot::remove_node(std::int32_t slot, const ClusterCache& cache) {
   fixed.free_slots.push_back(slot);
 }
 
-void Snapshot::fill_allocatable(std::int32_t slot, const Node& node) {
-  for (std::size_t r = 0; r < resources_.size(); ++r)
-    resources_[r].allocatable.write(slot) =
-        amount_of(node.allocatable, static_cast<std::int32_t>(r), resources_[r].name);
+/// @param before  the node that the slot had; one without allocatable when it was free
+void Snapshot::fill_allocatable(std::int32_t slot, const Node& before, const Node& node) {
+  const auto fill = [&](std::int32_t r) {
+    Resource& resource = resources_[static_cast<std::size_t>(r)];
+    resource.allocatable.write(slot) = amount_of(node.allocatable, r, resource.name);
+  };
+  for (const std::int32_t r : {kCpuColumn, kMemoryColumn, kEphemeralStorageColumn}) fill(r);
+  for (const Node* mentions : {&before, &node})
+    for (const auto& [name, amount] : mentions->allocatable.scalars)
+      if (const std::int32_t r = find_resource(name); r != kNoColumn) fill(r);
   fixed_->allowed_pods[static_cast<std::size_t>(slot)] = node.allowed_pod_number;
   for (const auto& [name, amount] : node.allocatable.scalars)
     lacks_column_ = lacks_column_ || (amount > 0 && fixed_->asked_in_vain.contains(name));
@@ -239,9 +253,20 @@ void Snapshot::read_image_sizes(const Node& node, const ClusterCache& cache) {
     }
 }
 
+void Snapshot::read_requested(std::size_t r, std::int32_t slot, const NodeInfo& info) {
+  resources_[r].requested.write(slot) = amount_of(info.requested, static_cast<std::int32_t>(r), resources_[r].name);
+}
+
 void Snapshot::change_pods(std::int32_t slot, const NodeInfo& info) {
-  for (std::size_t r = 0; r < resources_.size(); ++r)
-    resources_[r].requested.write(slot) = amount_of(info.requested, static_cast<std::int32_t>(r), resources_[r].name);
+  for (std::size_t r = kEphemeralStorageColumn + 1; r < resources_.size(); ++r) read_requested(r, slot, info);
+  change_pods(slot, info, {});
+}
+
+void Snapshot::change_pods(std::int32_t slot, const NodeInfo& info, std::span<const std::string> resources) {
+  for (std::size_t r = 0; r <= kEphemeralStorageColumn; ++r) read_requested(r, slot, info);
+  for (const std::string& name : resources)
+    if (const std::int32_t r = find_resource(name); r != kNoColumn)
+      read_requested(static_cast<std::size_t>(r), slot, info);
   non_zero_milli_cpu_.write(slot) = info.non_zero_milli_cpu;
   non_zero_memory_bytes_.write(slot) = info.non_zero_memory_bytes;
   pod_count_.write(slot) = static_cast<std::int64_t>(info.pods.size());
@@ -265,9 +290,13 @@ std::int32_t Snapshot::find_node(std::string_view name) const {
   return at == fixed_->index_of.end() ? -1 : at->second;
 }
 
+std::int32_t Snapshot::find_resource(std::string_view name) const {
+  const auto at = column_of_resource_.find(name);
+  return at == column_of_resource_.end() ? kNoColumn : at->second;
+}
+
 std::int32_t Snapshot::ensure_resource(std::string_view name, const ClusterCache& cache) {
-  for (std::size_t r = 0; r < resources_.size(); ++r)
-    if (resources_[r].name == name) return static_cast<std::int32_t>(r);
+  if (const std::int32_t known = find_resource(name); known != kNoColumn) return known;
   const std::vector<const NodeInfo*> nodes = cache.nodes();
   // A sum that wrapped below 0 leaves room for a resource that no node offers.
   const bool is_needed = std::any_of(nodes.begin(), nodes.end(), [&](const NodeInfo* info) {
@@ -279,15 +308,35 @@ std::int32_t Snapshot::ensure_resource(std::string_view name, const ClusterCache
   }
   write_fixed().asked_in_vain.erase(std::string(name));
   lacks_column_ = false;
-  Resource resource{std::string(name), Column(slot_count()), Column(slot_count())};
+  auto free = std::find_if(resources_.begin(), resources_.end(), [](const Resource& r) { return r.name.empty(); });
+  if (free == resources_.end()) {
+    free = resources_.emplace(resources_.end());
+    free->allocatable = free->requested = Column(slot_count());
+  }
+  Resource& resource = *free;
+  resource.name = name;
+  resource.built_at = ++resources_built_;
   for (const NodeInfo* info : nodes) {
     const std::int32_t slot = find_node(info->name);
     if (slot < 0) continue;
     resource.allocatable.write(slot) = info->node->allocatable.scalar(name);
     resource.requested.write(slot) = info->requested.scalar(name);
   }
-  resources_.push_back(std::move(resource));
-  return resource_count() - 1;
+  const auto column = static_cast<std::int32_t>(free - resources_.begin());
+  column_of_resource_.emplace(name, column);
+  return column;
+}
+
+void Snapshot::keep_resources(const std::set<std::string, std::less<>>& names) {
+  for (std::size_t r = kEphemeralStorageColumn + 1; r < resources_.size(); ++r) {
+    Resource& resource = resources_[r];
+    if (resource.name.empty() || names.contains(resource.name)) continue;
+    column_of_resource_.erase(resource.name);
+    resource.name.clear();
+    resource.allocatable.fill(0);
+    resource.requested.fill(0);
+  }
+  std::erase_if(write_fixed().asked_in_vain, [&](const std::string& name) { return !names.contains(name); });
 }
 
 const LabelColumn& Snapshot::label_column(std::string_view key) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -38,6 +39,7 @@ class Column {
   std::int64_t& write(std::int32_t node) {
     return pages_.write(static_cast<std::size_t>(node >> kPageNodesLog2))[node & (kPageNodes - 1)];
   }
+  void fill(std::int64_t value) { pages_.fill(value); }
   void grow(std::size_t page_count) {
     if (pages_.page_count() == 0) pages_ = Pages<std::int64_t>(0, kPageNodes);
     pages_.grow(page_count);
@@ -97,6 +99,8 @@ class Snapshot {
   void add_slots(std::int32_t count);
   /// The pods of the node changed. Does nothing to topology tables.
   void change_pods(std::int32_t slot, const NodeInfo& info);
+  /// The same where only these resources, beside cpu, memory and ephemeral storage, may have changed.
+  void change_pods(std::int32_t slot, const NodeInfo& info, std::span<const std::string> resources);
   /// Takes over the node order of the cache, when that has changed. @return whether it has
   bool update_order(const ClusterCache& cache);
 
@@ -122,6 +126,15 @@ class Snapshot {
   /// Some resource that ensure_resource() was asked for in vain is offered now.
   bool lacks_column() const { return lacks_column_; }
   std::int32_t resource_count() const { return static_cast<std::int32_t>(resources_.size()); }
+  /// How many columns were ever built. A column that keep_resources() gave up is built again for another resource.
+  std::uint64_t resources_built() const { return resources_built_; }
+  /// The value of resources_built() with this column.
+  std::uint64_t built_at(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].built_at; }
+  /// Gives up the columns of other resources than cpu, memory, ephemeral storage and `names`: they read as 0. What was
+  /// asked for in vain is forgotten, too.
+  void keep_resources(const std::set<std::string, std::less<>>& names);
+  /// kNoColumn when the resource has none.
+  std::int32_t find_resource(std::string_view name) const;
   const std::string& resource_name(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].name; }
 
   std::int64_t allocatable(std::int32_t r, std::int32_t i) const {
@@ -172,9 +185,10 @@ class Snapshot {
 
  private:
   struct Resource {
-    std::string name;
+    std::string name;  ///< empty: free
     Column allocatable;
     Column requested;
+    std::uint64_t built_at = 0;
   };
   /// Data that only node events change; shared by copies.
   struct Fixed {
@@ -197,7 +211,8 @@ class Snapshot {
 
   Fixed& write_fixed();
   void take_in(std::int32_t slot, const NodeInfo& info);
-  void fill_allocatable(std::int32_t slot, const Node& node);
+  void fill_allocatable(std::int32_t slot, const Node& before, const Node& node);
+  void read_requested(std::size_t r, std::int32_t slot, const NodeInfo& info);
   void note_wrapping(std::int32_t slot, bool may_wrap);
   void fill_taints(std::int32_t slot, const std::vector<Taint>& taints);
   void fill_labels(std::int32_t slot, const LabelMap& labels);
@@ -208,6 +223,7 @@ class Snapshot {
 
   std::shared_ptr<Fixed> fixed_;
   std::vector<Resource> resources_;
+  std::map<std::string, std::int32_t, std::less<>> column_of_resource_;
   Column non_zero_milli_cpu_;
   Column non_zero_memory_bytes_;
   Column pod_count_;
@@ -216,6 +232,7 @@ class Snapshot {
   std::int32_t wrapping_nodes_ = 0;  ///< Fixed::may_wrap
   bool placement_may_wrap_ = false;
   bool lacks_column_ = false;
+  std::uint64_t resources_built_ = 0;
   std::optional<std::uint64_t> order_generation_;  ///< of the cache; absent: there is no order yet
 };
 

@@ -58,13 +58,34 @@ DomainColumn& TopologyCounts::write_column(std::int32_t column) {
 // Tables
 
 std::int32_t TopologyCounts::add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum) {
-  tables_.grow(static_cast<std::size_t>(table_count_ / kTablesPerPage + 1));
-  Table& table = write(table_count_++);
+  if (free_tables_.empty()) {
+    tables_.grow(static_cast<std::size_t>(table_count_ / kTablesPerPage + 1));
+    free_tables_.push_back(table_count_++);
+  }
+  const std::int32_t index = free_tables_.back();
+  free_tables_.pop_back();
+  Table& table = write(index);
+  table.added_at = ++tables_added_;
   table.column = column;
   table.mask_id = mask_id;
   table.tracks_minimum = tracks_minimum;
-  reset_table(table_count() - 1, std::move(mask));
-  return table_count() - 1;
+  reset_table(index, std::move(mask));
+  return index;
+}
+
+void TopologyCounts::remove_table(std::int32_t index) {
+  Table& table = write(index);
+  const std::int32_t column = table.column;
+  table = Table();
+  table.column = column;
+  table.mask_id = -1;
+  reset_table(index, nullptr);
+  free_tables_.push_back(index);
+}
+
+void TopologyCounts::remove_mask(std::int32_t mask_id) {
+  for (DomainSet& set : write_sets())
+    if (set.mask_id == mask_id) set = {-1, -1, nullptr, {}};
 }
 
 void TopologyCounts::add_tables_of(const TopologyCounts& other) {
@@ -73,8 +94,11 @@ void TopologyCounts::add_tables_of(const TopologyCounts& other) {
     domain_capacity_.push_back(other.domain_capacity_[static_cast<std::size_t>(c)]);
   }
   tables_.grow(other.tables_.page_count());
-  for (std::int32_t t = table_count_; t < other.table_count_; ++t) write(t) = other.at(t);
+  for (std::int32_t t = 0; t < other.table_count_; ++t)
+    if (t >= table_count_ || other.added_at(t) > tables_added_) write(t) = other.at(t);
   table_count_ = other.table_count_;
+  tables_added_ = other.tables_added_;
+  free_tables_ = other.free_tables_;
   domain_sets_ = other.domain_sets_;
   zeroes_ = other.zeroes_;
 }
@@ -107,8 +131,10 @@ std::int32_t TopologyCounts::domain_set(const Table& table) {
   std::vector<DomainSet>& sets = write_sets();
   for (std::size_t s = 0; s < sets.size(); ++s)
     if (sets[s].column == table.column && sets[s].mask_id == table.mask_id) return static_cast<std::int32_t>(s);
-  sets.push_back({table.column, table.mask_id, table.mask, nodes_that_count(column(table.column), table.mask)});
-  return static_cast<std::int32_t>(sets.size()) - 1;
+  auto at = std::find_if(sets.begin(), sets.end(), [](const DomainSet& set) { return set.column < 0; });
+  if (at == sets.end()) at = sets.emplace(sets.end());
+  *at = {table.column, table.mask_id, table.mask, nodes_that_count(column(table.column), table.mask)};
+  return static_cast<std::int32_t>(at - sets.begin());
 }
 
 std::int32_t& TopologyCounts::existing_with(Table& table, std::int64_t count) {

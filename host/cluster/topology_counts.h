@@ -42,7 +42,8 @@ struct CountMove {
   friend bool operator==(const CountMove&, const CountMove&) = default;
 };
 
-/// A value: copies share columns and the pages of counts. Columns and tables are only added.
+/// A value: copies share columns and the pages of counts. Columns are only added; the number of a table that was
+/// removed is given again.
 class TopologyCounts {
  public:
   std::int32_t add_column(DomainColumn column);
@@ -59,14 +60,22 @@ class TopologyCounts {
   /// A table of zeroes. @param mask_id  for change_mask(): equal for tables whose masks change together
   /// @param tracks_minimum  minimum() will be asked for
   std::int32_t add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum);
+  /// From now on the table is all zeroes, until add_table() gives its number again.
+  void remove_table(std::int32_t table);
+  /// No table of the mask is left.
+  void remove_mask(std::int32_t mask_id);
   /// Another mask that differs from the one before for one node. The node's counts must be 0 in all tables of the mask.
   void change_mask(std::int32_t mask_id, const NodeMask& with, std::int32_t node);
+  /// Tables are numbered below this; those that were removed read as zeroes.
   std::int32_t table_count() const { return table_count_; }
+  /// How many tables were ever added, and the value of that with a table.
+  std::uint64_t tables_added() const { return tables_added_; }
+  std::uint64_t added_at(std::int32_t table) const { return at(table).added_at; }
   /// Back to zeroes, over a column that may have been replaced.
   void reset_table(std::int32_t table, NodeMask mask);
 
-  /// Adds the columns and tables that `other` has beyond these, with its counts; it began as a copy of this one, or
-  /// this one as a copy of it.
+  /// Adds the columns and tables that were added to `other` since this one was copied from it, with its counts. No
+  /// table was removed since.
   void add_tables_of(const TopologyCounts& other);
 
   /// The same tables, every count 0.
@@ -108,6 +117,7 @@ class TopologyCounts {
 
  private:
   struct Table {
+    std::uint64_t added_at = 0;
     std::int32_t column = 0;
     std::int32_t mask_id = 0;
     std::int32_t domains = -1;  ///< index into domain_sets_, of tables that track the minimum
@@ -151,7 +161,9 @@ class TopologyCounts {
   static constexpr std::int32_t kTablesPerPage = 8;
   Pages<Table> tables_{0, kTablesPerPage};
   std::int32_t table_count_ = 0;
-  std::shared_ptr<std::vector<DomainSet>> domain_sets_;  ///< shared with copies: write_sets() copies it first
+  std::uint64_t tables_added_ = 0;
+  std::vector<std::int32_t> free_tables_;
+  std::shared_ptr<std::vector<DomainSet>> domain_sets_;  ///< of column -1: free; write_sets() copies those of a copy
   /// Pages of zeroes by number of entries. Tables begin with them and copy a page at its first count: most queries
   /// have matches in few domains.
   using Zeroes = std::map<std::int32_t, Pages<std::int64_t>>;

@@ -75,10 +75,9 @@ struct CompiledNodeAffinity : NodeSideDefaults {
   template <class Refuse>
   void filter(const Options& options, const Snapshot& /*snapshot*/, Refuse refuse) const {
     if (options.added_required)
-      refuse(std::string(NodeAffinityRule::reason_added),
+      refuse(NodeAffinityRule::reason_added,
              [&options](std::int32_t node) { return !options.added_required->matches_any(node); });
-    if (selector || required)
-      refuse(std::string(NodeAffinityRule::reason), [this](std::int32_t node) { return !matches(node); });
+    if (selector || required) refuse(NodeAffinityRule::reason, [this](std::int32_t node) { return !matches(node); });
   }
   static void extend_options(Options& options) {
     if (options.added_required) options.added_required->extend();

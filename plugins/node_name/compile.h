@@ -14,7 +14,7 @@ struct CompiledNodeName : NodeSideDefaults {
   template <class Refuse>
   void filter(const Options& /*options*/, const Snapshot& /*snapshot*/, Refuse refuse) const {
     if (params.node == NodeName::kAnyNode) return;
-    refuse(std::string(NodeName::reason), [this](std::int32_t node) { return !NodeName::feasible(params, node); });
+    refuse(NodeName::reason, [this](std::int32_t node) { return !NodeName::feasible(params, node); });
   }
 
   bool mentions_names() const { return is_named; }

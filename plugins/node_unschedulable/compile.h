@@ -22,7 +22,7 @@ struct CompiledNodeUnschedulable : NodeSideDefaults {
 
   template <class Refuse>
   void filter(const Options& /*options*/, const Snapshot& snapshot, Refuse refuse) const {
-    refuse(std::string(NodeUnschedulable::reason), [this, &snapshot](std::int32_t node) {
+    refuse(NodeUnschedulable::reason, [this, &snapshot](std::int32_t node) {
       return !NodeUnschedulable::feasible(params, snapshot.unschedulable(node));
     });
   }

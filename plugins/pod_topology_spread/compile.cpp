@@ -62,7 +62,7 @@ DefaultSelectors::DefaultSelectors(const ClusterObjects& objects) {
   for (const Service& service : objects.services) {
     if (service.selector.empty()) continue;
     Services& here = services_[service.namespace_];
-    here.by_label.add({service.selector.begin(), service.selector.end()});
+    here.by_label.add(static_cast<std::int32_t>(here.list.size()), {service.selector.begin(), service.selector.end()});
     here.list.push_back(&service);
   }
   for (const Workload& workload : objects.workloads)

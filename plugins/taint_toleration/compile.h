@@ -25,7 +25,7 @@ struct CompiledTaintToleration : NodeSideDefaults {
 
   template <class Refuse>
   void filter(const Options& /*options*/, const Snapshot& snapshot, Refuse refuse) const {
-    refuse(std::string(TaintToleration::reason), [this, &snapshot](std::int32_t node) {
+    refuse(TaintToleration::reason, [this, &snapshot](std::int32_t node) {
       return !TaintToleration::feasible(params(), snapshot.taint_set(node));
     });
   }

@@ -35,6 +35,7 @@ DeviceTuning draw_device_tuning(Dice& dice) {
   tuning.coarse_domains_max = static_cast<std::int32_t>(dice.upto(8));
   tuning.nodes_per_cell_min = static_cast<std::int32_t>(1 + dice.upto(3));
   tuning.refresh_entries_max = dice.upto(6);
+  tuning.sweep_additions_min = static_cast<std::int32_t>(dice.upto(8));
   tuning.wave_forks_max = static_cast<std::size_t>(1 + dice.upto(3));
   return tuning;
 }

@@ -122,6 +122,8 @@ CpuTuning draw_tuning(Dice& dice) {
   tuning.tiles_always = 1 + static_cast<std::size_t>(dice.upto(3));
   tuning.lookahead_pods = static_cast<std::size_t>(dice.upto(30));
   tuning.coarse_domains_max = static_cast<std::int32_t>(dice.upto(4));
+  tuning.log_entries_min = static_cast<std::size_t>(dice.upto(20));
+  tuning.sweep_additions_min = static_cast<std::int32_t>(dice.upto(8));
   return tuning;
 }
 

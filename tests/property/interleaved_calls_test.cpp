@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of an engine in any order: events, batches cut by limits, evaluations between them, several marks and
-// rollbacks, placements undone one by one.
+// rollbacks, placements undone one by one, pods released.
 // After each call the cpu backend must equal the reference.
 
 #include <gtest/gtest.h>
@@ -57,6 +57,7 @@ class Pair {
     RC_ASSERT(hurries || actual.stop == expected.stop);
     RC_ASSERT(!actual.outcomes.empty());
     test::expect_equal(texts(expected, reference_), texts(actual, cpu_), batch);
+    held_.insert(held_.end(), batch.begin(), batch.end());
     for (std::size_t i = 0; i < actual.outcomes.size(); ++i)
       history_.answered(batch[i].pod, std::string(cpu_.node_name(actual.outcomes[i].node)));
     next_ += actual.outcomes.size();
@@ -77,6 +78,13 @@ class Pair {
   void settle() {
     reference_.settle();
     cpu_.settle();
+    marks_.clear();
+  }
+
+  void release() {
+    reference_.settle();
+    cpu_.release(held_);
+    held_.clear();
     marks_.clear();
   }
 
@@ -125,6 +133,7 @@ class Pair {
   CpuBackend cpu_;
   std::size_t next_ = 0;
   std::vector<Marks> marks_;
+  std::vector<PodToPlace> held_;  ///< compiled and not released
 };
 
 RC_GTEST_PROP(InterleavedCalls, LeaveBothBackendsInOneState, ()) {
@@ -139,6 +148,7 @@ RC_GTEST_PROP(InterleavedCalls, LeaveBothBackendsInOneState, ()) {
     if (drawn.dice.one_in(4)) pair.change(drawn.dice);
     if (drawn.dice.one_in(6)) pair.undo(drawn.dice);
     if (drawn.dice.one_in(12)) pair.settle();
+    if (drawn.dice.one_in(10)) pair.release();
     pair.commit(drawn.dice);
   }
 }

@@ -27,6 +27,7 @@ class Churn {
         state_(drawn_.cache, drawn_.objects, drawn_.config, drawn_.engine, "test"),
         waiting_(drawn_.pods) {
     state_.result = &result_;
+    state_.table.sweep_after(static_cast<std::int32_t>(drawn_.dice.upto(10)), kSweepShare);
   }
 
   void step() {

@@ -37,6 +37,12 @@ void CpuBackend::State::answer_front(std::span<const PodToPlace> pods, std::size
   if (run == 0 || !place_run(pods, run)) place_next(pods);
 }
 
+void CpuBackend::State::void_rows(const RowsAfter& after) {
+  if (after.all_void) tiles.clear();
+  tiles.drop_classes(after.dropped_classes);
+  if (after.all_void || after.groups_void || after.swept) grouped_rows.clear();
+}
+
 // The interface
 
 CpuBackend::CpuBackend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
@@ -67,15 +73,14 @@ void CpuBackend::compile(std::span<PodToPlace> pods) {
 
 void CpuBackend::release(std::span<PodToPlace> pods) {
   const auto alone = state_->exclusive();
-  state_->release(pods);
+  state_->void_rows(state_->release(pods));
 }
 
 void CpuBackend::apply(std::span<const ClusterChange> changes) {
   const auto alone = state_->exclusive();
   const CommitState::RowsAfter rows = state_->apply(changes);
   if (rows.any_change) note_change();
-  if (rows.all_void) state_->tiles.clear();
-  if (rows.all_void || rows.groups_void) state_->grouped_rows.clear();
+  state_->void_rows(rows);
 }
 
 BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
@@ -147,7 +152,7 @@ DryRunResult CpuBackend::dry_run(const DryRunRequest& request) const {
 
 BackendStats CpuBackend::stats() const {
   BackendStats stats;
-  stats.class_count = state_->table.size();
+  stats.class_count = state_->table.live_count();
   stats.rows_built = state_->tiles.rows_built();
   stats.node_evaluations = state_->tiles.node_evaluations() + state_->list_evaluations;
   stats.dry_runs = state_->dry_runs();

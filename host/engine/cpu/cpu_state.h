@@ -31,7 +31,10 @@ struct CpuBackend::State : CommitState {
         tuning(cpu_tuning),
         arena(thread_count(engine.threads)),
         tiles(table, engine.row_bytes_max, tuning),
-        grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max) {}
+        grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max) {
+    keep_log(tuning.log_entries_min);
+    table.sweep_after(tuning.sweep_additions_min, kSweepShare);
+  }
 
   CpuTuning tuning;
   tbb::task_arena arena;
@@ -39,6 +42,7 @@ struct CpuBackend::State : CommitState {
   GroupedRows grouped_rows;
   SelectionScratch scratch;
 
+  void void_rows(const RowsAfter& after);
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
   void clear_rows_of_old_order(std::size_t pod_count);
   void make_ready_for_forks(std::span<const PodToPlace> pods) override;

@@ -90,9 +90,9 @@ TileCache::Place TileCache::build(std::int32_t pod_class, std::span<const PodToP
   return {&tile, 0};
 }
 
-/// Builds a tile again in whose classes the node side of any node may have changed.
+/// Builds a tile again in whose classes the node side of any node may have changed, or that the log has left behind.
 RowTile* TileCache::bring_up_to_date(RowTile& known, const Snapshot& snapshot, const CommitLog& log) {
-  if (!known.has_outdated_node_side()) {
+  if (log.reaches(known.position) && !known.has_outdated_node_side()) {
     known.node_sides_version = table_.node_sides_version();
     replay(known, snapshot, log);
     return &known;
@@ -140,7 +140,7 @@ TileCache::Place TileCache::find(std::int32_t pod_class, std::span<const PodToPl
   Place place = c < place_of_class_.size() ? place_of_class_[c] : Place{};
   if (place.tile == nullptr) {
     place = build(pod_class, upcoming, snapshot, log, idle);
-  } else if (place.tile->node_sides_version == table_.node_sides_version()) {
+  } else if (place.tile->node_sides_version == table_.node_sides_version() && log.reaches(place.tile->position)) {
     replay(*place.tile, snapshot, log);
   } else {
     place.tile = bring_up_to_date(*place.tile, snapshot, log);
@@ -155,6 +155,15 @@ TileCache::Place TileCache::find_current(std::int32_t pod_class, const CommitLog
   const bool is_current = place.tile != nullptr && place.tile->position == log.position() &&
                           place.tile->node_sides_version == table_.node_sides_version();
   return is_current ? place : Place{};
+}
+
+void TileCache::drop_classes(std::span<const std::int32_t> classes) {
+  for (const std::int32_t c : classes)
+    if (static_cast<std::size_t>(c) < place_of_class_.size() &&
+        place_of_class_[static_cast<std::size_t>(c)].tile != nullptr)
+      drop(std::find_if(tiles_.begin(), tiles_.end(), [&](const auto& listed) {
+        return listed.get() == place_of_class_[static_cast<std::size_t>(c)].tile;
+      }));
 }
 
 void TileCache::clear() {

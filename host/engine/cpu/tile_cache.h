@@ -38,6 +38,8 @@ class TileCache {
              const CommitLog& log, Idle idle = Idle::kReuseMemory);
   /// The same of a row that is current already; tile null otherwise. Changes nothing.
   Place find_current(std::int32_t pod_class, const CommitLog& log) const;
+  /// Drops the tiles of classes that are gone. @param classes  their numbers, which new classes may have by now
+  void drop_classes(std::span<const std::int32_t> classes);
   void clear();
 
   std::uint64_t bytes() const;

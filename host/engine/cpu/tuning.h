@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "batching/numbered.h"
 #include "host/engine/cpu/slot_kernel.h"
 
 namespace berth {
@@ -26,6 +27,11 @@ struct CpuTuning {
   std::int32_t coarse_domains_max = 64;
   /// How many upcoming pods are searched for the classes of a new tile.
   std::size_t lookahead_pods = 4096;
+
+  /// How many changes the commit log keeps at least, however few slots there are.
+  std::size_t log_entries_min = 4096;
+  /// Additions after which what is not used any more is given up, at least.
+  std::int32_t sweep_additions_min = kSweepMin;
 
   /// Dry runs of preemption that a thread takes at once: a tenth of a millisecond.
   std::size_t dry_runs_per_task = 512;

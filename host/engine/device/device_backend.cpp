@@ -31,7 +31,7 @@ void DeviceBackend::compile(std::span<PodToPlace> pods) {
 
 void DeviceBackend::release(std::span<PodToPlace> pods) {
   const auto alone = state_->exclusive();
-  state_->release(pods);
+  if (state_->release(pods).swept) state_->reset_device();
 }
 
 void DeviceBackend::apply(std::span<const ClusterChange> changes) {
@@ -39,7 +39,7 @@ void DeviceBackend::apply(std::span<const ClusterChange> changes) {
   const CommitState::RowsAfter rows = state_->apply(changes);
   if (rows.any_change) note_change();
   // Pods go to the device through the log; what is made of node objects is uploaded again.
-  if (rows.all_void || rows.nodes_changed) {
+  if (rows.all_void || rows.nodes_changed || rows.swept) {
     state_->reset_device();
     state_->rows_a_launch = state_->tuning.launch_rows_max;
   }
@@ -135,7 +135,7 @@ DryRunResult DeviceBackend::dry_run(const DryRunRequest& request) const {
 
 BackendStats DeviceBackend::stats() const {
   BackendStats stats;
-  stats.class_count = state_->table.size();
+  stats.class_count = state_->table.live_count();
   stats.rows_built = state_->rows.rows_built();
   stats.node_evaluations = state_->refreshed_nodes + state_->list_evaluations;
   stats.column_bytes = state_->snapshot.column_bytes();

@@ -35,10 +35,9 @@ LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, s
 
 void DeviceBackend::State::add_class(std::int32_t pod_class) {
   // Existing classes may request the new resource, so their deltas changed.
-  if (known_resources != snapshot.resource_count()) {
-    known_resources = snapshot.resource_count();
-    rows.clear();
-    classes.clear();
+  if (known_resources != snapshot.resources_built()) {
+    known_resources = snapshot.resources_built();
+    reset_device();  // a new column may have the place of one that is gone
   }
   classes.add(pod_class, table, snapshot, columns);
 }

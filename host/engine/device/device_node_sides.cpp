@@ -37,7 +37,7 @@ std::vector<std::uint8_t> refused_by_host(const CompiledNodeSide& side, const Co
     using Rule = typename decltype(tag)::type;
     if constexpr (Rule::descriptor.filters) {
       if (!profile.filters<Rule>()) return;
-      side.of<Rule>().filter(profile.options<Rule>(), snapshot, [&](const std::string& /*reason*/, auto refuses) {
+      side.of<Rule>().filter(profile.options<Rule>(), snapshot, [&](std::string_view /*reason*/, auto refuses) {
         refused.resize(nodes);
         for (std::size_t i = 0; i < nodes; ++i)
           if (snapshot.has_node(static_cast<std::int32_t>(i)) && refuses(static_cast<std::int32_t>(i))) refused[i] = 1;

@@ -193,8 +193,12 @@ DeviceSnapshot::ChangedCounters DeviceSnapshot::counters_of(const std::vector<st
 void DeviceSnapshot::send_delta(const Snapshot& snapshot, const CommitLog& log) {
   if (position_ == log.position()) return;
   std::vector<std::int32_t> nodes;
-  for (const LogEntry& entry : log.since(position_)) nodes.push_back(entry.node);
-  keep_each_once(nodes);
+  if (log.reaches(position_)) {
+    for (const LogEntry& entry : log.since(position_)) nodes.push_back(entry.node);
+    keep_each_once(nodes);
+  } else {
+    for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) nodes.push_back(i);
+  }
   const ChangedCounters changed = counters_of(nodes, snapshot.topology());
   const auto of_nodes = [&](auto read) {
     std::vector<decltype(read(std::int32_t{0}))> values;

@@ -33,7 +33,9 @@ struct DeviceBackend::State : CommitState {
         row_table(*accelerator, "a batch"),
         outcomes(*accelerator, "outcomes of a batch"),
         committed(*accelerator, "outcomes of a batch"),
-        seen(*accelerator, "marks of topology domains") {}
+        seen(*accelerator, "marks of topology domains") {
+    table.sweep_after(tuning.sweep_additions_min, kSweepShare);
+  }
 
   std::unique_ptr<Accelerator> accelerator;
   DeviceTuning tuning;
@@ -46,7 +48,7 @@ struct DeviceBackend::State : CommitState {
   DeviceArray<std::int32_t> seen;
   std::int64_t seen_domains = -1;  ///< for which `seen` was allocated and cleared
   std::int32_t next_mark = 1;
-  std::int32_t known_resources = 0;
+  std::uint64_t known_resources = 0;                   ///< Snapshot::resources_built()
   std::size_t rows_a_launch = tuning.launch_rows_max;  ///< reduced when device memory runs out
   std::int64_t refreshed_nodes = 0;                    ///< (class, node) evaluations in launches
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "batching/numbered.h"
+
 namespace berth {
 
 /// Parameters of a device backend that trade one cost for another and never change a result. Tests set them low to
@@ -25,6 +27,8 @@ struct DeviceTuning {
   std::int32_t nodes_per_cell_min = 8;
   /// A row that missed more changes than this, or than nodes / 32, is rebuilt.
   std::int64_t refresh_entries_max = 2048;
+  /// Additions after which what is not used any more is given up, at least.
+  std::int32_t sweep_additions_min = kSweepMin;
   /// Forks in parallel; each needs memory for its copy.
   std::size_t wave_forks_max = 4096;
 

@@ -418,9 +418,9 @@ void ReferenceBackend::settle() {
 
 bool ReferenceBackend::undo(const Pod& pod) {
   fold();
-  const std::string node = cluster_.forget(pod.uid());
-  if (node.empty()) return false;
-  reload_node(node);
+  const std::optional<PodChange> change = cluster_.forget(pod.uid());
+  if (!change) return false;
+  reload_node(change->node);
   note_change();
   return true;
 }

@@ -76,9 +76,9 @@ TEST(PodMatchesTest, TheQueryIndexFindsTheSameMatchesAsAScan) {
     for (const Pod& pod : pods) {
       const std::int32_t identity = matches.identity_of(pod);
       std::vector<std::int32_t> queries, terms;
-      for (std::int32_t q = 0; q < matches.query_count(); ++q)
+      for (std::int32_t q = 0; q < matches.query_end(); ++q)
         if (matches.query(q).matches(pod.namespace_, pod.labels)) queries.push_back(q);
-      for (std::int32_t t = 0; t < matches.term_count(); ++t)
+      for (std::int32_t t = 0; t < matches.term_end(); ++t)
         if (matches.term(t).term.matches(pod.namespace_, {}, pod.labels)) terms.push_back(t);
       ASSERT_EQ(matches.matching_queries(identity), queries);
       ASSERT_EQ(matches.matching_terms(identity), terms);
@@ -106,7 +106,7 @@ TEST(PodMatchesTest, EqualQueriesAreSharedUnlessTerminatingPodsDiffer) {
   PodQuery skipping = query_of(web());
   skipping.skips_terminating = true;
   EXPECT_NE(matches.add_query(skipping), first);
-  EXPECT_EQ(matches.query_count(), 3);
+  EXPECT_EQ(matches.query_end(), 3);
 }
 
 TEST(PodMatchesTest, ATermWithAnotherRoleIsAnotherTerm) {

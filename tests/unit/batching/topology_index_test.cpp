@@ -17,7 +17,7 @@ constexpr const char* kNodes = "node a zone=z0 host\nnode b zone=z1 host\n";
 struct Index {
   explicit Index(const std::string& text) : cluster(kNodes + text) {}
 
-  std::uint32_t epoch() { return cluster.table.topology().epoch(); }
+  std::uint64_t epoch() { return cluster.table.topology().epoch(); }
   /// Compiles the pods from `first` on, as a later batch.
   std::vector<std::int32_t> compile(std::size_t first, std::size_t count) {
     cluster.table.compile(std::span(pods()).subspan(first, count));
@@ -85,7 +85,7 @@ TEST(TopologyIndexTest, ANewQueryOrKeyAdvancesTheEpoch) {
   Index index(
       "pod p label:app=web spread=zone match=app=web\n"
       "pod q label:app=web cpu=1 spread=zone match=app=web\n");
-  const std::uint32_t before = index.epoch();
+  const std::uint64_t before = index.epoch();
   index.compile(0, 2);
   EXPECT_EQ(index.epoch(), before) << "nothing new was asked";
   const auto compile_one = [&](const std::string& words) {
@@ -94,7 +94,7 @@ TEST(TopologyIndexTest, ANewQueryOrKeyAdvancesTheEpoch) {
     index.cluster.table.compile(pods);
   };
   compile_one("pod r label:app=web spread=host match=app=web\n");
-  const std::uint32_t with_key = index.epoch();
+  const std::uint64_t with_key = index.epoch();
   EXPECT_GT(with_key, before);
   compile_one("pod s label:app=web spread=zone match=app=db\n");
   EXPECT_GT(index.epoch(), with_key);
@@ -134,7 +134,7 @@ TEST(TopologyIndexTest, ATermOfANominatedPodIsCountedOnANodeUpdateBeforeAnyCompi
   topology.note_terms(*nominated);
   const std::int32_t slot = 1;
   index.cluster.cluster.assume(nominated, index.cluster.snapshot.node(slot).name);
-  topology.change_pods(slot);
+  topology.change_pod(slot, nullptr, nominated);
   const TopologyCounts expected = topology.recount({});
   ASSERT_GT(expected.table_count(), 0);
   for (std::int32_t t = 0; t < expected.table_count(); ++t) EXPECT_EQ(index.total(t), expected.total(t)) << t;

@@ -15,6 +15,12 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+Names nodes_of(const ClusterEffect& effect) {
+  Names names;
+  for (const PodChange& pod : effect.pods) names.push_back(pod.node);
+  return names;
+}
+
 class EngineClusterTest : public testing::Test {
  protected:
   EngineClusterTest() {
@@ -73,7 +79,7 @@ TEST_F(EngineClusterTest, AHeartbeatIsAChangeOfNothing) {
 TEST_F(EngineClusterTest, RemovingWhatIsNotThereHasNoEffect) {
   EngineCluster cluster(cache_, {});
   EXPECT_EQ(cluster.apply(NodeRemoval{"none"}).node, ClusterEffect::Node::kNone);
-  EXPECT_TRUE(cluster.apply(PodRemoval{"none"}).nodes_of_pods.empty());
+  EXPECT_TRUE(cluster.apply(PodRemoval{"none"}).pods.empty());
   EXPECT_FALSE(cluster.apply(NamespaceRemoval{"none"}).namespaces_changed);
   EXPECT_FALSE(cluster.apply(ServiceRemoval{"none", "none"}).selectors_changed);
   EXPECT_FALSE(cluster.apply(WorkloadRemoval{"ReplicaSet", "none", "none"}).selectors_changed);
@@ -82,12 +88,12 @@ TEST_F(EngineClusterTest, RemovingWhatIsNotThereHasNoEffect) {
 TEST_F(EngineClusterTest, APlacementIsConfirmedOverruledOrForgotten) {
   EngineCluster cluster(cache_, {});
   for (const char* name : {"p", "q", "r"}) cluster.assume(pod(name, ""), "a");
-  EXPECT_EQ(cluster.apply(PodUpsert{pod("p", "a")}).nodes_of_pods, Names{"a"});
+  EXPECT_EQ(nodes_of(cluster.apply(PodUpsert{pod("p", "a")})), Names{"a"});
   EXPECT_FALSE(cluster.cache().is_assumed("uid-p"));
-  EXPECT_EQ(cluster.apply(PodUpsert{pod("q", "b")}).nodes_of_pods, (Names{"a", "b"}));
+  EXPECT_EQ(nodes_of(cluster.apply(PodUpsert{pod("q", "b")})), (Names{"a", "b"}));
   EXPECT_EQ(cluster.cache().node_of_pod("uid-q")->name, "b");
-  EXPECT_EQ(cluster.forget("uid-p"), "") << "it was confirmed";
-  EXPECT_EQ(cluster.forget("uid-r"), "a");
+  EXPECT_EQ(cluster.forget("uid-p"), std::nullopt) << "it was confirmed";
+  EXPECT_EQ(cluster.forget("uid-r")->node, "a");
   EXPECT_EQ(cluster.cache().get_pod("uid-r"), nullptr);
 }
 
@@ -98,7 +104,7 @@ TEST_F(EngineClusterTest, AFinishedPodIsRemoved) {
   finished->node_name = "a";
   finished->spec = make_spec({});
   finished->phase = PodPhase::kSucceeded;
-  EXPECT_EQ(cluster.apply(PodUpsert{finished}).nodes_of_pods, Names{"a"});
+  EXPECT_EQ(nodes_of(cluster.apply(PodUpsert{finished})), Names{"a"});
   EXPECT_EQ(cluster.cache().pod_count(), 0u);
 }
 

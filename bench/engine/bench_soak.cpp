@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the memory of a living engine follows its cluster and not its history: 5,000 nodes, 150,000 pods and 1,000
+// Deployments, all of which are replaced in the course of the events (host/generate/cluster_life.h). Prints the live
+// heap of the process after a tenth of the events and after all of them, and what an event costs the engine. The heap
+// contains the history's own list of nodes and pods, whose size does not change.
+//
+// bench_soak [events] [nodes] [deployments]
+
+#include <malloc.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "host/config/scheduler_config.h"
+#include "host/engine/cpu/cpu_backend.h"
+#include "host/generate/cluster_life.h"
+
+namespace berth {
+namespace {
+
+std::uint64_t live_heap_bytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+class Soak {
+ public:
+  explicit Soak(const ClusterLifeOptions& options)
+      : life_(options),
+        config_(default_scheduler_config(FeatureGates())),
+        backend_(life_.cache(), life_.objects(), config_, {}) {}
+
+  void run(std::int64_t events) {
+    for (std::int64_t i = 0; i < events; ++i) {
+      const ClusterLife::Event event = life_.next();
+      const auto begin = std::chrono::steady_clock::now();
+      const std::string node = event.to_place != nullptr ? place(event.to_place) : std::string();
+      if (!event.change.empty()) backend_.apply(event.change);
+      seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      if (!node.empty()) life_.placed(event.to_place, node);
+      placed_ += node.empty() ? 0 : 1;
+    }
+    events_ += events;
+  }
+  void report() const {
+    const BackendStats stats = backend_.stats();
+    std::printf("%12lld events %10.2f us each %14llu bytes live %8lld placed %6lld classes %12llu bytes of columns\n",
+                static_cast<long long>(events_), seconds_ * 1e6 / static_cast<double>(events_),
+                static_cast<unsigned long long>(live_heap_bytes()), static_cast<long long>(placed_),
+                static_cast<long long>(stats.class_count), static_cast<unsigned long long>(stats.column_bytes));
+    std::fflush(stdout);
+  }
+
+ private:
+  std::string place(const PodPtr& pod) {
+    std::vector<PodToPlace> pods{{pod, 0}};
+    backend_.compile(pods);
+    const BatchResult result = backend_.commit_batch(pods, {});
+    const std::string node(backend_.node_name(result.outcomes.front().node));
+    backend_.release(pods);
+    return node;
+  }
+
+  ClusterLife life_;
+  SchedulerConfig config_;
+  CpuBackend backend_;
+  double seconds_ = 0;
+  std::int64_t events_ = 0;
+  std::int64_t placed_ = 0;
+};
+
+}  // namespace
+}  // namespace berth
+
+int main(int argc, char** argv) {
+  const auto argument = [&](int index, std::int64_t otherwise) {
+    return index < argc ? std::strtoll(argv[index], nullptr, 10) : otherwise;
+  };
+  const std::int64_t events = argument(1, 10'000'000);
+  berth::ClusterLifeOptions options;
+  options.nodes = static_cast<int>(argument(2, options.nodes));
+  options.deployments = static_cast<int>(argument(3, options.deployments));
+  berth::Soak soak(options);
+  std::vector<std::uint64_t> heaps;
+  for (int tenth = 0; tenth < 10; ++tenth) {
+    soak.run(events / 10);
+    soak.report();
+    heaps.push_back(berth::live_heap_bytes());
+  }
+  std::printf("bench-soak: heap after all events / after a tenth: %.4f\n",
+              static_cast<double>(heaps.back()) / static_cast<double>(heaps.front()));
+  return 0;
+}
