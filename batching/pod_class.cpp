@@ -397,8 +397,10 @@ void ClassTable::renew_classes_of_kinds() {
     } else if (found.revision != revision) {
       const PodClass before = classes_[found.pod_class];
       found = {find_or_add(before.spec, before.node_name, before.profile, kind), revision};
-      classes_[found.pod_class].node_side = before.node_side;
-      classes_[found.pod_class].open_node_side = before.open_node_side;
+      // A class that was there before may have them already.
+      PodClass& now = classes_[found.pod_class];
+      if (now.node_side < 0) now.node_side = before.node_side;
+      if (now.open_node_side < 0) now.open_node_side = before.open_node_side;
     }
   }
 }
