@@ -72,7 +72,9 @@ bool StepReader::read(const std::vector<std::string>& words, int line) {
 }
 
 void StepReader::finish() const {
-  if (is_in_fork()) fail("a fork has no end", open_forks_.back());
+  if (!is_in_fork()) return;
+  const auto& [name, line] = open_forks_.back();
+  fail("line " + std::to_string(line) + ": a fork has no end", name);
 }
 
 const PodPtr& StepReader::known_pod(const std::string& name) const {
@@ -178,7 +180,7 @@ ClusterChange StepReader::removal(const std::vector<std::string>& words) const {
 
 void StepReader::open_fork(const std::string& name) {
   if (!forks_.insert(name).second) fail("a second fork of the name", name);
-  open_forks_.push_back(name);
+  open_forks_.emplace_back(name, line_);
   add(OpenFork{name});
 }
 
@@ -191,7 +193,8 @@ void StepReader::end_fork() {
 /// `promote NAME [refused]`
 void StepReader::promote(const std::vector<std::string>& words) {
   const std::string& name = words[1];
-  const bool is_open = std::find(open_forks_.begin(), open_forks_.end(), name) != open_forks_.end();
+  const bool is_open =
+      std::any_of(open_forks_.begin(), open_forks_.end(), [&](const auto& fork) { return fork.first == name; });
   if (!forks_.contains(name) || is_open) fail("no fork that has ended", name);
   if (words.size() > 2 && words[2] != "refused") fail("no word of promote", words[2]);
   check_count(words, 3);

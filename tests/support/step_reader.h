@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/cluster/cluster_change.h"
@@ -47,9 +48,9 @@ class StepReader {
 
   Scenario& scenario_;
   int line_ = 0;
-  std::map<std::string, PodPtr> pods_;  ///< the newest object of each name
-  std::set<std::string> forks_;         ///< all so far
-  std::vector<std::string> open_forks_;
+  std::map<std::string, PodPtr> pods_;                   ///< the newest object of each name
+  std::set<std::string> forks_;                          ///< all so far
+  std::vector<std::pair<std::string, int>> open_forks_;  ///< with the lines that open them
 };
 
 }  // namespace berth::test
