@@ -118,7 +118,7 @@ class Run {
   void take(const EvictPod& step) {
     const auto answer = answers_.find(step.pod->name);
     const bool was_placed = answer != answers_.end() && answer->second.kind == OutcomeKind::kPlaced;
-    if (!was_placed && !is_on_node(*step.pod)) throw std::runtime_error("pod " + step.pod->name + " is on no node");
+    if (!was_placed && !is_on_node(*step.pod)) say_of_line("pod " + step.pod->name + " is on no node");
     const ClusterChange removal = PodRemoval{step.pod->uid()};
     tell({&removal, 1});
   }
