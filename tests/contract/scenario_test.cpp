@@ -210,11 +210,11 @@ TEST(ScenarioRunner, NamesTheLineAndWordOfAWrongVerb) {
   EXPECT_EQ(message("fork f\nfork g\nend\n"), "line 3: a fork has no end: \"f\"");
   EXPECT_EQ(message("fork f\nend\npromote f gladly"), "line 5: no word of promote: \"gladly\"");
   EXPECT_EQ(message("fork f\npromote f"), "line 4: no fork that has ended: \"f\"");
-  EXPECT_EQ(message("fork f\nend\nnode b"), "line 5: behind the first verb it comes with an event: \"node\"");
+  EXPECT_EQ(message("fork f\nend\nnode b"), "line 5: after the first verb it comes with an event: \"node\"");
   EXPECT_EQ(message("fork f\nend\npromote f refused"), "accepted");
 }
 
-TEST(ScenarioRunner, ReportsFailedExpectationsBehindVerbs) {
+TEST(ScenarioRunner, ReportsFailedExpectationsAfterVerbs) {
   const std::string text = "node a cpu=2\nnode b cpu=4\npod old on=b cpu=4\nfork f\nevict old\npod p cpu=3\n";
   const auto problems = [&](const std::string& lines) {
     return run_scenario(parse_scenario(text + lines), "reference", 1);

@@ -106,7 +106,7 @@ void read_object(const std::vector<std::string>& words, Scenario& scenario) {
   } else {
     throw TextError("no such line: \"" + kind + "\"");
   }
-  if (scenario.has_verbs) fail("behind the first verb it comes with an event", kind);
+  if (scenario.has_verbs) fail("after the first verb it comes with an event", kind);
 }
 
 void read_line(const std::vector<std::string>& words, int line, StepReader& steps, Scenario& scenario) {

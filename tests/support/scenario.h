@@ -52,7 +52,7 @@ struct Expectation {
 struct PlacePods {
   std::vector<PodPtr> pods;
 };
-/// Pods that are looked at, behind the first verb of a scenario.
+/// Pods that are looked at, after the first verb of a scenario.
 struct AskPods {
   std::vector<PodPtr> pods;
 };

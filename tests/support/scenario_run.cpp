@@ -161,7 +161,7 @@ class Run {
       throw std::runtime_error("the backend answered " + std::to_string(result.outcomes.size()) + " of " +
                                std::to_string(batch.size()) + " pods");
     }
-    for (std::size_t i = 0; i < batch.size(); ++i) take(batch[i].pod, result.outcomes[i], result.messages);
+    for (std::size_t i = 0; i < batch.size(); ++i) note_answer(batch[i].pod, result.outcomes[i], result.messages);
   }
 
   void ask(const PodToPlace& pod) {
@@ -240,7 +240,7 @@ class Run {
     }
   }
 
-  void take(const PodPtr& pod, const Outcome& outcome, const std::vector<Message>& messages) {
+  void note_answer(const PodPtr& pod, const Outcome& outcome, const std::vector<Message>& messages) {
     Answer answer{outcome.kind, "", ""};
     if (outcome.kind == OutcomeKind::kPlaced) {
       answer.node = node_name(outcome.node);

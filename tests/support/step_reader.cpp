@@ -45,6 +45,7 @@ std::vector<ClusterChange> changes_of_objects(const std::vector<std::string>& wo
     fail("no such event", kind);
   }
   std::vector<ClusterChange> changes;
+  changes.reserve(objects.nodes.size() + 1);
   for (const NodePtr& node : objects.nodes) changes.emplace_back(NodeUpsert(node));
   for (Namespace& object : objects.namespaces) changes.emplace_back(NamespaceUpsert{std::move(object)});
   for (Service& object : objects.services) changes.emplace_back(ServiceUpsert{std::move(object)});
@@ -93,7 +94,7 @@ void StepReader::read_pods(const std::vector<std::string>& words) {
     if (is_pending(*pod)) {
       place(pod);
     } else if (scenario_.has_verbs) {
-      fail("behind the first verb a pod on a node comes with an event", pod->name);
+      fail("after the first verb a pod on a node comes with an event", pod->name);
     }
   }
 }
@@ -130,8 +131,8 @@ void StepReader::read_verb(const std::vector<std::string>& words) {
 }
 
 /// @param words  without "event"
-void StepReader::read_event(std::vector<std::string> words) {
-  const std::string kind = words.front();
+void StepReader::read_event(const std::vector<std::string>& words) {
+  const std::string& kind = words.front();
   const std::string& what = kind == "remove" && words.size() > 1 ? words[1] : kind;
   if (is_in_fork() && what != "node" && what != "pod") fail("no event of a fork", what);
   if (words.size() < (kind == "remove" ? 3 : 2)) throw TextError("a name is missing");

@@ -23,7 +23,7 @@ class StepReader {
   /// @return false when it is another line
   /// @throws TextError naming an unknown word
   bool read(const std::vector<std::string>& words, int line);
-  /// Call behind the last line. @throws TextError naming a fork without an end
+  /// Call after the last line. @throws TextError naming a fork without an end
   void finish() const;
 
  private:
@@ -31,7 +31,7 @@ class StepReader {
   void place(const PodPtr& pod);
   void ask(const std::vector<std::string>& words);
   void read_verb(const std::vector<std::string>& words);
-  void read_event(std::vector<std::string> words);
+  void read_event(const std::vector<std::string>& words);
   std::vector<ClusterChange> changes_of_pods(const std::vector<std::string>& words);
   ClusterChange change_of_nomination(const std::vector<std::string>& words) const;
   ClusterChange removal(const std::vector<std::string>& words) const;
