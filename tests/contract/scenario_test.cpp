@@ -145,7 +145,44 @@ TEST(ScenarioRunner, NamesTheLineAndWordOfAnUnknownWord) {
                            "pod p spread=zone node-taints=Maybe",
                            "pod p owner=web",
                            "expect p scores X: a=1",
-                           "expect p -> a total a"}) {
+                           "expect p -> a total a",
+                           "event",
+                           "event node",
+                           "event server a",
+                           "event node a colour=red",
+                           "event pod p cpu=1",
+                           "event pod p on=a colour=red",
+                           "event service s colour=red",
+                           "event remove",
+                           "event remove node",
+                           "event remove node a b",
+                           "event remove server a",
+                           "event remove service s select:app=web",
+                           "event remove workload web",
+                           "event remove nomination p",
+                           "event nominate p a",
+                           "pod p\nevent nominate p",
+                           "pod p\nevent nominate p a b",
+                           "evict",
+                           "evict p",
+                           "pod p on=a\nevict p now",
+                           "fork",
+                           "fork f",
+                           "fork f g\nend",
+                           "fork f\nend f",
+                           "fork f\nend\nfork f\nend",
+                           "end",
+                           "fork f\nevent service s\nend",
+                           "fork f\nevent remove namespace n\nend",
+                           "pod p\nfork f\nevent nominate p a\nend",
+                           "promote",
+                           "promote f",
+                           "fork f\npromote f\nend",
+                           "fork f\nend\npromote f gladly",
+                           "fork f\nend\npromote f refused twice",
+                           "event remove node a\nnode a",
+                           "event remove node a\npod p on=b",
+                           "pod p\nevent remove node a\npod p"}) {
     EXPECT_THROW(parse_scenario(std::string("# t\n") + text), TextError) << text;
   }
   try {
@@ -154,6 +191,50 @@ TEST(ScenarioRunner, NamesTheLineAndWordOfAnUnknownWord) {
   } catch (const TextError& error) {
     EXPECT_STREQ(error.what(), "line 3: no word of a node: \"colour=red\"");
   }
+}
+
+TEST(ScenarioRunner, NamesTheLineAndWordOfAWrongVerb) {
+  const auto message = [](const std::string& text) {
+    try {
+      parse_scenario("node a\npod p\n" + text);
+    } catch (const TextError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message("event server a"), "line 3: no such event: \"server\"");
+  EXPECT_EQ(message("event remove server a"), "line 3: no such removal: \"server\"");
+  EXPECT_EQ(message("event pod q cpu=1"), "line 3: an event of a pod needs on=: \"q\"");
+  EXPECT_EQ(message("evict q"), "line 3: no pod before this line: \"q\"");
+  EXPECT_EQ(message("fork f\nevent service s\nend"), "line 4: no event of a fork: \"service\"");
+  EXPECT_EQ(message("fork f\nfork g\nend\n"), "line 3: a fork has no end: \"f\"");
+  EXPECT_EQ(message("fork f\nend\npromote f gladly"), "line 5: no word of promote: \"gladly\"");
+  EXPECT_EQ(message("fork f\npromote f"), "line 4: no fork that has ended: \"f\"");
+  EXPECT_EQ(message("fork f\nend\nnode b"), "line 5: after the first verb it comes with an event: \"node\"");
+  EXPECT_EQ(message("fork f\nend\npromote f refused"), "accepted");
+}
+
+TEST(ScenarioRunner, ReportsFailedExpectationsAfterVerbs) {
+  const std::string text = "node a cpu=2\nnode b cpu=4\npod old on=b cpu=4\nfork f\nevict old\npod p cpu=3\n";
+  const auto problems = [&](const std::string& lines) {
+    return run_scenario(parse_scenario(text + lines), "reference", 1);
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(problems("expect p -> b refused a: NodeResourcesFit\nend"), Lines{});
+  EXPECT_EQ(problems("expect p -> a\nend"), Lines{"line 7: pod p: is placed on b"});
+  EXPECT_EQ(problems("expect p -> b feasible \"a b\"\nend"), Lines{"line 7: pod p: feasible are b"});
+  EXPECT_EQ(problems("ask q cpu=1\nexpect q feasible b\nend"), Lines{"line 8: pod q: feasible are a b"});
+  EXPECT_EQ(problems("end\nask q cpu=1\nexpect q feasible \"a b\""), Lines{"line 9: pod q: feasible are a"});
+  EXPECT_EQ(problems("end\npromote f refused"), Lines{"line 8: fork f is promoted"});
+  EXPECT_EQ(problems("end\nevent node c\npromote f"), Lines{"line 9: fork f is refused"});
+  EXPECT_EQ(problems("end\npod q cpu=9\nevict q"), Lines{"line 9: pod q is on no node"});
+}
+
+TEST(ScenarioRunner, EndsTheRunAtAStepThatThrows) {
+  const Scenario scenario = parse_scenario("node a\nfork f\nend\npromote f\npromote f\npod p\nexpect p -> none");
+  const std::vector<std::string> problems = run_scenario(scenario, "reference", 0);
+  ASSERT_EQ(problems.size(), 1u) << "p is not placed";
+  EXPECT_TRUE(problems[0].starts_with("line 5: the fork was promoted")) << problems[0];
 }
 
 }  // namespace

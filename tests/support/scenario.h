@@ -9,8 +9,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "host/cluster/cluster_change.h"
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
@@ -44,25 +46,57 @@ struct Expectation {
   }
 };
 
+// What happens in a scenario, in the order of the text:
+
+/// Pods that are placed one after another, with nothing between them.
+struct PlacePods {
+  std::vector<PodPtr> pods;
+};
+/// Pods that are looked at, after the first verb of a scenario.
+struct AskPods {
+  std::vector<PodPtr> pods;
+};
+struct TellChanges {
+  std::vector<ClusterChange> changes;
+};
+struct EvictPod {
+  PodPtr pod;
+};
+/// The steps up to its EndFork happen in a fork of what is around.
+struct OpenFork {
+  std::string name;
+};
+struct EndFork {};
+struct PromoteFork {
+  std::string name;
+  bool is_refused = false;  ///< expected
+};
+
+struct Step {
+  int line = 0;  ///< the first one
+  std::variant<PlacePods, AskPods, TellChanges, EvictPod, OpenFork, EndFork, PromoteFork> action;
+};
+
 /// A cluster with its configuration and the expected results.
 struct Scenario {
   std::string title;
   ClusterObjects objects;
   SchedulerConfig config;
   EngineConfig engine;
-  std::vector<PodPtr> asked;  ///< looked at before the first pod is placed
+  std::vector<PodPtr> asked;  ///< looked at before the first step
+  std::vector<Step> steps;
+  bool has_verbs = false;  ///< not only pods are placed
   std::vector<Expectation> expectations;
 
-  std::vector<PodPtr> pending() const;  ///< in the order of the text, which is the order they are placed in
+  std::vector<PodPtr> pending() const;  ///< in the order of the text, those of forks too
 };
 
 /// @throws TextError naming the line and the unknown word
 Scenario parse_scenario(std::string_view text);
 
-/// Runs the scenario on a backend, `batch_size` pods per call (0: all at once), and checks the result.
-/// @return one line per difference; expectations just before a pod's placement are checked only with batch_size 1,
-/// those
-///     of asked pods with every batch_size
+/// Runs the scenario on a backend, `batch_size` pods per call (0: all that a step places), and checks the result.
+/// @return one line per difference; expectations just before a pod's placement are checked only in batches of one pod,
+///     those of asked pods always. The run ends at a step that throws, which is a difference too
 /// @throws std::invalid_argument when the backend is not available
 std::vector<std::string> run_scenario(const Scenario& scenario, std::string_view backend_name, std::size_t batch_size);
 
