@@ -35,9 +35,10 @@ LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, s
 
 void DeviceBackend::State::add_class(std::int32_t pod_class) {
   // Existing classes may request the new resource, so their deltas changed.
-  if (known_resources != snapshot.resources_built()) {
+  // New columns and tables may have the numbers of some that are gone.
+  if (known_resources != snapshot.resources_built() || columns.has_replaced_table(snapshot.topology())) {
     known_resources = snapshot.resources_built();
-    reset_device();  // a new column may have the place of one that is gone
+    reset_device();
   }
   classes.add(pod_class, table, snapshot, columns);
 }

@@ -120,8 +120,16 @@ std::int32_t DeviceSnapshot::mask_of(const NodeMask& mask) {
   return static_cast<std::int32_t>(masks_on_host_.size()) - 1;
 }
 
+bool DeviceSnapshot::has_replaced_table(const TopologyCounts& counts) const {
+  if (counts.tables_added() == tables_added_) return false;
+  for (std::size_t t = 0; t < tables_on_host_.size(); ++t)
+    if (counts.added_at(static_cast<std::int32_t>(t)) > tables_added_) return true;
+  return false;
+}
+
 void DeviceSnapshot::add_tables(const TopologyCounts& counts) {
   const std::size_t known = tables_on_host_.size();
+  tables_added_ = counts.tables_added();
   if (known == static_cast<std::size_t>(counts.table_count())) return;
   std::vector<std::int64_t> values;
   std::vector<std::uint8_t> exists;

@@ -33,6 +33,8 @@ class DeviceSnapshot {
   void skip_to(std::uint64_t position) { position_ = position; }
   /// Position in the log to which the device is current.
   std::uint64_t position() const { return position_; }
+  /// A table that is on the device has given its number to another one: call clear() before update().
+  bool has_replaced_table(const TopologyCounts& counts) const;
   /// Nothing is on the device yet: the next update() uploads everything.
   bool is_empty() const { return is_empty_; }
   /// Call when node objects changed: the next update() uploads everything.
@@ -77,6 +79,7 @@ class DeviceSnapshot {
   std::uint64_t uploaded_port_sets_ = 0;
   std::vector<NodeMask> masks_on_host_;
   std::vector<DeviceTable> tables_on_host_;
+  std::uint64_t tables_added_ = 0;  ///< TopologyCounts::tables_added() with these
 
   DeviceArray<std::int64_t> allocatable_, requested_, allowed_pods_, non_zero_milli_cpu_, non_zero_memory_bytes_,
       pod_count_;
