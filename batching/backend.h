@@ -282,9 +282,9 @@ class Backend {
 
   virtual Evaluation evaluate(const PodToPlace& pod) = 0;
 
-  /// Compiles `pods` like compile(), and everything that const calls read of them. A pod stays prepared, also across
-  /// apply(), while neither later pods nor events bring topology terms that were never seen, and Services, workloads
-  /// and namespaces stay as they are.
+  /// Compiles `pods` like compile(), and everything that const calls and forks read of them. A pod stays prepared until
+  /// release(), whatever happens to the cluster; the first call that reads it after terms came that were never seen,
+  /// or after Services, workloads or namespaces changed, prepares it again.
   virtual void prepare(std::span<PodToPlace> pods) = 0;
   /// The verdict of every node on the pod in the current state.
   /// @throws std::logic_error naming the pod when it is not prepared

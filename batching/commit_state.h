@@ -120,6 +120,9 @@ class CommitState {
   Evaluation evaluate(const PodToPlace& pod);
   /// Backend::prepare()
   void prepare(std::span<PodToPlace> pods);
+  /// Prepares pods again that were prepared before terms came which had never been seen, or Services, workloads or
+  /// namespaces changed: const calls begin with it. Waits for others that read, if there is such a pod.
+  void keep_prepared(std::span<const PodToPlace> pods);
   /// Backend::verdicts()
   PodVerdicts verdicts(const PodToPlace& pod) const;
   /// Backend::dry_run()

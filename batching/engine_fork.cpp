@@ -105,6 +105,12 @@ void EngineFork::apply(std::span<const ClusterChange> changes) {
   ++self_->version;
 }
 
+bool EngineFork::promote() {
+  if (!history_.promote()) return false;
+  self_->fork = nullptr;  // forks of it have no parent any more
+  return true;
+}
+
 std::unique_ptr<Fork> EngineFork::fork() {
   history_.check_not_spent();
   return engine_->open_fork(self_);

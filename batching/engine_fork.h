@@ -85,7 +85,7 @@ class EngineFork : public Fork {
   Evaluation evaluate(const PodToPlace& pod) override;
   void apply(std::span<const ClusterChange> changes) override;
   std::unique_ptr<Fork> fork() override;
-  bool promote() override { return history_.promote(); }
+  bool promote() override;
   std::string_view node_name(NodeIndex index) const override { return engine_->node_name(index); }
 
  private:

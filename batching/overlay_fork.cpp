@@ -350,6 +350,12 @@ void OverlayFork::change_node(const Standing& standing, int sign) {
 
 // Forks of the fork, and an engine of its own
 
+bool OverlayFork::promote() {
+  if (!history_.promote()) return false;
+  self_->fork = nullptr;  // forks of it have no parent any more
+  return true;
+}
+
 std::unique_ptr<Fork> OverlayFork::fork() {
   std::unique_ptr<Fork> child;
   on_overlay([&](Reading&) {

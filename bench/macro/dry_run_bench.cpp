@@ -82,7 +82,7 @@ struct Workload {
   DryRunRequest request(const Backend& backend, std::uint32_t preemptor_count, std::uint32_t node_count) {
     lists.clear();
     runs.clear();
-    for (std::int32_t i = 0; i < backend.node_count(); ++i) {
+    for (std::int32_t i = 0; i < backend.slot_count(); ++i) {
       const std::string name(backend.node_name({i}));
       lists.push_back({{i}, victims[static_cast<std::size_t>(std::stoll(name.substr(1)))]});
     }

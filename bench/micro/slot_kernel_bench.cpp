@@ -65,7 +65,7 @@ NodeLanes make_node(int n) {
   node.fit_requested[1] = node.balanced_requested[1] = 1048576.0 * (n % 60000);
   node.free[0] = node.balanced_allocatable[0] - node.fit_requested[0];
   node.free[1] = node.balanced_allocatable[1] - node.fit_requested[1];
-  node.draw.bits = static_cast<Draw>(n + 1) * 0x9e3779b97f4aull & kHighestDraw;
+  node.draw.bits = static_cast<Draw>(n + 1) * Draw{0x9e3779b97f4a} & kHighestDraw;
   node.room = true;
   return node;
 }

@@ -162,8 +162,10 @@ TEST_P(ForkContract, AForkPromotesIntoTheForkThatItIsOf) {
   EXPECT_TRUE(child->promote());
   EXPECT_TRUE(feasible_in(*parent, "p2").empty());
   EXPECT_EQ(feasible("p2"), (Names{"a", "b"}));
+  const auto late = parent->fork();
   EXPECT_TRUE(parent->promote());
   EXPECT_TRUE(feasible("p2").empty());
+  EXPECT_THROW(late->promote(), std::logic_error) << "its parent takes no calls any more";
 }
 
 TEST_P(ForkContract, PromotingIsRefusedWhenTheParentHasMoved) {

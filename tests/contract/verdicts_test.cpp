@@ -164,6 +164,29 @@ TEST_P(VerdictsContract, AnUnpreparedPodIsALogicErrorThatNamesIt) {
   expect_error([&] { backend_->dry_run({one, {}, {}}); });
 }
 
+TEST_P(VerdictsContract, APodStaysPreparedWhenNewTermsCome) {
+  given(
+      "node a cpu=4 zone=1 host\nnode b cpu=4 zone=2 host\npod p cpu=1 label:app=x\n"
+      "pod q on=a pod-anti-affinity=zone match=app=x\n"
+      "pod r pod-anti-affinity=zone match=app=x need=@metadata.name:In:b");
+  const PodToPlace p = prepared({pod("p")}).front();
+  EXPECT_EQ(backend_->verdicts(p).nodes[static_cast<std::size_t>(node("a").value)].plugin, "InterPodAffinity");
+  place({pod("r")});
+  const PodVerdicts verdicts = backend_->verdicts(p);
+  EXPECT_FALSE(verdicts.nodes[static_cast<std::size_t>(node("a").value)].accepts());
+  EXPECT_EQ(verdicts.nodes[static_cast<std::size_t>(node("b").value)].plugin, "InterPodAffinity");
+}
+
+TEST_P(VerdictsContract, APodStaysPreparedWhenServicesAndNamespacesChange) {
+  given("node a cpu=1\nnode b cpu=4\npod p cpu=2 label:app=x\nnamespace default label:team=a");
+  const PodToPlace p = prepared({pod("p")}).front();
+  const std::vector<ClusterChange> changes{ServiceUpsert{{"web", "default", LabelMap{{"app", "x"}}}},
+                                           NamespaceUpsert{{"default", LabelMap{{"team", "b"}}}}};
+  backend_->apply(changes);
+  EXPECT_EQ(backend_->verdicts(p).nodes[static_cast<std::size_t>(node("a").value)].plugin, "NodeResourcesFit");
+  EXPECT_TRUE(backend_->verdicts(p).nodes[static_cast<std::size_t>(node("b").value)].accepts());
+}
+
 INSTANTIATE_TEST_SUITE_P(All, VerdictsContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),
                          [](const auto& name) { return name_in_tests(name.param); });
 

@@ -42,7 +42,7 @@ struct Expectation {
 
   /// Whether an expectation is checked before the pod is placed.
   bool asks() const {
-    return kind == Kind::kAsked || !refused.empty() || !totals.empty() || feasible || !scores.empty();
+    return kind == Kind::kAsked || !refused.empty() || !totals.empty() || feasible || unresolvable || !scores.empty();
   }
 };
 

@@ -135,11 +135,13 @@ void CpuBackend::prepare(std::span<PodToPlace> pods) {
 }
 
 PodVerdicts CpuBackend::verdicts(const PodToPlace& pod) const {
+  state_->keep_prepared({&pod, 1});
   const auto reading = state_->shared();
   return state_->verdicts(pod);
 }
 
 DryRunResult CpuBackend::dry_run(const DryRunRequest& request) const {
+  state_->keep_prepared(request.preemptors);
   const auto reading = state_->shared();
   return state_->dry_run(request, [&](std::size_t count, const auto& body) {
     using Range = tbb::blocked_range<std::size_t>;

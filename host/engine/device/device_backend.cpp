@@ -124,11 +124,13 @@ void DeviceBackend::prepare(std::span<PodToPlace> pods) {
 }
 
 PodVerdicts DeviceBackend::verdicts(const PodToPlace& pod) const {
+  state_->keep_prepared({&pod, 1});
   const auto reading = state_->shared();
   return state_->verdicts(pod);
 }
 
 DryRunResult DeviceBackend::dry_run(const DryRunRequest& request) const {
+  state_->keep_prepared(request.preemptors);
   const auto reading = state_->shared();
   return state_->dry_run(request, [](std::size_t count, const auto& body) { body(0, count); });
 }

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// What CommitState does between batches: prepared pods, what nobody needs any more, forks, and changes of the cluster.
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include "batching/commit_state.h"
+#include "batching/evaluation.h"
+#include "batching/overlay_fork.h"
+#include "batching/verdicts.h"
+#include "host/objects/pod_requests.h"
+
+namespace berth {
+namespace {
+
+/// Slots that are added when none is free: few enough to cost little, enough that it seldom happens.
+constexpr std::int32_t kSlotsAddedMin = 64;
+constexpr std::int32_t kSlotsAddedShare = 8;
+
+}  // namespace
+
+// Prepared pods
+
+void CommitState::keep(PodToPlace& pod) {
+  if (pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1].pod == pod.pod) return;
+  if (free_handles_.empty()) {
+    kept_pods_.emplace_back();
+    pod.handle = static_cast<std::uint32_t>(kept_pods_.size());
+  } else {
+    pod.handle = free_handles_.back();
+    free_handles_.pop_back();
+  }
+  kept_pods_[pod.handle - 1].pod = pod.pod;
+}
+
+void CommitState::let_go(PodToPlace& pod) {
+  if (pod.handle == 0) return;
+  KeptPod& kept = kept_pods_[pod.handle - 1];
+  forget_prepared(kept);
+  kept = {};
+  free_handles_.push_back(pod.handle);
+  pod.handle = 0;
+  pod.class_index = -1;
+}
+
+void CommitState::compile(std::span<PodToPlace> pods) {
+  for (PodToPlace& pod : pods) keep(pod);
+  const std::uint64_t columns = snapshot.resources_built();
+  table.compile(pods, not_folded());
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    KeptPod& kept = kept_pods_[pods[i].handle - 1];
+    kept.profile = pods[i].profile;
+    kept.kind = table.kinds()[i];
+    kept.class_index = pods[i].class_index;
+    kept.compiled_at = pods[i].compiled_at;
+  }
+  if (snapshot.resources_built() == columns) return;
+  nominations.refresh_deltas(table);
+  // A new column contains the pods of the cluster; those placed since are in `answered` alone.
+  for (const AnsweredPod& pod : not_folded()) {
+    if (pod.node < 0) continue;
+    ResourceDelta added;
+    for (const auto& [column, amount] : table[pod.pod_class].delta.requested)
+      if (snapshot.built_at(column) > columns) added.requested.emplace_back(column, amount);
+    if (!added.requested.empty()) snapshot.add_requested(pod.node, added);
+  }
+}
+
+CommitState::RowsAfter CommitState::release(std::span<PodToPlace> pods) {
+  settle();  // placements of these pods are known by their handles until then
+  for (PodToPlace& pod : pods) let_go(pod);
+  RowsAfter rows;
+  sweep_if_due(rows);
+  return rows;
+}
+
+/// Gives up what was compiled and nobody needs any more, so that memory follows the cluster and not its history.
+void CommitState::sweep_if_due(RowsAfter& rows) {
+  if (!table.is_sweep_due()) return;
+  leave_forks();  // which read what has a number
+  ClassTable::InUse in_use;
+  std::vector<PodToPlace> prepared;
+  for (std::size_t k = 0; k < kept_pods_.size(); ++k) {
+    const KeptPod& kept = kept_pods_[k];
+    if (kept.pod == nullptr) continue;
+    in_use.topology.kinds.push_back(kept.kind);
+    if (!kept.is_prepared) continue;
+    prepared.push_back({kept.pod, kept.profile});
+    prepared.back().handle = static_cast<std::uint32_t>(k + 1);
+  }
+  for (const AnsweredPod& pod : answered) in_use.classes.push_back(pod.pod_class);
+  nominations.for_each_claimed([&](const Pod& pod) { in_use.topology.nominated.push_back(&pod); });
+  for (const PodToPlace& pod : prepared) forget_prepared(kept_pods_[pod.handle - 1]);
+  rows.dropped_classes = table.sweep(in_use);
+  for (const std::int32_t pod_class : rows.dropped_classes) nomination_answers.forget(pod_class);
+  rows.swept = true;
+  reasons.clear();
+  failure_of_class_.clear();
+  nominations.refresh_deltas(table);
+  prepare(prepared);
+}
+
+std::span<const PodToPlace> CommitState::with_current_classes(std::span<const PodToPlace> pods,
+                                                              std::vector<PodToPlace>& renewed) {
+  if (std::none_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return table.is_stale(pod); })) return pods;
+  renewed.assign(pods.begin(), pods.end());
+  compile(renewed);
+  return renewed;
+}
+
+void CommitState::prepare(std::span<PodToPlace> pods) {
+  compile(pods);
+  for (const PodToPlace& pod : pods) {
+    KeptPod& kept = kept_pods_[pod.handle - 1];
+    kept.is_prepared = true;
+    if (pod.class_index < 0) continue;
+    const NodeSideRow& row = table.node_side(pod.class_index);
+    const bool reads_open_side = row.node_set() != nullptr;  // for the node that the pod is nominated to, now or later
+    if (reads_open_side) table.node_side(pod.class_index, NodeSet::kIgnored);
+    note_prepared(kept, pod.class_index, reads_open_side);
+  }
+}
+
+void CommitState::note_prepared(KeptPod& kept, std::int32_t pod_class, bool reads_open_side) {
+  forget_prepared(kept);
+  kept.prepared_class = pod_class;
+  kept.reads_open_side = reads_open_side;
+  ++read_by_const_calls_[{pod_class, NodeSet::kNarrows}];
+  if (reads_open_side) ++read_by_const_calls_[{pod_class, NodeSet::kIgnored}];
+}
+
+void CommitState::forget_prepared(KeptPod& kept) {
+  if (kept.prepared_class < 0) return;
+  const auto drop = [&](NodeSet node_set) {
+    const auto at = read_by_const_calls_.find({kept.prepared_class, node_set});
+    if (--at->second == 0) read_by_const_calls_.erase(at);
+  };
+  drop(NodeSet::kNarrows);
+  if (kept.reads_open_side) drop(NodeSet::kIgnored);
+  kept.prepared_class = -1;
+}
+
+PodToPlace CommitState::current(const PodToPlace& pod) const {
+  PodToPlace now = pod;
+  if (!table.is_stale(pod) || pod.handle == 0 || pod.handle > kept_pods_.size()) return now;
+  const KeptPod& kept = kept_pods_[pod.handle - 1];
+  if (kept.pod != pod.pod || !kept.is_prepared) return now;
+  now.class_index = kept.class_index;
+  now.compiled_at = kept.compiled_at;
+  return now;
+}
+
+void CommitState::keep_prepared(std::span<const PodToPlace> pods) {
+  const auto is_outdated = [&](const PodToPlace& pod) {
+    return pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1].pod == pod.pod &&
+           kept_pods_[pod.handle - 1].is_prepared && table.is_stale(current(pod));
+  };
+  {
+    const auto reading = shared();
+    if (std::none_of(pods.begin(), pods.end(), is_outdated)) return;
+  }
+  const Exclusive alone = exclusive();
+  std::vector<PodToPlace> again;
+  std::copy_if(pods.begin(), pods.end(), std::back_inserter(again), is_outdated);
+  prepare(again);
+}
+
+PodVerdicts CommitState::verdicts(const PodToPlace& pod) const {
+  return judge_pod(current(pod), table, nominations, snapshot);
+}
+
+DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
+  dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
+  std::vector<PodToPlace> preemptors;
+  preemptors.reserve(request.preemptors.size());
+  for (const PodToPlace& pod : request.preemptors) preemptors.push_back(current(pod));
+  return berth::dry_run({preemptors, request.lists, request.runs}, table, nominations, snapshot, for_blocks);
+}
+
+Evaluation CommitState::evaluate(const PodToPlace& pod) {
+  PodToPlace compiled = pod;
+  compile({&compiled, 1});
+  Evaluation evaluation = evaluate_pod(compiled, table, nominations, snapshot);
+  if (compiled.handle != pod.handle) let_go(compiled);  // it was kept for this call only
+  return evaluation;
+}
+
+bool CommitState::begin_cycle(std::size_t pod_count) {
+  // At once, since a batch may be larger than all before it; at least twice as much, since many may be small.
+  if (answered.capacity() - answered.size() < pod_count)
+    answered.reserve(std::max(answered.size() + pod_count, 2 * answered.capacity()));
+  return std::exchange(order_changed_, false) && engine.tie_break == TieBreak::kFirst;
+}
+
+// Forks
+
+std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> parent) {
+  if (!not_folded().empty()) {
+    const Exclusive alone = exclusive();
+    fold();
+  }
+  ++forks_opened;
+  return std::make_unique<OverlayFork>(fork_source_, std::move(parent));
+}
+
+std::vector<PodToPlace> CommitState::prepared_classes() const {
+  std::vector<PodToPlace> classes;
+  for (const auto& [side, pod_count] : read_by_const_calls_)
+    if (const auto [pod_class, node_set] = side; node_set == NodeSet::kNarrows)
+      classes.push_back({.pod = nullptr, .profile = table[pod_class].profile, .class_index = pod_class});
+  return classes;
+}
+
+/// Call before anything changes that forks read of this state.
+void CommitState::leave_forks() {
+  if (!cluster.journal()->has_readers()) return;
+  ForkSource& left = *fork_source_;
+  left.cache = std::make_shared<const ClusterCache>(cluster.cache());
+  left.objects = cluster.objects();
+  for (std::int32_t slot = 0; slot < snapshot.slot_count(); ++slot)
+    left.node_names.emplace_back(snapshot.node_name(slot));
+  left.live = nullptr;
+  auto next = std::make_shared<ForkSource>();
+  next->open_engine = left.open_engine;
+  next->is_of_fork = left.is_of_fork;
+  next->live = this;
+  cluster.begin_journal();
+  next->journal = cluster.journal();
+  fork_source_ = std::move(next);
+}
+
+namespace {
+
+/// Whether the change concerns more than pods and nominations.
+bool concerns_forks(const ClusterChange& change, const EngineCluster& cluster) {
+  if (const auto* upsert = std::get_if<NodeUpsert>(&change)) return !cluster.is_heartbeat(*upsert);
+  return !std::holds_alternative<PodUpsert>(change) && !std::holds_alternative<PodRemoval>(change) &&
+         !std::holds_alternative<NominationUpsert>(change);
+}
+
+}  // namespace
+
+// When the cluster changes
+
+void CommitState::fold() {
+  table.topology().take_over(not_folded());
+  for (const AnsweredPod& pod : not_folded())
+    if (pod.node >= 0) cluster.assume(kept_pod(pod), snapshot.node(pod.node).name);
+  folded_ = answered.size();
+}
+
+void CommitState::take_in_pod(const PodChange& change) {
+  const std::int32_t slot = snapshot.find_node(change.node);
+  if (slot < 0) return;  // a ghost
+  std::vector<std::string> resources;
+  for (const PodPtr& pod : {change.before, change.after})
+    if (pod != nullptr)
+      for (const auto& [name, amount] : requested_on_node(*pod).scalars) resources.push_back(name);
+  snapshot.change_pods(slot, *cluster.cache().find_node(change.node), resources);
+  table.topology().change_pod(slot, change.before, change.after);
+  log.append({slot, -1, 0});
+}
+
+CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes) {
+  fold();
+  RowsAfter rows;
+  const std::uint64_t recompiled_before = table.recompile_count();
+  for (const ClusterChange& change : changes) {
+    if (cluster.journal()->has_readers() && concerns_forks(change, cluster)) leave_forks();
+    const ClusterEffect effect = cluster.apply(change);
+    rows.any_change = rows.any_change || !effect.is_nothing();
+    change_nodes(effect, rows);
+    for (const PodChange& pod : effect.pods) take_in_pod(pod);
+    change_nomination(effect);
+    if (effect.selectors_changed) table.topology().change_selectors(effect.name_space);
+    if (!effect.namespaces_changed || !table.change_namespace(effect.name_space)) continue;
+    nominations.rebuild(table, snapshot);
+    rows.all_void = true;
+  }
+  order_changed_ = snapshot.update_order(cluster.cache()) || order_changed_;
+  rows.all_void = rows.all_void || table.recompile_count() != recompiled_before;
+  if (rows.nodes_changed)
+    for (const auto& [read, pods] : read_by_const_calls_) table.node_side(read.first, read.second);
+  if (rows.all_void || rows.groups_void) reasons.clear();
+  sweep_if_due(rows);
+  return rows;
+}
+
+void CommitState::change_nomination(const ClusterEffect& effect) {
+  const std::string uid = effect.nomination != nullptr ? effect.nomination->uid() : effect.nomination_ended;
+  if (uid.empty()) return;
+  // What is known from outside counts from now on, also after a rollback.
+  std::erase_if(nomination_lost_, [&](const auto& lost) { return lost.second.pod->uid() == uid; });
+  if (effect.nomination == nullptr) {
+    nominations.remove(uid);
+  } else {
+    nominations.set(effect.nomination, effect.nominated_node, table, snapshot);
+  }
+}
+
+void CommitState::change_nodes(const ClusterEffect& effect, RowsAfter& rows) {
+  using Event = ClusterEffect::Node;
+  if (effect.node == Event::kNone || (effect.node == Event::kChanged && effect.parts.empty())) return;
+  const NodeInfo* info = cluster.cache().find_node(effect.node_name);
+  if (effect.node == ClusterEffect::Node::kAdded) return add_node(*info, rows);
+  const std::int32_t slot = snapshot.find_node(effect.node_name);
+  if (effect.node == ClusterEffect::Node::kRemoved) {
+    nominations.leave_node(slot);
+    snapshot.remove_node(slot, cluster.cache());
+    return take_in_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
+  }
+  snapshot.change_node(slot, *info, effect.parts, cluster.cache());
+  take_in_node(slot, effect.parts, ClassTable::NodeEvent::kChanged, rows);
+}
+
+void CommitState::add_node(const NodeInfo& info, RowsAfter& rows) {
+  std::int32_t slot = snapshot.add_node(info, cluster.cache());
+  if (slot < 0) {
+    snapshot.add_slots(std::max(kSlotsAddedMin, snapshot.slot_count() / kSlotsAddedShare));
+    slot = snapshot.add_node(info, cluster.cache());
+    recompile();
+    rows.all_void = true;
+  }
+  take_in_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
+  nominations.enter_node(slot, table, snapshot);
+}
+
+/// Everything that depends on the columns of a node that changed.
+void CommitState::take_in_node(std::int32_t slot, NodeParts parts, ClassTable::NodeEvent event, RowsAfter& rows) {
+  const bool came_or_went = event == ClassTable::NodeEvent::kCameOrWent;
+  const bool is_moved = table.topology().move_node(slot);
+  if (came_or_went) table.topology().change_pods(slot);
+  table.change_node(slot, parts, event);
+  log.append({slot, -1, 0});
+  rows.nodes_changed = true;
+  rows.groups_void = rows.groups_void || is_moved || came_or_went || !parts.are_load();
+}
+
+/// The number of slots changed.
+void CommitState::recompile() {
+  table.recompile();
+  table.topology().rebuild();
+  nominations.rebuild(table, snapshot);
+  keep_log(log_entries_min_);
+}
+
+}  // namespace berth
