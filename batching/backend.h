@@ -198,9 +198,8 @@ struct BackendStats {
 
 /// A what-if: a copy of an engine, or of another fork, as at the moment when it was opened, whatever happens to that
 /// one later. What is done to a fork changes nothing else until promote(). One call at a time on each fork; calls on
-/// different forks, and on the engine, may run at once: a call that changes the engine waits until no fork is being
-/// read, and forks wait until it is done. A fork outlives its parent, except that calls of pods which the fork has not
-/// met need the engine that compiled them.
+/// different forks, and on the engine, may run at once: a call that changes the engine waits until no fork reads it,
+/// and forks wait until it is done. A fork may outlive its parent and the engine; the configuration must outlive both.
 class Fork {
  public:
   virtual ~Fork() = default;
