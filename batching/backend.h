@@ -282,8 +282,8 @@ class Backend {
   virtual Evaluation evaluate(const PodToPlace& pod) = 0;
 
   /// Compiles `pods` like compile(), and everything that const calls and forks read of them. A pod stays prepared until
-  /// release(), whatever happens to the cluster; the first call that reads it after terms came that were never seen,
-  /// or after Services, workloads or namespaces changed, prepares it again.
+  /// release(), whatever happens to the cluster; the first call that reads it after node objects, Services, workloads
+  /// or namespaces changed, or terms came that were never seen, prepares it again.
   virtual void prepare(std::span<PodToPlace> pods) = 0;
   /// The verdict of every node on the pod in the current state.
   /// @throws std::logic_error naming the pod when it is not prepared

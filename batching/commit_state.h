@@ -108,8 +108,8 @@ class CommitState {
   }
   /// The pod as it was compiled last: a sweep compiles prepared pods again.
   PodToPlace current(const PodToPlace& pod) const;
-  /// Classes of prepared pods, for a fork's next pods.
-  std::vector<PodToPlace> prepared_classes() const;
+  /// Of prepared pods: more pods of these will come.
+  std::vector<std::int32_t> prepared_classes() const;
   /// Where the next search begins with --node-sampling kube.
   std::size_t next_start() const { return next_start_; }
   void set_next_start(std::size_t next_start) { next_start_ = next_start; }
@@ -120,8 +120,9 @@ class CommitState {
   Evaluation evaluate(const PodToPlace& pod);
   /// Backend::prepare()
   void prepare(std::span<PodToPlace> pods);
-  /// Prepares pods again that were prepared before terms came which had never been seen, or Services, workloads or
-  /// namespaces changed: const calls begin with it. Waits for others that read, if there is such a pod.
+  /// The pod was prepared, and must be again: terms came which had never been seen, or the cluster changed.
+  bool is_outdated(const PodToPlace& pod) const;
+  /// Prepares those pods again: const calls begin with it. Waits for others that read, if there is such a pod.
   void keep_prepared(std::span<const PodToPlace> pods);
   /// Backend::verdicts()
   PodVerdicts verdicts(const PodToPlace& pod) const;
@@ -222,14 +223,14 @@ class CommitState {
     std::int32_t class_index = -1;
     std::uint64_t compiled_at = 0;
     bool is_prepared = false;
-    std::int32_t prepared_class = -1;  ///< of which const calls read the node side; -1: none
-    bool reads_open_side = false;      ///< and that for the node which the pod is nominated to
+    std::int32_t prepared_class = -1;  ///< in prepared_pods_of_class_; -1: none
+    bool reads_open_side = false;      ///< const calls also read the node side with NodeSet::kIgnored
   };
   const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1].pod; }
   void keep(PodToPlace& pod);
   void leave_forks();
   void let_go(PodToPlace& pod);
-  void note_prepared(KeptPod& kept, std::int32_t pod_class, bool reads_open_side);
+  void note_prepared(const PodToPlace& pod);
   void forget_prepared(KeptPod& kept);
   void sweep_if_due(RowsAfter& rows);
   void take_in_pod(const PodChange& change);
@@ -262,10 +263,9 @@ class CommitState {
   };
   std::map<std::size_t, LostNomination> nomination_lost_;
   std::map<std::size_t, std::size_t> start_before_;
-  /// Node sides of classes, and how many prepared pods read them.
-  std::map<std::pair<std::int32_t, NodeSet>, std::int32_t> read_by_const_calls_;
-  bool order_changed_ = false;  ///< since the latest begin_cycle() of a batch
-  std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
+  std::map<std::int32_t, std::int32_t> prepared_pods_of_class_;  ///< of classes that have some
+  bool order_changed_ = false;                                   ///< since the latest begin_cycle() of a batch
+  std::size_t next_start_ = 0;                                   ///< --node-sampling kube: where the next search begins
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1
   std::map<std::pair<std::string, PluginNames>, std::int32_t> message_index_;

@@ -99,7 +99,8 @@ void CommitState::sweep_if_due(RowsAfter& rows) {
   reasons.clear();
   failure_of_class_.clear();
   nominations.refresh_deltas(table);
-  prepare(prepared);
+  compile(prepared);
+  for (const PodToPlace& pod : prepared) note_prepared(pod);
 }
 
 std::span<const PodToPlace> CommitState::with_current_classes(std::span<const PodToPlace> pods,
@@ -115,30 +116,26 @@ void CommitState::prepare(std::span<PodToPlace> pods) {
   for (const PodToPlace& pod : pods) {
     KeptPod& kept = kept_pods_[pod.handle - 1];
     kept.is_prepared = true;
+    note_prepared(pod);
     if (pod.class_index < 0) continue;
-    const NodeSideRow& row = table.node_side(pod.class_index);
-    const bool reads_open_side = row.node_set() != nullptr;  // for the node that the pod is nominated to, now or later
-    if (reads_open_side) table.node_side(pod.class_index, NodeSet::kIgnored);
-    note_prepared(kept, pod.class_index, reads_open_side);
+    // The other one is for the node that the pod is nominated to, now or later.
+    kept.reads_open_side = table.node_side(pod.class_index).node_set() != nullptr;
+    if (kept.reads_open_side) table.node_side(pod.class_index, NodeSet::kIgnored);
   }
 }
 
-void CommitState::note_prepared(KeptPod& kept, std::int32_t pod_class, bool reads_open_side) {
+void CommitState::note_prepared(const PodToPlace& pod) {
+  KeptPod& kept = kept_pods_[pod.handle - 1];
   forget_prepared(kept);
-  kept.prepared_class = pod_class;
-  kept.reads_open_side = reads_open_side;
-  ++read_by_const_calls_[{pod_class, NodeSet::kNarrows}];
-  if (reads_open_side) ++read_by_const_calls_[{pod_class, NodeSet::kIgnored}];
+  if (pod.class_index < 0) return;
+  kept.prepared_class = pod.class_index;
+  ++prepared_pods_of_class_[pod.class_index];
 }
 
 void CommitState::forget_prepared(KeptPod& kept) {
   if (kept.prepared_class < 0) return;
-  const auto drop = [&](NodeSet node_set) {
-    const auto at = read_by_const_calls_.find({kept.prepared_class, node_set});
-    if (--at->second == 0) read_by_const_calls_.erase(at);
-  };
-  drop(NodeSet::kNarrows);
-  if (kept.reads_open_side) drop(NodeSet::kIgnored);
+  const auto at = prepared_pods_of_class_.find(kept.prepared_class);
+  if (--at->second == 0) prepared_pods_of_class_.erase(at);
   kept.prepared_class = -1;
 }
 
@@ -152,18 +149,26 @@ PodToPlace CommitState::current(const PodToPlace& pod) const {
   return now;
 }
 
+bool CommitState::is_outdated(const PodToPlace& pod) const {
+  if (pod.handle == 0 || pod.handle > kept_pods_.size()) return false;
+  const KeptPod& kept = kept_pods_[pod.handle - 1];
+  if (kept.pod != pod.pod || !kept.is_prepared) return false;
+  const PodToPlace now = current(pod);
+  if (table.is_stale(now)) return true;
+  const auto is_missing = [&](NodeSet node_set) { return table.built_node_side(now.class_index, node_set) == nullptr; };
+  return now.class_index >= 0 &&
+         (is_missing(NodeSet::kNarrows) || (kept.reads_open_side && is_missing(NodeSet::kIgnored)));
+}
+
 void CommitState::keep_prepared(std::span<const PodToPlace> pods) {
-  const auto is_outdated = [&](const PodToPlace& pod) {
-    return pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1].pod == pod.pod &&
-           kept_pods_[pod.handle - 1].is_prepared && table.is_stale(current(pod));
-  };
+  const auto needs_it = [&](const PodToPlace& pod) { return is_outdated(pod); };
   {
     const auto reading = shared();
-    if (std::none_of(pods.begin(), pods.end(), is_outdated)) return;
+    if (std::none_of(pods.begin(), pods.end(), needs_it)) return;
   }
   const Exclusive alone = exclusive();
   std::vector<PodToPlace> again;
-  std::copy_if(pods.begin(), pods.end(), std::back_inserter(again), is_outdated);
+  std::copy_if(pods.begin(), pods.end(), std::back_inserter(again), needs_it);
   prepare(again);
 }
 
@@ -205,11 +210,9 @@ std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> p
   return std::make_unique<OverlayFork>(fork_source_, std::move(parent));
 }
 
-std::vector<PodToPlace> CommitState::prepared_classes() const {
-  std::vector<PodToPlace> classes;
-  for (const auto& [side, pod_count] : read_by_const_calls_)
-    if (const auto [pod_class, node_set] = side; node_set == NodeSet::kNarrows)
-      classes.push_back({.pod = nullptr, .profile = table[pod_class].profile, .class_index = pod_class});
+std::vector<std::int32_t> CommitState::prepared_classes() const {
+  std::vector<std::int32_t> classes;
+  for (const auto& [pod_class, pod_count] : prepared_pods_of_class_) classes.push_back(pod_class);
   return classes;
 }
 
@@ -281,8 +284,6 @@ CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes
   }
   order_changed_ = snapshot.update_order(cluster.cache()) || order_changed_;
   rows.all_void = rows.all_void || table.recompile_count() != recompiled_before;
-  if (rows.nodes_changed)
-    for (const auto& [read, pods] : read_by_const_calls_) table.node_side(read.first, read.second);
   if (rows.all_void || rows.groups_void) reasons.clear();
   sweep_if_due(rows);
   return rows;

@@ -82,17 +82,14 @@ void OverlayFork::check_prepared(std::span<const PodToPlace> pods) const {
 /// @param own  holds copies where it is not the one that prepared them
 std::span<const PodToPlace> OverlayFork::prepared(std::span<const PodToPlace> pods, std::vector<PodToPlace>& own,
                                                   Reading& reading) {
-  const ClassTable& table = state_->table;
-  if (!source_->is_of_fork) {
-    for (const PodToPlace& pod : pods) own.push_back(source_->live->current(pod));
-    const auto is_stale = [&](const PodToPlace& pod) { return pod.class_index != -1 && table.is_stale(pod); };
-    if (std::none_of(own.begin(), own.end(), is_stale)) {
-      check_prepared(own);
-      return own;
-    }
-    own.clear();
+  const CommitState& live = *source_->live;
+  if (!source_->is_of_fork &&
+      std::none_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return live.is_outdated(pod); })) {
+    for (const PodToPlace& pod : pods) own.push_back(live.current(pod));
+    check_prepared(own);
+    return own;
   }
-  // Prepared by another engine, or before terms came that had never been seen.
+  // Prepared by another engine, or before terms came that had never been seen, or nodes changed.
   for (const PodToPlace& pod : pods) own.push_back(source_->is_of_fork ? not_compiled(pod) : pod);
   reading.alone([&] { source_->live->prepare(own); });
   return own;

@@ -104,7 +104,7 @@ class LoadedEngine {
     backend = engine.back().get();
     std::vector<PodToPlace> one_each;
     for (int d = 0; d < kDeployments; ++d) one_each.push_back({make_pod(d, ""), 0});
-    backend->compile(one_each);
+    backend->prepare(one_each);  // and kept, as a queue does
     backend->commit_batch(one_each, {});
     backend->settle();
     // From its second update on the fingerprint of a node is known.

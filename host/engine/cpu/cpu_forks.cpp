@@ -43,11 +43,12 @@ struct ForkScratch {
 
 void CpuBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods) {
   clear_rows_of_old_order(0);
-  const std::vector<PodToPlace> others = prepared_classes();
+  tiles.begin_batch(pods);
+  const std::vector<std::int32_t> expected = prepared_classes();  // the next forks are about others of these
   arena.execute([&] {
     for (const PodToPlace& pod : pods) {
       if (!reads_rows(pod, table)) continue;
-      const TileCache::Place at = tiles.find(pod.class_index, others, snapshot, log, TileCache::Idle::kKeep);
+      const TileCache::Place at = tiles.find(pod.class_index, pods, snapshot, log, expected);
       // What nominations of the engine leave out of the row, forks have to judge themselves.
       const std::vector<std::int32_t> left_out = nomination_answers.forget(pod.class_index);
       at.tile->leave_out(snapshot, at.slot, {}, 0);

@@ -14,24 +14,32 @@ constexpr std::size_t kPrefetched = 8;
 }  // namespace
 
 std::vector<std::int32_t> TileCache::choose_classes(std::int32_t pod_class, std::span<const PodToPlace> upcoming,
+                                                    std::span<const std::int32_t> expected,
                                                     std::int32_t node_count) const {
   const std::uint64_t per_slot = kBytesPerSlotAndNode * static_cast<std::uint64_t>(std::max(node_count, 1));
   const std::uint64_t affordable = bytes_max_ / 2 / per_slot / kSlotStep * kSlotStep;
   const auto slots = static_cast<std::size_t>(
       std::min(std::max<std::uint64_t>(affordable, kSlotStep), static_cast<std::uint64_t>(tuning_.slots_max)));
   std::vector<std::int32_t> classes{pod_class};
-  for (const PodToPlace& pod : upcoming.first(std::min(upcoming.size(), tuning_.lookahead_pods))) {
-    if (classes.size() == slots) break;
-    const std::int32_t c = pod.class_index;
-    if (c < 0 || table_[c].profile != table_[pod_class].profile) continue;
+  const auto take = [&](std::int32_t c) {
+    if (c < 0 || table_[c].profile != table_[pod_class].profile) return;
     const bool has_row = static_cast<std::size_t>(c) < place_of_class_.size() &&
                          place_of_class_[static_cast<std::size_t>(c)].tile != nullptr;
     if (!has_row && std::find(classes.begin(), classes.end(), c) == classes.end()) classes.push_back(c);
+  };
+  for (const PodToPlace& pod : upcoming.first(std::min(upcoming.size(), tuning_.lookahead_pods))) {
+    if (classes.size() == slots) return classes;
+    take(pod.class_index);
+  }
+  for (const std::int32_t c : expected) {
+    if (classes.size() == slots) break;
+    take(c);
   }
   return classes;
 }
 
 void TileCache::begin_batch(std::span<const PodToPlace> pods) {
+  batch_began_ = clock_;
   pods_left_.assign(static_cast<std::size_t>(table_.size()), 0);
   for (const PodToPlace& pod : pods)
     if (pod.class_index >= 0) ++pods_left_[static_cast<std::size_t>(pod.class_index)];
@@ -59,13 +67,13 @@ std::unique_ptr<RowTile> TileCache::drop(std::vector<std::unique_ptr<RowTile>>::
   return dropped;
 }
 
-std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::int32_t node_count, Idle idle) {
+std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::int32_t node_count) {
   const std::size_t tiles_max = tuning_.tiles_max(node_count);
-  // A tile that no further pod of the batch needs is still in the CPU caches: reuse its memory first.
-  const auto unused = idle == Idle::kKeep ? tiles_.end()
-                                          : std::find_if(tiles_.begin(), tiles_.end(),
-                                                         [](const auto& tile) { return tile->pods_left <= 0; });
-  std::unique_ptr<RowTile> retired = unused == tiles_.end() ? nullptr : drop(unused);
+  // A tile that the batch has used and does not need any more is still in the CPU caches: reuse its memory first.
+  const auto done = std::find_if(tiles_.begin(), tiles_.end(), [&](const auto& tile) {
+    return tile->pods_left <= 0 && tile->last_used > batch_began_;
+  });
+  std::unique_ptr<RowTile> retired = done == tiles_.end() ? nullptr : drop(done);
   while (!tiles_.empty() && (tiles_.size() >= tiles_max || bytes() + bytes_needed > bytes_max_))
     retired = drop(std::min_element(tiles_.begin(), tiles_.end(),
                                     [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
@@ -73,11 +81,12 @@ std::unique_ptr<RowTile> TileCache::make_room(std::uint64_t bytes_needed, std::i
 }
 
 TileCache::Place TileCache::build(std::int32_t pod_class, std::span<const PodToPlace> upcoming,
-                                  const Snapshot& snapshot, const CommitLog& log, Idle idle) {
-  const std::vector<std::int32_t> classes = choose_classes(pod_class, upcoming, snapshot.slot_count());
+                                  const Snapshot& snapshot, const CommitLog& log,
+                                  std::span<const std::int32_t> expected) {
+  const std::vector<std::int32_t> classes = choose_classes(pod_class, upcoming, expected, snapshot.slot_count());
   const std::uint64_t slots = (classes.size() + kSlotStep - 1) / kSlotStep * kSlotStep;
   const std::unique_ptr<RowTile> retired = make_room(
-      slots * kBytesPerSlotAndNode * static_cast<std::uint64_t>(snapshot.slot_count()), snapshot.node_count(), idle);
+      slots * kBytesPerSlotAndNode * static_cast<std::uint64_t>(snapshot.slot_count()), snapshot.node_count());
   tiles_.push_back(std::make_unique<RowTile>(classes, table_, snapshot, retired.get()));
   RowTile& tile = *tiles_.back();
   tile.build(snapshot);
@@ -135,11 +144,11 @@ void TileCache::replay(RowTile& tile, const Snapshot& snapshot, const CommitLog&
 }
 
 TileCache::Place TileCache::find(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
-                                 const CommitLog& log, Idle idle) {
+                                 const CommitLog& log, std::span<const std::int32_t> expected) {
   const auto c = static_cast<std::size_t>(pod_class);
   Place place = c < place_of_class_.size() ? place_of_class_[c] : Place{};
   if (place.tile == nullptr) {
-    place = build(pod_class, upcoming, snapshot, log, idle);
+    place = build(pod_class, upcoming, snapshot, log, expected);
   } else if (place.tile->node_sides_version == table_.node_sides_version() && log.reaches(place.tile->position)) {
     replay(*place.tile, snapshot, log);
   } else {

@@ -31,11 +31,9 @@ class TileCache {
     int slot = 0;
   };
   /// The row of a class whose profile has keys, current to the end of `log`; valid until the next call. A class without
-  /// a row gets one in a new tile, together with the next classes of `upcoming`.
-  /// @param idle  what happens to a tile that no pod of the batch needs, when another one is built
-  enum class Idle : std::uint8_t { kReuseMemory, kKeep };
+  /// a row gets one in a new tile, together with the next classes of `upcoming`, and with `expected` ones.
   Place find(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
-             const CommitLog& log, Idle idle = Idle::kReuseMemory);
+             const CommitLog& log, std::span<const std::int32_t> expected = {});
   /// The same of a row that is current already; tile null otherwise. Changes nothing.
   Place find_current(std::int32_t pod_class, const CommitLog& log) const;
   /// Drops the tiles of classes that are gone. @param classes  their numbers, which new classes may have by now
@@ -48,11 +46,11 @@ class TileCache {
 
  private:
   Place build(std::int32_t pod_class, std::span<const PodToPlace> upcoming, const Snapshot& snapshot,
-              const CommitLog& log, Idle idle);
+              const CommitLog& log, std::span<const std::int32_t> expected);
   std::vector<std::int32_t> choose_classes(std::int32_t pod_class, std::span<const PodToPlace> upcoming,
-                                           std::int32_t node_count) const;
+                                           std::span<const std::int32_t> expected, std::int32_t node_count) const;
   /// @return the tile dropped last, for reuse of its memory; null when none was dropped
-  std::unique_ptr<RowTile> make_room(std::uint64_t bytes_needed, std::int32_t node_count, Idle idle);
+  std::unique_ptr<RowTile> make_room(std::uint64_t bytes_needed, std::int32_t node_count);
   std::unique_ptr<RowTile> drop(std::vector<std::unique_ptr<RowTile>>::iterator at);
   std::int64_t count_pods_left(std::span<const std::int32_t> classes) const;
   RowTile* bring_up_to_date(RowTile& known, const Snapshot& snapshot, const CommitLog& log);
@@ -67,6 +65,7 @@ class TileCache {
   std::vector<std::uint64_t> seen_at_;   ///< per node: mark of the replay that last refreshed it
   std::uint64_t replay_mark_ = 0;
   std::uint64_t clock_ = 0;
+  std::uint64_t batch_began_ = 0;  ///< clock_ then
   std::int64_t rows_built_ = 0;
   std::int64_t dropped_evaluations_ = 0;
 };
