@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -36,6 +37,12 @@ class ForkHistory {
   explicit ForkHistory(std::shared_ptr<const ForkParent> parent, std::span<const ForkStep> inherited = {});
 
   void add(ForkStep step) { steps_.push_back(std::move(step)); }
+  /// All of them, or none when it throws.
+  void add_all(std::vector<ForkStep> steps) {
+    if (steps_.capacity() - steps_.size() < steps.size())
+      steps_.reserve(std::max(steps_.size() + steps.size(), 2 * steps_.capacity()));
+    for (ForkStep& step : steps) steps_.push_back(std::move(step));
+  }
   /// Those inherited, and its own.
   std::span<const ForkStep> steps() const { return steps_; }
   /// Fork::promote(). @throws std::logic_error when the parent is gone, or after it was true once

@@ -2,6 +2,7 @@
 #include "batching/overlay_fork.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "batching/evaluation.h"
@@ -104,12 +105,19 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
       reading.alone([&] { source_->live->make_ready_for_forks(pods); });
     if (!reading.is_live() || !take_in_new_columns(reading)) return false;
     note_touched();
-    result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
-    state_->begin_cycle(pods.size());
-    state_->result = &result;
-    state_->run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t) { answer(rest.front()); });
-    state_->result = nullptr;
-    note_outcomes(given, result);
+    const CommitMark before = state_->mark();
+    try {
+      result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
+      state_->begin_cycle(pods.size());
+      state_->result = &result;
+      state_->run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t) { answer(rest.front()); });
+      state_->result = nullptr;
+      note_outcomes(given, result);
+    } catch (...) {
+      state_->result = nullptr;
+      reading.alone([&] { state_->rollback(before); });
+      throw;
+    }
     return true;
   });
   if (done) return result;
@@ -151,12 +159,19 @@ void OverlayFork::note_touched() {
   live_log_seen_ = log.position();
 }
 
+/// Notes all of them, or throws and notes none.
 void OverlayFork::note_outcomes(std::span<const PodToPlace> pods, const BatchResult& result) {
+  std::unordered_map<std::string, Standing> placed;
+  std::vector<ForkStep> steps;
   for (std::size_t i = 0; i < result.outcomes.size(); ++i) {
     std::string node(state_->snapshot.node_name(result.outcomes[i].node.value));
-    if (!node.empty()) own_pods_[pods[i].pod->uid()] = {pods[i].pod, node, true};
-    history_.add(ForkPlacement{pods[i], std::move(node)});
+    if (!node.empty()) placed[pods[i].pod->uid()] = {pods[i].pod, node, true};
+    steps.emplace_back(ForkPlacement{pods[i], std::move(node)});
   }
+  own_pods_.reserve(own_pods_.size() + placed.size());
+  history_.add_all(std::move(steps));
+  for (const auto& [uid, standing] : placed) own_pods_.erase(uid);
+  own_pods_.merge(placed);
   if (!result.outcomes.empty()) ++self_->version;
 }
 
@@ -165,7 +180,7 @@ void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
   const bool done = on_overlay([&](Reading& reading) {
     // A fork that is promoted brings pods that it met long ago.
     const bool is_known = !source_->is_of_fork && pod.handle != 0 && !state_->table.is_stale(pod);
-    own_pods.push_back(is_known ? pod : not_compiled(pod));
+    own_pods.push_back(source_->is_of_fork ? not_compiled(pod) : pod);
     if (!is_known) reading.alone([&] { source_->live->prepare(own_pods); });
     if (!reading.is_live() || !take_in_new_columns(reading)) return false;
     state_->place(own_pods.front(), node_name);
