@@ -87,6 +87,7 @@ std::optional<Diagnosis> DiagnosisRow::diagnose_outside(const PodClass& pod_clas
 
 std::vector<std::int64_t> DiagnosisRow::nodes_of_kinds() const {
   std::vector<std::int64_t> node_counts;
+  node_counts.reserve(kinds_.size());
   for (const Kind& kind : kinds_) node_counts.push_back(kind.node_count);
   return node_counts;
 }

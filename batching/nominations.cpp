@@ -110,6 +110,7 @@ std::optional<std::string> Nominations::remove(std::string_view uid) {
 
 std::vector<NominationUpsert> Nominations::all() const {
   std::vector<NominationUpsert> all;
+  all.reserve(held_.size());
   for (const auto& [uid, held] : held_) all.push_back({held.pod, held.node_name});
   return all;
 }

@@ -273,7 +273,8 @@ void ClassTable::change_node(std::int32_t slot, NodeParts parts, NodeEvent event
   node_changes_.push_back({slot, parts, event});
   ++node_sides_version_;
   // Taking in more than a share of all nodes costs as much as building the row.
-  const auto kept = static_cast<std::size_t>(snapshot_.slot_count() / kKeptChangesShare + kKeptChangesMin);
+  const std::int32_t kept_count = snapshot_.slot_count() / kKeptChangesShare + kKeptChangesMin;
+  const auto kept = static_cast<std::size_t>(kept_count);
   if (node_changes_.size() < 2 * kept) return;
   node_changes_begin_ += node_changes_.size() - kept;
   node_changes_.erase(node_changes_.begin(), node_changes_.end() - static_cast<std::ptrdiff_t>(kept));

@@ -136,6 +136,7 @@ void Snapshot::take_in(std::int32_t slot, const NodeInfo& info) {
   fill_labels(slot, node.labels);
   add_images(slot, node);
   std::vector<std::string> resources;  // the slot was free, so that all others are 0
+  resources.reserve(info.requested.scalars.size());
   for (const auto& [name, amount] : info.requested.scalars) resources.push_back(name);
   change_pods(slot, info, resources);
 }

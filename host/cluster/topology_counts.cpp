@@ -59,7 +59,8 @@ DomainColumn& TopologyCounts::write_column(std::int32_t column) {
 
 std::int32_t TopologyCounts::add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum) {
   if (free_tables_.empty()) {
-    tables_.grow(static_cast<std::size_t>(table_count_ / kTablesPerPage + 1));
+    const std::int32_t page_count = table_count_ / kTablesPerPage + 1;
+    tables_.grow(static_cast<std::size_t>(page_count));
     free_tables_.push_back(table_count_++);
   }
   const std::int32_t index = free_tables_.back();
