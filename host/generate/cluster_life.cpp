@@ -138,6 +138,7 @@ ClusterObjects ClusterLife::objects() const {
 
 std::vector<PodPtr> ClusterLife::pod_of_each() {
   std::vector<PodPtr> pods;
+  pods.reserve(deployments_.size());
   for (const Deployment& deployment : deployments_) pods.push_back(make_pod(deployment, ""));
   return pods;
 }
