@@ -87,11 +87,11 @@ class CommitState {
 
    private:
     std::shared_ptr<ForkSource> source_;
-    std::unique_lock<std::shared_mutex> lock_;
+    std::unique_lock<ReadersAndWriter> lock_;
   };
   Exclusive exclusive() { return Exclusive(fork_source_); }
   /// For calls that change nothing: forks read too, but do not ask the engine to compile.
-  std::shared_lock<std::shared_mutex> shared() const { return std::shared_lock(fork_source_->mutex); }
+  std::shared_lock<ReadersAndWriter> shared() const { return std::shared_lock(fork_source_->mutex); }
   std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent);
   /// Hands placements over to the cluster, as assumed pods: from then on they are known by their uid, whatever happens
   /// to the nodes.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -21,11 +22,31 @@ class CommitState;
 using OpenEngine = std::function<std::unique_ptr<Backend>(std::shared_ptr<const ClusterCache> cache,
                                                           const ClusterObjects& objects, std::size_t next_start)>;
 
+/// Shared by readers, or held by one writer. A writer does not wait for readers that come after it, so that forks in
+/// many threads cannot keep their engine from changing.
+class ReadersAndWriter {
+ public:
+  void lock() {
+    const std::lock_guard next(entry_);
+    mutex_.lock();
+  }
+  void unlock() { mutex_.unlock(); }
+  void lock_shared() {
+    const std::lock_guard next(entry_);
+    mutex_.lock_shared();
+  }
+  void unlock_shared() { mutex_.unlock_shared(); }
+
+ private:
+  std::mutex entry_;  ///< of the one that waits for mutex_
+  std::shared_mutex mutex_;
+};
+
 /// What forks read of an engine: its classes, its node sides and its columns of node objects, for as long as nothing
 /// but pods and nominations changes there. What placements change, forks have copies of.
 struct ForkSource {
   /// Shared by forks while they read the engine; a change of the engine holds it alone.
-  std::shared_mutex mutex;
+  ReadersAndWriter mutex;
   CommitState* live = nullptr;  ///< null: something else has changed since, or the engine is gone
   std::shared_ptr<PodJournal> journal;
   OpenEngine open_engine;

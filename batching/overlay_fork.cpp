@@ -2,6 +2,8 @@
 #include "batching/overlay_fork.h"
 
 #include <algorithm>
+#include <mutex>
+#include <shared_mutex>
 #include <unordered_map>
 #include <utility>
 
@@ -30,7 +32,7 @@ class OverlayFork::Reading {
 
  private:
   ForkSource& source_;
-  std::shared_lock<std::shared_mutex> lock_;
+  std::shared_lock<ReadersAndWriter> lock_;
 };
 
 OverlayFork::OverlayFork(std::shared_ptr<ForkSource> source, std::shared_ptr<const ForkParent> parent)
