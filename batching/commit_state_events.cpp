@@ -212,6 +212,7 @@ std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> p
 
 std::vector<std::int32_t> CommitState::prepared_classes() const {
   std::vector<std::int32_t> classes;
+  classes.reserve(prepared_pods_of_class_.size());
   for (const auto& [pod_class, pod_count] : prepared_pods_of_class_) classes.push_back(pod_class);
   return classes;
 }
