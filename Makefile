@@ -17,6 +17,9 @@ RELEASE ?= both
 RELEASES := $(if $(filter both,$(RELEASE)),1.35 1.36,$(RELEASE))
 ORACLES := $(foreach release,$(RELEASES),--oracle $(release)=build/oracle/oracle-$(release))
 
+# make oracle-histories, make oracle-queue: how many histories of each release
+HISTORIES ?= 1000
+
 comma := ,
 space := $(subst ,, )
 
@@ -24,7 +27,8 @@ space := $(subst ,, )
 INPUTS ?= 1000
 
 .PHONY: help run install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
-        program oracle oracle-branches golden bench-engine bench-peer oracle-1.35 oracle-1.36 peer
+        program oracle oracle-histories oracle-preemption oracle-queue oracle-branches golden bench-engine bench-peer oracle-1.35 \
+        oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
 
 help:
 	@echo 'make run     install missing packages, build, place the example cluster and print the report'
@@ -35,6 +39,10 @@ help:
 	@echo 'make cuda-test    build it with its tests and run them'
 	@echo 'make oracle  compare with upstream kube-scheduler on random clusters; needs Go'
 	@echo '             (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
+	@echo 'make oracle-histories   the same between random events (HISTORIES=1000 SEED=1 RELEASE=1.35|1.36|both)'
+	@echo 'make oracle-preemption   whom pods that fit nowhere would evict (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
+	@echo 'make oracle-queue    compare the scheduling queue with upstream'"'"'s on random histories; needs Go'
+	@echo '             (HISTORIES=1000 of each release, SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make golden  record the answers of upstream kube-scheduler again (tests/golden); needs Go'
 	@echo 'make hostile run the program on bad input of every kind (INPUTS=1000 random mutations, SEED=1)'
 	@echo 'make bench   build the benchmarks (build/bench)'
@@ -89,6 +97,17 @@ cuda-test:
 oracle: program $(RELEASES:%=oracle-%)
 	scripts/oracle_compare.py --berth $(BERTH) $(ORACLES) --clusters $(CLUSTERS) --seed $(SEED) --jobs $(JOBS) --coverage
 
+oracle-preemption: program $(RELEASES:%=oracle-%)
+	scripts/oracle_preemption.py --berth $(BERTH) $(ORACLES) --clusters $(CLUSTERS) --seed $(SEED) --jobs $(JOBS)
+
+# The program that draws the histories is one of the tests.
+oracle-histories: $(RELEASES:%=oracle-%)
+	scripts/install_dependencies.sh build test
+	cmake --preset host -DBERTH_TESTS=ON $(CONFIGURE_ARGS)
+	cmake --build --preset host --target berth write_history -j $(JOBS)
+	scripts/oracle_histories.py --berth $(BERTH) --histories-program build/host/tests/histories/write_history $(ORACLES) \
+	  --histories $(HISTORIES) --seed $(SEED) --jobs $(JOBS)
+
 golden: program oracle-1.35 oracle-1.36
 	scripts/oracle_golden.py --berth $(BERTH) --oracle 1.35=build/oracle/oracle-1.35 --oracle 1.36=build/oracle/oracle-1.36 \
 	  --jobs $(JOBS)
@@ -100,6 +119,17 @@ oracle-1.35:
 oracle-1.36:
 	@mkdir -p build/oracle
 	cd tests/oracle && go build -modfile v1.36/go.mod -tags v1_36 -o ../../build/oracle/$@ .
+
+oracle-queue-1.35 oracle-queue-1.36:
+	tests/oracle/queue/build.sh $(@:oracle-queue-%=%)
+
+oracle-queue: $(RELEASES:%=oracle-queue-%)
+	scripts/install_dependencies.sh build test
+	cmake --preset host -DBERTH_TESTS=ON $(CONFIGURE_ARGS)
+	cmake --build --preset host --target queue_replay -j $(JOBS)
+	set -e; for release in $(RELEASES); do \
+	  build/oracle/oracle-queue-$$release -histories $(HISTORIES) -seed $(SEED) > build/oracle/queue-$$release.jsonl; done
+	cat $(RELEASES:%=build/oracle/queue-%.jsonl) | build/host/tests/queue_replay/queue_replay
 
 # The same program with Go's coverage of the plugins' packages (and its own, without which Go writes none).
 PLUGIN_PACKAGES := nodeunschedulable nodename tainttoleration nodeaffinity nodeports noderesources imagelocality \

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batching/backend.h"
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
 #include "batching/engine_fork.h"
 
 namespace berth {
@@ -11,12 +17,79 @@ Backend::~Backend() { as_parent_->engine = nullptr; }
 
 void Backend::note_change() { ++as_parent_->version; }
 
+namespace {
+
+/// Pods that are handed over at once after a stop: each call looks at all of its pods.
+constexpr std::size_t kPodsAfterStop = 16;
+
+/// Appends the result of a later call.
+void append(BatchResult later, BatchResult& result) {
+  std::vector<std::int32_t> index_of;
+  for (Message& message : later.messages) {
+    const auto known = std::find(result.messages.begin(), result.messages.end(), message);
+    index_of.push_back(static_cast<std::int32_t>(known - result.messages.begin()));
+    if (known == result.messages.end()) result.messages.push_back(std::move(message));
+  }
+  for (Outcome outcome : later.outcomes) {
+    if (outcome.message >= 0) outcome.message = index_of[static_cast<std::size_t>(outcome.message)];
+    result.outcomes.push_back(outcome);
+  }
+  result.stop = later.stop;
+}
+
+/// The limits of a batch after some of its pods; nullopt: its deadline has passed.
+std::optional<BatchLimits> limits_left(const BatchLimits& limits, std::size_t answered,
+                                       std::chrono::steady_clock::time_point begin) {
+  BatchLimits left = limits;
+  left.pods_max -= answered;
+  if (limits.deadline_us == 0) return left;
+  const auto passed = std::chrono::steady_clock::now() - begin;
+  left.deadline_us -= std::chrono::duration_cast<std::chrono::microseconds>(passed).count();
+  if (left.deadline_us > 0) return left;
+  if (answered > 0) return std::nullopt;
+  left.deadline_us = 1;  // at least one pod per call
+  return left;
+}
+
+}  // namespace
+
+BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& backend) {
+  return commit_with_refills(
+      pods, limits, [&](auto rest, const BatchLimits& left) { return backend.commit_batch(rest, left); },
+      [&](auto rest) { backend.refill(rest); });
+}
+
+BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLimits& limits, const CommitCall& commit,
+                                const RefillCall& refill) {
+  const auto begin = std::chrono::steady_clock::now();
+  BatchResult result = commit(pods, limits);
+  std::size_t wanted = kPodsAfterStop;
+  while (result.stop == StopReason::kHostPlugin ||
+         (result.stop == StopReason::kDone && result.outcomes.size() < pods.size())) {
+    const std::optional<BatchLimits> left = limits_left(limits, result.outcomes.size(), begin);
+    if (!left) {
+      result.stop = StopReason::kDeadline;
+      break;
+    }
+    const auto rest =
+        pods.subspan(result.outcomes.size()).first(std::min(wanted, pods.size() - result.outcomes.size()));
+    refill(rest);
+    BatchResult next = commit(rest, *left);
+    const std::size_t answered = next.outcomes.size();
+    if (answered == 0 && next.stop == StopReason::kHostPlugin)
+      throw std::runtime_error("the answers of a plugin on the host are stale at once after it was asked");
+    wanted = std::max(kPodsAfterStop, 2 * answered);
+    append(std::move(next), result);
+  }
+  return result;
+}
+
 std::vector<BatchResult> Backend::try_forks(std::span<const std::span<const PodToPlace>> forks,
                                             const BatchLimits& limits) {
   std::vector<BatchResult> results;
   const CommitMark before = mark();
   for (const std::span<const PodToPlace> pods : forks) {
-    results.push_back(commit_batch(pods, limits));
+    results.push_back(commit_with_refills(pods, limits, *this));
     rollback(before);
   }
   return results;

@@ -4,6 +4,7 @@
 // The interface of every engine: reference, cpu, cuda.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,7 +46,14 @@ struct Outcome {
   std::int32_t message = -1;  ///< index into BatchResult::messages for kUnschedulable and kError
 };
 
-enum class StopReason : std::uint8_t { kDone, kPodWithoutNode, kHostPlugin, kPermitWaits, kDeadline, kPodLimit };
+enum class StopReason : std::uint8_t {
+  kDone,
+  kPodWithoutNode,
+  kHostPlugin,  ///< what plugins on the host answer about the next pod is stale: Backend::refill()
+  kPermitWaits,
+  kDeadline,
+  kPodLimit,
+};
 
 struct BatchLimits {
   std::int64_t deadline_us = 0;     ///< 0: none; measured on the steady clock from the start of the call
@@ -151,8 +159,8 @@ struct DryRunRequest {
 struct DryRunAnswer {
   NodeVerdict without_victims;   ///< with every victim of the list gone; unless it accepts, no victim is kept
   std::int32_t violations = 0;   ///< victims that stay evicted and violate a budget
-  std::uint64_t first_kept = 0;  ///< DryRunResult::kept: where the mask begins
   std::uint32_t kept_count = 0;  ///< victims that may stay
+  std::uint64_t first_kept = 0;  ///< DryRunResult::kept: where the mask begins
   friend bool operator==(const DryRunAnswer&, const DryRunAnswer&) = default;
 };
 
@@ -191,6 +199,11 @@ struct BackendStats {
   std::int64_t rows_built = 0;        ///< (class) evaluations over all nodes
   std::int64_t node_evaluations = 0;  ///< (class, node) evaluations, refreshes included
   std::int64_t dry_runs = 0;          ///< of Backend::dry_run()
+  std::int64_t forks_reopened = 0;    ///< forks that could not read the engine any more, and opened one of their own
+  std::int64_t host_columns = 0;      ///< filled by plugins on the host: all nodes of a class
+  std::int64_t host_nodes = 0;        ///< (class, node) that such plugins were asked about, those of columns included
+  std::int64_t host_pods = 0;         ///< placed or failed by a list of nodes, because such a plugin decides on them
+  std::int64_t host_stops = 0;        ///< batches that ended with StopReason::kHostPlugin
   std::uint64_t column_bytes = 0;
   std::uint64_t row_bytes = 0;
   std::optional<DeviceStats> device;  ///< of a backend that has one
@@ -228,6 +241,16 @@ class Fork {
 
 struct ForkParent;  // batching/engine_fork.h
 
+class Backend;
+/// Backend::commit_batch(), with refill() wherever it stops for it: never stops with kHostPlugin.
+/// @throws std::runtime_error when answers of plugins on the host are stale at once after refill()
+BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& backend);
+/// The same with what stands for these two calls.
+using CommitCall = std::function<BatchResult(std::span<const PodToPlace> pods, const BatchLimits& limits)>;
+using RefillCall = std::function<void(std::span<const PodToPlace> pods)>;
+BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLimits& limits, const CommitCall& commit,
+                                const RefillCall& refill);
+
 /// An engine over one cluster, which it owns: it was opened with the state of a moment, and apply() tells it what
 /// changed since. One call at a time, except that const calls may run in parallel with each other; implementations use
 /// threads inside.
@@ -249,8 +272,14 @@ class Backend {
   virtual void apply(std::span<const ClusterChange> changes) = 0;
 
   /// Places `pods` in order, each as the serial algorithm would after all before it, and appends to the log.
-  /// Calling again with the rest of a batch continues where the last call stopped.
+  /// Calling again with the rest of a batch continues where the last call stopped; after kHostPlugin refill() comes
+  /// first.
   virtual BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) = 0;
+
+  /// Asks plugins on the host what commit_batch() reads of these pods and does not know, or knows from before something
+  /// changed it. Call it when a batch stops with kHostPlugin. What only one node can change is asked of that node
+  /// alone. What the plugins say is kept; a plugin that throws says Error.
+  virtual void refill(std::span<const PodToPlace> pods) = 0;
 
   /// Places each list of pods from the current state, independently of the others, and commits none of them.
   /// @return one result per fork, equal to what commit_batch() would return

@@ -35,9 +35,11 @@ CommitState::CommitState(std::shared_ptr<const ClusterCache> cache, const Cluste
       engine(engine_config),
       snapshot(cluster.cache()),
       table(*(own_table_ = std::make_unique<ClassTable>(cluster, config, engine, snapshot))),
+      guests(table, config.gates, snapshot),
+      sides(table),
       nominations(objects, config, snapshot, table),
-      nomination_answers(table, nominations, snapshot, log),
-      reasons(table, nominations, snapshot, log),
+      nomination_answers(sides, nominations, snapshot, log),
+      reasons(sides, nominations, snapshot, log),
       fork_source_(std::make_shared<ForkSource>()) {
   keep_log(kLogEntriesMin);
   fork_source_->live = this;
@@ -55,15 +57,17 @@ CommitState::CommitState(const CommitState& from, ForFork)
       engine(from.engine),
       snapshot(from.snapshot.borrowed()),
       table(from.table),
+      guests(table, config.gates, snapshot),
+      sides(table, &guests),
       nominations(from.nominations),
-      nomination_answers(table, nominations, snapshot, log),
-      reasons(table, nominations, snapshot, log),
+      nomination_answers(sides, nominations, snapshot, log),
+      reasons(sides, nominations, snapshot, log),
       next_start_(from.next_start_) {}
 
 CommitState::~CommitState() {
   if (fork_source_ == nullptr) return;
   const Exclusive alone = exclusive();
-  leave_forks();
+  detach_forks();
 }
 
 // Outcomes
@@ -81,7 +85,7 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
   if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, pre_filter.error);
   if (!pre_filter.message.empty())
     return fails(OutcomeKind::kUnschedulable, fit_error_text({snapshot.node_count(), {}, pre_filter.message, {}}),
-                 {pre_filter.plugin});
+                 pre_filter_rejectors(pre_filter, table[pod.class_index], table.compiled_node_side(pod.class_index)));
   return try_nominated_node(pod, own_nomination);
 }
 
@@ -91,13 +95,14 @@ bool CommitState::try_nominated_node(const PodToPlace& pod, std::int32_t& refuse
   if (node < 0) return false;
   const Status status =
       nominations.filter_with_nominated_pods(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
-                                             table.node_side_on_own_node(pod.class_index, node), snapshot, node);
-  if (!status.ok()) {
-    refused_own = node;
-    return false;
+                                             sides.on_own_node(pod.class_index, node), snapshot, node);
+  if (status.ok()) {
+    place(pod, node, 0);
+    return true;
   }
-  place(pod, node, 0);
-  return true;
+  // Upstream only logs an error: the node is visited with the others, or not at all.
+  if (status.code != StatusCode::kError) refused_own = node;
+  return false;
 }
 
 void CommitState::answer(const PodToPlace& pod, const Selection& selection, std::int32_t own_nomination) {
@@ -110,13 +115,25 @@ void CommitState::answer(const PodToPlace& pod, const Selection& selection, std:
 }
 
 FeasibleList CommitState::list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
-                                        std::int32_t own_nomination) {
+                                        std::int32_t own_nomination, std::string& error) {
+  const NodeSideView row = sides.of(pod.class_index);
+  const PodClass& pod_class = table[pod.class_index];
+  const bool may_fail =
+      table.host_decides(pod.class_index) && (pod_class.host.has_errors() || nominations.any_against(*pod.pod));
+  std::int32_t error_rank = INT32_MAX;  // of several errors, the first in node order
   const auto feasible = [&](std::int32_t node) {
-    return nodes.accepts(node) && !refused.contains(node) &&
-           filter_topology(table[pod.class_index], snapshot, node).accepts();
+    if (nodes.accepts(node) && !refused.contains(node) && filter_topology(pod_class, snapshot, node).accepts())
+      return true;
+    // Plugins on the host may end the cycle on one node while others are feasible.
+    if (!may_fail || snapshot.rank(node) > error_rank) return false;
+    const Status status = nominations.filter_with_nominated_pods(*pod.pod, pod_class, table.profile_of(pod.class_index),
+                                                                 row, snapshot, node);
+    if (status.code != StatusCode::kError) return false;
+    error = status.message();
+    error_rank = snapshot.rank(node);
+    return false;
   };
-  const NodeSideRow& row = table.node_side(pod.class_index);
-  const std::vector<std::int32_t> candidates = candidate_nodes(row, snapshot);
+  const std::vector<std::int32_t> candidates = candidate_nodes(pod_class, row, snapshot);
   list_evaluations += static_cast<std::int64_t>(candidates.size());
   if (engine.node_sampling == NodeSampling::kAll) return visit_all(candidates, feasible);
   const Profile& profile = *table.profile_of(pod.class_index).profile;
@@ -129,23 +146,34 @@ FeasibleList CommitState::list_feasible(const PodToPlace& pod, const ClassOnNode
 
 void CommitState::answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
                                    std::int32_t own_nomination) {
-  const FeasibleList list = list_feasible(pod, nodes, refused, own_nomination);
+  std::string error;
+  const FeasibleList list = list_feasible(pod, nodes, refused, own_nomination, error);
+  if (!error.empty()) return fail(pod, OutcomeKind::kError, error);
   if (list.nodes.empty()) return fail_everywhere(pod, own_nomination);
   if (list.nodes.size() == 1) return place(pod, list.nodes.front(), 0);
   const std::int32_t c = pod.class_index;
   const std::string& score_error = table.score_error(c);
   if (!score_error.empty()) return fail(pod, OutcomeKind::kError, score_error);
-  if (scores_may_leave_range(table[c], snapshot))
-    if (std::string error = score_range_error(table[c], table.profile_of(c), snapshot, list.nodes); !error.empty())
-      return fail(pod, OutcomeKind::kError, error);
-  const Selection selection = choose_from_list(list.nodes, nodes, table[c], table.node_side(c), table.profile_of(c),
-                                               snapshot, engine.tie_break);
+  const bool asks_hosts = table.host_decides(c);
+  std::optional<HostScores> host;
+  if (asks_hosts) {
+    host.emplace(table[c].host, *table.profile_of(c).profile, list.nodes);
+    if (!host->error().empty()) return fail(pod, OutcomeKind::kError, host->error());
+  }
+  const HostScores* const host_scores = host ? &*host : nullptr;
+  if (asks_hosts || scores_may_leave_range(table[c], snapshot)) {
+    error = score_range_error(table[c], table.profile_of(c), snapshot, list.nodes, host_scores);
+    if (!error.empty()) return fail(pod, OutcomeKind::kError, error);
+  }
+  const Selection selection = choose_from_list(list.nodes, nodes, table[c], sides.of(c), table.profile_of(c), snapshot,
+                                               engine.tie_break, host_scores);
   place(pod, selection.node, selection.total);
 }
 
 void CommitState::answer_uncached(const PodToPlace& pod, std::int32_t own_nomination) {
   const std::int32_t c = pod.class_index;
-  const UncachedClass nodes(table[c], table.profile_of(c), table.node_side(c), snapshot);
+  if (table.host_decides(c)) ++host_pods;
+  const UncachedClass nodes(table[c], table.profile_of(c), sides.of(c), snapshot);
   answer_from_list(pod, nodes, nomination_answers.of(pod).nodes, own_nomination);
 }
 
@@ -154,6 +182,7 @@ void CommitState::apply(const PodToPlace& pod, std::int32_t node) {
   snapshot.apply(node, pod_class.delta, 1);
   if (!pod_class.moves.empty()) snapshot.write_topology().add_all(pod_class.moves, node, 1);
   log.append({node, pod.class_index, 1});
+  note_for_hosts(*pod.pod, node);
   answered.push_back({pod.pod.get(), node, pod.class_index, pod.handle});
 }
 
@@ -255,9 +284,14 @@ bool CommitState::repeat_failure(const PodToPlace& pod) {
   if (engine.node_sampling != NodeSampling::kAll) return false;  // a search moves the node that the next one starts at
   const ClassFailure& failure = failure_of_class_[c];
   if (failure.batch != batch_ || failure.log_position != log.position()) return false;
-  if (concerned_by_nominations(*pod.pod)) return false;
+  if (concerned_by_nominations(*pod.pod) || table.host_decides(pod.class_index)) return false;
   fail_with(pod, failure.kind, failure.message);
   return true;
+}
+
+/// A pod came to the node, or left it.
+void CommitState::note_for_hosts(const Pod& pod, std::int32_t node) {
+  if (own_table_ != nullptr && !table.hosts().empty()) table.hosts().note_pod(pod, node);
 }
 
 // Rollback
@@ -290,6 +324,7 @@ void CommitState::take_back(const AnsweredPod& last) {
   snapshot.write_topology().add_all(table.topology().moves_of(*last.pod, pod_class.profile), last.node, -1);
   if (!pod_class.ports.empty()) take_off_ports(snapshot.write_used_ports(last.node), pod_class.ports);
   log.append({last.node, last.pod_class, -1});
+  note_for_hosts(*last.pod, last.node);
 }
 
 bool CommitState::undo(const Pod& pod) {

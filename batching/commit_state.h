@@ -24,6 +24,7 @@
 #include "batching/dry_run.h"
 #include "batching/feasible_list.h"
 #include "batching/fork_source.h"
+#include "batching/guest_sides.h"
 #include "batching/nomination_answers.h"
 #include "batching/nominations.h"
 #include "batching/pod_class.h"
@@ -59,6 +60,9 @@ class CommitState {
   EngineConfig engine;
   Snapshot snapshot;
   ClassTable& table;
+  GuestSides guests;
+  /// Node sides of classes as this state reads them.
+  NodeSides sides;
   Nominations nominations;
   CommitLog log;
   NominationAnswers nomination_answers;
@@ -69,6 +73,8 @@ class CommitState {
   std::span<const AnsweredPod> not_folded() const { return std::span(answered).subspan(folded_); }
   std::int64_t forks_opened = 0;
   std::int64_t list_evaluations = 0;  ///< nodes evaluated for lists
+  std::int64_t host_pods = 0;         ///< BackendStats::host_pods
+  std::int64_t host_stops = 0;        ///< BackendStats::host_stops
   BatchResult* result = nullptr;      ///< of the current batch
 
   bool scores_anything(std::int32_t pod_class) const { return table.profile_of(pod_class).scores_anything; }
@@ -110,11 +116,20 @@ class CommitState {
   PodToPlace current(const PodToPlace& pod) const;
   /// Of prepared pods: more pods of these will come.
   std::vector<std::int32_t> prepared_classes() const;
+  /// Call when guests of this state, which is a fork's, came, changed or went.
+  void note_guests();
   /// Where the next search begins with --node-sampling kube.
   std::size_t next_start() const { return next_start_; }
   void set_next_start(std::size_t next_start) { next_start_ = next_start; }
 
   void compile(std::span<PodToPlace> pods);
+  /// Backend::refill()
+  void refill(std::span<const PodToPlace> pods);
+  /// Plugins on the host must be asked before the pod can be answered.
+  bool waits_for_host(const PodToPlace& pod) const {
+    return own_table_ != nullptr && pod.class_index >= 0 && !table.host_is_current(pod.class_index);
+  }
+  void write_host_stats(BackendStats& stats) const;
   /// Recompiles pods whose class may have changed since. @return `pods`, or the copy of them in `renewed`
   std::span<const PodToPlace> with_current_classes(std::span<const PodToPlace> pods, std::vector<PodToPlace>& renewed);
   Evaluation evaluate(const PodToPlace& pod);
@@ -228,12 +243,14 @@ class CommitState {
   };
   const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1].pod; }
   void keep(PodToPlace& pod);
-  void leave_forks();
+  void detach_forks();
   void let_go(PodToPlace& pod);
   void note_prepared(const PodToPlace& pod);
   void forget_prepared(KeptPod& kept);
   void sweep_if_due(RowsAfter& rows);
   void take_in_pod(const PodChange& change);
+  void note_node_for_hosts(std::int32_t slot, const std::string& name, NodeParts parts, bool came_or_went);
+  void note_for_hosts(const Pod& pod, std::int32_t node);
   void change_nomination(const ClusterEffect& effect);
   void change_nodes(const ClusterEffect& effect, RowsAfter& rows);
   void add_node(const NodeInfo& info, RowsAfter& rows);
@@ -243,7 +260,7 @@ class CommitState {
   void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
   bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
   FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
-                             std::int32_t own_nomination);
+                             std::int32_t own_nomination, std::string& error);
   bool is_answered_alike(const PodToPlace& front, const PodToPlace& pod) const;
   void drop_nomination(const PodToPlace& pod);
   void undo_last();
@@ -289,6 +306,11 @@ void CommitState::run_batch(std::span<const PodToPlace> pods, const BatchLimits&
     // At least one pod per call, so that repeated calls make progress.
     if (next > 0 && deadline.passed()) {
       result->stop = StopReason::kDeadline;
+      return;
+    }
+    if (waits_for_host(pods[next])) {
+      result->stop = StopReason::kHostPlugin;
+      ++host_stops;
       return;
     }
     step(pods.subspan(next), limits.pods_max - next);

@@ -68,6 +68,22 @@ void CommitState::compile(std::span<PodToPlace> pods) {
   }
 }
 
+void CommitState::refill(std::span<const PodToPlace> pods) {
+  if (table.hosts().empty()) return;
+  std::vector<PodToPlace> renewed;
+  pods = with_current_classes(pods, renewed);
+  fold();  // plugins read placements in the cluster
+  for (const PodToPlace& pod : pods)
+    if (pod.class_index >= 0) table.hosts().refill(table[pod.class_index].host);
+}
+
+void CommitState::write_host_stats(BackendStats& stats) const {
+  stats.host_columns = table.hosts().stats().columns_filled;
+  stats.host_nodes = table.hosts().stats().nodes_asked;
+  stats.host_pods = host_pods;
+  stats.host_stops = host_stops;
+}
+
 CommitState::RowsAfter CommitState::release(std::span<PodToPlace> pods) {
   settle();  // placements of these pods are known by their handles until then
   for (PodToPlace& pod : pods) let_go(pod);
@@ -79,7 +95,7 @@ CommitState::RowsAfter CommitState::release(std::span<PodToPlace> pods) {
 /// Gives up what was compiled and nobody needs any more, so that memory follows the cluster and not its history.
 void CommitState::sweep_if_due(RowsAfter& rows) {
   if (!table.is_sweep_due()) return;
-  leave_forks();  // which read what has a number
+  detach_forks();  // which read what has a number
   ClassTable::InUse in_use;
   std::vector<PodToPlace> prepared;
   for (std::size_t k = 0; k < kept_pods_.size(); ++k) {
@@ -113,6 +129,7 @@ std::span<const PodToPlace> CommitState::with_current_classes(std::span<const Po
 
 void CommitState::prepare(std::span<PodToPlace> pods) {
   compile(pods);
+  refill(pods);
   for (const PodToPlace& pod : pods) {
     KeptPod& kept = kept_pods_[pod.handle - 1];
     kept.is_prepared = true;
@@ -155,6 +172,7 @@ bool CommitState::is_outdated(const PodToPlace& pod) const {
   if (kept.pod != pod.pod || !kept.is_prepared) return false;
   const PodToPlace now = current(pod);
   if (table.is_stale(now)) return true;
+  if (now.class_index >= 0 && !table.host_is_current(now.class_index)) return true;
   const auto is_missing = [&](NodeSet node_set) { return table.built_node_side(now.class_index, node_set) == nullptr; };
   return now.class_index >= 0 &&
          (is_missing(NodeSet::kNarrows) || (kept.reads_open_side && is_missing(NodeSet::kIgnored)));
@@ -187,7 +205,8 @@ DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks&
 Evaluation CommitState::evaluate(const PodToPlace& pod) {
   PodToPlace compiled = pod;
   compile({&compiled, 1});
-  Evaluation evaluation = evaluate_pod(compiled, table, nominations, snapshot);
+  refill({&compiled, 1});
+  Evaluation evaluation = evaluate_pod(compiled, sides, nominations, snapshot);
   if (compiled.handle != pod.handle) let_go(compiled);  // it was kept for this call only
   return evaluation;
 }
@@ -210,6 +229,12 @@ std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> p
   return std::make_unique<OverlayFork>(fork_source_, std::move(parent));
 }
 
+void CommitState::note_guests() {
+  guests.clear();
+  reasons.clear();
+  nomination_answers.forget_all();
+}
+
 std::vector<std::int32_t> CommitState::prepared_classes() const {
   std::vector<std::int32_t> classes;
   classes.reserve(prepared_pods_of_class_.size());
@@ -218,7 +243,7 @@ std::vector<std::int32_t> CommitState::prepared_classes() const {
 }
 
 /// Call before anything changes that forks read of this state.
-void CommitState::leave_forks() {
+void CommitState::detach_forks() {
   if (!cluster.journal()->has_readers()) return;
   ForkSource& left = *fork_source_;
   left.cache = std::make_shared<const ClusterCache>(cluster.cache());
@@ -228,6 +253,7 @@ void CommitState::leave_forks() {
   left.live = nullptr;
   auto next = std::make_shared<ForkSource>();
   next->open_engine = left.open_engine;
+  next->own_engines = left.own_engines;
   next->is_of_fork = left.is_of_fork;
   next->live = this;
   cluster.begin_journal();
@@ -264,6 +290,8 @@ void CommitState::take_in_pod(const PodChange& change) {
       for (const auto& [name, amount] : requested_on_node(*pod).scalars) resources.push_back(name);
   snapshot.change_pods(slot, *cluster.cache().find_node(change.node), resources);
   table.topology().change_pod(slot, change.before, change.after);
+  for (const PodPtr& pod : {change.before, change.after})
+    if (pod != nullptr) note_for_hosts(*pod, slot);
   log.append({slot, -1, 0});
 }
 
@@ -272,12 +300,14 @@ CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes
   RowsAfter rows;
   const std::uint64_t recompiled_before = table.recompile_count();
   for (const ClusterChange& change : changes) {
-    if (cluster.journal()->has_readers() && concerns_forks(change, cluster)) leave_forks();
+    if (cluster.journal()->has_readers() && concerns_forks(change, cluster)) detach_forks();
+    table.topology().begin_counting();
     const ClusterEffect effect = cluster.apply(change);
     rows.any_change = rows.any_change || !effect.is_nothing();
     change_nodes(effect, rows);
     for (const PodChange& pod : effect.pods) take_in_pod(pod);
     change_nomination(effect);
+    if (effect.selectors_changed || effect.namespaces_changed) table.hosts().note_all();
     if (effect.selectors_changed) table.topology().change_selectors(effect.name_space);
     if (!effect.namespaces_changed || !table.change_namespace(effect.name_space)) continue;
     nominations.rebuild(table, snapshot);
@@ -306,15 +336,23 @@ void CommitState::change_nodes(const ClusterEffect& effect, RowsAfter& rows) {
   using Event = ClusterEffect::Node;
   if (effect.node == Event::kNone || (effect.node == Event::kChanged && effect.parts.empty())) return;
   const NodeInfo* info = cluster.cache().find_node(effect.node_name);
-  if (effect.node == ClusterEffect::Node::kAdded) return add_node(*info, rows);
+  if (effect.node == Event::kAdded) return add_node(*info, rows);
   const std::int32_t slot = snapshot.find_node(effect.node_name);
-  if (effect.node == ClusterEffect::Node::kRemoved) {
+  if (effect.node == Event::kRemoved) {
     nominations.leave_node(slot);
+    note_node_for_hosts(slot, effect.node_name, NodeParts::all(), true);
     snapshot.remove_node(slot, cluster.cache());
     return take_in_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
   }
   snapshot.change_node(slot, *info, effect.parts, cluster.cache());
+  note_node_for_hosts(slot, effect.node_name, effect.parts, false);
   take_in_node(slot, effect.parts, ClassTable::NodeEvent::kChanged, rows);
+}
+
+void CommitState::note_node_for_hosts(std::int32_t slot, const std::string& name, NodeParts parts, bool came_or_went) {
+  const NodeInfo* const info = cluster.cache().find_node(name);  // a ghost keeps its pods
+  const bool moves_pods = info != nullptr && !info->pods.empty() && parts.contains(NodePart::kLabels);
+  table.hosts().note_node(slot, came_or_went, moves_pods);
 }
 
 void CommitState::add_node(const NodeInfo& info, RowsAfter& rows) {
@@ -325,6 +363,7 @@ void CommitState::add_node(const NodeInfo& info, RowsAfter& rows) {
     recompile();
     rows.all_void = true;
   }
+  note_node_for_hosts(slot, info.name, NodeParts::all(), true);
   take_in_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
   nominations.enter_node(slot, table, snapshot);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batching/diagnosis_row.h"
 
+#include <utility>
+
 namespace berth {
 namespace {
 
-/// The reason of nodes outside PreFilter's node set: docs/behaviour/plugins-node.md 2.6.
-constexpr std::string_view kOutsideNodeSet = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
-
-void add_reasons(const Status& status, std::int64_t node_count, Diagnosis& diagnosis) {
+/// Without reasons the node is outside PreFilter's node set: docs/behaviour/plugins-node.md 2.6.
+void add_reasons(const Status& status, const PluginNames& narrowing, std::int64_t node_count, Diagnosis& diagnosis) {
   if (!status.ok() && status.reasons.empty()) {
-    diagnosis.reason_counts[std::string(kOutsideNodeSet)] += node_count;
+    diagnosis.reason_counts[node_set_text(narrowing)] += node_count;
     return;
   }
   for (const std::string& reason : status.reasons) diagnosis.reason_counts[reason] += node_count;
@@ -18,20 +18,37 @@ void add_reasons(const Status& status, std::int64_t node_count, Diagnosis& diagn
 
 }  // namespace
 
-void count_reasons(const Status& status, Diagnosis& diagnosis) { add_reasons(status, 1, diagnosis); }
+void count_reasons(const Status& status, const PluginNames& narrowing, Diagnosis& diagnosis) {
+  add_reasons(status, narrowing, 1, diagnosis);
+}
 
-std::uint16_t DiagnosisRow::kind_of(std::uint8_t refusal, const LoadVerdict& load, const TopologyVerdict& topology) {
+void name_refused_nomination(const Status& status, const PluginNames& narrowing, Diagnosis& diagnosis) {
+  auto outside = diagnosis.reason_counts.extract(node_set_text(narrowing));
+  if (outside.empty() || !is_rejected(status.code)) return;
+  PluginNames plugins = narrowing;
+  plugins.insert(status.plugin);
+  outside.key() = node_set_text(plugins);
+  diagnosis.reason_counts.insert(std::move(outside));
+}
+
+std::uint16_t DiagnosisRow::kind_of(Kind kind) {
   for (std::size_t k = 0; k < kinds_.size(); ++k)
-    if (kinds_[k].refusal == refusal && kinds_[k].load == load && kinds_[k].topology == topology)
+    if (kinds_[k].refusal == kind.refusal && kinds_[k].is_outside == kind.is_outside && kinds_[k].host == kind.host &&
+        kinds_[k].load == kind.load && kinds_[k].topology == kind.topology)
       return static_cast<std::uint16_t>(k);
-  kinds_.push_back({refusal, load, topology, 0});
+  kinds_.push_back(std::move(kind));
   return static_cast<std::uint16_t>(kinds_.size() - 1);
 }
 
-void DiagnosisRow::diagnose_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot,
+void DiagnosisRow::diagnose_node(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot,
                                  std::int32_t node) {
-  const std::uint16_t now =
-      kind_of(row.refusal(node), filter_load(pod_class, snapshot, node), filter_topology(pod_class, snapshot, node));
+  Kind kind;
+  kind.refusal = row.refusal(node);
+  kind.is_outside = is_outside_node_set(pod_class, row, snapshot, node);
+  kind.host = filter_host(pod_class, node);
+  kind.load = filter_load(pod_class, snapshot, node);
+  kind.topology = filter_topology(pod_class, snapshot, node);
+  const std::uint16_t now = kind_of(std::move(kind));
   std::uint16_t& known = kind_of_node_[static_cast<std::size_t>(node)];
   if (known == now) return;
   --kinds_[known].node_count;
@@ -40,15 +57,20 @@ void DiagnosisRow::diagnose_node(const PodClass& pod_class, const NodeSideRow& r
   changed_ = true;
 }
 
-void DiagnosisRow::diagnose_all(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot) {
+void DiagnosisRow::diagnose_all(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot) {
   for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
     if (snapshot.has_node(i)) diagnose_node(pod_class, row, snapshot, i);
 }
 
-void DiagnosisRow::catch_up(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot,
+void DiagnosisRow::catch_up(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot,
                             const CommitLog& log) {
+  if (!pod_class.host.is_idle()) {  // the log does not tell of columns
+    kinds_.clear();
+    kind_of_node_.clear();
+    changed_ = true;
+  }
   if (kind_of_node_.empty()) {
-    kind_of_node_.assign(static_cast<std::size_t>(snapshot.slot_count()), kind_of(0, {}, {}));
+    kind_of_node_.assign(static_cast<std::size_t>(snapshot.slot_count()), kind_of({}));
     kinds_.front().node_count = snapshot.node_count();
     diagnose_all(pod_class, row, snapshot);
   } else if (!log.reaches(position_) || (pod_class.topology != nullptr && position_ != log.position())) {
@@ -61,7 +83,7 @@ void DiagnosisRow::catch_up(const PodClass& pod_class, const NodeSideRow& row, c
 }
 
 const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, const CompiledProfile& profile,
-                                                 const NodeSideRow& row, const Snapshot& snapshot,
+                                                 const NodeSideView& row, const Snapshot& snapshot,
                                                  const CommitLog& log) {
   catch_up(pod_class, row, snapshot, log);
   if (changed_) {
@@ -74,7 +96,7 @@ const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, cons
 }
 
 std::optional<Diagnosis> DiagnosisRow::diagnose_outside(const PodClass& pod_class, const CompiledProfile& profile,
-                                                        const NodeSideRow& row, const Snapshot& snapshot,
+                                                        const NodeSideView& row, const Snapshot& snapshot,
                                                         const CommitLog& log, const ExcludedNodes& excluded) {
   catch_up(pod_class, row, snapshot, log);
   std::vector<std::int64_t> node_counts = nodes_of_kinds();
@@ -92,19 +114,23 @@ std::vector<std::int64_t> DiagnosisRow::nodes_of_kinds() const {
   return node_counts;
 }
 
-Status DiagnosisRow::count_kinds(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+Status DiagnosisRow::count_kinds(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                                  const std::vector<std::int64_t>& node_counts, Diagnosis& diagnosis) const {
-  diagnosis.rejectors = row.plugins_with_node_set();
+  const PluginNames narrowing = plugins_with_node_set(pod_class, row.of_class());
+  diagnosis.rejectors = narrowing;
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     if (node_counts[k] == 0) continue;
-    Status status = status_of(pod_class, profile, row.refusals[kinds_[k].refusal], kinds_[k].load, kinds_[k].topology);
+    const Kind& kind = kinds_[k];
+    Status status = kind.is_outside ? Status{StatusCode::kUnschedulableAndUnresolvable, "", {}}
+                                    : status_of(pod_class, profile, row.of_class().refusals[kind.refusal], kind.host,
+                                                kind.load, kind.topology);
     if (status.code == StatusCode::kError) return status;
-    add_reasons(status, node_counts[k], diagnosis);
+    add_reasons(status, narrowing, node_counts[k], diagnosis);
   }
   return {};
 }
 
-void DiagnosisRow::write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+void DiagnosisRow::write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                                 const Snapshot& snapshot) {
   Diagnosis diagnosis;
   diagnosis.node_count = snapshot.node_count();

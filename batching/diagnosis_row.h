@@ -24,29 +24,31 @@ class DiagnosisRow {
     std::uint64_t version = 0;  ///< of a class's answer, from 1; changes whenever text or plugins may have changed
   };
   /// Updates the row to the end of `log`.
-  const Answer& answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+  const Answer& answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                        const Snapshot& snapshot, const CommitLog& log);
   /// The reasons and plugins of all nodes outside a set. Updates the row to the end of `log`.
   /// @return nullopt: a node outside the set ends the cycle with an error
   std::optional<Diagnosis> diagnose_outside(const PodClass& pod_class, const CompiledProfile& profile,
-                                            const NodeSideRow& row, const Snapshot& snapshot, const CommitLog& log,
+                                            const NodeSideView& row, const Snapshot& snapshot, const CommitLog& log,
                                             const ExcludedNodes& excluded);
 
  private:
   struct Kind {
     std::uint8_t refusal = 0;
+    bool is_outside = false;  ///< of PreFilter's node set
+    HostRefusal host{kNotEnabled};
     LoadVerdict load;
     TopologyVerdict topology;
     std::int64_t node_count = 0;
   };
-  std::uint16_t kind_of(std::uint8_t refusal, const LoadVerdict& load, const TopologyVerdict& topology);
-  void diagnose_node(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node);
-  void diagnose_all(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot);
-  void catch_up(const PodClass& pod_class, const NodeSideRow& row, const Snapshot& snapshot, const CommitLog& log);
-  void write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+  std::uint16_t kind_of(Kind kind);
+  void diagnose_node(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot, std::int32_t node);
+  void diagnose_all(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot);
+  void catch_up(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot, const CommitLog& log);
+  void write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                     const Snapshot& snapshot);
   /// @param node_counts  [kind] @return the status of a kind that ends the cycle with an error; success: none does
-  Status count_kinds(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+  Status count_kinds(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                      const std::vector<std::int64_t>& node_counts, Diagnosis& diagnosis) const;
   std::vector<std::int64_t> nodes_of_kinds() const;
 
@@ -58,7 +60,11 @@ class DiagnosisRow {
 };
 
 /// Adds the reasons and the plugin of one node's status to a diagnosis. A node outside PreFilter's node set counts with
-/// that reason; its plugin is among NodeSideRow::plugins_with_node_set(), which the diagnosis begins with.
-void count_reasons(const Status& status, Diagnosis& diagnosis);
+/// that reason; its plugin is among plugins_with_node_set(), which the diagnosis begins with.
+/// @param narrowing  plugins_with_node_set() of the class
+void count_reasons(const Status& status, const PluginNames& narrowing, Diagnosis& diagnosis);
+/// The plugin that refuses the node which the pod is nominated to is named in the reason of the nodes outside the set.
+/// @param status  of that node
+void name_refused_nomination(const Status& status, const PluginNames& narrowing, Diagnosis& diagnosis);
 
 }  // namespace berth

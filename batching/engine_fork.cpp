@@ -73,7 +73,7 @@ BatchResult commit_copies(std::span<const PodToPlace> pods, const BatchLimits& l
   own.reserve(pods.size());
   for (const PodToPlace& pod : pods) own.push_back(not_compiled(pod));
   engine.compile(own);
-  return engine.commit_batch(own, limits);
+  return commit_with_refills(own, limits, engine);
 }
 
 BatchResult EngineFork::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
@@ -101,7 +101,7 @@ void EngineFork::apply(std::span<const ClusterChange> changes) {
   history_.check_not_spent();
   check_fork_changes(changes);
   engine_->apply(changes);
-  for (const ClusterChange& change : changes) history_.add(change);
+  history_.add(std::vector<ClusterChange>(changes.begin(), changes.end()));
   ++self_->version;
 }
 

@@ -14,12 +14,12 @@
 
 namespace berth {
 
-/// One thing that was done to a fork: a change, or a placement.
+/// One thing that was done to a fork: the changes of one call, or a placement.
 struct ForkPlacement {
   PodToPlace pod;
   std::string node_name;
 };
-using ForkStep = std::variant<ClusterChange, ForkPlacement>;
+using ForkStep = std::variant<std::vector<ClusterChange>, ForkPlacement>;
 
 /// An engine or a fork as its forks know it: one of both, or none when it is gone. Shared with them, so that either may
 /// go first.
@@ -69,8 +69,8 @@ inline PodToPlace not_compiled(const PodToPlace& pod) { return {.pod = pod.pod, 
 template <class Target>
 void replay(std::span<const ForkStep> steps, bool knows_pods, Target& target) {
   for (const ForkStep& step : steps)
-    if (const auto* change = std::get_if<ClusterChange>(&step)) {
-      target.apply({change, 1});
+    if (const auto* changes = std::get_if<std::vector<ClusterChange>>(&step)) {
+      target.apply(*changes);
     } else {
       const auto& placement = std::get<ForkPlacement>(step);
       target.place(knows_pods ? placement.pod : not_compiled(placement.pod), placement.node_name);

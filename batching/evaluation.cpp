@@ -15,12 +15,12 @@ namespace {
 struct Compiled {
   const PodClass& pod_class;
   const CompiledProfile& profile;
-  const NodeSideRow& row;
+  NodeSideView row;
 };
 
 /// The status of a node on which no Filter plugin runs. @param reason  empty outside PreFilter's node set
-Status pre_filter_status(const std::string& reason) {
-  Status status{StatusCode::kUnschedulableAndUnresolvable, "PreFilter", {}};
+Status pre_filter_status(const std::string& reason, StatusCode code) {
+  Status status{code, "PreFilter", {}};
   if (!reason.empty()) status.reasons.push_back(reason);
   return status;
 }
@@ -34,8 +34,9 @@ Evaluation failed_evaluation(std::string error) {
 /// The scores of the plugins for feasible nodes, normalised over all of them.
 class Scores {
  public:
-  Scores(const Compiled& compiled, const Snapshot& snapshot, const std::vector<std::int32_t>& feasible)
-      : compiled_(compiled), snapshot_(snapshot), maxima_(raw_maxima(compiled.row, snapshot, feasible)) {
+  Scores(const Compiled& compiled, const Snapshot& snapshot, const std::vector<std::int32_t>& feasible,
+         const HostScores& host)
+      : compiled_(compiled), snapshot_(snapshot), host_(host), maxima_(raw_maxima(compiled.row, snapshot, feasible)) {
     if (compiled.pod_class.topology != nullptr)
       topology_ = score_topology(*compiled.pod_class.topology, snapshot.topology(), feasible);
   }
@@ -57,11 +58,13 @@ class Scores {
     const auto& [pod_class, profile, row] = compiled_;
     if (const auto score = row.score(plugin, snapshot_, node, maxima_)) return score;
     if (const auto raw = load_score(plugin, pod_class, profile, snapshot_, node)) return RuleScore{*raw, *raw};
+    if (const auto score = host_.score(plugin, in_list)) return RuleScore{score->raw, score->normalized};
     return topology_.score(plugin, in_list);
   }
 
   const Compiled& compiled_;
   const Snapshot& snapshot_;
+  const HostScores& host_;
   RawScores maxima_;
   TopologyScores topology_;
 };
@@ -74,9 +77,12 @@ void score(const Compiled& compiled, const Snapshot& snapshot, Evaluation& evalu
     feasible.push_back(node.node.value);
     evaluations.push_back(&node);
   }
-  evaluation.error = score_range_error(compiled.pod_class, compiled.profile, snapshot, feasible);
+  const HostScores host(compiled.pod_class.host, *compiled.profile.profile, feasible);
+  evaluation.error = host.error();
+  if (evaluation.error.empty())
+    evaluation.error = score_range_error(compiled.pod_class, compiled.profile, snapshot, feasible, &host);
   if (!evaluation.error.empty()) return;
-  const Scores scores(compiled, snapshot, feasible);
+  const Scores scores(compiled, snapshot, feasible, host);
   std::int64_t highest = 0;
   for (std::size_t i = 0; i < feasible.size(); ++i) {
     scores.write(*evaluations[i], i);
@@ -88,25 +94,31 @@ void score(const Compiled& compiled, const Snapshot& snapshot, Evaluation& evalu
 
 }  // namespace
 
-Evaluation evaluate_pod(const PodToPlace& pod, ClassTable& table, const Nominations& nominations,
+Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Nominations& nominations,
                         const Snapshot& snapshot) {
+  ClassTable& table = sides.table();
   if (snapshot.node_count() == 0) return {{}, {}, std::string(kNoNodesText), "", {}};
   if (ClassTable::is_error(pod.class_index)) return failed_evaluation(table.error(pod.class_index));
-  const Compiled compiled{table[pod.class_index], table.profile_of(pod.class_index), table.node_side(pod.class_index)};
+  const Compiled compiled{table[pod.class_index], table.profile_of(pod.class_index), sides.of(pod.class_index)};
   const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
   if (!pre_filter.error.empty()) return failed_evaluation(pre_filter.error);
 
   Evaluation evaluation;
-  Diagnosis diagnosis{snapshot.node_count(), {}, pre_filter.message, pre_filter_rejectors(pre_filter, compiled.row)};
+  Diagnosis diagnosis{snapshot.node_count(),
+                      {},
+                      pre_filter.message,
+                      pre_filter_rejectors(pre_filter, compiled.pod_class, compiled.row.of_class())};
+  const PluginNames narrowing = plugins_with_node_set(compiled.pod_class, compiled.row.of_class());
   bool any_feasible = false;
   for (const std::int32_t i : snapshot.in_order()) {
-    const bool runs_filters = pre_filter.message.empty() && !compiled.row.is_outside_node_set(i);
+    const bool runs_filters =
+        pre_filter.message.empty() && !is_outside_node_set(compiled.pod_class, compiled.row, snapshot, i);
     const Status status = runs_filters ? nominations.filter_with_nominated_pods(
                                              *pod.pod, compiled.pod_class, compiled.profile, compiled.row, snapshot, i)
-                                       : pre_filter_status(pre_filter.message);
+                                       : pre_filter_status(pre_filter.message, pre_filter.code);
     if (status.code == StatusCode::kError) return failed_evaluation(status.message());
     any_feasible = any_feasible || status.ok();
-    if (pre_filter.message.empty() && !status.ok()) count_reasons(status, diagnosis);
+    if (pre_filter.message.empty() && !status.ok()) count_reasons(status, narrowing, diagnosis);
     evaluation.nodes.push_back({{i}, status.ok(), status, {}, 0});
   }
   evaluation.rejectors = diagnosis.rejectors;

@@ -17,11 +17,12 @@ constexpr std::int32_t kLowestPercentage = 5;
 
 }  // namespace
 
-std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, const Snapshot& snapshot) {
+std::vector<std::int32_t> candidate_nodes(const PodClass& pod_class, const NodeSideView& row,
+                                          const Snapshot& snapshot) {
   const std::span<const std::int32_t> all = snapshot.in_order();
   std::vector<std::int32_t> candidates(all.begin(), all.end());
-  if (row.outside_node_set != NodeSideRow::kAccepted)
-    std::erase_if(candidates, [&](std::int32_t node) { return row.is_outside_node_set(node); });
+  if (row.of_class().outside_node_set != NodeSideRow::kAccepted || !pod_class.host.empty())
+    std::erase_if(candidates, [&](std::int32_t node) { return is_outside_node_set(pod_class, row, snapshot, node); });
   return candidates;
 }
 
@@ -60,7 +61,8 @@ FeasibleList visit_sample(const std::vector<std::int32_t>& candidates, std::size
 }
 
 bool UncachedClass::accepts(std::int32_t node) const {
-  return row_.refusal(node) == NodeSideRow::kAccepted && load_accepts(pod_class_, profile_, snapshot_, node);
+  return row_.refusal(node) == NodeSideRow::kAccepted && load_accepts(pod_class_, profile_, snapshot_, node) &&
+         filter_host(pod_class_, node).status.ok();
 }
 
 std::int64_t UncachedClass::load_total(std::int32_t node) const {
@@ -72,15 +74,16 @@ Draw UncachedClass::draw(std::int32_t node) const {
 }
 
 Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
-                           const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
-                           const Snapshot& snapshot, TieBreak tie_break) {
+                           const PodClass& pod_class, const NodeSideView& row, const CompiledProfile& profile,
+                           const Snapshot& snapshot, TieBreak tie_break, const HostScores* host) {
   const RawScores maxima = raw_maxima(row, snapshot, listed);
   TopologyScores topology;
   if (pod_class.topology != nullptr) topology = score_topology(*pod_class.topology, snapshot.topology(), listed);
   std::vector<std::int64_t> totals;
   totals.reserve(listed.size());
   for (std::size_t i = 0; i < listed.size(); ++i) {
-    const std::int64_t others = row.total(snapshot, listed[i], maxima) + topology.total(i, profile);
+    const std::int64_t others =
+        row.total(snapshot, listed[i], maxima) + topology.total(i, profile) + (host != nullptr ? host->total(i) : 0);
     totals.push_back(profile.scores_anything ? nodes.load_total(listed[i]) + others : 1);
   }
   const auto feasible_count = static_cast<std::int64_t>(listed.size());

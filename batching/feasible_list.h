@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "batching/node_side_row.h"
+#include "batching/node_side_view.h"
 #include "batching/pod_class.h"
 #include "batching/selection.h"
 #include "host/config/engine_config.h"
@@ -24,7 +24,7 @@ struct FeasibleList {
 using FeasibleTest = std::function<bool(std::int32_t)>;
 
 /// Nodes of PreFilter's node set, in node order.
-std::vector<std::int32_t> candidate_nodes(const NodeSideRow& row, const Snapshot& snapshot);
+std::vector<std::int32_t> candidate_nodes(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot);
 
 /// How many feasible nodes kube-scheduler looks for: docs/behaviour/plugins-node.md 2.4.
 std::size_t wanted_feasible(const Profile& profile, const SchedulerConfig& config, std::size_t candidate_count);
@@ -51,7 +51,7 @@ class ClassOnNodes {
 class UncachedClass : public ClassOnNodes {
  public:
   /// The arguments must outlive this object.
-  UncachedClass(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+  UncachedClass(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                 const Snapshot& snapshot)
       : pod_class_(pod_class), profile_(profile), row_(row), snapshot_(snapshot) {}
   bool accepts(std::int32_t node) const override;
@@ -61,14 +61,15 @@ class UncachedClass : public ClassOnNodes {
  private:
   const PodClass& pod_class_;
   const CompiledProfile& profile_;
-  const NodeSideRow& row_;
+  NodeSideView row_;
   const Snapshot& snapshot_;
 };
 
 /// Normalises over exactly the listed nodes and picks one. @param listed  at least one, all accepted
+/// @param host  of the same nodes; null: no plugin on the host scores
 Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
-                           const PodClass& pod_class, const NodeSideRow& row, const CompiledProfile& profile,
-                           const Snapshot& snapshot, TieBreak tie_break);
+                           const PodClass& pod_class, const NodeSideView& row, const CompiledProfile& profile,
+                           const Snapshot& snapshot, TieBreak tie_break, const HostScores* host = nullptr);
 
 /// Index of v1.35's choice among `totals` in list order: the root of its heap, docs/behaviour/plugins-node.md 15.3.
 std::size_t kube_heap_root(const std::vector<std::int64_t>& totals);

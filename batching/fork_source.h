@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -50,6 +52,8 @@ struct ForkSource {
   CommitState* live = nullptr;  ///< null: something else has changed since, or the engine is gone
   std::shared_ptr<PodJournal> journal;
   OpenEngine open_engine;
+  /// Forks that opened an engine of their own; the engine's next source goes on counting.
+  std::shared_ptr<std::atomic<std::int64_t>> own_engines = std::make_shared<std::atomic<std::int64_t>>(0);
   bool is_of_fork = false;  ///< the engine belongs to a fork: callers prepare pods elsewhere
 
   // The cluster when `live` became null.

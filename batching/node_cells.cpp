@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
+#include <utility>
 
 #include "batching/topology_rules.h"
 
@@ -29,23 +31,89 @@ NodeCells::Cell cell_at(const CellColumns& columns, const NodeSideRow& node_side
   return cell;
 }
 
+/// Splits the nodes into ever smaller parts, by one value after another.
+class Partition {
+ public:
+  /// @param part_of  [node] 0, or -1: in no part
+  explicit Partition(std::vector<std::int32_t> part_of) : part_of_(std::move(part_of)) {}
+
+  /// Nodes stay together whose values are equal. Parts are numbered in the order of their first nodes.
+  /// @param value_of  value_of(node), 0 to `value_max`; called for nodes in a part
+  template <class ValueOf>
+  void split_by(std::size_t value_max, ValueOf value_of) {
+    const std::size_t values = value_max + 1;
+    if (values * part_count_ <= kTableShare * part_of_.size() + kTableSpare) {
+      std::vector<std::int32_t> parts(values * part_count_, -1);
+      split([&](std::size_t key) -> std::int32_t& { return parts[key]; }, values, value_of);
+    } else {
+      std::unordered_map<std::size_t, std::int32_t> parts;
+      split([&](std::size_t key) -> std::int32_t& { return parts.try_emplace(key, -1).first->second; }, values,
+            value_of);
+    }
+  }
+
+  /// [node]
+  std::vector<std::int32_t> take() { return std::move(part_of_); }
+
+ private:
+  static constexpr std::size_t kTableShare = 4;
+  static constexpr std::size_t kTableSpare = 1024;
+
+  template <class Parts, class ValueOf>
+  void split(Parts part_with, std::size_t values, ValueOf value_of) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < part_of_.size(); ++i) {
+      if (part_of_[i] < 0) continue;
+      const std::size_t value = value_of(static_cast<std::int32_t>(i));
+      std::int32_t& part = part_with(static_cast<std::size_t>(part_of_[i]) * values + value);
+      if (part < 0) part = static_cast<std::int32_t>(count++);
+      part_of_[i] = part;
+    }
+    part_count_ = count;
+  }
+
+  std::vector<std::int32_t> part_of_;
+  std::size_t part_count_ = 1;
+};
+
+/// Splits by the raw scores, where they differ at all.
+void split_by_raws(const NodeSideRow& node_side, const Snapshot& snapshot, Partition& partition) {
+  if (!node_side.raws_vary) return;
+  std::map<RawScores, std::size_t> numbers;
+  const auto number = [&](std::int32_t node) {
+    return numbers.try_emplace(node_side.raws(snapshot, node), numbers.size()).first->second;
+  };
+  partition.split_by(static_cast<std::size_t>(snapshot.slot_count()), number);
+}
+
 }  // namespace
 
 NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, const Snapshot& snapshot) {
   const TopologyCounts& counts = snapshot.topology();
-  NodeCells made;
-  made.cell_of.assign(static_cast<std::size_t>(snapshot.slot_count()), -1);
-  std::map<NodeCells::Cell, std::int32_t> known;
-  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {
-    const auto lacks = [&](std::int32_t column) { return counts.column(column)[i] == 0; };
-    if (node_side.refusal(i) != NodeSideRow::kAccepted ||
-        std::any_of(columns.required.begin(), columns.required.end(), lacks))
-      continue;
-    const auto [at, is_new] =
-        known.try_emplace(cell_at(columns, node_side, snapshot, i), static_cast<std::int32_t>(made.cells.size()));
-    if (is_new) made.cells.push_back(at->first);
-    made.cell_of[static_cast<std::size_t>(i)] = at->second;
+  const auto node_count = static_cast<std::size_t>(snapshot.slot_count());
+  std::vector<std::int32_t> part_of(node_count, 0);
+  for (std::size_t i = 0; i < node_count; ++i)
+    if (node_side.refusal(static_cast<std::int32_t>(i)) != NodeSideRow::kAccepted) part_of[i] = -1;
+  for (const std::int32_t c : columns.required) {
+    const std::int32_t* const domain_of = counts.column(c).domain_of.data();
+    for (std::size_t i = 0; i < node_count; ++i) part_of[i] = domain_of[i] == 0 ? -1 : part_of[i];
   }
+  Partition partition(std::move(part_of));
+  for (const std::int32_t c : columns.coarse) {
+    const DomainColumn& column = counts.column(c);
+    partition.split_by(static_cast<std::size_t>(column.domain_count),
+                       [&](std::int32_t node) { return static_cast<std::size_t>(column[node]); });
+  }
+  for (const std::int32_t c : columns.soft_labels) {
+    const DomainColumn& column = counts.column(c);
+    partition.split_by(1, [&](std::int32_t node) { return static_cast<std::size_t>(column[node] != 0 ? 1 : 0); });
+  }
+  split_by_raws(node_side, snapshot, partition);
+  NodeCells made;
+  made.cell_of = partition.take();
+  for (std::size_t i = 0; i < node_count; ++i)
+    if (made.cell_of[i] == static_cast<std::int32_t>(made.cells.size()))
+      made.cells.push_back(cell_at(columns, node_side, snapshot, static_cast<std::int32_t>(i)));
   return made;
 }
 

@@ -25,7 +25,8 @@ inline DrawAmounts offered_amounts(const Snapshot& snapshot, std::int32_t node) 
 /// @param offered  offered_amounts() of the node; read where reads_load(rule.order)
 inline NodeDraws node_draws(const DrawRule& rule, const Snapshot& snapshot, std::int32_t node,
                             const DrawAmounts& offered) {
-  return {rule, snapshot.node_hash(node), node_rank(snapshot, node), offered};
+  const bool by_rank = rule.order == DrawOrder::kNodeOrder;
+  return {rule, snapshot.node_hash(node), by_rank ? node_rank(snapshot, node) : 0, offered};
 }
 inline NodeDraws node_draws(const DrawRule& rule, const Snapshot& snapshot, std::int32_t node) {
   return node_draws(rule, snapshot, node, reads_load(rule.order) ? offered_amounts(snapshot, node) : DrawAmounts());

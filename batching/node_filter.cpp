@@ -165,15 +165,26 @@ bool affinity_pre_filter_skips(const PodClass& pod_class, const Snapshot& snapsh
   return pod_class.topology != nullptr && affinity_pre_filter_skips(*pod_class.topology, snapshot.topology());
 }
 
-NodeVerdict first_refusal(const CompiledProfile& profile, const Refusal& refusal, const LoadVerdict& load,
-                          const TopologyVerdict& topology) {
+HostRefusal filter_host(const PodClass& pod_class, std::int32_t node) {
+  return pod_class.host.empty() ? HostRefusal{kNotEnabled} : pod_class.host.refusal(node);
+}
+
+HostRefusal filter_host(const PodClass& pod_class, const NodeOverlay& node) {
+  if (pod_class.host.empty()) return {kNotEnabled};
+  if (node.added_pods().empty() && node.removed_pods().empty()) return pod_class.host.refusal(node.node());
+  return pod_class.host.refusal_with(node.node_name(), node.added_pods(), node.removed_pods());
+}
+
+NodeVerdict first_refusal(const CompiledProfile& profile, const Refusal& refusal, const HostRefusal& host,
+                          const LoadVerdict& load, const TopologyVerdict& topology) {
   const std::int32_t ports_rank = load.ports_taken ? profile.rank<NodePorts>() : kNotEnabled;
   const std::int32_t fit_rank = load.fits() ? kNotEnabled : profile.rank<NodeResourcesFit>();
   const std::int32_t topology_rank = rank_of_refusal(topology, profile);
-  const std::int32_t first = std::min({refusal.rank, ports_rank, fit_rank, topology_rank});
+  const std::int32_t first = std::min({refusal.rank, host.rank, ports_rank, fit_rank, topology_rank});
   if (first == kNotEnabled) return {};
   if (first == refusal.rank)
     return {refusal.is_error ? StatusCode::kError : StatusCode::kUnschedulableAndUnresolvable, refusal.plugin};
+  if (first == host.rank) return {host.status.code, host.plugin};
   if (first == ports_rank) return {StatusCode::kUnschedulable, NodePorts::name};
   if (first == fit_rank)
     return {load.is_unresolvable ? StatusCode::kUnschedulableAndUnresolvable : StatusCode::kUnschedulable,
@@ -182,10 +193,11 @@ NodeVerdict first_refusal(const CompiledProfile& profile, const Refusal& refusal
 }
 
 Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
-                 const LoadVerdict& load, const TopologyVerdict& topology) {
-  const NodeVerdict first = first_refusal(profile, refusal, load, topology);
+                 const HostRefusal& host, const LoadVerdict& load, const TopologyVerdict& topology) {
+  const NodeVerdict first = first_refusal(profile, refusal, host, load, topology);
   Status status{first.code, std::string(first.plugin), {}};
   if (first.accepts()) return status;
+  if (host.rank != kNotEnabled && first.plugin == host.plugin) return host.status;
   if (first.plugin == refusal.plugin) {
     if (!refusal.reason.empty()) status.reasons.push_back(refusal.reason);
   } else if (first.plugin == NodePorts::name) {
@@ -198,28 +210,28 @@ Status status_of(const PodClass& pod_class, const CompiledProfile& profile, cons
   return status;
 }
 
-Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                    const Snapshot& snapshot, std::int32_t node) {
-  return status_of(pod_class, profile, row.refusals[row.refusal(node)], filter_load(pod_class, snapshot, node),
-                   filter_topology(pod_class, snapshot, node));
+  return status_of(pod_class, profile, row.of_class().refusals[row.refusal(node)], filter_host(pod_class, node),
+                   filter_load(pod_class, snapshot, node), filter_topology(pod_class, snapshot, node));
 }
 
-Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                    const NodeOverlay& node, bool affinity_skips) {
-  return status_of(pod_class, profile, row.refusals[row.refusal(node.node())], filter_load(pod_class, node),
-                   filter_topology(pod_class, node, affinity_skips));
+  return status_of(pod_class, profile, row.of_class().refusals[row.refusal(node.node())], filter_host(pod_class, node),
+                   filter_load(pod_class, node), filter_topology(pod_class, node, affinity_skips));
 }
 
-NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                        const Snapshot& snapshot, std::int32_t node) {
-  return first_refusal(profile, row.refusals[row.refusal(node)], filter_load(pod_class, snapshot, node),
-                       filter_topology(pod_class, snapshot, node));
+  return first_refusal(profile, row.of_class().refusals[row.refusal(node)], filter_host(pod_class, node),
+                       filter_load(pod_class, snapshot, node), filter_topology(pod_class, snapshot, node));
 }
 
-NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                        const NodeOverlay& node, bool affinity_skips) {
-  return first_refusal(profile, row.refusals[row.refusal(node.node())], filter_load(pod_class, node),
-                       filter_topology(pod_class, node, affinity_skips));
+  return first_refusal(profile, row.of_class().refusals[row.refusal(node.node())], filter_host(pod_class, node),
+                       filter_load(pod_class, node), filter_topology(pod_class, node, affinity_skips));
 }
 
 std::optional<std::int64_t> load_score(std::string_view plugin, const PodClass& pod_class,
@@ -249,12 +261,14 @@ bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot)
 }
 
 std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
-                              const std::vector<std::int32_t>& nodes) {
+                              const std::vector<std::int32_t>& nodes, const HostScores* host) {
   TopologyScores topology;
   if (spread_may_leave_range(pod_class)) topology = score_topology(*pod_class.topology, snapshot.topology(), nodes);
   const auto score_of = [&](std::string_view plugin, std::size_t i) {
     std::optional<std::int64_t> score = load_score(plugin, pod_class, profile, snapshot, nodes[i]);
     if (plugin == PodTopologySpread::name && topology.spread) score = topology.spread_normalized(i);
+    if (host != nullptr && !score)
+      if (const auto of_host = host->score(plugin, i)) score = of_host->normalized;
     return score;
   };
   for (std::size_t i = 0; i < nodes.size(); ++i)

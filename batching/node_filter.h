@@ -12,6 +12,7 @@
 
 #include "batching/index_set.h"
 #include "batching/node_overlay.h"
+#include "batching/node_side_view.h"
 #include "batching/pod_class.h"
 #include "batching/topology_filter.h"
 
@@ -45,24 +46,29 @@ TopologyVerdict filter_topology(const PodClass& pod_class, const NodeOverlay& no
 /// affinity_pre_filter_skips() of the class; false where it has no topology program.
 bool affinity_pre_filter_skips(const PodClass& pod_class, const Snapshot& snapshot);
 
-/// Which of a refusal of the node side (an element of NodeSideRow::refusals), a load verdict and a topology verdict
-/// comes first in the profile's order.
-NodeVerdict first_refusal(const CompiledProfile& profile, const Refusal& refusal, const LoadVerdict& load,
-                          const TopologyVerdict& topology);
+/// What plugins on the host refuse on the node; nothing where the class has none.
+HostRefusal filter_host(const PodClass& pod_class, std::int32_t node);
+/// The same for an overlay that reads for the class: asks the plugins.
+HostRefusal filter_host(const PodClass& pod_class, const NodeOverlay& node);
+
+/// Which of a refusal of the node side (an element of NodeSideRow::refusals), of the host, a load verdict and a
+/// topology verdict comes first in the profile's order.
+NodeVerdict first_refusal(const CompiledProfile& profile, const Refusal& refusal, const HostRefusal& host,
+                          const LoadVerdict& load, const TopologyVerdict& topology);
 /// The same with its reasons.
 Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
-                 const LoadVerdict& load, const TopologyVerdict& topology);
+                 const HostRefusal& host, const LoadVerdict& load, const TopologyVerdict& topology);
 
 /// The first refusing plugin in the profile's order with its reasons; code kSuccess when none refuses.
 /// A node outside PreFilter's node set comes back with that plugin and no reason.
-Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                    const Snapshot& snapshot, std::int32_t node);
-Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                    const NodeOverlay& node, bool affinity_skips);
 /// The same without reasons.
-NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                        const Snapshot& snapshot, std::int32_t node);
-NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideRow& row,
+NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                        const NodeOverlay& node, bool affinity_skips);
 
 /// The score of a plugin that reads the load; it needs no normaliser. nullopt: the plugin does not read the load, or
@@ -78,7 +84,8 @@ std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profil
 bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot);
 /// A final score outside [0, 100] ends the cycle: the text of that error, or empty. Of several, the first of the first
 /// node, as in upstream at parallelism 1. docs/behaviour/plugins-node.md 15.2.
+/// @param host  of the same nodes; null: no plugin on the host scores
 std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
-                              const std::vector<std::int32_t>& nodes);
+                              const std::vector<std::int32_t>& nodes, const HostScores* host = nullptr);
 
 }  // namespace berth

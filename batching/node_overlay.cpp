@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "host/cluster/pod_footprint.h"
 #include "plugins/rule.h"
 
 namespace berth {
@@ -40,6 +41,7 @@ void NodeOverlay::read_for(const PodClass& pod_class) {
   }
   amounts_.resize(columns_.size());
   tracks_ports_ = !pod_class.ports.empty();
+  tracks_pods_ = !pod_class.host.empty();
 }
 
 void NodeOverlay::reset(std::int32_t node) {
@@ -49,6 +51,19 @@ void NodeOverlay::reset(std::int32_t node) {
   pod_count_ = snapshot_.pod_count(node);
   if (tracks_ports_) ports_ = snapshot_.used_ports(node);
   counts_.reset(node);
+  added_pods_.clear();
+  removed_pods_.clear();
+}
+
+/// A pod that comes back was not removed, and the other way round.
+void NodeOverlay::note_pod(const Pod* pod, int sign) {
+  if (!tracks_pods_ || pod == nullptr) return;
+  std::vector<const Pod*>& undone = sign > 0 ? removed_pods_ : added_pods_;
+  if (const auto at = std::find(undone.begin(), undone.end(), pod); at != undone.end()) {
+    undone.erase(at);
+  } else {
+    (sign > 0 ? added_pods_ : removed_pods_).push_back(pod);
+  }
 }
 
 void NodeOverlay::apply(const PodEffect& pods, std::int64_t pod_count, int sign) {
@@ -59,19 +74,9 @@ void NodeOverlay::apply(const PodEffect& pods, std::int64_t pod_count, int sign)
     requested = sign > 0 ? add_wrapping(requested, amount) : subtract(requested, amount);
   }
   pod_count_ += sign * pod_count;
-  if (tracks_ports_ && !pods.ports.empty()) apply_ports(pods.ports, sign);
+  if (tracks_ports_ && !pods.ports.empty()) sign > 0 ? add_ports(ports_, pods.ports) : free_ports(ports_, pods.ports);
   counts_.apply(pods.moves, sign);
-}
-
-/// A pod frees its ports even when another pod of the node has the same: docs/behaviour/plugins-node.md 9.
-void NodeOverlay::apply_ports(std::span<const HostPort> ports, int sign) {
-  for (const HostPort& port : ports) {
-    if (sign > 0) {
-      ports_.insert(std::lower_bound(ports_.begin(), ports_.end(), port), port);
-    } else {
-      std::erase(ports_, port);
-    }
-  }
+  note_pod(pods.pod, sign);
 }
 
 }  // namespace berth

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "batching/pod_class.h"
@@ -28,7 +29,7 @@ class OverlaidCounts {
   void apply(std::span<const CountMove> moves, int sign);
 
   std::int32_t node() const { return node_; }
-  const DomainColumn& column(std::int32_t c) const { return counts_.column(c); }
+  std::int32_t domain_of(std::int32_t column, std::int32_t node) const { return counts_.domain_of(column, node); }
   std::int32_t column_of(std::int32_t table) const { return counts_.column_of(table); }
   /// @param node  the node of the overlay
   std::int64_t count_at(std::int32_t table, std::int32_t node) const {
@@ -59,6 +60,7 @@ struct PodEffect {
   const ResourceDelta& delta;
   std::span<const HostPort> ports;
   std::span<const CountMove> moves;  ///< TopologyQueries::effect(); empty where the class reads no table
+  const Pod* pod = nullptr;          ///< where plugins on the host run
 };
 
 /// See the top of the file. Used for one class after another and one node after another, so that it allocates only
@@ -76,6 +78,8 @@ class NodeOverlay {
   void remove(const PodEffect& pod) { apply(pod, 1, -1); }
   /// Removes `pod_count` pods whose amounts, ports and moves are those of `pods` together.
   void remove_all(const PodEffect& pods, std::int64_t pod_count) { apply(pods, pod_count, -1); }
+  /// What plugins on the host see of remove_all(). @param pods  that live as long as the overlay reads for the node
+  void remove_for_hosts(const Pod* pod) { note_pod(pod, -1); }
 
   /// Changes the tables alone.
   void apply_moves(std::span<const CountMove> moves, int sign) { counts_.apply(moves, sign); }
@@ -100,13 +104,17 @@ class NodeOverlay {
   std::span<const Amounts> amounts() const { return amounts_; }
 
   std::int32_t node() const { return node_; }
+  std::string_view node_name() const { return snapshot_.node_name(node_); }
   const OverlaidCounts& counts() const { return counts_; }
+  // Where plugins on the host decide on the class: the changes in the order in which they were made.
+  std::span<const Pod* const> added_pods() const { return added_pods_; }
+  std::span<const Pod* const> removed_pods() const { return removed_pods_; }
 
  private:
+  void note_pod(const Pod* pod, int sign);
   static constexpr std::int32_t kNotRead = -1;
 
   void apply(const PodEffect& pods, std::int64_t pod_count, int sign);
-  void apply_ports(std::span<const HostPort> ports, int sign);
   const Amounts& amounts_of(std::int32_t column) const {
     return amounts_[static_cast<std::size_t>(index_of_column_[static_cast<std::size_t>(column)])];
   }
@@ -120,6 +128,9 @@ class NodeOverlay {
   bool tracks_ports_ = false;
   std::vector<HostPort> ports_;
   OverlaidCounts counts_;
+  bool tracks_pods_ = false;
+  std::vector<const Pod*> added_pods_;
+  std::vector<const Pod*> removed_pods_;
 };
 
 }  // namespace berth

@@ -14,10 +14,4 @@ template bool update_node_side_row(const PodSpec&, const ProfileRules<Rules>&, c
 template std::optional<RuleScore> NodeSideRow::score(std::string_view, const Snapshot&, std::int32_t,
                                                      const RawScores&) const;
 
-RawScores raw_maxima(const NodeSideRow& row, const Snapshot& snapshot, const std::vector<std::int32_t>& nodes) {
-  RawScores maxima;
-  for (const std::int32_t node : nodes) maxima.raise_to(row.raws(snapshot, node));
-  return maxima;
-}
-
 }  // namespace berth

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -72,6 +73,15 @@ struct CompiledNodeSideOf {
       if (of<Rule>().node_set) plugins.insert(Rule::descriptor.name);
     });
     return plugins;
+  }
+  /// The names that the plugin's PreFilter allows; null: all.
+  const std::set<std::string>* node_names(std::string_view plugin) const {
+    const std::set<std::string>* found = nullptr;
+    NodeRules::for_each([&](auto tag) {
+      using Rule = typename decltype(tag)::type;
+      if (Rule::descriptor.name == plugin && of<Rule>().node_set) found = &of<Rule>().node_names;
+    });
+    return found;
   }
   /// PreFilter's node set; null: all nodes.
   const std::vector<std::int32_t>* node_set() const {
@@ -170,9 +180,6 @@ bool update_node_side_row(const PodSpec& spec, const ProfileRules<List>& profile
 template <class List>
 NodeSideRowOf<List> build_node_side_row(CompiledNodeSideOf<List> compiled, const PodSpec& spec,
                                         const ProfileRules<List>& profile, const Snapshot& snapshot);
-
-/// Largest raw scores of the listed nodes.
-RawScores raw_maxima(const NodeSideRow& row, const Snapshot& snapshot, const std::vector<std::int32_t>& nodes);
 
 extern template CompiledNodeSide compile_node_side(const NodeSidePod&, const ProfileRules<Rules>&, Snapshot&);
 extern template NodeSideRow build_node_side_row(CompiledNodeSide, const PodSpec&, const ProfileRules<Rules>&,

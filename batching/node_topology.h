@@ -54,7 +54,7 @@ class NodeTopology {
 
   std::int32_t soft_size() const { return size(program_.soft); }
   const SoftSpread& soft(std::int32_t s) const { return at(program_.soft, s); }
-  bool has_soft_label(std::int32_t s) const { return counts_.column(soft(s).label_column)[node_] != 0; }
+  bool has_soft_label(std::int32_t s) const { return counts_.domain_of(soft(s).label_column, node_) != 0; }
   std::int32_t soft_domain(std::int32_t s) const { return domain(soft(s).table); }
   std::int64_t soft_count(std::int32_t s) const { return counts_.count_at(soft(s).table, node_); }
   bool is_ignored() const { return program_.ignores_incomplete && lacks_soft_label(*this); }
@@ -74,7 +74,7 @@ class NodeTopology {
   static const Term& at(const std::vector<Term>& terms, std::int32_t index) {
     return terms[static_cast<std::size_t>(index)];
   }
-  std::int32_t domain(std::int32_t table) const { return counts_.column(counts_.column_of(table))[node_]; }
+  std::int32_t domain(std::int32_t table) const { return counts_.domain_of(counts_.column_of(table), node_); }
 
   const TopologyProgram& program_;
   const Counts& counts_;

@@ -25,7 +25,7 @@ NominationAnswers::Refused NominationAnswers::of(const PodToPlace& pod) {
   ++call_;
   answers->changed.clear();
   if (answers->generation == nominations_.generation() && log_.reaches(answers->log_seen) &&
-      !nominations_.tell_apart(answers->priority, pod.pod->priority)) {
+      !nominations_.tell_apart(answers->priority, pod.pod->priority) && pod_class.host.is_idle()) {
     ask_changed(pod, *answers);
   } else {
     ask_all(pod, *answers);
@@ -98,11 +98,11 @@ bool NominationAnswers::refuses(const PodToPlace& pod, std::int32_t node, bool r
   const CompiledProfile& profile = table_.profile_of(pod.class_index);
   if (!nominations_.is_nominated(node)) return false;
   overlay_.reset(node);
-  if (!reads_counts)
+  if (!reads_counts && pod_class.host.is_idle())
     return nominations_.add_loads_against(*pod.pod, overlay_) && !load_accepts(pod_class, profile, overlay_);
   if (!nominations_.any_against(*pod.pod, node)) return false;
   nominations_.add_against(*pod.pod, pod_class, affinity_skips_, overlay_);
-  return !judge_node(pod_class, profile, table_.node_side(pod.class_index), overlay_, affinity_skips_).accepts();
+  return !judge_node(pod_class, profile, sides_.of(pod.class_index), overlay_, affinity_skips_).accepts();
 }
 
 bool NominationAnswers::refuses_after(const PodToPlace& pod, std::int32_t node, std::int64_t copies) {

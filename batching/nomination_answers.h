@@ -9,6 +9,7 @@
 
 #include "batching/commit_log.h"
 #include "batching/excluded_nodes.h"
+#include "batching/guest_sides.h"
 #include "batching/node_overlay.h"
 #include "batching/nominations.h"
 #include "batching/pod_class.h"
@@ -22,8 +23,14 @@ namespace berth {
 class NominationAnswers {
  public:
   /// The arguments must outlive this object.
-  NominationAnswers(ClassTable& table, const Nominations& nominations, const Snapshot& snapshot, const CommitLog& log)
-      : table_(table), nominations_(nominations), snapshot_(snapshot), log_(log), overlay_(snapshot) {}
+  NominationAnswers(const NodeSides& sides, const Nominations& nominations, const Snapshot& snapshot,
+                    const CommitLog& log)
+      : table_(sides.table()),
+        sides_(sides),
+        nominations_(nominations),
+        snapshot_(snapshot),
+        log_(log),
+        overlay_(snapshot) {}
 
   struct Refused {
     /// Nodes that refuse in the first pass. Nodes that refuse the pod without nominations may be among them.
@@ -39,6 +46,7 @@ class NominationAnswers {
     return static_cast<std::size_t>(pod_class) < of_class_.size() &&
            of_class_[static_cast<std::size_t>(pod_class)] != nullptr;
   }
+  void forget_all() { of_class_.clear(); }
   /// Forgets the answers of a class. @return the nodes that refused
   std::vector<std::int32_t> forget(std::int32_t pod_class);
 
@@ -67,7 +75,8 @@ class NominationAnswers {
   bool refuses(const PodToPlace& pod, std::int32_t node, bool reads_counts);
   void note_counts(const PodToPlace& pod, std::int32_t node, ClassAnswers& answers) const;
 
-  ClassTable& table_;
+  const ClassTable& table_;
+  NodeSides sides_;
   const Nominations& nominations_;
   const Snapshot& snapshot_;
   const CommitLog& log_;

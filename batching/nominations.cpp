@@ -90,6 +90,10 @@ void Nominations::leave_node(std::int32_t slot) {
   }
 }
 
+bool Nominations::any_to(std::string_view node_name) const {
+  return std::any_of(held_.begin(), held_.end(), [&](const auto& held) { return held.second.node_name == node_name; });
+}
+
 std::int32_t Nominations::node_of(const Pod& pod) const {
   if (held_.empty()) return -1;
   const auto at = held_.find(pod.uid());
@@ -149,7 +153,7 @@ void Nominations::add_against(const Pod& pod, const PodClass& pod_class, bool af
     if (!counts_against(*nominated.pod, pod)) continue;
     std::vector<CountMove> moves;
     if (pod_class.topology != nullptr) moves = topology_.effect(*nominated.pod, *pod_class.topology, !affinity_skips);
-    overlay.add({nominated.delta, nominated.ports, moves});
+    overlay.add({nominated.delta, nominated.ports, moves, nominated.pod.get()});
   }
 }
 
@@ -182,7 +186,7 @@ std::optional<Nominations::CrowdedNode> Nominations::crowded(const Pod& pod, con
 }
 
 Status Nominations::filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
-                                               const CompiledProfile& profile, const NodeSideRow& row,
+                                               const CompiledProfile& profile, const NodeSideView& row,
                                                const Snapshot& snapshot, std::int32_t node) const {
   if (const auto first = crowded(pod, pod_class, snapshot, node)) {
     Status status = filter_node(pod_class, profile, row, first->overlay, first->affinity_skips);
@@ -192,7 +196,7 @@ Status Nominations::filter_with_nominated_pods(const Pod& pod, const PodClass& p
 }
 
 NodeVerdict Nominations::judge_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
-                                                   const CompiledProfile& profile, const NodeSideRow& row,
+                                                   const CompiledProfile& profile, const NodeSideView& row,
                                                    const Snapshot& snapshot, std::int32_t node) const {
   if (const auto first = crowded(pod, pod_class, snapshot, node)) {
     const NodeVerdict verdict = judge_node(pod_class, profile, row, first->overlay, first->affinity_skips);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "batching/node_overlay.h"
+#include "batching/node_side_view.h"
 #include "batching/pod_class.h"
 
 namespace berth {
@@ -39,6 +40,8 @@ class Nominations {
   bool empty() const { return at_priority_.empty(); }
   /// The pod is nominated; its node need not exist.
   bool holds(const Pod& pod) const { return !held_.empty() && held_.contains(pod.uid()); }
+  /// Some pod is nominated to a node of this name, which need not exist.
+  bool any_to(std::string_view node_name) const;
   /// The slot of the node that the pod is nominated to, or -1.
   std::int32_t node_of(const Pod& pod) const;
   /// The pod is nominated to this node from now on, and to no other; not when the name is empty, or when the pod is not
@@ -74,10 +77,10 @@ class Nominations {
   /// the pod itself is nominated to, which is filtered first and alone, with the row of NodeSet::kIgnored:
   /// docs/behaviour/plugins-node.md 2.3.
   Status filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                    const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node) const;
+                                    const NodeSideView& row, const Snapshot& snapshot, std::int32_t node) const;
   /// The same without reasons.
   NodeVerdict judge_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                        const NodeSideRow& row, const Snapshot& snapshot, std::int32_t node) const;
+                                        const NodeSideView& row, const Snapshot& snapshot, std::int32_t node) const;
   /// Adds those pods to the node of an overlay that reads for the class.
   void add_against(const Pod& pod, const PodClass& pod_class, bool affinity_skips, NodeOverlay& overlay) const;
   /// The same without what they change in topology tables. @return false when none counts against the pod

@@ -52,9 +52,11 @@ OverlayFork::OverlayFork(const OverlayFork& from, std::shared_ptr<const ForkPare
       own_pods_(from.own_pods_),
       changed_since_(from.changed_since_),
       journal_seen_(from.journal_seen_),
+      guest_domains_(from.guest_domains_),
       touched_(from.touched_),
       live_log_seen_(from.live_log_seen_),
       history_(std::move(parent), from.history_.steps()) {
+  if (!from.state_->snapshot.guests().empty()) names_ = from.names_;
   source_->journal->begin_reading_at(journal_position_);
   self_->fork = this;
 }
@@ -77,35 +79,43 @@ bool OverlayFork::on_overlay(Body body) {
 
 // Placing
 
-void OverlayFork::check_prepared(std::span<const PodToPlace> pods) const {
-  for (const PodToPlace& pod : pods) PreparedPod(pod, state_->table, state_->nominations);
+/// The pods as the engine that the fork reads knows them now: those that it has prepared, or, where it belongs to a
+/// fork itself, copies that it prepares here.
+std::vector<PodToPlace> OverlayFork::prepared(std::span<const PodToPlace> pods, Reading& reading) const {
+  const CommitState& live = *source_->live;
+  std::vector<PodToPlace> known;
+  known.reserve(pods.size());
+  bool is_current = !source_->is_of_fork;
+  for (const PodToPlace& pod : pods) {
+    known.push_back(source_->is_of_fork ? not_compiled(pod) : live.current(pod));
+    if (source_->is_of_fork) continue;
+    if (live.is_outdated(pod)) {
+      is_current = false;
+    } else {
+      PreparedPod(known.back(), state_->table, state_->nominations,
+                  state_->snapshot);  // throws where it was never prepared
+    }
+  }
+  if (!is_current) reading.alone([&] { source_->live->prepare(known); });
+  return known;
 }
 
-/// The pods as they are known to the engine that the fork reads.
-/// @param own  holds copies where it is not the one that prepared them
-std::span<const PodToPlace> OverlayFork::prepared(std::span<const PodToPlace> pods, std::vector<PodToPlace>& own,
-                                                  Reading& reading) {
-  const CommitState& live = *source_->live;
-  if (!source_->is_of_fork &&
-      std::none_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return live.is_outdated(pod); })) {
-    for (const PodToPlace& pod : pods) own.push_back(live.current(pod));
-    check_prepared(own);
-    return own;
-  }
-  // Prepared by another engine, or before terms came that had never been seen, or nodes changed.
-  for (const PodToPlace& pod : pods) own.push_back(source_->is_of_fork ? not_compiled(pod) : pod);
-  reading.alone([&] { source_->live->prepare(own); });
-  return own;
+/// Plugins on the host decide on one of the pods: their answers follow what is done to the fork, so that it needs an
+/// engine of its own.
+bool OverlayFork::asks_hosts(std::span<const PodToPlace> pods, const Reading& reading) const {
+  return reading.is_live() && std::any_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) {
+           return pod.class_index >= 0 && state_->table.host_decides(pod.class_index);
+         });
 }
 
 BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const BatchLimits& limits) {
   BatchResult result;
-  std::vector<PodToPlace> own_pods;
   const bool done = on_overlay([&](Reading& reading) {
-    const std::span<const PodToPlace> pods = prepared(given, own_pods, reading);
+    const std::vector<PodToPlace> pods = prepared(given, reading);
+    if (asks_hosts(pods, reading)) return false;
     if (reading.is_live() && !source_->live->is_ready_for_forks(pods))
       reading.alone([&] { source_->live->make_ready_for_forks(pods); });
-    if (!reading.is_live() || !take_in_new_columns(reading)) return false;
+    if (!reading.is_live() || !take_in_new_columns(reading) || guests_change_scores(pods)) return false;
     note_touched();
     const CommitMark before = state_->mark();
     try {
@@ -136,10 +146,13 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
 void OverlayFork::answer(const PodToPlace& pod) {
   std::int32_t own_nomination = -1;
   if (state_->repeat_failure(pod)) return;
+  const auto update_order = [&] { state_->snapshot.update_guest_order(source_->live->cluster.cache()); };
+  if (!state_->nominations.empty()) update_order();
   if (!state_->answer_without_row(pod, own_nomination)) {
     if (const auto selection = source_->live->select_for_fork(pod, *state_, touched_)) {
       state_->answer(pod, *selection, own_nomination);
     } else {
+      update_order();
       state_->answer_uncached(pod, own_nomination);
     }
   }
@@ -197,11 +210,12 @@ void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
 
 Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
   Evaluation evaluation;
-  std::vector<PodToPlace> own_pods;
   const bool done = on_overlay([&](Reading& reading) {
-    const PodToPlace& known = prepared({&pod, 1}, own_pods, reading).front();
-    if (!reading.is_live() || !take_in_new_columns(reading)) return false;
-    evaluation = evaluate_pod(known, state_->table, state_->nominations, state_->snapshot);
+    const PodToPlace known = prepared({&pod, 1}, reading).front();
+    if (asks_hosts({&known, 1}, reading)) return false;
+    if (!reading.is_live() || !take_in_new_columns(reading) || guests_change_scores({&known, 1})) return false;
+    state_->snapshot.update_guest_order(source_->live->cluster.cache());
+    evaluation = evaluate_pod(known, state_->sides, state_->nominations, state_->snapshot);
     return true;
   });
   if (done) return evaluation;
@@ -213,43 +227,48 @@ Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
 
 // What the engine compiled since the fork was opened
 
-/// @return false when the engine has left meanwhile
+/// @return false when the engine has left meanwhile, or lacks a resource that a guest offers
 bool OverlayFork::take_in_new_columns(Reading& reading) {
-  const auto is_current = [&] {
-    const Snapshot& live = source_->live->snapshot;
-    const Snapshot& own = state_->snapshot;
-    return live.resources_built() == own.resources_built() &&
-           live.topology().tables_added() == own.topology().tables_added() &&
-           live.topology().column_count() == own.topology().column_count();
-  };
   while (reading.is_live() && !is_current()) reading.alone([&] { count_new_columns(); });
-  return reading.is_live();
+  return reading.is_live() && !state_->snapshot.guest_lacks_column();
+}
+
+bool OverlayFork::is_current() const {
+  const Snapshot& live = source_->live->snapshot;
+  const Snapshot& own = state_->snapshot;
+  return live.resources_built() == own.resources_built() &&
+         live.topology().tables_added() == own.topology().tables_added() &&
+         live.topology().column_count() == own.topology().column_count();
 }
 
 /// New columns and tables as they would have been when the fork was opened, with what was done to it.
 void OverlayFork::count_new_columns() {
   CommitState& live = *source_->live;
   live.fold();
-  const Known known{state_->snapshot.topology().tables_added(), state_->snapshot.resources_built()};
-  state_->snapshot.write_topology().add_tables_of(live.snapshot.topology());
-  state_->snapshot.add_resources_of(live.snapshot);
+  Snapshot& own = state_->snapshot;
+  const Known known{own.topology().tables_added(), own.resources_built()};
+  const std::vector<GuestPlace> guests = own.write_topology().take_guests();
+  own.write_topology().add_tables_of(live.snapshot.topology());
+  own.add_resources_of(live.snapshot);
   state_->nominations.refresh_deltas(live.table);
   read_journal();
-  for (const auto& [uid, position] : changed_since_) {
-    count_in_new(in_source(uid), -1, known);
-    count_in_new(as_opened(uid), 1, known);
-  }
+  for (const auto& [uid, position] : changed_since_)
+    for (const int sign : {-1, 1}) {
+      const Standing standing = sign < 0 ? in_source(uid) : as_opened(uid);
+      count_in_new(standing, own.find_in_engine(standing.node_name), sign, known);
+    }
+  if (!own.guests().empty()) count_guests_in_new(guests, known);
   for (const auto& [uid, standing] : own_pods_) {
-    count_in_new(as_opened(uid), -1, known);
-    count_in_new(standing, 1, known);
+    const Standing before = as_opened(uid);
+    count_in_new(before, own.find_node(before.node_name), -1, known);
+    count_in_new(standing, own.find_node(standing.node_name), 1, known);
   }
 }
 
-void OverlayFork::count_in_new(const Standing& standing, int sign, const Known& known) {
-  if (standing.pod == nullptr) return;
+/// @param slot  of the standing's node; -1: it counts nowhere
+void OverlayFork::count_in_new(const Standing& standing, std::int32_t slot, int sign, const Known& known) {
+  if (standing.pod == nullptr || slot < 0) return;
   Snapshot& snapshot = state_->snapshot;
-  const std::int32_t slot = snapshot.find_node(standing.node_name);
-  if (slot < 0) return;
   for (const CountMove& move : state_->table.topology().moves_on_node(*standing.pod))
     if (snapshot.topology().added_at(move.table) > known.tables_added)
       snapshot.write_topology().add(move.table, slot, sign * move.amount);
@@ -293,12 +312,22 @@ bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& 
   TopologyIndex& topology = state_->table.topology();
   std::vector<PodPtr> unknown;
   bool brings_new_terms = false;
+  const bool nodes_may_come = std::any_of(changes.begin(), changes.end(), [](const ClusterChange& change) {
+    return std::holds_alternative<NodeUpsert>(change);
+  });
   const auto look_at = [&](const PodPtr& pod, std::string_view node_name) {
-    if (pod == nullptr || state_->snapshot.find_node(node_name) < 0) return;
+    if (pod == nullptr || (!nodes_may_come && state_->snapshot.find_node(node_name) < 0)) return;
     brings_new_terms = brings_new_terms || topology.brings_new_terms(*pod);
     if (!topology.known_moves(*pod)) unknown.push_back(pod);
   };
   for (const ClusterChange& change : changes) {
+    if (const auto* node = std::get_if<NodeUpsert>(&change)) {
+      const std::string& name = node->node->name;
+      if (state_->snapshot.find_node(name) < 0)
+        for (const PodPtr& pod : pods_on(name, When::kNow)) look_at(pod, name);
+      continue;
+    }
+    if (std::holds_alternative<NodeRemoval>(change)) continue;
     const auto* upsert = std::get_if<PodUpsert>(&change);
     if (upsert != nullptr) look_at(upsert->pod, upsert->pod->node_name);
     const Standing standing = standing_of(upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid);
@@ -314,19 +343,13 @@ bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& 
 
 void OverlayFork::apply(std::span<const ClusterChange> changes) {
   check_fork_changes(changes);
-  const bool concerns_nodes = std::any_of(changes.begin(), changes.end(), [](const ClusterChange& change) {
-    return std::holds_alternative<NodeUpsert>(change) || std::holds_alternative<NodeRemoval>(change);
-  });
-  const bool done = on_overlay([&](Reading& reading) {
-    if (concerns_nodes || !ensure_moves(changes, reading)) return false;
-    for (const ClusterChange& change : changes) apply_one(change);
-    return true;
-  });
+  const bool done = on_overlay([&](Reading& reading) { return ensure_moves(changes, reading) && take_in(changes); });
   if (!done) engine().apply(changes);
-  for (const ClusterChange& change : changes) history_.add(change);
+  history_.add(std::vector<ClusterChange>(changes.begin(), changes.end()));
   ++self_->version;
 }
 
+/// Of a pod.
 void OverlayFork::apply_one(const ClusterChange& change) {
   const auto* upsert = std::get_if<PodUpsert>(&change);
   const std::string uid = upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid;
@@ -419,6 +442,7 @@ Backend& OverlayFork::engine() {
     engine->apply({&change, 1});
   }
   for (const auto& [index, name] : names_) index_of_name_.emplace(name, index);
+  ++*source_->own_engines;
   state_.reset();
   engine_ = std::move(engine);
   return *engine_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,8 +19,10 @@
 namespace berth {
 
 /// A fork that reads its engine and copies what it changes: columns of amounts and counts of topology domains by page,
-/// and pods by uid. When it meets something that it cannot read there, it opens an engine of its own in the same state:
-/// nodes that change in the fork or in the engine, and pods whose terms the engine has never seen.
+/// and pods by uid. Nodes that come, change or go in the fork are its guests: it answers for them itself
+/// (host/cluster/guest_nodes.h, batching/guest_sides.h). When it meets something that it cannot read in the engine, it
+/// opens an engine of its own in the same state: nodes that change in the engine, pods whose terms the engine has never
+/// seen, and what can_be_guest() and change_image_scores() name.
 class OverlayFork : public Fork {
  public:
   /// A fork of the engine as it is now, with its placements folded.
@@ -49,17 +52,18 @@ class OverlayFork : public Fork {
 
   template <class Body>
   bool on_overlay(Body body);
-  void check_prepared(std::span<const PodToPlace> pods) const;
-  std::span<const PodToPlace> prepared(std::span<const PodToPlace> pods, std::vector<PodToPlace>& own,
-                                       Reading& reading);
+  std::vector<PodToPlace> prepared(std::span<const PodToPlace> pods, Reading& reading) const;
+  bool asks_hosts(std::span<const PodToPlace> pods, const Reading& reading) const;
   bool take_in_new_columns(Reading& reading);
+  bool is_current() const;
   void count_new_columns();
   /// TopologyCounts::tables_added() and Snapshot::resources_built() before new ones were taken in.
   struct Known {
     std::uint64_t tables_added;
     std::uint64_t resources_built;
   };
-  void count_in_new(const Standing& standing, int sign, const Known& known);
+  void count_in_new(const Standing& standing, std::int32_t slot, int sign, const Known& known);
+  void count_guests_in_new(const std::vector<GuestPlace>& guests, const Known& known);
   void note_touched();
   void note_placement();
   void answer(const PodToPlace& pod);
@@ -70,10 +74,25 @@ class OverlayFork : public Fork {
   Standing as_opened(const std::string& uid);
   Standing standing_of(const std::string& uid);
   bool ensure_moves(std::span<const ClusterChange> changes, Reading& reading);
+  bool take_in(std::span<const ClusterChange> changes);
   void apply_one(const ClusterChange& change);
   void leave(const std::string& uid);
   void stand(const PodPtr& pod);
   void change_node(const Standing& standing, int sign);
+
+  // Guests.
+  bool guests_change_scores(std::span<const PodToPlace> pods);
+  bool can_be_guest(const Node& node) const;
+  bool take_in(const NodeUpsert& change);
+  bool take_in(const NodeRemoval& change);
+  bool come(const NodePtr& node);
+  bool change(std::int32_t slot, const NodeUpsert& change);
+  /// The pods that stand on the node, now or when the fork was opened.
+  enum class When : std::uint8_t { kNow, kAsOpened };
+  std::vector<PodPtr> pods_on(const std::string& node_name, When when);
+  std::optional<std::vector<CountMove>> moves_of_all(std::span<const PodPtr> pods) const;
+  void lay_guest(std::int32_t slot, const NodePtr& node);
+  void note_guest(std::int32_t slot);
 
   Backend& engine();
   std::shared_ptr<const ClusterCache> cluster_as_opened();
@@ -85,7 +104,8 @@ class OverlayFork : public Fork {
   std::unordered_map<std::string, Standing> own_pods_;  ///< by uid, of pods that came, left or changed in the fork
   /// By uid: position of the first change in the journal since the fork was opened.
   std::unordered_map<std::string, std::uint64_t> changed_since_;
-  std::uint64_t journal_seen_;       ///< up to where changed_since_ is complete
+  std::uint64_t journal_seen_;  ///< up to where changed_since_ is complete
+  GuestDomains guest_domains_;
   ExcludedNodes touched_;            ///< nodes whose load differs from the engine's, or may
   std::uint64_t live_log_seen_ = 0;  ///< position in the engine's log up to which touched_ is complete
   ForkHistory history_;

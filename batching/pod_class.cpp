@@ -2,6 +2,7 @@
 #include "batching/pod_class.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -37,6 +38,12 @@ std::string with_profile(std::string signature, std::int32_t profile, const std:
 
 }  // namespace
 
+/// What plugins on the host read of a pod.
+struct ClassTable::HostOfPod {
+  const PodPtr& pod;
+  const std::string& signature;
+};
+
 ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& config, const EngineConfig& engine,
                        Snapshot& snapshot)
     : config_(config),
@@ -44,7 +51,8 @@ ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& conf
       seed_(engine.seed),
       snapshot_(snapshot),
       cluster_(cluster),
-      topology_(cluster, config, engine.upstream_bugs, snapshot) {
+      topology_(cluster, config, engine.upstream_bugs, snapshot),
+      hosts_(engine.host_plugins, cluster, snapshot) {
   compile_profiles();
   class_of_spec_.resize(profiles_.size());
 }
@@ -67,34 +75,38 @@ void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod
 
 std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
   if (pod.pod->rare_fields != nullptr)
-    if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile)) return add_error(std::move(*reason));
-  if (!pod.pod->node_name.empty()) return find_or_add(pod, kind);
+    if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, hosts_.plugins()))
+      return add_error(std::move(*reason));
+  const std::string host = hosts_.signature(*pod.pod, *profile(pod.profile).profile);
+  if (!pod.pod->node_name.empty() || !host.empty()) return find_or_add(pod, kind, host);
   if (kind >= 0) {
     if (class_of_kind_.size() <= static_cast<std::size_t>(kind))
       class_of_kind_.resize(static_cast<std::size_t>(kind) + 1);
     Found& known = class_of_kind_[static_cast<std::size_t>(kind)];
     const std::uint32_t revision = topology_.compile(kind).revision;
-    if (known.revision != revision) known = {find_or_add(pod, kind), revision};
+    if (known.revision != revision) known = {find_or_add(pod, kind, host), revision};
     return known.pod_class;
   }
   auto& by_spec = class_of_spec_[static_cast<std::size_t>(pod.profile)];
   const auto [known, is_new] = by_spec.try_emplace(pod.pod->spec.get());
-  if (is_new) known->second = {pod.pod->spec, find_or_add(pod, kind), 0};
+  if (is_new) known->second = {pod.pod->spec, find_or_add(pod, kind, host), 0};
   known->second.found_at = sweeps_;
   return known->second.pod_class;
 }
 
-std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind) {
-  if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile)) return add_error(std::move(*reason));
-  return find_or_add(pod.pod->spec, pod.pod->node_name, pod.profile, kind);
+std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind, const std::string& host) {
+  if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, hosts_.plugins()))
+    return add_error(std::move(*reason));
+  return find_or_add(pod.pod->spec, pod.pod->node_name, pod.profile, kind, {pod.pod, host});
 }
 
 std::int32_t ClassTable::find_or_add(const std::shared_ptr<const PodSpec>& spec, const std::string& node_name,
-                                     std::int32_t profile, std::int32_t kind) {
+                                     std::int32_t profile, std::int32_t kind, const HostOfPod& host) {
   static const TopologyIndex::Compiled kNothing;
   const TopologyIndex::Compiled& topology = kind >= 0 ? topology_.compile(kind) : kNothing;
   std::string signature = with_profile(pod_signature(*spec), profile, node_name);
   if (topology.program != nullptr || !topology.moves.empty()) signature += topology.signature;
+  signature += host.signature;
   const auto [at, is_new] = class_of_signature_.try_emplace(std::move(signature), -1);
   if (is_new) {
     PodClass added;
@@ -104,6 +116,11 @@ std::int32_t ClassTable::find_or_add(const std::shared_ptr<const PodSpec>& spec,
     added.topology = topology.program;
     added.moves = topology.moves;
     added.signature = &at->first;
+    if (!hosts_.empty()) {
+      added.host_pod = host.pod;
+      added.host_signature = host.signature;
+      added.host = hosts_.side(host.pod, *this->profile(profile).profile);
+    }
     fill(added);
     at->second = classes_.add(std::move(added));
   }
@@ -160,12 +177,12 @@ ResourceDelta ClassTable::delta_of(const Pod& pod) const {
 
 /// @param columns  Snapshot::resources_built() when the deltas were right
 void ClassTable::refresh_deltas(std::uint64_t columns) {
+  const std::vector<std::string_view> built = snapshot_.resources_built_since(columns);
   const auto is_new = [&](const auto& scalar) {
-    const std::int32_t column = snapshot_.find_resource(scalar.first);
-    return column != kNoColumn && snapshot_.built_at(column) > columns;
+    return std::binary_search(built.begin(), built.end(), std::string_view(scalar.first));
   };
   classes_.for_each([&](std::int32_t, PodClass& pod_class) {
-    const auto scalars = requested_on_node(bare_pod(pod_class)).scalars;
+    const auto& scalars = pod_class.filter_amounts.scalars;  // every resource that a pod of the class requests
     if (std::any_of(scalars.begin(), scalars.end(), is_new)) pod_class.delta = delta_of(bare_pod(pod_class));
   });
 }
@@ -280,11 +297,6 @@ void ClassTable::change_node(std::int32_t slot, NodeParts parts, NodeEvent event
   node_changes_.erase(node_changes_.begin(), node_changes_.end() - static_cast<std::ptrdiff_t>(kept));
 }
 
-const NodeSideRow& ClassTable::node_side_on_own_node(std::int32_t c, std::int32_t node) {
-  const NodeSideRow& row = node_side(c);
-  return row.is_outside_node_set(node) ? node_side(c, NodeSet::kIgnored) : row;
-}
-
 const NodeSideRow* ClassTable::built_node_side(std::int32_t c, NodeSet node_set) const {
   const PodClass& pod_class = (*this)[c];
   const std::int32_t index = node_set == NodeSet::kIgnored ? pod_class.open_node_side : pod_class.node_side;
@@ -293,24 +305,89 @@ const NodeSideRow* ClassTable::built_node_side(std::int32_t c, NodeSet node_set)
   return side.is_outdated || side.position != node_changes_end() ? nullptr : side.row.get();
 }
 
-PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const CompiledNodeSide& side) {
-  return answer.message.empty() ? side.plugins_with_node_set() : PluginNames{answer.plugin};
+bool is_outside_node_set(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot,
+                         std::int32_t node) {
+  return row.is_outside_node_set(node) || (!pod_class.host.empty() && snapshot.has_node(node) &&
+                                           pod_class.host.is_outside_node_set(snapshot.node(node).name));
 }
+
+PluginNames plugins_with_node_set(const PodClass& pod_class, const CompiledNodeSide& side) {
+  PluginNames plugins = side.plugins_with_node_set();
+  for (const HostPart& part : pod_class.host.parts)
+    if (part.narrows()) plugins.insert(part.column->plugin->name());
+  return plugins;
+}
+
+PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const PodClass& pod_class,
+                                 const CompiledNodeSide& side) {
+  if (answer.message.empty()) return plugins_with_node_set(pod_class, side);
+  PluginNames plugins = answer.narrowing;
+  if (!answer.plugin.empty()) plugins.insert(answer.plugin);
+  return plugins;
+}
+
+namespace {
+
+/// The node sets of PreFilter plugins, one after another.
+class NodeSets {
+ public:
+  /// @return false when no node is left
+  bool narrow(std::string_view plugin, const std::set<std::string>& names) {
+    plugins_.insert(plugin);
+    if (left_) {
+      std::erase_if(*left_, [&](const std::string& name) { return !names.contains(name); });
+    } else {
+      left_ = names;
+    }
+    return !left_->empty();
+  }
+  const PluginNames& plugins() const { return plugins_; }
+  PreFilterAnswer nothing_left() const {
+    std::string text = "node(s) didn't satisfy plugin " + plugins_.names().front();
+    if (plugins_.size() > 1) text = node_set_text(plugins_) + " simultaneously";
+    return {.plugin = {}, .narrowing = plugins_, .message = text, .error = ""};
+  }
+
+ private:
+  PluginNames plugins_;
+  std::optional<std::set<std::string>> left_;
+};
+
+}  // namespace
 
 PreFilterAnswer ClassTable::pre_filter(std::int32_t c, const CompiledNodeSide& side) const {
   static const TopologyProgram kNothing;
   const PodClass& pod_class = (*this)[c];
   const TopologyProgram& topology = pod_class.topology != nullptr ? *pod_class.topology : kNothing;
-  if (!side.pre_filter_refuses && topology.pre_filter_error.empty() && topology.pre_filter_message.empty()) return {};
+  const HostSide& host = pod_class.host;
+  if (!side.pre_filter_refuses && topology.pre_filter_error.empty() && topology.pre_filter_message.empty() &&
+      host.is_idle())
+    return {};
+  NodeSets node_sets;
+  PreFilterAnswer recorded;
   for (const EnabledPlugin& plugin : profile_of(c).profile->at(ExtensionPoint::kPreFilter)) {
     if (const std::string_view message = side.pre_filter_message(plugin.name); !message.empty())
-      return {plugin.name, std::string(message), ""};
+      return {.plugin = plugin.name, .message = std::string(message), .error = ""};
     if (plugin.name == PodTopologySpread::name && !topology.pre_filter_error.empty())
-      return {plugin.name, "", topology.pre_filter_error};
+      return {.plugin = plugin.name, .message = "", .error = topology.pre_filter_error};
     if (plugin.name == InterPodAffinity::name && !topology.pre_filter_message.empty())
-      return {plugin.name, topology.pre_filter_message, ""};
+      return {.plugin = plugin.name, .message = topology.pre_filter_message, .error = ""};
+    const std::set<std::string>* names = side.node_names(plugin.name);
+    if (const HostPart* part = host.find(plugin.name)) {
+      const Status& status = part->column->pre_filter;
+      if (status.code == StatusCode::kError) return {.plugin = plugin.name, .message = "", .error = status.message()};
+      if (part->refuses_all()) {
+        PreFilterAnswer refused{.plugin = plugin.name, .code = status.code, .message = status.message(), .error = ""};
+        // Eviction may help, and reads what all the others say.
+        if (status.code != StatusCode::kUnschedulable) return refused;
+        recorded = std::move(refused);
+      }
+      if (part->narrows()) names = &*part->column->node_names;
+    }
+    if (names != nullptr && !node_sets.narrow(plugin.name, *names)) return node_sets.nothing_left();
   }
-  return {};
+  if (!recorded.message.empty()) recorded.narrowing = node_sets.plugins();
+  return recorded;
 }
 
 const std::string& ClassTable::score_error(std::int32_t c) {
@@ -318,10 +395,28 @@ const std::string& ClassTable::score_error(std::int32_t c) {
   if (!profile_of(c).scores_anything) return kNone;
   const std::string& affinity = compiled_node_side(c).pre_score_error;
   const PodClass& pod_class = (*this)[c];
+  if (host_decides(c)) return score_error_with_hosts(pod_class, affinity);
   if (!affinity.empty()) return affinity;
   if (pod_class.topology != nullptr && !pod_class.topology->pre_score_error.empty())
     return pod_class.topology->pre_score_error;
   return profile_of(c).missing_score_state;
+}
+
+/// The first error in the profile's PreScore order.
+const std::string& ClassTable::score_error_with_hosts(const PodClass& pod_class, const std::string& affinity) const {
+  static const std::string kNone;
+  const std::string& of_topology = pod_class.topology != nullptr ? pod_class.topology->pre_score_error : kNone;
+  const CompiledProfile& profile = this->profile(pod_class.profile);
+  for (const EnabledPlugin& plugin : profile.profile->at(ExtensionPoint::kPreScore)) {
+    if (plugin.name == NodeAffinityRule::name && !affinity.empty()) return affinity;
+    const bool is_topology = plugin.name == PodTopologySpread::name || plugin.name == InterPodAffinity::name;
+    if (is_topology && !of_topology.empty()) return of_topology;
+    const HostPart* part = pod_class.host.find(plugin.name);
+    if (part != nullptr && part->column->pre_score.code == StatusCode::kError)
+      return part->column->pre_score.reasons.front();
+  }
+  if (!affinity.empty()) return affinity;
+  return of_topology.empty() ? profile.missing_score_state : of_topology;
 }
 
 std::uint64_t ClassTable::node_side_bytes() const {
@@ -350,6 +445,7 @@ bool ClassTable::change_namespace(const std::string& name) {
 
 void ClassTable::recompile() {
   ++recompile_count_;
+  hosts_.note_all();
   node_side_of_signature_.clear();
   node_sides_.clear();
   node_changes_begin_ = node_changes_end();
@@ -377,6 +473,7 @@ std::vector<std::int32_t> ClassTable::sweep(const InUse& in_use) {
   renew_classes_of_kinds();
   const std::vector<std::int32_t> dropped = drop_classes(in_use.classes);
   drop_node_sides();
+  hosts_.drop_unused();
   drop_resources();
   // The pods of errors are stale, and bring them again.
   errors_.clear();
@@ -397,7 +494,9 @@ void ClassTable::renew_classes_of_kinds() {
       found = {};
     } else if (found.revision != revision) {
       const PodClass before = classes_[found.pod_class];
-      found = {find_or_add(before.spec, before.node_name, before.profile, kind), revision};
+      found = {
+          find_or_add(before.spec, before.node_name, before.profile, kind, {before.host_pod, before.host_signature}),
+          revision};
       // A class that was there before may have them already.
       PodClass& now = classes_[found.pod_class];
       if (now.node_side < 0) now.node_side = before.node_side;

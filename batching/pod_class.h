@@ -14,7 +14,8 @@
 
 #include "batching/backend.h"
 #include "batching/compiled_profile.h"
-#include "batching/node_side_row.h"
+#include "batching/host_columns.h"
+#include "batching/node_side_view.h"
 #include "batching/numbered.h"
 #include "batching/topology_index.h"
 #include "host/cluster/snapshot.h"
@@ -27,6 +28,8 @@ struct PodClass {
   std::int32_t profile = 0;
   std::shared_ptr<const PodSpec> spec;
   std::string node_name;        ///< spec.nodeName; empty for pending pods
+  PodPtr host_pod;              ///< one of its pods, where plugins on the host run; they may read what the spec lacks
+  std::string host_signature;   ///< HostColumns::signature()
   std::uint32_t draw_seed = 0;  ///< class_draw_seed() of the run's seed and the spec's hash, for draws by class
 
   ResourceAmounts filter_amounts;                ///< counted by the filter and by a node's requested amounts
@@ -39,6 +42,7 @@ struct PodClass {
   /// The topology terms that affect the class; null: none.
   std::shared_ptr<const TopologyProgram> topology;
   std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
+  HostSide host;                 ///< the plugins on the host that its profile runs
   bool needs_int64 = false;      ///< amounts of kExactBelow and above: evaluated in integers, pod by pod
 
   std::uint64_t found_at = 0;              ///< sweep of the table before which it was found last
@@ -47,16 +51,26 @@ struct PodClass {
   std::int32_t open_node_side = -1;        ///< the same with NodeSet::kIgnored
 };
 
+/// PreFilter leaves the node out, so that no Filter plugin runs on it. @param row  of the class
+bool is_outside_node_set(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot,
+                         std::int32_t node);
+/// The plugins whose PreFilter names a node set. @param side  of the class
+PluginNames plugins_with_node_set(const PodClass& pod_class, const CompiledNodeSide& side);
+
 /// The result of PreFilter, which may end the cycle before any node is evaluated.
 struct PreFilterAnswer {
-  std::string_view plugin;  ///< that ends it; empty when it passes
-  std::string message;      ///< non-empty: the pod is unschedulable with this reason
-  std::string error;        ///< non-empty: the cycle ends with this error
+  std::string_view plugin;  ///< that ends it; empty when it passes, and when node sets have no node in common
+  /// Of `message`: with kUnschedulable preemption may help, and Filter says where.
+  StatusCode code = StatusCode::kUnschedulableAndUnresolvable;
+  PluginNames narrowing = {};  ///< the plugins of those node sets
+  std::string message = {};    ///< non-empty: the pod is unschedulable with this reason
+  std::string error = {};      ///< non-empty: the cycle ends with this error
   bool passes() const { return message.empty() && error.empty(); }
 };
 
 /// The plugins that PreFilter adds to Diagnosis::rejectors. @param side  of the class
-PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const CompiledNodeSide& side);
+PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const PodClass& pod_class,
+                                 const CompiledNodeSide& side);
 
 /// Finds the class of every pod and owns classes, profiles and node-side rows. What no pod needs any more goes with
 /// sweep(), and its number is given again.
@@ -115,8 +129,6 @@ class ClassTable {
   /// Built on first use: evaluates the class's node side on every node. Keeps its address until recompile().
   /// @param node_set  kIgnored: for the node that a pod is nominated to
   const NodeSideRow& node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows);
-  /// The row for the node that a pod is nominated to, where PreFilter's node set does not apply.
-  const NodeSideRow& node_side_on_own_node(std::int32_t c, std::int32_t node);
   /// null: node_side() was not called for the class since the latest node event, or since it was last outdated.
   const NodeSideRow* built_node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows) const;
   /// Changes whenever node_side() has to be built again, which may concern any node. Takes in node events before.
@@ -129,6 +141,14 @@ class ClassTable {
   PreFilterAnswer pre_filter(std::int32_t c, const CompiledNodeSide& side) const;
   /// Non-empty: scoring ends in this error.
   const std::string& score_error(std::int32_t c);
+
+  /// Plugins that decide on the host, and their answers.
+  HostColumns& hosts() { return hosts_; }
+  const HostColumns& hosts() const { return hosts_; }
+  /// What plugins on the host answer about the class is known and current.
+  bool host_is_current(std::int32_t c) const { return hosts_.empty() || hosts_.is_current((*this)[c].host); }
+  /// Some plugin on the host decides on the class, so that rows are not enough. Of current columns.
+  bool host_decides(std::int32_t c) const { return !hosts_.empty() && !(*this)[c].host.is_idle(); }
 
   /// The delta of a pod that is in no class (a nominated one, or one that runs).
   ResourceDelta delta_of(const Pod& pod) const;
@@ -144,9 +164,11 @@ class ClassTable {
 
  private:
   std::int32_t class_of(const PodToPlace& pod, std::int32_t kind);
-  std::int32_t find_or_add(const PodToPlace& pod, std::int32_t kind);
+  std::int32_t find_or_add(const PodToPlace& pod, std::int32_t kind, const std::string& host);
+  struct HostOfPod;
   std::int32_t find_or_add(const std::shared_ptr<const PodSpec>& spec, const std::string& node_name,
-                           std::int32_t profile, std::int32_t kind);
+                           std::int32_t profile, std::int32_t kind, const HostOfPod& host);
+  const std::string& score_error_with_hosts(const PodClass& pod_class, const std::string& affinity) const;
   std::int32_t add_error(std::string text);
   void fill(PodClass& pod_class);
   void refresh_deltas(std::uint64_t columns);
@@ -165,6 +187,7 @@ class ClassTable {
   Snapshot& snapshot_;
   const EngineCluster& cluster_;
   TopologyIndex topology_;
+  HostColumns hosts_;
   std::vector<Found> class_of_kind_;
   std::vector<std::int32_t> kinds_;  ///< of the pods that are being compiled
   std::vector<CompiledProfile> profiles_;

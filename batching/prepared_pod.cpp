@@ -12,8 +12,9 @@ namespace {
 
 }  // namespace
 
-PreparedPod::PreparedPod(const PodToPlace& pod, const ClassTable& table, const Nominations& nominations)
-    : pod_(*pod.pod), class_index_(pod.class_index) {
+PreparedPod::PreparedPod(const PodToPlace& pod, const ClassTable& table, const Nominations& nominations,
+                         const Snapshot& snapshot)
+    : pod_(*pod.pod), snapshot_(snapshot), class_index_(pod.class_index) {
   if (class_index_ == -1 || table.is_stale(pod)) throw_not_prepared(pod_);
   if (ClassTable::is_error(class_index_)) {
     error_ = table.error(class_index_);
@@ -22,18 +23,31 @@ PreparedPod::PreparedPod(const PodToPlace& pod, const ClassTable& table, const N
   pod_class_ = &table[class_index_];
   profile_ = &table.profile_of(class_index_);
   row_ = table.built_node_side(class_index_);
-  if (row_ == nullptr) throw_not_prepared(pod_);
+  if (row_ == nullptr || !table.host_is_current(class_index_)) throw_not_prepared(pod_);
   pre_filter_ = table.pre_filter(class_index_, *row_);
   error_ = pre_filter_.error;
   own_node_ = nominations.node_of(pod_);
-  if (own_node_ < 0 || !row_->is_outside_node_set(own_node_)) return;
+  if (own_node_ < 0) return;
+  open_row_ = row_;
+  if (!row_->is_outside_node_set(own_node_)) return;
   open_row_ = table.built_node_side(class_index_, NodeSet::kIgnored);
   if (open_row_ == nullptr) throw_not_prepared(pod_);
 }
 
-NodeVerdict PreparedPod::pre_filter_verdict() const {
-  return {StatusCode::kUnschedulableAndUnresolvable,
-          is_refused() ? pre_filter_.plugin : row_->refusals[row_->outside_node_set].plugin};
+NodeVerdict PreparedPod::pre_filter_verdict(std::int32_t node) const {
+  return is_refused() ? NodeVerdict{pre_filter_.code, pre_filter_.plugin} : outside_verdict(node);
+}
+
+/// Of the first plugin whose node set leaves the node out.
+NodeVerdict PreparedPod::outside_verdict(std::int32_t node) const {
+  const std::string_view of_row =
+      row_->is_outside_node_set(node) ? row_->refusals[row_->outside_node_set].plugin : std::string_view();
+  const Profile& profile = *profile_->profile;
+  const std::string_view of_host = pod_class_->host.narrowing_plugin(profile, snapshot_.node(node).name);
+  for (const EnabledPlugin& plugin : profile.at(ExtensionPoint::kPreFilter))
+    if (plugin.name == of_row || plugin.name == of_host)
+      return {StatusCode::kUnschedulableAndUnresolvable, plugin.name == of_row ? of_row : of_host};
+  return {StatusCode::kUnschedulableAndUnresolvable, of_row};
 }
 
 }  // namespace berth

@@ -14,7 +14,7 @@ class PreparedPod {
  public:
   /// @throws std::logic_error naming the pod when Backend::prepare() has not seen it, or not since the cluster or the
   ///     registered terms changed
-  PreparedPod(const PodToPlace& pod, const ClassTable& table, const Nominations& nominations);
+  PreparedPod(const PodToPlace& pod, const ClassTable& table, const Nominations& nominations, const Snapshot& snapshot);
 
   /// Non-empty: the cycle ends with this error before any node is filtered, and the rest must not be read.
   const std::string& error() const { return error_; }
@@ -22,21 +22,28 @@ class PreparedPod {
   std::int32_t class_index() const { return class_index_; }
   const PodClass& pod_class() const { return *pod_class_; }
   const CompiledProfile& profile() const { return *profile_; }
-  PluginNames pre_filter_rejectors() const { return berth::pre_filter_rejectors(pre_filter_, *row_); }
+  PluginNames pre_filter_rejectors() const { return berth::pre_filter_rejectors(pre_filter_, *pod_class_, *row_); }
 
   /// PreFilter refuses the pod on every node.
   bool is_refused() const { return !pre_filter_.message.empty(); }
-  /// What Filter reads on the node; null: PreFilter refuses the pod there, and no Filter plugin runs.
+  /// What Filter reads on the node; null: PreFilter refuses the pod there, whoever is evicted.
   const NodeSideRow* row_on(std::int32_t node) const {
-    if (is_refused()) return nullptr;
-    if (!row_->is_outside_node_set(node)) return row_;
+    if (is_refused() && pre_filter_.code == StatusCode::kUnschedulableAndUnresolvable) return nullptr;
+    if (!is_outside_node_set(*pod_class_, *row_, snapshot_, node)) return row_;
     return node == own_node_ ? open_row_ : nullptr;
   }
+  /// The verdict of PreFilter on a node that it refuses.
+  NodeVerdict pre_filter_verdict(std::int32_t node) const;
   /// The verdict where row_on() is null.
-  NodeVerdict pre_filter_verdict() const;
+  NodeVerdict verdict_without_row(std::int32_t node) const {
+    const bool is_final = is_refused() && pre_filter_.code == StatusCode::kUnschedulableAndUnresolvable;
+    return is_final ? pre_filter_verdict(node) : outside_verdict(node);
+  }
 
  private:
+  NodeVerdict outside_verdict(std::int32_t node) const;
   const Pod& pod_;
+  const Snapshot& snapshot_;
   std::int32_t class_index_;
   std::string error_;
   const PodClass* pod_class_ = nullptr;

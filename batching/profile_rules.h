@@ -52,6 +52,28 @@ struct ProfileRules {
   }
 };
 
+/// Compiles what of the rules refers to a snapshot. @param snapshot  gets the columns that the rules' options read
+template <class List>
+void compile_options(const Profile& profile, const FeatureGates& gates, Snapshot& snapshot, ProfileRules<List>& rules) {
+  NodeSideRules<List>::for_each([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    std::get<NodeSideRules<List>::template index_of<Rule>>(rules.node_side_options) =
+        Rule::NodeSide::compile_options(profile, gates, snapshot);
+  });
+}
+
+/// The same rules over another snapshot.
+template <class List>
+ProfileRules<List> rules_over(Snapshot& snapshot, const FeatureGates& gates, const ProfileRules<List>& rules) {
+  ProfileRules<List> over;
+  over.profile = rules.profile;
+  over.missing_filter_state = rules.missing_filter_state;
+  over.ranks = rules.ranks;
+  over.weights = rules.weights;
+  compile_options(*rules.profile, gates, snapshot, over);
+  return over;
+}
+
 /// @param snapshot  gets the columns that the rules' options read
 template <class List>
 void compile_rules(const Profile& profile, const FeatureGates& gates, Snapshot& snapshot, ProfileRules<List>& rules) {
@@ -63,11 +85,7 @@ void compile_rules(const Profile& profile, const FeatureGates& gates, Snapshot& 
     rules.ranks[r] = runs ? filter_rank(profile, rule.name) : kNotEnabled;
     rules.weights[r] = rule.scores ? score_weight(profile, rule.name) : 0;
   }
-  NodeSideRules<List>::for_each([&](auto tag) {
-    using Rule = typename decltype(tag)::type;
-    std::get<NodeSideRules<List>::template index_of<Rule>>(rules.node_side_options) =
-        Rule::NodeSide::compile_options(profile, gates, snapshot);
-  });
+  compile_options(profile, gates, snapshot, rules);
 }
 
 /// Call after nodes changed: takes in values of columns that are new.

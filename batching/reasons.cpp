@@ -9,21 +9,23 @@
 namespace berth {
 
 const DiagnosisRow::Answer& Reasons::of_class(std::int32_t pod_class) {
-  return of_class_[pod_class].answer(table_[pod_class], table_.profile_of(pod_class), table_.node_side(pod_class),
-                                     snapshot_, log_);
+  return of_class_[pod_class].answer(table_[pod_class], table_.profile_of(pod_class), sides_.of(pod_class), snapshot_,
+                                     log_);
 }
 
 DiagnosisRow::Answer Reasons::with_nominations(const PodToPlace& pod, std::int32_t own_nomination) {
   const PodClass& pod_class = table_[pod.class_index];
   const CompiledProfile& profile = table_.profile_of(pod.class_index);
-  const NodeSideRow& row = table_.node_side(pod.class_index);
+  const NodeSideView row = sides_.of(pod.class_index);
   const auto status_on = [&](std::int32_t node) {
     if (node == own_nomination)
-      return nominations_.filter_with_nominated_pods(
-          *pod.pod, pod_class, profile, table_.node_side_on_own_node(pod.class_index, node), snapshot_, node);
-    if (row.is_outside_node_set(node)) return filter_node(pod_class, profile, row, snapshot_, node);
+      return nominations_.filter_with_nominated_pods(*pod.pod, pod_class, profile,
+                                                     sides_.on_own_node(pod.class_index, node), snapshot_, node);
+    if (is_outside_node_set(pod_class, row, snapshot_, node))
+      return Status{StatusCode::kUnschedulableAndUnresolvable, "", {}};
     return nominations_.filter_with_nominated_pods(*pod.pod, pod_class, profile, row, snapshot_, node);
   };
+  const PluginNames narrowing = plugins_with_node_set(pod_class, row.of_class());
   // Nominations change the verdicts of these nodes alone; the others are those of the class.
   ExcludedNodes asked;
   if (own_nomination >= 0) asked.insert(own_nomination);
@@ -34,8 +36,9 @@ DiagnosisRow::Answer Reasons::with_nominations(const PodToPlace& pod, std::int32
   for (const std::int32_t node : asked.members()) {
     const Status status = status_on(node);
     if (status.code == StatusCode::kError) diagnosis.reset();
-    if (diagnosis) count_reasons(status, *diagnosis);
+    if (diagnosis) count_reasons(status, narrowing, *diagnosis);
   }
+  if (diagnosis && own_nomination >= 0) name_refused_nomination(status_on(own_nomination), narrowing, *diagnosis);
   if (diagnosis) return {fit_error_text(*diagnosis), false, diagnosis->rejectors, 0};
   // The first node in node order that ends the cycle names the error.
   for (const std::int32_t node : snapshot_.in_order())

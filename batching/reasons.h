@@ -6,6 +6,7 @@
 
 #include "batching/commit_log.h"
 #include "batching/diagnosis_row.h"
+#include "batching/guest_sides.h"
 #include "batching/nominations.h"
 #include "batching/pod_class.h"
 #include "host/cluster/snapshot.h"
@@ -17,8 +18,8 @@ namespace berth {
 class Reasons {
  public:
   /// The arguments must outlive this object.
-  Reasons(ClassTable& table, const Nominations& nominations, const Snapshot& snapshot, const CommitLog& log)
-      : table_(table), nominations_(nominations), snapshot_(snapshot), log_(log) {}
+  Reasons(const NodeSides& sides, const Nominations& nominations, const Snapshot& snapshot, const CommitLog& log)
+      : table_(sides.table()), sides_(sides), nominations_(nominations), snapshot_(snapshot), log_(log) {}
 
   /// Why the pods of a class find no node, nominations aside. Valid until the next call.
   const DiagnosisRow::Answer& of_class(std::int32_t pod_class);
@@ -29,7 +30,8 @@ class Reasons {
   void clear() { of_class_.clear(); }
 
  private:
-  ClassTable& table_;
+  const ClassTable& table_;
+  NodeSides sides_;
   const Nominations& nominations_;
   const Snapshot& snapshot_;
   const CommitLog& log_;

@@ -106,75 +106,77 @@ TopologyIndex::CountedPod TopologyIndex::counted(const Pod& pod) {
   return {queries_->identity_of(pod), queries_->owner_of(pod), pod.terminating};
 }
 
-std::int32_t TopologyIndex::crowd_of(const CountedPod& pod) {
-  const auto [at, is_new] = crowd_of_key_.try_emplace(pod.key(), -1);
+std::int32_t TopologyIndex::pod_set_of(const CountedPod& pod) {
+  const auto [at, is_new] = pod_set_of_key_.try_emplace(pod.key(), -1);
   if (is_new) {
-    at->second = crowds_.add({pod});
+    at->second = pod_sets_.add({pod});
     const auto identity = static_cast<std::size_t>(pod.identity);
-    if (crowds_of_identity_.size() <= identity) crowds_of_identity_.resize(identity + 1);
-    crowds_of_identity_[identity].push_back(at->second);
+    if (pod_sets_of_identity_.size() <= identity) pod_sets_of_identity_.resize(identity + 1);
+    pod_sets_of_identity_[identity].push_back(at->second);
   }
   return at->second;
 }
 
-const std::vector<CountMove>& TopologyIndex::moves_of_crowd(std::int32_t index) {
-  Crowd& crowd = crowds_[index];
-  const std::uint32_t version = queries_->version(crowd.pod.identity);
-  if (crowd.version != version) crowd.moves = moves_of(crowd.pod);
-  crowd.version = version;
-  return crowd.moves;
+const std::vector<CountMove>& TopologyIndex::moves_of_pod_set(std::int32_t index) {
+  PodSet& pod_set = pod_sets_[index];
+  const std::uint32_t version = queries_->version(pod_set.pod.identity);
+  if (pod_set.version != version) pod_set.moves = moves_of(pod_set.pod);
+  pod_set.version = version;
+  return pod_set.moves;
 }
 
 std::int32_t TopologyIndex::join(const CountedPod& pod, std::int32_t slot) {
-  const std::int32_t crowd = crowd_of(pod);
-  std::vector<CrowdOnNode>& here = crowds_on_[static_cast<std::size_t>(slot)];
-  const auto known = std::find_if(here.begin(), here.end(), [&](const auto& there) { return there.crowd == crowd; });
+  const std::int32_t pod_set = pod_set_of(pod);
+  std::vector<PodSetOnNode>& here = pod_sets_on_[static_cast<std::size_t>(slot)];
+  const auto known =
+      std::find_if(here.begin(), here.end(), [&](const auto& there) { return there.pod_set == pod_set; });
   if (known != here.end()) {
     ++known->count;
   } else {
-    std::vector<Crowd::Place>& places = crowds_[crowd].places;
-    here.push_back({crowd, 1, static_cast<std::int32_t>(places.size())});
+    std::vector<PodSet::Place>& places = pod_sets_[pod_set].places;
+    here.push_back({pod_set, 1, static_cast<std::int32_t>(places.size())});
     places.push_back({slot, static_cast<std::int32_t>(here.size()) - 1});
   }
-  return crowd;
+  return pod_set;
 }
 
 /// The entries that take the places of those that go learn of it.
 void TopologyIndex::remove_place(std::int32_t slot, std::int32_t position) {
-  std::vector<CrowdOnNode>& here = crowds_on_[static_cast<std::size_t>(slot)];
-  const CrowdOnNode gone = here[static_cast<std::size_t>(position)];
+  std::vector<PodSetOnNode>& here = pod_sets_on_[static_cast<std::size_t>(slot)];
+  const PodSetOnNode gone = here[static_cast<std::size_t>(position)];
   here[static_cast<std::size_t>(position)] = here.back();
   here.pop_back();
   if (static_cast<std::size_t>(position) < here.size()) {
-    const CrowdOnNode& moved = here[static_cast<std::size_t>(position)];
-    crowds_[moved.crowd].places[static_cast<std::size_t>(moved.position)].position = position;
+    const PodSetOnNode& moved = here[static_cast<std::size_t>(position)];
+    pod_sets_[moved.pod_set].places[static_cast<std::size_t>(moved.position)].position = position;
   }
-  std::vector<Crowd::Place>& places = crowds_[gone.crowd].places;
+  std::vector<PodSet::Place>& places = pod_sets_[gone.pod_set].places;
   places[static_cast<std::size_t>(gone.position)] = places.back();
   places.pop_back();
   if (static_cast<std::size_t>(gone.position) < places.size()) {
-    const Crowd::Place& moved = places[static_cast<std::size_t>(gone.position)];
-    crowds_on_[static_cast<std::size_t>(moved.slot)][static_cast<std::size_t>(moved.position)].position = gone.position;
+    const PodSet::Place& moved = places[static_cast<std::size_t>(gone.position)];
+    pod_sets_on_[static_cast<std::size_t>(moved.slot)][static_cast<std::size_t>(moved.position)].position =
+        gone.position;
   }
   if (!places.empty()) return;
-  const CountedPod pod = crowds_[gone.crowd].pod;
-  crowd_of_key_.erase(pod.key());
-  std::erase(crowds_of_identity_[static_cast<std::size_t>(pod.identity)], gone.crowd);
-  crowds_.remove(gone.crowd);
+  const CountedPod pod = pod_sets_[gone.pod_set].pod;
+  pod_set_of_key_.erase(pod.key());
+  std::erase(pod_sets_of_identity_[static_cast<std::size_t>(pod.identity)], gone.pod_set);
+  pod_sets_.remove(gone.pod_set);
 }
 
 std::vector<CountMove> TopologyIndex::leave(const CountedPod& pod, std::int32_t slot) {
-  const std::int32_t crowd = crowd_of_key_.at(pod.key());
-  std::vector<CountMove> moves = moves_of_crowd(crowd);
-  std::vector<CrowdOnNode>& here = crowds_on_[static_cast<std::size_t>(slot)];
-  const auto at = std::find_if(here.begin(), here.end(), [&](const auto& there) { return there.crowd == crowd; });
+  const std::int32_t pod_set = pod_set_of_key_.at(pod.key());
+  std::vector<CountMove> moves = moves_of_pod_set(pod_set);
+  std::vector<PodSetOnNode>& here = pod_sets_on_[static_cast<std::size_t>(slot)];
+  const auto at = std::find_if(here.begin(), here.end(), [&](const auto& there) { return there.pod_set == pod_set; });
   if (--at->count == 0) remove_place(slot, static_cast<std::int32_t>(at - here.begin()));
   return moves;
 }
 
 void TopologyIndex::read_pods() {
   counts_ = true;
-  crowds_on_.assign(static_cast<std::size_t>(snapshot_.slot_count()), {});
+  pod_sets_on_.assign(static_cast<std::size_t>(snapshot_.slot_count()), {});
   for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i)
     for (const PodPtr& pod : pods_on(i)) join(counted(*pod), i);
 }
@@ -190,8 +192,8 @@ std::optional<std::vector<CountMove>> TopologyIndex::known_moves(const Pod& pod)
 
 void TopologyIndex::add_counts_of(std::int32_t slot, int sign) {
   if (!counts_) return;  // terms are registered, and nothing has been counted yet
-  for (const CrowdOnNode& there : crowds_on_[static_cast<std::size_t>(slot)])
-    snapshot_.write_topology().add_all(moves_of_crowd(there.crowd), slot, sign * there.count);
+  for (const PodSetOnNode& there : pod_sets_on_[static_cast<std::size_t>(slot)])
+    snapshot_.write_topology().add_all(moves_of_pod_set(there.pod_set), slot, sign * there.count);
 }
 
 /// All tables are zeroes.
@@ -204,12 +206,12 @@ void TopologyIndex::fill(const QueryTable& added, std::span<const AnsweredPod> p
   TopologyCounts& counts = snapshot_.write_topology();
   const bool skips = queries_->skips_terminating(added.query);
   for (const std::int32_t identity : queries_->identities_matching(added.query)) {
-    if (static_cast<std::size_t>(identity) >= crowds_of_identity_.size()) continue;
-    for (const std::int32_t c : crowds_of_identity_[static_cast<std::size_t>(identity)]) {
-      if (skips && crowds_[c].pod.terminating) continue;
-      for (const auto& [slot, position] : crowds_[c].places)
+    if (static_cast<std::size_t>(identity) >= pod_sets_of_identity_.size()) continue;
+    for (const std::int32_t c : pod_sets_of_identity_[static_cast<std::size_t>(identity)]) {
+      if (skips && pod_sets_[c].pod.terminating) continue;
+      for (const auto& [slot, position] : pod_sets_[c].places)
         counts.add(added.table, slot,
-                   crowds_on_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(position)].count);
+                   pod_sets_on_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(position)].count);
     }
   }
   for (const AnsweredPod& pod : placed)
@@ -241,8 +243,8 @@ void TopologyIndex::change_pod(std::int32_t slot, const PodPtr& before, const Po
   if (after != nullptr) note_terms(*after);
   if (!counts_) return count_new({});
   TopologyCounts& counts = snapshot_.write_topology();
-  // First the one that comes, so that the crowd of a pod that stays what it was does not go.
-  if (after != nullptr) counts.add_all(moves_of_crowd(join(counted(*after), slot)), slot, 1);
+  // First the one that comes, so that the pod set of a pod that stays what it was does not go.
+  if (after != nullptr) counts.add_all(moves_of_pod_set(join(counted(*after), slot)), slot, 1);
   if (before != nullptr) counts.add_all(leave(counted(*before), slot), slot, -1);
 }
 
@@ -251,7 +253,7 @@ void TopologyIndex::change_pods(std::int32_t slot) {
   add_counts_of(slot, -1);
   for (const PodPtr& pod : pods_on(slot)) note_terms(*pod);
   if (!was_counted) return count_new({});  // which reads the pods of all nodes, if there is anything to count
-  while (!crowds_on_[static_cast<std::size_t>(slot)].empty()) remove_place(slot, 0);
+  while (!pod_sets_on_[static_cast<std::size_t>(slot)].empty()) remove_place(slot, 0);
   for (const PodPtr& pod : pods_on(slot)) join(counted(*pod), slot);
   add_counts_of(slot, 1);
 }
@@ -265,7 +267,7 @@ bool TopologyIndex::move_node(std::int32_t slot) {
 }
 
 void TopologyIndex::change_selectors(const std::string& name_space) {
-  default_selectors_ = DefaultSelectors(cluster_.objects());
+  default_selectors_.change_namespace(cluster_.objects(), name_space);
   std::erase_if(selector_of_pod_,
                 [&](const auto& entry) { return queries_->namespace_of(entry.first.first) == name_space; });
   ++epochs_before_;
@@ -287,15 +289,15 @@ void TopologyIndex::register_again() {
   kinds_.clear();
   selector_of_pod_.clear();
   counts_ = false;
-  crowds_.clear();
-  crowd_of_key_.clear();
-  crowds_of_identity_.clear();
+  pod_sets_.clear();
+  pod_set_of_key_.clear();
+  pod_sets_of_identity_.clear();
   snapshot_.write_topology() = {};
   register_pods();
 }
 
 void TopologyIndex::rebuild() {
-  if (counts_) crowds_on_.resize(static_cast<std::size_t>(snapshot_.slot_count()));
+  if (counts_) pod_sets_on_.resize(static_cast<std::size_t>(snapshot_.slot_count()));
   queries_->rebuild();
   if (counts_) count_all();
 }
@@ -323,7 +325,7 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
   std::unordered_map<std::int32_t, std::int32_t> latest_of_identity;
   kinds_.for_each([&](std::int32_t number, const Kind& kind) {
     const auto identity = static_cast<std::size_t>(kind.key.identity);
-    if (identity >= crowds_of_identity_.size() || crowds_of_identity_[identity].empty()) return;
+    if (identity >= pod_sets_of_identity_.size() || pod_sets_of_identity_[identity].empty()) return;
     const auto [at, is_first] = latest_of_identity.try_emplace(kind.key.identity, number);
     if (!is_first && kinds_[at->second].used_at <= kind.used_at) at->second = number;
   });
@@ -338,9 +340,9 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
     live.matches.owners.insert(kind.owner);
     selectors.insert(kind.key.default_selector);
   });
-  crowds_.for_each([&](std::int32_t, const Crowd& crowd) {
-    live.matches.identities.insert(crowd.pod.identity);
-    live.matches.owners.insert(crowd.pod.owner);
+  pod_sets_.for_each([&](std::int32_t, const PodSet& pod_set) {
+    live.matches.identities.insert(pod_set.pod.identity);
+    live.matches.owners.insert(pod_set.pod.owner);
   });
   for (const Pod* pod : in_use.nominated) live.matches.owners.insert(queries_->known_owner_of(*pod));
   for (const std::int32_t number : dropped) {

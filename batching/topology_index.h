@@ -75,11 +75,22 @@ class TopologyIndex {
   std::vector<CountMove> effect(const Pod& pod, const TopologyProgram& program, bool affinity) const {
     return queries_->effect(pod, program, affinity);
   }
+  std::vector<CountMove> effect(const Pod& pod, std::int32_t owner, const TopologyProgram& program,
+                                bool affinity) const {
+    return queries_->effect(pod, owner, program, affinity);
+  }
+  /// TopologyQueries::known_owner_of()
+  std::int32_t known_owner_of(const Pod& pod) const { return queries_->known_owner_of(pod); }
 
   // Cluster events. The cluster, and the snapshot but for its topology, have taken them in before.
 
   /// Placements that the cluster took over as assumed pods: their counts stay.
   void take_over(std::span<const AnsweredPod> placed);
+  /// Counts the pods of the cluster, if terms came that need it and nothing was counted yet. Call it before the cluster
+  /// changes: a pod that moves is told in two steps, and the first of them would find it on its new node already.
+  void begin_counting() {
+    if (!counts_) count_new({});
+  }
   /// A pod came to the node, left it, or changed there.
   /// @param before  as it was counted until now; null: it was not there
   /// @param after  null: it is not there any more
@@ -89,6 +100,10 @@ class TopologyIndex {
   /// The node came, went, or its object changed; its pods are those from before. @return whether it moved to another
   /// domain, or into or out of the nodes that count for some table
   bool move_node(std::int32_t slot);
+  /// TopologyTables::place_of_guest()
+  GuestPlace place_of_guest(std::int32_t slot, Snapshot* node, GuestDomains& domains) const {
+    return queries_->place_of_guest(slot, node, domains);
+  }
   /// Services or workloads of a namespace changed.
   void change_selectors(const std::string& name_space);
   /// A namespace changed. @return true when a query selects it now, or no longer: all queries are registered again, so
@@ -145,21 +160,21 @@ class TopologyIndex {
     }
   };
   /// The pods of the cluster that count alike, by node: so that a new table needs no pass over all pods.
-  struct Crowd {
+  struct PodSet {
     CountedPod pod;
     std::uint32_t version = UINT32_MAX;  ///< of the identity, that `moves` are of
     std::vector<CountMove> moves{};      ///< of one pod
     struct Place {
       std::int32_t slot;
-      std::int32_t position;  ///< in crowds_on_[slot]
+      std::int32_t position;  ///< in pod_sets_on_[slot]
     };
     std::vector<Place> places{};
   };
-  /// The pods of a crowd on one node.
-  struct CrowdOnNode {
-    std::int32_t crowd;
+  /// The pods of a pod set on one node.
+  struct PodSetOnNode {
+    std::int32_t pod_set;
     std::int32_t count;
-    std::int32_t position;  ///< in Crowd::places
+    std::int32_t position;  ///< in PodSet::places
   };
 
   void register_again();
@@ -172,13 +187,13 @@ class TopologyIndex {
     return queries_->moves_of(pod.identity, pod.owner, pod.terminating);
   }
   /// Valid until the next call.
-  const std::vector<CountMove>& moves_of_crowd(std::int32_t crowd);
+  const std::vector<CountMove>& moves_of_pod_set(std::int32_t pod_set);
   void register_pods();
   /// None of a free slot.
   std::span<const PodPtr> pods_on(std::int32_t slot) const;
   void read_pods();
-  std::int32_t crowd_of(const CountedPod& pod);
-  /// @return the crowd, which the caller counts in the tables
+  std::int32_t pod_set_of(const CountedPod& pod);
+  /// @return the pod set, which the caller counts in the tables
   std::int32_t join(const CountedPod& pod, std::int32_t slot);
   /// @return the moves of the pod, which the caller takes off the tables
   std::vector<CountMove> leave(const CountedPod& pod, std::int32_t slot);
@@ -205,11 +220,11 @@ class TopologyIndex {
   std::map<std::pair<std::int32_t, const void*>, SelectorOfPod> selector_of_pod_;  ///< by identity, owner references
   std::unordered_map<KindKey, std::int32_t, KindKeyHash> kind_of_key_;
   Numbered<Kind> kinds_;
-  bool counts_ = false;  ///< the pods of the cluster are in crowds; not before has_terms()
-  Numbered<Crowd> crowds_;
-  std::unordered_map<std::uint64_t, std::int32_t> crowd_of_key_;
-  std::vector<std::vector<std::int32_t>> crowds_of_identity_;
-  std::vector<std::vector<CrowdOnNode>> crowds_on_;  ///< [slot]
+  bool counts_ = false;  ///< the pods of the cluster are in pod sets; not before has_terms()
+  Numbered<PodSet> pod_sets_;
+  std::unordered_map<std::uint64_t, std::int32_t> pod_set_of_key_;
+  std::vector<std::vector<std::int32_t>> pod_sets_of_identity_;
+  std::vector<std::vector<PodSetOnNode>> pod_sets_on_;  ///< [slot]
 };
 
 }  // namespace berth

@@ -271,7 +271,8 @@ void TopologyQueries::keep_only(Live& live) {
   tables_.keep_only(live.tables);
 }
 
-std::vector<CountMove> TopologyQueries::effect(const Pod& pod, const TopologyProgram& program, bool affinity) const {
+std::vector<CountMove> TopologyQueries::effect(const Pod& pod, std::int32_t owner, const TopologyProgram& program,
+                                               bool affinity) const {
   const auto matches = [&](std::int32_t query) { return matches_.query(query).matches(pod.namespace_, pod.labels); };
   std::vector<std::int32_t> tables;  // that count the pod once
   for (const HardSpread& hard : program.hard)
@@ -283,7 +284,7 @@ std::vector<CountMove> TopologyQueries::effect(const Pod& pod, const TopologyPro
     for (const OwnAntiTerm& anti : program.anti)
       if (matches(anti.query)) add_once(tables, anti.table);
     // A pod that repeats a term counts once for each.
-    for (const std::int32_t t : matches_.terms_of_owner(matches_.known_owner_of(pod)))
+    for (const std::int32_t t : matches_.terms_of_owner(owner))
       if (std::find(program.existing_anti.begin(), program.existing_anti.end(), matches_.term(t).table) !=
           program.existing_anti.end())
         moves.push_back({matches_.term(t).table, 1});

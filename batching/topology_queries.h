@@ -84,7 +84,12 @@ class TopologyQueries {
   /// it in a what-if. PodTopologySpread counts terminating pods here: docs/behaviour/plugins-topology.md 2.7 (Q3).
   /// @param affinity  InterPodAffinity's AddPod is called: not when its PreFilter skipped
   /// @throws std::logic_error naming the pod when its affinity terms were never registered
-  std::vector<CountMove> effect(const Pod& pod, const TopologyProgram& program, bool affinity) const;
+  std::vector<CountMove> effect(const Pod& pod, const TopologyProgram& program, bool affinity) const {
+    return effect(pod, affinity ? known_owner_of(pod) : 0, program, affinity);
+  }
+  /// The same for a caller who knows the owner. @param owner  known_owner_of() the pod; not read without `affinity`
+  std::vector<CountMove> effect(const Pod& pod, std::int32_t owner, const TopologyProgram& program,
+                                bool affinity) const;
 
   /// What is in use; kinds and pods mark it.
   struct Live {
@@ -104,6 +109,9 @@ class TopologyQueries {
   void rebuild() { tables_.rebuild(); }
   bool is_moved(std::int32_t slot) { return tables_.is_moved(slot); }
   void move_node(std::int32_t slot) { tables_.move_node(slot); }
+  GuestPlace place_of_guest(std::int32_t slot, Snapshot* node, GuestDomains& domains) const {
+    return tables_.place_of_guest(slot, node, domains);
+  }
 
  private:
   void compile_spread(const Pod& pod, const Profile& profile, const PodLabelSelector& default_selector,

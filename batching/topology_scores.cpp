@@ -12,7 +12,7 @@ namespace {
 /// Marks of the domains of one soft constraint.
 class MarkedDomains {
  public:
-  explicit MarkedDomains(const DomainColumn& column) : marked_(static_cast<std::size_t>(column.domain_count) + 1, 0) {}
+  explicit MarkedDomains(std::int32_t domain_count) : marked_(static_cast<std::size_t>(domain_count) + 1, 0) {}
   void mark(std::int32_t domain) {
     std::uint8_t& marked = marked_[static_cast<std::size_t>(domain)];
     count_ += marked == 0 ? 1 : 0;
@@ -31,7 +31,7 @@ std::vector<double> domain_weights(const TopologyProgram& program, const Topolog
   if (program.soft.empty()) return {};
   std::vector<MarkedDomains> domains;
   domains.reserve(program.soft.size());
-  for (const SoftSpread& soft : program.soft) domains.emplace_back(counts.column(counts.column_of(soft.table)));
+  for (const SoftSpread& soft : program.soft) domains.emplace_back(counts.domain_count(counts.column_of(soft.table)));
   const auto mark = [&](std::int32_t s, std::int32_t domain) { domains[static_cast<std::size_t>(s)].mark(domain); };
   std::int64_t nodes = 0;
   for (const std::int32_t node : feasible) nodes += mark_soft_domains(NodeTopology(program, counts, node), mark);

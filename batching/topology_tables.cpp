@@ -86,7 +86,7 @@ NodeMask TopologyTables::make_mask(const EligibleNodes& eligible) {
   return std::count(mask->begin(), mask->end(), 0) == 0 ? nullptr : mask;
 }
 
-bool TopologyTables::is_eligible(const EligibleNodes& eligible, std::int32_t slot) {
+bool TopologyTables::is_eligible(const EligibleNodes& eligible, std::int32_t slot) const {
   return Eligibility(eligible, snapshot_, comparison_operators_)(slot);
 }
 
@@ -119,6 +119,45 @@ void TopologyTables::move_node(std::int32_t slot) {
     counts.move_node(column, slot, domain);
     counts.reindex(column);
   }
+}
+
+// Guests
+
+std::int32_t GuestDomains::of(std::int32_t column, const std::string& value, std::int32_t first) {
+  for (const Domain& known : domains_) {
+    if (known.column != column) continue;
+    if (known.value == value) return known.number;
+    first = std::max(first, known.number + 1);
+  }
+  domains_.push_back({column, value, first});
+  return first;
+}
+
+/// As domain_at(), of a node that is not in the snapshot.
+std::int32_t TopologyTables::domain_of_guest(std::int32_t c, std::int32_t slot, const Node* node,
+                                             GuestDomains& domains) const {
+  const Column& column = columns_[static_cast<std::size_t>(c)];
+  if (column.is_node) return slot + 1;
+  if (node == nullptr) return 0;
+  const std::optional<std::string_view> label = node->labels.find(column.key);
+  if (!label || (column.absent_is_empty && label->empty())) return column.absent_is_empty ? 1 : 0;
+  const std::string value(*label);
+  const std::int32_t id = snapshot_.label_column(column.key).values.find(value);
+  if (id == 0) return domains.of(c, value, snapshot_.topology().column(c).domain_count + 1);
+  return column.absent_is_empty ? id + 1 : id;
+}
+
+GuestPlace TopologyTables::place_of_guest(std::int32_t slot, Snapshot* node, GuestDomains& domains) const {
+  GuestPlace place{slot, {}, {}};
+  const Node* object = node == nullptr ? nullptr : &node->node(0);
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    place.domain_of.push_back(domain_of_guest(static_cast<std::int32_t>(c), slot, object, domains));
+  place.counts_in.resize(static_cast<std::size_t>(masks_.end()), 1);
+  if (node == nullptr) return place;
+  masks_.for_each([&](std::int32_t m, const Mask& mask) {
+    place.counts_in[static_cast<std::size_t>(m)] = Eligibility(mask.eligible, *node, comparison_operators_)(0) ? 1 : 0;
+  });
+  return place;
 }
 
 std::int32_t TopologyTables::mask_of(const EligibleNodes& eligible) {

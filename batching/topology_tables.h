@@ -24,6 +24,22 @@ struct EligibleNodes {
   std::shared_ptr<const PodSpec> tolerations_of;  ///< nodes without a taint that it does not tolerate
 };
 
+/// The domains of label values that only guests of a what-if have (host/cluster/guest_nodes.h), which have no number in
+/// the engine.
+class GuestDomains {
+ public:
+  /// @param first  the lowest number that the column has free
+  std::int32_t of(std::int32_t column, const std::string& value, std::int32_t first);
+
+ private:
+  struct Domain {
+    std::int32_t column;
+    std::string value;
+    std::int32_t number;
+  };
+  std::vector<Domain> domains_;
+};
+
 class TopologyTables {
  public:
   /// @param comparison_operators  gate TaintTolerationComparisonOperators
@@ -51,6 +67,8 @@ class TopologyTables {
   bool is_moved(std::int32_t slot);
   /// Takes that over. The node's counts must be 0 in every table.
   void move_node(std::int32_t slot);
+  /// Where a guest lies, by its object. @param node  Snapshot::of_node(); null: it went, and reads as a free slot
+  GuestPlace place_of_guest(std::int32_t slot, Snapshot* node, GuestDomains& domains) const;
 
  private:
   struct Column {
@@ -67,8 +85,9 @@ class TopologyTables {
   class Eligibility;
   DomainColumn make_column(const Column& column);
   std::int32_t domain_at(const Column& column, std::int32_t slot) const;
+  std::int32_t domain_of_guest(std::int32_t column, std::int32_t slot, const Node* node, GuestDomains& domains) const;
   NodeMask make_mask(const EligibleNodes& eligible);
-  bool is_eligible(const EligibleNodes& eligible, std::int32_t slot);
+  bool is_eligible(const EligibleNodes& eligible, std::int32_t slot) const;
   std::int32_t mask_of(const EligibleNodes& eligible);
   std::int32_t column(const std::string& signature, Column definition);
 

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,8 +77,9 @@ struct NodeSideDefaults {
   /// PreFilter's node set, ascending: other nodes are not filtered. Absent: all nodes. At most one rule of a list
   /// may have one.
   std::optional<std::vector<std::int32_t>> node_set;
-  std::string pre_filter_message;  ///< non-empty: PreFilter refuses the pod before any node is evaluated
-  std::string pre_score_error;     ///< non-empty: scoring ends in this error
+  std::set<std::string> node_names;  ///< of `node_set`; nodes of these names need not exist
+  std::string pre_filter_message;    ///< non-empty: PreFilter refuses the pod before any node is evaluated
+  std::string pre_score_error;       ///< non-empty: scoring ends in this error
 };
 
 }  // namespace berth

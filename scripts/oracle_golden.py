@@ -13,7 +13,6 @@ that together show every item of tests/golden/coverage.json several times, then 
 A line {"same": true} means that the first release gives the same answer. Exit status 1 when upstream does not accept Berth's
 run: then nothing is written.
 """
-import argparse
 import gzip
 import json
 import multiprocessing
@@ -25,8 +24,8 @@ import zlib
 from collections import Counter
 
 from oracle_case import Case, Tools, ToolError, dice, read_json, read_records, walk
-from oracle_compare import oracle_option
 from oracle_coverage import Coverage, report
+from oracle_pool import oracle_parser, read_arguments
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden")
 BACKEND = "reference"
@@ -190,18 +189,12 @@ def write_corpus(args, answers, never):
 
 
 def parse():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--berth", required=True)
-    p.add_argument("--oracle", required=True, action="append", type=oracle_option, dest="oracles", metavar="RELEASE=PROGRAM")
+    p = oracle_parser(__doc__)
     p.add_argument("--clusters", type=int, default=500)
     p.add_argument("--candidates", type=int, default=3000)
-    p.add_argument("--seed", type=int, default=1)
     p.add_argument("--times", type=int, default=8, help="clusters that show each item, as far as the candidates do")
-    p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--work", default="build/oracle/golden")
-    args = p.parse_args()
-    args.oracles = dict(args.oracles)
-    return args
+    return read_arguments(p)
 
 
 def main():

@@ -3,8 +3,11 @@
 // Deployments with a Service each, rows warm. Prints the median and the 99th percentile of each call, and the limit
 // that issue "The living engine" sets; the last column is the placement of one pod after the call, which pays for what
 // the call has put off. Exits with 0 whatever it measures.
+//
+//   bench_engine [--forks]   --forks: only the rows of forks, over an engine without events
 
 #include <malloc.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,8 +21,10 @@
 #include <utility>
 #include <vector>
 
+#include "bench/engine/preemption.h"
 #include "host/config/scheduler_config.h"
 #include "host/engine/cpu/cpu_backend.h"
+#include "host/generate/cluster_life.h"
 
 namespace berth {
 namespace {
@@ -40,22 +45,7 @@ std::shared_ptr<const PodSpec> spec_of(int deployment, std::mt19937_64& dice) {
   spec.containers.push_back(container);
   LabelSelector own;
   own.match_labels = LabelMap{{"app", "app-" + std::to_string(deployment)}};
-  PodAffinityTerm host;
-  host.label_selector = own;
-  host.topology_key = "kubernetes.io/hostname";
-  const auto kind = dice() % 100;
-  if (kind < 45) {
-    spec.pod_anti_affinity.emplace();
-    spec.pod_anti_affinity->preferred.push_back({100, host});
-  } else if (kind < 55) {
-    spec.pod_anti_affinity.emplace();
-    spec.pod_anti_affinity->required.push_back(host);
-  } else if (kind < 70) {
-    TopologySpreadConstraint zone;
-    zone.topology_key = "topology.kubernetes.io/zone";
-    zone.label_selector = own;
-    spec.topology_spread_constraints.push_back(zone);
-  }
+  add_topology_terms(own, static_cast<int>(dice() % 100), spec);
   return std::make_shared<const PodSpec>(std::move(spec));
 }
 
@@ -233,22 +223,41 @@ ForkWork draw_fork_work(LoadedEngine& workload, const std::vector<PodToPlace>& p
   if (adds_node) {
     auto node = std::make_shared<Node>(*workload.nodes[dice() % workload.nodes.size()]);
     node->name = "of-a-fork";
+    std::vector<std::pair<std::string, std::string>> labels;
+    for (const auto& [key, value] : node->labels)
+      labels.emplace_back(key, key == "kubernetes.io/hostname" ? node->name : std::string(value));
+    node->labels = LabelMap(std::move(labels));
     work.changes.push_back(NodeUpsert(std::move(node)));
   }
-  for (int i = 0; i < 10; ++i) work.pods.push_back(pods[dice() % pods.size()]);
+  const std::size_t first = dice() % pods.size();
+  for (std::size_t i = 0; i < 10; ++i) work.pods.push_back(pods[(first + i * 97) % pods.size()]);  // of ten classes
   return work;
 }
 
-/// @return forks per second of several threads
-double forks_per_second(LoadedEngine& workload, const std::vector<PodToPlace>& pods, bool adds_node, int threads,
-                        int forks_a_thread) {
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+struct ForkRate {
+  double per_second = 0;
+  double cpu_us = 0;  ///< of one fork: says more than the rate where others use the machine
+};
+
+/// Of several threads, without drawing what happens in the forks.
+ForkRate measure_forks_of(LoadedEngine& workload, const std::vector<PodToPlace>& pods, bool adds_node, int threads,
+                          int forks_a_thread) {
+  std::vector<std::vector<ForkWork>> works(static_cast<std::size_t>(threads));
+  for (std::vector<ForkWork>& of_thread : works)
+    for (int i = 0; i < forks_a_thread; ++i)
+      of_thread.push_back(draw_fork_work(workload, pods, adds_node, workload.dice));
   std::vector<std::thread> running;
+  const double cpu_before = cpu_seconds();
   const double seconds = seconds_of([&] {
     for (int t = 0; t < threads; ++t)
       running.emplace_back([&, t] {
-        std::mt19937_64 dice(static_cast<std::uint64_t>(t));
-        for (int i = 0; i < forks_a_thread; ++i) {
-          const ForkWork work = draw_fork_work(workload, pods, adds_node, dice);
+        for (const ForkWork& work : works[static_cast<std::size_t>(t)]) {
           const std::unique_ptr<Fork> fork = workload.backend->fork();
           fork->apply(work.changes);
           fork->commit_batch(work.pods, {});
@@ -256,7 +265,8 @@ double forks_per_second(LoadedEngine& workload, const std::vector<PodToPlace>& p
       });
     for (std::thread& thread : running) thread.join();
   });
-  return threads * forks_a_thread / seconds;
+  const int forks = threads * forks_a_thread;
+  return {forks / seconds, (cpu_seconds() - cpu_before) / forks * 1e6};
 }
 
 double heap_bytes() {
@@ -278,21 +288,31 @@ void measure_forks(LoadedEngine& workload, Table& table) {
   constexpr double kOpenBytesMax = 64 * 1024;
   constexpr double kForksPerSecondMin = 10'000;
   const std::vector<PodToPlace> pods = prepare_one_each(workload);
-  forks_per_second(workload, pods, false, 1, 3000);  // which builds rows of all classes
+  measure_forks_of(workload, pods, false, 1, 3000);  // which builds rows of all classes
   table.row("open and drop a fork", 20, [&]() -> std::function<void()> { return [&] { workload.backend->fork(); }; });
   const double bytes = bytes_of_open_fork(workload);
   table.figure("an open fork", bytes, "bytes", kOpenBytesMax, bytes > kOpenBytesMax);
-  const double one = forks_per_second(workload, pods, false, 1, 5000);
-  const double two = forks_per_second(workload, pods, false, 2, 5000);
-  const double with_node = forks_per_second(workload, pods, true, 2, 5);
-  table.figure("forks: evict 2, place 10 pods of 10 classes, 1 thread", one, "a second", 0, false);
-  table.figure("the same, 2 threads", two, "a second", kForksPerSecondMin, two < kForksPerSecondMin);
-  table.figure("the same with a node added, 2 threads", with_node, "a second", kForksPerSecondMin,
-               with_node < kForksPerSecondMin);
+  const ForkRate one = measure_forks_of(workload, pods, false, 1, 5000);
+  const ForkRate two = measure_forks_of(workload, pods, false, 2, 5000);
+  const auto reopened_before = workload.backend->stats().forks_reopened;
+  const ForkRate with_node = measure_forks_of(workload, pods, true, 2, 5000);
+  const auto reopened = static_cast<double>(workload.backend->stats().forks_reopened - reopened_before);
+  table.figure("forks: evict 2, place 10 pods of 10 classes, 1 thread", one.per_second, "a second", 0, false);
+  table.figure("the same, 2 threads", two.per_second, "a second", kForksPerSecondMin,
+               two.per_second < kForksPerSecondMin);
+  table.figure("the same with a node added, 2 threads", with_node.per_second, "a second", kForksPerSecondMin,
+               with_node.per_second < kForksPerSecondMin);
+  table.figure("CPU time of a fork, without a node", two.cpu_us, "us", 0, false);
+  table.figure("CPU time of a fork, with a node added", with_node.cpu_us, "us", 0, false);
+  table.figure("of 10,000 forks with a node, those that opened an engine", reopened, "forks", 0, reopened > 0);
 }
 
-void measure(LoadedEngine& workload) {
+void measure(LoadedEngine& workload, bool only_forks) {
   Table table(workload);
+  if (only_forks) {
+    measure_forks(workload, table);
+    return table.finish();
+  }
   const auto any_node = [&]() -> const NodePtr& { return workload.nodes[workload.dice() % workload.nodes.size()]; };
   table.row("fingerprint of a node", 5,
             [&]() -> std::function<void()> { return [node = any_node()] { NodeUpsert upsert(node); }; });
@@ -360,14 +380,18 @@ void measure(LoadedEngine& workload) {
     return [&workload, pod] { workload.backend->compile(*pod); };
   });
   measure_forks(workload, table);
+  constexpr double kPreemptorsPerSecondMin = 2000;
+  const double preemptors = preemptors_per_second();
+  table.figure("dry runs: 1,000 preemptors x 5,000 nodes x 20 victims", preemptors, "preemptors a second",
+               kPreemptorsPerSecondMin, preemptors < kPreemptorsPerSecondMin);
   table.finish();
 }
 
 }  // namespace
 }  // namespace berth
 
-int main() {
+int main(int argc, char** argv) {
   berth::LoadedEngine workload;
-  berth::measure(workload);
+  berth::measure(workload, argc > 1 && std::string(argv[1]) == "--forks");
   return 0;
 }

@@ -74,7 +74,9 @@ class ExplainOutput {
   Explanation explain(const FoundPod& found) {
     if (found.pod == nullptr) return {found.name, nullptr, {PodState::kFinished, ""}, {}};
     Explanation explanation{found.name, found.pod, explainer_.standing_of(*found.pod), {}};
-    if (is_evaluated(explanation)) explanation.evaluation = explainer_.explain(found.pod);
+    if (!is_evaluated(explanation)) return explanation;
+    explanation.evaluation = explainer_.explain(found.pod);
+    explanation.preemption = explainer_.preempt(found.pod, explanation.evaluation);
     return explanation;
   }
   /// One that counts every running pod, but for a pod that runs one without it.

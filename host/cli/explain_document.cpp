@@ -45,6 +45,35 @@ void write_node(const NodeEvaluation& node, std::string_view name, DocumentWrite
   writer.end_object();
 }
 
+void write_candidate(const PreemptionCandidate& candidate, const NodeNames& node_name, DocumentWriter& writer) {
+  writer.begin_object();
+  writer.string_field("node", node_name(candidate.node));
+  writer.key("victims");
+  writer.begin_array();
+  for (const Pod* victim : candidate.victims) writer.string(victim->full_name());
+  writer.end_array();
+  writer.integer_field("violations", candidate.violations);
+  writer.end_object();
+}
+
+void write_preemption(const PreemptionResult& preemption, const NodeNames& node_name, DocumentWriter& writer) {
+  writer.key("preemption");
+  writer.begin_object();
+  writer.key("eligible");
+  writer.boolean(preemption.eligible);
+  if (!preemption.message.empty()) writer.string_field("message", preemption.message);
+  if (!preemption.error.empty()) writer.string_field("error", preemption.error);
+  writer.key("candidates");
+  writer.begin_array();
+  for (const PreemptionCandidate& candidate : preemption.candidates) write_candidate(candidate, node_name, writer);
+  writer.end_array();
+  writer.key("best");
+  writer.begin_array();
+  for (const std::size_t best : preemption.best) writer.string(node_name(preemption.candidates[best].node));
+  writer.end_array();
+  writer.end_object();
+}
+
 }  // namespace
 
 void write_explain_record(const Explanation& explanation, const NodeNames& node_name, DocumentWriter& writer) {
@@ -67,6 +96,7 @@ void write_explain_record(const Explanation& explanation, const NodeNames& node_
   writer.end_array();
   if (!evaluation.message.empty()) writer.string_field("message", evaluation.message);
   if (!evaluation.error.empty()) writer.string_field("error", evaluation.error);
+  if (explanation.preemption) write_preemption(*explanation.preemption, node_name, writer);
   writer.end_object();
   writer.end_document();
 }

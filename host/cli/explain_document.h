@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,8 @@ struct Explanation {
   std::string name;  ///< "namespace/name"
   PodPtr pod;        ///< null for a finished pod
   PodStanding standing;
-  Evaluation evaluation;  ///< without nodes where nothing was evaluated
+  Evaluation evaluation;                                      ///< without nodes where nothing was evaluated
+  std::optional<PreemptionResult> preemption = std::nullopt;  ///< Explainer::preempt()
 };
 
 /// One record of docs/schemas/explain-record.schema.json, with a line end.

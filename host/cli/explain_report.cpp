@@ -187,6 +187,47 @@ std::string titled_scores(std::string_view title, const NodeEvaluation& node, co
   return "\n" + terminal.paint(title, Emphasis::kBold) + "\n" + scores_table(node, terminal);
 }
 
+std::string victims_text(const PreemptionCandidate& candidate) {
+  std::string text;
+  for (std::size_t v = 0; v < std::min(candidate.victims.size(), kExamplesMax); ++v)
+    text += (text.empty() ? "" : ", ") + candidate.victims[v]->full_name();
+  const std::size_t left_out = candidate.victims.size() - std::min(candidate.victims.size(), kExamplesMax);
+  return left_out == 0 ? text : fmt::format("{} and {} more", text, left_out);
+}
+
+/// The candidates that may be chosen, then the others.
+std::vector<std::size_t> best_first(const PreemptionResult& preemption) {
+  std::vector<std::size_t> order = preemption.best;
+  for (std::size_t c = 0; c < preemption.candidates.size(); ++c)
+    if (std::find(preemption.best.begin(), preemption.best.end(), c) == preemption.best.end()) order.push_back(c);
+  return order;
+}
+
+std::string preemption_text(const PreemptionResult& preemption, const NodeNames& node_name, const Terminal& terminal) {
+  const std::string title = "\n" + terminal.paint("Preemption", Emphasis::kBold) + "\n";
+  if (!preemption.error.empty()) return title + wrap("error: " + preemption.error, terminal.columns, 2);
+  if (!preemption.eligible) return title + wrap(preemption.message, terminal.columns, 2);
+  if (preemption.candidates.empty())
+    return title + wrap("no node where the pod would fit without pods of lower priority", terminal.columns, 2);
+  Table table(
+      {{"node"}, {"victims", Align::kLeft, kVerdictColumnsMax}, {"violated budgets", Align::kRight}, {"chosen"}});
+  const std::vector<std::size_t> order = best_first(preemption);
+  for (std::size_t i = 0; i < std::min(order.size(), kGroupsListed); ++i) {
+    const PreemptionCandidate& candidate = preemption.candidates[order[i]];
+    const std::string_view chosen = i >= preemption.best.size()   ? ""
+                                    : preemption.best.size() == 1 ? "yes"
+                                                                  : "by chance";
+    table.add_row({std::string(node_name(candidate.node)), victims_text(candidate), grouped(candidate.violations),
+                   std::string(chosen)});
+  }
+  const std::size_t left_out = order.size() - std::min(order.size(), kGroupsListed);
+  return title + table.render(terminal, 2) +
+         (left_out == 0
+              ? std::string()
+              : fmt::format("  ... and {} (-o json gives every node)\n",
+                            counted(static_cast<std::int64_t>(left_out), "more candidate", "more candidates")));
+}
+
 /// Empty when no node refuses.
 std::string nearest_miss(const Pod& pod, const Evaluation& evaluation, const NodeNames& node_name,
                          const MissSearch& search, const Terminal& terminal) {
@@ -234,6 +275,7 @@ std::string explain_report(const Explanation& explanation, const NodeNames& node
   text += titled_scores("Scores of the best", best, terminal);
   const NodeEvaluation* own = own_node(explanation, node_name);
   if (own != nullptr && own->total != best.total) text += titled_scores("Scores of its node", *own, terminal);
+  if (explanation.preemption) text += preemption_text(*explanation.preemption, node_name, terminal);
   return search == nullptr ? text : text + nearest_miss(*explanation.pod, evaluation, node_name, *search, terminal);
 }
 

@@ -75,6 +75,12 @@ void write_stats(const ScheduleStats& stats, DocumentWriter& writer) {
     writer.unsigned_integer(bytes);
   }
   writer.end_object();
+  if (!stats.host.empty()) {
+    writer.key("host");
+    writer.begin_object();
+    for (const auto& [what, count] : stats.host) writer.integer_field(what, count);
+    writer.end_object();
+  }
   if (stats.device) write_device(*stats.device, writer);
   writer.end_object();
 }

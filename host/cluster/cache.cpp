@@ -9,6 +9,7 @@
 #include "host/cluster/image_table.h"
 #include "host/cluster/node_tree.h"
 #include "host/cluster/pod_footprint.h"
+#include "host/cluster/scalar_index.h"
 #include "host/objects/heap_bytes.h"
 
 namespace berth {
@@ -24,6 +25,7 @@ struct ClusterCache::State {
   NodeTree tree;
   ImageTable images;
   FootprintMemo footprints;
+  ScalarIndex<NodeEntry> scalars;
   NodeEntry* newest = nullptr;
   std::uint64_t generation = 0;
 
@@ -81,6 +83,7 @@ ClusterCache::State::State(const State& other)
   for (const PodState& state : other.pods) pods.insert(PodState{find(state.node->name), state.position, state.stage});
   for (const NodeInfo* info : other.order) order.push_back(find(info->name));
   for (const NodeEntry* entry : other.leaving) leaving.push_back(find(entry->name));
+  scalars.copy(other.scalars, [&](const NodeEntry& from) { return find(from.name); });
 }
 
 NodeEntry* ClusterCache::State::find(std::string_view name) const {
@@ -113,7 +116,9 @@ void ClusterCache::State::touch(NodeEntry& entry) {
 
 void ClusterCache::State::set_object(NodeEntry& entry, NodePtr node) {
   const bool differed = entry.is_real() != entry.in_order;
+  if (entry.is_real()) scalars.note(entry, entry.node->allocatable, -1);
   entry.node = std::move(node);
+  if (entry.is_real()) scalars.note(entry, entry.node->allocatable, 1);
   const bool differs = entry.is_real() != entry.in_order;
   order_difference_count += static_cast<int>(differs) - static_cast<int>(differed);
 }
@@ -133,7 +138,9 @@ void ClusterCache::State::erase(NodeEntry& entry) {
 /// The pod must not be in the cache.
 void ClusterCache::State::place(PodPtr pod, std::string_view node_name, PodStage stage) {
   NodeEntry& entry = find_or_create(node_name);
-  add_footprint(entry, footprints.of(*pod));
+  const PodFootprint& footprint = footprints.of(*pod);
+  add_footprint(entry, footprint);
+  scalars.note(entry, footprint.requested, 1);
   const auto position = static_cast<std::uint32_t>(entry.pods.size());
   entry.pods.push_back(std::move(pod));
   pods.insert(PodState{&entry, position, stage});
@@ -153,11 +160,13 @@ void ClusterCache::State::displace(std::string_view uid, Ports ports) {
   // Behind the move `found` names the other pod, so it is erased by place and not by key.
   pods.erase(found);
   entry.pods.pop_back();
-  subtract_amounts(entry, footprints.of(*pod));
+  const PodFootprint& footprint = footprints.of(*pod);
+  subtract_amounts(entry, footprint);
+  scalars.note(entry, footprint.requested, -1);
   if (ports == Ports::kFree) {
-    free_ports(entry.used_ports, footprints.of(*pod).ports);
+    free_ports(entry.used_ports, footprint.ports);
   } else {
-    take_off_ports(entry.used_ports, footprints.of(*pod).ports);
+    take_off_ports(entry.used_ports, footprint.ports);
   }
   touch(entry);
   drop_if_vacant(entry);
@@ -180,10 +189,12 @@ ClusterCache::~ClusterCache() = default;
 
 void ClusterCache::add_node(NodePtr node) { update_node(std::move(node)); }
 
-void ClusterCache::update_node(NodePtr node, ImagesOfUpdate images) {
+void ClusterCache::update_node(NodePtr node) {
   NodeEntry& entry = state_->find_or_create(node->name);
   state_->tree.put(entry, zone_key(*node));
-  if (!entry.is_real() || images == ImagesOfUpdate::kReported) {
+  const bool keeps_images =
+      entry.is_real() && entry.node->images == node->images && !state_->images.would_resize(*node);
+  if (!keeps_images) {
     if (entry.is_real()) state_->images.drop(*entry.node);
     state_->images.add(*node);
   }
@@ -287,6 +298,15 @@ std::span<const NodeInfo* const> ClusterCache::nodes_in_order() const {
   return state_->order;
 }
 
+std::vector<ClusterCache::NodesOfZone> ClusterCache::nodes_by_zone() const {
+  std::vector<NodesOfZone> zones;
+  state_->tree.for_each([&](const std::string& zone_key, const NodeEntry& entry) {
+    if (zones.empty() || zones.back().zone_key != zone_key) zones.push_back({zone_key, {}});
+    zones.back().nodes.push_back(&entry);
+  });
+  return zones;
+}
+
 std::uint64_t ClusterCache::order_generation() const {
   state_->ensure_order();
   return state_->order_generation;
@@ -316,7 +336,17 @@ std::vector<const NodeInfo*> ClusterCache::nodes() const {
   return nodes;
 }
 
+std::vector<const NodeInfo*> ClusterCache::nodes_with_scalar(std::string_view name) const {
+  const auto users = state_->scalars.nodes_with(name);
+  if (!users) return nodes();
+  std::vector<const NodeInfo*> found;
+  for (const NodeEntry* entry : *users)
+    if (entry->is_real()) found.push_back(entry);
+  return found;
+}
+
 const std::map<std::string, ImageState, std::less<>>& ClusterCache::images() const { return state_->images.states(); }
+bool ClusterCache::would_resize_images(const Node& node) const { return state_->images.would_resize(node); }
 
 std::size_t ClusterCache::pod_count() const { return state_->pods.size(); }
 

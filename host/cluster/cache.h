@@ -47,6 +47,7 @@ struct NodeInfo {
 struct ImageState {
   std::int64_t size_bytes = 0;
   std::int32_t node_count = 0;
+  bool sizes_differ = false;  ///< some node that has or had it reported another size
 };
 
 /// Errors of watch-driven operations are return values, not exceptions: the caller logs them and continues.
@@ -63,11 +64,9 @@ class ClusterCache {
   ClusterCache& operator=(const ClusterCache&) = delete;
 
   void add_node(NodePtr node);  ///< a ghost of that name becomes real and keeps its pods
-  /// kReported: as upstream, an image that no other node has gets the size that this update reports. kKept: the images
-  /// are those from before, and so are their sizes.
-  enum class ImagesOfUpdate : std::uint8_t { kReported, kKept };
-  /// The node moves in the tree only when its zone key changed.
-  void update_node(NodePtr node, ImagesOfUpdate images = ImagesOfUpdate::kReported);
+  /// The node moves in the tree only when its zone key changed. An image that no other node has gets the size that
+  /// this update reports.
+  void update_node(NodePtr node);
   CacheResult remove_node(std::string_view name);
 
   /// The pod is stored as given: its node_name may be empty, but must not name another node (kNodeMismatch).
@@ -89,6 +88,13 @@ class ClusterCache {
   /// Real nodes, zone-interleaved: docs/behaviour/scheduler-core.md 2.5. Rebuilt only when a node was added or
   /// removed since the last call; a changed zone label has an effect at the next rebuild. Valid until the next call.
   std::span<const NodeInfo* const> nodes_in_order() const;
+  /// The real nodes of each zone in order of arrival, zones in order of first appearance: what the order follows from.
+  /// Valid until the next change.
+  struct NodesOfZone {
+    std::string_view zone_key;
+    std::vector<const NodeInfo*> nodes;
+  };
+  std::vector<NodesOfZone> nodes_by_zone() const;
   /// Advances when nodes_in_order() was rebuilt.
   std::uint64_t order_generation() const;
   /// Real nodes whose generation is above `generation`, most recently changed first.
@@ -97,7 +103,12 @@ class ClusterCache {
   const NodeInfo* find_node(std::string_view name) const;  ///< ghosts included; null when unknown
   /// Real nodes in no order: nodes_in_order() may change the order, this does not.
   std::vector<const NodeInfo*> nodes() const;
+  /// Those among them that offer the scalar resource or have a pod that requests it, and perhaps others.
+  std::vector<const NodeInfo*> nodes_with_scalar(std::string_view name) const;
   const std::map<std::string, ImageState, std::less<>>& images() const;
+  /// Whether an update that says of the node what it says now changes the size of an image: only this node is left with
+  /// it, and reports another size than the one that counts.
+  bool would_resize_images(const Node& node) const;
 
   std::size_t pod_count() const;
   std::size_t ghost_count() const;

@@ -55,15 +55,16 @@ bool EngineCluster::is_heartbeat(const NodeUpsert& change) const {
   const NodeInfo* known = cache().find_node(change.node->name);
   if (known == nullptr || known->node == nullptr) return false;
   const auto at = fingerprints_.find(change.node->name);
-  return differing_parts(at == fingerprints_.end() ? fingerprint_of(*known->node) : at->second, change.fingerprint)
-      .empty();
+  const NodeFingerprint before = at == fingerprints_.end() ? fingerprint_of(*known->node) : at->second;
+  return before == change.fingerprint && !cache().would_resize_images(*change.node);
 }
 
 void EngineCluster::apply(const NodeUpsert& change, ClusterEffect& effect) {
   const std::string& name = change.node->name;
+  const bool resizes_images = cache().would_resize_images(*change.node);
   // Nodes with a fingerprint exist, and a node that says what it said before costs no more than this: a heartbeat.
   const auto last = fingerprints_.find(name);
-  if (last != fingerprints_.end() && last->second == change.fingerprint) {
+  if (last != fingerprints_.end() && last->second == change.fingerprint && !resizes_images) {
     effect.node = ClusterEffect::Node::kChanged;
     return;
   }
@@ -74,13 +75,11 @@ void EngineCluster::apply(const NodeUpsert& change, ClusterEffect& effect) {
   if (exists) {
     const NodeFingerprint before = last == fingerprints_.end() ? fingerprint_of(*known->node) : last->second;
     effect.parts = differing_parts(before, change.fingerprint);
+    if (resizes_images) effect.parts.insert(NodePart::kImages);
   }
   fingerprints_[name] = change.fingerprint;
   if (exists && effect.parts.empty()) return;  // the object that is known says the same
-  // Without this, whether a heartbeat was told would decide about sizes: it says nothing new, and has no effect here.
-  const bool keeps_images = exists && !effect.parts.contains(NodePart::kImages);
-  using Images = ClusterCache::ImagesOfUpdate;
-  own().update_node(change.node, keeps_images ? Images::kKept : Images::kReported);
+  own().update_node(change.node);
 }
 
 void EngineCluster::apply(const NodeRemoval& change, ClusterEffect& effect) {

@@ -36,18 +36,35 @@ std::vector<Mention> distinct_names(const Node& node) {
 void ImageTable::add(const Node& node) {
   for (const Mention& mention : distinct_names(node)) {
     auto found = states_.find(mention.name);
-    if (found == states_.end()) {
-      found = states_.emplace(std::string(mention.name), ImageState{mention.size_bytes, 0}).first;
-    }
-    ++found->second.node_count;
+    if (found == states_.end())
+      found = states_.emplace(std::string(mention.name), ImageState{.size_bytes = mention.size_bytes}).first;
+    ImageState& state = found->second;
+    resizable_count_ -= may_be_resized(state) ? 1 : 0;
+    ++state.node_count;
+    state.sizes_differ = state.sizes_differ || state.size_bytes != mention.size_bytes;
+    resizable_count_ += may_be_resized(state) ? 1 : 0;
   }
 }
 
 void ImageTable::drop(const Node& node) {
   for (const Mention& mention : distinct_names(node)) {
     const auto found = states_.find(mention.name);
-    if (found != states_.end() && --found->second.node_count == 0) states_.erase(found);
+    if (found == states_.end()) continue;
+    ImageState& state = found->second;
+    resizable_count_ -= may_be_resized(state) ? 1 : 0;
+    --state.node_count;
+    resizable_count_ += may_be_resized(state) ? 1 : 0;
+    if (state.node_count == 0) states_.erase(found);
   }
+}
+
+bool ImageTable::would_resize(const Node& node) const {
+  if (resizable_count_ == 0) return false;
+  const std::vector<Mention> mentions = distinct_names(node);
+  return std::any_of(mentions.begin(), mentions.end(), [&](const Mention& mention) {
+    const auto found = states_.find(mention.name);
+    return found != states_.end() && may_be_resized(found->second) && found->second.size_bytes != mention.size_bytes;
+  });
 }
 
 std::uint64_t ImageTable::memory_bytes() const {

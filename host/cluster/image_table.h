@@ -18,11 +18,17 @@ class ImageTable {
 
   void add(const Node& node);
   void drop(const Node& node);  ///< takes back exactly what add() of an equal image list did
+  /// Whether drop() and add() of the node would change a size: no other node has the image, and the size that counts
+  /// came from one that had it. Reads the node's images only when there is such an image somewhere.
+  bool would_resize(const Node& node) const;
   const States& states() const { return states_; }
   std::uint64_t memory_bytes() const;
 
  private:
+  static bool may_be_resized(const ImageState& state) { return state.node_count == 1 && state.sizes_differ; }
+
   States states_;
+  std::int64_t resizable_count_ = 0;  ///< images that may_be_resized()
 };
 
 }  // namespace berth

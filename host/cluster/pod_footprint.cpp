@@ -87,11 +87,11 @@ void subtract_amounts(NodeInfo& node, const PodFootprint& footprint) {
     std::erase_if(node.requested.scalars, [](const auto& scalar) { return scalar.second == 0; });
 }
 
-void add_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports) {
+void add_ports(std::vector<HostPort>& used, std::span<const HostPort> ports) {
   for (const HostPort& port : ports) used.insert(std::lower_bound(used.begin(), used.end(), port), port);
 }
 
-void free_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports) {
+void free_ports(std::vector<HostPort>& used, std::span<const HostPort> ports) {
   for (const HostPort& port : ports) std::erase(used, port);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "host/cluster/cache.h"
@@ -25,10 +26,10 @@ void add_footprint(NodeInfo& node, const PodFootprint& footprint);
 /// Subtracts the amounts alone. A scalar of which nothing is left goes.
 void subtract_amounts(NodeInfo& node, const PodFootprint& footprint);
 /// Adds each port once more to those in use (sorted).
-void add_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports);
+void add_ports(std::vector<HostPort>& used, std::span<const HostPort> ports);
 /// Frees ports among those in use (sorted), even when another pod of the node has the same:
 /// docs/behaviour/plugins-node.md 9.
-void free_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports);
+void free_ports(std::vector<HostPort>& used, std::span<const HostPort> ports);
 /// Takes each port off once: the inverse of what add_footprint() did with it.
 void take_off_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports);
 

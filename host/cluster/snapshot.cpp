@@ -74,17 +74,8 @@ void Snapshot::add_slots(std::int32_t count) {
   Fixed& fixed = write_fixed();
   const std::int32_t before = slot_count();
   const std::size_t slots = static_cast<std::size_t>(before) + static_cast<std::size_t>(count);
-  const std::size_t pages = page_count_of(before + count);
-  const auto lengthen = [&](Column& column) { column.grow(pages); };
-  for (Resource& resource : resources_) {
-    lengthen(resource.allocatable);
-    lengthen(resource.requested);
-  }
-  lengthen(non_zero_milli_cpu_);
-  lengthen(non_zero_memory_bytes_);
-  lengthen(pod_count_);
-  if (used_ports_.page_count() == 0) used_ports_ = Pages<std::vector<HostPort>>(0, kPageNodes);
-  used_ports_.grow(pages);
+  grow_columns(page_count_of(before + count));
+  slot_count_ = before + count;
   fixed.nodes.resize(slots);
   fixed.rank.resize(slots, -1);
   fixed.name_hash.resize(slots);
@@ -94,6 +85,18 @@ void Snapshot::add_slots(std::int32_t count) {
   fixed.taint_set.resize(slots);
   for (auto& [key, column] : fixed.labels) column.value_id.resize(slots);
   for (std::int32_t i = before + count; i-- > before;) fixed.free_slots.push_back(i);
+}
+
+void Snapshot::grow_columns(std::size_t page_count) {
+  for (Resource& resource : resources_) {
+    resource.allocatable.grow(page_count);
+    resource.requested.grow(page_count);
+  }
+  non_zero_milli_cpu_.grow(page_count);
+  non_zero_memory_bytes_.grow(page_count);
+  pod_count_.grow(page_count);
+  if (used_ports_.page_count() == 0) used_ports_ = Pages<std::vector<HostPort>>(0, kPageNodes);
+  used_ports_.grow(page_count);
 }
 
 bool Snapshot::update_order(const ClusterCache& cache) {
@@ -141,6 +144,8 @@ void Snapshot::take_in(std::int32_t slot, const NodeInfo& info) {
   change_pods(slot, info, resources);
 }
 
+bool Snapshot::node_may_wrap(const Node& node) { return any_may_wrap(node.allocatable); }
+
 void Snapshot::note_wrapping(std::int32_t slot, bool may_wrap) {
   const std::uint8_t now = may_wrap ? 1 : 0;
   const auto i = static_cast<std::size_t>(slot);
@@ -186,8 +191,7 @@ void Snapshot::remove_node(std::int32_t slot, const ClusterCache& cache) {
   fixed.free_slots.push_back(slot);
 }
 
-/// @param before  the node that the slot had; one without allocatable when it was free
-void Snapshot::fill_allocatable(std::int32_t slot, const Node& before, const Node& node) {
+void Snapshot::write_allocatable(std::int32_t slot, const Node& before, const Node& node) {
   const auto fill = [&](std::int32_t r) {
     Resource& resource = resources_[static_cast<std::size_t>(r)];
     resource.allocatable.write(slot) = amount_of(node.allocatable, r, resource.name);
@@ -196,6 +200,11 @@ void Snapshot::fill_allocatable(std::int32_t slot, const Node& before, const Nod
   for (const Node* mentions : {&before, &node})
     for (const auto& [name, amount] : mentions->allocatable.scalars)
       if (const std::int32_t r = find_resource(name); r != kNoColumn) fill(r);
+}
+
+/// @param before  the node that the slot had; one without allocatable when it was free
+void Snapshot::fill_allocatable(std::int32_t slot, const Node& before, const Node& node) {
+  write_allocatable(slot, before, node);
   fixed_->allowed_pods[static_cast<std::size_t>(slot)] = node.allowed_pod_number;
   for (const auto& [name, amount] : node.allocatable.scalars)
     lacks_column_ = lacks_column_ || (amount > 0 && fixed_->asked_in_vain.contains(name));
@@ -287,8 +296,9 @@ std::int64_t Snapshot::amount_of(const ResourceAmounts& amounts, std::int32_t co
 }
 
 std::int32_t Snapshot::find_node(std::string_view name) const {
-  const auto at = fixed_->index_of.find(name);
-  return at == fixed_->index_of.end() ? -1 : at->second;
+  if (!guests_.empty())
+    if (const GuestNode* guest = guests_.find(name)) return guest->node != nullptr ? guest->slot : -1;
+  return find_in_engine(name);
 }
 
 std::int32_t Snapshot::find_resource(std::string_view name) const {
@@ -298,7 +308,7 @@ std::int32_t Snapshot::find_resource(std::string_view name) const {
 
 std::int32_t Snapshot::ensure_resource(std::string_view name, const ClusterCache& cache) {
   if (const std::int32_t known = find_resource(name); known != kNoColumn) return known;
-  const std::vector<const NodeInfo*> nodes = cache.nodes();
+  const std::vector<const NodeInfo*> nodes = cache.nodes_with_scalar(name);
   // A sum that wrapped below 0 leaves room for a resource that no node offers.
   const bool is_needed = std::any_of(nodes.begin(), nodes.end(), [&](const NodeInfo* info) {
     return info->node->allocatable.scalar(name) > 0 || (scores_may_wrap() && info->requested.scalar(name) < 0);
@@ -328,6 +338,13 @@ std::int32_t Snapshot::ensure_resource(std::string_view name, const ClusterCache
   return column;
 }
 
+std::vector<std::string_view> Snapshot::resources_built_since(std::uint64_t built) const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, column] : column_of_resource_)
+    if (built_at(column) > built) names.emplace_back(name);
+  return names;
+}
+
 void Snapshot::keep_resources(const std::set<std::string, std::less<>>& names) {
   for (std::size_t r = kEphemeralStorageColumn + 1; r < resources_.size(); ++r) {
     Resource& resource = resources_[r];
@@ -351,6 +368,17 @@ const LabelColumn& Snapshot::label_column(std::string_view key) {
     if (const auto value = has_node(slot) ? node(slot).labels.find(key) : std::nullopt)
       column.value_id[static_cast<std::size_t>(slot)] = column.values.add(*value);
   return column;
+}
+
+bool Snapshot::reports_other_image_sizes(const Node& node) const {
+  const auto is_other = [&](const NodeImage& reported, const std::string& name) {
+    const ImageColumn* const known = image(name);
+    return known != nullptr && known->size_bytes != reported.size_bytes;
+  };
+  return std::any_of(node.images.begin(), node.images.end(), [&](const NodeImage& reported) {
+    return std::any_of(reported.names.begin(), reported.names.end(),
+                       [&](const std::string& name) { return is_other(reported, name); });
+  });
 }
 
 const ImageColumn* Snapshot::image(std::string_view name) const {

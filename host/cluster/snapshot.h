@@ -19,6 +19,7 @@
 
 #include "host/cluster/cache.h"
 #include "host/cluster/cluster_change.h"
+#include "host/cluster/guest_nodes.h"
 #include "host/cluster/pages.h"
 #include "host/cluster/resource_columns.h"
 #include "host/cluster/topology_counts.h"
@@ -61,7 +62,10 @@ struct LabelColumn {
 /// The nodes that have an image.
 struct ImageColumn {
   std::int64_t size_bytes = 0;
-  std::vector<std::int32_t> nodes;  ///< slots, ascending
+  std::vector<std::int32_t> nodes;   ///< slots, ascending
+  std::int64_t nodes_elsewhere = 0;  ///< further ones, of a snapshot that has a part of a cluster: of_node()
+
+  std::int64_t node_count() const { return static_cast<std::int64_t>(nodes.size()) + nodes_elsewhere; }
 };
 
 /// 100 times a larger amount wraps around. Sums of two amounts up to this do not.
@@ -85,6 +89,40 @@ class Snapshot {
   /// A copy for a what-if: what only node events change is read from this snapshot, which must not change it while the
   /// copy is in use.
   Snapshot borrowed() const;
+  /// One node of a cluster, in slot 0, as node sides read it: without amounts, and with the images of note_image().
+  /// @param nodes_elsewhere  further nodes of the cluster
+  static Snapshot of_node(NodePtr node, std::int64_t nodes_elsewhere);
+  void note_image(std::string_view name, std::int64_t size_bytes, std::int64_t nodes_elsewhere);
+
+  // Guests: nodes that came, changed or went in a borrowed() copy, and in its copies, alone. What is read by slot
+  // follows them, but for what only node sides read: taint sets, cordons, labels, images.
+
+  const GuestNodes& guests() const { return guests_; }
+  bool is_guest(std::int32_t slot) const { return !guests_.empty() && guests_.find(slot) != nullptr; }
+  /// The slots of the engine are below this; nodes that came have those from here on.
+  std::int32_t engine_slot_count() const { return static_cast<std::int32_t>(fixed_->nodes.size()); }
+  /// Nodes that came, less those that went.
+  std::int32_t guest_count_change() const { return guests_more_; }
+  /// find_node() of the engine: without guests.
+  std::int32_t find_in_engine(std::string_view name) const {
+    const auto at = fixed_->index_of.find(name);
+    return at == fixed_->index_of.end() ? -1 : at->second;
+  }
+  /// The node comes, or its object is replaced. @return its slot
+  std::int32_t set_guest(const NodePtr& node);
+  /// The node goes. Take its pods off before.
+  void remove_guest(std::int32_t slot);
+  /// As update_order(), after a list of node events.
+  void end_guest_events();
+  /// Brings in_order() and rank() up to date. @param cache  of the engine
+  void update_guest_order(const ClusterCache& cache);
+  /// What guests offer, in the columns of resources that add_resources_of() has taken over since.
+  void fill_columns_of_guests(std::uint64_t resources_built_before);
+  /// A guest offers a resource that was asked for in vain, and has no column.
+  bool guest_lacks_column() const;
+  /// Scores may wrap with what the node offers.
+  static bool node_may_wrap(const Node& node);
+
   /// Takes over the columns of resources that `live` has and this copy of it lacks, with the amounts of now.
   void add_resources_of(const Snapshot& live);
 
@@ -104,20 +142,28 @@ class Snapshot {
   /// Takes over the node order of the cache, when that has changed. @return whether it has
   bool update_order(const ClusterCache& cache);
 
-  std::int32_t slot_count() const { return static_cast<std::int32_t>(fixed_->nodes.size()); }
+  std::int32_t slot_count() const { return slot_count_; }
   /// Slots that have a node.
-  std::int32_t node_count() const { return static_cast<std::int32_t>(fixed_->index_of.size()); }
-  bool has_node(std::int32_t i) const { return fixed_->nodes[static_cast<std::size_t>(i)] != nullptr; }
+  std::int32_t node_count() const { return static_cast<std::int32_t>(fixed_->index_of.size()) + guests_more_; }
+  /// The nodes of the cluster that this is of: node_count(), but for of_node().
+  std::int64_t node_count_of_cluster() const { return node_count() + nodes_elsewhere_; }
+  bool has_node(std::int32_t i) const { return object(i) != nullptr; }
   /// The slots of all nodes in node order: zone-interleaved, as kube-scheduler lists them. As of update_order().
-  std::span<const std::int32_t> in_order() const { return fixed_->order; }
+  std::span<const std::int32_t> in_order() const { return guests_.empty() ? fixed_->order : guest_in_order_; }
   /// Position of a node in that order; -1 of a free slot.
-  std::int32_t rank(std::int32_t i) const { return fixed_->rank[static_cast<std::size_t>(i)]; }
-  const Node& node(std::int32_t i) const { return *fixed_->nodes[static_cast<std::size_t>(i)]; }
+  std::int32_t rank(std::int32_t i) const {
+    return (guests_.empty() ? fixed_->rank : guest_rank_)[static_cast<std::size_t>(i)];
+  }
+  const Node& node(std::int32_t i) const { return *object(i); }
   /// Empty for a slot without a node, and for what is no slot.
   std::string_view node_name(std::int32_t i) const {
     return i >= 0 && i < slot_count() && has_node(i) ? std::string_view(node(i).name) : std::string_view();
   }
-  std::uint64_t node_hash(std::int32_t i) const { return fixed_->name_hash[static_cast<std::size_t>(i)]; }
+  std::uint64_t node_hash(std::int32_t i) const {
+    if (!guests_.empty())
+      if (const GuestNode* guest = guests_.find(i)) return guest->name_hash;
+    return fixed_->name_hash[static_cast<std::size_t>(i)];
+  }
   /// -1 when no node has the name.
   std::int32_t find_node(std::string_view name) const;
 
@@ -128,6 +174,8 @@ class Snapshot {
   std::int32_t resource_count() const { return static_cast<std::int32_t>(resources_.size()); }
   /// How many columns were ever built. A column that keep_resources() gave up is built again for another resource.
   std::uint64_t resources_built() const { return resources_built_; }
+  /// The names of the resources whose columns were built since, in order. @param built  resources_built() then
+  std::vector<std::string_view> resources_built_since(std::uint64_t built) const;
   /// The value of resources_built() with this column.
   std::uint64_t built_at(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].built_at; }
   /// Gives up the columns of other resources than cpu, memory, ephemeral storage and `names`: they read as 0. What was
@@ -146,7 +194,11 @@ class Snapshot {
   std::int64_t non_zero_milli_cpu(std::int32_t i) const { return non_zero_milli_cpu_[i]; }
   std::int64_t non_zero_memory_bytes(std::int32_t i) const { return non_zero_memory_bytes_[i]; }
   std::int64_t pod_count(std::int32_t i) const { return pod_count_[i]; }
-  std::int64_t allowed_pods(std::int32_t i) const { return fixed_->allowed_pods[static_cast<std::size_t>(i)]; }
+  std::int64_t allowed_pods(std::int32_t i) const {
+    if (!guests_.empty())
+      if (const GuestNode* guest = guests_.find(i)) return guest->node != nullptr ? guest->node->allowed_pod_number : 0;
+    return fixed_->allowed_pods[static_cast<std::size_t>(i)];
+  }
   bool unschedulable(std::int32_t i) const { return fixed_->unschedulable[static_cast<std::size_t>(i)] != 0; }
   std::int32_t taint_set(std::int32_t i) const { return fixed_->taint_set[static_cast<std::size_t>(i)]; }
   /// By id; [0] is the empty set.
@@ -170,6 +222,8 @@ class Snapshot {
   const LabelColumn& label_column(std::string_view key);
   /// nullptr when no node has the image.
   const ImageColumn* image(std::string_view name) const;
+  /// Of some image, the node reports another size than the one that counts.
+  bool reports_other_image_sizes(const Node& node) const;
 
   /// Counts per topology domain, maintained by the owner of the tables: no other function here changes them.
   const TopologyCounts& topology() const { return topology_; }
@@ -209,8 +263,18 @@ class Snapshot {
     std::unordered_map<std::string, LabelColumn> labels;
   };
 
+  Snapshot() = default;
   Fixed& write_fixed();
+  const Node* object(std::int32_t i) const {
+    if (!guests_.empty())
+      if (const GuestNode* guest = guests_.find(i)) return guest->node.get();
+    return fixed_->nodes[static_cast<std::size_t>(i)].get();
+  }
+  std::int32_t slot_of_guest(const std::string& name);
+  void put_guest(GuestNode guest);
+  void grow_columns(std::size_t page_count);
   void take_in(std::int32_t slot, const NodeInfo& info);
+  void write_allocatable(std::int32_t slot, const Node& before, const Node& node);
   void fill_allocatable(std::int32_t slot, const Node& before, const Node& node);
   void read_requested(std::size_t r, std::int32_t slot, const NodeInfo& info);
   void note_wrapping(std::int32_t slot, bool may_wrap);
@@ -222,6 +286,14 @@ class Snapshot {
   static std::int64_t amount_of(const ResourceAmounts& amounts, std::int32_t column, const std::string& name);
 
   std::shared_ptr<Fixed> fixed_;
+  std::int32_t slot_count_ = 0;  ///< guests' slots included
+  GuestNodes guests_;
+  std::int32_t guests_more_ = 0;  ///< nodes that came, less those that went
+  GuestOrder guest_order_;
+  bool is_guest_order_current_ = false;
+  std::vector<std::int32_t> guest_in_order_;  ///< in_order() and rank() where there are guests
+  std::vector<std::int32_t> guest_rank_;
+  std::int64_t nodes_elsewhere_ = 0;  ///< of_node()
   std::vector<Resource> resources_;
   std::map<std::string, std::int32_t, std::less<>> column_of_resource_;
   Column non_zero_milli_cpu_;

@@ -2,16 +2,11 @@
 #include "host/cluster/topology_counts.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <utility>
 
 namespace berth {
-namespace {
-
-constexpr std::int32_t kSpareDomains = 16;  ///< beside a quarter more, so that counts seldom move
-
-}  // namespace
-
 void index_domains(DomainColumn& column) {
   column.first_of_domain.assign(static_cast<std::size_t>(column.domain_count) + 2, 0);
   for (const std::int32_t domain : column.domain_of) ++column.first_of_domain[static_cast<std::size_t>(domain) + 1];
@@ -27,14 +22,14 @@ void index_domains(DomainColumn& column) {
 }
 
 std::int32_t TopologyCounts::add_column(DomainColumn column) {
-  domain_capacity_.push_back(column.domain_count);
+  domain_capacity_.push_back(column.domain_count + kSpareDomains);
   columns_.push_back(std::make_shared<DomainColumn>(std::move(column)));
   return static_cast<std::int32_t>(columns_.size()) - 1;
 }
 
 void TopologyCounts::replace_column(std::int32_t column, DomainColumn with) {
   const auto c = static_cast<std::size_t>(column);
-  domain_capacity_[c] = with.domain_count;
+  domain_capacity_[c] = with.domain_count + kSpareDomains;
   columns_[c] = std::make_shared<DomainColumn>(std::move(with));
   std::erase_if(write_sets(), [&](const DomainSet& set) { return set.column == column; });
   for (std::int32_t t = 0; t < table_count_; ++t) write(t).domains = -1;  // sets moved: found again
@@ -56,6 +51,19 @@ DomainColumn& TopologyCounts::write_column(std::int32_t column) {
 }
 
 // Tables
+
+TopologyCounts::Table& TopologyCounts::write(std::int32_t table) {
+  std::shared_ptr<Table>& mine =
+      tables_.write(static_cast<std::size_t>(table / kTablesPerPage))[table % kTablesPerPage];
+  if (mine == nullptr) {
+    mine = std::make_shared<Table>();
+  } else if (mine.use_count() != 1) {
+    mine = std::make_shared<Table>(*mine);
+  }
+  // As in Pages::write().
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return *mine;
+}
 
 std::int32_t TopologyCounts::add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum) {
   if (free_tables_.empty()) {
@@ -188,7 +196,7 @@ void TopologyCounts::make_room(std::int32_t column, std::int32_t domain) {
   if (domain <= capacity) return;
   const Pages<std::int64_t> zeroes_before = zeroes(capacity + 1);
   const std::int32_t known = capacity;
-  capacity = domain + domain / 4 + kSpareDomains;
+  capacity = domain + domain / 4 + kSpareDomains;  // a quarter more, so that counts seldom move
   for (std::int32_t t = 0; t < table_count_; ++t) {
     if (at(t).column != column) continue;
     Table& table = write(t);
@@ -204,7 +212,7 @@ void TopologyCounts::make_room(std::int32_t column, std::int32_t domain) {
 }
 
 void TopologyCounts::move_node(std::int32_t column, std::int32_t node, std::int32_t to) {
-  make_room(column, to);
+  make_room(column, to + kSpareDomains);
   DomainColumn& domains = write_column(column);
   std::int32_t& domain = domains.domain_of[static_cast<std::size_t>(node)];
   const std::int32_t from = domain;
@@ -256,13 +264,13 @@ TopologyCounts TopologyCounts::zeroed() const {
 void TopologyCounts::add(std::int32_t index, std::int32_t node, std::int64_t amount) {
   if (!counts_node(index, node)) return;
   Table& table = write(index);
-  const std::int32_t domain = (*columns_[static_cast<std::size_t>(table.column)])[node];
+  const std::int32_t domain = domain_of(table.column, node);
   std::int64_t& count =
       table.counts.write(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)];
   const std::int64_t before = count;
   count += amount;
   table.total += amount;
-  if (table.tracks_minimum) note_move(table, before, count);
+  if (table.tracks_minimum && (guests_.empty() || is_in_histogram(table, domain))) note_move(table, before, count);
 }
 
 void TopologyCounts::note_move(Table& table, std::int64_t from, std::int64_t to) {
@@ -273,10 +281,19 @@ void TopologyCounts::note_move(Table& table, std::int64_t from, std::int64_t to)
 }
 
 std::int64_t TopologyCounts::minimum(std::int32_t table) const {
-  return at(table).existing_domains == 0 ? std::numeric_limits<std::int32_t>::max() : at(table).minimum;
+  if (existing_domains(table) == 0) return std::numeric_limits<std::int32_t>::max();
+  if (domain_changes_.empty()) return at(table).minimum;
+  std::int64_t count = lowest_possible(table);
+  while (domains_with(table, count) == 0) ++count;
+  return count;
 }
 
 std::int64_t TopologyCounts::minimum_with(std::int32_t index, std::int64_t from, std::int64_t to) const {
+  if (!domain_changes_.empty()) {
+    for (std::int64_t count = lowest_possible(index); count < to; ++count)
+      if (domains_with(index, count) > (count == from ? 1 : 0)) return count;
+    return to;
+  }
   const Table& table = at(index);
   if (to <= table.minimum) return to;
   if (from > table.minimum) return table.minimum;
@@ -286,6 +303,86 @@ std::int64_t TopologyCounts::minimum_with(std::int32_t index, std::int64_t from,
     if (slot < table.histogram.size() && table.histogram[slot] > (count == from ? 1 : 0)) return count;
   }
   return to;
+}
+
+// Guests
+
+std::int32_t TopologyCounts::domain_count(std::int32_t column) const {
+  std::int32_t highest = this->column(column).domain_count;
+  for (const GuestPlace& guest : guests_)
+    highest = std::max(highest, guest.domain_of[static_cast<std::size_t>(column)]);
+  return highest;
+}
+
+void TopologyCounts::set_guest(GuestPlace place) {
+  for (std::int32_t c = 0; c < column_count(); ++c) make_room(c, place.domain_of[static_cast<std::size_t>(c)]);
+  const auto known =
+      std::find_if(guests_.begin(), guests_.end(), [&](const GuestPlace& guest) { return guest.slot == place.slot; });
+  if (known != guests_.end()) {
+    *known = std::move(place);
+  } else {
+    guests_.push_back(std::move(place));
+  }
+  find_domain_changes();
+}
+
+/// The domains of a set to which guests add a node, or from which they take one away.
+void TopologyCounts::find_domain_changes() {
+  domain_changes_.clear();
+  const std::size_t set_count = domain_sets_ == nullptr ? 0 : domain_sets_->size();
+  for (std::size_t s = 0; s < set_count; ++s) {
+    const DomainSet& set = (*domain_sets_)[s];
+    if (set.column < 0) continue;
+    const std::vector<std::int32_t>& domain_of = column(set.column).domain_of;
+    std::map<std::int32_t, std::int32_t> more;  // [domain] nodes that count
+    for (const GuestPlace& guest : guests_) {
+      const auto slot = static_cast<std::size_t>(guest.slot);
+      const bool counted = slot < domain_of.size() && (set.mask == nullptr || (*set.mask)[slot] != 0);
+      if (counted) --more[domain_of[slot]];
+      if (guest.counts_in[static_cast<std::size_t>(set.mask_id)] != 0)
+        ++more[guest.domain_of[static_cast<std::size_t>(set.column)]];
+    }
+    for (const auto& [domain, change] : more) {
+      const auto d = static_cast<std::size_t>(domain);
+      const std::int32_t before = d < set.node_count.size() ? set.node_count[d] : 0;
+      if (domain == 0 || (before > 0) == (before + change > 0)) continue;
+      domain_changes_.push_back({static_cast<std::int32_t>(s), domain, before == 0});
+    }
+  }
+}
+
+/// The histogram has the domains that exist without guests.
+bool TopologyCounts::is_in_histogram(const Table& table, std::int32_t domain) const {
+  const std::vector<std::int32_t>& nodes = (*domain_sets_)[static_cast<std::size_t>(table.domains)].node_count;
+  return static_cast<std::size_t>(domain) < nodes.size() && nodes[static_cast<std::size_t>(domain)] > 0;
+}
+
+std::int32_t TopologyCounts::existing_with_guests(const Table& table) const {
+  std::int32_t existing = table.existing_domains;
+  for (const DomainChange& change : domain_changes_)
+    if (change.set == table.domains) existing += change.begins ? 1 : -1;
+  return existing;
+}
+
+/// Existing domains with a count.
+std::int64_t TopologyCounts::domains_with(std::int32_t index, std::int64_t wanted) const {
+  const Table& table = at(index);
+  const std::int64_t slot = wanted - table.histogram_base;
+  std::int64_t domains = 0;
+  if (slot >= 0 && slot < static_cast<std::int64_t>(table.histogram.size()))
+    domains = table.histogram[static_cast<std::size_t>(slot)];
+  for (const DomainChange& change : domain_changes_)
+    if (change.set == table.domains && count(index, change.domain) == wanted) domains += change.begins ? 1 : -1;
+  return domains;
+}
+
+/// No existing domain has a lower count.
+std::int64_t TopologyCounts::lowest_possible(std::int32_t index) const {
+  const Table& table = at(index);
+  std::int64_t lowest = table.existing_domains > 0 ? table.minimum : std::numeric_limits<std::int64_t>::max();
+  for (const DomainChange& change : domain_changes_)
+    if (change.set == table.domains && change.begins) lowest = std::min(lowest, count(index, change.domain));
+  return lowest;
 }
 
 std::uint64_t TopologyCounts::bytes() const {

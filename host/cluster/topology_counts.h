@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/cluster/pages.h"
@@ -40,6 +41,14 @@ struct CountMove {
   std::int32_t table = 0;
   std::int32_t amount = 1;
   friend bool operator==(const CountMove&, const CountMove&) = default;
+};
+
+/// Where a guest of a what-if lies (host/cluster/guest_nodes.h), instead of what columns and masks say.
+struct GuestPlace {
+  std::int32_t slot = -1;
+  std::vector<std::int32_t> domain_of;  ///< [column] 0: none
+  std::vector<std::uint8_t> counts_in;  ///< [mask_id] 1: the node counts
+  friend bool operator==(const GuestPlace&, const GuestPlace&) = default;
 };
 
 /// A value: copies share columns and the pages of counts. Columns are only added; the number of a table that was
@@ -81,6 +90,24 @@ class TopologyCounts {
   /// The same tables, every count 0.
   TopologyCounts zeroed() const;
 
+  /// Moves a guest to a place, which may be in domains with higher numbers than any so far, while its counts are 0 in
+  /// all tables. Domains that it begins or ends exist, or not, from then on. Costs few steps for each guest, and not
+  /// the number of nodes or tables, as long as there is room for the domains: kSpareDomains.
+  void set_guest(GuestPlace place);
+  /// Nodes lie where columns and masks say, until set_guest(). @return where they lay
+  std::vector<GuestPlace> take_guests() {
+    domain_changes_.clear();
+    return std::exchange(guests_, {});
+  }
+  /// The domain of a node, guest or not.
+  std::int32_t domain_of(std::int32_t column, std::int32_t node) const {
+    if (!guests_.empty())
+      if (const GuestPlace* guest = find_guest(node)) return guest->domain_of[static_cast<std::size_t>(column)];
+    return this->column(column)[node];
+  }
+  /// The highest number of a domain, those of guests included.
+  std::int32_t domain_count(std::int32_t column) const;
+
   std::int32_t column_of(std::int32_t table) const { return at(table).column; }
   const NodeMask& mask_of(std::int32_t table) const { return at(table).mask; }
   bool tracks_minimum(std::int32_t table) const { return at(table).tracks_minimum; }
@@ -88,6 +115,8 @@ class TopologyCounts {
   static std::vector<std::int32_t> nodes_that_count(const DomainColumn& column, const NodeMask& mask);
   /// Whether add() on the node changes a count.
   bool counts_node(std::int32_t table, std::int32_t node) const {
+    if (!guests_.empty())
+      if (const GuestPlace* guest = find_guest(node)) return counts_guest(at(table), *guest);
     const NodeMask& mask = mask_of(table);
     return column(column_of(table))[node] != 0 && (mask == nullptr || (*mask)[static_cast<std::size_t>(node)] != 0);
   }
@@ -102,12 +131,14 @@ class TopologyCounts {
   /// The counts of a table by domain, for loops over many nodes.
   const Pages<std::int64_t>& pages(std::int32_t table) const { return at(table).counts; }
   std::int64_t count_at(std::int32_t table, std::int32_t node) const {
-    return count(table, column(column_of(table))[node]);
+    return count(table, domain_of(column_of(table), node));
   }
   /// Over all domains.
   std::int64_t total(std::int32_t table) const { return at(table).total; }
   /// Domains with a node that counts; they exist even when their count is 0.
-  std::int32_t existing_domains(std::int32_t table) const { return at(table).existing_domains; }
+  std::int32_t existing_domains(std::int32_t table) const {
+    return domain_changes_.empty() ? at(table).existing_domains : existing_with_guests(at(table));
+  }
   /// Over existing domains; INT32_MAX without one. Only of tables that track it.
   std::int64_t minimum(std::int32_t table) const;
   /// minimum() if the count of one existing domain were `to`. @param from  the count of that domain
@@ -138,12 +169,30 @@ class TopologyCounts {
     NodeMask mask;
     std::vector<std::int32_t> node_count;  ///< [domain] nodes that count
   };
+  /// A domain that exists, or not, because of guests. Histograms and existing_domains of tables do not contain that.
+  struct DomainChange {
+    std::int32_t set = 0;
+    std::int32_t domain = 0;
+    bool begins = false;
+  };
+  const GuestPlace* find_guest(std::int32_t node) const {
+    for (const GuestPlace& guest : guests_)
+      if (guest.slot == node) return &guest;
+    return nullptr;
+  }
+  static bool counts_guest(const Table& table, const GuestPlace& guest) {
+    return guest.domain_of[static_cast<std::size_t>(table.column)] != 0 &&
+           (table.mask_id < 0 || guest.counts_in[static_cast<std::size_t>(table.mask_id)] != 0);
+  }
+  bool is_in_histogram(const Table& table, std::int32_t domain) const;
+  void find_domain_changes();
+  std::int32_t existing_with_guests(const Table& table) const;
+  std::int64_t domains_with(std::int32_t index, std::int64_t count) const;
+  std::int64_t lowest_possible(std::int32_t index) const;
   const Table& at(std::int32_t table) const {
-    return tables_.read(static_cast<std::size_t>(table / kTablesPerPage))[table % kTablesPerPage];
+    return *tables_.read(static_cast<std::size_t>(table / kTablesPerPage))[table % kTablesPerPage];
   }
-  Table& write(std::int32_t table) {
-    return tables_.write(static_cast<std::size_t>(table / kTablesPerPage))[table % kTablesPerPage];
-  }
+  Table& write(std::int32_t table);
   void note_move(Table& table, std::int64_t from, std::int64_t to);
   std::int32_t domain_set(const Table& table);
   void leave(std::int32_t set, std::int32_t domain);
@@ -155,11 +204,17 @@ class TopologyCounts {
   std::vector<DomainSet>& write_sets();
   const Pages<std::int64_t>& zeroes(std::int32_t entries);
 
+  /// More domains than there are, so that guests find room.
+  static constexpr std::int32_t kSpareDomains = 16;
+
+  std::vector<GuestPlace> guests_;
+  std::vector<DomainChange> domain_changes_;
   std::vector<std::shared_ptr<DomainColumn>> columns_;  ///< shared with copies: write_column() copies those first
   std::vector<std::int32_t> domain_capacity_;  ///< [column] domains that the counts of its tables have room for
-  /// Few, since the first write to a table after a copy copies its page.
-  static constexpr std::int32_t kTablesPerPage = 8;
-  Pages<Table> tables_{0, kTablesPerPage};
+  static constexpr std::int32_t kTablesPerPage = 16;
+  /// Shared with copies in two steps, pages and tables: the first write to a table after a copy copies that table
+  /// alone.
+  Pages<std::shared_ptr<Table>> tables_{0, kTablesPerPage};
   std::int32_t table_count_ = 0;
   std::uint64_t tables_added_ = 0;
   std::vector<std::int32_t> free_tables_;

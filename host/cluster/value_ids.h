@@ -30,6 +30,11 @@ class ValueIds {
     free_.push_back(id);
   }
 
+  /// 0 when no node has the value.
+  std::int32_t find(const std::string& value) const {
+    const auto at = id_of_.find(value);
+    return at == id_of_.end() ? 0 : at->second;
+  }
   /// Numbers are below this.
   std::int32_t end() const { return static_cast<std::int32_t>(values_.size()); }
   /// Of a number that is free: its last one.

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace berth {
+
+class HostPlugin;  // host/framework/host_plugin.h
 
 /// Which of the nodes with the highest total is selected. docs/architecture.md "Ties".
 enum class TieBreak : std::uint8_t {
@@ -46,6 +50,8 @@ struct EngineConfig {
   std::int32_t device_ordinal = 0;            ///< which device the cuda backend opens
   std::uint64_t device_memory_bytes_max = 0;  ///< memory of the device that rows may take; 0: most of what is free
   DeviceFailure on_device_failure = DeviceFailure::kStop;
+  /// Plugins that decide on the host. No file and no flag names them: who opens the engine registers them.
+  std::vector<std::shared_ptr<const HostPlugin>> host_plugins;
 };
 
 /// @throws InputError with the path of each problem; unknown fields are errors

@@ -5,9 +5,9 @@ namespace berth {
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
-Status wrapped_error(std::string_view doing, const Plugin& plugin, const Status& status) {
-  const std::string text = std::string(doing) + " " + quoted(plugin.name()) + ": " + status.message();
-  return {StatusCode::kError, std::string(plugin.name()), {text}};
+Status wrapped_error(std::string_view doing, std::string_view plugin, const Status& status) {
+  const std::string text = std::string(doing) + " " + quoted(plugin) + ": " + status.message();
+  return {StatusCode::kError, std::string(plugin), {text}};
 }
 
 Status named(Status status, const Plugin& plugin) {

@@ -17,7 +17,10 @@ namespace berth {
 std::string quoted(std::string_view text);
 
 /// `<doing> "<plugin>": <message>` as an Error of the plugin.
-Status wrapped_error(std::string_view doing, const Plugin& plugin, const Status& status);
+Status wrapped_error(std::string_view doing, std::string_view plugin, const Status& status);
+inline Status wrapped_error(std::string_view doing, const Plugin& plugin, const Status& status) {
+  return wrapped_error(doing, plugin.name(), status);
+}
 
 /// A failure with the plugin's name; a success as it is.
 Status named(Status status, const Plugin& plugin);

@@ -39,6 +39,12 @@ std::string_view to_string(StatusCode code) {
 
 std::string Status::message() const { return join(reasons); }
 
+std::string node_set_text(const PluginNames& plugins) {
+  std::string text;
+  for (const std::string& name : plugins.names()) text += (text.empty() ? "" : " ") + name;
+  return "node(s) didn't satisfy plugin(s) [" + text + "]";
+}
+
 std::string fit_error_text(const Diagnosis& diagnosis) {
   std::string text = "0/" + std::to_string(diagnosis.node_count) + " nodes are available:";
   if (!diagnosis.pre_filter_message.empty()) return text + " " + diagnosis.pre_filter_message + ".";

@@ -50,6 +50,8 @@ struct Diagnosis {
 /// "0/7 nodes are available: 1 Insufficient memory, 3 Insufficient cpu.": docs/behaviour/plugins-node.md 16.2, without
 /// PostFilter.
 std::string fit_error_text(const Diagnosis& diagnosis);
+/// "node(s) didn't satisfy plugin(s) [A B]": the reason of nodes outside the node sets of these PreFilter plugins.
+std::string node_set_text(const PluginNames& plugins);
 inline constexpr std::string_view kNoNodesText = "no nodes available to schedule pods";
 
 }  // namespace berth

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/framework/unsupported.h"
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
 namespace berth {
 namespace {
 
-bool enabled_anywhere(const Profile& profile, std::string_view plugin) {
+/// Whether the profile enables a plugin that is not there.
+bool is_missing(const Profile& profile, std::string_view plugin, const HostPlugins& hosted) {
+  const auto is_it = [&](const auto& host_plugin) { return host_plugin->name() == plugin; };
+  if (std::any_of(hosted.begin(), hosted.end(), is_it)) return false;
   for (const std::vector<EnabledPlugin>& point : profile.plugins) {
     for (const EnabledPlugin& enabled : point) {
       if (enabled.name == plugin) return true;
@@ -53,10 +57,10 @@ std::string refusal(std::string_view plugin, const std::string& what) {
   return "plugin \"" + std::string(plugin) + "\" is not supported yet: the pod uses " + what;
 }
 
-std::optional<std::string> volume_reason(const Pod& pod, const Profile& profile) {
+std::optional<std::string> volume_reason(const Pod& pod, const Profile& profile, const HostPlugins& hosted) {
   for (const PodVolume& volume : pod.rare().volumes) {
     for (const std::string_view plugin : plugins_that_read(volume.kind)) {
-      if (enabled_anywhere(profile, plugin)) return refusal(plugin, describe(volume));
+      if (is_missing(profile, plugin, hosted)) return refusal(plugin, describe(volume));
     }
   }
   return std::nullopt;
@@ -103,10 +107,10 @@ std::optional<std::string> missing_score_state(const Profile& profile) {
   return std::nullopt;
 }
 
-std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile) {
-  if (std::optional<std::string> reason = volume_reason(pod, profile)) return reason;
+std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const HostPlugins& hosted) {
+  if (std::optional<std::string> reason = volume_reason(pod, profile, hosted)) return reason;
   const std::vector<std::string>& claims = pod.rare().resource_claims;
-  if (!claims.empty() && enabled_anywhere(profile, "DynamicResources")) {
+  if (!claims.empty() && is_missing(profile, "DynamicResources", hosted)) {
     return refusal("DynamicResources", "the resource claim \"" + claims.front() + "\"");
   }
   return std::nullopt;

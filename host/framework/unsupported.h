@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "host/config/scheduler_config.h"
+#include "host/framework/host_plugin.h"
 #include "host/objects/pod.h"
 
 namespace berth {
@@ -28,6 +29,7 @@ std::optional<std::string> missing_score_state(const Profile& profile);
 /// when every enabled plugin that concerns the pod is built. The text names the plugin and what the pod uses, and
 /// becomes the message of a SchedulerError: `plugin "VolumeBinding" is not supported yet: the pod uses the volume claim
 /// "data"`.
-std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile);
+/// @param hosted  plugins that are there, whatever is built
+std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const HostPlugins& hosted = {});
 
 }  // namespace berth

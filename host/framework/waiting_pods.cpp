@@ -15,14 +15,9 @@ constexpr std::int64_t kLongestPauseUs = 60'000'000;  // a deadline may be furth
 
 }  // namespace
 
-std::int64_t steady_clock_us() {
-  const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(since_start).count();
-}
-
 void WaitingPods::add(PodPtr pod, const std::vector<PermitTimeout>& timeouts) {
   const std::lock_guard lock(mutex_);
-  const std::int64_t now_us = clock_();
+  const std::int64_t now_us = clock_.now_us();
   Record record;
   for (const PermitTimeout& entry : timeouts) {
     record.timers[entry.plugin] = {entry.timeout_us, saturating_add(now_us, entry.timeout_us)};
@@ -86,7 +81,7 @@ std::optional<Status> WaitingPods::decision(std::string_view uid) {
   const std::lock_guard lock(mutex_);
   const auto found = records_.find(uid);
   if (found == records_.end()) return Status{};
-  fire_due_timer(found->second, clock_());
+  fire_due_timer(found->second, clock_.now_us());
   return found->second.decision;
 }
 
@@ -95,7 +90,7 @@ Status WaitingPods::wait(std::string_view uid) {
   for (;;) {
     const auto found = records_.find(uid);
     if (found == records_.end()) return Status{};
-    const std::int64_t now_us = clock_();
+    const std::int64_t now_us = clock_.now_us();
     fire_due_timer(found->second, now_us);
     if (found->second.decision.has_value()) {
       Status decision = *std::move(found->second.decision);
@@ -121,7 +116,7 @@ std::optional<std::int64_t> WaitingPods::next_deadline_us() const {
 WaitingPods::Record* WaitingPods::undecided(std::string_view uid) {
   const auto found = records_.find(uid);
   if (found == records_.end()) return nullptr;
-  fire_due_timer(found->second, clock_());
+  fire_due_timer(found->second, clock_.now_us());
   return found->second.decision.has_value() ? nullptr : &found->second;
 }
 

@@ -5,7 +5,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,14 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "host/framework/clock.h"
 #include "host/framework/status.h"
 #include "host/objects/pod.h"
 
 namespace berth {
-
-/// Microseconds on a clock that never goes back.
-using Clock = std::function<std::int64_t()>;
-std::int64_t steady_clock_us();
 
 struct PermitTimeout {
   std::string plugin;
@@ -31,7 +27,8 @@ struct PermitTimeout {
 /// fire before any call is answered, in order of deadlines. Thread-safe.
 class WaitingPods {
  public:
-  explicit WaitingPods(Clock clock = steady_clock_us) : clock_(std::move(clock)) {}
+  /// `clock` must outlive the object.
+  explicit WaitingPods(const Clock& clock = RealClock::shared()) : clock_(clock) {}
 
   /// Starts one timer per plugin. A record with the same uid is replaced.
   void add(PodPtr pod, const std::vector<PermitTimeout>& timeouts);
@@ -69,7 +66,7 @@ class WaitingPods {
   static void fire_due_timer(Record& record, std::int64_t now_us);
   static std::int64_t first_deadline_us(const Record& record);
 
-  Clock clock_;
+  const Clock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable decided_;
   Records records_;

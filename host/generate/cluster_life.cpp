@@ -25,6 +25,24 @@ std::string image_of(int deployment) { return numbered("registry/app-", deployme
 
 }  // namespace
 
+void add_topology_terms(const LabelSelector& own, int percentile, PodSpec& spec) {
+  PodAffinityTerm host;
+  host.label_selector = own;
+  host.topology_key = kHostname;
+  if (percentile < 45) {
+    spec.pod_anti_affinity.emplace();
+    spec.pod_anti_affinity->preferred.push_back({100, host});
+  } else if (percentile < 55) {
+    spec.pod_anti_affinity.emplace();
+    spec.pod_anti_affinity->required.push_back(host);
+  } else if (percentile < 70) {
+    TopologySpreadConstraint zone;
+    zone.topology_key = kZone;
+    zone.label_selector = own;
+    spec.topology_spread_constraints.push_back(zone);
+  }
+}
+
 ClusterLife::ClusterLife(const ClusterLifeOptions& options) : options_(options), dice_(options.seed) {
   for (int n = 0; n < options_.nodes; ++n) nodes_.emplace_back(make_node());
   for (int d = 0; d < options_.deployments; ++d) {
@@ -74,22 +92,7 @@ ClusterLife::Deployment ClusterLife::make_deployment() {
   spec.containers.push_back(container);
   LabelSelector own;
   own.match_labels = LabelMap{{"app", numbered("app-", deployment.number)}};
-  PodAffinityTerm host;
-  host.label_selector = own;
-  host.topology_key = kHostname;
-  const std::uint64_t kind = upto(100);
-  if (kind < 45) {
-    spec.pod_anti_affinity.emplace();
-    spec.pod_anti_affinity->preferred.push_back({100, host});
-  } else if (kind < 55) {
-    spec.pod_anti_affinity.emplace();
-    spec.pod_anti_affinity->required.push_back(host);
-  } else if (kind < 70) {
-    TopologySpreadConstraint zone;
-    zone.topology_key = kZone;
-    zone.label_selector = own;
-    spec.topology_spread_constraints.push_back(zone);
-  }
+  add_topology_terms(own, static_cast<int>(upto(100)), spec);
   deployment.spec = std::make_shared<const PodSpec>(std::move(spec));
   for (int n = 0; n < std::min(kNodesWithResource, options_.nodes); ++n) {
     const std::string& name = nodes_[upto(nodes_.size())].object->name;

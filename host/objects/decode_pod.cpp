@@ -74,17 +74,24 @@ void read_names(const JsonValue& value, std::vector<std::string>& out) {
   value.for_each_element([&](const JsonValue& element) { element.field("name").read(out.emplace_back()); });
 }
 
-/// The first condition of that type decides, as kube-scheduler's helper does.
-bool says_resize_infeasible(const JsonValue& conditions) {
-  bool is_decided = false;
-  bool infeasible = false;
+bool has_text(const JsonValue& object, std::string_view field, std::string_view expected) {
+  std::string_view text;
+  return object.field(field).read(text) && text == expected;
+}
+
+/// The first condition of each type decides, as kube-scheduler's helpers do.
+void read_conditions(const JsonValue& conditions, PodRare& rare) {
+  bool knows_resize = false;
+  bool knows_disruption = false;
   conditions.for_each_element([&](const JsonValue& condition) {
-    std::string_view text;
-    if (is_decided || !condition.field("type").read(text) || text != "PodResizePending") return;
-    is_decided = true;
-    infeasible = condition.field("reason").read(text) && text == "Infeasible";
+    if (!knows_resize && has_text(condition, "type", "PodResizePending")) {
+      knows_resize = true;
+      rare.resize_infeasible = has_text(condition, "reason", "Infeasible");
+    } else if (!knows_disruption && has_text(condition, "type", "DisruptionTarget")) {
+      knows_disruption = true;
+      rare.preempted = has_text(condition, "status", "True") && has_text(condition, "reason", "PreemptionByScheduler");
+    }
   });
-  return infeasible;
 }
 
 void read_container_statuses(const JsonValue& value, std::vector<ContainerStatusResources>& out) {
@@ -233,21 +240,22 @@ SpecPtr PodDecoder::read_spec(const JsonValue& spec, PodOwn& own) {
 
 void PodDecoder::read_status(const JsonValue& status, Pod& pod, PodOwn& own) {
   std::vector<ContainerStatusResources> statuses;
-  bool resize_infeasible = false;
+  PodRare told;
   validate_fields(status, ApiType::kPodStatus);
   status.for_each_field([&](std::string_view key, const JsonValue& field) {
     if (key == "phase") read_enum(field, kPhases, pod.phase);
     if (key == "startTime") read_time(field, pod.start_time_us);
     if (key == "nominatedNodeName") field.read(own.rare.nominated_node_name);
-    if (key == "conditions") resize_infeasible = says_resize_infeasible(field);
+    if (key == "conditions") read_conditions(field, told);
     if (key == "containerStatuses" || key == "initContainerStatuses") read_container_statuses(field, statuses);
   });
   const bool is_on_node = !own.node_name.empty();
-  if (is_on_node && (resize_infeasible || can_raise_requests(*pod.spec, statuses))) {
+  if (is_on_node && (told.resize_infeasible || can_raise_requests(*pod.spec, statuses))) {
     own.rare.status_resources = std::move(statuses);
-    own.rare.resize_infeasible = resize_infeasible;
+    own.rare.resize_infeasible = told.resize_infeasible;
     own.has_rare = true;
   }
+  if (is_on_node && told.preempted) own.rare.preempted = own.has_rare = true;
   own.has_rare |= !own.rare.nominated_node_name.empty();
 }
 

@@ -188,18 +188,29 @@ void write_status_resources(Writer& w, const ContainerStatusResources& status) {
   w.resources("allocatedResources", status.allocated);
 }
 
+void write_conditions(Writer& w, const PodRare& rare) {
+  struct Condition {
+    std::string_view type;
+    std::string_view status;
+    std::string_view reason;
+  };
+  std::vector<Condition> conditions;
+  if (rare.resize_infeasible) conditions.push_back({"PodResizePending", "", "Infeasible"});
+  if (rare.preempted) conditions.push_back({"DisruptionTarget", "True", "PreemptionByScheduler"});
+  w.objects("conditions", conditions, [&](const Condition& condition) {
+    w.text("type", condition.type);
+    w.text("status", condition.status);
+    w.text("reason", condition.reason);
+  });
+}
+
 void write_status(Writer& w, const Pod& pod) {
   const PodRare& rare = pod.rare();
   w.object("status", [&] {
     w.field("phase", name_of(kPhases, pod.phase));
     if (pod.start_time_us != 0) w.field("startTime", format_time(pod.start_time_us));
     w.text("nominatedNodeName", rare.nominated_node_name);
-    if (rare.resize_infeasible) {
-      w.objects("conditions", std::array{0}, [&](int) {
-        w.text("type", "PodResizePending");
-        w.text("reason", "Infeasible");
-      });
-    }
+    write_conditions(w, rare);
     w.objects("containerStatuses", rare.status_resources,
               [&](const ContainerStatusResources& status) { write_status_resources(w, status); });
   });

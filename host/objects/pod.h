@@ -137,6 +137,7 @@ struct PodRare {
   std::vector<std::string> resource_claims;                ///< names of spec.resourceClaims entries
   std::vector<ContainerStatusResources> status_resources;  ///< empty when none could raise a request
   bool resize_infeasible = false;                          ///< condition PodResizePending with reason Infeasible
+  bool preempted = false;  ///< condition DisruptionTarget is True with reason PreemptionByScheduler
   friend bool operator==(const PodRare&, const PodRare&) = default;
 };
 

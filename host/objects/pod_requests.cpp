@@ -179,6 +179,10 @@ ResourceAmounts pod_requests(const Pod& pod, const RequestOptions& options) {
   return to_amounts(request_list(pod, options, options.non_zero_defaults ? non_zero_defaults() : ResourceList()));
 }
 
+ResourceList exact_pod_requests(const Pod& pod, const RequestOptions& options) {
+  return request_list(pod, options, {});
+}
+
 ResourceAmounts filter_requests(const Pod& pod) { return pod_requests(pod, {}); }
 
 ResourceAmounts score_requests(const Pod& pod) {

@@ -18,6 +18,8 @@ struct RequestOptions {
 };
 
 ResourceAmounts pod_requests(const Pod& pod, const RequestOptions& options);
+/// The same, exact and with every name, also those that no plugin accounts. Without non_zero_defaults.
+ResourceList exact_pod_requests(const Pod& pod, const RequestOptions& options);
 
 /// Steps 3 to 5 of docs/behaviour/plugins-node.md 1.3 over the containers' requests, or over their limits: exact, names
 /// kept.

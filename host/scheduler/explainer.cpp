@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/scheduler/explainer.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "host/cluster/cache.h"
 #include "host/objects/errors.h"
+#include "host/objects/pod_copy.h"
 #include "host/scheduler/backend_factory.h"
 #include "host/scheduler/intake.h"
 
@@ -14,21 +16,17 @@ namespace {
 
 /// The pod as its owner would make it again: without a node, a nomination, and what a kubelet reported of it.
 PodPtr pending_copy(const Pod& pod) {
-  auto copy = std::make_shared<Pod>();
-  copy->name = pod.name;
-  copy->namespace_ = pod.namespace_;
-  copy->stored_uid = pod.stored_uid;
-  copy->labels = pod.labels;
-  copy->spec = pod.spec;
-  copy->owners = pod.owners;
-  copy->creation_time_us = pod.creation_time_us;
-  copy->priority = pod.priority;
-  copy->preemption_policy = pod.preemption_policy;
+  auto copy = copy_of(pod);
+  copy->node_name.clear();
+  copy->start_time_us = 0;
+  copy->phase = PodPhase::kPending;
+  copy->terminating = false;
   if (pod.rare_fields != nullptr) {
     PodRare rare = *pod.rare_fields;
     rare.nominated_node_name.clear();
     rare.status_resources.clear();
     rare.resize_infeasible = false;
+    rare.preempted = false;
     copy->rare_fields = std::make_unique<const PodRare>(std::move(rare));
   }
   return copy;
@@ -74,6 +72,14 @@ struct Explainer::State {
     throw InputError(InputProblem{"", pod.full_name(), "no profile is named \"" + pod.spec->scheduler_name + "\""});
   }
 
+  PreemptionResult preempt(PodToPlace pod) {
+    opened.backend->prepare({&pod, 1});
+    DefaultPreemption preemption(*opened.backend, *cache, objects.pod_disruption_budgets);
+    PreemptionResult result = preemption.evaluate({&pod, 1}).front();
+    opened.backend->release({&pod, 1});
+    return result;
+  }
+
   const ClusterObjects& objects;
   /// Evaluations name plugins by views into it, so that all states of one explainer share it.
   std::shared_ptr<const ScheduleOptions> options;
@@ -113,6 +119,18 @@ Evaluation Explainer::explain(const PodPtr& pod) {
   if (pod->node_name.empty()) return state_->opened.backend->evaluate({pod, profile, -1});
   const State without_it(state_->objects, state_->options, pod.get());
   return without_it.opened.backend->evaluate({pending_copy(*pod), profile, -1});
+}
+
+std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Evaluation& evaluation) {
+  const auto is_feasible = [](const NodeEvaluation& node) { return node.feasible; };
+  if (evaluation.nodes.empty() || !evaluation.error.empty() ||
+      std::any_of(evaluation.nodes.begin(), evaluation.nodes.end(), is_feasible))
+    return std::nullopt;
+  const std::int32_t profile = state_->profile_of(*pod);
+  const Profile& of_pod = state_->options->config.profiles[static_cast<std::size_t>(profile)];
+  if (!of_pod.enables(ExtensionPoint::kPostFilter, "DefaultPreemption")) return std::nullopt;
+  if (pod->node_name.empty()) return state_->preempt({pod, profile, -1});
+  return State(state_->objects, state_->options, pod.get()).preempt({pending_copy(*pod), profile, -1});
 }
 
 std::string_view Explainer::node_name(NodeIndex node) const { return state_->opened.backend->node_name(node); }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "batching/backend.h"
 #include "host/objects/cluster_objects.h"
+#include "host/preemption/default_preemption.h"
 #include "host/scheduler/scheduler.h"
 
 namespace berth {
@@ -51,6 +53,12 @@ class Explainer {
   /// @param pod  of the objects
   /// @throws InputError when no profile has its schedulerName
   Evaluation explain(const PodPtr& pod);
+
+  /// Whom the pod would evict, judged like explain(). Of a pod that fits nowhere.
+  /// @param evaluation  of the pod
+  /// @return nullopt: a node accepts the pod, there is no node, the evaluation ended with an error, or the profile has
+  ///     no DefaultPreemption
+  std::optional<PreemptionResult> preempt(const PodPtr& pod, const Evaluation& evaluation);
 
   std::string_view node_name(NodeIndex node) const;
   std::string_view served_by() const;

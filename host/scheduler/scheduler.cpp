@@ -92,7 +92,7 @@ std::vector<BatchResult> run_batches(const std::vector<PodToPlace>& queue, const
   const std::size_t batch_pods = batch_size(options);
   for (std::size_t next = 0; next < queue.size();) {
     const std::size_t count = std::min(batch_pods, queue.size() - next);
-    answers.push_back(backend.commit_batch(std::span(queue).subspan(next, count), {}));
+    answers.push_back(commit_with_refills(std::span(queue).subspan(next, count), {}, backend));
     next += answers.back().outcomes.size();
     if (options.progress) options.progress(next, queue.size());
   }
@@ -141,8 +141,16 @@ void fill_notes(const ClusterObjects& objects, const ScheduleOptions& options, S
       options.config.profiles.begin(), options.config.profiles.end(),
       [](const Profile& profile) { return profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption"); });
   if (unschedulable && preempts)
-    result.notes.emplace_back("preemption is not built yet: no running pod was evicted for a pod without a node");
+    result.notes.emplace_back(
+        "preemption is not built into schedule yet: no running pod was evicted for a pod without a node");
   for (std::string& note : missing_inputs(objects, options.config)) result.notes.push_back(std::move(note));
+}
+
+std::map<std::string, std::int64_t> host_figures(const BackendStats& stats) {
+  return {{"columns", stats.host_columns},
+          {"nodes", stats.host_nodes},
+          {"pods", stats.host_pods},
+          {"stops", stats.host_stops}};
 }
 
 void fill_figures(const ClusterObjects& objects, const ClusterCache& cache, const BackendStats& stats,
@@ -191,6 +199,7 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   fill_usage(*cache, result);
   fill_notes(objects, options, result);
   fill_figures(objects, *cache, backend.stats(), result);
+  if (!options.engine.host_plugins.empty()) result.stats.host = host_figures(backend.stats());
   return result;
 }
 

@@ -66,6 +66,7 @@ struct ScheduleStats {
   double schedule_seconds = 0;
   double pods_per_second = 0;
   std::map<std::string, std::uint64_t> bytes;  ///< "model", "columns", "rows", "peakRss", ...
+  std::map<std::string, std::int64_t> host;    ///< what plugins on the host were asked; empty where there are none
   std::optional<DeviceStats> device;           ///< of a backend that has one
 };
 

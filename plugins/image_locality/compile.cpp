@@ -12,30 +12,63 @@ std::string normalized_image_name(const std::string& name) {
   return position(colon) <= position(slash) ? name + ":latest" : name;
 }
 
+std::vector<std::string> counted_images(const PodSpec& spec, bool with_volumes) {
+  std::vector<std::string> names;
+  for (const Container& container : spec.init_containers) names.push_back(normalized_image_name(container.image));
+  for (const Container& container : spec.containers) names.push_back(normalized_image_name(container.image));
+  if (with_volumes)
+    for (const std::string& image : spec.image_volumes) names.push_back(normalized_image_name(image));
+  return names;
+}
+
+namespace {
+
+/// A pod with more images is taken as one whose scores differ.
+constexpr std::size_t kImagesCompared = 4;
+
+std::int64_t container_count(const PodSpec& spec) {
+  return static_cast<std::int64_t>(spec.containers.size() + spec.init_containers.size());
+}
+
+/// The score of a node that has the images whose bits are set.
+std::int64_t score_with(const std::vector<ImageSpread>& images, std::size_t bits, const PodSpec& spec) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const ImageSpread& image = images[i];
+    if ((bits >> i & 1) != 0 && image.nodes_with_image > 0)
+      sum = add_wrapping(sum, ImageLocality::scaled_bytes(image.size_bytes, image.nodes_with_image, image.all_nodes));
+  }
+  return ImageLocality::score(sum, container_count(spec));
+}
+
+}  // namespace
+
+bool image_scores_may_differ(const PodSpec& spec, const std::vector<ImageSpread>& before,
+                             const std::vector<ImageSpread>& after) {
+  if (before.size() > kImagesCompared) return true;
+  for (std::size_t bits = 1; bits < std::size_t{1} << before.size(); ++bits)
+    if (score_with(before, bits, spec) != score_with(after, bits, spec)) return true;
+  return false;
+}
+
 std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snapshot& snapshot,
                                                  bool sum_image_volumes) {
   std::vector<std::int64_t> sums;
-  const auto add = [&](const std::string& name) {
-    const ImageColumn* image = snapshot.image(normalized_image_name(name));
-    if (image == nullptr) return;
+  for (const std::string& name : counted_images(spec, sum_image_volumes)) {
+    const ImageColumn* image = snapshot.image(name);
+    if (image == nullptr) continue;
     sums.resize(static_cast<std::size_t>(snapshot.slot_count()));
-    const std::int64_t bytes = ImageLocality::scaled_bytes(
-        image->size_bytes, static_cast<std::int64_t>(image->nodes.size()), snapshot.node_count());
+    const std::int64_t bytes =
+        ImageLocality::scaled_bytes(image->size_bytes, image->node_count(), snapshot.node_count_of_cluster());
     for (const std::int32_t node : image->nodes) {
       std::int64_t& sum = sums[static_cast<std::size_t>(node)];
       sum = add_wrapping(sum, bytes);
     }
-  };
-  for (const Container& container : spec.init_containers) add(container.image);
-  for (const Container& container : spec.containers) add(container.image);
-  if (sum_image_volumes)
-    for (const std::string& image : spec.image_volumes) add(image);
-
-  const auto container_count = static_cast<std::int64_t>(spec.containers.size() + spec.init_containers.size());
+  }
   std::vector<std::uint8_t> scores;
   bool any = false;
   for (const std::int64_t sum : sums) {
-    scores.push_back(static_cast<std::uint8_t>(ImageLocality::score(sum, container_count)));
+    scores.push_back(static_cast<std::uint8_t>(ImageLocality::score(sum, container_count(spec))));
     any = any || scores.back() != 0;
   }
   if (!any) scores.clear();

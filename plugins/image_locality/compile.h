@@ -15,6 +15,21 @@ namespace berth {
 /// "app" -> "app:latest"; names with a tag or digest stay as they are: docs/behaviour/plugins-node.md 12.
 std::string normalized_image_name(const std::string& name);
 
+/// What the score of an image follows from.
+struct ImageSpread {
+  std::int64_t size_bytes = 0;
+  std::int64_t nodes_with_image = 0;
+  std::int64_t all_nodes = 0;
+};
+
+/// The images of a pod by their names on nodes, as often as they count. @param with_volumes  those of image volumes too
+std::vector<std::string> counted_images(const PodSpec& spec, bool with_volumes);
+
+/// Whether a node that has some of the pod's images and keeps them may get another score when these spread differently.
+/// @param before, after  of counted_images()
+bool image_scores_may_differ(const PodSpec& spec, const std::vector<ImageSpread>& before,
+                             const std::vector<ImageSpread>& after);
+
 /// The score of every node, [node_count]; empty when it is 0 everywhere.
 /// @param sum_image_volumes v1.36: images of image volumes are added to the sum
 std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snapshot& snapshot, bool sum_image_volumes);

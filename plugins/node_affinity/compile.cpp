@@ -86,6 +86,7 @@ void compile_node_set(const std::vector<NodeSelectorTerm>& terms, const Snapshot
   }
   affinity.conflict = all.empty();
   affinity.node_set.emplace();
+  affinity.node_names = all;
   for (const std::string& name : all) {
     const std::int32_t node = snapshot.find_node(name);
     if (node >= 0) affinity.node_set->push_back(node);
@@ -228,7 +229,10 @@ CompiledNodeAffinity::Options CompiledNodeAffinity::compile_options(const Profil
 CompiledNodeAffinity CompiledNodeAffinity::compile(const NodeSidePod& pod, const Options& options, Snapshot& snapshot) {
   CompiledNodeAffinity affinity = compile_node_affinity(pod.spec, snapshot);
   const bool narrows = options.pre_filters && pod.node_set == NodeSet::kNarrows;
-  if (!narrows) affinity.node_set.reset();
+  if (!narrows) {
+    affinity.node_set.reset();
+    affinity.node_names.clear();
+  }
   if (affinity.conflict && narrows) affinity.pre_filter_message = NodeAffinityRule::reason_conflict;
   if (!options.preferred_error_head.empty() && pod.spec.node_affinity)
     if (const auto problem = preferred_terms_problem(pod.spec.node_affinity->preferred))

@@ -59,12 +59,28 @@ bool is_read_by_default_spreading(const OwnerReference& owner) {
 }
 
 DefaultSelectors::DefaultSelectors(const ClusterObjects& objects) {
-  for (const Service& service : objects.services) {
-    if (service.selector.empty()) continue;
-    Services& here = services_[service.namespace_];
-    here.by_label.add(static_cast<std::int32_t>(here.list.size()), {service.selector.begin(), service.selector.end()});
-    here.list.push_back(&service);
-  }
+  for (const Service& service : objects.services) add(service);
+  read_workloads(objects);
+}
+
+void DefaultSelectors::change_namespace(const ClusterObjects& objects, const std::string& name) {
+  services_.erase(name);
+  for (const Service& service : objects.services)
+    if (service.namespace_ == name) add(service);
+  // Those of other namespaces may have another address now.
+  workloads_.clear();
+  read_workloads(objects);
+}
+
+void DefaultSelectors::add(const Service& service) {
+  if (service.selector.empty()) return;
+  Services& here = services_[service.namespace_];
+  here.by_label.add(static_cast<std::int32_t>(here.selectors.size()),
+                    {service.selector.begin(), service.selector.end()});
+  here.selectors.push_back(service.selector);
+}
+
+void DefaultSelectors::read_workloads(const ClusterObjects& objects) {
   for (const Workload& workload : objects.workloads)
     if (!api_version_of(workload.kind).empty())
       workloads_.try_emplace(workload_key(workload.kind, workload.namespace_, workload.name), &workload);
@@ -85,7 +101,7 @@ PodLabelSelector DefaultSelectors::of(const Pod& pod) const {
   std::map<std::string_view, std::string_view> pairs;
   if (const auto here = services_.find(pod.namespace_); here != services_.end())
     for (const std::int32_t s : here->second.by_label.candidates(pod.labels)) {
-      const LabelMap& selector = here->second.list[static_cast<std::size_t>(s)]->selector;
+      const LabelMap& selector = here->second.selectors[static_cast<std::size_t>(s)];
       if (std::includes(pod.labels.begin(), pod.labels.end(), selector.begin(), selector.end()))
         pairs.insert(selector.begin(), selector.end());
     }

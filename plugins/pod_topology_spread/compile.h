@@ -46,18 +46,23 @@ bool is_read_by_default_spreading(const OwnerReference& owner);
 /// workloads of a cluster once.
 class DefaultSelectors {
  public:
+  /// `objects` must outlive the object, and change with change_namespace() only.
   explicit DefaultSelectors(const ClusterObjects& objects);
+  /// Services or workloads of the namespace changed.
+  void change_namespace(const ClusterObjects& objects, const std::string& name);
   bool none() const { return services_.empty() && workloads_.empty(); }
   /// Without a requirement: the pod gets no default constraints. docs/behaviour/plugins-topology.md 2.2.
   PodLabelSelector of(const Pod& pod) const;
 
  private:
+  void add(const Service& service);
+  void read_workloads(const ClusterObjects& objects);
   const Workload* owner_of(const Pod& pod) const;
 
   /// Of one namespace. A pod is met through its own labels.
   struct Services {
     LabelIndex by_label;
-    std::vector<const Service*> list;
+    std::vector<LabelMap> selectors;
   };
   std::unordered_map<std::string, Services> services_;             ///< by namespace
   std::map<std::string, const Workload*, std::less<>> workloads_;  ///< by "kind/namespace/name"

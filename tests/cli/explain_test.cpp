@@ -60,6 +60,39 @@ Json record_of(const std::string& pod, const std::string& cluster) {
   return record;
 }
 
+/// "full" runs a pod that may go, "guarded" one whose budget is used up, "never" is a preemptor that may not.
+constexpr const char* kClusterToPreempt = R"(
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: full}, status: {allocatable: {cpu: "1", pods: "9"}}}
+- {apiVersion: v1, kind: Node, metadata: {name: guarded}, status: {allocatable: {cpu: "1", pods: "9"}}}
+- {apiVersion: v1, kind: Pod, metadata: {name: low, labels: {a: b}}, spec: {nodeName: full, priority: 1, containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}
+- {apiVersion: v1, kind: Pod, metadata: {name: kept, labels: {c: d}}, spec: {nodeName: guarded, priority: 1, containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}
+- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: guard, namespace: default}, spec: {selector: {matchLabels: {c: d}}}, status: {disruptionsAllowed: 0}}
+- {apiVersion: v1, kind: Pod, metadata: {name: high}, spec: {priority: 5, containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}
+- {apiVersion: v1, kind: Pod, metadata: {name: never}, spec: {priority: 5, preemptionPolicy: Never, containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}
+)";
+
+TEST(Explain, SaysWhomAPodThatFitsNowhereWouldEvict) {
+  const Json preemption = record_of("default/high", kClusterToPreempt)["preemption"];
+  EXPECT_EQ(preemption["eligible"], true);
+  EXPECT_EQ(preemption["candidates"], Json::parse(R"([{"node": "full", "victims": ["default/low"], "violations": 0},
+                            {"node": "guarded", "victims": ["default/kept"], "violations": 1}])"));
+  EXPECT_EQ(preemption["best"], Json::parse(R"(["full"])"));
+  const ProgramRun table = run_berth({"explain", "default/high", "-f", "-"}, kClusterToPreempt);
+  EXPECT_NE(table.out.find("Preemption"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("default/low"), std::string::npos) << table.out;
+}
+
+TEST(Explain, SaysWhyAPodMayNotPreempt) {
+  const Json preemption = record_of("default/never", kClusterToPreempt)["preemption"];
+  EXPECT_EQ(preemption["eligible"], false);
+  EXPECT_EQ(preemption["message"], "not eligible due to preemptionPolicy=Never.");
+  const ProgramRun table = run_berth({"explain", "default/never", "-f", "-"}, kClusterToPreempt);
+  EXPECT_NE(table.out.find("preemptionPolicy=Never"), std::string::npos) << table.out;
+}
+
 std::vector<std::string> feasible_nodes(const Json& record) {
   std::vector<std::string> names;
   for (const Json& node : record["nodes"])

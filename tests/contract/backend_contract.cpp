@@ -19,6 +19,7 @@ void BackendContract::SetUp() {
 void BackendContract::given(std::string_view text) {
   backend_.reset();
   scenario_ = parse_scenario(text);
+  scenario_.engine.host_plugins = host_plugins_;
   cache_ = fill_cache(scenario_.objects);
   backend_ = open_backend(GetParam(), cache_, scenario_.objects, scenario_.config, scenario_.engine);
 }

@@ -15,6 +15,7 @@
 
 #include "batching/backend.h"
 #include "host/cluster/cache.h"
+#include "host/framework/host_plugin.h"
 #include "tests/support/scenario.h"
 
 namespace berth {
@@ -65,6 +66,7 @@ class BackendContract : public testing::TestWithParam<const char*> {
   /// Node names of the outcomes; "" for a pod without one.
   std::vector<std::string> nodes_of(const BatchResult& result) const;
 
+  HostPlugins host_plugins_;  ///< of backends that given() opens
   Scenario scenario_;
   std::shared_ptr<ClusterCache> cache_;
   std::unique_ptr<Backend> backend_;  ///< reads the two above, so it goes first

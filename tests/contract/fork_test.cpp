@@ -41,6 +41,7 @@ class ForkContract : public BackendContract {
     return names;
   }
   static void tell(Fork& fork, ClusterChange change) { fork.apply({&change, 1}); }
+  void expect_forks_read_the_engine() { EXPECT_EQ(backend_->stats().forks_reopened, 0); }
   void tell(ClusterChange change) { backend_->apply({&change, 1}); }
   NodeRemoval without(const std::string& node_name) { return {node_name}; }
   PodRemoval evicted(const std::string& pod_name) { return {pod(pod_name)->uid()}; }
@@ -260,6 +261,116 @@ TEST_P(ForkContract, ANominationEndsInTheForkThatPlacesThePod) {
   tell(*fork, evicted("nominee"));
   EXPECT_EQ(feasible_in(*fork, "p"), (Names{"n", "m"}));
   EXPECT_EQ(feasible("p"), Names{"m"});
+}
+
+TEST_P(ForkContract, ANodeThatComesMayBeginADomainAndOneThatGoesMayEndIt) {
+  given(
+      "engine ties=first\nnode a cpu=9 zone=1\nnode b cpu=9 zone=2\nnode c cpu=9 zone=3\npod x on=a label:app=x\n"
+      "pod y on=b label:app=x\npod z on=c label:app=x\npod p*2 cpu=1 label:app=x spread=zone match=app=x");
+  const NodePtr c = node_object("c");
+  tell(without("c"));
+  const auto fork = backend_->fork();
+  EXPECT_EQ(feasible_in(*fork, "p0"), (Names{"a", "b"}));
+  tell(*fork, evicted("z"));
+  tell(*fork, NodeUpsert(c));
+  EXPECT_EQ(feasible_in(*fork, "p0"), Names{"c"}) << "a domain without pods is the smallest one";
+  EXPECT_EQ(place_in(*fork, {"p0"}), Names{"c"});
+  EXPECT_EQ(feasible_in(*fork, "p1"), (Names{"a", "b", "c"}));
+  tell(*fork, evicted("x"));
+  EXPECT_EQ(feasible_in(*fork, "p1"), Names{"a"});
+  tell(*fork, without("a"));
+  EXPECT_EQ(feasible_in(*fork, "p1"), (Names{"b", "c"}));
+  expect_forks_read_the_engine();
+}
+
+TEST_P(ForkContract, ChangesOfNodesAreSeenInTheForkAlone) {
+  given(std::string(kTwoNodes) + "pod p*2 cpu=1\npod big cpu=8\npod s cpu=1 select:disk=ssd");
+  const auto fork = backend_->fork();
+  const auto changed = [&](auto change) {
+    auto node = std::make_shared<Node>(*node_object("a"));
+    change(*node);
+    tell(*fork, NodeUpsert(std::move(node)));
+  };
+  changed([](Node& node) { node.unschedulable = true; });
+  EXPECT_EQ(feasible_in(*fork, "p0"), Names{"b"});
+  changed([](Node& node) { node.taints = {{"k", "", TaintEffect::kNoSchedule}}; });
+  EXPECT_EQ(place_in(*fork, {"p0"}), Names{"b"});
+  changed([](Node& node) { node.allocatable.milli_cpu = 8000; });
+  EXPECT_EQ(feasible_in(*fork, "big"), Names{"a"});
+  changed([](Node& node) { node.labels = LabelMap{{"disk", "ssd"}}; });
+  EXPECT_EQ(place_in(*fork, {"s", "big"}), (Names{"a", ""}));
+  EXPECT_EQ(feasible("p1"), (Names{"a", "b"}));
+  EXPECT_TRUE(feasible("s").empty());
+  expect_forks_read_the_engine();
+}
+
+TEST_P(ForkContract, ANodeThatComesBackInAForkHasItsPods) {
+  given(
+      "engine ties=first\nnode a cpu=4 host\nnode b cpu=4 host\npod old on=a cpu=3 label:app=x\npod p cpu=3\n"
+      "pod alone cpu=1 pod-anti-affinity=host match=app=x");
+  const auto fork = backend_->fork();
+  const NodePtr a = node_object("a");
+  tell(*fork, without("a"));
+  EXPECT_EQ(feasible_in(*fork, "p"), Names{"b"});
+  tell(*fork, NodeUpsert(a));
+  EXPECT_EQ(feasible_in(*fork, "p"), Names{"b"}) << "the pod that stood there still does";
+  EXPECT_EQ(feasible_in(*fork, "alone"), Names{"b"});
+  tell(*fork, without("a"));
+  tell(*fork, evicted("old"));
+  tell(*fork, NodeUpsert(a));
+  EXPECT_EQ(feasible_in(*fork, "p"), (Names{"b", "a"})) << "in the order of its arrival";
+  EXPECT_EQ(feasible_in(*fork, "alone"), (Names{"b", "a"}));
+  expect_forks_read_the_engine();
+}
+
+TEST_P(ForkContract, ANodeOfAForkTakesPodsAndGivesThemBack) {
+  given("engine ties=first\nnode a cpu=1\nnode g cpu=4\npod p*3 cpu=3\npod web cpu=1 port=80\npod web2 cpu=1 port=80");
+  const NodePtr g = node_object("g");
+  tell(without("g"));
+  const auto fork = backend_->fork();
+  tell(*fork, NodeUpsert(g));
+  EXPECT_EQ(place_in(*fork, {"p0", "p1"}), (Names{"g", ""}));
+  tell(*fork, evicted("p0"));
+  fork->place(prepared({pod("p1")}).front(), "g");
+  EXPECT_TRUE(feasible_in(*fork, "p2").empty());
+  EXPECT_EQ(place_in(*fork, {"web", "web2"}), (Names{"a", "g"}));
+  const auto child = fork->fork();
+  tell(*child, without("g"));
+  EXPECT_TRUE(feasible_in(*child, "p2").empty());
+  tell(*fork, evicted("p1"));
+  EXPECT_EQ(place_in(*fork, {"p2"}), Names{"g"});
+  expect_forks_read_the_engine();
+  EXPECT_THROW(backend_->place(prepared({pod("p2")}).front(), "g"), std::invalid_argument);
+}
+
+TEST_P(ForkContract, AResourceThatOnlyANodeOfTheForkOffers) {
+  given("engine ties=first\nnode a cpu=4\nnode g cpu=4 res:example.com/gpu=1\npod p res:example.com/gpu=1");
+  const NodePtr g = node_object("g");
+  tell(without("g"));
+  const auto fork = backend_->fork();
+  EXPECT_EQ(place_in(*fork, {"p"}), Names{""});
+  tell(*fork, NodeUpsert(g));
+  EXPECT_EQ(place_in(*fork, {"p"}), Names{"g"});
+}
+
+TEST_P(ForkContract, ImagesCountByTheShareOfAllNodesThoseOfTheForkIncluded) {
+  given(
+      "engine ties=first\nconfig disable=NodeResourcesFit disable=NodeResourcesBalancedAllocation\n"
+      "node a image=900000000*app:1\nnode b\nnode g\npod p image=app:1");
+  const NodePtr g = node_object("g");
+  tell(without("g"));
+  const auto fork = backend_->fork();
+  const auto score_in = [&](const std::string& node) {
+    for (const NodeEvaluation& there : fork->evaluate(prepared({pod("p")}).front()).nodes)
+      if (fork->node_name(there.node) == node)
+        for (const PluginScore& score : there.scores)
+          if (score.plugin == "ImageLocality") return score.raw;
+    return std::int64_t{-1};
+  };
+  const std::int64_t of_two = score_in("a");
+  tell(*fork, NodeUpsert(g));
+  EXPECT_LT(score_in("a"), of_two) << "one of three nodes has it";
+  EXPECT_EQ(score_in("g"), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ForkContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),

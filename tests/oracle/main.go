@@ -30,6 +30,8 @@ modes:
             evaluated: one record per pod, with "difference" when upstream could not have done the same.
             The input is a report of "berth schedule -o json", which must be in queue order, or lines
             "namespace/pod node", without the node for an unplaced pod
+  walk      a history of events and placements (--follow, tests/histories): upstream's cache takes the same events, and
+            each placement is one record as in mode run; "alone" is the pod on every node where the history has that
   preempt   each pending pod without a feasible node, alone: candidates, victims, PDB violations, chosen nodes
   version   the linked release
 
@@ -133,6 +135,8 @@ func answer(ctx context.Context, mode string, s *upstream.Scheduler, o options, 
 		return explainAll(ctx, s, encoder)
 	case "run":
 		return runAll(ctx, s, o.follow, o.differences, encoder)
+	case "walk":
+		return walkAll(ctx, s, o.follow, encoder)
 	case "preempt":
 		return preemptAll(ctx, s, encoder)
 	default:

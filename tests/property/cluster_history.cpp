@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "host/objects/pod_copy.h"
 #include "host/objects/pod_state.h"
 
 namespace berth::test {
@@ -32,27 +33,9 @@ std::shared_ptr<Pod> on_node(const Pod& pod, const std::string& node) {
 
 }  // namespace
 
-std::shared_ptr<Pod> copy_of(const Pod& pod) {
-  auto copy = std::make_shared<Pod>();
-  copy->name = pod.name;
-  copy->namespace_ = pod.namespace_;
-  copy->stored_uid = pod.stored_uid;
-  copy->labels = pod.labels;
-  copy->spec = pod.spec;
-  copy->node_name = pod.node_name;
-  copy->owners = pod.owners;
-  if (pod.rare_fields != nullptr) copy->rare_fields = std::make_unique<const PodRare>(*pod.rare_fields);
-  copy->creation_time_us = pod.creation_time_us;
-  copy->start_time_us = pod.start_time_us;
-  copy->priority = pod.priority;
-  copy->preemption_policy = pod.preemption_policy;
-  copy->phase = pod.phase;
-  copy->terminating = pod.terminating;
-  return copy;
-}
-
-ClusterHistory::ClusterHistory(const Case& drawn) : start_(drawn.objects), cluster_(drawn.cache, drawn.objects) {
-  for (const PodPtr& pod : drawn.objects.pods)
+ClusterHistory::ClusterHistory(const ClusterObjects& objects, std::shared_ptr<const ClusterCache> cache)
+    : start_(objects), cluster_(std::move(cache), objects) {
+  for (const PodPtr& pod : objects.pods)
     if (is_pending(*pod) && !pod->rare().nominated_node_name.empty())
       nominations_.insert_or_assign(pod->uid(), NominationUpsert{pod, pod->rare().nominated_node_name});
 }
@@ -96,10 +79,12 @@ std::vector<ClusterChange> ClusterHistory::draw(Dice& dice, std::int64_t most) {
   return changes;
 }
 
-std::vector<ClusterChange> ClusterHistory::draw_for_fork(Dice& dice, std::int64_t most) {
+std::vector<ClusterChange> ClusterHistory::draw_for_fork(Dice& dice, std::int64_t most, std::int64_t node_share) {
   std::vector<ClusterChange> changes;
   for (std::int64_t left = 1 + dice.upto(most - 1); left > 0; --left) {
-    changes.push_back(dice.one_in(8) ? draw_node(dice) : dice.one_in(2) ? draw_pod(dice) : draw_fate_of_placed(dice));
+    changes.push_back(dice.one_in(node_share) ? draw_node(dice)
+                      : dice.one_in(2)        ? draw_pod(dice)
+                                              : draw_fate_of_placed(dice));
     take_in(changes.back());
   }
   cluster_.cache().nodes_in_order();

@@ -17,13 +17,12 @@
 
 namespace berth::test {
 
-/// A copy that differs in nothing.
-std::shared_ptr<Pod> copy_of(const Pod& pod);
-
 /// What the cluster looks like after the events drawn so far, and the next event.
 class ClusterHistory {
  public:
-  explicit ClusterHistory(const Case& drawn);
+  /// @param objects  must outlive this, and give what the events are made of. @param cache  copied
+  ClusterHistory(const ClusterObjects& objects, std::shared_ptr<const ClusterCache> cache);
+  explicit ClusterHistory(const Case& drawn) : ClusterHistory(drawn.objects, drawn.cache) {}
   /// Of a fork, from the same moment on.
   ClusterHistory(const ClusterHistory& other);
 
@@ -41,8 +40,8 @@ class ClusterHistory {
   /// 1 to `most` events, which the history has taken in.
   std::vector<ClusterChange> draw(Dice& dice, std::int64_t most);
 
-  /// The same of the events that a fork takes.
-  std::vector<ClusterChange> draw_for_fork(Dice& dice, std::int64_t most);
+  /// The same of the events that a fork takes. @param node_share  one of so many is of a node
+  std::vector<ClusterChange> draw_for_fork(Dice& dice, std::int64_t most, std::int64_t node_share = 8);
 
   /// What an engine that is opened now has to be given, and told of.
   std::shared_ptr<ClusterCache> cache() const { return std::make_shared<ClusterCache>(cluster_.cache()); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "host/generate/random_cluster.h"
+#include "host/objects/pod_copy.h"
 #include "host/objects/pod_state.h"
 #include "tests/support/open_backend.h"
 
@@ -123,6 +124,8 @@ CpuTuning draw_tuning(Dice& dice) {
   tuning.lookahead_pods = static_cast<std::size_t>(dice.upto(30));
   tuning.coarse_domains_max = static_cast<std::int32_t>(dice.upto(4));
   tuning.log_entries_min = static_cast<std::size_t>(dice.upto(20));
+  tuning.lone_pods_max = static_cast<std::size_t>(dice.upto(40));
+  tuning.lone_changes_min = static_cast<std::uint64_t>(dice.upto(4));
   tuning.sweep_additions_min = static_cast<std::int32_t>(dice.upto(8));
   return tuning;
 }
@@ -192,15 +195,42 @@ std::vector<PodToPlace> pending_pods(Dice& dice, const ClusterObjects& objects, 
   return pods;
 }
 
-Case::Case(std::uint64_t seed, bool nominated_pods)
+namespace {
+
+/// Half of the pods get claims, of few names, so that some share a class.
+ClusterObjects with_claims(Dice& dice, ClusterObjects objects) {
+  const std::vector<std::string> names = {"a",    "b",  "c",  "x1", "x2", "xb1", "z1", "z2",    "z3",   "zset",
+                                          "zset", "d1", "d2", "d3", "d4", "u1",  "u2", "zfail", "dwild"};
+  const std::vector<std::string> rare = {"zghost", "zbroken", "znever", "zthrow", "dsad", "uthrow"};
+  for (PodPtr& pod : objects.pods) {
+    if (dice.one_in(2)) continue;
+    auto changed = copy_of(*pod);
+    PodRare fields = changed->rare();
+    fields.volumes.clear();
+    for (std::int64_t i = 1 + dice.upto(2); i > 0; --i)
+      fields.volumes.push_back({PodVolume::Kind::kClaim, dice.one_in(25) ? dice.pick(rare) : dice.pick(names)});
+    changed->rare_fields = std::make_unique<const PodRare>(std::move(fields));
+    pod = std::move(changed);
+  }
+  return objects;
+}
+
+}  // namespace
+
+Case::Case(std::uint64_t seed, bool nominated_pods, bool host_plugins)
     : dice(seed),
-      objects(draw_cluster(dice, seed, nominated_pods)),
+      objects(host_plugins ? with_claims(dice, draw_cluster(dice, seed, nominated_pods))
+                           : draw_cluster(dice, seed, nominated_pods)),
       config(draw_config(dice)),
       engine(draw_engine(dice)),
       tuning(draw_tuning(dice)),
       cache(fill_cache(objects)),
       pods(pending_pods(dice, objects, config.profiles.size())),
-      batch_pods(dice.pick<std::size_t>({1, 7, 1000000})) {}
+      batch_pods(dice.pick<std::size_t>({1, 7, 1000000})) {
+  if (!host_plugins) return;
+  host_state = std::make_shared<HostPluginState>();
+  engine.host_plugins = make_host_plugins(host_state);
+}
 
 std::string describe(const Outcome& outcome, const BatchResult& batch, std::string_view node_name) {
   if (outcome.kind == OutcomeKind::kPlaced) return std::string(node_name) + " with " + std::to_string(outcome.score);

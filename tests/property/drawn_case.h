@@ -18,6 +18,7 @@
 #include "host/config/scheduler_config.h"
 #include "host/engine/cpu/tuning.h"
 #include "host/objects/cluster_objects.h"
+#include "tests/support/host_plugins.h"
 
 namespace berth::test {
 
@@ -44,7 +45,7 @@ ClusterObjects draw_cluster(Dice& dice, std::uint64_t seed, bool nominated_pods 
 std::vector<PodToPlace> pending_pods(Dice& dice, const ClusterObjects& objects, std::size_t profiles);
 
 struct Case {
-  explicit Case(std::uint64_t seed, bool nominated_pods = true);
+  explicit Case(std::uint64_t seed, bool nominated_pods = true, bool host_plugins = false);
 
   Dice dice;
   ClusterObjects objects;
@@ -54,6 +55,8 @@ struct Case {
   std::shared_ptr<ClusterCache> cache;
   std::vector<PodToPlace> pods;
   std::size_t batch_pods;
+  /// Of the plugins of test::make_host_plugins(); null where there are none.
+  std::shared_ptr<HostPluginState> host_state;
 };
 
 /// A node's name with the total, or the text and the rejectors of an unplaced pod.

@@ -57,7 +57,7 @@ struct Request {
     std::vector<std::int32_t> nodes;
     for (const auto& [node, pods_there] : pods_by_node) nodes.push_back(node);
     std::shuffle(nodes.begin(), nodes.end(), dice.engine);
-    nodes.resize(std::min<std::size_t>(nodes.size(), 6));
+    nodes.resize(std::min<std::size_t>(nodes.size(), 12));
     victims.reserve(nodes.size());
     for (const std::int32_t node : nodes) {
       victims.push_back(draw_victims(dice, pods_by_node.at(node)));
@@ -121,10 +121,7 @@ void expect_as_evaluated(const Evaluation& evaluation, const PodVerdicts& verdic
   }
 }
 
-RC_GTEST_PROP(DryRuns, EqualTheReferenceAndEvaluations, ()) {
-  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-  Case drawn(seed);
-  RC_PRE(!drawn.pods.empty());
+void compare_with_the_reference(Case& drawn) {
   ReferenceBackend reference(drawn.cache, drawn.objects, drawn.config, drawn.engine);
   CpuBackend cpu(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
   PodsByNode standing = running_pods(*drawn.cache);
@@ -133,7 +130,7 @@ RC_GTEST_PROP(DryRuns, EqualTheReferenceAndEvaluations, ()) {
   std::vector<PodToPlace> batch(drawn.pods.begin(),
                                 drawn.pods.begin() + drawn.dice.upto(static_cast<std::int64_t>(drawn.pods.size())));
   cpu.compile(batch);
-  const BatchResult placed = cpu.commit_batch(batch, {});
+  const BatchResult placed = commit_with_refills(batch, {}, cpu);
   reference.compile(batch);
   reference.commit_batch(batch, {});
   for (std::size_t i = 0; i < placed.outcomes.size(); ++i)
@@ -152,6 +149,18 @@ RC_GTEST_PROP(DryRuns, EqualTheReferenceAndEvaluations, ()) {
   const std::vector<std::string> actual = texts_of(request, cpu.dry_run(request.view()));
   expect_equal(texts_of(request, reference.dry_run(request.view())), actual);
   expect_equal(texts_of(request, cpu.dry_run(request.view())), actual);
+}
+
+RC_GTEST_PROP(DryRuns, EqualTheReferenceAndEvaluations, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>());
+  RC_PRE(!drawn.pods.empty());
+  compare_with_the_reference(drawn);
+}
+
+RC_GTEST_PROP(DryRuns, EqualTheReferenceAndEvaluationsWithHostPlugins, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>(), true, true);
+  RC_PRE(!drawn.pods.empty());
+  compare_with_the_reference(drawn);
 }
 
 /// Where RemovePod differs from a PreFilter without the pod: terminating pods and empty selectors of

@@ -80,6 +80,22 @@ class Session {
     }
   }
 
+  void place_some(Dice& dice) {
+    for (int batches = 0; batches < 4; ++batches) place_in_engine(dice);
+  }
+
+  /// Opens a fork of the engine or of a fork, where nodes and pods change and pods are placed.
+  void work_in_a_fork_with_guests(Dice& dice) {
+    open(dice);
+    const std::size_t at = forks_.size() - 1;
+    for (int rounds = 0; rounds < 4; ++rounds) {
+      change(forks_[at], dice, 2);
+      place(forks_[at], dice);
+      if (dice.one_in(4)) evaluate(forks_[at], dice);
+    }
+    if (dice.one_in(5)) promote(at);
+  }
+
   /// Everything that can be asked, of every fork that is open and of the engine.
   void check_all(Dice& dice) {
     for (OpenFork& fork : forks_) evaluate(fork, dice);
@@ -113,13 +129,14 @@ class Session {
     const BatchLimits limits = draw_limits(dice);
     tested_->compile(pods);
     const BatchResult expected = reference_->commit_batch(pods, limits);
-    const BatchResult actual = tested_->commit_batch(pods, limits);
+    const BatchResult actual = commit_with_refills(pods, limits, *tested_);
     RC_ASSERT(texts(expected, *reference_) == texts(actual, *tested_));
     for (std::size_t i = 0; i < actual.outcomes.size(); ++i)
       history_->answered(pods[i].pod, std::string(tested_->node_name(actual.outcomes[i].node)));
   }
 
   void change_engine(Dice& dice) {
+    if (drawn_.host_state != nullptr && dice.one_in(4)) ++drawn_.host_state->version;
     const std::vector<ClusterChange> changes = history_->draw(dice, 3);
     reference_->apply(changes);
     tested_->apply(changes);
@@ -168,8 +185,8 @@ class Session {
       fork.history->answered(pods[i].pod, std::string(fork.tested->node_name(actual.outcomes[i].node)));
   }
 
-  static void change(OpenFork& fork, Dice& dice) {
-    const std::vector<ClusterChange> changes = fork.history->draw_for_fork(dice, 3);
+  static void change(OpenFork& fork, Dice& dice, std::int64_t node_share = 8) {
+    const std::vector<ClusterChange> changes = fork.history->draw_for_fork(dice, 3, node_share);
     fork.reference->apply(changes);
     fork.tested->apply(changes);
   }
@@ -214,6 +231,40 @@ RC_GTEST_PROP(ForksAgree, OfTheCpuBackendAndTheReference, ()) {
   run(drawn, std::make_unique<CpuBackend>(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning));
 }
 
+/// Forks in which nodes come, change and go, of an engine in which nothing but pods does. Most of them must read the
+/// engine to the end, or this tests something else; the others meet pods with new terms, images that count, or ports.
+TEST(ForksAgree, InWhichNodesChange) {
+  std::int64_t forks = 0;
+  std::int64_t reopened = 0;
+  EXPECT_TRUE(rc::check([&] {
+    Case drawn(*rc::gen::arbitrary<std::uint64_t>());
+    RC_PRE(!drawn.pods.empty());
+    auto engine = std::make_unique<CpuBackend>(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
+    const CpuBackend& tested = *engine;
+    Session session(drawn, std::move(engine));
+    session.place_some(drawn.dice);
+    for (int i = 0; i < 6; ++i, ++forks) session.work_in_a_fork_with_guests(drawn.dice);
+    session.check_all(drawn.dice);
+    reopened += tested.stats().forks_reopened;
+  }));
+  EXPECT_LT(2 * reopened, forks) << reopened << " of " << forks << " forks opened an engine of their own";
+  RecordProperty("forks", std::to_string(forks));
+  RecordProperty("forks_reopened", std::to_string(reopened));
+}
+
+RC_GTEST_PROP(ForksAgree, OfTheCpuBackendAndTheReferenceWithHostPlugins, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>(), true, true);
+  RC_PRE(!drawn.pods.empty());
+  run(drawn, std::make_unique<CpuBackend>(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning));
+}
+
+RC_GTEST_PROP(ForksAgree, OfTheDeviceBackendAndTheReferenceWithHostPlugins, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>(), true, true);
+  RC_PRE(!drawn.pods.empty());
+  run(drawn, std::make_unique<DeviceBackend>(std::make_unique<test::EmulatedAccelerator>(test::Emulation()),
+                                             drawn.cache, drawn.objects, drawn.config, drawn.engine));
+}
+
 RC_GTEST_PROP(ForksAgree, OfTheDeviceBackendAndTheReference, ()) {
   Case drawn(*rc::gen::arbitrary<std::uint64_t>());
   RC_PRE(!drawn.pods.empty());
@@ -221,13 +272,12 @@ RC_GTEST_PROP(ForksAgree, OfTheDeviceBackendAndTheReference, ()) {
                                              drawn.cache, drawn.objects, drawn.config, drawn.engine));
 }
 
-/// What a fork answers to the same questions.
-std::vector<std::string> answers_of(Fork& fork, const std::vector<PodToPlace>& pods) {
+/// What a fork answers to the same questions. @param guest  a node that comes to a fork of it
+std::vector<std::string> answers_of(Fork& fork, const std::vector<PodToPlace>& pods, const NodePtr& guest) {
   const std::size_t half = pods.size() / 2;
   std::vector<std::string> answers = texts(fork.commit_batch(std::span(pods).first(half), {}), fork);
   const std::unique_ptr<Fork> child = fork.fork();
-  const ClusterChange eviction = PodRemoval{pods.front().pod->uid()};
-  child->apply({&eviction, 1});
+  child->apply(std::vector<ClusterChange>{PodRemoval{pods.front().pod->uid()}, NodeUpsert(guest)});
   const std::vector<std::string> of_child = texts(child->commit_batch(std::span(pods).subspan(half), {}), *child);
   answers.insert(answers.end(), of_child.begin(), of_child.end());
   return answers;
@@ -246,7 +296,9 @@ RC_GTEST_PROP(ForksAgree, InThreadsWhileTheEngineChanges, ()) {
   std::vector<PodToPlace> pods = test::not_placed(drawn.pods, history);
   RC_PRE(pods.size() > 4);
   engine.prepare(pods);
-  const std::vector<std::string> expected = answers_of(*engine.fork(), pods);
+  auto guest = std::make_shared<Node>(drawn.objects.nodes.empty() ? Node() : *drawn.dice.pick(drawn.objects.nodes));
+  guest->name = "guest";
+  const std::vector<std::string> expected = answers_of(*engine.fork(), pods, guest);
   std::vector<std::vector<std::unique_ptr<Fork>>> forks(kThreads);
   for (std::size_t f = 0; f < kThreads * kForksOfThread; ++f) forks[f % kThreads].push_back(engine.fork());
 
@@ -255,7 +307,7 @@ RC_GTEST_PROP(ForksAgree, InThreadsWhileTheEngineChanges, ()) {
   for (std::size_t t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {
       for (std::unique_ptr<Fork>& fork : forks[t]) {
-        const std::vector<std::string> answers = answers_of(*fork, pods);
+        const std::vector<std::string> answers = answers_of(*fork, pods, guest);
         if (answers != expected) wrong[t] = answers;
         fork.reset();
       }

@@ -50,7 +50,7 @@ class Pair {
     if (dice.one_in(3)) change(dice);
     batch = test::not_placed(batch, history_);
     if (batch.empty()) return;
-    const BatchResult actual = cpu_.commit_batch(batch, limits);
+    const BatchResult actual = commit_with_refills(batch, limits, cpu_);
     if (hurries) limits = {.pods_max = actual.outcomes.size()};
     reference_.compile(batch);
     const BatchResult expected = reference_.commit_batch(batch, limits);
@@ -64,6 +64,7 @@ class Pair {
   }
 
   void change(Dice& dice) {
+    if (drawn_.host_state != nullptr && dice.one_in(4)) ++drawn_.host_state->version;
     const std::vector<ClusterChange> changes = history_.draw(dice, 3);
     reference_.apply(changes);
     cpu_.apply(changes);
@@ -136,10 +137,7 @@ class Pair {
   std::vector<PodToPlace> held_;  ///< compiled and not released
 };
 
-RC_GTEST_PROP(InterleavedCalls, LeaveBothBackendsInOneState, ()) {
-  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-  Case drawn(seed);
-  RC_PRE(!drawn.pods.empty());
+void make_calls(Case& drawn) {
   Pair pair(drawn);
   for (int calls = 0; calls < 80 && !pair.done(); ++calls) {
     if (drawn.dice.one_in(5)) pair.mark();
@@ -151,6 +149,18 @@ RC_GTEST_PROP(InterleavedCalls, LeaveBothBackendsInOneState, ()) {
     if (drawn.dice.one_in(10)) pair.release();
     pair.commit(drawn.dice);
   }
+}
+
+RC_GTEST_PROP(InterleavedCalls, LeaveBothBackendsInOneState, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>());
+  RC_PRE(!drawn.pods.empty());
+  make_calls(drawn);
+}
+
+RC_GTEST_PROP(InterleavedCalls, LeaveBothBackendsInOneStateWithHostPlugins, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>(), true, true);
+  RC_PRE(!drawn.pods.empty());
+  make_calls(drawn);
 }
 
 }  // namespace

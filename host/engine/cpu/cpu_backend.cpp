@@ -28,6 +28,7 @@ void CpuBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimi
 void CpuBackend::State::clear_rows_of_old_order(std::size_t pod_count) {
   if (!begin_cycle(pod_count)) return;
   tiles.clear();
+  lone_row.clear();
   grouped_rows.clear();
 }
 
@@ -38,7 +39,10 @@ void CpuBackend::State::answer_front(std::span<const PodToPlace> pods, std::size
 }
 
 void CpuBackend::State::void_rows(const RowsAfter& after) {
-  if (after.all_void) tiles.clear();
+  if (after.all_void) {
+    tiles.clear();
+    lone_row.clear();
+  }
   tiles.drop_classes(after.dropped_classes);
   if (after.all_void || after.groups_void || after.swept) grouped_rows.clear();
 }
@@ -92,6 +96,11 @@ BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const Bat
   state_->arena.execute([&] { state_->commit(pods, limits); });
   state_->result = nullptr;
   return result;
+}
+
+void CpuBackend::refill(std::span<const PodToPlace> pods) {
+  const auto alone = state_->exclusive();
+  state_->refill(pods);
 }
 
 CommitMark CpuBackend::mark() const { return state_->mark(); }
@@ -155,11 +164,14 @@ DryRunResult CpuBackend::dry_run(const DryRunRequest& request) const {
 BackendStats CpuBackend::stats() const {
   BackendStats stats;
   stats.class_count = state_->table.live_count();
-  stats.rows_built = state_->tiles.rows_built();
-  stats.node_evaluations = state_->tiles.node_evaluations() + state_->list_evaluations;
+  stats.rows_built = state_->tiles.rows_built() + state_->lone_row.rows_built();
+  stats.node_evaluations = state_->tiles.node_evaluations() + state_->lone_row.evaluations() + state_->list_evaluations;
   stats.dry_runs = state_->dry_runs();
+  stats.forks_reopened = *state_->fork_source()->own_engines;
+  state_->write_host_stats(stats);
   stats.column_bytes = state_->snapshot.column_bytes();
-  stats.row_bytes = state_->tiles.bytes() + state_->grouped_rows.bytes() + state_->table.node_side_bytes();
+  stats.row_bytes =
+      state_->tiles.bytes() + state_->lone_row.bytes() + state_->grouped_rows.bytes() + state_->table.node_side_bytes();
   return stats;
 }
 

@@ -38,6 +38,7 @@ class CpuBackend : public Backend {
   void release(std::span<PodToPlace> pods) override;
   void apply(std::span<const ClusterChange> changes) override;
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
+  void refill(std::span<const PodToPlace> pods) override;
   void place(const PodToPlace& pod, std::string_view node_name) override;
   std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) override;
   CommitMark mark() const override;

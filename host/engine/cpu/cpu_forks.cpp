@@ -10,34 +10,60 @@
 namespace berth {
 namespace {
 
-/// Some pod of the class reads rows at all.
-bool reads_rows(const PodToPlace& pod, const ClassTable& table) {
-  return pod.class_index >= 0 && table.profile_of(pod.class_index).has_keys;
+/// The nodes of the engine in a domain; none of a domain that only guests lie in.
+void exclude_domain(const DomainColumn& column, std::int32_t number, ExcludedNodes& excluded) {
+  if (number == 0 || number > column.domain_count) return;
+  const auto domain = static_cast<std::size_t>(number);
+  for (std::int32_t i = column.first_of_domain[domain]; i < column.first_of_domain[domain + 1]; ++i)
+    excluded.insert(column.nodes_by_domain[static_cast<std::size_t>(i)]);
 }
 
-/// The touched nodes, and those that lie in other groups because they share a domain with one.
-void exclude(const ExcludedNodes& touched, const GroupedRow* row, const TopologyCounts& counts,
-             ExcludedNodes& excluded) {
-  excluded.clear();
-  for (const std::int32_t node : touched.members()) excluded.insert(node);
-  if (row == nullptr) return;
-  for (const std::int32_t c : row->reads().mate_columns) {
-    const DomainColumn& column = counts.column(c);
-    for (const std::int32_t node : touched.members()) {
-      const auto domain = static_cast<std::size_t>(column[node]);
-      if (domain == 0) continue;
-      for (std::int32_t i = column.first_of_domain[domain]; i < column.first_of_domain[domain + 1]; ++i)
-        excluded.insert(column.nodes_by_domain[static_cast<std::size_t>(i)]);
-    }
-  }
+/// The nodes of the engine that share a domain with the node, or did before it became a guest.
+void exclude_mates(std::int32_t node, std::int32_t c, const Snapshot& fork, ExcludedNodes& excluded) {
+  const DomainColumn& column = fork.topology().column(c);
+  const std::int32_t now = fork.topology().domain_of(c, node);
+  exclude_domain(column, now, excluded);
+  if (node < fork.engine_slot_count() && column[node] != now) exclude_domain(column, column[node], excluded);
 }
+
+/// The touched nodes of the engine, and those that lie in other groups because they share a domain with a touched one.
+void exclude(const ExcludedNodes& touched, const GroupedRow* row, const Snapshot& fork, ExcludedNodes& excluded) {
+  excluded.clear();
+  for (const std::int32_t node : touched.members())
+    if (node < fork.engine_slot_count()) excluded.insert(node);
+  if (row == nullptr) return;
+  for (const std::int32_t c : row->reads().mate_columns)
+    for (const std::int32_t node : touched.members()) exclude_mates(node, c, fork, excluded);
+  // Guests may join domains of one node, which have no mates among the nodes of the engine.
+  for (const GuestNode& guest : fork.guests().all())
+    for (const std::int32_t table : row->reads().counted_tables)
+      exclude_mates(guest.slot, fork.topology().column_of(table), fork, excluded);
+}
+
+/// Calls use(node) for the nodes that are judged outside the row: those left out of it, and those that it does not
+/// have.
+template <class Use>
+void for_each_extra(const ExcludedNodes& excluded, const Snapshot& fork, Use use) {
+  for (const std::int32_t node : excluded.members()) use(node);
+  for (std::int32_t node = fork.engine_slot_count(); node < fork.slot_count(); ++node) use(node);
+}
+
+using Place = NodeTopology<TopologyCounts>;
 
 /// Memory that selections of a thread use again.
 struct ForkScratch {
   ExcludedNodes excluded;
   std::vector<ExtraNode> extras;
+  std::vector<ExtraPlace<Place>> places;
   SelectionScratch selection;
 };
+
+/// A feasible node in the state of the fork.
+ExtraNode extra_node(const UncachedClass& nodes, const NodeSideView& node_side, const Snapshot& snapshot,
+                     std::int32_t node) {
+  const std::int64_t total = nodes.load_total(node) + node_side.fixed_total(snapshot, node);
+  return {node, make_node_key(total, nodes.draw(node)), node_side.raws(snapshot, node)};
+}
 
 }  // namespace
 
@@ -47,7 +73,7 @@ void CpuBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods) {
   const std::vector<std::int32_t> expected = prepared_classes();  // the next forks are about others of these
   arena.execute([&] {
     for (const PodToPlace& pod : pods) {
-      if (!reads_rows(pod, table)) continue;
+      if (!has_rows(pod)) continue;
       const TileCache::Place at = tiles.find(pod.class_index, pods, snapshot, log, expected);
       // What nominations of the engine leave out of the row, forks have to judge themselves.
       const std::vector<std::int32_t> left_out = nomination_answers.forget(pod.class_index);
@@ -62,7 +88,7 @@ void CpuBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods) {
 
 bool CpuBackend::State::is_ready_for_forks(std::span<const PodToPlace> pods) const {
   for (const PodToPlace& pod : pods) {
-    if (!reads_rows(pod, table)) continue;
+    if (!has_rows(pod)) continue;
     const TileCache::Place at = tiles.find_current(pod.class_index, log);
     if (at.tile == nullptr || !at.tile->is_whole(at.slot) || nomination_answers.knows(pod.class_index)) return false;
     if (table[pod.class_index].topology == nullptr) continue;
@@ -72,40 +98,44 @@ bool CpuBackend::State::is_ready_for_forks(std::span<const PodToPlace> pods) con
   return true;
 }
 
+/// Rows can answer for the class at all.
+bool CpuBackend::State::has_rows(const PodToPlace& pod) const {
+  return plain_mode() && pod.class_index >= 0 && table.profile_of(pod.class_index).has_keys &&
+         !table.host_decides(pod.class_index);
+}
+
 std::optional<Selection> CpuBackend::State::select_for_fork(const PodToPlace& pod, const CommitState& fork,
                                                             const ExcludedNodes& touched) const {
   const std::int32_t c = pod.class_index;
   const PodClass& pod_class = table[c];
-  if (!is_ready_for_forks({&pod, 1}) || !plain_mode() || !fork.plain_mode() || !reads_rows(pod, table) ||
+  // Guests move other nodes in node order, and keys of this mode contain their places there.
+  const bool is_order_moved = !fork.snapshot.guests().empty() && engine.tie_break == TieBreak::kFirst;
+  if (!has_rows(pod) || !is_ready_for_forks({&pod, 1}) || !fork.plain_mode() || is_order_moved ||
       fork.nominations.any_against(*pod.pod) || scores_may_leave_range(pod_class, fork.snapshot))
     return std::nullopt;
   const TileCache::Place at = tiles.find_current(c, log);
-  thread_local ForkScratch own;
   const GroupedRow* row = pod_class.topology != nullptr ? grouped_rows.find_existing(c) : nullptr;
   const TopologyCounts& counts = fork.snapshot.topology();
-  exclude(touched, row, counts, own.excluded);
-  const NodeSideRow& node_side = *table.built_node_side(c);
+  const NodeSideView node_side = fork.sides.view(*table.built_node_side(c), c);
   const UncachedClass nodes(pod_class, table.profile_of(c), node_side, fork.snapshot);
-  const auto extra_of = [&](std::int32_t node) {
-    const std::int64_t total = nodes.load_total(node) + node_side.fixed_total(fork.snapshot, node);
-    return ExtraNode{node, make_node_key(total, nodes.draw(node)), node_side.raws(fork.snapshot, node)};
-  };
-  std::optional<Selection> selection;
-  if (row == nullptr) {
-    own.extras.clear();
-    for (const std::int32_t node : own.excluded.members())
-      if (nodes.accepts(node)) own.extras.push_back(extra_of(node));
-    selection = berth::select_in_row(*at.tile, at.slot, fork.snapshot, own.excluded, own.extras);
-  } else {
-    using Place = NodeTopology<TopologyCounts>;
-    std::vector<ExtraPlace<Place>> extras;
-    for (const std::int32_t node : own.excluded.members())
-      if (nodes.accepts(node) && filter_topology(pod_class, fork.snapshot, node).accepts())
-        extras.push_back({extra_of(node), Place(*pod_class.topology, counts, node)});
-    selection = row->select(SlotKeys{*at.tile, at.slot}, counts, own.excluded,
-                            std::span<const ExtraPlace<Place>>(extras), own.selection);
-  }
-  if (selection && !table.profile_of(c).scores_anything) selection->total = 1;
+  thread_local ForkScratch own;
+  exclude(touched, row, fork.snapshot, own.excluded);
+  own.extras.clear();
+  own.places.clear();
+  for_each_extra(own.excluded, fork.snapshot, [&](std::int32_t node) {
+    if (!nodes.accepts(node) || !filter_topology(pod_class, fork.snapshot, node).accepts()) return;
+    const ExtraNode extra = extra_node(nodes, node_side, fork.snapshot, node);
+    if (row == nullptr) {
+      own.extras.push_back(extra);
+    } else {
+      own.places.push_back({extra, Place(*pod_class.topology, counts, node)});
+    }
+  });
+  std::optional<Selection> selection =
+      row == nullptr ? berth::select_in_row(*at.tile, at.slot, fork.snapshot, own.excluded, own.extras)
+                     : row->select(SlotKeys{*at.tile, at.slot}, counts, own.excluded,
+                                   std::span<const ExtraPlace<Place>>(own.places), own.selection);
+  if (selection && !scores_anything(c)) selection->total = 1;
   return selection;
 }
 

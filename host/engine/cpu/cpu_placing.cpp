@@ -33,7 +33,7 @@ class SlotOnNodes : public ClassOnNodes {
 std::size_t CpuBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
   const std::int32_t c = pods.front().class_index;
   if (c < 0 || !plain_mode() || !table[c].ports.empty() || table[c].topology != nullptr ||
-      !table.profile_of(c).has_keys)
+      !table.profile_of(c).has_keys || table.host_decides(c))
     return 0;
   const std::size_t run = equal_pods(pods, limit);
   return static_cast<std::int64_t>(run) >= tuning.min_run_length(snapshot.node_count()) ? run : 0;
@@ -73,22 +73,51 @@ void CpuBackend::State::place_next(std::span<const PodToPlace> pods) {
 
 void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination) {
   const PodToPlace& pod = pods.front();
-  if (!table.profile_of(pod.class_index).has_keys) return answer_uncached(pod, own_nomination);
+  if (!table.profile_of(pod.class_index).has_keys || table.host_decides(pod.class_index))
+    return answer_uncached(pod, own_nomination);
+  const NominationAnswers::Refused refused = nomination_answers.of(pod);
+  const bool from_list = !plain_mode() || scores_may_leave_range(table[pod.class_index], snapshot);
+  if (!from_list && refused.nodes.empty() && comes_alone(pods) &&
+      lone_row.evaluate(pod.class_index, table, snapshot, log)) {
+    note_key_changes(pod, refused);
+    return answer(pod, select_in_lone_row(pod), own_nomination);
+  }
   const TileCache::Place at = tiles.find(pod.class_index, pods, snapshot, log);
-  const ExcludedNodes& refused = leave_out_refused(pod, at);
-  if (!plain_mode() || scores_may_leave_range(table[pod.class_index], snapshot))
-    return answer_from_list(pod, SlotOnNodes(at), refused, own_nomination);
+  leave_out(pod, at, refused);
+  if (from_list) return answer_from_list(pod, SlotOnNodes(at), refused.nodes, own_nomination);
   const bool in_groups = table[pod.class_index].topology != nullptr;
-  answer(pod, in_groups ? select_in_groups(pod, at) : select_in_row(pod, at), own_nomination);
+  answer(pod, in_groups ? select_in_groups(pod, {*at.tile, at.slot}) : select_in_row(pod, at), own_nomination);
+}
+
+/// The pod at the front is one of few, and no row of its class is nearly current: one pass over the nodes costs less
+/// than a tile.
+bool CpuBackend::State::comes_alone(std::span<const PodToPlace> pods) const {
+  return pods.size() <= tuning.lone_pods_max && !tiles.is_close(pods.front().class_index, log, tuning.lone_changes_min);
 }
 
 /// Leaves those nodes out of the row that refuse the pod because of nominations. @return those nodes
 const ExcludedNodes& CpuBackend::State::leave_out_refused(const PodToPlace& pod, const TileCache::Place& at) {
   const NominationAnswers::Refused refused = nomination_answers.of(pod);
+  leave_out(pod, at, refused);
+  return refused.nodes;
+}
+
+void CpuBackend::State::leave_out(const PodToPlace& pod, const TileCache::Place& at,
+                                  const NominationAnswers::Refused& refused) {
   at.tile->leave_out(snapshot, at.slot, refused.nodes, refused.version);
+  note_key_changes(pod, refused);
+}
+
+void CpuBackend::State::note_key_changes(const PodToPlace& pod, const NominationAnswers::Refused& refused) {
   if (!refused.changed.empty() && table[pod.class_index].topology != nullptr)
     grouped_rows.find(pod.class_index, table, snapshot).note_key_changes(refused.changed);
-  return refused.nodes;
+}
+
+Selection CpuBackend::State::select_in_lone_row(const PodToPlace& pod) {
+  if (table[pod.class_index].topology != nullptr) return select_in_groups(pod, SlotKeys(lone_row.keys()));
+  if (lone_row.feasible_count() == 0) return {};
+  return {lone_row.feasible_count(), lone_row.best_node(),
+          scores_anything(pod.class_index) ? total_of(lone_row.best_key()) : 1};
 }
 
 Selection CpuBackend::State::select_in_row(const PodToPlace& pod, const TileCache::Place& at) const {
@@ -96,8 +125,7 @@ Selection CpuBackend::State::select_in_row(const PodToPlace& pod, const TileCach
   return {at.tile->feasible_count(at.slot), best.node, scores_anything(pod.class_index) ? total_of(best.key) : 1};
 }
 
-Selection CpuBackend::State::select_in_groups(const PodToPlace& pod, const TileCache::Place& at) {
-  const SlotKeys keys{*at.tile, at.slot};
+Selection CpuBackend::State::select_in_groups(const PodToPlace& pod, const SlotKeys& keys) {
   GroupedRow& row = grouped_rows.find(pod.class_index, table, snapshot);
   row.catch_up(keys, table, snapshot.topology(), log);
   Selection selection = row.select(keys, snapshot.topology(), scratch);

@@ -19,6 +19,7 @@
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/cpu/grouped_rows.h"
 #include "host/engine/cpu/level_selection.h"
+#include "host/engine/cpu/lone_row.h"
 #include "host/engine/cpu/tile_cache.h"
 #include "host/objects/thread_count.h"
 
@@ -40,6 +41,7 @@ struct CpuBackend::State : CommitState {
   tbb::task_arena arena;
   TileCache tiles;
   GroupedRows grouped_rows;
+  LoneRow lone_row;
   SelectionScratch scratch;
 
   void void_rows(const RowsAfter& after);
@@ -47,6 +49,7 @@ struct CpuBackend::State : CommitState {
   void clear_rows_of_old_order(std::size_t pod_count);
   void make_ready_for_forks(std::span<const PodToPlace> pods) override;
   bool is_ready_for_forks(std::span<const PodToPlace> pods) const override;
+  bool has_rows(const PodToPlace& pod) const;
   std::optional<Selection> select_for_fork(const PodToPlace& pod, const CommitState& fork,
                                            const ExcludedNodes& touched) const override;
   /// Places the pod at the front, or the run of equal pods that begins with it.
@@ -55,10 +58,14 @@ struct CpuBackend::State : CommitState {
   bool place_run(std::span<const PodToPlace> pods, std::size_t run);
   std::size_t run_length(std::span<const PodToPlace> pods, std::size_t limit);
   void select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination);
+  bool comes_alone(std::span<const PodToPlace> pods) const;
   const ExcludedNodes& leave_out_refused(const PodToPlace& pod, const TileCache::Place& at);
+  void leave_out(const PodToPlace& pod, const TileCache::Place& at, const NominationAnswers::Refused& refused);
+  void note_key_changes(const PodToPlace& pod, const NominationAnswers::Refused& refused);
   void cut_where_a_node_refuses(const PodToPlace& pod, std::vector<RunPick>& picks);
-  Selection select_in_groups(const PodToPlace& pod, const TileCache::Place& at);
+  Selection select_in_groups(const PodToPlace& pod, const SlotKeys& keys);
   Selection select_in_row(const PodToPlace& pod, const TileCache::Place& at) const;
+  Selection select_in_lone_row(const PodToPlace& pod);
 };
 
 }  // namespace berth

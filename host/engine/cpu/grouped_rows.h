@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "batching/pod_class.h"
 #include "host/cluster/snapshot.h"
@@ -39,7 +40,14 @@ class GroupedRows {
   std::int32_t coarse_domains_max_;
   DomainWeights weights_;  ///< one table for all rows
   std::unordered_map<std::int32_t, GroupedRow> rows_;
-  std::map<std::pair<const NodeSideRow*, CellColumns>, std::weak_ptr<const NodeCells>> cells_;
+  /// Cells with what they were made of.
+  struct KnownCells {
+    std::weak_ptr<const NodeCells> cells;
+    std::vector<std::uint8_t> accepted;  ///< [node] by the node side
+    const NodeSideRow* node_side;        ///< null: accepted nodes have the same raw scores, which are these
+    RawScores raws;
+  };
+  std::multimap<CellColumns, KnownCells> cells_;
   std::uint64_t clock_ = 0;
 };
 

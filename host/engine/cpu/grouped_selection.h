@@ -155,7 +155,7 @@ class GroupedSelection {
     const std::vector<SoftSpread>& soft = row_.program_->soft;
     if (scratch_.found_at.size() < soft.size()) scratch_.found_at.resize(soft.size());
     for (std::size_t s = 0; s < soft.size(); ++s) {
-      const auto domains = static_cast<std::size_t>(counts_.column(counts_.column_of(soft[s].table)).domain_count) + 1;
+      const auto domains = static_cast<std::size_t>(counts_.domain_count(counts_.column_of(soft[s].table))) + 1;
       if (!soft[s].counts_nodes && scratch_.found_at[s].size() < domains) scratch_.found_at[s].resize(domains);
     }
     if (++scratch_.selection == 0) {  // the number begins again

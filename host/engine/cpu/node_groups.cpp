@@ -26,24 +26,24 @@ class NodesWithCounts {
  public:
   NodesWithCounts(const TopologyCounts& counts, const std::vector<std::int32_t>& tables) {
     for (const std::int32_t table : tables)
-      if (counts.total(table) != 0)
-        columns_.push_back({counts.column(counts.column_of(table)).domain_of.data(), &counts.pages(table)});
+      if (counts.total(table) != 0) add(counts.column(counts.column_of(table)), counts.pages(table));
   }
   bool contains(std::int32_t node) const {
-    for (const Column& column : columns_) {
-      const std::int32_t domain = column.domain_of[node];
-      if (column.counts->read(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)] != 0)
-        return true;
-    }
-    return false;
+    return !has_count_.empty() && has_count_[static_cast<std::size_t>(node)] != 0;
   }
 
  private:
-  struct Column {
-    const std::int32_t* domain_of;
-    const Pages<std::int64_t>* counts;
-  };
-  std::vector<Column> columns_;
+  void add(const DomainColumn& column, const Pages<std::int64_t>& counts) {
+    has_count_.resize(column.domain_of.size());
+    for (std::int32_t d = 0; d <= column.domain_count; ++d) {
+      if (counts.read(static_cast<std::size_t>(d >> kPageNodesLog2))[d & (kPageNodes - 1)] == 0) continue;
+      const auto domain = static_cast<std::size_t>(d);
+      for (std::int32_t i = column.first_of_domain[domain]; i < column.first_of_domain[domain + 1]; ++i)
+        has_count_[static_cast<std::size_t>(column.nodes_by_domain[static_cast<std::size_t>(i)])] = 1;
+    }
+  }
+
+  std::vector<std::uint8_t> has_count_;  ///< [node] empty: nowhere
 };
 
 }  // namespace
@@ -96,19 +96,32 @@ void NodeGroups::reset() {
 void NodeGroups::assign_flat(const SlotKeys& keys, const TopologyCounts& counts) {
   reset();
   const NodesWithCounts counted(counts, reads_.counted_tables);
-  const auto node_count = static_cast<std::int32_t>(cells_->cell_of.size());
-  for (std::int32_t i = 0; i < node_count; ++i) {
-    const Entry entry{keys[i], i};
-    if (entry.key <= 0) continue;
-    const std::int32_t g = counted.contains(i) ? find_group(counts, i) : group_without_counts(counts, i);
-    if (g < 0) continue;
-    if (group(g).live++ == 0) {
-      activate(g);
-      group(g).best_ = entry;
-    } else if (entry.key > group(g).best_.key) {
-      group(g).best_ = entry;
+  best_of_cell_.assign(cells_->cells.size(), {});
+  keys.visit([&](auto key_of) {
+    const auto node_count = static_cast<std::int32_t>(cells_->cell_of.size());
+    for (std::int32_t i = 0; i < node_count; ++i) {
+      const std::int32_t cell = cells_->cell_of[static_cast<std::size_t>(i)];
+      const NodeKey key = key_of(i);
+      if (key <= 0 || cell < 0) continue;
+      if (counted.contains(i)) {
+        add_flat(find_group(counts, i), {1, {key, i}});
+      } else {
+        best_of_cell_[static_cast<std::size_t>(cell)].add({1, {key, i}});
+      }
     }
-  }
+  });
+  for (const FlatGroup& cell : best_of_cell_)
+    if (cell.live > 0) add_flat(group_without_counts(counts, cell.best.node), cell);
+}
+
+/// Adds nodes to a group. @param g  -1: they are in no group
+void NodeGroups::add_flat(std::int32_t g, const FlatGroup& nodes) {
+  if (g < 0) return;
+  if (group(g).live == 0) activate(g);
+  FlatGroup all{group(g).live, group(g).best_};
+  all.add(nodes);
+  group(g).live = all.live;
+  group(g).best_ = all.best;
 }
 
 void NodeGroups::assign_all(const SlotKeys& keys, const TopologyCounts& counts) {

@@ -22,10 +22,24 @@
 namespace berth {
 
 /// The keys of one class, without what depends on other nodes.
-struct SlotKeys {
-  const RowTile& tile;
-  int slot;
-  NodeKey operator[](std::int32_t node) const { return tile.key(slot, node); }
+class SlotKeys {
+ public:
+  /// Those of a slot of a tile.
+  SlotKeys(const RowTile& tile, int slot) : tile_(&tile), slot_(slot) {}
+  /// @param keys  [node]
+  explicit SlotKeys(const NodeKey* keys) : keys_(keys) {}
+  NodeKey operator[](std::int32_t node) const { return keys_ != nullptr ? keys_[node] : tile_->key(slot_, node); }
+  /// Calls body(key_of), where key_of(node) is the key: for loops over all nodes.
+  template <class Body>
+  void visit(Body body) const {
+    if (keys_ != nullptr) return body([keys = keys_](std::int32_t node) { return keys[node]; });
+    body([tile = tile_, slot = slot_](std::int32_t node) { return tile->key(slot, node); });
+  }
+
+ private:
+  const NodeKey* keys_ = nullptr;  ///< null: the tile's
+  const RowTile* tile_ = nullptr;
+  int slot_ = 0;
 };
 
 class NodeGroups {
@@ -99,7 +113,17 @@ class NodeGroups {
   std::int32_t add_group(std::int32_t cell);
   std::int32_t group_without_counts(const TopologyCounts& counts, std::int32_t node);
   void reset();
+  /// Live nodes and the best of them.
+  struct FlatGroup {
+    std::int64_t live = 0;
+    Entry best;
+    void add(const FlatGroup& more) {
+      if (live == 0 || Entry::is_worse(best, more.best)) best = more.best;
+      live += more.live;
+    }
+  };
   void assign_flat(const SlotKeys& keys, const TopologyCounts& counts);
+  void add_flat(std::int32_t g, const FlatGroup& nodes);
   void assign_all(const SlotKeys& keys, const TopologyCounts& counts);
   bool moves_groups(const LogEntry& entry, const ClassTable& table);
   void replay(const SlotKeys& keys, const ClassTable& table, const TopologyCounts& counts, const CommitLog& log);
@@ -132,6 +156,7 @@ class NodeGroups {
   bool flat_ = true;                        ///< groups have their best node only, as of position_
   std::vector<std::int32_t> changed_keys_;  ///< besides those of the log
   std::vector<std::int64_t> scratch_;
+  std::vector<FlatGroup> best_of_cell_;  ///< [cell] of nodes without counts, while groups are assigned
 };
 
 }  // namespace berth

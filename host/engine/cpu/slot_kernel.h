@@ -62,6 +62,43 @@ struct CopySteps {
   double balanced_step[kMaxKernelResources];
 };
 
+/// The load of nodes side by side, [node] each: for one class on many nodes. cpu and memory only, which are what usual
+/// profiles score; every node offers both.
+struct NodeLoads {
+  /// One of the two resources.
+  struct Resource {
+    const double* offered;
+    const double* reciprocal;  ///< of `offered`
+    const double* in_use;      ///< non-zero sums, for NodeResourcesFit's score
+    const double* requested;   ///< for its filter and for NodeResourcesBalancedAllocation
+  };
+  Resource cpu, memory;
+  const Draw* draw;
+  /// [1] other than 0: refused whatever the class requests of the two resources
+  const double* refused;
+};
+
+/// One class for NodeLoads.
+struct ClassOnLoads {
+  struct Resource {
+    double request;      ///< -infinity where the class has no request
+    double fit_request;  ///< what NodeResourcesFit scores
+    double fit_weight;   ///< of the resource
+    double balanced_request;
+  };
+  Resource cpu, memory;
+  ScoringStrategyType strategy;  ///< not kRequestedToCapacityRatio
+  double fit_weight;             ///< of the plugins
+  double balanced_weight;
+  std::int32_t base_shift;  ///< is added to the base
+};
+
+/// The keys of one class.
+struct LoadKeys {
+  std::int64_t feasible = 0;
+  NodeKey best = 0;
+};
+
 struct SlotKernels {
   /// Evaluates every slot on one node. base[s] is the node-side total, below 0 where the node side refuses. Overwrites
   /// keys and adds the change to feasible_count[s]. @return true when some slot's feasibility changed
@@ -75,6 +112,10 @@ struct SlotKernels {
   /// totals and fits need room for `count` rounded up to kSlotStep.
   void (*copies)(const SlotParams& params, int slot, const NodeLanes& node, const CopySteps& steps, int first,
                  int count, double* totals, std::uint8_t* fits);
+  /// The keys of one class on `count` nodes, a multiple of kSlotStep. base[i] is the node-side total, below 0 where the
+  /// node side refuses.
+  LoadKeys (*nodes)(const ClassOnLoads& of_class, const NodeLoads& loads, const std::int32_t* base, int count,
+                    NodeKey* keys);
   const char* instruction_set;
 };
 

@@ -4,6 +4,6 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsAvx512 = {refresh, combine, copies, "avx512"};
+extern const SlotKernels kSlotKernelsAvx512 = {refresh, combine, copies, nodes, "avx512"};
 
 }  // namespace berth

@@ -325,6 +325,90 @@ void copies(const SlotParams& params, int slot, const NodeLanes& node, const Cop
   }
 }
 
+/// BERTH_LANES of one resource: NodeResourcesFit's part of the score, weighted.
+template <class Strategy>
+[[gnu::always_inline]] inline void add_parts_on_nodes(const ClassOnLoads::Resource& of_class,
+                                                      const NodeLoads::Resource& loads, int group,
+                                                      double* __restrict sum) {
+  const double* __restrict offered = loads.offered + group;
+  const double* __restrict reciprocal = loads.reciprocal + group;
+  const double* __restrict in_use = loads.in_use + group;
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s) {
+    LaneDivisor divisor;
+    divisor.value = offered[s];
+    divisor.reciprocal = reciprocal[s];
+    sum[s] += Strategy::part(in_use[s] + of_class.fit_request, divisor) * of_class.fit_weight;
+  }
+}
+
+[[gnu::always_inline]] inline void refuse_short(const ClassOnLoads::Resource& of_class,
+                                                const NodeLoads::Resource& loads, int group,
+                                                double* __restrict refused) {
+  const double* __restrict offered = loads.offered + group;
+  const double* __restrict requested = loads.requested + group;
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s)
+    refused[s] = NodeResourcesFit::is_short(of_class.request, offered[s], requested[s]) ? 1.0 : refused[s];
+}
+
+template <class Strategy>
+LoadKeys keys_on_nodes(const ClassOnLoads& of_class, const NodeLoads& loads, const std::int32_t* __restrict base,
+                       int count, NodeKey* __restrict keys) {
+  const LaneDivisor weights(of_class.cpu.fit_weight + of_class.memory.fit_weight);
+  std::int64_t feasible[kGroup] = {};
+  NodeKey best[kGroup] = {};
+  for (int g = 0; g < count; g += kGroup) {
+    double refused[kGroup];
+    double sum[kGroup] = {};
+    const double* __restrict before = loads.refused + g;
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) refused[s] = before[s];
+    refuse_short(of_class.cpu, loads.cpu, g, refused);
+    refuse_short(of_class.memory, loads.memory, g, refused);
+    add_parts_on_nodes<Strategy>(of_class.cpu, loads.cpu, g, sum);
+    add_parts_on_nodes<Strategy>(of_class.memory, loads.memory, g, sum);
+    const double* __restrict cpu_offered = loads.cpu.offered + g;
+    const double* __restrict cpu_requested = loads.cpu.requested + g;
+    const double* __restrict memory_offered = loads.memory.offered + g;
+    const double* __restrict memory_requested = loads.memory.requested + g;
+    const Draw* __restrict draws = loads.draw + g;
+    double load[kGroup];
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) {
+      const double a =
+          NodeResourcesBalancedAllocation::fraction(cpu_requested[s] + of_class.cpu.balanced_request, cpu_offered[s]);
+      const double b = NodeResourcesBalancedAllocation::fraction(memory_requested[s] + of_class.memory.balanced_request,
+                                                                 memory_offered[s]);
+      const double balanced =
+          NodeResourcesBalancedAllocation::score_of_deviation(NodeResourcesBalancedAllocation::deviation_of_two(a, b));
+      load[s] = divide_truncated(sum[s], weights) * of_class.fit_weight + balanced * of_class.balanced_weight;
+    }
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) {
+      const double node_side = base[g + s];
+      const NodeKey key = make_node_key(static_cast<std::int32_t>(node_side + load[s]) + of_class.base_shift, draws[s]);
+      const NodeKey fresh = node_side >= 0 && refused[s] == 0.0 ? key : 0;
+      keys[g + s] = fresh;
+      feasible[s] += fresh > 0 ? std::int64_t{1} : std::int64_t{0};
+      best[s] = fresh > best[s] ? fresh : best[s];
+    }
+  }
+  LoadKeys all;
+  for (int s = 0; s < kGroup; ++s) {
+    all.feasible += feasible[s];
+    all.best = best[s] > all.best ? best[s] : all.best;
+  }
+  return all;
+}
+
+LoadKeys nodes(const ClassOnLoads& of_class, const NodeLoads& loads, const std::int32_t* base, int count,
+               NodeKey* keys) {
+  return of_class.strategy == ScoringStrategyType::kMostAllocated
+             ? keys_on_nodes<MostAllocated>(of_class, loads, base, count, keys)
+             : keys_on_nodes<LeastAllocated>(of_class, loads, base, count, keys);
+}
+
 }  // namespace
 
 }  // namespace berth

@@ -4,6 +4,6 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsNeon = {refresh, combine, copies, "neon"};
+extern const SlotKernels kSlotKernelsNeon = {refresh, combine, copies, nodes, "neon"};
 
 }  // namespace berth

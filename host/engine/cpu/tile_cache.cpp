@@ -22,7 +22,7 @@ std::vector<std::int32_t> TileCache::choose_classes(std::int32_t pod_class, std:
       std::min(std::max<std::uint64_t>(affordable, kSlotStep), static_cast<std::uint64_t>(tuning_.slots_max)));
   std::vector<std::int32_t> classes{pod_class};
   const auto take = [&](std::int32_t c) {
-    if (c < 0 || table_[c].profile != table_[pod_class].profile) return;
+    if (c < 0 || table_[c].profile != table_[pod_class].profile || table_.host_decides(c)) return;
     const bool has_row = static_cast<std::size_t>(c) < place_of_class_.size() &&
                          place_of_class_[static_cast<std::size_t>(c)].tile != nullptr;
     if (!has_row && std::find(classes.begin(), classes.end(), c) == classes.end()) classes.push_back(c);
@@ -164,6 +164,13 @@ TileCache::Place TileCache::find_current(std::int32_t pod_class, const CommitLog
   const bool is_current = place.tile != nullptr && place.tile->position == log.position() &&
                           place.tile->node_sides_version == table_.node_sides_version();
   return is_current ? place : Place{};
+}
+
+bool TileCache::is_close(std::int32_t pod_class, const CommitLog& log, std::uint64_t changes) const {
+  const auto c = static_cast<std::size_t>(pod_class);
+  const RowTile* const tile = c < place_of_class_.size() ? place_of_class_[c].tile : nullptr;
+  return tile != nullptr && tile->node_sides_version == table_.node_sides_version() && log.reaches(tile->position) &&
+         log.position() - tile->position <= changes;
 }
 
 void TileCache::drop_classes(std::span<const std::int32_t> classes) {

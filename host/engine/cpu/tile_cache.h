@@ -36,6 +36,8 @@ class TileCache {
              const CommitLog& log, std::span<const std::int32_t> expected = {});
   /// The same of a row that is current already; tile null otherwise. Changes nothing.
   Place find_current(std::int32_t pod_class, const CommitLog& log) const;
+  /// The class has a row that missed at most `changes` of the log, and of node objects none.
+  bool is_close(std::int32_t pod_class, const CommitLog& log, std::uint64_t changes) const;
   /// Drops the tiles of classes that are gone. @param classes  their numbers, which new classes may have by now
   void drop_classes(std::span<const std::int32_t> classes);
   void clear();

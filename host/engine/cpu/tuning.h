@@ -33,6 +33,11 @@ struct CpuTuning {
   /// Additions after which what is not used any more is given up, at least.
   std::int32_t sweep_additions_min = kSweepMin;
 
+  /// With so many pods left in a batch, or fewer, a pod whose class has no row is placed by one pass over the nodes.
+  std::size_t lone_pods_max = 16;
+  /// So is one whose row has missed more changes than this.
+  std::uint64_t lone_changes_min = 32;
+
   /// Dry runs of preemption that a thread takes at once: a tenth of a millisecond.
   std::size_t dry_runs_per_task = 512;
 

@@ -76,11 +76,18 @@ std::vector<BatchResult> DeviceBackend::try_forks(std::span<const std::span<cons
   state_->all_or_nothing([&] {
     const CommitMark before = state_->mark();
     for (const std::span<const PodToPlace> pods : forks) {
-      results.push_back(commit(pods, limits));
+      results.push_back(commit_with_refills(
+          pods, limits, [&](auto rest, const BatchLimits& left) { return commit(rest, left); },
+          [&](auto rest) { state_->refill(rest); }));
       state_->rollback(before);
     }
   });
   return results;
+}
+
+void DeviceBackend::refill(std::span<const PodToPlace> pods) {
+  const auto alone = state_->exclusive();
+  state_->refill(pods);
 }
 
 CommitMark DeviceBackend::mark() const { return state_->mark(); }
@@ -140,9 +147,11 @@ BackendStats DeviceBackend::stats() const {
   stats.class_count = state_->table.live_count();
   stats.rows_built = state_->rows.rows_built();
   stats.node_evaluations = state_->refreshed_nodes + state_->list_evaluations;
+  state_->write_host_stats(stats);
   stats.column_bytes = state_->snapshot.column_bytes();
   stats.row_bytes = state_->rows.bytes() + state_->table.node_side_bytes();
   stats.dry_runs = state_->dry_runs();
+  stats.forks_reopened = *state_->fork_source()->own_engines;
   stats.device = state_->accelerator->stats();
   stats.device->dry_runs_on_host = stats.dry_runs;
   stats.device->forks_on_host = state_->forks_opened;

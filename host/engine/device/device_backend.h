@@ -38,6 +38,7 @@ class DeviceBackend : public Backend {
   void release(std::span<PodToPlace> pods) override;
   void apply(std::span<const ClusterChange> changes) override;
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
+  void refill(std::span<const PodToPlace> pods) override;
   std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
                                      const BatchLimits& limits) override;
   void place(const PodToPlace& pod, std::string_view node_name) override;

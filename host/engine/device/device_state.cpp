@@ -12,6 +12,7 @@ namespace berth {
 bool DeviceBackend::State::is_for_device(const PodToPlace& pod) {
   const std::int32_t c = pod.class_index;
   return snapshot.node_count() > 0 && c >= 0 && !concerned_by_nominations(*pod.pod) && plain_mode() &&
+         table.host_is_current(c) && !table.host_decides(c) &&
          DeviceClassTable::can_serve(table[c], table.profile_of(c)) && !scores_may_leave_range(table[c], snapshot) &&
          table.pre_filter(c).passes();
 }

@@ -10,4 +10,10 @@ LabelMap ClusterView::namespace_labels(const std::string& name) const {
   return {};
 }
 
+const HostPlugin* ClusterView::find_host_plugin(std::string_view name) const {
+  for (const auto& plugin : host_plugins)
+    if (plugin->name() == name) return plugin.get();
+  return nullptr;
+}
+
 }  // namespace berth::reference

@@ -4,11 +4,13 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/cluster/cache.h"
 #include "host/config/engine_config.h"
 #include "host/engine/reference/node_state.h"
+#include "host/framework/host_plugin.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth::reference {
@@ -21,6 +23,11 @@ struct ClusterView {
   const std::vector<Service>& services;
   const std::vector<Workload>& workloads;
   UpstreamBugs bugs;
+  const HostPlugins& host_plugins;
+  const ClusterCache& cache;  ///< for those
+
+  /// null: no plugin on the host has the name.
+  const HostPlugin* find_host_plugin(std::string_view name) const;
 
   /// Of the Namespace object; none when there is no such object.
   LabelMap namespace_labels(const std::string& name) const;

@@ -64,6 +64,38 @@ Status node_affinity(const Request& request, const NodeState& state) {
   return refuse("NodeAffinity", kUnresolvable, "node(s) didn't match Pod's node affinity/selector");
 }
 
+/// docs/behaviour/scheduler-core.md 3.2: what is left must be a node.
+void narrow(const std::string& plugin, const std::set<std::string>& names, PreFilterResult& result) {
+  result.node_sets.emplace_back(plugin, names);
+  std::set<std::string> left;
+  for (const std::string& name : names)
+    if (!result.node_names || result.node_names->contains(name)) left.insert(name);
+  result.node_names = left;
+  if (!left.empty()) return;
+  PluginNames plugins;
+  for (const auto& [other, ignored] : result.node_sets) plugins.insert(other);
+  const std::string text =
+      plugins.size() == 1 ? "node(s) didn't satisfy plugin " + plugin : node_set_text(plugins) + " simultaneously";
+  result.status = refuse("", kUnresolvable, text);
+}
+
+/// A plugin on the host. @return false when no further PreFilter runs
+bool pre_filter_host(const HostPlugin& plugin, const Request& request, PreFilterResult& result) {
+  HostPreFilterAnswer answer = ask_pre_filter(plugin, {*request.pod, request.cluster->cache});
+  if (answer.status.code == StatusCode::kSkip) {
+    result.skipped.emplace(plugin.name());
+  } else if (!answer.status.ok()) {
+    result.status = answer.status;
+    return answer.status.code == kResolvable;
+  } else if (answer.node_names) {
+    Status before = result.status;
+    narrow(std::string(plugin.name()), *answer.node_names, result);
+    if (result.node_names->empty()) return false;
+    result.status = std::move(before);
+  }
+  return true;
+}
+
 void pre_filter_node_affinity(const Request& request, PreFilterResult& result) {
   const PodSpec& spec = *request.pod->spec;
   const auto* own = required_terms(spec.node_affinity);
@@ -73,10 +105,11 @@ void pre_filter_node_affinity(const Request& request, PreFilterResult& result) {
     return;
   }
   if (own == nullptr) return;
-  result.node_names = named_nodes(*own);
-  if (result.node_names) result.named_by = "NodeAffinity";
-  if (result.node_names && result.node_names->empty()) {
+  const std::optional<std::set<std::string>> names = named_nodes(*own);
+  if (names && names->empty()) {
     result.status = refuse("NodeAffinity", kUnresolvable, "pod affinity terms conflict");
+  } else if (names) {
+    narrow("NodeAffinity", *names, result);
   }
 }
 
@@ -232,6 +265,12 @@ Status run_filter(std::string_view plugin, const Request& request, const PreFilt
                   const NodeState& state) {
   if (plugin == "PodTopologySpread") return filter(result.spread.value(), request, *state.node);
   if (plugin == "InterPodAffinity") return filter(result.affinity.value(), request, *state.node);
+  if (const HostPlugin* host = request.cluster->find_host_plugin(plugin)) {
+    const HostQuery query{*request.pod, request.cluster->cache};
+    const NodeInfo* const node = query.cluster.find_node(state.node->name);
+    if (result.added.empty() && result.removed.empty()) return ask_nodes(*host, query, {&node, 1}).statuses.front();
+    return ask_changed_node(*host, query, *node, result.added, result.removed);
+  }
   const FilterFunction function = find_filter(plugin);
   return function == nullptr ? Status{} : function(request, state);
 }
@@ -262,17 +301,36 @@ PreFilterResult pre_filter(const Request& request) {
     if (plugin.name == "NodeDeclaredFeatures" && request.needed_features.empty()) result.skipped.insert(plugin.name);
     if (plugin.name == "PodTopologySpread") pre_filter_spread(request, result);
     if (plugin.name == "InterPodAffinity") pre_filter_affinity(request, result);
-    if (!result.status.ok()) break;
+    if (result.status.code == kUnresolvable || result.status.code == StatusCode::kError) break;
+    const HostPlugin* host = request.cluster->find_host_plugin(plugin.name);
+    if (host != nullptr && !pre_filter_host(*host, request, result)) break;
   }
   return result;
 }
 
+std::string PreFilterResult::plugin_without(const std::string& node_name) const {
+  for (const auto& [plugin, names] : node_sets)
+    if (!names.contains(node_name)) return plugin;
+  return {};
+}
+
+PluginNames PreFilterResult::rejectors() const {
+  PluginNames plugins;
+  const bool is_last_word = status.code == kUnresolvable && !status.plugin.empty();
+  if (!is_last_word)
+    for (const auto& [plugin, names] : node_sets) plugins.insert(plugin);
+  if (!status.plugin.empty()) plugins.insert(status.plugin);
+  return plugins;
+}
+
 void add_pod(PreFilterResult& result, const Request& request, const Pod& other, const Node& node) {
+  if (std::erase(result.removed, &other) == 0) result.added.push_back(&other);
   if (result.spread) update(*result.spread, request, other, node, 1);
   if (result.affinity) update(*result.affinity, request, other, parse_terms(other), node, 1);
 }
 
 void remove_pod(PreFilterResult& result, const Request& request, const Pod& other, const Node& node) {
+  if (std::erase(result.added, &other) == 0) result.removed.push_back(&other);
   if (result.spread) update(*result.spread, request, other, node, -1);
   if (result.affinity) update(*result.affinity, request, other, parse_terms(other), node, -1);
 }

@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "host/engine/reference/affinity_filter.h"
 #include "host/engine/reference/node_state.h"
@@ -22,10 +24,19 @@ struct PreFilterResult {
   Status status;                                    ///< not success: no node is looked at
   std::set<std::string, std::less<>> skipped;       ///< plugins whose Filter is not called
   std::optional<std::set<std::string>> node_names;  ///< the only candidates, known or not; nullopt: all nodes
-  std::string named_by;                             ///< the plugin that gave `node_names`
+  /// What plugins named, in PreFilter order; `node_names` is what they have in common.
+  std::vector<std::pair<std::string, std::set<std::string>>> node_sets;
   std::optional<SpreadState> spread;                ///< nullopt: PodTopologySpread is skipped or not enabled
   std::optional<AffinityState> affinity;            ///< nullopt: InterPodAffinity is skipped or not enabled
   std::optional<MissingFilterState> missing_state;  ///< of a Filter whose PreFilter the profile does not run
+  // For plugins on the host, of the one node that is filtered:
+  std::vector<const Pod*> added;
+  std::vector<const Pod*> removed;
+
+  /// The first plugin that does not name the node.
+  std::string plugin_without(const std::string& node_name) const;
+  /// The plugins that PreFilter makes responsible: those of node sets, and the one that refuses.
+  PluginNames rejectors() const;
 };
 /// An Error ends the cycle; any other status but success refuses the pod.
 PreFilterResult pre_filter(const Request& request);

@@ -8,6 +8,7 @@
 
 #include "batching/engine_fork.h"
 #include "host/cluster/name_hash.h"
+#include "host/engine/reference/node_position.h"
 #include "host/engine/reference/score_table.h"
 #include "host/framework/draw.h"
 #include "host/framework/pod_signature.h"
@@ -20,6 +21,8 @@ using reference::NodeState;
 using reference::PreFilterResult;
 using reference::Request;
 using reference::Search;
+using reference::to_index;
+using reference::to_position;
 
 struct ReferenceBackend::Decision {
   OutcomeKind kind = OutcomeKind::kUnschedulable;
@@ -31,9 +34,6 @@ struct ReferenceBackend::Decision {
 namespace {
 
 constexpr std::size_t kAlwaysSearched = 100;  ///< clusters smaller than this are searched whole
-
-NodeIndex to_index(std::size_t node) { return NodeIndex{static_cast<std::int32_t>(node)}; }
-std::size_t to_position(NodeIndex node) { return static_cast<std::size_t>(node.value); }
 
 /// Which pods hold a nomination: those that the queue would hold, too.
 bool may_be_nominated(const Pod& pod, const SchedulerConfig& config) {
@@ -74,6 +74,7 @@ StopReason stop_before_next(const BatchResult& result, const BatchLimits& limits
 ReferenceBackend::ReferenceBackend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
                                    const SchedulerConfig& config, const EngineConfig& engine)
     : config_(config), engine_(engine), cluster_(std::move(cache), objects) {
+  check_host_plugins(engine_.host_plugins);
   read_nodes();
   for (const PodPtr& pod : objects.pods) nominate(pod, pod->rare().nominated_node_name);
 }
@@ -176,7 +177,8 @@ bool ReferenceBackend::try_nominated(const Request& request, Search& search) {
   search.by_nomination = status.ok();
   if (status.ok()) {
     search.feasible.push_back(to_position(node));
-  } else {
+  } else if (status.code != StatusCode::kError) {  // upstream only logs an error of this node
+    if (is_rejected(status.code)) search.nomination_refused_by = status.plugin;
     search.refusals[to_position(node)] = std::move(status);
   }
   return search.by_nomination;
@@ -242,8 +244,14 @@ std::vector<const NodeState*> ReferenceBackend::states_of(const std::vector<std:
 
 reference::ClusterView ReferenceBackend::view() const {
   const ClusterObjects& objects = cluster_.objects();
-  return {nodes_,           cluster_.cache().images(), objects.namespaces,
-          objects.services, objects.workloads,         engine_.upstream_bugs};
+  return {nodes_,
+          cluster_.cache().images(),
+          objects.namespaces,
+          objects.services,
+          objects.workloads,
+          engine_.upstream_bugs,
+          engine_.host_plugins,
+          cluster_.cache()};
 }
 
 Draw ReferenceBackend::draw(const PodToPlace& pod, std::size_t node) const {
@@ -290,7 +298,7 @@ ReferenceBackend::Decision ReferenceBackend::choose(const PodToPlace& pod, const
 ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
   if (nodes_.empty()) return {OutcomeKind::kUnschedulable, kNoNode, 0, {std::string(kNoNodesText), {}}};
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) {
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins)) {
     return {OutcomeKind::kError, kNoNode, 0, {std::move(*reason), {}}};
   }
   const reference::ClusterView cluster = view();
@@ -308,8 +316,9 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
       search_all(request, search);
     }
   }
+  if (const Status* error = search.first_error(); error != nullptr && !search.by_nomination)
+    return {OutcomeKind::kError, kNoNode, 0, {error->message(), {}}};
   if (search.feasible.empty()) {
-    if (const Status* error = search.first_error()) return {OutcomeKind::kError, kNoNode, 0, {error->message(), {}}};
     const Diagnosis diagnosis = diagnose(search, nodes_.size());
     return {OutcomeKind::kUnschedulable, kNoNode, 0, {fit_error_text(diagnosis), diagnosis.rejectors}};
   }
@@ -344,6 +353,7 @@ BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, con
     if (placed) place(pod.pod, decision.node, entry);
     entry.nomination_lost = end_nomination(pod.pod->uid());  // taken up by the placement, or lost by the failure
     log_.push_back(std::move(entry));
+    fold_for_hosts();
     const std::int32_t message = placed ? -1 : index_of(decision.message, result.messages);
     result.outcomes.push_back({decision.kind, decision.node, decision.score, message});
     if (!placed && limits.stop_at_failure) {
@@ -364,7 +374,13 @@ void ReferenceBackend::place(const PodToPlace& pod, std::string_view node_name) 
   if (node != kNoNode) place(pod.pod, node, entry);
   entry.nomination_lost = end_nomination(pod.pod->uid());
   log_.push_back(std::move(entry));
+  fold_for_hosts();
   note_change();
+}
+
+/// Plugins on the host read placements in the cluster.
+void ReferenceBackend::fold_for_hosts() {
+  if (!engine_.host_plugins.empty()) fold();
 }
 
 /// A copy of everything.
@@ -423,170 +439,6 @@ bool ReferenceBackend::undo(const Pod& pod) {
   reload_node(change->node);
   note_change();
   return true;
-}
-
-// Explaining
-
-namespace {
-
-Evaluation failed(std::string error) {
-  Evaluation evaluation;
-  evaluation.error = std::move(error);
-  return evaluation;
-}
-
-void fill_scores(const reference::ScoreTable& table, const std::vector<std::size_t>& feasible, Evaluation& evaluation) {
-  const std::int64_t highest = *std::max_element(table.totals.begin(), table.totals.end());
-  for (std::size_t i = 0; i < feasible.size(); ++i) {
-    NodeEvaluation& node = evaluation.nodes[feasible[i]];
-    for (const reference::PluginColumn& column : table.columns) {
-      node.scores.push_back({column.plugin, column.raw[i], column.normalized[i], column.weight});
-    }
-    node.total = table.totals[i];
-    if (node.total == highest) evaluation.best.push_back(node.node);
-  }
-}
-
-}  // namespace
-
-Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
-  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (nodes_.empty()) return {{}, {}, std::string(kNoNodesText), "", {}};
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) return failed(*reason);
-
-  const reference::ClusterView cluster = view();
-  const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
-  Search search;
-  search.refusals.resize(nodes_.size());
-  search.pre = pre_filter(request);
-  if (search.pre.status.code == StatusCode::kError) return failed(search.pre.status.message());
-  if (search.pre.status.ok()) search_all(request, search);
-  if (const Status* error = search.first_error()) return failed(error->message());
-
-  Evaluation evaluation;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const Status& status = search.refusals[i] ? *search.refusals[i] : search.outside_status();
-    evaluation.nodes.push_back({to_index(i), false, status, {}, 0});
-  }
-  for (const std::size_t node : search.feasible) evaluation.nodes[node] = {to_index(node), true, {}, {}, 0};
-  const Diagnosis diagnosis = diagnose(search, nodes_.size());
-  evaluation.rejectors = diagnosis.rejectors;
-  if (search.feasible.empty()) {
-    evaluation.message = fit_error_text(diagnosis);
-    return evaluation;
-  }
-  const reference::ScoreTable table = score_nodes(request, states_of(search.feasible));
-  evaluation.error = table.error;
-  if (table.error.empty()) fill_scores(table, search.feasible, evaluation);
-  return evaluation;
-}
-
-// Verdicts and dry runs
-
-void ReferenceBackend::prepare(std::span<PodToPlace> pods) {
-  compile(pods);
-  for (const PodToPlace& pod : pods) prepared_.insert(pod.pod.get());
-}
-
-void ReferenceBackend::check_prepared(const Pod& pod) const {
-  if (!prepared_.contains(&pod)) throw std::logic_error("pod " + pod.full_name() + " is not prepared");
-}
-
-/// The profile's own text of the name, or empty.
-std::string_view ReferenceBackend::lasting_name(std::string_view plugin, const Profile& profile) const {
-  for (const ExtensionPoint point : {ExtensionPoint::kPreFilter, ExtensionPoint::kFilter})
-    for (const EnabledPlugin& enabled : profile.at(point))
-      if (enabled.name == plugin) return enabled.name;
-  return {};
-}
-
-NodeVerdict ReferenceBackend::to_verdict(const Status& status, const Profile& profile) const {
-  return {status.code, lasting_name(status.plugin, profile)};
-}
-
-PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
-  check_prepared(*pod.pod);
-  if (nodes_.empty()) return {};
-  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile)) return {{}, {}, *reason};
-  const reference::ClusterView cluster = view();
-  const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
-  const PreFilterResult pre = pre_filter(request);
-  if (pre.status.code == StatusCode::kError) return {{}, {}, pre.status.message()};
-  PodVerdicts verdicts;
-  if (!pre.status.ok()) {
-    verdicts.nodes.assign(nodes_.size(), to_verdict(pre.status, profile));
-    verdicts.rejectors = {pre.status.plugin};
-    return verdicts;
-  }
-  if (pre.node_names) verdicts.rejectors = {pre.named_by};
-  for (const NodeState& state : nodes_) {
-    const Status status = filter_where_allowed(request, pre, state);
-    if (status.code == StatusCode::kError) return {{}, {}, status.message()};
-    if (!status.ok()) verdicts.rejectors.insert(status.plugin);
-    verdicts.nodes.push_back(to_verdict(status, profile));
-  }
-  return verdicts;
-}
-
-/// Outside the node set of PreFilter only the pod's own nominated node is filtered (2.3).
-Status ReferenceBackend::filter_where_allowed(const Request& request, const PreFilterResult& pre,
-                                              const NodeState& state) const {
-  const bool outside = pre.node_names && !pre.node_names->contains(state.node->name);
-  if (outside && nomination_of(*request.pod) != find_node(state.node->name))
-    return {StatusCode::kUnschedulableAndUnresolvable, pre.named_by, {}};
-  return filter(request, pre, state);
-}
-
-/// docs/behaviour/scheduler-core.md 4.5: all victims leave, then each comes back for as long as the pod fits.
-void ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer& answer,
-                                   std::vector<std::uint64_t>& kept) const {
-  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(preemptor.profile));
-  const reference::ClusterView cluster = view();
-  const Request request = reference::make_request(*preemptor.pod, profile, config_.gates, cluster);
-  PreFilterResult pre = pre_filter(request);
-  if (unsupported_reason(*preemptor.pod, profile) || pre.status.code == StatusCode::kError) {
-    answer.without_victims.code = StatusCode::kError;
-    return;
-  }
-  if (!pre.status.ok()) {
-    answer.without_victims = to_verdict(pre.status, profile);
-    return;
-  }
-  NodeState state = nodes_.at(to_position(list.node));
-  const auto remove = [&](const Pod& victim) {
-    reference::remove_pod(state, victim);
-    reference::remove_pod(pre, request, victim, *state.node);
-  };
-  for (const Victim& victim : list.victims) remove(*victim.pod);
-  answer.without_victims = to_verdict(filter_where_allowed(request, pre, state), profile);
-  if (!answer.without_victims.accepts()) return;
-  for (std::size_t i = 0; i < list.victims.size(); ++i) {
-    const Victim& victim = list.victims[i];
-    reference::add_pod(state, PodPtr(PodPtr(), victim.pod));  // lives as long as the call
-    reference::add_pod(pre, request, *victim.pod, *state.node);
-    if (filter_where_allowed(request, pre, state).ok()) {
-      kept[answer.first_kept + i / 64] |= std::uint64_t{1} << (i % 64);
-      ++answer.kept_count;
-    } else {
-      remove(*victim.pod);
-      if (victim.violates_budget) ++answer.violations;
-    }
-  }
-}
-
-DryRunResult ReferenceBackend::dry_run(const DryRunRequest& request) const {
-  dry_runs_ += static_cast<std::int64_t>(request.runs.size());
-  for (const PodToPlace& preemptor : request.preemptors) check_prepared(*preemptor.pod);
-  DryRunResult result;
-  for (const DryRun& run : request.runs) {
-    const VictimList& list = request.lists[run.list];
-    DryRunAnswer& answer = result.answers.emplace_back();
-    answer.first_kept = result.kept.size();
-    result.kept.resize(result.kept.size() + (list.victims.size() + 63) / 64);
-    dry_run_one(request.preemptors[run.preemptor], list, answer, result.kept);
-  }
-  return result;
 }
 
 BackendStats ReferenceBackend::stats() const {

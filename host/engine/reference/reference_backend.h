@@ -42,6 +42,8 @@ class ReferenceBackend : public Backend {
   void release(std::span<PodToPlace> /*pods*/) override {}  // it keeps nothing of pods that are not placed
   void apply(std::span<const ClusterChange> changes) override;
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
+  /// It asks plugins on the host as it goes, and knows nothing that could become stale.
+  void refill(std::span<const PodToPlace> /*pods*/) override {}
   void place(const PodToPlace& pod, std::string_view node_name) override;
   std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) override;
   CommitMark mark() const override { return {settled_ + log_.size()}; }
@@ -76,6 +78,7 @@ class ReferenceBackend : public Backend {
   };
 
   void fold();
+  void fold_for_hosts();
   void take_back(const LogEntry& entry);
   void read_nodes();
   void read_node(const NodeInfo& info, reference::NodeState& state) const;

@@ -59,6 +59,12 @@ void pre_score_affinity(const Request& request, PreScoreResult& result) {
   }
 }
 
+void pre_score_host(const HostPlugin& plugin, const Request& request, PreScoreResult& result) {
+  const Status status = ask_pre_score(plugin, {*request.pod, request.cluster->cache});
+  if (status.code == StatusCode::kSkip) result.skipped.emplace(plugin.name());
+  if (status.code == StatusCode::kError) result.error = status.message();
+}
+
 PreScoreResult pre_score_plugins(const Request& request, std::span<const NodeState* const> nodes) {
   PreScoreResult result;
   for (const EnabledPlugin& plugin : request.profile->at(ExtensionPoint::kPreScore)) {
@@ -66,6 +72,7 @@ PreScoreResult pre_score_plugins(const Request& request, std::span<const NodeSta
     if (plugin.name == "NodeAffinity") result.error = node_affinity_error(request);
     if (plugin.name == "PodTopologySpread") pre_score_spread(request, nodes, result);
     if (plugin.name == "InterPodAffinity") pre_score_affinity(request, result);
+    if (const HostPlugin* host = request.cluster->find_host_plugin(plugin.name)) pre_score_host(*host, request, result);
     if (!result.error.empty()) break;
   }
   return result;
@@ -81,6 +88,18 @@ std::string score_error(const Request& request) {
 }
 
 // Score and NormalizeScore
+
+/// @return the error of NormalizeScore, or empty
+std::string score_host(const HostPlugin& plugin, const Request& request, std::span<const NodeState* const> nodes,
+                       PluginColumn& column) {
+  const HostQuery query{*request.pod, request.cluster->cache};
+  for (const NodeState* state : nodes) {
+    const NodeInfo* const node = query.cluster.find_node(state->node->name);
+    column.raw.push_back(ask_nodes(plugin, query, {&node, 1}).raws.front());
+  }
+  column.normalized = column.raw;
+  return ask_normalize(plugin, *request.pod, column.normalized);
+}
 
 bool score_plugin(const Request& request, const PreScoreResult& state, std::span<const NodeState* const> nodes,
                   PluginColumn& column) {
@@ -150,10 +169,16 @@ ScoreTable score_nodes(const Request& request, std::span<const NodeState* const>
   if (!table.error.empty()) return table;
   for (const EnabledPlugin& plugin : plugins) {
     PluginColumn column{plugin.name, plugin.weight, {}, {}};
-    if (state.skipped.contains(plugin.name) || !score_plugin(request, state, nodes, column)) continue;
+    if (state.skipped.contains(plugin.name)) continue;
+    if (const HostPlugin* host = request.cluster->find_host_plugin(plugin.name)) {
+      const std::string error = score_host(*host, request, nodes, column);
+      if (table.error.empty()) table.error = error;
+    } else if (!score_plugin(request, state, nodes, column)) {
+      continue;
+    }
     table.columns.push_back(std::move(column));
   }
-  table.error = range_error(table.columns, nodes.size());
+  if (table.error.empty()) table.error = range_error(table.columns, nodes.size());
   if (!table.error.empty()) return table;
   for (const PluginColumn& column : table.columns) add_totals(table, column);
   return table;

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/engine/reference/search.h"
 
-#include <string_view>
+#include <string>
 
 namespace berth::reference {
 namespace {
 
-/// Message of a PreFilter result for the nodes outside it; only NodeAffinity restricts (2.2).
-constexpr std::string_view kOutsideReason = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
+/// Message of a PreFilter result for the nodes outside it (2.2).
+std::string outside_reason(const Search& search) {
+  PluginNames plugins;
+  for (const auto& [plugin, names] : search.pre.node_sets) plugins.insert(plugin);
+  if (!search.nomination_refused_by.empty()) plugins.insert(search.nomination_refused_by);
+  return node_set_text(plugins);
+}
 
 }  // namespace
 
 Status Search::outside_status() const {
   Status status{StatusCode::kUnschedulableAndUnresolvable, "PreFilter", {}};
-  if (!pre.status.ok()) status.reasons = pre.status.reasons;
+  if (!pre.status.ok()) {
+    status.code = pre.status.code;
+    status.reasons = {pre.status.message()};
+  }
   return status;
 }
 
@@ -29,16 +37,16 @@ Diagnosis diagnose(const Search& search, std::size_t node_count) {
   diagnosis.node_count = static_cast<std::int64_t>(node_count);
   if (!search.pre.status.ok()) {
     diagnosis.pre_filter_message = search.pre.status.message();
-    diagnosis.rejectors = {search.pre.status.plugin};
+    diagnosis.rejectors = search.pre.rejectors();
     return diagnosis;
   }
-  if (search.pre.node_names) diagnosis.rejectors = {search.pre.named_by};
+  diagnosis.rejectors = search.pre.rejectors();
   for (const std::optional<Status>& refusal : search.refusals) {
     if (refusal) {
       for (const std::string& reason : refusal->reasons) ++diagnosis.reason_counts[reason];
       diagnosis.rejectors.insert(refusal->plugin);
     } else if (search.pre.node_names) {
-      ++diagnosis.reason_counts[std::string(kOutsideReason)];
+      ++diagnosis.reason_counts[outside_reason(search)];
     }
   }
   return diagnosis;

@@ -16,6 +16,7 @@ struct Search {
   std::vector<std::size_t> feasible;            ///< in the order found
   std::vector<std::optional<Status>> refusals;  ///< per node; nullopt: not visited, or feasible
   bool by_nomination = false;
+  std::string nomination_refused_by;  ///< the plugin that rejects the node which the pod is nominated to; empty: none
 
   /// What a node outside the search says of itself: the oracle's records give such nodes no reasons.
   Status outside_status() const;

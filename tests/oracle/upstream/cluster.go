@@ -78,7 +78,7 @@ func (c *Cluster) add(raw json.RawMessage) error {
 		}
 		return nil
 	}
-	object, _, err := clientscheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
+	object, err := ReadObject(raw)
 	if err != nil {
 		return err
 	}
@@ -86,18 +86,28 @@ func (c *Cluster) add(raw json.RawMessage) error {
 	case *v1.Node:
 		c.Nodes = append(c.Nodes, o)
 	case *v1.Pod:
-		c.addPod(o)
+		mergeLabelKeys(o)
+		if o.Status.Phase != v1.PodSucceeded && o.Status.Phase != v1.PodFailed { // as the scheduler's informer selects
+			c.Pods = append(c.Pods, o)
+		}
 	default:
 		c.Rest = append(c.Rest, o)
 	}
 	return nil
 }
 
-// The scheduler's pod informer selects unfinished pods. The nominator identifies pods by UID only.
-func (c *Cluster) addPod(pod *v1.Pod) {
-	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
-		return
+// ReadObject reads one object as an API server returns it, with the defaults that ReadCluster names, but for the selectors:
+// those were merged when the pod was created, and stay when its labels change.
+func ReadObject(raw json.RawMessage) (runtime.Object, error) {
+	object, _, err := clientscheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
+	if pod, ok := object.(*v1.Pod); ok && err == nil {
+		setDefaults(pod)
 	}
+	return object, err
+}
+
+// The nominator identifies pods by UID only.
+func setDefaults(pod *v1.Pod) {
 	if pod.Namespace == "" {
 		pod.Namespace = v1.NamespaceDefault
 	}
@@ -107,6 +117,4 @@ func (c *Cluster) addPod(pod *v1.Pod) {
 	if pod.UID == "" {
 		pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
 	}
-	mergeLabelKeys(pod)
-	c.Pods = append(c.Pods, pod)
 }

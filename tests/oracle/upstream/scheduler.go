@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
@@ -40,6 +41,9 @@ type Scheduler struct {
 	logger   klog.Logger
 	cache    internalcache.Cache
 	queue    internalqueue.SchedulingQueue
+	factory  informers.SharedInformerFactory
+	nodes    map[string]*v1.Node   // that exist
+	unbound  map[types.UID]*v1.Pod // of the cluster as loaded
 }
 
 // NewScheduler returns a scheduler with the cluster as loaded, in the snapshot of the first cycle. It lives until ctx ends.
@@ -50,9 +54,12 @@ func NewScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfigu
 		Profiles: map[string]*Profile{},
 		logger:   klog.FromContext(ctx),
 		cache:    newCache(ctx),
+		nodes:    map[string]*v1.Node{},
+		unbound:  map[types.UID]*v1.Pod{},
 	}
 	client := fake.NewSimpleClientset(served(c)...)
 	factory := scheduler.NewInformerFactory(client, 0)
+	s.factory = factory
 	draManager, err := newDRAManager(ctx, client, factory)
 	if err != nil {
 		return nil, err
@@ -121,8 +128,12 @@ func (s *Scheduler) newQueue(config *schedulerapi.KubeSchedulerConfiguration, fa
 func (s *Scheduler) load(ctx context.Context, c *Cluster) error {
 	for _, node := range c.Nodes {
 		s.cache.AddNode(s.logger, node)
+		s.nodes[node.Name] = node
 	}
 	for _, pod := range c.Pods {
+		if pod.Spec.NodeName == "" {
+			s.unbound[pod.UID] = pod
+		}
 		if pod.Spec.NodeName != "" {
 			if err := s.cache.AddPod(s.logger, pod); err != nil {
 				return err
@@ -134,7 +145,7 @@ func (s *Scheduler) load(ctx context.Context, c *Cluster) error {
 			}
 		}
 	}
-	return s.cache.UpdateSnapshot(s.logger, s.Snapshot)
+	return s.TakeSnapshot()
 }
 
 // Assume places the pod on the node, like the step between two cycles.
@@ -144,7 +155,7 @@ func (s *Scheduler) Assume(pod *v1.Pod, node string) error {
 	if err := s.cache.AssumePod(s.logger, assumed); err != nil {
 		return err
 	}
-	return s.cache.UpdateSnapshot(s.logger, s.Snapshot)
+	return s.TakeSnapshot()
 }
 
 // Denominate removes the pod's nomination.

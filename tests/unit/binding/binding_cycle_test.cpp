@@ -56,8 +56,8 @@ class BindingCycleTest : public testing::Test {
     return script;
   }
 
-  std::int64_t now_us = 0;
-  WaitingPods waiting{[this] { return now_us; }};
+  VirtualClock clock;
+  WaitingPods waiting{clock};
   ClusterCache cache;
   InMemoryBinder binder;
   BindingHooks hooks;
@@ -174,7 +174,7 @@ TEST_F(BindingCycleTest, NoNominationWithoutWorkOrWaiting) {
 TEST_F(BindingCycleTest, ATimeoutAtPermitIsAFitErrorOfThatPlugin) {
   add("A", permitting(StatusCode::kWait, 10 * kSecondUs));
   start().reserve();
-  now_us = 10 * kSecondUs;
+  clock.advance_to(10 * kSecondUs);
   const BindingOutcome outcome = cycle->proceed(PermitWait::kPoll);
   EXPECT_EQ(outcome.result, BindingResult::kUnschedulable);
   EXPECT_EQ(outcome.stage, BindingStage::kPermitWait);

@@ -151,11 +151,15 @@ TEST(Cache, HugeAmountsWrapAroundAndBack) {
   EXPECT_EQ(cache.find_node("a")->requested.memory_bytes, 7);
 }
 
-TEST(Cache, APortUsedByTwoPodsIsFreedWhenOneIsRemoved) {
-  ClusterCache cache;
+std::shared_ptr<const PodSpec> spec_with_port_80() {
   ContainerPort port;
   port.host_port = 80;
-  const auto spec = make_spec({}, {port});
+  return make_spec({}, {port});
+}
+
+TEST(Cache, APortUsedByTwoPodsIsFreedWhenOneIsRemoved) {
+  ClusterCache cache;
+  const auto spec = spec_with_port_80();
   cache.add_node(make_node("a"));
   cache.add_pod(make_pod("p", "a", spec));
   cache.add_pod(make_pod("q", "a", spec));
@@ -169,9 +173,7 @@ TEST(Cache, APortUsedByTwoPodsIsFreedWhenOneIsRemoved) {
 
 TEST(Cache, APortUsedByTwoPodsStaysTakenWhenOneThatWasNeverBoundIsForgotten) {
   ClusterCache cache;
-  ContainerPort port;
-  port.host_port = 80;
-  const auto spec = make_spec({}, {port});
+  const auto spec = spec_with_port_80();
   cache.add_node(make_node("a"));
   cache.add_pod(make_pod("p", "a", spec));
   cache.assume_pod(make_pod("q", "", spec), "a");

@@ -76,6 +76,26 @@ TEST_F(EngineClusterTest, AHeartbeatIsAChangeOfNothing) {
   EXPECT_TRUE(effect.parts.empty());
 }
 
+std::shared_ptr<Node> node_with_image(const std::string& name, std::int64_t size_bytes) {
+  auto node = std::make_shared<Node>(*make_node(name));
+  node->images = {{{"app:v1"}, size_bytes}};
+  return node;
+}
+
+TEST_F(EngineClusterTest, AHeartbeatOfTheLastNodeWithAnImageGivesItsSize) {
+  EngineCluster cluster(cache_, {});
+  cluster.apply(NodeUpsert(node_with_image("a", 100)));
+  cluster.apply(NodeUpsert(node_with_image("b", 200)));
+  EXPECT_TRUE(cluster.apply(NodeUpsert(node_with_image("b", 200))).parts.empty()) << "the size that came first counts";
+  EXPECT_EQ(cluster.cache().images().at("app:v1").size_bytes, 100);
+  cluster.apply(NodeRemoval{"a"});
+  EXPECT_EQ(cluster.cache().images().at("app:v1").size_bytes, 100) << "nobody has reported since";
+  EXPECT_FALSE(cluster.is_heartbeat(NodeUpsert(node_with_image("b", 200))));
+  EXPECT_TRUE(cluster.apply(NodeUpsert(node_with_image("b", 200))).parts.contains(NodePart::kImages));
+  EXPECT_EQ(cluster.cache().images().at("app:v1").size_bytes, 200);
+  EXPECT_TRUE(cluster.apply(NodeUpsert(node_with_image("b", 200))).parts.empty());
+}
+
 TEST_F(EngineClusterTest, RemovingWhatIsNotThereHasNoEffect) {
   EngineCluster cluster(cache_, {});
   EXPECT_EQ(cluster.apply(NodeRemoval{"none"}).node, ClusterEffect::Node::kNone);

@@ -53,6 +53,44 @@ TEST(TopologyCountsTest, MaskedNodesDoNotCountAndCreateNoDomains) {
   EXPECT_EQ(counts.minimum(table), 1);
 }
 
+TEST(TopologyCountsTest, AGuestBeginsAndEndsDomainsInItsCopyAlone) {
+  TopologyCounts counts;
+  const std::int32_t table = counts.add_table(counts.add_column(zones()), 0, nullptr, true);
+  for (const std::int32_t node : {0, 2, 3}) counts.add(table, node, 2);
+  TopologyCounts copy = counts;
+  copy.set_guest({6, {4}, {1}});
+  EXPECT_EQ(copy.existing_domains(table), 4);
+  EXPECT_EQ(copy.minimum(table), 0) << "a domain of its own";
+  copy.add(table, 6, 5);
+  EXPECT_EQ(copy.minimum(table), 2);
+  EXPECT_EQ(copy.minimum_with(table, 5, 1), 1);
+  EXPECT_EQ(copy.minimum_with(table, 2, 9), 2) << "two others have 2";
+  copy.add(table, 2, -2);
+  copy.set_guest({2, {0}, {1}});  // the only node of domain 2 goes
+  EXPECT_EQ(copy.existing_domains(table), 3);
+  EXPECT_EQ(copy.minimum(table), 2);
+  copy.add(table, 0, 4);
+  copy.add(table, 3, 4);
+  EXPECT_EQ(copy.minimum(table), 5) << "that of the guest";
+  EXPECT_EQ(copy.count_at(table, 6), 5);
+  EXPECT_EQ(copy.count_at(table, 2), 0);
+  copy.set_guest({6, {0}, {1}});
+  EXPECT_EQ(copy.minimum(table), 6);
+  EXPECT_EQ(counts.existing_domains(table), 3);
+  EXPECT_EQ(counts.minimum(table), 2);
+}
+
+TEST(TopologyCountsTest, AGuestThatDoesNotCountBeginsNoDomain) {
+  TopologyCounts counts;
+  const std::int32_t table = counts.add_table(counts.add_column(zones()), 0, nullptr, true);
+  counts.set_guest({6, {100}, {0}});  // beyond the room that there is
+  counts.add(table, 6, 1);
+  EXPECT_EQ(counts.existing_domains(table), 3);
+  EXPECT_EQ(counts.total(table), 0);
+  EXPECT_EQ(counts.count_at(table, 6), 0);
+  EXPECT_EQ(counts.domain_count(0), 100);
+}
+
 TEST(TopologyCountsTest, TheMinimumWithoutADomainIsInt32Max) {
   TopologyCounts counts;
   const std::int32_t table = counts.add_table(counts.add_column(zones()), 0, mask({0, 0, 0, 0, 0, 0}), true);

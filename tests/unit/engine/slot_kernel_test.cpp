@@ -182,6 +182,91 @@ TEST(SlotKernelTest, RefreshCountsNewlyFeasibleNodes) {
   }
 }
 
+/// A class in the one lane of refresh() that it is told of, and the same class for nodes().
+struct OneClass {
+  explicit OneClass(RandomLanes& lanes) {
+    SlotParams& params = lanes.params;
+    params.filter_count = params.fit_count = params.balanced_count = 2;
+    params.fit_counts_always = params.balanced_counts_always = true;
+    params.balance_of_change = params.draws_by_class = false;
+    params.strategy = lanes.one_in(2) ? ScoringStrategyType::kLeastAllocated : ScoringStrategyType::kMostAllocated;
+    const auto slots = static_cast<std::size_t>(params.slot_count);
+    for (std::size_t i = 0; i < lanes.part_weight.size(); ++i) {
+      lanes.part_weight[i] = 1.0 + static_cast<double>(i / slots);
+      lanes.balanced_counts[i] = 1.0;
+    }
+    slot = static_cast<std::size_t>(lanes.upto(params.slot_count - 1));
+    const auto resource = [&](std::size_t r) {
+      const std::size_t at = r * slots + slot;
+      return ClassOnLoads::Resource{lanes.request[at], lanes.fit_request[at], lanes.part_weight[at],
+                                    lanes.balanced_request[at]};
+    };
+    on_loads = {resource(0),      resource(1), params.strategy, params.fit_weight, lanes.balanced_weight[slot],
+                lanes.upto(3) - 1};
+  }
+  std::size_t slot = 0;
+  ClassOnLoads on_loads{};
+};
+
+/// Nodes for nodes(), one by one.
+struct DrawnLoads {
+  struct Resource {
+    std::vector<double> offered, reciprocal, in_use, requested;
+    void add(double all, double used, double asked) {
+      offered.push_back(LaneDivisor(all).value);
+      reciprocal.push_back(LaneDivisor(all).reciprocal);
+      in_use.push_back(used);
+      requested.push_back(asked);
+    }
+    NodeLoads::Resource view() const { return {offered.data(), reciprocal.data(), in_use.data(), requested.data()}; }
+  };
+  Resource cpu, memory;
+  std::vector<Draw> draw;
+  std::vector<double> refused;
+  NodeLoads view() const { return {cpu.view(), memory.view(), draw.data(), refused.data()}; }
+};
+
+TEST(SlotKernelTest, NodesOfOneClassGetTheKeysThatRefreshGivesThem) {
+  constexpr int kNodes = 5 * kSlotStep;
+  const auto runnable = runnable_kernels();
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    RandomLanes lanes(seed);
+    const OneClass one(lanes);
+    DrawnLoads drawn;
+    std::vector<std::int32_t> base;
+    std::vector<NodeKey> expected;
+    LoadKeys expected_all;
+    for (int n = 0; n < kNodes; ++n) {
+      NodeLanes node = lanes.node();
+      for (std::size_t r = 0; r < 2; ++r) {
+        const double all = 1.0 + 1000.0 * lanes.upto(100);
+        node.fit_allocatable[r] = LaneDivisor(all);
+        node.balanced_allocatable[r] = all;
+        node.free[r] = all - node.balanced_requested[r];
+        (r == 0 ? drawn.cpu : drawn.memory).add(all, node.fit_requested[r], node.balanced_requested[r]);
+      }
+      drawn.draw.push_back(node.draw.bits);
+      drawn.refused.push_back(node.room ? 0.0 : 1.0);
+      const std::int32_t total = lanes.one_in(6) ? -1 : 1 + lanes.upto(1000);
+      base.push_back(total);
+      std::fill(lanes.base.begin(), lanes.base.end(), total < 0 ? -1 : total + one.on_loads.base_shift);
+      std::vector<NodeKey> keys(lanes.base.size(), 0);
+      std::vector<std::int64_t> count(lanes.base.size(), 0);
+      kSlotKernelsScalar.refresh(lanes.params, node, lanes.base.data(), keys.data(), count.data());
+      expected.push_back(keys[one.slot]);
+      expected_all.feasible += keys[one.slot] > 0 ? 1 : 0;
+      expected_all.best = std::max(expected_all.best, keys[one.slot]);
+    }
+    for (const SlotKernels* kernels : runnable) {
+      std::vector<NodeKey> keys(expected.size(), 1);
+      const LoadKeys all = kernels->nodes(one.on_loads, drawn.view(), base.data(), kNodes, keys.data());
+      ASSERT_EQ(keys, expected) << kernels->instruction_set << ", seed " << seed;
+      ASSERT_EQ(all.feasible, expected_all.feasible) << kernels->instruction_set << ", seed " << seed;
+      ASSERT_EQ(all.best, expected_all.best) << kernels->instruction_set << ", seed " << seed;
+    }
+  }
+}
+
 TEST(SlotKernelTest, CombineSelectsTheHighestOfFourChildren) {
   const auto runnable = runnable_kernels();
   for (unsigned seed = 0; seed < 200; ++seed) {

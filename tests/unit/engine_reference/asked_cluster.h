@@ -65,7 +65,9 @@ class AskedCluster {
                                scenario_.objects.namespaces,
                                scenario_.objects.services,
                                scenario_.objects.workloads,
-                               scenario_.engine.upstream_bugs};
+                               scenario_.engine.upstream_bugs,
+                               scenario_.engine.host_plugins,
+                               *cache_};
   reference::Request request_ =
       reference::make_request(*scenario_.asked.at(0), scenario_.config.profiles.front(), scenario_.config.gates, view_);
 };

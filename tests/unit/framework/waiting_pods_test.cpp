@@ -16,8 +16,8 @@ constexpr std::int64_t kSecondUs = 1'000'000;
 
 class WaitingPodsTest : public testing::Test {
  protected:
-  std::int64_t now_us = 0;
-  WaitingPods waiting{[this] { return now_us; }};
+  VirtualClock clock;
+  WaitingPods waiting{clock};
   PodPtr pod = plain_pod("p");
   std::string uid = pod->uid();
 };
@@ -25,12 +25,12 @@ class WaitingPodsTest : public testing::Test {
 TEST_F(WaitingPodsTest, TheSpecificationsExampleEndsAtThirtySeconds) {
   waiting.add(pod, {{"P1", 10 * kSecondUs}, {"P2", 30 * kSecondUs}});
   EXPECT_EQ(waiting.next_deadline_us(), 10 * kSecondUs);
-  now_us = 4 * kSecondUs;
+  clock.advance_to(4 * kSecondUs);
   EXPECT_TRUE(waiting.allow(uid, "P1"));
-  now_us = 12 * kSecondUs;
+  clock.advance_to(12 * kSecondUs);
   EXPECT_EQ(waiting.decision(uid), std::nullopt) << "the timer of P1 is gone";
   EXPECT_EQ(waiting.next_deadline_us(), 30 * kSecondUs);
-  now_us = 30 * kSecondUs;
+  clock.advance_to(30 * kSecondUs);
   EXPECT_EQ(waiting.decision(uid),
             (Status{StatusCode::kUnschedulable, "P2", {"rejected due to timeout after waiting 30s at plugin P2"}}));
   EXPECT_EQ(waiting.next_deadline_us(), std::nullopt);
@@ -56,20 +56,20 @@ TEST_F(WaitingPodsTest, TheFirstDecisionWins) {
   ASSERT_TRUE(waiting.reject(uid, "P1", "no"));
   EXPECT_FALSE(waiting.allow(uid, "P1"));
   EXPECT_FALSE(waiting.reject(uid, "P1", "never"));
-  now_us = 2 * kSecondUs;
+  clock.advance_to(2 * kSecondUs);
   EXPECT_EQ(waiting.decision(uid)->reasons, std::vector<std::string>{"no"});
 }
 
 TEST_F(WaitingPodsTest, AnAllowAfterTheDeadlineIsIgnored) {
   waiting.add(pod, {{"P1", kSecondUs}});
-  now_us = kSecondUs;
+  clock.advance_to(kSecondUs);
   EXPECT_FALSE(waiting.allow(uid, "P1"));
   EXPECT_EQ(waiting.decision(uid)->code, StatusCode::kUnschedulable);
 }
 
 TEST_F(WaitingPodsTest, TheEarliestOfSeveralDueTimersRejects) {
   waiting.add(pod, {{"P1", 20 * kSecondUs}, {"P2", 1'500'000}});
-  now_us = 60 * kSecondUs;
+  clock.advance_to(60 * kSecondUs);
   EXPECT_EQ(waiting.decision(uid)->reasons,
             std::vector<std::string>{"rejected due to timeout after waiting 1.5s at plugin P2"});
 }

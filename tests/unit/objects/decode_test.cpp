@@ -202,6 +202,18 @@ TEST(DecodePod, StatusResourcesAreKeptOnlyWhenTheyCanRaiseARequest) {
   EXPECT_EQ(infeasible.pods.at(0)->rare().status_resources.size(), 1u);
 }
 
+TEST(DecodePod, TheFirstDisruptionConditionSaysWhetherAPodWasPreempted) {
+  const auto is_preempted = [](const std::string& conditions) {
+    return load_good(pod_with_status(R"("conditions":[)" + conditions + "]")).pods.at(0)->rare().preempted;
+  };
+  const std::string preempted = R"({"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"})";
+  const std::string evicted = R"({"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"})";
+  EXPECT_TRUE(is_preempted(preempted));
+  EXPECT_TRUE(is_preempted(R"({"type":"Ready","status":"True"},)" + preempted));
+  EXPECT_FALSE(is_preempted(evicted + "," + preempted));
+  EXPECT_FALSE(is_preempted(R"({"type":"DisruptionTarget","status":"False","reason":"PreemptionByScheduler"})"));
+}
+
 TEST(DecodePod, FinishedPodsAreOnlyCounted) {
   const auto objects = load_good(pod_json("", R"("phase":"Succeeded")"));
   EXPECT_TRUE(objects.pods.empty());

@@ -128,7 +128,7 @@ status:
   phase: Running
   startTime: "2026-02-01T00:00:00Z"
   nominatedNodeName: n2
-  conditions: [{type: PodResizePending, reason: Infeasible}]
+  conditions: [{type: PodResizePending, reason: Infeasible}, {type: DisruptionTarget, status: "True", reason: PreemptionByScheduler}]
   containerStatuses: [{name: c, resources: {requests: {cpu: "2"}}, allocatedResources: {cpu: "1"}}, {name: s, allocatedResources: {cpu: "1"}}]
 ---
 apiVersion: v1

@@ -346,6 +346,23 @@ TEST(ImageNameTest, ATagIsAddedOnlyWithoutAColonAfterTheLastSlash) {
   EXPECT_EQ(normalized_image_name(""), ":latest");
 }
 
+TEST(ImageLocalityTest, ScoresDifferWhereSomeSetOfImagesScoresDifferently) {
+  constexpr std::int64_t kMiB = 1024 * 1024;
+  PodSpec spec;
+  spec.containers.resize(2);
+  const auto differ = [&](std::vector<ImageSpread> before, std::vector<ImageSpread> after) {
+    return image_scores_may_differ(spec, before, after);
+  };
+  const ImageSpread rare{40 * kMiB, 5, 100};
+  EXPECT_FALSE(differ({rare, rare}, {{40 * kMiB, 6, 101}, rare})) << "too small to count, alone and together";
+  const ImageSpread common{900 * kMiB, 50, 100};
+  EXPECT_FALSE(differ({common}, {{900 * kMiB, 5000, 10000}})) << "the same share";
+  EXPECT_TRUE(differ({common}, {{900 * kMiB, 50, 110}}));
+  const ImageSpread half{40 * kMiB, 50, 100};
+  EXPECT_TRUE(differ({half, half}, {{44 * kMiB, 50, 100}, {44 * kMiB, 50, 100}})) << "together they count";
+  EXPECT_TRUE(differ(std::vector<ImageSpread>(9, rare), std::vector<ImageSpread>(9, rare))) << "too many to compare";
+}
+
 // NodeResourcesFit
 
 FitStrategy strategy_of(std::vector<ShapePoint> shape) {

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/dry_runner.h"
+
+#include <algorithm>
+
+#include "batching/node_filter.h"
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kMaskBits = 64;
+
+bool reads_tables(const PodClass& pod_class) { return pod_class.topology != nullptr && pod_class.topology->filters(); }
+
+void keep(std::size_t victim, DryRunAnswer& answer, std::uint64_t* kept) {
+  kept[victim / kMaskBits] |= std::uint64_t{1} << (victim % kMaskBits);
+  ++answer.kept_count;
+}
+
+}  // namespace
+
+PreparedDryRuns::PreparedDryRuns(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
+                                 const Snapshot& snapshot)
+    : request_(request), table_(table), nominations_(nominations), snapshot_(snapshot) {
+  prepare_preemptors();
+  const bool with_kinds =
+      std::any_of(classes_.begin(), classes_.end(), [](const auto& entry) { return entry.second.reads_tables; });
+  victims_ = std::make_unique<const Victims>(request, table, with_kinds);
+  if (with_kinds) lists_of_kinds_ = std::make_unique<const ListsOfKinds>(*victims_);
+  choose_lanes();
+}
+
+void PreparedDryRuns::prepare_preemptors() {
+  preemptors_.reserve(request_.preemptors.size());
+  for (const PodToPlace& pod : request_.preemptors) {
+    Preemptor& preemptor =
+        preemptors_.emplace_back(Preemptor{{pod, table_, nominations_, snapshot_}, nullptr, false, {}});
+    if (!preemptor.pod.error().empty()) continue;
+    const auto [found, is_new] = classes_.try_emplace(preemptor.pod.class_index());
+    DryRunClass& of_class = found->second;
+    if (is_new) {
+      of_class.reads_tables = reads_tables(preemptor.pod.pod_class());
+      of_class.affinity_skips = affinity_pre_filter_skips(preemptor.pod.pod_class(), snapshot_);
+    }
+    preemptor.of_class = &of_class;
+    preemptor.nominations_matter = nominations_.any_against(*pod.pod);
+  }
+}
+
+void PreparedDryRuns::choose_lanes() {
+  const auto may_use_lanes = [](const Preemptor& preemptor) {
+    return preemptor.of_class != nullptr && preemptor.pod.pod_class().ports.empty() &&
+           preemptor.pod.pod_class().host.is_idle() && preemptor.pod.profile().filters<NodeResourcesFit>();
+  };
+  std::vector<const PodClass*> classes;
+  for (const Preemptor& preemptor : preemptors_)
+    if (may_use_lanes(preemptor)) classes.push_back(&preemptor.pod.pod_class());
+  lanes_ = std::make_unique<const VictimLanes>(request_, *victims_, classes, snapshot_);
+  for (Preemptor& preemptor : preemptors_)
+    if (may_use_lanes(preemptor)) preemptor.lanes = lanes_->lanes(preemptor.pod.pod_class());
+}
+
+const VictimMoves& PreparedDryRuns::moves_of(const Preemptor& preemptor) const {
+  const DryRunClass& of_class = *preemptor.of_class;
+  std::call_once(of_class.moves_once, [&] {
+    of_class.moves = std::make_unique<const VictimMoves>(preemptor.pod.pod_class(), of_class.affinity_skips, table_,
+                                                         *victims_, *lists_of_kinds_);
+  });
+  return *of_class.moves;
+}
+
+void DryRunner::answer(const DryRun& run, DryRunAnswer& answer, std::uint64_t* kept) {
+  preemptor_ = &call_.preemptor(run.preemptor);
+  const PreparedPod& pod = preemptor_->pod;
+  const VictimList& list = call_.request().lists[run.list];
+  row_ = nullptr;
+  if (!pod.error().empty()) {
+    answer.without_victims.code = StatusCode::kError;
+    return;
+  }
+  row_ = pod.row_on(list.node.value);
+  if (row_ == nullptr) {
+    answer.without_victims = pod.verdict_without_row(list.node.value);
+    return;
+  }
+  begin_class();
+  nominations_matter_ = preemptor_->nominations_matter && call_.nominations().any_against(pod.pod(), list.node.value);
+  const Victims::OfList& of_list = call_.victims().list(run.list);
+  remove_all(run, of_list);
+  answer.without_victims = judge();
+  if (!answer.without_victims.accepts()) return;
+  amounts_decide() ? reprieve_by_amounts(list, of_list.first, answer, kept)
+                   : reprieve(list, of_list.first, answer, kept);
+}
+
+void DryRunner::begin_class() {
+  if (class_index_ == preemptor_->pod.class_index()) return;
+  class_index_ = preemptor_->pod.class_index();
+  const PodClass& pod_class = preemptor_->pod.pod_class();
+  overlay_.read_for(pod_class);
+  requests_.clear();
+  for (const std::int32_t column : overlay_.columns())
+    requests_.push_back(
+        std::find_if(pod_class.requested.begin(), pod_class.requested.end(), [&](const RequestedResource& r) {
+          return r.column == column;
+        })->amount);
+  moves_ = preemptor_->of_class->reads_tables ? &call_.moves_of(*preemptor_) : nullptr;
+}
+
+void DryRunner::remove_all(const DryRun& run, const Victims::OfList& of_list) {
+  const VictimList& list = call_.request().lists[run.list];
+  overlay_.reset(list.node.value);
+  overlay_.remove_all({of_list.all.delta, of_list.all.ports, {}}, static_cast<std::int64_t>(of_list.count));
+  for (const Victim& victim : list.victims) overlay_.remove_for_hosts(victim.pod);
+  tables_matter_ = moves_ != nullptr && moves_->change(run.list);
+  if (!tables_matter_) return;
+  for (std::size_t v = of_list.first; v < of_list.first + of_list.count; ++v) overlay_.apply_moves(moves_of(v), -1);
+}
+
+/// Whether victims can get in the way by their number, their amounts and the tables only: the usual case.
+bool DryRunner::amounts_decide() const {
+  const PodClass& pod_class = preemptor_->pod.pod_class();
+  return !nominations_matter_ && pod_class.ports.empty() && pod_class.host.is_idle() &&
+         preemptor_->pod.profile().filters<NodeResourcesFit>();
+}
+
+/// Adds the victim to the tables, if the node then still accepts the preemptor.
+bool DryRunner::add_to_tables(std::size_t victim) {
+  const std::span<const CountMove> moves = moves_of(victim);
+  if (moves.empty()) return true;
+  overlay_.apply_moves(moves, 1);
+  if (filter_topology(preemptor_->pod.pod_class(), overlay_, preemptor_->of_class->affinity_skips).accepts())
+    return true;
+  overlay_.apply_moves(moves, -1);
+  return false;
+}
+
+/// reprieve() where amounts_decide().
+void DryRunner::reprieve_by_amounts(const VictimList& list, std::size_t first, DryRunAnswer& answer,
+                                    std::uint64_t* kept) {
+  node_.assign(overlay_.amounts().begin(), overlay_.amounts().end());
+  std::int64_t pod_count = overlay_.pod_count();
+  const std::int64_t allowed_pods = overlay_.allowed_pods();
+  const std::span<const std::int32_t> columns = overlay_.columns();
+  for (std::size_t i = 0; i < list.victims.size(); ++i) {
+    const Footprint& footprint = call_.victims().footprint(first + i);
+    bool fits = !NodeResourcesFit::too_many_pods(pod_count + 1, allowed_pods);
+    for (std::size_t r = 0; r < columns.size(); ++r)
+      fits = fits && !NodeResourcesFit::is_short(requests_[r], node_[r].allocatable,
+                                                 add_wrapping(node_[r].requested, footprint.amount(columns[r])));
+    if (!fits || (tables_matter_ && !add_to_tables(first + i))) {
+      answer.violations += list.victims[i].violates_budget ? 1 : 0;
+      continue;
+    }
+    keep(i, answer, kept);
+    ++pod_count;
+    for (std::size_t r = 0; r < columns.size(); ++r)
+      node_[r].requested = add_wrapping(node_[r].requested, footprint.amount(columns[r]));
+  }
+}
+
+void DryRunner::reprieve(const VictimList& list, std::size_t first, DryRunAnswer& answer, std::uint64_t* kept) {
+  for (std::size_t i = 0; i < list.victims.size(); ++i) {
+    const PodEffect victim = effect_of(first + i, *list.victims[i].pod);
+    overlay_.add(victim);
+    if (judge().accepts()) {
+      keep(i, answer, kept);
+    } else {
+      overlay_.remove(victim);
+      answer.violations += list.victims[i].violates_budget ? 1 : 0;
+    }
+  }
+}
+
+/// Filter with and without the nominated pods that count against the preemptor.
+NodeVerdict DryRunner::judge() {
+  if (nominations_matter_) {
+    NodeOverlay crowded = overlay_;
+    call_.nominations().add_against(preemptor_->pod.pod(), preemptor_->pod.pod_class(),
+                                    preemptor_->of_class->affinity_skips, crowded);
+    if (const NodeVerdict verdict = judge_once(crowded); !verdict.accepts()) return verdict;
+  }
+  return judge_once(overlay_);
+}
+
+NodeVerdict DryRunner::judge_once(const NodeOverlay& node) const {
+  return judge_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *row_, node,
+                    preemptor_->of_class->affinity_skips);
+}
+
+}  // namespace berth

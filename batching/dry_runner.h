@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What dry runs of preemption have in common, and one dry run by itself, in integers of any size.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "batching/node_overlay.h"
+#include "batching/prepared_pod.h"
+#include "batching/victim_moves.h"
+#include "batching/victims.h"
+
+namespace berth {
+
+/// What all dry runs of a class have in common.
+struct DryRunClass {
+  bool reads_tables = false;    ///< Filter reads topology tables
+  bool affinity_skips = false;  ///< affinity_pre_filter_skips(), before any pod is removed
+  mutable std::once_flag moves_once;
+  mutable std::unique_ptr<const VictimMoves> moves;
+};
+
+/// A preemptor of a DryRunRequest.
+struct Preemptor {
+  PreparedPod pod;
+  const DryRunClass* of_class = nullptr;  ///< null where the pod has an error
+  bool nominations_matter = false;        ///< some pod that is nominated to some node counts against it
+  LaneRequest lanes;                      ///< size 0: its dry runs need a DryRunner
+};
+
+/// A request with what its dry runs share. Any number of threads may read it.
+class PreparedDryRuns {
+ public:
+  /// All arguments must outlive the object. @throws what Backend::dry_run() throws
+  PreparedDryRuns(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
+                  const Snapshot& snapshot);
+
+  const DryRunRequest& request() const { return request_; }
+  const Nominations& nominations() const { return nominations_; }
+  const Snapshot& snapshot() const { return snapshot_; }
+  const Preemptor& preemptor(std::size_t preemptor) const { return preemptors_[preemptor]; }
+  const Victims& victims() const { return *victims_; }
+  const VictimLanes& lanes() const { return *lanes_; }
+  /// Of a class that reads tables; evaluated by the first thread that asks.
+  const VictimMoves& moves_of(const Preemptor& preemptor) const;
+
+ private:
+  void prepare_preemptors();
+  void choose_lanes();
+
+  const DryRunRequest& request_;
+  const ClassTable& table_;
+  const Nominations& nominations_;
+  const Snapshot& snapshot_;
+  std::unordered_map<std::int32_t, DryRunClass> classes_;
+  std::vector<Preemptor> preemptors_;
+  std::unique_ptr<const Victims> victims_;
+  std::unique_ptr<const ListsOfKinds> lists_of_kinds_;  ///< null: no class reads tables
+  std::unique_ptr<const VictimLanes> lanes_;
+};
+
+/// Answers dry runs one after another, in one thread.
+class DryRunner {
+ public:
+  explicit DryRunner(const PreparedDryRuns& call) : call_(call), overlay_(call.snapshot()) {}
+
+  /// @param answer  first_kept is given  @param kept  the mask, all bits 0
+  void answer(const DryRun& run, DryRunAnswer& answer, std::uint64_t* kept);
+
+ private:
+  void begin_class();
+  /// Of the victim, in the tables that the class reads.
+  std::span<const CountMove> moves_of(std::size_t victim) const {
+    return moves_ == nullptr ? std::span<const CountMove>() : moves_->of_kind(call_.victims().kind_of(victim));
+  }
+  PodEffect effect_of(std::size_t victim, const Pod& pod) const {
+    const Footprint& footprint = call_.victims().footprint(victim);
+    return {footprint.delta, footprint.ports, moves_of(victim), &pod};
+  }
+  void remove_all(const DryRun& run, const Victims::OfList& of_list);
+  bool amounts_decide() const;
+  bool add_to_tables(std::size_t victim);
+  void reprieve_by_amounts(const VictimList& list, std::size_t first, DryRunAnswer& answer, std::uint64_t* kept);
+  void reprieve(const VictimList& list, std::size_t first, DryRunAnswer& answer, std::uint64_t* kept);
+  NodeVerdict judge();
+  NodeVerdict judge_once(const NodeOverlay& node) const;
+
+  const PreparedDryRuns& call_;
+  NodeOverlay overlay_;
+  // Of the current class:
+  std::int32_t class_index_ = -1;
+  std::vector<std::int64_t> requests_;  ///< [NodeOverlay::columns]
+  const VictimMoves* moves_ = nullptr;  ///< null: the class reads no table
+  // Of the current run:
+  const Preemptor* preemptor_ = nullptr;
+  const NodeSideRow* row_ = nullptr;
+  std::vector<NodeOverlay::Amounts> node_;  ///< [NodeOverlay::columns] with the victims that may stay
+  bool nominations_matter_ = false;
+  bool tables_matter_ = false;  ///< some victim changes a table that the class reads
+};
+
+}  // namespace berth

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/guest_sides.h"
+
+#include <algorithm>
+
+namespace berth {
+namespace {
+
+/// The size that the node reports for the image; nullopt: it does not have it.
+std::optional<std::int64_t> reported_size(const Node& node, const std::string& image) {
+  for (const NodeImage& reported : node.images)
+    if (std::find(reported.names.begin(), reported.names.end(), image) != reported.names.end())
+      return reported.size_bytes;
+  return std::nullopt;
+}
+
+}  // namespace
+
+// NodeSideView
+
+NodeSideView::OfGuest NodeSideView::of_guest(std::int32_t node) const {
+  const GuestSides::Side side = guests_->side(node, pod_class_, node_set_);
+  return {side.row, side.node};
+}
+
+std::uint8_t NodeSideView::refusal_of(std::int32_t node) const {
+  if (!guests_->is_guest(node)) return row_->refusal(node);
+  const OfGuest guest = of_guest(node);
+  return guest.row == nullptr ? NodeSideRow::kNoNode : guest.row->refusal(0);
+}
+
+RawScores raw_maxima(const NodeSideView& view, const Snapshot& snapshot, const std::vector<std::int32_t>& nodes) {
+  RawScores maxima;
+  for (const std::int32_t node : nodes) maxima.raise_to(view.raws(snapshot, node));
+  return maxima;
+}
+
+// GuestSides
+
+GuestSides::Side GuestSides::side(std::int32_t slot, std::int32_t pod_class, NodeSet node_set) {
+  const GuestNode* guest = snapshot_.guests().find(slot);
+  if (guest == nullptr || guest->node == nullptr) return {};
+  auto known = guests_.find(slot);
+  if (known == guests_.end())
+    known = guests_.emplace(slot, Guest{Snapshot::of_node(guest->node, snapshot_.node_count() - 1), {}, {}}).first;
+  Guest& here = known->second;
+  auto row = here.row_of.find({pod_class, node_set});
+  if (row == here.row_of.end())
+    row = here.row_of.emplace(std::pair{pod_class, node_set}, build(table_[pod_class], node_set, here)).first;
+  return {&row->second, &here.node};
+}
+
+NodeSideRow GuestSides::build(const PodClass& pod_class, NodeSet node_set, Guest& guest) const {
+  const auto p = static_cast<std::size_t>(pod_class.profile);
+  if (guest.rules.size() <= p) guest.rules.resize(p + 1);
+  std::optional<ProfileRules<Rules>>& rules = guest.rules[p];
+  if (!rules) rules = rules_over<Rules>(guest.node, gates_, table_.profile(pod_class.profile));
+  note_images(pod_class, guest.node);
+  const NodeSidePod pod{*pod_class.spec, pod_class.node_name, node_set};
+  return build_node_side_row(compile_node_side(pod, *rules, guest.node), *pod_class.spec, *rules, guest.node);
+}
+
+// Images
+
+std::optional<ImageSpread> GuestSides::spread_with_guests(const std::string& image) const {
+  const ImageColumn* known = snapshot_.image(image);
+  std::int64_t others = known == nullptr ? 0 : known->node_count();
+  std::int64_t holders = 0;
+  std::int64_t reported = 0;
+  for (const GuestNode& guest : snapshot_.guests().all()) {
+    if (known != nullptr && std::binary_search(known->nodes.begin(), known->nodes.end(), guest.slot)) --others;
+    if (guest.node == nullptr) continue;
+    const std::optional<std::int64_t> size = reported_size(*guest.node, image);
+    if (!size) continue;
+    ++holders;
+    reported = *size;
+  }
+  ImageSpread spread{known == nullptr ? 0 : known->size_bytes, others + holders, snapshot_.node_count()};
+  // The size is the first one reported while any node has the image. Where guests alone have it, that may be one that
+  // no node reports any more; but not of a single guest.
+  if (others > 0 || holders == 0) return spread;
+  if (snapshot_.guests().all().size() > 1 || (known != nullptr && known->size_bytes != reported)) return std::nullopt;
+  spread.size_bytes = reported;
+  return spread;
+}
+
+bool GuestSides::find_change_of_image_scores(const PodClass& pod_class, const CompiledProfile& profile) const {
+  if (profile.weight<ImageLocality>() == 0) return false;
+  const bool with_volumes = profile.options<ImageLocality>().sum_image_volumes;
+  std::vector<ImageSpread> before;
+  std::vector<ImageSpread> after;
+  const std::int64_t came_less_went = snapshot_.guest_count_change();
+  for (const std::string& image : counted_images(*pod_class.spec, with_volumes)) {
+    const ImageColumn* known = snapshot_.image(image);
+    const std::optional<ImageSpread> now = spread_with_guests(image);
+    if (!now) return true;
+    before.push_back({known == nullptr ? 0 : known->size_bytes, known == nullptr ? 0 : known->node_count(),
+                      snapshot_.node_count() - came_less_went});
+    after.push_back(*now);
+  }
+  return image_scores_may_differ(*pod_class.spec, before, after);
+}
+
+bool GuestSides::change_image_scores(std::int32_t pod_class) {
+  if (snapshot_.guests().empty()) return false;
+  const auto [at, is_new] = image_answers_.try_emplace(pod_class, false);
+  if (is_new) at->second = find_change_of_image_scores(table_[pod_class], table_.profile_of(pod_class));
+  return at->second;
+}
+
+/// The node of the snapshot gets the images that the class reads.
+void GuestSides::note_images(const PodClass& pod_class, Snapshot& node) const {
+  for (const std::string& image : counted_images(*pod_class.spec, true)) {
+    if (!reported_size(node.node(0), image)) continue;
+    if (const std::optional<ImageSpread> spread = spread_with_guests(image))
+      node.note_image(image, spread->size_bytes, spread->nodes_with_image - 1);
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ReferenceBackend answers without placing anything: evaluations, verdicts and dry runs.
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "host/engine/reference/node_position.h"
+#include "host/engine/reference/reference_backend.h"
+#include "host/engine/reference/score_table.h"
+#include "host/framework/unsupported.h"
+
+namespace berth {
+
+using reference::NodeState;
+using reference::PreFilterResult;
+using reference::Request;
+using reference::Search;
+using reference::to_index;
+using reference::to_position;
+
+// Evaluations
+
+namespace {
+
+Evaluation failed(std::string error) {
+  Evaluation evaluation;
+  evaluation.error = std::move(error);
+  return evaluation;
+}
+
+void fill_scores(const reference::ScoreTable& table, const std::vector<std::size_t>& feasible, Evaluation& evaluation) {
+  const std::int64_t highest = *std::max_element(table.totals.begin(), table.totals.end());
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    NodeEvaluation& node = evaluation.nodes[feasible[i]];
+    for (const reference::PluginColumn& column : table.columns) {
+      node.scores.push_back({column.plugin, column.raw[i], column.normalized[i], column.weight});
+    }
+    node.total = table.totals[i];
+    if (node.total == highest) evaluation.best.push_back(node.node);
+  }
+}
+
+}  // namespace
+
+Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
+  if (nodes_.empty()) return {{}, {}, std::string(kNoNodesText), "", {}};
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins))
+    return failed(*reason);
+
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
+  Search search;
+  search.refusals.resize(nodes_.size());
+  search.pre = pre_filter(request);
+  if (search.pre.status.code == StatusCode::kError) return failed(search.pre.status.message());
+  if (search.pre.status.ok()) search_all(request, search);
+  if (const Status* error = search.first_error()) return failed(error->message());
+
+  Evaluation evaluation;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Status& status = search.refusals[i] ? *search.refusals[i] : search.outside_status();
+    evaluation.nodes.push_back({to_index(i), false, status, {}, 0});
+  }
+  for (const std::size_t node : search.feasible) evaluation.nodes[node] = {to_index(node), true, {}, {}, 0};
+  const Diagnosis diagnosis = diagnose(search, nodes_.size());
+  evaluation.rejectors = diagnosis.rejectors;
+  if (search.feasible.empty()) {
+    evaluation.message = fit_error_text(diagnosis);
+    return evaluation;
+  }
+  const reference::ScoreTable table = score_nodes(request, states_of(search.feasible));
+  evaluation.error = table.error;
+  if (table.error.empty()) fill_scores(table, search.feasible, evaluation);
+  return evaluation;
+}
+
+// Verdicts and dry runs
+
+void ReferenceBackend::prepare(std::span<PodToPlace> pods) {
+  compile(pods);
+  for (const PodToPlace& pod : pods) prepared_.insert(pod.pod.get());
+}
+
+void ReferenceBackend::check_prepared(const Pod& pod) const {
+  if (!prepared_.contains(&pod)) throw std::logic_error("pod " + pod.full_name() + " is not prepared");
+}
+
+/// The profile's own text of the name, or empty.
+std::string_view ReferenceBackend::lasting_name(std::string_view plugin, const Profile& profile) const {
+  for (const ExtensionPoint point : {ExtensionPoint::kPreFilter, ExtensionPoint::kFilter})
+    for (const EnabledPlugin& enabled : profile.at(point))
+      if (enabled.name == plugin) return enabled.name;
+  return {};
+}
+
+NodeVerdict ReferenceBackend::to_verdict(const Status& status, const Profile& profile) const {
+  return {status.code, lasting_name(status.plugin, profile)};
+}
+
+PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
+  check_prepared(*pod.pod);
+  if (nodes_.empty()) return {};
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins))
+    return {{}, {}, *reason};
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
+  const PreFilterResult pre = pre_filter(request);
+  if (pre.status.code == StatusCode::kError) return {{}, {}, pre.status.message()};
+  PodVerdicts verdicts;
+  if (!pre.status.ok()) {
+    verdicts.nodes.assign(nodes_.size(), to_verdict(pre.status, profile));
+    verdicts.rejectors = pre.rejectors();
+    return verdicts;
+  }
+  for (const auto& [plugin, names] : pre.node_sets) verdicts.rejectors.insert(plugin);
+  for (const NodeState& state : nodes_) {
+    const Status status = filter_where_allowed(request, pre, state);
+    if (status.code == StatusCode::kError) return {{}, {}, status.message()};
+    if (!status.ok()) verdicts.rejectors.insert(status.plugin);
+    verdicts.nodes.push_back(to_verdict(status, profile));
+  }
+  return verdicts;
+}
+
+/// Outside the node set of PreFilter only the pod's own nominated node is filtered (2.3).
+Status ReferenceBackend::filter_where_allowed(const Request& request, const PreFilterResult& pre,
+                                              const NodeState& state) const {
+  const bool outside = pre.node_names && !pre.node_names->contains(state.node->name);
+  if (outside && nomination_of(*request.pod) != find_node(state.node->name))
+    return {StatusCode::kUnschedulableAndUnresolvable, pre.plugin_without(state.node->name), {}};
+  return filter(request, pre, state);
+}
+
+/// docs/behaviour/scheduler-core.md 4.5: all victims leave, then each comes back for as long as the pod fits.
+void ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer& answer,
+                                   std::vector<std::uint64_t>& kept) const {
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(preemptor.profile));
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*preemptor.pod, profile, config_.gates, cluster);
+  PreFilterResult pre = pre_filter(request);
+  if (unsupported_reason(*preemptor.pod, profile, engine_.host_plugins) || pre.status.code == StatusCode::kError) {
+    answer.without_victims.code = StatusCode::kError;
+    return;
+  }
+  if (pre.status.code == StatusCode::kUnschedulableAndUnresolvable) {
+    answer.without_victims = to_verdict(pre.status, profile);
+    return;
+  }
+  NodeState state = nodes_.at(to_position(list.node));
+  const auto remove = [&](const Pod& victim) {
+    reference::remove_pod(state, victim);
+    reference::remove_pod(pre, request, victim, *state.node);
+  };
+  for (const Victim& victim : list.victims) remove(*victim.pod);
+  answer.without_victims = to_verdict(filter_where_allowed(request, pre, state), profile);
+  if (!answer.without_victims.accepts()) return;
+  for (std::size_t i = 0; i < list.victims.size(); ++i) {
+    const Victim& victim = list.victims[i];
+    reference::add_pod(state, PodPtr(PodPtr(), victim.pod));  // lives as long as the call
+    reference::add_pod(pre, request, *victim.pod, *state.node);
+    if (filter_where_allowed(request, pre, state).ok()) {
+      kept[answer.first_kept + i / 64] |= std::uint64_t{1} << (i % 64);
+      ++answer.kept_count;
+    } else {
+      remove(*victim.pod);
+      if (victim.violates_budget) ++answer.violations;
+    }
+  }
+}
+
+DryRunResult ReferenceBackend::dry_run(const DryRunRequest& request) const {
+  dry_runs_ += static_cast<std::int64_t>(request.runs.size());
+  for (const PodToPlace& preemptor : request.preemptors) check_prepared(*preemptor.pod);
+  DryRunResult result;
+  for (const DryRun& run : request.runs) {
+    const VictimList& list = request.lists[run.list];
+    DryRunAnswer& answer = result.answers.emplace_back();
+    answer.first_kept = result.kept.size();
+    result.kept.resize(result.kept.size() + (list.victims.size() + 63) / 64);
+    dry_run_one(request.preemptors[run.preemptor], list, answer, result.kept);
+  }
+  return result;
+}
+
+}  // namespace berth

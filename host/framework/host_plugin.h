@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A plugin that decides on the host: PreFilter, Filter, PreScore, Score and NormalizeScore of one plugin, behind the
+// seam of the engines. It is not called once per node: an engine asks it about all nodes of a class at once and keeps
+// the answers, a host column. docs/architecture.md "Host columns".
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/cluster/cache.h"
+#include "host/framework/status.h"
+#include "host/objects/node.h"
+#include "host/objects/pod.h"
+
+namespace berth {
+
+/// What a pod that comes to a node, or leaves it, can change of a plugin's answers, for any pod that it does not skip.
+struct HostReach {
+  enum class Kind : std::uint8_t {
+    kNothing,
+    kNode,    ///< the answers of that node
+    kDomain,  ///< those of the nodes with the same value of the label `topology_key`; without the label, of that node
+    kEverything,  ///< every answer, that of PreFilter and PreScore included
+  };
+  Kind kind = Kind::kEverything;
+  std::string topology_key = {};
+};
+
+/// What a plugin is asked about.
+struct HostQuery {
+  const Pod& pod;               ///< stands for all pods that the plugin signs alike
+  const ClusterCache& cluster;  ///< nodes with their pods, placements of the engine included
+};
+
+/// The answer of PreFilter.
+struct HostPreFilter {
+  /// kSuccess, kSkip (the plugin's Filter does not run), kUnschedulable (preemption may help),
+  /// kUnschedulableAndUnresolvable or kError
+  StatusCode code = StatusCode::kSuccess;
+  std::vector<std::string> reasons = {};                 ///< of a refusal: at least one
+  std::optional<std::set<std::string>> node_names = {};  ///< of kSuccess: the only candidates; nullopt: all nodes
+};
+
+/// The answers on a list of nodes. Each node is accepted with score 0 until the plugin says otherwise.
+class HostAnswers {
+ public:
+  explicit HostAnswers(std::size_t node_count) : refusal_of_(node_count), raw_of_(node_count) {}
+
+  /// @param node  position in the list
+  /// @param code  kUnschedulable, kUnschedulableAndUnresolvable or kError; any other becomes an error, as does
+  ///     a refusal without a reason
+  void refuse(std::size_t node, StatusCode code, std::vector<std::string> reasons);
+  void score(std::size_t node, std::int64_t raw) { raw_of_[node] = raw; }
+
+  const std::optional<Status>& refusal(std::size_t node) const { return refusal_of_[node]; }
+  std::int64_t raw(std::size_t node) const { return raw_of_[node]; }
+
+ private:
+  std::vector<std::optional<Status>> refusal_of_;
+  std::vector<std::int64_t> raw_of_;
+};
+
+/// Registered with an engine when it is opened (EngineConfig::host_plugins); it runs in the profiles that enable its
+/// name, at the points where they do. One object serves all profiles and all forks, and outlives the engine. Calls may
+/// come from several threads at once. A plugin that throws answers Error with the text of the exception.
+class HostPlugin {
+ public:
+  virtual ~HostPlugin() = default;
+  virtual std::string_view name() const = 0;
+
+  /// All that the plugin reads of a pod: pods that it signs alike share its answers, and a class. nullopt: nothing can
+  /// be said, or signing throws, and the pod is a class of its own.
+  virtual std::optional<std::string> sign(const Pod& pod) const = 0;
+  /// Changes when answers may change for a reason outside the cluster of the engine. Does not change during a call of
+  /// the engine. Forks read that of now, not of their opening.
+  virtual std::uint64_t version() const noexcept { return 0; }
+  /// Of any pod, not only of those that the plugin filters. Answers follow node objects, too: a node that changes is
+  /// asked again, and after a change of namespaces, Services or workloads all are.
+  virtual HostReach reach(const Pod& pod, const Node& node) const noexcept = 0;
+
+  /// PreFilter. That it skips may depend on the pod, on version() and on what makes all answers stale, not on reach().
+  virtual HostPreFilter pre_filter(const HostQuery& /*query*/) const { return {}; }
+  /// Filter and Score. @param nodes  of the query's cluster, all or some
+  virtual void evaluate(const HostQuery& query, std::span<const NodeInfo* const> nodes, HostAnswers& answers) const = 0;
+  /// Filter of a node with these pods added and those removed, by AddPod and RemovePod: for nominations and dry runs.
+  /// @param node  of the query's cluster, without the changes  @return code and reasons
+  virtual Status filter_changed(const HostQuery& query, const NodeInfo& node, std::span<const Pod* const> added,
+                                std::span<const Pod* const> removed) const = 0;
+  /// PreScore: kSuccess, kSkip (the plugin does not score) or kError with its reasons.
+  virtual Status pre_score(const HostQuery& /*query*/) const { return {}; }
+  /// NormalizeScore: brings the raw scores of the feasible nodes into [0, kMaxNodeScore].
+  virtual void normalize(const Pod& /*pod*/, std::span<std::int64_t> /*scores*/) const {}
+};
+
+using HostPlugins = std::vector<std::shared_ptr<const HostPlugin>>;
+
+/// @throws std::invalid_argument naming a plugin that is registered twice
+void check_host_plugins(const HostPlugins& plugins);
+
+// The calls, with exceptions as errors and the texts of kube-scheduler (v1.35, framework/runtime/framework.go).
+
+std::optional<std::string> ask_signature(const HostPlugin& plugin, const Pod& pod);
+/// Status::plugin is the name; an Error has the text that ends the cycle.
+struct HostPreFilterAnswer {
+  Status status;
+  std::optional<std::set<std::string>> node_names;
+};
+HostPreFilterAnswer ask_pre_filter(const HostPlugin& plugin, const HostQuery& query);
+struct HostNodeAnswers {
+  std::vector<Status> statuses;    ///< [node of the list] success, or what Filter reports
+  std::vector<std::int64_t> raws;  ///< [node of the list]
+};
+/// When the plugin throws, every node is an Error.
+HostNodeAnswers ask_nodes(const HostPlugin& plugin, const HostQuery& query, std::span<const NodeInfo* const> nodes);
+Status ask_changed_node(const HostPlugin& plugin, const HostQuery& query, const NodeInfo& node,
+                        std::span<const Pod* const> added, std::span<const Pod* const> removed);
+Status ask_pre_score(const HostPlugin& plugin, const HostQuery& query);
+/// @return empty, or the text of the error
+std::string ask_normalize(const HostPlugin& plugin, const Pod& pod, std::span<std::int64_t> scores);
+
+}  // namespace berth

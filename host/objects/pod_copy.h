@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "host/objects/pod.h"
+
+namespace berth {
+
+/// A copy that differs in nothing, for a caller that changes some fields of it. Specs and owners are shared.
+std::shared_ptr<Pod> copy_of(const Pod& pod);
+
+}  // namespace berth

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/preemption/victims.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+#include "host/framework/label_problems.h"
+#include "host/preemption/go_sort.h"
+
+namespace berth {
+
+bool is_more_important(const Pod& a, const Pod& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.start_time_us == 0) return b.start_time_us == 0;  // the clock is read for `a` first
+  return b.start_time_us == 0 || a.start_time_us < b.start_time_us;
+}
+
+DisruptionBudgets::DisruptionBudgets(std::span<const PodDisruptionBudget> budgets) {
+  for (const PodDisruptionBudget& budget : budgets) {
+    if (label_selector_problem(budget.selector)) continue;
+    PodLabelSelector selector(budget.selector);
+    if (selector.is_empty() || selector.matches_nothing()) continue;
+    budgets_.push_back({budget.namespace_,
+                        std::move(selector),
+                        budget.disruptions_allowed,
+                        {budget.disrupted_pods.begin(), budget.disrupted_pods.end()}});
+  }
+}
+
+void DisruptionBudgets::mark_violations(std::span<Victim> victims) const {
+  if (budgets_.empty()) return;
+  std::vector<std::int64_t> left;
+  left.reserve(budgets_.size());
+  for (const Budget& budget : budgets_) left.push_back(budget.disruptions_allowed);
+  for (Victim& victim : victims) {
+    const Pod& pod = *victim.pod;
+    if (pod.labels.empty()) continue;
+    for (std::size_t b = 0; b < budgets_.size(); ++b) {
+      const Budget& budget = budgets_[b];
+      if (budget.name_space != pod.namespace_ || !budget.selector.matches(pod.labels)) continue;
+      if (budget.disrupted_pods.contains(pod.name)) continue;
+      if (--left[b] < 0) victim.violates_budget = true;
+    }
+  }
+}
+
+std::vector<Victim> potential_victims(const NodeInfo& node, std::int32_t priority, const DisruptionBudgets& budgets) {
+  std::vector<Victim> victims;
+  for (const PodPtr& pod : node.pods)
+    if (pod->priority < priority) victims.push_back({pod.get(), false});
+  go_sort(std::span(victims), [](const Victim& a, const Victim& b) { return is_more_important(*a.pod, *b.pod); });
+  budgets.mark_violations(victims);
+  std::stable_partition(victims.begin(), victims.end(), [](const Victim& victim) { return victim.violates_budget; });
+  return victims;
+}
+
+std::vector<const Pod*> evicted_victims(std::span<const Victim> list, const DryRunResult& result,
+                                        const DryRunAnswer& answer) {
+  std::vector<const Pod*> evicted;
+  for (std::size_t v = 0; v < list.size(); ++v)
+    if (!result.keeps(answer, v)) evicted.push_back(list[v].pod);
+  // Of one group they are in order. Upstream sorts when there were two, whatever is left of them.
+  if (!list.empty() && list.front().violates_budget != list.back().violates_budget)
+    go_sort(std::span(evicted), [](const Pod* a, const Pod* b) { return is_more_important(*a, *b); });
+  return evicted;
+}
+
+}  // namespace berth

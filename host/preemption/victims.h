@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Whom a preemptor may evict, and in which order: docs/behaviour/scheduler-core.md 4.5 and 4.6.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/objects/cluster_objects.h"
+#include "plugins/pod_query.h"
+
+namespace berth {
+
+/// Most important first, as upstream's MoreImportantPod says: higher priority, then earlier start. A pod without a
+/// start time counts as started at the moment of the comparison, so that of two such pods each is more important.
+bool is_more_important(const Pod& a, const Pod& b);
+
+/// PodDisruptionBudgets, ready to be asked about pods.
+class DisruptionBudgets {
+ public:
+  /// A budget whose selector does not parse, selects everything or nothing matches no pod.
+  explicit DisruptionBudgets(std::span<const PodDisruptionBudget> budgets);
+
+  /// Marks each pod whose eviction violates a budget, if those before it in the list are evicted too.
+  void mark_violations(std::span<Victim> victims) const;
+
+ private:
+  struct Budget {
+    std::string name_space;
+    PodLabelSelector selector;
+    std::int32_t disruptions_allowed;
+    std::unordered_set<std::string> disrupted_pods;  ///< names: the API server has counted them already
+  };
+  std::vector<Budget> budgets_;
+};
+
+/// The pods of the node with a priority below `priority`, in the order in which they are reprieved: those that violate
+/// a budget first, each group by importance.
+std::vector<Victim> potential_victims(const NodeInfo& node, std::int32_t priority, const DisruptionBudgets& budgets);
+
+/// The victims of a dry run, most important first. @param list  potential_victims()
+std::vector<const Pod*> evicted_victims(std::span<const Victim> list, const DryRunResult& result,
+                                        const DryRunAnswer& answer);
+
+}  // namespace berth

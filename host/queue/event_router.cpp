@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/queue/event_router.h"
+
+#include <type_traits>
+#include <variant>
+
+#include "host/objects/pod_state.h"
+#include "host/queue/change_events.h"
+
+namespace berth {
+namespace {
+
+constexpr ClusterEvent kAssignedPodAdd{EventResource::kAssignedPod, EventAction::kAdd};
+constexpr ClusterEvent kAssignedPodDelete{EventResource::kAssignedPod, EventAction::kDelete};
+constexpr ClusterEvent kNodeAdd{EventResource::kNode, EventAction::kAdd};
+constexpr ClusterEvent kNodeDelete{EventResource::kNode, EventAction::kDelete};
+
+bool is_assigned(const Pod& pod) { return !pod.node_name.empty(); }
+PodPtr unless_finished(const PodPtr& pod) { return pod != nullptr && is_finished(*pod) ? nullptr : pod; }
+
+}  // namespace
+
+EventRouter::EventRouter(SchedulingQueue& queue, AssumedPods& assumed, const FeatureGates& gates)
+    : queue_(queue), assumed_(assumed), release_(gates.release()), features_(gates.enabled("NodeDeclaredFeatures")) {}
+
+void EventRouter::route(const ClusterChange& change, const ObjectsBefore& before) {
+  std::visit(
+      [&](const auto& what) {
+        using Change = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<Change, NodeUpsert>) {
+          node_changed(before.node(what.node->name), what.node);
+        } else if constexpr (std::is_same_v<Change, NodeRemoval>) {
+          node_changed(before.node(what.name), nullptr);
+        } else if constexpr (std::is_same_v<Change, PodUpsert>) {
+          pod_changed(before.pod(what.pod->uid()), what.pod);
+        } else if constexpr (std::is_same_v<Change, PodRemoval>) {
+          pod_changed(before.pod(what.uid), nullptr);
+        } else if constexpr (std::is_same_v<Change, NominationUpsert>) {
+          if (what.node_name.empty()) {
+            queue_.nominator().remove(*what.pod);
+          } else {
+            queue_.nominator().add(what.pod, what.node_name);
+          }
+        } else if constexpr (!std::is_same_v<Change, NamespaceUpsert> && !std::is_same_v<Change, NamespaceRemoval>) {
+          queue_.forget_prepared_hints();
+        }
+      },
+      change);
+}
+
+void EventRouter::node_changed(const NodePtr& before, const NodePtr& after) {
+  if (before == after) return;
+  const EventObjects objects{.old_node = before, .new_node = after};
+  if (before == nullptr) return queue_.move_on_event(kNodeAdd, objects);
+  if (after == nullptr) return queue_.move_on_event(kNodeDelete, objects);
+  for (const ClusterEvent event : node_change_events(*before, *after, features_)) queue_.move_on_event(event, objects);
+}
+
+void EventRouter::pod_changed(const PodPtr& before, const PodPtr& after) {
+  const PodPtr was = unless_finished(before);
+  const PodPtr is = unless_finished(after);
+  if (was == is) return;
+  if (was == nullptr) return pod_added(is);
+  if (is == nullptr) return pod_removed(was);
+  pod_updated(was, is);
+}
+
+void EventRouter::pod_added(const PodPtr& pod) {
+  if (is_assigned(*pod)) {
+    queue_.move_on_event(kAssignedPodAdd, {.new_pod = pod});
+  } else if (is_ours(*pod)) {
+    queue_.add(pod);
+  }
+}
+
+void EventRouter::pod_updated(const PodPtr& before, const PodPtr& after) {
+  if (is_assigned(*before)) {
+    for (const ClusterEvent event : pod_change_events(*before, *after, release_))
+      queue_.move_on_event(event, {.old_pod = before, .new_pod = after});
+  } else if (is_assigned(*after)) {
+    queue_.move_on_event(kAssignedPodAdd, {.new_pod = after});
+    if (is_ours(*before)) queue_.remove(*before);
+  } else if (is_ours(*before)) {
+    pending_pod_updated(before, after);
+  }
+}
+
+void EventRouter::pending_pod_updated(const PodPtr& before, const PodPtr& after) {
+  if (assumed_.is_assumed(*after)) {
+    if (after->terminating && !before->terminating) assumed_pod_removed(*after);
+    return;
+  }
+  queue_.update(before, after);
+  const std::string& nominated = before->rare().nominated_node_name;
+  if (!nominated.empty() && nominated != after->rare().nominated_node_name) leave_nominated_node(before);
+}
+
+void EventRouter::pod_removed(const PodPtr& pod) {
+  if (is_assigned(*pod)) {
+    queue_.move_on_event(kAssignedPodDelete, {.old_pod = pod});
+  } else if (is_ours(*pod)) {
+    queue_.remove(*pod);
+    if (assumed_.is_assumed(*pod)) {
+      assumed_pod_removed(*pod);
+    } else if (!pod->rare().nominated_node_name.empty()) {
+      leave_nominated_node(pod);
+    }
+  }
+}
+
+void EventRouter::leave_nominated_node(const PodPtr& pod) {
+  queue_.move_on_event(kAssignedPodDelete, {.old_pod = pod}, {.priority_max = pod->priority});
+}
+
+void EventRouter::assumed_pod_removed(const Pod& pod) {
+  if (const PodPtr assumed = assumed_.give_up(pod)) queue_.move_on_event(kAssignedPodDelete, {.old_pod = assumed});
+}
+
+}  // namespace berth

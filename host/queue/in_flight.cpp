@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/queue/in_flight.h"
+
+#include <utility>
+
+namespace berth {
+
+std::uint32_t InFlight::find(std::string_view uid) const {
+  return by_uid_.find(hash_of_uid(uid), [&](std::uint32_t slot) { return has_uid(*entries_[slot].pod, uid); });
+}
+
+std::uint32_t InFlight::append(Entry entry) {
+  const std::uint32_t slot = free_.empty() ? static_cast<std::uint32_t>(entries_.size()) : free_.back();
+  if (free_.empty()) {
+    entries_.emplace_back();
+  } else {
+    free_.pop_back();
+  }
+  entry.previous = last_;
+  entries_[slot] = std::move(entry);
+  (last_ == kNone ? first_ : entries_[last_].next) = slot;
+  last_ = slot;
+  return slot;
+}
+
+void InFlight::unlink(std::uint32_t slot) {
+  const Entry entry = std::exchange(entries_[slot], Entry());
+  (entry.previous == kNone ? first_ : entries_[entry.previous].next) = entry.next;
+  (entry.next == kNone ? last_ : entries_[entry.next].previous) = entry.previous;
+  free_.push_back(slot);
+}
+
+void InFlight::add_pod(PodPtr pod) {
+  const std::uint32_t hash = hash_of_uid(pod->uid());
+  by_uid_.insert(hash, append({std::move(pod), nullptr, kNone, kNone}));
+}
+
+void InFlight::add_event(std::shared_ptr<const RaisedEvent> event) {
+  append({nullptr, std::move(event), kNone, kNone});
+  ++event_count_;
+}
+
+void InFlight::remove_pod(std::string_view uid) {
+  const std::uint32_t slot = find(uid);
+  if (slot == kNone) return;
+  by_uid_.erase(hash_of_uid(uid), slot);
+  unlink(slot);
+  while (first_ != kNone && entries_[first_].pod == nullptr) {
+    unlink(first_);
+    --event_count_;
+  }
+}
+
+std::vector<std::shared_ptr<const RaisedEvent>> InFlight::events_since(std::string_view uid) const {
+  std::vector<std::shared_ptr<const RaisedEvent>> events;
+  for (std::uint32_t slot = entries_[find(uid)].next; slot != kNone; slot = entries_[slot].next)
+    if (entries_[slot].event != nullptr) events.push_back(entries_[slot].event);
+  return events;
+}
+
+std::vector<PodPtr> InFlight::pods() const {
+  std::vector<PodPtr> pods;
+  for (std::uint32_t slot = first_; slot != kNone; slot = entries_[slot].next)
+    if (entries_[slot].pod != nullptr) pods.push_back(entries_[slot].pod);
+  return pods;
+}
+
+}  // namespace berth

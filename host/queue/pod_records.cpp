@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/queue/pod_records.h"
+
+#include <utility>
+
+namespace berth {
+
+std::uint32_t PodRecords::find(const Pod& pod) const {
+  return by_name_.find(hash_of_name(pod.namespace_, pod.name),
+                       [&](std::uint32_t slot) { return same_name(*records_[slot].info.pod, pod); });
+}
+
+std::uint32_t PodRecords::create(QueuedPodInfo info) {
+  const std::uint32_t slot = free_.empty() ? static_cast<std::uint32_t>(records_.size()) : free_.back();
+  if (free_.empty()) {
+    records_.emplace_back();
+  } else {
+    free_.pop_back();
+  }
+  PodRecord& record = records_[slot];
+  record = PodRecord();
+  record.name_hash = hash_of_name(info.pod->namespace_, info.pod->name);
+  record.info = std::move(info);
+  by_name_.insert(record.name_hash, slot);
+  return slot;
+}
+
+QueuedPodInfo PodRecords::destroy(std::uint32_t slot) {
+  by_name_.erase(records_[slot].name_hash, slot);
+  free_.push_back(slot);
+  return std::exchange(records_[slot].info, {});
+}
+
+}  // namespace berth

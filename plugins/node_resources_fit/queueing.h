@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "host/config/feature_gates.h"
+#include "host/config/scheduler_config.h"
+#include "host/framework/queueing_hints.h"
+
+namespace berth {
+
+/// Events that may help a pod that was too large: docs/behaviour/scheduler-core.md 1.13. DeviceClass events are left
+/// out: devices are not built.
+std::unique_ptr<QueueingHints> make_node_resources_fit_hints(const Profile& profile, const FeatureGates& gates);
+
+}  // namespace berth

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares whom preemptors would evict with upstream kube-scheduler (tests/oracle, mode preempt) on random clusters.
+
+    scripts/oracle_preemption.py --berth BERTH --oracle 1.35=PROGRAM [--oracle 1.36=PROGRAM] [--clusters N] [--seed S]
+
+Case S + k is that of oracle_compare.py with what preemption looks at drawn on top of it: higher priorities for pending pods,
+equal and missing start times, terminating and preempted pods, nominations, preemptionPolicy Never, PodDisruptionBudgets.
+For every pending pod that fits nowhere, alone against the cluster as loaded: eligibility, every candidate with its victims in
+order and the budgets that they violate, and the nodes that may be chosen.
+
+Last line: oracle-preemption: N clusters, N preemptors, N differences. Exit status 1 when there is a difference, 2 when
+nothing was compared. The line before counts how often each thing decided.
+"""
+import os
+import random
+import sys
+from collections import Counter
+from typing import NamedTuple
+
+from oracle_case import Case, ToolError, read_json, read_records, spec_of, write_json
+from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments, tools_of
+from oracle_records import Difference
+
+START_TIMES = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z", "2026-01-02T00:00:00Z")
+PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+
+
+class Verdict(NamedTuple):
+    """The result of one case."""
+    seed: int
+    release: str
+    preemptors: int
+    differences: list
+    seen: Counter
+
+
+def is_pending(pod):
+    return pod["kind"] == "Pod" and not pod["spec"].get("nodeName")
+
+
+def draw_running(pod, dice):
+    """What makes a running pod a victim, and one more or less important than another."""
+    pod["spec"]["priority"] = dice.choice((-5, 0, 0, 0, 1, 1, 7, 100))
+    pod["status"].pop("startTime", None)
+    if dice.random() < 0.85:
+        pod["status"]["startTime"] = dice.choice(START_TIMES)
+    if dice.random() < 0.1:
+        pod["metadata"]["deletionTimestamp"] = START_TIMES[0]
+        pod["status"]["conditions"] = [dice.choice((PREEMPTED, PREEMPTED, EVICTED))]
+
+
+def draw_pending(pod, nodes, dice):
+    pod["spec"]["priority"] = dice.choice((-5, 0, 1, 5, 50, 50, 1000))
+    pod["spec"].pop("preemptionPolicy", None)
+    if dice.random() < 0.08:
+        pod["spec"]["preemptionPolicy"] = "Never"
+    if dice.random() < 0.2:
+        pod["status"]["nominatedNodeName"] = dice.choice(nodes)
+
+
+def draw_budgets(objects, dice):
+    """Budgets over labels that pods have, over everything, over nothing, and one that cannot be read."""
+    pods = [o for o in objects if o["kind"] == "Pod"]
+    for number in range(dice.choice((0, 0, 1, 3, 6))):
+        pod = dice.choice(pods)
+        label = dict([dice.choice(sorted(pod["metadata"].get("labels", {}).items()) or [("app", "none")])])
+        selector = dice.choice(({"matchLabels": label},) * 5 + (
+            {}, None, {"matchExpressions": [{"key": next(iter(label)), "operator": "Exists"}]},
+            {"matchExpressions": [{"key": "a", "operator": "In", "values": []}]}))
+        status = {"disruptionsAllowed": dice.choice((0, 0, 1, 2)),
+                  "disruptedPods": {p["metadata"]["name"]: START_TIMES[0] for p in pods if dice.random() < 0.05}}
+        yield {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+               "metadata": {"name": f"budget-{number}", "namespace": pod["metadata"].get("namespace", "default")},
+               "spec": {"selector": selector} if selector is not None else {}, "status": status}
+
+
+def draw(case, tools, seed):
+    spec = spec_of(seed)
+    dice = random.Random(seed)
+    spec["random"]["maxNodes"] = dice.choice((2, 5, 12))
+    spec["random"]["maxRunningPods"] = dice.choice((20, 100, 300))
+    case.draw(tools, seed, spec)
+    cluster = read_json(case.path(".json"))
+    objects = cluster["items"]
+    nodes = [o["metadata"]["name"] for o in objects if o["kind"] == "Node"]
+    for pod in objects:
+        if pod["kind"] == "Pod":
+            pod.setdefault("status", {})
+            if is_pending(pod):
+                draw_pending(pod, nodes or ["none"], dice)
+            else:
+                draw_running(pod, dice)
+    if any(o["kind"] == "Pod" for o in objects):
+        objects += draw_budgets(objects, dice)
+    write_json(case.path(".json"), cluster)
+
+
+def differences_of(upstream, ours):
+    """Of upstream's record and the field `preemption` of ours."""
+    theirs = [(c["node"], c["victims"], c["pdbViolations"]) for c in upstream["candidates"]]
+    own = [(c["node"], c["victims"], c["violations"]) for c in ours["candidates"]]
+    if theirs != own:
+        yield Difference(upstream["pod"], "candidates", "other candidates", theirs, own)
+    elif sorted(upstream["chosen"]) != sorted(ours["best"]):
+        yield Difference(upstream["pod"], "chosen", f"chosen {upstream['chosen']} vs {ours['best']}", theirs, own)
+    if (upstream.get("error") or "") != ours.get("error", ""):
+        yield Difference(upstream["pod"], "error", f"error {upstream.get('error')!r} vs {ours.get('error')!r}", theirs, own)
+    # A PostFilter plugin before DefaultPreemption may have ended it, whose text has no such name.
+    text = ours.get("message", "")
+    if text and "preemption: " in upstream["message"] and not upstream["message"].endswith("preemption: " + text):
+        yield Difference(upstream["pod"], "message", f"message {upstream['message']!r} vs {text!r}", None, None)
+
+
+def count_seen(upstream, ours, seen):
+    seen["preemptors"] += 1
+    seen["not eligible"] += not ours["eligible"]
+    seen["without a candidate"] += ours["eligible"] and not ours["candidates"]
+    seen["budgets violated"] += any(c["pdbViolations"] for c in upstream["candidates"])
+    seen["several candidates"] += len(upstream["candidates"]) > 1
+    seen["several victims"] += any(len(c["victims"]) > 1 for c in upstream["candidates"])
+    seen["more than 12 victims"] += any(len(c["victims"]) > 12 for c in upstream["candidates"])
+    seen["chance decides"] += len(upstream["chosen"]) > 1
+
+
+class Work:
+    """One process's share."""
+
+    def __init__(self, args):
+        self.args = args
+        self.tools = tools_of(args)
+
+    def compare(self, case, release, seen):
+        case.upstream(self.tools, release, "preempt", case.path(".preempt.jsonl"))
+        upstream = read_records(case.path(".preempt.jsonl"))
+        found = []
+        for backend in self.tools.backends:
+            case.berth(self.tools, release, ["explain", "--all"], backend, case.path(f".{backend}.jsonl"))
+            ours = {pod: r["preemption"] for pod, r in read_records(case.path(f".{backend}.jsonl")).items() if "preemption" in r}
+            for pod in sorted(upstream.keys() | ours.keys()):
+                if pod in upstream and pod in ours:
+                    found += [d._replace(text=f"{backend}: {d.text}") for d in differences_of(upstream[pod], ours[pod])]
+                    count_seen(upstream[pod], ours[pod], seen)
+                elif pod in ours or upstream[pod]["candidates"]:
+                    found.append(Difference(pod, "pods", f"{backend}: only one side looked at it", upstream.get(pod), ours.get(pod)))
+        return len(upstream), found
+
+    def one(self, job):
+        seed, release = job
+        case = Case(os.path.join(self.args.keep, f"preemption-{seed}-{release}"))
+        seen = Counter()
+        preemptors = 0
+        try:
+            draw(case, self.tools, seed)
+            preemptors, differences = self.compare(case, release, seen)
+        except ToolError as error:
+            differences = [Difference("", "tool", str(error), None, None)]
+        if not differences:
+            case.remove()
+        return Verdict(seed, release, preemptors, differences, seen)
+
+
+def main():
+    args = read_arguments(comparison_parser(__doc__, "cpu,reference", ("clusters", 2000)))
+    preemptors = 0
+    seen = Counter()
+    differing = Differing(args)
+    for verdict in answers_of_cases(Work, args):
+        preemptors += verdict.preemptors
+        seen += verdict.seen
+        differing.add(verdict)
+    print(", ".join(f"{name}: {count}" for name, count in sorted(seen.items())))
+    print(f"oracle-preemption: {args.cases} clusters, {preemptors} preemptors, {differing.count} differences")
+    return exit_status(differing.count, preemptors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"berth.dev/tests/oracle/upstream"
+)
+
+// happening is one line of a history: what happened to a living engine, or what it answered.
+type happening struct {
+	Apply []struct {
+		Upsert json.RawMessage
+		Remove *struct {
+			Kind, Namespace, Name string
+			UID                   types.UID
+		}
+		Nominate types.UID
+		Node     string
+	}
+	Undo    types.UID
+	Explain json.RawMessage // of the pod of the next line
+	Place   types.UID
+	Node    string
+	Score   int64
+	Reason  string
+	Message string
+}
+
+// walkRecord is upstream's answer at one placement of the history.
+type walkRecord struct {
+	runRecord
+	Score int64      `json:"score"`           // of the followed scheduler
+	Alone *podRecord `json:"alone,omitempty"` // the pod on every node, where the history has that too
+	Ours  any        `json:"ours,omitempty"`  // what the history has
+}
+
+// walkAll follows a history of events and placements and writes one record per placement. Each placement is assumed,
+// right or wrong.
+func walkAll(ctx context.Context, s *upstream.Scheduler, follow string, out *json.Encoder) error {
+	file, err := os.Open(follow)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	w := walker{s: s, out: out}
+	decoder := json.NewDecoder(bufio.NewReader(file))
+	for line := 1; ; line++ {
+		var h happening
+		if err := decoder.Decode(&h); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: value %d: %w", follow, line, err)
+		}
+		if err := w.follow(ctx, &h); err != nil {
+			return fmt.Errorf("%s: value %d: %w", follow, line, err)
+		}
+	}
+}
+
+type walker struct {
+	s       *upstream.Scheduler
+	out     *json.Encoder
+	explain json.RawMessage
+}
+
+func (w *walker) follow(ctx context.Context, h *happening) error {
+	switch {
+	case h.Explain != nil:
+		w.explain = h.Explain
+		return nil
+	case h.Place != "":
+		return w.place(ctx, h)
+	case h.Undo != "":
+		if err := w.s.Forget(h.Undo); err != nil {
+			return err
+		}
+	default:
+		if err := w.apply(h); err != nil {
+			return err
+		}
+	}
+	return w.s.TakeSnapshot()
+}
+
+func (w *walker) apply(h *happening) error {
+	for _, change := range h.Apply {
+		var err error
+		switch {
+		case change.Upsert != nil:
+			err = w.upsert(change.Upsert)
+		case change.Remove != nil:
+			r := change.Remove
+			err = w.s.Remove(r.Kind, r.Namespace, r.Name, r.UID)
+		default:
+			err = w.s.Nominate(change.Nominate, change.Node)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) upsert(raw json.RawMessage) error {
+	object, err := upstream.ReadObject(raw)
+	if err != nil {
+		return err
+	}
+	return w.s.Upsert(object)
+}
+
+func (w *walker) pending(uid types.UID) (*v1.Pod, error) {
+	for _, pod := range w.s.Pending {
+		if pod.UID == uid {
+			return pod, nil
+		}
+	}
+	return nil, fmt.Errorf("pod %s is placed, and not pending", uid)
+}
+
+func (w *walker) place(ctx context.Context, h *happening) error {
+	pod, err := w.pending(h.Place)
+	if err != nil {
+		return err
+	}
+	record := walkRecord{Score: h.Score}
+	if w.explain != nil {
+		c, err := newCycle(ctx, w.s, pod)
+		if err != nil {
+			return err
+		}
+		record.Alone, record.Ours = c.explain(), w.explain
+		w.explain = nil
+	}
+	taken, err := takeStep(ctx, w.s, step{pod: pod, node: h.Node, reason: h.Reason, message: h.Message})
+	if err != nil {
+		return err
+	}
+	record.runRecord = *taken
+	return w.out.Encode(record)
+}

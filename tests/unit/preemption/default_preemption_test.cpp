@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/preemption/default_preemption.h"
+
+#include <gtest/gtest.h>
+
+#include "host/config/scheduler_config.h"
+#include "host/engine/cpu/cpu_backend.h"
+#include "tests/unit/preemption/preemption_builders.h"
+
+namespace berth {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class Choice : public testing::Test {
+ protected:
+  /// @param pods  most important first
+  void candidate(std::vector<std::shared_ptr<Pod>> pods, std::int32_t violations = 0) {
+    PreemptionCandidate& added = candidates_.emplace_back();
+    added.violations = violations;
+    for (const auto& pod : pods) {
+      added.victims.push_back(pod.get());
+      kept_.push_back(pod);
+    }
+  }
+  std::vector<std::size_t> best() const { return best_candidates(candidates_); }
+
+ private:
+  std::vector<PreemptionCandidate> candidates_;
+  std::vector<PodPtr> kept_;
+};
+
+using Positions = std::vector<std::size_t>;
+
+TEST_F(Choice, FewestViolatedBudgetsFirst) {
+  candidate({make_pod("a", 0)}, 1);
+  candidate({make_pod("b", 9), make_pod("c", 9)});
+  EXPECT_EQ(best(), Positions{1});
+}
+
+TEST_F(Choice, ThenTheLowestPriorityOfTheMostImportantVictim) {
+  candidate({make_pod("a", 2)});
+  candidate({make_pod("b", 1), make_pod("c", 1)});
+  EXPECT_EQ(best(), Positions{1});
+}
+
+TEST_F(Choice, ThenTheLowestSumWhichMorePodsRaiseAlsoWithNegativePriorities) {
+  candidate({make_pod("a", -5), make_pod("b", -9)});
+  candidate({make_pod("c", -5)});
+  EXPECT_EQ(best(), Positions{1});
+}
+
+TEST_F(Choice, ThenTheLatestOfTheEarliestStartsOfTheHighestPriority) {
+  candidate({make_pod("a", 5, 10), make_pod("b", 1, 90)});
+  candidate({make_pod("c", 5, 20), make_pod("d", 1, 5)});
+  EXPECT_EQ(best(), Positions{1});
+}
+
+TEST_F(Choice, WhatHasNoStartTimeStartedLatestAndChanceDecidesBetweenTwoOfThem) {
+  candidate({make_pod("a", 5, 10)});
+  candidate({make_pod("b", 5, 0)});
+  candidate({make_pod("c", 5, 0)});
+  EXPECT_EQ(best(), (Positions{1, 2}));
+}
+
+TEST_F(Choice, WithoutACandidateThereIsNone) { EXPECT_TRUE(best().empty()); }
+
+class DefaultPreemptionTest : public testing::Test {
+ protected:
+  void add_node(const std::string& name, std::int64_t milli_cpu) { cache_->add_node(make_node(name, milli_cpu)); }
+  void add_pod(const PodPtr& pod) { cache_->add_pod(pod); }
+
+  static std::shared_ptr<Pod> preemptor(std::int32_t priority, std::int64_t milli_cpu) {
+    return make_pod("preemptor", priority, 0, "", milli_cpu);
+  }
+  PreemptionResult evaluate(const PodPtr& pod) {
+    backend_ = std::make_unique<CpuBackend>(cache_, objects_, config_, EngineConfig());
+    std::vector<PodToPlace> pods{{pod}};
+    backend_->prepare(pods);
+    return DefaultPreemption(*backend_, *cache_, budgets_).evaluate(pods).front();
+  }
+  /// "node: victims"
+  Names candidates_of(const PreemptionResult& result) const {
+    Names texts;
+    for (const PreemptionCandidate& candidate : result.candidates) {
+      std::string text = std::string(backend_->node_name(candidate.node)) + ":";
+      for (const Pod* victim : candidate.victims) text += " " + victim->name;
+      texts.push_back(text);
+    }
+    return texts;
+  }
+
+  std::vector<PodDisruptionBudget> budgets_;
+
+ private:
+  std::shared_ptr<ClusterCache> cache_ = std::make_shared<ClusterCache>();
+  ClusterObjects objects_;
+  SchedulerConfig config_ = default_scheduler_config(FeatureGates());
+  std::unique_ptr<CpuBackend> backend_;
+};
+
+TEST_F(DefaultPreemptionTest, EveryNodeWhereEvictionHelpsIsACandidateWithTheFewestVictims) {
+  add_node("a", 2000);
+  add_node("b", 2000);
+  add_node("too-small", 500);
+  add_pod(make_pod("a1", 1, 1, "a"));
+  add_pod(make_pod("a2", 2, 1, "a"));
+  add_pod(make_pod("b1", 9, 1, "b"));
+  add_pod(make_pod("b2", 3, 1, "b"));
+  const PreemptionResult result = evaluate(preemptor(5, 1000));
+  EXPECT_TRUE(result.eligible);
+  EXPECT_EQ(candidates_of(result), (Names{"a: a1", "b: b2"}));
+  EXPECT_EQ(result.best, Positions{0});
+}
+
+TEST_F(DefaultPreemptionTest, AVictimThatViolatesABudgetStaysWhereAnotherOneIsEnough) {
+  add_node("a", 2000);
+  add_pod(make_pod("protected", 1, 1, "a"));
+  auto other = make_pod("other", 2, 1, "a");
+  other->labels = {};
+  add_pod(other);
+  budgets_ = {budget(0)};
+  EXPECT_EQ(candidates_of(evaluate(preemptor(5, 1000))), Names{"a: other"});
+  const PreemptionResult both = evaluate(preemptor(5, 2000));
+  EXPECT_EQ(candidates_of(both), Names{"a: other protected"});
+  EXPECT_EQ(both.candidates.front().violations, 1);
+}
+
+TEST_F(DefaultPreemptionTest, APodOfPolicyNeverIsNotEligible) {
+  add_node("a", 1000);
+  add_pod(make_pod("a1", 1, 1, "a"));
+  const auto pod = preemptor(5, 1000);
+  pod->preemption_policy = PreemptionPolicy::kNever;
+  const PreemptionResult result = evaluate(pod);
+  EXPECT_FALSE(result.eligible);
+  EXPECT_EQ(result.message, "not eligible due to preemptionPolicy=Never.");
+  EXPECT_TRUE(result.candidates.empty());
+}
+
+TEST_F(DefaultPreemptionTest, APodWaitsForVictimsThatArePreemptedAndTerminatingOnItsNominatedNode) {
+  add_node("a", 1000);
+  auto leaving = make_pod("leaving", 1, 1, "a");
+  leaving->terminating = true;
+  PodRare preempted;
+  preempted.preempted = true;
+  leaving->rare_fields = std::make_unique<const PodRare>(preempted);
+  add_pod(leaving);
+  const auto nominated_to = [&](const std::string& node) {
+    auto pod = preemptor(5, 1000);
+    PodRare rare;
+    rare.nominated_node_name = node;
+    pod->rare_fields = std::make_unique<const PodRare>(rare);
+    return evaluate(pod);
+  };
+  EXPECT_EQ(nominated_to("a").message, "not eligible due to a terminating pod on the nominated node.");
+  EXPECT_TRUE(nominated_to("gone").eligible);
+  leaving->rare_fields = nullptr;
+  EXPECT_TRUE(nominated_to("a").eligible) << "it terminates for another reason";
+}
+
+}  // namespace
+}  // namespace berth
