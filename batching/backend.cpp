@@ -17,6 +17,10 @@ Backend::~Backend() { as_parent_->engine = nullptr; }
 
 void Backend::note_change() { ++as_parent_->version; }
 
+Message message_of(const Diagnosis& diagnosis) {
+  return {fit_error_text(diagnosis), diagnosis.rejectors, diagnosis.resolvable_count};
+}
+
 namespace {
 
 /// Pods that are handed over at once after a stop: each call looks at all of its pods.

@@ -67,8 +67,12 @@ struct Message {
   /// Upstream's UnschedulablePlugins, which queueing hints ask about: Diagnosis::rejectors. Empty for an error, and for
   /// a cluster without nodes.
   PluginNames rejectors;
+  std::int64_t resolvable_nodes = 0;  ///< Diagnosis::resolvable_count
   friend bool operator==(const Message&, const Message&) = default;
 };
+
+/// The FitError of a diagnosis.
+Message message_of(const Diagnosis& diagnosis);
 
 struct BatchResult {
   std::vector<Outcome> outcomes;  ///< one per committed pod, a prefix of the batch
@@ -324,6 +328,10 @@ class Backend {
   /// @throws std::logic_error naming the pod when a preemptor is not prepared, or when the engine does not know the
   ///     terms of a victim
   virtual DryRunResult dry_run(const DryRunRequest& request) const = 0;
+  /// The same with every victim of each list gone, as statuses with their reasons, none where no Filter plugin runs: for
+  /// messages, since it is slower.
+  /// @return [DryRunRequest::runs]
+  virtual std::vector<Status> statuses_without_victims(const DryRunRequest& request) const = 0;
 
   virtual BackendStats stats() const = 0;
 

@@ -74,18 +74,25 @@ CommitState::~CommitState() {
 
 bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination) {
   own_nomination = -1;
-  const auto fails = [&](OutcomeKind kind, const std::string& text, const PluginNames& rejectors = {}) {
-    fail(pod, kind, text, rejectors);
+  const auto fails = [&](OutcomeKind kind, const Message& message) {
+    fail(pod, kind, message);
     return true;
   };
-  if (snapshot.node_count() == 0) return fails(OutcomeKind::kUnschedulable, std::string(kNoNodesText));
-  if (ClassTable::is_error(pod.class_index)) return fails(OutcomeKind::kError, table.error(pod.class_index));
+  if (snapshot.node_count() == 0) return fails(OutcomeKind::kUnschedulable, {std::string(kNoNodesText), {}, 0});
+  if (ClassTable::is_error(pod.class_index)) return fails(OutcomeKind::kError, {table.error(pod.class_index), {}, 0});
   if (pod.class_index < 0) throw std::logic_error("commit_batch: a pod was not compiled");
   const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
-  if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, pre_filter.error);
-  if (!pre_filter.message.empty())
-    return fails(OutcomeKind::kUnschedulable, fit_error_text({snapshot.node_count(), {}, pre_filter.message, {}}),
-                 pre_filter_rejectors(pre_filter, table[pod.class_index], table.compiled_node_side(pod.class_index)));
+  if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, {pre_filter.error, {}, 0});
+  if (!pre_filter.message.empty()) {
+    const std::int64_t nodes = snapshot.node_count();
+    return fails(
+        OutcomeKind::kUnschedulable,
+        message_of({nodes,
+                    {},
+                    pre_filter.message,
+                    pre_filter_rejectors(pre_filter, table[pod.class_index], table.compiled_node_side(pod.class_index)),
+                    pre_filter.code == StatusCode::kUnschedulable ? nodes : 0}));
+  }
   return try_nominated_node(pod, own_nomination);
 }
 
@@ -110,7 +117,7 @@ void CommitState::answer(const PodToPlace& pod, const Selection& selection, std:
   // A single feasible node is taken without scoring.
   if (selection.feasible_count == 1) return place(pod, selection.node, 0);
   const std::string& score_error = table.score_error(pod.class_index);
-  if (!score_error.empty()) return fail(pod, OutcomeKind::kError, score_error);
+  if (!score_error.empty()) return fail(pod, OutcomeKind::kError, {score_error, {}, 0});
   place(pod, selection.node, selection.total);
 }
 
@@ -148,22 +155,22 @@ void CommitState::answer_from_list(const PodToPlace& pod, const ClassOnNodes& no
                                    std::int32_t own_nomination) {
   std::string error;
   const FeasibleList list = list_feasible(pod, nodes, refused, own_nomination, error);
-  if (!error.empty()) return fail(pod, OutcomeKind::kError, error);
+  if (!error.empty()) return fail(pod, OutcomeKind::kError, {error, {}, 0});
   if (list.nodes.empty()) return fail_everywhere(pod, own_nomination);
   if (list.nodes.size() == 1) return place(pod, list.nodes.front(), 0);
   const std::int32_t c = pod.class_index;
   const std::string& score_error = table.score_error(c);
-  if (!score_error.empty()) return fail(pod, OutcomeKind::kError, score_error);
+  if (!score_error.empty()) return fail(pod, OutcomeKind::kError, {score_error, {}, 0});
   const bool asks_hosts = table.host_decides(c);
   std::optional<HostScores> host;
   if (asks_hosts) {
     host.emplace(table[c].host, *table.profile_of(c).profile, list.nodes);
-    if (!host->error().empty()) return fail(pod, OutcomeKind::kError, host->error());
+    if (!host->error().empty()) return fail(pod, OutcomeKind::kError, {host->error(), {}, 0});
   }
   const HostScores* const host_scores = host ? &*host : nullptr;
   if (asks_hosts || scores_may_leave_range(table[c], snapshot)) {
     error = score_range_error(table[c], table.profile_of(c), snapshot, list.nodes, host_scores);
-    if (!error.empty()) return fail(pod, OutcomeKind::kError, error);
+    if (!error.empty()) return fail(pod, OutcomeKind::kError, {error, {}, 0});
   }
   const Selection selection = choose_from_list(list.nodes, nodes, table[c], sides.of(c), table.profile_of(c), snapshot,
                                                engine.tie_break, host_scores);
@@ -237,15 +244,15 @@ void CommitState::place(const PodToPlace& pod, std::string_view node_name) {
   result = nullptr;
 }
 
-std::int32_t CommitState::message_index(const std::string& text, const PluginNames& rejectors) {
-  const auto [at, is_new] =
-      message_index_.try_emplace({text, rejectors}, static_cast<std::int32_t>(result->messages.size()));
-  if (is_new) result->messages.push_back({text, rejectors});
+std::int32_t CommitState::message_index(const Message& message) {
+  const auto [at, is_new] = message_index_.try_emplace({message.text, message.rejectors, message.resolvable_nodes},
+                                                       static_cast<std::int32_t>(result->messages.size()));
+  if (is_new) result->messages.push_back(message);
   return at->second;
 }
 
-void CommitState::fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text, const PluginNames& rejectors) {
-  fail_with(pod, kind, message_index(text, rejectors));
+void CommitState::fail(const PodToPlace& pod, OutcomeKind kind, const Message& message) {
+  fail_with(pod, kind, message_index(message));
 }
 
 void CommitState::fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message) {
@@ -265,7 +272,7 @@ void CommitState::fail_everywhere(const PodToPlace& pod, std::int32_t own_nomina
   };
   if (own_nomination >= 0 || nominations.any_against(*pod.pod)) {
     const DiagnosisRow::Answer answer = reasons.with_nominations(pod, own_nomination);
-    return fail(pod, kind_of(answer), answer.text, answer.rejectors);
+    return fail(pod, kind_of(answer), answer.message);
   }
   if (repeat_failure(pod)) return;
   const DiagnosisRow::Answer& answer = reasons.of_class(pod.class_index);
@@ -273,7 +280,7 @@ void CommitState::fail_everywhere(const PodToPlace& pod, std::int32_t own_nomina
   if (c >= failure_of_class_.size()) failure_of_class_.resize(static_cast<std::size_t>(table.size()));
   ClassFailure& failure = failure_of_class_[c];
   if (failure.batch != batch_ || failure.answer_version != answer.version)
-    failure = {batch_, answer.version, 0, kind_of(answer), message_index(answer.text, answer.rejectors)};
+    failure = {batch_, answer.version, 0, kind_of(answer), message_index(answer.message)};
   failure.log_position = log.position();
   fail_with(pod, failure.kind, failure.message);
 }

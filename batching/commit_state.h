@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -143,6 +144,8 @@ class CommitState {
   PodVerdicts verdicts(const PodToPlace& pod) const;
   /// Backend::dry_run()
   DryRunResult dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const;
+  /// Backend::statuses_without_victims()
+  std::vector<Status> statuses_without_victims(const DryRunRequest& request, const ForBlocks& for_blocks) const;
   /// Answered so far.
   std::int64_t dry_runs() const { return dry_runs_.load(std::memory_order_relaxed); }
 
@@ -184,7 +187,7 @@ class CommitState {
   void place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total, std::int64_t feasible_count);
   /// The part of place() that a pod without ports and nominations needs.
   void apply(const PodToPlace& pod, std::int32_t node);
-  void fail(const PodToPlace& pod, OutcomeKind kind, const std::string& text, const PluginNames& rejectors = {});
+  void fail(const PodToPlace& pod, OutcomeKind kind, const Message& message);
   /// For a pod that no node accepts.
   void fail_everywhere(const PodToPlace& pod, std::int32_t own_nomination);
 
@@ -243,6 +246,7 @@ class CommitState {
   };
   const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1].pod; }
   void keep(PodToPlace& pod);
+  std::vector<PodToPlace> current(std::span<const PodToPlace> pods) const;
   void detach_forks();
   void let_go(PodToPlace& pod);
   void note_prepared(const PodToPlace& pod);
@@ -256,7 +260,7 @@ class CommitState {
   void add_node(const NodeInfo& info, RowsAfter& rows);
   void take_in_node(std::int32_t slot, NodeParts parts, ClassTable::NodeEvent event, RowsAfter& rows);
   void recompile();
-  std::int32_t message_index(const std::string& text, const PluginNames& rejectors);
+  std::int32_t message_index(const Message& message);
   void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
   bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
   FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
@@ -285,7 +289,7 @@ class CommitState {
   std::size_t next_start_ = 0;                                   ///< --node-sampling kube: where the next search begins
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1
-  std::map<std::pair<std::string, PluginNames>, std::int32_t> message_index_;
+  std::map<std::tuple<std::string, PluginNames, std::int64_t>, std::int32_t> message_index_;
   std::vector<ClassFailure> failure_of_class_;
   const PodToPlace* run_begin_ = nullptr;  ///< the pods from here to run_end_ are of one class
   const PodToPlace* run_end_ = nullptr;

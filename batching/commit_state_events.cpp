@@ -194,12 +194,24 @@ PodVerdicts CommitState::verdicts(const PodToPlace& pod) const {
   return judge_pod(current(pod), table, nominations, snapshot);
 }
 
+std::vector<PodToPlace> CommitState::current(std::span<const PodToPlace> pods) const {
+  std::vector<PodToPlace> now;
+  now.reserve(pods.size());
+  for (const PodToPlace& pod : pods) now.push_back(current(pod));
+  return now;
+}
+
 DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
   dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
-  std::vector<PodToPlace> preemptors;
-  preemptors.reserve(request.preemptors.size());
-  for (const PodToPlace& pod : request.preemptors) preemptors.push_back(current(pod));
+  const std::vector<PodToPlace> preemptors = current(request.preemptors);
   return berth::dry_run({preemptors, request.lists, request.runs}, table, nominations, snapshot, for_blocks);
+}
+
+std::vector<Status> CommitState::statuses_without_victims(const DryRunRequest& request,
+                                                          const ForBlocks& for_blocks) const {
+  const std::vector<PodToPlace> preemptors = current(request.preemptors);
+  return berth::statuses_without_victims({preemptors, request.lists, request.runs}, table, nominations, snapshot,
+                                         for_blocks);
 }
 
 Evaluation CommitState::evaluate(const PodToPlace& pod) {

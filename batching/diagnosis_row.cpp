@@ -12,6 +12,7 @@ void add_reasons(const Status& status, const PluginNames& narrowing, std::int64_
     diagnosis.reason_counts[node_set_text(narrowing)] += node_count;
     return;
   }
+  if (status.code == StatusCode::kUnschedulable) diagnosis.resolvable_count += node_count;
   for (const std::string& reason : status.reasons) diagnosis.reason_counts[reason] += node_count;
   if (is_rejected(status.code)) diagnosis.rejectors.insert(status.plugin);
 }
@@ -135,10 +136,10 @@ void DiagnosisRow::write_answer(const PodClass& pod_class, const CompiledProfile
   Diagnosis diagnosis;
   diagnosis.node_count = snapshot.node_count();
   if (const Status error = count_kinds(pod_class, profile, row, nodes_of_kinds(), diagnosis); !error.ok()) {
-    answer_ = {error.message(), true, {}, 0};
+    answer_ = {{error.message(), {}, 0}, true, 0};
     return;
   }
-  answer_ = {fit_error_text(diagnosis), false, diagnosis.rejectors, 0};
+  answer_ = {message_of(diagnosis), false, 0};
 }
 
 }  // namespace berth

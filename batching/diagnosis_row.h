@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "batching/backend.h"
 #include "batching/commit_log.h"
 #include "batching/excluded_nodes.h"
 #include "batching/node_filter.h"
@@ -18,10 +19,9 @@ namespace berth {
 class DiagnosisRow {
  public:
   struct Answer {
-    std::string text;  ///< FitError, or the error of a node that ended the cycle
+    Message message;  ///< FitError, or the error of a node that ended the cycle
     bool is_error = false;
-    PluginNames rejectors;      ///< Diagnosis::rejectors; empty for an error
-    std::uint64_t version = 0;  ///< of a class's answer, from 1; changes whenever text or plugins may have changed
+    std::uint64_t version = 0;  ///< of a class's answer, from 1; changes whenever the message may have changed
   };
   /// Updates the row to the end of `log`.
   const Answer& answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,

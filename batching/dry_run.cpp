@@ -125,4 +125,16 @@ DryRunResult dry_run(const DryRunRequest& request, const ClassTable& table, cons
   return result;
 }
 
+std::vector<Status> statuses_without_victims(const DryRunRequest& request, const ClassTable& table,
+                                             const Nominations& nominations, const Snapshot& snapshot,
+                                             const ForBlocks& for_blocks) {
+  const PreparedDryRuns call(request, table, nominations, snapshot);
+  std::vector<Status> statuses(request.runs.size());
+  for_blocks(request.runs.size(), [&](std::size_t begin, std::size_t end) {
+    DryRunner runner(call);
+    for (std::size_t i = begin; i < end; ++i) statuses[i] = runner.status_without_victims(request.runs[i]);
+  });
+  return statuses;
+}
+
 }  // namespace berth

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "batching/backend.h"
 #include "batching/nominations.h"
@@ -22,5 +23,9 @@ using ForBlocks = std::function<void(std::size_t count, const std::function<void
 /// @throws what Backend::dry_run() throws
 DryRunResult dry_run(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
                      const Snapshot& snapshot, const ForBlocks& for_blocks);
+/// Backend::statuses_without_victims()
+std::vector<Status> statuses_without_victims(const DryRunRequest& request, const ClassTable& table,
+                                             const Nominations& nominations, const Snapshot& snapshot,
+                                             const ForBlocks& for_blocks);
 
 }  // namespace berth

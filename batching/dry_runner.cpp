@@ -69,24 +69,53 @@ const VictimMoves& PreparedDryRuns::moves_of(const Preemptor& preemptor) const {
   return *of_class.moves;
 }
 
-void DryRunner::answer(const DryRun& run, DryRunAnswer& answer, std::uint64_t* kept) {
+template <class Filter>
+auto DryRunner::filter_twice(Filter filter) {
+  if (nominations_matter_) {
+    NodeOverlay crowded = overlay_;
+    call_.nominations().add_against(preemptor_->pod.pod(), preemptor_->pod.pod_class(),
+                                    preemptor_->of_class->affinity_skips, crowded);
+    if (auto refusal = filter(crowded); refusal.code != StatusCode::kSuccess) return refusal;
+  }
+  return filter(overlay_);
+}
+
+bool DryRunner::begin_run(const DryRun& run, NodeVerdict& verdict) {
   preemptor_ = &call_.preemptor(run.preemptor);
   const PreparedPod& pod = preemptor_->pod;
-  const VictimList& list = call_.request().lists[run.list];
+  const std::int32_t node = call_.request().lists[run.list].node.value;
   row_ = nullptr;
   if (!pod.error().empty()) {
-    answer.without_victims.code = StatusCode::kError;
-    return;
+    verdict.code = StatusCode::kError;
+    return false;
   }
-  row_ = pod.row_on(list.node.value);
+  row_ = pod.row_on(node);
   if (row_ == nullptr) {
-    answer.without_victims = pod.verdict_without_row(list.node.value);
-    return;
+    verdict = pod.verdict_without_row(node);
+    return false;
   }
   begin_class();
-  nominations_matter_ = preemptor_->nominations_matter && call_.nominations().any_against(pod.pod(), list.node.value);
+  nominations_matter_ = preemptor_->nominations_matter && call_.nominations().any_against(pod.pod(), node);
+  remove_all(run, call_.victims().list(run.list));
+  return true;
+}
+
+Status DryRunner::status_without_victims(const DryRun& run) {
+  NodeVerdict verdict;
+  if (!begin_run(run, verdict)) {
+    if (verdict.code == StatusCode::kError) return {StatusCode::kError, "", {preemptor_->pod.error()}};
+    return {verdict.code, std::string(verdict.plugin), {}};
+  }
+  return filter_twice([&](const NodeOverlay& node) {
+    return filter_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *row_, node,
+                       preemptor_->of_class->affinity_skips);
+  });
+}
+
+void DryRunner::answer(const DryRun& run, DryRunAnswer& answer, std::uint64_t* kept) {
+  if (!begin_run(run, answer.without_victims)) return;
+  const VictimList& list = call_.request().lists[run.list];
   const Victims::OfList& of_list = call_.victims().list(run.list);
-  remove_all(run, of_list);
   answer.without_victims = judge();
   if (!answer.without_victims.accepts()) return;
   amounts_decide() ? reprieve_by_amounts(list, of_list.first, answer, kept)
@@ -172,20 +201,11 @@ void DryRunner::reprieve(const VictimList& list, std::size_t first, DryRunAnswer
   }
 }
 
-/// Filter with and without the nominated pods that count against the preemptor.
 NodeVerdict DryRunner::judge() {
-  if (nominations_matter_) {
-    NodeOverlay crowded = overlay_;
-    call_.nominations().add_against(preemptor_->pod.pod(), preemptor_->pod.pod_class(),
-                                    preemptor_->of_class->affinity_skips, crowded);
-    if (const NodeVerdict verdict = judge_once(crowded); !verdict.accepts()) return verdict;
-  }
-  return judge_once(overlay_);
-}
-
-NodeVerdict DryRunner::judge_once(const NodeOverlay& node) const {
-  return judge_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *row_, node,
-                    preemptor_->of_class->affinity_skips);
+  return filter_twice([&](const NodeOverlay& node) {
+    return judge_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *row_, node,
+                      preemptor_->of_class->affinity_skips);
+  });
 }
 
 }  // namespace berth

@@ -72,8 +72,12 @@ class DryRunner {
 
   /// @param answer  first_kept is given  @param kept  the mask, all bits 0
   void answer(const DryRun& run, DryRunAnswer& answer, std::uint64_t* kept);
+  /// What remains of the refusal once every victim of the list is gone, with its reasons.
+  Status status_without_victims(const DryRun& run);
 
  private:
+  /// @return false: Filter does not run on the node, and the verdict is known without it
+  bool begin_run(const DryRun& run, NodeVerdict& verdict);
   void begin_class();
   /// Of the victim, in the tables that the class reads.
   std::span<const CountMove> moves_of(std::size_t victim) const {
@@ -88,8 +92,11 @@ class DryRunner {
   bool add_to_tables(std::size_t victim);
   void reprieve_by_amounts(const VictimList& list, std::size_t first, DryRunAnswer& answer, std::uint64_t* kept);
   void reprieve(const VictimList& list, std::size_t first, DryRunAnswer& answer, std::uint64_t* kept);
+  /// Filter with and without the nominated pods that count against the preemptor: filter(node), of a verdict or a
+  /// status, as it comes for the first of both that does not accept.
+  template <class Filter>
+  auto filter_twice(Filter filter);
   NodeVerdict judge();
-  NodeVerdict judge_once(const NodeOverlay& node) const;
 
   const PreparedDryRuns& call_;
   NodeOverlay overlay_;

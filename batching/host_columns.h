@@ -45,9 +45,9 @@ struct HostColumn {
   std::uint64_t position = 0;    ///< in the plugin's list of stale slots
   std::uint64_t node_events = 0;
 
-  /// The plugin neither filters nor scores the pods, so that no node is asked.
+  /// The plugin neither filters nor scores the pods, so that no node is asked, and ends no cycle.
   bool is_idle() const {
-    return !ignores_skips && pre_filter.code == StatusCode::kSkip &&
+    return !ignores_skips && pre_filter.code == StatusCode::kSkip && pre_score.code != StatusCode::kError &&
            (!is_scored || pre_score.code == StatusCode::kSkip);
   }
   bool has_errors() const;  ///< of Filter, on some node
@@ -70,7 +70,11 @@ struct HostPart {
 
   bool filters() const;
   bool scores() const;
-  bool is_idle() const { return !filters() && !scores() && !(runs_pre_filter && refuses_all()); }
+  bool is_idle() const {
+    return !filters() && !scores() && !(runs_pre_filter && refuses_all()) && !(runs_pre_score && fails_to_score());
+  }
+  /// PreScore ends the cycle, also where Score does not run.
+  bool fails_to_score() const { return column->pre_score.code == StatusCode::kError; }
   /// PreFilter ends the cycle.
   bool refuses_all() const;
   bool narrows() const { return runs_pre_filter && column->node_names.has_value(); }

@@ -393,9 +393,9 @@ PreFilterAnswer ClassTable::pre_filter(std::int32_t c, const CompiledNodeSide& s
 const std::string& ClassTable::score_error(std::int32_t c) {
   static const std::string kNone;
   if (!profile_of(c).scores_anything) return kNone;
+  if (host_decides(c)) return score_error_with_hosts(c);
   const std::string& affinity = compiled_node_side(c).pre_score_error;
   const PodClass& pod_class = (*this)[c];
-  if (host_decides(c)) return score_error_with_hosts(pod_class, affinity);
   if (!affinity.empty()) return affinity;
   if (pod_class.topology != nullptr && !pod_class.topology->pre_score_error.empty())
     return pod_class.topology->pre_score_error;
@@ -403,8 +403,10 @@ const std::string& ClassTable::score_error(std::int32_t c) {
 }
 
 /// The first error in the profile's PreScore order.
-const std::string& ClassTable::score_error_with_hosts(const PodClass& pod_class, const std::string& affinity) const {
+const std::string& ClassTable::score_error_with_hosts(std::int32_t c) {
   static const std::string kNone;
+  const std::string& affinity = compiled_node_side(c).pre_score_error;
+  const PodClass& pod_class = (*this)[c];
   const std::string& of_topology = pod_class.topology != nullptr ? pod_class.topology->pre_score_error : kNone;
   const CompiledProfile& profile = this->profile(pod_class.profile);
   for (const EnabledPlugin& plugin : profile.profile->at(ExtensionPoint::kPreScore)) {

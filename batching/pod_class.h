@@ -168,7 +168,7 @@ class ClassTable {
   struct HostOfPod;
   std::int32_t find_or_add(const std::shared_ptr<const PodSpec>& spec, const std::string& node_name,
                            std::int32_t profile, std::int32_t kind, const HostOfPod& host);
-  const std::string& score_error_with_hosts(const PodClass& pod_class, const std::string& affinity) const;
+  const std::string& score_error_with_hosts(std::int32_t c);
   std::int32_t add_error(std::string text);
   void fill(PodClass& pod_class);
   void refresh_deltas(std::uint64_t columns);

@@ -39,11 +39,11 @@ DiagnosisRow::Answer Reasons::with_nominations(const PodToPlace& pod, std::int32
     if (diagnosis) count_reasons(status, narrowing, *diagnosis);
   }
   if (diagnosis && own_nomination >= 0) name_refused_nomination(status_on(own_nomination), narrowing, *diagnosis);
-  if (diagnosis) return {fit_error_text(*diagnosis), false, diagnosis->rejectors, 0};
+  if (diagnosis) return {message_of(*diagnosis), false, 0};
   // The first node in node order that ends the cycle names the error.
   for (const std::int32_t node : snapshot_.in_order())
     if (const Status status = status_on(node); status.code == StatusCode::kError)
-      return {status.message(), true, {}, 0};
+      return {{status.message(), {}, 0}, true, 0};
   throw std::logic_error("Reasons::with_nominations: no node ends the cycle with an error");
 }
 

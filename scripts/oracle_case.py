@@ -164,7 +164,7 @@ def run_differences(case, tools, release):
     walked = []
     for backend in tools.backends:
         path = case.path(f".{backend}.report.json")
-        case.berth(tools, release, ["schedule", "--seed", "1"], backend, path)
+        case.berth(tools, release, ["schedule", "--preemption", "off", "--seed", "1"], backend, path)
         answers = answers_of(read_json(path))
         if answers in walked:
             continue

@@ -153,7 +153,7 @@ def ask(job):
         records = list(read_records(case.path(".upstream.jsonl")).values())
         counts += Coverage().count(records, config_of(case))
         report_path = case.path(".report.json")
-        case.berth(tools, release, ["schedule", "--tie-break", "first"], BACKEND, report_path)
+        case.berth(tools, release, ["schedule", "--preemption", "off", "--tie-break", "first"], BACKEND, report_path)
         differing, steps = walk(case, tools, release, report_path)
         differences += [f"{key}, {release}: {d.pod}: {d.text}" for d in differing]
         gated = {u["pod"] for u in read_json(report_path)["unplaced"] if u["reason"] == "SchedulingGated"}

@@ -43,6 +43,7 @@ static_assert(JsonParser::kMaxDepth == 256 && JsonParser::kMaxBytes == 16u << 20
 using Action = std::function<ExitCode()>;
 
 constexpr std::int32_t kThreadsMax = 1024;
+constexpr std::int32_t kEvictionsPerMinuteMax = 1'000'000;
 constexpr std::int32_t kRepeatsMax = 1000;
 constexpr std::int64_t kPodsPerNodeMax = 1'000'000;
 constexpr const char* kBackendChoices = "reference|cpu|cuda";
@@ -142,6 +143,18 @@ void add_output_file(CLI::App& app, std::string& path) {
            "Where to write the objects as JSON; a name in .gz is compressed, - is standard output (default -)");
 }
 
+void add_preemption(CLI::App& app, ScheduleCommand& command) {
+  add_choice(app, "--preemption", command.preemption, "evict|nominate|off",
+             "What a pod that finds no node does to pods of lower priority: evict them and be tried again when they "
+             "are gone; stop at the nomination, so that the report names them only; or nothing (default evict)");
+  app.add_flag("--keep-budgets", command.keeps_budgets,
+               "Never violate a PodDisruptionBudget; kube-scheduler violates one where nothing else helps");
+  add_number(app, "--evictions-per-minute", command.evictions_per_minute_max,
+             "Evict no more pods than this in a minute of the run's own clock; 0 is no limit, as in kube-scheduler "
+             "(default 0)",
+             0, kEvictionsPerMinuteMax);
+}
+
 void add_schedule(CommandLine& line) {
   CLI::App& app = *line.app.add_subcommand("schedule", "Place every pending pod and report");
   const auto command = bind<ScheduleCommand>(app, line);
@@ -149,9 +162,11 @@ void add_schedule(CommandLine& line) {
   add_config(app, command->config);
   add_backend(app, command->config);
   add_engine(app, command->config);
-  add_choice(app, "-o,--output", command->format, "table|wide|json|yaml|bindings",
+  add_preemption(app, *command);
+  add_choice(app, "-o,--output", command->format, "table|wide|json|yaml|bindings|deletions",
              "table: a report for people; wide: the same with every pod; json and yaml: the report for machines; "
-             "bindings: Binding objects for kubectl create -f - (default table)");
+             "bindings: Binding objects for kubectl create -f -; deletions: a kubectl delete line for each evicted "
+             "pod, in order (default table)");
   app.add_flag("--fail-unplaced", command->fail_unplaced, "Exit with 3 when some pod found no node");
   app.add_flag("--stats", command->stats, "Show times and memory by part in the report for people");
   app.footer(schedule_notes());

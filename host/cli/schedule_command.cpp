@@ -30,6 +30,15 @@ void say_expanded_pods(const ClusterObjects& objects) {
                          counted(made, "pod was", "pods were")));
 }
 
+PreemptionOptions preemption_options(const ScheduleCommand& command) {
+  PreemptionOptions options;
+  if (command.preemption == "nominate") options.mode = PreemptionMode::kNominate;
+  if (command.preemption == "off") options.mode = PreemptionMode::kOff;
+  options.limits.keeps_budgets = command.keeps_budgets;
+  options.evictions_per_minute_max = command.evictions_per_minute_max;
+  return options;
+}
+
 void write_result(const ScheduleCommand& command, const ClusterObjects& objects, const ScheduleResult& result) {
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
@@ -42,6 +51,10 @@ void write_result(const ScheduleCommand& command, const ClusterObjects& objects,
       for (const std::string& note : result.notes) print_note(note);
     }
     write_bindings(result, *json_writer(output, kReportSpreadDepth));
+  } else if (command.format == "deletions") {
+    if (!command.input.quiet)
+      for (const std::string& note : result.notes) print_note(note);
+    write_deletions(result, output);
   } else {
     const ScheduleReportOptions options{command.format == "wide", command.stats};
     output.write(schedule_report(objects, result, options, Terminal::of(STDOUT_FILENO)));
@@ -55,6 +68,7 @@ ExitCode run(const ScheduleCommand& command) {
   ScheduleOptions options = schedule_options(command.config, command.input.quiet);
   const LoadedInput input = load_input(command.input, options.engine.threads);
   options.load_seconds = input.seconds;
+  options.preemption = preemption_options(command);
   ProgressBar bar("placing");
   options.progress = [&bar](std::size_t done, std::size_t total) { bar.update(done, total); };
   const ScheduleResult result = schedule(input.objects, options);

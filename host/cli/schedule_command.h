@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "host/cli/config_options.h"
@@ -13,7 +14,10 @@ namespace berth {
 struct ScheduleCommand {
   InputOptions input;
   ConfigOptions config;
-  std::string format = "table";  ///< table, wide, json, yaml, bindings
+  std::string format = "table";      ///< table, wide, json, yaml, bindings, deletions
+  std::string preemption = "evict";  ///< evict, nominate, off
+  bool keeps_budgets = false;
+  std::int32_t evictions_per_minute_max = 0;  ///< 0: no limit
   bool fail_unplaced = false;
   bool stats = false;
 };

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cli/schedule_document.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "host/cli/device_figures.h"
 
 namespace berth {
@@ -8,7 +12,17 @@ namespace {
 
 constexpr std::int64_t kSchemaVersion = 1;
 
-void write_placements(const ScheduleResult& result, DocumentWriter& writer) {
+/// Nothing where the pod preempted none.
+void write_preempted(const PreemptedPods& preempted, const Pod& pod, DocumentWriter& writer) {
+  const std::span<const Eviction* const> evictions = preempted.of(pod);
+  if (evictions.empty()) return;
+  writer.key("preempted");
+  writer.begin_array();
+  for (const Eviction* const eviction : evictions) writer.string(eviction->victim->full_name());
+  writer.end_array();
+}
+
+void write_placements(const ScheduleResult& result, const PreemptedPods& preempted, DocumentWriter& writer) {
   writer.key("placements");
   writer.begin_array();
   for (const Placement& placement : result.placements) {
@@ -16,12 +30,13 @@ void write_placements(const ScheduleResult& result, DocumentWriter& writer) {
     writer.string_field("pod", placement.pod->full_name());
     writer.string_field("node", placed_node(result, placement));
     writer.integer_field("score", placement.score);
+    write_preempted(preempted, *placement.pod, writer);
     writer.end_object();
   }
   writer.end_array();
 }
 
-void write_unplaced(const ScheduleResult& result, DocumentWriter& writer) {
+void write_unplaced(const ScheduleResult& result, const PreemptedPods& preempted, DocumentWriter& writer) {
   writer.key("unplaced");
   writer.begin_array();
   for (const Unplaced& unplaced : result.unplaced) {
@@ -29,6 +44,24 @@ void write_unplaced(const ScheduleResult& result, DocumentWriter& writer) {
     writer.string_field("pod", unplaced.pod->full_name());
     writer.string_field("reason", unplaced.reason);
     writer.string_field("message", unplaced_message(result, unplaced));
+    if (unplaced.nominated != kNoNode)
+      writer.string_field("nominatedNode", result.node_names.at(static_cast<std::size_t>(unplaced.nominated.value)));
+    write_preempted(preempted, *unplaced.pod, writer);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+/// Nothing where no budget is violated.
+void write_violated_budgets(const ScheduleResult& result, DocumentWriter& writer) {
+  if (result.violated_budgets.empty()) return;
+  writer.key("violatedBudgets");
+  writer.begin_array();
+  for (const ViolatedBudget& budget : result.violated_budgets) {
+    writer.begin_object();
+    writer.string_field("budget", budget.budget);
+    writer.integer_field("allowed", budget.allowed);
+    writer.integer_field("evicted", budget.evicted);
     writer.end_object();
   }
   writer.end_array();
@@ -103,6 +136,19 @@ void write_binding(const Placement& placement, std::string_view node, DocumentWr
   writer.end_object();
 }
 
+/// The text as one word of bash: names that an API server accepts are plain, others may hold anything.
+std::string bash_word(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_';
+  };
+  if (!text.empty() && text.front() != '-' && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  std::string word = "$'";
+  for (const char c : text)
+    word += is_plain(c) ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return word + "'";
+}
+
 }  // namespace
 
 std::string_view unplaced_message(const ScheduleResult& result, const Unplaced& unplaced) {
@@ -124,8 +170,10 @@ void write_schedule_document(const ScheduleResult& result, DocumentWriter& write
   writer.end_object();
   writer.key("seed");
   writer.unsigned_integer(result.seed);
-  write_placements(result, writer);
-  write_unplaced(result, writer);
+  const PreemptedPods preempted(result);
+  write_placements(result, preempted, writer);
+  write_unplaced(result, preempted, writer);
+  write_violated_budgets(result, writer);
   write_skipped(result, writer);
   write_notes(result.notes, writer);
   write_stats(result.stats, writer);
@@ -145,6 +193,23 @@ void write_bindings(const ScheduleResult& result, DocumentWriter& writer) {
   writer.end_array();
   writer.end_object();
   writer.end_document();
+}
+
+void write_deletions(const ScheduleResult& result, Output& output) {
+  for (const Eviction& eviction : result.evictions)
+    output.write("kubectl delete pod --namespace " + bash_word(eviction.victim->namespace_) + " " +
+                 bash_word(eviction.victim->name) + "\n");
+}
+
+PreemptedPods::PreemptedPods(const ScheduleResult& result) {
+  for (const Eviction& eviction : result.evictions) of_uid_[eviction.preemptor->uid()].push_back(&eviction);
+}
+
+std::span<const Eviction* const> PreemptedPods::of(const Pod& preemptor) const {
+  if (of_uid_.empty()) return {};
+  const auto at = of_uid_.find(preemptor.uid());
+  if (at == of_uid_.end()) return {};
+  return at->second;
 }
 
 }  // namespace berth

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "host/cli/document_writer.h"
+#include "host/cli/output.h"
 #include "host/scheduler/scheduler.h"
 
 namespace berth {
@@ -19,5 +24,19 @@ std::string_view placed_node(const ScheduleResult& result, const Placement& plac
 
 /// A List of v1 Binding objects, one per placement, as `kubectl create -f -` takes them.
 void write_bindings(const ScheduleResult& result, DocumentWriter& writer);
+
+/// A line "kubectl delete pod --namespace NAMESPACE NAME" per evicted pod, in order. What is not plain in a name is
+/// quoted for bash.
+void write_deletions(const ScheduleResult& result, Output& output);
+
+/// The names of the pods that each preemptor evicted, in order. Refers to `result`.
+class PreemptedPods {
+ public:
+  explicit PreemptedPods(const ScheduleResult& result);
+  std::span<const Eviction* const> of(const Pod& preemptor) const;
+
+ private:
+  std::unordered_map<std::string, std::vector<const Eviction*>> of_uid_;
+};
 
 }  // namespace berth

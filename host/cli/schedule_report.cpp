@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <unordered_set>
 #include <utility>
 
 #include "host/cli/bar.h"
@@ -20,6 +22,7 @@ namespace {
 
 constexpr std::size_t kExamplesMax = 3;
 constexpr std::size_t kGroupsListed = 15;
+constexpr std::size_t kPreemptorsListed = 15;
 constexpr std::size_t kSkippedListed = 10;
 constexpr std::size_t kWorkloadsListed = 10;
 constexpr int kTrackColumns = 20;
@@ -40,6 +43,7 @@ class ReportText {
     utilisation();
     node_histogram();
     unplaced();
+    preempted();
     skipped();
     workloads();
     kinds();
@@ -135,6 +139,38 @@ class ReportText {
   void say_more(std::size_t count) {
     if (count == 0) return;
     paragraph(fmt::format("... and {} more (-o wide names all)", grouped(static_cast<std::int64_t>(count))), 2);
+  }
+
+  void preempted() {
+    if (result_.evictions.empty()) return;
+    // One line per preemptor, in the order of the first eviction.
+    const PreemptedPods preempted(result_);
+    std::vector<const Eviction*> first_of;
+    std::unordered_set<std::string> seen;
+    for (const Eviction& eviction : result_.evictions)
+      if (seen.insert(eviction.preemptor->uid()).second) first_of.push_back(&eviction);
+    title(fmt::format("Preempted: {} by {}",
+                      counted(static_cast<std::int64_t>(result_.evictions.size()), "pod", "pods"),
+                      counted(static_cast<std::int64_t>(first_of.size()), "pod", "pods")));
+    Table table({{"preemptor"}, {"node"}, {"evicted"}});
+    const std::size_t listed = options_.wide ? first_of.size() : std::min(first_of.size(), kPreemptorsListed);
+    for (std::size_t i = 0; i < listed; ++i)
+      table.add_row({first_of[i]->preemptor->full_name(),
+                     result_.node_names.at(static_cast<std::size_t>(first_of[i]->node.value)),
+                     names_of(preempted.of(*first_of[i]->preemptor))});
+    text_ += table.render(terminal_, 2);
+    say_more(first_of.size() - listed);
+    for (const ViolatedBudget& budget : result_.violated_budgets)
+      paragraph(fmt::format("PodDisruptionBudget {} is violated: {} evicted, {} allowed", budget.budget, budget.evicted,
+                            budget.allowed),
+                2);
+  }
+  std::string names_of(std::span<const Eviction* const> evictions) const {
+    const std::size_t listed = options_.wide ? evictions.size() : std::min(evictions.size(), kExamplesMax);
+    std::string names;
+    for (std::size_t i = 0; i < listed; ++i) names += (i == 0 ? "" : ", ") + evictions[i]->victim->full_name();
+    if (evictions.size() > listed) names += ", ...";
+    return names;
   }
 
   void skipped() {
@@ -248,6 +284,8 @@ std::string causes_of(std::string_view message) {
   const std::size_t lead = message.find(kLead);
   if (message.substr(0, 2) != "0/" || lead == message.npos) return std::string(message);
   std::string_view list = message.substr(lead + kLead.size());
+  if (const std::size_t preemption = list.find(". preemption: "); preemption != list.npos)
+    list = list.substr(0, preemption);
   if (!list.empty() && list.back() == '.') list.remove_suffix(1);
   std::vector<std::string_view> causes;
   while (!list.empty()) {

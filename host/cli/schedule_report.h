@@ -13,7 +13,7 @@ namespace berth {
 
 /// Pods without a node whose reasons are the same but for the counts in the text.
 struct UnplacedGroup {
-  std::string reason;                 ///< "Unschedulable", "SchedulingGated", "SchedulerError"
+  std::string reason;                 ///< Unplaced::reason
   std::string causes;                 ///< the text without its counts: "Insufficient cpu, node(s) were unschedulable"
   std::string example_text;           ///< the whole text of the first pod
   std::vector<std::string> examples;  ///< names of the first few pods

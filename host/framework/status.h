@@ -45,6 +45,7 @@ struct Diagnosis {
   /// Upstream's UnschedulablePlugins: the plugin whose PreFilter rejected, or those whose PreFilter named a node set
   /// and the first that rejected each node. docs/behaviour/scheduler-core.md 1.2.
   PluginNames rejectors = {};
+  std::int64_t resolvable_count = 0;  ///< nodes that answered Unschedulable: the eviction of pods may help there
 };
 
 /// "0/7 nodes are available: 1 Insufficient memory, 3 Insufficient cpu.": docs/behaviour/plugins-node.md 16.2, without

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int32_t kPortMax = 65535;
 
 /// What read_pod_spec() and read_container() look at; a field has to stand here to be read at all.
-constexpr std::array<std::string_view, 11> kSpecFields = {"containers",
+constexpr std::array<std::string_view, 12> kSpecFields = {"containers",
                                                           "schedulerName",
                                                           "initContainers",
                                                           "nodeSelector",
@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, 11> kSpecFields = {"containers",
                                                           "overhead",
                                                           "resources",
                                                           "hostNetwork",
-                                                          "runtimeClassName"};
+                                                          "runtimeClassName",
+                                                          "terminationGracePeriodSeconds"};
 constexpr std::array<std::string_view, 6> kContainerFields = {"name",  "image",         "resources",
                                                               "ports", "restartPolicy", "restartPolicyRules"};
 
@@ -192,6 +193,7 @@ void read_spec_field(std::string_view key, const JsonValue& field, PodSpec& spec
         [&](const JsonValue& item) { spec.topology_spread_constraints.push_back(read_spread_constraint(item)); });
   }
   if (key == "runtimeClassName") field.read(spec.runtime_class_name);
+  if (key == "terminationGracePeriodSeconds") field.read(spec.termination_grace_s);
 }
 
 template <class T>

@@ -168,6 +168,8 @@ void write_shared_spec(Writer& w, const PodSpec& spec) {
   write_tolerations(w, spec.tolerations);
   write_spread_constraints(w, spec.topology_spread_constraints);
   w.text("runtimeClassName", spec.runtime_class_name);
+  if (spec.termination_grace_s != PodSpec().termination_grace_s)
+    w.field("terminationGracePeriodSeconds", spec.termination_grace_s);
 }
 
 void write_spec(Writer& w, const Pod& pod) {

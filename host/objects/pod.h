@@ -97,6 +97,7 @@ struct PodSpec {
   std::vector<TopologySpreadConstraint> topology_spread_constraints;
   std::vector<std::string> image_volumes;  ///< references of image volumes, in order
   std::string runtime_class_name;
+  std::int64_t termination_grace_s = 30;  ///< terminationGracePeriodSeconds: how long its pods may take to end
   friend bool operator==(const PodSpec&, const PodSpec&) = default;
 };
 

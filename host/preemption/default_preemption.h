@@ -6,13 +6,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "batching/backend.h"
 #include "host/cluster/cache.h"
 #include "host/objects/cluster_objects.h"
+#include "host/preemption/victim_lists.h"
 #include "host/preemption/victims.h"
 
 namespace berth {
@@ -24,35 +27,62 @@ struct PreemptionCandidate {
   std::int32_t violations = 0;      ///< victims whose eviction violates a budget
 };
 
+/// Everything that preemption finds for a pod.
 struct PreemptionResult {
   bool eligible = false;                        ///< the pod may preempt others now
-  std::string message;                          ///< why it is not eligible
+  std::string message;                          ///< why it is not eligible, or why there is no candidate
   std::vector<PreemptionCandidate> candidates;  ///< in node order
   std::vector<std::size_t> best;  ///< positions in `candidates`: those that upstream's choice may take, one of them
                                   ///< unless a random order decides
   std::string error;              ///< non-empty: the cycle ends with this error
 };
 
+/// What preemption does for a pod.
+struct PreemptionChoice {
+  bool eligible = false;  ///< as above; a pod that is not keeps its nomination, another one loses it
+  std::string message;    ///< as above
+  std::optional<PreemptionCandidate> candidate;  ///< the first of the best in node order
+  std::string error;                             ///< non-empty: the pod keeps its nomination
+};
+
+/// The message of a pod that may not preempt.
+inline constexpr std::string_view kPolicyNeverText = "not eligible due to preemptionPolicy=Never.";
+/// The message where no pod of the cluster has a lower priority.
+/// @param resolvable_nodes  Diagnosis::resolvable_count
+std::string no_victims_text(std::int64_t nodes, std::int64_t resolvable_nodes);
+
 /// Positions of the candidates that win upstream's comparison (4.7).
 std::vector<std::size_t> best_candidates(std::span<const PreemptionCandidate> candidates);
+
+/// Limits that kube-scheduler does not have. All off by default.
+struct PreemptionLimits {
+  bool keeps_budgets = false;  ///< a candidate that violates a PodDisruptionBudget is none
+};
 
 /// What preemptors would evict from the cluster as an engine has it.
 class DefaultPreemption {
  public:
-  /// @param backend  outlives this; forks of it are opened, and nothing in it changes
-  /// @param cache  the same cluster as that of the engine; outlives this
-  DefaultPreemption(Backend& backend, const ClusterCache& cache, std::span<const PodDisruptionBudget> budgets)
-      : backend_(backend), cache_(cache), budgets_(budgets) {}
+  /// @param backend  outlives this
+  /// @param cache  the same cluster as that of the engine; outlives this, and may change between calls
+  DefaultPreemption(const Backend& backend, const ClusterCache& cache, std::span<const PodDisruptionBudget> budgets,
+                    const PreemptionLimits& limits = {});
+  DefaultPreemption(const DefaultPreemption&) = delete;
+  DefaultPreemption& operator=(const DefaultPreemption&) = delete;
 
   /// Looks at every node for each of the pods, each alone, as if the others did not preempt.
   /// @param pods  prepared, and without a node that accepts them
   /// @throws std::logic_error naming a pod that is not prepared
   std::vector<PreemptionResult> evaluate(std::span<const PodToPlace> pods);
+  /// The same for one pod, without what is not chosen.
+  PreemptionChoice choose(const PodToPlace& pod);
+  /// A pod is evicted: with PreemptionLimits::keeps_budgets its budgets allow one eviction less from now on.
+  void note_eviction(const Pod& pod);
 
  private:
-  Backend& backend_;
-  const ClusterCache& cache_;
+  const Backend& backend_;
   DisruptionBudgets budgets_;
+  PreemptionLimits limits_;
+  VictimLists lists_;
 };
 
 }  // namespace berth

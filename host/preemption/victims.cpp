@@ -36,13 +36,20 @@ void DisruptionBudgets::mark_violations(std::span<Victim> victims) const {
   for (Victim& victim : victims) {
     const Pod& pod = *victim.pod;
     if (pod.labels.empty()) continue;
-    for (std::size_t b = 0; b < budgets_.size(); ++b) {
-      const Budget& budget = budgets_[b];
-      if (budget.name_space != pod.namespace_ || !budget.selector.matches(pod.labels)) continue;
-      if (budget.disrupted_pods.contains(pod.name)) continue;
-      if (--left[b] < 0) victim.violates_budget = true;
-    }
+    for (std::size_t b = 0; b < budgets_.size(); ++b)
+      if (budgets_[b].counts(pod) && --left[b] < 0) victim.violates_budget = true;
   }
+}
+
+bool DisruptionBudgets::count(const Pod& pod) const {
+  return !pod.labels.empty() &&
+         std::any_of(budgets_.begin(), budgets_.end(), [&](const Budget& budget) { return budget.counts(pod); });
+}
+
+void DisruptionBudgets::use_one(const Pod& pod) {
+  if (pod.labels.empty()) return;
+  for (Budget& budget : budgets_)
+    if (budget.counts(pod)) --budget.disruptions_allowed;
 }
 
 std::vector<Victim> potential_victims(const NodeInfo& node, std::int32_t priority, const DisruptionBudgets& budgets) {

@@ -28,6 +28,10 @@ class DisruptionBudgets {
 
   /// Marks each pod whose eviction violates a budget, if those before it in the list are evicted too.
   void mark_violations(std::span<Victim> victims) const;
+  /// Some budget counts the pod.
+  bool count(const Pod& pod) const;
+  /// Each budget that counts the pod allows one eviction less.
+  void use_one(const Pod& pod);
 
  private:
   struct Budget {
@@ -35,6 +39,10 @@ class DisruptionBudgets {
     PodLabelSelector selector;
     std::int32_t disruptions_allowed;
     std::unordered_set<std::string> disrupted_pods;  ///< names: the API server has counted them already
+
+    bool counts(const Pod& pod) const {
+      return name_space == pod.namespace_ && selector.matches(pod.labels) && !disrupted_pods.contains(pod.name);
+    }
   };
   std::vector<Budget> budgets_;
 };

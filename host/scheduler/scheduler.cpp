@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <unordered_map>
 
 #include "batching/device/device_errors.h"
@@ -32,29 +33,67 @@ class Stopwatch {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
+std::string preempted_text(const Eviction& eviction, const Backend& backend) {
+  return "preempted by " + eviction.preemptor->full_name() + " on node " +
+         std::string(backend.node_name(eviction.node));
+}
+
 /// Turns outcomes into placements and reasons, gated pods at their place in the queue; each distinct text is kept once.
 class ResultWriter {
  public:
-  ResultWriter(std::span<const GatedPod> gated, ScheduleResult& result) : gated_(gated), result_(result) {}
+  ResultWriter(std::span<const PodToPlace> queue, std::span<const GatedPod> gated, const QueueRunResult& run,
+               const Backend& backend, ScheduleResult& result)
+      : queue_(queue), gated_(gated), run_(run), backend_(backend), result_(result) {}
 
-  void batch(std::span<const PodToPlace> pods, const BatchResult& batch) {
-    std::vector<std::int32_t> index_of(batch.messages.size(), -1);
-    for (std::size_t i = 0; i < batch.outcomes.size(); ++i) {
-      write_gated_before(++written_);
-      const Outcome& outcome = batch.outcomes[i];
-      if (outcome.kind == OutcomeKind::kPlaced) {
-        result_.placements.push_back({pods[i].pod, outcome.node, outcome.score});
-        continue;
-      }
-      std::int32_t& index = index_of[static_cast<std::size_t>(outcome.message)];
-      if (index < 0) index = message_index(batch.messages[static_cast<std::size_t>(outcome.message)].text);
-      const bool fit_error = outcome.kind == OutcomeKind::kUnschedulable;
-      result_.unplaced.push_back({pods[i].pod, fit_error ? "Unschedulable" : "SchedulerError", index});
-    }
+  void write() {
+    for (const BatchResult& answer : run_.answers) write(answer);
+    write_gated_before(SIZE_MAX);
   }
-  void finish() { write_gated_before(SIZE_MAX); }
 
  private:
+  void write(const BatchResult& batch) {
+    std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> index_of;  // by message and what PostFilter adds
+    for (const Outcome& outcome : batch.outcomes) {
+      const std::size_t position = written_;
+      write_gated_before(++written_);
+      if (write_later(position)) continue;
+      std::int32_t message = -1;
+      if (outcome.kind != OutcomeKind::kPlaced) {
+        const std::int32_t post_filter = run_.post_filter.empty() ? -1 : run_.post_filter[position];
+        const auto [at, is_new] = index_of.try_emplace({outcome.message, post_filter}, -1);
+        if (is_new) at->second = message_index(text_of(batch, outcome, post_filter));
+        message = at->second;
+      }
+      write(position, outcome, message);
+    }
+  }
+  std::string text_of(const BatchResult& batch, const Outcome& outcome, std::int32_t post_filter) const {
+    const std::string& text = batch.messages[static_cast<std::size_t>(outcome.message)].text;
+    if (post_filter < 0) return text;
+    return with_post_filter(text, run_.post_filter_texts[static_cast<std::size_t>(post_filter)]);
+  }
+  /// What became of the pod after its first attempt. @return false: nothing
+  bool write_later(std::size_t position) {
+    if (const auto evicted = run_.evicted_again.find(position); evicted != run_.evicted_again.end()) {
+      const std::string text = preempted_text(run_.evictions[evicted->second], backend_);
+      result_.unplaced.push_back({queue_[position].pod, "Preempted", message_index(text)});
+      return true;
+    }
+    const auto later = run_.later.find(position);
+    if (later == run_.later.end()) return false;
+    write(position, later->second.outcome, message_index(later->second.message.text));
+    return true;
+  }
+  void write(std::size_t position, const Outcome& outcome, std::int32_t message) {
+    const PodPtr& pod = queue_[position].pod;
+    if (outcome.kind == OutcomeKind::kPlaced) {
+      result_.placements.push_back({pod, outcome.node, outcome.score});
+      return;
+    }
+    const auto nominated = run_.nominated.find(position);
+    result_.unplaced.push_back({pod, outcome.kind == OutcomeKind::kUnschedulable ? "Unschedulable" : "SchedulerError",
+                                message, nominated == run_.nominated.end() ? kNoNode : nominated->second});
+  }
   void write_gated_before(std::size_t queue_position) {
     for (; !gated_.empty() && gated_.front().queued_before < queue_position; gated_ = gated_.subspan(1))
       result_.unplaced.push_back({gated_.front().pod, "SchedulingGated", message_index(gated_.front().message)});
@@ -65,7 +104,10 @@ class ResultWriter {
     return at->second;
   }
 
+  std::span<const PodToPlace> queue_;
   std::span<const GatedPod> gated_;  ///< still to be written
+  const QueueRunResult& run_;
+  const Backend& backend_;
   ScheduleResult& result_;
   std::size_t written_ = 0;  ///< pods of the queue
   std::unordered_map<std::string, std::int32_t> index_of_text_;
@@ -80,24 +122,10 @@ std::size_t batch_size(const ScheduleOptions& options) {
 /// engine's alone.
 struct BackendRun {
   OpenedBackend opened;
-  std::vector<BatchResult> answers;
+  QueueRunResult queue;
   double compile_seconds = 0;
   double schedule_seconds = 0;
 };
-
-/// Hands the queue to the backend batch by batch.
-std::vector<BatchResult> run_batches(const std::vector<PodToPlace>& queue, const ScheduleOptions& options,
-                                     Backend& backend) {
-  std::vector<BatchResult> answers;
-  const std::size_t batch_pods = batch_size(options);
-  for (std::size_t next = 0; next < queue.size();) {
-    const std::size_t count = std::min(batch_pods, queue.size() - next);
-    answers.push_back(commit_with_refills(std::span(queue).subspan(next, count), {}, backend));
-    next += answers.back().outcomes.size();
-    if (options.progress) options.progress(next, queue.size());
-  }
-  return answers;
-}
 
 /// @param watch  runs since the time that counts as compiling
 BackendRun run_backend(const ClusterObjects& objects, const std::shared_ptr<const ClusterCache>& cache,
@@ -106,7 +134,12 @@ BackendRun run_backend(const ClusterObjects& objects, const std::shared_ptr<cons
   BackendRun run{open_backend(cache, objects, options.config, engine, options.open_accelerator), {}, 0, 0};
   run.opened.backend->compile(queue);
   run.compile_seconds = watch.lap_seconds();
-  run.answers = run_batches(queue, options, *run.opened.backend);
+  const auto report = [&](std::size_t done) {
+    if (options.progress) options.progress(done, queue.size());
+  };
+  run.queue = QueueRun({objects, *cache, options.config, *run.opened.backend, queue}, options.preemption,
+                       batch_size(options), report)
+                  .run();
   run.schedule_seconds = watch.lap_seconds();
   return run;
 }
@@ -134,15 +167,28 @@ BackendRun run_or_rerun(const ClusterObjects& objects, const std::shared_ptr<con
   return run;
 }
 
+/// Budgets of which more pods were evicted than they allow. Each eviction is held against the budgets as loaded.
+void fill_violated_budgets(const ClusterObjects& objects, ScheduleResult& result) {
+  for (const PodDisruptionBudget& budget : objects.pod_disruption_budgets) {
+    const DisruptionBudgets alone({&budget, 1});
+    const auto evicted = std::count_if(result.evictions.begin(), result.evictions.end(),
+                                       [&](const Eviction& eviction) { return alone.count(*eviction.victim); });
+    if (evicted > std::max(budget.disruptions_allowed, 0))
+      result.violated_budgets.push_back(
+          {budget.namespace_ + "/" + budget.name, budget.disruptions_allowed, static_cast<std::int32_t>(evicted)});
+  }
+}
+
 void fill_notes(const ClusterObjects& objects, const ScheduleOptions& options, ScheduleResult& result) {
   const bool unschedulable = std::any_of(result.unplaced.begin(), result.unplaced.end(),
                                          [](const Unplaced& pod) { return pod.reason == "Unschedulable"; });
   const bool preempts = std::any_of(
       options.config.profiles.begin(), options.config.profiles.end(),
       [](const Profile& profile) { return profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption"); });
-  if (unschedulable && preempts)
-    result.notes.emplace_back(
-        "preemption is not built into schedule yet: no running pod was evicted for a pod without a node");
+  if (options.preemption.mode == PreemptionMode::kOff && unschedulable && preempts)
+    result.notes.emplace_back("preemption is off: no running pod was evicted for a pod without a node");
+  if (options.preemption.mode == PreemptionMode::kNominate && !result.evictions.empty())
+    result.notes.emplace_back("pods that would be preempted are still there: the run stops at the nomination");
   for (std::string& note : missing_inputs(objects, options.config)) result.notes.push_back(std::move(note));
 }
 
@@ -174,20 +220,16 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   Stopwatch watch;
   const auto cache = std::make_shared<ClusterCache>();
   Intake intake = partition_pods(objects, options.config, *cache);
-  const BackendRun run = run_or_rerun(objects, cache, options, intake.queue, watch);
+  BackendRun run = run_or_rerun(objects, cache, options, intake.queue, watch);
   const Backend& backend = *run.opened.backend;
   result.stats.compile_seconds = run.compile_seconds;
   result.stats.schedule_seconds = run.schedule_seconds;
 
   result.served_by = backend.name();
   result.why = run.opened.why;
-  ResultWriter writer(intake.gated, result);
-  std::span<const PodToPlace> rest(intake.queue);
-  for (const BatchResult& answer : run.answers) {
-    writer.batch(rest, answer);
-    rest = rest.subspan(answer.outcomes.size());
-  }
-  writer.finish();
+  ResultWriter(intake.queue, intake.gated, run.queue, backend, result).write();
+  result.evictions = std::move(run.queue.evictions);
+  fill_violated_budgets(objects, result);
   result.skipped = std::move(intake.skipped);
   for (std::int32_t i = 0; i < backend.slot_count(); ++i) result.node_names.emplace_back(backend.node_name({i}));
   result.stats.nodes = backend.slot_count();
@@ -196,7 +238,7 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   result.stats.classes = backend.stats().class_count;
   if (result.stats.schedule_seconds > 0)
     result.stats.pods_per_second = static_cast<double>(result.stats.pods) / result.stats.schedule_seconds;
-  fill_usage(*cache, result);
+  fill_usage(*cache, options.preemption.mode == PreemptionMode::kEvict, result);
   fill_notes(objects, options, result);
   fill_figures(objects, *cache, backend.stats(), result);
   if (!options.engine.host_plugins.empty()) result.stats.host = host_figures(backend.stats());

@@ -16,12 +16,14 @@
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
 #include "host/scheduler/backend_factory.h"
+#include "host/scheduler/queue_run.h"
 
 namespace berth {
 
 struct ScheduleOptions {
   SchedulerConfig config;
   EngineConfig engine;
+  PreemptionOptions preemption;
   double load_seconds = 0;  ///< what reading the input took; handed through to the stats
   /// Called between batches, on the calling thread; starts again from 0 when a run falls back to cpu.
   std::function<void(std::size_t done, std::size_t total)> progress;
@@ -36,8 +38,17 @@ struct Placement {
 
 struct Unplaced {
   PodPtr pod;
-  std::string_view reason;   ///< "Unschedulable", "SchedulingGated" or "SchedulerError"
+  std::string_view reason;   ///< "Unschedulable", "SchedulingGated", "SchedulerError", or "Preempted": it was placed
+                             ///< and then evicted
   std::int32_t message = 0;  ///< index into ScheduleResult::messages
+  NodeIndex nominated = kNoNode;  ///< that preemption reserved for the pod
+};
+
+/// A PodDisruptionBudget of which the run evicted more pods than it allowed.
+struct ViolatedBudget {
+  std::string budget;  ///< "namespace/name"
+  std::int32_t allowed = 0;
+  std::int32_t evicted = 0;
 };
 
 /// A pod that no profile of this scheduler takes up, or that is being deleted; or one kept out of the accounts.
@@ -78,6 +89,8 @@ struct ScheduleResult {
   std::vector<Placement> placements;    ///< queue order
   std::vector<Unplaced> unplaced;       ///< queue order
   std::vector<std::string> messages;
+  std::vector<Eviction> evictions;               ///< in order; with PreemptionMode::kNominate, those that would follow
+  std::vector<ViolatedBudget> violated_budgets;  ///< in input order
   std::vector<Skipped> skipped;
   std::vector<std::string> notes;  ///< said once each: what a run like this leaves out, what the input lacks
   ScheduleStats stats;
@@ -87,7 +100,8 @@ struct ScheduleResult {
   std::vector<std::int32_t> node_use_percent_after;
 };
 
-/// Places every pending pod of `objects`, in queue order: priority, creation time, input order.
+/// Places every pending pod of `objects`, in queue order: priority, creation time, input order. Pods that find no node
+/// preempt others as far as options.preemption says.
 /// @throws InputError when the chosen backend cannot serve the configuration; nothing was placed then.
 /// @throws DeviceError when no device can be used or one fails, unless engine.on_device_failure has cpu do the whole
 ///         run: then served_by and why say so, and times are those of that run.

@@ -100,7 +100,7 @@ std::uint64_t node_bytes(const Node& node, std::unordered_set<const void*>& seen
 
 }  // namespace
 
-void fill_usage(const ClusterCache& cache, ScheduleResult& result) {
+void fill_usage(const ClusterCache& cache, bool evicted_pods_are_gone, ScheduleResult& result) {
   const auto nodes = cache.nodes_in_order();
   ResourceSums allocatable;
   ResourceSums before;
@@ -125,6 +125,14 @@ void fill_usage(const ClusterCache& cache, ScheduleResult& result) {
   }
   for (const auto& [spec, amounts] : placed_of_spec) placed.add(amounts.first, amounts.second);
   placed.add(std::string(kPods), static_cast<std::int64_t>(result.placements.size()));
+  for (const Eviction& eviction : result.evictions) {
+    // A pod that the run placed before it was evicted is not among the placements.
+    if (!evicted_pods_are_gone || cache.get_pod(eviction.victim->uid()) == nullptr) continue;
+    const ResourceAmounts amounts = filter_requests(*eviction.victim);
+    node_after.row(eviction.node.value) -= cpu_and_memory(amounts).transpose();
+    placed.add(amounts, -1);
+    placed.add(std::string(kPods), -1);
+  }
 
   const Eigen::Array2d lost = stranded(node_after, node_allocatable);
   const std::map<std::string_view, double> stranded_after = {{kCpu, lost(0)}, {kMemory, lost(1)}};

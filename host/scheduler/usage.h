@@ -10,8 +10,9 @@
 namespace berth {
 
 /// Fills the figures of a result that say how full the cluster was and is: per resource, and per node.
-/// @param result  placements and node_names are there; resources and node_use_percent_* are written
-void fill_usage(const ClusterCache& cache, ScheduleResult& result);
+/// @param evicted_pods_are_gone  otherwise they are only named
+/// @param result  placements, evictions and node_names are there; resources and node_use_percent_* are written
+void fill_usage(const ClusterCache& cache, bool evicted_pods_are_gone, ScheduleResult& result);
 
 /// Peak resident memory of the process in bytes; 0 where the system does not tell.
 std::uint64_t peak_rss_bytes();

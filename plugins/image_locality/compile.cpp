@@ -14,6 +14,7 @@ std::string normalized_image_name(const std::string& name) {
 
 std::vector<std::string> counted_images(const PodSpec& spec, bool with_volumes) {
   std::vector<std::string> names;
+  names.reserve(spec.init_containers.size() + spec.containers.size() + spec.image_volumes.size());
   for (const Container& container : spec.init_containers) names.push_back(normalized_image_name(container.image));
   for (const Container& container : spec.containers) names.push_back(normalized_image_name(container.image));
   if (with_volumes)

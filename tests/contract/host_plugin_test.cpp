@@ -48,8 +48,9 @@ TEST_P(HostPluginContract, SeesThePlacementsOfTheBatch) {
   ASSERT_EQ(result.outcomes.size(), 3U);
   EXPECT_EQ(result.outcomes[0].kind, OutcomeKind::kPlaced);
   EXPECT_EQ(result.outcomes[2].kind, OutcomeKind::kPlaced);
-  EXPECT_EQ(result.messages,
-            (std::vector<Message>{{"0/2 nodes are available: 2 another pod uses the claim.", {"VolumeRestrictions"}}}));
+  EXPECT_EQ(
+      result.messages,
+      (std::vector<Message>{{"0/2 nodes are available: 2 another pod uses the claim.", {"VolumeRestrictions"}, 2}}));
 }
 
 TEST_P(HostPluginContract, UndoneAndRolledBackPlacementsDoNotCount) {

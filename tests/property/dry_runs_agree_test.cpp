@@ -149,6 +149,14 @@ void compare_with_the_reference(Case& drawn) {
   const std::vector<std::string> actual = texts_of(request, cpu.dry_run(request.view()));
   expect_equal(texts_of(request, reference.dry_run(request.view())), actual);
   expect_equal(texts_of(request, cpu.dry_run(request.view())), actual);
+
+  const std::vector<Status> statuses = cpu.statuses_without_victims(request.view());
+  RC_ASSERT(statuses == reference.statuses_without_victims(request.view()));
+  const DryRunResult result = cpu.dry_run(request.view());
+  for (std::size_t r = 0; r < statuses.size(); ++r) {
+    RC_ASSERT(statuses[r].code == result.answers[r].without_victims.code);
+    RC_ASSERT(statuses[r].plugin == result.answers[r].without_victims.plugin);
+  }
 }
 
 RC_GTEST_PROP(DryRuns, EqualTheReferenceAndEvaluations, ()) {

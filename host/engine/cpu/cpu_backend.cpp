@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/engine/cpu/cpu_backend.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -152,13 +149,13 @@ PodVerdicts CpuBackend::verdicts(const PodToPlace& pod) const {
 DryRunResult CpuBackend::dry_run(const DryRunRequest& request) const {
   state_->keep_prepared(request.preemptors);
   const auto reading = state_->shared();
-  return state_->dry_run(request, [&](std::size_t count, const auto& body) {
-    using Range = tbb::blocked_range<std::size_t>;
-    state_->arena.execute([&] {
-      tbb::parallel_for(Range(0, count, state_->tuning.dry_runs_per_task),
-                        [&](const Range& range) { body(range.begin(), range.end()); });
-    });
-  });
+  return state_->dry_run(request, state_->dry_runs_in_tasks());
+}
+
+std::vector<Status> CpuBackend::statuses_without_victims(const DryRunRequest& request) const {
+  state_->keep_prepared(request.preemptors);
+  const auto reading = state_->shared();
+  return state_->statuses_without_victims(request, state_->dry_runs_in_tasks());
 }
 
 BackendStats CpuBackend::stats() const {

@@ -49,6 +49,7 @@ class CpuBackend : public Backend {
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
+  std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
   std::int32_t slot_count() const override;

@@ -4,6 +4,8 @@
 // The state of CpuBackend: the common state of fast backends, and rows in tiles and groups. cpu_backend.cpp iterates
 // over batches, cpu_placing.cpp finds nodes for single pods and runs.
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <cstddef>
@@ -43,6 +45,17 @@ struct CpuBackend::State : CommitState {
   GroupedRows grouped_rows;
   LoneRow lone_row;
   SelectionScratch scratch;
+
+  /// Blocks of dry runs, in parallel.
+  ForBlocks dry_runs_in_tasks() {
+    return [this](std::size_t count, const auto& body) {
+      using Range = tbb::blocked_range<std::size_t>;
+      arena.execute([&] {
+        tbb::parallel_for(Range(0, count, tuning.dry_runs_per_task),
+                          [&](const Range& range) { body(range.begin(), range.end()); });
+      });
+    };
+  }
 
   void void_rows(const RowsAfter& after);
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);

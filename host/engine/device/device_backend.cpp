@@ -2,12 +2,18 @@
 #include "host/engine/device/device_backend.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "batching/device/device_errors.h"
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/device/device_state.h"
 
 namespace berth {
+namespace {
+
+void in_one_block(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) { body(0, count); }
+
+}  // namespace
 
 DeviceBackend::DeviceBackend(std::unique_ptr<Accelerator> accelerator, std::shared_ptr<const ClusterCache> cache,
                              const ClusterObjects& objects, const SchedulerConfig& config, const EngineConfig& engine,
@@ -139,7 +145,13 @@ PodVerdicts DeviceBackend::verdicts(const PodToPlace& pod) const {
 DryRunResult DeviceBackend::dry_run(const DryRunRequest& request) const {
   state_->keep_prepared(request.preemptors);
   const auto reading = state_->shared();
-  return state_->dry_run(request, [](std::size_t count, const auto& body) { body(0, count); });
+  return state_->dry_run(request, in_one_block);
+}
+
+std::vector<Status> DeviceBackend::statuses_without_victims(const DryRunRequest& request) const {
+  state_->keep_prepared(request.preemptors);
+  const auto reading = state_->shared();
+  return state_->statuses_without_victims(request, in_one_block);
 }
 
 BackendStats DeviceBackend::stats() const {

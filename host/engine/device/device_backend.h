@@ -53,6 +53,7 @@ class DeviceBackend : public Backend {
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   /// Answered by the host: DeviceStats::dry_runs_on_host.
   DryRunResult dry_run(const DryRunRequest& request) const override;
+  std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
   std::int32_t slot_count() const override;

@@ -157,7 +157,7 @@ void DeviceBackend::State::apply_outcomes(std::span<const PodToPlace> pods, cons
 void DeviceBackend::State::apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome) {
   if (outcome.kind == DeviceOutcomeKind::kPlaced) return place(pod, outcome.node, outcome.total);
   if (outcome.kind == DeviceOutcomeKind::kUnschedulable) return fail_everywhere(pod, -1);
-  fail(pod, OutcomeKind::kError, table.score_error(pod.class_index));
+  fail(pod, OutcomeKind::kError, {table.score_error(pod.class_index), {}, 0});
 }
 
 }  // namespace berth

@@ -135,40 +135,38 @@ Status ReferenceBackend::filter_where_allowed(const Request& request, const PreF
 }
 
 /// docs/behaviour/scheduler-core.md 4.5: all victims leave, then each comes back for as long as the pod fits.
-void ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer& answer,
-                                   std::vector<std::uint64_t>& kept) const {
+/// @param answer  null: only the status is asked for
+Status ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer* answer,
+                                     std::vector<std::uint64_t>& kept) const {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(preemptor.profile));
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*preemptor.pod, profile, config_.gates, cluster);
   PreFilterResult pre = pre_filter(request);
-  if (unsupported_reason(*preemptor.pod, profile, engine_.host_plugins) || pre.status.code == StatusCode::kError) {
-    answer.without_victims.code = StatusCode::kError;
-    return;
-  }
-  if (pre.status.code == StatusCode::kUnschedulableAndUnresolvable) {
-    answer.without_victims = to_verdict(pre.status, profile);
-    return;
-  }
+  if (const auto reason = unsupported_reason(*preemptor.pod, profile, engine_.host_plugins))
+    return {StatusCode::kError, "", {*reason}};
+  if (pre.status.code == StatusCode::kError) return {StatusCode::kError, "", {pre.status.message()}};
+  if (pre.status.code == StatusCode::kUnschedulableAndUnresolvable) return {pre.status.code, pre.status.plugin, {}};
   NodeState state = nodes_.at(to_position(list.node));
   const auto remove = [&](const Pod& victim) {
     reference::remove_pod(state, victim);
     reference::remove_pod(pre, request, victim, *state.node);
   };
   for (const Victim& victim : list.victims) remove(*victim.pod);
-  answer.without_victims = to_verdict(filter_where_allowed(request, pre, state), profile);
-  if (!answer.without_victims.accepts()) return;
+  Status without_victims = filter_where_allowed(request, pre, state);
+  if (answer == nullptr || !without_victims.ok()) return without_victims;
   for (std::size_t i = 0; i < list.victims.size(); ++i) {
     const Victim& victim = list.victims[i];
     reference::add_pod(state, PodPtr(PodPtr(), victim.pod));  // lives as long as the call
     reference::add_pod(pre, request, *victim.pod, *state.node);
     if (filter_where_allowed(request, pre, state).ok()) {
-      kept[answer.first_kept + i / 64] |= std::uint64_t{1} << (i % 64);
-      ++answer.kept_count;
+      kept[answer->first_kept + i / 64] |= std::uint64_t{1} << (i % 64);
+      ++answer->kept_count;
     } else {
       remove(*victim.pod);
-      if (victim.violates_budget) ++answer.violations;
+      if (victim.violates_budget) ++answer->violations;
     }
   }
+  return without_victims;
 }
 
 DryRunResult ReferenceBackend::dry_run(const DryRunRequest& request) const {
@@ -180,9 +178,21 @@ DryRunResult ReferenceBackend::dry_run(const DryRunRequest& request) const {
     DryRunAnswer& answer = result.answers.emplace_back();
     answer.first_kept = result.kept.size();
     result.kept.resize(result.kept.size() + (list.victims.size() + 63) / 64);
-    dry_run_one(request.preemptors[run.preemptor], list, answer, result.kept);
+    const PodToPlace& preemptor = request.preemptors[run.preemptor];
+    const Status without_victims = dry_run_one(preemptor, list, &answer, result.kept);
+    answer.without_victims =
+        to_verdict(without_victims, config_.profiles.at(static_cast<std::size_t>(preemptor.profile)));
   }
   return result;
+}
+
+std::vector<Status> ReferenceBackend::statuses_without_victims(const DryRunRequest& request) const {
+  for (const PodToPlace& preemptor : request.preemptors) check_prepared(*preemptor.pod);
+  std::vector<Status> statuses;
+  std::vector<std::uint64_t> no_mask;
+  for (const DryRun& run : request.runs)
+    statuses.push_back(dry_run_one(request.preemptors[run.preemptor], request.lists[run.list], nullptr, no_mask));
+  return statuses;
 }
 
 }  // namespace berth

@@ -320,7 +320,7 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
     return {OutcomeKind::kError, kNoNode, 0, {error->message(), {}}};
   if (search.feasible.empty()) {
     const Diagnosis diagnosis = diagnose(search, nodes_.size());
-    return {OutcomeKind::kUnschedulable, kNoNode, 0, {fit_error_text(diagnosis), diagnosis.rejectors}};
+    return {OutcomeKind::kUnschedulable, kNoNode, 0, message_of(diagnosis)};
   }
   return choose(pod, request, search);
 }

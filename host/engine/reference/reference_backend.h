@@ -54,6 +54,7 @@ class ReferenceBackend : public Backend {
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
+  std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
   std::int32_t slot_count() const override { return static_cast<std::int32_t>(nodes_.size()); }
@@ -101,8 +102,8 @@ class ReferenceBackend : public Backend {
                               const reference::NodeState& state) const;
   std::string_view lasting_name(std::string_view plugin, const Profile& profile) const;
   NodeVerdict to_verdict(const Status& status, const Profile& profile) const;
-  void dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer& answer,
-                   std::vector<std::uint64_t>& kept) const;
+  Status dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer* answer,
+                     std::vector<std::uint64_t>& kept) const;
   bool try_nominated(const reference::Request& request, reference::Search& search);
   void visit(const reference::Request& request, const std::vector<std::size_t>& candidates, std::size_t wanted,
              std::size_t start, reference::Search& search);

@@ -38,6 +38,7 @@ Diagnosis diagnose(const Search& search, std::size_t node_count) {
   if (!search.pre.status.ok()) {
     diagnosis.pre_filter_message = search.pre.status.message();
     diagnosis.rejectors = search.pre.rejectors();
+    if (search.pre.status.code == StatusCode::kUnschedulable) diagnosis.resolvable_count = diagnosis.node_count;
     return diagnosis;
   }
   diagnosis.rejectors = search.pre.rejectors();
@@ -45,6 +46,7 @@ Diagnosis diagnose(const Search& search, std::size_t node_count) {
     if (refusal) {
       for (const std::string& reason : refusal->reasons) ++diagnosis.reason_counts[reason];
       diagnosis.rejectors.insert(refusal->plugin);
+      if (refusal->code == StatusCode::kUnschedulable) ++diagnosis.resolvable_count;
     } else if (search.pre.node_names) {
       ++diagnosis.reason_counts[outside_reason(search)];
     }

@@ -25,7 +25,7 @@ struct CommitStateTest : testing::Test {
     state.run_batch(pods, {}, [&](std::span<const PodToPlace> rest, std::size_t) {
       found.push_back(state.equal_pods(rest, limit));
       for (const PodToPlace& pod : rest.first(std::min(step, rest.size())))
-        state.fail(pod, OutcomeKind::kUnschedulable, "text");
+        state.fail(pod, OutcomeKind::kUnschedulable, {"text", {}, 0});
     });
     state.result = nullptr;
     return found;
@@ -50,7 +50,7 @@ TEST_F(CommitStateTest, EachPodOfABatchIsComparedWithItsPredecessorOnce) {
   state.run_batch(pods, {}, [&](std::span<const PodToPlace> rest, std::size_t) {
     found.push_back(state.equal_pods(rest, SIZE_MAX));
     pods[3].class_index = -1;  // would end the run at its third pod if it were compared again
-    state.fail(rest.front(), OutcomeKind::kUnschedulable, "text");
+    state.fail(rest.front(), OutcomeKind::kUnschedulable, {"text", {}, 0});
   });
   EXPECT_EQ(found[1], 3u);
 }

@@ -70,7 +70,8 @@ TEST(NodeFilterTest, RequestOfZeroFitsAnOvercommittedNode) {
 
 struct DiagnosisTest : testing::Test {
   const std::string& text(std::size_t pod) {
-    return row.answer(cluster.class_of(pod), cluster.profile(), cluster.row_of(pod), cluster.snapshot, log).text;
+    return row.answer(cluster.class_of(pod), cluster.profile(), cluster.row_of(pod), cluster.snapshot, log)
+        .message.text;
   }
   void place(std::size_t pod, std::string_view node, int sign) {
     const std::int32_t i = cluster.snapshot.find_node(node);
@@ -97,6 +98,17 @@ TEST_F(DiagnosisTest, TheTextFollowsTheLog) {
             "0/4 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint(s), 3 Insufficient cpu.");
 }
 
+TEST_F(DiagnosisTest, NodesWhereEvictionMayHelpAreCounted) {
+  const auto resolvable = [&] {
+    return row.answer(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log)
+        .message.resolvable_nodes;
+  };
+  place(1, "a0", 1);
+  EXPECT_EQ(resolvable(), 1) << "b has a taint, c is too small, and a1 accepts";
+  place(1, "a1", 1);
+  EXPECT_EQ(resolvable(), 2);
+}
+
 TEST_F(DiagnosisTest, ARefreshedRowEqualsANewOne) {
   text(0);
   for (int step = 0; step < 12; ++step) {
@@ -106,8 +118,9 @@ TEST_F(DiagnosisTest, ARefreshedRowEqualsANewOne) {
                           : "c",
           step % 5 == 4 ? -1 : 1);
     DiagnosisRow fresh;
-    EXPECT_EQ(text(0),
-              fresh.answer(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log).text);
+    EXPECT_EQ(
+        text(0),
+        fresh.answer(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log).message.text);
   }
 }
 
@@ -115,7 +128,7 @@ TEST(DiagnosisCountTest, ANodeOutsideThePreFilterSetCountsWithThePlugin) {
   test::CompiledCluster cluster("node a cpu=1\nnode b cpu=1\nnode c cpu=1\npod p cpu=2 need=@metadata.name:In:b\n");
   DiagnosisRow row;
   const CommitLog log;
-  EXPECT_EQ(row.answer(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log).text,
+  EXPECT_EQ(row.answer(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log).message.text,
             "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity].");
 }
 

@@ -24,7 +24,7 @@ ScheduleResult sample() {
                      "0/2 nodes are available: 1 Too many pods, 2 Insufficient cpu.",
                      "waiting for scheduling gates: [x]"};
   result.skipped = {{"default/e", "being deleted"}};
-  result.notes = {"preemption is not built yet"};
+  result.notes = {"devices are not built yet"};
   result.stats.nodes = 2;
   result.stats.pods = 4;
   result.stats.classes = 1;
@@ -43,6 +43,9 @@ std::string report(const ScheduleResult& result, const ScheduleReportOptions& op
 TEST(CausesOf, IgnoresCountsAndTheirOrder) {
   EXPECT_EQ(causes_of("0/7 nodes are available: 1 Insufficient memory, 3 Insufficient cpu."),
             "Insufficient cpu, Insufficient memory");
+  EXPECT_EQ(causes_of("0/7 nodes are available: 7 Insufficient cpu. preemption: 0/7 nodes are available: 7 No preemption "
+                      "victims found for incoming pod."),
+            "Insufficient cpu");
   EXPECT_EQ(causes_of("0/7 nodes are available: pod affinity terms conflict."), "pod affinity terms conflict");
   EXPECT_EQ(causes_of("no nodes available to schedule pods"), "no nodes available to schedule pods");
   EXPECT_EQ(causes_of(""), "");
@@ -66,7 +69,7 @@ TEST(ScheduleReport, ShowsPlacedAndUnplacedPods) {
   EXPECT_NE(text.find("default/e  being deleted\n"), std::string::npos) << text;
   EXPECT_NE(text.find("cpu           8 cores  25.0 %  50.0 %"), std::string::npos) << text;
   EXPECT_NE(text.find("12.5 %"), std::string::npos) << "stranded: " << text;
-  EXPECT_NE(text.find("- preemption is not built yet\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("- devices are not built yet\n"), std::string::npos) << text;
 }
 
 TEST(ScheduleReport, OmitsAnUnmeasuredRate) {

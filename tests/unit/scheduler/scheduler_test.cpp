@@ -149,7 +149,8 @@ TEST(ScheduleTest, AnUnschedulablePodHasTheFitError) {
   const ScheduleResult result = run("node n*2 cpu=1\npod p*3 cpu=2\n");
   ASSERT_EQ(result.unplaced.size(), 3u);
   EXPECT_EQ(result.unplaced.front().reason, "Unschedulable");
-  EXPECT_EQ(result.messages, (std::vector<std::string>{"0/2 nodes are available: 2 Insufficient cpu."}));
+  EXPECT_EQ(result.messages, (std::vector<std::string>{"0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are "
+                                                      "available: 2 Preemption is not helpful for scheduling."}));
 }
 
 TEST(ScheduleTest, APodThatNeedsAnUnsupportedPluginIsASchedulerError) {
@@ -173,12 +174,19 @@ TEST(ScheduleTest, EmptyInputGivesEmptyResult) {
   EXPECT_EQ(result.stats.nodes, 0);
 }
 
-TEST(ScheduleTest, MissingPreemptionIsReportedOnceAndOnlyWhenItCouldHelp) {
-  EXPECT_EQ(run("node n cpu=1\npod p*3 cpu=2\n").notes.size(), 1u);
-  EXPECT_NE(run("node n cpu=1\npod p cpu=2\n").notes.front().find("preemption"), std::string::npos);
-  EXPECT_TRUE(run("node n cpu=1\npod p cpu=1\n").notes.empty());
-  EXPECT_TRUE(run("node n cpu=1\npod p gate=g\n").notes.empty());
-  EXPECT_TRUE(run("config disable=DefaultPreemption\nnode n cpu=1\npod p cpu=2\n").notes.empty());
+TEST(ScheduleTest, PreemptionThatIsOffIsReportedOnceAndOnlyWhereItCouldHelp) {
+  const auto notes = [](const std::string& text) {
+    const test::Scenario scenario = test::parse_scenario(text);
+    ScheduleOptions options = options_of(scenario);
+    options.preemption.mode = PreemptionMode::kOff;
+    return schedule(scenario.objects, options).notes;
+  };
+  EXPECT_EQ(notes("node n cpu=1\npod p*3 cpu=2\n").size(), 1u);
+  EXPECT_NE(notes("node n cpu=1\npod p cpu=2\n").front().find("preemption"), std::string::npos);
+  EXPECT_TRUE(notes("node n cpu=1\npod p cpu=1\n").empty());
+  EXPECT_TRUE(notes("node n cpu=1\npod p gate=g\n").empty());
+  EXPECT_TRUE(notes("config disable=DefaultPreemption\nnode n cpu=1\npod p cpu=2\n").empty());
+  EXPECT_TRUE(run("node n cpu=1\npod p cpu=2\n").notes.empty());
 }
 
 TEST(ScheduleTest, BatchesOfAnySizeGiveTheSameResult) {

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/scheduler/queue_run.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "host/objects/pod_copy.h"
+#include "host/objects/pod_state.h"
+
+namespace berth {
+namespace {
+
+constexpr std::int32_t kNoText = -1;
+constexpr std::int64_t kMicrosPerSecond = 1'000'000;
+constexpr std::int64_t kMicrosPerMinute = 60 * kMicrosPerSecond;
+/// Longer grace periods, which no cluster has, count as this one, so that times stay in range.
+constexpr std::int64_t kGraceMaxS = std::int64_t{1} << 40;
+
+PodRare rare_copy(const Pod& pod) { return pod.rare_fields == nullptr ? PodRare() : *pod.rare_fields; }
+
+PodPtr terminating_copy(const Pod& pod) {
+  auto copy = copy_of(pod);
+  PodRare rare = rare_copy(pod);
+  rare.preempted = true;
+  copy->rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  copy->terminating = true;
+  return copy;
+}
+
+PodPtr nominated_copy(const Pod& pod, const std::string& node_name) {
+  auto copy = copy_of(pod);
+  PodRare rare = rare_copy(pod);
+  rare.nominated_node_name = node_name;
+  copy->rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  return copy;
+}
+
+PodPtr bound_copy(const Pod& pod, std::string_view node_name) {
+  auto copy = copy_of(pod);
+  copy->node_name = node_name;
+  return copy;
+}
+
+std::int64_t grace_us(const Pod& pod) {
+  return std::clamp<std::int64_t>(pod.spec->termination_grace_s, 0, kGraceMaxS) * kMicrosPerSecond;
+}
+
+std::int32_t lowest_priority(const ClusterCache& cache) {
+  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
+  for (const NodeInfo* const node : cache.nodes())
+    for (const PodPtr& pod : node->pods) lowest = std::min(lowest, pod->priority);
+  return lowest;
+}
+
+/// A pod that comes to a node may make room for pods with such terms elsewhere; for others it only takes room.
+bool may_gain_from_pods(const Pod& pod, const SchedulerConfig& config) {
+  const PodSpec& spec = *pod.spec;
+  if (spec.pod_affinity && !spec.pod_affinity->required.empty()) return true;
+  if (!spec.topology_spread_constraints.empty()) return true;
+  return std::any_of(config.profiles.begin(), config.profiles.end(), [](const Profile& profile) {
+    return !profile.args.pod_topology_spread.default_constraints.empty();
+  });
+}
+
+}  // namespace
+
+std::string with_post_filter(const std::string& fit_error, const std::string& post_filter) {
+  return post_filter.empty() ? fit_error : fit_error + " " + post_filter;
+}
+
+QueueRun::QueueRun(const Parts& parts, const PreemptionOptions& options, std::size_t batch_pods,
+                   std::function<void(std::size_t)> progress)
+    : parts_(parts),
+      options_(options),
+      batch_pods_(batch_pods),
+      progress_(std::move(progress)),
+      lowest_priority_(lowest_priority(parts.loaded)) {
+  for (const Profile& profile : parts.config.profiles)
+    profile_preempts_.push_back(options.mode != PreemptionMode::kOff &&
+                                profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption"));
+}
+
+QueueRun::~QueueRun() = default;
+
+QueueRunResult QueueRun::run() {
+  try_all();
+  if (options_.mode == PreemptionMode::kEvict && !waiting_.empty()) {
+    add_placed_pods();
+    while (!waiting_.empty()) {
+      const Waiting next = *waiting_.begin();
+      waiting_.erase(waiting_.begin());
+      now_us_ = next.at_us;
+      remove_victims();
+      try_again(next.position);
+    }
+  }
+  return std::move(result_);
+}
+
+void QueueRun::try_all() {
+  const bool some_preempt =
+      std::find(profile_preempts_.begin(), profile_preempts_.end(), true) != profile_preempts_.end();
+  for (std::size_t next = 0; next < parts_.queue.size();) {
+    std::size_t count = std::min(batch_pods_, parts_.queue.size() - next);
+    BatchLimits limits;
+    if (const std::size_t hopeless = hopeless_pods(next, count); hopeless > 0) {
+      count = hopeless;
+    } else {
+      limits.stop_at_failure = some_preempt && parts_.queue[next].pod->priority > lowest_priority_;
+    }
+    result_.answers.push_back(commit_with_refills(parts_.queue.subspan(next, count), limits, parts_.backend));
+    const BatchResult& answer = result_.answers.back();
+    if (some_preempt) note_failures(next, answer);
+    next += answer.outcomes.size();
+    if (progress_) progress_(next);
+  }
+}
+
+/// Pods from `position` on that are known to fail, and to preempt nobody: what comes between them changes nothing.
+std::size_t QueueRun::hopeless_pods(std::size_t position, std::size_t limit) const {
+  if (hopeless_.empty()) return 0;
+  const std::span<const PodToPlace> pods = parts_.queue.subspan(position, limit);
+  const auto end = std::find_if(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return !is_hopeless(pod); });
+  return static_cast<std::size_t>(end - pods.begin());
+}
+
+bool QueueRun::is_hopeless(const PodToPlace& pod) const {
+  return hopeless_.contains({pod.class_index, pod.pod->priority}) && pod.pod->rare().nominated_node_name.empty();
+}
+
+/// PostFilter of the pods of an answer that found no node. With BatchLimits::stop_at_failure that is the last one.
+void QueueRun::note_failures(std::size_t first, const BatchResult& answer) {
+  std::vector<std::int32_t> text_of_message(answer.messages.size(), kNoText);  // where no node is looked at
+  for (std::size_t i = 0; i < answer.outcomes.size(); ++i) {
+    const Outcome& outcome = answer.outcomes[i];
+    PodToPlace& pod = parts_.queue[first + i];
+    if (outcome.kind != OutcomeKind::kUnschedulable || !profile_preempts_[static_cast<std::size_t>(pod.profile)])
+      continue;
+    const auto m = static_cast<std::size_t>(outcome.message);
+    // Among hopeless pods nothing else is answered, so that the engine is still as it was for each of them.
+    const bool looks =
+        is_hopeless(pod) || (answer.stop == StopReason::kPodWithoutNode && i + 1 == answer.outcomes.size());
+    std::int32_t text = kNoText;
+    if (looks || pod.pod->preemption_policy == PreemptionPolicy::kNever) {
+      text = text_index(preempt(first + i, pod, answer.messages[m]));
+    } else {
+      if (text_of_message[m] == kNoText) text_of_message[m] = text_index(text_without_looking(answer.messages[m]));
+      text = text_of_message[m];
+    }
+    if (text == kNoText) continue;
+    result_.post_filter.resize(parts_.queue.size(), kNoText);
+    result_.post_filter[first + i] = text;
+  }
+}
+
+/// Into QueueRunResult::post_filter_texts; kNoText for an empty text.
+std::int32_t QueueRun::text_index(const std::string& text) {
+  if (text.empty()) return kNoText;
+  const auto [at, is_new] =
+      post_filter_index_.try_emplace(text, static_cast<std::int32_t>(result_.post_filter_texts.size()));
+  if (is_new) result_.post_filter_texts.push_back(text);
+  return at->second;
+}
+
+/// What PostFilter says where no pod on any node has a lower priority.
+std::string QueueRun::text_without_looking(const Message& message) const {
+  if (parts_.backend.slot_count() == 0) return {};
+  return "preemption: " +
+         no_victims_text(static_cast<std::int64_t>(parts_.loaded.nodes_in_order().size()), message.resolvable_nodes);
+}
+
+/// @return what PostFilter says
+std::string QueueRun::preempt(std::size_t position, PodToPlace& pod, const Message& message) {
+  const bool has_nomination = !pod.pod->rare().nominated_node_name.empty();
+  if (has_nomination) hopeless_.clear();  // its failure ended its nomination, which was in the way of others
+  if (parts_.backend.slot_count() == 0) return {};
+  if (pod.pod->preemption_policy == PreemptionPolicy::kNever && !has_nomination)
+    return "preemption: " + std::string(kPolicyNeverText);
+  const FailureKey key{pod.class_index, pod.pod->priority};
+  if (const auto known = hopeless_.find(key); known != hopeless_.end() && known->second.message == message)
+    return known->second.post_filter;
+  open_preemption();
+  parts_.backend.prepare({&pod, 1});
+  const PreemptionChoice choice = preemption_->choose(pod);
+  if (choice.candidate) {
+    evict(position, pod, *choice.candidate);
+    return {};
+  }
+  const std::string text = "preemption: " + (choice.error.empty() ? choice.message : choice.error);
+  if (!choice.eligible || !choice.error.empty()) {
+    if (has_nomination) keep_nomination(position, pod);
+  } else if (!may_gain_from_pods(*pod.pod, parts_.config) && pod.class_index >= 0) {
+    hopeless_.insert_or_assign(key, Hopeless{message, text});
+  }
+  return text;
+}
+
+void QueueRun::open_preemption() {
+  if (preemption_ != nullptr) return;
+  cache_ = std::make_unique<ClusterCache>(parts_.loaded);
+  preemption_ = std::make_unique<DefaultPreemption>(parts_.backend, *cache_, parts_.objects.pod_disruption_budgets,
+                                                    options_.limits);
+  for (const PodPtr& pod : parts_.objects.pods)
+    if (const std::string& node = pod->rare().nominated_node_name; is_pending(*pod) && !node.empty())
+      nominees_.try_emplace(pod->uid(), Nominee{pod, node});
+}
+
+void QueueRun::evict(std::size_t position, const PodToPlace& pod, const PreemptionCandidate& candidate) {
+  const std::string node(parts_.backend.node_name(candidate.node));
+  std::vector<PodPtr> victims;
+  victims.reserve(candidate.victims.size());
+  for (const Pod* const victim : candidate.victims) victims.push_back(cache_->get_pod(victim->uid()));
+  std::vector<ClusterChange> changes;
+  std::int64_t free_at_us = now_us_;
+  for (const PodPtr& victim : victims)
+    free_at_us = std::max(free_at_us, delete_victim(victim, pod.pod, candidate.node, changes));
+  end_lower_nominations(*pod.pod, node, changes);
+  const PodPtr nominated = nominated_copy(*pod.pod, node);
+  nominees_[nominated->uid()] = {nominated, node};
+  changes.emplace_back(NominationUpsert{nominated, node});
+  parts_.backend.apply(changes);
+  nominated_pods_[position] = {nominated, pod.profile};
+  result_.nominated[position] = candidate.node;
+  waiting_.insert({free_at_us, position});
+  hopeless_.clear();
+}
+
+/// @return when the victim counts as gone
+std::int64_t QueueRun::delete_victim(const PodPtr& victim, const PodPtr& preemptor, NodeIndex node,
+                                     std::vector<ClusterChange>& changes) {
+  const std::string uid = victim->uid();
+  if (const auto known = gone_at_us_.find(uid); known != gone_at_us_.end()) return known->second;
+  std::int64_t deleted_at_us = now_us_;
+  if (!victim->terminating) {
+    const auto rate = static_cast<std::size_t>(options_.evictions_per_minute_max);
+    if (rate > 0 && result_.evictions.size() >= rate)
+      deleted_at_us =
+          std::max(deleted_at_us, result_.evictions[result_.evictions.size() - rate].deleted_at_us + kMicrosPerMinute);
+    const PodPtr terminating = terminating_copy(*victim);
+    cache_->update_pod(terminating);
+    changes.emplace_back(PodUpsert{terminating});
+    preemption_->note_eviction(*victim);
+    if (const auto placed = placed_position_.find(uid); placed != placed_position_.end())
+      result_.evicted_again[placed->second] = result_.evictions.size();
+    result_.evictions.push_back({victim, preemptor, node, deleted_at_us, deleted_at_us + grace_us(*victim)});
+  }
+  const std::int64_t gone_at_us = deleted_at_us + grace_us(*victim);
+  leaving_.insert({gone_at_us, uid});
+  gone_at_us_.emplace(uid, gone_at_us);
+  return gone_at_us;
+}
+
+/// 4.8: pods of lower priority lose their nomination to the node.
+void QueueRun::end_lower_nominations(const Pod& preemptor, const std::string& node,
+                                     std::vector<ClusterChange>& changes) {
+  std::erase_if(nominees_, [&](const auto& entry) {
+    const Nominee& nominee = entry.second;
+    if (nominee.node_name != node || nominee.pod->priority >= preemptor.priority) return false;
+    changes.emplace_back(NominationUpsert{nominee.pod, ""});
+    return true;
+  });
+}
+
+/// The pod keeps the nomination that its status names: 4.10, "PostFilter returned no result". Where pods that were
+/// preempted are still leaving the node, it is tried again when the next of them is gone.
+void QueueRun::keep_nomination(std::size_t position, const PodToPlace& pod) {
+  const std::string& name = pod.pod->rare().nominated_node_name;
+  const NodeInfo* const node = cache_->find_node(name);
+  if (node == nullptr || node->node == nullptr) return;
+  const std::vector<ClusterChange> change{NominationUpsert{pod.pod, name}};
+  parts_.backend.apply(change);
+  nominees_[pod.pod->uid()] = {pod.pod, name};
+  for (std::int32_t slot = 0; slot < parts_.backend.slot_count(); ++slot)
+    if (parts_.backend.node_name({slot}) == name) result_.nominated[position] = {slot};
+  std::int64_t next_gone_us = std::numeric_limits<std::int64_t>::max();
+  for (const PodPtr& other : node->pods)
+    if (const auto at = gone_at_us_.find(other->uid()); at != gone_at_us_.end())
+      next_gone_us = std::min(next_gone_us, at->second);
+  if (next_gone_us == std::numeric_limits<std::int64_t>::max()) return;
+  nominated_pods_[position] = {pod.pod, pod.profile};
+  waiting_.insert({next_gone_us, position});
+}
+
+void QueueRun::remove_victims() {
+  std::vector<ClusterChange> changes;
+  while (!leaving_.empty() && leaving_.begin()->gone_at_us <= now_us_) {
+    const std::string uid = leaving_.begin()->uid;
+    leaving_.erase(leaving_.begin());
+    gone_at_us_.erase(uid);
+    placed_position_.erase(uid);
+    cache_->remove_pod(uid);
+    changes.emplace_back(PodRemoval{uid});
+  }
+  if (!changes.empty()) parts_.backend.apply(changes);
+}
+
+/// Placed pods are of interest to preemptors of a higher priority only, and in the order of the queue there is none.
+void QueueRun::add_placed_pods() {
+  std::int32_t highest = std::numeric_limits<std::int32_t>::min();
+  for (const Waiting& waiting : waiting_) highest = std::max(highest, parts_.queue[waiting.position].pod->priority);
+  std::size_t position = 0;
+  for (const BatchResult& answer : result_.answers) {
+    for (const Outcome& outcome : answer.outcomes) {
+      const Pod& pod = *parts_.queue[position].pod;
+      if (outcome.kind == OutcomeKind::kPlaced && pod.priority < highest) note_placed(position, pod, outcome.node);
+      ++position;
+    }
+  }
+}
+
+void QueueRun::note_placed(std::size_t position, const Pod& pod, NodeIndex node) {
+  cache_->add_pod(bound_copy(pod, parts_.backend.node_name(node)));
+  placed_position_.emplace(pod.uid(), position);
+}
+
+void QueueRun::try_again(std::size_t position) {
+  PodToPlace pod = nominated_pods_.at(position);
+  parts_.backend.compile({&pod, 1});
+  BatchResult answer = commit_with_refills({&pod, 1}, {}, parts_.backend);
+  const Outcome& outcome = answer.outcomes.front();
+  result_.nominated.erase(position);
+  LaterOutcome& later = result_.later[position];
+  later = {outcome, {}};
+  if (outcome.kind == OutcomeKind::kPlaced) {
+    nominees_.erase(pod.pod->uid());
+    return note_placed(position, *pod.pod, outcome.node);
+  }
+  later.message = std::move(answer.messages[static_cast<std::size_t>(outcome.message)]);
+  if (outcome.kind == OutcomeKind::kUnschedulable)
+    later.message.text = with_post_filter(later.message.text, preempt(position, pod, later.message));
+}
+
+}  // namespace berth

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One run of `berth schedule` over a backend: every pod of the queue is tried once, in order. Pods that find no node
+// preempt others, and are tried again when their victims are gone.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/config/scheduler_config.h"
+#include "host/objects/cluster_objects.h"
+#include "host/preemption/default_preemption.h"
+
+namespace berth {
+
+/// What becomes of pods that find no node.
+enum class PreemptionMode : std::uint8_t {
+  kEvict,     ///< they evict others, and are tried again when their victims are gone
+  kNominate,  ///< the same up to their nomination
+  kOff,
+};
+
+struct PreemptionOptions {
+  PreemptionMode mode = PreemptionMode::kEvict;
+  PreemptionLimits limits;
+  std::int32_t evictions_per_minute_max = 0;  ///< 0: no limit
+};
+
+/// A pod that was evicted. Times are of the run's own clock, which stands at 0 while the queue is tried once.
+struct Eviction {
+  PodPtr victim;
+  PodPtr preemptor;
+  NodeIndex node;
+  std::int64_t deleted_at_us = 0;
+  std::int64_t gone_at_us = 0;  ///< its grace period later
+};
+
+/// The outcome of a pod's latest attempt, where it is not the first one.
+struct LaterOutcome {
+  Outcome outcome;  ///< its message is no index
+  Message message;  ///< of a pod without a node
+};
+
+struct QueueRunResult {
+  std::vector<BatchResult> answers;  ///< of the first attempts: together one outcome per pod, in queue order
+  // By position in the queue:
+  /// What PostFilter adds to the message of a first attempt: into `post_filter_texts`; -1: nothing. Empty where no pod
+  /// fails.
+  std::vector<std::int32_t> post_filter;
+  std::map<std::size_t, LaterOutcome> later;
+  std::map<std::size_t, NodeIndex> nominated;        ///< of pods without a node at the end
+  std::map<std::size_t, std::size_t> evicted_again;  ///< pods that were placed and then evicted: into `evictions`
+  std::vector<std::string> post_filter_texts;
+  std::vector<Eviction> evictions;  ///< in order
+};
+
+/// A FitError with what PostFilter says, as upstream writes it: docs/behaviour/scheduler-core.md 3.5.
+std::string with_post_filter(const std::string& fit_error, const std::string& post_filter);
+
+class QueueRun {
+ public:
+  struct Parts {
+    const ClusterObjects& objects;
+    const ClusterCache& loaded;  ///< what the backend was opened with
+    const SchedulerConfig& config;
+    Backend& backend;
+    std::span<PodToPlace> queue;  ///< compiled, by falling priority
+  };
+  /// Everything must outlive the object.
+  /// @param batch_pods  handed to the backend at once, at most
+  /// @param progress  called between batches with the number of pods that were tried; may be empty
+  QueueRun(const Parts& parts, const PreemptionOptions& options, std::size_t batch_pods,
+           std::function<void(std::size_t done)> progress);
+  ~QueueRun();
+
+  /// Once.
+  QueueRunResult run();
+
+ private:
+  /// A preemptor that is tried again at a time; at equal times by its place in the queue.
+  struct Waiting {
+    std::int64_t at_us;
+    std::size_t position;
+    friend auto operator<=>(const Waiting&, const Waiting&) = default;
+  };
+  /// A pod that counts as gone at a time.
+  struct Leaving {
+    std::int64_t gone_at_us;
+    std::string uid;
+    friend auto operator<=>(const Leaving&, const Leaving&) = default;
+  };
+  struct Nominee {
+    PodPtr pod;
+    std::string node_name;
+  };
+  /// Pods that fail alike.
+  struct FailureKey {
+    std::int32_t class_index;
+    std::int32_t priority;
+    friend auto operator<=>(const FailureKey&, const FailureKey&) = default;
+  };
+
+  void try_all();
+  std::size_t hopeless_pods(std::size_t position, std::size_t limit) const;
+  bool is_hopeless(const PodToPlace& pod) const;
+  void try_again(std::size_t position);
+  void note_failures(std::size_t first, const BatchResult& answer);
+  std::int32_t text_index(const std::string& text);
+  std::string text_without_looking(const Message& message) const;
+  std::string preempt(std::size_t position, PodToPlace& pod, const Message& message);
+  void open_preemption();
+  void evict(std::size_t position, const PodToPlace& pod, const PreemptionCandidate& candidate);
+  std::int64_t delete_victim(const PodPtr& victim, const PodPtr& preemptor, NodeIndex node,
+                             std::vector<ClusterChange>& changes);
+  void end_lower_nominations(const Pod& preemptor, const std::string& node, std::vector<ClusterChange>& changes);
+  void keep_nomination(std::size_t position, const PodToPlace& pod);
+  void remove_victims();
+  void add_placed_pods();
+  void note_placed(std::size_t position, const Pod& pod, NodeIndex node);
+
+  Parts parts_;
+  PreemptionOptions options_;
+  std::size_t batch_pods_;
+  std::function<void(std::size_t)> progress_;
+  QueueRunResult result_;
+  std::vector<bool> profile_preempts_;  ///< [profile]
+  std::int32_t lowest_priority_;        ///< of the pods on nodes when the run began
+  /// What pods were told that found no node and nobody to evict, and will not as long as pods only come.
+  struct Hopeless {
+    Message message;
+    std::string post_filter;
+  };
+  std::map<FailureKey, Hopeless> hopeless_;
+  std::unordered_map<std::string, std::int32_t> post_filter_index_;  ///< [text]
+
+  // Once a pod preempts:
+  std::unique_ptr<ClusterCache> cache_;  ///< the cluster with what the run changed; of placed pods, those that may be
+                                         ///< victims
+  std::unique_ptr<DefaultPreemption> preemption_;
+  std::unordered_map<std::string, Nominee> nominees_;             ///< [uid]; may hold pods that are nominated no longer
+  std::unordered_map<std::string, std::size_t> placed_position_;  ///< [uid] in the queue, of placed pods in cache_
+  std::set<Leaving> leaving_;
+  std::unordered_map<std::string, std::int64_t> gone_at_us_;  ///< [uid] of those
+  std::set<Waiting> waiting_;
+  std::map<std::size_t, PodToPlace> nominated_pods_;  ///< by position: as it is tried again, with its nomination
+  std::int64_t now_us_ = 0;
+};
+
+}  // namespace berth
