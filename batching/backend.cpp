@@ -2,6 +2,7 @@
 #include "batching/backend.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <stdexcept>
@@ -16,6 +17,11 @@ Backend::Backend() : as_parent_(std::make_shared<ForkParent>()) { as_parent_->en
 Backend::~Backend() { as_parent_->engine = nullptr; }
 
 void Backend::note_change() { ++as_parent_->version; }
+
+std::uint64_t next_victim_list_version() {
+  static std::atomic<std::uint64_t> latest = 0;
+  return ++latest;
+}
 
 Message message_of(const Diagnosis& diagnosis) {
   return {fit_error_text(diagnosis), diagnosis.rejectors, diagnosis.resolvable_count};

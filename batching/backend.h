@@ -144,7 +144,12 @@ struct Victim {
 struct VictimList {
   NodeIndex node;
   std::span<const Victim> victims;
+  /// Not 0: other lists of this version, also in earlier calls, are equal to this one, so that the engine may use again
+  /// what it found out about them. next_victim_list_version() gives a new one.
+  std::uint64_t version = 0;
 };
+/// A number that no list in this process has had.
+std::uint64_t next_victim_list_version();
 
 /// One dry run: a preemptor on the node of a list.
 struct DryRun {
@@ -328,9 +333,8 @@ class Backend {
   /// @throws std::logic_error naming the pod when a preemptor is not prepared, or when the engine does not know the
   ///     terms of a victim
   virtual DryRunResult dry_run(const DryRunRequest& request) const = 0;
-  /// The same with every victim of each list gone, as statuses with their reasons, none where no Filter plugin runs: for
-  /// messages, since it is slower.
-  /// @return [DryRunRequest::runs]
+  /// The same with every victim of each list gone, as statuses with their reasons, none where no Filter plugin runs:
+  /// for messages, since it is slower. @return [DryRunRequest::runs]
   virtual std::vector<Status> statuses_without_victims(const DryRunRequest& request) const = 0;
 
   virtual BackendStats stats() const = 0;

@@ -247,6 +247,19 @@ class CommitState {
   const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1].pod; }
   void keep(PodToPlace& pod);
   std::vector<PodToPlace> current(std::span<const PodToPlace> pods) const;
+  /// The engine's memory of lists of victims; one of its own for a call while another one uses that.
+  class VictimMemoryOfCall {
+   public:
+    explicit VictimMemoryOfCall(const CommitState& state)
+        : lock_(state.victim_memory_mutex_, std::try_to_lock),
+          memory_(lock_.owns_lock() ? &state.victim_memory_ : &own_) {}
+    VictimMemory& get() const { return *memory_; }
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+    VictimMemory own_;
+    VictimMemory* memory_;
+  };
   void detach_forks();
   void let_go(PodToPlace& pod);
   void note_prepared(const PodToPlace& pod);
@@ -272,7 +285,9 @@ class CommitState {
 
   std::shared_ptr<ForkSource> fork_source_;         ///< null in a fork
   mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< a statistic: const calls run in parallel
-  std::vector<KeptPod> kept_pods_;                  ///< [PodToPlace::handle - 1]
+  mutable std::mutex victim_memory_mutex_;
+  mutable VictimMemory victim_memory_;
+  std::vector<KeptPod> kept_pods_;  ///< [PodToPlace::handle - 1]
   std::vector<std::uint32_t> free_handles_;
   std::size_t log_entries_min_ = 0;
   std::size_t folded_ = 0;   ///< of `answered`, how many the cluster has as assumed pods: those up to the last fold()

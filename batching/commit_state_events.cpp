@@ -204,14 +204,17 @@ std::vector<PodToPlace> CommitState::current(std::span<const PodToPlace> pods) c
 DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
   dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
   const std::vector<PodToPlace> preemptors = current(request.preemptors);
-  return berth::dry_run({preemptors, request.lists, request.runs}, table, nominations, snapshot, for_blocks);
+  const VictimMemoryOfCall memory(*this);
+  return berth::dry_run({preemptors, request.lists, request.runs}, table, nominations, snapshot, memory.get(),
+                        for_blocks);
 }
 
 std::vector<Status> CommitState::statuses_without_victims(const DryRunRequest& request,
                                                           const ForBlocks& for_blocks) const {
   const std::vector<PodToPlace> preemptors = current(request.preemptors);
+  const VictimMemoryOfCall memory(*this);
   return berth::statuses_without_victims({preemptors, request.lists, request.runs}, table, nominations, snapshot,
-                                         for_blocks);
+                                         memory.get(), for_blocks);
 }
 
 Evaluation CommitState::evaluate(const PodToPlace& pod) {

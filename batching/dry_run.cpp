@@ -62,12 +62,11 @@ class LaneRunner {
     const NodeSideRow* const row = preemptor_->pod.row_on(node);
     answer.without_victims = row == nullptr ? preemptor_->pod.verdict_without_row(node) : verdict(*row, node, lane);
     if (!answer.without_victims.accepts()) return;
-    const Victims::OfList& list = call_.victims().list(run.list);
-    const std::uint64_t* const violating = call_.victims().violating(run.list);
-    for (std::size_t w = 0; w < mask_words(list.count); ++w) {
+    const PreparedList& list = call_.victims().list(run.list);
+    for (std::size_t w = 0; w < mask_words(list.count()); ++w) {
       kept[w] = kept_[w][lane];
       answer.kept_count += static_cast<std::uint32_t>(std::popcount(kept[w]));
-      answer.violations += std::popcount(violating[w] & ~kept[w]);
+      answer.violations += std::popcount(list.violating[w] & ~kept[w]);
     }
   }
 
@@ -114,8 +113,8 @@ DryRunResult with_masks(const DryRunRequest& request) {
 }  // namespace
 
 DryRunResult dry_run(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
-                     const Snapshot& snapshot, const ForBlocks& for_blocks) {
-  const PreparedDryRuns call(request, table, nominations, snapshot);
+                     const Snapshot& snapshot, VictimMemory& memory, const ForBlocks& for_blocks) {
+  const PreparedDryRuns call(request, table, nominations, snapshot, memory);
   DryRunResult result = with_masks(request);
   for_blocks(request.runs.size(), [&](std::size_t begin, std::size_t end) {
     LaneRunner runner(call);
@@ -127,8 +126,8 @@ DryRunResult dry_run(const DryRunRequest& request, const ClassTable& table, cons
 
 std::vector<Status> statuses_without_victims(const DryRunRequest& request, const ClassTable& table,
                                              const Nominations& nominations, const Snapshot& snapshot,
-                                             const ForBlocks& for_blocks) {
-  const PreparedDryRuns call(request, table, nominations, snapshot);
+                                             VictimMemory& memory, const ForBlocks& for_blocks) {
+  const PreparedDryRuns call(request, table, nominations, snapshot, memory);
   std::vector<Status> statuses(request.runs.size());
   for_blocks(request.runs.size(), [&](std::size_t begin, std::size_t end) {
     DryRunner runner(call);

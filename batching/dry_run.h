@@ -11,6 +11,7 @@
 #include "batching/backend.h"
 #include "batching/nominations.h"
 #include "batching/pod_class.h"
+#include "batching/victims.h"
 #include "host/cluster/snapshot.h"
 
 namespace berth {
@@ -20,12 +21,12 @@ using ForBlocks = std::function<void(std::size_t count, const std::function<void
 
 /// Backend::dry_run(). Cost: each preemptor and each victim is prepared once; then a run reads the amounts that its
 /// class requests, once per victim, and topology tables only where the class reads tables that a victim changes.
-/// @throws what Backend::dry_run() throws
+/// @param memory  of the engine; one call at a time @throws what Backend::dry_run() throws
 DryRunResult dry_run(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
-                     const Snapshot& snapshot, const ForBlocks& for_blocks);
+                     const Snapshot& snapshot, VictimMemory& memory, const ForBlocks& for_blocks);
 /// Backend::statuses_without_victims()
 std::vector<Status> statuses_without_victims(const DryRunRequest& request, const ClassTable& table,
                                              const Nominations& nominations, const Snapshot& snapshot,
-                                             const ForBlocks& for_blocks);
+                                             VictimMemory& memory, const ForBlocks& for_blocks);
 
 }  // namespace berth

@@ -9,6 +9,9 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kMaskBits = 64;
+/// From here on it pays to prepare lanes, and the lists of each kind.
+constexpr std::size_t kManyPreemptors = 4;
+constexpr std::ptrdiff_t kManyClasses = 4;
 
 bool reads_tables(const PodClass& pod_class) { return pod_class.topology != nullptr && pod_class.topology->filters(); }
 
@@ -20,13 +23,14 @@ void keep(std::size_t victim, DryRunAnswer& answer, std::uint64_t* kept) {
 }  // namespace
 
 PreparedDryRuns::PreparedDryRuns(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
-                                 const Snapshot& snapshot)
+                                 const Snapshot& snapshot, VictimMemory& memory)
     : request_(request), table_(table), nominations_(nominations), snapshot_(snapshot) {
   prepare_preemptors();
-  const bool with_kinds =
-      std::any_of(classes_.begin(), classes_.end(), [](const auto& entry) { return entry.second.reads_tables; });
-  victims_ = std::make_unique<const Victims>(request, table, with_kinds);
-  if (with_kinds) lists_of_kinds_ = std::make_unique<const ListsOfKinds>(*victims_);
+  const auto readers =
+      std::count_if(classes_.begin(), classes_.end(), [](const auto& entry) { return entry.second.reads_tables; });
+  memory.begin(table, snapshot);
+  victims_ = std::make_unique<const Victims>(request, table, readers > 0, memory);
+  if (readers >= kManyClasses) lists_of_kinds_ = std::make_unique<const ListsOfKinds>(*victims_);
   choose_lanes();
 }
 
@@ -48,9 +52,10 @@ void PreparedDryRuns::prepare_preemptors() {
 }
 
 void PreparedDryRuns::choose_lanes() {
-  const auto may_use_lanes = [](const Preemptor& preemptor) {
-    return preemptor.of_class != nullptr && preemptor.pod.pod_class().ports.empty() &&
-           preemptor.pod.pod_class().host.is_idle() && preemptor.pod.profile().filters<NodeResourcesFit>();
+  const auto may_use_lanes = [&](const Preemptor& preemptor) {
+    return preemptors_.size() >= kManyPreemptors && preemptor.of_class != nullptr &&
+           preemptor.pod.pod_class().ports.empty() && preemptor.pod.pod_class().host.is_idle() &&
+           preemptor.pod.profile().filters<NodeResourcesFit>();
   };
   std::vector<const PodClass*> classes;
   for (const Preemptor& preemptor : preemptors_)
@@ -64,7 +69,7 @@ const VictimMoves& PreparedDryRuns::moves_of(const Preemptor& preemptor) const {
   const DryRunClass& of_class = *preemptor.of_class;
   std::call_once(of_class.moves_once, [&] {
     of_class.moves = std::make_unique<const VictimMoves>(preemptor.pod.pod_class(), of_class.affinity_skips, table_,
-                                                         *victims_, *lists_of_kinds_);
+                                                         *victims_, lists_of_kinds_.get());
   });
   return *of_class.moves;
 }
@@ -96,7 +101,7 @@ bool DryRunner::begin_run(const DryRun& run, NodeVerdict& verdict) {
   }
   begin_class();
   nominations_matter_ = preemptor_->nominations_matter && call_.nominations().any_against(pod.pod(), node);
-  remove_all(run, call_.victims().list(run.list));
+  remove_all(run);
   return true;
 }
 
@@ -115,11 +120,9 @@ Status DryRunner::status_without_victims(const DryRun& run) {
 void DryRunner::answer(const DryRun& run, DryRunAnswer& answer, std::uint64_t* kept) {
   if (!begin_run(run, answer.without_victims)) return;
   const VictimList& list = call_.request().lists[run.list];
-  const Victims::OfList& of_list = call_.victims().list(run.list);
   answer.without_victims = judge();
   if (!answer.without_victims.accepts()) return;
-  amounts_decide() ? reprieve_by_amounts(list, of_list.first, answer, kept)
-                   : reprieve(list, of_list.first, answer, kept);
+  amounts_decide() ? reprieve_by_amounts(list, answer, kept) : reprieve(list, answer, kept);
 }
 
 void DryRunner::begin_class() {
@@ -136,14 +139,15 @@ void DryRunner::begin_class() {
   moves_ = preemptor_->of_class->reads_tables ? &call_.moves_of(*preemptor_) : nullptr;
 }
 
-void DryRunner::remove_all(const DryRun& run, const Victims::OfList& of_list) {
+void DryRunner::remove_all(const DryRun& run) {
   const VictimList& list = call_.request().lists[run.list];
+  prepared_ = &call_.victims().list(run.list);
   overlay_.reset(list.node.value);
-  overlay_.remove_all({of_list.all.delta, of_list.all.ports, {}}, static_cast<std::int64_t>(of_list.count));
+  overlay_.remove_all({prepared_->all.delta, prepared_->all.ports, {}}, static_cast<std::int64_t>(prepared_->count()));
   for (const Victim& victim : list.victims) overlay_.remove_for_hosts(victim.pod);
   tables_matter_ = moves_ != nullptr && moves_->change(run.list);
   if (!tables_matter_) return;
-  for (std::size_t v = of_list.first; v < of_list.first + of_list.count; ++v) overlay_.apply_moves(moves_of(v), -1);
+  for (std::size_t v = 0; v < prepared_->count(); ++v) overlay_.apply_moves(moves_of(v), -1);
 }
 
 /// Whether victims can get in the way by their number, their amounts and the tables only: the usual case.
@@ -165,19 +169,18 @@ bool DryRunner::add_to_tables(std::size_t victim) {
 }
 
 /// reprieve() where amounts_decide().
-void DryRunner::reprieve_by_amounts(const VictimList& list, std::size_t first, DryRunAnswer& answer,
-                                    std::uint64_t* kept) {
+void DryRunner::reprieve_by_amounts(const VictimList& list, DryRunAnswer& answer, std::uint64_t* kept) {
   node_.assign(overlay_.amounts().begin(), overlay_.amounts().end());
   std::int64_t pod_count = overlay_.pod_count();
   const std::int64_t allowed_pods = overlay_.allowed_pods();
   const std::span<const std::int32_t> columns = overlay_.columns();
   for (std::size_t i = 0; i < list.victims.size(); ++i) {
-    const Footprint& footprint = call_.victims().footprint(first + i);
+    const Footprint& footprint = call_.victims().footprint(*prepared_, i);
     bool fits = !NodeResourcesFit::too_many_pods(pod_count + 1, allowed_pods);
     for (std::size_t r = 0; r < columns.size(); ++r)
       fits = fits && !NodeResourcesFit::is_short(requests_[r], node_[r].allocatable,
                                                  add_wrapping(node_[r].requested, footprint.amount(columns[r])));
-    if (!fits || (tables_matter_ && !add_to_tables(first + i))) {
+    if (!fits || (tables_matter_ && !add_to_tables(i))) {
       answer.violations += list.victims[i].violates_budget ? 1 : 0;
       continue;
     }
@@ -188,9 +191,9 @@ void DryRunner::reprieve_by_amounts(const VictimList& list, std::size_t first, D
   }
 }
 
-void DryRunner::reprieve(const VictimList& list, std::size_t first, DryRunAnswer& answer, std::uint64_t* kept) {
+void DryRunner::reprieve(const VictimList& list, DryRunAnswer& answer, std::uint64_t* kept) {
   for (std::size_t i = 0; i < list.victims.size(); ++i) {
-    const PodEffect victim = effect_of(first + i, *list.victims[i].pod);
+    const PodEffect victim = effect_of(i, *list.victims[i].pod);
     overlay_.add(victim);
     if (judge().accepts()) {
       keep(i, answer, kept);

@@ -39,7 +39,7 @@ class PreparedDryRuns {
  public:
   /// All arguments must outlive the object. @throws what Backend::dry_run() throws
   PreparedDryRuns(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
-                  const Snapshot& snapshot);
+                  const Snapshot& snapshot, VictimMemory& memory);
 
   const DryRunRequest& request() const { return request_; }
   const Nominations& nominations() const { return nominations_; }
@@ -61,7 +61,7 @@ class PreparedDryRuns {
   std::unordered_map<std::int32_t, DryRunClass> classes_;
   std::vector<Preemptor> preemptors_;
   std::unique_ptr<const Victims> victims_;
-  std::unique_ptr<const ListsOfKinds> lists_of_kinds_;  ///< null: no class reads tables
+  std::unique_ptr<const ListsOfKinds> lists_of_kinds_;  ///< null: few classes read tables
   std::unique_ptr<const VictimLanes> lanes_;
 };
 
@@ -81,17 +81,17 @@ class DryRunner {
   void begin_class();
   /// Of the victim, in the tables that the class reads.
   std::span<const CountMove> moves_of(std::size_t victim) const {
-    return moves_ == nullptr ? std::span<const CountMove>() : moves_->of_kind(call_.victims().kind_of(victim));
+    return moves_ == nullptr ? std::span<const CountMove>() : moves_->of_kind(prepared_->kinds[victim]);
   }
   PodEffect effect_of(std::size_t victim, const Pod& pod) const {
-    const Footprint& footprint = call_.victims().footprint(victim);
+    const Footprint& footprint = call_.victims().footprint(*prepared_, victim);
     return {footprint.delta, footprint.ports, moves_of(victim), &pod};
   }
-  void remove_all(const DryRun& run, const Victims::OfList& of_list);
+  void remove_all(const DryRun& run);
   bool amounts_decide() const;
   bool add_to_tables(std::size_t victim);
-  void reprieve_by_amounts(const VictimList& list, std::size_t first, DryRunAnswer& answer, std::uint64_t* kept);
-  void reprieve(const VictimList& list, std::size_t first, DryRunAnswer& answer, std::uint64_t* kept);
+  void reprieve_by_amounts(const VictimList& list, DryRunAnswer& answer, std::uint64_t* kept);
+  void reprieve(const VictimList& list, DryRunAnswer& answer, std::uint64_t* kept);
   /// Filter with and without the nominated pods that count against the preemptor: filter(node), of a verdict or a
   /// status, as it comes for the first of both that does not accept.
   template <class Filter>
@@ -106,6 +106,7 @@ class DryRunner {
   const VictimMoves* moves_ = nullptr;  ///< null: the class reads no table
   // Of the current run:
   const Preemptor* preemptor_ = nullptr;
+  const PreparedList* prepared_ = nullptr;
   const NodeSideRow* row_ = nullptr;
   std::vector<NodeOverlay::Amounts> node_;  ///< [NodeOverlay::columns] with the victims that may stay
   bool nominations_matter_ = false;

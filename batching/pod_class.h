@@ -95,6 +95,8 @@ class ClassTable {
   };
   /// Enough was added since the latest sweep() that much of it may be unused.
   bool is_sweep_due() const;
+  /// So far.
+  std::uint64_t sweeps() const { return sweeps_; }
   /// For tests: sweeps are due after fewer additions, or a smaller share of what there is.
   void sweep_after(std::int32_t additions_min, std::int32_t share) {
     sweep_min_ = additions_min;

@@ -29,8 +29,9 @@ class ListsOfKinds {
 class VictimMoves {
  public:
   /// @param affinity_skips  affinity_pre_filter_skips() of the class
+  /// @param lists_of_kinds  null: each list is looked at, which is less work for a few classes
   VictimMoves(const PodClass& pod_class, bool affinity_skips, const ClassTable& table, const Victims& victims,
-              const ListsOfKinds& lists_of_kinds);
+              const ListsOfKinds* lists_of_kinds);
 
   std::span<const CountMove> of_kind(std::size_t kind) const { return of_kind_[kind]; }
   /// Some victim of the list changes a table that the class reads.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The victims of a DryRunRequest, prepared once for all its preemptors.
+// The victims of dry runs, prepared once for all preemptors of a request, and for later requests where lists have
+// versions.
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -30,38 +33,44 @@ struct Footprint {
   }
 };
 
-/// The victims of all lists, one after another. Those of one template share their footprint, and those that change the
-/// same topology tables their kind.
-class Victims {
+/// A list as dry runs read it. Victims of one template share their footprint, and those that change the same topology
+/// tables their kind.
+struct PreparedList {
+  std::uint64_t version = 0;  ///< VictimList::version
+  std::uint64_t used_at = 0;  ///< number of the call
+  bool has_kinds = false;
+  std::vector<std::uint32_t> footprints;  ///< [victim]
+  std::vector<std::uint32_t> kinds;       ///< [victim], if has_kinds
+  std::vector<std::uint64_t> violating;   ///< 64 victims a word: which of them violate a budget
+  Footprint all;                          ///< of all victims together
+
+  std::size_t count() const { return footprints.size(); }
+};
+
+/// What an engine keeps of lists of victims from one call to the next.
+class VictimMemory {
  public:
-  struct OfList {
-    std::size_t first = 0;  ///< number of the first victim
-    std::size_t count = 0;
-    Footprint all;  ///< of all victims together
-  };
-
-  /// @param with_kinds  kinds will be read
+  /// Call at the beginning of each call. Forgets everything where numbers of resources or terms may mean something else
+  /// than before, or there is too much.
+  void begin(const ClassTable& table, const Snapshot& snapshot);
+  /// Valid until the next begin(). @param with_kinds  kinds will be read
   /// @throws std::logic_error naming a victim whose terms the engine does not know, if so
-  Victims(const DryRunRequest& request, const ClassTable& table, bool with_kinds);
+  const PreparedList& prepare(const VictimList& list, const ClassTable& table, bool with_kinds);
 
-  const OfList& list(std::size_t list) const { return lists_[list]; }
-  std::size_t list_count() const { return lists_.size(); }
-  const Footprint& footprint(std::size_t victim) const { return footprints_[footprint_of_[victim]]; }
-  /// 64 victims a word, from the list's first: which of them violate a budget.
-  const std::uint64_t* violating(std::size_t list) const { return violating_.data() + first_word_[list]; }
-
+  const Footprint& footprint(std::uint32_t footprint) const { return footprints_[footprint].footprint; }
   std::size_t kind_count() const { return kinds_.size(); }
-  std::size_t kind_of(std::size_t victim) const { return kind_of_[victim]; }
   const Pod& pod_of_kind(std::size_t kind) const { return *kinds_[kind].pod; }
   /// TopologyQueries::known_owner_of() its pods
   std::int32_t owner_of_kind(std::size_t kind) const { return kinds_[kind].owner; }
 
  private:
-  std::size_t find_footprint(const Pod& pod, const ClassTable& table);
-  std::size_t find_kind(const Pod& pod, const ClassTable& table);
-
+  // Keys refer to what the entries own, so that no address is met again with another meaning.
+  struct KeptFootprint {
+    Footprint footprint;
+    std::shared_ptr<const PodSpec> spec;
+  };
   struct Kind {
-    const Pod* pod;
+    std::shared_ptr<const Pod> pod;
     std::int32_t owner;
   };
   struct KindKey {
@@ -77,15 +86,38 @@ class Victims {
     }
   };
 
-  std::vector<OfList> lists_;
-  std::vector<std::size_t> first_word_;  ///< [list] into violating_
-  std::vector<std::uint64_t> violating_;
-  std::vector<std::size_t> footprint_of_;
-  std::vector<std::size_t> kind_of_;
-  std::vector<Footprint> footprints_;
-  std::unordered_map<const void*, std::size_t> footprint_of_key_;
+  PreparedList& find_or_add(const VictimList& list);
+  void fill(const VictimList& list, const ClassTable& table, PreparedList& prepared);
+  std::uint32_t find_footprint(const Pod& pod, const ClassTable& table);
+  std::uint32_t find_kind(const Pod& pod, const ClassTable& table);
+
+  std::uint64_t call_ = 0;
+  std::uint64_t sweeps_ = 0;
+  std::int32_t resource_count_ = -1;
+  std::vector<std::vector<std::unique_ptr<PreparedList>>> of_slot_;  ///< with a version
+  std::vector<std::unique_ptr<PreparedList>> of_call_;               ///< without
+  std::vector<KeptFootprint> footprints_;
+  std::unordered_map<const PodSpec*, std::uint32_t> footprint_of_spec_;
   std::vector<Kind> kinds_;
-  std::unordered_map<KindKey, std::size_t, KindKeyHash> kind_of_key_;
+  std::unordered_map<KindKey, std::uint32_t, KindKeyHash> kind_of_key_;
+};
+
+/// The lists of a DryRunRequest.
+class Victims {
+ public:
+  /// @param memory  begin() was called; must outlive the object @throws what VictimMemory::prepare() throws
+  Victims(const DryRunRequest& request, const ClassTable& table, bool with_kinds, VictimMemory& memory);
+
+  std::size_t list_count() const { return lists_.size(); }
+  const PreparedList& list(std::size_t list) const { return *lists_[list]; }
+  const Footprint& footprint(const PreparedList& list, std::size_t victim) const {
+    return memory_.footprint(list.footprints[victim]);
+  }
+  const VictimMemory& memory() const { return memory_; }
+
+ private:
+  const VictimMemory& memory_;
+  std::vector<const PreparedList*> lists_;
 };
 
 /// The amounts of the victims and their nodes in lanes, a block for kListLanes lists that follow each other. The rows
@@ -116,7 +148,7 @@ class VictimLanes {
   };
 
   void choose_rows(std::span<const PodClass* const> classes, std::int32_t column_count);
-  void fill_lane(Block& block, std::size_t lane, const VictimList& list, const Victims::OfList& of_list,
+  void fill_lane(Block& block, std::size_t lane, const VictimList& list, const PreparedList& prepared,
                  const Victims& victims, const Snapshot& snapshot, ListLanes* node_rows);
 
   std::vector<std::int32_t> row_of_column_;  ///< 0: none

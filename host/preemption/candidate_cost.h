@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -31,6 +32,21 @@ class CandidateCost {
   }
 
   friend auto operator<=>(const CandidateCost&, const CandidateCost&) = default;
+
+  /// What costs of candidates with these victims, and perhaps less important ones, are at least.
+  class Bound {
+   public:
+    void add_most_important(const Pod& victim) { highest_priority_ = std::max(highest_priority_, victim.priority); }
+    CandidateCost of(std::int32_t violations) const {
+      CandidateCost least(violations);
+      least.highest_priority_ = highest_priority_;
+      least.priority_sum_ = std::numeric_limits<std::int64_t>::min();
+      return least;
+    }
+
+   private:
+    std::int32_t highest_priority_ = std::numeric_limits<std::int32_t>::min();
+  };
 
  private:
   /// Upstream adds it to each priority, so that a sum grows with every victim.

@@ -46,11 +46,11 @@ class Request {
     for (std::size_t position = 0; position < victims_.size(); ++position) {
       const auto slot = static_cast<std::size_t>(victims_.index(position).value);
       if (!verdicts.nodes[slot].eviction_can_help()) continue;
-      const std::vector<Victim>& victims = victims_.victims(position, pod.priority);
-      if (victims.empty()) continue;
       if (list_of[position] == kNoList) {
+        const VictimList list = victims_.list(position, pod.priority);
+        if (list.victims.empty()) continue;
         list_of[position] = static_cast<std::uint32_t>(lists_.size());
-        lists_.push_back({victims_.index(position), victims});
+        lists_.push_back(list);
       }
       runs_.push_back({preemptor, list_of[position]});
     }
@@ -90,6 +90,16 @@ struct Found {
 
   PreemptionCandidate candidate() const {
     return {list.node, evicted_victims(list.victims, result, answer), answer.violations};
+  }
+  /// No more than its cost, from the first victim of each group alone: they are in order of importance.
+  CandidateCost least_cost() const {
+    CandidateCost::Bound bound;
+    for (const bool violates : {true, false}) {
+      std::size_t v = 0;
+      while (v < list.victims.size() && (result.keeps(answer, v) || list.victims[v].violates_budget != violates)) ++v;
+      if (v < list.victims.size()) bound.add_most_important(*list.victims[v].pod);
+    }
+    return bound.of(answer.violations);
   }
   CandidateCost cost() const {
     CandidateCost cost(answer.violations);
@@ -236,6 +246,7 @@ PreemptionChoice DefaultPreemption::choose(const PodToPlace& pod) {
   std::optional<CandidateCost> least;
   std::optional<Found> best;
   for_each_candidate(request, answers, backend_, limits_, {&errors, 1}, [&](std::uint32_t, const Found& found) {
+    if (least && found.least_cost() >= *least) return;
     const CandidateCost cost = found.cost();
     if (least && cost >= *least) return;
     least = cost;

@@ -45,12 +45,12 @@ std::size_t VictimLists::find(std::string_view name) const {
   return at == position_of_.end() ? size() : at->second;
 }
 
-const std::vector<Victim>& VictimLists::victims(std::size_t position, std::int32_t priority) {
+VictimList VictimLists::list(std::size_t position, std::int32_t priority) {
   std::vector<List>& of_priority = lists_[priority];
   of_priority.resize(size());
   List& list = of_priority[position];
-  if (!list.is_made) list = {potential_victims(*nodes_[position], priority, budgets_), true};
-  return list.victims;
+  if (list.version == 0) list = {potential_victims(*nodes_[position], priority, budgets_), next_victim_list_version()};
+  return {indexes_[position], list.victims, list.version};
 }
 
 }  // namespace berth

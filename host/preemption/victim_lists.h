@@ -34,12 +34,12 @@ class VictimLists {
   /// Position of the node; size() when there is none.
   std::size_t find(std::string_view name) const;
   /// potential_victims() of the node. Valid until refresh().
-  const std::vector<Victim>& victims(std::size_t position, std::int32_t priority);
+  VictimList list(std::size_t position, std::int32_t priority);
 
  private:
   struct List {
     std::vector<Victim> victims;
-    bool is_made = false;
+    std::uint64_t version = 0;  ///< VictimList::version; 0: not made
   };
 
   void number_nodes();

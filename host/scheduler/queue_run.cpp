@@ -79,6 +79,8 @@ QueueRun::QueueRun(const Parts& parts, const PreemptionOptions& options, std::si
   for (const Profile& profile : parts.config.profiles)
     profile_preempts_.push_back(options.mode != PreemptionMode::kOff &&
                                 profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption"));
+  for (std::size_t position = 0; position < parts.queue.size(); ++position)
+    if (!parts.queue[position].pod->rare().nominated_node_name.empty()) nominated_positions_.push_back(position);
 }
 
 QueueRun::~QueueRun() = default;
@@ -106,8 +108,13 @@ void QueueRun::try_all() {
     BatchLimits limits;
     if (const std::size_t hopeless = hopeless_pods(next, count); hopeless > 0) {
       count = hopeless;
-    } else {
-      limits.stop_at_failure = some_preempt && parts_.queue[next].pod->priority > lowest_priority_;
+    } else if (some_preempt && parts_.queue[next].pod->priority > lowest_priority_) {
+      limits.stop_at_failure = true;
+    } else if (some_preempt) {
+      // Nobody to evict; but PostFilter decides whether a pod that fails keeps its nomination.
+      const auto nominated = std::lower_bound(nominated_positions_.begin(), nominated_positions_.end(), next);
+      if (nominated != nominated_positions_.end()) count = std::min(count, std::max<std::size_t>(*nominated - next, 1));
+      limits.stop_at_failure = nominated != nominated_positions_.end() && *nominated == next;
     }
     result_.answers.push_back(commit_with_refills(parts_.queue.subspan(next, count), limits, parts_.backend));
     const BatchResult& answer = result_.answers.back();
@@ -131,6 +138,9 @@ bool QueueRun::is_hopeless(const PodToPlace& pod) const {
 
 /// PostFilter of the pods of an answer that found no node. With BatchLimits::stop_at_failure that is the last one.
 void QueueRun::note_failures(std::size_t first, const BatchResult& answer) {
+  // The end of a nomination makes room, also where its pod is placed on another node.
+  const auto nominated = std::lower_bound(nominated_positions_.begin(), nominated_positions_.end(), first);
+  if (nominated != nominated_positions_.end() && *nominated < first + answer.outcomes.size()) hopeless_.clear();
   std::vector<std::int32_t> text_of_message(answer.messages.size(), kNoText);  // where no node is looked at
   for (std::size_t i = 0; i < answer.outcomes.size(); ++i) {
     const Outcome& outcome = answer.outcomes[i];
@@ -173,12 +183,12 @@ std::string QueueRun::text_without_looking(const Message& message) const {
 /// @return what PostFilter says
 std::string QueueRun::preempt(std::size_t position, PodToPlace& pod, const Message& message) {
   const bool has_nomination = !pod.pod->rare().nominated_node_name.empty();
-  if (has_nomination) hopeless_.clear();  // its failure ended its nomination, which was in the way of others
   if (parts_.backend.slot_count() == 0) return {};
   if (pod.pod->preemption_policy == PreemptionPolicy::kNever && !has_nomination)
     return "preemption: " + std::string(kPolicyNeverText);
   const FailureKey key{pod.class_index, pod.pod->priority};
-  if (const auto known = hopeless_.find(key); known != hopeless_.end() && known->second.message == message)
+  if (const auto known = hopeless_.find(key);
+      !has_nomination && known != hopeless_.end() && known->second.message == message)
     return known->second.post_filter;
   open_preemption();
   parts_.backend.prepare({&pod, 1});
@@ -292,7 +302,9 @@ void QueueRun::remove_victims() {
     cache_->remove_pod(uid);
     changes.emplace_back(PodRemoval{uid});
   }
-  if (!changes.empty()) parts_.backend.apply(changes);
+  if (changes.empty()) return;
+  parts_.backend.apply(changes);
+  hopeless_.clear();
 }
 
 /// Placed pods are of interest to preemptors of a higher priority only, and in the order of the queue there is none.

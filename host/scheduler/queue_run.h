@@ -134,8 +134,9 @@ class QueueRun {
   std::size_t batch_pods_;
   std::function<void(std::size_t)> progress_;
   QueueRunResult result_;
-  std::vector<bool> profile_preempts_;  ///< [profile]
-  std::int32_t lowest_priority_;        ///< of the pods on nodes when the run began
+  std::vector<bool> profile_preempts_;            ///< [profile]
+  std::int32_t lowest_priority_;                  ///< of the pods on nodes when the run began
+  std::vector<std::size_t> nominated_positions_;  ///< in the queue, of pods whose status names a node
   /// What pods were told that found no node and nobody to evict, and will not as long as pods only come.
   struct Hopeless {
     Message message;

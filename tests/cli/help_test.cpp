@@ -90,7 +90,8 @@ TEST(Usage, HasItsOwnExitCode) {
 
 TEST(Usage, ListsTheAcceptedValues) {
   const ProgramRun run = run_berth({"schedule", "-f", "-", "-o", "xml"});
-  EXPECT_NE(run.err.find("--output: got \"xml\", expected table, wide, json, yaml, bindings or deletions"), std::string::npos)
+  EXPECT_NE(run.err.find("--output: got \"xml\", expected table, wide, json, yaml, bindings or deletions"),
+            std::string::npos)
       << run.err;
 }
 

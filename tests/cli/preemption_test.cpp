@@ -19,7 +19,8 @@ std::string pod(const std::string& name, int priority, const std::string& node =
 
 /// A node of one core with a running pod, and a pod of higher priority.
 std::string full_node() {
-  return "apiVersion: v1\nkind: Node\nmetadata: {name: node}\nstatus: {allocatable: {cpu: 1, memory: 4Gi, pods: 10}}\n" +
+  return "apiVersion: v1\nkind: Node\nmetadata: {name: node}\nstatus: {allocatable: {cpu: 1, memory: 4Gi, pods: "
+         "10}}\n" +
          pod("low", 0, "node") + pod("urgent", 5) +
          "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: keep, namespace: team}\n"
          "spec: {selector: {matchLabels: {app: x}}}\nstatus: {disruptionsAllowed: 0}\n";

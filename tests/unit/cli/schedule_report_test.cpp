@@ -43,9 +43,10 @@ std::string report(const ScheduleResult& result, const ScheduleReportOptions& op
 TEST(CausesOf, IgnoresCountsAndTheirOrder) {
   EXPECT_EQ(causes_of("0/7 nodes are available: 1 Insufficient memory, 3 Insufficient cpu."),
             "Insufficient cpu, Insufficient memory");
-  EXPECT_EQ(causes_of("0/7 nodes are available: 7 Insufficient cpu. preemption: 0/7 nodes are available: 7 No preemption "
-                      "victims found for incoming pod."),
-            "Insufficient cpu");
+  EXPECT_EQ(
+      causes_of("0/7 nodes are available: 7 Insufficient cpu. preemption: 0/7 nodes are available: 7 No preemption "
+                "victims found for incoming pod."),
+      "Insufficient cpu");
   EXPECT_EQ(causes_of("0/7 nodes are available: pod affinity terms conflict."), "pod affinity terms conflict");
   EXPECT_EQ(causes_of("no nodes available to schedule pods"), "no nodes available to schedule pods");
   EXPECT_EQ(causes_of(""), "");

@@ -149,8 +149,9 @@ TEST(ScheduleTest, AnUnschedulablePodHasTheFitError) {
   const ScheduleResult result = run("node n*2 cpu=1\npod p*3 cpu=2\n");
   ASSERT_EQ(result.unplaced.size(), 3u);
   EXPECT_EQ(result.unplaced.front().reason, "Unschedulable");
-  EXPECT_EQ(result.messages, (std::vector<std::string>{"0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are "
-                                                      "available: 2 Preemption is not helpful for scheduling."}));
+  EXPECT_EQ(result.messages,
+            (std::vector<std::string>{"0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are "
+                                      "available: 2 Preemption is not helpful for scheduling."}));
 }
 
 TEST(ScheduleTest, APodThatNeedsAnUnsupportedPluginIsASchedulerError) {
