@@ -14,6 +14,8 @@ namespace {
 constexpr std::array kOtherPlugins = {
     BuiltPlugin{SchedulingGates::kName, Support::kExact, ""},
     BuiltPlugin{PrioritySort::kName, Support::kExact, ""},
+    BuiltPlugin{"DefaultPreemption", Support::kPartial,
+                "looks at all nodes; minCandidateNodesPercentage and minCandidateNodesAbsolute are not used"},
     BuiltPlugin{"DefaultBinder", Support::kPartial, "binds in memory; there is no API server client yet"},
 };
 

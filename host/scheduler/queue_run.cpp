@@ -268,8 +268,18 @@ void QueueRun::end_lower_nominations(const Pod& preemptor, const std::string& no
     const Nominee& nominee = entry.second;
     if (nominee.node_name != node || nominee.pod->priority >= preemptor.priority) return false;
     changes.emplace_back(NominationUpsert{nominee.pod, ""});
+    forget_nominated_node(entry.first);
     return true;
   });
+}
+
+/// A preemptor that waits is tried again all the same, as one that was never nominated.
+void QueueRun::forget_nominated_node(const std::string& uid) {
+  for (auto& [position, waiting] : nominated_pods_) {
+    if (waiting.pod->uid() != uid) continue;
+    waiting.pod = nominated_copy(*waiting.pod, "");
+    result_.nominated.erase(position);
+  }
 }
 
 /// The pod keeps the nomination that its status names: 4.10, "PostFilter returned no result". Where pods that were

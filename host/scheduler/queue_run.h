@@ -124,6 +124,7 @@ class QueueRun {
   std::int64_t delete_victim(const PodPtr& victim, const PodPtr& preemptor, NodeIndex node,
                              std::vector<ClusterChange>& changes);
   void end_lower_nominations(const Pod& preemptor, const std::string& node, std::vector<ClusterChange>& changes);
+  void forget_nominated_node(const std::string& uid);
   void keep_nomination(std::size_t position, const PodToPlace& pod);
   void remove_victims();
   void add_placed_pods();

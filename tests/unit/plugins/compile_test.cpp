@@ -451,6 +451,7 @@ TEST(DeclaredFeaturesTest, OnlyV135NamesTheFeaturesInItsReason) {
 
 TEST(RegistryTest, APluginThatIsNotListedIsUnsupported) {
   EXPECT_EQ(plugin_support("NodeResourcesFit").support, Support::kExact);
+  EXPECT_EQ(plugin_support("DefaultPreemption").support, Support::kPartial);
   EXPECT_EQ(plugin_support("NoSuchPlugin").support, Support::kUnsupported);
   EXPECT_EQ(plugin_support("").support, Support::kUnsupported);
 }
