@@ -51,6 +51,10 @@ bool HostSide::is_idle() const {
                      [](const HostPart& part) { return part.is_idle() && !part.narrows(); });
 }
 
+bool HostSide::stays_idle() const {
+  return std::all_of(parts.begin(), parts.end(), [](const HostPart& part) { return part.column->is_idle(); });
+}
+
 HostRefusal HostSide::refusal(std::int32_t slot) const {
   HostRefusal first{kNotEnabled};
   for (const HostPart& part : parts)

@@ -97,6 +97,8 @@ class HostSide {
   bool empty() const { return parts.empty(); }
   /// No plugin refuses or scores: what the class's rules say is all. Of current columns.
   bool is_idle() const;
+  /// The same of what plugins may say once other pods came or went, too.
+  bool stays_idle() const;
   /// On a slot with a node, whatever node sets say.
   HostRefusal refusal(std::int32_t slot) const;
   /// The same with pods added and removed.

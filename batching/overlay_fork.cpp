@@ -100,11 +100,11 @@ std::vector<PodToPlace> OverlayFork::prepared(std::span<const PodToPlace> pods, 
   return known;
 }
 
-/// Plugins on the host decide on one of the pods: their answers follow what is done to the fork, so that it needs an
-/// engine of its own.
+/// Plugins on the host may decide on one of the pods: their answers follow what is done to the fork, so that it needs
+/// an engine of its own.
 bool OverlayFork::asks_hosts(std::span<const PodToPlace> pods, const Reading& reading) const {
   return reading.is_live() && std::any_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) {
-           return pod.class_index >= 0 && state_->table.host_decides(pod.class_index);
+           return pod.class_index >= 0 && state_->table.host_may_decide(pod.class_index);
          });
 }
 

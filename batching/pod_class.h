@@ -151,6 +151,8 @@ class ClassTable {
   bool host_is_current(std::int32_t c) const { return hosts_.empty() || hosts_.is_current((*this)[c].host); }
   /// Some plugin on the host decides on the class, so that rows are not enough. Of current columns.
   bool host_decides(std::int32_t c) const { return !hosts_.empty() && !(*this)[c].host.is_idle(); }
+  /// The same, now or once other pods came or went.
+  bool host_may_decide(std::int32_t c) const { return !hosts_.empty() && !(*this)[c].host.stays_idle(); }
 
   /// The delta of a pod that is in no class (a nominated one, or one that runs).
   ResourceDelta delta_of(const Pod& pod) const;

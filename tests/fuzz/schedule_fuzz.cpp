@@ -92,7 +92,8 @@ ScheduleOptions read_options(const Sections& sections) {
   };
   FeatureGates gates(section("release").starts_with("1.36") ? Release::k1_36 : Release::k1_35);
   if (std::string flag = section("gates"); !flag.empty()) gates.apply(flag.substr(0, flag.size() - 1));
-  ScheduleOptions options{default_scheduler_config(gates), {}, 0, {}};
+  ScheduleOptions options;
+  options.config = default_scheduler_config(gates);
   if (const std::string text = section("config"); !text.empty())
     options.config = parse_scheduler_config(text, "fuzz", gates);
   if (const std::string text = section("engine"); !text.empty()) options.engine = parse_engine_config(text, "fuzz");
