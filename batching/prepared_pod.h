@@ -32,6 +32,8 @@ class PreparedPod {
     if (!is_outside_node_set(*pod_class_, *row_, snapshot_, node)) return row_;
     return node == own_node_ ? open_row_ : nullptr;
   }
+  /// PreFilter's node set leaves the node out; row_on() may be set even so, for the node that the pod is nominated to.
+  bool is_left_out(std::int32_t node) const { return is_outside_node_set(*pod_class_, *row_, snapshot_, node); }
   /// The verdict of PreFilter on a node that it refuses.
   NodeVerdict pre_filter_verdict(std::int32_t node) const;
   /// The verdict where row_on() is null.

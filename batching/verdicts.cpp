@@ -17,9 +17,12 @@ PodVerdicts judge_pod(const PodToPlace& to_place, const ClassTable& table, const
   verdicts.nodes.resize(static_cast<std::size_t>(snapshot.slot_count()), kNoNodeVerdict);
   for (const std::int32_t i : snapshot.in_order()) {
     const NodeSideRow* row = pod.is_refused() ? nullptr : pod.row_on(i);
-    const NodeVerdict verdict = row == nullptr ? pod.pre_filter_verdict(i)
-                                               : nominations.judge_with_nominated_pods(
-                                                     pod.pod(), pod.pod_class(), pod.profile(), *row, snapshot, i);
+    NodeVerdict verdict = row == nullptr ? pod.pre_filter_verdict(i)
+                                         : nominations.judge_with_nominated_pods(pod.pod(), pod.pod_class(),
+                                                                                 pod.profile(), *row, snapshot, i);
+    // Upstream only logs that the nominated node fails, and does not visit it again outside the node set.
+    if (verdict.code == StatusCode::kError && row != nullptr && pod.is_left_out(i))
+      verdict = pod.verdict_without_row(i);
     if (verdict.code == StatusCode::kError)
       return {{},
               {},

@@ -117,7 +117,10 @@ PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
   }
   for (const auto& [plugin, names] : pre.node_sets) verdicts.rejectors.insert(plugin);
   for (const NodeState& state : nodes_) {
-    const Status status = filter_where_allowed(request, pre, state);
+    Status status = filter_where_allowed(request, pre, state);
+    // Upstream only logs that the nominated node fails, and does not visit it again outside the node set.
+    if (status.code == StatusCode::kError && pre.node_names && !pre.node_names->contains(state.node->name))
+      status = {StatusCode::kUnschedulableAndUnresolvable, pre.plugin_without(state.node->name), {}};
     if (status.code == StatusCode::kError) return {{}, {}, status.message()};
     if (!status.ok()) verdicts.rejectors.insert(status.plugin);
     verdicts.nodes.push_back(to_verdict(status, profile));
