@@ -49,7 +49,7 @@ class LaneRunner {
   void begin_block(std::size_t block) {
     block_index_ = block;
     const ListBlock of = call_.lanes().block(block);
-    judge_lanes(of, preemptor_->lanes, verdicts_);
+    filter_lanes(of, preemptor_->lanes, verdicts_);
     kept_.resize(mask_words(of.victims));
     for (std::size_t w = 0; w < kept_.size(); ++w)
       reprieve_lanes(of, preemptor_->lanes, w * kMaskBits, std::min(of.victims, (w + 1) * kMaskBits), verdicts_.left,

@@ -75,14 +75,14 @@ const VictimMoves& PreparedDryRuns::moves_of(const Preemptor& preemptor) const {
 }
 
 template <class Filter>
-auto DryRunner::filter_twice(Filter filter) {
+auto DryRunner::filter_twice(Filter filter_node_with) {
   if (nominations_matter_) {
     NodeOverlay crowded = overlay_;
     call_.nominations().add_against(preemptor_->pod.pod(), preemptor_->pod.pod_class(),
                                     preemptor_->of_class->affinity_skips, crowded);
-    if (auto refusal = filter(crowded); refusal.code != StatusCode::kSuccess) return refusal;
+    if (auto refusal = filter_node_with(crowded); refusal.code != StatusCode::kSuccess) return refusal;
   }
-  return filter(overlay_);
+  return filter_node_with(overlay_);
 }
 
 bool DryRunner::begin_run(const DryRun& run, NodeVerdict& verdict) {
@@ -120,7 +120,7 @@ Status DryRunner::status_without_victims(const DryRun& run) {
 void DryRunner::answer(const DryRun& run, DryRunAnswer& answer, std::uint64_t* kept) {
   if (!begin_run(run, answer.without_victims)) return;
   const VictimList& list = call_.request().lists[run.list];
-  answer.without_victims = judge();
+  answer.without_victims = filter();
   if (!answer.without_victims.accepts()) return;
   amounts_decide() ? reprieve_by_amounts(list, answer, kept) : reprieve(list, answer, kept);
 }
@@ -195,7 +195,7 @@ void DryRunner::reprieve(const VictimList& list, DryRunAnswer& answer, std::uint
   for (std::size_t i = 0; i < list.victims.size(); ++i) {
     const PodEffect victim = effect_of(i, *list.victims[i].pod);
     overlay_.add(victim);
-    if (judge().accepts()) {
+    if (filter().accepts()) {
       keep(i, answer, kept);
     } else {
       overlay_.remove(victim);
@@ -204,7 +204,7 @@ void DryRunner::reprieve(const VictimList& list, DryRunAnswer& answer, std::uint
   }
 }
 
-NodeVerdict DryRunner::judge() {
+NodeVerdict DryRunner::filter() {
   return filter_twice([&](const NodeOverlay& node) {
     return judge_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *row_, node,
                       preemptor_->of_class->affinity_skips);

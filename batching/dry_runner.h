@@ -92,11 +92,11 @@ class DryRunner {
   bool add_to_tables(std::size_t victim);
   void reprieve_by_amounts(const VictimList& list, DryRunAnswer& answer, std::uint64_t* kept);
   void reprieve(const VictimList& list, DryRunAnswer& answer, std::uint64_t* kept);
-  /// Filter with and without the nominated pods that count against the preemptor: filter(node), of a verdict or a
-  /// status, as it comes for the first of both that does not accept.
+  /// Filter with and without the nominated pods that count against the preemptor: filter_node_with(node), of a verdict
+  /// or a status, as it comes for the first of both that does not accept.
   template <class Filter>
-  auto filter_twice(Filter filter);
-  NodeVerdict judge();
+  auto filter_twice(Filter filter_node_with);
+  NodeVerdict filter();
 
   const PreparedDryRuns& call_;
   NodeOverlay overlay_;

@@ -60,7 +60,7 @@ void reprieve_rows(const ListBlock& block, const LaneRequest& request, std::size
 
 }  // namespace
 
-void judge_lanes(const ListBlock& block, const LaneRequest& request, LaneVerdicts& verdicts) {
+void filter_lanes(const ListBlock& block, const LaneRequest& request, LaneVerdicts& verdicts) {
   verdicts.is_short.fill(0);
   verdicts.is_unresolvable.fill(0);
   for (std::size_t r = 0; r < request.size; ++r) {

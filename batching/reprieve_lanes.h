@@ -41,7 +41,7 @@ struct LaneVerdicts {
   std::array<ListLanes, LaneRequest::kRowsMax> left{};  ///< [index into the request] with the preemptor placed
 };
 
-void judge_lanes(const ListBlock& block, const LaneRequest& request, LaneVerdicts& verdicts);
+void filter_lanes(const ListBlock& block, const LaneRequest& request, LaneVerdicts& verdicts);
 
 /// Reprieves victims [first, end), at most 64, in order: those that fit into what is left stay, and take from it.
 /// @param kept  bit i: victim `first` + i stays

@@ -150,14 +150,10 @@ Refusal why_no_candidate(const PodToPlace& pod, const PodVerdicts& verdicts, std
                          const Backend& backend, VictimLists& lists) {
   Request request(lists);
   request.add(0, *pod.pod, verdicts);
-  Diagnosis diagnosis;
-  diagnosis.node_count = static_cast<std::int64_t>(lists.size());
-  const auto can_help = std::count_if(verdicts.nodes.begin(), verdicts.nodes.end(),
-                                      [](const NodeVerdict& verdict) { return verdict.eviction_can_help(); });
-  const auto with_victims = static_cast<std::int64_t>(request.runs().size());
-  if (can_help < diagnosis.node_count)
-    diagnosis.reason_counts[std::string(kNotHelpful)] = diagnosis.node_count - can_help;
-  if (with_victims < can_help) diagnosis.reason_counts[std::string(kNoVictims)] = can_help - with_victims;
+  const auto resolvable_nodes = std::count_if(verdicts.nodes.begin(), verdicts.nodes.end(),
+                                              [](const NodeVerdict& verdict) { return verdict.eviction_can_help(); });
+  Diagnosis diagnosis = diagnosis_of(static_cast<std::int64_t>(lists.size()), resolvable_nodes,
+                                     static_cast<std::int64_t>(request.runs().size()));
   for (const Status& status : backend.statuses_without_victims(request.of({&pod, 1}))) {
     if (status.code == StatusCode::kError) errors.push_back(status.message());
     if (status.ok()) ++diagnosis.reason_counts[std::string(kKeptBudget)];
@@ -173,6 +169,8 @@ CandidateCost cost_of(const PreemptionCandidate& candidate) {
 }
 
 }  // namespace
+
+bool preempts(const Profile& profile) { return profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption"); }
 
 std::string no_victims_text(std::int64_t nodes, std::int64_t resolvable_nodes) {
   return fit_error_text(diagnosis_of(nodes, resolvable_nodes, 0));

@@ -14,6 +14,7 @@
 
 #include "batching/backend.h"
 #include "host/cluster/cache.h"
+#include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
 #include "host/preemption/victim_lists.h"
 #include "host/preemption/victims.h"
@@ -44,6 +45,9 @@ struct PreemptionChoice {
   std::optional<PreemptionCandidate> candidate;  ///< the first of the best in node order
   std::string error;                             ///< non-empty: the pod keeps its nomination
 };
+
+/// PostFilter runs DefaultPreemption.
+bool preempts(const Profile& profile);
 
 /// The message of a pod that may not preempt.
 inline constexpr std::string_view kPolicyNeverText = "not eligible due to preemptionPolicy=Never.";

@@ -128,7 +128,7 @@ std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Eval
     return std::nullopt;
   const std::int32_t profile = state_->profile_of(*pod);
   const Profile& of_pod = state_->options->config.profiles[static_cast<std::size_t>(profile)];
-  if (!of_pod.enables(ExtensionPoint::kPostFilter, "DefaultPreemption")) return std::nullopt;
+  if (!preempts(of_pod)) return std::nullopt;
   if (pod->node_name.empty()) return state_->preempt({pod, profile, -1});
   return State(state_->objects, state_->options, pod.get()).preempt({pending_copy(*pod), profile, -1});
 }

@@ -17,11 +17,9 @@ constexpr std::int64_t kMicrosPerMinute = 60 * kMicrosPerSecond;
 /// Longer grace periods, which no cluster has, count as this one, so that times stay in range.
 constexpr std::int64_t kGraceMaxS = std::int64_t{1} << 40;
 
-PodRare rare_copy(const Pod& pod) { return pod.rare_fields == nullptr ? PodRare() : *pod.rare_fields; }
-
 PodPtr terminating_copy(const Pod& pod) {
   auto copy = copy_of(pod);
-  PodRare rare = rare_copy(pod);
+  PodRare rare = pod.rare();
   rare.preempted = true;
   copy->rare_fields = std::make_unique<const PodRare>(std::move(rare));
   copy->terminating = true;
@@ -30,7 +28,7 @@ PodPtr terminating_copy(const Pod& pod) {
 
 PodPtr nominated_copy(const Pod& pod, const std::string& node_name) {
   auto copy = copy_of(pod);
-  PodRare rare = rare_copy(pod);
+  PodRare rare = pod.rare();
   rare.nominated_node_name = node_name;
   copy->rare_fields = std::make_unique<const PodRare>(std::move(rare));
   return copy;
@@ -77,13 +75,10 @@ QueueRun::QueueRun(const Parts& parts, const PreemptionOptions& options, std::si
       progress_(std::move(progress)),
       lowest_priority_(lowest_priority(parts.loaded)) {
   for (const Profile& profile : parts.config.profiles)
-    profile_preempts_.push_back(options.mode != PreemptionMode::kOff &&
-                                profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption"));
+    profile_preempts_.push_back(options.mode != PreemptionMode::kOff && preempts(profile));
   for (std::size_t position = 0; position < parts.queue.size(); ++position)
     if (!parts.queue[position].pod->rare().nominated_node_name.empty()) nominated_positions_.push_back(position);
 }
-
-QueueRun::~QueueRun() = default;
 
 QueueRunResult QueueRun::run() {
   try_all();
@@ -106,8 +101,8 @@ void QueueRun::try_all() {
   for (std::size_t next = 0; next < parts_.queue.size();) {
     std::size_t count = std::min(batch_pods_, parts_.queue.size() - next);
     BatchLimits limits;
-    if (const std::size_t hopeless = hopeless_pods(next, count); hopeless > 0) {
-      count = hopeless;
+    if (const std::size_t known = pods_without_candidate(next, count); known > 0) {
+      count = known;
     } else if (some_preempt && parts_.queue[next].pod->priority > lowest_priority_) {
       limits.stop_at_failure = true;
     } else if (some_preempt) {
@@ -125,22 +120,25 @@ void QueueRun::try_all() {
 }
 
 /// Pods from `position` on that are known to fail, and to preempt nobody: what comes between them changes nothing.
-std::size_t QueueRun::hopeless_pods(std::size_t position, std::size_t limit) const {
-  if (hopeless_.empty()) return 0;
+std::size_t QueueRun::pods_without_candidate(std::size_t position, std::size_t limit) const {
+  if (without_candidate_.empty()) return 0;
   const std::span<const PodToPlace> pods = parts_.queue.subspan(position, limit);
-  const auto end = std::find_if(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return !is_hopeless(pod); });
+  const auto end =
+      std::find_if(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return !has_no_candidate(pod); });
   return static_cast<std::size_t>(end - pods.begin());
 }
 
-bool QueueRun::is_hopeless(const PodToPlace& pod) const {
-  return hopeless_.contains({pod.class_index, pod.pod->priority}) && pod.pod->rare().nominated_node_name.empty();
+bool QueueRun::has_no_candidate(const PodToPlace& pod) const {
+  return without_candidate_.contains({pod.class_index, pod.pod->priority}) &&
+         pod.pod->rare().nominated_node_name.empty();
 }
 
 /// PostFilter of the pods of an answer that found no node. With BatchLimits::stop_at_failure that is the last one.
 void QueueRun::note_failures(std::size_t first, const BatchResult& answer) {
   // The end of a nomination makes room, also where its pod is placed on another node.
   const auto nominated = std::lower_bound(nominated_positions_.begin(), nominated_positions_.end(), first);
-  if (nominated != nominated_positions_.end() && *nominated < first + answer.outcomes.size()) hopeless_.clear();
+  if (nominated != nominated_positions_.end() && *nominated < first + answer.outcomes.size())
+    without_candidate_.clear();
   std::vector<std::int32_t> text_of_message(answer.messages.size(), kNoText);  // where no node is looked at
   for (std::size_t i = 0; i < answer.outcomes.size(); ++i) {
     const Outcome& outcome = answer.outcomes[i];
@@ -148,9 +146,9 @@ void QueueRun::note_failures(std::size_t first, const BatchResult& answer) {
     if (outcome.kind != OutcomeKind::kUnschedulable || !profile_preempts_[static_cast<std::size_t>(pod.profile)])
       continue;
     const auto m = static_cast<std::size_t>(outcome.message);
-    // Among hopeless pods nothing else is answered, so that the engine is still as it was for each of them.
+    // Among pods without a candidate nothing else is answered, so that the engine is still as it was for each of them.
     const bool looks =
-        is_hopeless(pod) || (answer.stop == StopReason::kPodWithoutNode && i + 1 == answer.outcomes.size());
+        has_no_candidate(pod) || (answer.stop == StopReason::kPodWithoutNode && i + 1 == answer.outcomes.size());
     std::int32_t text = kNoText;
     if (looks || pod.pod->preemption_policy == PreemptionPolicy::kNever) {
       text = text_index(preempt(first + i, pod, answer.messages[m]));
@@ -187,8 +185,8 @@ std::string QueueRun::preempt(std::size_t position, PodToPlace& pod, const Messa
   if (pod.pod->preemption_policy == PreemptionPolicy::kNever && !has_nomination)
     return "preemption: " + std::string(kPolicyNeverText);
   const FailureKey key{pod.class_index, pod.pod->priority};
-  if (const auto known = hopeless_.find(key);
-      !has_nomination && known != hopeless_.end() && known->second.message == message)
+  if (const auto known = without_candidate_.find(key);
+      !has_nomination && known != without_candidate_.end() && known->second.message == message)
     return known->second.post_filter;
   open_preemption();
   parts_.backend.prepare({&pod, 1});
@@ -201,7 +199,7 @@ std::string QueueRun::preempt(std::size_t position, PodToPlace& pod, const Messa
   if (!choice.eligible || !choice.error.empty()) {
     if (has_nomination) keep_nomination(position, pod);
   } else if (!may_gain_from_pods(*pod.pod, parts_.config) && pod.class_index >= 0) {
-    hopeless_.insert_or_assign(key, Hopeless{message, text});
+    without_candidate_.insert_or_assign(key, Failure{message, text});
   }
   return text;
 }
@@ -233,7 +231,7 @@ void QueueRun::evict(std::size_t position, const PodToPlace& pod, const Preempti
   nominated_pods_[position] = {nominated, pod.profile};
   result_.nominated[position] = candidate.node;
   waiting_.insert({free_at_us, position});
-  hopeless_.clear();
+  without_candidate_.clear();
 }
 
 /// @return when the victim counts as gone
@@ -314,7 +312,7 @@ void QueueRun::remove_victims() {
   }
   if (changes.empty()) return;
   parts_.backend.apply(changes);
-  hopeless_.clear();
+  without_candidate_.clear();
 }
 
 /// Placed pods are of interest to preemptors of a higher priority only, and in the order of the queue there is none.

@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -82,7 +81,6 @@ class QueueRun {
   /// @param progress  called between batches with the number of pods that were tried; may be empty
   QueueRun(const Parts& parts, const PreemptionOptions& options, std::size_t batch_pods,
            std::function<void(std::size_t done)> progress);
-  ~QueueRun();
 
   /// Once.
   QueueRunResult run();
@@ -112,8 +110,8 @@ class QueueRun {
   };
 
   void try_all();
-  std::size_t hopeless_pods(std::size_t position, std::size_t limit) const;
-  bool is_hopeless(const PodToPlace& pod) const;
+  std::size_t pods_without_candidate(std::size_t position, std::size_t limit) const;
+  bool has_no_candidate(const PodToPlace& pod) const;
   void try_again(std::size_t position);
   void note_failures(std::size_t first, const BatchResult& answer);
   std::int32_t text_index(const std::string& text);
@@ -138,12 +136,12 @@ class QueueRun {
   std::vector<bool> profile_preempts_;            ///< [profile]
   std::int32_t lowest_priority_;                  ///< of the pods on nodes when the run began
   std::vector<std::size_t> nominated_positions_;  ///< in the queue, of pods whose status names a node
-  /// What pods were told that found no node and nobody to evict, and will not as long as pods only come.
-  struct Hopeless {
+  struct Failure {
     Message message;
     std::string post_filter;
   };
-  std::map<FailureKey, Hopeless> hopeless_;
+  /// What pods were told for which preemption has no candidate, and will have none as long as pods only come.
+  std::map<FailureKey, Failure> without_candidate_;
   std::unordered_map<std::string, std::int32_t> post_filter_index_;  ///< [text]
 
   // Once a pod preempts:

@@ -182,10 +182,8 @@ void fill_violated_budgets(const ClusterObjects& objects, ScheduleResult& result
 void fill_notes(const ClusterObjects& objects, const ScheduleOptions& options, ScheduleResult& result) {
   const bool unschedulable = std::any_of(result.unplaced.begin(), result.unplaced.end(),
                                          [](const Unplaced& pod) { return pod.reason == "Unschedulable"; });
-  const bool preempts = std::any_of(
-      options.config.profiles.begin(), options.config.profiles.end(),
-      [](const Profile& profile) { return profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption"); });
-  if (options.preemption.mode == PreemptionMode::kOff && unschedulable && preempts)
+  const bool some_preempt = std::any_of(options.config.profiles.begin(), options.config.profiles.end(), preempts);
+  if (options.preemption.mode == PreemptionMode::kOff && unschedulable && some_preempt)
     result.notes.emplace_back("preemption is off: no running pod was evicted for a pod without a node");
   if (options.preemption.mode == PreemptionMode::kNominate && !result.evictions.empty())
     result.notes.emplace_back("pods that would be preempted are still there: the run stops at the nomination");

@@ -208,6 +208,21 @@ TEST_P(DryRunContract, PlacedPodsAreVictimsToo) {
   EXPECT_EQ(dry_run("p", "a", {"low0", "low1"}), evicts({"low1"}));
 }
 
+TEST_P(DryRunContract, AListOfAKnownVersionIsReadAgainWhenAResourceIsNew) {
+  // No pod requests x at first, so that the engine does not count it.
+  given(
+      "node a cpu=8 res:a.example/x=2\npod low*2 on=a cpu=4 res:a.example/x=1\npod p cpu=4 priority=9\n"
+      "pod q res:a.example/x=2 priority=9");
+  const std::vector<Victim> of_list = victims({"low0", "low1"});
+  const std::vector<VictimList> lists{{node("a"), of_list, next_victim_list_version()}};
+  const std::vector<DryRun> runs{{0, 0}};
+  for (const std::string_view preemptor : {"p", "q", "p"}) {
+    const std::vector<PodToPlace> pods = prepared({pod(preemptor)});
+    const Found found = found_in(backend_->dry_run({pods, lists, runs}), 0, of_list);
+    EXPECT_EQ(found, preemptor == "p" ? evicts({"low1"}) : evicts({"low0", "low1"}));
+  }
+}
+
 TEST_P(DryRunContract, ManyRunsShareListsAndChangeNothing) {
   given(
       "node a cpu=8\nnode b cpu=8\npod x*4 on=a cpu=2\npod y*2 on=b cpu=4 label:app=web\npod p cpu=3 priority=9\n"

@@ -61,7 +61,7 @@ struct Request {
     victims.reserve(nodes.size());
     for (const std::int32_t node : nodes) {
       victims.push_back(draw_victims(dice, pods_by_node.at(node)));
-      lists.push_back({{node}, victims.back()});
+      lists.push_back({{node}, victims.back(), dice.one_in(2) ? next_victim_list_version() : 0});
     }
     for (std::uint32_t p = 0; p < preemptors.size(); ++p)
       for (std::uint32_t l = 0; l < lists.size(); ++l)

@@ -67,7 +67,7 @@ TEST(ReprieveLanes, EveryLaneIsJudgedAsIfAlone) {
     const DrawnBlock drawn(dice, 1 + dice() % kVictims);
     const LaneRequest request = draw_request(dice, 1 + dice() % LaneRequest::kRowsMax);
     LaneVerdicts verdicts;
-    judge_lanes(drawn.block, request, verdicts);
+    filter_lanes(drawn.block, request, verdicts);
     for (std::size_t s = 0; s < kListLanes; ++s) {
       bool is_short = false, is_unresolvable = false;
       for (std::size_t r = 0; r < request.size; ++r) {
@@ -88,7 +88,7 @@ TEST(ReprieveLanes, EveryLaneIsReprievedAsIfAlone) {
     const DrawnBlock drawn(dice, 1 + dice() % kVictims);
     const LaneRequest request = draw_request(dice, 1 + dice() % LaneRequest::kRowsMax);
     LaneVerdicts verdicts;
-    judge_lanes(drawn.block, request, verdicts);
+    filter_lanes(drawn.block, request, verdicts);
     // In two parts, as lists that are longer than a word.
     const std::size_t middle = drawn.block.victims / 2;
     LaneBits first, second;
