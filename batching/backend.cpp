@@ -16,7 +16,11 @@ Backend::Backend() : as_parent_(std::make_shared<ForkParent>()) { as_parent_->en
 
 Backend::~Backend() { as_parent_->engine = nullptr; }
 
-void Backend::note_change() { ++as_parent_->version; }
+void Backend::note_change() noexcept { ++as_parent_->version; }
+
+void Backend::forget_changes_since(std::uint64_t version) noexcept { as_parent_->version = version; }
+
+std::uint64_t Backend::change_version() const noexcept { return as_parent_->version; }
 
 std::uint64_t next_victim_list_version() {
   static std::atomic<std::uint64_t> latest = 0;
@@ -64,9 +68,13 @@ std::optional<BatchLimits> limits_left(const BatchLimits& limits, std::size_t an
 }  // namespace
 
 BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& backend) {
-  return commit_with_refills(
-      pods, limits, [&](auto rest, const BatchLimits& left) { return backend.commit_batch(rest, left); },
-      [&](auto rest) { backend.refill(rest); });
+  BatchResult result;
+  backend.as_one([&] {
+    result = commit_with_refills(
+        pods, limits, [&](auto rest, const BatchLimits& left) { return backend.commit_batch(rest, left); },
+        [&](auto rest) { backend.refill(rest); });
+  });
+  return result;
 }
 
 BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLimits& limits, const CommitCall& commit,
@@ -97,11 +105,13 @@ BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLim
 std::vector<BatchResult> Backend::try_forks(std::span<const std::span<const PodToPlace>> forks,
                                             const BatchLimits& limits) {
   std::vector<BatchResult> results;
-  const CommitMark before = mark();
-  for (const std::span<const PodToPlace> pods : forks) {
-    results.push_back(commit_with_refills(pods, limits, *this));
-    rollback(before);
-  }
+  as_one([&] {
+    const CommitMark before = mark();
+    for (const std::span<const PodToPlace> pods : forks) {
+      results.push_back(commit_with_refills(pods, limits, *this));
+      rollback(before);
+    }
+  });
   return results;
 }
 

@@ -197,7 +197,10 @@ struct DeviceStats {
   std::uint64_t uploaded_bytes = 0;
   std::uint64_t downloaded_bytes = 0;
   std::int64_t dry_runs_on_host = 0;             ///< answered by the host instead
-  std::int64_t forks_on_host = 0;                ///< opened by Backend::fork()
+  std::int64_t fork_pods_on_host = 0;            ///< of batches of Backend::fork()
+  std::int64_t evaluations_on_host = 0;          ///< of Backend::evaluate()
+  std::int64_t full_uploads = 0;                 ///< of all columns: the first one, and where events cannot be followed
+  std::int64_t layouts_laid_again = 0;           ///< orders of nodes in rows, after events that they had no room for
   std::uint64_t allocated_bytes = 0;             ///< now
   std::uint64_t peak_bandwidth_bytes_per_s = 0;  ///< of its memory; 0: unknown
 };
@@ -234,10 +237,12 @@ class Fork {
   virtual Evaluation evaluate(const PodToPlace& pod) = 0;
   /// Nodes and pods that come, change or go in the fork: NodeUpsert, NodeRemoval, PodUpsert of a pod on a node, and
   /// PodRemoval, which evicts a pod wherever it stands.
-  /// @throws std::invalid_argument naming any other change, and takes in none
+  /// @throws std::invalid_argument naming any other change, and applies none
   virtual void apply(std::span<const ClusterChange> changes) = 0;
   /// A fork of the fork.
   virtual std::unique_ptr<Fork> fork() = 0;
+  /// As Backend::as_one(), of calls of this fork.
+  virtual void as_one(const std::function<void()>& calls) = 0;
   /// Does to the parent what was done to the fork, in that order: placements become placements of the parent. The fork
   /// is spent afterwards.
   /// @return false, with nothing changed, when something was done to the parent since the fork was opened
@@ -263,6 +268,14 @@ BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLim
 /// An engine over one cluster, which it owns: it was opened with the state of a moment, and apply() tells it what
 /// changed since. One call at a time, except that const calls may run in parallel with each other; implementations use
 /// threads inside.
+///
+/// Every call, of an engine and of a fork, happens as a whole or not at all. One that throws, whatever it throws and
+/// wherever memory ran out or a device failed, has changed nothing: placements, marks, nominations, draws and answers
+/// are as if it had not been made, and so are engine, forks and prepared pods used on. A call may also succeed although
+/// an allocation failed, when all that it has to do was done before. What an engine derives from its cluster and its
+/// placements may be lost in both cases: the next call derives it again, and throws std::bad_alloc with nothing changed
+/// while there is no memory for that. BackendStats count work, also of calls that failed. The destructors of engines
+/// and forks need no memory.
 class Backend {
  public:
   Backend();
@@ -270,7 +283,8 @@ class Backend {
   virtual std::string_view name() const = 0;
 
   /// Compiles the classes of `pods` and writes PodToPlace::class_index; evaluates no node. Compile pods before placing
-  /// them; they stay compiled across apply(). The backend keeps each pod until release().
+  /// them; they stay compiled across apply(). The backend keeps each pod until release(). When it throws, pods that the
+  /// backend did not keep before have no handle, and are to be compiled again.
   virtual void compile(std::span<PodToPlace> pods) = 0;
   /// The backend forgets the pods, which are not placed again, and all marks. Placements of the pods stay.
   virtual void release(std::span<PodToPlace> pods) = 0;
@@ -337,6 +351,10 @@ class Backend {
   /// for messages, since it is slower. @return [DryRunRequest::runs]
   virtual std::vector<Status> statuses_without_victims(const DryRunRequest& request) const = 0;
 
+  /// Runs calls of this engine as one call: when `calls` throws, none of them has happened. settle() and release() must
+  /// not be among them.
+  virtual void as_one(const std::function<void()>& calls) = 0;
+
   virtual BackendStats stats() const = 0;
 
   /// Name of the node at `index`, valid until the next apply(); empty where there is none, and for kNoNode.
@@ -345,8 +363,11 @@ class Backend {
   virtual std::int32_t slot_count() const = 0;
 
  protected:
-  /// Call with every change of the cluster's state: forks from before cannot be promoted any more.
-  void note_change();
+  /// Call after every change of the cluster's state: forks from before cannot be promoted any more.
+  void note_change() noexcept;
+  /// The changes since did not happen. @param version  what change_version() was then
+  void forget_changes_since(std::uint64_t version) noexcept;
+  std::uint64_t change_version() const noexcept;
 
  private:
   std::shared_ptr<ForkParent> as_parent_;

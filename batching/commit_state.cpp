@@ -29,7 +29,7 @@ void check_totals(const SchedulerConfig& config, std::string_view backend_name) 
 CommitState::CommitState(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
                          const SchedulerConfig& scheduler_config, const EngineConfig& engine_config,
                          std::string_view backend_name)
-    : own_cluster_(std::make_unique<EngineCluster>(std::move(cache), objects)),
+    : own_cluster_(std::make_shared<EngineCluster>(std::move(cache), objects)),
       config((check_totals(scheduler_config, backend_name), scheduler_config)),  // before anything depends on weights
       cluster(*own_cluster_),
       engine(engine_config),
@@ -63,12 +63,6 @@ CommitState::CommitState(const CommitState& from, ForFork)
       nomination_answers(sides, nominations, snapshot, log),
       reasons(sides, nominations, snapshot, log),
       next_start_(from.next_start_) {}
-
-CommitState::~CommitState() {
-  if (fork_source_ == nullptr) return;
-  const Exclusive alone = exclusive();
-  detach_forks();
-}
 
 // Outcomes
 
@@ -229,19 +223,23 @@ void CommitState::place(const PodToPlace& pod, std::string_view node_name) {
   const std::int32_t node = snapshot.find_node(node_name);
   if (node < 0 && !node_name.empty())
     throw std::invalid_argument("Backend::place: no node is called \"" + std::string(node_name) + "\"");
-  PodToPlace current = pod;
-  if (own_table_ != nullptr && (pod.handle == 0 || table.is_stale(pod))) compile({&current, 1});
-  if (node >= 0 && current.class_index < 0)
-    throw std::logic_error("Backend::place: pod " + pod.pod->full_name() + " has no class" +
-                           (ClassTable::is_error(current.class_index) ? ": " + table.error(current.class_index) : ""));
-  BatchResult placed;
-  result = &placed;
-  if (node >= 0) {
-    place(current, node, 0);
-  } else {
-    fail_with(current, OutcomeKind::kUnschedulable, -1);
-  }
-  result = nullptr;
+  all_or_nothing([&] {
+    PodToPlace current = pod;
+    if (own_table_ != nullptr && (pod.handle == 0 || table.is_stale(pod))) compile({&current, 1});
+    if (node >= 0 && current.class_index < 0)
+      throw std::logic_error(
+          "Backend::place: pod " + pod.pod->full_name() + " has no class" +
+          (ClassTable::is_error(current.class_index) ? ": " + table.error(current.class_index) : ""));
+    make_room_for_answers(1);
+    BatchResult placed;
+    result = &placed;
+    if (node >= 0) {
+      place(current, node, 0);
+    } else {
+      fail_with(current, OutcomeKind::kUnschedulable, -1);
+    }
+    result = nullptr;
+  });
 }
 
 std::int32_t CommitState::message_index(const Message& message) {
@@ -263,7 +261,8 @@ void CommitState::fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_
 
 /// A nomination ends with the placement or the failure of the pod.
 void CommitState::drop_nomination(const PodToPlace& pod) {
-  if (auto node = nominations.remove(*pod.pod)) nomination_lost_[answered.size()] = {pod.pod, std::move(*node)};
+  if (auto node = nominations.remove(*pod.pod))
+    nomination_lost_[answered.size()] = {pod.pod, pod.pod->uid(), std::move(*node)};
 }
 
 void CommitState::fail_everywhere(const PodToPlace& pod, std::int32_t own_nomination) {
@@ -306,23 +305,33 @@ void CommitState::note_for_hosts(const Pod& pod, std::int32_t node) {
 void CommitState::rollback(CommitMark mark) {
   if (mark.position > settled_ + answered.size() || mark.position < settled_)
     throw std::out_of_range("Backend::rollback: no such mark, or one from before settle()");
-  while (settled_ + answered.size() > mark.position) undo_last();
+  const std::size_t left = mark.position - settled_;
+  all_or_nothing([&] {
+    for (std::size_t position = answered.size(); position-- > left;) take_back_answer(position);
+    // Nothing below allocates.
+    const auto first_start = start_before_.lower_bound(left);
+    if (first_start != start_before_.end()) next_start_ = first_start->second;
+    start_before_.erase(first_start, start_before_.end());
+    nomination_lost_.erase(nomination_lost_.lower_bound(left), nomination_lost_.end());
+    answered.resize(left);
+    folded_ = std::min(folded_, left);
+  });
 }
 
-void CommitState::undo_last() {
-  const AnsweredPod last = answered.back();
-  const bool is_folded = answered.size() <= folded_;
-  answered.pop_back();
-  const std::size_t position = answered.size();
-  folded_ = std::min(folded_, position);
-  if (is_folded && last.node >= 0) {
-    undo(*kept_pod(last));
-  } else if (last.node >= 0) {
-    take_back(last);
+void CommitState::take_back_answer(std::size_t position) {
+  const AnsweredPod pod = answered[position];
+  if (pod.node >= 0 && position < folded_) {
+    const std::optional<PodChange> change = cluster.forget(kept_pod(pod)->uid());
+    if (change) derive([&] { follow_pod(*change); });
+  } else if (pod.node >= 0) {
+    derive([&] { take_back(pod); });
   }
-  if (const auto lost = nomination_lost_.extract(position))
-    nominations.set(lost.mapped().pod, lost.mapped().node_name, table, snapshot);
-  if (const auto start = start_before_.extract(position)) next_start_ = start.mapped();
+  const auto lost = nomination_lost_.find(position);
+  if (lost == nomination_lost_.end()) return;
+  NominationChange change;
+  change.ended = nominations.let_go(lost->second.uid);
+  change.began = nominations.hold(lost->second.pod, lost->second.node_name);
+  derive([&] { follow(change); });
 }
 
 void CommitState::take_back(const AnsweredPod& last) {
@@ -335,10 +344,14 @@ void CommitState::take_back(const AnsweredPod& last) {
 }
 
 bool CommitState::undo(const Pod& pod) {
-  fold();
-  const std::optional<PodChange> change = cluster.forget(pod.uid());
-  if (change) take_in_pod(*change);
-  return change.has_value();
+  bool is_undone = false;
+  all_or_nothing([&] {
+    fold();
+    const std::optional<PodChange> change = cluster.forget(pod.uid());
+    is_undone = change.has_value();
+    if (change) derive([&] { follow_pod(*change); });
+  });
+  return is_undone;
 }
 
 void CommitState::settle() {

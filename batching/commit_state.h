@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <shared_mutex>
 #include <span>
@@ -39,7 +40,7 @@ namespace berth {
 
 class CommitState {
   // Before what refers to them; null in a fork, which refers to those of the engine.
-  std::unique_ptr<EngineCluster> own_cluster_;
+  std::shared_ptr<EngineCluster> own_cluster_;
   std::unique_ptr<ClassTable> own_table_;
 
  public:
@@ -54,7 +55,33 @@ class CommitState {
   /// events change from the engine, while OverlayFork allows it; the engine's placements must be folded.
   struct ForFork {};
   CommitState(const CommitState& from, ForFork);
+  /// The state of the same engine with everything compiled and counted again: `from` has a void state, and was closed.
+  /// It stays as it is; take_over() ends it.
+  struct Reopened {};
+  CommitState(const CommitState& from, Reopened);
   virtual ~CommitState();
+
+  // A call as a whole. What the engine knows for itself can be taken back: its cluster, the outcomes of pods, which
+  // pods are nominated, compiled and prepared, and the slots of nodes. Everything else follows from that, and is void
+  // when memory ran out while it changed. The next call compiles and counts it again: reopened(), close(), take_over().
+
+  /// What follows from the model may be wrong: nothing else than mark(), node_name() and slot_count() may be called.
+  bool is_void() const noexcept { return is_void_.load(std::memory_order_acquire); }
+  void set_void() noexcept { is_void_.store(true, std::memory_order_release); }
+  /// Runs the body of a call. When it throws, nothing of the call has happened. Calls may be nested.
+  template <class Body>
+  void all_or_nothing(Body body);
+  void begin_call() noexcept;
+  void keep_call() noexcept;
+  /// @param ran_out  of memory
+  void take_back_call(bool ran_out) noexcept;
+  bool is_in_call() const noexcept { return depth_ > 0; }
+  /// Call with exclusive() before reopening. @throws std::bad_alloc, and changes nothing that can be seen
+  void close();
+  /// Becomes the state of the engine: marks, handles and slots are those of `from`.
+  void take_over(CommitState& from) noexcept;
+  /// Name of the node in a slot, also of a void state.
+  std::string_view node_name(std::int32_t slot) const;
 
   const SchedulerConfig& config;
   EngineCluster& cluster;
@@ -72,7 +99,6 @@ class CommitState {
   std::vector<AnsweredPod> answered;
   /// Those of `answered` that the cluster does not know yet: from after the latest apply(), undo() or settle().
   std::span<const AnsweredPod> not_folded() const { return std::span(answered).subspan(folded_); }
-  std::int64_t forks_opened = 0;
   std::int64_t list_evaluations = 0;  ///< nodes evaluated for lists
   std::int64_t host_pods = 0;         ///< BackendStats::host_pods
   std::int64_t host_stops = 0;        ///< BackendStats::host_stops
@@ -100,10 +126,13 @@ class CommitState {
   /// For calls that change nothing: forks read too, but do not ask the engine to compile.
   std::shared_lock<ReadersAndWriter> shared() const { return std::shared_lock(fork_source_->mutex); }
   std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent);
+  /// Gives forks a copy of what they read, and they read this state no more. Call while no fork reads.
+  /// @throws std::bad_alloc, and changes nothing
+  void leave_forks();
   /// Hands placements over to the cluster, as assumed pods: from then on they are known by their uid, whatever happens
   /// to the nodes.
   void fold();
-  /// Brings up to date what select_for_fork() reads for the pods, which are prepared.
+  /// Brings up to date what select_for_fork() and commit_for_fork() read for the pods, which are prepared.
   virtual void make_ready_for_forks(std::span<const PodToPlace> /*pods*/) {}
   virtual bool is_ready_for_forks(std::span<const PodToPlace> /*pods*/) const { return true; }
   /// The node for a pod of a fork, from what this engine keeps for its own pods. Forks call it in parallel.
@@ -112,6 +141,14 @@ class CommitState {
   virtual std::optional<Selection> select_for_fork(const PodToPlace& /*pod*/, const CommitState& /*fork*/,
                                                    const ExcludedNodes& /*touched*/) const {
     return std::nullopt;
+  }
+  /// Answers pods at the front of the rest of a fork's batch, several at once. Forks call it in parallel.
+  /// @param touched  as for select_for_fork()
+  /// @return how many are answered, at most `pods_max`; 0: this engine has nothing for the first one
+  virtual std::size_t commit_for_fork(std::span<const PodToPlace> /*pods*/, std::size_t /*pods_max*/,
+                                      bool /*stops_at_failure*/, CommitState& /*fork*/,
+                                      const ExcludedNodes& /*touched*/) {
+    return 0;
   }
   /// The pod as it was compiled last: a sweep compiles prepared pods again.
   PodToPlace current(const PodToPlace& pod) const;
@@ -131,9 +168,13 @@ class CommitState {
     return own_table_ != nullptr && pod.class_index >= 0 && !table.host_is_current(pod.class_index);
   }
   void write_host_stats(BackendStats& stats) const;
+  /// Figures of this engine from before it was reopened: those that begin again with it.
+  BackendStats earlier;
   /// Recompiles pods whose class may have changed since. @return `pods`, or the copy of them in `renewed`
   std::span<const PodToPlace> with_current_classes(std::span<const PodToPlace> pods, std::vector<PodToPlace>& renewed);
   Evaluation evaluate(const PodToPlace& pod);
+  /// The same of a compiled pod. A backend with other ways to find scores replaces it.
+  virtual Evaluation evaluate_compiled(const PodToPlace& pod);
   /// Backend::prepare()
   void prepare(std::span<PodToPlace> pods);
   /// The pod was prepared, and must be again: terms came which had never been seen, or the cluster changed.
@@ -152,6 +193,7 @@ class CommitState {
   /// How many changes the log keeps, at least; never fewer than there are slots.
   void keep_log(std::size_t entries_min);
 
+  void make_room_for_answers(std::size_t pod_count);
   /// Call at the beginning of a batch. @return whether the node order has changed since, and draws and keys with it
   bool begin_cycle(std::size_t pod_count);
   /// Calls `step` until the batch is done or a limit is reached. @param step(rest, pods_max) answers at least one pod
@@ -205,11 +247,15 @@ class CommitState {
     /// Classes that are gone; new ones may have their numbers. Rows that group nodes are void then, and what a device
     /// has of classes and tables is.
     std::vector<std::int32_t> dropped_classes;
-    bool swept = false;  ///< numbers of tables, node sides and resources may mean something else
-    bool nodes_changed = false;
+    bool swept = false;                      ///< numbers of tables, node sides and resources may mean something else
+    std::vector<ChangedNode> changed_nodes;  ///< in the order of the events; one may be there several times
   };
   RowsAfter apply(std::span<const ClusterChange> changes);
   RowsAfter release(std::span<PodToPlace> pods);
+
+ protected:
+  template <class Body>
+  void derive(Body body);
 
  private:
   class Deadline {
@@ -243,10 +289,22 @@ class CommitState {
     bool is_prepared = false;
     std::int32_t prepared_class = -1;  ///< in prepared_pods_of_class_; -1: none
     bool reads_open_side = false;      ///< const calls also read the node side with NodeSet::kIgnored
+    std::uint64_t kept_in = 0;         ///< number of the call since which it is kept
   };
   const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1].pod; }
+  /// Before the current call.
+  struct Before {
+    std::size_t answered = 0;
+    std::size_t folded = 0;
+    std::size_t next_start = 0;
+  };
   void keep(PodToPlace& pod);
   std::vector<PodToPlace> current(std::span<const PodToPlace> pods) const;
+  void compile_now(std::span<PodToPlace> pods);
+  void forget_handles(std::span<PodToPlace> pods) const noexcept;
+  void assume_placed();
+  void note_slot(std::int32_t slot);
+  void apply_changes(std::span<const ClusterChange> changes, RowsAfter& rows);
   /// The engine's memory of lists of victims; one of its own for a call while another one uses that.
   class VictimMemoryOfCall {
    public:
@@ -261,17 +319,24 @@ class CommitState {
     VictimMemory* memory_;
   };
   void detach_forks();
-  void let_go(PodToPlace& pod);
+  void let_go(PodToPlace& pod) noexcept;
   void note_prepared(const PodToPlace& pod);
   void forget_prepared(KeptPod& kept);
   void sweep_if_due(RowsAfter& rows);
-  void take_in_pod(const PodChange& change);
+  void follow_pod(const PodChange& change);
   void note_node_for_hosts(std::int32_t slot, const std::string& name, NodeParts parts, bool came_or_went);
   void note_for_hosts(const Pod& pod, std::int32_t node);
-  void change_nomination(const ClusterEffect& effect);
+  void follow(const ClusterEffect& effect, RowsAfter& rows);
+  /// A nomination that ended, and one that began.
+  struct NominationChange {
+    std::optional<NominationHeld> ended;
+    NominationHeld* began = nullptr;
+  };
+  NominationChange change_nomination(const ClusterEffect& effect);
+  void follow(const NominationChange& change);
   void change_nodes(const ClusterEffect& effect, RowsAfter& rows);
   void add_node(const NodeInfo& info, RowsAfter& rows);
-  void take_in_node(std::int32_t slot, NodeParts parts, ClassTable::NodeEvent event, RowsAfter& rows);
+  void follow_node(std::int32_t slot, NodeParts parts, ClassTable::NodeEvent event, RowsAfter& rows);
   void recompile();
   std::int32_t message_index(const Message& message);
   void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
@@ -280,7 +345,7 @@ class CommitState {
                              std::int32_t own_nomination, std::string& error);
   bool is_answered_alike(const PodToPlace& front, const PodToPlace& pod) const;
   void drop_nomination(const PodToPlace& pod);
-  void undo_last();
+  void take_back_answer(std::size_t position);
   void take_back(const AnsweredPod& last);
 
   std::shared_ptr<ForkSource> fork_source_;         ///< null in a fork
@@ -289,12 +354,24 @@ class CommitState {
   mutable VictimMemory victim_memory_;
   std::vector<KeptPod> kept_pods_;  ///< [PodToPlace::handle - 1]
   std::vector<std::uint32_t> free_handles_;
+  std::atomic<bool> is_void_ = false;
+  std::uint64_t reopened_ = 0;  ///< how often
+  int depth_ = 0;               ///< of nested calls
+  std::uint64_t call_ = 0;      ///< number of the call
+  std::size_t kept_in_call_ = 0;
+  bool derives_ = false;  ///< something that follows from the model began to change in the call
+  Before before_;
+  std::vector<std::pair<std::int32_t, NodePtr>>
+      slots_before_;  ///< of nodes that came or went in the call, oldest first
+  /// Pods whose nomination changed from outside in the call, by uid, and how many had an outcome then.
+  std::vector<std::pair<std::string, std::size_t>> renominated_;
   std::size_t log_entries_min_ = 0;
   std::size_t folded_ = 0;   ///< of `answered`, how many the cluster has as assumed pods: those up to the last fold()
   std::size_t settled_ = 0;  ///< pods answered before those in `answered`
   // Properties of few pods, by position in `answered`.
   struct LostNomination {
     PodPtr pod;
+    std::string uid;
     std::string node_name;
   };
   std::map<std::size_t, LostNomination> nomination_lost_;
@@ -309,6 +386,35 @@ class CommitState {
   const PodToPlace* run_begin_ = nullptr;  ///< the pods from here to run_end_ are of one class
   const PodToPlace* run_end_ = nullptr;
 };
+
+template <class Body>
+void CommitState::all_or_nothing(Body body) {
+  begin_call();
+  try {
+    body();
+  } catch (const std::bad_alloc&) {
+    take_back_call(true);
+    throw;
+  } catch (...) {
+    take_back_call(false);
+    throw;
+  }
+  keep_call();
+}
+
+/// Changes what follows from the model, of which it knows already. The call goes on where memory runs out here: the
+/// model is right, and the next call derives from it again. A call that is a part of another one fails instead.
+template <class Body>
+void CommitState::derive(Body body) {
+  if (is_void()) return;
+  derives_ = true;
+  try {
+    body();
+  } catch (const std::bad_alloc&) {
+    set_void();
+    if (depth_ > 1) throw;
+  }
+}
 
 template <class Step>
 void CommitState::run_batch(std::span<const PodToPlace> pods, const BatchLimits& limits, Step step) {

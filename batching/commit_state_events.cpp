@@ -26,6 +26,8 @@ constexpr std::int32_t kSlotsAddedShare = 8;
 void CommitState::keep(PodToPlace& pod) {
   if (pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1].pod == pod.pod) return;
   if (free_handles_.empty()) {
+    // Room for all of them, so that a pod can be let go where memory has run out.
+    if (free_handles_.capacity() <= kept_pods_.size()) free_handles_.reserve(2 * kept_pods_.size() + 16);
     kept_pods_.emplace_back();
     pod.handle = static_cast<std::uint32_t>(kept_pods_.size());
   } else {
@@ -33,9 +35,11 @@ void CommitState::keep(PodToPlace& pod) {
     free_handles_.pop_back();
   }
   kept_pods_[pod.handle - 1].pod = pod.pod;
+  kept_pods_[pod.handle - 1].kept_in = call_;
+  ++kept_in_call_;
 }
 
-void CommitState::let_go(PodToPlace& pod) {
+void CommitState::let_go(PodToPlace& pod) noexcept {
   if (pod.handle == 0) return;
   KeptPod& kept = kept_pods_[pod.handle - 1];
   forget_prepared(kept);
@@ -46,8 +50,27 @@ void CommitState::let_go(PodToPlace& pod) {
 }
 
 void CommitState::compile(std::span<PodToPlace> pods) {
+  try {
+    all_or_nothing([&] { compile_now(pods); });
+  } catch (...) {
+    forget_handles(pods);
+    throw;
+  }
+}
+
+/// Handles that do not exist after a call that failed.
+void CommitState::forget_handles(std::span<PodToPlace> pods) const noexcept {
+  for (PodToPlace& pod : pods)
+    if (pod.handle > 0 && (pod.handle > kept_pods_.size() || kept_pods_[pod.handle - 1].pod != pod.pod)) {
+      pod.handle = 0;
+      pod.class_index = -1;
+    }
+}
+
+void CommitState::compile_now(std::span<PodToPlace> pods) {
   for (PodToPlace& pod : pods) keep(pod);
   const std::uint64_t columns = snapshot.resources_built();
+  derives_ = true;
   table.compile(pods, not_folded());
   for (std::size_t i = 0; i < pods.size(); ++i) {
     KeptPod& kept = kept_pods_[pods[i].handle - 1];
@@ -70,16 +93,18 @@ void CommitState::compile(std::span<PodToPlace> pods) {
 
 void CommitState::refill(std::span<const PodToPlace> pods) {
   if (table.hosts().empty()) return;
-  std::vector<PodToPlace> renewed;
-  pods = with_current_classes(pods, renewed);
-  fold();  // plugins read placements in the cluster
-  for (const PodToPlace& pod : pods)
-    if (pod.class_index >= 0) table.hosts().refill(table[pod.class_index].host);
+  all_or_nothing([&] {
+    std::vector<PodToPlace> renewed;
+    const auto current = with_current_classes(pods, renewed);
+    fold();  // plugins read placements in the cluster
+    for (const PodToPlace& pod : current)
+      if (pod.class_index >= 0) table.hosts().refill(table[pod.class_index].host);
+  });
 }
 
 void CommitState::write_host_stats(BackendStats& stats) const {
-  stats.host_columns = table.hosts().stats().columns_filled;
-  stats.host_nodes = table.hosts().stats().nodes_asked;
+  stats.host_columns = earlier.host_columns + table.hosts().stats().columns_filled;
+  stats.host_nodes = earlier.host_nodes + table.hosts().stats().nodes_asked;
   stats.host_pods = host_pods;
   stats.host_stops = host_stops;
 }
@@ -88,7 +113,7 @@ CommitState::RowsAfter CommitState::release(std::span<PodToPlace> pods) {
   settle();  // placements of these pods are known by their handles until then
   for (PodToPlace& pod : pods) let_go(pod);
   RowsAfter rows;
-  sweep_if_due(rows);
+  derive([&] { sweep_if_due(rows); });
   return rows;
 }
 
@@ -128,16 +153,23 @@ std::span<const PodToPlace> CommitState::with_current_classes(std::span<const Po
 }
 
 void CommitState::prepare(std::span<PodToPlace> pods) {
-  compile(pods);
-  refill(pods);
-  for (const PodToPlace& pod : pods) {
-    KeptPod& kept = kept_pods_[pod.handle - 1];
-    kept.is_prepared = true;
-    note_prepared(pod);
-    if (pod.class_index < 0) continue;
-    // The other one is for the node that the pod is nominated to, now or later.
-    kept.reads_open_side = table.node_side(pod.class_index).node_set() != nullptr;
-    if (kept.reads_open_side) table.node_side(pod.class_index, NodeSet::kIgnored);
+  try {
+    all_or_nothing([&] {
+      compile_now(pods);
+      refill(pods);
+      for (const PodToPlace& pod : pods) {
+        note_prepared(pod);
+        if (pod.class_index < 0) continue;
+        // The other one is for the node that the pod is nominated to, now or later.
+        KeptPod& kept = kept_pods_[pod.handle - 1];
+        kept.reads_open_side = table.node_side(pod.class_index).node_set() != nullptr;
+        if (kept.reads_open_side) table.node_side(pod.class_index, NodeSet::kIgnored);
+      }
+      for (const PodToPlace& pod : pods) kept_pods_[pod.handle - 1].is_prepared = true;
+    });
+  } catch (...) {
+    forget_handles(pods);
+    throw;
   }
 }
 
@@ -145,8 +177,8 @@ void CommitState::note_prepared(const PodToPlace& pod) {
   KeptPod& kept = kept_pods_[pod.handle - 1];
   forget_prepared(kept);
   if (pod.class_index < 0) return;
-  kept.prepared_class = pod.class_index;
   ++prepared_pods_of_class_[pod.class_index];
+  kept.prepared_class = pod.class_index;
 }
 
 void CommitState::forget_prepared(KeptPod& kept) {
@@ -191,7 +223,7 @@ void CommitState::keep_prepared(std::span<const PodToPlace> pods) {
 }
 
 PodVerdicts CommitState::verdicts(const PodToPlace& pod) const {
-  return judge_pod(current(pod), table, nominations, snapshot);
+  return verdicts_of_pod(current(pod), table, nominations, snapshot);
 }
 
 std::vector<PodToPlace> CommitState::current(std::span<const PodToPlace> pods) const {
@@ -218,18 +250,29 @@ std::vector<Status> CommitState::statuses_without_victims(const DryRunRequest& r
 }
 
 Evaluation CommitState::evaluate(const PodToPlace& pod) {
-  PodToPlace compiled = pod;
-  compile({&compiled, 1});
-  refill({&compiled, 1});
-  Evaluation evaluation = evaluate_pod(compiled, sides, nominations, snapshot);
-  if (compiled.handle != pod.handle) let_go(compiled);  // it was kept for this call only
+  Evaluation evaluation;
+  all_or_nothing([&] {
+    PodToPlace compiled = pod;
+    compile_now({&compiled, 1});
+    refill({&compiled, 1});
+    evaluation = evaluate_compiled(compiled);
+    if (compiled.handle != pod.handle) let_go(compiled);  // it was kept for this call only
+  });
   return evaluation;
 }
 
-bool CommitState::begin_cycle(std::size_t pod_count) {
-  // At once, since a batch may be larger than all before it; at least twice as much, since many may be small.
+Evaluation CommitState::evaluate_compiled(const PodToPlace& pod) {
+  return evaluate_pod(pod, sides, nominations, snapshot);
+}
+
+/// At once, since a batch may be larger than all before it; at least twice as much, since many may be small.
+void CommitState::make_room_for_answers(std::size_t pod_count) {
   if (answered.capacity() - answered.size() < pod_count)
     answered.reserve(std::max(answered.size() + pod_count, 2 * answered.capacity()));
+}
+
+bool CommitState::begin_cycle(std::size_t pod_count) {
+  make_room_for_answers(pod_count);
   return std::exchange(order_changed_, false) && engine.tie_break == TieBreak::kFirst;
 }
 
@@ -240,7 +283,6 @@ std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> p
     const Exclusive alone = exclusive();
     fold();
   }
-  ++forks_opened;
   return std::make_unique<OverlayFork>(fork_source_, std::move(parent));
 }
 
@@ -257,25 +299,6 @@ std::vector<std::int32_t> CommitState::prepared_classes() const {
   return classes;
 }
 
-/// Call before anything changes that forks read of this state.
-void CommitState::detach_forks() {
-  if (!cluster.journal()->has_readers()) return;
-  ForkSource& left = *fork_source_;
-  left.cache = std::make_shared<const ClusterCache>(cluster.cache());
-  left.objects = cluster.objects();
-  for (std::int32_t slot = 0; slot < snapshot.slot_count(); ++slot)
-    left.node_names.emplace_back(snapshot.node_name(slot));
-  left.live = nullptr;
-  auto next = std::make_shared<ForkSource>();
-  next->open_engine = left.open_engine;
-  next->own_engines = left.own_engines;
-  next->is_of_fork = left.is_of_fork;
-  next->live = this;
-  cluster.begin_journal();
-  next->journal = cluster.journal();
-  fork_source_ = std::move(next);
-}
-
 namespace {
 
 /// Whether the change concerns more than pods and nominations.
@@ -290,13 +313,28 @@ bool concerns_forks(const ClusterChange& change, const EngineCluster& cluster) {
 // When the cluster changes
 
 void CommitState::fold() {
-  table.topology().take_over(not_folded());
-  for (const AnsweredPod& pod : not_folded())
-    if (pod.node >= 0) cluster.assume(kept_pod(pod), snapshot.node(pod.node).name);
-  folded_ = answered.size();
+  if (not_folded().empty()) return;
+  const std::size_t first = folded_;
+  derives_ = true;
+  try {
+    assume_placed();
+    if (!is_void()) table.topology().take_over(std::span(answered).subspan(first));
+  } catch (...) {
+    set_void();  // which pods are folded is right in any case, and cannot be seen
+    throw;
+  }
 }
 
-void CommitState::take_in_pod(const PodChange& change) {
+/// Of fold() what the cluster knows of it.
+void CommitState::assume_placed() {
+  const std::span<const NodePtr> nodes = snapshot.nodes_by_slot();
+  for (; folded_ < answered.size(); ++folded_) {
+    const AnsweredPod& pod = answered[folded_];
+    if (pod.node >= 0) cluster.assume(kept_pod(pod), nodes[static_cast<std::size_t>(pod.node)]->name);
+  }
+}
+
+void CommitState::follow_pod(const PodChange& change) {
   const std::int32_t slot = snapshot.find_node(change.node);
   if (slot < 0) return;  // a ghost
   std::vector<std::string> resources;
@@ -311,40 +349,57 @@ void CommitState::take_in_pod(const PodChange& change) {
 }
 
 CommitState::RowsAfter CommitState::apply(std::span<const ClusterChange> changes) {
-  fold();
   RowsAfter rows;
-  const std::uint64_t recompiled_before = table.recompile_count();
-  for (const ClusterChange& change : changes) {
-    if (cluster.journal()->has_readers() && concerns_forks(change, cluster)) detach_forks();
-    table.topology().begin_counting();
-    const ClusterEffect effect = cluster.apply(change);
-    rows.any_change = rows.any_change || !effect.is_nothing();
-    change_nodes(effect, rows);
-    for (const PodChange& pod : effect.pods) take_in_pod(pod);
-    change_nomination(effect);
-    if (effect.selectors_changed || effect.namespaces_changed) table.hosts().note_all();
-    if (effect.selectors_changed) table.topology().change_selectors(effect.name_space);
-    if (!effect.namespaces_changed || !table.change_namespace(effect.name_space)) continue;
-    nominations.rebuild(table, snapshot);
-    rows.all_void = true;
-  }
-  order_changed_ = snapshot.update_order(cluster.cache()) || order_changed_;
-  rows.all_void = rows.all_void || table.recompile_count() != recompiled_before;
-  if (rows.all_void || rows.groups_void) reasons.clear();
-  sweep_if_due(rows);
+  all_or_nothing([&] { apply_changes(changes, rows); });
   return rows;
 }
 
-void CommitState::change_nomination(const ClusterEffect& effect) {
-  const std::string uid = effect.nomination != nullptr ? effect.nomination->uid() : effect.nomination_ended;
-  if (uid.empty()) return;
-  // What is known from outside counts from now on, also after a rollback.
-  std::erase_if(nomination_lost_, [&](const auto& lost) { return lost.second.pod->uid() == uid; });
-  if (effect.nomination == nullptr) {
-    nominations.remove(uid);
-  } else {
-    nominations.set(effect.nomination, effect.nominated_node, table, snapshot);
+void CommitState::apply_changes(std::span<const ClusterChange> changes, RowsAfter& rows) {
+  fold();
+  const std::uint64_t recompiled_before = table.recompile_count();
+  for (const ClusterChange& change : changes) {
+    if (cluster.journal()->has_readers() && concerns_forks(change, cluster)) detach_forks();
+    derive([&] { table.topology().begin_counting(); });
+    const ClusterEffect effect = cluster.apply(change);
+    const NominationChange nomination = change_nomination(effect);
+    rows.any_change = rows.any_change || !effect.is_nothing();
+    derive([&] {
+      follow(effect, rows);
+      follow(nomination);
+      if (!effect.namespaces_changed || !table.change_namespace(effect.name_space)) return;
+      nominations.rebuild(table, snapshot);
+      rows.all_void = true;
+    });
   }
+  derive([&] {
+    order_changed_ = snapshot.update_order(cluster.cache()) || order_changed_;
+    rows.all_void = rows.all_void || table.recompile_count() != recompiled_before;
+    if (rows.all_void || rows.groups_void) reasons.clear();
+    sweep_if_due(rows);
+  });
+}
+
+void CommitState::follow(const ClusterEffect& effect, RowsAfter& rows) {
+  change_nodes(effect, rows);
+  for (const PodChange& pod : effect.pods) follow_pod(pod);
+  if (effect.selectors_changed || effect.namespaces_changed) table.hosts().note_all();
+  if (effect.selectors_changed) table.topology().change_selectors(effect.name_space);
+}
+
+CommitState::NominationChange CommitState::change_nomination(const ClusterEffect& effect) {
+  NominationChange change;
+  const std::string uid = effect.nomination != nullptr ? effect.nomination->uid() : effect.nomination_ended;
+  if (uid.empty()) return change;
+  // What is known from outside counts from now on, also after a rollback.
+  if (!nomination_lost_.empty()) renominated_.emplace_back(uid, answered.size());
+  change.ended = nominations.let_go(uid);
+  if (effect.nomination != nullptr) change.began = nominations.hold(effect.nomination, effect.nominated_node);
+  return change;
+}
+
+void CommitState::follow(const NominationChange& change) {
+  if (change.ended) nominations.give_up(*change.ended);
+  if (change.began != nullptr) nominations.reserve(*change.began, table, snapshot);
 }
 
 void CommitState::change_nodes(const ClusterEffect& effect, RowsAfter& rows) {
@@ -354,14 +409,15 @@ void CommitState::change_nodes(const ClusterEffect& effect, RowsAfter& rows) {
   if (effect.node == Event::kAdded) return add_node(*info, rows);
   const std::int32_t slot = snapshot.find_node(effect.node_name);
   if (effect.node == Event::kRemoved) {
+    note_slot(slot);
     nominations.leave_node(slot);
     note_node_for_hosts(slot, effect.node_name, NodeParts::all(), true);
     snapshot.remove_node(slot, cluster.cache());
-    return take_in_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
+    return follow_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
   }
   snapshot.change_node(slot, *info, effect.parts, cluster.cache());
   note_node_for_hosts(slot, effect.node_name, effect.parts, false);
-  take_in_node(slot, effect.parts, ClassTable::NodeEvent::kChanged, rows);
+  follow_node(slot, effect.parts, ClassTable::NodeEvent::kChanged, rows);
 }
 
 void CommitState::note_node_for_hosts(std::int32_t slot, const std::string& name, NodeParts parts, bool came_or_went) {
@@ -371,26 +427,27 @@ void CommitState::note_node_for_hosts(std::int32_t slot, const std::string& name
 }
 
 void CommitState::add_node(const NodeInfo& info, RowsAfter& rows) {
-  std::int32_t slot = snapshot.add_node(info, cluster.cache());
-  if (slot < 0) {
-    snapshot.add_slots(std::max(kSlotsAddedMin, snapshot.slot_count() / kSlotsAddedShare));
-    slot = snapshot.add_node(info, cluster.cache());
+  const bool is_full = snapshot.next_free_slot() < 0;
+  if (is_full) snapshot.add_slots(std::max(kSlotsAddedMin, snapshot.slot_count() / kSlotsAddedShare));
+  note_slot(snapshot.next_free_slot());
+  const std::int32_t slot = snapshot.add_node(info, cluster.cache());
+  if (is_full) {
     recompile();
     rows.all_void = true;
   }
   note_node_for_hosts(slot, info.name, NodeParts::all(), true);
-  take_in_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
+  follow_node(slot, NodeParts::all(), ClassTable::NodeEvent::kCameOrWent, rows);
   nominations.enter_node(slot, table, snapshot);
 }
 
 /// Everything that depends on the columns of a node that changed.
-void CommitState::take_in_node(std::int32_t slot, NodeParts parts, ClassTable::NodeEvent event, RowsAfter& rows) {
+void CommitState::follow_node(std::int32_t slot, NodeParts parts, ClassTable::NodeEvent event, RowsAfter& rows) {
   const bool came_or_went = event == ClassTable::NodeEvent::kCameOrWent;
   const bool is_moved = table.topology().move_node(slot);
   if (came_or_went) table.topology().change_pods(slot);
   table.change_node(slot, parts, event);
   log.append({slot, -1, 0});
-  rows.nodes_changed = true;
+  rows.changed_nodes.push_back({slot, parts});
   rows.groups_void = rows.groups_void || is_moved || came_or_went || !parts.are_load();
 }
 

@@ -206,8 +206,8 @@ void DryRunner::reprieve(const VictimList& list, DryRunAnswer& answer, std::uint
 
 NodeVerdict DryRunner::filter() {
   return filter_twice([&](const NodeOverlay& node) {
-    return judge_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *row_, node,
-                      preemptor_->of_class->affinity_skips);
+    return verdict_of_node(preemptor_->pod.pod_class(), preemptor_->pod.profile(), *row_, node,
+                           preemptor_->of_class->affinity_skips);
   });
 }
 

@@ -51,9 +51,9 @@ bool ForkHistory::promote() {
   if (parent_->version != opened_at_) return false;
   const std::span<const ForkStep> own = std::span<const ForkStep>(steps_).subspan(inherited_count_);
   if (parent_->engine != nullptr) {
-    replay(own, true, *parent_->engine);
+    parent_->engine->as_one([&] { replay(own, true, *parent_->engine); });
   } else {
-    replay(own, true, *parent_->fork);
+    parent_->fork->as_one([&] { replay(own, true, *parent_->fork); });
   }
   is_spent_ = true;
   return true;
@@ -78,31 +78,50 @@ BatchResult commit_copies(std::span<const PodToPlace> pods, const BatchLimits& l
 
 BatchResult EngineFork::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   history_.check_not_spent();
-  BatchResult result = commit_copies(pods, limits, *engine_);
-  for (std::size_t i = 0; i < result.outcomes.size(); ++i)
-    history_.add(ForkPlacement{pods[i], std::string(engine_->node_name(result.outcomes[i].node))});
+  BatchResult result = engine_.commit(pods, limits, [&](const BatchResult& committed) {
+    std::vector<ForkStep> steps;
+    for (std::size_t i = 0; i < committed.outcomes.size(); ++i)
+      steps.emplace_back(ForkPlacement{pods[i], std::string(engine_.engine().node_name(committed.outcomes[i].node))});
+    history_.add_all(std::move(steps));
+  });
   if (!result.outcomes.empty()) ++self_->version;
   return result;
 }
 
 void EngineFork::place(const PodToPlace& pod, std::string_view node_name) {
   history_.check_not_spent();
-  engine_->place(not_compiled(pod), node_name);
-  history_.add(ForkPlacement{pod, std::string(node_name)});
+  ForkStep step = ForkPlacement{pod, std::string(node_name)};
+  history_.make_room(1);
+  engine_.ready().place(not_compiled(pod), node_name);
+  history_.add(std::move(step));
   ++self_->version;
 }
 
 Evaluation EngineFork::evaluate(const PodToPlace& pod) {
   history_.check_not_spent();
-  return engine_->evaluate(not_compiled(pod));
+  return engine_.ready().evaluate(not_compiled(pod));
 }
 
 void EngineFork::apply(std::span<const ClusterChange> changes) {
   history_.check_not_spent();
   check_fork_changes(changes);
-  engine_->apply(changes);
-  history_.add(std::vector<ClusterChange>(changes.begin(), changes.end()));
+  ForkStep step = std::vector<ClusterChange>(changes.begin(), changes.end());
+  history_.make_room(1);
+  engine_.ready().apply(changes);
+  history_.add(std::move(step));
   ++self_->version;
+}
+
+void EngineFork::as_one(const std::function<void()>& calls) {
+  const std::size_t steps = history_.steps().size();
+  const std::uint64_t version = self_->version;
+  try {
+    engine_.ready().as_one(calls);
+  } catch (...) {
+    history_.shorten(steps);
+    self_->version = version;
+    throw;
+  }
 }
 
 bool EngineFork::promote() {
@@ -113,7 +132,7 @@ bool EngineFork::promote() {
 
 std::unique_ptr<Fork> EngineFork::fork() {
   history_.check_not_spent();
-  return engine_->open_fork(self_);
+  return engine_.ready().open_fork(self_);
 }
 
 }  // namespace berth

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -36,12 +40,20 @@ class ForkHistory {
   /// @param inherited  what was done before the fork was opened, since an engine was in a known state
   explicit ForkHistory(std::shared_ptr<const ForkParent> parent, std::span<const ForkStep> inherited = {});
 
+  /// Add as many without an exception afterwards.
+  void make_room(std::size_t count) {
+    if (steps_.capacity() - steps_.size() < count)
+      steps_.reserve(std::max(steps_.size() + count, 2 * steps_.capacity()));
+  }
   void add(ForkStep step) { steps_.push_back(std::move(step)); }
   /// All of them, or none when it throws.
   void add_all(std::vector<ForkStep> steps) {
-    if (steps_.capacity() - steps_.size() < steps.size())
-      steps_.reserve(std::max(steps_.size() + steps.size(), 2 * steps_.capacity()));
+    make_room(steps.size());
     for (ForkStep& step : steps) steps_.push_back(std::move(step));
+  }
+  /// The latest ones did not happen.
+  void shorten(std::size_t count) noexcept {
+    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(count), steps_.end());
   }
   /// Those inherited, and its own.
   std::span<const ForkStep> steps() const { return steps_; }
@@ -80,6 +92,37 @@ void replay(std::span<const ForkStep> steps, bool knows_pods, Target& target) {
 /// Compiles copies of the pods in the engine and commits them.
 BatchResult commit_copies(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& engine);
 
+/// The engine of a fork.
+class EngineOfFork {
+ public:
+  explicit EngineOfFork(std::unique_ptr<Backend> engine) : engine_(std::move(engine)) {}
+  /// For a call.
+  Backend& ready() {
+    if (unfinished_) engine_->rollback(*unfinished_);
+    unfinished_.reset();
+    return *engine_;
+  }
+  const Backend& engine() const { return *engine_; }
+  /// commit_copies(), and `use` of the result: when that throws, nothing of the batch has happened.
+  template <class Use>
+  BatchResult commit(std::span<const PodToPlace> pods, const BatchLimits& limits, Use use) {
+    Backend& own = ready();
+    const CommitMark before = own.mark();
+    BatchResult result = commit_copies(pods, limits, own);
+    try {
+      use(result);
+    } catch (...) {
+      unfinished_ = before;
+      throw;
+    }
+    return result;
+  }
+
+ private:
+  std::unique_ptr<Backend> engine_;
+  std::optional<CommitMark> unfinished_;  ///< where the engine is rolled back to before anything else
+};
+
 /// A fork that owns a whole engine: exact in every case, at the cost of a copy of the cluster and of compiling it.
 class EngineFork : public Fork {
  public:
@@ -93,10 +136,11 @@ class EngineFork : public Fork {
   void apply(std::span<const ClusterChange> changes) override;
   std::unique_ptr<Fork> fork() override;
   bool promote() override;
-  std::string_view node_name(NodeIndex index) const override { return engine_->node_name(index); }
+  void as_one(const std::function<void()>& calls) override;
+  std::string_view node_name(NodeIndex index) const override { return engine_.engine().node_name(index); }
 
  private:
-  std::unique_ptr<Backend> engine_;
+  EngineOfFork engine_;
   ForkHistory history_;
   std::shared_ptr<ForkParent> self_ = std::make_shared<ForkParent>();
 };

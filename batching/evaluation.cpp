@@ -31,6 +31,26 @@ Evaluation failed_evaluation(std::string error) {
   return evaluation;
 }
 
+/// Scores in the profile's order. @param score_of  score_of(plugin); nullopt: PreScore skips it, or it is not built
+template <class ScoreOf>
+void write_scores(const CompiledProfile& profile, ScoreOf score_of, NodeEvaluation& node) {
+  for (const EnabledPlugin& plugin : profile.profile->at(ExtensionPoint::kScore)) {
+    const std::optional<RuleScore> score = score_of(plugin.name);
+    if (!score) continue;
+    node.scores.push_back({plugin.name, score->raw, score->normalized, plugin.weight});
+    node.total += score->normalized * plugin.weight;
+  }
+  if (!profile.scores_anything) node.total = 1;
+}
+
+void note_best(Evaluation& evaluation) {
+  std::int64_t highest = 0;
+  for (const NodeEvaluation& node : evaluation.nodes)
+    if (node.feasible) highest = std::max(highest, node.total);
+  for (const NodeEvaluation& node : evaluation.nodes)
+    if (node.feasible && node.total == highest) evaluation.best.push_back(node.node);
+}
+
 /// The scores of the plugins for feasible nodes, normalised over all of them.
 class Scores {
  public:
@@ -41,15 +61,10 @@ class Scores {
       topology_ = score_topology(*compiled.pod_class.topology, snapshot.topology(), feasible);
   }
 
-  /// Plugins in the profile's order. @param in_list  position of the node among the feasible ones
+  /// @param in_list  position of the node among the feasible ones
   void write(NodeEvaluation& node, std::size_t in_list) const {
-    for (const EnabledPlugin& plugin : compiled_.profile.profile->at(ExtensionPoint::kScore)) {
-      const std::optional<RuleScore> score = score_of(plugin.name, node.node.value, in_list);
-      if (!score) continue;
-      node.scores.push_back({plugin.name, score->raw, score->normalized, plugin.weight});
-      node.total += score->normalized * plugin.weight;
-    }
-    if (!compiled_.profile.scores_anything) node.total = 1;
+    write_scores(
+        compiled_.profile, [&](std::string_view plugin) { return score_of(plugin, node.node.value, in_list); }, node);
   }
 
  private:
@@ -83,13 +98,8 @@ void score(const Compiled& compiled, const Snapshot& snapshot, Evaluation& evalu
     evaluation.error = score_range_error(compiled.pod_class, compiled.profile, snapshot, feasible, &host);
   if (!evaluation.error.empty()) return;
   const Scores scores(compiled, snapshot, feasible, host);
-  std::int64_t highest = 0;
-  for (std::size_t i = 0; i < feasible.size(); ++i) {
-    scores.write(*evaluations[i], i);
-    highest = std::max(highest, evaluations[i]->total);
-  }
-  for (const NodeEvaluation& node : evaluation.nodes)
-    if (node.feasible && node.total == highest) evaluation.best.push_back(node.node);
+  for (std::size_t i = 0; i < feasible.size(); ++i) scores.write(*evaluations[i], i);
+  note_best(evaluation);
 }
 
 }  // namespace
@@ -129,6 +139,43 @@ Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Nom
   } else {
     score(compiled, snapshot, evaluation);
   }
+  return evaluation;
+}
+
+Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Snapshot& snapshot,
+                        const KnownScores& known) {
+  ClassTable& table = sides.table();
+  const PodClass& pod_class = table[pod.class_index];
+  const CompiledProfile& profile = table.profile_of(pod.class_index);
+  const CompiledNodeSide& side = table.compiled_node_side(pod.class_index);
+  const PluginNames narrowing = plugins_with_node_set(pod_class, side);
+  Evaluation evaluation;
+  Diagnosis diagnosis{snapshot.node_count(), {}, "", narrowing};
+  std::optional<NodeSideView> row;  // of the whole cluster: built when reasons are needed
+  bool any_feasible = false;
+  for (const std::int32_t i : snapshot.in_order()) {
+    Status status;
+    if (!known.is_feasible(i)) {
+      if (!row) row.emplace(sides.of(pod.class_index));
+      status = is_outside_node_set(pod_class, *row, snapshot, i) ? pre_filter_status("", PreFilterAnswer().code)
+                                                                 : filter_node(pod_class, profile, *row, snapshot, i);
+      if (status.code == StatusCode::kError) return failed_evaluation(status.message());
+      count_reasons(status, narrowing, diagnosis);
+    }
+    any_feasible = any_feasible || status.ok();
+    evaluation.nodes.push_back({{i}, status.ok(), status, {}, 0});
+  }
+  evaluation.rejectors = diagnosis.rejectors;
+  if (!any_feasible) {
+    evaluation.message = fit_error_text(diagnosis);
+    return evaluation;
+  }
+  evaluation.error = table.score_error(pod.class_index);
+  if (!evaluation.error.empty()) return evaluation;
+  for (NodeEvaluation& node : evaluation.nodes)
+    if (node.feasible)
+      write_scores(profile, [&](std::string_view plugin) { return known.score(plugin, node.node.value); }, node);
+  note_best(evaluation);
   return evaluation;
 }
 

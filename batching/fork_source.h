@@ -59,7 +59,7 @@ struct ForkSource {
   // The cluster when `live` became null.
   std::shared_ptr<const ClusterCache> cache;
   ClusterObjects objects;
-  std::vector<std::string> node_names;  ///< [slot] empty: free
+  std::vector<NodePtr> nodes;  ///< [slot] null: free
 
   std::size_t node_count() const;  ///< slots
   std::string node_name(std::int32_t slot) const;

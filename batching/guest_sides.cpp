@@ -87,15 +87,12 @@ std::optional<ImageSpread> GuestSides::spread_with_guests(const std::string& ima
 bool GuestSides::find_change_of_image_scores(const PodClass& pod_class, const CompiledProfile& profile) const {
   if (profile.weight<ImageLocality>() == 0) return false;
   const bool with_volumes = profile.options<ImageLocality>().sum_image_volumes;
-  std::vector<ImageSpread> before;
+  std::vector<ImageSpread> before = image_spreads(*pod_class.spec, with_volumes, snapshot_);
+  for (ImageSpread& spread : before) spread.all_nodes -= snapshot_.guest_count_change();
   std::vector<ImageSpread> after;
-  const std::int64_t came_less_went = snapshot_.guest_count_change();
   for (const std::string& image : counted_images(*pod_class.spec, with_volumes)) {
-    const ImageColumn* known = snapshot_.image(image);
     const std::optional<ImageSpread> now = spread_with_guests(image);
     if (!now) return true;
-    before.push_back({known == nullptr ? 0 : known->size_bytes, known == nullptr ? 0 : known->node_count(),
-                      snapshot_.node_count() - came_less_went});
     after.push_back(*now);
   }
   return image_scores_may_differ(*pod_class.spec, before, after);

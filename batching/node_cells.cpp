@@ -19,14 +19,13 @@ struct CellLabels {
   bool has_soft_label(std::int32_t s) const { return labels.contains(static_cast<std::size_t>(s)); }
 };
 
-NodeCells::Cell cell_at(const CellColumns& columns, const NodeSideRow& node_side, const Snapshot& snapshot,
+NodeCells::Cell cell_at(const CellColumns& columns, const RawScores& raws, const TopologyCounts& counts,
                         std::int32_t node) {
-  const TopologyCounts& counts = snapshot.topology();
   NodeCells::Cell cell;
   for (std::size_t s = 0; s < columns.soft_labels.size(); ++s)
     if (counts.column(columns.soft_labels[s])[node] != 0) cell.soft_labels.insert(s);
   cell.ignored = columns.ignores_incomplete && lacks_soft_label(CellLabels{columns, cell.soft_labels});
-  cell.raws = node_side.raws(snapshot, node);
+  cell.raws = raws;
   for (const std::int32_t column : columns.coarse) cell.domains.push_back(counts.column(column)[node]);
   return cell;
 }
@@ -88,6 +87,13 @@ void split_by_raws(const NodeSideRow& node_side, const Snapshot& snapshot, Parti
 
 }  // namespace
 
+std::optional<NodeCells::Cell> cell_of_node(const CellColumns& columns, const RawScores& raws,
+                                            const TopologyCounts& counts, std::int32_t node) {
+  const auto lacks = [&](std::int32_t column) { return counts.column(column)[node] == 0; };
+  if (std::any_of(columns.required.begin(), columns.required.end(), lacks)) return std::nullopt;
+  return cell_at(columns, raws, counts, node);
+}
+
 NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, const Snapshot& snapshot) {
   const TopologyCounts& counts = snapshot.topology();
   const auto node_count = static_cast<std::size_t>(snapshot.slot_count());
@@ -111,9 +117,11 @@ NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, c
   split_by_raws(node_side, snapshot, partition);
   NodeCells made;
   made.cell_of = partition.take();
-  for (std::size_t i = 0; i < node_count; ++i)
-    if (made.cell_of[i] == static_cast<std::int32_t>(made.cells.size()))
-      made.cells.push_back(cell_at(columns, node_side, snapshot, static_cast<std::int32_t>(i)));
+  for (std::size_t i = 0; i < node_count; ++i) {
+    if (made.cell_of[i] != static_cast<std::int32_t>(made.cells.size())) continue;
+    const auto node = static_cast<std::int32_t>(i);
+    made.cells.push_back(cell_at(columns, node_side.raws(snapshot, node), counts, node));
+  }
   return made;
 }
 

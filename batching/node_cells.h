@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "batching/index_set.h"
@@ -36,6 +37,10 @@ struct NodeCells {
 
   std::uint64_t bytes() const;
 };
+
+/// The cell of one node that the node side accepts, with these raw scores. nullopt: it is in no cell.
+std::optional<NodeCells::Cell> cell_of_node(const CellColumns& columns, const RawScores& raws,
+                                            const TopologyCounts& counts, std::int32_t node);
 
 NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, const Snapshot& snapshot);
 

@@ -222,14 +222,14 @@ Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, co
                    filter_load(pod_class, node), filter_topology(pod_class, node, affinity_skips));
 }
 
-NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
-                       const Snapshot& snapshot, std::int32_t node) {
+NodeVerdict verdict_of_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
+                            const Snapshot& snapshot, std::int32_t node) {
   return first_refusal(profile, row.of_class().refusals[row.refusal(node)], filter_host(pod_class, node),
                        filter_load(pod_class, snapshot, node), filter_topology(pod_class, snapshot, node));
 }
 
-NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
-                       const NodeOverlay& node, bool affinity_skips) {
+NodeVerdict verdict_of_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
+                            const NodeOverlay& node, bool affinity_skips) {
   return first_refusal(profile, row.of_class().refusals[row.refusal(node.node())], filter_host(pod_class, node),
                        filter_load(pod_class, node), filter_topology(pod_class, node, affinity_skips));
 }

@@ -66,10 +66,10 @@ Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, co
 Status filter_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                    const NodeOverlay& node, bool affinity_skips);
 /// The same without reasons.
-NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
-                       const Snapshot& snapshot, std::int32_t node);
-NodeVerdict judge_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
-                       const NodeOverlay& node, bool affinity_skips);
+NodeVerdict verdict_of_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
+                            const Snapshot& snapshot, std::int32_t node);
+NodeVerdict verdict_of_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
+                            const NodeOverlay& node, bool affinity_skips);
 
 /// The score of a plugin that reads the load; it needs no normaliser. nullopt: the plugin does not read the load, or
 /// its PreScore skips.

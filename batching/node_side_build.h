@@ -98,6 +98,18 @@ void compute_scores(const PodSpec& spec, const ProfileRules<List>& profile, cons
   });
 }
 
+/// The score of one node by what is compiled, whether or not compute_scores() was called.
+template <class Rule, class List>
+std::int64_t score_now(const typename Rule::NodeSide& side, const PodSpec& spec, const ProfileRules<List>& profile,
+                       const Snapshot& snapshot, std::int32_t node) {
+  const auto& options = profile.template options<Rule>();
+  if constexpr (requires { side.score_now(spec, options, snapshot, node); }) {
+    return side.score_now(spec, options, snapshot, node);
+  } else {
+    return side.score(snapshot, node);
+  }
+}
+
 template <class List>
 void summarize_raws(const Snapshot& snapshot, NodeSideRowOf<List>& row) {
   bool first = true;
@@ -190,6 +202,39 @@ bool update_node_side_row(const PodSpec& spec, const ProfileRules<List>& profile
   const bool may_change_raw = parts.contains(NodePart::kLabels) || parts.contains(NodePart::kTaints);
   if (concerns_all || (row.raws_vary && may_change_raw)) return true;
   return is_accepted && (row.raws_vary ? !raws.is_within(row.accepted_maxima) : raws != row.accepted_maxima);
+}
+
+template <class List>
+NodeSideOfOneOf<List> node_side_of_one(const CompiledNodeSideOf<List>& compiled, const PodSpec& spec,
+                                       const ProfileRules<List>& profile, const Snapshot& snapshot, std::int32_t node) {
+  NodeSideOfOneOf<List> one;
+  if (!snapshot.has_node(node) || compiled.pre_filter_refuses || profile.missing_filter_state) return one;
+  one.accepted = true;
+  NodeSideRules<List>::for_each([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    const auto& side = compiled.template of<Rule>();
+    const auto& options = profile.template options<Rule>();
+    if (side.node_set && !std::binary_search(side.node_set->begin(), side.node_set->end(), node)) one.accepted = false;
+    if constexpr (Rule::descriptor.filters) {
+      if (!profile.template filters<Rule>()) return;
+      side.filter(options, snapshot,
+                  [&](std::string_view /*reason*/, auto refuses) { one.accepted = one.accepted && !refuses(node); });
+    }
+  });
+  if (!one.accepted) return one;
+  ScoringRulesOfPart<List, RowPart::kNodeSide>::for_each([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    const std::int64_t weight = compiled.template weight<Rule>();
+    if (weight == 0) return;
+    const std::int64_t score =
+        node_side_detail::score_now<Rule>(compiled.template of<Rule>(), spec, profile, snapshot, node);
+    if constexpr (NormalizedRules<List>::template contains<Rule>) {
+      one.raws.of[NormalizedRules<List>::template index_of<Rule>] = score;
+    } else {
+      one.fixed_total += weight * score;
+    }
+  });
+  return one;
 }
 
 template <class List>

@@ -11,6 +11,8 @@ template bool extend_node_side(const NodeSidePod&, const ProfileRules<Rules>&, c
                                CompiledNodeSide&);
 template bool update_node_side_row(const PodSpec&, const ProfileRules<Rules>&, const Snapshot&, std::int32_t, NodeParts,
                                    NodeSideRow&);
+template NodeSideOfOne node_side_of_one(const CompiledNodeSide&, const PodSpec&, const ProfileRules<Rules>&,
+                                        const Snapshot&, std::int32_t);
 template std::optional<RuleScore> NodeSideRow::score(std::string_view, const Snapshot&, std::int32_t,
                                                      const RawScores&) const;
 

@@ -100,7 +100,7 @@ CompiledNodeSideOf<List> compile_node_side(const NodeSidePod& pod, const Profile
                                            Snapshot& snapshot);
 
 /// The verdicts and scores of a class that depend on a node's labels, taints, name, images and features. Classes that
-/// differ only in requests and ports share one. update_node() takes in a changed node.
+/// differ only in requests and ports share one. update_node() follows a changed node.
 template <class List>
 struct NodeSideRowOf : CompiledNodeSideOf<List> {
   static constexpr std::uint8_t kAccepted = 0;
@@ -162,7 +162,7 @@ struct NodeSideRowOf : CompiledNodeSideOf<List> {
 };
 using NodeSideRow = NodeSideRowOf<Rules>;
 
-/// Call after nodes changed: takes in values of columns that are new.
+/// Call after nodes changed: adds values of columns that are new.
 /// @param nodes_came_or_went  whether a node was added or removed
 /// @return false when the node side must be compiled again
 template <class List>
@@ -176,6 +176,18 @@ template <class List>
 bool update_node_side_row(const PodSpec& spec, const ProfileRules<List>& profile, const Snapshot& snapshot,
                           std::int32_t node, NodeParts parts, NodeSideRowOf<List>& row);
 
+/// A class on one node, without a row.
+template <class List>
+struct NodeSideOfOneOf {
+  bool accepted = false;
+  RawScoresOf<List> raws;        ///< of an accepted node
+  std::int64_t fixed_total = 0;  ///< likewise
+};
+using NodeSideOfOne = NodeSideOfOneOf<Rules>;
+template <class List>
+NodeSideOfOneOf<List> node_side_of_one(const CompiledNodeSideOf<List>& compiled, const PodSpec& spec,
+                                       const ProfileRules<List>& profile, const Snapshot& snapshot, std::int32_t node);
+
 /// Evaluates `compiled` on every node.
 template <class List>
 NodeSideRowOf<List> build_node_side_row(CompiledNodeSideOf<List> compiled, const PodSpec& spec,
@@ -188,6 +200,8 @@ extern template bool extend_node_side(const NodeSidePod&, const ProfileRules<Rul
                                       CompiledNodeSide&);
 extern template bool update_node_side_row(const PodSpec&, const ProfileRules<Rules>&, const Snapshot&, std::int32_t,
                                           NodeParts, NodeSideRow&);
+extern template NodeSideOfOne node_side_of_one(const CompiledNodeSide&, const PodSpec&, const ProfileRules<Rules>&,
+                                               const Snapshot&, std::int32_t);
 extern template std::optional<RuleScore> NodeSideRow::score(std::string_view, const Snapshot&, std::int32_t,
                                                             const RawScores&) const;
 

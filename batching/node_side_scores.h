@@ -61,6 +61,26 @@ BERTH_HD std::int64_t normalized_total(const RawScoresOf<List>& raws, const RawS
   return total;
 }
 
+template <class List, class... Normalized>
+BERTH_HD RawScoresOf<List> normalized_scores(const RawScoresOf<List>& raws, const RawScoresOf<List>& maxima,
+                                             const NormalizedWeightsOf<List>& weights,
+                                             RuleList<Normalized...> /*rules*/) {
+  RawScoresOf<List> scores;
+  int r = 0;
+  ((scores.of[r] =
+        weights.of[r] == 0 ? 0 : normalize_by_maximum<Normalized::descriptor.normalizer>(raws.of[r], maxima.of[r]),
+    ++r),
+   ...);
+  return scores;
+}
+
+/// The normalised scores of one node, each for itself. @param maxima  over the feasible nodes
+template <class List>
+BERTH_HD RawScoresOf<List> normalized_scores(const RawScoresOf<List>& raws, const RawScoresOf<List>& maxima,
+                                             const NormalizedWeightsOf<List>& weights) {
+  return normalized_scores(raws, maxima, weights, NormalizedRules<List>());
+}
+
 /// Weighted sum of the normalised scores of one node. @param maxima  over the feasible nodes
 template <class List>
 BERTH_HD std::int64_t normalized_total(const RawScoresOf<List>& raws, const RawScoresOf<List>& maxima,

@@ -102,7 +102,7 @@ bool NominationAnswers::refuses(const PodToPlace& pod, std::int32_t node, bool r
     return nominations_.add_loads_against(*pod.pod, overlay_) && !load_accepts(pod_class, profile, overlay_);
   if (!nominations_.any_against(*pod.pod, node)) return false;
   nominations_.add_against(*pod.pod, pod_class, affinity_skips_, overlay_);
-  return !judge_node(pod_class, profile, sides_.of(pod.class_index), overlay_, affinity_skips_).accepts();
+  return !verdict_of_node(pod_class, profile, sides_.of(pod.class_index), overlay_, affinity_skips_).accepts();
 }
 
 bool NominationAnswers::refuses_after(const PodToPlace& pod, std::int32_t node, std::int64_t copies) {

@@ -36,10 +36,76 @@ Nominations::Nominations(const ClusterObjects& objects, const SchedulerConfig& c
     if (pod->rare_fields != nullptr) set(pod, pod->rare().nominated_node_name, table, snapshot);
 }
 
+Nominations::Nominations(std::span<const NominationUpsert> all, const SchedulerConfig& config, const Snapshot& snapshot,
+                         ClassTable& table)
+    : config_(config), topology_(table.topology()) {
+  for (const NominationUpsert& nomination : all) set(nomination.pod, nomination.node_name, table, snapshot);
+}
+
+// The model
+
+/// A nomination came, or went.
+class Nominations::HeldChanged : public UndoStep {
+ public:
+  explicit HeldChanged(Nominations& nominations) : nominations_(nominations) {}
+  void undo() noexcept override {
+    if (!gone.empty()) nominations_.held_.insert(std::move(gone));  // has the room that it had before
+    if (came != nullptr) nominations_.held_.erase(nominations_.held_.find(came->first));
+  }
+  HeldOfUid::node_type gone;
+  HeldOfUid::value_type* came = nullptr;
+
+ private:
+  Nominations& nominations_;
+};
+
+void Nominations::keep() noexcept {
+  steps_.finish_all();
+  is_noting_ = false;
+}
+
+void Nominations::take_back() noexcept {
+  steps_.undo_all();
+  is_noting_ = false;
+}
+
+std::optional<NominationHeld> Nominations::let_go(std::string_view uid) {
+  const auto found = held_.find(uid);
+  if (found == held_.end()) return std::nullopt;
+  std::optional<NominationHeld> held = found->second;
+  HeldChanged* const step = is_noting_ ? &steps_.add<HeldChanged>(*this) : nullptr;
+  HeldOfUid::node_type gone = held_.extract(found);
+  if (step != nullptr) step->gone = std::move(gone);
+  return held;
+}
+
+NominationHeld* Nominations::hold(const PodPtr& pod, const std::string& node_name) {
+  if (node_name.empty() || !may_be_nominated(*pod, config_)) return nullptr;
+  HeldChanged* const step = is_noting_ ? &steps_.add<HeldChanged>(*this) : nullptr;
+  HeldOfUid::value_type& came = *held_.try_emplace(pod->uid(), Held{pod, node_name, -1}).first;
+  if (step != nullptr) step->came = &came;
+  return &came.second;
+}
+
 void Nominations::set(const PodPtr& pod, const std::string& node_name, ClassTable& table, const Snapshot& snapshot) {
   remove(*pod);
-  if (node_name.empty() || !may_be_nominated(*pod, config_)) return;
-  claim(held_[pod->uid()] = {pod, node_name, -1}, table, snapshot);
+  if (Held* const held = hold(pod, node_name)) claim(*held, table, snapshot);
+}
+
+std::optional<std::string> Nominations::remove(std::string_view uid) {
+  std::optional<NominationHeld> held = let_go(uid);
+  if (!held) return std::nullopt;
+  give_up(*held);
+  return std::move(held->node_name);
+}
+
+// What follows from it
+
+void Nominations::give_up(const NominationHeld& held) {
+  if (held.slot < 0) return;
+  std::erase_if(on_node_[static_cast<std::size_t>(held.slot)],
+                [&](const Nominated& nominated) { return nominated.pod == held.pod; });
+  note_change(*held.pod, held.slot, -1);
 }
 
 void Nominations::rebuild(ClassTable& table, const Snapshot& snapshot) {
@@ -98,18 +164,6 @@ std::int32_t Nominations::node_of(const Pod& pod) const {
   if (held_.empty()) return -1;
   const auto at = held_.find(pod.uid());
   return at == held_.end() ? -1 : at->second.slot;
-}
-
-std::optional<std::string> Nominations::remove(std::string_view uid) {
-  const auto found = held_.find(uid);
-  if (found == held_.end()) return std::nullopt;
-  const Held held = std::move(found->second);
-  held_.erase(found);
-  if (held.slot < 0) return held.node_name;
-  std::erase_if(on_node_[static_cast<std::size_t>(held.slot)],
-                [&](const Nominated& nominated) { return nominated.pod == held.pod; });
-  note_change(*held.pod, held.slot, -1);
-  return held.node_name;
 }
 
 std::vector<NominationUpsert> Nominations::all() const {
@@ -195,14 +249,14 @@ Status Nominations::filter_with_nominated_pods(const Pod& pod, const PodClass& p
   return filter_node(pod_class, profile, row, snapshot, node);
 }
 
-NodeVerdict Nominations::judge_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
-                                                   const CompiledProfile& profile, const NodeSideView& row,
-                                                   const Snapshot& snapshot, std::int32_t node) const {
+NodeVerdict Nominations::verdict_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
+                                                     const CompiledProfile& profile, const NodeSideView& row,
+                                                     const Snapshot& snapshot, std::int32_t node) const {
   if (const auto first = crowded(pod, pod_class, snapshot, node)) {
-    const NodeVerdict verdict = judge_node(pod_class, profile, row, first->overlay, first->affinity_skips);
+    const NodeVerdict verdict = verdict_of_node(pod_class, profile, row, first->overlay, first->affinity_skips);
     if (!verdict.accepts()) return verdict;
   }
-  return judge_node(pod_class, profile, row, snapshot, node);
+  return verdict_of_node(pod_class, profile, row, snapshot, node);
 }
 
 void Nominations::refresh_deltas(ClassTable& table) {

@@ -14,8 +14,16 @@
 #include "batching/node_overlay.h"
 #include "batching/node_side_view.h"
 #include "batching/pod_class.h"
+#include "host/cluster/undo_steps.h"
 
 namespace berth {
+
+/// What became of a nomination: its node, and what it reserves there.
+struct NominationHeld {
+  PodPtr pod;
+  std::string node_name;
+  std::int32_t slot = -1;  ///< of the node, while it exists
+};
 
 /// Pods that are nominated to a node on which they do not run yet. Rows contain the state without them; the few
 /// nominated nodes get kube-scheduler's first pass besides (NominationAnswers): docs/behaviour/plugins-node.md 2.5.
@@ -29,6 +37,24 @@ class Nominations {
 
   Nominations(const ClusterObjects& objects, const SchedulerConfig& config, const Snapshot& snapshot,
               ClassTable& table);
+  /// With all() of others.
+  Nominations(std::span<const NominationUpsert> all, const SchedulerConfig& config, const Snapshot& snapshot,
+              ClassTable& table);
+
+  // Which pods are nominated where is a model that can be taken back (EngineCluster); what follows from it is not.
+
+  void begin() noexcept { is_noting_ = true; }
+  void keep() noexcept;
+  /// Restores which pods are nominated; nothing else is valid afterwards.
+  void take_back() noexcept;
+  /// The model alone: let_go() as remove(), hold() as set(). Both change nothing when they throw, but for hold() of a
+  /// pod that is held. The caller passes the results on to reserve() and give_up().
+  std::optional<NominationHeld> let_go(std::string_view uid);
+  /// @return null when the pod is not nominated. Valid until the next change.
+  NominationHeld* hold(const PodPtr& pod, const std::string& node_name);
+  /// What follows from the model.
+  void give_up(const NominationHeld& held);
+  void reserve(NominationHeld& held, ClassTable& table, const Snapshot& snapshot) { claim(held, table, snapshot); }
 
   /// Call when slots or topology tables were numbered again: finds the nominated nodes by name.
   void rebuild(ClassTable& table, const Snapshot& snapshot);
@@ -79,8 +105,8 @@ class Nominations {
   Status filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
                                     const NodeSideView& row, const Snapshot& snapshot, std::int32_t node) const;
   /// The same without reasons.
-  NodeVerdict judge_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                        const NodeSideView& row, const Snapshot& snapshot, std::int32_t node) const;
+  NodeVerdict verdict_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
+                                          const NodeSideView& row, const Snapshot& snapshot, std::int32_t node) const;
   /// Adds those pods to the node of an overlay that reads for the class.
   void add_against(const Pod& pod, const PodClass& pod_class, bool affinity_skips, NodeOverlay& overlay) const;
   /// The same without what they change in topology tables. @return false when none counts against the pod
@@ -105,12 +131,7 @@ class Nominations {
   /// nullopt: no nominated pod of the node counts against `pod`.
   std::optional<CrowdedNode> crowded(const Pod& pod, const PodClass& pod_class, const Snapshot& snapshot,
                                      std::int32_t node) const;
-  /// A nominated pod; its node need not exist.
-  struct Held {
-    PodPtr pod;
-    std::string node_name;
-    std::int32_t slot = -1;  ///< of the node, while it exists
-  };
+  using Held = NominationHeld;
   struct HashOfUid {
     using is_transparent = void;
     std::size_t operator()(std::string_view uid) const { return std::hash<std::string_view>()(uid); }
@@ -126,7 +147,12 @@ class Nominations {
 
   const SchedulerConfig& config_;
   TopologyIndex& topology_;
-  std::unordered_map<std::string, Held, HashOfUid, std::equal_to<>> held_;  ///< [uid]
+  using HeldOfUid = std::unordered_map<std::string, Held, HashOfUid, std::equal_to<>>;
+  class HeldChanged;
+
+  HeldOfUid held_;  ///< [uid]
+  UndoSteps steps_;
+  bool is_noting_ = false;                            ///< between begin() and keep()
   std::vector<std::vector<Nominated>> on_node_;       ///< [slot] up to the highest one that was nominated
   std::map<std::int32_t, std::int64_t> at_priority_;  ///< pods in on_node_
   std::vector<std::int32_t> changed_nodes_;

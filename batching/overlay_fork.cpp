@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <unordered_map>
 #include <utility>
@@ -25,7 +26,12 @@ class OverlayFork::Reading {
     lock_.unlock();
     {
       const std::unique_lock alone(source_.mutex);
-      if (is_live()) body();
+      try {
+        if (is_live()) body();
+      } catch (const std::bad_alloc&) {
+        source_.live->set_void();
+        throw;
+      }
     }
     lock_.lock();
   }
@@ -68,13 +74,20 @@ OverlayFork::~OverlayFork() {
   source_->journal->stop_reading(journal_position_);
 }
 
-/// Runs `body(reading)` on the overlay, if that can answer. @return whether it did
+/// Runs `body(reading)` on the overlay, if that can answer. Where memory runs out, the next call opens an engine.
+/// @return whether it did
 template <class Body>
 bool OverlayFork::on_overlay(Body body) {
   history_.check_not_spent();
-  if (engine_ != nullptr) return false;
-  Reading reading(*source_);
-  return take_in_new_columns(reading) && body(reading);
+  if (state_ == nullptr || state_->is_void()) return false;
+  try {
+    Reading reading(*source_);
+    if (reading.is_live() && source_->live->is_void()) reading.alone([&] { source_->live->leave_forks(); });
+    return follow_new_columns(reading) && body(reading);
+  } catch (const std::bad_alloc&) {
+    state_->set_void();
+    throw;
+  }
 }
 
 // Placing
@@ -115,37 +128,43 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
     if (asks_hosts(pods, reading)) return false;
     if (reading.is_live() && !source_->live->is_ready_for_forks(pods))
       reading.alone([&] { source_->live->make_ready_for_forks(pods); });
-    if (!reading.is_live() || !take_in_new_columns(reading) || guests_change_scores(pods)) return false;
+    if (!reading.is_live() || !follow_new_columns(reading) || guests_change_scores(pods)) return false;
     note_touched();
-    const CommitMark before = state_->mark();
-    try {
+    state_->all_or_nothing([&] {
       result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
       state_->begin_cycle(pods.size());
       state_->result = &result;
-      state_->run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t) { answer(rest.front()); });
+      state_->run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t pods_max) {
+        answer_front(rest, pods_max, limits.stop_at_failure);
+      });
       state_->result = nullptr;
       note_outcomes(given, result);
-    } catch (...) {
-      state_->result = nullptr;
-      reading.alone([&] { state_->rollback(before); });
-      throw;
-    }
+    });
     return true;
   });
   if (done) return result;
-  Backend& own = engine();
-  result = commit_copies(given, limits, own);
-  for (std::size_t i = 0; i < result.outcomes.size(); ++i) {
-    history_.add(ForkPlacement{given[i], std::string(own.node_name(result.outcomes[i].node))});
-    result.outcomes[i].node = own_index(result.outcomes[i].node);
-  }
-  ++self_->version;
-  return result;
+  EngineOfFork& own = engine();
+  return own.commit(given, limits, [&](BatchResult& committed) {
+    std::vector<ForkStep> steps;
+    for (std::size_t i = 0; i < committed.outcomes.size(); ++i) {
+      NodeIndex& node = committed.outcomes[i].node;
+      steps.emplace_back(ForkPlacement{given[i], std::string(own.engine().node_name(node))});
+      node = own_index(node);
+    }
+    history_.add_all(std::move(steps));
+    ++self_->version;
+  });
+}
+
+void OverlayFork::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure) {
+  if (state_->repeat_failure(pods.front())) return;
+  const std::size_t before = state_->answered.size();
+  if (source_->live->commit_for_fork(pods, pods_max, stops_at_failure, *state_, touched_) == 0) answer(pods.front());
+  for (std::size_t i = before; i < state_->answered.size(); ++i) note_placement(state_->answered[i].node);
 }
 
 void OverlayFork::answer(const PodToPlace& pod) {
   std::int32_t own_nomination = -1;
-  if (state_->repeat_failure(pod)) return;
   const auto update_order = [&] { state_->snapshot.update_guest_order(source_->live->cluster.cache()); };
   if (!state_->nominations.empty()) update_order();
   if (!state_->answer_without_row(pod, own_nomination)) {
@@ -156,12 +175,11 @@ void OverlayFork::answer(const PodToPlace& pod) {
       state_->answer_uncached(pod, own_nomination);
     }
   }
-  note_placement();
 }
 
-/// Of the latest answer.
-void OverlayFork::note_placement() {
-  if (const std::int32_t node = state_->answered.back().node; node >= 0) touched_.insert(node);
+/// @param node  -1: the pod has none
+void OverlayFork::note_placement(std::int32_t node) {
+  if (node >= 0) touched_.insert(node);
 }
 
 void OverlayFork::note_touched() {
@@ -191,20 +209,24 @@ void OverlayFork::note_outcomes(std::span<const PodToPlace> pods, const BatchRes
 }
 
 void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
+  ForkStep step = ForkPlacement{pod, std::string(node_name)};
+  history_.make_room(1);
   std::vector<PodToPlace> own_pods;
   const bool done = on_overlay([&](Reading& reading) {
     // A fork that is promoted brings pods that it met long ago.
     const bool is_known = !source_->is_of_fork && pod.handle != 0 && !state_->table.is_stale(pod);
     own_pods.push_back(source_->is_of_fork ? not_compiled(pod) : pod);
     if (!is_known) reading.alone([&] { source_->live->prepare(own_pods); });
-    if (!reading.is_live() || !take_in_new_columns(reading)) return false;
-    state_->place(own_pods.front(), node_name);
-    note_placement();
-    if (!node_name.empty()) own_pods_[pod.pod->uid()] = {pod.pod, std::string(node_name), true};
+    if (!reading.is_live() || !follow_new_columns(reading)) return false;
+    state_->all_or_nothing([&] {
+      state_->place(own_pods.front(), node_name);
+      note_placement(state_->answered.back().node);
+      if (!node_name.empty()) own_pods_[pod.pod->uid()] = {pod.pod, std::string(node_name), true};
+    });
     return true;
   });
-  if (!done) engine().place(not_compiled(pod), node_name);
-  history_.add(ForkPlacement{pod, std::string(node_name)});
+  if (!done) engine().ready().place(not_compiled(pod), node_name);
+  history_.add(std::move(step));
   ++self_->version;
 }
 
@@ -213,13 +235,13 @@ Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
   const bool done = on_overlay([&](Reading& reading) {
     const PodToPlace known = prepared({&pod, 1}, reading).front();
     if (asks_hosts({&known, 1}, reading)) return false;
-    if (!reading.is_live() || !take_in_new_columns(reading) || guests_change_scores({&known, 1})) return false;
+    if (!reading.is_live() || !follow_new_columns(reading) || guests_change_scores({&known, 1})) return false;
     state_->snapshot.update_guest_order(source_->live->cluster.cache());
     evaluation = evaluate_pod(known, state_->sides, state_->nominations, state_->snapshot);
     return true;
   });
   if (done) return evaluation;
-  evaluation = engine().evaluate(not_compiled(pod));
+  evaluation = engine().ready().evaluate(not_compiled(pod));
   for (NodeEvaluation& node : evaluation.nodes) node.node = own_index(node.node);
   for (NodeIndex& node : evaluation.best) node = own_index(node);
   return evaluation;
@@ -228,7 +250,7 @@ Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
 // What the engine compiled since the fork was opened
 
 /// @return false when the engine has left meanwhile, or lacks a resource that a guest offers
-bool OverlayFork::take_in_new_columns(Reading& reading) {
+bool OverlayFork::follow_new_columns(Reading& reading) {
   while (reading.is_live() && !is_current()) reading.alone([&] { count_new_columns(); });
   return reading.is_live() && !state_->snapshot.guest_lacks_column();
 }
@@ -338,15 +360,34 @@ bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& 
   reading.alone([&] {
     for (const PodPtr& pod : unknown) topology.moves_on_node(*pod);
   });
-  return reading.is_live() && take_in_new_columns(reading) && ensure_moves(changes, reading);
+  return reading.is_live() && follow_new_columns(reading) && ensure_moves(changes, reading);
 }
 
 void OverlayFork::apply(std::span<const ClusterChange> changes) {
   check_fork_changes(changes);
-  const bool done = on_overlay([&](Reading& reading) { return ensure_moves(changes, reading) && take_in(changes); });
-  if (!done) engine().apply(changes);
-  history_.add(std::vector<ClusterChange>(changes.begin(), changes.end()));
+  ForkStep step = std::vector<ClusterChange>(changes.begin(), changes.end());
+  history_.make_room(1);
+  const bool done =
+      on_overlay([&](Reading& reading) { return ensure_moves(changes, reading) && follow_as_one(changes); });
+  if (!done) engine().ready().apply(changes);
+  history_.add(std::move(step));
   ++self_->version;
+}
+
+/// All of the changes, or none: then the next call, or this one, opens an engine.
+bool OverlayFork::follow_as_one(std::span<const ClusterChange> changes) {
+  state_->begin_call();
+  try {
+    if (follow(changes)) {
+      state_->keep_call();
+      return true;
+    }
+  } catch (...) {
+    state_->take_back_call(true);
+    throw;
+  }
+  state_->take_back_call(true);
+  return false;
 }
 
 /// Of a pod.
@@ -399,7 +440,7 @@ std::unique_ptr<Fork> OverlayFork::fork() {
     child.reset(new OverlayFork(*this, self_));
     return true;
   });
-  return child != nullptr ? std::move(child) : engine().open_fork(self_);
+  return child != nullptr ? std::move(child) : engine().ready().open_fork(self_);
 }
 
 std::shared_ptr<const ClusterCache> OverlayFork::cluster_as_opened() {
@@ -424,7 +465,7 @@ std::shared_ptr<const ClusterCache> OverlayFork::cluster_as_opened() {
 }
 
 /// Opens it at the first call.
-Backend& OverlayFork::engine() {
+EngineOfFork& OverlayFork::engine() {
   if (engine_ != nullptr) return *engine_;
   std::shared_ptr<const ClusterCache> cache;
   ClusterObjects objects;
@@ -435,27 +476,63 @@ Backend& OverlayFork::engine() {
     const auto slots = static_cast<std::int32_t>(source_->node_count());
     for (std::int32_t slot = 0; slot < slots; ++slot) names_.emplace(slot, source_->node_name(slot));
   }
-  std::unique_ptr<Backend> engine = source_->open_engine(std::move(cache), objects, state_->next_start());
+  const Beside now = reopen_with_ ? *reopen_with_ : beside();
+  std::unique_ptr<Backend> engine = source_->open_engine(std::move(cache), objects, now.next_start);
   replay(history_.steps(), false, *engine);
-  for (const NominationUpsert& nomination : state_->nominations.all()) {
+  for (const NominationUpsert& nomination : now.nominations) {
     const ClusterChange change = nomination;
     engine->apply({&change, 1});
   }
   for (const auto& [index, name] : names_) index_of_name_.emplace(name, index);
+  engine_ = std::make_unique<EngineOfFork>(std::move(engine));
+  // Nothing below allocates.
   ++*source_->own_engines;
+  reopen_with_.reset();
+  const Reading reading(*source_);  // what the state reads does not change while it goes
   state_.reset();
-  engine_ = std::move(engine);
   return *engine_;
+}
+
+OverlayFork::Beside OverlayFork::beside() const { return {state_->next_start(), state_->nominations.all()}; }
+
+void OverlayFork::as_one(const std::function<void()>& calls) {
+  const std::size_t steps = history_.steps().size();
+  const std::uint64_t version = self_->version;
+  const auto take_back = [&] {
+    history_.shorten(steps);
+    self_->version = version;
+  };
+  if (state_ == nullptr) {
+    try {
+      engine().ready().as_one(calls);
+    } catch (...) {
+      take_back();
+      throw;
+    }
+    return;
+  }
+  Beside before = beside();
+  try {
+    calls();
+  } catch (...) {
+    take_back();
+    engine_.reset();
+    const Reading reading(*source_);
+    state_.reset();
+    reopen_with_ = std::move(before);
+    throw;
+  }
 }
 
 /// Of a node of the fork's engine. A node that came later gets the next free one.
 NodeIndex OverlayFork::own_index(NodeIndex of_engine) {
   if (of_engine == kNoNode) return kNoNode;
-  const std::string name(engine_->node_name(of_engine));
+  const std::string name(engine_->engine().node_name(of_engine));
+  if (const auto known = index_of_name_.find(name); known != index_of_name_.end()) return {known->second};
   const auto next = static_cast<std::int32_t>(names_.size());
-  const auto [at, is_new] = index_of_name_.try_emplace(name, next);
-  if (is_new) names_[next] = name;
-  return {at->second};
+  names_.emplace(next, name);
+  index_of_name_.emplace(name, next);
+  return {next};
 }
 
 std::string_view OverlayFork::node_name(NodeIndex index) const {
@@ -467,11 +544,13 @@ std::string_view OverlayFork::node_name(NodeIndex index) const {
 }
 
 std::size_t ForkSource::node_count() const {
-  return live != nullptr ? static_cast<std::size_t>(live->snapshot.slot_count()) : node_names.size();
+  return live != nullptr ? live->snapshot.nodes_by_slot().size() : nodes.size();
 }
 
 std::string ForkSource::node_name(std::int32_t slot) const {
-  return live != nullptr ? std::string(live->snapshot.node_name(slot)) : node_names.at(static_cast<std::size_t>(slot));
+  if (live != nullptr) return std::string(live->node_name(slot));
+  const NodePtr& node = nodes.at(static_cast<std::size_t>(slot));
+  return node != nullptr ? node->name : std::string();
 }
 
 }  // namespace berth

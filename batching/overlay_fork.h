@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,7 @@ class OverlayFork : public Fork {
   void apply(std::span<const ClusterChange> changes) override;
   std::unique_ptr<Fork> fork() override;
   bool promote() override;
+  void as_one(const std::function<void()>& calls) override;
   std::string_view node_name(NodeIndex index) const override;
 
  private:
@@ -54,10 +56,10 @@ class OverlayFork : public Fork {
   bool on_overlay(Body body);
   std::vector<PodToPlace> prepared(std::span<const PodToPlace> pods, Reading& reading) const;
   bool asks_hosts(std::span<const PodToPlace> pods, const Reading& reading) const;
-  bool take_in_new_columns(Reading& reading);
+  bool follow_new_columns(Reading& reading);
   bool is_current() const;
   void count_new_columns();
-  /// TopologyCounts::tables_added() and Snapshot::resources_built() before new ones were taken in.
+  /// TopologyCounts::tables_added() and Snapshot::resources_built() before new ones came.
   struct Known {
     std::uint64_t tables_added;
     std::uint64_t resources_built;
@@ -65,7 +67,8 @@ class OverlayFork : public Fork {
   void count_in_new(const Standing& standing, std::int32_t slot, int sign, const Known& known);
   void count_guests_in_new(const std::vector<GuestPlace>& guests, const Known& known);
   void note_touched();
-  void note_placement();
+  void note_placement(std::int32_t node);
+  void answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure);
   void answer(const PodToPlace& pod);
   void note_outcomes(std::span<const PodToPlace> pods, const BatchResult& result);
 
@@ -74,7 +77,8 @@ class OverlayFork : public Fork {
   Standing as_opened(const std::string& uid);
   Standing standing_of(const std::string& uid);
   bool ensure_moves(std::span<const ClusterChange> changes, Reading& reading);
-  bool take_in(std::span<const ClusterChange> changes);
+  bool follow(std::span<const ClusterChange> changes);
+  bool follow_as_one(std::span<const ClusterChange> changes);
   void apply_one(const ClusterChange& change);
   void leave(const std::string& uid);
   void stand(const PodPtr& pod);
@@ -83,8 +87,8 @@ class OverlayFork : public Fork {
   // Guests.
   bool guests_change_scores(std::span<const PodToPlace> pods);
   bool can_be_guest(const Node& node) const;
-  bool take_in(const NodeUpsert& change);
-  bool take_in(const NodeRemoval& change);
+  bool follow(const NodeUpsert& change);
+  bool follow(const NodeRemoval& change);
   bool come(const NodePtr& node);
   bool change(std::int32_t slot, const NodeUpsert& change);
   /// The pods that stand on the node, now or when the fork was opened.
@@ -94,7 +98,7 @@ class OverlayFork : public Fork {
   void lay_guest(std::int32_t slot, const NodePtr& node);
   void note_guest(std::int32_t slot);
 
-  Backend& engine();
+  EngineOfFork& engine();
   std::shared_ptr<const ClusterCache> cluster_as_opened();
   NodeIndex own_index(NodeIndex of_engine);
 
@@ -111,7 +115,14 @@ class OverlayFork : public Fork {
   ForkHistory history_;
   std::shared_ptr<ForkParent> self_ = std::make_shared<ForkParent>();
 
-  std::unique_ptr<Backend> engine_;  ///< instead of state_
+  std::unique_ptr<EngineOfFork> engine_;  ///< instead of state_
+  /// What of the fork's state neither its cluster nor its history says.
+  struct Beside {
+    std::size_t next_start = 0;
+    std::vector<NominationUpsert> nominations;
+  };
+  Beside beside() const;
+  std::optional<Beside> reopen_with_;  ///< where there is neither state_ nor engine_
   /// The nodes that the fork has named so far: a name stays where it is while the engine changes.
   mutable std::unordered_map<std::int32_t, std::string> names_;
   std::unordered_map<std::string, std::int32_t> index_of_name_;  ///< with `engine_`, whose own indices differ

@@ -22,17 +22,17 @@ bool OverlayFork::can_be_guest(const Node& node) const {
          state_->snapshot.guests().all().size() < kGuestsMax;
 }
 
-/// @return false when an own engine is needed; some of the changes may have been taken in then
-bool OverlayFork::take_in(std::span<const ClusterChange> changes) {
+/// @return false when an own engine is needed; some of the changes may have been applied then
+bool OverlayFork::follow(std::span<const ClusterChange> changes) {
   bool any_node = false;
   for (const ClusterChange& change : changes) {
     const auto* upsert = std::get_if<NodeUpsert>(&change);
     const auto* removal = std::get_if<NodeRemoval>(&change);
     any_node = any_node || upsert != nullptr || removal != nullptr;
     if (upsert != nullptr) {
-      if (!take_in(*upsert)) return false;
+      if (!follow(*upsert)) return false;
     } else if (removal != nullptr) {
-      if (!take_in(*removal)) return false;
+      if (!follow(*removal)) return false;
     } else {
       apply_one(change);
     }
@@ -43,7 +43,7 @@ bool OverlayFork::take_in(std::span<const ClusterChange> changes) {
   return !state_->snapshot.guest_lacks_column();
 }
 
-bool OverlayFork::take_in(const NodeUpsert& upsert) {
+bool OverlayFork::follow(const NodeUpsert& upsert) {
   if (!can_be_guest(*upsert.node)) return false;
   const std::int32_t slot = state_->snapshot.find_node(upsert.node->name);
   return slot < 0 ? come(upsert.node) : change(slot, upsert);
@@ -83,7 +83,7 @@ bool OverlayFork::change(std::int32_t slot, const NodeUpsert& upsert) {
   return true;
 }
 
-bool OverlayFork::take_in(const NodeRemoval& removal) {
+bool OverlayFork::follow(const NodeRemoval& removal) {
   Snapshot& snapshot = state_->snapshot;
   const std::int32_t slot = snapshot.find_node(removal.name);
   if (slot < 0) return true;

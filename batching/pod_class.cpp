@@ -45,13 +45,13 @@ struct ClassTable::HostOfPod {
 };
 
 ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& config, const EngineConfig& engine,
-                       Snapshot& snapshot)
+                       Snapshot& snapshot, std::uint64_t first_epoch)
     : config_(config),
       tie_break_(engine.tie_break),
       seed_(engine.seed),
       snapshot_(snapshot),
       cluster_(cluster),
-      topology_(cluster, config, engine.upstream_bugs, snapshot),
+      topology_(cluster, config, engine.upstream_bugs, snapshot, first_epoch),
       hosts_(engine.host_plugins, cluster, snapshot) {
   compile_profiles();
   class_of_spec_.resize(profiles_.size());

@@ -76,9 +76,10 @@ PluginNames pre_filter_rejectors(const PreFilterAnswer& answer, const PodClass& 
 /// sweep(), and its number is given again.
 class ClassTable {
  public:
-  /// `cluster`, `config` and `snapshot` must outlive the table.
+  /// `cluster`, `config` and `snapshot` must outlive the table. @param first_epoch  of TopologyIndex: above all of a
+  /// table that this one stands for
   ClassTable(const EngineCluster& cluster, const SchedulerConfig& config, const EngineConfig& engine,
-             Snapshot& snapshot);
+             Snapshot& snapshot, std::uint64_t first_epoch = 0);
 
   /// Writes PodToPlace::class_index: a class, or is_error() for a pod that no backend may evaluate.
   /// @param placed  pods placed by the caller that are not in the cache
@@ -135,7 +136,7 @@ class ClassTable {
   const NodeSideRow* built_node_side(std::int32_t c, NodeSet node_set = NodeSet::kNarrows) const;
   /// Changes whenever node_side() has to be built again, which may concern any node. Takes in node events before.
   std::uint64_t node_side_version(std::int32_t c);
-  /// While this is the same, so are all these versions, and no node side has a node event to take in.
+  /// While this is the same, so are all these versions, and no node side is behind the node events.
   std::uint64_t node_sides_version() const { return node_sides_version_; }
   std::uint64_t node_side_bytes() const;
   PreFilterAnswer pre_filter(std::int32_t c) { return pre_filter(c, compiled_node_side(c)); }
@@ -215,7 +216,7 @@ class ClassTable {
     std::unique_ptr<NodeSideRow> row;  ///< null: not built yet
     bool is_outdated = false;          ///< the row is built again when it is needed
     std::uint64_t version = 0;
-    std::uint64_t position = 0;  ///< up to which it has taken in node_changes_
+    std::uint64_t position = 0;  ///< up to which it has followed node_changes_
 
     NodeSidePod pod() const { return {*spec, node_name, node_set}; }
     CompiledNodeSide& current() { return row != nullptr ? *row : compiled; }
@@ -226,11 +227,6 @@ class ClassTable {
     std::int32_t slot;
     NodeParts parts;
     NodeEvent event;
-  };
-  /// What happened to one node in a range of these.
-  struct ChangedNode {
-    std::int32_t slot;
-    NodeParts parts;
   };
   std::uint64_t node_changes_end() const { return node_changes_begin_ + node_changes_.size(); }
   void bring_up_to_date(NodeSide& side);

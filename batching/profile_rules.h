@@ -88,7 +88,7 @@ void compile_rules(const Profile& profile, const FeatureGates& gates, Snapshot& 
   compile_options(profile, gates, snapshot, rules);
 }
 
-/// Call after nodes changed: takes in values of columns that are new.
+/// Call after nodes changed: adds values of columns that are new.
 /// @param nodes_came_or_went  whether a node was added or removed
 /// @return false when the rules must be compiled again
 template <class List>

@@ -19,8 +19,13 @@ std::size_t TopologyIndex::KindKeyHash::operator()(const KindKey& key) const {
 }
 
 TopologyIndex::TopologyIndex(const EngineCluster& cluster, const SchedulerConfig& config, const UpstreamBugs& bugs,
-                             Snapshot& snapshot)
-    : cluster_(cluster), config_(config), bugs_(bugs), snapshot_(snapshot), default_selectors_(cluster.objects()) {
+                             Snapshot& snapshot, std::uint64_t first_epoch)
+    : cluster_(cluster),
+      config_(config),
+      bugs_(bugs),
+      snapshot_(snapshot),
+      default_selectors_(cluster.objects()),
+      epochs_before_(first_epoch) {
   selectors_.add(PodLabelSelector::everything());
   register_pods();
 }

@@ -36,8 +36,9 @@ struct AnsweredPod {
 class TopologyIndex {
  public:
   /// `cluster`, `config` and `snapshot` must outlive the index. Registers the terms of pods on nodes.
+  /// @param first_epoch  epoch() begins there
   TopologyIndex(const EngineCluster& cluster, const SchedulerConfig& config, const UpstreamBugs& bugs,
-                Snapshot& snapshot);
+                Snapshot& snapshot, std::uint64_t first_epoch = 0);
 
   /// A kind: pods with the same terms, labels and profile. kNoKind: topology rules do not concern the pod.
   static constexpr std::int32_t kNoKind = -1;

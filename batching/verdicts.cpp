@@ -6,8 +6,8 @@
 
 namespace berth {
 
-PodVerdicts judge_pod(const PodToPlace& to_place, const ClassTable& table, const Nominations& nominations,
-                      const Snapshot& snapshot) {
+PodVerdicts verdicts_of_pod(const PodToPlace& to_place, const ClassTable& table, const Nominations& nominations,
+                            const Snapshot& snapshot) {
   const PreparedPod pod(to_place, table, nominations, snapshot);
   PodVerdicts verdicts;
   if (snapshot.node_count() == 0) return verdicts;
@@ -18,8 +18,8 @@ PodVerdicts judge_pod(const PodToPlace& to_place, const ClassTable& table, const
   for (const std::int32_t i : snapshot.in_order()) {
     const NodeSideRow* row = pod.is_refused() ? nullptr : pod.row_on(i);
     NodeVerdict verdict = row == nullptr ? pod.pre_filter_verdict(i)
-                                         : nominations.judge_with_nominated_pods(pod.pod(), pod.pod_class(),
-                                                                                 pod.profile(), *row, snapshot, i);
+                                         : nominations.verdict_with_nominated_pods(pod.pod(), pod.pod_class(),
+                                                                                   pod.profile(), *row, snapshot, i);
     // Upstream only logs that the nominated node fails, and does not visit it again outside the node set.
     if (verdict.code == StatusCode::kError && row != nullptr && pod.is_left_out(i))
       verdict = pod.verdict_without_row(i);

@@ -9,7 +9,7 @@
 namespace berth {
 
 /// Backend::verdicts(). @throws std::logic_error naming the pod when it is not prepared
-PodVerdicts judge_pod(const PodToPlace& pod, const ClassTable& table, const Nominations& nominations,
-                      const Snapshot& snapshot);
+PodVerdicts verdicts_of_pod(const PodToPlace& pod, const ClassTable& table, const Nominations& nominations,
+                            const Snapshot& snapshot);
 
 }  // namespace berth

@@ -127,6 +127,7 @@ class CudaAccelerator : public Accelerator {
 
   std::string_view name() const override { return "cuda"; }
   const DeviceFacts& facts() const override { return facts_; }
+  void use_in_this_thread() override { use_device(facts_.ordinal); }
 
   void* allocate(std::uint64_t bytes, const char* what) override {
     DeviceBuffer<std::uint8_t> block(std::max<std::uint64_t>(bytes, 1), stream_.view(), pool_,
@@ -183,6 +184,12 @@ class CudaAccelerator : public Accelerator {
     const StepRange<UploadStep> range;
     clock_.time("apply_delta", 0,
                 [&] { cuda::apply_delta(state, delta, build_rows_tuning(facts_.sm), stream_.view()); });
+  }
+  void evaluate_pod(const DeviceState& state, DeviceNodeScores* nodes) override {
+    const StepRange<CommitStep> range;
+    const auto bytes = static_cast<std::uint64_t>(state.columns.node_count) * sizeof(DeviceNodeScores);
+    clock_.time("evaluate_pod", bytes,
+                [&] { cuda::evaluate_pod(state, nodes, facts_, partials_.data(), stream_.view()); });
   }
   void commit_batch(const DeviceState& state, const DeviceBatch& batch, std::int32_t widest_row_cells) override {
     const StepRange<CommitStep> range;

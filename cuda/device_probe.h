@@ -18,7 +18,7 @@ std::vector<DeviceFacts> list_devices();
 /// @throws DeviceUnavailable when it is missing, used by another process, or this build has no code for it
 DeviceFacts open_device(int ordinal);
 
-/// Makes an open device current for the calling thread; each thread that uses a device calls this once.
+/// Makes an open device current for the calling thread; each thread that uses a device calls this first.
 /// @throws DeviceUnavailable
 void use_device(int ordinal);
 

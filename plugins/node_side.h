@@ -11,6 +11,10 @@
 //                                        refuses_node(std::int32_t node) is true where it does
 //   std::int64_t score(const Snapshot&, std::int32_t node) const             where the rule scores: the raw score
 //
+//   std::int64_t score_now(const PodSpec&, const Options&, const Snapshot&, std::int32_t node) const
+//                                        where score() reads what compute_scores() computed: the same for one node,
+//                                        without that
+//
 // It may hide further members of NodeSideDefaults.
 
 #include <cstdint>

@@ -34,6 +34,8 @@ class Accelerator {
   /// Backend::name(): "cuda", "cuda-emulated".
   virtual std::string_view name() const = 0;
   virtual const DeviceFacts& facts() const = 0;
+  /// One thread at a time makes calls; it makes this one before the first of them.
+  virtual void use_in_this_thread() {}
 
   /// Uninitialised, aligned to 256 bytes. @param what  for error messages; a string literal
   /// @throws DeviceOutOfMemory  earlier allocations are not affected
@@ -58,6 +60,8 @@ class Accelerator {
   virtual void build_rows(const DeviceState& state, const DeviceRowsToBuild& rows) = 0;
   virtual void refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows) = 0;
   virtual void apply_delta(const DeviceState& state, const DeviceDelta& delta) = 0;
+  /// One pod of the class of the first row on every node. @param nodes  [node_count] in device memory
+  virtual void evaluate_pod(const DeviceState& state, DeviceNodeScores* nodes) = 0;
   /// @param widest_row_cells  the largest cell_count of the rows of the batch
   virtual void commit_batch(const DeviceState& state, const DeviceBatch& batch, std::int32_t widest_row_cells) = 0;
   /// Independent states in parallel. @param states, batches  [fork_count], in device memory

@@ -67,20 +67,46 @@ class CellSelection {
 
   BERTH_HD DeviceChoice select() {
     if (is_plain()) return plain_choice();
-    prepare_filter();
-    const std::int64_t feasible_count = weigh_domains();
+    const std::int64_t feasible_count = prepare();
     if (feasible_count == 0) return {};
-    const CellMeasure measure = team_.reduce(measure_cells(), CombineMeasures());
     DeviceChoice best;
     for_cells([&](std::int32_t cell) {
       const RowEntry top = row_.top(cell);
-      const DeviceChoice here{0, top.key + make_node_key(normalized_total(cell, measure), 0),
+      const DeviceChoice here{0, top.key + make_node_key(normalized_total(cell, measure_), 0),
                               row_.node_at(top.position)};
       best = BetterChoice()(best, here);
     });
     best = team_.reduce(best, BetterChoice());
     best.feasible_count = feasible_count;
     return best;
+  }
+
+  /// What single cells and nodes are filtered and normalised by. All threads call it. @return feasible nodes
+  BERTH_HD std::int64_t prepare() {
+    prepare_filter();
+    const std::int64_t feasible_count = weigh_domains();
+    if (feasible_count > 0) measure_ = team_.reduce(measure_cells(), CombineMeasures());
+    return feasible_count;
+  }
+
+  /// One node, after prepare().
+  BERTH_HD DeviceNodeScores scores_of(std::int32_t node) const {
+    DeviceNodeScores scores;
+    const std::int32_t cell = row_.cell_of(node);
+    if (cell < 0 || row_.keys[row_.position_of(node)] <= 0 || !passes(cell)) return scores;
+    scores.feasible = true;
+    const DeviceNode read{state_.columns, node};
+    scores.fit = fit_score(state_.classes, pod_class_, read);
+    scores.balanced = balanced_score(state_.classes, pod_class_, read);
+    scores.raws = node_side_raws(cell);
+    scores.normalized = normalized_scores(scores.raws, measure_.node_side, pod_class_.node_side_weights);
+    if (!pod_class_.has_topology) return scores;
+    const RawTopologyScores topology = raw_scores(cell);
+    scores.spread = topology.spread;
+    scores.spread_normalized = spread_score(topology, measure_.topology);
+    scores.pod_affinity = topology.affinity;
+    scores.pod_affinity_normalized = affinity_score(topology, measure_.topology);
+    return scores;
   }
 
  private:
@@ -255,6 +281,7 @@ class CellSelection {
   const DeviceClass& pod_class_;
   const DeviceProfile& profile_;
   std::int32_t mark_;
+  CellMeasure measure_;
   std::int64_t minima_[kDeviceConstraintsMax] = {};  ///< [hard constraint]
   double weights_[kDeviceConstraintsMax] = {};       ///< [soft constraint]
   bool no_pod_matches_affinity_ = false;             ///< the function of that name

@@ -70,24 +70,33 @@ BERTH_HD bool load_accepts(const DeviceClasses& classes, const DeviceClass& pod_
   return !profile.checks_fit || !is_any_short(requests_of(classes, pod_class.filter), node);
 }
 
-/// Weighted sum of the scores that read the load.
+// The scores that read the load; 0 where the rule does not score the class.
+
+BERTH_HD std::int64_t fit_score(const DeviceClasses& classes, const DeviceClass& pod_class, const DeviceNode& node) {
+  const DeviceProfile& profile = classes.profiles[pod_class.profile];
+  if (profile.weight_fit == 0) return 0;
+  return fit_score_of(profile.strategy, profile.score_of_utilization, requests_of(classes, pod_class.fit), node);
+}
+
+BERTH_HD std::int64_t balanced_score(const DeviceClasses& classes, const DeviceClass& pod_class,
+                                     const DeviceNode& node) {
+  const DeviceProfile& profile = classes.profiles[pod_class.profile];
+  if (profile.weight_balanced == 0 || pod_class.balanced_skips) return 0;
+  double fractions[kDeviceResourcesMax];
+  bool counts[kDeviceResourcesMax];
+  const DeviceRequests requests = requests_of(classes, pod_class.balanced);
+  double balanced = balanced_score_of(requests, node, true, fractions, counts);
+  if (profile.balance_of_change)
+    balanced = NodeResourcesBalancedAllocation::score_of_change(
+        balanced, balanced_score_of(requests, node, false, fractions, counts));
+  return static_cast<std::int64_t>(balanced);
+}
+
+/// Weighted sum of both.
 BERTH_HD std::int64_t load_total(const DeviceClasses& classes, const DeviceClass& pod_class, const DeviceNode& node) {
   const DeviceProfile& profile = classes.profiles[pod_class.profile];
-  std::int64_t total = 0;
-  if (profile.weight_fit != 0)
-    total += profile.weight_fit *
-             fit_score_of(profile.strategy, profile.score_of_utilization, requests_of(classes, pod_class.fit), node);
-  if (profile.weight_balanced != 0 && !pod_class.balanced_skips) {
-    double fractions[kDeviceResourcesMax];
-    bool counts[kDeviceResourcesMax];
-    const DeviceRequests requests = requests_of(classes, pod_class.balanced);
-    double balanced = balanced_score_of(requests, node, true, fractions, counts);
-    if (profile.balance_of_change)
-      balanced = NodeResourcesBalancedAllocation::score_of_change(
-          balanced, balanced_score_of(requests, node, false, fractions, counts));
-    total += profile.weight_balanced * static_cast<std::int64_t>(balanced);
-  }
-  return total;
+  return profile.weight_fit * fit_score(classes, pod_class, node) +
+         profile.weight_balanced * balanced_score(classes, pod_class, node);
 }
 
 /// The anti-affinity terms that are part of a node's key (DeviceRead::kFoldedIn), as batching/topology_rules.h reads

@@ -69,13 +69,8 @@ BERTH_HD RowEntry best_of_children(const RowView& row, std::int32_t level, std::
   return best;
 }
 
-/// Re-evaluates a node and updates the levels above until nothing changes. One thread per row at a time.
-BERTH_HD void refresh_node(const DeviceState& state, const DeviceRow& device_row, std::int32_t node) {
-  const RowView row(state.rows, device_row);
-  const std::int32_t cell = row.cell_of(node);
-  if (cell < 0) return;
-  const NodeKey now = evaluate_node(state, state.classes.classes[device_row.pod_class], row.layout.base[node], node);
-  std::int32_t index = row.position_of(node);
+/// Writes the key of a position, and updates the levels above until nothing changes. One thread per row at a time.
+BERTH_HD void set_key(const RowView& row, std::int32_t cell, std::int32_t index, NodeKey now) {
   const NodeKey before = row.keys[index];
   if (now == before) return;
   row.write(0, index, {now, index});
@@ -88,6 +83,15 @@ BERTH_HD void refresh_node(const DeviceState& state, const DeviceRow& device_row
     if (best.key == old.key && best.position == old.position) return;
     row.write(level, index, best);
   }
+}
+
+/// Re-evaluates a node. One thread per row at a time.
+BERTH_HD void refresh_node(const DeviceState& state, const DeviceRow& device_row, std::int32_t node) {
+  const RowView row(state.rows, device_row);
+  const std::int32_t cell = row.cell_of(node);
+  if (cell < 0) return;
+  const NodeKey now = evaluate_node(state, state.classes.classes[device_row.pod_class], row.layout.base[node], node);
+  set_key(row, cell, row.position_of(node), now);
 }
 
 /// The cell of entry `index` of a level, by binary search.
@@ -108,6 +112,16 @@ BERTH_HD std::int32_t cell_of_entry(const RowView& row, std::int32_t level, std:
 /// One entry of a level above the nodes, from the level below.
 BERTH_HD void build_entry(const RowView& row, std::int32_t level, std::int32_t index) {
   row.write(level, index, best_of_children(row, level, cell_of_entry(row, level, index), index));
+}
+
+/// The node at a position has moved to another cell. One thread per row at a time.
+BERTH_HD void vacate(const RowView& row, std::int32_t position) {
+  set_key(row, cell_of_entry(row, 0, position), position, 0);
+}
+
+/// In a row that is built: a free position is never feasible.
+BERTH_HD void clear_if_free(const RowView& row, std::int32_t position) {
+  if (row.layout.node_at[position] < 0) row.keys[position] = 0;
 }
 
 }  // namespace berth

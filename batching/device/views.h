@@ -143,8 +143,9 @@ struct DeviceClasses {
 };
 
 /// The order of nodes in the row of a class: in cells, whose nodes are equal in everything that selection reads besides
-/// the key, and in snapshot order within a cell. Each cell has a tournament of arity kDeviceArity with `level_count`
-/// levels that ends in one entry.
+/// the key, and in snapshot order within a cell until nodes move between cells. Each cell has a tournament of arity
+/// kDeviceArity with `level_count` levels that ends in one entry. Cells have free positions, and some cells no node:
+/// room for nodes that change.
 struct DeviceLayout {
   std::int32_t cell_count = 0;
   std::int32_t level_count = 1;
@@ -154,7 +155,7 @@ struct DeviceLayout {
 
   const std::int32_t* cell_of = nullptr;      ///< [node] -1: the class is never placed there; null by_node and in_order
   const std::int32_t* position_of = nullptr;  ///< [node]; null likewise
-  const std::int32_t* node_at = nullptr;      ///< [position]; null likewise
+  const std::int32_t* node_at = nullptr;      ///< [position] -1: free, for a node that comes later; null likewise
   const std::int32_t* level_begin = nullptr;  ///< [level][cell_count + 1] first entry of each cell; null by_node
   std::int64_t level_offset[kDeviceLevelsMax + 1] = {};  ///< of each level in the row's entries; the last: their number
 
@@ -205,6 +206,20 @@ struct DeviceOutcome {
   std::int64_t total = 0;  ///< 0 where a single node was feasible
 };
 
+/// One node for one pod: the scores of the rules on a device, before and after normalising. 0 where a rule does not
+/// score.
+struct DeviceNodeScores {
+  bool feasible = false;  ///< the scores of other nodes are 0
+  std::int64_t fit = 0;
+  std::int64_t balanced = 0;
+  RawScores raws;
+  RawScores normalized;
+  std::int64_t spread = 0;
+  std::int64_t spread_normalized = 0;
+  std::int64_t pod_affinity = 0;
+  std::int64_t pod_affinity_normalized = 0;
+};
+
 /// A batch of pods that a device places without the host.
 struct DeviceBatch {
   const std::int32_t* row_of_pod = nullptr;  ///< [pod_count]
@@ -231,6 +246,20 @@ struct DeviceRowsToRefresh {
   std::int32_t node_count = 0;
 };
 
+/// One value that a node event changed, anywhere in device memory.
+struct DevicePatch {
+  void* at = nullptr;  ///< aligned to `bytes`
+  std::uint64_t value = 0;
+  std::int32_t bytes = 8;  ///< 1, 4 or 8: the low ones of `value`
+};
+
+/// Positions of a row whose nodes have moved to other cells.
+struct DeviceVacancy {
+  DeviceRow row;
+  std::int32_t first = 0;  ///< index into DeviceDelta::vacated
+  std::int32_t count = 0;
+};
+
 /// Nodes and counters that the host has changed, with their current values.
 struct DeviceDelta {
   const std::int32_t* nodes = nullptr;                  ///< [node_count]
@@ -247,6 +276,13 @@ struct DeviceDelta {
   std::int32_t port_set_count = 0;
   std::int32_t count_count = 0;
   std::int32_t table_count = 0;
+
+  // After events of node objects. No patch writes what the rest of the delta writes, or what vacancies read.
+  const DevicePatch* patches = nullptr;      ///< [patch_count] each for another place
+  const DeviceVacancy* vacancies = nullptr;  ///< [vacancy_count] each of another row
+  const std::int32_t* vacated = nullptr;     ///< positions
+  std::int32_t patch_count = 0;
+  std::int32_t vacancy_count = 0;
 };
 
 }  // namespace berth

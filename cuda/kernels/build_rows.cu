@@ -51,6 +51,10 @@ __global__ void evaluate_rows_kernel(DeviceState state, DeviceRowsToBuild rows, 
       key = evaluate_node(state, state.classes.classes[device_row.pod_class], row.layout.base[node], node);
       row.keys[row.position_of(node)] = key;
     }
+    if (row.layout.node_at != nullptr)
+      for (std::int64_t position = node; position < row.layout.level_offset[1];
+           position += static_cast<std::int64_t>(node_blocks) * kThreads)
+        clear_if_free(row, static_cast<std::int32_t>(position));
     if (row.layout.in_order) {  // the same for the whole block
       const std::int32_t feasible = CountFeasible(scratch).Sum(key > 0 ? 1 : 0);
       __syncthreads();  // the next row uses `scratch` again

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "batching/device/commit_body.h"
+#include "batching/device/evaluation_body.h"
 #include "cuda/kernels/commit_batch.cuh"
 #include "cuda/kernels/teams.cuh"
 #include "cuda/launch/launch.cuh"
@@ -28,6 +31,12 @@ __global__ void commit_batch_grid_kernel(const __grid_constant__ DeviceState sta
                                          const __grid_constant__ DeviceBatch batch, ReduceSlot* partials) {
   __shared__ BlockSlots slots;
   berth::commit_batch(GridTeam(slots, partials), state, batch);
+}
+
+__global__ void evaluate_pod_kernel(const __grid_constant__ DeviceState state, DeviceNodeScores* nodes,
+                                    ReduceSlot* partials) {
+  __shared__ BlockSlots slots;
+  berth::evaluate_pod(GridTeam(slots, partials), state, nodes);
 }
 
 __global__ void commit_forks_kernel(const DeviceState* states, const DeviceBatch* batches) {
@@ -66,6 +75,17 @@ void commit_batch(const DeviceState& state, const DeviceBatch& batch, CommitTeam
 
 std::uint64_t grid_partials_bytes(const DeviceFacts& facts) {
   return std::uint64_t{2} * grid_blocks(facts) * sizeof(ReduceSlot);
+}
+
+void evaluate_pod(const DeviceState& state, DeviceNodeScores* nodes, const DeviceFacts& facts, void* partials,
+                  StreamView stream) {
+  const std::uint32_t threads = commit_batch_tuning(facts.sm).threads_per_block;
+  // `partials` have room for the blocks of commit_batch.
+  const std::uint32_t blocks =
+      std::min(grid_blocks(facts),
+               resident_blocks_max("evaluate_pod", evaluate_pod_kernel, threads, 0, facts.multiprocessor_count));
+  launch_cooperative("evaluate_pod", evaluate_pod_kernel, {blocks, threads}, stream, state, nodes,
+                     static_cast<ReduceSlot*>(partials));
 }
 
 void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count,

@@ -16,6 +16,12 @@ namespace berth::cuda {
 void commit_batch(const DeviceState& state, const DeviceBatch& batch, CommitTeam team, const DeviceFacts& facts,
                   void* partials, StreamView stream);
 
+/// One pod of the class of the first row on every node: Accelerator::evaluate_pod(). Run by the whole device.
+/// @param partials  grid_partials_bytes()
+/// Does not wait. Cost: one pass over the columns and the row.
+void evaluate_pod(const DeviceState& state, DeviceNodeScores* nodes, const DeviceFacts& facts, void* partials,
+                  StreamView stream);
+
 /// Bytes of device memory that a grid's reductions need.
 std::uint64_t grid_partials_bytes(const DeviceFacts& facts);
 

@@ -22,6 +22,8 @@ void unsigned_field(std::string_view name, std::uint64_t value, DocumentWriter& 
   writer.unsigned_integer(value);
 }
 
+std::string times(std::int64_t count) { return count == 1 ? "once" : grouped(count) + " times"; }
+
 }  // namespace
 
 void write_device(const DeviceStats& device, DocumentWriter& writer) {
@@ -44,6 +46,14 @@ void write_device(const DeviceStats& device, DocumentWriter& writer) {
   unsigned_field("downloadedBytes", device.downloaded_bytes, writer);
   unsigned_field("allocatedBytes", device.allocated_bytes, writer);
   unsigned_field("peakBandwidthBytesPerSecond", device.peak_bandwidth_bytes_per_s, writer);
+  writer.integer_field("fullUploads", device.full_uploads);
+  writer.integer_field("layoutsLaidAgain", device.layouts_laid_again);
+  writer.key("onHost");
+  writer.begin_object();
+  writer.integer_field("evaluations", device.evaluations_on_host);
+  writer.integer_field("forkPods", device.fork_pods_on_host);
+  writer.integer_field("dryRuns", device.dry_runs_on_host);
+  writer.end_object();
   writer.end_object();
 }
 
@@ -51,6 +61,10 @@ std::string device_report(const DeviceStats& device, const Terminal& terminal) {
   std::string text =
       fmt::format("{}, {} sent to it, {} back, {} in use\n", printable(device.device), byte_size(device.uploaded_bytes),
                   byte_size(device.downloaded_bytes), byte_size(device.allocated_bytes));
+  text += fmt::format(
+      "everything sent {}, rows laid out again {}; on the host {} evaluations, {} pods of forks, {} dry runs\n",
+      times(device.full_uploads), times(device.layouts_laid_again), grouped(device.evaluations_on_host),
+      grouped(device.fork_pods_on_host), grouped(device.dry_runs_on_host));
   Table table({{"kernel"},
                {"launches", Align::kRight},
                {"time", Align::kRight},

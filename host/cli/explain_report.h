@@ -25,7 +25,7 @@ std::vector<NodeGroup> group_nodes(const Evaluation& evaluation);
 /// What the nearest miss of a pod is looked for with.
 struct MissSearch {
   const Profile& profile;      ///< of the pod
-  const Evaluation& topology;  ///< the pod as topology rules alone judge it, nodes in the same order; empty: not asked
+  const Evaluation& topology;  ///< the pod under topology rules alone, nodes in the same order; empty: not asked
   const MissFinder& finder;
 };
 

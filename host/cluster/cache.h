@@ -53,6 +53,8 @@ struct ImageState {
 /// Errors of watch-driven operations are return values, not exceptions: the caller logs them and continues.
 enum class CacheResult : std::uint8_t { kOk, kUnknownPod, kAlreadyPresent, kWrongState, kNodeMismatch, kUnknownNode };
 
+class UndoSteps;  // undo_steps.h
+
 /// Pods are keyed by uid. One thread at a time. An operation that does not return kOk has no effect.
 /// A NodeInfo keeps its address while it is in nodes_in_order() or has a node or a pod.
 class ClusterCache {
@@ -78,6 +80,9 @@ class ClusterCache {
   CacheResult add_pod(PodPtr pod);
   CacheResult update_pod(PodPtr pod);  ///< kNodeMismatch when it names another node; kWrongState when assumed
   CacheResult remove_pod(std::string_view uid);
+  /// From now on changes are noted in `steps`, which may take them back; null: no longer. The steps are to be finished
+  /// or undone before. Node entries keep their address in between. What throws may have changed a part.
+  void note_changes_in(UndoSteps* steps) noexcept;
   /// Host ports that the node's pods left behind, for a cache that is brought to the state of another one.
   void set_used_ports(std::string_view node_name, const std::vector<HostPort>& used);
   bool is_assumed(std::string_view uid) const;

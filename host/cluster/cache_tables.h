@@ -20,20 +20,51 @@ namespace berth {
 
 inline std::size_t hash_text(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
-/// The uid of a pod, without a copy where the pod carries one.
-class PodUid {
- public:
-  explicit PodUid(const Pod& pod)
-      : joined_(pod.stored_uid.empty() ? pod.full_name() : std::string()),
-        view_(pod.stored_uid.empty() ? std::string_view(joined_) : std::string_view(pod.stored_uid)) {}
-  PodUid(const PodUid&) = delete;
-  PodUid& operator=(const PodUid&) = delete;
-  std::string_view view() const { return view_; }
+/// hash_text() of the pod's uid. Allocates nothing, so that a pod can be put back where memory has run out.
+inline std::size_t hash_uid(const Pod& pod) {
+  if (!pod.stored_uid.empty()) return hash_text(pod.stored_uid);
+  constexpr std::size_t kShort = 384;  // more than Kubernetes allows a namespace and a name together
+  char joined[kShort];
+  const std::size_t length = pod.namespace_.size() + 1 + pod.name.size();
+  if (length <= kShort) {
+    pod.namespace_.copy(joined, pod.namespace_.size());
+    joined[pod.namespace_.size()] = '/';
+    pod.name.copy(joined + pod.namespace_.size() + 1, pod.name.size());
+    return hash_text({joined, length});
+  }
+  XXH3_state_t state;
+  XXH3_INITSTATE(&state);
+  XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, pod.namespace_.data(), pod.namespace_.size());
+  XXH3_64bits_update(&state, "/", 1);
+  XXH3_64bits_update(&state, pod.name.data(), pod.name.size());
+  return XXH3_64bits_digest(&state);
+}
 
- private:
-  std::string joined_;
-  std::string_view view_;
-};
+/// pod.uid() == uid, without making the text.
+inline bool has_uid(const Pod& pod, std::string_view uid) {
+  if (!pod.stored_uid.empty()) return pod.stored_uid == uid;
+  const std::size_t slash = pod.namespace_.size();
+  return uid.size() == slash + 1 + pod.name.size() && uid[slash] == '/' && uid.substr(0, slash) == pod.namespace_ &&
+         uid.substr(slash + 1) == pod.name;
+}
+
+/// a.uid() == b.uid()
+inline bool have_same_uid(const Pod& a, const Pod& b) {
+  if (!a.stored_uid.empty()) return has_uid(b, a.stored_uid);
+  if (!b.stored_uid.empty()) return has_uid(a, b.stored_uid);
+  if (a.namespace_.size() == b.namespace_.size()) return a.namespace_ == b.namespace_ && a.name == b.name;
+  // A namespace with a slash, which no valid one has.
+  const auto character = [](const Pod& pod, std::size_t i) {
+    if (i < pod.namespace_.size()) return pod.namespace_[i];
+    return i == pod.namespace_.size() ? '/' : pod.name[i - pod.namespace_.size() - 1];
+  };
+  const std::size_t length = a.namespace_.size() + a.name.size();
+  if (length != b.namespace_.size() + b.name.size()) return false;
+  for (std::size_t i = 0; i <= length; ++i)
+    if (character(a, i) != character(b, i)) return false;
+  return true;
+}
 
 enum class PodStage : std::uint8_t { kAssumed, kAssumedAndBound, kAdded };
 
@@ -49,14 +80,17 @@ struct PodState {
 struct PodHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view uid) const { return hash_text(uid); }
-  std::size_t operator()(const PodState& state) const { return hash_text(PodUid(*state.pod()).view()); }
+  std::size_t operator()(const Pod& pod) const { return hash_uid(pod); }
+  std::size_t operator()(const PodState& state) const { return hash_uid(*state.pod()); }
 };
 
 struct PodEqual {
   using is_transparent = void;
-  bool operator()(const PodState& state, std::string_view uid) const { return PodUid(*state.pod()).view() == uid; }
-  bool operator()(std::string_view uid, const PodState& state) const { return (*this)(state, uid); }
-  bool operator()(const PodState& a, const PodState& b) const { return (*this)(a, PodUid(*b.pod()).view()); }
+  bool operator()(const PodState& state, std::string_view uid) const { return has_uid(*state.pod(), uid); }
+  bool operator()(std::string_view uid, const PodState& state) const { return has_uid(*state.pod(), uid); }
+  bool operator()(const PodState& state, const Pod& pod) const { return have_same_uid(*state.pod(), pod); }
+  bool operator()(const Pod& pod, const PodState& state) const { return have_same_uid(*state.pod(), pod); }
+  bool operator()(const PodState& a, const PodState& b) const { return have_same_uid(*a.pod(), *b.pod()); }
 };
 
 struct NodeHash {

@@ -37,6 +37,12 @@ class NodeParts {
   unsigned bits_ = 0;
 };
 
+/// A node whose object changed, or which came or went, in an engine.
+struct ChangedNode {
+  std::int32_t slot = -1;
+  NodeParts parts;  ///< all of one that came or went
+};
+
 /// [NodePart] 64-bit hashes: parts with equal hashes are taken as equal.
 using NodeFingerprint = std::array<std::uint64_t, kNodePartCount>;
 NodeFingerprint fingerprint_of(const Node& node);

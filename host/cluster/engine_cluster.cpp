@@ -2,23 +2,14 @@
 #include "host/cluster/engine_cluster.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "host/objects/pod_state.h"
 
 namespace berth {
 namespace {
-
-/// Replaces the object that `is_same` finds, or appends.
-template <class Object, class IsSame>
-void upsert(std::vector<Object>& list, const Object& object, IsSame is_same) {
-  const auto at = std::find_if(list.begin(), list.end(), is_same);
-  if (at == list.end()) {
-    list.push_back(object);
-  } else {
-    *at = object;
-  }
-}
 
 bool is_same_workload(const Workload& workload, std::string_view kind, std::string_view name_space,
                       std::string_view name) {
@@ -36,10 +27,127 @@ EngineCluster::EngineCluster(std::shared_ptr<const ClusterCache> cache, const Cl
 
 ClusterCache& EngineCluster::own() {
   if (own_ == nullptr) {
-    own_ = std::make_unique<ClusterCache>(*shared_);
+    own_ = std::make_shared<ClusterCache>(*shared_);
+    if (is_noting_) own_->note_changes_in(&steps_);
     shared_.reset();
   }
   return *own_;
+}
+
+// Changes as a whole
+
+void EngineCluster::begin() noexcept {
+  is_noting_ = true;
+  if (own_ != nullptr) own_->note_changes_in(&steps_);
+}
+
+void EngineCluster::keep() noexcept {
+  steps_.finish_all();
+  if (own_ != nullptr) own_->note_changes_in(nullptr);
+  is_noting_ = false;
+}
+
+void EngineCluster::take_back() noexcept {
+  steps_.undo_all();
+  if (own_ != nullptr) own_->note_changes_in(nullptr);
+  is_noting_ = false;
+}
+
+/// The fingerprint of a node came, changed or went.
+class EngineCluster::Fingerprinted : public UndoStep {
+ public:
+  explicit Fingerprinted(EngineCluster& cluster) : cluster_(cluster) {}
+  void undo() noexcept override {
+    if (!gone.empty()) {
+      cluster_.fingerprints_.insert(std::move(gone));  // has the room that it had before
+    } else if (changed != nullptr) {
+      changed->second = before;
+    } else if (came != nullptr) {
+      cluster_.fingerprints_.erase(cluster_.fingerprints_.find(came->first));
+    }
+  }
+  // One of these:
+  Fingerprints::node_type gone;
+  Fingerprints::value_type* changed = nullptr;
+  Fingerprints::value_type* came = nullptr;
+  NodeFingerprint before{};
+
+ private:
+  EngineCluster& cluster_;
+};
+
+/// @param fingerprint  null: it goes
+void EngineCluster::set_fingerprint(const std::string& name, const NodeFingerprint* fingerprint) {
+  Fingerprinted* const step = is_noting_ ? &steps_.add<Fingerprinted>(*this) : nullptr;
+  if (fingerprint == nullptr) {
+    Fingerprints::node_type gone = fingerprints_.extract(name);
+    if (step != nullptr) step->gone = std::move(gone);
+    return;
+  }
+  const auto [at, is_new] = fingerprints_.try_emplace(name, *fingerprint);
+  if (step != nullptr) {
+    (is_new ? step->came : step->changed) = &*at;
+    step->before = at->second;
+  }
+  at->second = *fingerprint;
+}
+
+/// An object of a list was appended, replaced or removed.
+template <class Object>
+class EngineCluster::ListChanged : public UndoStep {
+ public:
+  explicit ListChanged(std::vector<Object>& list) : list_(list) {}
+  void undo() noexcept override {
+    if (!is_done) return;
+    if (!before) {
+      list_.pop_back();
+    } else if (was_removed) {
+      list_.insert(list_.begin() + position, std::move(*before));  // has the room that it had before
+    } else {
+      list_[static_cast<std::size_t>(position)] = std::move(*before);
+    }
+  }
+  bool is_done = false;
+  bool was_removed = false;
+  std::ptrdiff_t position = 0;
+  std::optional<Object> before;
+
+ private:
+  std::vector<Object>& list_;
+};
+
+/// Replaces the object that `is_same` finds, or appends.
+template <class Object, class IsSame>
+void EngineCluster::upsert(std::vector<Object>& list, const Object& object, IsSame is_same) {
+  auto* const step = is_noting_ ? &steps_.add<ListChanged<Object>>(list) : nullptr;
+  const auto at = std::find_if(list.begin(), list.end(), is_same);
+  if (at == list.end()) {
+    list.push_back(object);
+  } else {
+    Object copy = object;
+    std::swap(*at, copy);
+    if (step != nullptr) step->before = std::move(copy);
+    if (step != nullptr) step->position = at - list.begin();
+  }
+  if (step != nullptr) step->is_done = true;
+}
+
+/// Removes all objects that `is_same` finds. @return whether there was one
+template <class Object, class IsSame>
+bool EngineCluster::remove(std::vector<Object>& list, IsSame is_same) {
+  bool any = false;
+  for (auto at = list.end(); at != list.begin();) {
+    if (!is_same(*--at)) continue;
+    auto* const step = is_noting_ ? &steps_.add<ListChanged<Object>>(list) : nullptr;
+    if (step != nullptr) {
+      step->before = std::move(*at);
+      step->position = at - list.begin();
+      step->is_done = step->was_removed = true;
+    }
+    at = list.erase(at);
+    any = true;
+  }
+  return any;
 }
 
 ClusterEffect EngineCluster::apply(const ClusterChange& change) {
@@ -77,7 +185,7 @@ void EngineCluster::apply(const NodeUpsert& change, ClusterEffect& effect) {
     effect.parts = differing_parts(before, change.fingerprint);
     if (resizes_images) effect.parts.insert(NodePart::kImages);
   }
-  fingerprints_[name] = change.fingerprint;
+  set_fingerprint(name, &change.fingerprint);
   if (exists && effect.parts.empty()) return;  // the object that is known says the same
   own().update_node(change.node);
 }
@@ -86,7 +194,7 @@ void EngineCluster::apply(const NodeRemoval& change, ClusterEffect& effect) {
   const NodeInfo* known = cache().find_node(change.name);
   if (known == nullptr || known->node == nullptr) return;
   own().remove_node(change.name);
-  fingerprints_.erase(change.name);
+  set_fingerprint(change.name, nullptr);
   effect.node = ClusterEffect::Node::kRemoved;
   effect.node_name = change.name;
 }
@@ -180,7 +288,7 @@ void EngineCluster::apply(const NamespaceUpsert& change, ClusterEffect& effect) 
 void EngineCluster::apply(const NamespaceRemoval& change, ClusterEffect& effect) {
   effect.name_space = change.name;
   effect.namespaces_changed =
-      std::erase_if(objects_.namespaces, [&](const Namespace& known) { return known.name == change.name; }) > 0;
+      remove(objects_.namespaces, [&](const Namespace& known) { return known.name == change.name; });
 }
 
 void EngineCluster::apply(const ServiceUpsert& change, ClusterEffect& effect) {
@@ -193,9 +301,9 @@ void EngineCluster::apply(const ServiceUpsert& change, ClusterEffect& effect) {
 
 void EngineCluster::apply(const ServiceRemoval& change, ClusterEffect& effect) {
   effect.name_space = change.namespace_;
-  effect.selectors_changed = std::erase_if(objects_.services, [&](const Service& known) {
-                               return known.namespace_ == change.namespace_ && known.name == change.name;
-                             }) > 0;
+  effect.selectors_changed = remove(objects_.services, [&](const Service& known) {
+    return known.namespace_ == change.namespace_ && known.name == change.name;
+  });
 }
 
 void EngineCluster::apply(const WorkloadUpsert& change, ClusterEffect& effect) {
@@ -208,9 +316,9 @@ void EngineCluster::apply(const WorkloadUpsert& change, ClusterEffect& effect) {
 
 void EngineCluster::apply(const WorkloadRemoval& change, ClusterEffect& effect) {
   effect.name_space = change.namespace_;
-  effect.selectors_changed = std::erase_if(objects_.workloads, [&](const Workload& known) {
-                               return is_same_workload(known, change.kind, change.namespace_, change.name);
-                             }) > 0;
+  effect.selectors_changed = remove(objects_.workloads, [&](const Workload& known) {
+    return is_same_workload(known, change.kind, change.namespace_, change.name);
+  });
 }
 
 }  // namespace berth

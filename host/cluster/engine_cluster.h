@@ -9,11 +9,13 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "host/cluster/cache.h"
 #include "host/cluster/cluster_change.h"
 #include "host/cluster/pod_journal.h"
+#include "host/cluster/undo_steps.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
@@ -48,6 +50,10 @@ struct ClusterEffect {
 };
 
 /// Owns what it holds: the caller's objects are not read after the constructor.
+///
+/// Changes between begin() and keep() happen as a whole or not at all: take_back() restores what was before, and needs
+/// no memory for it. One that is not between the two is for good; when it throws, it has changed nothing but for
+/// apply().
 class EngineCluster {
  public:
   /// @param cache  copied at the first change, so that an engine that is told of none shares it; nobody may change it
@@ -56,6 +62,10 @@ class EngineCluster {
   const ClusterCache& cache() const { return own_ != nullptr ? *own_ : *shared_; }
   /// Namespaces, services and workloads; the other lists are empty.
   const ClusterObjects& objects() const { return objects_; }
+
+  void begin() noexcept;
+  void keep() noexcept;
+  void take_back() noexcept;
 
   ClusterEffect apply(const ClusterChange& change);
 
@@ -69,10 +79,24 @@ class EngineCluster {
 
   /// What pods were before the changes of this cluster.
   const std::shared_ptr<PodJournal>& journal() const { return journal_; }
-  /// From now on changes are noted in a new journal.
-  void begin_journal() { journal_ = std::make_shared<PodJournal>(); }
+  /// From now on changes are noted in this journal.
+  void begin_journal(std::shared_ptr<PodJournal> journal) noexcept { journal_ = std::move(journal); }
+
+  /// For those who outlive this cluster, which nobody changes or copies any more.
+  std::shared_ptr<const ClusterCache> leave_cache() noexcept { return own_ != nullptr ? own_ : shared_; }
+  ClusterObjects leave_objects() noexcept { return std::move(objects_); }
 
  private:
+  using Fingerprints = std::unordered_map<std::string, NodeFingerprint>;
+  class Fingerprinted;
+  template <class Object>
+  class ListChanged;
+  template <class Object, class IsSame>
+  void upsert(std::vector<Object>& list, const Object& object, IsSame is_same);
+  template <class Object, class IsSame>
+  bool remove(std::vector<Object>& list, IsSame is_same);
+  void set_fingerprint(const std::string& name, const NodeFingerprint* fingerprint);
+
   void note_before(std::string_view uid, std::string_view going_to = {});
   ClusterCache& own();
   void apply(const NodeUpsert& change, ClusterEffect& effect);
@@ -90,10 +114,12 @@ class EngineCluster {
   void leave_node(std::string_view uid, ClusterEffect& effect);
 
   std::shared_ptr<const ClusterCache> shared_;
-  std::unique_ptr<ClusterCache> own_;  ///< once something changed
+  std::shared_ptr<ClusterCache> own_;  ///< once something changed
   ClusterObjects objects_;
   std::shared_ptr<PodJournal> journal_ = std::make_shared<PodJournal>();
-  std::unordered_map<std::string, NodeFingerprint> fingerprints_;  ///< by node; of those that were updated before
+  Fingerprints fingerprints_;  ///< by node; of those that were updated before
+  UndoSteps steps_;
+  bool is_noting_ = false;  ///< between begin() and keep()
 };
 
 }  // namespace berth

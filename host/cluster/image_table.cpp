@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/objects/heap_bytes.h"
@@ -33,11 +35,48 @@ std::vector<Mention> distinct_names(const Node& node) {
 
 }  // namespace
 
-void ImageTable::add(const Node& node) {
-  for (const Mention& mention : distinct_names(node)) {
+/// What images were before a node came or went.
+class ImageTable::Touched : public UndoStep {
+ public:
+  Touched(ImageTable& table, std::size_t count) : table_(table), resizable_before_(table.resizable_count_) {
+    images_.reserve(count);
+  }
+  void note_added(States::value_type& image) { images_.push_back({&image, std::nullopt, {}}); }
+  void note_changed(States::value_type& image) { images_.push_back({&image, image.second, {}}); }
+  void note_gone(States::node_type gone) { images_.push_back({nullptr, std::nullopt, std::move(gone)}); }
+  void undo() noexcept override {
+    for (; !images_.empty(); images_.pop_back()) {
+      Image& image = images_.back();
+      if (!image.gone.empty()) {
+        table_.states_.insert(std::move(image.gone));
+      } else if (image.before) {
+        image.known->second = *image.before;
+      } else {
+        table_.states_.erase(table_.states_.find(image.known->first));
+      }
+    }
+    table_.resizable_count_ = resizable_before_;
+  }
+
+ private:
+  struct Image {
+    States::value_type* known;         ///< null: it went
+    std::optional<ImageState> before;  ///< absent: it came, or went
+    States::node_type gone;
+  };
+  ImageTable& table_;
+  std::int64_t resizable_before_;
+  std::vector<Image> images_;  ///< an image that goes was changed before
+};
+
+void ImageTable::add(const Node& node, UndoSteps* undo) {
+  const std::vector<Mention> mentions = distinct_names(node);
+  Touched* const touched = undo != nullptr ? &undo->add<Touched>(*this, mentions.size()) : nullptr;
+  for (const Mention& mention : mentions) {
     auto found = states_.find(mention.name);
-    if (found == states_.end())
-      found = states_.emplace(std::string(mention.name), ImageState{.size_bytes = mention.size_bytes}).first;
+    const bool is_new = found == states_.end();
+    if (is_new) found = states_.emplace(std::string(mention.name), ImageState{.size_bytes = mention.size_bytes}).first;
+    if (touched != nullptr) is_new ? touched->note_added(*found) : touched->note_changed(*found);
     ImageState& state = found->second;
     resizable_count_ -= may_be_resized(state) ? 1 : 0;
     ++state.node_count;
@@ -46,15 +85,20 @@ void ImageTable::add(const Node& node) {
   }
 }
 
-void ImageTable::drop(const Node& node) {
-  for (const Mention& mention : distinct_names(node)) {
+void ImageTable::drop(const Node& node, UndoSteps* undo) {
+  const std::vector<Mention> mentions = distinct_names(node);
+  Touched* const touched = undo != nullptr ? &undo->add<Touched>(*this, 2 * mentions.size()) : nullptr;
+  for (const Mention& mention : mentions) {
     const auto found = states_.find(mention.name);
     if (found == states_.end()) continue;
+    if (touched != nullptr) touched->note_changed(*found);
     ImageState& state = found->second;
     resizable_count_ -= may_be_resized(state) ? 1 : 0;
     --state.node_count;
     resizable_count_ += may_be_resized(state) ? 1 : 0;
-    if (state.node_count == 0) states_.erase(found);
+    if (state.node_count != 0) continue;
+    States::node_type gone = states_.extract(found);
+    if (touched != nullptr) touched->note_gone(std::move(gone));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "host/cluster/cache.h"
+#include "host/cluster/undo_steps.h"
 
 namespace berth {
 
@@ -16,8 +17,10 @@ class ImageTable {
  public:
   using States = std::map<std::string, ImageState, std::less<>>;
 
-  void add(const Node& node);
-  void drop(const Node& node);  ///< takes back exactly what add() of an equal image list did
+  /// @param undo  null: the change is for good
+  void add(const Node& node, UndoSteps* undo = nullptr);
+  /// Takes back exactly what add() of an equal image list did.
+  void drop(const Node& node, UndoSteps* undo = nullptr);
   /// Whether drop() and add() of the node would change a size: no other node has the image, and the size that counts
   /// came from one that had it. Reads the node's images only when there is such an image somewhere.
   bool would_resize(const Node& node) const;
@@ -26,6 +29,8 @@ class ImageTable {
 
  private:
   static bool may_be_resized(const ImageState& state) { return state.node_count == 1 && state.sizes_differ; }
+
+  class Touched;
 
   States states_;
   std::int64_t resizable_count_ = 0;  ///< images that may_be_resized()

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/cluster/cache.h"
+#include "host/cluster/undo_steps.h"
 
 namespace berth {
 
@@ -28,12 +29,11 @@ struct NodeEntry : NodeInfo {
   NodeEntry* older = nullptr;
   NodeEntry* zone_previous = nullptr;
   NodeEntry* zone_next = nullptr;
-  Zone* zone = nullptr;     ///< null: not in the tree
-  bool in_order = false;    ///< in the list that nodes_in_order() gave last
-  bool is_leaving = false;  ///< waits for the next rebuild of that list to be dropped
+  Zone* zone = nullptr;   ///< null: not in the tree
+  bool in_order = false;  ///< in the list that nodes_in_order() gave last
 
   bool is_real() const { return node != nullptr; }
-  /// Neither node nor pods: kept only because the list still refers to it.
+  /// Neither node nor pods: kept only because the list still refers to it, or a call that may be taken back.
   bool is_vacant() const { return node == nullptr && pods.empty(); }
 };
 
@@ -41,8 +41,10 @@ struct NodeEntry : NodeInfo {
 class NodeTree {
  public:
   /// Appends `entry` to its zone. An existing entry moves only when its zone key changed.
-  void put(NodeEntry& entry, const std::string& zone_key);
-  void remove(NodeEntry& entry);  ///< nothing happens when it is not in the tree
+  /// @param undo  null: the change is for good
+  void put(NodeEntry& entry, const std::string& zone_key, UndoSteps* undo = nullptr);
+  /// Nothing happens when it is not in the tree.
+  void remove(NodeEntry& entry, UndoSteps* undo = nullptr);
 
   /// Calls use(zone key, entry) for zones in their order, and the nodes of each in order of arrival.
   template <class Use>
@@ -56,10 +58,26 @@ class NodeTree {
   std::size_t node_count() const { return node_count_; }
 
  private:
-  void unlink(NodeEntry& entry);
+  using Zones = std::list<Zone>;
+  using ZoneByKey = std::unordered_map<std::string, Zones::iterator>;
+  /// Where a node was, and the zone that it was the last node of.
+  struct Left {
+    Zone* zone = nullptr;  ///< null: it was in none
+    NodeEntry* previous = nullptr;
+    NodeEntry* next = nullptr;
+    Zones emptied;
+    Zones::iterator zone_behind;
+    ZoneByKey::node_type key;
+  };
+  class Move;
 
-  std::list<Zone> zones_;
-  std::unordered_map<std::string, std::list<Zone>::iterator> zone_by_key_;
+  Left leave(NodeEntry& entry) noexcept;
+  void return_to(Left& left, NodeEntry& entry) noexcept;
+  void append(Zone& zone, NodeEntry& entry) noexcept;
+  static void unlink(NodeEntry& entry) noexcept;
+
+  Zones zones_;
+  ZoneByKey zone_by_key_;
   std::size_t node_count_ = 0;
 };
 

@@ -76,8 +76,12 @@ PodFootprint pod_footprint(const Pod& pod) {
   return footprint;
 }
 
-void add_footprint(NodeInfo& node, const PodFootprint& footprint) {
+void add_amounts(NodeInfo& node, const PodFootprint& footprint) {
   apply_amounts(node, footprint, [](std::int64_t amount) { return amount; });
+}
+
+void add_footprint(NodeInfo& node, const PodFootprint& footprint) {
+  add_amounts(node, footprint);
   add_ports(node.used_ports, footprint.ports);
 }
 

@@ -23,6 +23,8 @@ PodFootprint pod_footprint(const Pod& pod);
 
 /// Adds amounts, wrapping around, and ports.
 void add_footprint(NodeInfo& node, const PodFootprint& footprint);
+/// Adds the amounts alone. Allocates only where the node has no entry of a scalar.
+void add_amounts(NodeInfo& node, const PodFootprint& footprint);
 /// Subtracts the amounts alone. A scalar of which nothing is left goes.
 void subtract_amounts(NodeInfo& node, const PodFootprint& footprint);
 /// Adds each port once more to those in use (sorted).

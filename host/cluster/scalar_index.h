@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "host/objects/resources.h"
@@ -21,10 +22,19 @@ namespace berth {
 template <class NodeEntry>
 class ScalarIndex {
  public:
-  /// @param sign  1: the node offers these, or a pod that requests them came to it; -1: no longer
-  void note(NodeEntry& node, const ResourceAmounts& amounts, int sign) {
-    for (const auto& [name, amount] : amounts.scalars)
-      if (amount != 0) note(node, name, sign);
+  /// The node offers these, or a pod that requests them came to it. All are noted, or none when it throws.
+  void add(NodeEntry& node, const ResourceAmounts& amounts) {
+    std::size_t done = 0;
+    try {
+      for (; done < amounts.scalars.size(); ++done) add(node, amounts.scalars[done]);
+    } catch (...) {
+      while (done-- > 0) drop(node, amounts.scalars[done]);
+      throw;
+    }
+  }
+  /// No longer. Of what add() noted; allocates nothing.
+  void drop(NodeEntry& node, const ResourceAmounts& amounts) noexcept {
+    for (const auto& scalar : amounts.scalars) drop(node, scalar);
   }
   /// nullopt: too many to be kept.
   std::optional<std::vector<NodeEntry*>> nodes_with(std::string_view name) const {
@@ -60,23 +70,36 @@ class ScalarIndex {
     return found;
   }
 
-  void note(NodeEntry& node, const std::string& name, int sign) {
-    const auto of_name = users_of_.try_emplace(name).first;
+  using Scalar = std::pair<std::string, std::int64_t>;
+
+  void add(NodeEntry& node, const Scalar& scalar) {
+    if (scalar.second == 0) return;
+    const auto [of_name, is_new] = users_of_.try_emplace(scalar.first);
     Users& users = of_name->second;
-    users.uses += sign;
-    if (users.uses == 0) {
-      users_of_.erase(of_name);
-    } else if (!users.has_many) {
-      note(node, sign, users);
+    if (!users.has_many) {
+      try {
+        ++users.few.try_emplace(&node, 0).first.value();
+      } catch (...) {
+        if (is_new) users_of_.erase(of_name);
+        throw;
+      }
     }
-  }
-  void note(NodeEntry& node, int sign, Users& users) {
-    const auto at = users.few.try_emplace(&node, 0).first;
-    at.value() += sign;
-    if (at.value() == 0) users.few.erase(at);
+    ++users.uses;
     if (users.few.size() <= kFew) return;
     users.has_many = true;
     users.few = {};
+  }
+  void drop(NodeEntry& node, const Scalar& scalar) noexcept {
+    if (scalar.second == 0) return;
+    const auto of_name = users_of_.find(scalar.first);
+    if (of_name == users_of_.end()) return;
+    Users& users = of_name->second;
+    if (--users.uses == 0) {
+      users_of_.erase(of_name);
+    } else if (!users.has_many) {
+      const auto at = users.few.find(&node);
+      if (at != users.few.end() && --at.value() == 0) users.few.erase(at);
+    }
   }
 
   std::unordered_map<std::string, Users> users_of_;

@@ -33,7 +33,7 @@ bool any_may_wrap(const ResourceAmounts& amounts) {
 
 }  // namespace
 
-Snapshot::Snapshot(const ClusterCache& cache) : fixed_(std::make_shared<Fixed>()) {
+Snapshot::Snapshot(const ClusterCache& cache, std::span<const NodePtr> slots) : fixed_(std::make_shared<Fixed>()) {
   for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage}) {
     column_of_resource_.emplace(name, resource_count());
     resources_.push_back({std::string(name), {}, {}, 0});
@@ -41,9 +41,29 @@ Snapshot::Snapshot(const ClusterCache& cache) : fixed_(std::make_shared<Fixed>()
   const auto nodes = cache.nodes_in_order();
   fixed_->taint_sets.emplace_back();
   fixed_->index_of.reserve(nodes.size());
-  add_slots(static_cast<std::int32_t>(nodes.size()));
-  fixed_->free_slots.clear();
-  for (std::size_t i = 0; i < nodes.size(); ++i) take_in(static_cast<std::int32_t>(i), *nodes[i]);
+  std::vector<std::int32_t>& free_slots = fixed_->free_slots;  // the lowest one last
+  if (slots.empty()) {
+    add_slots(static_cast<std::int32_t>(nodes.size()));
+  } else {
+    add_slots(static_cast<std::int32_t>(slots.size()));
+    free_slots.clear();
+    for (std::size_t slot = slots.size(); slot-- > 0;) {
+      const NodeInfo* const known = slots[slot] != nullptr ? cache.find_node(slots[slot]->name) : nullptr;
+      if (known != nullptr && known->node != nullptr && !fixed_->index_of.contains(known->name)) {
+        follow(static_cast<std::int32_t>(slot), *known);
+      } else {
+        free_slots.push_back(static_cast<std::int32_t>(slot));
+      }
+    }
+    const std::size_t missing = nodes.size() - fixed_->index_of.size();
+    if (missing > free_slots.size()) add_slots(static_cast<std::int32_t>(missing - free_slots.size()));
+  }
+  for (const NodeInfo* const info : nodes) {
+    if (!slots.empty() && fixed_->index_of.contains(info->name)) continue;
+    const std::int32_t slot = free_slots.back();
+    free_slots.pop_back();
+    follow(slot, *info);
+  }
   for (const auto& [name, state] : cache.images())
     if (const auto at = fixed_->images.find(name); at != fixed_->images.end()) at->second.size_bytes = state.size_bytes;
   update_order(cache);
@@ -120,13 +140,13 @@ std::int32_t Snapshot::add_node(const NodeInfo& info, const ClusterCache& cache)
   if (fixed.free_slots.empty()) return -1;
   const std::int32_t slot = fixed.free_slots.back();
   fixed.free_slots.pop_back();
-  take_in(slot, info);
+  follow(slot, info);
   read_image_sizes(*info.node, cache);
   return slot;
 }
 
 /// Fills every column of a slot that was free.
-void Snapshot::take_in(std::int32_t slot, const NodeInfo& info) {
+void Snapshot::follow(std::int32_t slot, const NodeInfo& info) {
   Fixed& fixed = *fixed_;
   const auto i = static_cast<std::size_t>(slot);
   const Node& node = *info.node;

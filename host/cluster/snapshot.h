@@ -84,7 +84,10 @@ class Snapshot {
  public:
   /// Builds all columns except those of resources, which are requested by name: ensure_resource(). The nodes get their
   /// slots in the order of the cache, and no slot stays free.
-  explicit Snapshot(const ClusterCache& cache);
+  explicit Snapshot(const ClusterCache& cache) : Snapshot(cache, {}) {}
+  /// The same where nodes have slots already. @param slots  [slot] a node, perhaps with an older object; null: free.
+  /// A node that the cache does not have leaves its slot free; one that is not among them gets the lowest free slot.
+  Snapshot(const ClusterCache& cache, std::span<const NodePtr> slots);
 
   /// A copy for a what-if: what only node events change is read from this snapshot, which must not change it while the
   /// copy is in use.
@@ -125,6 +128,17 @@ class Snapshot {
 
   /// Takes over the columns of resources that `live` has and this copy of it lacks, with the amounts of now.
   void add_resources_of(const Snapshot& live);
+
+  /// [slot] null: free. Without guests.
+  std::span<const NodePtr> nodes_by_slot() const { return fixed_->nodes; }
+  /// The slot that add_node() would give; -1: none is free.
+  std::int32_t next_free_slot() const { return fixed_->free_slots.empty() ? -1 : fixed_->free_slots.back(); }
+  /// For those who outlive this snapshot, which nobody reads any more.
+  std::vector<NodePtr> leave_nodes() noexcept { return std::move(fixed_->nodes); }
+  /// Of a snapshot of which nothing but nodes_by_slot() is read any more.
+  void set_node_of_slot(std::int32_t slot, NodePtr node) noexcept {
+    fixed_->nodes[static_cast<std::size_t>(slot)] = std::move(node);
+  }
 
   // Node events. Whoever derived something from columns updates it, too.
 
@@ -273,7 +287,7 @@ class Snapshot {
   std::int32_t slot_of_guest(const std::string& name);
   void put_guest(GuestNode guest);
   void grow_columns(std::size_t page_count);
-  void take_in(std::int32_t slot, const NodeInfo& info);
+  void follow(std::int32_t slot, const NodeInfo& info);
   void write_allocatable(std::int32_t slot, const Node& before, const Node& node);
   void fill_allocatable(std::int32_t slot, const Node& before, const Node& node);
   void read_requested(std::size_t r, std::int32_t slot, const NodeInfo& info);

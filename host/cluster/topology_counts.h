@@ -139,6 +139,8 @@ class TopologyCounts {
   std::int32_t existing_domains(std::int32_t table) const {
     return domain_changes_.empty() ? at(table).existing_domains : existing_with_guests(at(table));
   }
+  /// Whether the domain has a node that counts, guests aside. Only of tables that track the minimum.
+  bool exists(std::int32_t table, std::int32_t domain) const { return is_in_histogram(at(table), domain); }
   /// Over existing domains; INT32_MAX without one. Only of tables that track it.
   std::int64_t minimum(std::int32_t table) const;
   /// minimum() if the count of one existing domain were `to`. @param from  the count of that domain

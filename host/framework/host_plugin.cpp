@@ -49,13 +49,14 @@ void check_host_plugins(const HostPlugins& plugins) {
 }
 
 std::optional<std::string> ask_signature(const HostPlugin& plugin, const Pod& pod) {
-  return guarded([&] { return plugin.sign(pod); }, [](const Status&) { return std::optional<std::string>(); });
+  return guarded_in_engine([&] { return plugin.sign(pod); },
+                           [](const Status&) { return std::optional<std::string>(); });
 }
 
 HostPreFilterAnswer ask_pre_filter(const HostPlugin& plugin, const HostQuery& query) {
   HostPreFilter said =
-      guarded([&] { return plugin.pre_filter(query); },
-              [](const Status& status) { return HostPreFilter{status.code, status.reasons, std::nullopt}; });
+      guarded_in_engine([&] { return plugin.pre_filter(query); },
+                        [](const Status& status) { return HostPreFilter{status.code, status.reasons, std::nullopt}; });
   Status status{said.code, std::string(plugin.name()), std::move(said.reasons)};
   if (said.code == StatusCode::kSuccess) return {{}, std::move(said.node_names)};
   if (said.code == StatusCode::kSkip) return {{StatusCode::kSkip, "", {}}, std::nullopt};
@@ -68,7 +69,7 @@ HostPreFilterAnswer ask_pre_filter(const HostPlugin& plugin, const HostQuery& qu
 
 HostNodeAnswers ask_nodes(const HostPlugin& plugin, const HostQuery& query, std::span<const NodeInfo* const> nodes) {
   HostAnswers said(nodes.size());
-  const Status thrown = guarded_status([&] {
+  const Status thrown = guarded_status_in_engine([&] {
     plugin.evaluate(query, nodes, said);
     return Status{};
   });
@@ -82,18 +83,18 @@ HostNodeAnswers ask_nodes(const HostPlugin& plugin, const HostQuery& query, std:
 
 Status ask_changed_node(const HostPlugin& plugin, const HostQuery& query, const NodeInfo& node,
                         std::span<const Pod* const> added, std::span<const Pod* const> removed) {
-  const Status status = guarded_status([&] { return plugin.filter_changed(query, node, added, removed); });
+  const Status status = guarded_status_in_engine([&] { return plugin.filter_changed(query, node, added, removed); });
   return filter_status(plugin, status.ok() ? Status{} : checked(status.code, status.reasons));
 }
 
 Status ask_pre_score(const HostPlugin& plugin, const HostQuery& query) {
-  Status status = guarded_status([&] { return plugin.pre_score(query); });
+  Status status = guarded_status_in_engine([&] { return plugin.pre_score(query); });
   if (status.ok() || status.code == StatusCode::kSkip) return {status.code, "", {}};
   return wrapped_error("running PreScore plugin", plugin.name(), status);
 }
 
 std::string ask_normalize(const HostPlugin& plugin, const Pod& pod, std::span<std::int64_t> scores) {
-  const Status status = guarded_status([&] {
+  const Status status = guarded_status_in_engine([&] {
     plugin.normalize(pod, scores);
     return Status{};
   });

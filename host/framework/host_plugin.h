@@ -83,7 +83,8 @@ class HostPlugin {
   virtual std::uint64_t version() const noexcept { return 0; }
   /// Of any pod, not only of those that the plugin filters. Answers follow node objects, too: a node that changes is
   /// asked again, and after a change of namespaces, Services or workloads all are.
-  virtual HostReach reach(const Pod& pod, const Node& node) const noexcept = 0;
+  /// Throws nothing but std::bad_alloc.
+  virtual HostReach reach(const Pod& pod, const Node& node) const = 0;
 
   /// PreFilter. That it skips may depend on the pod, on version() and on what makes all answers stale, not on reach().
   virtual HostPreFilter pre_filter(const HostQuery& /*query*/) const { return {}; }

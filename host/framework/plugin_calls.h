@@ -4,6 +4,7 @@
 // Calls of plugins, and the statuses that their failures become: docs/behaviour/scheduler-core.md 3.
 
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,27 @@ auto guarded(Call&& call, Failed&& failed) -> decltype(call()) {
   } catch (...) {
     return failed(error_status("an exception of unknown type"));
   }
+}
+
+/// As guarded(), for a call of an engine, which fails as a whole where memory runs out: that is no answer of the
+/// plugin.
+template <class Call, class Failed>
+auto guarded_in_engine(Call&& call, Failed&& failed) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    return failed(error_status(thrown.what()));
+  } catch (...) {
+    return failed(error_status("an exception of unknown type"));
+  }
+}
+
+/// The same for a plugin that returns a status.
+template <class Call>
+Status guarded_status_in_engine(Call&& call) {
+  return guarded_in_engine(std::forward<Call>(call), [](Status status) { return status; });
 }
 
 /// Calls a plugin that returns a status; an exception becomes an Error.

@@ -23,20 +23,20 @@ bool is_missing(const Profile& profile, std::string_view plugin, const HostPlugi
 /// Plugins that concern a volume of this kind, the most likely one first:
 /// docs/behaviour/plugins-storage-devices.md 1 and 2.
 std::span<const std::string_view> plugins_that_read(PodVolume::Kind kind) {
-  static constexpr std::string_view kClaimJudges[] = {"VolumeBinding", "VolumeRestrictions", "VolumeZone",
-                                                      "NodeVolumeLimits"};
-  static constexpr std::string_view kDiskJudges[] = {"VolumeRestrictions", "NodeVolumeLimits"};
-  static constexpr std::string_view kInlineJudges[] = {"NodeVolumeLimits"};
+  static constexpr std::string_view kClaimPlugins[] = {"VolumeBinding", "VolumeRestrictions", "VolumeZone",
+                                                       "NodeVolumeLimits"};
+  static constexpr std::string_view kDiskPlugins[] = {"VolumeRestrictions", "NodeVolumeLimits"};
+  static constexpr std::string_view kInlinePlugins[] = {"NodeVolumeLimits"};
   switch (kind) {
     case PodVolume::Kind::kClaim:
     case PodVolume::Kind::kEphemeral:
-      return kClaimJudges;
+      return kClaimPlugins;
     case PodVolume::Kind::kInTreeDisk:
-      return kDiskJudges;
+      return kDiskPlugins;
     case PodVolume::Kind::kCsiInline:
       break;
   }
-  return kInlineJudges;
+  return kInlinePlugins;
 }
 
 std::string describe(const PodVolume& volume) {

@@ -226,7 +226,7 @@ void ObjectDecoder::Caches::read_pod(const JsonValue& object, SourcePlace place,
 
 void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& object, ObjectMeta&& meta,
                                        SourcePlace place, DecodedObjects& out) {
-  // What is decoded is taken in only when the sink stayed empty, so that a bad object leaves no trace.
+  // What is decoded is used only when the sink stayed empty, so that a bad object leaves no trace.
   const auto keep = [&]<class T>(std::vector<Sourced<T>>& list, T&& value) {
     if (object.sink().empty()) list.push_back({std::forward<T>(value), place});
   };

@@ -108,7 +108,7 @@ void add_daemon_tolerations(PodSpec& spec) {
   if (spec.host_network) add("network-unavailable", TaintEffect::kNoSchedule);
 }
 
-/// The controller puts its own term in the place of all required terms: they were judged when the node was chosen.
+/// The controller puts its own term in the place of all required terms, which it checked when it chose the node.
 void pin_to_node(PodSpec& spec, const std::string& node_name) {
   if (!spec.node_affinity) spec.node_affinity.emplace();
   NodeSelectorTerm term;

@@ -18,7 +18,7 @@ std::optional<SelectorOperator> parse_selector_operator(std::string_view text);
 std::string_view to_string(SelectorOperator op);
 
 /// One requirement of a node selector term or of a label selector, as stored (not validated: odd values are accepted
-/// from storage and judged by the rule that reads them).
+/// from storage, and the rule that reads them checks them).
 struct SelectorRequirement {
   std::string key;
   SelectorOperator op = SelectorOperator::kIn;

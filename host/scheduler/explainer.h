@@ -48,13 +48,13 @@ class Explainer {
   /// @param pod  of the objects
   PodStanding standing_of(const Pod& pod) const;
 
-  /// Gates are not looked at. A running pod is taken out of its node first, and judged as if it were pending: that
+  /// Gates are not looked at. A running pod is taken out of its node first, and explained as if it were pending: that
   /// rebuilds the cluster without it.
   /// @param pod  of the objects
   /// @throws InputError when no profile has its schedulerName
   Evaluation explain(const PodPtr& pod);
 
-  /// Whom the pod would evict, judged like explain(). Of a pod that fits nowhere.
+  /// Whom the pod would evict, from the same state as explain(). Of a pod that fits nowhere.
   /// @param evaluation  of the pod
   /// @return nullopt: a node accepts the pod, there is no node, the evaluation ended with an error, or the profile has
   ///     no DefaultPreemption

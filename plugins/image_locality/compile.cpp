@@ -44,12 +44,42 @@ std::int64_t score_with(const std::vector<ImageSpread>& images, std::size_t bits
 
 }  // namespace
 
+std::vector<ImageSpread> image_spreads(const PodSpec& spec, bool with_volumes, const Snapshot& snapshot) {
+  std::vector<ImageSpread> spreads;
+  for (const std::string& name : counted_images(spec, with_volumes)) {
+    const ImageColumn* image = snapshot.image(name);
+    spreads.push_back({image == nullptr ? 0 : image->size_bytes, image == nullptr ? 0 : image->node_count(),
+                       snapshot.node_count_of_cluster()});
+  }
+  return spreads;
+}
+
 bool image_scores_may_differ(const PodSpec& spec, const std::vector<ImageSpread>& before,
                              const std::vector<ImageSpread>& after) {
   if (before.size() > kImagesCompared) return true;
   for (std::size_t bits = 1; bits < std::size_t{1} << before.size(); ++bits)
     if (score_with(before, bits, spec) != score_with(after, bits, spec)) return true;
   return false;
+}
+
+namespace {
+
+/// What the image adds to a node that has it.
+std::int64_t scaled_bytes(const ImageColumn& image, const Snapshot& snapshot) {
+  return ImageLocality::scaled_bytes(image.size_bytes, image.node_count(), snapshot.node_count_of_cluster());
+}
+
+}  // namespace
+
+std::int64_t image_locality_on(std::int32_t node, const PodSpec& spec, const Snapshot& snapshot,
+                               bool sum_image_volumes) {
+  std::int64_t sum = 0;
+  for (const std::string& name : counted_images(spec, sum_image_volumes)) {
+    const ImageColumn* image = snapshot.image(name);
+    if (image == nullptr || !std::binary_search(image->nodes.begin(), image->nodes.end(), node)) continue;
+    sum = add_wrapping(sum, scaled_bytes(*image, snapshot));
+  }
+  return ImageLocality::score(sum, container_count(spec));
 }
 
 std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snapshot& snapshot,
@@ -59,8 +89,7 @@ std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snap
     const ImageColumn* image = snapshot.image(name);
     if (image == nullptr) continue;
     sums.resize(static_cast<std::size_t>(snapshot.slot_count()));
-    const std::int64_t bytes =
-        ImageLocality::scaled_bytes(image->size_bytes, image->node_count(), snapshot.node_count_of_cluster());
+    const std::int64_t bytes = scaled_bytes(*image, snapshot);
     for (const std::int32_t node : image->nodes) {
       std::int64_t& sum = sums[static_cast<std::size_t>(node)];
       sum = add_wrapping(sum, bytes);

@@ -25,6 +25,9 @@ struct ImageSpread {
 /// The images of a pod by their names on nodes, as often as they count. @param with_volumes  those of image volumes too
 std::vector<std::string> counted_images(const PodSpec& spec, bool with_volumes);
 
+/// [image of counted_images()]
+std::vector<ImageSpread> image_spreads(const PodSpec& spec, bool with_volumes, const Snapshot& snapshot);
+
 /// Whether a node that has some of the pod's images and keeps them may get another score when these spread differently.
 /// @param before, after  of counted_images()
 bool image_scores_may_differ(const PodSpec& spec, const std::vector<ImageSpread>& before,
@@ -33,6 +36,10 @@ bool image_scores_may_differ(const PodSpec& spec, const std::vector<ImageSpread>
 /// The score of every node, [node_count]; empty when it is 0 everywhere.
 /// @param sum_image_volumes v1.36: images of image volumes are added to the sum
 std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snapshot& snapshot, bool sum_image_volumes);
+
+/// The score of one node.
+std::int64_t image_locality_on(std::int32_t node, const PodSpec& spec, const Snapshot& snapshot,
+                               bool sum_image_volumes);
 
 struct CompiledImageLocality : NodeSideDefaults {
   struct Options {
@@ -47,6 +54,10 @@ struct CompiledImageLocality : NodeSideDefaults {
   }
   std::int64_t score(const Snapshot& /*snapshot*/, std::int32_t node) const {
     return score_of.empty() ? 0 : score_of[static_cast<std::size_t>(node)];
+  }
+  std::int64_t score_now(const PodSpec& spec, const Options& options, const Snapshot& snapshot,
+                         std::int32_t node) const {
+    return image_locality_on(node, spec, snapshot, options.sum_image_volumes);
   }
   /// An image counts by the share of nodes that have it.
   bool scores_follow_images(const PodSpec& spec, const Snapshot& snapshot) const;

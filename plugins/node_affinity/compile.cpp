@@ -253,10 +253,9 @@ void CompiledNodeAffinity::compute_scores(const PodSpec& spec, const Options& op
   for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) compute_score(spec, options, snapshot, i);
 }
 
-void CompiledNodeAffinity::compute_score(const PodSpec& /*spec*/, const Options& options, const Snapshot& /*snapshot*/,
+void CompiledNodeAffinity::compute_score(const PodSpec& spec, const Options& options, const Snapshot& snapshot,
                                          std::int32_t node) {
-  if (!raw_of.empty())
-    raw_of[static_cast<std::size_t>(node)] = preferred.score(node) + options.added_preferred.score(node);
+  if (!raw_of.empty()) raw_of[static_cast<std::size_t>(node)] = score_now(spec, options, snapshot, node);
 }
 
 }  // namespace berth

@@ -25,7 +25,7 @@ class CompiledTerms {
   /// One term: equality on every entry, nothing validated.
   static CompiledTerms selector(const LabelMap& node_selector, Snapshot& snapshot);
 
-  /// Call when nodes got other labels: takes in the values that are new.
+  /// Call when nodes got other labels: adds the values that are new.
   void extend();
   /// Some term is about names of nodes.
   bool mentions_names() const { return mentions_names_; }
@@ -95,6 +95,10 @@ struct CompiledNodeAffinity : NodeSideDefaults {
   void compute_score(const PodSpec& spec, const Options& options, const Snapshot& snapshot, std::int32_t node);
   std::int64_t score(const Snapshot& /*snapshot*/, std::int32_t node) const {
     return raw_of.empty() ? 0 : raw_of[static_cast<std::size_t>(node)];
+  }
+  std::int64_t score_now(const PodSpec& /*spec*/, const Options& options, const Snapshot& /*snapshot*/,
+                         std::int32_t node) const {
+    return preferred.score(node) + options.added_preferred.score(node);
   }
   bool skips_score(const Options& options) const { return !scores && !options.added_scores; }
   std::uint64_t bytes() const { return raw_of.size() * sizeof(std::int64_t); }

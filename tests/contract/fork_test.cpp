@@ -238,7 +238,7 @@ TEST_P(ForkContract, OtherChangesAreRefusedByName) {
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(std::string(error.what()).find("ServiceRemoval"), std::string::npos) << error.what();
   }
-  EXPECT_EQ(feasible_in(*fork, "p"), Names{"b"}) << "the eviction before it was not taken in either";
+  EXPECT_EQ(feasible_in(*fork, "p"), Names{"b"}) << "the eviction before it was not applied either";
   EXPECT_THROW(tell(*fork, PodUpsert{pod("p")}), std::invalid_argument);
 }
 

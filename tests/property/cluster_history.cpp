@@ -73,7 +73,7 @@ std::vector<ClusterChange> ClusterHistory::draw(Dice& dice, std::int64_t most) {
   std::vector<ClusterChange> changes;
   for (std::int64_t left = 1 + dice.upto(most - 1); left > 0; --left) {
     changes.push_back(draw_one(dice));
-    take_in(changes.back());
+    follow(changes.back());
   }
   cluster_.cache().nodes_in_order();  // an engine takes over the order after each list of events
   return changes;
@@ -85,13 +85,13 @@ std::vector<ClusterChange> ClusterHistory::draw_for_fork(Dice& dice, std::int64_
     changes.push_back(dice.one_in(node_share) ? draw_node(dice)
                       : dice.one_in(2)        ? draw_pod(dice)
                                               : draw_fate_of_placed(dice));
-    take_in(changes.back());
+    follow(changes.back());
   }
   cluster_.cache().nodes_in_order();
   return changes;
 }
 
-void ClusterHistory::take_in(const ClusterChange& change) {
+void ClusterHistory::follow(const ClusterChange& change) {
   if (const auto* removal = std::get_if<NodeRemoval>(&change))
     if (const NodeInfo* info = cluster_.cache().find_node(removal->name); info != nullptr && info->node != nullptr)
       gone_.push_back(info->node);

@@ -37,7 +37,7 @@ class ClusterHistory {
   /// The engine rolled back to a moment when just these were placed.
   void rolled_back(const std::set<std::string>& placed_then);
 
-  /// 1 to `most` events, which the history has taken in.
+  /// 1 to `most` events, which are part of the history now.
   std::vector<ClusterChange> draw(Dice& dice, std::int64_t most);
 
   /// The same of the events that a fork takes. @param node_share  one of so many is of a node
@@ -59,7 +59,7 @@ class ClusterHistory {
   std::string any_node(Dice& dice) const;
   enum class Kind : std::uint8_t { kPlaced, kConfirmed };
   std::vector<PodPtr> pods_on_nodes(Kind kind) const;
-  void take_in(const ClusterChange& change);
+  void follow(const ClusterChange& change);
 
   const ClusterObjects& start_;
   EngineCluster cluster_;

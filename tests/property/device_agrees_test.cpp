@@ -16,6 +16,7 @@
 #include "host/engine/reference/reference_backend.h"
 #include "tests/property/cluster_history.h"
 #include "tests/property/drawn_case.h"
+#include "tests/property/paired_calls.h"
 #include "tests/support/emulated_accelerator.h"
 #include "tests/support/open_backend.h"
 
@@ -36,6 +37,10 @@ DeviceTuning draw_device_tuning(Dice& dice) {
   tuning.nodes_per_cell_min = static_cast<std::int32_t>(1 + dice.upto(3));
   tuning.refresh_entries_max = dice.upto(6);
   tuning.sweep_additions_min = static_cast<std::int32_t>(dice.upto(8));
+  tuning.spare_places_share = static_cast<std::int32_t>(1 + dice.upto(8));
+  tuning.spare_places_min = static_cast<std::int32_t>(dice.upto(2));
+  tuning.spare_cells = static_cast<std::int32_t>(dice.upto(2));
+  tuning.changed_nodes_min = static_cast<std::int32_t>(dice.one_in(4) ? dice.upto(3) : 100);
   tuning.wave_forks_max = static_cast<std::size_t>(1 + dice.upto(3));
   return tuning;
 }
@@ -100,6 +105,23 @@ RC_GTEST_PROP(DeviceAgrees, AfterEvents, ()) {
   ReferenceBackend reference(history.cache(), history.objects(), drawn.config, drawn.engine);
   reference.apply(history.nominations());
   expect_equal(run(reference, rest, drawn.batch_pods), run(*device, rest, drawn.batch_pods), rest);
+}
+
+/// Events between any two calls, evaluations, marks, and lists of pods that are tried.
+RC_GTEST_PROP(DeviceAgrees, BetweenAnyCalls, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>());
+  RC_PRE(!drawn.pods.empty());
+  ReferenceBackend reference(drawn.cache, drawn.objects, drawn.config, drawn.engine);
+  const auto device = open_device(drawn);
+  test::PairedCalls(drawn, reference, *device).make_all();
+}
+
+RC_GTEST_PROP(DeviceAgrees, OnEvaluations, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>());
+  ReferenceBackend reference(drawn.cache, drawn.objects, drawn.config, drawn.engine);
+  const auto device = open_device(drawn);
+  for (std::size_t i = 0; i < drawn.pods.size(); i += 3)
+    test::expect_equal(reference.evaluate(drawn.pods[i]), device->evaluate(drawn.pods[i]));
 }
 
 /// Each fork is independent and has no effect afterwards.

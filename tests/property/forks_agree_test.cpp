@@ -284,13 +284,9 @@ std::vector<std::string> answers_of(Fork& fork, const std::vector<PodToPlace>& p
 }
 
 /// Forks answer in threads while the engine goes on: as they would have answered at once.
-RC_GTEST_PROP(ForksAgree, InThreadsWhileTheEngineChanges, ()) {
+void answer_in_threads(Case& drawn, Backend& engine) {
   constexpr std::size_t kThreads = 3;
   constexpr std::size_t kForksOfThread = 4;
-  Case drawn(*rc::gen::arbitrary<std::uint64_t>());
-  drawn.engine.threads = 2;
-  RC_PRE(drawn.pods.size() > 4);
-  CpuBackend engine(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
   ClusterHistory history(drawn);
   test::place_between_events(drawn, engine, history);
   std::vector<PodToPlace> pods = test::not_placed(drawn.pods, history);
@@ -325,6 +321,22 @@ RC_GTEST_PROP(ForksAgree, InThreadsWhileTheEngineChanges, ()) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const std::vector<std::string>& answers : wrong) RC_ASSERT(answers.empty());
+}
+
+RC_GTEST_PROP(ForksAgree, InThreadsWhileTheEngineChanges, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>());
+  drawn.engine.threads = 2;
+  RC_PRE(drawn.pods.size() > 4);
+  CpuBackend engine(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
+  answer_in_threads(drawn, engine);
+}
+
+RC_GTEST_PROP(ForksAgree, InThreadsWhileADeviceChanges, ()) {
+  Case drawn(*rc::gen::arbitrary<std::uint64_t>());
+  RC_PRE(drawn.pods.size() > 4);
+  DeviceBackend engine(std::make_unique<test::EmulatedAccelerator>(), drawn.cache, drawn.objects, drawn.config,
+                       drawn.engine);
+  answer_in_threads(drawn, engine);
 }
 
 }  // namespace

@@ -49,9 +49,9 @@ bool collide(const ContainerPort& a, const ContainerPort& b) {
 }
 
 /// Collects the violations of one run.
-class Judge {
+class PlacementCheck {
  public:
-  Judge(const ClusterObjects& objects, const CheckRules& rules) : rules_(rules) {
+  PlacementCheck(const ClusterObjects& objects, const CheckRules& rules) : rules_(rules) {
     for (const NodePtr& node : objects.nodes) nodes_[node->name] = node;
     for (const PodPtr& pod : objects.pods) {
       if (is_on_node(*pod)) {
@@ -60,7 +60,7 @@ class Judge {
     }
   }
 
-  void take(const PlacedPod& placed) {
+  void add(const PlacedPod& placed) {
     const Pod& pod = *placed.pod;
     if (!seen_.insert(pod.uid()).second) say(pod, "was placed twice");
     if (!pod.node_name.empty()) say(pod, "was placed although it is bound to " + pod.node_name);
@@ -70,10 +70,10 @@ class Judge {
     residents_[placed.node].push_back({placed.pod, true});
   }
 
-  std::vector<std::string> verdict() {
+  std::vector<std::string> problems() {
     for (const auto& [name, residents] : residents_) {
       const bool touched = std::any_of(residents.begin(), residents.end(), [](const Resident& r) { return r.is_new; });
-      if (touched) judge_node(*nodes_.at(name), residents);
+      if (touched) check_node(*nodes_.at(name), residents);
     }
     return std::move(problems_);
   }
@@ -82,14 +82,14 @@ class Judge {
   void say(const Pod& pod, const std::string& what) { problems_.push_back("pod " + pod.full_name() + " " + what); }
   void say(const Node& node, const std::string& what) { problems_.push_back("node " + node.name + " " + what); }
 
-  void judge_node(const Node& node, const std::vector<Resident>& residents) {
+  void check_node(const Node& node, const std::vector<Resident>& residents) {
     if (static_cast<std::int64_t>(residents.size()) > node.allowed_pod_number) {
       say(node, "holds " + std::to_string(residents.size()) + " pods of " + std::to_string(node.allowed_pod_number));
     }
-    judge_capacity(node, residents);
-    judge_ports(node, residents);
+    check_capacity(node, residents);
+    check_ports(node, residents);
     for (const Resident& resident : residents) {
-      if (resident.is_new) judge_match(node, *resident.pod);
+      if (resident.is_new) check_match(node, *resident.pod);
     }
   }
 
@@ -103,7 +103,7 @@ class Judge {
 
   /// Every new pod that requests a resource was placed while the sum fitted, so the final sum fits. Resources that no
   /// new pod requests may stay overcommitted.
-  void judge_capacity(const Node& node, const std::vector<Resident>& residents) {
+  void check_capacity(const Node& node, const std::vector<Resident>& residents) {
     Amounts used;
     std::set<std::string> asked;
     for (const Resident& resident : residents) {
@@ -120,7 +120,7 @@ class Judge {
     }
   }
 
-  void judge_ports(const Node& node, const std::vector<Resident>& residents) {
+  void check_ports(const Node& node, const std::vector<Resident>& residents) {
     for (std::size_t i = 0; i < residents.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (!residents[i].is_new && !residents[j].is_new) continue;
@@ -135,7 +135,7 @@ class Judge {
     }
   }
 
-  void judge_match(const Node& node, const Pod& pod) {
+  void check_match(const Node& node, const Pod& pod) {
     const PodSpec& spec = *pod.spec;
     std::vector<Taint> taints;
     if (rules_.taints) taints = node.taints;
@@ -145,12 +145,12 @@ class Judge {
         continue;
       say(pod, "does not tolerate the taint " + taint.key + " of " + node.name);
     }
-    if (rules_.node_affinity) judge_affinity(node, pod);
+    if (rules_.node_affinity) check_affinity(node, pod);
     if (rules_.declared_features && !features_hold(node, spec))
       say(pod, "needs a feature that " + node.name + " lacks");
   }
 
-  void judge_affinity(const Node& node, const Pod& pod) {
+  void check_affinity(const Node& node, const Pod& pod) {
     const PodSpec& spec = *pod.spec;
     if (!node_selector_holds(spec.node_selector, node)) say(pod, "does not select " + node.name);
     if (!affinity_holds(spec.node_affinity, node)) say(pod, "has an affinity that refuses " + node.name);
@@ -176,9 +176,9 @@ class Judge {
 
 std::vector<std::string> check_placement(const ClusterObjects& objects, const std::vector<PlacedPod>& placements,
                                          const CheckRules& rules) {
-  Judge judge(objects, rules);
-  for (const PlacedPod& placed : placements) judge.take(placed);
-  std::vector<std::string> problems = judge.verdict();
+  PlacementCheck check(objects, rules);
+  for (const PlacedPod& placed : placements) check.add(placed);
+  std::vector<std::string> problems = check.problems();
   if (rules.topology) {
     for (std::string& problem : check_topology(objects, placements, *rules.topology)) {
       problems.push_back(std::move(problem));

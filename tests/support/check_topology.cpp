@@ -84,8 +84,8 @@ class Replay {
     const auto at = nodes_.find(placed.node);
     if (at == nodes_.end()) return;  // said elsewhere
     const Node& node = *at->second;
-    if (rules_.spread) judge_spread(*placed.pod, node);
-    if (rules_.pod_affinity) judge_affinity(*placed.pod, node);
+    if (rules_.spread) check_spread(*placed.pod, node);
+    if (rules_.pod_affinity) check_affinity(*placed.pod, node);
     put(placed.pod, node);
   }
 
@@ -187,7 +187,7 @@ class Replay {
     });
   }
 
-  void judge_spread(const Pod& pod, const Node& node) {
+  void check_spread(const Pod& pod, const Node& node) {
     const std::vector<HardConstraint> all = hard_constraints(pod);
     for (const HardConstraint& hard : all) {
       const std::string& key = hard.constraint->topology_key;
@@ -256,11 +256,11 @@ class Replay {
                        [&](const PodAffinityTerm& term) { return matches(term, owner, other, labels, true); });
   }
 
-  void judge_affinity(const Pod& pod, const Node& node) {
+  void check_affinity(const Pod& pod, const Node& node) {
     const PodSpec& spec = *pod.spec;
-    if (spec.pod_affinity && !spec.pod_affinity->required.empty()) judge_wanted(pod, node, spec.pod_affinity->required);
+    if (spec.pod_affinity && !spec.pod_affinity->required.empty()) check_wanted(pod, node, spec.pod_affinity->required);
     if (spec.pod_anti_affinity) {
-      for (const PodAffinityTerm& term : spec.pod_anti_affinity->required) judge_shunned(pod, node, term);
+      for (const PodAffinityTerm& term : spec.pod_anti_affinity->required) check_shunned(pod, node, term);
     }
     const Labels labels = to_map(pod.labels);
     for (const std::size_t i : guarded_) {
@@ -273,7 +273,7 @@ class Replay {
     }
   }
 
-  void judge_wanted(const Pod& pod, const Node& node, const std::vector<PodAffinityTerm>& terms) {
+  void check_wanted(const Pod& pod, const Node& node, const std::vector<PodAffinityTerm>& terms) {
     std::vector<const Resident*> friends;
     for (const Resident& resident : residents_) {
       if (matches_every(terms, pod, *resident.pod, resident.labels)) friends.push_back(&resident);
@@ -292,7 +292,7 @@ class Replay {
     if (!has_keys || !(has_company || is_first)) say(pod, node, "against its own affinity");
   }
 
-  void judge_shunned(const Pod& pod, const Node& node, const PodAffinityTerm& term) {
+  void check_shunned(const Pod& pod, const Node& node, const PodAffinityTerm& term) {
     for (const Resident& resident : residents_) {
       const bool is_hit = share_value(term.topology_key, *resident.node, node) &&
                           matches(term, pod, *resident.pod, resident.labels, true);

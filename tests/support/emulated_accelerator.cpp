@@ -9,6 +9,7 @@
 #include "batching/device/commit_body.h"
 #include "batching/device/delta_body.h"
 #include "batching/device/device_errors.h"
+#include "batching/device/evaluation_body.h"
 #include "batching/device/team.h"
 #include "tests/support/thread_team.h"
 
@@ -84,6 +85,8 @@ void EmulatedAccelerator::build_rows(const DeviceState& state, const DeviceRowsT
     const DeviceRow& device_row = state.rows.rows[rows.rows[r]];
     const RowView row(state.rows, device_row);
     if (!row.layout.by_node) std::fill_n(row.live, row.layout.cell_count, 0);
+    if (row.layout.node_at != nullptr)
+      for (std::int32_t position = 0; position < row.layout.level_offset[1]; ++position) clear_if_free(row, position);
     for (std::int32_t node = 0; node < state.columns.node_count; ++node) {
       const std::int32_t cell = row.cell_of(node);
       if (cell < 0) continue;
@@ -108,6 +111,12 @@ void EmulatedAccelerator::refresh_rows(const DeviceState& state, const DeviceRow
 void EmulatedAccelerator::apply_delta(const DeviceState& state, const DeviceDelta& delta) {
   count_launch("apply_delta");
   for (std::int32_t i = 0; i < delta_items(delta); ++i) apply_delta_item(state, delta, i);
+}
+
+void EmulatedAccelerator::evaluate_pod(const DeviceState& state, DeviceNodeScores* nodes) {
+  count_launch("evaluate_pod");
+  if (emulation_.threads == 1) return berth::evaluate_pod(SequentialTeam(), state, nodes);
+  run_together(emulation_.threads, [&](const ThreadTeam& team) { berth::evaluate_pod(team, state, nodes); });
 }
 
 void EmulatedAccelerator::commit_batch(const DeviceState& state, const DeviceBatch& batch, std::int32_t) {

@@ -22,6 +22,15 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t salt) {
   return hash ^ (hash >> 29);
 }
 
+/// claims_with() has some. Allocates nothing.
+bool has_claims_with(const Pod& pod, std::string_view letters) noexcept {
+  const std::vector<PodVolume>& volumes = pod.rare().volumes;
+  return std::any_of(volumes.begin(), volumes.end(), [&](const PodVolume& volume) {
+    return volume.kind == PodVolume::Kind::kClaim &&
+           (letters.empty() || letters.find(volume.name[0]) != std::string_view::npos);
+  });
+}
+
 std::vector<std::string> claims_with(const Pod& pod, std::string_view letters) {
   std::vector<std::string> claims = claims_of(pod);
   std::erase_if(claims, [&](const std::string& claim) {
@@ -71,8 +80,8 @@ class Limits : public NodeByNode {
  public:
   std::string_view name() const override { return "NodeVolumeLimits"; }
   std::optional<std::string> sign(const Pod& pod) const override { return joined(claims_with(pod, "")); }
-  HostReach reach(const Pod& pod, const Node& /*node*/) const noexcept override {
-    return {claims_of(pod).empty() ? HostReach::Kind::kNothing : HostReach::Kind::kNode};
+  HostReach reach(const Pod& pod, const Node& /*node*/) const override {
+    return {!has_claims_with(pod, "") ? HostReach::Kind::kNothing : HostReach::Kind::kNode};
   }
   HostPreFilter pre_filter(const HostQuery& query) const override {
     return {claims_of(query.pod).empty() ? StatusCode::kSkip : StatusCode::kSuccess};
@@ -89,8 +98,8 @@ class Restrictions : public NodeByNode {
  public:
   std::string_view name() const override { return "VolumeRestrictions"; }
   std::optional<std::string> sign(const Pod& pod) const override { return joined(claims_with(pod, "x")); }
-  HostReach reach(const Pod& pod, const Node& /*node*/) const noexcept override {
-    return {claims_with(pod, "x").empty() ? HostReach::Kind::kNothing : HostReach::Kind::kEverything};
+  HostReach reach(const Pod& pod, const Node& /*node*/) const override {
+    return {!has_claims_with(pod, "x") ? HostReach::Kind::kNothing : HostReach::Kind::kEverything};
   }
   HostPreFilter pre_filter(const HostQuery& query) const override {
     const std::vector<std::string> claims = claims_with(query.pod, "x");
@@ -124,9 +133,7 @@ class Zones : public NodeByNode {
   std::string_view name() const override { return "VolumeZone"; }
   std::optional<std::string> sign(const Pod& pod) const override { return joined(claims_with(pod, "z")); }
   std::uint64_t version() const noexcept override { return state_->version; }
-  HostReach reach(const Pod& /*pod*/, const Node& /*node*/) const noexcept override {
-    return {HostReach::Kind::kNothing};
-  }
+  HostReach reach(const Pod& /*pod*/, const Node& /*node*/) const override { return {HostReach::Kind::kNothing}; }
   HostPreFilter pre_filter(const HostQuery& query) const override {
     const Pod& pod = query.pod;
     if (claims_with(pod, "z").empty()) return {StatusCode::kSkip};
@@ -163,7 +170,7 @@ class Binding : public NodeByNode {
     if (!claims_with(pod, "u").empty()) return std::nullopt;
     return joined(claims_with(pod, "d"));
   }
-  HostReach reach(const Pod& pod, const Node& /*node*/) const noexcept override {
+  HostReach reach(const Pod& pod, const Node& /*node*/) const override {
     if (!counts(pod)) return {HostReach::Kind::kNothing};
     return {HostReach::Kind::kDomain, kZone};
   }

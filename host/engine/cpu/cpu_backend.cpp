@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "batching/engine_state.h"
 #include "host/engine/cpu/cpu_state.h"
 
 namespace berth {
@@ -36,21 +37,32 @@ void CpuBackend::State::answer_front(std::span<const PodToPlace> pods, std::size
 }
 
 void CpuBackend::State::void_rows(const RowsAfter& after) {
-  if (after.all_void) {
-    tiles.clear();
-    lone_row.clear();
-  }
-  tiles.drop_classes(after.dropped_classes);
-  if (after.all_void || after.groups_void || after.swept) grouped_rows.clear();
+  derive([&] {
+    if (after.all_void) {
+      tiles.clear();
+      lone_row.clear();
+    }
+    tiles.drop_classes(after.dropped_classes);
+    if (after.all_void || after.groups_void || after.swept) grouped_rows.clear();
+  });
+}
+
+void CpuBackend::State::close() {
+  tiles.clear();
+  lone_row.clear();
+  grouped_rows.clear();
+  CommitState::close();
 }
 
 // The interface
 
 CpuBackend::CpuBackend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
                        const SchedulerConfig& config, const EngineConfig& engine, const CpuTuning& tuning)
-    : state_(std::make_unique<State>(std::move(cache), objects, config, engine, tuning)) {
-  state_->fork_source()->open_engine = [&config, engine, tuning](std::shared_ptr<const ClusterCache> cluster,
-                                                                 const ClusterObjects& others, std::size_t next_start) {
+    : state_(std::make_unique<EngineState<State>>(
+          std::make_unique<State>(std::move(cache), objects, config, engine, tuning))) {
+  state_->any().fork_source()->open_engine = [&config, engine, tuning](std::shared_ptr<const ClusterCache> cluster,
+                                                                       const ClusterObjects& others,
+                                                                       std::size_t next_start) {
     return open_for_fork(std::move(cluster), others, config, engine, tuning, next_start);
   };
 }
@@ -60,120 +72,144 @@ std::unique_ptr<CpuBackend> CpuBackend::open_for_fork(std::shared_ptr<const Clus
                                                       const EngineConfig& engine, const CpuTuning& tuning,
                                                       std::size_t next_start) {
   auto opened = std::make_unique<CpuBackend>(std::move(cache), objects, config, engine, tuning);
-  opened->state_->set_next_start(next_start);
-  opened->state_->fork_source()->is_of_fork = true;
+  opened->state_->any().set_next_start(next_start);
+  opened->state_->any().fork_source()->is_of_fork = true;
   return opened;
 }
 
 CpuBackend::~CpuBackend() = default;
 
 void CpuBackend::compile(std::span<PodToPlace> pods) {
-  const auto alone = state_->exclusive();
-  state_->compile(pods);
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  state.compile(pods);
 }
 
 void CpuBackend::release(std::span<PodToPlace> pods) {
-  const auto alone = state_->exclusive();
-  state_->void_rows(state_->release(pods));
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  const CommitState::RowsAfter rows = state.release(pods);
+  state.void_rows(rows);
 }
 
 void CpuBackend::apply(std::span<const ClusterChange> changes) {
-  const auto alone = state_->exclusive();
-  const CommitState::RowsAfter rows = state_->apply(changes);
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  const CommitState::RowsAfter rows = state.apply(changes);
+  state.void_rows(rows);
   if (rows.any_change) note_change();
-  state_->void_rows(rows);
 }
 
 BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
-  const auto alone = state_->exclusive();
-  note_change();
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
   BatchResult result;
   result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
-  state_->result = &result;
-  state_->arena.execute([&] { state_->commit(pods, limits); });
-  state_->result = nullptr;
+  state.all_or_nothing([&] {
+    state.result = &result;
+    state.arena.execute([&] { state.commit(pods, limits); });
+    state.result = nullptr;
+  });
+  note_change();
   return result;
 }
 
 void CpuBackend::refill(std::span<const PodToPlace> pods) {
-  const auto alone = state_->exclusive();
-  state_->refill(pods);
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  state.refill(pods);
 }
 
-CommitMark CpuBackend::mark() const { return state_->mark(); }
+CommitMark CpuBackend::mark() const { return state_->any().mark(); }
 
 void CpuBackend::place(const PodToPlace& pod, std::string_view node_name) {
-  const auto alone = state_->exclusive();
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  state.place(pod, node_name);
   note_change();
-  state_->place(pod, node_name);
 }
 
 std::unique_ptr<Fork> CpuBackend::open_fork(std::shared_ptr<const ForkParent> parent) {
-  return state_->open_fork(std::move(parent));
+  return state_->ready().open_fork(std::move(parent));
 }
 
 void CpuBackend::rollback(CommitMark mark) {
-  const auto alone = state_->exclusive();
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  state.rollback(mark);
   note_change();
-  state_->rollback(mark);
 }
 
 void CpuBackend::settle() {
-  const auto alone = state_->exclusive();
-  state_->settle();
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  state.settle();
 }
 
 bool CpuBackend::undo(const Pod& pod) {
-  const auto alone = state_->exclusive();
-  const bool undone = state_->undo(pod);
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  const bool undone = state.undo(pod);
   if (undone) note_change();
   return undone;
 }
 
 Evaluation CpuBackend::evaluate(const PodToPlace& pod) {
-  const auto alone = state_->exclusive();
-  return state_->evaluate(pod);
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  return state.evaluate(pod);
 }
 
 void CpuBackend::prepare(std::span<PodToPlace> pods) {
-  const auto alone = state_->exclusive();
-  state_->prepare(pods);
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  state.prepare(pods);
 }
 
 PodVerdicts CpuBackend::verdicts(const PodToPlace& pod) const {
-  state_->keep_prepared({&pod, 1});
-  const auto reading = state_->shared();
-  return state_->verdicts(pod);
+  return state_->read([&](State& state) { state.keep_prepared({&pod, 1}); },
+                      [&](const State& state) { return state.verdicts(pod); });
 }
 
 DryRunResult CpuBackend::dry_run(const DryRunRequest& request) const {
-  state_->keep_prepared(request.preemptors);
-  const auto reading = state_->shared();
-  return state_->dry_run(request, state_->dry_runs_in_tasks());
+  return state_->read([&](State& state) { state.keep_prepared(request.preemptors); },
+                      [&](const State& state) { return state.dry_run(request, state.dry_runs_in_tasks()); });
 }
 
 std::vector<Status> CpuBackend::statuses_without_victims(const DryRunRequest& request) const {
-  state_->keep_prepared(request.preemptors);
-  const auto reading = state_->shared();
-  return state_->statuses_without_victims(request, state_->dry_runs_in_tasks());
+  return state_->read(
+      [&](State& state) { state.keep_prepared(request.preemptors); },
+      [&](const State& state) { return state.statuses_without_victims(request, state.dry_runs_in_tasks()); });
+}
+
+void CpuBackend::as_one(const std::function<void()>& calls) {
+  const std::uint64_t version = change_version();
+  try {
+    state_->as_one(calls);
+  } catch (...) {
+    forget_changes_since(version);
+    throw;
+  }
 }
 
 BackendStats CpuBackend::stats() const {
+  const State& state = state_->any();
   BackendStats stats;
-  stats.class_count = state_->table.live_count();
-  stats.rows_built = state_->tiles.rows_built() + state_->lone_row.rows_built();
-  stats.node_evaluations = state_->tiles.node_evaluations() + state_->lone_row.evaluations() + state_->list_evaluations;
-  stats.dry_runs = state_->dry_runs();
-  stats.forks_reopened = *state_->fork_source()->own_engines;
-  state_->write_host_stats(stats);
-  stats.column_bytes = state_->snapshot.column_bytes();
+  stats.rows_built = state.rows_built();
+  stats.node_evaluations = state.row_evaluations() + state.list_evaluations;
+  stats.dry_runs = state.dry_runs();
+  stats.forks_reopened = *state.fork_source()->own_engines;
+  state.write_host_stats(stats);
+  if (state.is_void()) return stats;
+  stats.class_count = state.table.live_count();
+  stats.column_bytes = state.snapshot.column_bytes();
   stats.row_bytes =
-      state_->tiles.bytes() + state_->lone_row.bytes() + state_->grouped_rows.bytes() + state_->table.node_side_bytes();
+      state.tiles.bytes() + state.lone_row.bytes() + state.grouped_rows.bytes() + state.table.node_side_bytes();
   return stats;
 }
 
-std::string_view CpuBackend::node_name(NodeIndex index) const { return state_->snapshot.node_name(index.value); }
+std::string_view CpuBackend::node_name(NodeIndex index) const { return state_->any().node_name(index.value); }
 
-std::int32_t CpuBackend::slot_count() const { return state_->snapshot.slot_count(); }
+std::int32_t CpuBackend::slot_count() const { return state_->any().snapshot.slot_count(); }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,9 @@
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
+
+template <class State>
+class EngineState;  // batching/engine_state.h
 
 /// Columns, classes, rows in tiles and the commit log: the results of the serial algorithm for every placement, at the
 /// cost of what changed. docs/architecture.md describes it.
@@ -50,13 +54,14 @@ class CpuBackend : public Backend {
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
+  void as_one(const std::function<void()>& calls) override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
   std::int32_t slot_count() const override;
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<EngineState<State>> state_;
 };
 
 }  // namespace berth

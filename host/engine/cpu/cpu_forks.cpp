@@ -40,7 +40,7 @@ void exclude(const ExcludedNodes& touched, const GroupedRow* row, const Snapshot
       exclude_mates(guest.slot, fork.topology().column_of(table), fork, excluded);
 }
 
-/// Calls use(node) for the nodes that are judged outside the row: those left out of it, and those that it does not
+/// Calls use(node) for the nodes that are filtered outside the row: those left out of it, and those that it does not
 /// have.
 template <class Use>
 void for_each_extra(const ExcludedNodes& excluded, const Snapshot& fork, Use use) {
@@ -75,7 +75,7 @@ void CpuBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods) {
     for (const PodToPlace& pod : pods) {
       if (!has_rows(pod)) continue;
       const TileCache::Place at = tiles.find(pod.class_index, pods, snapshot, log, expected);
-      // What nominations of the engine leave out of the row, forks have to judge themselves.
+      // Forks filter for themselves what nominations of the engine leave out of the row.
       const std::vector<std::int32_t> left_out = nomination_answers.forget(pod.class_index);
       at.tile->leave_out(snapshot, at.slot, {}, 0);
       if (table[pod.class_index].topology == nullptr) continue;

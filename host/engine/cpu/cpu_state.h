@@ -39,15 +39,31 @@ struct CpuBackend::State : CommitState {
     table.sweep_after(tuning.sweep_additions_min, kSweepShare);
   }
 
+  State(const State& from, Reopened reopened)
+      : CommitState(from, reopened),
+        tuning(from.tuning),
+        arena(thread_count(engine.threads)),
+        tiles(table, engine.row_bytes_max, tuning),
+        grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max) {
+    table.sweep_after(tuning.sweep_additions_min, kSweepShare);
+    earlier.rows_built = from.rows_built();
+    earlier.node_evaluations = from.row_evaluations();
+  }
+  std::int64_t rows_built() const { return earlier.rows_built + tiles.rows_built() + lone_row.rows_built(); }
+  /// But for those for lists.
+  std::int64_t row_evaluations() const {
+    return earlier.node_evaluations + tiles.node_evaluations() + lone_row.evaluations();
+  }
+
   CpuTuning tuning;
-  tbb::task_arena arena;
+  mutable tbb::task_arena arena;  ///< const calls run in it too
   TileCache tiles;
   GroupedRows grouped_rows;
   LoneRow lone_row;
   SelectionScratch scratch;
 
   /// Blocks of dry runs, in parallel.
-  ForBlocks dry_runs_in_tasks() {
+  ForBlocks dry_runs_in_tasks() const {
     return [this](std::size_t count, const auto& body) {
       using Range = tbb::blocked_range<std::size_t>;
       arena.execute([&] {
@@ -57,6 +73,8 @@ struct CpuBackend::State : CommitState {
     };
   }
 
+  /// CommitState::close(), and gives back the memory of the rows.
+  void close();
   void void_rows(const RowsAfter& after);
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
   void clear_rows_of_old_order(std::size_t pod_count);

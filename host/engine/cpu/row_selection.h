@@ -16,7 +16,7 @@
 
 namespace berth {
 
-/// A feasible node that is judged outside a row, because its state is not the one that the row knows.
+/// A feasible node that was filtered outside a row, because its state is not the one that the row knows.
 struct ExtraNode {
   std::int32_t node = 0;
   /// Total without the scores that are normalised, and the draw: those of load_total() and NodeSideRow::fixed_total().

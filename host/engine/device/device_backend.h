@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -16,6 +17,9 @@
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
+
+template <class State>
+class EngineState;  // batching/engine_state.h
 
 /// The device-independent part of the GPU backend: columns, rows and whole batches on a device, with the results of the
 /// serial algorithm for every placement. The host updates its own snapshot with every outcome, for reasons and
@@ -42,7 +46,8 @@ class DeviceBackend : public Backend {
   std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
                                      const BatchLimits& limits) override;
   void place(const PodToPlace& pod, std::string_view node_name) override;
-  /// Answered by the host: DeviceStats::forks_on_host.
+  /// Batches are answered by the device where the fork has the engine's nodes, and no nominations or plugins on the
+  /// host concern them; DeviceStats::fork_pods_on_host counts the others.
   std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) override;
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
@@ -54,6 +59,7 @@ class DeviceBackend : public Backend {
   /// Answered by the host: DeviceStats::dry_runs_on_host.
   DryRunResult dry_run(const DryRunRequest& request) const override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
+  void as_one(const std::function<void()>& calls) override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
   std::int32_t slot_count() const override;
@@ -61,9 +67,9 @@ class DeviceBackend : public Backend {
   const Accelerator& accelerator() const;
 
  private:
-  BatchResult commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
   struct State;
-  std::unique_ptr<State> state_;
+  static BatchResult commit(State& state, std::span<const PodToPlace> pods, const BatchLimits& limits);
+  std::unique_ptr<EngineState<State>> state_;
 };
 
 }  // namespace berth

@@ -135,8 +135,11 @@ void DeviceClassTable::add_topology(const TopologyProgram& program, const TableR
   // Terms on single nodes are part of the key in every layout.
   const auto terms = [&](const std::vector<TableRead>& list) {
     std::vector<DeviceRead> result = plain(list);
-    for (std::size_t t = 0; t < list.size(); ++t)
-      if (is_folded_in(list[t], counts)) result[t].attribute = DeviceRead::kFoldedIn;
+    for (std::size_t t = 0; t < list.size(); ++t) {
+      if (!is_folded_in(list[t], counts)) continue;
+      result[t].attribute = DeviceRead::kFoldedIn;
+      folded_columns_.insert(counts.column_of(list[t].table));
+    }
     return result;
   };
   std::vector<DeviceRead> hard = plain(reads.hard);
@@ -150,10 +153,9 @@ void DeviceClassTable::add_topology(const TopologyProgram& program, const TableR
     soft[s].max_skew = program.soft[s].max_skew;
     soft[s].label_column = program.soft[s].label_column;
     soft[s].counts_nodes = program.soft[s].counts_nodes;
-    if (!soft[s].counts_nodes)
-      soft_domains_max_ =
-          std::max<std::int64_t>(soft_domains_max_, counts.column(counts.column_of(soft[s].table)).domain_count);
+    if (!soft[s].counts_nodes) soft_columns_.insert(counts.column_of(soft[s].table));
   }
+  find_soft_domains_max(counts);
   std::vector<DeviceRead> preferred = plain(reads.scores);
   for (std::size_t p = 0; p < preferred.size(); ++p) preferred[p].multiplier = program.scores[p].multiplier;
   device.hard = add_reads(hard);
@@ -180,8 +182,25 @@ DeviceClasses DeviceClassTable::classes(const ClassTable& table, const DeviceSna
           moves_.data(),   columns.port_conflicts(), columns.port_set_count()};
 }
 
+void DeviceClassTable::find_soft_domains_max(const TopologyCounts& counts) {
+  for (const std::int32_t column : soft_columns_)
+    soft_domains_max_ = std::max<std::int64_t>(soft_domains_max_, counts.column(column).domain_count);
+}
+
+bool DeviceClassTable::can_follow(const TopologyCounts& counts) const {
+  return std::all_of(folded_columns_.begin(), folded_columns_.end(),
+                     [&](std::int32_t column) { return counts.column(column).one_node_each; });
+}
+
+void DeviceClassTable::follow(ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta) {
+  layouts_.follow(table, snapshot, delta);
+  find_soft_domains_max(snapshot.topology());
+}
+
 void DeviceClassTable::clear() {
   layouts_.clear();
+  soft_columns_.clear();
+  folded_columns_.clear();
   layout_of_class_.clear();
   classes_on_host_.clear();
   requests_on_host_.clear();

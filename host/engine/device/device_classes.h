@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "batching/device/views.h"
@@ -32,13 +33,23 @@ class DeviceClassTable {
   /// The most domains of a key of a soft constraint, for the size of DeviceScratch::seen.
   std::int64_t soft_domains_max() const { return soft_domains_max_; }
 
-  /// Call when node objects changed, or a resource was added that classes may request.
+  /// Events of node objects changed nothing that classes were compiled from.
+  bool can_follow(const TopologyCounts& counts) const;
+  /// DeviceLayouts::follow() and lay_again(). @param snapshot  can_follow()
+  void follow(ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta);
+  void lay_again(std::int32_t layout, ClassTable& table, const Snapshot& snapshot) {
+    layouts_.lay_again(layout, table, snapshot);
+  }
+  std::int64_t laid_again() const { return layouts_.laid_again(); }
+
+  /// Call when the number of slots changed, or a resource was added that classes may request.
   void clear();
 
  private:
   DeviceList add_reads(const std::vector<DeviceRead>& reads);
   void add_topology(const TopologyProgram& program, const TableReads& reads, bool by_node, const TopologyCounts& counts,
                     DeviceClass& device);
+  void find_soft_domains_max(const TopologyCounts& counts);
   void add_requests(const PodClass& pod_class, const CompiledProfile& profile, DeviceClass& device);
 
   const DeviceTuning& tuning_;
@@ -48,6 +59,8 @@ class DeviceClassTable {
   std::vector<DeviceRequest> requests_on_host_;
   std::vector<DeviceRead> reads_on_host_;
   std::vector<DeviceMove> moves_on_host_;
+  std::set<std::int32_t> soft_columns_;    ///< of the keys of soft constraints
+  std::set<std::int32_t> folded_columns_;  ///< with terms that are read by the node, since no domain has two
   std::int64_t soft_domains_max_ = 0;
   std::size_t first_changed_class_ = 0;  ///< those from here on are not on the device as they are here
   std::size_t uploaded_requests_ = 0;

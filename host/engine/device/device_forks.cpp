@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forks: lists of pods that are placed in parallel on the device, each from the current state.
+// Forks on the device: lists of pods that are placed in parallel, each from the current state (try_forks()), and
+// batches of forks that stay open (Backend::fork()), whose own state is the host's.
 
 #include <algorithm>
 #include <utility>
@@ -60,7 +61,7 @@ DeviceBackend::State::Wave DeviceBackend::State::next_wave(std::span<const Launc
 
 std::vector<BatchResult> DeviceBackend::State::try_forks(std::span<const std::span<const PodToPlace>> forks,
                                                          const BatchLimits& limits) {
-  if (begin_cycle(0)) reset_device();
+  begin_batch(0);
   const std::vector<std::vector<PodToPlace>> pods = current(forks);
   std::vector<LaunchPlan> plans;
   for (const std::vector<PodToPlace>& fork : pods) {
@@ -71,13 +72,11 @@ std::vector<BatchResult> DeviceBackend::State::try_forks(std::span<const std::sp
   std::vector<BatchResult> results;
   for (std::size_t next = 0; next < plans.size();) {
     update_columns();
-    ForkStates states(*accelerator, {columns.node_count(), columns.resource_count(),
-                                     static_cast<std::uint64_t>(columns.port_set_count()), columns.counter_count(),
-                                     columns.table_count(), classes.soft_domains_max()});
+    ForkStates states(*accelerator, fork_shape());
     const Wave wave = next_wave(std::span(plans).subspan(next), states);
     const Prepared live = prepare(wave.rows);
-    const auto answers =
-        states.run(std::span(plans).subspan(next, wave.fork_count), live.state, rows, classes, limits.stop_at_failure);
+    const auto answers = states.run(std::span(plans).subspan(next, wave.fork_count), live.state, rows, classes,
+                                    limits.stop_at_failure, columns);
     for (std::size_t f = 0; f < wave.fork_count; ++f)
       results.push_back(replay_fork(pods[next + f], answers[f], limits.stop_at_failure));
     if (snapshot.scores_may_wrap()) {  // in some fork; the host places them all
@@ -102,10 +101,113 @@ BatchResult DeviceBackend::State::replay_fork(std::span<const PodToPlace> pods,
   limits.pods_max = answers.size();
   limits.stop_at_failure = stops_at_failure;
   std::size_t next = 0;
-  run_batch(pods, limits,
-            [&](std::span<const PodToPlace> rest, std::size_t) { apply_outcome(rest.front(), answers[next++]); });
+  run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t) {
+    apply_outcome(rest.front(), answers[next++], *this);
+  });
   rollback(before);
   return replayed;
+}
+
+// Forks that stay open
+
+ForkShape DeviceBackend::State::fork_shape() const {
+  return {columns.node_count(),    columns.resource_count(), static_cast<std::uint64_t>(columns.port_set_count()),
+          columns.counter_count(), columns.table_count(),    classes.soft_domains_max()};
+}
+
+bool DeviceBackend::State::ForksRead::is_current(const CommitLog& log, const Snapshot& snapshot) const {
+  return position == log.position() && resources_built == snapshot.resources_built() &&
+         tables_added == snapshot.topology().tables_added();
+}
+
+bool DeviceBackend::State::is_ready_for_forks(std::span<const PodToPlace> pods) const {
+  if (has_failed_for_forks) return true;  // the host answers
+  return forks_read && forks_read->is_current(log, snapshot) &&
+         std::all_of(pods.begin(), pods.end(),
+                     [&](const PodToPlace& pod) { return forks_read->considered.contains(pod.class_index); });
+}
+
+/// Brings the columns up to date, and the rows of the pods' classes; of the classes of earlier calls, too, while there
+/// is room for all.
+void DeviceBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods) {
+  ForksRead next;
+  for (const PodToPlace& pod : pods) next.considered.insert(pod.class_index);
+  try {
+    begin_batch(0);
+    LaunchPlan plan;
+    const auto add = [&](std::int32_t c) {
+      if (plan.contains(c) || !has_row(c)) return;
+      add_class(c);
+      plan.add_class(c);
+    };
+    for (const PodToPlace& pod : pods) add(pod.class_index);
+    const std::size_t wanted = plan.classes.size();
+    if (forks_read && forks_read->is_current(log, snapshot))
+      for (const std::int32_t c : forks_read->considered) add(c);
+    std::size_t fitting = plan.classes.empty() ? 0 : rows.fitting(plan.classes, classes);
+    if (fitting == plan.classes.size() && forks_read && forks_read->is_current(log, snapshot))
+      next.considered.insert(forks_read->considered.begin(), forks_read->considered.end());
+    else
+      fitting = std::min(fitting, wanted);
+    LaunchPlan fitted;
+    for (std::size_t i = 0; i < fitting; ++i) fitted.add_class(plan.classes[i]);
+    next.state = prepare(fitted).state;
+    next.classes.insert(fitted.classes.begin(), fitted.classes.end());
+  } catch (const DeviceError&) {
+    reset_device();
+    next.classes.clear();
+  }
+  next.position = log.position();
+  next.resources_built = snapshot.resources_built();
+  next.tables_added = snapshot.topology().tables_added();
+  forks_read = std::move(next);
+}
+
+/// The pods at the front that the device can answer for the fork.
+LaunchPlan DeviceBackend::State::plan_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max,
+                                               const CommitState& fork) const {
+  LaunchPlan plan;
+  if (has_failed_for_forks || !forks_read || !forks_read->is_current(log, snapshot) ||
+      !fork.snapshot.guests().empty() || !fork.plain_mode())
+    return plan;
+  const std::size_t longest = std::min({pods.size(), pods_max, tuning.launch_pods_max});
+  for (std::size_t i = 0; i < longest; ++i) {
+    const std::int32_t c = pods[i].class_index;
+    if (fork.concerned_by_nominations(*pods[i].pod)) break;
+    if (!plan.contains(c) && (!forks_read->classes.contains(c) || scores_may_leave_range(table[c], fork.snapshot)))
+      break;
+    plan.add_pod(c);
+  }
+  return plan;
+}
+
+std::size_t DeviceBackend::State::commit_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max,
+                                                  bool stops_at_failure, CommitState& fork,
+                                                  const ExcludedNodes& touched) {
+  const LaunchPlan plan = plan_for_fork(pods, pods_max, fork);
+  std::vector<DeviceOutcome> answers;
+  if (!plan.row_of_pod.empty()) {
+    const std::lock_guard one_at_a_time(forks_mutex);
+    try {
+      accelerator->use_in_this_thread();
+      if (fork_states == nullptr || fork_states->shape() != fork_shape())
+        fork_states = std::make_unique<ForkStates>(*accelerator, fork_shape());
+      const ForkDifference difference{&fork.snapshot, {touched.members().begin(), touched.members().end()}};
+      answers =
+          fork_states->run({&plan, 1}, forks_read->state, rows, classes, stops_at_failure, columns, {&difference, 1})
+              .front();
+    } catch (const DeviceOutOfMemory&) {
+      answers.clear();
+    } catch (const DeviceError&) {
+      has_failed_for_forks = true;  // the next call of the engine meets the device again
+      answers.clear();
+    }
+  }
+  std::size_t answered_count = 0;
+  for (; answered_count < answers.size() && fork.plain_mode(); ++answered_count)
+    apply_outcome(pods[answered_count], answers[answered_count], fork);
+  if (answered_count == 0) ++fork_pods_on_host;
+  return answered_count;
 }
 
 }  // namespace berth

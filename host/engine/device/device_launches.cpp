@@ -52,7 +52,7 @@ void DeviceBackend::State::check_room() const {
   shape.topology_columns = static_cast<std::uint64_t>(counts.column_count());
   shape.topology_tables = static_cast<std::uint64_t>(counts.table_count());
   for (std::int32_t t = 0; t < counts.table_count(); ++t)
-    shape.topology_counters += static_cast<std::uint64_t>(counts.column(counts.column_of(t)).domain_count) + 1;
+    shape.topology_counters += DeviceSnapshot::counter_room(counts.column(counts.column_of(t)).domain_count);
   shape.rows = 1;
   const std::uint64_t needed = plan_device(shape).total();
   // Memory of earlier columns is reused.
@@ -69,6 +69,7 @@ void DeviceBackend::State::update_columns() {
 
 /// Uploads changes and the plan, and updates the plan's rows.
 DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& plan) {
+  forks_read.reset();  // arrays may move
   update_columns();
   Prepared prepared;
   DeviceState& state = prepared.state;
@@ -139,7 +140,7 @@ void DeviceBackend::State::apply_outcomes(std::span<const PodToPlace> pods, cons
   std::vector<std::uint64_t> position_before(answers.size() + 1, log.position());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     position_before[i] = log.position();
-    apply_outcome(pods[i], answers[i]);
+    apply_outcome(pods[i], answers[i], *this);
     // From here on scores may wrap, and the device's further outcomes may be wrong.
     if (snapshot.scores_may_wrap() && i + 1 < answers.size()) return reset_device();
   }
@@ -153,11 +154,11 @@ void DeviceBackend::State::apply_outcomes(std::span<const PodToPlace> pods, cons
   }
 }
 
-/// Repeats the outcome of a pod in the host's state.
-void DeviceBackend::State::apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome) {
-  if (outcome.kind == DeviceOutcomeKind::kPlaced) return place(pod, outcome.node, outcome.total);
-  if (outcome.kind == DeviceOutcomeKind::kUnschedulable) return fail_everywhere(pod, -1);
-  fail(pod, OutcomeKind::kError, {table.score_error(pod.class_index), {}, 0});
+/// Repeats the outcome of a pod on the host. @param state  this one, or that of a fork
+void DeviceBackend::State::apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome, CommitState& state) {
+  if (outcome.kind == DeviceOutcomeKind::kPlaced) return state.place(pod, outcome.node, outcome.total);
+  if (outcome.kind == DeviceOutcomeKind::kUnschedulable) return state.fail_everywhere(pod, -1);
+  state.fail(pod, OutcomeKind::kError, {state.table.score_error(pod.class_index), {}, 0});
 }
 
 }  // namespace berth

@@ -2,7 +2,6 @@
 #include "host/engine/device/device_layouts.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "host/engine/device/transfer_block.h"
@@ -21,15 +20,9 @@ bool needs_nodes(const TableReads& reads, const TopologyCounts& counts) {
          any(reads.scores, by_count) || any(reads.anti, not_folded) || any(reads.existing_anti, not_folded);
 }
 
-/// Positions of nodes, cell by cell, and the levels over them.
-void lay_out_cells(const NodeCells& cells, std::int32_t node_count, DeviceLayout& layout, LayoutArrays& arrays) {
-  layout.cell_count = std::max<std::int32_t>(1, static_cast<std::int32_t>(cells.cells.size()));
-  layout.in_order = layout.cell_count == 1;
-  std::vector<std::int32_t> sizes(static_cast<std::size_t>(layout.cell_count), 0);
-  for (const std::int32_t cell : cells.cell_of)
-    if (cell >= 0) ++sizes[static_cast<std::size_t>(cell)];
-  if (layout.in_order) sizes.front() = node_count;  // nodes that refuse the class keep their positions
-
+/// The levels over cells with so many positions each.
+void lay_out_levels(std::vector<std::int32_t> sizes, DeviceLayout& layout, LayoutArrays& arrays) {
+  layout.cell_count = static_cast<std::int32_t>(sizes.size());
   layout.level_count = 0;
   for (bool is_top = false; !is_top; ++layout.level_count) {
     std::int32_t begin = 0;
@@ -43,27 +36,33 @@ void lay_out_cells(const NodeCells& cells, std::int32_t node_count, DeviceLayout
     arrays.level_begin.push_back(begin);
     layout.level_offset[layout.level_count + 1] = layout.level_offset[layout.level_count] + begin;
   }
-  if (layout.in_order) return;
-
-  arrays.cell_of = cells.cell_of;
-  arrays.position_of.assign(static_cast<std::size_t>(node_count), -1);
-  std::vector<std::int32_t> next(arrays.level_begin.begin(), arrays.level_begin.begin() + layout.cell_count);
-  arrays.node_at.resize(static_cast<std::size_t>(layout.level_offset[1]));
-  for (std::int32_t node = 0; node < node_count; ++node) {
-    const std::int32_t cell = cells.cell_of[static_cast<std::size_t>(node)];
-    if (cell < 0) continue;
-    const std::int32_t position = next[static_cast<std::size_t>(cell)]++;
-    arrays.position_of[static_cast<std::size_t>(node)] = position;
-    arrays.node_at[static_cast<std::size_t>(position)] = node;
-  }
 }
 
-void describe_cells(const NodeCells& cells, std::size_t attribute_count, LayoutArrays& arrays) {
-  for (const NodeCells::Cell& cell : cells.cells) arrays.soft_labels.push_back(cell.soft_labels.first_word());
+/// Positions of nodes, cell by cell, and the levels over them.
+void lay_out_cells(const CellPlaces& places, DeviceLayout& layout, LayoutArrays& arrays) {
+  std::vector<std::int32_t> sizes;
+  sizes.reserve(static_cast<std::size_t>(places.cell_count()));
+  for (std::int32_t c = 0; c < places.cell_count(); ++c) sizes.push_back(places.room(c));
+  lay_out_levels(std::move(sizes), layout, arrays);
+  arrays.cell_of = places.cell_of();
+  arrays.position_of = places.position_of();
+  arrays.node_at = places.node_at();
+}
+
+/// One cell of all nodes; those that refuse the class keep their positions.
+void lay_out_in_order(std::int32_t node_count, DeviceLayout& layout, LayoutArrays& arrays) {
+  layout.in_order = true;
+  lay_out_levels({node_count}, layout, arrays);
+}
+
+/// @param cell_at  cell_at(c): cell c of the layout
+template <class CellAt>
+void describe_cells(std::int32_t cell_count, CellAt cell_at, std::size_t attribute_count, LayoutArrays& arrays) {
+  for (std::int32_t c = 0; c < cell_count; ++c) arrays.soft_labels.push_back(cell_at(c).soft_labels.first_word());
   for (std::size_t r = 0; r < RawScores::kRules; ++r)
-    for (const NodeCells::Cell& cell : cells.cells) arrays.raws.push_back(cell.raws.of[r]);
+    for (std::int32_t c = 0; c < cell_count; ++c) arrays.raws.push_back(cell_at(c).raws.of[r]);
   for (std::size_t a = 0; a < attribute_count; ++a)
-    for (const NodeCells::Cell& cell : cells.cells) arrays.domains.push_back(cell.domains[a]);
+    for (std::int32_t c = 0; c < cell_count; ++c) arrays.domains.push_back(cell_at(c).domains[a]);
 }
 
 void describe_nodes(const NodeSideRow& side, const Snapshot& snapshot, LayoutArrays& arrays) {
@@ -73,6 +72,13 @@ void describe_nodes(const NodeSideRow& side, const Snapshot& snapshot, LayoutArr
     const RawScores raws = side.raws(snapshot, static_cast<std::int32_t>(i));
     for (std::size_t r = 0; r < RawScores::kRules; ++r) arrays.raws[r * nodes + i] = raws.of[r];
   }
+}
+
+/// What the image scores of all nodes follow from; empty where they do not count.
+std::vector<ImageSpread> images_of(const CompiledNodeSide& side, const PodSpec& spec, const CompiledProfile& profile,
+                                   const Snapshot& snapshot) {
+  if (side.weight<ImageLocality>() == 0) return {};
+  return image_spreads(spec, profile.options<ImageLocality>().sum_image_volumes, snapshot);
 }
 
 }  // namespace
@@ -85,61 +91,85 @@ DeviceLayouts::Place DeviceLayouts::layout_of(std::int32_t pod_class, const Tabl
                                               const Snapshot& snapshot) {
   static const CellColumns kNoColumns;
   const CompiledNodeSide& side = table.compiled_node_side(pod_class);
-  const CompiledProfile& profile = table.profile_of(pod_class);
   const CellColumns& columns = reads != nullptr ? reads->columns : kNoColumns;
   const bool by_node = reads != nullptr && needs_nodes(*reads, snapshot.topology());
   const std::tuple key(table[pod_class].node_side, columns, by_node);
-  if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  std::optional<DeviceNodeSides::Answer> answer;
-  if (reads == nullptr && DeviceNodeSides::can_evaluate(side))
-    answer.emplace(sides_.evaluate(side, *table[pod_class].spec, profile, snapshot));
-  Place place;
-  place.layout = answer && answer->summary.is_uniform() ? add_in_order(std::move(*answer), snapshot.slot_count())
-                                                        : add(table.node_side(pod_class), columns, by_node, snapshot);
-  place.by_node = on_host(place.layout).by_node;
-  known_.emplace(key, place);
-  return place;
+  const auto place = [&](std::int32_t layout) { return Place{layout, on_host(layout).by_node}; };
+  if (const auto known = known_.find(key); known != known_.end()) return place(known->second);
+  Source source(accelerator_);
+  source.pod_class = pod_class;
+  source.columns = columns;
+  source.needs_nodes = by_node;
+  source.may_be_on_device = reads == nullptr && DeviceNodeSides::can_evaluate(side);
+  on_host_.push_back(lay(source, table, snapshot));
+  sources_.push_back(std::move(source));
+  is_uploaded_ = false;
+  const auto layout = static_cast<std::int32_t>(on_host_.size()) - 1;
+  known_.emplace(key, layout);
+  return place(layout);
+}
+
+DeviceLayout DeviceLayouts::lay(Source& source, ClassTable& table, const Snapshot& snapshot) {
+  const CompiledNodeSide& side = table.compiled_node_side(source.pod_class);
+  const PodSpec& spec = *table[source.pod_class].spec;
+  const CompiledProfile& profile = table.profile_of(source.pod_class);
+  source.only_cell.reset();
+  source.places.reset();
+  source.images = images_of(side, spec, profile, snapshot);
+  if (source.may_be_on_device) {
+    DeviceNodeSides::Answer answer = sides_.evaluate(side, spec, profile, snapshot);
+    if (answer.summary.is_uniform()) return lay_in_order(source, std::move(answer), snapshot.slot_count());
+  }
+  source.base.reset();
+  return lay_on_host(source, table.node_side(source.pod_class), snapshot);
 }
 
 /// One cell of all nodes.
-std::int32_t DeviceLayouts::add_in_order(DeviceNodeSides::Answer answer, std::int32_t node_count) {
-  NodeCells cells;
-  cells.cells.emplace_back();
-  cells.cells.front().raws = answer.summary.maxima;
+DeviceLayout DeviceLayouts::lay_in_order(Source& source, DeviceNodeSides::Answer answer, std::int32_t node_count) {
+  NodeCells::Cell cell;
+  cell.raws = answer.summary.maxima;
+  if (answer.summary.accepted_count > 0) source.only_cell = cell;
   DeviceLayout layout;
   LayoutArrays arrays;
-  lay_out_cells(cells, node_count, layout, arrays);
-  describe_cells(cells, 0, arrays);
-  bases_.push_back(std::move(answer.base));
-  return send(std::move(layout), arrays, bases_.back().data());
+  lay_out_in_order(node_count, layout, arrays);
+  describe_cells(1, [&](std::int32_t) -> const NodeCells::Cell& { return cell; }, 0, arrays);
+  source.base.emplace(std::move(answer.base));
+  return send(source, layout, arrays);
 }
 
-std::int32_t DeviceLayouts::add(const NodeSideRow& side, const CellColumns& columns, bool by_node,
-                                const Snapshot& snapshot) {
+DeviceLayout DeviceLayouts::lay_on_host(Source& source, const NodeSideRow& side, const Snapshot& snapshot) {
   const std::int32_t nodes = snapshot.slot_count();
   DeviceLayout layout;
   LayoutArrays arrays;
-  const NodeCells cells = make_cells(columns, side, snapshot);
-  layout.by_node = by_node || static_cast<std::int64_t>(cells.cells.size()) >
-                                  std::max<std::int64_t>(1, nodes / tuning_.nodes_per_cell_min);
-  layout.ignores_incomplete = columns.ignores_incomplete;
+  NodeCells cells = make_cells(source.columns, side, snapshot);
+  const auto cell_count = static_cast<std::int64_t>(cells.cells.size());
+  layout.by_node = source.needs_nodes || cell_count > std::max<std::int64_t>(1, nodes / tuning_.nodes_per_cell_min);
+  layout.ignores_incomplete = source.columns.ignores_incomplete;
   for (std::int32_t i = 0; i < nodes; ++i)
     arrays.base.push_back(
         cells.cell_of[static_cast<std::size_t>(i)] < 0 ? -1 : static_cast<std::int32_t>(side.fixed_total(snapshot, i)));
+  const std::size_t attributes = source.columns.coarse.size();
   if (layout.by_node) {
     layout.cell_count = nodes;
     layout.level_offset[1] = nodes;
     describe_nodes(side, snapshot, arrays);
+  } else if (cell_count <= 1) {
+    if (cell_count == 1) source.only_cell = cells.cells.front();
+    lay_out_in_order(nodes, layout, arrays);
+    describe_cells(
+        static_cast<std::int32_t>(cell_count),
+        [&](std::int32_t) -> const NodeCells::Cell& { return *source.only_cell; }, attributes, arrays);
   } else {
-    lay_out_cells(cells, nodes, layout, arrays);
-    describe_cells(cells, columns.coarse.size(), arrays);
+    source.places.emplace(std::move(cells), tuning_);
+    lay_out_cells(*source.places, layout, arrays);
+    describe_cells(
+        layout.cell_count, [&](std::int32_t c) -> const NodeCells::Cell& { return source.places->cell(c); }, attributes,
+        arrays);
   }
-
-  return send(std::move(layout), arrays, nullptr);
+  return send(source, layout, arrays);
 }
 
-/// @param base  of the layout if the device computed it; null: that of `arrays`
-std::int32_t DeviceLayouts::send(DeviceLayout layout, const LayoutArrays& arrays, const std::int32_t* base) {
+DeviceLayout DeviceLayouts::send(Source& source, DeviceLayout layout, const LayoutArrays& arrays) {
   TransferBlock block;
   const auto cell_of = block.add(arrays.cell_of);
   const auto position_of = block.add(arrays.position_of);
@@ -149,34 +179,117 @@ std::int32_t DeviceLayouts::send(DeviceLayout layout, const LayoutArrays& arrays
   const auto raws = block.add(arrays.raws);
   const auto domains = block.add(arrays.domains);
   const auto soft_labels = block.add(arrays.soft_labels);
-  block.send(storage_.emplace_back(accelerator_, "a layout of rows"));
-  layout.cell_of = block.at(cell_of);
-  layout.position_of = block.at(position_of);
-  layout.node_at = block.at(node_at);
-  layout.level_begin = block.at(level_begin);
-  layout.base = base != nullptr ? base : block.at(at_base);
-  layout.raws = arrays.raws.empty() ? nullptr : block.at(raws);
-  layout.domains = block.at(domains);
-  layout.soft_labels = block.at(soft_labels);
-  on_host_.push_back(layout);
-  return static_cast<std::int32_t>(on_host_.size()) - 1;
+  block.send(source.storage);
+  const auto at = [&]<class T>(const std::vector<T>& values, TransferBlock::Part<T> part) {
+    return values.empty() ? nullptr : block.at(part);
+  };
+  layout.cell_of = at(arrays.cell_of, cell_of);
+  layout.position_of = at(arrays.position_of, position_of);
+  layout.node_at = at(arrays.node_at, node_at);
+  layout.level_begin = at(arrays.level_begin, level_begin);
+  layout.base = source.base ? source.base->data() : block.at(at_base);
+  layout.raws = at(arrays.raws, raws);
+  layout.domains = at(arrays.domains, domains);
+  layout.soft_labels = at(arrays.soft_labels, soft_labels);
+  return layout;
 }
 
 const DeviceLayout* DeviceLayouts::on_device() {
-  if (uploaded_ != on_host_.size()) {
+  if (!is_uploaded_) {
     layouts_.assign(on_host_);
-    uploaded_ = on_host_.size();
+    is_uploaded_ = true;
   }
   return layouts_.data();
+}
+
+// When node objects change
+
+void DeviceLayouts::follow(ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta) {
+  sides_.follow(snapshot, delta);
+  for (std::int32_t layout = 0; layout < static_cast<std::int32_t>(on_host_.size()); ++layout) {
+    if (follow(layout, table, snapshot, delta)) continue;
+    delta.to_lay_again.push_back(layout);
+    delta.vacated_of_layout.erase(layout);
+  }
+}
+
+/// @return false: it must be laid out again
+bool DeviceLayouts::follow(std::int32_t layout, ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta) {
+  const Source& source = sources_[static_cast<std::size_t>(layout)];
+  const CompiledNodeSide& side = table.compiled_node_side(source.pod_class);
+  const PodSpec& spec = *table[source.pod_class].spec;
+  const CompiledProfile& profile = table.profile_of(source.pod_class);
+  const bool images_changed = std::any_of(delta.nodes().begin(), delta.nodes().end(), [](const ChangedNode& node) {
+    return node.parts.contains(NodePart::kImages);
+  });
+  if (images_changed && image_scores_may_differ(spec, source.images, images_of(side, spec, profile, snapshot)))
+    return false;
+  const std::size_t patches_before = delta.patches.size();
+  NodeAt node_at;
+  for (const ChangedNode& node : delta.nodes()) {
+    if (node.parts.are_load()) continue;
+    const NodeSideOfOne one = node_side_of_one(side, spec, profile, snapshot, node.slot);
+    if (follow(layout, node.slot, one, snapshot, delta, node_at)) continue;
+    delta.patches.resize(patches_before);
+    return false;
+  }
+  for (const auto& [position, node] : node_at)
+    delta.patch(on_host_[static_cast<std::size_t>(layout)].node_at + position, node);
+  // Without topology rules one cell is better than several: runs of equal pods need it.
+  return !source.places || !source.may_be_on_device || !source.places->is_one();
+}
+
+bool DeviceLayouts::follow(std::int32_t index, std::int32_t node, const NodeSideOfOne& side, const Snapshot& snapshot,
+                           NodeEventDelta& delta, NodeAt& node_at) {
+  const DeviceLayout& layout = on_host_[static_cast<std::size_t>(index)];
+  const Source& source = sources_[static_cast<std::size_t>(index)];
+  std::optional<NodeCells::Cell> cell;
+  if (side.accepted) cell = cell_of_node(source.columns, side.raws, snapshot.topology(), node);
+  delta.patch(layout.base + node, cell ? static_cast<std::int32_t>(side.fixed_total) : -1);
+  if (!cell) return true;  // it keeps its position, where it is not feasible
+  if (layout.by_node) {
+    for (std::size_t r = 0; r < RawScores::kRules; ++r)
+      delta.patch(layout.raws + static_cast<std::int64_t>(r) * layout.cell_count + node, cell->raws.of[r]);
+    return true;
+  }
+  if (!source.places) return source.only_cell == cell;
+  return source.places->is_in(node, *cell) || move(index, node, *cell, delta, node_at);
+}
+
+bool DeviceLayouts::move(std::int32_t index, std::int32_t node, const NodeCells::Cell& cell, NodeEventDelta& delta,
+                         NodeAt& node_at) {
+  const DeviceLayout& layout = on_host_[static_cast<std::size_t>(index)];
+  const auto move = sources_[static_cast<std::size_t>(index)].places->move(node, cell);
+  if (!move) return false;
+  if (move->from >= 0) {
+    delta.vacated_of_layout[index].push_back(move->from);
+    node_at[move->from] = -1;
+  }
+  node_at[move->to] = node;
+  delta.patch(layout.position_of + node, move->to);
+  delta.patch(layout.cell_of + node, move->cell);
+  if (!move->is_new_cell) return true;
+  const auto write = [&](const auto* values, std::size_t row, auto value) {
+    delta.patch(values + static_cast<std::int64_t>(row) * layout.cell_count + move->cell, value);
+  };
+  for (std::size_t r = 0; r < RawScores::kRules; ++r) write(layout.raws, r, cell.raws.of[r]);
+  for (std::size_t a = 0; a < cell.domains.size(); ++a) write(layout.domains, a, cell.domains[a]);
+  write(layout.soft_labels, 0, cell.soft_labels.first_word());
+  return true;
+}
+
+void DeviceLayouts::lay_again(std::int32_t layout, ClassTable& table, const Snapshot& snapshot) {
+  on_host_[static_cast<std::size_t>(layout)] = lay(sources_[static_cast<std::size_t>(layout)], table, snapshot);
+  is_uploaded_ = false;
+  ++laid_again_;
 }
 
 void DeviceLayouts::clear() {
   sides_.clear();
   known_.clear();
   on_host_.clear();
-  storage_.clear();
-  bases_.clear();
-  uploaded_ = 0;
+  sources_.clear();
+  is_uploaded_ = false;
 }
 
 }  // namespace berth

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -10,9 +12,11 @@
 #include "batching/node_cells.h"
 #include "batching/pod_class.h"
 #include "batching/table_reads.h"
+#include "host/engine/device/cell_places.h"
 #include "host/engine/device/device_array.h"
 #include "host/engine/device/device_node_sides.h"
 #include "host/engine/device/device_tuning.h"
+#include "host/engine/device/node_event_delta.h"
 
 namespace berth {
 
@@ -25,7 +29,8 @@ struct LayoutArrays {
 
 /// Layouts of rows, shared by the classes with equal cells. Usually nodes differ in nothing but the key: then the
 /// device evaluates the node side itself (DeviceNodeSides), and all nodes are one cell. Other cells are computed on the
-/// host.
+/// host. A node whose object changes is evaluated on the host for each layout, and moves to another cell where there is
+/// room.
 class DeviceLayouts {
  public:
   DeviceLayouts(Accelerator& accelerator, const DeviceTuning& tuning)
@@ -36,30 +41,59 @@ class DeviceLayouts {
     std::int32_t layout = 0;
     bool by_node = false;
   };
-  /// Built on first use.
+  /// Built on first use. Its number stays the same until clear().
   /// @param reads  of the class's topology program; null without one
   Place layout_of(std::int32_t pod_class, const TableReads* reads, ClassTable& table, const Snapshot& snapshot);
 
   const DeviceLayout& on_host(std::int32_t layout) const { return on_host_[static_cast<std::size_t>(layout)]; }
   /// In device memory, new ones included.
   const DeviceLayout* on_device();
-  /// Call when node objects changed.
+
+  /// Collects what events of node objects change in the columns and layouts here. After the delta was sent, call
+  /// lay_again() for each of `to_lay_again`; after an error, clear().
+  void follow(ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta);
+  /// Lays out all nodes again. Rows of the layout are void.
+  void lay_again(std::int32_t layout, ClassTable& table, const Snapshot& snapshot);
+  std::int64_t laid_again() const { return laid_again_; }
+
   void clear();
 
  private:
-  std::int32_t send(DeviceLayout layout, const LayoutArrays& arrays, const std::int32_t* base);
-  std::int32_t add_in_order(DeviceNodeSides::Answer answer, std::int32_t node_count);
-  std::int32_t add(const NodeSideRow& side, const CellColumns& columns, bool by_node, const Snapshot& snapshot);
+  /// What a layout was made of, to follow events of nodes.
+  struct Source {
+    explicit Source(Accelerator& accelerator) : storage(accelerator, "a layout of rows") {}
+    std::int32_t pod_class = 0;  ///< one of its classes
+    CellColumns columns;
+    bool needs_nodes = false;         ///< every node must be its own cell
+    bool may_be_on_device = false;    ///< the device evaluates the node side if all nodes are one cell
+    std::vector<ImageSpread> images;  ///< when it was laid out
+    DeviceArray<std::uint8_t> storage;
+    std::optional<DeviceArray<std::int32_t>> base;  ///< evaluated by the device
+    std::optional<NodeCells::Cell> only_cell;       ///< of a layout in order with an accepted node
+    std::optional<CellPlaces> places;               ///< of a layout with several cells
+  };
+  DeviceLayout lay(Source& source, ClassTable& table, const Snapshot& snapshot);
+  DeviceLayout lay_in_order(Source& source, DeviceNodeSides::Answer answer, std::int32_t node_count);
+  DeviceLayout lay_on_host(Source& source, const NodeSideRow& side, const Snapshot& snapshot);
+  static DeviceLayout send(Source& source, DeviceLayout layout, const LayoutArrays& arrays);
+  bool follow(std::int32_t layout, ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta);
+  /// [position] the node that is there after the events so far, -1 where none is; of positions that changed.
+  using NodeAt = std::map<std::int32_t, std::int32_t>;
+  bool follow(std::int32_t layout, std::int32_t node, const NodeSideOfOne& side, const Snapshot& snapshot,
+              NodeEventDelta& delta, NodeAt& node_at);
+  bool move(std::int32_t layout, std::int32_t node, const NodeCells::Cell& cell, NodeEventDelta& delta,
+            NodeAt& node_at);
 
   Accelerator& accelerator_;
   const DeviceTuning& tuning_;
   DeviceNodeSides sides_;
-  std::map<std::tuple<std::int32_t, CellColumns, bool>, Place> known_;  ///< by node side and the other inputs of cells
+  /// The layout by node side and the other inputs of cells.
+  std::map<std::tuple<std::int32_t, CellColumns, bool>, std::int32_t> known_;
   std::vector<DeviceLayout> on_host_;
-  std::vector<DeviceArray<std::uint8_t>> storage_;
-  std::vector<DeviceArray<std::int32_t>> bases_;
+  std::deque<Source> sources_;  ///< [layout]
   DeviceArray<DeviceLayout> layouts_;
-  std::size_t uploaded_ = 0;
+  bool is_uploaded_ = false;  ///< layouts_ are those of on_host_
+  std::int64_t laid_again_ = 0;
 };
 
 /// A term that depends on the count of a single node and is part of the node's key.

@@ -224,6 +224,17 @@ DeviceNodeSides::Answer DeviceNodeSides::evaluate(const CompiledNodeSide& side, 
   return answer;
 }
 
+void DeviceNodeSides::follow(const Snapshot& snapshot, NodeEventDelta& delta) const {
+  for (const ChangedNode& node : delta.nodes()) {
+    if (!is_empty_) {
+      delta.patch<std::uint8_t>(unschedulable_.data() + node.slot, snapshot.unschedulable(node.slot) ? 1 : 0);
+      delta.patch(taint_set_.data() + node.slot, snapshot.taint_set(node.slot));
+    }
+    if (!node.parts.contains(NodePart::kLabels)) continue;
+    for (const auto& [on_host, column] : label_columns_) delta.patch(column.data() + node.slot, on_host[node.slot]);
+  }
+}
+
 void DeviceNodeSides::clear() {
   is_empty_ = true;
   label_columns_.clear();

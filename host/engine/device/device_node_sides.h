@@ -10,6 +10,7 @@
 #include "batching/pod_class.h"
 #include "host/cluster/snapshot.h"
 #include "host/engine/device/device_array.h"
+#include "host/engine/device/node_event_delta.h"
 
 namespace berth {
 
@@ -28,7 +29,9 @@ class DeviceNodeSides {
   /// Waits for the device. @param side  can_evaluate()
   Answer evaluate(const CompiledNodeSide& side, const PodSpec& spec, const CompiledProfile& profile,
                   const Snapshot& snapshot);
-  /// Call when node objects changed.
+  /// Collects what node events changed in the columns here.
+  void follow(const Snapshot& snapshot, NodeEventDelta& delta) const;
+  /// Call when columns moved.
   void clear();
 
  private:

@@ -14,7 +14,7 @@ struct DeviceShape {
   std::uint64_t port_sets = 0;          ///< different lists of wanted host ports
   std::uint64_t topology_columns = 0;   ///< different topology keys
   std::uint64_t topology_tables = 0;    ///< one per query or term, key and set of nodes that count
-  std::uint64_t topology_counters = 0;  ///< domains of all tables, and one more each
+  std::uint64_t topology_counters = 0;  ///< of all tables: DeviceSnapshot::counter_room()
   std::uint64_t node_sides = 1;         ///< classes with different node sides
   std::uint64_t rows = 0;               ///< rows in device memory at the same time
   std::uint64_t launch_pods = 0;        ///< pods per launch

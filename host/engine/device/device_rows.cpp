@@ -2,6 +2,7 @@
 #include "host/engine/device/device_rows.h"
 
 #include <algorithm>
+#include <map>
 
 #include "batching/device/device_errors.h"
 
@@ -100,6 +101,29 @@ DeviceRowStore::Work DeviceRowStore::prepare(std::span<const std::int32_t> pod_c
     work.rows.push_back(kept.row);
   }
   return work;
+}
+
+void DeviceRowStore::add_vacancies(NodeEventDelta& delta) const {
+  std::map<std::int32_t, DeviceVacancy> of_layout;
+  for (const auto& [layout, positions] : delta.vacated_of_layout) {
+    of_layout[layout] = {
+        {}, static_cast<std::int32_t>(delta.vacated.size()), static_cast<std::int32_t>(positions.size())};
+    delta.vacated.insert(delta.vacated.end(), positions.begin(), positions.end());
+  }
+  for (const auto& [pod_class, kept] : rows_) {
+    const auto at = of_layout.find(kept.row.layout);
+    if (at == of_layout.end()) continue;
+    delta.vacancies.push_back(at->second);
+    delta.vacancies.back().row = kept.row;
+  }
+}
+
+void DeviceRowStore::drop_rows_of(std::int32_t layout) {
+  std::erase_if(rows_, [&](const auto& entry) {
+    if (entry.second.row.layout != layout) return false;
+    bytes_ -= entry.second.bytes;
+    return true;
+  });
 }
 
 }  // namespace berth

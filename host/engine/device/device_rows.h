@@ -11,6 +11,7 @@
 #include "host/engine/device/device_array.h"
 #include "host/engine/device/device_classes.h"
 #include "host/engine/device/device_tuning.h"
+#include "host/engine/device/node_event_delta.h"
 
 namespace berth {
 
@@ -47,6 +48,10 @@ class DeviceRowStore {
   /// Corrects the position to which the row is current.
   void set_position(std::int32_t pod_class, std::uint64_t position) { rows_.at(pod_class).position = position; }
   void clear() { rows_.clear(), bytes_ = 0; }
+  /// Adds the rows that have positions which nodes left.
+  void add_vacancies(NodeEventDelta& delta) const;
+  /// Call when a layout was laid out again.
+  void drop_rows_of(std::int32_t layout);
 
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t bytes_max() const { return bytes_max_; }

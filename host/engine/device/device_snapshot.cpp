@@ -54,6 +54,9 @@ DeviceSnapshot::DeviceSnapshot(Accelerator& accelerator)
 void DeviceSnapshot::clear() {
   is_empty_ = true;
   resource_count_ = column_count_ = counter_count_ = uploaded_port_sets_ = 0;
+  order_changed_ = false;
+  domains_on_host_.clear();
+  room_of_table_.clear();
   masks_on_host_.clear();
   tables_on_host_.clear();
 }
@@ -66,17 +69,36 @@ std::int32_t DeviceSnapshot::port_set(const std::vector<HostPort>& ports) {
 
 void DeviceSnapshot::update(const Snapshot& snapshot, const CommitLog& log) {
   // New columns and tables have current values already. Sending log entries for them again is harmless.
-  if (is_empty_) upload_nodes(snapshot);
-  add_resources(snapshot);
-  add_columns(snapshot.topology());
-  add_tables(snapshot.topology());
-  add_port_sets(snapshot);
-  if (!is_empty_) send_delta(snapshot, log);
+  add_new(snapshot);
+  NodeEventDelta no_events;
+  if (!is_empty_ && position_ != log.position()) send_delta(snapshot, log, no_events);
   is_empty_ = false;
   position_ = log.position();
 }
 
+void DeviceSnapshot::update(const Snapshot& snapshot, const CommitLog& log, NodeEventDelta& delta) {
+  const TopologyCounts& counts = snapshot.topology();
+  // Whatever moves arrays comes before the addresses of patches.
+  follow_masks(counts);
+  add_new(snapshot);
+  patch_amounts(snapshot, delta);
+  patch_tables(counts, delta);
+  send_delta(snapshot, log, delta);
+  position_ = log.position();
+}
+
+void DeviceSnapshot::add_new(const Snapshot& snapshot) {
+  if (is_empty_) upload_nodes(snapshot);
+  if (order_changed_) rank_.upload(0, gather(snapshot, [&](std::int32_t i) { return node_rank(snapshot, i); }));
+  order_changed_ = false;
+  add_resources(snapshot);
+  add_columns(snapshot.topology());
+  add_tables(snapshot.topology());
+  add_port_sets(snapshot);
+}
+
 void DeviceSnapshot::upload_nodes(const Snapshot& snapshot) {
+  ++full_uploads_;
   node_count_ = static_cast<std::uint64_t>(snapshot.slot_count());
   allowed_pods_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.allowed_pods(i); }));
   name_hash_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.node_hash(i); }));
@@ -105,8 +127,11 @@ void DeviceSnapshot::add_resources(const Snapshot& snapshot) {
 void DeviceSnapshot::add_columns(const TopologyCounts& counts) {
   const auto columns = static_cast<std::uint64_t>(counts.column_count());
   domain_of_.reserve(columns * node_count_, column_count_ * node_count_);
-  for (; column_count_ < columns; ++column_count_)
-    domain_of_.upload(column_count_ * node_count_, counts.column(static_cast<std::int32_t>(column_count_)).domain_of);
+  for (; column_count_ < columns; ++column_count_) {
+    const std::vector<std::int32_t>& domains = counts.column(static_cast<std::int32_t>(column_count_)).domain_of;
+    domain_of_.upload(column_count_ * node_count_, domains);
+    domains_on_host_.push_back(domains);
+  }
 }
 
 std::int32_t DeviceSnapshot::mask_of(const NodeMask& mask) {
@@ -136,19 +161,15 @@ void DeviceSnapshot::add_tables(const TopologyCounts& counts) {
   std::vector<std::int64_t> totals;
   std::vector<DeviceTable> added;
   for (auto t = static_cast<std::int32_t>(known); t < counts.table_count(); ++t) {
-    const DomainColumn& column = counts.column(counts.column_of(t));
-    DeviceTable table;
+    DeviceTable table = describe_table(t, counts);
     table.first = static_cast<std::int64_t>(counter_count_ + values.size());
-    table.column = counts.column_of(t);
-    table.domain_count = column.domain_count;
-    table.existing_domains = counts.existing_domains(t);
-    table.mask = mask_of(counts.mask_of(t));
     added.push_back(table);
-    for (std::int32_t d = 0; d <= column.domain_count; ++d) values.push_back(counts.count(t, d));
-    if (counts.tracks_minimum(t)) {
-      for (const std::int32_t nodes : TopologyCounts::nodes_that_count(column, counts.mask_of(t)))
-        exists.push_back(nodes > 0 ? 1 : 0);
+    for (std::int32_t d = 0; d <= table.domain_count; ++d) {
+      values.push_back(counts.count(t, d));
+      exists.push_back(counts.tracks_minimum(t) && counts.exists(t, d) ? 1 : 0);
     }
+    room_of_table_.push_back(counter_room(table.domain_count));
+    values.resize(static_cast<std::size_t>(table.first) - counter_count_ + room_of_table_.back(), 0);
     exists.resize(values.size(), 0);
     totals.push_back(counts.total(t));
   }
@@ -162,6 +183,15 @@ void DeviceSnapshot::add_tables(const TopologyCounts& counts) {
   tables_.upload(known, added);
   counter_count_ += values.size();
   tables_on_host_.insert(tables_on_host_.end(), added.begin(), added.end());
+}
+
+DeviceTable DeviceSnapshot::describe_table(std::int32_t table, const TopologyCounts& counts) {
+  DeviceTable device;
+  device.column = counts.column_of(table);
+  device.domain_count = counts.column(device.column).domain_count;
+  device.existing_domains = counts.existing_domains(table);
+  device.mask = mask_of(counts.mask_of(table));
+  return device;
 }
 
 void DeviceSnapshot::add_port_sets(const Snapshot& snapshot) {
@@ -178,18 +208,94 @@ void DeviceSnapshot::add_port_sets(const Snapshot& snapshot) {
   uploaded_port_sets_ = port_sets_.size();
 }
 
+// Events of node objects
+
+bool DeviceSnapshot::has_room_for(const TopologyCounts& counts) const {
+  for (std::size_t t = 0; t < tables_on_host_.size(); ++t) {
+    const DomainColumn& column = counts.column(counts.column_of(static_cast<std::int32_t>(t)));
+    if (static_cast<std::uint64_t>(column.domain_count) >= room_of_table_[t]) return false;
+  }
+  return true;
+}
+
+/// Tables whose mask was all nodes get one, and masks that changed for some nodes keep their places.
+void DeviceSnapshot::follow_masks(const TopologyCounts& counts) {
+  for (std::size_t t = 0; t < tables_on_host_.size(); ++t) {
+    const NodeMask& mask = counts.mask_of(static_cast<std::int32_t>(t));
+    const std::int32_t known = tables_on_host_[t].mask;
+    if (known >= 0 && mask != nullptr) masks_on_host_[static_cast<std::size_t>(known)] = mask;
+    if (known < 0) mask_of(mask);
+  }
+}
+
+void DeviceSnapshot::patch_amounts(const Snapshot& snapshot, NodeEventDelta& delta) const {
+  for (const ChangedNode& node : delta.nodes()) {
+    if (node.parts == NodeParts::all()) delta.patch(name_hash_.data() + node.slot, snapshot.node_hash(node.slot));
+    if (!node.parts.contains(NodePart::kAllocatable)) continue;
+    delta.patch(allowed_pods_.data() + node.slot, snapshot.allowed_pods(node.slot));
+    for (std::int32_t r = 0; r < snapshot.resource_count(); ++r)
+      delta.patch(allocatable_.data() + static_cast<std::uint64_t>(r) * node_count_ + node.slot,
+                  snapshot.allocatable(r, node.slot));
+  }
+}
+
+/// What counts per domain, and which domains exist.
+void DeviceSnapshot::patch_tables(const TopologyCounts& counts, NodeEventDelta& delta) {
+  for (std::size_t t = 0; t < tables_on_host_.size(); ++t) {
+    const auto index = static_cast<std::int32_t>(t);
+    DeviceTable& known = tables_on_host_[t];
+    DeviceTable now = describe_table(index, counts);
+    now.first = known.first;
+    const DeviceTable* const at = tables_.data() + t;
+    if (now.domain_count != known.domain_count) delta.patch(&at->domain_count, now.domain_count);
+    if (now.existing_domains != known.existing_domains) delta.patch(&at->existing_domains, now.existing_domains);
+    if (now.mask != known.mask) delta.patch(&at->mask, now.mask);
+    known = now;
+    if (!counts.tracks_minimum(index)) continue;
+    for (const std::int32_t domain : domains_of({}, delta, now.column, counts))
+      delta.patch<std::uint8_t>(exists_.data() + now.first + domain, counts.exists(index, domain) ? 1 : 0);
+  }
+  for (std::size_t m = 0; m < masks_on_host_.size(); ++m)
+    for (const ChangedNode& node : delta.nodes())
+      delta.patch(masks_.data() + m * node_count_ + static_cast<std::uint64_t>(node.slot),
+                  (*masks_on_host_[m])[static_cast<std::size_t>(node.slot)]);
+}
+
+/// After counters_of(), which reads the domains that nodes have left.
+void DeviceSnapshot::patch_domains(const TopologyCounts& counts, NodeEventDelta& delta) {
+  for (std::size_t c = 0; c < domains_on_host_.size(); ++c)
+    for (const ChangedNode& node : delta.nodes()) {
+      std::int32_t& known = domains_on_host_[c][static_cast<std::size_t>(node.slot)];
+      const std::int32_t now = counts.column(static_cast<std::int32_t>(c))[node.slot];
+      if (known != now) delta.patch(domain_of_.data() + c * node_count_ + static_cast<std::uint64_t>(node.slot), now);
+      known = now;
+    }
+}
+
+/// Each once: those of `nodes`, and those that nodes of the events were in or are in now.
+std::vector<std::int32_t> DeviceSnapshot::domains_of(const std::vector<std::int32_t>& nodes,
+                                                     const NodeEventDelta& events, std::int32_t column,
+                                                     const TopologyCounts& counts) const {
+  std::vector<std::int32_t> domains;
+  domains.reserve(nodes.size() + 2 * events.nodes().size());
+  for (const std::int32_t node : nodes) domains.push_back(counts.column(column)[node]);
+  for (const ChangedNode& node : events.nodes()) {
+    domains.push_back(counts.column(column)[node.slot]);
+    domains.push_back(domains_on_host_[static_cast<std::size_t>(column)][static_cast<std::size_t>(node.slot)]);
+  }
+  std::erase(domains, 0);
+  keep_each_once(domains);
+  return domains;
+}
+
 /// The counters of the nodes' domains, each once, with their current values.
 DeviceSnapshot::ChangedCounters DeviceSnapshot::counters_of(const std::vector<std::int32_t>& nodes,
+                                                            const NodeEventDelta& events,
                                                             const TopologyCounts& counts) const {
   ChangedCounters changed;
-  std::vector<std::int32_t> domains;
   for (std::int32_t t = 0; t < counts.table_count(); ++t) {
     const DeviceTable& table = tables_on_host_[static_cast<std::size_t>(t)];
-    domains.clear();
-    for (const std::int32_t node : nodes)
-      if (const std::int32_t domain = counts.column(table.column)[node]; domain != 0) domains.push_back(domain);
-    keep_each_once(domains);
-    for (const std::int32_t domain : domains) {
+    for (const std::int32_t domain : domains_of(nodes, events, table.column, counts)) {
       changed.at.push_back(table.first + domain);
       changed.counts.push_back(counts.count(t, domain));
     }
@@ -198,8 +304,7 @@ DeviceSnapshot::ChangedCounters DeviceSnapshot::counters_of(const std::vector<st
   return changed;
 }
 
-void DeviceSnapshot::send_delta(const Snapshot& snapshot, const CommitLog& log) {
-  if (position_ == log.position()) return;
+void DeviceSnapshot::send_delta(const Snapshot& snapshot, const CommitLog& log, NodeEventDelta& events) {
   std::vector<std::int32_t> nodes;
   if (log.reaches(position_)) {
     for (const LogEntry& entry : log.since(position_)) nodes.push_back(entry.node);
@@ -207,7 +312,24 @@ void DeviceSnapshot::send_delta(const Snapshot& snapshot, const CommitLog& log) 
   } else {
     for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) nodes.push_back(i);
   }
-  const ChangedCounters changed = counters_of(nodes, snapshot.topology());
+  const ChangedCounters changed = counters_of(nodes, events, snapshot.topology());
+  patch_domains(snapshot.topology(), events);
+  DeviceState state;
+  state.columns = columns();
+  state.counts = counts();
+  state.rows.layouts = events.layouts;
+  send_nodes(state, snapshot, nodes, changed, events);
+}
+
+void DeviceSnapshot::write_nodes(const DeviceState& copy, const Snapshot& of, const std::vector<std::int32_t>& nodes) {
+  const NodeEventDelta no_events;
+  send_nodes(copy, of, nodes, counters_of(nodes, no_events, of.topology()), no_events);
+}
+
+/// One transfer and one launch.
+void DeviceSnapshot::send_nodes(const DeviceState& state, const Snapshot& snapshot,
+                                const std::vector<std::int32_t>& nodes, const ChangedCounters& changed,
+                                const NodeEventDelta& events) {
   const auto of_nodes = [&](auto read) {
     std::vector<decltype(read(std::int32_t{0}))> values;
     values.reserve(nodes.size());
@@ -231,6 +353,9 @@ void DeviceSnapshot::send_delta(const Snapshot& snapshot, const CommitLog& log) 
   const auto at_places = block.add(changed.at);
   const auto at_values = block.add(changed.counts);
   const auto at_totals = block.add(changed.totals);
+  const auto at_patches = block.add(events.patches);
+  const auto at_vacancies = block.add(events.vacancies);
+  const auto at_vacated = block.add(events.vacated);
   block.send(delta_);
   DeviceDelta delta;
   delta.nodes = block.at(at_nodes);
@@ -247,9 +372,11 @@ void DeviceSnapshot::send_delta(const Snapshot& snapshot, const CommitLog& log) 
   delta.port_set_count = port_set_count();
   delta.count_count = static_cast<std::int32_t>(changed.at.size());
   delta.table_count = static_cast<std::int32_t>(changed.totals.size());
-  DeviceState state;
-  state.columns = columns();
-  state.counts = counts();
+  delta.patches = block.at(at_patches);
+  delta.vacancies = block.at(at_vacancies);
+  delta.vacated = block.at(at_vacated);
+  delta.patch_count = static_cast<std::int32_t>(events.patches.size());
+  delta.vacancy_count = static_cast<std::int32_t>(events.vacancies.size());
   accelerator_.apply_delta(state, delta);
 }
 

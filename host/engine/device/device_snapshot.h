@@ -13,6 +13,7 @@
 #include "batching/pod_class.h"
 #include "host/cluster/snapshot.h"
 #include "host/engine/device/device_array.h"
+#include "host/engine/device/node_event_delta.h"
 #include "plugins/pod_topology_spread/domain_weights.h"
 
 namespace berth {
@@ -29,6 +30,25 @@ class DeviceSnapshot {
   /// Uploads what is new, and the changes of the log since position().
   /// @throws DeviceOutOfMemory  call again, or clear()
   void update(const Snapshot& snapshot, const CommitLog& log);
+  /// The same after events of node objects, which are in the log. Adds what they changed here to the delta, and sends
+  /// all of it in one transfer. @param snapshot  has_room_for() it. @throws DeviceOutOfMemory  call clear()
+  void update(const Snapshot& snapshot, const CommitLog& log, NodeEventDelta& delta);
+  /// Writes into a copy of the columns and counters what they are at some nodes of a what-if.
+  /// @param copy  columns and counts of the shape that this has  @param of  a fork of the snapshot of the latest
+  /// update()
+  /// @param nodes  each once: all that differ
+  void write_nodes(const DeviceState& copy, const Snapshot& of, const std::vector<std::int32_t>& nodes);
+  /// There is room for the domains that node events have made.
+  bool has_room_for(const TopologyCounts& counts) const;
+  /// Call when the node order changed, where draws follow it.
+  void renew_order() { order_changed_ = true; }
+  /// The counters of a table with so many domains: room for domains that come later.
+  static std::uint64_t counter_room(std::int32_t domain_count) {
+    return static_cast<std::uint64_t>(domain_count) + static_cast<std::uint64_t>(domain_count) / kSpareDomainsShare +
+           kSpareDomains;
+  }
+  /// How often everything was uploaded.
+  std::int64_t full_uploads() const { return full_uploads_; }
   /// The device has made the changes up to this position itself.
   void skip_to(std::uint64_t position) { position_ = position; }
   /// Position in the log to which the device is current.
@@ -37,7 +57,8 @@ class DeviceSnapshot {
   bool has_replaced_table(const TopologyCounts& counts) const;
   /// Nothing is on the device yet: the next update() uploads everything.
   bool is_empty() const { return is_empty_; }
-  /// Call when node objects changed: the next update() uploads everything.
+  /// Call when the number of slots changed, or nobody knows what is on the device: the next update() uploads
+  /// everything.
   void clear();
 
   DeviceColumns columns() const;
@@ -63,8 +84,21 @@ class DeviceSnapshot {
     std::vector<std::int64_t> counts;
     std::vector<std::int64_t> totals;  ///< [table]
   };
-  ChangedCounters counters_of(const std::vector<std::int32_t>& nodes, const TopologyCounts& counts) const;
-  void send_delta(const Snapshot& snapshot, const CommitLog& log);
+  ChangedCounters counters_of(const std::vector<std::int32_t>& nodes, const NodeEventDelta& events,
+                              const TopologyCounts& counts) const;
+  std::vector<std::int32_t> domains_of(const std::vector<std::int32_t>& nodes, const NodeEventDelta& events,
+                                       std::int32_t column, const TopologyCounts& counts) const;
+  DeviceTable describe_table(std::int32_t table, const TopologyCounts& counts);
+  void add_new(const Snapshot& snapshot);
+  void follow_masks(const TopologyCounts& counts);
+  void patch_amounts(const Snapshot& snapshot, NodeEventDelta& delta) const;
+  void patch_tables(const TopologyCounts& counts, NodeEventDelta& delta);
+  void patch_domains(const TopologyCounts& counts, NodeEventDelta& delta);
+  void send_delta(const Snapshot& snapshot, const CommitLog& log, NodeEventDelta& events);
+  void send_nodes(const DeviceState& state, const Snapshot& snapshot, const std::vector<std::int32_t>& nodes,
+                  const ChangedCounters& changed, const NodeEventDelta& events);
+  static constexpr std::uint64_t kSpareDomains = 16;
+  static constexpr std::uint64_t kSpareDomainsShare = 4;
 
   Accelerator& accelerator_;
   bool is_empty_ = true;
@@ -77,6 +111,10 @@ class DeviceSnapshot {
   std::map<std::vector<HostPort>, std::int32_t> port_set_of_;
   std::vector<std::vector<HostPort>> port_sets_;
   std::uint64_t uploaded_port_sets_ = 0;
+  bool order_changed_ = false;
+  std::int64_t full_uploads_ = 0;
+  std::vector<std::vector<std::int32_t>> domains_on_host_;  ///< [column][node] as on the device
+  std::vector<std::uint64_t> room_of_table_;                ///< [table] counters
   std::vector<NodeMask> masks_on_host_;
   std::vector<DeviceTable> tables_on_host_;
   std::uint64_t tables_added_ = 0;  ///< TopologyCounts::tables_added() with these

@@ -8,17 +8,19 @@
 
 namespace berth {
 
-/// Whether the device can place the pod: only rows and counters decide.
-bool DeviceBackend::State::is_for_device(const PodToPlace& pod) {
-  const std::int32_t c = pod.class_index;
-  return snapshot.node_count() > 0 && c >= 0 && !concerned_by_nominations(*pod.pod) && plain_mode() &&
-         table.host_is_current(c) && !table.host_decides(c) &&
+/// The device can place pods of the class: only rows and counters decide.
+bool DeviceBackend::State::has_row(std::int32_t c) {
+  return snapshot.node_count() > 0 && c >= 0 && plain_mode() && table.host_is_current(c) && !table.host_decides(c) &&
          DeviceClassTable::can_serve(table[c], table.profile_of(c)) && !scores_may_leave_range(table[c], snapshot) &&
          table.pre_filter(c).passes();
 }
 
+bool DeviceBackend::State::is_for_device(const PodToPlace& pod) {
+  return has_row(pod.class_index) && !concerned_by_nominations(*pod.pod);
+}
+
 void DeviceBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimits& limits) {
-  if (begin_cycle(pods.size())) reset_device();
+  begin_batch(pods.size());
   std::vector<PodToPlace> renewed;
   pods = with_current_classes(pods, renewed);
   run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t pods_max) {
@@ -28,6 +30,10 @@ void DeviceBackend::State::commit(std::span<const PodToPlace> pods, const BatchL
 
 /// Drops the device state, which is not known any more: everything is uploaded and rebuilt on demand.
 void DeviceBackend::State::reset_device() {
+  changed_nodes.clear();
+  forks_read.reset();
+  fork_states.reset();
+  has_failed_for_forks = false;
   columns.clear();
   classes.clear();
   rows.clear();

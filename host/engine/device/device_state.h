@@ -2,15 +2,22 @@
 #pragma once
 
 // The state of a DeviceBackend: the host's snapshot (CommitState) and its mirror on the device. Batches and runs are in
-// device_state.cpp, launches in device_launches.cpp, forks in device_forks.cpp.
+// device_state.cpp, launches in device_launches.cpp, forks in device_forks.cpp, events of nodes in device_events.cpp,
+// evaluations in device_evaluation.cpp.
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
 #include "batching/commit_state.h"
+#include "batching/device/device_errors.h"
 #include "host/engine/device/device_array.h"
 #include "host/engine/device/device_backend.h"
 #include "host/engine/device/device_classes.h"
@@ -33,11 +40,37 @@ struct DeviceBackend::State : CommitState {
         row_table(*accelerator, "a batch"),
         outcomes(*accelerator, "outcomes of a batch"),
         committed(*accelerator, "outcomes of a batch"),
-        seen(*accelerator, "marks of topology domains") {
+        seen(*accelerator, "marks of topology domains"),
+        node_scores(*accelerator, "an evaluation") {
     table.sweep_after(tuning.sweep_additions_min, kSweepShare);
   }
 
-  std::unique_ptr<Accelerator> accelerator;
+  State(const State& from, Reopened reopened)
+      : CommitState(from, reopened),
+        accelerator(from.accelerator),
+        tuning(from.tuning),
+        columns(*accelerator),
+        classes(*accelerator, tuning),
+        rows(*accelerator, row_bytes_max(), tuning),
+        row_table(*accelerator, "a batch"),
+        outcomes(*accelerator, "outcomes of a batch"),
+        committed(*accelerator, "outcomes of a batch"),
+        seen(*accelerator, "marks of topology domains"),
+        node_scores(*accelerator, "an evaluation"),
+        rows_a_launch(from.rows_a_launch),
+        fork_pods_on_host(from.fork_pods_on_host.load()),
+        evaluations_on_host(from.evaluations_on_host),
+        refreshed_nodes(from.refreshed_nodes),
+        earlier_full_uploads(from.full_uploads()),
+        earlier_laid_again(from.laid_again()) {
+    table.sweep_after(tuning.sweep_additions_min, kSweepShare);
+    earlier.rows_built = from.rows_built();
+  }
+  std::int64_t rows_built() const { return earlier.rows_built + rows.rows_built(); }
+  std::int64_t full_uploads() const { return earlier_full_uploads + columns.full_uploads(); }
+  std::int64_t laid_again() const { return earlier_laid_again + classes.laid_again(); }
+
+  std::shared_ptr<Accelerator> accelerator;
   DeviceTuning tuning;
   DeviceSnapshot columns;
   DeviceClassTable classes;
@@ -46,11 +79,30 @@ struct DeviceBackend::State : CommitState {
   DeviceArray<DeviceOutcome> outcomes;
   DeviceArray<std::int32_t> committed;
   DeviceArray<std::int32_t> seen;
+  DeviceArray<DeviceNodeScores> node_scores;
   std::int64_t seen_domains = -1;  ///< for which `seen` was allocated and cleared
   std::int32_t next_mark = 1;
+  std::map<std::int32_t, NodeParts> changed_nodes;     ///< by slot; that the device does not know yet
   std::uint64_t known_resources = 0;                   ///< Snapshot::resources_built()
   std::size_t rows_a_launch = tuning.launch_rows_max;  ///< reduced when device memory runs out
-  std::int64_t refreshed_nodes = 0;                    ///< (class, node) evaluations in launches
+  /// What forks read on the device, in parallel with each other, until the engine changes.
+  struct ForksRead {
+    DeviceState state;
+    std::set<std::int32_t> classes;     ///< with current rows
+    std::set<std::int32_t> considered;  ///< these, and those that the device cannot serve
+    std::uint64_t position = 0;         ///< in the log
+    std::uint64_t resources_built = 0, tables_added = 0;
+    bool is_current(const CommitLog& log, const Snapshot& snapshot) const;
+  };
+  std::optional<ForksRead> forks_read;
+  std::mutex forks_mutex;  ///< of forks that use the device, one at a time
+  std::unique_ptr<ForkStates> fork_states;
+  std::atomic<bool> has_failed_for_forks = false;
+  std::atomic<std::int64_t> fork_pods_on_host = 0;
+  std::int64_t evaluations_on_host = 0;
+  std::int64_t refreshed_nodes = 0;       ///< (class, node) evaluations in launches
+  std::int64_t earlier_full_uploads = 0;  ///< by the state that was reopened as this one
+  std::int64_t earlier_laid_again = 0;    ///< the same
 
   std::uint64_t row_bytes_max() const {
     const std::uint64_t free = accelerator->free_bytes();
@@ -58,11 +110,11 @@ struct DeviceBackend::State : CommitState {
     return std::min(wanted, free);
   }
 
-  /// Runs the body of a call. @throws what it throws; the host's state is then as before the call, and the next call
-  /// rebuilds the device's
+  /// CommitState::all_or_nothing(); when the device fails, the next call rebuilds what is on the device.
   template <class Body>
-  void all_or_nothing(Body body);
+  void on_device(Body body);
 
+  bool has_row(std::int32_t pod_class);
   bool is_for_device(const PodToPlace& pod);
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
   void answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure);
@@ -73,6 +125,9 @@ struct DeviceBackend::State : CommitState {
   LaunchPlan plan_launch(std::span<const PodToPlace> pods, std::size_t pods_max);
   void add_class(std::int32_t pod_class);
   void check_room() const;
+  bool can_follow_node_events() const;
+  void note_changed_nodes(std::span<const ChangedNode> nodes);
+  void follow_node_events();
   void update_columns();
   /// A launch whose inputs are on the device.
   struct Prepared {
@@ -84,7 +139,7 @@ struct DeviceBackend::State : CommitState {
   void launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure);
   void apply_outcomes(std::span<const PodToPlace> pods, const LaunchPlan& plan,
                       const std::vector<DeviceOutcome>& answers);
-  void apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome);
+  static void apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome, CommitState& state);
   std::vector<std::vector<PodToPlace>> current(std::span<const std::span<const PodToPlace>> forks);
   std::optional<LaunchPlan> plan_fork(std::span<const PodToPlace> pods);
   struct Wave {
@@ -96,22 +151,41 @@ struct DeviceBackend::State : CommitState {
   std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks, const BatchLimits& limits);
   BatchResult replay_fork(std::span<const PodToPlace> pods, const std::vector<DeviceOutcome>& answers,
                           bool stops_at_failure);
+  ForkShape fork_shape() const;
+  void make_ready_for_forks(std::span<const PodToPlace> pods) override;
+  bool is_ready_for_forks(std::span<const PodToPlace> pods) const override;
+  LaunchPlan plan_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max, const CommitState& fork) const;
+  std::size_t commit_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure,
+                              CommitState& fork, const ExcludedNodes& touched) override;
+  std::vector<DeviceNodeScores> scores_on_device(const PodToPlace& pod);
+  std::optional<Evaluation> evaluate_on_device(const PodToPlace& pod);
+  Evaluation evaluate_compiled(const PodToPlace& pod) override;
   void reset_device();
+  /// CommitState::close(), and gives back the memory of the device.
+  void close() {
+    reset_device();
+    CommitState::close();
+  }
+  void begin_batch(std::size_t pod_count);
 };
 
 template <class Body>
-void DeviceBackend::State::all_or_nothing(Body body) {
-  const CommitMark before = mark();
-  try {
-    body();
-  } catch (...) {
-    // Launches of this call may have been applied on the host. The caller gets no outcome of them, so undo them.
-    result = nullptr;
-    reset_device();
-    rollback(before);
-    throw;
-  }
-  result = nullptr;
+void DeviceBackend::State::on_device(Body body) {
+  std::exception_ptr failure;
+  all_or_nothing([&] {
+    const CommitMark before = mark();
+    try {
+      body();
+      result = nullptr;
+    } catch (const DeviceError&) {
+      // Launches of this call may have been applied on the host. The caller gets no outcome of them, so undo them.
+      failure = std::current_exception();
+      result = nullptr;
+      reset_device();
+      rollback(before);
+    }
+  });
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace berth

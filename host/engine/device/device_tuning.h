@@ -29,6 +29,15 @@ struct DeviceTuning {
   std::int64_t refresh_entries_max = 2048;
   /// Additions after which what is not used any more is given up, at least.
   std::int32_t sweep_additions_min = kSweepMin;
+  /// Free positions of a cell, for nodes that move there: an n-th of its nodes, and at least so many.
+  std::int32_t spare_places_share = 8;
+  std::int32_t spare_places_min = 4;
+  /// Cells without a node in a layout of several cells, and their positions: an n-th of all nodes.
+  std::int32_t spare_cells = 4;
+  std::int32_t spare_cell_share = 64;
+  /// With events of more nodes than an n-th of all, and at least so many, everything is uploaded again.
+  std::int32_t changed_nodes_share = 8;
+  std::int32_t changed_nodes_min = 16;
   /// Forks in parallel; each needs memory for its copy.
   std::size_t wave_forks_max = 4096;
 
@@ -37,6 +46,15 @@ struct DeviceTuning {
   }
   std::int64_t refresh_limit(std::int32_t node_count) const {
     return std::min<std::int64_t>(refresh_entries_max, node_count / 32 + 1);
+  }
+  std::int32_t spare_places(std::int32_t cell_nodes) const {
+    return std::max(spare_places_min, cell_nodes / spare_places_share);
+  }
+  std::int32_t spare_cell_places(std::int32_t node_count) const {
+    return std::max({1, spare_places_min, node_count / spare_cell_share});
+  }
+  std::size_t changed_nodes_max(std::int32_t node_count) const {
+    return static_cast<std::size_t>(std::max(changed_nodes_min, node_count / changed_nodes_share));
   }
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/engine/device/fork_states.h"
 
+#include <numeric>
+
 #include "host/engine/device/transfer_block.h"
 
 namespace berth {
@@ -61,7 +63,8 @@ DeviceState ForkStates::copy_state(const DeviceState& live, std::uint8_t*& memor
 
 std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPlan> plans, const DeviceState& live,
                                                         const DeviceRowStore& rows, const DeviceClassTable& classes,
-                                                        bool stops_at_failure) {
+                                                        bool stops_at_failure, DeviceSnapshot& columns,
+                                                        std::span<const ForkDifference> differences) {
   std::uint64_t bytes = 0;
   std::uint64_t pods = 0;
   for (const LaunchPlan& plan : plans) {
@@ -75,6 +78,7 @@ std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPl
   struct Parts {
     TransferBlock::Part<DeviceRow> rows;
     TransferBlock::Part<std::int32_t> row_of_pod, last_pod;
+    TransferBlock::Part<std::int32_t> all_rows, first_node, nodes;  // of the difference
   };
   std::vector<Parts> parts;
   std::vector<DeviceState> states;
@@ -89,9 +93,22 @@ std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPl
       fork_rows.push_back(lay_row(row.pod_class, row.layout, layout, memory));
       copy(reinterpret_cast<const std::uint8_t*>(row.keys), device_row_bytes(layout), memory);
     }
-    parts.push_back({tables.add(fork_rows), tables.add(plans[f].row_of_pod), tables.add(plans[f].last_pod)});
+    std::vector<std::int32_t> all_rows(plans[f].classes.size());
+    std::iota(all_rows.begin(), all_rows.end(), 0);
+    const std::vector<std::int32_t> from_the_first(all_rows.size(), 0);
+    parts.push_back({tables.add(fork_rows), tables.add(plans[f].row_of_pod), tables.add(plans[f].last_pod),
+                     tables.add(all_rows), tables.add(from_the_first),
+                     tables.add(differences.empty() ? std::vector<std::int32_t>() : differences[f].nodes)});
   }
   tables.send(tables_);
+  for (std::size_t f = 0; f < differences.size(); ++f) {
+    states[f].rows.rows = tables.at(parts[f].rows);
+    if (differences[f].nodes.empty()) continue;
+    columns.write_nodes(states[f], *differences[f].snapshot, differences[f].nodes);
+    accelerator_.refresh_rows(states[f], {tables.at(parts[f].all_rows), tables.at(parts[f].first_node),
+                                          tables.at(parts[f].nodes), static_cast<std::int32_t>(plans[f].classes.size()),
+                                          static_cast<std::int32_t>(differences[f].nodes.size())});
+  }
 
   std::vector<DeviceBatch> batches;
   std::uint64_t first = 0;

@@ -8,6 +8,7 @@
 #include "batching/device/views.h"
 #include "host/engine/device/device_array.h"
 #include "host/engine/device/device_rows.h"
+#include "host/engine/device/device_snapshot.h"
 #include "host/engine/device/launch_plan.h"
 
 namespace berth {
@@ -20,6 +21,13 @@ struct ForkShape {
   std::uint64_t counters = 0;
   std::uint64_t tables = 0;
   std::int64_t domains_max = 0;
+  friend bool operator==(const ForkShape&, const ForkShape&) = default;
+};
+
+/// How a fork differs from the live state before its pods come.
+struct ForkDifference {
+  const Snapshot* snapshot = nullptr;  ///< of the fork
+  std::vector<std::int32_t> nodes;     ///< each once: all whose amounts, ports or counters may differ
 };
 
 /// Copies of a live state, each with the rows that its pods need: independent what-ifs in parallel.
@@ -35,15 +43,18 @@ class ForkStates {
         outcomes_(accelerator, "outcomes of forks"),
         committed_(accelerator, "outcomes of forks") {}
 
+  const ForkShape& shape() const { return shape_; }
   /// Bytes of one fork with these rows and its outcomes.
   std::uint64_t bytes(const LaunchPlan& plan, const DeviceClassTable& classes) const;
 
   /// Copies the live state once per plan, and commits each plan's pods in its copy.
   /// @param live, rows  current, with the rows of all plans
+  /// @param differences  [plan] written into the copies first; empty: there are none
   /// @return [plan] the outcomes of the pods that the fork answered
   std::vector<std::vector<DeviceOutcome>> run(std::span<const LaunchPlan> plans, const DeviceState& live,
                                               const DeviceRowStore& rows, const DeviceClassTable& classes,
-                                              bool stops_at_failure);
+                                              bool stops_at_failure, DeviceSnapshot& columns,
+                                              std::span<const ForkDifference> differences = {});
 
  private:
   DeviceState copy_state(const DeviceState& live, std::uint8_t*& memory) const;

@@ -79,8 +79,10 @@ Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
 // Verdicts and dry runs
 
 void ReferenceBackend::prepare(std::span<PodToPlace> pods) {
+  std::set<const Pod*> prepared;
+  for (const PodToPlace& pod : pods) prepared.insert(pod.pod.get());
   compile(pods);
-  for (const PodToPlace& pod : pods) prepared_.insert(pod.pod.get());
+  prepared_.merge(prepared);
 }
 
 void ReferenceBackend::check_prepared(const Pod& pod) const {

@@ -79,6 +79,81 @@ ReferenceBackend::ReferenceBackend(std::shared_ptr<const ClusterCache> cache, co
   for (const PodPtr& pod : objects.pods) nominate(pod, pod->rare().nominated_node_name);
 }
 
+// Calls as a whole
+
+void ReferenceBackend::begin_call() noexcept {
+  if (depth_++ == 0) cluster_.begin();
+}
+
+void ReferenceBackend::keep_call() noexcept {
+  if (--depth_ > 0) return;
+  cluster_.keep();
+  for (const auto& [uid, end] : renominated_)
+    for (std::size_t i = 0; i < std::min(end, log_.size()); ++i)
+      if (log_[i].nomination_lost && log_[i].nomination_lost->uid == uid) log_[i].nomination_lost.reset();
+  renominated_.clear();
+}
+
+void ReferenceBackend::take_back_call() noexcept {
+  if (--depth_ > 0) return;
+  cluster_.take_back();
+  renominated_.clear();
+}
+
+/// Runs the body of a call. When it throws, nothing of it has happened. Copies what the body may change.
+template <class Body>
+void ReferenceBackend::all_or_nothing(Body body) {
+  Before before{nodes_, index_of_, nominations_, next_start_, log_.size(), folded_, change_version()};
+  begin_call();
+  try {
+    body();
+  } catch (...) {
+    take_back_call();
+    nodes_.swap(before.nodes);
+    index_of_.swap(before.index_of);
+    nominations_.swap(before.nominations);
+    next_start_ = before.next_start;
+    log_.erase(log_.begin() + static_cast<std::ptrdiff_t>(before.answered), log_.end());
+    folded_ = before.folded;
+    forget_changes_since(before.version);
+    throw;
+  }
+  keep_call();
+}
+
+/// The same for a body that only answers pods: without copies.
+template <class Body>
+void ReferenceBackend::place_or_nothing(Body body) {
+  const std::size_t answered = log_.size();
+  const std::size_t folded = folded_;
+  const std::size_t start = next_start_;
+  begin_call();
+  try {
+    body();
+  } catch (...) {
+    take_back_call();
+    for (; log_.size() > answered; log_.pop_back()) take_back(log_.back());
+    folded_ = folded;
+    next_start_ = start;
+    throw;
+  }
+  keep_call();
+}
+
+/// The newest entry, of which the cluster knows nothing. Allocates nothing.
+void ReferenceBackend::take_back(LogEntry& entry) noexcept {
+  next_start_ = entry.start;
+  if (entry.nomination_lost) nominations_.push_back(std::move(*entry.nomination_lost));  // where there was room for it
+  if (entry.placed == nullptr) return;
+  NodeState& state = nodes_[entry.position];
+  state.pods.pop_back();  // newest first, so the pod of this entry is the last one
+  state.usage = std::move(entry.usage);
+}
+
+void ReferenceBackend::as_one(const std::function<void()>& calls) {
+  all_or_nothing([&] { calls(); });
+}
+
 // The cluster
 
 void ReferenceBackend::read_node(const NodeInfo& info, NodeState& state) const {
@@ -89,12 +164,14 @@ void ReferenceBackend::read_node(const NodeInfo& info, NodeState& state) const {
 }
 
 void ReferenceBackend::read_nodes() {
-  nodes_.clear();
-  index_of_.clear();
+  std::vector<NodeState> nodes;
+  std::map<std::string, std::size_t, std::less<>> index_of;
   for (const NodeInfo* info : cluster_.cache().nodes_in_order()) {
-    index_of_[info->node->name] = nodes_.size();
-    read_node(*info, nodes_.emplace_back());
+    index_of[info->node->name] = nodes.size();
+    read_node(*info, nodes.emplace_back());
   }
+  nodes_.swap(nodes);
+  index_of_.swap(index_of);
 }
 
 void ReferenceBackend::reload_node(std::string_view name) {
@@ -108,25 +185,28 @@ NodeIndex ReferenceBackend::find_node(std::string_view name) const {
 }
 
 void ReferenceBackend::apply(std::span<const ClusterChange> changes) {
-  fold();
-  for (const ClusterChange& change : changes) {
-    const ClusterEffect effect = cluster_.apply(change);
-    if (!effect.is_nothing()) note_change();
-    change_nomination(effect);
-  }
-  read_nodes();
+  all_or_nothing([&] {
+    fold();
+    for (const ClusterChange& change : changes) {
+      const ClusterEffect effect = cluster_.apply(change);
+      if (!effect.is_nothing()) note_change();
+      change_nomination(effect);
+    }
+    read_nodes();
+  });
 }
 
 // Nominations
 
 void ReferenceBackend::nominate(const PodPtr& pod, const std::string& node_name) {
-  end_nomination(pod->uid());
-  if (!node_name.empty() && may_be_nominated(*pod, config_)) nominations_.push_back({pod, node_name});
+  std::string uid = pod->uid();
+  end_nomination(uid);
+  if (!node_name.empty() && may_be_nominated(*pod, config_)) nominations_.push_back({pod, std::move(uid), node_name});
 }
 
 std::optional<ReferenceBackend::Nomination> ReferenceBackend::end_nomination(std::string_view uid) {
   const auto found = std::find_if(nominations_.begin(), nominations_.end(),
-                                  [&](const Nomination& nomination) { return nomination.pod->uid() == uid; });
+                                  [&](const Nomination& nomination) { return nomination.uid == uid; });
   if (found == nominations_.end()) return std::nullopt;
   Nomination ended = std::move(*found);
   nominations_.erase(found);
@@ -136,15 +216,14 @@ std::optional<ReferenceBackend::Nomination> ReferenceBackend::end_nomination(std
 void ReferenceBackend::change_nomination(const ClusterEffect& effect) {
   const std::string uid = effect.nomination != nullptr ? effect.nomination->uid() : effect.nomination_ended;
   if (uid.empty()) return;
-  for (LogEntry& entry : log_)
-    if (entry.nomination_lost && entry.nomination_lost->pod->uid() == uid) entry.nomination_lost.reset();
+  renominated_.emplace_back(uid, log_.size());  // what is known from outside counts, also after a rollback
   end_nomination(uid);
   if (effect.nomination != nullptr) nominate(effect.nomination, effect.nominated_node);
 }
 
 NodeIndex ReferenceBackend::nomination_of(const Pod& pod) const {
   for (const Nomination& nomination : nominations_)
-    if (nomination.pod->uid() == pod.uid()) return find_node(nomination.node_name);
+    if (nomination.uid == pod.uid()) return find_node(nomination.node_name);
   return kNoNode;
 }
 
@@ -152,9 +231,9 @@ NodeIndex ReferenceBackend::nomination_of(const Pod& pod) const {
 
 Status ReferenceBackend::filter(const Request& request, const PreFilterResult& pre, const NodeState& state) const {
   std::vector<PodPtr> considered;
-  for (const auto& [pod, node_name] : nominations_) {
+  for (const auto& [pod, uid, node_name] : nominations_) {
     if (node_name != state.node->name) continue;
-    if (pod->priority >= request.pod->priority && pod->uid() != request.pod->uid()) considered.push_back(pod);
+    if (pod->priority >= request.pod->priority && uid != request.pod->uid()) considered.push_back(pod);
   }
   if (!considered.empty()) {
     NodeState crowded = state;
@@ -327,40 +406,51 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
 
 // Committing
 
-void ReferenceBackend::place(const PodPtr& pod, NodeIndex node, LogEntry& entry) {
-  NodeState& state = nodes_[to_position(node)];
-  entry.placed = pod;
-  entry.node_name = state.node->name;
-  entry.usage = state.usage;
-  reference::add_pod(state, pod);
+/// Answers a pod at the end of the log. @param node  kNoNode: it has none
+void ReferenceBackend::answer(const PodPtr& pod, NodeIndex node, std::size_t start) {
+  const std::string uid = pod->uid();
+  LogEntry& entry = log_.emplace_back();
+  entry.start = start;
+  if (node != kNoNode) {
+    entry.position = to_position(node);
+    NodeState& state = nodes_[entry.position];
+    entry.node_name = state.node->name;
+    entry.usage = state.usage;
+    NodeState changed = state;
+    reference::add_pod(changed, pod);
+    std::swap(state, changed);
+    entry.placed = pod;
+  }
+  entry.nomination_lost = end_nomination(uid);  // taken up by the placement, or lost by the failure
+  fold_for_hosts();
 }
 
 void ReferenceBackend::compile(std::span<PodToPlace> pods) {
-  for (const PodToPlace& pod : pods) classes_.insert(pod_class_hash(*pod.pod->spec));
+  std::set<std::uint64_t> classes;
+  for (const PodToPlace& pod : pods) classes.insert(pod_class_hash(*pod.pod->spec));
+  classes_.merge(classes);
 }
 
 BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   BatchResult result;
   const Deadline deadline(limits.deadline_us);
-  for (const PodToPlace& pod : pods) {
-    result.stop = stop_before_next(result, limits, deadline);
-    if (result.stop != StopReason::kDone) break;
+  place_or_nothing([&] {
+    for (const PodToPlace& pod : pods) {
+      result.stop = stop_before_next(result, limits, deadline);
+      if (result.stop != StopReason::kDone) break;
 
-    LogEntry entry;
-    entry.start = next_start_;
-    const Decision decision = decide(pod);
-    const bool placed = decision.kind == OutcomeKind::kPlaced;
-    if (placed) place(pod.pod, decision.node, entry);
-    entry.nomination_lost = end_nomination(pod.pod->uid());  // taken up by the placement, or lost by the failure
-    log_.push_back(std::move(entry));
-    fold_for_hosts();
-    const std::int32_t message = placed ? -1 : index_of(decision.message, result.messages);
-    result.outcomes.push_back({decision.kind, decision.node, decision.score, message});
-    if (!placed && limits.stop_at_failure) {
-      result.stop = StopReason::kPodWithoutNode;
-      break;
+      const std::size_t start = next_start_;
+      const Decision decision = decide(pod);
+      const bool placed = decision.kind == OutcomeKind::kPlaced;
+      answer(pod.pod, placed ? decision.node : kNoNode, start);
+      const std::int32_t message = placed ? -1 : index_of(decision.message, result.messages);
+      result.outcomes.push_back({decision.kind, decision.node, decision.score, message});
+      if (!placed && limits.stop_at_failure) {
+        result.stop = StopReason::kPodWithoutNode;
+        break;
+      }
     }
-  }
+  });
   note_change();
   return result;
 }
@@ -369,12 +459,7 @@ void ReferenceBackend::place(const PodToPlace& pod, std::string_view node_name) 
   const NodeIndex node = find_node(node_name);
   if (node == kNoNode && !node_name.empty())
     throw std::invalid_argument("Backend::place: no node is called \"" + std::string(node_name) + "\"");
-  LogEntry entry;
-  entry.start = next_start_;
-  if (node != kNoNode) place(pod.pod, node, entry);
-  entry.nomination_lost = end_nomination(pod.pod->uid());
-  log_.push_back(std::move(entry));
-  fold_for_hosts();
+  place_or_nothing([&] { answer(pod.pod, node, next_start_); });
   note_change();
 }
 
@@ -396,27 +481,26 @@ std::unique_ptr<Fork> ReferenceBackend::open_fork(std::shared_ptr<const ForkPare
 void ReferenceBackend::rollback(CommitMark mark) {
   if (mark.position > settled_ + log_.size() || mark.position < settled_)
     throw std::out_of_range("ReferenceBackend: no such mark");
-  note_change();
-  while (settled_ + log_.size() > mark.position) {
-    const bool is_folded = log_.size() <= folded_;
-    const LogEntry entry = std::move(log_.back());
-    log_.pop_back();
-    folded_ = std::min(folded_, log_.size());
-    next_start_ = entry.start;
-    if (entry.nomination_lost) nominate(entry.nomination_lost->pod, entry.nomination_lost->node_name);
-    if (entry.placed == nullptr) continue;
-    if (is_folded) {
-      undo(*entry.placed);
-    } else {
-      take_back(entry);
+  const std::size_t left = mark.position - settled_;
+  all_or_nothing([&] {
+    for (std::size_t i = log_.size(); i-- > left;) {
+      const LogEntry& entry = log_[i];
+      next_start_ = entry.start;
+      if (entry.nomination_lost) nominate(entry.nomination_lost->pod, entry.nomination_lost->node_name);
+      if (entry.placed == nullptr) continue;
+      if (i < folded_) {
+        forget(*entry.placed);
+      } else {
+        NodeState& state = nodes_[entry.position];
+        state.pods.pop_back();  // newest first, so the pod of this entry is the last one
+        state.usage = entry.usage;
+      }
     }
-  }
-}
-
-void ReferenceBackend::take_back(const LogEntry& entry) {
-  NodeState& state = nodes_[to_position(find_node(entry.node_name))];
-  state.pods.pop_back();  // newest first, so the pod of this entry is the last one
-  state.usage = entry.usage;
+    // Nothing below allocates.
+    log_.erase(log_.begin() + static_cast<std::ptrdiff_t>(left), log_.end());
+    folded_ = std::min(folded_, left);
+  });
+  note_change();
 }
 
 /// Hands placements over to the cluster, which knows them by uid from then on.
@@ -432,13 +516,21 @@ void ReferenceBackend::settle() {
   folded_ = 0;
 }
 
-bool ReferenceBackend::undo(const Pod& pod) {
-  fold();
+/// Takes a placement off the cluster and its node. @return false when it is not there, or was confirmed
+bool ReferenceBackend::forget(const Pod& pod) {
   const std::optional<PodChange> change = cluster_.forget(pod.uid());
-  if (!change) return false;
-  reload_node(change->node);
-  note_change();
-  return true;
+  if (change) reload_node(change->node);
+  return change.has_value();
+}
+
+bool ReferenceBackend::undo(const Pod& pod) {
+  bool undone = false;
+  all_or_nothing([&] {
+    fold();
+    undone = forget(pod);
+  });
+  if (undone) note_change();
+  return undone;
 }
 
 BackendStats ReferenceBackend::stats() const {

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "batching/backend.h"
@@ -55,6 +56,7 @@ class ReferenceBackend : public Backend {
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
+  void as_one(const std::function<void()>& calls) override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
   std::int32_t slot_count() const override { return static_cast<std::int32_t>(nodes_.size()); }
@@ -67,20 +69,40 @@ class ReferenceBackend : public Backend {
 
   struct Nomination {
     PodPtr pod;
+    std::string uid;
     std::string node_name;  ///< of a node that need not exist
   };
   /// What rollback() needs of one pod with an outcome.
   struct LogEntry {
     PodPtr placed;          ///< null: the pod found no node
-    std::string node_name;  ///< of the node, and what was used there before
+    std::string node_name;  ///< of the node, and its position and what was used there before
+    std::size_t position = 0;
     reference::NodeUsage usage;
     std::size_t start = 0;
     std::optional<Nomination> nomination_lost;
   };
 
+  /// What a call may change beside the cluster and the end of the log.
+  struct Before {
+    std::vector<reference::NodeState> nodes;
+    std::map<std::string, std::size_t, std::less<>> index_of;
+    std::vector<Nomination> nominations;
+    std::size_t next_start = 0;
+    std::size_t answered = 0;
+    std::size_t folded = 0;
+    std::uint64_t version = 0;
+  };
+  template <class Body>
+  void all_or_nothing(Body body);
+  template <class Body>
+  void place_or_nothing(Body body);
+  void begin_call() noexcept;
+  void keep_call() noexcept;
+  void take_back_call() noexcept;
+
   void fold();
   void fold_for_hosts();
-  void take_back(const LogEntry& entry);
+  void take_back(LogEntry& entry) noexcept;
   void read_nodes();
   void read_node(const NodeInfo& info, reference::NodeState& state) const;
   void reload_node(std::string_view name);
@@ -92,7 +114,8 @@ class ReferenceBackend : public Backend {
 
   Decision decide(const PodToPlace& pod);
   Decision choose(const PodToPlace& pod, const reference::Request& request, const reference::Search& search) const;
-  void place(const PodPtr& pod, NodeIndex node, LogEntry& entry);
+  void answer(const PodPtr& pod, NodeIndex node, std::size_t start);
+  bool forget(const Pod& pod);
 
   void check_prepared(const Pod& pod) const;
   /// The two passes of 2.5 on `state`: the node as it is, or with pods added and removed.
@@ -127,6 +150,9 @@ class ReferenceBackend : public Backend {
   std::vector<LogEntry> log_;
   std::size_t folded_ = 0;   ///< entries of the log whose placements the cluster has as assumed pods
   std::size_t settled_ = 0;  ///< pods with an outcome before those of the log
+  int depth_ = 0;            ///< of nested calls
+  /// Pods whose nomination changed from outside in the call, by uid, and how many had an outcome then.
+  std::vector<std::pair<std::string, std::size_t>> renominated_;
   std::set<std::uint64_t> classes_;
   std::set<const Pod*> prepared_;
   mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< const calls run in parallel

@@ -56,7 +56,7 @@ bool JsonItemSplitter::next(ByteStream& input, ItemBatch& batch) {
     }
     if (failed_ || yaml_follows_) return false;
     const Step step = cut();
-    if (step == Step::kNeedMore && at_end_) judge_end();
+    if (step == Step::kNeedMore && at_end_) fail_unless_complete();
     flush_current();
     if (!ready_.empty()) continue;
     if (input_error_ != nullptr) {
@@ -168,7 +168,7 @@ JsonItemSplitter::Step JsonItemSplitter::cut_once() {
 }
 
 /// The text ended while a step wanted more.
-void JsonItemSplitter::judge_end() {
+void JsonItemSplitter::fail_unless_complete() {
   if (at() == end() && state_ == State::kBetweenDocuments) return;
   const char* what = list_ != nullptr ? "list" : "object";
   fail(place_of(end()), std::string("the text ends in the middle of a JSON ") + what);

@@ -83,7 +83,7 @@ class JsonItemSplitter {
   Step cut_member();
   Step read_member(const char* from, Member& member);
   Step fail_at(const char* byte, std::string_view expectation);
-  void judge_end();
+  void fail_unless_complete();
 
   void note_member(const Member& member);
   void hold_back_unless_kind(std::string_view first_item);

@@ -17,7 +17,7 @@ bool is_marker(std::string_view line, std::string_view marker) {
   return line.size() == marker.size() || std::strchr(" \t\r\n", line[marker.size()]) != nullptr;
 }
 
-/// Blank, a comment, or a directive, judged by the first byte.
+/// Blank, a comment, or a directive, recognised by the first byte.
 bool may_precede_document(char first) { return std::strchr("#%\r\n", first) != nullptr; }
 
 }  // namespace
@@ -66,7 +66,7 @@ bool YamlDocumentCutter::fill() {
 bool YamlDocumentCutter::scan() {
   while (scanned_ == begin_ || scanned_ < end_) {
     if (place_ == Place::kDocumentEnd) return scanned_ > begin_;
-    // A marker is judged by four bytes; a line that is not that long yet waits for the next window.
+    // A marker is recognised by four bytes; a line that is not that long yet waits for the next window.
     const std::size_t wanted = place_ == Place::kLineStart ? kMarkerBytes : 1;
     if (end_ - scanned_ < wanted && !stream_ended_) {
       if (scanned_ > begin_) return true;

@@ -61,7 +61,7 @@ std::uint64_t reprieve_one(const DrawnBlock& drawn, const LaneRequest& request, 
   return kept;
 }
 
-TEST(ReprieveLanes, EveryLaneIsJudgedAsIfAlone) {
+TEST(ReprieveLanes, EveryLaneIsFilteredAsIfAlone) {
   std::mt19937_64 dice(1);
   for (int i = 0; i < 300; ++i) {
     const DrawnBlock drawn(dice, 1 + dice() % kVictims);

@@ -6,6 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "tests/unit/batching_device/hand_made_row.h"
+
 namespace berth {
 namespace {
 
@@ -93,6 +95,46 @@ TEST(DeltaBodyTest, ADeltaWithoutNodesOrCountersHasTotalsOnly) {
   EXPECT_EQ(columns.totals, (Longs{80, 81}));
   EXPECT_EQ(columns.requested, Longs(10, 1));
   EXPECT_EQ(columns.counts, Longs(6, 6));
+}
+
+TEST(DeltaBodyTest, PatchesWriteSingleValuesOfAnySize) {
+  Columns columns;
+  std::vector<std::int32_t> words(3, 9);
+  const std::array<DevicePatch, 4> patches{{{&columns.pods[1], static_cast<std::uint64_t>(INT64_MIN + 5), 8},
+                                            {&words[1], static_cast<std::uint32_t>(-1), 4},
+                                            {&columns.ports[2], 1, 1},
+                                            {&columns.counts[0], 77, 8}}};
+  DeviceDelta delta;
+  delta.patches = patches.data();
+  delta.patch_count = 4;
+  ASSERT_EQ(delta_items(delta), 4);
+  for (std::int32_t item = 4; item-- > 0;) apply_delta_item(columns.state(), delta, item);
+  EXPECT_EQ(columns.pods, (Longs{4, INT64_MIN + 5, 4, 4}));
+  EXPECT_EQ(words, (std::vector<std::int32_t>{9, -1, 9}));
+  EXPECT_EQ(columns.ports, (Bytes{5, 5, 1, 5, 5, 5, 5, 5, 5, 5}));
+  EXPECT_EQ(columns.counts, (Longs{77, 6, 6, 6, 6, 6}));
+}
+
+TEST(DeltaBodyTest, AVacatedPositionIsNotFeasibleAnyMore) {
+  test::HandMadeRow row({9, 65});
+  for (std::int32_t node = 0; node < row.node_count(); ++node) row.set_worth(node, node);
+  row.build();
+  const std::int32_t best = row.plain_best(1);
+  const std::array<std::int32_t, 2> positions{row.view().position_of(best), row.view().position_of(0)};
+  const DeviceVacancy vacancy{row.row(), 0, 2};
+  DeviceDelta delta;
+  delta.vacancies = &vacancy;
+  delta.vacated = positions.data();
+  delta.vacancy_count = 1;
+  ASSERT_EQ(delta_items(delta), 1);
+  apply_delta_item(row.state(), delta, 0);
+  const std::vector<NodeKey> keys = row.keys();
+  const std::vector<std::int32_t> live = row.live();
+  EXPECT_EQ(live, (std::vector<std::int32_t>{8, 64}));
+  row.set_worth(best, -1);
+  row.set_worth(0, -1);
+  row.build();
+  EXPECT_EQ(keys, row.keys()) << "as if the nodes refused";
 }
 
 }  // namespace

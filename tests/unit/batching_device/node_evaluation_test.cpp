@@ -15,9 +15,9 @@ namespace {
 NodeKey plain_key(test::DeviceCluster& cluster, std::int32_t c, std::int32_t node) {
   const NodeSideRow& side = cluster.table.node_side(c);
   const CompiledProfile& profile = cluster.table.profile_of(c);
-  const UncachedClass judged(cluster.table[c], profile, side, cluster.snapshot);
-  if (!judged.accepts(node)) return 0;
-  return make_node_key(side.fixed_total(cluster.snapshot, node) + judged.load_total(node), judged.draw(node));
+  const UncachedClass uncached(cluster.table[c], profile, side, cluster.snapshot);
+  if (!uncached.accepts(node)) return 0;
+  return make_node_key(side.fixed_total(cluster.snapshot, node) + uncached.load_total(node), uncached.draw(node));
 }
 
 /// @return how many keys were compared

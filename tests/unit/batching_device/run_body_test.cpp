@@ -27,15 +27,15 @@ std::vector<DevicePick> plain_copies(test::DeviceCluster& cluster, std::int32_t 
   Snapshot snapshot = cluster.snapshot;
   const NodeSideRow& side = cluster.table.node_side(c);
   const CompiledProfile& profile = cluster.table.profile_of(c);
-  const UncachedClass judged(cluster.table[c], profile, side, snapshot);
+  const UncachedClass uncached(cluster.table[c], profile, side, snapshot);
   std::vector<DevicePick> picks;
   NodeKey level = INT64_MAX;
-  while (judged.accepts(node) && static_cast<std::int32_t>(picks.size()) < copies_max) {
-    const std::int64_t total = side.fixed_total(snapshot, node) + judged.load_total(node);
-    level = std::min(level, make_node_key(total, judged.draw(node)));
+  while (uncached.accepts(node) && static_cast<std::int32_t>(picks.size()) < copies_max) {
+    const std::int64_t total = side.fixed_total(snapshot, node) + uncached.load_total(node);
+    level = std::min(level, make_node_key(total, uncached.draw(node)));
     if (level < threshold) break;
     snapshot.apply(node, cluster.table[c].delta, 1);
-    picks.push_back({level, node, static_cast<std::int32_t>(total), !judged.accepts(node)});
+    picks.push_back({level, node, static_cast<std::int32_t>(total), !uncached.accepts(node)});
   }
   return picks;
 }

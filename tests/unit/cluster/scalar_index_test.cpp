@@ -30,49 +30,49 @@ std::vector<int> numbers(const ScalarIndex<Entry>& index, std::string_view name)
 TEST(ScalarIndex, ANodeIsFoundWhileSomethingNamesTheResource) {
   ScalarIndex<Entry> index;
   Entry a{1}, b{2};
-  index.note(a, amounts({{"gpu", 4}, {"nic", 1}}), 1);
-  index.note(a, amounts({{"gpu", 1}}), 1);
-  index.note(b, amounts({{"gpu", 2}}), 1);
+  index.add(a, amounts({{"gpu", 4}, {"nic", 1}}));
+  index.add(a, amounts({{"gpu", 1}}));
+  index.add(b, amounts({{"gpu", 2}}));
   EXPECT_EQ(numbers(index, "gpu"), (std::vector<int>{1, 2}));
   EXPECT_EQ(numbers(index, "nic"), std::vector<int>{1});
-  index.note(a, amounts({{"gpu", 4}, {"nic", 1}}), -1);
+  index.drop(a, amounts({{"gpu", 4}, {"nic", 1}}));
   EXPECT_EQ(numbers(index, "gpu"), (std::vector<int>{1, 2}));
   EXPECT_EQ(numbers(index, "nic"), std::vector<int>{});
-  index.note(a, amounts({{"gpu", 1}}), -1);
+  index.drop(a, amounts({{"gpu", 1}}));
   EXPECT_EQ(numbers(index, "gpu"), std::vector<int>{2});
 }
 
 TEST(ScalarIndex, AnAmountOfZeroNamesNothing) {
   ScalarIndex<Entry> index;
   Entry a{1};
-  index.note(a, amounts({{"hugepages-2Mi", 0}}), 1);
+  index.add(a, amounts({{"hugepages-2Mi", 0}}));
   EXPECT_EQ(numbers(index, "hugepages-2Mi"), std::vector<int>{});
-  index.note(a, amounts({{"hugepages-2Mi", 0}}), -1);
+  index.drop(a, amounts({{"hugepages-2Mi", 0}}));
   EXPECT_EQ(numbers(index, "hugepages-2Mi"), std::vector<int>{});
 }
 
 TEST(ScalarIndex, AResourceOfManyNodesIsNotKeptUntilNobodyUsesIt) {
   ScalarIndex<Entry> index;
   std::deque<Entry> nodes;
-  for (int i = 0; i < 1024; ++i) index.note(nodes.emplace_back(Entry{i}), amounts({{"gpu", 8}}), 1);
+  for (int i = 0; i < 1024; ++i) index.add(nodes.emplace_back(Entry{i}), amounts({{"gpu", 8}}));
   EXPECT_EQ(index.nodes_with("gpu")->size(), 1024u);
-  index.note(nodes.emplace_back(Entry{1024}), amounts({{"gpu", 8}}), 1);
+  index.add(nodes.emplace_back(Entry{1024}), amounts({{"gpu", 8}}));
   EXPECT_EQ(index.nodes_with("gpu"), std::nullopt);
   for (Entry& node : nodes) {
     EXPECT_EQ(index.nodes_with("gpu"), std::nullopt);
-    index.note(node, amounts({{"gpu", 8}}), -1);
+    index.drop(node, amounts({{"gpu", 8}}));
   }
   EXPECT_EQ(index.nodes_with("gpu")->size(), 0u);
-  index.note(nodes.front(), amounts({{"gpu", 8}}), 1);
+  index.add(nodes.front(), amounts({{"gpu", 8}}));
   EXPECT_EQ(numbers(index, "gpu"), std::vector<int>{0});
 }
 
 TEST(ScalarIndex, ACopyNamesItsOwnNodes) {
   ScalarIndex<Entry> index, copy;
   Entry a{1}, copy_of_a{7};
-  index.note(a, amounts({{"gpu", 4}}), 1);
+  index.add(a, amounts({{"gpu", 4}}));
   copy.copy(index, [&](const Entry& node) { return node.number == 1 ? &copy_of_a : nullptr; });
-  index.note(a, amounts({{"gpu", 4}}), -1);
+  index.drop(a, amounts({{"gpu", 4}}));
   EXPECT_EQ(numbers(copy, "gpu"), std::vector<int>{7});
 }
 

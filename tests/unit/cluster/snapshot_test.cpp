@@ -59,7 +59,7 @@ void expect_as_new(Snapshot& snapshot, const ClusterCache& cache) {
   }
 }
 
-/// A cache and a snapshot that takes in each of its changes.
+/// A cache and a snapshot that follows each of its changes.
 struct Followed {
   ClusterCache cache;
   std::optional<Snapshot> snapshot;

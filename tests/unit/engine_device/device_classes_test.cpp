@@ -42,6 +42,8 @@ void expect_levels(const DeviceLayout& layout, std::vector<std::int32_t> sizes) 
 TEST(DeviceClassesTest, EveryCellHasATournament) {
   DeviceTuning tuning;
   tuning.nodes_per_cell_min = 1;
+  tuning.spare_cells = tuning.spare_places_min = 0;
+  tuning.spare_places_share = 1000;
   std::string text;
   const std::vector<std::int32_t> sizes{1, 7, 8, 9, 63, 64, 65, 513};
   for (std::size_t z = 0; z < sizes.size(); ++z)

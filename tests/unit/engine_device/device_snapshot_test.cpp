@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "batching/device/device_errors.h"
 #include "batching/node_draw.h"
 #include "plugins/node_ports/compile.h"
@@ -64,9 +69,15 @@ void expect_mirrors(const DeviceSnapshot& device, const Snapshot& snapshot,
   for (std::int32_t t = 0; t < topology.table_count(); ++t) {
     const DeviceTable& table = counts.tables[t];
     ASSERT_EQ(table.column, topology.column_of(t));
+    ASSERT_EQ(table.domain_count, topology.column(table.column).domain_count);
+    ASSERT_EQ(table.existing_domains, topology.existing_domains(t));
     ASSERT_EQ(counts.totals[t], topology.total(t));
-    for (std::int32_t d = 1; d <= table.domain_count; ++d)
+    for (std::int32_t d = 1; d <= table.domain_count; ++d) {
       ASSERT_EQ(counts.counts[table.first + d], topology.count(t, d));
+      if (topology.tracks_minimum(t)) {
+        ASSERT_EQ(counts.exists[table.first + d], topology.exists(t, d) ? 1 : 0);
+      }
+    }
     ASSERT_EQ(table.mask < 0, topology.mask_of(t) == nullptr);
     for (std::int32_t i = 0; table.mask >= 0 && i < snapshot.slot_count(); ++i)
       ASSERT_EQ(counts.masks[table.mask * counts.stride + i], (*topology.mask_of(t))[static_cast<std::size_t>(i)]);
@@ -217,6 +228,89 @@ TEST(DeviceSnapshotTest, ChangedNodeObjectsUploadEverythingAgain) {
   cluster.place(cluster.pods[1], 48);
   EXPECT_EQ(traffic_of_update(cluster).transfers, 1);
   expect_mirrors(cluster.columns, cluster.snapshot, port_sets);
+}
+
+/// Takes in the event of a node, as an engine does, for the columns and the tables.
+void apply(DeviceCluster& cluster, const ClusterChange& change, std::map<std::int32_t, NodeParts>& changed) {
+  const auto* upsert = std::get_if<NodeUpsert>(&change);
+  const std::string& name = upsert != nullptr ? upsert->node->name : std::get<NodeRemoval>(change).name;
+  std::int32_t slot = cluster.snapshot.find_node(name);
+  const ClusterEffect effect = cluster.cluster.apply(change);
+  const ClusterCache& cache = cluster.cluster.cache();
+  NodeParts parts = effect.parts;
+  if (effect.node == ClusterEffect::Node::kRemoved) {
+    cluster.snapshot.remove_node(slot, cache);
+    parts = NodeParts::all();
+  } else if (effect.node == ClusterEffect::Node::kAdded) {
+    slot = cluster.snapshot.add_node(*cache.find_node(name), cache);
+    parts = NodeParts::all();
+  } else {
+    cluster.snapshot.change_node(slot, *cache.find_node(name), parts, cache);
+  }
+  cluster.table.topology().move_node(slot);
+  if (parts == NodeParts::all()) cluster.table.topology().change_pods(slot);
+  cluster.snapshot.update_order(cache);
+  cluster.log.append({slot, -1, 0});
+  changed[slot].insert(parts);
+}
+
+TEST(DeviceSnapshotTest, NodeEventsAreSentInOneTransfer) {
+  std::vector<std::vector<std::uint64_t>> bytes_by_size;
+  for (const int node_count : {40, 3000}) {
+    // A node that some table leaves out: the first one of a table costs a column.
+    DeviceCluster cluster(nodes(node_count) + "node odd cpu=1 memory=1Gi\n" + kPods +
+                          "pod eligible label:app=x spread=zone match=app=x select:rack=r\n"
+                          "pod here on=n2 label:app=x cpu=1\n");
+    const auto port_sets = port_sets_of(cluster);
+    cluster.columns.update(cluster.snapshot, cluster.log);
+    std::vector<std::uint64_t>& bytes = bytes_by_size.emplace_back();
+    const auto upsert = [](const std::string& line) {
+      return NodeUpsert(test::parse_scenario(line).objects.nodes.front());
+    };
+    const std::string rest = " memory=64Gi zone=1 host res:example.com/x=9 label:rack=r";
+    const std::vector<std::vector<ClusterChange>> events = {
+        {upsert("node n3 cpu=8" + rest)},
+        {upsert("node n2 cpu=64 memory=64Gi zone=2 host label:rack=r")},
+        {upsert("node n2 cpu=64 memory=64Gi zone=3 host label:rack=s"),
+         upsert("node n5 cpu=64 memory=64Gi label:rack=s")},
+        {NodeRemoval{"n7"}},
+        {NodeRemoval{"n2"}, upsert("node n7 cpu=1" + rest)},
+        {upsert("node n2 cpu=64" + rest), upsert("node n5 cpu=64" + rest)},
+    };
+    for (const std::vector<ClusterChange>& changes : events) {
+      std::map<std::int32_t, NodeParts> changed;
+      for (const ClusterChange& change : changes) apply(cluster, change, changed);
+      cluster.place(cluster.pods[0], 11);
+      ASSERT_TRUE(cluster.columns.has_room_for(cluster.snapshot.topology()));
+      NodeEventDelta delta(changed);
+      const std::uint64_t before = cluster.accelerator.uploaded_bytes();
+      const std::int64_t transfers = cluster.accelerator.uploads();
+      cluster.columns.update(cluster.snapshot, cluster.log, delta);
+      bytes.push_back(cluster.accelerator.uploaded_bytes() - before);
+      EXPECT_EQ(cluster.accelerator.uploads() - transfers, 1);
+      cluster.columns.renew_order();
+      cluster.columns.update(cluster.snapshot, cluster.log);
+      expect_mirrors(cluster.columns, cluster.snapshot, port_sets);
+      if (testing::Test::HasFatalFailure()) FAIL() << "after event " << bytes.size();
+    }
+    EXPECT_EQ(cluster.columns.full_uploads(), 1);
+  }
+  EXPECT_EQ(bytes_by_size[0], bytes_by_size[1]) << "the number of nodes is not in it";
+}
+
+TEST(DeviceSnapshotTest, ThereIsRoomForSomeNewDomains) {
+  DeviceCluster cluster(nodes(60) + kPods);
+  cluster.columns.update(cluster.snapshot, cluster.log);
+  std::map<std::int32_t, NodeParts> changed;
+  int followed = 0;
+  for (; followed < 60 && cluster.columns.has_room_for(cluster.snapshot.topology()); ++followed) {
+    const std::string n = std::to_string(followed);
+    apply(cluster,
+          NodeUpsert(test::parse_scenario("node n" + n + " cpu=64 zone=new" + n + " host").objects.nodes.front()),
+          changed);
+  }
+  EXPECT_GT(followed, 10);
+  EXPECT_LT(followed, 30);
 }
 
 TEST(DeviceSnapshotTest, AClusterWithoutNodesHasEmptyColumns) {

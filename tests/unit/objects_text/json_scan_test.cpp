@@ -151,17 +151,17 @@ TEST(JsonScan, AFieldThatIsAbsentLeadsToWhatIsAroundIt) {
 }
 
 TEST(JsonScan, OnlyPossibleListsAreScannedAgain) {
-  const auto judge = [](std::string text) {
+  const auto is_list = [](std::string text) {
     const std::size_t size = text.size();
     text.append(kSlicePaddingBytes, '\0');
     return may_be_list(std::string_view(text).substr(0, size));
   };
-  EXPECT_FALSE(judge(R"({"kind":"Pod"})"));
-  EXPECT_FALSE(judge(R"({"apiVersion":"v1","kind":"Pod","items":[]})"));
-  EXPECT_TRUE(judge(R"({"apiVersion":"v1","kind":"PodList"})"));
-  EXPECT_TRUE(judge(R"({"apiVersion":"v1","items":[],"kind":"List"})"));
-  EXPECT_TRUE(judge(R"({"metadata":{},"kind":"List"})"));
-  EXPECT_FALSE(judge("12"));
+  EXPECT_FALSE(is_list(R"({"kind":"Pod"})"));
+  EXPECT_FALSE(is_list(R"({"apiVersion":"v1","kind":"Pod","items":[]})"));
+  EXPECT_TRUE(is_list(R"({"apiVersion":"v1","kind":"PodList"})"));
+  EXPECT_TRUE(is_list(R"({"apiVersion":"v1","items":[],"kind":"List"})"));
+  EXPECT_TRUE(is_list(R"({"metadata":{},"kind":"List"})"));
+  EXPECT_FALSE(is_list("12"));
 }
 
 }  // namespace
