@@ -80,6 +80,7 @@ BatchResult EngineFork::commit_batch(std::span<const PodToPlace> pods, const Bat
   history_.check_not_spent();
   BatchResult result = engine_.commit(pods, limits, [&](const BatchResult& committed) {
     std::vector<ForkStep> steps;
+    steps.reserve(committed.outcomes.size());
     for (std::size_t i = 0; i < committed.outcomes.size(); ++i)
       steps.emplace_back(ForkPlacement{pods[i], std::string(engine_.engine().node_name(committed.outcomes[i].node))});
     history_.add_all(std::move(steps));

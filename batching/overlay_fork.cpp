@@ -2,44 +2,14 @@
 #include "batching/overlay_fork.h"
 
 #include <algorithm>
-#include <mutex>
-#include <new>
-#include <shared_mutex>
 #include <unordered_map>
 #include <utility>
 
 #include "batching/evaluation.h"
+#include "batching/overlay_reading.h"
 #include "batching/prepared_pod.h"
-#include "host/cluster/pod_footprint.h"
-#include "host/objects/pod_state.h"
 
 namespace berth {
-
-/// The engine does not change while this exists.
-class OverlayFork::Reading {
- public:
-  explicit Reading(ForkSource& source) : source_(source), lock_(source.mutex) {}
-  bool is_live() const { return source_.live != nullptr; }
-  /// Runs `body` while no other fork reads the engine, if it is still live. Afterwards it may have changed.
-  template <class Body>
-  void alone(Body body) {
-    lock_.unlock();
-    {
-      const std::unique_lock alone(source_.mutex);
-      try {
-        if (is_live()) body();
-      } catch (const std::bad_alloc&) {
-        source_.live->set_void();
-        throw;
-      }
-    }
-    lock_.lock();
-  }
-
- private:
-  ForkSource& source_;
-  std::shared_lock<ReadersAndWriter> lock_;
-};
 
 OverlayFork::OverlayFork(std::shared_ptr<ForkSource> source, std::shared_ptr<const ForkParent> parent)
     : source_(std::move(source)), history_(std::move(parent)) {
@@ -72,22 +42,6 @@ OverlayFork::~OverlayFork() {
   const Reading reading(*source_);
   state_.reset();
   source_->journal->stop_reading(journal_position_);
-}
-
-/// Runs `body(reading)` on the overlay, if that can answer. Where memory runs out, the next call opens an engine.
-/// @return whether it did
-template <class Body>
-bool OverlayFork::on_overlay(Body body) {
-  history_.check_not_spent();
-  if (state_ == nullptr || state_->is_void()) return false;
-  try {
-    Reading reading(*source_);
-    if (reading.is_live() && source_->live->is_void()) reading.alone([&] { source_->live->leave_forks(); });
-    return follow_new_columns(reading) && body(reading);
-  } catch (const std::bad_alloc&) {
-    state_->set_void();
-    throw;
-  }
 }
 
 // Placing
@@ -146,6 +100,7 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
   EngineOfFork& own = engine();
   return own.commit(given, limits, [&](BatchResult& committed) {
     std::vector<ForkStep> steps;
+    steps.reserve(committed.outcomes.size());
     for (std::size_t i = 0; i < committed.outcomes.size(); ++i) {
       NodeIndex& node = committed.outcomes[i].node;
       steps.emplace_back(ForkPlacement{given[i], std::string(own.engine().node_name(node))});
@@ -196,6 +151,7 @@ void OverlayFork::note_touched() {
 void OverlayFork::note_outcomes(std::span<const PodToPlace> pods, const BatchResult& result) {
   std::unordered_map<std::string, Standing> placed;
   std::vector<ForkStep> steps;
+  steps.reserve(result.outcomes.size());
   for (std::size_t i = 0; i < result.outcomes.size(); ++i) {
     std::string node(state_->snapshot.node_name(result.outcomes[i].node.value));
     if (!node.empty()) placed[pods[i].pod->uid()] = {pods[i].pod, node, true};
@@ -298,259 +254,6 @@ void OverlayFork::count_in_new(const Standing& standing, std::int32_t slot, int 
   std::erase_if(delta.requested,
                 [&](const auto& amount) { return snapshot.built_at(amount.first) <= known.resources_built; });
   snapshot.add_requested(slot, delta, sign);
-}
-
-// Pods
-
-void OverlayFork::read_journal() {
-  const PodJournal& journal = *source_->journal;
-  for (; journal_seen_ < journal.end(); ++journal_seen_)
-    changed_since_.try_emplace(journal[journal_seen_].uid, journal_seen_);
-}
-
-/// In the engine, or where it left it.
-OverlayFork::Standing OverlayFork::in_source(const std::string& uid) const {
-  const ClusterCache& cache = source_->live != nullptr ? source_->live->cluster.cache() : *source_->cache;
-  const NodeInfo* node = cache.node_of_pod(uid);
-  if (node == nullptr) return {};
-  return {cache.get_pod(uid), node->name, cache.is_assumed(uid)};
-}
-
-OverlayFork::Standing OverlayFork::as_opened(const std::string& uid) {
-  read_journal();
-  const auto changed = changed_since_.find(uid);
-  if (changed == changed_since_.end()) return in_source(uid);
-  const PodBefore& before = (*source_->journal)[changed->second];
-  return {before.pod, before.node_name, before.is_assumed};
-}
-
-OverlayFork::Standing OverlayFork::standing_of(const std::string& uid) {
-  const auto own = own_pods_.find(uid);
-  return own != own_pods_.end() ? own->second : as_opened(uid);
-}
-
-/// What pods of the changes count in the topology tables becomes known. @return false when an own engine is needed
-bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& reading) {
-  TopologyIndex& topology = state_->table.topology();
-  std::vector<PodPtr> unknown;
-  bool brings_new_terms = false;
-  const bool nodes_may_come = std::any_of(changes.begin(), changes.end(), [](const ClusterChange& change) {
-    return std::holds_alternative<NodeUpsert>(change);
-  });
-  const auto look_at = [&](const PodPtr& pod, std::string_view node_name) {
-    if (pod == nullptr || (!nodes_may_come && state_->snapshot.find_node(node_name) < 0)) return;
-    brings_new_terms = brings_new_terms || topology.brings_new_terms(*pod);
-    if (!topology.known_moves(*pod)) unknown.push_back(pod);
-  };
-  for (const ClusterChange& change : changes) {
-    if (const auto* node = std::get_if<NodeUpsert>(&change)) {
-      const std::string& name = node->node->name;
-      if (state_->snapshot.find_node(name) < 0)
-        for (const PodPtr& pod : pods_on(name, When::kNow)) look_at(pod, name);
-      continue;
-    }
-    if (std::holds_alternative<NodeRemoval>(change)) continue;
-    const auto* upsert = std::get_if<PodUpsert>(&change);
-    if (upsert != nullptr) look_at(upsert->pod, upsert->pod->node_name);
-    const Standing standing = standing_of(upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid);
-    look_at(standing.pod, standing.node_name);
-  }
-  if (brings_new_terms) return false;
-  if (unknown.empty()) return true;
-  reading.alone([&] {
-    for (const PodPtr& pod : unknown) topology.moves_on_node(*pod);
-  });
-  return reading.is_live() && follow_new_columns(reading) && ensure_moves(changes, reading);
-}
-
-void OverlayFork::apply(std::span<const ClusterChange> changes) {
-  check_fork_changes(changes);
-  ForkStep step = std::vector<ClusterChange>(changes.begin(), changes.end());
-  history_.make_room(1);
-  const bool done =
-      on_overlay([&](Reading& reading) { return ensure_moves(changes, reading) && follow_as_one(changes); });
-  if (!done) engine().ready().apply(changes);
-  history_.add(std::move(step));
-  ++self_->version;
-}
-
-/// All of the changes, or none: then the next call, or this one, opens an engine.
-bool OverlayFork::follow_as_one(std::span<const ClusterChange> changes) {
-  state_->begin_call();
-  try {
-    if (follow(changes)) {
-      state_->keep_call();
-      return true;
-    }
-  } catch (...) {
-    state_->take_back_call(true);
-    throw;
-  }
-  state_->take_back_call(true);
-  return false;
-}
-
-/// Of a pod.
-void OverlayFork::apply_one(const ClusterChange& change) {
-  const auto* upsert = std::get_if<PodUpsert>(&change);
-  const std::string uid = upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid;
-  leave(uid);
-  if (upsert != nullptr && is_on_node(*upsert->pod)) stand(upsert->pod);
-  state_->nominations.remove(uid);
-}
-
-void OverlayFork::leave(const std::string& uid) {
-  const Standing standing = standing_of(uid);
-  if (standing.pod == nullptr) return;
-  change_node(standing, -1);
-  own_pods_[uid] = {};
-}
-
-void OverlayFork::stand(const PodPtr& pod) {
-  Standing& standing = own_pods_[pod->uid()];
-  standing = {pod, pod->node_name, false};
-  change_node(standing, 1);
-}
-
-/// Pods on nodes without an object count nowhere.
-void OverlayFork::change_node(const Standing& standing, int sign) {
-  Snapshot& snapshot = state_->snapshot;
-  const std::int32_t slot = snapshot.find_node(standing.node_name);
-  if (slot < 0) return;
-  const Pod& pod = *standing.pod;
-  snapshot.apply(slot, state_->table.delta_of(pod), sign);
-  if (const std::vector<HostPort> ports = wanted_host_ports(*pod.spec); !ports.empty())
-    sign > 0 ? add_ports(snapshot.write_used_ports(slot), ports) : free_ports(snapshot.write_used_ports(slot), ports);
-  snapshot.write_topology().add_all(*state_->table.topology().known_moves(pod), slot, sign);
-  state_->log.append({slot, -1, 0});
-  touched_.insert(slot);
-}
-
-// Forks of the fork, and an engine of its own
-
-bool OverlayFork::promote() {
-  if (!history_.promote()) return false;
-  self_->fork = nullptr;  // forks of it have no parent any more
-  return true;
-}
-
-std::unique_ptr<Fork> OverlayFork::fork() {
-  std::unique_ptr<Fork> child;
-  on_overlay([&](Reading&) {
-    child.reset(new OverlayFork(*this, self_));
-    return true;
-  });
-  return child != nullptr ? std::move(child) : engine().ready().open_fork(self_);
-}
-
-std::shared_ptr<const ClusterCache> OverlayFork::cluster_as_opened() {
-  read_journal();
-  auto cache =
-      std::make_shared<ClusterCache>(source_->live != nullptr ? source_->live->cluster.cache() : *source_->cache);
-  for (const auto& [uid, position] : changed_since_) {
-    cache->remove_pod(uid);
-    const Standing standing = as_opened(uid);
-    if (standing.pod == nullptr) continue;
-    if (standing.is_assumed) {
-      cache->assume_pod(standing.pod, standing.node_name);
-    } else {
-      cache->add_pod(standing.pod);
-    }
-  }
-  // Backwards, so that the first change of a node since then comes last.
-  for (std::uint64_t position = source_->journal->end(); position-- > journal_position_;)
-    for (const PortsBefore& ports : (*source_->journal)[position].ports)
-      cache->set_used_ports(ports.node_name, ports.used);
-  return cache;
-}
-
-/// Opens it at the first call.
-EngineOfFork& OverlayFork::engine() {
-  if (engine_ != nullptr) return *engine_;
-  std::shared_ptr<const ClusterCache> cache;
-  ClusterObjects objects;
-  {
-    const Reading reading(*source_);
-    cache = cluster_as_opened();
-    objects = reading.is_live() ? source_->live->cluster.objects() : source_->objects;
-    const auto slots = static_cast<std::int32_t>(source_->node_count());
-    for (std::int32_t slot = 0; slot < slots; ++slot) names_.emplace(slot, source_->node_name(slot));
-  }
-  const Beside now = reopen_with_ ? *reopen_with_ : beside();
-  std::unique_ptr<Backend> engine = source_->open_engine(std::move(cache), objects, now.next_start);
-  replay(history_.steps(), false, *engine);
-  for (const NominationUpsert& nomination : now.nominations) {
-    const ClusterChange change = nomination;
-    engine->apply({&change, 1});
-  }
-  for (const auto& [index, name] : names_) index_of_name_.emplace(name, index);
-  engine_ = std::make_unique<EngineOfFork>(std::move(engine));
-  // Nothing below allocates.
-  ++*source_->own_engines;
-  reopen_with_.reset();
-  const Reading reading(*source_);  // what the state reads does not change while it goes
-  state_.reset();
-  return *engine_;
-}
-
-OverlayFork::Beside OverlayFork::beside() const { return {state_->next_start(), state_->nominations.all()}; }
-
-void OverlayFork::as_one(const std::function<void()>& calls) {
-  const std::size_t steps = history_.steps().size();
-  const std::uint64_t version = self_->version;
-  const auto take_back = [&] {
-    history_.shorten(steps);
-    self_->version = version;
-  };
-  if (state_ == nullptr) {
-    try {
-      engine().ready().as_one(calls);
-    } catch (...) {
-      take_back();
-      throw;
-    }
-    return;
-  }
-  Beside before = beside();
-  try {
-    calls();
-  } catch (...) {
-    take_back();
-    engine_.reset();
-    const Reading reading(*source_);
-    state_.reset();
-    reopen_with_ = std::move(before);
-    throw;
-  }
-}
-
-/// Of a node of the fork's engine. A node that came later gets the next free one.
-NodeIndex OverlayFork::own_index(NodeIndex of_engine) {
-  if (of_engine == kNoNode) return kNoNode;
-  const std::string name(engine_->engine().node_name(of_engine));
-  if (const auto known = index_of_name_.find(name); known != index_of_name_.end()) return {known->second};
-  const auto next = static_cast<std::int32_t>(names_.size());
-  names_.emplace(next, name);
-  index_of_name_.emplace(name, next);
-  return {next};
-}
-
-std::string_view OverlayFork::node_name(NodeIndex index) const {
-  if (index == kNoNode) return {};
-  if (const auto known = names_.find(index.value); known != names_.end()) return known->second;
-  if (engine_ != nullptr) return {};
-  const Reading reading(*source_);
-  return names_.emplace(index.value, source_->node_name(index.value)).first->second;
-}
-
-std::size_t ForkSource::node_count() const {
-  return live != nullptr ? live->snapshot.nodes_by_slot().size() : nodes.size();
-}
-
-std::string ForkSource::node_name(std::int32_t slot) const {
-  if (live != nullptr) return std::string(live->node_name(slot));
-  const NodePtr& node = nodes.at(static_cast<std::size_t>(slot));
-  return node != nullptr ? node->name : std::string();
 }
 
 }  // namespace berth

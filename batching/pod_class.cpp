@@ -16,10 +16,6 @@
 namespace berth {
 namespace {
 
-/// Node events that are kept for node sides that have not taken them in: this share of the slots, and some.
-constexpr std::int32_t kKeptChangesShare = 4;
-constexpr std::int32_t kKeptChangesMin = 64;
-
 /// A pod without status: what it adds to a node once it runs.
 Pod bare_pod(const PodClass& pod_class) {
   Pod pod;
@@ -31,18 +27,7 @@ bool any_needs_int64(const std::vector<ScoredRequest>& requests) {
   return std::any_of(requests.begin(), requests.end(), [](const ScoredRequest& r) { return r.amount >= kExactBelow; });
 }
 
-std::string with_profile(std::string signature, std::int32_t profile, const std::string& node_name) {
-  signature.append(node_name).append(reinterpret_cast<const char*>(&profile), sizeof profile);
-  return signature;
-}
-
 }  // namespace
-
-/// What plugins on the host read of a pod.
-struct ClassTable::HostOfPod {
-  const PodPtr& pod;
-  const std::string& signature;
-};
 
 ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& config, const EngineConfig& engine,
                        Snapshot& snapshot, std::uint64_t first_epoch)
@@ -55,6 +40,11 @@ ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& conf
       hosts_(engine.host_plugins, cluster, snapshot) {
   compile_profiles();
   class_of_spec_.resize(profiles_.size());
+}
+
+std::string ClassTable::with_profile(std::string signature, std::int32_t profile, const std::string& node_name) {
+  signature.append(node_name).append(reinterpret_cast<const char*>(&profile), sizeof profile);
+  return signature;
 }
 
 void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod> placed) {
@@ -185,124 +175,6 @@ void ClassTable::refresh_deltas(std::uint64_t columns) {
     const auto& scalars = pod_class.filter_amounts.scalars;  // every resource that a pod of the class requests
     if (std::any_of(scalars.begin(), scalars.end(), is_new)) pod_class.delta = delta_of(bare_pod(pod_class));
   });
-}
-
-ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c, NodeSet node_set) {
-  PodClass& pod_class = classes_[c];
-  const bool is_open = node_set == NodeSet::kIgnored;
-  std::int32_t& index = is_open ? pod_class.open_node_side : pod_class.node_side;
-  if (index < 0) {
-    std::string signature = with_profile(node_side_signature(*pod_class.spec), pod_class.profile, pod_class.node_name);
-    signature.push_back(is_open ? 'o' : 'n');
-    const auto [at, is_new] = node_side_of_signature_.try_emplace(std::move(signature), -1);
-    if (is_new) {
-      auto side = std::make_unique<NodeSide>();
-      side->signature = &at->first;
-      side->profile = pod_class.profile;
-      side->spec = pod_class.spec;
-      side->node_name = pod_class.node_name;
-      side->node_set = node_set;
-      side->compiled = compile_node_side(side->pod(), profile_of(c), snapshot_);
-      side->position = node_changes_end();
-      at->second = node_sides_.add(std::move(side));
-    }
-    index = at->second;
-  }
-  NodeSide& side = *node_sides_[index];
-  if (side.position != node_changes_end()) bring_up_to_date(side);
-  return side;
-}
-
-const CompiledNodeSide& ClassTable::compiled_node_side(std::int32_t c) {
-  return find_node_side(c, NodeSet::kNarrows).current();
-}
-
-const NodeSideRow& ClassTable::node_side(std::int32_t c, NodeSet node_set) {
-  NodeSide& side = find_node_side(c, node_set);
-  const auto build = [&](CompiledNodeSide& compiled) {
-    return build_node_side_row(std::move(compiled), *side.spec, profile_of(c), snapshot_);
-  };
-  if (side.row == nullptr) {
-    side.row = std::make_unique<NodeSideRow>(build(side.compiled));
-  } else if (side.is_outdated) {
-    *side.row = build(*side.row);
-    side.is_outdated = false;
-  }
-  return *side.row;
-}
-
-std::uint64_t ClassTable::node_side_version(std::int32_t c) { return find_node_side(c, NodeSet::kNarrows).version; }
-
-void ClassTable::mark_outdated(NodeSide& side) {
-  if (side.row == nullptr) return;
-  side.is_outdated = true;
-  side.version = ++node_sides_version_;
-}
-
-void ClassTable::compile_again(NodeSide& side) {
-  side.current() = compile_node_side(side.pod(), profiles_[static_cast<std::size_t>(side.profile)], snapshot_);
-  mark_outdated(side);
-}
-
-/// Sums up the changes from `position` on. Sides that are needed together mostly missed the same ones.
-void ClassTable::note_changes_since(std::uint64_t position) {
-  if (noted_from_ == position && noted_to_ == node_changes_end()) return;
-  noted_from_ = position;
-  noted_to_ = node_changes_end();
-  nodes_came_or_went_ = false;
-  changed_nodes_.clear();
-  for (auto i = static_cast<std::size_t>(position - node_changes_begin_); i < node_changes_.size(); ++i) {
-    changed_nodes_.push_back({node_changes_[i].slot, node_changes_[i].parts});
-    nodes_came_or_went_ = nodes_came_or_went_ || node_changes_[i].event == NodeEvent::kCameOrWent;
-  }
-  std::sort(changed_nodes_.begin(), changed_nodes_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
-  std::size_t kept = 0;
-  for (const ChangedNode& changed : changed_nodes_)
-    if (kept > 0 && changed_nodes_[kept - 1].slot == changed.slot) {
-      changed_nodes_[kept - 1].parts.insert(changed.parts);
-    } else {
-      changed_nodes_[kept++] = changed;
-    }
-  changed_nodes_.resize(kept);
-}
-
-void ClassTable::bring_up_to_date(NodeSide& side) {
-  const CompiledProfile& profile = profiles_[static_cast<std::size_t>(side.profile)];
-  const std::uint64_t position = std::exchange(side.position, node_changes_end());
-  if (position < node_changes_begin_) return compile_again(side);
-  note_changes_since(position);
-  if (!extend_node_side(side.pod(), profile, snapshot_, nodes_came_or_went_, side.current()))
-    return compile_again(side);
-  if (side.row == nullptr || side.is_outdated) return;
-  const bool concerns_all = std::any_of(changed_nodes_.begin(), changed_nodes_.end(), [&](const ChangedNode& changed) {
-    return update_node_side_row(*side.spec, profile, snapshot_, changed.slot, changed.parts, *side.row);
-  });
-  if (concerns_all) mark_outdated(side);
-}
-
-void ClassTable::change_node(std::int32_t slot, NodeParts parts, NodeEvent event) {
-  if (snapshot_.lacks_column()) return recompile();
-  if (parts.are_load()) return;
-  bool is_current = true;
-  for (CompiledProfile& profile : profiles_)
-    is_current = extend_rules(profile, event == NodeEvent::kCameOrWent) && is_current;
-  if (!is_current) return recompile();
-  node_changes_.push_back({slot, parts, event});
-  ++node_sides_version_;
-  // Taking in more than a share of all nodes costs as much as building the row.
-  const std::int32_t kept_count = snapshot_.slot_count() / kKeptChangesShare + kKeptChangesMin;
-  const auto kept = static_cast<std::size_t>(kept_count);
-  if (node_changes_.size() < 2 * kept) return;
-  node_changes_begin_ += node_changes_.size() - kept;
-  node_changes_.erase(node_changes_.begin(), node_changes_.end() - static_cast<std::ptrdiff_t>(kept));
-}
-
-const NodeSideRow* ClassTable::built_node_side(std::int32_t c, NodeSet node_set) const {
-  const PodClass& pod_class = (*this)[c];
-  const std::int32_t index = node_set == NodeSet::kIgnored ? pod_class.open_node_side : pod_class.node_side;
-  if (index < 0) return nullptr;
-  const NodeSide& side = *node_sides_[index];
-  return side.is_outdated || side.position != node_changes_end() ? nullptr : side.row.get();
 }
 
 bool is_outside_node_set(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot,
@@ -458,102 +330,6 @@ void ClassTable::recompile() {
     fill(pod_class);
   });
   refresh_deltas(0);
-}
-
-// Giving up what is not used
-
-bool ClassTable::is_sweep_due() const {
-  const std::int32_t kept = classes_.size() + topology_.all_size();
-  return all_added() - swept_at_ > static_cast<std::uint64_t>(std::max(sweep_min_, kept / sweep_share_));
-}
-
-std::vector<std::int32_t> ClassTable::sweep(const InUse& in_use) {
-  std::vector<std::int32_t> kinds;
-  topology_.keep_only(in_use.topology, kinds);
-  for (const std::int32_t kind : kinds)
-    if (static_cast<std::size_t>(kind) < class_of_kind_.size()) class_of_kind_[static_cast<std::size_t>(kind)] = {};
-  renew_classes_of_kinds();
-  const std::vector<std::int32_t> dropped = drop_classes(in_use.classes);
-  drop_node_sides();
-  hosts_.drop_unused();
-  drop_resources();
-  // The pods of errors are stale, and bring them again.
-  errors_.clear();
-  error_of_text_.clear();
-  ++sweeps_;
-  swept_at_ = all_added();
-  return dropped;
-}
-
-/// Kinds whose program or moves refer to what is gone get the classes of those that they have now.
-void ClassTable::renew_classes_of_kinds() {
-  for (std::size_t k = 0; k < class_of_kind_.size(); ++k) {
-    Found& found = class_of_kind_[k];
-    if (found.revision == 0) continue;
-    const auto kind = static_cast<std::int32_t>(k);
-    const std::uint32_t revision = topology_.compile(kind).revision;
-    if (is_error(found.pod_class)) {
-      found = {};
-    } else if (found.revision != revision) {
-      const PodClass before = classes_[found.pod_class];
-      found = {
-          find_or_add(before.spec, before.node_name, before.profile, kind, {before.host_pod, before.host_signature}),
-          revision};
-      // A class that was there before may have them already.
-      PodClass& now = classes_[found.pod_class];
-      if (now.node_side < 0) now.node_side = before.node_side;
-      if (now.open_node_side < 0) now.open_node_side = before.open_node_side;
-    }
-  }
-}
-
-std::vector<std::int32_t> ClassTable::drop_classes(const std::vector<std::int32_t>& in_use) {
-  LiveNumbers live(classes_.end());
-  for (const std::int32_t c : in_use)
-    if (c >= 0) live.insert(c);
-  for (const Found& found : class_of_kind_)
-    if (found.revision != 0) live.insert(found.pod_class);
-  for (auto& by_spec : class_of_spec_)
-    std::erase_if(by_spec, [&](const auto& entry) {
-      const FoundForSpec& found = entry.second;
-      if (is_error(found.pod_class) || !was_found_lately(found.found_at)) return true;
-      live.insert(found.pod_class);
-      return false;
-    });
-  std::vector<std::int32_t> dropped;
-  classes_.for_each([&](std::int32_t c, const PodClass& pod_class) {
-    const bool is_found = pod_class.signature != nullptr && was_found_lately(pod_class.found_at);
-    if (!is_found && !live.contains(c)) dropped.push_back(c);
-  });
-  for (const std::int32_t c : dropped) {
-    if (const std::string* signature = classes_[c].signature) class_of_signature_.erase(std::string(*signature));
-    classes_.remove(c);
-  }
-  return dropped;
-}
-
-void ClassTable::drop_node_sides() {
-  LiveNumbers live(node_sides_.end());
-  classes_.for_each([&](std::int32_t, const PodClass& pod_class) {
-    for (const std::int32_t side : {pod_class.node_side, pod_class.open_node_side})
-      if (side >= 0) live.insert(side);
-  });
-  for (std::int32_t s = 0; s < node_sides_.end(); ++s) {
-    if (!node_sides_.has(s) || live.contains(s)) continue;
-    node_side_of_signature_.erase(std::string(*node_sides_[s]->signature));
-    node_sides_.remove(s);
-  }
-}
-
-void ClassTable::drop_resources() {
-  std::set<std::string, std::less<>> names;
-  for (const CompiledProfile& profile : profiles_)
-    for (const auto* resources : {&profile.fit.resources, &profile.balanced_resources})
-      for (const ScoredResource& resource : *resources) names.insert(resource.name);
-  classes_.for_each([&](std::int32_t, const PodClass& pod_class) {
-    for (const RequestedResource& resource : pod_class.requested) names.insert(resource.name);
-  });
-  snapshot_.keep_resources(names);
 }
 
 }  // namespace berth

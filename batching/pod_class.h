@@ -170,7 +170,12 @@ class ClassTable {
  private:
   std::int32_t class_of(const PodToPlace& pod, std::int32_t kind);
   std::int32_t find_or_add(const PodToPlace& pod, std::int32_t kind, const std::string& host);
-  struct HostOfPod;
+  /// What plugins on the host read of a pod.
+  struct HostOfPod {
+    const PodPtr& pod;
+    const std::string& signature;
+  };
+  static std::string with_profile(std::string signature, std::int32_t profile, const std::string& node_name);
   std::int32_t find_or_add(const std::shared_ptr<const PodSpec>& spec, const std::string& node_name,
                            std::int32_t profile, std::int32_t kind, const HostOfPod& host);
   const std::string& score_error_with_hosts(std::int32_t c);

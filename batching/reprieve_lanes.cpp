@@ -15,7 +15,7 @@ using Left = std::array<ListLanes, LaneRequest::kRowsMax>;
 constexpr std::size_t kStep = 2;
 constexpr std::size_t kChains = 2;
 using Doubles = double __attribute__((vector_size(kStep * sizeof(double))));
-using Words = std::int64_t __attribute__((vector_size(kStep * sizeof(std::int64_t))));
+using Words = std::uint64_t __attribute__((vector_size(kStep * sizeof(std::uint64_t))));
 
 Doubles load(const double* from) {
   Doubles lanes;

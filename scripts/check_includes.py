@@ -21,7 +21,7 @@ LAYERS = [
     ["plugins"],
     ["batching"],
     ["host/engine", "cuda"],
-    ["host/preemption", "host/queue", "host/binding"],
+    ["host/preemption", "host/queue", "host/binding", "host/store"],
     ["host/scheduler", "host/generate"],
     ["host/capi", "host/kube"],
     ["host/cli"],

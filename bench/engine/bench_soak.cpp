@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the memory of a living engine follows its cluster and not its history: 5,000 nodes, 150,000 pods and 1,000
-// Deployments, all of which are replaced in the course of the events (host/generate/cluster_life.h). Prints the live
-// heap of the process after a tenth of the events and after all of them, and what an event costs the engine. The heap
-// contains the history's own list of nodes and pods, whose size does not change.
+// Deployments, all of which are replaced in the course of the events (host/generate/cluster_life.h), while 100 forks
+// are open, which are opened again after each tenth. Prints the live heap of the process after a tenth of the events
+// and after all of them, and what an event costs the engine. The heap contains the history's own list of nodes and
+// pods, whose size does not change, and what the forks were left when the first node changed after their opening.
 //
 // bench_soak [events] [nodes] [deployments]
 
@@ -12,6 +13,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "host/config/scheduler_config.h"
@@ -33,8 +36,10 @@ class Soak {
         config_(default_scheduler_config(FeatureGates())),
         backend_(life_.cache(), life_.objects(), config_, {}) {}
 
+  /// @param events  of which the forks are opened in the middle
   void run(std::int64_t events) {
     for (std::int64_t i = 0; i < events; ++i) {
+      if (i == events / 2) open_forks();
       const ClusterLife::Event event = life_.next();
       const auto begin = std::chrono::steady_clock::now();
       const std::string node = event.to_place != nullptr ? place(event.to_place) : std::string();
@@ -55,6 +60,14 @@ class Soak {
   }
 
  private:
+  static constexpr int kForks = 100;
+
+  void open_forks() {
+    forks_.clear();
+    const auto begin = std::chrono::steady_clock::now();
+    for (int f = 0; f < kForks; ++f) forks_.push_back(backend_.fork());
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
   std::string place(const PodPtr& pod) {
     std::vector<PodToPlace> pods{{pod, 0}};
     backend_.compile(pods);
@@ -67,6 +80,7 @@ class Soak {
   ClusterLife life_;
   SchedulerConfig config_;
   CpuBackend backend_;
+  std::vector<std::unique_ptr<Fork>> forks_;
   double seconds_ = 0;
   std::int64_t events_ = 0;
   std::int64_t placed_ = 0;

@@ -231,8 +231,8 @@ std::optional<NeededChange> change_of_other_pods(const Status& status) {
   if (status.message() == InterPodAffinity::reason_affinity)
     return NeededChange{"a pod in its domain that the pod's affinity asks for", kEffortOfOtherPods};
   if (status.message() == InterPodAffinity::reason_anti_affinity)
-    return NeededChange{"no pod in its domain that the pod's anti-affinity shuns", kEffortOfOtherPods};
-  return NeededChange{"no pod in its domain whose anti-affinity shuns the pod", kEffortOfOtherPods};
+    return NeededChange{"no pod in its domain that the pod's anti-affinity excludes", kEffortOfOtherPods};
+  return NeededChange{"no pod in its domain whose anti-affinity excludes the pod", kEffortOfOtherPods};
 }
 
 double Miss::effort() const { return total_effort(changes); }

@@ -157,7 +157,7 @@ BackendRun run_or_rerun(const ClusterObjects& objects, const std::shared_ptr<con
     problem = std::string("cuda cannot be used: ") + error.what() + "; done by cpu";
   } catch (const DeviceError& error) {
     if (options.engine.on_device_failure == DeviceFailure::kStop) throw;
-    problem = std::string("cuda failed: ") + error.what() + "; done again by cpu";
+    problem = std::string("cuda failed: ") + error.what() + "; fell back to cpu";
   }
   for (PodToPlace& pod : queue) pod = {pod.pod, pod.profile};
   EngineConfig engine = options.engine;

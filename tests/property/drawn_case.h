@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,21 +17,10 @@
 #include "host/config/scheduler_config.h"
 #include "host/engine/cpu/tuning.h"
 #include "host/objects/cluster_objects.h"
+#include "tests/property/dice.h"
 #include "tests/support/host_plugins.h"
 
 namespace berth::test {
-
-/// Everything a case is drawn from; printed by rapidcheck when it fails.
-struct Dice {
-  explicit Dice(std::uint64_t seed) : engine(seed) {}
-  std::int64_t upto(std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(0, most)(engine); }
-  bool one_in(std::int64_t n) { return upto(n - 1) == 0; }
-  template <class T>
-  const T& pick(const std::vector<T>& from) {
-    return from[static_cast<std::size_t>(upto(static_cast<std::int64_t>(from.size()) - 1))];
-  }
-  std::mt19937_64 engine;
-};
 
 EngineConfig draw_engine(Dice& dice);
 

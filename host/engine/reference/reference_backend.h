@@ -65,7 +65,13 @@ class ReferenceBackend : public Backend {
   std::size_t next_start() const { return next_start_; }
 
  private:
-  struct Decision;
+  /// What becomes of one pod.
+  struct Decision {
+    OutcomeKind kind = OutcomeKind::kUnschedulable;
+    NodeIndex node = kNoNode;
+    std::int64_t score = 0;
+    Message message = {};
+  };
 
   struct Nomination {
     PodPtr pod;

@@ -167,9 +167,9 @@ TEST(MissFinder, NamesChangesOfOtherPods) {
   EXPECT_EQ(text("InterPodAffinity", "node(s) didn't match pod affinity rules"),
             "a pod in its domain that the pod's affinity asks for");
   EXPECT_EQ(text("InterPodAffinity", "node(s) didn't match pod anti-affinity rules"),
-            "no pod in its domain that the pod's anti-affinity shuns");
+            "no pod in its domain that the pod's anti-affinity excludes");
   EXPECT_EQ(text("InterPodAffinity", "node(s) didn't satisfy existing pods anti-affinity rules"),
-            "no pod in its domain whose anti-affinity shuns the pod");
+            "no pod in its domain whose anti-affinity excludes the pod");
   EXPECT_EQ(text("NodeName", "other"), "none");
 }
 

@@ -113,7 +113,7 @@ TEST(DeviceFailureTest, ARerunEqualsCpuWheneverTheDeviceFails) {
     EXPECT_EQ(lines_of(result), expected) << fails_after;
     EXPECT_EQ(result.served_by, "cpu");
     EXPECT_TRUE(result.why.starts_with("cuda failed: device 0: ")) << result.why;
-    EXPECT_TRUE(result.why.ends_with(": an error was injected; done again by cpu")) << result.why;
+    EXPECT_TRUE(result.why.ends_with(": an error was injected; fell back to cpu")) << result.why;
     EXPECT_FALSE(result.stats.device.has_value());
     EXPECT_EQ(result.stats.pods, 37);
   }

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forks of an OverlayFork, its promotion, and the engine of its own that it opens where reading is not enough.
+
+#include <mutex>
+#include <utility>
+
+#include "batching/overlay_reading.h"
+
+namespace berth {
+
+bool OverlayFork::promote() {
+  if (!history_.promote()) return false;
+  self_->fork = nullptr;  // forks of it have no parent any more
+  return true;
+}
+
+std::unique_ptr<Fork> OverlayFork::fork() {
+  std::unique_ptr<Fork> child;
+  on_overlay([&](Reading&) {
+    child.reset(new OverlayFork(*this, self_));
+    return true;
+  });
+  return child != nullptr ? std::move(child) : engine().ready().open_fork(self_);
+}
+
+std::shared_ptr<const ClusterCache> OverlayFork::cluster_as_opened() {
+  read_journal();
+  auto cache =
+      std::make_shared<ClusterCache>(source_->live != nullptr ? source_->live->cluster.cache() : *source_->cache);
+  for (const auto& [uid, position] : changed_since_) {
+    cache->remove_pod(uid);
+    const Standing standing = as_opened(uid);
+    if (standing.pod == nullptr) continue;
+    if (standing.is_assumed) {
+      cache->assume_pod(standing.pod, standing.node_name);
+    } else {
+      cache->add_pod(standing.pod);
+    }
+  }
+  // Backwards, so that the first change of a node since then comes last.
+  for (std::uint64_t position = source_->journal->end(); position-- > journal_position_;)
+    for (const PortsBefore& ports : (*source_->journal)[position].ports)
+      cache->set_used_ports(ports.node_name, ports.used);
+  return cache;
+}
+
+/// Opens it at the first call.
+EngineOfFork& OverlayFork::engine() {
+  if (engine_ != nullptr) return *engine_;
+  std::shared_ptr<const ClusterCache> cache;
+  ClusterObjects objects;
+  {
+    const Reading reading(*source_);
+    cache = cluster_as_opened();
+    objects = reading.is_live() ? source_->live->cluster.objects() : source_->objects;
+    const auto slots = static_cast<std::int32_t>(source_->node_count());
+    for (std::int32_t slot = 0; slot < slots; ++slot) names_.emplace(slot, source_->node_name(slot));
+  }
+  const Beside now = reopen_with_ ? *reopen_with_ : beside();
+  std::unique_ptr<Backend> engine = source_->open_engine(std::move(cache), objects, now.next_start);
+  replay(history_.steps(), false, *engine);
+  for (const NominationUpsert& nomination : now.nominations) {
+    const ClusterChange change = nomination;
+    engine->apply({&change, 1});
+  }
+  for (const auto& [index, name] : names_) index_of_name_.emplace(name, index);
+  engine_ = std::make_unique<EngineOfFork>(std::move(engine));
+  // Nothing below allocates.
+  ++*source_->own_engines;
+  reopen_with_.reset();
+  const Reading reading(*source_);  // what the state reads does not change while it goes
+  state_.reset();
+  return *engine_;
+}
+
+OverlayFork::Beside OverlayFork::beside() const { return {state_->next_start(), state_->nominations.all()}; }
+
+void OverlayFork::as_one(const std::function<void()>& calls) {
+  const std::size_t steps = history_.steps().size();
+  const std::uint64_t version = self_->version;
+  const auto take_back = [&] {
+    history_.shorten(steps);
+    self_->version = version;
+  };
+  if (state_ == nullptr) {
+    try {
+      engine().ready().as_one(calls);
+    } catch (...) {
+      take_back();
+      throw;
+    }
+    return;
+  }
+  Beside before = beside();
+  try {
+    calls();
+  } catch (...) {
+    take_back();
+    engine_.reset();
+    const Reading reading(*source_);
+    state_.reset();
+    reopen_with_ = std::move(before);
+    throw;
+  }
+}
+
+/// Of a node of the fork's engine. A node that came later gets the next free one.
+NodeIndex OverlayFork::own_index(NodeIndex of_engine) {
+  if (of_engine == kNoNode) return kNoNode;
+  const std::string name(engine_->engine().node_name(of_engine));
+  if (const auto known = index_of_name_.find(name); known != index_of_name_.end()) return {known->second};
+  const auto next = static_cast<std::int32_t>(names_.size());
+  names_.emplace(next, name);
+  index_of_name_.emplace(name, next);
+  return {next};
+}
+
+std::string_view OverlayFork::node_name(NodeIndex index) const {
+  if (index == kNoNode) return {};
+  if (const auto known = names_.find(index.value); known != names_.end()) return known->second;
+  if (engine_ != nullptr) return {};
+  const Reading reading(*source_);
+  return names_.emplace(index.value, source_->node_name(index.value)).first->second;
+}
+
+std::size_t ForkSource::node_count() const {
+  return live != nullptr ? live->snapshot.nodes_by_slot().size() : nodes.size();
+}
+
+std::string ForkSource::node_name(std::int32_t slot) const {
+  if (live != nullptr) return std::string(live->node_name(slot));
+  const NodePtr& node = nodes.at(static_cast<std::size_t>(slot));
+  return node != nullptr ? node->name : std::string();
+}
+
+}  // namespace berth

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How an OverlayFork reads its engine, for the sources of that class alone.
+
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+
+#include "batching/commit_state.h"
+#include "batching/overlay_fork.h"
+
+namespace berth {
+
+/// The engine does not change while this exists.
+class OverlayFork::Reading {
+ public:
+  explicit Reading(ForkSource& source) : source_(source), lock_(source.mutex) {}
+  bool is_live() const { return source_.live != nullptr; }
+  /// Runs `body` while no other fork reads the engine, if it is still live. Afterwards it may have changed.
+  template <class Body>
+  void alone(Body body) {
+    lock_.unlock();
+    {
+      const std::unique_lock alone(source_.mutex);
+      try {
+        if (is_live()) body();
+      } catch (const std::bad_alloc&) {
+        source_.live->set_void();
+        throw;
+      }
+    }
+    lock_.lock();
+  }
+
+ private:
+  ForkSource& source_;
+  std::shared_lock<ReadersAndWriter> lock_;
+};
+
+/// Runs `body(reading)` on the overlay, if that can answer. Where memory runs out, the next call opens an engine.
+/// @return whether it did
+template <class Body>
+bool OverlayFork::on_overlay(Body body) {
+  history_.check_not_spent();
+  if (state_ == nullptr || state_->is_void()) return false;
+  try {
+    Reading reading(*source_);
+    if (reading.is_live() && source_->live->is_void()) reading.alone([&] { source_->live->leave_forks(); });
+    return follow_new_columns(reading) && body(reading);
+  } catch (const std::bad_alloc&) {
+    state_->set_void();
+    throw;
+  }
+}
+
+}  // namespace berth
