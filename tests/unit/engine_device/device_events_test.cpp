@@ -84,7 +84,6 @@ struct Cost {
   std::int64_t full_uploads = 0;
   std::int64_t layouts = 0;
   std::int64_t rows = 0;
-  friend bool operator==(const Cost&, const Cost&) = default;
 };
 
 Cost cost_of(Engines& engines, const Changes& changes, const std::string& what) {
