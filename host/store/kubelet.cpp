@@ -166,6 +166,7 @@ void Kubelet::run(const PodWork& work, std::int64_t due_us) {
 /// gcOrphaned() of gc_controller.go.
 void Kubelet::collect(const NodeWork& node) {
   std::vector<StoredPodPtr> pods;
+  pods.reserve(node.pods.size());
   for (const PodWork* work : node.pods) pods.push_back(work->pod);
   std::sort(pods.begin(), pods.end(), [](const StoredPodPtr& a, const StoredPodPtr& b) {
     return a->object->full_name() < b->object->full_name();

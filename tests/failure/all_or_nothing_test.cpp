@@ -144,14 +144,22 @@ std::string first_difference(const std::vector<std::string>& expected, const std
   return expected.size() == actual.size() ? std::string() : "\n  another number of answers";
 }
 
-/// BERTH_FAILURES: "all" for each allocation, which takes minutes; "few" for sanitizers, with which exceptions are
-/// slow.
-std::int64_t next_of(std::int64_t n) {
+/// BERTH_FAILURES: "all" for each allocation, which takes minutes; "few" for sanitizers, which make exceptions slow.
+std::string_view setting() {
   static const char* const kSetting = std::getenv("BERTH_FAILURES");
-  const std::string_view setting = kSetting != nullptr ? kSetting : "";
-  if (setting == "all") return n + 1;
-  if (setting == "few") return n < 4 ? n + 1 : 2 * n;
+  return kSetting != nullptr ? kSetting : "";
+}
+
+std::int64_t next_of(std::int64_t n) {
+  if (setting() == "all") return n + 1;
+  if (setting() == "few") return 4 * n;
   return n + 1 + (n > 12 ? n / 3 : 0);
+}
+
+/// In turn, where there are few.
+std::vector<Failure> failures_of(std::size_t round) {
+  if (setting() != "few") return {Failure::kOnce, Failure::kAllBehind};
+  return {round % 2 == 0 ? Failure::kAllBehind : Failure::kOnce};
 }
 
 struct Parameters {
@@ -174,8 +182,9 @@ class AllOrNothing : public testing::TestWithParam<Parameters> {
     call.make (*twin)();
     const std::vector<std::string> after = twin->answers(call.commits);
     bool has_failed = true;
+    std::size_t round = 0;
     for (std::int64_t n = 1; has_failed; n = next_of(n))
-      for (const Failure failure : {Failure::kOnce, Failure::kAllBehind}) {
+      for (const Failure failure : failures_of(round++)) {
         const std::unique_ptr<Session> session = open();
         const std::function<void()> made = call.make(*session);
         const std::string where = call.name + ", allocation " + std::to_string(n) +
