@@ -369,11 +369,13 @@ void ClusterCache::State::rebuild_order() {
   Ordered* const ordered = undo != nullptr ? &undo->add<Ordered>(*this) : nullptr;
   std::vector<const NodeInfo*> next = tree.interleaved();
   order.swap(next);
-  for (const auto& entry : nodes) entry->in_order = entry->is_real();
+  for (const auto& entry : nodes) {
+    entry->in_order = entry->is_real();
+    has_vacant = has_vacant || (entry->is_vacant() && !entry->in_order);
+  }
   order_difference_count = 0;
   ++order_generation;
   if (ordered == nullptr) return drop_vacant();
-  has_vacant = true;
   ordered->before = std::move(next);
   ordered->is_done = true;
 }
