@@ -127,36 +127,44 @@ bool DeviceBackend::State::is_ready_for_forks(std::span<const PodToPlace> pods) 
                      [&](const PodToPlace& pod) { return forks_read->considered.contains(pod.class_index); });
 }
 
+/// The rows of those classes that the device can serve, each once.
+LaunchPlan DeviceBackend::State::plan_rows(std::span<const std::int32_t> pod_classes) {
+  LaunchPlan plan;
+  for (const std::int32_t c : pod_classes) {
+    if (plan.contains(c) || !has_row(c)) continue;
+    add_class(c);
+    plan.add_class(c);
+  }
+  return plan;
+}
+
 /// Brings the columns up to date, and the rows of the pods' classes; of the classes of earlier calls, too, while there
 /// is room for all.
 void DeviceBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods) {
+  std::vector<std::int32_t> asked;
+  asked.reserve(pods.size());
+  for (const PodToPlace& pod : pods) asked.push_back(pod.class_index);
+  std::vector<std::int32_t> considered = asked;
+  if (forks_read && forks_read->is_current(log, snapshot))
+    considered.insert(considered.end(), forks_read->considered.begin(), forks_read->considered.end());
   ForksRead next;
-  for (const PodToPlace& pod : pods) next.considered.insert(pod.class_index);
   try {
     begin_batch(0);
-    LaunchPlan plan;
-    const auto add = [&](std::int32_t c) {
-      if (plan.contains(c) || !has_row(c)) return;
-      add_class(c);
-      plan.add_class(c);
-    };
-    for (const PodToPlace& pod : pods) add(pod.class_index);
-    const std::size_t wanted = plan.classes.size();
-    if (forks_read && forks_read->is_current(log, snapshot))
-      for (const std::int32_t c : forks_read->considered) add(c);
-    std::size_t fitting = plan.classes.empty() ? 0 : rows.fitting(plan.classes, classes);
-    if (fitting == plan.classes.size() && forks_read && forks_read->is_current(log, snapshot))
-      next.considered.insert(forks_read->considered.begin(), forks_read->considered.end());
-    else
-      fitting = std::min(fitting, wanted);
-    LaunchPlan fitted;
-    for (std::size_t i = 0; i < fitting; ++i) fitted.add_class(plan.classes[i]);
-    next.state = prepare(fitted).state;
-    next.classes.insert(fitted.classes.begin(), fitted.classes.end());
+    LaunchPlan plan = plan_rows(considered);
+    if (!plan.classes.empty() && rows.fitting(plan.classes, classes) < plan.classes.size()) {
+      considered = asked;
+      const LaunchPlan wanted = plan_rows(asked);
+      plan = {};
+      const std::size_t fitting = wanted.classes.empty() ? 0 : rows.fitting(wanted.classes, classes);
+      for (std::size_t i = 0; i < fitting; ++i) plan.add_class(wanted.classes[i]);
+    }
+    next.state = prepare(plan).state;
+    next.classes.insert(plan.classes.begin(), plan.classes.end());
   } catch (const DeviceError&) {
     reset_device();
     next.classes.clear();
   }
+  next.considered.insert(considered.begin(), considered.end());
   next.position = log.position();
   next.resources_built = snapshot.resources_built();
   next.tables_added = snapshot.topology().tables_added();

@@ -152,6 +152,7 @@ struct DeviceBackend::State : CommitState {
   BatchResult replay_fork(std::span<const PodToPlace> pods, const std::vector<DeviceOutcome>& answers,
                           bool stops_at_failure);
   ForkShape fork_shape() const;
+  LaunchPlan plan_rows(std::span<const std::int32_t> pod_classes);
   void make_ready_for_forks(std::span<const PodToPlace> pods) override;
   bool is_ready_for_forks(std::span<const PodToPlace> pods) const override;
   LaunchPlan plan_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max, const CommitState& fork) const;
