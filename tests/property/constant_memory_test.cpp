@@ -2,7 +2,6 @@
 // An engine whose cluster is replaced again and again needs as much memory late as early, and answers like a new one.
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,14 +13,10 @@
 #include "host/config/scheduler_config.h"
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/generate/cluster_life.h"
+#include "tests/support/live_heap.h"
 
 namespace berth {
 namespace {
-
-std::uint64_t live_heap_bytes() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
 
 /// Every 50 events a Deployment of 40 is replaced.
 ClusterLifeOptions small_cluster() {
@@ -54,7 +49,7 @@ class LivingEngine {
     std::uint64_t lowest = UINT64_MAX;
     for (int i = 0; i < events; ++i) {
       step();
-      if (i % 100 == 0) lowest = std::min(lowest, live_heap_bytes());
+      if (i % 100 == 0) lowest = std::min(lowest, test::live_heap_bytes());
     }
     return lowest;
   }
@@ -69,7 +64,7 @@ class LivingEngine {
 };
 
 TEST(ConstantMemoryTest, AReplacedClusterNeedsNoMoreMemory) {
-  if (live_heap_bytes() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
+  if (test::live_heap_bytes() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
   LivingEngine engine;
   // Arrays grow to what the largest moment needs, which comes later in a small cluster than in a large one.
   engine.lowest_heap(40'000);

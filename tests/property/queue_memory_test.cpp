@@ -2,7 +2,6 @@
 // What the queue keeps of a pod beyond its object, by the allocator's count, at a million pods.
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <cstdint>
 #include <memory>
@@ -12,17 +11,13 @@
 #include "host/config/scheduler_config.h"
 #include "host/queue/queue_plugins.h"
 #include "host/queue/scheduling_queue.h"
+#include "tests/support/live_heap.h"
 
 namespace berth {
 namespace {
 
 constexpr std::uint64_t kPods = 1'000'000;
 constexpr double kBytesPerPodMax = 400;
-
-std::uint64_t live_heap_bytes() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
 
 /// Pods of `specs` different requests.
 std::vector<PodPtr> make_pods(std::int64_t specs) {
@@ -46,14 +41,14 @@ std::vector<PodPtr> make_pods(std::int64_t specs) {
 class QueueMemoryTest : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(QueueMemoryTest, AMillionPodsAreSmallWaitingActiveAndInBackoff) {
-  if (live_heap_bytes() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
+  if (test::live_heap_bytes() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
   const std::vector<PodPtr> pods = make_pods(GetParam());
   const SchedulerConfig config = default_scheduler_config(FeatureGates());
   const VirtualClock clock(1'000'000);
   QueuePlugins plugins(config, nullptr);
-  const std::uint64_t before = live_heap_bytes();
+  const std::uint64_t before = test::live_heap_bytes();
   SchedulingQueue queue(plugins.take_profiles(), queue_options(config), clock);
-  const auto per_pod = [&] { return static_cast<double>(live_heap_bytes() - before) / kPods; };
+  const auto per_pod = [&] { return static_cast<double>(test::live_heap_bytes() - before) / kPods; };
 
   for (const PodPtr& pod : pods) queue.add(pod);
   EXPECT_EQ(queue.sizes().active, kPods);

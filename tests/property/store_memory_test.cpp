@@ -2,7 +2,6 @@
 // What the object store keeps of a pod beyond its object, by the allocator's count, at a million pods.
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <cstdint>
 #include <memory>
@@ -11,17 +10,13 @@
 
 #include "host/framework/clock.h"
 #include "host/store/object_store.h"
+#include "tests/support/live_heap.h"
 
 namespace berth {
 namespace {
 
 constexpr std::uint64_t kPods = 1'000'000;
 constexpr double kBytesPerPodMax = 250;
-
-std::uint64_t live_heap_bytes() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
 
 /// Of objects that a caller would hold without a store: as the store makes them, with a uid of 36 bytes.
 std::shared_ptr<Pod> make_pod(std::uint64_t number, const std::shared_ptr<const PodSpec>& spec) {
@@ -34,20 +29,20 @@ std::shared_ptr<Pod> make_pod(std::uint64_t number, const std::shared_ptr<const 
 }
 
 TEST(StoreMemoryTest, AMillionPodsAreSmallPendingAndBound) {
-  if (live_heap_bytes() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
+  if (test::live_heap_bytes() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
   const auto spec = std::make_shared<const PodSpec>();
-  const std::uint64_t empty = live_heap_bytes();
+  const std::uint64_t empty = test::live_heap_bytes();
   std::vector<PodPtr> pods;
   pods.reserve(kPods);
   for (std::uint64_t i = 0; i < kPods; ++i) pods.push_back(make_pod(i, spec));
-  const std::uint64_t objects = live_heap_bytes() - empty - kPods * sizeof(PodPtr);
+  const std::uint64_t objects = test::live_heap_bytes() - empty - kPods * sizeof(PodPtr);
   pods = {};
 
   const VirtualClock clock(1'000'000);
   ObjectStore store(clock);
-  const std::uint64_t before = live_heap_bytes();
+  const std::uint64_t before = test::live_heap_bytes();
   const auto per_pod = [&] {
-    return (static_cast<double>(live_heap_bytes() - before) - static_cast<double>(objects)) / kPods;
+    return (static_cast<double>(test::live_heap_bytes() - before) - static_cast<double>(objects)) / kPods;
   };
   for (std::uint64_t i = 0; i < kPods; ++i) store.create<Pod>(make_pod(i, spec));
   EXPECT_EQ(store.count<Pod>(), kPods);
