@@ -177,8 +177,8 @@ void TopologyQueries::compile_spread(const Pod& pod, const Profile& profile, con
 }
 
 /// The pods that a term of the incoming pod counts.
-PodCondition TopologyQueries::condition(const AffinityTerm& term) {
-  PodCondition condition{term.namespaces, term.selector};
+PodQueryTerm TopologyQueries::condition(const AffinityTerm& term) {
+  PodQueryTerm condition{term.namespaces, term.selector};
   if (selects_all_namespaces(term.namespace_selector, bugs_.negative_namespace_selector_matches_all)) {
     condition.namespaces = {true, {}};
   } else {

@@ -125,7 +125,7 @@ class TopologyQueries {
 
   void compile_affinity(const Pod& pod, const Profile& profile, OwnProgram& own);
   void compile_required(const std::vector<AffinityTerm>& terms, const Pod& pod, TopologyProgram& program);
-  PodCondition condition(const AffinityTerm& term);
+  PodQueryTerm condition(const AffinityTerm& term);
   std::int32_t query_table(std::int32_t query, const std::string& key);
 
   std::int32_t add_query(PodQuery query);

@@ -102,14 +102,14 @@ void NamespaceSet::add(std::string name) {
 }
 
 bool PodQuery::matches(std::string_view pod_namespace, const LabelMap& labels) const {
-  return !conditions.empty() && std::all_of(conditions.begin(), conditions.end(), [&](const PodCondition& condition) {
+  return !conditions.empty() && std::all_of(conditions.begin(), conditions.end(), [&](const PodQueryTerm& condition) {
     return condition.matches(pod_namespace, labels);
   });
 }
 
 std::string PodQuery::signature() const {
   std::string out(skips_terminating ? "s" : "t");
-  for (const PodCondition& condition : conditions) {
+  for (const PodQueryTerm& condition : conditions) {
     out.append(condition.namespaces.all ? "*" : "n");
     if (!condition.namespaces.all)
       for (const std::string& name : condition.namespaces.names) append_text(out, name);

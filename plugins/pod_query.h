@@ -62,7 +62,7 @@ struct NamespaceSet {
 };
 
 /// One selector in a set of namespaces.
-struct PodCondition {
+struct PodQueryTerm {
   NamespaceSet namespaces;
   PodLabelSelector selector;
   bool matches(std::string_view pod_namespace, const LabelMap& labels) const {
@@ -72,7 +72,7 @@ struct PodCondition {
 
 /// Pods that meet every condition. Without a condition: no pod.
 struct PodQuery {
-  std::vector<PodCondition> conditions;
+  std::vector<PodQueryTerm> conditions;
   bool skips_terminating = false;  ///< pods with a deletionTimestamp are not counted
 
   bool matches(std::string_view pod_namespace, const LabelMap& labels) const;

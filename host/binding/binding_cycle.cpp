@@ -55,9 +55,10 @@ BindingOutcome BindingCycle::reserve() {
 }
 
 BindingOutcome BindingCycle::proceed(PermitWait wait) {
-  if (next_ == Next::kReserve || next_ == Next::kNothing) {
+  if (!can_proceed()) {
     throw std::logic_error("BindingCycle::proceed() follows a good reserve() and ends with the cycle");
   }
+  if (next_ == Next::kPreBind) return pre_bind();
   if (next_ == Next::kPreFlight) {
     BindingOutcome outcome = pre_flight();
     if (outcome.result == BindingResult::kError) return outcome;
@@ -65,7 +66,7 @@ BindingOutcome BindingCycle::proceed(PermitWait wait) {
   BindingOutcome outcome = await_permit(wait);
   if (outcome.result != BindingResult::kReserved) return outcome;
   if (parts_.hooks.done) parts_.hooks.done(*pod_);
-  return bind();
+  return pre_bind();
 }
 
 BindingOutcome BindingCycle::pre_flight() {
@@ -86,10 +87,19 @@ BindingOutcome BindingCycle::await_permit(PermitWait wait) {
   return reached(BindingResult::kReserved, BindingStage::kPermitWait, Next::kPermitWait);
 }
 
-BindingOutcome BindingCycle::bind() {
+BindingOutcome BindingCycle::pre_bind() {
   Status prepared = parts_.framework.run_pre_bind(placed());
+  if (prepared.code == StatusCode::kWait)
+    return reached(BindingResult::kWaiting, BindingStage::kPreBind, Next::kPreBind);
   if (!prepared.ok()) return fail(BindingStage::kPreBind, std::move(prepared));
+  next_ = Next::kAnswer;
   Status bound = parts_.framework.run_bind(placed());
+  if (bound.code == StatusCode::kWait) return reached(BindingResult::kBinding, BindingStage::kBind, Next::kAnswer);
+  return finish(std::move(bound));
+}
+
+BindingOutcome BindingCycle::finish(Status bound) {
+  if (next_ != Next::kAnswer) throw std::logic_error("BindingCycle::finish() follows a binding that was started");
   parts_.cache.finish_binding(pod_->uid());
   if (!bound.ok()) return fail(BindingStage::kBind, std::move(bound));
   parts_.framework.run_post_bind(placed());

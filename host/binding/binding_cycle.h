@@ -27,7 +27,8 @@ enum class BindingStage : std::uint8_t { kAssume, kReserve, kPermit, kPreFlight,
 
 enum class BindingResult : std::uint8_t {
   kReserved,  ///< the scheduling cycle ended well; proceed() is next
-  kWaiting,   ///< a Permit plugin has not decided yet; proceed() again
+  kWaiting,   ///< a Permit or PreBind plugin is not done yet; proceed() again
+  kBinding,   ///< the Bind plugin's answer follows; finish() takes it
   kBound,
   kUnschedulable,  ///< rejected, condition reason Unschedulable
   kError,          ///< condition reason SchedulerError
@@ -61,21 +62,28 @@ class BindingCycle {
   /// Assume, Reserve, Permit: the end of the scheduling cycle. Call once.
   /// @throws std::logic_error on a second call
   BindingOutcome reserve();
-  /// PreBindPreFlight, the wait on Permit, PreBind, Bind, PostBind. Call again after kWaiting, which only kPoll
-  /// returns.
-  /// @throws std::logic_error when reserve() did not succeed or the cycle is over
+  /// PreBindPreFlight, the wait on Permit, PreBind, Bind, PostBind. Call again after kWaiting, which Permit gives with
+  /// kPoll only.
+  /// @throws std::logic_error when reserve() did not succeed, finish() is next or the cycle is over
   BindingOutcome proceed(PermitWait wait);
+  /// proceed() may be called.
+  bool can_proceed() const {
+    return next_ == Next::kPreFlight || next_ == Next::kPermitWait || next_ == Next::kPreBind;
+  }
+  /// The answer of a Bind plugin, after kBinding.
+  /// @throws std::logic_error at any other time
+  BindingOutcome finish(Status bound);
 
   const PodPtr& pod() const { return pod_; }
   const std::string& node_name() const { return node_name_; }
 
  private:
-  enum class Next : std::uint8_t { kReserve, kPreFlight, kPermitWait, kNothing };
+  enum class Next : std::uint8_t { kReserve, kPreFlight, kPermitWait, kPreBind, kAnswer, kNothing };
 
   PodOnNode placed() { return {pod_.get(), node_name_, &state_}; }
   BindingOutcome pre_flight();
   BindingOutcome await_permit(PermitWait wait);
-  BindingOutcome bind();
+  BindingOutcome pre_bind();
   BindingOutcome reached(BindingResult result, BindingStage stage, Next next);
   BindingOutcome refuse_to_assume(CacheResult why);
   BindingOutcome fail(BindingStage stage, Status status);

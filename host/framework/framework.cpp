@@ -282,7 +282,9 @@ Status Framework::run_pre_bind(const PodOnNode& pod) const {
   for (PreBindPlugin* plugin : pre_bind_) {
     if (is_skipped(pod.state->skipped_pre_binds(), *plugin)) continue;
     Status status = guarded_status([&] { return plugin->pre_bind(pod); });
+    if (status.code == StatusCode::kWait) return named(std::move(status), *plugin);
     if (!status.ok()) return rejected_or_error("running PreBind plugin", *plugin, std::move(status));
+    pod.state->skipped_pre_binds().emplace(plugin->name());  // when a later one waits, this one is not asked again
   }
   return {};
 }
@@ -291,6 +293,7 @@ Status Framework::run_bind(const PodOnNode& pod) const {
   for (BindPlugin* plugin : bind_) {
     Status status = guarded_status([&] { return plugin->bind(pod); });
     if (status.code == StatusCode::kSkip) continue;
+    if (status.code == StatusCode::kWait) return named(std::move(status), *plugin);
     return rejected_or_error("running Bind plugin", *plugin, std::move(status));
   }
   return {StatusCode::kSkip, "", {"every Bind plugin skipped the pod"}};

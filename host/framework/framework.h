@@ -65,8 +65,8 @@ class Framework {
   void run_unreserve(const PodOnNode& pod) const;  ///< all plugins, last first
   PermitOutcome run_permit(const PodOnNode& pod) const;
   Status run_pre_bind_pre_flight(const PodOnNode& pod) const;  ///< Success: some plugin has work; Skip: none; Error
-  Status run_pre_bind(const PodOnNode& pod) const;
-  Status run_bind(const PodOnNode& pod) const;  ///< Skip when no plugin binds
+  Status run_pre_bind(const PodOnNode& pod) const;  ///< Wait: call it again; plugins that are done are left out
+  Status run_bind(const PodOnNode& pod) const;      ///< Skip when no plugin binds; Wait: an answer follows
   void run_post_bind(const PodOnNode& pod) const;
 
  private:

@@ -141,12 +141,14 @@ class PreBindPlugin : public virtual Plugin {
  public:
   /// Success: pre_bind() has work to do. Skip: it has none and is not called.
   virtual Status pre_bind_pre_flight(const PodOnNode& pod);
+  /// Wait: not done yet; asked again after WaitingPods::wake(). A pod that waits here holds memory and nothing else.
   virtual Status pre_bind(const PodOnNode& pod) = 0;
 };
 
 class BindPlugin : public virtual Plugin {
  public:
-  virtual Status bind(const PodOnNode& pod) = 0;  ///< Skip: the next plugin binds
+  /// Skip: the next plugin binds. Wait: the binding is under way, and BindingCycle::finish() brings the answer.
+  virtual Status bind(const PodOnNode& pod) = 0;
 };
 
 class PostBindPlugin : public virtual Plugin {

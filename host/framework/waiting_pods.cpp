@@ -18,20 +18,19 @@ constexpr std::int64_t kLongestPauseUs = 60'000'000;  // a deadline may be furth
 void WaitingPods::add(PodPtr pod, const std::vector<PermitTimeout>& timeouts) {
   const std::lock_guard lock(mutex_);
   const std::int64_t now_us = clock_.now_us();
-  Record record;
-  for (const PermitTimeout& entry : timeouts) {
-    record.timers[entry.plugin] = {entry.timeout_us, saturating_add(now_us, entry.timeout_us)};
-  }
-  if (record.timers.empty()) record.decision = Status{};
   std::string uid = pod->uid();
+  forget(uid);
+  Record& record = records_[uid];
   record.pod = std::move(pod);
-  records_.insert_or_assign(std::move(uid), std::move(record));
+  for (const PermitTimeout& entry : timeouts)
+    record.timers[entry.plugin] = {entry.timeout_us, saturating_add(now_us, entry.timeout_us)};
+  plan(uid, record);
+  if (record.timers.empty()) decide(uid, record, Status{});
 }
 
 void WaitingPods::remove(std::string_view uid) {
   const std::lock_guard lock(mutex_);
-  const auto found = records_.find(uid);
-  if (found != records_.end()) records_.erase(found);
+  forget(uid);
 }
 
 bool WaitingPods::allow(std::string_view uid, std::string_view plugin) {
@@ -40,10 +39,11 @@ bool WaitingPods::allow(std::string_view uid, std::string_view plugin) {
   if (record == nullptr) return false;
   const auto timer = record->timers.find(plugin);
   if (timer == record->timers.end()) return false;
+  const std::string key(uid);
+  cancel(key, *record);
   record->timers.erase(timer);
-  if (!record->timers.empty()) return true;
-  record->decision = Status{};
-  decided_.notify_all();
+  plan(key, *record);
+  if (record->timers.empty()) decide(key, *record, Status{});
   return true;
 }
 
@@ -51,8 +51,7 @@ bool WaitingPods::reject(std::string_view uid, std::string_view plugin, std::str
   const std::lock_guard lock(mutex_);
   Record* record = undecided(uid);
   if (record == nullptr) return false;
-  record->decision = Status{StatusCode::kUnschedulable, std::string(plugin), {std::move(message)}};
-  decided_.notify_all();
+  decide(std::string(uid), *record, Status{StatusCode::kUnschedulable, std::string(plugin), {std::move(message)}});
   return true;
 }
 
@@ -79,57 +78,92 @@ std::vector<std::string> WaitingPods::pending_plugins(std::string_view uid) cons
 
 std::optional<Status> WaitingPods::decision(std::string_view uid) {
   const std::lock_guard lock(mutex_);
+  fire_due_timers();
   const auto found = records_.find(uid);
-  if (found == records_.end()) return Status{};
-  fire_due_timer(found->second, clock_.now_us());
-  return found->second.decision;
+  return found == records_.end() ? Status{} : found->second.decision;
 }
 
 Status WaitingPods::wait(std::string_view uid) {
   std::unique_lock lock(mutex_);
   for (;;) {
+    fire_due_timers();
     const auto found = records_.find(uid);
     if (found == records_.end()) return Status{};
-    const std::int64_t now_us = clock_.now_us();
-    fire_due_timer(found->second, now_us);
     if (found->second.decision.has_value()) {
       Status decision = *std::move(found->second.decision);
-      records_.erase(found);
+      forget(uid);
+      std::erase(ready_, uid);
       return decision;
     }
-    const std::int64_t pause_us = std::min(first_deadline_us(found->second) - now_us, kLongestPauseUs);
+    const std::int64_t pause_us = std::min(first_deadline_us(found->second) - clock_.now_us(), kLongestPauseUs);
     decided_.wait_for(lock, std::chrono::microseconds(pause_us));
   }
 }
 
 std::optional<std::int64_t> WaitingPods::next_deadline_us() const {
   const std::lock_guard lock(mutex_);
-  std::optional<std::int64_t> next;
-  for (const auto& [uid, record] : records_) {
-    if (record.decision.has_value()) continue;
-    const std::int64_t deadline_us = first_deadline_us(record);
-    if (!next.has_value() || deadline_us < *next) next = deadline_us;
-  }
-  return next;
+  return deadlines_.empty() ? std::nullopt : std::optional(deadlines_.begin()->first);
+}
+
+void WaitingPods::wake(std::string_view uid) {
+  const std::lock_guard lock(mutex_);
+  ready_.emplace_back(uid);
+}
+
+std::vector<std::string> WaitingPods::take_ready() {
+  const std::lock_guard lock(mutex_);
+  fire_due_timers();
+  return std::exchange(ready_, {});
+}
+
+bool WaitingPods::has_ready() const {
+  const std::lock_guard lock(mutex_);
+  return !ready_.empty() || (!deadlines_.empty() && deadlines_.begin()->first <= clock_.now_us());
 }
 
 WaitingPods::Record* WaitingPods::undecided(std::string_view uid) {
+  fire_due_timers();
   const auto found = records_.find(uid);
-  if (found == records_.end()) return nullptr;
-  fire_due_timer(found->second, clock_.now_us());
-  return found->second.decision.has_value() ? nullptr : &found->second;
+  return found == records_.end() || found->second.decision.has_value() ? nullptr : &found->second;
 }
 
-void WaitingPods::fire_due_timer(Record& record, std::int64_t now_us) {
-  if (record.decision.has_value()) return;
-  const auto first = std::min_element(record.timers.begin(), record.timers.end(), [](const auto& a, const auto& b) {
-    return a.second.deadline_us < b.second.deadline_us;
-  });
-  if (first->second.deadline_us > now_us) return;
-  record.decision = Status{StatusCode::kUnschedulable,
-                           first->first,
-                           {"rejected due to timeout after waiting " + go_duration_text(first->second.timeout_us) +
-                            " at plugin " + first->first}};
+void WaitingPods::forget(std::string_view uid) {
+  const auto found = records_.find(uid);
+  if (found == records_.end()) return;
+  if (!found->second.decision.has_value()) cancel(found->first, found->second);
+  records_.erase(found);
+}
+
+void WaitingPods::plan(const std::string& uid, const Record& record) {
+  if (!record.timers.empty()) deadlines_.emplace(first_deadline_us(record), uid);
+}
+
+void WaitingPods::cancel(const std::string& uid, const Record& record) {
+  deadlines_.erase({first_deadline_us(record), uid});
+}
+
+void WaitingPods::decide(const std::string& uid, Record& record, Status decision) {
+  cancel(uid, record);
+  record.decision = std::move(decision);
+  ready_.push_back(uid);
+  decided_.notify_all();
+}
+
+/// In the order of their times.
+void WaitingPods::fire_due_timers() {
+  const std::int64_t now_us = clock_.now_us();
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now_us) {
+    const std::string uid = deadlines_.begin()->second;
+    Record& record = records_.find(uid)->second;
+    const auto first = std::min_element(record.timers.begin(), record.timers.end(), [](const auto& a, const auto& b) {
+      return a.second.deadline_us < b.second.deadline_us;
+    });
+    decide(uid, record,
+           {StatusCode::kUnschedulable,
+            first->first,
+            {"rejected due to timeout after waiting " + go_duration_text(first->second.timeout_us) + " at plugin " +
+             first->first}});
+  }
 }
 
 std::int64_t WaitingPods::first_deadline_us(const Record& record) {

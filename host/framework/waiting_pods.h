@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Pods that wait because of a Permit plugin: docs/behaviour/scheduler-core.md 3.10.
+// Pods that wait because of a Permit plugin (docs/behaviour/scheduler-core.md 3.10), or of a PreBind plugin.
 
 #include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/framework/clock.h"
@@ -50,6 +52,13 @@ class WaitingPods {
   /// When the next timer of an undecided pod fires.
   std::optional<std::int64_t> next_deadline_us() const;
 
+  /// A PreBind plugin that answered Wait for the pod can say more now.
+  void wake(std::string_view uid);
+  /// The pods that were decided or woken since the last call, by uid, in that order: whoever drives many pods asks
+  /// these alone.
+  std::vector<std::string> take_ready();
+  bool has_ready() const;
+
  private:
   struct Timer {
     std::int64_t timeout_us;
@@ -63,13 +72,19 @@ class WaitingPods {
   using Records = std::map<std::string, Record, std::less<>>;
 
   Record* undecided(std::string_view uid);
-  static void fire_due_timer(Record& record, std::int64_t now_us);
+  void forget(std::string_view uid);
+  void plan(const std::string& uid, const Record& record);
+  void cancel(const std::string& uid, const Record& record);
+  void decide(const std::string& uid, Record& record, Status decision);
+  void fire_due_timers();
   static std::int64_t first_deadline_us(const Record& record);
 
   const Clock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable decided_;
   Records records_;
+  std::set<std::pair<std::int64_t, std::string>> deadlines_;  ///< the first one of each undecided pod
+  std::vector<std::string> ready_;                            ///< since take_ready()
 };
 
 }  // namespace berth

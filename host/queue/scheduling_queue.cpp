@@ -285,6 +285,14 @@ std::optional<std::uint32_t> SchedulingQueue::take_next() {
   return slot;
 }
 
+std::vector<PodPtr> SchedulingQueue::head(std::size_t count) const {
+  std::vector<PodPtr> pods;
+  for (const std::uint32_t slot : active_.first(count)) pods.push_back(records_[slot].info.pod);
+  if (pops_from_backoff_ && pods.size() < count)
+    for (const std::uint32_t slot : backoff_queue_.first(count - pods.size())) pods.push_back(records_[slot].info.pod);
+  return pods;
+}
+
 std::optional<QueuedPodInfo> SchedulingQueue::pop() {
   while (const std::optional<std::uint32_t> slot = take_next()) {
     const PodPtr pod = records_[*slot].info.pod;

@@ -60,6 +60,8 @@ class SchedulingQueue {
   void remove(const Pod& pod);
   void activate(std::span<const PodPtr> pods);
 
+  /// The pods that pop() would give next, in order, at most `count` of them, while nothing else happens to the queue.
+  std::vector<PodPtr> head(std::size_t count) const;
   /// The next pod to try; nullopt when none is ready. It is in flight until done().
   std::optional<QueuedPodInfo> pop();
   /// Takes back a pod whose attempt failed; `info.pod` is its newest version. done() is implied.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -19,6 +20,28 @@ class SlotHeap {
   std::size_t size() const { return slots_.size(); }
   std::uint32_t top() const { return slots_.front(); }
   const std::vector<std::uint32_t>& slots() const { return slots_; }  ///< in no order
+
+  /// The first `count` records, in order, or all.
+  std::vector<std::uint32_t> first(std::size_t count) const {
+    std::vector<std::uint32_t> sorted;
+    std::vector<std::uint32_t> next;  // a heap too: those whose parent is in `sorted`
+    const auto is_later = [this](std::uint32_t a, std::uint32_t b) { return order_.less(b, a); };
+    const auto open = [&](std::size_t at) {
+      if (at >= slots_.size()) return;
+      next.push_back(slots_[at]);
+      std::push_heap(next.begin(), next.end(), is_later);
+    };
+    open(0);
+    while (sorted.size() < count && !next.empty()) {
+      std::pop_heap(next.begin(), next.end(), is_later);
+      sorted.push_back(next.back());
+      next.pop_back();
+      const std::size_t at = order_.position(sorted.back());
+      open(2 * at + 1);
+      open(2 * at + 2);
+    }
+    return sorted;
+  }
 
   void push(std::uint32_t slot) {
     slots_.push_back(slot);

@@ -51,16 +51,6 @@ std::int32_t lowest_priority(const ClusterCache& cache) {
   return lowest;
 }
 
-/// A pod that comes to a node may make room for pods with such terms elsewhere; for others it only takes room.
-bool may_gain_from_pods(const Pod& pod, const SchedulerConfig& config) {
-  const PodSpec& spec = *pod.spec;
-  if (spec.pod_affinity && !spec.pod_affinity->required.empty()) return true;
-  if (!spec.topology_spread_constraints.empty()) return true;
-  return std::any_of(config.profiles.begin(), config.profiles.end(), [](const Profile& profile) {
-    return !profile.args.pod_topology_spread.default_constraints.empty();
-  });
-}
-
 }  // namespace
 
 std::string with_post_filter(const std::string& fit_error, const std::string& post_filter) {
@@ -121,7 +111,7 @@ void QueueRun::try_all() {
 
 /// Pods from `position` on that are known to fail, and to preempt nobody: what comes between them changes nothing.
 std::size_t QueueRun::pods_without_candidate(std::size_t position, std::size_t limit) const {
-  if (without_candidate_.empty()) return 0;
+  if (post_filter_ == nullptr) return 0;
   const std::span<const PodToPlace> pods = parts_.queue.subspan(position, limit);
   const auto end =
       std::find_if(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return !has_no_candidate(pod); });
@@ -129,16 +119,14 @@ std::size_t QueueRun::pods_without_candidate(std::size_t position, std::size_t l
 }
 
 bool QueueRun::has_no_candidate(const PodToPlace& pod) const {
-  return without_candidate_.contains({pod.class_index, pod.pod->priority}) &&
-         pod.pod->rare().nominated_node_name.empty();
+  return post_filter_ != nullptr && post_filter_->has_no_candidate(pod);
 }
 
 /// PostFilter of the pods of an answer that found no node. With BatchLimits::stop_at_failure that is the last one.
 void QueueRun::note_failures(std::size_t first, const BatchResult& answer) {
   // The end of a nomination makes room, also where its pod is placed on another node.
   const auto nominated = std::lower_bound(nominated_positions_.begin(), nominated_positions_.end(), first);
-  if (nominated != nominated_positions_.end() && *nominated < first + answer.outcomes.size())
-    without_candidate_.clear();
+  if (nominated != nominated_positions_.end() && *nominated < first + answer.outcomes.size()) forget_failures();
   std::vector<std::int32_t> text_of_message(answer.messages.size(), kNoText);  // where no node is looked at
   for (std::size_t i = 0; i < answer.outcomes.size(); ++i) {
     const Outcome& outcome = answer.outcomes[i];
@@ -174,44 +162,31 @@ std::int32_t QueueRun::text_index(const std::string& text) {
 /// What PostFilter says where no pod on any node has a lower priority.
 std::string QueueRun::text_without_looking(const Message& message) const {
   if (parts_.backend.slot_count() == 0) return {};
-  return "preemption: " +
-         no_victims_text(static_cast<std::int64_t>(parts_.loaded.nodes_in_order().size()), message.resolvable_nodes);
+  return PostFilter::text_without_victims(static_cast<std::int64_t>(parts_.loaded.nodes_in_order().size()), message);
 }
 
 /// @return what PostFilter says
 std::string QueueRun::preempt(std::size_t position, PodToPlace& pod, const Message& message) {
-  const bool has_nomination = !pod.pod->rare().nominated_node_name.empty();
   if (parts_.backend.slot_count() == 0) return {};
-  if (pod.pod->preemption_policy == PreemptionPolicy::kNever && !has_nomination)
-    return "preemption: " + std::string(kPolicyNeverText);
-  const FailureKey key{pod.class_index, pod.pod->priority};
-  if (const auto known = without_candidate_.find(key);
-      !has_nomination && known != without_candidate_.end() && known->second.message == message)
-    return known->second.post_filter;
-  open_preemption();
-  parts_.backend.prepare({&pod, 1});
-  const PreemptionChoice choice = preemption_->choose(pod);
-  if (choice.candidate) {
-    evict(position, pod, *choice.candidate);
-    return {};
-  }
-  const std::string text = "preemption: " + (choice.error.empty() ? choice.message : choice.error);
-  if (!choice.eligible || !choice.error.empty()) {
-    if (has_nomination) keep_nomination(position, pod);
-  } else if (!may_gain_from_pods(*pod.pod, parts_.config) && pod.class_index >= 0) {
-    without_candidate_.insert_or_assign(key, Failure{message, text});
-  }
-  return text;
+  open_post_filter();
+  PostFilterResult result = post_filter_->run(pod, message);
+  if (result.candidate) evict(position, pod, *result.candidate);
+  if (result.keeps_nomination && !pod.pod->rare().nominated_node_name.empty()) keep_nomination(position, pod);
+  return std::move(result.text);
 }
 
-void QueueRun::open_preemption() {
-  if (preemption_ != nullptr) return;
+void QueueRun::open_post_filter() {
+  if (post_filter_ != nullptr) return;
   cache_ = std::make_unique<ClusterCache>(parts_.loaded);
-  preemption_ = std::make_unique<DefaultPreemption>(parts_.backend, *cache_, parts_.objects.pod_disruption_budgets,
-                                                    options_.limits);
+  post_filter_ = std::make_unique<PostFilter>(parts_.backend, *cache_, parts_.config,
+                                              parts_.objects.pod_disruption_budgets, options_.limits);
   for (const PodPtr& pod : parts_.objects.pods)
     if (const std::string& node = pod->rare().nominated_node_name; is_pending(*pod) && !node.empty())
       nominees_.try_emplace(pod->uid(), Nominee{pod, node});
+}
+
+void QueueRun::forget_failures() {
+  if (post_filter_ != nullptr) post_filter_->forget_failures();
 }
 
 void QueueRun::evict(std::size_t position, const PodToPlace& pod, const PreemptionCandidate& candidate) {
@@ -231,7 +206,7 @@ void QueueRun::evict(std::size_t position, const PodToPlace& pod, const Preempti
   nominated_pods_[position] = {nominated, pod.profile};
   result_.nominated[position] = candidate.node;
   waiting_.insert({free_at_us, position});
-  without_candidate_.clear();
+  forget_failures();
 }
 
 /// @return when the victim counts as gone
@@ -248,7 +223,7 @@ std::int64_t QueueRun::delete_victim(const PodPtr& victim, const PodPtr& preempt
     const PodPtr terminating = terminating_copy(*victim);
     cache_->update_pod(terminating);
     changes.emplace_back(PodUpsert{terminating});
-    preemption_->note_eviction(*victim);
+    post_filter_->note_eviction(*victim);
     if (const auto placed = placed_position_.find(uid); placed != placed_position_.end())
       result_.evicted_again[placed->second] = result_.evictions.size();
     result_.evictions.push_back({victim, preemptor, node, deleted_at_us, deleted_at_us + grace_us(*victim)});
@@ -312,7 +287,7 @@ void QueueRun::remove_victims() {
   }
   if (changes.empty()) return;
   parts_.backend.apply(changes);
-  without_candidate_.clear();
+  forget_failures();
 }
 
 /// Placed pods are of interest to preemptors of a higher priority only, and in the order of the queue there is none.

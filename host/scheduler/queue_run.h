@@ -19,7 +19,7 @@
 #include "host/cluster/cache.h"
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
-#include "host/preemption/default_preemption.h"
+#include "host/preemption/post_filter.h"
 
 namespace berth {
 
@@ -102,12 +102,6 @@ class QueueRun {
     PodPtr pod;
     std::string node_name;
   };
-  /// Pods that fail alike.
-  struct FailureKey {
-    std::int32_t class_index;
-    std::int32_t priority;
-    friend auto operator<=>(const FailureKey&, const FailureKey&) = default;
-  };
 
   void try_all();
   std::size_t pods_without_candidate(std::size_t position, std::size_t limit) const;
@@ -117,7 +111,8 @@ class QueueRun {
   std::int32_t text_index(const std::string& text);
   std::string text_without_looking(const Message& message) const;
   std::string preempt(std::size_t position, PodToPlace& pod, const Message& message);
-  void open_preemption();
+  void open_post_filter();
+  void forget_failures();
   void evict(std::size_t position, const PodToPlace& pod, const PreemptionCandidate& candidate);
   std::int64_t delete_victim(const PodPtr& victim, const PodPtr& preemptor, NodeIndex node,
                              std::vector<ClusterChange>& changes);
@@ -136,18 +131,12 @@ class QueueRun {
   std::vector<bool> profile_preempts_;            ///< [profile]
   std::int32_t lowest_priority_;                  ///< of the pods on nodes when the run began
   std::vector<std::size_t> nominated_positions_;  ///< in the queue, of pods whose status names a node
-  struct Failure {
-    Message message;
-    std::string post_filter;
-  };
-  /// What pods were told for which preemption has no candidate, and will have none as long as pods only come.
-  std::map<FailureKey, Failure> without_candidate_;
   std::unordered_map<std::string, std::int32_t> post_filter_index_;  ///< [text]
 
   // Once a pod preempts:
   std::unique_ptr<ClusterCache> cache_;  ///< the cluster with what the run changed; of placed pods, those that may be
                                          ///< victims
-  std::unique_ptr<DefaultPreemption> preemption_;
+  std::unique_ptr<PostFilter> post_filter_;
   std::unordered_map<std::string, Nominee> nominees_;             ///< [uid]; may hold pods that are nominated no longer
   std::unordered_map<std::string, std::size_t> placed_position_;  ///< [uid] in the queue, of placed pods in cache_
   std::set<Leaving> leaving_;

@@ -177,7 +177,12 @@ class Pair {
     plain_->update(before, after, pod_change_events(*before, *after, gates_.release()));
   }
   void pop() {
+    const std::vector<PodPtr> head = queue_->head(SIZE_MAX);
+    const auto next = std::find_if(head.begin(), head.end(),
+                                   [this](const PodPtr& pod) { return !queue_->in_flight().contains(pod->uid()); });
     std::optional<QueuedPodInfo> info = queue_->pop();
+    RC_ASSERT(info.has_value() == (next != head.end()));
+    if (info) RC_ASSERT(info->pod == *next);
     const std::optional<PlainQueue::Attempt> attempt = plain_->pop();
     RC_ASSERT(info.has_value() == attempt.has_value());
     if (!info) return;

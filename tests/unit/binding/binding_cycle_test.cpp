@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "host/binding/default_binder.h"
@@ -257,6 +258,61 @@ TEST_F(BindingCycleTest, CallsOutOfOrderThrow) {
   EXPECT_THROW(cycle->reserve(), std::logic_error);
   cycle->proceed(PermitWait::kBlock);
   EXPECT_THROW(cycle->proceed(PermitWait::kBlock), std::logic_error);
+}
+
+TEST_F(BindingCycleTest, APreBindPluginThatWaitsIsAskedAgainAndThoseBeforeItAreNot) {
+  Script first;
+  first.pre_bind = [](const PodOnNode&) { return Status{}; };
+  add("A", first);
+  int asked = 0;
+  Script second;
+  second.pre_bind = [&](const PodOnNode&) { return ++asked < 3 ? status_of(StatusCode::kWait, "") : Status{}; };
+  add("B", second);
+  start().reserve();
+  for (int i = 0; i < 2; ++i) {
+    const BindingOutcome waiting_outcome = cycle->proceed(PermitWait::kPoll);
+    EXPECT_EQ(waiting_outcome.result, BindingResult::kWaiting);
+    EXPECT_EQ(waiting_outcome.stage, BindingStage::kPreBind);
+  }
+  EXPECT_EQ(cycle->proceed(PermitWait::kPoll).result, BindingResult::kBound);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "A.pre_bind"), 1);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "B.pre_bind"), 3);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "done"), 1);
+}
+
+/// A Bind plugin whose answer comes later.
+class LateBinder : public BindPlugin {
+ public:
+  std::string_view name() const override { return "LateBinder"; }
+  Status bind(const PodOnNode&) override { return status_of(StatusCode::kWait, ""); }
+};
+
+class LateBindingTest : public BindingCycleTest {
+ protected:
+  LateBindingTest() {
+    scripted.registry().add("LateBinder",
+                            [](const Profile&, const FrameworkHandle&) { return std::make_unique<LateBinder>(); });
+    scripted.profile().plugins[static_cast<std::size_t>(Point::kBind)] = {{"LateBinder", 0}};
+    add("A", {});
+    start().reserve();
+  }
+};
+
+TEST_F(LateBindingTest, TheAnswerEndsTheCycle) {
+  EXPECT_THROW(cycle->finish({}), std::logic_error) << "nothing is under way yet";
+  EXPECT_EQ(cycle->proceed(PermitWait::kPoll).result, BindingResult::kBinding);
+  EXPECT_FALSE(cycle->can_proceed());
+  EXPECT_THROW(cycle->proceed(PermitWait::kPoll), std::logic_error);
+  EXPECT_EQ(cycle->finish({}).result, BindingResult::kBound);
+  EXPECT_EQ(calls.back(), "A.post_bind");
+}
+
+TEST_F(LateBindingTest, ABadAnswerReleasesThePod) {
+  cycle->proceed(PermitWait::kPoll);
+  const BindingOutcome outcome = cycle->finish(status_of(StatusCode::kError, "conflict"));
+  EXPECT_EQ(outcome.result, BindingResult::kError);
+  EXPECT_EQ(outcome.stage, BindingStage::kBind);
+  expect_released(outcome);
 }
 
 }  // namespace

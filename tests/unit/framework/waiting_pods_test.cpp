@@ -104,5 +104,27 @@ TEST(WaitingPodsWait, EndsWhenATimerFires) {
   EXPECT_EQ(waiting.wait(pod->uid()).message(), "rejected due to timeout after waiting 1ms at plugin P1");
 }
 
+TEST_F(WaitingPodsTest, WhoIsDecidedOrWokenIsListedOnceInOrder) {
+  const PodPtr late = plain_pod("late");
+  waiting.add(pod, {{"P1", 10 * kSecondUs}});
+  waiting.add(late, {{"P1", 5 * kSecondUs}});
+  EXPECT_FALSE(waiting.has_ready());
+  waiting.wake("other");
+  EXPECT_TRUE(waiting.allow(uid, "P1"));
+  clock.advance_to(6 * kSecondUs);
+  EXPECT_TRUE(waiting.has_ready());
+  EXPECT_EQ(waiting.take_ready(), (std::vector<std::string>{"other", uid, late->uid()}));
+  EXPECT_FALSE(waiting.has_ready());
+  EXPECT_TRUE(waiting.take_ready().empty());
+}
+
+TEST_F(WaitingPodsTest, APodThatIsAddedAgainHasItsNewTimersOnly) {
+  waiting.add(pod, {{"P1", kSecondUs}});
+  waiting.add(pod, {{"P2", 5 * kSecondUs}});
+  EXPECT_EQ(waiting.next_deadline_us(), 5 * kSecondUs);
+  waiting.remove(uid);
+  EXPECT_EQ(waiting.next_deadline_us(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace berth

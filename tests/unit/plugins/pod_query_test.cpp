@@ -114,8 +114,8 @@ TEST(PodQueryTest, TheSelectedNamespacesArePartOfTheQuery) {
 TEST(PodQueryTest, EveryConditionMustHold) {
   NamespaceSet here;
   here.add("here");
-  const PodCondition app{here, PodLabelSelector(LabelSelector{{{"app", "db"}}, {}})};
-  const PodCondition anywhere{{true, {}}, PodLabelSelector(LabelSelector{{{"tier", "x"}}, {}})};
+  const PodQueryTerm app{here, PodLabelSelector(LabelSelector{{{"app", "db"}}, {}})};
+  const PodQueryTerm anywhere{{true, {}}, PodLabelSelector(LabelSelector{{{"tier", "x"}}, {}})};
   const PodQuery both{{app, anywhere}, false};
   EXPECT_TRUE(both.matches("here", {{"app", "db"}, {"tier", "x"}}));
   EXPECT_FALSE(both.matches("there", {{"app", "db"}, {"tier", "x"}}));

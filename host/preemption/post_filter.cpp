@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/preemption/post_filter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth {
+namespace {
+
+std::string as_post_filter(std::string_view text) { return "preemption: " + std::string(text); }
+
+}  // namespace
+
+PostFilter::PostFilter(Backend& backend, const ClusterCache& cache, const SchedulerConfig& config,
+                       std::span<const PodDisruptionBudget> budgets, const PreemptionLimits& limits)
+    : backend_(backend),
+      cache_(cache),
+      limits_(limits),
+      has_default_constraints_(std::any_of(config.profiles.begin(), config.profiles.end(), [](const Profile& profile) {
+        return !profile.args.pod_topology_spread.default_constraints.empty();
+      })) {
+  set_budgets(budgets);
+}
+
+void PostFilter::set_budgets(std::span<const PodDisruptionBudget> budgets) {
+  preemption_ = std::make_unique<DefaultPreemption>(backend_, cache_, budgets, limits_);
+  forget_failures();
+}
+
+std::string PostFilter::text_without_victims(std::int64_t nodes, const Message& message) {
+  return as_post_filter(no_victims_text(nodes, message.resolvable_nodes));
+}
+
+bool PostFilter::has_no_candidate(const PodToPlace& pod) const {
+  return failures_.contains({pod.class_index, pod.pod->priority}) && pod.pod->rare().nominated_node_name.empty();
+}
+
+PostFilterResult PostFilter::run(PodToPlace& pod, const Message& message) {
+  const bool has_nomination = !pod.pod->rare().nominated_node_name.empty();
+  if (pod.pod->preemption_policy == PreemptionPolicy::kNever && !has_nomination)
+    return {as_post_filter(kPolicyNeverText), {}, true};
+  const FailureKey key{pod.class_index, pod.pod->priority};
+  if (const auto known = failures_.find(key);
+      !has_nomination && known != failures_.end() && known->second.message == message)
+    return {known->second.text, {}, false};
+  backend_.prepare({&pod, 1});
+  PreemptionChoice choice = preemption_->choose(pod);
+  if (choice.candidate) return {{}, std::move(choice.candidate), false};
+  PostFilterResult result{as_post_filter(choice.error.empty() ? choice.message : choice.error),
+                          {},
+                          !choice.eligible || !choice.error.empty()};
+  if (!result.keeps_nomination && pod.class_index >= 0 && !may_gain_from_pods(*pod.pod))
+    failures_.insert_or_assign(key, Failure{message, result.text});
+  return result;
+}
+
+/// A pod that comes to a node may make room for pods with such terms elsewhere; for others it only takes room.
+bool PostFilter::may_gain_from_pods(const Pod& pod) const {
+  const PodSpec& spec = *pod.spec;
+  if (spec.pod_affinity && !spec.pod_affinity->required.empty()) return true;
+  return has_default_constraints_ || !spec.topology_spread_constraints.empty();
+}
+
+}  // namespace berth

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// PostFilter of pods that found no node: docs/behaviour/scheduler-core.md 3.6. It evicts nobody.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/config/scheduler_config.h"
+#include "host/objects/cluster_objects.h"
+#include "host/preemption/default_preemption.h"
+
+namespace berth {
+
+struct PostFilterResult {
+  std::string text;  ///< what PostFilter adds to the message of the attempt; empty: nothing
+  std::optional<PreemptionCandidate> candidate;
+  /// There is no result, so that the pod keeps the nomination that its status names (4.10). Otherwise, without a
+  /// candidate, it loses it.
+  bool keeps_nomination = false;
+};
+
+/// Runs DefaultPreemption, and remembers for which pods it has no candidate.
+class PostFilter {
+ public:
+  /// @param backend, cache, config  outlive this; backend and cache have the same cluster
+  PostFilter(Backend& backend, const ClusterCache& cache, const SchedulerConfig& config,
+             std::span<const PodDisruptionBudget> budgets, const PreemptionLimits& limits);
+
+  /// PostFilter of an attempt that failed with `message`. Prepares the pod when nodes have to be looked at.
+  PostFilterResult run(PodToPlace& pod, const Message& message);
+  /// The pod has no candidate, whatever its message, as long as pods only come to nodes since it was looked at.
+  bool has_no_candidate(const PodToPlace& pod) const;
+  /// Something happened that is not only a pod that came to a node.
+  void forget_failures() { failures_.clear(); }
+  /// DefaultPreemption::note_eviction().
+  void note_eviction(const Pod& pod) { preemption_->note_eviction(pod); }
+  void set_budgets(std::span<const PodDisruptionBudget> budgets);
+
+  /// What PostFilter says where no pod on any of the nodes has a lower priority. @param nodes  at least one
+  static std::string text_without_victims(std::int64_t nodes, const Message& message);
+
+ private:
+  /// Pods that fail alike.
+  struct FailureKey {
+    std::int32_t class_index;
+    std::int32_t priority;
+    friend auto operator<=>(const FailureKey&, const FailureKey&) = default;
+  };
+  struct Failure {
+    Message message;
+    std::string text;
+  };
+  bool may_gain_from_pods(const Pod& pod) const;
+
+  Backend& backend_;
+  const ClusterCache& cache_;
+  PreemptionLimits limits_;
+  bool has_default_constraints_;  ///< some profile spreads pods that do not ask for it
+  std::unique_ptr<DefaultPreemption> preemption_;
+  std::map<FailureKey, Failure> failures_;
+};
+
+}  // namespace berth

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/scheduler/loop/api_calls.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "host/objects/resources.h"
+
+namespace berth {
+namespace {
+
+/// What the newer patch leaves open is taken from the older one.
+void inherit(const PodStatusPatch& older, PodStatusPatch& newer) {
+  if (!newer.nominated_node_name) newer.nominated_node_name = older.nominated_node_name;
+  if (newer.conditions.empty()) newer.conditions = older.conditions;
+}
+
+}  // namespace
+
+ApiCalls::ApiCalls(ApiClient& client, const Clock& clock, const ApiCallOptions& options)
+    : client_(client), clock_(clock), options_(options) {}
+
+void ApiCalls::add(ApiCall call, Done done) {
+  const std::string uid = call.pod->uid();
+  Call added{std::move(call), std::move(done)};
+  PodCalls& of_pod = of_pod_[uid];
+  if (options_.merges && replaces_waiting(uid, of_pod, added)) return;
+  of_pod.calls.push_back(std::move(added));
+  ++size_;
+  if (of_pod.calls.size() == 1) next_[static_cast<std::size_t>(of_pod.calls.front().lane())].push_back(uid);
+}
+
+/// A status patch gives way to a binding, whichever came first; of two patches the newer one is made. Deletions, and
+/// patches whose answer somebody waits for, are neither replaced nor do they replace others.
+/// @return whether there is nothing left to add
+bool ApiCalls::replaces_waiting(const std::string& uid, PodCalls& of_pod, Call& call) {
+  std::vector<Call>& calls = of_pod.calls;
+  const auto stands_alone = [](const Call& other) {
+    return other.lane() == Lane::kDeletion || (other.lane() == Lane::kStatus && other.done);
+  };
+  if (stands_alone(call)) return false;
+  if (call.lane() == Lane::kStatus &&
+      std::any_of(calls.begin(), calls.end(), [](const Call& other) { return other.lane() == Lane::kBinding; }))
+    return true;
+  for (std::size_t i = of_pod.is_in_flight ? 1 : 0; i < calls.size(); ++i) {
+    if (stands_alone(calls[i])) continue;
+    const Lane lane = calls[i].lane();
+    const auto* const older = std::get_if<PodStatusPatch>(&calls[i].call.request);
+    auto* const newer = std::get_if<PodStatusPatch>(&call.call.request);
+    if (older != nullptr && newer != nullptr) inherit(*older, *newer);
+    calls[i] = std::move(call);
+    if (i == 0 && lane != calls[0].lane()) {
+      std::erase(next_[static_cast<std::size_t>(lane)], uid);
+      next_[static_cast<std::size_t>(calls[0].lane())].push_back(uid);
+    }
+    return true;
+  }
+  return false;
+}
+
+bool ApiCalls::run() {
+  bool has_run = false;
+  for (bool goes_on = true; goes_on; has_run = has_run || goes_on) {
+    goes_on = start_some();
+    for (const ApiAnswer& answer : client_.take_answers()) goes_on = finish(answer) || goes_on;
+    goes_on = fail_overdue() || goes_on;
+  }
+  return has_run;
+}
+
+bool ApiCalls::start_some() {
+  bool started = false;
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    while (in_flight_[lane] < options_.in_flight_max && !next_[lane].empty()) {
+      const std::string uid = std::move(next_[lane].front());
+      next_[lane].pop_front();
+      start(uid, static_cast<Lane>(lane));
+      started = true;
+    }
+  }
+  return started;
+}
+
+void ApiCalls::start(const std::string& uid, Lane lane) {
+  const std::uint64_t id = next_id_++;
+  running_.emplace(id, Running{uid, lane});
+  ++in_flight_[static_cast<std::size_t>(lane)];
+  timeouts_.push_back({saturating_add(clock_.now_us(), options_.timeout_us), id});
+  PodCalls& of_pod = of_pod_.at(uid);
+  of_pod.is_in_flight = true;
+  client_.start(id, of_pod.calls.front().call);
+}
+
+/// @return false: nobody waits for it, because it came twice or too late
+bool ApiCalls::finish(const ApiAnswer& answer) {
+  const auto running = running_.find(answer.id);
+  if (running == running_.end()) return false;
+  const auto [uid, lane] = std::move(running->second);
+  running_.erase(running);
+  --in_flight_[static_cast<std::size_t>(lane)];
+  const auto found = of_pod_.find(uid);
+  PodCalls& of_pod = found->second;
+  const Done done = std::move(of_pod.calls.front().done);
+  of_pod.calls.erase(of_pod.calls.begin());
+  of_pod.is_in_flight = false;
+  --size_;
+  if (of_pod.calls.empty()) {
+    of_pod_.erase(found);
+  } else {
+    next_[static_cast<std::size_t>(of_pod.calls.front().lane())].push_back(uid);
+  }
+  if (done) done(answer.status);
+  return true;
+}
+
+bool ApiCalls::fail_overdue() {
+  bool failed = false;
+  while (!timeouts_.empty() &&
+         (timeouts_.front().at_us <= clock_.now_us() || !running_.contains(timeouts_.front().id))) {
+    const std::uint64_t id = timeouts_.front().id;
+    timeouts_.pop_front();
+    failed = finish({id, {StoreReason::kTimeout, "the API server did not answer in time"}}) || failed;
+  }
+  return failed;
+}
+
+std::int64_t ApiCalls::next_event_us() const {
+  for (const Timeout& timeout : timeouts_)
+    if (running_.contains(timeout.id)) return std::min(timeout.at_us, client_.next_answer_us());
+  return client_.next_answer_us();
+}
+
+}  // namespace berth

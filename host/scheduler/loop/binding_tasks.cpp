@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a decision to a binding: docs/behaviour/scheduler-core.md 5.1 to 5.4.
+
+#include <string>
+#include <utility>
+
+#include "host/objects/pod_copy.h"
+#include "host/scheduler/loop/scheduling_loop.h"
+
+namespace berth {
+namespace {
+
+constexpr ClusterEvent kAssignedPodDelete{EventResource::kAssignedPod, EventAction::kDelete};
+
+}  // namespace
+
+/// Pods that plugins have decided on. @return whether there was one
+bool SchedulingLoop::proceed_waiting() {
+  if (!waiting_pods_.has_ready()) return false;
+  for (const std::string& uid : waiting_pods_.take_ready())
+    if (const auto task = tasks_.find(uid); task != tasks_.end() && task->second->cycle.can_proceed())
+      proceed(*task->second);
+  return true;
+}
+
+/// The task may be over afterwards.
+void SchedulingLoop::proceed(BindingTask& task) { continue_with(task, task.cycle.proceed(PermitWait::kPoll)); }
+
+void SchedulingLoop::continue_with(BindingTask& task, const BindingOutcome& outcome) {
+  switch (outcome.result) {
+    case BindingResult::kReserved:
+    case BindingResult::kWaiting:
+      return;
+    case BindingResult::kBinding:
+      return start_binding(task);
+    case BindingResult::kBound: {
+      const PodPtr& pod = task.cycle.pod();
+      observer_.on_bound(task.info, task.cycle.node_name());
+      observer_.on_event({pod, false, "Scheduled", "Binding",
+                          "Successfully assigned " + pod->full_name() + " to " + task.cycle.node_name()});
+      tasks_.erase(pod->uid());
+      return;
+    }
+    case BindingResult::kUnschedulable:
+    case BindingResult::kError: {
+      const auto owned = tasks_.extract(task.cycle.pod()->uid());
+      return fail_binding(*owned.mapped(), outcome);
+    }
+  }
+}
+
+void SchedulingLoop::start_binding(BindingTask& task) {
+  const Pod& pod = *task.cycle.pod();
+  calls_.add({task.cycle.pod(), PodBinding{pod.namespace_, pod.name, task.cycle.node_name(), pod.stored_uid}},
+             [this, &task](const StoreStatus& status) {
+               Status bound;
+               if (!status.is_success())
+                 bound = {
+                     StatusCode::kError, std::string(), {"running Bind plugin \"DefaultBinder\": " + status.message}};
+               continue_with(task, task.cycle.finish(std::move(bound)));
+             });
+}
+
+/// The reservations are undone already; what is left is the engine's room, the queue and the pod's status: 5.4.
+void SchedulingLoop::fail_binding(BindingTask& task, const BindingOutcome& outcome) {
+  const PodPtr pod = task.cycle.pod();
+  cluster_.backend().undo(*pod);
+  const bool is_rejected = outcome.result == BindingResult::kUnschedulable;
+  const std::shared_ptr<Pod> on_node = copy_of(*pod);
+  on_node->node_name = task.cycle.node_name();
+  const EventObjects left{.old_pod = on_node};
+  if (outcome.forgot_pod && !is_rejected) queue_.move_on_event(kAssignedPodDelete, left);
+  if (task.newest == nullptr || !task.newest->node_name.empty()) {
+    queue_.done(pod->uid());
+  } else {
+    Failure failure{
+        is_rejected ? AttemptResult::kUnschedulable : AttemptResult::kError, outcome.message, {}, std::string()};
+    for (const std::string& plugin : outcome.rejectors) failure.rejectors.unschedulable.insert(plugin);
+    task.info.pod = task.newest;
+    fail(std::move(task.info), std::move(failure));
+  }
+  if (outcome.forgot_pod && is_rejected)
+    queue_.move_on_event(kAssignedPodDelete, left, {.priority_max = INT32_MAX, .except = pod});
+}
+
+}  // namespace berth

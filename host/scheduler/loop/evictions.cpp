@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/scheduler/loop/evictions.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kPreemptionPlugin = "DefaultPreemption";
+
+PodCondition disruption_target(const Pod& preemptor) {
+  return {.type = "DisruptionTarget",
+          .status = ConditionStatus::kTrue,
+          .reason = "PreemptionByScheduler",
+          .message = preemptor.spec->scheduler_name + ": preempting to accommodate a higher priority pod"};
+}
+
+/// One status of many calls: the first failure.
+struct Gathered {
+  std::size_t open = 0;
+  StoreStatus status;
+  std::function<void(const StoreStatus&)> done;
+
+  void take(const StoreStatus& answer) {
+    if (status.is_success() && !answer.is_success()) status = answer;
+    if (--open == 0) done(status);
+  }
+};
+
+/// A pod that is gone needs no eviction.
+StoreStatus unless_gone(const StoreStatus& answer) {
+  return answer.reason == StoreReason::kNotFound ? StoreStatus() : answer;
+}
+
+}  // namespace
+
+struct Evictions::Task {
+  ChosenCandidate candidate;  ///< without the victims that are being deleted already
+};
+
+void Evictions::start(ChosenCandidate candidate) {
+  std::erase_if(candidate.victims, [](const PodPtr& victim) { return victim->terminating; });
+  if (candidate.victims.empty()) return;
+  parts_.running.begin(*candidate.preemptor);
+  const auto task = std::make_shared<Task>(Task{std::move(candidate)});
+  clear_lower_nominations(task->candidate);
+  const std::span<const PodPtr> all(task->candidate.victims);
+  evict_all(task->candidate, all.first(all.size() - 1), [this, task](const StoreStatus& status) {
+    if (status.is_success()) return evict_last(task);
+    end(*task);
+    parts_.activate(task->candidate.preemptor);
+  });
+}
+
+void Evictions::evict_last(const std::shared_ptr<Task>& task) {
+  const PodPtr& last = task->candidate.victims.back();
+  last_victim_of_[last->uid()].push_back(task->candidate.preemptor);
+  evict(last, task->candidate, [this, task](const StoreStatus& status) {
+    end(*task);
+    if (!status.is_success()) parts_.activate(task->candidate.preemptor);
+  });
+}
+
+/// The preemptor is kept no longer; it may be in the queue again since note_leaving().
+void Evictions::end(const Task& task) {
+  parts_.running.end(*task.candidate.preemptor);
+  const auto waits = last_victim_of_.find(task.candidate.victims.back()->uid());
+  if (waits == last_victim_of_.end()) return;
+  std::erase(waits->second, task.candidate.preemptor);
+  if (waits->second.empty()) last_victim_of_.erase(waits);
+}
+
+void Evictions::note_leaving(const Pod& pod) {
+  if (last_victim_of_.empty()) return;
+  const auto waits = last_victim_of_.find(pod.uid());
+  if (waits == last_victim_of_.end()) return;
+  for (const PodPtr& preemptor : waits->second) parts_.running.end(*preemptor);
+  last_victim_of_.erase(waits);
+}
+
+void Evictions::start_and_tell(const ChosenCandidate& candidate, std::function<void(const StoreStatus&)> done) {
+  std::vector<PodPtr> victims = candidate.victims;
+  std::erase_if(victims, [](const PodPtr& victim) { return victim->terminating; });
+  evict_all(candidate, victims, std::move(done));
+  clear_lower_nominations(candidate);
+}
+
+void Evictions::evict_all(const ChosenCandidate& candidate, std::span<const PodPtr> victims, Done done) {
+  if (victims.empty()) return done({});
+  const auto gathered = std::make_shared<Gathered>(Gathered{victims.size(), {}, std::move(done)});
+  for (const PodPtr& victim : victims)
+    evict(victim, candidate, [gathered](const StoreStatus& status) { gathered->take(status); });
+}
+
+void Evictions::evict(const PodPtr& victim, const ChosenCandidate& candidate, Done done) {
+  const PodPtr& preemptor = candidate.preemptor;
+  parts_.observer.on_preempted(victim, preemptor, candidate.node_name);
+  SchedulerEvent event{victim, false, "Preempted", "Preempting",
+                       "Preempted by pod " + preemptor->uid() + " on node " + candidate.node_name};
+  if (parts_.waiting_pods.reject(victim->uid(), kPreemptionPlugin, "preempted")) {
+    parts_.observer.on_event(event);
+    return done({});
+  }
+  const auto deleted = [this, event = std::move(event), done](const StoreStatus& status) {
+    if (status.is_success()) parts_.observer.on_event(event);
+    done(unless_gone(status));
+  };
+  PodStatusPatch patch;
+  patch.uid = victim->stored_uid;
+  patch.conditions = {disruption_target(*preemptor)};
+  parts_.calls.add({victim, std::move(patch)}, [this, victim, deleted](const StoreStatus& status) {
+    if (!status.is_success()) return deleted(status);
+    DeleteOptions options;
+    options.uid = victim->stored_uid;
+    parts_.calls.add({victim, options}, deleted);
+  });
+}
+
+/// Failures are ignored, as upstream does: the pods are tried once with a nomination that is not theirs any more.
+void Evictions::clear_lower_nominations(const ChosenCandidate& candidate) {
+  for (const PodPtr& pod : candidate.lower_nominated) {
+    PodStatusPatch patch;
+    patch.uid = pod->stored_uid;
+    patch.nominated_node_name = std::string();
+    parts_.calls.add({pod, std::move(patch)});
+  }
+}
+
+}  // namespace berth

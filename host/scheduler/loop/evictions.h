@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/framework/waiting_pods.h"
+#include "host/scheduler/loop/api_calls.h"
+#include "host/scheduler/loop/loop_observer.h"
+#include "plugins/default_preemption/preemption_gate.h"
+
+namespace berth {
+
+/// A node that preemption chose, and what has to go first.
+struct ChosenCandidate {
+  PodPtr preemptor;
+  std::string node_name;
+  std::vector<PodPtr> victims;  ///< most important first
+  /// Pods of lower priority that are nominated to the node, as the API server has them.
+  std::vector<PodPtr> lower_nominated;
+};
+
+/// Makes room for preemptors: docs/behaviour/scheduler-core.md 4.8.
+class Evictions {
+ public:
+  struct Parts {
+    ApiCalls& calls;
+    WaitingPods& waiting_pods;
+    RunningPreemptions& running;
+    LoopObserver& observer;
+    /// The preemptor may be tried again, because a victim could not be evicted.
+    std::function<void(const PodPtr&)> activate;
+  };
+  /// What `parts` refers to must outlive the object.
+  explicit Evictions(Parts parts) : parts_(std::move(parts)) {}
+
+  /// Gate SchedulerAsyncPreemption: all victims but the last are evicted, then the last one; the preemptor is kept out
+  /// of the queue until then. Victims that are being deleted already are left alone.
+  void start(ChosenCandidate candidate);
+  /// Without the gate: all victims at once. @param done  called when all calls are answered, with the first failure
+  void start_and_tell(const ChosenCandidate& candidate, std::function<void(const StoreStatus&)> done);
+
+  /// The pod is gone, or is being deleted: a preemptor whose last victim it is need not be kept any longer.
+  void note_leaving(const Pod& pod);
+
+ private:
+  using Done = std::function<void(const StoreStatus&)>;
+  struct Task;
+
+  void evict_last(const std::shared_ptr<Task>& task);
+  void evict_all(const ChosenCandidate& candidate, std::span<const PodPtr> victims, Done done);
+  void evict(const PodPtr& victim, const ChosenCandidate& candidate, Done done);
+  void clear_lower_nominations(const ChosenCandidate& candidate);
+  void end(const Task& task);
+
+  Parts parts_;
+  std::unordered_map<std::string, std::vector<PodPtr>> last_victim_of_;  ///< [uid of the victim] preemptors
+};
+
+}  // namespace berth

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/cluster/cache.h"
+#include "host/preemption/post_filter.h"
+#include "host/scheduler/loop/loop_options.h"
+#include "host/store/object_store.h"
+#include "plugins/pod_topology_spread/compile.h"
+
+namespace berth {
+
+/// The cluster as a scheduler knows it: what watches told, and the placements that are not bound yet. Keeps cache and
+/// engine in the same state.
+class LoopCluster {
+ public:
+  /// @param options  outlives this
+  LoopCluster(const StoreContents& start, const LoopOptions& options);
+
+  /// Events of one moment, in order.
+  void take(std::span<const WatchEvent> events);
+  /// The pod with the node on which it stands, or is assumed; null when it is on none.
+  PodPtr pod_with_node(std::string_view uid) const;
+  /// Gives up a placement that is not bound. @return whether the cache let it go (docs/behaviour/scheduler-core.md 5.4)
+  bool forget(const Pod& pod);
+  /// The engine's reservation for a pending pod. @param node  empty: none
+  void set_nomination(const PodPtr& pod, const std::string& node);
+  /// The engine has answered the pod, which ends its reservation.
+  void note_answered(const Pod& pod) {
+    if (!told_nominations_.empty()) told_nominations_.erase(pod.uid());
+  }
+  bool has_nominations() const { return !told_nominations_.empty(); }
+  bool is_nominated(const Pod& pod) const { return told_nominations_.contains(pod.uid()); }
+  /// The engine has placed the pod.
+  void note_placed(const Pod& pod) { lowest_priority_ = std::min(lowest_priority_, pod.priority); }
+
+  Backend& backend() { return *backend_; }
+  const Backend& backend() const { return *backend_; }
+  ClusterCache& cache() { return cache_; }
+  const ClusterCache& cache() const { return cache_; }
+  PostFilter& post_filter();
+  /// PostFilter::has_no_candidate().
+  bool has_no_candidate(const PodToPlace& pod) const {
+    return post_filter_ != nullptr && !budgets_changed_ && post_filter_->has_no_candidate(pod);
+  }
+  /// The selector that default spreading gives the pod.
+  PodLabelSelector default_selector_of(const Pod& pod) const { return selectors_->of(pod); }
+
+  std::int64_t node_count() const { return node_count_; }
+  /// No pod on a node has a priority below this one.
+  std::int32_t lowest_priority() const { return lowest_priority_; }
+
+ private:
+  void take(const ObjectChange<Pod>& change);
+  void take(const ObjectChange<Node>& change);
+  void take(const ObjectChange<Namespace>& change);
+  void take(const ObjectChange<Service>& change);
+  void take(const ObjectChange<Workload>& change);
+  void take(const ObjectChange<PodDisruptionBudget>& change);
+  void take(const ObjectChange<PriorityClass>& change) { static_cast<void>(change); }
+  void put_on_node(const PodPtr& pod);
+  void forget_failures();
+
+  const LoopOptions& options_;
+  ClusterCache cache_;
+  ClusterObjects objects_;  ///< Services and workloads, for default spreading
+  std::unique_ptr<DefaultSelectors> selectors_;
+  std::unique_ptr<Backend> backend_;
+  std::map<std::pair<std::string, std::string>, PodDisruptionBudget> budgets_;  ///< by namespace and name
+  std::unique_ptr<PostFilter> post_filter_;
+  bool budgets_changed_ = false;
+  std::set<std::string> changed_selectors_;                        ///< namespaces; of the call that is under way
+  std::vector<ClusterChange> changes_;                             ///< of the call that is under way
+  std::unordered_map<std::string, std::string> told_nominations_;  ///< [uid] what the engine knows
+  std::int64_t node_count_ = 0;
+  std::int32_t lowest_priority_;
+};
+
+}  // namespace berth

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "host/config/engine_config.h"
+#include "host/config/scheduler_config.h"
+#include "host/framework/plugin_registry.h"
+#include "host/preemption/default_preemption.h"
+#include "host/scheduler/backend_factory.h"
+
+namespace berth {
+
+/// How a SchedulingLoop works.
+struct LoopOptions {
+  SchedulerConfig config;
+  EngineConfig engine;
+  PreemptionLimits preemption;
+  /// Plugins from outside at Reserve, Permit, PreBind, Bind and PostBind.
+  PluginRegistry plugins = {};
+  std::size_t batch_pods_max = 1024;          ///< pods that are handed to the engine at once
+  std::size_t unbound_pods_max = 100'000;     ///< decided and not yet bound; beyond it no pod is tried
+  std::size_t calls_in_flight_max = 1'000;    ///< of each kind of API call
+  std::int64_t call_timeout_us = 30'000'000;  ///< then an API call counts as failed
+  OpenAccelerator open_accelerator = built_in_accelerator();
+};
+
+}  // namespace berth

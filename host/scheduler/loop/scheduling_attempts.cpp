@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attempts to place pods, and what becomes of those that fail: docs/behaviour/scheduler-core.md 3 and 5.5.
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "host/scheduler/intake.h"
+#include "host/scheduler/loop/scheduling_loop.h"
+#include "host/scheduler/queue_run.h"
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kNoteBytesMax = 1024;
+
+/// 5.5: a note has a limit, the condition has none.
+std::string as_note(const std::string& message) {
+  constexpr std::string_view kEnd = " ...";
+  if (message.size() <= kNoteBytesMax) return message;
+  return message.substr(0, kNoteBytesMax - kEnd.size()) + std::string(kEnd);
+}
+
+std::string_view condition_reason(AttemptResult result) {
+  return result == AttemptResult::kUnschedulable ? "Unschedulable" : "SchedulerError";
+}
+
+}  // namespace
+
+std::string_view to_string(AttemptResult result) {
+  switch (result) {
+    case AttemptResult::kScheduled:
+      return "scheduled";
+    case AttemptResult::kUnschedulable:
+      return "unschedulable";
+    case AttemptResult::kError:
+      break;
+  }
+  return "error";
+}
+
+/// @return pods that were popped
+std::size_t SchedulingLoop::try_head(std::size_t pods_max) {
+  const std::size_t unbound_room = options_.unbound_pods_max - tasks_.size();
+  std::vector<PodToPlace> pods = next_batch(std::min({pods_max, options_.batch_pods_max, unbound_room}));
+  if (pods.empty()) {
+    std::optional<QueuedPodInfo> info = queue_.pop();  // that is to be skipped
+    if (!info) return 0;
+    try_popped(std::move(*info));
+    return 1;
+  }
+  Backend& backend = cluster_.backend();
+  backend.compile(pods);
+  const Portion portion = portion_of(pods);
+  const std::uint64_t first = backend.mark().position;
+  const BatchResult answer =
+      commit_with_refills(std::span<const PodToPlace>(pods).first(portion.pod_count), portion.limits, backend);
+  std::size_t popped = 0;
+  for (std::size_t i = 0; i < answer.outcomes.size(); ++i) {
+    std::optional<QueuedPodInfo> info = queue_.pop();
+    const bool is_next = info && info->pod == pods[i].pod;
+    if (!is_next) backend.rollback({first + i});
+    if (!info) break;
+    ++popped;
+    if (!is_next) {
+      try_popped(std::move(*info));
+      break;
+    }
+    if (!conclude(std::move(*info), pods[i], answer.outcomes[i], answer.messages, {first + i + 1})) break;
+  }
+  backend.release(pods);
+  return popped;
+}
+
+/// The head of the queue, up to a pod that is to be skipped or is nominated. Empty when the first one is to be skipped,
+/// and when there is none.
+std::vector<PodToPlace> SchedulingLoop::next_batch(std::size_t pods_max) {
+  std::vector<PodToPlace> batch;
+  for (PodPtr& pod : queue_.head(pods_max)) {
+    if (pod->terminating || is_assumed(*pod)) break;
+    const bool alone = goes_alone(*pod);
+    if (alone && !batch.empty()) break;
+    const std::int32_t profile = profile_index(options_.config, *pod);
+    batch.push_back({std::move(pod), profile});
+    if (alone) break;
+  }
+  return batch;
+}
+
+/// What becomes of the nomination is decided after the attempt, and the next pod sees it.
+bool SchedulingLoop::goes_alone(const Pod& pod) const {
+  if (!pod.rare().nominated_node_name.empty()) return true;
+  return cluster_.has_nominations() && cluster_.is_nominated(pod);
+}
+
+/// Pods that may preempt stop the batch when they fail. Pods without a candidate fail as the ones before them, and
+/// change nothing.
+SchedulingLoop::Portion SchedulingLoop::portion_of(std::span<const PodToPlace> pods) const {
+  const auto may_preempt = [this](const PodToPlace& pod) {
+    return profile_preempts_[static_cast<std::size_t>(pod.profile)] && pod.pod->priority > cluster_.lowest_priority();
+  };
+  if (std::none_of(pods.begin(), pods.end(), may_preempt)) return {pods.size(), {}};
+  const auto known_end =
+      std::find_if(pods.begin(), pods.end(), [this](const PodToPlace& pod) { return !cluster_.has_no_candidate(pod); });
+  if (known_end != pods.begin()) return {static_cast<std::size_t>(known_end - pods.begin()), {}};
+  BatchLimits limits;
+  limits.stop_at_failure = true;
+  return {pods.size(), limits};
+}
+
+/// Pods that are not tried. @return whether this is one
+bool SchedulingLoop::skip(const QueuedPodInfo& info) {
+  if (!info.pod->terminating && !is_assumed(*info.pod)) return false;
+  if (info.pod->terminating)
+    observer_.on_event(
+        {info.pod, true, "FailedScheduling", "Scheduling", "skip schedule deleting pod: " + info.pod->full_name()});
+  queue_.done(info.pod->uid());
+  return true;
+}
+
+void SchedulingLoop::try_popped(QueuedPodInfo info) {
+  if (skip(info)) return;
+  Backend& backend = cluster_.backend();
+  PodToPlace pod{info.pod, profile_index(options_.config, *info.pod)};
+  backend.compile({&pod, 1});
+  const BatchResult answer = commit_with_refills({&pod, 1}, {}, backend);
+  conclude(std::move(info), pod, answer.outcomes.front(), answer.messages, backend.mark());
+  backend.release({&pod, 1});
+}
+
+/// @param after  where the engine stands after this pod; what comes behind it in the batch is rolled back when the pod
+///     does not keep its node
+/// @return whether the batch goes on
+bool SchedulingLoop::conclude(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome,
+                              std::span<const Message> messages, CommitMark after) {
+  cluster_.note_answered(*info.pod);
+  if (outcome.kind == OutcomeKind::kPlaced) return place(std::move(info), outcome, after);
+  conclude_failure(std::move(info), pod, outcome, messages[static_cast<std::size_t>(outcome.message)]);
+  return !synchronous_preemption_;
+}
+
+bool SchedulingLoop::place(QueuedPodInfo info, const Outcome& outcome, CommitMark after) {
+  Backend& backend = cluster_.backend();
+  const PodPtr pod = info.pod;
+  const std::string node_name(backend.node_name(outcome.node));
+  cluster_.note_placed(*pod);
+  const auto profile = static_cast<std::size_t>(profile_index(options_.config, *pod));
+  auto task = std::make_unique<BindingTask>(BindingTask{
+      std::move(info), pod,
+      BindingCycle({frameworks_[profile], cluster_.cache(), waiting_pods_, hooks_}, pod, node_name, CycleState())});
+  const BindingOutcome reserved = task->cycle.reserve();
+  if (reserved.result != BindingResult::kReserved) {
+    backend.rollback(after);
+    fail_binding(*task, reserved);
+    return false;
+  }
+  observer_.on_attempt({task->info, AttemptResult::kScheduled, node_name, outcome.score, {}});
+  BindingTask& kept = *task;
+  tasks_.insert_or_assign(pod->uid(), std::move(task));
+  proceed(kept);
+  return true;
+}
+
+void SchedulingLoop::conclude_failure(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome,
+                                      const Message& message) {
+  Failure failure{AttemptResult::kError, message.text, {}, std::string()};
+  if (outcome.kind == OutcomeKind::kError) return fail(std::move(info), std::move(failure));
+  failure.result = AttemptResult::kUnschedulable;
+  failure.rejectors.unschedulable = message.rejectors;
+  if (profile_preempts_[static_cast<std::size_t>(pod.profile)] && cluster_.node_count() > 0) {
+    const PostFilterResult found = post_filter(pod, message);
+    failure.message = with_post_filter(message.text, found.text);
+    if (found.keeps_nomination) failure.nominated_node = std::nullopt;
+    if (found.candidate && !preempt(info, *found.candidate, failure)) return;
+    if (found.candidate) failure.nominated_node = std::string(cluster_.backend().node_name(found.candidate->node));
+  }
+  fail(std::move(info), std::move(failure));
+}
+
+PostFilterResult SchedulingLoop::post_filter(PodToPlace& pod, const Message& message) {
+  const bool has_nomination = !pod.pod->rare().nominated_node_name.empty();
+  const bool never = pod.pod->preemption_policy == PreemptionPolicy::kNever;
+  if (!has_nomination && !never && pod.pod->priority <= cluster_.lowest_priority())
+    return {PostFilter::text_without_victims(cluster_.node_count(), message), {}, false};
+  return cluster_.post_filter().run(pod, message);
+}
+
+/// @return false: the attempt ends when the victims' deletions are answered
+bool SchedulingLoop::preempt(const QueuedPodInfo& info, const PreemptionCandidate& candidate, const Failure& failure) {
+  ChosenCandidate chosen{info.pod, std::string(cluster_.backend().node_name(candidate.node)), {}, {}};
+  for (const Pod* const victim : candidate.victims) chosen.victims.push_back(cluster_.cache().get_pod(victim->uid()));
+  for (const PodPtr& nominated : queue_.nominated_pods(chosen.node_name))
+    if (nominated->priority < info.pod->priority) chosen.lower_nominated.push_back(nominated);
+  if (preempts_asynchronously_) {
+    evictions_.start(std::move(chosen));
+    return true;
+  }
+  synchronous_preemption_.emplace(SynchronousPreemption{info, failure});
+  evictions_.start_and_tell(chosen, [this, node = chosen.node_name](const StoreStatus& status) {
+    SynchronousPreemption ended = std::move(*synchronous_preemption_);
+    synchronous_preemption_.reset();
+    if (status.is_success()) {
+      ended.failure.nominated_node = node;
+    } else {
+      ended.failure.nominated_node = std::nullopt;
+      ended.failure.message = with_post_filter(ended.failure.message, "preemption: " + status.message);
+    }
+    fail(std::move(ended.info), std::move(ended.failure));
+  });
+  return false;
+}
+
+/// The pod goes back into the queue, and its status says why.
+void SchedulingLoop::fail(QueuedPodInfo info, Failure failure) {
+  observer_.on_attempt({info, failure.result, {}, 0, failure.message});
+  const PodPtr pod = info.pod;
+  queue_.add_failed(std::move(info), failure.rejectors);
+  queue_.nominator().add(pod, failure.nominated_node);
+  sync_nomination(pod);
+  observer_.on_event({pod, true, "FailedScheduling", "Scheduling", as_note(failure.message)});
+  patch_status(pod, failure);
+}
+
+void SchedulingLoop::patch_status(const PodPtr& pod, const Failure& failure) {
+  PodStatusPatch patch;
+  patch.uid = pod->stored_uid;
+  if (failure.nominated_node && *failure.nominated_node != pod->rare().nominated_node_name)
+    patch.nominated_node_name = failure.nominated_node;
+  const std::string_view reason = condition_reason(failure.result);
+  const std::size_t hash = std::hash<std::string>()(std::string(reason) + failure.message);
+  std::size_t& told = told_conditions_[pod->uid()];
+  if (told == hash && !patch.nominated_node_name) return;
+  told = hash;
+  patch.conditions = {{.type = "PodScheduled",
+                       .status = ConditionStatus::kFalse,
+                       .reason = std::string(reason),
+                       .message = failure.message}};
+  calls_.add({pod, std::move(patch)});
+}
+
+}  // namespace berth

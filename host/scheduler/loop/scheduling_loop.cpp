@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/scheduler/loop/scheduling_loop.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "host/binding/default_binder.h"
+#include "host/objects/pod_state.h"
+#include "host/scheduler/intake.h"
+
+namespace berth {
+namespace {
+
+/// DefaultBinder: the loop makes the API call, and brings its answer.
+class ApiBinder : public BindPlugin {
+ public:
+  std::string_view name() const override { return DefaultBinder::kName; }
+  Status bind(const PodOnNode& pod) override {
+    static_cast<void>(pod);
+    return {StatusCode::kWait, "", {}};
+  }
+};
+
+/// The points of a profile that lie behind the decision.
+Profile binding_part(const Profile& profile) {
+  Profile part;
+  part.scheduler_name = profile.scheduler_name;
+  for (const ExtensionPoint point : {ExtensionPoint::kReserve, ExtensionPoint::kPermit, ExtensionPoint::kPreBind,
+                                     ExtensionPoint::kBind, ExtensionPoint::kPostBind})
+    part.plugins[static_cast<std::size_t>(point)] = profile.at(point);
+  part.args = profile.args;
+  return part;
+}
+
+const LoopOptions& checked(const LoopOptions& options) {
+  refuse_extenders(options.config);
+  return options;
+}
+
+PodPtr object_of(const StoredPodPtr& stored) { return stored == nullptr ? nullptr : stored->object; }
+
+}  // namespace
+
+SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& options, const Clock& clock,
+                               ApiClient& client, LoopObserver& observer)
+    : options_(checked(options)),
+      clock_(clock),
+      observer_(observer),
+      cluster_(start, options_),
+      queue_plugins_(options_.config, [this](const Pod& pod) { return cluster_.default_selector_of(pod); }),
+      queue_(queue_plugins_.take_profiles(), queue_options(options_.config), clock),
+      router_(queue_, *this, options_.config.gates),
+      waiting_pods_(clock),
+      handle_{&waiting_pods_},
+      frameworks_(make_frameworks()),
+      hooks_(make_hooks()),
+      calls_(client, clock,
+             {options_.calls_in_flight_max, options_.call_timeout_us,
+              options_.config.gates.enabled("SchedulerAsyncAPICalls")}),
+      evictions_({calls_, waiting_pods_, queue_plugins_.running_preemptions(), observer,
+                  [this](const PodPtr& pod) { queue_.activate({&pod, 1}); }}),
+      preempts_asynchronously_(options_.config.gates.enabled("SchedulerAsyncPreemption")) {
+  for (const Profile& profile : options_.config.profiles) profile_preempts_.push_back(preempts(profile));
+  add_pending_pods(start);
+}
+
+std::vector<Framework> SchedulingLoop::make_frameworks() {
+  PluginRegistry registry = options_.plugins;
+  registry.add(std::string(DefaultBinder::kName),
+               [](const Profile&, const FrameworkHandle&) { return std::make_unique<ApiBinder>(); });
+  std::vector<Framework> frameworks;
+  for (const Profile& profile : options_.config.profiles)
+    frameworks.emplace_back(binding_part(profile), registry, handle_, [](std::string_view) { return true; });
+  return frameworks;
+}
+
+BindingHooks SchedulingLoop::make_hooks() {
+  BindingHooks hooks;
+  hooks.delete_nomination = [this](const Pod& pod) { queue_.nominator().remove(pod); };
+  hooks.activate = [this](const PodsToActivate& pods) {
+    std::vector<PodPtr> list;
+    for (const auto& [name, pod] : pods) list.push_back(pod);
+    queue_.activate(list);
+  };
+  if (options_.config.gates.enabled("NominatedNodeNameForExpectation")) {
+    hooks.nominate = [this](const Pod& pod, std::string_view node_name) {
+      const PodPtr& newest = tasks_.at(pod.uid())->newest;
+      if (newest == nullptr || newest->rare().nominated_node_name == node_name) return;
+      PodStatusPatch patch;
+      patch.uid = newest->stored_uid;
+      patch.nominated_node_name = std::string(node_name);
+      calls_.add({newest, std::move(patch)});
+    };
+  }
+  hooks.done = [this](const Pod& pod) { queue_.done(pod.uid()); };
+  return hooks;
+}
+
+void SchedulingLoop::add_pending_pods(const StoreContents& start) {
+  std::vector<PodPtr> pending;
+  for (const StoredPodPtr& pod : start.of<Pod>())
+    if (is_pending(*pod->object) && queue_.has_profile(pod->object->spec->scheduler_name))
+      pending.push_back(pod->object);
+  std::stable_sort(pending.begin(), pending.end(),
+                   [](const PodPtr& a, const PodPtr& b) { return a->creation_time_us < b->creation_time_us; });
+  for (const PodPtr& pod : pending) {
+    queue_.add(pod);
+    sync_nomination(pod);
+  }
+}
+
+void SchedulingLoop::take(std::span<const WatchEvent> events) {
+  for (const WatchEvent& event : events)
+    if (const auto* const pod = event.get<Pod>()) note_pod(*pod);
+  cluster_.take(events);
+  for (const WatchEvent& event : events) route(event);
+}
+
+void SchedulingLoop::note_pod(const ObjectChange<Pod>& change) {
+  const PodPtr after = object_of(change.after);
+  const PodPtr& any = after != nullptr ? after : change.before->object;
+  const bool is_gone = after == nullptr || is_finished(*after);
+  if (!told_conditions_.empty() && (is_gone || !after->node_name.empty())) told_conditions_.erase(any->uid());
+  if (tasks_.empty()) return;
+  if (const auto task = tasks_.find(any->uid()); task != tasks_.end()) task->second->newest = is_gone ? nullptr : after;
+}
+
+void SchedulingLoop::route(const WatchEvent& event) {
+  if (const auto* const node = event.get<Node>()) {
+    router_.node_changed(node->before == nullptr ? nullptr : node->before->object,
+                         node->after == nullptr ? nullptr : node->after->object);
+  } else if (const auto* const pod = event.get<Pod>()) {
+    const PodPtr before = object_of(pod->before);
+    const PodPtr after = object_of(pod->after);
+    if (after == nullptr || after->terminating || is_finished(*after))
+      evictions_.note_leaving(after == nullptr ? *before : *after);
+    router_.pod_changed(before, after);
+    if (cluster_.has_nominations() || queue_.nominator().size() > 0) sync_nomination(after == nullptr ? before : after);
+  } else if (event.kind() == ObjectKind::kService || event.kind() == ObjectKind::kWorkload) {
+    queue_.forget_prepared_hints();
+  }
+}
+
+bool SchedulingLoop::is_assumed(const Pod& pod) const {
+  return !tasks_.empty() && cluster_.cache().is_assumed(pod.uid());
+}
+
+PodPtr SchedulingLoop::give_up(const Pod& pod) {
+  const std::string uid = pod.uid();
+  const PodPtr assumed = cluster_.pod_with_node(uid);
+  if (assumed == nullptr) return nullptr;
+  if (waiting_pods_.is_waiting(uid)) {
+    waiting_pods_.reject(uid, "", "removed");
+  } else {
+    cluster_.forget(*assumed);
+  }
+  return assumed;
+}
+
+/// What the nominator says of the pod, to the engine.
+void SchedulingLoop::sync_nomination(const PodPtr& pod) {
+  cluster_.set_nomination(pod, queue_.nominator().node_of(*pod).value_or(std::string()));
+}
+
+std::size_t SchedulingLoop::run(std::size_t pods_max) {
+  std::size_t popped = 0;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = calls_.run();
+    goes_on = proceed_waiting() || goes_on;
+    if (clock_.now_us() >= queue_.next_flush_us()) queue_.flush();
+    if (popped >= pods_max || is_paused() || synchronous_preemption_) continue;
+    const std::size_t tried = try_head(pods_max - popped);
+    popped += tried;
+    goes_on = goes_on || tried > 0;
+  }
+  return popped;
+}
+
+std::int64_t SchedulingLoop::next_wake_us() const {
+  if (waiting_pods_.has_ready()) return clock_.now_us();
+  std::int64_t next_us = calls_.next_event_us();
+  if (const std::optional<std::int64_t> deadline_us = waiting_pods_.next_deadline_us())
+    next_us = std::min(next_us, *deadline_us);
+  const SchedulingQueue::Sizes sizes = queue_.sizes();
+  if (sizes.backoff + sizes.unschedulable > 0) next_us = std::min(next_us, queue_.next_flush_us());
+  return next_us;
+}
+
+}  // namespace berth

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The scheduler between a queue, an engine and an API server: pops pods, places them, binds them, preempts for those
+// that find no node, and takes in what happens to the cluster meanwhile. docs/behaviour/scheduler-core.md 3 to 5.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/binding/binding_cycle.h"
+#include "host/framework/framework.h"
+#include "host/queue/event_router.h"
+#include "host/queue/queue_plugins.h"
+#include "host/queue/scheduling_queue.h"
+#include "host/scheduler/loop/api_calls.h"
+#include "host/scheduler/loop/api_client.h"
+#include "host/scheduler/loop/evictions.h"
+#include "host/scheduler/loop/loop_cluster.h"
+#include "host/scheduler/loop/loop_observer.h"
+#include "host/scheduler/loop/loop_options.h"
+#include "host/store/object_store.h"
+
+namespace berth {
+
+/// Starts no thread and never waits: whoever drives it tells it events, and calls run() when there may be something to
+/// do. One call at a time.
+///
+/// Pods are tried in batches, with the results of one after another: the engine answers the head of the queue, and each
+/// pod is popped when its turn comes. Where another pod comes first by then, because an attempt before it put one into
+/// the queue, the rest of the batch is rolled back.
+class SchedulingLoop : private AssumedPods {
+ public:
+  /// @param start  the cluster at first; events that follow it come through take()
+  /// @param clock, client, observer  outlive the loop
+  /// @throws InputError when the configuration asks for what is not built, or the backend cannot be opened
+  SchedulingLoop(const StoreContents& start, const LoopOptions& options, const Clock& clock, ApiClient& client,
+                 LoopObserver& observer);
+
+  /// What happened to the cluster, in order.
+  void take(std::span<const WatchEvent> events);
+  /// Goes on with bindings and evictions, and tries at most `pods_max` pods. @return pods that were popped
+  std::size_t run(std::size_t pods_max);
+  /// When run() has something to do although nothing happens to the cluster; ApiClient::kNeverUs: not before it does.
+  std::int64_t next_wake_us() const;
+
+  const SchedulingQueue& queue() const { return queue_; }
+  const Backend& backend() const { return cluster_.backend(); }
+  /// Pods that have a node and are not bound yet, those that wait at Permit or in PreBind included.
+  std::size_t unbound_count() const { return tasks_.size(); }
+  /// LoopOptions::unbound_pods_max is reached: no pod is tried until one is bound or fails.
+  bool is_paused() const { return tasks_.size() >= options_.unbound_pods_max; }
+  /// Where plugins let pods wait, and decide on them.
+  WaitingPods& waiting_pods() { return waiting_pods_; }
+
+ private:
+  /// A pod from its decision to its binding.
+  struct BindingTask {
+    QueuedPodInfo info;
+    PodPtr newest;  ///< as the API server has it; null: it is gone
+    BindingCycle cycle;
+  };
+  /// What an attempt that failed leaves behind: docs/behaviour/scheduler-core.md 5.5.
+  struct Failure {
+    AttemptResult result = AttemptResult::kError;
+    std::string message;
+    Rejectors rejectors;
+    std::optional<std::string> nominated_node;  ///< absent: as the pod's status says
+  };
+  /// What the engine is asked of a batch at once.
+  struct Portion {
+    std::size_t pod_count = 0;
+    BatchLimits limits;
+  };
+  /// A preemption without gate SchedulerAsyncPreemption: nothing else is tried until its calls are answered.
+  struct SynchronousPreemption {
+    QueuedPodInfo info;
+    Failure failure;
+  };
+
+  std::vector<Framework> make_frameworks();
+  BindingHooks make_hooks();
+  void add_pending_pods(const StoreContents& start);
+
+  // Events
+  void note_pod(const ObjectChange<Pod>& change);
+  void route(const WatchEvent& event);
+  bool is_assumed(const Pod& pod) const override;
+  PodPtr give_up(const Pod& pod) override;
+  void sync_nomination(const PodPtr& pod);
+
+  // Attempts: scheduling_attempts.cpp
+  std::size_t try_head(std::size_t pods_max);
+  std::vector<PodToPlace> next_batch(std::size_t pods_max);
+  bool goes_alone(const Pod& pod) const;
+  Portion portion_of(std::span<const PodToPlace> pods) const;
+  bool skip(const QueuedPodInfo& info);
+  void try_popped(QueuedPodInfo info);
+  bool conclude(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome, std::span<const Message> messages,
+                CommitMark after);
+  bool place(QueuedPodInfo info, const Outcome& outcome, CommitMark after);
+  void conclude_failure(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome, const Message& message);
+  PostFilterResult post_filter(PodToPlace& pod, const Message& message);
+  bool preempt(const QueuedPodInfo& info, const PreemptionCandidate& candidate, const Failure& failure);
+  void fail(QueuedPodInfo info, Failure failure);
+  void patch_status(const PodPtr& pod, const Failure& failure);
+
+  // Bindings: binding_tasks.cpp
+  bool proceed_waiting();
+  void proceed(BindingTask& task);
+  void continue_with(BindingTask& task, const BindingOutcome& outcome);
+  void start_binding(BindingTask& task);
+  void fail_binding(BindingTask& task, const BindingOutcome& outcome);
+
+  LoopOptions options_;
+  const Clock& clock_;
+  LoopObserver& observer_;
+  LoopCluster cluster_;
+  QueuePlugins queue_plugins_;
+  SchedulingQueue queue_;
+  EventRouter router_;
+  WaitingPods waiting_pods_;
+  FrameworkHandle handle_;
+  std::vector<Framework> frameworks_;  ///< [profile]: Reserve to PostBind
+  BindingHooks hooks_;
+  ApiCalls calls_;
+  Evictions evictions_;
+  std::vector<bool> profile_preempts_;  ///< [profile]
+  bool preempts_asynchronously_;
+  std::unordered_map<std::string, std::unique_ptr<BindingTask>> tasks_;  ///< [uid]
+  std::unordered_map<std::string, std::size_t> told_conditions_;         ///< [uid] hash of the condition
+  std::optional<SynchronousPreemption> synchronous_preemption_;
+};
+
+}  // namespace berth

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/scheduler/loop/api_calls.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace berth {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+/// Writes down what is started, and answers when told.
+class WrittenClient : public ApiClient {
+ public:
+  void start(std::uint64_t id, const ApiCall& call) override {
+    static constexpr const char* kNames[] = {"bind", "patch", "delete"};
+    started.push_back(std::string(kNames[call.request.index()]) + " " + call.pod->name);
+    if (const auto* const patch = std::get_if<PodStatusPatch>(&call.request)) patches.push_back(*patch);
+    open.push_back(id);
+  }
+  std::vector<ApiAnswer> take_answers() override { return std::exchange(answers, {}); }
+  void answer_all() {
+    for (const std::uint64_t id : std::exchange(open, {})) answers.push_back({id, {}});
+  }
+
+  Lines started;
+  std::vector<PodStatusPatch> patches;
+  std::vector<std::uint64_t> open;
+  std::vector<ApiAnswer> answers;
+};
+
+class ApiCallsTest : public testing::Test {
+ protected:
+  static PodPtr pod(const std::string& name) {
+    auto pod = std::make_shared<Pod>();
+    pod->name = name;
+    pod->spec = std::make_shared<const PodSpec>();
+    return pod;
+  }
+  static ApiCall bind(const std::string& name) { return {pod(name), PodBinding{"default", name, "n"}}; }
+  static ApiCall patch(const std::string& name, std::optional<std::string> nominated = {},
+                       const std::string& condition = {}) {
+    PodStatusPatch patch;
+    patch.nominated_node_name = std::move(nominated);
+    if (!condition.empty()) patch.conditions = {{.type = condition}};
+    return {pod(name), std::move(patch)};
+  }
+  static ApiCall removal(const std::string& name) { return {pod(name), DeleteOptions()}; }
+  ApiCalls::Done note(const std::string& name) {
+    return [this, name](const StoreStatus& status) {
+      answered.push_back(name + " " + (status.is_success() ? "done" : std::string(to_string(status.reason))));
+    };
+  }
+
+  VirtualClock clock;
+  WrittenClient client;
+  Lines answered;
+};
+
+TEST_F(ApiCallsTest, EachKindHasItsOwnLimit) {
+  ApiCalls calls(client, clock, {2, 1'000'000, false});
+  for (int i = 0; i < 4; ++i) calls.add(bind("b" + std::to_string(i)));
+  calls.add(patch("p"));
+  calls.run();
+  EXPECT_EQ(client.started, (Lines{"bind b0", "bind b1", "patch p"}));
+  EXPECT_EQ(calls.size(), 5U);
+  client.answer_all();
+  calls.run();
+  EXPECT_EQ(client.started.size(), 5U);
+}
+
+TEST_F(ApiCallsTest, CallsAboutOnePodAreMadeInOrder) {
+  ApiCalls calls(client, clock, {});
+  calls.add(patch("p"), note("patch"));
+  calls.add(removal("p"), note("delete"));
+  calls.add(bind("q"), note("bind"));
+  calls.run();
+  EXPECT_EQ(client.started, (Lines{"bind q", "patch p"}));
+  client.answer_all();
+  calls.run();
+  client.answer_all();
+  calls.run();
+  EXPECT_EQ(client.started.back(), "delete p");
+  EXPECT_EQ(answered, (Lines{"bind done", "patch done", "delete done"}));
+  EXPECT_EQ(calls.size(), 0U);
+}
+
+TEST_F(ApiCallsTest, ACallWithoutAnAnswerFailsInTimeAndALateAnswerIsIgnored) {
+  ApiCalls calls(client, clock, {10, 1'000'000, false});
+  calls.add(bind("p"), note("bind"));
+  calls.run();
+  EXPECT_EQ(calls.next_event_us(), 1'000'000);
+  clock.advance_to(1'000'000);
+  calls.run();
+  EXPECT_EQ(answered, Lines{"bind Timeout"});
+  client.answer_all();
+  calls.run();
+  EXPECT_EQ(answered.size(), 1U);
+  EXPECT_EQ(calls.next_event_us(), ApiClient::kNeverUs);
+}
+
+class MergedCallsTest : public ApiCallsTest {
+ protected:
+  ApiCalls calls{client, clock, {10, 1'000'000, true}};
+};
+
+TEST_F(MergedCallsTest, ABindingReplacesAPatchThatWaits) {
+  calls.add(patch("p"));
+  calls.add(bind("p"));
+  calls.run();
+  EXPECT_EQ(client.started, Lines{"bind p"});
+}
+
+TEST_F(MergedCallsTest, ABindingWaitsForAPatchInFlight) {
+  calls.add(patch("p"));
+  calls.run();
+  calls.add(bind("p"));
+  calls.run();
+  EXPECT_EQ(client.started, Lines{"patch p"});
+  client.answer_all();
+  calls.run();
+  EXPECT_EQ(client.started, (Lines{"patch p", "bind p"}));
+}
+
+TEST_F(MergedCallsTest, APatchIsLeftOutBesideABinding) {
+  calls.add(bind("p"));
+  calls.add(patch("p"));
+  calls.run();
+  client.answer_all();
+  calls.run();
+  EXPECT_EQ(client.started, Lines{"bind p"});
+}
+
+TEST_F(MergedCallsTest, OfTwoPatchesOneIsMadeWithWhatTheNewerOneLeavesOpen) {
+  calls.add(patch("p", "n1", "A"));
+  calls.add(patch("p", {}, "B"));
+  calls.run();
+  ASSERT_EQ(client.patches.size(), 1U);
+  EXPECT_EQ(client.patches.front().nominated_node_name, "n1");
+  EXPECT_EQ(client.patches.front().conditions.front().type, "B");
+}
+
+TEST_F(MergedCallsTest, CallsThatSomebodyWaitsForAreNotReplaced) {
+  calls.add(patch("p"), note("patch"));
+  calls.add(removal("p"), note("delete"));
+  calls.add(patch("p"));
+  for (int i = 0; i < 3; ++i) {
+    calls.run();
+    client.answer_all();
+  }
+  calls.run();
+  EXPECT_EQ(answered, (Lines{"patch done", "delete done"}));
+}
+
+}  // namespace
+}  // namespace berth

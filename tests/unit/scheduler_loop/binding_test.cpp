@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a decision to a binding, with plugins that wait and an API server that fails:
+// docs/behaviour/scheduler-core.md 5.
+
+#include <gtest/gtest.h>
+
+#include "tests/support/faulty_client.h"
+#include "tests/unit/scheduler_loop/loop_fixture.h"
+
+namespace berth::test {
+namespace {
+
+using Lines = LoopFixture::Lines;
+
+constexpr std::int64_t kSecondUs = 1'000'000;
+
+bool is_binding(const ApiCall& call) { return std::holds_alternative<PodBinding>(call.request); }
+
+/// Lets pods with the label `wait` wait at one point.
+class WaitingPlugin : public PermitPlugin, public PreBindPlugin, public ReservePlugin {
+ public:
+  std::string_view name() const override { return "Waiting"; }
+  PermitAnswer permit(const PodOnNode& pod) override {
+    if (!waits(pod, "permit")) return {};
+    return {{StatusCode::kWait, "", {}}, 60 * kSecondUs};
+  }
+  Status pre_bind_pre_flight(const PodOnNode& pod) override {
+    return waits(pod, "prebind") ? Status{} : Status{StatusCode::kSkip, "", {}};
+  }
+  Status pre_bind(const PodOnNode&) override { return is_ready ? Status{} : Status{StatusCode::kWait, "", {}}; }
+  Status reserve(const PodOnNode& pod) override {
+    return waits(pod, "no") ? Status{StatusCode::kUnschedulable, "", {"not today"}} : Status{};
+  }
+  void unreserve(const PodOnNode& pod) noexcept override { unreserved.push_back(pod.pod->name); }
+
+  static bool waits(const PodOnNode& pod, std::string_view where) { return pod.pod->labels.find("wait") == where; }
+
+  bool is_ready = false;
+  Lines unreserved;
+};
+
+class LoopBindingTest : public testing::Test, public LoopFixture {
+ protected:
+  /// The plugin joins Reserve, Permit and PreBind of every profile.
+  void add_plugin() {
+    struct Forward : PermitPlugin, PreBindPlugin, ReservePlugin {
+      explicit Forward(WaitingPlugin& plugin) : to(plugin) {}
+      std::string_view name() const override { return to.name(); }
+      PermitAnswer permit(const PodOnNode& pod) override { return to.permit(pod); }
+      Status pre_bind_pre_flight(const PodOnNode& pod) override { return to.pre_bind_pre_flight(pod); }
+      Status pre_bind(const PodOnNode& pod) override { return to.pre_bind(pod); }
+      Status reserve(const PodOnNode& pod) override { return to.reserve(pod); }
+      void unreserve(const PodOnNode& pod) noexcept override { to.unreserve(pod); }
+      WaitingPlugin& to;
+    };
+    options.plugins.add("Waiting", [this](const Profile&, const FrameworkHandle& handle) {
+      waiting = handle.waiting_pods;
+      return std::make_unique<Forward>(plugin);
+    });
+    for (Profile& profile : options.config.profiles)
+      for (const ExtensionPoint point : {ExtensionPoint::kReserve, ExtensionPoint::kPermit, ExtensionPoint::kPreBind})
+        profile.plugins[static_cast<std::size_t>(point)].push_back({"Waiting", 0});
+  }
+
+  WaitingPlugin plugin;
+  WaitingPods* waiting = nullptr;
+};
+
+TEST_F(LoopBindingTest, APodThatWaitsAtPermitIsBoundWhenItIsAllowed) {
+  add_plugin();
+  add_nodes("a cpu=2");
+  add_pods("p cpu=1 label:wait=permit");
+  add_pods("q cpu=1");
+  open();
+  settle();
+  EXPECT_EQ(bound, Lines{"q on a"});
+  EXPECT_EQ(nominated_node_of("p"), "a") << "what takes time is told to the others";
+  waiting->allow(pod("p")->object->uid(), "Waiting");
+  settle();
+  EXPECT_EQ(bound, (Lines{"q on a", "p on a"}));
+}
+
+TEST_F(LoopBindingTest, ATimeoutAtPermitGivesTheRoomBack) {
+  add_plugin();
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 label:wait=permit");
+  open();
+  settle();
+  add_pods("q cpu=1");
+  settle();
+  EXPECT_EQ(node_of("q"), "");
+  advance_s(61);
+  EXPECT_EQ(node_of("q"), "a");
+  EXPECT_EQ(plugin.unreserved, Lines{"p"});
+}
+
+TEST_F(LoopBindingTest, ARejectionAtReserveTakesBackWhatTheBatchBuiltOnIt) {
+  add_plugin();
+  add_nodes("a cpu=2");
+  add_pods("p cpu=1 label:wait=no");
+  add_pods("q cpu=2");
+  open();
+  settle();
+  EXPECT_EQ(events.front(), "FailedScheduling p: 0/1 nodes are available: 1 not today.");
+  EXPECT_EQ(node_of("q"), "a") << "the room of p is free for it";
+}
+
+TEST_F(LoopBindingTest, APodThatIsDeletedAtPermitGivesTheRoomBack) {
+  add_plugin();
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 label:wait=permit");
+  open();
+  settle();
+  add_pods("q cpu=1");
+  settle();
+  remove_pod("p");
+  settle();
+  EXPECT_EQ(node_of("q"), "a");
+  EXPECT_EQ(scheduler->loop().unbound_count(), 0U);
+}
+
+TEST_F(LoopBindingTest, PodsThatWaitHoldNobodyUp) {
+  add_plugin();
+  options.calls_in_flight_max = 4;
+  add_nodes("a*100 cpu=1000 pods=1000");
+  add_pods("p*5000 cpu=1m label:wait=permit");
+  add_pods("r*5000 cpu=1m label:wait=prebind");
+  add_pods("q*1000 cpu=1m");
+  open();
+  settle();
+  EXPECT_EQ(bound.size(), 1000U);
+  EXPECT_EQ(scheduler->loop().unbound_count(), 10'000U);
+  plugin.is_ready = true;
+  for (int i = 0; i < 5000; ++i) {
+    waiting->allow("default/p" + std::to_string(i), "Waiting");
+    waiting->allow(pod("p" + std::to_string(i))->object->uid(), "Waiting");
+    waiting->wake(pod("r" + std::to_string(i))->object->uid());
+  }
+  settle();
+  EXPECT_EQ(bound.size(), 11'000U);
+}
+
+TEST_F(LoopBindingTest, ABindingThatIsRefusedIsTriedAgainAfterItsBackoff) {
+  int refusals = 2;
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    if (is_binding(call) && refusals-- > 0) fault.refusal = {StoreReason::kInternalError, "etcd is away"};
+    return fault;
+  });
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1");
+  open(client);
+  settle();
+  EXPECT_EQ(condition_of("p"), "SchedulerError: running Bind plugin \"DefaultBinder\": etcd is away");
+  EXPECT_EQ(scheduler->loop().unbound_count(), 0U);
+  advance_s(10);
+  EXPECT_EQ(node_of("p"), "a");
+  EXPECT_EQ(attempts, (Lines{"p scheduled", "p error", "p scheduled", "p error", "p scheduled"}));
+}
+
+TEST_F(LoopBindingTest, TheRoomOfAFailedBindingIsFreeForOthers) {
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    if (is_binding(call) && call.pod->name == "p") fault.refusal = {StoreReason::kInternalError, "no"};
+    return fault;
+  });
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 priority=1");
+  add_pods("q cpu=1");
+  open(client);
+  settle();
+  EXPECT_EQ(node_of("q"), "a");
+}
+
+TEST_F(LoopBindingTest, ALostAnswerOfADoneBindingDoesNoHarm) {
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    fault.loses_answer = is_binding(call);
+    return fault;
+  });
+  add_nodes("a cpu=2");
+  add_pods("p cpu=1");
+  open(client);
+  settle();
+  EXPECT_EQ(node_of("p"), "a") << "the watch says so";
+  advance_s(60);
+  EXPECT_EQ(scheduler->loop().unbound_count(), 0U);
+  EXPECT_EQ(queue().sizes(), SchedulingQueue::Sizes());
+  add_pods("q cpu=1");
+  settle();
+  EXPECT_EQ(node_of("q"), "a") << "p counts once";
+}
+
+TEST_F(LoopBindingTest, ALostCallIsMadeAgain) {
+  int losses = 1;
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    fault.is_lost = is_binding(call) && losses-- > 0;
+    return fault;
+  });
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1");
+  open(client);
+  settle();
+  EXPECT_EQ(node_of("p"), "");
+  advance_s(60);
+  EXPECT_EQ(node_of("p"), "a");
+}
+
+TEST_F(LoopBindingTest, AnswersThatComeTwiceCountOnce) {
+  FaultyClient client(store, [&](const ApiCall&) {
+    CallFault fault;
+    fault.is_answered_twice = true;
+    fault.answer_us = 1'000;
+    return fault;
+  });
+  add_nodes("a cpu=8");
+  add_pods("p*4 cpu=1");
+  open(client);
+  advance_s(1);
+  EXPECT_EQ(bound.size(), 4U);
+}
+
+TEST_F(LoopBindingTest, SlowBindingsDoNotHoldUpTheNextDecision) {
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    if (is_binding(call)) fault.delay_us = 5 * kSecondUs;
+    return fault;
+  });
+  add_nodes("a cpu=2");
+  add_pods("p*3 cpu=1");
+  open(client);
+  settle();
+  EXPECT_EQ(attempts, (Lines{"p0 scheduled", "p1 scheduled", "p2 unschedulable"}));
+  advance_s(6);
+  EXPECT_EQ(bound.size(), 2U);
+}
+
+TEST_F(LoopBindingTest, APodThatIsDeletedDuringItsBindingGivesTheRoomBack) {
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    if (is_binding(call)) fault.delay_us = 5 * kSecondUs;
+    return fault;
+  });
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1");
+  open(client);
+  settle();
+  add_pods("q cpu=1");
+  settle();
+  remove_pod("p");
+  advance_s(12);
+  EXPECT_EQ(node_of("p"), "gone");
+  EXPECT_EQ(node_of("q"), "a");
+  EXPECT_EQ(scheduler->loop().unbound_count(), 0U);
+}
+
+}  // namespace
+}  // namespace berth::test

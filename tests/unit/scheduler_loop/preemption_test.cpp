@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preemption in a cluster that lives: docs/behaviour/scheduler-core.md 4.8 and 4.10.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/scheduler_loop/loop_fixture.h"
+
+namespace berth::test {
+namespace {
+
+using Lines = LoopFixture::Lines;
+
+/// With gate SchedulerAsyncPreemption on and off.
+class LoopPreemptionTest : public testing::TestWithParam<bool>, public LoopFixture {
+ protected:
+  LoopPreemptionTest() { set_gates(std::string("SchedulerAsyncPreemption=") + (GetParam() ? "true" : "false")); }
+};
+
+TEST_P(LoopPreemptionTest, TheVictimLeavesInItsGracePeriodAndThePreemptorTakesItsNode) {
+  add_nodes("a cpu=2");
+  add_pods("old cpu=2");
+  open();
+  settle();
+  add_pods("new cpu=2 priority=10");
+  settle();
+  EXPECT_EQ(preempted, Lines{"old for new on a"});
+  EXPECT_EQ(nominated_node_of("new"), "a");
+  EXPECT_TRUE(pod("old")->object->terminating);
+  EXPECT_EQ(pod("old")->find_condition("DisruptionTarget")->message,
+            "default-scheduler: preempting to accommodate a higher priority pod");
+  advance_s(20);
+  EXPECT_EQ(node_of("new"), "");
+  EXPECT_EQ(preempted.size(), 1U) << "nobody else while the victim leaves";
+  advance_s(11);
+  EXPECT_EQ(node_of("old"), "gone");
+  EXPECT_EQ(node_of("new"), "a");
+  EXPECT_EQ(nominated_node_of("new"), "") << "the API server clears it with the binding";
+}
+
+TEST_P(LoopPreemptionTest, APodOfLowerPriorityDoesNotTakeTheNominatedRoom) {
+  add_nodes("a cpu=2");
+  add_pods("old cpu=2");
+  open();
+  settle();
+  add_pods("new cpu=2 priority=10");
+  settle();
+  remove_pod("old", 0);
+  add_pods("thief cpu=2 priority=1");
+  settle();
+  EXPECT_EQ(node_of("new"), "a");
+  EXPECT_EQ(node_of("thief"), "");
+}
+
+TEST_P(LoopPreemptionTest, SeveralPreemptorsTakeDifferentVictims) {
+  add_nodes("a cpu=1");
+  add_nodes("b cpu=1");
+  add_pods("old*2 cpu=1");
+  open();
+  settle();
+  add_pods("new*2 cpu=1 priority=10");
+  settle();
+  ASSERT_EQ(preempted.size(), 2U);
+  advance_s(40);
+  EXPECT_NE(node_of("new0"), "");
+  EXPECT_NE(node_of("new1"), "");
+  EXPECT_NE(node_of("new0"), node_of("new1"));
+}
+
+TEST_P(LoopPreemptionTest, AMoreImportantPreemptorClearsTheNominationOfALesserOne) {
+  add_nodes("a cpu=2");
+  add_pods("old cpu=2");
+  open();
+  settle();
+  add_pods("middle cpu=2 priority=5");
+  settle();
+  EXPECT_EQ(nominated_node_of("middle"), "a");
+  add_pods("high cpu=2 priority=10");
+  settle();
+  EXPECT_EQ(nominated_node_of("high"), "a");
+  EXPECT_EQ(preempted.size(), 1U) << "the victim is being deleted already";
+  advance_s(40);
+  EXPECT_EQ(node_of("high"), "a");
+  EXPECT_EQ(node_of("middle"), "");
+}
+
+TEST_P(LoopPreemptionTest, APodThatMayNotPreemptWaits) {
+  add_nodes("a cpu=2");
+  add_pods("old cpu=2");
+  open();
+  settle();
+  const std::shared_ptr<Pod> pod = copy_of(*make_pods({"pod", "meek", "cpu=2", "priority=10"}).front());
+  pod->preemption_policy = PreemptionPolicy::kNever;
+  store.create<Pod>(pod);
+  settle();
+  EXPECT_TRUE(preempted.empty());
+  EXPECT_EQ(condition_of("meek"),
+            "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to "
+            "preemptionPolicy=Never.");
+}
+
+TEST_P(LoopPreemptionTest, ANominationEndsWithItsPod) {
+  add_nodes("a cpu=2");
+  add_pods("old cpu=2");
+  open();
+  settle();
+  add_pods("new cpu=2 priority=10");
+  settle();
+  remove_pod("new");
+  remove_pod("old", 0);
+  add_pods("next cpu=2");
+  settle();
+  EXPECT_EQ(node_of("next"), "a");
+}
+
+INSTANTIATE_TEST_SUITE_P(Gates, LoopPreemptionTest, testing::Bool(),
+                         [](const auto& gate) { return gate.param ? "asynchronous" : "synchronous"; });
+
+}  // namespace
+}  // namespace berth::test
