@@ -32,16 +32,16 @@ std::string PostFilter::text_without_victims(std::int64_t nodes, const Message& 
 }
 
 bool PostFilter::has_no_candidate(const PodToPlace& pod) const {
-  return failures_.contains({pod.class_index, pod.pod->priority}) && pod.pod->rare().nominated_node_name.empty();
+  return failures_.contains(key_of(pod)) && pod.pod->rare().nominated_node_name.empty();
 }
 
 PostFilterResult PostFilter::run(PodToPlace& pod, const Message& message) {
   const bool has_nomination = !pod.pod->rare().nominated_node_name.empty();
   if (pod.pod->preemption_policy == PreemptionPolicy::kNever && !has_nomination)
     return {as_post_filter(kPolicyNeverText), {}, true};
-  const FailureKey key{pod.class_index, pod.pod->priority};
-  if (const auto known = failures_.find(key);
-      !has_nomination && known != failures_.end() && known->second.message == message)
+  if (const auto known = failures_.find(key_of(pod)); !has_nomination && known != failures_.end() &&
+                                                      known->second.text_version == text_version_ &&
+                                                      known->second.message == message)
     return {known->second.text, {}, false};
   backend_.prepare({&pod, 1});
   PreemptionChoice choice = preemption_->choose(pod);
@@ -50,7 +50,7 @@ PostFilterResult PostFilter::run(PodToPlace& pod, const Message& message) {
                           {},
                           !choice.eligible || !choice.error.empty()};
   if (!result.keeps_nomination && pod.class_index >= 0 && !may_gain_from_pods(*pod.pod))
-    failures_.insert_or_assign(key, Failure{message, result.text});
+    failures_.insert_or_assign(key_of(pod), Failure{message, result.text, text_version_});
   return result;
 }
 

@@ -39,6 +39,8 @@ class PostFilter {
   bool has_no_candidate(const PodToPlace& pod) const;
   /// Something happened that is not only a pod that came to a node.
   void forget_failures() { failures_.clear(); }
+  /// A pod came to a node: whoever had no candidate has none, but the text may be another one.
+  void forget_texts() { ++text_version_; }
   /// DefaultPreemption::note_eviction().
   void note_eviction(const Pod& pod) { preemption_->note_eviction(pod); }
   void set_budgets(std::span<const PodDisruptionBudget> budgets);
@@ -47,8 +49,9 @@ class PostFilter {
   static std::string text_without_victims(std::int64_t nodes, const Message& message);
 
  private:
-  /// Pods that fail alike.
+  /// Pods that fail alike. A class keeps its number as long as pods are compiled at the same epoch.
   struct FailureKey {
+    std::uint64_t compiled_at;
     std::int32_t class_index;
     std::int32_t priority;
     friend auto operator<=>(const FailureKey&, const FailureKey&) = default;
@@ -56,7 +59,9 @@ class PostFilter {
   struct Failure {
     Message message;
     std::string text;
+    std::uint64_t text_version;
   };
+  static FailureKey key_of(const PodToPlace& pod) { return {pod.compiled_at, pod.class_index, pod.pod->priority}; }
   bool may_gain_from_pods(const Pod& pod) const;
 
   Backend& backend_;
@@ -65,6 +70,7 @@ class PostFilter {
   bool has_default_constraints_;  ///< some profile spreads pods that do not ask for it
   std::unique_ptr<DefaultPreemption> preemption_;
   std::map<FailureKey, Failure> failures_;
+  std::uint64_t text_version_ = 0;
 };
 
 }  // namespace berth

@@ -17,9 +17,10 @@ struct CallFault {
   bool is_lost = false;       ///< it does not reach the store, and no answer comes
   bool loses_answer = false;  ///< it is done, and no answer comes
   bool is_answered_twice = false;
-  StoreStatus refusal = {};    ///< not a success: it does not reach the store, and this is the answer
-  std::int64_t delay_us = 0;   ///< until it reaches the store
-  std::int64_t answer_us = 0;  ///< from there until the answer comes
+  StoreStatus refusal = {};     ///< not a success: it does not reach the store, and this is the answer
+  std::int64_t delay_us = 0;    ///< until it reaches the store
+  std::int64_t answer_us = 0;   ///< from there until the answer comes
+  std::int64_t failure_us = 0;  ///< and from then, where it is a failure
 };
 
 /// A client of a store that fails as told, on the store's clock.
@@ -55,7 +56,8 @@ class FaultyClient : public ApiClient {
     }
     if (fault.loses_answer) return;
     if (fault.is_answered_twice) answers.push_back(answers.front());
-    at(clock_.now_us() + fault.answer_us,
+    const std::int64_t failure_us = answers.front().status.is_success() ? 0 : fault.failure_us;
+    at(clock_.now_us() + fault.answer_us + failure_us,
        [this, answers] { answers_.insert(answers_.end(), answers.begin(), answers.end()); });
   }
 

@@ -27,7 +27,11 @@ void ApiCalls::add(ApiCall call, Done done) {
   if (options_.merges && replaces_waiting(uid, of_pod, added)) return;
   of_pod.calls.push_back(std::move(added));
   ++size_;
-  if (of_pod.calls.size() == 1) next_[static_cast<std::size_t>(of_pod.calls.front().lane())].push_back(uid);
+  if (of_pod.calls.size() == 1) make_next(uid, of_pod.calls.front().lane());
+}
+
+void ApiCalls::make_next(const std::string& uid, Lane lane) {
+  next_[static_cast<std::size_t>(lane)].push_back({next_order_++, uid});
 }
 
 /// A status patch gives way to a binding, whichever came first; of two patches the newer one is made. Deletions, and
@@ -50,8 +54,8 @@ bool ApiCalls::replaces_waiting(const std::string& uid, PodCalls& of_pod, Call& 
     if (older != nullptr && newer != nullptr) inherit(*older, *newer);
     calls[i] = std::move(call);
     if (i == 0 && lane != calls[0].lane()) {
-      std::erase(next_[static_cast<std::size_t>(lane)], uid);
-      next_[static_cast<std::size_t>(calls[0].lane())].push_back(uid);
+      std::erase_if(next_[static_cast<std::size_t>(lane)], [&](const Next& next) { return next.uid == uid; });
+      make_next(uid, calls[0].lane());
     }
     return true;
   }
@@ -70,15 +74,18 @@ bool ApiCalls::run() {
 
 bool ApiCalls::start_some() {
   bool started = false;
-  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
-    while (in_flight_[lane] < options_.in_flight_max && !next_[lane].empty()) {
-      const std::string uid = std::move(next_[lane].front());
-      next_[lane].pop_front();
-      start(uid, static_cast<Lane>(lane));
-      started = true;
+  for (;;) {
+    std::size_t first = kLaneCount;
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+      if (next_[lane].empty() || in_flight_[lane] >= options_.in_flight_max) continue;
+      if (first == kLaneCount || next_[lane].front().order < next_[first].front().order) first = lane;
     }
+    if (first == kLaneCount) return started;
+    const std::string uid = std::move(next_[first].front().uid);
+    next_[first].pop_front();
+    start(uid, static_cast<Lane>(first));
+    started = true;
   }
-  return started;
 }
 
 void ApiCalls::start(const std::string& uid, Lane lane) {
@@ -107,7 +114,7 @@ bool ApiCalls::finish(const ApiAnswer& answer) {
   if (of_pod.calls.empty()) {
     of_pod_.erase(found);
   } else {
-    next_[static_cast<std::size_t>(of_pod.calls.front().lane())].push_back(uid);
+    make_next(uid, of_pod.calls.front().lane());
   }
   if (done) done(answer.status);
   return true;

@@ -26,7 +26,8 @@ struct ApiCallOptions {
   bool merges = false;
 };
 
-/// Starts no more calls than allowed, one at a time for each pod, and hands answers to whoever asked. A call that waits
+/// Starts no more calls than allowed, one at a time for each pod, in the order in which they were asked for as far as
+/// that leaves it, and hands answers to whoever asked. A call that waits
 /// costs memory only.
 class ApiCalls {
  public:
@@ -62,12 +63,18 @@ class ApiCalls {
     std::string uid;
     Lane lane;
   };
+  /// A pod whose first call may start.
+  struct Next {
+    std::uint64_t order;  ///< of their becoming so, over all kinds
+    std::string uid;
+  };
   struct Timeout {
     std::int64_t at_us;
     std::uint64_t id;
   };
 
   bool replaces_waiting(const std::string& uid, PodCalls& of_pod, Call& call);
+  void make_next(const std::string& uid, Lane lane);
   bool start_some();
   void start(const std::string& uid, Lane lane);
   bool finish(const ApiAnswer& answer);
@@ -76,11 +83,12 @@ class ApiCalls {
   ApiClient& client_;
   const Clock& clock_;
   ApiCallOptions options_;
-  std::unordered_map<std::string, PodCalls> of_pod_;      ///< [uid]
-  std::array<std::deque<std::string>, kLaneCount> next_;  ///< uids whose first call may start
+  std::unordered_map<std::string, PodCalls> of_pod_;  ///< [uid]
+  std::array<std::deque<Next>, kLaneCount> next_;
   std::array<std::size_t, kLaneCount> in_flight_{};
   std::unordered_map<std::uint64_t, Running> running_;  ///< [id]
   std::deque<Timeout> timeouts_;                        ///< in order; some calls of it are answered
+  std::uint64_t next_order_ = 0;
   std::uint64_t next_id_ = 1;
   std::size_t size_ = 0;
 };

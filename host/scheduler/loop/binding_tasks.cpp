@@ -64,7 +64,7 @@ void SchedulingLoop::start_binding(BindingTask& task) {
 /// The reservations are undone already; what is left is the engine's room, the queue and the pod's status: 5.4.
 void SchedulingLoop::fail_binding(BindingTask& task, const BindingOutcome& outcome) {
   const PodPtr pod = task.cycle.pod();
-  cluster_.backend().undo(*pod);
+  cluster_.undo(*pod);
   const bool is_rejected = outcome.result == BindingResult::kUnschedulable;
   const std::shared_ptr<Pod> on_node = copy_of(*pod);
   on_node->node_name = task.cycle.node_name();

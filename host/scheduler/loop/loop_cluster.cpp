@@ -101,7 +101,12 @@ void LoopCluster::take(const ObjectChange<Pod>& change) {
 
 void LoopCluster::put_on_node(const PodPtr& pod) {
   cache_.add_pod(pod);
-  lowest_priority_ = std::min(lowest_priority_, pod->priority);
+  note_on_node(*pod);
+}
+
+void LoopCluster::note_on_node(const Pod& pod) {
+  lowest_priority_ = std::min(lowest_priority_, pod.priority);
+  if (post_filter_ != nullptr) post_filter_->forget_texts();
 }
 
 void LoopCluster::take(const ObjectChange<Node>& change) {
@@ -190,11 +195,14 @@ PodPtr LoopCluster::pod_with_node(std::string_view uid) const {
   return copy;
 }
 
-bool LoopCluster::forget(const Pod& pod) {
+void LoopCluster::undo(const Pod& pod) {
   backend_->undo(pod);
-  const bool forgotten = cache_.forget_pod(pod.uid()) == CacheResult::kOk;
   forget_failures();
-  return forgotten;
+}
+
+void LoopCluster::forget(const Pod& pod) {
+  undo(pod);
+  cache_.forget_pod(pod.uid());
 }
 
 void LoopCluster::set_nomination(const PodPtr& pod, const std::string& node) {

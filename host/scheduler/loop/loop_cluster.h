@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,18 +32,20 @@ class LoopCluster {
   void take(std::span<const WatchEvent> events);
   /// The pod with the node on which it stands, or is assumed; null when it is on none.
   PodPtr pod_with_node(std::string_view uid) const;
-  /// Gives up a placement that is not bound. @return whether the cache let it go (docs/behaviour/scheduler-core.md 5.4)
-  bool forget(const Pod& pod);
+  /// The engine gives up a placement that is not bound; the cache has forgotten it, or never had it.
+  void undo(const Pod& pod);
+  /// The same, and the cache forgets it.
+  void forget(const Pod& pod);
   /// The engine's reservation for a pending pod. @param node  empty: none
   void set_nomination(const PodPtr& pod, const std::string& node);
-  /// The engine has answered the pod, which ends its reservation.
+  /// The engine has answered the pod, which ends its reservation: there is more room for others.
   void note_answered(const Pod& pod) {
-    if (!told_nominations_.empty()) told_nominations_.erase(pod.uid());
+    if (!told_nominations_.empty() && told_nominations_.erase(pod.uid()) > 0) forget_failures();
   }
   bool has_nominations() const { return !told_nominations_.empty(); }
   bool is_nominated(const Pod& pod) const { return told_nominations_.contains(pod.uid()); }
   /// The engine has placed the pod.
-  void note_placed(const Pod& pod) { lowest_priority_ = std::min(lowest_priority_, pod.priority); }
+  void note_placed(const Pod& pod) { note_on_node(pod); }
 
   Backend& backend() { return *backend_; }
   const Backend& backend() const { return *backend_; }
@@ -71,6 +72,7 @@ class LoopCluster {
   void take(const ObjectChange<PodDisruptionBudget>& change);
   void take(const ObjectChange<PriorityClass>& change) { static_cast<void>(change); }
   void put_on_node(const PodPtr& pod);
+  void note_on_node(const Pod& pod);
   void forget_failures();
 
   const LoopOptions& options_;

@@ -78,13 +78,13 @@ TEST_F(ApiCallsTest, CallsAboutOnePodAreMadeInOrder) {
   calls.add(removal("p"), note("delete"));
   calls.add(bind("q"), note("bind"));
   calls.run();
-  EXPECT_EQ(client.started, (Lines{"bind q", "patch p"}));
+  EXPECT_EQ(client.started, (Lines{"patch p", "bind q"}));
   client.answer_all();
   calls.run();
   client.answer_all();
   calls.run();
   EXPECT_EQ(client.started.back(), "delete p");
-  EXPECT_EQ(answered, (Lines{"bind done", "patch done", "delete done"}));
+  EXPECT_EQ(answered, (Lines{"patch done", "bind done", "delete done"}));
   EXPECT_EQ(calls.size(), 0U);
 }
 
