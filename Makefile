@@ -27,7 +27,7 @@ space := $(subst ,, )
 INPUTS ?= 1000
 
 .PHONY: help run install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
-        program oracle oracle-histories oracle-preemption oracle-queue oracle-branches golden bench-engine bench-peer oracle-1.35 \
+        program oracle oracle-histories oracle-preemption oracle-queue oracle-branches golden bench-engine bench-peer perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
 
 help:
@@ -48,6 +48,8 @@ help:
 	@echo 'make bench   build the benchmarks (build/bench)'
 	@echo 'make bench-engine   what events cost an engine (5,000 nodes, 1,000 Deployments)'
 	@echo 'make bench-peer   compare the speed of Berth and upstream kube-scheduler on the same files; needs Go'
+	@echo 'make perf    run the workload files of upstream'"'"'s scheduler_perf and compare with its thresholds; needs Go'
+	@echo '             (PERF_ARGS="--label performance" adds options of berth perf)'
 	@echo 'make images  build both container images and run the program in each; needs no daemon and no registry'
 	@echo 'make arm64   cross-compile for arm64 and run tests under qemu-user'
 	@echo 'make asan | ubsan | tsan    the tests under that sanitizer'
@@ -149,6 +151,14 @@ peer:
 
 bench-peer: program peer
 	bench/peer/compare.py --berth $(BERTH) --peer build/oracle/peer
+
+# The 12 files of the module that tests/oracle names: docs/perf.md.
+PERF_ARGS ?=
+PERF_FILES ?= $$(find "$$(cd tests/oracle && go list -m -f '{{.Dir}}' k8s.io/kubernetes)/test/integration/scheduler_perf" \
+    -name performance-config.yaml | sort)
+perf: program
+	cd tests/oracle && go mod download k8s.io/kubernetes
+	$(BERTH) perf --config $(PERF_FILES) --rate-factor 100 $(PERF_ARGS)
 
 bench:
 	scripts/install_dependencies.sh build bench

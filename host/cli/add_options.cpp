@@ -11,6 +11,7 @@
 
 #include "host/cli/command_model.h"
 #include "host/config/config_reader.h"
+#include "host/objects/go_duration.h"
 
 namespace berth {
 namespace {
@@ -81,6 +82,18 @@ std::string check_choice(std::string_view text, const std::string& choices) {
     expected += words[i];
   }
   return expected;
+}
+
+CLI::Option* add_duration(CLI::App& app, const std::string& names, std::optional<std::int64_t>& target_us,
+                          std::int64_t highest_us, const std::string& description) {
+  return add_value(app, names, "DURATION", description, [&target_us, highest_us](const std::string& text) {
+    constexpr std::int64_t kHourUs = std::int64_t{3'600} * 1'000'000;
+    const std::optional<std::int64_t> ns = parse_go_duration_ns(text);
+    if (!ns || *ns < 0 || duration_us(*ns) > highest_us)
+      return fmt::format("a duration from 0s to {}h, such as 90s or 1h30m", highest_us / kHourUs);
+    target_us = duration_us(*ns);
+    return std::string();
+  });
 }
 
 std::string check_text(std::string_view text) { return text.empty() ? "a text that is not empty" : ""; }

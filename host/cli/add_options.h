@@ -86,4 +86,8 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, Target& target,
   });
 }
 
+/// A duration as Go writes it, "90s", from 0 to `highest_us` microseconds, which is a whole number of hours.
+CLI::Option* add_duration(CLI::App& app, const std::string& names, std::optional<std::int64_t>& target_us,
+                          std::int64_t highest_us, const std::string& description);
+
 }  // namespace berth

@@ -20,8 +20,11 @@
 #include "host/cli/help_notes.h"
 #include "host/cli/import_command.h"
 #include "host/cli/messages.h"
+#include "host/cli/option_groups.h"
 #include "host/cli/output.h"
+#include "host/cli/perf_command.h"
 #include "host/cli/schedule_command.h"
+#include "host/cli/simulate_command.h"
 #include "host/cli/terminal.h"
 #include "host/cli/version_command.h"
 #include "host/config/config_reader.h"
@@ -29,6 +32,9 @@
 #include "host/objects/json_value.h"
 #include "host/objects/loader.h"
 #include "host/objects/text/text_limits.h"
+#include "host/simulate/scenario.h"
+#include "host/simulate/simulation.h"
+#include "host/simulate/timeline.h"
 
 namespace berth {
 namespace {
@@ -40,11 +46,15 @@ static_assert(TextLimits{}.yaml_depth_max == 200 && TextLimits{}.yaml_alias_byte
 static_assert(kObjectsMax == 20'000'000 && kInvalidObjectsMax == 1'000'000 && kExpandedPodsMax == 1'000'000);
 static_assert(JsonParser::kMaxDepth == 256 && JsonParser::kMaxBytes == 16u << 20);
 
+// kSimulateNotes states these.
+static_assert(kScenarioBytesMax == 16u << 20 && kScenarioActionsMax == 100'000 && kScenarioPodsMax == 1'000'000);
+static_assert(kLongestHours == 876'000 && kSimulationAttemptsMax == 100'000'000 && Timeline::kSamplesMax == 100'000);
+
 using Action = std::function<ExitCode()>;
 
-constexpr std::int32_t kThreadsMax = 1024;
 constexpr std::int32_t kEvictionsPerMinuteMax = 1'000'000;
 constexpr std::int32_t kRepeatsMax = 1000;
+constexpr std::int32_t kRateFactorMax = 10'000;
 constexpr std::int64_t kPodsPerNodeMax = 1'000'000;
 constexpr const char* kBackendChoices = "reference|cpu|cuda";
 
@@ -60,82 +70,6 @@ std::shared_ptr<Command> bind(CLI::App& app, CommandLine& line) {
   auto command = std::make_shared<Command>();
   app.callback([command, &line] { line.action = [command] { return run(*command); }; });
   return command;
-}
-
-/// What may follow a file of -f: more files in a command without arguments (a shell's -f *.yaml), else its arguments.
-enum class BehindFile : std::uint8_t { kFiles, kArguments };
-
-CLI::Option* add_input(CLI::App& app, InputOptions& options, BehindFile behind) {
-  const bool takes_more = behind == BehindFile::kFiles;
-  const std::string description =
-      "Objects to read: a file, a directory (all .json, .yaml and .yml in it, in byte order of their paths) or - for "
-      "standard input; JSON or YAML, plain, gzip or zstd. JSON is read far faster than YAML. May be given several "
-      "times" +
-      std::string(takes_more ? ", and more files may follow one -f." : ", with one FILE each.");
-  CLI::Option* files = add_values(app, "-f,--filename", takes_more ? "FILE..." : "FILE", description,
-                                  [&options](const std::string& path) {
-                                    options.paths.push_back(path);
-                                    return check_text(path);
-                                  });
-  files->allow_extra_args(takes_more);
-  app.add_flag("--skip-invalid", options.skip_invalid, "Leave invalid objects out, and list each, instead of stopping");
-  app.add_flag("--no-expand", options.no_expand,
-               "Place only the pods that are in the input; none are made for Deployments, Jobs and other workloads");
-  app.add_flag("--strict", options.strict,
-               "Refuse objects that an API server would refuse, instead of reading them as stored with a warning");
-  app.add_flag("-q,--quiet", options.quiet, "No warnings on standard error");
-  return files;
-}
-
-void add_release(CLI::App& app, ConfigOptions& options) {
-  add_choice(app, "--emulate-version", options.release, "1.35|1.36",
-             "Kubernetes release to follow where releases differ (default 1.35)");
-  add_value(app, "--feature-gates", "NAME=BOOL,...",
-            "Feature gates that differ from the release's defaults, as in kube-scheduler's flag; AllAlpha and AllBeta "
-            "work; an empty text changes none",
-            [&options](const std::string& text) {
-              options.feature_gates = text;
-              return std::string();
-            });
-  app.add_flag("--allow-unsupported", options.allow_unsupported,
-               "Go on, with a warning each, without what is asked for by name and cannot be honoured: plugins that are "
-               "not built or not in-tree, extenders, feature gates of other components");
-}
-
-void add_config(CLI::App& app, ConfigOptions& options) {
-  add_text(app, "--config", options.config_path, "FILE",
-           "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1), - for standard input; kube-scheduler's "
-           "defaults when not given");
-  add_text(app, "--engine-config", options.engine_config_path, "FILE",
-           "BerthEngineConfiguration: settings of the engine itself; options of the command line win over it");
-  add_release(app, options);
-}
-
-void add_threads(CLI::App& app, ConfigOptions& options) {
-  add_number(app, "--threads", options.threads, "Threads to use, at most one per core; 0 is one per core (default 0)",
-             0, kThreadsMax);
-}
-
-void add_engine(CLI::App& app, ConfigOptions& options) {
-  add_number(app, "--seed", options.seed,
-             "Seed of the draw among nodes of the highest total; the same seed gives the same placements "
-             "(default 0)");
-  add_choice(app, "--node-sampling", options.node_sampling, "all|kube",
-             "Score every node, or stop and rotate as kube-scheduler does at parallelism 1 (default all)");
-  add_choice(app, "--tie-break", options.tie_break, "load|random|first|kube",
-             "Among nodes of the highest total: take the emptiest (the fullest where the profile packs) and draw among "
-             "equally full ones by the seed, draw among all by the seed, take the first, or repeat the heap of "
-             "kube-scheduler 1.35 (default load)");
-  add_threads(app, options);
-  add_number(app, "--device", options.device, "Number of the device for cuda, as berth version lists them (default 0)");
-  add_choice(app, "--on-device-failure", options.on_device_failure, "stop|rerun-on-cpu",
-             "When the device of cuda fails, or there is none: end the run, or repeat all of it on cpu, which gives "
-             "the same answer (default stop)");
-}
-
-void add_backend(CLI::App& app, ConfigOptions& options) {
-  add_choice(app, "--backend", options.backend, "auto|reference|cpu|cuda",
-             "Engine to use; auto chooses cpu or cuda and the report says why (default auto)");
 }
 
 void add_output_file(CLI::App& app, std::string& path) {
@@ -170,6 +104,42 @@ void add_schedule(CommandLine& line) {
   app.add_flag("--fail-unplaced", command->fail_unplaced, "Exit with 3 when some pod found no node");
   app.add_flag("--stats", command->stats, "Show times and memory by part in the report for people");
   app.footer(schedule_notes());
+}
+
+void add_simulate(CommandLine& line) {
+  CLI::App& app = *line.app.add_subcommand(
+      "simulate", "Run a cluster on a virtual clock: pods arrive, run and end, nodes come and go");
+  const auto command = bind<SimulateCommand>(app, line);
+  add_values(app, "FILE", "FILE...",
+             "A scenario (docs/simulate.md), dumps of a cluster as schedule reads them, or a scenario and dumps",
+             [command = command.get()](const std::string& path) {
+               command->input.paths.push_back(path);
+               return check_text(path);
+             })
+      ->required();
+  add_input_flags(app, command->input);
+  add_choice(
+      app, "--start", command->start, "latest|earliest",
+      "When the clock begins: at the latest creation or start of a pod in the input, so that a dump goes on from "
+      "when it was taken; or at the earliest creation of a pending pod, so that a trace runs from its beginning "
+      "(default: as the scenario says, else latest)");
+  add_duration(app, "--until", command->until_us, kLongestUs,
+               "How long to simulate (default: as the scenario says, else until nothing can happen any more)");
+  add_duration(app, "--run-duration", command->run_duration_us, kLongestUs,
+               "How long pods run that do not say it (default: as the scenario says, else until they are deleted)");
+  add_config(app, command->config);
+  add_backend(app, command->config);
+  add_engine(app, command->config);
+  app.add_flag("--keep-budgets", command->keeps_budgets,
+               "Never violate a PodDisruptionBudget; kube-scheduler violates one where nothing else helps");
+  add_duration(app, "--interval", command->interval_us, kLongestUs,
+               "Steps of the time line; 0s is one for each change (default: 60 steps at most)");
+  add_text(app, "--plot", command->plot_path, "FILE",
+           "Where to draw utilisation, pending pods and preemptions over time, as SVG");
+  add_choice(app, "-o,--output", command->format, "table|wide|json|yaml",
+             "table: a time line for people; wide: the same with every pod; json and yaml: all of it for machines "
+             "(default table)");
+  app.footer(kSimulateNotes);
 }
 
 void add_explain(CommandLine& line) {
@@ -272,6 +242,35 @@ void add_bench(CommandLine& line) {
   add_choice(app, "-o,--output", command->format, "table|json", "For people or for machines (default table)");
 }
 
+void add_perf(CommandLine& line) {
+  CLI::App& app = *line.app.add_subcommand("perf", "Run workload files of upstream's scheduler_perf");
+  const auto command = bind<PerfCommand>(app, line);
+  CLI::Option* files = add_values(app, "--config", "FILE...",
+                                  "Workload file as upstream writes it (performance-config.yaml). May be given several "
+                                  "times, and more files may follow one --config.",
+                                  [command = command.get()](const std::string& path) {
+                                    command->paths.push_back(path);
+                                    return check_text(path);
+                                  });
+  files->allow_extra_args(true)->required();
+  add_text(app, "--label", command->labels, "LABEL,...",
+           "Only workloads that have these labels, and not those with a - before them: performance,-short");
+  add_text(app, "--name", command->name_pattern, "REGEX",
+           "Only workloads in whose name (TestCase/Workload) the expression is found");
+  add_number(app, "--rate-factor", command->rate_factor,
+             "Churn, deletions and updates come this many times as often as the file says, and at least as often for "
+             "each pod as at upstream's threshold; 1 runs the file as it is (default 1)",
+             1, kRateFactorMax);
+  add_text(app, "--engine-config", command->config.engine_config_path, "FILE",
+           "BerthEngineConfiguration: settings of the engine itself; options of the command line win over it");
+  add_backend(app, command->config);
+  add_engine(app, command->config);
+  add_choice(app, "-o,--output", command->format, "table|json",
+             "For people, or upstream's JSON with a list of the workloads (default table)");
+  app.add_flag("-q,--quiet", command->quiet, "No progress bar and no warnings on standard error");
+  app.footer(kPerfNotes);
+}
+
 void add_version(CommandLine& line) {
   CLI::App& app = *line.app.add_subcommand("version", "Print the version and facts about the build");
   const auto command = bind<VersionCommand>(app, line);
@@ -341,11 +340,13 @@ void build(CommandLine& line) {
   });
   line.app.footer(program_notes());
   add_schedule(line);
+  add_simulate(line);
   add_explain(line);
   add_config_check(line);
   add_generate(line);
   add_import(line);
   add_bench(line);
+  add_perf(line);
   add_version(line);
   add_pages(line);
 }

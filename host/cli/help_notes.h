@@ -34,6 +34,15 @@ inline const std::string& schedule_notes() {
   return kNotes;
 }
 
+inline constexpr const char* kSimulateNotes =
+    "The same input and options give the same output, byte for byte. Durations are written as in Kubernetes: 90s, "
+    "1h30m. "
+    "A pod runs as long as its annotation berth.dev/run-duration says.\n"
+    "Limits: a scenario of 16 MiB with 100,000 actions and 100,000 arrivals, 1 million pods made by them, durations of "
+    "876,000 h, 100 million attempts to place a pod, 100,000 samples of the time line (steps become longer).\n"
+    "docs/schemas/simulate-report.schema.json describes the JSON document.\n"
+    "Example: berth simulate examples/scenario.yaml --plot timeline.svg";
+
 inline constexpr const char* kExplainNotes =
     "Each pod is evaluated alone against the cluster as loaded. A pod with scheduling gates is reported as gated "
     "first, "
@@ -42,5 +51,14 @@ inline constexpr const char* kExplainNotes =
     "The table groups nodes with the same answer and names the node that needs the smallest change; "
     "docs/schemas/explain-record.schema.json describes the JSON records.\n"
     "Example: berth explain -f cluster.json team-a/web-0 -n team-b db-0 db-1";
+
+inline constexpr const char* kPerfNotes =
+    "Reads performance-config.yaml files of scheduler_perf (kubernetes test/integration/scheduler_perf, v1.35) "
+    "unchanged, with the templates beside them. Each workload runs in this process: an object store in memory, the "
+    "queue, the engine, and bindings written to the store, on the real clock. A workload that needs what Berth does "
+    "not "
+    "have is skipped and listed with the reason.\n"
+    "Exits with 1 when a workload did not come to its end; a result below the threshold is no error.\n"
+    "Example: berth perf --config misc/performance-config.yaml --label performance --rate-factor 100";
 
 }  // namespace berth

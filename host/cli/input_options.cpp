@@ -121,7 +121,7 @@ LoadedInput load_input(const InputOptions& options, int threads) {
   if (loaded.problem_count > 0 && is_refused) refuse(std::move(loaded));
   refuse_foreign_input(loaded);
   if (loaded.problem_count > 0) say_left_out(loaded);
-  if (!options.quiet && loaded.objects.nodes.empty()) say_no_nodes();
+  if (!options.quiet && !options.nodes_may_come && loaded.objects.nodes.empty()) say_no_nodes();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {std::move(loaded.objects), seconds};
 }

@@ -15,6 +15,7 @@ struct InputOptions {
   bool strict = false;     ///< refuse what an API server would refuse
   bool no_expand = false;  ///< workloads make no pods
   bool quiet = false;
+  bool nodes_may_come = false;  ///< a cluster without nodes is nothing to warn of
 };
 
 struct LoadedInput {

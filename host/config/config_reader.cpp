@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/config/go_duration.h"
+#include "host/objects/go_duration.h"
 #include "host/objects/text/text_reader.h"
 
 namespace berth {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "host/config/go_duration.h"
+#include "host/objects/go_duration.h"
 #include "host/objects/resources.h"
 
 namespace berth {

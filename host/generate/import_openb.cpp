@@ -147,6 +147,7 @@ class PodRows {
     table.require_columns({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"});
     if (options.qos_priority) table.require_columns({"qos"});
     has_times_ = table.has_column("creation_time");
+    has_ends_ = has_times_ && table.has_column("deletion_time");
   }
 
   PodPtr decode(std::size_t row) {
@@ -156,12 +157,31 @@ class PodRows {
     pod->spec = spec(row);
     pod->labels = qos_labels(row);
     if (options_.qos_priority) pod->priority = qos_priority(row);
-    if (has_times_) pod->creation_time_us = (kTraceStartSeconds + seconds(row)) * 1'000'000;
+    if (has_times_) pod->creation_time_us = (kTraceStartSeconds + seconds(row, "creation_time")) * 1'000'000;
+    if (has_ends_) set_run_duration(*pod, row);
     return pod;
   }
 
  private:
-  std::int64_t seconds(std::size_t row) const { return bounded(table_, row, "creation_time", kMaxTraceSeconds); }
+  std::int64_t seconds(std::size_t row, std::string_view column) const {
+    return bounded(table_, row, column, kMaxTraceSeconds);
+  }
+
+  /// A pod ran from when it was scheduled, or from its creation where the trace does not say, until it was deleted.
+  /// One without a deletion has no end in the trace.
+  void set_run_duration(Pod& pod, std::size_t row) const {
+    if (table_.text(row, "deletion_time").empty()) return;
+    const std::int64_t end = seconds(row, "deletion_time");
+    const bool is_scheduled = table_.has_column("scheduled_time") && !table_.text(row, "scheduled_time").empty();
+    const std::int64_t begin = seconds(row, is_scheduled ? "scheduled_time" : "creation_time");
+    if (end < begin) {
+      table_.fail(row, "deletion_time: got " + std::to_string(end) + ", expected none before the pod began, " +
+                           std::to_string(begin));
+    }
+    PodRare rare;
+    rare.run_duration_us = (end - begin) * 1'000'000;
+    pod.rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  }
 
   std::shared_ptr<const PodSpec> spec(std::size_t row) {
     const std::int64_t cpu = table_.number(row, "cpu_milli");
@@ -209,6 +229,7 @@ class PodRows {
   const OpenbOptions& options_;
   UniqueNames names_;
   bool has_times_ = false;
+  bool has_ends_ = false;  ///< and times of deletion
   std::unordered_map<std::string, std::shared_ptr<const PodSpec>> specs_;
   std::unordered_map<std::string, LabelMap> labels_;
 };

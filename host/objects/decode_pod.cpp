@@ -6,6 +6,7 @@
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod_spec.h"
 #include "host/objects/field_names.h"
+#include "host/objects/go_duration.h"
 #include "host/objects/label_keys.h"
 #include "host/objects/pod_names.h"
 #include "host/objects/validation.h"
@@ -108,6 +109,23 @@ void read_container_statuses(const JsonValue& value, std::vector<ContainerStatus
   });
 }
 
+/// Other annotations are not looked at: they may be anything.
+std::optional<std::int64_t> read_run_duration(const JsonValue& annotations) {
+  std::optional<std::int64_t> duration;
+  if (!annotations.is_object()) return duration;
+  annotations.for_each_entry([&](std::string_view key, const JsonValue& value) {
+    if (key != kRunDurationAnnotation) return;
+    std::string_view text;
+    if (!value.read(text)) return;
+    const std::optional<std::int64_t> ns = parse_go_duration_ns(text);
+    if (ns && *ns >= 0)
+      duration = duration_us(*ns);
+    else
+      value.mismatch("a duration of 0 or more, such as \"30m\"");
+  });
+  return duration;
+}
+
 bool is_within(const ResourceList& list, const ResourceList& limit) {
   return std::all_of(list.begin(), list.end(), [&](const auto& entry) {
     const Quantity* most = find(limit, entry.first);
@@ -177,6 +195,8 @@ ObjectMeta PodDecoder::read_metadata(const JsonValue& metadata, bool is_namespac
       read_time(field, meta.creation_time_us);
     } else if (key == "deletionTimestamp") {
       meta.terminating = read_time(field, deletion_time_us);
+    } else if (key == "annotations") {
+      meta.run_duration_us = read_run_duration(field);
     }
   });
   return meta;
@@ -276,6 +296,8 @@ DecodedPod PodDecoder::read_pod(const JsonValue& object) {
   pod.terminating = meta.terminating;
 
   PodOwn own;
+  own.rare.run_duration_us = meta.run_duration_us;
+  own.has_rare = meta.run_duration_us.has_value();
   const JsonValue spec = object.field(kParts[1], found[1]);
   pod.spec = read_spec(spec, own);
   read_status(object.field(kParts[2], found[2]), pod, own);
@@ -299,7 +321,9 @@ PodTemplate PodDecoder::read_template(const JsonValue& value) {
   PodTemplate result;
   if (!value.present()) value.problem("absent, expected a pod template");
   PodOwn own;
-  result.labels = read_metadata(value.field("metadata")).labels;
+  ObjectMeta meta = read_metadata(value.field("metadata"));
+  result.labels = std::move(meta.labels);
+  own.rare.run_duration_us = meta.run_duration_us;
   const JsonValue spec = value.field("spec");
   result.spec = read_spec(spec, own);
   result.node_name = own.node_name;

@@ -21,6 +21,7 @@ struct ObjectMeta {
   LabelMap labels;
   OwnersPtr owners;
   std::int64_t creation_time_us = 0;
+  std::optional<std::int64_t> run_duration_us;  ///< annotation kRunDurationAnnotation
   bool terminating = false;
 };
 

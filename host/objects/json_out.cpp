@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "host/objects/go_duration.h"
 #include "host/objects/json_writer.h"
 
 namespace berth {
@@ -232,6 +233,8 @@ void write_pod_metadata(Writer& w, const Pod& pod) {
     // The model keeps only that there is a time of deletion.
     if (pod.terminating) w.field("deletionTimestamp", format_time(pod.creation_time_us));
     w.labels("labels", pod.labels);
+    if (const auto& duration_us = pod.rare().run_duration_us)
+      w.object("annotations", [&] { w.field(kRunDurationAnnotation, go_duration_text(*duration_us)); });
     if (!pod.owners) return;
     w.objects("ownerReferences", *pod.owners, [&](const OwnerReference& owner) {
       w.text("apiVersion", owner.api_version);

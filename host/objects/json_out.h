@@ -2,7 +2,7 @@
 #pragma once
 
 // Objects of the model as Kubernetes JSON, so that loading the text gives equal objects again. What the model does not
-// keep (images' pull policies, annotations, conditions, ...) is not written.
+// keep (images' pull policies, other annotations, conditions, ...) is not written.
 
 #include <cstdint>
 #include <cstdio>

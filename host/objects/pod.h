@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/objects/label_map.h"
@@ -130,6 +131,10 @@ struct OwnerReference {
 enum class PodPhase : std::uint8_t { kPending, kRunning, kSucceeded, kFailed, kUnknown };
 enum class PreemptionPolicy : std::uint8_t { kPreemptLowerPriority, kNever };
 
+/// How long a pod of a simulation runs, in the form of Go's durations; no rule of a scheduler reads it. The only
+/// annotation that the model keeps.
+inline constexpr std::string_view kRunDurationAnnotation = "berth.dev/run-duration";
+
 /// What few pods carry; kept apart so that the many stay small (150,000 running pods fit in 600 bytes each).
 struct PodRare {
   std::string nominated_node_name;  ///< status.nominatedNodeName
@@ -139,6 +144,7 @@ struct PodRare {
   std::vector<ContainerStatusResources> status_resources;  ///< empty when none could raise a request
   bool resize_infeasible = false;                          ///< condition PodResizePending with reason Infeasible
   bool preempted = false;  ///< condition DisruptionTarget is True with reason PreemptionByScheduler
+  std::optional<std::int64_t> run_duration_us;  ///< annotation kRunDurationAnnotation, 0 or more
   friend bool operator==(const PodRare&, const PodRare&) = default;
 };
 

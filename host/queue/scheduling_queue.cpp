@@ -356,6 +356,14 @@ std::int64_t SchedulingQueue::next_flush_us() const {
   return std::min(next_backoff_flush_us_, next_leftover_flush_us_);
 }
 
+std::int64_t SchedulingQueue::next_wake_us() const {
+  const Sizes waiting = sizes();
+  std::int64_t next_us = INT64_MAX;
+  if (waiting.backoff > 0) next_us = next_backoff_flush_us_;
+  if (waiting.unschedulable > 0) next_us = std::min(next_us, next_leftover_flush_us_);
+  return next_us;
+}
+
 void SchedulingQueue::flush() {
   const std::int64_t now_us = clock_.now_us();
   if (now_us >= next_backoff_flush_us_) {

@@ -75,6 +75,8 @@ class SchedulingQueue {
 
   /// When flush() has something to look at next.
   std::int64_t next_flush_us() const;
+  /// The same, where a pod waits for it; INT64_MAX when none does.
+  std::int64_t next_wake_us() const;
   /// What is due by the clock: backoffs that ended, every whole second, and leftovers, every 30 s.
   void flush();
   void flush_backoff();

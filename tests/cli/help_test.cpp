@@ -12,8 +12,8 @@
 namespace berth::test {
 namespace {
 
-const std::vector<std::string> kCommands = {"schedule",     "explain", "config check", "generate",
-                                            "import openb", "bench",   "version"};
+const std::vector<std::string> kCommands = {"schedule", "simulate",     "explain", "config check",
+                                            "generate", "import openb", "bench",   "version"};
 
 std::set<std::string> options_in(const std::string& text) {
   static const std::regex kOption("--[a-z][a-z-]*");

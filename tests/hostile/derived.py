@@ -139,6 +139,7 @@ COMMANDS = [
     ["explain", "--all", "-f", "-", "-o", "json", "--skip-invalid"],
     ["schedule", "-f", "-", "-o", "yaml", "--backend", "reference", "--skip-invalid"],
     ["bench", "-f", "-", "--repeat", "1"],
+    ["simulate", "-o", "json", "--until", "1h", "--skip-invalid", "-"],
     ["schedule", "-f", "-", "-o", "bindings", "--tie-break", "kube", "--node-sampling", "kube", "--skip-invalid"],
 ]
 

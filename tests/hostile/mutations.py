@@ -128,6 +128,14 @@ class Mutator:
             return ["bench", "--spec", "-", "--repeat", "1"], data, None
         return ["generate", "--spec", "-"], data, None
 
+    def scenario(self, rng, number):
+        data = mutated_bytes(read("scenario.yaml"), rng)
+        return ["simulate", "--until", "1h", "{folder}/scenario.yaml"], b"", write("scenario.yaml", data)
+
+    def workloads(self, rng, number):
+        data = mutated_bytes(read("perf.yaml"), rng)
+        return ["perf", "--name", "^$", "--config", "{folder}/perf.yaml"], b"", write("perf.yaml", data)
+
     def trace(self, rng, number):
         nodes, pods = read("nodes.csv"), read("pods.csv")
         if number % 2 == 0:
@@ -138,7 +146,8 @@ class Mutator:
 
     def input(self, seed, number):
         rng = random.Random(f"{seed}/{number}")
-        makers = (self.objects, self.objects, self.objects, self.config, self.engine_config, self.spec, self.trace)
+        makers = (self.objects, self.objects, self.objects, self.config, self.engine_config, self.spec, self.trace, self.scenario,
+                  self.workloads)
         arguments, data, prepare = makers[number % len(makers)](rng, number)
         return Input(f"random/{seed}/{number}", arguments, stdin=data, prepare=prepare)
 

@@ -19,6 +19,7 @@ INSTALLED = {
     "share/fish/vendor_completions.d/berth.fish",
     "share/berth/schemas/schedule-report.schema.json",
     "share/berth/schemas/explain-record.schema.json",
+    "share/berth/schemas/simulate-report.schema.json",
     "share/doc/berth/LICENSE",
 }
 

@@ -77,7 +77,7 @@ void SchedulingLoop::fail_binding(BindingTask& task, const BindingOutcome& outco
         is_rejected ? AttemptResult::kUnschedulable : AttemptResult::kError, outcome.message, {}, std::string()};
     for (const std::string& plugin : outcome.rejectors) failure.rejectors.unschedulable.insert(plugin);
     task.info.pod = task.newest;
-    fail(std::move(task.info), std::move(failure));
+    fail(std::move(task.info), failure);
   }
   if (outcome.forgot_pod && is_rejected)
     queue_.move_on_event(kAssignedPodDelete, left, {.priority_max = INT32_MAX, .except = pod});

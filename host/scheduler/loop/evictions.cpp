@@ -96,7 +96,7 @@ void Evictions::evict_all(const ChosenCandidate& candidate, std::span<const PodP
     evict(victim, candidate, [gathered](const StoreStatus& status) { gathered->take(status); });
 }
 
-void Evictions::evict(const PodPtr& victim, const ChosenCandidate& candidate, Done done) {
+void Evictions::evict(const PodPtr& victim, const ChosenCandidate& candidate, const Done& done) {
   const PodPtr& preemptor = candidate.preemptor;
   parts_.observer.on_preempted(victim, preemptor, candidate.node_name);
   SchedulerEvent event{victim, false, "Preempted", "Preempting",

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -53,7 +55,7 @@ class Evictions {
 
   void evict_last(const std::shared_ptr<Task>& task);
   void evict_all(const ChosenCandidate& candidate, std::span<const PodPtr> victims, Done done);
-  void evict(const PodPtr& victim, const ChosenCandidate& candidate, Done done);
+  void evict(const PodPtr& victim, const ChosenCandidate& candidate, const Done& done);
   void clear_lower_nominations(const ChosenCandidate& candidate);
   void end(const Task& task);
 

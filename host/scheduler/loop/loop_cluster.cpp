@@ -177,6 +177,7 @@ void LoopCluster::take(const ObjectChange<PodDisruptionBudget>& change) {
 PostFilter& LoopCluster::post_filter() {
   if (post_filter_ != nullptr && !budgets_changed_) return *post_filter_;
   std::vector<PodDisruptionBudget> budgets;
+  budgets.reserve(budgets_.size());
   for (const auto& [key, budget] : budgets_) budgets.push_back(budget);
   if (post_filter_ == nullptr) {
     post_filter_ = std::make_unique<PostFilter>(*backend_, cache_, options_.config, budgets, options_.preemption);
@@ -188,9 +189,9 @@ PostFilter& LoopCluster::post_filter() {
 }
 
 PodPtr LoopCluster::pod_with_node(std::string_view uid) const {
-  const PodPtr pod = cache_.get_pod(uid);
+  PodPtr pod = cache_.get_pod(uid);
   if (pod == nullptr || !pod->node_name.empty()) return pod;
-  const std::shared_ptr<Pod> copy = copy_of(*pod);
+  std::shared_ptr<Pod> copy = copy_of(*pod);
   copy->node_name = cache_.node_of_pod(uid)->name;
   return copy;
 }

@@ -165,7 +165,7 @@ bool SchedulingLoop::place(QueuedPodInfo info, const Outcome& outcome, CommitMar
 void SchedulingLoop::conclude_failure(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome,
                                       const Message& message) {
   Failure failure{AttemptResult::kError, message.text, {}, std::string()};
-  if (outcome.kind == OutcomeKind::kError) return fail(std::move(info), std::move(failure));
+  if (outcome.kind == OutcomeKind::kError) return fail(std::move(info), failure);
   failure.result = AttemptResult::kUnschedulable;
   failure.rejectors.unschedulable = message.rejectors;
   if (profile_preempts_[static_cast<std::size_t>(pod.profile)] && cluster_.node_count() > 0) {
@@ -175,7 +175,7 @@ void SchedulingLoop::conclude_failure(QueuedPodInfo info, PodToPlace& pod, const
     if (found.candidate && !preempt(info, *found.candidate, failure)) return;
     if (found.candidate) failure.nominated_node = std::string(cluster_.backend().node_name(found.candidate->node));
   }
-  fail(std::move(info), std::move(failure));
+  fail(std::move(info), failure);
 }
 
 PostFilterResult SchedulingLoop::post_filter(PodToPlace& pod, const Message& message) {
@@ -206,13 +206,13 @@ bool SchedulingLoop::preempt(const QueuedPodInfo& info, const PreemptionCandidat
       ended.failure.nominated_node = std::nullopt;
       ended.failure.message = with_post_filter(ended.failure.message, "preemption: " + status.message);
     }
-    fail(std::move(ended.info), std::move(ended.failure));
+    fail(std::move(ended.info), ended.failure);
   });
   return false;
 }
 
 /// The pod goes back into the queue, and its status says why.
-void SchedulingLoop::fail(QueuedPodInfo info, Failure failure) {
+void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure) {
   observer_.on_attempt({info, failure.result, {}, 0, failure.message});
   const PodPtr pod = info.pod;
   queue_.add_failed(std::move(info), failure.rejectors);

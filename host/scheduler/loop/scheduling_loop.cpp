@@ -33,7 +33,7 @@ Profile binding_part(const Profile& profile) {
   return part;
 }
 
-const LoopOptions& checked(const LoopOptions& options) {
+LoopOptions checked(LoopOptions options) {
   refuse_extenders(options.config);
   return options;
 }
@@ -70,6 +70,7 @@ std::vector<Framework> SchedulingLoop::make_frameworks() {
   registry.add(std::string(DefaultBinder::kName),
                [](const Profile&, const FrameworkHandle&) { return std::make_unique<ApiBinder>(); });
   std::vector<Framework> frameworks;
+  frameworks.reserve(options_.config.profiles.size());
   for (const Profile& profile : options_.config.profiles)
     frameworks.emplace_back(binding_part(profile), registry, handle_, [](std::string_view) { return true; });
   return frameworks;
@@ -80,6 +81,7 @@ BindingHooks SchedulingLoop::make_hooks() {
   hooks.delete_nomination = [this](const Pod& pod) { queue_.nominator().remove(pod); };
   hooks.activate = [this](const PodsToActivate& pods) {
     std::vector<PodPtr> list;
+    list.reserve(pods.size());
     for (const auto& [name, pod] : pods) list.push_back(pod);
     queue_.activate(list);
   };
@@ -148,7 +150,7 @@ bool SchedulingLoop::is_assumed(const Pod& pod) const {
 
 PodPtr SchedulingLoop::give_up(const Pod& pod) {
   const std::string uid = pod.uid();
-  const PodPtr assumed = cluster_.pod_with_node(uid);
+  PodPtr assumed = cluster_.pod_with_node(uid);
   if (assumed == nullptr) return nullptr;
   if (waiting_pods_.is_waiting(uid)) {
     waiting_pods_.reject(uid, "", "removed");
@@ -182,9 +184,7 @@ std::int64_t SchedulingLoop::next_wake_us() const {
   std::int64_t next_us = calls_.next_event_us();
   if (const std::optional<std::int64_t> deadline_us = waiting_pods_.next_deadline_us())
     next_us = std::min(next_us, *deadline_us);
-  const SchedulingQueue::Sizes sizes = queue_.sizes();
-  if (sizes.backoff + sizes.unschedulable > 0) next_us = std::min(next_us, queue_.next_flush_us());
-  return next_us;
+  return std::min(next_us, queue_.next_wake_us());
 }
 
 }  // namespace berth

@@ -109,7 +109,7 @@ class SchedulingLoop : private AssumedPods {
   void conclude_failure(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome, const Message& message);
   PostFilterResult post_filter(PodToPlace& pod, const Message& message);
   bool preempt(const QueuedPodInfo& info, const PreemptionCandidate& candidate, const Failure& failure);
-  void fail(QueuedPodInfo info, Failure failure);
+  void fail(QueuedPodInfo info, const Failure& failure);
   void patch_status(const PodPtr& pod, const Failure& failure);
 
   // Bindings: binding_tasks.cpp

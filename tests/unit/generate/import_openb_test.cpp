@@ -75,7 +75,7 @@ TEST_F(ImportOpenb, ANodeRowBecomesANodeWithItsLabels) {
 }
 
 TEST_F(ImportOpenb, ASharedCardCountsAsAWholeOneInCardMode) {
-  const ClusterObjects objects = import("p,6000,12288,1,460,,LS,Running,5,6,7\n");
+  const ClusterObjects objects = import("p,6000,12288,1,460,,LS,Running,5,7,6\n");
   ASSERT_EQ(objects.pods.size(), 1U);
   const Pod& pod = *objects.pods[0];
   EXPECT_EQ(pod.full_name(), "openb/p");
@@ -93,20 +93,20 @@ TEST_F(ImportOpenb, MilliModeCountsThousandthsOnBothSides) {
   OpenbOptions options;
   options.gpu_mode = GpuMode::kMilli;
   const ClusterObjects objects =
-      import("a,6000,12288,1,460,,LS,Running,5,6,7\nb,1,1,4,1000,,LS,Running,5,6,7\n", options);
+      import("a,6000,12288,1,460,,LS,Running,5,7,6\nb,1,1,4,1000,,LS,Running,5,7,6\n", options);
   EXPECT_EQ(objects.nodes[1]->allocatable.scalar("alibabacloud.com/gpu-milli"), 2000);
   EXPECT_EQ(filter_requests(*objects.pods[0]).scalar("alibabacloud.com/gpu-milli"), 460);
   EXPECT_EQ(filter_requests(*objects.pods[1]).scalar("alibabacloud.com/gpu-milli"), 4000);
 }
 
 TEST_F(ImportOpenb, ZeroMemoryIsNoRequest) {
-  const ClusterObjects objects = import("p,14000,0,0,0,,LS,Running,5,6,7\n");
+  const ClusterObjects objects = import("p,14000,0,0,0,,LS,Running,5,7,6\n");
   EXPECT_EQ(find(objects.pods[0]->spec->containers[0].requests, kMemory), nullptr);
 }
 
 TEST_F(ImportOpenb, GpuTypesBecomeARequiredAffinity) {
   const ClusterObjects objects =
-      import("p,1,1,1,1000,V100M16|V100M32,LS,Running,5,6,7\nq,1,1,1,1000,,LS,Running,5,6,7\n");
+      import("p,1,1,1,1000,V100M16|V100M32,LS,Running,5,7,6\nq,1,1,1,1000,,LS,Running,5,7,6\n");
   const auto& affinity = objects.pods[0]->spec->node_affinity;
   ASSERT_TRUE(affinity && affinity->required && affinity->required->size() == 1);
   const SelectorRequirement expected{"alibabacloud.com/gpu-card-model", SelectorOperator::kIn, {"V100M16", "V100M32"}};
@@ -124,6 +124,15 @@ TEST_F(ImportOpenb, PodsAreOrderedByCreationTime) {
   EXPECT_GT(objects.pods[0]->creation_time_us, 0);
 }
 
+TEST_F(ImportOpenb, PodsRunFromWhenTheyWereScheduledUntilTheyWereDeleted) {
+  const ClusterObjects objects = import(
+      "a,1,1,0,0,,LS,Running,5,60,20\nnever-scheduled,1,1,0,0,,LS,Pending,6,60,\nno-end,1,1,0,0,,LS,Running,7,,8\n");
+  ASSERT_EQ(objects.pods.size(), 3U);
+  EXPECT_EQ(objects.pods[0]->rare().run_duration_us, 40'000'000);
+  EXPECT_EQ(objects.pods[1]->rare().run_duration_us, 54'000'000);
+  EXPECT_EQ(objects.pods[2]->rare().run_duration_us, std::nullopt);
+}
+
 TEST_F(ImportOpenb, FiveColumnsAreEnough) {
   const ClusterObjects objects =
       import_openb(write("nodes.csv", kNodes),
@@ -135,7 +144,7 @@ TEST_F(ImportOpenb, FiveColumnsAreEnough) {
 
 TEST_F(ImportOpenb, PodsWithEqualRequestsShareTheirSpec) {
   const ClusterObjects objects =
-      import("a,1,1,1,400,,LS,Running,1,1,1\nb,1,1,1,700,,BE,Running,2,1,1\nc,1,1,1,400,P100,LS,Running,3,1,1\n");
+      import("a,1,1,1,400,,LS,Running,1,3,3\nb,1,1,1,700,,BE,Running,2,3,3\nc,1,1,1,400,P100,LS,Running,3,3,3\n");
   EXPECT_EQ(objects.pods[0]->spec, objects.pods[1]->spec);  // both take one card
   EXPECT_NE(objects.pods[0]->spec, objects.pods[2]->spec);
 }
@@ -144,7 +153,7 @@ TEST_F(ImportOpenb, QosGivesPrioritiesOnlyWithTheOption) {
   OpenbOptions options;
   options.qos_priority = true;
   const std::string rows =
-      "a,1,1,0,0,,LS,Running,1,1,1\nb,1,1,0,0,,Guaranteed,Running,2,1,1\nc,1,1,0,0,,Burstable,Running,3,1,1\n"
+      "a,1,1,0,0,,LS,Running,1,3,3\nb,1,1,0,0,,Guaranteed,Running,2,3,3\nc,1,1,0,0,,Burstable,Running,3,3,3\n"
       "d,1,1,0,0,,BE,Running,4,1,1\n";
   const ClusterObjects objects = import(rows, options);
   EXPECT_EQ(objects.pods[0]->priority, 1000);
@@ -152,24 +161,24 @@ TEST_F(ImportOpenb, QosGivesPrioritiesOnlyWithTheOption) {
   EXPECT_EQ(objects.pods[2]->priority, 500);
   EXPECT_EQ(objects.pods[3]->priority, 0);
   for (const PodPtr& pod : import(rows).pods) EXPECT_EQ(pod->priority, 0);
-  EXPECT_EQ(error_of_pods("a,1,1,0,0,,Best,Running,1,1,1\n", options),
+  EXPECT_EQ(error_of_pods("a,1,1,0,0,,Best,Running,1,3,3\n", options),
             "pods.csv: line 2: qos: got \"Best\", expected Guaranteed, LS, Burstable or BE");
 }
 
 TEST_F(ImportOpenb, WrongRowsAreRefusedWithFileAndLine) {
-  EXPECT_EQ(error_of_pods("p,x,1,0,0,,LS,Running,1,1,1\n"),
+  EXPECT_EQ(error_of_pods("p,x,1,0,0,,LS,Running,1,3,3\n"),
             "pods.csv: line 2: cpu_milli: got \"x\", expected an integer of at least 0");
-  EXPECT_EQ(error_of_pods("p,1,1,0,0,,LS,Running,1,1,1\np,1,1,0,0,,LS,Running,1,1,1\n"),
+  EXPECT_EQ(error_of_pods("p,1,1,0,0,,LS,Running,1,3,3\np,1,1,0,0,,LS,Running,1,3,3\n"),
             "pods.csv: line 3: name: \"p\" stands here twice");
-  EXPECT_EQ(error_of_pods("P_1,1,1,0,0,,LS,Running,1,1,1\n"),
+  EXPECT_EQ(error_of_pods("P_1,1,1,0,0,,LS,Running,1,3,3\n"),
             "pods.csv: line 2: name: got \"P_1\", expected the name of an object");
-  EXPECT_EQ(error_of_pods("p,1,1,1,0,,LS,Running,1,1,1\n"),
+  EXPECT_EQ(error_of_pods("p,1,1,1,0,,LS,Running,1,3,3\n"),
             "pods.csv: line 2: got num_gpu 1 with gpu_milli 0, expected both to be 0 or neither");
-  EXPECT_EQ(error_of_pods("p,1,1,1,1001,,LS,Running,1,1,1\n"),
+  EXPECT_EQ(error_of_pods("p,1,1,1,1001,,LS,Running,1,3,3\n"),
             "pods.csv: line 2: gpu_milli: got 1001, expected at most 1000");
-  EXPECT_EQ(error_of_pods("p,1,1,1,1000,A||B,LS,Running,1,1,1\n"),
+  EXPECT_EQ(error_of_pods("p,1,1,1,1000,A||B,LS,Running,1,3,3\n"),
             "pods.csv: line 2: gpu_spec: got \"A||B\", expected GPU types joined by |");
-  EXPECT_EQ(error_of_pods("p,1,9223372036854775807,0,0,,LS,Running,1,1,1\n"),
+  EXPECT_EQ(error_of_pods("p,1,9223372036854775807,0,0,,LS,Running,1,3,3\n"),
             "pods.csv: line 2: memory_mib: got 9223372036854775807, expected at most 8796093022207");
 }
 

@@ -67,6 +67,27 @@ TEST(DecodePod, ReadsPodFields) {
   EXPECT_EQ(pod.rare().resource_claims, Strings{"claim"});
 }
 
+TEST(DecodePod, ReadsTheRunDurationOfPodsAndTemplates) {
+  const ClusterObjects objects = load_good(R"({"apiVersion":"v1","kind":"List","items":[
+    {"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"a":"b","berth.dev/run-duration":"90s"}},
+     "spec":{"containers":[]}},
+    {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"r"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},
+     "template":{"metadata":{"labels":{"a":"b"},"annotations":{"berth.dev/run-duration":"0s"}},"spec":{"containers":[]}}}}]})");
+  EXPECT_EQ(objects.pods.at(0)->rare().run_duration_us, 90'000'000);
+  EXPECT_EQ(objects.pods.at(1)->rare().run_duration_us, 0);
+}
+
+TEST(DecodePod, ARunDurationIsADurationOfZeroOrMore) {
+  for (const std::string text : {"-1s", "soon", ""}) {
+    EXPECT_EQ(
+        problems_of(
+            R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"berth.dev/run-duration":")" +
+            text + R"("}},"spec":{"containers":[]}})"),
+        Strings{R"(test: metadata.annotations[berth.dev/run-duration] (Pod default/p): got ")" + text +
+                R"(", expected a duration of 0 or more, such as "30m")"});
+  }
+}
+
 TEST(DecodePod, AbsentFieldsHaveTheirDefaults) {
   const auto objects =
       load_good(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"schedulerName":""}})");

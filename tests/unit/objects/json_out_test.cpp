@@ -87,6 +87,7 @@ metadata:
   namespace: team
   uid: u-1
   labels: {x: ""}
+  annotations: {berth.dev/run-duration: 1h0.00025s}
   creationTimestamp: "2026-01-31T23:59:59.25Z"
   deletionTimestamp: "2026-01-31T23:59:59Z"
   ownerReferences: [{kind: ReplicaSet, name: rs, uid: ru, controller: true}, {kind: Other, name: o}]

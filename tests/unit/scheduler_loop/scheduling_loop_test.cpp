@@ -46,6 +46,7 @@ TEST_F(SchedulingLoopTest, APodWithoutANodeSaysWhyAndComesWithTheNodeThatItNeeds
   EXPECT_EQ(condition_of("p"),
             "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 "
             "Preemption is not helpful for scheduling.");
+  EXPECT_EQ(scheduler->next_wake_us(), 130'000'000) << "for the leftovers, since no pod backs off";
   settle();
   EXPECT_EQ(attempts.size(), 1U) << "its own condition is no reason to try it again";
   add_nodes("b cpu=1");
@@ -166,6 +167,7 @@ TEST_F(SchedulingLoopTest, DefaultSpreadingFollowsServices) {
   add_pods("p*4 cpu=1 label:app=web");
   settle();
   std::vector<std::string> nodes;
+  nodes.reserve(4);
   for (int i = 0; i < 4; ++i) nodes.push_back(node_of("p" + std::to_string(i)));
   std::sort(nodes.begin(), nodes.end());
   EXPECT_EQ(nodes, (Lines{"a0", "a1", "a2", "a3"}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/config/go_duration.h"
+#include "host/objects/go_duration.h"
 
 #include <array>
 #include <utility>

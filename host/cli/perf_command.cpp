@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cli/perf_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <regex>
+
+#include "host/cli/document_writer.h"
+#include "host/cli/output.h"
+#include "host/cli/perf_report.h"
+#include "host/cli/progress_bar.h"
+#include "host/config/config_reader.h"
+#include "host/perf/perf_config.h"
+
+namespace berth {
+namespace {
+
+constexpr int kDocumentSpreadDepth = 3;
+constexpr std::size_t kPatternBytesMax = 1000;
+
+/// One workload that was selected. Points into its file.
+struct Selected {
+  const PerfFile* file;
+  const PerfTestCase* test_case;
+  const PerfWorkload* workload;
+  WorkloadPlan decision;
+};
+
+std::regex name_pattern(const std::string& text) {
+  const std::string expectation = ", expected an ECMAScript regular expression of at most 1000 bytes";
+  if (text.size() > kPatternBytesMax) throw UsageError("--name: got " + quoted_for_message(text) + expectation);
+  try {
+    return std::regex(text);
+  } catch (const std::regex_error&) {
+    throw UsageError("--name: got " + quoted_for_message(text) + expectation);
+  }
+}
+
+/// Decides which workloads can be run before the first one is.
+std::vector<Selected> select(const std::vector<PerfFile>& files, const PerfCommand& command) {
+  const std::regex pattern = name_pattern(command.name_pattern);
+  std::vector<Selected> selected;
+  for (const PerfFile& file : files) {
+    for (const PerfTestCase& test_case : file.cases) {
+      for (const PerfWorkload& workload : test_case.workloads) {
+        const std::string name = test_case.name + "/" + workload.name;
+        if (!matches_labels(command.labels, test_case, workload) || !std::regex_search(name, pattern)) continue;
+        selected.push_back(
+            {&file, &test_case, &workload, plan_workload(file, test_case, workload, PlanDepth::kDecision)});
+      }
+    }
+  }
+  return selected;
+}
+
+PerfResult run_one(const Selected& selected, const PerfRunOptions& options) {
+  if (!selected.decision.skip_reason.empty()) return run_workload(selected.decision, options);
+  return run_workload(plan_workload(*selected.file, *selected.test_case, *selected.workload, PlanDepth::kWhole),
+                      options);
+}
+
+std::vector<PerfResult> run_all(const std::vector<Selected>& selected, const PerfRunOptions& options, bool quiet) {
+  std::optional<ProgressBar> bar;
+  if (!quiet) bar.emplace("measuring, workload", std::chrono::milliseconds(0));
+  std::vector<PerfResult> results;
+  for (const Selected& one : selected) {
+    if (bar) bar->update(results.size(), selected.size());
+    results.push_back(run_one(one, options));
+  }
+  return results;
+}
+
+}  // namespace
+
+ExitCode run(const PerfCommand& command) {
+  PerfRunOptions options;
+  options.engine = schedule_options(command.config, command.quiet).engine;
+  options.rate_factor = command.rate_factor;
+  std::vector<PerfFile> files;
+  files.reserve(command.paths.size());
+  for (const std::string& path : command.paths) files.push_back(load_perf_file(path));
+  const std::vector<PerfResult> results = run_all(select(files, command), options, command.quiet);
+  Output output(STDOUT_FILENO);
+  if (command.format == "json") {
+    write_perf_results(results, *json_writer(output, kDocumentSpreadDepth));
+  } else {
+    output.write(perf_report(results, Terminal::of(STDOUT_FILENO)));
+  }
+  output.flush();
+  return totals_of(results).failed > 0 ? ExitCode::kError : ExitCode::kDone;
+}
+
+}  // namespace berth

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/perf/perf_runner.h"
+
+#include <chrono>
+#include <thread>
+
+#include "host/framework/clock.h"
+#include "host/scheduler/loop/store_scheduler.h"
+
+namespace berth {
+namespace {
+
+static_assert(PerfScheduler::kNeverUs == ApiClient::kNeverUs);
+
+/// The scheduler of a workload. Counts evictions.
+class LoopScheduler final : public PerfScheduler, private LoopObserver {
+ public:
+  LoopScheduler(ObjectStore& store, const LoopOptions& options) : scheduler_(store, options, *this) {}
+
+  std::size_t run(std::size_t attempts_max) override { return scheduler_.run(attempts_max); }
+  std::int64_t next_wake_us() const override { return scheduler_.next_wake_us(); }
+  std::int64_t preempted() const override { return preempted_; }
+
+ private:
+  void on_preempted(const PodPtr& victim, const PodPtr& preemptor, std::string_view node_name) override {
+    static_cast<void>(victim), static_cast<void>(preemptor), static_cast<void>(node_name);
+    ++preempted_;
+  }
+
+  std::int64_t preempted_ = 0;
+  StoreScheduler scheduler_;  // last: it may call the observer while it is made
+};
+
+void sleep_until(std::int64_t time_us) {
+  const std::int64_t rest_us = time_us - RealClock::shared().now_us();
+  if (rest_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(rest_us));
+}
+
+LoopOptions loop_options(const WorkloadPlan& plan, const PerfRunOptions& options) {
+  LoopOptions loop;
+  loop.config = plan.config;
+  loop.engine = options.engine;
+  return loop;
+}
+
+}  // namespace
+
+PerfResult run_workload(const WorkloadPlan& plan, const PerfRunOptions& options) {
+  PerfResult result;
+  result.name = plan.name;
+  result.skip_reason = plan.skip_reason;
+  result.hints_on = plan.hints_on;
+  result.threshold = plan.threshold;
+  if (!result.skip_reason.empty()) return result;
+  ObjectStore store(RealClock::shared());
+  LoopScheduler scheduler(store, loop_options(plan, options));
+  const std::function<void(std::int64_t)> sleep = sleep_until;
+  WorkloadRunOptions run_options;
+  run_options.rate = {options.rate_factor, plan.threshold};
+  run_options.wait_limit_us = options.wait_limit_us;
+  run_options.seed = options.engine.seed;
+  try {
+    result.measurements = WorkloadRun(store, scheduler, sleep, run_options).execute(plan.ops);
+  } catch (const WorkloadError& error) {
+    result.error = error.what();
+  }
+  return result;
+}
+
+}  // namespace berth

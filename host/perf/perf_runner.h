@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Runs a planned workload: a new store, a StoreScheduler over it, the real clock.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/config/engine_config.h"
+#include "host/perf/workload_plan.h"
+#include "host/perf/workload_run.h"
+
+namespace berth {
+
+struct PerfRunOptions {
+  EngineConfig engine;
+  double rate_factor = 1;  ///< see RatePolicy
+  std::int64_t wait_limit_us = WorkloadRunOptions{}.wait_limit_us;
+};
+
+/// What became of one workload.
+struct PerfResult {
+  std::string name;
+  std::string skip_reason;  ///< empty: it was run
+  std::string error;        ///< why the run ended early; empty: it did not
+  bool hints_on = false;    ///< see WorkloadPlan
+  double threshold = 0;     ///< pods a second; 0: none
+  std::vector<PerfMeasurement> measurements;
+};
+
+/// @param plan  one that is skipped gives a result that says so
+/// @throws InputError, DeviceError when no engine can be opened
+PerfResult run_workload(const WorkloadPlan& plan, const PerfRunOptions& options);
+
+enum class PerfVerdict : std::uint8_t {
+  kSkipped,
+  kFailed,
+  kNotMeasured,  ///< pods met fewer repetitions of churn and deletions than at the threshold
+  kBelow,        ///< fewer pods a second than the threshold
+  kReached,
+  kNoThreshold,
+};
+PerfVerdict verdict_of(const PerfMeasurement& measurement, double threshold);
+/// The worst of its measurements.
+PerfVerdict verdict_of(const PerfResult& result);
+std::string_view to_string(PerfVerdict verdict);
+
+struct PerfTotals {
+  std::size_t run = 0;
+  std::size_t skipped = 0;
+  std::size_t below = 0;
+  std::size_t failed = 0;  ///< not among `run`
+};
+PerfTotals totals_of(const std::vector<PerfResult>& results);
+
+}  // namespace berth

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/perf/workload_plan.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "host/objects/errors.h"
+#include "host/perf/perf_params.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kHintsGate = "SchedulerQueueingHints";
+constexpr std::string_view kBatchingGate = "OpportunisticBatching";
+constexpr std::string_view kThroughput = "SchedulingThroughput";
+
+/// Why a workload cannot be run; the planner stops there.
+struct Unsupported {
+  std::string reason;
+};
+
+class Planner {
+ public:
+  Planner(const PerfFile& file, const PerfTestCase& test_case, const PerfWorkload& workload, PlanDepth depth)
+      : file_(file), case_(test_case), depth_(depth), params_(file.path, workload_name(test_case, workload), workload) {
+    plan_.name = workload_name(test_case, workload);
+    plan_.threshold = workload.threshold.of(file.topic);
+  }
+
+  WorkloadPlan make(const PerfWorkload& workload) {
+    try {
+      check_metric(workload);
+      for (const PerfOp& op : case_.ops) std::visit([this](const auto& one) { add(one); }, op);
+      params_.check_all_used();
+      configure(workload);
+    } catch (Unsupported& unsupported) {
+      plan_.skip_reason = std::move(unsupported.reason);
+      plan_.ops.clear();
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  static std::string workload_name(const PerfTestCase& test_case, const PerfWorkload& workload) {
+    return test_case.name + "/" + workload.name;
+  }
+
+  void check_metric(const PerfWorkload& workload) const {
+    const std::string& metric = workload.threshold_metric.empty() ? case_.threshold_metric : workload.threshold_metric;
+    if (!metric.empty() && metric != kThroughput) throw Unsupported{"a threshold of the metric " + metric};
+  }
+
+  const TextTemplate& load(const std::string& path) {
+    const auto at = templates_.find(path);
+    return at != templates_.end() ? at->second
+                                  : templates_.emplace(path, load_text_template(file_.folder + path)).first->second;
+  }
+
+  ObjectSeries series(const TextTemplate& text, std::int64_t count, const std::string& name_space = {}) const {
+    SeriesResult result = make_series(text, {name_space, count, depth_ == PlanDepth::kDecision});
+    if (!result.unsupported.empty()) throw Unsupported{std::move(result.unsupported)};
+    return std::move(result.series);
+  }
+
+  template <class Op>
+  void append(Op op, ObjectSeries objects = {}) {
+    PlannedOp& planned = plan_.ops.emplace_back(PlannedOp{std::move(op), {}});
+    if (!objects.empty()) planned.objects.push_back(std::move(objects));
+  }
+
+  std::string default_namespace() const { return fmt::format("namespace-{}", plan_.ops.size()); }
+
+  void add(CreateNodesOp op) {
+    const auto* strategy = std::get_if<SetNodeAllocatable>(&op.strategy);
+    if (strategy != nullptr && strategy->needs_csi_nodes) throw Unsupported{"CSINode objects"};
+    params_.fill(op.count);
+    const TextTemplate base = base_node_template(fmt::format("node-{}-", plan_.ops.size()));
+    ObjectSeries nodes = series(op.template_path.empty() ? base : load(op.template_path), op.count.value);
+    append(std::move(op), std::move(nodes));
+  }
+
+  void add(CreateNamespacesOp op) {
+    params_.fill(op.count);
+    ObjectSeries base = op.template_path.empty() ? ObjectSeries() : series(load(op.template_path), 1);
+    append(std::move(op), std::move(base));
+  }
+
+  void add(CreatePodsOp op) {
+    params_.fill(op.count);
+    params_.fill(op.steady_state, op.steady_state_param);
+    params_.fill(op.duration_us, op.duration_param);
+    if (op.steady_state && op.duration_us <= 0) params_.refuse("steadyState needs a duration above 0");
+    if (!op.claim_template_path.empty()) throw Unsupported{"PersistentVolume and PersistentVolumeClaim objects"};
+    if (!op.namespace_) op.namespace_ = default_namespace();
+    const std::string& path = op.template_path.empty() ? case_.pod_template_path : op.template_path;
+    ObjectSeries pods = series(path.empty() ? base_pod_ : load(path), op.count.value, *op.namespace_);
+    append(std::move(op), std::move(pods));
+  }
+
+  void add(CreatePodSetsOp op) {
+    params_.fill(op.count);
+    for (std::int64_t i = 0; i < op.count.value; ++i) {
+      CreatePodsOp pods = op.pods;
+      pods.namespace_ = fmt::format("{}-{}", op.namespace_prefix, i);
+      add(std::move(pods));
+      if (depth_ == PlanDepth::kDecision) break;
+    }
+  }
+
+  void add(ChurnOp op) {
+    if (!op.namespace_) op.namespace_ = default_namespace();
+    std::vector<ObjectSeries> objects;
+    objects.reserve(op.template_paths.size());
+    for (const std::string& path : op.template_paths) objects.push_back(series(load(path), 1, *op.namespace_));
+    plan_.ops.push_back({std::move(op), std::move(objects)});
+  }
+
+  void add(CreateAnyOp op) {
+    params_.fill(op.count);
+    ObjectSeries objects = series(load(op.template_path), op.count.value, op.namespace_);
+    append(std::move(op), std::move(objects));
+  }
+
+  void add(UpdateAnyOp op) {
+    params_.fill(op.count);
+    ObjectSeries objects = series(load(op.template_path), op.count.value, op.namespace_);
+    append(std::move(op), std::move(objects));
+  }
+
+  void add(SleepOp op) {
+    params_.fill(op.duration_us, op.duration_param);
+    append(std::move(op));
+  }
+
+  void add(const UnsupportedOp& op) { throw Unsupported{"the operation " + op.opcode}; }
+  void add(const DeletePodsOp& op) { append(op); }
+  void add(const BarrierOp& op) { append(op); }
+  void add(const StartCollectingOp& op) { append(op); }
+  void add(const StopCollectingOp& op) { append(op); }
+
+  /// The gates of the test case, with those of the workload in their place.
+  std::map<std::string, bool> merged_gates(const PerfWorkload& workload) const {
+    std::map<std::string, bool> gates = workload.gates;
+    gates.insert(case_.gates.begin(), case_.gates.end());
+    return gates;
+  }
+
+  void configure(const PerfWorkload& workload) {
+    FeatureGates gates;
+    std::string text;
+    std::map<std::string, bool> wanted = merged_gates(workload);
+    // setupTestCase() of upstream: where the file says nothing of it, off.
+    wanted.emplace(kBatchingGate, false);
+    for (const auto& [name, is_on] : wanted) {
+      if (name == kHintsGate) {
+        plan_.hints_on = !is_on;
+        continue;
+      }
+      // On makes a difference only where a DeviceClass names the resource, and workloads with those are skipped.
+      if (name == "DRAExtendedResource" && is_on) continue;
+      text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, is_on);
+    }
+    try {
+      std::vector<std::string> of_other_components;
+      gates.apply(text, &of_other_components);
+    } catch (const InputError& error) {
+      throw Unsupported{error.problems().front().to_string()};
+    }
+    plan_.config = case_.scheduler_config_path.empty()
+                       ? default_scheduler_config(gates)
+                       : load_scheduler_config(file_.folder + case_.scheduler_config_path, gates);
+  }
+
+  const PerfFile& file_;
+  const PerfTestCase& case_;
+  PlanDepth depth_;
+  PerfParams params_;
+  TextTemplate base_pod_ = base_pod_template();
+  std::map<std::string, TextTemplate> templates_;
+  WorkloadPlan plan_;
+};
+
+}  // namespace
+
+WorkloadPlan plan_workload(const PerfFile& file, const PerfTestCase& test_case, const PerfWorkload& workload,
+                           PlanDepth depth) {
+  return Planner(file, test_case, workload, depth).make(workload);
+}
+
+}  // namespace berth

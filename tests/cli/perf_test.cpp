@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/program.h"
+
+namespace berth::test {
+namespace {
+
+/// A workload file with a case that runs, one that needs devices, and one whose pods cannot be scheduled.
+std::string workload_file() {
+  return write_file("performance-config.yaml", R"(
+- name: Basic
+  labels: [small]
+  workloadTemplate:
+  - {opcode: createNodes, countParam: $nodes}
+  - {opcode: createPods, countParam: $pods, collectMetrics: true}
+  workloads:
+  - {name: 2Nodes, labels: [quick], threshold: 1, featureGates: {SchedulerQueueingHints: false}, params: {nodes: 2, pods: 10}}
+  - {name: 3Nodes, threshold: 1000000000, params: {nodes: 3, pods: 20}}
+- name: Devices
+  labels: [devices]
+  workloadTemplate:
+  - {opcode: createResourceDriver, driverName: d}
+  - {opcode: createPods, count: 1, collectMetrics: true}
+  workloads: [{name: Any}]
+)");
+}
+
+std::string last_line(const std::string& text) {
+  const std::size_t before = text.rfind('\n', text.size() - 2);
+  return text.substr(before + 1);
+}
+
+TEST(Perf, RunsWorkloadsAndListsWhatItSkips) {
+  const ProgramRun run = run_berth({"perf", "--config", workload_file(), "--rate-factor", "100"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("reached, hints on"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("skipped: Devices/Any: needs the operation createResourceDriver\n"), std::string::npos)
+      << run.out;
+  EXPECT_EQ(last_line(run.out), "perf: 2 workloads run, 1 skipped, 1 below threshold\n");
+}
+
+TEST(Perf, SelectsByLabelAndName) {
+  const std::string file = workload_file();
+  EXPECT_EQ(run_berth({"perf", "--config", file, "--label", "small,-quick"}).out.find("Basic/2Nodes"),
+            std::string::npos);
+  EXPECT_EQ(last_line(run_berth({"perf", "--config", file, "--name", "^Basic/2"}).out),
+            "perf: 1 workloads run, 0 skipped, 0 below threshold\n");
+  EXPECT_EQ(run_berth({"perf", "--config", file, "--label", "nothing"}).out,
+            "perf: 0 workloads run, 0 skipped, 0 below threshold\n");
+}
+
+TEST(Perf, WritesTheFormOfUpstreamAndItsOwnList) {
+  const ProgramRun run = run_berth({"perf", "--config", workload_file(), "-o", "json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const nlohmann::json document = nlohmann::json::parse(run.out);
+  EXPECT_EQ(document["version"], "v1");
+  const nlohmann::json& item = document["dataItems"][0];
+  EXPECT_EQ(item["labels"]["Name"], "Basic/2Nodes/namespace-1");
+  EXPECT_EQ(item["labels"]["Metric"], "PodsPerElapsedSecond");
+  EXPECT_EQ(item["unit"], "pods/s");
+  EXPECT_GT(item["data"]["Average"].get<double>(), 0);
+  const nlohmann::json& workload = document["workloads"][0];
+  EXPECT_EQ(workload["hintsOn"], true);
+  EXPECT_EQ(workload["measurements"][0]["pods"], 10);
+  EXPECT_EQ(document["workloads"][2]["needs"], "the operation createResourceDriver");
+}
+
+TEST(Perf, FailsWhenAWorkloadDoesNotEnd) {
+  const std::string file = write_file("stuck.yaml", R"(
+- name: Stuck
+  workloadTemplate:
+  - {opcode: barrier, namespaces: [nowhere]}
+  - {opcode: createPods, count: 1, collectMetrics: true}
+  workloads: [{name: Any}]
+)");
+  const ProgramRun run = run_berth({"perf", "--config", file});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.out.find("failed: Stuck/Any: operation 0: the namespace nowhere is not known\n"), std::string::npos);
+  EXPECT_EQ(last_line(run.out), "perf: 0 workloads run, 0 skipped, 0 below threshold, 1 failed\n");
+}
+
+TEST(Perf, NamesWhatIsWrongOnTheCommandLineAndInTheFile) {
+  EXPECT_EQ(run_berth({"perf"}).exit_code, 2);
+  const ProgramRun pattern = run_berth({"perf", "--config", workload_file(), "--name", "(("});
+  EXPECT_EQ(pattern.exit_code, 2);
+  EXPECT_NE(pattern.err.find("--name: got \"((\", expected"), std::string::npos) << pattern.err;
+  const ProgramRun file = run_berth({"perf", "--config", write_file("bad.yaml", "- name: A\n  ops: []\n")});
+  EXPECT_EQ(file.exit_code, 1);
+  EXPECT_NE(file.err.find("[0].ops: unknown field"), std::string::npos) << file.err;
+  EXPECT_EQ(run_berth({"perf", "--config", "/nonexistent.yaml"}).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace berth::test

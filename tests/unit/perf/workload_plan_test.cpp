@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/perf/workload_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "host/objects/errors.h"
+#include "tests/unit/perf/perf_files.h"
+
+namespace berth {
+namespace {
+
+using test::small_plan;
+
+constexpr const char* kMeasure =
+    "  - {opcode: createPods, count: 1, collectMetrics: true, podTemplatePath: pod.yaml}\n";
+
+std::string error_of(const std::string& ops, const std::string& workload) {
+  try {
+    return "no error but: " + small_plan(ops, workload).skip_reason;
+  } catch (const InputError& error) {
+    const InputProblem& problem = error.problems().front();
+    return problem.location + ": " + problem.message;
+  }
+}
+
+TEST(WorkloadPlan, FillsParameters) {
+  const WorkloadPlan plan =
+      small_plan("  - {opcode: createNodes, countParam: $nodes}\n" + std::string(kMeasure), "    params: {nodes: 3}\n");
+  EXPECT_EQ(plan.name, "Case/Small");
+  EXPECT_EQ(plan.skip_reason, "");
+  EXPECT_EQ(std::get<CreateNodesOp>(plan.ops.at(0).op).count.value, 3);
+}
+
+TEST(WorkloadPlan, NamesNamespacesByThePositionOfTheOperation) {
+  const WorkloadPlan plan = small_plan(
+      "  - opcode: createPodSets\n    count: 2\n    namespacePrefix: set\n"
+      "    createPodsOp: {opcode: createPods, count: 1, podTemplatePath: pod.yaml}\n" +
+      std::string(kMeasure));
+  ASSERT_EQ(plan.ops.size(), 3u);
+  EXPECT_EQ(std::get<CreatePodsOp>(plan.ops[1].op).namespace_, "set-1");
+  EXPECT_EQ(std::get<CreatePodsOp>(plan.ops[2].op).namespace_, "namespace-2");
+  EXPECT_EQ(std::get<PodPtr>(plan.ops[2].objects.at(0).at(0).object)->namespace_, "namespace-2");
+}
+
+TEST(WorkloadPlan, ReportsParametersThatAreMissingOrNotUsed) {
+  EXPECT_EQ(error_of("  - {opcode: createNodes, countParam: $nodes}\n" + std::string(kMeasure), ""),
+            "Case/Small: the parameter \"nodes\" is not defined");
+  EXPECT_EQ(
+      error_of("  - {opcode: createNodes, countParam: $nodes}\n" + std::string(kMeasure), "    params: {nodes: a}\n"),
+      "Case/Small: the parameter \"nodes\" has another kind, expected a number");
+  EXPECT_EQ(error_of(kMeasure, "    params: {m: 4}\n"), "Case/Small: parameters that no operation uses: m");
+}
+
+TEST(WorkloadPlan, SaysWhyAWorkloadIsSkipped) {
+  const std::string measure = kMeasure;
+  EXPECT_EQ(small_plan("  - {opcode: createResourceDriver, driverName: d}\n" + measure).skip_reason,
+            "the operation createResourceDriver");
+  EXPECT_EQ(small_plan("  - {opcode: createAny, templatePath: volume.yaml}\n" + measure).skip_reason,
+            "PersistentVolume objects");
+  EXPECT_EQ(small_plan("  - {opcode: createPods, count: 1, podTemplatePath: claim-pod.yaml, collectMetrics: true}\n")
+                .skip_reason,
+            "pods with resource claims");
+  EXPECT_EQ(small_plan("  - {opcode: createPods, count: 1, collectMetrics: true, persistentVolumeTemplatePath: a, "
+                       "persistentVolumeClaimTemplatePath: b}\n")
+                .skip_reason,
+            "PersistentVolume and PersistentVolumeClaim objects");
+  EXPECT_EQ(small_plan("  - opcode: createNodes\n    count: 1\n    nodeAllocatableStrategy:\n"
+                       "      csiNodeAllocatable: {a.b: {count: 20}}\n" +
+                       measure)
+                .skip_reason,
+            "CSINode objects");
+  EXPECT_EQ(small_plan(measure, "    thresholdMetricSelector: {name: scheduler_x}\n").skip_reason,
+            "a threshold of the metric scheduler_x");
+}
+
+TEST(WorkloadPlan, RunsWithHintsWhereTheFileTurnsThemOff) {
+  EXPECT_TRUE(small_plan(kMeasure, "    featureGates: {SchedulerQueueingHints: false}\n").hints_on);
+  EXPECT_FALSE(small_plan(kMeasure, "    featureGates: {SchedulerQueueingHints: true}\n").hints_on);
+}
+
+TEST(WorkloadPlan, TurnsOpportunisticBatchingOffUnlessTheFileSetsIt) {
+  EXPECT_FALSE(small_plan(kMeasure).config.gates.enabled("OpportunisticBatching"));
+  EXPECT_TRUE(small_plan(kMeasure, "    featureGates: {OpportunisticBatching: true}\n")
+                  .config.gates.enabled("OpportunisticBatching"));
+}
+
+TEST(WorkloadPlan, TakesExtendedResourcesOfDevicesForOffWithoutADeviceClass) {
+  const WorkloadPlan plan = small_plan(kMeasure, "    featureGates: {DRAExtendedResource: true}\n");
+  EXPECT_EQ(plan.skip_reason, "");
+  EXPECT_FALSE(plan.config.gates.enabled("DRAExtendedResource"));
+}
+
+TEST(WorkloadPlan, SkipsGatesThatTheReleaseCannotHave) {
+  const std::string reason = small_plan(kMeasure, "    featureGates: {SidecarContainers: false}\n").skip_reason;
+  EXPECT_NE(reason.find("SidecarContainers"), std::string::npos) << reason;
+}
+
+}  // namespace
+}  // namespace berth
