@@ -9,6 +9,7 @@
 #include "host/config/config_reader.h"
 #include "host/objects/decode_parts.h"
 #include "host/objects/text/item_batch.h"
+#include "host/objects/text/text_limits.h"
 
 namespace berth {
 namespace {
@@ -273,15 +274,28 @@ class ScenarioReader {
   InlineObjectReader objects_;
 };
 
-/// Gives a problem the line of the value that it is about.
-InputProblem placed(InputProblem problem, const std::string& source, const JsonDocument& document) {
-  ItemSlice item;
-  item.json = document.json;
-  item.line = document.line;
-  problem.source = source;
-  problem.location = field_location(item, problem.location);
-  return problem;
-}
+/// Gives problems the line of the value that they are about.
+class LineFinder {
+ public:
+  LineFinder(const std::string& source, const JsonDocument& document)
+      : source_(source), padded_(document.json + std::string(kSlicePaddingBytes, ' ')) {
+    item_.json = std::string_view(padded_).substr(0, document.json.size());
+    item_.line = document.line;
+  }
+  LineFinder(const LineFinder&) = delete;
+  LineFinder& operator=(const LineFinder&) = delete;
+
+  InputProblem place(InputProblem problem) const {
+    problem.source = source_;
+    problem.location = field_location(item_, problem.location);
+    return problem;
+  }
+
+ private:
+  const std::string& source_;
+  std::string padded_;  ///< as ItemSlice asks for
+  ItemSlice item_;
+};
 
 ScenarioFile read_document(const JsonDocument& document, const std::string& source, bool is_strict) {
   ScenarioFile file;
@@ -293,13 +307,14 @@ ScenarioFile read_document(const JsonDocument& document, const std::string& sour
   const JsonValue value(*root, sink);
   ScenarioReader reader(file, is_strict);
   if (value.expect_object()) reader.read(value);
+  const LineFinder lines(source, document);
   if (!sink.empty()) {
     std::vector<InputProblem> problems = sink.take();
-    for (InputProblem& problem : problems) problem = placed(std::move(problem), source, document);
+    for (InputProblem& problem : problems) problem = lines.place(std::move(problem));
     throw InputError(std::move(problems));
   }
   for (InputProblem& finding : reader.take_findings())
-    file.warnings.push_back(placed(std::move(finding), source, document).to_string());
+    file.warnings.push_back(lines.place(std::move(finding)).to_string());
   return file;
 }
 
