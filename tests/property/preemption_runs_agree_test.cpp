@@ -21,7 +21,6 @@ namespace berth {
 namespace {
 
 using test::Case;
-using test::Dice;
 
 struct DrawnRun {
   explicit DrawnRun(std::uint64_t seed) : drawn(seed) {
@@ -48,6 +47,7 @@ std::string name_of(const ScheduleResult& result, NodeIndex node) {
 
 std::vector<std::string> evictions_of(const ScheduleResult& result) {
   std::vector<std::string> texts;
+  texts.reserve(result.evictions.size());
   for (const Eviction& eviction : result.evictions)
     texts.push_back(eviction.victim->full_name() + " for " + eviction.preemptor->full_name() + " on " +
                     name_of(result, eviction.node) + " from " + std::to_string(eviction.deleted_at_us) + " to " +

@@ -8,8 +8,8 @@
 namespace berth {
 namespace {
 
-SeriesResult make(const std::string& text, std::int64_t count = 1, const std::string& namespace_ = "") {
-  return make_series(TextTemplate(text, "t.yaml"), {namespace_, count, false});
+SeriesResult make(const std::string& text, std::int64_t count = 1, const std::string& name_space = "") {
+  return make_series(TextTemplate(text, "t.yaml"), {name_space, count, false});
 }
 const Pod& pod_at(const SeriesResult& result, std::int64_t index) {
   return *std::get<PodPtr>(result.series.at(index).object);

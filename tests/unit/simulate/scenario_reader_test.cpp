@@ -243,13 +243,13 @@ TEST(ScenarioReader, MoreEntriesThanAllowedAreAnError) {
 /// Files in a folder of their own.
 class ScenarioFiles : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { std::filesystem::create_directories(folder); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
   std::string write(const std::string& name, const std::string& content) const {
-    std::ofstream(folder_ / name) << content;
-    return (folder_ / name).string();
+    std::ofstream(folder / name) << content;
+    return (folder / name).string();
   }
-  std::filesystem::path folder_ =
+  std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("berth_scenario_" + std::to_string(getpid()));
 };
 
@@ -257,14 +257,14 @@ TEST_F(ScenarioFiles, AreToldFromDumps) {
   EXPECT_TRUE(holds_scenario(write("a.yaml", kHead)));
   EXPECT_FALSE(holds_scenario(write("b.yaml", "apiVersion: v1\nkind: List\nitems: []\n")));
   EXPECT_FALSE(holds_scenario(write("c.yaml", "{")));
-  EXPECT_FALSE(holds_scenario(folder_.string()));
+  EXPECT_FALSE(holds_scenario(folder.string()));
   EXPECT_FALSE(holds_scenario("-"));
-  EXPECT_FALSE(holds_scenario((folder_ / "none").string()));
+  EXPECT_FALSE(holds_scenario((folder / "none").string()));
 }
 
 TEST_F(ScenarioFiles, RelativeClustersLieBesideTheScenario) {
   const ScenarioFile file = load_scenario(write("a.yaml", kHead + "clusters: [c.yaml, /d.yaml]\n"));
-  EXPECT_EQ(file.clusters, (std::vector<std::string>{(folder_ / "c.yaml").string(), "/d.yaml"}));
+  EXPECT_EQ(file.clusters, (std::vector<std::string>{(folder / "c.yaml").string(), "/d.yaml"}));
 }
 
 TEST(StartOf, ReadsTheTimesOfPods) {
