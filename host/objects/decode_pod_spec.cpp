@@ -144,6 +144,13 @@ void read_affinity(const JsonValue& value, PodSpec& spec) {
   });
 }
 
+/// Empty is a value that no API server stores, and not the same as absent.
+void read_inclusion_policy(const JsonValue& field, bool& honors) {
+  std::string_view text;
+  if (field.is_string() && field.read(text) && text.empty()) return field.mismatch("Honor or Ignore");
+  read_enum(field, kInclusionPolicies, honors);
+}
+
 TopologySpreadConstraint read_spread_constraint(const JsonValue& value) {
   TopologySpreadConstraint constraint;
   constraint.max_skew = 0;  // as stored when absent
@@ -159,8 +166,8 @@ TopologySpreadConstraint read_spread_constraint(const JsonValue& value) {
     }
     if (key == "labelSelector") constraint.label_selector = read_label_selector(field);
     if (key == "minDomains") field.read(constraint.min_domains);
-    if (key == "nodeAffinityPolicy") read_enum(field, kInclusionPolicies, constraint.honor_node_affinity);
-    if (key == "nodeTaintsPolicy") read_enum(field, kInclusionPolicies, constraint.honor_node_taints);
+    if (key == "nodeAffinityPolicy") read_inclusion_policy(field, constraint.honor_node_affinity);
+    if (key == "nodeTaintsPolicy") read_inclusion_policy(field, constraint.honor_node_taints);
     if (key == "matchLabelKeys") field.read(constraint.match_label_keys);
   });
   if (value.is_object() && !has_action) value.problem("has no whenUnsatisfiable");

@@ -385,6 +385,8 @@ INSTANTIATE_TEST_SUITE_P(
             R"(spec.topologySpreadConstraints[0].whenUnsatisfiable: got "Perhaps", expected one of DoNotSchedule, ScheduleAnyway)"},
         BadPod{R"("topologySpreadConstraints":[{"maxSkew":1}])",
                "spec.topologySpreadConstraints[0]: has no whenUnsatisfiable"},
+        BadPod{R"("topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","nodeAffinityPolicy":""}])",
+               R"(spec.topologySpreadConstraints[0].nodeAffinityPolicy: got "", expected Honor or Ignore)"},
         BadPod{R"("topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","nodeTaintsPolicy":"x"}])",
                R"(spec.topologySpreadConstraints[0].nodeTaintsPolicy: got "x", expected one of Honor, Ignore)"}));
 
