@@ -74,6 +74,12 @@ using StoredPtr = std::shared_ptr<const Stored<T>>;
 using StoredPod = Stored<Pod>;
 using StoredPodPtr = StoredPtr<Pod>;
 
+/// null where there is no version.
+template <class T>
+std::shared_ptr<const T> object_of(const StoredPtr<T>& stored) {
+  return stored == nullptr ? nullptr : stored->object;
+}
+
 template <class T>
 std::string uid_of(const Stored<T>& stored) {
   return stored.meta.rare().uid;

@@ -38,39 +38,35 @@ StoreStatus unless_gone(const StoreStatus& answer) {
 
 }  // namespace
 
-struct Evictions::Task {
-  ChosenCandidate candidate;  ///< without the victims that are being deleted already
-};
-
 void Evictions::start(ChosenCandidate candidate) {
   std::erase_if(candidate.victims, [](const PodPtr& victim) { return victim->terminating; });
   if (candidate.victims.empty()) return;
   parts_.running.begin(*candidate.preemptor);
-  const auto task = std::make_shared<Task>(Task{std::move(candidate)});
-  clear_lower_nominations(task->candidate);
-  const std::span<const PodPtr> all(task->candidate.victims);
-  evict_all(task->candidate, all.first(all.size() - 1), [this, task](const StoreStatus& status) {
-    if (status.is_success()) return evict_last(task);
-    end(*task);
-    parts_.activate(task->candidate.preemptor);
+  const auto shared = std::make_shared<const ChosenCandidate>(std::move(candidate));
+  clear_lower_nominations(*shared);
+  const std::span<const PodPtr> all(shared->victims);
+  evict_all(*shared, all.first(all.size() - 1), [this, shared](const StoreStatus& status) {
+    if (status.is_success()) return evict_last(shared);
+    end(*shared);
+    parts_.activate(shared->preemptor);
   });
 }
 
-void Evictions::evict_last(const std::shared_ptr<Task>& task) {
-  const PodPtr& last = task->candidate.victims.back();
-  last_victim_of_[last->uid()].push_back(task->candidate.preemptor);
-  evict(last, task->candidate, [this, task](const StoreStatus& status) {
-    end(*task);
-    if (!status.is_success()) parts_.activate(task->candidate.preemptor);
+void Evictions::evict_last(const SharedCandidate& candidate) {
+  const PodPtr& last = candidate->victims.back();
+  last_victim_of_[last->uid()].push_back(candidate->preemptor);
+  evict(last, *candidate, [this, candidate](const StoreStatus& status) {
+    end(*candidate);
+    if (!status.is_success()) parts_.activate(candidate->preemptor);
   });
 }
 
 /// The preemptor is kept no longer; it may be in the queue again since note_leaving().
-void Evictions::end(const Task& task) {
-  parts_.running.end(*task.candidate.preemptor);
-  const auto waits = last_victim_of_.find(task.candidate.victims.back()->uid());
+void Evictions::end(const ChosenCandidate& candidate) {
+  parts_.running.end(*candidate.preemptor);
+  const auto waits = last_victim_of_.find(candidate.victims.back()->uid());
   if (waits == last_victim_of_.end()) return;
-  std::erase(waits->second, task.candidate.preemptor);
+  std::erase(waits->second, candidate.preemptor);
   if (waits->second.empty()) last_victim_of_.erase(waits);
 }
 

@@ -51,13 +51,13 @@ class Evictions {
 
  private:
   using Done = std::function<void(const StoreStatus&)>;
-  struct Task;
+  using SharedCandidate = std::shared_ptr<const ChosenCandidate>;
 
-  void evict_last(const std::shared_ptr<Task>& task);
+  void evict_last(const SharedCandidate& candidate);
   void evict_all(const ChosenCandidate& candidate, std::span<const PodPtr> victims, Done done);
   void evict(const PodPtr& victim, const ChosenCandidate& candidate, const Done& done);
   void clear_lower_nominations(const ChosenCandidate& candidate);
-  void end(const Task& task);
+  void end(const ChosenCandidate& candidate);
 
   Parts parts_;
   std::unordered_map<std::string, std::vector<PodPtr>> last_victim_of_;  ///< [uid of the victim] preemptors

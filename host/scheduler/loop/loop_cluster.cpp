@@ -11,11 +11,6 @@
 namespace berth {
 namespace {
 
-template <class T>
-std::shared_ptr<const T> object_of(const StoredPtr<T>& stored) {
-  return stored == nullptr ? nullptr : stored->object;
-}
-
 PodPtr unless_off_node(const StoredPodPtr& stored) {
   return stored != nullptr && is_on_node(*stored->object) ? stored->object : nullptr;
 }
@@ -60,7 +55,6 @@ LoopCluster::LoopCluster(const StoreContents& start, const LoopOptions& options)
   all.namespaces = objects_of<Namespace>(start);
   for (const StoredPtr<PodDisruptionBudget>& budget : start.of<PodDisruptionBudget>())
     budgets_.emplace(std::pair(budget->object->namespace_, budget->object->name), *budget->object);
-  changes_.clear();
   selectors_ = std::make_unique<DefaultSelectors>(objects_);
   backend_ = open_backend(std::make_shared<ClusterCache>(cache_), all, options.config, options.engine,
                           options.open_accelerator)

@@ -189,7 +189,10 @@ PostFilterResult SchedulingLoop::post_filter(PodToPlace& pod, const Message& mes
 /// @return false: the attempt ends when the victims' deletions are answered
 bool SchedulingLoop::preempt(const QueuedPodInfo& info, const PreemptionCandidate& candidate, const Failure& failure) {
   ChosenCandidate chosen{info.pod, std::string(cluster_.backend().node_name(candidate.node)), {}, {}};
-  for (const Pod* const victim : candidate.victims) chosen.victims.push_back(cluster_.cache().get_pod(victim->uid()));
+  for (const Pod* const victim : candidate.victims) {
+    chosen.victims.push_back(cluster_.cache().get_pod(victim->uid()));
+    if (!victim->terminating) cluster_.post_filter().note_eviction(*chosen.victims.back());
+  }
   for (const PodPtr& nominated : queue_.nominated_pods(chosen.node_name))
     if (nominated->priority < info.pod->priority) chosen.lower_nominated.push_back(nominated);
   if (preempts_asynchronously_) {

@@ -38,8 +38,6 @@ LoopOptions checked(LoopOptions options) {
   return options;
 }
 
-PodPtr object_of(const StoredPodPtr& stored) { return stored == nullptr ? nullptr : stored->object; }
-
 }  // namespace
 
 SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& options, const Clock& clock,
@@ -130,8 +128,7 @@ void SchedulingLoop::note_pod(const ObjectChange<Pod>& change) {
 
 void SchedulingLoop::route(const WatchEvent& event) {
   if (const auto* const node = event.get<Node>()) {
-    router_.node_changed(node->before == nullptr ? nullptr : node->before->object,
-                         node->after == nullptr ? nullptr : node->after->object);
+    router_.node_changed(object_of(node->before), object_of(node->after));
   } else if (const auto* const pod = event.get<Pod>()) {
     const PodPtr before = object_of(pod->before);
     const PodPtr after = object_of(pod->after);

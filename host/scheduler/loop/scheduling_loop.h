@@ -30,7 +30,7 @@
 
 namespace berth {
 
-/// Starts no thread and never waits: whoever drives it tells it events, and calls run() when there may be something to
+/// Starts no thread and never waits: its driver passes events to it, and calls run() when there may be something to
 /// do. One call at a time.
 ///
 /// Pods are tried in batches, with the results of one after another: the engine answers the head of the queue, and each
@@ -57,8 +57,6 @@ class SchedulingLoop : private AssumedPods {
   std::size_t unbound_count() const { return tasks_.size(); }
   /// LoopOptions::unbound_pods_max is reached: no pod is tried until one is bound or fails.
   bool is_paused() const { return tasks_.size() >= options_.unbound_pods_max; }
-  /// Where plugins let pods wait, and decide on them.
-  WaitingPods& waiting_pods() { return waiting_pods_; }
 
  private:
   /// A pod from its decision to its binding.

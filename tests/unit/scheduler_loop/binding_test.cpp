@@ -119,7 +119,7 @@ TEST_F(LoopBindingTest, APodThatIsDeletedAtPermitGivesTheRoomBack) {
   EXPECT_EQ(scheduler->loop().unbound_count(), 0U);
 }
 
-TEST_F(LoopBindingTest, PodsThatWaitHoldNobodyUp) {
+TEST_F(LoopBindingTest, PodsThatWaitDoNotBlockOthers) {
   add_plugin();
   options.calls_in_flight_max = 4;
   add_nodes("a*100 cpu=1000 pods=1000");
@@ -221,7 +221,7 @@ TEST_F(LoopBindingTest, AnswersThatComeTwiceCountOnce) {
   EXPECT_EQ(bound.size(), 4U);
 }
 
-TEST_F(LoopBindingTest, SlowBindingsDoNotHoldUpTheNextDecision) {
+TEST_F(LoopBindingTest, SlowBindingsDoNotDelayTheNextDecision) {
   FaultyClient client(store, [&](const ApiCall& call) {
     CallFault fault;
     if (is_binding(call)) fault.delay_us = 5 * kSecondUs;

@@ -14,13 +14,17 @@ using Lines = LoopFixture::Lines;
 class LoopPreemptionTest : public testing::TestWithParam<bool>, public LoopFixture {
  protected:
   LoopPreemptionTest() { set_gates(std::string("SchedulerAsyncPreemption=") + (GetParam() ? "true" : "false")); }
+  /// A node that the pod `old` fills.
+  void begin_with_old_pod() {
+    add_nodes("a cpu=2");
+    add_pods("old cpu=2");
+    open();
+    settle();
+  }
 };
 
 TEST_P(LoopPreemptionTest, TheVictimLeavesInItsGracePeriodAndThePreemptorTakesItsNode) {
-  add_nodes("a cpu=2");
-  add_pods("old cpu=2");
-  open();
-  settle();
+  begin_with_old_pod();
   add_pods("new cpu=2 priority=10");
   settle();
   EXPECT_EQ(preempted, Lines{"old for new on a"});
@@ -38,10 +42,7 @@ TEST_P(LoopPreemptionTest, TheVictimLeavesInItsGracePeriodAndThePreemptorTakesIt
 }
 
 TEST_P(LoopPreemptionTest, APodOfLowerPriorityDoesNotTakeTheNominatedRoom) {
-  add_nodes("a cpu=2");
-  add_pods("old cpu=2");
-  open();
-  settle();
+  begin_with_old_pod();
   add_pods("new cpu=2 priority=10");
   settle();
   remove_pod("old", 0);
@@ -67,10 +68,7 @@ TEST_P(LoopPreemptionTest, SeveralPreemptorsTakeDifferentVictims) {
 }
 
 TEST_P(LoopPreemptionTest, AMoreImportantPreemptorClearsTheNominationOfALesserOne) {
-  add_nodes("a cpu=2");
-  add_pods("old cpu=2");
-  open();
-  settle();
+  begin_with_old_pod();
   add_pods("middle cpu=2 priority=5");
   settle();
   EXPECT_EQ(nominated_node_of("middle"), "a");
@@ -84,10 +82,7 @@ TEST_P(LoopPreemptionTest, AMoreImportantPreemptorClearsTheNominationOfALesserOn
 }
 
 TEST_P(LoopPreemptionTest, APodThatMayNotPreemptWaits) {
-  add_nodes("a cpu=2");
-  add_pods("old cpu=2");
-  open();
-  settle();
+  begin_with_old_pod();
   const std::shared_ptr<Pod> pod = copy_of(*make_pods({"pod", "meek", "cpu=2", "priority=10"}).front());
   pod->preemption_policy = PreemptionPolicy::kNever;
   store.create<Pod>(pod);
@@ -99,10 +94,7 @@ TEST_P(LoopPreemptionTest, APodThatMayNotPreemptWaits) {
 }
 
 TEST_P(LoopPreemptionTest, ANominationEndsWithItsPod) {
-  add_nodes("a cpu=2");
-  add_pods("old cpu=2");
-  open();
-  settle();
+  begin_with_old_pod();
   add_pods("new cpu=2 priority=10");
   settle();
   remove_pod("new");
@@ -110,6 +102,22 @@ TEST_P(LoopPreemptionTest, ANominationEndsWithItsPod) {
   add_pods("next cpu=2");
   settle();
   EXPECT_EQ(node_of("next"), "a");
+}
+
+TEST_P(LoopPreemptionTest, StrictBudgetsCountTheEvictionsOfTheLoop) {
+  options.preemption.keeps_budgets = true;
+  CreateOptions with_status;
+  with_status.keeps_status = true;
+  PodDisruptionBudget budget{"one", "default", LabelSelector{}, 1, {}};
+  budget.selector->match_labels = make_pods({"pod", "x", "label:app=old"}).front()->labels;
+  store.create<PodDisruptionBudget>(std::make_shared<const PodDisruptionBudget>(budget), with_status);
+  add_nodes("a*2 cpu=1");
+  add_pods("old*2 cpu=1 label:app=old");
+  open();
+  settle();
+  add_pods("new*2 cpu=1 priority=10");
+  settle();
+  EXPECT_EQ(preempted.size(), 1U) << "the budget allows one";
 }
 
 INSTANTIATE_TEST_SUITE_P(Gates, LoopPreemptionTest, testing::Bool(),
