@@ -17,8 +17,9 @@ RELEASE ?= both
 RELEASES := $(if $(filter both,$(RELEASE)),1.35 1.36,$(RELEASE))
 ORACLES := $(foreach release,$(RELEASES),--oracle $(release)=build/oracle/oracle-$(release))
 
-# make oracle-histories, make oracle-queue: how many histories of each release
+# make oracle-histories, make oracle-queue: how many histories of each release; make oracle-runs: how many runs
 HISTORIES ?= 1000
+RUNS ?= 1000
 
 comma := ,
 space := $(subst ,, )
@@ -27,7 +28,7 @@ space := $(subst ,, )
 INPUTS ?= 1000
 
 .PHONY: help run install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
-        program oracle oracle-histories oracle-preemption oracle-queue oracle-branches golden bench-engine bench-peer perf oracle-1.35 \
+        program oracle oracle-histories oracle-runs oracle-preemption oracle-queue oracle-branches golden bench-engine bench-peer perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
 
 help:
@@ -40,6 +41,7 @@ help:
 	@echo 'make oracle  compare with upstream kube-scheduler on random clusters; needs Go'
 	@echo '             (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-histories   the same between random events (HISTORIES=1000 SEED=1 RELEASE=1.35|1.36|both)'
+	@echo 'make oracle-runs     whole runs of the scheduling loop, with preemption (RUNS=1000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-preemption   whom pods that fit nowhere would evict (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-queue    compare the scheduling queue with upstream'"'"'s on random histories; needs Go'
 	@echo '             (HISTORIES=1000 of each release, SEED=1 RELEASE=1.35|1.36|both)'
@@ -109,6 +111,13 @@ oracle-histories: $(RELEASES:%=oracle-%)
 	cmake --build --preset host --target berth write_history -j $(JOBS)
 	scripts/oracle_histories.py --berth $(BERTH) --histories-program build/host/tests/histories/write_history $(ORACLES) \
 	  --histories $(HISTORIES) --seed $(SEED) --jobs $(JOBS)
+
+oracle-runs: $(RELEASES:%=oracle-%)
+	scripts/install_dependencies.sh build test
+	cmake --preset host -DBERTH_TESTS=ON $(CONFIGURE_ARGS)
+	cmake --build --preset host --target berth write_run -j $(JOBS)
+	scripts/oracle_runs.py --berth $(BERTH) --runs-program build/host/tests/histories/write_run $(ORACLES) \
+	  --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
 
 golden: program oracle-1.35 oracle-1.36
 	scripts/oracle_golden.py --berth $(BERTH) --oracle 1.35=build/oracle/oracle-1.35 --oracle 1.36=build/oracle/oracle-1.36 \

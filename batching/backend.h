@@ -196,7 +196,8 @@ struct DeviceStats {
   std::vector<Kernel> kernels;
   std::uint64_t uploaded_bytes = 0;
   std::uint64_t downloaded_bytes = 0;
-  std::int64_t dry_runs_on_host = 0;             ///< answered by the host instead
+  std::int64_t pods_on_host = 0;                 ///< of batches, answered by the host instead
+  std::int64_t dry_runs_on_host = 0;             ///< likewise
   std::int64_t fork_pods_on_host = 0;            ///< of batches of Backend::fork()
   std::int64_t evaluations_on_host = 0;          ///< of Backend::evaluate()
   std::int64_t full_uploads = 0;                 ///< of all columns: the first one, and where events cannot be followed

@@ -37,7 +37,7 @@ void ClassTable::renew_classes_of_kinds() {
     Found& found = class_of_kind_[k];
     if (found.revision == 0) continue;
     const auto kind = static_cast<std::int32_t>(k);
-    const std::uint32_t revision = topology_.compile(kind).revision;
+    const std::uint32_t revision = topology_.revision(kind);
     if (is_error(found.pod_class)) {
       found = {};
     } else if (found.revision != revision) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,32 @@ class Numbered {
   std::vector<std::uint8_t> is_used_;
   std::vector<std::int32_t> free_;
   std::uint64_t added_ = 0;
+};
+
+/// Finds numbered things by their content without a copy of it, which maps with the content as their key would keep.
+class NumberOfHash {
+ public:
+  /// @param is_equal  (number) whether this is the thing that is looked for @return its number; -1: none
+  template <class IsEqual>
+  std::int32_t find(std::size_t hash, IsEqual is_equal) const {
+    const auto [begin, end] = numbers_.equal_range(hash);
+    for (auto at = begin; at != end; ++at)
+      if (is_equal(at->second)) return at->second;
+    return -1;
+  }
+  void add(std::size_t hash, std::int32_t number) { numbers_.emplace(hash, number); }
+  void remove(std::size_t hash, std::int32_t number) {
+    const auto [begin, end] = numbers_.equal_range(hash);
+    for (auto at = begin; at != end; ++at)
+      if (at->second == number) {
+        numbers_.erase(at);
+        return;
+      }
+  }
+  void clear() { numbers_.clear(); }
+
+ private:
+  std::unordered_multimap<std::size_t, std::int32_t> numbers_;
 };
 
 /// Numbers that are in use, found from what is known to be.

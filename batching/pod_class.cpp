@@ -73,7 +73,7 @@ std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
     if (class_of_kind_.size() <= static_cast<std::size_t>(kind))
       class_of_kind_.resize(static_cast<std::size_t>(kind) + 1);
     Found& known = class_of_kind_[static_cast<std::size_t>(kind)];
-    const std::uint32_t revision = topology_.compile(kind).revision;
+    const std::uint32_t revision = topology_.revision(kind);
     if (known.revision != revision) known = {find_or_add(pod, kind, host), revision};
     return known.pod_class;
   }

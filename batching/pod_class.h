@@ -185,7 +185,7 @@ class ClassTable {
   void compile_profiles();
   ResourceDelta delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const;
 
-  /// The class of a kind, and TopologyIndex::Compiled::revision that it was found for.
+  /// The class of a kind, and TopologyIndex::revision() that it was found for.
   struct Found {
     std::int32_t pod_class = 0;
     std::uint32_t revision = 0;

@@ -44,9 +44,8 @@ bool PodMatches::change_namespace(const std::string& name, const LabelMap* label
     std::vector<std::int32_t> matching;
     for (const std::int32_t t : term_index_.candidates(identity.labels))
       if (matches(identity, terms_[t])) matching.push_back(t);
-    if (matching == identity.matching_terms) return;
-    identity.matching_terms = std::move(matching);
-    identity.version = ++versions_;
+    if (matching != identity.matches->terms)
+      change_matches(identity, [&](Matches& matches) { matches.terms = std::move(matching); });
   });
   return true;
 }
@@ -62,39 +61,62 @@ void PodMatches::for_each_candidate(const std::vector<LabelMap::Entry>& demanded
 
 // Identities
 
-std::string PodMatches::key_of(std::string_view name_space, std::string_view labels) {
-  std::string key = std::to_string(name_space.size());
-  key.append(1, ':').append(name_space).append(labels);
-  return key;
+std::string PodMatches::Matches::signature() const {
+  std::string out;
+  append_numbers(out, queries);
+  append_numbers(out, terms);
+  return out;
+}
+
+std::shared_ptr<const PodMatches::Matches> PodMatches::shared(Matches matches) {
+  const std::string signature = matches.signature();
+  return shared_value(matches_of_signature_, signature, std::move(matches));
+}
+
+template <class Edit>
+void PodMatches::change_matches(Identity& identity, Edit edit) {
+  Matches matches = *identity.matches;
+  edit(matches);
+  identity.matches = shared(std::move(matches));
+  identity.version = ++versions_;
+}
+
+std::size_t PodMatches::hash_of(std::string_view name_space, const LabelMap& labels) {
+  const std::hash<std::string_view> hash;
+  return hash(name_space) * 31 + hash(labels.bytes());
 }
 
 std::int32_t PodMatches::identity_of(const Pod& pod) {
-  const std::string_view labels = pod.labels.bytes();
-  if (last_identity_ >= 0 && labels.data() == last_labels_ && identities_[last_identity_].name_space == pod.namespace_)
+  if (last_identity_ >= 0 && pod.labels.bytes().data() == last_labels_ &&
+      identities_[last_identity_].name_space == pod.namespace_)
     return last_identity_;
-  const auto [at, is_new] = identity_of_key_.try_emplace(key_of(pod.namespace_, labels), -1);
-  if (is_new) {
+  std::int32_t number = find_identity(pod);
+  if (number < 0) {
     Identity identity;
     identity.name_space = pod.namespace_;
     identity.labels = pod.labels;
     const auto name_space = namespaces_.find(pod.namespace_);
     if (name_space != namespaces_.end()) identity.labels_of_namespace = name_space->second;
     identity.version = ++versions_;
+    Matches matching;
     for (const std::int32_t q : query_index_.candidates(identity.labels))
-      if (matches(identity, queries_[q])) identity.matching_queries.push_back(q);
+      if (matches(identity, queries_[q])) matching.queries.push_back(q);
     for (const std::int32_t t : term_index_.candidates(identity.labels))
-      if (matches(identity, terms_[t])) identity.matching_terms.push_back(t);
-    at->second = identities_.add(std::move(identity));
-    identity_index_.add(at->second, pod.labels);
+      if (matches(identity, terms_[t])) matching.terms.push_back(t);
+    identity.matches = shared(std::move(matching));
+    number = identities_.add(std::move(identity));
+    identity_of_hash_.add(hash_of(pod.namespace_, pod.labels), number);
+    identity_index_.add(number, pod.labels);
   }
-  last_labels_ = identities_[at->second].labels.bytes().data();
-  last_identity_ = at->second;
-  return at->second;
+  last_labels_ = identities_[number].labels.bytes().data();
+  return last_identity_ = number;
 }
 
 std::int32_t PodMatches::find_identity(const Pod& pod) const {
-  const auto known = identity_of_key_.find(key_of(pod.namespace_, pod.labels.bytes()));
-  return known == identity_of_key_.end() ? -1 : known->second;
+  return identity_of_hash_.find(hash_of(pod.namespace_, pod.labels), [&](std::int32_t number) {
+    const Identity& identity = identities_[number];
+    return identity.labels == pod.labels && identity.name_space == pod.namespace_;
+  });
 }
 
 bool PodMatches::matches(std::int32_t identity, std::int32_t query) const {
@@ -104,17 +126,23 @@ bool PodMatches::matches(std::int32_t identity, std::int32_t query) const {
 
 // Queries and terms
 
+void PodMatches::demand(const std::vector<LabelMap::Entry>& labels) {
+  identity_index_.demand(labels, [&](auto use) {
+    identities_.for_each([&](std::int32_t number, const Identity& identity) { use(number, identity.labels); });
+  });
+}
+
 std::int32_t PodMatches::add_query(PodQuery query) {
   const auto [at, is_new] = query_of_signature_.try_emplace(query.signature(), -1);
   if (!is_new) return at->second;
   const std::vector<LabelMap::Entry> demanded = demanded_labels(query);
   const std::int32_t number = at->second = queries_.add(std::move(query));
   query_index_.add(number, demanded);
+  demand(demanded);
   for_each_candidate(demanded, [&](std::int32_t i) {
     Identity& identity = identities_[i];
     if (!matches(identity, queries_[number])) return;
-    insert(identity.matching_queries, number);
-    identity.version = ++versions_;
+    change_matches(identity, [&](Matches& matches) { insert(matches.queries, number); });
   });
   return number;
 }
@@ -144,11 +172,11 @@ std::int32_t PodMatches::add_term(AffinityTerm term, TermRole role) {
   const std::vector<LabelMap::Entry> demanded = added.term.selector.demanded_labels();
   const std::int32_t number = at->second = terms_.add(std::move(added));
   term_index_.add(number, demanded);
+  demand(demanded);
   for_each_candidate(demanded, [&](std::int32_t i) {
     Identity& identity = identities_[i];
     if (!matches(identity, terms_[number])) return;
-    insert(identity.matching_terms, number);
-    identity.version = ++versions_;
+    change_matches(identity, [&](Matches& matches) { insert(matches.terms, number); });
   });
   return number;
 }
@@ -203,25 +231,24 @@ void PodMatches::keep_only(Live& live) {
   for (std::int32_t t = 0; t < terms_.end(); ++t)
     if (terms_.has(t) && !live.terms.contains(t)) drop_term(t);
   std::erase_if(namespaces_of_selector_, [](const auto& entry) { return entry.second.namespaces.use_count() == 1; });
+  drop_expired(matches_of_signature_);
 }
 
 void PodMatches::drop_identity(std::int32_t number) {
   const Identity& identity = identities_[number];
-  identity_of_key_.erase(key_of(identity.name_space, identity.labels.bytes()));
+  identity_of_hash_.remove(hash_of(identity.name_space, identity.labels), number);
   identity_index_.remove(number, identity.labels);
   last_identity_ = -1;
   identities_.remove(number);
 }
 
 void PodMatches::drop_query(std::int32_t number) {
-  for (const std::int32_t i : identities_matching(number)) {
-    Identity& identity = identities_[i];
-    std::erase(identity.matching_queries, number);
-    identity.version = ++versions_;
-  }
+  for (const std::int32_t i : identities_matching(number))
+    change_matches(identities_[i], [&](Matches& matches) { std::erase(matches.queries, number); });
   const PodQuery& query = queries_[number];
   query_of_signature_.erase(query.signature());
   query_index_.remove(number, demanded_labels(query));
+  identity_index_.release(demanded_labels(query));
   queries_.remove(number);
 }
 
@@ -230,10 +257,13 @@ void PodMatches::drop_term(std::int32_t number) {
   const std::vector<LabelMap::Entry> demanded = term.term.selector.demanded_labels();
   for_each_candidate(demanded, [&](std::int32_t i) {
     Identity& identity = identities_[i];
-    if (std::erase(identity.matching_terms, number) > 0) identity.version = ++versions_;
+    const std::vector<std::int32_t>& terms = identity.matches->terms;
+    if (std::binary_search(terms.begin(), terms.end(), number))
+      change_matches(identity, [&](Matches& matches) { std::erase(matches.terms, number); });
   });
   term_of_signature_.erase(key_of(term));
   term_index_.remove(number, demanded);
+  identity_index_.release(demanded);
   terms_.remove(number);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "batching/numbered.h"
+#include "batching/shared_values.h"
 #include "host/objects/pod.h"
 #include "plugins/inter_pod_affinity/compile.h"
 #include "plugins/label_index.h"
@@ -67,10 +68,10 @@ class PodMatches {
   bool matches(std::int32_t identity, std::int32_t query) const;
   /// Numbers of what the identity matches, ascending.
   const std::vector<std::int32_t>& matching_queries(std::int32_t identity) const {
-    return identities_[identity].matching_queries;
+    return identities_[identity].matches->queries;
   }
   const std::vector<std::int32_t>& matching_terms(std::int32_t identity) const {
-    return identities_[identity].matching_terms;
+    return identities_[identity].matches->terms;
   }
   /// The identities that match, in no order.
   std::vector<std::int32_t> identities_matching(std::int32_t query) const;
@@ -97,12 +98,17 @@ class PodMatches {
   void keep_only(Live& live);
 
  private:
+  /// Numbers of what an identity matches, ascending. Replicas match the same, so identities share these.
+  struct Matches {
+    std::vector<std::int32_t> queries;
+    std::vector<std::int32_t> terms;
+    std::string signature() const;
+  };
   struct Identity {
     std::string name_space;
     LabelMap labels;
     LabelMap labels_of_namespace;
-    std::vector<std::int32_t> matching_queries;
-    std::vector<std::int32_t> matching_terms;
+    std::shared_ptr<const Matches> matches;
     std::uint32_t version = 0;
   };
   struct OwnerKey {
@@ -121,9 +127,10 @@ class PodMatches {
     std::vector<std::int32_t> terms;
   };
 
-  static std::string key_of(std::string_view name_space, std::string_view labels);
+  static std::size_t hash_of(std::string_view name_space, const LabelMap& labels);
   static std::string key_of(const ExistingTerm& term);
   /// Calls use(identity) for those that might have all the labels.
+  /// @param demanded  of a query or term that is registered
   template <class Use>
   void for_each_candidate(const std::vector<LabelMap::Entry>& demanded, Use use) const;
   bool matches(const Identity& identity, const PodQuery& query) const {
@@ -132,6 +139,12 @@ class PodMatches {
   bool matches(const Identity& identity, const ExistingTerm& term) const {
     return term.term.matches(identity.name_space, identity.labels_of_namespace, identity.labels);
   }
+  std::shared_ptr<const Matches> shared(Matches matches);
+  /// Gives the identity what `edit` makes of its matches, and another version.
+  template <class Edit>
+  void change_matches(Identity& identity, Edit edit);
+  /// Indexes the identities by the keys of these labels.
+  void demand(const std::vector<LabelMap::Entry>& labels);
   void drop_identity(std::int32_t number);
   void drop_query(std::int32_t number);
   void drop_term(std::int32_t number);
@@ -145,7 +158,8 @@ class PodMatches {
   std::unordered_map<std::string, Selected> namespaces_of_selector_;
   Numbered<Identity> identities_;
   LabelSetIndex identity_index_;
-  std::unordered_map<std::string, std::int32_t> identity_of_key_;
+  NumberOfHash identity_of_hash_;
+  SharedValues<Matches> matches_of_signature_;
   const char* last_labels_ = nullptr;  ///< of the latest pod in identity_of(): adjacent pods often share them
   std::int32_t last_identity_ = -1;
   Numbered<PodQuery> queries_;

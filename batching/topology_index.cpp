@@ -11,11 +11,11 @@ bool brings_terms(const Pod& pod) { return pod.spec->pod_affinity || pod.spec->p
 
 }  // namespace
 
-std::size_t TopologyIndex::KindKeyHash::operator()(const KindKey& key) const {
-  const std::uint64_t numbers = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.identity)) << 32) ^
-                                (static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.default_selector)) << 8) ^
-                                static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.profile));
-  return std::hash<const void*>()(key.spec) ^ (numbers * 0x9e3779b97f4a7c15u >> 7);
+std::size_t TopologyIndex::KindKey::hash() const {
+  const std::uint64_t numbers = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(identity)) << 32) ^
+                                (static_cast<std::uint64_t>(static_cast<std::uint32_t>(default_selector)) << 8) ^
+                                static_cast<std::uint64_t>(static_cast<std::uint32_t>(profile));
+  return std::hash<const void*>()(spec) ^ (numbers * 0x9e3779b97f4a7c15u >> 7);
 }
 
 TopologyIndex::TopologyIndex(const EngineCluster& cluster, const SchedulerConfig& config, const UpstreamBugs& bugs,
@@ -70,33 +70,50 @@ std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
   const std::int32_t identity = queries_->identity_of(pod);
   const std::int32_t default_selector = default_selector_of(pod, identity, profile);
   const KindKey key{pod.spec.get(), identity, default_selector, profile, pod.terminating};
-  const auto [at, is_new] = kind_of_key_.try_emplace(key, kNoKind);
-  if (is_new) {
-    Kind kind{key, pod.spec, queries_->owner_of(pod), queries_->compile(pod, profile, *selectors_[default_selector])};
-    at->second = kinds_.add(std::move(kind));
+  std::int32_t kind = kind_of_hash_.find(key.hash(), [&](std::int32_t number) { return kinds_[number].key == key; });
+  if (kind < 0) {
+    const std::int32_t owner = queries_->owner_of(pod);
+    kind = kinds_.add({key, owner, pod.spec, shared(queries_->compile(pod, profile, *selectors_[default_selector]))});
+    kind_of_hash_.add(key.hash(), kind);
   }
-  kinds_[at->second].used_at = sweeps_;
-  return at->second;
+  kinds_[kind].used_at = sweeps_;
+  return kind;
 }
 
 // Compiling
 
+std::shared_ptr<const OwnProgram> TopologyIndex::shared(OwnProgram own) {
+  const std::string signature = signature_of(own);
+  return shared_value(own_of_signature_, signature, std::move(own));
+}
+
+std::shared_ptr<const TopologyIndex::Compiled> TopologyIndex::shared(TopologyProgram program,
+                                                                     std::vector<CountMove> moves) {
+  const std::string signature = signature_of(program, moves);
+  return shared_value(compiled_of_signature_, signature,
+                      Compiled{program.empty() ? nullptr : std::make_shared<const TopologyProgram>(std::move(program)),
+                               std::move(moves), signature});
+}
+
 void TopologyIndex::recompile(Kind& kind) {
-  OwnProgram all = kind.own;
+  OwnProgram all = *kind.own;
   queries_->add_existing_pod_terms(kind.key.identity, kind.key.profile, all);
-  Compiled& compiled = kind.compiled;
-  compiled.moves = queries_->moves_of(kind.key.identity, kind.owner, kind.key.terminating);
-  std::string signature = signature_of(all.program, compiled.moves);
-  if (signature != compiled.signature) ++compiled.revision;
-  compiled.signature = std::move(signature);
-  compiled.program = all.program.empty() ? nullptr : std::make_shared<const TopologyProgram>(std::move(all.program));
+  std::shared_ptr<const Compiled> compiled =
+      shared(std::move(all.program), queries_->moves_of(kind.key.identity, kind.owner, kind.key.terminating));
+  if (compiled != kind.compiled) ++kind.revision;
+  kind.compiled = std::move(compiled);
   kind.version = queries_->version(kind.key.identity);
 }
 
 const TopologyIndex::Compiled& TopologyIndex::compile(std::int32_t index) {
   Kind& kind = kinds_[index];
   if (kind.version != queries_->version(kind.key.identity)) recompile(kind);
-  return kind.compiled;
+  return *kind.compiled;
+}
+
+std::uint32_t TopologyIndex::revision(std::int32_t kind) {
+  compile(kind);
+  return kinds_[kind].revision;
 }
 
 const std::vector<CountMove>& TopologyIndex::moves_of(const Pod& pod, std::int32_t profile) {
@@ -290,7 +307,7 @@ bool TopologyIndex::change_namespace(const std::string& name) {
 
 void TopologyIndex::register_again() {
   epochs_before_ = epoch() + 1;
-  kind_of_key_.clear();
+  kind_of_hash_.clear();
   kinds_.clear();
   selector_of_pod_.clear();
   counts_ = false;
@@ -340,7 +357,7 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
       dropped.push_back(number);
       return;
     }
-    live.insert(kind.own);
+    live.insert(*kind.own);
     live.matches.identities.insert(kind.key.identity);
     live.matches.owners.insert(kind.owner);
     selectors.insert(kind.key.default_selector);
@@ -351,9 +368,11 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
   });
   for (const Pod* pod : in_use.nominated) live.matches.owners.insert(queries_->known_owner_of(*pod));
   for (const std::int32_t number : dropped) {
-    kind_of_key_.erase(kinds_[number].key);
+    kind_of_hash_.remove(kinds_[number].key.hash(), number);
     kinds_.remove(number);
   }
+  drop_expired(own_of_signature_);
+  drop_expired(compiled_of_signature_);
   std::erase_if(selector_of_pod_, [&](const auto& entry) {
     const auto& [key, known] = entry;
     return !is_lately(known.used_at, sweeps_) || !live.matches.identities.contains(key.first) ||

@@ -6,7 +6,6 @@
 // same ones. docs/behaviour/plugins-topology.md 7.
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "batching/numbered.h"
+#include "batching/shared_values.h"
 #include "batching/topology_program.h"
 #include "batching/topology_queries.h"
 #include "host/cluster/engine_cluster.h"
@@ -57,10 +57,11 @@ class TopologyIndex {
     std::shared_ptr<const TopologyProgram> program;  ///< null: neither plugin affects the pod
     std::vector<CountMove> moves;                    ///< what placing the pod changes, by table
     std::string signature;                           ///< equal: equal program and moves
-    std::uint32_t revision = 0;                      ///< of the kind: changes with the signature
   };
   /// As of now. Valid until the next call.
   const Compiled& compile(std::int32_t kind);
+  /// Changes with what compile() gives for the kind; never 0.
+  std::uint32_t revision(std::int32_t kind);
   /// Table changes of placing the pod, including tables that were added after it was placed: count_new() counted it
   /// there.
   const std::vector<CountMove>& moves_of(const Pod& pod, std::int32_t profile);
@@ -136,19 +137,19 @@ class TopologyIndex {
     std::int32_t default_selector = 0;
     std::int32_t profile = 0;
     bool terminating = false;
+    std::size_t hash() const;
     friend bool operator==(const KindKey&, const KindKey&) = default;
   };
-  struct KindKeyHash {
-    std::size_t operator()(const KindKey& key) const;
-  };
+  /// Every replica of a StatefulSet has labels of its own, and so a kind: what it is compiled to is shared.
   struct Kind {
     KindKey key;
-    std::shared_ptr<const PodSpec> spec;
     std::int32_t owner = 0;
-    OwnProgram own;
+    std::shared_ptr<const PodSpec> spec;
+    std::shared_ptr<const OwnProgram> own;
+    std::shared_ptr<const Compiled> compiled{};
     std::uint64_t used_at = 0;           ///< sweeps_ when it was asked for last
     std::uint32_t version = UINT32_MAX;  ///< of the identity, that `compiled` is of
-    Compiled compiled{};
+    std::uint32_t revision = 0;
   };
   /// A pod of the cache as it is counted in the tables: pods with equal values count alike.
   struct CountedPod {
@@ -181,6 +182,8 @@ class TopologyIndex {
   void register_again();
   bool concerns(const Pod& pod, std::int32_t profile) const;
   std::int32_t default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile);
+  std::shared_ptr<const OwnProgram> shared(OwnProgram own);
+  std::shared_ptr<const Compiled> shared(TopologyProgram program, std::vector<CountMove> moves);
   void recompile(Kind& kind);
 
   CountedPod counted(const Pod& pod);
@@ -218,9 +221,19 @@ class TopologyIndex {
     std::shared_ptr<const void> owners;  ///< keeps the key alive
     std::uint64_t used_at = 0;           ///< sweeps_
   };
-  std::map<std::pair<std::int32_t, const void*>, SelectorOfPod> selector_of_pod_;  ///< by identity, owner references
-  std::unordered_map<KindKey, std::int32_t, KindKeyHash> kind_of_key_;
+  /// An identity, and the address of owner references.
+  using SelectorKey = std::pair<std::int32_t, const void*>;
+  struct SelectorKeyHash {
+    std::size_t operator()(const SelectorKey& key) const {
+      return std::hash<const void*>()(key.second) ^ (static_cast<std::size_t>(key.first) * 0x9e3779b97f4a7c15u);
+    }
+  };
+  std::unordered_map<SelectorKey, SelectorOfPod, SelectorKeyHash> selector_of_pod_;
+  NumberOfHash kind_of_hash_;
   Numbered<Kind> kinds_;
+  /// By signature, to be shared by the kinds to come.
+  SharedValues<OwnProgram> own_of_signature_;
+  SharedValues<Compiled> compiled_of_signature_;
   bool counts_ = false;  ///< the pods of the cluster are in pod sets; not before has_terms()
   Numbered<PodSet> pod_sets_;
   std::unordered_map<std::uint64_t, std::int32_t> pod_set_of_key_;

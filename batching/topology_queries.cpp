@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "batching/shared_values.h"
+
 namespace berth {
 namespace {
 
@@ -67,6 +69,14 @@ TopologyQueries::TopologyQueries(const ClusterObjects& objects, const SchedulerC
       tables_(snapshot, config.gates.enabled("TaintTolerationComparisonOperators")) {}
 
 // Compiling
+
+std::string signature_of(const OwnProgram& own) {
+  std::string signature = signature_of(own.program, {});
+  signature.push_back(own.affinity_pre_score_skips ? '1' : '0');
+  append_numbers(signature, own.queries);
+  append_numbers(signature, own.tables);
+  return signature;
+}
 
 OwnProgram TopologyQueries::compile(const Pod& pod, std::int32_t profile, const PodLabelSelector& default_selector) {
   const Profile& enabled = config_.profiles[static_cast<std::size_t>(profile)];

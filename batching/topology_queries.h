@@ -28,6 +28,9 @@ struct OwnProgram {
   std::vector<std::int32_t> tables;   ///< that count for them
 };
 
+/// Equal for equal programs.
+std::string signature_of(const OwnProgram& own);
+
 /// A table that counts the matches of a query from now on.
 struct QueryTable {
   std::int32_t query = 0;

@@ -51,14 +51,26 @@ std::vector<std::int32_t> LabelIndex::candidates(const LabelMap& labels) const {
   return found;
 }
 
+void LabelSetIndex::release(const std::vector<LabelMap::Entry>& labels) {
+  for (const LabelMap::Entry& label : labels) {
+    const auto at = keys_.find(std::string(label.first));
+    if (--at->second.users == 0) keys_.erase(at);
+  }
+}
+
 void LabelSetIndex::add(std::int32_t number, const LabelMap& labels) {
-  for (const LabelMap::Entry& label : labels) by_label_[LabelIndex::text_of(label)].push_back(number);
+  for (const LabelMap::Entry& label : labels)
+    if (const auto key = keys_.find(std::string(label.first)); key != keys_.end())
+      key->second.by_value[std::string(label.second)].push_back(number);
 }
 
 void LabelSetIndex::remove(std::int32_t number, const LabelMap& labels) {
   for (const LabelMap::Entry& label : labels) {
-    const auto at = by_label_.find(LabelIndex::text_of(label));
-    if (at != by_label_.end() && take_off(at->second, number) && at->second.empty()) by_label_.erase(at);
+    const auto key = keys_.find(std::string(label.first));
+    if (key == keys_.end()) continue;
+    auto& by_value = key->second.by_value;
+    const auto at = by_value.find(std::string(label.second));
+    if (at != by_value.end() && take_off(at->second, number) && at->second.empty()) by_value.erase(at);
   }
 }
 
@@ -66,8 +78,9 @@ const std::vector<std::int32_t>& LabelSetIndex::candidates(const std::vector<Lab
   static const std::vector<std::int32_t> kNone;
   const std::vector<std::int32_t>* fewest = nullptr;
   for (const LabelMap::Entry& label : demanded) {
-    const auto at = by_label_.find(LabelIndex::text_of(label));
-    if (at == by_label_.end()) return kNone;
+    const auto& by_value = keys_.at(std::string(label.first)).by_value;
+    const auto at = by_value.find(std::string(label.second));
+    if (at == by_value.end()) return kNone;
     if (fewest == nullptr || at->second.size() < fewest->size()) fewest = &at->second;
   }
   return *fewest;

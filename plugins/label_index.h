@@ -36,16 +36,35 @@ class LabelIndex {
   std::vector<std::int32_t> others_;
 };
 
-/// Finds, among many sets of labels, those that have all labels of a given list.
+/// Finds, among many sets of labels, those that have all labels of a given list. Only keys that somebody asks for are
+/// indexed: labels such as a pod's own name, which differ from set to set, would take more memory than the sets.
 class LabelSetIndex {
  public:
+  /// From now on the keys of these labels are indexed, until release() was called as often.
+  /// @param for_each_set  calls its argument with (number, labels) of every set, where a key is new
+  template <class ForEachSet>
+  void demand(const std::vector<LabelMap::Entry>& labels, ForEachSet for_each_set) {
+    for (const LabelMap::Entry& label : labels) {
+      const auto [at, is_new] = keys_.try_emplace(std::string(label.first));
+      ++at->second.users;
+      if (!is_new) continue;
+      for_each_set([&](std::int32_t number, const LabelMap& set) {
+        if (const auto value = set.find(label.first)) at->second.by_value[std::string(*value)].push_back(number);
+      });
+    }
+  }
+  void release(const std::vector<LabelMap::Entry>& labels);
   void add(std::int32_t number, const LabelMap& labels);
   void remove(std::int32_t number, const LabelMap& labels);
-  /// Numbers of the sets that might have the labels, at least one, in no order.
+  /// Numbers of the sets that might have the labels, in no order. @param demanded  at least one, each of a demanded key
   const std::vector<std::int32_t>& candidates(const std::vector<LabelMap::Entry>& demanded) const;
 
  private:
-  std::unordered_map<std::string, std::vector<std::int32_t>> by_label_;
+  struct Key {
+    std::int32_t users = 0;
+    std::unordered_map<std::string, std::vector<std::int32_t>> by_value;
+  };
+  std::unordered_map<std::string, Key> keys_;
 };
 
 }  // namespace berth

@@ -6,8 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <vector>
+
+#include "host/cluster/page_memory.h"
 
 namespace berth {
 
@@ -52,25 +53,30 @@ class Pages {
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(pages_.size()) * length_ * sizeof(T); }
 
  private:
-  static constexpr std::align_val_t kAlignment{64};  ///< a vector register never straddles two cache lines
-
   struct Release {
     std::size_t length;
     void operator()(T* page) const {
       std::destroy_n(page, length);
-      ::operator delete[](static_cast<void*>(page), kAlignment);
+      give_page_block(page, length * sizeof(T));
     }
   };
-  static T* allocate(std::size_t length) { return static_cast<T*>(::operator new[](length * sizeof(T), kAlignment)); }
-  static std::shared_ptr<T[]> make_page(std::size_t length, const T& value) {
-    T* page = allocate(length);
-    std::uninitialized_fill_n(page, length, value);
+  /// @param fill  constructs the entries of a page
+  template <class Fill>
+  static std::shared_ptr<T[]> new_page(std::size_t length, Fill fill) {
+    T* page = static_cast<T*>(take_page_block(length * sizeof(T)));
+    try {
+      fill(page);
+    } catch (...) {
+      give_page_block(page, length * sizeof(T));
+      throw;
+    }
     return std::shared_ptr<T[]>(page, Release{length});
   }
+  static std::shared_ptr<T[]> make_page(std::size_t length, const T& value) {
+    return new_page(length, [&](T* page) { std::uninitialized_fill_n(page, length, value); });
+  }
   std::shared_ptr<T[]> copy_page(const T* from) const {
-    T* page = allocate(length_);
-    std::uninitialized_copy_n(from, length_, page);
-    return std::shared_ptr<T[]>(page, Release{length_});
+    return new_page(length_, [&](T* page) { std::uninitialized_copy_n(from, length_, page); });
   }
 
   std::vector<std::shared_ptr<T[]>> pages_;

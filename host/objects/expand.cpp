@@ -170,11 +170,11 @@ std::shared_ptr<Pod> cast(const Mould& mould, std::string name) {
 
 class Expansion {
  public:
-  Expansion(std::vector<DecodedWorkload>& workloads, const std::vector<std::string>& sources, std::int64_t pods_max,
-            ObjectPools& pools, PodNames& names, ClusterObjects& objects)
+  Expansion(std::vector<DecodedWorkload>& workloads, const std::vector<std::string>& sources,
+            const ExpansionLimits& limits, ObjectPools& pools, PodNames& names, ClusterObjects& objects)
       : workloads_(workloads),
         sources_(sources),
-        pods_max_(pods_max),
+        limits_(limits),
         pools_(pools),
         names_(names),
         objects_(objects),
@@ -311,7 +311,8 @@ class Expansion {
                                matches_required_node_affinity(spec, *node) && !has_untolerated_taint(spec, *node);
       if (is_eligible) eligible.push_back(node.get());
     }
-    if (!allows(i, static_cast<std::int64_t>(eligible.size()))) return;
+    if (!allows_daemon_pods(i, static_cast<std::int64_t>(eligible.size()))) return;
+    made_daemon_count_ += static_cast<std::int64_t>(eligible.size());
     std::int64_t number = 0;
     for (const Node* node : eligible) {
       PodSpec own = spec;
@@ -349,20 +350,31 @@ class Expansion {
   }
 
   bool allows(std::size_t i, std::int64_t count) {
-    if (count <= pods_max_ - made_count_) return true;
+    return allows(i, count, {limits_.pods_max, made_count_, "workloads"});
+  }
+  bool allows_daemon_pods(std::size_t i, std::int64_t count) {
+    return allows(i, count) && allows(i, count, {limits_.daemon_pods_max, made_daemon_count_, "DaemonSets"});
+  }
+  struct Limit {
+    std::int64_t pods_max;
+    std::int64_t made_count;
+    std::string_view makers;
+  };
+  bool allows(std::size_t i, std::int64_t count, const Limit& limit) {
+    if (count <= limit.pods_max - limit.made_count) return true;
     const Workload& workload = workloads_[i].workload;
     const SourcePlace place = workloads_[i].place;
     problems_.push_back({sources_[place.source], line_location(place),
                          "asks for " + std::to_string(count) + " more pods, expected at most " +
-                             std::to_string(pods_max_) + " from all workloads together, of which " +
-                             std::to_string(made_count_) + " are made",
+                             std::to_string(limit.pods_max) + " from all " + std::string(limit.makers) +
+                             " together, of which " + std::to_string(limit.made_count) + " are made",
                          workload.kind + " " + workload.namespace_ + "/" + workload.name});
     return false;
   }
 
   std::vector<DecodedWorkload>& workloads_;
   const std::vector<std::string>& sources_;
-  std::int64_t pods_max_;
+  ExpansionLimits limits_;
   ObjectPools& pools_;
   PodNames& names_;
   ClusterObjects& objects_;
@@ -374,14 +386,15 @@ class Expansion {
   std::vector<Workload> made_replica_sets_;
   std::vector<InputProblem> problems_;
   std::int64_t made_count_ = 0;
+  std::int64_t made_daemon_count_ = 0;  ///< of these, by DaemonSets
 };
 
 }  // namespace
 
 std::vector<InputProblem> expand_workloads(std::vector<DecodedWorkload>&& workloads,
-                                           const std::vector<std::string>& sources, std::int64_t pods_max,
+                                           const std::vector<std::string>& sources, const ExpansionLimits& limits,
                                            ObjectPools& pools, PodNames& names, ClusterObjects& objects) {
-  return Expansion(workloads, sources, pods_max, pools, names, objects).run();
+  return Expansion(workloads, sources, limits, pools, names, objects).run();
 }
 
 }  // namespace berth

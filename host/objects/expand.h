@@ -16,6 +16,13 @@ namespace berth {
 
 /// Pods that one load may make: a mistyped number of replicas has to end as an error, not as a full memory.
 inline constexpr std::int64_t kExpandedPodsMax = 1'000'000;
+/// Of these, pods of DaemonSets: each has a spec of its own, which names its node.
+inline constexpr std::int64_t kExpandedDaemonPodsMax = 250'000;
+
+struct ExpansionLimits {
+  std::int64_t pods_max = kExpandedPodsMax;
+  std::int64_t daemon_pods_max = kExpandedDaemonPodsMax;
+};
 
 /// Appends the missing pods of `workloads` to objects.pods and all workloads, with a ReplicaSet for each Deployment
 /// that has none, to objects.workloads. Reads objects.nodes and objects.pods; order of the input gives the order of the
@@ -23,9 +30,9 @@ inline constexpr std::int64_t kExpandedPodsMax = 1'000'000;
 ///
 /// @param names    of objects.pods; made pods get names that are not among them
 /// @param sources  names of the sources, for problems (SourcePlace)
-/// @return problems: workloads that would go over `pods_max`; they make no pod.
+/// @return problems: workloads that would go over `limits`; they make no pod.
 std::vector<InputProblem> expand_workloads(std::vector<DecodedWorkload>&& workloads,
-                                           const std::vector<std::string>& sources, std::int64_t pods_max,
+                                           const std::vector<std::string>& sources, const ExpansionLimits& limits,
                                            ObjectPools& pools, PodNames& names, ClusterObjects& objects);
 
 }  // namespace berth

@@ -2,8 +2,6 @@
 #include "host/objects/label_map.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
 
 namespace berth {
 namespace {
@@ -48,14 +46,10 @@ void normalize(std::vector<std::pair<Text, Text>>& entries) {
 }  // namespace
 
 LabelMap::LabelMap(std::vector<std::pair<std::string, std::string>> entries) {
-  if (entries.empty()) return;
   normalize(entries);
-  std::size_t total = 0;
-  for (const auto& [key, value] : entries) total += kHeaderBytes + key.size() + value.size();
   std::string packed;
-  packed.reserve(total);
   for (const auto& [key, value] : entries) append_entry(packed, key, value);
-  packed_ = std::make_shared<const std::string>(std::move(packed));
+  *this = from_packed(packed);
 }
 
 LabelMap::LabelMap(std::initializer_list<std::pair<std::string, std::string>> entries)
@@ -69,7 +63,12 @@ void LabelMap::pack(std::vector<Entry>& entries, std::string& out) {
 
 LabelMap LabelMap::from_packed(std::string_view packed) {
   LabelMap map;
-  if (!packed.empty()) map.packed_ = std::make_shared<const std::string>(packed);
+  if (packed.empty()) return map;
+  const auto size = static_cast<std::uint32_t>(packed.size());
+  auto bytes = std::make_shared_for_overwrite<char[]>(sizeof size + packed.size());
+  std::memcpy(bytes.get(), &size, sizeof size);
+  std::memcpy(bytes.get() + sizeof size, packed.data(), packed.size());
+  map.packed_ = std::move(bytes);
   return map;
 }
 

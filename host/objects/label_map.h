@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -15,7 +17,8 @@ namespace berth {
 
 /// Immutable string-to-string map of labels in one allocation; copies share it. A million nodes carry one each, and the
 /// pods of one template share theirs. Sorted by key, keys unique.
-/// Layout: entries lie one behind the other as  u32 key length, u32 value length, key, value.
+/// Layout: a u32 number of bytes, and so many bytes in which entries lie one behind the other as  u32 key length,
+/// u32 value length, key, value.
 class LabelMap {
  public:
   using Entry = std::pair<std::string_view, std::string_view>;
@@ -60,11 +63,16 @@ class LabelMap {
   Iterator end() const { return Iterator(bytes().data() + bytes().size()); }
 
   /// The packed bytes; equal maps have equal bytes, so they serve as a hash key.
-  std::string_view bytes() const { return packed_ ? std::string_view(*packed_) : std::string_view(); }
+  std::string_view bytes() const {
+    if (packed_ == nullptr) return {};
+    std::uint32_t size;
+    std::memcpy(&size, packed_.get(), sizeof size);
+    return {packed_.get() + sizeof size, size};
+  }
   friend bool operator==(const LabelMap& a, const LabelMap& b) { return a.bytes() == b.bytes(); }
 
  private:
-  std::shared_ptr<const std::string> packed_;  ///< null when empty
+  std::shared_ptr<const char[]> packed_;  ///< null when empty
 };
 
 }  // namespace berth

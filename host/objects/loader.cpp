@@ -434,7 +434,7 @@ void Loading::expand() {
   names.reserve(result_.objects.pods.size());
   for (const PodPtr& pod : result_.objects.pods) names.insert(*pod);
   auto problems =
-      expand_workloads(std::move(all_.workloads), sources_, options_.expanded_pods_max, pools_, names, result_.objects);
+      expand_workloads(std::move(all_.workloads), sources_, options_.expansion, pools_, names, result_.objects);
   for (InputProblem& problem : problems) {
     ++result_.problem_count;
     ++result_.left_out_count;

@@ -34,7 +34,7 @@ struct LoadOptions {
   TextLimits text;
   std::int64_t objects_max = kObjectsMax;
   std::int64_t invalid_objects_max = kInvalidObjectsMax;  ///< reading ends when there are more
-  std::int64_t expanded_pods_max = kExpandedPodsMax;
+  ExpansionLimits expansion;
   std::size_t problems_max = kProblemLimit;  ///< kept with their text; all are counted
   std::size_t left_out_max = 100'000;        ///< kept in LoadResult::left_out; all are counted
   std::size_t unknown_kinds_max = 1000;      ///< counted each by itself; about, because batches are counted first

@@ -86,6 +86,7 @@ class SchedulingQueue {
   void forget_prepared_hints() { classes_.forget_prepared(); }
 
   Nominator& nominator() { return nominator_; }
+  const Nominator& nominator() const { return nominator_; }
   /// The newest versions of the pods nominated for a node; one that is in no container is a stub of its names.
   std::vector<PodPtr> nominated_pods(const std::string& node) const;
 

@@ -6,10 +6,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "host/objects/heap_bytes.h"
 #include "host/objects/pod_requests.h"
@@ -73,20 +74,43 @@ class ResourceSums {
 
 constexpr std::uint64_t kSharedPointerBlock = 32;
 
-std::uint64_t pod_bytes(const Pod& pod, std::unordered_set<const void*>& seen) {
+/// Bytes of values that several objects may share, each of them once.
+class SharedBytes {
+ public:
+  void add(const void* value, std::uint64_t bytes) {
+    if (values_.empty() || values_.back().first != value) values_.emplace_back(value, bytes);
+  }
+  std::uint64_t sum() {
+    std::sort(values_.begin(), values_.end());
+    values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+    return std::accumulate(values_.begin(), values_.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const auto& value) { return sum + value.second; });
+  }
+
+ private:
+  std::vector<std::pair<const void*, std::uint64_t>> values_;
+};
+
+struct SharedParts {
+  SharedBytes labels, specs, owners;
+
+  void add_labels(const LabelMap& of) {
+    if (!of.empty()) labels.add(of.bytes().data(), of.bytes().size() + kSharedPointerBlock);
+  }
+};
+
+std::uint64_t pod_bytes(const Pod& pod, SharedParts& shared) {
   std::uint64_t bytes = sizeof(Pod) + kSharedPointerBlock + heap_bytes(pod.name) + heap_bytes(pod.namespace_) +
                         heap_bytes(pod.stored_uid) + heap_bytes(pod.node_name);
-  if (!pod.labels.empty() && seen.insert(pod.labels.bytes().data()).second)
-    bytes += pod.labels.bytes().size() + 2 * kSharedPointerBlock;
-  if (seen.insert(pod.spec.get()).second)
-    bytes += sizeof(PodSpec) + pod.spec->containers.size() * (sizeof(Container) + 128);
-  if (pod.owners != nullptr && seen.insert(pod.owners.get()).second)
-    bytes += pod.owners->size() * sizeof(OwnerReference) + kSharedPointerBlock;
+  shared.add_labels(pod.labels);
+  shared.specs.add(pod.spec.get(), sizeof(PodSpec) + pod.spec->containers.size() * (sizeof(Container) + 128));
+  if (pod.owners != nullptr)
+    shared.owners.add(pod.owners.get(), pod.owners->size() * sizeof(OwnerReference) + kSharedPointerBlock);
   if (pod.rare_fields != nullptr) bytes += sizeof(PodRare) + 16;
   return bytes;
 }
 
-std::uint64_t node_bytes(const Node& node, std::unordered_set<const void*>& seen) {
+std::uint64_t node_bytes(const Node& node, SharedParts& shared) {
   std::uint64_t bytes = sizeof(Node) + kSharedPointerBlock + heap_bytes(node.name) + heap_bytes(node.taints) +
                         heap_bytes(node.images) + heap_bytes(node.allocatable.scalars);
   for (const auto& [name, amount] : node.allocatable.scalars) bytes += heap_bytes(name);
@@ -94,7 +118,7 @@ std::uint64_t node_bytes(const Node& node, std::unordered_set<const void*>& seen
     bytes += heap_bytes(image.names);
     for (const std::string& name : image.names) bytes += heap_bytes(name);
   }
-  if (!node.labels.empty() && seen.insert(node.labels.bytes().data()).second) bytes += node.labels.bytes().size() + 64;
+  shared.add_labels(node.labels);
   return bytes;
 }
 
@@ -156,11 +180,11 @@ std::uint64_t peak_rss_bytes() {
 }
 
 std::uint64_t model_bytes(const ClusterObjects& objects) {
-  std::unordered_set<const void*> seen;
+  SharedParts shared;
   std::uint64_t bytes = 0;
-  for (const PodPtr& pod : objects.pods) bytes += pod_bytes(*pod, seen) + sizeof(PodPtr);
-  for (const NodePtr& node : objects.nodes) bytes += node_bytes(*node, seen) + sizeof(NodePtr);
-  return bytes;
+  for (const PodPtr& pod : objects.pods) bytes += pod_bytes(*pod, shared) + sizeof(PodPtr);
+  for (const NodePtr& node : objects.nodes) bytes += node_bytes(*node, shared) + sizeof(NodePtr);
+  return bytes + shared.labels.sum() + shared.specs.sum() + shared.owners.sum();
 }
 
 }  // namespace berth

@@ -79,7 +79,7 @@ bool read_cluster(const Sections& sections, ClusterObjects& objects) {
   } else {
     LoadOptions options;
     options.threads = 1;
-    options.expanded_pods_max = static_cast<std::int64_t>(kPodsMax);
+    options.expansion.pods_max = static_cast<std::int64_t>(kPodsMax);
     objects = load_cluster_from_text(sections.at("cluster"), "fuzz", options).objects;
   }
   return !objects.pods.empty() && objects.nodes.size() <= kNodesMax && objects.pods.size() <= kPodsMax;

@@ -13,23 +13,18 @@
 //     {"place": UID, "node": NAME, "score": TOTAL, "reason": REASON, "message": TEXT}      as berth schedule -o json
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "host/cli/explain_document.h"
-#include "host/config/feature_gates.h"
-#include "host/objects/json_out.h"
-#include "host/objects/loader.h"
 #include "host/scheduler/intake.h"
+#include "tests/histories/history_lines.h"
 #include "tests/property/cluster_history.h"
 #include "tests/property/drawn_case.h"
 #include "tests/support/open_backend.h"
@@ -38,38 +33,22 @@ namespace berth {
 namespace {
 
 using nlohmann::json;
+using test::nomination_line;
+using test::removal_line;
+using test::upsert_line;
+using test::write_line;
 
-template <class Object>
-json as_json(const Object& object) {
-  std::string text;
-  append_json(text, object);
-  return json::parse(text);
-}
-
-template <class Object>
-json upsert(const Object& object) {
-  return {{"upsert", as_json(object)}};
-}
-
-json removal(std::string_view kind, std::string_view name_space, std::string_view name, std::string_view uid = "") {
-  return {{"remove", {{"kind", kind}, {"namespace", name_space}, {"name", name}, {"uid", uid}}}};
-}
-
-json change_json(const NodeUpsert& change) { return upsert(*change.node); }
-json change_json(const NodeRemoval& change) { return removal("Node", "", change.name); }
-json change_json(const PodUpsert& change) { return upsert(*change.pod); }
-json change_json(const PodRemoval& change) { return removal("Pod", "", "", change.uid); }
-json change_json(const NominationUpsert& change) {
-  return {{"nominate", change.pod->uid()}, {"node", change.node_name}};
-}
-json change_json(const NamespaceUpsert& change) { return upsert(change.object); }
-json change_json(const NamespaceRemoval& change) { return removal("Namespace", "", change.name); }
-json change_json(const ServiceUpsert& change) { return upsert(change.object); }
-json change_json(const ServiceRemoval& change) { return removal("Service", change.namespace_, change.name); }
-json change_json(const WorkloadUpsert& change) { return upsert(change.object); }
-json change_json(const WorkloadRemoval& change) { return removal(change.kind, change.namespace_, change.name); }
-
-void write_line(const json& line) { std::puts(line.dump().c_str()); }
+json change_json(const NodeUpsert& change) { return upsert_line(*change.node); }
+json change_json(const NodeRemoval& change) { return removal_line("Node", "", change.name); }
+json change_json(const PodUpsert& change) { return upsert_line(*change.pod); }
+json change_json(const PodRemoval& change) { return removal_line("Pod", "", "", change.uid); }
+json change_json(const NominationUpsert& change) { return nomination_line(change.pod->uid(), change.node_name); }
+json change_json(const NamespaceUpsert& change) { return upsert_line(change.object); }
+json change_json(const NamespaceRemoval& change) { return removal_line("Namespace", "", change.name); }
+json change_json(const ServiceUpsert& change) { return upsert_line(change.object); }
+json change_json(const ServiceRemoval& change) { return removal_line("Service", change.namespace_, change.name); }
+json change_json(const WorkloadUpsert& change) { return upsert_line(change.object); }
+json change_json(const WorkloadRemoval& change) { return removal_line(change.kind, change.namespace_, change.name); }
 
 /// A living engine, and what happens to it.
 class Life {
@@ -151,31 +130,11 @@ class Life {
   std::vector<PodToPlace> pods_;
 };
 
-void write_history(const std::vector<std::string>& arguments) {
-  LoadResult loaded = load_cluster({arguments[0]});
-  loaded.throw_if_problems();
-  FeatureGates gates(parse_release(arguments[3]));
-  if (arguments.size() > 5) gates.apply(arguments[5]);
-  const bool has_config = arguments.size() > 4 && !arguments[4].empty();
-  const SchedulerConfig config =
-      has_config ? load_scheduler_config(arguments[4], gates) : default_scheduler_config(gates);
-  Life(loaded.objects, config, arguments[2], std::stoull(arguments[1])).run();
-}
-
 }  // namespace
 }  // namespace berth
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.size() < 4 || arguments.size() > 6) {
-    std::fputs("write_history CLUSTER SEED BACKEND RELEASE [CONFIG [FEATURE_GATES]]\n", stderr);
-    return 2;
-  }
-  try {
-    berth::write_history(arguments);
-  } catch (const std::exception& error) {
-    std::fputs(fmt::format("write_history: {}\n", error.what()).c_str(), stderr);
-    return 1;
-  }
-  return std::fflush(stdout) == 0 ? 0 : 1;
+  return berth::test::write_history(argc, argv, "write_history", [](const berth::test::HistoryInput& input) {
+    berth::Life(input.objects, input.config, input.backend, input.seed).run();
+  });
 }

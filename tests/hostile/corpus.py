@@ -133,6 +133,14 @@ def big():
                     b'{"spec":{"containers":[{"name":"c"}]}}}}' % count)
         yield Input(f"big/replicas_of_{name}", ["schedule", "-f", "-"],
                     stdin=workload % b"a" + (workload % b"b" if "twice" in name else b""))
+    replicas = (b'{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"s"},"spec":{"replicas":1000000,"selector":'
+                b'{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c"}]}}}}')
+    node = b'{"apiVersion":"v1","kind":"Node","metadata":{"name":"n%d"},"status":{"allocatable":{"cpu":"4","pods":"110"}}}'
+    yield Input("big/a_million_replicas_of_a_stateful_set", ["schedule", "-f", "-"], stdin=node % 0 + replicas)
+    daemons = (b'{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"d%d"},"spec":{"selector":{"matchLabels":{"a":"b"}},'
+               b'"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c%d"}]}}}}')
+    yield Input("big/a_million_pods_of_daemon_sets", ["schedule", "-f", "-"],
+                stdin=b"".join(node % i for i in range(1000)) + b"".join(daemons % (i, i) for i in range(1000)))
     config = repeated(texts.CONFIG_HEAD + b"profiles:\n", b"- {schedulerName: a}\n", million, b"")
     yield Input("big/config_of_a_million_profiles", ["config", "check", "{folder}/big"], prepare=config)
     yield Input("big/config_of_40_megabytes", ["config", "check", "{folder}/big"],

@@ -20,6 +20,7 @@ type candidateRecord struct {
 	Node          string   `json:"node"`
 	Victims       []string `json:"victims"` // most important first
 	PDBViolations int64    `json:"pdbViolations"`
+	living        []string // the victims that are not being deleted already
 }
 
 // preemptRecord is the result of preemption for a pod without a feasible node. Candidates are all nodes where preemption
@@ -32,6 +33,7 @@ type preemptRecord struct {
 	Chosen     []string          `json:"chosen"`  // more than one when chance decides
 	Message    string            `json:"message"` // the FitError text, with what PostFilter adds to it
 	Error      string            `json:"error,omitempty"`
+	Nominated  *string           `json:"-"` // what becomes of the nomination without a candidate; nil: it stays
 }
 
 // preemptAll writes a record for each pending pod without a feasible node, alone against the cluster as loaded. It calls
@@ -72,7 +74,10 @@ func (c *cycle) preempt(s *upstream.Scheduler) (*preemptRecord, error) {
 		}
 	}
 	if len(candidates) == 0 { // then upstream's plugin evicts nothing and can be called for its message
-		_, status := c.RunPostFilterPlugins(c.ctx, c.state, c.pod, c.diagnosis.NodeToStatus)
+		result, status := c.RunPostFilterPlugins(c.ctx, c.state, c.pod, c.diagnosis.NodeToStatus)
+		if result != nil && result.NominatingInfo != nil && result.Mode() == fwk.ModeOverride {
+			r.Nominated = &result.NominatedNodeName
+		}
 		c.diagnosis.PostFilterMsg = status.Message()
 		r.Message = c.fitError()
 		return r, nil
@@ -109,6 +114,9 @@ func toRecord(candidate preemption.Candidate) candidateRecord {
 	r := candidateRecord{Node: candidate.Name(), PDBViolations: candidate.Victims().NumPDBViolations}
 	for _, victim := range candidate.Victims().Pods {
 		r.Victims = append(r.Victims, fullName(victim))
+		if victim.DeletionTimestamp == nil {
+			r.living = append(r.living, fullName(victim))
+		}
 	}
 	return r
 }

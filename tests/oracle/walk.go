@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +36,13 @@ type happening struct {
 	Score   int64
 	Reason  string
 	Message string
+	Preempt *eviction // of a pod without a node, where the history has preemption
+}
+
+// eviction is what the followed scheduler did for a pod that found no node.
+type eviction struct {
+	Node    string   // that the pod is nominated for after the attempt
+	Victims []string // that are evicted, without those that are being deleted already
 }
 
 // walkRecord is upstream's answer at one placement of the history.
@@ -143,10 +151,66 @@ func (w *walker) place(ctx context.Context, h *happening) error {
 		record.Alone, record.Ours = c.explain(), w.explain
 		w.explain = nil
 	}
-	taken, err := takeStep(ctx, w.s, step{pod: pod, node: h.Node, reason: h.Reason, message: h.Message})
+	followed := step{pod: pod, node: h.Node, reason: h.Reason, message: h.Message}
+	unlike := ""
+	if h.Preempt != nil {
+		if unlike, followed.message, err = w.preempt(ctx, pod, h); err != nil {
+			return err
+		}
+	}
+	taken, err := takeStep(ctx, w.s, followed)
 	if err != nil {
 		return err
 	}
 	record.runRecord = *taken
+	if record.Difference == "" {
+		record.Difference = unlike
+	}
 	return w.out.Encode(record)
+}
+
+// preempt compares what was done for a pod without a node with what upstream's PostFilter plugins would do.
+// It returns the difference, and the message of the attempt without what PostFilter adds to it.
+func (w *walker) preempt(ctx context.Context, pod *v1.Pod, h *happening) (string, string, error) {
+	c, err := newCycle(ctx, w.s, pod)
+	if err != nil {
+		return "", "", err
+	}
+	if len(c.nodes) == 0 || c.filter() || c.record.Error != "" {
+		return "", h.Message, nil // takeStep says what is wrong, if anything
+	}
+	before := pod.Status.NominatedNodeName
+	r, err := c.preempt(w.s)
+	if err != nil {
+		return "", "", err
+	}
+	return r.difference(h, before), c.record.Message, nil
+}
+
+func (r *preemptRecord) difference(h *happening, nominated string) string {
+	done := h.Preempt
+	if r.Error != "" {
+		return "preemption ends with an error: " + r.Error
+	}
+	if h.Message != r.Message {
+		return fmt.Sprintf("preemption has another message: %q", r.Message)
+	}
+	if len(r.Candidates) == 0 {
+		if r.Nominated != nil {
+			nominated = *r.Nominated
+		}
+		if len(done.Victims) > 0 || done.Node != nominated {
+			return fmt.Sprintf("preemption finds nobody to evict: nominated for %q", nominated)
+		}
+		return ""
+	}
+	for _, candidate := range r.Candidates {
+		if candidate.Node == done.Node && slices.Contains(r.Chosen, done.Node) {
+			if !slices.Equal(slices.Sorted(slices.Values(candidate.living)), slices.Sorted(slices.Values(done.Victims))) {
+				return fmt.Sprintf("preemption has other victims: %v", candidate.living)
+			}
+			return ""
+		}
+	}
+	return fmt.Sprintf("preemption chooses another node: %v", r.Chosen)
 }

@@ -184,6 +184,7 @@ BackendStats DeviceBackend::stats() const {
   stats.dry_runs = state.dry_runs();
   stats.forks_reopened = *state.fork_source()->own_engines;
   stats.device = state.accelerator->stats();
+  stats.device->pods_on_host = state.pods_on_host;
   stats.device->dry_runs_on_host = stats.dry_runs;
   stats.device->fork_pods_on_host = state.fork_pods_on_host;
   stats.device->evaluations_on_host = state.evaluations_on_host;

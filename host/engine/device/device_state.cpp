@@ -64,6 +64,7 @@ void DeviceBackend::State::answer_on_device(std::span<const PodToPlace> pods, st
 }
 
 void DeviceBackend::State::answer_on_host(const PodToPlace& pod) {
+  ++pods_on_host;
   std::int32_t own_nomination = -1;
   if (!answer_without_row(pod, own_nomination)) answer_uncached(pod, own_nomination);
 }

@@ -58,6 +58,7 @@ struct DeviceBackend::State : CommitState {
         seen(*accelerator, "marks of topology domains"),
         node_scores(*accelerator, "an evaluation"),
         rows_a_launch(from.rows_a_launch),
+        pods_on_host(from.pods_on_host),
         fork_pods_on_host(from.fork_pods_on_host.load()),
         evaluations_on_host(from.evaluations_on_host),
         refreshed_nodes(from.refreshed_nodes),
@@ -98,6 +99,7 @@ struct DeviceBackend::State : CommitState {
   std::mutex forks_mutex;  ///< of forks that use the device, one at a time
   std::unique_ptr<ForkStates> fork_states;
   std::atomic<bool> has_failed_for_forks = false;
+  std::int64_t pods_on_host = 0;
   std::atomic<std::int64_t> fork_pods_on_host = 0;
   std::int64_t evaluations_on_host = 0;
   std::int64_t refreshed_nodes = 0;       ///< (class, node) evaluations in launches

@@ -81,6 +81,18 @@ TEST(TopologyIndexTest, PodsWithEqualQueriesAndMatchesShareAClassDespiteOtherLab
   for (std::size_t other = 2; other < 5; ++other) EXPECT_NE(index.class_index(0), index.class_index(other)) << other;
 }
 
+TEST(TopologyIndexTest, ReplicasWithLabelsOfTheirOwnShareWhatTheyAreCompiledTo) {
+  Index index(
+      "pod p label:app=web label:name=p spread=zone match=app=web\n"
+      "pod q label:app=web label:name=q spread=zone match=app=web\n"
+      "pod r label:app=db label:name=r spread=zone match=app=web\n");
+  const std::span<const std::int32_t> kinds = index.cluster.table.kinds();
+  ASSERT_NE(kinds[0], kinds[1]);
+  TopologyIndex& topology = index.cluster.table.topology();
+  EXPECT_EQ(&topology.compile(kinds[0]), &topology.compile(kinds[1]));
+  EXPECT_NE(&topology.compile(kinds[0]), &topology.compile(kinds[2])) << "it does not match its own constraint";
+}
+
 TEST(TopologyIndexTest, ANewQueryOrKeyAdvancesTheEpoch) {
   Index index(
       "pod p label:app=web spread=zone match=app=web\n"

@@ -18,6 +18,7 @@ DeviceStats sample() {
   device.peak_bandwidth_bytes_per_s = 4'000'000'000'000;
   device.full_uploads = 1;
   device.layouts_laid_again = 3;
+  device.pods_on_host = 2;
   device.evaluations_on_host = 4;
   device.fork_pods_on_host = 5;
   device.dry_runs_on_host = 6000;
@@ -44,7 +45,7 @@ TEST(DeviceFigures, JsonHasPlainNumbersAndTheShareWhenKnown) {
                 {"name": "commit_batch", "launches": 2000, "seconds": 0.25, "bytes": 0}],
     "uploadedBytes": 1048576, "downloadedBytes": 2048, "allocatedBytes": 3221225472,
     "peakBandwidthBytesPerSecond": 4000000000000, "fullUploads": 1, "layoutsLaidAgain": 3,
-    "onHost": {"evaluations": 4, "forkPods": 5, "dryRuns": 6000}})"));
+    "onHost": {"pods": 2, "evaluations": 4, "forkPods": 5, "dryRuns": 6000}})"));
 }
 
 TEST(DeviceFigures, OmitsAnUnknownShare) {
@@ -60,7 +61,8 @@ TEST(DeviceFigures, TextHasALineAndATable) {
   EXPECT_EQ(
       device_report(sample(), Terminal()),
       "NVIDIA H100 80GB HBM3, 1 MiB sent to it, 2 KiB back, 3 GiB in use\n"
-      "everything sent once, rows laid out again 3 times; on the host 4 evaluations, 5 pods of forks, 6,000 dry runs\n"
+      "everything sent once, rows laid out again 3 times; on the host 2 pods, 4 evaluations, 5 pods of forks, 6,000 dry "
+      "runs\n"
       "  kernel        launches    time      bytes  of peak\n"
       "  build_rows           3  500 ms  931.3 GiB   50.0 %\n"
       "  commit_batch     2,000  250 ms          -        -\n");

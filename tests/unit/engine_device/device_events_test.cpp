@@ -212,6 +212,20 @@ TEST(DeviceEventsTest, CellsHaveRoomForSomeNodesAndNewCells) {
   EXPECT_EQ(engines.stats().full_uploads, 1);
 }
 
+TEST(DeviceEventsTest, PodsThatTheHostPlacesAreCounted) {
+  const std::string cluster = "node a cpu=4 memory=4Gi\nnode b cpu=4 memory=4Gi\npod p*3 cpu=100m memory=1Mi\n";
+  Engines plain(cluster);
+  plain.expect_equal_placements("a plain profile");
+  EXPECT_EQ(plain.stats().pods_on_host, 0);
+  for (const char* words : {"engine ties=kube seed=7\n", "engine sampling=kube\nconfig percentage=50\n"}) {
+    Engines on_host(words + cluster);
+    on_host.expect_equal_placements(words);
+    EXPECT_EQ(on_host.stats().pods_on_host, 3) << words;
+    on_host.expect_equal_placements(words);
+    EXPECT_EQ(on_host.stats().pods_on_host, 6) << words;
+  }
+}
+
 TEST(DeviceEventsTest, ManyChangedNodesAndNewSlotsUploadEverything) {
   Engines engines(cluster_of(200));
   engines.expect_equal_placements("before");

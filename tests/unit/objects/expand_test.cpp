@@ -248,7 +248,7 @@ TEST(Expansion, TooManyReplicasAreAProblemAndCreateNoPods) {
 
 TEST(Expansion, TheLimitCoversAllWorkloads) {
   LoadOptions options;
-  options.expanded_pods_max = 3;
+  options.expansion.pods_max = 3;
   const auto text = workload("ReplicaSet", "a", "replicas: 2, ") + workload("ReplicaSet", "b", "replicas: 2, ") +
                     workload("ReplicaSet", "c", "");
   const LoadResult result = load_cluster_from_text(text, "test", options);
@@ -258,13 +258,23 @@ TEST(Expansion, TheLimitCoversAllWorkloads) {
 
 TEST(Expansion, ADaemonSetOverTheLimitMakesNoPod) {
   LoadOptions options;
-  options.expanded_pods_max = 1;
+  options.expansion.pods_max = 1;
   const LoadResult result =
       load_cluster_from_text(workload("DaemonSet", "ds", "") + node("n1") + node("n2"), "test", options);
   EXPECT_TRUE(result.objects.pods.empty());
   EXPECT_EQ(texts(result.problems), Strings{"test: line 1 (DaemonSet default/ds): asks for 2 more pods, expected at "
                                             "most 1 from all workloads together, of "
                                             "which 0 are made"});
+}
+
+TEST(Expansion, PodsOfDaemonSetsHaveALimitOfTheirOwn) {
+  LoadOptions options;
+  options.expansion.daemon_pods_max = 3;
+  const LoadResult result = load_cluster_from_text(
+      workload("DaemonSet", "a", "") + workload("DaemonSet", "b", "") + node("n1") + node("n2"), "test", options);
+  EXPECT_EQ(names(result.objects), (Strings{"a-0", "a-1"}));
+  EXPECT_EQ(texts(result.problems), Strings{"test: line 1 (DaemonSet default/b): asks for 2 more pods, expected at "
+                                            "most 3 from all DaemonSets together, of which 2 are made"});
 }
 
 TEST(Expansion, CanBeDisabled) {
