@@ -28,7 +28,8 @@ std::uint64_t next_victim_list_version() {
 }
 
 Message message_of(const Diagnosis& diagnosis) {
-  return {fit_error_text(diagnosis), diagnosis.rejectors, diagnosis.resolvable_count};
+  return {fit_error_text(diagnosis), diagnosis.rejectors, diagnosis.resolvable_count,
+          !diagnosis.pre_filter_message.empty()};
 }
 
 namespace {

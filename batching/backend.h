@@ -68,6 +68,7 @@ struct Message {
   /// a cluster without nodes.
   PluginNames rejectors;
   std::int64_t resolvable_nodes = 0;  ///< Diagnosis::resolvable_count
+  bool is_of_pre_filter = false;      ///< a PreFilter plugin refused the pod, the only one of `rejectors`
   friend bool operator==(const Message&, const Message&) = default;
 };
 

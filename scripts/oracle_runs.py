@@ -18,7 +18,7 @@ import os
 import sys
 from typing import NamedTuple
 
-from oracle_case import Case, ToolError, distinct, run
+from oracle_case import Case, ToolError, distinct, read_json, run, write_json
 from oracle_histories import first_differences
 from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments, tools_of
 from oracle_preemption import draw
@@ -55,6 +55,7 @@ class Work:
         differences = []
         try:
             draw(case, self.tools, seed)
+            sort_objects(case)
             self.schedule(case, seed, release)
             for backend in distinct(case, self.tools.backends, ".run.jsonl"):
                 followed = case.path(f".{backend}.run.jsonl")
@@ -69,6 +70,14 @@ class Work:
         if not differences:
             case.remove()
         return Walk(seed, release, attempts, preemptions, differences)
+
+
+def sort_objects(case):
+    """As an API server lists them, which is the order in which the loop's store hands them over: the order of the pods on a
+    node decides between equal victims."""
+    cluster = read_json(case.path(".json"))
+    cluster["items"].sort(key=lambda o: (o["metadata"].get("namespace", "default"), o["metadata"]["name"]))
+    write_json(case.path(".json"), cluster)
 
 
 def preemptions_of(path):

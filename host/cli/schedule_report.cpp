@@ -284,8 +284,9 @@ std::string causes_of(std::string_view message) {
   const std::size_t lead = message.find(kLead);
   if (message.substr(0, 2) != "0/" || lead == message.npos) return std::string(message);
   std::string_view list = message.substr(lead + kLead.size());
-  if (const std::size_t preemption = list.find(". preemption: "); preemption != list.npos)
-    list = list.substr(0, preemption);
+  // What PostFilter adds begins with the text of one of its plugins.
+  for (const std::string_view post_filter : {". no new claims to deallocate", ". preemption: ", ". not found"})
+    list = list.substr(0, list.find(post_filter));
   if (!list.empty() && list.back() == '.') list.remove_suffix(1);
   std::vector<std::string_view> causes;
   while (!list.empty()) {

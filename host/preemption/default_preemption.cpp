@@ -170,7 +170,7 @@ CandidateCost cost_of(const PreemptionCandidate& candidate) {
 
 }  // namespace
 
-bool preempts(const Profile& profile) { return profile.enables(ExtensionPoint::kPostFilter, "DefaultPreemption"); }
+bool preempts(const Profile& profile) { return profile.enables(ExtensionPoint::kPostFilter, kDefaultPreemptionName); }
 
 std::string no_victims_text(std::int64_t nodes, std::int64_t resolvable_nodes) {
   return fit_error_text(diagnosis_of(nodes, resolvable_nodes, 0));

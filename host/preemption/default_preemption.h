@@ -46,6 +46,7 @@ struct PreemptionChoice {
   std::string error;                             ///< non-empty: the pod keeps its nomination
 };
 
+inline constexpr std::string_view kDefaultPreemptionName = "DefaultPreemption";
 /// PostFilter runs DefaultPreemption.
 bool preempts(const Profile& profile);
 

@@ -5,12 +5,6 @@
 #include <utility>
 
 namespace berth {
-namespace {
-
-std::string as_post_filter(std::string_view text) { return "preemption: " + std::string(text); }
-
-}  // namespace
-
 PostFilter::PostFilter(Backend& backend, const ClusterCache& cache, const SchedulerConfig& config,
                        std::span<const PodDisruptionBudget> budgets, const PreemptionLimits& limits)
     : backend_(backend),
@@ -19,6 +13,7 @@ PostFilter::PostFilter(Backend& backend, const ClusterCache& cache, const Schedu
       has_default_constraints_(std::any_of(config.profiles.begin(), config.profiles.end(), [](const Profile& profile) {
         return !profile.args.pod_topology_spread.default_constraints.empty();
       })) {
+  for (const Profile& profile : config.profiles) plugins_.emplace_back(profile);
   set_budgets(budgets);
 }
 
@@ -27,18 +22,18 @@ void PostFilter::set_budgets(std::span<const PodDisruptionBudget> budgets) {
   forget_failures();
 }
 
-std::string PostFilter::text_without_victims(std::int64_t nodes, const Message& message) {
-  return as_post_filter(no_victims_text(nodes, message.resolvable_nodes));
-}
-
 bool PostFilter::has_no_candidate(const PodToPlace& pod) const {
   return failures_.contains(key_of(pod)) && pod.pod->rare().nominated_node_name.empty();
 }
 
 PostFilterResult PostFilter::run(PodToPlace& pod, const Message& message) {
+  return plugins_[static_cast<std::size_t>(pod.profile)].run(message, [&] { return preempt(pod, message); });
+}
+
+PostFilterResult PostFilter::preempt(PodToPlace& pod, const Message& message) {
   const bool has_nomination = !pod.pod->rare().nominated_node_name.empty();
   if (pod.pod->preemption_policy == PreemptionPolicy::kNever && !has_nomination)
-    return {as_post_filter(kPolicyNeverText), {}, true};
+    return {as_preemption_text(kPolicyNeverText), {}, true};
   if (const auto known = failures_.find(key_of(pod)); !has_nomination && known != failures_.end() &&
                                                       known->second.text_version == text_version_ &&
                                                       known->second.message == message)
@@ -46,9 +41,10 @@ PostFilterResult PostFilter::run(PodToPlace& pod, const Message& message) {
   backend_.prepare({&pod, 1});
   PreemptionChoice choice = preemption_->choose(pod);
   if (choice.candidate) return {{}, std::move(choice.candidate), false};
-  PostFilterResult result{as_post_filter(choice.error.empty() ? choice.message : choice.error),
+  PostFilterResult result{as_preemption_text(choice.error.empty() ? choice.message : choice.error),
                           {},
-                          !choice.eligible || !choice.error.empty()};
+                          !choice.eligible || !choice.error.empty(),
+                          !choice.error.empty()};
   if (!result.keeps_nomination && pod.class_index >= 0 && !may_gain_from_pods(*pod.pod))
     failures_.insert_or_assign(key_of(pod), Failure{message, result.text, text_version_});
   return result;

@@ -9,24 +9,18 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "batching/backend.h"
 #include "host/cluster/cache.h"
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
 #include "host/preemption/default_preemption.h"
+#include "host/preemption/post_filter_plugins.h"
 
 namespace berth {
 
-struct PostFilterResult {
-  std::string text;  ///< what PostFilter adds to the message of the attempt; empty: nothing
-  std::optional<PreemptionCandidate> candidate;
-  /// There is no result, so that the pod keeps the nomination that its status names (4.10). Otherwise, without a
-  /// candidate, it loses it.
-  bool keeps_nomination = false;
-};
-
-/// Runs DefaultPreemption, and remembers for which pods it has no candidate.
+/// Runs the PostFilter plugins, and remembers for which pods DefaultPreemption has no candidate.
 class PostFilter {
  public:
   /// @param backend, cache, config  outlive this; backend and cache have the same cluster
@@ -45,9 +39,6 @@ class PostFilter {
   void note_eviction(const Pod& pod) { preemption_->note_eviction(pod); }
   void set_budgets(std::span<const PodDisruptionBudget> budgets);
 
-  /// What PostFilter says where no pod on any of the nodes has a lower priority. @param nodes  at least one
-  static std::string text_without_victims(std::int64_t nodes, const Message& message);
-
  private:
   /// Pods that fail alike. A class keeps its number as long as pods are compiled at the same epoch.
   struct FailureKey {
@@ -61,13 +52,15 @@ class PostFilter {
     std::string text;
     std::uint64_t text_version;
   };
+  PostFilterResult preempt(PodToPlace& pod, const Message& message);
   static FailureKey key_of(const PodToPlace& pod) { return {pod.compiled_at, pod.class_index, pod.pod->priority}; }
   bool may_gain_from_pods(const Pod& pod) const;
 
   Backend& backend_;
   const ClusterCache& cache_;
   PreemptionLimits limits_;
-  bool has_default_constraints_;  ///< some profile spreads pods that do not ask for it
+  std::vector<PostFilterPlugins> plugins_;  ///< [profile]
+  bool has_default_constraints_;            ///< some profile spreads pods that do not ask for it
   std::unique_ptr<DefaultPreemption> preemption_;
   std::map<FailureKey, Failure> failures_;
   std::uint64_t text_version_ = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "host/objects/pod_copy.h"
@@ -64,8 +65,8 @@ QueueRun::QueueRun(const Parts& parts, const PreemptionOptions& options, std::si
       batch_pods_(batch_pods),
       progress_(std::move(progress)),
       lowest_priority_(lowest_priority(parts.loaded)) {
-  for (const Profile& profile : parts.config.profiles)
-    profile_preempts_.push_back(options.mode != PreemptionMode::kOff && preempts(profile));
+  if (options.mode != PreemptionMode::kOff)
+    for (const Profile& profile : parts.config.profiles) post_filter_plugins_.emplace_back(profile);
   for (std::size_t position = 0; position < parts.queue.size(); ++position)
     if (!parts.queue[position].pod->rare().nominated_node_name.empty()) nominated_positions_.push_back(position);
 }
@@ -86,8 +87,8 @@ QueueRunResult QueueRun::run() {
 }
 
 void QueueRun::try_all() {
-  const bool some_preempt =
-      std::find(profile_preempts_.begin(), profile_preempts_.end(), true) != profile_preempts_.end();
+  const bool some_preempt = std::any_of(post_filter_plugins_.begin(), post_filter_plugins_.end(),
+                                        [](const PostFilterPlugins& plugins) { return plugins.preempts(); });
   for (std::size_t next = 0; next < parts_.queue.size();) {
     std::size_t count = std::min(batch_pods_, parts_.queue.size() - next);
     BatchLimits limits;
@@ -103,7 +104,7 @@ void QueueRun::try_all() {
     }
     result_.answers.push_back(commit_with_refills(parts_.queue.subspan(next, count), limits, parts_.backend));
     const BatchResult& answer = result_.answers.back();
-    if (some_preempt) note_failures(next, answer);
+    note_failures(next, answer);
     next += answer.outcomes.size();
     if (progress_) progress_(next);
   }
@@ -127,12 +128,13 @@ void QueueRun::note_failures(std::size_t first, const BatchResult& answer) {
   // The end of a nomination makes room, also where its pod is placed on another node.
   const auto nominated = std::lower_bound(nominated_positions_.begin(), nominated_positions_.end(), first);
   if (nominated != nominated_positions_.end() && *nominated < first + answer.outcomes.size()) forget_failures();
-  std::vector<std::int32_t> text_of_message(answer.messages.size(), kNoText);  // where no node is looked at
+  if (post_filter_plugins_.empty()) return;
+  // By message and profile, where no node is looked at.
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> text_of_message;
   for (std::size_t i = 0; i < answer.outcomes.size(); ++i) {
     const Outcome& outcome = answer.outcomes[i];
     PodToPlace& pod = parts_.queue[first + i];
-    if (outcome.kind != OutcomeKind::kUnschedulable || !profile_preempts_[static_cast<std::size_t>(pod.profile)])
-      continue;
+    if (outcome.kind != OutcomeKind::kUnschedulable) continue;
     const auto m = static_cast<std::size_t>(outcome.message);
     // Among pods without a candidate nothing else is answered, so that the engine is still as it was for each of them.
     const bool looks =
@@ -141,8 +143,9 @@ void QueueRun::note_failures(std::size_t first, const BatchResult& answer) {
     if (looks || pod.pod->preemption_policy == PreemptionPolicy::kNever) {
       text = text_index(preempt(first + i, pod, answer.messages[m]));
     } else {
-      if (text_of_message[m] == kNoText) text_of_message[m] = text_index(text_without_looking(answer.messages[m]));
-      text = text_of_message[m];
+      const auto [known, is_new] = text_of_message.try_emplace({outcome.message, pod.profile}, kNoText);
+      if (is_new) known->second = text_index(text_without_looking(pod, answer.messages[m]));
+      text = known->second;
     }
     if (text == kNoText) continue;
     result_.post_filter.resize(parts_.queue.size(), kNoText);
@@ -160,9 +163,10 @@ std::int32_t QueueRun::text_index(const std::string& text) {
 }
 
 /// What PostFilter says where no pod on any node has a lower priority.
-std::string QueueRun::text_without_looking(const Message& message) const {
+std::string QueueRun::text_without_looking(const PodToPlace& pod, const Message& message) const {
   if (parts_.backend.slot_count() == 0) return {};
-  return PostFilter::text_without_victims(static_cast<std::int64_t>(parts_.loaded.nodes_in_order().size()), message);
+  return post_filter_plugins_[static_cast<std::size_t>(pod.profile)].text_without_victims(
+      static_cast<std::int64_t>(parts_.loaded.nodes_in_order().size()), message);
 }
 
 /// @return what PostFilter says

@@ -109,7 +109,7 @@ class QueueRun {
   void try_again(std::size_t position);
   void note_failures(std::size_t first, const BatchResult& answer);
   std::int32_t text_index(const std::string& text);
-  std::string text_without_looking(const Message& message) const;
+  std::string text_without_looking(const PodToPlace& pod, const Message& message) const;
   std::string preempt(std::size_t position, PodToPlace& pod, const Message& message);
   void open_post_filter();
   void forget_failures();
@@ -128,9 +128,9 @@ class QueueRun {
   std::size_t batch_pods_;
   std::function<void(std::size_t)> progress_;
   QueueRunResult result_;
-  std::vector<bool> profile_preempts_;            ///< [profile]
-  std::int32_t lowest_priority_;                  ///< of the pods on nodes when the run began
-  std::vector<std::size_t> nominated_positions_;  ///< in the queue, of pods whose status names a node
+  std::vector<PostFilterPlugins> post_filter_plugins_;  ///< [profile]; empty with PreemptionMode::kOff
+  std::int32_t lowest_priority_;                        ///< of the pods on nodes when the run began
+  std::vector<std::size_t> nominated_positions_;        ///< in the queue, of pods whose status names a node
   std::unordered_map<std::string, std::int32_t> post_filter_index_;  ///< [text]
 
   // Once a pod preempts:

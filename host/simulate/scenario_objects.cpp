@@ -137,7 +137,7 @@ ClusterObjects InlineAdmission::admit(InlineObjects&& list) {
     if (!message.empty()) refuse(list, name_in_reports(workload.workload), std::move(message));
   }
   auto problems =
-      expand_workloads(std::move(list.decoded.workloads), {list.source}, kScenarioPodsMax, *pools_, names, objects);
+      expand_workloads(std::move(list.decoded.workloads), {list.source}, {.pods_max = kScenarioPodsMax}, *pools_, names, objects);
   for (const InputProblem& problem : problems) refuse(list, problem.object, problem.message);
   count_pods(list, static_cast<std::int64_t>(objects.pods.size()));
   if (!list.run_duration_us) return objects;

@@ -35,7 +35,7 @@ TEST(Schedule, ReportsWhyPodsAreUnplacedOrSkipped) {
       EXPECT_EQ(unplaced["reason"], "SchedulingGated");
     } else {
       EXPECT_EQ(unplaced, Json::parse(R"({"pod":"default/too-big","reason":"Unschedulable","message":
-        "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable. preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."})"));
+        "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."})"));
     }
   }
   ASSERT_EQ(report["skipped"].size(), 1u) << report;

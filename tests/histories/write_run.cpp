@@ -5,7 +5,8 @@
 //
 //     write_run CLUSTER SEED BACKEND RELEASE [CONFIG [FEATURE_GATES]]      "" for CONFIG: the defaults
 //
-// Lines of write_history.cpp, and of a pod that found no node:
+// Lines of write_history.cpp, where a nomination has the one of the pod's status too ("status"), and of a pod that
+// found no node:
 //
 //     {"place": UID, "node": "", ..., "preempt": {"node": NODE, "victims": [NAMESPACE/NAME...]}}
 //
@@ -57,6 +58,17 @@ class Notes : public LoopObserver {
   std::vector<std::string> victims;
 };
 
+/// A pod without a uid is known to `oracle walk` by its name; the store would make one up.
+ClusterObjects with_uids(const ClusterObjects& objects) {
+  ClusterObjects named = objects;
+  for (PodPtr& pod : named.pods) {
+    const std::shared_ptr<Pod> copy = copy_of(*pod);
+    copy->stored_uid = pod->uid();
+    pod = copy;
+  }
+  return named;
+}
+
 LoopOptions loop_options(const test::HistoryInput& input) {
   LoopOptions options;
   options.config = input.config;
@@ -71,7 +83,7 @@ class Run {
   explicit Run(const test::HistoryInput& input)
       : dice_(input.seed),
         store_(clock_),
-        loaded_(create_objects(input.objects, true, store_)),
+        loaded_(create_objects(with_uids(input.objects), true, store_)),
         start_(store_.list_all()),
         kubelet_(store_),
         watch_(store_.watch(start_.resource_version).watch),
@@ -136,17 +148,27 @@ class Run {
     }
   }
 
-  std::string nomination_of(const Pod& pod) const {
-    return loop_.queue().nominator().node_of(pod).value_or(std::string());
+  /// Of a pod: as the scheduler has it, and as the status of the pod says. They differ while a patch is under way.
+  struct Nomination {
+    std::string node;
+    std::string status;
+    friend bool operator==(const Nomination&, const Nomination&) = default;
+  };
+  Nomination nomination_of(const Pod& pod) const {
+    const StoredPodPtr stored = store_.get<Pod>(key_of(pod));
+    return {loop_.queue().nominator().node_of(pod).value_or(std::string()),
+            stored == nullptr ? std::string() : stored->object->rare().nominated_node_name};
   }
 
   /// Those that are not what upstream's scheduler was told.
   void add_nominations(json& changes) {
     for (const PodPtr& pod : pending_) {
-      std::string now = nomination_of(*pod);
-      std::string& told = nominated_[pod->uid()];
+      Nomination now = nomination_of(*pod);
+      Nomination& told = nominated_[pod->uid()];
       if (now == told) continue;
-      changes.push_back(test::nomination_line(pod->uid(), now));
+      json line = test::nomination_line(pod->uid(), now.node);
+      line["status"] = now.status;
+      changes.push_back(std::move(line));
       told = std::move(now);
     }
   }
@@ -163,13 +185,10 @@ class Run {
       const bool is_error = taken.result == AttemptResult::kError;
       line["reason"] = is_error ? "SchedulerError" : "Unschedulable";
       line["message"] = taken.message;
-      if (!is_error) line["preempt"] = {{"node", nomination_of(*taken.pod)}, {"victims", notes_.victims}};
+      if (!is_error) line["preempt"] = {{"node", nomination_of(*taken.pod).node}, {"victims", notes_.victims}};
     }
     test::write_line(line);
-    nominated_[taken.pod->uid()].clear();  // an attempt ends the nomination
-    json changes = json::array();
-    add_nominations(changes);
-    write_changes(std::move(changes));
+    nominated_[taken.pod->uid()].node.clear();  // an attempt ends the nomination
   }
 
   test::Dice dice_;
@@ -182,8 +201,8 @@ class Run {
   StoreClient client_;
   Notes notes_;
   SchedulingLoop loop_;
-  std::vector<PodPtr> pending_;                             ///< at the start
-  std::unordered_map<std::string, std::string> nominated_;  ///< [uid] as upstream's scheduler was told
+  std::vector<PodPtr> pending_;                            ///< at the start
+  std::unordered_map<std::string, Nomination> nominated_;  ///< [uid] as upstream's scheduler was told
   int attempts_ = 0;
 };
 

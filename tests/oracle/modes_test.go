@@ -166,7 +166,11 @@ func TestExplainSaysWhatPluginsSayBeforeNodesAreLookedAt(t *testing.T) {
 func TestPreemptNamesEveryNodeThatChanceMayPick(t *testing.T) {
 	s := started(t, "crowded.yaml")
 	all := records[preemptRecord](t, func(ctx context.Context, out *json.Encoder) error { return preemptAll(ctx, s, out) })
-	want := []candidateRecord{{"a", []string{"d/on-a"}, 1}, {"b", []string{"d/on-b"}, 0}, {"c", []string{"d/on-c"}, 0}}
+	var want []candidateRecord
+	for node, violations := range []int64{1, 0, 0} {
+		name := string(rune('a' + node))
+		want = append(want, candidateRecord{name, []string{"d/on-" + name}, violations, []string{"d/on-" + name}})
+	}
 	if len(all) != 2 || !reflect.DeepEqual(all[0].Candidates, want) {
 		t.Fatalf("got %+v", all)
 	}

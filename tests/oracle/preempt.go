@@ -70,7 +70,6 @@ func (c *cycle) preempt(s *upstream.Scheduler) (*preemptRecord, error) {
 		var err error
 		if candidates, err = c.candidates(s, plugin, r); err != nil {
 			r.Error = err.Error()
-			return r, nil
 		}
 	}
 	if len(candidates) == 0 { // then upstream's plugin evicts nothing and can be called for its message

@@ -28,6 +28,7 @@ type happening struct {
 		}
 		Nominate types.UID
 		Node     string
+		Status   *string // of the nominated pod, where it names another node
 	}
 	Undo    types.UID
 	Explain json.RawMessage // of the pod of the next line
@@ -111,7 +112,7 @@ func (w *walker) apply(h *happening) error {
 			r := change.Remove
 			err = w.s.Remove(r.Kind, r.Namespace, r.Name, r.UID)
 		default:
-			err = w.s.Nominate(change.Nominate, change.Node)
+			err = w.s.Nominate(change.Nominate, change.Node, change.Status)
 		}
 		if err != nil {
 			return err
@@ -189,9 +190,6 @@ func (w *walker) preempt(ctx context.Context, pod *v1.Pod, h *happening) (string
 
 func (r *preemptRecord) difference(h *happening, nominated string) string {
 	done := h.Preempt
-	if r.Error != "" {
-		return "preemption ends with an error: " + r.Error
-	}
 	if h.Message != r.Message {
 		return fmt.Sprintf("preemption has another message: %q", r.Message)
 	}

@@ -59,7 +59,8 @@ std::vector<std::string> evictions_of(const ScheduleResult& result) {
 /// classes. dry_runs_agree_test and `make oracle-preemption` hold these texts against others.
 std::string fit_error_of(const ScheduleResult& result, const Unplaced& pod) {
   const std::string& text = result.messages[static_cast<std::size_t>(pod.message)];
-  return text.substr(0, text.find(" preemption: "));
+  return text.substr(
+      0, std::min({text.find(" no new claims to deallocate"), text.find(" preemption: "), text.find(" not found")}));
 }
 
 std::vector<std::string> texts_of(const ScheduleResult& result) {

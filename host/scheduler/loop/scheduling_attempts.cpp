@@ -98,7 +98,7 @@ bool SchedulingLoop::goes_alone(const Pod& pod) const {
 /// change nothing.
 SchedulingLoop::Portion SchedulingLoop::portion_of(std::span<const PodToPlace> pods) const {
   const auto may_preempt = [this](const PodToPlace& pod) {
-    return profile_preempts_[static_cast<std::size_t>(pod.profile)] && pod.pod->priority > cluster_.lowest_priority();
+    return post_filter_plugins(pod).preempts() && pod.pod->priority > cluster_.lowest_priority();
   };
   if (std::none_of(pods.begin(), pods.end(), may_preempt)) return {pods.size(), {}};
   const auto known_end =
@@ -168,7 +168,7 @@ void SchedulingLoop::conclude_failure(QueuedPodInfo info, PodToPlace& pod, const
   if (outcome.kind == OutcomeKind::kError) return fail(std::move(info), failure);
   failure.result = AttemptResult::kUnschedulable;
   failure.rejectors.unschedulable = message.rejectors;
-  if (profile_preempts_[static_cast<std::size_t>(pod.profile)] && cluster_.node_count() > 0) {
+  if (cluster_.node_count() > 0) {
     const PostFilterResult found = post_filter(pod, message);
     failure.message = with_post_filter(message.text, found.text);
     if (found.keeps_nomination) failure.nominated_node = std::nullopt;
@@ -182,7 +182,7 @@ PostFilterResult SchedulingLoop::post_filter(PodToPlace& pod, const Message& mes
   const bool has_nomination = !pod.pod->rare().nominated_node_name.empty();
   const bool never = pod.pod->preemption_policy == PreemptionPolicy::kNever;
   if (!has_nomination && !never && pod.pod->priority <= cluster_.lowest_priority())
-    return {PostFilter::text_without_victims(cluster_.node_count(), message), {}, false};
+    return {post_filter_plugins(pod).text_without_victims(cluster_.node_count(), message), {}, false};
   return cluster_.post_filter().run(pod, message);
 }
 

@@ -59,7 +59,7 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
       evictions_({calls_, waiting_pods_, queue_plugins_.running_preemptions(), observer,
                   [this](const PodPtr& pod) { queue_.activate({&pod, 1}); }}),
       preempts_asynchronously_(options_.config.gates.enabled("SchedulerAsyncPreemption")) {
-  for (const Profile& profile : options_.config.profiles) profile_preempts_.push_back(preempts(profile));
+  for (const Profile& profile : options_.config.profiles) post_filter_plugins_.emplace_back(profile);
   add_pending_pods(start);
 }
 

@@ -105,6 +105,9 @@ class SchedulingLoop : private AssumedPods {
                 CommitMark after);
   bool place(QueuedPodInfo info, const Outcome& outcome, CommitMark after);
   void conclude_failure(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome, const Message& message);
+  const PostFilterPlugins& post_filter_plugins(const PodToPlace& pod) const {
+    return post_filter_plugins_[static_cast<std::size_t>(pod.profile)];
+  }
   PostFilterResult post_filter(PodToPlace& pod, const Message& message);
   bool preempt(const QueuedPodInfo& info, const PreemptionCandidate& candidate, const Failure& failure);
   void fail(QueuedPodInfo info, const Failure& failure);
@@ -130,7 +133,7 @@ class SchedulingLoop : private AssumedPods {
   BindingHooks hooks_;
   ApiCalls calls_;
   Evictions evictions_;
-  std::vector<bool> profile_preempts_;  ///< [profile]
+  std::vector<PostFilterPlugins> post_filter_plugins_;  ///< [profile]
   bool preempts_asynchronously_;
   std::unordered_map<std::string, std::unique_ptr<BindingTask>> tasks_;  ///< [uid]
   std::unordered_map<std::string, std::size_t> told_conditions_;         ///< [uid] hash of the condition

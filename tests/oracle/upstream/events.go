@@ -67,14 +67,22 @@ func (s *Scheduler) Remove(kind, namespace, name string, uid types.UID) error {
 	}
 }
 
-// Nominate reserves room for a pod of the cluster as loaded that is on no node; an empty node ends the reservation. It has
+// Nominate reserves room for a pod of the cluster as loaded that is on no node; an empty node ends the reservation. The
+// status of the pod names that node too, or the one that is given. It has
 // no effect for a pod that is gated, which load explains, or is another scheduler's.
-func (s *Scheduler) Nominate(uid types.UID, node string) error {
+func (s *Scheduler) Nominate(uid types.UID, node string, status *string) error {
 	pod := s.unbound[uid]
 	if pod == nil {
 		return fmt.Errorf("pod %s is nominated, and is none without a node", uid)
 	}
 	pod.Status.NominatedNodeName = node
+	if status != nil {
+		pod.Status.NominatedNodeName = *status
+	}
+	// DefaultPreemption reads the newest version of the preemptor there.
+	if err := s.factory.Core().V1().Pods().Informer().GetStore().Update(pod.DeepCopy()); err != nil {
+		return err
+	}
 	s.queue.DeleteNominatedPodIfExists(pod)
 	if node == "" || len(pod.Spec.SchedulingGates) > 0 || s.Profiles[pod.Spec.SchedulerName] == nil {
 		return nil

@@ -47,6 +47,11 @@ TEST(CausesOf, IgnoresCountsAndTheirOrder) {
       causes_of("0/7 nodes are available: 7 Insufficient cpu. preemption: 0/7 nodes are available: 7 No preemption "
                 "victims found for incoming pod."),
       "Insufficient cpu");
+  EXPECT_EQ(causes_of("0/7 nodes are available: 7 Insufficient cpu. no new claims to deallocate, preemption: 0/7 nodes "
+                      "are available: 7 No preemption victims found for incoming pod."),
+            "Insufficient cpu");
+  EXPECT_EQ(causes_of("0/7 nodes are available: pod affinity terms conflict. not found"),
+            "pod affinity terms conflict");
   EXPECT_EQ(causes_of("0/7 nodes are available: pod affinity terms conflict."), "pod affinity terms conflict");
   EXPECT_EQ(causes_of("no nodes available to schedule pods"), "no nodes available to schedule pods");
   EXPECT_EQ(causes_of(""), "");

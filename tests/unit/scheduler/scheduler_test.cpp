@@ -150,8 +150,9 @@ TEST(ScheduleTest, AnUnschedulablePodHasTheFitError) {
   ASSERT_EQ(result.unplaced.size(), 3u);
   EXPECT_EQ(result.unplaced.front().reason, "Unschedulable");
   EXPECT_EQ(result.messages,
-            (std::vector<std::string>{"0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are "
-                                      "available: 2 Preemption is not helpful for scheduling."}));
+            (std::vector<std::string>{
+                "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are "
+                "available: 2 Preemption is not helpful for scheduling."}));
 }
 
 TEST(ScheduleTest, APodThatNeedsAnUnsupportedPluginIsASchedulerError) {

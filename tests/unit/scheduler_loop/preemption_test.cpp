@@ -89,7 +89,8 @@ TEST_P(LoopPreemptionTest, APodThatMayNotPreemptWaits) {
   settle();
   EXPECT_TRUE(preempted.empty());
   EXPECT_EQ(condition_of("meek"),
-            "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to "
+            "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not "
+            "eligible due to "
             "preemptionPolicy=Never.");
 }
 

@@ -44,7 +44,8 @@ TEST_F(SchedulingLoopTest, APodWithoutANodeSaysWhyAndComesWithTheNodeThatItNeeds
   settle();
   EXPECT_EQ(attempts, Lines{"p unschedulable"});
   EXPECT_EQ(condition_of("p"),
-            "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 "
+            "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 "
+            "nodes are available: 1 "
             "Preemption is not helpful for scheduling.");
   EXPECT_EQ(scheduler->next_wake_us(), 130'000'000) << "for the leftovers, since no pod backs off";
   settle();
