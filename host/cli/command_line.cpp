@@ -368,6 +368,14 @@ std::string describe_extras(const CLI::App& app) {
   return text;
 }
 
+/// "--seed: 1 required  missing" of the parser, in words.
+std::string describe(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::size_t colon = text.find(": ");
+  const bool lacks_value = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && text.ends_with(" missing");
+  return lacks_value && colon != std::string::npos ? text.substr(0, colon) + ": expected a value behind it" : text;
+}
+
 /// @throws OutputError when --help or --version could not be written
 ExitCode end_parsing(const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) return print(app.help());
@@ -376,7 +384,7 @@ ExitCode end_parsing(const CLI::App& app, const CLI::ParseError& error) {
   const bool may_be_extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                              dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const std::string extras = may_be_extras ? describe_extras(app) : "";
-  print_message(extras.empty() ? error.what() : extras);
+  print_message(extras.empty() ? describe(error) : extras);
   print_message(fmt::format("run {} --help for the commands and options", command_path(app)));
   return ExitCode::kUsage;
 }

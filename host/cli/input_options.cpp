@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -46,19 +47,27 @@ void say_no_nodes() {
 }
 
 void say_left_out(const LoadResult& loaded) {
-  for (const Remark& remark : loaded.left_out)
-    print_message(fmt::format("left out {}: {}", remark.object, remark.reason));
+  for (const Remark& remark : loaded.left_out) {
+    // The reason begins with the file, which is all there is to name where no object is known.
+    const bool names_the_file = remark.reason.starts_with(remark.object + ": ");
+    print_message(names_the_file ? fmt::format("left out {}", remark.reason)
+                                 : fmt::format("left out {}: {}", remark.object, remark.reason));
+  }
   const std::int64_t more = loaded.left_out_count - static_cast<std::int64_t>(loaded.left_out.size());
   if (more > 0) print_message(fmt::format("left out {} more", counted(more, "invalid object", "invalid objects")));
   print_message(
       fmt::format("{} left out (--skip-invalid)", counted(loaded.left_out_count, "invalid object", "invalid objects")));
 }
 
-/// --skip-invalid is about objects; a path that cannot be read is none.
+/// --skip-invalid is about what is read; a path of the command line that cannot be read is a mistake in the command.
+/// What lies in a directory and cannot be read is left out like an object.
 /// @throws InputError
 void refuse_missing(const std::vector<std::string>& paths) {
   std::vector<InputProblem> problems;
   expand_paths(paths, problems);
+  std::erase_if(problems, [&](const InputProblem& problem) {
+    return !problem.source.empty() && std::find(paths.begin(), paths.end(), problem.source) == paths.end();
+  });
   if (!problems.empty()) throw InputError(std::move(problems));
 }
 

@@ -2,6 +2,7 @@
 #include "host/cli/standard_streams.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,11 +13,19 @@ namespace {
 
 bool is_closed(int descriptor) noexcept { return ::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF; }
 
-/// @param wrong_mode  open mode in which the descriptor cannot do its work
-bool reserve(int descriptor, int wrong_mode) noexcept {
-  int opened = ::open("/dev/null", wrong_mode);
+bool reserve_input() noexcept {
+  int opened = ::open("/dev/null", O_WRONLY);
   if (opened == -1) opened = ::open("/", O_RDONLY | O_DIRECTORY);  // neither read() nor write() works on a directory
-  // Lower descriptors are open already, so open() gives the lowest free one: the one that is asked for.
+  // open() gives the lowest free descriptor, the one that is asked for.
+  return opened == STDIN_FILENO;
+}
+
+/// Lower descriptors have to be open.
+bool reserve_output(int descriptor) noexcept {
+  // A socket without a peer takes no bytes, nor can it be opened anew by its name /dev/stdout.
+  int opened = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  if (opened == -1) opened = ::open("/dev/null", O_RDONLY);
+  if (opened == -1) opened = ::open("/", O_RDONLY | O_DIRECTORY);
   return opened == descriptor;
 }
 
@@ -25,9 +34,9 @@ bool reserve(int descriptor, int wrong_mode) noexcept {
 bool prepare_standard_streams() noexcept {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  if (is_closed(STDIN_FILENO) && !reserve(STDIN_FILENO, O_WRONLY)) return false;
-  if (is_closed(STDOUT_FILENO) && !reserve(STDOUT_FILENO, O_RDONLY)) return false;
-  return !is_closed(STDERR_FILENO) || reserve(STDERR_FILENO, O_RDONLY);
+  if (is_closed(STDIN_FILENO) && !reserve_input()) return false;
+  if (is_closed(STDOUT_FILENO) && !reserve_output(STDOUT_FILENO)) return false;
+  return !is_closed(STDERR_FILENO) || reserve_output(STDERR_FILENO);
 }
 
 }  // namespace berth

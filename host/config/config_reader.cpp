@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "host/objects/go_duration.h"
-#include "host/objects/text/text_reader.h"
 
 namespace berth {
 namespace {
@@ -19,8 +18,8 @@ TextLimits limits() {
   return limits;
 }
 
-std::string only_document(std::vector<JsonDocument> documents, const std::string& source) {
-  if (documents.size() == 1) return std::move(documents.front().json);
+JsonDocument only_document(std::vector<JsonDocument> documents, const std::string& source) {
+  if (documents.size() == 1) return std::move(documents.front());
   throw InputError(
       InputProblem{source, "", "got " + std::to_string(documents.size()) + " documents, expected exactly one"});
 }
@@ -34,15 +33,22 @@ void check_constant(const JsonValue& root, std::string_view key, std::string_vie
 
 }  // namespace
 
-std::string config_json_from_text(std::string_view text, const std::string& source) {
+JsonDocument config_document_from_text(std::string_view text, const std::string& source) {
   if (text.size() > kConfigBytesMax) {
     throw InputError(InputProblem{source, "", "is larger than 16 MiB, the limit of a configuration"});
   }
   return only_document(documents_from_text(text, source, limits()), source);
 }
 
-std::string config_json_from_file(const std::string& path) {
+JsonDocument config_document_from_file(const std::string& path) {
   return only_document(documents_from_file(path, limits()), path);
+}
+
+void throw_problems_with_lines(ProblemSink& sink, const JsonDocument& document) {
+  if (sink.empty()) return;
+  std::vector<InputProblem> problems = sink.take();
+  add_lines(problems, document);
+  throw InputError(std::move(problems));
 }
 
 void check_type_meta(const JsonValue& root, std::string_view api_version, std::string_view kind) {

@@ -15,6 +15,7 @@
 #include "host/config/feature_gates.h"
 #include "host/objects/errors.h"
 #include "host/objects/json_value.h"
+#include "host/objects/text/text_reader.h"
 
 namespace berth {
 
@@ -27,13 +28,13 @@ struct ConfigContext {
   bool leaves_out_of_tree_out = false;  ///< else plugins that are not in-tree are problems
 };
 
-/// The one document of a configuration as JSON; a text that is not JSON is YAML with Kubernetes' scalar rules.
+/// The one document of a configuration; a text that is not JSON is YAML with Kubernetes' scalar rules.
 /// @throws InputError when it is malformed, larger than 16 MiB, or holds no document or more than one
-std::string config_json_from_text(std::string_view text, const std::string& source);
+JsonDocument config_document_from_text(std::string_view text, const std::string& source);
 
 /// The same from a file; "-" is standard input.
 /// @throws InputError also when the file cannot be read
-std::string config_json_from_file(const std::string& path);
+JsonDocument config_document_from_file(const std::string& path);
 
 /// Requires `apiVersion` and `kind`; other values are problems.
 void check_type_meta(const JsonValue& root, std::string_view api_version, std::string_view kind);
@@ -41,16 +42,19 @@ void check_type_meta(const JsonValue& root, std::string_view api_version, std::s
 /// Text in quotes, cut after 80 bytes.
 std::string quoted_for_message(std::string_view text);
 
-/// Parses `json` and calls decode(const JsonValue& root), which adds problems to `sink`.
+/// @throws InputError with the problems of `sink`, where it has any, each with its line in `document`
+void throw_problems_with_lines(ProblemSink& sink, const JsonDocument& document);
+
+/// Parses `document` and calls decode(const JsonValue& root), which adds problems to `sink`.
 /// @throws InputError with all problems
 template <class Decode>
-void decode_config_json(const std::string& json, const std::string& source, ProblemSink& sink, Decode&& decode) {
+void decode_config(const JsonDocument& document, const std::string& source, ProblemSink& sink, Decode&& decode) {
   JsonParser parser;
-  const auto element = parser.parse(json);
+  const auto element = parser.parse(document.json);
   if (!element) throw InputError(InputProblem{source, "", parser.error()});
   const JsonValue root(*element, sink);
-  if (root.expect_object()) std::forward<Decode>(decode)(root);
-  sink.throw_if_any();
+  std::forward<Decode>(decode)(root);
+  throw_problems_with_lines(sink, document);
 }
 
 /// Reads an integer and requires lowest <= it <= highest; the message names both.

@@ -122,10 +122,11 @@ bool read_field(std::string_view key, const JsonValue& value, EngineConfig& out)
   return true;
 }
 
-EngineConfig decode(const std::string& json, const std::string& source) {
+EngineConfig decode(const JsonDocument& document, const std::string& source) {
   EngineConfig config;
   ProblemSink sink(source);
-  decode_config_json(json, source, sink, [&](const JsonValue& root) {
+  decode_config(document, source, sink, [&](const JsonValue& root) {
+    if (!root.expect_object()) return;
     check_type_meta(root, kApiVersion, kKind);
     root.for_each_field_strict(
         [&](std::string_view key, const JsonValue& value) { return read_field(key, value, config); });
@@ -136,10 +137,10 @@ EngineConfig decode(const std::string& json, const std::string& source) {
 }  // namespace
 
 EngineConfig parse_engine_config(std::string_view text, const std::string& source) {
-  return decode(config_json_from_text(text, source), source);
+  return decode(config_document_from_text(text, source), source);
 }
 
-EngineConfig load_engine_config(const std::string& path) { return decode(config_json_from_file(path), path); }
+EngineConfig load_engine_config(const std::string& path) { return decode(config_document_from_file(path), path); }
 
 TieBreak parse_tie_break(std::string_view text) { return parse_choice(text, "--tie-break", kTieBreaks); }
 

@@ -249,13 +249,15 @@ void decode_root(const JsonValue& root, const ConfigContext& context, SchedulerC
   for (Profile& profile : config.profiles) profile.args.node_resources_fit.ignored_resources = ignored;
 }
 
-SchedulerConfig decode(const std::string& json, const std::string& source, const FeatureGates& gates,
+SchedulerConfig decode(const JsonDocument& document, const std::string& source, const FeatureGates& gates,
                        OutOfTree out_of_tree) {
   SchedulerConfig config;
   config.gates = gates;
   ProblemSink sink(source);
   const ConfigContext context{gates, sink, out_of_tree == OutOfTree::kLeaveOut};
-  decode_config_json(json, source, sink, [&](const JsonValue& root) { decode_root(root, context, config); });
+  decode_config(document, source, sink, [&](const JsonValue& root) {
+    if (root.expect_object()) decode_root(root, context, config);
+  });
   return config;
 }
 
@@ -300,11 +302,11 @@ SchedulerConfig default_scheduler_config(const FeatureGates& gates) {
 
 SchedulerConfig parse_scheduler_config(std::string_view text, const std::string& source, const FeatureGates& gates,
                                        OutOfTree out_of_tree) {
-  return decode(config_json_from_text(text, source), source, gates, out_of_tree);
+  return decode(config_document_from_text(text, source), source, gates, out_of_tree);
 }
 
 SchedulerConfig load_scheduler_config(const std::string& path, const FeatureGates& gates, OutOfTree out_of_tree) {
-  return decode(config_json_from_file(path), path, gates, out_of_tree);
+  return decode(config_document_from_file(path), path, gates, out_of_tree);
 }
 
 }  // namespace berth

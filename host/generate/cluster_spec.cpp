@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "host/config/config_reader.h"
 #include "host/generate/cluster_spec_check.h"
 #include "host/generate/spec_reader.h"
 #include "host/objects/decode_parts.h"
@@ -338,6 +339,17 @@ void add_default_namespace(ClusterSpec& spec) {
   spec.namespaces.insert(spec.namespaces.begin(), NamespaceSpec{"default", {}, {}});
 }
 
+ClusterSpec read_document(const JsonDocument& document, const std::string& source) {
+  ClusterSpec spec;
+  ProblemSink sink(source);
+  decode_config(document, source, sink, [&](const JsonValue& root) {
+    spec = read_cluster_spec(root);
+    check_cluster_spec(spec, sink);
+  });
+  add_default_namespace(spec);
+  return spec;
+}
+
 }  // namespace
 
 std::vector<std::string> NamespaceSpec::members() const {
@@ -349,16 +361,7 @@ std::vector<std::string> NamespaceSpec::members() const {
 }
 
 ClusterSpec parse_cluster_spec(std::string_view json, const std::string& source) {
-  JsonParser parser;
-  const auto root = parser.parse(json);
-  if (!root) throw InputError(InputProblem{source, "", parser.error()});
-  ProblemSink sink(source);
-  const JsonValue value(*root, sink);
-  ClusterSpec spec = read_cluster_spec(value);
-  check_cluster_spec(spec, sink);
-  sink.throw_if_any();
-  add_default_namespace(spec);
-  return spec;
+  return read_document({std::string(json)}, source);
 }
 
 ClusterSpec load_cluster_spec(const std::string& path) {
@@ -368,7 +371,7 @@ ClusterSpec load_cluster_spec(const std::string& path) {
   if (documents.size() != 1) {
     throw InputError(InputProblem{path, "", "got " + std::to_string(documents.size()) + " documents, expected one"});
   }
-  return parse_cluster_spec(documents.front().json, path);
+  return read_document(documents.front(), path);
 }
 
 }  // namespace berth

@@ -27,7 +27,10 @@ enum class KindUse : std::uint8_t {
   kRuntimeClass,
   kPodDisruptionBudget,
   kWorkload,
-  kNothingYet  ///< known, counted
+  kVolumeClaim,   ///< counted; what it names is kept
+  kVolume,        ///< counted; its name is kept
+  kStorageClass,  ///< counted; its name is kept
+  kNothingYet     ///< known, counted
 };
 
 struct KnownKind {
@@ -54,9 +57,9 @@ constexpr std::array kKnownKinds = std::to_array<KnownKind>({
     {"PriorityClass", "scheduling.k8s.io", KindUse::kPriorityClass},
     {"RuntimeClass", "node.k8s.io", KindUse::kRuntimeClass},
     {"PodDisruptionBudget", "policy", KindUse::kPodDisruptionBudget},
-    {"PersistentVolume", "", KindUse::kNothingYet},
-    {"PersistentVolumeClaim", "", KindUse::kNothingYet},
-    {"StorageClass", "storage.k8s.io", KindUse::kNothingYet},
+    {"PersistentVolume", "", KindUse::kVolume},
+    {"PersistentVolumeClaim", "", KindUse::kVolumeClaim},
+    {"StorageClass", "storage.k8s.io", KindUse::kStorageClass},
     {"CSINode", "storage.k8s.io", KindUse::kNothingYet},
     {"CSIDriver", "storage.k8s.io", KindUse::kNothingYet},
     {"CSIStorageCapacity", "storage.k8s.io", KindUse::kNothingYet},
@@ -78,9 +81,6 @@ const KnownKind* find_kind(std::string_view api_version, std::string_view kind) 
   }
   return nullptr;
 }
-
-constexpr std::array<std::pair<std::string_view, PreemptionPolicy>, 2> kPreemptionPolicies = {
-    {{"PreemptLowerPriority", PreemptionPolicy::kPreemptLowerPriority}, {"Never", PreemptionPolicy::kNever}}};
 
 std::vector<NodeImage> read_images(const JsonValue& value) {
   std::vector<NodeImage> images;
@@ -121,8 +121,7 @@ PriorityClass read_priority_class(const JsonValue& object, ObjectMeta&& meta) {
   result.name = std::move(meta.name);
   object.field("value").read(result.value);
   object.field("globalDefault").read(result.global_default);
-  PreemptionPolicy policy{};
-  if (read_enum(object.field("preemptionPolicy"), kPreemptionPolicies, policy)) result.preemption_policy = policy;
+  result.preemption_policy = read_preemption_policy(object.field("preemptionPolicy"));
   return result;
 }
 
@@ -155,6 +154,33 @@ PodDisruptionBudget read_disruption_budget(const JsonValue& object, ObjectMeta&&
   return result;
 }
 
+bool is_only_counted(KindUse use) { return use >= KindUse::kVolumeClaim; }
+
+/// The text of a field of an object of which nothing is refused: "" where it is no text or no name.
+std::string name_in(const JsonValue& object, std::string_view part, std::string_view field) {
+  constexpr std::size_t kNameBytesMax = 253;
+  const JsonValue around = object.field(part);
+  if (!around.is_object()) return {};
+  const JsonValue name = around.field(field);
+  if (!name.is_string()) return {};
+  const std::string_view text(name.element());
+  return text.size() > kNameBytesMax ? std::string() : std::string(text);
+}
+
+void keep_names(KindUse use, const JsonValue& object, DecodedObjects& out) {
+  std::string name = name_in(object, "metadata", "name");
+  if (use == KindUse::kVolumeClaim) {
+    std::string name_space = name_in(object, "metadata", "namespace");
+    if (name_space.empty()) name_space = "default";
+    out.volume_claims.push_back({std::move(name), std::move(name_space), name_in(object, "spec", "volumeName"),
+                                 name_in(object, "spec", "storageClassName")});
+  } else if (use == KindUse::kVolume) {
+    out.volume_names.push_back(std::move(name));
+  } else if (use == KindUse::kStorageClass) {
+    out.storage_class_names.push_back(std::move(name));
+  }
+}
+
 template <class T>
 void move_append(std::vector<T>& to, std::vector<T>& from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -174,6 +200,9 @@ void DecodedObjects::append(DecodedObjects&& later, std::size_t problem_limit) {
   move_append(services, later.services);
   move_append(runtime_classes, later.runtime_classes);
   move_append(pod_disruption_budgets, later.pod_disruption_budgets);
+  move_append(volume_claims, later.volume_claims);
+  move_append(volume_names, later.volume_names);
+  move_append(storage_class_names, later.storage_class_names);
   for (const auto& [kind, count] : later.unused_kinds) unused_kinds[kind] += count;
   for (const auto& [kind, count] : later.unknown_kinds) unknown_kinds[kind] += count;
   object_count += later.object_count;
@@ -256,6 +285,9 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
       return;
     }
     case KindUse::kPod:
+    case KindUse::kVolumeClaim:
+    case KindUse::kVolume:
+    case KindUse::kStorageClass:
     case KindUse::kNothingYet:
       return;
   }
@@ -264,9 +296,9 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
 void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object, SourcePlace place,
                                  DecodedObjects& out) {
   if (known.use == KindUse::kPod) return read_pod(object, place, out);
-  if (known.use == KindUse::kNothingYet) {
+  if (is_only_counted(known.use)) {
     ++out.unused_kinds[std::string(known.kind)];
-    return;
+    return keep_names(known.use, object, out);
   }
   const bool is_cluster_wide = known.use == KindUse::kNode || known.use == KindUse::kNamespace ||
                                known.use == KindUse::kPriorityClass || known.use == KindUse::kRuntimeClass;
@@ -339,7 +371,7 @@ void ObjectDecoder::leave_out(const ItemSlice& item, const std::string& source, 
     problem.object = caches_->object_name;
   }
   std::string name = caches_->object_name;
-  if (name.empty()) name = source + " " + item_location(item);
+  if (name.empty()) name = source;
   out.left_out.push_back({std::move(name), problems.front().to_string()});
   for (InputProblem& problem : problems) fold_into(out.problems, std::move(problem), kProblemLimit);
 }

@@ -86,6 +86,9 @@ struct DecodedObjects {
   std::vector<Sourced<Service>> services;
   std::vector<Sourced<RuntimeClass>> runtime_classes;
   std::vector<Sourced<PodDisruptionBudget>> pod_disruption_budgets;
+  std::vector<VolumeClaim> volume_claims;
+  std::vector<std::string> volume_names;
+  std::vector<std::string> storage_class_names;
   std::map<std::string, std::int64_t> unused_kinds;
   std::map<std::string, std::int64_t> unknown_kinds;
   std::int64_t object_count = 0;  ///< read, whatever became of them

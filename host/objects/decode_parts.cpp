@@ -5,6 +5,8 @@
 #include <charconv>
 #include <chrono>
 
+#include "host/objects/validation.h"
+
 namespace berth {
 namespace {
 
@@ -18,6 +20,9 @@ constexpr std::array<std::pair<std::string_view, TolerationOperator>, 4> kTolera
      {"Exists", TolerationOperator::kExists},
      {"Gt", TolerationOperator::kGt},
      {"Lt", TolerationOperator::kLt}}};
+
+constexpr std::array<std::pair<std::string_view, PreemptionPolicy>, 2> kPreemptionPolicies = {
+    {{"PreemptLowerPriority", PreemptionPolicy::kPreemptLowerPriority}, {"Never", PreemptionPolicy::kNever}}};
 
 /// Label selectors know the first four only.
 constexpr std::array<std::pair<std::string_view, SelectorOperator>, 6> kNodeOperators = {
@@ -244,6 +249,14 @@ NodeAffinity read_node_affinity(const JsonValue& value) {
     }
   });
   return affinity;
+}
+
+std::optional<PreemptionPolicy> read_preemption_policy(const JsonValue& value) {
+  PreemptionPolicy policy{};
+  if (read_enum(value, kPreemptionPolicies, policy)) return policy;
+  if (!value.is_string() || !std::string_view(value.element()).empty()) return std::nullopt;
+  value.finding(ValidationCheck::kPreemptionPolicy, "got \"\", expected PreemptLowerPriority or Never");
+  return PreemptionPolicy::kPreemptLowerPriority;
 }
 
 std::vector<Toleration> read_tolerations(const JsonValue& value) {

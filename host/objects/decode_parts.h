@@ -44,6 +44,9 @@ NodeAffinity read_node_affinity(const JsonValue& value);
 std::vector<Toleration> read_tolerations(const JsonValue& value);
 std::vector<Taint> read_taints(const JsonValue& value);
 
+/// "" is no policy that an API server takes; kube-scheduler would take it for one that is not Never.
+std::optional<PreemptionPolicy> read_preemption_policy(const JsonValue& value);
+
 /// One of a closed set of names; "" reads as absent. Another name is a problem that lists the set.
 template <class Enum, std::size_t N>
 bool read_enum(const JsonValue& value, const std::array<std::pair<std::string_view, Enum>, N>& names, Enum& out) {

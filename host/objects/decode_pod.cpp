@@ -19,8 +19,6 @@ constexpr std::array<std::pair<std::string_view, PodPhase>, 5> kPhases = {{{"Pen
                                                                            {"Succeeded", PodPhase::kSucceeded},
                                                                            {"Failed", PodPhase::kFailed},
                                                                            {"Unknown", PodPhase::kUnknown}}};
-constexpr std::array<std::pair<std::string_view, PreemptionPolicy>, 2> kPreemptionPolicies = {
-    {{"PreemptLowerPriority", PreemptionPolicy::kPreemptLowerPriority}, {"Never", PreemptionPolicy::kNever}}};
 constexpr std::array<std::string_view, 8> kInTreeDisks = {
     "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "iscsi", "rbd", "cinder",
     "vsphereVolume",     "portworxVolume"};
@@ -133,6 +131,13 @@ bool is_within(const ResourceList& list, const ResourceList& limit) {
   });
 }
 
+/// Whether an API server adds labels of the pod to a selector of the spec.
+bool has_keys_to_merge(const PodSpec& spec) {
+  return names_label_keys(spec) ||
+         std::any_of(spec.topology_spread_constraints.begin(), spec.topology_spread_constraints.end(),
+                     [](const TopologySpreadConstraint& constraint) { return !constraint.match_label_keys.empty(); });
+}
+
 /// Whether some figure of the kubelet is above what the spec asks; otherwise no rule can tell them from none.
 bool can_raise_requests(const PodSpec& spec, const std::vector<ContainerStatusResources>& statuses) {
   const auto is_harmless = [&](const ContainerStatusResources& status) {
@@ -210,8 +215,7 @@ bool PodDecoder::read_own_field(std::string_view key, const JsonValue& value, Po
   } else if (key == "priorityClassName") {
     value.read(own.priority_class_name);
   } else if (key == "preemptionPolicy") {
-    PreemptionPolicy policy{};
-    if (read_enum(value, kPreemptionPolicies, policy)) own.preemption_policy = policy;
+    own.preemption_policy = read_preemption_policy(value);
   } else if (key == "schedulingGates") {
     read_names(value, own.rare.scheduling_gates);
     own.has_rare |= !own.rare.scheduling_gates.empty();
@@ -300,6 +304,7 @@ DecodedPod PodDecoder::read_pod(const JsonValue& object) {
   own.has_rare = meta.run_duration_us.has_value();
   const JsonValue spec = object.field(kParts[1], found[1]);
   pod.spec = read_spec(spec, own);
+  if (has_keys_to_merge(*pod.spec)) validate_merged_label_keys(spec, pod.labels);
   read_status(object.field(kParts[2], found[2]), pod, own);
   pod.node_name = own.node_name;
   pod.priority = own.priority.value_or(0);
@@ -326,6 +331,7 @@ PodTemplate PodDecoder::read_template(const JsonValue& value) {
   own.rare.run_duration_us = meta.run_duration_us;
   const JsonValue spec = value.field("spec");
   result.spec = read_spec(spec, own);
+  if (has_keys_to_merge(*result.spec)) validate_merged_label_keys(spec, result.labels);
   result.node_name = own.node_name;
   result.rare = std::move(own.rare);
   result.priority_class_name = own.priority_class_name;

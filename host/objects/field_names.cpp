@@ -78,13 +78,34 @@ std::string_view nearest_field(const TypeFields& fields, std::string_view name) 
   return nearest;
 }
 
+/// `name` in lower case without '-' and '_': what is left of it in any style of writing.
+std::string letters_of(std::string_view name) {
+  std::string letters = in_lower_case(name);
+  std::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
+  return letters;
+}
+
+/// The only field that begins or ends with `name`: an abbreviation. Empty when there is none or more than one.
+std::string_view field_that_contains(const TypeFields& fields, std::string_view name) {
+  const std::string part = letters_of(name);
+  if (part.size() < 2) return {};
+  std::string_view found;
+  for (const std::string_view field : fields.names) {
+    const std::string whole = in_lower_case(field);
+    if (!whole.starts_with(part) && !whole.ends_with(part)) continue;
+    if (!found.empty()) return {};
+    found = field;
+  }
+  return found;
+}
+
 /// The type that has a field of exactly that name, where a field of another type cannot be meant: a wrong indentation.
 std::string_view home_of(std::string_view name) {
   constexpr std::array kMovable = {
       ApiType::kPodSpec,       ApiType::kContainer,        ApiType::kAffinity,
       ApiType::kNodeAffinity,  ApiType::kPodAffinityTerm,  ApiType::kTopologySpreadConstraint,
       ApiType::kNodeSelector,  ApiType::kNodeSelectorTerm, ApiType::kResourceRequirements,
-      ApiType::kLabelSelector, ApiType::kObjectMeta};
+      ApiType::kLabelSelector, ApiType::kObjectMeta,       ApiType::kContainerPort};
   for (const ApiType type : kMovable) {
     const TypeFields& fields = fields_of(type);
     if (fields.index.contains(name)) return fields.type;
@@ -94,12 +115,15 @@ std::string_view home_of(std::string_view name) {
 
 void report_unknown(const JsonValue& field, const TypeFields& fields, std::string_view name) {
   const std::string where(fields.type);
-  if (const std::string_view nearest = nearest_field(fields, name); !nearest.empty()) {
-    return field.finding(ValidationCheck::kMisspeltField,
-                         where + " has no such field and it is not read, expected " + std::string(nearest));
+  std::string_view meant = nearest_field(fields, name);
+  const std::string_view home = meant.empty() ? home_of(name) : std::string_view();
+  if (meant.empty() && home.empty()) meant = field_that_contains(fields, name);
+  if (!meant.empty()) {
+    return field.finding(ValidationCheck::kUnknownField,
+                         where + " has no such field and it is not read, expected " + std::string(meant));
   }
-  if (const std::string_view home = home_of(name); !home.empty()) {
-    return field.finding(ValidationCheck::kMisspeltField,
+  if (!home.empty()) {
+    return field.finding(ValidationCheck::kUnknownField,
                          where + " has no such field and it is not read; it is a field of " + std::string(home));
   }
   field.finding(ValidationCheck::kUnknownField, "unknown to " + where + " of Kubernetes 1.35 and 1.36 and not read");

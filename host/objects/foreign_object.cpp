@@ -80,7 +80,8 @@ std::string with_expectation(std::string_view what, std::string_view advice) {
 std::string describe_foreign_object(const JsonValue& object, std::string_view api_version, std::string_view kind) {
   const std::string_view group = group_of(api_version);
   if (is_object_without_fields(object)) return with_expectation("is an empty object", "; each has kind and apiVersion");
-  if (kind == "Status" && group.empty()) return describe_status(object);
+  const bool is_of_api_server = group.empty() || group == "meta.k8s.io";
+  if (kind == "Status" && is_of_api_server) return describe_status(object);
   if (is_watch_event(object, kind)) return with_expectation("is an event of a watch", "; use kubectl get without -w");
   for (const ForeignKind& foreign : kForeignKinds) {
     if (foreign.kind == kind && foreign.group == group) return with_expectation(foreign.what, foreign.advice);
@@ -92,7 +93,8 @@ std::string describe_foreign_object(const JsonValue& object, std::string_view ap
 }
 
 bool is_empty_list(const JsonValue& object, std::string_view kind) {
-  if (!kind.ends_with("List") || !object.is_object()) return false;
+  const bool may_be_list = kind.empty() || kind.ends_with("List");
+  if (!may_be_list || !object.is_object()) return false;
   simdjson::dom::element items;
   return object.element().at_key("items").get(items) == simdjson::SUCCESS && items.is_null();
 }

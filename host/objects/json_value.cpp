@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <system_error>
 
@@ -13,6 +14,7 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kShownStringBytes = 80;
+constexpr double kTwoTo63 = 9223372036854775808.0;
 
 bool is_plain_key(std::string_view key) {
   for (const char c : key) {
@@ -42,7 +44,7 @@ std::size_t skip_string(std::string_view json, std::size_t at) {
   return std::min(at + 1, json.size());
 }
 
-bool is_beyond_64_bits(std::string_view digits) {
+bool needs_more_than_64_bits(std::string_view digits) {
   std::int64_t negative = 0;
   std::uint64_t positive = 0;
   const char* const end = digits.data() + digits.size();
@@ -64,7 +66,7 @@ std::optional<std::string> with_large_integers_as_floats(std::string_view json) 
     }
     const std::size_t end = std::min(json.find_first_not_of("0123456789+-.eE", at), json.size());
     const std::string_view number = json.substr(at, end - at);
-    if (is_beyond_64_bits(number) && number.find_first_of(".eE") == std::string_view::npos) {
+    if (needs_more_than_64_bits(number) && number.find_first_of(".eE") == std::string_view::npos) {
       out.append(json, copied, end - copied).append("e0");
       copied = end;
     }
@@ -74,9 +76,12 @@ std::optional<std::string> with_large_integers_as_floats(std::string_view json) 
   return out.append(json, copied);
 }
 
+/// Integers of more than 64 bits have been rounded when they get here, so their digits are not shown as exact ones.
 std::string shortest(double value) {
   char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  char* const last = buffer + sizeof(buffer);
+  const auto end = std::abs(value) < kTwoTo63 ? std::to_chars(buffer, last, value)
+                                              : std::to_chars(buffer, last, value, std::chars_format::scientific);
   return std::string(buffer, end.ptr);
 }
 
@@ -93,7 +98,7 @@ void ProblemSink::add(std::string location, std::string message) {
 
 void ProblemSink::add_finding(ValidationCheck check, std::string location, std::string message) {
   message.append(" [").append(id_of(check)).append("]");
-  if (is_strict_ && is_refused_when_strict(check)) return add(std::move(location), std::move(message));
+  if (is_strict_) return add(std::move(location), std::move(message));
   if (++finding_count_ <= limit_) findings_.push_back({std::move(location), std::move(message)});
 }
 
@@ -179,14 +184,24 @@ bool JsonValue::read(bool& out) const {
   return true;
 }
 
+bool JsonValue::is_beyond_64_bits() const {
+  if (element_.is_uint64()) return !element_.is_int64();
+  return element_.is_double() && std::abs(double(element_)) >= kTwoTo63;
+}
+
 bool JsonValue::read(std::int64_t& out) const {
-  if (!present_ || !expect(element_.is_int64(), "an integer")) return false;
+  if (!present_ || !expect(element_.is_int64(), is_beyond_64_bits() ? "an integer of 64 bits" : "an integer"))
+    return false;
   out = std::int64_t(element_);
   return true;
 }
 
 bool JsonValue::read(std::int32_t& out) const {
   std::int64_t wide = 0;
+  if (present_ && is_beyond_64_bits()) {
+    mismatch("an integer of 32 bits");
+    return false;
+  }
   if (!read(wide)) return false;
   const bool fits =
       wide >= std::numeric_limits<std::int32_t>::min() && wide <= std::numeric_limits<std::int32_t>::max();

@@ -33,7 +33,7 @@ struct Finding {
 /// Collects what is wrong with the values of one source. One thread at a time.
 class ProblemSink {
  public:
-  /// @param is_strict  findings that --strict refuses become problems
+  /// @param is_strict  findings become problems, as --strict has it
   explicit ProblemSink(std::string source, std::size_t limit = kProblemLimit, bool is_strict = false)
       : source_(std::move(source)), limit_(limit), is_strict_(is_strict) {}
 
@@ -204,6 +204,7 @@ class JsonValue {
   }
   void append_path(std::string& out) const;
   static std::string too_long(std::size_t bytes);
+  bool is_beyond_64_bits() const;
 
   simdjson::dom::element element_;
   bool present_ = false;

@@ -165,7 +165,7 @@ void Loading::decode_items(Work& work) {
     const std::size_t left_out_before = decoded.left_out.size();
     if (item.json.size() > kLargeItemBytes) {
       const std::lock_guard one_at_a_time(large_items_);
-      ObjectDecoder(pools_).decode(item, work.batch.source(), work.source, decoded);
+      ObjectDecoder(pools_, options_.strict).decode(item, work.batch.source(), work.source, decoded);
     } else {
       decoder.decode(item, work.batch.source(), work.source, decoded);
     }
@@ -396,6 +396,9 @@ void Loading::take_over_settled() {
   take_over(all_.pod_disruption_budgets, objects.pod_disruption_budgets);
   take_over(all_.terminal_pods, objects.terminal_pods);
   objects.terminal_pod_count = static_cast<std::int64_t>(objects.terminal_pods.size());
+  objects.volume_claims = std::move(all_.volume_claims);
+  objects.volume_names = std::move(all_.volume_names);
+  objects.storage_class_names = std::move(all_.storage_class_names);
   objects.unused_kinds = std::move(all_.unused_kinds);
   objects.unknown_kinds = std::move(all_.unknown_kinds);
 }
@@ -421,11 +424,10 @@ void Loading::append_finding_warnings() {
   for (const InputProblem& finding : all_.findings) warnings.push_back(finding.to_string());
   const std::int64_t more = all_.finding_count - total_count(all_.findings);
   if (more > 0) warnings.push_back("and " + std::to_string(more) + " more of other kinds");
-  warnings.push_back(
-      std::to_string(all_.finding_count) +
-      (all_.finding_count == 1 ? " value that an API server would refuse was"
-                               : " values that an API server would refuse were") +
-      " read as stored; --strict refuses such objects, but for unknown fields; docs/objects.md lists the checks");
+  warnings.push_back(std::to_string(all_.finding_count) +
+                     (all_.finding_count == 1 ? " value that an API server would refuse was"
+                                              : " values that an API server would refuse were") +
+                     " read as stored; --strict refuses such objects; docs/objects.md lists the checks");
 }
 
 void Loading::expand() {
@@ -443,6 +445,13 @@ void Loading::expand() {
   }
 }
 
+/// Without strict, YAML may say a field twice, as JSON may: the last counts.
+TextLimits text_limits(const LoadOptions& options) {
+  TextLimits limits = options.text;
+  limits.yaml_keys_once = options.strict;
+  return limits;
+}
+
 }  // namespace
 
 void LoadResult::throw_if_problems() const {
@@ -450,7 +459,7 @@ void LoadResult::throw_if_problems() const {
 }
 
 LoadResult load_cluster(const std::vector<std::string>& paths, const LoadOptions& options) {
-  TextReader reader(paths, options.text);
+  TextReader reader(paths, text_limits(options));
   const std::uint64_t total = options.progress ? reader.stored_bytes_total() : 0;
   LoadResult result = Loading(options).run([&](ItemBatch& batch) {
     if (options.progress) options.progress(reader.stored_bytes_read(), total);
@@ -467,10 +476,10 @@ LoadResult load_cluster_from_text(std::string_view text, const std::string& sour
   const bool is_json = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
   LoadResult result;
   if (is_json) {
-    JsonItemSplitter splitter(source, options.text);
+    JsonItemSplitter splitter(source, text_limits(options));
     result = Loading(options).run([&](ItemBatch& batch) { return splitter.next(stream, batch); });
   } else {
-    YamlItemReader reader(source, stream, options.text, 1);
+    YamlItemReader reader(source, stream, text_limits(options), 1);
     result = Loading(options).run([&](ItemBatch& batch) { return reader.next(batch); });
   }
   result.objects.bytes_read = text.size();

@@ -100,13 +100,13 @@ void validate_node_affinity(const JsonValue& affinity) {
 }
 
 /// How often a selector requires `key`, and whether one of the requirements is what an API server makes of
-/// matchLabelKeys.
+/// matchLabelKeys for a pod with that label.
 struct KeyUse {
   int count = 0;
   bool is_merged = false;
 };
 
-KeyUse use_of(const JsonValue& selector, std::string_view key) {
+KeyUse use_of(const JsonValue& selector, std::string_view key, std::string_view label) {
   KeyUse use;
   const JsonValue labels = selector.field("matchLabels");
   if (labels.field(key).present()) ++use.count;
@@ -115,13 +115,32 @@ KeyUse use_of(const JsonValue& selector, std::string_view key) {
     if (text_of(requirement.field("key")) != key) return;
     ++use.count;
     const JsonValue values = requirement.field("values");
-    use.is_merged |= text_of(requirement.field("operator")) == "In" && element_count(values) == 1;
+    use.is_merged |=
+        text_of(requirement.field("operator")) == "In" && element_count(values) == 1 && contains_text(values, label);
   });
   return use;
 }
 
-/// The keys of matchLabelKeys end as requirements of the selector, so it may not require them itself. A selector that
-/// went through an API server has one such requirement.
+/// An API server adds a requirement to the selector for each key of matchLabelKeys that is a label of the pod, and then
+/// refuses selectors that require one of the keys twice. A selector that went through an API server has the addition.
+void validate_merged_keys(const JsonValue& term, const LabelMap& labels) {
+  const JsonValue selector = term.field("labelSelector");
+  if (!selector.present()) return;
+  std::vector<std::string_view> seen;
+  for_each_text(term.field("matchLabelKeys"), [&](const JsonValue& value, std::string_view key) {
+    const std::optional<std::string_view> label = labels.find(key);
+    const KeyUse use = use_of(selector, key, label.value_or(""));
+    const bool is_added_twice = label && std::find(seen.begin(), seen.end(), key) != seen.end();
+    seen.push_back(key);
+    if (is_added_twice) {
+      expected(value, ValidationCheck::kLabelKeys, "a key that stands once");
+    } else if (use.count > (label && !use.is_merged ? 0 : 1)) {
+      expected(value, ValidationCheck::kLabelKeys, "a key that the labelSelector does not require");
+    }
+  });
+}
+
+/// @param is_exclusive  a key of `field` may not be in mismatchLabelKeys as well
 void validate_label_keys(const JsonValue& term, std::string_view field, bool is_exclusive) {
   const JsonValue keys = term.field(field);
   const JsonValue selector = term.field("labelSelector");
@@ -130,12 +149,7 @@ void validate_label_keys(const JsonValue& term, std::string_view field, bool is_
   const JsonValue mismatches = term.field("mismatchLabelKeys");
   for_each_text(keys, [&](const JsonValue& value, std::string_view key) {
     if (!is_qualified_name(key)) expected(value, ValidationCheck::kLabelKeys, kQualifiedName);
-    if (!is_exclusive) return;
-    const KeyUse use = use_of(selector, key);
-    if (use.count > (use.is_merged ? 1 : 0)) {
-      expected(value, ValidationCheck::kLabelKeys, "a key that the labelSelector does not require");
-    }
-    if (contains_text(mismatches, key)) {
+    if (is_exclusive && contains_text(mismatches, key)) {
       expected(value, ValidationCheck::kLabelKeys, "a key that is not in mismatchLabelKeys");
     }
   });
@@ -266,6 +280,20 @@ void validate_spread_constraints(const JsonValue& constraints) {
     }
     seen.push_back(kind);
   });
+}
+
+void validate_merged_label_keys(const JsonValue& spec, const LabelMap& labels) {
+  const JsonValue affinity = spec.field("affinity");
+  for (const char* const kind : {"podAffinity", "podAntiAffinity"}) {
+    const JsonValue terms = affinity.field(kind);
+    const JsonValue required = terms.field(kRequired);
+    const JsonValue preferred = terms.field(kPreferred);
+    required.for_each_element([&](const JsonValue& term) { validate_merged_keys(term, labels); });
+    preferred.for_each_element(
+        [&](const JsonValue& weighted) { validate_merged_keys(weighted.field("podAffinityTerm"), labels); });
+  }
+  const JsonValue constraints = spec.field("topologySpreadConstraints");
+  constraints.for_each_element([&](const JsonValue& constraint) { validate_merged_keys(constraint, labels); });
 }
 
 void validate_tolerations(const JsonValue& tolerations) {

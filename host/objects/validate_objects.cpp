@@ -132,7 +132,11 @@ void validate_selector(const JsonValue& object, const JsonValue& selector, std::
 void validate_job(const JsonValue& spec) {
   const JsonValue completions = spec.field("completions");
   const JsonValue parallelism = spec.field("parallelism");
-  if (text_of(spec.field("completionMode")) != "Indexed") return;
+  const JsonValue mode = spec.field("completionMode");
+  const std::string_view mode_text = text_of(mode);
+  if (mode.present() && mode_text != "Indexed" && mode_text != "NonIndexed")
+    expected(mode, ValidationCheck::kIndexedJob, "Indexed or NonIndexed");
+  if (mode_text != "Indexed") return;
   constexpr std::int32_t kParallelismMax = 100'000;
   std::int32_t pods = 0;
   if (!completions.present())

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/objects/decode_parts.h"
@@ -24,11 +25,13 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> ch
   return std::find(choices.begin(), choices.end(), text) != choices.end();
 }
 
+constexpr std::string_view kDnsLabel = "a name of at most 63 lower-case letters, digits and '-'";
+
 /// A name that has to be there, be a DNS label and stand once.
 void validate_unique_label(const JsonValue& name, ValidationCheck check, std::vector<std::string_view>& seen) {
   const std::string_view text = text_of(name);
   if (!is_dns_label(text)) {
-    expected(name, check, "a name of at most 63 lower-case letters, digits and '-'");
+    expected(name, check, kDnsLabel);
   } else if (std::find(seen.begin(), seen.end(), text) != seen.end()) {
     expected(name, check, "a name that stands once");
   }
@@ -73,6 +76,14 @@ void validate_page_size(const JsonValue& amount, std::string_view name) {
   if (!is_multiple) expected(amount, ValidationCheck::kHugePages, "a multiple of the page size");
 }
 
+void validate_amount_map(const JsonValue& list) {
+  validate_map_keys(list);
+  list.for_each_entry([](std::string_view name, const JsonValue& amount) {
+    validate_whole(amount, name);
+    validate_page_size(amount, name);
+  });
+}
+
 void validate_request(const JsonValue& amount, std::string_view name, const ResourceList& limits) {
   const auto request = read_quantity(amount);
   if (!request) return;
@@ -99,15 +110,53 @@ void validate_huge_pages_company(const JsonValue& resources, const ResourceList&
   if (is_alone) resources.finding(ValidationCheck::kHugePages, "huge pages alone, expected cpu or memory beside them");
 }
 
+/// A claim without a request stands for all its requests.
+bool overlap(std::string_view request, std::string_view other) {
+  return request.empty() || other.empty() || request == other;
+}
+
 void validate_resource_claims(const JsonValue& claims, const JsonValue& pod_claims) {
   std::vector<std::string_view> known;
   pod_claims.for_each_element([&](const JsonValue& claim) { known.push_back(text_of(claim.field("name"))); });
+  std::vector<std::pair<std::string_view, std::string_view>> seen;
   claims.for_each_element([&](const JsonValue& claim) {
     validate_fields(claim, ApiType::kResourceClaim);
     const JsonValue name = claim.field("name");
-    if (std::find(known.begin(), known.end(), text_of(name)) == known.end()) {
+    const JsonValue request = claim.field("request");
+    const std::pair wanted(text_of(name), text_of(request));
+    if (std::find(known.begin(), known.end(), wanted.first) == known.end()) {
       expected(name, ValidationCheck::kContainerClaim, "the name of an entry of spec.resourceClaims");
     }
+    if (!wanted.second.empty() && !is_dns_label(wanted.second)) {
+      expected(request, ValidationCheck::kContainerClaim, kDnsLabel);
+    }
+    if (std::any_of(seen.begin(), seen.end(), [&](const auto& earlier) {
+          return earlier.first == wanted.first && overlap(earlier.second, wanted.second);
+        })) {
+      claim.finding(ValidationCheck::kContainerClaim, "names what an earlier entry names, expected each request once");
+    }
+    seen.push_back(wanted);
+  });
+}
+
+/// What requests and limits have to be whether they are a container's or a pod's.
+void validate_amounts(const JsonValue& resources) {
+  const JsonValue requests = resources.field("requests");
+  const JsonValue limits = resources.field("limits");
+  validate_amount_map(limits);
+  validate_amount_map(requests);
+  const ResourceList limit_list = read_resource_list(limits);
+  requests.for_each_entry(
+      [&](std::string_view name, const JsonValue& amount) { validate_request(amount, name, limit_list); });
+  validate_huge_pages_company(resources, read_resource_list(requests), limit_list);
+}
+
+void validate_container_resource_names(const JsonValue& list) {
+  list.for_each_entry([](std::string_view name, const JsonValue& amount) {
+    if (is_container_resource(name)) return;
+    amount.finding(ValidationCheck::kResourceName,
+                   "no scheduler counts a resource of that name, expected cpu, memory, ephemeral-storage, "
+                   "hugepages-SIZE or a name with a domain such as nvidia.com/gpu");
   });
 }
 
@@ -119,6 +168,23 @@ void validate_pod_level_names(const JsonValue& list) {
   });
 }
 
+/// What of the containers is above the limit of their pod; empty when nothing is.
+/// @param has_request  the pod names a request; without one it requests what its containers do
+std::string what_is_above(const std::string& name, const Quantity& limit, bool has_request, const PodSpec& decoded) {
+  if (name.starts_with(kHugePagePrefix)) {
+    const ResourceList together = container_limits_total(decoded);
+    const Quantity* amount = find(together, name);
+    if (amount != nullptr && *amount > limit) return "the containers' limits, " + amount->to_string();
+  }
+  for (const Container& container : decoded.containers) {
+    const Quantity* amount = find(container.limits, name);
+    if (amount != nullptr && *amount > limit) return "the limit of each container, " + amount->to_string();
+  }
+  const Quantity* requested = has_request ? nullptr : find(decoded.pod_level_requests, name);
+  if (requested != nullptr && *requested > limit) return "the containers' requests, " + requested->to_string();
+  return {};
+}
+
 /// Containers together may not request more than their pod, and none may have a higher limit than it.
 void validate_pod_level_amounts(const JsonValue& requests, const JsonValue& limits, const PodSpec& decoded) {
   const ResourceList pod_requests = read_resource_list(requests);
@@ -128,15 +194,11 @@ void validate_pod_level_amounts(const JsonValue& requests, const JsonValue& limi
     const JsonValue entry = requests.field(name);
     expected(entry, ValidationCheck::kPodLevelResources, "at least the containers' requests, " + amount.to_string());
   }
-  const ResourceList pod_limits = read_resource_list(limits);
-  for (const Container& container : decoded.containers) {
-    for (const auto& [name, amount] : container.limits) {
-      const Quantity* of_pod = find(pod_limits, name);
-      if (of_pod == nullptr || amount <= *of_pod) continue;
-      const JsonValue entry = limits.field(name);
-      expected(entry, ValidationCheck::kPodLevelResources,
-               "at least the limit of each container, " + amount.to_string());
-    }
+  for (const auto& [name, of_pod] : read_resource_list(limits)) {
+    const std::string above = what_is_above(name, of_pod, find(pod_requests, name) != nullptr, decoded);
+    if (above.empty()) continue;
+    const JsonValue entry = limits.field(name);
+    expected(entry, ValidationCheck::kPodLevelResources, "at least " + above);
   }
 }
 
@@ -146,8 +208,7 @@ void validate_pod_level_resources(const JsonValue& resources, const PodSpec& dec
   const JsonValue requests = resources.field("requests");
   const JsonValue limits = resources.field("limits");
   const JsonValue claims = resources.field("claims");
-  validate_map_keys(requests);
-  validate_map_keys(limits);
+  validate_amounts(resources);
   validate_pod_level_names(requests);
   validate_pod_level_names(limits);
   validate_pod_level_amounts(requests, limits, decoded);
@@ -196,10 +257,10 @@ void validate_restart_rules(const JsonValue& container) {
   const JsonValue policy = container.field("restartPolicy");
   const JsonValue rules = container.field("restartPolicyRules");
   const std::string_view text = text_of(policy);
-  if (!text.empty() && !is_one_of(text, {"Always", "OnFailure", "Never"})) {
+  if (policy.present() && !is_one_of(text, {"Always", "OnFailure", "Never"})) {
     expected(policy, ValidationCheck::kContainerRestartPolicy, "Always, OnFailure or Never");
   }
-  if (element_count(rules) > 0 && text.empty()) {
+  if (element_count(rules) > 0 && !policy.present()) {
     rules.finding(ValidationCheck::kRestartRule, "expected a restartPolicy beside the rules");
   }
   rules.for_each_element([](const JsonValue& rule) {
@@ -281,7 +342,7 @@ void validate_volumes(const JsonValue& volumes) {
     if (!claim.is_object()) return;
     validate_fields(claim, ApiType::kPersistentVolumeClaimVolumeSource);
     const JsonValue claim_name = claim.field("claimName");
-    if (!is_dns_subdomain(text_of(claim_name))) expected(claim_name, ValidationCheck::kVolume, "the name of a claim");
+    if (text_of(claim_name).empty()) expected(claim_name, ValidationCheck::kVolume, "the name of a claim");
   });
 }
 
@@ -290,9 +351,14 @@ void validate_pod_claims(const JsonValue& claims) {
   claims.for_each_element([&](const JsonValue& claim) {
     validate_fields(claim, ApiType::kPodResourceClaim);
     validate_unique_label(claim.field("name"), ValidationCheck::kResourceClaim, names);
-    const bool has_name = claim.field("resourceClaimName").present();
-    const bool has_template = claim.field("resourceClaimTemplateName").present();
-    if (has_name == has_template) {
+    const JsonValue claim_name = claim.field("resourceClaimName");
+    const JsonValue template_name = claim.field("resourceClaimTemplateName");
+    for (const JsonValue* const name : {&claim_name, &template_name}) {
+      if (name->present() && !is_dns_subdomain(text_of(*name)))
+        expected(*name, ValidationCheck::kResourceClaim,
+                 "the name of an object: lower-case letters, digits, '-' and '.'");
+    }
+    if (claim_name.present() == template_name.present()) {
       claim.finding(ValidationCheck::kResourceClaim, "expected either resourceClaimName or resourceClaimTemplateName");
     }
   });
@@ -306,17 +372,8 @@ void validate_allocatable(const JsonValue& list) {
 }
 
 void validate_resource_names_and_amounts(const JsonValue& list) {
-  validate_map_keys(list);
-  list.for_each_entry([](std::string_view name, const JsonValue& amount) {
-    if (!is_container_resource(name)) {
-      amount.finding(
-          ValidationCheck::kResourceName,
-          "no scheduler counts a resource of that name, expected cpu, memory, ephemeral-storage, hugepages-SIZE "
-          "or a name with a domain such as nvidia.com/gpu");
-    }
-    validate_whole(amount, name);
-    validate_page_size(amount, name);
-  });
+  validate_container_resource_names(list);
+  validate_amount_map(list);
 }
 
 void validate_resources(const JsonValue& resources, const JsonValue& pod_claims) {
@@ -324,12 +381,9 @@ void validate_resources(const JsonValue& resources, const JsonValue& pod_claims)
   validate_fields(resources, ApiType::kResourceRequirements);
   const JsonValue requests = resources.field("requests");
   const JsonValue limits = resources.field("limits");
-  validate_resource_names_and_amounts(limits);
-  validate_resource_names_and_amounts(requests);
-  const ResourceList limit_list = read_resource_list(limits);
-  requests.for_each_entry(
-      [&](std::string_view name, const JsonValue& amount) { validate_request(amount, name, limit_list); });
-  validate_huge_pages_company(resources, read_resource_list(requests), limit_list);
+  validate_container_resource_names(limits);
+  validate_container_resource_names(requests);
+  validate_amounts(resources);
   validate_resource_claims(resources.field("claims"), pod_claims);
 }
 

@@ -13,12 +13,7 @@ constexpr std::string_view kNotRead = "not read";
 constexpr std::string_view kKept = "kept";
 
 constexpr auto kRules = std::to_array<ValidationRule>({
-    {kUnknownField, "unknown-field", "every struct below", "a field of Kubernetes 1.35 or 1.36",
-     "not read; a newer release may have it, so --strict does not refuse it"},
-    {kMisspeltField, "misspelt-field", "every struct below",
-     "no field name that differs from a known one by case or a few "
-     "letters, or that belongs to another struct",
-     kNotRead},
+    {kUnknownField, "unknown-field", "every struct below", "a field of Kubernetes 1.35 or 1.36", kNotRead},
     {kDuplicateField, "duplicate-field", "every struct and map below", "each key once", "the last value counts"},
     {kName, "name", "metadata.name, metadata.namespace", "DNS subdomain; DNS label for namespaces", kCompared},
     {kLabels, "labels", "metadata.labels of objects and templates", "qualified names, label values", kCompared},
@@ -39,25 +34,28 @@ constexpr auto kRules = std::to_array<ValidationRule>({
      "not counted"},
     {kWholeResource, "whole-resource", "requests, limits, overhead, status.allocatable",
      "extended resources and pods are whole numbers", "rounded up"},
-    {kRequestAboveLimit, "request-above-limit", "containers[].resources.requests", "at most the limit",
-     "the request counts"},
-    {kNoOvercommit, "no-overcommit", "containers[].resources.requests",
+    {kRequestAboveLimit, "request-above-limit", "containers[].resources.requests, spec.resources.requests",
+     "at most the limit", "the request counts"},
+    {kNoOvercommit, "no-overcommit", "containers[].resources.requests, spec.resources.requests",
      "equal to the limit of an extended resource or huge pages, where it is given", "the request counts"},
     {kHugePages, "huge-pages", "requests, limits, overhead", "a multiple of the page size; cpu or memory beside them",
      "the request counts"},
-    {kContainerClaim, "container-claim", "containers[].resources.claims[].name", "an entry of spec.resourceClaims",
-     kNotRead},
+    {kContainerClaim, "container-claim", "containers[].resources.claims[]",
+     "name an entry of spec.resourceClaims; each claim or request of one once", kNotRead},
     {kContainerRestartPolicy, "container-restart-policy", "containers[].restartPolicy, initContainers[].restartPolicy",
-     "Always, OnFailure or Never", "not Always: an init container is no sidecar"},
+     "Always, OnFailure or Never; not empty", "not Always: an init container is no sidecar"},
     {kRestartRule, "restart-rule", "containers[].restartPolicyRules", "a known action, beside a restartPolicy",
      "not RestartAllContainers"},
     {kPodRestartPolicy, "pod-restart-policy", "spec.restartPolicy",
      "Always, OnFailure or Never; of templates Always, of Jobs OnFailure or Never", "no rule reads it"},
+    {kPreemptionPolicy, "preemption-policy", "spec.preemptionPolicy, PriorityClass preemptionPolicy", "not empty",
+     "PreemptLowerPriority"},
     {kPodLevelResources, "pod-level-resources", "spec.resources",
-     "cpu, memory and huge pages; at least what the containers request; no claims", "the pod's amounts count"},
-    {kVolume, "volume", "spec.volumes[]", "name a DNS label, once; one source; claimName a DNS subdomain", kKept},
+     "cpu, memory and huge pages; at least what the containers request, and of huge pages their limits; no claims",
+     "the pod's amounts count"},
+    {kVolume, "volume", "spec.volumes[]", "name a DNS label, once; one source; claimName not empty", kKept},
     {kResourceClaim, "resource-claim", "spec.resourceClaims[]",
-     "name a DNS label, once; either resourceClaimName or resourceClaimTemplateName", kKept},
+     "name a DNS label, once; either resourceClaimName or resourceClaimTemplateName, a DNS subdomain", kKept},
     {kSchedulingGate, "scheduling-gate", "spec.schedulingGates[].name", "qualified name, once", "holds the pod back"},
     {kGatedNodeName, "gated-node-name", "spec.nodeName", "absent while there are scheduling gates",
      "the pod runs there"},
@@ -77,7 +75,9 @@ constexpr auto kRules = std::to_array<ValidationRule>({
     {kLabelSelector, "label-selector", "labelSelector, namespaceSelector, selectors of workloads and budgets",
      "keys qualified names; values by operator; label values", "as the rule that reads it takes it"},
     {kLabelKeys, "label-keys", "matchLabelKeys, mismatchLabelKeys",
-     "qualified names beside a labelSelector that does not require them; in one of both lists", "merged all the same"},
+     "qualified names beside a labelSelector that, once the pod's labels are merged into it, requires no key of "
+     "matchLabelKeys twice; in one of both lists",
+     "merged all the same"},
     {kMaxSkew, "max-skew", "topologySpreadConstraints[].maxSkew", "at least 1", kCompared},
     {kSpreadTopologyKey, "spread-topology-key", "topologySpreadConstraints[].topologyKey", "not empty",
      "no node has the label"},
@@ -104,7 +104,8 @@ constexpr auto kRules = std::to_array<ValidationRule>({
      "absent: the template's labels; empty: every pod"},
     {kSelectorTemplate, "selector-template", "spec.selector of workloads", "matches the template's labels",
      "the pods are made all the same"},
-    {kIndexedJob, "indexed-job", "Job spec", "with completionMode Indexed completions, and parallelism at most 100000",
+    {kIndexedJob, "indexed-job", "Job spec",
+     "completionMode Indexed or NonIndexed; with Indexed completions, and parallelism at most 100000",
      "as without completionMode"},
 });
 
@@ -121,7 +122,5 @@ static_assert(is_in_order());
 std::span<const ValidationRule> validation_rules() { return kRules; }
 
 std::string_view id_of(ValidationCheck check) { return kRules[static_cast<std::size_t>(check)].id; }
-
-bool is_refused_when_strict(ValidationCheck check) { return check != kUnknownField; }
 
 }  // namespace berth

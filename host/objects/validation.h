@@ -18,7 +18,6 @@ namespace berth {
 
 enum class ValidationCheck : std::uint8_t {
   kUnknownField,
-  kMisspeltField,
   kDuplicateField,
   kName,
   kLabels,
@@ -38,6 +37,7 @@ enum class ValidationCheck : std::uint8_t {
   kContainerRestartPolicy,
   kRestartRule,
   kPodRestartPolicy,
+  kPreemptionPolicy,
   kPodLevelResources,
   kVolume,
   kResourceClaim,
@@ -82,8 +82,6 @@ struct ValidationRule {
 /// All checks, in the order of ValidationCheck.
 std::span<const ValidationRule> validation_rules();
 std::string_view id_of(ValidationCheck check);
-/// Whether --strict refuses what fails the check: all but fields that a newer release may have.
-bool is_refused_when_strict(ValidationCheck check);
 
 // Objects. Each checks the object's own fields and what lies in them, without its metadata.
 
@@ -113,6 +111,9 @@ void validate_resource_names_and_amounts(const JsonValue& list);
 void validate_resources(const JsonValue& resources, const JsonValue& pod_claims);
 void validate_affinity(const JsonValue& affinity);
 void validate_spread_constraints(const JsonValue& constraints);
+/// What the API server finds once it has merged matchLabelKeys into the selectors of a pod with these labels. Specs
+/// are shared and labels are each pod's own, so this is apart from validate_pod_spec().
+void validate_merged_label_keys(const JsonValue& spec, const LabelMap& labels);
 void validate_tolerations(const JsonValue& tolerations);
 void validate_label_selector(const JsonValue& selector);
 

@@ -151,19 +151,14 @@ std::vector<PerfTestCase> read_cases(const JsonValue& root) {
   return cases;
 }
 
-PerfFile read_file(const std::string& json, const std::string& path) {
+PerfFile read_file(const JsonDocument& document, const std::string& path) {
   PerfFile file;
   file.path = path;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) file.folder = folder.string() + "/";
   file.topic = std::filesystem::weakly_canonical(folder.empty() ? "." : folder).filename().string();
-  JsonParser parser;
-  const auto element = parser.parse(json);
-  if (!element) throw InputError(InputProblem{path, "", parser.error()});
   ProblemSink sink(path);
-  const JsonValue root(*element, sink);
-  file.cases = read_cases(root);
-  sink.throw_if_any();
+  decode_config(document, path, sink, [&](const JsonValue& root) { file.cases = read_cases(root); });
   return file;
 }
 
@@ -178,10 +173,10 @@ double PerfThreshold::of(std::string_view topic) const {
   return at != by_topic.end() ? at->second : value;
 }
 
-PerfFile load_perf_file(const std::string& path) { return read_file(config_json_from_file(path), path); }
+PerfFile load_perf_file(const std::string& path) { return read_file(config_document_from_file(path), path); }
 
 PerfFile parse_perf_file(std::string_view text, const std::string& path) {
-  return read_file(config_json_from_text(text, path), path);
+  return read_file(config_document_from_text(text, path), path);
 }
 
 bool matches_labels(std::string_view filter, const PerfTestCase& test_case, const PerfWorkload& workload) {

@@ -8,6 +8,8 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "host/objects/dump_command.h"
@@ -176,25 +178,104 @@ void look_for_spreading(const ClusterObjects& objects, const SchedulerConfig& co
 
 // ---- volumes and claims
 
+constexpr std::string_view kNotBuilt = "; nothing reads it yet, since its plugins are not built";
+
+/// Objects of one kind that pods need and the input lacks.
+struct Missing {
+  std::set<std::string> names;
+  Needing needing;
+
+  void add(std::string name, const Pod& pod) {
+    names.insert(std::move(name));
+    if (needing.pod_count == 0 || last_ != &pod) needing.add(pod);
+    last_ = &pod;
+  }
+  /// @param sentence  behind the names, in front of the pods
+  void tell(std::string_view kind, std::string_view sentence, std::string_view resources,
+            std::vector<std::string>& found) const {
+    if (names.empty()) return;
+    std::string text = "the input has no " + std::string(kind) + " \"" + *names.begin() + "\"";
+    if (names.size() > 1) text += " and " + std::to_string(names.size() - 1) + " more";
+    text.append(sentence).append(needing.words()).append(kNotBuilt);
+    found.push_back(with_command(std::move(text), resources));
+  }
+
+ private:
+  const Pod* last_ = nullptr;
+};
+
+/// What stands between a pod and its volumes: claims, the volumes that they are bound to, and the classes of claims
+/// that are not bound.
+class VolumeSearch {
+ public:
+  explicit VolumeSearch(const ClusterObjects& objects)
+      : volumes_(objects.volume_names.begin(), objects.volume_names.end()),
+        classes_(objects.storage_class_names.begin(), objects.storage_class_names.end()) {
+    for (const VolumeClaim& claim : objects.volume_claims) claims_.emplace(claim.namespace_ + "/" + claim.name, &claim);
+  }
+
+  void add(const Pod& pod) {
+    for (const PodVolume& volume : pod.rare().volumes) {
+      if (const std::string name = claim_name(pod, volume); !name.empty()) add(pod.namespace_ + "/" + name, pod);
+    }
+  }
+
+  void tell(std::vector<std::string>& found) const {
+    missing_claims_.tell("PersistentVolumeClaim", " for the volume claims of ",
+                         "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes", found);
+    missing_volumes_.tell("PersistentVolume", ", bound to the volume claims of ", "persistentvolumes", found);
+    missing_classes_.tell("StorageClass", ", named by unbound volume claims of ", "storageclasses", found);
+  }
+
+ private:
+  /// The claim that has to be there; "" when there is none or when a controller makes it with the pod. Only stored
+  /// objects have a uid.
+  static std::string claim_name(const Pod& pod, const PodVolume& volume) {
+    const bool is_stored = !pod.stored_uid.empty();
+    if (volume.kind == PodVolume::Kind::kEphemeral) return is_stored ? pod.name + "-" + volume.name : std::string();
+    if (volume.kind != PodVolume::Kind::kClaim) return {};
+    return is_stored || !is_made_with_pod(pod, volume.name) ? volume.name : std::string();
+  }
+
+  /// Of a volumeClaimTemplate of a StatefulSet: TEMPLATE-POD.
+  static bool is_made_with_pod(const Pod& pod, std::string_view claim) {
+    return claim.ends_with("-" + pod.name) && pod.owners != nullptr &&
+           std::any_of(pod.owners->begin(), pod.owners->end(),
+                       [](const OwnerReference& owner) { return owner.controller && owner.kind == "StatefulSet"; });
+  }
+
+  void add(const std::string& full_name, const Pod& pod) {
+    const auto claim = claims_.find(full_name);
+    if (claim == claims_.end()) return missing_claims_.add(full_name, pod);
+    const auto& [name, name_space, volume_name, class_name] = *claim->second;
+    if (!volume_name.empty()) {
+      if (!volumes_.contains(volume_name)) missing_volumes_.add(volume_name, pod);
+    } else if (!class_name.empty() && !classes_.contains(class_name)) {
+      missing_classes_.add(class_name, pod);
+    }
+  }
+
+  std::unordered_map<std::string, const VolumeClaim*> claims_;
+  std::unordered_set<std::string_view> volumes_;
+  std::unordered_set<std::string_view> classes_;
+  Missing missing_claims_;
+  Missing missing_volumes_;
+  Missing missing_classes_;
+};
+
 void look_for_claims(const ClusterObjects& objects, std::vector<std::string>& found) {
-  Needing volumes;
+  std::optional<VolumeSearch> volumes;
   Needing devices;
   for (const PodPtr& pod : objects.pods) {
     if (pod->rare_fields == nullptr || !may_be_queued(*pod)) continue;
-    const std::vector<PodVolume>& used = pod->rare().volumes;
-    const bool claims_volume = std::any_of(used.begin(), used.end(), [](const PodVolume& volume) {
-      return volume.kind == PodVolume::Kind::kClaim || volume.kind == PodVolume::Kind::kEphemeral;
-    });
-    if (claims_volume) volumes.add(*pod);
+    if (!pod->rare().volumes.empty()) {
+      if (!volumes) volumes.emplace(objects);
+      volumes->add(*pod);
+    }
     if (!pod->rare().resource_claims.empty()) devices.add(*pod);
   }
-  const auto is_absent = [&](const char* kind) { return !objects.unused_kinds.contains(kind); };
-  constexpr std::string_view kNotBuilt = "; nothing reads it yet, since its plugins are not built";
-  if (volumes.pod_count > 0 && is_absent("PersistentVolumeClaim"))
-    found.push_back(with_command(
-        "the input has no PersistentVolumeClaim for the volume claims of " + volumes.words() + std::string(kNotBuilt),
-        "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes"));
-  if (devices.pod_count > 0 && is_absent("ResourceClaim"))
+  if (volumes) volumes->tell(found);
+  if (devices.pod_count > 0 && !objects.unused_kinds.contains("ResourceClaim"))
     found.push_back(with_command(
         "the input has no ResourceClaim for the resource claims of " + devices.words() + std::string(kNotBuilt),
         "resourceclaims,resourceslices,deviceclasses"));

@@ -12,7 +12,8 @@ namespace berth {
 /// What a run needs to know and a dump of a cluster may lack, one sentence each, with the kubectl command that brings
 /// it; behind them, where there is any, the one command that brings all that Berth reads. Looks for: Namespaces, where
 /// a namespaceSelector reads their labels; ReplicaSets, StatefulSets, ReplicationControllers and Services, where
-/// default topology spreading asks which pods belong together; the objects behind volume claims and resource claims.
+/// default topology spreading asks which pods belong together; the claims of pods, the volumes that they are
+/// bound to and the classes of unbound ones; the objects behind resource claims.
 /// Cost: one pass over the pods; equal specs and owners are looked at once where they follow each other.
 std::vector<std::string> missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config);
 

@@ -8,7 +8,6 @@
 
 #include "host/config/config_reader.h"
 #include "host/objects/decode_parts.h"
-#include "host/objects/text/item_batch.h"
 #include "host/objects/text/text_limits.h"
 
 namespace berth {
@@ -274,47 +273,20 @@ class ScenarioReader {
   InlineObjectReader objects_;
 };
 
-/// Gives problems the line of the value that they are about.
-class LineFinder {
- public:
-  LineFinder(const std::string& source, const JsonDocument& document)
-      : source_(source), padded_(document.json + std::string(kSlicePaddingBytes, ' ')) {
-    item_.json = std::string_view(padded_).substr(0, document.json.size());
-    item_.line = document.line;
-  }
-  LineFinder(const LineFinder&) = delete;
-  LineFinder& operator=(const LineFinder&) = delete;
-
-  InputProblem place(InputProblem problem) const {
-    problem.source = source_;
-    problem.location = field_location(item_, problem.location);
-    return problem;
-  }
-
- private:
-  const std::string& source_;
-  std::string padded_;  ///< as ItemSlice asks for
-  ItemSlice item_;
-};
-
 ScenarioFile read_document(const JsonDocument& document, const std::string& source, bool is_strict) {
   ScenarioFile file;
   file.source = source;
   ProblemSink sink(source);
-  JsonParser parser;
-  const auto root = parser.parse(document.json);
-  if (!root) throw InputError(InputProblem{source, "", parser.error()});
-  const JsonValue value(*root, sink);
   ScenarioReader reader(file, is_strict);
-  if (value.expect_object()) reader.read(value);
-  const LineFinder lines(source, document);
-  if (!sink.empty()) {
-    std::vector<InputProblem> problems = sink.take();
-    for (InputProblem& problem : problems) problem = lines.place(std::move(problem));
-    throw InputError(std::move(problems));
+  decode_config(document, source, sink, [&](const JsonValue& root) {
+    if (root.expect_object()) reader.read(root);
+  });
+  std::vector<InputProblem> findings = reader.take_findings();
+  add_lines(findings, document);
+  for (InputProblem& finding : findings) {
+    finding.source = source;
+    file.warnings.push_back(finding.to_string());
   }
-  for (InputProblem& finding : reader.take_findings())
-    file.warnings.push_back(lines.place(std::move(finding)).to_string());
   return file;
 }
 

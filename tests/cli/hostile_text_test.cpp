@@ -130,7 +130,7 @@ std::vector<Case> object_cases() {
                    "creationTimestamp"),
       unshown_case("json_with_a_raw_byte", "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[" + hostile() + "]}",
                    "malformed JSON"),
-      objects_case("yaml_duplicate_key", "kind: Pod\n" + h + ": 1\n" + h + ": 2\n", "duplicate key"),
+      objects_case("yaml_duplicate_key", "kind: Pod\nmetadata: &m {" + h + ": 1, " + h + ": 2}\n", "duplicate key"),
       objects_case("yaml_tag", "kind: Pod\nspec: !!int " + h + "\n", "expected a value of its tag"),
       unshown_case("yaml_with_a_raw_control", "kind: \x1b[2J\n", "line 1"),
       unshown_case("yaml_bytes_that_are_not_utf8", "kind: \xff[2J\n", "line 1"),

@@ -97,8 +97,73 @@ TEST(MissingInputs, ServicesAreNotMissedInHandWrittenInput) {
 TEST(MissingInputs, ClaimsAreNamedWithTheTruthAboutThem) {
   const std::vector<std::string> notes =
       notes_of(kNode + service() + stored_pod("p", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], "));
-  EXPECT_EQ(count(notes, "has no PersistentVolumeClaim for the volume claims of pod team/p; nothing reads it yet"), 1)
+  EXPECT_EQ(
+      count(notes,
+            "has no PersistentVolumeClaim \"team/data\" for the volume claims of pod team/p; nothing reads it yet"),
+      1)
       << joined(notes);
+}
+
+std::string claim(const std::string& name, const std::string& spec) {
+  return "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: " + name + ", namespace: team}\nspec: {" +
+         spec + "}\n";
+}
+
+std::string pod_with_claims(const std::string& pod, const std::vector<std::string>& claims) {
+  std::string volumes;
+  for (const std::string& name : claims)
+    volumes += "{name: v-" + name + ", persistentVolumeClaim: {claimName: " + name + "}}, ";
+  return stored_pod(pod, "volumes: [" + volumes + "], ");
+}
+
+TEST(MissingInputs, EachLinkBetweenPodsAndVolumesIsNamedOnce) {
+  const std::string cluster = kNode + service() + pod_with_claims("p", {"a", "b", "bound", "waiting", "static"}) +
+                              pod_with_claims("q", {"a", "bound", "waiting"}) +
+                              claim("bound", "volumeName: pv-1, storageClassName: gone") +
+                              claim("waiting", "storageClassName: fast") + claim("static", "storageClassName: \"\"");
+  const std::vector<std::string> notes = notes_of(cluster);
+  EXPECT_EQ(notes.size(), 4U) << joined(notes);
+  EXPECT_EQ(count(notes,
+                  "no PersistentVolumeClaim \"team/a\" and 1 more for the volume claims of pods team/p and 1 "
+                  "more; nothing reads it yet"),
+            1)
+      << joined(notes);
+  EXPECT_EQ(count(notes, "no PersistentVolume \"pv-1\", bound to the volume claims of pods team/p and 1 more"), 1)
+      << joined(notes);
+  EXPECT_EQ(count(notes, "To add what is missing: kubectl get persistentvolumes -A -o json"), 1) << joined(notes);
+  EXPECT_EQ(count(notes, "no StorageClass \"fast\", named by unbound volume claims of pods team/p and 1 more"), 1)
+      << joined(notes);
+  EXPECT_EQ(count(notes, "kubectl get storageclasses -A -o json"), 1) << joined(notes);
+  const std::string there = claim("a", "volumeName: pv-1") + claim("b", "volumeName: pv-1") +
+                            "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv-1}\n"
+                            "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\n";
+  EXPECT_EQ(notes_of(cluster + there), std::vector<std::string>());
+}
+
+TEST(MissingInputs, ClaimsThatAreMadeWithTheirPodsAreNotMissed) {
+  EXPECT_EQ(notes_of(kNode + service() + R"(---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: team}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: db}}
+  volumeClaimTemplates: [{metadata: {name: data}}]
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: hand-written, namespace: team}
+spec: {volumes: [{name: v, ephemeral: {}}], containers: [{name: c, image: i}]}
+)"),
+            std::vector<std::string>());
+  EXPECT_EQ(count(notes_of(kNode + service() + stored_pod("p", "volumes: [{name: v, ephemeral: {}}], ")),
+                  "no PersistentVolumeClaim \"team/p-v\""),
+            1);
+}
+
+TEST(MissingInputs, AClusterWithoutNodesIsNotedInTheReport) {
+  EXPECT_EQ(count(notes_of(R"({"kind":"List","apiVersion":"v1","items":null})"), "the input has no Node"), 1);
 }
 
 TEST(MissingInputs, PriorityClassesAreNamedInTheError) {

@@ -137,6 +137,22 @@ TEST(ClosedDescriptor, DoesNotReceiveTheOutputFile) {
   EXPECT_EQ(read_file(file).substr(0, 1), "{");
 }
 
+TEST(ClosedDescriptor, IsAnErrorByTheNameOfItsDevice) {
+  struct Output {
+    std::string path;
+    const char* closed;
+  };
+  for (const auto& [path, closed] : {Output{"/dev/stdout", ">&-"}, Output{"/dev/stderr", "2>&-"},
+                                     Output{"/dev/fd/1", ">&-"}, Output{"/proc/self/fd/2", "2>&-"}}) {
+    EXPECT_EQ(run_berth({"generate", "--spec", "-", "-o", path}, spec_with_a_warning(), closed).exit_code, kError)
+        << path;
+    const std::string cluster = write_file("closed-plot.yaml", small_cluster());
+    EXPECT_EQ(run_berth({"simulate", cluster, "--plot", path}, "", closed).exit_code, kError) << path;
+  }
+  EXPECT_EQ(run_berth({"generate", "--spec", "-", "-o", "/dev/stdout"}, spec_with_a_warning()).exit_code, kDone);
+  EXPECT_EQ(run_berth({"schedule", "-f", "/dev/stdin"}, "", "<&-").exit_code, kError);
+}
+
 TEST(ClosedDescriptor, OfStandardInputIsAnErrorOfReadingIt) {
   const ProgramRun run = run_berth({"schedule", "-f", "-"}, "", "<&-");
   EXPECT_EQ(run.exit_code, kError);

@@ -29,6 +29,9 @@ struct TextLimits {
   std::size_t yaml_alias_bytes_max = std::size_t{64} << 20;
   std::size_t yaml_alias_bytes_free = std::size_t{64} << 10;
   std::size_t yaml_alias_ratio_max = 200;
+  /// A field name that stands twice in a YAML mapping is a problem; else both go into the JSON text, as if it had been
+  /// JSON. In a node with an anchor or behind a merge key it is a problem in any case.
+  bool yaml_keys_once = true;
   std::size_t yaml_stream_bytes = std::size_t{1} << 20;  ///< longer documents are converted while reading
   std::size_t block_bytes = std::size_t{256} << 10;      ///< the window items are cut from; one batch
   std::chrono::milliseconds pipe_wait{10'000};           ///< for a program that writes into a named pipe

@@ -289,8 +289,11 @@ bool TextReader::next(ItemBatch& batch) {
       }
       close_source();
     } catch (const InputError& error) {
+      const auto name =
+          source_ == nullptr ? std::make_shared<const std::string>(paths_[next_path_ - 1]) : source_->name;
       close_source();
       batch = ItemBatch();
+      batch.source_ = name;
       batch.problems_ = error.problems();
       return true;
     }
@@ -337,6 +340,14 @@ std::vector<InputProblem> for_each_item(const std::vector<std::string>& paths,
     problems.insert(problems.end(), batch.problems().begin(), batch.problems().end());
   }
   return problems;
+}
+
+void add_lines(std::vector<InputProblem>& problems, const JsonDocument& document) {
+  const std::string padded = document.json + std::string(kSlicePaddingBytes, ' ');  // as ItemSlice asks for
+  ItemSlice whole;
+  whole.json = std::string_view(padded).substr(0, document.json.size());
+  whole.line = document.line;
+  for (InputProblem& problem : problems) problem.location = field_location(whole, problem.location);
 }
 
 std::vector<JsonDocument> documents_from_text(std::string_view text, const std::string& source_name,

@@ -70,6 +70,10 @@ struct JsonDocument {
   std::uint64_t line = 1;  ///< on which it begins in the source; YAML lines and JSON lines agree
 };
 
+/// Puts the line of the field that each problem is about before its location: a path within `document`, as
+/// JsonValue::path() writes it, or "" for the document itself.
+void add_lines(std::vector<InputProblem>& problems, const JsonDocument& document);
+
 /// The documents of `text`, JSON or YAML, whole: lists are not taken apart. For configuration files.
 /// @throws InputError with the documents that could not be read, 100 at most; problems name `source_name`.
 std::vector<JsonDocument> documents_from_text(std::string_view text, const std::string& source_name,

@@ -335,7 +335,8 @@ class YamlJsonStream::Converter {
     const std::size_t begin = text_.size();
     append_json_string(text_, key);
     const std::string_view written(text_.data() + begin, text_.size() - begin);
-    if (!level().keys.insert(written)) fail("duplicate key \"" + key + "\"");
+    const bool has_to_be_new = limits_.yaml_keys_once || !captures_.empty();
+    if (!level().keys.insert(written) && has_to_be_new) fail("duplicate key \"" + key + "\"");
     if (!anchor.empty()) keep_anchor(anchor, written, key);
     text_ += ':';
     level().value_is_next = true;

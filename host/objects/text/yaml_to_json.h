@@ -20,7 +20,8 @@ namespace berth {
 /// - Anchors, aliases and merge keys are resolved; TextLimits limits what they add to a document. Own fields win over
 ///   merged ones wherever the merge key stands; of several merged mappings of one list the first wins.
 /// - Line breaks are written so that each JSON token is on the line of its YAML; the text is not formatted otherwise.
-/// - Refused: duplicate keys, nesting beyond yaml_depth_max, more than yaml_directives_max directives, documents that
+/// - Field names that stand twice: see TextLimits::yaml_keys_once.
+/// - Refused: nesting beyond yaml_depth_max, more than yaml_directives_max directives, documents that
 ///   are a lone scalar, unknown aliases.
 ///   Empty documents are skipped.
 class YamlJsonStream final : public ByteStream {

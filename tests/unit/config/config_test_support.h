@@ -38,14 +38,22 @@ inline PluginArgs parse_args(const std::string& plugin, const std::string& args,
 
 using Lines = std::vector<std::string>;
 
-/// The problems of the InputError that `body` throws, one "location: message" each; empty when it throws nothing.
+/// Without "line 7, " in front.
+inline std::string path_of(const std::string& location) {
+  const std::size_t comma = location.find(", ");
+  if (!location.starts_with("line ")) return location;
+  return comma == std::string::npos ? std::string() : location.substr(comma + 2);
+}
+
+/// The problems of the InputError that `body` throws, one "path: message" each; empty when it throws nothing.
 template <class Body>
 Lines problems_in(Body&& body) {
   Lines lines;
   try {
     body();
   } catch (const InputError& error) {
-    for (const InputProblem& problem : error.problems()) lines.push_back(problem.location + ": " + problem.message);
+    for (const InputProblem& problem : error.problems())
+      lines.push_back(path_of(problem.location) + ": " + problem.message);
   }
   return lines;
 }

@@ -122,5 +122,14 @@ TEST(EngineConfig, FlagNamesRoundTrip) {
   EXPECT_EQ(problems_in([] { parse_node_sampling(""); }), Lines{": got \"\", expected all or kube"});
 }
 
+TEST(EngineConfig, ProblemsNameTheirLine) {
+  try {
+    parse_engine_config("apiVersion: berth.dev/v1alpha1\nkind: BerthEngineConfiguration\nseed: -1\n", "e.yaml");
+    ADD_FAILURE() << "read";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.problems().at(0).location, "line 3, seed");
+  }
+}
+
 }  // namespace
 }  // namespace berth

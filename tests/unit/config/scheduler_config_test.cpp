@@ -273,7 +273,7 @@ TEST(SchedulerConfigText, ProblemsNameTheSource) {
     parse(config_json(R"("parallelism": 0)"));
     FAIL() << "no error";
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "config.yaml: parallelism: got 0, expected an integer of at least 1");
+    EXPECT_STREQ(error.what(), "config.yaml: line 1, parallelism: got 0, expected an integer of at least 1");
   }
 }
 

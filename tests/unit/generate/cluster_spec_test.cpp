@@ -17,7 +17,9 @@ std::string problems_of(const std::string& json) {
     parse_cluster_spec(json, "s");
   } catch (const InputError& error) {
     std::string all;
-    for (const InputProblem& problem : error.problems()) {
+    for (InputProblem problem : error.problems()) {
+      // All texts here are one line.
+      if (problem.location.starts_with("line 1")) problem.location.erase(0, std::string("line 1, ").size());
       all += (all.empty() ? "" : "\n") + problem.location + ": " + problem.message;
     }
     return all;

@@ -51,6 +51,25 @@ TEST(ForeignObject, NullItemsAreAnEmptyList) {
   EXPECT_TRUE(result.objects.unknown_kinds.empty());
 }
 
+TEST(ForeignObject, NullItemsWithoutAKindAreAnEmptyListAsAnEmptyArrayIs) {
+  for (const char* text : {R"({"items":null})", R"({"items":[]})", "items:\n"}) {
+    const LoadResult result = load_cluster_from_text(text, "test", {});
+    EXPECT_EQ(texts(result.problems), Strings{}) << text;
+    EXPECT_EQ(result.document_count, 1) << text;
+  }
+}
+
+TEST(ForeignObject, AStatusOfTheMetaGroupIsOneToo) {
+  EXPECT_EQ(
+      problems_of(R"({"kind":"Status","apiVersion":"meta.k8s.io/v1","message":"no"})"),
+      Strings{"test: is a Status object: \"no\", expected objects of a cluster; the command that wrote it failed"});
+}
+
+TEST(ForeignObject, AnIntegerOfMoreThan64BitsIsNotShownAsAnotherOne) {
+  EXPECT_EQ(problems_of(pod_json(R"("priority":-9223372036854775809,)")),
+            Strings{"test: spec.priority (Pod default/p): got -9.223372036854776e+18, expected an integer of 32 bits"});
+}
+
 TEST(ForeignObject, OtherKindsAreOnlyUnknown) {
   const LoadResult result = load_cluster_from_text(
       R"({"kind":"Status","apiVersion":"example.com/v1","metadata":{"name":"a"}}

@@ -85,7 +85,7 @@ TEST(JsonValue, EachReaderAcceptsOnlyItsType) {
   for (const auto& problem : document.sink.problems()) messages.push_back(problem.message);
   EXPECT_EQ(messages,
             (std::vector<std::string>{"got 3000000000, expected an integer of 32 bits", "got 1.5, expected an integer",
-                                      "got 18446744073709551615, expected an integer",
+                                      "got 18446744073709551615, expected an integer of 64 bits",
                                       "got \"x\", expected true or false", "got an object, expected a string",
                                       "got an array, expected an object", "got an object, expected an array"}));
 }
