@@ -216,7 +216,7 @@ arm64:
 	taskset --cpu-list 0 ctest --preset arm64 -R '^($(subst $(space),|,$(ARM64_TESTS))|packaging.install)$$'
 
 lint:
-	scripts/install_dependencies.sh build test lint
+	scripts/install_dependencies.sh build test bench lint
 	cmake --preset host -DBERTH_TESTS=ON
 	scripts/lint.sh format includes sources docs tidy
 

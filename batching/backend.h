@@ -19,8 +19,8 @@
 
 namespace berth {
 
-/// The slot of a node in an engine. A node keeps it while it exists; later another node may get it. An engine that was
-/// told of no node event has its nodes in node order: zone-interleaved, as kube-scheduler lists them.
+/// The slot of a node in an engine. A node keeps it while it exists; later another node may get it. An engine to
+/// which no node event was applied has its nodes in node order: zone-interleaved, as kube-scheduler lists them.
 struct NodeIndex {
   std::int32_t value = -1;
   friend bool operator==(NodeIndex, NodeIndex) = default;
@@ -215,7 +215,7 @@ struct BackendStats {
   std::int64_t dry_runs = 0;          ///< of Backend::dry_run()
   std::int64_t forks_reopened = 0;    ///< forks that could not read the engine any more, and opened one of their own
   std::int64_t host_columns = 0;      ///< filled by plugins on the host: all nodes of a class
-  std::int64_t host_nodes = 0;        ///< (class, node) that such plugins were asked about, those of columns included
+  std::int64_t host_nodes = 0;        ///< (class, node) pairs evaluated by such plugins, those of columns included
   std::int64_t host_pods = 0;         ///< placed or failed by a list of nodes, because such a plugin decides on them
   std::int64_t host_stops = 0;        ///< batches that ended with StopReason::kHostPlugin
   std::uint64_t column_bytes = 0;
@@ -223,10 +223,11 @@ struct BackendStats {
   std::optional<DeviceStats> device;  ///< of a backend that has one
 };
 
-/// A what-if: a copy of an engine, or of another fork, as at the moment when it was opened, whatever happens to that
-/// one later. What is done to a fork changes nothing else until promote(). One call at a time on each fork; calls on
-/// different forks, and on the engine, may run at once: a call that changes the engine waits until no fork reads it,
-/// and forks wait until it is done. A fork may outlive its parent and the engine; the configuration must outlive both.
+/// A what-if: a copy of the state that an engine, or another fork, had when the fork was opened; later changes of the
+/// parent do not affect it. What is done to a fork changes nothing else until promote(). One call at a time on each
+/// fork; calls on different forks, and on the engine, may run at once: a call that changes the engine waits until no
+/// fork reads it, and forks wait until it is done. A fork may outlive its parent and the engine; the configuration must
+/// outlive both.
 class Fork {
  public:
   virtual ~Fork() = default;
@@ -267,14 +268,14 @@ using RefillCall = std::function<void(std::span<const PodToPlace> pods)>;
 BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLimits& limits, const CommitCall& commit,
                                 const RefillCall& refill);
 
-/// An engine over one cluster, which it owns: it was opened with the state of a moment, and apply() tells it what
-/// changed since. One call at a time, except that const calls may run in parallel with each other; implementations use
+/// An engine over one cluster, which it owns: it is opened with a state of the cluster, and apply() passes later
+/// changes to it. One call at a time, except that const calls may run in parallel with each other; implementations use
 /// threads inside.
 ///
-/// Every call, of an engine and of a fork, happens as a whole or not at all. One that throws, whatever it throws and
-/// wherever memory ran out or a device failed, has changed nothing: placements, marks, nominations, draws and answers
-/// are as if it had not been made, and so are engine, forks and prepared pods used on. A call may also succeed although
-/// an allocation failed, when all that it has to do was done before. What an engine derives from its cluster and its
+/// Every call, of an engine and of a fork, happens as a whole or not at all. A call that throws has changed
+/// nothing, whatever it throws and wherever memory ran out or a device failed: placements, marks, nominations, draws
+/// and answers are as before the call, and engine, forks and prepared pods remain usable. A call may also succeed
+/// although an allocation failed, when its effect was complete before. What an engine derives from its cluster and its
 /// placements may be lost in both cases: the next call derives it again, and throws std::bad_alloc with nothing changed
 /// while there is no memory for that. BackendStats count work, also of calls that failed. The destructors of engines
 /// and forks need no memory.
@@ -288,10 +289,10 @@ class Backend {
   /// them; they stay compiled across apply(). The backend keeps each pod until release(). When it throws, pods that the
   /// backend did not keep before have no handle, and are to be compiled again.
   virtual void compile(std::span<PodToPlace> pods) = 0;
-  /// The backend forgets the pods, which are not placed again, and all marks. Placements of the pods stay.
+  /// Removes the pods from the backend, which will not place them again, and discards all marks. Placements stay.
   virtual void release(std::span<PodToPlace> pods) = 0;
 
-  /// Takes in what happened to the cluster, in that order. Placements of this backend are assumed there: a PodUpsert on
+  /// Applies changes of the cluster, in order. Placements of this backend are assumed there: a PodUpsert on
   /// the same node confirms one, on another node overrules it, and a PodRemoval ends it. A NodeIndex from before is
   /// valid while its node exists.
   virtual void apply(std::span<const ClusterChange> changes) = 0;
@@ -301,9 +302,9 @@ class Backend {
   /// first.
   virtual BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) = 0;
 
-  /// Asks plugins on the host what commit_batch() reads of these pods and does not know, or knows from before something
-  /// changed it. Call it when a batch stops with kHostPlugin. What only one node can change is asked of that node
-  /// alone. What the plugins say is kept; a plugin that throws says Error.
+  /// Calls the plugins on the host for every answer that commit_batch() needs for these pods and that is missing or
+  /// stale. Call it when a batch stops with kHostPlugin. An answer that became stale for one node only is requested for
+  /// that node only. The answers are kept; a plugin that throws counts as answering Error.
   virtual void refill(std::span<const PodToPlace> pods) = 0;
 
   /// Places each list of pods from the current state, independently of the others, and commits none of them.
@@ -322,11 +323,11 @@ class Backend {
 
   virtual CommitMark mark() const = 0;
   /// Undoes every placement after `mark`, newest first, that still stands and that no PodUpsert has confirmed.
-  /// Nominations that ended with them, and the rotating start of sampling, are as at the mark. What apply() brought
-  /// stays.
+  /// Nominations that ended with them, and the rotating start of sampling, are as at the mark. Changes made by
+  /// apply() stay.
   /// @throws std::out_of_range for a mark that does not exist, or is from before settle()
   virtual void rollback(CommitMark mark) = 0;
-  /// Gives up all marks so far, and the memory for returning to them.
+  /// Discards all marks so far and frees their memory.
   virtual void settle() = 0;
   /// Undoes one placement of this backend, wherever it stands among the others: amounts, ports and counts. Later
   /// decisions were made with it in place, and stay.
@@ -346,8 +347,8 @@ class Backend {
   /// SelectVictimsOnNode for many (preemptor, node) at once, independently of each other. On a node outside PreFilter's
   /// node set no Filter plugin runs, except on the node that the preemptor is nominated to. A list without victims is
   /// filtered as the node is.
-  /// @throws std::logic_error naming the pod when a preemptor is not prepared, or when the engine does not know the
-  ///     terms of a victim
+  /// @throws std::logic_error naming the pod when a preemptor is not prepared, or when the terms of
+  ///     a victim are not compiled
   virtual DryRunResult dry_run(const DryRunRequest& request) const = 0;
   /// The same with every victim of each list gone, as statuses with their reasons, none where no Filter plugin runs:
   /// for messages, since it is slower. @return [DryRunRequest::runs]
@@ -367,7 +368,7 @@ class Backend {
  protected:
   /// Call after every change of the cluster's state: forks from before cannot be promoted any more.
   void note_change() noexcept;
-  /// The changes since did not happen. @param version  what change_version() was then
+  /// Call after the changes since `version` were undone. @param version  an earlier change_version()
   void forget_changes_since(std::uint64_t version) noexcept;
   std::uint64_t change_version() const noexcept;
 

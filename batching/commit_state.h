@@ -97,7 +97,7 @@ class CommitState {
   Reasons reasons;
   /// Pods with an outcome, newest last.
   std::vector<AnsweredPod> answered;
-  /// Those of `answered` that the cluster does not know yet: from after the latest apply(), undo() or settle().
+  /// Those of `answered` that are not in the cluster yet: placed after the latest apply(), undo() or settle().
   std::span<const AnsweredPod> not_folded() const { return std::span(answered).subspan(folded_); }
   std::int64_t list_evaluations = 0;  ///< nodes evaluated for lists
   std::int64_t host_pods = 0;         ///< BackendStats::host_pods

@@ -26,7 +26,7 @@ constexpr std::int32_t kSlotsAddedShare = 8;
 void CommitState::keep(PodToPlace& pod) {
   if (pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1].pod == pod.pod) return;
   if (free_handles_.empty()) {
-    // Room for all of them, so that a pod can be let go where memory has run out.
+    // Room for every handle is reserved here, so that releasing a pod allocates nothing.
     if (free_handles_.capacity() <= kept_pods_.size()) free_handles_.reserve(2 * kept_pods_.size() + 16);
     kept_pods_.emplace_back();
     pod.handle = static_cast<std::uint32_t>(kept_pods_.size());
@@ -117,7 +117,8 @@ CommitState::RowsAfter CommitState::release(std::span<PodToPlace> pods) {
   return rows;
 }
 
-/// Gives up what was compiled and nobody needs any more, so that memory follows the cluster and not its history.
+/// Frees compiled classes and profiles that are not in use any more, so that memory depends on the cluster and not on
+/// its history.
 void CommitState::sweep_if_due(RowsAfter& rows) {
   if (!table.is_sweep_due()) return;
   detach_forks();  // which read what has a number

@@ -21,7 +21,7 @@ class DiagnosisRow {
   struct Answer {
     Message message;  ///< FitError, or the error of a node that ended the cycle
     bool is_error = false;
-    std::uint64_t version = 0;  ///< of a class's answer, from 1; changes whenever the message may have changed
+    std::uint64_t version = 0;  ///< counts up from 1; changes whenever the message may have changed
   };
   /// Updates the row to the end of `log`.
   const Answer& answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,

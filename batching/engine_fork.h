@@ -25,8 +25,8 @@ struct ForkPlacement {
 };
 using ForkStep = std::variant<std::vector<ClusterChange>, ForkPlacement>;
 
-/// An engine or a fork as its forks know it: one of both, or none when it is gone. Shared with them, so that either may
-/// go first.
+/// Through which forks refer to their parent: exactly one of `engine` and `fork` is set while the parent exists, none
+/// after its destruction. Parent and forks share it, so that either may be destroyed first.
 struct ForkParent {
   std::uint64_t version = 0;  ///< changes with everything that is done to the parent
   Backend* engine = nullptr;
@@ -51,7 +51,7 @@ class ForkHistory {
     make_room(steps.size());
     for (ForkStep& step : steps) steps_.push_back(std::move(step));
   }
-  /// The latest ones did not happen.
+  /// Removes the last `count` steps, which were undone.
   void shorten(std::size_t count) noexcept {
     steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(count), steps_.end());
   }

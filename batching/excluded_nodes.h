@@ -9,8 +9,8 @@
 
 namespace berth {
 
-/// Nodes, by slot, that a selection leaves out: those that differ from what a row knows of them, or that refuse a pod
-/// for a reason that the row does not contain. Few compared with the nodes of a cluster.
+/// Nodes, by slot, that a selection leaves out: those whose entry in a row is out of date, or that refuse a pod for
+/// a reason that the row does not contain. There are few of them compared with the nodes of a cluster.
 class ExcludedNodes {
  public:
   /// Does nothing when the set contains the node.

@@ -207,7 +207,7 @@ bool HostColumns::is_current(const HostSide& side) const {
 void HostColumns::refill(const HostSide& side) {
   for (const HostPart& part : side.parts) {
     HostColumn& column = *part.column;
-    // Whoever asks again hopes that an error is over.
+    // An error may have ended since: a column that holds one is filled again whenever it is asked for.
     const bool is_error = column.pre_filter.code == StatusCode::kError || column.pre_score.code == StatusCode::kError ||
                           column.has_errors();
     if (is_error) column.is_filled = false;
@@ -285,7 +285,7 @@ void HostColumns::ask(HostColumn& column, std::span<const std::int32_t> slots) {
 
 void HostColumns::note_slot(Changes& changes, std::int32_t slot) const {
   changes.slots.push_back(slot);
-  // Asking more nodes than there are is not worth it: who missed those is filled again.
+  // A column further behind than `kept` slots is filled again as a whole, because asking every node costs less.
   const std::size_t kept = static_cast<std::size_t>(snapshot_.slot_count()) + kUnusedRefusals;
   if (changes.slots.size() < 2 * kept) return;
   changes.begin += changes.slots.size() - kept;

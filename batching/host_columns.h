@@ -39,7 +39,7 @@ struct HostColumn {
   std::vector<std::uint32_t> refusal_of;            ///< [slot] index into `refusals`
   std::vector<std::int64_t> raw_of;                 ///< [slot] raw scores
 
-  // As of when:
+  // The state of plugin and cluster for which the column was filled:
   std::uint64_t version = 0;     ///< HostPlugin::version()
   std::uint64_t generation = 0;  ///< HostColumns::Changes::generation
   std::uint64_t position = 0;    ///< in the plugin's list of stale slots

@@ -48,7 +48,7 @@ bool affinity_pre_filter_skips(const PodClass& pod_class, const Snapshot& snapsh
 
 /// What plugins on the host refuse on the node; nothing where the class has none.
 HostRefusal filter_host(const PodClass& pod_class, std::int32_t node);
-/// The same for an overlay that reads for the class: asks the plugins.
+/// The same for an overlay that reads for the class: calls the plugins.
 HostRefusal filter_host(const PodClass& pod_class, const NodeOverlay& node);
 
 /// Which of a refusal of the node side (an element of NodeSideRow::refusals), of the host, a load verdict and a

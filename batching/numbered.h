@@ -9,7 +9,7 @@
 
 namespace berth {
 
-/// A sweep, which gives up what nobody uses, is due after this many additions, or
+/// A sweep, which frees what is not in use, is due after this many additions, or
 /// this share of what there is: it looks at all of that.
 inline constexpr std::int32_t kSweepMin = 64;
 inline constexpr std::int32_t kSweepShare = 64;

@@ -3,7 +3,7 @@
 
 // Which pods match which queries and terms. A pod is known by its namespace and labels (its identity). A query is about
 // the other pods that a pod's own constraints and terms count; a term of an existing pod is matched against an incoming
-// pod. Each identity keeps the numbers of those that it matches. Numbers that keep_only() gives up are given again.
+// pod. Each identity keeps the numbers of those that it matches. Numbers that keep_only() frees are assigned again.
 
 #include <cstdint>
 #include <memory>

@@ -81,11 +81,20 @@ function(berth_configure_target target)
   if(BERTH_LTO)
     set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON)
   endif()
+  if(BERTH_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${BERTH_UNITY})
+  endif()
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE berth::flags)
   # Headers hold arithmetic too, and a linker may keep the copy of an inline function that the user's target brings.
   target_compile_features(${target} INTERFACE cxx_std_20)
   target_compile_options(${target} INTERFACE "$<${berth_host_language}:-ffp-contract=off>")
+endfunction()
+
+# berth_compile_apart(a.cpp ...): sources that BERTH_UNITY leaves alone, because they and a neighbour use one name for two
+# things in their anonymous namespaces, or because they replace what the rest of the program uses.
+function(berth_compile_apart)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # berth_add_library(NAME <layer> [SOURCES a.cpp ...] [DEPS berth::objects TBB::tbb ...])

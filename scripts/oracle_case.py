@@ -109,7 +109,7 @@ class Case:
                 os.remove(os.path.join(folder, file))
 
 
-class Judgement(NamedTuple):
+class Comparison(NamedTuple):
     pods: int
     verdicts: int
     differences: list
@@ -117,7 +117,7 @@ class Judgement(NamedTuple):
     refusal: str = ""  # set when both sides refuse the input alike
 
 
-def judge(case, tools, release):
+def compare_answers(case, tools, release):
     """Compares everything both sides say of a case; its files stay. One side that refuses the input is a difference."""
     upstream_error = berth_error = None
     try:
@@ -130,17 +130,17 @@ def judge(case, tools, release):
     except ToolError as error:
         berth_error = str(error)
     if upstream_error and berth_error:
-        return Judgement(0, 0, [], {}, f"{upstream_error}\n{berth_error}")
+        return Comparison(0, 0, [], {}, f"{upstream_error}\n{berth_error}")
     if upstream_error or berth_error:
         text = "refused by one side only: " + (upstream_error or berth_error)
-        return Judgement(0, 0, [Difference("", "refused", text, upstream_error, berth_error)], {})
+        return Comparison(0, 0, [Difference("", "refused", text, upstream_error, berth_error)], {})
     upstream = read_records(case.path(".upstream.jsonl"))
     found = []
     for backend in distinct(case, tools.backends, ".jsonl"):
         found += [(backend, d) for d in compare_records(upstream, read_records(case.path(f".{backend}.jsonl")))]
     found += run_differences(case, tools, release)
     verdicts = sum(len(r["nodes"]) for r in upstream.values())
-    return Judgement(len(upstream), verdicts, [d._replace(text=f"{b}: {d.text}") for b, d in found], upstream)
+    return Comparison(len(upstream), verdicts, [d._replace(text=f"{b}: {d.text}") for b, d in found], upstream)
 
 
 def distinct(case, backends, end):

@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from typing import NamedTuple
 
-from oracle_case import Case, ToolError, judge, read_json
+from oracle_case import Case, ToolError, compare_answers, read_json
 from oracle_coverage import Coverage, report
 from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments, tools_of
 from oracle_records import Difference
@@ -50,15 +50,15 @@ class Work:
         case = Case(self.base(seed, release))
         try:
             case.draw(self.tools, seed)
-            judgement = judge(case, self.tools, release)
+            comparison = compare_answers(case, self.tools, release)
         except ToolError as error:
             lost = Difference("", "tool", str(error), None, None)
             return Verdict(seed, release, 0, 0, [lost], Counter(), "")
         config = read_json(case.path(".config.json")) if os.path.exists(case.path(".config.json")) else None
-        counts = self.coverage.count(judgement.records.values(), config)
-        if not judgement.differences:
+        counts = self.coverage.count(comparison.records.values(), config)
+        if not comparison.differences:
             case.remove()
-        return Verdict(seed, release, judgement.pods, judgement.verdicts, judgement.differences, counts, judgement.refusal)
+        return Verdict(seed, release, comparison.pods, comparison.verdicts, comparison.differences, counts, comparison.refusal)
 
 
 def parse():

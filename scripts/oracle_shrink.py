@@ -4,7 +4,7 @@ stays, and writes what is left beside the case as a scenario or as JSON."""
 import copy
 import os
 
-from oracle_case import Case, ToolError, judge, read_json, write_json
+from oracle_case import Case, ToolError, compare_answers, read_json, write_json
 from oracle_scenario import scenario_of
 
 KEPT_KEYS = {"kind", "apiVersion", "metadata", "name", "schedulerName", "profiles"}
@@ -35,7 +35,7 @@ class Trial:
         self.left -= 1
         self.write(cluster, config, gates)
         try:
-            found = judge(self.case, self.tools, self.release).differences
+            found = compare_answers(self.case, self.tools, self.release).differences
         except ToolError:
             return False
         return any(d.kind == self.kind for d in found)
@@ -136,12 +136,12 @@ def shrink(case, tools, release, kind):
         return [f"{case.base}: does not differ any more when run again"]
     cluster, config, gates = smallest(cluster, config, case.gates(), trial.differs)
     trial.write(cluster, config, gates)
-    judgement = judge(trial.case, tools, release)
-    first = next((d for d in judgement.differences if d.kind == kind), None)
+    comparison = compare_answers(trial.case, tools, release)
+    first = next((d for d in comparison.differences if d.kind == kind), None)
     lines = [f"shrunk to {len(cluster['items'])} objects: {trial.case.path('.json')}"]
     if first:
         lines.append(f"  {first.pod}: {first.text}")
-    text, unsaid = scenario_of(cluster, config, gates, release, judgement.records, asked=not kind.startswith("run"))
+    text, unsaid = scenario_of(cluster, config, gates, release, comparison.records, asked=not kind.startswith("run"))
     if unsaid:
         lines.append(f"  the scenario language cannot say: {', '.join(unsaid)}")
     else:

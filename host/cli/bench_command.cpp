@@ -18,8 +18,8 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 1;
-constexpr int kDocumentSpreadDepth = 2;
+constexpr std::int64_t kBenchSchemaVersion = 1;
+constexpr int kBenchSpreadDepth = 2;
 
 /// The quickest of the runs of one backend, and how many pods it placed.
 struct Measurement {
@@ -103,7 +103,7 @@ std::string bench_report(const std::vector<Measurement>& all, const Terminal& te
 
 void write_measurements(const std::vector<Measurement>& all, DocumentWriter& writer) {
   writer.begin_object();
-  writer.integer_field("schemaVersion", kSchemaVersion);
+  writer.integer_field("schemaVersion", kBenchSchemaVersion);
   writer.key("runs");
   writer.begin_array();
   for (const Measurement& one : all) {
@@ -142,7 +142,7 @@ ExitCode run(const BenchCommand& command) {
   counter.pause();
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
-    write_measurements(all, *json_writer(output, kDocumentSpreadDepth));
+    write_measurements(all, *json_writer(output, kBenchSpreadDepth));
   } else {
     output.write(bench_report(all, Terminal::of(STDOUT_FILENO)));
   }

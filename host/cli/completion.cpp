@@ -32,7 +32,7 @@ std::string pattern(const OptionModel& option) {
 }
 
 /// A word in single quotes, for all three shells.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -41,19 +41,19 @@ std::string quoted(std::string_view text) {
 // --- bash: one case over the words of the command so far, one inside over the option in front of the cursor.
 
 std::string bash_cases(const CommandModel& command) {
-  std::string text = "    " + quoted(command.path) + ")\n      case \"$previous\" in\n";
+  std::string text = "    " + shell_quoted(command.path) + ")\n      case \"$previous\" in\n";
   for (const OptionModel& option : command.options) {
     if (option.positional || option.value.empty()) continue;
     text += "        " + pattern(option) + ") ";
     const auto choices = option.choices();
     if (!choices.empty()) {
-      text += "COMPREPLY=($(compgen -W " + quoted(joined(choices)) + " -- \"$current\")); return";
+      text += "COMPREPLY=($(compgen -W " + shell_quoted(joined(choices)) + " -- \"$current\")); return";
     } else {
       text += option.takes_file() ? "COMPREPLY=($(compgen -f -- \"$current\")); return" : "return";
     }
     text += " ;;\n";
   }
-  text += "      esac\n      COMPREPLY=($(compgen -W " + quoted(words_of(command)) + " -- \"$current\"))\n";
+  text += "      esac\n      COMPREPLY=($(compgen -W " + shell_quoted(words_of(command)) + " -- \"$current\"))\n";
   text += "      [[ $current != -* ]] && COMPREPLY+=($(compgen -f -- \"$current\"))\n      ;;\n";
   for (const CommandModel& child : command.commands) text += bash_cases(child);
   return text;
@@ -61,7 +61,7 @@ std::string bash_cases(const CommandModel& command) {
 
 void collect_paths(const CommandModel& command, std::string& paths) {
   for (const CommandModel& child : command.commands) {
-    paths += (paths.empty() ? "" : "|") + quoted(child.path);
+    paths += (paths.empty() ? "" : "|") + shell_quoted(child.path);
     collect_paths(child, paths);
   }
 }
@@ -93,20 +93,20 @@ std::string fish_condition(const CommandModel& command, bool top) {
 
 std::string fish_option(const CommandModel& command, const OptionModel& option, const std::string& program, bool top) {
   std::string text = "complete -c " + program;
-  if (!top) text += " -n " + quoted(fish_condition(command, top));
+  if (!top) text += " -n " + shell_quoted(fish_condition(command, top));
   if (option.short_name.size() > 1) text += " -s " + option.short_name.substr(1);
   if (option.long_name.size() > 2) text += " -l " + option.long_name.substr(2);
   const auto choices = option.choices();
-  if (!choices.empty()) text += " -x -a " + quoted(joined(choices));
+  if (!choices.empty()) text += " -x -a " + shell_quoted(joined(choices));
   if (choices.empty() && !option.value.empty()) text += option.takes_file() ? " -r -F" : " -x";
-  return text + " -d " + quoted(option.description) + "\n";
+  return text + " -d " + shell_quoted(option.description) + "\n";
 }
 
 std::string fish_lines(const CommandModel& command, const std::string& program, bool top) {
   std::string text;
   for (const CommandModel& child : command.commands) {
-    text += "complete -c " + program + " -n " + quoted(fish_condition(command, top)) + " -f -a " + child.name + " -d " +
-            quoted(child.description) + "\n";
+    text += "complete -c " + program + " -n " + shell_quoted(fish_condition(command, top)) + " -f -a " + child.name +
+            " -d " + shell_quoted(child.description) + "\n";
   }
   for (const OptionModel& option : command.options) {
     if (!option.positional) text += fish_option(command, option, program, top);

@@ -16,8 +16,8 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 1;
-constexpr int kDocumentSpreadDepth = 4;
+constexpr std::int64_t kConfigSchemaVersion = 1;
+constexpr int kConfigSpreadDepth = 4;
 
 Emphasis emphasis_of(Support support) {
   switch (support) {
@@ -202,7 +202,7 @@ std::string config_check_report(const ConfigCheck& check, const Terminal& termin
 
 void write_config_check(const ConfigCheck& check, DocumentWriter& writer) {
   writer.begin_object();
-  writer.integer_field("schemaVersion", kSchemaVersion);
+  writer.integer_field("schemaVersion", kConfigSchemaVersion);
   writer.string_field("release", to_string(check.config.gates.release()));
   writer.key("profiles");
   writer.begin_array();
@@ -219,7 +219,7 @@ ExitCode run(const ConfigCommand& command) {
   const ConfigCheck check = check_config(command.config.config_path, requested_gates(command.config), sampling);
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
-    write_config_check(check, *json_writer(output, kDocumentSpreadDepth));
+    write_config_check(check, *json_writer(output, kConfigSpreadDepth));
   } else {
     output.write(config_check_report(check, Terminal::of(STDOUT_FILENO)));
   }

@@ -63,7 +63,8 @@ std::string device_report(const DeviceStats& device, const Terminal& terminal) {
       fmt::format("{}, {} sent to it, {} back, {} in use\n", printable(device.device), byte_size(device.uploaded_bytes),
                   byte_size(device.downloaded_bytes), byte_size(device.allocated_bytes));
   text += fmt::format(
-      "everything sent {}, rows laid out again {}; on the host {} pods, {} evaluations, {} pods of forks, {} dry runs\n",
+      "everything sent {}, rows laid out again {}; on the host {} pods, {} evaluations, {} pods of forks, {} dry "
+      "runs\n",
       times(device.full_uploads), times(device.layouts_laid_again), grouped(device.pods_on_host),
       grouped(device.evaluations_on_host), grouped(device.fork_pods_on_host), grouped(device.dry_runs_on_host));
   Table table({{"kernel"},

@@ -4,7 +4,7 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kExplainSchemaVersion = 1;
 
 void write_scores(const std::vector<PluginScore>& scores, DocumentWriter& writer) {
   if (scores.empty()) return;
@@ -80,7 +80,7 @@ void write_explain_record(const Explanation& explanation, const NodeNames& node_
   const Evaluation& evaluation = explanation.evaluation;
   const PodStanding& standing = explanation.standing;
   writer.begin_object();
-  writer.integer_field("schemaVersion", kSchemaVersion);
+  writer.integer_field("schemaVersion", kExplainSchemaVersion);
   writer.string_field("pod", explanation.name);
   writer.string_field("state", to_string(standing.state));
   if (!standing.message.empty()) writer.string_field("stateMessage", standing.message);

@@ -18,7 +18,7 @@
 namespace berth {
 namespace {
 
-constexpr int kDocumentSpreadDepth = 3;
+constexpr int kPerfSpreadDepth = 3;
 constexpr std::size_t kPatternBytesMax = 1000;
 
 /// One workload that was selected. Points into its file.
@@ -85,7 +85,7 @@ ExitCode run(const PerfCommand& command) {
   const std::vector<PerfResult> results = run_all(select(files, command), options, command.quiet);
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
-    write_perf_results(results, *json_writer(output, kDocumentSpreadDepth));
+    write_perf_results(results, *json_writer(output, kPerfSpreadDepth));
   } else {
     output.write(perf_report(results, Terminal::of(STDOUT_FILENO)));
   }

@@ -18,7 +18,7 @@
 namespace berth {
 namespace {
 
-constexpr int kReportSpreadDepth = 2;  // one placement a line
+constexpr int kScheduleSpreadDepth = 2;  // one placement a line
 
 /// Pods that the loader made have no object in the API server that a Binding could name.
 void say_expanded_pods(const ClusterObjects& objects) {
@@ -42,7 +42,7 @@ PreemptionOptions preemption_options(const ScheduleCommand& command) {
 void write_result(const ScheduleCommand& command, const ClusterObjects& objects, const ScheduleResult& result) {
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
-    write_schedule_document(result, *json_writer(output, kReportSpreadDepth));
+    write_schedule_document(result, *json_writer(output, kScheduleSpreadDepth));
   } else if (command.format == "yaml") {
     write_schedule_document(result, *yaml_writer(output));
   } else if (command.format == "bindings") {
@@ -50,7 +50,7 @@ void write_result(const ScheduleCommand& command, const ClusterObjects& objects,
       say_expanded_pods(objects);
       for (const std::string& note : result.notes) print_note(note);
     }
-    write_bindings(result, *json_writer(output, kReportSpreadDepth));
+    write_bindings(result, *json_writer(output, kScheduleSpreadDepth));
   } else if (command.format == "deletions") {
     if (!command.input.quiet)
       for (const std::string& note : result.notes) print_note(note);

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kScheduleSchemaVersion = 1;
 
 /// Nothing where the pod preempted none.
 void write_preempted(const PreemptedPods& preempted, const Pod& pod, DocumentWriter& writer) {
@@ -162,7 +162,7 @@ std::string_view placed_node(const ScheduleResult& result, const Placement& plac
 
 void write_schedule_document(const ScheduleResult& result, DocumentWriter& writer) {
   writer.begin_object();
-  writer.integer_field("schemaVersion", kSchemaVersion);
+  writer.integer_field("schemaVersion", kScheduleSchemaVersion);
   writer.key("backend");
   writer.begin_object();
   writer.string_field("servedBy", result.served_by);

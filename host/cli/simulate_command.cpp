@@ -24,7 +24,7 @@
 namespace berth {
 namespace {
 
-constexpr int kReportSpreadDepth = 2;  // one sample a line
+constexpr int kSimulateSpreadDepth = 2;  // one sample a line
 constexpr std::size_t kStepsDefault = 60;
 
 /// The scenario among `paths`, which is taken out of them; one without actions when there is none.
@@ -81,7 +81,7 @@ SimulationResult run_scenario(const Scenario& scenario, SimulationOptions option
 void write_result(const SimulateCommand& command, const SimulationResult& result, const SimulationView& view) {
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
-    write_simulate_document(result, view, *json_writer(output, kReportSpreadDepth));
+    write_simulate_document(result, view, *json_writer(output, kSimulateSpreadDepth));
   } else if (command.format == "yaml") {
     write_simulate_document(result, view, *yaml_writer(output));
   } else {

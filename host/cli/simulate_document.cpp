@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kSimulateSchemaVersion = 1;
 constexpr double kUsPerSecond = 1e6;
 
 void seconds_field(std::string_view name, std::int64_t time_us, DocumentWriter& writer) {
@@ -124,7 +124,7 @@ SimulationView::SimulationView(const SimulationResult& result, std::int64_t want
 
 void write_simulate_document(const SimulationResult& result, const SimulationView& view, DocumentWriter& writer) {
   writer.begin_object();
-  writer.integer_field("schemaVersion", kSchemaVersion);
+  writer.integer_field("schemaVersion", kSimulateSchemaVersion);
   writer.key("seed");
   writer.unsigned_integer(view.seed);
   writer.string_field("start", format_time(result.start_us));

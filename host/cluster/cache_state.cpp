@@ -55,7 +55,7 @@ ClusterCache::State::State(const State& other)
   }
   other.tree.for_each(
       [&](const std::string& zone_key, const NodeEntry& from) { tree.put(*find(from.name), zone_key); });
-  for (const PodState& state : other.pods) pods.insert(PodState{find(state.node->name), state.position, state.stage});
+  for (const CachedPod& state : other.pods) pods.insert(CachedPod{find(state.node->name), state.position, state.stage});
   for (const NodeInfo* info : other.order) order.push_back(find(info->name));
   if (other.undo == nullptr) {
     scalars.copy(other.scalars, [&](const NodeEntry& from) { return find(from.name); });
@@ -179,7 +179,7 @@ void ClusterCache::State::place(PodPtr pod, std::string_view node_name, PodStage
     const auto position = static_cast<std::uint32_t>(entry.pods.size());
     entry.pods.push_back(std::move(pod));
     has_pod = true;
-    pods.insert(PodState{&entry, position, stage});
+    pods.insert(CachedPod{&entry, position, stage});
     // Nothing below allocates.
     add_amounts(entry, footprint);
     for (HostPort& port : ports) {
@@ -211,7 +211,7 @@ class ClusterCache::State::Displaced : public UndoStep {
     } else {
       entry_.pods.push_back(std::move(pod));
     }
-    state_.pods.insert(PodState{&entry_, hole, stage});
+    state_.pods.insert(CachedPod{&entry_, hole, stage});
     entry_.requested = std::move(requested);
     entry_.non_zero_milli_cpu = non_zero_milli_cpu;
     entry_.non_zero_memory_bytes = non_zero_memory_bytes;
@@ -237,7 +237,7 @@ class ClusterCache::State::Displaced : public UndoStep {
   NodeEntry& entry_;
 };
 
-void ClusterCache::State::displace(PodStateSet::const_iterator found, Ports ports) {
+void ClusterCache::State::displace(CachedPodSet::const_iterator found, Ports ports) {
   NodeEntry& entry = *found->node;
   const std::uint32_t hole = found->position;
   const PodPtr pod = entry.pods[hole];

@@ -19,7 +19,7 @@ namespace berth {
 
 struct ClusterCache::State {
   NodeEntrySet nodes;
-  PodStateSet pods;
+  CachedPodSet pods;
   NodeTree tree;
   ImageTable images;
   FootprintMemo footprints;
@@ -51,7 +51,7 @@ struct ClusterCache::State {
   enum class Ports : std::uint8_t { kFree, kTakeOff };
   /// Takes the pod off, or throws and changes nothing.
   /// @param ports  kFree: the pod's ports become free whoever else has them; kTakeOff: only what this pod brought goes
-  void displace(PodStateSet::const_iterator found, Ports ports = Ports::kFree);
+  void displace(CachedPodSet::const_iterator found, Ports ports = Ports::kFree);
   void rebuild_order();
   void ensure_order() {
     if (order_difference_count != 0) rebuild_order();

@@ -69,7 +69,7 @@ inline bool have_same_uid(const Pod& a, const Pod& b) {
 enum class PodStage : std::uint8_t { kAssumed, kAssumedAndBound, kAdded };
 
 /// Where a pod is. The pod itself, and with it the key, is pods[position] of its node: 16 bytes instead of 48.
-struct PodState {
+struct CachedPod {
   NodeEntry* node;
   mutable std::uint32_t position;  ///< changes when another pod of the node leaves; the key does not
   mutable PodStage stage;
@@ -81,16 +81,16 @@ struct PodHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view uid) const { return hash_text(uid); }
   std::size_t operator()(const Pod& pod) const { return hash_uid(pod); }
-  std::size_t operator()(const PodState& state) const { return hash_uid(*state.pod()); }
+  std::size_t operator()(const CachedPod& state) const { return hash_uid(*state.pod()); }
 };
 
 struct PodEqual {
   using is_transparent = void;
-  bool operator()(const PodState& state, std::string_view uid) const { return has_uid(*state.pod(), uid); }
-  bool operator()(std::string_view uid, const PodState& state) const { return has_uid(*state.pod(), uid); }
-  bool operator()(const PodState& state, const Pod& pod) const { return have_same_uid(*state.pod(), pod); }
-  bool operator()(const Pod& pod, const PodState& state) const { return have_same_uid(*state.pod(), pod); }
-  bool operator()(const PodState& a, const PodState& b) const { return have_same_uid(*a.pod(), *b.pod()); }
+  bool operator()(const CachedPod& state, std::string_view uid) const { return has_uid(*state.pod(), uid); }
+  bool operator()(std::string_view uid, const CachedPod& state) const { return has_uid(*state.pod(), uid); }
+  bool operator()(const CachedPod& state, const Pod& pod) const { return have_same_uid(*state.pod(), pod); }
+  bool operator()(const Pod& pod, const CachedPod& state) const { return have_same_uid(*state.pod(), pod); }
+  bool operator()(const CachedPod& a, const CachedPod& b) const { return have_same_uid(*a.pod(), *b.pod()); }
 };
 
 struct NodeHash {
@@ -112,6 +112,6 @@ template <class Key, class Hash, class Equal>
 using HashSet = tsl::robin_set<Key, Hash, Equal, std::allocator<Key>, true>;
 
 using NodeEntrySet = HashSet<std::unique_ptr<NodeEntry>, NodeHash, NodeEqual>;
-using PodStateSet = HashSet<PodState, PodHash, PodEqual>;
+using CachedPodSet = HashSet<CachedPod, PodHash, PodEqual>;
 
 }  // namespace berth

@@ -92,8 +92,8 @@ PreFilterOutcome Framework::run_pre_filter(const PodClassView& pod, NodeInfos no
   PreFilterOutcome outcome;
   CycleState::Names skipped;
   for (PreFilterPlugin* plugin : pre_filter_) {
-    PreFilterAnswer answer = guarded([&] { return plugin->pre_filter(pod, nodes); },
-                                     [](Status status) { return PreFilterAnswer{std::move(status), {}}; });
+    PreFilterResult answer = guarded([&] { return plugin->pre_filter(pod, nodes); },
+                                     [](Status status) { return PreFilterResult{std::move(status), {}}; });
     if (answer.status.code == StatusCode::kSkip) {
       skipped.emplace(plugin->name());
     } else if (answer.status.code == StatusCode::kUnschedulable) {

@@ -56,14 +56,14 @@ class QueueSortPlugin : public virtual Plugin {
   virtual bool less(const QueuedPod& a, const QueuedPod& b) const = 0;  ///< a strict weak order
 };
 
-struct PreFilterAnswer {
+struct PreFilterResult {
   Status status;
   std::optional<std::set<std::string>> node_names;  ///< nullopt: all nodes
 };
 
 class PreFilterPlugin : public virtual Plugin {
  public:
-  virtual PreFilterAnswer pre_filter(const PodClassView& pod, NodeInfos nodes) = 0;
+  virtual PreFilterResult pre_filter(const PodClassView& pod, NodeInfos nodes) = 0;
 
   /// Brings the state of `pod` to what it would be with `other` on, or off, `node`; `node` has changed already.
   /// Called on clones only.

@@ -31,7 +31,7 @@ struct HintKey {
   std::string more;         ///< anything else; what is appended has to tell its own length
 };
 
-struct PodChange {
+struct PodObjectChange {
   const Pod* before = nullptr;   ///< null: added
   const Pod* after = nullptr;    ///< null: deleted
   bool is_waiting_pod = false;   ///< the pod that waits itself
@@ -47,7 +47,7 @@ struct NodeChange {
 class PreparedHints {
  public:
   virtual ~PreparedHints() = default;
-  virtual QueueingHint after_pod_change(const PodChange& /*change*/) const { return QueueingHint::kQueue; }
+  virtual QueueingHint after_pod_change(const PodObjectChange& /*change*/) const { return QueueingHint::kQueue; }
   virtual QueueingHint after_node_change(const NodeChange& /*change*/) const { return QueueingHint::kQueue; }
 };
 

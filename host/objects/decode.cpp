@@ -94,7 +94,7 @@ std::vector<NodeImage> read_images(const JsonValue& value) {
   return images;
 }
 
-NodePtr read_node(const JsonValue& object, ObjectMeta&& meta) {
+NodePtr read_node(const JsonValue& object, DecodedMeta&& meta) {
   auto node = std::make_shared<Node>();
   node->name = std::move(meta.name);
   node->labels = std::move(meta.labels);
@@ -116,7 +116,7 @@ NodePtr read_node(const JsonValue& object, ObjectMeta&& meta) {
   return node;
 }
 
-PriorityClass read_priority_class(const JsonValue& object, ObjectMeta&& meta) {
+PriorityClass read_priority_class(const JsonValue& object, DecodedMeta&& meta) {
   PriorityClass result;
   result.name = std::move(meta.name);
   object.field("value").read(result.value);
@@ -125,12 +125,12 @@ PriorityClass read_priority_class(const JsonValue& object, ObjectMeta&& meta) {
   return result;
 }
 
-Service read_service(const JsonValue& object, ObjectMeta&& meta) {
+Service read_service(const JsonValue& object, DecodedMeta&& meta) {
   const JsonValue spec = object.field("spec");
   return {std::move(meta.name), std::move(meta.namespace_), read_label_map(spec.field("selector"))};
 }
 
-RuntimeClass read_runtime_class(const JsonValue& object, ObjectMeta&& meta) {
+RuntimeClass read_runtime_class(const JsonValue& object, DecodedMeta&& meta) {
   RuntimeClass result;
   result.name = std::move(meta.name);
   const JsonValue overhead = object.field("overhead");
@@ -141,7 +141,7 @@ RuntimeClass read_runtime_class(const JsonValue& object, ObjectMeta&& meta) {
   return result;
 }
 
-PodDisruptionBudget read_disruption_budget(const JsonValue& object, ObjectMeta&& meta) {
+PodDisruptionBudget read_disruption_budget(const JsonValue& object, DecodedMeta&& meta) {
   PodDisruptionBudget result;
   result.name = std::move(meta.name);
   result.namespace_ = std::move(meta.namespace_);
@@ -223,7 +223,7 @@ struct ObjectDecoder::Caches {
 
   void read_any(const ItemSlice& item, const JsonValue& object, SourcePlace place, DecodedObjects& out);
   void read(const KnownKind& known, const JsonValue& object, SourcePlace place, DecodedObjects& out);
-  void read_named(const KnownKind& known, const JsonValue& object, ObjectMeta&& meta, SourcePlace place,
+  void read_named(const KnownKind& known, const JsonValue& object, DecodedMeta&& meta, SourcePlace place,
                   DecodedObjects& out);
   void read_pod(const JsonValue& object, SourcePlace place, DecodedObjects& out);
   void require_name(const JsonValue& object, const std::string& name);
@@ -253,7 +253,7 @@ void ObjectDecoder::Caches::read_pod(const JsonValue& object, SourcePlace place,
   }
 }
 
-void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& object, ObjectMeta&& meta,
+void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& object, DecodedMeta&& meta,
                                        SourcePlace place, DecodedObjects& out) {
   // What is decoded is used only when the sink stayed empty, so that a bad object leaves no trace.
   const auto keep = [&]<class T>(std::vector<Sourced<T>>& list, T&& value) {
@@ -302,7 +302,7 @@ void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object
   }
   const bool is_cluster_wide = known.use == KindUse::kNode || known.use == KindUse::kNamespace ||
                                known.use == KindUse::kPriorityClass || known.use == KindUse::kRuntimeClass;
-  ObjectMeta meta = pods.read_metadata(object.field("metadata"), known.use == KindUse::kNamespace);
+  DecodedMeta meta = pods.read_metadata(object.field("metadata"), known.use == KindUse::kNamespace);
   require_name(object, meta.name);
   if (!is_cluster_wide && meta.namespace_.empty()) meta.namespace_ = "default";
   object_name = known.kind;

@@ -64,4 +64,8 @@ bool read_enum(const JsonValue& value, const std::array<std::pair<std::string_vi
   return false;
 }
 
+/// For read_enum(): of pods and of priority classes.
+inline constexpr std::array<std::pair<std::string_view, PreemptionPolicy>, 2> kPreemptionPolicies = {
+    {{"PreemptLowerPriority", PreemptionPolicy::kPreemptLowerPriority}, {"Never", PreemptionPolicy::kNever}}};
+
 }  // namespace berth

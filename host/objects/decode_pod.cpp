@@ -181,8 +181,8 @@ OwnersPtr PodDecoder::read_owners(const JsonValue& value) {
   return recent.owners;
 }
 
-ObjectMeta PodDecoder::read_metadata(const JsonValue& metadata, bool is_namespace_object) {
-  ObjectMeta meta;
+DecodedMeta PodDecoder::read_metadata(const JsonValue& metadata, bool is_namespace_object) {
+  DecodedMeta meta;
   validate_metadata(metadata, is_namespace_object);
   std::int64_t deletion_time_us = 0;
   metadata.for_each_field([&](std::string_view key, const JsonValue& field) {
@@ -290,7 +290,7 @@ DecodedPod PodDecoder::read_pod(const JsonValue& object) {
   constexpr std::array<std::string_view, 3> kParts = {"metadata", "spec", "status"};
   const auto found = object.find_fields(kParts);
   validate_fields(object, ApiType::kPod);
-  ObjectMeta meta = read_metadata(object.field(kParts[0], found[0]));
+  DecodedMeta meta = read_metadata(object.field(kParts[0], found[0]));
   pod.name = std::move(meta.name);
   if (!meta.namespace_.empty()) pod.namespace_ = std::move(meta.namespace_);
   pod.stored_uid = std::move(meta.uid);
@@ -326,7 +326,7 @@ PodTemplate PodDecoder::read_template(const JsonValue& value) {
   PodTemplate result;
   if (!value.present()) value.problem("absent, expected a pod template");
   PodOwn own;
-  ObjectMeta meta = read_metadata(value.field("metadata"));
+  DecodedMeta meta = read_metadata(value.field("metadata"));
   result.labels = std::move(meta.labels);
   own.rare.run_duration_us = meta.run_duration_us;
   const JsonValue spec = value.field("spec");

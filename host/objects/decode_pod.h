@@ -14,7 +14,7 @@
 namespace berth {
 
 /// metadata of any object.
-struct ObjectMeta {
+struct DecodedMeta {
   std::string name;
   std::string namespace_;  ///< as read: "" when absent
   std::string uid;
@@ -31,7 +31,7 @@ class PodDecoder {
  public:
   explicit PodDecoder(ObjectPools& pools) : pools_(pools) {}
 
-  ObjectMeta read_metadata(const JsonValue& metadata, bool is_namespace_object = false);
+  DecodedMeta read_metadata(const JsonValue& metadata, bool is_namespace_object = false);
   LabelMap read_labels(const JsonValue& value);
   DecodedPod read_pod(const JsonValue& object);
   PodTemplate read_template(const JsonValue& value);

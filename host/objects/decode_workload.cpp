@@ -59,7 +59,7 @@ void read_stateful_set_spec(const JsonValue& spec, DecodedWorkload& out) {
 
 }  // namespace
 
-DecodedWorkload read_workload(std::string_view kind, const JsonValue& object, ObjectMeta&& meta, PodDecoder& pods) {
+DecodedWorkload read_workload(std::string_view kind, const JsonValue& object, DecodedMeta&& meta, PodDecoder& pods) {
   DecodedWorkload out;
   out.workload.kind = kind;
   out.workload.name = std::move(meta.name);

@@ -11,6 +11,6 @@
 namespace berth {
 
 /// @param kind  ReplicaSet, StatefulSet, ReplicationController, Deployment, DaemonSet or Job
-DecodedWorkload read_workload(std::string_view kind, const JsonValue& object, ObjectMeta&& meta, PodDecoder& pods);
+DecodedWorkload read_workload(std::string_view kind, const JsonValue& object, DecodedMeta&& meta, PodDecoder& pods);
 
 }  // namespace berth

@@ -9,9 +9,6 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kNanoPerMilli = 1'000'000;
-constexpr std::int64_t kNanoPerUnit = 1'000'000'000;
-
 /// Merges `other` into `list`: combine(own, theirs) where both have the name. Both are sorted.
 template <class Combine>
 void merge(ResourceList& list, const ResourceList& other, Combine combine) {

@@ -9,8 +9,6 @@
 namespace berth {
 namespace {
 
-constexpr std::int64_t kNanoPerUnit = 1'000'000'000;
-constexpr std::int64_t kNanoPerMilli = 1'000'000;
 constexpr int kNanoDigits = 9;
 /// Largest amounts: 10^28 for decimal ones (37 zeros in nano still fit 128 bits), 2^63-1 for binary suffixes.
 constexpr int kDecimalCapDigits = 28;

@@ -8,6 +8,9 @@
 
 namespace berth {
 
+inline constexpr std::int64_t kNanoPerUnit = 1'000'000'000;
+inline constexpr std::int64_t kNanoPerMilli = 1'000'000;
+
 /// An exact decimal amount as Kubernetes writes it ("100m", "1.5Gi"), kept in units of 10^-9.
 /// Source of the grammar and of the rounding: docs/behaviour/plugins-node.md 1.1.
 struct Quantity {

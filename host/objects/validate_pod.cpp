@@ -19,7 +19,6 @@ namespace berth {
 namespace {
 
 constexpr std::string_view kHugePagePrefix = "hugepages-";
-constexpr std::int64_t kNanoPerUnit = 1'000'000'000;
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> choices) {
   return std::find(choices.begin(), choices.end(), text) != choices.end();

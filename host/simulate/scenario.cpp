@@ -27,8 +27,7 @@ ClusterObjects Arrivals::copy(std::int64_t k, std::vector<InputProblem>& problem
   workloads.front().creation_time_us = 0;
   PodNames names;
   for (InputProblem& problem :
-       expand_workloads(std::move(workloads), {location}, {.pods_max = kScenarioPodsMax}, *pools, names,
-                        objects))
+       expand_workloads(std::move(workloads), {location}, {.pods_max = kScenarioPodsMax}, *pools, names, objects))
     problems.push_back(std::move(problem));
   return objects;
 }

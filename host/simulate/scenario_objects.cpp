@@ -136,8 +136,8 @@ ClusterObjects InlineAdmission::admit(InlineObjects&& list) {
     std::string message = classes_->admission.admit(workload.pod_template);
     if (!message.empty()) refuse(list, name_in_reports(workload.workload), std::move(message));
   }
-  auto problems =
-      expand_workloads(std::move(list.decoded.workloads), {list.source}, {.pods_max = kScenarioPodsMax}, *pools_, names, objects);
+  auto problems = expand_workloads(std::move(list.decoded.workloads), {list.source}, {.pods_max = kScenarioPodsMax},
+                                   *pools_, names, objects);
   for (const InputProblem& problem : problems) refuse(list, problem.object, problem.message);
   count_pods(list, static_cast<std::int64_t>(objects.pods.size()));
   if (!list.run_duration_us) return objects;

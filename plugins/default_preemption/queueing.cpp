@@ -8,9 +8,9 @@
 namespace berth {
 namespace {
 
-class Prepared : public PreparedHints {
+class PreparedDefaultPreemption : public PreparedHints {
  public:
-  QueueingHint after_pod_change(const PodChange& /*change*/) const override { return QueueingHint::kSkip; }
+  QueueingHint after_pod_change(const PodObjectChange& /*change*/) const override { return QueueingHint::kSkip; }
 };
 
 class DefaultPreemptionHints : public QueueingHints {
@@ -22,7 +22,7 @@ class DefaultPreemptionHints : public QueueingHints {
     return std::span(kRegistrations).first(is_async_ ? 1 : 0);
   }
   std::unique_ptr<const PreparedHints> prepare(const Pod& /*pod*/) const override {
-    return std::make_unique<Prepared>();
+    return std::make_unique<PreparedDefaultPreemption>();
   }
 
  private:

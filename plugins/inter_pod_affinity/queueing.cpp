@@ -28,14 +28,14 @@ bool matches_all(const std::vector<AffinityTerm>& terms, const Pod& pod) {
 /// The functions of a release that has nominations and the terms of deleted pods in mind: 1.36 and later.
 enum class Rules : std::uint8_t { kPlain, kExtended };
 
-class Prepared : public PreparedHints {
+class PreparedInterPodAffinity : public PreparedHints {
  public:
-  Prepared(const Pod& pod, Rules rules)
+  PreparedInterPodAffinity(const Pod& pod, Rules rules)
       : terms_(compile_affinity_terms(*pod.spec, pod.namespace_)),
         parses_(parses(pod.spec->pod_affinity) && parses(pod.spec->pod_anti_affinity)),
         rules_(rules) {}
 
-  QueueingHint after_pod_change(const PodChange& change) const override {
+  QueueingHint after_pod_change(const PodObjectChange& change) const override {
     const bool is_update = change.before != nullptr && change.after != nullptr;
     if (rules_ == Rules::kExtended && is_update && change.is_waiting_pod) return QueueingHint::kQueue;
     if (holds_nothing(change.before) || holds_nothing(change.after)) return QueueingHint::kSkip;
@@ -52,7 +52,7 @@ class Prepared : public PreparedHints {
     return pod != nullptr && pod->node_name.empty() && !(by_nomination && !pod->rare().nominated_node_name.empty());
   }
   /// Did the deleted pod hate the one that waits? Labels tell, which pods of one key differ in.
-  static QueueingHint after_hater_left(const PodChange& change) {
+  static QueueingHint after_hater_left(const PodObjectChange& change) {
     if (!change.before->spec->pod_anti_affinity) return QueueingHint::kSkip;
     if (!parses(change.before->spec->pod_anti_affinity)) return QueueingHint::kQueue;
     const AffinityTerms terms = compile_affinity_terms(*change.before->spec, change.before->namespace_);
@@ -60,7 +60,7 @@ class Prepared : public PreparedHints {
     if (change.waiting == nullptr) return QueueingHint::kAskEach;
     return matches_all(terms.anti_required, *change.waiting) ? QueueingHint::kQueue : QueueingHint::kSkip;
   }
-  bool helps(const PodChange& change) const {
+  bool helps(const PodObjectChange& change) const {
     const bool wanted_before = change.before != nullptr && matches_all(terms_.required, *change.before);
     const bool wanted_now = change.after != nullptr && matches_all(terms_.required, *change.after);
     const bool hated_before = change.before != nullptr && matches_all(terms_.anti_required, *change.before);
@@ -107,7 +107,7 @@ class InterPodAffinityHints : public QueueingHints {
     key.namespace_ = true;
   }
   std::unique_ptr<const PreparedHints> prepare(const Pod& pod) const override {
-    return std::make_unique<Prepared>(pod, rules_);
+    return std::make_unique<PreparedInterPodAffinity>(pod, rules_);
   }
 
  private:

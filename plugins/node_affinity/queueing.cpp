@@ -16,10 +16,10 @@ bool has_malformed_term(const PodSpec& spec) {
          std::any_of(spec.node_affinity->required->begin(), spec.node_affinity->required->end(), is_malformed);
 }
 
-class Prepared : public PreparedHints {
+class PreparedNodeAffinity : public PreparedHints {
  public:
   /// @param added  the profile's affinity as a spec; null: none
-  Prepared(std::shared_ptr<const PodSpec> spec, std::shared_ptr<const PodSpec> added)
+  PreparedNodeAffinity(std::shared_ptr<const PodSpec> spec, std::shared_ptr<const PodSpec> added)
       : spec_(std::move(spec)), added_(std::move(added)), has_malformed_term_(has_malformed_term(*spec_)) {}
 
   QueueingHint after_node_change(const NodeChange& change) const override {
@@ -64,7 +64,7 @@ class NodeAffinityHints : public QueueingHints {
   }
   void read(const Pod& /*pod*/, HintKey& key) const override { key.node_side = true; }
   std::unique_ptr<const PreparedHints> prepare(const Pod& pod) const override {
-    return std::make_unique<Prepared>(pod.spec, added_);
+    return std::make_unique<PreparedNodeAffinity>(pod.spec, added_);
   }
 
  private:

@@ -9,9 +9,9 @@
 namespace berth {
 namespace {
 
-class Prepared : public PreparedHints {
+class PreparedNodeDeclaredFeatures : public PreparedHints {
  public:
-  QueueingHint after_pod_change(const PodChange& change) const override {
+  QueueingHint after_pod_change(const PodObjectChange& change) const override {
     if (!change.is_waiting_pod) return QueueingHint::kSkip;
     const bool same = needed_features(*change.before->spec) == needed_features(*change.after->spec);
     return same ? QueueingHint::kSkip : QueueingHint::kQueue;
@@ -32,7 +32,7 @@ class NodeDeclaredFeaturesHints : public QueueingHints {
     return kRegistrations;
   }
   std::unique_ptr<const PreparedHints> prepare(const Pod& /*pod*/) const override {
-    return std::make_unique<Prepared>();
+    return std::make_unique<PreparedNodeDeclaredFeatures>();
   }
 };
 

@@ -10,11 +10,11 @@
 namespace berth {
 namespace {
 
-class Prepared : public PreparedHints {
+class PreparedNodePorts : public PreparedHints {
  public:
-  explicit Prepared(const PodSpec& spec) : wanted_(wanted_host_ports(spec)) {}
+  explicit PreparedNodePorts(const PodSpec& spec) : wanted_(wanted_host_ports(spec)) {}
 
-  QueueingHint after_pod_change(const PodChange& change) const override {
+  QueueingHint after_pod_change(const PodObjectChange& change) const override {
     const Pod& deleted = *change.before;
     if (deleted.node_name.empty() && deleted.rare().nominated_node_name.empty()) return QueueingHint::kSkip;
     return ports_conflict(wanted_, wanted_host_ports(*deleted.spec)) ? QueueingHint::kQueue : QueueingHint::kSkip;
@@ -34,7 +34,7 @@ class NodePortsHints : public QueueingHints {
   }
   void read(const Pod& /*pod*/, HintKey& key) const override { key.spec = true; }
   std::unique_ptr<const PreparedHints> prepare(const Pod& pod) const override {
-    return std::make_unique<Prepared>(*pod.spec);
+    return std::make_unique<PreparedNodePorts>(*pod.spec);
   }
 };
 

@@ -25,14 +25,14 @@ struct Options {
   RequestOptions others_requests;  ///< how the requests of pods with a status are read
 };
 
-class Prepared : public PreparedHints {
+class PreparedNodeResourcesFit : public PreparedHints {
  public:
-  Prepared(const Pod& pod, const Options& options)
+  PreparedNodeResourcesFit(const Pod& pod, const Options& options)
       : options_(options),
         wanted_(pod_requests(pod, {.pod_level = options.pod_level})),
         wanted_by_status_(pod_requests(pod, options.others_requests)) {}
 
-  QueueingHint after_pod_change(const PodChange& change) const override {
+  QueueingHint after_pod_change(const PodObjectChange& change) const override {
     if (change.after != nullptr) return scaled_down(change) ? QueueingHint::kQueue : QueueingHint::kSkip;
     const Pod& deleted = *change.before;
     const bool held_nothing = deleted.node_name.empty() && deleted.rare().nominated_node_name.empty();
@@ -44,7 +44,7 @@ class Prepared : public PreparedHints {
   }
 
  private:
-  bool scaled_down(const PodChange& change) const {
+  bool scaled_down(const PodObjectChange& change) const {
     if (change.is_waiting_pod) return true;
     if (change.after->node_name.empty()) return false;
     const ResourceAmounts before = pod_requests(*change.before, options_.others_requests);
@@ -84,7 +84,7 @@ class NodeResourcesFitHints : public QueueingHints {
   }
   void read(const Pod& /*pod*/, HintKey& key) const override { key.spec = true; }
   std::unique_ptr<const PreparedHints> prepare(const Pod& pod) const override {
-    return std::make_unique<Prepared>(pod, options_);
+    return std::make_unique<PreparedNodeResourcesFit>(pod, options_);
   }
 
  private:

@@ -8,14 +8,14 @@
 namespace berth {
 namespace {
 
-class Prepared : public PreparedHints {
+class PreparedNodeUnschedulable : public PreparedHints {
  public:
-  explicit Prepared(bool comparison_operators) : comparison_operators_(comparison_operators) {}
+  explicit PreparedNodeUnschedulable(bool comparison_operators) : comparison_operators_(comparison_operators) {}
   QueueingHint after_node_change(const NodeChange& change) const override {
     const bool was_cordoned = change.before == nullptr || change.before->unschedulable;
     return was_cordoned && !change.after->unschedulable ? QueueingHint::kQueue : QueueingHint::kSkip;
   }
-  QueueingHint after_pod_change(const PodChange& change) const override {
+  QueueingHint after_pod_change(const PodObjectChange& change) const override {
     if (!change.is_waiting_pod) return QueueingHint::kSkip;
     const auto params = compile_node_unschedulable(change.after->spec->tolerations, comparison_operators_);
     return NodeUnschedulable::feasible(params, true) ? QueueingHint::kQueue : QueueingHint::kSkip;
@@ -36,7 +36,7 @@ class NodeUnschedulableHints : public QueueingHints {
     return kRegistrations;
   }
   std::unique_ptr<const PreparedHints> prepare(const Pod& /*pod*/) const override {
-    return std::make_unique<Prepared>(comparison_operators_);
+    return std::make_unique<PreparedNodeUnschedulable>(comparison_operators_);
   }
 
  private:

@@ -10,13 +10,13 @@
 namespace berth {
 namespace {
 
-class Prepared : public PreparedHints {
+class PreparedPodTopologySpread : public PreparedHints {
  public:
   /// @param by_nomination  a nominated pod counts as assigned: 1.36 and later
-  Prepared(SpreadConstraints constraints, std::string name_space, bool by_nomination)
+  PreparedPodTopologySpread(SpreadConstraints constraints, std::string name_space, bool by_nomination)
       : constraints_(std::move(constraints)), namespace_(std::move(name_space)), by_nomination_(by_nomination) {}
 
-  QueueingHint after_pod_change(const PodChange& change) const override {
+  QueueingHint after_pod_change(const PodObjectChange& change) const override {
     if (!is_involved(change.before, change) || !is_involved(change.after, change)) return QueueingHint::kSkip;
     return !constraints_.hard_error.empty() || helps(change) ? QueueingHint::kQueue : QueueingHint::kSkip;
   }
@@ -25,12 +25,12 @@ class Prepared : public PreparedHints {
   }
 
  private:
-  bool is_involved(const Pod* pod, const PodChange& change) const {
+  bool is_involved(const Pod* pod, const PodObjectChange& change) const {
     if (pod == nullptr || change.is_waiting_pod) return true;
     const bool has_node = !pod->node_name.empty() || (by_nomination_ && !pod->rare().nominated_node_name.empty());
     return has_node && pod->namespace_ == namespace_;
   }
-  bool helps(const PodChange& change) const {
+  bool helps(const PodObjectChange& change) const {
     const auto any = [this](const auto& holds) {
       return std::any_of(constraints_.hard.begin(), constraints_.hard.end(), holds);
     };
@@ -107,7 +107,7 @@ class PodTopologySpreadHints : public QueueingHints {
   std::unique_ptr<const PreparedHints> prepare(const Pod& pod) const override {
     const PodLabelSelector default_selector =
         has_hard_defaults(pod) ? default_selector_of_(pod) : PodLabelSelector::everything();
-    return std::make_unique<Prepared>(
+    return std::make_unique<PreparedPodTopologySpread>(
         compile_spread_constraints(*pod.spec, pod.labels, default_selector, args_, match_label_keys_), pod.namespace_,
         by_nomination_);
   }

@@ -8,9 +8,9 @@
 namespace berth {
 namespace {
 
-class Prepared : public PreparedHints {
+class PreparedSchedulingGates : public PreparedHints {
  public:
-  QueueingHint after_pod_change(const PodChange& change) const override {
+  QueueingHint after_pod_change(const PodObjectChange& change) const override {
     return change.is_waiting_pod ? QueueingHint::kQueue : QueueingHint::kSkip;
   }
 };
@@ -24,7 +24,7 @@ class SchedulingGatesHints : public QueueingHints {
     return kRegistrations;
   }
   std::unique_ptr<const PreparedHints> prepare(const Pod& /*pod*/) const override {
-    return std::make_unique<Prepared>();
+    return std::make_unique<PreparedSchedulingGates>();
   }
 };
 

@@ -10,16 +10,16 @@
 namespace berth {
 namespace {
 
-class Prepared : public PreparedHints {
+class PreparedTaintToleration : public PreparedHints {
  public:
-  Prepared(std::shared_ptr<const PodSpec> spec, bool comparison_operators)
+  PreparedTaintToleration(std::shared_ptr<const PodSpec> spec, bool comparison_operators)
       : spec_(std::move(spec)), comparison_operators_(comparison_operators) {}
 
   QueueingHint after_node_change(const NodeChange& change) const override {
     const bool was_refused = change.before == nullptr || refuses(*change.before);
     return was_refused && !refuses(*change.after) ? QueueingHint::kQueue : QueueingHint::kSkip;
   }
-  QueueingHint after_pod_change(const PodChange& change) const override {
+  QueueingHint after_pod_change(const PodObjectChange& change) const override {
     return change.is_waiting_pod ? QueueingHint::kQueue : QueueingHint::kSkip;
   }
 
@@ -47,7 +47,7 @@ class TaintTolerationHints : public QueueingHints {
   }
   void read(const Pod& /*pod*/, HintKey& key) const override { key.node_side = true; }
   std::unique_ptr<const PreparedHints> prepare(const Pod& pod) const override {
-    return std::make_unique<Prepared>(pod.spec, comparison_operators_);
+    return std::make_unique<PreparedTaintToleration>(pod.spec, comparison_operators_);
   }
 
  private:

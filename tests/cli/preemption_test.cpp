@@ -26,14 +26,14 @@ std::string full_node() {
          "spec: {selector: {matchLabels: {app: x}}}\nstatus: {disruptionsAllowed: 0}\n";
 }
 
-ProgramRun schedule(std::vector<std::string> more, const std::string& input = full_node()) {
+ProgramRun schedule_quietly(std::vector<std::string> more, const std::string& input = full_node()) {
   std::vector<std::string> arguments = {"schedule", "-q", "-f", "-"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_berth(arguments, input);
 }
 
 TEST(Preemption, TheReportNamesWhomEachPodPreempted) {
-  const Json report = Json::parse(schedule({"-o", "json"}).out);
+  const Json report = Json::parse(schedule_quietly({"-o", "json"}).out);
   EXPECT_TRUE(matches_schema(report, "schedule-report"));
   ASSERT_EQ(report["placements"].size(), 1u) << report;
   EXPECT_EQ(report["placements"][0]["pod"], "team/urgent");
@@ -42,14 +42,14 @@ TEST(Preemption, TheReportNamesWhomEachPodPreempted) {
 }
 
 TEST(Preemption, TheTextReportSaysIt) {
-  const std::string out = schedule({}).out;
+  const std::string out = schedule_quietly({}).out;
   EXPECT_NE(out.find("Preempted: 1 pod by 1 pod"), std::string::npos) << out;
   EXPECT_NE(out.find("team/urgent  node  team/low"), std::string::npos) << out;
   EXPECT_NE(out.find("PodDisruptionBudget team/keep is violated: 1 evicted, 0 allowed"), std::string::npos) << out;
 }
 
 TEST(Preemption, NominateStopsAtTheNomination) {
-  const Json report = Json::parse(schedule({"-o", "json", "--preemption", "nominate"}).out);
+  const Json report = Json::parse(schedule_quietly({"-o", "json", "--preemption", "nominate"}).out);
   EXPECT_TRUE(matches_schema(report, "schedule-report"));
   ASSERT_EQ(report["unplaced"].size(), 1u) << report;
   EXPECT_EQ(report["unplaced"][0]["nominatedNode"], "node");
@@ -58,36 +58,36 @@ TEST(Preemption, NominateStopsAtTheNomination) {
 }
 
 TEST(Preemption, OffLeavesItOut) {
-  const Json report = Json::parse(schedule({"-o", "json", "--preemption", "off"}).out);
+  const Json report = Json::parse(schedule_quietly({"-o", "json", "--preemption", "off"}).out);
   EXPECT_TRUE(matches_schema(report, "schedule-report"));
   ASSERT_EQ(report["unplaced"].size(), 1u) << report;
   EXPECT_FALSE(report["unplaced"][0].contains("nominatedNode"));
   EXPECT_FALSE(report["unplaced"][0].contains("preempted"));
-  EXPECT_EQ(schedule({"--preemption", "maybe"}).exit_code, 2);
+  EXPECT_EQ(schedule_quietly({"--preemption", "maybe"}).exit_code, 2);
 }
 
 TEST(Preemption, KeptBudgetsLeaveThePodWithoutANode) {
-  const Json report = Json::parse(schedule({"-o", "json", "--keep-budgets"}).out);
+  const Json report = Json::parse(schedule_quietly({"-o", "json", "--keep-budgets"}).out);
   EXPECT_EQ(report["unplaced"].size(), 1u) << report;
   EXPECT_FALSE(report.contains("violatedBudgets"));
 }
 
 TEST(Preemption, BindingsStayBindings) {
-  const Json list = Json::parse(schedule({"-o", "bindings"}).out);
+  const Json list = Json::parse(schedule_quietly({"-o", "bindings"}).out);
   ASSERT_EQ(list["items"].size(), 1u) << list;
   EXPECT_EQ(list["items"][0]["kind"], "Binding");
   EXPECT_EQ(list["items"][0]["metadata"]["name"], "urgent");
 }
 
 TEST(Preemption, DeletionsAreLinesForAShell) {
-  EXPECT_EQ(schedule({"-o", "deletions"}).out, "kubectl delete pod --namespace team low\n");
-  EXPECT_EQ(schedule({"-o", "deletions", "--preemption", "off"}).out, "");
+  EXPECT_EQ(schedule_quietly({"-o", "deletions"}).out, "kubectl delete pod --namespace team low\n");
+  EXPECT_EQ(schedule_quietly({"-o", "deletions", "--preemption", "off"}).out, "");
 }
 
 TEST(Preemption, AHostileNameIsOneWordOfADeletion) {
   std::string input = full_node();
   input.replace(input.find("\"low\""), 5, "\"$(x) ;\\n'\"");
-  EXPECT_EQ(schedule({"-o", "deletions"}, input).out,
+  EXPECT_EQ(schedule_quietly({"-o", "deletions"}, input).out,
             "kubectl delete pod --namespace team $'\\x24\\x28x\\x29\\x20\\x3b\\x0a\\x27'\n");
 }
 

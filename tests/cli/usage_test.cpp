@@ -19,12 +19,12 @@ Arguments joined(Arguments first, const Arguments& second) {
 }
 
 /// A command with what it needs besides the option under test.
-struct Command {
+struct NumberCommand {
   Arguments words;
   Arguments needed;
 };
 
-Command schedule() { return {{"schedule"}, {"-f", write_file("cluster.yaml", small_cluster())}}; }
+NumberCommand schedule() { return {{"schedule"}, {"-f", write_file("cluster.yaml", small_cluster())}}; }
 
 std::string spec_file() {
   return write_file("spec.yaml",
@@ -32,10 +32,10 @@ std::string spec_file() {
 }
 
 /// Every command with each of its options that reads a number.
-std::vector<std::pair<Command, std::string>> number_options() {
+std::vector<std::pair<NumberCommand, std::string>> number_options() {
   const std::string cluster = write_file("cluster.yaml", small_cluster());
   const std::string csv = write_file("list.csv", "");
-  std::vector<std::pair<Command, std::string>> all;
+  std::vector<std::pair<NumberCommand, std::string>> all;
   for (const char* option : {"--seed", "--threads", "--device"}) all.emplace_back(schedule(), option);
   all.push_back({{{"explain"}, {"fits", "-f", cluster}}, "--threads"});
   all.push_back({{{"generate"}, {"--spec", spec_file()}}, "--seed"});

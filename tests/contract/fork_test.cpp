@@ -52,10 +52,10 @@ class ForkContract : public BackendContract {
   }
 };
 
-constexpr const char* kTwoNodes = "engine ties=first\nnode a cpu=4\nnode b cpu=4\n";
+constexpr const char* kTwoEqualNodes = "engine ties=first\nnode a cpu=4\nnode b cpu=4\n";
 
 TEST_P(ForkContract, PlacementsStayInTheFork) {
-  given(std::string(kTwoNodes) + "pod p*3 cpu=3");
+  given(std::string(kTwoEqualNodes) + "pod p*3 cpu=3");
   const auto fork = backend_->fork();
   EXPECT_EQ(place_in(*fork, {"p0", "p1", "p2"}), (Names{"a", "b", ""}));
   EXPECT_EQ(feasible("p2"), (Names{"a", "b"}));
@@ -63,7 +63,7 @@ TEST_P(ForkContract, PlacementsStayInTheFork) {
 }
 
 TEST_P(ForkContract, SeesWhatWasPlacedBeforeItWasOpenedAndNothingLater) {
-  given(std::string(kTwoNodes) + "pod p*2 cpu=3\npod q cpu=2");
+  given(std::string(kTwoEqualNodes) + "pod p*2 cpu=3\npod q cpu=2");
   place({pod("p0")});
   const auto fork = backend_->fork();
   place({pod("p1")});
@@ -73,7 +73,7 @@ TEST_P(ForkContract, SeesWhatWasPlacedBeforeItWasOpenedAndNothingLater) {
 }
 
 TEST_P(ForkContract, SeesNodesAndLabelsAsTheyWere) {
-  given(std::string(kTwoNodes) + "pod p cpu=1\npod s cpu=1 select:disk=ssd\nnode c cpu=4 label:disk=ssd");
+  given(std::string(kTwoEqualNodes) + "pod p cpu=1\npod s cpu=1 select:disk=ssd\nnode c cpu=4 label:disk=ssd");
   const auto before = backend_->fork();
   tell(without("c"));
   tell(without("a"));
@@ -106,7 +106,7 @@ TEST_P(ForkContract, APodThatTheForkPlacedCanBeEvictedThere) {
 }
 
 TEST_P(ForkContract, APodMayComeToANodeWithoutBeingFiltered) {
-  given(std::string(kTwoNodes) + "pod huge on=a cpu=9\npod p cpu=1");
+  given(std::string(kTwoEqualNodes) + "pod huge on=a cpu=9\npod p cpu=1");
   const auto fork = backend_->fork();
   tell(*fork, evicted("huge"));
   EXPECT_EQ(feasible_in(*fork, "p"), (Names{"a", "b"}));
@@ -115,7 +115,7 @@ TEST_P(ForkContract, APodMayComeToANodeWithoutBeingFiltered) {
 }
 
 TEST_P(ForkContract, NodesComeAndGoInAFork) {
-  given(std::string(kTwoNodes) + "pod p*4 cpu=4");
+  given(std::string(kTwoEqualNodes) + "pod p*4 cpu=4");
   const NodePtr b = node_object("b");
   tell(without("b"));
   const auto fork = backend_->fork();
@@ -128,7 +128,7 @@ TEST_P(ForkContract, NodesComeAndGoInAFork) {
 }
 
 TEST_P(ForkContract, ForksOfForksAreIndependent) {
-  given(std::string(kTwoNodes) + "pod p*4 cpu=3");
+  given(std::string(kTwoEqualNodes) + "pod p*4 cpu=3");
   const auto first = backend_->fork();
   EXPECT_EQ(place_in(*first, {"p0"}), Names{"a"});
   const auto child = first->fork();
@@ -155,7 +155,7 @@ TEST_P(ForkContract, PromotingBringsPlacementsEvictionsAndNodesToTheParent) {
 }
 
 TEST_P(ForkContract, AForkPromotesIntoTheForkThatItIsOf) {
-  given(std::string(kTwoNodes) + "pod p*3 cpu=3");
+  given(std::string(kTwoEqualNodes) + "pod p*3 cpu=3");
   const auto parent = backend_->fork();
   place_in(*parent, {"p0"});
   const auto child = parent->fork();
@@ -170,7 +170,7 @@ TEST_P(ForkContract, AForkPromotesIntoTheForkThatItIsOf) {
 }
 
 TEST_P(ForkContract, PromotingIsRefusedWhenTheParentHasMoved) {
-  given(std::string(kTwoNodes) + "pod p*3 cpu=3");
+  given(std::string(kTwoEqualNodes) + "pod p*3 cpu=3");
   const auto first = backend_->fork();
   const auto second = backend_->fork();
   place_in(*first, {"p0"});
@@ -184,7 +184,7 @@ TEST_P(ForkContract, PromotingIsRefusedWhenTheParentHasMoved) {
 }
 
 TEST_P(ForkContract, AHeartbeatDoesNotKeepAForkFromBeingPromoted) {
-  given(std::string(kTwoNodes) + "pod p cpu=3");
+  given(std::string(kTwoEqualNodes) + "pod p cpu=3");
   const auto fork = backend_->fork();
   place_in(*fork, {"p"});
   tell(NodeUpsert(std::make_shared<const Node>(*node_object("a"))));
@@ -192,7 +192,7 @@ TEST_P(ForkContract, AHeartbeatDoesNotKeepAForkFromBeingPromoted) {
 }
 
 TEST_P(ForkContract, APromotedForkTakesNoCalls) {
-  given(std::string(kTwoNodes) + "pod p cpu=3");
+  given(std::string(kTwoEqualNodes) + "pod p cpu=3");
   const auto fork = backend_->fork();
   EXPECT_TRUE(fork->promote());
   const std::vector<PodToPlace> pods = prepared({pod("p")});
@@ -203,7 +203,7 @@ TEST_P(ForkContract, APromotedForkTakesNoCalls) {
 }
 
 TEST_P(ForkContract, AForkOutlivesItsParents) {
-  given(std::string(kTwoNodes) + "pod p*2 cpu=3");
+  given(std::string(kTwoEqualNodes) + "pod p*2 cpu=3");
   auto parent = backend_->fork();
   place_in(*parent, {"p0"});
   const auto child = parent->fork();
@@ -229,7 +229,7 @@ TEST_P(ForkContract, TermsThatCameLaterCountWhatStoodThereThen) {
 }
 
 TEST_P(ForkContract, OtherChangesAreRefusedByName) {
-  given(std::string(kTwoNodes) + "pod p cpu=3\npod old on=a cpu=3");
+  given(std::string(kTwoEqualNodes) + "pod p cpu=3\npod old on=a cpu=3");
   const auto fork = backend_->fork();
   const std::vector<ClusterChange> changes{evicted("old"), ServiceRemoval{"default", "web"}};
   try {
@@ -243,7 +243,7 @@ TEST_P(ForkContract, OtherChangesAreRefusedByName) {
 }
 
 TEST_P(ForkContract, PlacingByHandAsksNoPlugin) {
-  given(std::string(kTwoNodes) + "pod huge cpu=9\npod p cpu=1");
+  given(std::string(kTwoEqualNodes) + "pod huge cpu=9\npod p cpu=1");
   const auto fork = backend_->fork();
   fork->place(prepared({pod("huge")}).front(), "a");
   EXPECT_EQ(feasible_in(*fork, "p"), Names{"b"});
@@ -284,7 +284,7 @@ TEST_P(ForkContract, ANodeThatComesMayBeginADomainAndOneThatGoesMayEndIt) {
 }
 
 TEST_P(ForkContract, ChangesOfNodesAreSeenInTheForkAlone) {
-  given(std::string(kTwoNodes) + "pod p*2 cpu=1\npod big cpu=8\npod s cpu=1 select:disk=ssd");
+  given(std::string(kTwoEqualNodes) + "pod p*2 cpu=1\npod big cpu=8\npod s cpu=1 select:disk=ssd");
   const auto fork = backend_->fork();
   const auto changed = [&](auto change) {
     auto node = std::make_shared<Node>(*node_object("a"));

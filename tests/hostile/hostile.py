@@ -78,14 +78,14 @@ def main():
     names = collections.Counter(given.name for given in chosen)
     assert all(count == 1 for count in names.values()), [name for name, count in names.items() if count > 1][:5]
 
-    def judge(given):
+    def check(given):
         result = outcome.run(program, given, limits, not options.no_memory_limit)
         return given, result, outcome.problem_of(given, result, limits, promised)
 
     failed = 0
     costs = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for given, result, problem in pool.map(judge, chosen):
+        for given, result, problem in pool.map(check, chosen):
             costs.append((result.seconds, result.rss_bytes >> 20, given.name))
             if problem:
                 failed += 1

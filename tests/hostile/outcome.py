@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program on one input under limits, and judges what it did."""
+"""Runs a program on one input under limits, and checks what it did."""
 
 import dataclasses
 import os

@@ -58,14 +58,14 @@ TEST(DeviceFigures, OmitsAnUnknownShare) {
 }
 
 TEST(DeviceFigures, TextHasALineAndATable) {
-  EXPECT_EQ(
-      device_report(sample(), Terminal()),
-      "NVIDIA H100 80GB HBM3, 1 MiB sent to it, 2 KiB back, 3 GiB in use\n"
-      "everything sent once, rows laid out again 3 times; on the host 2 pods, 4 evaluations, 5 pods of forks, 6,000 dry "
-      "runs\n"
-      "  kernel        launches    time      bytes  of peak\n"
-      "  build_rows           3  500 ms  931.3 GiB   50.0 %\n"
-      "  commit_batch     2,000  250 ms          -        -\n");
+  EXPECT_EQ(device_report(sample(), Terminal()),
+            "NVIDIA H100 80GB HBM3, 1 MiB sent to it, 2 KiB back, 3 GiB in use\n"
+            "everything sent once, rows laid out again 3 times; on the host 2 pods, 4 evaluations, 5 pods of forks, "
+            "6,000 dry "
+            "runs\n"
+            "  kernel        launches    time      bytes  of peak\n"
+            "  build_rows           3  500 ms  931.3 GiB   50.0 %\n"
+            "  commit_batch     2,000  250 ms          -        -\n");
 }
 
 }  // namespace

@@ -12,9 +12,6 @@
 
 namespace berth {
 
-inline constexpr std::int64_t kNanoPerMilli = 1'000'000;
-inline constexpr std::int64_t kNanoPerUnit = 1'000'000'000;
-
 inline Quantity units(std::int64_t amount) { return Quantity{static_cast<__int128>(amount) * kNanoPerUnit}; }
 inline Quantity millis(std::int64_t amount) { return Quantity{static_cast<__int128>(amount) * kNanoPerMilli}; }
 

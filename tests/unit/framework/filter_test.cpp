@@ -98,7 +98,7 @@ class NominatedPods : public Filter {
     Script script;
     script.pre_filter = [](const PodClassView& view, NodeInfos) {
       view.state->write(kCompanions, 0);
-      return PreFilterAnswer{};
+      return PreFilterResult{};
     };
     script.add_pod = [](const PodClassView& view, const Pod&, const NodeInfo&) {
       ++*view.state->read(kCompanions);

@@ -14,7 +14,7 @@ using Names = std::set<std::string>;
 
 class PreFilter : public testing::Test {
  protected:
-  void add(const std::string& name, PreFilterAnswer answer) {
+  void add(const std::string& name, PreFilterResult answer) {
     Script script;
     script.pre_filter = [answer = std::move(answer)](const PodClassView&, NodeInfos) { return answer; };
     scripted.add(name, {ExtensionPoint::kPreFilter, ExtensionPoint::kFilter}, std::move(script));
@@ -59,7 +59,7 @@ TEST_F(PreFilter, AnyOtherCodeAbortsAsAnError) {
     ScriptedProfile own(own_calls);
     Script script;
     script.pre_filter = [code](const PodClassView&, NodeInfos) {
-      return PreFilterAnswer{status_of(code, "broken"), {}};
+      return PreFilterResult{status_of(code, "broken"), {}};
     };
     own.add("A", {ExtensionPoint::kPreFilter}, script).add("B", {ExtensionPoint::kPreFilter});
     const Status status = own.build().run_pre_filter({pod.get(), &state}, nodes.view()).status;
@@ -70,7 +70,7 @@ TEST_F(PreFilter, AnyOtherCodeAbortsAsAnError) {
 
 TEST_F(PreFilter, AnExceptionIsAnError) {
   Script script;
-  script.pre_filter = [](const PodClassView&, NodeInfos) -> PreFilterAnswer { throw std::runtime_error("lost"); };
+  script.pre_filter = [](const PodClassView&, NodeInfos) -> PreFilterResult { throw std::runtime_error("lost"); };
   scripted.add("A", {ExtensionPoint::kPreFilter}, script);
   EXPECT_EQ(run().status, (Status{StatusCode::kError, "A", {"running PreFilter plugin \"A\": lost"}}));
 }

@@ -25,7 +25,7 @@ inline Status status_of(StatusCode code, std::string reason = "") {
 /// The behaviour of a scripted plugin at each point; an empty function succeeds.
 struct Script {
   std::function<Status(const Pod&)> pre_enqueue;
-  std::function<PreFilterAnswer(const PodClassView&, NodeInfos)> pre_filter;
+  std::function<PreFilterResult(const PodClassView&, NodeInfos)> pre_filter;
   std::function<Status(const PodClassView&, const Pod&, const NodeInfo&)> add_pod;
   std::function<Status(const PodClassView&, const Pod&, const NodeInfo&)> remove_pod;
   std::function<void(std::span<const FilterRequest>)> filter;
@@ -61,9 +61,9 @@ class ScriptedPlugin : public PreEnqueuePlugin,
     note("pre_enqueue");
     return script_.pre_enqueue ? script_.pre_enqueue(pod) : Status{};
   }
-  PreFilterAnswer pre_filter(const PodClassView& pod, NodeInfos nodes) override {
+  PreFilterResult pre_filter(const PodClassView& pod, NodeInfos nodes) override {
     note("pre_filter");
-    return script_.pre_filter ? script_.pre_filter(pod, nodes) : PreFilterAnswer{};
+    return script_.pre_filter ? script_.pre_filter(pod, nodes) : PreFilterResult{};
   }
   Status add_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node) override {
     note("add_pod");
