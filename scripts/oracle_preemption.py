@@ -109,7 +109,8 @@ def differences_of(upstream, ours):
         yield Difference(upstream["pod"], "error", f"error {upstream.get('error')!r} vs {ours.get('error')!r}", theirs, own)
     # A PostFilter plugin before DefaultPreemption may have ended it, whose text has no such name.
     text = ours.get("message", "")
-    if text and "preemption: " in upstream["message"] and not upstream["message"].endswith("preemption: " + text):
+    is_told = not upstream.get("error") and "preemption: " in upstream["message"]
+    if text and is_told and not upstream["message"].endswith("preemption: " + text):
         yield Difference(upstream["pod"], "message", f"message {upstream['message']!r} vs {text!r}", None, None)
 
 
