@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything Berth links against, all from the distribution (scripts/install_dependencies.sh has the package names).
 # Targets to use in DEPS: simdjson::simdjson fmt::fmt TBB::tbb Threads::Threads ZLIB::ZLIB CLI11::CLI11 tsl::robin_map
-# berth::eigen berth::yaml berth::zstd berth::xxhash berth::utf8proc; in tests also nlohmann_json::nlohmann_json
+# berth::eigen berth::yaml berth::zstd berth::xxhash berth::sqlite berth::utf8proc; in tests also nlohmann_json::nlohmann_json
 # GTest::gtest rapidcheck rapidcheck_gtest valijson; in bench benchmark::benchmark.
 # scripts/check_dependencies.py finds a package here that no source includes.
 
@@ -32,6 +32,7 @@ endfunction()
 berth_use_pkg_config(yaml yaml-0.1)
 berth_use_pkg_config(zstd libzstd)
 berth_use_pkg_config(xxhash libxxhash)
+berth_use_pkg_config(sqlite sqlite3)
 berth_use_pkg_config(utf8proc libutf8proc)
 
 if(BERTH_TESTS OR BERTH_FUZZ)

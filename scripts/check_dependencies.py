@@ -32,6 +32,7 @@ LIBRARIES = {
     "libzstd-dev": ("zstd", "zstd.h"),
     "libcli11-dev": ("CLI11", "CLI/"),
     "libxxhash-dev": ("xxhash", "xxhash.h"),
+    "libsqlite3-dev": ("sqlite", "sqlite3.h"),
     "libutf8proc-dev": ("utf8proc", "utf8proc.h"),
     "robin-map-dev": ("tsl-robin-map", "tsl/"),
     "libhwy-dev": ("HWY", "hwy/"),

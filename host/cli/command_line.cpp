@@ -23,6 +23,8 @@
 #include "host/cli/option_groups.h"
 #include "host/cli/output.h"
 #include "host/cli/perf_command.h"
+#include "host/cli/record_command.h"
+#include "host/cli/recording_options.h"
 #include "host/cli/schedule_command.h"
 #include "host/cli/simulate_command.h"
 #include "host/cli/terminal.h"
@@ -110,28 +112,10 @@ void add_simulate(CommandLine& line) {
   CLI::App& app = *line.app.add_subcommand(
       "simulate", "Run a cluster on a virtual clock: pods arrive, run and end, nodes come and go");
   const auto command = bind<SimulateCommand>(app, line);
-  add_values(app, "FILE", "FILE...",
-             "A scenario (docs/simulate.md), dumps of a cluster as schedule reads them, or a scenario and dumps",
-             [command = command.get()](const std::string& path) {
-               command->input.paths.push_back(path);
-               return check_text(path);
-             })
-      ->required();
-  add_input_flags(app, command->input);
-  add_choice(
-      app, "--start", command->start, "latest|earliest",
-      "When the clock begins: at the latest creation or start of a pod in the input, so that a dump goes on from "
-      "when it was taken; or at the earliest creation of a pending pod, so that a trace runs from its beginning "
-      "(default: as the scenario says, else latest)");
-  add_duration(app, "--until", command->until_us, kLongestUs,
-               "How long to simulate (default: as the scenario says, else until nothing can happen any more)");
-  add_duration(app, "--run-duration", command->run_duration_us, kLongestUs,
-               "How long pods run that do not say it (default: as the scenario says, else until they are deleted)");
-  add_config(app, command->config);
-  add_backend(app, command->config);
-  add_engine(app, command->config);
-  app.add_flag("--keep-budgets", command->keeps_budgets,
-               "Never violate a PodDisruptionBudget; kube-scheduler violates one where nothing else helps");
+  add_simulation(
+      app, *command,
+      "A scenario (docs/simulate.md), dumps of a cluster as schedule reads them, or a scenario and dumps; or "
+      "one recording (docs/recordings.md), whose options hold where none are given");
   add_duration(app, "--interval", command->interval_us, kLongestUs,
                "Steps of the time line; 0s is one for each change (default: 60 steps at most)");
   add_text(app, "--plot", command->plot_path, "FILE",
@@ -140,6 +124,24 @@ void add_simulate(CommandLine& line) {
              "table: a time line for people; wide: the same with every pod; json and yaml: all of it for machines "
              "(default table)");
   app.footer(kSimulateNotes);
+}
+
+void add_record(CommandLine& line) {
+  CLI::App& app = *line.app.add_subcommand("record", "Run a simulation and write its inputs and decisions into a file");
+  add_options(app, *bind<RecordCommand>(app, line));
+  app.footer(kRecordNotes);
+}
+
+void add_replay(CommandLine& line) {
+  CLI::App& app = *line.app.add_subcommand("replay", "Run a recording again and compare the decisions");
+  add_options(app, *bind<ReplayCommand>(app, line));
+  app.footer(kReplayNotes);
+}
+
+void add_diff(CommandLine& line) {
+  CLI::App& app = *line.app.add_subcommand("diff", "Compare two recordings and explain the first differences");
+  add_options(app, *bind<DiffCommand>(app, line));
+  app.footer(kDiffNotes);
 }
 
 void add_explain(CommandLine& line) {
@@ -341,6 +343,9 @@ void build(CommandLine& line) {
   line.app.footer(program_notes());
   add_schedule(line);
   add_simulate(line);
+  add_record(line);
+  add_replay(line);
+  add_diff(line);
   add_explain(line);
   add_config_check(line);
   add_generate(line);

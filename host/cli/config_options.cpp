@@ -29,7 +29,7 @@ void refuse_unsupported(const SchedulerConfig& config, const ConfigOptions& opti
     if (!options.allow_unsupported) {
       problems.push_back({options.config_path, "", request + " (--allow-unsupported goes on without it)"});
     } else if (!quiet) {
-      say_left_out(options.config_path + ": " + request);
+      say_left_out((options.config_name.empty() ? options.config_path : options.config_name) + ": " + request);
     }
   }
   if (!problems.empty()) throw InputError(std::move(problems));
@@ -40,7 +40,7 @@ void refuse_unsupported(const SchedulerConfig& config, const ConfigOptions& opti
 RequestedGates requested_gates(const ConfigOptions& options) {
   RequestedGates requested;
   try {
-    requested.gates = FeatureGates(parse_release(options.release));
+    requested.gates = FeatureGates(parse_release(options.release.value_or(kReleaseDefault)));
     requested.gates.apply(options.feature_gates, &requested.left_out);
   } catch (const InputError& error) {
     throw UsageError(error.problems());

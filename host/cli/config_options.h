@@ -19,11 +19,17 @@ class UsageError : public InputError {
   explicit UsageError(std::string message) : InputError(InputProblem{"", "", std::move(message)}) {}
 };
 
+inline constexpr const char* kReleaseDefault = "1.35";
+inline constexpr const char* kReleaseChoices = "1.35|1.36";
+inline constexpr const char* kNodeSamplingChoices = "all|kube";
+inline constexpr const char* kTieBreakChoices = "load|random|first|kube";
+
 /// How a command schedules. Flags win over the engine's file.
 struct ConfigOptions {
   std::string config_path;  ///< empty: kube-scheduler's defaults
+  std::string config_name;  ///< what messages call it; empty: config_path
   std::string engine_config_path;
-  std::string release = "1.35";
+  std::optional<std::string> release;  ///< absent: kReleaseDefault
   std::string feature_gates;
   bool allow_unsupported = false;
   std::optional<std::string> backend;

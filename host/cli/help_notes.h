@@ -14,7 +14,7 @@ inline const std::string& program_notes() {
       "To start with a cluster of your own: " + std::string(kDumpCommand) +
       "; then berth schedule -f cluster.json, and berth explain -f cluster.json NAMESPACE/POD.\n"
       "Exit codes: 0 done; 1 error; 2 the command line was not understood; 3 unplaced pods with --fail-unplaced; 4 the "
-      "device of cuda failed, or none can be used.\n"
+      "device of cuda failed, or none can be used; 5 replay and diff: the runs did not decide the same.\n"
       "Colours are shown on a terminal only, and not when NO_COLOR is set. Bars are drawn in Unicode where the locale "
       "is UTF-8.";
   return kNotes;
@@ -42,6 +42,17 @@ inline constexpr const char* kSimulateNotes =
     "876,000 h, 100 million attempts to place a pod, 100,000 samples of the time line (steps become longer).\n"
     "docs/schemas/simulate-report.schema.json describes the JSON document.\n"
     "Example: berth simulate examples/scenario.yaml --plot timeline.svg";
+
+inline constexpr const char* kRecordNotes =
+    "docs/recordings.md describes the file. A run that is killed leaves a recording without its last batch.\n"
+    "Example: berth record examples/scenario.yaml -o run.db; berth replay run.db";
+
+inline constexpr const char* kReplayNotes =
+    "Options that are not given are those of the recording. Backend, threads and device change no decision.\n"
+    "Exits with 5 when the new run did not decide the same.\n"
+    "Example: berth replay run.db --config other.yaml -o other.db; berth diff run.db other.db";
+
+inline constexpr const char* kDiffNotes = "Exits with 5 when the runs did not decide the same.";
 
 inline constexpr const char* kExplainNotes =
     "Each pod is evaluated alone against the cluster as loaded. A pod with scheduling gates is reported as gated "

@@ -36,8 +36,8 @@ void say_unknown_kinds(const ClusterObjects& objects) {
   print_warning(fmt::format("more unknown kinds: {} left out", counted(others, "object", "objects")));
 }
 
-void say_warnings(const ClusterObjects& objects) {
-  for (const std::string& warning : objects.warnings) print_warning(warning);
+void say_warnings(const InputOptions& options, const ClusterObjects& objects) {
+  for (const std::string& warning : objects.warnings) print_warning(options.with_shown_names(warning));
   say_unknown_kinds(objects);
 }
 
@@ -46,12 +46,13 @@ void say_no_nodes() {
       fmt::format("the input has no Node, so no pod can be placed; a dump with all that is read: {}", kDumpCommand));
 }
 
-void say_left_out(const LoadResult& loaded) {
+void say_left_out(const InputOptions& options, const LoadResult& loaded) {
   for (const Remark& remark : loaded.left_out) {
     // The reason begins with the file, which is all there is to name where no object is known.
     const bool names_the_file = remark.reason.starts_with(remark.object + ": ");
-    print_message(names_the_file ? fmt::format("left out {}", remark.reason)
-                                 : fmt::format("left out {}: {}", remark.object, remark.reason));
+    print_message(options.with_shown_names(names_the_file
+                                               ? fmt::format("left out {}", remark.reason)
+                                               : fmt::format("left out {}: {}", remark.object, remark.reason)));
   }
   const std::int64_t more = loaded.left_out_count - static_cast<std::int64_t>(loaded.left_out.size());
   if (more > 0) print_message(fmt::format("left out {} more", counted(more, "invalid object", "invalid objects")));
@@ -125,11 +126,11 @@ LoadedInput load_input(const InputOptions& options, int threads) {
   ProgressBar bar("reading, in MiB:");
   LoadResult loaded = load_cluster(options.paths, load_options(options, threads, bar));
   bar.clear();
-  if (!options.quiet) say_warnings(loaded.objects);
+  if (!options.quiet) say_warnings(options, loaded.objects);
   const bool is_refused = !options.skip_invalid || loaded.is_incomplete || holds_nothing(loaded.objects);
   if (loaded.problem_count > 0 && is_refused) refuse(std::move(loaded));
   refuse_foreign_input(loaded);
-  if (loaded.problem_count > 0) say_left_out(loaded);
+  if (loaded.problem_count > 0) say_left_out(options, loaded);
   if (!options.quiet && !options.nodes_may_come && loaded.objects.nodes.empty()) say_no_nodes();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {std::move(loaded.objects), seconds};

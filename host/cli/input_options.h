@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/objects/cluster_objects.h"
@@ -15,6 +17,9 @@ struct InputOptions {
   bool strict = false;     ///< refuse what an API server would refuse
   bool no_expand = false;  ///< workloads make no pods
   bool quiet = false;
+  /// What messages show of a text that names paths; empty: the text itself. Where files are copies of others.
+  std::function<std::string(std::string)> shown_names = {};
+  std::string with_shown_names(std::string text) const { return shown_names ? shown_names(std::move(text)) : text; }
   bool nodes_may_come = false;  ///< a cluster without nodes is nothing to warn of
 };
 

@@ -39,7 +39,7 @@ CLI::Option* add_input(CLI::App& app, InputOptions& options, BehindFile behind) 
 }
 
 void add_release(CLI::App& app, ConfigOptions& options) {
-  add_choice(app, "--emulate-version", options.release, "1.35|1.36",
+  add_choice(app, "--emulate-version", options.release, kReleaseChoices,
              "Kubernetes release to follow where releases differ (default 1.35)");
   add_value(app, "--feature-gates", "NAME=BOOL,...",
             "Feature gates that differ from the release's defaults, as in kube-scheduler's flag; AllAlpha and AllBeta "
@@ -71,9 +71,9 @@ void add_engine(CLI::App& app, ConfigOptions& options) {
   add_number(app, "--seed", options.seed,
              "Seed of the draw among nodes of the highest total; the same seed gives the same placements "
              "(default 0)");
-  add_choice(app, "--node-sampling", options.node_sampling, "all|kube",
+  add_choice(app, "--node-sampling", options.node_sampling, kNodeSamplingChoices,
              "Score every node, or stop and rotate as kube-scheduler does at parallelism 1 (default all)");
-  add_choice(app, "--tie-break", options.tie_break, "load|random|first|kube",
+  add_choice(app, "--tie-break", options.tie_break, kTieBreakChoices,
              "Among nodes of the highest total: take the emptiest (the fullest where the profile packs) and draw among "
              "equally full ones by the seed, draw among all by the seed, take the first, or repeat the heap of "
              "kube-scheduler 1.35 (default load)");

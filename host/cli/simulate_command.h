@@ -11,6 +11,8 @@
 
 namespace berth {
 
+inline constexpr const char* kStartChoices = "latest|earliest";
+
 /// `berth simulate`: runs a scenario, or a dump of a cluster, on a virtual clock.
 struct SimulateCommand {
   InputOptions input;  ///< paths: one scenario at most, and dumps

@@ -21,7 +21,6 @@ constexpr std::array<std::pair<std::string_view, TolerationOperator>, 4> kTolera
      {"Gt", TolerationOperator::kGt},
      {"Lt", TolerationOperator::kLt}}};
 
-
 /// Label selectors know the first four only.
 constexpr std::array<std::pair<std::string_view, SelectorOperator>, 6> kNodeOperators = {
     {{"In", SelectorOperator::kIn},

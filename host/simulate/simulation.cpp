@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "host/framework/clock.h"
 #include "host/objects/pod_state.h"
 #include "host/queue/scheduling_queue.h"
+#include "host/scheduler/loop/observers.h"
 #include "host/scheduler/loop/store_scheduler.h"
 #include "host/store/kubelet.h"
 
@@ -74,7 +74,9 @@ class Simulation {
         player_(scenario, store_),
         kubelet_(store_, kubelet_options(scenario)),
         recorder_(store_, resources_of(scenario), scenario.start_us),
-        scheduler_(store_, options.loop, recorder_),
+        guest_(options.observe ? options.observe(clock_) : nullptr),
+        observers_({&recorder_, guest_.get()}),
+        scheduler_(store_, options.loop, observers_),
         last_change_us_(scenario.start_us),
         quiet_us_(quiet_period_us(options.loop.config)) {}
 
@@ -172,6 +174,8 @@ class Simulation {
   ScenarioPlayer player_;  ///< loads the cluster, which those below begin with
   Kubelet kubelet_;
   Recorder recorder_;
+  std::unique_ptr<LoopObserver> guest_;  ///< null: none
+  LoopObservers observers_;
   StoreScheduler scheduler_;
   std::int64_t last_change_us_;  ///< of the cluster, by the clock
   std::int64_t quiet_us_;

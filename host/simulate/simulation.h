@@ -6,9 +6,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "host/framework/clock.h"
+#include "host/scheduler/loop/loop_observer.h"
 #include "host/scheduler/loop/loop_options.h"
 #include "host/simulate/actions.h"
 #include "host/simulate/recorder.h"
@@ -21,6 +24,9 @@ struct SimulationOptions {
   LoopOptions loop;
   /// Called now and then, on the calling thread, with the pods that were tried so far. May be empty.
   std::function<void(std::int64_t attempts)> progress;
+  /// Makes one more observer of the scheduler, for the simulation's clock. It lives as long as the simulation, and what
+  /// it throws ends the simulation. May be empty.
+  std::function<std::unique_ptr<LoopObserver>(const Clock& clock)> observe;
 };
 
 /// Attempts to place a pod that one simulation may take.

@@ -4,7 +4,7 @@
 
     tests/hostile/hostile.py --berth build/host/berth [--inputs N] [--seed N] [--only TEXT] [--keep FOLDER]
 
-The inputs are the fixed ones of corpus.py and derived.py, then N random mutations of the files in good/ (mutations.py).
+The inputs are the fixed ones of corpus.py, derived.py and recordings.py, then N random mutations of the files in good/ (mutations.py).
 A failure is a crash, a run of more than --timeout seconds, more than 1 GiB of memory, an exit code that docs/cli.md
 does not promise (or not the one that the input must end with), a control byte or a line without "berth: " on standard
 error, a control byte on standard output, or an error without a message. Each failure is printed with its name;
@@ -23,6 +23,7 @@ import corpus
 import derived
 import mutations
 import outcome
+import recordings
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
@@ -44,6 +45,7 @@ def arguments():
 def all_inputs(options):
     yield from corpus.inputs()
     yield from derived.inputs()
+    yield from recordings.inputs()
     yield from mutations.inputs(options.inputs, options.seed)
 
 

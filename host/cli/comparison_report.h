@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "host/record/comparison.h"
+
+namespace berth {
+
+/// One line: how far a recording goes, and its hash. A recording without its end is said to be one.
+std::string extent_report(const RecordingReader& reader);
+
+/// Both extents, what differs between the runs, and the first differences with both decisions. For people.
+std::string comparison_report(const RecordingReader& a, const RecordingReader& b,
+                              const RecordingComparison& comparison);
+
+}  // namespace berth

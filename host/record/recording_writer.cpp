@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/record/recording_writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "host/record/recording_reader.h"
+#include "host/record/schema.h"
+
+namespace berth {
+namespace {
+
+constexpr int kCompressionLevel = 3;
+/// Texts whose ids are remembered; beyond it a text may stand in the file more than once.
+constexpr std::size_t kMessagesKnownMax = 10'000;
+/// Pages of the write-ahead log before they are moved into the file: each move waits for the disk.
+constexpr const char* kCheckpointPages = "PRAGMA wal_autocheckpoint=2048";
+/// Rows are only appended: large pages cost less of them each.
+constexpr const char* kPageBytes = "PRAGMA page_size=16384";
+
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw RecordingError(fmt::format("{}: {}", path, why));
+}
+
+void remove_files(const std::string& path) noexcept {
+  ::unlink(path.c_str());
+  try {
+    ::unlink((path + "-wal").c_str());
+    ::unlink((path + "-shm").c_str());
+  } catch (const std::bad_alloc&) {
+    return;  // they are empty once the file is closed
+  }
+}
+
+/// A new empty file of that name, so that nothing that is there is ever written into.
+void create_file(const std::string& path, RecordingWriter::Existing existing) {
+  if (existing == RecordingWriter::Existing::kReplaceRecording && is_recording(path)) remove_files(path);
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor >= 0) {
+    ::close(descriptor);
+    return;
+  }
+  if (errno != EEXIST) fail(path, std::string("cannot be written: ") + std::strerror(errno));
+  fail(path, existing == RecordingWriter::Existing::kRefuse
+                 ? "is there already, expected a name that is free (--force replaces a recording)"
+                 : "is there and is no recording, so that --force does not replace it");
+}
+
+std::string compressed(std::string_view bytes) {
+  std::string out(ZSTD_compressBound(bytes.size()), '\0');
+  const std::size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), kCompressionLevel);
+  if (ZSTD_isError(size)) throw std::runtime_error(std::string("zstd: ") + ZSTD_getErrorName(size));
+  out.resize(size);
+  return out;
+}
+
+}  // namespace
+
+struct RecordingWriter::Statements {
+  explicit Statements(const Database& database)
+      : fact(database, "INSERT INTO run VALUES(?,?,?)"),
+        input(database, "INSERT INTO inputs VALUES(?,?,?,?,?,?,?)"),
+        decision(database, "INSERT INTO decisions VALUES(?,?,?,?,?,?,?,?,?,?,?)"),
+        binding(database, "INSERT INTO bindings VALUES(?,?,?,?,?,?)"),
+        eviction(database, "INSERT INTO evictions VALUES(?,?,?,?,?,?,?,?,?)"),
+        message(database, "INSERT INTO messages VALUES(?,?)"),
+        batch(database, "INSERT INTO batches VALUES(?,?,?,?,?,?,?,?)"),
+        start(database, "BEGIN"),
+        commit(database, "COMMIT") {}
+  Statement fact;
+  Statement input;
+  Statement decision;
+  Statement binding;
+  Statement eviction;
+  Statement message;
+  Statement batch;
+  Statement start;
+  Statement commit;
+};
+
+template <class Work>
+void RecordingWriter::guarded(Work&& work) {
+  try {
+    work();
+  } catch (const DatabaseError& error) {
+    fail(path_, std::string("cannot be written: ") + error.what());
+  }
+}
+
+RecordingWriter::RecordingWriter(const std::string& path, Existing existing) : path_(path) {
+  create_file(path, existing);
+  try {
+    guarded([&] {
+      database_ = std::make_unique<Database>(path, Database::Mode::kCreate);
+      database_->execute(kPageBytes);
+      database_->execute(
+          fmt::format("PRAGMA application_id={};PRAGMA user_version={}", kRecordingApplicationId, kRecordingVersion));
+      database_->execute("PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL");
+      database_->execute(kCheckpointPages);
+      database_->execute("BEGIN");
+      for (const RecordingTable& table : kRecordingTables) database_->execute(std::string(table.sql));
+      database_->execute("COMMIT");
+      statements_ = std::make_unique<Statements>(*database_);
+    });
+  } catch (...) {
+    discard();
+    throw;
+  }
+}
+
+RecordingWriter::~RecordingWriter() = default;
+
+void RecordingWriter::discard() noexcept {
+  statements_.reset();
+  database_.reset();
+  remove_files(path_);
+}
+
+void RecordingWriter::insert_input(std::string_view kind, const std::string& name, std::string_view bytes) {
+  const std::string data = compressed(bytes);
+  const std::string checksum = checksum_of(bytes);
+  Statement& statement = statements_->input;
+  statement.bind(1, ++input_count_);
+  statement.bind(2, file_count_);
+  statement.bind(3, kind);
+  statement.bind(4, name);
+  statement.bind(5, static_cast<std::int64_t>(bytes.size()));
+  statement.bind(6, checksum);
+  statement.bind_blob(7, data);
+  statement.run();
+}
+
+void RecordingWriter::add_input(std::string_view kind, const std::string& name, ByteStream& stream) {
+  if (file_count_ == kRecordedInputsMax)
+    throw InputError(InputProblem{name, "", fmt::format("is beyond the {} files that a recording takes", file_count_)});
+  ++file_count_;
+  std::string bytes(kInputBatchBytes, '\0');
+  for (bool is_first = true;; is_first = false) {
+    const std::size_t count = read_fully(stream, bytes.data(), bytes.size());
+    if (count == 0 && !is_first) return;
+    input_bytes_ += count;
+    if (input_bytes_ > kRecordedInputBytesMax) {
+      throw InputError(InputProblem{
+          name, "", fmt::format("a recording takes inputs of {} bytes at most, all together", kRecordedInputBytesMax)});
+    }
+    guarded([&] { insert_input(kind, name, std::string_view(bytes).substr(0, count)); });
+    if (count < bytes.size()) return;
+  }
+}
+
+void RecordingWriter::begin(const RecordedFacts& facts) {
+  guarded([&] {
+    statements_->start.run();
+    std::int64_t id = 0;
+    for (const auto& [key, value] : facts) {
+      statements_->fact.bind(1, ++id);
+      statements_->fact.bind(2, key);
+      statements_->fact.bind(3, value);
+      statements_->fact.run();
+    }
+    statements_->commit.run();
+  });
+}
+
+std::int64_t RecordingWriter::message_id(const std::string& text) {
+  const auto known = message_ids_.find(text);
+  if (known != message_ids_.end()) return known->second;
+  if (message_ids_.size() >= kMessagesKnownMax) message_ids_.clear();
+  statements_->message.bind(1, ++message_count_);
+  statements_->message.bind(2, text);
+  statements_->message.run();
+  message_ids_.emplace(text, message_count_);
+  return message_count_;
+}
+
+void RecordingWriter::insert(const RecordedEvent& event) {
+  const bool is_decision = event.kind == RecordedKind::kDecision;
+  const bool is_binding = event.kind == RecordedKind::kBinding;
+  Statement& statement = is_decision  ? statements_->decision
+                         : is_binding ? statements_->binding
+                                      : statements_->eviction;
+  const std::int64_t message = event.message.empty() ? 0 : message_id(event.message);
+  statement.bind(1, event_count_);
+  statement.bind(2, event.time_us);
+  statement.bind(3, event.pod.name_space);
+  statement.bind(4, event.pod.name);
+  statement.bind(5, event.pod.uid);
+  if (is_decision) {
+    statement.bind(6, event.profile);
+    statement.bind(7, event.attempt);
+    statement.bind(8, event.result);
+    if (event.node.empty()) {
+      statement.bind_null(9);
+      statement.bind_null(10);
+    } else {
+      statement.bind(9, event.node);
+      statement.bind(10, event.score);
+    }
+    if (message == 0) {
+      statement.bind_null(11);
+    } else {
+      statement.bind(11, message);
+    }
+  } else {
+    statement.bind(6, event.node);
+  }
+  if (event.kind == RecordedKind::kEviction) {
+    statement.bind(7, event.preemptor.name_space);
+    statement.bind(8, event.preemptor.name);
+    statement.bind(9, event.preemptor.uid);
+  }
+  statement.run();
+}
+
+void RecordingWriter::add(const RecordedEvent& event) {
+  guarded([&] {
+    if (!is_open_) statements_->start.run();
+    is_open_ = true;
+    ++event_count_;
+    ++counts_[static_cast<std::size_t>(event.kind)];
+    hash_.add(event);
+    insert(event);
+    if (event_count_ % kEventsPerBatch == 0) close_batch(event.time_us, false);
+  });
+}
+
+void RecordingWriter::close_batch(std::int64_t time_us, bool is_end) {
+  if (!is_open_) statements_->start.run();
+  is_open_ = true;
+  const std::string hash = hash_.hex();
+  Statement& batch = statements_->batch;
+  batch.bind(1, ++batch_count_);
+  batch.bind(2, event_count_);
+  for (int kind = 0; kind < 3; ++kind) batch.bind(3 + kind, counts_[kind]);
+  batch.bind(6, time_us);
+  batch.bind(7, hash);
+  batch.bind(8, static_cast<std::int64_t>(is_end));
+  batch.run();
+  statements_->commit.run();
+  is_open_ = false;
+}
+
+void RecordingWriter::restart() {
+  guarded([&] {
+    if (is_open_) database_->execute("ROLLBACK");
+    is_open_ = false;
+    database_->execute(
+        "BEGIN;DELETE FROM decisions;DELETE FROM bindings;DELETE FROM evictions;DELETE FROM messages;"
+        "DELETE FROM batches;COMMIT");
+  });
+  hash_.reset();
+  message_ids_.clear();
+  message_count_ = event_count_ = batch_count_ = 0;
+  for (std::int64_t& count : counts_) count = 0;
+}
+
+void RecordingWriter::end(std::int64_t time_us) {
+  guarded([&] {
+    close_batch(time_us, true);
+    // One file, without a log beside it: it can be read from a folder that cannot be written.
+    statements_.reset();
+    database_->execute("PRAGMA journal_mode=DELETE");
+    database_.reset();
+  });
+}
+
+}  // namespace berth
