@@ -142,11 +142,11 @@ TEST(ClusterSpec, MeaninglessTopologyIsAProblem) {
             "pods[0].podAffinity.preferred[0]: expected a weight from 1 to 100");
   EXPECT_EQ(problems_of_group(R"("podAffinity": {"required": [{}]})"),
             "pods[0].podAffinity.required[0]: expected a topologyKey");
-  EXPECT_EQ(
-      problems_of_group(R"("podAffinity": {"required": [{"topologyKey": "z", "labelSelector": {"matchExpressions":
+  EXPECT_EQ(problems_of_group(R"("podAffinity": {"required": [{"topologyKey": "z", "labelSelector": {"matchExpressions":
                 [{"key": "a", "operator": "Gt", "values": ["1"]}]}}]})"),
-      "pods[0].podAffinity.required[0].labelSelector.matchExpressions[0].operator: got \"Gt\", expected one of In "
-      "NotIn Exists DoesNotExist");
+            "line 2, pods[0].podAffinity.required[0].labelSelector.matchExpressions[0].operator: got \"Gt\", expected "
+            "one of In "
+            "NotIn Exists DoesNotExist");
 }
 
 TEST(ClusterSpec, ImpossibleOwnersAreProblems) {
@@ -158,7 +158,7 @@ TEST(ClusterSpec, ImpossibleOwnersAreProblems) {
             "pods[0].ownedBy.selector: expected matchLabels only, as a ReplicationController has no more");
   EXPECT_EQ(problems_of(R"({"pods": [{"name": "a", "ownedBy": {"kind": "ReplicaSet", "name": "x"}},
                 {"name": "b", "ownedBy": {"kind": "ReplicaSet", "name": "x", "selector": {"matchLabels": {"k": "v"}}}}]})"),
-            "pods[1].ownedBy: expected the selector that another group gives to ReplicaSet x");
+            "line 2, pods[1].ownedBy: expected the selector that another group gives to ReplicaSet x");
 }
 
 TEST(ClusterSpec, CountedTextsNeedAPrefixAndACount) {

@@ -273,7 +273,7 @@ TEST(Expansion, PodsOfDaemonSetsHaveALimitOfTheirOwn) {
   const LoadResult result = load_cluster_from_text(
       workload("DaemonSet", "a", "") + workload("DaemonSet", "b", "") + node("n1") + node("n2"), "test", options);
   EXPECT_EQ(names(result.objects), (Strings{"a-0", "a-1"}));
-  EXPECT_EQ(texts(result.problems), Strings{"test: line 1 (DaemonSet default/b): asks for 2 more pods, expected at "
+  EXPECT_EQ(texts(result.problems), Strings{"test: line 8 (DaemonSet default/b): asks for 2 more pods, expected at "
                                             "most 3 from all DaemonSets together, of which 2 are made"});
 }
 

@@ -130,15 +130,17 @@ TEST(PerfConfig, FindsTheThresholdOfATopic) {
 
 TEST(PerfConfig, NamesUnknownFieldsAndOperations) {
   EXPECT_EQ(error_of(with_op("{opcode: createPods, cuont: 3}")),
-            "p.yaml: [0].workloadTemplate[1].cuont: unknown field\n");
-  EXPECT_EQ(error_of(with_op("{opcode: dance}")),
-            "p.yaml: [0].workloadTemplate[1].opcode: got \"dance\", expected an operation of scheduler_perf, such as "
-            "\"createPods\"\n");
-  EXPECT_EQ(error_of(with_op("{opcode: createPods, countParam: nodes}")),
-            "p.yaml: [0].workloadTemplate[1].countParam: got \"nodes\", expected the name of a parameter, such as "
-            "\"$initNodes\"\n");
+            "p.yaml: line 5, [0].workloadTemplate[1].cuont: unknown field\n");
+  EXPECT_EQ(
+      error_of(with_op("{opcode: dance}")),
+      "p.yaml: line 5, [0].workloadTemplate[1].opcode: got \"dance\", expected an operation of scheduler_perf, such as "
+      "\"createPods\"\n");
+  EXPECT_EQ(
+      error_of(with_op("{opcode: createPods, countParam: nodes}")),
+      "p.yaml: line 5, [0].workloadTemplate[1].countParam: got \"nodes\", expected the name of a parameter, such as "
+      "\"$initNodes\"\n");
   EXPECT_EQ(error_of(with_op("{opcode: churn, mode: shake, templatePaths: [a]}")),
-            "p.yaml: [0].workloadTemplate[1].mode: got \"shake\", expected create or recreate\n");
+            "p.yaml: line 5, [0].workloadTemplate[1].mode: got \"shake\", expected create or recreate\n");
 }
 
 TEST(PerfConfig, RefusesWhatUpstreamRefuses) {
@@ -160,12 +162,12 @@ TEST(PerfConfig, RefusesWhatUpstreamRefuses) {
 
 TEST(PerfConfig, KeepsWithinItsLimits) {
   EXPECT_EQ(error_of(with_op("{opcode: createPods, count: 1000001}")),
-            "p.yaml: [0].workloadTemplate[1].count: got 1000001, expected an integer from 0 to 1000000\n");
+            "p.yaml: line 5, [0].workloadTemplate[1].count: got 1000001, expected an integer from 0 to 1000000\n");
   const std::string name(254, 'n');
   EXPECT_EQ(error_of("- name: " + name +
                      "\n  workloads: [{name: W}]\n  workloadTemplate: [{opcode: createPods, "
                      "collectMetrics: true}]\n"),
-            "p.yaml: [0]: a name of 254 bytes, expected at most 253\n");
+            "p.yaml: line 1, [0]: a name of 254 bytes, expected at most 253\n");
 }
 
 TEST(PerfConfig, SelectsByLabels) {
