@@ -15,8 +15,8 @@
 namespace berth {
 namespace {
 
-constexpr std::size_t kExamplesMax = 3;
-constexpr std::size_t kGroupsListed = 20;
+constexpr std::size_t kExplainedExamplesMax = 3;
+constexpr std::size_t kExplainedGroupsListed = 20;
 constexpr int kVerdictColumnsMax = 56;
 
 /// Equal for nodes that belong together, built only to be compared.
@@ -125,7 +125,7 @@ std::vector<std::string> lead(const Explanation& explanation, const NodeNames& n
 class GroupsListed {
  public:
   bool has_room_for(const NodeGroup& group) {
-    if (listed_++ < kGroupsListed) return true;
+    if (listed_++ < kExplainedGroupsListed) return true;
     ++groups_left_out_;
     nodes_left_out_ += group.node_count;
     return false;
@@ -189,9 +189,9 @@ std::string titled_scores(std::string_view title, const NodeEvaluation& node, co
 
 std::string victims_text(const PreemptionCandidate& candidate) {
   std::string text;
-  for (std::size_t v = 0; v < std::min(candidate.victims.size(), kExamplesMax); ++v)
+  for (std::size_t v = 0; v < std::min(candidate.victims.size(), kExplainedExamplesMax); ++v)
     text += (text.empty() ? "" : ", ") + candidate.victims[v]->full_name();
-  const std::size_t left_out = candidate.victims.size() - std::min(candidate.victims.size(), kExamplesMax);
+  const std::size_t left_out = candidate.victims.size() - std::min(candidate.victims.size(), kExplainedExamplesMax);
   return left_out == 0 ? text : fmt::format("{} and {} more", text, left_out);
 }
 
@@ -212,7 +212,7 @@ std::string preemption_text(const PreemptionResult& preemption, const NodeNames&
   Table table(
       {{"node"}, {"victims", Align::kLeft, kVerdictColumnsMax}, {"violated budgets", Align::kRight}, {"chosen"}});
   const std::vector<std::size_t> order = best_first(preemption);
-  for (std::size_t i = 0; i < std::min(order.size(), kGroupsListed); ++i) {
+  for (std::size_t i = 0; i < std::min(order.size(), kExplainedGroupsListed); ++i) {
     const PreemptionCandidate& candidate = preemption.candidates[order[i]];
     const std::string_view chosen = i >= preemption.best.size()   ? ""
                                     : preemption.best.size() == 1 ? "yes"
@@ -220,7 +220,7 @@ std::string preemption_text(const PreemptionResult& preemption, const NodeNames&
     table.add_row({std::string(node_name(candidate.node)), victims_text(candidate), grouped(candidate.violations),
                    std::string(chosen)});
   }
-  const std::size_t left_out = order.size() - std::min(order.size(), kGroupsListed);
+  const std::size_t left_out = order.size() - std::min(order.size(), kExplainedGroupsListed);
   return title + table.render(terminal, 2) +
          (left_out == 0
               ? std::string()
@@ -254,7 +254,7 @@ std::vector<NodeGroup> group_nodes(const Evaluation& evaluation) {
     if (is_new) groups.push_back({&node, 0, {}});
     NodeGroup& group = groups[entry->second];
     ++group.node_count;
-    if (group.examples.size() < kExamplesMax) group.examples.push_back(node.node);
+    if (group.examples.size() < kExplainedExamplesMax) group.examples.push_back(node.node);
   }
   std::stable_sort(groups.begin(), groups.end(), stands_before);
   return groups;

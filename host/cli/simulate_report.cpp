@@ -18,8 +18,8 @@
 namespace berth {
 namespace {
 
-constexpr std::size_t kGroupsListed = 15;
-constexpr std::size_t kExamplesMax = 3;
+constexpr std::size_t kWaitingGroupsListed = 15;
+constexpr std::size_t kWaitingExamplesMax = 3;
 constexpr std::size_t kFailuresListed = 10;
 constexpr std::size_t kResourcesListed = 4;
 
@@ -121,7 +121,7 @@ class SimulateReport {
       if (pod.reason.empty()) causes = "not tried: no profile has the pod's schedulerName, or the pod is being deleted";
       Group& group = groups[causes];
       group.causes = std::move(causes);
-      if (++group.count <= static_cast<std::int64_t>(kExamplesMax))
+      if (++group.count <= static_cast<std::int64_t>(kWaitingExamplesMax))
         group.examples += (group.examples.empty() ? "" : ", ") + pod.name;
     }
     std::vector<Group> sorted;
@@ -138,10 +138,10 @@ class SimulateReport {
     title(fmt::format("Waiting at the end: {}",
                       counted(static_cast<std::int64_t>(result_.waiting.size()), "pod", "pods")));
     const std::vector<Group> groups = waiting_groups();
-    const std::size_t listed = is_wide_ ? groups.size() : std::min(groups.size(), kGroupsListed);
+    const std::size_t listed = is_wide_ ? groups.size() : std::min(groups.size(), kWaitingGroupsListed);
     for (std::size_t i = 0; i < listed; ++i) {
       paragraph(fmt::format("{:>8}  {}", grouped(groups[i].count), groups[i].causes), 2);
-      const bool has_more = groups[i].count > static_cast<std::int64_t>(kExamplesMax);
+      const bool has_more = groups[i].count > static_cast<std::int64_t>(kWaitingExamplesMax);
       paragraph(groups[i].examples + (has_more ? ", ..." : ""), 12);
     }
     say_more(groups.size() - listed);

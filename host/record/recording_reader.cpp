@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-constexpr std::size_t kMessagesKnownMax = 1000;
+constexpr std::size_t kMessagesHeldMax = 1000;
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kApplicationIdAt = 68;  // sqlite.org/fileformat2.html 1.3
 constexpr std::size_t kHeadBytes = 100;
@@ -260,7 +260,7 @@ const std::string& RecordingReader::message(std::int64_t id, std::int64_t row) {
   if (!rows.step()) fail("decisions", row, fmt::format("message: there is no message {}", id));
   const auto text = rows.text(0);
   if (!text) fail("messages", id, "text: expected a text");
-  if (messages_.size() >= kMessagesKnownMax) messages_.clear();
+  if (messages_.size() >= kMessagesHeldMax) messages_.clear();
   const std::string& stored = messages_.emplace(id, *text).first->second;
   rows.reset();
   return stored;
