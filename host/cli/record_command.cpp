@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cli/record_command.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "host/cli/comparison_report.h"
@@ -24,6 +29,15 @@ void print(const std::string& text) {
 
 RecordingWriter::Existing existing(bool replaces) {
   return replaces ? RecordingWriter::Existing::kReplaceRecording : RecordingWriter::Existing::kRefuse;
+}
+
+/// The writer replaces the file before anything is read. @throws UsageError
+void refuse_own_input(const std::string& output, std::span<const std::string> inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code is_not_there;
+    if (std::filesystem::equivalent(output, input, is_not_there))
+      throw UsageError(fmt::format("-o {}: is the same file as the input {}, expected another one", output, input));
+  }
 }
 
 /// Runs the recorded inputs of `from` into `writer`. Nothing is left of a run that does not begin.
@@ -53,6 +67,7 @@ ExitCode report(RecordingReader& a, RecordingReader& b, std::int64_t differences
 
 ExitCode run(const RecordCommand& command) {
   requested_gates(command.simulate.config);  // a usage error before there is a file
+  refuse_own_input(command.output_path, command.simulate.input.paths);
   RecordingWriter writer(command.output_path, existing(command.replaces));
   try {
     record_inputs(command.simulate, writer);
@@ -74,6 +89,7 @@ ExitCode run(const RecordCommand& command) {
 
 ExitCode run(const ReplayCommand& command) {
   requested_gates(command.simulate.config);
+  refuse_own_input(command.output_path, {&command.path, 1});
   std::optional<PrivateFolder> folder;
   if (command.output_path.empty()) folder.emplace();
   const std::string path = folder ? folder->path() + "/replay.db" : command.output_path;

@@ -117,6 +117,16 @@ TEST(RecordCommand, ARecordingIsReplacedOnlyWhenAsked) {
   EXPECT_NE(missing.err.find("cannot be written"), std::string::npos) << missing.err;
 }
 
+TEST(RecordCommand, AReplayNeverReplacesWhatItReads) {
+  const std::string path = recorded_example("input.db");
+  for (const char* command : {"replay", "record"}) {
+    const ProgramRun run = run_berth({command, path, "-o", path, "--force"});
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_NE(run.err.find("the same file"), std::string::npos) << run.err;
+  }
+  EXPECT_EQ(run_berth({"replay", path}).exit_code, 0);
+}
+
 TEST(RecordCommand, TheQueriesOfThePageWork) {
   const std::string path = recorded_example("queries.db");
   const std::string script = write_file("queries.py", R"(
