@@ -41,8 +41,13 @@ void* EmulatedAccelerator::allocate(std::uint64_t bytes, const char* what) {
   if (is_refused || bytes > free_bytes())
     throw DeviceOutOfMemory("device 0", what, bytes, is_refused ? 0 : free_bytes(), "");
   void* memory = ::operator new(std::max<std::uint64_t>(bytes, 1), std::align_val_t{kAlignment});
+  try {
+    blocks_.emplace(memory, bytes);
+  } catch (...) {
+    ::operator delete(memory, std::align_val_t{kAlignment});
+    throw;
+  }
   std::memset(memory, kGarbage, bytes);
-  blocks_[memory] = bytes;
   allocated_bytes_ += bytes;
   ++allocations_;
   return memory;
