@@ -104,18 +104,17 @@ oracle: program $(RELEASES:%=oracle-%)
 oracle-preemption: program $(RELEASES:%=oracle-%)
 	scripts/oracle_preemption.py --berth $(BERTH) $(ORACLES) --clusters $(CLUSTERS) --seed $(SEED) --jobs $(JOBS)
 
-# The program that draws the histories is one of the tests.
-oracle-histories: $(RELEASES:%=oracle-%)
+# The programs that write histories are tests.
+write-%:
 	scripts/install_dependencies.sh build test
 	cmake --preset host -DBERTH_TESTS=ON $(CONFIGURE_ARGS)
-	cmake --build --preset host --target berth write_history -j $(JOBS)
+	cmake --build --preset host --target berth write_$* -j $(JOBS)
+
+oracle-histories: write-history $(RELEASES:%=oracle-%)
 	scripts/oracle_histories.py --berth $(BERTH) --histories-program build/host/tests/histories/write_history $(ORACLES) \
 	  --histories $(HISTORIES) --seed $(SEED) --jobs $(JOBS)
 
-oracle-runs: $(RELEASES:%=oracle-%)
-	scripts/install_dependencies.sh build test
-	cmake --preset host -DBERTH_TESTS=ON $(CONFIGURE_ARGS)
-	cmake --build --preset host --target berth write_run -j $(JOBS)
+oracle-runs: write-run $(RELEASES:%=oracle-%)
 	scripts/oracle_runs.py --berth $(BERTH) --runs-program build/host/tests/histories/write_run $(ORACLES) \
 	  --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
 

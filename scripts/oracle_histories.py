@@ -13,72 +13,24 @@ verdicts of all nodes they must be equal. The files of differing histories are k
 Last line: oracle-histories: N histories, N placements, N verdicts, N differences. Exit status 1 when there is a difference,
 2 when nothing was compared.
 """
-import json
-import os
 import sys
-from typing import NamedTuple
 
-from oracle_case import Case, ToolError, distinct, run
-from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments, tools_of
-from oracle_records import Difference, record_differences, step_problem
+from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments
+from oracle_walk import WalkWork
 
 
-class Walk(NamedTuple):
-    """What upstream said of one history."""
-    seed: int
-    release: str
-    placements: int
-    verdicts: int
-    differences: list
+class Work(WalkWork):
+    """Counts verdicts."""
+    name = "history"
 
+    def program(self):
+        return self.args.histories_program
 
-class Work:
-    """One process's share."""
+    def draw_case(self, case, seed):
+        case.draw(self.tools, seed)
 
-    def __init__(self, args):
-        self.args = args
-        self.tools = tools_of(args)
-
-    def draw(self, case, seed, release):
-        """The history of each backend, as files."""
-        config = case.path(".config.json") if os.path.exists(case.path(".config.json")) else ""
-        for backend in self.tools.backends:
-            run([self.args.histories_program, case.path(".json"), str(seed), backend, release, config, case.gates()],
-                case.path(f".{backend}.history.jsonl"))
-
-    def one(self, job):
-        seed, release = job
-        case = Case(os.path.join(self.args.keep, f"history-{seed}-{release}"))
-        placements = verdicts = 0
-        differences = []
-        try:
-            case.draw(self.tools, seed)
-            self.draw(case, seed, release)
-            for backend in distinct(case, self.tools.backends, ".history.jsonl"):
-                case.upstream(self.tools, release, "walk", case.path(".walk.jsonl"), "--follow",
-                              case.path(f".{backend}.history.jsonl"))
-                with open(case.path(".walk.jsonl"), encoding="utf-8") as file:
-                    records = [json.loads(line) for line in file]
-                placements += len(records)
-                verdicts += sum(len(r["alone"]["nodes"]) for r in records if "alone" in r)
-                differences += [d._replace(text=f"{backend}: {d.text}") for d in first_differences(records)]
-        except ToolError as error:
-            differences.append(Difference("", "tool", str(error), None, None))
-        if not differences:
-            case.remove()
-        return Walk(seed, release, placements, verdicts, differences)
-
-
-def first_differences(records):
-    """Those of the first placement that differs: what follows happens in another cluster."""
-    for record in records:
-        found = list(record_differences(record["alone"], record["ours"])) if "alone" in record else []
-        problem = step_problem(record, record["score"])
-        if problem:
-            found.append(Difference(record["pod"], *problem, record.get("message"), record.get("said")))
-        if found:
-            return found
-    return []
+    def count(self, records, followed):
+        return sum(len(r["alone"]["nodes"]) for r in records if "alone" in r)
 
 
 def parse():
@@ -92,8 +44,8 @@ def main():
     placements = verdicts = 0
     differing = Differing(args)
     for walk in answers_of_cases(Work, args):
-        placements += walk.placements
-        verdicts += walk.verdicts
+        placements += walk.steps
+        verdicts += walk.counted
         differing.add(walk)
     print(f"oracle-histories: {args.cases} histories, {placements} placements, {verdicts} verdicts, {differing.count} differences")
     return exit_status(differing.count, placements)

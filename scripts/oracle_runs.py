@@ -14,62 +14,28 @@ Last line: oracle-runs: N runs, N attempts, N preemptions, N differences. Exit s
 nothing was compared.
 """
 import json
-import os
 import sys
-from typing import NamedTuple
 
-from oracle_case import Case, ToolError, distinct, read_json, run, write_json
-from oracle_histories import first_differences
-from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments, tools_of
+from oracle_case import read_json, write_json
+from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments
 from oracle_preemption import draw
-from oracle_records import Difference
+from oracle_walk import WalkWork
 
 
-class Walk(NamedTuple):
-    """What upstream said of one run."""
-    seed: int
-    release: str
-    attempts: int
-    preemptions: int
-    differences: list
+class Work(WalkWork):
+    """Counts attempts that evicted somebody."""
+    name = "run"
 
+    def program(self):
+        return self.args.runs_program
 
-class Work:
-    """One process's share."""
+    def draw_case(self, case, seed):
+        draw(case, self.tools, seed)
+        sort_objects(case)
 
-    def __init__(self, args):
-        self.args = args
-        self.tools = tools_of(args)
-
-    def schedule(self, case, seed, release):
-        """The run of each backend, as files."""
-        config = case.path(".config.json") if os.path.exists(case.path(".config.json")) else ""
-        for backend in self.tools.backends:
-            run([self.args.runs_program, case.path(".json"), str(seed), backend, release, config, case.gates()],
-                case.path(f".{backend}.run.jsonl"))
-
-    def one(self, job):
-        seed, release = job
-        case = Case(os.path.join(self.args.keep, f"run-{seed}-{release}"))
-        attempts = preemptions = 0
-        differences = []
-        try:
-            draw(case, self.tools, seed)
-            sort_objects(case)
-            self.schedule(case, seed, release)
-            for backend in distinct(case, self.tools.backends, ".run.jsonl"):
-                followed = case.path(f".{backend}.run.jsonl")
-                case.upstream(self.tools, release, "walk", case.path(".walk.jsonl"), "--follow", followed)
-                with open(case.path(".walk.jsonl"), encoding="utf-8") as file:
-                    records = [json.loads(line) for line in file]
-                attempts += len(records)
-                preemptions += preemptions_of(followed)
-                differences += [d._replace(text=f"{backend}: {d.text}") for d in first_differences(records)]
-        except ToolError as error:
-            differences.append(Difference("", "tool", str(error), None, None))
-        if not differences:
-            case.remove()
-        return Walk(seed, release, attempts, preemptions, differences)
+    def count(self, records, followed):
+        with open(followed, encoding="utf-8") as file:
+            return sum(bool(json.loads(line).get("preempt", {}).get("victims")) for line in file)
 
 
 def sort_objects(case):
@@ -78,12 +44,6 @@ def sort_objects(case):
     cluster = read_json(case.path(".json"))
     cluster["items"].sort(key=lambda o: (o["metadata"].get("namespace", "default"), o["metadata"]["name"]))
     write_json(case.path(".json"), cluster)
-
-
-def preemptions_of(path):
-    """Attempts that evicted somebody."""
-    with open(path, encoding="utf-8") as file:
-        return sum(bool(json.loads(line).get("preempt", {}).get("victims")) for line in file)
 
 
 def parse():
@@ -97,8 +57,8 @@ def main():
     attempts = preemptions = 0
     differing = Differing(args)
     for walk in answers_of_cases(Work, args):
-        attempts += walk.attempts
-        preemptions += walk.preemptions
+        attempts += walk.steps
+        preemptions += walk.counted
         differing.add(walk)
     print(f"oracle-runs: {args.cases} runs, {attempts} attempts, {preemptions} preemptions, {differing.count} differences")
     return exit_status(differing.count, preemptions)

@@ -6,9 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
-
-#include "host/cluster/page_memory.h"
 
 namespace berth {
 
@@ -53,21 +52,23 @@ class Pages {
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(pages_.size()) * length_ * sizeof(T); }
 
  private:
+  static constexpr std::align_val_t kAlignment{64};  ///< a vector register never straddles two cache lines
+
   struct Release {
     std::size_t length;
     void operator()(T* page) const {
       std::destroy_n(page, length);
-      give_page_block(page, length * sizeof(T));
+      ::operator delete[](static_cast<void*>(page), kAlignment);
     }
   };
   /// @param fill  constructs the entries of a page
   template <class Fill>
   static std::shared_ptr<T[]> new_page(std::size_t length, Fill fill) {
-    T* page = static_cast<T*>(take_page_block(length * sizeof(T)));
+    T* page = static_cast<T*>(::operator new[](length * sizeof(T), kAlignment));
     try {
       fill(page);
     } catch (...) {
-      give_page_block(page, length * sizeof(T));
+      ::operator delete[](static_cast<void*>(page), kAlignment);
       throw;
     }
     return std::shared_ptr<T[]>(page, Release{length});

@@ -10,8 +10,6 @@
 #include <cstring>
 #include <new>
 
-#include "host/cluster/page_memory.h"
-
 namespace berth::test {
 namespace {
 
@@ -71,7 +69,6 @@ void* allocate_or_throw(std::size_t size, std::size_t alignment, const void* cal
 
 FailingAllocation::FailingAllocation(std::int64_t n, Failure failure) {
   if (of_tbb_count == 0) dl_iterate_phdr(note_library, nullptr);
-  set_kept_page_bytes_max(0);
   failed = false;
   fails_on = failure == Failure::kAllBehind;
   left = n;

@@ -90,22 +90,6 @@ TEST(PagesTest, PagesAreCacheLineAligned) {
 
 TEST(PagesTest, BytesCountWholePages) { EXPECT_EQ(Pages<std::int64_t>(3, 8).bytes(), 3u * 8u * 8u); }
 
-TEST(PagesTest, ABlockThatWasGivenBackIsTakenAgainUnlessNoneIsKept) {
-  set_kept_page_bytes_max(4096);
-  void* const first = take_page_block(2048);
-  void* const second = take_page_block(1024);
-  give_page_block(first, 2048);
-  give_page_block(second, 1024);
-  EXPECT_EQ(take_page_block(1024), second) << "by length";
-  EXPECT_EQ(take_page_block(2048), first);
-  set_kept_page_bytes_max(1024);
-  give_page_block(first, 2048);  // that is too long to be kept
-  give_page_block(second, 1024);
-  void* const third = take_page_block(1024);
-  EXPECT_EQ(third, second);
-  give_page_block(third, 1024);
-}
-
 TEST(PagesTest, PagesMayBeGivenBackByAnotherThread) {
   std::optional<Pages<std::int64_t>> pages(std::in_place, 3, 1024, 7);
   std::thread([&] {
