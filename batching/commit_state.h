@@ -282,14 +282,14 @@ class CommitState {
   /// A pod that was compiled and not released.
   struct KeptPod {
     PodPtr pod;  ///< null: the handle is free
+    std::uint64_t compiled_at = 0;
+    std::uint64_t kept_in = 0;  ///< number of the call since which it is kept
     std::int32_t profile = 0;
     std::int32_t kind = TopologyIndex::kNoKind;
     std::int32_t class_index = -1;
-    std::uint64_t compiled_at = 0;
-    bool is_prepared = false;
     std::int32_t prepared_class = -1;  ///< in prepared_pods_of_class_; -1: none
-    bool reads_open_side = false;      ///< const calls also read the node side with NodeSet::kIgnored
-    std::uint64_t kept_in = 0;         ///< number of the call since which it is kept
+    bool is_prepared = false;
+    bool reads_open_side = false;  ///< const calls also read the node side with NodeSet::kIgnored
   };
   const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1].pod; }
   /// Before the current call.

@@ -39,8 +39,7 @@ bool PodMatches::change_namespace(const std::string& name, const LabelMap* label
     if (was_selected != (labels != nullptr && known.selector.matches(*labels))) return false;
   }
   identities_.for_each([&](std::int32_t, Identity& identity) {
-    if (identity.name_space != name) return;
-    identity.labels_of_namespace = labels != nullptr ? *labels : LabelMap();
+    if (*identity.name_space != name) return;
     std::vector<std::int32_t> matching;
     for (const std::int32_t t : term_index_.candidates(identity.labels))
       if (matches(identity, terms_[t])) matching.push_back(t);
@@ -68,6 +67,12 @@ std::string PodMatches::Matches::signature() const {
   return out;
 }
 
+const LabelMap& PodMatches::labels_of_namespace(const std::string& name) const {
+  static const LabelMap kNone;
+  const auto known = namespaces_.find(name);
+  return known != namespaces_.end() ? known->second : kNone;
+}
+
 std::shared_ptr<const PodMatches::Matches> PodMatches::shared(Matches matches) {
   const std::string signature = matches.signature();
   return shared_value(matches_of_signature_, signature, std::move(matches));
@@ -88,15 +93,13 @@ std::size_t PodMatches::hash_of(std::string_view name_space, const LabelMap& lab
 
 std::int32_t PodMatches::identity_of(const Pod& pod) {
   if (last_identity_ >= 0 && pod.labels.bytes().data() == last_labels_ &&
-      identities_[last_identity_].name_space == pod.namespace_)
+      *identities_[last_identity_].name_space == pod.namespace_)
     return last_identity_;
   std::int32_t number = find_identity(pod);
   if (number < 0) {
     Identity identity;
-    identity.name_space = pod.namespace_;
+    identity.name_space = shared_value(namespace_names_, pod.namespace_, pod.namespace_);
     identity.labels = pod.labels;
-    const auto name_space = namespaces_.find(pod.namespace_);
-    if (name_space != namespaces_.end()) identity.labels_of_namespace = name_space->second;
     identity.version = ++versions_;
     Matches matching;
     for (const std::int32_t q : query_index_.candidates(identity.labels))
@@ -115,7 +118,7 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
 std::int32_t PodMatches::find_identity(const Pod& pod) const {
   return identity_of_hash_.find(hash_of(pod.namespace_, pod.labels), [&](std::int32_t number) {
     const Identity& identity = identities_[number];
-    return identity.labels == pod.labels && identity.name_space == pod.namespace_;
+    return identity.labels == pod.labels && *identity.name_space == pod.namespace_;
   });
 }
 
@@ -232,11 +235,12 @@ void PodMatches::keep_only(Live& live) {
     if (terms_.has(t) && !live.terms.contains(t)) drop_term(t);
   std::erase_if(namespaces_of_selector_, [](const auto& entry) { return entry.second.namespaces.use_count() == 1; });
   drop_expired(matches_of_signature_);
+  drop_expired(namespace_names_);
 }
 
 void PodMatches::drop_identity(std::int32_t number) {
   const Identity& identity = identities_[number];
-  identity_of_hash_.remove(hash_of(identity.name_space, identity.labels), number);
+  identity_of_hash_.remove(hash_of(*identity.name_space, identity.labels), number);
   identity_index_.remove(number, identity.labels);
   last_identity_ = -1;
   identities_.remove(number);

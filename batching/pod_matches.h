@@ -83,7 +83,7 @@ class PodMatches {
   /// The labels of a namespace changed, or it came or went. Updates what its pods match.
   /// @return false when a selector that some query was made with selects it now, or no longer: make all queries again
   bool change_namespace(const std::string& name, const LabelMap* labels);
-  const std::string& namespace_of(std::int32_t identity) const { return identities_[identity].name_space; }
+  const std::string& namespace_of(std::int32_t identity) const { return *identities_[identity].name_space; }
 
   /// What is in use. Terms are those of live owners.
   struct Live {
@@ -104,10 +104,10 @@ class PodMatches {
     std::vector<std::int32_t> terms;
     std::string signature() const;
   };
+  /// Every replica of a StatefulSet is one, so it is small.
   struct Identity {
-    std::string name_space;
+    std::shared_ptr<const std::string> name_space;  ///< shared by the identities of one namespace
     LabelMap labels;
-    LabelMap labels_of_namespace;
     std::shared_ptr<const Matches> matches;
     std::uint32_t version = 0;
   };
@@ -134,11 +134,13 @@ class PodMatches {
   template <class Use>
   void for_each_candidate(const std::vector<LabelMap::Entry>& demanded, Use use) const;
   bool matches(const Identity& identity, const PodQuery& query) const {
-    return query.matches(identity.name_space, identity.labels);
+    return query.matches(*identity.name_space, identity.labels);
   }
   bool matches(const Identity& identity, const ExistingTerm& term) const {
-    return term.term.matches(identity.name_space, identity.labels_of_namespace, identity.labels);
+    return term.term.matches(*identity.name_space, labels_of_namespace(*identity.name_space), identity.labels);
   }
+  /// Of a namespace that is not known: none.
+  const LabelMap& labels_of_namespace(const std::string& name) const;
   std::shared_ptr<const Matches> shared(Matches matches);
   /// Gives the identity what `edit` makes of its matches, and another version.
   template <class Edit>
@@ -159,6 +161,7 @@ class PodMatches {
   Numbered<Identity> identities_;
   LabelSetIndex identity_index_;
   NumberOfHash identity_of_hash_;
+  SharedValues<std::string> namespace_names_;
   SharedValues<Matches> matches_of_signature_;
   const char* last_labels_ = nullptr;  ///< of the latest pod in identity_of(): adjacent pods often share them
   std::int32_t last_identity_ = -1;
