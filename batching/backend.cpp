@@ -103,6 +103,18 @@ BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLim
   return result;
 }
 
+PodVerdicts Backend::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
+  PodVerdicts all = verdicts(pod);
+  PodVerdicts some;
+  some.error = std::move(all.error);
+  if (!some.error.empty()) return some;
+  some.nodes.reserve(nodes.size());
+  for (const NodeIndex node : nodes) some.nodes.push_back(all.nodes[static_cast<std::size_t>(node.value)]);
+  return some;
+}
+
+AnswerChanges Backend::answer_changes(const PodToPlace& /*pod*/, AnswerBasis& /*basis*/) const { return {}; }
+
 std::vector<BatchResult> Backend::try_forks(std::span<const std::span<const PodToPlace>> forks,
                                             const BatchLimits& limits) {
   std::vector<BatchResult> results;

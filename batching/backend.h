@@ -134,6 +134,29 @@ struct PodVerdicts {
   std::string error;               ///< non-empty: the cycle ends with this error
 };
 
+/// What verdicts and dry runs of pods of one class and priority were answered from, for callers who keep the answers.
+/// Only the engine reads it.
+struct AnswerBasis {
+  bool is_set = false;
+  std::int32_t pod_class = -1;
+  std::uint64_t opened = 0;       ///< how often the engine was opened: what it numbers begins again with that
+  std::uint64_t sweeps = 0;       ///< of the class table, which give numbers again
+  std::uint64_t recompiled = 0;   ///< how often columns got other numbers
+  std::uint64_t resources = 0;    ///< Snapshot::resources_built()
+  std::uint64_t node_sides = 0;   ///< ClassTable::node_sides_version()
+  std::uint64_t tables = 0;       ///< the highest version of the topology tables that Filter reads for the class
+  std::uint64_t nominations = 0;  ///< Nominations::generation()
+  std::size_t nominations_seen = 0;
+  std::uint64_t log_seen = 0;
+};
+
+/// Which answers from an AnswerBasis may be other ones now.
+struct AnswerChanges {
+  bool may_keep = false;         ///< answers from now on may be kept: what they depend on will be told
+  bool all = true;               ///< of every node
+  std::vector<NodeIndex> nodes;  ///< otherwise of these; one may be there several times, and need not exist any more
+};
+
 /// A pod that a preemptor may evict. It stands on the node of its list: bound, assumed or placed by this engine.
 struct Victim {
   const Pod* pod = nullptr;
@@ -343,6 +366,15 @@ class Backend {
   /// The verdict of every node on the pod in the current state.
   /// @throws std::logic_error naming the pod when it is not prepared
   virtual PodVerdicts verdicts(const PodToPlace& pod) const = 0;
+  /// The same of some nodes, which exist. @return PodVerdicts::nodes as `nodes` has them; without rejectors. An error
+  /// is
+  ///     that of the first of these nodes that ends the cycle
+  virtual PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
+  /// Which answers of verdicts() and dry_run() a caller has to ask for again who kept those for the pods of this class
+  /// and priority, given equal lists of victims. An engine that cannot tell says: all, always.
+  /// @param basis  of the answers; becomes that of the engine as it is now
+  /// @throws std::logic_error naming the pod when it is not prepared
+  virtual AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const;
   /// Whether preemptors fit on nodes when victims are evicted, and which victims may stay: upstream's
   /// SelectVictimsOnNode for many (preemptor, node) at once, independently of each other. On a node outside PreFilter's
   /// node set no Filter plugin runs, except on the node that the preemptor is nominated to. A list without victims is

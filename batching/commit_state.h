@@ -183,6 +183,10 @@ class CommitState {
   void keep_prepared(std::span<const PodToPlace> pods);
   /// Backend::verdicts()
   PodVerdicts verdicts(const PodToPlace& pod) const;
+  /// Backend::verdicts_on()
+  PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
+  /// Backend::answer_changes()
+  AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const;
   /// Backend::dry_run()
   DryRunResult dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const;
   /// Backend::statuses_without_victims()

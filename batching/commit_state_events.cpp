@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "batching/answer_changes.h"
 #include "batching/commit_state.h"
 #include "batching/evaluation.h"
 #include "batching/overlay_fork.h"
@@ -225,6 +226,14 @@ void CommitState::keep_prepared(std::span<const PodToPlace> pods) {
 
 PodVerdicts CommitState::verdicts(const PodToPlace& pod) const {
   return verdicts_of_pod(current(pod), table, nominations, snapshot);
+}
+
+PodVerdicts CommitState::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
+  return verdicts_of_pod_on(current(pod), nodes, table, nominations, snapshot);
+}
+
+AnswerChanges CommitState::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {
+  return berth::answer_changes(current(pod), basis, {table, nominations, snapshot, log, reopened_});
 }
 
 std::vector<PodToPlace> CommitState::current(std::span<const PodToPlace> pods) const {

@@ -4,10 +4,7 @@
 #include <utility>
 
 namespace berth {
-namespace {
-
-/// Without reasons the node is outside PreFilter's node set: docs/behaviour/plugins-node.md 2.6.
-void add_reasons(const Status& status, const PluginNames& narrowing, std::int64_t node_count, Diagnosis& diagnosis) {
+void count_reasons(const Status& status, const PluginNames& narrowing, std::int64_t node_count, Diagnosis& diagnosis) {
   if (!status.ok() && status.reasons.empty()) {
     diagnosis.reason_counts[node_set_text(narrowing)] += node_count;
     return;
@@ -15,12 +12,6 @@ void add_reasons(const Status& status, const PluginNames& narrowing, std::int64_
   if (status.code == StatusCode::kUnschedulable) diagnosis.resolvable_count += node_count;
   for (const std::string& reason : status.reasons) diagnosis.reason_counts[reason] += node_count;
   if (is_rejected(status.code)) diagnosis.rejectors.insert(status.plugin);
-}
-
-}  // namespace
-
-void count_reasons(const Status& status, const PluginNames& narrowing, Diagnosis& diagnosis) {
-  add_reasons(status, narrowing, 1, diagnosis);
 }
 
 void name_refused_nomination(const Status& status, const PluginNames& narrowing, Diagnosis& diagnosis) {
@@ -70,17 +61,19 @@ void DiagnosisRow::catch_up(const PodClass& pod_class, const NodeSideView& row, 
     kind_of_node_.clear();
     changed_ = true;
   }
+  const std::uint64_t tables =
+      pod_class.topology == nullptr ? 0 : version_of_filter_tables(*pod_class.topology, snapshot.topology());
   if (kind_of_node_.empty()) {
     kind_of_node_.assign(static_cast<std::size_t>(snapshot.slot_count()), kind_of({}));
     kinds_.front().node_count = snapshot.node_count();
     diagnose_all(pod_class, row, snapshot);
-  } else if (!log.reaches(position_) || (pod_class.topology != nullptr && position_ != log.position())) {
-    // A placement changes the counts of whole domains.
+  } else if (!log.reaches(position_) || tables != tables_) {  // a placement changes the counts of whole domains
     diagnose_all(pod_class, row, snapshot);
   } else {
     for (const LogEntry& entry : log.since(position_)) diagnose_node(pod_class, row, snapshot, entry.node);
   }
   position_ = log.position();
+  tables_ = tables;
 }
 
 const DiagnosisRow::Answer& DiagnosisRow::answer(const PodClass& pod_class, const CompiledProfile& profile,
@@ -126,7 +119,7 @@ Status DiagnosisRow::count_kinds(const PodClass& pod_class, const CompiledProfil
                                     : status_of(pod_class, profile, row.of_class().refusals[kind.refusal], kind.host,
                                                 kind.load, kind.topology);
     if (status.code == StatusCode::kError) return status;
-    add_reasons(status, narrowing, node_counts[k], diagnosis);
+    count_reasons(status, narrowing, node_counts[k], diagnosis);
   }
   return {};
 }

@@ -55,14 +55,16 @@ class DiagnosisRow {
   std::vector<Kind> kinds_;
   std::vector<std::uint16_t> kind_of_node_;
   std::uint64_t position_ = 0;
+  std::uint64_t tables_ = 0;  ///< version_of_filter_tables()
   bool changed_ = true;
   Answer answer_;
 };
 
-/// Adds the reasons and the plugin of one node's status to a diagnosis. A node outside PreFilter's node set counts with
-/// that reason; its plugin is among plugins_with_node_set(), which the diagnosis begins with.
+/// Adds the reasons and the plugin of the status of some nodes to a diagnosis. Without reasons they are outside
+/// PreFilter's node set (docs/behaviour/plugins-node.md 2.6) and count with that reason; its plugin is among
+/// plugins_with_node_set(), which the diagnosis begins with.
 /// @param narrowing  plugins_with_node_set() of the class
-void count_reasons(const Status& status, const PluginNames& narrowing, Diagnosis& diagnosis);
+void count_reasons(const Status& status, const PluginNames& narrowing, std::int64_t node_count, Diagnosis& diagnosis);
 /// The plugin that refuses the node which the pod is nominated to is named in the reason of the nodes outside the set.
 /// @param status  of that node
 void name_refused_nomination(const Status& status, const PluginNames& narrowing, Diagnosis& diagnosis);

@@ -76,7 +76,9 @@ const VictimMoves& PreparedDryRuns::moves_of(const Preemptor& preemptor) const {
 
 template <class Filter>
 auto DryRunner::filter_twice(Filter filter_node_with) {
-  if (nominations_matter_) {
+  if (loads_crowd_) {
+    if (auto refusal = filter_node_with(crowded_); refusal.code != StatusCode::kSuccess) return refusal;
+  } else if (nominations_matter_) {
     NodeOverlay crowded = overlay_;
     call_.nominations().add_against(preemptor_->pod.pod(), preemptor_->pod.pod_class(),
                                     preemptor_->of_class->affinity_skips, crowded);
@@ -100,8 +102,16 @@ bool DryRunner::begin_run(const DryRun& run, NodeVerdict& verdict) {
     return false;
   }
   begin_class();
+  prepared_ = &call_.victims().list(run.list);
+  tables_matter_ = moves_ != nullptr && moves_->change(run.list);
   nominations_matter_ = preemptor_->nominations_matter && call_.nominations().any_against(pod.pod(), node);
-  remove_all(run);
+  remove_all(run, overlay_);
+  loads_crowd_ = nominations_matter_ && pod.pod_class().host.empty() && ports_stay() &&
+                 !(preemptor_->of_class->reads_tables && call_.nominations().change_counts(pod.pod_class(), node));
+  if (loads_crowd_) {
+    remove_all(run, crowded_);
+    call_.nominations().add_loads_against(pod.pod(), crowded_);
+  }
   return true;
 }
 
@@ -130,6 +140,7 @@ void DryRunner::begin_class() {
   class_index_ = preemptor_->pod.class_index();
   const PodClass& pod_class = preemptor_->pod.pod_class();
   overlay_.read_for(pod_class);
+  crowded_.read_for(pod_class);
   requests_.clear();
   for (const std::int32_t column : overlay_.columns())
     requests_.push_back(
@@ -139,21 +150,22 @@ void DryRunner::begin_class() {
   moves_ = preemptor_->of_class->reads_tables ? &call_.moves_of(*preemptor_) : nullptr;
 }
 
-void DryRunner::remove_all(const DryRun& run) {
+void DryRunner::remove_all(const DryRun& run, NodeOverlay& overlay) const {
   const VictimList& list = call_.request().lists[run.list];
-  prepared_ = &call_.victims().list(run.list);
-  overlay_.reset(list.node.value);
-  overlay_.remove_all({prepared_->all.delta, prepared_->all.ports, {}}, static_cast<std::int64_t>(prepared_->count()));
-  for (const Victim& victim : list.victims) overlay_.remove_for_hosts(victim.pod);
-  tables_matter_ = moves_ != nullptr && moves_->change(run.list);
+  overlay.reset(list.node.value);
+  overlay.remove_all({prepared_->all.delta, prepared_->all.ports, {}}, static_cast<std::int64_t>(prepared_->count()));
+  if (!preemptor_->pod.pod_class().host.empty())
+    for (const Victim& victim : list.victims) overlay.remove_for_hosts(victim.pod);
   if (!tables_matter_) return;
-  for (std::size_t v = 0; v < prepared_->count(); ++v) overlay_.apply_moves(moves_of(v), -1);
+  for (std::size_t v = 0; v < prepared_->count(); ++v) overlay.apply_moves(moves_of(v), -1);
 }
+
+/// Reprieving victims changes no port that the class wants.
+bool DryRunner::ports_stay() const { return preemptor_->pod.pod_class().ports.empty() || prepared_->all.ports.empty(); }
 
 /// Whether victims can get in the way by their number, their amounts and the tables only: the usual case.
 bool DryRunner::amounts_decide() const {
-  const PodClass& pod_class = preemptor_->pod.pod_class();
-  return !nominations_matter_ && pod_class.ports.empty() && pod_class.host.is_idle() &&
+  return (!nominations_matter_ || loads_crowd_) && ports_stay() && preemptor_->pod.pod_class().host.is_idle() &&
          preemptor_->pod.profile().filters<NodeResourcesFit>();
 }
 
@@ -168,26 +180,46 @@ bool DryRunner::add_to_tables(std::size_t victim) {
   return false;
 }
 
-/// reprieve() where amounts_decide().
+void DryRunner::begin(const NodeOverlay& from, Filling& node) const {
+  node.pod_count = from.pod_count();
+  node.columns.clear();
+  for (std::size_t r = 0; r < requests_.size(); ++r)
+    node.columns.push_back({requests_[r], from.amounts()[r].allocatable, from.amounts()[r].requested,
+                            prepared_->index_of(from.columns()[r])});
+}
+
+/// reprieve() where amounts_decide(): the node side and ports accept whatever victims come back.
 void DryRunner::reprieve_by_amounts(const VictimList& list, DryRunAnswer& answer, std::uint64_t* kept) {
-  node_.assign(overlay_.amounts().begin(), overlay_.amounts().end());
-  std::int64_t pod_count = overlay_.pod_count();
   const std::int64_t allowed_pods = overlay_.allowed_pods();
-  const std::span<const std::int32_t> columns = overlay_.columns();
-  for (std::size_t i = 0; i < list.victims.size(); ++i) {
-    const Footprint& footprint = call_.victims().footprint(*prepared_, i);
-    bool fits = !NodeResourcesFit::too_many_pods(pod_count + 1, allowed_pods);
-    for (std::size_t r = 0; r < columns.size(); ++r)
-      fits = fits && !NodeResourcesFit::is_short(requests_[r], node_[r].allocatable,
-                                                 add_wrapping(node_[r].requested, footprint.amount(columns[r])));
-    if (!fits || (tables_matter_ && !add_to_tables(i))) {
+  const auto amount_of = [](const std::int64_t* victim, const Column& column) {
+    return column.of_victim == PreparedList::kNoVictimRequests ? 0 : victim[column.of_victim];
+  };
+  const auto has_room = [&](const std::int64_t* victim, const Filling& node) {
+    if (NodeResourcesFit::too_many_pods(node.pod_count + 1, allowed_pods)) return false;
+    for (const Column& column : node.columns)
+      if (NodeResourcesFit::is_short(column.request, column.allocatable,
+                                     add_wrapping(column.requested, amount_of(victim, column))))
+        return false;
+    return true;
+  };
+  const auto put_back = [&](const std::int64_t* victim, Filling& node) {
+    ++node.pod_count;
+    for (Column& column : node.columns) column.requested = add_wrapping(column.requested, amount_of(victim, column));
+  };
+  begin(overlay_, plain_filling_);
+  if (loads_crowd_) begin(crowded_, crowded_filling_);
+  const std::size_t stride = prepared_->all.delta.requested.size();
+  const std::int64_t* victim = prepared_->amounts.data();
+  for (std::size_t i = 0; i < list.victims.size(); ++i, victim += stride) {
+    const bool stays = has_room(victim, plain_filling_) && (!loads_crowd_ || has_room(victim, crowded_filling_)) &&
+                       (!tables_matter_ || add_to_tables(i));
+    if (!stays) {
       answer.violations += list.victims[i].violates_budget ? 1 : 0;
       continue;
     }
     keep(i, answer, kept);
-    ++pod_count;
-    for (std::size_t r = 0; r < columns.size(); ++r)
-      node_[r].requested = add_wrapping(node_[r].requested, footprint.amount(columns[r]));
+    put_back(victim, plain_filling_);
+    if (loads_crowd_) put_back(victim, crowded_filling_);
   }
 }
 

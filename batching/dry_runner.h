@@ -68,7 +68,7 @@ class PreparedDryRuns {
 /// Answers dry runs one after another, in one thread.
 class DryRunner {
  public:
-  explicit DryRunner(const PreparedDryRuns& call) : call_(call), overlay_(call.snapshot()) {}
+  explicit DryRunner(const PreparedDryRuns& call) : call_(call), overlay_(call.snapshot()), crowded_(call.snapshot()) {}
 
   /// @param answer  first_kept is given  @param kept  the mask, all bits 0
   void answer(const DryRun& run, DryRunAnswer& answer, std::uint64_t* kept);
@@ -87,7 +87,8 @@ class DryRunner {
     const Footprint& footprint = call_.victims().footprint(*prepared_, victim);
     return {footprint.delta, footprint.ports, moves_of(victim), &pod};
   }
-  void remove_all(const DryRun& run);
+  void remove_all(const DryRun& run, NodeOverlay& overlay) const;
+  bool ports_stay() const;
   bool amounts_decide() const;
   bool add_to_tables(std::size_t victim);
   void reprieve_by_amounts(const VictimList& list, DryRunAnswer& answer, std::uint64_t* kept);
@@ -100,6 +101,7 @@ class DryRunner {
 
   const PreparedDryRuns& call_;
   NodeOverlay overlay_;
+  NodeOverlay crowded_;  ///< overlay_ with the nominated pods that count against the preemptor, where loads_crowd_
   // Of the current class:
   std::int32_t class_index_ = -1;
   std::vector<std::int64_t> requests_;  ///< [NodeOverlay::columns]
@@ -108,8 +110,23 @@ class DryRunner {
   const Preemptor* preemptor_ = nullptr;
   const PreparedList* prepared_ = nullptr;
   const NodeSideRow* row_ = nullptr;
-  std::vector<NodeOverlay::Amounts> node_;  ///< [NodeOverlay::columns] with the victims that may stay
+  /// A resource that the class requests, with what is in use on the node and by the victims that may stay.
+  struct Column {
+    std::int64_t request = 0;
+    std::int64_t allocatable = 0;
+    std::int64_t requested = 0;
+    std::size_t of_victim = 0;  ///< PreparedList::index_of()
+  };
+  /// A node as it fills up again: with nominated pods or without.
+  struct Filling {
+    std::vector<Column> columns;
+    std::int64_t pod_count = 0;
+  };
+  void begin(const NodeOverlay& from, Filling& node) const;
+  Filling plain_filling_;
+  Filling crowded_filling_;
   bool nominations_matter_ = false;
+  bool loads_crowd_ = false;    ///< the nominated pods change amounts and ports alone, and no victim has ports
   bool tables_matter_ = false;  ///< some victim changes a table that the class reads
 };
 

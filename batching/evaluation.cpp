@@ -128,7 +128,7 @@ Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Nom
                                        : pre_filter_status(pre_filter.message, pre_filter.code);
     if (status.code == StatusCode::kError) return failed_evaluation(status.message());
     any_feasible = any_feasible || status.ok();
-    if (pre_filter.message.empty() && !status.ok()) count_reasons(status, narrowing, diagnosis);
+    if (pre_filter.message.empty() && !status.ok()) count_reasons(status, narrowing, 1, diagnosis);
     evaluation.nodes.push_back({{i}, status.ok(), status, {}, 0});
   }
   evaluation.rejectors = diagnosis.rejectors;
@@ -160,7 +160,7 @@ Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Sna
       status = is_outside_node_set(pod_class, *row, snapshot, i) ? pre_filter_status("", PreFilterAnswer().code)
                                                                  : filter_node(pod_class, profile, *row, snapshot, i);
       if (status.code == StatusCode::kError) return failed_evaluation(status.message());
-      count_reasons(status, narrowing, diagnosis);
+      count_reasons(status, narrowing, 1, diagnosis);
     }
     any_feasible = any_feasible || status.ok();
     evaluation.nodes.push_back({{i}, status.ok(), status, {}, 0});

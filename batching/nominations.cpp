@@ -206,7 +206,8 @@ void Nominations::add_against(const Pod& pod, const PodClass& pod_class, bool af
   for (const Nominated& nominated : on(overlay.node())) {
     if (!counts_against(*nominated.pod, pod)) continue;
     std::vector<CountMove> moves;
-    if (pod_class.topology != nullptr) moves = topology_.effect(*nominated.pod, *pod_class.topology, !affinity_skips);
+    if (pod_class.topology != nullptr && pod_class.topology->filters())
+      moves = topology_.effect(*nominated.pod, *pod_class.topology, !affinity_skips);
     overlay.add({nominated.delta, nominated.ports, moves, nominated.pod.get()});
   }
 }
@@ -229,21 +230,26 @@ bool Nominations::change_counts(const PodClass& pod_class, std::int32_t node) co
   });
 }
 
-std::optional<Nominations::CrowdedNode> Nominations::crowded(const Pod& pod, const PodClass& pod_class,
-                                                             const Snapshot& snapshot, std::int32_t node) const {
-  if (!any_against(pod, node)) return std::nullopt;
+Nominations::CrowdedNode Nominations::crowded_node(const PodClass& pod_class, const Snapshot& snapshot) const {
   CrowdedNode crowded{NodeOverlay(snapshot), affinity_pre_filter_skips(pod_class, snapshot)};
   crowded.overlay.read_for(pod_class);
+  return crowded;
+}
+
+bool Nominations::crowd(const Pod& pod, const PodClass& pod_class, std::int32_t node, CrowdedNode& crowded) const {
+  if (!any_against(pod, node)) return false;
   crowded.overlay.reset(node);
   add_against(pod, pod_class, crowded.affinity_skips, crowded.overlay);
-  return crowded;
+  return true;
 }
 
 Status Nominations::filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
                                                const CompiledProfile& profile, const NodeSideView& row,
                                                const Snapshot& snapshot, std::int32_t node) const {
-  if (const auto first = crowded(pod, pod_class, snapshot, node)) {
-    Status status = filter_node(pod_class, profile, row, first->overlay, first->affinity_skips);
+  if (any_against(pod, node)) {
+    CrowdedNode crowded = crowded_node(pod_class, snapshot);
+    crowd(pod, pod_class, node, crowded);
+    Status status = filter_node(pod_class, profile, row, crowded.overlay, crowded.affinity_skips);
     if (!status.ok()) return status;
   }
   return filter_node(pod_class, profile, row, snapshot, node);
@@ -251,9 +257,10 @@ Status Nominations::filter_with_nominated_pods(const Pod& pod, const PodClass& p
 
 NodeVerdict Nominations::verdict_with_nominated_pods(const Pod& pod, const PodClass& pod_class,
                                                      const CompiledProfile& profile, const NodeSideView& row,
-                                                     const Snapshot& snapshot, std::int32_t node) const {
-  if (const auto first = crowded(pod, pod_class, snapshot, node)) {
-    const NodeVerdict verdict = verdict_of_node(pod_class, profile, row, first->overlay, first->affinity_skips);
+                                                     const Snapshot& snapshot, std::int32_t node,
+                                                     CrowdedNode& crowded) const {
+  if (crowd(pod, pod_class, node, crowded)) {
+    const NodeVerdict verdict = verdict_of_node(pod_class, profile, row, crowded.overlay, crowded.affinity_skips);
     if (!verdict.accepts()) return verdict;
   }
   return verdict_of_node(pod_class, profile, row, snapshot, node);

@@ -99,14 +99,24 @@ class Nominations {
   /// Nodes to which a pod was nominated, or is not any more, in this generation, oldest first.
   std::span<const std::int32_t> changed_nodes() const { return changed_nodes_; }
 
+  /// A node with the nominated pods that count against a pod; for one node after another.
+  struct CrowdedNode {
+    NodeOverlay overlay;
+    bool affinity_skips = false;
+  };
+  CrowdedNode crowded_node(const PodClass& pod_class, const Snapshot& snapshot) const;
+  /// @param crowded  of the class @return false: no nominated pod of the node counts against `pod`
+  bool crowd(const Pod& pod, const PodClass& pod_class, std::int32_t node, CrowdedNode& crowded) const;
+
   /// Filters the node with those pods added, and without them: the first refusal, or success. Also for the node that
   /// the pod itself is nominated to, which is filtered first and alone, with the row of NodeSet::kIgnored:
   /// docs/behaviour/plugins-node.md 2.3.
   Status filter_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
                                     const NodeSideView& row, const Snapshot& snapshot, std::int32_t node) const;
-  /// The same without reasons.
+  /// The same without reasons. @param crowded  of the class
   NodeVerdict verdict_with_nominated_pods(const Pod& pod, const PodClass& pod_class, const CompiledProfile& profile,
-                                          const NodeSideView& row, const Snapshot& snapshot, std::int32_t node) const;
+                                          const NodeSideView& row, const Snapshot& snapshot, std::int32_t node,
+                                          CrowdedNode& crowded) const;
   /// Adds those pods to the node of an overlay that reads for the class.
   void add_against(const Pod& pod, const PodClass& pod_class, bool affinity_skips, NodeOverlay& overlay) const;
   /// The same without what they change in topology tables. @return false when none counts against the pod
@@ -123,14 +133,6 @@ class Nominations {
   void refresh_deltas(ClassTable& table);
 
  private:
-  /// A node with the nominated pods that count against a pod.
-  struct CrowdedNode {
-    NodeOverlay overlay;
-    bool affinity_skips = false;
-  };
-  /// nullopt: no nominated pod of the node counts against `pod`.
-  std::optional<CrowdedNode> crowded(const Pod& pod, const PodClass& pod_class, const Snapshot& snapshot,
-                                     std::int32_t node) const;
   using Held = NominationHeld;
   struct HashOfUid {
     using is_transparent = void;

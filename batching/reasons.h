@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "batching/commit_log.h"
 #include "batching/diagnosis_row.h"
@@ -30,6 +31,16 @@ class Reasons {
   void clear() { of_class_.clear(); }
 
  private:
+  /// Nodes of one verdict.
+  struct RefusedNodes {
+    std::uint8_t refusal = 0;
+    LoadVerdict load;
+    TopologyVerdict topology;
+    std::int64_t count = 0;
+  };
+  void note_refusal(const PodToPlace& pod, const CompiledProfile& profile, const NodeSideView& row, std::int32_t node,
+                    Nominations::CrowdedNode& crowded, std::vector<RefusedNodes>& refused);
+
   const ClassTable& table_;
   NodeSides sides_;
   const Nominations& nominations_;

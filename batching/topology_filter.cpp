@@ -28,6 +28,16 @@ bool affinity_pre_filter_skips(const TopologyProgram& program, const TopologyCou
                      [&](std::int32_t table) { return counts.total(table) == 0; });
 }
 
+std::uint64_t version_of_filter_tables(const TopologyProgram& program, const TopologyCounts& counts) {
+  std::uint64_t version = 0;
+  const auto note = [&](std::int32_t table) { version = std::max(version, counts.version(table)); };
+  for (const HardSpread& hard : program.hard) note(hard.table);
+  for (const std::int32_t table : program.affinity) note(table);
+  for (const OwnAntiTerm& anti : program.anti) note(anti.table);
+  for (const std::int32_t table : program.existing_anti) note(table);
+  return version;
+}
+
 TopologyVerdict filter_topology(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
                                 bool affinity_skips) {
   return verdict_of(NodeTopology(program, counts, node), affinity_skips);

@@ -25,6 +25,9 @@ struct TopologyVerdict {
 /// InterPodAffinity's PreFilter skips: its Filter, AddPod and RemovePod are not called.
 bool affinity_pre_filter_skips(const TopologyProgram& program, const TopologyCounts& counts);
 
+/// Changes when a table does that filter_topology() reads: each write gives a table a version above all others.
+std::uint64_t version_of_filter_tables(const TopologyProgram& program, const TopologyCounts& counts);
+
 /// @param affinity_skips  affinity_pre_filter_skips() at the time of PreFilter
 TopologyVerdict filter_topology(const TopologyProgram& program, const TopologyCounts& counts, std::int32_t node,
                                 bool affinity_skips = false);

@@ -264,10 +264,15 @@ void TopologyIndex::take_over(std::span<const AnsweredPod> placed) {
 void TopologyIndex::change_pod(std::int32_t slot, const PodPtr& before, const PodPtr& after) {
   if (after != nullptr) note_terms(*after);
   if (!counts_) return count_new({});
-  TopologyCounts& counts = snapshot_.write_topology();
   // First the one that comes, so that the pod set of a pod that stays what it was does not go.
-  if (after != nullptr) counts.add_all(moves_of_pod_set(join(counted(*after), slot)), slot, 1);
-  if (before != nullptr) counts.add_all(leave(counted(*before), slot), slot, -1);
+  std::vector<CountMove> come;
+  if (after != nullptr) come = moves_of_pod_set(join(counted(*after), slot));
+  std::vector<CountMove> gone;
+  if (before != nullptr) gone = leave(counted(*before), slot);
+  if (come == gone) return;  // no table is written, so that its version stays
+  TopologyCounts& counts = snapshot_.write_topology();
+  counts.add_all(come, slot, 1);
+  counts.add_all(gone, slot, -1);
 }
 
 void TopologyIndex::change_pods(std::int32_t slot) {

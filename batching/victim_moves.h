@@ -33,12 +33,16 @@ class VictimMoves {
   VictimMoves(const PodClass& pod_class, bool affinity_skips, const ClassTable& table, const Victims& victims,
               const ListsOfKinds* lists_of_kinds);
 
-  std::span<const CountMove> of_kind(std::size_t kind) const { return of_kind_[kind]; }
+  /// Of a kind that occurs in the request.
+  std::span<const CountMove> of_kind(std::size_t kind) const { return moves_[moves_of_kind_[kind]]; }
   /// Some victim of the list changes a table that the class reads.
   bool change(std::size_t list) const { return changed_lists_[list] != 0; }
 
  private:
-  std::vector<std::vector<CountMove>> of_kind_;
+  static constexpr std::uint32_t kNotAsked = UINT32_MAX;
+
+  std::vector<std::uint32_t> moves_of_kind_;  ///< into moves_
+  std::vector<std::vector<CountMove>> moves_;
   std::vector<std::uint8_t> changed_lists_;
 };
 

@@ -95,6 +95,11 @@ void VictimMemory::fill(const VictimList& list, const ClassTable& table, Prepare
     add_to(filled.all, footprint(filled.footprints.back()));
     filled.violating[v / kMaskBits] |= std::uint64_t{victim.violates_budget} << (v % kMaskBits);
   }
+  const auto& columns = filled.all.delta.requested;
+  filled.amounts.reserve(count * columns.size());
+  for (const std::uint32_t of_victim : filled.footprints)
+    for (const auto& [column, sum] : columns) filled.amounts.push_back(footprint(of_victim).amount(column));
+  prepared.amounts = std::move(filled.amounts);
   prepared.footprints = std::move(filled.footprints);
   prepared.violating = std::move(filled.violating);
   prepared.all = std::move(filled.all);
@@ -113,12 +118,14 @@ std::uint32_t VictimMemory::find_footprint(const Pod& pod, const ClassTable& tab
 }
 
 std::uint32_t VictimMemory::find_kind(const Pod& pod, const ClassTable& table) {
-  const KindKey asked{pod.spec.get(), pod.namespace_, pod.labels.bytes()};
+  // Without terms of its own a pod counts by its namespace and labels alone.
+  const bool has_terms = pod.spec->pod_affinity || pod.spec->pod_anti_affinity;
+  const KindKey asked{has_terms ? pod.spec.get() : nullptr, pod.namespace_, pod.labels.bytes()};
   if (const auto known = kind_of_key_.find(asked); known != kind_of_key_.end()) return known->second;
   const auto next = static_cast<std::uint32_t>(kinds_.size());
   std::shared_ptr<const Pod> own = copy_of(pod);
   kinds_.push_back({own, table.topology().known_owner_of(pod)});
-  kind_of_key_.emplace(KindKey{own->spec.get(), own->namespace_, own->labels.bytes()}, next);
+  kind_of_key_.emplace(KindKey{has_terms ? own->spec.get() : nullptr, own->namespace_, own->labels.bytes()}, next);
   return next;
 }
 

@@ -43,8 +43,17 @@ struct PreparedList {
   std::vector<std::uint32_t> kinds;       ///< [victim], if has_kinds
   std::vector<std::uint64_t> violating;   ///< 64 victims a word: which of them violate a budget
   Footprint all;                          ///< of all victims together
+  /// [victim x all.delta.requested] their amounts side by side, so that reprieving them visits no footprint.
+  std::vector<std::int64_t> amounts;
 
+  static constexpr std::size_t kNoVictimRequests = SIZE_MAX;
   std::size_t count() const { return footprints.size(); }
+  /// Position of the column within a victim's amounts.
+  std::size_t index_of(std::int32_t column) const {
+    for (std::size_t i = 0; i < all.delta.requested.size(); ++i)
+      if (all.delta.requested[i].first == column) return i;
+    return kNoVictimRequests;
+  }
 };
 
 /// What an engine keeps of lists of victims from one call to the next.
@@ -74,7 +83,7 @@ class VictimMemory {
     std::int32_t owner;
   };
   struct KindKey {
-    const PodSpec* spec;
+    const PodSpec* spec;  ///< null: without terms
     std::string_view name_space;
     std::string_view labels;
     friend bool operator==(const KindKey&, const KindKey&) = default;

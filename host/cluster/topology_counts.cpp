@@ -62,6 +62,7 @@ TopologyCounts::Table& TopologyCounts::write(std::int32_t table) {
   }
   // As in Pages::write().
   std::atomic_thread_fence(std::memory_order_acquire);
+  mine->version = ++tables_written_;
   return *mine;
 }
 

@@ -80,6 +80,9 @@ class TopologyCounts {
   /// How many tables were ever added, and the value of that with a table.
   std::uint64_t tables_added() const { return tables_added_; }
   std::uint64_t added_at(std::int32_t table) const { return at(table).added_at; }
+  /// Grows whenever something about the table changes, and is not below that of any table from before. Which nodes lie
+  /// in which domain is no part of the table.
+  std::uint64_t version(std::int32_t table) const { return at(table).version; }
   /// Back to zeroes, over a column that may have been replaced.
   void reset_table(std::int32_t table, NodeMask mask);
 
@@ -151,6 +154,7 @@ class TopologyCounts {
  private:
   struct Table {
     std::uint64_t added_at = 0;
+    std::uint64_t version = 0;
     std::int32_t column = 0;
     std::int32_t mask_id = 0;
     std::int32_t domains = -1;  ///< index into domain_sets_, of tables that track the minimum
@@ -219,6 +223,7 @@ class TopologyCounts {
   Pages<std::shared_ptr<Table>> tables_{0, kTablesPerPage};
   std::int32_t table_count_ = 0;
   std::uint64_t tables_added_ = 0;
+  std::uint64_t tables_written_ = 0;  ///< how often, which numbers the versions of tables
   std::vector<std::int32_t> free_tables_;
   std::shared_ptr<std::vector<DomainSet>> domain_sets_;  ///< of column -1: free; write_sets() copies those of a copy
   /// Pages of zeroes by number of entries. Tables begin with them and copy a page at its first count: most queries

@@ -2,6 +2,7 @@
 #include "host/preemption/default_preemption.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,12 +21,14 @@ constexpr std::string_view kKeptBudget = "Preemption would violate a PodDisrupti
 constexpr std::string_view kTerminating = "not eligible due to a terminating pod on the nominated node.";
 
 /// Why the pod may not preempt now; empty when it may (4.2).
-std::string_view ineligibility(const Pod& pod, const PodVerdicts& verdicts, const VictimLists& nodes) {
+/// @param verdict_on  verdict_on(NodeIndex) of the pod
+template <class VerdictOn>
+std::string_view ineligibility(const Pod& pod, const VictimLists& nodes, VerdictOn verdict_on) {
   if (pod.preemption_policy == PreemptionPolicy::kNever) return kPolicyNeverText;
   const std::string& nominated = pod.rare().nominated_node_name;
   const std::size_t position = nominated.empty() ? nodes.size() : nodes.find(nominated);
   if (position == nodes.size()) return {};
-  const NodeVerdict& verdict = verdicts.nodes[static_cast<std::size_t>(nodes.index(position).value)];
+  const NodeVerdict verdict = verdict_on(nodes.index(position));
   if (verdict.code == StatusCode::kUnschedulableAndUnresolvable) return {};
   const std::vector<PodPtr>& there = nodes.node(position).pods;
   const bool waits = std::any_of(there.begin(), there.end(), [&](const PodPtr& other) {
@@ -82,51 +85,35 @@ std::string aggregate(const std::vector<std::string>& errors) {
   return seen.size() == 1 ? text : "[" + text + "]";
 }
 
-/// A dry run after which the preemptor fits.
-struct Found {
-  const VictimList& list;
-  const DryRunResult& result;
-  const DryRunAnswer& answer;
+/// @param limits  of the preemptor
+NodeFinding finding_of(const DryRunAnswer& answer, const VictimList& list, const PreemptionLimits& limits) {
+  if (!answer.without_victims.accepts()) return NodeFinding::kNoCandidate;
+  if (answer.kept_count == list.victims.size()) return NodeFinding::kNeedsNobody;
+  return limits.keeps_budgets && answer.violations > 0 ? NodeFinding::kNoCandidate : NodeFinding::kCandidate;
+}
 
-  PreemptionCandidate candidate() const {
-    return {list.node, evicted_victims(list.victims, result, answer), answer.violations};
-  }
-  /// No more than its cost, from the first victim of each group alone: they are in order of importance.
-  CandidateCost least_cost() const {
-    CandidateCost::Bound bound;
-    for (const bool violates : {true, false}) {
-      std::size_t v = 0;
-      while (v < list.victims.size() && (result.keeps(answer, v) || list.victims[v].violates_budget != violates)) ++v;
-      if (v < list.victims.size()) bound.add_most_important(*list.victims[v].pod);
-    }
-    return bound.of(answer.violations);
-  }
-  CandidateCost cost() const {
-    CandidateCost cost(answer.violations);
-    for (std::size_t v = 0; v < list.victims.size(); ++v)
-      if (!result.keeps(answer, v)) cost.add_victim(*list.victims[v].pod);
-    return cost;
-  }
-};
+/// What upstream calls an error where the preemptor fits with all victims back: what AddPod leaves is not always what
+/// PreFilter finds (architecture.md, "One node with pods added").
+std::string needs_nobody_text(const Backend& backend, NodeIndex node) {
+  return "expected at least one victim pod on node \"" + std::string(backend.node_name(node)) + "\"";
+}
 
-/// Calls found(position of the preemptor, Found) for every dry run that makes a candidate.
-/// @param errors  [preemptor] receives what upstream calls an error where the preemptor fits with all victims back:
-/// what AddPod leaves is not always what PreFilter finds (architecture.md, "One node with pods added")
-template <class OnFound>
-void for_each_candidate(const Request& request, const DryRunResult& result, const Backend& backend,
-                        const PreemptionLimits& limits, std::span<std::vector<std::string>> errors, OnFound found) {
-  for (std::size_t r = 0; r < result.answers.size(); ++r) {
-    const DryRun& run = request.runs()[r];
-    const DryRunAnswer& answer = result.answers[r];
-    const VictimList& list = request.list(run);
-    if (!answer.without_victims.accepts()) continue;
-    if (answer.kept_count == list.victims.size()) {
-      errors[run.preemptor].push_back("expected at least one victim pod on node \"" +
-                                      std::string(backend.node_name(list.node)) + "\"");
-    } else if (!limits.keeps_budgets || answer.violations == 0) {
-      found(run.preemptor, Found{list, result, answer});
-    }
+PreemptionCandidate candidate_of(const VictimList& list, const DryRunResult& result, const DryRunAnswer& answer) {
+  return {list.node, evicted_victims(list.victims, result, answer), answer.violations};
+}
+
+/// @param ranks  of the victims of the list
+CandidateCost cost_of(std::span<const VictimRank> ranks, const DryRunResult& result, const DryRunAnswer& answer) {
+  constexpr std::size_t kMaskBits = 64;
+  CandidateCost cost(answer.violations);
+  for (std::size_t first = 0; first < ranks.size(); first += kMaskBits) {
+    const std::size_t count = std::min(kMaskBits, ranks.size() - first);
+    const std::uint64_t all = count == kMaskBits ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+    for (std::uint64_t evicted = all & ~result.kept[answer.first_kept + first / kMaskBits]; evicted != 0;
+         evicted &= evicted - 1)
+      cost.add_victim(ranks[first + static_cast<std::size_t>(std::countr_zero(evicted))]);
   }
+  return cost;
 }
 
 /// The nodes where nothing is tried: eviction does not help, or there is nobody to evict.
@@ -145,7 +132,7 @@ struct Refusal {
   std::string error;  ///< non-empty: the cycle ends with this error
 };
 
-/// @param errors  of for_each_candidate()
+/// @param errors  needs_nobody_text() of nodes, in node order
 Refusal why_no_candidate(const PodToPlace& pod, const PodVerdicts& verdicts, std::vector<std::string> errors,
                          const Backend& backend, VictimLists& lists) {
   Request request(lists);
@@ -164,7 +151,7 @@ Refusal why_no_candidate(const PodToPlace& pod, const PodVerdicts& verdicts, std
 
 CandidateCost cost_of(const PreemptionCandidate& candidate) {
   CandidateCost cost(candidate.violations);
-  for (const Pod* const victim : candidate.victims) cost.add_victim(*victim);
+  for (const Pod* const victim : candidate.victims) cost.add_victim(rank_of(*victim));
   return cost;
 }
 
@@ -208,15 +195,21 @@ std::vector<PreemptionResult> DefaultPreemption::evaluate(std::span<const PodToP
     verdicts.push_back(backend_.verdicts(pods[p]));
     results[p].error = verdicts[p].error;
     if (!results[p].error.empty()) continue;
-    results[p].message = ineligibility(*pods[p].pod, verdicts[p], lists_);
+    results[p].message = ineligibility(
+        *pods[p].pod, lists_, [&](NodeIndex node) { return verdicts[p].nodes[static_cast<std::size_t>(node.value)]; });
     results[p].eligible = results[p].message.empty();
     if (results[p].eligible) request.add(static_cast<std::uint32_t>(p), *pods[p].pod, verdicts[p]);
   }
   const DryRunResult answers = backend_.dry_run(request.of(pods));
   std::vector<std::vector<std::string>> errors(pods.size());
-  for_each_candidate(request, answers, backend_, limits_, errors, [&](std::uint32_t preemptor, const Found& found) {
-    results[preemptor].candidates.push_back(found.candidate());
-  });
+  for (std::size_t r = 0; r < answers.answers.size(); ++r) {
+    const DryRun& run = request.runs()[r];
+    const VictimList& list = request.list(run);
+    const NodeFinding finding = finding_of(answers.answers[r], list, limits_);
+    if (finding == NodeFinding::kNeedsNobody) errors[run.preemptor].push_back(needs_nobody_text(backend_, list.node));
+    if (finding == NodeFinding::kCandidate)
+      results[run.preemptor].candidates.push_back(candidate_of(list, answers, answers.answers[r]));
+  }
   for (std::size_t p = 0; p < pods.size(); ++p) {
     PreemptionResult& result = results[p];
     result.best = best_candidates(result.candidates);
@@ -231,33 +224,64 @@ std::vector<PreemptionResult> DefaultPreemption::evaluate(std::span<const PodToP
 PreemptionChoice DefaultPreemption::choose(const PodToPlace& pod) {
   lists_.refresh();
   PreemptionChoice choice;
-  const PodVerdicts verdicts = backend_.verdicts(pod);
+  CandidateRow& row = rows_.row_for(pod, backend_, lists_);
+  const std::vector<std::uint32_t> unknown = row.unknown();
+  std::vector<NodeIndex> nodes;
+  nodes.reserve(unknown.size());
+  for (const std::uint32_t position : unknown) nodes.push_back(lists_.index(position));
+  const PodVerdicts verdicts = backend_.verdicts_on(pod, nodes);
   choice.error = verdicts.error;
   if (!choice.error.empty()) return choice;
-  choice.message = ineligibility(*pod.pod, verdicts, lists_);
+  choice.message = ineligibility(*pod.pod, lists_,
+                                 [&](NodeIndex node) { return backend_.verdicts_on(pod, {&node, 1}).nodes.front(); });
   choice.eligible = choice.message.empty();
   if (!choice.eligible) return choice;
-  Request request(lists_);
-  request.add(0, *pod.pod, verdicts);
-  const DryRunResult answers = backend_.dry_run(request.of({&pod, 1}));
-  std::vector<std::string> errors;
-  std::optional<CandidateCost> least;
-  std::optional<Found> best;
-  for_each_candidate(request, answers, backend_, limits_, {&errors, 1}, [&](std::uint32_t, const Found& found) {
-    if (least && found.least_cost() >= *least) return;
-    const CandidateCost cost = found.cost();
-    if (least && cost >= *least) return;
-    least = cost;
-    best.emplace(found);
-  });
-  if (best) {
-    choice.candidate = best->candidate();
+  find_candidates(pod, unknown, verdicts.nodes, row);
+  if (const std::optional<std::size_t> best = row.best()) {
+    // Once more, for the victims themselves.
+    const VictimList list = lists_.list(*best, pod.pod->priority);
+    const DryRun run;
+    const DryRunResult result = backend_.dry_run({{&pod, 1}, {&list, 1}, {&run, 1}});
+    choice.candidate = candidate_of(list, result, result.answers.front());
     return choice;
   }
-  Refusal refusal = why_no_candidate(pod, verdicts, std::move(errors), backend_, lists_);
+  std::vector<std::string> errors;
+  for (std::size_t position = 0; position < lists_.size(); ++position)
+    if (row.finding(position) == NodeFinding::kNeedsNobody)
+      errors.push_back(needs_nobody_text(backend_, lists_.index(position)));
+  Refusal refusal = why_no_candidate(pod, backend_.verdicts(pod), std::move(errors), backend_, lists_);
   choice.message = std::move(refusal.message);
   choice.error = std::move(refusal.error);
   return choice;
+}
+
+/// @param positions  of nodes to look at  @param verdicts  of these nodes
+void DefaultPreemption::find_candidates(const PodToPlace& pod, std::span<const std::uint32_t> positions,
+                                        std::span<const NodeVerdict> verdicts, CandidateRow& row) {
+  std::vector<VictimList> lists;
+  std::vector<DryRun> runs;
+  std::vector<std::uint32_t> position_of_run;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const VictimList list =
+        verdicts[i].eviction_can_help() ? lists_.list(positions[i], pod.pod->priority) : VictimList();
+    if (list.victims.empty()) {
+      row.set(positions[i], NodeFinding::kNoCandidate);
+      continue;
+    }
+    runs.push_back({0, static_cast<std::uint32_t>(lists.size())});
+    lists.push_back(list);
+    position_of_run.push_back(positions[i]);
+  }
+  if (runs.empty()) return;
+  const DryRunResult result = backend_.dry_run({{&pod, 1}, lists, runs});
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const DryRunAnswer& answer = result.answers[r];
+    const NodeFinding finding = finding_of(answer, lists[r], limits_);
+    row.set(position_of_run[r], finding,
+            finding == NodeFinding::kCandidate
+                ? cost_of(lists_.ranks(position_of_run[r], pod.pod->priority), result, answer)
+                : CandidateCost());
+  }
 }
 
 }  // namespace berth

@@ -16,6 +16,7 @@
 #include "host/cluster/cache.h"
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
+#include "host/preemption/candidate_rows.h"
 #include "host/preemption/victim_lists.h"
 #include "host/preemption/victims.h"
 
@@ -84,10 +85,14 @@ class DefaultPreemption {
   void note_eviction(const Pod& pod);
 
  private:
+  void find_candidates(const PodToPlace& pod, std::span<const std::uint32_t> positions,
+                       std::span<const NodeVerdict> verdicts, CandidateRow& row);
+
   const Backend& backend_;
   DisruptionBudgets budgets_;
   PreemptionLimits limits_;
   VictimLists lists_;
+  CandidateRows rows_;
 };
 
 }  // namespace berth

@@ -6,20 +6,26 @@ namespace {
 
 /// Priorities whose lists are kept from call to call: few clusters have more PriorityClasses that preempt.
 constexpr std::size_t kPrioritiesMax = 16;
+/// Changed positions that are remembered one by one.
+constexpr std::size_t kChangesKept = 4096;
 
 }  // namespace
 
 void VictimLists::refresh() {
   const std::span<const NodeInfo* const> in_order = cache_.nodes_in_order();
   if (!is_numbered_ || cache_.order_generation() != order_generation_) {
+    is_numbered_ = false;
     nodes_.assign(in_order.begin(), in_order.end());
+    lists_.clear();
+    change_all();
     number_nodes();
-    lists_.clear();
-  } else if (lists_.size() > kPrioritiesMax) {
-    lists_.clear();
   } else {
-    for (const NodeInfo* const node : cache_.changed_since(generation_)) {
+    if (lists_.size() > kPrioritiesMax) lists_.clear();
+    const std::vector<const NodeInfo*> changed = cache_.changed_since(generation_);
+    if (changed_positions_.size() + changed.size() > kChangesKept) change_all();
+    for (const NodeInfo* const node : changed) {
       const std::size_t position = find(node->name);
+      changed_positions_.push_back(static_cast<std::uint32_t>(position));
       for (auto& [priority, of_priority] : lists_) of_priority[position] = {};
     }
   }
@@ -32,9 +38,12 @@ void VictimLists::number_nodes() {
     if (const std::string_view name = backend_.node_name({slot}); !name.empty()) slots.emplace(name, slot);
   indexes_.clear();
   position_of_.clear();
+  position_of_slot_.assign(static_cast<std::size_t>(backend_.slot_count()), size());
   for (const NodeInfo* const node : nodes_) {
+    const std::int32_t slot = slots.at(node->name);
     position_of_.emplace(node->name, indexes_.size());
-    indexes_.push_back({slots.at(node->name)});
+    position_of_slot_[static_cast<std::size_t>(slot)] = indexes_.size();
+    indexes_.push_back({slot});
   }
   order_generation_ = cache_.order_generation();
   is_numbered_ = true;
@@ -45,12 +54,17 @@ std::size_t VictimLists::find(std::string_view name) const {
   return at == position_of_.end() ? size() : at->second;
 }
 
-VictimList VictimLists::list(std::size_t position, std::int32_t priority) {
+const VictimLists::List& VictimLists::kept_list(std::size_t position, std::int32_t priority) {
   std::vector<List>& of_priority = lists_[priority];
   of_priority.resize(size());
   List& list = of_priority[position];
-  if (list.version == 0) list = {potential_victims(*nodes_[position], priority, budgets_), next_victim_list_version()};
-  return {indexes_[position], list.victims, list.version};
+  if (list.version == 0) {
+    List made{potential_victims(*nodes_[position], priority, budgets_), {}, next_victim_list_version()};
+    made.ranks.reserve(made.victims.size());
+    for (const Victim& victim : made.victims) made.ranks.push_back(rank_of(*victim.pod));
+    list = std::move(made);
+  }
+  return list;
 }
 
 }  // namespace berth

@@ -11,6 +11,7 @@
 
 #include "batching/backend.h"
 #include "host/cluster/cache.h"
+#include "host/preemption/candidate_cost.h"
 #include "host/preemption/victims.h"
 
 namespace berth {
@@ -26,23 +27,52 @@ class VictimLists {
   /// Call before reading when the cache may have changed. Lists that were handed out are void then.
   void refresh();
   /// Call when budgets changed: all lists are made again. Those that were handed out are void.
-  void forget_victims() { lists_.clear(); }
+  void forget_victims() {
+    lists_.clear();
+    change_all();
+  }
+
+  // What changed, for those who keep what they made from lists.
+
+  /// Changes when any list, or position, may have: changed_positions() begins again.
+  std::uint64_t changes_begin() const { return changes_begin_; }
+  /// Positions whose lists changed since then, oldest first; one may be there several times.
+  std::span<const std::uint32_t> changed_positions() const { return changed_positions_; }
 
   std::size_t size() const { return nodes_.size(); }
   const NodeInfo& node(std::size_t position) const { return *nodes_[position]; }
   NodeIndex index(std::size_t position) const { return indexes_[position]; }
   /// Position of the node; size() when there is none.
   std::size_t find(std::string_view name) const;
+  /// The same of a node by its index.
+  std::size_t find(NodeIndex index) const {
+    const auto slot = static_cast<std::size_t>(index.value);
+    return slot < position_of_slot_.size() ? position_of_slot_[slot] : size();
+  }
   /// potential_victims() of the node. Valid until refresh().
-  VictimList list(std::size_t position, std::int32_t priority);
+  VictimList list(std::size_t position, std::int32_t priority) {
+    const List& list = kept_list(position, priority);
+    return {indexes_[position], list.victims, list.version};
+  }
+  /// What is compared between candidates, for each victim of the list: beside each other, so that comparing them does
+  /// not visit the pods. Valid until refresh().
+  std::span<const VictimRank> ranks(std::size_t position, std::int32_t priority) {
+    return kept_list(position, priority).ranks;
+  }
 
  private:
   struct List {
     std::vector<Victim> victims;
+    std::vector<VictimRank> ranks;
     std::uint64_t version = 0;  ///< VictimList::version; 0: not made
   };
 
   void number_nodes();
+  void change_all() noexcept {
+    ++changes_begin_;
+    changed_positions_.clear();
+  }
+  const List& kept_list(std::size_t position, std::int32_t priority);
 
   const Backend& backend_;
   const ClusterCache& cache_;
@@ -52,8 +82,11 @@ class VictimLists {
   bool is_numbered_ = false;
   std::vector<const NodeInfo*> nodes_;
   std::vector<NodeIndex> indexes_;
+  std::vector<std::size_t> position_of_slot_;  ///< size() where the slot has no node
   std::unordered_map<std::string_view, std::size_t> position_of_;
   std::map<std::int32_t, std::vector<List>> lists_;  ///< [priority][position]
+  std::uint64_t changes_begin_ = 1;
+  std::vector<std::uint32_t> changed_positions_;
 };
 
 }  // namespace berth

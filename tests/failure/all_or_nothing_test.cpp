@@ -53,6 +53,21 @@ std::vector<Call> engine_calls(bool host_plugins) {
       {"evaluate", [](Session& s) { return [&s] { s.backend->evaluate(s.compiled.front()); }; }},
       {"evaluate of a pod never seen", [](Session& s) { return [&s] { s.backend->evaluate(s.unknown.front()); }; }},
       {"verdicts", [](Session& s) { return [&s] { s.backend->verdicts(s.prepared.front()); }; }},
+      {"verdicts_on",
+       [](Session& s) {
+         return [&s] {
+           const NodeIndex node{0};
+           s.backend->verdicts_on(s.prepared.front(), {&node, 1});
+         };
+       }},
+      {"answer_changes",
+       [](Session& s) {
+         return [&s] {
+           AnswerBasis basis;
+           s.backend->answer_changes(s.prepared.front(), basis);
+           s.backend->answer_changes(s.prepared.front(), basis);
+         };
+       }},
       {"dry_run", [](Session& s) { return [&s] { s.dry_run(); }; }},
       {"try_forks",
        [](Session& s) {

@@ -45,6 +45,8 @@ class ClusterHistory {
 
   /// What an engine that is opened now has to be given, and told of.
   std::shared_ptr<ClusterCache> cache() const { return std::make_shared<ClusterCache>(cluster_.cache()); }
+  /// Which follows the history.
+  const ClusterCache& live_cache() const { return cluster_.cache(); }
   const ClusterObjects& objects() const { return cluster_.objects(); }
   std::vector<ClusterChange> nominations() const;
 

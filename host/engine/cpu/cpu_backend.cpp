@@ -171,6 +171,16 @@ PodVerdicts CpuBackend::verdicts(const PodToPlace& pod) const {
                       [&](const State& state) { return state.verdicts(pod); });
 }
 
+PodVerdicts CpuBackend::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
+  return state_->read([&](State& state) { state.keep_prepared({&pod, 1}); },
+                      [&](const State& state) { return state.verdicts_on(pod, nodes); });
+}
+
+AnswerChanges CpuBackend::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {
+  return state_->read([&](State& state) { state.keep_prepared({&pod, 1}); },
+                      [&](const State& state) { return state.answer_changes(pod, basis); });
+}
+
 DryRunResult CpuBackend::dry_run(const DryRunRequest& request) const {
   return state_->read([&](State& state) { state.keep_prepared(request.preemptors); },
                       [&](const State& state) { return state.dry_run(request, state.dry_runs_in_tasks()); });

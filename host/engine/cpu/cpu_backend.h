@@ -52,6 +52,8 @@ class CpuBackend : public Backend {
   Evaluation evaluate(const PodToPlace& pod) override;
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
+  PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
+  AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
   void as_one(const std::function<void()>& calls) override;

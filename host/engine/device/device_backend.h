@@ -56,6 +56,8 @@ class DeviceBackend : public Backend {
   Evaluation evaluate(const PodToPlace& pod) override;
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
+  PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
+  AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const override;
   /// Answered by the host: DeviceStats::dry_runs_on_host.
   DryRunResult dry_run(const DryRunRequest& request) const override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;

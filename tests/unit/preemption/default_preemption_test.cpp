@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "host/config/scheduler_config.h"
 #include "host/engine/cpu/cpu_backend.h"
 #include "tests/unit/preemption/preemption_builders.h"
@@ -156,6 +160,99 @@ TEST_F(DefaultPreemptionTest, APodWaitsForVictimsThatArePreemptedAndTerminatingO
   EXPECT_TRUE(nominated_to("gone").eligible);
   leaving->rare_fields = nullptr;
   EXPECT_TRUE(nominated_to("a").eligible) << "it terminates for another reason";
+}
+
+/// How many nodes choose() tries, the chosen one once more for its victims.
+class KeptFindings : public testing::Test {
+ protected:
+  KeptFindings() {
+    for (const std::string name : {"a", "b", "c"}) {
+      cache_->add_node(make_node(name, 1000));
+      cache_->add_pod(make_pod("on-" + name, 1, 1, name));
+    }
+    backend_ = std::make_unique<CpuBackend>(std::make_shared<ClusterCache>(*cache_), objects_, config_, EngineConfig());
+    preemption_ = std::make_unique<DefaultPreemption>(*backend_, *cache_, std::vector<PodDisruptionBudget>{});
+  }
+  void apply(const ClusterChange& change) { backend_->apply({&change, 1}); }
+  void nominate(const PodPtr& pod, const std::string& node) { apply(NominationUpsert{pod, node}); }
+  void add_pod(const PodPtr& pod) {
+    cache_->add_pod(pod);
+    apply(PodUpsert{pod});
+  }
+  std::int64_t tried(const PodPtr& pod) {
+    std::vector<PodToPlace> pods{{pod}};
+    backend_->prepare(pods);
+    const std::int64_t before = backend_->stats().dry_runs;
+    const PreemptionChoice choice = preemption_->choose(pods.front());
+    chosen_ = choice.candidate ? std::string(backend_->node_name(choice.candidate->node)) : "";
+    return backend_->stats().dry_runs - before;
+  }
+
+  std::string chosen_;
+  std::shared_ptr<ClusterCache> cache_ = std::make_shared<ClusterCache>();
+  ClusterObjects objects_;
+  SchedulerConfig config_ = default_scheduler_config(FeatureGates());
+  std::unique_ptr<CpuBackend> backend_;
+  std::unique_ptr<DefaultPreemption> preemption_;
+};
+
+TEST_F(KeptFindings, ServeTheNextPodOfTheClassAndPriority) {
+  EXPECT_EQ(tried(make_pod("p", 5, 0, "")), 3 + 1);
+  EXPECT_EQ(tried(make_pod("q", 5, 0, "")), 1);
+  EXPECT_EQ(chosen_, "a");
+  EXPECT_EQ(tried(make_pod("more-important", 6, 0, "")), 3 + 1);
+  EXPECT_EQ(tried(make_pod("smaller", 5, 0, "", 500)), 3 + 1);
+  EXPECT_EQ(tried(make_pod("r", 5, 0, "")), 1);
+}
+
+TEST_F(KeptFindings, AreVoidWhereNominationsCameOrWent) {
+  tried(make_pod("p", 5, 0, ""));
+  const PodPtr nominated = make_pod("nominated", 5, 0, "");
+  nominate(nominated, "a");
+  EXPECT_EQ(tried(make_pod("q", 5, 0, "")), 1 + 1);
+  EXPECT_EQ(chosen_, "b");
+  nominate(nominated, "");
+  EXPECT_EQ(tried(make_pod("q", 5, 0, "")), 1 + 1);
+  EXPECT_EQ(chosen_, "a");
+}
+
+TEST_F(KeptFindings, AreVoidWherePodsCameOrWent) {
+  tried(make_pod("p", 5, 0, ""));
+  add_pod(make_pod("another", 0, 1, "a", 0));
+  EXPECT_EQ(tried(make_pod("q", 5, 0, "")), 1 + 1);
+  cache_->remove_pod(make_pod("on-b", 1, 1, "b")->uid());
+  apply(PodRemoval{make_pod("on-b", 1, 1, "b")->uid()});
+  EXPECT_EQ(tried(make_pod("q", 5, 0, "")), 1);  // no pod is left there to evict
+  EXPECT_EQ(chosen_, "a");
+}
+
+TEST_F(KeptFindings, AreVoidWhereAPodWasPlacedAndTakenBack) {
+  tried(make_pod("p", 5, 0, ""));
+  const CommitMark mark = backend_->mark();
+  std::vector<PodToPlace> placed{{make_pod("placed", 5, 0, "", 0)}};
+  backend_->compile(placed);
+  backend_->place(placed.front(), "c");
+  EXPECT_EQ(tried(make_pod("q", 5, 0, "")), 1 + 1);
+  backend_->rollback(mark);
+  EXPECT_EQ(tried(make_pod("q", 5, 0, "")), 1 + 1);
+}
+
+TEST_F(KeptFindings, AreVoidEverywhereWhenNodesComeOrGo) {
+  tried(make_pod("p", 5, 0, ""));
+  cache_->add_node(make_node("d", 1000));
+  apply(NodeUpsert{make_node("d", 1000)});
+  EXPECT_EQ(tried(make_pod("q", 5, 0, "")), 3 + 1);  // on the new one eviction does not help
+  cache_->remove_node("a");
+  apply(NodeRemoval{"a"});
+  EXPECT_EQ(tried(make_pod("q", 5, 0, "")), 2 + 1);
+  EXPECT_EQ(chosen_, "b");
+}
+
+TEST_F(KeptFindings, OfANominatedPodAreForgotten) {
+  const PodPtr nominated = make_pod("p", 5, 0, "");
+  nominate(nominated, "a");
+  EXPECT_EQ(tried(nominated), 3 + 1);
+  EXPECT_EQ(tried(nominated), 3 + 1);
 }
 
 }  // namespace

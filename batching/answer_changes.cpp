@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/answer_changes.h"
+
+#include "batching/prepared_pod.h"
+#include "batching/topology_filter.h"
+
+namespace berth {
+namespace {
+
+AnswerBasis basis_now(const PreparedPod& pod, const AnswerSources& from) {
+  const PodClass& pod_class = pod.pod_class();
+  AnswerBasis basis;
+  basis.is_set = true;
+  basis.pod_class = pod.class_index();
+  basis.opened = from.opened;
+  basis.sweeps = from.table.sweeps();
+  basis.recompiled = from.table.recompile_count();
+  basis.resources = from.snapshot.resources_built();
+  basis.node_sides = from.table.node_sides_version();
+  if (pod_class.topology != nullptr)
+    basis.tables = version_of_filter_tables(*pod_class.topology, from.snapshot.topology());
+  basis.nominations = from.nominations.generation();
+  basis.nominations_seen = from.nominations.changed_nodes().size();
+  basis.log_seen = from.log.position();
+  return basis;
+}
+
+bool changed_for_all_nodes(const AnswerBasis& before, const AnswerBasis& now, const CommitLog& log) {
+  return !before.is_set || before.pod_class != now.pod_class || before.opened != now.opened ||
+         before.sweeps != now.sweeps || before.recompiled != now.recompiled || before.resources != now.resources ||
+         before.node_sides != now.node_sides || before.tables != now.tables || before.nominations != now.nominations ||
+         !log.reaches(before.log_seen);
+}
+
+}  // namespace
+
+AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis, const AnswerSources& sources) {
+  const PreparedPod prepared(pod, sources.table, sources.nominations, sources.snapshot);
+  AnswerChanges changes;
+  if (!prepared.error().empty() || !prepared.pod_class().host.empty() || sources.nominations.holds(*pod.pod)) {
+    basis = {};
+    return changes;
+  }
+  const AnswerBasis now = basis_now(prepared, sources);
+  changes.may_keep = true;
+  changes.all = changed_for_all_nodes(basis, now, sources.log);
+  if (!changes.all) {
+    const auto renominated = sources.nominations.changed_nodes().subspan(basis.nominations_seen);
+    const auto entries = sources.log.since(basis.log_seen);
+    changes.nodes.reserve(renominated.size() + entries.size());
+    for (const std::int32_t node : renominated) changes.nodes.push_back({node});
+    for (const LogEntry& entry : entries) changes.nodes.push_back({entry.node});
+  }
+  basis = now;
+  return changes;
+}
+
+}  // namespace berth

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/preemption/candidate_rows.h"
+
+#include <algorithm>
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kBytesMax = std::size_t{64} << 20;
+constexpr std::size_t kBytesOfNode = sizeof(NodeFinding) + sizeof(CandidateCost);
+static_assert(kBytesOfNode == 33);
+
+}  // namespace
+
+std::vector<std::uint32_t> CandidateRow::unknown() const {
+  std::vector<std::uint32_t> positions;
+  for (auto at = findings_.begin(); (at = std::find(at, findings_.end(), NodeFinding::kUnknown)) != findings_.end();
+       ++at)
+    positions.push_back(static_cast<std::uint32_t>(at - findings_.begin()));
+  return positions;
+}
+
+std::optional<std::size_t> CandidateRow::best() const {
+  std::optional<std::size_t> best;
+  for (std::size_t position = 0; position < findings_.size(); ++position)
+    if (findings_[position] == NodeFinding::kCandidate && (!best || costs_[position] < costs_[*best])) best = position;
+  return best;
+}
+
+/// Nothing is known of the row before it has room for all nodes, and what may have changed is unknown before the row
+/// counts as one of now: where memory runs out, nothing that is void is left.
+CandidateRow& CandidateRows::row_for(const PodToPlace& pod, const Backend& backend, const VictimLists& lists) {
+  make_room(lists.size());
+  CandidateRow& kept = rows_[{pod.class_index, pod.pod->priority}];
+  AnswerBasis basis = kept.basis_;
+  const AnswerChanges changes = backend.answer_changes(pod, basis);
+  if (!changes.may_keep) rows_.erase({pod.class_index, pod.pod->priority});
+  CandidateRow& row = changes.may_keep ? kept : alone_;
+  if (!changes.may_keep || changes.all || row.lists_begin_ != lists.changes_begin()) {
+    row.lists_begin_ = 0;
+    row.costs_.resize(lists.size());
+    row.findings_.assign(lists.size(), NodeFinding::kUnknown);
+  } else {
+    for (const NodeIndex node : changes.nodes)
+      if (const std::size_t position = lists.find(node); position < lists.size())
+        row.findings_[position] = NodeFinding::kUnknown;
+    for (const std::uint32_t position : lists.changed_positions().subspan(row.lists_seen_))
+      row.findings_[position] = NodeFinding::kUnknown;
+  }
+  row.basis_ = basis;
+  row.lists_begin_ = lists.changes_begin();
+  row.lists_seen_ = lists.changed_positions().size();
+  row.used_at_ = ++calls_;
+  return row;
+}
+
+/// For one more row.
+void CandidateRows::make_room(std::size_t nodes) {
+  const std::size_t rows_max = std::max<std::size_t>(1, kBytesMax / (kBytesOfNode * std::max<std::size_t>(1, nodes)));
+  while (rows_.size() >= rows_max)
+    rows_.erase(std::min_element(rows_.begin(), rows_.end(),
+                                 [](const auto& a, const auto& b) { return a.second.used_at_ < b.second.used_at_; }));
+}
+
+}  // namespace berth
