@@ -36,8 +36,8 @@ FROM ${DEBIAN}
 # The list of docker/cpu.Dockerfile.
 # hadolint ignore=DL3008
 RUN apt-get update -q \
- && apt-get install -q -y --no-install-recommends libfmt9 libsimdjson14 libsqlite3-0 libtbb12 libutf8proc2 libxxhash0 libyaml-0-2 \
-      libzstd1 zlib1g \
+ && apt-get install -q -y --no-install-recommends libfmt9 libprometheus-cpp-core1.0 libsimdjson14 libsqlite3-0 libtbb12 \
+      libutf8proc2 libxxhash0 libyaml-0-2 libzstd1 zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/berth /usr/local
 # Fails when a library is missing.

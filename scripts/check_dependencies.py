@@ -37,6 +37,7 @@ LIBRARIES = {
     "robin-map-dev": ("tsl-robin-map", "tsl/"),
     "libhwy-dev": ("HWY", "hwy/"),
     "libeigen3-dev": ("Eigen3", "Eigen/"),
+    "prometheus-cpp-dev": ("prometheus", "prometheus/"),
     "libgtest-dev": ("GTest", "gtest/"),
     "librapidcheck-dev": ("rapidcheck", "rapidcheck"),
     "nlohmann-json3-dev": ("nlohmann_json", "nlohmann/"),

@@ -23,6 +23,7 @@ LAYERS = [
     ["host/engine", "cuda"],
     ["host/preemption", "host/queue", "host/binding", "host/store"],
     ["host/scheduler", "host/generate"],
+    ["host/metrics"],
     ["host/perf", "host/record", "host/simulate"],
     ["host/capi", "host/kube"],
     ["host/cli"],

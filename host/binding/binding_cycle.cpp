@@ -31,10 +31,39 @@ std::string assume_error_text(const Pod& pod, const std::string& node_name, Cach
   }
 }
 
+StatusCode code_of(const Status& status) { return status.code; }
+StatusCode code_of(const PermitOutcome& outcome) { return outcome.status.code; }
+
 }  // namespace
 
 BindingCycle::BindingCycle(Parts parts, PodPtr pod, std::string node_name, CycleState state)
     : parts_(parts), pod_(std::move(pod)), node_name_(std::move(node_name)), state_(std::move(state)) {}
+
+/// Runs a point that gives its answer at once.
+template <class Run>
+auto BindingCycle::metered(MeteredPoint point, Run run) {
+  const MeterWatch watch(parts_.framework.meter());
+  auto result = run();
+  tell(point, code_of(result), watch);
+  return result;
+}
+
+/// The point goes on later, by the clock.
+void BindingCycle::note_wait(std::string binder) {
+  if (parts_.framework.meter() == nullptr || wait_) return;
+  wait_ = Wait{parts_.waiting_pods.clock().now_us(), std::move(binder)};
+}
+
+/// A point is over: its last call, and the wait before that.
+void BindingCycle::tell(SchedulingMeter& meter, MeteredPoint point, StatusCode code, const MeterWatch& watch) {
+  double seconds = watch.seconds();
+  if (wait_) {
+    seconds += seconds_between(wait_->since_us, parts_.waiting_pods.clock().now_us());
+    if (!wait_->binder.empty() && meter.wants_plugins(point)) meter.on_plugin(wait_->binder, point, code, seconds);
+    wait_.reset();
+  }
+  meter.on_point(point, code, parts_.framework.profile_name(), seconds);
+}
 
 BindingOutcome BindingCycle::reserve() {
   if (next_ != Next::kReserve) throw std::logic_error("BindingCycle::reserve() is called once");
@@ -42,9 +71,9 @@ BindingOutcome BindingCycle::reserve() {
   if (assumed != CacheResult::kOk) return refuse_to_assume(assumed);
   if (parts_.hooks.delete_nomination) parts_.hooks.delete_nomination(*pod_);
 
-  Status reserved = parts_.framework.run_reserve(placed());
+  Status reserved = metered(MeteredPoint::kReserve, [&] { return parts_.framework.run_reserve(placed()); });
   if (!reserved.ok()) return fail(BindingStage::kReserve, std::move(reserved));
-  PermitOutcome permit = parts_.framework.run_permit(placed());
+  PermitOutcome permit = metered(MeteredPoint::kPermit, [&] { return parts_.framework.run_permit(placed()); });
   if (permit.status.code == StatusCode::kWait) {
     parts_.waiting_pods.add(pod_, permit.waits);
   } else if (!permit.status.ok()) {
@@ -70,7 +99,10 @@ BindingOutcome BindingCycle::proceed(PermitWait wait) {
 }
 
 BindingOutcome BindingCycle::pre_flight() {
+  const MeterWatch watch(parts_.framework.meter());
   Status status = parts_.framework.run_pre_bind_pre_flight(placed());
+  if (parts_.hooks.nominate)
+    tell(MeteredPoint::kPreBindPreFlight, status.code, watch);  // upstream runs it for that only
   if (!status.ok() && status.code != StatusCode::kSkip) return fail(BindingStage::kPreFlight, std::move(status));
   const bool takes_time = status.ok() || parts_.waiting_pods.is_waiting(pod_->uid());
   if (takes_time && parts_.hooks.nominate) parts_.hooks.nominate(*pod_, node_name_);
@@ -79,30 +111,45 @@ BindingOutcome BindingCycle::pre_flight() {
 
 BindingOutcome BindingCycle::await_permit(PermitWait wait) {
   const std::string uid = pod_->uid();
+  SchedulingMeter* const meter = parts_.framework.meter();
+  const auto since_us = meter != nullptr ? parts_.waiting_pods.waits_since_us(uid) : std::nullopt;
   std::optional<Status> decision =
       wait == PermitWait::kBlock ? parts_.waiting_pods.wait(uid) : parts_.waiting_pods.decision(uid);
   if (!decision.has_value()) return reached(BindingResult::kWaiting, BindingStage::kPermitWait, Next::kPermitWait);
+  if (since_us) meter->on_permit_wait(decision->code, seconds_between(*since_us, parts_.waiting_pods.clock().now_us()));
   parts_.waiting_pods.remove(uid);
   if (!decision->ok()) return fail(BindingStage::kPermitWait, *std::move(decision));
   return reached(BindingResult::kReserved, BindingStage::kPermitWait, Next::kPermitWait);
 }
 
 BindingOutcome BindingCycle::pre_bind() {
+  const MeterWatch watch(parts_.framework.meter());
   Status prepared = parts_.framework.run_pre_bind(placed());
-  if (prepared.code == StatusCode::kWait)
+  if (prepared.code == StatusCode::kWait) {
+    note_wait("");
     return reached(BindingResult::kWaiting, BindingStage::kPreBind, Next::kPreBind);
+  }
+  tell(MeteredPoint::kPreBind, prepared.code, watch);
   if (!prepared.ok()) return fail(BindingStage::kPreBind, std::move(prepared));
   next_ = Next::kAnswer;
+  const MeterWatch bind_watch(parts_.framework.meter());
   Status bound = parts_.framework.run_bind(placed());
-  if (bound.code == StatusCode::kWait) return reached(BindingResult::kBinding, BindingStage::kBind, Next::kAnswer);
+  if (bound.code == StatusCode::kWait) {
+    note_wait(bound.plugin);
+    return reached(BindingResult::kBinding, BindingStage::kBind, Next::kAnswer);
+  }
+  tell(MeteredPoint::kBind, bound.code, bind_watch);
   return finish(std::move(bound));
 }
 
 BindingOutcome BindingCycle::finish(Status bound) {
   if (next_ != Next::kAnswer) throw std::logic_error("BindingCycle::finish() follows a binding that was started");
+  if (wait_) tell(MeteredPoint::kBind, bound.code, MeterWatch(parts_.framework.meter()));
   parts_.cache.finish_binding(pod_->uid());
   if (!bound.ok()) return fail(BindingStage::kBind, std::move(bound));
+  const MeterWatch watch(parts_.framework.meter());
   parts_.framework.run_post_bind(placed());
+  tell(MeteredPoint::kPostBind, StatusCode::kSuccess, watch);
   drain_pods_to_activate();
   return reached(BindingResult::kBound, BindingStage::kBound, Next::kNothing);
 }
@@ -123,7 +170,10 @@ BindingOutcome BindingCycle::refuse_to_assume(CacheResult why) {
 }
 
 BindingOutcome BindingCycle::fail(BindingStage stage, Status status) {
+  const MeterWatch watch(parts_.framework.meter());
+  wait_.reset();
   parts_.framework.run_unreserve(placed());
+  tell(MeteredPoint::kUnreserve, StatusCode::kSuccess, watch);
   parts_.waiting_pods.remove(pod_->uid());
   const bool rejected = is_rejected(status.code);
   BindingOutcome outcome =

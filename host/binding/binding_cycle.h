@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,7 +81,19 @@ class BindingCycle {
  private:
   enum class Next : std::uint8_t { kReserve, kPreFlight, kPermitWait, kPreBind, kAnswer, kNothing };
 
+  /// A PreBind plugin that is not done, or a binding whose answer follows.
+  struct Wait {
+    std::int64_t since_us = 0;
+    std::string binder;  ///< empty for PreBind, whose plugins are asked again
+  };
   PodOnNode placed() { return {pod_.get(), node_name_, &state_}; }
+  template <class Run>
+  auto metered(MeteredPoint point, Run run);
+  void note_wait(std::string binder);
+  void tell(MeteredPoint point, StatusCode code, const MeterWatch& watch) {
+    if (SchedulingMeter* const meter = parts_.framework.meter()) tell(*meter, point, code, watch);
+  }
+  void tell(SchedulingMeter& meter, MeteredPoint point, StatusCode code, const MeterWatch& watch);
   BindingOutcome pre_flight();
   BindingOutcome await_permit(PermitWait wait);
   BindingOutcome pre_bind();
@@ -94,6 +107,7 @@ class BindingCycle {
   std::string node_name_;
   CycleState state_;
   Next next_ = Next::kReserve;
+  std::optional<Wait> wait_;  ///< only with a meter
 };
 
 }  // namespace berth

@@ -120,6 +120,8 @@ void add_simulate(CommandLine& line) {
                "Steps of the time line; 0s is one for each change (default: 60 steps at most)");
   add_text(app, "--plot", command->plot_path, "FILE",
            "Where to draw utilisation, pending pods and preemptions over time, as SVG");
+  add_text(app, "--metrics-out", command->metrics_path, "FILE",
+           "Where to write the scheduler's metrics at the end, as Prometheus reads them");
   add_choice(app, "-o,--output", command->format, "table|wide|json|yaml",
              "table: a time line for people; wide: the same with every pod; json and yaml: all of it for machines "
              "(default table)");
@@ -267,6 +269,8 @@ void add_perf(CommandLine& line) {
            "BerthEngineConfiguration: settings of the engine itself; options of the command line win over it");
   add_backend(app, command->config);
   add_engine(app, command->config);
+  add_text(app, "--metrics-out", command->metrics_path, "FILE",
+           "Where to write the scheduler's metrics of all workloads, as Prometheus reads them");
   add_choice(app, "-o,--output", command->format, "table|json",
              "For people, or upstream's JSON with a list of the workloads (default table)");
   app.add_flag("-q,--quiet", command->quiet, "No progress bar and no warnings on standard error");

@@ -13,6 +13,8 @@
 #include "host/cli/perf_report.h"
 #include "host/cli/progress_bar.h"
 #include "host/config/config_reader.h"
+#include "host/generate/generate.h"
+#include "host/metrics/exposition.h"
 #include "host/perf/perf_config.h"
 
 namespace berth {
@@ -73,16 +75,24 @@ std::vector<PerfResult> run_all(const std::vector<Selected>& selected, const Per
   return results;
 }
 
+void write_metrics(const std::vector<PerfResult>& results, const std::string& path) {
+  std::vector<prometheus::MetricFamily> families;
+  for (const PerfResult& result : results) merge(families, result.metrics);
+  write_text(metrics_text(families), path);
+}
+
 }  // namespace
 
 ExitCode run(const PerfCommand& command) {
   PerfRunOptions options;
   options.engine = schedule_options(command.config, command.quiet).engine;
   options.rate_factor = command.rate_factor;
+  options.keeps_metrics = !command.metrics_path.empty();
   std::vector<PerfFile> files;
   files.reserve(command.paths.size());
   for (const std::string& path : command.paths) files.push_back(load_perf_file(path));
   const std::vector<PerfResult> results = run_all(select(files, command), options, command.quiet);
+  if (!command.metrics_path.empty()) write_metrics(results, command.metrics_path);
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
     write_perf_results(results, *json_writer(output, kPerfSpreadDepth));

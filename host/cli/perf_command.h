@@ -17,6 +17,7 @@ struct PerfCommand {
   std::int32_t rate_factor = 1;
   ConfigOptions config;  ///< of the engine; the configuration of the scheduler is the workload's
   bool quiet = false;
+  std::string metrics_path;      ///< empty: none
   std::string format = "table";  ///< table, json
 };
 

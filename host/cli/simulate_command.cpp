@@ -38,11 +38,13 @@ void write_result(const SimulateCommand& command, const SimulationResult& result
 }
 
 void report(const SimulateCommand& command, SimulationFiles&& files) {
-  const PreparedSimulation prepared = prepare_simulation(command, std::move(files));
+  PreparedSimulation prepared = prepare_simulation(command, std::move(files));
+  prepared.options.keeps_metrics = !command.metrics_path.empty();
   const SimulationResult result = run_simulation(prepared, command.input.quiet);
   const std::int64_t step_us = command.interval_us.value_or(step_for(result.end_us, kStepsDefault));
   write_result(command, result, SimulationView(result, step_us, prepared.options.loop.engine.seed));
   if (!command.plot_path.empty()) write_text(plot_svg(result), command.plot_path);
+  if (!command.metrics_path.empty()) write_text(result.metrics_text, command.metrics_path);
 }
 
 }  // namespace

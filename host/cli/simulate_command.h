@@ -24,6 +24,7 @@ struct SimulateCommand {
   bool keeps_budgets = false;
   std::string format = "table";  ///< table, wide, json, yaml
   std::string plot_path;         ///< empty: none
+  std::string metrics_path;      ///< empty: none
 };
 
 /// Writes the time line to standard output, what goes on to standard error.

@@ -23,6 +23,30 @@ void refuse_all(std::span<const FilterRequest> batch, const Status& status) {
   }
 }
 
+/// Times the plugins of one run of a point, where the meter wants that.
+class PluginTimes {
+ public:
+  PluginTimes(SchedulingMeter* meter, MeteredPoint point)
+      : meter_(meter != nullptr && meter->wants_plugins(point) ? meter : nullptr), point_(point) {}
+
+  /// What a plugin returns. Wait is no end where the plugin is asked again, or its answer follows.
+  template <class Call>
+  Status ask(const Plugin& plugin, Call&& call) const {
+    const MeterWatch watch(meter_);
+    Status status = guarded_status(std::forward<Call>(call));
+    if (status.code != StatusCode::kWait) note(plugin, status.code, watch);
+    return status;
+  }
+  MeterWatch watch() const { return MeterWatch(meter_); }
+  void note(const Plugin& plugin, StatusCode code, const MeterWatch& watch) const {
+    if (meter_ != nullptr) meter_->on_plugin(plugin.name(), point_, code, watch.seconds());
+  }
+
+ private:
+  SchedulingMeter* meter_;
+  MeteredPoint point_;
+};
+
 }  // namespace
 
 Framework::Framework(const Profile& profile, const PluginRegistry& registry, const FrameworkHandle& handle,
@@ -78,10 +102,18 @@ bool Framework::has_plugins(ExtensionPoint point) const {
 }
 
 Status Framework::run_pre_enqueue(const Pod& pod, std::string_view gating_plugin) const {
+  const MeterWatch watch(meter_);
+  Status status = ask_pre_enqueue(pod, gating_plugin);
+  if (meter_ != nullptr) meter_->on_point(MeteredPoint::kPreEnqueue, status.code, profile_name_, watch.seconds());
+  return status;
+}
+
+Status Framework::ask_pre_enqueue(const Pod& pod, std::string_view gating_plugin) const {
+  const PluginTimes times(meter_, MeteredPoint::kPreEnqueue);
   for (const bool is_gating_turn : {true, false}) {
     for (PreEnqueuePlugin* plugin : pre_enqueue_) {
       if ((plugin->name() == gating_plugin) != is_gating_turn) continue;
-      Status status = guarded_status([&] { return plugin->pre_enqueue(pod); });
+      Status status = times.ask(*plugin, [&] { return plugin->pre_enqueue(pod); });
       if (!status.ok()) return named(std::move(status), *plugin);
     }
   }
@@ -232,22 +264,31 @@ std::vector<ScoreOutcome> Framework::run_scores(std::span<const FeasibleNodes> b
 }
 
 Status Framework::run_reserve(const PodOnNode& pod) const {
+  const PluginTimes times(meter_, MeteredPoint::kReserve);
   for (ReservePlugin* plugin : reserve_) {
-    Status status = guarded_status([&] { return plugin->reserve(pod); });
+    Status status = times.ask(*plugin, [&] { return plugin->reserve(pod); });
     if (!status.ok()) return rejected_or_error("running Reserve plugin", *plugin, std::move(status));
   }
   return {};
 }
 
 void Framework::run_unreserve(const PodOnNode& pod) const {
-  for (ReservePlugin* plugin : reserve_ | std::views::reverse) plugin->unreserve(pod);
+  const PluginTimes times(meter_, MeteredPoint::kUnreserve);
+  for (ReservePlugin* plugin : reserve_ | std::views::reverse) {
+    const MeterWatch watch = times.watch();
+    plugin->unreserve(pod);
+    times.note(*plugin, StatusCode::kSuccess, watch);
+  }
 }
 
 PermitOutcome Framework::run_permit(const PodOnNode& pod) const {
+  const PluginTimes times(meter_, MeteredPoint::kPermit);
   PermitOutcome outcome;
   for (PermitPlugin* plugin : permit_) {
+    const MeterWatch watch = times.watch();
     PermitAnswer answer =
         guarded([&] { return plugin->permit(pod); }, [](Status status) { return PermitAnswer{std::move(status), 0}; });
+    times.note(*plugin, answer.status.code, watch);
     if (answer.status.ok()) continue;
     if (answer.status.code != StatusCode::kWait) {
       return {rejected_or_error("running Permit plugin", *plugin, std::move(answer.status)), {}};
@@ -262,10 +303,11 @@ PermitOutcome Framework::run_permit(const PodOnNode& pod) const {
 }
 
 Status Framework::run_pre_bind_pre_flight(const PodOnNode& pod) const {
+  const PluginTimes times(meter_, MeteredPoint::kPreBindPreFlight);
   Status outcome{StatusCode::kSkip, "", {}};
   CycleState::Names skipped;
   for (PreBindPlugin* plugin : pre_bind_) {
-    const Status status = guarded_status([&] { return plugin->pre_bind_pre_flight(pod); });
+    const Status status = times.ask(*plugin, [&] { return plugin->pre_bind_pre_flight(pod); });
     if (status.code == StatusCode::kSkip) {
       skipped.emplace(plugin->name());
     } else if (status.ok()) {
@@ -279,9 +321,10 @@ Status Framework::run_pre_bind_pre_flight(const PodOnNode& pod) const {
 }
 
 Status Framework::run_pre_bind(const PodOnNode& pod) const {
+  const PluginTimes times(meter_, MeteredPoint::kPreBind);
   for (PreBindPlugin* plugin : pre_bind_) {
     if (is_skipped(pod.state->skipped_pre_binds(), *plugin)) continue;
-    Status status = guarded_status([&] { return plugin->pre_bind(pod); });
+    Status status = times.ask(*plugin, [&] { return plugin->pre_bind(pod); });
     if (status.code == StatusCode::kWait) return named(std::move(status), *plugin);
     if (!status.ok()) return rejected_or_error("running PreBind plugin", *plugin, std::move(status));
     pod.state->skipped_pre_binds().emplace(plugin->name());  // when a later one waits, this one is not asked again
@@ -290,8 +333,9 @@ Status Framework::run_pre_bind(const PodOnNode& pod) const {
 }
 
 Status Framework::run_bind(const PodOnNode& pod) const {
+  const PluginTimes times(meter_, MeteredPoint::kBind);
   for (BindPlugin* plugin : bind_) {
-    Status status = guarded_status([&] { return plugin->bind(pod); });
+    Status status = times.ask(*plugin, [&] { return plugin->bind(pod); });
     if (status.code == StatusCode::kSkip) continue;
     if (status.code == StatusCode::kWait) return named(std::move(status), *plugin);
     return rejected_or_error("running Bind plugin", *plugin, std::move(status));
@@ -300,7 +344,12 @@ Status Framework::run_bind(const PodOnNode& pod) const {
 }
 
 void Framework::run_post_bind(const PodOnNode& pod) const {
-  for (PostBindPlugin* plugin : post_bind_) plugin->post_bind(pod);
+  const PluginTimes times(meter_, MeteredPoint::kPostBind);
+  for (PostBindPlugin* plugin : post_bind_) {
+    const MeterWatch watch = times.watch();
+    plugin->post_bind(pod);
+    times.note(*plugin, StatusCode::kSuccess, watch);
+  }
 }
 
 }  // namespace berth

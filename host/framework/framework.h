@@ -18,6 +18,7 @@
 #include "host/framework/plugin_registry.h"
 #include "host/framework/plugin_scores.h"
 #include "host/framework/pre_filter_outcome.h"
+#include "host/framework/scheduling_meter.h"
 #include "host/framework/waiting_pods.h"
 
 namespace berth {
@@ -39,6 +40,9 @@ class Framework {
             const std::function<bool(std::string_view)>& runs_elsewhere);
 
   const std::string& profile_name() const { return profile_name_; }
+  /// @param meter  is told of PreEnqueue and of the plugins of metered points; null: nobody. Outlives the framework
+  void set_meter(SchedulingMeter* meter) { meter_ = meter; }
+  SchedulingMeter* meter() const { return meter_; }
   /// Whether a plugin of this framework, and not of a backend, joins the point.
   bool has_plugins(ExtensionPoint point) const;
   const QueueSortPlugin* queue_sort() const { return queue_sort_.empty() ? nullptr : queue_sort_.front(); }
@@ -77,7 +81,10 @@ class Framework {
   Status run_filters_on(const PodClassView& pod, const NodeInfo& node) const;
   void finish_scores(const FeasibleNodes& feasible, ScoreOutcome& outcome) const;
 
+  Status ask_pre_enqueue(const Pod& pod, std::string_view gating_plugin) const;
+
   std::string profile_name_;
+  SchedulingMeter* meter_ = nullptr;
   std::map<std::string, std::unique_ptr<Plugin>, std::less<>> plugins_;  ///< null: runs in a backend
   std::vector<PreEnqueuePlugin*> pre_enqueue_;
   std::vector<QueueSortPlugin*> queue_sort_;

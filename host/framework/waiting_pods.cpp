@@ -22,6 +22,7 @@ void WaitingPods::add(PodPtr pod, const std::vector<PermitTimeout>& timeouts) {
   forget(uid);
   Record& record = records_[uid];
   record.pod = std::move(pod);
+  record.since_us = now_us;
   for (const PermitTimeout& entry : timeouts)
     record.timers[entry.plugin] = {entry.timeout_us, saturating_add(now_us, entry.timeout_us)};
   plan(uid, record);
@@ -58,6 +59,12 @@ bool WaitingPods::reject(std::string_view uid, std::string_view plugin, std::str
 bool WaitingPods::is_waiting(std::string_view uid) const {
   const std::lock_guard lock(mutex_);
   return records_.contains(uid);
+}
+
+std::optional<std::int64_t> WaitingPods::waits_since_us(std::string_view uid) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(uid);
+  return found == records_.end() ? std::nullopt : std::optional(found->second.since_us);
 }
 
 std::vector<PodPtr> WaitingPods::pods() const {

@@ -49,6 +49,9 @@ class WaitingPods {
   std::optional<Status> decision(std::string_view uid);
   /// Blocks until the pod is decided, and removes its record. Success for a pod without one.
   Status wait(std::string_view uid);
+  /// When the pod's record was made; nullopt for a pod without one.
+  std::optional<std::int64_t> waits_since_us(std::string_view uid) const;
+  const Clock& clock() const { return clock_; }
   /// When the next timer of an undecided pod fires.
   std::optional<std::int64_t> next_deadline_us() const;
 
@@ -66,6 +69,7 @@ class WaitingPods {
   };
   struct Record {
     PodPtr pod;
+    std::int64_t since_us = 0;
     std::map<std::string, Timer, std::less<>> timers;  ///< of the plugins that have not allowed yet
     std::optional<Status> decision;
   };

@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "host/framework/clock.h"
+#include "host/metrics/exposition.h"
+#include "host/metrics/scheduler_metrics.h"
 #include "host/scheduler/loop/store_scheduler.h"
 
 namespace berth {
@@ -12,10 +14,11 @@ namespace {
 
 static_assert(PerfScheduler::kNeverUs == ApiClient::kNeverUs);
 
-/// The scheduler of a workload. Counts evictions.
+/// The scheduler of a workload. Counts evictions, and keeps metrics where the options have a meter.
 class LoopScheduler final : public PerfScheduler, private LoopObserver {
  public:
   LoopScheduler(ObjectStore& store, const LoopOptions& options) : scheduler_(store, options, *this) {}
+  const SchedulingLoop& loop() const { return scheduler_.loop(); }
 
   std::size_t run(std::size_t attempts_max) override { return scheduler_.run(attempts_max); }
   std::int64_t next_wake_us() const override { return scheduler_.next_wake_us(); }
@@ -53,7 +56,10 @@ PerfResult run_workload(const WorkloadPlan& plan, const PerfRunOptions& options)
   result.threshold = plan.threshold;
   if (!result.skip_reason.empty()) return result;
   ObjectStore store(RealClock::shared());
-  LoopScheduler scheduler(store, loop_options(plan, options));
+  SchedulerMetrics metrics(store.clock());
+  LoopOptions loop = loop_options(plan, options);
+  if (options.keeps_metrics) loop.meter = &metrics;
+  LoopScheduler scheduler(store, loop);
   const std::function<void(std::int64_t)> sleep = sleep_until;
   WorkloadRunOptions run_options;
   run_options.rate = {options.rate_factor, plan.threshold};
@@ -63,6 +69,10 @@ PerfResult run_workload(const WorkloadPlan& plan, const PerfRunOptions& options)
     result.measurements = WorkloadRun(store, scheduler, sleep, run_options).execute(plan.ops);
   } catch (const WorkloadError& error) {
     result.error = error.what();
+  }
+  if (options.keeps_metrics) {
+    result.metrics = LoopCollectable(metrics, scheduler.loop()).Collect();
+    add_label(result.metrics, "workload", result.name);
   }
   return result;
 }

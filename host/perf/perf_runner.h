@@ -3,6 +3,8 @@
 
 // Runs a planned workload: a new store, a StoreScheduler over it, the real clock.
 
+#include <prometheus/metric_family.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@ struct PerfRunOptions {
   EngineConfig engine;
   double rate_factor = 1;  ///< see RatePolicy
   std::int64_t wait_limit_us = WorkloadRunOptions{}.wait_limit_us;
+  bool keeps_metrics = false;  ///< fills PerfResult::metrics
 };
 
 /// What became of one workload.
@@ -28,6 +31,8 @@ struct PerfResult {
   bool hints_on = false;    ///< see WorkloadPlan
   double threshold = 0;     ///< pods a second; 0: none
   std::vector<PerfMeasurement> measurements;
+  /// docs/metrics.md, of the whole workload, as at its end; with a label `workload`. Empty unless they were asked for.
+  std::vector<prometheus::MetricFamily> metrics;
 };
 
 /// @param plan  one that is skipped gives a result that says so

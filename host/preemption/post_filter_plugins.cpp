@@ -40,6 +40,14 @@ bool PostFilterPlugins::dynamic_resources_knows(const Message& message) const {
                       [&](const std::string& plugin) { return message.rejectors.contains(plugin); });
 }
 
+bool PostFilterPlugins::preempts_after(const Message& message) const {
+  for (const Plugin plugin : plugins_) {
+    if (plugin == Plugin::kDefaultPreemption) return true;
+    if (!dynamic_resources_knows(message)) return false;
+  }
+  return false;
+}
+
 PostFilterResult PostFilterPlugins::run(const Message& message,
                                         const std::function<PostFilterResult()>& default_preemption) const {
   PostFilterResult all{{}, {}, true};

@@ -32,6 +32,9 @@ class PostFilterPlugins {
 
   /// DefaultPreemption is one of them.
   bool preempts() const;
+  bool empty() const { return plugins_.empty(); }
+  /// DefaultPreemption is run for an attempt that failed with `message`.
+  bool preempts_after(const Message& message) const;
   /// Runs them for an attempt that failed with `message`.
   /// @param default_preemption  that plugin; called once at most
   PostFilterResult run(const Message& message, const std::function<PostFilterResult()>& default_preemption) const;

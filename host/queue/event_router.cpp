@@ -12,6 +12,9 @@ namespace {
 
 constexpr ClusterEvent kAssignedPodAdd{EventResource::kAssignedPod, EventAction::kAdd};
 constexpr ClusterEvent kAssignedPodDelete{EventResource::kAssignedPod, EventAction::kDelete};
+constexpr ClusterEvent kPendingPodAdd{EventResource::kUnschedulablePod, EventAction::kAdd};
+constexpr ClusterEvent kPendingPodUpdate{EventResource::kUnschedulablePod, EventAction::kUpdate};
+constexpr ClusterEvent kPendingPodDelete{EventResource::kUnschedulablePod, EventAction::kDelete};
 constexpr ClusterEvent kNodeAdd{EventResource::kNode, EventAction::kAdd};
 constexpr ClusterEvent kNodeDelete{EventResource::kNode, EventAction::kDelete};
 
@@ -51,9 +54,13 @@ void EventRouter::route(const ClusterChange& change, const ObjectsBefore& before
 void EventRouter::node_changed(const NodePtr& before, const NodePtr& after) {
   if (before == after) return;
   const EventObjects objects{.old_node = before, .new_node = after};
-  if (before == nullptr) return queue_.move_on_event(kNodeAdd, objects);
-  if (after == nullptr) return queue_.move_on_event(kNodeDelete, objects);
-  for (const ClusterEvent event : node_change_events(*before, *after, features_)) queue_.move_on_event(event, objects);
+  const auto move = [&](ClusterEvent event) {
+    const Handling handling(*this, event);
+    queue_.move_on_event(event, objects);
+  };
+  if (before == nullptr) return move(kNodeAdd);
+  if (after == nullptr) return move(kNodeDelete);
+  for (const ClusterEvent event : node_change_events(*before, *after, features_)) move(event);
 }
 
 void EventRouter::pod_changed(const PodPtr& before, const PodPtr& after) {
@@ -67,38 +74,58 @@ void EventRouter::pod_changed(const PodPtr& before, const PodPtr& after) {
 
 void EventRouter::pod_added(const PodPtr& pod) {
   if (is_assigned(*pod)) {
+    const Handling handling(*this, kAssignedPodAdd);
     queue_.move_on_event(kAssignedPodAdd, {.new_pod = pod});
   } else if (is_ours(*pod)) {
+    const Handling handling(*this, kPendingPodAdd);
     queue_.add(pod);
   }
 }
 
 void EventRouter::pod_updated(const PodPtr& before, const PodPtr& after) {
   if (is_assigned(*before)) {
-    for (const ClusterEvent event : pod_change_events(*before, *after, release_))
+    for (const ClusterEvent event : pod_change_events(*before, *after, release_)) {
+      const Handling handling(*this, event);
       queue_.move_on_event(event, {.old_pod = before, .new_pod = after});
+    }
   } else if (is_assigned(*after)) {
-    queue_.move_on_event(kAssignedPodAdd, {.new_pod = after});
-    if (is_ours(*before)) queue_.remove(*before);
+    {
+      const Handling handling(*this, kAssignedPodAdd);
+      queue_.move_on_event(kAssignedPodAdd, {.new_pod = after});
+    }
+    if (!is_ours(*before)) return;
+    const Handling handling(*this, kPendingPodDelete);
+    queue_.remove(*before);
   } else if (is_ours(*before)) {
     pending_pod_updated(before, after);
   }
 }
 
 void EventRouter::pending_pod_updated(const PodPtr& before, const PodPtr& after) {
+  const MeterWatch watch(meter_);
   if (assumed_.is_assumed(*after)) {
     if (after->terminating && !before->terminating) assumed_pod_removed(*after);
-    return;
+  } else {
+    queue_.update(before, after);
+    const std::string& nominated = before->rare().nominated_node_name;
+    if (!nominated.empty() && nominated != after->rare().nominated_node_name) leave_nominated_node(before);
   }
-  queue_.update(before, after);
-  const std::string& nominated = before->rare().nominated_node_name;
-  if (!nominated.empty() && nominated != after->rare().nominated_node_name) leave_nominated_node(before);
+  if (meter_ != nullptr) tell_changes(before, after, seconds_before_ + watch.seconds());
+}
+
+/// The general Update, and the aspects that changed.
+void EventRouter::tell_changes(const PodPtr& before, const PodPtr& after, double seconds) const {
+  meter_->on_handled(kPendingPodUpdate, seconds);
+  for (const ClusterEvent event : pod_change_events(*before, *after, release_))
+    if (event != kPendingPodUpdate) meter_->on_handled(event, seconds);
 }
 
 void EventRouter::pod_removed(const PodPtr& pod) {
   if (is_assigned(*pod)) {
+    const Handling handling(*this, kAssignedPodDelete);
     queue_.move_on_event(kAssignedPodDelete, {.old_pod = pod});
   } else if (is_ours(*pod)) {
+    const Handling handling(*this, kPendingPodDelete);
     queue_.remove(*pod);
     if (assumed_.is_assumed(*pod)) {
       assumed_pod_removed(*pod);

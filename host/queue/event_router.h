@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "host/cluster/cluster_change.h"
+#include "host/framework/scheduling_meter.h"
 #include "host/queue/scheduling_queue.h"
 
 namespace berth {
@@ -36,6 +37,11 @@ class EventRouter {
   /// event, but what hints know of them is void; namespaces tell the queue nothing.
   void route(const ClusterChange& change, const ObjectsBefore& before);
 
+  /// @param meter  is told how long events take; null: nobody. Outlives the router
+  void set_meter(SchedulingMeter* meter) { meter_ = meter; }
+  /// The time that each of the next events took before it came here, for the meter.
+  void set_seconds_before(double seconds) { seconds_before_ = seconds; }
+
   /// A null object is absent. Objects that are the same raise nothing.
   void node_changed(const NodePtr& before, const NodePtr& after);
   /// A finished pod counts as deleted.
@@ -44,14 +50,35 @@ class EventRouter {
  private:
   void pod_added(const PodPtr& pod);
   void pod_updated(const PodPtr& before, const PodPtr& after);
+  void tell_changes(const PodPtr& before, const PodPtr& after, double seconds) const;
   void pending_pod_updated(const PodPtr& before, const PodPtr& after);
   void pod_removed(const PodPtr& pod);
   void leave_nominated_node(const PodPtr& pod);
   void assumed_pod_removed(const Pod& pod);
   bool is_ours(const Pod& pod) const { return queue_.has_profile(pod.spec->scheduler_name); }
 
+  /// Tells the meter of an event at the end of its life.
+  class Handling {
+   public:
+    Handling(const EventRouter& router, ClusterEvent event)
+        : meter_(router.meter_), before_(router.seconds_before_), event_(event), watch_(meter_) {}
+    ~Handling() {
+      if (meter_ != nullptr) meter_->on_handled(event_, before_ + watch_.seconds());
+    }
+    Handling(const Handling&) = delete;
+    Handling& operator=(const Handling&) = delete;
+
+   private:
+    SchedulingMeter* meter_;
+    double before_;
+    ClusterEvent event_;
+    MeterWatch watch_;
+  };
+
   SchedulingQueue& queue_;
   AssumedPods& assumed_;
+  SchedulingMeter* meter_ = nullptr;
+  double seconds_before_ = 0;
   Release release_;
   bool features_;
 };

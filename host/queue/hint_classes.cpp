@@ -124,8 +124,7 @@ Requeue HintClasses::decide(std::uint32_t class_index, const Matches& matches, c
   Requeue requeue = Requeue::kSkip;
   for (const HintTable::Match& match : matches) {
     if (!contains(group.unschedulable | group.pending, match.plugin)) continue;
-    const QueueingHint hint =
-        match.has_function ? ask(hint_class, match.plugin, raised, waiting) : QueueingHint::kQueue;
+    const QueueingHint hint = ask(hint_class, match, raised, waiting);
     if (hint == QueueingHint::kAskEach) return Requeue::kAskEach;
     if (hint == QueueingHint::kSkip) continue;
     if (contains(group.pending, match.plugin)) return Requeue::kImmediately;
@@ -135,7 +134,16 @@ Requeue HintClasses::decide(std::uint32_t class_index, const Matches& matches, c
   return requeue;
 }
 
-QueueingHint HintClasses::ask(Class& hint_class, std::uint8_t plugin, const RaisedEvent& raised, const Pod* waiting) {
+QueueingHint HintClasses::ask(Class& hint_class, const HintTable::Match& match, const RaisedEvent& raised,
+                              const Pod* waiting) {
+  const MeterWatch watch(meter_);
+  const QueueingHint hint = match.has_function ? call(hint_class, match.plugin, raised, waiting) : QueueingHint::kQueue;
+  if (meter_ != nullptr && hint != QueueingHint::kAskEach)
+    meter_->on_hint(table_.name_of(match.plugin), raised.event, hint == QueueingHint::kQueue, watch.seconds());
+  return hint;
+}
+
+QueueingHint HintClasses::call(Class& hint_class, std::uint8_t plugin, const RaisedEvent& raised, const Pod* waiting) {
   const bool is_own = waiting != nullptr && is_about(raised, *waiting);
   const auto answer = [&](const PreparedHints& hints) {
     const EventObjects& objects = raised.objects;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/framework/scheduling_meter.h"
 #include "host/queue/hint_table.h"
 #include "host/queue/pod_records.h"
 
@@ -37,6 +38,9 @@ class HintClasses {
  public:
   /// Both must outlive the object.
   HintClasses(const HintTable& table, PodRecords& records) : table_(table), records_(records) {}
+
+  /// @param meter  is told how long hint functions take; null: nobody. Outlives the object
+  void set_meter(SchedulingMeter* meter) { meter_ = meter; }
 
   /// Puts the pod into the list of its class.
   void insert(std::uint32_t slot);
@@ -101,13 +105,15 @@ class HintClasses {
   bool concerns(const Group& group, const Matches& matches, ClusterEvent event) const;
   /// @param waiting  the one pod that is meant; null: all of the class but the one that the event is about
   Requeue decide(std::uint32_t class_index, const Matches& matches, const RaisedEvent& raised, const Pod* waiting);
-  QueueingHint ask(Class& hint_class, std::uint8_t plugin, const RaisedEvent& raised, const Pod* waiting);
+  QueueingHint ask(Class& hint_class, const HintTable::Match& match, const RaisedEvent& raised, const Pod* waiting);
+  QueueingHint call(Class& hint_class, std::uint8_t plugin, const RaisedEvent& raised, const Pod* waiting);
   std::uint32_t own_slot(const RaisedEvent& raised) const;
   void take(std::uint32_t class_index, Requeue requeue, const RaisedEvent& raised, std::uint32_t own,
             const EventScope& scope, std::vector<Decision>& decisions);
 
   const HintTable& table_;
   PodRecords& records_;
+  SchedulingMeter* meter_ = nullptr;
   std::vector<Group> groups_;
   std::map<std::tuple<PluginSet, PluginSet, std::uint16_t, std::uint8_t>, std::uint32_t> group_index_;
   std::vector<Class> classes_;

@@ -3,7 +3,18 @@
 
 #include <utility>
 
+#include "host/queue/queue_counts.h"
+
 namespace berth {
+namespace {
+
+/// Wildcard events are moves of the queue itself.
+QueueLabel label_of(const RaisedEvent& raised) {
+  if (raised.event != kWildcardEvent) return {QueueLabel::Move::kEvent, raised.event};
+  return {raised.is_for_one_pod ? QueueLabel::Move::kForceActivate : QueueLabel::Move::kUnschedulableTimeout, {}};
+}
+
+}  // namespace
 
 std::uint32_t InFlight::find(std::string_view uid) const {
   return by_uid_.find(hash_of_uid(uid), [&](std::uint32_t slot) { return has_uid(*entries_[slot].pod, uid); });
@@ -56,6 +67,14 @@ std::vector<std::shared_ptr<const RaisedEvent>> InFlight::events_since(std::stri
   for (std::uint32_t slot = entries_[find(uid)].next; slot != kNone; slot = entries_[slot].next)
     if (entries_[slot].event != nullptr) events.push_back(entries_[slot].event);
   return events;
+}
+
+std::map<std::string, std::size_t> InFlight::counts_by_label() const {
+  std::map<std::string, std::size_t> counts;
+  counts["PodPopped"] = pod_count();
+  for (std::uint32_t slot = first_; slot != kNone; slot = entries_[slot].next)
+    if (entries_[slot].event != nullptr) ++counts[to_string(label_of(*entries_[slot].event))];
+  return counts;
 }
 
 std::vector<PodPtr> InFlight::pods() const {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +30,8 @@ class InFlight {
   /// The events behind the pod's marker, in order. The pod must be there.
   std::vector<std::shared_ptr<const RaisedEvent>> events_since(std::string_view uid) const;
   std::vector<PodPtr> pods() const;
+  /// inflight_events: entries of the list, pods as "PodPopped".
+  std::map<std::string, std::size_t> counts_by_label() const;
 
  private:
   static constexpr std::uint32_t kNone = SlotIndex::kNone;

@@ -23,6 +23,9 @@ class QueuePlugins {
 
   /// Once, for the queue.
   std::vector<QueueProfile> take_profiles() { return std::move(profiles_); }
+  void set_meter(SchedulingMeter* meter) {
+    for (const auto& framework : frameworks_) framework->set_meter(meter);
+  }
   RunningPreemptions& running_preemptions() { return running_preemptions_; }
 
  private:

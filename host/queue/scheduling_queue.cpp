@@ -414,11 +414,13 @@ SchedulingQueue::Sizes SchedulingQueue::sizes() const {
   return {active_.size(), backoff_queue_.size() + error_queue_.size(), classes_.size() - gated_, gated_};
 }
 
-std::map<std::pair<std::string, std::string>, std::uint64_t> SchedulingQueue::unschedulable_by_plugin() const {
+std::map<std::pair<std::string, std::string>, std::uint64_t> SchedulingQueue::unschedulable_by_plugin(
+    bool keeps_zeros) const {
   std::map<std::pair<std::string, std::string>, std::uint64_t> named;
   for (const auto& [key, count] : rejected_) {
     const bool is_known = key.second != HintTable::kUnknownProfile;
-    if (count > 0 && is_known) named[{table_.name_of(key.first), table_.framework(key.second).profile_name()}] = count;
+    if ((count > 0 || keeps_zeros) && is_known)
+      named[{table_.name_of(key.first), table_.framework(key.second).profile_name()}] = count;
   }
   return named;
 }

@@ -49,6 +49,9 @@ class SchedulingQueue {
   SchedulingQueue(const SchedulingQueue&) = delete;
   SchedulingQueue& operator=(const SchedulingQueue&) = delete;
 
+  /// @param meter  is told how long hint functions take; null: nobody. Outlives the queue
+  void set_meter(SchedulingMeter* meter) { classes_.set_meter(meter); }
+
   /// Whether pods with this schedulerName are ours.
   bool has_profile(std::string_view scheduler_name) const;
 
@@ -101,7 +104,8 @@ class SchedulingQueue {
   std::size_t hint_class_count() const { return classes_.class_count(); }
   const QueueCounts& counts() const { return counts_; }
   /// unschedulable_pods: pods by the plugin that rejects them, and by profile, those in flight left out.
-  std::map<std::pair<std::string, std::string>, std::uint64_t> unschedulable_by_plugin() const;
+  /// @param keeps_zeros  also where there were such pods only before
+  std::map<std::pair<std::string, std::string>, std::uint64_t> unschedulable_by_plugin(bool keeps_zeros = false) const;
   const InFlight& in_flight() const { return in_flight_; }
   /// 1 for the first pod that was popped.
   std::uint64_t scheduling_cycle() const { return cycle_; }

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "host/metrics/exposition.h"
+#include "host/metrics/scheduler_metrics.h"
 #include "host/objects/pod_state.h"
 #include "host/queue/scheduling_queue.h"
 #include "host/scheduler/loop/observers.h"
@@ -64,6 +66,11 @@ std::int64_t quiet_period_us(const SchedulerConfig& config) {
   return options.max_unschedulable_us + SchedulingQueue::kLeftoverIntervalUs + options.max_backoff_us;
 }
 
+LoopOptions metered(LoopOptions options, LoopMeter* meter) {
+  options.meter = meter;
+  return options;
+}
+
 class Simulation {
  public:
   Simulation(const Scenario& scenario, const SimulationOptions& options)
@@ -76,7 +83,8 @@ class Simulation {
         recorder_(store_, resources_of(scenario), scenario.start_us),
         guest_(options.observe ? options.observe(clock_) : nullptr),
         observers_({&recorder_, guest_.get()}),
-        scheduler_(store_, options.loop, observers_),
+        metrics_(options.keeps_metrics ? std::make_unique<SchedulerMetrics>(clock_) : nullptr),
+        scheduler_(store_, metered(options.loop, metrics_.get()), observers_),
         last_change_us_(scenario.start_us),
         quiet_us_(quiet_period_us(options.loop.config)) {}
 
@@ -148,6 +156,8 @@ class Simulation {
     result.waiting = waiting_pods();
     result.failed_actions = player_.failures();
     result.failed_action_count = player_.failure_count();
+    if (metrics_ != nullptr)
+      result.metrics_text = metrics_text(LoopCollectable(*metrics_, scheduler_.loop()).Collect());
     return result;
   }
 
@@ -176,6 +186,7 @@ class Simulation {
   Recorder recorder_;
   std::unique_ptr<LoopObserver> guest_;  ///< null: none
   LoopObservers observers_;
+  std::unique_ptr<SchedulerMetrics> metrics_;  ///< null: nobody asked for them
   StoreScheduler scheduler_;
   std::int64_t last_change_us_;  ///< of the cluster, by the clock
   std::int64_t quiet_us_;

@@ -22,6 +22,7 @@ namespace berth {
 
 struct SimulationOptions {
   LoopOptions loop;
+  bool keeps_metrics = false;  ///< fills SimulationResult::metrics_text
   /// Called now and then, on the calling thread, with the pods that were tried so far. May be empty.
   std::function<void(std::int64_t attempts)> progress;
   /// Makes one more observer of the scheduler, for the simulation's clock. It lives as long as the simulation, and what
@@ -59,6 +60,7 @@ struct SimulationResult {
   std::vector<WaitingPod> waiting;       ///< by namespace and name
   std::vector<FailedAction> failed_actions;
   std::int64_t failed_action_count = 0;  ///< those that were not kept included
+  std::string metrics_text;              ///< docs/metrics.md, as at the end; empty unless they were asked for
 };
 
 /// A simulation ends at scenario.until_us, or when nothing can happen any more: no action and no event of a kubelet is

@@ -53,6 +53,24 @@ TEST(Perf, SelectsByLabelAndName) {
             "perf: 0 workloads run, 0 skipped, 0 below threshold\n");
 }
 
+TEST(Perf, WritesTheMetricsOfEachWorkload) {
+  const std::string path = write_file("metrics.txt", "");
+  const ProgramRun run = run_berth({"perf", "--config", workload_file(), "--metrics-out", path});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string text = read_file(path);
+  for (const char* sample : {"workload=\"Basic/2Nodes\"} 10\n", "workload=\"Basic/3Nodes\"} 20\n"})
+    EXPECT_NE(text.find(std::string("\nscheduler_pod_scheduling_attempts_count{") + sample), std::string::npos)
+        << sample;
+  EXPECT_EQ(text.find("Devices"), std::string::npos) << "what is skipped has no metrics";
+  EXPECT_EQ(text.find("# TYPE scheduler_schedule_attempts_total"),
+            text.rfind("# TYPE scheduler_schedule_attempts_total"));
+  EXPECT_NE(run_berth({"perf", "--config", workload_file(), "--metrics-out", "-"}).out.find("# HELP scheduler_"),
+            std::string::npos);
+  const ProgramRun bad = run_berth({"perf", "--config", workload_file(), "--metrics-out", "/nowhere/metrics.txt"});
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_NE(bad.err.find("berth: /nowhere/metrics.txt: cannot be written"), std::string::npos) << bad.err;
+}
+
 TEST(Perf, WritesTheFormOfUpstreamAndItsOwnList) {
   const ProgramRun run = run_berth({"perf", "--config", workload_file(), "-o", "json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;

@@ -89,6 +89,40 @@ TEST(SimulateCommand, AScenarioRunsOnTheClusterOfADump) {
   EXPECT_EQ(Json::parse(run_berth({"simulate", beside, "-o", "json"}).out)["summary"]["nodes"], 3);
 }
 
+/// Of the text of metrics; -1 where there is none.
+double metric_of(const std::string& text, const std::string& sample) {
+  const std::size_t at = text.find("\n" + sample + " ");
+  return at == std::string::npos ? -1 : std::stod(text.substr(at + sample.size() + 2));
+}
+
+TEST(SimulateCommand, TheMetricsAgreeWithTheReport) {
+  const std::string path = write_file("metrics.txt", "");
+  const ProgramRun run = run_berth({"simulate", "examples/scenario.yaml", "-o", "json", "--metrics-out", path});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json summary = Json::parse(run.out)["summary"];
+  const std::string text = read_file(path);
+  const std::string attempts = "scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"";
+  EXPECT_EQ(metric_of(text, attempts + "scheduled\"}"), summary["placed"]);
+  EXPECT_EQ(metric_of(text, attempts + "unschedulable\"}"), summary["failedAttempts"]);
+  EXPECT_GE(metric_of(text, "scheduler_preemption_victims_sum"), summary["preempted"])
+      << "victims that leave already are counted, and not evicted again";
+  EXPECT_GT(metric_of(text, "scheduler_preemption_victims_sum"), 0);
+  EXPECT_EQ(metric_of(text, "scheduler_pending_pods{queue=\"unschedulable\"}"), summary["pending"]);
+  EXPECT_EQ(metric_of(text, "scheduler_cache_size{type=\"nodes\"}"), summary["nodes"]);
+}
+
+TEST(SimulateCommand, TheMetricsAreWritten) {
+  const std::string path = write_file("metrics.txt", "");
+  const ProgramRun plain = run_berth({"simulate", busy_scenario(), "-o", "json"});
+  const ProgramRun run = run_berth({"simulate", busy_scenario(), "-o", "json", "--metrics-out", path});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, plain.out);
+  EXPECT_NE(read_file(path).find("\nscheduler_pod_scheduling_attempts_count 3\n"), std::string::npos);
+  const ProgramRun bad = run_berth({"simulate", busy_scenario(), "--metrics-out", "/nowhere/metrics.txt"});
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_NE(bad.err.find("berth: /nowhere/metrics.txt: cannot be written"), std::string::npos) << bad.err;
+}
+
 TEST(SimulateCommand, ThePlotIsWritten) {
   const std::string path = write_file("plot.svg", "");
   ASSERT_EQ(run_berth({"simulate", busy_scenario(), "--plot", path}).exit_code, 0);

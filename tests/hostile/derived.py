@@ -139,7 +139,7 @@ COMMANDS = [
     ["explain", "--all", "-f", "-", "-o", "json", "--skip-invalid"],
     ["schedule", "-f", "-", "-o", "yaml", "--backend", "reference", "--skip-invalid"],
     ["bench", "-f", "-", "--repeat", "1"],
-    ["simulate", "-o", "json", "--until", "1h", "--skip-invalid", "-"],
+    ["simulate", "-o", "json", "--until", "1h", "--skip-invalid", "--metrics-out", "/dev/null", "-"],
     ["schedule", "-f", "-", "-o", "bindings", "--tie-break", "kube", "--node-sampling", "kube", "--skip-invalid"],
 ]
 

@@ -15,6 +15,9 @@ void inherit(const PodStatusPatch& older, PodStatusPatch& newer) {
   if (newer.conditions.empty()) newer.conditions = older.conditions;
 }
 
+constexpr std::string_view kBindingType = "pod_binding";
+constexpr std::string_view kStatusType = "pod_status_patch";
+
 }  // namespace
 
 ApiCalls::ApiCalls(ApiClient& client, const Clock& clock, const ApiCallOptions& options)
@@ -90,9 +93,10 @@ bool ApiCalls::start_some() {
 
 void ApiCalls::start(const std::string& uid, Lane lane) {
   const std::uint64_t id = next_id_++;
-  running_.emplace(id, Running{uid, lane});
+  const std::int64_t now_us = clock_.now_us();
+  running_.emplace(id, Running{uid, lane, now_us});
   ++in_flight_[static_cast<std::size_t>(lane)];
-  timeouts_.push_back({saturating_add(clock_.now_us(), options_.timeout_us), id});
+  timeouts_.push_back({saturating_add(now_us, options_.timeout_us), id});
   PodCalls& of_pod = of_pod_.at(uid);
   of_pod.is_in_flight = true;
   client_.start(id, of_pod.calls.front().call);
@@ -102,7 +106,7 @@ void ApiCalls::start(const std::string& uid, Lane lane) {
 bool ApiCalls::finish(const ApiAnswer& answer) {
   const auto running = running_.find(answer.id);
   if (running == running_.end()) return false;
-  const auto [uid, lane] = std::move(running->second);
+  const auto [uid, lane, started_us] = std::move(running->second);
   running_.erase(running);
   --in_flight_[static_cast<std::size_t>(lane)];
   const auto found = of_pod_.find(uid);
@@ -116,8 +120,21 @@ bool ApiCalls::finish(const ApiAnswer& answer) {
   } else {
     make_next(uid, of_pod.calls.front().lane());
   }
+  if (options_.meter != nullptr && options_.merges) tell(lane, started_us, answer.status);
   if (done) done(answer.status);
   return true;
+}
+
+/// Upstream's dispatcher makes no deletions.
+void ApiCalls::tell(Lane lane, std::int64_t started_us, const StoreStatus& status) const {
+  if (lane == Lane::kDeletion) return;
+  options_.meter->on_api_call(lane == Lane::kBinding ? kBindingType : kStatusType, status.is_success(),
+                              seconds_between(started_us, clock_.now_us()));
+}
+
+std::vector<std::pair<std::string_view, std::size_t>> ApiCalls::pending_by_type() const {
+  const auto count = [this](Lane lane) { return next_[static_cast<std::size_t>(lane)].size(); };
+  return {{kBindingType, count(Lane::kBinding)}, {kStatusType, count(Lane::kStatus)}};
 }
 
 bool ApiCalls::fail_overdue() {

@@ -9,12 +9,14 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "host/framework/clock.h"
 #include "host/scheduler/loop/api_client.h"
+#include "host/scheduler/loop/loop_meter.h"
 
 namespace berth {
 
@@ -24,6 +26,7 @@ struct ApiCallOptions {
   /// Gate SchedulerAsyncAPICalls: a pod has at most one call that waits, and calls replace each other. Otherwise the
   /// calls about a pod are all made, in order.
   bool merges = false;
+  LoopMeter* meter = nullptr;  ///< is told of calls that merge; null: nobody. Outlives the calls
 };
 
 /// Starts no more calls than allowed, one at a time for each pod, in the order in which they were asked for as far as
@@ -44,6 +47,9 @@ class ApiCalls {
 
   std::size_t size() const { return size_; }  ///< waiting and in flight
   std::size_t in_flight() const { return running_.size(); }
+  bool merges() const { return options_.merges; }
+  /// pending_async_api_calls: calls that could start, by the label that kube-scheduler gives their type.
+  std::vector<std::pair<std::string_view, std::size_t>> pending_by_type() const;
   /// When run() has something to do although nobody adds a call: a time limit, or an answer that the client announces.
   std::int64_t next_event_us() const;
 
@@ -62,6 +68,7 @@ class ApiCalls {
   struct Running {
     std::string uid;
     Lane lane;
+    std::int64_t started_us;
   };
   /// A pod whose first call may start.
   struct Next {
@@ -78,6 +85,7 @@ class ApiCalls {
   bool start_some();
   void start(const std::string& uid, Lane lane);
   bool finish(const ApiAnswer& answer);
+  void tell(Lane lane, std::int64_t started_us, const StoreStatus& status) const;
   bool fail_overdue();
 
   ApiClient& client_;

@@ -36,6 +36,7 @@ void SchedulingLoop::continue_with(BindingTask& task, const BindingOutcome& outc
     case BindingResult::kBound: {
       const PodPtr& pod = task.cycle.pod();
       observer_.on_bound(task.info, task.cycle.node_name());
+      if (options_.meter != nullptr) options_.meter->on_bound(task.info, seconds_of(task.time));
       observer_.on_event({pod, false, "Scheduled", "Binding",
                           "Successfully assigned " + pod->full_name() + " to " + task.cycle.node_name()});
       tasks_.erase(pod->uid());
@@ -73,8 +74,11 @@ void SchedulingLoop::fail_binding(BindingTask& task, const BindingOutcome& outco
   if (task.newest == nullptr || !task.newest->node_name.empty()) {
     queue_.done(pod->uid());
   } else {
-    Failure failure{
-        is_rejected ? AttemptResult::kUnschedulable : AttemptResult::kError, outcome.message, {}, std::string()};
+    Failure failure{is_rejected ? AttemptResult::kUnschedulable : AttemptResult::kError,
+                    outcome.message,
+                    {},
+                    std::string(),
+                    task.time};
     for (const std::string& plugin : outcome.rejectors) failure.rejectors.unschedulable.insert(plugin);
     task.info.pod = task.newest;
     fail(std::move(task.info), failure);

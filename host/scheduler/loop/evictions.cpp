@@ -47,7 +47,7 @@ void Evictions::start(ChosenCandidate candidate) {
   const std::span<const PodPtr> all(shared->victims);
   evict_all(*shared, all.first(all.size() - 1), [this, shared](const StoreStatus& status) {
     if (status.is_success()) return evict_last(shared);
-    end(*shared);
+    end(*shared, false);
     parts_.activate(shared->preemptor);
   });
 }
@@ -56,13 +56,15 @@ void Evictions::evict_last(const SharedCandidate& candidate) {
   const PodPtr& last = candidate->victims.back();
   last_victim_of_[last->uid()].push_back(candidate->preemptor);
   evict(last, *candidate, [this, candidate](const StoreStatus& status) {
-    end(*candidate);
+    end(*candidate, status.is_success());
     if (!status.is_success()) parts_.activate(candidate->preemptor);
   });
 }
 
 /// The preemptor is kept no longer; it may be in the queue again since note_leaving().
-void Evictions::end(const ChosenCandidate& candidate) {
+void Evictions::end(const ChosenCandidate& candidate, bool is_success) {
+  if (parts_.meter != nullptr)
+    parts_.meter->on_evicted(is_success, seconds_between(candidate.chosen_us, parts_.clock.now_us()));
   parts_.running.end(*candidate.preemptor);
   const auto waits = last_victim_of_.find(candidate.victims.back()->uid());
   if (waits == last_victim_of_.end()) return;

@@ -12,6 +12,7 @@
 
 #include "host/framework/waiting_pods.h"
 #include "host/scheduler/loop/api_calls.h"
+#include "host/scheduler/loop/loop_meter.h"
 #include "host/scheduler/loop/loop_observer.h"
 #include "plugins/default_preemption/preemption_gate.h"
 
@@ -24,6 +25,7 @@ struct ChosenCandidate {
   std::vector<PodPtr> victims;  ///< most important first
   /// Pods of lower priority that are nominated to the node, as the API server has them.
   std::vector<PodPtr> lower_nominated;
+  std::int64_t chosen_us = 0;  ///< by the clock
 };
 
 /// Makes room for preemptors: docs/behaviour/scheduler-core.md 4.8.
@@ -36,6 +38,8 @@ class Evictions {
     LoopObserver& observer;
     /// The preemptor may be tried again, because a victim could not be evicted.
     std::function<void(const PodPtr&)> activate;
+    const Clock& clock;
+    LoopMeter* meter = nullptr;  ///< null: nobody is told
   };
   /// What `parts` refers to must outlive the object.
   explicit Evictions(Parts parts) : parts_(std::move(parts)) {}
@@ -57,7 +61,7 @@ class Evictions {
   void evict_all(const ChosenCandidate& candidate, std::span<const PodPtr> victims, Done done);
   void evict(const PodPtr& victim, const ChosenCandidate& candidate, const Done& done);
   void clear_lower_nominations(const ChosenCandidate& candidate);
-  void end(const ChosenCandidate& candidate);
+  void end(const ChosenCandidate& candidate, bool is_success);
 
   Parts parts_;
   std::unordered_map<std::string, std::vector<PodPtr>> last_victim_of_;  ///< [uid of the victim] preemptors

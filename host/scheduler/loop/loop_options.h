@@ -9,6 +9,7 @@
 #include "host/framework/plugin_registry.h"
 #include "host/preemption/default_preemption.h"
 #include "host/scheduler/backend_factory.h"
+#include "host/scheduler/loop/loop_meter.h"
 
 namespace berth {
 
@@ -24,6 +25,7 @@ struct LoopOptions {
   std::size_t calls_in_flight_max = 1'000;    ///< of each kind of API call
   std::int64_t call_timeout_us = 30'000'000;  ///< then an API call counts as failed
   OpenAccelerator open_accelerator = built_in_accelerator();
+  LoopMeter* meter = nullptr;  ///< is told what metrics count; null: nobody. Outlives the loop
 };
 
 }  // namespace berth

@@ -51,11 +51,14 @@ std::size_t SchedulingLoop::try_head(std::size_t pods_max) {
     return 1;
   }
   Backend& backend = cluster_.backend();
+  const MeterWatch watch(options_.meter);
   backend.compile(pods);
   const Portion portion = portion_of(pods);
   const std::uint64_t first = backend.mark().position;
   const BatchResult answer =
       commit_with_refills(std::span<const PodToPlace>(pods).first(portion.pod_count), portion.limits, backend);
+  EngineBatch batch{answer.outcomes.size(), 0, options_.meter != nullptr ? watch.seconds() : 0};
+  const double share = batch.answered > 0 ? batch.seconds / static_cast<double>(batch.answered) : 0;
   std::size_t popped = 0;
   for (std::size_t i = 0; i < answer.outcomes.size(); ++i) {
     std::optional<QueuedPodInfo> info = queue_.pop();
@@ -67,8 +70,11 @@ std::size_t SchedulingLoop::try_head(std::size_t pods_max) {
       try_popped(std::move(*info));
       break;
     }
+    ++batch.used;
+    time_.seconds = share;
     if (!conclude(std::move(*info), pods[i], answer.outcomes[i], answer.messages, {first + i + 1})) break;
   }
+  if (options_.meter != nullptr && batch.answered > 0) options_.meter->on_batch(batch);
   backend.release(pods);
   return popped;
 }
@@ -123,8 +129,13 @@ void SchedulingLoop::try_popped(QueuedPodInfo info) {
   if (skip(info)) return;
   Backend& backend = cluster_.backend();
   PodToPlace pod{info.pod, profile_index(options_.config, *info.pod)};
+  const MeterWatch watch(options_.meter);
   backend.compile({&pod, 1});
   const BatchResult answer = commit_with_refills({&pod, 1}, {}, backend);
+  if (options_.meter != nullptr) {
+    time_.seconds = watch.seconds();
+    options_.meter->on_batch({1, 1, time_.seconds});
+  }
   conclude(std::move(info), pod, answer.outcomes.front(), answer.messages, backend.mark());
   backend.release({&pod, 1});
 }
@@ -135,6 +146,7 @@ void SchedulingLoop::try_popped(QueuedPodInfo info) {
 bool SchedulingLoop::conclude(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome,
                               std::span<const Message> messages, CommitMark after) {
   cluster_.note_answered(*info.pod);
+  if (options_.meter != nullptr) time_.decided_us = clock_.now_us();
   if (outcome.kind == OutcomeKind::kPlaced) return place(std::move(info), outcome, after);
   conclude_failure(std::move(info), pod, outcome, messages[static_cast<std::size_t>(outcome.message)]);
   return !synchronous_preemption_;
@@ -145,10 +157,12 @@ bool SchedulingLoop::place(QueuedPodInfo info, const Outcome& outcome, CommitMar
   const PodPtr pod = info.pod;
   const std::string node_name(backend.node_name(outcome.node));
   cluster_.note_placed(*pod);
+  if (options_.meter != nullptr) options_.meter->on_decision(time_.seconds);
   const auto profile = static_cast<std::size_t>(profile_index(options_.config, *pod));
   auto task = std::make_unique<BindingTask>(BindingTask{
       std::move(info), pod,
-      BindingCycle({frameworks_[profile], cluster_.cache(), waiting_pods_, hooks_}, pod, node_name, CycleState())});
+      BindingCycle({frameworks_[profile], cluster_.cache(), waiting_pods_, hooks_}, pod, node_name, CycleState()),
+      time_});
   const BindingOutcome reserved = task->cycle.reserve();
   if (reserved.result != BindingResult::kReserved) {
     backend.rollback(after);
@@ -164,17 +178,23 @@ bool SchedulingLoop::place(QueuedPodInfo info, const Outcome& outcome, CommitMar
 
 void SchedulingLoop::conclude_failure(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome,
                                       const Message& message) {
-  Failure failure{AttemptResult::kError, message.text, {}, std::string()};
-  if (outcome.kind == OutcomeKind::kError) return fail(std::move(info), failure);
+  Failure failure{AttemptResult::kError, message.text, {}, std::string(), time_};
+  if (outcome.kind == OutcomeKind::kError) {
+    if (options_.meter != nullptr) options_.meter->on_decision(time_.seconds);
+    return fail(std::move(info), failure);
+  }
   failure.result = AttemptResult::kUnschedulable;
   failure.rejectors.unschedulable = message.rejectors;
   if (cluster_.node_count() > 0) {
-    const PostFilterResult found = post_filter(pod, message);
+    const PostFilterResult found =
+        options_.meter == nullptr ? post_filter(pod, message) : metered_post_filter(pod, message);
+    failure.time = time_;
     failure.message = with_post_filter(message.text, found.text);
     if (found.keeps_nomination) failure.nominated_node = std::nullopt;
     if (found.candidate && !preempt(info, *found.candidate, failure)) return;
     if (found.candidate) failure.nominated_node = std::string(cluster_.backend().node_name(found.candidate->node));
   }
+  if (options_.meter != nullptr) options_.meter->on_decision(failure.time.seconds);
   fail(std::move(info), failure);
 }
 
@@ -186,23 +206,53 @@ PostFilterResult SchedulingLoop::post_filter(PodToPlace& pod, const Message& mes
   return cluster_.post_filter().run(pod, message);
 }
 
+PostFilterResult SchedulingLoop::metered_post_filter(PodToPlace& pod, const Message& message) {
+  LoopMeter& meter = *options_.meter;
+  const MeterWatch watch(&meter);
+  PostFilterResult found = post_filter(pod, message);
+  const double seconds = watch.seconds();
+  time_ = {time_.seconds + seconds, clock_.now_us()};
+  const PostFilterPlugins& plugins = post_filter_plugins(pod);
+  if (plugins.empty()) return found;
+  StatusCode code = found.candidate ? StatusCode::kSuccess : StatusCode::kUnschedulable;
+  if (found.is_error) code = StatusCode::kError;
+  if (plugins.preempts_after(message)) {
+    meter.on_preemption_attempt();
+    if (meter.wants_plugins(MeteredPoint::kPostFilter))
+      meter.on_plugin(kDefaultPreemptionName, MeteredPoint::kPostFilter, code, seconds);
+  }
+  meter.on_point(MeteredPoint::kPostFilter, code, pod.pod->spec->scheduler_name, seconds);
+  return found;
+}
+
+/// Of an attempt that ends now; only with a meter.
+double SchedulingLoop::seconds_of(const AttemptTime& time) const {
+  return time.seconds + seconds_between(time.decided_us, clock_.now_us());
+}
+
 /// @return false: the attempt ends when the victims' deletions are answered
 bool SchedulingLoop::preempt(const QueuedPodInfo& info, const PreemptionCandidate& candidate, const Failure& failure) {
-  ChosenCandidate chosen{info.pod, std::string(cluster_.backend().node_name(candidate.node)), {}, {}};
+  ChosenCandidate chosen{info.pod, std::string(cluster_.backend().node_name(candidate.node)), {}, {}, clock_.now_us()};
   for (const Pod* const victim : candidate.victims) {
     chosen.victims.push_back(cluster_.cache().get_pod(victim->uid()));
     if (!victim->terminating) cluster_.post_filter().note_eviction(*chosen.victims.back());
   }
   for (const PodPtr& nominated : queue_.nominated_pods(chosen.node_name))
     if (nominated->priority < info.pod->priority) chosen.lower_nominated.push_back(nominated);
+  const std::size_t victim_count = chosen.victims.size();
   if (preempts_asynchronously_) {
+    if (options_.meter != nullptr) options_.meter->on_victims(victim_count);
     evictions_.start(std::move(chosen));
     return true;
   }
   synchronous_preemption_.emplace(SynchronousPreemption{info, failure});
-  evictions_.start_and_tell(chosen, [this, node = chosen.node_name](const StoreStatus& status) {
+  evictions_.start_and_tell(chosen, [this, victim_count, node = chosen.node_name](const StoreStatus& status) {
     SynchronousPreemption ended = std::move(*synchronous_preemption_);
     synchronous_preemption_.reset();
+    if (options_.meter != nullptr) {
+      if (status.is_success()) options_.meter->on_victims(victim_count);
+      options_.meter->on_decision(seconds_of(ended.failure.time));
+    }
     if (status.is_success()) {
       ended.failure.nominated_node = node;
     } else {
@@ -217,6 +267,7 @@ bool SchedulingLoop::preempt(const QueuedPodInfo& info, const PreemptionCandidat
 /// The pod goes back into the queue, and its status says why.
 void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure) {
   observer_.on_attempt({info, failure.result, {}, 0, failure.message});
+  if (options_.meter != nullptr) options_.meter->on_failed(info, failure.result, seconds_of(failure.time));
   const PodPtr pod = info.pod;
   queue_.add_failed(std::move(info), failure.rejectors);
   queue_.nominator().add(pod, failure.nominated_node);

@@ -55,11 +55,15 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
       hooks_(make_hooks()),
       calls_(client, clock,
              {options_.calls_in_flight_max, options_.call_timeout_us,
-              options_.config.gates.enabled("SchedulerAsyncAPICalls")}),
+              options_.config.gates.enabled("SchedulerAsyncAPICalls"), options_.meter}),
       evictions_({calls_, waiting_pods_, queue_plugins_.running_preemptions(), observer,
-                  [this](const PodPtr& pod) { queue_.activate({&pod, 1}); }}),
+                  [this](const PodPtr& pod) { queue_.activate({&pod, 1}); }, clock, options_.meter}),
       preempts_asynchronously_(options_.config.gates.enabled("SchedulerAsyncPreemption")) {
   for (const Profile& profile : options_.config.profiles) post_filter_plugins_.emplace_back(profile);
+  queue_plugins_.set_meter(options_.meter);
+  queue_.set_meter(options_.meter);
+  router_.set_meter(options_.meter);
+  for (Framework& framework : frameworks_) framework.set_meter(options_.meter);
   add_pending_pods(start);
 }
 
@@ -113,7 +117,10 @@ void SchedulingLoop::add_pending_pods(const StoreContents& start) {
 void SchedulingLoop::take(std::span<const WatchEvent> events) {
   for (const WatchEvent& event : events)
     if (const auto* const pod = event.get<Pod>()) note_pod(*pod);
+  const MeterWatch watch(options_.meter);
   cluster_.take(events);
+  if (options_.meter != nullptr && !events.empty())
+    router_.set_seconds_before(watch.seconds() / static_cast<double>(events.size()));
   for (const WatchEvent& event : events) route(event);
 }
 
@@ -139,6 +146,16 @@ void SchedulingLoop::route(const WatchEvent& event) {
   } else if (event.kind() == ObjectKind::kService || event.kind() == ObjectKind::kWorkload) {
     queue_.forget_prepared_hints();
   }
+}
+
+SchedulingLoop::CacheSizes SchedulingLoop::cache_sizes() const {
+  const ClusterCache& cache = cluster_.cache();
+  const std::vector<const NodeInfo*> nodes = cache.nodes();
+  CacheSizes sizes{nodes.size() + cache.ghost_count(), cache.pod_count(), 0};
+  for (const NodeInfo* const node : nodes)
+    for (const PodPtr& pod : node->pods)
+      if (cache.is_assumed(pod->uid())) ++sizes.assumed_pods;
+  return sizes;
 }
 
 bool SchedulingLoop::is_assumed(const Pod& pod) const {

@@ -53,17 +53,31 @@ class SchedulingLoop : private AssumedPods {
 
   const SchedulingQueue& queue() const { return queue_; }
   const Backend& backend() const { return cluster_.backend(); }
+  /// What the cache holds, as kube-scheduler counts it: nodes that are gone and still have pods included.
+  struct CacheSizes {
+    std::size_t nodes = 0;
+    std::size_t pods = 0;          ///< assumed ones included
+    std::size_t assumed_pods = 0;  ///< those included that are bound, until the API server's event is taken in
+  };
+  CacheSizes cache_sizes() const;
+  const ApiCalls& calls() const { return calls_; }
   /// Pods that have a node and are not bound yet, those that wait at Permit or in PreBind included.
   std::size_t unbound_count() const { return tasks_.size(); }
   /// LoopOptions::unbound_pods_max is reached: no pod is tried until one is bound or fails.
   bool is_paused() const { return tasks_.size() >= options_.unbound_pods_max; }
 
  private:
+  /// What a meter wants to know of an attempt.
+  struct AttemptTime {
+    double seconds = 0;           ///< until the decision
+    std::int64_t decided_us = 0;  ///< by the clock
+  };
   /// A pod from its decision to its binding.
   struct BindingTask {
     QueuedPodInfo info;
     PodPtr newest;  ///< as the API server has it; null: it is gone
     BindingCycle cycle;
+    AttemptTime time;
   };
   /// What an attempt that failed leaves behind: docs/behaviour/scheduler-core.md 5.5.
   struct Failure {
@@ -71,6 +85,7 @@ class SchedulingLoop : private AssumedPods {
     std::string message;
     Rejectors rejectors;
     std::optional<std::string> nominated_node;  ///< absent: as the pod's status says
+    AttemptTime time = {};
   };
   /// What the engine is asked of a batch at once.
   struct Portion {
@@ -109,6 +124,8 @@ class SchedulingLoop : private AssumedPods {
     return post_filter_plugins_[static_cast<std::size_t>(pod.profile)];
   }
   PostFilterResult post_filter(PodToPlace& pod, const Message& message);
+  PostFilterResult metered_post_filter(PodToPlace& pod, const Message& message);
+  double seconds_of(const AttemptTime& time) const;
   bool preempt(const QueuedPodInfo& info, const PreemptionCandidate& candidate, const Failure& failure);
   void fail(QueuedPodInfo info, const Failure& failure);
   void patch_status(const PodPtr& pod, const Failure& failure);
@@ -138,6 +155,7 @@ class SchedulingLoop : private AssumedPods {
   std::unordered_map<std::string, std::unique_ptr<BindingTask>> tasks_;  ///< [uid]
   std::unordered_map<std::string, std::size_t> told_conditions_;         ///< [uid] hash of the condition
   std::optional<SynchronousPreemption> synchronous_preemption_;
+  AttemptTime time_;  ///< of the attempt that is being decided; only with a meter
 };
 
 }  // namespace berth
