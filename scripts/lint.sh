@@ -90,11 +90,9 @@ check_docker() {
 check_tidy() {
   local host fuzz cuda problems=0
   # Not in build/ci-clang: sources that need nvcc, and fuzz targets. In no build: those of the project in tests/packaging.
-  local left_out='^(cuda|tests/(unit/cuda|fuzz|packaging/subproject))/' with_tests=${BERTH_TIDY_TESTS:-0}
-  # Tests were never read whole, and not all that clang-tidy says of them is mended: with BERTH_TIDY_TESTS=1 only.
-  [ "$with_tests" = 1 ] || left_out="^(cuda|tests|bench)/"
+  local left_out='^(cuda|tests/(unit/cuda|fuzz|packaging/subproject))/'
   mapfile -t host < <(tidy_files 'host|plugins|batching|tests|bench' | grep -vE "$left_out")
-  mapfile -t fuzz < <([ "$with_tests" != 1 ] || tidy_files tests/fuzz)
+  mapfile -t fuzz < <(tidy_files tests/fuzz)
   mapfile -t cuda < <(tidy_files 'cuda|tests/unit/cuda' | grep -E '^cuda/')
   cmake --preset ci-clang >/dev/null
   tidy_with build/ci-clang "${host[@]}" || problems=1

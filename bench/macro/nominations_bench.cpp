@@ -111,7 +111,7 @@ struct Workload {
 
   /// Some leave room on their node for more pods, some do not.
   void add_nomination(int i) {
-    const auto node = static_cast<std::size_t>(i * (kNodes / kNominations));
+    const auto node = static_cast<std::size_t>(i) * static_cast<std::size_t>(kNodes / kNominations);
     auto pod = std::make_shared<Pod>();
     pod->name = "urgent-" + std::to_string(i);
     pod->namespace_ = "team";

@@ -38,7 +38,7 @@ std::set<std::string> defined_options(const std::string& help) {
   std::set<std::string> names;
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("  -", 0) == 0) names.merge(options_in(line.substr(0, line.find_first_of(" ", line.find("--")))));
+    if (line.rfind("  -", 0) == 0) names.merge(options_in(line.substr(0, line.find(' ', line.find("--")))));
   }
   return names;
 }

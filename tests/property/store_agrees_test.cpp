@@ -77,7 +77,7 @@ struct PlainStore {
       if (!wanted_s || *wanted_s >= *pod.grace_s) return;
       const std::int64_t begin_us = pod.deletion_us - *pod.grace_s * kSecondUs;
       pod.deletion_us = begin_us + *wanted_s * kSecondUs;
-      pod.grace_s = *wanted_s;
+      pod.grace_s = wanted_s;
       if (pod.deletion_us < now_us) {
         pod.deletion_us = now_us;
         pod.grace_s = std::min<std::int64_t>(*wanted_s, 1);

@@ -57,7 +57,7 @@ bool selector_holds(const LabelSelector& selector, const std::map<std::string, s
 
 bool tolerates(const Taint& taint, const std::vector<Toleration>& tolerations, bool compares_taints) {
   for (const Toleration& t : tolerations) {
-    if (t.effect.value_or(taint.effect) != taint.effect || (t.key != "" && t.key != taint.key)) continue;
+    if (t.effect.value_or(taint.effect) != taint.effect || (!t.key.empty() && t.key != taint.key)) continue;
     if (t.op == TolerationOperator::kExists) return true;
     if (t.op == TolerationOperator::kEqual && t.value == taint.value) return true;
     if (t.op == TolerationOperator::kEqual || !compares_taints) continue;

@@ -37,7 +37,7 @@ std::unique_ptr<Accelerator> open_device() {
   return nullptr;
 }
 
-std::unique_ptr<Backend> open_backend(std::string_view name, std::shared_ptr<const ClusterCache> cache,
+std::unique_ptr<Backend> open_backend(std::string_view name, const std::shared_ptr<const ClusterCache>& cache,
                                       const ClusterObjects& objects, const SchedulerConfig& config,
                                       const EngineConfig& engine) {
   if (name == "reference") return std::make_unique<ReferenceBackend>(cache, objects, config, engine);

@@ -26,7 +26,7 @@ std::unique_ptr<Accelerator> open_device();
 
 /// nullptr when this build or machine has no such backend; the test then skips, or fails where
 /// BERTH_REQUIRE_DEVICE promises one. `config` must outlive the backend.
-std::unique_ptr<Backend> open_backend(std::string_view name, std::shared_ptr<const ClusterCache> cache,
+std::unique_ptr<Backend> open_backend(std::string_view name, const std::shared_ptr<const ClusterCache>& cache,
                                       const ClusterObjects& objects, const SchedulerConfig& config,
                                       const EngineConfig& engine);
 

@@ -44,7 +44,7 @@ TEST(ConfigNastyInput, RandomTextDoesNotCrashTheReaders) {
       "&a *a",
       "%YAML 9.9\n---\n",
       std::string("\0", 1),
-      "\xFF\xFE{\0",
+      std::string("\xFF\xFE{\0", 4),
       "\xEF\xBB\xBF{}",
       "{\"\\ud800\": 1}",
       "\t- x",

@@ -88,7 +88,7 @@ class RandomLanes {
   }
   int upto(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most + 1)); }
   bool one_in(int n) { return upto(n - 1) == 0; }
-  NodeKey key() { return one_in(4) ? 0 : make_node_key(upto(5), static_cast<Draw>(1 + upto(3))); }
+  NodeKey key() { return one_in(4) ? 0 : make_node_key(upto(5), Draw{1} + static_cast<Draw>(upto(3))); }
 
   SlotParams params{};
   std::vector<double> request, fit_request, balanced_request, part_weight, balanced_counts, balanced_weight;
@@ -111,8 +111,10 @@ class RandomLanes {
     params.balance_of_change = one_in(4);
     params.fit_counts_always = params.balanced_counts_always = usual;
     if (usual) {
-      for (std::size_t i = 0; i < part_weight.size(); ++i)
-        part_weight[i] = 1.0 + static_cast<double>(i / static_cast<std::size_t>(slots_));
+      for (std::size_t i = 0; i < part_weight.size(); ++i) {
+        const std::size_t part = i / static_cast<std::size_t>(slots_);
+        part_weight[i] = 1.0 + static_cast<double>(part);
+      }
       for (double& counts : balanced_counts) counts = 1.0;
     }
     params.fit_weight = one_in(5) ? 0.0 : 1.0 + upto(4);
@@ -192,7 +194,8 @@ struct OneClass {
     params.strategy = lanes.one_in(2) ? ScoringStrategyType::kLeastAllocated : ScoringStrategyType::kMostAllocated;
     const auto slots = static_cast<std::size_t>(params.slot_count);
     for (std::size_t i = 0; i < lanes.part_weight.size(); ++i) {
-      lanes.part_weight[i] = 1.0 + static_cast<double>(i / slots);
+      const std::size_t part = i / slots;
+      lanes.part_weight[i] = 1.0 + static_cast<double>(part);
       lanes.balanced_counts[i] = 1.0;
     }
     slot = static_cast<std::size_t>(lanes.upto(params.slot_count - 1));

@@ -53,7 +53,7 @@ TEST(DefaultSelector, IgnoresAMalformedSelector) {
 
 TEST(DefaultSelector, FindsTheControllerByExactVersionAndKind) {
   const AskedCluster cluster("node n\nworkload ReplicaSet/rs match=app=web\nask p label:app=web");
-  const auto selector_for = [&](OwnerReference owner) {
+  const auto selector_for = [&](const OwnerReference& owner) {
     Pod pod;
     pod.owners = std::make_shared<const std::vector<OwnerReference>>(1, std::move(owner));
     return default_selector(pod, cluster.view());

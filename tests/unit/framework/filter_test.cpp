@@ -14,7 +14,7 @@ constexpr StateKey<int> kCompanions{"Test/companions"};
 
 class Filter : public testing::Test {
  protected:
-  static Script refusing(std::vector<std::size_t> refused, StatusCode code, std::string reason) {
+  static Script refusing(const std::vector<std::size_t>& refused, StatusCode code, const std::string& reason) {
     Script script;
     script.filter = [=](std::span<const FilterRequest> batch) {
       for (const FilterRequest& request : batch) {

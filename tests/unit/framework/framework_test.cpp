@@ -96,7 +96,7 @@ TEST(PluginRegistry, ADuplicateNameIsRefused) {
 
 class PreEnqueue : public FrameworkBuild {
  protected:
-  void add(const std::string& name, Status status) {
+  void add(const std::string& name, const Status& status) {
     Script script;
     script.pre_enqueue = [status](const Pod&) { return status; };
     scripted.add(name, {ExtensionPoint::kPreEnqueue}, script);

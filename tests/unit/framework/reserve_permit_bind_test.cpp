@@ -13,7 +13,7 @@ namespace {
 using Point = ExtensionPoint;
 using PodCall = std::function<Status(const PodOnNode&)>;
 
-PodCall answering(StatusCode code, std::string reason = "") {
+PodCall answering(StatusCode code, const std::string& reason = "") {
   return [=](const PodOnNode&) { return status_of(code, reason); };
 }
 

@@ -130,7 +130,7 @@ class ScriptedProfile {
   explicit ScriptedProfile(Calls& calls) : calls_(calls) {}
 
   /// Enables the plugin at these points of the profile.
-  ScriptedProfile& add(const std::string& name, std::vector<ExtensionPoint> points, Script script = {},
+  ScriptedProfile& add(const std::string& name, const std::vector<ExtensionPoint>& points, Script script = {},
                        std::int32_t weight = 1) {
     for (const ExtensionPoint point : points) {
       profile_.plugins[static_cast<std::size_t>(point)].push_back({name, weight});

@@ -322,7 +322,7 @@ TEST_F(NodeAffinityTest, MoreThanSixtyFourValuesOfAKeyAreDistinguished) {
 // NodePorts
 
 TEST(NodePortsTest, E_NP_TheIPv4WildcardConflictsWithEveryAddressOfItsProtocolAndPort) {
-  const auto conflict = [](HostPort used, HostPort wanted) {
+  const auto conflict = [](const HostPort& used, const HostPort& wanted) {
     return ports_conflict(std::vector{wanted}, std::vector{used});
   };
   EXPECT_FALSE(conflict({"127.0.0.1", "TCP", 8080}, {"127.0.0.2", "TCP", 8080}));
@@ -350,7 +350,7 @@ TEST(ImageLocalityTest, ScoresDifferWhereSomeSetOfImagesScoresDifferently) {
   constexpr std::int64_t kMiB = 1024 * 1024;
   PodSpec spec;
   spec.containers.resize(2);
-  const auto differ = [&](std::vector<ImageSpread> before, std::vector<ImageSpread> after) {
+  const auto differ = [&](const std::vector<ImageSpread>& before, const std::vector<ImageSpread>& after) {
     return image_scores_may_differ(spec, before, after);
   };
   const ImageSpread rare{40 * kMiB, 5, 100};

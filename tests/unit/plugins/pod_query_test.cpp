@@ -77,7 +77,7 @@ TEST(PodLabelSelectorTest, DifferentQueriesHaveDifferentSignatures) {
     return PodLabelSelector(selector_of({{"a", Op::kIn, std::move(values)}})).signature();
   };
   EXPECT_NE(in({"1"}), in({"2"}));
-  EXPECT_NE(in({"1", "2"}), in({"1\0002"}));
+  EXPECT_NE(in({"1", "2"}), in({std::string("1\0002", 3)}));
   EXPECT_NE(in({"1"}), PodLabelSelector(selector_of({{"a", Op::kNotIn, {"1"}}})).signature());
   EXPECT_NE(PodLabelSelector::nothing().signature(), PodLabelSelector::everything().signature());
 }

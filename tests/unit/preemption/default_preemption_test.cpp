@@ -19,7 +19,7 @@ using Names = std::vector<std::string>;
 class Choice : public testing::Test {
  protected:
   /// @param pods  most important first
-  void candidate(std::vector<std::shared_ptr<Pod>> pods, std::int32_t violations = 0) {
+  void candidate(const std::vector<std::shared_ptr<Pod>>& pods, std::int32_t violations = 0) {
     PreemptionCandidate& added = candidates_.emplace_back();
     added.violations = violations;
     for (const auto& pod : pods) {

@@ -108,8 +108,8 @@ TEST_F(EventRouterTest, AnAssumedPodChangesNothingUntilItIsDeleted) {
 }
 
 TEST_F(EventRouterTest, TakesTheChangesThatAnEngineTakes) {
-  const NodePtr node = node_of("n cpu=1");
-  const PodPtr pod = pod_of("p");
+  NodePtr node = node_of("n cpu=1");
+  PodPtr pod = pod_of("p");
   const ObjectsBefore none{[](std::string_view) { return nullptr; }, [](std::string_view) { return nullptr; }};
   const ObjectsBefore both{[&](std::string_view) { return node; }, [&](std::string_view) { return pod; }};
   test.router().route(NodeUpsert(node), none);
