@@ -41,10 +41,13 @@ TEST(SimulatedMetrics, AgreeWithTheResultOfTheSimulation) {
   const ExpositionText text = parse_exposition(result.metrics_text);
   const std::string profile = "{profile=\"default-scheduler\",result=\"";
   EXPECT_EQ(result.totals.preempted, 1);
-  EXPECT_EQ(text.values.at("scheduler_preemption_victims_sum"), result.totals.preempted);
-  EXPECT_EQ(text.values.at("scheduler_schedule_attempts_total" + profile + "scheduled\"}"), result.totals.placed);
-  EXPECT_EQ(text.values.at("scheduler_schedule_attempts_total" + profile + "unschedulable\"}"), result.totals.failed);
-  EXPECT_EQ(text.values.at("scheduler_pending_pods{queue=\"unschedulable\"}"), result.waiting.size());
+  EXPECT_EQ(text.values.at("scheduler_preemption_victims_sum"), static_cast<double>(result.totals.preempted));
+  EXPECT_EQ(text.values.at("scheduler_schedule_attempts_total" + profile + "scheduled\"}"),
+            static_cast<double>(result.totals.placed));
+  EXPECT_EQ(text.values.at("scheduler_schedule_attempts_total" + profile + "unschedulable\"}"),
+            static_cast<double>(result.totals.failed));
+  EXPECT_EQ(text.values.at("scheduler_pending_pods{queue=\"unschedulable\"}"),
+            static_cast<double>(result.waiting.size()));
 }
 
 TEST(SimulatedMetrics, ChangeNothingAndAreEmptyWhereNobodyAsks) {
