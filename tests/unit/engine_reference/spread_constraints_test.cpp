@@ -55,7 +55,7 @@ TEST(DefaultSelector, FindsTheControllerByExactVersionAndKind) {
   const AskedCluster cluster("node n\nworkload ReplicaSet/rs match=app=web\nask p label:app=web");
   const auto selector_for = [&](const OwnerReference& owner) {
     Pod pod;
-    pod.owners = std::make_shared<const std::vector<OwnerReference>>(1, std::move(owner));
+    pod.owners = std::make_shared<const std::vector<OwnerReference>>(1, owner);
     return default_selector(pod, cluster.view());
   };
   EXPECT_FALSE(selector_for({"ReplicaSet", "rs", "", true, "apps/v1"}).is_empty());
