@@ -366,9 +366,8 @@ class Backend {
   /// The verdict of every node on the pod in the current state.
   /// @throws std::logic_error naming the pod when it is not prepared
   virtual PodVerdicts verdicts(const PodToPlace& pod) const = 0;
-  /// The same of some nodes, which exist. @return PodVerdicts::nodes as `nodes` has them; without rejectors. An error
-  /// is
-  ///     that of the first of these nodes that ends the cycle
+  /// The same of some nodes, which exist. An error is that of the first of these nodes that ends the cycle.
+  /// @return PodVerdicts::nodes in the order of `nodes`; without rejectors
   virtual PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   /// Which answers of verdicts() and dry_run() a caller has to ask for again who kept those for the pods of this class
   /// and priority, given equal lists of victims. An engine that cannot tell says: all, always.
