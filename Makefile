@@ -7,8 +7,8 @@ EXAMPLE := build/example/cluster.json
 EXAMPLE_SPEC := examples/cluster.yaml
 RUN_ARGS ?=
 PREFIX ?= /usr/local
-# BERTH_WERROR=ON in the environment makes warnings errors, as .ci/run does.
-CONFIGURE_ARGS := $(if $(BERTH_WERROR),-DBERTH_WERROR=$(BERTH_WERROR))
+# BERTH_WERROR=ON in the environment makes warnings errors, and BERTH_UNITY=8 compiles eight sources as one, as .ci/run does.
+CONFIGURE_ARGS := $(if $(BERTH_WERROR),-DBERTH_WERROR=$(BERTH_WERROR)) $(if $(BERTH_UNITY),-DBERTH_UNITY=$(BERTH_UNITY))
 
 # make oracle: how many clusters, from which seed, against which release of kube-scheduler (1.35, 1.36 or both)
 CLUSTERS ?= 2000

@@ -83,6 +83,8 @@ function(berth_configure_target target)
   endif()
   if(BERTH_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${BERTH_UNITY})
+    # g++ takes a source of a group for a header, where a type with parts from an anonymous namespace would be a mistake.
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>")
   endif()
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE berth::flags)
