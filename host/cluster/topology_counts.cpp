@@ -108,6 +108,7 @@ void TopologyCounts::add_tables_of(const TopologyCounts& other) {
     if (t >= table_count_ || other.added_at(t) > tables_added_) write(t) = other.at(t);
   table_count_ = other.table_count_;
   tables_added_ = other.tables_added_;
+  tables_written_ = std::max(tables_written_, other.tables_written_);
   free_tables_ = other.free_tables_;
   domain_sets_ = other.domain_sets_;
   zeroes_ = other.zeroes_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace berth {
@@ -109,6 +110,19 @@ TEST(TopologyCountsTest, TheMinimumFollowsEveryChangeAlsoBelowZero) {
   EXPECT_EQ(counts.minimum(table), 2);
   counts.add(table, 2, -2);
   EXPECT_EQ(counts.minimum(table), 0);
+}
+
+TEST(TopologyCountsTest, VersionsGrowAlsoBehindTablesThatWereAddedFromElsewhere) {
+  TopologyCounts counts;
+  const std::int32_t column = counts.add_column(zones());
+  const std::int32_t first = counts.add_table(column, 0, nullptr, false);
+  TopologyCounts copy = counts;
+  for (int pods = 0; pods < 5; ++pods) counts.add(first, 0, 1);
+  const std::int32_t second = counts.add_table(column, 0, nullptr, false);
+  copy.add_tables_of(counts);
+  const std::uint64_t before = std::max(copy.version(first), copy.version(second));
+  copy.add(first, 0, 1);
+  EXPECT_GT(copy.version(first), before);
 }
 
 TEST(TopologyCountsTest, ACopyKeepsItsCounts) {
