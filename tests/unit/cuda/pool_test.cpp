@@ -17,7 +17,7 @@ namespace {
 constexpr MemoryUse kRows{"rows", "batch.max_classes"};
 
 // Without a device nothing is enqueued on the stream. 0 and nullptr are not streams, so it is some other address.
-StreamView made_up_stream() { return StreamView(reinterpret_cast<cudaStream_t>(std::uintptr_t{64})); }
+StreamView stream_without_queue() { return StreamView(reinterpret_cast<cudaStream_t>(std::uintptr_t{64})); }
 
 // Host memory that fails on demand and counts its allocations.
 class RefusingMemory : public RawMemory {
@@ -54,7 +54,7 @@ class PoolTest : public testing::Test {
 
   RefusingMemory* raw = new RefusingMemory;  // the pool owns it
   Pool pool;
-  StreamView stream = made_up_stream();
+  StreamView stream = stream_without_queue();
 };
 
 TEST_F(PoolTest, AllocationsAndReleasesAreCounted) {
