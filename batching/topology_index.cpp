@@ -2,6 +2,7 @@
 #include "batching/topology_index.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace berth {
@@ -53,7 +54,7 @@ bool TopologyIndex::concerns(const Pod& pod, std::int32_t profile) const {
 std::int32_t TopologyIndex::default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile) {
   const PodTopologySpreadArgs& args = config_.profiles[static_cast<std::size_t>(profile)].args.pod_topology_spread;
   if (default_selectors_.none() || !uses_default_constraints(*pod.spec, args)) return 0;
-  const auto [at, is_new] = selector_of_pod_.try_emplace({identity, pod.owners.get()});
+  const auto [at, is_new] = selectors_in_namespace_[pod.namespace_].try_emplace({identity, pod.owners.get()});
   SelectorOfPod& known = at->second;
   known.used_at = sweeps_;
   if (!is_new) return known.selector;
@@ -295,8 +296,7 @@ bool TopologyIndex::move_node(std::int32_t slot) {
 
 void TopologyIndex::change_selectors(const std::string& name_space) {
   default_selectors_.change_namespace(cluster_.objects(), name_space);
-  std::erase_if(selector_of_pod_,
-                [&](const auto& entry) { return queries_->namespace_of(entry.first.first) == name_space; });
+  selectors_in_namespace_.erase(name_space);
   ++epochs_before_;
 }
 
@@ -314,7 +314,7 @@ void TopologyIndex::register_again() {
   epochs_before_ = epoch() + 1;
   kind_of_hash_.clear();
   kinds_.clear();
-  selector_of_pod_.clear();
+  selectors_in_namespace_.clear();
   counts_ = false;
   pod_sets_.clear();
   pod_set_of_key_.clear();
@@ -378,11 +378,14 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
   }
   drop_expired(own_of_signature_);
   drop_expired(compiled_of_signature_);
-  std::erase_if(selector_of_pod_, [&](const auto& entry) {
-    const auto& [key, known] = entry;
-    return !is_lately(known.used_at, sweeps_) || !live.matches.identities.contains(key.first) ||
-           !selectors.contains(known.selector);
-  });
+  for (auto at = selectors_in_namespace_.begin(); at != selectors_in_namespace_.end();) {
+    std::erase_if(at->second, [&](const auto& entry) {
+      const auto& [key, known] = entry;
+      return !is_lately(known.used_at, sweeps_) || !live.matches.identities.contains(key.first) ||
+             !selectors.contains(known.selector);
+    });
+    at = at->second.empty() ? selectors_in_namespace_.erase(at) : std::next(at);
+  }
   for (std::int32_t s = 0; s < selectors_.end(); ++s) {
     if (!selectors_.has(s) || selectors.contains(s)) continue;
     selector_of_signature_.erase(selectors_[s]->signature());

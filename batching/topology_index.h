@@ -228,7 +228,8 @@ class TopologyIndex {
       return std::hash<const void*>()(key.second) ^ (static_cast<std::size_t>(key.first) * 0x9e3779b97f4a7c15u);
     }
   };
-  std::unordered_map<SelectorKey, SelectorOfPod, SelectorKeyHash> selector_of_pod_;
+  using SelectorsOfPods = std::unordered_map<SelectorKey, SelectorOfPod, SelectorKeyHash>;
+  std::unordered_map<std::string, SelectorsOfPods> selectors_in_namespace_;
   NumberOfHash kind_of_hash_;
   Numbered<Kind> kinds_;
   /// By signature, to be shared by the kinds to come.

@@ -3,18 +3,21 @@
 // Deployments, all of which are replaced in the course of the events (host/generate/cluster_life.h), while 100 forks
 // are open, which are opened again after each tenth. Prints the live heap of the process after a tenth of the events
 // and after all of them, and what an event costs the engine. The heap contains the history's own list of nodes and
-// pods, whose size does not change, and what the forks were left when the first node changed after their opening.
+// pods, whose size does not change, and what the forks were left when the first node changed after their opening. A
+// table at the end says what each kind of event cost.
 //
 // bench_soak [events] [nodes] [deployments]
 
 #include <malloc.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "host/config/scheduler_config.h"
@@ -29,6 +32,12 @@ std::uint64_t live_heap_bytes() {
   return info.uordblks + info.hblkhd;
 }
 
+/// By the index of a ClusterChange; what is placed follows.
+constexpr std::array kKinds = {"node changed", "node removed",      "pod bound",      "pod removed",
+                               "nomination",   "namespace changed", "namespace gone", "service changed",
+                               "service gone", "workload changed",  "workload gone",  "placed"};
+static_assert(kKinds.size() == std::variant_size_v<ClusterChange> + 1);
+
 class Soak {
  public:
   explicit Soak(const ClusterLifeOptions& options)
@@ -41,10 +50,14 @@ class Soak {
     for (std::int64_t i = 0; i < events; ++i) {
       if (i == events / 2) open_forks();
       const ClusterLife::Event event = life_.next();
+      Cost& cost = costs_[event.change.empty() ? kKinds.size() - 1 : event.change.front().index()];
       const auto begin = std::chrono::steady_clock::now();
       const std::string node = event.to_place != nullptr ? place(event.to_place) : std::string();
       if (!event.change.empty()) backend_.apply(event.change);
-      seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      seconds_ += seconds;
+      cost.seconds += seconds;
+      ++cost.events;
       if (!node.empty()) life_.placed(event.to_place, node);
       placed_ += node.empty() ? 0 : 1;
     }
@@ -58,15 +71,34 @@ class Soak {
                 static_cast<long long>(stats.class_count), static_cast<unsigned long long>(stats.column_bytes));
     std::fflush(stdout);
   }
+  void report_kinds() const {
+    for (std::size_t k = 0; k < kKinds.size(); ++k) {
+      const Cost& cost = costs_[k];
+      if (cost.events == 0) continue;
+      std::printf("%18s %10lld events %10.2f us each %5.1f %% of the time\n", kKinds[k],
+                  static_cast<long long>(cost.events), cost.seconds * 1e6 / static_cast<double>(cost.events),
+                  100 * cost.seconds / seconds_);
+    }
+    std::printf("%18s %10lld forks  %10.2f us each %5.1f %% of the time\n", "fork opened",
+                static_cast<long long>(opened_.events), opened_.seconds * 1e6 / static_cast<double>(opened_.events),
+                100 * opened_.seconds / seconds_);
+  }
 
  private:
+  struct Cost {
+    double seconds = 0;
+    std::int64_t events = 0;
+  };
   static constexpr int kForks = 100;
 
   void open_forks() {
     forks_.clear();
     const auto begin = std::chrono::steady_clock::now();
     for (int f = 0; f < kForks; ++f) forks_.push_back(backend_.fork());
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    seconds_ += seconds;
+    opened_.seconds += seconds;
+    opened_.events += kForks;
   }
   std::string place(const PodPtr& pod) {
     std::vector<PodToPlace> pods{{pod, 0}};
@@ -84,6 +116,8 @@ class Soak {
   double seconds_ = 0;
   std::int64_t events_ = 0;
   std::int64_t placed_ = 0;
+  std::array<Cost, kKinds.size()> costs_{};
+  Cost opened_;
 };
 
 }  // namespace
@@ -104,6 +138,7 @@ int main(int argc, char** argv) {
     soak.report();
     heaps.push_back(berth::live_heap_bytes());
   }
+  soak.report_kinds();
   std::printf("bench-soak: heap after all events / after a tenth: %.4f\n",
               static_cast<double>(heaps.back()) / static_cast<double>(heaps.front()));
   return 0;

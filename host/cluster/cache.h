@@ -32,6 +32,8 @@ std::vector<HostPort> wanted_host_ports(const PodSpec& spec);
 /// wrap around at the int64 range like kube-scheduler's, so that removing a pod always subtracts what it added.
 struct NodeInfo {
   std::string name;
+  /// Of the entry, in its cache and in the copies of it; no other entry of the process has it.
+  std::uint64_t id = 0;
   NodePtr node;              ///< null: ghost
   std::vector<PodPtr> pods;  ///< append on add; removal swaps the last into the hole
   ResourceAmounts requested;

@@ -2,6 +2,8 @@
 #include "host/cluster/cache_state.h"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 #include <utility>
 
 namespace berth {
@@ -23,6 +25,15 @@ void make_room_for(const ResourceAmounts& added, ResourceAmounts& amounts) {
                                        [](const auto& entry, const auto& wanted) { return entry.first < wanted; });
       amounts.scalars.emplace(at, name, 0);
     }
+}
+
+bool has_scalar_of_zero(const ResourceAmounts& amounts) {
+  return std::any_of(amounts.scalars.begin(), amounts.scalars.end(), [](const auto& s) { return s.second == 0; });
+}
+
+std::uint64_t next_entry_id() {
+  static std::atomic<std::uint64_t> latest = 0;
+  return latest.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 }  // namespace
@@ -93,6 +104,7 @@ NodeEntry& ClusterCache::State::find_or_create(std::string_view name) {
   Created* const created = undo != nullptr ? &undo->add<Created>(*this) : nullptr;
   auto entry = std::make_unique<NodeEntry>();
   entry->name = name;
+  entry->id = next_entry_id();
   NodeEntry& made = **nodes.insert(std::move(entry)).first;
   if (created != nullptr) created->entry = &made;
   return made;
@@ -212,25 +224,32 @@ class ClusterCache::State::Displaced : public UndoStep {
       entry_.pods.push_back(std::move(pod));
     }
     state_.pods.insert(CachedPod{&entry_, hole, stage});
-    entry_.requested = std::move(requested);
-    entry_.non_zero_milli_cpu = non_zero_milli_cpu;
-    entry_.non_zero_memory_bytes = non_zero_memory_bytes;
+    if (before) {
+      entry_.requested = std::move(before->requested);
+      entry_.non_zero_milli_cpu = before->non_zero_milli_cpu;
+      entry_.non_zero_memory_bytes = before->non_zero_memory_bytes;
+    } else {
+      return_amounts(entry_, std::move(footprint));
+    }
     if (changes_ports) entry_.used_ports = std::move(used_ports);
     state_.touch(entry_);
   }
   void finish() noexcept override {
-    if (pod != nullptr) state_.scalars.drop(entry_, amounts);
+    if (pod != nullptr) state_.scalars.drop(entry_, footprint.requested);
   }
   PodPtr pod;  ///< null: nothing was done
   std::uint32_t hole = 0;
   PodStage stage = PodStage::kAdded;
-  ResourceAmounts amounts;  ///< of the pod
-  // Of the node before:
-  ResourceAmounts requested;
-  std::int64_t non_zero_milli_cpu = 0;
-  std::int64_t non_zero_memory_bytes = 0;
+  PodFootprint footprint;
+  /// Of the node.
+  struct Before {
+    ResourceAmounts requested;
+    std::int64_t non_zero_milli_cpu = 0;
+    std::int64_t non_zero_memory_bytes = 0;
+  };
+  std::optional<Before> before;  ///< absent where return_amounts() is enough
   bool changes_ports = false;
-  std::vector<HostPort> used_ports;
+  std::vector<HostPort> used_ports;  ///< of the node before
 
  private:
   State& state_;
@@ -247,14 +266,13 @@ void ClusterCache::State::displace(CachedPodSet::const_iterator found, Ports por
   if (displaced != nullptr) {
     displaced->changes_ports = leaves_vacant || !footprint.ports.empty();
     if (displaced->changes_ports) displaced->used_ports = entry.used_ports;
-    displaced->requested = entry.requested;
-    displaced->amounts = footprint.requested;
+    if (leaves_vacant || has_scalar_of_zero(entry.requested))
+      displaced->before.emplace(entry.requested, entry.non_zero_milli_cpu, entry.non_zero_memory_bytes);
+    displaced->footprint = footprint;
   }
   make_room_for(footprint.requested, entry.requested);
   // Nothing below allocates.
   if (displaced != nullptr) {
-    displaced->non_zero_milli_cpu = entry.non_zero_milli_cpu;
-    displaced->non_zero_memory_bytes = entry.non_zero_memory_bytes;
     displaced->hole = hole;
     displaced->stage = found->stage;
     displaced->pod = pod;

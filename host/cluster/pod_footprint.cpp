@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 #include "host/objects/pod_requests.h"
 
@@ -21,11 +22,16 @@ std::int64_t wrapping_negated(std::int64_t amount) {
   return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(amount));
 }
 
-std::int64_t& scalar_slot(ResourceAmounts& amounts, const std::string& name) {
+template <class Name>
+std::int64_t& scalar_slot(ResourceAmounts& amounts, Name&& name) {
   const auto at = std::lower_bound(amounts.scalars.begin(), amounts.scalars.end(), name,
                                    [](const auto& entry, const std::string& wanted) { return entry.first < wanted; });
   if (at != amounts.scalars.end() && at->first == name) return at->second;
-  return amounts.scalars.emplace(at, name, 0)->second;
+  return amounts.scalars.emplace(at, std::forward<Name>(name), 0)->second;
+}
+
+void drop_scalars_of_zero(ResourceAmounts& amounts) {
+  std::erase_if(amounts.scalars, [](const auto& scalar) { return scalar.second == 0; });
 }
 
 template <class Sign>
@@ -87,8 +93,14 @@ void add_footprint(NodeInfo& node, const PodFootprint& footprint) {
 
 void subtract_amounts(NodeInfo& node, const PodFootprint& footprint) {
   apply_amounts(node, footprint, wrapping_negated);
-  if (!footprint.requested.scalars.empty())
-    std::erase_if(node.requested.scalars, [](const auto& scalar) { return scalar.second == 0; });
+  if (!footprint.requested.scalars.empty()) drop_scalars_of_zero(node.requested);
+}
+
+void return_amounts(NodeInfo& node, PodFootprint&& footprint) noexcept {
+  auto scalars = std::exchange(footprint.requested.scalars, {});
+  add_amounts(node, footprint);
+  for (auto& [name, amount] : scalars) wrapping_add(scalar_slot(node.requested, std::move(name)), amount);
+  drop_scalars_of_zero(node.requested);
 }
 
 void add_ports(std::vector<HostPort>& used, std::span<const HostPort> ports) {

@@ -27,6 +27,9 @@ void add_footprint(NodeInfo& node, const PodFootprint& footprint);
 void add_amounts(NodeInfo& node, const PodFootprint& footprint);
 /// Subtracts the amounts alone. A scalar of which nothing is left goes.
 void subtract_amounts(NodeInfo& node, const PodFootprint& footprint);
+/// The inverse of subtract_amounts() on a node that had no scalar of 0 and has the room that it had before: allocates
+/// nothing.
+void return_amounts(NodeInfo& node, PodFootprint&& footprint) noexcept;
 /// Adds each port once more to those in use (sorted).
 void add_ports(std::vector<HostPort>& used, std::span<const HostPort> ports);
 /// Frees ports among those in use (sorted), even when another pod of the node has the same:

@@ -98,6 +98,7 @@ void Snapshot::add_slots(std::int32_t count) {
   slot_count_ = before + count;
   fixed.nodes.resize(slots);
   fixed.rank.resize(slots, -1);
+  fixed.entry_id.resize(slots);
   fixed.name_hash.resize(slots);
   fixed.allowed_pods.resize(slots);
   fixed.unschedulable.resize(slots);
@@ -125,7 +126,7 @@ bool Snapshot::update_order(const ClusterCache& cache) {
   fixed.order.clear();
   std::fill(fixed.rank.begin(), fixed.rank.end(), -1);
   for (const NodeInfo* info : cache.nodes_in_order()) {
-    const std::int32_t slot = find_node(info->name);
+    const std::int32_t slot = slot_of(*info);
     fixed.rank[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(fixed.order.size());
     fixed.order.push_back(slot);
   }
@@ -152,6 +153,7 @@ void Snapshot::follow(std::int32_t slot, const NodeInfo& info) {
   const Node& node = *info.node;
   fixed.nodes[i] = info.node;
   fixed.index_of.emplace(node.name, slot);
+  note_entry(slot, info);
   fixed.name_hash[i] = node_name_hash(node.name);
   fixed.unschedulable[i] = node.unschedulable ? 1 : 0;
   fill_allocatable(slot, Node(), node);
@@ -162,6 +164,14 @@ void Snapshot::follow(std::int32_t slot, const NodeInfo& info) {
   resources.reserve(info.requested.scalars.size());
   for (const auto& [name, amount] : info.requested.scalars) resources.push_back(name);
   change_pods(slot, info, resources);
+}
+
+void Snapshot::note_entry(std::int32_t slot, const NodeInfo& info) {
+  std::uint64_t& id = fixed_->entry_id[static_cast<std::size_t>(slot)];
+  if (id == info.id) return;
+  fixed_->slot_of_entry.erase(id);
+  id = info.id;
+  fixed_->slot_of_entry[id] = slot;
 }
 
 bool Snapshot::node_may_wrap(const Node& node) { return any_may_wrap(node.allocatable); }
@@ -182,6 +192,7 @@ void Snapshot::change_node(std::int32_t slot, const NodeInfo& info, NodeParts pa
   fixed.index_of.erase(before->name);
   fixed.nodes[i] = info.node;
   fixed.index_of.emplace(node.name, slot);
+  note_entry(slot, info);
   if (parts.contains(NodePart::kAllocatable)) {
     fill_allocatable(slot, *before, node);
     change_pods(slot, info, {});
@@ -201,6 +212,8 @@ void Snapshot::remove_node(std::int32_t slot, const ClusterCache& cache) {
   const auto i = static_cast<std::size_t>(slot);
   const NodePtr before = std::move(fixed.nodes[i]);
   fixed.index_of.erase(before->name);
+  fixed.slot_of_entry.erase(fixed.entry_id[i]);
+  fixed.entry_id[i] = 0;
   fixed.name_hash[i] = 0;
   fixed.unschedulable[i] = 0;
   fill_allocatable(slot, *before, kNone);

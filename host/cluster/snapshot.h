@@ -5,6 +5,8 @@
 // slot; a node keeps its slot for as long as it exists, and a slot without a node reads as 0 everywhere; cpu is in
 // millicores, memory and ephemeral storage in bytes, other resources in their own unit; ids of absent things are 0.
 
+#include <tsl/robin_map.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -262,6 +264,8 @@ class Snapshot {
   struct Fixed {
     std::vector<NodePtr> nodes;                                   ///< [slot] null: free
     std::unordered_map<std::string_view, std::int32_t> index_of;  ///< keys are the names in `nodes`
+    std::vector<std::uint64_t> entry_id;                          ///< [slot] NodeInfo::id
+    tsl::robin_map<std::uint64_t, std::int32_t> slot_of_entry;    ///< by NodeInfo::id
     std::vector<std::int32_t> free_slots;
     std::vector<std::int32_t> order;  ///< [rank] slot
     std::vector<std::int32_t> rank;   ///< [slot] -1: free
@@ -287,6 +291,9 @@ class Snapshot {
   std::int32_t slot_of_guest(const std::string& name);
   void put_guest(GuestNode guest);
   void grow_columns(std::size_t page_count);
+  void note_entry(std::int32_t slot, const NodeInfo& info);
+  /// find_node() without guests and without reading a name. @param info  of a node that has a slot
+  std::int32_t slot_of(const NodeInfo& info) const { return fixed_->slot_of_entry.at(info.id); }
   void follow(std::int32_t slot, const NodeInfo& info);
   void write_allocatable(std::int32_t slot, const Node& before, const Node& node);
   void fill_allocatable(std::int32_t slot, const Node& before, const Node& node);

@@ -74,7 +74,7 @@ void Snapshot::update_guest_order(const ClusterCache& cache) {
   std::vector<GuestOrder::Zone> zones;
   for (const ClusterCache::NodesOfZone& zone : cache.nodes_by_zone()) {
     zones.push_back({std::string(zone.zone_key), {}});
-    for (const NodeInfo* info : zone.nodes) zones.back().slots.push_back(fixed_->index_of.at(info->name));
+    for (const NodeInfo* info : zone.nodes) zones.back().slots.push_back(slot_of(*info));
   }
   guest_in_order_ = guest_order_.after_events(std::move(zones), fixed_->order);
   guest_rank_.assign(static_cast<std::size_t>(slot_count_), -1);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "host/cluster/undo_steps.h"
 #include "tests/unit/cluster/cluster_builders.h"
 
 namespace berth {
@@ -201,6 +202,47 @@ TEST(Cache, ACopyIsIndependentAndEqual) {
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(copy.nodes_in_order()[i]->name, cache.nodes_in_order()[i]->name);
   EXPECT_EQ(copy.check_consistency(), Names{});
   EXPECT_EQ(cache.check_consistency(), Names{});
+}
+
+TEST(Cache, ARemovalThatIsTakenBackLeavesTheAmountsThatTheNodeHad) {
+  const auto two = make_spec({{"example.com/a", units(2)}, {"example.com/b", units(3)}, {"memory", units(INT64_MAX)}});
+  const auto zero = make_spec({{"example.com/a", units(1)}, {"example.com/c", units(0)}});
+  for (const bool has_zero : {false, true}) {
+    ClusterCache cache;
+    cache.add_node(make_node("a"));
+    cache.add_pod(make_pod("p", "a", make_spec({{"example.com/a", units(1)}, {"memory", units(7)}})));
+    cache.add_pod(make_pod("q", "a", two));
+    cache.add_pod(make_pod("r", "a", two));
+    if (has_zero) cache.add_pod(make_pod("s", "a", zero));
+    const NodeInfo& node = *cache.find_node("a");
+    const NodeInfo before = node;
+    UndoSteps steps;
+    cache.note_changes_in(&steps);
+    for (const char* uid : {"uid-q", "uid-r", "uid-p"}) cache.remove_pod(uid);
+    ASSERT_EQ(node.requested.scalar("example.com/b"), 0);
+    steps.undo_all();
+    cache.note_changes_in(nullptr);
+    EXPECT_EQ(node.requested, before.requested);
+    EXPECT_EQ(node.non_zero_milli_cpu, before.non_zero_milli_cpu);
+    EXPECT_EQ(node.non_zero_memory_bytes, before.non_zero_memory_bytes);
+    EXPECT_EQ(cache.check_consistency(), Names{});
+  }
+}
+
+TEST(Cache, AnEntryHasOneIdInAllCopiesAndNoOtherEntryHasIt) {
+  ClusterCache cache;
+  cache.add_node(make_node("a"));
+  ClusterCache copy(cache);
+  cache.add_node(make_node("b"));
+  copy.add_node(make_node("c"));
+  EXPECT_EQ(copy.find_node("a")->id, cache.find_node("a")->id);
+  EXPECT_NE(copy.find_node("c")->id, cache.find_node("b")->id);
+  const std::uint64_t before = cache.find_node("b")->id;
+  cache.nodes_in_order();
+  cache.remove_node("b");
+  cache.nodes_in_order();  // the entry goes with the order that had it
+  cache.add_node(make_node("b"));
+  EXPECT_NE(cache.find_node("b")->id, before);
 }
 
 TEST(CacheImages, TheFirstReportedSizeStaysWhileANodeHasTheImage) {
