@@ -7,11 +7,11 @@
 namespace berth {
 namespace {
 
-AnswerBasis basis_now(const PreparedPod& pod, const AnswerSources& from) {
-  const PodClass& pod_class = pod.pod_class();
+AnswerBasis basis_now(std::int32_t class_index, const AnswerSources& from) {
+  const PodClass& pod_class = from.table[class_index];
   AnswerBasis basis;
   basis.is_set = true;
-  basis.pod_class = pod.class_index();
+  basis.pod_class = class_index;
   basis.opened = from.opened;
   basis.sweeps = from.table.sweeps();
   basis.recompiled = from.table.recompile_count();
@@ -36,12 +36,21 @@ bool changed_for_all_nodes(const AnswerBasis& before, const AnswerBasis& now, co
 
 AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis, const AnswerSources& sources) {
   const PreparedPod prepared(pod, sources.table, sources.nominations, sources.snapshot);
+  if (!prepared.error().empty()) {
+    basis = {};
+    return {};
+  }
+  return answer_changes(*pod.pod, prepared.class_index(), basis, sources);
+}
+
+AnswerChanges answer_changes(const Pod& pod, std::int32_t class_index, AnswerBasis& basis,
+                             const AnswerSources& sources) {
   AnswerChanges changes;
-  if (!prepared.error().empty() || !prepared.pod_class().host.empty() || sources.nominations.holds(*pod.pod)) {
+  if (!sources.table[class_index].host.empty() || sources.nominations.holds(pod)) {
     basis = {};
     return changes;
   }
-  const AnswerBasis now = basis_now(prepared, sources);
+  const AnswerBasis now = basis_now(class_index, sources);
   changes.may_keep = true;
   changes.all = changed_for_all_nodes(basis, now, sources.log);
   if (!changes.all) {

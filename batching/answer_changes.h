@@ -32,5 +32,8 @@ struct AnswerSources {
 /// host, and the nomination of the pod itself, which makes its node another one for it alone.
 /// @throws std::logic_error naming the pod when it is not prepared
 AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis, const AnswerSources& sources);
+/// The same of a pod whose class is known.
+AnswerChanges answer_changes(const Pod& pod, std::int32_t class_index, AnswerBasis& basis,
+                             const AnswerSources& sources);
 
 }  // namespace berth

@@ -15,28 +15,65 @@ const DiagnosisRow::Answer& Reasons::of_class(std::int32_t pod_class) {
                                      log_);
 }
 
-/// What filter_with_nominated_pods() says of a node, of a class without plugins on the host: nodes of which it says the
-/// same are counted together, since a status with its texts is slow to make.
-void Reasons::note_refusal(const PodToPlace& pod, const CompiledProfile& profile, const NodeSideView& row,
-                           std::int32_t node, Nominations::CrowdedNode& crowded, std::vector<RefusedNodes>& refused) {
+/// What filter_with_nominated_pods() says of a node that the pod is not nominated to, of a class without plugins on the
+/// host: without its texts, which are slow to make.
+Reasons::RefusedNodes Reasons::refusal_of(const PodToPlace& pod, std::int32_t node,
+                                          Nominations::CrowdedNode& crowded) const {
   const PodClass& pod_class = table_[pod.class_index];
-  RefusedNodes now{row.refusal(node), filter_load(pod_class, snapshot_, node),
-                   filter_topology(pod_class, snapshot_, node), 1};
-  if (nominations_.crowd(*pod.pod, pod_class, node, crowded)) {
-    const RefusedNodes first{now.refusal, filter_load(pod_class, crowded.overlay),
-                             filter_topology(pod_class, crowded.overlay, crowded.affinity_skips), 1};
-    if (!first_refusal(profile, row.of_class().refusals[first.refusal], {kNotEnabled}, first.load, first.topology)
-             .accepts())
-      now = first;
-  }
-  const auto known = std::find_if(refused.begin(), refused.end(), [&](const RefusedNodes& nodes) {
-    return nodes.refusal == now.refusal && nodes.load == now.load && nodes.topology == now.topology;
+  const NodeSideView row = sides_.of(pod.class_index);
+  if (is_outside_node_set(pod_class, row, snapshot_, node)) return {0, true, {}, {}, 0};
+  const RefusedNodes alone{row.refusal(node), false, filter_load(pod_class, snapshot_, node),
+                           filter_topology(pod_class, snapshot_, node), 0};
+  if (!nominations_.crowd(*pod.pod, pod_class, node, crowded)) return alone;
+  const RefusedNodes first{alone.refusal, false, filter_load(pod_class, crowded.overlay),
+                           filter_topology(pod_class, crowded.overlay, crowded.affinity_skips), 0};
+  const bool accepts = first_refusal(table_.profile_of(pod.class_index), row.of_class().refusals[first.refusal],
+                                     {kNotEnabled}, first.load, first.topology)
+                           .accepts();
+  return accepts ? alone : first;
+}
+
+void Reasons::note_refusal(const PodToPlace& pod, std::int32_t node, Nominations::CrowdedNode& crowded,
+                           Refusals& refusals) {
+  const RefusedNodes now = refusal_of(pod, node, crowded);
+  const auto known = std::find_if(refusals.verdicts.begin(), refusals.verdicts.end(), [&](const RefusedNodes& nodes) {
+    return nodes.refusal == now.refusal && nodes.is_outside == now.is_outside && nodes.load == now.load &&
+           nodes.topology == now.topology;
   });
-  if (known == refused.end()) {
-    refused.push_back(now);
+  const auto verdict = static_cast<std::size_t>(known - refusals.verdicts.begin());
+  if (known == refusals.verdicts.end()) refusals.verdicts.push_back(now);
+  refusals.verdict_of.emplace(node, verdict);
+  ++refusals.verdicts[verdict].count;
+}
+
+/// @param unkept  empty; used where the answers must not be kept
+const Reasons::Refusals& Reasons::refusals_of(const PodToPlace& pod, std::int32_t own_nomination, Refusals& unkept) {
+  if (refusals_kept_ > kRefusalsKeptMax) forget_refusals();
+  Refusals& kept = refusals_[{pod.class_index, pod.pod->priority}];
+  const AnswerChanges changes =
+      answer_changes(*pod.pod, pod.class_index, kept.basis, {table_, nominations_, snapshot_, log_, /*opened=*/0});
+  Refusals& refusals = changes.may_keep && own_nomination < 0 ? kept : unkept;
+  Nominations::CrowdedNode crowded = nominations_.crowded_node(table_[pod.class_index], snapshot_);
+  const std::size_t before = kept.verdict_of.size();
+  const auto look_at = [&](std::int32_t node) {
+    if (node == own_nomination || !nominations_.any_against(*pod.pod, node)) return;
+    if (!refusals.verdict_of.contains(node)) note_refusal(pod, node, crowded, refusals);
+  };
+  if (changes.all || &refusals == &unkept) {
+    refusals.verdicts.clear();
+    refusals.verdict_of.clear();
+    for (const std::int32_t node : nominations_.nominated_nodes()) look_at(node);
   } else {
-    ++known->count;
+    for (const NodeIndex node : changes.nodes) {
+      const auto known = refusals.verdict_of.find(node.value);
+      if (known == refusals.verdict_of.end()) continue;
+      --refusals.verdicts[known->second].count;
+      refusals.verdict_of.erase(known);
+    }
+    for (const NodeIndex node : changes.nodes) look_at(node.value);
   }
+  refusals_kept_ += kept.verdict_of.size() - before;
+  return refusals;
 }
 
 DiagnosisRow::Answer Reasons::with_nominations(const PodToPlace& pod, std::int32_t own_nomination) {
@@ -55,26 +92,32 @@ DiagnosisRow::Answer Reasons::with_nominations(const PodToPlace& pod, std::int32
   // Nominations change the verdicts of these nodes alone; the others are those of the class.
   ExcludedNodes asked;
   if (own_nomination >= 0) asked.insert(own_nomination);
-  for (const std::int32_t node : nominations_.nominated_nodes())
-    if (nominations_.any_against(*pod.pod, node)) asked.insert(node);
+  Refusals unkept;
+  const Refusals* refusals = nullptr;
+  if (pod_class.host.empty()) {
+    refusals = &refusals_of(pod, own_nomination, unkept);
+    for (const auto& [node, verdict] : refusals->verdict_of) asked.insert(node);
+  } else {
+    for (const std::int32_t node : nominations_.nominated_nodes())
+      if (nominations_.any_against(*pod.pod, node)) asked.insert(node);
+  }
   std::optional<Diagnosis> diagnosis =
       of_class_[pod.class_index].diagnose_outside(pod_class, profile, row, snapshot_, log_, asked);
-  std::vector<RefusedNodes> refused;
-  Nominations::CrowdedNode crowded = nominations_.crowded_node(pod_class, snapshot_);
-  for (const std::int32_t node : asked.members()) {
-    if (node != own_nomination && pod_class.host.empty() && !is_outside_node_set(pod_class, row, snapshot_, node)) {
-      note_refusal(pod, profile, row, node, crowded, refused);
-      continue;
+  const auto count = [&](const Status& status, std::int64_t nodes) {
+    if (status.code == StatusCode::kError) diagnosis.reset();
+    if (diagnosis) count_reasons(status, narrowing, nodes, *diagnosis);
+  };
+  if (refusals == nullptr) {
+    for (const std::int32_t node : asked.members()) count(status_on(node), 1);
+  } else {
+    if (own_nomination >= 0) count(status_on(own_nomination), 1);
+    for (const RefusedNodes& nodes : refusals->verdicts) {
+      if (nodes.count == 0) continue;
+      count(nodes.is_outside ? Status{StatusCode::kUnschedulableAndUnresolvable, "", {}}
+                             : status_of(pod_class, profile, row.of_class().refusals[nodes.refusal], {kNotEnabled},
+                                         nodes.load, nodes.topology),
+            nodes.count);
     }
-    const Status status = status_on(node);
-    if (status.code == StatusCode::kError) diagnosis.reset();
-    if (diagnosis) count_reasons(status, narrowing, 1, *diagnosis);
-  }
-  for (const RefusedNodes& nodes : refused) {
-    const Status status = status_of(pod_class, profile, row.of_class().refusals[nodes.refusal], {kNotEnabled},
-                                    nodes.load, nodes.topology);
-    if (status.code == StatusCode::kError) diagnosis.reset();
-    if (diagnosis) count_reasons(status, narrowing, nodes.count, *diagnosis);
   }
   if (diagnosis && own_nomination >= 0) name_refused_nomination(status_on(own_nomination), narrowing, *diagnosis);
   if (diagnosis) return {message_of(*diagnosis), false, 0};

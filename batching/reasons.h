@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "batching/answer_changes.h"
 #include "batching/commit_log.h"
 #include "batching/diagnosis_row.h"
 #include "batching/guest_sides.h"
@@ -15,7 +19,8 @@
 namespace berth {
 
 /// Why pods find no node: one diagnosis per class, updated through the log. For a pod that nominations concern, the
-/// verdicts of the nominated nodes replace those in the diagnosis of its class.
+/// verdicts of the nominated nodes replace those in the diagnosis of its class; they are kept until answer_changes()
+/// tells of the node.
 class Reasons {
  public:
   /// The arguments must outlive this object.
@@ -28,18 +33,36 @@ class Reasons {
   /// @param own_nomination  the node that the pod itself is nominated to and that refused it, or -1
   DiagnosisRow::Answer with_nominations(const PodToPlace& pod, std::int32_t own_nomination);
   /// Call when node objects changed.
-  void clear() { of_class_.clear(); }
+  void clear() {
+    of_class_.clear();
+    forget_refusals();
+  }
 
  private:
   /// Nodes of one verdict.
   struct RefusedNodes {
     std::uint8_t refusal = 0;
+    bool is_outside = false;  ///< of PreFilter's node set; the rest is not set
     LoadVerdict load;
     TopologyVerdict topology;
     std::int64_t count = 0;
   };
-  void note_refusal(const PodToPlace& pod, const CompiledProfile& profile, const NodeSideView& row, std::int32_t node,
-                    Nominations::CrowdedNode& crowded, std::vector<RefusedNodes>& refused);
+  /// The nodes with nominated pods that count against pods of a class and priority, by verdict.
+  struct Refusals {
+    std::vector<RefusedNodes> verdicts;
+    std::unordered_map<std::int32_t, std::size_t> verdict_of;  ///< [slot] index
+    AnswerBasis basis;
+  };
+  /// Refusals that are kept take a few dozen bytes a node.
+  static constexpr std::size_t kRefusalsKeptMax = std::size_t{1} << 20;
+
+  const Refusals& refusals_of(const PodToPlace& pod, std::int32_t own_nomination, Refusals& unkept);
+  void note_refusal(const PodToPlace& pod, std::int32_t node, Nominations::CrowdedNode& crowded, Refusals& refusals);
+  RefusedNodes refusal_of(const PodToPlace& pod, std::int32_t node, Nominations::CrowdedNode& crowded) const;
+  void forget_refusals() {
+    refusals_.clear();
+    refusals_kept_ = 0;
+  }
 
   const ClassTable& table_;
   NodeSides sides_;
@@ -47,6 +70,8 @@ class Reasons {
   const Snapshot& snapshot_;
   const CommitLog& log_;
   std::unordered_map<std::int32_t, DiagnosisRow> of_class_;
+  std::map<std::pair<std::int32_t, std::int32_t>, Refusals> refusals_;  ///< by class and priority
+  std::size_t refusals_kept_ = 0;                                       ///< nodes in all of them
 };
 
 }  // namespace berth

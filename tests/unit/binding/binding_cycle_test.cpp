@@ -119,6 +119,13 @@ TEST_F(BindingCycleTest, AReserveRejectionIsAFitErrorOverOneNode) {
   expect_released(outcome);
 }
 
+TEST_F(BindingCycleTest, AFailedReserveUnreservesAlsoPluginsThatReservedNothing) {
+  add("A", failing(&Script::reserve, StatusCode::kUnschedulable));
+  add("B", {});
+  start().reserve();
+  EXPECT_EQ(calls, (Calls{"delete_nomination", "A.reserve", "B.unreserve", "A.unreserve"}));
+}
+
 TEST_F(BindingCycleTest, AReserveErrorHasNoRejector) {
   add("A", failing(&Script::reserve, StatusCode::kError));
   const BindingOutcome outcome = start().reserve();

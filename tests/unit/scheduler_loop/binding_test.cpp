@@ -13,10 +13,12 @@ namespace {
 using Lines = LoopFixture::Lines;
 
 constexpr std::int64_t kSecondUs = 1'000'000;
+/// For a pod that might be tried again and again.
+constexpr std::size_t kAttemptsMax = 8;
 
 bool is_binding(const ApiCall& call) { return std::holds_alternative<PodBinding>(call.request); }
 
-/// Lets pods with the label `wait` wait at one point.
+/// Lets pods with the label `wait` wait at one point, or rejects them there.
 class WaitingPlugin : public PermitPlugin, public PreBindPlugin, public ReservePlugin {
  public:
   std::string_view name() const override { return "Waiting"; }
@@ -25,9 +27,12 @@ class WaitingPlugin : public PermitPlugin, public PreBindPlugin, public ReserveP
     return {{StatusCode::kWait, "", {}}, 60 * kSecondUs};
   }
   Status pre_bind_pre_flight(const PodOnNode& pod) override {
-    return waits(pod, "prebind") ? Status{} : Status{StatusCode::kSkip, "", {}};
+    return waits(pod, "prebind") || waits(pod, "refused") ? Status{} : Status{StatusCode::kSkip, "", {}};
   }
-  Status pre_bind(const PodOnNode&) override { return is_ready ? Status{} : Status{StatusCode::kWait, "", {}}; }
+  Status pre_bind(const PodOnNode& pod) override {
+    if (waits(pod, "refused")) return {StatusCode::kUnschedulable, "", {"no disk"}};
+    return is_ready ? Status{} : Status{StatusCode::kWait, "", {}};
+  }
   Status reserve(const PodOnNode& pod) override {
     return waits(pod, "no") ? Status{StatusCode::kUnschedulable, "", {"not today"}} : Status{};
   }
@@ -219,6 +224,44 @@ TEST_F(LoopBindingTest, AnswersThatComeTwiceCountOnce) {
   open(client);
   advance_s(1);
   EXPECT_EQ(bound.size(), 4U);
+}
+
+TEST_F(LoopBindingTest, APodThatPreBindRejectsIsUnschedulableAndTakesTheErrorBackoff) {
+  add_plugin();
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 label:wait=refused");
+  open();
+  scheduler->run(kAttemptsMax);
+  EXPECT_EQ(condition_of("p"), "Unschedulable: no disk");
+  EXPECT_EQ(queue().sizes().backoff, 1U);
+  add_nodes("b cpu=1");
+  scheduler->run(kAttemptsMax);
+  ASSERT_EQ(attempts, (Lines{"p scheduled", "p unschedulable"})) << "no event or empty queue ends an error backoff";
+  advance_s(2);
+  EXPECT_EQ(attempts.size(), 4U);
+}
+
+TEST_F(LoopBindingTest, TheNominationOfABindingCycleOutlivesItsFailure) {
+  add_plugin();
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 label:wait=refused");
+  open();
+  scheduler->run(kAttemptsMax);
+  EXPECT_EQ(nominated_node_of("p"), "a");
+  EXPECT_EQ(queue().nominator().node_of(*pod("p")->object), "a");
+}
+
+TEST_F(LoopBindingTest, APercentSignOfAMessageStaysInTheEvent) {
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    if (is_binding(call)) fault.refusal = {StoreReason::kInternalError, "the disk is 100% full: %d %s"};
+    return fault;
+  });
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1");
+  open(client);
+  settle();
+  EXPECT_EQ(events, Lines{"FailedScheduling p: running Bind plugin \"DefaultBinder\": the disk is 100% full: %d %s"});
 }
 
 TEST_F(LoopBindingTest, SlowBindingsDoNotDelayTheNextDecision) {
