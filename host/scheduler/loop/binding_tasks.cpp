@@ -71,18 +71,13 @@ void SchedulingLoop::fail_binding(BindingTask& task, const BindingOutcome& outco
   on_node->node_name = task.cycle.node_name();
   const EventObjects left{.old_pod = on_node};
   if (outcome.forgot_pod && !is_rejected) queue_.move_on_event(kAssignedPodDelete, left);
-  if (task.newest == nullptr || !task.newest->node_name.empty()) {
-    queue_.done(pod->uid());
-  } else {
-    Failure failure{is_rejected ? AttemptResult::kUnschedulable : AttemptResult::kError,
-                    outcome.message,
-                    {},
-                    std::string(),
-                    task.time};
-    for (const std::string& plugin : outcome.rejectors) failure.rejectors.unschedulable.insert(plugin);
-    task.info.pod = task.newest;
-    fail(std::move(task.info), failure);
-  }
+  Failure failure{is_rejected ? AttemptResult::kUnschedulable : AttemptResult::kError,
+                  outcome.message,
+                  {},
+                  std::string(),
+                  task.time};
+  for (const std::string& plugin : outcome.rejectors) failure.rejectors.unschedulable.insert(plugin);
+  fail_later(std::move(task.info), failure, task.newest);
   if (outcome.forgot_pod && is_rejected)
     queue_.move_on_event(kAssignedPodDelete, left, {.priority_max = INT32_MAX, .except = pod});
 }

@@ -237,15 +237,17 @@ bool SchedulingLoop::preempt(const QueuedPodInfo& info, const PreemptionCandidat
     chosen.victims.push_back(cluster_.cache().get_pod(victim->uid()));
     if (!victim->terminating) cluster_.post_filter().note_eviction(*chosen.victims.back());
   }
+  // A stub of the nominator has priority 0 and no name to clear: docs/behaviour/scheduler-core.md 1.12.
   for (const PodPtr& nominated : queue_.nominated_pods(chosen.node_name))
-    if (nominated->priority < info.pod->priority) chosen.lower_nominated.push_back(nominated);
+    if (nominated->priority < info.pod->priority && !nominated->rare().nominated_node_name.empty())
+      chosen.lower_nominated.push_back(nominated);
   const std::size_t victim_count = chosen.victims.size();
   if (preempts_asynchronously_) {
     if (options_.meter != nullptr) options_.meter->on_victims(victim_count);
     evictions_.start(std::move(chosen));
     return true;
   }
-  synchronous_preemption_.emplace(SynchronousPreemption{info, failure});
+  synchronous_preemption_.emplace(SynchronousPreemption{info, failure, info.pod});
   evictions_.start_and_tell(chosen, [this, victim_count, node = chosen.node_name](const StoreStatus& status) {
     SynchronousPreemption ended = std::move(*synchronous_preemption_);
     synchronous_preemption_.reset();
@@ -259,19 +261,27 @@ bool SchedulingLoop::preempt(const QueuedPodInfo& info, const PreemptionCandidat
       ended.failure.nominated_node = std::nullopt;
       ended.failure.message = with_post_filter(ended.failure.message, "preemption: " + status.message);
     }
-    fail(std::move(ended.info), ended.failure);
+    fail_later(std::move(ended.info), ended.failure, ended.newest);
   });
   return false;
 }
 
-/// The pod goes back into the queue, and its status says why.
-void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure) {
+/// fail() of an attempt during which watches told of the pod.
+/// @param newest  null: the pod is gone
+void SchedulingLoop::fail_later(QueuedPodInfo info, const Failure& failure, const PodPtr& newest) {
+  if (newest == nullptr || !newest->node_name.empty()) return queue_.done(info.pod->uid());
+  fail(std::move(info), failure, newest);
+}
+
+/// The pod goes back into the queue, and its status says why: 5.5.
+/// @param newest  what goes back; status and event are those of the pod that was tried
+void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure, const PodPtr& newest) {
   observer_.on_attempt({info, failure.result, {}, 0, failure.message});
   if (options_.meter != nullptr) options_.meter->on_failed(info, failure.result, seconds_of(failure.time));
-  const PodPtr pod = info.pod;
+  const PodPtr pod = std::exchange(info.pod, newest);
   queue_.add_failed(std::move(info), failure.rejectors);
-  queue_.nominator().add(pod, failure.nominated_node);
-  sync_nomination(pod);
+  queue_.nominator().add(newest, failure.nominated_node);
+  sync_nomination(newest);
   observer_.on_event({pod, true, "FailedScheduling", "Scheduling", as_note(failure.message)});
   patch_status(pod, failure);
 }

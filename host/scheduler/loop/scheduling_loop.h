@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "batching/backend.h"
@@ -96,6 +97,7 @@ class SchedulingLoop : private AssumedPods {
   struct SynchronousPreemption {
     QueuedPodInfo info;
     Failure failure;
+    PodPtr newest;  ///< as watches tell it meanwhile; null: it is gone
   };
 
   std::vector<Framework> make_frameworks();
@@ -127,7 +129,12 @@ class SchedulingLoop : private AssumedPods {
   PostFilterResult metered_post_filter(PodToPlace& pod, const Message& message);
   double seconds_of(const AttemptTime& time) const;
   bool preempt(const QueuedPodInfo& info, const PreemptionCandidate& candidate, const Failure& failure);
-  void fail(QueuedPodInfo info, const Failure& failure);
+  void fail(QueuedPodInfo info, const Failure& failure) {
+    const PodPtr pod = info.pod;
+    fail(std::move(info), failure, pod);
+  }
+  void fail(QueuedPodInfo info, const Failure& failure, const PodPtr& newest);
+  void fail_later(QueuedPodInfo info, const Failure& failure, const PodPtr& newest);
   void patch_status(const PodPtr& pod, const Failure& failure);
 
   // Bindings: binding_tasks.cpp

@@ -251,6 +251,25 @@ TEST_F(LoopBindingTest, TheNominationOfABindingCycleOutlivesItsFailure) {
   EXPECT_EQ(queue().nominator().node_of(*pod("p")->object), "a");
 }
 
+TEST_F(LoopBindingTest, TheNominationOutlivesTheFailureAlsoWhereTheSchedulerHasSeenIt) {
+  Lines patches;
+  FaultyClient client(store, [&](const ApiCall& call) {
+    if (const auto* const patch = std::get_if<PodStatusPatch>(&call.request); patch && patch->nominated_node_name)
+      patches.push_back("'" + *patch->nominated_node_name + "'");
+    return CallFault();
+  });
+  add_plugin();
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 label:wait=permit");
+  open(client);
+  settle();
+  waiting->reject(pod("p")->object->uid(), "Waiting", "no");
+  scheduler->run(0);
+  EXPECT_EQ(attempts.back(), "p unschedulable");
+  EXPECT_EQ(patches, Lines{"'a'"}) << "the attempt's own pod had no nomination to clear";
+  EXPECT_EQ(nominated_node_of("p"), "a");
+}
+
 TEST_F(LoopBindingTest, APercentSignOfAMessageStaysInTheEvent) {
   FaultyClient client(store, [&](const ApiCall& call) {
     CallFault fault;

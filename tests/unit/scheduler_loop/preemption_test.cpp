@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/faulty_client.h"
 #include "tests/unit/scheduler_loop/loop_fixture.h"
 
 namespace berth::test {
@@ -79,6 +80,49 @@ TEST_P(LoopPreemptionTest, AMoreImportantPreemptorClearsTheNominationOfALesserOn
   advance_s(40);
   EXPECT_EQ(node_of("high"), "a");
   EXPECT_EQ(node_of("middle"), "");
+}
+
+TEST_P(LoopPreemptionTest, APreemptorThatPreemptsAgainOnItsNodeKeepsItsNomination) {
+  Lines patches;
+  FaultyClient client(store, [&](const ApiCall& call) {
+    if (const auto* const patch = std::get_if<PodStatusPatch>(&call.request); patch && patch->nominated_node_name)
+      patches.push_back(call.pod->name + " '" + *patch->nominated_node_name + "'");
+    return CallFault();
+  });
+  add_nodes("a cpu=4");
+  add_pods("old*2 cpu=2");
+  open(client);
+  settle();
+  add_pods("new cpu=2 priority=5");
+  settle();
+  ASSERT_EQ(preempted.size(), 1U);
+  add_pods("high cpu=2 priority=10");
+  remove_pod(preempted.front().substr(0, 4), 0);
+  settle();
+  ASSERT_EQ(node_of("high"), "a");
+  EXPECT_EQ(preempted.size(), 2U);
+  EXPECT_EQ(patches, Lines{"new 'a'"}) << "a stub of the nominator has no nomination to clear";
+  EXPECT_EQ(std::count(attempts.begin(), attempts.end(), "new unschedulable"), 2);
+}
+
+TEST_P(LoopPreemptionTest, APodThatIsDeletedWhileItPreemptsIsGone) {
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    if (std::holds_alternative<DeleteOptions>(call.request)) fault.answer_us = 2'000'000;
+    return fault;
+  });
+  add_nodes("a cpu=2");
+  add_pods("old cpu=2");
+  open(client);
+  settle();
+  add_pods("new cpu=2 priority=10");
+  settle();
+  remove_pod("new", 0);
+  add_pods("next cpu=2");
+  advance_s(60);
+  EXPECT_EQ(queue().sizes(), SchedulingQueue::Sizes());
+  EXPECT_EQ(queue().nominator().size(), 0U);
+  EXPECT_EQ(node_of("next"), "a");
 }
 
 TEST_P(LoopPreemptionTest, APodThatMayNotPreemptWaits) {
