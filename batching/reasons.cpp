@@ -50,16 +50,18 @@ void Reasons::note_refusal(const PodToPlace& pod, std::int32_t node, Nominations
 const Reasons::Refusals& Reasons::refusals_of(const PodToPlace& pod, std::int32_t own_nomination, Refusals& unkept) {
   if (refusals_kept_ > kRefusalsKeptMax) forget_refusals();
   Refusals& kept = refusals_[{pod.class_index, pod.pod->priority}];
-  const AnswerChanges changes =
-      answer_changes(*pod.pod, pod.class_index, kept.basis, {table_, nominations_, snapshot_, log_, /*opened=*/0});
-  Refusals& refusals = changes.may_keep && own_nomination < 0 ? kept : unkept;
+  AnswerChanges changes;
+  if (own_nomination < 0)
+    changes =
+        answer_changes(*pod.pod, pod.class_index, kept.basis, {table_, nominations_, snapshot_, log_, /*opened=*/0});
+  Refusals& refusals = changes.may_keep ? kept : unkept;
   Nominations::CrowdedNode crowded = nominations_.crowded_node(table_[pod.class_index], snapshot_);
   const std::size_t before = kept.verdict_of.size();
   const auto look_at = [&](std::int32_t node) {
     if (node == own_nomination || !nominations_.any_against(*pod.pod, node)) return;
     if (!refusals.verdict_of.contains(node)) note_refusal(pod, node, crowded, refusals);
   };
-  if (changes.all || &refusals == &unkept) {
+  if (changes.all) {
     refusals.verdicts.clear();
     refusals.verdict_of.clear();
     for (const std::int32_t node : nominations_.nominated_nodes()) look_at(node);
