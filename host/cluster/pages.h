@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace berth {
@@ -33,10 +34,8 @@ class Pages {
   const T* read(std::size_t page) const { return pages_[page].get(); }
   /// Pointer to an unshared page; valid until the Pages is copied or destroyed.
   T* write(std::size_t page) {
-    std::shared_ptr<T[]>& mine = pages_[page];
-    if (mine.use_count() != 1) mine = copy_page(mine.get());
-    // An owner that just released the page in another thread has finished reading before this thread writes.
-    std::atomic_thread_fence(std::memory_order_acquire);
+    Page& mine = pages_[page];
+    if (!mine.is_mine_alone()) mine = copy_page(mine.get());
     return mine.get();
   }
   /// Adds pages at the end, up to `page_count` pages.
@@ -52,35 +51,72 @@ class Pages {
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(pages_.size()) * length_ * sizeof(T); }
 
  private:
-  static constexpr std::align_val_t kAlignment{64};  ///< a vector register never straddles two cache lines
+  static constexpr std::size_t kAlignment = 64;  ///< a vector register never straddles two cache lines
 
-  struct Release {
+  /// Before the entries of a page, in one allocation with them. No aligned allocation, since forks make and drop pages
+  /// all the time and glibc's aligned one costs several plain ones.
+  struct Head {
+    void* memory;  ///< where the allocation begins
     std::size_t length;
-    void operator()(T* page) const {
-      std::destroy_n(page, length);
-      ::operator delete[](static_cast<void*>(page), kAlignment);
-    }
+    std::atomic<std::size_t> owners{1};
   };
-  /// @param fill  constructs the entries of a page
-  template <class Fill>
-  static std::shared_ptr<T[]> new_page(std::size_t length, Fill fill) {
-    T* page = static_cast<T*>(::operator new[](length * sizeof(T), kAlignment));
-    try {
-      fill(page);
-    } catch (...) {
-      ::operator delete[](static_cast<void*>(page), kAlignment);
-      throw;
+
+  /// Owns a page together with other owners.
+  class Page {
+   public:
+    Page() = default;
+    /// @param fill  constructs the entries
+    template <class Fill>
+    Page(std::size_t length, Fill fill) {
+      void* memory = ::operator new(sizeof(Head) + kAlignment - 1 + length * sizeof(T));
+      auto* begin = static_cast<std::byte*>(memory) + sizeof(Head);
+      begin += (kAlignment - reinterpret_cast<std::uintptr_t>(begin) % kAlignment) % kAlignment;
+      auto* entries = reinterpret_cast<T*>(begin);
+      try {
+        fill(entries);
+      } catch (...) {
+        ::operator delete(memory);
+        throw;
+      }
+      new (begin - sizeof(Head)) Head{memory, length};
+      entries_ = entries;
     }
-    return std::shared_ptr<T[]>(page, Release{length});
+    Page(const Page& other) noexcept : entries_(other.entries_) {
+      if (entries_ != nullptr) head().owners.fetch_add(1, std::memory_order_relaxed);
+    }
+    Page(Page&& other) noexcept : entries_(std::exchange(other.entries_, nullptr)) {}
+    Page& operator=(Page other) noexcept {
+      std::swap(entries_, other.entries_);
+      return *this;
+    }
+    ~Page() {
+      if (entries_ == nullptr || head().owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+      std::destroy_n(entries_, head().length);
+      ::operator delete(head().memory);
+    }
+
+    T* get() const { return entries_; }
+    /// True: whatever other owners did in other threads before they let go happened before this.
+    bool is_mine_alone() const { return head().owners.load(std::memory_order_acquire) == 1; }
+    friend bool operator==(const Page&, const Page&) = default;
+
+   private:
+    Head& head() const {
+      return *std::launder(reinterpret_cast<Head*>(reinterpret_cast<std::byte*>(entries_) - sizeof(Head)));
+    }
+    T* entries_ = nullptr;
+  };
+
+  static_assert(kAlignment % alignof(T) == 0 && kAlignment % alignof(Head) == 0 && sizeof(Head) % alignof(Head) == 0);
+
+  static Page make_page(std::size_t length, const T& value) {
+    return Page(length, [&](T* page) { std::uninitialized_fill_n(page, length, value); });
   }
-  static std::shared_ptr<T[]> make_page(std::size_t length, const T& value) {
-    return new_page(length, [&](T* page) { std::uninitialized_fill_n(page, length, value); });
-  }
-  std::shared_ptr<T[]> copy_page(const T* from) const {
-    return new_page(length_, [&](T* page) { std::uninitialized_copy_n(from, length_, page); });
+  Page copy_page(const T* from) const {
+    return Page(length_, [&](T* page) { std::uninitialized_copy_n(from, length_, page); });
   }
 
-  std::vector<std::shared_ptr<T[]>> pages_;
+  std::vector<Page> pages_;
   std::size_t length_ = 0;
 };
 

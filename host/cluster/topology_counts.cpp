@@ -205,10 +205,10 @@ void TopologyCounts::make_room(std::int32_t column, std::int32_t domain) {
     const Pages<std::int64_t> before = std::move(table.counts);
     table.counts = zeroes(capacity + 1);
     for (std::int32_t d = 1; d <= known; ++d) {
-      const auto page = static_cast<std::size_t>(d >> kPageNodesLog2);
+      const auto page = static_cast<std::size_t>(d >> kPageDomainsLog2);
       if (before.shares_page(zeroes_before, page)) continue;
-      if (const std::int64_t count = before.read(page)[d & (kPageNodes - 1)]; count != 0)
-        table.counts.write(page)[d & (kPageNodes - 1)] = count;
+      if (const std::int64_t count = before.read(page)[d & (kPageDomains - 1)]; count != 0)
+        table.counts.write(page)[d & (kPageDomains - 1)] = count;
     }
   }
 }
@@ -252,8 +252,8 @@ const Pages<std::int64_t>& TopologyCounts::zeroes(std::int32_t entries) {
     zeroes_ = zeroes_ == nullptr ? std::make_shared<Zeroes>() : std::make_shared<Zeroes>(*zeroes_);
   Pages<std::int64_t>& pages = (*zeroes_)[entries];
   if (pages.page_count() == 0)
-    pages = Pages<std::int64_t>(static_cast<std::size_t>((entries + kPageNodes - 1) / kPageNodes),
-                                static_cast<std::size_t>(std::min(entries, kPageNodes)), 0);
+    pages = Pages<std::int64_t>(static_cast<std::size_t>((entries + kPageDomains - 1) / kPageDomains),
+                                static_cast<std::size_t>(std::min(entries, kPageDomains)), 0);
   return pages;
 }
 
@@ -268,7 +268,7 @@ void TopologyCounts::add(std::int32_t index, std::int32_t node, std::int64_t amo
   Table& table = write(index);
   const std::int32_t domain = domain_of(table.column, node);
   std::int64_t& count =
-      table.counts.write(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)];
+      table.counts.write(static_cast<std::size_t>(domain >> kPageDomainsLog2))[domain & (kPageDomains - 1)];
   const std::int64_t before = count;
   count += amount;
   table.total += amount;

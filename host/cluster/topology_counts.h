@@ -33,6 +33,11 @@ struct DomainColumn {
 /// Numbers the nodes of each domain; `domain_of` and `domain_count` are given.
 void index_domains(DomainColumn& column);
 
+/// Domains of one page of counts. A power of two. Less than the nodes of a page: a fork copies a page for the one
+/// domain of it that a pod counts in.
+inline constexpr std::int32_t kPageDomainsLog2 = 9;
+inline constexpr std::int32_t kPageDomains = 1 << kPageDomainsLog2;
+
 /// Which nodes count; null: all.
 using NodeMask = std::shared_ptr<const std::vector<std::uint8_t>>;
 
@@ -129,7 +134,7 @@ class TopologyCounts {
   }
 
   std::int64_t count(std::int32_t table, std::int32_t domain) const {
-    return at(table).counts.read(static_cast<std::size_t>(domain >> kPageNodesLog2))[domain & (kPageNodes - 1)];
+    return at(table).counts.read(static_cast<std::size_t>(domain >> kPageDomainsLog2))[domain & (kPageDomains - 1)];
   }
   /// The counts of a table by domain, for loops over many nodes.
   const Pages<std::int64_t>& pages(std::int32_t table) const { return at(table).counts; }

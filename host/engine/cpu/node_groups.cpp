@@ -36,7 +36,7 @@ class NodesWithCounts {
   void add(const DomainColumn& column, const Pages<std::int64_t>& counts) {
     has_count_.resize(column.domain_of.size());
     for (std::int32_t d = 0; d <= column.domain_count; ++d) {
-      if (counts.read(static_cast<std::size_t>(d >> kPageNodesLog2))[d & (kPageNodes - 1)] == 0) continue;
+      if (counts.read(static_cast<std::size_t>(d >> kPageDomainsLog2))[d & (kPageDomains - 1)] == 0) continue;
       const auto domain = static_cast<std::size_t>(d);
       for (std::int32_t i = column.first_of_domain[domain]; i < column.first_of_domain[domain + 1]; ++i)
         has_count_[static_cast<std::size_t>(column.nodes_by_domain[static_cast<std::size_t>(i)])] = 1;
