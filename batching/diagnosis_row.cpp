@@ -23,11 +23,16 @@ void name_refused_nomination(const Status& status, const PluginNames& narrowing,
   diagnosis.reason_counts.insert(std::move(outside));
 }
 
-std::uint16_t DiagnosisRow::kind_of(Kind kind) {
+bool DiagnosisRow::Kind::says_the_same(const Kind& other) const {
+  return refusal == other.refusal && is_outside == other.is_outside && host == other.host && load == other.load &&
+         topology == other.topology;
+}
+
+/// @param known  the number that is looked at first
+std::uint16_t DiagnosisRow::kind_of(Kind kind, std::uint16_t known) {
+  if (known < kinds_.size() && kinds_[known].says_the_same(kind)) return known;
   for (std::size_t k = 0; k < kinds_.size(); ++k)
-    if (kinds_[k].refusal == kind.refusal && kinds_[k].is_outside == kind.is_outside && kinds_[k].host == kind.host &&
-        kinds_[k].load == kind.load && kinds_[k].topology == kind.topology)
-      return static_cast<std::uint16_t>(k);
+    if (kinds_[k].says_the_same(kind)) return static_cast<std::uint16_t>(k);
   kinds_.push_back(std::move(kind));
   return static_cast<std::uint16_t>(kinds_.size() - 1);
 }
@@ -40,8 +45,8 @@ void DiagnosisRow::diagnose_node(const PodClass& pod_class, const NodeSideView& 
   kind.host = filter_host(pod_class, node);
   kind.load = filter_load(pod_class, snapshot, node);
   kind.topology = filter_topology(pod_class, snapshot, node);
-  const std::uint16_t now = kind_of(std::move(kind));
   std::uint16_t& known = kind_of_node_[static_cast<std::size_t>(node)];
+  const std::uint16_t now = kind_of(std::move(kind), known);
   if (known == now) return;
   --kinds_[known].node_count;
   ++kinds_[now].node_count;
@@ -64,7 +69,7 @@ void DiagnosisRow::catch_up(const PodClass& pod_class, const NodeSideView& row, 
   const std::uint64_t tables =
       pod_class.topology == nullptr ? 0 : version_of_filter_tables(*pod_class.topology, snapshot.topology());
   if (kind_of_node_.empty()) {
-    kind_of_node_.assign(static_cast<std::size_t>(snapshot.slot_count()), kind_of({}));
+    kind_of_node_.assign(static_cast<std::size_t>(snapshot.slot_count()), kind_of({}, 0));
     kinds_.front().node_count = snapshot.node_count();
     diagnose_all(pod_class, row, snapshot);
   } else if (!log.reaches(position_) || tables != tables_) {  // a placement changes the counts of whole domains

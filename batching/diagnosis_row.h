@@ -40,8 +40,10 @@ class DiagnosisRow {
     LoadVerdict load;
     TopologyVerdict topology;
     std::int64_t node_count = 0;
+
+    bool says_the_same(const Kind& other) const;
   };
-  std::uint16_t kind_of(Kind kind);
+  std::uint16_t kind_of(Kind kind, std::uint16_t known);
   void diagnose_node(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot, std::int32_t node);
   void diagnose_all(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot);
   void catch_up(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot, const CommitLog& log);

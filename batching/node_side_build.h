@@ -4,10 +4,12 @@
 // The functions of batching/node_side_row.h over any list of rules. Nothing here names a rule.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "batching/node_side_row.h"
 
@@ -53,21 +55,49 @@ void for_each_refusal(const ProfileRules<List>& profile, const Snapshot& snapsho
   });
 }
 
+inline constexpr std::int32_t kBlock = 256;
+
+/// Calls use(begin, end) for the ranges of slots with a node, in pieces of at most kBlock.
+/// @param free_slots  ascending
+template <class Use>
+void for_each_block(std::int32_t slot_count, const std::vector<std::int32_t>& free_slots, Use use) {
+  std::int32_t begin = 0;
+  const auto use_until = [&](std::int32_t end) {
+    for (; begin < end; begin = std::min(begin + kBlock, end)) use(begin, std::min(begin + kBlock, end));
+    begin = end + 1;
+  };
+  for (const std::int32_t slot : free_slots) use_until(slot);
+  use_until(slot_count);
+}
+
 /// Fills NodeSideRow::refusal_of rule by rule; of several refusals of a node it keeps the one with the lowest rank.
 template <class List>
 void write_refusals(const ProfileRules<List>& profile, const Snapshot& snapshot, NodeSideRowOf<List>& row) {
+  const std::int32_t slot_count = snapshot.slot_count();
+  std::vector<std::int32_t> free_slots;
   row.refusals.emplace_back();
   for_each_refusal(profile, snapshot, row, [&](const RefusalView& refusal, auto refuses) {
     const std::int32_t rank = refusal.rank;
     row.refusals.push_back({rank, refusal.plugin, std::string(refusal.reason), refusal.is_error});
     const auto code = static_cast<std::uint8_t>(row.refusals.size() - 1);
     const bool is_about_nodes = code != NodeSideRowOf<List>::kNoNode;
-    for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {
-      if ((is_about_nodes && !snapshot.has_node(i)) || !refuses(i)) continue;
-      if (row.refusal_of.empty()) row.refusal_of.resize(static_cast<std::size_t>(snapshot.slot_count()));
-      std::uint8_t& known = row.refusal_of[static_cast<std::size_t>(i)];
-      if (rank < row.refusals[known].rank) known = code;
-    }
+    // Most blocks have no refused node. Verdicts go to an array on the stack first, so that the compiler can keep in
+    // registers what the loop reads.
+    for_each_block(slot_count, free_slots, [&](std::int32_t begin, std::int32_t end) {
+      std::array<std::uint8_t, kBlock> refused;
+      std::uint8_t any = 0;
+      for (std::int32_t i = begin; i < end; ++i)
+        any |= refused[static_cast<std::size_t>(i - begin)] = static_cast<std::uint8_t>(refuses(i));
+      if (any == 0) return;
+      if (row.refusal_of.empty()) row.refusal_of.resize(static_cast<std::size_t>(slot_count));
+      for (std::int32_t i = begin; i < end; ++i) {
+        std::uint8_t& known = row.refusal_of[static_cast<std::size_t>(i)];
+        if (refused[static_cast<std::size_t>(i - begin)] != 0 && rank < row.refusals[known].rank) known = code;
+      }
+    });
+    if (is_about_nodes || row.refusal_of.empty()) return code;
+    for (std::int32_t i = 0; i < slot_count; ++i)
+      if (row.refusal_of[static_cast<std::size_t>(i)] == code) free_slots.push_back(i);
     return code;
   });
 }
@@ -114,7 +144,8 @@ template <class List>
 void summarize_raws(const Snapshot& snapshot, NodeSideRowOf<List>& row) {
   bool first = true;
   RawScoresOf<List> minima;
-  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {
+  const std::int32_t slot_count = snapshot.slot_count();
+  for (std::int32_t i = 0; i < slot_count; ++i) {
     if (row.refusal(i) != row.kAccepted) continue;
     const RawScoresOf<List> raws = row.raws(snapshot, i);
     if (first) minima = raws;
@@ -168,12 +199,15 @@ NodeSideRowOf<List> build_node_side_row(CompiledNodeSideOf<List> compiled, const
   node_side_detail::write_refusals(profile, snapshot, row);
   node_side_detail::compute_scores(spec, profile, snapshot, row);
   node_side_detail::summarize_raws(snapshot, row);
-  row.total_of.assign(static_cast<std::size_t>(snapshot.slot_count()), -1);
+  const std::int32_t slot_count = snapshot.slot_count();
+  row.total_of.assign(static_cast<std::size_t>(slot_count), -1);
   if (row.pre_filter_refuses) return row;
-  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
+  // Where raw scores do not vary, what is normalised is the same on all accepted nodes.
+  const std::int64_t normalized = normalized_total(row.accepted_maxima, row.accepted_maxima, row.normalized_weights());
+  for (std::int32_t i = 0; i < slot_count; ++i)
     if (row.refusal(i) == row.kAccepted)
-      row.total_of[static_cast<std::size_t>(i)] =
-          static_cast<std::int32_t>(row.total(snapshot, i, row.accepted_maxima));
+      row.total_of[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(
+          row.raws_vary ? row.total(snapshot, i, row.accepted_maxima) : row.fixed_total(snapshot, i) + normalized);
   return row;
 }
 

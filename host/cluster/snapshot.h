@@ -7,6 +7,7 @@
 
 #include <tsl/robin_map.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -206,6 +207,17 @@ class Snapshot {
   }
   std::int64_t requested(std::int32_t r, std::int32_t i) const {
     return resources_[static_cast<std::size_t>(r)].requested[i];
+  }
+  /// Calls use(first slot, allocatable, requested) for the pages of a resource column, for loops over all slots.
+  template <class Use>
+  void for_each_page(std::int32_t r, Use use) const {
+    const Resource& resource = resources_[static_cast<std::size_t>(r)];
+    for (std::int32_t first = 0; first < slot_count(); first += kPageNodes) {
+      const auto page = static_cast<std::size_t>(first >> kPageNodesLog2);
+      const auto length = static_cast<std::size_t>(std::min(kPageNodes, slot_count() - first));
+      use(first, std::span(resource.allocatable.pages().read(page), length),
+          std::span(resource.requested.pages().read(page), length));
+    }
   }
   std::int64_t non_zero_milli_cpu(std::int32_t i) const { return non_zero_milli_cpu_[i]; }
   std::int64_t non_zero_memory_bytes(std::int32_t i) const { return non_zero_memory_bytes_[i]; }

@@ -8,6 +8,7 @@
 // counts something (pods that match a query, or terms of pods) per domain of one column. The caller defines what is
 // counted.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -136,8 +137,22 @@ class TopologyCounts {
   std::int64_t count(std::int32_t table, std::int32_t domain) const {
     return at(table).counts.read(static_cast<std::size_t>(domain >> kPageDomainsLog2))[domain & (kPageDomains - 1)];
   }
-  /// The counts of a table by domain, for loops over many nodes.
-  const Pages<std::int64_t>& pages(std::int32_t table) const { return at(table).counts; }
+  /// Calls use(domain) for the domains of the table whose count is not 0, ascending.
+  template <class Use>
+  void for_each_counted(std::int32_t table, Use use) const {
+    const Pages<std::int64_t>& counts = at(table).counts;
+    const auto length = static_cast<std::int32_t>(counts.page_length());
+    for (std::size_t p = 0; p < counts.page_count(); ++p) {
+      const std::int64_t* const page = counts.read(p);
+      for (std::int32_t begin = 0; begin < length; begin += kCountsAtOnce) {
+        const std::int32_t end = std::min(begin + kCountsAtOnce, length);
+        std::int64_t any = 0;  // most counts are 0, and a loop without branches looks at several in a step
+        for (std::int32_t d = begin; d < end; ++d) any |= page[d];
+        for (std::int32_t d = begin; any != 0 && d < end; ++d)
+          if (page[d] != 0) use(static_cast<std::int32_t>(p << kPageDomainsLog2) + d);
+      }
+    }
+  }
   std::int64_t count_at(std::int32_t table, std::int32_t node) const {
     return count(table, domain_of(column_of(table), node));
   }
@@ -215,6 +230,7 @@ class TopologyCounts {
   std::vector<DomainSet>& write_sets();
   const Pages<std::int64_t>& zeroes(std::int32_t entries);
 
+  static constexpr std::int32_t kCountsAtOnce = 32;  ///< a divisor of kPageDomains
   /// More domains than there are, so that guests find room.
   static constexpr std::int32_t kSpareDomains = 16;
 

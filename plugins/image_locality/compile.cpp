@@ -95,13 +95,13 @@ std::vector<std::uint8_t> compile_image_locality(const PodSpec& spec, const Snap
       sum = add_wrapping(sum, bytes);
     }
   }
-  std::vector<std::uint8_t> scores;
-  bool any = false;
-  for (const std::int64_t sum : sums) {
-    scores.push_back(static_cast<std::uint8_t>(ImageLocality::score(sum, container_count(spec))));
-    any = any || scores.back() != 0;
-  }
-  if (!any) scores.clear();
+  const std::int64_t containers = container_count(spec);
+  if (std::none_of(sums.begin(), sums.end(),
+                   [&](std::int64_t sum) { return ImageLocality::score(sum, containers) != 0; }))
+    return {};
+  std::vector<std::uint8_t> scores(sums.size());
+  std::transform(sums.begin(), sums.end(), scores.begin(),
+                 [&](std::int64_t sum) { return static_cast<std::uint8_t>(ImageLocality::score(sum, containers)); });
   return scores;
 }
 

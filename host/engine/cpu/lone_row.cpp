@@ -149,12 +149,16 @@ const double* LoneRow::refused_by(const PodClass& pod_class, const CompiledProfi
   refused_.assign(columns.is_full().begin(), columns.is_full().end());
   for (const RequestedResource& request : pod_class.requested) {
     if (!is_other(request)) continue;
-    for (std::int32_t i = 0; i < node_count_; ++i) {
-      const bool is_short = request.column == kNoColumn ||
-                            NodeResourcesFit::is_short(request.amount, snapshot.allocatable(request.column, i),
-                                                       snapshot.requested(request.column, i));
-      refused_[static_cast<std::size_t>(i)] = is_short ? 1.0 : refused_[static_cast<std::size_t>(i)];
+    if (request.column == kNoColumn) {
+      std::fill(refused_.begin(), refused_.end(), 1.0);
+      continue;
     }
+    snapshot.for_each_page(request.column, [&](std::int32_t first, std::span<const std::int64_t> allocatable,
+                                               std::span<const std::int64_t> requested) {
+      double* const refused = refused_.data() + first;
+      for (std::size_t i = 0; i < allocatable.size(); ++i)
+        refused[i] = NodeResourcesFit::is_short(request.amount, allocatable[i], requested[i]) ? 1.0 : refused[i];
+    });
   }
   for (std::int32_t i = 0; i < node_count_ && checks_ports; ++i)
     if (!snapshot.used_ports(i).empty() && ports_conflict(pod_class.ports, snapshot.used_ports(i)))

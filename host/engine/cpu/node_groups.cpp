@@ -26,21 +26,22 @@ class NodesWithCounts {
  public:
   NodesWithCounts(const TopologyCounts& counts, const std::vector<std::int32_t>& tables) {
     for (const std::int32_t table : tables)
-      if (counts.total(table) != 0) add(counts.column(counts.column_of(table)), counts.pages(table));
+      if (counts.total(table) != 0) add(counts, table);
   }
   bool contains(std::int32_t node) const {
     return !has_count_.empty() && has_count_[static_cast<std::size_t>(node)] != 0;
   }
 
  private:
-  void add(const DomainColumn& column, const Pages<std::int64_t>& counts) {
+  void add(const TopologyCounts& counts, std::int32_t table) {
+    const DomainColumn& column = counts.column(counts.column_of(table));
     has_count_.resize(column.domain_of.size());
-    for (std::int32_t d = 0; d <= column.domain_count; ++d) {
-      if (counts.read(static_cast<std::size_t>(d >> kPageDomainsLog2))[d & (kPageDomains - 1)] == 0) continue;
+    counts.for_each_counted(table, [&](std::int32_t d) {
+      if (d > column.domain_count) return;  // of a guest
       const auto domain = static_cast<std::size_t>(d);
       for (std::int32_t i = column.first_of_domain[domain]; i < column.first_of_domain[domain + 1]; ++i)
         has_count_[static_cast<std::size_t>(column.nodes_by_domain[static_cast<std::size_t>(i)])] = 1;
-    }
+    });
   }
 
   std::vector<std::uint8_t> has_count_;  ///< [node] empty: nowhere
