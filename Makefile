@@ -28,7 +28,8 @@ space := $(subst ,, )
 INPUTS ?= 1000
 
 .PHONY: help run install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
-        program oracle oracle-histories oracle-runs oracle-preemption oracle-queue oracle-branches golden bench-engine bench-peer perf oracle-1.35 \
+        program oracle oracle-histories oracle-runs oracle-batches oracle-preemption oracle-queue oracle-branches golden bench-engine bench-peer \
+        bench-peer-preemption perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
 
 help:
@@ -42,7 +43,8 @@ help:
 	@echo '             (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-histories   the same between random events (HISTORIES=1000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-runs     whole runs of the scheduling loop, with preemption (RUNS=1000 SEED=1 RELEASE=1.35|1.36|both)'
-	@echo 'make oracle-preemption   whom pods that fit nowhere would evict (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
+	@echo 'make oracle-batches  opportunistic batching (--batching kube-1.35, HISTORIES=1000 SEED=1)'
+	@echo 'make oracle-preemption   the victims of pods that fit nowhere (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-queue    compare the scheduling queue with upstream'"'"'s on random histories; needs Go'
 	@echo '             (HISTORIES=1000 of each release, SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make golden  record the answers of upstream kube-scheduler again (tests/golden); needs Go'
@@ -50,6 +52,7 @@ help:
 	@echo 'make bench   build the benchmarks (build/bench)'
 	@echo 'make bench-engine   what events cost an engine (5,000 nodes, 1,000 Deployments)'
 	@echo 'make bench-peer   compare the speed of Berth and upstream kube-scheduler on the same files; needs Go'
+	@echo 'make bench-peer-preemption   the same for preemption'
 	@echo 'make perf    run the workload files of upstream'"'"'s scheduler_perf and compare with its thresholds; needs Go'
 	@echo '             (PERF_ARGS="--label performance" adds options of berth perf)'
 	@echo 'make images  build both container images and run the program in each; needs no daemon and no registry'
@@ -118,6 +121,10 @@ oracle-runs: write-run $(RELEASES:%=oracle-%)
 	scripts/oracle_runs.py --berth $(BERTH) --runs-program build/host/tests/histories/write_run $(ORACLES) \
 	  --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
 
+oracle-batches: write-run oracle-1.35
+	scripts/oracle_batches.py --berth $(BERTH) --runs-program build/host/tests/histories/write_run \
+	  --oracle 1.35=build/oracle/oracle-1.35 --histories $(HISTORIES) --seed $(SEED) --jobs $(JOBS)
+
 golden: program oracle-1.35 oracle-1.36
 	scripts/oracle_golden.py --berth $(BERTH) --oracle 1.35=build/oracle/oracle-1.35 --oracle 1.36=build/oracle/oracle-1.36 \
 	  --jobs $(JOBS)
@@ -159,6 +166,11 @@ peer:
 
 bench-peer: program peer
 	bench/peer/compare.py --berth $(BERTH) --peer build/oracle/peer
+
+# PREEMPTION_ARGS: of bench/preemption_cluster.py
+PREEMPTION_ARGS ?= --nominated 0
+bench-peer-preemption: program peer
+	bench/peer/preemption.py --berth $(BERTH) --peer build/oracle/peer -- $(PREEMPTION_ARGS)
 
 # The 12 files of the module that tests/oracle names: docs/perf.md.
 PERF_ARGS ?=

@@ -40,7 +40,9 @@ AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis, const An
     basis = {};
     return {};
   }
-  return answer_changes(*pod.pod, prepared.class_index(), basis, sources);
+  AnswerChanges changes = answer_changes(*pod.pod, prepared.class_index(), basis, sources);
+  changes.may_fail = prepared.filter_may_fail();
+  return changes;
 }
 
 AnswerChanges answer_changes(const Pod& pod, std::int32_t class_index, AnswerBasis& basis,

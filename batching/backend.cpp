@@ -50,6 +50,7 @@ void append(BatchResult later, BatchResult& result) {
     result.outcomes.push_back(outcome);
   }
   result.stop = later.stop;
+  result.others = std::move(later.others);
 }
 
 /// The limits of a batch after some of its pods; nullopt: its deadline has passed.
@@ -83,6 +84,8 @@ BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLim
   const auto begin = std::chrono::steady_clock::now();
   BatchResult result = commit(pods, limits);
   std::size_t wanted = kPodsAfterStop;
+  // A placement may make every answer about the next pods stale, or none: as many are asked for as were of use.
+  std::size_t refilled = 1;
   while (result.stop == StopReason::kHostPlugin ||
          (result.stop == StopReason::kDone && result.outcomes.size() < pods.size())) {
     const std::optional<BatchLimits> left = limits_left(limits, result.outcomes.size(), begin);
@@ -92,12 +95,13 @@ BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLim
     }
     const auto rest =
         pods.subspan(result.outcomes.size()).first(std::min(wanted, pods.size() - result.outcomes.size()));
-    refill(rest);
+    refill(rest.first(std::min(refilled, rest.size())));
     BatchResult next = commit(rest, *left);
     const std::size_t answered = next.outcomes.size();
     if (answered == 0 && next.stop == StopReason::kHostPlugin)
       throw std::runtime_error("the answers of a plugin on the host are stale at once after it was asked");
     wanted = std::max(kPodsAfterStop, 2 * answered);
+    refilled = answered < refilled ? std::max<std::size_t>(answered, 1) : 2 * refilled;
     append(std::move(next), result);
   }
   return result;

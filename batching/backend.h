@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "batching/answer_ways.h"
 #include "host/cluster/cluster_change.h"
 #include "host/framework/plugin_names.h"
 #include "host/framework/status.h"
@@ -59,6 +60,7 @@ struct BatchLimits {
   std::int64_t deadline_us = 0;     ///< 0: none; measured on the steady clock from the start of the call
   std::size_t pods_max = SIZE_MAX;  ///< stop after this many pods with kPodLimit
   bool stop_at_failure = false;     ///< stop after the first pod without a node (kPodWithoutNode)
+  bool ranks_nodes = false;         ///< BatchResult::others is wanted; for batches of one pod
 };
 
 /// Why pods have no node.
@@ -79,6 +81,9 @@ struct BatchResult {
   std::vector<Outcome> outcomes;  ///< one per committed pod, a prefix of the batch
   std::vector<Message> messages;  ///< each distinct one once
   StopReason stop = StopReason::kDone;
+  /// With BatchLimits::ranks_nodes: the nodes that were scored with the chosen one, in the order in which they would be
+  /// chosen next. Empty where no node was scored: one alone was feasible, or the pod was nominated to it.
+  std::vector<NodeIndex> others;
 };
 
 /// Position in the commit log that a backend can return to.
@@ -124,6 +129,14 @@ struct NodeVerdict {
   friend bool operator==(const NodeVerdict&, const NodeVerdict&) = default;
 };
 
+/// What PreFilter, and the Filter plugins on one node, say of a pod. Pods nominated to the node do not count.
+struct NodeProbe {
+  bool passes_pre_filter = false;  ///< and there are nodes; where it does not, the rest is false
+  bool node_exists = false;
+  bool node_refuses = false;  ///< a plugin rejects; an error is no rejection
+  friend bool operator==(const NodeProbe&, const NodeProbe&) = default;
+};
+
 /// Of a slot without a node.
 inline constexpr NodeVerdict kNoNodeVerdict{StatusCode::kUnschedulableAndUnresolvable, {}};
 
@@ -153,6 +166,7 @@ struct AnswerBasis {
 /// Which answers from an AnswerBasis may be other ones now.
 struct AnswerChanges {
   bool may_keep = false;         ///< answers from now on may be kept: what they depend on will be told
+  bool may_fail = true;          ///< verdicts() may end with an error of a node
   bool all = true;               ///< of every node
   std::vector<NodeIndex> nodes;  ///< otherwise of these; one may be there several times, and need not exist any more
 };
@@ -168,11 +182,13 @@ struct Victim {
 struct VictimList {
   NodeIndex node;
   std::span<const Victim> victims;
-  /// Not 0: other lists of this version, also in earlier calls, are equal to this one, so that the engine may use again
-  /// what it found out about them. next_victim_list_version() gives a new one.
+  /// Not 0: the engine keeps what it finds out about the list, and uses it again for a list of this series, node and
+  /// version, which is equal. Of a series it keeps the latest list of each node, side by side.
+  /// next_victim_list_version() gives a new series, or version.
+  std::uint64_t series = 0;
   std::uint64_t version = 0;
 };
-/// A number that no list in this process has had.
+/// A number that no list and no series in this process has had.
 std::uint64_t next_victim_list_version();
 
 /// One dry run: a preemptor on the node of a list.
@@ -223,9 +239,9 @@ struct DeviceStats {
   std::int64_t pods_on_host = 0;                 ///< of batches, answered by the host instead
   std::int64_t dry_runs_on_host = 0;             ///< likewise
   std::int64_t fork_pods_on_host = 0;            ///< of batches of Backend::fork()
-  std::int64_t evaluations_on_host = 0;          ///< of Backend::evaluate()
+  std::int64_t evaluations_on_host = 0;          ///< of Backend::evaluate() and Fork::evaluate()
   std::int64_t full_uploads = 0;                 ///< of all columns: the first one, and where events cannot be followed
-  std::int64_t layouts_laid_again = 0;           ///< orders of nodes in rows, after events that they had no room for
+  std::int64_t layouts_rebuilt = 0;              ///< orders of nodes in rows, after events that they had no room for
   std::uint64_t allocated_bytes = 0;             ///< now
   std::uint64_t peak_bandwidth_bytes_per_s = 0;  ///< of its memory; 0: unknown
 };
@@ -241,8 +257,9 @@ struct BackendStats {
   std::int64_t host_nodes = 0;        ///< (class, node) pairs evaluated by such plugins, those of columns included
   std::int64_t host_pods = 0;         ///< placed or failed by a list of nodes, because such a plugin decides on them
   std::int64_t host_stops = 0;        ///< batches that ended with StopReason::kHostPlugin
+  AnswerWays ways;                    ///< of the cpu backend, without forks
   std::uint64_t column_bytes = 0;
-  std::uint64_t row_bytes = 0;
+  std::uint64_t row_bytes = 0;        ///< of rows and of the index by load
   std::optional<DeviceStats> device;  ///< of a backend that has one
 };
 
@@ -356,8 +373,12 @@ class Backend {
   /// decisions were made with it in place, and stay.
   /// @return false when the pod is not placed, or was confirmed
   virtual bool undo(const Pod& pod) = 0;
+  /// What the placement of the pod decided about its claims. null: nothing, or the placement was undone or confirmed.
+  virtual VolumeDecisionsPtr volume_decisions(const Pod& pod) = 0;
 
   virtual Evaluation evaluate(const PodToPlace& pod) = 0;
+  /// What kube-scheduler's opportunistic batching asks before it searches: docs/behaviour/scheduler-core.md 6.4.
+  virtual NodeProbe probe(const PodToPlace& pod, std::string_view node_name) = 0;
 
   /// Compiles `pods` like compile(), and everything that const calls and forks read of them. A pod stays prepared until
   /// release(), whatever happens to the cluster; the first call that reads it after node objects, Services, workloads

@@ -6,6 +6,7 @@
 
 #include "batching/pod_class.h"
 #include "host/framework/pod_signature.h"
+#include "plugins/image_locality/compile.h"
 
 namespace berth {
 namespace {
@@ -13,22 +14,71 @@ namespace {
 /// Node events that are kept for node sides that have not followed them: this share of the slots, and some.
 constexpr std::int32_t kKeptChangesShare = 4;
 constexpr std::int32_t kKeptChangesMin = 64;
+/// Versions of different sides differ, since a class may get another side: the number of the side is above these bits.
+constexpr int kVersionBits = 40;
 
 }  // namespace
+
+/// No node has any of these images, now. Classes whose images are on no node share the node sides of a spec without.
+bool ClassTable::has_unknown_images_only(const PodSpec& spec) const {
+  const auto is_unknown = [&](const std::string& name) { return snapshot_.image(name) == nullptr; };
+  const std::vector<std::string> names = counted_images(spec, true);
+  return spec.image_volumes.empty() && std::all_of(names.begin(), names.end(), is_unknown);
+}
+
+namespace {
+
+std::shared_ptr<const PodSpec> without_images(const PodSpec& spec) {
+  auto copy = std::make_shared<PodSpec>(spec);
+  for (std::vector<Container>* containers : {&copy->containers, &copy->init_containers})
+    for (Container& container : *containers) container.image.clear();
+  return copy;
+}
+
+}  // namespace
+
+/// Call when the images of a node changed, or it came. Where a class looked for one of them and no node had
+/// it, classes look for their node sides again.
+void ClassTable::note_images(std::int32_t slot) {
+  if (unknown_images_.empty() || !snapshot_.has_node(slot)) return;
+  const auto is_asked_for = [&](const NodeImage& image) {
+    return std::any_of(image.names.begin(), image.names.end(),
+                       [&](const std::string& name) { return unknown_images_.contains(name); });
+  };
+  const std::vector<NodeImage>& images = snapshot_.node(slot).images;
+  if (std::none_of(images.begin(), images.end(), is_asked_for)) return;
+  unknown_images_.clear();
+  classes_.for_each([](std::int32_t, PodClass& pod_class) { pod_class.node_side = pod_class.open_node_side = -1; });
+}
+
+/// Images that no node has any more, and those of classes that are gone, need not be waited for.
+void ClassTable::renew_unknown_images() {
+  unknown_images_.clear();
+  classes_.for_each([&](std::int32_t, const PodClass& pod_class) {
+    for (std::string& name : counted_images(*pod_class.spec, true))
+      if (snapshot_.image(name) == nullptr) unknown_images_.insert(std::move(name));
+  });
+}
 
 ClassTable::NodeSide& ClassTable::find_node_side(std::int32_t c, NodeSet node_set) {
   PodClass& pod_class = classes_[c];
   const bool is_open = node_set == NodeSet::kIgnored;
   std::int32_t& index = is_open ? pod_class.open_node_side : pod_class.node_side;
   if (index < 0) {
-    std::string signature = with_profile(node_side_signature(*pod_class.spec), pod_class.profile, pod_class.node_name);
+    std::shared_ptr<const PodSpec> spec = pod_class.spec;
+    if (has_unknown_images_only(*spec)) {
+      for (std::string& name : counted_images(*spec, true)) unknown_images_.insert(std::move(name));
+      spec = without_images(*spec);
+    }
+    std::string signature = with_profile(node_side_signature(*spec), pod_class.profile, pod_class.node_name);
     signature.push_back(is_open ? 'o' : 'n');
     const auto [at, is_new] = node_side_of_signature_.try_emplace(std::move(signature), -1);
     if (is_new) {
       auto side = std::make_unique<NodeSide>();
       side->signature = &at->first;
       side->profile = pod_class.profile;
-      side->spec = pod_class.spec;
+      side->spec = std::move(spec);
+      side->version = ++node_sides_made_ << kVersionBits;
       side->node_name = pod_class.node_name;
       side->node_set = node_set;
       side->compiled = compile_node_side(side->pod(), profile_of(c), snapshot_);
@@ -65,7 +115,8 @@ std::uint64_t ClassTable::node_side_version(std::int32_t c) { return find_node_s
 void ClassTable::mark_outdated(NodeSide& side) {
   if (side.row == nullptr) return;
   side.is_outdated = true;
-  side.version = ++node_sides_version_;
+  ++node_sides_version_;
+  ++side.version;
 }
 
 void ClassTable::compile_again(NodeSide& side) {
@@ -116,6 +167,7 @@ void ClassTable::change_node(std::int32_t slot, NodeParts parts, NodeEvent event
   for (CompiledProfile& profile : profiles_)
     is_current = extend_rules(profile, event == NodeEvent::kCameOrWent) && is_current;
   if (!is_current) return recompile();
+  if (parts.contains(NodePart::kImages) || event == NodeEvent::kCameOrWent) note_images(slot);
   node_changes_.push_back({slot, parts, event});
   ++node_sides_version_;
   // Taking in more than a share of all nodes costs as much as building the row.

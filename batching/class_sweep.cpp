@@ -21,6 +21,7 @@ std::vector<std::int32_t> ClassTable::sweep(const InUse& in_use) {
   renew_classes_of_kinds();
   const std::vector<std::int32_t> dropped = drop_classes(in_use.classes);
   drop_node_sides();
+  renew_unknown_images();
   hosts_.drop_unused();
   drop_resources();
   // The pods of errors are stale, and bring them again.

@@ -66,6 +66,17 @@ CommitState::CommitState(const CommitState& from, ForFork)
 
 // Outcomes
 
+/// At once, since a batch may be larger than all before it; at least twice as much, since many may be small.
+void CommitState::make_room_for_answers(std::size_t pod_count) {
+  if (answered.capacity() - answered.size() < pod_count)
+    answered.reserve(std::max(answered.size() + pod_count, 2 * answered.capacity()));
+}
+
+bool CommitState::begin_cycle(std::size_t pod_count) {
+  make_room_for_answers(pod_count);
+  return std::exchange(order_changed_, false) && engine.tie_break == TieBreak::kFirst;
+}
+
 bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination) {
   own_nomination = -1;
   const auto fails = [&](OutcomeKind kind, const Message& message) {
@@ -165,6 +176,12 @@ void CommitState::answer_from_list(const PodToPlace& pod, const ClassOnNodes& no
   if (asks_hosts || scores_may_leave_range(table[c], snapshot)) {
     error = score_range_error(table[c], table.profile_of(c), snapshot, list.nodes, host_scores);
     if (!error.empty()) return fail(pod, OutcomeKind::kError, {error, {}, 0});
+  }
+  if (ranks_nodes_) {
+    const std::vector<Selection> ranked = rank_list(list.nodes, nodes, table[c], sides.of(c), table.profile_of(c),
+                                                    snapshot, engine.tie_break, host_scores);
+    for (std::size_t i = 1; i < ranked.size(); ++i) result->others.push_back({ranked[i].node});
+    return place(pod, ranked.front().node, ranked.front().total);
   }
   const Selection selection = choose_from_list(list.nodes, nodes, table[c], sides.of(c), table.profile_of(c), snapshot,
                                                engine.tie_break, host_scores);
@@ -297,7 +314,7 @@ bool CommitState::repeat_failure(const PodToPlace& pod) {
 
 /// A pod came to the node, or left it.
 void CommitState::note_for_hosts(const Pod& pod, std::int32_t node) {
-  if (own_table_ != nullptr && !table.hosts().empty()) table.hosts().note_pod(pod, node);
+  if (own_table_ != nullptr) table.hosts().note_pod(pod, node);
 }
 
 // Rollback
@@ -321,7 +338,7 @@ void CommitState::rollback(CommitMark mark) {
 void CommitState::take_back_answer(std::size_t position) {
   const AnsweredPod pod = answered[position];
   if (pod.node >= 0 && position < folded_) {
-    const std::optional<PodChange> change = cluster.forget(kept_pod(pod)->uid());
+    const std::optional<PodChange> change = forget(*kept_pod(pod));
     if (change) derive([&] { follow_pod(*change); });
   } else if (pod.node >= 0) {
     derive([&] { take_back(pod); });
@@ -329,7 +346,7 @@ void CommitState::take_back_answer(std::size_t position) {
   const auto lost = nomination_lost_.find(position);
   if (lost == nomination_lost_.end()) return;
   NominationChange change;
-  change.ended = nominations.let_go(lost->second.uid);
+  change.ended = nominations.release(lost->second.uid);
   change.began = nominations.hold(lost->second.pod, lost->second.node_name);
   derive([&] { follow(change); });
 }
@@ -343,15 +360,30 @@ void CommitState::take_back(const AnsweredPod& last) {
   note_for_hosts(*last.pod, last.node);
 }
 
+/// Takes a placement off the cluster. Forks know of pods that come and go, but not of what was assumed for them.
+std::optional<PodChange> CommitState::forget(const Pod& pod) {
+  const std::string uid = pod.uid();
+  const bool has_decisions = cluster.cache().storage().decisions_of(uid) != nullptr;
+  if (has_decisions) detach_forks();
+  std::optional<PodChange> change = cluster.forget(uid);
+  if (has_decisions && change) derive([&] { table.hosts().note_all(); });
+  return change;
+}
+
 bool CommitState::undo(const Pod& pod) {
   bool is_undone = false;
   all_or_nothing([&] {
     fold();
-    const std::optional<PodChange> change = cluster.forget(pod.uid());
+    const std::optional<PodChange> change = forget(pod);
     is_undone = change.has_value();
     if (change) derive([&] { follow_pod(*change); });
   });
   return is_undone;
+}
+
+VolumeDecisionsPtr CommitState::volume_decisions(const Pod& pod) {
+  fold();
+  return cluster.cache().storage().decisions_of(pod.uid());
 }
 
 void CommitState::settle() {

@@ -132,7 +132,7 @@ class CommitState {
   /// Hands placements over to the cluster, as assumed pods: from then on they are known by their uid, whatever happens
   /// to the nodes.
   void fold();
-  /// Brings up to date what select_for_fork() and commit_for_fork() read for the pods, which are prepared.
+  /// Brings up to date what the following calls for forks read for the pods, which are prepared.
   virtual void make_ready_for_forks(std::span<const PodToPlace> /*pods*/) {}
   virtual bool is_ready_for_forks(std::span<const PodToPlace> /*pods*/) const { return true; }
   /// The node for a pod of a fork, from what this engine keeps for its own pods. Forks call it in parallel.
@@ -149,6 +149,15 @@ class CommitState {
                                       bool /*stops_at_failure*/, CommitState& /*fork*/,
                                       const ExcludedNodes& /*touched*/) {
     return 0;
+  }
+  /// evaluate_for_fork() may answer. It reads what make_ready_for_forks() brings up to date.
+  virtual bool evaluates_for_forks() const { return false; }
+  /// The pod on every node of a fork. Forks call it in parallel.
+  /// @param touched  as for select_for_fork()
+  /// @return nullopt: the fork evaluates it for itself
+  virtual std::optional<Evaluation> evaluate_for_fork(const PodToPlace& /*pod*/, const CommitState& /*fork*/,
+                                                      const ExcludedNodes& /*touched*/) {
+    return std::nullopt;
   }
   /// The pod as it was compiled last: a sweep compiles prepared pods again.
   PodToPlace current(const PodToPlace& pod) const;
@@ -175,6 +184,8 @@ class CommitState {
   Evaluation evaluate(const PodToPlace& pod);
   /// The same of a compiled pod. A backend with other ways to find scores replaces it.
   virtual Evaluation evaluate_compiled(const PodToPlace& pod);
+  /// Backend::probe()
+  NodeProbe probe(const PodToPlace& pod, std::string_view node_name);
   /// Backend::prepare()
   void prepare(std::span<PodToPlace> pods);
   /// The pod was prepared, and must be again: terms came which had never been seen, or the cluster changed.
@@ -215,6 +226,8 @@ class CommitState {
   /// @param refused  because of nominations
   void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
                         std::int32_t own_nomination);
+  /// The current batch is asked for BatchResult::others: only answer_uncached() finds them.
+  bool ranks_nodes() const { return ranks_nodes_; }
   /// The same for a class without a row: evaluates the rules on every node, in integers of any size.
   void answer_uncached(const PodToPlace& pod, std::int32_t own_nomination);
 
@@ -242,12 +255,15 @@ class CommitState {
   void rollback(CommitMark mark);
   void settle();
   bool undo(const Pod& pod);
+  /// Backend::volume_decisions()
+  VolumeDecisionsPtr volume_decisions(const Pod& pod);
 
   /// What a backend has to do with its rows after apply(). The log tells of everything else.
   struct RowsAfter {
-    bool any_change = false;   ///< of the cluster; heartbeats are none
-    bool all_void = false;     ///< all rows refer to what is gone
-    bool groups_void = false;  ///< rows that group nodes by their objects
+    bool any_change = false;    ///< of the cluster; heartbeats are none
+    bool all_void = false;      ///< all rows refer to what is gone
+    bool groups_void = false;   ///< rows that group nodes by their objects
+    bool counts_moved = false;  ///< counts of topology domains changed, of which the log does not tell
     /// Classes that are gone; new ones may have their numbers. Rows that group nodes are void then, and what a device
     /// has of classes and tables is.
     std::vector<std::int32_t> dropped_classes;
@@ -304,9 +320,11 @@ class CommitState {
   };
   void keep(PodToPlace& pod);
   std::vector<PodToPlace> current(std::span<const PodToPlace> pods) const;
+  NodeProbe probe_compiled(const PodToPlace& pod, std::string_view node_name) const;
   void compile_now(std::span<PodToPlace> pods);
   void forget_handles(std::span<PodToPlace> pods) const noexcept;
   void assume_placed();
+  std::optional<PodChange> forget(const Pod& pod);
   void note_slot(std::int32_t slot);
   void apply_changes(std::span<const ClusterChange> changes, RowsAfter& rows);
   /// The engine's memory of lists of victims; one of its own for a call while another one uses that.
@@ -323,7 +341,7 @@ class CommitState {
     VictimMemory* memory_;
   };
   void detach_forks();
-  void let_go(PodToPlace& pod) noexcept;
+  void release_handle(PodToPlace& pod) noexcept;
   void note_prepared(const PodToPlace& pod);
   void forget_prepared(KeptPod& kept);
   void sweep_if_due(RowsAfter& rows);
@@ -385,6 +403,7 @@ class CommitState {
   std::size_t next_start_ = 0;                                   ///< --node-sampling kube: where the next search begins
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1
+  bool ranks_nodes_ = false;
   std::map<std::tuple<std::string, PluginNames, std::int64_t>, std::int32_t> message_index_;
   std::vector<ClassFailure> failure_of_class_;
   const PodToPlace* run_begin_ = nullptr;  ///< the pods from here to run_end_ are of one class
@@ -424,6 +443,7 @@ template <class Step>
 void CommitState::run_batch(std::span<const PodToPlace> pods, const BatchLimits& limits, Step step) {
   const Deadline deadline(limits.deadline_us);
   ++batch_;
+  ranks_nodes_ = limits.ranks_nodes;
   message_index_.clear();
   run_begin_ = run_end_ = nullptr;
   std::size_t next = 0;

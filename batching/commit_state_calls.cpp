@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of an engine as a whole: what happens to its state when one fails, when it is opened again, and when it goes.
+// Calls of an engine as a whole: what happens to its state when one fails, and when it is opened again.
 
 #include <algorithm>
 #include <utility>
@@ -52,7 +52,7 @@ void CommitState::take_back_call(bool ran_out) noexcept {
     if (kept_pods_[k].pod == nullptr || kept_pods_[k].kept_in != call_) continue;
     PodToPlace pod;
     pod.handle = static_cast<std::uint32_t>(k + 1);
-    let_go(pod);
+    release_handle(pod);
     --kept_in_call_;
   }
 }
@@ -122,48 +122,6 @@ void CommitState::take_over(CommitState& from) noexcept {
   fork_source_->live = this;
   fork_source_->cache.reset();  // that forks got which are gone
   fork_source_->nodes.clear();
-}
-
-// Forks of an engine that changes or goes
-
-void CommitState::leave_forks() {
-  ForkSource& left = *fork_source_;
-  if (left.live == nullptr) return;
-  auto cache = std::make_shared<const ClusterCache>(cluster.cache());
-  ClusterObjects objects = cluster.objects();
-  const std::span<const NodePtr> by_slot = snapshot.nodes_by_slot();
-  std::vector<NodePtr> nodes(by_slot.begin(), by_slot.end());
-  // Nothing below allocates.
-  left.cache = std::move(cache);
-  left.objects = std::move(objects);
-  left.nodes = std::move(nodes);
-  left.live = nullptr;
-}
-
-/// Call before anything changes that forks read of this state. @throws std::bad_alloc, and changes nothing
-void CommitState::detach_forks() {
-  if (!cluster.journal()->has_readers()) return;
-  auto journal = std::make_shared<PodJournal>();
-  auto next = std::make_shared<ForkSource>();
-  next->open_engine = fork_source_->open_engine;
-  next->own_engines = fork_source_->own_engines;
-  next->is_of_fork = fork_source_->is_of_fork;
-  next->journal = journal;
-  next->live = this;
-  leave_forks();
-  cluster.begin_journal(std::move(journal));
-  fork_source_ = std::move(next);
-}
-
-/// Forks get what they read instead of a copy.
-CommitState::~CommitState() {
-  if (fork_source_ == nullptr) return;
-  const Exclusive alone = exclusive();
-  if (fork_source_->live == nullptr) return;
-  fork_source_->cache = cluster.leave_cache();
-  fork_source_->objects = cluster.leave_objects();
-  fork_source_->nodes = snapshot.leave_nodes();
-  fork_source_->live = nullptr;
 }
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,20 +34,71 @@ class DiagnosisRow {
                                             const ExcludedNodes& excluded);
 
  private:
-  struct Kind {
+  /// What nodes of one verdict have in common, apart from what plugins on the host say.
+  struct Parts {
     std::uint8_t refusal = 0;
     bool is_outside = false;  ///< of PreFilter's node set
-    HostRefusal host{kNotEnabled};
     LoadVerdict load;
     TopologyVerdict topology;
-    std::int64_t node_count = 0;
 
-    bool says_the_same(const Kind& other) const;
+    /// All of it in one word, of a class whose requests fit().
+    std::uint64_t word() const;
+    static bool fit(const PodClass& pod_class) { return pod_class.requested.size() <= kRequestsMax; }
+    friend bool operator==(const Parts&, const Parts&) = default;
+
+    // Where word() has what.
+    static constexpr int kAffinityAt = 0;
+    static constexpr int kSpreadAt = 4;
+    static constexpr std::uint64_t kUnresolvable = 1 << 8;
+    static constexpr std::uint64_t kTooManyPods = 1 << 9;
+    static constexpr std::uint64_t kPortsTaken = 1 << 10;
+    static constexpr std::uint64_t kOutside = 1 << 11;
+    static constexpr int kRefusalAt = 12;
+    static constexpr int kInsufficientAt = 20;
+
+   private:
+    static constexpr std::size_t kRequestsMax = 32;
   };
-  std::uint16_t kind_of(Kind kind, std::uint16_t known);
-  void diagnose_node(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot, std::int32_t node);
-  void diagnose_all(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot);
-  void catch_up(const PodClass& pod_class, const NodeSideView& row, const Snapshot& snapshot, const CommitLog& log);
+  /// Which nodes are refused by a rule before those of topology, so that these need not be asked.
+  class BeforeTopology {
+   public:
+    BeforeTopology(const CompiledProfile& profile, const NodeSideRow& row);
+    /// @param word  Parts::word() without a topology verdict
+    bool refuses(std::uint64_t word) const {
+      return (word & load_) != 0 || refusals_[static_cast<std::uint8_t>(word >> Parts::kRefusalAt)];
+    }
+
+   private:
+    std::uint64_t load_ = Parts::kOutside;  ///< bits of rules
+    std::bitset<256> refusals_;             ///< [NodeSideRow::refusals]
+  };
+  /// The class on the nodes.
+  struct Asked {
+    const PodClass& pod_class;
+    const NodeSideView& row;
+    const Snapshot& snapshot;
+    BeforeTopology before_topology;
+    bool has_words;  ///< no plugin on the host, and the requests fit a word
+  };
+  struct Kind {
+    Parts parts;
+    HostRefusal host{kNotEnabled};
+    std::int64_t node_count = 0;
+  };
+  static constexpr std::uint64_t kNoWord = UINT64_MAX;
+
+  template <class IsIt>
+  std::uint16_t find_or_add(std::uint16_t known, std::uint64_t word, const Parts& parts, const HostRefusal& host,
+                            IsIt is_it);
+  std::uint16_t kind_of(const PodClass& pod_class, const Parts& parts, std::int32_t node, std::uint16_t known);
+  static std::vector<std::uint64_t> load_words(const PodClass& pod_class, const Snapshot& snapshot);
+  static Parts parts_on(const Asked& asked, std::int32_t node);
+  void set_kind(std::int32_t node, std::uint16_t now);
+  void diagnose_node(const Asked& asked, std::int32_t node);
+  void diagnose_all(const Asked& asked);
+  void diagnose_all_by_words(const Asked& asked);
+  void catch_up(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
+                const Snapshot& snapshot, const CommitLog& log);
   void write_answer(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
                     const Snapshot& snapshot);
   /// @param node_counts  [kind] @return the status of a kind that ends the cycle with an error; success: none does
@@ -55,6 +107,7 @@ class DiagnosisRow {
   std::vector<std::int64_t> nodes_of_kinds() const;
 
   std::vector<Kind> kinds_;
+  std::vector<std::uint64_t> words_;  ///< [kind] Parts::word(); kNoWord of classes with plugins on the host
   std::vector<std::uint16_t> kind_of_node_;
   std::uint64_t position_ = 0;
   std::uint64_t tables_ = 0;  ///< version_of_filter_tables()

@@ -9,11 +9,17 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kMaskBits = 64;
-/// From here on it pays to prepare lanes, and the lists of each kind.
-constexpr std::size_t kManyPreemptors = 4;
+/// From here on it pays to find the lists of each kind.
 constexpr std::ptrdiff_t kManyClasses = 4;
 
 bool reads_tables(const PodClass& pod_class) { return pod_class.topology != nullptr && pod_class.topology->filters(); }
+
+/// The request of the class in lanes, where amounts alone may decide.
+LaneRequest lanes_of(const PreparedPod& pod, VictimMemory& memory) {
+  if (!pod.pod_class().host.is_idle() || !pod.profile().filters<NodeResourcesFit>()) return {};
+  memory.want_lanes(pod.pod_class());
+  return memory.columns().request(pod.pod_class());
+}
 
 void keep(std::size_t victim, DryRunAnswer& answer, std::uint64_t* kept) {
   kept[victim / kMaskBits] |= std::uint64_t{1} << (victim % kMaskBits);
@@ -25,16 +31,17 @@ void keep(std::size_t victim, DryRunAnswer& answer, std::uint64_t* kept) {
 PreparedDryRuns::PreparedDryRuns(const DryRunRequest& request, const ClassTable& table, const Nominations& nominations,
                                  const Snapshot& snapshot, VictimMemory& memory)
     : request_(request), table_(table), nominations_(nominations), snapshot_(snapshot) {
-  prepare_preemptors();
+  memory.begin(table, snapshot);
+  prepare_preemptors(memory);
   const auto readers =
       std::count_if(classes_.begin(), classes_.end(), [](const auto& entry) { return entry.second.reads_tables; });
-  memory.begin(table, snapshot);
-  victims_ = std::make_unique<const Victims>(request, table, readers > 0, memory);
+  const bool with_lanes =
+      std::any_of(preemptors_.begin(), preemptors_.end(), [](const Preemptor& p) { return p.lanes.size != 0; });
+  victims_ = std::make_unique<const Victims>(request, table, readers > 0, with_lanes, memory);
   if (readers >= kManyClasses) lists_of_kinds_ = std::make_unique<const ListsOfKinds>(*victims_);
-  choose_lanes();
 }
 
-void PreparedDryRuns::prepare_preemptors() {
+void PreparedDryRuns::prepare_preemptors(VictimMemory& memory) {
   preemptors_.reserve(request_.preemptors.size());
   for (const PodToPlace& pod : request_.preemptors) {
     Preemptor& preemptor =
@@ -45,31 +52,21 @@ void PreparedDryRuns::prepare_preemptors() {
     if (is_new) {
       of_class.reads_tables = reads_tables(preemptor.pod.pod_class());
       of_class.affinity_skips = affinity_pre_filter_skips(preemptor.pod.pod_class(), snapshot_);
+      if (of_class.reads_tables)
+        of_class.known_moves = &memory.moves_for(preemptor.pod.class_index(), of_class.affinity_skips);
+      of_class.lanes = lanes_of(preemptor.pod, memory);
     }
     preemptor.of_class = &of_class;
+    preemptor.lanes = of_class.lanes;
     preemptor.nominations_matter = nominations_.any_against(*pod.pod);
   }
-}
-
-void PreparedDryRuns::choose_lanes() {
-  const auto may_use_lanes = [&](const Preemptor& preemptor) {
-    return preemptors_.size() >= kManyPreemptors && preemptor.of_class != nullptr &&
-           preemptor.pod.pod_class().ports.empty() && preemptor.pod.pod_class().host.is_idle() &&
-           preemptor.pod.profile().filters<NodeResourcesFit>();
-  };
-  std::vector<const PodClass*> classes;
-  for (const Preemptor& preemptor : preemptors_)
-    if (may_use_lanes(preemptor)) classes.push_back(&preemptor.pod.pod_class());
-  lanes_ = std::make_unique<const VictimLanes>(request_, *victims_, classes, snapshot_);
-  for (Preemptor& preemptor : preemptors_)
-    if (may_use_lanes(preemptor)) preemptor.lanes = lanes_->lanes(preemptor.pod.pod_class());
 }
 
 const VictimMoves& PreparedDryRuns::moves_of(const Preemptor& preemptor) const {
   const DryRunClass& of_class = *preemptor.of_class;
   std::call_once(of_class.moves_once, [&] {
     of_class.moves = std::make_unique<const VictimMoves>(preemptor.pod.pod_class(), of_class.affinity_skips, table_,
-                                                         *victims_, lists_of_kinds_.get());
+                                                         *victims_, lists_of_kinds_.get(), *of_class.known_moves);
   });
   return *of_class.moves;
 }

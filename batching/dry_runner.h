@@ -22,6 +22,8 @@ namespace berth {
 struct DryRunClass {
   bool reads_tables = false;    ///< Filter reads topology tables
   bool affinity_skips = false;  ///< affinity_pre_filter_skips(), before any pod is removed
+  KindMoves* known_moves = nullptr;
+  LaneRequest lanes;
   mutable std::once_flag moves_once;
   mutable std::unique_ptr<const VictimMoves> moves;
 };
@@ -46,13 +48,11 @@ class PreparedDryRuns {
   const Snapshot& snapshot() const { return snapshot_; }
   const Preemptor& preemptor(std::size_t preemptor) const { return preemptors_[preemptor]; }
   const Victims& victims() const { return *victims_; }
-  const VictimLanes& lanes() const { return *lanes_; }
   /// Of a class that reads tables; evaluated by the first thread that asks.
   const VictimMoves& moves_of(const Preemptor& preemptor) const;
 
  private:
-  void prepare_preemptors();
-  void choose_lanes();
+  void prepare_preemptors(VictimMemory& memory);
 
   const DryRunRequest& request_;
   const ClassTable& table_;
@@ -62,7 +62,6 @@ class PreparedDryRuns {
   std::vector<Preemptor> preemptors_;
   std::unique_ptr<const Victims> victims_;
   std::unique_ptr<const ListsOfKinds> lists_of_kinds_;  ///< null: few classes read tables
-  std::unique_ptr<const VictimLanes> lanes_;
 };
 
 /// Answers dry runs one after another, in one thread.

@@ -21,6 +21,8 @@ struct NameOfChange {
   std::string_view operator()(const ServiceRemoval&) const { return "ServiceRemoval"; }
   std::string_view operator()(const WorkloadUpsert&) const { return "WorkloadUpsert"; }
   std::string_view operator()(const WorkloadRemoval&) const { return "WorkloadRemoval"; }
+  std::string_view operator()(const StorageUpsert&) const { return "StorageUpsert"; }
+  std::string_view operator()(const StorageRemoval&) const { return "StorageRemoval"; }
 };
 
 }  // namespace

@@ -42,7 +42,7 @@ class EngineState {
       if (state_->is_void()) reopen();
     }
   }
-  /// Backend::as_one(), but for the version of the engine.
+  /// Backend::as_one() without the version of the engine.
   void as_one(const std::function<void()>& calls) {
     State& state = ready();
     {

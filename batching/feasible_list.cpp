@@ -73,9 +73,12 @@ Draw UncachedClass::draw(std::int32_t node) const {
   return draw_of_class(profile_.draw.order, node_draw(profile_.draw, snapshot_, node), pod_class_.draw_seed);
 }
 
-Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
-                           const PodClass& pod_class, const NodeSideView& row, const CompiledProfile& profile,
-                           const Snapshot& snapshot, TieBreak tie_break, const HostScores* host) {
+namespace {
+
+/// The total of each listed node: normalised over exactly these nodes.
+std::vector<std::int64_t> totals_of(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
+                                    const PodClass& pod_class, const NodeSideView& row, const CompiledProfile& profile,
+                                    const Snapshot& snapshot, const HostScores* host) {
   const RawScores maxima = raw_maxima(row, snapshot, listed);
   TopologyScores topology;
   if (pod_class.topology != nullptr) topology = score_topology(*pod_class.topology, snapshot.topology(), listed);
@@ -86,37 +89,98 @@ Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassO
         row.total(snapshot, listed[i], maxima) + topology.total(i, profile) + (host != nullptr ? host->total(i) : 0);
     totals.push_back(profile.scores_anything ? nodes.load_total(listed[i]) + others : 1);
   }
-  const auto feasible_count = static_cast<std::int64_t>(listed.size());
-  if (tie_break == TieBreak::kKube) {
-    const std::size_t root = kube_heap_root(totals);
-    return {feasible_count, listed[root], totals[root]};
-  }
-  const auto draw = [&](std::size_t i) { return nodes.draw(listed[i]); };
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < listed.size(); ++i) {
-    const bool better = totals[i] != totals[best] ? totals[i] > totals[best]
-                        : draw(i) != draw(best)   ? draw(i) > draw(best)
-                                                  : node_rank(snapshot, listed[i]) < node_rank(snapshot, listed[best]);
-    if (better) best = i;
-  }
-  return {feasible_count, listed[best], totals[best]};
+  return totals;
 }
 
-std::size_t kube_heap_root(const std::vector<std::int64_t>& totals) {
-  std::vector<std::size_t> heap(totals.size());
-  std::iota(heap.begin(), heap.end(), std::size_t{0});
-  const auto better = [&](std::size_t a, std::size_t b) { return totals[heap[a]] > totals[heap[b]]; };
-  for (std::size_t from = heap.size() / 2; from-- > 0;) {
-    for (std::size_t parent = from;;) {
+/// v1.35's heap of nodes, by total alone: docs/behaviour/plugins-node.md 15.3.
+class KubeHeap {
+ public:
+  explicit KubeHeap(const std::vector<std::int64_t>& totals) : totals_(totals), heap_(totals.size()) {
+    std::iota(heap_.begin(), heap_.end(), std::size_t{0});
+    for (std::size_t from = heap_.size() / 2; from-- > 0;) sift_down(from);
+  }
+  bool empty() const { return heap_.empty(); }
+  /// Index into the totals.
+  std::size_t root() const { return heap_.front(); }
+  void pop() {
+    std::swap(heap_.front(), heap_.back());
+    heap_.pop_back();
+    sift_down(0);
+  }
+
+ private:
+  bool better(std::size_t a, std::size_t b) const { return totals_[heap_[a]] > totals_[heap_[b]]; }
+  void sift_down(std::size_t parent) {
+    for (;;) {
       std::size_t child = 2 * parent + 1;
-      if (child >= heap.size()) break;
-      if (child + 1 < heap.size() && better(child + 1, child)) ++child;
-      if (!better(child, parent)) break;
-      std::swap(heap[child], heap[parent]);
+      if (child >= heap_.size()) return;
+      if (child + 1 < heap_.size() && better(child + 1, child)) ++child;
+      if (!better(child, parent)) return;
+      std::swap(heap_[child], heap_[parent]);
       parent = child;
     }
   }
-  return heap.front();
+
+  const std::vector<std::int64_t>& totals_;
+  std::vector<std::size_t> heap_;
+};
+
+/// Which of two listed nodes wins where the tie break is not the heap's.
+class BetterListed {
+ public:
+  BetterListed(const std::vector<std::int32_t>& listed, const std::vector<std::int64_t>& totals,
+               const ClassOnNodes& nodes, const Snapshot& snapshot)
+      : listed_(listed), totals_(totals), nodes_(nodes), snapshot_(snapshot) {}
+  bool operator()(std::size_t a, std::size_t b) const {
+    if (totals_[a] != totals_[b]) return totals_[a] > totals_[b];
+    const Draw draw_a = nodes_.draw(listed_[a]);
+    const Draw draw_b = nodes_.draw(listed_[b]);
+    return draw_a != draw_b ? draw_a > draw_b : node_rank(snapshot_, listed_[a]) < node_rank(snapshot_, listed_[b]);
+  }
+
+ private:
+  const std::vector<std::int32_t>& listed_;
+  const std::vector<std::int64_t>& totals_;
+  const ClassOnNodes& nodes_;
+  const Snapshot& snapshot_;
+};
+
+}  // namespace
+
+Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
+                           const PodClass& pod_class, const NodeSideView& row, const CompiledProfile& profile,
+                           const Snapshot& snapshot, TieBreak tie_break, const HostScores* host) {
+  const std::vector<std::int64_t> totals = totals_of(listed, nodes, pod_class, row, profile, snapshot, host);
+  std::size_t best = 0;
+  if (tie_break == TieBreak::kKube) {
+    best = kube_heap_root(totals);
+  } else {
+    const BetterListed better(listed, totals, nodes, snapshot);
+    for (std::size_t i = 1; i < listed.size(); ++i)
+      if (better(i, best)) best = i;
+  }
+  return {static_cast<std::int64_t>(listed.size()), listed[best], totals[best]};
 }
+
+std::vector<Selection> rank_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
+                                 const PodClass& pod_class, const NodeSideView& row, const CompiledProfile& profile,
+                                 const Snapshot& snapshot, TieBreak tie_break, const HostScores* host) {
+  const std::vector<std::int64_t> totals = totals_of(listed, nodes, pod_class, row, profile, snapshot, host);
+  std::vector<std::size_t> order;
+  order.reserve(listed.size());
+  if (tie_break == TieBreak::kKube) {
+    for (KubeHeap heap(totals); !heap.empty(); heap.pop()) order.push_back(heap.root());
+  } else {
+    order.resize(listed.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), BetterListed(listed, totals, nodes, snapshot));
+  }
+  std::vector<Selection> ranked;
+  ranked.reserve(order.size());
+  for (const std::size_t i : order) ranked.push_back({static_cast<std::int64_t>(listed.size()), listed[i], totals[i]});
+  return ranked;
+}
+
+std::size_t kube_heap_root(const std::vector<std::int64_t>& totals) { return KubeHeap(totals).root(); }
 
 }  // namespace berth

@@ -71,6 +71,12 @@ Selection choose_from_list(const std::vector<std::int32_t>& listed, const ClassO
                            const PodClass& pod_class, const NodeSideView& row, const CompiledProfile& profile,
                            const Snapshot& snapshot, TieBreak tie_break, const HostScores* host = nullptr);
 
+/// All listed nodes in the order in which they would be chosen: the first one is that of choose_from_list(), and the
+/// next one that of the list without it, by the same totals.
+std::vector<Selection> rank_list(const std::vector<std::int32_t>& listed, const ClassOnNodes& nodes,
+                                 const PodClass& pod_class, const NodeSideView& row, const CompiledProfile& profile,
+                                 const Snapshot& snapshot, TieBreak tie_break, const HostScores* host = nullptr);
+
 /// Index of v1.35's choice among `totals` in list order: the root of its heap, docs/behaviour/plugins-node.md 15.3.
 std::size_t kube_heap_root(const std::vector<std::int64_t>& totals);
 

@@ -62,8 +62,8 @@ NodeSideRow GuestSides::build(const PodClass& pod_class, NodeSet node_set, Guest
 
 // Images
 
-std::optional<ImageSpread> GuestSides::spread_with_guests(const std::string& image) const {
-  const ImageColumn* known = snapshot_.image(image);
+/// @param known  Snapshot::image() of the image
+std::optional<ImageSpread> GuestSides::spread_with_guests(const std::string& image, const ImageColumn* known) const {
   std::int64_t others = known == nullptr ? 0 : known->node_count();
   std::int64_t holders = 0;
   std::int64_t reported = 0;
@@ -87,12 +87,13 @@ std::optional<ImageSpread> GuestSides::spread_with_guests(const std::string& ima
 bool GuestSides::find_change_of_image_scores(const PodClass& pod_class, const CompiledProfile& profile) const {
   if (profile.weight<ImageLocality>() == 0) return false;
   const bool with_volumes = profile.options<ImageLocality>().sum_image_volumes;
-  std::vector<ImageSpread> before = image_spreads(*pod_class.spec, with_volumes, snapshot_);
-  for (ImageSpread& spread : before) spread.all_nodes -= snapshot_.guest_count_change();
+  std::vector<ImageSpread> before;
   std::vector<ImageSpread> after;
   for (const std::string& image : counted_images(*pod_class.spec, with_volumes)) {
-    const std::optional<ImageSpread> now = spread_with_guests(image);
+    const ImageColumn* const known = snapshot_.image(image);
+    const std::optional<ImageSpread> now = spread_with_guests(image, known);
     if (!now) return true;
+    before.push_back(image_spread(known, snapshot_.node_count_of_cluster() - snapshot_.guest_count_change()));
     after.push_back(*now);
   }
   return image_scores_may_differ(*pod_class.spec, before, after);
@@ -109,7 +110,7 @@ bool GuestSides::change_image_scores(std::int32_t pod_class) {
 void GuestSides::note_images(const PodClass& pod_class, Snapshot& node) const {
   for (const std::string& image : counted_images(*pod_class.spec, true)) {
     if (!reported_size(node.node(0), image)) continue;
-    if (const std::optional<ImageSpread> spread = spread_with_guests(image))
+    if (const std::optional<ImageSpread> spread = spread_with_guests(image, snapshot_.image(image)))
       node.note_image(image, spread->size_bytes, spread->nodes_with_image - 1);
   }
 }

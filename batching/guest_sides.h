@@ -47,7 +47,7 @@ class GuestSides {
     /// By class and NodeSet. A row keeps its address.
     std::map<std::pair<std::int32_t, NodeSet>, NodeSideRow> row_of;
   };
-  std::optional<ImageSpread> spread_with_guests(const std::string& image) const;
+  std::optional<ImageSpread> spread_with_guests(const std::string& image, const ImageColumn* known) const;
   bool find_change_of_image_scores(const PodClass& pod_class, const CompiledProfile& profile) const;
   void note_images(const PodClass& pod_class, Snapshot& node) const;
   NodeSideRow build(const PodClass& pod_class, NodeSet node_set, Guest& guest) const;

@@ -2,11 +2,13 @@
 #include "batching/host_columns.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "batching/profile_rules.h"
+#include "plugins/host_plugins.h"
 #include "plugins/registry.h"
 
 namespace berth {
@@ -127,12 +129,32 @@ std::int64_t HostScores::total(std::size_t in_list) const {
 // Of an engine
 
 HostColumns::HostColumns(HostPlugins plugins, const EngineCluster& cluster, const Snapshot& snapshot)
-    : plugins_(std::move(plugins)), cluster_(cluster), snapshot_(snapshot), changes_(plugins_.size()) {
-  check_host_plugins(plugins_);
-  for (const auto& plugin : plugins_)
-    if (plugin_support(plugin->name()).support != Support::kUnsupported)
+    : plugins_(std::move(plugins)), cluster_(cluster), snapshot_(snapshot) {
+  std::copy_if(plugins_.begin(), plugins_.end(), std::back_inserter(registered_),
+               [](const auto& plugin) { return plugin == nullptr || !is_built_in(*plugin); });
+  check_host_plugins(registered_);
+  for (const auto& plugin : registered_)
+    if (plugin_support(plugin->name()).support != Support::kUnsupported && !is_built_in_host_plugin(plugin->name()))
       throw std::invalid_argument("the host plugin \"" + std::string(plugin->name()) +
                                   "\" has the name of a plugin that is built in");
+  changes_.resize(plugins_.size());
+}
+
+bool HostColumns::concern(const Pod& pod) const {
+  if (!registered_.empty()) return true;
+  if (pod.rare_fields == nullptr || pod.rare().volumes.empty()) return false;
+  return std::any_of(plugins_.begin(), plugins_.end(), [&](const auto& plugin) { return plugin->concerns(pod); });
+}
+
+VolumeDecisionsPtr HostColumns::reserve(const Pod& pod, const Profile& profile, std::string_view node_name) const {
+  if (!concern(pod)) return nullptr;
+  const NodeInfo* node = cluster_.cache().find_node(node_name);
+  if (node == nullptr || node->node == nullptr) return nullptr;
+  for (const auto& plugin : plugins_) {
+    if (!profile.enables(ExtensionPoint::kReserve, plugin->name()) || !plugin->concerns(pod)) continue;
+    if (VolumeDecisionsPtr decisions = ask_reserve(*plugin, {pod, cluster_.cache()}, *node)) return decisions;
+  }
+  return nullptr;
 }
 
 /// Of a column: what the plugin signs, or the pod itself.
@@ -147,8 +169,9 @@ std::string HostColumns::key(std::size_t plugin, const Pod& pod) const {
 
 std::string HostColumns::signature(const Pod& pod, const Profile& profile) const {
   std::string signature;
+  if (!concern(pod)) return signature;
   for (std::size_t p = 0; p < plugins_.size(); ++p) {
-    if (!runs_in(profile, plugins_[p]->name())) continue;
+    if (!plugins_[p]->concerns(pod) || !runs_in(profile, plugins_[p]->name())) continue;
     const std::string part = key(p, pod);
     if (part.empty()) continue;
     const std::uint64_t head[] = {p, part.size()};
@@ -160,9 +183,10 @@ std::string HostColumns::signature(const Pod& pod, const Profile& profile) const
 HostSide HostColumns::side(const PodPtr& pod, const Profile& profile) {
   HostSide side;
   side.cluster = &cluster_;
+  if (!concern(*pod)) return side;
   for (std::size_t p = 0; p < plugins_.size(); ++p) {
     const std::string_view name = plugins_[p]->name();
-    if (!runs_in(profile, name)) continue;
+    if (!plugins_[p]->concerns(*pod) || !runs_in(profile, name)) continue;
     HostPart& part = side.parts.emplace_back();
     part.column = find(p, pod);
     part.filter_rank = filter_rank(profile, name);
@@ -245,9 +269,9 @@ void HostColumns::fill_all(HostColumn& column) {
   column.pre_score = ask_pre_score(*column.plugin, query);
   const auto slot_count = static_cast<std::size_t>(snapshot_.slot_count());
   column.refusals.assign(1, Status{});
-  column.refusal_of.assign(slot_count, 0);
-  column.raw_of.assign(slot_count, 0);
   if (!column.is_idle()) {
+    column.refusal_of.assign(slot_count, 0);
+    column.raw_of.assign(slot_count, 0);
     std::vector<std::int32_t> slots(slot_count);
     std::iota(slots.begin(), slots.end(), 0);
     ask(column, slots);
@@ -307,8 +331,11 @@ void HostColumns::note_domain(Changes& changes, std::int32_t slot, const std::st
 }
 
 void HostColumns::note_pod(const Pod& pod, std::int32_t slot) {
+  if (!concern(pod)) return;
+  const HostQuery query{pod, cluster_.cache()};
   for (std::size_t p = 0; p < plugins_.size(); ++p) {
-    const HostReach reach = plugins_[p]->reach(pod, snapshot_.node(slot));
+    if (!plugins_[p]->concerns(pod)) continue;
+    const HostReach reach = plugins_[p]->reach(query, snapshot_.node(slot));
     switch (reach.kind) {
       case HostReach::Kind::kNothing:
         break;

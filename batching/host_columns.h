@@ -146,8 +146,14 @@ class HostColumns {
   /// The arguments must outlive this object. @throws std::invalid_argument for plugins that cannot be registered
   HostColumns(HostPlugins plugins, const EngineCluster& cluster, const Snapshot& snapshot);
 
-  bool empty() const { return plugins_.empty(); }
-  const HostPlugins& plugins() const { return plugins_; }
+  /// Some plugin may have to say something about the pod.
+  bool concern(const Pod& pod) const;
+  /// Those that were registered.
+  const HostPlugins& registered() const { return registered_; }
+
+  /// What the placement of a pod decides about its claims. The cluster is without the pod. Reads nothing that may be
+  /// void. @param node_name  of a node of the cluster
+  VolumeDecisionsPtr reserve(const Pod& pod, const Profile& profile, std::string_view node_name) const;
 
   /// What the plugins that the profile runs read of the pod: pods of different texts are of different classes. Empty:
   /// nothing.
@@ -192,7 +198,8 @@ class HostColumns {
   void note_slot(Changes& changes, std::int32_t slot) const;
   void note_domain(Changes& changes, std::int32_t slot, const std::string& topology_key) const;
 
-  HostPlugins plugins_;
+  HostPlugins registered_;
+  HostPlugins plugins_;  ///< these, and the built-in ones that none of them replaces
   const EngineCluster& cluster_;
   const Snapshot& snapshot_;
   std::vector<Changes> changes_;  ///< [plugin]

@@ -9,6 +9,7 @@
 #include "plugins/node_ports/compile.h"
 #include "plugins/node_resources_balanced_allocation/rule.h"
 #include "plugins/pod_topology_spread/rule.h"
+#include "plugins/volume_restrictions/volume_restrictions.h"
 
 namespace berth {
 namespace {
@@ -175,6 +176,15 @@ HostRefusal filter_host(const PodClass& pod_class, const NodeOverlay& node) {
   return pod_class.host.refusal_with(node.node_name(), node.added_pods(), node.removed_pods());
 }
 
+namespace {
+
+/// The plugin refuses before it misses the state of its PreFilter, which has the same rank.
+bool precedes_missing_state(const HostRefusal& host, const Refusal& refusal) {
+  return host.rank == refusal.rank && host.plugin == VolumeRestrictions::kName && is_disk_conflict(host.status);
+}
+
+}  // namespace
+
 NodeVerdict first_refusal(const CompiledProfile& profile, const Refusal& refusal, const HostRefusal& host,
                           const LoadVerdict& load, const TopologyVerdict& topology) {
   const std::int32_t ports_rank = load.ports_taken ? profile.rank<NodePorts>() : kNotEnabled;
@@ -182,7 +192,7 @@ NodeVerdict first_refusal(const CompiledProfile& profile, const Refusal& refusal
   const std::int32_t topology_rank = rank_of_refusal(topology, profile);
   const std::int32_t first = std::min({refusal.rank, host.rank, ports_rank, fit_rank, topology_rank});
   if (first == kNotEnabled) return {};
-  if (first == refusal.rank)
+  if (first == refusal.rank && !precedes_missing_state(host, refusal))
     return {refusal.is_error ? StatusCode::kError : StatusCode::kUnschedulableAndUnresolvable, refusal.plugin};
   if (first == host.rank) return {host.status.code, host.plugin};
   if (first == ports_rank) return {StatusCode::kUnschedulable, NodePorts::name};
@@ -197,7 +207,9 @@ Status status_of(const PodClass& pod_class, const CompiledProfile& profile, cons
   const NodeVerdict first = first_refusal(profile, refusal, host, load, topology);
   Status status{first.code, std::string(first.plugin), {}};
   if (first.accepts()) return status;
-  if (host.rank != kNotEnabled && first.plugin == host.plugin) return host.status;
+  if (host.rank != kNotEnabled && first.plugin == host.plugin &&
+      (host.rank != refusal.rank || precedes_missing_state(host, refusal)))
+    return host.status;
   if (first.plugin == refusal.plugin) {
     if (!refusal.reason.empty()) status.reasons.push_back(refusal.reason);
   } else if (first.plugin == NodePorts::name) {

@@ -69,7 +69,7 @@ void Nominations::take_back() noexcept {
   is_noting_ = false;
 }
 
-std::optional<NominationHeld> Nominations::let_go(std::string_view uid) {
+std::optional<NominationHeld> Nominations::release(std::string_view uid) {
   const auto found = held_.find(uid);
   if (found == held_.end()) return std::nullopt;
   std::optional<NominationHeld> held = found->second;
@@ -93,7 +93,7 @@ void Nominations::set(const PodPtr& pod, const std::string& node_name, ClassTabl
 }
 
 std::optional<std::string> Nominations::remove(std::string_view uid) {
-  std::optional<NominationHeld> held = let_go(uid);
+  std::optional<NominationHeld> held = release(uid);
   if (!held) return std::nullopt;
   give_up(*held);
   return std::move(held->node_name);
@@ -203,22 +203,20 @@ bool Nominations::tell_apart(std::int32_t priority, std::int32_t other) const {
 
 void Nominations::add_against(const Pod& pod, const PodClass& pod_class, bool affinity_skips,
                               NodeOverlay& overlay) const {
-  for (const Nominated& nominated : on(overlay.node())) {
-    if (!counts_against(*nominated.pod, pod)) continue;
+  for_each_against(pod, overlay.node(), [&](const Nominated& nominated) {
     std::vector<CountMove> moves;
     if (pod_class.topology != nullptr && pod_class.topology->filters())
       moves = topology_.effect(*nominated.pod, *pod_class.topology, !affinity_skips);
     overlay.add({nominated.delta, nominated.ports, moves, nominated.pod.get()});
-  }
+  });
 }
 
 bool Nominations::add_loads_against(const Pod& pod, NodeOverlay& overlay) const {
   bool any = false;
-  for (const Nominated& nominated : on(overlay.node())) {
-    if (!counts_against(*nominated.pod, pod)) continue;
+  for_each_against(pod, overlay.node(), [&](const Nominated& nominated) {
     overlay.add({nominated.delta, nominated.ports, {}});
     any = true;
-  }
+  });
   return any;
 }
 

@@ -47,9 +47,9 @@ class Nominations {
   void keep() noexcept;
   /// Restores which pods are nominated; nothing else is valid afterwards.
   void take_back() noexcept;
-  /// The model alone: let_go() as remove(), hold() as set(). Both change nothing when they throw, but for hold() of a
+  /// The model alone: release() as remove(), hold() as set(). Both change nothing when they throw, except hold() of a
   /// pod that is held. The caller passes the results on to reserve() and give_up().
-  std::optional<NominationHeld> let_go(std::string_view uid);
+  std::optional<NominationHeld> release(std::string_view uid);
   /// @return null when the pod is not nominated. Valid until the next change.
   NominationHeld* hold(const PodPtr& pod, const std::string& node_name);
   /// What follows from the model.
@@ -77,7 +77,7 @@ class Nominations {
   std::optional<std::string> remove(const Pod& pod) { return held_.empty() ? std::nullopt : remove(pod.uid()); }
   std::optional<std::string> remove(std::string_view uid);
 
-  /// All nominations, as an engine is told of them.
+  /// All nominations, in the form in which an engine receives them.
   std::vector<NominationUpsert> all() const;
 
   // A nominated pod counts against a pod of equal or lower priority and another uid.
@@ -85,6 +85,12 @@ class Nominations {
   /// On any node.
   bool any_against(const Pod& pod) const;
   bool any_against(const Pod& pod, std::int32_t node) const;
+  /// Calls use(nominated) for those of the node.
+  template <class Use>
+  void for_each_against(const Pod& pod, std::int32_t node, Use use) const {
+    for (const Nominated& nominated : on(node))
+      if (counts_against(*nominated.pod, pod)) use(nominated);
+  }
   /// Some pod is nominated to the node.
   bool is_nominated(std::int32_t node) const { return !on(node).empty(); }
   /// Nodes with a nominated pod: one entry for each such pod, in no order.

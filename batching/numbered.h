@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tsl/robin_map.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
@@ -81,24 +84,38 @@ class NumberOfHash {
   /// @param is_equal  (number) whether this is the thing that is looked for @return its number; -1: none
   template <class IsEqual>
   std::int32_t find(std::size_t hash, IsEqual is_equal) const {
-    const auto [begin, end] = numbers_.equal_range(hash);
+    const auto first = first_.find(hash);
+    if (first == first_.end()) return -1;
+    if (is_equal(first->second)) return first->second;
+    const auto [begin, end] = others_.equal_range(hash);
     for (auto at = begin; at != end; ++at)
       if (is_equal(at->second)) return at->second;
     return -1;
   }
-  void add(std::size_t hash, std::int32_t number) { numbers_.emplace(hash, number); }
-  void remove(std::size_t hash, std::int32_t number) {
-    const auto [begin, end] = numbers_.equal_range(hash);
-    for (auto at = begin; at != end; ++at)
-      if (at->second == number) {
-        numbers_.erase(at);
-        return;
-      }
+  void add(std::size_t hash, std::int32_t number) {
+    if (!first_.try_emplace(hash, number).second) others_.emplace(hash, number);
   }
-  void clear() { numbers_.clear(); }
+  void remove(std::size_t hash, std::int32_t number) {
+    const auto first = first_.find(hash);
+    if (first == first_.end()) return;
+    const bool is_first = first->second == number;
+    const auto [begin, end] = others_.equal_range(hash);
+    const auto other =
+        is_first ? begin : std::find_if(begin, end, [&](const auto& entry) { return entry.second == number; });
+    if (other == end) {
+      if (is_first) first_.erase(first);
+      return;
+    }
+    if (is_first) first.value() = other->second;
+    others_.erase(other);
+  }
 
  private:
-  std::unordered_multimap<std::size_t, std::int32_t> numbers_;
+  struct Mixed {
+    std::size_t operator()(std::size_t hash) const { return (hash * 0x9e3779b97f4a7c15u) >> 20; }
+  };
+  tsl::robin_map<std::size_t, std::int32_t, Mixed> first_;
+  std::unordered_multimap<std::size_t, std::int32_t> others_;  ///< whose hash another thing had before
 };
 
 /// Numbers that are in use, found from what is known to be.

@@ -75,13 +75,17 @@ bool OverlayFork::asks_hosts(std::span<const PodToPlace> pods, const Reading& re
          });
 }
 
+void OverlayFork::make_ready(std::span<const PodToPlace> pods, Reading& reading) {
+  if (reading.is_live() && !source_->live->is_ready_for_forks(pods))
+    reading.alone([&] { source_->live->make_ready_for_forks(pods); });
+}
+
 BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const BatchLimits& limits) {
   BatchResult result;
   const bool done = on_overlay([&](Reading& reading) {
     const std::vector<PodToPlace> pods = prepared(given, reading);
     if (asks_hosts(pods, reading)) return false;
-    if (reading.is_live() && !source_->live->is_ready_for_forks(pods))
-      reading.alone([&] { source_->live->make_ready_for_forks(pods); });
+    make_ready(pods, reading);
     if (!reading.is_live() || !follow_new_columns(reading) || guests_change_scores(pods)) return false;
     note_touched();
     state_->all_or_nothing([&] {
@@ -191,9 +195,15 @@ Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
   const bool done = on_overlay([&](Reading& reading) {
     const PodToPlace known = prepared({&pod, 1}, reading).front();
     if (asks_hosts({&known, 1}, reading)) return false;
+    if (source_->live->evaluates_for_forks()) make_ready({&known, 1}, reading);
     if (!reading.is_live() || !follow_new_columns(reading) || guests_change_scores({&known, 1})) return false;
-    state_->snapshot.update_guest_order(source_->live->cluster.cache());
-    evaluation = evaluate_pod(known, state_->sides, state_->nominations, state_->snapshot);
+    note_touched();
+    std::optional<Evaluation> answer = source_->live->evaluate_for_fork(known, *state_, touched_);
+    if (!answer) {
+      state_->snapshot.update_guest_order(source_->live->cluster.cache());
+      answer = evaluate_pod(known, state_->sides, state_->nominations, state_->snapshot);
+    }
+    evaluation = std::move(*answer);
     return true;
   });
   if (done) return evaluation;

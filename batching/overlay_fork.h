@@ -56,6 +56,7 @@ class OverlayFork : public Fork {
   bool on_overlay(Body body);
   std::vector<PodToPlace> prepared(std::span<const PodToPlace> pods, Reading& reading) const;
   bool asks_hosts(std::span<const PodToPlace> pods, const Reading& reading) const;
+  void make_ready(std::span<const PodToPlace> pods, Reading& reading);
   bool follow_new_columns(Reading& reading);
   bool is_current() const;
   void count_new_columns();

@@ -10,6 +10,7 @@
 #include "host/framework/pod_signature.h"
 #include "host/framework/unsupported.h"
 #include "host/objects/pod_requests.h"
+#include "plugins/host_plugins.h"
 #include "plugins/node_resources_balanced_allocation/rule.h"
 #include "plugins/rule.h"
 
@@ -37,7 +38,7 @@ ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& conf
       snapshot_(snapshot),
       cluster_(cluster),
       topology_(cluster, config, engine.upstream_bugs, snapshot, first_epoch),
-      hosts_(engine.host_plugins, cluster, snapshot) {
+      hosts_(with_built_in_host_plugins(engine.host_plugins, config.gates.release()), cluster, snapshot) {
   compile_profiles();
   class_of_spec_.resize(profiles_.size());
 }
@@ -65,7 +66,7 @@ void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod
 
 std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
   if (pod.pod->rare_fields != nullptr)
-    if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, hosts_.plugins()))
+    if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, config_.gates, hosts_.registered()))
       return add_error(std::move(*reason));
   const std::string host = hosts_.signature(*pod.pod, *profile(pod.profile).profile);
   if (!pod.pod->node_name.empty() || !host.empty()) return find_or_add(pod, kind, host);
@@ -85,7 +86,7 @@ std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
 }
 
 std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind, const std::string& host) {
-  if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, hosts_.plugins()))
+  if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, config_.gates, hosts_.registered()))
     return add_error(std::move(*reason));
   return find_or_add(pod.pod->spec, pod.pod->node_name, pod.profile, kind, {pod.pod, host});
 }
@@ -106,7 +107,7 @@ std::int32_t ClassTable::find_or_add(const std::shared_ptr<const PodSpec>& spec,
     added.topology = topology.program;
     added.moves = topology.moves;
     added.signature = &at->first;
-    if (!hosts_.empty()) {
+    if (host.pod != nullptr && hosts_.concern(*host.pod)) {
       added.host_pod = host.pod;
       added.host_signature = host.signature;
       added.host = hosts_.side(host.pod, *this->profile(profile).profile);
@@ -306,15 +307,6 @@ void ClassTable::compile_profiles() {
   for (const Profile& profile : config_.profiles)
     profiles_.push_back(
         compile_profile(profile, config_.gates, draw_rule(profile, tie_break_, seed_), snapshot_, cluster_.cache()));
-}
-
-bool ClassTable::change_namespace(const std::string& name) {
-  if (!topology_.change_namespace(name)) return false;
-  classes_.for_each([](std::int32_t, PodClass& pod_class) { pod_class.signature = nullptr; });
-  class_of_signature_.clear();
-  class_of_kind_.clear();
-  for (auto& by_spec : class_of_spec_) by_spec.clear();
-  return true;
 }
 
 void ClassTable::recompile() {

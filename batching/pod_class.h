@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "batching/backend.h"
@@ -108,9 +109,6 @@ class ClassTable {
   /// Cost: that of what is there, not of what there was. @return the classes that are gone
   std::vector<std::int32_t> sweep(const InUse& in_use);
   TopologyIndex& topology() { return topology_; }
-  /// TopologyIndex::change_namespace(). Classes refer to queries and tables by number, so that none from before is
-  /// found again when these are registered again.
-  bool change_namespace(const std::string& name);
   const TopologyIndex& topology() const { return topology_; }
 
   static bool is_error(std::int32_t class_index) { return class_index < -1; }
@@ -149,11 +147,11 @@ class ClassTable {
   HostColumns& hosts() { return hosts_; }
   const HostColumns& hosts() const { return hosts_; }
   /// What plugins on the host answer about the class is known and current.
-  bool host_is_current(std::int32_t c) const { return hosts_.empty() || hosts_.is_current((*this)[c].host); }
+  bool host_is_current(std::int32_t c) const { return hosts_.is_current((*this)[c].host); }
   /// Some plugin on the host decides on the class, so that rows are not enough. Of current columns.
-  bool host_decides(std::int32_t c) const { return !hosts_.empty() && !(*this)[c].host.is_idle(); }
+  bool host_decides(std::int32_t c) const { return !(*this)[c].host.is_idle(); }
   /// The same, now or once other pods came or went.
-  bool host_may_decide(std::int32_t c) const { return !hosts_.empty() && !(*this)[c].host.stays_idle(); }
+  bool host_may_decide(std::int32_t c) const { return !(*this)[c].host.stays_idle(); }
 
   /// The delta of a pod that is in no class (a nominated one, or one that runs).
   ResourceDelta delta_of(const Pod& pod) const;
@@ -211,6 +209,8 @@ class ClassTable {
   };
   std::vector<std::unordered_map<const PodSpec*, FoundForSpec>> class_of_spec_;
   std::unordered_map<std::string, std::int32_t> node_side_of_signature_;
+  std::unordered_set<std::string> unknown_images_;  ///< that classes ask for, and no node has
+  std::uint64_t node_sides_made_ = 0;
   struct NodeSide {
     const std::string* signature = nullptr;  ///< the key by which it is found
     std::int32_t profile;
@@ -227,6 +227,9 @@ class ClassTable {
     CompiledNodeSide& current() { return row != nullptr ? *row : compiled; }
   };
   NodeSide& find_node_side(std::int32_t c, NodeSet node_set);
+  bool has_unknown_images_only(const PodSpec& spec) const;
+  void note_images(std::int32_t slot);
+  void renew_unknown_images();
   /// An event of a node that rules of the node side may read.
   struct NodeChange {
     std::int32_t slot;

@@ -12,6 +12,14 @@ void insert(std::vector<std::int32_t>& list, std::int32_t number) {
   list.insert(std::lower_bound(list.begin(), list.end(), number), number);
 }
 
+/// Into an ascending list, or out of it.
+void select(const std::string& name, bool is_selected, std::vector<std::string>& names) {
+  const auto at = std::lower_bound(names.begin(), names.end(), name);
+  const bool was_selected = at != names.end() && *at == name;
+  if (is_selected && !was_selected) names.insert(at, name);
+  if (!is_selected && was_selected) names.erase(at);
+}
+
 std::vector<LabelMap::Entry> demanded_labels(const PodQuery& query) {
   return query.conditions.front().selector.demanded_labels();
 }
@@ -22,31 +30,27 @@ std::shared_ptr<const SelectedNamespaces> PodMatches::namespaces_of(const PodLab
   if (selector.matches_nothing()) return nullptr;
   Selected& known = namespaces_of_selector_[selector.signature()];
   if (known.namespaces == nullptr)
-    known = {selector, std::make_shared<const SelectedNamespaces>(select_namespaces(selector, namespaces_))};
+    known = {selector, std::make_shared<SelectedNamespaces>(select_namespaces(selector, namespaces_))};
   return known.namespaces;
 }
 
-bool PodMatches::change_namespace(const std::string& name, const LabelMap* labels) {
+void PodMatches::change_namespace(const std::string& name, const LabelMap* labels) {
   if (labels != nullptr) {
     namespaces_[name] = *labels;
   } else {
     namespaces_.erase(name);
   }
   std::erase_if(namespaces_of_selector_, [](const auto& entry) { return entry.second.namespaces.use_count() == 1; });
-  for (const auto& [signature, known] : namespaces_of_selector_) {
-    const std::vector<std::string>& names = known.namespaces->names;
-    const bool was_selected = std::binary_search(names.begin(), names.end(), name);
-    if (was_selected != (labels != nullptr && known.selector.matches(*labels))) return false;
-  }
+  for (auto& [signature, known] : namespaces_of_selector_)
+    select(name, labels != nullptr && known.selector.matches(*labels), known.namespaces->names);
+  const auto known_name = namespace_names_.find(name);
+  const auto name_space = known_name != namespace_names_.end() ? known_name->second.lock() : nullptr;
+  if (name_space == nullptr) return;  // no pod is in it
   identities_.for_each([&](std::int32_t, Identity& identity) {
-    if (*identity.name_space != name) return;
-    std::vector<std::int32_t> matching;
-    for (const std::int32_t t : term_index_.candidates(identity.labels))
-      if (matches(identity, terms_[t])) matching.push_back(t);
-    if (matching != identity.matches->terms)
-      change_matches(identity, [&](Matches& matches) { matches.terms = std::move(matching); });
+    if (identity.name_space != name_space) return;
+    Matches now = find_matches(identity);
+    if (now != *identity.matches) change_matches(identity, [&](Matches& matches) { matches = std::move(now); });
   });
-  return true;
 }
 
 template <class Use>
@@ -78,6 +82,15 @@ std::shared_ptr<const PodMatches::Matches> PodMatches::shared(Matches matches) {
   return shared_value(matches_of_signature_, signature, std::move(matches));
 }
 
+PodMatches::Matches PodMatches::find_matches(const Identity& identity) const {
+  Matches found;
+  for (const std::int32_t q : query_index_.candidates(identity.labels))
+    if (matches(identity, queries_[q])) found.queries.push_back(q);
+  for (const std::int32_t t : term_index_.candidates(identity.labels))
+    if (matches(identity, terms_[t])) found.terms.push_back(t);
+  return found;
+}
+
 template <class Edit>
 void PodMatches::change_matches(Identity& identity, Edit edit) {
   Matches matches = *identity.matches;
@@ -101,12 +114,7 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
     identity.name_space = shared_value(namespace_names_, pod.namespace_, pod.namespace_);
     identity.labels = pod.labels;
     identity.version = ++versions_;
-    Matches matching;
-    for (const std::int32_t q : query_index_.candidates(identity.labels))
-      if (matches(identity, queries_[q])) matching.queries.push_back(q);
-    for (const std::int32_t t : term_index_.candidates(identity.labels))
-      if (matches(identity, terms_[t])) matching.terms.push_back(t);
-    identity.matches = shared(std::move(matching));
+    identity.matches = shared(find_matches(identity));
     number = identities_.add(std::move(identity));
     identity_of_hash_.add(hash_of(pod.namespace_, pod.labels), number);
     identity_index_.add(number, pod.labels);

@@ -80,9 +80,10 @@ class PodMatches {
   /// What matching the query means has changed.
   void note_change(std::int32_t query);
 
-  /// The labels of a namespace changed, or it came or went. Updates what its pods match.
-  /// @return false when a selector that some query was made with selects it now, or no longer: make all queries again
-  bool change_namespace(const std::string& name, const LabelMap* labels);
+  /// The labels of a namespace changed, or it came or went. Updates what its pods match, and what the selectors of
+  /// queries select.
+  /// @param labels  null: it went
+  void change_namespace(const std::string& name, const LabelMap* labels);
   const std::string& namespace_of(std::int32_t identity) const { return *identities_[identity].name_space; }
 
   /// What is in use. Terms are those of live owners.
@@ -103,6 +104,7 @@ class PodMatches {
     std::vector<std::int32_t> queries;
     std::vector<std::int32_t> terms;
     std::string signature() const;
+    friend bool operator==(const Matches&, const Matches&) = default;
   };
   /// Every replica of a StatefulSet is one, so it is small.
   struct Identity {
@@ -142,6 +144,8 @@ class PodMatches {
   /// Of a namespace that is not known: none.
   const LabelMap& labels_of_namespace(const std::string& name) const;
   std::shared_ptr<const Matches> shared(Matches matches);
+  /// What pods of the identity match.
+  Matches find_matches(const Identity& identity) const;
   /// Gives the identity what `edit` makes of its matches, and another version.
   template <class Edit>
   void change_matches(Identity& identity, Edit edit);
@@ -155,7 +159,7 @@ class PodMatches {
   NamespaceLabels namespaces_;
   struct Selected {
     PodLabelSelector selector = PodLabelSelector::nothing();
-    std::shared_ptr<const SelectedNamespaces> namespaces;
+    std::shared_ptr<SelectedNamespaces> namespaces;  ///< queries read it; change_namespace() changes it
   };
   std::unordered_map<std::string, Selected> namespaces_of_selector_;
   Numbered<Identity> identities_;

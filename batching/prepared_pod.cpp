@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batching/prepared_pod.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace berth {
@@ -32,6 +33,11 @@ PreparedPod::PreparedPod(const PodToPlace& pod, const ClassTable& table, const N
   if (!row_->is_outside_node_set(own_node_)) return;
   open_row_ = table.built_node_side(class_index_, NodeSet::kIgnored);
   if (open_row_ == nullptr) throw_not_prepared(pod_);
+}
+
+bool PreparedPod::filter_may_fail() const {
+  return !pod_class_->host.empty() || std::any_of(row_->refusals.begin(), row_->refusals.end(),
+                                                  [](const Refusal& refusal) { return refusal.is_error; });
 }
 
 NodeVerdict PreparedPod::pre_filter_verdict(std::int32_t node) const {

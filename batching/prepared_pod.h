@@ -24,6 +24,8 @@ class PreparedPod {
   const CompiledProfile& profile() const { return *profile_; }
   PluginNames pre_filter_rejectors() const { return berth::pre_filter_rejectors(pre_filter_, *pod_class_, *row_); }
 
+  /// Filter may end with an error on some node.
+  bool filter_may_fail() const;
   /// PreFilter refuses the pod on every node.
   bool is_refused() const { return !pre_filter_.message.empty(); }
   /// What Filter reads on the node; null: PreFilter refuses the pod there, whoever is evicted.

@@ -22,15 +22,16 @@ Reasons::RefusedNodes Reasons::refusal_of(const PodToPlace& pod, std::int32_t no
   const PodClass& pod_class = table_[pod.class_index];
   const NodeSideView row = sides_.of(pod.class_index);
   if (is_outside_node_set(pod_class, row, snapshot_, node)) return {0, true, {}, {}, 0};
-  RefusedNodes alone{row.refusal(node), false, filter_load(pod_class, snapshot_, node),
-                     filter_topology(pod_class, snapshot_, node), 0};
-  if (!nominations_.crowd(*pod.pod, pod_class, node, crowded)) return alone;
-  const RefusedNodes first{alone.refusal, false, filter_load(pod_class, crowded.overlay),
-                           filter_topology(pod_class, crowded.overlay, crowded.affinity_skips), 0};
-  const bool accepts = first_refusal(table_.profile_of(pod.class_index), row.of_class().refusals[first.refusal],
-                                     {kNotEnabled}, first.load, first.topology)
-                           .accepts();
-  return accepts ? alone : first;
+  if (nominations_.crowd(*pod.pod, pod_class, node, crowded)) {
+    RefusedNodes first{row.refusal(node), false, filter_load(pod_class, crowded.overlay),
+                       filter_topology(pod_class, crowded.overlay, crowded.affinity_skips), 0};
+    const bool accepts = first_refusal(table_.profile_of(pod.class_index), row.of_class().refusals[first.refusal],
+                                       {kNotEnabled}, first.load, first.topology)
+                             .accepts();
+    if (!accepts) return first;
+  }
+  return {row.refusal(node), false, filter_load(pod_class, snapshot_, node),
+          filter_topology(pod_class, snapshot_, node), 0};
 }
 
 void Reasons::note_refusal(const PodToPlace& pod, std::int32_t node, Nominations::CrowdedNode& crowded,

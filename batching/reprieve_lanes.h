@@ -2,7 +2,7 @@
 #pragma once
 
 // SelectVictimsOnNode for one preemptor and several lists of victims at once, where amounts alone decide. The lists lie
-// side by side in lanes, as doubles, which are exact: the caller sees to it that no sum reaches 2^53.
+// side by side in lanes, as doubles, which are exact: the caller sees to it that no sum reaches 2^53 (kExactInLanes).
 
 #include <array>
 #include <cstddef>
@@ -15,8 +15,13 @@ inline constexpr std::size_t kListLanes = 8;
 using ListLanes = std::array<double, kListLanes>;
 using LaneBits = std::array<std::uint64_t, kListLanes>;
 
-/// Lists of victims with their nodes, kListLanes or fewer. Row 0 counts pods, the others are resources; a lane without
-/// a list, and what lies behind the last victim of a list, is a victim of infinitely many pods.
+/// A request, what a node offers, what it has in use, the sum of its victims, and what is nominated to it: each of them
+/// below this, so that whatever is added up of them is below 2^53.
+inline constexpr std::int64_t kExactInLanes = std::int64_t{1} << 50;
+constexpr bool is_exact_in_lanes(std::int64_t amount) { return amount > -kExactInLanes && amount < kExactInLanes; }
+
+/// Lists of victims with their nodes, kListLanes or fewer. Row 0 counts pods, the others are resources; what lies
+/// behind the last victim of a list is a victim of infinitely many pods.
 struct ListBlock {
   const ListLanes* free = nullptr;         ///< [row] what is left on the nodes when all victims are gone
   const ListLanes* allocatable = nullptr;  ///< [row] infinite for pods

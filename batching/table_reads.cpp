@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "batching/add_once.h"
 #include "batching/topology_rules.h"
 
 namespace berth {
@@ -10,10 +11,6 @@ namespace {
 
 bool holds(const std::vector<std::int32_t>& list, std::int32_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
-}
-
-void add_once(std::vector<std::int32_t>& list, std::int32_t value) {
-  if (!holds(list, value)) list.push_back(value);
 }
 
 bool any_by_count_of(const std::vector<TableRead>& reads) {

@@ -5,10 +5,29 @@
 #include <iterator>
 #include <utility>
 
+#include "host/cluster/tight_list.h"
+
 namespace berth {
 namespace {
 
 bool brings_terms(const Pod& pod) { return pod.spec->pod_affinity || pod.spec->pod_anti_affinity; }
+
+/// `moves` less `subtracted`; each has a table once, ascending.
+std::vector<CountMove> difference_of(const std::vector<CountMove>& moves, const std::vector<CountMove>& subtracted) {
+  std::vector<CountMove> difference;
+  auto less = subtracted.begin();
+  const auto add = [&](std::int32_t table, std::int32_t amount) {
+    if (amount != 0) difference.push_back({table, amount});
+  };
+  for (const CountMove& move : moves) {
+    for (; less != subtracted.end() && less->table < move.table; ++less) add(less->table, -less->amount);
+    const bool in_both = less != subtracted.end() && less->table == move.table;
+    add(move.table, in_both ? move.amount - less->amount : move.amount);
+    if (in_both) ++less;
+  }
+  for (; less != subtracted.end(); ++less) add(less->table, -less->amount);
+  return difference;
+}
 
 }  // namespace
 
@@ -23,16 +42,15 @@ TopologyIndex::TopologyIndex(const EngineCluster& cluster, const SchedulerConfig
                              Snapshot& snapshot, std::uint64_t first_epoch)
     : cluster_(cluster),
       config_(config),
-      bugs_(bugs),
       snapshot_(snapshot),
       default_selectors_(cluster.objects()),
+      queries_(cluster.objects(), config, bugs, snapshot),
       epochs_before_(first_epoch) {
   selectors_.add(PodLabelSelector::everything());
   register_pods();
 }
 
 void TopologyIndex::register_pods() {
-  queries_.emplace(cluster_.objects(), config_, bugs_, snapshot_);
   for (std::int32_t slot = 0; slot < snapshot_.slot_count(); ++slot)
     for (const PodPtr& pod : pods_on(slot)) note_terms(*pod);
   count_new({});
@@ -68,13 +86,13 @@ std::int32_t TopologyIndex::default_selector_of(const Pod& pod, std::int32_t ide
 
 std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
   if (!concerns(pod, profile)) return kNoKind;
-  const std::int32_t identity = queries_->identity_of(pod);
+  const std::int32_t identity = queries_.identity_of(pod);
   const std::int32_t default_selector = default_selector_of(pod, identity, profile);
   const KindKey key{pod.spec.get(), identity, default_selector, profile, pod.terminating};
   std::int32_t kind = kind_of_hash_.find(key.hash(), [&](std::int32_t number) { return kinds_[number].key == key; });
   if (kind < 0) {
-    const std::int32_t owner = queries_->owner_of(pod);
-    kind = kinds_.add({key, owner, pod.spec, shared(queries_->compile(pod, profile, *selectors_[default_selector]))});
+    const std::int32_t owner = queries_.owner_of(pod);
+    kind = kinds_.add({key, owner, pod.spec, shared(queries_.compile(pod, profile, *selectors_[default_selector]))});
     kind_of_hash_.add(key.hash(), kind);
   }
   kinds_[kind].used_at = sweeps_;
@@ -98,17 +116,17 @@ std::shared_ptr<const TopologyIndex::Compiled> TopologyIndex::shared(TopologyPro
 
 void TopologyIndex::recompile(Kind& kind) {
   OwnProgram all = *kind.own;
-  queries_->add_existing_pod_terms(kind.key.identity, kind.key.profile, all);
+  queries_.add_matching_terms(kind.key.identity, kind.key.profile, all);
   std::shared_ptr<const Compiled> compiled =
-      shared(std::move(all.program), queries_->moves_of(kind.key.identity, kind.owner, kind.key.terminating));
+      shared(std::move(all.program), queries_.moves_of(kind.key.identity, kind.owner, kind.key.terminating));
   if (compiled != kind.compiled) ++kind.revision;
   kind.compiled = std::move(compiled);
-  kind.version = queries_->version(kind.key.identity);
+  kind.version = queries_.version(kind.key.identity);
 }
 
 const TopologyIndex::Compiled& TopologyIndex::compile(std::int32_t index) {
   Kind& kind = kinds_[index];
-  if (kind.version != queries_->version(kind.key.identity)) recompile(kind);
+  if (kind.version != queries_.version(kind.key.identity)) recompile(kind);
   return *kind.compiled;
 }
 
@@ -123,10 +141,10 @@ const std::vector<CountMove>& TopologyIndex::moves_of(const Pod& pod, std::int32
   return kind == kNoKind ? kNone : compile(kind).moves;
 }
 
-// Crowds
+// Pod sets
 
 TopologyIndex::CountedPod TopologyIndex::counted(const Pod& pod) {
-  return {queries_->identity_of(pod), queries_->owner_of(pod), pod.terminating};
+  return {queries_.identity_of(pod), queries_.owner_of(pod), pod.terminating};
 }
 
 std::int32_t TopologyIndex::pod_set_of(const CountedPod& pod) {
@@ -142,7 +160,7 @@ std::int32_t TopologyIndex::pod_set_of(const CountedPod& pod) {
 
 const std::vector<CountMove>& TopologyIndex::moves_of_pod_set(std::int32_t index) {
   PodSet& pod_set = pod_sets_[index];
-  const std::uint32_t version = queries_->version(pod_set.pod.identity);
+  const std::uint32_t version = queries_.version(pod_set.pod.identity);
   if (pod_set.version != version) pod_set.moves = moves_of(pod_set.pod);
   pod_set.version = version;
   return pod_set.moves;
@@ -157,6 +175,8 @@ std::int32_t TopologyIndex::join(const CountedPod& pod, std::int32_t slot) {
     ++known->count;
   } else {
     std::vector<PodSet::Place>& places = pod_sets_[pod_set].places;
+    make_tight_room(here);
+    make_tight_room(places);
     here.push_back({pod_set, 1, static_cast<std::int32_t>(places.size())});
     places.push_back({slot, static_cast<std::int32_t>(here.size()) - 1});
   }
@@ -206,9 +226,9 @@ void TopologyIndex::read_pods() {
 
 std::optional<std::vector<CountMove>> TopologyIndex::known_moves(const Pod& pod) const {
   if (!has_terms() && !brings_terms(pod)) return std::vector<CountMove>();
-  const std::int32_t identity = queries_->find_identity(pod);
-  if (identity < 0 || !queries_->knows_terms_of(pod)) return std::nullopt;
-  return moves_of({identity, queries_->known_owner_of(pod), pod.terminating});
+  const std::int32_t identity = queries_.find_identity(pod);
+  if (identity < 0 || !queries_.knows_terms_of(pod)) return std::nullopt;
+  return moves_of({identity, queries_.known_owner_of(pod), pod.terminating});
 }
 
 // Counting
@@ -222,13 +242,13 @@ void TopologyIndex::add_counts_of(std::int32_t slot, int sign) {
 /// All tables are zeroes.
 void TopologyIndex::count_all() {
   for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i) add_counts_of(i, 1);
-  queries_->take_new_tables();
+  queries_.take_new_tables();
 }
 
 void TopologyIndex::fill(const QueryTable& added, std::span<const AnsweredPod> placed) {
   TopologyCounts& counts = snapshot_.write_topology();
-  const bool skips = queries_->skips_terminating(added.query);
-  for (const std::int32_t identity : queries_->identities_matching(added.query)) {
+  const bool skips = queries_.skips_terminating(added.query);
+  for (const std::int32_t identity : queries_.identities_matching(added.query)) {
     if (static_cast<std::size_t>(identity) >= pod_sets_of_identity_.size()) continue;
     for (const std::int32_t c : pod_sets_of_identity_[static_cast<std::size_t>(identity)]) {
       if (skips && pod_sets_[c].pod.terminating) continue;
@@ -239,7 +259,7 @@ void TopologyIndex::fill(const QueryTable& added, std::span<const AnsweredPod> p
   }
   for (const AnsweredPod& pod : placed)
     if (pod.node >= 0 && !(skips && pod.pod->terminating) &&
-        queries_->matches(queries_->identity_of(*pod.pod), added.query))
+        queries_.matches(queries_.identity_of(*pod.pod), added.query))
       counts.add(added.table, pod.node, 1);
 }
 
@@ -251,7 +271,7 @@ void TopologyIndex::count_new(std::span<const AnsweredPod> placed) {
     for (const AnsweredPod& pod : placed)
       if (pod.node >= 0) snapshot_.write_topology().add_all(moves_of(counted(*pod.pod)), pod.node, 1);
   }
-  for (const QueryTable& added : queries_->take_new_tables()) fill(added, placed);
+  for (const QueryTable& added : queries_.take_new_tables()) fill(added, placed);
 }
 
 // Cluster events
@@ -287,9 +307,9 @@ void TopologyIndex::change_pods(std::int32_t slot) {
 }
 
 bool TopologyIndex::move_node(std::int32_t slot) {
-  if (!queries_->is_moved(slot)) return false;  // columns stay when the last term goes
+  if (!queries_.is_moved(slot)) return false;  // columns stay when the last term goes
   add_counts_of(slot, -1);
-  queries_->move_node(slot);
+  queries_.move_node(slot);
   add_counts_of(slot, 1);
   return true;
 }
@@ -304,28 +324,33 @@ bool TopologyIndex::change_namespace(const std::string& name) {
   const std::vector<Namespace>& all = cluster_.objects().namespaces;
   // Of several objects with one name the last counts, as in namespace_labels().
   const auto at = std::find_if(all.rbegin(), all.rend(), [&](const Namespace& known) { return known.name == name; });
+  std::vector<std::int32_t> of_namespace;
+  pod_sets_.for_each([&](std::int32_t number, const PodSet& pod_set) {
+    if (queries_.namespace_of(pod_set.pod.identity) == name) of_namespace.push_back(number);
+  });
+  for (const std::int32_t pod_set : of_namespace) moves_of_pod_set(pod_set);  // as they are counted
+  queries_.change_namespace(name, at == all.rend() ? nullptr : &at->labels);
   ++epochs_before_;
-  if (queries_->change_namespace(name, at == all.rend() ? nullptr : &at->labels)) return false;
-  register_again();
-  return true;
+  bool any_moved = false;
+  for (const std::int32_t pod_set : of_namespace) any_moved = count_again(pod_set) || any_moved;
+  return any_moved;
 }
 
-void TopologyIndex::register_again() {
-  epochs_before_ = epoch() + 1;
-  kind_of_hash_.clear();
-  kinds_.clear();
-  selectors_in_namespace_.clear();
-  counts_ = false;
-  pod_sets_.clear();
-  pod_set_of_key_.clear();
-  pod_sets_of_identity_.clear();
-  snapshot_.write_topology() = {};
-  register_pods();
+/// What the pods match changed after moves_of_pod_set(). @return whether a count did
+bool TopologyIndex::count_again(std::int32_t index) {
+  PodSet& pod_set = pod_sets_[index];
+  if (pod_set.version == queries_.version(pod_set.pod.identity)) return false;
+  const std::vector<CountMove> before = std::move(pod_set.moves);
+  const std::vector<CountMove> difference = difference_of(moves_of_pod_set(index), before);
+  for (const auto& [slot, position] : pod_set.places)
+    snapshot_.write_topology().add_all(
+        difference, slot, pod_sets_on_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(position)].count);
+  return !difference.empty();
 }
 
 void TopologyIndex::rebuild() {
   if (counts_) pod_sets_on_.resize(static_cast<std::size_t>(snapshot_.slot_count()));
-  queries_->rebuild();
+  queries_.rebuild();
   if (counts_) count_all();
 }
 
@@ -345,7 +370,7 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
   LiveNumbers kinds(kinds_.end());
   for (const std::int32_t kind : in_use.kinds)
     if (kind >= 0 && kind < kinds_.end()) kinds.insert(kind);
-  TopologyQueries::Live live = queries_->none_live();
+  TopologyQueries::Live live = queries_.none_live();
   LiveNumbers selectors(selectors_.end());
   selectors.insert(0);
   // Of an identity that stands on nodes the kind that was asked for last stays: more pods of it will come.
@@ -371,7 +396,7 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
     live.matches.identities.insert(pod_set.pod.identity);
     live.matches.owners.insert(pod_set.pod.owner);
   });
-  for (const Pod* pod : in_use.nominated) live.matches.owners.insert(queries_->known_owner_of(*pod));
+  for (const Pod* pod : in_use.nominated) live.matches.owners.insert(queries_.known_owner_of(*pod));
   for (const std::int32_t number : dropped) {
     kind_of_hash_.remove(kinds_[number].key.hash(), number);
     kinds_.remove(number);
@@ -391,7 +416,7 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
     selector_of_signature_.erase(selectors_[s]->signature());
     selectors_.remove(s);
   }
-  queries_->keep_only(live);
+  queries_.keep_only(live);
   ++sweeps_;
   ++epochs_before_;
 }

@@ -42,16 +42,16 @@ class TopologyIndex {
 
   /// A kind: pods with the same terms, labels and profile. kNoKind: topology rules do not concern the pod.
   static constexpr std::int32_t kNoKind = -1;
-  bool has_terms() const { return queries_->has_terms(); }
+  bool has_terms() const { return queries_.has_terms(); }
   /// Registers the queries and terms of the pod; new ones change epoch(). Their tables are empty until count_new().
   std::int32_t kind_of(const Pod& pod, std::int32_t profile);
   /// Registers the terms of a pod that is not compiled: one that waits with a nomination.
-  void note_terms(const Pod& pod) { queries_->owner_of(pod); }
+  void note_terms(const Pod& pod) { queries_.owner_of(pod); }
   /// Fills new tables. @param placed  pods placed by the caller that are not in the cache
   void count_new(std::span<const AnsweredPod> placed);
   /// Changes with TopologyQueries::epoch(), and with what a pod is compiled from. After a change, pods of one class may
   /// match different queries: compile them again.
-  std::uint64_t epoch() const { return epochs_before_ + queries_->epoch(); }
+  std::uint64_t epoch() const { return epochs_before_ + queries_.epoch(); }
 
   struct Compiled {
     std::shared_ptr<const TopologyProgram> program;  ///< null: neither plugin affects the pod
@@ -71,20 +71,20 @@ class TopologyIndex {
   /// The same, registering the pod's labels and terms.
   std::vector<CountMove> moves_on_node(const Pod& pod) { return moves_of(counted(pod)); }
   /// Whether moves_on_node() would register a term.
-  bool brings_new_terms(const Pod& pod) const { return !queries_->knows_terms_of(pod); }
+  bool brings_new_terms(const Pod& pod) const { return !queries_.knows_terms_of(pod); }
 
   /// TopologyQueries::effect()
   std::vector<CountMove> effect(const Pod& pod, const TopologyProgram& program, bool affinity) const {
-    return queries_->effect(pod, program, affinity);
+    return queries_.effect(pod, program, affinity);
   }
   std::vector<CountMove> effect(const Pod& pod, std::int32_t owner, const TopologyProgram& program,
                                 bool affinity) const {
-    return queries_->effect(pod, owner, program, affinity);
+    return queries_.effect(pod, owner, program, affinity);
   }
   /// TopologyQueries::known_owner_of()
-  std::int32_t known_owner_of(const Pod& pod) const { return queries_->known_owner_of(pod); }
+  std::int32_t known_owner_of(const Pod& pod) const { return queries_.known_owner_of(pod); }
 
-  // Cluster events. The cluster, and the snapshot but for its topology, have taken them in before.
+  // Cluster events. The cluster, and the snapshot except its topology, have followed them before.
 
   /// Placements that the cluster took over as assumed pods: their counts stay.
   void take_over(std::span<const AnsweredPod> placed);
@@ -104,12 +104,12 @@ class TopologyIndex {
   bool move_node(std::int32_t slot);
   /// TopologyTables::place_of_guest()
   GuestPlace place_of_guest(std::int32_t slot, Snapshot* node, GuestDomains& domains) const {
-    return queries_->place_of_guest(slot, node, domains);
+    return queries_.place_of_guest(slot, node, domains);
   }
   /// Services or workloads of a namespace changed.
   void change_selectors(const std::string& name_space);
-  /// A namespace changed. @return true when a query selects it now, or no longer: all queries are registered again, so
-  /// that numbers of tables, queries and kinds are void
+  /// A namespace changed. @return whether counts of tables changed, because selectors of queries select it now, or no
+  /// longer
   bool change_namespace(const std::string& name);
   /// The number of slots changed: counts from scratch.
   void rebuild();
@@ -124,8 +124,8 @@ class TopologyIndex {
   /// @param dropped  gets the kinds
   void keep_only(const InUse& in_use, std::vector<std::int32_t>& dropped);
   /// How much was ever made, and how much of it is still there.
-  std::uint64_t all_added() const { return kinds_.added() + selectors_.added() + queries_->all_added(); }
-  std::int32_t all_size() const { return kinds_.size() + selectors_.size() + queries_->all_size(); }
+  std::uint64_t all_added() const { return kinds_.added() + selectors_.added() + queries_.all_added(); }
+  std::int32_t all_size() const { return kinds_.size() + selectors_.size() + queries_.all_size(); }
 
   /// The tables as counted from scratch, for consistency checks.
   TopologyCounts recount(std::span<const AnsweredPod> placed);
@@ -179,7 +179,6 @@ class TopologyIndex {
     std::int32_t position;  ///< in PodSet::places
   };
 
-  void register_again();
   bool concerns(const Pod& pod, std::int32_t profile) const;
   std::int32_t default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile);
   std::shared_ptr<const OwnProgram> shared(OwnProgram own);
@@ -188,7 +187,7 @@ class TopologyIndex {
 
   CountedPod counted(const Pod& pod);
   std::vector<CountMove> moves_of(const CountedPod& pod) const {
-    return queries_->moves_of(pod.identity, pod.owner, pod.terminating);
+    return queries_.moves_of(pod.identity, pod.owner, pod.terminating);
   }
   /// Valid until the next call.
   const std::vector<CountMove>& moves_of_pod_set(std::int32_t pod_set);
@@ -203,15 +202,15 @@ class TopologyIndex {
   std::vector<CountMove> leave(const CountedPod& pod, std::int32_t slot);
   void remove_place(std::int32_t slot, std::int32_t position);
   void add_counts_of(std::int32_t slot, int sign);
+  bool count_again(std::int32_t pod_set);
   void count_all();
   void fill(const QueryTable& added, std::span<const AnsweredPod> placed);
 
   const EngineCluster& cluster_;
   const SchedulerConfig& config_;
-  UpstreamBugs bugs_;
   Snapshot& snapshot_;
   DefaultSelectors default_selectors_;
-  std::optional<TopologyQueries> queries_;  ///< replaced when namespaces change
+  TopologyQueries queries_;
   std::uint64_t epochs_before_ = 0;
   std::uint64_t sweeps_ = 0;                             ///< calls of keep_only()
   Numbered<std::optional<PodLabelSelector>> selectors_;  ///< [0] everything

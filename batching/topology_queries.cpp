@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "batching/add_once.h"
 #include "batching/shared_values.h"
 
 namespace berth {
@@ -53,10 +54,6 @@ EligibleNodes eligible_nodes(const SpreadConstraint& constraint, std::vector<std
 bool prefers_pods(const PodSpec& spec) {
   return (spec.pod_affinity && !spec.pod_affinity->preferred.empty()) ||
          (spec.pod_anti_affinity && !spec.pod_anti_affinity->preferred.empty());
-}
-
-void add_once(std::vector<std::int32_t>& list, std::int32_t value) {
-  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
 }
 
 }  // namespace
@@ -212,7 +209,7 @@ void TopologyQueries::compile_affinity(const Pod& pod, const Profile& profile, O
       profile.args.inter_pod_affinity.ignore_preferred_terms_of_existing_pods && !prefers_pods(*pod.spec);
   if (points.pre_filter && !terms.error.empty()) program.pre_filter_message = "parsing pod: " + terms.error;
   if (points.filter) {
-    compile_required(terms.required, pod, program);
+    compile_required(terms.required, program);
     for (const AffinityTerm& term : terms.anti_required) {
       const std::int32_t query = add_query({{condition(term)}, false});
       program.anti.push_back({query_table(query, term.key), query});
@@ -226,21 +223,21 @@ void TopologyQueries::compile_affinity(const Pod& pod, const Profile& profile, O
 }
 
 /// Required terms share one query: pods that match all of them, counted once per topology key.
-void TopologyQueries::compile_required(const std::vector<AffinityTerm>& terms, const Pod& pod,
-                                       TopologyProgram& program) {
+void TopologyQueries::compile_required(const std::vector<AffinityTerm>& terms, TopologyProgram& program) {
   if (terms.empty()) return;
   PodQuery all;
   for (const AffinityTerm& term : terms) all.conditions.push_back(condition(term));
   program.affinity_query = add_query(std::move(all));
-  program.matches_itself = matches_.matches(matches_.identity_of(pod), program.affinity_query);
   for (const AffinityTerm& term : terms) add_once(program.affinity, query_table(program.affinity_query, term.key));
 }
 
-void TopologyQueries::add_existing_pod_terms(std::int32_t identity, std::int32_t profile, OwnProgram& own) {
+void TopologyQueries::add_matching_terms(std::int32_t identity, std::int32_t profile, OwnProgram& own) {
   const Profile& enabled = config_.profiles[static_cast<std::size_t>(profile)];
   const Points points(enabled, InterPodAffinity::name);
   const bool scores = points.score && !own.affinity_pre_score_skips;
   const std::int32_t hard_weight = enabled.args.inter_pod_affinity.hard_pod_affinity_weight;
+  own.program.matches_itself =
+      own.program.affinity_query >= 0 && matches_.matches(identity, own.program.affinity_query);
   for (const std::int32_t t : matches_.matching_terms(identity)) {
     const ExistingTerm& term = matches_.term(t);
     if (term.role == TermRole::kAntiRequired) {

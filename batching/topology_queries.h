@@ -21,7 +21,7 @@ namespace berth {
 
 /// The compiled terms of a pod itself.
 struct OwnProgram {
-  TopologyProgram program;  ///< without the terms of other pods
+  TopologyProgram program;  ///< without what follows from terms that match the pod
   /// InterPodAffinity's PreScore skips: terms of other pods are ignored, and the pod has no preferred terms itself.
   bool affinity_pre_score_skips = false;
   std::vector<std::int32_t> queries;  ///< that its terms make
@@ -67,9 +67,7 @@ class TopologyQueries {
   /// Changes with the program and the moves of pods of the identity.
   std::uint32_t version(std::int32_t identity) const { return matches_.version(identity); }
 
-  bool change_namespace(const std::string& name, const LabelMap* labels) {
-    return matches_.change_namespace(name, labels);
-  }
+  void change_namespace(const std::string& name, const LabelMap* labels) { matches_.change_namespace(name, labels); }
   const std::string& namespace_of(std::int32_t identity) const { return matches_.namespace_of(identity); }
 
   /// The tables that were registered since the last call: all zeroes.
@@ -78,8 +76,9 @@ class TopologyQueries {
   /// Registers the queries of the pod and compiles its terms. @param default_selector  of PodTopologySpread's default
   /// constraints
   OwnProgram compile(const Pod& pod, std::int32_t profile, const PodLabelSelector& default_selector);
-  /// Adds the terms of other pods that match a pod of this identity, as registered so far.
-  void add_existing_pod_terms(std::int32_t identity, std::int32_t profile, OwnProgram& own);
+  /// Adds what follows from the terms that match a pod of this identity, as registered so far: those of other pods, and
+  /// its own.
+  void add_matching_terms(std::int32_t identity, std::int32_t profile, OwnProgram& own);
 
   /// Changes that placing a pod makes in the tables registered so far: one per table, sorted by table.
   std::vector<CountMove> moves_of(std::int32_t identity, std::int32_t owner, bool terminating) const;
@@ -127,7 +126,7 @@ class TopologyQueries {
                             const EligibleNodes& eligible, bool tracks_minimum);
 
   void compile_affinity(const Pod& pod, const Profile& profile, OwnProgram& own);
-  void compile_required(const std::vector<AffinityTerm>& terms, const Pod& pod, TopologyProgram& program);
+  void compile_required(const std::vector<AffinityTerm>& terms, TopologyProgram& program);
   PodQueryTerm condition(const AffinityTerm& term);
   std::int32_t query_table(std::int32_t query, const std::string& key);
 

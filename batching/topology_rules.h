@@ -169,6 +169,7 @@ struct RawRange {
     min = other.min < min ? other.min : min;
     max = other.max > max ? other.max : max;
   }
+  friend bool operator==(const RawRange&, const RawRange&) = default;
 };
 
 /// What raw scores are normalised by: their ranges over the feasible nodes.
@@ -183,6 +184,7 @@ struct TopologyRanges {
     spread.merge(other.spread);
     affinity.merge(other.affinity);
   }
+  friend bool operator==(const TopologyRanges&, const TopologyRanges&) = default;
 };
 
 // Normalised scores of a place that was added to `ranges`.

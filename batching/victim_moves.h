@@ -30,19 +30,17 @@ class VictimMoves {
  public:
   /// @param affinity_skips  affinity_pre_filter_skips() of the class
   /// @param lists_of_kinds  null: each list is looked at, which is less work for a few classes
+  /// @param known  VictimMemory::moves_for() the class; what it lacks is added. Must outlive the object
   VictimMoves(const PodClass& pod_class, bool affinity_skips, const ClassTable& table, const Victims& victims,
-              const ListsOfKinds* lists_of_kinds);
+              const ListsOfKinds* lists_of_kinds, KindMoves& known);
 
   /// Of a kind that occurs in the request.
-  std::span<const CountMove> of_kind(std::size_t kind) const { return moves_[moves_of_kind_[kind]]; }
+  std::span<const CountMove> of_kind(std::size_t kind) const { return known_.moves[known_.of_kind[kind]]; }
   /// Some victim of the list changes a table that the class reads.
   bool change(std::size_t list) const { return changed_lists_[list] != 0; }
 
  private:
-  static constexpr std::uint32_t kNotAsked = UINT32_MAX;
-
-  std::vector<std::uint32_t> moves_of_kind_;  ///< into moves_
-  std::vector<std::vector<CountMove>> moves_;
+  const KindMoves& known_;
   std::vector<std::uint8_t> changed_lists_;
 };
 

@@ -2,10 +2,9 @@
 #include "batching/victims.h"
 
 #include <algorithm>
-#include <functional>
-#include <limits>
 #include <utility>
 
+#include "batching/reprieve_lanes.h"
 #include "host/objects/pod_copy.h"
 #include "plugins/node_ports/compile.h"
 #include "plugins/rule.h"
@@ -14,17 +13,13 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kMaskBits = 64;
-constexpr std::size_t kResourceRowsMax = 8;
-/// What VictimMemory keeps at most: lists of one node, which differ by the priority of preemptors, and what it never
-/// gives up one by one.
-constexpr std::size_t kListsOfNodeMax = 16;
+/// What VictimMemory keeps at most: series, which differ by the priority of preemptors, and what it never gives up one
+/// by one.
+constexpr std::size_t kSeriesMax = 16;
 constexpr std::size_t kFootprintsMax = std::size_t{1} << 18;
 constexpr std::size_t kKindsMax = std::size_t{1} << 18;
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
-/// A request, what a node offers, what it has in use, and the sum of its victims: together below 2^53.
-constexpr std::int64_t kExactInLanes = std::int64_t{1} << 51;
-
-bool is_exact_in_lanes(std::int64_t amount) { return amount > -kExactInLanes && amount < kExactInLanes; }
+/// Kinds of all classes together, of which VictimMemory knows what they change.
+constexpr std::size_t kKindMovesMax = std::size_t{1} << 22;
 
 void add_to(Footprint& sum, const Footprint& more) {
   for (const auto& [column, amount] : more.delta.requested) {
@@ -39,48 +34,95 @@ void add_to(Footprint& sum, const Footprint& more) {
   sum.ports.insert(sum.ports.end(), more.ports.begin(), more.ports.end());
 }
 
+/// @param amounts  [victim x column]
+bool are_exact_in_lanes(const std::vector<std::int64_t>& amounts, std::size_t columns) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    std::int64_t sum = 0;
+    for (std::size_t at = c; at < amounts.size(); at += columns) {
+      if (amounts[at] < 0 || !is_exact_in_lanes(amounts[at])) return false;
+      sum += amounts[at];
+      if (!is_exact_in_lanes(sum)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void VictimMemory::begin(const ClassTable& table, const Snapshot& snapshot) {
   ++call_;
+  latest_series_ = {};
+  lanes_of_call_.clear();
   of_call_.clear();
+  slot_count_ = static_cast<std::size_t>(snapshot.slot_count());
+  if (table.topology().epoch() != epoch_ || moves_.size() * kinds_.size() > kKindMovesMax) moves_.clear();
+  epoch_ = table.topology().epoch();
   const bool is_valid = table.sweeps() == sweeps_ && snapshot.resource_count() == resource_count_;
   if (is_valid && footprints_.size() < kFootprintsMax && kinds_.size() < kKindsMax) return;
-  sweeps_ = table.sweeps();
-  resource_count_ = snapshot.resource_count();
-  of_slot_.clear();
+  series_.clear();
   footprint_of_spec_.clear();
   footprints_.clear();
   kind_of_key_.clear();
   kinds_.clear();
+  moves_.clear();
+  columns_.begin(snapshot.resource_count());
+  sweeps_ = table.sweeps();
+  resource_count_ = snapshot.resource_count();
 }
 
-const PreparedList& VictimMemory::prepare(const VictimList& list, const ClassTable& table, bool with_kinds) {
-  PreparedList& prepared = find_or_add(list);
+void VictimMemory::want_lanes(const PodClass& pod_class) {
+  if (!columns_.add(pod_class)) return;
+  for (auto& [number, series] : series_) series.lanes.clear();
+}
+
+VictimMemory::Prepared VictimMemory::prepare(const VictimList& list, const ClassTable& table, bool with_kinds,
+                                             bool with_lanes) {
+  const auto [prepared, lanes, position] = place_for(list);
   if (prepared.count() == 0) fill(list, table, prepared);
   if (with_kinds && !prepared.has_kinds) {
     prepared.kinds.clear();
     for (const Victim& victim : list.victims) prepared.kinds.push_back(find_kind(*victim.pod, table));
     prepared.has_kinds = true;
   }
+  if (with_lanes && !lanes.has(position, prepared.version)) {
+    if (position >= lanes.size()) lanes.resize(std::max(slot_count_, 2 * position));
+    lanes.put(position, list.node.value, prepared, columns_);
+  }
   prepared.used_at = call_;
-  return prepared;
+  return {&prepared, &lanes, position};
 }
 
-PreparedList& VictimMemory::find_or_add(const VictimList& list) {
-  if (list.version == 0) return *of_call_.emplace_back(std::make_unique<PreparedList>());
-  const auto slot = static_cast<std::size_t>(list.node.value);
-  if (slot >= of_slot_.size()) of_slot_.resize(slot + 1);
-  std::vector<std::unique_ptr<PreparedList>>& here = of_slot_[slot];
-  const auto known =
-      std::find_if(here.begin(), here.end(), [&](const auto& kept) { return kept->version == list.version; });
-  if (known != here.end()) return **known;
-  const auto oldest =
-      std::min_element(here.begin(), here.end(), [](const auto& a, const auto& b) { return a->used_at < b->used_at; });
-  if (here.size() >= kListsOfNodeMax && (*oldest)->used_at < call_) here.erase(oldest);
-  here.push_back(std::make_unique<PreparedList>());
-  here.back()->version = list.version;
-  return *here.back();
+VictimMemory::Series& VictimMemory::find_or_add_series(std::uint64_t number) {
+  if (latest_series_.first == number) return *latest_series_.second;
+  const auto known = series_.find(number);
+  if (known == series_.end() && series_.size() >= kSeriesMax) {
+    const auto oldest = std::min_element(series_.begin(), series_.end(), [](const auto& a, const auto& b) {
+      return a.second.used_at < b.second.used_at;
+    });
+    if (oldest->second.used_at < call_) series_.erase(oldest);
+  }
+  Series& series = known == series_.end() ? series_[number] : known->second;
+  series.used_at = call_;
+  latest_series_ = {number, &series};
+  return series;
+}
+
+/// Where a list is, or is to be: the place of its node in its series, unless another list of this call is there.
+VictimMemory::Place VictimMemory::place_for(const VictimList& list) {
+  if (list.series != 0 && list.version != 0) {
+    Series& series = find_or_add_series(list.series);
+    // Addresses stay for the call, since no node gets a slot during it.
+    if (series.of_slot.size() < slot_count_) series.of_slot.resize(slot_count_);
+    const auto slot = static_cast<std::size_t>(list.node.value);
+    PreparedList& here = series.of_slot[slot];
+    if (here.version == list.version) return {here, series.lanes, slot};
+    if (here.used_at < call_) {
+      here = {};
+      here.version = list.version;
+      return {here, series.lanes, slot};
+    }
+  }
+  return {of_call_.emplace_back(), lanes_of_call_, of_call_.size() - 1};
 }
 
 /// All at once: a list that memory ran out for stays empty.
@@ -99,6 +141,7 @@ void VictimMemory::fill(const VictimList& list, const ClassTable& table, Prepare
   filled.amounts.reserve(count * columns.size());
   for (const std::uint32_t of_victim : filled.footprints)
     for (const auto& [column, sum] : columns) filled.amounts.push_back(footprint(of_victim).amount(column));
+  prepared.is_exact_in_lanes = are_exact_in_lanes(filled.amounts, columns.size());
   prepared.amounts = std::move(filled.amounts);
   prepared.footprints = std::move(filled.footprints);
   prepared.violating = std::move(filled.violating);
@@ -129,91 +172,11 @@ std::uint32_t VictimMemory::find_kind(const Pod& pod, const ClassTable& table) {
   return next;
 }
 
-Victims::Victims(const DryRunRequest& request, const ClassTable& table, bool with_kinds, VictimMemory& memory)
+Victims::Victims(const DryRunRequest& request, const ClassTable& table, bool with_kinds, bool with_lanes,
+                 VictimMemory& memory)
     : memory_(memory) {
   lists_.reserve(request.lists.size());
-  for (const VictimList& list : request.lists) lists_.push_back(&memory.prepare(list, table, with_kinds));
-}
-
-VictimLanes::VictimLanes(const DryRunRequest& request, const Victims& victims, std::span<const PodClass* const> classes,
-                         const Snapshot& snapshot) {
-  choose_rows(classes, snapshot.resource_count());
-  const std::size_t lists = classes.empty() ? 0 : request.lists.size();
-  blocks_.resize((lists + kListLanes - 1) / kListLanes);
-  node_rows_.resize(2 * blocks_.size() * rows_);
-  for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    const std::size_t first = b * kListLanes;
-    const std::size_t end = std::min(first + kListLanes, lists);
-    Block& block = blocks_[b];
-    block.first_amount = amounts_.size();
-    for (std::size_t l = first; l < end; ++l) block.victims = std::max(block.victims, victims.list(l).count());
-    amounts_.resize(amounts_.size() + block.victims * rows_);
-    for (std::size_t v = 0; v < block.victims; ++v) amounts_[block.first_amount + v * rows_].fill(kInfinite);
-    for (std::size_t l = first; l < end; ++l)
-      fill_lane(block, l - first, request.lists[l], victims.list(l), victims, snapshot,
-                node_rows_.data() + 2 * b * rows_);
-  }
-}
-
-void VictimLanes::choose_rows(std::span<const PodClass* const> classes, std::int32_t column_count) {
-  std::vector<std::pair<std::int32_t, std::int32_t>> asked;  // (classes, column)
-  asked.reserve(static_cast<std::size_t>(column_count));
-  for (std::int32_t c = 0; c < column_count; ++c) asked.emplace_back(0, c);
-  for (const PodClass* const pod_class : classes)
-    for (const RequestedResource& request : pod_class->requested)
-      if (request.column != kNoColumn && request.amount > 0) ++asked[static_cast<std::size_t>(request.column)].first;
-  const std::size_t most = std::min(kResourceRowsMax, asked.size());
-  std::partial_sort(asked.begin(), asked.begin() + static_cast<std::ptrdiff_t>(most), asked.end(), std::greater<>());
-  row_of_column_.assign(static_cast<std::size_t>(column_count), 0);
-  for (std::size_t i = 0; i < most && asked[i].first > 0; ++i) {
-    columns_.push_back(asked[i].second);
-    row_of_column_[static_cast<std::size_t>(asked[i].second)] = static_cast<std::int32_t>(rows_++);
-  }
-}
-
-void VictimLanes::fill_lane(Block& block, std::size_t lane, const VictimList& list, const PreparedList& prepared,
-                            const Victims& victims, const Snapshot& snapshot, ListLanes* node_rows) {
-  const std::int32_t node = list.node.value;
-  ListLanes* const free = node_rows;
-  ListLanes* const allocatable = node_rows + rows_;
-  const std::int64_t allowed = snapshot.allowed_pods(node);
-  free[0][lane] = static_cast<double>(allowed - snapshot.pod_count(node) + static_cast<std::int64_t>(prepared.count()));
-  allocatable[0][lane] = kInfinite;
-  block.is_exact = block.is_exact && is_exact_in_lanes(allowed);
-  ListLanes* const amounts = amounts_.data() + block.first_amount;
-  for (std::size_t v = 0; v < prepared.count(); ++v) amounts[v * rows_][lane] = 1;
-  for (std::size_t r = 1; r < rows_; ++r) {
-    const std::int32_t column = columns_[r - 1];
-    const std::int64_t offered = snapshot.allocatable(column, node);
-    const std::int64_t requested = snapshot.requested(column, node);
-    std::int64_t of_victims = 0;
-    bool is_exact = is_exact_in_lanes(offered) && is_exact_in_lanes(requested);
-    for (std::size_t v = 0; v < prepared.count(); ++v) {
-      const std::int64_t amount = victims.footprint(prepared, v).amount(column);
-      amounts[v * rows_ + r][lane] = static_cast<double>(amount);
-      is_exact = is_exact && amount >= 0 && is_exact_in_lanes(amount);
-      if (is_exact) of_victims += amount;
-      is_exact = is_exact && is_exact_in_lanes(of_victims);
-    }
-    block.is_exact = block.is_exact && is_exact;
-    if (!is_exact) continue;
-    free[r][lane] = static_cast<double>(offered - requested + of_victims);
-    allocatable[r][lane] = static_cast<double>(offered);
-  }
-}
-
-LaneRequest VictimLanes::lanes(const PodClass& pod_class) const {
-  LaneRequest lanes;
-  lanes.amount[0] = 1;
-  lanes.size = 1;
-  for (const RequestedResource& request : pod_class.requested) {
-    if (request.amount <= 0) continue;
-    const std::int32_t row = request.column == kNoColumn ? 0 : row_of_column_[static_cast<std::size_t>(request.column)];
-    if (row == 0 || lanes.size == LaneRequest::kRowsMax || !is_exact_in_lanes(request.amount)) return {};
-    lanes.row[lanes.size] = static_cast<std::uint32_t>(row);
-    lanes.amount[lanes.size++] = static_cast<double>(request.amount);
-  }
-  return lanes;
+  for (const VictimList& list : request.lists) lists_.push_back(memory.prepare(list, table, with_kinds, with_lanes));
 }
 
 }  // namespace berth

@@ -6,54 +6,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "batching/backend.h"
 #include "batching/pod_class.h"
-#include "batching/reprieve_lanes.h"
+#include "batching/prepared_list.h"
+#include "batching/victim_lanes.h"
 #include "host/cluster/snapshot.h"
 
 namespace berth {
 
-/// What a pod takes of its node.
-struct Footprint {
-  ResourceDelta delta;  ///< of the requested amounts, which alone are read by Filter
-  std::vector<HostPort> ports;
-
-  /// Requested of one resource column.
-  std::int64_t amount(std::int32_t column) const {
-    for (const auto& [c, amount] : delta.requested)
-      if (c == column) return amount;
-    return 0;
-  }
-};
-
-/// A list as dry runs read it. Victims of one template share their footprint, and those that change the same topology
-/// tables their kind.
-struct PreparedList {
-  std::uint64_t version = 0;  ///< VictimList::version
-  std::uint64_t used_at = 0;  ///< number of the call
-  bool has_kinds = false;
-  std::vector<std::uint32_t> footprints;  ///< [victim]
-  std::vector<std::uint32_t> kinds;       ///< [victim], if has_kinds
-  std::vector<std::uint64_t> violating;   ///< 64 victims a word: which of them violate a budget
-  Footprint all;                          ///< of all victims together
-  /// [victim x all.delta.requested] their amounts side by side, so that reprieving them visits no footprint.
-  std::vector<std::int64_t> amounts;
-
-  static constexpr std::size_t kNoVictimRequests = SIZE_MAX;
-  std::size_t count() const { return footprints.size(); }
-  /// Position of the column within a victim's amounts.
-  std::size_t index_of(std::int32_t column) const {
-    for (std::size_t i = 0; i < all.delta.requested.size(); ++i)
-      if (all.delta.requested[i].first == column) return i;
-    return kNoVictimRequests;
-  }
+/// What kinds of victims change in the topology tables that one class reads, as far as somebody asked.
+struct KindMoves {
+  static constexpr std::uint32_t kNotAsked = UINT32_MAX;
+  static constexpr std::uint32_t kNone = 0;
+  std::vector<std::uint32_t> of_kind;            ///< into `moves`; kinds beyond its end were not asked about
+  std::vector<std::vector<CountMove>> moves{1};  ///< [kNone] is empty
 };
 
 /// What an engine keeps of lists of victims from one call to the next.
@@ -62,15 +38,28 @@ class VictimMemory {
   /// Call at the beginning of each call. Forgets everything where numbers of resources or terms may mean something else
   /// than before, or there is too much.
   void begin(const ClassTable& table, const Snapshot& snapshot);
-  /// Valid until the next begin(). @param with_kinds  kinds will be read
+  /// What was found out for a class while the terms of the engine were these. Valid until the next begin().
+  /// @param affinity_skips  affinity_pre_filter_skips() of the class
+  KindMoves& moves_for(std::int32_t class_index, bool affinity_skips) { return moves_[{class_index, affinity_skips}]; }
+  /// Lists that are prepared from now on have lanes with what the class requests, while there is room.
+  void want_lanes(const PodClass& pod_class);
+
+  /// A list and where it lies in lanes.
+  struct Prepared {
+    const PreparedList* list = nullptr;
+    LaneTable* lanes = nullptr;
+    std::size_t position = 0;
+  };
+  /// Valid until the next begin(). @param with_kinds, with_lanes  kinds, or lanes, will be read
   /// @throws std::logic_error naming a victim whose terms the engine does not know, if so
-  const PreparedList& prepare(const VictimList& list, const ClassTable& table, bool with_kinds);
+  Prepared prepare(const VictimList& list, const ClassTable& table, bool with_kinds, bool with_lanes);
 
   const Footprint& footprint(std::uint32_t footprint) const { return footprints_[footprint].footprint; }
   std::size_t kind_count() const { return kinds_.size(); }
   const Pod& pod_of_kind(std::size_t kind) const { return *kinds_[kind].pod; }
   /// TopologyQueries::known_owner_of() its pods
   std::int32_t owner_of_kind(std::size_t kind) const { return kinds_[kind].owner; }
+  const LaneColumns& columns() const { return columns_; }
 
  private:
   // Keys refer to what the entries own, so that no address is met again with another meaning.
@@ -94,8 +83,20 @@ class VictimMemory {
       return std::hash<const void*>()(key.spec) ^ (hash(key.name_space) * 31 + hash(key.labels));
     }
   };
+  /// The latest list of each node.
+  struct Series {
+    std::uint64_t used_at = 0;  ///< number of the call
+    std::vector<PreparedList> of_slot;
+    LaneTable lanes;
+  };
 
-  PreparedList& find_or_add(const VictimList& list);
+  Series& find_or_add_series(std::uint64_t number);
+  struct Place {
+    PreparedList& list;
+    LaneTable& lanes;
+    std::size_t position;
+  };
+  Place place_for(const VictimList& list);
   void fill(const VictimList& list, const ClassTable& table, PreparedList& prepared);
   std::uint32_t find_footprint(const Pod& pod, const ClassTable& table);
   std::uint32_t find_kind(const Pod& pod, const ClassTable& table);
@@ -103,22 +104,32 @@ class VictimMemory {
   std::uint64_t call_ = 0;
   std::uint64_t sweeps_ = 0;
   std::int32_t resource_count_ = -1;
-  std::vector<std::vector<std::unique_ptr<PreparedList>>> of_slot_;  ///< with a version
-  std::vector<std::unique_ptr<PreparedList>> of_call_;               ///< without
+  std::size_t slot_count_ = 0;
+  std::map<std::uint64_t, Series> series_;
+  std::pair<std::uint64_t, Series*> latest_series_;  ///< of this call
+  std::deque<PreparedList> of_call_;                 ///< without a series
+  LaneTable lanes_of_call_;                          ///< [of_call_]
+  LaneColumns columns_;
   std::vector<KeptFootprint> footprints_;
   std::unordered_map<const PodSpec*, std::uint32_t> footprint_of_spec_;
   std::vector<Kind> kinds_;
   std::unordered_map<KindKey, std::uint32_t, KindKeyHash> kind_of_key_;
+  std::uint64_t epoch_ = 0;  ///< TopologyIndex::epoch() of moves_
+  std::map<std::pair<std::int32_t, bool>, KindMoves> moves_;
 };
 
 /// The lists of a DryRunRequest.
 class Victims {
  public:
   /// @param memory  begin() was called; must outlive the object @throws what VictimMemory::prepare() throws
-  Victims(const DryRunRequest& request, const ClassTable& table, bool with_kinds, VictimMemory& memory);
+  Victims(const DryRunRequest& request, const ClassTable& table, bool with_kinds, bool with_lanes,
+          VictimMemory& memory);
 
   std::size_t list_count() const { return lists_.size(); }
-  const PreparedList& list(std::size_t list) const { return *lists_[list]; }
+  const PreparedList& list(std::size_t list) const { return *lists_[list].list; }
+  /// In which lanes the list lies, and where.
+  const LaneTable& lanes(std::size_t list) const { return *lists_[list].lanes; }
+  std::size_t position(std::size_t list) const { return lists_[list].position; }
   const Footprint& footprint(const PreparedList& list, std::size_t victim) const {
     return memory_.footprint(list.footprints[victim]);
   }
@@ -126,46 +137,7 @@ class Victims {
 
  private:
   const VictimMemory& memory_;
-  std::vector<const PreparedList*> lists_;
-};
-
-/// The amounts of the victims and their nodes in lanes, a block for kListLanes lists that follow each other. The rows
-/// are pods and the resources that most classes request.
-class VictimLanes {
- public:
-  /// @param classes  of the preemptors that lanes() will be asked for, one entry for each
-  VictimLanes(const DryRunRequest& request, const Victims& victims, std::span<const PodClass* const> classes,
-              const Snapshot& snapshot);
-
-  /// The request of a class in lanes; size 0: the class has no room in lanes.
-  LaneRequest lanes(const PodClass& pod_class) const;
-  static std::size_t block_of(std::size_t list) { return list / kListLanes; }
-  static std::size_t lane_of(std::size_t list) { return list % kListLanes; }
-  ListBlock block(std::size_t block) const {
-    const Block& of = blocks_[block];
-    return {node_rows_.data() + 2 * block * rows_, node_rows_.data() + (2 * block + 1) * rows_,
-            amounts_.data() + of.first_amount, rows_, of.victims};
-  }
-  /// The amounts of the block are exact in lanes.
-  bool is_exact(std::size_t block) const { return blocks_[block].is_exact; }
-
- private:
-  struct Block {
-    std::size_t first_amount = 0;  ///< into amounts_
-    std::size_t victims = 0;
-    bool is_exact = true;
-  };
-
-  void choose_rows(std::span<const PodClass* const> classes, std::int32_t column_count);
-  void fill_lane(Block& block, std::size_t lane, const VictimList& list, const PreparedList& prepared,
-                 const Victims& victims, const Snapshot& snapshot, ListLanes* node_rows);
-
-  std::vector<std::int32_t> row_of_column_;  ///< 0: none
-  std::vector<std::int32_t> columns_;        ///< [row - 1]
-  std::size_t rows_ = 1;
-  std::vector<Block> blocks_;
-  std::vector<ListLanes> node_rows_;  ///< [block x (free, allocatable) x row]
-  std::vector<ListLanes> amounts_;
+  std::vector<VictimMemory::Prepared> lists_;
 };
 
 }  // namespace berth

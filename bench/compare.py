@@ -5,8 +5,8 @@
     bench/compare.py OLD NEW [--threshold 10] [--common]
 
 The files are results of tests/device.sh, outputs of `berth bench -o json`, or Google Benchmark's JSON, both of one kind.
-OLD may be a folder of recorded results of tests/device.sh: the youngest from the same hardware is taken, and where there is
-none that is said and nothing is wrong. Every speed is a rate, so a ratio new/old below 1 is a loss; the ratio of a Google
+OLD may be a folder of recorded results of tests/device.sh: the newest from the same hardware is taken; the lack of one
+is reported and is no error. Every speed is a rate, so a ratio new/old below 1 is a loss; the ratio of a Google
 benchmark is that of runs per second. --common compares the workloads that both files have and names the others.
 
 Exit status: 0 when nothing is slower by more than the threshold (in percent), 1 when something is or has no figure any

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a cluster of full, unlike nodes with preemptors, as JSON for `berth schedule --preemption nominate -f FILE`.
 
-    bench/preemption_cluster.py FILE [--nodes 5000] [--victims 20] [--preemptors 1000] [--classes 200]
+    bench/preemption_cluster.py FILE [--nodes 5000] [--victims 20] [--preemptors 1000] [--classes 200] [--nominated 10]
 
 Every pod on a node has a lower priority than the preemptors; priorities, start times and 100 PodDisruptionBudgets are mixed. Of eight
 classes one has required anti-affinity, one required affinity, one a hard spread constraint, one a host port; with one class none.
+
+A pod is nominated to each of `--nominated` percent of the nodes from the beginning: of lower, the same or higher priority than the
+preemptors. These pods never preempt, so that they keep their nomination unless a preemptor of higher priority takes their node.
 """
 import argparse
 import json
@@ -67,16 +70,25 @@ def preemptor(number, classes):
     return pod(f"p-{number}", of_class % NAMESPACES, app, spec)
 
 
+def nominated(node, dice):
+    """A pod that waits for room on the node, as an autoscaler or an earlier preemption leaves it."""
+    return pod(f"n-{node}", node % NAMESPACES, "nominated",
+               {"priority": dice.choice((50, 100, 200)), "preemptionPolicy": "Never",
+                "containers": [container(dice.choice((250, 500)), dice.choice((128, 512)))]},
+               {"phase": "Pending", "nominatedNodeName": f"node-{node}"})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
-    for name, value in (("nodes", 5000), ("victims", 20), ("preemptors", 1000), ("classes", 200)):
+    for name, value in (("nodes", 5000), ("victims", 20), ("preemptors", 1000), ("classes", 200), ("nominated", 10)):
         parser.add_argument(f"--{name}", type=int, default=value)
     args = parser.parse_args()
     dice = random.Random(1)
     items = [item for n in range(args.nodes) for item in full_node(n, args.victims, dice)]
     items += [budget(n, dice) for n in range(BUDGETS)]
     items += [preemptor(n, args.classes) for n in range(args.preemptors)]
+    items += [nominated(n, dice) for n in sorted(dice.sample(range(args.nodes), args.nodes * args.nominated // 100))]
     with open(args.file, "w", encoding="utf-8") as out:
         json.dump({"apiVersion": "v1", "kind": "List", "items": items}, out)
 

@@ -131,8 +131,8 @@ endfunction()
 
 # The target berth_test_headers: GoogleTest and the standard library as one precompiled header for all tests. Not CMake's way:
 # no file or path of the checkout may be in it, so that ccache finds the tests of another checkout. So gtest.h itself is what is
-# compiled, and the object that comes of it is the header. Not for g++ 12, which then no longer knows what is a system header,
-# and warns of std::string.
+# compiled, never a group of sources (BERTH_UNITY), and the object that comes of it is the header. Not for g++ 12, which then no
+# longer knows what is a system header, and warns of std::string.
 function(berth_add_test_headers)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "BERTH_PRECOMPILE=ON needs clang; the compiler is ${CMAKE_CXX_COMPILER_ID}")
@@ -143,7 +143,7 @@ function(berth_add_test_headers)
   set_source_files_properties("${BERTH_GTEST_HEADER}" PROPERTIES LANGUAGE CXX)
   add_library(berth_test_headers_object OBJECT "${BERTH_GTEST_HEADER}")
   berth_configure_test(berth_test_headers_object)
-  set_target_properties(berth_test_headers_object PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  set_target_properties(berth_test_headers_object PROPERTIES POSITION_INDEPENDENT_CODE OFF UNITY_BUILD OFF)
   target_compile_options(berth_test_headers_object PRIVATE
     -fPIE  # as the sources of an executable
     "SHELL:-x c++-header" ${headers} -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")

@@ -29,7 +29,7 @@ std::uint64_t peak_bandwidth_bytes_per_s(int ordinal) {
 
 DeviceFacts facts_of(int ordinal) {
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, ordinal), "question for the device's properties");
+  check(cudaGetDeviceProperties(&properties, ordinal), "reading the device's properties");
   DeviceFacts facts;
   facts.name = properties.name;
   facts.ordinal = ordinal;
@@ -38,8 +38,8 @@ DeviceFacts facts_of(int ordinal) {
   facts.memory_bytes_total = properties.totalGlobalMem;
   facts.peak_bandwidth_bytes_per_s = peak_bandwidth_bytes_per_s(ordinal);
   facts.shared_bytes_per_block_max = properties.sharedMemPerBlockOptin;
-  check(cudaDriverGetVersion(&facts.driver_version), "question for the driver's version");
-  check(cudaRuntimeGetVersion(&facts.runtime_version), "question for the runtime's version");
+  check(cudaDriverGetVersion(&facts.driver_version), "reading the driver's version");
+  check(cudaRuntimeGetVersion(&facts.runtime_version), "reading the runtime's version");
   facts.has_clusters = attribute_of(ordinal, cudaDevAttrClusterLaunch) != 0;
   facts.has_cooperative_launch = attribute_of(ordinal, cudaDevAttrCooperativeLaunch) != 0;
   return facts;
@@ -63,7 +63,7 @@ DeviceFacts open_device(int ordinal) {
     throw_device_error(cudaErrorNoKernelImageForDevice, {.device = device_text(facts), .doing = "opening"});
   use_device(ordinal);
   std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "question for free memory");  // the first call that needs the device itself
+  check(cudaMemGetInfo(&free, &total), "reading the free memory");  // the first call that needs the device itself
   facts.memory_bytes_free = free;
   return facts;
 }

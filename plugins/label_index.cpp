@@ -19,23 +19,22 @@ bool take_off(std::vector<std::int32_t>& numbers, std::int32_t number) {
 }  // namespace
 
 void LabelIndex::add(std::int32_t number, const std::vector<LabelMap::Entry>& demanded) {
-  std::string rarest;
+  Label rarest;
   std::size_t filed = SIZE_MAX;
   for (std::size_t i = 0; i < demanded.size() && filed > 0; ++i) {
-    std::string label = text_of(demanded[i]);
-    const auto at = by_label_.find(label);
+    const auto at = by_label_.find(demanded[i]);
     const std::size_t here = at == by_label_.end() ? 0 : at->second.size();
     if (here >= filed) continue;
-    rarest = std::move(label);
+    rarest = Label(demanded[i]);
     filed = here;
   }
-  (demanded.empty() ? others_ : by_label_[rarest]).push_back(number);
+  (demanded.empty() ? others_ : by_label_[std::move(rarest)]).push_back(number);
 }
 
 void LabelIndex::remove(std::int32_t number, const std::vector<LabelMap::Entry>& demanded) {
   if (demanded.empty()) take_off(others_, number);
   for (const LabelMap::Entry& label : demanded) {
-    const auto at = by_label_.find(text_of(label));
+    const auto at = by_label_.find(label);
     if (at == by_label_.end() || !take_off(at->second, number)) continue;
     if (at->second.empty()) by_label_.erase(at);
     return;
@@ -45,7 +44,7 @@ void LabelIndex::remove(std::int32_t number, const std::vector<LabelMap::Entry>&
 std::vector<std::int32_t> LabelIndex::candidates(const LabelMap& labels) const {
   std::vector<std::int32_t> found = others_;
   for (const LabelMap::Entry& label : labels)
-    if (const auto at = by_label_.find(text_of(label)); at != by_label_.end())
+    if (const auto at = by_label_.find(label); at != by_label_.end())
       found.insert(found.end(), at->second.begin(), at->second.end());
   std::sort(found.begin(), found.end());
   return found;

@@ -4,7 +4,9 @@
 // Finds, among many things that demand labels (selectors of services, queries about pods), the few that a given set
 // of labels might satisfy.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,14 +27,27 @@ class LabelIndex {
   /// Numbers of the things that the labels might satisfy, ascending.
   std::vector<std::int32_t> candidates(const LabelMap& labels) const;
 
-  /// The key of a label. A false friend (a label key with a line end) costs a look, no more.
-  static std::string text_of(const LabelMap::Entry& label) {
-    return std::string(label.first).append(1, '\n').append(label.second);
-  }
-
  private:
+  using Label = std::pair<std::string, std::string>;
+  // Labels are looked up as they stand in their map, without a copy.
+  struct Hash {
+    using is_transparent = void;
+    template <class AnyLabel>
+    std::size_t operator()(const AnyLabel& label) const {
+      const std::hash<std::string_view> hash;
+      return hash(label.first) * 31 + hash(label.second);
+    }
+  };
+  struct Equal {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return a.first == b.first && a.second == b.second;
+    }
+  };
+
   /// Each is filed under one of its labels: the one with the fewest so far, since many may share all but one.
-  std::unordered_map<std::string, std::vector<std::int32_t>> by_label_;
+  std::unordered_map<Label, std::vector<std::int32_t>, Hash, Equal> by_label_;
   std::vector<std::int32_t> others_;
 };
 

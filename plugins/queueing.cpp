@@ -22,11 +22,16 @@
 #include "plugins/node_resources_fit/rule.h"
 #include "plugins/node_unschedulable/queueing.h"
 #include "plugins/node_unschedulable/rule.h"
+#include "plugins/node_volume_limits/node_volume_limits.h"
 #include "plugins/pod_topology_spread/rule.h"
 #include "plugins/scheduling_gates/queueing.h"
 #include "plugins/scheduling_gates/scheduling_gates.h"
 #include "plugins/taint_toleration/queueing.h"
 #include "plugins/taint_toleration/rule.h"
+#include "plugins/volume_binding/volume_binding.h"
+#include "plugins/volume_queueing.h"
+#include "plugins/volume_restrictions/volume_restrictions.h"
+#include "plugins/volume_zone/volume_zone.h"
 
 namespace berth {
 namespace {
@@ -45,6 +50,10 @@ constexpr std::array kEntries = {
     Entry{NodeAffinityRule::name, make_node_affinity_hints},
     Entry{NodePorts::name, make_node_ports_hints},
     Entry{NodeResourcesFit::name, make_node_resources_fit_hints},
+    Entry{VolumeRestrictions::kName, make_volume_restrictions_hints},
+    Entry{NodeVolumeLimits::kName, make_node_volume_limits_hints},
+    Entry{VolumeBinding::kName, make_volume_binding_hints},
+    Entry{VolumeZone::kName, make_volume_zone_hints},
     Entry{InterPodAffinity::name, make_inter_pod_affinity_hints},
     Entry{PreemptionGate::kName, make_default_preemption_hints},
     Entry{NodeDeclaredFeatures::name, make_node_declared_features_hints},

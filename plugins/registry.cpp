@@ -3,9 +3,13 @@
 
 #include <array>
 
+#include "plugins/node_volume_limits/node_volume_limits.h"
 #include "plugins/priority_sort/priority_sort.h"
 #include "plugins/rules.h"
 #include "plugins/scheduling_gates/scheduling_gates.h"
+#include "plugins/volume_binding/volume_binding.h"
+#include "plugins/volume_restrictions/volume_restrictions.h"
+#include "plugins/volume_zone/volume_zone.h"
 
 namespace berth {
 namespace {
@@ -16,6 +20,11 @@ constexpr std::array kOtherPlugins = {
     BuiltPlugin{PrioritySort::kName, Support::kExact, ""},
     BuiltPlugin{"DefaultPreemption", Support::kPartial,
                 "looks at all nodes; minCandidateNodesPercentage and minCandidateNodesAbsolute are not used"},
+    BuiltPlugin{VolumeRestrictions::kName, Support::kExact, ""},
+    BuiltPlugin{NodeVolumeLimits::kName, Support::kPartial, "gate VolumeLimitScaling is not built"},
+    BuiltPlugin{VolumeBinding::kName, Support::kPartial,
+                "claims are assumed, not bound, in simulations; gate StorageCapacityScoring is not built"},
+    BuiltPlugin{VolumeZone::kName, Support::kExact, ""},
     BuiltPlugin{"DefaultBinder", Support::kPartial, "binds in memory; there is no API server client yet"},
 };
 

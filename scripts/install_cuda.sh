@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 toolkit=$PWD/build/cuda-toolkit
 requirements=scripts/cuda_requirements.txt
 version_min=12.8  # as in cmake/cuda.cmake
-stamp=$toolkit/installed_requirements.txt  # written last: an interrupted run is begun anew
+stamp=$toolkit/installed_requirements.txt  # written last: an interrupted run is repeated
 
 say_and_fail() {
   echo "install_cuda: $1" >&2

@@ -47,9 +47,17 @@ def spec_of(seed):
              "maxRunningPods": (0, 20, 100, 300)[dice(seed, "running", 4)],
              "maxPendingPods": (10, 25, 60)[dice(seed, "pending", 3)],
              "topology": (0, 100)[dice(seed, "topology", 2)],
+             "volumes": (0, 100)[dice(seed, "volumes", 2)],
              "configuration": dice(seed, "configuration", 2) == 1,
              "oddQuantities": dice(seed, "quantities", 4) == 0}
     return {"version": 1, "random": draws}
+
+
+def without_volumes(seed):
+    """For comparisons whose histories have no events of storage objects."""
+    spec = spec_of(seed)
+    spec["random"]["volumes"] = 0
+    return spec
 
 
 def write_json(path, value):

@@ -35,6 +35,7 @@ def spec_of(seed):
     """Mostly small clusters: what matters is how many different things they show."""
     draws = {"maxNodes": (2, 8, 20, 40)[dice(seed, "nodes", 4)], "maxRunningPods": (0, 20, 60, 150)[dice(seed, "running", 4)],
              "maxPendingPods": (6, 12, 24)[dice(seed, "pending", 3)], "topology": (0, 100)[dice(seed, "topology", 2)],
+             "volumes": (0, 100)[dice(seed, "volumes", 2)],
              "configuration": dice(seed, "configuration", 2) == 1, "oddQuantities": dice(seed, "quantities", 4) == 0}
     return {"version": 1, "random": draws}
 

@@ -15,6 +15,7 @@ Last line: oracle-histories: N histories, N placements, N verdicts, N difference
 """
 import sys
 
+from oracle_case import without_volumes
 from oracle_pool import Differing, answers_of_cases, comparison_parser, exit_status, read_arguments
 from oracle_walk import WalkWork
 
@@ -27,7 +28,7 @@ class Work(WalkWork):
         return self.args.histories_program
 
     def draw_case(self, case, seed):
-        case.draw(self.tools, seed)
+        case.draw(self.tools, seed, without_volumes(seed))
 
     def count(self, records, followed):
         return sum(len(r["alone"]["nodes"]) for r in records if "alone" in r)

@@ -30,7 +30,7 @@ class Work(WalkWork):
         return self.args.runs_program
 
     def draw_case(self, case, seed):
-        draw(case, self.tools, seed)
+        draw(case, self.tools, seed, volumes=False)
         sort_objects(case)
 
     def count(self, records, followed):

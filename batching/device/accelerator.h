@@ -3,8 +3,8 @@
 
 // The interface of a device: memory, transfers and kernels over the views of views.h. cuda/ implements it for a GPU;
 // tests/support/emulated_accelerator.h runs the same bodies on the host, so that everything above this interface is
-// tested on machines without a device. The calls of one accelerator run in order; only download() waits, where nothing
-// else is said.
+// tested on machines without a device. The calls of one accelerator run in order; only download() waits, unless a
+// function states otherwise.
 
 #include <cstdint>
 #include <memory>

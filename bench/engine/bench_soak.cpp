@@ -8,8 +8,6 @@
 //
 // bench_soak [events] [nodes] [deployments]
 
-#include <malloc.h>
-
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -23,14 +21,10 @@
 #include "host/config/scheduler_config.h"
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/generate/cluster_life.h"
+#include "tests/support/live_heap.h"
 
 namespace berth {
 namespace {
-
-std::uint64_t live_heap_bytes() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
 
 /// By the index of a ClusterChange; what is placed follows.
 constexpr std::array kKinds = {"node changed", "node removed",      "pod bound",      "pod removed",
@@ -67,7 +61,7 @@ class Soak {
     const BackendStats stats = backend_.stats();
     std::printf("%12lld events %10.2f us each %14llu bytes live %8lld placed %6lld classes %12llu bytes of columns\n",
                 static_cast<long long>(events_), seconds_ * 1e6 / static_cast<double>(events_),
-                static_cast<unsigned long long>(live_heap_bytes()), static_cast<long long>(placed_),
+                static_cast<unsigned long long>(test::live_heap_bytes()), static_cast<long long>(placed_),
                 static_cast<long long>(stats.class_count), static_cast<unsigned long long>(stats.column_bytes));
     std::fflush(stdout);
   }
@@ -136,7 +130,7 @@ int main(int argc, char** argv) {
   for (int tenth = 0; tenth < 10; ++tenth) {
     soak.run(events / 10);
     soak.report();
-    heaps.push_back(berth::live_heap_bytes());
+    heaps.push_back(berth::test::live_heap_bytes());
   }
   soak.report_kinds();
   std::printf("bench-soak: heap after all events / after a tenth: %.4f\n",

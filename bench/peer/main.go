@@ -3,8 +3,8 @@
 // The peer measures how fast upstream kube-scheduler's algorithm places the pending pods of a cluster.
 //
 // It drives the scheduler's own SchedulePod in process (PreFilter, Filter, PreScore, Score, select) and assumes each
-// placement in its cache before the next pod. There is no API server, no Reserve, no binding and no preemption; reading
-// the file and filling cache and queue are not timed.
+// placement in its cache before the next pod. There is no API server, no Reserve and no binding; reading the file and
+// filling cache and queue are not timed. With -preempt, pods that fit nowhere preempt (preemption.go).
 package main
 
 import (
@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	schedulerapi "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"berth.dev/tests/oracle/upstream"
 )
@@ -32,6 +34,8 @@ type options struct {
 	parallelism int
 	batching    bool
 	maxSeconds  float64
+	preempt     bool
+	allNodes    bool
 }
 
 // result is the printed result. Percentage 0 is the default: adaptive sampling of nodes.
@@ -65,6 +69,8 @@ func realMain(args []string) error {
 	flags.IntVar(&o.parallelism, "parallelism", 16, "goroutines of Filter and Score")
 	flags.BoolVar(&o.batching, "batching", false, "the feature OpportunisticBatching")
 	flags.Float64Var(&o.maxSeconds, "max-seconds", 0, "stop when this much time was measured; 0 is never")
+	flags.BoolVar(&o.preempt, "preempt", false, "run DefaultPreemption for pods that fit nowhere, up to their nomination")
+	flags.BoolVar(&o.allNodes, "all-nodes", false, "with -preempt: dry runs of every node, not of a random tenth")
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), usage)
 		flags.PrintDefaults()
@@ -88,7 +94,7 @@ func realMain(args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-func measure(path string, o options) (*result, error) {
+func measure(path string, o options) (any, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	cluster, err := upstream.ReadCluster(path)
@@ -99,6 +105,14 @@ func measure(path string, o options) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.preempt {
+		return measurePreemption(ctx, path, cluster, config, o)
+	}
+	return measurePlacement(ctx, path, cluster, config, o)
+}
+
+func measurePlacement(ctx context.Context, path string, cluster *upstream.Cluster, config *schedulerapi.KubeSchedulerConfiguration,
+	o options) (*result, error) {
 	s, err := newScheduler(ctx, config, cluster, o)
 	if err != nil {
 		return nil, err

@@ -46,6 +46,15 @@ func newScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfigu
 	if err := s.WaitForHandlersSync(ctx); err != nil {
 		return nil, err
 	}
+	// The nominator drops pods that the informer does not know, and DefaultPreemption asks it for the latest object.
+	known := factory.Core().V1().Pods().Informer().GetIndexer()
+	for _, pod := range c.Pods {
+		if pod.Spec.NodeName == "" {
+			if err := known.Add(pod); err != nil {
+				return nil, err
+			}
+		}
+	}
 	t := &timedScheduler{Scheduler: s}
 	return t, t.load(ctx, c)
 }

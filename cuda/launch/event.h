@@ -44,7 +44,7 @@ class Event {
   bool is_passed() const {
     const cudaError_t code = cudaEventQuery(event_);
     if (code == cudaErrorNotReady) return false;
-    check(code, "question to an event");
+    check(code, "query of an event");
     return true;
   }
 

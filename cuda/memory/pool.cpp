@@ -16,7 +16,7 @@ class DeviceMemory : public RawMemory {
  public:
   explicit DeviceMemory(const DeviceFacts& facts) {
     int has_pools = 0;
-    check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, facts.ordinal), "question for pools");
+    check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, facts.ordinal), "query for memory pools");
     if (has_pools == 0)
       throw DeviceUnavailable(device_text(facts),
                               "the driver has no memory pools for it (some virtual GPUs have none)");

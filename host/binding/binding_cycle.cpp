@@ -124,7 +124,8 @@ BindingOutcome BindingCycle::await_permit(PermitWait wait) {
 
 BindingOutcome BindingCycle::pre_bind() {
   const MeterWatch watch(parts_.framework.meter());
-  Status prepared = parts_.framework.run_pre_bind(placed());
+  Status prepared =
+      cancelled_ ? Status{StatusCode::kError, "", {*cancelled_}} : parts_.framework.run_pre_bind(placed());
   if (prepared.code == StatusCode::kWait) {
     note_wait("");
     return reached(BindingResult::kWaiting, BindingStage::kPreBind, Next::kPreBind);
@@ -140,6 +141,13 @@ BindingOutcome BindingCycle::pre_bind() {
   }
   tell(MeteredPoint::kBind, bound.code, bind_watch);
   return finish(std::move(bound));
+}
+
+bool BindingCycle::cancel_pre_bind(std::string why) {
+  if (next_ != Next::kPreBind || cancelled_) return false;
+  cancelled_ = std::move(why);
+  parts_.waiting_pods.wake(pod_->uid());
+  return true;
 }
 
 BindingOutcome BindingCycle::finish(Status bound) {

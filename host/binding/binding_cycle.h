@@ -75,6 +75,10 @@ class BindingCycle {
   /// @throws std::logic_error at any other time
   BindingOutcome finish(Status bound);
 
+  /// Ends the wait in PreBind, as 1.36 does for a preemption: the next proceed() fails with the text. @return false,
+  /// and nothing is ended, when the cycle does not wait there
+  bool cancel_pre_bind(std::string why);
+
   const PodPtr& pod() const { return pod_; }
   const std::string& node_name() const { return node_name_; }
 
@@ -108,6 +112,7 @@ class BindingCycle {
   CycleState state_;
   Next next_ = Next::kReserve;
   std::optional<Wait> wait_;  ///< only with a meter
+  std::optional<std::string> cancelled_;
 };
 
 }  // namespace berth

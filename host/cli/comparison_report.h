@@ -7,7 +7,7 @@
 
 namespace berth {
 
-/// One line: how far a recording goes, and its hash. A recording without its end is said to be one.
+/// One line: how far a recording goes, and its hash. The line says when the recording is incomplete.
 std::string extent_report(const RecordingReader& reader);
 
 /// Both extents, what differs between the runs, and the first differences with both decisions. For people.

@@ -187,7 +187,7 @@ ConfigCheck check_config(const std::string& path, const RequestedGates& requeste
   return {std::move(config), std::move(notes), std::move(refusals)};
 }
 
-std::string config_check_report(const ConfigCheck& check, const Terminal& terminal) {
+std::string config_check_report(const ConfigCheck& check, bool allows_unsupported, const Terminal& terminal) {
   std::string text;
   for (const Profile& profile : check.config.profiles) {
     text += terminal.paint("Profile " + profile.scheduler_name, Emphasis::kBold) + "\n";
@@ -196,7 +196,9 @@ std::string config_check_report(const ConfigCheck& check, const Terminal& termin
   text += fmt::format("Behaviour of Kubernetes {}\n", to_string(check.config.gates.release()));
   text += list("What the partial ones lack", gaps(check.config), Emphasis::kWarning, terminal);
   text += list("Notes", check.notes, Emphasis::kBold, terminal);
-  return text + list("A run with this file is refused (--allow-unsupported goes on without these)", check.refusals,
+  if (allows_unsupported)
+    return text + list("Left out of a run with --allow-unsupported", check.refusals, Emphasis::kWarning, terminal);
+  return text + list("A run with this file is refused (--allow-unsupported continues without these)", check.refusals,
                      Emphasis::kBad, terminal);
 }
 
@@ -221,7 +223,7 @@ ExitCode run(const ConfigCommand& command) {
   if (command.format == "json") {
     write_config_check(check, *json_writer(output, kConfigSpreadDepth));
   } else {
-    output.write(config_check_report(check, Terminal::of(STDOUT_FILENO)));
+    output.write(config_check_report(check, command.config.allow_unsupported, Terminal::of(STDOUT_FILENO)));
   }
   output.flush();
   return check.refusals.empty() || command.config.allow_unsupported ? ExitCode::kDone : ExitCode::kError;

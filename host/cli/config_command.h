@@ -25,7 +25,8 @@ struct ConfigCheck {
 };
 
 ConfigCheck check_config(const std::string& path, const RequestedGates& requested, NodeSampling sampling);
-std::string config_check_report(const ConfigCheck& check, const Terminal& terminal);
+/// @param allows_unsupported  the run goes on without what refusals name
+std::string config_check_report(const ConfigCheck& check, bool allows_unsupported, const Terminal& terminal);
 void write_config_check(const ConfigCheck& check, DocumentWriter& writer);
 
 /// @return kError when a run with this file would not start and allow_unsupported is not set

@@ -17,6 +17,7 @@ void apply_flags(const ConfigOptions& options, EngineConfig& engine) {
   if (options.threads) engine.threads = *options.threads;
   if (options.node_sampling) engine.node_sampling = parse_node_sampling(*options.node_sampling);
   if (options.tie_break) engine.tie_break = parse_tie_break(*options.tie_break);
+  if (options.batching) engine.batching = parse_batching(*options.batching);
   if (options.device) engine.device_ordinal = *options.device;
   if (options.on_device_failure) engine.on_device_failure = parse_device_failure(*options.on_device_failure);
 }
@@ -27,7 +28,7 @@ void refuse_unsupported(const SchedulerConfig& config, const ConfigOptions& opti
   std::vector<InputProblem> problems;
   for (const std::string& request : unsupported_requests(config)) {
     if (!options.allow_unsupported) {
-      problems.push_back({options.config_path, "", request + " (--allow-unsupported goes on without it)"});
+      problems.push_back({options.config_path, "", request + " (--allow-unsupported continues without it)"});
     } else if (!quiet) {
       say_left_out((options.config_name.empty() ? options.config_path : options.config_name) + ": " + request);
     }
@@ -48,8 +49,9 @@ RequestedGates requested_gates(const ConfigOptions& options) {
   if (requested.left_out.empty() || options.allow_unsupported) return requested;
   std::string names;
   for (const std::string& name : requested.left_out) names += (names.empty() ? "" : ", ") + quoted_for_message(name);
-  throw UsageError("--feature-gates: got " + names +
-                   ", expected gates of the scheduler (--allow-unsupported goes on without gates of other components)");
+  throw UsageError(
+      "--feature-gates: got " + names +
+      ", expected gates of the scheduler (--allow-unsupported continues without gates of other components)");
 }
 
 ScheduleOptions schedule_options(const ConfigOptions& options, bool quiet) {

@@ -23,6 +23,7 @@ inline constexpr const char* kReleaseDefault = "1.35";
 inline constexpr const char* kReleaseChoices = "1.35|1.36";
 inline constexpr const char* kNodeSamplingChoices = "all|kube";
 inline constexpr const char* kTieBreakChoices = "load|random|first|kube";
+inline constexpr const char* kBatchingChoices = "engine|kube-1.35";
 
 /// How a command schedules. Flags win over the engine's file.
 struct ConfigOptions {
@@ -36,6 +37,7 @@ struct ConfigOptions {
   std::optional<std::uint64_t> seed;
   std::optional<std::string> node_sampling;
   std::optional<std::string> tie_break;
+  std::optional<std::string> batching;
   std::optional<std::int32_t> threads;
   std::optional<std::int32_t> device;
   std::optional<std::string> on_device_failure;

@@ -47,7 +47,7 @@ void write_device(const DeviceStats& device, DocumentWriter& writer) {
   unsigned_field("allocatedBytes", device.allocated_bytes, writer);
   unsigned_field("peakBandwidthBytesPerSecond", device.peak_bandwidth_bytes_per_s, writer);
   writer.integer_field("fullUploads", device.full_uploads);
-  writer.integer_field("layoutsLaidAgain", device.layouts_laid_again);
+  writer.integer_field("layoutsRebuilt", device.layouts_rebuilt);
   writer.key("onHost");
   writer.begin_object();
   writer.integer_field("pods", device.pods_on_host);
@@ -65,7 +65,7 @@ std::string device_report(const DeviceStats& device, const Terminal& terminal) {
   text += fmt::format(
       "everything sent {}, rows laid out again {}; on the host {} pods, {} evaluations, {} pods of forks, {} dry "
       "runs\n",
-      times(device.full_uploads), times(device.layouts_laid_again), grouped(device.pods_on_host),
+      times(device.full_uploads), times(device.layouts_rebuilt), grouped(device.pods_on_host),
       grouped(device.evaluations_on_host), grouped(device.fork_pods_on_host), grouped(device.dry_runs_on_host));
   Table table({{"kernel"},
                {"launches", Align::kRight},

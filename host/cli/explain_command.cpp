@@ -79,7 +79,7 @@ class ExplainOutput {
     explanation.preemption = explainer_.preempt(found.pod, explanation.evaluation);
     return explanation;
   }
-  /// One that counts every running pod, but for a pod that runs one without it.
+  /// Counts every running pod; for a running pod, every other one.
   const MissFinder& finder_for(const Explanation& explanation) {
     if (explanation.standing.state == PodState::kRunning)
       return finder_without_.emplace(objects_, explanation.pod.get());

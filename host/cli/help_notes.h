@@ -11,8 +11,10 @@ namespace berth {
 
 inline const std::string& program_notes() {
   static const std::string kNotes =
-      "To start with a cluster of your own: " + std::string(kDumpCommand) +
-      "; then berth schedule -f cluster.json, and berth explain -f cluster.json NAMESPACE/POD.\n"
+      "Given a dump of a cluster, berth schedule -f cluster.json shows where each pod would go, and berth explain -f "
+      "cluster.json NAMESPACE/POD why. To make a dump: " +
+      std::string(kDumpCommand) +
+      "\n"
       "Exit codes: 0 done; 1 error; 2 the command line was not understood; 3 unplaced pods with --fail-unplaced; 4 the "
       "device of cuda failed, or none can be used; 5 replay and diff: the runs did not decide the same.\n"
       "Colours are shown on a terminal only, and not when NO_COLOR is set. Bars are drawn in Unicode where the locale "
@@ -29,8 +31,8 @@ inline const std::string& schedule_notes() {
       "200 deep with 64 MiB of expanded aliases, JSON nested 256 deep, 20 million objects, a million invalid objects, "
       "256 MiB of list items whose kind comes behind them, 1 million pods made from workloads. What goes beyond is an "
       "error.\n"
-      "Example: " +
-      std::string(kDumpCommand) + "; berth schedule -f cluster.json";
+      "Example: berth schedule -f cluster.json, which is made by " +
+      std::string(kDumpCommand);
   return kNotes;
 }
 

@@ -82,12 +82,17 @@ void refuse_missing(const std::vector<std::string>& paths) {
   throw InputError(std::move(loaded.problems));
 }
 
+bool holds_no_storage(const StorageObjects& storage) {
+  return storage.volumes.empty() && storage.claims.empty() && storage.classes.empty() && storage.csi_nodes.empty() &&
+         storage.csi_drivers.empty() && storage.capacities.empty() && storage.attachments.empty();
+}
+
 /// True when not a single object of a kind that Berth knows was read.
 bool holds_nothing(const ClusterObjects& objects) {
   return objects.nodes.empty() && objects.pods.empty() && objects.namespaces.empty() &&
          objects.priority_classes.empty() && objects.services.empty() && objects.runtime_classes.empty() &&
          objects.pod_disruption_budgets.empty() && objects.workloads.empty() && objects.terminal_pod_count == 0 &&
-         objects.unused_kinds.empty();
+         objects.unused_kinds.empty() && holds_no_storage(objects.storage);
 }
 
 /// A cluster can be empty, and a dump of it a list without items. Input without any list or object is no dump, and

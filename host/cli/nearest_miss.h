@@ -2,7 +2,7 @@
 #pragma once
 
 // What would have to change for a pod to fit a node that refuses it. This serves the reader of `berth explain`;
-// verdicts come from the engine alone, and a refusal that is not understood here is said to be so.
+// verdicts come from the engine alone, and a refusal that this code cannot explain is reported as such.
 
 #include <optional>
 #include <span>

@@ -84,6 +84,13 @@ void add_engine(CLI::App& app, ConfigOptions& options) {
              "the same answer (default stop)");
 }
 
+void add_batching(CLI::App& app, ConfigOptions& options) {
+  add_choice(
+      app, "--batching", options.batching, kBatchingChoices,
+      "Place as many pods at once as the engine gains from; or one by one, with the node hints of kube-scheduler "
+      "1.35's opportunistic batching, where its feature gate is on (default engine)");
+}
+
 void add_backend(CLI::App& app, ConfigOptions& options) {
   add_choice(app, "--backend", options.backend, "auto|reference|cpu|cuda",
              "Engine to use; auto chooses cpu or cuda and the report says why (default auto)");

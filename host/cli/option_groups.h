@@ -26,6 +26,8 @@ void add_config(CLI::App& app, ConfigOptions& options);
 void add_threads(CLI::App& app, ConfigOptions& options);
 /// --seed, --node-sampling, --tie-break, --threads, --device, --on-device-failure
 void add_engine(CLI::App& app, ConfigOptions& options);
+/// --batching, for commands that run the scheduling loop
+void add_batching(CLI::App& app, ConfigOptions& options);
 void add_backend(CLI::App& app, ConfigOptions& options);
 
 }  // namespace berth

@@ -52,4 +52,10 @@ void Output::flush() {
   if (problem != 0) throw OutputError(std::string("cannot write the output: ") + std::strerror(problem));
 }
 
+void print_output(std::string_view text) {
+  Output output(STDOUT_FILENO);
+  output.write(text);
+  output.flush();
+}
+
 }  // namespace berth

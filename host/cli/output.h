@@ -47,4 +47,7 @@ class Output {
   std::string buffer_;
 };
 
+/// Writes `text` to standard output. @throws OutputError
+void print_output(std::string_view text);
+
 }  // namespace berth

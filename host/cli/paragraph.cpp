@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cli/paragraph.h"
 
+#include <algorithm>
+
 #include "host/cli/terminal.h"
 
 namespace berth {
@@ -15,6 +17,14 @@ std::size_t hanging_indent(std::string_view text) {
   return body == text.npos ? 0 : body;
 }
 
+/// The next part of a paragraph that stays on one line: a word, or a command, so that it can be copied. It ends with a
+/// semicolon, or with the paragraph.
+std::string_view next_part(std::string_view rest) {
+  if (!rest.starts_with("kubectl ")) return rest.substr(0, rest.find(' '));
+  const std::size_t semicolon = rest.find("; ");
+  return semicolon == rest.npos ? rest : rest.substr(0, semicolon + 1);
+}
+
 }  // namespace
 
 std::string wrap(std::string_view paragraph, int columns, int indent) {
@@ -26,9 +36,8 @@ std::string wrap(std::string_view paragraph, int columns, int indent) {
   const int start = indent + static_cast<int>(hang);
   int column = start;
   while (!rest.empty()) {
-    const std::size_t blank = rest.find(' ');
-    const std::string_view word = rest.substr(0, blank);
-    const int width = display_width(word);
+    const std::string_view part = next_part(rest);
+    const int width = display_width(part);
     if (column > start && column + 1 + width > columns) {
       wrapped.append("\n").append(static_cast<std::size_t>(start), ' ');
       column = start;
@@ -36,9 +45,9 @@ std::string wrap(std::string_view paragraph, int columns, int indent) {
       wrapped.push_back(' ');
       ++column;
     }
-    wrapped.append(word);
+    wrapped.append(part);
     column += width;
-    rest.remove_prefix(blank == rest.npos ? rest.size() : blank + 1);
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
   }
   return wrapped + "\n";
 }

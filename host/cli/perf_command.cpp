@@ -31,11 +31,19 @@ struct Selected {
   WorkloadPlan decision;
 };
 
+// libstdc++ takes exponential time for some expressions unless it is told not to; other libraries give up by throwing.
+#ifdef __GLIBCXX__
+constexpr auto kPatternSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
+#else
+constexpr auto kPatternSyntax = std::regex::ECMAScript;
+#endif
+
 std::regex name_pattern(const std::string& text) {
-  const std::string expectation = ", expected an ECMAScript regular expression of at most 1000 bytes";
+  const std::string expectation =
+      ", expected an ECMAScript regular expression of at most 1000 bytes without back references";
   if (text.size() > kPatternBytesMax) throw UsageError("--name: got " + quoted_for_message(text) + expectation);
   try {
-    return std::regex(text);
+    return std::regex(text, kPatternSyntax);
   } catch (const std::regex_error&) {
     throw UsageError("--name: got " + quoted_for_message(text) + expectation);
   }

@@ -59,6 +59,7 @@ std::string apply_option(std::string_view name, const std::string& value, Simula
   if (name == "seed") return fact.into_number(config.seed, UINT64_MAX);
   if (name == "node-sampling") return fact.into(config.node_sampling, kNodeSamplingChoices);
   if (name == "tie-break") return fact.into(config.tie_break, kTieBreakChoices);
+  if (name == "batching") return fact.into(config.batching, kBatchingChoices);
   if (name == "keep-budgets") return fact.into(command.keeps_budgets);
   if (name == "skip-invalid") return fact.into(command.input.skip_invalid);
   if (name == "strict") return fact.into(command.input.strict);
@@ -97,6 +98,7 @@ RecordedFacts facts_of(const SimulateCommand& command) {
   add_number("seed", config.seed);
   add_text("node-sampling", config.node_sampling);
   add_text("tie-break", config.tie_break);
+  add_text("batching", config.batching);
   add_flag("keep-budgets", command.keeps_budgets);
   add_flag("skip-invalid", command.input.skip_invalid);
   add_flag("strict", command.input.strict);

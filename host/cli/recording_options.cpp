@@ -34,7 +34,7 @@ void add_simulation(CLI::App& app, SimulateCommand& command, const std::string& 
   add_input_flags(app, command.input);
   add_choice(
       app, "--start", command.start, kStartChoices,
-      "When the clock begins: at the latest creation or start of a pod in the input, so that a dump goes on from "
+      "When the clock begins: at the latest creation or start of a pod in the input, so that a dump continues from "
       "when it was taken; or at the earliest creation of a pending pod, so that a trace runs from its beginning "
       "(default: as the scenario says, else latest)");
   add_duration(app, "--until", command.until_us, kLongestUs,
@@ -44,6 +44,7 @@ void add_simulation(CLI::App& app, SimulateCommand& command, const std::string& 
   add_config(app, command.config);
   add_backend(app, command.config);
   add_engine(app, command.config);
+  add_batching(app, command.config);
   add_keep_budgets(app, command);
 }
 
@@ -60,6 +61,7 @@ void add_options(CLI::App& app, ReplayCommand& command) {
   add_config(app, command.simulate.config);
   add_backend(app, command.simulate.config);
   add_engine(app, command.simulate.config);
+  add_batching(app, command.simulate.config);
   add_keep_budgets(app, command.simulate);
   add_text(app, "-o,--output", command.output_path, "FILE", "Where to keep the new run, as a recording");
   add_force(app, command.replaces);

@@ -30,11 +30,14 @@ void say_expanded_pods(const ClusterObjects& objects) {
                          counted(made, "pod was", "pods were")));
 }
 
-PreemptionOptions preemption_options(const ScheduleCommand& command) {
+/// @param seed  of the run
+PreemptionOptions preemption_options(const ScheduleCommand& command, std::uint64_t seed) {
   PreemptionOptions options;
   if (command.preemption == "nominate") options.mode = PreemptionMode::kNominate;
   if (command.preemption == "off") options.mode = PreemptionMode::kOff;
   options.limits.keeps_budgets = command.keeps_budgets;
+  if (command.preemption_nodes == "kube") options.limits.nodes = CandidateNodes::kKube;
+  options.limits.seed = seed;
   options.evictions_per_minute_max = command.evictions_per_minute_max;
   return options;
 }
@@ -68,7 +71,7 @@ ExitCode run(const ScheduleCommand& command) {
   ScheduleOptions options = schedule_options(command.config, command.input.quiet);
   const LoadedInput input = load_input(command.input, options.engine.threads);
   options.load_seconds = input.seconds;
-  options.preemption = preemption_options(command);
+  options.preemption = preemption_options(command, options.engine.seed);
   ProgressBar bar("placing");
   options.progress = [&bar](std::size_t done, std::size_t total) { bar.update(done, total); };
   const ScheduleResult result = schedule(input.objects, options);

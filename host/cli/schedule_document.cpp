@@ -22,6 +22,26 @@ void write_preempted(const PreemptedPods& preempted, const Pod& pod, DocumentWri
   writer.end_array();
 }
 
+/// What the placement decides about the pod's unbound claims.
+void write_volumes(const VolumeDecisions& volumes, DocumentWriter& writer) {
+  writer.key("volumes");
+  writer.begin_array();
+  for (const auto& [claim, volume] : volumes.matches) {
+    writer.begin_object();
+    writer.string_field("claim", claim);
+    writer.string_field("volume", volume);
+    writer.end_object();
+  }
+  for (const auto& [claim, class_name] : volumes.provisions) {
+    writer.begin_object();
+    writer.string_field("claim", claim);
+    writer.string_field("provisionWith", class_name);
+    writer.string_field("selectedNode", volumes.node_name);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
 void write_placements(const ScheduleResult& result, const PreemptedPods& preempted, DocumentWriter& writer) {
   writer.key("placements");
   writer.begin_array();
@@ -30,6 +50,7 @@ void write_placements(const ScheduleResult& result, const PreemptedPods& preempt
     writer.string_field("pod", placement.pod->full_name());
     writer.string_field("node", placed_node(result, placement));
     writer.integer_field("score", placement.score);
+    if (placement.volumes != nullptr) write_volumes(*placement.volumes, writer);
     write_preempted(preempted, *placement.pod, writer);
     writer.end_object();
   }
@@ -88,6 +109,15 @@ void write_notes(const std::vector<std::string>& notes, DocumentWriter& writer) 
   writer.end_array();
 }
 
+/// Nothing where there is none.
+void write_figures(std::string_view name, const std::map<std::string, std::int64_t>& figures, DocumentWriter& writer) {
+  if (figures.empty()) return;
+  writer.key(name);
+  writer.begin_object();
+  for (const auto& [what, count] : figures) writer.integer_field(what, count);
+  writer.end_object();
+}
+
 void write_stats(const ScheduleStats& stats, DocumentWriter& writer) {
   writer.key("stats");
   writer.begin_object();
@@ -108,12 +138,8 @@ void write_stats(const ScheduleStats& stats, DocumentWriter& writer) {
     writer.unsigned_integer(bytes);
   }
   writer.end_object();
-  if (!stats.host.empty()) {
-    writer.key("host");
-    writer.begin_object();
-    for (const auto& [what, count] : stats.host) writer.integer_field(what, count);
-    writer.end_object();
-  }
+  write_figures("ways", stats.ways, writer);
+  write_figures("host", stats.host, writer);
   if (stats.device) write_device(*stats.device, writer);
   writer.end_object();
 }

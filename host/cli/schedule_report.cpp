@@ -226,15 +226,19 @@ class ReportText {
     table.add_row({"schedule", duration(result_.stats.schedule_seconds)});
     for (const auto& [part, bytes] : result_.stats.bytes) table.add_row({part, byte_size(bytes)});
     text_ += table.render(terminal_, 2);
-    if (!result_.stats.host.empty()) {
-      title("Plugins on the host");
-      Table host({{""}, {"", Align::kRight}});
-      for (const auto& [what, count] : result_.stats.host) host.add_row({what, grouped(count)});
-      text_ += host.render(terminal_, 2);
-    }
+    figures("Pods by the way in which their nodes were found", result_.stats.ways);
+    figures("Plugins on the host", result_.stats.host);
     if (!result_.stats.device) return;
     title("Device");
     text_ += "  " + device_report(*result_.stats.device, terminal_);
+  }
+
+  void figures(std::string_view name, const std::map<std::string, std::int64_t>& counts) {
+    if (counts.empty()) return;
+    title(std::string(name));
+    Table table({{""}, {"", Align::kRight}});
+    for (const auto& [what, count] : counts) table.add_row({what, grouped(count)});
+    text_ += table.render(terminal_, 2);
   }
 
   void every_pod() {

@@ -11,7 +11,7 @@
 
 namespace berth {
 
-/// Pods without a node whose reasons are the same but for the counts in the text.
+/// Pods without a node whose reasons are the same except for the counts in the text.
 struct UnplacedGroup {
   std::string reason;                 ///< Unplaced::reason
   std::string causes;                 ///< the text without its counts: "Insufficient cpu, node(s) were unschedulable"

@@ -22,7 +22,7 @@ bool reserve_input() noexcept {
 
 /// Lower descriptors have to be open.
 bool reserve_output(int descriptor) noexcept {
-  // A socket without a peer takes no bytes, nor can it be opened anew by its name /dev/stdout.
+  // A socket without a peer takes no bytes, nor can it be reopened by its name /dev/stdout.
   int opened = ::socket(AF_UNIX, SOCK_STREAM, 0);
   if (opened == -1) opened = ::open("/dev/null", O_RDONLY);
   if (opened == -1) opened = ::open("/", O_RDONLY | O_DIRECTORY);

@@ -26,6 +26,7 @@ CacheResult ClusterCache::remove_node(std::string_view name) {
 
 void ClusterCache::note_changes_in(UndoSteps* steps) noexcept {
   state_->undo = steps;
+  state_->storage.note_changes_in(steps);
   if (steps == nullptr && state_->has_vacant) state_->drop_vacant();
 }
 
@@ -35,6 +36,19 @@ CacheResult ClusterCache::assume_pod(PodPtr pod, std::string_view node_name) {
   if (state_->pods.contains(*pod)) return CacheResult::kAlreadyPresent;
   state_->place(std::move(pod), node_name, PodStage::kAssumed);
   return CacheResult::kOk;
+}
+
+CacheResult ClusterCache::assume_pod(PodPtr pod, std::string_view node_name, VolumeDecisionsPtr decisions) {
+  const std::string uid = decisions != nullptr ? pod->uid() : std::string();
+  const CacheResult result = assume_pod(std::move(pod), node_name);
+  if (result != CacheResult::kOk || decisions == nullptr) return result;
+  try {
+    state_->storage.assume(uid, std::move(decisions));
+  } catch (...) {
+    if (state_->undo == nullptr) forget_pod(uid);
+    throw;
+  }
+  return result;
 }
 
 CacheResult ClusterCache::finish_binding(std::string_view uid) {
@@ -48,6 +62,7 @@ CacheResult ClusterCache::forget_pod(std::string_view uid) {
   if (found == state_->pods.end()) return CacheResult::kOk;
   if (!found->is_assumed()) return CacheResult::kWrongState;
   state_->displace(found, State::Ports::kTakeOff);
+  state_->storage.forget(uid);
   return CacheResult::kOk;
 }
 
@@ -57,6 +72,7 @@ CacheResult ClusterCache::add_pod(PodPtr pod) {
   if (found != state_->pods.end()) {
     if (!found->is_assumed()) return CacheResult::kAlreadyPresent;
     state_->displace(found);
+    state_->storage.confirm(pod->uid());
   }
   const std::string_view node_name = pod->node_name;  // of the pod itself, which the cache keeps alive
   state_->place(std::move(pod), node_name, PodStage::kAdded);
@@ -78,6 +94,7 @@ CacheResult ClusterCache::remove_pod(std::string_view uid) {
   const auto found = state_->pods.find(uid);
   if (found == state_->pods.end()) return CacheResult::kUnknownPod;
   state_->displace(found);
+  state_->storage.confirm(uid);  // a claim stays bound when its pod goes
   return CacheResult::kOk;
 }
 
@@ -106,6 +123,13 @@ PodPtr ClusterCache::get_pod(std::string_view uid) const {
 const NodeInfo* ClusterCache::node_of_pod(std::string_view uid) const {
   const auto found = state_->pods.find(uid);
   return found == state_->pods.end() ? nullptr : found->node;
+}
+
+std::vector<PodPtr> ClusterCache::pods() const {
+  std::vector<PodPtr> pods;
+  pods.reserve(state_->pods.size());
+  for (const CachedPod& pod : state_->pods) pods.push_back(pod.pod());
+  return pods;
 }
 
 std::span<const NodeInfo* const> ClusterCache::nodes_in_order() const {
@@ -162,6 +186,9 @@ std::vector<const NodeInfo*> ClusterCache::nodes_with_scalar(std::string_view na
 
 const std::map<std::string, ImageState, std::less<>>& ClusterCache::images() const { return state_->images.states(); }
 bool ClusterCache::would_resize_images(const Node& node) const { return state_->images.would_resize(node); }
+
+const ClusterStorage& ClusterCache::storage() const { return state_->storage; }
+ClusterStorage& ClusterCache::storage() { return state_->storage; }
 
 std::size_t ClusterCache::pod_count() const { return state_->pods.size(); }
 

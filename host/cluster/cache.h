@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/cluster/cluster_storage.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
@@ -75,6 +76,8 @@ class ClusterCache {
 
   /// The pod is stored as given: its node_name may be empty, but must not name another node (kNodeMismatch).
   CacheResult assume_pod(PodPtr pod, std::string_view node_name);
+  /// @param decisions  about its unbound claims; null: none. They are assumed until forget_pod().
+  CacheResult assume_pod(PodPtr pod, std::string_view node_name, VolumeDecisionsPtr decisions);
   CacheResult finish_binding(std::string_view uid);  ///< kOk in every state; assumed pods never expire either way
   CacheResult forget_pod(std::string_view uid);      ///< kOk when absent, kWrongState when confirmed
   /// From a watch or a file, on pod->node_name; kUnknownNode when that is empty. Confirms an assumed pod, and moves it
@@ -117,6 +120,11 @@ class ClusterCache {
   /// it, and reports another size than the one that counts.
   bool would_resize_images(const Node& node) const;
 
+  const ClusterStorage& storage() const;
+  /// Objects of the storage: they are changed from outside. What placements assume comes and goes with their pods.
+  ClusterStorage& storage();
+
+  std::vector<PodPtr> pods() const;  ///< of all nodes, ghosts included, in no order
   std::size_t pod_count() const;
   std::size_t ghost_count() const;
   std::uint64_t memory_bytes() const;  ///< of the cache itself, objects it shares not included

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "host/cluster/tight_list.h"
+
 namespace berth {
 namespace {
 
@@ -21,6 +23,7 @@ void make_room(std::vector<T>& list, std::size_t more) {
 void make_room_for(const ResourceAmounts& added, ResourceAmounts& amounts) {
   for (const auto& [name, amount] : added.scalars)
     if (!amounts.has_scalar(name)) {
+      make_tight_room(amounts.scalars);
       const auto at = std::lower_bound(amounts.scalars.begin(), amounts.scalars.end(), name,
                                        [](const auto& entry, const auto& wanted) { return entry.first < wanted; });
       amounts.scalars.emplace(at, name, 0);
@@ -45,11 +48,13 @@ ClusterCache::State::State() {
 
 ClusterCache::State::State(const State& other)
     : images(other.images),
+      storage(other.storage),
       generation(other.generation),
       order_generation(other.order_generation),
       order_difference_count(other.order_difference_count) {
   nodes.max_load_factor(kLoadFactor);
   pods.max_load_factor(kLoadFactor);
+  storage.note_changes_in(nullptr);
   nodes.reserve(other.nodes.size());
   pods.reserve(other.pods.size());
   // Oldest first, so that each becomes the newest of those so far.
@@ -189,6 +194,7 @@ void ClusterCache::State::place(PodPtr pod, std::string_view node_name, PodStage
     scalars.add(entry, footprint.requested);
     has_scalars = true;
     const auto position = static_cast<std::uint32_t>(entry.pods.size());
+    make_tight_room(entry.pods);
     entry.pods.push_back(std::move(pod));
     has_pod = true;
     pods.insert(CachedPod{&entry, position, stage});

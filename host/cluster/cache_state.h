@@ -24,6 +24,7 @@ struct ClusterCache::State {
   ImageTable images;
   FootprintMemo footprints;
   ScalarIndex<NodeEntry> scalars;
+  ClusterStorage storage;
   NodeEntry* newest = nullptr;
   std::uint64_t generation = 0;
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "host/cluster/cluster_storage.h"
 #include "host/objects/cluster_objects.h"
 
 namespace berth {
@@ -104,8 +105,19 @@ struct WorkloadRemoval {
   std::string name;
 };
 
+/// A storage object was added, or changed.
+struct StorageUpsert {
+  StorageObject object;
+};
+struct StorageRemoval {
+  StorageKind kind = StorageKind::kVolume;
+  std::string namespace_;  ///< of claims and capacities; empty for the others
+  std::string name;
+};
+
 /// Removing what is not there has no effect.
-using ClusterChange = std::variant<NodeUpsert, NodeRemoval, PodUpsert, PodRemoval, NominationUpsert, NamespaceUpsert,
-                                   NamespaceRemoval, ServiceUpsert, ServiceRemoval, WorkloadUpsert, WorkloadRemoval>;
+using ClusterChange =
+    std::variant<NodeUpsert, NodeRemoval, PodUpsert, PodRemoval, NominationUpsert, NamespaceUpsert, NamespaceRemoval,
+                 ServiceUpsert, ServiceRemoval, WorkloadUpsert, WorkloadRemoval, StorageUpsert, StorageRemoval>;
 
 }  // namespace berth

@@ -58,19 +58,16 @@ class EngineCluster::Fingerprinted : public UndoStep {
  public:
   explicit Fingerprinted(EngineCluster& cluster) : cluster_(cluster) {}
   void undo() noexcept override {
-    if (!gone.empty()) {
-      cluster_.fingerprints_.insert(std::move(gone));  // has the room that it had before
-    } else if (changed != nullptr) {
-      changed->second = before;
-    } else if (came != nullptr) {
-      cluster_.fingerprints_.erase(cluster_.fingerprints_.find(came->first));
+    if (!is_done) return;
+    if (before) {
+      cluster_.fingerprints_.insert_or_assign(std::move(name), *before);  // has the room that it had before
+    } else {
+      cluster_.fingerprints_.erase(name);
     }
   }
-  // One of these:
-  Fingerprints::node_type gone;
-  Fingerprints::value_type* changed = nullptr;
-  Fingerprints::value_type* came = nullptr;
-  NodeFingerprint before{};
+  std::string name;
+  std::optional<NodeFingerprint> before;
+  bool is_done = false;
 
  private:
   EngineCluster& cluster_;
@@ -79,17 +76,16 @@ class EngineCluster::Fingerprinted : public UndoStep {
 /// @param fingerprint  null: it goes
 void EngineCluster::set_fingerprint(const std::string& name, const NodeFingerprint* fingerprint) {
   Fingerprinted* const step = is_noting_ ? &steps_.add<Fingerprinted>(*this) : nullptr;
-  if (fingerprint == nullptr) {
-    Fingerprints::node_type gone = fingerprints_.extract(name);
-    if (step != nullptr) step->gone = std::move(gone);
-    return;
-  }
-  const auto [at, is_new] = fingerprints_.try_emplace(name, *fingerprint);
   if (step != nullptr) {
-    (is_new ? step->came : step->changed) = &*at;
-    step->before = at->second;
+    step->name = name;
+    if (const auto at = fingerprints_.find(name); at != fingerprints_.end()) step->before = at->second;
   }
-  at->second = *fingerprint;
+  if (fingerprint == nullptr) {
+    fingerprints_.erase(name);
+  } else {
+    fingerprints_.insert_or_assign(name, *fingerprint);
+  }
+  if (step != nullptr) step->is_done = true;
 }
 
 /// An object of a list was appended, replaced or removed.
@@ -264,9 +260,9 @@ void EngineCluster::apply(const NominationUpsert& change, ClusterEffect& effect)
   effect.nominated_node = change.node_name;
 }
 
-void EngineCluster::assume(PodPtr pod, std::string_view node_name) {
+void EngineCluster::assume(PodPtr pod, std::string_view node_name, VolumeDecisionsPtr decisions) {
   if (journal_->has_readers()) note_before(pod->uid(), node_name);
-  own().assume_pod(std::move(pod), node_name);
+  own().assume_pod(std::move(pod), node_name, std::move(decisions));
 }
 
 std::optional<PodChange> EngineCluster::forget(std::string_view uid) {
@@ -319,6 +315,15 @@ void EngineCluster::apply(const WorkloadRemoval& change, ClusterEffect& effect) 
   effect.selectors_changed = remove(objects_.workloads, [&](const Workload& known) {
     return is_same_workload(known, change.kind, change.namespace_, change.name);
   });
+}
+
+void EngineCluster::apply(const StorageUpsert& change, ClusterEffect& effect) {
+  own().storage().upsert(change.object);
+  effect.storage_changed = true;
+}
+
+void EngineCluster::apply(const StorageRemoval& change, ClusterEffect& effect) {
+  effect.storage_changed = own().storage().remove(change.kind, change.namespace_, change.name);
 }
 
 }  // namespace berth

@@ -3,12 +3,13 @@
 
 // The cluster as an engine knows it: what it was opened with, and the changes that it was told since.
 
+#include <tsl/robin_map.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,22 +38,23 @@ struct ClusterEffect {
   std::vector<PodChange> pods;
   bool namespaces_changed = false;
   bool selectors_changed = false;  ///< of Services and workloads
-  std::string name_space;          ///< that changed, or whose selectors did
-  PodPtr nomination;               ///< non-null: this pod's nomination is now `nominated_node`
-  std::string nominated_node;      ///< empty: it has none any more
-  std::string nomination_ended;    ///< uid of a pod whose nomination ended because it was bound or deleted
+  bool storage_changed = false;
+  std::string name_space;        ///< that changed, or whose selectors did
+  PodPtr nomination;             ///< non-null: this pod's nomination is now `nominated_node`
+  std::string nominated_node;    ///< empty: it has none any more
+  std::string nomination_ended;  ///< uid of a pod whose nomination ended because it was bound or deleted
 
   /// Of a heartbeat, and of what was not there.
   bool is_nothing() const {
     return (node == Node::kNone || (node == Node::kChanged && parts.empty())) && pods.empty() && !namespaces_changed &&
-           !selectors_changed && nomination == nullptr && nomination_ended.empty();
+           !selectors_changed && !storage_changed && nomination == nullptr && nomination_ended.empty();
   }
 };
 
 /// Owns what it holds: the caller's objects are not read after the constructor.
 ///
 /// Changes between begin() and keep() happen as a whole or not at all: take_back() restores what was before, and needs
-/// no memory for it. One that is not between the two is for good; when it throws, it has changed nothing but for
+/// no memory for it. A change outside of the two is final; when it throws, nothing has changed, except by
 /// apply().
 class EngineCluster {
  public:
@@ -70,7 +72,8 @@ class EngineCluster {
   ClusterEffect apply(const ClusterChange& change);
 
   /// A placement of the engine. @param node_name  of a node that is known
-  void assume(PodPtr pod, std::string_view node_name);
+  /// @param decisions  about the pod's unbound claims; null: none
+  void assume(PodPtr pod, std::string_view node_name, VolumeDecisionsPtr decisions);
   /// Takes it back. @return nullopt when the pod is not there, or the placement was confirmed since
   std::optional<PodChange> forget(std::string_view uid);
 
@@ -87,7 +90,9 @@ class EngineCluster {
   ClusterObjects leave_objects() noexcept { return std::move(objects_); }
 
  private:
-  using Fingerprints = std::unordered_map<std::string, NodeFingerprint>;
+  /// Each heartbeat looks a node up, so that cache misses count; the hash is kept beside the key.
+  using Fingerprints = tsl::robin_map<std::string, NodeFingerprint, std::hash<std::string>, std::equal_to<std::string>,
+                                      std::allocator<std::pair<std::string, NodeFingerprint>>, /*StoreHash=*/true>;
   class Fingerprinted;
   template <class Object>
   class ListChanged;
@@ -110,6 +115,8 @@ class EngineCluster {
   void apply(const ServiceRemoval& change, ClusterEffect& effect);
   void apply(const WorkloadUpsert& change, ClusterEffect& effect);
   void apply(const WorkloadRemoval& change, ClusterEffect& effect);
+  void apply(const StorageUpsert& change, ClusterEffect& effect);
+  void apply(const StorageRemoval& change, ClusterEffect& effect);
   void stand_on_node(const PodPtr& pod, ClusterEffect& effect);
   void leave_node(std::string_view uid, ClusterEffect& effect);
 

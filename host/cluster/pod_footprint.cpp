@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "host/cluster/tight_list.h"
 #include "host/objects/pod_requests.h"
 
 namespace berth {
@@ -27,7 +28,9 @@ std::int64_t& scalar_slot(ResourceAmounts& amounts, Name&& name) {
   const auto at = std::lower_bound(amounts.scalars.begin(), amounts.scalars.end(), name,
                                    [](const auto& entry, const std::string& wanted) { return entry.first < wanted; });
   if (at != amounts.scalars.end() && at->first == name) return at->second;
-  return amounts.scalars.emplace(at, std::forward<Name>(name), 0)->second;
+  const auto position = at - amounts.scalars.begin();
+  make_tight_room(amounts.scalars);
+  return amounts.scalars.emplace(amounts.scalars.begin() + position, std::forward<Name>(name), 0)->second;
 }
 
 void drop_scalars_of_zero(ResourceAmounts& amounts) {

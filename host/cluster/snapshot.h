@@ -101,13 +101,13 @@ class Snapshot {
   void note_image(std::string_view name, std::int64_t size_bytes, std::int64_t nodes_elsewhere);
 
   // Guests: nodes that came, changed or went in a borrowed() copy, and in its copies, alone. What is read by slot
-  // follows them, but for what only node sides read: taint sets, cordons, labels, images.
+  // follows them, except what only node sides read: taint sets, cordons, labels, images.
 
   const GuestNodes& guests() const { return guests_; }
   bool is_guest(std::int32_t slot) const { return !guests_.empty() && guests_.find(slot) != nullptr; }
   /// The slots of the engine are below this; nodes that came have those from here on.
   std::int32_t engine_slot_count() const { return static_cast<std::int32_t>(fixed_->nodes.size()); }
-  /// Nodes that came, less those that went.
+  /// Nodes added minus nodes removed.
   std::int32_t guest_count_change() const { return guests_more_; }
   /// find_node() of the engine: without guests.
   std::int32_t find_in_engine(std::string_view name) const {
@@ -124,7 +124,7 @@ class Snapshot {
   void update_guest_order(const ClusterCache& cache);
   /// What guests offer, in the columns of resources that add_resources_of() has taken over since.
   void fill_columns_of_guests(std::uint64_t resources_built_before);
-  /// A guest offers a resource that was asked for in vain, and has no column.
+  /// A guest offers a resource that no node offered when a class requested it, so that it has no column.
   bool guest_lacks_column() const;
   /// Scores may wrap with what the node offers.
   static bool node_may_wrap(const Node& node);
@@ -143,7 +143,7 @@ class Snapshot {
     fixed_->nodes[static_cast<std::size_t>(slot)] = std::move(node);
   }
 
-  // Node events. Whoever derived something from columns updates it, too.
+  // Node events. Data derived from columns has to be updated by its owner.
 
   /// Gives the node a free slot. @return -1 when no slot is free: call add_slots() before
   std::int32_t add_node(const NodeInfo& info, const ClusterCache& cache);
@@ -162,7 +162,7 @@ class Snapshot {
   std::int32_t slot_count() const { return slot_count_; }
   /// Slots that have a node.
   std::int32_t node_count() const { return static_cast<std::int32_t>(fixed_->index_of.size()) + guests_more_; }
-  /// The nodes of the cluster that this is of: node_count(), but for of_node().
+  /// The nodes of the cluster: node_count(), and in of_node() those of the whole cluster.
   std::int64_t node_count_of_cluster() const { return node_count() + nodes_elsewhere_; }
   bool has_node(std::int32_t i) const { return object(i) != nullptr; }
   /// The slots of all nodes in node order: zone-interleaved, as kube-scheduler lists them. As of update_order().
@@ -186,7 +186,7 @@ class Snapshot {
 
   /// The column of a resource, built on first use. kNoColumn when no node offers it.
   std::int32_t ensure_resource(std::string_view name, const ClusterCache& cache);
-  /// Some resource that ensure_resource() was asked for in vain is offered now.
+  /// A node now offers a resource for which ensure_resource() found none.
   bool lacks_column() const { return lacks_column_; }
   std::int32_t resource_count() const { return static_cast<std::int32_t>(resources_.size()); }
   /// How many columns were ever built. A column that keep_resources() gave up is built again for another resource.
@@ -195,8 +195,8 @@ class Snapshot {
   std::vector<std::string_view> resources_built_since(std::uint64_t built) const;
   /// The value of resources_built() with this column.
   std::uint64_t built_at(std::int32_t r) const { return resources_[static_cast<std::size_t>(r)].built_at; }
-  /// Gives up the columns of other resources than cpu, memory, ephemeral storage and `names`: they read as 0. What was
-  /// asked for in vain is forgotten, too.
+  /// Gives up the columns of other resources than cpu, memory, ephemeral storage and `names`: they read as 0. Of the
+  /// resources that no node offered, only `names` are remembered.
   void keep_resources(const std::set<std::string, std::less<>>& names);
   /// kNoColumn when the resource has none.
   std::int32_t find_resource(std::string_view name) const;
@@ -284,8 +284,8 @@ class Snapshot {
     std::vector<std::uint64_t> name_hash;
     std::vector<std::int64_t> allowed_pods;
     std::vector<std::uint8_t> unschedulable;
-    std::vector<std::uint8_t> may_wrap;                ///< 1: the node's amounts may wrap in scores
-    std::set<std::string, std::less<>> asked_in_vain;  ///< resources that no node offered
+    std::vector<std::uint8_t> may_wrap;            ///< 1: the node's amounts may wrap in scores
+    std::set<std::string, std::less<>> unoffered;  ///< resources that were requested when no node offered them
     std::vector<std::int32_t> taint_set;
     ValueIds taint_set_ids;
     std::vector<std::vector<Taint>> taint_sets;
@@ -321,7 +321,7 @@ class Snapshot {
   std::shared_ptr<Fixed> fixed_;
   std::int32_t slot_count_ = 0;  ///< guests' slots included
   GuestNodes guests_;
-  std::int32_t guests_more_ = 0;  ///< nodes that came, less those that went
+  std::int32_t guests_more_ = 0;  ///< nodes added minus nodes removed
   GuestOrder guest_order_;
   bool is_guest_order_current_ = false;
   std::vector<std::int32_t> guest_in_order_;  ///< in_order() and rank() where there are guests

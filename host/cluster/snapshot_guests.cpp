@@ -96,7 +96,7 @@ bool Snapshot::guest_lacks_column() const {
   for (const GuestNode& guest : guests_.all()) {
     if (guest.node == nullptr) continue;
     for (const auto& [name, amount] : guest.node->allocatable.scalars)
-      if (amount > 0 && fixed_->asked_in_vain.contains(name)) return true;
+      if (amount > 0 && fixed_->unoffered.contains(name)) return true;
   }
   return false;
 }

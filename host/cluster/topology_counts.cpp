@@ -62,7 +62,7 @@ TopologyCounts::Table& TopologyCounts::write(std::int32_t table) {
   }
   // As in Pages::write().
   std::atomic_thread_fence(std::memory_order_acquire);
-  mine->version = ++tables_written_;
+  mine->version = versions_.next();
   return *mine;
 }
 
@@ -108,7 +108,7 @@ void TopologyCounts::add_tables_of(const TopologyCounts& other) {
     if (t >= table_count_ || other.added_at(t) > tables_added_) write(t) = other.at(t);
   table_count_ = other.table_count_;
   tables_added_ = other.tables_added_;
-  tables_written_ = std::max(tables_written_, other.tables_written_);
+  versions_.renew();  // what follows is newer than these
   free_tables_ = other.free_tables_;
   domain_sets_ = other.domain_sets_;
   zeroes_ = other.zeroes_;
@@ -117,7 +117,7 @@ void TopologyCounts::add_tables_of(const TopologyCounts& other) {
 void TopologyCounts::reset_table(std::int32_t index, NodeMask mask) {
   Table& table = write(index);
   table.mask = std::move(mask);
-  table.counts = zeroes(domain_capacity_[static_cast<std::size_t>(table.column)] + 1);
+  table.counts = DomainCounts(zeroes(domain_capacity_[static_cast<std::size_t>(table.column)] + 1));
   table.total = table.minimum = table.histogram_base = 0;
   table.existing_domains = 0;
   if (!table.tracks_minimum) return;
@@ -196,21 +196,9 @@ void TopologyCounts::enter(std::int32_t set, std::int32_t domain) {
 void TopologyCounts::make_room(std::int32_t column, std::int32_t domain) {
   std::int32_t& capacity = domain_capacity_[static_cast<std::size_t>(column)];
   if (domain <= capacity) return;
-  const Pages<std::int64_t> zeroes_before = zeroes(capacity + 1);
-  const std::int32_t known = capacity;
   capacity = domain + domain / 4 + kSpareDomains;  // a quarter more, so that counts seldom move
-  for (std::int32_t t = 0; t < table_count_; ++t) {
-    if (at(t).column != column) continue;
-    Table& table = write(t);
-    const Pages<std::int64_t> before = std::move(table.counts);
-    table.counts = zeroes(capacity + 1);
-    for (std::int32_t d = 1; d <= known; ++d) {
-      const auto page = static_cast<std::size_t>(d >> kPageDomainsLog2);
-      if (before.shares_page(zeroes_before, page)) continue;
-      if (const std::int64_t count = before.read(page)[d & (kPageDomains - 1)]; count != 0)
-        table.counts.write(page)[d & (kPageDomains - 1)] = count;
-    }
-  }
+  for (std::int32_t t = 0; t < table_count_; ++t)
+    if (at(t).column == column) write(t).counts.grow(zeroes(capacity + 1));
 }
 
 void TopologyCounts::move_node(std::int32_t column, std::int32_t node, std::int32_t to) {
@@ -267,10 +255,8 @@ void TopologyCounts::add(std::int32_t index, std::int32_t node, std::int64_t amo
   if (!counts_node(index, node)) return;
   Table& table = write(index);
   const std::int32_t domain = domain_of(table.column, node);
-  std::int64_t& count =
-      table.counts.write(static_cast<std::size_t>(domain >> kPageDomainsLog2))[domain & (kPageDomains - 1)];
-  const std::int64_t before = count;
-  count += amount;
+  const std::int64_t before = table.counts.add(domain, amount);
+  const std::int64_t count = before + amount;
   table.total += amount;
   if (table.tracks_minimum && (guests_.empty() || is_in_histogram(table, domain))) note_move(table, before, count);
 }
@@ -394,9 +380,7 @@ std::uint64_t TopologyCounts::bytes() const {
   for (const auto& [entries, pages] : *zeroes_) bytes += pages.bytes();
   for (std::int32_t t = 0; t < table_count_; ++t) {
     const Table& table = at(t);
-    const Pages<std::int64_t>& zeroes = zeroes_->at(domain_capacity_[static_cast<std::size_t>(table.column)] + 1);
-    for (std::size_t p = 0; p < table.counts.page_count(); ++p)
-      if (!table.counts.shares_page(zeroes, p)) bytes += sizeof(std::int64_t) * table.counts.page_length();
+    bytes += table.counts.bytes(zeroes_->at(domain_capacity_[static_cast<std::size_t>(table.column)] + 1));
     bytes += sizeof(std::int32_t) * table.histogram.capacity();
   }
   return bytes;

@@ -16,7 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "host/cluster/domain_counts.h"
 #include "host/cluster/pages.h"
+#include "host/cluster/version_numbers.h"
 
 namespace berth {
 
@@ -33,11 +35,6 @@ struct DomainColumn {
 
 /// Numbers the nodes of each domain; `domain_of` and `domain_count` are given.
 void index_domains(DomainColumn& column);
-
-/// Domains of one page of counts. A power of two. Less than the nodes of a page: a fork copies a page for the one
-/// domain of it that a pod counts in.
-inline constexpr std::int32_t kPageDomainsLog2 = 9;
-inline constexpr std::int32_t kPageDomains = 1 << kPageDomainsLog2;
 
 /// Which nodes count; null: all.
 using NodeMask = std::shared_ptr<const std::vector<std::uint8_t>>;
@@ -86,8 +83,8 @@ class TopologyCounts {
   /// How many tables were ever added, and the value of that with a table.
   std::uint64_t tables_added() const { return tables_added_; }
   std::uint64_t added_at(std::int32_t table) const { return at(table).added_at; }
-  /// Grows whenever something about the table changes, and is not below that of any table from before. Which nodes lie
-  /// in which domain is no part of the table.
+  /// Grows whenever something about the table changes, and is not below that of any table from before. Equal in a copy
+  /// while neither changed the table, and only then. Which nodes lie in which domain is no part of the table.
   std::uint64_t version(std::int32_t table) const { return at(table).version; }
   /// Back to zeroes, over a column that may have been replaced.
   void reset_table(std::int32_t table, NodeMask mask);
@@ -134,24 +131,25 @@ class TopologyCounts {
     for (const CountMove& move : moves) add(move.table, node, sign * move.amount);
   }
 
-  std::int64_t count(std::int32_t table, std::int32_t domain) const {
-    return at(table).counts.read(static_cast<std::size_t>(domain >> kPageDomainsLog2))[domain & (kPageDomains - 1)];
+  std::int64_t count(std::int32_t table, std::int32_t domain) const { return at(table).counts.read(domain); }
+  /// Calls use(domain, count) for the domains of the table whose count is not 0, in any order.
+  /// @return false, without a call: they are, or were, too many to be listed (kListedDomains)
+  template <class Use>
+  bool for_each_listed(std::int32_t table, Use use) const {
+    const DomainCounts& counts = at(table).counts;
+    if (!counts.is_listed()) return false;
+    counts.for_each(use);
+    return true;
   }
   /// Calls use(domain) for the domains of the table whose count is not 0, ascending.
   template <class Use>
   void for_each_counted(std::int32_t table, Use use) const {
-    const Pages<std::int64_t>& counts = at(table).counts;
-    const auto length = static_cast<std::int32_t>(counts.page_length());
-    for (std::size_t p = 0; p < counts.page_count(); ++p) {
-      const std::int64_t* const page = counts.read(p);
-      for (std::int32_t begin = 0; begin < length; begin += kCountsAtOnce) {
-        const std::int32_t end = std::min(begin + kCountsAtOnce, length);
-        std::int64_t any = 0;  // most counts are 0, and a loop without branches looks at several in a step
-        for (std::int32_t d = begin; d < end; ++d) any |= page[d];
-        for (std::int32_t d = begin; any != 0 && d < end; ++d)
-          if (page[d] != 0) use(static_cast<std::int32_t>(p << kPageDomainsLog2) + d);
-      }
-    }
+    const DomainCounts& counts = at(table).counts;
+    if (!counts.is_listed()) return counts.for_each([&](std::int32_t domain, std::int64_t) { use(domain); });
+    std::vector<std::int32_t> domains;
+    counts.for_each([&](std::int32_t domain, std::int64_t) { domains.push_back(domain); });
+    std::sort(domains.begin(), domains.end());
+    for (const std::int32_t domain : domains) use(domain);
   }
   std::int64_t count_at(std::int32_t table, std::int32_t node) const {
     return count(table, domain_of(column_of(table), node));
@@ -179,7 +177,7 @@ class TopologyCounts {
     std::int32_t mask_id = 0;
     std::int32_t domains = -1;  ///< index into domain_sets_, of tables that track the minimum
     NodeMask mask;
-    Pages<std::int64_t> counts;  ///< by domain; [0] stays 0
+    DomainCounts counts;
     std::int64_t total = 0;
     std::int32_t existing_domains = 0;
     bool tracks_minimum = false;
@@ -230,7 +228,6 @@ class TopologyCounts {
   std::vector<DomainSet>& write_sets();
   const Pages<std::int64_t>& zeroes(std::int32_t entries);
 
-  static constexpr std::int32_t kCountsAtOnce = 32;  ///< a divisor of kPageDomains
   /// More domains than there are, so that guests find room.
   static constexpr std::int32_t kSpareDomains = 16;
 
@@ -244,7 +241,7 @@ class TopologyCounts {
   Pages<std::shared_ptr<Table>> tables_{0, kTablesPerPage};
   std::int32_t table_count_ = 0;
   std::uint64_t tables_added_ = 0;
-  std::uint64_t tables_written_ = 0;  ///< how often, which numbers the versions of tables
+  VersionNumbers versions_;  ///< of tables
   std::vector<std::int32_t> free_tables_;
   std::shared_ptr<std::vector<DomainSet>> domain_sets_;  ///< of column -1: free; write_sets() copies those of a copy
   /// Pages of zeroes by number of entries. Tables begin with them and copy a page at its first count: most queries

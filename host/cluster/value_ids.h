@@ -10,8 +10,8 @@
 namespace berth {
 
 /// Numbers for the distinct values that nodes have, from 1; 0 stands for "none". A number is free once no node has its
-/// value, and then gets another value: so memory follows the cluster, and not its history. Who derived something from
-/// the values learns of numbers with a new meaning through for_each_defined_since().
+/// value, and then gets another value: so memory follows the cluster, and not its history. Code that derived something
+/// from the values finds the numbers with a new meaning with for_each_defined_since().
 class ValueIds {
  public:
   /// One more node has the value. @return its number

@@ -20,6 +20,8 @@ constexpr auto kTieBreaks = std::to_array<std::pair<std::string_view, TieBreak>>
     {{"load", TieBreak::kLoad}, {"random", TieBreak::kRandom}, {"first", TieBreak::kFirst}, {"kube", TieBreak::kKube}});
 constexpr auto kNodeSamplings = std::to_array<std::pair<std::string_view, NodeSampling>>(
     {{"all", NodeSampling::kAll}, {"kube", NodeSampling::kKube}});
+constexpr auto kBatchings = std::to_array<std::pair<std::string_view, Batching>>(
+    {{"engine", Batching::kEngine}, {"kube-1.35", Batching::kKube}});
 
 constexpr auto kDeviceFailures = std::to_array<std::pair<std::string_view, DeviceFailure>>(
     {{"stop", DeviceFailure::kStop}, {"rerunOnCpu", DeviceFailure::kRerunOnCpu}});
@@ -106,6 +108,8 @@ bool read_field(std::string_view key, const JsonValue& value, EngineConfig& out)
     out.tie_break = read_choice(value, kTieBreaks).value_or(out.tie_break);
   } else if (key == "nodeSampling") {
     out.node_sampling = read_choice(value, kNodeSamplings).value_or(out.node_sampling);
+  } else if (key == "batching") {
+    out.batching = read_choice(value, kBatchings).value_or(out.batching);
   } else if (key == "threads") {
     read_in_range<std::int32_t>(value, out.threads, 0, kThreadsMax);
   } else if (key == "rowBytesMax") {
@@ -148,11 +152,14 @@ NodeSampling parse_node_sampling(std::string_view text) {
   return parse_choice(text, "--node-sampling", kNodeSamplings);
 }
 
+Batching parse_batching(std::string_view text) { return parse_choice(text, "--batching", kBatchings); }
+
 DeviceFailure parse_device_failure(std::string_view text) {
   return parse_choice(text, "--on-device-failure", kDeviceFailureFlags);
 }
 
 std::string_view to_string(TieBreak value) { return name_of(value, kTieBreaks); }
 std::string_view to_string(NodeSampling value) { return name_of(value, kNodeSamplings); }
+std::string_view to_string(Batching value) { return name_of(value, kBatchings); }
 
 }  // namespace berth

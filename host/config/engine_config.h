@@ -19,6 +19,10 @@ enum class TieBreak : std::uint8_t {
   kKube,    ///< the root of kube-scheduler 1.35's heap
 };
 enum class NodeSampling : std::uint8_t { kAll, kKube };
+enum class Batching : std::uint8_t {
+  kEngine,  ///< the engine places as many pods at once as it gains from
+  kKube,    ///< opportunistic batching of kube-scheduler 1.35, pod by pod: docs/behaviour/scheduler-core.md 6
+};
 
 /// What becomes of a run whose device is lost or fails.
 enum class DeviceFailure : std::uint8_t {
@@ -43,6 +47,7 @@ struct EngineConfig {
   std::uint64_t seed = 0;
   TieBreak tie_break = TieBreak::kLoad;
   NodeSampling node_sampling = NodeSampling::kAll;
+  Batching batching = Batching::kEngine;     ///< of the scheduling loop
   std::int32_t threads = 0;                  ///< 0: one per core
   std::uint64_t row_bytes_max = 1ull << 30;  ///< memory that rows may take; dropping a row never changes a result
   std::int32_t batch_pods_max = 1 << 20;     ///< pods handed to a backend at once
@@ -61,8 +66,10 @@ EngineConfig load_engine_config(const std::string& path);
 /// @throws InputError naming the accepted values
 TieBreak parse_tie_break(std::string_view text);
 NodeSampling parse_node_sampling(std::string_view text);
+Batching parse_batching(std::string_view text);
 DeviceFailure parse_device_failure(std::string_view text);  ///< as the flag is spelled: "stop", "rerun-on-cpu"
 std::string_view to_string(TieBreak value);
 std::string_view to_string(NodeSampling value);
+std::string_view to_string(Batching value);
 
 }  // namespace berth

@@ -102,4 +102,9 @@ std::string ask_normalize(const HostPlugin& plugin, const Pod& pod, std::span<st
   return "running Normalize on Score plugins: plugin " + quoted(plugin.name()) + " failed with: " + status.message();
 }
 
+VolumeDecisionsPtr ask_reserve(const HostPlugin& plugin, const HostQuery& query, const NodeInfo& node) {
+  return guarded_in_engine([&] { return plugin.reserve(query, node); },
+                           [](const Status&) { return VolumeDecisionsPtr(); });
+}
+
 }  // namespace berth

@@ -67,24 +67,28 @@ class HostAnswers {
   std::vector<std::int64_t> raw_of_;
 };
 
-/// Registered with an engine when it is opened (EngineConfig::host_plugins); it runs in the profiles that enable its
-/// name, at the points where they do. One object serves all profiles and all forks, and outlives the engine. Calls may
-/// come from several threads at once. A plugin that throws answers Error with the text of the exception.
+/// Built in (plugins/host_plugins.h), or registered with an engine when it is opened (EngineConfig::host_plugins); it
+/// runs in the profiles that enable its name, at the points where they do. One object serves all profiles and all
+/// forks, and outlives the engine. Calls may come from several threads at once. A plugin that throws answers Error with
+/// the text of the exception.
 class HostPlugin {
  public:
   virtual ~HostPlugin() = default;
   virtual std::string_view name() const = 0;
 
+  /// False: the plugin neither filters nor scores the pod, nor does the pod change an answer. Depends on the pod alone.
+  virtual bool concerns(const Pod& /*pod*/) const { return true; }
   /// All that the plugin reads of a pod: pods that it signs alike share its answers, and a class. nullopt: nothing can
   /// be said, or signing throws, and the pod is a class of its own.
   virtual std::optional<std::string> sign(const Pod& pod) const = 0;
   /// Changes when answers may change for a reason outside the cluster of the engine. Does not change during a call of
   /// the engine. Forks read that of now, not of their opening.
   virtual std::uint64_t version() const noexcept { return 0; }
-  /// Of any pod, not only of those that the plugin filters. Answers follow node objects, too: a node that changes is
-  /// asked again, and after a change of namespaces, Services or workloads all are.
-  /// Throws nothing but std::bad_alloc.
-  virtual HostReach reach(const Pod& pod, const Node& node) const = 0;
+  /// Of any pod that concerns the plugin, not only of those that it filters. What Reserve assumes counts too. Answers
+  /// follow node objects, too: a node that changes is asked again, and after a change of namespaces, Services,
+  /// workloads or storage objects all are. Throws nothing but std::bad_alloc.
+  /// @param query  may be without the pod, and without placements since the last refill
+  virtual HostReach reach(const HostQuery& query, const Node& node) const = 0;
 
   /// PreFilter. That it skips may depend on the pod, on version() and on what makes all answers stale, not on reach().
   virtual HostPreFilter pre_filter(const HostQuery& /*query*/) const { return {}; }
@@ -96,6 +100,8 @@ class HostPlugin {
                                 std::span<const Pod* const> removed) const = 0;
   /// PreScore: kSuccess, kSkip (the plugin does not score) or kError with its reasons.
   virtual Status pre_score(const HostQuery& /*query*/) const { return {}; }
+  /// Reserve: what the placement of the pod on the node decides about its claims. The cluster is without the pod.
+  virtual VolumeDecisionsPtr reserve(const HostQuery& /*query*/, const NodeInfo& /*node*/) const { return nullptr; }
   /// NormalizeScore: brings the raw scores of the feasible nodes into [0, kMaxNodeScore].
   virtual void normalize(const Pod& /*pod*/, std::span<std::int64_t> /*scores*/) const {}
 };
@@ -123,6 +129,8 @@ HostNodeAnswers ask_nodes(const HostPlugin& plugin, const HostQuery& query, std:
 Status ask_changed_node(const HostPlugin& plugin, const HostQuery& query, const NodeInfo& node,
                         std::span<const Pod* const> added, std::span<const Pod* const> removed);
 Status ask_pre_score(const HostPlugin& plugin, const HostQuery& query);
+/// Null where the plugin throws, too.
+VolumeDecisionsPtr ask_reserve(const HostPlugin& plugin, const HostQuery& query, const NodeInfo& node);
 /// @return empty, or the text of the error
 std::string ask_normalize(const HostPlugin& plugin, const Pod& pod, std::span<std::int64_t> scores);
 

@@ -4,43 +4,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <cstring>
-#include <string_view>
-
 #include "host/framework/draw.h"
+#include "host/framework/signature_writer.h"
 
 namespace berth {
 namespace {
-
-/// Appends fields one after another; strings and lists are prefixed with their length, so that different contents have
-/// different bytes.
-class SignatureWriter {
- public:
-  void number(std::int64_t value) { append(&value, sizeof value); }
-  void text(std::string_view value) {
-    number(static_cast<std::int64_t>(value.size()));
-    append(value.data(), value.size());
-  }
-  template <class List, class Write>
-  void list(const List& items, Write write) {
-    number(static_cast<std::int64_t>(items.size()));
-    for (const auto& item : items) write(item);
-  }
-  void texts(const std::vector<std::string>& items) {
-    list(items, [this](const std::string& item) { text(item); });
-  }
-  void resources(const ResourceList& items) {
-    list(items, [this](const auto& item) {
-      text(item.first);
-      append(&item.second.nano, sizeof item.second.nano);
-    });
-  }
-  std::string take() { return std::move(bytes_); }
-
- private:
-  void append(const void* data, std::size_t size) { bytes_.append(static_cast<const char*>(data), size); }
-  std::string bytes_;
-};
 
 void write(SignatureWriter& out, const SelectorRequirement& requirement) {
   out.text(requirement.key);

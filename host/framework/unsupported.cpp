@@ -20,49 +20,25 @@ bool is_missing(const Profile& profile, std::string_view plugin, const HostPlugi
   return false;
 }
 
-/// Plugins that concern a volume of this kind, the most likely one first:
-/// docs/behaviour/plugins-storage-devices.md 1 and 2.
-std::span<const std::string_view> plugins_that_read(PodVolume::Kind kind) {
-  static constexpr std::string_view kClaimPlugins[] = {"VolumeBinding", "VolumeRestrictions", "VolumeZone",
-                                                       "NodeVolumeLimits"};
-  static constexpr std::string_view kDiskPlugins[] = {"VolumeRestrictions", "NodeVolumeLimits"};
-  static constexpr std::string_view kInlinePlugins[] = {"NodeVolumeLimits"};
-  switch (kind) {
-    case PodVolume::Kind::kClaim:
-    case PodVolume::Kind::kEphemeral:
-      return kClaimPlugins;
-    case PodVolume::Kind::kInTreeDisk:
-      return kDiskPlugins;
-    case PodVolume::Kind::kCsiInline:
-      break;
-  }
-  return kInlinePlugins;
-}
-
-std::string describe(const PodVolume& volume) {
-  switch (volume.kind) {
-    case PodVolume::Kind::kClaim:
-      return "the volume claim \"" + volume.name + "\"";
-    case PodVolume::Kind::kEphemeral:
-      return "the ephemeral volume \"" + volume.name + "\"";
-    case PodVolume::Kind::kInTreeDisk:
-      return "a volume of kind " + volume.name;
-    case PodVolume::Kind::kCsiInline:
-      break;
-  }
-  return "an inline CSI volume (" + volume.name + ")";
-}
-
 std::string refusal(std::string_view plugin, const std::string& what) {
   return "plugin \"" + std::string(plugin) + "\" is not supported yet: the pod uses " + what;
 }
 
-std::optional<std::string> volume_reason(const Pod& pod, const Profile& profile, const HostPlugins& hosted) {
-  for (const PodVolume& volume : pod.rare().volumes) {
-    for (const std::string_view plugin : plugins_that_read(volume.kind)) {
-      if (is_missing(profile, plugin, hosted)) return refusal(plugin, describe(volume));
-    }
-  }
+/// A plugin of volumes whose profile sets a gate as Berth has not built it.
+std::optional<std::string> volume_gate_reason(const Profile& profile, const FeatureGates& gates,
+                                              const HostPlugins& hosted) {
+  struct Gate {
+    std::string_view name;
+    bool as_built;
+    std::string_view plugin;
+  };
+  static constexpr Gate kGates[] = {{"StorageCapacityScoring", false, "VolumeBinding"},
+                                    {"VolumeAttributesClass", true, "VolumeBinding"},
+                                    {"VolumeLimitScaling", false, "NodeVolumeLimits"}};
+  for (const Gate& gate : kGates)
+    if (gates.enabled(gate.name) != gate.as_built && is_missing(profile, gate.plugin, hosted))
+      return "feature gate " + std::string(gate.name) + " is not supported yet for plugin \"" +
+             std::string(gate.plugin) + "\": the pod uses volumes";
   return std::nullopt;
 }
 
@@ -78,6 +54,8 @@ std::optional<MissingFilterState> missing_filter_state(const Profile& profile, c
       {"NodeResourcesFit", "error reading \"PreFilterNodeResourcesFit\" from cycleState: not found"},
       {"PodTopologySpread", "reading \"PreFilterPodTopologySpread\" from cycleState: not found"},
       {"InterPodAffinity", "error reading \"PreFilterInterPodAffinity\" from cycleState: not found"},
+      {"VolumeRestrictions", "cannot read \"PreFilterVolumeRestrictions\" from cycleState"},
+      {"VolumeBinding", "not found"},
       {"NodeDeclaredFeatures", "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found"}};
   const std::vector<EnabledPlugin>& filters = profile.at(ExtensionPoint::kFilter);
   for (std::size_t rank = 0; rank < filters.size(); ++rank)
@@ -107,8 +85,10 @@ std::optional<std::string> missing_score_state(const Profile& profile) {
   return std::nullopt;
 }
 
-std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const HostPlugins& hosted) {
-  if (std::optional<std::string> reason = volume_reason(pod, profile, hosted)) return reason;
+std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const FeatureGates& gates,
+                                              const HostPlugins& hosted) {
+  if (!pod.rare().volumes.empty())
+    if (std::optional<std::string> reason = volume_gate_reason(profile, gates, hosted)) return reason;
   const std::vector<std::string>& claims = pod.rare().resource_claims;
   if (!claims.empty() && is_missing(profile, "DynamicResources", hosted)) {
     return refusal("DynamicResources", "the resource claim \"" + claims.front() + "\"");

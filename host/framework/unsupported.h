@@ -27,9 +27,11 @@ std::optional<std::string> missing_score_state(const Profile& profile);
 
 /// Why no backend may evaluate this pod: it needs an enabled plugin of kube-scheduler that is not built yet. nullopt
 /// when every enabled plugin that concerns the pod is built. The text names the plugin and what the pod uses, and
-/// becomes the message of a SchedulerError: `plugin "VolumeBinding" is not supported yet: the pod uses the volume claim
-/// "data"`.
+/// becomes the message of a SchedulerError: `plugin "DynamicResources" is not supported yet: the pod uses the resource
+/// claim "gpu"`, or `feature gate StorageCapacityScoring is not supported yet for plugin "VolumeBinding": the pod uses
+/// volumes`.
 /// @param hosted  plugins that are there, whatever is built
-std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const HostPlugins& hosted = {});
+std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const FeatureGates& gates,
+                                              const HostPlugins& hosted = {});
 
 }  // namespace berth

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/cluster/tight_list.h"
+
 namespace berth {
 namespace {
 
@@ -50,6 +52,7 @@ ClusterLife::ClusterLife(const ClusterLifeOptions& options) : options_(options),
     for (const std::string& name : deployment.offering) {
       NodeInLife& node = *find_node(name);
       Node object = *node.object;
+      make_tight_room(object.allocatable.scalars);
       object.allocatable.scalars.emplace_back(resource_of(deployment.number), 1000);
       std::sort(object.allocatable.scalars.begin(), object.allocatable.scalars.end());
       set_node(node, std::move(object));
@@ -167,6 +170,7 @@ void ClusterLife::replace_deployment() {
   for (const std::string& name : added.offering) {
     NodeInLife& node = *find_node(name);
     Node object = *node.object;
+    make_tight_room(object.allocatable.scalars);
     object.allocatable.scalars.emplace_back(resource_of(added.number), 1000);
     std::sort(object.allocatable.scalars.begin(), object.allocatable.scalars.end());
     queue_.push_back(set_node(node, std::move(object)));

@@ -280,6 +280,7 @@ void read_random(const JsonValue& value, RandomClusterOptions& out) {
   }};
   value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
     if (key == "topology") return read_percent(field, out.topology_percent), true;
+    if (key == "volumes") return read_percent(field, out.volumes_percent), true;
     for (const auto& [name, target] : bounds) {
       if (name == key) return read_random_bound(field, *target), true;
     }

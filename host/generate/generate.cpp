@@ -256,7 +256,7 @@ class Generator {
     if (nodes.empty()) return nodes;
     const std::vector<std::uint32_t> candidates = candidates_of(group);
     Random random = stream(seed_, StreamOf::kPlacement, group_index, 0);
-    std::vector<bool> exhausted(variants.size());  // room only shrinks, so one search in vain is enough
+    std::vector<bool> exhausted(variants.size());  // room only shrinks, so one failed search is enough
     std::size_t left_out = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const std::size_t drawn = random.below(candidates.size());

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-/// How cards are told to the scheduler, which knows extended resources only as whole numbers of one node.
+/// How cards become extended resources, which the scheduler knows only as whole numbers of one node.
 enum class GpuMode : std::uint8_t {
   kCard,   ///< nvidia.com/gpu: whole cards; a pod that shares a card takes all of it
   kMilli,  ///< alibabacloud.com/gpu-milli: thousandths, added up over cards, so placements are an upper bound

@@ -10,6 +10,7 @@
 #include "host/generate/random_configuration.h"
 #include "host/generate/random_parts.h"
 #include "host/generate/random_topology.h"
+#include "host/generate/random_volumes.h"
 #include "host/objects/label_keys.h"
 #include "host/objects/pod_requests.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kFirstCreationUs = 1'700'000'000'000'000;
 constexpr std::int64_t kSecondUs = 1'000'000;
+constexpr std::uint64_t kVolumesStream = 0xD6E8FEB86659FD93ULL;
 constexpr std::uint64_t kExtrasStream = 0x2545F4914F6CDD1DULL;
 constexpr std::array<const char*, 3> kNamespaces = {"default", "team-a", "team-b"};
 
@@ -341,7 +343,9 @@ RandomMoods draw_moods(Random& random, const RandomClusterOptions& options) {
 }
 
 ClusterObjects random_cluster(std::uint64_t seed, const RandomClusterOptions& options) {
-  return Builder(seed, options).build();
+  ClusterObjects objects = Builder(seed, options).build();
+  if (Random(seed ^ kVolumesStream).chance(options.volumes_percent)) add_random_volumes(seed, objects);
+  return objects;
 }
 
 }  // namespace berth

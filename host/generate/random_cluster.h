@@ -22,6 +22,8 @@ struct RandomClusterOptions {
   bool foreign_scheduler_names = true;  ///< pods of "other-scheduler", which no default profile serves
   bool pods_on_unknown_nodes = true;
   bool volumes_and_claims = false;  ///< pods that storage and device plugins have to look at
+  /// Share of the clusters, in percent, with storage objects and pods that use them.
+  std::int32_t volumes_percent = 0;
   /// Share of the clusters, in percent, with fields that PodTopologySpread and InterPodAffinity read.
   std::int32_t topology_percent = 30;
   bool configuration = false;   ///< some pods name the second profile of random_configuration(seed), if it has one

@@ -45,6 +45,14 @@ bool write_objects(const ClusterObjects& objects, std::FILE* file) {
   for (const PriorityClass& priority_class : objects.priority_classes) writer.write(priority_class);
   for (const Service& service : objects.services) writer.write(service);
   for (const Workload& workload : objects.workloads) writer.write(workload);
+  const StorageObjects& storage = objects.storage;
+  for (const StorageClass& object : storage.classes) writer.write(object);
+  for (const PersistentVolume& volume : storage.volumes) writer.write(volume);
+  for (const VolumeClaim& claim : storage.claims) writer.write(claim);
+  for (const CsiNode& node : storage.csi_nodes) writer.write(node);
+  for (const CsiDriver& driver : storage.csi_drivers) writer.write(driver);
+  for (const CsiStorageCapacity& capacity : storage.capacities) writer.write(capacity);
+  for (const VolumeAttachment& attachment : storage.attachments) writer.write(attachment);
   for (const NodePtr& node : objects.nodes) writer.write(*node);
   for (const PodPtr& pod : objects.pods) writer.write(*pod);
   return writer.finish();

@@ -99,6 +99,8 @@ void add_attempts(const SchedulerMetrics& metrics, Families& families) {
     return LabelValues{std::to_string(attempts) + (attempts == SchedulerMetrics::kAttemptsLabelMax ? "+" : "")};
   });
   families.add("scheduler_pod_scheduling_attempts", metrics.attempts_of_bound);
+  if (metrics.bound_after_flush > 0)
+    families.add("scheduler_pod_scheduled_after_flush_total", metrics.bound_after_flush);
   families.add("scheduler_preemption_victims", metrics.preemption_victims);
   families.add("scheduler_preemption_attempts_total", metrics.preemption_attempts);
   families.add_each_counted("scheduler_preemption_goroutines_execution_total", metrics.eviction_seconds,
@@ -106,6 +108,17 @@ void add_attempts(const SchedulerMetrics& metrics, Families& families) {
   families.add("berth_batch_pods", metrics.batch_pods);
   families.add("berth_engine_seconds_total", metrics.engine_seconds);
   families.add("berth_dropped_answers_total", metrics.dropped_answers);
+}
+
+void add_opportunistic(const SchedulerMetrics& metrics, Families& families) {
+  for (const auto& [key, count] : metrics.batch_attempts)
+    families.add("scheduler_batch_attempts_total", count, {key.first, std::string(to_string(key.second))});
+  for (const auto& [key, count] : metrics.batch_flushes)
+    families.add("scheduler_batch_cache_flushed_total", count, {key.first, std::string(to_string(key.second))});
+  families.add_each(metrics.node_hint_seconds, [](bool is_hint, const std::string& profile) {
+    return LabelValues{is_hint ? "hint" : "no_hint", profile};
+  });
+  families.add_each(metrics.batch_store_seconds, [](const std::string& profile) { return LabelValues{profile}; });
 }
 
 void add_plugins(const SchedulerMetrics& metrics, Families& families) {
@@ -190,6 +203,7 @@ void add_engine(const Backend& backend, Families& families) {
 std::vector<MetricFamily> LoopCollectable::Collect() const {
   Families families;
   add_attempts(metrics_, families);
+  add_opportunistic(metrics_, families);
   add_plugins(metrics_, families);
   add_events(metrics_, loop_.queue(), families);
   add_queue(loop_.queue(), families);

@@ -11,6 +11,7 @@ constexpr ExponentialBuckets kMilliseconds{0.001, 2, 15};
 constexpr ExponentialBuckets kMinutes{0.01, 2, 20};
 constexpr ExponentialBuckets kPoints{0.0001, 2, 12};
 constexpr ExponentialBuckets kPlugins{0.00001, 1.5, 20};
+constexpr ExponentialBuckets kNodeHints{0.00001, 2, 12};
 
 const std::vector<Series>& upstream_series() {
   using enum SeriesType;
@@ -66,6 +67,12 @@ const std::vector<Series>& upstream_series() {
        {},
        {1, 2, 5},
        "[STABLE] Number of attempts to successfully schedule a pod."},
+      {"scheduler_pod_scheduled_after_flush_total",
+       kCounter,
+       {},
+       {},
+       "[ALPHA] Number of pods that were successfully scheduled after being flushed from unschedulablePods due to "
+       "timeout. This metric helps detect potential queueing hint misconfigurations or event handling issues."},
       {"scheduler_framework_extension_point_duration_seconds",
        kHistogram,
        {"extension_point", "status", "profile"},
@@ -127,6 +134,26 @@ const std::vector<Series>& upstream_series() {
        {"call_type"},
        {},
        "[ALPHA] Number of API calls currently pending in the async queue."},
+      {"scheduler_batch_attempts_total",
+       kCounter,
+       {"profile", "result"},
+       {},
+       "[ALPHA] Counts of results when we attempt to use batching."},
+      {"scheduler_batch_cache_flushed_total",
+       kCounter,
+       {"profile", "reason"},
+       {},
+       "[ALPHA] Counts of cache flushes by reason."},
+      {"scheduler_get_node_hint_duration_seconds",
+       kHistogram,
+       {"hinted", "profile"},
+       kNodeHints,
+       "[ALPHA] Latency for getting a node hint."},
+      {"scheduler_store_schedule_results_duration_seconds",
+       kHistogram,
+       {"profile"},
+       kNodeHints,
+       "[ALPHA] Latency for getting a no."},
   };
   return kSeries;
 }

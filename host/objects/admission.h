@@ -28,7 +28,7 @@ class Admission {
   std::string admit(DecodedPod& decoded);
   std::string admit(PodTemplate& pod_template);
 
-  /// Each said once: classes that are named and not there, selectors that contradict their class.
+  /// One warning each: classes that are named and not in the input, selectors that contradict their class.
   std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
 
  private:

@@ -10,6 +10,7 @@
 #include "host/objects/node.h"
 #include "host/objects/pod.h"
 #include "host/objects/selectors.h"
+#include "host/objects/volumes.h"
 
 namespace berth {
 
@@ -47,14 +48,6 @@ struct PodDisruptionBudget {
   std::vector<std::string> disrupted_pods;
 };
 
-/// What is kept of a PersistentVolumeClaim: what other objects it needs.
-struct VolumeClaim {
-  std::string name;
-  std::string namespace_;
-  std::string volume_name;         ///< of the PersistentVolume that it is bound to; empty when unbound
-  std::string storage_class_name;  ///< empty: none
-};
-
 /// ReplicaSet, StatefulSet, ReplicationController, Deployment, DaemonSet or Job. Their missing pods are already among
 /// ClusterObjects::pods; what is kept here is what default spreading reads and what the report names.
 struct Workload {
@@ -84,10 +77,7 @@ struct ClusterObjects {
   std::vector<RuntimeClass> runtime_classes;
   std::vector<PodDisruptionBudget> pod_disruption_budgets;
   std::vector<Workload> workloads;
-  // Counted in unused_kinds as well: no rule reads them yet, only messages about what the input lacks do.
-  std::vector<VolumeClaim> volume_claims;
-  std::vector<std::string> volume_names;         ///< of PersistentVolumes
-  std::vector<std::string> storage_class_names;  ///< of StorageClasses
+  StorageObjects storage;
 
   std::int64_t terminal_pod_count = 0;
   std::vector<std::string> terminal_pods;             ///< "namespace/name" of each

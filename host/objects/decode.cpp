@@ -8,6 +8,7 @@
 
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod.h"
+#include "host/objects/decode_volumes.h"
 #include "host/objects/decode_workload.h"
 #include "host/objects/field_names.h"
 #include "host/objects/foreign_object.h"
@@ -27,10 +28,14 @@ enum class KindUse : std::uint8_t {
   kRuntimeClass,
   kPodDisruptionBudget,
   kWorkload,
-  kVolumeClaim,   ///< counted; what it names is kept
-  kVolume,        ///< counted; its name is kept
-  kStorageClass,  ///< counted; its name is kept
-  kNothingYet     ///< known, counted
+  kVolume,
+  kVolumeClaim,
+  kStorageClass,
+  kCsiNode,
+  kCsiDriver,
+  kStorageCapacity,
+  kVolumeAttachment,
+  kNothingYet  ///< known, counted
 };
 
 struct KnownKind {
@@ -60,10 +65,10 @@ constexpr std::array kKnownKinds = std::to_array<KnownKind>({
     {"PersistentVolume", "", KindUse::kVolume},
     {"PersistentVolumeClaim", "", KindUse::kVolumeClaim},
     {"StorageClass", "storage.k8s.io", KindUse::kStorageClass},
-    {"CSINode", "storage.k8s.io", KindUse::kNothingYet},
-    {"CSIDriver", "storage.k8s.io", KindUse::kNothingYet},
-    {"CSIStorageCapacity", "storage.k8s.io", KindUse::kNothingYet},
-    {"VolumeAttachment", "storage.k8s.io", KindUse::kNothingYet},
+    {"CSINode", "storage.k8s.io", KindUse::kCsiNode},
+    {"CSIDriver", "storage.k8s.io", KindUse::kCsiDriver},
+    {"CSIStorageCapacity", "storage.k8s.io", KindUse::kStorageCapacity},
+    {"VolumeAttachment", "storage.k8s.io", KindUse::kVolumeAttachment},
     {"ResourceClaim", "resource.k8s.io", KindUse::kNothingYet},
     {"ResourceClaimTemplate", "resource.k8s.io", KindUse::kNothingYet},
     {"ResourceSlice", "resource.k8s.io", KindUse::kNothingYet},
@@ -106,7 +111,7 @@ NodePtr read_node(const JsonValue& object, DecodedMeta&& meta) {
   const JsonValue status = object.field("status");
   status.for_each_field([&](std::string_view key, const JsonValue& field) {
     if (key == "allocatable") {
-      const ResourceList list = read_resource_list(field);
+      const ResourceList list = read_resource_list(field, ResourceNames::kAny);
       node->allocatable = to_amounts(list);
       if (const Quantity* pods = find(list, kPods)) node->allowed_pod_number = pods->value();
     }
@@ -154,30 +159,21 @@ PodDisruptionBudget read_disruption_budget(const JsonValue& object, DecodedMeta&
   return result;
 }
 
-bool is_only_counted(KindUse use) { return use >= KindUse::kVolumeClaim; }
-
-/// The text of a field of an object of which nothing is refused: "" where it is no text or no name.
-std::string name_in(const JsonValue& object, std::string_view part, std::string_view field) {
-  constexpr std::size_t kNameBytesMax = 253;
-  const JsonValue around = object.field(part);
-  if (!around.is_object()) return {};
-  const JsonValue name = around.field(field);
-  if (!name.is_string()) return {};
-  const std::string_view text(name.element());
-  return text.size() > kNameBytesMax ? std::string() : std::string(text);
-}
-
-void keep_names(KindUse use, const JsonValue& object, DecodedObjects& out) {
-  std::string name = name_in(object, "metadata", "name");
-  if (use == KindUse::kVolumeClaim) {
-    std::string name_space = name_in(object, "metadata", "namespace");
-    if (name_space.empty()) name_space = "default";
-    out.volume_claims.push_back({std::move(name), std::move(name_space), name_in(object, "spec", "volumeName"),
-                                 name_in(object, "spec", "storageClassName")});
-  } else if (use == KindUse::kVolume) {
-    out.volume_names.push_back(std::move(name));
-  } else if (use == KindUse::kStorageClass) {
-    out.storage_class_names.push_back(std::move(name));
+/// Objects of the kind have no namespace.
+bool is_cluster_wide(KindUse use) {
+  switch (use) {
+    case KindUse::kNode:
+    case KindUse::kNamespace:
+    case KindUse::kPriorityClass:
+    case KindUse::kRuntimeClass:
+    case KindUse::kVolume:
+    case KindUse::kStorageClass:
+    case KindUse::kCsiNode:
+    case KindUse::kCsiDriver:
+    case KindUse::kVolumeAttachment:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -200,9 +196,14 @@ void DecodedObjects::append(DecodedObjects&& later, std::size_t problem_limit) {
   move_append(services, later.services);
   move_append(runtime_classes, later.runtime_classes);
   move_append(pod_disruption_budgets, later.pod_disruption_budgets);
+  move_append(volumes, later.volumes);
   move_append(volume_claims, later.volume_claims);
-  move_append(volume_names, later.volume_names);
-  move_append(storage_class_names, later.storage_class_names);
+  move_append(storage_classes, later.storage_classes);
+  move_append(default_storage_classes, later.default_storage_classes);
+  move_append(csi_nodes, later.csi_nodes);
+  move_append(csi_drivers, later.csi_drivers);
+  move_append(storage_capacities, later.storage_capacities);
+  move_append(volume_attachments, later.volume_attachments);
   for (const auto& [kind, count] : later.unused_kinds) unused_kinds[kind] += count;
   for (const auto& [kind, count] : later.unknown_kinds) unknown_kinds[kind] += count;
   object_count += later.object_count;
@@ -284,10 +285,22 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
       if (object.sink().empty()) out.workloads.push_back(std::move(workload));
       return;
     }
-    case KindUse::kPod:
-    case KindUse::kVolumeClaim:
     case KindUse::kVolume:
+      return keep(out.volumes, read_persistent_volume(object, std::move(meta)));
+    case KindUse::kVolumeClaim:
+      return keep(out.volume_claims, read_volume_claim(object, std::move(meta)));
     case KindUse::kStorageClass:
+      if (is_default_class(object)) out.default_storage_classes.push_back({meta.name, meta.creation_time_us});
+      return keep(out.storage_classes, read_storage_class(object, std::move(meta)));
+    case KindUse::kCsiNode:
+      return keep(out.csi_nodes, read_csi_node(object, std::move(meta)));
+    case KindUse::kCsiDriver:
+      return keep(out.csi_drivers, read_csi_driver(object, std::move(meta)));
+    case KindUse::kStorageCapacity:
+      return keep(out.storage_capacities, read_csi_storage_capacity(object, std::move(meta)));
+    case KindUse::kVolumeAttachment:
+      return keep(out.volume_attachments, read_volume_attachment(object, std::move(meta)));
+    case KindUse::kPod:
     case KindUse::kNothingYet:
       return;
   }
@@ -296,17 +309,16 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
 void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object, SourcePlace place,
                                  DecodedObjects& out) {
   if (known.use == KindUse::kPod) return read_pod(object, place, out);
-  if (is_only_counted(known.use)) {
+  if (known.use == KindUse::kNothingYet) {
     ++out.unused_kinds[std::string(known.kind)];
-    return keep_names(known.use, object, out);
+    return;
   }
-  const bool is_cluster_wide = known.use == KindUse::kNode || known.use == KindUse::kNamespace ||
-                               known.use == KindUse::kPriorityClass || known.use == KindUse::kRuntimeClass;
+  const bool has_namespace = !is_cluster_wide(known.use);
   DecodedMeta meta = pods.read_metadata(object.field("metadata"), known.use == KindUse::kNamespace);
   require_name(object, meta.name);
-  if (!is_cluster_wide && meta.namespace_.empty()) meta.namespace_ = "default";
+  if (has_namespace && meta.namespace_.empty()) meta.namespace_ = "default";
   object_name = known.kind;
-  if (!meta.name.empty()) object_name += " " + (is_cluster_wide ? "" : meta.namespace_ + "/") + meta.name;
+  if (!meta.name.empty()) object_name += " " + (has_namespace ? meta.namespace_ + "/" : "") + meta.name;
   read_named(known, object, std::move(meta), place, out);
 }
 

@@ -67,12 +67,24 @@ struct DecodedWorkload {
   std::int64_t creation_time_us = 0;
   std::int64_t replicas = 1;
   std::int64_t first_ordinal = 0;                   ///< StatefulSet spec.ordinals.start
-  std::vector<std::string> volume_claim_templates;  ///< StatefulSet
+  std::vector<VolumeClaim> volume_claim_templates;  ///< StatefulSet; without namespace
+  std::vector<std::size_t> classless_claims;        ///< of these, that name no class, which is not the class ""
   std::int64_t parallelism = 1;                     ///< Job
   std::optional<std::int64_t> completions;          ///< Job
   std::int64_t succeeded = 0;                       ///< Job status
   bool is_inactive = false;                         ///< terminating, or a suspended or finished Job: makes no pods
   SourcePlace place;
+};
+
+/// As reports name it: "Deployment default/web".
+inline std::string name_in_reports(const Workload& workload) {
+  return workload.kind + " " + workload.namespace_ + "/" + workload.name;
+}
+
+/// A StorageClass that claims get which name none.
+struct DefaultStorageClass {
+  std::string name;
+  std::int64_t creation_time_us = 0;
 };
 
 /// What a run of items decoded to, in input order.
@@ -86,9 +98,14 @@ struct DecodedObjects {
   std::vector<Sourced<Service>> services;
   std::vector<Sourced<RuntimeClass>> runtime_classes;
   std::vector<Sourced<PodDisruptionBudget>> pod_disruption_budgets;
-  std::vector<VolumeClaim> volume_claims;
-  std::vector<std::string> volume_names;
-  std::vector<std::string> storage_class_names;
+  std::vector<Sourced<PersistentVolume>> volumes;
+  std::vector<Sourced<VolumeClaim>> volume_claims;
+  std::vector<Sourced<StorageClass>> storage_classes;
+  std::vector<DefaultStorageClass> default_storage_classes;
+  std::vector<Sourced<CsiNode>> csi_nodes;
+  std::vector<Sourced<CsiDriver>> csi_drivers;
+  std::vector<Sourced<CsiStorageCapacity>> storage_capacities;
+  std::vector<Sourced<VolumeAttachment>> volume_attachments;
   std::map<std::string, std::int64_t> unused_kinds;
   std::map<std::string, std::int64_t> unknown_kinds;
   std::int64_t object_count = 0;  ///< read, whatever became of them

@@ -152,11 +152,12 @@ std::optional<Quantity> read_quantity(const JsonValue& value) {
   return quantity;
 }
 
-ResourceList read_resource_list(const JsonValue& value) {
+ResourceList read_resource_list(const JsonValue& value, ResourceNames names) {
   ResourceList list;
   value.for_each_entry([&](std::string_view name, const JsonValue& amount) {
     if (!is_qualified_name(name)) {
-      amount.problem("is not the name of a resource, expected a qualified name such as nvidia.com/gpu");
+      if (names == ResourceNames::kQualified)
+        amount.problem("is not the name of a resource, expected a qualified name such as nvidia.com/gpu");
       return;
     }
     const auto quantity = read_quantity(amount);

@@ -24,9 +24,13 @@ namespace berth {
 /// A string or a bare number; null is 0; blanks around the text are dropped: docs/behaviour/plugins-node.md 1.1.
 std::optional<Quantity> read_quantity(const JsonValue& value);
 
-/// Names have to be qualified names and amounts not negative. Amounts are rounded up to 10^-3, as the API server
-/// stores.
-ResourceList read_resource_list(const JsonValue& value);
+enum class ResourceNames : std::uint8_t {
+  kQualified,  ///< another name is a problem: the API server refuses it in a spec
+  kAny         ///< another name is left out: the API server takes it in a status, and no pod can request it
+};
+
+/// Amounts must not be negative. They are rounded up to 10^-3, as the API server stores.
+ResourceList read_resource_list(const JsonValue& value, ResourceNames names = ResourceNames::kQualified);
 
 /// RFC 3339 with optional fraction, as microseconds since the epoch.
 bool read_time(const JsonValue& value, std::int64_t& out_us);

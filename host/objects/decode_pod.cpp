@@ -5,6 +5,7 @@
 
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod_spec.h"
+#include "host/objects/decode_volumes.h"
 #include "host/objects/field_names.h"
 #include "host/objects/go_duration.h"
 #include "host/objects/label_keys.h"
@@ -19,9 +20,6 @@ constexpr std::array<std::pair<std::string_view, PodPhase>, 5> kPhases = {{{"Pen
                                                                            {"Succeeded", PodPhase::kSucceeded},
                                                                            {"Failed", PodPhase::kFailed},
                                                                            {"Unknown", PodPhase::kUnknown}}};
-constexpr std::array<std::string_view, 8> kInTreeDisks = {
-    "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "iscsi", "rbd", "cinder",
-    "vsphereVolume",     "portworxVolume"};
 
 OwnerReference read_owner(const JsonValue& value) {
   OwnerReference owner;
@@ -49,23 +47,6 @@ void append_content(std::string& out, const std::vector<OwnerReference>& owners)
     append_length_and_text(out, owner.uid);
     out += owner.controller ? '1' : '0';
   }
-}
-
-/// Only volumes that a storage plugin has to look at; the others bind a pod to no node.
-void read_volumes(const JsonValue& value, std::vector<PodVolume>& out) {
-  value.for_each_element([&](const JsonValue& volume) {
-    volume.for_each_field([&](std::string_view key, const JsonValue& source) {
-      if (key == "persistentVolumeClaim" && source.expect_object()) {
-        source.field("claimName").read(out.emplace_back(PodVolume{PodVolume::Kind::kClaim, {}}).name);
-      } else if (key == "ephemeral") {
-        volume.field("name").read(out.emplace_back(PodVolume{PodVolume::Kind::kEphemeral, {}}).name);
-      } else if (key == "csi") {
-        out.push_back({PodVolume::Kind::kCsiInline, std::string(key)});
-      } else if (std::find(kInTreeDisks.begin(), kInTreeDisks.end(), key) != kInTreeDisks.end()) {
-        out.push_back({PodVolume::Kind::kInTreeDisk, std::string(key)});
-      }
-    });
-  });
 }
 
 void read_names(const JsonValue& value, std::vector<std::string>& out) {
@@ -102,8 +83,8 @@ void read_container_statuses(const JsonValue& value, std::vector<ContainerStatus
     ContainerStatusResources& status = out.emplace_back();
     element.field("name").read(status.container_name);
     status.has_resources = resources.present();
-    status.requests = read_resource_list(resources.field("requests"));
-    status.allocated = read_resource_list(allocated);
+    status.requests = read_resource_list(resources.field("requests"), ResourceNames::kAny);
+    status.allocated = read_resource_list(allocated, ResourceNames::kAny);
   });
 }
 
@@ -171,7 +152,12 @@ LabelMap PodDecoder::read_labels(const JsonValue& value) {
 
 OwnersPtr PodDecoder::read_owners(const JsonValue& value) {
   std::vector<OwnerReference> owners;
-  value.for_each_element([&](const JsonValue& element) { owners.push_back(read_owner(element)); });
+  bool has_controller = false;
+  value.for_each_element([&](const JsonValue& element) {
+    const OwnerReference& owner = owners.emplace_back(read_owner(element));
+    validate_owner(element, owner, has_controller);
+    has_controller |= owner.controller;
+  });
   if (owners.empty()) return nullptr;
   scratch_.clear();
   append_content(scratch_, owners);
@@ -220,7 +206,7 @@ bool PodDecoder::read_own_field(std::string_view key, const JsonValue& value, Po
     read_names(value, own.rare.scheduling_gates);
     own.has_rare |= !own.rare.scheduling_gates.empty();
   } else if (key == "volumes") {
-    read_volumes(value, own.rare.volumes);
+    read_pod_volumes(value, own.rare.volumes);
     own.has_rare |= !own.rare.volumes.empty();
   } else if (key == "resourceClaims") {
     read_names(value, own.rare.resource_claims);
@@ -269,7 +255,10 @@ void PodDecoder::read_status(const JsonValue& status, Pod& pod, PodOwn& own) {
   status.for_each_field([&](std::string_view key, const JsonValue& field) {
     if (key == "phase") read_enum(field, kPhases, pod.phase);
     if (key == "startTime") read_time(field, pod.start_time_us);
-    if (key == "nominatedNodeName") field.read(own.rare.nominated_node_name);
+    if (key == "nominatedNodeName") {
+      field.read(own.rare.nominated_node_name);
+      validate_referenced_name(field);
+    }
     if (key == "conditions") read_conditions(field, told);
     if (key == "containerStatuses" || key == "initContainerStatuses") read_container_statuses(field, statuses);
   });

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <span>
 
 #include "host/objects/admission.h"
 #include "host/objects/decode_parts.h"
 #include "host/objects/field_names.h"
+#include "host/objects/object_pools.h"
 #include "host/objects/pod_requests.h"
 
 namespace berth {
@@ -17,7 +19,7 @@ namespace {
 constexpr std::int32_t kPortMax = 65535;
 
 /// What read_pod_spec() and read_container() look at; a field has to stand here to be read at all.
-constexpr std::array<std::string_view, 12> kSpecFields = {"containers",
+constexpr std::array<std::string_view, 13> kSpecFields = {"containers",
                                                           "schedulerName",
                                                           "initContainers",
                                                           "nodeSelector",
@@ -28,7 +30,11 @@ constexpr std::array<std::string_view, 12> kSpecFields = {"containers",
                                                           "resources",
                                                           "hostNetwork",
                                                           "runtimeClassName",
-                                                          "terminationGracePeriodSeconds"};
+                                                          "terminationGracePeriodSeconds",
+                                                          "volumes"};
+/// Parts of a volume that differ from pod to pod, or that no signature compares.
+constexpr std::array<std::string_view, 5> kUnsignedVolumeFields = {"name", "configMap", "secret",
+                                                                   "persistentVolumeClaim", "ephemeral"};
 constexpr std::array<std::string_view, 6> kContainerFields = {"name",  "image",         "resources",
                                                               "ports", "restartPolicy", "restartPolicyRules"};
 
@@ -174,35 +180,6 @@ TopologySpreadConstraint read_spread_constraint(const JsonValue& value) {
   return constraint;
 }
 
-bool names_pod_level_resource(const ResourceList& list) {
-  return std::any_of(list.begin(), list.end(), [](const auto& entry) { return is_pod_level_resource(entry.first); });
-}
-
-void read_spec_field(std::string_view key, const JsonValue& field, PodSpec& spec, ResourceList& pod_level_limits) {
-  if (key == "schedulerName") {
-    std::string_view name;
-    if (field.read(name) && !name.empty()) spec.scheduler_name = name;
-  }
-  if (key == "containers") spec.containers = read_containers(field);
-  if (key == "initContainers") spec.init_containers = read_containers(field);
-  if (key == "overhead") spec.overhead = read_resource_list(field);
-  if (key == "resources" && field.expect_object()) {
-    spec.pod_level_requests = read_resource_list(field.field("requests"));
-    pod_level_limits = read_resource_list(field.field("limits"));
-  }
-  if (key == "hostNetwork") field.read(spec.host_network);
-  if (key == "nodeSelector") spec.node_selector = read_label_map(field);
-  if (key == "affinity") read_affinity(field, spec);
-  if (key == "tolerations") spec.tolerations = read_tolerations(field);
-  if (key == "topologySpreadConstraints") {
-    spec.topology_spread_constraints.clear();
-    field.for_each_element(
-        [&](const JsonValue& item) { spec.topology_spread_constraints.push_back(read_spread_constraint(item)); });
-  }
-  if (key == "runtimeClassName") field.read(spec.runtime_class_name);
-  if (key == "terminationGracePeriodSeconds") field.read(spec.termination_grace_s);
-}
-
 template <class T>
 void append_plain(std::string& out, char tag, T value) {
   char bytes[1 + sizeof(T)];
@@ -248,6 +225,85 @@ void append_value(std::string& out, simdjson::dom::element value) {
   }
 }
 
+void append_sorted(std::string& out, simdjson::dom::element value);
+
+/// Entries by key, those with null left out: what a typed reader makes of them does not follow from their order.
+void append_sorted(std::string& out, simdjson::dom::object object) {
+  std::map<std::string_view, simdjson::dom::element> sorted;
+  for (auto [key, element] : object)
+    if (!element.is_null()) sorted.insert_or_assign(key, element);
+  out += '{';
+  for (const auto& [key, element] : sorted) {
+    append_text(out, key);
+    append_sorted(out, element);
+  }
+  out += '}';
+}
+
+void append_sorted(std::string& out, simdjson::dom::element value) {
+  if (value.is_object()) return append_sorted(out, simdjson::dom::object(value));
+  if (!value.is_array()) return append_value(out, value);
+  out += '[';
+  for (auto element : simdjson::dom::array(value)) append_sorted(out, element);
+  out += ']';
+}
+
+std::uint64_t content_hash(simdjson::dom::element value) {
+  std::string content;
+  append_sorted(content, value);
+  return hash_bytes(content);
+}
+
+std::uint64_t volumes_hash(const JsonValue& volumes) {
+  std::uint64_t hash = 0;
+  volumes.for_each_element([&](const JsonValue& volume) {
+    volume.for_each_field([&](std::string_view key, const JsonValue& source) {
+      if (is_one_of(key, kUnsignedVolumeFields) || !source.present()) return;
+      std::string content;
+      append_text(content, key);
+      append_sorted(content, source.element());
+      hash += hash_bytes(content);
+    });
+  });
+  return hash;
+}
+
+bool names_pod_level_resource(const ResourceList& list) {
+  return std::any_of(list.begin(), list.end(), [](const auto& entry) { return is_pod_level_resource(entry.first); });
+}
+
+void read_spec_field(std::string_view key, const JsonValue& field, PodSpec& spec, ResourceList& pod_level_limits) {
+  if (key == "schedulerName") {
+    std::string_view name;
+    if (field.read(name) && !name.empty()) spec.scheduler_name = name;
+  }
+  if (key == "containers") spec.containers = read_containers(field);
+  if (key == "initContainers") spec.init_containers = read_containers(field);
+  if (key == "overhead") spec.overhead = read_resource_list(field);
+  if (key == "resources" && field.expect_object()) {
+    spec.pod_level_requests = read_resource_list(field.field("requests"));
+    pod_level_limits = read_resource_list(field.field("limits"));
+  }
+  if (key == "hostNetwork") field.read(spec.host_network);
+  if (key == "nodeSelector") spec.node_selector = read_label_map(field);
+  if (key == "affinity") read_affinity(field, spec);
+  if (key == "tolerations") {
+    spec.tolerations = read_tolerations(field);
+    spec.tolerations_hash = 0;
+    field.for_each_element([&](const JsonValue& toleration) {
+      if (toleration.present()) spec.tolerations_hash += content_hash(toleration.element());
+    });
+  }
+  if (key == "volumes") spec.volumes_hash = volumes_hash(field);
+  if (key == "topologySpreadConstraints") {
+    spec.topology_spread_constraints.clear();
+    field.for_each_element(
+        [&](const JsonValue& item) { spec.topology_spread_constraints.push_back(read_spread_constraint(item)); });
+  }
+  if (key == "runtimeClassName") field.read(spec.runtime_class_name);
+  if (key == "terminationGracePeriodSeconds") field.read(spec.termination_grace_s);
+}
+
 void append_containers(std::string& out, simdjson::dom::element value) {
   if (!value.is_array()) return append_value(out, value);
   out += '[';
@@ -265,6 +321,20 @@ void append_containers(std::string& out, simdjson::dom::element value) {
       if (is_read) append_value(out, element);
     }
     out += '}';
+  }
+  out += ']';
+}
+
+void append_volumes(std::string& out, simdjson::dom::element value) {
+  if (!value.is_array()) return;
+  out += '[';
+  for (simdjson::dom::element volume : simdjson::dom::array(value)) {
+    if (!volume.is_object()) continue;
+    for (auto [key, element] : simdjson::dom::object(volume)) {
+      if (is_one_of(key, kUnsignedVolumeFields)) continue;
+      append_text(out, key);
+      append_value(out, element);
+    }
   }
   out += ']';
 }
@@ -290,6 +360,8 @@ void append_spec_source(std::string& out, simdjson::dom::object spec) {
     append_text(out, key);
     if (key == "containers" || key == "initContainers") {
       append_containers(out, element);
+    } else if (key == "volumes") {
+      append_volumes(out, element);
     } else {
       append_value(out, element);
     }

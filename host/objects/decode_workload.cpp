@@ -2,6 +2,7 @@
 #include "host/objects/decode_workload.h"
 
 #include "host/objects/decode_parts.h"
+#include "host/objects/decode_volumes.h"
 #include "host/objects/validation.h"
 
 namespace berth {
@@ -53,7 +54,10 @@ void read_stateful_set_spec(const JsonValue& spec, DecodedWorkload& out) {
   const JsonValue claims = spec.field("volumeClaimTemplates");
   claims.for_each_element([&](const JsonValue& claim) {
     const JsonValue metadata = claim.field("metadata");
-    metadata.field("name").read(out.volume_claim_templates.emplace_back());
+    DecodedMeta meta;
+    metadata.field("name").read(meta.name);
+    if (!names_class(claim)) out.classless_claims.push_back(out.volume_claim_templates.size());
+    out.volume_claim_templates.push_back(read_volume_claim(claim, std::move(meta)));
   });
 }
 

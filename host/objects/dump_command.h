@@ -14,7 +14,8 @@ namespace berth {
 /// the dump themselves. Nor are the kinds of resource.k8s.io, which clusters before 1.34 lack, and for which kubectl
 /// would fail.
 inline constexpr std::string_view kDumpCommand =
-    "kubectl get no,po,ns,svc,rc,rs,sts,pc,runtimeclasses,pdb,pv,pvc,sc,csinodes -A -o json > cluster.json";
+    "kubectl get no,po,ns,svc,rc,rs,sts,pc,runtimeclasses,pdb,pv,pvc,sc,csinodes,csidrivers,csistoragecapacities,"
+    "volumeattachments -A -o json > cluster.json";
 
 /// The command for one or several kinds alone: "kubectl get namespaces -A -o json".
 /// @param kinds  as kubectl takes them: "services,replicasets"

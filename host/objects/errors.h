@@ -26,7 +26,7 @@ struct InputProblem {
 inline constexpr std::size_t kProblemLimit = 100;
 
 /// Appends `problem`, or counts it as a repetition of one in `problems` that says the same: of an object of the same
-/// kind, at the same path but for positions, with the same message but for quoted values and numbers. Where `problems`
+/// kind, at the same path except positions, with the same message except quoted values and numbers. Where `problems`
 /// holds `limit` entries that all say something else, `problem` is dropped.
 void fold_into(std::vector<InputProblem>& problems, InputProblem&& problem, std::size_t limit);
 

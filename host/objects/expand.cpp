@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <tuple>
 
 #include "host/objects/label_keys.h"
@@ -290,13 +292,27 @@ class Expansion {
     }
   }
 
-  static void add_claims(Pod& pod, const std::vector<std::string>& claim_templates) {
+  /// The pod's own claims, which the controller makes where they are not there.
+  void add_claims(Pod& pod, const std::vector<VolumeClaim>& claim_templates) {
     if (claim_templates.empty()) return;
     PodRare rare = pod.rare();
-    for (const std::string& claim : claim_templates) {
-      rare.volumes.push_back({PodVolume::Kind::kClaim, claim + "-" + pod.name});
+    for (const VolumeClaim& from : claim_templates) {
+      VolumeClaim claim = from;
+      claim.name += "-" + pod.name;
+      claim.namespace_ = pod.namespace_;
+      rare.volumes.push_back({PodVolume::Kind::kClaim, claim.name});
+      if (claim_names().insert(claim.full_name()).second) objects_.storage.claims.push_back(std::move(claim));
     }
     pod.rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  }
+
+  /// Of all claims that there are.
+  std::set<std::string>& claim_names() {
+    if (!claim_names_) {
+      claim_names_.emplace();
+      for (const VolumeClaim& claim : objects_.storage.claims) claim_names_->insert(claim.full_name());
+    }
+    return *claim_names_;
   }
 
   void expand_daemon_set(std::size_t i) {
@@ -368,7 +384,7 @@ class Expansion {
                          "asks for " + std::to_string(count) + " more pods, expected at most " +
                              std::to_string(limit.pods_max) + " from all " + std::string(limit.makers) +
                              " together, of which " + std::to_string(limit.made_count) + " are made",
-                         workload.kind + " " + workload.namespace_ + "/" + workload.name});
+                         name_in_reports(workload)});
     return false;
   }
 
@@ -378,6 +394,7 @@ class Expansion {
   ObjectPools& pools_;
   PodNames& names_;
   ClusterObjects& objects_;
+  std::optional<std::set<std::string>> claim_names_;
   WorkloadIndex index_;
   std::vector<std::int32_t> parents_;          ///< present workload that controls this one
   std::vector<std::int32_t> newest_children_;  ///< of a Deployment, the present ReplicaSet that new pods belong to

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "host/objects/go_duration.h"
+#include "host/objects/json_parts.h"
 #include "host/objects/json_writer.h"
 
 namespace berth {
@@ -19,6 +20,8 @@ template <class Enum, std::size_t N>
 std::string_view name_of(const std::array<std::string_view, N>& names, Enum value) {
   return names[static_cast<std::size_t>(value)];
 }
+
+}  // namespace
 
 using Writer = JsonWriter;
 
@@ -42,6 +45,8 @@ void write_term(Writer& w, const NodeSelectorTerm& term) {
   write_requirements(w, "matchExpressions", term.match_expressions);
   write_requirements(w, "matchFields", term.match_fields);
 }
+
+namespace {
 
 void write_node_affinity(Writer& w, const NodeAffinity& affinity) {
   w.object("nodeAffinity", [&] {
@@ -146,6 +151,8 @@ void write_volume(Writer& w, const PodVolume& volume) {
       w.text("name", volume.name);
       return w.object("ephemeral", [] {});
     case PodVolume::Kind::kInTreeDisk:
+      w.text("name", volume.disk->volume_name);
+      return write_volume_source(w, volume.disk->source);
     case PodVolume::Kind::kCsiInline:
       return w.object(volume.name, [] {});
   }

@@ -22,6 +22,14 @@ void append_json(std::string& out, const Service& object);
 /// @param object  a ReplicaSet, StatefulSet or ReplicationController
 void append_json(std::string& out, const Workload& object);
 
+void append_json(std::string& out, const PersistentVolume& volume);
+void append_json(std::string& out, const VolumeClaim& claim);
+void append_json(std::string& out, const StorageClass& object);
+void append_json(std::string& out, const CsiNode& node);
+void append_json(std::string& out, const CsiDriver& driver);
+void append_json(std::string& out, const CsiStorageCapacity& capacity);
+void append_json(std::string& out, const VolumeAttachment& attachment);
+
 /// Microseconds since the epoch as RFC 3339 in UTC, with a fraction where there is one.
 std::string format_time(std::int64_t time_us);
 

@@ -150,7 +150,8 @@ class JsonValue {
     }
   }
 
-  /// As for_each_field, but for maps, where an entry with a null value is an entry: nulls are visited as absent values.
+  /// For maps what for_each_field is for objects: an entry with a null value is an entry: nulls are visited as absent
+  /// values.
   template <class Visit>
   void for_each_entry(Visit&& visit) const {
     if (!present_ || !expect_object()) return;

@@ -2,10 +2,7 @@
 #include "host/objects/loader.h"
 
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_invoke.h>
 #include <tbb/parallel_pipeline.h>
-#include <tsl/robin_map.h>
-#include <tsl/robin_set.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +18,7 @@
 #include "host/objects/decode.h"
 #include "host/objects/object_pools.h"
 #include "host/objects/pod_names.h"
+#include "host/objects/repeated_objects.h"
 #include "host/objects/text/json_items.h"
 #include "host/objects/text/text_reader.h"
 #include "host/objects/text/yaml_items.h"
@@ -40,16 +38,13 @@ constexpr std::size_t kLargeBatchBytes = std::size_t{2} << 20;
 struct Work {
   ItemBatch batch;
   DecodedObjects decoded;
+  std::vector<InputProblem> warnings;
   std::uint32_t source = 0;
   std::int64_t left_out_count = 0;  ///< of decoded, with those that were not kept
   std::int64_t document_count = 0;
   bool is_decoded = false;
 };
 using WorkPtr = std::shared_ptr<Work>;
-
-std::string name_in_reports(const Workload& workload) {
-  return workload.kind + " " + workload.namespace_ + "/" + workload.name;
-}
 
 /// Batches that may be on their way at a time. This alone keeps the pipeline to fewer threads than the caller's arena
 /// has: an arena of its own for each load would cost more than it gives.
@@ -70,7 +65,10 @@ class Loading {
 
   LoadResult run(const NextBatch& next) {
     decode_all(next);
-    drop_repeated_objects();
+    drop_repeated_objects(all_, sources_, options_.threads,
+                          [this](SourcePlace place, const std::string& object, std::string message) {
+                            leave_out(place, object, std::move(message));
+                          });
     take_over_settled();
     admit();
     take_over_admitted();
@@ -90,23 +88,17 @@ class Loading {
   void begin_source(std::uint32_t source);
   std::uint32_t index_of(const std::string& source);
 
-  void drop_repeated_objects();
-  void drop_repeated_pods();
-  template <class Hash, class Text>
-  std::vector<const DecodedPod*> earlier_namesakes(Hash hash, Text text) const;
-  template <class T, class Name>
-  void drop_repeated(std::vector<T>& list, std::string_view kind, Name name_of);
-  void drop_terminal_namesakes();
   void admit();
   template <class T>
   static void take_over(std::vector<Sourced<T>>& from, std::vector<T>& to);
   void take_over_settled();
   void take_over_admitted();
+  void append_input_warnings();
   void append_finding_warnings();
   void expand();
+  void set_default_classes();
   void add_problem(std::string object, InputProblem problem);
   void leave_out(SourcePlace place, const std::string& object, std::string message);
-  std::string repeated_name(SourcePlace place, SourcePlace first) const;
 
   static constexpr std::uint32_t kNoSource = std::numeric_limits<std::uint32_t>::max();
 
@@ -115,9 +107,10 @@ class Loading {
   tbb::enumerable_thread_specific<std::unique_ptr<ObjectDecoder>> decoders_;
   std::mutex large_items_;
   std::vector<std::string> sources_;
-  std::atomic<bool> is_over_limit_ = false;  ///< set by the last stage, read by the first
-  std::uint32_t open_source_ = kNoSource;    ///< of the last batch that was appended
-  bool open_source_is_empty_ = false;        ///< it gave neither documents nor problems so far
+  std::atomic<bool> is_over_limit_ = false;   ///< set by the last stage, read by the first
+  std::uint32_t open_source_ = kNoSource;     ///< of the last batch that was appended
+  bool open_source_is_empty_ = false;         ///< it gave neither documents nor problems so far
+  std::vector<InputProblem> input_warnings_;  ///< about files and lists that look incomplete
   DecodedObjects all_;
   LoadResult result_;
 };
@@ -149,6 +142,7 @@ void Loading::decode(Work& work) {
     fold_into(decoded.problems, InputProblem(problem), options_.problems_max);
     decoded.left_out.push_back({problem.source, problem.to_string()});
   }
+  work.warnings = work.batch.warnings();
   decode_items(work);
   const auto skipped = static_cast<std::int64_t>(work.batch.skipped_count());
   decoded.object_count += skipped;
@@ -178,6 +172,7 @@ void Loading::decode_items(Work& work) {
 void Loading::append(Work& work) {
   if (is_over_limit_) return;
   if (work.source != open_source_) begin_source(work.source);
+  for (InputProblem& warning : work.warnings) fold_into(input_warnings_, std::move(warning), options_.problems_max);
   if (work.document_count > 0 || work.decoded.problem_count > 0) open_source_is_empty_ = false;
   result_.document_count += work.document_count;
   result_.left_out_count += work.left_out_count;
@@ -190,7 +185,8 @@ void Loading::append(Work& work) {
 /// The last source has ended, and `source` begins; kNoSource at the end of the input.
 void Loading::begin_source(std::uint32_t source) {
   if (open_source_ != kNoSource && open_source_is_empty_) {
-    result_.objects.warnings.push_back(sources_[open_source_] + ": holds no object, only comments or empty documents");
+    fold_into(input_warnings_, {sources_[open_source_], "", "holds no object, only comments or empty documents"},
+              options_.problems_max);
   }
   open_source_ = source;
   open_source_is_empty_ = true;
@@ -248,117 +244,6 @@ void Loading::add_problem(std::string object, InputProblem problem) {
   fold_into(all_.problems, std::move(problem), options_.problems_max);
 }
 
-std::string Loading::repeated_name(SourcePlace place, SourcePlace first) const {
-  std::string text = "stands in the input twice, expected one object of a name; the first, ";
-  if (place.source != first.source) text += "in " + sources_[first.source] + " ";
-  return text + "on line " + std::to_string(first.line) + ", is kept";
-}
-
-template <class T, class Name>
-void Loading::drop_repeated(std::vector<T>& list, std::string_view kind, Name name_of) {
-  tsl::robin_map<std::string, SourcePlace> names;
-  names.reserve(list.size());
-  std::erase_if(list, [&](const T& element) {
-    std::string name = name_of(element);
-    const auto [first, is_new] = names.try_emplace(name, element.place);
-    if (is_new) return false;
-    if (!kind.empty()) name.insert(0, std::string(kind) + ' ');
-    leave_out(element.place, name, repeated_name(element.place, first->second));
-    return true;
-  });
-}
-
-/// For each pod whose `text` an earlier one has, that pod; null for the others. Hashes were taken while the pod was at
-/// hand, so that the pods themselves are looked at only when two hashes are equal.
-template <class Hash, class Text>
-std::vector<const DecodedPod*> Loading::earlier_namesakes(Hash hash, Text text) const {
-  std::vector<const DecodedPod*> earlier(all_.pods.size());
-  tsl::robin_set<std::uint64_t> hashes;
-  hashes.reserve(all_.pods.size());
-  tsl::robin_set<std::uint64_t> suspects;
-  for (const DecodedPod& decoded : all_.pods) {
-    if (!hashes.insert(hash(decoded)).second) suspects.insert(hash(decoded));
-  }
-  if (suspects.empty()) return earlier;
-  tsl::robin_map<std::string, const DecodedPod*> first_of;
-  for (std::size_t i = 0; i < all_.pods.size(); ++i) {
-    const DecodedPod& decoded = all_.pods[i];
-    if (!suspects.contains(hash(decoded))) continue;
-    const auto [first, is_new] = first_of.try_emplace(text(*decoded.pod), &decoded);
-    if (!is_new) earlier[i] = first->second;
-  }
-  return earlier;
-}
-
-void Loading::drop_repeated_pods() {
-  std::vector<const DecodedPod*> same_name;
-  std::vector<const DecodedPod*> same_uid;
-  const auto find_same_name = [&] {
-    same_name = earlier_namesakes([](const DecodedPod& decoded) { return decoded.name_hash; },
-                                  [](const Pod& pod) { return pod.full_name(); });
-  };
-  const auto find_same_uid = [&] {
-    same_uid = earlier_namesakes([](const DecodedPod& decoded) { return decoded.uid_hash; },
-                                 [](const Pod& pod) { return pod.uid(); });
-  };
-  if (thread_count(options_.threads) == 1) {
-    find_same_name();
-    find_same_uid();
-  } else {
-    tbb::parallel_invoke(find_same_name, find_same_uid);
-  }
-  for (std::size_t i = 0; i < all_.pods.size(); ++i) {
-    const DecodedPod& decoded = all_.pods[i];
-    if (same_name[i] == nullptr && same_uid[i] == nullptr) continue;
-    std::string message = same_name[i] != nullptr
-                              ? repeated_name(decoded.place, same_name[i]->place)
-                              : "has the uid \"" + decoded.pod->uid() + "\" of another pod; the first is kept";
-    leave_out(decoded.place, "Pod " + decoded.pod->full_name(), std::move(message));
-  }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < all_.pods.size(); ++i) {
-    if (same_name[i] != nullptr || same_uid[i] != nullptr) continue;
-    if (kept != i) all_.pods[kept] = std::move(all_.pods[i]);
-    ++kept;
-  }
-  all_.pods.resize(kept);
-}
-
-void Loading::drop_terminal_namesakes() {
-  if (all_.terminal_pods.empty()) return;
-  tsl::robin_set<std::uint64_t> hashes;
-  tsl::robin_map<std::string, SourcePlace> names;
-  hashes.reserve(all_.terminal_pods.size());
-  for (const Sourced<std::string>& terminal : all_.terminal_pods) {
-    const std::string_view name = terminal.object;
-    const std::size_t slash = name.find('/');
-    hashes.insert(PodNames::hash(name.substr(0, slash), name.substr(slash + 1)));
-  }
-  for (const DecodedPod& decoded : all_.pods) {
-    if (hashes.contains(decoded.name_hash)) names.try_emplace(decoded.pod->full_name(), decoded.place);
-  }
-  std::erase_if(all_.terminal_pods, [&](const Sourced<std::string>& terminal) {
-    const auto [first, is_new] = names.try_emplace(terminal.object, terminal.place);
-    if (is_new) return false;
-    leave_out(terminal.place, "Pod " + terminal.object, repeated_name(terminal.place, first->second));
-    return true;
-  });
-}
-
-void Loading::drop_repeated_objects() {
-  const auto plain_name = [](const auto& element) { return element.object.name; };
-  const auto full_name = [](const auto& element) { return element.object.namespace_ + "/" + element.object.name; };
-  drop_repeated(all_.nodes, "Node", [](const Sourced<NodePtr>& node) { return node.object->name; });
-  drop_repeated_pods();
-  drop_terminal_namesakes();
-  drop_repeated(all_.namespaces, "Namespace", plain_name);
-  drop_repeated(all_.priority_classes, "PriorityClass", plain_name);
-  drop_repeated(all_.runtime_classes, "RuntimeClass", plain_name);
-  drop_repeated(all_.services, "Service", full_name);
-  drop_repeated(all_.pod_disruption_budgets, "PodDisruptionBudget", full_name);
-  drop_repeated(all_.workloads, "", [](const DecodedWorkload& decoded) { return name_in_reports(decoded.workload); });
-}
-
 void Loading::admit() {
   const ClusterObjects& objects = result_.objects;
   Admission admission(objects.priority_classes, objects.runtime_classes, pools_);
@@ -385,6 +270,10 @@ void Loading::take_over(std::vector<Sourced<T>>& from, std::vector<T>& to) {
   std::vector<Sourced<T>>().swap(from);
 }
 
+void Loading::append_input_warnings() {
+  for (const InputProblem& warning : input_warnings_) result_.objects.warnings.push_back(warning.to_string());
+}
+
 /// What needs no admission; admission itself reads some of it.
 void Loading::take_over_settled() {
   ClusterObjects& objects = result_.objects;
@@ -396,9 +285,13 @@ void Loading::take_over_settled() {
   take_over(all_.pod_disruption_budgets, objects.pod_disruption_budgets);
   take_over(all_.terminal_pods, objects.terminal_pods);
   objects.terminal_pod_count = static_cast<std::int64_t>(objects.terminal_pods.size());
-  objects.volume_claims = std::move(all_.volume_claims);
-  objects.volume_names = std::move(all_.volume_names);
-  objects.storage_class_names = std::move(all_.storage_class_names);
+  take_over(all_.volumes, objects.storage.volumes);
+  take_over(all_.volume_claims, objects.storage.claims);
+  take_over(all_.storage_classes, objects.storage.classes);
+  take_over(all_.csi_nodes, objects.storage.csi_nodes);
+  take_over(all_.csi_drivers, objects.storage.csi_drivers);
+  take_over(all_.storage_capacities, objects.storage.capacities);
+  take_over(all_.volume_attachments, objects.storage.attachments);
   objects.unused_kinds = std::move(all_.unused_kinds);
   objects.unknown_kinds = std::move(all_.unknown_kinds);
 }
@@ -411,13 +304,14 @@ void Loading::take_over_admitted() {
   if (!options_.expand_workloads) {
     for (DecodedWorkload& decoded : all_.workloads) objects.workloads.push_back(std::move(decoded.workload));
   }
+  append_input_warnings();
   append_finding_warnings();
   result_.problems = std::move(all_.problems);
   result_.problem_count = all_.problem_count;
   result_.left_out = std::move(all_.left_out);
 }
 
-/// One warning for each thing that is said, and one that says what to make of them.
+/// One warning for each finding, and a last one that counts them and names --strict.
 void Loading::append_finding_warnings() {
   if (all_.finding_count == 0) return;
   std::vector<std::string>& warnings = result_.objects.warnings;
@@ -430,8 +324,22 @@ void Loading::append_finding_warnings() {
                      " read as stored; --strict refuses such objects; docs/objects.md lists the checks");
 }
 
+/// As admission does with the claims that a controller makes: the newest default class, of equally old ones the first
+/// by name.
+void Loading::set_default_classes() {
+  const auto& known = all_.default_storage_classes;
+  const auto newest = std::min_element(known.begin(), known.end(), [](const auto& a, const auto& b) {
+    return a.creation_time_us != b.creation_time_us ? a.creation_time_us > b.creation_time_us : a.name < b.name;
+  });
+  if (newest == known.end()) return;
+  for (DecodedWorkload& workload : all_.workloads)
+    for (const std::size_t claim : workload.classless_claims)
+      workload.volume_claim_templates[claim].class_name = newest->name;
+}
+
 void Loading::expand() {
   if (all_.workloads.empty()) return;
+  set_default_classes();
   PodNames names;
   names.reserve(result_.objects.pods.size());
   for (const PodPtr& pod : result_.objects.pods) names.insert(*pod);

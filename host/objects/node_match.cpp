@@ -86,6 +86,15 @@ bool matches_required_node_affinity(const PodSpec& spec, const Node& node) {
                      [&](const NodeSelectorTerm& term) { return matches_term(term, node); });
 }
 
+bool accepts_labels(const std::optional<std::vector<NodeSelectorTerm>>& terms, const LabelMap& labels) {
+  if (!terms) return true;
+  const auto holds = [&](const SelectorRequirement& requirement) { return matches_label(requirement, labels); };
+  return std::any_of(terms->begin(), terms->end(), [&](const NodeSelectorTerm& term) {
+    const bool is_empty = term.match_expressions.empty() && term.match_fields.empty();
+    return !is_empty && std::all_of(term.match_expressions.begin(), term.match_expressions.end(), holds);
+  });
+}
+
 bool tolerates(const Toleration& toleration, const Taint& taint) {
   if (toleration.effect && *toleration.effect != taint.effect) return false;
   if (!toleration.key.empty() && toleration.key != taint.key) return false;

@@ -10,6 +10,10 @@ namespace berth {
 /// decisions at load; the plugin has its own, compiled form.
 bool matches_required_node_affinity(const PodSpec& spec, const Node& node);
 
+/// Node affinity of a volume: docs/behaviour/plugins-storage-devices.md 1.3. Field terms count as satisfied.
+/// @param terms  nullopt: every node
+bool accepts_labels(const std::optional<std::vector<NodeSelectorTerm>>& terms, const LabelMap& labels);
+
 /// docs/behaviour/plugins-node.md 7.1 with comparison operators off.
 bool tolerates(const Toleration& toleration, const Taint& taint);
 

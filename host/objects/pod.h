@@ -12,6 +12,7 @@
 #include "host/objects/node.h"
 #include "host/objects/resources.h"
 #include "host/objects/selectors.h"
+#include "host/objects/volumes.h"
 
 namespace berth {
 
@@ -99,6 +100,10 @@ struct PodSpec {
   std::vector<std::string> image_volumes;  ///< references of image volumes, in order
   std::string runtime_class_name;
   std::int64_t termination_grace_s = 30;  ///< terminationGracePeriodSeconds: how long its pods may take to end
+  // What no rule reads and kube-scheduler's batch signature compares, in any order. 0 where there is none; numbers of
+  // this process only.
+  std::uint64_t tolerations_hash = 0;  ///< of tolerations as written, with their seconds
+  std::uint64_t volumes_hash = 0;      ///< of the sources of volumes, claims, config maps and secrets left out
   friend bool operator==(const PodSpec&, const PodSpec&) = default;
 };
 
@@ -111,12 +116,20 @@ struct ContainerStatusResources {
   friend bool operator==(const ContainerStatusResources&, const ContainerStatusResources&) = default;
 };
 
+/// A disk of an in-tree plugin that a pod names itself.
+struct InlineDisk {
+  std::string volume_name;
+  VolumeSource source;
+  std::shared_ptr<const MigratedVolume> migrated;  ///< null: the kind does not migrate to CSI
+};
+
 /// A volume that a storage plugin has to look at. Other kinds (emptyDir, configMap, ...) are dropped at load.
 struct PodVolume {
   enum class Kind : std::uint8_t { kClaim, kEphemeral, kInTreeDisk, kCsiInline };
   Kind kind = Kind::kClaim;
   std::string name;  ///< claim name, volume name for ephemeral, source kind for the others
-  friend bool operator==(const PodVolume&, const PodVolume&) = default;
+  std::shared_ptr<const InlineDisk> disk = nullptr;  ///< of kInTreeDisk
+  friend bool operator==(const PodVolume& a, const PodVolume& b);
 };
 
 struct OwnerReference {

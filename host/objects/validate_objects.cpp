@@ -55,6 +55,12 @@ bool selects(const LabelSelector& selector, const LabelMap& labels) {
                      [&](const SelectorRequirement& requirement) { return meets(requirement, labels); });
 }
 
+/// VERSION, or GROUP/VERSION with an optional group.
+bool is_group_version(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  return !text.ends_with('/') && !text.empty() && (slash == text.npos || text.find('/', slash + 1) == text.npos);
+}
+
 /// UpperCamelCase words of letters and digits with '/' between them.
 bool is_feature_name(std::string_view text) {
   bool starts_word = true;
@@ -175,8 +181,18 @@ void validate_metadata(const JsonValue& metadata, bool is_namespace_object) {
   if (!namespace_text.empty() && !is_dns_label(namespace_text)) {
     expected(namespace_name, ValidationCheck::kName, "lower-case letters, digits and '-'");
   }
-  const JsonValue owners = metadata.field("ownerReferences");
-  owners.for_each_element([](const JsonValue& owner) { validate_fields(owner, ApiType::kOwnerReference); });
+}
+
+void validate_owner(const JsonValue& owner, const OwnerReference& decoded, bool has_controller) {
+  constexpr auto kCheck = ValidationCheck::kOwnerReference;
+  validate_fields(owner, ApiType::kOwnerReference);
+  if (!is_group_version(decoded.api_version))
+    expected(owner.field("apiVersion"), kCheck, "a version such as v1 or apps/v1");
+  if (decoded.kind.empty()) expected(owner.field("kind"), kCheck, "a kind such as ReplicaSet");
+  if (decoded.kind == "Event" && decoded.api_version == "v1")
+    expected(owner.field("kind"), kCheck, "a kind that may own objects");
+  if (decoded.name.empty()) expected(owner.field("name"), kCheck, "the name of an object");
+  if (decoded.controller && has_controller) expected(owner.field("controller"), kCheck, "one controller only");
 }
 
 void validate_node(const JsonValue& object) {
@@ -197,8 +213,11 @@ void validate_priority_class(const JsonValue& object) {
   const JsonValue metadata = object.field("metadata");
   const std::string_view name = text_of(metadata.field("name"));
   const JsonValue value = object.field("value");
+  const JsonValue global_default = object.field("globalDefault");
   std::int64_t priority = 0;
+  bool is_default = false;
   value.read(priority);
+  global_default.read(is_default);
   if (!name.starts_with("system-")) {
     if (priority > kHighestUserPriority) expected(value, ValidationCheck::kPriorityValue, "at most 1000000000");
     return;
@@ -208,6 +227,8 @@ void validate_priority_class(const JsonValue& object) {
   if (!is_known) {
     expected(value, ValidationCheck::kPriorityValue,
              "a name without \"system-\", or the value of system-cluster-critical or system-node-critical");
+  } else if (is_default) {
+    expected(global_default, ValidationCheck::kPriorityValue, "false for a built-in class");
   }
 }
 
@@ -225,7 +246,7 @@ void validate_runtime_class(const JsonValue& object) {
   const JsonValue tolerations = scheduling.field("tolerations");
   validate_fields(overhead, ApiType::kOverhead);
   validate_fields(scheduling, ApiType::kScheduling);
-  validate_resource_names_and_amounts(overhead.field("podFixed"));
+  validate_overhead(overhead.field("podFixed"));
   validate_labels(scheduling.field("nodeSelector"), ValidationCheck::kNodeSelector);
   validate_tolerations(tolerations);
   std::vector<std::vector<std::string_view>> seen;

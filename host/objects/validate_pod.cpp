@@ -37,13 +37,6 @@ void validate_unique_label(const JsonValue& name, ValidationCheck check, std::ve
   seen.push_back(text);
 }
 
-void validate_reference(const JsonValue& name) {
-  const std::string_view text = text_of(name);
-  if (!text.empty() && !is_dns_subdomain(text)) {
-    expected(name, ValidationCheck::kReferencedName, "the name of an object: lower-case letters, digits, '-' and '.'");
-  }
-}
-
 // ---- Resources
 
 bool is_native(std::string_view name) {
@@ -96,17 +89,19 @@ void validate_request(const JsonValue& amount, std::string_view name, const Reso
   }
 }
 
-void validate_huge_pages_company(const JsonValue& resources, const ResourceList& requests, const ResourceList& limits) {
-  const auto has_huge_pages = [](const ResourceList& list) {
-    return std::any_of(list.begin(), list.end(),
-                       [](const auto& entry) { return entry.first.starts_with(kHugePagePrefix); });
-  };
-  const auto has_compute = [](const ResourceList& list) {
-    return find(list, kCpu) != nullptr || find(list, kMemory) != nullptr;
-  };
-  const bool is_alone =
-      (has_huge_pages(requests) || has_huge_pages(limits)) && !has_compute(requests) && !has_compute(limits);
-  if (is_alone) resources.finding(ValidationCheck::kHugePages, "huge pages alone, expected cpu or memory beside them");
+/// @param defaults  requests that the API server adds before it validates
+void validate_huge_pages_company(const JsonValue& place, std::initializer_list<const JsonValue*> lists,
+                                 const ResourceList& defaults = {}) {
+  bool has_huge_pages = false;
+  bool has_compute = find(defaults, kCpu) != nullptr || find(defaults, kMemory) != nullptr;
+  for (const JsonValue* const list : lists) {
+    list->for_each_entry([&](std::string_view name, const JsonValue&) {
+      has_huge_pages |= name.starts_with(kHugePagePrefix);
+      has_compute |= name == kCpu || name == kMemory;
+    });
+  }
+  if (has_huge_pages && !has_compute)
+    place.finding(ValidationCheck::kHugePages, "huge pages alone, expected cpu or memory beside them");
 }
 
 /// A claim without a request stands for all its requests.
@@ -139,7 +134,8 @@ void validate_resource_claims(const JsonValue& claims, const JsonValue& pod_clai
 }
 
 /// What requests and limits have to be whether they are a container's or a pod's.
-void validate_amounts(const JsonValue& resources) {
+/// @param defaults  as of validate_huge_pages_company()
+void validate_amounts(const JsonValue& resources, const ResourceList& defaults = {}) {
   const JsonValue requests = resources.field("requests");
   const JsonValue limits = resources.field("limits");
   validate_amount_map(limits);
@@ -147,7 +143,7 @@ void validate_amounts(const JsonValue& resources) {
   const ResourceList limit_list = read_resource_list(limits);
   requests.for_each_entry(
       [&](std::string_view name, const JsonValue& amount) { validate_request(amount, name, limit_list); });
-  validate_huge_pages_company(resources, read_resource_list(requests), limit_list);
+  validate_huge_pages_company(resources, {&requests, &limits}, defaults);
 }
 
 void validate_container_resource_names(const JsonValue& list) {
@@ -207,7 +203,7 @@ void validate_pod_level_resources(const JsonValue& resources, const PodSpec& dec
   const JsonValue requests = resources.field("requests");
   const JsonValue limits = resources.field("limits");
   const JsonValue claims = resources.field("claims");
-  validate_amounts(resources);
+  validate_amounts(resources, decoded.pod_level_requests);
   validate_pod_level_names(requests);
   validate_pod_level_names(limits);
   validate_pod_level_amounts(requests, limits, decoded);
@@ -271,8 +267,18 @@ void validate_restart_rules(const JsonValue& container) {
   });
 }
 
+/// An absent image changes no verdict; one with white space is not the image that nodes have.
+void validate_image(const JsonValue& image) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  const std::string_view text = text_of(image);
+  if (text.empty()) return;
+  if (kSpace.find(text.front()) != kSpace.npos || kSpace.find(text.back()) != kSpace.npos)
+    expected(image, ValidationCheck::kContainerImage, "a name without white space at either end");
+}
+
 void validate_container(const JsonValue& container, const JsonValue& spec, bool is_host_network) {
   validate_fields(container, ApiType::kContainer);
+  validate_image(container.field("image"));
   const JsonValue ports = container.field("ports");
   ports.for_each_element([&](const JsonValue& port) { validate_port(port, is_host_network); });
   validate_resources(container.field("resources"), spec.field("resourceClaims"));
@@ -370,9 +376,10 @@ void validate_allocatable(const JsonValue& list) {
   list.for_each_entry([](std::string_view name, const JsonValue& amount) { validate_whole(amount, name); });
 }
 
-void validate_resource_names_and_amounts(const JsonValue& list) {
+void validate_overhead(const JsonValue& list) {
   validate_container_resource_names(list);
   validate_amount_map(list);
+  validate_huge_pages_company(list, {&list});
 }
 
 void validate_resources(const JsonValue& resources, const JsonValue& pod_claims) {
@@ -386,12 +393,19 @@ void validate_resources(const JsonValue& resources, const JsonValue& pod_claims)
   validate_resource_claims(resources.field("claims"), pod_claims);
 }
 
+void validate_referenced_name(const JsonValue& name) {
+  const std::string_view text = text_of(name);
+  if (!text.empty() && !is_dns_subdomain(text)) {
+    expected(name, ValidationCheck::kReferencedName, "the name of an object: lower-case letters, digits, '-' and '.'");
+  }
+}
+
 void validate_pod_own(const JsonValue& spec) {
   if (!spec.is_object()) return;
   validate_fields(spec, ApiType::kPodSpec);
   spec.for_each_field([&](std::string_view key, const JsonValue& value) {
     if (key == "nodeName" || key == "priorityClassName" || key == "runtimeClassName") {
-      validate_reference(value);
+      validate_referenced_name(value);
     } else if (key == "schedulingGates") {
       validate_gates(value, spec);
     } else if (key == "volumes") {
@@ -410,7 +424,7 @@ void validate_pod_spec(const JsonValue& spec, const PodSpec& decoded) {
   validate_affinity(spec.field("affinity"));
   validate_spread_constraints(spec.field("topologySpreadConstraints"));
   validate_tolerations(spec.field("tolerations"));
-  validate_resource_names_and_amounts(spec.field("overhead"));
+  validate_overhead(spec.field("overhead"));
   validate_pod_level_resources(spec.field("resources"), decoded);
 }
 

@@ -22,8 +22,10 @@ enum class ValidationCheck : std::uint8_t {
   kName,
   kLabels,
   kReferencedName,
+  kOwnerReference,
   kContainers,
   kContainerName,
+  kContainerImage,
   kContainerPort,
   kPortProtocol,
   kHostPortConflict,
@@ -94,20 +96,26 @@ void validate_disruption_budget(const JsonValue& object);
 /// @param template_labels  of spec.template, as read
 void validate_workload(const JsonValue& object, std::string_view kind, const LabelMap& template_labels);
 
-/// Name, namespace and field names; labels are checked by validate_labels() where they are read.
+/// Name, namespace and field names; labels and owners are checked where they are read.
 void validate_metadata(const JsonValue& metadata, bool is_namespace_object);
+/// @param decoded         of `owner`
+/// @param has_controller  an earlier owner of the object is its controller
+void validate_owner(const JsonValue& owner, const OwnerReference& decoded, bool has_controller);
 /// metadata.labels, a node selector or another map of labels.
 void validate_labels(const JsonValue& labels, ValidationCheck check);
 
 // Parts of pods.
 
+/// The name of another object: spec.nodeName, status.nominatedNodeName.
+void validate_referenced_name(const JsonValue& name);
 /// The fields of a spec that are each pod's own: names, gates, volumes, claims, and names of unknown fields.
 void validate_pod_own(const JsonValue& spec);
 /// The rest of a spec.
 /// @param decoded  of `spec`, with apply_spec_defaults() applied
 void validate_pod_spec(const JsonValue& spec, const PodSpec& decoded);
 void validate_allocatable(const JsonValue& list);
-void validate_resource_names_and_amounts(const JsonValue& list);
+/// spec.overhead, or podFixed of a RuntimeClass.
+void validate_overhead(const JsonValue& list);
 void validate_resources(const JsonValue& resources, const JsonValue& pod_claims);
 void validate_affinity(const JsonValue& affinity);
 void validate_spread_constraints(const JsonValue& constraints);

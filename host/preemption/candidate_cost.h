@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "host/objects/pod.h"
 
 namespace berth {
 
-/// What of a victim decides between candidates.
-struct VictimRank {
-  std::int64_t negated_start_us = 0;  ///< a victim without a start time counts as started now: as the latest
-  std::int32_t priority = 0;
+/// What of victims decides between candidates, side by side.
+struct VictimRanks {
+  std::vector<std::int32_t> priorities;
+  std::vector<std::int64_t> negated_starts_us;
+
+  void reserve(std::size_t victims) {
+    priorities.reserve(victims);
+    negated_starts_us.reserve(victims);
+  }
+  /// A victim without a start time counts as started now: as the latest.
+  void add(const Pod& victim) {
+    priorities.push_back(victim.priority);
+    negated_starts_us.push_back(
+        -(victim.start_time_us == 0 ? std::numeric_limits<std::int64_t>::max() : victim.start_time_us));
+  }
 };
-inline VictimRank rank_of(const Pod& victim) {
-  return {-(victim.start_time_us == 0 ? std::numeric_limits<std::int64_t>::max() : victim.start_time_us),
-          victim.priority};
-}
 
 /// What upstream compares between two candidates, in this order: docs/behaviour/scheduler-core.md 4.7. The least one is
 /// chosen, and equal ones are equally good.
@@ -27,14 +37,15 @@ class CandidateCost {
   explicit CandidateCost(std::int32_t violations) : violations_(violations) {}
 
   /// In any order. Of the victims of the highest priority the earliest start counts.
-  void add_victim(const VictimRank& victim) {
-    if (victim.priority > highest_priority_ || victim_count_ == 0) {
-      highest_priority_ = victim.priority;
-      negated_start_us_ = victim.negated_start_us;
-    } else if (victim.priority == highest_priority_ && victim.negated_start_us > negated_start_us_) {
-      negated_start_us_ = victim.negated_start_us;
+  void add_victim(const VictimRanks& ranks, std::size_t victim) {
+    const std::int32_t priority = ranks.priorities[victim];
+    if (priority > highest_priority_ || victim_count_ == 0) {
+      highest_priority_ = priority;
+      negated_start_us_ = ranks.negated_starts_us[victim];
+    } else if (priority == highest_priority_) {
+      negated_start_us_ = std::max(negated_start_us_, ranks.negated_starts_us[victim]);
     }
-    priority_sum_ += victim.priority + kPriorityShift;
+    priority_sum_ += priority + kPriorityShift;
     ++victim_count_;
   }
 

@@ -12,10 +12,9 @@ static_assert(kBytesOfNode == 33);
 
 }  // namespace
 
-std::vector<std::uint32_t> CandidateRow::unknown() const {
+std::vector<std::uint32_t> CandidateRow::with(NodeFinding finding) const {
   std::vector<std::uint32_t> positions;
-  for (auto at = findings_.begin(); (at = std::find(at, findings_.end(), NodeFinding::kUnknown)) != findings_.end();
-       ++at)
+  for (auto at = findings_.begin(); (at = std::find(at, findings_.end(), finding)) != findings_.end(); ++at)
     positions.push_back(static_cast<std::uint32_t>(at - findings_.begin()));
   return positions;
 }
@@ -48,6 +47,7 @@ CandidateRow& CandidateRows::row_for(const PodToPlace& pod, const Backend& backe
       row.findings_[position] = NodeFinding::kUnknown;
   }
   row.basis_ = basis;
+  row.verdicts_may_fail_ = changes.may_fail;
   row.lists_begin_ = lists.changes_begin();
   row.lists_seen_ = lists.changed_positions().size();
   row.used_at_ = ++calls_;

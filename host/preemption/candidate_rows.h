@@ -20,6 +20,7 @@ namespace berth {
 enum class NodeFinding : std::uint8_t {
   kUnknown,      ///< it has to be looked at
   kNoCandidate,  ///< eviction does not help, there is nobody to evict, or the preemptor may not evict those
+  // Of these two eviction may turn out not to help: a dry run does not say what the node says as it is.
   kNeedsNobody,  ///< the preemptor fits with all victims back, which upstream calls an error
   kCandidate,
 };
@@ -32,10 +33,12 @@ class CandidateRow {
     costs_[position] = cost;
     findings_[position] = finding;
   }
-  /// The positions that have to be looked at, in order.
-  std::vector<std::uint32_t> unknown() const;
+  /// The positions of these, in order.
+  std::vector<std::uint32_t> with(NodeFinding finding) const;
   /// Of the candidates of the least cost, the first; nullopt: there is no candidate.
   std::optional<std::size_t> best() const;
+  /// AnswerChanges::may_fail
+  bool verdicts_may_fail() const { return verdicts_may_fail_; }
 
  private:
   friend class CandidateRows;
@@ -43,8 +46,9 @@ class CandidateRow {
   std::vector<NodeFinding> findings_;
   std::vector<CandidateCost> costs_;  ///< of candidates
   AnswerBasis basis_;                 ///< of what the engine said
-  std::uint64_t lists_begin_ = 0;     ///< VictimLists::changes_begin()
-  std::size_t lists_seen_ = 0;        ///< of VictimLists::changed_positions()
+  bool verdicts_may_fail_ = true;
+  std::uint64_t lists_begin_ = 0;  ///< VictimLists::changes_begin()
+  std::size_t lists_seen_ = 0;     ///< of VictimLists::changed_positions()
   std::uint64_t used_at_ = 0;
 };
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "host/cluster/name_hash.h"
+#include "host/framework/draw_bits.h"
 #include "host/framework/status.h"
 #include "host/preemption/candidate_cost.h"
 
@@ -103,15 +105,16 @@ PreemptionCandidate candidate_of(const VictimList& list, const DryRunResult& res
 }
 
 /// @param ranks  of the victims of the list
-CandidateCost cost_of(std::span<const VictimRank> ranks, const DryRunResult& result, const DryRunAnswer& answer) {
+CandidateCost cost_of(const VictimRanks& ranks, const DryRunResult& result, const DryRunAnswer& answer) {
   constexpr std::size_t kMaskBits = 64;
   CandidateCost cost(answer.violations);
-  for (std::size_t first = 0; first < ranks.size(); first += kMaskBits) {
-    const std::size_t count = std::min(kMaskBits, ranks.size() - first);
+  const std::size_t victims = ranks.priorities.size();
+  for (std::size_t first = 0; first < victims; first += kMaskBits) {
+    const std::size_t count = std::min(kMaskBits, victims - first);
     const std::uint64_t all = count == kMaskBits ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
     for (std::uint64_t evicted = all & ~result.kept[answer.first_kept + first / kMaskBits]; evicted != 0;
          evicted &= evicted - 1)
-      cost.add_victim(ranks[first + static_cast<std::size_t>(std::countr_zero(evicted))]);
+      cost.add_victim(ranks, first + static_cast<std::size_t>(std::countr_zero(evicted)));
   }
   return cost;
 }
@@ -149,9 +152,42 @@ Refusal why_no_candidate(const PodToPlace& pod, const PodVerdicts& verdicts, std
   return {fit_error_text(diagnosis), errors.empty() ? "" : aggregate(errors)};
 }
 
+/// How many candidates are enough among so many nodes.
+std::size_t wanted_candidates(std::size_t nodes, const DefaultPreemptionArgs& args) {
+  constexpr std::size_t kPercent = 100;
+  const std::size_t share = nodes * static_cast<std::size_t>(args.min_candidate_nodes_percentage) / kPercent;
+  return std::min(nodes, std::max(share, static_cast<std::size_t>(args.min_candidate_nodes_absolute)));
+}
+
+/// What is found on nodes that are visited one after another, until it is enough.
+class Shortlist {
+ public:
+  explicit Shortlist(std::size_t wanted) : wanted_(wanted) {}
+
+  void add(std::size_t position, const CandidateCost& cost, bool violates_budget) {
+    std::size_t& count = violates_budget ? violating_ : non_violating_;
+    if (count < wanted_) {
+      ++count;
+      if (!best_ || std::pair(cost, position) < *best_) best_ = {cost, position};
+    }
+  }
+  bool is_enough() const { return non_violating_ > 0 && non_violating_ + violating_ >= wanted_; }
+  std::optional<std::size_t> best() const { return best_ ? std::optional(best_->second) : std::nullopt; }
+
+ private:
+  std::size_t wanted_;
+  std::size_t violating_ = 0;
+  std::size_t non_violating_ = 0;
+  std::optional<std::pair<CandidateCost, std::size_t>> best_;
+};
+
 CandidateCost cost_of(const PreemptionCandidate& candidate) {
   CandidateCost cost(candidate.violations);
-  for (const Pod* const victim : candidate.victims) cost.add_victim(rank_of(*victim));
+  VictimRanks ranks;
+  for (const Pod* const victim : candidate.victims) {
+    ranks.add(*victim);
+    cost.add_victim(ranks, ranks.priorities.size() - 1);
+  }
   return cost;
 }
 
@@ -221,23 +257,22 @@ std::vector<PreemptionResult> DefaultPreemption::evaluate(std::span<const PodToP
   return results;
 }
 
-PreemptionChoice DefaultPreemption::choose(const PodToPlace& pod) {
+PreemptionChoice DefaultPreemption::choose(const PodToPlace& pod, const DefaultPreemptionArgs& args) {
   lists_.refresh();
+  return limits_.nodes == CandidateNodes::kAll ? choose_of_all(pod) : choose_of_some(pod, args);
+}
+
+PreemptionChoice DefaultPreemption::choose_of_all(const PodToPlace& pod) {
   PreemptionChoice choice;
   CandidateRow& row = rows_.row_for(pod, backend_, lists_);
-  const std::vector<std::uint32_t> unknown = row.unknown();
-  std::vector<NodeIndex> nodes;
-  nodes.reserve(unknown.size());
-  for (const std::uint32_t position : unknown) nodes.push_back(lists_.index(position));
-  const PodVerdicts verdicts = backend_.verdicts_on(pod, nodes);
-  choice.error = verdicts.error;
+  choice.error = leave_out_before(pod, row);
   if (!choice.error.empty()) return choice;
   choice.message = ineligibility(*pod.pod, lists_,
                                  [&](NodeIndex node) { return backend_.verdicts_on(pod, {&node, 1}).nodes.front(); });
   choice.eligible = choice.message.empty();
   if (!choice.eligible) return choice;
-  find_candidates(pod, unknown, verdicts.nodes, row);
-  if (const std::optional<std::size_t> best = row.best()) {
+  find_candidates(pod, row);
+  if (const std::optional<std::size_t> best = best_candidate(pod, row)) {
     // Once more, for the victims themselves.
     const VictimList list = lists_.list(*best, pod.pod->priority);
     const DryRun run;
@@ -246,31 +281,92 @@ PreemptionChoice DefaultPreemption::choose(const PodToPlace& pod) {
     return choice;
   }
   std::vector<std::string> errors;
-  for (std::size_t position = 0; position < lists_.size(); ++position)
-    if (row.finding(position) == NodeFinding::kNeedsNobody)
-      errors.push_back(needs_nobody_text(backend_, lists_.index(position)));
+  leave_out(pod, row.with(NodeFinding::kNeedsNobody), row);
+  for (const std::uint32_t position : row.with(NodeFinding::kNeedsNobody))
+    errors.push_back(needs_nobody_text(backend_, lists_.index(position)));
   Refusal refusal = why_no_candidate(pod, backend_.verdicts(pod), std::move(errors), backend_, lists_);
   choice.message = std::move(refusal.message);
   choice.error = std::move(refusal.error);
   return choice;
 }
 
-/// @param positions  of nodes to look at  @param verdicts  of these nodes
-void DefaultPreemption::find_candidates(const PodToPlace& pod, std::span<const std::uint32_t> positions,
-                                        std::span<const NodeVerdict> verdicts, CandidateRow& row) {
+/// Keeps nothing for later pods: each has its own share of the nodes.
+PreemptionChoice DefaultPreemption::choose_of_some(const PodToPlace& pod, const DefaultPreemptionArgs& args) {
+  PreemptionChoice choice;
+  PodVerdicts verdicts = backend_.verdicts(pod);
+  choice.error = verdicts.error;
+  if (!choice.error.empty()) return choice;
+  const auto verdict_on = [&](NodeIndex node) -> NodeVerdict& {
+    return verdicts.nodes[static_cast<std::size_t>(node.value)];
+  };
+  choice.message = ineligibility(*pod.pod, lists_, verdict_on);
+  choice.eligible = choice.message.empty();
+  if (!choice.eligible) return choice;
+  std::vector<std::size_t> potential;
+  for (std::size_t position = 0; position < lists_.size(); ++position)
+    if (verdict_on(lists_.index(position)).eviction_can_help()) potential.push_back(position);
+  Shortlist shortlist(wanted_candidates(potential.size(), args));
+  const std::uint64_t drawn = mix_bits(mix_bits(limits_.seed) ^ node_name_hash(pod.pod->uid()));
+  std::vector<std::string> errors;
+  std::optional<PreemptionCandidate> best;
+  for (std::size_t i = 0; i < potential.size() && !shortlist.is_enough(); ++i) {
+    const std::size_t position = potential[(drawn % potential.size() + i) % potential.size()];
+    const VictimList list = lists_.list(position, pod.pod->priority);
+    if (list.victims.empty()) continue;
+    const DryRun run;
+    const DryRunResult result = backend_.dry_run({{&pod, 1}, {&list, 1}, {&run, 1}});
+    const DryRunAnswer& answer = result.answers.front();
+    const NodeFinding finding = finding_of(answer, list, limits_);
+    if (finding == NodeFinding::kNeedsNobody) errors.push_back(needs_nobody_text(backend_, list.node));
+    if (finding != NodeFinding::kCandidate) continue;
+    shortlist.add(position, cost_of(lists_.ranks(position, pod.pod->priority), result, answer), answer.violations > 0);
+    if (shortlist.best() == position) best = candidate_of(list, result, answer);
+    // Where no candidate is wanted, upstream's message counts those among the nodes where eviction does not help.
+    verdict_on(list.node) = kNoNodeVerdict;
+  }
+  choice.candidate = std::move(best);
+  if (choice.candidate) return choice;
+  Refusal refusal = why_no_candidate(pod, verdicts, std::move(errors), backend_, lists_);
+  choice.message = std::move(refusal.message);
+  choice.error = std::move(refusal.error);
+  return choice;
+}
+
+/// Where Filter may end with an error: leaves out the nodes where eviction cannot help before anything is tried on
+/// them. Elsewhere the few that come into question are asked about afterwards.
+/// @return non-empty: the cycle ends with this error
+std::string DefaultPreemption::leave_out_before(const PodToPlace& pod, CandidateRow& row) {
+  if (!row.verdicts_may_fail()) return backend_.verdicts_on(pod, {}).error;
+  return leave_out(pod, row.with(NodeFinding::kUnknown), row);
+}
+
+/// Nodes where eviction cannot help are no candidates, whatever dry runs say.
+/// @param positions  of nodes to ask about @return the error of a verdict, with nothing changed
+std::string DefaultPreemption::leave_out(const PodToPlace& pod, std::span<const std::uint32_t> positions,
+                                         CandidateRow& row) {
+  std::vector<NodeIndex> nodes;
+  nodes.reserve(positions.size());
+  for (const std::uint32_t position : positions) nodes.push_back(lists_.index(position));
+  const PodVerdicts verdicts = backend_.verdicts_on(pod, nodes);
+  for (std::size_t i = 0; i < verdicts.nodes.size(); ++i)
+    if (!verdicts.nodes[i].eviction_can_help()) row.set(positions[i], NodeFinding::kNoCandidate);
+  return verdicts.error;
+}
+
+/// Tries every node of which nothing is known.
+void DefaultPreemption::find_candidates(const PodToPlace& pod, CandidateRow& row) {
   std::vector<VictimList> lists;
   std::vector<DryRun> runs;
   std::vector<std::uint32_t> position_of_run;
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    const VictimList list =
-        verdicts[i].eviction_can_help() ? lists_.list(positions[i], pod.pod->priority) : VictimList();
+  for (const std::uint32_t position : row.with(NodeFinding::kUnknown)) {
+    const VictimList list = lists_.list(position, pod.pod->priority);
     if (list.victims.empty()) {
-      row.set(positions[i], NodeFinding::kNoCandidate);
+      row.set(position, NodeFinding::kNoCandidate);
       continue;
     }
     runs.push_back({0, static_cast<std::uint32_t>(lists.size())});
     lists.push_back(list);
-    position_of_run.push_back(positions[i]);
+    position_of_run.push_back(position);
   }
   if (runs.empty()) return;
   const DryRunResult result = backend_.dry_run({{&pod, 1}, lists, runs});
@@ -282,6 +378,18 @@ void DefaultPreemption::find_candidates(const PodToPlace& pod, std::span<const s
                 ? cost_of(lists_.ranks(position_of_run[r], pod.pod->priority), result, answer)
                 : CandidateCost());
   }
+}
+
+/// Of the candidates of the least cost where eviction can help, the first.
+std::optional<std::size_t> DefaultPreemption::best_candidate(const PodToPlace& pod, CandidateRow& row) {
+  const std::optional<std::size_t> best = row.best();
+  if (!best) return best;
+  const auto position = static_cast<std::uint32_t>(*best);
+  leave_out(pod, {&position, 1}, row);
+  if (row.finding(*best) == NodeFinding::kCandidate) return best;
+  // Perhaps none is one: all at once, since each search for the next best one looks at every node.
+  leave_out(pod, row.with(NodeFinding::kCandidate), row);
+  return row.best();
 }
 
 }  // namespace berth

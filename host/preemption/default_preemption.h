@@ -60,9 +60,17 @@ std::string no_victims_text(std::int64_t nodes, std::int64_t resolvable_nodes);
 /// Positions of the candidates that win upstream's comparison (4.7).
 std::vector<std::size_t> best_candidates(std::span<const PreemptionCandidate> candidates);
 
-/// Limits that kube-scheduler does not have. All off by default.
+/// Which nodes are tried: docs/behaviour/scheduler-core.md 4.3 and 4.4.
+enum class CandidateNodes : std::uint8_t {
+  kAll,   ///< every node where eviction can help
+  kKube,  ///< as kube-scheduler at parallelism 1: from a random one on, until there are enough candidates
+};
+
+/// What preemption does unlike kube-scheduler, or leaves to chance as it does.
 struct PreemptionLimits {
   bool keeps_budgets = false;  ///< a candidate that violates a PodDisruptionBudget is none
+  CandidateNodes nodes = CandidateNodes::kAll;
+  std::uint64_t seed = 0;  ///< of CandidateNodes::kKube; a pod draws the same node each time
 };
 
 /// What preemptors would evict from the cluster as an engine has it.
@@ -79,14 +87,18 @@ class DefaultPreemption {
   /// @param pods  prepared, and without a node that accepts them
   /// @throws std::logic_error naming a pod that is not prepared
   std::vector<PreemptionResult> evaluate(std::span<const PodToPlace> pods);
-  /// The same for one pod, without what is not chosen.
-  PreemptionChoice choose(const PodToPlace& pod);
+  /// The same for one pod, without what is not chosen. @param args  read for CandidateNodes::kKube
+  PreemptionChoice choose(const PodToPlace& pod, const DefaultPreemptionArgs& args = {});
   /// A pod is evicted: with PreemptionLimits::keeps_budgets its budgets allow one eviction less from now on.
   void note_eviction(const Pod& pod);
 
  private:
-  void find_candidates(const PodToPlace& pod, std::span<const std::uint32_t> positions,
-                       std::span<const NodeVerdict> verdicts, CandidateRow& row);
+  PreemptionChoice choose_of_all(const PodToPlace& pod);
+  PreemptionChoice choose_of_some(const PodToPlace& pod, const DefaultPreemptionArgs& args);
+  std::string leave_out_before(const PodToPlace& pod, CandidateRow& row);
+  std::string leave_out(const PodToPlace& pod, std::span<const std::uint32_t> positions, CandidateRow& row);
+  void find_candidates(const PodToPlace& pod, CandidateRow& row);
+  std::optional<std::size_t> best_candidate(const PodToPlace& pod, CandidateRow& row);
 
   const Backend& backend_;
   DisruptionBudgets budgets_;

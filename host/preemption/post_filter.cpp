@@ -9,6 +9,7 @@ PostFilter::PostFilter(Backend& backend, const ClusterCache& cache, const Schedu
                        std::span<const PodDisruptionBudget> budgets, const PreemptionLimits& limits)
     : backend_(backend),
       cache_(cache),
+      config_(config),
       limits_(limits),
       has_default_constraints_(std::any_of(config.profiles.begin(), config.profiles.end(), [](const Profile& profile) {
         return !profile.args.pod_topology_spread.default_constraints.empty();
@@ -39,7 +40,8 @@ PostFilterResult PostFilter::preempt(PodToPlace& pod, const Message& message) {
                                                       known->second.message == message)
     return {known->second.text, {}, false};
   backend_.prepare({&pod, 1});
-  PreemptionChoice choice = preemption_->choose(pod);
+  PreemptionChoice choice =
+      preemption_->choose(pod, config_.profiles[static_cast<std::size_t>(pod.profile)].args.default_preemption);
   if (choice.candidate) return {{}, std::move(choice.candidate), false};
   PostFilterResult result{as_preemption_text(choice.error.empty() ? choice.message : choice.error),
                           {},

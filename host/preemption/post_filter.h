@@ -58,6 +58,7 @@ class PostFilter {
 
   Backend& backend_;
   const ClusterCache& cache_;
+  const SchedulerConfig& config_;
   PreemptionLimits limits_;
   std::vector<PostFilterPlugins> plugins_;  ///< [profile]
   bool has_default_constraints_;            ///< some profile spreads pods that do not ask for it

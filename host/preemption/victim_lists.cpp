@@ -26,7 +26,7 @@ void VictimLists::refresh() {
     for (const NodeInfo* const node : changed) {
       const std::size_t position = find(node->name);
       changed_positions_.push_back(static_cast<std::uint32_t>(position));
-      for (auto& [priority, of_priority] : lists_) of_priority[position] = {};
+      for (auto& [priority, of] : lists_) of.lists[position] = {};
     }
   }
   generation_ = cache_.generation();
@@ -54,14 +54,18 @@ std::size_t VictimLists::find(std::string_view name) const {
   return at == position_of_.end() ? size() : at->second;
 }
 
-const VictimLists::List& VictimLists::kept_list(std::size_t position, std::int32_t priority) {
-  std::vector<List>& of_priority = lists_[priority];
-  of_priority.resize(size());
-  List& list = of_priority[position];
+VictimLists::OfPriority& VictimLists::of_priority(std::int32_t priority) {
+  OfPriority& of = lists_[priority];
+  if (of.lists.size() != size()) of = {next_victim_list_version(), std::vector<List>(size())};
+  return of;
+}
+
+const VictimLists::List& VictimLists::kept_list(std::size_t position, std::int32_t priority, OfPriority& of) {
+  List& list = of.lists[position];
   if (list.version == 0) {
     List made{potential_victims(*nodes_[position], priority, budgets_), {}, next_victim_list_version()};
     made.ranks.reserve(made.victims.size());
-    for (const Victim& victim : made.victims) made.ranks.push_back(rank_of(*victim.pod));
+    for (const Victim& victim : made.victims) made.ranks.add(*victim.pod);
     list = std::move(made);
   }
   return list;

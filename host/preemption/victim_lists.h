@@ -51,20 +51,26 @@ class VictimLists {
   }
   /// potential_victims() of the node. Valid until refresh().
   VictimList list(std::size_t position, std::int32_t priority) {
-    const List& list = kept_list(position, priority);
-    return {indexes_[position], list.victims, list.version};
+    OfPriority& of = of_priority(priority);
+    const List& list = kept_list(position, priority, of);
+    return {indexes_[position], list.victims, of.series, list.version};
   }
   /// What is compared between candidates, for each victim of the list: beside each other, so that comparing them does
   /// not visit the pods. Valid until refresh().
-  std::span<const VictimRank> ranks(std::size_t position, std::int32_t priority) {
-    return kept_list(position, priority).ranks;
+  const VictimRanks& ranks(std::size_t position, std::int32_t priority) {
+    return kept_list(position, priority, of_priority(priority)).ranks;
   }
 
  private:
   struct List {
     std::vector<Victim> victims;
-    std::vector<VictimRank> ranks;
+    VictimRanks ranks;
     std::uint64_t version = 0;  ///< VictimList::version; 0: not made
+  };
+
+  struct OfPriority {
+    std::uint64_t series = 0;  ///< VictimList::series
+    std::vector<List> lists;   ///< [position]
   };
 
   void number_nodes();
@@ -72,7 +78,8 @@ class VictimLists {
     ++changes_begin_;
     changed_positions_.clear();
   }
-  const List& kept_list(std::size_t position, std::int32_t priority);
+  OfPriority& of_priority(std::int32_t priority);
+  const List& kept_list(std::size_t position, std::int32_t priority, OfPriority& of);
 
   const Backend& backend_;
   const ClusterCache& cache_;
@@ -84,7 +91,7 @@ class VictimLists {
   std::vector<NodeIndex> indexes_;
   std::vector<std::size_t> position_of_slot_;  ///< size() where the slot has no node
   std::unordered_map<std::string_view, std::size_t> position_of_;
-  std::map<std::int32_t, std::vector<List>> lists_;  ///< [priority][position]
+  std::map<std::int32_t, OfPriority> lists_;  ///< [priority]
   std::uint64_t changes_begin_ = 1;
   std::vector<std::uint32_t> changed_positions_;
 };

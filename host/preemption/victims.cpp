@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "host/framework/go_sort.h"
 #include "host/framework/label_problems.h"
-#include "host/preemption/go_sort.h"
 
 namespace berth {
 
@@ -28,28 +28,46 @@ DisruptionBudgets::DisruptionBudgets(std::span<const PodDisruptionBudget> budget
   }
 }
 
+const std::vector<std::size_t>& DisruptionBudgets::selecting(const Pod& pod) const {
+  constexpr std::size_t kKeptMax = std::size_t{1} << 16;
+  key_.assign(pod.namespace_);
+  key_ += '\0';
+  key_ += pod.labels.bytes();
+  const auto known = selecting_.find(key_);
+  if (known != selecting_.end()) return known->second;
+  std::vector<std::size_t> found;
+  for (std::size_t b = 0; b < budgets_.size(); ++b)
+    if (budgets_[b].name_space == pod.namespace_ && budgets_[b].selector.matches(pod.labels)) found.push_back(b);
+  if (selecting_.size() >= kKeptMax) selecting_.clear();
+  return selecting_.emplace(key_, std::move(found)).first->second;
+}
+
+template <class Use>
+void DisruptionBudgets::for_each_of(const Pod& pod, Use use) const {
+  if (pod.labels.empty() || budgets_.empty()) return;
+  for (const std::size_t b : selecting(pod))
+    if (!budgets_[b].disrupted_pods.contains(pod.name)) use(b);
+}
+
 void DisruptionBudgets::mark_violations(std::span<Victim> victims) const {
   if (budgets_.empty()) return;
   std::vector<std::int64_t> left;
   left.reserve(budgets_.size());
   for (const Budget& budget : budgets_) left.push_back(budget.disruptions_allowed);
-  for (Victim& victim : victims) {
-    const Pod& pod = *victim.pod;
-    if (pod.labels.empty()) continue;
-    for (std::size_t b = 0; b < budgets_.size(); ++b)
-      if (budgets_[b].counts(pod) && --left[b] < 0) victim.violates_budget = true;
-  }
+  for (Victim& victim : victims)
+    for_each_of(*victim.pod, [&](std::size_t b) {
+      if (--left[b] < 0) victim.violates_budget = true;
+    });
 }
 
 bool DisruptionBudgets::count(const Pod& pod) const {
-  return !pod.labels.empty() &&
-         std::any_of(budgets_.begin(), budgets_.end(), [&](const Budget& budget) { return budget.counts(pod); });
+  bool any = false;
+  for_each_of(pod, [&](std::size_t) { any = true; });
+  return any;
 }
 
 void DisruptionBudgets::use_one(const Pod& pod) {
-  if (pod.labels.empty()) return;
-  for (Budget& budget : budgets_)
-    if (budget.counts(pod)) --budget.disruptions_allowed;
+  for_each_of(pod, [&](std::size_t b) { --budgets_[b].disruptions_allowed; });
 }
 
 std::vector<Victim> potential_victims(const NodeInfo& node, std::int32_t priority, const DisruptionBudgets& budgets) {

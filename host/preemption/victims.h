@@ -3,9 +3,11 @@
 
 // Whom a preemptor may evict, and in which order: docs/behaviour/scheduler-core.md 4.5 and 4.6.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -20,7 +22,7 @@ namespace berth {
 /// start time counts as started at the moment of the comparison, so that of two such pods each is more important.
 bool is_more_important(const Pod& a, const Pod& b);
 
-/// PodDisruptionBudgets, ready to be asked about pods.
+/// PodDisruptionBudgets, ready to be asked about pods, by one thread at a time.
 class DisruptionBudgets {
  public:
   /// A budget whose selector does not parse, selects everything or nothing matches no pod.
@@ -39,12 +41,16 @@ class DisruptionBudgets {
     PodLabelSelector selector;
     std::int32_t disruptions_allowed;
     std::unordered_set<std::string> disrupted_pods;  ///< names: the API server has counted them already
-
-    bool counts(const Pod& pod) const {
-      return name_space == pod.namespace_ && selector.matches(pod.labels) && !disrupted_pods.contains(pod.name);
-    }
   };
+  /// Calls use(index) for the budgets that count the pod.
+  template <class Use>
+  void for_each_of(const Pod& pod, Use use) const;
+  const std::vector<std::size_t>& selecting(const Pod& pod) const;
+
   std::vector<Budget> budgets_;
+  /// [namespace, labels] into budgets_: those that select such pods, of which a cluster has many alike.
+  mutable std::unordered_map<std::string, std::vector<std::size_t>> selecting_;
+  mutable std::string key_;
 };
 
 /// The pods of the node with a priority below `priority`, in the order in which they are reprieved: those that violate

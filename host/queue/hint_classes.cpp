@@ -11,6 +11,9 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kEmptyClassesMin = 1024;  ///< are kept in any case: their pods are being tried
+/// Prepared functions, about 10 MiB of them: beyond that a pod that is alone in its class pays with time, not with
+/// memory.
+constexpr std::size_t kPreparedMax = 16'384;
 
 bool contains(PluginSet set, std::uint8_t plugin) { return (set >> plugin & 1u) != 0; }
 
@@ -71,6 +74,7 @@ void HintClasses::sweep() {
     Class& hint_class = classes_[index];
     if (hint_class.count > 0 || hint_class.like == nullptr) continue;
     by_key_.erase(hint_class.key);
+    prepared_count_ -= hint_class.prepared.size();
     hint_class = Class();
     free_.push_back(index);
   }
@@ -158,8 +162,10 @@ QueueingHint HintClasses::call(Class& hint_class, std::uint8_t plugin, const Rai
   if (at != hint_class.prepared.end()) return answer(*at->hints);
   auto prepared = table_.prepare(*hint_class.like, groups_[hint_class.group].profile, plugin);
   const QueueingHint hint = answer(*prepared);
-  // A pod that is alone in its class pays with time, not with memory.
-  if (hint_class.count > 1) hint_class.prepared.push_back({plugin, std::move(prepared)});
+  if (hint_class.count > 1 || prepared_count_ < kPreparedMax) {
+    hint_class.prepared.push_back({plugin, std::move(prepared)});
+    ++prepared_count_;
+  }
   return hint;
 }
 
@@ -234,6 +240,7 @@ std::vector<std::uint32_t> HintClasses::older_than(std::int64_t time_us, bool& a
 
 void HintClasses::forget_prepared() {
   for (Class& hint_class : classes_) hint_class.prepared.clear();
+  prepared_count_ = 0;
 }
 
 }  // namespace berth

@@ -120,6 +120,7 @@ class HintClasses {
   std::vector<std::uint32_t> free_;
   std::unordered_map<Key, std::uint32_t, KeyHash> by_key_;
   std::size_t empty_classes_ = 0;
+  std::size_t prepared_count_ = 0;  ///< of all classes
   std::size_t size_ = 0;
 };
 

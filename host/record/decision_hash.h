@@ -19,6 +19,8 @@ class DecisionHash {
   DecisionHash& operator=(const DecisionHash&) = delete;
 
   void add(const RecordedEvent& event);
+  /// The same of events as append_bytes() writes them, one behind the other.
+  void add_bytes(std::string_view bytes);
   std::string hex() const;  ///< of everything so far: 32 digits
   void reset();
 

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
+#include <utility>
 
 #include "host/record/recording_reader.h"
 #include "host/record/schema.h"
@@ -89,6 +91,8 @@ void RecordingWriter::guarded(Work&& work) {
     work();
   } catch (const DatabaseError& error) {
     fail(path_, std::string("cannot be written: ") + error.what());
+  } catch (const std::system_error& error) {
+    fail(path_, std::string("no thread to write it: ") + error.what());
   }
 }
 
@@ -116,6 +120,7 @@ RecordingWriter::RecordingWriter(const std::string& path, Existing existing) : p
 RecordingWriter::~RecordingWriter() = default;
 
 void RecordingWriter::discard() noexcept {
+  job_.wait_for_failure();  // what it could not write is removed
   statements_.reset();
   database_.reset();
   remove_files(path_);
@@ -167,18 +172,19 @@ void RecordingWriter::begin(const RecordedFacts& facts) {
   });
 }
 
-std::int64_t RecordingWriter::message_id(const std::string& text) {
-  const auto known = message_ids_.find(text);
+std::int64_t RecordingWriter::message_id(std::string_view text) {
+  std::string key(text);
+  const auto known = message_ids_.find(key);
   if (known != message_ids_.end()) return known->second;
   if (message_ids_.size() >= kMessagesKnownMax) message_ids_.clear();
   statements_->message.bind(1, ++message_count_);
   statements_->message.bind(2, text);
   statements_->message.run();
-  message_ids_.emplace(text, message_count_);
+  message_ids_.emplace(std::move(key), message_count_);
   return message_count_;
 }
 
-void RecordingWriter::insert(const RecordedEvent& event) {
+void RecordingWriter::insert(const RecordedEventView& event) {
   const bool is_decision = event.kind == RecordedKind::kDecision;
   const bool is_binding = event.kind == RecordedKind::kBinding;
   Statement& statement = is_decision  ? statements_->decision
@@ -218,41 +224,52 @@ void RecordingWriter::insert(const RecordedEvent& event) {
 }
 
 void RecordingWriter::add(const RecordedEvent& event) {
-  guarded([&] {
-    if (!is_open_) statements_->start.run();
-    is_open_ = true;
-    ++event_count_;
-    ++counts_[static_cast<std::size_t>(event.kind)];
-    hash_.add(event);
-    insert(event);
-    if (event_count_ % kEventsPerBatch == 0) close_batch(event.time_us, false);
-  });
+  append_bytes(open_.events, event);
+  if (++open_.event_count == kEventsPerBatch) close_batch(event.time_us, false);
 }
 
 void RecordingWriter::close_batch(std::int64_t time_us, bool is_end) {
-  if (!is_open_) statements_->start.run();
-  is_open_ = true;
+  guarded([&] {
+    job_.wait();
+    open_.time_us = time_us;
+    open_.is_end = is_end;
+    std::swap(open_, written_);
+    open_.events.clear();
+    open_.event_count = 0;
+    job_.start([this] { write(written_); });
+  });
+}
+
+/// One transaction.
+void RecordingWriter::write(const Batch& batch) {
+  statements_->start.run();
+  hash_.add_bytes(batch.events);
+  for (std::string_view rest = batch.events; !rest.empty();) {
+    const RecordedEventView event = take_event(rest);
+    ++event_count_;
+    ++counts_[static_cast<std::size_t>(event.kind)];
+    insert(event);
+  }
   const std::string hash = hash_.hex();
-  Statement& batch = statements_->batch;
-  batch.bind(1, ++batch_count_);
-  batch.bind(2, event_count_);
-  for (int kind = 0; kind < 3; ++kind) batch.bind(3 + kind, counts_[kind]);
-  batch.bind(6, time_us);
-  batch.bind(7, hash);
-  batch.bind(8, static_cast<std::int64_t>(is_end));
-  batch.run();
+  Statement& row = statements_->batch;
+  row.bind(1, ++batch_count_);
+  row.bind(2, event_count_);
+  for (int kind = 0; kind < 3; ++kind) row.bind(3 + kind, counts_[kind]);
+  row.bind(6, batch.time_us);
+  row.bind(7, hash);
+  row.bind(8, static_cast<std::int64_t>(batch.is_end));
+  row.run();
   statements_->commit.run();
-  is_open_ = false;
 }
 
 void RecordingWriter::restart() {
   guarded([&] {
-    if (is_open_) database_->execute("ROLLBACK");
-    is_open_ = false;
+    job_.wait();
     database_->execute(
         "BEGIN;DELETE FROM decisions;DELETE FROM bindings;DELETE FROM evictions;DELETE FROM messages;"
         "DELETE FROM batches;COMMIT");
   });
+  open_ = Batch();
   hash_.reset();
   message_ids_.clear();
   message_count_ = event_count_ = batch_count_ = 0;
@@ -260,8 +277,9 @@ void RecordingWriter::restart() {
 }
 
 void RecordingWriter::end(std::int64_t time_us) {
+  close_batch(time_us, true);
   guarded([&] {
-    close_batch(time_us, true);
+    job_.wait();
     // One file, without a log beside it: it can be read from a folder that cannot be written.
     statements_.reset();
     database_->execute("PRAGMA journal_mode=DELETE");

@@ -43,6 +43,7 @@ Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& conf
                       const Pod* left_out) {
   Intake intake;
   for (const NodePtr& node : objects.nodes) cache.add_node(node);
+  cache.storage().add_all(objects.storage);
   std::vector<PodPtr> pending;
   for (const PodPtr& pod : objects.pods) {
     if (pod.get() == left_out) continue;

@@ -23,9 +23,11 @@ namespace {
 struct Needing {
   std::int64_t pod_count = 0;
   const Pod* first = nullptr;
+  const Pod* last = nullptr;
 
   void add(const Pod& pod) {
     if (pod_count++ == 0) first = &pod;
+    last = &pod;
   }
   /// "pod default/a" or "pods default/a and 2 more"
   std::string words() const {
@@ -187,8 +189,7 @@ struct Missing {
 
   void add(std::string name, const Pod& pod) {
     names.insert(std::move(name));
-    if (needing.pod_count == 0 || last_ != &pod) needing.add(pod);
-    last_ = &pod;
+    if (needing.last != &pod) needing.add(pod);
   }
   /// @param sentence  behind the names, in front of the pods
   void tell(std::string_view kind, std::string_view sentence, std::string_view resources,
@@ -196,22 +197,21 @@ struct Missing {
     if (names.empty()) return;
     std::string text = "the input has no " + std::string(kind) + " \"" + *names.begin() + "\"";
     if (names.size() > 1) text += " and " + std::to_string(names.size() - 1) + " more";
-    text.append(sentence).append(needing.words()).append(kNotBuilt);
+    text.append(sentence).append(needing.words());
     found.push_back(with_command(std::move(text), resources));
   }
-
- private:
-  const Pod* last_ = nullptr;
 };
 
 /// What stands between a pod and its volumes: claims, the volumes that they are bound to, and the classes of claims
 /// that are not bound.
 class VolumeSearch {
  public:
-  explicit VolumeSearch(const ClusterObjects& objects)
-      : volumes_(objects.volume_names.begin(), objects.volume_names.end()),
-        classes_(objects.storage_class_names.begin(), objects.storage_class_names.end()) {
-    for (const VolumeClaim& claim : objects.volume_claims) claims_.emplace(claim.namespace_ + "/" + claim.name, &claim);
+  explicit VolumeSearch(const ClusterObjects& objects) : storage_(objects.storage) {
+    for (const PersistentVolume& volume : storage_.volumes) volumes_.emplace(volume.name, &volume);
+    for (const StorageClass& object : storage_.classes) classes_.emplace(object.name, &object);
+    for (const VolumeClaim& claim : storage_.claims) claims_.emplace(claim.full_name(), &claim);
+    for (const CsiDriver& driver : storage_.csi_drivers)
+      if (driver.tracks_capacity) tracking_.insert(driver.name);
   }
 
   void add(const Pod& pod) {
@@ -225,6 +225,18 @@ class VolumeSearch {
                          "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes", found);
     missing_volumes_.tell("PersistentVolume", ", bound to the volume claims of ", "persistentvolumes", found);
     missing_classes_.tell("StorageClass", ", named by unbound volume claims of ", "storageclasses", found);
+    if (on_drivers_.pod_count > 0 && storage_.csi_nodes.empty())
+      found.push_back(with_command(
+          "the input has no CSINode: how many volumes a node takes is not known, for " + on_drivers_.words(),
+          "csinodes,volumeattachments"));
+    if (to_provision_.pod_count > 0 && storage_.csi_drivers.empty())
+      found.push_back(with_command(
+          "the input has no CSIDriver: whether free storage is checked is not known, for " + to_provision_.words(),
+          "csidrivers,csistoragecapacities"));
+    if (to_measure_.pod_count > 0 && storage_.capacities.empty())
+      found.push_back(
+          with_command("the input has no CSIStorageCapacity: no node has free storage for " + to_measure_.words(),
+                       "csistoragecapacities"));
   }
 
  private:
@@ -247,17 +259,41 @@ class VolumeSearch {
   void add(const std::string& full_name, const Pod& pod) {
     const auto claim = claims_.find(full_name);
     if (claim == claims_.end()) return missing_claims_.add(full_name, pod);
-    const auto& [name, name_space, volume_name, class_name] = *claim->second;
-    if (!volume_name.empty()) {
-      if (!volumes_.contains(volume_name)) missing_volumes_.add(volume_name, pod);
-    } else if (!class_name.empty() && !classes_.contains(class_name)) {
-      missing_classes_.add(class_name, pod);
+    const VolumeClaim& found = *claim->second;
+    if (!found.volume_name.empty()) {
+      const auto volume = volumes_.find(found.volume_name);
+      if (volume == volumes_.end()) return missing_volumes_.add(found.volume_name, pod);
+      const PersistentVolume& bound = *volume->second;
+      if (bound.source.kind == VolumeSource::Kind::kCsi || bound.migrated != nullptr) add_stored(on_drivers_, pod);
+    } else if (!found.class_name.empty()) {
+      const auto named = classes_.find(found.class_name);
+      if (named == classes_.end()) return missing_classes_.add(found.class_name, pod);
+      add_unbound(*named->second, pod);
     }
   }
 
+  /// Of a claim that may be provisioned by a CSI driver.
+  void add_unbound(const StorageClass& storage_class, const Pod& pod) {
+    const std::string& provisioner = storage_class.provisioner;
+    if (provisioner.empty() || provisioner.starts_with("kubernetes.io/")) return;
+    add_stored(on_drivers_, pod);
+    add_stored(to_provision_, pod);
+    if (tracking_.contains(provisioner)) add_stored(to_measure_, pod);
+  }
+
+  /// Hand-written and generated input may well have none of the objects that a CSI driver brings.
+  static void add_stored(Needing& needing, const Pod& pod) {
+    if (!pod.stored_uid.empty() && needing.last != &pod) needing.add(pod);
+  }
+
+  const StorageObjects& storage_;
   std::unordered_map<std::string, const VolumeClaim*> claims_;
-  std::unordered_set<std::string_view> volumes_;
-  std::unordered_set<std::string_view> classes_;
+  std::unordered_map<std::string_view, const PersistentVolume*> volumes_;
+  std::unordered_map<std::string_view, const StorageClass*> classes_;
+  std::unordered_set<std::string_view> tracking_;  ///< names of drivers
+  Needing on_drivers_;                             ///< pods with volumes that count against the limits of nodes
+  Needing to_provision_;
+  Needing to_measure_;
   Missing missing_claims_;
   Missing missing_volumes_;
   Missing missing_classes_;

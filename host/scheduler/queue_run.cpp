@@ -13,6 +13,8 @@ namespace berth {
 namespace {
 
 constexpr std::int32_t kNoText = -1;
+/// Pods that are handed to the backend at once where it stops at the first that fails, at least.
+constexpr std::size_t kPodsMin = 32;
 constexpr std::int64_t kMicrosPerSecond = 1'000'000;
 constexpr std::int64_t kMicrosPerMinute = 60 * kMicrosPerSecond;
 /// Longer grace periods, which no cluster has, count as this one, so that times stay in range.
@@ -89,6 +91,7 @@ QueueRunResult QueueRun::run() {
 void QueueRun::try_all() {
   const bool some_preempt = std::any_of(post_filter_plugins_.begin(), post_filter_plugins_.end(),
                                         [](const PostFilterPlugins& plugins) { return plugins.preempts(); });
+  std::size_t handed_over = batch_pods_;
   for (std::size_t next = 0; next < parts_.queue.size();) {
     std::size_t count = std::min(batch_pods_, parts_.queue.size() - next);
     BatchLimits limits;
@@ -96,6 +99,7 @@ void QueueRun::try_all() {
       count = known;
     } else if (some_preempt && parts_.queue[next].pod->priority > lowest_priority_) {
       limits.stop_at_failure = true;
+      count = std::min(count, handed_over);
     } else if (some_preempt) {
       // Nobody to evict; but PostFilter decides whether a pod that fails keeps its nomination.
       const auto nominated = std::lower_bound(nominated_positions_.begin(), nominated_positions_.end(), next);
@@ -104,6 +108,8 @@ void QueueRun::try_all() {
     }
     result_.answers.push_back(commit_with_refills(parts_.queue.subspan(next, count), limits, parts_.backend));
     const BatchResult& answer = result_.answers.back();
+    // Each call looks at all pods that it is given, so that it is given few more than it answers.
+    if (limits.stop_at_failure) handed_over = std::max(kPodsMin, 2 * answer.outcomes.size());
     note_failures(next, answer);
     next += answer.outcomes.size();
     if (progress_) progress_(next);

@@ -191,6 +191,15 @@ void fill_notes(const ClusterObjects& objects, const ScheduleOptions& options, S
   for (std::string& note : missing_inputs(objects, options.config)) result.notes.push_back(std::move(note));
 }
 
+/// Those that occurred.
+std::map<std::string, std::int64_t> ways_of(const AnswerWays& ways) {
+  std::map<std::string, std::int64_t> figures{{"index", ways.by_index}, {"runs", ways.by_runs}};
+  for (std::size_t why = 0; why < ways.by_rows.size(); ++why)
+    figures["rows_" + std::string(AnswerWays::kNames[why])] = ways.by_rows[why];
+  std::erase_if(figures, [](const auto& figure) { return figure.second == 0; });
+  return figures;
+}
+
 std::map<std::string, std::int64_t> host_figures(const BackendStats& stats) {
   return {{"columns", stats.host_columns},
           {"nodes", stats.host_nodes},
@@ -208,10 +217,20 @@ void fill_figures(const ClusterObjects& objects, const ClusterCache& cache, cons
   result.stats.bytes["peakRss"] = peak_rss_bytes();
 }
 
+/// Every pod is tried once here, without a clock by which a node hint could be young enough.
+void refuse_opportunistic_batching(const EngineConfig& engine) {
+  if (engine.batching == Batching::kEngine) return;
+  throw InputError(InputProblem{"", "batching",
+                                "got \"" + std::string(to_string(engine.batching)) +
+                                    "\", expected \"engine\" where pods are placed without a "
+                                    "scheduling loop (simulate, record and perf have one)"});
+}
+
 }  // namespace
 
 ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& options) {
   refuse_extenders(options.config);
+  refuse_opportunistic_batching(options.engine);
   ScheduleResult result;
   result.seed = options.engine.seed;
   result.stats.load_seconds = options.load_seconds;
@@ -227,6 +246,9 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   result.served_by = backend.name();
   result.why = run.opened.why;
   ResultWriter(intake.queue, intake.gated, run.queue, backend, result).write();
+  for (Placement& placement : result.placements)
+    if (!placement.pod->rare().volumes.empty())
+      placement.volumes = run.opened.backend->volume_decisions(*placement.pod);
   result.evictions = std::move(run.queue.evictions);
   fill_violated_budgets(objects, result);
   result.skipped = std::move(intake.skipped);
@@ -240,6 +262,7 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   fill_usage(*cache, options.preemption.mode == PreemptionMode::kEvict, result);
   fill_notes(objects, options, result);
   fill_figures(objects, *cache, backend.stats(), result);
+  result.stats.ways = ways_of(backend.stats().ways);
   if (!options.engine.host_plugins.empty()) result.stats.host = host_figures(backend.stats());
   return result;
 }

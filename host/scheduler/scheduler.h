@@ -34,6 +34,7 @@ struct Placement {
   PodPtr pod;
   NodeIndex node;
   std::int64_t score = 0;
+  VolumeDecisionsPtr volumes = nullptr;  ///< null: the pod has no unbound claims
 };
 
 struct Unplaced {
@@ -77,6 +78,7 @@ struct ScheduleStats {
   double schedule_seconds = 0;
   double pods_per_second = 0;
   std::map<std::string, std::uint64_t> bytes;  ///< "model", "columns", "rows", "peakRss", ...
+  std::map<std::string, std::int64_t> ways;    ///< how pods found their nodes, and why not by the index: AnswerWays
   std::map<std::string, std::int64_t> host;    ///< what plugins on the host were asked; empty where there are none
   std::optional<DeviceStats> device;           ///< of a backend that has one
 };

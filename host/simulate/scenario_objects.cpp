@@ -27,15 +27,15 @@ std::string joined(const std::string& path, std::string_view within) {
   return path + (within.front() == '[' ? "" : ".") + std::string(within);
 }
 
-std::string name_in_reports(const Workload& workload) {
-  return workload.kind + " " + workload.namespace_ + "/" + workload.name;
-}
-
 /// What cannot be created although it can be read; the decoder has counted it instead of keeping it.
 void refuse_kinds(const JsonValue& value, const DecodedObjects& decoded) {
   if (!decoded.terminal_pods.empty()) value.problem("the pod has finished, expected one that is to be placed or runs");
   const auto& kinds = decoded.unknown_kinds.empty() ? decoded.unused_kinds : decoded.unknown_kinds;
   if (!kinds.empty()) value.problem("got kind " + kinds.begin()->first + ", expected " + std::string(kExpectedKinds));
+  if (!decoded.volumes.empty() || !decoded.volume_claims.empty() || !decoded.storage_classes.empty() ||
+      !decoded.csi_nodes.empty() || !decoded.csi_drivers.empty() || !decoded.storage_capacities.empty() ||
+      !decoded.volume_attachments.empty())
+    value.problem("got a storage object, expected " + std::string(kExpectedKinds));
   for (const DecodedWorkload& workload : decoded.workloads) {
     if (workload.workload.kind != "DaemonSet") continue;
     value.problem("got a DaemonSet, whose pods follow the nodes, which nothing does here; expected " +
@@ -135,6 +135,9 @@ ClusterObjects InlineAdmission::admit(InlineObjects&& list) {
   for (DecodedWorkload& workload : list.decoded.workloads) {
     std::string message = classes_->admission.admit(workload.pod_template);
     if (!message.empty()) refuse(list, name_in_reports(workload.workload), std::move(message));
+    if (!workload.volume_claim_templates.empty())
+      refuse(list, name_in_reports(workload.workload),
+             "has volumeClaimTemplates, and the claims of a simulation are those of its clusters");
   }
   auto problems = expand_workloads(std::move(list.decoded.workloads), {list.source}, {.pods_max = kScenarioPodsMax},
                                    *pools_, names, objects);

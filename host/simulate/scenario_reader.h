@@ -52,7 +52,7 @@ ScenarioFile load_scenario(const std::string& path, bool is_strict = false);
 ScenarioFile parse_scenario(std::string_view text, const std::string& source, bool is_strict = false);
 
 /// What `file` makes of `cluster`, the objects of its dumps and of those that were given beside it.
-/// @param warnings  what is said of the file's objects is added
+/// @param warnings  those about the file's objects are added
 /// @throws InputError
 Scenario make_scenario(ScenarioFile&& file, ClusterObjects&& cluster, std::vector<std::string>& warnings);
 

@@ -27,7 +27,7 @@ DeletionPlan shorten(const RareMeta& rare, std::optional<std::int64_t> wanted, s
   return {mark, *wanted == 0};
 }
 
-/// A request for an object that is removed at once, but for its finalizers: markAsDeleting() of store.go.
+/// A request for an object that would be removed at once if it had no finalizers: markAsDeleting() of store.go.
 DeletionPlan wait_for_finalizers(const RareMeta& rare, std::int64_t now_us) {
   const bool is_first = !rare.deletion_grace_s;
   const GracefulDeletion mark{0, is_first ? now_us : std::min(rare.deletion_time_us, now_us), is_first};

@@ -60,7 +60,7 @@ class Watch {
   bool is_open() const { return cursor_ != nullptr; }
   /// The next events, at most `limit`; none when there are none yet. After Expired the watch is closed.
   WatchBatch poll(std::size_t limit = SIZE_MAX);
-  /// Whoever stops reading closes the watch, so that the store need not keep events for it.
+  /// Call it when reading stops, so that the store does not keep events for this watch.
   void close() noexcept;
 
  private:

@@ -137,6 +137,7 @@ std::vector<std::string> update_problems(const Pod& before, const Pod& after) {
   copy_images(old_spec.containers, rest.containers);
   copy_images(old_spec.init_containers, rest.init_containers);
   rest.tolerations = old_spec.tolerations;
+  rest.tolerations_hash = old_spec.tolerations_hash;
   if (!before.rare().scheduling_gates.empty()) {
     check_node_selector(old_spec, new_spec, problems);
     rest.node_selector = old_spec.node_selector;

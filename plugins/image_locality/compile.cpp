@@ -44,13 +44,14 @@ std::int64_t score_with(const std::vector<ImageSpread>& images, std::size_t bits
 
 }  // namespace
 
+ImageSpread image_spread(const ImageColumn* image, std::int64_t all_nodes) {
+  return {image == nullptr ? 0 : image->size_bytes, image == nullptr ? 0 : image->node_count(), all_nodes};
+}
+
 std::vector<ImageSpread> image_spreads(const PodSpec& spec, bool with_volumes, const Snapshot& snapshot) {
   std::vector<ImageSpread> spreads;
-  for (const std::string& name : counted_images(spec, with_volumes)) {
-    const ImageColumn* image = snapshot.image(name);
-    spreads.push_back({image == nullptr ? 0 : image->size_bytes, image == nullptr ? 0 : image->node_count(),
-                       snapshot.node_count_of_cluster()});
-  }
+  for (const std::string& name : counted_images(spec, with_volumes))
+    spreads.push_back(image_spread(snapshot.image(name), snapshot.node_count_of_cluster()));
   return spreads;
 }
 

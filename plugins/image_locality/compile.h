@@ -25,6 +25,9 @@ struct ImageSpread {
 /// The images of a pod by their names on nodes, as often as they count. @param with_volumes  those of image volumes too
 std::vector<std::string> counted_images(const PodSpec& spec, bool with_volumes);
 
+/// @param image  Snapshot::image(); null: no node has it
+ImageSpread image_spread(const ImageColumn* image, std::int64_t all_nodes);
+
 /// [image of counted_images()]
 std::vector<ImageSpread> image_spreads(const PodSpec& spec, bool with_volumes, const Snapshot& snapshot);
 

@@ -15,7 +15,7 @@ const std::string kHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: Kub
 std::string unsupported_by_name() {
   return write_file("unsupported.yaml", kHead + R"(profiles:
 - schedulerName: default-scheduler
-  plugins: {score: {enabled: [{name: VolumeBinding, weight: 9}, {name: NodeResourcesFit, weight: 3}]}}
+  plugins: {score: {enabled: [{name: DynamicResources, weight: 9}, {name: NodeResourcesFit, weight: 3}]}}
 )");
 }
 
@@ -46,8 +46,12 @@ TEST(ConfigCheck, PrintsTheSameAsJson) {
 TEST(ConfigCheck, FailsForAnUnsupportedPlugin) {
   const ProgramRun run = run_berth({"config", "check", unsupported_by_name()});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_NE(run.out.find("plugin VolumeBinding is enabled by name"), std::string::npos) << run.out;
-  EXPECT_EQ(run_berth({"config", "check", unsupported_by_name(), "--allow-unsupported"}).exit_code, 0);
+  EXPECT_NE(run.out.find("plugin DynamicResources is enabled by name"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("A run with this file is refused"), std::string::npos) << run.out;
+  const ProgramRun allowed = run_berth({"config", "check", unsupported_by_name(), "--allow-unsupported"});
+  EXPECT_EQ(allowed.exit_code, 0);
+  EXPECT_EQ(allowed.out.find("is refused"), std::string::npos) << allowed.out;
+  EXPECT_NE(allowed.out.find("Left out of a run with --allow-unsupported\n"), std::string::npos) << allowed.out;
 }
 
 TEST(ConfigCheck, ListsEveryProblemWithItsPath) {
@@ -61,7 +65,7 @@ TEST(ConfigCheck, ListsEveryProblemWithItsPath) {
 TEST(Startup, RefusesAnExplicitlyEnabledUnsupportedPlugin) {
   const ProgramRun refused = run_berth({"schedule", "-f", "-", "--config", unsupported_by_name()}, small_cluster());
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_NE(refused.err.find("VolumeBinding"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("DynamicResources"), std::string::npos) << refused.err;
   EXPECT_NE(refused.err.find("--allow-unsupported"), std::string::npos) << refused.err;
   const ProgramRun allowed =
       run_berth({"schedule", "-f", "-", "--config", unsupported_by_name(), "--allow-unsupported"}, small_cluster());
@@ -95,7 +99,7 @@ std::string with_out_of_tree_plugins() {
 )");
 }
 
-TEST(OutOfTreePlugins, AreRefusedByNameWithTheWayToGoOn) {
+TEST(OutOfTreePlugins, AreRefusedByNameWithTheOptionThatAllowsThem) {
   const ProgramRun run = run_berth({"schedule", "-f", "-", "--config", with_out_of_tree_plugins()}, small_cluster());
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_NE(run.err.find("profiles[0].plugins.multiPoint.enabled[0]: unknown plugin \"Coscheduling\""),

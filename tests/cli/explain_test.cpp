@@ -74,7 +74,7 @@ items:
 - {apiVersion: v1, kind: Pod, metadata: {name: never}, spec: {priority: 5, preemptionPolicy: Never, containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}
 )";
 
-TEST(Explain, SaysWhomAPodThatFitsNowhereWouldEvict) {
+TEST(Explain, NamesTheVictimsOfAPodThatFitsNowhere) {
   const Json preemption = record_of("default/high", kClusterToPreempt)["preemption"];
   EXPECT_EQ(preemption["eligible"], true);
   EXPECT_EQ(preemption["candidates"], Json::parse(R"([{"node": "full", "victims": ["default/low"], "violations": 0},
@@ -202,7 +202,7 @@ kind: Pod
 metadata: {name: claiming}
 spec:
   containers: [{name: c, image: i}]
-  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]
+  resourceClaims: [{name: gpu, resourceClaimName: gpu}]
 )";
   const ProgramRun run = run_berth({"explain", "claiming", "-f", "-"}, small_cluster() + claiming);
   ASSERT_EQ(run.exit_code, 0) << run.err;

@@ -97,10 +97,7 @@ TEST(MissingInputs, ServicesAreNotMissedInHandWrittenInput) {
 TEST(MissingInputs, ClaimsAreNamedWithTheTruthAboutThem) {
   const std::vector<std::string> notes =
       notes_of(kNode + service() + stored_pod("p", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], "));
-  EXPECT_EQ(
-      count(notes,
-            "has no PersistentVolumeClaim \"team/data\" for the volume claims of pod team/p; nothing reads it yet"),
-      1)
+  EXPECT_EQ(count(notes, "has no PersistentVolumeClaim \"team/data\" for the volume claims of pod team/p"), 1)
       << joined(notes);
 }
 
@@ -125,7 +122,7 @@ TEST(MissingInputs, EachLinkBetweenPodsAndVolumesIsNamedOnce) {
   EXPECT_EQ(notes.size(), 4U) << joined(notes);
   EXPECT_EQ(count(notes,
                   "no PersistentVolumeClaim \"team/a\" and 1 more for the volume claims of pods team/p and 1 "
-                  "more; nothing reads it yet"),
+                  "more"),
             1)
       << joined(notes);
   EXPECT_EQ(count(notes, "no PersistentVolume \"pv-1\", bound to the volume claims of pods team/p and 1 more"), 1)
@@ -138,6 +135,28 @@ TEST(MissingInputs, EachLinkBetweenPodsAndVolumesIsNamedOnce) {
                             "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv-1}\n"
                             "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\n";
   EXPECT_EQ(notes_of(cluster + there), std::vector<std::string>());
+}
+
+TEST(MissingInputs, WhatACsiDriverBringsIsMissedForItsVolumes) {
+  const std::string storage_class =
+      "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\n"
+      "provisioner: csi.example.com\nvolumeBindingMode: WaitForFirstConsumer\n";
+  const std::string cluster = kNode + service() + pod_with_claims("p", {"a", "b"}) +
+                              claim("a", "storageClassName: fast") + claim("b", "storageClassName: fast") +
+                              storage_class;
+  const std::vector<std::string> notes = notes_of(cluster);
+  EXPECT_EQ(count(notes, "has no CSINode: how many volumes a node takes is not known, for pod team/p"), 1)
+      << joined(notes);
+  EXPECT_EQ(count(notes, "has no CSIDriver: whether free storage is checked is not known, for pod team/p"), 1)
+      << joined(notes);
+  const std::string csi_node =
+      "---\napiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: node-1}\nspec: {drivers: []}\n";
+  const std::string driver =
+      "---\napiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: csi.example.com}\n"
+      "spec: {storageCapacity: true}\n";
+  const std::vector<std::string> rest = notes_of(cluster + csi_node + driver);
+  EXPECT_EQ(count(rest, "has no CSIStorageCapacity: no node has free storage for pod team/p"), 1) << joined(rest);
+  EXPECT_EQ(count(rest, "csistoragecapacities -A -o json"), 1) << joined(rest);
 }
 
 TEST(MissingInputs, ClaimsThatAreMadeWithTheirPodsAreNotMissed) {
@@ -227,7 +246,10 @@ TEST(DumpCommand, BringsOnlyKindsThatAreReadOrKnown) {
                         {"v1", "PersistentVolume", "pv"},
                         {"v1", "PersistentVolumeClaim", "pvc"},
                         {"storage.k8s.io/v1", "StorageClass", "sc"},
-                        {"storage.k8s.io/v1", "CSINode", "csinodes"}};
+                        {"storage.k8s.io/v1", "CSINode", "csinodes"},
+                        {"storage.k8s.io/v1", "CSIDriver", "csidrivers"},
+                        {"storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities"},
+                        {"storage.k8s.io/v1", "VolumeAttachment", "volumeattachments"}};
   std::string resources;
   std::string cluster = kNode;
   for (const auto& [version, kind, kubectl_name] : kinds) {

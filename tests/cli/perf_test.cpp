@@ -53,6 +53,17 @@ TEST(Perf, SelectsByLabelAndName) {
             "perf: 0 workloads run, 0 skipped, 0 below threshold\n");
 }
 
+TEST(Perf, NoExpressionForNamesTakesExponentialTime) {
+  const std::string file = write_file("names.yaml", "- name: " + std::string(200, 'a') + R"(
+  workloadTemplate: [{opcode: createNodes, count: 1}, {opcode: createPods, count: 1, collectMetrics: true}]
+  workloads: [{name: Any}]
+)");
+  for (const char* pattern : {"(a*)*b", "^(a+)+$", "(a|aa)+$"})
+    EXPECT_EQ(run_berth({"perf", "--config", file, "--name", pattern}).out,
+              "perf: 0 workloads run, 0 skipped, 0 below threshold\n")
+        << pattern;
+}
+
 TEST(Perf, WritesTheMetricsOfEachWorkload) {
   const std::string path = write_file("metrics.txt", "");
   const ProgramRun run = run_berth({"perf", "--config", workload_file(), "--metrics-out", path});
@@ -106,6 +117,7 @@ TEST(Perf, NamesWhatIsWrongOnTheCommandLineAndInTheFile) {
   const ProgramRun pattern = run_berth({"perf", "--config", workload_file(), "--name", "(("});
   EXPECT_EQ(pattern.exit_code, 2);
   EXPECT_NE(pattern.err.find("--name: got \"((\", expected"), std::string::npos) << pattern.err;
+  EXPECT_EQ(run_berth({"perf", "--config", workload_file(), "--name", "(a)\\1"}).exit_code, 2) << "a back reference";
   const ProgramRun file = run_berth({"perf", "--config", write_file("bad.yaml", "- name: A\n  ops: []\n")});
   EXPECT_EQ(file.exit_code, 1);
   EXPECT_NE(file.err.find("[0].ops: unknown field"), std::string::npos) << file.err;

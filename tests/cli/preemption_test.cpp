@@ -32,7 +32,7 @@ ProgramRun schedule_quietly(std::vector<std::string> more, const std::string& in
   return run_berth(arguments, input);
 }
 
-TEST(Preemption, TheReportNamesWhomEachPodPreempted) {
+TEST(Preemption, TheReportNamesTheVictimsOfEachPod) {
   const Json report = Json::parse(schedule_quietly({"-o", "json"}).out);
   EXPECT_TRUE(matches_schema(report, "schedule-report"));
   ASSERT_EQ(report["placements"].size(), 1u) << report;

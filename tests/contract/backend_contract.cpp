@@ -20,6 +20,7 @@ void BackendContract::given(std::string_view text) {
   backend_.reset();
   scenario_ = parse_scenario(text);
   scenario_.engine.host_plugins = host_plugins_;
+  scenario_.objects.storage = storage_;
   cache_ = fill_cache(scenario_.objects);
   backend_ = open_backend(GetParam(), cache_, scenario_.objects, scenario_.config, scenario_.engine);
 }

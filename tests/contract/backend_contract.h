@@ -67,6 +67,7 @@ class BackendContract : public testing::TestWithParam<const char*> {
   std::vector<std::string> nodes_of(const BatchResult& result) const;
 
   HostPlugins host_plugins_;  ///< of backends that given() opens
+  StorageObjects storage_;    ///< likewise
   Scenario scenario_;
   std::shared_ptr<ClusterCache> cache_;
   std::unique_ptr<Backend> backend_;  ///< reads the two above, so it goes first

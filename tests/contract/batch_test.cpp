@@ -195,5 +195,51 @@ TEST_P(BackendContract, APlacedPodOccupiesItsHostPorts) {
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n", "", "n"}));
 }
 
+constexpr const char* kRanked =
+    "node a cpu=10 memory=32Gi pods=1\nnode b cpu=8 memory=32Gi pods=1\nnode c cpu=6 memory=32Gi pods=1\n"
+    "node full cpu=1 memory=32Gi pods=1\npod old on=full cpu=1\n";
+
+TEST_P(BackendContract, ARankedPodTellsTheOtherFeasibleNodesBestFirst) {
+  given(std::string(kRanked) + "pod p cpu=1");
+  BatchResult result = place_pending({.ranks_nodes = true});
+  EXPECT_EQ(nodes_of(result), Names{"a"});
+  EXPECT_EQ(result.others, (std::vector<NodeIndex>{node("b"), node("c")}));
+}
+
+TEST_P(BackendContract, TheHeapRanksNodesOfOneTotalAsItPopsThem) {
+  given("engine ties=kube\nnode n*5 cpu=4 memory=8Gi\nnode busy cpu=4 memory=8Gi\npod old on=busy cpu=1\npod p cpu=1");
+  const BatchResult result = place_pending({.ranks_nodes = true});
+  EXPECT_EQ(nodes_of(result), Names{"n0"});
+  EXPECT_EQ(result.others, (std::vector<NodeIndex>{node("n1"), node("n4"), node("n3"), node("n2"), node("busy")}));
+}
+
+TEST_P(BackendContract, APodThatWasNotScoredHasNoOthers) {
+  given("node a cpu=1\nnode b cpu=2\npod p cpu=2\npod q cpu=1 nominated=b\npod r cpu=9");
+  for (const char* name : {"p", "r"}) EXPECT_TRUE(place({pod(name)}, {.ranks_nodes = true}).others.empty()) << name;
+  given("node a cpu=4\nnode b cpu=2\npod q cpu=1 nominated=b");
+  const BatchResult result = place_pending({.ranks_nodes = true});
+  EXPECT_EQ(nodes_of(result), Names{"b"});
+  EXPECT_TRUE(result.others.empty());
+}
+
+TEST_P(BackendContract, AProbeAsksThePluginsOnOneNode) {
+  given(std::string(kRanked) + "pod p cpu=1\npod nowhere cpu=1 need=@metadata.name:In:a&@metadata.name:In:b");
+  const auto probe = [this](const char* name, const char* node) {
+    return backend_->probe(compiled({pod(name)}).front(), node);
+  };
+  EXPECT_EQ(probe("p", "a"), (NodeProbe{true, true, false}));
+  EXPECT_EQ(probe("p", "full"), (NodeProbe{true, true, true}));
+  EXPECT_EQ(probe("p", "gone"), (NodeProbe{true, false, false}));
+  EXPECT_EQ(probe("p", ""), (NodeProbe{true, false, false}));
+  EXPECT_EQ(probe("nowhere", "a"), NodeProbe{});
+  given("pod p cpu=1");
+  EXPECT_EQ(probe("p", ""), NodeProbe{});
+}
+
+TEST_P(BackendContract, PodsNominatedToANodeDoNotCountInAProbe) {
+  given("node a cpu=4\npod first cpu=4 priority=9 nominated=a\npod p cpu=1");
+  EXPECT_EQ(backend_->probe(compiled({pod("p")}).front(), "a"), (NodeProbe{true, true, false}));
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -264,7 +264,6 @@ TEST_P(BackendContract, AClusterWithoutNodesGivesItsOwnError) {
 
 TEST_P(BackendContract, APodThatNeedsAnUnsupportedPluginGetsAnErrorThatNamesIt) {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"claim=data", "plugin \"VolumeBinding\" is not supported yet: the pod uses the volume claim \"data\""},
       {"resource-claim=gpu",
        "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"gpu\""}};
   for (const auto& [words, text] : rows) {

@@ -124,7 +124,7 @@ TEST_P(DryRunContract, NodeSideRefusalsStay) {
 }
 
 TEST_P(DryRunContract, APodThatNoBackendMayEvaluateIsAnError) {
-  given("node a cpu=8\npod x on=a cpu=8\npod p claim=data priority=9");
+  given("node a cpu=8\npod x on=a cpu=8\npod p resource-claim=gpu priority=9");
   EXPECT_EQ(dry_run("p", "a", {"x"}), (Found{{StatusCode::kError, ""}, {"x"}, 0}));
 }
 
@@ -214,7 +214,7 @@ TEST_P(DryRunContract, AListOfAKnownVersionIsReadAgainWhenAResourceIsNew) {
       "node a cpu=8 res:a.example/x=2\npod low*2 on=a cpu=4 res:a.example/x=1\npod p cpu=4 priority=9\n"
       "pod q res:a.example/x=2 priority=9");
   const std::vector<Victim> of_list = victims({"low0", "low1"});
-  const std::vector<VictimList> lists{{node("a"), of_list, next_victim_list_version()}};
+  const std::vector<VictimList> lists{{node("a"), of_list, next_victim_list_version(), next_victim_list_version()}};
   const std::vector<DryRun> runs{{0, 0}};
   for (const std::string_view preemptor : {"p", "q", "p"}) {
     const std::vector<PodToPlace> pods = prepared({pod(preemptor)});

@@ -154,7 +154,7 @@ TEST_P(ForkContract, PromotingBringsPlacementsEvictionsAndNodesToTheParent) {
   EXPECT_EQ(feasible("q1"), Names{"b"});
 }
 
-TEST_P(ForkContract, AForkPromotesIntoTheForkThatItIsOf) {
+TEST_P(ForkContract, AForkOfAForkPromotesIntoItsParent) {
   given(std::string(kTwoEqualNodes) + "pod p*3 cpu=3");
   const auto parent = backend_->fork();
   place_in(*parent, {"p0"});
@@ -242,7 +242,7 @@ TEST_P(ForkContract, OtherChangesAreRefusedByName) {
   EXPECT_THROW(tell(*fork, PodUpsert{pod("p")}), std::invalid_argument);
 }
 
-TEST_P(ForkContract, PlacingByHandAsksNoPlugin) {
+TEST_P(ForkContract, PlacingOnANamedNodeCallsNoPlugin) {
   given(std::string(kTwoEqualNodes) + "pod huge cpu=9\npod p cpu=1");
   const auto fork = backend_->fork();
   fork->place(prepared({pod("huge")}).front(), "a");

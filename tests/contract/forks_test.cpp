@@ -221,8 +221,8 @@ TEST_P(BackendContract, AForkConsumesANominationAndRestoresIt) {
 }
 
 TEST_P(BackendContract, APodWithAnErrorDoesNotStopItsFork) {
-  given(std::string(kThreeNodes) + "pod p*3 cpu=1\npod volume claim=data");
-  const Forks forks{compiled({pod("p0"), pod("volume"), pod("p1")}), compiled({pod("volume")}),
+  given(std::string(kThreeNodes) + "pod p*3 cpu=1\npod device resource-claim=gpu");
+  const Forks forks{compiled({pod("p0"), pod("device"), pod("p1")}), compiled({pod("device")}),
                     compiled({pod("p2"), pod("p1")})};
   const std::vector<Names> answers = expect_as_batches(*backend_, forks);
   EXPECT_NE(answers[0][1].find(" error: "), std::string::npos) << answers[0][1];

@@ -129,7 +129,7 @@ class GoldenCase {
   /// The whole queue, each pod placed on the first of its best nodes before the next is tried.
   void expect_run(const Json& golden) {
     backend_->compile(intake_.queue);
-    const BatchResult result = backend_->commit_batch(intake_.queue, {});
+    const BatchResult result = commit_with_refills(intake_.queue, {}, *backend_);
     ASSERT_EQ(result.outcomes.size(), golden.at("run").size());
     for (std::size_t i = 0; i < result.outcomes.size(); ++i) {
       const Outcome& outcome = result.outcomes[i];

@@ -87,9 +87,9 @@ TEST_P(VerdictsContract, ThePluginThatRefusesTheOwnNominatedNodeIsARejector) {
 }
 
 TEST_P(VerdictsContract, ErrorsAndEmptyClustersHaveNoRejectors) {
-  given("node a\npod p claim=data");
+  given("node a\npod p resource-claim=gpu");
   EXPECT_TRUE(rejectors_of("p").empty());
-  EXPECT_NE(verdicts("p").error.find("VolumeBinding"), std::string::npos);
+  EXPECT_NE(verdicts("p").error.find("DynamicResources"), std::string::npos);
   EXPECT_TRUE(verdicts("p").nodes.empty());
   given("pod p");
   EXPECT_TRUE(rejectors_of("p").empty());

@@ -52,6 +52,9 @@ std::vector<Call> engine_calls(bool host_plugins) {
       {"refill", [](Session& s) { return [&s] { s.backend->refill(s.compiled); }; }},
       {"evaluate", [](Session& s) { return [&s] { s.backend->evaluate(s.compiled.front()); }; }},
       {"evaluate of a pod never seen", [](Session& s) { return [&s] { s.backend->evaluate(s.unknown.front()); }; }},
+      {"probe", [](Session& s) { return [&s, node = s.any_node()] { s.backend->probe(s.compiled.front(), node); }; }},
+      {"probe of a pod never seen",
+       [](Session& s) { return [&s, node = s.any_node()] { s.backend->probe(s.unknown.front(), node); }; }},
       {"verdicts", [](Session& s) { return [&s] { s.backend->verdicts(s.prepared.front()); }; }},
       {"verdicts_on",
        [](Session& s) {
@@ -79,6 +82,9 @@ std::vector<Call> engine_calls(bool host_plugins) {
       {"fork", [](Session& s) { return [&s] { s.opened = s.backend->fork(); }; }},
   };
   if (host_plugins) return calls;
+  calls.push_back({"commit_batch that ranks nodes", [](Session& s) {
+                     return [&s] { s.backend->commit_batch(std::span(s.compiled).first(1), {.ranks_nodes = true}); };
+                   }});
   calls.push_back({"commit_batch", [](Session& s) { return [&s] { s.backend->commit_batch(s.compiled, {}); }; }});
   calls.push_back(
       {"commit_batch of prepared pods", [](Session& s) { return [&s] { s.backend->commit_batch(s.prepared, {}); }; }});

@@ -44,6 +44,7 @@ struct HistoryInput {
   SchedulerConfig config;
   std::string backend;
   std::uint64_t seed = 0;
+  bool batches = false;  ///< FEATURE_GATES names OpportunisticBatching as on, which `oracle walk` has off otherwise
 
   /// @param arguments  CLUSTER SEED BACKEND RELEASE [CONFIG [FEATURE_GATES]]
   explicit HistoryInput(const std::vector<std::string>& arguments)
@@ -52,7 +53,10 @@ struct HistoryInput {
     loaded.throw_if_problems();
     objects = std::move(loaded.objects);
     FeatureGates gates(parse_release(arguments[3]));
-    if (arguments.size() > 5) gates.apply(arguments[5]);
+    if (arguments.size() > 5) {
+      gates.apply(arguments[5]);
+      batches = arguments[5].find("OpportunisticBatching=true") != std::string::npos;
+    }
     const bool has_config = arguments.size() > 4 && !arguments[4].empty();
     config = has_config ? load_scheduler_config(arguments[4], gates) : default_scheduler_config(gates);
   }

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -49,6 +50,14 @@ json change_json(const ServiceUpsert& change) { return upsert_line(change.object
 json change_json(const ServiceRemoval& change) { return removal_line("Service", change.namespace_, change.name); }
 json change_json(const WorkloadUpsert& change) { return upsert_line(change.object); }
 json change_json(const WorkloadRemoval& change) { return removal_line(change.kind, change.namespace_, change.name); }
+json change_json(const StorageUpsert& change) {
+  return std::visit([](const auto& object) { return upsert_line(object); }, change.object);
+}
+json change_json(const StorageRemoval& change) {
+  static constexpr std::array kKinds = {"PersistentVolume", "PersistentVolumeClaim", "StorageClass",    "CSINode",
+                                        "CSIDriver",        "CSIStorageCapacity",    "VolumeAttachment"};
+  return removal_line(kKinds[static_cast<std::size_t>(change.kind)], change.namespace_, change.name);
+}
 
 /// A living engine, and what happens to it.
 class Life {
@@ -90,7 +99,7 @@ class Life {
     if (dice_.one_in(3)) change();
     batch = test::not_placed(batch, history_);
     if (batch.size() == 1) explain(batch.front());
-    const BatchResult result = backend_->commit_batch(batch, {});
+    const BatchResult result = commit_with_refills(batch, {}, *backend_);
     for (std::size_t i = 0; i < result.outcomes.size(); ++i) answered(batch[i], result.outcomes[i], result);
     for (const PodToPlace& pod : batch)
       if (dice_.one_in(8) && history_.is_placed(*pod.pod)) undo(*pod.pod);

@@ -11,14 +11,23 @@
 //     {"place": UID, "node": "", ..., "preempt": {"node": NODE, "victims": [NAMESPACE/NAME...]}}
 //
 // where NODE is the one that the pod is nominated for after the attempt, and the victims are those that are evicted.
+//
+// Where FEATURE_GATES has OpportunisticBatching=true, the loop runs with --batching kube-1.35 and --tie-break kube, and
+// of each attempt:
+//
+//     {"place": UID, ..., "batch": {"cycle": N, "timeUs": T, "hint": BOOL, "result": TEXT, "flush": [TEXT...]}}
+//
+// with the labels that the metrics of batching count for it; reasons of flushes are sorted.
 
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "host/metrics/scheduler_metrics.h"
 #include "host/objects/pod_copy.h"
 #include "host/objects/pod_state.h"
 #include "host/scheduler/loop/scheduling_loop.h"
@@ -34,6 +43,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kAttemptsMax = 250;
+constexpr std::int64_t kPauseMaxUs = 700'000;  ///< longer than what a batch may wait
 constexpr std::int64_t kLongestUs = std::int64_t{3600} * 1'000'000;
 
 /// The latest attempt, and whom it evicted.
@@ -69,8 +79,31 @@ ClusterObjects with_uids(const ClusterObjects& objects) {
   return named;
 }
 
-LoopOptions loop_options(const test::HistoryInput& input) {
+/// What opportunistic batching counts of one attempt.
+class BatchNotes : public SchedulerMetrics {
+ public:
+  using SchedulerMetrics::SchedulerMetrics;
+  void on_batch_attempt(std::string_view, BatchAttempt attempt) override { result = to_string(attempt); }
+  void on_batch_flush(std::string_view, BatchFlush reason) override { flush.emplace(to_string(reason)); }
+  void on_node_hint(std::string_view, bool is_hint, double) override { has_hint = is_hint; }
+  void clear() {
+    has_hint = false;
+    result.clear();
+    flush.clear();
+  }
+
+  bool has_hint = false;
+  std::string result;
+  std::set<std::string> flush;
+};
+
+LoopOptions loop_options(const test::HistoryInput& input, LoopMeter& meter) {
   LoopOptions options;
+  if (input.batches) {
+    options.engine.batching = Batching::kKube;
+    options.engine.tie_break = TieBreak::kKube;
+    options.meter = &meter;
+  }
   options.config = input.config;
   options.engine.backend = input.backend;
   options.engine.seed = input.seed;
@@ -81,14 +114,15 @@ LoopOptions loop_options(const test::HistoryInput& input) {
 class Run {
  public:
   explicit Run(const test::HistoryInput& input)
-      : dice_(input.seed),
+      : batches_(input.batches),
+        dice_(input.seed),
         store_(clock_),
         loaded_(create_objects(with_uids(input.objects), true, store_)),
         start_(store_.list_all()),
         kubelet_(store_),
         watch_(store_.watch(start_.resource_version).watch),
         client_(store_),
-        loop_(start_, loop_options(input), clock_, client_, notes_) {
+        loop_(start_, loop_options(input, batch_notes_), clock_, client_, notes_) {
     if (!loaded_.empty()) throw std::runtime_error(loaded_.front());
     for (const StoredPodPtr& pod : start_.of<Pod>())
       if (is_pending(*pod->object)) pending_.push_back(pod->object);
@@ -99,6 +133,7 @@ class Run {
     const std::int64_t end_us = clock_.now_us() + kLongestUs;
     while (attempts_ < kAttemptsMax && clock_.now_us() < end_us) {
       if (dice_.one_in(8)) disturb();
+      if (batches_ && dice_.one_in(4)) clock_.advance_to(clock_.now_us() + dice_.upto(kPauseMaxUs));
       if (step()) continue;
       const std::int64_t next_us = std::min(loop_.next_wake_us(), kubelet_.next_event_us());
       if (next_us == ApiClient::kNeverUs) break;
@@ -117,6 +152,7 @@ class Run {
     add_nominations(changes);
     write_changes(std::move(changes));
     notes_ = Notes();
+    batch_notes_.clear();
     const bool popped = loop_.run(1) > 0;
     if (notes_.taken) write_attempt();
     return popped || !events.empty();
@@ -130,6 +166,10 @@ class Run {
     } else {
       const ObjectList<Node> nodes = store_.list<Node>();
       if (nodes.items.empty()) return;
+      if (batches_ && dice_.one_in(2)) {
+        store_.remove<Node>(key_of(*dice_.pick(nodes.items)->object));
+        return;
+      }
       auto changed = std::make_shared<Node>(*dice_.pick(nodes.items)->object);
       changed->unschedulable = !changed->unschedulable;
       store_.update<Node>(changed);
@@ -138,7 +178,8 @@ class Run {
 
   static void add_changes(const WatchEvent& event, json& changes) {
     if (const auto* const node = event.get<Node>()) {
-      changes.push_back(test::upsert_line(*node->after->object));
+      changes.push_back(node->after == nullptr ? test::removal_line("Node", "", node->before->object->name)
+                                               : test::upsert_line(*node->after->object));
     } else if (const auto* const pod = event.get<Pod>()) {
       if (pod->after != nullptr && is_on_node(*pod->after->object)) {
         changes.push_back(test::upsert_line(*pod->after->object));
@@ -187,10 +228,18 @@ class Run {
       line["message"] = taken.message;
       if (!is_error) line["preempt"] = {{"node", nomination_of(*taken.pod).node}, {"victims", notes_.victims}};
     }
+    if (batches_) {
+      line["batch"] = {{"cycle", loop_.queue().scheduling_cycle()},
+                       {"timeUs", clock_.now_us()},
+                       {"hint", batch_notes_.has_hint},
+                       {"result", batch_notes_.result},
+                       {"flush", batch_notes_.flush}};
+    }
     test::write_line(line);
     nominated_[taken.pod->uid()].node.clear();  // an attempt ends the nomination
   }
 
+  bool batches_;
   test::Dice dice_;
   VirtualClock clock_{std::int64_t{1'767'225'600} * 1'000'000};
   ObjectStore store_;
@@ -200,6 +249,7 @@ class Run {
   Watch watch_;
   StoreClient client_;
   Notes notes_;
+  BatchNotes batch_notes_{clock_};
   SchedulingLoop loop_;
   std::vector<PodPtr> pending_;                            ///< at the start
   std::unordered_map<std::string, Nomination> nominated_;  ///< [uid] as upstream's scheduler was told

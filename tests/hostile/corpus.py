@@ -332,6 +332,10 @@ def options():
     }
     for name, (arguments, expected) in good_uses.items():
         yield Input(f"usage/{name}", arguments, expected)
+    names = file_of("perf.yaml", b"- {name: %s, workloadTemplate: [{opcode: createNodes, count: 1}, {opcode: createPods, count: 1, "
+                                 b"collectMetrics: true}], workloads: [{name: c}]}\n" % (b"a" * 200))
+    for number, pattern in enumerate(["(a*)*b", "(a|aa)+$", "(" * 400, "(a)\\1", "((a{100}){100}){100}", HOSTILE_BYTES]):
+        yield Input(f"option/name/{number}", ["perf", "--config", "{folder}/perf.yaml", "--name", pattern], prepare=names)
     for shell in ("bash", "zsh", "fish"):
         yield Input(f"usage/completion_{shell}", ["completion", shell], (DONE,))
 
@@ -356,6 +360,11 @@ def streams():
         "generate": (["generate", "--spec", good("spec.yaml")], DONE, True),
         "generate_to_a_file": (["generate", "--spec", good("spec.yaml"), "-o", "{folder}/out.json"], DONE, False),
         "generate_compressed": (["generate", "--spec", good("spec.yaml"), "-o", "{folder}/out.json.gz"], DONE, False),
+        "simulate": (["simulate", good("scenario.yaml")], DONE, True),
+        "simulate_json": (["simulate", good("scenario.yaml"), "-o", "json"], DONE, True),
+        "simulate_metrics": (["simulate", good("scenario.yaml"), "--metrics-out", "{folder}/metrics"], DONE, True),
+        "record": (["record", good("scenario.yaml"), "-o", "{folder}/run.db"], DONE, True),
+        "perf_of_a_missing_template": (["perf", "--config", good("perf.yaml")], ERROR, False),
         "import": (["import", "openb", "--nodes", good("nodes.csv"), "--pods", good("pods.csv")], DONE, True),
         "bench": (["bench", *cluster, "--repeat", "1"], DONE, True),
         "bench_json": (["bench", *cluster, "--repeat", "1", "-o", "json"], DONE, True),

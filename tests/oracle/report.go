@@ -14,6 +14,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1"
+
+	"berth.dev/tests/oracle/upstream"
 )
 
 // step is what another scheduler did with one pod. Without a node a report has the reason; plain lines do not.
@@ -23,12 +25,28 @@ type step struct {
 	reason  string
 	message string
 	silent  bool
+	// Of a placement in a report, sorted; nil where the follower does not say.
+	volumes []upstream.VolumeWrite
 }
 
 // report has the fields that are read from `berth schedule -o json`.
 type report struct {
-	Placements []struct{ Pod, Node string }
+	Placements []placement
 	Unplaced   []struct{ Pod, Reason, Message string }
+}
+
+type placement struct {
+	Pod, Node string
+	Volumes   []struct{ Claim, Volume, SelectedNode string }
+}
+
+func (p *placement) writes() []upstream.VolumeWrite {
+	writes := []upstream.VolumeWrite{}
+	for _, v := range p.Volumes {
+		writes = append(writes, upstream.VolumeWrite{Claim: v.Claim, Volume: v.Volume, Node: v.SelectedNode})
+	}
+	slices.SortFunc(writes, upstream.CompareWrites)
+	return writes
 }
 
 // readSteps reads a report, or lines "namespace/pod node" in queue order, without the node for an unplaced pod.
@@ -77,7 +95,7 @@ func readReport(data []byte, pending []*v1.Pod) ([]step, error) {
 	answers := map[string]step{}
 	var order [2][]string
 	for _, p := range r.Placements {
-		answers[p.Pod] = step{node: p.Node}
+		answers[p.Pod] = step{node: p.Node, volumes: p.writes()}
 		order[0] = append(order[0], p.Pod)
 	}
 	for _, p := range r.Unplaced {

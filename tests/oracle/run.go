@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"berth.dev/tests/oracle/upstream"
@@ -77,6 +78,11 @@ func takeStep(ctx context.Context, s *upstream.Scheduler, step step) (*runRecord
 	r.podRecord = *c.record
 	r.Difference = difference(step, c)
 	if step.node != "" {
+		// What VolumeBinding assumes counts for the next pods. A profile without its PreFilter has nothing to assume.
+		writes, err := s.ReserveVolumes(c.ctx, c.Profile, c.state, step.pod, step.node)
+		if r.Difference == "" && err == nil && step.volumes != nil && !slices.Equal(writes, step.volumes) {
+			r.Difference = fmt.Sprintf("upstream writes other volumes: %v", writes)
+		}
 		if err := s.Assume(step.pod, step.node); err != nil {
 			r.Difference = "cannot be assumed: " + err.Error()
 		}

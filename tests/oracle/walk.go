@@ -38,6 +38,16 @@ type happening struct {
 	Reason  string
 	Message string
 	Preempt *eviction // of a pod without a node, where the history has preemption
+	Batch   *batched  // where the history has opportunistic batching
+}
+
+// batched is what opportunistic batching did in one attempt, as its metrics label it.
+type batched struct {
+	Cycle  int64
+	TimeUs int64
+	Hint   bool // a node was to be tried first
+	Result string
+	Flush  []string // sorted
 }
 
 // eviction is what the followed scheduler did for a pod that found no node.
@@ -62,7 +72,7 @@ func walkAll(ctx context.Context, s *upstream.Scheduler, follow string, out *jso
 		return err
 	}
 	defer file.Close()
-	w := walker{s: s, out: out}
+	w := walker{s: s, out: out, batcher: batcher{storedUs: map[string]int64{}}}
 	decoder := json.NewDecoder(bufio.NewReader(file))
 	for line := 1; ; line++ {
 		var h happening
@@ -81,6 +91,7 @@ type walker struct {
 	s       *upstream.Scheduler
 	out     *json.Encoder
 	explain json.RawMessage
+	batcher batcher
 }
 
 func (w *walker) follow(ctx context.Context, h *happening) error {
@@ -144,6 +155,14 @@ func (w *walker) place(ctx context.Context, h *happening) error {
 		return err
 	}
 	record := walkRecord{Score: h.Score}
+	if h.Batch != nil {
+		taken, err := w.batcher.place(ctx, w.s, pod, h)
+		if err != nil {
+			return err
+		}
+		record.runRecord = *taken
+		return w.out.Encode(record)
+	}
 	if w.explain != nil {
 		c, err := newCycle(ctx, w.s, pod)
 		if err != nil {
@@ -177,6 +196,7 @@ func (w *walker) preempt(ctx context.Context, pod *v1.Pod, h *happening) (string
 	if err != nil {
 		return "", "", err
 	}
+	c.serial = true
 	if len(c.nodes) == 0 || c.filter() || c.record.Error != "" {
 		return "", h.Message, nil // takeStep says what is wrong, if anything
 	}

@@ -98,6 +98,21 @@ RC_GTEST_PROP(BackendsAgree, OnEveryEvaluation, ()) {
   }
 }
 
+/// What opportunistic batching asks for: each pod alone, the nodes that it left over in their order, and a probe.
+RC_GTEST_PROP(BackendsAgree, OnRankedNodesAndProbes, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  Case drawn(seed);
+  ReferenceBackend reference(drawn.cache, drawn.objects, drawn.config, drawn.engine);
+  CpuBackend cpu(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
+  std::string last_node;
+  for (const PodToPlace& pod : drawn.pods) {
+    const test::RankedAnswer expected = test::ranked_answer(reference, pod, last_node);
+    const test::RankedAnswer got = test::ranked_answer(cpu, pod, last_node);
+    RC_ASSERT(got == expected);
+    if (!got.node.empty()) last_node = got.node;
+  }
+}
+
 /// The checker checks every rule, so it validates runs of the whole default profile.
 RC_GTEST_PROP(BackendsAgree, ThatNoPlacementBreaksARule, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();

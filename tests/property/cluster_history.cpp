@@ -49,7 +49,7 @@ ClusterHistory::ClusterHistory(const ClusterHistory& other)
 
 void ClusterHistory::answered(const PodPtr& pod, const std::string& node) {
   nominations_.erase(pod->uid());
-  if (!node.empty()) cluster_.assume(pod, node);
+  if (!node.empty()) cluster_.assume(pod, node, nullptr);
 }
 
 void ClusterHistory::undone(const Pod& pod) { cluster_.forget(pod.uid()); }

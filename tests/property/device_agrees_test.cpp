@@ -76,6 +76,19 @@ RC_GTEST_PROP(DeviceAgrees, OnEveryPodOfARun, ()) {
   expect_equal(run(reference, drawn.pods, drawn.batch_pods), run(*device, drawn.pods, drawn.batch_pods), drawn.pods);
 }
 
+RC_GTEST_PROP(DeviceAgrees, OnRankedNodesAndProbes, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  Case drawn(seed);
+  CpuBackend cpu(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
+  const auto device = open_device(drawn);
+  std::string last_node;
+  for (const PodToPlace& pod : drawn.pods) {
+    const test::RankedAnswer got = test::ranked_answer(*device, pod, last_node);
+    RC_ASSERT(got == test::ranked_answer(cpu, pod, last_node));
+    if (!got.node.empty()) last_node = got.node;
+  }
+}
+
 RC_GTEST_PROP(DeviceAgrees, AfterRollingBackToAMark, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   Case drawn(seed);

@@ -127,6 +127,13 @@ CpuTuning draw_tuning(Dice& dice) {
   tuning.lone_pods_max = static_cast<std::size_t>(dice.upto(40));
   tuning.lone_changes_min = static_cast<std::uint64_t>(dice.upto(4));
   tuning.sweep_additions_min = static_cast<std::int32_t>(dice.upto(8));
+  if (dice.one_in(3)) return tuning;
+  tuning.index_classes_min = tuning.index_topology_classes_min = static_cast<std::int32_t>(dice.upto(3));
+  tuning.index_changes_min = static_cast<std::int64_t>(dice.upto(12));
+  tuning.index_nodes_per_change = 1 + static_cast<std::int64_t>(dice.upto(20));
+  tuning.index_groups_always = 1 + static_cast<std::int32_t>(dice.upto(12));
+  tuning.index_listed_max = static_cast<std::size_t>(dice.upto(30));
+  tuning.index_refused_max = static_cast<std::size_t>(dice.upto(6));
   return tuning;
 }
 
@@ -282,6 +289,17 @@ void expect_equal(const Evaluation& expected, const Evaluation& actual) {
       RC_FAIL("node " + std::to_string(i) + " in node order\n  reference: " + text_of(node) +
               "\n  other:     " + text_of(other));
   }
+}
+
+RankedAnswer ranked_answer(Backend& backend, PodToPlace pod, std::string_view probed) {
+  backend.compile({&pod, 1});
+  RankedAnswer answer;
+  answer.probe = backend.probe(pod, probed);
+  const BatchResult result = backend.commit_batch({&pod, 1}, {.ranks_nodes = true});
+  answer.outcome = describe(result.outcomes.front(), result, backend);
+  answer.node = backend.node_name(result.outcomes.front().node);
+  for (const NodeIndex node : result.others) answer.others.emplace_back(backend.node_name(node));
+  return answer;
 }
 
 }  // namespace berth::test

@@ -61,4 +61,15 @@ void expect_equal(const std::vector<std::string>& expected, const std::vector<st
 /// whatever slots they have.
 void expect_equal(const Evaluation& expected, const Evaluation& actual);
 
+/// A pod placed alone, by names: what Backend::probe() says of it before, and the nodes that it leaves over.
+struct RankedAnswer {
+  NodeProbe probe;
+  std::string outcome;
+  std::string node;  ///< empty: none
+  std::vector<std::string> others;
+  friend bool operator==(const RankedAnswer&, const RankedAnswer&) = default;
+};
+/// @param probed  name of a node; may be empty
+RankedAnswer ranked_answer(Backend& backend, PodToPlace pod, std::string_view probed);
+
 }  // namespace berth::test

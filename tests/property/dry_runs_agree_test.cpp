@@ -59,9 +59,10 @@ struct Request {
     std::shuffle(nodes.begin(), nodes.end(), dice.engine);
     nodes.resize(std::min<std::size_t>(nodes.size(), 12));
     victims.reserve(nodes.size());
+    const std::uint64_t series = next_victim_list_version();
     for (const std::int32_t node : nodes) {
       victims.push_back(draw_victims(dice, pods_by_node.at(node)));
-      lists.push_back({{node}, victims.back(), dice.one_in(2) ? next_victim_list_version() : 0});
+      lists.push_back({{node}, victims.back(), dice.one_in(2) ? series : 0, next_victim_list_version()});
     }
     for (std::uint32_t p = 0; p < preemptors.size(); ++p)
       for (std::uint32_t l = 0; l < lists.size(); ++l)

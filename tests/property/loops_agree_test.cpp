@@ -29,8 +29,11 @@ constexpr std::int64_t kSecondUs = 1'000'000;
 /// One scheduler over a store of its own.
 class Side : public LoopObserver {
  public:
-  Side(const ClusterObjects& start, const LoopOptions& options, std::uint64_t fault_seed)
-      : client_(store, [this, fault_seed](const ApiCall& call) { return fault_of(call, fault_seed); }) {
+  /// @param kept_events  by the store for a watch that does not read: beyond that the side lists again
+  Side(const ClusterObjects& start, const LoopOptions& options, std::uint64_t fault_seed,
+       std::size_t kept_events = SIZE_MAX)
+      : store(clock, {.watch_history_limit = kept_events}),
+        client_(store, [this, fault_seed](const ApiCall& call) { return fault_of(call, fault_seed); }) {
     for (const NodePtr& node : start.nodes) store.create<Node>(node);
     for (const Service& service : start.services) store.create<Service>(std::make_shared<const Service>(service));
     for (const Namespace& name_space : start.namespaces)
@@ -46,7 +49,13 @@ class Side : public LoopObserver {
 
   void read_events() {
     const WatchBatch batch = watch_.poll();
-    loop->take(batch.events);
+    if (batch.status.reason == StoreReason::kExpired) {
+      const StoreContents contents = store.list_all();
+      watch_ = store.watch(contents.resource_version).watch;
+      loop->take_list(contents);
+    } else {
+      loop->take(batch.events);
+    }
   }
   /// Lets time pass in the steps in which something is to be done.
   void advance(std::int64_t duration_us, std::size_t pods_max) {
@@ -79,7 +88,7 @@ class Side : public LoopObserver {
   }
 
   VirtualClock clock{100 * kSecondUs};
-  ObjectStore store{clock};
+  ObjectStore store;
   Kubelet kubelet{store};
   std::unique_ptr<SchedulingLoop> loop;
   std::vector<std::string> log;
@@ -127,34 +136,43 @@ class History {
     }
   }
 
-  std::unique_ptr<Side> open(const std::string& backend, std::size_t batch_pods) const {
+  std::unique_ptr<Side> open(const std::string& backend, std::size_t batch_pods,
+                             std::size_t kept_events = SIZE_MAX) const {
     LoopOptions options = options_;
     options.engine.backend = backend;
     options.batch_pods_max = batch_pods;
-    return std::make_unique<Side>(drawn_.objects, options, fault_seed_);
+    return std::make_unique<Side>(drawn_.objects, options, fault_seed_, kept_events);
   }
   std::size_t draw_batch() { return static_cast<std::size_t>(2 + dice_.upto(40)); }
 
   void run(Side& a, Side& b) {
+    run({&a, &b}, [&] { expect_equal(a, b); });
+  }
+  void run(Side& alone) {
+    run({&alone}, [] {});
+  }
+
+ private:
+  template <class Check>
+  void run(const std::vector<Side*>& sides, Check check) {
     for (std::int64_t steps = 10 + dice_.upto(30); steps > 0; --steps) {
       const std::uint64_t seed = dice_.engine();
       const std::size_t pods_max = dice_.one_in(3) ? static_cast<std::size_t>(1 + dice_.upto(10)) : 1000;
       const std::int64_t duration_us = dice_.one_in(3) ? dice_.upto(40 * kSecondUs) : 0;
       const std::vector<PodPtr> arriving = take_arrivals();
       const NodePtr node = take_node();
-      for (Side* const side : {&a, &b}) {
+      for (Side* const side : sides) {
         for (const PodPtr& pod : arriving) side->store.create<Pod>(pod);
         if (node != nullptr) side->store.create<Node>(node);
         change(*side, Dice(seed));
         side->advance(duration_us, pods_max);
       }
-      expect_equal(a, b);
+      check();
     }
-    for (Side* const side : {&a, &b}) side->advance(700 * kSecondUs, 1000);
-    expect_equal(a, b);
+    for (Side* const side : sides) side->advance(700 * kSecondUs, 1000);
+    check();
   }
 
- private:
   std::vector<PodPtr> take_arrivals() {
     const auto count = std::min(arrivals_.size(), static_cast<std::size_t>(dice_.upto(8)));
     std::vector<PodPtr> arriving(arrivals_.end() - static_cast<std::ptrdiff_t>(count), arrivals_.end());
@@ -227,6 +245,39 @@ RC_GTEST_PROP(LoopsAgree, TheCpuBackendGivesWhatTheReferenceGives, ()) {
   const std::unique_ptr<Side> reference = history.open("reference", 1);
   const std::unique_ptr<Side> cpu = history.open("cpu", history.draw_batch());
   history.run(*reference, *cpu);
+}
+
+/// The pods of a list, by uid, of those that `is_meant`.
+template <class IsMeant>
+std::vector<std::string> uids_of(const std::vector<PodPtr>& pods, IsMeant is_meant) {
+  std::vector<std::string> uids;
+  for (const PodPtr& pod : pods)
+    if (is_meant(*pod)) uids.push_back(pod->uid());
+  std::sort(uids.begin(), uids.end());
+  return uids;
+}
+
+RC_GTEST_PROP(LoopsAgree, ALoopThatListsAgainKnowsWhatIsThere, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  History history(seed);
+  const std::unique_ptr<Side> side = history.open("cpu", history.draw_batch(), seed % 4);
+  history.run(*side);
+  std::vector<PodPtr> stored;
+  for (const StoredPodPtr& pod : side->store.list<Pod>().items) stored.push_back(pod->object);
+  const SchedulingLoop& loop = *side->loop;
+  RC_ASSERT(loop.unbound_count() == 0U);
+  const std::vector<std::string> on_nodes = uids_of(stored, [](const Pod& pod) { return is_on_node(pod); });
+  RC_ASSERT(loop.cache_sizes().pods == on_nodes.size());
+  RC_ASSERT(loop.cache_sizes().assumed_pods == 0U);
+  SchedulingQueue::PendingPods pending = loop.queue().pending_pods();
+  std::vector<PodPtr> queued = std::move(pending.active);
+  for (const auto* more : {&pending.backoff, &pending.unschedulable})
+    queued.insert(queued.end(), more->begin(), more->end());
+  // A pod that is being deleted leaves the queue when its turn comes.
+  const auto waits = [&](const Pod& pod) {
+    return is_pending(pod) && !pod.terminating && loop.queue().has_profile(pod.spec->scheduler_name);
+  };
+  RC_ASSERT(uids_of(queued, waits) == uids_of(stored, waits));
 }
 
 }  // namespace

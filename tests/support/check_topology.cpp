@@ -23,7 +23,7 @@ struct Resident {
 };
 
 /// Label selectors that must all match; null selects nothing.
-struct Question {
+struct PodSelection {
   bool is_null = false;
   std::vector<LabelSelector> parts;
 
@@ -31,7 +31,7 @@ struct Question {
     return !is_null && std::all_of(parts.begin(), parts.end(),
                                    [&](const LabelSelector& part) { return selector_holds(part, labels); });
   }
-  bool asks_nothing() const {
+  bool is_empty() const {
     return !is_null && std::all_of(parts.begin(), parts.end(), [](const LabelSelector& part) {
       return part.match_labels.empty() && part.match_expressions.empty();
     });
@@ -41,7 +41,7 @@ struct Question {
 /// One hard constraint of one pod.
 struct HardConstraint {
   const TopologySpreadConstraint* constraint;
-  Question question;
+  PodSelection selection;
 };
 
 bool parses(const SelectorRequirement& requirement) {
@@ -108,29 +108,29 @@ class Replay {
     std::vector<HardConstraint> hard;
     const auto& own = pod.spec->topology_spread_constraints;
     for (const TopologySpreadConstraint& constraint : own) {
-      if (!constraint.schedule_anyway) hard.push_back({&constraint, own_question(constraint, pod)});
+      if (!constraint.schedule_anyway) hard.push_back({&constraint, own_selection(constraint, pod)});
     }
     if (!own.empty()) return hard;
-    const Question question = question_of_owners(pod);
-    if (question.asks_nothing()) return hard;
+    const PodSelection selection = selection_of_owners(pod);
+    if (selection.is_empty()) return hard;
     for (const TopologySpreadConstraint& constraint : rules_.default_constraints) {
-      if (!constraint.schedule_anyway) hard.push_back({&constraint, question});
+      if (!constraint.schedule_anyway) hard.push_back({&constraint, selection});
     }
     return hard;
   }
 
-  Question own_question(const TopologySpreadConstraint& constraint, const Pod& pod) const {
+  PodSelection own_selection(const TopologySpreadConstraint& constraint, const Pod& pod) const {
     if (!constraint.label_selector) return {true, {}};
-    Question question{false, {*constraint.label_selector}};
+    PodSelection selection{false, {*constraint.label_selector}};
     for (const std::string& key : constraint.match_label_keys) {
       const auto value = pod.labels.find(key);
       if (!value || !rules_.merges_match_keys) continue;
-      question.parts.push_back({LabelMap{{key, std::string(*value)}}, {}});
+      selection.parts.push_back({LabelMap{{key, std::string(*value)}}, {}});
     }
-    return question;
+    return selection;
   }
 
-  Question question_of_owners(const Pod& pod) const {
+  PodSelection selection_of_owners(const Pod& pod) const {
     const Labels labels = to_map(pod.labels);
     Labels pairs;
     for (const Service& service : objects_.services) {
@@ -139,18 +139,18 @@ class Replay {
                            std::includes(labels.begin(), labels.end(), wanted.begin(), wanted.end());
       if (selects) pairs.insert(wanted.begin(), wanted.end());
     }
-    Question question;
+    PodSelection selection;
     if (const Workload* owner = controller(pod)) {
       if (owner->kind == "ReplicationController") {
         for (const auto& [key, value] : to_map(owner->selector.value_or(LabelSelector{}).match_labels))
           pairs[key] = value;
       } else if (owner->selector) {
-        question.parts.push_back(*owner->selector);
+        selection.parts.push_back(*owner->selector);
       }
     }
-    question.parts.push_back(
+    selection.parts.push_back(
         {LabelMap(std::vector<std::pair<std::string, std::string>>(pairs.begin(), pairs.end())), {}});
-    return question;
+    return selection;
   }
 
   const Workload* controller(const Pod& pod) const {
@@ -209,10 +209,10 @@ class Replay {
       counted.insert(node);
       pods_in.try_emplace(domain(*node), 0);
     }
-    const bool counts_pods = !(hard.question.asks_nothing() && rules_.bugs.empty_spread_selector_counts_nothing);
+    const bool counts_pods = !(hard.selection.is_empty() && rules_.bugs.empty_spread_selector_counts_nothing);
     for (const Resident& resident : residents_) {
       const bool counts = counts_pods && counted.contains(resident.node) && !resident.pod->terminating &&
-                          resident.pod->namespace_ == pod.namespace_ && hard.question.holds(resident.labels);
+                          resident.pod->namespace_ == pod.namespace_ && hard.selection.holds(resident.labels);
       if (counts) ++pods_in[domain(*resident.node)];
     }
     std::int64_t least = 0;
@@ -221,7 +221,7 @@ class Replay {
                 return a.second < b.second;
               })->second;
     }
-    return pods_in[domain(target)] + (hard.question.holds(to_map(pod.labels)) ? 1 : 0) - least;
+    return pods_in[domain(target)] + (hard.selection.holds(to_map(pod.labels)) ? 1 : 0) - least;
   }
 
   // Affinity

@@ -80,7 +80,8 @@ class Limits : public NodeByNode {
  public:
   std::string_view name() const override { return "NodeVolumeLimits"; }
   std::optional<std::string> sign(const Pod& pod) const override { return joined(claims_with(pod, "")); }
-  HostReach reach(const Pod& pod, const Node& /*node*/) const override {
+  HostReach reach(const HostQuery& query, const Node& /*node*/) const override {
+    const Pod& pod = query.pod;
     return {!has_claims_with(pod, "") ? HostReach::Kind::kNothing : HostReach::Kind::kNode};
   }
   HostPreFilter pre_filter(const HostQuery& query) const override {
@@ -98,7 +99,8 @@ class Restrictions : public NodeByNode {
  public:
   std::string_view name() const override { return "VolumeRestrictions"; }
   std::optional<std::string> sign(const Pod& pod) const override { return joined(claims_with(pod, "x")); }
-  HostReach reach(const Pod& pod, const Node& /*node*/) const override {
+  HostReach reach(const HostQuery& query, const Node& /*node*/) const override {
+    const Pod& pod = query.pod;
     return {!has_claims_with(pod, "x") ? HostReach::Kind::kNothing : HostReach::Kind::kEverything};
   }
   HostPreFilter pre_filter(const HostQuery& query) const override {
@@ -133,7 +135,9 @@ class Zones : public NodeByNode {
   std::string_view name() const override { return "VolumeZone"; }
   std::optional<std::string> sign(const Pod& pod) const override { return joined(claims_with(pod, "z")); }
   std::uint64_t version() const noexcept override { return state_->version; }
-  HostReach reach(const Pod& /*pod*/, const Node& /*node*/) const override { return {HostReach::Kind::kNothing}; }
+  HostReach reach(const HostQuery& /*query*/, const Node& /*node*/) const override {
+    return {HostReach::Kind::kNothing};
+  }
   HostPreFilter pre_filter(const HostQuery& query) const override {
     const Pod& pod = query.pod;
     if (claims_with(pod, "z").empty()) return {StatusCode::kSkip};
@@ -170,7 +174,8 @@ class Binding : public NodeByNode {
     if (!claims_with(pod, "u").empty()) return std::nullopt;
     return joined(claims_with(pod, "d"));
   }
-  HostReach reach(const Pod& pod, const Node& /*node*/) const override {
+  HostReach reach(const HostQuery& query, const Node& /*node*/) const override {
+    const Pod& pod = query.pod;
     if (!counts(pod)) return {HostReach::Kind::kNothing};
     return {HostReach::Kind::kDomain, kZone};
   }

@@ -53,6 +53,7 @@ std::unique_ptr<Backend> open_backend(std::string_view name, const std::shared_p
 std::shared_ptr<ClusterCache> fill_cache(const ClusterObjects& objects) {
   auto cache = std::make_shared<ClusterCache>();
   for (const NodePtr& node : objects.nodes) cache->add_node(node);
+  cache->storage().add_all(objects.storage);
   for (const PodPtr& pod : objects.pods)
     if (is_on_node(*pod)) cache->add_pod(pod);
   return cache;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tests/support/object_text.h"
+#include "tests/support/storage_text.h"
 
 namespace berth::test {
 namespace {
@@ -206,6 +207,10 @@ struct PodText {
       pod.terminating = true;
     } else if (key == "claim") {
       rare.volumes.push_back({PodVolume::Kind::kClaim, value});
+    } else if (key == "ephemeral-volume") {
+      rare.volumes.push_back({PodVolume::Kind::kEphemeral, value});
+    } else if (key == "disk") {
+      rare.volumes.push_back(inline_disk(value));
     } else if (key == "resource-claim") {
       rare.resource_claims.push_back(value);
     } else {

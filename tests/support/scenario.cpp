@@ -10,6 +10,7 @@
 #include "host/objects/pod_state.h"
 #include "tests/support/object_text.h"
 #include "tests/support/step_reader.h"
+#include "tests/support/storage_text.h"
 
 namespace berth::test {
 namespace {
@@ -57,10 +58,21 @@ class ExpectationReader {
       result_.text = next("a text");
     } else if (word == "feasible") {
       result_.feasible = names_in(next("a list of nodes"));
+    } else if (word == "volumes") {
+      read_volumes(next("a list of claims"));
     } else if (word == "unresolvable") {
       result_.unresolvable = names_in(next("a list of nodes"));
     } else {
       read_named_clause(word);
+    }
+  }
+
+  /// "CLAIM=VOLUME ...", without a volume where one is to be provisioned; names are those of the namespace "default".
+  void read_volumes(const std::string& list) {
+    result_.volumes.emplace();
+    for (const std::string& entry : split_words(list)) {
+      const auto [claim, volume] = key_value(entry);
+      (*result_.volumes)["default/" + claim] = volume;
     }
   }
 
@@ -103,6 +115,8 @@ void read_object(const std::vector<std::string>& words, Scenario& scenario) {
     add_service(words, scenario.objects);
   } else if (kind == "workload") {
     add_workload(words, scenario.objects);
+  } else if (const std::optional<StorageObject> object = read_storage_object(words)) {
+    add(*object, scenario.objects.storage);
   } else {
     throw TextError("no such line: \"" + kind + "\"");
   }

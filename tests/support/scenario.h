@@ -33,6 +33,8 @@ struct Expectation {
   Kind kind = Kind::kAsked;
   std::vector<std::string> nodes;  ///< any of them; empty: any node at all
   std::string text;                ///< whole message or error; empty: not looked at
+  /// What a placement decides: the existing volume of each unbound claim, "" for one to be provisioned.
+  std::optional<std::map<std::string, std::string>> volumes;
   // Checked just before the pod is placed:
   std::map<std::string, std::string> refused;                          ///< node -> "Plugin" or "Plugin(reason; reason)"
   std::map<std::string, std::int64_t> totals;                          ///< node -> total

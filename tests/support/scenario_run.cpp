@@ -156,13 +156,18 @@ class Run {
 
   void place_batch(std::span<const PodToPlace> batch) {
     if (batch.size() == 1) look(batch.front());
-    const BatchResult result = here([&](auto& at) { return at.commit_batch(batch, {}); });
+    const BatchResult result = std::visit([&](auto* at) { return commit(*at, batch); }, around_.back());
     if (result.outcomes.size() != batch.size()) {
       throw std::runtime_error("the backend answered " + std::to_string(result.outcomes.size()) + " of " +
                                std::to_string(batch.size()) + " pods");
     }
     for (std::size_t i = 0; i < batch.size(); ++i) note_answer(batch[i].pod, result.outcomes[i], result.messages);
   }
+
+  static BatchResult commit(Backend& engine, std::span<const PodToPlace> batch) {
+    return commit_with_refills(batch, {}, engine);
+  }
+  static BatchResult commit(Fork& fork, std::span<const PodToPlace> batch) { return fork.commit_batch(batch, {}); }
 
   void ask(const PodToPlace& pod) {
     asked_.insert(pod.pod->name);
@@ -264,11 +269,29 @@ class Run {
         compare(expectation, answer->second);
       }
     }
+    for (const Expectation& expectation : scenario_.expectations) compare_volumes(expectation);
     if (scenario_.has_verbs) return;  // the checker knows neither events nor forks
     const CheckRules rules = check_rules(scenario_.config, scenario_.config.profiles.front(), scenario_.engine);
     for (std::string& problem : check_placement(scenario_.objects, placed_, rules)) {
       problems_.push_back(std::move(problem));
     }
+  }
+
+  /// Of placements of the engine, which are all still assumed.
+  void compare_volumes(const Expectation& expectation) {
+    if (!expectation.volumes) return;
+    std::map<std::string, std::string> decided;
+    for (const PodToPlace& pod : pods_) {
+      if (pod.pod->name != expectation.pod) continue;
+      const VolumeDecisionsPtr decisions = backend_->volume_decisions(*pod.pod);
+      if (decisions == nullptr) break;
+      for (const auto& [claim, volume] : decisions->matches) decided[claim] = volume;
+      for (const auto& [claim, class_name] : decisions->provisions) decided[claim] = "";
+    }
+    if (decided == *expectation.volumes) return;
+    std::string list;
+    for (const auto& [claim, volume] : decided) list.append(" ").append(claim).append("=").append(volume);
+    say(expectation, "volumes are" + (list.empty() ? " none" : list));
   }
 
   void check_was_asked(const Expectation& expectation) {

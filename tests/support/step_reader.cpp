@@ -6,6 +6,7 @@
 
 #include "host/objects/pod_state.h"
 #include "tests/support/object_text.h"
+#include "tests/support/storage_text.h"
 
 namespace berth::test {
 namespace {
@@ -32,6 +33,7 @@ ClusterChange removal_of_workload(const std::vector<std::string>& words) {
 /// `node NAME words...` and the like: the objects of the line as they are from now on.
 std::vector<ClusterChange> changes_of_objects(const std::vector<std::string>& words) {
   const std::string& kind = words.front();
+  if (std::optional<StorageObject> object = read_storage_object(words)) return {StorageUpsert{std::move(*object)}};
   ClusterObjects objects;
   if (kind == "node") {
     add_nodes(words, objects);
@@ -170,6 +172,10 @@ ClusterChange StepReader::removal(const std::vector<std::string>& words) const {
   const std::string& name = words[2];
   if (kind == "service") return ServiceRemoval{namespace_behind(words, 3), name};
   if (kind == "workload") return removal_of_workload(words);
+  if (const std::optional<StorageKind> storage = storage_kind(kind)) {
+    const bool is_namespaced = *storage == StorageKind::kClaim || *storage == StorageKind::kCapacity;
+    return StorageRemoval{*storage, is_namespaced ? namespace_behind(words, 3) : "", name};
+  }
   check_count(words, 3);
   if (kind == "node") return NodeRemoval{name};
   if (kind == "namespace") return NamespaceRemoval{name};

@@ -28,6 +28,7 @@ void CpuBackend::State::clear_rows_of_old_order(std::size_t pod_count) {
   tiles.clear();
   lone_row.clear();
   grouped_rows.clear();
+  index.clear();
 }
 
 void CpuBackend::State::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max) {
@@ -43,7 +44,8 @@ void CpuBackend::State::void_rows(const RowsAfter& after) {
       lone_row.clear();
     }
     tiles.drop_classes(after.dropped_classes);
-    if (after.all_void || after.groups_void || after.swept) grouped_rows.clear();
+    if (after.all_void || after.groups_void || after.counts_moved || after.swept) grouped_rows.clear();
+    if (after.all_void || after.groups_void || after.swept || !after.dropped_classes.empty()) index.clear();
   });
 }
 
@@ -51,6 +53,7 @@ void CpuBackend::State::close() {
   tiles.clear();
   lone_row.clear();
   grouped_rows.clear();
+  index.clear();
   CommitState::close();
 }
 
@@ -154,10 +157,22 @@ bool CpuBackend::undo(const Pod& pod) {
   return undone;
 }
 
+VolumeDecisionsPtr CpuBackend::volume_decisions(const Pod& pod) {
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  return state.volume_decisions(pod);
+}
+
 Evaluation CpuBackend::evaluate(const PodToPlace& pod) {
   State& state = state_->ready();
   const auto alone = state.exclusive();
   return state.evaluate(pod);
+}
+
+NodeProbe CpuBackend::probe(const PodToPlace& pod, std::string_view node_name) {
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  return state.probe(pod, node_name);
 }
 
 void CpuBackend::prepare(std::span<PodToPlace> pods) {
@@ -208,13 +223,14 @@ BackendStats CpuBackend::stats() const {
   stats.rows_built = state.rows_built();
   stats.node_evaluations = state.row_evaluations() + state.list_evaluations;
   stats.dry_runs = state.dry_runs();
+  stats.ways = state.ways;
   stats.forks_reopened = *state.fork_source()->own_engines;
   state.write_host_stats(stats);
   if (state.is_void()) return stats;
   stats.class_count = state.table.live_count();
   stats.column_bytes = state.snapshot.column_bytes();
-  stats.row_bytes =
-      state.tiles.bytes() + state.lone_row.bytes() + state.grouped_rows.bytes() + state.table.node_side_bytes();
+  stats.row_bytes = state.tiles.bytes() + state.lone_row.bytes() + state.grouped_rows.bytes() + state.index.bytes() +
+                    state.table.node_side_bytes();
   return stats;
 }
 

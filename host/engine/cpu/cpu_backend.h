@@ -49,7 +49,9 @@ class CpuBackend : public Backend {
   void rollback(CommitMark mark) override;
   void settle() override;
   bool undo(const Pod& pod) override;
+  VolumeDecisionsPtr volume_decisions(const Pod& pod) override;
   Evaluation evaluate(const PodToPlace& pod) override;
+  NodeProbe probe(const PodToPlace& pod, std::string_view node_name) override;
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;

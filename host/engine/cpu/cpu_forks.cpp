@@ -27,6 +27,7 @@ void exclude_mates(std::int32_t node, std::int32_t c, const Snapshot& fork, Excl
 }
 
 /// The touched nodes of the engine, and those that lie in other groups because they share a domain with a touched one.
+/// @param row  null: nodes are in no groups, or counts are those of the engine
 void exclude(const ExcludedNodes& touched, const GroupedRow* row, const Snapshot& fork, ExcludedNodes& excluded) {
   excluded.clear();
   for (const std::int32_t node : touched.members())
@@ -82,6 +83,7 @@ void CpuBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods) {
       GroupedRow& row = grouped_rows.find(pod.class_index, table, snapshot);
       row.note_key_changes(left_out);
       row.catch_up({*at.tile, at.slot}, table, snapshot.topology(), log, NodeGroups::Knows::kAllNodes);
+      if (!row.is_settled()) row.settle({*at.tile, at.slot}, snapshot.topology(), scratch);
     }
   });
 }
@@ -93,7 +95,7 @@ bool CpuBackend::State::is_ready_for_forks(std::span<const PodToPlace> pods) con
     if (at.tile == nullptr || !at.tile->is_whole(at.slot) || nomination_answers.knows(pod.class_index)) return false;
     if (table[pod.class_index].topology == nullptr) continue;
     const GroupedRow* row = grouped_rows.find_existing(pod.class_index);
-    if (row == nullptr || !row->is_current(log)) return false;
+    if (row == nullptr || !row->is_current(log) || !row->is_settled()) return false;
   }
   return true;
 }
@@ -119,7 +121,8 @@ std::optional<Selection> CpuBackend::State::select_for_fork(const PodToPlace& po
   const NodeSideView node_side = fork.sides.view(*table.built_node_side(c), c);
   const UncachedClass nodes(pod_class, table.profile_of(c), node_side, fork.snapshot);
   thread_local ForkScratch own;
-  exclude(touched, row, fork.snapshot, own.excluded);
+  const bool is_settled = row != nullptr && row->counts_are_settled(counts);
+  exclude(touched, is_settled ? nullptr : row, fork.snapshot, own.excluded);
   own.extras.clear();
   own.places.clear();
   for_each_extra(own.excluded, fork.snapshot, [&](std::int32_t node) {
@@ -131,10 +134,15 @@ std::optional<Selection> CpuBackend::State::select_for_fork(const PodToPlace& po
       own.places.push_back({extra, Place(*pod_class.topology, counts, node)});
     }
   });
-  std::optional<Selection> selection =
-      row == nullptr ? berth::select_in_row(*at.tile, at.slot, fork.snapshot, own.excluded, own.extras)
-                     : row->select(SlotKeys{*at.tile, at.slot}, counts, own.excluded,
-                                   std::span<const ExtraPlace<Place>>(own.places), own.selection);
+  std::optional<Selection> selection;
+  if (row == nullptr) {
+    selection = berth::select_in_row(*at.tile, at.slot, fork.snapshot, own.excluded, own.extras);
+  } else {
+    const SlotKeys keys{*at.tile, at.slot};
+    const std::span<const ExtraPlace<Place>> places = own.places;
+    if (is_settled) selection = row->select_settled(keys, counts, own.excluded, places, own.selection);
+    if (!selection) selection = row->select(keys, counts, own.excluded, places, own.selection);
+  }
   if (selection && !scores_anything(c)) selection->total = 1;
   return selection;
 }

@@ -32,7 +32,7 @@ class SlotOnNodes : public ClassOnNodes {
 /// Length of the run of equal pods at the front; 0 when it is too short or cannot be planned at once.
 std::size_t CpuBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
   const std::int32_t c = pods.front().class_index;
-  if (c < 0 || !plain_mode() || !table[c].ports.empty() || table[c].topology != nullptr ||
+  if (c < 0 || ranks_nodes() || !plain_mode() || !table[c].ports.empty() || table[c].topology != nullptr ||
       !table.profile_of(c).has_keys || table.host_decides(c))
     return 0;
   const std::size_t run = equal_pods(pods, limit);
@@ -53,6 +53,7 @@ bool CpuBackend::State::place_run(std::span<const PodToPlace> pods, std::size_t 
     place_copy(pods[i], picks[i].node, picks[i].total, feasible);
     if (picks[i].last_copy) --feasible;
   }
+  ways.by_runs += static_cast<std::int64_t>(picks.size());
   return !picks.empty();
 }
 
@@ -73,10 +74,12 @@ void CpuBackend::State::place_next(std::span<const PodToPlace> pods) {
 
 void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination) {
   const PodToPlace& pod = pods.front();
-  if (!table.profile_of(pod.class_index).has_keys || table.host_decides(pod.class_index))
+  if (!table.profile_of(pod.class_index).has_keys || table.host_decides(pod.class_index) || ranks_nodes())
     return answer_uncached(pod, own_nomination);
   const NominationAnswers::Refused refused = nomination_answers.of(pod);
   const bool from_list = !plain_mode() || scores_may_leave_range(table[pod.class_index], snapshot);
+  if (const std::optional<Selection> found = select_by_index(pods, from_list, !refused.nodes.empty()))
+    return answer(pod, *found, own_nomination);
   if (!from_list && refused.nodes.empty() && comes_alone(pods) &&
       lone_row.evaluate(pod.class_index, table, snapshot, log)) {
     note_key_changes(pod, refused);
@@ -87,6 +90,32 @@ void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::
   if (from_list) return answer_from_list(pod, SlotOnNodes(at), refused.nodes, own_nomination);
   const bool in_groups = table[pod.class_index].topology != nullptr;
   answer(pod, in_groups ? select_in_groups(pod, {*at.tile, at.slot}) : select_in_row(pod, at), own_nomination);
+}
+
+/// A placement is replayed in the rows of all classes of a batch, and in those with topology terms at some cost.
+bool CpuBackend::State::index_pays(std::int32_t c) const {
+  const std::int32_t from = table[c].topology != nullptr ? tuning.index_topology_classes_min : tuning.index_classes_min;
+  return tiles.classes_in_batch() >= from;
+}
+
+/// @return nullopt: take rows
+std::optional<Selection> CpuBackend::State::select_by_index(std::span<const PodToPlace> pods, bool from_list,
+                                                            bool is_nominated_against) {
+  using WhyNot = AnswerWays::WhyNot;
+  const std::int32_t c = pods.front().class_index;
+  std::optional<Selection> found;
+  WhyNot why = from_list ? WhyNot::kMode : is_nominated_against ? WhyNot::kNominations : WhyNot::kFewClasses;
+  if (!from_list && !is_nominated_against && index_pays(c)) {
+    found = index.select(c, snapshot, log);
+    why = index.why_not();
+  }
+  if (!found) {
+    ways.note_rows(why);
+    return found;
+  }
+  ++ways.by_index;
+  if (!scores_anything(c)) found->total = 1;
+  return found;
 }
 
 /// The pod at the front is one of few, and no row of its class is nearly current: one pass over the nodes costs less

@@ -20,6 +20,7 @@
 #include "batching/selection.h"
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/engine/cpu/grouped_rows.h"
+#include "host/engine/cpu/index_selection.h"
 #include "host/engine/cpu/level_selection.h"
 #include "host/engine/cpu/lone_row.h"
 #include "host/engine/cpu/tile_cache.h"
@@ -34,7 +35,8 @@ struct CpuBackend::State : CommitState {
         tuning(cpu_tuning),
         arena(thread_count(engine.threads)),
         tiles(table, engine.row_bytes_max, tuning),
-        grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max) {
+        grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max),
+        index(table, tuning) {
     keep_log(tuning.log_entries_min);
     table.sweep_after(tuning.sweep_additions_min, kSweepShare);
   }
@@ -44,15 +46,17 @@ struct CpuBackend::State : CommitState {
         tuning(from.tuning),
         arena(thread_count(engine.threads)),
         tiles(table, engine.row_bytes_max, tuning),
-        grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max) {
+        grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max),
+        index(table, tuning) {
     table.sweep_after(tuning.sweep_additions_min, kSweepShare);
     earlier.rows_built = from.rows_built();
     earlier.node_evaluations = from.row_evaluations();
+    ways = from.ways;
   }
   std::int64_t rows_built() const { return earlier.rows_built + tiles.rows_built() + lone_row.rows_built(); }
-  /// But for those for lists.
+  /// Without those for lists.
   std::int64_t row_evaluations() const {
-    return earlier.node_evaluations + tiles.node_evaluations() + lone_row.evaluations();
+    return earlier.node_evaluations + tiles.node_evaluations() + lone_row.evaluations() + index.evaluations();
   }
 
   CpuTuning tuning;
@@ -60,6 +64,8 @@ struct CpuBackend::State : CommitState {
   TileCache tiles;
   GroupedRows grouped_rows;
   LoneRow lone_row;
+  IndexSelection index;
+  AnswerWays ways;
   SelectionScratch scratch;
 
   /// Blocks of dry runs, in parallel.
@@ -90,6 +96,8 @@ struct CpuBackend::State : CommitState {
   std::size_t run_length(std::span<const PodToPlace> pods, std::size_t limit);
   void select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination);
   bool comes_alone(std::span<const PodToPlace> pods) const;
+  bool index_pays(std::int32_t pod_class) const;
+  std::optional<Selection> select_by_index(std::span<const PodToPlace> pods, bool from_list, bool is_nominated_against);
   const ExcludedNodes& leave_out_refused(const PodToPlace& pod, const TileCache::Place& at);
   void leave_out(const PodToPlace& pod, const TileCache::Place& at, const NominationAnswers::Refused& refused);
   void note_key_changes(const PodToPlace& pod, const NominationAnswers::Refused& refused);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct SelectionScratch {
   };
   std::vector<GroupState> groups;  ///< parallel to NodeGroups::active()
   std::vector<std::int64_t> live_outside;
+  std::vector<std::int32_t> groups_left_out;         ///< settled group of each excluded node that is in one
+  std::vector<std::int64_t> left_out;                ///< [settled group] excluded nodes; 0 between selections
+  std::vector<RawTopologyScores> group_raws;         ///< [settled group]
   std::vector<RawTopologyScores> extra_raws;         ///< parallel to the extra nodes
   std::vector<std::int64_t> minima;                  ///< [hard constraint] global_minimum()
   bool no_pod_matches_affinity = false;              ///< the function of that name
@@ -37,6 +41,38 @@ struct SelectionScratch {
   std::uint32_t selection = 0;                       ///< number of the selection, for found_at
   TopologyRanges ranges;
   RawScores maxima;
+};
+
+/// What a selection from all nodes of a row finds, while the counts are what they are: settled_groups.h. All that a
+/// selection of a fork reads of a group is here, side by side.
+struct SettledGroups {
+  /// A group that topology rules accept.
+  struct Group {
+    NodeGroups::Entry best;   ///< of its nodes
+    NodeKey normalized = 0;   ///< what normalised scores add to the key of each
+    std::int32_t group = 0;   ///< for NodeGroups::group()
+    bool is_ignored = false;  ///< by the scores of PodTopologySpread
+    std::int64_t live = 0;
+    RawTopologyScores raw;
+    RawScores node_side;
+  };
+  /// In soft_counts: the nodes lack the label of the constraint.
+  static constexpr std::int64_t kNoLabel = -1;
+
+  std::uint64_t version = 0;              ///< of the groups
+  std::vector<Group> groups;              ///< the one with the best node first
+  std::vector<std::int32_t> at;           ///< [NodeGroups::group()] index into groups; -1: not accepted
+  std::vector<std::int64_t> soft_counts;  ///< [group][soft constraint]
+  std::vector<std::uint64_t> versions;    ///< parallel to the tables of the row
+  std::vector<std::int64_t> minima;       ///< as in SelectionScratch, and what follows
+  std::vector<double> weights;
+  std::vector<std::vector<std::uint8_t>> has_domain;  ///< [soft constraint][domain] 1: a group is in it
+  TopologyRanges ranges;
+  RawScores maxima;
+  std::int64_t feasible_count = 0;
+  std::int64_t counted_nodes = 0;  ///< feasible nodes that are not ignored
+
+  std::uint64_t bytes() const;
 };
 
 /// The row of a class that PodTopologySpread or InterPodAffinity filters or scores. A placement changes the count of a
@@ -78,10 +114,21 @@ class GroupedRow {
   template <class Counts, class Place>
   Selection select(const SlotKeys& keys, const Counts& counts, const ExcludedNodes& excluded,
                    std::span<const ExtraPlace<Place>> extras, SelectionScratch& scratch) const;
+  /// Selects from all nodes, and keeps what that finds. Call after a catch_up() for a selection outside a set.
+  void settle(const SlotKeys& keys, const TopologyCounts& counts, SelectionScratch& scratch);
+  /// settle() was called since the groups changed.
+  bool is_settled() const { return settled_ != nullptr && settled_->version == groups_.version(); }
+  /// All that the class counts is as it was at settle(): other nodes than those that changed need not be left out.
+  bool counts_are_settled(const TopologyCounts& counts) const;
+  /// As select(), where counts_are_settled(). @return nullopt: call select()
+  template <class Place>
+  std::optional<Selection> select_settled(const SlotKeys& keys, const TopologyCounts& counts,
+                                          const ExcludedNodes& excluded, std::span<const ExtraPlace<Place>> extras,
+                                          SelectionScratch& scratch) const;
   /// From all nodes of the row.
   Selection select(const SlotKeys& keys, const TopologyCounts& counts, SelectionScratch& scratch) const;
 
-  std::uint64_t bytes() const { return groups_.bytes(); }
+  std::uint64_t bytes() const { return groups_.bytes() + (settled_ == nullptr ? 0 : settled_->bytes()); }
   std::uint64_t last_used = 0;  ///< for the cache that holds rows
 
  private:
@@ -89,13 +136,24 @@ class GroupedRow {
   friend class GroupTopology;
   template <class Counts, class Place>
   friend class GroupedSelection;
+  template <class Place>
+  friend class SettledSelection;
+
+  /// What normalised scores add to a total.
+  std::int64_t normalized(const RawScores& raws, const RawScores& maxima, const RawTopologyScores& topology,
+                          const TopologyRanges& ranges) const {
+    return normalized_total(raws, maxima, node_side_weights_) +
+           topology_total(topology, ranges, profile_.weight<PodTopologySpread>(), profile_.weight<InterPodAffinity>());
+  }
 
   std::shared_ptr<const TopologyProgram> program_;
   const CompiledProfile& profile_;
   NormalizedWeights node_side_weights_;
   const DomainWeights& domain_weights_;
   TableReads reads_;
+  std::vector<std::int32_t> tables_;  ///< that the class reads
   NodeGroups groups_;
+  std::unique_ptr<SettledGroups> settled_;
 };
 
 }  // namespace berth

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "host/engine/cpu/grouped_row.h"
+#include "host/engine/cpu/settled_groups.h"
 
 namespace berth {
 
@@ -108,13 +109,32 @@ class GroupedSelection {
       entry.key += make_node_key(normalized, 0);
       if (best.node < 0 || NodeGroups::Entry::is_worse(best, entry)) best = entry;
     };
-    for_each_passing([&](const NodeGroups::Group& group, const SelectionScratch::GroupState& state) {
-      compare(excluded_.empty() ? row_.groups_.best(group) : row_.groups_.best_outside(group, keys_, excluded_),
-              normalized(row_.groups_.cell_of(group).raws, state.raw));
-    });
     for (std::size_t e = 0; e < extras_.size(); ++e)
       compare({extras_[e].key, extras_[e].node}, normalized(extras_[e].raws, scratch_.extra_raws[e]));
+    for_each_passing([&](const NodeGroups::Group& group, const SelectionScratch::GroupState& state) {
+      const std::int64_t of_group = normalized(row_.groups_.cell_of(group).raws, state.raw);
+      const NodeGroups::Entry& any = row_.groups_.best(group);  // no node outside the set is better
+      if (excluded_.empty()) return compare(any, of_group);
+      if (best.node >= 0 && any.key + make_node_key(of_group, 0) < best.key) return;
+      compare(row_.groups_.best_outside(group, keys_, excluded_), of_group);
+    });
     return {feasible_count, best.node, total_of(best.key)};
+  }
+
+  /// What run() computes, where no node is excluded.
+  void settle(SettledGroups& settled) {
+    settled.groups.clear();
+    settled.soft_counts.clear();
+    settled.at.assign(static_cast<std::size_t>(row_.groups_.group_count()), -1);
+    settled.feasible_count = mark_passing();
+    weigh_domains();
+    measure();
+    settled.minima = scratch_.minima;
+    settled.weights = scratch_.weights;
+    settled.weights.resize(row_.program_->soft.size());
+    settled.ranges = scratch_.ranges;
+    settled.maxima = scratch_.maxima;
+    add_settled(settled);
   }
 
  private:
@@ -148,6 +168,40 @@ class GroupedSelection {
       if (state.passes) feasible_count += state.live;
     }
     return feasible_count;
+  }
+
+  void add_settled(SettledGroups& settled) {
+    const std::vector<std::int32_t>& active = row_.groups_.active();
+    std::vector<std::size_t> active_at(settled.at.size());
+    for (std::size_t a = 0; a < active.size(); ++a) {
+      const GroupState& state = scratch_.groups[a];
+      if (!state.passes) continue;
+      const NodeGroups::Group& group = row_.groups_.group(active[a]);
+      const NodeCells::Cell& cell = row_.groups_.cell_of(group);
+      settled.groups.push_back({row_.groups_.best(group), make_node_key(normalized(cell.raws, state.raw), 0), active[a],
+                                cell.ignored, state.live, state.raw, cell.raws});
+      active_at[static_cast<std::size_t>(active[a])] = a;
+    }
+    std::sort(settled.groups.begin(), settled.groups.end(),
+              [](const SettledGroups::Group& a, const SettledGroups::Group& b) {
+                return a.best.key + a.normalized > b.best.key + b.normalized;
+              });
+    settled.counted_nodes = 0;
+    settled.has_domain.assign(row_.program_->soft.size(), {});
+    const auto mark = [&](std::int32_t s, std::int32_t domain) {
+      std::vector<std::uint8_t>& known = settled.has_domain[static_cast<std::size_t>(s)];
+      known.resize(std::max(known.size(), static_cast<std::size_t>(domain) + 1), 0);
+      known[static_cast<std::size_t>(domain)] = 1;
+    };
+    for (std::size_t g = 0; g < settled.groups.size(); ++g) {
+      const std::int32_t group = settled.groups[g].group;
+      settled.at[static_cast<std::size_t>(group)] = static_cast<std::int32_t>(g);
+      const auto topology =
+          topology_of(row_.groups_.group(group), scratch_.groups[active_at[static_cast<std::size_t>(group)]]);
+      settled.counted_nodes += mark_soft_domains(topology, mark);
+      for (std::int32_t s = 0; s < topology.soft_size(); ++s)
+        settled.soft_counts.push_back(topology.has_soft_label(s) ? topology.soft_count(s) : SettledGroups::kNoLabel);
+    }
   }
 
   /// Marks of domains that no selection has found yet.
@@ -204,9 +258,7 @@ class GroupedSelection {
   }
 
   std::int64_t normalized(const RawScores& raws, const RawTopologyScores& topology) const {
-    return normalized_total(raws, scratch_.maxima, row_.node_side_weights_) +
-           topology_total(topology, scratch_.ranges, row_.profile_.weight<PodTopologySpread>(),
-                          row_.profile_.weight<InterPodAffinity>());
+    return row_.normalized(raws, scratch_.maxima, topology, scratch_.ranges);
   }
 
   const GroupedRow& row_;
@@ -216,6 +268,14 @@ class GroupedSelection {
   std::span<const ExtraPlace<Place>> extras_;
   SelectionScratch& scratch_;
 };
+
+template <class Place>
+std::optional<Selection> GroupedRow::select_settled(const SlotKeys& keys, const TopologyCounts& counts,
+                                                    const ExcludedNodes& excluded,
+                                                    std::span<const ExtraPlace<Place>> extras,
+                                                    SelectionScratch& scratch) const {
+  return SettledSelection<Place>(*this, keys, counts, excluded, extras, scratch).run();
+}
 
 template <class Counts, class Place>
 Selection GroupedRow::select(const SlotKeys& keys, const Counts& counts, const ExcludedNodes& excluded,

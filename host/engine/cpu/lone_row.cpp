@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-constexpr double kNoRequest = -std::numeric_limits<double>::infinity();
+constexpr double kAsksNothing = -std::numeric_limits<double>::infinity();
 
 bool is_exact(std::int64_t amount) { return amount >= 0 && amount < kExactBelow; }
 
@@ -57,15 +57,21 @@ void LoadColumns::catch_up(const Snapshot& snapshot, const CommitLog& log) {
   position_ = log.position();
 }
 
+bool holds_exactly(const Snapshot& snapshot, std::int32_t node) {
+  const DrawAmounts offered = offered_amounts(snapshot, node);
+  const DrawAmounts in_use = draw_amounts(snapshot, node);
+  return offered.milli_cpu != 0 && offered.memory_bytes != 0 && is_exact(offered.milli_cpu) &&
+         is_exact(offered.memory_bytes) && is_exact(in_use.milli_cpu) && is_exact(in_use.memory_bytes) &&
+         is_exact(snapshot.requested(kCpuColumn, node)) && is_exact(snapshot.requested(kMemoryColumn, node));
+}
+
 void LoadColumns::fill(const Snapshot& snapshot, std::int32_t node) {
   const DrawAmounts offered = offered_amounts(snapshot, node);
   const DrawAmounts in_use = draw_amounts(snapshot, node);
   const std::int64_t cpu = snapshot.requested(kCpuColumn, node);
   const std::int64_t memory = snapshot.requested(kMemoryColumn, node);
   const auto i = static_cast<std::size_t>(node);
-  const bool holds = offered.milli_cpu != 0 && offered.memory_bytes != 0 && is_exact(offered.milli_cpu) &&
-                     is_exact(offered.memory_bytes) && is_exact(in_use.milli_cpu) && is_exact(in_use.memory_bytes) &&
-                     is_exact(cpu) && is_exact(memory);
+  const bool holds = holds_exactly(snapshot, node);
   left_out_[i] = holds ? 0 : 1;
   is_full_[i] = 1;
   if (!holds) return;
@@ -90,12 +96,12 @@ std::uint64_t LoadColumns::bytes() const { return draw_.size() * (9 * sizeof(dou
 
 // One class
 
-std::optional<ClassOnLoads> LoneRow::describe(const PodClass& pod_class, const CompiledProfile& profile) {
+std::optional<ClassOnLoads> describe_on_loads(const PodClass& pod_class, const CompiledProfile& profile) {
   if (pod_class.needs_int64 || !LoadColumns::serve(profile) || !count_always(pod_class.fit_requests) ||
       !count_always(pod_class.balanced_requests))
     return std::nullopt;
   const auto resource = [&](std::size_t r) {
-    ClassOnLoads::Resource found{kNoRequest, static_cast<double>(pod_class.fit_requests[r].amount),
+    ClassOnLoads::Resource found{kAsksNothing, static_cast<double>(pod_class.fit_requests[r].amount),
                                  static_cast<double>(profile.fit.resources[r].weight),
                                  static_cast<double>(pod_class.balanced_requests[r].amount)};
     if (!profile.filters<NodeResourcesFit>()) return found;
@@ -184,7 +190,7 @@ bool LoneRow::correct(const PodClass& pod_class, const CompiledProfile& profile,
 bool LoneRow::evaluate(std::int32_t c, ClassTable& table, const Snapshot& snapshot, const CommitLog& log) {
   const PodClass& pod_class = table[c];
   const CompiledProfile& profile = table.profile_of(c);
-  std::optional<ClassOnLoads> of_class = describe(pod_class, profile);
+  std::optional<ClassOnLoads> of_class = describe_on_loads(pod_class, profile);
   if (!of_class) return false;
   columns_.resize(static_cast<std::size_t>(table.profile_count()));
   std::unique_ptr<LoadColumns>& columns = columns_[static_cast<std::size_t>(pod_class.profile)];

@@ -17,6 +17,12 @@
 
 namespace berth {
 
+/// The node offers cpu and memory, and its amounts of both are exact in doubles.
+bool holds_exactly(const Snapshot& snapshot, std::int32_t node);
+
+/// @return nullopt: the class, or LoadColumns of its profile, cannot be described so
+std::optional<ClassOnLoads> describe_on_loads(const PodClass& pod_class, const CompiledProfile& profile);
+
 /// The load of every node as SlotKernels::nodes() reads it, for one profile.
 class LoadColumns {
  public:
@@ -81,8 +87,6 @@ class LoneRow {
   std::int64_t rows_built() const { return rows_built_; }
 
  private:
-  /// @return nullopt: the kernel cannot evaluate the class
-  static std::optional<ClassOnLoads> describe(const PodClass& pod_class, const CompiledProfile& profile);
   const std::int32_t* base_of(const NodeSideRow& row, bool has_topology, const Snapshot& snapshot, int padded_count,
                               std::int32_t& shift);
   const double* refused_by(const PodClass& pod_class, const CompiledProfile& profile, const LoadColumns& columns,

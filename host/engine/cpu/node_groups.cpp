@@ -252,6 +252,7 @@ void NodeGroups::catch_up(const SlotKeys& keys, const ClassTable& table, const T
                           const CommitLog& log, Knows needed) {
   const bool is_enough = !flat_ || needed == Knows::kBestNode;
   if (position_ == log.position() && changed_keys_.empty() && is_enough) return;
+  ++version_;
   const std::size_t nodes = cells_->cell_of.size();
   const bool seldom = position_ == UINT64_MAX || log.position() - position_ > nodes / kReassignShare + 1;
   const bool stays_flat = seldom && needed == Knows::kBestNode;

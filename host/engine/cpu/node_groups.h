@@ -75,7 +75,10 @@ class NodeGroups {
   /// Keys of these nodes changed without an entry in the log. The next catch_up() takes that in.
   void note_key_changes(std::span<const std::int32_t> nodes) {
     changed_keys_.insert(changed_keys_.end(), nodes.begin(), nodes.end());
+    ++version_;
   }
+  /// Changes whenever groups, or the keys of their nodes, may have.
+  std::uint64_t version() const { return version_; }
 
   /// What a group knows of its nodes: the best one alone is enough to select from all nodes, and cheaper where most
   /// keys have changed since the last selection. A selection outside a set needs all nodes in order.
@@ -91,6 +94,11 @@ class NodeGroups {
   /// Groups with live nodes, for group().
   const std::vector<std::int32_t>& active() const { return active_; }
   const Group& group(std::int32_t g) const { return groups_[static_cast<std::size_t>(g)]; }
+  /// The number of a live node's group; -1 of any other node.
+  std::int32_t group_of_live(std::int32_t node) const {
+    return is_live(node) ? group_of_[static_cast<std::size_t>(node)] : -1;
+  }
+  std::int32_t group_count() const { return static_cast<std::int32_t>(groups_.size()); }
   /// The best node of an active group.
   const Entry& best(const Group& group) const { return flat_ ? group.best_ : group.heap_.front(); }
 
@@ -151,8 +159,9 @@ class NodeGroups {
   std::vector<std::int32_t> group_of_;  ///< [node] -1: never feasible, or refused by a count of the node
   std::vector<std::uint8_t> live_;      ///< [node] in a group, and feasible by its key
   enum class Moves : std::uint8_t { kUnknown, kNo, kYes };
-  std::vector<Moves> moved_by_;             ///< [class] of placements: moves_groups()
-  std::uint64_t position_ = UINT64_MAX;     ///< in the log; UINT64_MAX: nothing assigned yet
+  std::vector<Moves> moved_by_;          ///< [class] of placements: moves_groups()
+  std::uint64_t position_ = UINT64_MAX;  ///< in the log; UINT64_MAX: nothing assigned yet
+  std::uint64_t version_ = 0;
   bool flat_ = true;                        ///< groups have their best node only, as of position_
   std::vector<std::int32_t> changed_keys_;  ///< besides those of the log
   std::vector<std::int64_t> scratch_;

@@ -14,6 +14,9 @@
 
 namespace berth {
 
+struct LoadBox;    // host/engine/cpu/load_boxes.h
+struct LoadBoxes;  // there, too
+
 inline constexpr int kSlotStep = 8;  ///< slot counts are multiples of a 512-bit register of keys
 inline constexpr int kMaxSlots = 64;
 inline constexpr std::uint32_t kAllGroups = (1u << (kMaxSlots / kSlotStep)) - 1;
@@ -116,6 +119,11 @@ struct SlotKernels {
   /// node side refuses.
   LoadKeys (*nodes)(const ClassOnLoads& of_class, const NodeLoads& loads, const std::int32_t* base, int count,
                     NodeKey* keys);
+  /// At least the keys of one class on the nodes of each box. base[i] is at least the rest of their totals; 0 where it
+  /// is below 0, the box is empty, or its nodes are too small.
+  void (*bounds)(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base, NodeKey* keys);
+  /// The box around all lanes. @param packs  whether `used` is the largest one
+  LoadBox (*join)(const LoadBoxes& boxes, bool packs);
   const char* instruction_set;
 };
 

@@ -4,6 +4,6 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsBaseline = {refresh, combine, copies, nodes, "baseline"};
+extern const SlotKernels kSlotKernelsBaseline = {refresh, combine, copies, nodes, bounds, join, "baseline"};
 
 }  // namespace berth

@@ -412,3 +412,5 @@ LoadKeys nodes(const ClassOnLoads& of_class, const NodeLoads& loads, const std::
 }  // namespace
 
 }  // namespace berth
+
+#include "host/engine/cpu/box_kernel_body.h"  // needs what is above

@@ -41,8 +41,9 @@ std::vector<std::int32_t> TileCache::choose_classes(std::int32_t pod_class, std:
 void TileCache::begin_batch(std::span<const PodToPlace> pods) {
   batch_began_ = clock_;
   pods_left_.assign(static_cast<std::size_t>(table_.size()), 0);
+  classes_in_batch_ = 0;
   for (const PodToPlace& pod : pods)
-    if (pod.class_index >= 0) ++pods_left_[static_cast<std::size_t>(pod.class_index)];
+    if (pod.class_index >= 0 && ++pods_left_[static_cast<std::size_t>(pod.class_index)] == 1) ++classes_in_batch_;
   for (const auto& tile : tiles_) tile->pods_left = count_pods_left(tile->classes());
 }
 

@@ -26,6 +26,9 @@ class TileCache {
   /// Call after `count` pods of the class were answered.
   void answered(std::int32_t pod_class, std::int64_t count);
 
+  /// Classes of the pods of the batch.
+  std::int32_t classes_in_batch() const { return classes_in_batch_; }
+
   struct Place {
     RowTile* tile = nullptr;
     int slot = 0;
@@ -64,7 +67,8 @@ class TileCache {
   std::vector<std::unique_ptr<RowTile>> tiles_;
   std::vector<Place> place_of_class_;
   std::vector<std::int64_t> pods_left_;  ///< of the batch, by class
-  std::vector<std::uint64_t> seen_at_;   ///< per node: mark of the replay that last refreshed it
+  std::int32_t classes_in_batch_ = 0;
+  std::vector<std::uint64_t> seen_at_;  ///< per node: mark of the replay that last refreshed it
   std::uint64_t replay_mark_ = 0;
   std::uint64_t clock_ = 0;
   std::uint64_t batch_began_ = 0;  ///< clock_ then

@@ -38,11 +38,28 @@ struct CpuTuning {
   /// So is one whose row has missed more changes than this.
   std::uint64_t lone_changes_min = 32;
 
+  /// The index by load is laid out again after so many changes, and after one for so many nodes.
+  std::int64_t index_changes_min = 256;
+  std::int64_t index_nodes_per_change = 4;
+  /// Its trees number at most one for so many nodes, or so many altogether.
+  std::int32_t index_nodes_per_group = 64;
+  std::int32_t index_groups_always = 16;
+  /// A pod for which more nodes must be evaluated one by one, or of which more refuse what their bound promised, takes
+  /// rows.
+  std::size_t index_listed_max = 512;
+  std::size_t index_refused_max = 1024;
+  /// In batches of fewer classes pods take rows: those without topology terms, and those with.
+  std::int32_t index_classes_min = 384;
+  std::int32_t index_topology_classes_min = 64;
+
   /// Dry runs of preemption that a thread takes at once: a tenth of a millisecond.
   std::size_t dry_runs_per_task = 512;
 
   std::int64_t min_run_length(std::int32_t node_count) const {
     return std::max<std::int64_t>(min_run_pods, node_count / run_nodes_divisor);
+  }
+  std::int32_t index_groups_max(std::int32_t node_count) const {
+    return std::max(index_groups_always, node_count / index_nodes_per_group);
   }
   std::size_t tiles_max(std::int32_t node_count) const {
     return std::max(tiles_always, static_cast<std::size_t>(node_count / nodes_per_tile));

@@ -51,7 +51,7 @@ void DeviceBackend::apply(std::span<const ClusterChange> changes) {
   if (rows.any_change) note_change();
   // Pods go to the device through the log.
   state.note_changed_nodes(rows.changed_nodes);
-  if (rows.all_void || rows.swept) state.reset_device();
+  if (rows.all_void || rows.counts_moved || rows.swept) state.reset_device();
   if (rows.all_void || rows.swept || !rows.changed_nodes.empty()) state.rows_a_launch = state.tuning.launch_rows_max;
 }
 
@@ -138,10 +138,22 @@ bool DeviceBackend::undo(const Pod& pod) {
   return undone;
 }
 
+VolumeDecisionsPtr DeviceBackend::volume_decisions(const Pod& pod) {
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  return state.volume_decisions(pod);
+}
+
 Evaluation DeviceBackend::evaluate(const PodToPlace& pod) {
   State& state = state_->ready();
   const auto alone = state.exclusive();
   return state.evaluate(pod);
+}
+
+NodeProbe DeviceBackend::probe(const PodToPlace& pod, std::string_view node_name) {
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  return state.probe(pod, node_name);
 }
 
 void DeviceBackend::prepare(std::span<PodToPlace> pods) {
@@ -199,7 +211,7 @@ BackendStats DeviceBackend::stats() const {
   stats.device->fork_pods_on_host = state.fork_pods_on_host;
   stats.device->evaluations_on_host = state.evaluations_on_host;
   stats.device->full_uploads = state.full_uploads();
-  stats.device->layouts_laid_again = state.laid_again();
+  stats.device->layouts_rebuilt = state.layouts_rebuilt();
   if (state.is_void()) return stats;
   stats.class_count = state.table.live_count();
   stats.column_bytes = state.snapshot.column_bytes();

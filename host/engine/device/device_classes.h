@@ -35,12 +35,12 @@ class DeviceClassTable {
 
   /// Events of node objects changed nothing that classes were compiled from.
   bool can_follow(const TopologyCounts& counts) const;
-  /// DeviceLayouts::follow() and lay_again(). @param snapshot  can_follow()
+  /// DeviceLayouts::follow() and rebuild(). @param snapshot  can_follow()
   void follow(ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta);
-  void lay_again(std::int32_t layout, ClassTable& table, const Snapshot& snapshot) {
-    layouts_.lay_again(layout, table, snapshot);
+  void rebuild_layout(std::int32_t layout, ClassTable& table, const Snapshot& snapshot) {
+    layouts_.rebuild(layout, table, snapshot);
   }
-  std::int64_t laid_again() const { return layouts_.laid_again(); }
+  std::int64_t layouts_rebuilt() const { return layouts_.rebuilt_count(); }
 
   /// Call when the number of slots changed, or a resource was added that classes may request.
   void clear();

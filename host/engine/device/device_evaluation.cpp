@@ -102,6 +102,23 @@ std::optional<Evaluation> DeviceBackend::State::evaluate_on_device(const PodToPl
   }
 }
 
+std::optional<Evaluation> DeviceBackend::State::evaluate_for_fork(const PodToPlace& pod, const CommitState& fork,
+                                                                  const ExcludedNodes& touched) {
+  const LaunchPlan plan = plan_for_fork({&pod, 1}, 1, fork);
+  std::optional<std::vector<DeviceNodeScores>> nodes;
+  if (!plan.row_of_pod.empty())
+    nodes = on_device_for_fork(fork, touched, [&](ForkStates& states, const ForkDifference& difference) {
+      return states.evaluate(plan, forks_read->state, rows, classes, columns, difference);
+    });
+  if (!nodes) {
+    ++evaluations_on_host;
+    return std::nullopt;
+  }
+  const DeviceScores scores(table[pod.class_index], table.compiled_node_side(pod.class_index),
+                            table.profile_of(pod.class_index), fork.snapshot, std::move(*nodes));
+  return evaluate_pod(pod, fork.sides, fork.snapshot, scores);
+}
+
 Evaluation DeviceBackend::State::evaluate_compiled(const PodToPlace& pod) {
   if (std::optional<Evaluation> evaluation = evaluate_on_device(pod)) return std::move(*evaluation);
   ++evaluations_on_host;

@@ -37,7 +37,7 @@ bool DeviceBackend::State::can_follow_node_events() const {
 }
 
 void DeviceBackend::State::follow_node_events() {
-  accelerator->use_in_this_thread();  // every call that uses the device begins here, but for those of forks
+  accelerator->use_in_this_thread();  // every call that uses the device begins here, except those of forks
   if (has_failed_for_forks) reset_device();
   if (changed_nodes.empty()) return;
   if (!can_follow_node_events()) return reset_device();
@@ -47,8 +47,8 @@ void DeviceBackend::State::follow_node_events() {
     rows.add_vacancies(delta);
     if (!delta.vacancies.empty()) delta.layouts = classes.layouts();
     columns.update(snapshot, log, delta);
-    for (const std::int32_t layout : delta.to_lay_again) {
-      classes.lay_again(layout, table, snapshot);
+    for (const std::int32_t layout : delta.to_rebuild) {
+      classes.rebuild_layout(layout, table, snapshot);
       rows.drop_rows_of(layout);
     }
     changed_nodes.clear();

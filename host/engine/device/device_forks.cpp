@@ -195,21 +195,11 @@ std::size_t DeviceBackend::State::commit_for_fork(std::span<const PodToPlace> po
   const LaunchPlan plan = plan_for_fork(pods, pods_max, fork);
   std::vector<DeviceOutcome> answers;
   if (!plan.row_of_pod.empty()) {
-    const std::lock_guard one_at_a_time(forks_mutex);
-    try {
-      accelerator->use_in_this_thread();
-      if (fork_states == nullptr || fork_states->shape() != fork_shape())
-        fork_states = std::make_unique<ForkStates>(*accelerator, fork_shape());
-      const ForkDifference difference{&fork.snapshot, {touched.members().begin(), touched.members().end()}};
-      answers =
-          fork_states->run({&plan, 1}, forks_read->state, rows, classes, stops_at_failure, columns, {&difference, 1})
-              .front();
-    } catch (const DeviceOutOfMemory&) {
-      answers.clear();
-    } catch (const DeviceError&) {
-      has_failed_for_forks = true;  // the next call of the engine meets the device again
-      answers.clear();
-    }
+    const auto commit = [&](ForkStates& states, const ForkDifference& difference) {
+      return states.run({&plan, 1}, forks_read->state, rows, classes, stops_at_failure, columns, {&difference, 1})
+          .front();
+    };
+    answers = on_device_for_fork(fork, touched, commit).value_or(std::vector<DeviceOutcome>());
   }
   std::size_t answered_count = 0;
   for (; answered_count < answers.size() && fork.plain_mode(); ++answered_count)

@@ -208,7 +208,7 @@ void DeviceLayouts::follow(ClassTable& table, const Snapshot& snapshot, NodeEven
   sides_.follow(snapshot, delta);
   for (std::int32_t layout = 0; layout < static_cast<std::int32_t>(on_host_.size()); ++layout) {
     if (follow(layout, table, snapshot, delta)) continue;
-    delta.to_lay_again.push_back(layout);
+    delta.to_rebuild.push_back(layout);
     delta.vacated_of_layout.erase(layout);
   }
 }
@@ -278,10 +278,10 @@ bool DeviceLayouts::move(std::int32_t index, std::int32_t node, const NodeCells:
   return true;
 }
 
-void DeviceLayouts::lay_again(std::int32_t layout, ClassTable& table, const Snapshot& snapshot) {
+void DeviceLayouts::rebuild(std::int32_t layout, ClassTable& table, const Snapshot& snapshot) {
   on_host_[static_cast<std::size_t>(layout)] = lay(sources_[static_cast<std::size_t>(layout)], table, snapshot);
   is_uploaded_ = false;
-  ++laid_again_;
+  ++rebuilt_;
 }
 
 void DeviceLayouts::clear() {

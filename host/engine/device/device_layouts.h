@@ -50,11 +50,11 @@ class DeviceLayouts {
   const DeviceLayout* on_device();
 
   /// Collects what events of node objects change in the columns and layouts here. After the delta was sent, call
-  /// lay_again() for each of `to_lay_again`; after an error, clear().
+  /// rebuild() for each of `to_rebuild`; after an error, clear().
   void follow(ClassTable& table, const Snapshot& snapshot, NodeEventDelta& delta);
   /// Lays out all nodes again. Rows of the layout are void.
-  void lay_again(std::int32_t layout, ClassTable& table, const Snapshot& snapshot);
-  std::int64_t laid_again() const { return laid_again_; }
+  void rebuild(std::int32_t layout, ClassTable& table, const Snapshot& snapshot);
+  std::int64_t rebuilt_count() const { return rebuilt_; }
 
   void clear();
 
@@ -93,7 +93,7 @@ class DeviceLayouts {
   std::deque<Source> sources_;  ///< [layout]
   DeviceArray<DeviceLayout> layouts_;
   bool is_uploaded_ = false;  ///< layouts_ are those of on_host_
-  std::int64_t laid_again_ = 0;
+  std::int64_t rebuilt_ = 0;
 };
 
 /// A term that depends on the count of a single node and is part of the node's key.

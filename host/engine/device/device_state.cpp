@@ -42,7 +42,7 @@ void DeviceBackend::State::reset_device() {
 
 void DeviceBackend::State::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure) {
   if (repeat_failure(pods.front())) return;
-  if (!is_for_device(pods.front())) return answer_on_host(pods.front());
+  if (ranks_nodes() || !is_for_device(pods.front())) return answer_on_host(pods.front());
   // Out of memory: drop the rows that are kept for later, then use fewer rows per launch. Outcomes are applied after
   // the last allocation of a launch, so a retry is safe.
   for (bool holds_nothing = false;; holds_nothing = true) {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "batching/commit_state.h"
@@ -60,16 +61,16 @@ struct DeviceBackend::State : CommitState {
         rows_a_launch(from.rows_a_launch),
         pods_on_host(from.pods_on_host),
         fork_pods_on_host(from.fork_pods_on_host.load()),
-        evaluations_on_host(from.evaluations_on_host),
+        evaluations_on_host(from.evaluations_on_host.load()),
         refreshed_nodes(from.refreshed_nodes),
         earlier_full_uploads(from.full_uploads()),
-        earlier_laid_again(from.laid_again()) {
+        earlier_layouts_rebuilt(from.layouts_rebuilt()) {
     table.sweep_after(tuning.sweep_additions_min, kSweepShare);
     earlier.rows_built = from.rows_built();
   }
   std::int64_t rows_built() const { return earlier.rows_built + rows.rows_built(); }
   std::int64_t full_uploads() const { return earlier_full_uploads + columns.full_uploads(); }
-  std::int64_t laid_again() const { return earlier_laid_again + classes.laid_again(); }
+  std::int64_t layouts_rebuilt() const { return earlier_layouts_rebuilt + classes.layouts_rebuilt(); }
 
   std::shared_ptr<Accelerator> accelerator;
   DeviceTuning tuning;
@@ -101,10 +102,10 @@ struct DeviceBackend::State : CommitState {
   std::atomic<bool> has_failed_for_forks = false;
   std::int64_t pods_on_host = 0;
   std::atomic<std::int64_t> fork_pods_on_host = 0;
-  std::int64_t evaluations_on_host = 0;
-  std::int64_t refreshed_nodes = 0;       ///< (class, node) evaluations in launches
-  std::int64_t earlier_full_uploads = 0;  ///< by the state that was reopened as this one
-  std::int64_t earlier_laid_again = 0;    ///< the same
+  std::atomic<std::int64_t> evaluations_on_host = 0;
+  std::int64_t refreshed_nodes = 0;          ///< (class, node) evaluations in launches
+  std::int64_t earlier_full_uploads = 0;     ///< by the state that was reopened as this one
+  std::int64_t earlier_layouts_rebuilt = 0;  ///< the same
 
   std::uint64_t row_bytes_max() const {
     const std::uint64_t free = accelerator->free_bytes();
@@ -160,6 +161,13 @@ struct DeviceBackend::State : CommitState {
   LaunchPlan plan_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max, const CommitState& fork) const;
   std::size_t commit_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure,
                               CommitState& fork, const ExcludedNodes& touched) override;
+  /// What `body` finds out on the device for a fork; nullopt: the device cannot now, and the host answers.
+  template <class Body>
+  auto on_device_for_fork(const CommitState& fork, const ExcludedNodes& touched, Body body)
+      -> std::optional<decltype(body(std::declval<ForkStates&>(), std::declval<const ForkDifference&>()))>;
+  bool evaluates_for_forks() const override { return true; }
+  std::optional<Evaluation> evaluate_for_fork(const PodToPlace& pod, const CommitState& fork,
+                                              const ExcludedNodes& touched) override;
   std::vector<DeviceNodeScores> scores_on_device(const PodToPlace& pod);
   std::optional<Evaluation> evaluate_on_device(const PodToPlace& pod);
   Evaluation evaluate_compiled(const PodToPlace& pod) override;
@@ -189,6 +197,23 @@ void DeviceBackend::State::on_device(Body body) {
     }
   });
   if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+template <class Body>
+auto DeviceBackend::State::on_device_for_fork(const CommitState& fork, const ExcludedNodes& touched, Body body)
+    -> std::optional<decltype(body(std::declval<ForkStates&>(), std::declval<const ForkDifference&>()))> {
+  const std::lock_guard one_at_a_time(forks_mutex);
+  try {
+    accelerator->use_in_this_thread();
+    if (fork_states == nullptr || fork_states->shape() != fork_shape())
+      fork_states = std::make_unique<ForkStates>(*accelerator, fork_shape());
+    return body(*fork_states, ForkDifference{&fork.snapshot, {touched.members().begin(), touched.members().end()}});
+  } catch (const DeviceOutOfMemory&) {
+    return std::nullopt;
+  } catch (const DeviceError&) {
+    has_failed_for_forks = true;  // the next call of the engine meets the device again
+    return std::nullopt;
+  }
 }
 
 }  // namespace berth

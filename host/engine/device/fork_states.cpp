@@ -61,19 +61,14 @@ DeviceState ForkStates::copy_state(const DeviceState& live, std::uint8_t*& memor
   return fork;
 }
 
-std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPlan> plans, const DeviceState& live,
-                                                        const DeviceRowStore& rows, const DeviceClassTable& classes,
-                                                        bool stops_at_failure, DeviceSnapshot& columns,
-                                                        std::span<const ForkDifference> differences) {
+/// Copies the live state and the plans' rows, and writes the differences into the copies. What earlier calls opened is
+/// gone.
+std::vector<ForkStates::Opened> ForkStates::open(std::span<const LaunchPlan> plans, const DeviceState& live,
+                                                 const DeviceRowStore& rows, const DeviceClassTable& classes,
+                                                 DeviceSnapshot& columns, std::span<const ForkDifference> differences) {
   std::uint64_t bytes = 0;
-  std::uint64_t pods = 0;
-  for (const LaunchPlan& plan : plans) {
-    bytes += state_bytes(shape_) + rows_bytes(plan, classes);
-    pods += plan.row_of_pod.size();
-  }
+  for (const LaunchPlan& plan : plans) bytes += state_bytes(shape_) + rows_bytes(plan, classes);
   memory_.reserve(bytes);
-  outcomes_.reserve(pods);
-  committed_.reserve(plans.size());
 
   struct Parts {
     TransferBlock::Part<DeviceRow> rows;
@@ -81,11 +76,11 @@ std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPl
     TransferBlock::Part<std::int32_t> all_rows, first_node, nodes;  // of the difference
   };
   std::vector<Parts> parts;
-  std::vector<DeviceState> states;
+  std::vector<Opened> opened(plans.size());
   TransferBlock tables;
   std::uint8_t* memory = memory_.data();
   for (std::size_t f = 0; f < plans.size(); ++f) {
-    states.push_back(copy_state(live, memory));
+    opened[f].state = copy_state(live, memory);
     std::vector<DeviceRow> fork_rows;
     for (const std::int32_t c : plans[f].classes) {
       const DeviceRow& row = rows.row(c);
@@ -101,29 +96,40 @@ std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPl
                      tables.add(differences.empty() ? std::vector<std::int32_t>() : differences[f].nodes)});
   }
   tables.send(tables_);
-  for (std::size_t f = 0; f < differences.size(); ++f) {
-    states[f].rows.rows = tables.at(parts[f].rows);
-    if (differences[f].nodes.empty()) continue;
-    columns.write_nodes(states[f], *differences[f].snapshot, differences[f].nodes);
-    accelerator_.refresh_rows(states[f], {tables.at(parts[f].all_rows), tables.at(parts[f].first_node),
-                                          tables.at(parts[f].nodes), static_cast<std::int32_t>(plans[f].classes.size()),
-                                          static_cast<std::int32_t>(differences[f].nodes.size())});
-  }
-
-  std::vector<DeviceBatch> batches;
-  std::uint64_t first = 0;
   for (std::size_t f = 0; f < plans.size(); ++f) {
-    states[f].rows.rows = tables.at(parts[f].rows);
-    DeviceBatch batch;
+    auto& [state, batch] = opened[f];
+    state.rows.rows = tables.at(parts[f].rows);
     batch.row_of_pod = tables.at(parts[f].row_of_pod);
     batch.last_pod = tables.at(parts[f].last_pod);
     batch.pod_count = static_cast<std::int32_t>(plans[f].row_of_pod.size());
     batch.row_count = static_cast<std::int32_t>(plans[f].classes.size());
+    if (differences.empty() || differences[f].nodes.empty()) continue;
+    columns.write_nodes(state, *differences[f].snapshot, differences[f].nodes);
+    accelerator_.refresh_rows(state,
+                              {tables.at(parts[f].all_rows), tables.at(parts[f].first_node), tables.at(parts[f].nodes),
+                               batch.row_count, static_cast<std::int32_t>(differences[f].nodes.size())});
+  }
+  return opened;
+}
+
+std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPlan> plans, const DeviceState& live,
+                                                        const DeviceRowStore& rows, const DeviceClassTable& classes,
+                                                        bool stops_at_failure, DeviceSnapshot& columns,
+                                                        std::span<const ForkDifference> differences) {
+  std::uint64_t pods = 0;
+  for (const LaunchPlan& plan : plans) pods += plan.row_of_pod.size();
+  outcomes_.reserve(pods);
+  committed_.reserve(plans.size());
+  std::vector<DeviceState> states;
+  std::vector<DeviceBatch> batches;
+  std::uint64_t first = 0;
+  for (auto& [state, batch] : open(plans, live, rows, classes, columns, differences)) {
     batch.stops_at_failure = stops_at_failure;
     batch.outcomes = outcomes_.data() + first;
-    batch.committed_count = committed_.data() + f;
+    batch.committed_count = committed_.data() + batches.size();
+    first += static_cast<std::uint64_t>(batch.pod_count);
+    states.push_back(state);
     batches.push_back(batch);
-    first += plans[f].row_of_pod.size();
   }
   states_.assign(states);
   batches_.assign(batches);
@@ -138,6 +144,15 @@ std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPl
     begin += static_cast<std::ptrdiff_t>(plans[f].row_of_pod.size());
   }
   return answers;
+}
+
+std::vector<DeviceNodeScores> ForkStates::evaluate(const LaunchPlan& plan, const DeviceState& live,
+                                                   const DeviceRowStore& rows, const DeviceClassTable& classes,
+                                                   DeviceSnapshot& columns, const ForkDifference& difference) {
+  node_scores_.reserve(shape_.nodes);
+  const DeviceState state = open({&plan, 1}, live, rows, classes, columns, {&difference, 1}).front().state;
+  accelerator_.evaluate_pod(state, node_scores_.data());
+  return node_scores_.download(0, shape_.nodes);
 }
 
 }  // namespace berth

@@ -41,7 +41,8 @@ class ForkStates {
         states_(accelerator, "forks"),
         batches_(accelerator, "forks"),
         outcomes_(accelerator, "outcomes of forks"),
-        committed_(accelerator, "outcomes of forks") {}
+        committed_(accelerator, "outcomes of forks"),
+        node_scores_(accelerator, "an evaluation of a fork") {}
 
   const ForkShape& shape() const { return shape_; }
   /// Bytes of one fork with these rows and its outcomes.
@@ -56,7 +57,23 @@ class ForkStates {
                                               bool stops_at_failure, DeviceSnapshot& columns,
                                               std::span<const ForkDifference> differences = {});
 
+  /// Evaluates a pod on every node of one fork.
+  /// @param plan  of this pod alone
+  /// @param live, rows  as for run()
+  /// @return [node]
+  std::vector<DeviceNodeScores> evaluate(const LaunchPlan& plan, const DeviceState& live, const DeviceRowStore& rows,
+                                         const DeviceClassTable& classes, DeviceSnapshot& columns,
+                                         const ForkDifference& difference);
+
  private:
+  /// A fork on the device, and its batch without outcomes.
+  struct Opened {
+    DeviceState state;
+    DeviceBatch batch;
+  };
+  std::vector<Opened> open(std::span<const LaunchPlan> plans, const DeviceState& live, const DeviceRowStore& rows,
+                           const DeviceClassTable& classes, DeviceSnapshot& columns,
+                           std::span<const ForkDifference> differences);
   DeviceState copy_state(const DeviceState& live, std::uint8_t*& memory) const;
   template <class T>
   T* copy(const T* from, std::uint64_t count, std::uint8_t*& memory) const;
@@ -68,6 +85,7 @@ class ForkStates {
   DeviceArray<DeviceBatch> batches_;
   DeviceArray<DeviceOutcome> outcomes_;
   DeviceArray<std::int32_t> committed_;
+  DeviceArray<DeviceNodeScores> node_scores_;
 };
 
 }  // namespace berth

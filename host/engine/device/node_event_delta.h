@@ -34,7 +34,7 @@ class NodeEventDelta {
   /// [layout] positions whose nodes are in other cells now
   std::map<std::int32_t, std::vector<std::int32_t>> vacated_of_layout;
   /// Layouts that have no room for the changes, or whose other nodes change too: to be laid out again afterwards.
-  std::vector<std::int32_t> to_lay_again;
+  std::vector<std::int32_t> to_rebuild;
   std::vector<DeviceVacancy> vacancies;
   std::vector<std::int32_t> vacated;
   const DeviceLayout* layouts = nullptr;  ///< in device memory, of the vacancies

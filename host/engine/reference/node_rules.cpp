@@ -271,6 +271,7 @@ Status run_filter(std::string_view plugin, const Request& request, const PreFilt
     if (result.added.empty() && result.removed.empty()) return ask_nodes(*host, query, {&node, 1}).statuses.front();
     return ask_changed_node(*host, query, *node, result.added, result.removed);
   }
+  if (is_volume_plugin(plugin)) return filter_volumes(plugin, request, result.volumes, state);
   const FilterFunction function = find_filter(plugin);
   return function == nullptr ? Status{} : function(request, state);
 }
@@ -301,8 +302,16 @@ PreFilterResult pre_filter(const Request& request) {
     if (plugin.name == "NodeDeclaredFeatures" && request.needed_features.empty()) result.skipped.insert(plugin.name);
     if (plugin.name == "PodTopologySpread") pre_filter_spread(request, result);
     if (plugin.name == "InterPodAffinity") pre_filter_affinity(request, result);
-    if (result.status.code == kUnresolvable || result.status.code == StatusCode::kError) break;
     const HostPlugin* host = request.cluster->find_host_plugin(plugin.name);
+    if (host == nullptr && is_volume_plugin(plugin.name)) {
+      Status status = pre_filter_volumes(plugin.name, request, result.volumes);
+      if (status.code == StatusCode::kSkip) {
+        result.skipped.insert(plugin.name);
+      } else if (!status.ok()) {
+        result.status = std::move(status);
+      }
+    }
+    if (result.status.code == kUnresolvable || result.status.code == StatusCode::kError) break;
     if (host != nullptr && !pre_filter_host(*host, request, result)) break;
   }
   return result;
@@ -327,19 +336,24 @@ void add_pod(PreFilterResult& result, const Request& request, const Pod& other, 
   if (std::erase(result.removed, &other) == 0) result.added.push_back(&other);
   if (result.spread) update(*result.spread, request, other, node, 1);
   if (result.affinity) update(*result.affinity, request, other, parse_terms(other), node, 1);
+  update(result.volumes, other, 1);
 }
 
 void remove_pod(PreFilterResult& result, const Request& request, const Pod& other, const Node& node) {
   if (std::erase(result.added, &other) == 0) result.removed.push_back(&other);
   if (result.spread) update(*result.spread, request, other, node, -1);
   if (result.affinity) update(*result.affinity, request, other, parse_terms(other), node, -1);
+  update(result.volumes, other, -1);
 }
 
 Status filter_node(const Request& request, const PreFilterResult& result, const NodeState& state) {
   for (const EnabledPlugin& plugin : request.profile->at(ExtensionPoint::kFilter)) {
     if (result.skipped.contains(plugin.name)) continue;
-    if (result.missing_state && result.missing_state->plugin == plugin.name)
-      return refuse(plugin.name, StatusCode::kError, result.missing_state->text);
+    const bool misses_state = result.missing_state && result.missing_state->plugin == plugin.name;
+    if (misses_state && plugin.name == "VolumeRestrictions" &&
+        request.cluster->find_host_plugin(plugin.name) == nullptr)  // looks at disks before it reads its state
+      if (Status status = filter_volumes(plugin.name, request, {}, state); !status.ok()) return status;
+    if (misses_state) return refuse(plugin.name, StatusCode::kError, result.missing_state->text);
     if (Status status = run_filter(plugin.name, request, result, state); !status.ok()) return status;
   }
   return {};

@@ -14,6 +14,7 @@
 #include "host/engine/reference/node_state.h"
 #include "host/engine/reference/request.h"
 #include "host/engine/reference/spread_filter.h"
+#include "host/engine/reference/volumes.h"
 #include "host/framework/status.h"
 #include "host/framework/unsupported.h"
 #include "host/objects/pod.h"
@@ -26,8 +27,9 @@ struct PreFilterResult {
   std::optional<std::set<std::string>> node_names;  ///< the only candidates, known or not; nullopt: all nodes
   /// What plugins named, in PreFilter order; `node_names` is what they have in common.
   std::vector<std::pair<std::string, std::set<std::string>>> node_sets;
-  std::optional<SpreadState> spread;                ///< nullopt: PodTopologySpread is skipped or not enabled
-  std::optional<AffinityState> affinity;            ///< nullopt: InterPodAffinity is skipped or not enabled
+  std::optional<SpreadState> spread;      ///< nullopt: PodTopologySpread is skipped or not enabled
+  std::optional<AffinityState> affinity;  ///< nullopt: InterPodAffinity is skipped or not enabled
+  VolumeState volumes;
   std::optional<MissingFilterState> missing_state;  ///< of a Filter whose PreFilter the profile does not run
   // For plugins on the host, of the one node that is filtered:
   std::vector<const Pod*> added;

@@ -46,7 +46,7 @@ void fill_scores(const reference::ScoreTable& table, const std::vector<std::size
 Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
   if (nodes_.empty()) return {{}, {}, std::string(kNoNodesText), "", {}};
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins))
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins))
     return failed(*reason);
 
   const reference::ClusterView cluster = view();
@@ -74,6 +74,18 @@ Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
   evaluation.error = table.error;
   if (table.error.empty()) fill_scores(table, search.feasible, evaluation);
   return evaluation;
+}
+
+NodeProbe ReferenceBackend::probe(const PodToPlace& pod, std::string_view node_name) {
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
+  if (nodes_.empty() || unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins)) return {};
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
+  const PreFilterResult pre = pre_filter(request);
+  if (!pre.status.ok()) return {};
+  const NodeIndex node = find_node(node_name);
+  if (node == kNoNode) return {true, false, false};
+  return {true, true, is_rejected(filter_node(request, pre, nodes_[to_position(node)]).code)};
 }
 
 // Verdicts and dry runs
@@ -105,7 +117,7 @@ PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
   check_prepared(*pod.pod);
   if (nodes_.empty()) return {};
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins))
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins))
     return {{}, {}, *reason};
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
@@ -147,7 +159,7 @@ Status ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const VictimLi
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*preemptor.pod, profile, config_.gates, cluster);
   PreFilterResult pre = pre_filter(request);
-  if (const auto reason = unsupported_reason(*preemptor.pod, profile, engine_.host_plugins))
+  if (const auto reason = unsupported_reason(*preemptor.pod, profile, config_.gates, engine_.host_plugins))
     return {StatusCode::kError, "", {*reason}};
   if (pre.status.code == StatusCode::kError) return {StatusCode::kError, "", {pre.status.message()}};
   if (pre.status.code == StatusCode::kUnschedulableAndUnresolvable) return {pre.status.code, pre.status.plugin, {}};

@@ -214,8 +214,11 @@ NodeIndex ReferenceBackend::nomination_of(const Pod& pod) const {
 // Committing
 
 /// Answers a pod at the end of the log. @param node  kNoNode: it has none
-void ReferenceBackend::answer(const PodPtr& pod, NodeIndex node, std::size_t start) {
+void ReferenceBackend::answer(const PodToPlace& to_place, NodeIndex node, std::size_t start) {
+  const PodPtr& pod = to_place.pod;
   const std::string uid = pod->uid();
+  VolumeDecisionsPtr decisions;
+  if (node != kNoNode) decisions = decide_volumes(to_place, *nodes_[to_position(node)].node);
   LogEntry& entry = log_.emplace_back();
   entry.start = start;
   if (node != kNoNode) {
@@ -227,9 +230,20 @@ void ReferenceBackend::answer(const PodPtr& pod, NodeIndex node, std::size_t sta
     reference::add_pod(changed, pod);
     std::swap(state, changed);
     entry.placed = pod;
+    entry.decisions = std::move(decisions);
   }
   entry.nomination_lost = end_nomination(uid);  // taken up by the placement, or lost by the failure
+  if (entry.decisions != nullptr) fold();       // later pods read there what is assumed
   fold_for_hosts();
+}
+
+/// Reserve. The cluster has what was decided before.
+VolumeDecisionsPtr ReferenceBackend::decide_volumes(const PodToPlace& pod, const Node& node) const {
+  if (pod.pod->rare().volumes.empty()) return nullptr;
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
+  const reference::ClusterView cluster = view();
+  if (cluster.find_host_plugin("VolumeBinding") != nullptr) return nullptr;
+  return reference::decide_volumes(reference::make_request(*pod.pod, profile, config_.gates, cluster), node);
 }
 
 void ReferenceBackend::compile(std::span<PodToPlace> pods) {
@@ -247,11 +261,12 @@ BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, con
       if (result.stop != StopReason::kDone) break;
 
       const std::size_t start = next_start_;
-      const Decision decision = decide(pod);
+      Decision decision = decide(pod, limits.ranks_nodes);
       const bool placed = decision.kind == OutcomeKind::kPlaced;
-      answer(pod.pod, placed ? decision.node : kNoNode, start);
+      answer(pod, placed ? decision.node : kNoNode, start);
       const std::int32_t message = placed ? -1 : index_of(decision.message, result.messages);
       result.outcomes.push_back({decision.kind, decision.node, decision.score, message});
+      result.others = std::move(decision.others);
       if (!placed && limits.stop_at_failure) {
         result.stop = StopReason::kPodWithoutNode;
         break;
@@ -266,7 +281,7 @@ void ReferenceBackend::place(const PodToPlace& pod, std::string_view node_name) 
   const NodeIndex node = find_node(node_name);
   if (node == kNoNode && !node_name.empty())
     throw std::invalid_argument("Backend::place: no node is called \"" + std::string(node_name) + "\"");
-  place_or_nothing([&] { answer(pod.pod, node, next_start_); });
+  place_or_nothing([&] { answer(pod, node, next_start_); });
   note_change();
 }
 
@@ -313,7 +328,8 @@ void ReferenceBackend::rollback(CommitMark mark) {
 /// Hands placements over to the cluster, which knows them by uid from then on.
 void ReferenceBackend::fold() {
   for (; folded_ < log_.size(); ++folded_)
-    if (const LogEntry& entry = log_[folded_]; entry.placed != nullptr) cluster_.assume(entry.placed, entry.node_name);
+    if (const LogEntry& entry = log_[folded_]; entry.placed != nullptr)
+      cluster_.assume(entry.placed, entry.node_name, entry.decisions);
 }
 
 void ReferenceBackend::settle() {

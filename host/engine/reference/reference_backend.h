@@ -51,7 +51,11 @@ class ReferenceBackend : public Backend {
   void rollback(CommitMark mark) override;
   void settle() override;
   bool undo(const Pod& pod) override;
+  VolumeDecisionsPtr volume_decisions(const Pod& pod) override {
+    return cluster_.cache().storage().decisions_of(pod.uid());
+  }
   Evaluation evaluate(const PodToPlace& pod) override;
+  NodeProbe probe(const PodToPlace& pod, std::string_view node_name) override;
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
@@ -71,6 +75,7 @@ class ReferenceBackend : public Backend {
     NodeIndex node = kNoNode;
     std::int64_t score = 0;
     Message message = {};
+    std::vector<NodeIndex> others = {};  ///< BatchResult::others
   };
 
   struct Nomination {
@@ -85,6 +90,7 @@ class ReferenceBackend : public Backend {
     std::size_t position = 0;
     reference::NodeUsage usage;
     std::size_t start = 0;
+    VolumeDecisionsPtr decisions = nullptr;
     std::optional<Nomination> nomination_lost;
   };
 
@@ -118,9 +124,11 @@ class ReferenceBackend : public Backend {
   NodeIndex find_node(std::string_view name) const;
   NodeIndex nomination_of(const Pod& pod) const;  ///< kNoNode: none, or none any more
 
-  Decision decide(const PodToPlace& pod);
-  Decision choose(const PodToPlace& pod, const reference::Request& request, const reference::Search& search) const;
-  void answer(const PodPtr& pod, NodeIndex node, std::size_t start);
+  Decision decide(const PodToPlace& pod, bool ranks_nodes);
+  Decision choose(const PodToPlace& pod, const reference::Request& request, const reference::Search& search,
+                  bool ranks_nodes) const;
+  void answer(const PodToPlace& pod, NodeIndex node, std::size_t start);
+  VolumeDecisionsPtr decide_volumes(const PodToPlace& pod, const Node& node) const;
   bool forget(const Pod& pod);
 
   void check_prepared(const Pod& pod) const;
@@ -144,6 +152,8 @@ class ReferenceBackend : public Backend {
   reference::ClusterView view() const;
   std::size_t winner(const PodToPlace& pod, const std::vector<std::size_t>& nodes,
                      std::span<const std::int64_t> totals) const;
+  std::vector<NodeIndex> others_of(const PodToPlace& pod, std::vector<std::size_t> nodes,
+                                   std::vector<std::int64_t> totals) const;
   Draw draw(const PodToPlace& pod, std::size_t node) const;
 
   SchedulerConfig config_;

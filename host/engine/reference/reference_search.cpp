@@ -164,20 +164,39 @@ std::size_t ReferenceBackend::winner(const PodToPlace& pod, const std::vector<st
   return *best;
 }
 
-ReferenceBackend::Decision ReferenceBackend::choose(const PodToPlace& pod, const Request& request,
-                                                    const Search& search) const {
+ReferenceBackend::Decision ReferenceBackend::choose(const PodToPlace& pod, const Request& request, const Search& search,
+                                                    bool ranks_nodes) const {
   // A single feasible node is taken without scoring, so even a pod whose scoring would fail gets it (8.5).
   if (search.feasible.size() == 1) return {OutcomeKind::kPlaced, to_index(search.feasible[0]), 0, {}};
   const reference::ScoreTable table = score_nodes(request, states_of(search.feasible));
   if (!table.error.empty()) return {OutcomeKind::kError, kNoNode, 0, {table.error, {}}};
   const std::size_t best = winner(pod, search.feasible, table.totals);
-  return {OutcomeKind::kPlaced, to_index(search.feasible[best]), table.totals[best], {}};
+  Decision decision{OutcomeKind::kPlaced, to_index(search.feasible[best]), table.totals[best], {}};
+  if (ranks_nodes) decision.others = others_of(pod, search.feasible, table.totals);
+  return decision;
 }
 
-ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
+/// The nodes that were not chosen, in the order in which they would be one after another.
+std::vector<NodeIndex> ReferenceBackend::others_of(const PodToPlace& pod, std::vector<std::size_t> nodes,
+                                                   std::vector<std::int64_t> totals) const {
+  std::vector<NodeIndex> ranked;
+  if (engine_.tie_break == TieBreak::kKube) {
+    for (const std::size_t i : reference::heap_order(totals)) ranked.push_back(to_index(nodes[i]));
+  }
+  while (engine_.tie_break != TieBreak::kKube && !nodes.empty()) {
+    const auto best = static_cast<std::ptrdiff_t>(winner(pod, nodes, totals));
+    ranked.push_back(to_index(nodes[static_cast<std::size_t>(best)]));
+    nodes.erase(nodes.begin() + best);
+    totals.erase(totals.begin() + best);
+  }
+  ranked.erase(ranked.begin());
+  return ranked;
+}
+
+ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod, bool ranks_nodes) {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
   if (nodes_.empty()) return {OutcomeKind::kUnschedulable, kNoNode, 0, {std::string(kNoNodesText), {}}};
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins)) {
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins)) {
     return {OutcomeKind::kError, kNoNode, 0, {std::move(*reason), {}}};
   }
   const reference::ClusterView cluster = view();
@@ -201,7 +220,7 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod) {
     const Diagnosis diagnosis = diagnose(search, nodes_.size());
     return {OutcomeKind::kUnschedulable, kNoNode, 0, message_of(diagnosis)};
   }
-  return choose(pod, request, search);
+  return choose(pod, request, search, ranks_nodes);
 }
 
 }  // namespace berth

@@ -191,4 +191,18 @@ std::size_t heap_root(std::span<const std::int64_t> totals) {
   return heap[0];
 }
 
+std::vector<std::size_t> heap_order(std::span<const std::int64_t> totals) {
+  std::vector<std::size_t> heap(totals.size());
+  for (std::size_t i = 0; i < heap.size(); ++i) heap[i] = i;
+  for (std::size_t i = heap.size() / 2; i-- > 0;) sift_down(heap, totals, i);
+  std::vector<std::size_t> order;
+  while (!heap.empty()) {
+    order.push_back(heap.front());
+    heap.front() = heap.back();
+    heap.pop_back();
+    sift_down(heap, totals, 0);
+  }
+  return order;
+}
+
 }  // namespace berth::reference

@@ -34,5 +34,7 @@ ScoreTable score_nodes(const Request& request, std::span<const NodeState* const>
 
 /// Position of the host in a list of totals as the heap of v1.35 finds it (15.3). `totals` is not empty.
 std::size_t heap_root(std::span<const std::int64_t> totals);
+/// All positions in the order in which that heap gives them.
+std::vector<std::size_t> heap_order(std::span<const std::int64_t> totals);
 
 }  // namespace berth::reference

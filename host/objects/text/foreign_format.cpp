@@ -40,10 +40,14 @@ constexpr std::string_view kTarMagic = "ustar";
 
 constexpr std::array<std::string_view, 6> kHtmlStarts = {"<!doctype", "<html", "<head", "<body", "<?xml", "<!--"};
 
-/// How lines begin that kubectl and its libraries write to standard error.
-constexpr std::array<std::string_view, 7> kErrorStarts = {
-    "Error from server", "error: ",       "Error: ", "Unable to connect to the server", "The connection to the server",
-    "Unauthorized",      "Command failed"};
+/// How lines begin that kubectl, its libraries and git write to standard error.
+constexpr std::array<std::string_view, 8> kErrorStarts = {
+    "Error from server", "error: ",        "Error: ", "Unable to connect to the server", "The connection to the server",
+    "Unauthorized",      "Command failed", "fatal: "};
+
+/// What a shell or a filter such as jq says behind its name and a colon.
+constexpr std::array<std::string_view, 3> kComplaints = {"command not found", "No such file or directory",
+                                                         "ermission denied"};
 
 std::string_view skip_space(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -98,6 +102,21 @@ bool is_error_line(std::string_view line) {
                                           [&](std::string_view start) { return line.starts_with(start); });
 }
 
+/// "bash: kubectl: command not found", "jq: error (at <stdin>:0): Cannot iterate over null".
+bool is_complaint(std::string_view line) {
+  const std::size_t colon = line.find(": ");
+  if (colon == std::string_view::npos || line.substr(0, colon).find(' ') != std::string_view::npos) return false;
+  const std::string_view rest = line.substr(colon + 2);
+  return rest.starts_with("error") ||
+         std::any_of(kComplaints.begin(), kComplaints.end(),
+                     [&](std::string_view complaint) { return rest.find(complaint) != std::string_view::npos; });
+}
+
+/// What kubectl writes to standard error beside a good result.
+bool is_warning_line(std::string_view line) {
+  return line.starts_with("Warning: ") || (is_log_line(line) && line.front() != 'E' && line.front() != 'F');
+}
+
 /// "Name:         web-0": no manifest is written so.
 bool is_description(std::string_view line) { return line.starts_with("Name:   "); }
 
@@ -119,7 +138,11 @@ std::string describe_text(std::string_view text) {
   if (is_description(line)) return "is what kubectl describe prints" + expectation + ": use kubectl get -o json";
   if (is_name_line(line)) return "is a list of names" + expectation + ": use -o json in place of -o name";
   if (line.starts_with("No resources found")) return "is the message " + quoted(line) + expectation;
-  if (is_error_line(line)) {
+  if (is_warning_line(line)) {
+    return "begins with a warning, " + quoted(line) + expectation +
+           ": write only the standard output of the command into the file";
+  }
+  if (is_error_line(line) || is_complaint(line)) {
     return "is an error message, " + quoted(line) + expectation + ": the command that wrote it failed";
   }
   return {};

@@ -44,13 +44,15 @@ std::size_t ItemBatch::text_bytes() const {
 }
 
 bool ItemBatch::empty() const {
-  return items_.empty() && problems_.empty() && document_count_ == 0 && skipped_count_ == 0;
+  return items_.empty() && problems_.empty() && warnings_.empty() && document_count_ == 0 && skipped_count_ == 0;
 }
 
 void ItemBatch::append(ItemBatch&& other) {
   items_.insert(items_.end(), other.items_.begin(), other.items_.end());
   problems_.insert(problems_.end(), std::make_move_iterator(other.problems_.begin()),
                    std::make_move_iterator(other.problems_.end()));
+  warnings_.insert(warnings_.end(), std::make_move_iterator(other.warnings_.begin()),
+                   std::make_move_iterator(other.warnings_.end()));
   blocks_.insert(blocks_.end(), other.blocks_.begin(), other.blocks_.end());
   lists_.insert(lists_.end(), other.lists_.begin(), other.lists_.end());
   document_count_ += other.document_count_;

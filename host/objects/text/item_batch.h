@@ -68,6 +68,8 @@ class ItemBatch {
   const std::vector<ItemSlice>& items() const { return items_; }  ///< in input order
   /// What could not be read at this place of the input, in order. There may be items too.
   const std::vector<InputProblem>& problems() const { return problems_; }
+  /// What was read and looks incomplete.
+  const std::vector<InputProblem>& warnings() const { return warnings_; }
   /// Documents that end in this batch: objects and lists, empty lists among them.
   std::size_t document_count() const { return document_count_; }
   /// Items that are too short to be objects and were not handed out (TextLimits::small_items_max).
@@ -86,6 +88,7 @@ class ItemBatch {
   std::shared_ptr<const std::string> source_;
   std::vector<ItemSlice> items_;
   std::vector<InputProblem> problems_;
+  std::vector<InputProblem> warnings_;
   std::vector<std::shared_ptr<TextBlock>> blocks_;
   std::vector<std::shared_ptr<ListContext>> lists_;
   std::size_t document_count_ = 0;

@@ -2,7 +2,7 @@
 #include "host/objects/text/json_items.h"
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace berth {
@@ -36,13 +36,13 @@ struct JsonItemSplitter::OpenList {
   bool has_kind = false;
   bool is_array = false;
   bool holds_back = false;
+  std::uint64_t page_line = 0;  ///< of the metadata that says is_page(); 0: none does
   std::int64_t next_index = 0;
 };
 
 JsonItemSplitter::JsonItemSplitter(std::shared_ptr<const std::string> source, const TextLimits& limits)
-    : source_(std::move(source)), limits_(limits), block_(std::make_shared<TextBlock>(0)) {
+    : source_(std::move(source)), limits_(limits) {
   current_.source_ = source_;
-  std::memset(block_->data.get(), 0, kSlicePaddingBytes);
 }
 
 JsonItemSplitter::~JsonItemSplitter() = default;
@@ -56,18 +56,18 @@ bool JsonItemSplitter::next(ByteStream& input, ItemBatch& batch) {
     }
     if (failed_ || yaml_follows_) return false;
     const Step step = cut();
-    if (step == Step::kNeedMore && at_end_) fail_unless_complete();
+    if (step == Step::kNeedMore && window_.at_end()) fail_unless_complete();
     flush_current();
     if (!ready_.empty()) continue;
-    if (input_error_ != nullptr) {
+    if (window_.has_input_error()) {
       release_held_back();
       if (!ready_.empty()) continue;
-      std::rethrow_exception(std::exchange(input_error_, nullptr));
+      window_.rethrow_input_error();
     }
-    if (failed_ || yaml_follows_ || at_end_ || !make_room()) {
+    if (failed_ || yaml_follows_ || window_.at_end() || !make_room()) {
       if (ready_.empty()) return false;
     } else {
-      read_window(input);
+      window_.read(input);
     }
   }
 }
@@ -77,64 +77,19 @@ void JsonItemSplitter::drop_document(std::uint64_t line) {
   list_ = nullptr;
   state_ = State::kBetweenDocuments;
   ++documents_;
-  position_ = block_->size;
-  columns_before_block_ = 0;
-  line_ = line;
+  window_.drop_unread(line);
 }
 
-std::string_view JsonItemSplitter::unread() const { return {at(), end()}; }
-
-// Window -------------------------------------------------------------------------------------------------------------
-
-/// Moves what is not cut yet to the front of a new window; the old one belongs to the batches. False when the object
-/// that is being read is too large.
+/// Makes room in the window. False when the object that is being read is too large.
 bool JsonItemSplitter::make_room() {
-  const std::size_t rest = block_->size - position_;
-  if (rest > limits_.item_bytes_max) {
-    fail(place_of(at()), "object is larger than the limit of " + std::to_string(limits_.item_bytes_max) + " bytes");
-    flush_current();
-    return false;
+  if (unread().size() <= limits_.item_bytes_max) {
+    window_.renew(limits_.block_bytes);
+    return true;
   }
-  const void* line_break = memrchr(block_->data.get(), '\n', position_);
-  const char* line_begin = line_break == nullptr ? block_->data.get() : static_cast<const char*>(line_break) + 1;
-  columns_before_block_ = static_cast<std::uint64_t>(at() - line_begin) + (line_break ? 0 : columns_before_block_);
-
-  auto block = std::make_shared<TextBlock>(std::max(limits_.block_bytes, rest * 2));
-  std::copy_n(at(), rest, block->data.get());
-  block->size = rest;
-  block_ = std::move(block);
-  position_ = 0;
-  return true;
-}
-
-/// Fills the window. What the input throws is kept until all that came before it is cut.
-void JsonItemSplitter::read_window(ByteStream& input) {
-  TextBlock& block = *block_;
-  try {
-    while (!at_end_ && block.size < block.capacity) {
-      const std::size_t count = input.read(block.data.get() + block.size, block.capacity - block.size);
-      block.size += count;
-      at_end_ = count == 0;
-    }
-  } catch (const InputError&) {
-    input_error_ = std::current_exception();
-  }
-  std::memset(block.data.get() + block.size, 0, kSlicePaddingBytes);
-}
-
-void JsonItemSplitter::advance_to(const char* byte) {
-  line_ += count_newlines(at(), byte);
-  position_ = static_cast<std::size_t>(byte - block_->data.get());
-}
-
-std::string JsonItemSplitter::place_of(const char* byte) const {
-  const std::uint64_t line = line_ + count_newlines(at(), byte);
-  const char* const begin = block_->data.get();
-  const auto offset = static_cast<std::size_t>(byte - begin);
-  const void* line_break = memrchr(begin, '\n', offset);
-  const auto column = line_break == nullptr ? columns_before_block_ + offset + 1
-                                            : static_cast<std::uint64_t>(byte - static_cast<const char*>(line_break));
-  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+  fail(window_.place_of(at()),
+       "object is larger than the limit of " + std::to_string(limits_.item_bytes_max) + " bytes");
+  flush_current();
+  return false;
 }
 
 // Cutting ------------------------------------------------------------------------------------------------------------
@@ -146,7 +101,7 @@ JsonItemSplitter::Step JsonItemSplitter::cut() {
 }
 
 JsonItemSplitter::Step JsonItemSplitter::cut_once() {
-  advance_to(skip_json_space(at(), end()));
+  window_.advance_to(skip_json_space(at(), end()));
   if (at() == end()) return Step::kNeedMore;
   switch (state_) {
     case State::kBetweenDocuments:
@@ -171,14 +126,15 @@ JsonItemSplitter::Step JsonItemSplitter::cut_once() {
 void JsonItemSplitter::fail_unless_complete() {
   if (at() == end() && state_ == State::kBetweenDocuments) return;
   const char* what = list_ != nullptr ? "list" : "object";
-  fail(place_of(end()), std::string("the text ends in the middle of a JSON ") + what);
+  fail(window_.place_of(end()), std::string("the text ends in the middle of a JSON ") + what);
 }
 
 JsonItemSplitter::Step JsonItemSplitter::begin_document() {
   if (*at() == '{') return cut_object();
   if (*at() == '[') return enter_array();
   const std::string_view rest = unread();
-  if (rest.size() < kDocumentMarker.size() && kDocumentMarker.starts_with(rest) && !at_end_) return Step::kNeedMore;
+  if (rest.size() < kDocumentMarker.size() && kDocumentMarker.starts_with(rest) && !window_.at_end())
+    return Step::kNeedMore;
   if (documents_ > 0 && rest.starts_with(kDocumentMarker)) {
     yaml_follows_ = true;
     return Step::kFailed;
@@ -214,8 +170,8 @@ JsonItemSplitter::Step JsonItemSplitter::cut_members(const char* byte) {
 }
 
 JsonItemSplitter::Step JsonItemSplitter::emit_document(const char* object_end) {
-  emit({at(), object_end}, nullptr, -1, line_, 0);
-  advance_to(object_end);
+  emit({at(), object_end}, nullptr, -1, line(), 0);
+  window_.advance_to(object_end);
   ++documents_;
   ++current_.document_count_;
   return Step::kDone;
@@ -244,6 +200,8 @@ void JsonItemSplitter::note_member(const Member& member) {
     list_->kind = string_at(member.value, end());
   } else if (member.key == "apiVersion") {
     list_->api_version = string_at(member.value, end());
+  } else if (member.key == "metadata" && is_page({member.value, end()})) {
+    list_->page_line = line() + count_newlines(at(), member.value);
   }
 }
 
@@ -251,14 +209,14 @@ JsonItemSplitter::Step JsonItemSplitter::enter_array() {
   list_ = std::make_unique<OpenList>();
   list_->is_array = true;
   state_ = State::kFirstItem;
-  advance_to(at() + 1);
+  window_.advance_to(at() + 1);
   return Step::kDone;
 }
 
 JsonItemSplitter::Step JsonItemSplitter::enter_list(const Member& items) {
   if (list_->has_kind) name_item_kind();
   state_ = State::kFirstItem;
-  advance_to(items.value + 1);
+  window_.advance_to(items.value + 1);
   return Step::kDone;
 }
 
@@ -268,9 +226,9 @@ JsonItemSplitter::Step JsonItemSplitter::cut_item() {
   if (item_end == nullptr) return Step::kNeedMore;
   const std::string_view json(at(), item_end);
   if (list_->next_index == 0 && !list_->has_kind && !list_->is_array) hold_back_unless_kind(json);
-  emit(json, list_->context, list_->next_index, line_, 0);
+  emit(json, list_->context, list_->next_index, line(), 0);
   ++list_->next_index;
-  advance_to(item_end);
+  window_.advance_to(item_end);
   state_ = State::kAfterItem;
   return Step::kDone;
 }
@@ -281,19 +239,19 @@ JsonItemSplitter::Step JsonItemSplitter::after_item() {
     return Step::kDone;
   }
   if (*at() != ',') return fail_at(at(), "',' or ']' behind an item");
-  advance_to(at() + 1);
+  window_.advance_to(at() + 1);
   state_ = State::kNextItem;
   return Step::kDone;
 }
 
 JsonItemSplitter::Step JsonItemSplitter::after_items() {
   if (*at() == '}') {
-    advance_to(at() + 1);
+    window_.advance_to(at() + 1);
     close_list();
     return Step::kDone;
   }
   if (*at() != ',') return fail_at(at(), "',' or '}' behind the items");
-  advance_to(at() + 1);
+  window_.advance_to(at() + 1);
   state_ = State::kNextMember;
   return Step::kDone;
 }
@@ -305,20 +263,20 @@ JsonItemSplitter::Step JsonItemSplitter::cut_member() {
   const char* value_end = find_value_end(member.value, end());
   if (value_end == nullptr) return Step::kNeedMore;
   note_member(member);
-  advance_to(value_end);
+  window_.advance_to(value_end);
   state_ = State::kAfterItems;
   return Step::kDone;
 }
 
 JsonItemSplitter::Step JsonItemSplitter::fail_at(const char* byte, std::string_view expectation) {
-  fail(place_of(byte), "malformed JSON: got " + shown(*byte) + ", expected " + std::string(expectation));
+  fail(window_.place_of(byte), "malformed JSON: got " + shown(*byte) + ", expected " + std::string(expectation));
   return Step::kFailed;
 }
 
 // Lists --------------------------------------------------------------------------------------------------------------
 
 void JsonItemSplitter::leave_items() {
-  advance_to(at() + 1);
+  window_.advance_to(at() + 1);
   if (list_->is_array) {
     close_list();
   } else {
@@ -335,9 +293,10 @@ void JsonItemSplitter::hold_back_unless_kind(std::string_view first_item) {
 
 void JsonItemSplitter::close_list() {
   if (list_->has_kind && !list_->kind.ends_with("List")) {
-    add_problem("line " + std::to_string(line_),
+    add_problem("line " + std::to_string(line()),
                 "got \"items\" in an object of kind \"" + list_->kind + "\", expected a kind that ends in \"List\"");
   }
+  if (list_->page_line > 0) warn_of_page(list_->page_line, "");
   if (list_->holds_back) name_item_kind();
   release_held_back();
   list_ = nullptr;
@@ -400,6 +359,7 @@ void JsonItemSplitter::emit_nested(std::string_view json, const ObjectShape& sha
                 "lists lie more than " + std::to_string(limits_.list_depth_max) + " deep");
     return;
   }
+  if (shape.is_page) warn_of_page(line, ", " + outer.path + "items[" + std::to_string(index) + "]");
   const char* const json_end = json.data() + json.size();
   const char* counted = json.data();
   std::int64_t nested_index = 0;
@@ -424,6 +384,12 @@ void JsonItemSplitter::add_problem(const std::string& location, const std::strin
   current_.problems_.push_back({*source_, location, message});
 }
 
+void JsonItemSplitter::warn_of_page(std::uint64_t line, const std::string& path) {
+  current_.warnings_.push_back({*source_, "line " + std::to_string(line) + path,
+                                "is one page of a list (metadata.continue), expected the other pages in the input too; "
+                                "kubectl get without --raw writes a list as a whole"});
+}
+
 /// Nothing behind this place is read; what was cut before it stays.
 void JsonItemSplitter::fail(const std::string& location, const std::string& message) {
   release_held_back();
@@ -443,20 +409,21 @@ void JsonItemSplitter::release_held_back() {
 /// What was cut is ready, or waits for the kind of its list.
 void JsonItemSplitter::flush_current() {
   if (current_.empty()) return;
-  current_.blocks_.push_back(block_);
+  current_.blocks_.push_back(window_.block());
   ItemBatch batch = std::exchange(current_, ItemBatch());
   current_.source_ = source_;
   if (list_ == nullptr || !list_->holds_back) {
     ready_.push_back(std::move(batch));
     return;
   }
-  held_back_bytes_ += block_->capacity + batch.items_.size() * sizeof(ItemSlice);
+  held_back_bytes_ += window_.block()->capacity + batch.items_.size() * sizeof(ItemSlice);
   held_back_.push_back(std::move(batch));
   if (held_back_bytes_ <= limits_.deferred_bytes_max) return;
   list_->holds_back = false;
   held_back_.clear();
-  fail(place_of(at()), "items without a kind come before the kind of their list and take more than the limit of " +
-                           std::to_string(limits_.deferred_bytes_max) + " bytes; put the kind first");
+  fail(window_.place_of(at()),
+       "items without a kind come before the kind of their list and take more than the limit of " +
+           std::to_string(limits_.deferred_bytes_max) + " bytes; put the kind first");
   flush_current();
 }
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "host/objects/text/byte_source.h"
 #include "host/objects/text/item_batch.h"
 #include "host/objects/text/json_scan.h"
+#include "host/objects/text/json_window.h"
 #include "host/objects/text/text_limits.h"
 
 namespace berth {
@@ -45,9 +45,9 @@ class JsonItemSplitter {
   /// A YAML document marker "---" follows the JSON documents; unread() begins with it and the rest was not read.
   bool yaml_follows() const { return yaml_follows_; }
   /// What was read but not cut.
-  std::string_view unread() const;
-  std::uint64_t line() const { return line_; }  ///< of the first byte of unread()
-  void set_first_line(std::uint64_t line) { line_ = line; }
+  std::string_view unread() const { return window_.unread(); }
+  std::uint64_t line() const { return window_.line(); }  ///< of the first byte of unread()
+  void set_first_line(std::uint64_t line) { window_.set_line(line); }
   /// Nothing but white space was met up to the end.
   bool found_nothing() const { return !failed_ && !yaml_follows_ && documents_ == 0 && list_ == nullptr; }
 
@@ -60,13 +60,9 @@ class JsonItemSplitter {
   };
   struct OpenList;
 
-  const char* at() const { return block_->data.get() + position_; }
-  const char* end() const { return block_->data.get() + block_->size; }
-
-  // The window.
+  const char* at() const { return window_.at(); }
+  const char* end() const { return window_.end(); }
   bool make_room();
-  void read_window(ByteStream& input);
-  void advance_to(const char* byte);
 
   // One step each; kNeedMore leaves everything as it was.
   Step cut();
@@ -96,21 +92,16 @@ class JsonItemSplitter {
   void emit_nested(std::string_view json, const ObjectShape& shape, const ListContext& outer, std::int64_t index,
                    std::uint64_t line, std::size_t depth);
   void add_problem(const std::string& location, const std::string& message);
-  std::string place_of(const char* byte) const;
+  void warn_of_page(std::uint64_t line, const std::string& path);
   void fail(const std::string& location, const std::string& message);
   void release_held_back();
   void flush_current();
 
   std::shared_ptr<const std::string> source_;
   TextLimits limits_;
-  std::shared_ptr<TextBlock> block_;
-  std::size_t position_ = 0;  ///< everything before it in the block is done
-  std::uint64_t line_ = 1;    ///< line of position_
-  std::uint64_t columns_before_block_ = 0;
-  bool at_end_ = false;
+  JsonWindow window_;
   bool failed_ = false;
   bool yaml_follows_ = false;
-  std::exception_ptr input_error_;
 
   State state_ = State::kBetweenDocuments;
   std::uint64_t documents_ = 0;

@@ -310,10 +310,23 @@ ObjectShape inspect_object(std::string_view json) {
       shape.api_version = member.string_value();
     } else if (member.key == "items" && *member.value == '[') {
       shape.items = member.value + 1;
+    } else if (member.key == "metadata") {
+      shape.is_page = is_page({member.value, end});
     }
     if (!member.skip_value()) break;
   }
   return shape;
+}
+
+bool is_page(std::string_view metadata) {
+  const char* const end = metadata.data() + metadata.size();
+  if (metadata.empty() || metadata.front() != '{') return false;
+  MemberCursor member{metadata.data() + 1, end, {}, nullptr};
+  while (member.next_key()) {
+    if (member.key == "continue") return !member.string_value().empty();
+    if (!member.skip_value()) break;
+  }
+  return false;
 }
 
 const char* find_field(std::string_view json, std::string_view path) {

@@ -33,6 +33,7 @@ struct ObjectShape {
   std::string_view kind;  ///< "" when there is none or when it is not a string
   std::string_view api_version;
   const char* items = nullptr;  ///< the byte behind the '[' of "items"; null when that is no array or absent
+  bool is_page = false;         ///< is_page() of "metadata"
 };
 
 /// Reads the keys of `json`; kSlicePaddingBytes bytes behind it must be readable.
@@ -46,6 +47,10 @@ inline constexpr std::size_t kPathKeyBytes = 80;
 /// is written with escapes, the last of its steps that was found; the first byte of `json` when none was.
 /// kSlicePaddingBytes bytes behind `json` must be readable.
 const char* find_field(std::string_view json, std::string_view path);
+
+/// True when a list is one page of several and not the last. @param metadata  begins with the value of the list's
+/// field of that name; kSlicePaddingBytes bytes behind it must be readable
+bool is_page(std::string_view metadata);
 
 /// True when `json` may be a list: a cheap look at the first two keys that answers false for what is surely none.
 bool may_be_list(std::string_view json);

@@ -25,13 +25,13 @@ constexpr std::size_t kDocumentProblemsMax = 100;  ///< of a small file
 /// Takes a UTF-8 mark off. @throws InputError for UTF-16 and UTF-32, with mark or without, and other text with NULs.
 void check_encoding(std::string& first_bytes, const std::string& source) {
   const std::string_view bytes = first_bytes;
-  const bool wide =
+  const bool is_wide_or_binary =
       bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff") || bytes.find('\0') != std::string_view::npos;
-  if (wide) throw InputError(InputProblem{source, "", "is UTF-16, UTF-32 or binary, expected UTF-8 text"});
+  if (is_wide_or_binary) throw InputError(InputProblem{source, "", "is UTF-16, UTF-32 or binary, expected UTF-8 text"});
   if (bytes.starts_with(kUtf8Mark)) first_bytes.erase(0, kUtf8Mark.size());
 }
 
-/// JSON begins with '{' or '['. YAML may, too: who reads it as JSON finds out. Blank text is as good as JSON.
+/// JSON begins with '{' or '['. YAML may, too, which the JSON reader detects. Blank text counts as JSON.
 bool looks_like_json(std::string_view text) {
   const char* const end = text.data() + text.size();
   const char* first = skip_json_space(text.data(), end);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/objects/text/yaml_to_json.h"
 
-#include <yaml.h>
-
 #include <algorithm>
-#include <cstring>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <unordered_map>
@@ -15,6 +13,7 @@
 
 #include "host/objects/text/json_scan.h"
 #include "host/objects/text/yaml_documents.h"
+#include "host/objects/text/yaml_events.h"
 #include "host/objects/text/yaml_scalars.h"
 
 namespace berth {
@@ -23,92 +22,6 @@ namespace {
 constexpr std::size_t kCompactBytes = std::size_t{64} << 10;
 /// What is charged for a text that is kept, beside its bytes: about what it takes in memory.
 constexpr std::size_t kKeptTextBytes = 256;
-
-/// A document that cannot be read; becomes an InputError where the source is known.
-struct YamlProblem {
-  std::uint64_t line;
-  std::string message;
-};
-
-std::string_view text_of(const yaml_char_t* text, std::size_t size) {
-  return text == nullptr ? std::string_view{} : std::string_view(reinterpret_cast<const char*>(text), size);
-}
-std::string_view text_of(const yaml_char_t* text) {
-  return text == nullptr ? std::string_view{} : std::string_view(reinterpret_cast<const char*>(text));
-}
-
-class Event {
- public:
-  Event() = default;
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() { yaml_event_delete(&event); }
-  yaml_event_t event = {};
-};
-
-/// libyaml on one document of a cutter.
-class EventSource {
- public:
-  EventSource(YamlDocumentCutter& cutter, const TextLimits& limits)
-      : cutter_(&cutter), bytes_max_(limits.item_bytes_max), directives_max_(limits.yaml_directives_max) {
-    if (yaml_parser_initialize(&parser_) == 0) throw std::bad_alloc();
-    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
-    yaml_parser_set_input(&parser_, &EventSource::read_handler, this);
-  }
-  EventSource(const EventSource&) = delete;
-  EventSource& operator=(const EventSource&) = delete;
-  ~EventSource() { yaml_parser_delete(&parser_); }
-
-  /// Bytes of the document that were read so far.
-  std::size_t bytes_read() const { return bytes_read_; }
-
-  void next(Event& out) {
-    bytes_since_event_ = 0;
-    if (yaml_parser_parse(&parser_, &out.event) != 0) return;
-    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
-    throw YamlProblem{cutter_->first_line() + parser_.problem_mark.line, message()};
-  }
-
- private:
-  static int read_handler(void* self, unsigned char* out, std::size_t capacity, std::size_t* count) {
-    return static_cast<EventSource*>(self)->read(reinterpret_cast<char*>(out), capacity, *count);
-  }
-
-  /// libyaml is C: nothing may be thrown through it. It would also gather a scalar of any size, and its time grows with
-  /// the square of the number of directives.
-  int read(char* out, std::size_t capacity, std::size_t& count) {
-    try {
-      count = cutter_->read(out, capacity);
-      bytes_since_event_ += count;
-      bytes_read_ += count;
-      if (cutter_->directive_count() > directives_max_) {
-        throw YamlProblem{cutter_->first_line(),
-                          "more than " + std::to_string(directives_max_) + " directives (%) before a document"};
-      }
-      if (bytes_since_event_ <= bytes_max_) return 1;
-      throw YamlProblem{cutter_->first_line() + parser_.mark.line,
-                        "scalar or comment is larger than the limit of " + std::to_string(bytes_max_) + " bytes"};
-    } catch (...) {
-      failure_ = std::current_exception();
-      return 0;
-    }
-  }
-
-  std::string message() const {
-    if (parser_.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
-    std::string text = "malformed YAML: ";
-    if (parser_.context != nullptr) text += std::string(parser_.context) + ", ";
-    return text + (parser_.problem != nullptr ? parser_.problem : "unknown error");
-  }
-
-  YamlDocumentCutter* cutter_;
-  std::size_t bytes_max_;
-  std::size_t directives_max_;
-  std::size_t bytes_since_event_ = 0;
-  std::size_t bytes_read_ = 0;
-  std::exception_ptr failure_;
-  yaml_parser_t parser_ = {};
-};
 
 /// The field names of one mapping, as they are written in JSON. Reused for the next mapping on its level.
 class KeySet {
@@ -229,7 +142,7 @@ class YamlJsonStream::Converter {
       ended_ = true;
       return false;
     }
-    events_ = std::make_unique<EventSource>(cutter_, limits_);
+    events_ = std::make_unique<YamlEventSource>(cutter_, limits_);
     return true;
   }
 
@@ -250,7 +163,7 @@ class YamlJsonStream::Converter {
   }
 
   void convert_event() {
-    Event next;
+    YamlEvent next;
     events_->next(next);
     const yaml_event_t& event = next.event;
     event_line_ = cutter_.first_line() + event.start_mark.line;
@@ -269,14 +182,15 @@ class YamlJsonStream::Converter {
         add_scalar(event);
         break;
       case YAML_ALIAS_EVENT:
-        add_alias(std::string(text_of(event.data.alias.anchor)));
+        add_alias(std::string(yaml_text(event.data.alias.anchor)));
         break;
       case YAML_SEQUENCE_START_EVENT:
         open(false, event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE,
-             text_of(event.data.sequence_start.anchor));
+             yaml_text(event.data.sequence_start.anchor));
         break;
       case YAML_MAPPING_START_EVENT:
-        open(true, event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE, text_of(event.data.mapping_start.anchor));
+        open(true, event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
+             yaml_text(event.data.mapping_start.anchor));
         break;
       case YAML_SEQUENCE_END_EVENT:
         close(']');
@@ -299,10 +213,10 @@ class YamlJsonStream::Converter {
 
   void add_scalar(const yaml_event_t& event) {
     const auto& data = event.data.scalar;
-    const std::string_view value = text_of(data.value, data.length);
-    const std::string_view tag = text_of(data.tag);
+    const std::string_view value = yaml_text(data.value, data.length);
+    const std::string_view tag = yaml_text(data.tag);
     const bool plain = data.plain_implicit != 0;
-    const std::string_view anchor = text_of(data.anchor);
+    const std::string_view anchor = yaml_text(data.anchor);
     if (key_is_next() && is_yaml_merge_key(tag, value, plain)) {
       level().value_is_next = true;
       level().value_is_merged = true;
@@ -490,7 +404,7 @@ class YamlJsonStream::Converter {
   TextLimits limits_;
   std::string source_;
   YamlDocumentCutter cutter_;
-  std::unique_ptr<EventSource> events_;
+  std::unique_ptr<YamlEventSource> events_;
   std::exception_ptr failure_;
   bool ended_ = false;
 

@@ -36,7 +36,11 @@ void SchedulingLoop::continue_with(BindingTask& task, const BindingOutcome& outc
     case BindingResult::kBound: {
       const PodPtr& pod = task.cycle.pod();
       observer_.on_bound(task.info, task.cycle.node_name());
-      if (options_.meter != nullptr) options_.meter->on_bound(task.info, seconds_of(task.time));
+      if (options_.meter != nullptr) {
+        options_.meter->on_bound(task.info, seconds_of(task.time));
+        const bool counts_flushes = options_.config.gates.release() != Release::k1_35;
+        if (counts_flushes && task.info.was_flushed) options_.meter->on_bound_after_flush();
+      }
       observer_.on_event({pod, false, "Scheduled", "Binding",
                           "Successfully assigned " + pod->full_name() + " to " + task.cycle.node_name()});
       tasks_.erase(pod->uid());
@@ -77,7 +81,7 @@ void SchedulingLoop::fail_binding(BindingTask& task, const BindingOutcome& outco
                   std::string(),
                   task.time};
   for (const std::string& plugin : outcome.rejectors) failure.rejectors.unschedulable.insert(plugin);
-  fail_later(std::move(task.info), failure, task.newest);
+  fail(std::move(task.info), failure, task.newest);
   if (outcome.forgot_pod && is_rejected)
     queue_.move_on_event(kAssignedPodDelete, left, {.priority_max = INT32_MAX, .except = pod});
 }

@@ -43,33 +43,37 @@ void Evictions::start(ChosenCandidate candidate) {
   if (candidate.victims.empty()) return;
   parts_.running.begin(*candidate.preemptor);
   const auto shared = std::make_shared<const ChosenCandidate>(std::move(candidate));
-  clear_lower_nominations(*shared);
-  const std::span<const PodPtr> all(shared->victims);
-  evict_all(*shared, all.first(all.size() - 1), [this, shared](const StoreStatus& status) {
-    if (status.is_success()) return evict_last(shared);
-    end(*shared, false);
-    parts_.activate(shared->preemptor);
+  clear_lower_nominations(*shared, [this, shared](const StoreStatus& status) { evict_some(shared, status); });
+}
+
+/// That a nomination could not be cleared ends nothing, but counts as a failure of the preemption.
+void Evictions::evict_some(const SharedCandidate& candidate, const StoreStatus& cleared) {
+  const std::span<const PodPtr> all(candidate->victims);
+  evict_all(*candidate, all.first(all.size() - 1), [this, candidate, cleared](const StoreStatus& status) {
+    if (status.is_success()) return evict_last(candidate, cleared);
+    end(*candidate, status);
   });
 }
 
-void Evictions::evict_last(const SharedCandidate& candidate) {
+void Evictions::evict_last(const SharedCandidate& candidate, const StoreStatus& cleared) {
   const PodPtr& last = candidate->victims.back();
   last_victim_of_[last->uid()].push_back(candidate->preemptor);
-  evict(last, *candidate, [this, candidate](const StoreStatus& status) {
-    end(*candidate, status.is_success());
-    if (!status.is_success()) parts_.activate(candidate->preemptor);
+  evict(last, *candidate, [this, candidate, cleared](const StoreStatus& status) {
+    end(*candidate, status.is_success() ? cleared : status);
   });
 }
 
 /// The preemptor is kept no longer; it may be in the queue again since note_leaving().
-void Evictions::end(const ChosenCandidate& candidate, bool is_success) {
+void Evictions::end(const ChosenCandidate& candidate, const StoreStatus& status) {
   if (parts_.meter != nullptr)
-    parts_.meter->on_evicted(is_success, seconds_between(candidate.chosen_us, parts_.clock.now_us()));
+    parts_.meter->on_evicted(status.is_success(), seconds_between(candidate.chosen_us, parts_.clock.now_us()));
   parts_.running.end(*candidate.preemptor);
   const auto waits = last_victim_of_.find(candidate.victims.back()->uid());
-  if (waits == last_victim_of_.end()) return;
-  std::erase(waits->second, candidate.preemptor);
-  if (waits->second.empty()) last_victim_of_.erase(waits);
+  if (waits != last_victim_of_.end()) {
+    std::erase(waits->second, candidate.preemptor);
+    if (waits->second.empty()) last_victim_of_.erase(waits);
+  }
+  if (!status.is_success()) parts_.activate(candidate.preemptor);
 }
 
 void Evictions::note_leaving(const Pod& pod) {
@@ -83,8 +87,11 @@ void Evictions::note_leaving(const Pod& pod) {
 void Evictions::start_and_tell(const ChosenCandidate& candidate, std::function<void(const StoreStatus&)> done) {
   std::vector<PodPtr> victims = candidate.victims;
   std::erase_if(victims, [](const PodPtr& victim) { return victim->terminating; });
-  evict_all(candidate, victims, std::move(done));
-  clear_lower_nominations(candidate);
+  const auto shared = std::make_shared<const ChosenCandidate>(candidate);
+  evict_all(candidate, victims, [this, shared, done = std::move(done)](const StoreStatus& status) {
+    if (!status.is_success()) return done(status);
+    clear_lower_nominations(*shared, [done](const StoreStatus&) { done({}); });
+  });
 }
 
 void Evictions::evict_all(const ChosenCandidate& candidate, std::span<const PodPtr> victims, Done done) {
@@ -94,12 +101,19 @@ void Evictions::evict_all(const ChosenCandidate& candidate, std::span<const PodP
     evict(victim, candidate, [gathered](const StoreStatus& status) { gathered->take(status); });
 }
 
+/// A victim that is not bound yet: it goes back to the queue.
+bool Evictions::evict_in_memory(const Pod& victim) const {
+  return parts_.waiting_pods.reject(victim.uid(), kPreemptionPlugin, "preempted") ||
+         (parts_.cancel_pre_bind && parts_.cancel_pre_bind(victim));
+}
+
 void Evictions::evict(const PodPtr& victim, const ChosenCandidate& candidate, const Done& done) {
   const PodPtr& preemptor = candidate.preemptor;
   parts_.observer.on_preempted(victim, preemptor, candidate.node_name);
   SchedulerEvent event{victim, false, "Preempted", "Preempting",
                        "Preempted by pod " + preemptor->uid() + " on node " + candidate.node_name};
-  if (parts_.waiting_pods.reject(victim->uid(), kPreemptionPlugin, "preempted")) {
+  if (evict_in_memory(*victim)) {
+    if (parts_.cancel_pre_bind) event.note += " (in kube-scheduler memory).";
     parts_.observer.on_event(event);
     return done({});
   }
@@ -118,13 +132,16 @@ void Evictions::evict(const PodPtr& victim, const ChosenCandidate& candidate, co
   });
 }
 
-/// Failures are ignored, as upstream does: the pods are tried once with a nomination that is not theirs any more.
-void Evictions::clear_lower_nominations(const ChosenCandidate& candidate) {
-  for (const PodPtr& pod : candidate.lower_nominated) {
+/// @param done  called when all calls are answered, with the first failure
+void Evictions::clear_lower_nominations(const ChosenCandidate& candidate, Done done) {
+  const std::vector<PodPtr> pods = parts_.lower_nominated(candidate);
+  if (pods.empty()) return done({});
+  const auto gathered = std::make_shared<Gathered>(Gathered{pods.size(), {}, std::move(done)});
+  for (const PodPtr& pod : pods) {
     PodStatusPatch patch;
     patch.uid = pod->stored_uid;
     patch.nominated_node_name = std::string();
-    parts_.calls.add({pod, std::move(patch)});
+    parts_.calls.add({pod, std::move(patch)}, [gathered](const StoreStatus& status) { gathered->take(status); });
   }
 }
 

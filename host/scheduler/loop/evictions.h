@@ -23,9 +23,7 @@ struct ChosenCandidate {
   PodPtr preemptor;
   std::string node_name;
   std::vector<PodPtr> victims;  ///< most important first
-  /// Pods of lower priority that are nominated to the node, as the API server has them.
-  std::vector<PodPtr> lower_nominated;
-  std::int64_t chosen_us = 0;  ///< by the clock
+  std::int64_t chosen_us = 0;   ///< by the clock
 };
 
 /// Makes room for preemptors: docs/behaviour/scheduler-core.md 4.8.
@@ -38,16 +36,24 @@ class Evictions {
     LoopObserver& observer;
     /// The preemptor may be tried again, because a victim could not be evicted.
     std::function<void(const PodPtr&)> activate;
+    /// Pods of lower priority that are nominated to the node now, as the API server has them.
+    std::function<std::vector<PodPtr>(const ChosenCandidate&)> lower_nominated;
+    /// 1.36: a victim that waits in PreBind is given up without an API call. @return false where it does not wait
+    /// there; empty: 1.35
+    std::function<bool(const Pod& victim)> cancel_pre_bind;
     const Clock& clock;
     LoopMeter* meter = nullptr;  ///< null: nobody is told
   };
   /// What `parts` refers to must outlive the object.
   explicit Evictions(Parts parts) : parts_(std::move(parts)) {}
 
-  /// Gate SchedulerAsyncPreemption: all victims but the last are evicted, then the last one; the preemptor is kept out
-  /// of the queue until then. Victims that are being deleted already are left alone.
+  /// Gate SchedulerAsyncPreemption: lower nominations are cleared, all victims but the last are evicted, then the last
+  /// one; the preemptor is kept out of the queue until then. Victims that are being deleted already are left alone, and
+  /// where all are, nothing is done. The last victim is left alone where another one could not be evicted: v1.35 tries
+  /// it with a context that is cancelled by then.
   void start(ChosenCandidate candidate);
-  /// Without the gate: all victims at once. @param done  called when all calls are answered, with the first failure
+  /// Without the gate: all victims at once, and when they are evicted, lower nominations are cleared.
+  /// @param done  called when all calls are answered, with the first failure of an eviction
   void start_and_tell(const ChosenCandidate& candidate, std::function<void(const StoreStatus&)> done);
 
   /// The pod is gone, or is being deleted: a preemptor whose last victim it is need not be kept any longer.
@@ -57,11 +63,13 @@ class Evictions {
   using Done = std::function<void(const StoreStatus&)>;
   using SharedCandidate = std::shared_ptr<const ChosenCandidate>;
 
-  void evict_last(const SharedCandidate& candidate);
+  void evict_some(const SharedCandidate& candidate, const StoreStatus& cleared);
+  void evict_last(const SharedCandidate& candidate, const StoreStatus& cleared);
   void evict_all(const ChosenCandidate& candidate, std::span<const PodPtr> victims, Done done);
   void evict(const PodPtr& victim, const ChosenCandidate& candidate, const Done& done);
-  void clear_lower_nominations(const ChosenCandidate& candidate);
-  void end(const ChosenCandidate& candidate, bool is_success);
+  bool evict_in_memory(const Pod& victim) const;
+  void clear_lower_nominations(const ChosenCandidate& candidate, Done done);
+  void end(const ChosenCandidate& candidate, const StoreStatus& status);
 
   Parts parts_;
   std::unordered_map<std::string, std::vector<PodPtr>> last_victim_of_;  ///< [uid of the victim] preemptors

@@ -41,6 +41,7 @@ std::vector<T> objects_of(const StoreContents& contents) {
 LoopCluster::LoopCluster(const StoreContents& start, const LoopOptions& options)
     : options_(options), lowest_priority_(std::numeric_limits<std::int32_t>::max()) {
   ClusterObjects all;
+  cache_.storage().add_all(options.storage);
   for (const StoredPtr<Node>& node : start.of<Node>()) {
     cache_.add_node(node->object);
     all.nodes.push_back(node->object);
@@ -53,6 +54,7 @@ LoopCluster::LoopCluster(const StoreContents& start, const LoopOptions& options)
   all.services = objects_.services;
   all.workloads = objects_.workloads;
   all.namespaces = objects_of<Namespace>(start);
+  for (const Namespace& name_space : all.namespaces) namespaces_.insert(name_space.name);
   for (const StoredPtr<PodDisruptionBudget>& budget : start.of<PodDisruptionBudget>())
     budgets_.emplace(std::pair(budget->object->namespace_, budget->object->name), *budget->object);
   selectors_ = std::make_unique<DefaultSelectors>(objects_);
@@ -81,8 +83,7 @@ void LoopCluster::take(const ObjectChange<Pod>& change) {
     if (before == nullptr) {
       put_on_node(after);
     } else {
-      cache_.update_pod(after);
-      forget_failures();
+      update_on_node(after);
     }
     changes_.emplace_back(PodUpsert{after});
   } else {
@@ -94,8 +95,25 @@ void LoopCluster::take(const ObjectChange<Pod>& change) {
 }
 
 void LoopCluster::put_on_node(const PodPtr& pod) {
-  cache_.add_pod(pod);
+  if (cache_.add_pod(pod) != CacheResult::kOk) replace(pod);
   note_on_node(*pod);
+}
+
+void LoopCluster::update_on_node(const PodPtr& pod) {
+  if (cache_.update_pod(pod) != CacheResult::kOk) replace(pod);
+  forget_failures();
+}
+
+/// The cache has the pod in another way than the watch says, and the engine follows the watch.
+void LoopCluster::replace(const PodPtr& pod) {
+  const std::string uid = pod->uid();
+  const NodeInfo* const node = cache_.node_of_pod(uid);
+  const bool is_elsewhere = node != nullptr && node->name != pod->node_name;
+  if (node == nullptr || is_elsewhere)
+    mismatches_.push_back("pod " + pod->full_name() + " is on node " + pod->node_name + " by an event, and " +
+                          (node == nullptr ? "on none" : "on node " + node->name) + " in the scheduler's cache");
+  cache_.remove_pod(uid);
+  cache_.add_pod(pod);
 }
 
 void LoopCluster::note_on_node(const Pod& pod) {
@@ -125,8 +143,10 @@ void LoopCluster::take(const ObjectChange<Node>& change) {
 
 void LoopCluster::take(const ObjectChange<Namespace>& change) {
   if (change.after == nullptr) {
+    namespaces_.erase(change.before->object->name);
     changes_.emplace_back(NamespaceRemoval{change.before->object->name});
   } else {
+    namespaces_.insert(change.after->object->name);
     changes_.emplace_back(NamespaceUpsert{*change.after->object});
   }
   forget_failures();

@@ -28,8 +28,12 @@ class LoopCluster {
   /// @param options  outlives this
   LoopCluster(const StoreContents& start, const LoopOptions& options);
 
-  /// Events of one moment, in order.
+  /// Events of one moment, in order. Cache and engine are in the same state afterwards, whatever the events say.
   void take(std::span<const WatchEvent> events);
+  /// Pods that the cache had elsewhere than the events of the last take() say: a text each. Empty afterwards.
+  std::vector<std::string> take_mismatches() { return std::exchange(mismatches_, {}); }
+  /// Appends the events that lead from what this knows to what there is; pods left out.
+  void append_changes_to(const StoreContents& now, std::vector<WatchEvent>& events) const;
   /// The pod with the node on which it stands, or is assumed; null when it is on none.
   PodPtr pod_with_node(std::string_view uid) const;
   /// The engine gives up a placement that is not bound; the cache has forgotten it, or never had it.
@@ -72,12 +76,16 @@ class LoopCluster {
   void take(const ObjectChange<PodDisruptionBudget>& change);
   void take(const ObjectChange<PriorityClass>& change) { static_cast<void>(change); }
   void put_on_node(const PodPtr& pod);
+  void update_on_node(const PodPtr& pod);
+  void replace(const PodPtr& pod);
   void note_on_node(const Pod& pod);
   void forget_failures();
 
   const LoopOptions& options_;
   ClusterCache cache_;
   ClusterObjects objects_;  ///< Services and workloads, for default spreading
+  std::set<std::string> namespaces_;
+  std::vector<std::string> mismatches_;
   std::unique_ptr<DefaultSelectors> selectors_;
   std::unique_ptr<Backend> backend_;
   std::map<std::pair<std::string, std::string>, PodDisruptionBudget> budgets_;  ///< by namespace and name

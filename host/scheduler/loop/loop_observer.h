@@ -46,6 +46,9 @@ class LoopObserver {
   virtual void on_preempted(const PodPtr& victim, const PodPtr& preemptor, std::string_view node_name) {
     static_cast<void>(victim), static_cast<void>(preemptor), static_cast<void>(node_name);
   }
+  /// An event contradicts the cache, which upstream's process does not survive; the pod was taken as the event has it.
+  /// @param text  names the pod, and both nodes
+  virtual void on_mismatch(std::string_view text) { static_cast<void>(text); }
   virtual void on_event(const SchedulerEvent& event) { static_cast<void>(event); }
 };
 

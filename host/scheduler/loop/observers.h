@@ -25,6 +25,9 @@ class LoopObservers final : public LoopObserver {
   void on_preempted(const PodPtr& victim, const PodPtr& preemptor, std::string_view node_name) override {
     for (LoopObserver* observer : observers_) observer->on_preempted(victim, preemptor, node_name);
   }
+  void on_mismatch(std::string_view text) override {
+    for (LoopObserver* observer : observers_) observer->on_mismatch(text);
+  }
   void on_event(const SchedulerEvent& event) override {
     for (LoopObserver* observer : observers_) observer->on_event(event);
   }

@@ -43,9 +43,10 @@ std::string_view to_string(AttemptResult result) {
 /// @return pods that were popped
 std::size_t SchedulingLoop::try_head(std::size_t pods_max) {
   const std::size_t unbound_room = options_.unbound_pods_max - tasks_.size();
-  std::vector<PodToPlace> pods = next_batch(std::min({pods_max, options_.batch_pods_max, unbound_room}));
+  std::vector<PodToPlace> pods;
+  if (opportunistic_.empty()) pods = next_batch(std::min({pods_max, options_.batch_pods_max, unbound_room}));
   if (pods.empty()) {
-    std::optional<QueuedPodInfo> info = queue_.pop();  // that is to be skipped
+    std::optional<QueuedPodInfo> info = queue_.pop();  // that is to be skipped, or goes alone
     if (!info) return 0;
     try_popped(std::move(*info));
     return 1;
@@ -131,13 +132,41 @@ void SchedulingLoop::try_popped(QueuedPodInfo info) {
   PodToPlace pod{info.pod, profile_index(options_.config, *info.pod)};
   const MeterWatch watch(options_.meter);
   backend.compile({&pod, 1});
-  const BatchResult answer = commit_with_refills({&pod, 1}, {}, backend);
+  const BatchResult answer =
+      opportunistic_.empty() ? commit_with_refills({&pod, 1}, {}, backend) : commit_with_hint(pod);
   if (options_.meter != nullptr) {
     time_.seconds = watch.seconds();
     options_.meter->on_batch({1, 1, time_.seconds});
   }
   conclude(std::move(info), pod, answer.outcomes.front(), answer.messages, backend.mark());
   backend.release({&pod, 1});
+}
+
+/// Opportunistic batching: 6.3 to 6.5. The hint is a nomination that ends with the answer, since the engine tries a
+/// nominated node as upstream tries a hinted one.
+BatchResult SchedulingLoop::commit_with_hint(const PodToPlace& pod) {
+  auto& [signer, batch] = opportunistic_[static_cast<std::size_t>(pod.profile)];
+  Backend& backend = cluster_.backend();
+  const MeterWatch hint_watch(options_.meter);
+  const NodeProbe probe = backend.probe(pod, batch.last_node());
+  if (!probe.passes_pre_filter) return commit_with_refills({&pod, 1}, {}, backend);
+  const OpportunisticBatch::Asked asked{queue_.scheduling_cycle(), signer.sign(*pod.pod), probe.node_exists,
+                                        probe.node_refuses};
+  const std::string hint = batch.hint(asked);
+  const std::string& profile = pod.pod->spec->scheduler_name;
+  if (options_.meter != nullptr) options_.meter->on_node_hint(profile, !hint.empty(), hint_watch.seconds());
+  if (!hint.empty() && !goes_alone(*pod.pod)) cluster_.set_nomination(pod.pod, hint);
+  BatchLimits limits;
+  limits.ranks_nodes = true;
+  BatchResult answer = commit_with_refills({&pod, 1}, limits, backend);
+  if (answer.outcomes.front().kind != OutcomeKind::kPlaced) return answer;
+  const MeterWatch store_watch(options_.meter);
+  std::vector<std::string> others;
+  others.reserve(answer.others.size());
+  for (const NodeIndex node : answer.others) others.emplace_back(backend.node_name(node));
+  batch.store(asked, hint, backend.node_name(answer.outcomes.front().node), std::move(others));
+  if (options_.meter != nullptr) options_.meter->on_batch_stored(profile, store_watch.seconds());
+  return answer;
 }
 
 /// @param after  where the engine stands after this pod; what comes behind it in the batch is rolled back when the pod
@@ -230,17 +259,22 @@ double SchedulingLoop::seconds_of(const AttemptTime& time) const {
   return time.seconds + seconds_between(time.decided_us, clock_.now_us());
 }
 
+/// A stub of the nominator has priority 0 and no name to clear: docs/behaviour/scheduler-core.md 1.12.
+std::vector<PodPtr> SchedulingLoop::lower_nominated(const ChosenCandidate& chosen) const {
+  std::vector<PodPtr> lower = queue_.nominated_pods(chosen.node_name);
+  std::erase_if(lower, [&](const PodPtr& nominated) {
+    return nominated->priority >= chosen.preemptor->priority || nominated->rare().nominated_node_name.empty();
+  });
+  return lower;
+}
+
 /// @return false: the attempt ends when the victims' deletions are answered
 bool SchedulingLoop::preempt(const QueuedPodInfo& info, const PreemptionCandidate& candidate, const Failure& failure) {
-  ChosenCandidate chosen{info.pod, std::string(cluster_.backend().node_name(candidate.node)), {}, {}, clock_.now_us()};
+  ChosenCandidate chosen{info.pod, std::string(cluster_.backend().node_name(candidate.node)), {}, clock_.now_us()};
   for (const Pod* const victim : candidate.victims) {
     chosen.victims.push_back(cluster_.cache().get_pod(victim->uid()));
     if (!victim->terminating) cluster_.post_filter().note_eviction(*chosen.victims.back());
   }
-  // A stub of the nominator has priority 0 and no name to clear: docs/behaviour/scheduler-core.md 1.12.
-  for (const PodPtr& nominated : queue_.nominated_pods(chosen.node_name))
-    if (nominated->priority < info.pod->priority && !nominated->rare().nominated_node_name.empty())
-      chosen.lower_nominated.push_back(nominated);
   const std::size_t victim_count = chosen.victims.size();
   if (preempts_asynchronously_) {
     if (options_.meter != nullptr) options_.meter->on_victims(victim_count);
@@ -261,29 +295,31 @@ bool SchedulingLoop::preempt(const QueuedPodInfo& info, const PreemptionCandidat
       ended.failure.nominated_node = std::nullopt;
       ended.failure.message = with_post_filter(ended.failure.message, "preemption: " + status.message);
     }
-    fail_later(std::move(ended.info), ended.failure, ended.newest);
+    fail(std::move(ended.info), ended.failure, ended.newest);
   });
   return false;
 }
 
-/// fail() of an attempt during which watches told of the pod.
-/// @param newest  null: the pod is gone
-void SchedulingLoop::fail_later(QueuedPodInfo info, const Failure& failure, const PodPtr& newest) {
-  if (newest == nullptr || !newest->node_name.empty()) return queue_.done(info.pod->uid());
-  fail(std::move(info), failure, newest);
-}
-
-/// The pod goes back into the queue, and its status says why: 5.5.
-/// @param newest  what goes back; status and event are those of the pod that was tried
+/// Says what became of an attempt, and then takes the pod back or lets it go: 5.5.
+/// @param newest  what goes back; null: the pod is gone. Status and event are those of the pod that was tried
 void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure, const PodPtr& newest) {
   observer_.on_attempt({info, failure.result, {}, 0, failure.message});
   if (options_.meter != nullptr) options_.meter->on_failed(info, failure.result, seconds_of(failure.time));
-  const PodPtr pod = std::exchange(info.pod, newest);
-  queue_.add_failed(std::move(info), failure.rejectors);
-  queue_.nominator().add(newest, failure.nominated_node);
-  sync_nomination(newest);
+  const PodPtr pod = info.pod;
+  const bool comes_back = newest != nullptr && newest->node_name.empty();
+  if (comes_back) {
+    info.pod = newest;
+    queue_.add_failed(std::move(info), failure.rejectors);
+    queue_.nominator().add(newest, failure.nominated_node);
+    sync_nomination(newest);
+  } else {
+    queue_.done(pod->uid());
+    // As 1.36: nothing is said of a pod that came again under its name.
+    if (newest == nullptr && queue_.find(*pod)) return;
+  }
   observer_.on_event({pod, true, "FailedScheduling", "Scheduling", as_note(failure.message)});
   patch_status(pod, failure);
+  if (!comes_back) told_conditions_.erase(pod->uid());  // no event about the pod will
 }
 
 void SchedulingLoop::patch_status(const PodPtr& pod, const Failure& failure) {

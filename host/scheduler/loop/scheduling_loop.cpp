@@ -57,13 +57,16 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
              {options_.calls_in_flight_max, options_.call_timeout_us,
               options_.config.gates.enabled("SchedulerAsyncAPICalls"), options_.meter}),
       evictions_({calls_, waiting_pods_, queue_plugins_.running_preemptions(), observer,
-                  [this](const PodPtr& pod) { queue_.activate({&pod, 1}); }, clock, options_.meter}),
+                  [this](const PodPtr& pod) { queue_.activate({&pod, 1}); },
+                  [this](const ChosenCandidate& chosen) { return lower_nominated(chosen); }, make_pre_bind_cancel(),
+                  clock, options_.meter}),
       preempts_asynchronously_(options_.config.gates.enabled("SchedulerAsyncPreemption")) {
   for (const Profile& profile : options_.config.profiles) post_filter_plugins_.emplace_back(profile);
   queue_plugins_.set_meter(options_.meter);
   queue_.set_meter(options_.meter);
   router_.set_meter(options_.meter);
   for (Framework& framework : frameworks_) framework.set_meter(options_.meter);
+  add_opportunistic_batches();
   add_pending_pods(start);
 }
 
@@ -76,6 +79,22 @@ std::vector<Framework> SchedulingLoop::make_frameworks() {
   for (const Profile& profile : options_.config.profiles)
     frameworks.emplace_back(binding_part(profile), registry, handle_, [](std::string_view) { return true; });
   return frameworks;
+}
+
+void SchedulingLoop::add_opportunistic_batches() {
+  const FeatureGates& gates = options_.config.gates;
+  if (options_.engine.batching != Batching::kKube || !gates.enabled("OpportunisticBatching")) return;
+  for (const Profile& profile : options_.config.profiles)
+    opportunistic_.push_back(
+        {BatchSigner(profile, gates), OpportunisticBatch(profile.scheduler_name, clock_, options_.meter)});
+}
+
+std::function<bool(const Pod&)> SchedulingLoop::make_pre_bind_cancel() {
+  if (options_.config.gates.release() == Release::k1_35) return nullptr;
+  return [this](const Pod& victim) {
+    const auto task = tasks_.find(victim.uid());
+    return task != tasks_.end() && task->second->cycle.cancel_pre_bind("preempted by DefaultPreemption");
+  };
 }
 
 BindingHooks SchedulingLoop::make_hooks() {
@@ -119,6 +138,7 @@ void SchedulingLoop::take(std::span<const WatchEvent> events) {
     if (const auto* const pod = event.get<Pod>()) note_pod(*pod);
   const MeterWatch watch(options_.meter);
   cluster_.take(events);
+  for (const std::string& text : cluster_.take_mismatches()) observer_.on_mismatch(text);
   if (options_.meter != nullptr && !events.empty())
     router_.set_seconds_before(watch.seconds() / static_cast<double>(events.size()));
   for (const WatchEvent& event : events) route(event);

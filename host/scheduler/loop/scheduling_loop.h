@@ -2,12 +2,15 @@
 #pragma once
 
 // The scheduler between a queue, an engine and an API server: pops pods, places them, binds them, preempts for those
-// that find no node, and takes in what happens to the cluster meanwhile. docs/behaviour/scheduler-core.md 3 to 5.
+// that find no node, and applies the changes of the cluster in between. docs/behaviour/scheduler-core.md 3 to 5.
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +26,12 @@
 #include "host/queue/scheduling_queue.h"
 #include "host/scheduler/loop/api_calls.h"
 #include "host/scheduler/loop/api_client.h"
+#include "host/scheduler/loop/batch_signature.h"
 #include "host/scheduler/loop/evictions.h"
 #include "host/scheduler/loop/loop_cluster.h"
 #include "host/scheduler/loop/loop_observer.h"
 #include "host/scheduler/loop/loop_options.h"
+#include "host/scheduler/loop/opportunistic_batch.h"
 #include "host/store/object_store.h"
 
 namespace berth {
@@ -47,6 +52,9 @@ class SchedulingLoop : private AssumedPods {
 
   /// What happened to the cluster, in order.
   void take(std::span<const WatchEvent> events);
+  /// Everything that is there, for a watch that has lost events: what changed since the last ones is taken as events,
+  /// with what an object was last known as before. Assumed pods stay assumed.
+  void take_list(const StoreContents& now);
   /// Goes on with bindings and evictions, and tries at most `pods_max` pods. @return pods that were popped
   std::size_t run(std::size_t pods_max);
   /// When run() has something to do although nothing happens to the cluster; ApiClient::kNeverUs: not before it does.
@@ -101,11 +109,14 @@ class SchedulingLoop : private AssumedPods {
   };
 
   std::vector<Framework> make_frameworks();
+  void add_opportunistic_batches();
   BindingHooks make_hooks();
+  std::function<bool(const Pod&)> make_pre_bind_cancel();
   void add_pending_pods(const StoreContents& start);
 
   // Events
   void note_pod(const ObjectChange<Pod>& change);
+  std::map<std::string, PodPtr> known_pods(const std::set<std::string>& listed) const;
   void route(const WatchEvent& event);
   bool is_assumed(const Pod& pod) const override;
   PodPtr give_up(const Pod& pod) override;
@@ -118,6 +129,7 @@ class SchedulingLoop : private AssumedPods {
   Portion portion_of(std::span<const PodToPlace> pods) const;
   bool skip(const QueuedPodInfo& info);
   void try_popped(QueuedPodInfo info);
+  BatchResult commit_with_hint(const PodToPlace& pod);
   bool conclude(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome, std::span<const Message> messages,
                 CommitMark after);
   bool place(QueuedPodInfo info, const Outcome& outcome, CommitMark after);
@@ -128,13 +140,13 @@ class SchedulingLoop : private AssumedPods {
   PostFilterResult post_filter(PodToPlace& pod, const Message& message);
   PostFilterResult metered_post_filter(PodToPlace& pod, const Message& message);
   double seconds_of(const AttemptTime& time) const;
+  std::vector<PodPtr> lower_nominated(const ChosenCandidate& chosen) const;
   bool preempt(const QueuedPodInfo& info, const PreemptionCandidate& candidate, const Failure& failure);
   void fail(QueuedPodInfo info, const Failure& failure) {
     const PodPtr pod = info.pod;
     fail(std::move(info), failure, pod);
   }
   void fail(QueuedPodInfo info, const Failure& failure, const PodPtr& newest);
-  void fail_later(QueuedPodInfo info, const Failure& failure, const PodPtr& newest);
   void patch_status(const PodPtr& pod, const Failure& failure);
 
   // Bindings: binding_tasks.cpp
@@ -159,6 +171,12 @@ class SchedulingLoop : private AssumedPods {
   Evictions evictions_;
   std::vector<PostFilterPlugins> post_filter_plugins_;  ///< [profile]
   bool preempts_asynchronously_;
+  /// Of a profile; EngineConfig::batching.
+  struct Opportunistic {
+    BatchSigner signer;
+    OpportunisticBatch batch;
+  };
+  std::vector<Opportunistic> opportunistic_;                             ///< [profile]; empty: off
   std::unordered_map<std::string, std::unique_ptr<BindingTask>> tasks_;  ///< [uid]
   std::unordered_map<std::string, std::size_t> told_conditions_;         ///< [uid] hash of the condition
   std::optional<SynchronousPreemption> synchronous_preemption_;

@@ -9,24 +9,36 @@
 namespace berth {
 
 struct StoreScheduler::Parts {
+  ObjectStore& store;
   StoreClient own_client;
   SchedulingLoop loop;
   Watch watch;
   std::size_t batch_pods_max;
 
-  Parts(ObjectStore& store, const StoreContents& start, const LoopOptions& options, LoopObserver& observer,
+  Parts(ObjectStore& watched, const StoreContents& start, const LoopOptions& options, LoopObserver& observer,
         ApiClient* client)
-      : own_client(store),
-        loop(start, options, store.clock(), client != nullptr ? *client : own_client, observer),
-        watch(store.watch(start.resource_version).watch),
+      : store(watched),
+        own_client(watched),
+        loop(start, options, watched.clock(), client != nullptr ? *client : own_client, observer),
+        watch(watched.watch(start.resource_version).watch),
         batch_pods_max(options.batch_pods_max) {}
 
   bool read_events() {
     const WatchBatch batch = watch.poll();
-    if (!batch.status.is_success())
-      throw std::runtime_error("the scheduler fell behind the store's events: " + batch.status.message);
+    if (batch.status.reason == StoreReason::kExpired) {
+      list_again();
+      return true;
+    }
+    if (!batch.status.is_success()) throw std::runtime_error("the store's events: " + batch.status.message);
     if (!batch.events.empty()) loop.take(batch.events);
     return !batch.events.empty();
+  }
+
+  /// Events were dropped before they were read.
+  void list_again() {
+    const StoreContents contents = store.list_all();
+    watch = store.watch(contents.resource_version).watch;
+    loop.take_list(contents);
   }
 };
 

@@ -44,6 +44,7 @@ type Scheduler struct {
 	factory  informers.SharedInformerFactory
 	nodes    map[string]*v1.Node   // that exist
 	unbound  map[types.UID]*v1.Pod // of the cluster as loaded
+	writes   volumeWrites
 }
 
 // NewScheduler returns a scheduler with the cluster as loaded, in the snapshot of the first cycle. It lives until ctx ends.
@@ -58,6 +59,7 @@ func NewScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfigu
 		unbound:  map[types.UID]*v1.Pod{},
 	}
 	client := fake.NewSimpleClientset(served(c)...)
+	s.writes.watch(client)
 	factory := scheduler.NewInformerFactory(client, 0)
 	s.factory = factory
 	draManager, err := newDRAManager(ctx, client, factory)

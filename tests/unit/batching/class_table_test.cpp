@@ -66,17 +66,17 @@ TEST(ClassTableTest, CompilingAgainGivesTheSameClass) {
 
 TEST(ClassTableTest, APodThatNeedsAnUnsupportedPluginGetsAnErrorAndNoClass) {
   test::CompiledCluster cluster(std::string(kNodes) +
-                                "pod p claim=data\npod q resource-claim=gpu\npod r claim=data cpu=3\n");
+                                "pod p resource-claim=a\npod q resource-claim=gpu\npod r resource-claim=a cpu=3\n");
   for (const PodToPlace& pod : cluster.pods) EXPECT_TRUE(ClassTable::is_error(pod.class_index));
   EXPECT_EQ(cluster.pods[0].class_index, cluster.pods[2].class_index) << "equal texts are kept once";
   EXPECT_NE(cluster.pods[0].class_index, cluster.pods[1].class_index);
-  EXPECT_NE(cluster.table.error(cluster.pods[0].class_index).find("\"VolumeBinding\""), std::string::npos);
+  EXPECT_NE(cluster.table.error(cluster.pods[0].class_index).find("\"a\""), std::string::npos);
   EXPECT_NE(cluster.table.error(cluster.pods[1].class_index).find("\"DynamicResources\""), std::string::npos);
   EXPECT_EQ(cluster.table.size(), 0);
 }
 
 TEST(ClassTableTest, AnEqualPodWithoutTheClaimIsNoError) {
-  test::Scenario scenario = test::parse_scenario(std::string(kNodes) + "pod p cpu=1 claim=data\n");
+  test::Scenario scenario = test::parse_scenario(std::string(kNodes) + "pod p cpu=1 resource-claim=gpu\n");
   const EngineCluster cluster(test::fill_cache(scenario.objects), scenario.objects);
   Snapshot snapshot(cluster.cache());
   ClassTable table(cluster, scenario.config, scenario.engine, snapshot);

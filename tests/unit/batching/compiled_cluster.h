@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "batching/pod_class.h"
@@ -15,8 +16,9 @@
 namespace berth::test {
 
 struct CompiledCluster {
-  explicit CompiledCluster(std::string_view text)
-      : scenario(parse_scenario(text)),
+  explicit CompiledCluster(std::string_view text) : CompiledCluster(parse_scenario(text)) {}
+  explicit CompiledCluster(Scenario of)
+      : scenario(std::move(of)),
         cluster(fill_cache(scenario.objects), scenario.objects),
         snapshot(cluster.cache()),
         table(cluster, scenario.config, scenario.engine, snapshot) {

@@ -120,7 +120,7 @@ TEST_F(HostColumnsTest, AColumnThatHasMissedMoreThanItsNodesIsFilledAgain) {
   EXPECT_EQ(columns_->stats().columns_filled, filled + 1);
 }
 
-TEST_F(HostColumnsTest, AnErrorIsAskedForAgainThoughNothingChanged) {
+TEST_F(HostColumnsTest, AnErrorIsRetriedWithoutAChange) {
   open("claim=zbroken");
   EXPECT_TRUE(columns_->is_current(side_));
   const std::int64_t before = columns_->stats().nodes_asked;

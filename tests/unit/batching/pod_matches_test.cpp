@@ -146,5 +146,25 @@ TEST(PodMatchesTest, ATermMatchesPodsOfTheSelectedNamespaces) {
   EXPECT_TRUE(matches.matching_terms(matches.identity_of(pod_of("unknown", {}))).empty());
 }
 
+TEST(PodMatchesTest, RelabellingANamespaceChangesWhatItsPodsMatchAndNothingElse) {
+  PodMatches matches(NamespaceLabels{{"default", LabelMap{{"team", "a"}}}, {"other", LabelMap{{"team", "b"}}}});
+  PodQueryTerm condition{{}, PodLabelSelector::everything()};
+  condition.namespaces.selected = matches.namespaces_of(selector_of({{"team", Op::kIn, {"b"}}}));
+  const std::int32_t q = matches.add_query({{condition}, false});
+  const std::int32_t here = matches.identity_of(pod_of("default", {}));
+  const std::int32_t there = matches.identity_of(pod_of("other", {}));
+  const std::uint32_t version_there = matches.version(there);
+  EXPECT_FALSE(matches.matches(here, q));
+  const LabelMap now{{"team", "b"}};
+  matches.change_namespace("default", &now);
+  EXPECT_TRUE(matches.matches(here, q));
+  EXPECT_TRUE(matches.matches(there, q));
+  EXPECT_EQ(matches.version(there), version_there);
+  EXPECT_EQ(matches.add_query({{condition}, false}), q) << "equal selectors still make equal queries";
+  matches.change_namespace("other", nullptr);
+  EXPECT_FALSE(matches.matches(there, q));
+  EXPECT_TRUE(matches.matches(matches.identity_of(pod_of("default", {{"app", "new"}})), q));
+}
+
 }  // namespace
 }  // namespace berth

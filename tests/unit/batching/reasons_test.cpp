@@ -132,6 +132,34 @@ TEST(DiagnosisCountTest, ANodeOutsideThePreFilterSetCountsWithThePlugin) {
             "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity].");
 }
 
+/// The text that the statuses of all nodes add up to.
+std::string text_of_statuses(test::CompiledCluster& cluster, std::size_t pod) {
+  const PluginNames narrowing = plugins_with_node_set(cluster.class_of(pod), cluster.row_of(pod));
+  Diagnosis diagnosis;
+  diagnosis.node_count = cluster.snapshot.node_count();
+  for (std::int32_t node = 0; node < cluster.snapshot.slot_count(); ++node)
+    count_reasons(filter_node(cluster.class_of(pod), cluster.profile(), cluster.row_of(pod), cluster.snapshot, node),
+                  narrowing, 1, diagnosis);
+  return message_of(diagnosis).text;
+}
+
+TEST(DiagnosisCountTest, TopologyCountsWhereNoRuleBeforeItRefuses) {
+  const std::string nodes =
+      "node a cpu=1 label:zone=x\nnode b cpu=4 label:zone=x\nnode c cpu=4 label:zone=y pods=1\nnode d cpu=4\n"
+      "node e cpu=4 label:zone=z taint=t:NoSchedule\npod near on=b label:app=web\npod other on=c port=80\n"
+      "pod p cpu=2 label:app=web port=80 pod-anti-affinity=zone match=app=web\n";
+  for (const bool is_reversed : {false, true}) {
+    test::Scenario scenario = test::parse_scenario(nodes);
+    auto& filters = scenario.config.profiles.front().plugins[static_cast<std::size_t>(ExtensionPoint::kFilter)];
+    if (is_reversed) std::reverse(filters.begin(), filters.end());
+    test::CompiledCluster cluster(std::move(scenario));
+    DiagnosisRow row;
+    const CommitLog log;
+    EXPECT_EQ(row.answer(cluster.class_of(0), cluster.profile(), cluster.row_of(0), cluster.snapshot, log).message.text,
+              text_of_statuses(cluster, 0));
+  }
+}
+
 // Nominated pods
 
 struct NominationsTest : testing::Test {

@@ -145,7 +145,7 @@ TEST(TopologyIndexTest, ATermOfANominatedPodIsCountedOnANodeUpdateBeforeAnyCompi
   const PodPtr nominated = waiting.pending().front();
   topology.note_terms(*nominated);
   const std::int32_t slot = 1;
-  index.cluster.cluster.assume(nominated, index.cluster.snapshot.node(slot).name);
+  index.cluster.cluster.assume(nominated, index.cluster.snapshot.node(slot).name, nullptr);
   topology.change_pod(slot, nullptr, nominated);
   const TopologyCounts expected = topology.recount({});
   ASSERT_GT(expected.table_count(), 0);

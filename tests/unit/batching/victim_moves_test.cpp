@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,18 +26,21 @@ class Lists {
       lists_.push_back({NodeIndex{0}, victims_[l]});
     }
     memory_.begin(cluster.table, cluster.snapshot);
-    prepared_.emplace(DryRunRequest{{}, lists_, {}}, cluster.table, true, memory_);
+    prepared_.emplace(DryRunRequest{{}, lists_, {}}, cluster.table, true, false, memory_);
   }
   const Victims& prepared() const { return *prepared_; }
+  /// As VictimMemory::moves_for() of a class that nobody asked about.
+  KindMoves& unknown_moves() { return known_.emplace_back(); }
 
  private:
   std::vector<std::vector<Victim>> victims_;
   std::vector<VictimList> lists_;
   VictimMemory memory_;
   std::optional<Victims> prepared_;
+  std::list<KindMoves> known_;
 };
 
-constexpr const char* kCluster =
+constexpr const char* kVictimsAndClass =
     "node a zone=x\n"
     "pod db*2 on=a label:app=db\n"
     "pod web*2 on=a label:app=web\n"
@@ -52,26 +56,42 @@ std::vector<bool> changes_of(const VictimMoves& moves, std::size_t lists) {
 }
 
 TEST(VictimMoves, OnlyVictimsThatATermOfTheClassOrTheirOwnConcernsChangeATable) {
-  test::CompiledCluster cluster(kCluster);
-  const Lists lists(cluster, {{"plain"}, {"db0", "plain"}, {"web0"}, {"guard"}, {}, {"plain", "web1", "db1"}});
+  test::CompiledCluster cluster(kVictimsAndClass);
+  Lists lists(cluster, {{"plain"}, {"db0", "plain"}, {"web0"}, {"guard"}, {}, {"plain", "web1", "db1"}});
   const ListsOfKinds of_kinds(lists.prepared());
   for (const ListsOfKinds* const by_kind : {static_cast<const ListsOfKinds*>(nullptr), &of_kinds}) {
-    const VictimMoves apart(cluster.class_of(0), false, cluster.table, lists.prepared(), by_kind);
+    const VictimMoves apart(cluster.class_of(0), false, cluster.table, lists.prepared(), by_kind,
+                            lists.unknown_moves());
     EXPECT_EQ(changes_of(apart, 6), (std::vector<bool>{false, false, true, true, false, true}));
-    const VictimMoves spread(cluster.class_of(1), false, cluster.table, lists.prepared(), by_kind);
+    const VictimMoves spread(cluster.class_of(1), false, cluster.table, lists.prepared(), by_kind,
+                             lists.unknown_moves());
     EXPECT_EQ(changes_of(spread, 6), (std::vector<bool>{false, false, true, false, false, true}));
   }
 }
 
 TEST(VictimMoves, AffinityThatPreFilterSkipsIsNotChanged) {
-  test::CompiledCluster cluster(kCluster);
-  const Lists lists(cluster, {{"web0"}, {"guard"}});
-  const VictimMoves apart(cluster.class_of(0), true, cluster.table, lists.prepared(), nullptr);
+  test::CompiledCluster cluster(kVictimsAndClass);
+  Lists lists(cluster, {{"web0"}, {"guard"}});
+  const VictimMoves apart(cluster.class_of(0), true, cluster.table, lists.prepared(), nullptr, lists.unknown_moves());
   EXPECT_EQ(changes_of(apart, 2), (std::vector<bool>{false, false}));
 }
 
+TEST(VictimMoves, WhatIsKnownOfKindsServesLaterRequests) {
+  test::CompiledCluster cluster(kVictimsAndClass);
+  Lists lists(cluster, {{"plain"}, {"web0"}, {"guard"}});
+  KindMoves& known = lists.unknown_moves();
+  {
+    const VictimMoves first(cluster.class_of(0), false, cluster.table, lists.prepared(), nullptr, known);
+  }
+  const std::size_t changes = known.moves.size();
+  EXPECT_EQ(changes, 3u) << "nothing, and what web and guard change";
+  const VictimMoves again(cluster.class_of(0), false, cluster.table, lists.prepared(), nullptr, known);
+  EXPECT_EQ(changes_of(again, 3), (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(known.moves.size(), changes);
+}
+
 TEST(VictimMoves, VictimsThatCountAlikeAreOneKind) {
-  test::CompiledCluster cluster(kCluster);
+  test::CompiledCluster cluster(kVictimsAndClass);
   const Lists lists(cluster, {{"db0", "web0", "db1"}, {"web1"}});
   const Victims& victims = lists.prepared();
   EXPECT_EQ(victims.list(0).kinds[0], victims.list(0).kinds[2]);

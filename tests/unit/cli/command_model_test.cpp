@@ -43,13 +43,14 @@ TEST(HelpText, NamesEveryOptionOfTheCommand) {
   }
 }
 
-TEST(HelpText, StaysWithinTheColumns) {
+TEST(HelpText, StaysWithinTheColumnsExceptForCommandsToCopy) {
   const CommandModel program = program_model();
   for (const CommandModel& command : program.commands) {
     const std::string help = help_text(command, 96);
     for (std::size_t from = 0; from < help.size();) {
       const std::size_t end = help.find('\n', from);
-      EXPECT_LE(end - from, 96u) << help.substr(from, end - from);
+      const std::string line = help.substr(from, end - from);
+      EXPECT_TRUE(line.size() <= 96 || line.find("kubectl get ") != line.npos) << line;
       from = end + 1;
     }
   }

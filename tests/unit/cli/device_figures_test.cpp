@@ -17,7 +17,7 @@ DeviceStats sample() {
   device.allocated_bytes = std::uint64_t{3} << 30;
   device.peak_bandwidth_bytes_per_s = 4'000'000'000'000;
   device.full_uploads = 1;
-  device.layouts_laid_again = 3;
+  device.layouts_rebuilt = 3;
   device.pods_on_host = 2;
   device.evaluations_on_host = 4;
   device.fork_pods_on_host = 5;
@@ -44,7 +44,7 @@ TEST(DeviceFigures, JsonHasPlainNumbersAndTheShareWhenKnown) {
     "kernels": [{"name": "build_rows", "launches": 3, "seconds": 0.5, "bytes": 1000000000000, "shareOfPeak": 0.5},
                 {"name": "commit_batch", "launches": 2000, "seconds": 0.25, "bytes": 0}],
     "uploadedBytes": 1048576, "downloadedBytes": 2048, "allocatedBytes": 3221225472,
-    "peakBandwidthBytesPerSecond": 4000000000000, "fullUploads": 1, "layoutsLaidAgain": 3,
+    "peakBandwidthBytesPerSecond": 4000000000000, "fullUploads": 1, "layoutsRebuilt": 3,
     "onHost": {"pods": 2, "evaluations": 4, "forkPods": 5, "dryRuns": 6000}})"));
 }
 

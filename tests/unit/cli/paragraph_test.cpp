@@ -14,6 +14,11 @@ TEST(Wrap, IndentsAfterADash) { EXPECT_EQ(wrap("- one two", 7, 0), "- one\n  two
 
 TEST(Wrap, DoesNotBreakALongWord) { EXPECT_EQ(wrap("abcdefghij x", 5, 0), "abcdefghij\nx\n"); }
 
+TEST(Wrap, KeepsACommandOnOneLineSoThatItCanBeCopied) {
+  EXPECT_EQ(wrap("- run kubectl get no,po -A > a.json", 12, 0), "- run\n  kubectl get no,po -A > a.json\n");
+  EXPECT_EQ(wrap("kubectl, a tool", 9, 0), "kubectl,\na tool\n");
+}
+
 TEST(Wrap, LetsNoTextOfTheInputStartALine) { EXPECT_EQ(wrap("a\nforged\r", 20, 0), "a\\nforged\\r\n"); }
 
 TEST(Wrap, WritesAnEmptyLineForNoText) { EXPECT_EQ(wrap("", 10, 0), "\n"); }

@@ -69,7 +69,7 @@ TEST_F(EngineClusterTest, TheCacheThatItWasOpenedWithStaysAsItWas) {
   EXPECT_EQ(cache_->pod_count(), 1u);
 }
 
-TEST_F(EngineClusterTest, AHeartbeatIsAChangeOfNothing) {
+TEST_F(EngineClusterTest, AHeartbeatChangesNothing) {
   EngineCluster cluster(cache_, {});
   const ClusterEffect effect = cluster.apply(NodeUpsert(make_node("a")));
   EXPECT_EQ(effect.node, ClusterEffect::Node::kChanged);
@@ -107,7 +107,7 @@ TEST_F(EngineClusterTest, RemovingWhatIsNotThereHasNoEffect) {
 
 TEST_F(EngineClusterTest, APlacementIsConfirmedOverruledOrForgotten) {
   EngineCluster cluster(cache_, {});
-  for (const char* name : {"p", "q", "r"}) cluster.assume(pod(name, ""), "a");
+  for (const char* name : {"p", "q", "r"}) cluster.assume(pod(name, ""), "a", nullptr);
   EXPECT_EQ(nodes_of(cluster.apply(PodUpsert{pod("p", "a")})), Names{"a"});
   EXPECT_FALSE(cluster.cache().is_assumed("uid-p"));
   EXPECT_EQ(nodes_of(cluster.apply(PodUpsert{pod("q", "b")})), (Names{"a", "b"}));
@@ -138,7 +138,7 @@ TEST_F(EngineClusterTest, NominationsFollowThePodAndTheScheduler) {
   EXPECT_EQ(updated.nomination, waiting);
   EXPECT_EQ(updated.nominated_node, "") << "its status names no node";
   EXPECT_EQ(cluster.apply(PodRemoval{"uid-w"}).nomination_ended, "uid-w");
-  cluster.assume(waiting, "a");
+  cluster.assume(waiting, "a", nullptr);
   EXPECT_EQ(cluster.apply(PodUpsert{waiting}).nomination, nullptr) << "it is placed";
 }
 

@@ -184,7 +184,7 @@ TEST(SnapshotTest, AChangedNodeObjectIsTakenOver) {
   EXPECT_TRUE(both.snapshot->unschedulable(0));
 }
 
-TEST(SnapshotTest, AResourceThatWasAskedForInVainIsMissedOnceANodeOffersIt) {
+TEST(SnapshotTest, AResourceLacksItsColumnOnceANodeOffersIt) {
   Followed both;
   both.cache.add_node(make_node("a", "z"));
   both.open();

@@ -136,5 +136,18 @@ TEST(TopologyCountsTest, ACopyKeepsItsCounts) {
   EXPECT_EQ(counts.zeroed().count(table, 1), 0);
 }
 
+TEST(VersionNumbersTest, CopiesThatChangeApartNeverShareANumber) {
+  VersionNumbers of_engine;
+  const std::uint64_t before = of_engine.next();
+  VersionNumbers of_fork = of_engine;
+  const std::uint64_t in_fork = of_fork.next();
+  const std::uint64_t in_engine = of_engine.next();
+  EXPECT_GT(in_fork, before);
+  EXPECT_GT(in_engine, before);
+  EXPECT_NE(in_fork, in_engine);
+  of_engine.renew();
+  EXPECT_GT(of_engine.next(), in_fork);
+}
+
 }  // namespace
 }  // namespace berth

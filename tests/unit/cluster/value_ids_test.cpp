@@ -45,7 +45,7 @@ TEST(ValueIdsTest, DroppingNothingHasNoEffect) {
   EXPECT_EQ(ids.end(), 1);
 }
 
-TEST(ValueIdsTest, AHistoryOfValuesIsNotKeptAndTellsOfEveryNumberInstead) {
+TEST(ValueIdsTest, ALongHistoryIsDroppedAndReportsEveryNumber) {
   ValueIds ids;
   ids.add("stays");
   const std::uint64_t known = ids.definition_count();

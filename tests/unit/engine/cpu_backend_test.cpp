@@ -246,7 +246,7 @@ class ChangedCluster {
   void place(std::span<const PodToPlace> pods, const BatchResult& result, const Backend& backend) {
     for (std::size_t i = 0; i < result.outcomes.size(); ++i)
       if (result.outcomes[i].kind == OutcomeKind::kPlaced)
-        cluster_.assume(pods[i].pod, backend.node_name(result.outcomes[i].node));
+        cluster_.assume(pods[i].pod, backend.node_name(result.outcomes[i].node), nullptr);
   }
   void change(const std::vector<ClusterChange>& changes) {
     for (const ClusterChange& change : changes) cluster_.apply(change);

@@ -5,6 +5,6 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsScalar = {refresh, combine, copies, nodes, "scalar"};
+extern const SlotKernels kSlotKernelsScalar = {refresh, combine, copies, nodes, bounds, join, "scalar"};
 
 }  // namespace berth

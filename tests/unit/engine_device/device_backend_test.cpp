@@ -31,7 +31,7 @@ constexpr const char* kMixed =
     "pod alone*6 label:app=u pod-anti-affinity=host match=app=u\npod web*6 port=80\n"
     "pod tied*5 prefer=5:disk:In:ssd cpu=2\npod near*5 label:app=v pod-affinity=zone match=app=v pod-affinity=host:9 "
     "match=app=s\n"
-    "pod huge*2 cpu=99\npod volume claim=data\npod scalar*3 res:example.com/x=1 cpu=1\n";
+    "pod huge*2 cpu=99\npod device resource-claim=gpu\npod scalar*3 res:example.com/x=1 cpu=1\n";
 
 DeviceTuning small_launches() {
   DeviceTuning tuning;

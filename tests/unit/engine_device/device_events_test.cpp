@@ -94,7 +94,7 @@ Cost cost_of(Engines& engines, const Changes& changes, const std::string& what) 
   engines.expect_equal_placements(what);
   const DeviceStats after = engines.stats();
   return {engines.accelerator->uploaded_bytes() - bytes, after.full_uploads - before.full_uploads,
-          after.layouts_laid_again - before.layouts_laid_again, engines.device->stats().rows_built - rows};
+          after.layouts_rebuilt - before.layouts_rebuilt, engines.device->stats().rows_built - rows};
 }
 
 /// Classes in one cell, in cells by zone, node by node, and with raw scores of the node side.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of forks on a device: what is sent for them, and when the host answers instead.
+// Batches and evaluations of forks on a device: what is sent for them, and when the host answers instead.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -62,6 +62,24 @@ class DeviceForks : public testing::Test {
     };
     EXPECT_EQ(commit(device_), commit(cpu_)) << "pods " << first << " to " << end;
   }
+  /// Of one pod on every node, in the forks: one line per node.
+  void expect_equal_evaluations(std::size_t pod) {
+    const auto evaluate = [&](Side& side) {
+      std::vector<std::string> lines;
+      for (const NodeEvaluation& node : side.fork->evaluate(side.pods[pod]).nodes) {
+        lines.push_back(std::string(side.fork->node_name(node.node)) + " " + std::to_string(node.total) + " " +
+                        node.status.message());
+        for (const PluginScore& score : node.scores)
+          lines.back() += " " + std::string(score.plugin) + "=" + std::to_string(score.raw) + ":" +
+                          std::to_string(score.normalized);
+      }
+      return lines;
+    };
+    EXPECT_EQ(evaluate(device_), evaluate(cpu_)) << "pod " << pod;
+  }
+  void expect_equal_evaluations() {
+    for (std::size_t i = 0; i < pod_count(); ++i) expect_equal_evaluations(i);
+  }
   void commit_in_engines(std::size_t first, std::size_t end) {
     for (Side* const side : {&device_, &cpu_})
       side->backend->commit_batch(std::span(side->pods).subspan(first, end - first), {});
@@ -72,6 +90,7 @@ class DeviceForks : public testing::Test {
     return 0;
   }
   std::int64_t pods_on_host() const { return device_.backend->stats().device->fork_pods_on_host; }
+  std::int64_t evaluations_on_host() const { return device_.backend->stats().device->evaluations_on_host; }
   std::size_t pod_count() const { return device_.pods.size(); }
 
   test::Scenario scenario_;
@@ -114,7 +133,7 @@ TEST_F(DeviceForks, WhatTheEngineDoesAfterTheOpeningDoesNotCount) {
   EXPECT_EQ(pods_on_host(), 0);
 }
 
-TEST_F(DeviceForks, TheEngineGoesOnWhereItWas) {
+TEST_F(DeviceForks, TheEngineContinuesFromItsOwnState) {
   open();
   expect_equal_batches(0, 8);
   const auto commit = [&](Side& side) {
@@ -184,6 +203,33 @@ TEST_F(DeviceForks, TheHostAnswersWhenThereIsNoMemoryForACopy) {
   const std::int64_t before = pods_on_host();
   expect_equal_batches(5, 8);
   EXPECT_EQ(pods_on_host(), before);
+}
+
+TEST_F(DeviceForks, EvaluationsOfAForkRunOnTheDevice) {
+  open();
+  expect_equal_evaluations();
+  expect_equal_batches(0, 5);
+  for (Side* const side : {&device_, &cpu_})
+    side->fork->apply(std::vector<ClusterChange>{PodRemoval{scenario_.objects.pods.front()->uid()}});
+  expect_equal_evaluations();
+  commit_in_engines(5, 9);
+  expect_equal_evaluations();
+  EXPECT_EQ(evaluations_on_host(), 0);
+  EXPECT_EQ(launches("evaluate_pod"), static_cast<std::int64_t>(3 * pod_count()));
+}
+
+TEST_F(DeviceForks, TheHostEvaluatesWhereAForkHasNodesOfItsOwnAndWhereTheDeviceFails) {
+  open();
+  accelerator_->emulation().fails_after = accelerator_->launches();
+  expect_equal_evaluations(0);
+  EXPECT_EQ(evaluations_on_host(), 1);
+  accelerator_->emulation().fails_after = -1;
+  commit_in_engines(0, 1);
+  const auto node = std::make_shared<Node>(*scenario_.objects.nodes.front());
+  node->name = "guest";
+  for (Side* const side : {&device_, &cpu_}) side->fork->apply(std::vector<ClusterChange>{NodeUpsert{node}});
+  expect_equal_evaluations();
+  EXPECT_EQ(evaluations_on_host(), 1 + static_cast<std::int64_t>(pod_count()));
 }
 
 }  // namespace

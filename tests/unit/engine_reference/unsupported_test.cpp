@@ -20,35 +20,46 @@ Profile without(std::vector<std::string> names) {
   return profile;
 }
 
-std::optional<std::string> reason_for_volume(PodVolume::Kind kind, const Profile& profile) {
+Pod pod_with(PodRare rare) {
   Pod pod;
   pod.spec = std::make_shared<const PodSpec>();
+  pod.rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  return pod;
+}
+
+Pod pod_with_claim() {
   PodRare rare;
-  rare.volumes = {{kind, "x"}};
-  pod.rare_fields = std::make_unique<const PodRare>(rare);
-  return unsupported_reason(pod, profile);
+  rare.volumes = {{PodVolume::Kind::kClaim, "x"}};
+  return pod_with(std::move(rare));
 }
 
-TEST(UnsupportedReason, IsAbsentForAnOrdinaryPod) {
-  Pod pod;
-  pod.spec = std::make_shared<const PodSpec>();
-  EXPECT_EQ(unsupported_reason(pod, default_profile()), std::nullopt);
+FeatureGates with_gate(std::string_view setting) {
+  FeatureGates gates;
+  gates.apply(setting);
+  return gates;
 }
 
-TEST(UnsupportedReason, NamesAPluginForTheKindOfVolume) {
-  EXPECT_EQ(reason_for_volume(PodVolume::Kind::kClaim, default_profile()),
-            "plugin \"VolumeBinding\" is not supported yet: the pod uses the volume claim \"x\"");
-  EXPECT_EQ(reason_for_volume(PodVolume::Kind::kEphemeral, without({"VolumeBinding"})),
-            "plugin \"VolumeRestrictions\" is not supported yet: the pod uses the ephemeral volume \"x\"");
-  EXPECT_EQ(reason_for_volume(PodVolume::Kind::kInTreeDisk, default_profile()),
-            "plugin \"VolumeRestrictions\" is not supported yet: the pod uses a volume of kind x");
-  EXPECT_EQ(reason_for_volume(PodVolume::Kind::kCsiInline, default_profile()),
-            "plugin \"NodeVolumeLimits\" is not supported yet: the pod uses an inline CSI volume (x)");
+TEST(UnsupportedReason, IsAbsentForAnOrdinaryPodAndForVolumes) {
+  EXPECT_EQ(unsupported_reason(pod_with({}), default_profile(), FeatureGates()), std::nullopt);
+  EXPECT_EQ(unsupported_reason(pod_with_claim(), default_profile(), FeatureGates()), std::nullopt);
 }
 
-TEST(UnsupportedReason, IsAbsentWhenNoPluginIsEnabled) {
-  EXPECT_EQ(reason_for_volume(PodVolume::Kind::kInTreeDisk, without({"VolumeRestrictions", "NodeVolumeLimits"})),
-            std::nullopt);
+TEST(UnsupportedReason, NamesThePluginOfResourceClaims) {
+  PodRare rare;
+  rare.resource_claims = {"gpu"};
+  const Pod pod = pod_with(std::move(rare));
+  EXPECT_EQ(unsupported_reason(pod, default_profile(), FeatureGates()),
+            "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"gpu\"");
+  EXPECT_EQ(unsupported_reason(pod, without({"DynamicResources"}), FeatureGates()), std::nullopt);
+}
+
+TEST(UnsupportedReason, NamesTheGateThatChangesAPluginOfVolumes) {
+  const FeatureGates gates = with_gate("StorageCapacityScoring=true");
+  EXPECT_EQ(unsupported_reason(pod_with_claim(), default_profile(), gates),
+            "feature gate StorageCapacityScoring is not supported yet for plugin \"VolumeBinding\": the pod uses "
+            "volumes");
+  EXPECT_EQ(unsupported_reason(pod_with_claim(), without({"VolumeBinding"}), gates), std::nullopt);
+  EXPECT_EQ(unsupported_reason(pod_with({}), default_profile(), gates), std::nullopt);
 }
 
 }  // namespace

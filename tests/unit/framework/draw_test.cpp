@@ -34,7 +34,7 @@ TEST(Fullness, ClampsEachShare) {
   EXPECT_EQ(fullness(kOffered, {INT64_MAX, INT64_MAX, INT64_MAX}), kFull);
 }
 
-TEST(Fullness, AShareOfNothingIsOne) {
+TEST(Fullness, IsOneWithoutCapacity) {
   EXPECT_EQ(fullness({0, 0, 0}, {}), kFull);
   EXPECT_EQ(fullness({0, 0, 0}, {5, 5, 5}), kFull);
   EXPECT_EQ(fullness({0, std::int64_t{128} << 30, 110}, {}), kFull / 3);

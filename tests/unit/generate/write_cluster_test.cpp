@@ -14,6 +14,7 @@
 #include "host/objects/errors.h"
 #include "host/objects/json_out.h"
 #include "host/objects/loader.h"
+#include "tests/support/same_spec.h"
 
 namespace berth {
 namespace {
@@ -71,7 +72,8 @@ void expect_same_after_loading(const ClusterObjects& objects, const std::string&
     EXPECT_TRUE(warning.find(" [") != warning.npos || warning.find("API server would refuse") != warning.npos)
         << warning;
   for (std::size_t i = 0; i < std::min(loaded.objects.pods.size(), objects.pods.size()); ++i) {
-    ASSERT_TRUE(*loaded.objects.pods[i]->spec == *objects.pods[i]->spec) << objects.pods[i]->full_name();
+    ASSERT_TRUE(test::is_same_spec(*loaded.objects.pods[i]->spec, *objects.pods[i]->spec))
+        << objects.pods[i]->full_name();
   }
 }
 

@@ -31,7 +31,7 @@ class SlowPlugin : public PermitPlugin, public PreBindPlugin, public ReservePlug
   }
   Status pre_bind(const PodOnNode&) override { return is_ready_ ? Status{} : Status{StatusCode::kWait, "", {}}; }
   Status reserve(const PodOnNode& pod) override {
-    return has(pod, "never") ? Status{StatusCode::kUnschedulable, "", {"not today"}} : Status{};
+    return has(pod, "never") && !is_ready_ ? Status{StatusCode::kUnschedulable, "", {"not today"}} : Status{};
   }
   void unreserve(const PodOnNode&) noexcept override {}
 
@@ -175,6 +175,22 @@ TEST_F(LoopMetricsTest, ChangesAndDeletionsOfPodsAreTimed) {
   EXPECT_EQ(handled("UnschedulablePodDelete"), left + 1);
 }
 
+TEST_F(LoopMetricsTest, PodsThatTheLeftoverFlushHelpedAreCountedSinceThatRelease) {
+  options.config = default_scheduler_config(FeatureGates(parse_release("1.36")));
+  add_slow_plugin();
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 label:wait=never");
+  open();
+  settle();
+  is_ready = true;
+  advance_s(200);
+  ASSERT_EQ(node_of("p"), "") << "nothing happens that would wake it";
+  EXPECT_EQ(value("pod_scheduled_after_flush_total"), -1);
+  advance_s(200);
+  EXPECT_EQ(node_of("p"), "a");
+  EXPECT_EQ(value("pod_scheduled_after_flush_total"), 1);
+}
+
 TEST_F(LoopMetricsTest, GatedPodsArePendingAndTheirGateIsTheStatus) {
   add_nodes("a cpu=1");
   open();
@@ -290,7 +306,7 @@ TEST_F(LoopMetricsTest, ARejectionAtReserveDropsWhatTheEngineAnsweredBehindIt) {
   EXPECT_FALSE(all.types.contains("berth_device_allocated_bytes")) << "there is no device";
 }
 
-TEST_F(LoopMetricsTest, EveryTenthRunOfAPointTellsItsPlugins) {
+TEST_F(LoopMetricsTest, EveryTenthRunOfAPointRecordsItsPlugins) {
   add_nodes("a cpu=100 pods=110");
   add_pods("p*25 cpu=1");
   open();
@@ -311,7 +327,7 @@ TEST_F(LoopMetricsTest, PreemptionsAndTheirVictims) {
   EXPECT_EQ(value("preemption_victims_count"), 1);
   EXPECT_EQ(value("preemption_victims_sum"), 2);
   EXPECT_EQ(preempted.size(), 2U);
-  EXPECT_EQ(value("preemption_attempts_total"), 2) << "one of them in vain";
+  EXPECT_EQ(value("preemption_attempts_total"), 2) << "one of them finds no candidate";
   EXPECT_EQ(point("count", "PostFilter", "Success"), 1);
   EXPECT_EQ(point("count", "PostFilter", "Unschedulable"), 1);
   EXPECT_EQ(plugin_runs("DefaultPreemption", "PostFilter", "Success"), 1);

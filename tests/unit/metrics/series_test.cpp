@@ -22,6 +22,11 @@ const std::map<std::string, std::string> kUpstream = {
     {"scheduler_event_handling_duration_seconds", "ALPHA|histogram|event|0.0001,2,12"},
     {"scheduler_scheduling_attempt_duration_seconds", "STABLE|histogram|result,profile|0.001,2,15"},
     {"scheduler_scheduling_algorithm_duration_seconds", "ALPHA|histogram||0.001,2,15"},
+    {"scheduler_pod_scheduled_after_flush_total", "ALPHA|counter||"},  // of v1.36
+    {"scheduler_batch_attempts_total", "ALPHA|counter|profile,result|"},
+    {"scheduler_batch_cache_flushed_total", "ALPHA|counter|profile,reason|"},
+    {"scheduler_get_node_hint_duration_seconds", "ALPHA|histogram|hinted,profile|1e-05,2,12"},
+    {"scheduler_store_schedule_results_duration_seconds", "ALPHA|histogram|profile|1e-05,2,12"},
     {"scheduler_preemption_victims", "STABLE|histogram||1,2,7"},
     {"scheduler_preemption_attempts_total", "STABLE|counter||"},
     {"scheduler_pending_pods", "STABLE|gauge|queue|"},
@@ -48,10 +53,6 @@ const std::set<std::string> kLeftOut = {
     "scheduler_goroutines",
     "scheduler_plugin_evaluation_total",
     "scheduler_resourceclaim_creates_total",
-    "scheduler_batch_attempts_total",
-    "scheduler_batch_cache_flushed_total",
-    "scheduler_get_node_hint_duration_seconds",
-    "scheduler_store_schedule_results_duration_seconds",
     "scheduler_volume_binder_cache_requests_total",
     "scheduler_volume_scheduling_stage_error_total",
 };

@@ -50,7 +50,7 @@ TEST(SimulatedMetrics, AgreeWithTheResultOfTheSimulation) {
             static_cast<double>(result.waiting.size()));
 }
 
-TEST(SimulatedMetrics, ChangeNothingAndAreEmptyWhereNobodyAsks) {
+TEST(SimulatedMetrics, DoNotChangeTheRunAndAreEmptyByDefault) {
   const std::string scenario =
       "actions: [{at: 0s, create: [" + kNode + "]}]\n" +
       "arrivals: [{at: 10s, every: 10s, count: 3, runDuration: 30s, template: " + pod("job", "") + "}]\n";

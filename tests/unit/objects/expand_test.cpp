@@ -155,6 +155,33 @@ TEST(Expansion, AStatefulSetFillsOrdinalsAndNamesClaims) {
   EXPECT_EQ(objects.pods[1]->rare().volumes, (std::vector<PodVolume>{{PodVolume::Kind::kClaim, "data-db-5"}}));
 }
 
+TEST(Expansion, AStatefulSetsClaimsAreMadeWhereTheyAreNotThere) {
+  const auto storage_class = [](const std::string& name, const std::string& time, const std::string& annotations) {
+    return "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: " + name +
+           ", creationTimestamp: \"" + time + "\", annotations: {" + annotations + "}}\nprovisioner: csi.example.com\n";
+  };
+  const std::string is_default = "storageclass.kubernetes.io/is-default-class: 'true'";
+  const auto objects = load_good(
+      workload("StatefulSet", "db",
+               "replicas: 2, volumeClaimTemplates: [{metadata: {name: data}, spec: {resources: {requests: {storage: "
+               "1Gi}}}}, "
+               "{metadata: {name: own}, spec: {storageClassName: fast}}, {metadata: {name: none}, spec: "
+               "{storageClassName: ''}}], ") +
+      "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: own-db-0, namespace: default}\n"
+      "spec: {storageClassName: there}\n" +
+      storage_class("older", "2026-01-01T00:00:00Z", is_default) +
+      storage_class("newer", "2026-01-02T00:00:00Z", is_default) + storage_class("other", "2026-01-03T00:00:00Z", ""));
+  std::map<std::string, std::string> classes;
+  for (const VolumeClaim& claim : objects.storage.claims) classes[claim.full_name()] = claim.class_name;
+  EXPECT_EQ(classes, (std::map<std::string, std::string>{{"default/data-db-0", "newer"},
+                                                         {"default/data-db-1", "newer"},
+                                                         {"default/none-db-0", ""},
+                                                         {"default/none-db-1", ""},
+                                                         {"default/own-db-0", "there"},
+                                                         {"default/own-db-1", "fast"}}));
+  EXPECT_EQ(objects.storage.claims.back().request.has_value(), objects.storage.claims.back().name.starts_with("data"));
+}
+
 TEST(Expansion, AJobCreatesRemainingPodsUpToItsParallelism) {
   EXPECT_EQ(load_good(workload("Job", "j", "parallelism: 3, completions: 10, ")).pods.size(), 3u);
   EXPECT_EQ(load_good(workload("Job", "j", "parallelism: 3, completions: 10, ", "", "{succeeded: 8}")).pods.size(), 2u);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "host/objects/object_pools.h"
+#include "tests/support/same_spec.h"
 #include "tests/unit/objects/load_text.h"
 
 namespace berth {
@@ -45,7 +46,7 @@ void expect_equal(const Pod& a, const Pod& b) {
   EXPECT_EQ(a.full_name(), b.full_name());
   EXPECT_EQ(a.stored_uid, b.stored_uid);
   EXPECT_EQ(a.labels, b.labels);
-  EXPECT_TRUE(*a.spec == *b.spec) << a.full_name();
+  EXPECT_TRUE(test::is_same_spec(*a.spec, *b.spec)) << a.full_name();
   EXPECT_EQ(a.node_name, b.node_name);
   ASSERT_EQ(a.owners == nullptr, b.owners == nullptr);
   if (a.owners) {

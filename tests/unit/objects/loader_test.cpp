@@ -186,7 +186,7 @@ TEST(Loader, AnIntegerOfMoreThan64BitsIsAFloatAndNotMalformed) {
   EXPECT_NE(problems_of(start + "1e999]}").at(0).find("malformed JSON"), std::string::npos);
 }
 
-TEST(Loader, TellsHowFarReadingHasCome) {
+TEST(Loader, ReportsTheProgressOfReading) {
   const TemporaryFolder folder("progress");
   const std::string text = named("Node", "n");
   const std::string path = folder.write("n.json", text);
@@ -229,6 +229,36 @@ TEST(Loader, MalformedTextIsAProblemWithItsLocation) {
 TEST(Loader, NonObjectItemsAreProblems) {
   const auto problems = problems_of(R"({"apiVersion":"v1","kind":"List","items":[7,null,[]]})");
   EXPECT_EQ(problems.size(), 3u);
+}
+
+TEST(Loader, OnePageOfAListIsAWarningWithItsPlace) {
+  const std::string said =
+      " is one page of a list (metadata.continue), expected the other pages in the input too; kubectl get without "
+      "--raw "
+      "writes a list as a whole";
+  const auto warnings = [](const std::string& text) {
+    return load_cluster_from_text(text, "test", {}).objects.warnings;
+  };
+  const std::string items = R"("items":[{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}])";
+  const std::string page = R"("metadata":{"resourceVersion":"7","continue":"eyJ2Ijo"})";
+  const std::string head = R"({"apiVersion":"v1","kind":"NodeList",)";
+  const Strings expected = {"test: line 2:" + said};
+  EXPECT_EQ(warnings(head + "\n" + page + "," + items + "}"), expected);
+  EXPECT_EQ(warnings(head + items + ",\n" + page + "}"), expected) << "as kubectl orders the fields";
+  EXPECT_EQ(warnings("apiVersion: v1\nkind: NodeList\nmetadata: {continue: abc}\nitems: []\n"),
+            (Strings{"test: line 3:" + said}));
+  EXPECT_EQ(warnings(R"({"apiVersion":"v1","kind":"List","items":[)" + head + items + "," + page + "}]}"),
+            (Strings{"test: line 1, items[0]:" + said}));
+  for (const std::string last : {R"("metadata":{"continue":""})", R"("metadata":{"resourceVersion":"continue"})"})
+    EXPECT_EQ(warnings(head + last + "," + items + "}"), Strings{});
+}
+
+TEST(Loader, FilesWithoutObjectsAreOneWarning) {
+  const TemporaryFolder folder("comments");
+  for (const char* name : {"a.yaml", "b.yaml", "c.yaml"}) folder.write(name, "# later\n");
+  EXPECT_EQ(load_cluster({folder.path.string()}, {}).objects.warnings,
+            (Strings{(folder.path / "a.yaml").string() +
+                     ": holds no object, only comments or empty documents (and 2 more like it)"}));
 }
 
 TEST(Loader, StopsAtTheObjectLimit) {

@@ -116,7 +116,7 @@ TEST(ByteSource, AnUnreadableFileIsAnErrorThatNamesIt) {
   EXPECT_EQ(error_of(secret), "cannot be opened: Permission denied");
 }
 
-TEST(ByteSource, APipeThatNobodyWritesIntoIsAnErrorAndDoesNotHang) {
+TEST(ByteSource, APipeWithoutAWriterIsAnErrorAndDoesNotHang) {
   const TempFolder folder;
   const std::string pipe = folder.path("pipe.json");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

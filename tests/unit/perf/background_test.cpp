@@ -83,7 +83,7 @@ TEST(Background, MissesStepsWhenTheFileIsRunAsItIs) {
   EXPECT_EQ(background.missing(500), 9);
 }
 
-TEST(Background, MissesNothingOfATaskThatIsOver) {
+TEST(Background, AFinishedTaskIsNotMissing) {
   std::int64_t done = 0;
   Background background({1, 50});
   background.start(std::make_unique<Steps>(done, 2), 1'000'000, 0);

@@ -57,7 +57,7 @@ TEST(PodLabelSelectorTest, TheEmptyStringIsAValue) {
   EXPECT_FALSE(PodLabelSelector(selector_of({{"k", Op::kIn, {""}}})).matches({}));
 }
 
-TEST(PodLabelSelectorTest, NothingStaysNothingWhenRequirementsAreAdded) {
+TEST(PodLabelSelectorTest, ANullSelectorMatchesNothingAlsoWithAddedRequirements) {
   PodLabelSelector selector = PodLabelSelector::nothing();
   selector.add_equal("a", "b");
   selector.add_all(PodLabelSelector::everything());
@@ -120,7 +120,7 @@ TEST(PodQueryTest, EveryConditionMustHold) {
   EXPECT_TRUE(both.matches("here", {{"app", "db"}, {"tier", "x"}}));
   EXPECT_FALSE(both.matches("there", {{"app", "db"}, {"tier", "x"}}));
   EXPECT_FALSE(both.matches("here", {{"app", "db"}}));
-  EXPECT_FALSE(PodQuery{}.matches("here", {})) << "without a condition it is no question";
+  EXPECT_FALSE(PodQuery{}.matches("here", {})) << "a query without a condition matches nothing";
 }
 
 }  // namespace

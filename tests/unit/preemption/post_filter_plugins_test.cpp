@@ -69,7 +69,7 @@ TEST(PostFilterPluginsTest, APreFilterPluginThatEndsPreFilterEndsPostFilterWithA
             "no new claims to deallocate");
 }
 
-TEST(PostFilterPluginsTest, ACandidateOrAnErrorIsAllThatIsSaid) {
+TEST(PostFilterPluginsTest, ACandidateHasNoTextAndAnErrorOnlyItsOwn) {
   PostFilterResult chosen{{}, PreemptionCandidate{NodeIndex{1}, {}, 0}, false};
   const PostFilterResult candidate = default_plugins().run(filtered(), [&] { return chosen; });
   EXPECT_EQ(candidate.text, "");

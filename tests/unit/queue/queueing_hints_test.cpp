@@ -229,7 +229,7 @@ TEST_F(QueueingHintsTest, NodeDeclaredFeatures) {
   EXPECT_FALSE(update_helps("", "priority=4", plugin));
 }
 
-TEST(DefaultQueueingHints, APluginThatSaysNothingIsWokenByAlmostAnything) {
+TEST(DefaultQueueingHints, APluginWithoutHintsRegistersAlmostEveryEvent) {
   const auto hints = default_queueing_hints("Mine");
   EXPECT_EQ(hints->plugin(), "Mine");
   EXPECT_EQ(hints->registrations().size(), 10U);
@@ -242,7 +242,8 @@ TEST(QueueingHintsOfAProfile, AreThoseOfItsRejectingPlugins) {
   for (const auto& hints : make_queueing_hints(config.profiles.front(), config.gates, nullptr))
     names.emplace_back(hints->plugin());
   EXPECT_EQ(names, (std::vector<std::string>{"SchedulingGates", "DefaultPreemption", "NodeAffinity", "NodePorts",
-                                             "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
+                                             "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits",
+                                             "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity",
                                              "NodeUnschedulable", "NodeName", "TaintToleration"}));
 }
 

@@ -84,7 +84,7 @@ TEST(SchedulingQueue, AReturningPodReplaysTheEventsOfItsAttempt) {
   EXPECT_EQ(in_flight.pod_count(), 0U);
 }
 
-TEST(SchedulingQueue, EventsThatNobodyRegisteredAreNotKept) {
+TEST(SchedulingQueue, EventsThatNoPluginRegisteredAreNotKept) {
   QueueFixture test;
   test.add("a");
   test.pop();
@@ -219,7 +219,7 @@ TEST(SchedulingQueue, APodWhosePreemptionRunsIsGatedUntilAPodGoesAndItEnds) {
   EXPECT_EQ(test.place_of("a"), "backoff");
 }
 
-TEST(SchedulingQueue, WithoutAsynchronousPreemptionItsPluginHearsOfNothing) {
+TEST(SchedulingQueue, WithoutAsynchronousPreemptionItsPluginGetsNoEvents) {
   QueueFixture test("SchedulerAsyncPreemption=false");
   const PodPtr pod = test.add("a cpu=1");
   test.pop();

@@ -130,7 +130,7 @@ TEST_F(QueueRunTest, NominateNamesVictimsAndLeavesThemThere) {
   EXPECT_EQ(cpu->used_after, 1000);
 }
 
-TEST_F(QueueRunTest, OffEvictsNobodyAndSaysSo) {
+TEST_F(QueueRunTest, OffEvictsNoPodAndReportsIt) {
   options_.preemption.mode = PreemptionMode::kOff;
   add_node("a", 1000);
   add_running("on-a", 0, "a");
@@ -214,7 +214,7 @@ TEST_F(QueueRunTest, KeptBudgetsCountTheEvictionsOfTheRun) {
   EXPECT_EQ(result_.placements.size(), 1u);
 }
 
-TEST_F(QueueRunTest, APodThatMayNotPreemptEvictsNobody) {
+TEST_F(QueueRunTest, APodThatMayNotPreemptEvictsNoPod) {
   add_node("a", 1000);
   add_running("on-a", 0, "a");
   add_pending("polite", 9).preemption_policy = PreemptionPolicy::kNever;
@@ -223,7 +223,7 @@ TEST_F(QueueRunTest, APodThatMayNotPreemptEvictsNobody) {
   EXPECT_TRUE(evicted().empty());
 }
 
-TEST_F(QueueRunTest, ManyPodsThatNothingHelpsCostOneLookAtTheNodes) {
+TEST_F(QueueRunTest, ManyPodsThatEvictionCannotHelpAreUnplaced) {
   add_node("a", 1000);
   add_running("on-a", 0, "a");
   const auto spec = spec_with_milli_cpu(5000);

@@ -156,10 +156,10 @@ TEST(ScheduleTest, AnUnschedulablePodHasTheFitError) {
 }
 
 TEST(ScheduleTest, APodThatNeedsAnUnsupportedPluginIsASchedulerError) {
-  const ScheduleResult result = run("node n cpu=1\npod p claim=data\npod q cpu=1\n");
+  const ScheduleResult result = run("node n cpu=1\npod p resource-claim=gpu\npod q cpu=1\n");
   ASSERT_EQ(result.unplaced.size(), 1u);
   EXPECT_EQ(result.unplaced.front().reason, "SchedulerError");
-  EXPECT_NE(result.messages.front().find("\"VolumeBinding\""), std::string::npos);
+  EXPECT_NE(result.messages.front().find("\"DynamicResources\""), std::string::npos);
   EXPECT_EQ(placed_names(result), (std::vector<std::string>{"q"}));
 }
 

@@ -317,5 +317,90 @@ TEST_F(LoopBindingTest, APodThatIsDeletedDuringItsBindingGivesTheRoomBack) {
   EXPECT_EQ(scheduler->loop().unbound_count(), 0U);
 }
 
+TEST_F(LoopBindingTest, AFailedBindingOfAPodThatIsGoneSaysSo) {
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    if (is_binding(call)) fault.delay_us = 5 * kSecondUs;
+    return fault;
+  });
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1");
+  open(client);
+  settle();
+  remove_pod("p", 0);
+  advance_s(6);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(events.front().starts_with("FailedScheduling p: running Bind plugin \"DefaultBinder\": "))
+      << events.front();
+  EXPECT_EQ(attempts, (Lines{"p scheduled", "p error"}));
+  EXPECT_EQ(queue().in_flight().pod_count(), 0U);
+}
+
+TEST_F(LoopBindingTest, APodThatIsBoundAlthoughItsBindingFailedIsToldThatItFailed) {
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    if (is_binding(call)) fault.loses_answer = true;
+    return fault;
+  });
+  options.call_timeout_us = 5 * kSecondUs;
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1");
+  open(client);
+  advance_s(6);
+  EXPECT_EQ(node_of("p"), "a");
+  EXPECT_EQ(condition_of("p"),
+            "SchedulerError: running Bind plugin \"DefaultBinder\": the API server did not answer in time");
+  EXPECT_EQ(queue().sizes(), SchedulingQueue::Sizes());
+}
+
+TEST_F(LoopBindingTest, ARecreatedPodGetsNothingFromTheBindingOfTheOldOne) {
+  FaultyClient client(store, [&](const ApiCall& call) {
+    CallFault fault;
+    if (is_binding(call)) fault.delay_us = 5 * kSecondUs;
+    return fault;
+  });
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1");
+  open(client);
+  settle();
+  remove_pod("p", 0);
+  add_pods("p cpu=9");
+  advance_s(6);
+  EXPECT_EQ(std::count(attempts.begin(), attempts.end(), "p error"), 1);
+  for (const std::string& event : events) EXPECT_TRUE(event.starts_with("FailedScheduling p: 0/1 nodes")) << event;
+}
+
+TEST_F(LoopBindingTest, Since136AVictimInPreBindIsGivenUpInMemory) {
+  options.config = default_scheduler_config(FeatureGates(parse_release("1.36")));
+  add_plugin();
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 label:wait=prebind");
+  open();
+  settle();
+  ASSERT_EQ(scheduler->loop().unbound_count(), 1U);
+  add_pods("high cpu=1 priority=10");
+  advance_s(3);
+  EXPECT_EQ(bound, Lines{"high on a"});
+  EXPECT_EQ(plugin.unreserved.front(), "p");
+  EXPECT_FALSE(pod("p")->object->terminating);
+  const std::string note =
+      "Preempted p: Preempted by pod " + pod("high")->object->uid() + " on node a (in kube-scheduler memory).";
+  EXPECT_EQ(std::count(events.begin(), events.end(), note), 1);
+}
+
+TEST_F(LoopBindingTest, Before136AVictimInPreBindIsDeleted) {
+  add_plugin();
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 label:wait=prebind");
+  open();
+  settle();
+  add_pods("high cpu=1 priority=10");
+  settle();
+  EXPECT_TRUE(node_of("p") == "gone" || pod("p")->object->terminating);
+  EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                          [](const std::string& event) { return event.find("memory") != std::string::npos; }),
+            0);
+}
+
 }  // namespace
 }  // namespace berth::test

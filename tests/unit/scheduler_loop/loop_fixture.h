@@ -29,7 +29,7 @@ class LoopFixture : public LoopObserver {
  public:
   using Lines = std::vector<std::string>;
 
-  LoopFixture() {
+  explicit LoopFixture(const StoreOptions& store_options = {}) : store(clock, store_options) {
     options.config = default_scheduler_config(FeatureGates());
     options.engine.backend = "cpu";
     options.engine.threads = 1;
@@ -94,6 +94,7 @@ class LoopFixture : public LoopObserver {
 
   void on_attempt(const Attempt& attempt) override {
     attempts.push_back(attempt.info.pod->name + " " + std::string(to_string(attempt.result)));
+    scores.push_back(attempt.score);
   }
   void on_bound(const QueuedPodInfo& info, std::string_view node_name) override {
     bound.push_back(info.pod->name + " on " + std::string(node_name));
@@ -108,11 +109,12 @@ class LoopFixture : public LoopObserver {
   static ObjectKey key(std::string_view name) { return {.namespace_ = "default", .name = name}; }
 
   VirtualClock clock{100'000'000};
-  ObjectStore store{clock};
+  ObjectStore store;
   Kubelet kubelet{store};
   LoopOptions options;
   std::unique_ptr<StoreScheduler> scheduler;
   Lines attempts, bound, preempted, events;
+  std::vector<std::int64_t> scores;  ///< of `attempts`
 
  private:
   static std::vector<std::string> split(const std::string& words) {

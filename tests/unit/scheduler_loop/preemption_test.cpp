@@ -165,6 +165,61 @@ TEST_P(LoopPreemptionTest, StrictBudgetsCountTheEvictionsOfTheLoop) {
   EXPECT_EQ(preempted.size(), 1U) << "the budget allows one";
 }
 
+/// What is asked of the API server for a preemptor that takes the node of a lower nomination: "clear", "mark",
+/// "delete".
+class LowerNominationTest : public LoopPreemptionTest {
+ protected:
+  Lines calls_of_preemption(const std::function<CallFault(const std::string& call)>& plan) {
+    FaultyClient client(store, [&](const ApiCall& call) {
+      const std::string name = name_of(call);
+      if (!name.empty()) calls.push_back(name);
+      return plan(name);
+    });
+    add_nodes("a cpu=4");
+    add_pods("old*2 cpu=2");
+    open(client);
+    settle();
+    add_pods("low cpu=2 priority=5");
+    settle();
+    calls.clear();
+    high_came = true;
+    add_pods("high cpu=4 priority=10");
+    settle();
+    scheduler.reset();
+    return calls;
+  }
+  static std::string name_of(const ApiCall& call) {
+    if (std::holds_alternative<DeleteOptions>(call.request)) return "delete";
+    const auto* const patch = std::get_if<PodStatusPatch>(&call.request);
+    if (patch == nullptr) return "";
+    if (patch->nominated_node_name == std::string()) return "clear";
+    const bool marks = !patch->conditions.empty() && patch->conditions.front().type == "DisruptionTarget";
+    return marks ? "mark" : "";
+  }
+  Lines calls;
+  bool high_came = false;
+};
+
+TEST_P(LowerNominationTest, IsClearedBeforeTheEvictionsOrAfterThem) {
+  const Lines asked = calls_of_preemption([](const std::string&) { return CallFault(); });
+  const auto cleared = std::find(asked.begin(), asked.end(), "clear");
+  const auto deleted = std::find(asked.begin(), asked.end(), "delete");
+  ASSERT_NE(cleared, asked.end());
+  ASSERT_NE(deleted, asked.end());
+  EXPECT_EQ(cleared < deleted, GetParam());
+}
+
+TEST_P(LowerNominationTest, StaysWhereAnEvictionFails) {
+  const Lines asked = calls_of_preemption([this](const std::string& call) {
+    CallFault fault;
+    if (high_came && call == "mark") fault.refusal = {StoreReason::kInternalError, "no"};
+    return fault;
+  });
+  EXPECT_EQ(std::count(asked.begin(), asked.end(), "clear") > 0, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Gates, LowerNominationTest, testing::Bool(),
+                         [](const auto& gate) { return gate.param ? "asynchronous" : "synchronous"; });
 INSTANTIATE_TEST_SUITE_P(Gates, LoopPreemptionTest, testing::Bool(),
                          [](const auto& gate) { return gate.param ? "asynchronous" : "synchronous"; });
 

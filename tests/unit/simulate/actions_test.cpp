@@ -79,7 +79,7 @@ TEST(ScenarioPlayer, NodesAreChanged) {
   EXPECT_EQ(played.player.failure_count(), 0);
 }
 
-TEST(ScenarioPlayer, WhatTheApiRefusesIsKeptAndTheRestGoesOn) {
+TEST(ScenarioPlayer, RefusedActionsAreReportedAndTheOthersContinue) {
   Played played("actions:\n- {at: 0s, create: [" + kPod + ", " + kPod + ", " + kNode +
                 "]}\n- {at: 1s, delete: [{kind: Pod, name: q}, {kind: Node, name: n1}], update: [{kind: Node, name: m, "
                 "unschedulable: true}]}\n");

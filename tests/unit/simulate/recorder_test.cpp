@@ -90,7 +90,7 @@ TEST_F(RecorderTest, ReportsOnAPodAreNoChange) {
   EXPECT_EQ(recorder.timeline().samples().size(), 1u);
 }
 
-TEST_F(RecorderTest, PodsOfANodeThatIsGoneHoldNothing) {
+TEST_F(RecorderTest, PodsOfADeletedNodeUseNoResources) {
   add_node("n");
   add_node("other");
   add_pod("p");

@@ -107,7 +107,7 @@ TEST(Simulation, ACordonedNodeTakesNoPodUntilItIsUncordoned) {
   EXPECT_EQ(pod_of(result, "p").placed_us, 50 * kSecondUs);
 }
 
-TEST(Simulation, EndsWhenWhatWaitsWasTriedAgainInVain) {
+TEST(Simulation, EndsWhenRetriedPodsFindNoNode) {
   const SimulationResult result = run("actions: [{at: 0s, create: [" + pod("p") + "]}]\n");
   EXPECT_EQ(result.end, SimulationEnd::kQuiet);
   EXPECT_GE(result.totals.failed, 2) << "the leftover flush tried it once more";
@@ -136,7 +136,7 @@ TEST(Simulation, AnEmptyScenarioEndsAtOnce) {
   EXPECT_TRUE(result.pods.empty());
 }
 
-TEST(Simulation, RunningPodsOfADumpGoOn) {
+TEST(Simulation, RunningPodsOfADumpKeepRunning) {
   ClusterObjects cluster;
   auto host = std::make_shared<Node>();
   host->name = "n1";

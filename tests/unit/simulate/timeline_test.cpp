@@ -75,7 +75,7 @@ TEST(StepFor, IsTheShortestThatSuffices) {
   EXPECT_LT(step_for(long_us, 1), 2 * long_us);
 }
 
-TEST(Utilisation, OfNothingIsZero) {
+TEST(Utilisation, IsZeroWithoutCapacity) {
   ClusterState state;
   EXPECT_EQ(utilisation(state, 0), 0);
   state.allocatable[0] = 4;

@@ -148,7 +148,7 @@ TEST_F(Deletion, ChecksUidAndVersion) {
   EXPECT_TRUE(remove("p", {.uid = "u1", .resource_version = 1}).is_success());
 }
 
-TEST_F(Deletion, OfNothingIsNotFound) { EXPECT_EQ(remove("p").status.reason, StoreReason::kNotFound); }
+TEST_F(Deletion, OfAMissingObjectIsNotFound) { EXPECT_EQ(remove("p").status.reason, StoreReason::kNotFound); }
 
 TEST_F(Deletion, OfANodeIsAtOnceInOneWriteAndLeavesItsPods) {
   test_.add_node("n1");

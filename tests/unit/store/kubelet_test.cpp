@@ -159,7 +159,7 @@ TEST_F(KubeletTest, PodsOfADeletedNodeStayUntilTheyAreCollected) {
   EXPECT_EQ(failed->find_condition("DisruptionTarget")->reason, "DeletionByPodGC");
 }
 
-TEST_F(KubeletTest, NobodyEndsAPodWhoseNodeIsGoneBeforeItIsCollected) {
+TEST_F(KubeletTest, APodOfADeletedNodeStaysUntilItIsCollected) {
   start();
   add_bound("p");
   run_until_s(0);

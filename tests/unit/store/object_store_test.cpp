@@ -196,7 +196,7 @@ TEST(ObjectStore, AnUpdateOfAnotherUidIsAConflict) {
             "precondition: u2, UID in object meta: u1");
 }
 
-TEST(ObjectStore, AnUpdateOfNothingIsNotFound) {
+TEST(ObjectStore, AnUpdateOfAMissingObjectIsNotFound) {
   StoreFixture test;
   EXPECT_EQ(test.store.update(test.node("n")).status.message, "nodes \"n\" not found");
 }

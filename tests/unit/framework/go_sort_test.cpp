@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/preemption/go_sort.h"
+#include "host/framework/go_sort.h"
 
 #include <gtest/gtest.h>
 

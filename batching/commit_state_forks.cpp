@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forks of CommitState: how one is opened, and what forks read once the engine changes or is destroyed.
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "batching/commit_state.h"
+#include "batching/overlay_fork.h"
+
+namespace berth {
+
+std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> parent) {
+  if (!not_folded().empty()) {
+    const Exclusive alone = exclusive();
+    fold();
+  }
+  return std::make_unique<OverlayFork>(fork_source_, std::move(parent));
+}
+
+void CommitState::note_guests() {
+  guests.clear();
+  reasons.clear();
+  nomination_answers.forget_all();
+}
+
+void CommitState::leave_forks() {
+  ForkSource& left = *fork_source_;
+  if (left.live == nullptr) return;
+  auto cache = std::make_shared<const ClusterCache>(cluster.cache());
+  ClusterObjects objects = cluster.objects();
+  const std::span<const NodePtr> by_slot = snapshot.nodes_by_slot();
+  std::vector<NodePtr> nodes(by_slot.begin(), by_slot.end());
+  // Nothing below allocates.
+  left.cache = std::move(cache);
+  left.objects = std::move(objects);
+  left.nodes = std::move(nodes);
+  left.live = nullptr;
+}
+
+/// Call before anything changes that forks read of this state. @throws std::bad_alloc, and changes nothing
+void CommitState::detach_forks() {
+  if (!cluster.journal()->has_readers()) return;
+  auto journal = std::make_shared<PodJournal>();
+  auto next = std::make_shared<ForkSource>();
+  next->open_engine = fork_source_->open_engine;
+  next->own_engines = fork_source_->own_engines;
+  next->is_of_fork = fork_source_->is_of_fork;
+  next->journal = journal;
+  next->live = this;
+  leave_forks();
+  cluster.begin_journal(std::move(journal));
+  fork_source_ = std::move(next);
+}
+
+/// Forks get what they read instead of a copy.
+CommitState::~CommitState() {
+  if (fork_source_ == nullptr) return;
+  const Exclusive alone = exclusive();
+  if (fork_source_->live == nullptr) return;
+  fork_source_->cache = cluster.leave_cache();
+  fork_source_->objects = cluster.leave_objects();
+  fork_source_->nodes = snapshot.leave_nodes();
+  fork_source_->live = nullptr;
+}
+
+}  // namespace berth

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cluster/cluster_storage.h"
+
+#include "host/cluster/undo_steps.h"
+
+namespace berth {
+namespace {
+
+std::string key_of(std::string_view name_space, std::string_view name) {
+  if (name_space.empty()) return std::string(name);
+  return std::string(name_space).append("/").append(name);
+}
+
+template <class T>
+std::string key_of(const T& object) {
+  if constexpr (requires { object.namespace_; }) return key_of(object.namespace_, object.name);
+  return object.name;
+}
+
+/// null: it says so already.
+std::shared_ptr<const PersistentVolume> bound_to(const PersistentVolume& volume, const VolumeClaim& claim) {
+  const ObjectName reference{claim.namespace_, claim.name, claim.uid};
+  if (volume.claim_ref == reference) return nullptr;
+  auto bound = std::make_shared<PersistentVolume>(volume);
+  bound->claim_ref = reference;
+  return bound;
+}
+
+/// null: it says so already.
+std::shared_ptr<const VolumeClaim> tied_to(const VolumeClaim& claim, const std::string& node_name) {
+  if (claim.selected_node == node_name) return nullptr;
+  auto tied = std::make_shared<VolumeClaim>(claim);
+  tied->selected_node = node_name;
+  return tied;
+}
+
+}  // namespace
+
+// Changes that can be taken back
+
+/// An entry came, changed or went. Taking it back allocates nothing.
+template <class Map>
+class ClusterStorage::Changed : public UndoStep {
+ public:
+  explicit Changed(Map& map) : map_(map) {}
+  void undo() noexcept override {
+    if (!gone.empty()) {
+      map_.insert(std::move(gone));
+    } else if (changed != nullptr) {
+      changed->second = std::move(*before);
+    } else if (came != nullptr) {
+      map_.erase(map_.find(came->first));
+    }
+  }
+  // One of these:
+  typename Map::node_type gone;
+  typename Map::value_type* changed = nullptr;
+  typename Map::value_type* came = nullptr;
+  std::optional<typename Map::mapped_type> before;  ///< of `changed`
+
+ private:
+  Map& map_;
+};
+
+/// The entry, which is there afterwards.
+template <class Map>
+typename Map::mapped_type& ClusterStorage::write(Map& map, std::string_view key) {
+  Changed<Map>* const step = undo_ != nullptr ? &undo_->add<Changed<Map>>(map) : nullptr;
+  const auto found = map.find(key);
+  if (found == map.end()) {
+    const auto at = map.try_emplace(std::string(key)).first;
+    if (step != nullptr) step->came = &*at;
+    return at->second;
+  }
+  if (step != nullptr) {
+    step->changed = &*found;
+    step->before = found->second;
+  }
+  return found->second;
+}
+
+template <class Map>
+bool ClusterStorage::erase(Map& map, std::string_view key) {
+  const auto found = map.find(key);
+  if (found == map.end()) return false;
+  Changed<Map>* const step = undo_ != nullptr ? &undo_->add<Changed<Map>>(map) : nullptr;
+  typename Map::node_type gone = map.extract(found);
+  if (step != nullptr) step->gone = std::move(gone);
+  return true;
+}
+
+// Objects
+
+template <class T>
+const T* ClusterStorage::find(const Table<T>& table, std::string_view key) {
+  const auto found = table.find(key);
+  return found == table.end() ? nullptr : &found->second.seen();
+}
+
+const PersistentVolume* ClusterStorage::volume(std::string_view name) const { return find(volumes_, name); }
+const VolumeClaim* ClusterStorage::claim(std::string_view name_space, std::string_view name) const {
+  return claims_.empty() ? nullptr : find(claims_, key_of(name_space, name));
+}
+const StorageClass* ClusterStorage::storage_class(std::string_view name) const { return find(classes_, name); }
+const CsiNode* ClusterStorage::csi_node(std::string_view node_name) const { return find(csi_nodes_, node_name); }
+const CsiDriver* ClusterStorage::csi_driver(std::string_view name) const { return find(csi_drivers_, name); }
+
+void ClusterStorage::for_each_volume(const std::function<void(const PersistentVolume&)>& visit) const {
+  for (const auto& [name, entry] : volumes_) visit(entry.seen());
+}
+
+void ClusterStorage::for_each_capacity(const std::function<void(const CsiStorageCapacity&)>& visit) const {
+  for (const auto& [name, entry] : capacities_) visit(entry.seen());
+}
+
+void ClusterStorage::for_each_attachment(const std::function<void(const VolumeAttachment&)>& visit) const {
+  for (const auto& [name, entry] : attachments_) visit(entry.seen());
+}
+
+/// Calls `change` with the table of the kind.
+template <class Change>
+void ClusterStorage::with_table(StorageKind kind, Change change) {
+  switch (kind) {
+    case StorageKind::kVolume:
+      return change(volumes_);
+    case StorageKind::kClaim:
+      return change(claims_);
+    case StorageKind::kClass:
+      return change(classes_);
+    case StorageKind::kCsiNode:
+      return change(csi_nodes_);
+    case StorageKind::kCsiDriver:
+      return change(csi_drivers_);
+    case StorageKind::kCapacity:
+      return change(capacities_);
+    case StorageKind::kAttachment:
+      return change(attachments_);
+  }
+}
+
+void ClusterStorage::add_all(const StorageObjects& objects) {
+  const auto add = [&](const auto& list) {
+    for (const auto& object : list) upsert(object);
+  };
+  add(objects.volumes);
+  add(objects.claims);
+  add(objects.classes);
+  add(objects.csi_nodes);
+  add(objects.csi_drivers);
+  add(objects.capacities);
+  add(objects.attachments);
+}
+
+void ClusterStorage::upsert(const StorageObject& object) {
+  std::visit(
+      [&]<class T>(const T& stored) {
+        auto copy = std::make_shared<const T>(stored);
+        const std::string key = key_of(stored);
+        with_table(kind_of(object), [&](auto& table) {
+          using Own = std::remove_reference_t<decltype(table)>;
+          if constexpr (std::is_same_v<Own, Table<T>>) write(table, key) = {std::move(copy), nullptr, 0, ++version_};
+        });
+      },
+      object);
+}
+
+bool ClusterStorage::remove(StorageKind kind, std::string_view name_space, std::string_view name) {
+  bool was_there = false;
+  const std::string key = key_of(name_space, name);
+  with_table(kind, [&](auto& table) { was_there = erase(table, key); });
+  return was_there;
+}
+
+// What placements assume
+
+/// @param changed  the object as it is assumed from now on; null: as it is
+template <class T>
+bool ClusterStorage::hold(Table<T>& table, const std::string& key, std::shared_ptr<const T> changed, StorageKind kind,
+                          std::vector<Held>& held) {
+  const auto found = table.find(key);
+  if (found == table.end()) return false;
+  held.push_back({kind, key, found->second.version});
+  Entry<T>& entry = write(table, key);
+  if (changed != nullptr) entry.assumed = std::move(changed);
+  ++entry.holders;
+  return true;
+}
+
+template <class T>
+void ClusterStorage::let_go(Table<T>& table, const Held& held) {
+  const auto found = table.find(held.key);
+  if (found == table.end() || found->second.version != held.version) return;
+  Entry<T>& entry = write(table, held.key);
+  if (--entry.holders == 0) entry.assumed = nullptr;
+}
+
+void ClusterStorage::assume(const std::string& uid, VolumeDecisionsPtr decisions) {
+  auto held = std::make_shared<std::vector<Held>>();
+  try {
+    for (const VolumeDecisions::Match& match : decisions->matches) {
+      const VolumeClaim* claim = find(claims_, match.claim);
+      const PersistentVolume* volume = find(volumes_, match.volume);
+      if (claim == nullptr || volume == nullptr) continue;
+      hold(volumes_, match.volume, bound_to(*volume, *claim), StorageKind::kVolume, *held);
+    }
+    for (const VolumeDecisions::Provision& provision : decisions->provisions) {
+      const VolumeClaim* claim = find(claims_, provision.claim);
+      if (claim == nullptr) continue;
+      hold(claims_, provision.claim, tied_to(*claim, decisions->node_name), StorageKind::kClaim, *held);
+    }
+    auto& assumption = write(assumptions_, uid);
+    assumption = {std::move(decisions), held};
+  } catch (...) {
+    if (undo_ != nullptr) throw;
+    for (const Held& one : *held) {  // allocates nothing where no step is noted
+      if (one.kind == StorageKind::kVolume) let_go(volumes_, one);
+      if (one.kind == StorageKind::kClaim) let_go(claims_, one);
+    }
+    throw;
+  }
+}
+
+void ClusterStorage::forget(std::string_view uid) {
+  const auto found = assumptions_.find(uid);
+  if (found == assumptions_.end()) return;
+  const std::shared_ptr<const std::vector<Held>> held = found->second.held;
+  for (const Held& one : *held) {
+    if (one.kind == StorageKind::kVolume) let_go(volumes_, one);
+    if (one.kind == StorageKind::kClaim) let_go(claims_, one);
+  }
+  erase(assumptions_, uid);
+}
+
+void ClusterStorage::confirm(std::string_view uid) { erase(assumptions_, uid); }
+
+VolumeDecisionsPtr ClusterStorage::decisions_of(std::string_view uid) const {
+  const auto found = assumptions_.find(uid);
+  return found == assumptions_.end() ? nullptr : found->second.decisions;
+}
+
+}  // namespace berth

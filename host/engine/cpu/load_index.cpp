@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/engine/cpu/load_index.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "batching/node_draw.h"
+#include "host/engine/cpu/lone_row.h"
+
+namespace berth {
+namespace {
+
+/// Of a lane of a block, in arrays with an entry for each.
+std::size_t place_of(std::int32_t block, int lane) {
+  return static_cast<std::size_t>(block) * kBoxLanes + static_cast<std::size_t>(lane);
+}
+
+constexpr std::int64_t kLanes = kBoxLanes;
+constexpr double kUsedMax = 2.0;
+constexpr double kLossMax = 1e6;  ///< more than weights come to
+/// Where searches begin is at most so many blocks, and one for each group.
+constexpr std::int64_t kTopBlocks = 64;
+
+/// Changes nothing in a box around it.
+LoadBox empty_box(bool packs) {
+  const LoadBox::Resource nothing{packs ? 0.0 : kUsedMax, 1.0, 0.0, 0x1p62, -0x1p62};
+  return {nothing, nothing, kUsedMax, kLossMax, kLossMax, kLossMax, 2.0, -2.0, 0.0, 0};
+}
+
+void write_resource(LoadBoxes::Resource& boxes, std::size_t lane, const LoadBox::Resource& box) {
+  boxes.used[lane] = box.used;
+  boxes.inverse_min[lane] = box.inverse_min;
+  boxes.inverse_max[lane] = box.inverse_max;
+  boxes.free_min[lane] = box.free_min;
+  boxes.free_max[lane] = box.free_max;
+}
+
+void write_box(LoadBoxes& boxes, std::int32_t at, const LoadBox& box) {
+  const auto lane = static_cast<std::size_t>(at);
+  write_resource(boxes.cpu, lane, box.cpu);
+  write_resource(boxes.memory, lane, box.memory);
+  boxes.mean_used[lane] = box.mean_used;
+  boxes.loss_by_cpu[lane] = box.loss_by_cpu;
+  boxes.loss_by_memory[lane] = box.loss_by_memory;
+  boxes.loss[lane] = box.loss;
+  boxes.tilt_min[lane] = box.tilt_min;
+  boxes.tilt_max[lane] = box.tilt_max;
+  boxes.count[lane] = box.count;
+  boxes.draw[lane] = box.draw;
+}
+
+LoadBox::Resource read_resource(const LoadBoxes::Resource& boxes, std::size_t lane) {
+  return {boxes.used[lane], boxes.inverse_min[lane], boxes.inverse_max[lane], boxes.free_min[lane],
+          boxes.free_max[lane]};
+}
+
+LoadBox read_box(const LoadBoxes& boxes, std::int32_t at) {
+  const auto lane = static_cast<std::size_t>(at);
+  return {read_resource(boxes.cpu, lane),
+          read_resource(boxes.memory, lane),
+          boxes.mean_used[lane],
+          boxes.loss_by_cpu[lane],
+          boxes.loss_by_memory[lane],
+          boxes.loss[lane],
+          boxes.tilt_min[lane],
+          boxes.tilt_max[lane],
+          boxes.count[lane],
+          boxes.draw[lane]};
+}
+
+/// Where to cut a list of leaves, so that whole subtrees stay together.
+std::int64_t leaves_on_the_left(std::int64_t leaves) {
+  std::int64_t subtree = 1;
+  while (subtree * kLanes < leaves) subtree *= kLanes;
+  return std::max(subtree, leaves / 2 / subtree * subtree);
+}
+
+/// Puts nodes side by side that are alike: halves along the coordinate that varies most.
+template <class Place>
+void order_by_likeness(std::span<Place> nodes) {
+  const auto leaves = (static_cast<std::int64_t>(nodes.size()) + kLanes - 1) / kLanes;
+  if (leaves <= 1) return;
+  std::array<float, 4> low, high;
+  low.fill(INFINITY);
+  high.fill(-INFINITY);
+  for (const Place& place : nodes)
+    for (std::size_t d = 0; d < low.size(); ++d) {
+      low[d] = std::min(low[d], place.position[d]);
+      high[d] = std::max(high[d], place.position[d]);
+    }
+  std::size_t widest = 0;
+  for (std::size_t d = 1; d < low.size(); ++d)
+    if (high[d] - low[d] > high[widest] - low[widest]) widest = d;
+  const auto cut = static_cast<std::size_t>(leaves_on_the_left(leaves) * kLanes);
+  std::nth_element(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(cut), nodes.end(),
+                   [widest](const Place& a, const Place& b) { return a.position[widest] < b.position[widest]; });
+  order_by_likeness(nodes.first(cut));
+  order_by_likeness(nodes.subspan(cut));
+}
+
+bool has_room(const ClassOnLoads& of_class, double cpu_free, double memory_free) {
+  return !NodeResourcesFit::is_short(of_class.cpu.request, cpu_free, 0.0) &&
+         !NodeResourcesFit::is_short(of_class.memory.request, memory_free, 0.0);
+}
+
+}  // namespace
+
+bool LoadIndex::serves(const CompiledProfile& profile) {
+  return LoadColumns::serve(profile) && profile.filters<NodeResourcesFit>();
+}
+
+// Nodes
+
+LoadBox LoadIndex::box_of(const Snapshot& snapshot, std::int32_t node) const {
+  const DrawAmounts offered = offered_amounts(snapshot, node);
+  const DrawAmounts in_use = draw_amounts(snapshot, node);
+  if (NodeResourcesFit::too_many_pods(in_use.pods, offered.pods)) return empty_box(packs_);
+  const auto share = [](std::int64_t used, std::int64_t all, double most) {
+    return std::min(static_cast<double>(used) / static_cast<double>(all), most);
+  };
+  const auto resource = [&](std::int64_t all, std::int64_t used, std::int64_t requested) {
+    const double inverse = 1.0 / static_cast<double>(all);
+    const auto free = static_cast<double>(all - requested);
+    return LoadBox::Resource{share(used, all, kUsedMax), inverse, inverse, free, free};
+  };
+  const std::int64_t cpu = snapshot.requested(kCpuColumn, node);
+  const std::int64_t memory = snapshot.requested(kMemoryColumn, node);
+  const double tilt = share(cpu, offered.milli_cpu, 1.0) - share(memory, offered.memory_bytes, 1.0);
+  const Draw draw = node_draws(profile_.draw, snapshot, node, offered).with(in_use).bits;
+  const LoadBox::Resource cpu_box = resource(offered.milli_cpu, in_use.milli_cpu, cpu);
+  const LoadBox::Resource memory_box = resource(offered.memory_bytes, in_use.memory_bytes, memory);
+  const auto cpu_weight = static_cast<double>(profile_.fit.resources[0].weight);
+  const auto memory_weight = static_cast<double>(profile_.fit.resources[1].weight);
+  const double mean = (cpu_box.used * cpu_weight + memory_box.used * memory_weight) / (cpu_weight + memory_weight);
+  const double fit_loss = mean * profile_.weight<NodeResourcesFit>();
+  const double tilt_loss = tilt / 2 * profile_.weight<NodeResourcesBalancedAllocation>();
+  return {cpu_box, memory_box, mean, fit_loss + tilt_loss, fit_loss - tilt_loss, fit_loss + std::abs(tilt_loss), tilt,
+          tilt,    1.0,        draw};
+}
+
+// The trees
+
+std::int32_t LoadIndex::add_block(std::int32_t group) {
+  Block& block = blocks_.emplace_back();
+  block.group = group;
+  const LoadBox empty = empty_box(packs_);
+  for (std::int32_t lane = 0; lane < kBoxLanes; ++lane) write_box(block.boxes, lane, empty);
+  node_at_.resize(blocks_.size() * static_cast<std::size_t>(kBoxLanes), -1);
+  return static_cast<std::int32_t>(blocks_.size()) - 1;
+}
+
+/// @param top_blocks  at most so many of the group may be in the top
+void LoadIndex::lay_out_group(std::int32_t group, std::span<Place> nodes, std::int64_t top_blocks,
+                              const Snapshot& snapshot) {
+  order_by_likeness(nodes);
+  auto first = static_cast<std::int32_t>(blocks_.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto lane = static_cast<std::int32_t>(i % static_cast<std::size_t>(kBoxLanes));
+    const std::int32_t leaf = lane == 0 ? add_block(group) : static_cast<std::int32_t>(blocks_.size()) - 1;
+    const std::int32_t at = leaf * kBoxLanes + lane;
+    node_at_[static_cast<std::size_t>(at)] = nodes[i].node;
+    position_of_[static_cast<std::size_t>(nodes[i].node)] = at;
+    write_box(blocks_.back().boxes, lane, box_of(snapshot, nodes[i].node));
+  }
+  for (auto end = static_cast<std::int32_t>(blocks_.size()); end - first > top_blocks;
+       first = end, end = static_cast<std::int32_t>(blocks_.size())) {
+    for (std::int32_t child = first; child < end; ++child) {
+      const std::int32_t lane = (child - first) % kBoxLanes;
+      const std::int32_t parent = lane == 0 ? add_block(group) : static_cast<std::int32_t>(blocks_.size()) - 1;
+      Block& of_child = blocks_[static_cast<std::size_t>(child)];
+      of_child.parent = parent;
+      of_child.lane = lane;
+      if (lane == 0) blocks_.back().first_child = child;
+      write_box(blocks_.back().boxes, lane, join(child));
+    }
+  }
+  for (auto block = first; block < static_cast<std::int32_t>(blocks_.size()); ++block) add_to_top(block);
+}
+
+void LoadIndex::add_to_top(std::int32_t block) {
+  const auto lane = static_cast<std::int32_t>(top_.blocks.size());
+  if (lane % kBoxLanes == 0) {
+    LoadBoxes& boxes = top_.boxes.emplace_back();
+    for (std::int32_t l = 0; l < kBoxLanes; ++l) write_box(boxes, l, empty_box(packs_));
+  }
+  top_.blocks.push_back(block);
+  blocks_[static_cast<std::size_t>(block)].lane = lane;
+  write_box(top_.boxes.back(), lane % kBoxLanes, join(block));
+}
+
+void LoadIndex::lay_out(const Snapshot& snapshot, std::span<const std::int32_t> group_of, std::int32_t group_count) {
+  is_laid_out_ = false;  // and stays so where memory runs out
+  blocks_.clear();
+  node_at_.clear();
+  odd_.clear();
+  position_of_.assign(group_of.size(), -1);
+  top_.blocks.clear();
+  top_.boxes.clear();
+  top_.first_of.assign(1, 0);
+  std::vector<std::vector<Place>> nodes_of(static_cast<std::size_t>(group_count));
+  double cpu_all = 0;
+  double memory_all = 0;
+  std::int64_t nodes = 0;
+  for (std::int32_t node = 0; node < snapshot.slot_count(); ++node) {
+    const std::int32_t group = group_of[static_cast<std::size_t>(node)];
+    if (group < 0) continue;
+    if (!holds_exactly(snapshot, node)) {
+      odd_.push_back(node);
+      continue;
+    }
+    cpu_all += static_cast<double>(snapshot.allocatable(kCpuColumn, node));
+    memory_all += static_cast<double>(snapshot.allocatable(kMemoryColumn, node));
+    ++nodes;
+    nodes_of[static_cast<std::size_t>(group)].push_back({{}, node});
+  }
+  // How much fuller a pod of a 64th of an average node makes it is the coordinate for its size.
+  const double pod_cpu = nodes == 0 ? 0.0 : cpu_all / static_cast<double>(nodes) / 64;
+  const double pod_memory = nodes == 0 ? 0.0 : memory_all / static_cast<double>(nodes) / 64;
+  for (std::int32_t group = 0; group < group_count; ++group) {
+    std::vector<Place>& places = nodes_of[static_cast<std::size_t>(group)];
+    for (Place& place : places) {
+      const auto cpu = static_cast<double>(snapshot.allocatable(kCpuColumn, place.node));
+      const auto memory = static_cast<double>(snapshot.allocatable(kMemoryColumn, place.node));
+      const double cpu_used = static_cast<double>(snapshot.non_zero_milli_cpu(place.node)) / cpu;
+      const double memory_used = static_cast<double>(snapshot.non_zero_memory_bytes(place.node)) / memory;
+      place.position[0] = static_cast<float>(cpu_used + memory_used);
+      place.position[1] = static_cast<float>(cpu_used - memory_used);
+      place.position[2] = static_cast<float>(pod_cpu / cpu + pod_memory / memory);
+      place.position[3] = static_cast<float>(static_cast<double>(snapshot.pod_count(place.node)) /
+                                             static_cast<double>(snapshot.allowed_pods(place.node)));
+    }
+    const std::int64_t top_blocks = nodes == 0 ? 1 : kTopBlocks * static_cast<std::int64_t>(places.size()) / nodes;
+    if (!places.empty()) lay_out_group(group, places, std::max<std::int64_t>(top_blocks, 1), snapshot);
+    top_.first_of.push_back(static_cast<std::int32_t>(top_.blocks.size()));
+  }
+  changes_ = 0;
+  ++layouts_;
+  is_laid_out_ = true;
+}
+
+void LoadIndex::update(const Snapshot& snapshot, std::int32_t node) {
+  const std::int32_t position = position_of_[static_cast<std::size_t>(node)];
+  if ((position < 0) == holds_exactly(snapshot, node)) {
+    is_laid_out_ = false;
+    return;
+  }
+  if (position < 0) return;
+  ++changes_;
+  LoadBox box = box_of(snapshot, node);
+  std::int32_t lane = position % kBoxLanes;
+  for (std::int32_t at = position / kBoxLanes; at >= 0;) {
+    Block& block = blocks_[static_cast<std::size_t>(at)];
+    if (read_box(block.boxes, lane) == box) return;
+    write_box(block.boxes, lane, box);
+    box = join(at);
+    lane = block.lane;
+    at = block.parent;
+    if (at < 0) write_box(top_.boxes[static_cast<std::size_t>(lane / kBoxLanes)], lane % kBoxLanes, box);
+  }
+}
+
+void LoadIndex::catch_up(const Snapshot& snapshot, const CommitLog& log, std::span<const std::int32_t> group_of,
+                         std::int32_t group_count) {
+  if (is_laid_out_ && log.reaches(position_))
+    for (const LogEntry& entry : log.since(position_))
+      if (is_laid_out_) update(snapshot, entry.node);
+  const std::int64_t changes_max =
+      std::max(changes_min_, static_cast<std::int64_t>(position_of_.size()) / nodes_per_change_);
+  if (!is_laid_out_ || !log.reaches(position_) || changes_ > changes_max) lay_out(snapshot, group_of, group_count);
+  position_ = log.position();
+}
+
+// Counting
+
+/// Nodes with room in the box, and in the block that it is around.
+std::int64_t LoadIndex::count_fitting_in(const ClassOnLoads& of_class, const LoadBoxes& boxes, std::int32_t lane,
+                                         std::int32_t block, std::int64_t enough) const {
+  const auto l = static_cast<std::size_t>(lane);
+  if (boxes.count[l] == 0 || !has_room(of_class, boxes.cpu.free_max[l], boxes.memory.free_max[l])) return 0;
+  if (has_room(of_class, boxes.cpu.free_min[l], boxes.memory.free_min[l]))
+    return static_cast<std::int64_t>(boxes.count[l]);
+  const Block& inner = blocks_[static_cast<std::size_t>(block)];
+  std::int64_t count = 0;
+  for (std::int32_t child = 0; child < kBoxLanes && count < enough; ++child)
+    count += count_fitting_in(of_class, inner.boxes, child, inner.first_child < 0 ? -1 : inner.first_child + child,
+                              enough - count);
+  return count;
+}
+
+std::int64_t LoadIndex::count_fitting(const ClassOnLoads& of_class, std::int32_t group, std::int64_t enough) const {
+  const auto g = static_cast<std::size_t>(group);
+  std::int64_t count = 0;
+  for (std::int32_t lane = top_.first_of[g]; lane < top_.first_of[g + 1] && count < enough; ++lane)
+    count += count_fitting_in(of_class, top_.boxes[static_cast<std::size_t>(lane / kBoxLanes)], lane % kBoxLanes,
+                              top_.blocks[static_cast<std::size_t>(lane)], enough - count);
+  return count;
+}
+
+bool LoadIndex::fits(const ClassOnLoads& of_class, std::int32_t node) const {
+  const std::int32_t position = position_of_[static_cast<std::size_t>(node)];
+  const LoadBoxes& boxes = blocks_[static_cast<std::size_t>(position / kBoxLanes)].boxes;
+  const auto lane = static_cast<std::size_t>(position % kBoxLanes);
+  return boxes.draw[lane] != 0 && has_room(of_class, boxes.cpu.free_max[lane], boxes.memory.free_max[lane]);
+}
+
+std::uint64_t LoadIndex::bytes() const {
+  return blocks_.capacity() * sizeof(Block) + top_.boxes.capacity() * sizeof(LoadBoxes) +
+         (node_at_.capacity() + position_of_.capacity() + top_.blocks.capacity() + top_.first_of.capacity() +
+          odd_.capacity()) *
+             sizeof(std::int32_t);
+}
+
+// Search
+
+LoadSearch::Frame& LoadSearch::add_frame(std::int32_t block) {
+  if (frame_count_ == frames_.size()) frames_.emplace_back();
+  Frame& frame = frames_[frame_count_++];
+  frame.block = block;
+  return frame;
+}
+
+/// The best box of the frame that is not done takes part in the search.
+void LoadSearch::push_best(std::int32_t at, NodeKey least) {
+  const std::array<NodeKey, kBoxLanes>& bounds = frames_[static_cast<std::size_t>(at)].bounds;
+  NodeKey best = 0;
+  std::int32_t best_lane = -1;
+  for (std::int32_t lane = 0; lane < kBoxLanes; ++lane) {
+    const NodeKey bound = bounds[static_cast<std::size_t>(lane)];
+    best_lane = bound > best ? lane : best_lane;
+    best = bound > best ? bound : best;
+  }
+  if (best_lane < 0 || best < least) return;
+  heap_.push_back({best, at, best_lane});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+void LoadSearch::begin(const LoadIndex& index, const ClassOnLoads& of_class,
+                       std::span<const std::int32_t> base_of_group) {
+  index_ = &index;
+  of_class_ = &of_class;
+  base_of_group_ = base_of_group;
+  heap_.clear();
+  frame_count_ = 0;
+  const std::vector<std::int32_t>& blocks = index.top_.blocks;
+  std::array<std::int32_t, kBoxLanes> base;
+  for (std::size_t first = 0; first < blocks.size(); first += kBoxLanes) {
+    base.fill(-1);
+    for (std::size_t lane = 0; lane < kBoxLanes && first + lane < blocks.size(); ++lane)
+      base[lane] =
+          base_of_group[static_cast<std::size_t>(index.blocks_[static_cast<std::size_t>(blocks[first + lane])].group)];
+    const auto at = static_cast<std::int32_t>(first / kBoxLanes);
+    slot_kernels().bounds(of_class, index.top_.boxes[first / kBoxLanes], base.data(), add_frame(-1 - at).bounds.data());
+    push_best(at, 1);
+  }
+}
+
+void LoadSearch::open(std::int32_t at, NodeKey least) {
+  const LoadIndex::Block& block = index_->blocks_[static_cast<std::size_t>(at)];
+  std::array<std::int32_t, kBoxLanes> base;
+  base.fill(base_of_group_[static_cast<std::size_t>(block.group)]);
+  slot_kernels().bounds(*of_class_, block.boxes, base.data(), add_frame(at).bounds.data());
+  push_best(static_cast<std::int32_t>(frame_count_) - 1, least);
+  ++blocks_seen;
+}
+
+LoadSearch::Candidate LoadSearch::next(NodeKey least) {
+  while (!heap_.empty() && heap_.front().bound >= least) {
+    const Entry top = heap_.front();
+    std::pop_heap(heap_.begin(), heap_.end());
+    heap_.pop_back();
+    Frame& frame = frames_[static_cast<std::size_t>(top.frame)];
+    frame.bounds[static_cast<std::size_t>(top.lane)] = 0;
+    const std::int32_t at = frame.block;
+    push_best(top.frame, least);
+    if (at < 0) {
+      open(index_->top_.blocks[place_of(-1 - at, top.lane)], least);
+      continue;
+    }
+    const LoadIndex::Block& block = index_->blocks_[static_cast<std::size_t>(at)];
+    if (block.first_child < 0) return {top.bound, index_->node_at_[place_of(at, top.lane)], block.group};
+    open(block.first_child + top.lane, least);
+  }
+  return {};
+}
+
+}  // namespace berth

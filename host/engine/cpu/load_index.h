@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Finds the best node of any class without a row for it: nodes of similar load lie side by side in trees of boxes, and
+// a search looks into the boxes alone that may hold a better node than the best one so far. What a pod costs depends
+// on how many boxes that are, and not on how many classes there are. docs/decisions/0011-an-index-by-load.md
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "batching/commit_log.h"
+#include "batching/compiled_profile.h"
+#include "batching/node_key.h"
+#include "host/cluster/snapshot.h"
+#include "host/engine/cpu/load_boxes.h"
+#include "host/engine/cpu/slot_kernel.h"
+
+namespace berth {
+
+/// The nodes of a snapshot in groups, for one profile. A group is one tree; a search bounds what is not load by group.
+class LoadIndex {
+ public:
+  /// Whether bounds exist for the profile's scores.
+  static bool serves(const CompiledProfile& profile);
+
+  /// @param profile  that serves() accepts; must outlive the object
+  /// @param changes_min, nodes_per_change  the trees are laid out again after so many changes, and one for so many
+  /// nodes
+  LoadIndex(const CompiledProfile& profile, std::int64_t changes_min, std::int64_t nodes_per_change)
+      : profile_(profile), changes_min_(changes_min), nodes_per_change_(nodes_per_change) {}
+
+  /// Follows the log, or lays the trees out: when that was never done, after clear(), or when many nodes changed.
+  /// @param group_of  [slot] -1: no node. Read where the trees are laid out
+  void catch_up(const Snapshot& snapshot, const CommitLog& log, std::span<const std::int32_t> group_of,
+                std::int32_t group_count);
+  /// The groups changed, or objects of nodes: lay out everything with the next catch_up().
+  void clear() { is_laid_out_ = false; }
+
+  /// Nodes that no box holds, since they offer no cpu or memory, or amounts beyond exact doubles: callers evaluate
+  /// them.
+  std::span<const std::int32_t> odd_nodes() const { return odd_; }
+  /// How many nodes of the group have room for one more pod and its cpu and memory; may stop counting at `enough`.
+  std::int64_t count_fitting(const ClassOnLoads& of_class, std::int32_t group, std::int64_t enough) const;
+
+  /// The same of one node that is not odd.
+  bool fits(const ClassOnLoads& of_class, std::int32_t node) const;
+
+  std::uint64_t bytes() const;
+  std::int64_t layouts() const { return layouts_; }
+
+ private:
+  friend class LoadSearch;
+
+  /// Sixteen boxes side by side. Those of a leaf are nodes, those of any other block blocks.
+  struct Block {
+    LoadBoxes boxes;
+    std::int32_t first_child = -1;  ///< the children are consecutive; -1: a leaf
+    std::int32_t parent = -1;       ///< -1: the box around the block is in top_
+    std::int32_t lane = 0;          ///< of that box
+    std::int32_t group = 0;
+  };
+  /// Where searches begin: blocks of all groups side by side, so that few steps pass over the widest boxes.
+  struct Top {
+    std::vector<LoadBoxes> boxes;
+    std::vector<std::int32_t> blocks;    ///< [lane]
+    std::vector<std::int32_t> first_of;  ///< [group] lane; those of a group are consecutive
+  };
+  /// A node while its group is laid out.
+  struct Place {
+    std::array<float, 4> position;
+    std::int32_t node;
+  };
+
+  LoadBox box_of(const Snapshot& snapshot, std::int32_t node) const;
+  void lay_out(const Snapshot& snapshot, std::span<const std::int32_t> group_of, std::int32_t group_count);
+  void lay_out_group(std::int32_t group, std::span<Place> nodes, std::int64_t top_blocks, const Snapshot& snapshot);
+  void add_to_top(std::int32_t block);
+  std::int32_t add_block(std::int32_t group);
+  void update(const Snapshot& snapshot, std::int32_t node);
+  LoadBox join(std::int32_t block) const {
+    return slot_kernels().join(blocks_[static_cast<std::size_t>(block)].boxes, packs_);
+  }
+  std::int64_t count_fitting_in(const ClassOnLoads& of_class, const LoadBoxes& boxes, std::int32_t lane,
+                                std::int32_t block, std::int64_t enough) const;
+
+  const CompiledProfile& profile_;
+  std::int64_t changes_min_, nodes_per_change_;
+  bool packs_ = profile_.fit.type == ScoringStrategyType::kMostAllocated;
+  std::vector<Block> blocks_;
+  std::vector<std::int32_t> node_at_;      ///< [block * kBoxLanes + lane] of leaves; -1: none
+  std::vector<std::int32_t> position_of_;  ///< [slot] in node_at_; -1: odd, or no node
+  Top top_;
+  std::vector<std::int32_t> odd_;
+  std::uint64_t position_ = 0;  ///< in the log
+  std::int64_t changes_ = 0;    ///< since the layout
+  std::int64_t layouts_ = 0;
+  bool is_laid_out_ = false;
+};
+
+/// One search for nodes of one class, best bound first. Changes nothing but its own memory, which the next search uses
+/// again.
+class LoadSearch {
+ public:
+  struct Candidate {
+    NodeKey bound = 0;
+    std::int32_t node = -1;
+    std::int32_t group = -1;
+  };
+
+  /// @param base_of_group  at least what is added to the load's total on each node of a group; below 0: no node of it
+  /// is wanted. Must outlive the search
+  void begin(const LoadIndex& index, const ClassOnLoads& of_class, std::span<const std::int32_t> base_of_group);
+  /// The node of the highest bound that was not returned yet; node -1 when no bound reaches `least`.
+  Candidate next(NodeKey least);
+
+  std::int64_t blocks_seen = 0;  ///< by all searches so far
+
+ private:
+  /// Sixteen boxes that were bounded.
+  struct Frame {
+    std::array<NodeKey, kBoxLanes> bounds;  ///< 0: none, or done
+    std::int32_t block;                     ///< below 0: number -1 - block of the top
+  };
+  struct Entry {
+    NodeKey bound;  ///< the highest one of the frame
+    std::int32_t frame;
+    std::int32_t lane;  ///< which has it
+    bool operator<(const Entry& other) const { return bound < other.bound; }
+  };
+  Frame& add_frame(std::int32_t block);
+  void push_best(std::int32_t frame, NodeKey least);
+  void open(std::int32_t block, NodeKey least);
+
+  const LoadIndex* index_ = nullptr;
+  const ClassOnLoads* of_class_ = nullptr;
+  std::span<const std::int32_t> base_of_group_;
+  std::vector<Frame> frames_;
+  std::size_t frame_count_ = 0;
+  std::vector<Entry> heap_;
+};
+
+}  // namespace berth

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The volumes of a pod's claims on one node: docs/behaviour/plugins-storage-devices.md 1.3 to 1.5.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/cluster/cluster_storage.h"
+#include "host/framework/host_plugin.h"
+
+namespace berth {
+
+/// What a pod's claims find on a node.
+struct ClaimsOnNode {
+  std::string error;                 ///< non-empty: the attempt ends
+  std::vector<std::string> reasons;  ///< why the node is refused; empty: it is accepted, with these:
+  std::vector<std::pair<const VolumeClaim*, const PersistentVolume*>> matches = {};
+  std::vector<const VolumeClaim*> provisions = {};
+
+  VolumeDecisions decisions(std::string node_name) const;
+};
+
+/// The claims of a pod, sorted out once for all nodes. Points into the cluster.
+class ClaimSearch {
+ public:
+  explicit ClaimSearch(const HostQuery& query);
+
+  /// Not Success: what PreFilter says. Skip where the pod has no claim.
+  const HostPreFilter& pre_filter() const { return pre_filter_; }
+  bool has_unbound() const { return !delayed_.empty(); }
+  ClaimsOnNode on(const Node& node) const;
+
+ private:
+  struct Bound {
+    const VolumeClaim* claim;
+    const PersistentVolume* volume;  ///< null: it does not exist
+  };
+  /// A claim that waits for its first consumer.
+  struct Delayed {
+    const VolumeClaim* claim;
+    const StorageClass* storage_class;
+    std::string selector_problem;
+    // Volumes that suit the claim but for their node affinity:
+    std::vector<const PersistentVolume*> bound_to_it;  ///< their claimRef is this claim
+    std::vector<const PersistentVolume*> free;         ///< smallest first
+  };
+  bool accepts_claims(const HostQuery& query);
+  bool sort_claim(const VolumeClaim& claim);
+  void add_volumes(Delayed& delayed) const;
+  void check_bound(const Node& node, ClaimsOnNode& found) const;
+  bool find_volume(const Delayed& delayed, const Node& node, ClaimsOnNode& found) const;
+  /// Which flag of 1.3 a claim that is to be provisioned sets.
+  enum class Provisioning : std::uint8_t { kPossible, kNotBound, kNoSpace };
+  Provisioning provisioning(const Delayed& delayed, const Node& node) const;
+  bool has_capacity(const Delayed& delayed, const Node& node) const;
+
+  const ClusterStorage& storage_;
+  HostPreFilter pre_filter_;
+  std::vector<Bound> bound_;
+  std::vector<Delayed> delayed_;         ///< in pod order
+  std::vector<std::size_t> by_request_;  ///< indices of those without a selected node, smallest request first
+};
+
+}  // namespace berth

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/volume_binding/volume_binding.h"
+
+#include <utility>
+
+#include "plugins/volume_binding/claim_search.h"
+#include "plugins/volume_claims.h"
+
+namespace berth {
+namespace {
+
+Status status_of(ClaimsOnNode&& found) {
+  if (!found.error.empty()) return {StatusCode::kError, "", {std::move(found.error)}};
+  if (found.reasons.empty()) return {};
+  return {StatusCode::kUnschedulableAndUnresolvable, "", std::move(found.reasons)};
+}
+
+}  // namespace
+
+bool VolumeBinding::concerns(const Pod& pod) const { return has_volume(pod, has_claim); }
+
+std::optional<std::string> VolumeBinding::sign(const Pod& pod) const { return volumes_signature(pod, has_claim); }
+
+/// Volumes and claims that are assumed for an unbound claim may be what another pod waits for.
+HostReach VolumeBinding::reach(const HostQuery& query, const Node& /*node*/) const {
+  for (const PodVolume& volume : query.pod.rare().volumes) {
+    const std::optional<std::string> name = claim_name(query.pod, volume);
+    if (!name) continue;
+    const VolumeClaim* claim = query.cluster.storage().claim(query.pod.namespace_, *name);
+    if (claim != nullptr && !claim->is_bound()) return {HostReach::Kind::kEverything};
+  }
+  return {HostReach::Kind::kNothing};
+}
+
+HostPreFilter VolumeBinding::pre_filter(const HostQuery& query) const { return ClaimSearch(query).pre_filter(); }
+
+void VolumeBinding::evaluate(const HostQuery& query, std::span<const NodeInfo* const> nodes,
+                             HostAnswers& answers) const {
+  const ClaimSearch search(query);
+  if (search.pre_filter().code != StatusCode::kSuccess) return;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Status status = status_of(search.on(*nodes[i]->node));
+    if (!status.ok()) answers.refuse(i, status.code, std::move(status.reasons));
+  }
+}
+
+Status VolumeBinding::filter_changed(const HostQuery& query, const NodeInfo& node,
+                                     std::span<const Pod* const> /*added*/,
+                                     std::span<const Pod* const> /*removed*/) const {
+  const ClaimSearch search(query);
+  return search.pre_filter().code == StatusCode::kSuccess ? status_of(search.on(*node.node)) : Status{};
+}
+
+Status VolumeBinding::pre_score(const HostQuery& /*query*/) const { return {StatusCode::kSkip, "", {}}; }
+
+VolumeDecisionsPtr VolumeBinding::reserve(const HostQuery& query, const NodeInfo& node) const {
+  const ClaimSearch search(query);
+  if (search.pre_filter().code != StatusCode::kSuccess || !search.has_unbound()) return nullptr;
+  const ClaimsOnNode found = search.on(*node.node);
+  if (!found.error.empty() || !found.reasons.empty()) return nullptr;
+  return std::make_shared<const VolumeDecisions>(found.decisions(node.name));
+}
+
+}  // namespace berth

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the plugins of volumes read of a pod in the same way.
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "host/cluster/cache.h"
+#include "host/framework/host_plugin.h"
+#include "host/objects/pod.h"
+
+namespace berth {
+
+/// The claim that a volume names, or that the controller of ephemeral volumes makes for it; nullopt: none.
+std::optional<std::string> claim_name(const Pod& pod, const PodVolume& volume);
+/// Why the claim of an ephemeral volume is not this pod's; nullopt: it is.
+std::optional<std::string> ownership_problem(const Pod& pod, const VolumeClaim& claim);
+/// `persistentvolumeclaim "c" not found`
+std::string not_found(std::string_view resource, std::string_view name);
+
+/// All that can be read of these volumes of a pod, so that pods with equal texts are alike. Empty: there are none.
+std::string volumes_signature(const Pod& pod, const std::function<bool(const PodVolume&)>& is_read);
+
+bool has_volume(const Pod& pod, const std::function<bool(const PodVolume&)>& is_read);
+inline bool has_claim(const PodVolume& volume) {
+  return volume.kind == PodVolume::Kind::kClaim || volume.kind == PodVolume::Kind::kEphemeral;
+}
+
+/// The pods of a node, without some and with others.
+void for_each_pod(const NodeInfo& node, std::span<const Pod* const> added, std::span<const Pod* const> removed,
+                  const std::function<void(const Pod&)>& visit);
+
+}  // namespace berth

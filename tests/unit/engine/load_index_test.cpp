@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches of the index by load, against the rules on every node.
+#include "host/engine/cpu/load_index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "batching/node_draw.h"
+#include "batching/node_filter.h"
+#include "host/engine/cpu/lone_row.h"
+#include "tests/unit/batching/compiled_cluster.h"
+
+namespace berth {
+namespace {
+
+/// Nodes and pods of every size: a byte apart, with nothing on offer, beyond exact doubles.
+std::string drawn_cluster(std::mt19937& random) {
+  const auto upto = [&](unsigned most) { return static_cast<unsigned>(random() % (most + 1)); };
+  std::string text;
+  const unsigned nodes = 1 + upto(90);
+  for (unsigned i = 0; i < nodes; ++i) {
+    const std::string name = "node n" + std::to_string(i);
+    const std::string pods = " pods=" + std::to_string(upto(9) == 0 ? 0 : 1 + upto(30));
+    switch (upto(12)) {
+      case 0:
+        text += name + pods + "\n";
+        break;
+      case 1:
+        text += name + " cpu=4000000000 memory=9007199254740993" + pods + "\n";
+        break;
+      default:
+        text += name + " cpu=" + std::to_string(1 + upto(3) * upto(8000)) +
+                "m memory=" + std::to_string(1 + upto(3) * (1u << 30) / 2 + upto(2)) + pods + "\n";
+    }
+  }
+  for (unsigned p = 0; p < 6; ++p) {
+    text += "pod p" + std::to_string(p);
+    if (upto(3) != 0) text += " cpu=" + std::to_string(upto(2) * upto(900) + upto(3)) + "m";
+    if (upto(3) != 0) text += " memory=" + std::to_string(upto(2) * upto(1u << 27) + upto(3));
+    text += "\n";
+  }
+  return text;
+}
+
+class IndexedCluster {
+ public:
+  IndexedCluster(const std::string& config, std::mt19937& random)
+      : cluster_(config + "\n" + drawn_cluster(random)), random_(random) {
+    groups_ = 1 + static_cast<std::int32_t>(random_() % 4);
+    for (std::int32_t node = 0; node < cluster_.snapshot.slot_count(); ++node)
+      group_of_.push_back(static_cast<std::int32_t>(random_() % static_cast<unsigned>(groups_)));
+    for (std::int32_t group = 0; group < groups_; ++group)
+      base_.push_back(random_() % 5 == 0 ? -1 : static_cast<std::int32_t>(random_() % 300));
+  }
+
+  /// Pods come to a node, fitting or not, or leave it.
+  void change_some_node() {
+    const auto node = static_cast<std::int32_t>(random_() % group_of_.size());
+    const std::int32_t c = draw_class();
+    std::vector<std::int32_t>& there = classes_on_[node];
+    if (!there.empty() && random_() % 4 == 0) {
+      cluster_.snapshot.apply(node, cluster_.table[there.back()].delta, -1);
+      log_.append({node, there.back(), -1});
+      there.pop_back();
+    } else {
+      cluster_.snapshot.apply(node, cluster_.table[c].delta, 1);
+      log_.append({node, c, 1});
+      there.push_back(c);
+    }
+  }
+
+  void expect_search_finds_all() {
+    const std::int32_t c = draw_class();
+    const PodClass& pod_class = cluster_.table[c];
+    const CompiledProfile& profile = cluster_.table.profile_of(c);
+    ASSERT_TRUE(LoadIndex::serves(profile));
+    if (index_ == nullptr) index_ = std::make_unique<LoadIndex>(profile, 5, 3);
+    index_->catch_up(cluster_.snapshot, log_, group_of_, groups_);
+    const std::optional<ClassOnLoads> on_loads = describe_on_loads(pod_class, profile);
+    ASSERT_TRUE(on_loads.has_value());
+    std::map<std::int32_t, NodeKey> expected;
+    std::vector<std::int64_t> fitting(static_cast<std::size_t>(groups_), 0);
+    for (std::int32_t node = 0; node < cluster_.snapshot.slot_count(); ++node) {
+      const auto group = static_cast<std::size_t>(group_of_[static_cast<std::size_t>(node)]);
+      const auto odd = index_->odd_nodes();
+      if (std::find(odd.begin(), odd.end(), node) != odd.end()) continue;
+      const bool fits = load_accepts(pod_class, profile, cluster_.snapshot, node);
+      ASSERT_EQ(index_->fits(*on_loads, node), fits);
+      if (!fits) continue;
+      ++fitting[group];
+      if (base_[group] < 0) continue;
+      expected[node] = make_node_key(load_total(pod_class, profile, cluster_.snapshot, node) + base_[group],
+                                     node_draw(profile.draw, cluster_.snapshot, node).bits);
+    }
+    for (std::int32_t group = 0; group < groups_; ++group) {
+      const std::int64_t all = fitting[static_cast<std::size_t>(group)];
+      ASSERT_EQ(index_->count_fitting(*on_loads, group, INT64_MAX), all);
+      ASSERT_GE(index_->count_fitting(*on_loads, group, 2), std::min<std::int64_t>(all, 2));
+    }
+    NodeKey before = INT64_MAX;
+    search_.begin(*index_, *on_loads, base_);
+    for (;;) {
+      const LoadSearch::Candidate candidate = search_.next(1);
+      if (candidate.node < 0) break;
+      ASSERT_LE(candidate.bound, before) << "a box around this node was bounded by less";
+      ASSERT_EQ(expected.count(candidate.node), 1u) << "found twice, or does not fit";
+      ASSERT_GE(candidate.bound, expected[candidate.node]);
+      ASSERT_EQ(draw_of(candidate.bound), draw_of(expected[candidate.node]));
+      ASSERT_EQ(candidate.group, group_of_[static_cast<std::size_t>(candidate.node)]);
+      before = candidate.bound;
+      expected.erase(candidate.node);
+    }
+    ASSERT_TRUE(expected.empty()) << "node " << expected.begin()->first << " was not found";
+  }
+
+ private:
+  std::int32_t draw_class() { return cluster_.pods[random_() % cluster_.pods.size()].class_index; }
+
+  test::CompiledCluster cluster_;
+  std::mt19937& random_;
+  CommitLog log_;
+  std::int32_t groups_ = 1;
+  std::vector<std::int32_t> group_of_;
+  std::vector<std::int32_t> base_;
+  std::map<std::int32_t, std::vector<std::int32_t>> classes_on_;
+  std::unique_ptr<LoadIndex> index_;
+  LoadSearch search_;
+};
+
+class LoadIndexConfigTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(LoadIndexConfigTest, ASearchFindsEveryNodeThatFitsInTheOrderOfBoundsThatHold) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
+    IndexedCluster indexed(GetParam(), random);
+    for (int step = 0; step < 40 && !HasFatalFailure(); ++step) {
+      indexed.expect_search_finds_all();
+      for (auto changes = random() % 6; changes > 0; --changes) indexed.change_some_node();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Configurations, LoadIndexConfigTest,
+                         testing::Values("config strategy=LeastAllocated", "config strategy=MostAllocated",
+                                         "engine ties=first", "config weight=NodeResourcesBalancedAllocation:3",
+                                         "config weight=NodeResourcesFit:7"));
+
+}  // namespace
+}  // namespace berth
