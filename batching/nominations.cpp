@@ -27,6 +27,18 @@ bool may_be_nominated(const Pod& pod, const SchedulerConfig& config) {
          config.find_profile(pod.spec->scheduler_name) != nullptr;
 }
 
+/// Those of `held` that `is_meant`, in the order in which they were nominated.
+template <class HeldOfUid, class IsMeant>
+auto in_order(HeldOfUid& held, IsMeant is_meant) {
+  std::vector<decltype(&held.begin()->second)> ordered;
+  for (auto& [uid, nomination] : held)
+    if (is_meant(nomination)) ordered.push_back(&nomination);
+  std::sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) { return a->order < b->order; });
+  return ordered;
+}
+
+constexpr auto kAll = [](const NominationHeld& /*held*/) { return true; };
+
 }  // namespace
 
 Nominations::Nominations(const ClusterObjects& objects, const SchedulerConfig& config, const Snapshot& snapshot,
@@ -82,7 +94,7 @@ std::optional<NominationHeld> Nominations::release(std::string_view uid) {
 NominationHeld* Nominations::hold(const PodPtr& pod, const std::string& node_name) {
   if (node_name.empty() || !may_be_nominated(*pod, config_)) return nullptr;
   HeldChanged* const step = is_noting_ ? &steps_.add<HeldChanged>(*this) : nullptr;
-  HeldOfUid::value_type& came = *held_.try_emplace(pod->uid(), Held{pod, node_name, -1}).first;
+  HeldOfUid::value_type& came = *held_.try_emplace(pod->uid(), Held{pod, node_name, -1, ++last_order_}).first;
   if (step != nullptr) step->came = &came;
   return &came.second;
 }
@@ -111,9 +123,9 @@ void Nominations::give_up(const NominationHeld& held) {
 void Nominations::rebuild(ClassTable& table, const Snapshot& snapshot) {
   on_node_.clear();
   at_priority_.clear();
-  for (auto& [uid, held] : held_) {
-    held.slot = -1;
-    claim(held, table, snapshot);
+  for (Held* const held : in_order(held_, kAll)) {
+    held->slot = -1;
+    claim(*held, table, snapshot);
   }
   change_all();
 }
@@ -144,8 +156,9 @@ void Nominations::claim(Held& held, ClassTable& table, const Snapshot& snapshot)
 }
 
 void Nominations::enter_node(std::int32_t slot, ClassTable& table, const Snapshot& snapshot) {
-  for (auto& [uid, held] : held_)
-    if (held.slot < 0 && held.node_name == snapshot.node(slot).name) claim(held, table, snapshot);
+  const std::string_view name = snapshot.node(slot).name;
+  for (Held* const held : in_order(held_, [&](const Held& h) { return h.slot < 0 && h.node_name == name; }))
+    claim(*held, table, snapshot);
 }
 
 void Nominations::leave_node(std::int32_t slot) {
@@ -169,7 +182,7 @@ std::int32_t Nominations::node_of(const Pod& pod) const {
 std::vector<NominationUpsert> Nominations::all() const {
   std::vector<NominationUpsert> all;
   all.reserve(held_.size());
-  for (const auto& [uid, held] : held_) all.push_back({held.pod, held.node_name});
+  for (const Held* const held : in_order(held_, kAll)) all.push_back({held->pod, held->node_name});
   return all;
 }
 

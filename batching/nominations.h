@@ -22,7 +22,8 @@ namespace berth {
 struct NominationHeld {
   PodPtr pod;
   std::string node_name;
-  std::int32_t slot = -1;  ///< of the node, while it exists
+  std::int32_t slot = -1;   ///< of the node, while it exists
+  std::uint64_t order = 0;  ///< a later nomination has a higher one
 };
 
 /// Pods that are nominated to a node on which they do not run yet. Rows contain the state without them; the few
@@ -77,7 +78,7 @@ class Nominations {
   std::optional<std::string> remove(const Pod& pod) { return held_.empty() ? std::nullopt : remove(pod.uid()); }
   std::optional<std::string> remove(std::string_view uid);
 
-  /// All nominations, in the form in which an engine receives them.
+  /// All nominations in their order, in the form in which an engine receives them.
   std::vector<NominationUpsert> all() const;
 
   // A nominated pod counts against a pod of equal or lower priority and another uid.
@@ -85,7 +86,8 @@ class Nominations {
   /// On any node.
   bool any_against(const Pod& pod) const;
   bool any_against(const Pod& pod, std::int32_t node) const;
-  /// Calls use(nominated) for those of the node.
+  /// Calls use(nominated) for those of the node, in the order in which they were nominated: Filter plugins that look at
+  /// one pod after another end with the first error.
   template <class Use>
   void for_each_against(const Pod& pod, std::int32_t node, Use use) const {
     for (const Nominated& nominated : on(node))
@@ -159,9 +161,10 @@ class Nominations {
   class HeldChanged;
 
   HeldOfUid held_;  ///< [uid]
+  std::uint64_t last_order_ = 0;
   UndoSteps steps_;
-  bool is_noting_ = false;                            ///< between begin() and keep()
-  std::vector<std::vector<Nominated>> on_node_;       ///< [slot] up to the highest one that was nominated
+  bool is_noting_ = false;                       ///< between begin() and keep()
+  std::vector<std::vector<Nominated>> on_node_;  ///< [slot] up to the highest one that was nominated; in their order
   std::map<std::int32_t, std::int64_t> at_priority_;  ///< pods in on_node_
   std::vector<std::int32_t> changed_nodes_;
   std::uint64_t generation_ = 1;
