@@ -51,7 +51,6 @@ enum class StopReason : std::uint8_t {
   kDone,
   kPodWithoutNode,
   kHostPlugin,  ///< what plugins on the host answer about the next pod is stale: Backend::refill()
-  kPermitWaits,
   kDeadline,
   kPodLimit,
 };

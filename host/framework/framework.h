@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs the plugins of one profile, point by point: order, Skip and abort rules, error texts.
-// docs/behaviour/scheduler-core.md 3.
+// Runs the plugins of one profile at the points before and behind the choice of a node: order, Skip and abort rules,
+// error texts. docs/behaviour/scheduler-core.md 3.
 
 #include <cstdint>
 #include <functional>
@@ -16,8 +16,6 @@
 #include "host/config/scheduler_config.h"
 #include "host/framework/plugin.h"
 #include "host/framework/plugin_registry.h"
-#include "host/framework/plugin_scores.h"
-#include "host/framework/pre_filter_outcome.h"
 #include "host/framework/scheduling_meter.h"
 #include "host/framework/waiting_pods.h"
 
@@ -51,19 +49,9 @@ class Framework {
   /// runs first.
   Status run_pre_enqueue(const Pod& pod, std::string_view gating_plugin = {}) const;
 
-  PreFilterOutcome run_pre_filter(const PodClassView& pod, NodeInfos nodes) const;
-  Status run_add_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node) const;
-  Status run_remove_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node) const;
-  /// Sets the first rejection of each node in every request.
-  void run_filters(std::span<const FilterRequest> batch) const;
-  /// One node with the pods nominated to it, in two passes: docs/behaviour/scheduler-core.md 3.4. Nominated pods of
-  /// lower priority and the pod itself are ignored.
-  Status run_filters_with_nominated(const PodClassView& pod, const NodeInfo& node,
-                                    std::span<const PodPtr> nominated) const;
-  PostFilterAnswer run_post_filters(const FilterRequest& refused) const;
-
-  Status run_pre_score(const PodClassView& pod, NodeInfos nodes) const;
-  std::vector<ScoreOutcome> run_scores(std::span<const FeasibleNodes> batch) const;
+  /// For the caller, who runs DefaultPreemption among them (host/preemption/post_filter_plugins.h). @return null: none
+  PostFilterPlugin* find_post_filter(std::string_view name) const;
+  static PostFilterAnswer run_post_filter(PostFilterPlugin& plugin, const RefusedPod& refused);
 
   Status run_reserve(const PodOnNode& pod) const;
   void run_unreserve(const PodOnNode& pod) const;  ///< all plugins, last first
@@ -74,13 +62,6 @@ class Framework {
   void run_post_bind(const PodOnNode& pod) const;
 
  private:
-  struct WeightedScore {
-    ScorePlugin* plugin;
-    std::int32_t weight;
-  };
-  Status run_filters_on(const PodClassView& pod, const NodeInfo& node) const;
-  void finish_scores(const FeasibleNodes& feasible, ScoreOutcome& outcome) const;
-
   Status ask_pre_enqueue(const Pod& pod, std::string_view gating_plugin) const;
 
   std::string profile_name_;
@@ -88,17 +69,12 @@ class Framework {
   std::map<std::string, std::unique_ptr<Plugin>, std::less<>> plugins_;  ///< null: runs in a backend
   std::vector<PreEnqueuePlugin*> pre_enqueue_;
   std::vector<QueueSortPlugin*> queue_sort_;
-  std::vector<PreFilterPlugin*> pre_filter_;
-  std::vector<FilterPlugin*> filter_;
   std::vector<PostFilterPlugin*> post_filter_;
-  std::vector<PreScorePlugin*> pre_score_;
-  std::vector<WeightedScore> score_;
   std::vector<ReservePlugin*> reserve_;
   std::vector<PermitPlugin*> permit_;
   std::vector<PreBindPlugin*> pre_bind_;
   std::vector<BindPlugin*> bind_;
   std::vector<PostBindPlugin*> post_bind_;
-  bool has_score_plugins_ = false;  ///< counting those that run elsewhere
 };
 
 }  // namespace berth

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The in-process plugin interface: docs/behaviour/scheduler-core.md 3. A plugin derives from the interface of every
-// extension point it joins. Node-level rules of kube-scheduler run inside the backends; through here come the queue's
-// plugins, those of the binding path, and plugins from outside. A Filter or Score plugin is asked about a batch of pod
-// classes and all their nodes at once, never node by node.
+// The in-process plugin interface of the points before and behind the choice of a node:
+// docs/behaviour/scheduler-core.md
+// 3. A plugin derives from the interface of every extension point it joins. PreFilter, Filter, PreScore and Score run
+// inside the backends; plugins from outside join them as HostPlugin (host_plugin.h).
 //
 // A status that a plugin returns needs a code and reasons; the framework adds the plugin's name. A plugin that throws
 // answers Error with the text of the exception. Plugins outlive every cycle and may be called from one thread at a
@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,18 +19,9 @@
 #include "host/cluster/cache.h"
 #include "host/framework/cycle_state.h"
 #include "host/framework/status.h"
-#include "host/framework/verdicts.h"
 #include "host/objects/pod.h"
 
 namespace berth {
-
-using NodeInfos = std::span<const NodeInfo* const>;
-
-/// One pod that represents its class, with the state of its attempt.
-struct PodClassView {
-  const Pod* pod = nullptr;
-  CycleState* state = nullptr;
-};
 
 class Plugin {
  public:
@@ -56,31 +46,11 @@ class QueueSortPlugin : public virtual Plugin {
   virtual bool less(const QueuedPod& a, const QueuedPod& b) const = 0;  ///< a strict weak order
 };
 
-struct PreFilterResult {
-  Status status;
-  std::optional<std::set<std::string>> node_names;  ///< nullopt: all nodes
-};
-
-class PreFilterPlugin : public virtual Plugin {
- public:
-  virtual PreFilterResult pre_filter(const PodClassView& pod, NodeInfos nodes) = 0;
-
-  /// Brings the state of `pod` to what it would be with `other` on, or off, `node`; `node` has changed already.
-  /// Called on clones only.
-  virtual Status add_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node);
-  virtual Status remove_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node);
-};
-
-struct FilterRequest {
-  PodClassView pod;
-  NodeInfos nodes;
-  Verdicts* verdicts = nullptr;  ///< one a node of `nodes`
-};
-
-class FilterPlugin : public virtual Plugin {
- public:
-  /// Refuses nodes through `verdicts`; those that another plugin refused need no look.
-  virtual void filter(std::span<const FilterRequest> batch) = 0;
+/// A pod that no node accepted.
+struct RefusedPod {
+  const Pod& pod;
+  std::span<const NodeInfo* const> nodes;  ///< all, in node order
+  std::span<const Status> statuses;        ///< parallel to `nodes`: the first refusal; Success where Filter accepts
 };
 
 /// What PostFilter wants of the pod's nomination. Absent: leave it as it is.
@@ -91,26 +61,7 @@ struct PostFilterAnswer {
 
 class PostFilterPlugin : public virtual Plugin {
  public:
-  virtual PostFilterAnswer post_filter(const FilterRequest& refused) = 0;
-};
-
-class PreScorePlugin : public virtual Plugin {
- public:
-  virtual Status pre_score(const PodClassView& pod, NodeInfos nodes) = 0;
-};
-
-struct ScoreRequest {
-  PodClassView pod;
-  NodeInfos nodes;                 ///< feasible ones
-  std::span<std::int64_t> scores;  ///< one a node of `nodes`; 0 until the plugin writes
-  Status* status = nullptr;        ///< the plugin sets it when it fails for this pod
-};
-
-class ScorePlugin : public virtual Plugin {
- public:
-  virtual void score(std::span<const ScoreRequest> batch) = 0;
-  /// Brings the scores of one pod into [0, kMaxNodeScore], in place. A plugin without a normaliser leaves them.
-  virtual Status normalize(const PodClassView& pod, NodeInfos nodes, std::span<std::int64_t> scores);
+  virtual PostFilterAnswer post_filter(const RefusedPod& refused) = 0;
 };
 
 /// A pod on the way to its node. The pod object may not name the node itself.

@@ -2,9 +2,12 @@
 #include "host/preemption/post_filter.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace berth {
+
 PostFilter::PostFilter(Backend& backend, const ClusterCache& cache, const SchedulerConfig& config,
                        std::span<const PodDisruptionBudget> budgets, const PreemptionLimits& limits)
     : backend_(backend),
@@ -28,7 +31,22 @@ bool PostFilter::has_no_candidate(const PodToPlace& pod) const {
 }
 
 PostFilterResult PostFilter::run(PodToPlace& pod, const Message& message) {
-  return plugins_[static_cast<std::size_t>(pod.profile)].run(message, [&] { return preempt(pod, message); });
+  return run(pod, message, plugins_[static_cast<std::size_t>(pod.profile)]);
+}
+
+PostFilterResult PostFilter::run(PodToPlace& pod, const Message& message, const PostFilterPlugins& plugins) {
+  return plugins.run(
+      message, [&] { return preempt(pod, message); }, [&](PostFilterPlugin& plugin) { return ask(plugin, pod); });
+}
+
+PostFilterAnswer PostFilter::ask(PostFilterPlugin& plugin, const PodToPlace& pod) {
+  const std::span<const NodeInfo* const> nodes = cache_.nodes_in_order();
+  std::unordered_map<std::string_view, std::size_t> position_of;
+  for (std::size_t i = 0; i < nodes.size(); ++i) position_of.emplace(nodes[i]->name, i);
+  std::vector<Status> statuses(nodes.size());
+  for (const NodeEvaluation& node : backend_.evaluate(pod).nodes)
+    if (!node.feasible) statuses[position_of.at(backend_.node_name(node.node))] = node.status;
+  return Framework::run_post_filter(plugin, {*pod.pod, nodes, statuses});
 }
 
 PostFilterResult PostFilter::preempt(PodToPlace& pod, const Message& message) {

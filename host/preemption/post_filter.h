@@ -29,6 +29,8 @@ class PostFilter {
 
   /// PostFilter of an attempt that failed with `message`. Prepares the pod when nodes have to be looked at.
   PostFilterResult run(PodToPlace& pod, const Message& message);
+  /// The same with the plugins of a caller who has some from outside.
+  PostFilterResult run(PodToPlace& pod, const Message& message, const PostFilterPlugins& plugins);
   /// The pod has no candidate, whatever its message, as long as pods only come to nodes since it was looked at.
   bool has_no_candidate(const PodToPlace& pod) const;
   /// Something happened that is not only a pod that came to a node.
@@ -53,6 +55,8 @@ class PostFilter {
     std::uint64_t text_version;
   };
   PostFilterResult preempt(PodToPlace& pod, const Message& message);
+  /// Asks a plugin from outside, with what Filter says of each node.
+  PostFilterAnswer ask(PostFilterPlugin& plugin, const PodToPlace& pod);
   static FailureKey key_of(const PodToPlace& pod) { return {pod.compiled_at, pod.class_index, pod.pod->priority}; }
   bool may_gain_from_pods(const Pod& pod) const;
 

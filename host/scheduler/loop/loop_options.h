@@ -18,7 +18,7 @@ struct LoopOptions {
   SchedulerConfig config;
   EngineConfig engine;
   PreemptionLimits preemption;
-  /// Plugins from outside at Reserve, Permit, PreBind, Bind and PostBind.
+  /// Plugins from outside at PostFilter, Reserve, Permit, PreBind, Bind and PostBind.
   PluginRegistry plugins = {};
   std::size_t batch_pods_max = 1024;          ///< pods that are handed to the engine at once
   std::size_t unbound_pods_max = 100'000;     ///< decided and not yet bound; beyond it no pod is tried

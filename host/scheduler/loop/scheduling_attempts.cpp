@@ -105,11 +105,13 @@ bool SchedulingLoop::goes_alone(const Pod& pod) const {
 /// change nothing.
 SchedulingLoop::Portion SchedulingLoop::portion_of(std::span<const PodToPlace> pods) const {
   const auto may_preempt = [this](const PodToPlace& pod) {
-    return post_filter_plugins(pod).preempts() && pod.pod->priority > cluster_.lowest_priority();
+    const PostFilterPlugins& plugins = post_filter_plugins(pod);
+    return plugins.has_outside() || (plugins.preempts() && pod.pod->priority > cluster_.lowest_priority());
   };
   if (std::none_of(pods.begin(), pods.end(), may_preempt)) return {pods.size(), {}};
-  const auto known_end =
-      std::find_if(pods.begin(), pods.end(), [this](const PodToPlace& pod) { return !cluster_.has_no_candidate(pod); });
+  const auto known_end = std::find_if(pods.begin(), pods.end(), [this](const PodToPlace& pod) {
+    return post_filter_plugins(pod).has_outside() || !cluster_.has_no_candidate(pod);
+  });
   if (known_end != pods.begin()) return {static_cast<std::size_t>(known_end - pods.begin()), {}};
   BatchLimits limits;
   limits.stop_at_failure = true;
@@ -220,6 +222,7 @@ void SchedulingLoop::conclude_failure(QueuedPodInfo info, PodToPlace& pod, const
     failure.time = time_;
     failure.message = with_post_filter(message.text, found.text);
     if (found.keeps_nomination) failure.nominated_node = std::nullopt;
+    if (!found.nominated_node.empty()) failure.nominated_node = found.nominated_node;
     if (found.candidate && !preempt(info, *found.candidate, failure)) return;
     if (found.candidate) failure.nominated_node = std::string(cluster_.backend().node_name(found.candidate->node));
   }
@@ -230,9 +233,10 @@ void SchedulingLoop::conclude_failure(QueuedPodInfo info, PodToPlace& pod, const
 PostFilterResult SchedulingLoop::post_filter(PodToPlace& pod, const Message& message) {
   const bool has_nomination = !pod.pod->rare().nominated_node_name.empty();
   const bool never = pod.pod->preemption_policy == PreemptionPolicy::kNever;
-  if (!has_nomination && !never && pod.pod->priority <= cluster_.lowest_priority())
-    return {post_filter_plugins(pod).text_without_victims(cluster_.node_count(), message), {}, false};
-  return cluster_.post_filter().run(pod, message);
+  const PostFilterPlugins& plugins = post_filter_plugins(pod);
+  if (!plugins.has_outside() && !has_nomination && !never && pod.pod->priority <= cluster_.lowest_priority())
+    return {plugins.text_without_victims(cluster_.node_count(), message), {}, false};
+  return cluster_.post_filter().run(pod, message, plugins);
 }
 
 PostFilterResult SchedulingLoop::metered_post_filter(PodToPlace& pod, const Message& message) {
@@ -243,7 +247,7 @@ PostFilterResult SchedulingLoop::metered_post_filter(PodToPlace& pod, const Mess
   time_ = {time_.seconds + seconds, clock_.now_us()};
   const PostFilterPlugins& plugins = post_filter_plugins(pod);
   if (plugins.empty()) return found;
-  StatusCode code = found.candidate ? StatusCode::kSuccess : StatusCode::kUnschedulable;
+  StatusCode code = found.candidate || found.is_success ? StatusCode::kSuccess : StatusCode::kUnschedulable;
   if (found.is_error) code = StatusCode::kError;
   if (plugins.preempts_after(message)) {
     meter.on_preemption_attempt();

@@ -22,12 +22,12 @@ class ApiBinder : public BindPlugin {
   }
 };
 
-/// The points of a profile that lie behind the decision.
-Profile binding_part(const Profile& profile) {
+/// The points of a profile at which the loop runs plugins: PostFilter, and those behind the decision.
+Profile part_of_loop(const Profile& profile) {
   Profile part;
   part.scheduler_name = profile.scheduler_name;
-  for (const ExtensionPoint point : {ExtensionPoint::kReserve, ExtensionPoint::kPermit, ExtensionPoint::kPreBind,
-                                     ExtensionPoint::kBind, ExtensionPoint::kPostBind})
+  for (const ExtensionPoint point : {ExtensionPoint::kPostFilter, ExtensionPoint::kReserve, ExtensionPoint::kPermit,
+                                     ExtensionPoint::kPreBind, ExtensionPoint::kBind, ExtensionPoint::kPostBind})
     part.plugins[static_cast<std::size_t>(point)] = profile.at(point);
   part.args = profile.args;
   return part;
@@ -61,7 +61,8 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
                   [this](const ChosenCandidate& chosen) { return lower_nominated(chosen); }, make_pre_bind_cancel(),
                   clock, options_.meter}),
       preempts_asynchronously_(options_.config.gates.enabled("SchedulerAsyncPreemption")) {
-  for (const Profile& profile : options_.config.profiles) post_filter_plugins_.emplace_back(profile);
+  for (std::size_t p = 0; p < frameworks_.size(); ++p)
+    post_filter_plugins_.emplace_back(options_.config.profiles[p], &frameworks_[p]);
   queue_plugins_.set_meter(options_.meter);
   queue_.set_meter(options_.meter);
   router_.set_meter(options_.meter);
@@ -77,7 +78,7 @@ std::vector<Framework> SchedulingLoop::make_frameworks() {
   std::vector<Framework> frameworks;
   frameworks.reserve(options_.config.profiles.size());
   for (const Profile& profile : options_.config.profiles)
-    frameworks.emplace_back(binding_part(profile), registry, handle_, [](std::string_view) { return true; });
+    frameworks.emplace_back(part_of_loop(profile), registry, handle_, [](std::string_view) { return true; });
   return frameworks;
 }
 

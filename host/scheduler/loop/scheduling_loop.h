@@ -165,7 +165,7 @@ class SchedulingLoop : private AssumedPods {
   EventRouter router_;
   WaitingPods waiting_pods_;
   FrameworkHandle handle_;
-  std::vector<Framework> frameworks_;  ///< [profile]: Reserve to PostBind
+  std::vector<Framework> frameworks_;  ///< [profile]: PostFilter, and Reserve to PostBind
   BindingHooks hooks_;
   ApiCalls calls_;
   Evictions evictions_;

@@ -13,10 +13,10 @@
 namespace berth {
 namespace {
 
-class OnlyFilter : public FilterPlugin {
+class OnlyPostBind : public PostBindPlugin {
  public:
-  std::string_view name() const override { return "OnlyFilter"; }
-  void filter(std::span<const FilterRequest>) override {}
+  std::string_view name() const override { return "OnlyPostBind"; }
+  void post_bind(const PodOnNode&) noexcept override {}
 };
 
 class FrameworkBuild : public testing::Test {
@@ -45,44 +45,44 @@ TEST_F(FrameworkBuild, APluginOfSeveralPointsIsCreatedOnce) {
     ++made;
     return std::make_unique<ScriptedPlugin>("A", Script{}, calls);
   });
-  enable(ExtensionPoint::kFilter, "A");
+  enable(ExtensionPoint::kPermit, "A");
   enable(ExtensionPoint::kReserve, "A");
   const Framework framework = scripted.build();
   EXPECT_EQ(made, 1);
-  EXPECT_TRUE(framework.has_plugins(ExtensionPoint::kFilter));
+  EXPECT_TRUE(framework.has_plugins(ExtensionPoint::kPermit));
   EXPECT_TRUE(framework.has_plugins(ExtensionPoint::kReserve));
-  EXPECT_FALSE(framework.has_plugins(ExtensionPoint::kScore));
+  EXPECT_FALSE(framework.has_plugins(ExtensionPoint::kBind));
 }
 
 TEST_F(FrameworkBuild, PluginsThatRunInBackendsAreSkipped) {
-  enable(ExtensionPoint::kFilter, "Elsewhere");
+  enable(ExtensionPoint::kReserve, "Elsewhere");
   enable(ExtensionPoint::kBind, "Elsewhere");
-  EXPECT_FALSE(scripted.build().has_plugins(ExtensionPoint::kFilter));
+  EXPECT_FALSE(scripted.build().has_plugins(ExtensionPoint::kReserve));
 }
 
 TEST_F(FrameworkBuild, EveryMissingPluginIsNamedOnce) {
-  enable(ExtensionPoint::kFilter, "Ghost");
-  enable(ExtensionPoint::kScore, "Ghost");
+  enable(ExtensionPoint::kPostFilter, "Ghost");
+  enable(ExtensionPoint::kReserve, "Ghost");
   enable(ExtensionPoint::kPermit, "Spirit");
   EXPECT_EQ(problems(),
             (std::vector<std::string>{"plugin \"Ghost\" is not registered", "plugin \"Spirit\" is not registered"}));
 }
 
 TEST_F(FrameworkBuild, APluginThatDoesNotImplementItsPointIsRefused) {
-  scripted.registry().add("OnlyFilter",
-                          [](const Profile&, const FrameworkHandle&) { return std::make_unique<OnlyFilter>(); });
-  enable(ExtensionPoint::kFilter, "OnlyFilter");
+  scripted.registry().add("OnlyPostBind",
+                          [](const Profile&, const FrameworkHandle&) { return std::make_unique<OnlyPostBind>(); });
+  enable(ExtensionPoint::kPostBind, "OnlyPostBind");
   EXPECT_TRUE(problems().empty());
-  enable(ExtensionPoint::kReserve, "OnlyFilter");
+  enable(ExtensionPoint::kReserve, "OnlyPostBind");
   ASSERT_EQ(problems().size(), 1U);
-  EXPECT_EQ(problems()[0].rfind("plugin \"OnlyFilter\" does not implement ", 0), 0U);
+  EXPECT_EQ(problems()[0].rfind("plugin \"OnlyPostBind\" does not implement ", 0), 0U);
 }
 
 TEST_F(FrameworkBuild, AFactoryThatReturnsAnotherPluginIsRefused) {
-  scripted.registry().add("A", [](const Profile&, const FrameworkHandle&) { return std::make_unique<OnlyFilter>(); });
+  scripted.registry().add("A", [](const Profile&, const FrameworkHandle&) { return std::make_unique<OnlyPostBind>(); });
   scripted.registry().add("B", [](const Profile&, const FrameworkHandle&) { return std::unique_ptr<Plugin>(); });
-  enable(ExtensionPoint::kFilter, "A");
-  enable(ExtensionPoint::kFilter, "B");
+  enable(ExtensionPoint::kPostBind, "A");
+  enable(ExtensionPoint::kPostBind, "B");
   EXPECT_EQ(problems().size(), 2U);
 }
 

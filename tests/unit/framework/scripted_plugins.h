@@ -25,14 +25,7 @@ inline Status status_of(StatusCode code, std::string reason = "") {
 /// The behaviour of a scripted plugin at each point; an empty function succeeds.
 struct Script {
   std::function<Status(const Pod&)> pre_enqueue;
-  std::function<PreFilterResult(const PodClassView&, NodeInfos)> pre_filter;
-  std::function<Status(const PodClassView&, const Pod&, const NodeInfo&)> add_pod;
-  std::function<Status(const PodClassView&, const Pod&, const NodeInfo&)> remove_pod;
-  std::function<void(std::span<const FilterRequest>)> filter;
-  std::function<PostFilterAnswer(const FilterRequest&)> post_filter;
-  std::function<Status(const PodClassView&, NodeInfos)> pre_score;
-  std::function<void(std::span<const ScoreRequest>)> score;
-  std::function<Status(NodeInfos, std::span<std::int64_t>)> normalize;
+  std::function<PostFilterAnswer(const RefusedPod&)> post_filter;
   std::function<Status(const PodOnNode&)> reserve;
   std::function<PermitAnswer(const PodOnNode&)> permit;
   std::function<Status(const PodOnNode&)> pre_flight;
@@ -42,11 +35,7 @@ struct Script {
 
 /// Implements every point; the profile decides which of them call it. Each call adds "<name>.<point>" to `calls`.
 class ScriptedPlugin : public PreEnqueuePlugin,
-                       public PreFilterPlugin,
-                       public FilterPlugin,
                        public PostFilterPlugin,
-                       public PreScorePlugin,
-                       public ScorePlugin,
                        public ReservePlugin,
                        public PermitPlugin,
                        public PreBindPlugin,
@@ -61,37 +50,9 @@ class ScriptedPlugin : public PreEnqueuePlugin,
     note("pre_enqueue");
     return script_.pre_enqueue ? script_.pre_enqueue(pod) : Status{};
   }
-  PreFilterResult pre_filter(const PodClassView& pod, NodeInfos nodes) override {
-    note("pre_filter");
-    return script_.pre_filter ? script_.pre_filter(pod, nodes) : PreFilterResult{};
-  }
-  Status add_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node) override {
-    note("add_pod");
-    return script_.add_pod ? script_.add_pod(pod, other, node) : Status{};
-  }
-  Status remove_pod(const PodClassView& pod, const Pod& other, const NodeInfo& node) override {
-    note("remove_pod");
-    return script_.remove_pod ? script_.remove_pod(pod, other, node) : Status{};
-  }
-  void filter(std::span<const FilterRequest> batch) override {
-    note("filter");
-    if (script_.filter) script_.filter(batch);
-  }
-  PostFilterAnswer post_filter(const FilterRequest& refused) override {
+  PostFilterAnswer post_filter(const RefusedPod& refused) override {
     note("post_filter");
     return script_.post_filter ? script_.post_filter(refused) : PostFilterAnswer{};
-  }
-  Status pre_score(const PodClassView& pod, NodeInfos nodes) override {
-    note("pre_score");
-    return script_.pre_score ? script_.pre_score(pod, nodes) : Status{};
-  }
-  void score(std::span<const ScoreRequest> batch) override {
-    note("score");
-    if (script_.score) script_.score(batch);
-  }
-  Status normalize(const PodClassView&, NodeInfos nodes, std::span<std::int64_t> scores) override {
-    note("normalize");
-    return script_.normalize ? script_.normalize(nodes, scores) : Status{};
   }
   Status reserve(const PodOnNode& pod) override {
     note("reserve");
@@ -160,21 +121,5 @@ inline PodPtr plain_pod(const std::string& name, std::int32_t priority = 0) {
   pod.spec = std::make_shared<const PodSpec>();
   return std::make_shared<const Pod>(std::move(pod));
 }
-
-/// Nodes n0, n1, ... without anything on them, and a view of them.
-class PlainNodes {
- public:
-  explicit PlainNodes(std::size_t count) : infos_(count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      infos_[i].name = "n" + std::to_string(i);
-      view_.push_back(&infos_[i]);
-    }
-  }
-  NodeInfos view() const { return view_; }
-
- private:
-  std::vector<NodeInfo> infos_;
-  std::vector<const NodeInfo*> view_;
-};
 
 }  // namespace berth

@@ -4,8 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace berth {
@@ -78,6 +82,78 @@ TEST(PostFilterPluginsTest, ACandidateHasNoTextAndAnErrorOnlyItsOwn) {
   const PostFilterResult error =
       default_plugins().run(filtered(), [] { return PostFilterResult{"preemption: broken", {}, true, true}; });
   EXPECT_EQ(error.text, "preemption: broken");
+}
+
+/// A profile with plugins from outside alone, which answer what a test says.
+class PluginsFromOutside : public testing::Test {
+ protected:
+  void add(const std::string& name, PostFilterAnswer answer) {
+    profile_.plugins[static_cast<std::size_t>(ExtensionPoint::kPostFilter)].push_back({name, 0});
+    answers_.emplace(name, std::move(answer));
+    registry_.add(name, [name](const Profile&, const FrameworkHandle&) { return std::make_unique<Named>(name); });
+  }
+  PostFilterResult run() {
+    const Framework framework(profile_, registry_, {}, [](std::string_view) { return false; });
+    return PostFilterPlugins(profile_, &framework)
+        .run(
+            filtered(), [] { return PostFilterResult{"not asked", {}, false}; },
+            [this](PostFilterPlugin& plugin) {
+              asked.emplace_back(plugin.name());
+              return answers_.at(asked.back());
+            });
+  }
+  std::vector<std::string> asked;
+
+ private:
+  struct Named : PostFilterPlugin {
+    explicit Named(std::string name) : own_name(std::move(name)) {}
+    std::string_view name() const override { return own_name; }
+    PostFilterAnswer post_filter(const RefusedPod&) override { return {}; }
+    std::string own_name;
+  };
+  Profile profile_;
+  PluginRegistry registry_;
+  std::map<std::string, PostFilterAnswer> answers_;
+};
+
+TEST_F(PluginsFromOutside, SuccessEndsWithItsNominationAlone) {
+  add("A", {{StatusCode::kUnschedulable, "", {"a"}}, "na"});
+  add("B", {{}, "nb"});
+  add("C", {});
+  const PostFilterResult result = run();
+  EXPECT_TRUE(result.is_success);
+  EXPECT_EQ(result.nominated_node, "nb");
+  EXPECT_EQ(result.text, "");
+  EXPECT_EQ(asked, (std::vector<std::string>{"A", "B"}));
+}
+
+TEST_F(PluginsFromOutside, UnresolvableEndsWithItsResult) {
+  add("A", {{StatusCode::kUnschedulableAndUnresolvable, "", {"never"}}, ""});
+  add("B", {});
+  const PostFilterResult result = run();
+  EXPECT_FALSE(result.is_success || result.is_error || result.keeps_nomination);
+  EXPECT_EQ(result.nominated_node, "");
+  EXPECT_EQ(result.text, "never");
+  EXPECT_EQ(asked, std::vector<std::string>{"A"});
+}
+
+TEST_F(PluginsFromOutside, UnschedulableAndPendingAddUpAndTheLastNominationStays) {
+  add("A", {{StatusCode::kUnschedulable, "", {"no new claims"}}, "na"});
+  add("B", {{StatusCode::kPending, "", {"later"}}, std::nullopt});
+  const PostFilterResult result = run();
+  EXPECT_EQ(result.text, "no new claims, later");
+  EXPECT_EQ(result.nominated_node, "na");
+  EXPECT_FALSE(result.is_success || result.is_error || result.keeps_nomination);
+}
+
+TEST_F(PluginsFromOutside, AnyOtherCodeIsAnErrorAndEndsWithoutANomination) {
+  add("A", {{StatusCode::kUnschedulable, "", {"a"}}, "na"});
+  add("B", {{StatusCode::kSkip, "", {"odd"}}, "nb"});
+  add("C", {});
+  const PostFilterResult result = run();
+  EXPECT_TRUE(result.is_error && result.keeps_nomination);
+  EXPECT_EQ(result.text, "odd");
+  EXPECT_EQ(asked.size(), 2U);
 }
 
 }  // namespace

@@ -223,5 +223,87 @@ INSTANTIATE_TEST_SUITE_P(Gates, LowerNominationTest, testing::Bool(),
 INSTANTIATE_TEST_SUITE_P(Gates, LoopPreemptionTest, testing::Bool(),
                          [](const auto& gate) { return gate.param ? "asynchronous" : "synchronous"; });
 
+/// A PostFilter plugin from outside, before DefaultPreemption or after it.
+class LoopPostFilterTest : public testing::Test, public LoopFixture {
+ protected:
+  enum class Place : std::uint8_t { kBefore, kAfter };
+  void begin_with_plugin(Place place, PostFilterAnswer answer) {
+    struct Answering : PostFilterPlugin {
+      Answering(LoopPostFilterTest& in_test, PostFilterAnswer says) : test(in_test), answer(std::move(says)) {}
+      std::string_view name() const override { return "Outside"; }
+      PostFilterAnswer post_filter(const RefusedPod& refused) override {
+        test.asked.push_back(refused.pod.name + " " + refused.nodes.front()->name + " " +
+                             refused.statuses.front().plugin);
+        return answer;
+      }
+      LoopPostFilterTest& test;
+      PostFilterAnswer answer;
+    };
+    options.plugins.add("Outside", [this, answer](const Profile&, const FrameworkHandle&) {
+      return std::make_unique<Answering>(*this, answer);
+    });
+    for (Profile& profile : options.config.profiles) {
+      auto& plugins = profile.plugins[static_cast<std::size_t>(ExtensionPoint::kPostFilter)];
+      plugins.insert(place == Place::kBefore ? plugins.begin() : plugins.end(), EnabledPlugin{"Outside", 0});
+    }
+    add_nodes("a cpu=2");
+    add_pods("old cpu=2");
+    open();
+    settle();
+  }
+  std::string message_of(const std::string& name) { return pod(name)->find_condition("PodScheduled")->message; }
+
+  Lines asked;
+};
+
+TEST_F(LoopPostFilterTest, SuccessBeforeDefaultPreemptionNominatesAndEvictsNobody) {
+  begin_with_plugin(Place::kBefore, {{}, "a"});
+  add_pods("new cpu=2 priority=10");
+  settle();
+  EXPECT_EQ(asked, Lines{"new a NodeResourcesFit"});
+  EXPECT_TRUE(preempted.empty());
+  EXPECT_EQ(nominated_node_of("new"), "a");
+}
+
+TEST_F(LoopPostFilterTest, ARefusalBeforeDefaultPreemptionIsFollowedByIt) {
+  begin_with_plugin(Place::kBefore, {{StatusCode::kUnschedulable, "", {"not here"}}, std::nullopt});
+  add_pods("new cpu=2 priority=10");
+  add_pods("low cpu=2");
+  settle();
+  EXPECT_EQ(preempted, Lines{"old for new on a"});
+  EXPECT_EQ(nominated_node_of("new"), "a");
+  EXPECT_NE(message_of("low").find("Insufficient cpu. not here, "), std::string::npos) << message_of("low");
+  EXPECT_NE(message_of("low").find("preemption: "), std::string::npos) << message_of("low");
+}
+
+TEST_F(LoopPostFilterTest, UnresolvableBeforeDefaultPreemptionEndsPostFilter) {
+  begin_with_plugin(Place::kBefore, {{StatusCode::kUnschedulableAndUnresolvable, "", {"never"}}, std::nullopt});
+  add_pods("new cpu=2 priority=10");
+  settle();
+  EXPECT_TRUE(preempted.empty());
+  EXPECT_EQ(nominated_node_of("new"), "");
+  EXPECT_TRUE(message_of("new").ends_with("Insufficient cpu. never")) << message_of("new");
+}
+
+TEST_F(LoopPostFilterTest, AnErrorBeforeDefaultPreemptionEndsPostFilter) {
+  begin_with_plugin(Place::kBefore, {{StatusCode::kError, "", {"broken"}}, std::nullopt});
+  add_pods("new cpu=2 priority=10");
+  settle();
+  EXPECT_TRUE(preempted.empty());
+  EXPECT_TRUE(message_of("new").ends_with("Insufficient cpu. broken")) << message_of("new");
+}
+
+TEST_F(LoopPostFilterTest, AfterDefaultPreemptionItIsAskedOnlyWhereNobodyIsEvicted) {
+  begin_with_plugin(Place::kAfter, {{}, "a"});
+  add_pods("new cpu=2 priority=10");
+  settle();
+  EXPECT_EQ(preempted, Lines{"old for new on a"});
+  EXPECT_TRUE(asked.empty());
+  add_pods("low cpu=2");
+  settle();
+  EXPECT_EQ(asked, Lines{"low a NodeResourcesFit"});
+  EXPECT_EQ(nominated_node_of("low"), "a");
+}
+
 }  // namespace
 }  // namespace berth::test
