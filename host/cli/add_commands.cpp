@@ -70,8 +70,7 @@ void add_preemption(CLI::App& app, ScheduleCommand& command) {
   add_choice(app, "--preemption-nodes", command.preemption_nodes, "all|kube",
              "Try every node for a preemptor, or as kube-scheduler from a node drawn by the seed on, until "
              "minCandidateNodesPercentage and minCandidateNodesAbsolute are reached (default all)");
-  app.add_flag("--keep-budgets", command.keeps_budgets,
-               "Never violate a PodDisruptionBudget; kube-scheduler violates one where nothing else helps");
+  add_preemption_limits(app, command.keeps_budgets, command.replaceable_first);
   add_number(app, "--evictions-per-minute", command.evictions_per_minute_max,
              "Evict no more pods than this in a minute of the run's own clock; 0 is no limit, as in kube-scheduler "
              "(default 0)",

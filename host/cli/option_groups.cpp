@@ -96,4 +96,13 @@ void add_backend(CLI::App& app, ConfigOptions& options) {
              "Engine to use; auto chooses cpu or cuda and the report says why (default auto)");
 }
 
+void add_preemption_limits(CLI::App& app, bool& keeps_budgets, bool& replaceable_first) {
+  app.add_flag("--keep-budgets", keeps_budgets,
+               "Never violate a PodDisruptionBudget; kube-scheduler violates one where nothing else helps");
+  app.add_flag(
+      "--replaceable-first", replaceable_first,
+      "Of the 100 nodes that kube-scheduler would prefer for a preemptor, take the first whose victims all fit "
+      "on other nodes; kube-scheduler does not ask where they go");
+}
+
 }  // namespace berth

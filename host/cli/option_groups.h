@@ -29,5 +29,7 @@ void add_engine(CLI::App& app, ConfigOptions& options);
 /// --batching, for commands that run the scheduling loop
 void add_batching(CLI::App& app, ConfigOptions& options);
 void add_backend(CLI::App& app, ConfigOptions& options);
+/// --keep-budgets, --replaceable-first
+void add_preemption_limits(CLI::App& app, bool& keeps_budgets, bool& replaceable_first);
 
 }  // namespace berth

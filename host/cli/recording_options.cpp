@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::int64_t kDifferencesMax = 10'000;
 
-void add_keep_budgets(CLI::App& app, SimulateCommand& command) {
-  app.add_flag("--keep-budgets", command.keeps_budgets,
-               "Never violate a PodDisruptionBudget; kube-scheduler violates one where nothing else helps");
-}
-
 void add_force(CLI::App& app, bool& replaces) {
   app.add_flag("--force", replaces, "Replace a recording of that name; a file that is no recording never is");
 }
@@ -45,7 +40,7 @@ void add_simulation(CLI::App& app, SimulateCommand& command, const std::string& 
   add_backend(app, command.config);
   add_engine(app, command.config);
   add_batching(app, command.config);
-  add_keep_budgets(app, command);
+  add_preemption_limits(app, command.keeps_budgets, command.replaceable_first);
 }
 
 void add_options(CLI::App& app, RecordCommand& command) {
@@ -62,7 +57,7 @@ void add_options(CLI::App& app, ReplayCommand& command) {
   add_backend(app, command.simulate.config);
   add_engine(app, command.simulate.config);
   add_batching(app, command.simulate.config);
-  add_keep_budgets(app, command.simulate);
+  add_preemption_limits(app, command.simulate.keeps_budgets, command.simulate.replaceable_first);
   add_text(app, "-o,--output", command.output_path, "FILE", "Where to keep the new run, as a recording");
   add_force(app, command.replaces);
   add_differences(app, command.differences_max);

@@ -17,6 +17,7 @@ struct ScheduleCommand {
   std::string format = "table";      ///< table, wide, json, yaml, bindings, deletions
   std::string preemption = "evict";  ///< evict, nominate, off
   bool keeps_budgets = false;
+  bool replaceable_first = false;
   std::string preemption_nodes = "all";
   std::int32_t evictions_per_minute_max = 0;  ///< 0: no limit
   bool fail_unplaced = false;

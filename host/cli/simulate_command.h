@@ -22,6 +22,7 @@ struct SimulateCommand {
   std::optional<std::int64_t> run_duration_us;
   std::optional<std::int64_t> interval_us;  ///< of the time line; 0: a sample at each change
   bool keeps_budgets = false;
+  bool replaceable_first = false;
   std::string format = "table";  ///< table, wide, json, yaml
   std::string plot_path;         ///< empty: none
   std::string metrics_path;      ///< empty: none

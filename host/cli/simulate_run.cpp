@@ -71,6 +71,7 @@ PreparedSimulation prepare_simulation(const SimulateCommand& command, Simulation
   prepared.options.loop.config = std::move(schedule.config);
   prepared.options.loop.engine = std::move(schedule.engine);
   prepared.options.loop.preemption.keeps_budgets = command.keeps_budgets;
+  prepared.options.loop.preemption.replaceable_first = command.replaceable_first;
   return prepared;
 }
 

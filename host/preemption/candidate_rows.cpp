@@ -2,6 +2,8 @@
 #include "host/preemption/candidate_rows.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <tuple>
 
 namespace berth {
 namespace {
@@ -24,6 +26,16 @@ std::optional<std::size_t> CandidateRow::best() const {
   for (std::size_t position = 0; position < findings_.size(); ++position)
     if (findings_[position] == NodeFinding::kCandidate && (!best || costs_[position] < costs_[*best])) best = position;
   return best;
+}
+
+std::vector<std::uint32_t> CandidateRow::cheapest(std::size_t count) const {
+  std::vector<std::uint32_t> positions = with(NodeFinding::kCandidate);
+  const auto kept = positions.begin() + static_cast<std::ptrdiff_t>(std::min(count, positions.size()));
+  std::partial_sort(positions.begin(), kept, positions.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return std::tie(costs_[a], a) < std::tie(costs_[b], b);
+  });
+  positions.erase(kept, positions.end());
+  return positions;
 }
 
 /// Nothing is known of the row before it has room for all nodes, and what may have changed is unknown before the row

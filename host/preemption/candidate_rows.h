@@ -37,6 +37,8 @@ class CandidateRow {
   std::vector<std::uint32_t> with(NodeFinding finding) const;
   /// Of the candidates of the least cost, the first; nullopt: there is no candidate.
   std::optional<std::size_t> best() const;
+  /// Positions of the candidates of the least cost, the first ones among equals. @param count  at most so many
+  std::vector<std::uint32_t> cheapest(std::size_t count) const;
   /// AnswerChanges::may_fail
   bool verdicts_may_fail() const { return verdicts_may_fail_; }
 

@@ -164,11 +164,12 @@ class Shortlist {
  public:
   explicit Shortlist(std::size_t wanted) : wanted_(wanted) {}
 
-  void add(std::size_t position, const CandidateCost& cost, bool violates_budget) {
+  /// @param rank  of the candidate: whether it is a second choice, and its cost
+  void add(std::size_t position, const std::pair<bool, CandidateCost>& rank, bool violates_budget) {
     std::size_t& count = violates_budget ? violating_ : non_violating_;
     if (count < wanted_) {
       ++count;
-      if (!best_ || std::pair(cost, position) < *best_) best_ = {cost, position};
+      if (!best_ || std::pair(rank, position) < *best_) best_ = {rank, position};
     }
   }
   bool is_enough() const { return non_violating_ > 0 && non_violating_ + violating_ >= wanted_; }
@@ -178,7 +179,7 @@ class Shortlist {
   std::size_t wanted_;
   std::size_t violating_ = 0;
   std::size_t non_violating_ = 0;
-  std::optional<std::pair<CandidateCost, std::size_t>> best_;
+  std::optional<std::pair<std::pair<bool, CandidateCost>, std::size_t>> best_;
 };
 
 CandidateCost cost_of(const PreemptionCandidate& candidate) {
@@ -257,12 +258,14 @@ std::vector<PreemptionResult> DefaultPreemption::evaluate(std::span<const PodToP
   return results;
 }
 
-PreemptionChoice DefaultPreemption::choose(const PodToPlace& pod, const DefaultPreemptionArgs& args) {
+PreemptionChoice DefaultPreemption::choose(const PodToPlace& pod, const DefaultPreemptionArgs& args,
+                                           const CandidateTest& is_preferred) {
   lists_.refresh();
-  return limits_.nodes == CandidateNodes::kAll ? choose_of_all(pod) : choose_of_some(pod, args);
+  return limits_.nodes == CandidateNodes::kAll ? choose_of_all(pod, is_preferred)
+                                               : choose_of_some(pod, args, is_preferred);
 }
 
-PreemptionChoice DefaultPreemption::choose_of_all(const PodToPlace& pod) {
+PreemptionChoice DefaultPreemption::choose_of_all(const PodToPlace& pod, const CandidateTest& is_preferred) {
   PreemptionChoice choice;
   CandidateRow& row = rows_.row_for(pod, backend_, lists_);
   choice.error = leave_out_before(pod, row);
@@ -273,11 +276,8 @@ PreemptionChoice DefaultPreemption::choose_of_all(const PodToPlace& pod) {
   if (!choice.eligible) return choice;
   find_candidates(pod, row);
   if (const std::optional<std::size_t> best = best_candidate(pod, row)) {
-    // Once more, for the victims themselves.
-    const VictimList list = lists_.list(*best, pod.pod->priority);
-    const DryRun run;
-    const DryRunResult result = backend_.dry_run({{&pod, 1}, {&list, 1}, {&run, 1}});
-    choice.candidate = candidate_of(list, result, result.answers.front());
+    if (is_preferred) choice.candidate = preferred_candidate(pod, row, is_preferred);
+    if (!choice.candidate) choice.candidate = candidate_at(pod, *best);
     return choice;
   }
   std::vector<std::string> errors;
@@ -291,7 +291,8 @@ PreemptionChoice DefaultPreemption::choose_of_all(const PodToPlace& pod) {
 }
 
 /// Keeps nothing for later pods: each has its own share of the nodes.
-PreemptionChoice DefaultPreemption::choose_of_some(const PodToPlace& pod, const DefaultPreemptionArgs& args) {
+PreemptionChoice DefaultPreemption::choose_of_some(const PodToPlace& pod, const DefaultPreemptionArgs& args,
+                                                   const CandidateTest& is_preferred) {
   PreemptionChoice choice;
   PodVerdicts verdicts = backend_.verdicts(pod);
   choice.error = verdicts.error;
@@ -319,8 +320,11 @@ PreemptionChoice DefaultPreemption::choose_of_some(const PodToPlace& pod, const 
     const NodeFinding finding = finding_of(answer, list, limits_);
     if (finding == NodeFinding::kNeedsNobody) errors.push_back(needs_nobody_text(backend_, list.node));
     if (finding != NodeFinding::kCandidate) continue;
-    shortlist.add(position, cost_of(lists_.ranks(position, pod.pod->priority), result, answer), answer.violations > 0);
-    if (shortlist.best() == position) best = candidate_of(list, result, answer);
+    PreemptionCandidate found = candidate_of(list, result, answer);
+    const bool is_second_choice = is_preferred && !is_preferred(found);
+    shortlist.add(position, {is_second_choice, cost_of(lists_.ranks(position, pod.pod->priority), result, answer)},
+                  answer.violations > 0);
+    if (shortlist.best() == position) best = std::move(found);
     // Where no candidate is wanted, upstream's message counts those among the nodes where eviction does not help.
     verdict_on(list.node) = kNoNodeVerdict;
   }
@@ -378,6 +382,27 @@ void DefaultPreemption::find_candidates(const PodToPlace& pod, CandidateRow& row
                 ? cost_of(lists_.ranks(position_of_run[r], pod.pod->priority), result, answer)
                 : CandidateCost());
   }
+}
+
+/// A dry run for the victims themselves: rows keep what evicting them costs.
+PreemptionCandidate DefaultPreemption::candidate_at(const PodToPlace& pod, std::size_t position) {
+  const VictimList list = lists_.list(position, pod.pod->priority);
+  const DryRun run;
+  const DryRunResult result = backend_.dry_run({{&pod, 1}, {&list, 1}, {&run, 1}});
+  return candidate_of(list, result, result.answers.front());
+}
+
+/// The first of the best candidates that is preferred.
+std::optional<PreemptionCandidate> DefaultPreemption::preferred_candidate(const PodToPlace& pod, CandidateRow& row,
+                                                                          const CandidateTest& is_preferred) {
+  const std::vector<std::uint32_t> positions = row.cheapest(kReplaceableTriesMax);
+  leave_out(pod, positions, row);
+  for (const std::uint32_t position : positions) {
+    if (row.finding(position) != NodeFinding::kCandidate) continue;
+    PreemptionCandidate candidate = candidate_at(pod, position);
+    if (is_preferred(candidate)) return candidate;
+  }
+  return std::nullopt;
 }
 
 /// Of the candidates of the least cost where eviction can help, the first.

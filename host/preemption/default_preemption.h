@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,9 +70,18 @@ enum class CandidateNodes : std::uint8_t {
 /// What preemption does unlike kube-scheduler, or leaves to chance as it does.
 struct PreemptionLimits {
   bool keeps_budgets = false;  ///< a candidate that violates a PodDisruptionBudget is none
+  /// Of the kReplaceableTriesMax best candidates one whose victims fit elsewhere goes before the others.
+  bool replaceable_first = false;
   CandidateNodes nodes = CandidateNodes::kAll;
   std::uint64_t seed = 0;  ///< of CandidateNodes::kKube; a pod draws the same node each time
 };
+
+/// PreemptionLimits::replaceable_first: looking for other nodes costs a fork and as many placements as there are
+/// victims.
+inline constexpr std::size_t kReplaceableTriesMax = 100;
+
+/// What is asked of a candidate.
+using CandidateTest = std::function<bool(const PreemptionCandidate&)>;
 
 /// What preemptors would evict from the cluster as an engine has it.
 class DefaultPreemption {
@@ -88,17 +98,24 @@ class DefaultPreemption {
   /// @throws std::logic_error naming a pod that is not prepared
   std::vector<PreemptionResult> evaluate(std::span<const PodToPlace> pods);
   /// The same for one pod, without what is not chosen. @param args  read for CandidateNodes::kKube
-  PreemptionChoice choose(const PodToPlace& pod, const DefaultPreemptionArgs& args = {});
+  /// @param is_preferred  candidates for which it is true go before the others; empty: all are alike. It may prepare
+  /// pods and open forks
+  PreemptionChoice choose(const PodToPlace& pod, const DefaultPreemptionArgs& args = {},
+                          const CandidateTest& is_preferred = {});
   /// A pod is evicted: with PreemptionLimits::keeps_budgets its budgets allow one eviction less from now on.
   void note_eviction(const Pod& pod);
 
  private:
-  PreemptionChoice choose_of_all(const PodToPlace& pod);
-  PreemptionChoice choose_of_some(const PodToPlace& pod, const DefaultPreemptionArgs& args);
+  PreemptionChoice choose_of_all(const PodToPlace& pod, const CandidateTest& is_preferred);
+  PreemptionChoice choose_of_some(const PodToPlace& pod, const DefaultPreemptionArgs& args,
+                                  const CandidateTest& is_preferred);
   std::string leave_out_before(const PodToPlace& pod, CandidateRow& row);
   std::string leave_out(const PodToPlace& pod, std::span<const std::uint32_t> positions, CandidateRow& row);
   void find_candidates(const PodToPlace& pod, CandidateRow& row);
   std::optional<std::size_t> best_candidate(const PodToPlace& pod, CandidateRow& row);
+  std::optional<PreemptionCandidate> preferred_candidate(const PodToPlace& pod, CandidateRow& row,
+                                                         const CandidateTest& is_preferred);
+  PreemptionCandidate candidate_at(const PodToPlace& pod, std::size_t position);
 
   const Backend& backend_;
   DisruptionBudgets budgets_;

@@ -14,6 +14,7 @@ PostFilter::PostFilter(Backend& backend, const ClusterCache& cache, const Schedu
       cache_(cache),
       config_(config),
       limits_(limits),
+      replaceable_(backend, config),
       has_default_constraints_(std::any_of(config.profiles.begin(), config.profiles.end(), [](const Profile& profile) {
         return !profile.args.pod_topology_spread.default_constraints.empty();
       })) {
@@ -58,8 +59,11 @@ PostFilterResult PostFilter::preempt(PodToPlace& pod, const Message& message) {
                                                       known->second.message == message)
     return {known->second.text, {}, false};
   backend_.prepare({&pod, 1});
-  PreemptionChoice choice =
-      preemption_->choose(pod, config_.profiles[static_cast<std::size_t>(pod.profile)].args.default_preemption);
+  CandidateTest is_preferred;
+  if (limits_.replaceable_first)
+    is_preferred = [&](const PreemptionCandidate& candidate) { return replaceable_.fit_elsewhere(pod, candidate); };
+  PreemptionChoice choice = preemption_->choose(
+      pod, config_.profiles[static_cast<std::size_t>(pod.profile)].args.default_preemption, is_preferred);
   if (choice.candidate) return {{}, std::move(choice.candidate), false};
   PostFilterResult result{as_preemption_text(choice.error.empty() ? choice.message : choice.error),
                           {},

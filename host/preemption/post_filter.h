@@ -17,6 +17,7 @@
 #include "host/objects/cluster_objects.h"
 #include "host/preemption/default_preemption.h"
 #include "host/preemption/post_filter_plugins.h"
+#include "host/preemption/replaceable_victims.h"
 
 namespace berth {
 
@@ -64,6 +65,7 @@ class PostFilter {
   const ClusterCache& cache_;
   const SchedulerConfig& config_;
   PreemptionLimits limits_;
+  ReplaceableVictims replaceable_;
   std::vector<PostFilterPlugins> plugins_;  ///< [profile]
   bool has_default_constraints_;            ///< some profile spreads pods that do not ask for it
   std::unique_ptr<DefaultPreemption> preemption_;

@@ -214,6 +214,51 @@ TEST_F(QueueRunTest, KeptBudgetsCountTheEvictionsOfTheRun) {
   EXPECT_EQ(result_.placements.size(), 1u);
 }
 
+TEST_F(QueueRunTest, VictimsThatFitElsewhereGoFirstWhereThatIsAskedFor) {
+  add_node("a", 1000);
+  add_node("b", 1000);
+  add_node("c", 200);
+  add_running("large", 0, "a");
+  add_running("small", 1, "b").spec = spec_with_milli_cpu(200);
+  add_pending("urgent", 9);
+  run();
+  EXPECT_EQ(evicted(), Names{"large for urgent"}) << "the lower priority";
+
+  options_.preemption.limits.replaceable_first = true;
+  run();
+  EXPECT_EQ(evicted(), Names{"small for urgent"}) << "it fits on c";
+  for (const CandidateNodes nodes : {CandidateNodes::kAll, CandidateNodes::kKube}) {
+    options_.preemption.limits.nodes = nodes;
+    run();
+    EXPECT_EQ(evicted(), Names{"small for urgent"});
+  }
+}
+
+TEST_F(QueueRunTest, WhereNoVictimFitsElsewhereTheCandidateIsThatOfUpstream) {
+  add_node("a", 1000);
+  add_node("b", 1000);
+  add_running("low", 0, "a");
+  add_running("middle", 1, "b");
+  add_pending("urgent", 9);
+  options_.preemption.limits.replaceable_first = true;
+  run();
+  EXPECT_EQ(evicted(), Names{"low for urgent"});
+}
+
+TEST_F(QueueRunTest, VictimsOfOtherSchedulersCountAsPodsThatFitNowhere) {
+  add_node("a", 1000);
+  add_node("b", 1000);
+  add_running("low", 0, "a");
+  auto spec = std::make_shared<PodSpec>(*spec_with_milli_cpu(200));
+  spec->scheduler_name = "other";
+  add_running("foreign", 1, "b").spec = spec;
+  add_node("c", 200);
+  add_pending("urgent", 9);
+  options_.preemption.limits.replaceable_first = true;
+  run();
+  EXPECT_EQ(evicted(), Names{"low for urgent"});
+}
+
 TEST_F(QueueRunTest, APodThatMayNotPreemptEvictsNoPod) {
   add_node("a", 1000);
   add_running("on-a", 0, "a");

@@ -227,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(Gates, LoopPreemptionTest, testing::Bool(),
 class LoopPostFilterTest : public testing::Test, public LoopFixture {
  protected:
   enum class Place : std::uint8_t { kBefore, kAfter };
-  void begin_with_plugin(Place place, PostFilterAnswer answer) {
+  void begin_with_plugin(Place place, const PostFilterAnswer& answer) {
     struct Answering : PostFilterPlugin {
       Answering(LoopPostFilterTest& in_test, PostFilterAnswer says) : test(in_test), answer(std::move(says)) {}
       std::string_view name() const override { return "Outside"; }
