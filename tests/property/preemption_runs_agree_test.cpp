@@ -29,6 +29,7 @@ struct DrawnRun {
     options.config = drawn.config;
     options.engine = drawn.engine;
     options.preemption.limits.keeps_budgets = drawn.dice.one_in(4);
+    options.preemption.limits.replaceable_first = drawn.dice.one_in(4);
     if (drawn.dice.one_in(4)) options.preemption.evictions_per_minute_max = 2;
   }
   ScheduleResult run(const std::string& backend, std::int32_t batch_pods) {
