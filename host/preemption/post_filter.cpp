@@ -36,18 +36,23 @@ PostFilterResult PostFilter::run(PodToPlace& pod, const Message& message) {
 }
 
 PostFilterResult PostFilter::run(PodToPlace& pod, const Message& message, const PostFilterPlugins& plugins) {
+  std::vector<Status> statuses;
   return plugins.run(
-      message, [&] { return preempt(pod, message); }, [&](PostFilterPlugin& plugin) { return ask(plugin, pod); });
+      message, [&] { return preempt(pod, message); },
+      [&](PostFilterPlugin& plugin) {
+        if (statuses.empty()) statuses = filter_statuses(pod);
+        return Framework::run_post_filter(plugin, {*pod.pod, cache_.nodes_in_order(), statuses});
+      });
 }
 
-PostFilterAnswer PostFilter::ask(PostFilterPlugin& plugin, const PodToPlace& pod) {
+std::vector<Status> PostFilter::filter_statuses(const PodToPlace& pod) const {
   const std::span<const NodeInfo* const> nodes = cache_.nodes_in_order();
   std::unordered_map<std::string_view, std::size_t> position_of;
   for (std::size_t i = 0; i < nodes.size(); ++i) position_of.emplace(nodes[i]->name, i);
   std::vector<Status> statuses(nodes.size());
   for (const NodeEvaluation& node : backend_.evaluate(pod).nodes)
     if (!node.feasible) statuses[position_of.at(backend_.node_name(node.node))] = node.status;
-  return Framework::run_post_filter(plugin, {*pod.pod, nodes, statuses});
+  return statuses;
 }
 
 PostFilterResult PostFilter::preempt(PodToPlace& pod, const Message& message) {

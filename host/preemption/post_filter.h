@@ -56,8 +56,8 @@ class PostFilter {
     std::uint64_t text_version;
   };
   PostFilterResult preempt(PodToPlace& pod, const Message& message);
-  /// Asks a plugin from outside, with what Filter says of each node.
-  PostFilterAnswer ask(PostFilterPlugin& plugin, const PodToPlace& pod);
+  /// What Filter says of each node, in node order: for plugins from outside.
+  std::vector<Status> filter_statuses(const PodToPlace& pod) const;
   static FailureKey key_of(const PodToPlace& pod) { return {pod.compiled_at, pod.class_index, pod.pod->priority}; }
   bool may_gain_from_pods(const Pod& pod) const;
 

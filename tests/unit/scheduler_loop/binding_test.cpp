@@ -18,6 +18,13 @@ constexpr std::size_t kAttemptsMax = 8;
 
 bool is_binding(const ApiCall& call) { return std::holds_alternative<PodBinding>(call.request); }
 
+/// Bindings are made five seconds after they are asked for.
+CallFault late_bindings(const ApiCall& call) {
+  CallFault fault;
+  if (is_binding(call)) fault.delay_us = 5 * kSecondUs;
+  return fault;
+}
+
 /// Lets pods with the label `wait` wait at one point, or rejects them there.
 class WaitingPlugin : public PermitPlugin, public PreBindPlugin, public ReservePlugin {
  public:
@@ -284,11 +291,7 @@ TEST_F(LoopBindingTest, APercentSignOfAMessageStaysInTheEvent) {
 }
 
 TEST_F(LoopBindingTest, SlowBindingsDoNotDelayTheNextDecision) {
-  FaultyClient client(store, [&](const ApiCall& call) {
-    CallFault fault;
-    if (is_binding(call)) fault.delay_us = 5 * kSecondUs;
-    return fault;
-  });
+  FaultyClient client(store, late_bindings);
   add_nodes("a cpu=2");
   add_pods("p*3 cpu=1");
   open(client);
@@ -299,11 +302,7 @@ TEST_F(LoopBindingTest, SlowBindingsDoNotDelayTheNextDecision) {
 }
 
 TEST_F(LoopBindingTest, APodThatIsDeletedDuringItsBindingGivesTheRoomBack) {
-  FaultyClient client(store, [&](const ApiCall& call) {
-    CallFault fault;
-    if (is_binding(call)) fault.delay_us = 5 * kSecondUs;
-    return fault;
-  });
+  FaultyClient client(store, late_bindings);
   add_nodes("a cpu=1");
   add_pods("p cpu=1");
   open(client);
@@ -318,11 +317,7 @@ TEST_F(LoopBindingTest, APodThatIsDeletedDuringItsBindingGivesTheRoomBack) {
 }
 
 TEST_F(LoopBindingTest, AFailedBindingOfAPodThatIsGoneSaysSo) {
-  FaultyClient client(store, [&](const ApiCall& call) {
-    CallFault fault;
-    if (is_binding(call)) fault.delay_us = 5 * kSecondUs;
-    return fault;
-  });
+  FaultyClient client(store, late_bindings);
   add_nodes("a cpu=1");
   add_pods("p cpu=1");
   open(client);
@@ -354,11 +349,7 @@ TEST_F(LoopBindingTest, APodThatIsBoundAlthoughItsBindingFailedIsToldThatItFaile
 }
 
 TEST_F(LoopBindingTest, ARecreatedPodGetsNothingFromTheBindingOfTheOldOne) {
-  FaultyClient client(store, [&](const ApiCall& call) {
-    CallFault fault;
-    if (is_binding(call)) fault.delay_us = 5 * kSecondUs;
-    return fault;
-  });
+  FaultyClient client(store, late_bindings);
   add_nodes("a cpu=1");
   add_pods("p cpu=1");
   open(client);
