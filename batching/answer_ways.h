@@ -14,7 +14,6 @@ struct AnswerWays {
   enum class WhyNot : std::uint8_t {
     kFewClasses,   ///< rows of the classes cost less
     kMode,         ///< lists of nodes: sampling, heap order, amounts that wrap
-    kNominations,  ///< nodes refuse the pod because of nominations
     kProfile,      ///< no bound for the scores of its profile
     kRequests,     ///< no bound for the amounts of the pod
     kManyDomains,  ///< too many groups of nodes by domain
@@ -25,8 +24,8 @@ struct AnswerWays {
     kCount,
   };
   static constexpr std::array<std::string_view, static_cast<std::size_t>(WhyNot::kCount)> kNames = {
-      "few_classes",  "mode",        "nominations",  "profile",    "requests",
-      "many_domains", "many_listed", "mixed_groups", "normalizer", "many_refused"};
+      "few_classes", "mode",         "profile",    "requests",    "many_domains",
+      "many_listed", "mixed_groups", "normalizer", "many_refused"};
 
   std::int64_t by_index = 0;
   std::int64_t by_runs = 0;  ///< of equal pods

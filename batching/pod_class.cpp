@@ -75,14 +75,21 @@ std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
       class_of_kind_.resize(static_cast<std::size_t>(kind) + 1);
     Found& known = class_of_kind_[static_cast<std::size_t>(kind)];
     const std::uint32_t revision = topology_.revision(kind);
-    if (known.revision != revision) known = {find_or_add(pod, kind, host), revision};
+    if (known.revision != revision) known = {find_by_spec(pod, kind), revision};
     return known.pod_class;
   }
-  auto& by_spec = class_of_spec_[static_cast<std::size_t>(pod.profile)];
-  const auto [known, is_new] = by_spec.try_emplace(pod.pod->spec.get());
-  if (is_new) known->second = {pod.pod->spec, find_or_add(pod, kind, host), 0};
-  known->second.found_at = sweeps_;
-  return known->second.pod_class;
+  return find_by_spec(pod, kind);
+}
+
+/// For a pod without a node and without host columns.
+std::int32_t ClassTable::find_by_spec(const PodToPlace& pod, std::int32_t kind) {
+  const auto topology = kind >= 0 ? topology_.compiled(kind) : nullptr;
+  FoundForSpec& known = class_of_spec_[static_cast<std::size_t>(pod.profile)][pod.pod->spec.get()];
+  if (known.spec == nullptr || known.topology != topology)
+    known = {pod.pod->spec, topology, find_or_add(pod, kind, ""), sweeps_};
+  known.found_at = sweeps_;
+  if (!is_error(known.pod_class)) classes_[known.pod_class].found_at = sweeps_;
+  return known.pod_class;
 }
 
 std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind, const std::string& host) {

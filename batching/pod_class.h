@@ -167,6 +167,7 @@ class ClassTable {
 
  private:
   std::int32_t class_of(const PodToPlace& pod, std::int32_t kind);
+  std::int32_t find_by_spec(const PodToPlace& pod, std::int32_t kind);
   std::int32_t find_or_add(const PodToPlace& pod, std::int32_t kind, const std::string& host);
   /// What plugins on the host read of a pod.
   struct HostOfPod {
@@ -201,9 +202,11 @@ class ClassTable {
   std::vector<CompiledProfile> profiles_;
   Numbered<PodClass> classes_;
   std::unordered_map<std::string, std::int32_t> class_of_signature_;
-  /// Per profile: PodSpec -> class, or an error. Loaded pods share specs, so this finds the class of most pods.
+  /// Per profile: PodSpec -> class, or an error. Loaded pods share specs, so this finds the class of most pods that no
+  /// term concerns, and of most new kinds.
   struct FoundForSpec {
     std::shared_ptr<const PodSpec> spec;  ///< keeps the key alive
+    std::shared_ptr<const TopologyIndex::Compiled> topology;
     std::int32_t pod_class = 0;
     std::uint64_t found_at = 0;  ///< sweeps_
   };

@@ -92,14 +92,26 @@ std::int32_t TopologyIndex::kind_of(const Pod& pod, std::int32_t profile) {
   std::int32_t kind = kind_of_hash_.find(key.hash(), [&](std::int32_t number) { return kinds_[number].key == key; });
   if (kind < 0) {
     const std::int32_t owner = queries_.owner_of(pod);
-    kind = kinds_.add({key, owner, pod.spec, shared(queries_.compile(pod, profile, *selectors_[default_selector]))});
+    kind = kinds_.add({key, owner, pod.spec, own_program(pod, key)});
     kind_of_hash_.add(key.hash(), kind);
+    kind_of_spec_[key.spec] = kind;
   }
   kinds_[kind].used_at = sweeps_;
   return kind;
 }
 
 // Compiling
+
+/// Replicas of a StatefulSet differ in labels that their own terms seldom read.
+std::shared_ptr<const OwnProgram> TopologyIndex::own_program(const Pod& pod, const KindKey& key) {
+  if (const auto latest = kind_of_spec_.find(key.spec); latest != kind_of_spec_.end()) {
+    const Kind& other = kinds_[latest->second];
+    if (!other.own->reads_labels && other.key.default_selector == key.default_selector &&
+        other.key.profile == key.profile && queries_.namespace_of(other.key.identity) == pod.namespace_)
+      return other.own;
+  }
+  return shared(queries_.compile(pod, key.profile, *selectors_[key.default_selector]));
+}
 
 std::shared_ptr<const OwnProgram> TopologyIndex::shared(OwnProgram own) {
   const std::string signature = signature_of(own);
@@ -124,10 +136,10 @@ void TopologyIndex::recompile(Kind& kind) {
   kind.version = queries_.version(kind.key.identity);
 }
 
-const TopologyIndex::Compiled& TopologyIndex::compile(std::int32_t index) {
+const std::shared_ptr<const TopologyIndex::Compiled>& TopologyIndex::compiled(std::int32_t index) {
   Kind& kind = kinds_[index];
   if (kind.version != queries_.version(kind.key.identity)) recompile(kind);
-  return *kind.compiled;
+  return kind.compiled;
 }
 
 std::uint32_t TopologyIndex::revision(std::int32_t kind) {
@@ -398,7 +410,10 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
   });
   for (const Pod* pod : in_use.nominated) live.matches.owners.insert(queries_.known_owner_of(*pod));
   for (const std::int32_t number : dropped) {
-    kind_of_hash_.remove(kinds_[number].key.hash(), number);
+    const KindKey& key = kinds_[number].key;
+    kind_of_hash_.remove(key.hash(), number);
+    const auto latest = kind_of_spec_.find(key.spec);
+    if (latest != kind_of_spec_.end() && latest->second == number) kind_of_spec_.erase(latest);
     kinds_.remove(number);
   }
   drop_expired(own_of_signature_);

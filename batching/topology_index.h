@@ -59,7 +59,9 @@ class TopologyIndex {
     std::string signature;                           ///< equal: equal program and moves
   };
   /// As of now. Valid until the next call.
-  const Compiled& compile(std::int32_t kind);
+  const Compiled& compile(std::int32_t kind) { return *compiled(kind); }
+  /// The same; kinds that are compiled to equal programs and moves share it.
+  const std::shared_ptr<const Compiled>& compiled(std::int32_t kind);
   /// Changes with what compile() gives for the kind; never 0.
   std::uint32_t revision(std::int32_t kind);
   /// Table changes of placing the pod, including tables that were added after it was placed: count_new() counted it
@@ -181,6 +183,7 @@ class TopologyIndex {
 
   bool concerns(const Pod& pod, std::int32_t profile) const;
   std::int32_t default_selector_of(const Pod& pod, std::int32_t identity, std::int32_t profile);
+  std::shared_ptr<const OwnProgram> own_program(const Pod& pod, const KindKey& key);
   std::shared_ptr<const OwnProgram> shared(OwnProgram own);
   std::shared_ptr<const Compiled> shared(TopologyProgram program, std::vector<CountMove> moves);
   void recompile(Kind& kind);
@@ -231,6 +234,7 @@ class TopologyIndex {
   std::unordered_map<std::string, SelectorsOfPods> selectors_in_namespace_;
   NumberOfHash kind_of_hash_;
   Numbered<Kind> kinds_;
+  std::unordered_map<const PodSpec*, std::int32_t> kind_of_spec_;  ///< the latest
   /// By signature, to be shared by the kinds to come.
   SharedValues<OwnProgram> own_of_signature_;
   SharedValues<Compiled> compiled_of_signature_;

@@ -51,6 +51,12 @@ EligibleNodes eligible_nodes(const SpreadConstraint& constraint, std::vector<std
           constraint.honors_node_taints ? spec : nullptr};
 }
 
+/// matchLabelKeys: selectors contain values of the pod's own labels.
+bool takes_values_of_labels(const PodSpec& spec) {
+  return std::any_of(spec.topology_spread_constraints.begin(), spec.topology_spread_constraints.end(),
+                     [](const TopologySpreadConstraint& constraint) { return !constraint.match_label_keys.empty(); });
+}
+
 bool prefers_pods(const PodSpec& spec) {
   return (spec.pod_affinity && !spec.pod_affinity->preferred.empty()) ||
          (spec.pod_anti_affinity && !spec.pod_anti_affinity->preferred.empty());
@@ -70,6 +76,7 @@ TopologyQueries::TopologyQueries(const ClusterObjects& objects, const SchedulerC
 std::string signature_of(const OwnProgram& own) {
   std::string signature = signature_of(own.program, {});
   signature.push_back(own.affinity_pre_score_skips ? '1' : '0');
+  signature.push_back(own.reads_labels ? '1' : '0');
   append_numbers(signature, own.queries);
   append_numbers(signature, own.tables);
   return signature;
@@ -84,6 +91,7 @@ OwnProgram TopologyQueries::compile(const Pod& pod, std::int32_t profile, const 
   compile_affinity(pod, enabled, own);
   own.queries = asked_queries_;
   own.tables = asked_tables_;
+  own.reads_labels = !own.program.hard.empty() || takes_values_of_labels(*pod.spec);
   return own;
 }
 

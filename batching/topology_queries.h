@@ -26,6 +26,8 @@ struct OwnProgram {
   bool affinity_pre_score_skips = false;
   std::vector<std::int32_t> queries;  ///< that its terms make
   std::vector<std::int32_t> tables;   ///< that count for them
+  /// Labels of the pod take part, not only those of its constraints' and terms' selectors: pods of one spec may differ.
+  bool reads_labels = false;
 };
 
 /// Equal for equal programs.

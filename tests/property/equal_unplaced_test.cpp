@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A million equal pods without an owner that find no node: the time is linear, as for pods that are placed.
+// A million equal pods without an owner that find no node: the time is linear, as for pods that are placed. Tests assert
+// no times: a quadratic one is ended by ctest (TIMEOUT in CMakeLists.txt).
 
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,15 +16,11 @@ namespace berth::test {
 namespace {
 
 constexpr std::size_t kPods = 1'000'000;
-/// Processor time of one batch. It takes about a second; comparing each pod with all others takes more than a minute.
-constexpr double kSecondsMax = 20;
 
 /// Pending pods of the scenario.
 constexpr std::size_t kLarge = 0;
 constexpr std::size_t kLarger = 1;
 constexpr std::size_t kSmall = 2;
-
-double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 class EqualUnplacedTest : public testing::TestWithParam<const char*> {
  protected:
@@ -41,11 +37,9 @@ class EqualUnplacedTest : public testing::TestWithParam<const char*> {
   }
 
   /// Answers the batch, of which only the first `placed` pods find a node.
-  void expect_quick_answers(std::size_t placed) {
+  void expect_placed(std::size_t placed) {
     backend_->compile(pods_);
-    const double begin = processor_seconds();
     const BatchResult result = backend_->commit_batch(pods_, {});
-    EXPECT_LT(processor_seconds() - begin, kSecondsMax);
     ASSERT_EQ(result.outcomes.size(), pods_.size());
     for (std::size_t i = 0; i < pods_.size(); ++i)
       ASSERT_EQ(result.outcomes[i].kind, i < placed ? OutcomeKind::kPlaced : OutcomeKind::kUnschedulable) << i;
@@ -61,7 +55,7 @@ class EqualUnplacedTest : public testing::TestWithParam<const char*> {
 
 TEST_P(EqualUnplacedTest, AMillionEqualPodsTakeLinearTime) {
   add(kLarge, kPods);
-  expect_quick_answers(0);
+  expect_placed(0);
 }
 
 TEST_P(EqualUnplacedTest, TwoClassesInTurnTakeLinearTime) {
@@ -69,13 +63,13 @@ TEST_P(EqualUnplacedTest, TwoClassesInTurnTakeLinearTime) {
     add(kLarge, 1);
     add(kLarger, 1);
   }
-  expect_quick_answers(0);
+  expect_placed(0);
 }
 
 TEST_P(EqualUnplacedTest, PodsBehindAPlacedRunTakeLinearTime) {
   add(kSmall, 5'000);
   add(kLarge, kPods);
-  expect_quick_answers(5'000);
+  expect_placed(5'000);
 }
 
 // Not the reference, which evaluates every pod on every node.

@@ -78,15 +78,14 @@ void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::
     return answer_uncached(pod, own_nomination);
   const NominationAnswers::Refused refused = nomination_answers.of(pod);
   const bool from_list = !plain_mode() || scores_may_leave_range(table[pod.class_index], snapshot);
-  if (const std::optional<Selection> found = select_by_index(pods, from_list, !refused.nodes.empty()))
+  note_key_changes(pod, refused);
+  if (const std::optional<Selection> found = select_by_index(pods, from_list, refused.nodes))
     return answer(pod, *found, own_nomination);
   if (!from_list && refused.nodes.empty() && comes_alone(pods) &&
-      lone_row.evaluate(pod.class_index, table, snapshot, log)) {
-    note_key_changes(pod, refused);
+      lone_row.evaluate(pod.class_index, table, snapshot, log))
     return answer(pod, select_in_lone_row(pod), own_nomination);
-  }
   const TileCache::Place at = tiles.find(pod.class_index, pods, snapshot, log);
-  leave_out(pod, at, refused);
+  at.tile->leave_out(snapshot, at.slot, refused.nodes, refused.version);
   if (from_list) return answer_from_list(pod, SlotOnNodes(at), refused.nodes, own_nomination);
   const bool in_groups = table[pod.class_index].topology != nullptr;
   answer(pod, in_groups ? select_in_groups(pod, {*at.tile, at.slot}) : select_in_row(pod, at), own_nomination);
@@ -100,13 +99,13 @@ bool CpuBackend::State::index_pays(std::int32_t c) const {
 
 /// @return nullopt: take rows
 std::optional<Selection> CpuBackend::State::select_by_index(std::span<const PodToPlace> pods, bool from_list,
-                                                            bool is_nominated_against) {
+                                                            const ExcludedNodes& refused) {
   using WhyNot = AnswerWays::WhyNot;
   const std::int32_t c = pods.front().class_index;
   std::optional<Selection> found;
-  WhyNot why = from_list ? WhyNot::kMode : is_nominated_against ? WhyNot::kNominations : WhyNot::kFewClasses;
-  if (!from_list && !is_nominated_against && index_pays(c)) {
-    found = index.select(c, snapshot, log);
+  WhyNot why = from_list ? WhyNot::kMode : WhyNot::kFewClasses;
+  if (!from_list && index_pays(c)) {
+    found = index.select(c, refused, snapshot, log);
     why = index.why_not();
   }
   if (!found) {
@@ -127,19 +126,14 @@ bool CpuBackend::State::comes_alone(std::span<const PodToPlace> pods) const {
 /// Leaves those nodes out of the row that refuse the pod because of nominations. @return those nodes
 const ExcludedNodes& CpuBackend::State::leave_out_refused(const PodToPlace& pod, const TileCache::Place& at) {
   const NominationAnswers::Refused refused = nomination_answers.of(pod);
-  leave_out(pod, at, refused);
+  note_key_changes(pod, refused);
+  at.tile->leave_out(snapshot, at.slot, refused.nodes, refused.version);
   return refused.nodes;
 }
 
-void CpuBackend::State::leave_out(const PodToPlace& pod, const TileCache::Place& at,
-                                  const NominationAnswers::Refused& refused) {
-  at.tile->leave_out(snapshot, at.slot, refused.nodes, refused.version);
-  note_key_changes(pod, refused);
-}
-
 void CpuBackend::State::note_key_changes(const PodToPlace& pod, const NominationAnswers::Refused& refused) {
-  if (!refused.changed.empty() && table[pod.class_index].topology != nullptr)
-    grouped_rows.find(pod.class_index, table, snapshot).note_key_changes(refused.changed);
+  if (refused.changed.empty()) return;
+  if (GroupedRow* const row = grouped_rows.find_existing(pod.class_index)) row->note_key_changes(refused.changed);
 }
 
 Selection CpuBackend::State::select_in_lone_row(const PodToPlace& pod) {

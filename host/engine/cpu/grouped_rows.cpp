@@ -40,6 +40,11 @@ const GroupedRow* GroupedRows::find_existing(std::int32_t pod_class) const {
   return at == rows_.end() ? nullptr : &at->second;
 }
 
+GroupedRow* GroupedRows::find_existing(std::int32_t pod_class) {
+  const auto at = rows_.find(pod_class);
+  return at == rows_.end() ? nullptr : &at->second;
+}
+
 /// Cells depend on the node side by the nodes that it accepts and their raw scores alone, so that most classes share
 /// them: the rest of a node side is images.
 std::shared_ptr<const NodeCells> GroupedRows::cells_for(const CellColumns& columns, const NodeSideRow& node_side,

@@ -26,6 +26,7 @@ class GroupedRows {
   GroupedRow& find(std::int32_t pod_class, ClassTable& table, const Snapshot& snapshot);
   /// The same of a row that exists; null otherwise.
   const GroupedRow* find_existing(std::int32_t pod_class) const;
+  GroupedRow* find_existing(std::int32_t pod_class);
   /// Call when node objects changed.
   void clear();
   /// Of the rows and their cells.

@@ -39,7 +39,8 @@ void IndexSelection::follow_nodes(const Snapshot& snapshot) {
   partition_.begin(std::move(group_of), tuning_.index_groups_max(snapshot.node_count()));
 }
 
-std::optional<IndexSelection::WhyNot> IndexSelection::describe(std::int32_t c, const Snapshot& snapshot, Asked& asked) {
+std::optional<IndexSelection::WhyNot> IndexSelection::describe(std::int32_t c, const ExcludedNodes& refused,
+                                                               const Snapshot& snapshot, Asked& asked) {
   const PodClass& pod_class = table_[c];
   const CompiledProfile& profile = table_.profile_of(c);
   if (!LoadIndex::serves(profile)) return WhyNot::kProfile;
@@ -51,7 +52,7 @@ std::optional<IndexSelection::WhyNot> IndexSelection::describe(std::int32_t c, c
                         std::all_of(pod_class.requested.begin(), pod_class.requested.end(), [](const auto& request) {
                           return request.amount <= 0 || request.column == kCpuColumn || request.column == kMemoryColumn;
                         });
-  asked = {&pod_class, &profile, &row, &side_of(c, row, snapshot), &snapshot, *on_loads, is_known};
+  asked = {&pod_class, &profile, &row, &side_of(c, row, snapshot), &snapshot, &refused, *on_loads, is_known};
   return std::nullopt;
 }
 
@@ -87,10 +88,10 @@ LoadIndex& IndexSelection::index_of(const Asked& asked, const Snapshot& snapshot
   return *index;
 }
 
-/// Node side and load accept the pod.
+/// Node side, load and nominations accept the pod.
 bool IndexSelection::fits(const Asked& asked, std::int32_t node) {
   ++evaluations_;
-  return asked.row->total_of[static_cast<std::size_t>(node)] >= 0 &&
+  return asked.row->total_of[static_cast<std::size_t>(node)] >= 0 && !asked.refused->contains(node) &&
          load_accepts(*asked.pod_class, *asked.profile, *asked.snapshot, node);
 }
 
@@ -111,9 +112,10 @@ bool IndexSelection::holds_maxima(const Asked& asked) {
       [&](const std::vector<std::int32_t>& nodes) { return std::any_of(nodes.begin(), nodes.end(), is_feasible); });
 }
 
-std::optional<Selection> IndexSelection::select(std::int32_t c, const Snapshot& snapshot, const CommitLog& log) {
+std::optional<Selection> IndexSelection::select(std::int32_t c, const ExcludedNodes& refused, const Snapshot& snapshot,
+                                                const CommitLog& log) {
   Asked asked;
-  if (const std::optional<WhyNot> why = describe(c, snapshot, asked)) return refuse(*why);
+  if (const std::optional<WhyNot> why = describe(c, refused, snapshot, asked)) return refuse(*why);
   CellsOfClass* cells = nullptr;
   if (asked.pod_class->topology != nullptr) {
     if (!asked.load_is_known) return refuse(WhyNot::kMixedGroups);
@@ -135,7 +137,7 @@ std::optional<Selection> IndexSelection::select_plain(const Asked& asked, const 
   Best best;
   for (const std::int32_t node : index.odd_nodes())
     if (fits(asked, node)) best.add(key_on(asked, node, 0), node);
-  search_.begin(index, asked.on_loads, asked.side->base);
+  search_.begin(index, asked.on_loads, asked.side->base, *asked.refused);
   std::size_t refused = 0;
   for (;;) {
     const LoadSearch::Candidate candidate = search_.next(best.key);
@@ -156,13 +158,13 @@ std::optional<Selection> IndexSelection::select_plain(const Asked& asked, const 
 std::optional<std::int64_t> IndexSelection::count_to_two(const Asked& asked, const LoadIndex& index) {
   std::int64_t count = 0;
   for (const std::int32_t node : index.odd_nodes()) count += fits(asked, node) ? 1 : 0;
-  if (asked.load_is_known && asked.side->is_uniform) {
+  if (asked.load_is_known && asked.side->is_uniform && asked.refused->empty()) {
     for (std::size_t group = 0; group < asked.side->base.size() && count < 2; ++group)
       if (asked.side->base[group] >= 0)
         count += index.count_fitting(asked.on_loads, static_cast<std::int32_t>(group), 2 - count);
     return count;
   }
-  search_.begin(index, asked.on_loads, asked.side->base);
+  search_.begin(index, asked.on_loads, asked.side->base, *asked.refused);
   for (std::size_t refused = 0; count < 2;) {
     const LoadSearch::Candidate candidate = search_.next(1);
     if (candidate.node < 0) break;
@@ -210,6 +212,18 @@ bool IndexSelection::list_nodes(const Asked& asked, const CellsOfClass& cells, c
   return true;
 }
 
+/// Notes the refused nodes that are not listed, for judge_cells().
+void IndexSelection::count_refused(const Asked& asked, const CellsOfClass& cells, const LoadIndex& index) {
+  for (const std::int32_t node : asked.refused->members()) {
+    if (listed_at_[static_cast<std::size_t>(node)].selection == selection_) continue;
+    const std::int32_t group = partition_.group_of()[static_cast<std::size_t>(node)];
+    if (group < 0 || asked.side->base[static_cast<std::size_t>(group)] < 0) continue;
+    const std::int32_t cell = cells.cell_of[static_cast<std::size_t>(group)];
+    if (cell >= 0 && index.fits(asked.on_loads, node))
+      ++states_[static_cast<std::size_t>(cell)].not_counted;
+  }
+}
+
 void IndexSelection::judge_listed(const Asked& asked, const CellsNow& now, const LoadIndex& index) {
   const std::size_t odd_count = index.odd_nodes().size();
   const bool filters = now.of_class.program->filters();
@@ -221,8 +235,9 @@ void IndexSelection::judge_listed(const Asked& asked, const CellsNow& now, const
     const bool is_odd = i < odd_count;
     if (!(is_odd ? fits(asked, listed.node) : index.fits(asked.on_loads, listed.node))) continue;
     listed.cell = now.of_class.cell_of[group];
-    if (!is_odd) ++states_[static_cast<std::size_t>(listed.cell)].listed_fitting;
-    if (filters && !topology_accepts(listed_topology(now, i))) listed.cell = -1;
+    if (!is_odd) ++states_[static_cast<std::size_t>(listed.cell)].not_counted;
+    if (asked.refused->contains(listed.node) || (filters && !topology_accepts(listed_topology(now, i))))
+      listed.cell = -1;
   }
 }
 
@@ -236,7 +251,7 @@ bool IndexSelection::needs_node_count(const CellsOfClass& cells) const {
 void IndexSelection::judge_cells(const Asked& asked, const CellsNow& now, const LoadIndex& index) {
   const bool counts_all = needs_node_count(now.of_class);
   for (std::size_t cell = 0; cell < states_.size(); ++cell)
-    states_[cell].live = topology_accepts(cell_topology(now, cell)) ? -states_[cell].listed_fitting : INT64_MIN;
+    states_[cell].live = topology_accepts(cell_topology(now, cell)) ? -states_[cell].not_counted : INT64_MIN;
   for (std::size_t group = 0; group < now.of_class.cell_of.size(); ++group) {
     if (now.of_class.cell_of[group] < 0 || asked.side->base[group] < 0) continue;
     CellState& state = states_[static_cast<std::size_t>(now.of_class.cell_of[group])];
@@ -303,7 +318,7 @@ IndexSelection::Best IndexSelection::best_in_cells(const Asked& asked, const Cel
     if (topology >= 0 && asked.side->base[group] >= 0) base_[group] = asked.side->base[group] + topology;
   }
   Best best;
-  search_.begin(index, asked.on_loads, base_);
+  search_.begin(index, asked.on_loads, base_, *asked.refused);
   for (;;) {
     const LoadSearch::Candidate candidate = search_.next(best.key);
     if (candidate.node < 0) return best;
@@ -323,6 +338,7 @@ std::optional<Selection> IndexSelection::select_by_cells(const Asked& asked, Cel
   for (const HardSpread& hard : cells.program->hard) minima_.push_back(global_minimum(hard, counts));
   const CellsNow now{cells, counts, minima_, no_pod_matches_affinity(*cells.program, counts)};
   judge_listed(asked, now, index);
+  count_refused(asked, cells, index);
   judge_cells(asked, now, index);
   score_cells(asked, now);
   Best best = best_in_cells(asked, cells, index);

@@ -12,6 +12,7 @@
 
 #include "batching/answer_ways.h"
 #include "batching/commit_log.h"
+#include "batching/excluded_nodes.h"
 #include "batching/pod_class.h"
 #include "batching/selection.h"
 #include "host/engine/cpu/class_on_groups.h"
@@ -29,9 +30,11 @@ class IndexSelection {
 
   /// The best node for a class whose profile has keys, and on which no plugin on the host decides.
   /// Selection::feasible_count is exact up to 1, and at least 2 otherwise.
+  /// @param refused  nodes that are not feasible for a reason that neither their side nor their load tells
   /// @param log  its end is the state of the snapshot
   /// @return nullopt: the index does not serve the class as things are, and why_not() says why
-  std::optional<Selection> select(std::int32_t pod_class, const Snapshot& snapshot, const CommitLog& log);
+  std::optional<Selection> select(std::int32_t pod_class, const ExcludedNodes& refused, const Snapshot& snapshot,
+                                  const CommitLog& log);
   AnswerWays::WhyNot why_not() const { return why_not_; }
 
   /// Numbers of classes, node sides or tables may mean something else, or slots.
@@ -51,6 +54,7 @@ class IndexSelection {
     const NodeSideRow* row;
     const SideOnGroups* side;
     const Snapshot* snapshot;
+    const ExcludedNodes* refused;
     ClassOnLoads on_loads;
     bool load_is_known;  ///< cpu, memory and the number of pods are all that it asks of a node's load
   };
@@ -68,7 +72,7 @@ class IndexSelection {
     RawTopologyScores raw = {};
   };
   struct CellState {
-    std::int64_t listed_fitting = 0;  ///< of its nodes in the trees
+    std::int64_t not_counted = 0;  ///< nodes in the trees with room for the pod that are listed or refused
     std::int64_t live = 0;            ///< other feasible nodes; at least 2 where they need not be counted
     RawTopologyScores raw;
     std::int32_t total = -1;  ///< below 0: not feasible
@@ -79,7 +83,8 @@ class IndexSelection {
     return std::nullopt;
   }
   void follow_nodes(const Snapshot& snapshot);
-  std::optional<WhyNot> describe(std::int32_t pod_class, const Snapshot& snapshot, Asked& asked);
+  std::optional<WhyNot> describe(std::int32_t pod_class, const ExcludedNodes& refused, const Snapshot& snapshot,
+                                 Asked& asked);
   const SideOnGroups& side_of(std::int32_t pod_class, const NodeSideRow& row, const Snapshot& snapshot);
   CellsOfClass* cells_of(std::int32_t pod_class, const Snapshot& snapshot);
   LoadIndex& index_of(const Asked& asked, const Snapshot& snapshot, const CommitLog& log);
@@ -103,6 +108,7 @@ class IndexSelection {
   CellTopology cell_topology(const CellsNow& now, std::size_t cell) const {
     return {now, now.of_class.cells[cell], states_[cell].live, nullptr};
   }
+  void count_refused(const Asked& asked, const CellsOfClass& cells, const LoadIndex& index);
   void judge_listed(const Asked& asked, const CellsNow& now, const LoadIndex& index);
   void judge_cells(const Asked& asked, const CellsNow& now, const LoadIndex& index);
   bool needs_node_count(const CellsOfClass& cells) const;

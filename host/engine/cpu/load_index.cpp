@@ -336,10 +336,11 @@ void LoadSearch::push_best(std::int32_t at, NodeKey least) {
 }
 
 void LoadSearch::begin(const LoadIndex& index, const ClassOnLoads& of_class,
-                       std::span<const std::int32_t> base_of_group) {
+                       std::span<const std::int32_t> base_of_group, const ExcludedNodes& excluded) {
   index_ = &index;
   of_class_ = &of_class;
   base_of_group_ = base_of_group;
+  excluded_ = &excluded;
   heap_.clear();
   frame_count_ = 0;
   const std::vector<std::int32_t>& blocks = index.top_.blocks;
@@ -359,9 +360,18 @@ void LoadSearch::open(std::int32_t at, NodeKey least) {
   const LoadIndex::Block& block = index_->blocks_[static_cast<std::size_t>(at)];
   std::array<std::int32_t, kBoxLanes> base;
   base.fill(base_of_group_[static_cast<std::size_t>(block.group)]);
-  slot_kernels().bounds(*of_class_, block.boxes, base.data(), add_frame(at).bounds.data());
+  Frame& frame = add_frame(at);
+  slot_kernels().bounds(*of_class_, block.boxes, base.data(), frame.bounds.data());
+  if (block.first_child < 0 && !excluded_->empty()) leave_out_excluded(at, frame);
   push_best(static_cast<std::int32_t>(frame_count_) - 1, least);
   ++blocks_seen;
+}
+
+void LoadSearch::leave_out_excluded(std::int32_t leaf, Frame& frame) const {
+  for (std::int32_t lane = 0; lane < kBoxLanes; ++lane) {
+    NodeKey& bound = frame.bounds[static_cast<std::size_t>(lane)];
+    if (bound > 0 && excluded_->contains(index_->node_at_[place_of(leaf, lane)])) bound = 0;
+  }
 }
 
 LoadSearch::Candidate LoadSearch::next(NodeKey least) {

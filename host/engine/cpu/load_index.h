@@ -13,6 +13,7 @@
 
 #include "batching/commit_log.h"
 #include "batching/compiled_profile.h"
+#include "batching/excluded_nodes.h"
 #include "batching/node_key.h"
 #include "host/cluster/snapshot.h"
 #include "host/engine/cpu/load_boxes.h"
@@ -110,9 +111,11 @@ class LoadSearch {
     std::int32_t group = -1;
   };
 
-  /// @param base_of_group  at least what is added to the load's total on each node of a group; below 0: no node of it
-  /// is wanted. Must outlive the search
-  void begin(const LoadIndex& index, const ClassOnLoads& of_class, std::span<const std::int32_t> base_of_group);
+  /// The arguments must outlive the search. @param base_of_group  at least what is added to the load's total on each
+  /// node of a group; below 0: no node of it is wanted
+  /// @param excluded  nodes that are not returned
+  void begin(const LoadIndex& index, const ClassOnLoads& of_class, std::span<const std::int32_t> base_of_group,
+             const ExcludedNodes& excluded);
   /// The node of the highest bound that was not returned yet; node -1 when no bound reaches `least`.
   Candidate next(NodeKey least);
 
@@ -133,10 +136,12 @@ class LoadSearch {
   Frame& add_frame(std::int32_t block);
   void push_best(std::int32_t frame, NodeKey least);
   void open(std::int32_t block, NodeKey least);
+  void leave_out_excluded(std::int32_t leaf, Frame& frame) const;
 
   const LoadIndex* index_ = nullptr;
   const ClassOnLoads* of_class_ = nullptr;
   std::span<const std::int32_t> base_of_group_;
+  const ExcludedNodes* excluded_ = nullptr;
   std::vector<Frame> frames_;
   std::size_t frame_count_ = 0;
   std::vector<Entry> heap_;

@@ -83,6 +83,9 @@ class IndexedCluster {
     index_->catch_up(cluster_.snapshot, log_, group_of_, groups_);
     const std::optional<ClassOnLoads> on_loads = describe_on_loads(pod_class, profile);
     ASSERT_TRUE(on_loads.has_value());
+    excluded_.clear();
+    for (std::int32_t node = 0; node < cluster_.snapshot.slot_count(); ++node)
+      if (random_() % 8 == 0) excluded_.insert(node);
     std::map<std::int32_t, NodeKey> expected;
     std::vector<std::int64_t> fitting(static_cast<std::size_t>(groups_), 0);
     for (std::int32_t node = 0; node < cluster_.snapshot.slot_count(); ++node) {
@@ -93,7 +96,7 @@ class IndexedCluster {
       ASSERT_EQ(index_->fits(*on_loads, node), fits);
       if (!fits) continue;
       ++fitting[group];
-      if (base_[group] < 0) continue;
+      if (base_[group] < 0 || excluded_.contains(node)) continue;
       expected[node] = make_node_key(load_total(pod_class, profile, cluster_.snapshot, node) + base_[group],
                                      node_draw(profile.draw, cluster_.snapshot, node).bits);
     }
@@ -103,12 +106,12 @@ class IndexedCluster {
       ASSERT_GE(index_->count_fitting(*on_loads, group, 2), std::min<std::int64_t>(all, 2));
     }
     NodeKey before = INT64_MAX;
-    search_.begin(*index_, *on_loads, base_);
+    search_.begin(*index_, *on_loads, base_, excluded_);
     for (;;) {
       const LoadSearch::Candidate candidate = search_.next(1);
       if (candidate.node < 0) break;
       ASSERT_LE(candidate.bound, before) << "a box around this node was bounded by less";
-      ASSERT_EQ(expected.count(candidate.node), 1u) << "found twice, or does not fit";
+      ASSERT_EQ(expected.count(candidate.node), 1u) << "found twice, does not fit, or is excluded";
       ASSERT_GE(candidate.bound, expected[candidate.node]);
       ASSERT_EQ(draw_of(candidate.bound), draw_of(expected[candidate.node]));
       ASSERT_EQ(candidate.group, group_of_[static_cast<std::size_t>(candidate.node)]);
@@ -127,6 +130,7 @@ class IndexedCluster {
   std::int32_t groups_ = 1;
   std::vector<std::int32_t> group_of_;
   std::vector<std::int32_t> base_;
+  ExcludedNodes excluded_;
   std::map<std::int32_t, std::vector<std::int32_t>> classes_on_;
   std::unique_ptr<LoadIndex> index_;
   LoadSearch search_;
