@@ -46,12 +46,24 @@ void ClassTable::renew_classes_of_kinds() {
       found = {
           find_or_add(before.spec, before.node_name, before.profile, kind, {before.host_pod, before.host_signature}),
           revision};
-      // A class that was there before may have them already.
-      PodClass& now = classes_[found.pod_class];
-      if (now.node_side < 0) now.node_side = before.node_side;
-      if (now.open_node_side < 0) now.open_node_side = before.open_node_side;
+      take_over_node_sides(before, classes_[found.pod_class]);
     }
   }
+}
+
+/// A class that was there before may have them already.
+void ClassTable::take_over_node_sides(const PodClass& before, PodClass& now) {
+  if (now.node_side < 0) now.node_side = before.node_side;
+  if (now.open_node_side < 0) now.open_node_side = before.open_node_side;
+}
+
+void ClassTable::take_over_node_sides(std::int32_t before, std::int32_t now) {
+  if (before == now || before < 0 || now < 0 || before >= classes_.end() || !classes_.has(before)) return;
+  const PodClass& of_before = classes_[before];
+  PodClass& of_now = classes_[now];
+  // Both are of one pod, unless the number was given again.
+  if (of_before.spec == of_now.spec && of_before.profile == of_now.profile && of_before.node_name == of_now.node_name)
+    take_over_node_sides(of_before, of_now);
 }
 
 std::vector<std::int32_t> ClassTable::drop_classes(const std::vector<std::int32_t>& in_use) {

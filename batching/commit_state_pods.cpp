@@ -63,6 +63,7 @@ void CommitState::compile_now(std::span<PodToPlace> pods) {
     KeptPod& kept = kept_pods_[pods[i].handle - 1];
     kept.profile = pods[i].profile;
     kept.kind = table.kinds()[i];
+    table.take_over_node_sides(kept.class_index, pods[i].class_index);
     kept.class_index = pods[i].class_index;
     kept.compiled_at = pods[i].compiled_at;
   }

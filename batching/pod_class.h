@@ -90,6 +90,10 @@ class ClassTable {
   /// The kinds of the pods of the latest compile(): TopologyIndex::kind_of().
   std::span<const std::int32_t> kinds() const { return kinds_; }
 
+  /// A pod that was of the one class is of the other one now: what it needs of node objects is the same, and need not be
+  /// built again. @param before  below 0, or the number of a class that may be gone: nothing happens
+  void take_over_node_sides(std::int32_t before, std::int32_t now);
+
   /// What the owner of the table still refers to. Numbers may repeat and be negative.
   struct InUse {
     TopologyIndex::InUse topology;
@@ -261,6 +265,7 @@ class ClassTable {
   std::uint64_t all_added() const { return classes_.added() + errors_added_ + topology_.all_added(); }
   bool was_found_lately(std::uint64_t found_at) const { return is_lately(found_at, sweeps_); }
   void renew_classes_of_kinds();
+  static void take_over_node_sides(const PodClass& before, PodClass& now);
   std::vector<std::int32_t> drop_classes(const std::vector<std::int32_t>& in_use);
   void drop_node_sides();
   void drop_resources();

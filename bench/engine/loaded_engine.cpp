@@ -24,7 +24,8 @@ std::string app_of(int deployment) { return fmt::format("app-{}", deployment); }
 std::string team_of(int deployment) { return fmt::format("team-{}", deployment % LoadedEngine::kNamespaces); }
 std::string image_of(int deployment) { return fmt::format("registry/{}:1", app_of(deployment)); }
 /// Half of a namespace's Deployments.
-std::string half_of(int deployment) { return deployment / LoadedEngine::kNamespaces % 2 == 0 ? "a" : "b"; }
+int half_number(int deployment) { return deployment / LoadedEngine::kNamespaces % 2; }
+std::string half_of(int deployment) { return half_number(deployment) == 0 ? "a" : "b"; }
 
 Namespace namespace_in_tier(int number, int tier) {
   return {team_of(number), LabelMap{{"team", std::to_string(number)}, {"tier", std::to_string(tier)}}};
@@ -169,7 +170,13 @@ PodPtr LoadedEngine::make_pod(int deployment, const std::string& node) {
 PodPtr LoadedEngine::make_new_deployment() {
   const int deployment = kDeployments + made_;
   specs_.resize(std::max(specs_.size(), static_cast<std::size_t>(deployment) + 1));
-  specs_[static_cast<std::size_t>(deployment)] = spec_of(deployment);
+  PodSpec spec = *spec_of(deployment);
+  PodAffinityTerm apart;
+  apart.label_selector = selector_of(deployment);
+  apart.topology_key = kHostname;
+  spec.pod_anti_affinity.emplace().preferred = {{100, std::move(apart)}};
+  spec.topology_spread_constraints = {spread(kZone, 1, false, deployment)};
+  specs_[static_cast<std::size_t>(deployment)] = std::make_shared<const PodSpec>(std::move(spec));
   backend->apply(std::vector<ClusterChange>{ServiceUpsert{service_of(deployment)}});
   return make_pod(deployment, "");
 }
@@ -186,9 +193,17 @@ Namespace LoadedEngine::relabelled_namespace() {
   return namespace_in_tier(static_cast<int>(dice() % kNamespaces), static_cast<int>(dice() % kTiers));
 }
 
-Service LoadedEngine::relabelled_service() {
-  const int deployment = any_deployment();
-  return {"of-a-half", team_of(deployment), LabelMap{{"half", half_of(deployment)}}};
+LoadedEngine::Relabelled LoadedEngine::relabelled_service() {
+  const auto name_space = static_cast<int>(dice() % kNamespaces);
+  service_selects_.resize(kNamespaces, -1);
+  int& half = service_selects_[static_cast<std::size_t>(name_space)];
+  half = half == 0 ? 1 : 0;
+  Relabelled relabelled;
+  for (int d = name_space; d < kDeployments; d += kNamespaces)
+    if (half_number(d) == half) relabelled.deployments.push_back(d);
+  const int any = relabelled.deployments.front();
+  relabelled.service = {"of-a-half", team_of(any), LabelMap{{"half", half_of(any)}}};
+  return relabelled;
 }
 
 std::vector<PodToPlace> LoadedEngine::prepare_one_each() {

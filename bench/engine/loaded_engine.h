@@ -32,7 +32,7 @@ class LoadedEngine {
   const NodePtr& any_node() { return nodes[dice() % nodes.size()]; }
   /// @param node  its name; empty: pending
   PodPtr make_pod(int deployment, const std::string& node);
-  /// A pod of a Deployment with labels, selector and Service never seen.
+  /// A pod of a Deployment with labels, selector and Service never seen, and two terms about its own pods.
   PodPtr make_new_deployment();
   /// A node that the engine does not know.
   NodePtr make_node(const std::string& name, int number);
@@ -40,8 +40,12 @@ class LoadedEngine {
   NodePtr changed(const std::function<void(Node&)>& change);
   /// Any namespace in another tier: terms of ten Deployments name each of them.
   Namespace relabelled_namespace();
-  /// A Service of any namespace that begins to select ten Deployments of it, and ends to select ten others.
-  Service relabelled_service();
+  /// A Service of any namespace that begins to select the ten Deployments, and ends to select ten others.
+  struct Relabelled {
+    Service service;
+    std::vector<int> deployments;
+  };
+  Relabelled relabelled_service();
   /// One pod of each Deployment, prepared.
   std::vector<PodToPlace> prepare_one_each();
   /// Places a pod of any class, and takes it back.
@@ -58,6 +62,7 @@ class LoadedEngine {
   SchedulerConfig config_;
   ClusterObjects objects_;
   std::vector<std::shared_ptr<const PodSpec>> specs_;  ///< [deployment]
+  std::vector<int> service_selects_;                   ///< [namespace] half of its Deployments; -1: there is no Service
   int made_ = 0;
 };
 

@@ -97,7 +97,8 @@ struct CpuBackend::State : CommitState {
   void select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination);
   bool comes_alone(std::span<const PodToPlace> pods) const;
   bool index_pays(std::int32_t pod_class) const;
-  std::optional<Selection> select_by_index(std::span<const PodToPlace> pods, bool from_list, const ExcludedNodes& refused);
+  std::optional<Selection> select_by_index(std::span<const PodToPlace> pods, bool from_list,
+                                           const ExcludedNodes& refused);
   const ExcludedNodes& leave_out_refused(const PodToPlace& pod, const TileCache::Place& at);
   void note_key_changes(const PodToPlace& pod, const NominationAnswers::Refused& refused);
   void cut_where_a_node_refuses(const PodToPlace& pod, std::vector<RunPick>& picks);
