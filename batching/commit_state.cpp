@@ -74,7 +74,7 @@ void CommitState::make_room_for_answers(std::size_t pod_count) {
 
 bool CommitState::begin_cycle(std::size_t pod_count) {
   make_room_for_answers(pod_count);
-  return std::exchange(order_changed_, false) && engine.tie_break == TieBreak::kFirst;
+  return std::exchange(order_changed_, false);
 }
 
 bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination) {

@@ -209,7 +209,8 @@ class CommitState {
   void keep_log(std::size_t entries_min);
 
   void make_room_for_answers(std::size_t pod_count);
-  /// Call at the beginning of a batch. @return whether the node order has changed since, and draws and keys with it
+  /// Call at the beginning of a batch. @return whether the node order has changed since the last one: with it
+  /// what wins among equal keys, and with TieBreak::kFirst draws and keys
   bool begin_cycle(std::size_t pod_count);
   /// Calls `step` until the batch is done or a limit is reached. @param step(rest, pods_max) answers at least one pod
   /// at the front of `rest`, at most `pods_max`

@@ -90,8 +90,8 @@ class ClassTable {
   /// The kinds of the pods of the latest compile(): TopologyIndex::kind_of().
   std::span<const std::int32_t> kinds() const { return kinds_; }
 
-  /// A pod that was of the one class is of the other one now: what it needs of node objects is the same, and need not be
-  /// built again. @param before  below 0, or the number of a class that may be gone: nothing happens
+  /// A pod that was of the one class is of the other one now: what it needs of node objects is the same, and need not
+  /// be built again. @param before  below 0, or the number of a class that may be gone: nothing happens
   void take_over_node_sides(std::int32_t before, std::int32_t now);
 
   /// What the owner of the table still refers to. Numbers may repeat and be negative.

@@ -43,13 +43,14 @@ struct Minimum {
   BERTH_HD std::int64_t operator()(std::int64_t a, std::int64_t b) const { return a < b ? a : b; }
 };
 
-/// The higher key, then the lower node.
+/// The higher key, then the first node in node order.
 struct BetterChoice {
+  const std::uint32_t* rank;  ///< DeviceColumns::rank
   BERTH_HD DeviceChoice operator()(const DeviceChoice& a, const DeviceChoice& b) const {
     if (a.node < 0) return b;
     if (b.node < 0) return a;
     if (a.key != b.key) return a.key > b.key ? a : b;
-    return a.node < b.node ? a : b;
+    return rank[a.node] < rank[b.node] ? a : b;
   }
 };
 
@@ -60,7 +61,7 @@ class CellSelection {
   BERTH_HD CellSelection(const Team& team, const DeviceState& state, const DeviceRow& row, std::int32_t mark)
       : team_(team),
         state_(state),
-        row_(state.rows, row),
+        row_(state, row),
         pod_class_(state.classes.classes[row.pod_class]),
         profile_(state.classes.profiles[pod_class_.profile]),
         mark_(mark) {}
@@ -70,13 +71,14 @@ class CellSelection {
     const std::int64_t feasible_count = prepare();
     if (feasible_count == 0) return {};
     DeviceChoice best;
+    const BetterChoice better{state_.columns.rank};
     for_cells([&](std::int32_t cell) {
       const RowEntry top = row_.top(cell);
       const DeviceChoice here{0, top.key + make_node_key(normalized_total(cell, measure_), 0),
                               row_.node_at(top.position)};
-      best = BetterChoice()(best, here);
+      best = better(best, here);
     });
-    best = team_.reduce(best, BetterChoice());
+    best = team_.reduce(best, better);
     best.feasible_count = feasible_count;
     return best;
   }

@@ -52,7 +52,7 @@ BERTH_HD void apply_delta_item(const DeviceState& state, const DeviceDelta& delt
   item -= delta.table_count;
   if (item < delta.patch_count) return write_patch(delta.patches[item]);
   const DeviceVacancy& vacancy = delta.vacancies[item - delta.patch_count];
-  const RowView row(state.rows, vacancy.row);
+  const RowView row(state, vacancy.row);
   for (std::int32_t v = vacancy.first; v < vacancy.first + vacancy.count; ++v) vacate(row, delta.vacated[v]);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 // The tournament over a row: entry e of level l + 1 holds the best key of kDeviceArity entries of level l of the same
-// cell, and the position of the node that has it. Of equal keys the first wins, which is the lowest node.
+// cell, and the position of the node that has it. Of equal keys the first node in node order wins.
 
 #include "batching/device/node_evaluation.h"
 #include "batching/device/views.h"
@@ -20,9 +20,14 @@ struct RowView {
   NodeKey* keys;       ///< [layout.level_offset[level_count]]
   std::int32_t* best;  ///< of the entries from level 1 up
   std::int32_t* live;  ///< [cell]; null for rows by_node
+  const std::uint32_t* rank;  ///< DeviceColumns::rank
 
-  BERTH_HD RowView(const DeviceRows& rows, const DeviceRow& row)
-      : layout(rows.layouts[row.layout]), keys(row.keys), best(row.best), live(row.live) {}
+  BERTH_HD RowView(const DeviceState& state, const DeviceRow& row)
+      : layout(state.rows.layouts[row.layout]),
+        keys(row.keys),
+        best(row.best),
+        live(row.live),
+        rank(state.columns.rank) {}
 
   /// The cell of a node, -1 where the class is never placed.
   BERTH_HD std::int32_t cell_of(std::int32_t node) const {
@@ -57,6 +62,11 @@ struct RowView {
   }
 };
 
+BERTH_HD bool is_better(const RowView& row, const RowEntry& a, const RowEntry& b) {
+  if (a.key != b.key || a.key == 0) return a.key > b.key;
+  return row.rank[row.node_at(a.position)] < row.rank[row.node_at(b.position)];
+}
+
 /// The best of the children of entry `index` of level `level`, which lies in `cell`.
 BERTH_HD RowEntry best_of_children(const RowView& row, std::int32_t level, std::int32_t cell, std::int32_t index) {
   const std::int32_t first = row.begin(level - 1, cell) + ((index - row.begin(level, cell)) << kDeviceArityLog2);
@@ -64,7 +74,7 @@ BERTH_HD RowEntry best_of_children(const RowView& row, std::int32_t level, std::
   RowEntry best = row.entry(level - 1, first);
   for (std::int32_t child = first + 1; child < first + kDeviceArity && child < end; ++child) {
     const RowEntry other = row.entry(level - 1, child);
-    if (other.key > best.key) best = other;
+    if (is_better(row, other, best)) best = other;
   }
   return best;
 }
@@ -87,7 +97,7 @@ BERTH_HD void set_key(const RowView& row, std::int32_t cell, std::int32_t index,
 
 /// Re-evaluates a node. One thread per row at a time.
 BERTH_HD void refresh_node(const DeviceState& state, const DeviceRow& device_row, std::int32_t node) {
-  const RowView row(state.rows, device_row);
+  const RowView row(state, device_row);
   const std::int32_t cell = row.cell_of(node);
   if (cell < 0) return;
   const NodeKey now = evaluate_node(state, state.classes.classes[device_row.pod_class], row.layout.base[node], node);

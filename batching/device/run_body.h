@@ -13,7 +13,7 @@
 
 namespace berth {
 
-/// One copy of a run, in the order of nodes and copies.
+/// One copy of a run, in node order and then of copies.
 struct DevicePick {
   NodeKey level = 0;  ///< the lowest key of the node up to this copy, without normalised scores
   std::int32_t node = -1;
@@ -31,7 +31,7 @@ BERTH_HD RunStart begin_run(const DeviceState& state, const DeviceRow& row) {
   const SequentialTeam team;
   const DeviceChoice choice = CellSelection<SequentialTeam>(team, state, row, 0).select();
   if (choice.feasible_count == 0) return {};
-  return {choice.feasible_count, total_of(choice.key) - total_of(RowView(state.rows, row).top(0).key)};
+  return {choice.feasible_count, total_of(choice.key) - total_of(RowView(state, row).top(0).key)};
 }
 
 /// Walks the copies on one node and calls write(k, pick) for each whose level reaches `threshold`.
@@ -40,7 +40,7 @@ BERTH_HD RunStart begin_run(const DeviceState& state, const DeviceRow& row) {
 template <class Write>
 BERTH_HD std::int32_t walk_copies(const DeviceState& state, const DeviceRow& device_row, std::int32_t node,
                                   NodeKey threshold, std::int32_t copies_max, Write write) {
-  const RowView row(state.rows, device_row);
+  const RowView row(state, device_row);
   const DeviceClass& pod_class = state.classes.classes[device_row.pod_class];
   NodeKey level = row.cell_of(node) < 0 ? 0 : row.keys[row.position_of(node)];
   if (level == 0 || level < threshold) return 0;

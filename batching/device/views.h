@@ -37,6 +37,7 @@ struct DeviceColumns {
   const std::int64_t* allowed_pods = nullptr;  ///< [node]
   const std::uint64_t* name_hash = nullptr;    ///< [node]
   const std::uint32_t* rank = nullptr;         ///< [node] position in node order
+  const std::int32_t* in_order = nullptr;      ///< [node_count] the nodes in node order, then free slots
 
   // Changed by placements.
   std::int64_t* requested = nullptr;              ///< [resource][node]

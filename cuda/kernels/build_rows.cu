@@ -26,7 +26,7 @@ __global__ void evaluate_node_side_kernel(DeviceNodeSide side, DeviceSideSummary
 
 /// One block per row.
 __global__ void clear_live_kernel(DeviceState state, DeviceRowsToBuild rows) {
-  const RowView row(state.rows, row_at(state, rows, blockIdx.x));
+  const RowView row(state, row_at(state, rows, blockIdx.x));
   if (row.layout.by_node) return;
   for (std::int32_t cell = static_cast<std::int32_t>(threadIdx.x); cell < row.layout.cell_count;
        cell += static_cast<std::int32_t>(blockDim.x))
@@ -44,7 +44,7 @@ __global__ void evaluate_rows_kernel(DeviceState state, DeviceRowsToBuild rows, 
   const std::int32_t first = static_cast<std::int32_t>(blockIdx.x / node_blocks) * rows_per_tile;
   for (std::int32_t r = first; r < first + rows_per_tile && r < rows.row_count; ++r) {
     const DeviceRow& device_row = row_at(state, rows, r);
-    const RowView row(state.rows, device_row);
+    const RowView row(state, device_row);
     const std::int32_t cell = node < state.columns.node_count ? row.cell_of(node) : -1;
     NodeKey key = 0;
     if (cell >= 0) {
@@ -68,7 +68,7 @@ __global__ void evaluate_rows_kernel(DeviceState state, DeviceRowsToBuild rows, 
 /// One level of every row's tournament, from the level below. @param entry_blocks  blocks a row
 __global__ void build_level_kernel(DeviceState state, DeviceRowsToBuild rows, std::int32_t level,
                                    std::uint32_t entry_blocks) {
-  const RowView row(state.rows, row_at(state, rows, blockIdx.x / entry_blocks));
+  const RowView row(state, row_at(state, rows, blockIdx.x / entry_blocks));
   if (level >= row.layout.level_count) return;
   const std::int64_t entries = row.layout.level_offset[level + 1] - row.layout.level_offset[level];
   for (std::int64_t e = blockIdx.x % entry_blocks * blockDim.x + threadIdx.x; e < entries;

@@ -23,24 +23,25 @@ struct RunInput {
   std::int32_t copies_max = 0;
 };
 
-__device__ std::int32_t thread_node() { return static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x); }
+__device__ std::int32_t thread_index() { return static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x); }
 
 __global__ void begin_run_kernel(DeviceState state, DeviceRow row, RunStart* start) { *start = begin_run(state, row); }
 
-/// @param counts  [node_count] copies that fit on a node
+/// @param counts  [node_count] copies that fit on the nodes, in node order
 __global__ void count_copies_kernel(RunInput run, std::int64_t* counts) {
-  const std::int32_t node = thread_node();
-  if (node >= run.state.columns.node_count) return;
-  counts[node] =
-      walk_copies(run.state, run.row, node, run.threshold, run.copies_max, [](std::int32_t, const DevicePick&) {});
+  const std::int32_t at = thread_index();
+  if (at >= run.state.columns.node_count) return;
+  counts[at] = walk_copies(run.state, run.row, run.state.columns.in_order[at], run.threshold, run.copies_max,
+                           [](std::int32_t, const DevicePick&) {});
 }
 
-/// @param first  [node_count] index of the first copy of a node
+/// @param first  [node_count] index of the first copy on the nodes, in node order
 __global__ void write_copies_kernel(RunInput run, const std::int64_t* first, DevicePick* picks, NodeKey* levels,
                                     std::uint32_t* order) {
-  const std::int32_t node = thread_node();
-  if (node >= run.state.columns.node_count) return;
-  const std::int64_t begin = first[node];
+  const std::int32_t at = thread_index();
+  if (at >= run.state.columns.node_count) return;
+  const std::int64_t begin = first[at];
+  const std::int32_t node = run.state.columns.in_order[at];
   walk_copies(run.state, run.row, node, run.threshold, run.copies_max, [&](std::int32_t copy, const DevicePick& pick) {
     picks[begin + copy] = pick;
     levels[begin + copy] = pick.level;
@@ -59,7 +60,7 @@ __global__ void take_picks_kernel(const DevicePick* picks, const std::uint32_t* 
 }
 
 __global__ void place_copies_kernel(DeviceState state, DeviceRow row, const std::int32_t* taken_of_node) {
-  const std::int32_t node = thread_node();
+  const std::int32_t node = thread_index();
   if (node >= state.columns.node_count || taken_of_node[node] == 0) return;
   // The hardware adds unsigned numbers; with wrapping the sum is the same.
   place_copies(state, state.classes.classes[row.pod_class], node, taken_of_node[node],
@@ -85,7 +86,7 @@ T read_one(const T* d_value, StreamView stream) {
   return value;
 }
 
-/// The copies of a run whose levels reach a threshold, in the order of nodes and copies.
+/// The copies of a run whose levels reach a threshold, in node order and then of copies.
 struct Copies {
   std::int64_t count = 0;
   DeviceBuffer<DevicePick> picks;
@@ -152,7 +153,7 @@ DeviceRun commit_run(const DeviceState& state, const DeviceRow& row, std::int64_
   const auto size = static_cast<std::size_t>(found.count);
   DeviceBuffer<NodeKey> sorted_levels(size, stream, pool, kUse);
   DeviceBuffer<std::uint32_t> sorted_order(size, stream, pool, kUse);
-  // Stable: at equal levels the lower node, then the earlier copy, in the order of writing.
+  // Stable: at equal levels the first node in node order, then the earlier copy, in the order of writing.
   with_scratch("sort of copies", stream, pool, [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairsDescending(scratch, bytes, found.levels.data(), sorted_levels.data(),
                                                      found.order.data(), sorted_order.data(), found.count, 0, 64,

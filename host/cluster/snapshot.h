@@ -81,6 +81,17 @@ struct ResourceDelta {
   std::int64_t non_zero_memory_bytes = 0;
 };
 
+/// Where nodes stand in node order, by slot: Snapshot::rank().
+class NodeOrder {
+ public:
+  explicit NodeOrder(std::span<const std::int32_t> ranks) : ranks_(ranks) {}
+  bool is_before(std::int32_t node, std::int32_t other) const { return rank(node) < rank(other); }
+  std::int32_t rank(std::int32_t node) const { return ranks_[static_cast<std::size_t>(node)]; }
+
+ private:
+  std::span<const std::int32_t> ranks_;
+};
+
 /// Copying a Snapshot is cheap and gives an independent value: changing columns are in shared pages, the rest is behind
 /// one pointer and copied at the first node event.
 class Snapshot {
@@ -171,6 +182,8 @@ class Snapshot {
   std::int32_t rank(std::int32_t i) const {
     return (guests_.empty() ? fixed_->rank : guest_rank_)[static_cast<std::size_t>(i)];
   }
+  /// Valid until nodes come or go.
+  NodeOrder node_order() const { return NodeOrder(guests_.empty() ? fixed_->rank : guest_rank_); }
   const Node& node(std::int32_t i) const { return *object(i); }
   /// Empty for a slot without a node, and for what is no slot.
   std::string_view node_name(std::int32_t i) const {

@@ -88,7 +88,7 @@ void EmulatedAccelerator::build_rows(const DeviceState& state, const DeviceRowsT
   count_launch("build_rows");
   for (std::int32_t r = 0; r < rows.row_count; ++r) {
     const DeviceRow& device_row = state.rows.rows[rows.rows[r]];
-    const RowView row(state.rows, device_row);
+    const RowView row(state, device_row);
     if (!row.layout.by_node) std::fill_n(row.live, row.layout.cell_count, 0);
     if (row.layout.node_at != nullptr)
       for (std::int32_t position = 0; position < row.layout.level_offset[1]; ++position) clear_if_free(row, position);
@@ -142,8 +142,8 @@ DeviceRun EmulatedAccelerator::commit_run(const DeviceState& state, const Device
   if (run.feasible_count == 0) return run;
   const auto collect = [&](NodeKey threshold, std::int64_t copies_max) {
     run.picks.clear();
-    for (std::int32_t node = 0; node < state.columns.node_count; ++node)
-      walk_copies(state, row, node, threshold, static_cast<std::int32_t>(copies_max),
+    for (std::int32_t i = 0; i < state.columns.node_count; ++i)
+      walk_copies(state, row, state.columns.in_order[i], threshold, static_cast<std::int32_t>(copies_max),
                   [&](std::int32_t, const DevicePick& pick) { run.picks.push_back(pick); });
   };
   collect(1, copies_that_bound(pod_count, run.feasible_count));

@@ -24,7 +24,7 @@ void CpuBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimi
 
 /// Begins a cycle. Keys that contain positions in the node order are void when that has changed.
 void CpuBackend::State::clear_rows_of_old_order(std::size_t pod_count) {
-  if (!begin_cycle(pod_count)) return;
+  if (!begin_cycle(pod_count) || engine.tie_break != TieBreak::kFirst) return;
   tiles.clear();
   lone_row.clear();
   grouped_rows.clear();

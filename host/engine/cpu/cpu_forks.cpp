@@ -82,8 +82,8 @@ void CpuBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods) {
       if (table[pod.class_index].topology == nullptr) continue;
       GroupedRow& row = grouped_rows.find(pod.class_index, table, snapshot);
       row.note_key_changes(left_out);
-      row.catch_up({*at.tile, at.slot}, table, snapshot.topology(), log, NodeGroups::Knows::kAllNodes);
-      if (!row.is_settled()) row.settle({*at.tile, at.slot}, snapshot.topology(), scratch);
+      row.catch_up({*at.tile, at.slot, snapshot.node_order()}, table, snapshot.topology(), log, NodeGroups::Knows::kAllNodes);
+      if (!row.is_settled()) row.settle({*at.tile, at.slot, snapshot.node_order()}, snapshot.topology(), scratch);
     }
   });
 }
@@ -138,7 +138,7 @@ std::optional<Selection> CpuBackend::State::select_for_fork(const PodToPlace& po
   if (row == nullptr) {
     selection = berth::select_in_row(*at.tile, at.slot, fork.snapshot, own.excluded, own.extras);
   } else {
-    const SlotKeys keys{*at.tile, at.slot};
+    const SlotKeys keys{*at.tile, at.slot, fork.snapshot.node_order()};
     const std::span<const ExtraPlace<Place>> places = own.places;
     if (is_settled) selection = row->select_settled(keys, counts, own.excluded, places, own.selection);
     if (!selection) selection = row->select(keys, counts, own.excluded, places, own.selection);

@@ -105,9 +105,9 @@ class GroupedSelection {
     weigh_domains();
     measure();
     NodeGroups::Entry best;
-    const auto compare = [&best](NodeGroups::Entry entry, std::int64_t normalized) {
+    const auto compare = [&](NodeGroups::Entry entry, std::int64_t normalized) {
       entry.key += make_node_key(normalized, 0);
-      if (best.node < 0 || NodeGroups::Entry::is_worse(best, entry)) best = entry;
+      if (keys_.is_better(entry, best)) best = entry;
     };
     for (std::size_t e = 0; e < extras_.size(); ++e)
       compare({extras_[e].key, extras_[e].node}, normalized(extras_[e].raws, scratch_.extra_raws[e]));

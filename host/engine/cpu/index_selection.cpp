@@ -136,14 +136,14 @@ std::optional<Selection> IndexSelection::select(std::int32_t c, const ExcludedNo
 std::optional<Selection> IndexSelection::select_plain(const Asked& asked, const LoadIndex& index) {
   Best best;
   for (const std::int32_t node : index.odd_nodes())
-    if (fits(asked, node)) best.add(key_on(asked, node, 0), node);
+    if (fits(asked, node)) best.add(key_on(asked, node, 0), node, asked.snapshot->node_order());
   search_.begin(index, asked.on_loads, asked.side->base, *asked.refused);
   std::size_t refused = 0;
   for (;;) {
     const LoadSearch::Candidate candidate = search_.next(best.key);
     if (candidate.node < 0) break;
     if (fits(asked, candidate.node)) {
-      best.add(key_on(asked, candidate.node, 0), candidate.node);
+      best.add(key_on(asked, candidate.node, 0), candidate.node, asked.snapshot->node_order());
     } else if (++refused > tuning_.index_refused_max) {
       return refuse(WhyNot::kManyRefused);
     }
@@ -325,7 +325,7 @@ IndexSelection::Best IndexSelection::best_in_cells(const Asked& asked, const Cel
     ++evaluations_;
     if (listed_at_[static_cast<std::size_t>(candidate.node)].selection == selection_) continue;
     const auto cell = static_cast<std::size_t>(cells.cell_of[static_cast<std::size_t>(candidate.group)]);
-    best.add(key_on(asked, candidate.node, states_[cell].total), candidate.node);
+    best.add(key_on(asked, candidate.node, states_[cell].total), candidate.node, asked.snapshot->node_order());
   }
 }
 
@@ -352,7 +352,7 @@ std::optional<Selection> IndexSelection::select_by_cells(const Asked& asked, Cel
     ++feasible;
     const std::int64_t topology = topology_total_of(asked, listed.raw);
     if (load_max + asked.row->total_of[static_cast<std::size_t>(listed.node)] + topology >= total_of(best.key))
-      best.add(key_on(asked, listed.node, topology), listed.node);
+      best.add(key_on(asked, listed.node, topology), listed.node, asked.snapshot->node_order());
   }
   return Selection{feasible, best.node, total_of(best.key)};
 }

@@ -2,6 +2,7 @@
 #include "host/engine/cpu/key_tournament.h"
 
 #include <algorithm>
+#include <array>
 
 #include "host/engine/cpu/slot_kernel.h"
 
@@ -61,30 +62,59 @@ void KeyTournament::prefetch(std::int32_t node) const {
   }
 }
 
-KeyTournament::Best KeyTournament::best(int slot) const {
+/// The first in node order of the nodes with the key below an entry, which has it.
+std::int32_t KeyTournament::first_with(NodeKey key, int slot, std::size_t level, std::int32_t entry,
+                                       NodeOrder order) const {
+  while (level-- > 0) {
+    std::array<std::int32_t, kArity> equal;
+    std::size_t count = 0;
+    for (std::int32_t child = entry * kArity; child < (entry + 1) * kArity; ++child)
+      if (key_at(levels_[level], slot, child) == key) equal[count++] = child;
+    entry = equal[0];
+    if (count == 1) continue;  // nearly always
+    std::int32_t first = first_with(key, slot, level, equal[0], order);
+    for (std::size_t i = 1; i < count; ++i) {
+      const std::int32_t other = first_with(key, slot, level, equal[i], order);
+      if (order.is_before(other, first)) first = other;
+    }
+    return first;
+  }
+  return entry;
+}
+
+KeyTournament::Best KeyTournament::best(int slot, NodeOrder order) const {
   const NodeKey* top = levels_.back().read(0) + slot;
-  Best best;
-  for (std::int32_t e = 0; e < top_entries_; ++e)
-    if (top[e * slot_count_] > best.key) best = {top[e * slot_count_], e};
-  if (best.key == 0) return best;
-  for (std::size_t l = levels_.size() - 1; l-- > 0;) {
-    best.node *= kArity;
-    while (key_at(levels_[l], slot, best.node) != best.key) ++best.node;
+  NodeKey key = 0;
+  std::int32_t entry = 0;
+  bool is_shared = false;
+  for (std::int32_t e = 0; e < top_entries_; ++e) {
+    const NodeKey other = top[e * slot_count_];
+    is_shared = other == key || (other < key && is_shared);
+    if (other > key) {
+      key = other;
+      entry = e;
+    }
+  }
+  if (key == 0) return {};
+  const std::size_t level = levels_.size() - 1;
+  Best best{key, first_with(key, slot, level, entry, order)};
+  for (std::int32_t e = entry + 1; is_shared && e < top_entries_; ++e) {
+    if (top[e * slot_count_] != key) continue;
+    const std::int32_t other = first_with(key, slot, level, e, order);
+    if (order.is_before(other, best.node)) best.node = other;
   }
   return best;
 }
 
-KeyTournament::Best KeyTournament::best_outside(int slot, const ExcludedNodes& excluded) const {
-  const Best first = best(slot);
+KeyTournament::Best KeyTournament::best_outside(int slot, const ExcludedNodes& excluded, NodeOrder order) const {
+  const Best first = best(slot, order);
   if (first.key == 0 || !excluded.contains(first.node)) return first;
   // Best entry first, whatever its level: an entry is as good as the best node below it.
   struct Entry {
     NodeKey key;
-    std::int32_t first_node;  ///< below the entry; entries of equal keys are opened in node order
+    std::int32_t first_node;  ///< below the entry
     std::int32_t level;
-    bool operator<(const Entry& other) const {
-      return key != other.key ? key < other.key : first_node > other.first_node;
-    }
+    bool operator<(const Entry& other) const { return key < other.key; }
   };
   std::vector<Entry> open;
   const auto add = [&](std::size_t level, std::int32_t entry) {
@@ -95,12 +125,14 @@ KeyTournament::Best KeyTournament::best_outside(int slot, const ExcludedNodes& e
   };
   for (std::int32_t e = 0; e < top_entries_; ++e) add(levels_.size() - 1, e);
   std::make_heap(open.begin(), open.end());
-  while (!open.empty()) {
+  Best found;
+  while (!open.empty() && open.front().key >= found.key) {
     std::pop_heap(open.begin(), open.end());
     const Entry best = open.back();
     open.pop_back();
     if (best.level == 0) {
-      if (!excluded.contains(best.first_node)) return {best.key, best.first_node};
+      if (excluded.contains(best.first_node)) continue;
+      if (found.key == 0 || order.is_before(best.first_node, found.node)) found = {best.key, best.first_node};
       continue;
     }
     const auto below = static_cast<std::size_t>(best.level - 1);
@@ -108,7 +140,7 @@ KeyTournament::Best KeyTournament::best_outside(int slot, const ExcludedNodes& e
     for (std::int32_t e = child; e < child + kArity; ++e)
       if (add(below, e)) std::push_heap(open.begin(), open.end());
   }
-  return {};
+  return found;
 }
 
 std::uint64_t KeyTournament::bytes() const {

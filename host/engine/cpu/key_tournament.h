@@ -7,6 +7,7 @@
 #include "batching/excluded_nodes.h"
 #include "batching/node_key.h"
 #include "host/cluster/pages.h"
+#include "host/cluster/snapshot.h"
 #include "host/engine/cpu/slot_kernel.h"
 
 namespace berth {
@@ -37,16 +38,17 @@ class KeyTournament {
     NodeKey key = 0;  ///< 0: no node is feasible, and `node` has no meaning
     std::int32_t node = 0;
   };
-  /// The highest key of a slot; the lowest node among equal ones.
-  Best best(int slot) const;
+  /// The highest key of a slot; among equal ones the first in node order.
+  Best best(int slot, NodeOrder order) const;
   /// The same of the nodes outside a set. Costs a descent for each member of the set that is better than the answer.
-  Best best_outside(int slot, const ExcludedNodes& excluded) const;
+  Best best_outside(int slot, const ExcludedNodes& excluded, NodeOrder order) const;
 
   /// Sets the keys of all nodes to 0. The levels over them change with rebuild().
   void clear() { levels_.front().fill(0); }
   std::uint64_t bytes() const;
 
  private:
+  std::int32_t first_with(NodeKey key, int slot, std::size_t level, std::int32_t entry, NodeOrder order) const;
   /// @param groups  of slots, as SlotKernels::combine() takes them
   void climb_groups(std::int32_t node, std::uint32_t groups);
   using Keys = Pages<NodeKey>;

@@ -132,11 +132,14 @@ void sort_by_digits(std::vector<RunPick>& picks, int first_bit) {
   }
 }
 
-/// Stable, best order first: of equal orders the lower node, then the earlier copy, as the picks were appended.
-void sort_best_first(std::vector<RunPick>& picks, std::int32_t node_count) {
-  const int first_bit = first_sorted_bit(node_count);
+/// Best order first: of equal orders the first node in node order, then the earlier copy, as the picks were appended.
+void sort_best_first(std::vector<RunPick>& picks, const Snapshot& snapshot) {
+  const NodeOrder order = snapshot.node_order();
+  const int first_bit = first_sorted_bit(snapshot.slot_count());
   sort_by_digits(picks, first_bit);
-  const auto better = [](const RunPick& a, const RunPick& b) { return a.order > b.order; };
+  const auto better = [&](const RunPick& a, const RunPick& b) {
+    return a.order != b.order ? a.order > b.order : order.is_before(a.node, b.node);
+  };
   for (auto begin = picks.begin(); begin != picks.end();) {
     auto end = begin + 1;
     bool sorted = true;
@@ -168,7 +171,7 @@ std::vector<RunPick> select_run(const RowTile& tile, int slot, const Snapshot& s
   std::vector<RunPick> picks;
   for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
     if (const NodeKey key = tile.key(slot, i); key >= threshold && key > 0) walk.append(i, threshold, count, picks);
-  if (!picks.empty()) sort_best_first(picks, snapshot.slot_count());
+  if (!picks.empty()) sort_best_first(picks, snapshot);
   if (static_cast<std::int64_t>(picks.size()) > count) picks.resize(static_cast<std::size_t>(count));
   cut_where_unknown(tile, slot, snapshot, picks);
   return picks;

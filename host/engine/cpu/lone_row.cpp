@@ -216,8 +216,12 @@ bool LoneRow::evaluate(std::int32_t c, ClassTable& table, const Snapshot& snapsh
   return true;
 }
 
-std::int32_t LoneRow::best_node() const {
-  return static_cast<std::int32_t>(std::find(keys_.begin(), keys_.end(), all_.best) - keys_.begin());
+std::int32_t LoneRow::best_node(NodeOrder order) const {
+  auto first = std::find(keys_.begin(), keys_.end(), all_.best);
+  const auto slot_of = [&](auto at) { return static_cast<std::int32_t>(at - keys_.begin()); };
+  for (auto at = first; at != keys_.end(); at = std::find(at + 1, keys_.end(), all_.best))
+    if (order.is_before(slot_of(at), slot_of(first))) first = at;
+  return slot_of(first);
 }
 
 std::uint64_t LoneRow::bytes() const {

@@ -80,7 +80,8 @@ class LoneRow {
   std::int64_t feasible_count() const { return all_.feasible; }
   /// The highest key and its lowest node; key 0 when no node is feasible.
   NodeKey best_key() const { return all_.best; }
-  std::int32_t best_node() const;
+  /// The first one in node order.
+  std::int32_t best_node(NodeOrder order) const;
 
   std::uint64_t bytes() const;
   std::int64_t evaluations() const { return evaluations_; }

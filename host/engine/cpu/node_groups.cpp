@@ -105,9 +105,9 @@ void NodeGroups::assign_flat(const SlotKeys& keys, const TopologyCounts& counts)
       const NodeKey key = key_of(i);
       if (key <= 0 || cell < 0) continue;
       if (counted.contains(i)) {
-        add_flat(find_group(counts, i), {1, {key, i}});
+        add_flat(find_group(counts, i), {1, {key, i, keys.rank(i)}});
       } else {
-        best_of_cell_[static_cast<std::size_t>(cell)].add({1, {key, i}});
+        best_of_cell_[static_cast<std::size_t>(cell)].add({1, {key, i, keys.rank(i)}});
       }
     }
   });
@@ -137,7 +137,7 @@ void NodeGroups::assign_all(const SlotKeys& keys, const TopologyCounts& counts) 
     const NodeKey key = g < 0 ? 0 : keys[node];
     if (key <= 0) continue;
     set_live(node, true);
-    group(g).heap_.push_back({key, node});
+    group(g).heap_.push_back({key, node, keys.rank(node)});
   }
   for (Group& group : groups_) std::make_heap(group.heap_.begin(), group.heap_.end(), Entry::is_worse);
 }
@@ -197,7 +197,7 @@ void NodeGroups::assign(const SlotKeys& keys, std::int32_t node) {
   if (g < 0) return;
   const NodeKey key = keys[node];
   set_live(node, key > 0);
-  if (key > 0) push(g, {key, node}, keys);
+  if (key > 0) push(g, {key, node, keys.rank(node)}, keys);
   drop_outdated_top(g, keys);
 }
 
@@ -293,17 +293,21 @@ NodeGroups::Entry NodeGroups::best_outside(const Group& group, const SlotKeys& k
   // Entries of the heap in order: none is better than the one above it.
   const auto is_worse = [&](std::size_t a, std::size_t b) { return Entry::is_worse(heap[a], heap[b]); };
   std::vector<std::size_t> open{0};
-  while (!open.empty()) {
+  Entry best;
+  while (!open.empty() && (best.node < 0 || heap[open.front()].key == best.key)) {
     std::pop_heap(open.begin(), open.end(), is_worse);
     const std::size_t at = open.back();
     open.pop_back();
-    if (is_current(heap[at], self, keys) && !excluded.contains(heap[at].node)) return heap[at];
+    // A fork may order nodes of equal keys in another way than the heap.
+    if (is_current(heap[at], self, keys) && !excluded.contains(heap[at].node) &&
+        (best.node < 0 || keys.rank(heap[at].node) < keys.rank(best.node)))
+      best = heap[at];
     for (std::size_t child = 2 * at + 1; child <= 2 * at + 2 && child < heap.size(); ++child) {
       open.push_back(child);
       std::push_heap(open.begin(), open.end(), is_worse);
     }
   }
-  return {};
+  return best;
 }
 
 std::uint64_t NodeGroups::bytes() const {

@@ -25,10 +25,17 @@ namespace berth {
 class SlotKeys {
  public:
   /// Those of a slot of a tile.
-  SlotKeys(const RowTile& tile, int slot) : tile_(&tile), slot_(slot) {}
+  SlotKeys(const RowTile& tile, int slot, NodeOrder order) : tile_(&tile), slot_(slot), order_(order) {}
   /// @param keys  [node]
-  explicit SlotKeys(const NodeKey* keys) : keys_(keys) {}
+  SlotKeys(const NodeKey* keys, NodeOrder order) : keys_(keys), order_(order) {}
   NodeKey operator[](std::int32_t node) const { return keys_ != nullptr ? keys_[node] : tile_->key(slot_, node); }
+  std::int32_t rank(std::int32_t node) const { return order_.rank(node); }
+  /// Whether an entry of a node is better than another one. @param other  its node is below 0: of no node
+  template <class Entry>
+  bool is_better(const Entry& entry, const Entry& other) const {
+    if (other.node < 0 || entry.key != other.key) return other.node < 0 || entry.key > other.key;
+    return order_.is_before(entry.node, other.node);
+  }
   /// Calls body(key_of), where key_of(node) is the key: for loops over all nodes.
   template <class Body>
   void visit(Body body) const {
@@ -40,6 +47,7 @@ class SlotKeys {
   const NodeKey* keys_ = nullptr;  ///< null: the tile's
   const RowTile* tile_ = nullptr;
   int slot_ = 0;
+  NodeOrder order_;
 };
 
 class NodeGroups {
@@ -47,8 +55,9 @@ class NodeGroups {
   struct Entry {
     NodeKey key = 0;
     std::int32_t node = -1;
-    /// Heap order: the best key in front, the lower node among equal keys.
-    static bool is_worse(const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.node > b.node; }
+    std::int32_t rank = 0;  ///< in node order, which does not change while there are groups
+    /// Heap order: the best key in front, the first node among equal keys.
+    static bool is_worse(const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.rank > b.rank; }
   };
   struct Group {
     std::int32_t cell = 0;

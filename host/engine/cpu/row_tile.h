@@ -54,12 +54,14 @@ class RowTile {
 
   std::int64_t feasible_count(int slot) const { return feasible_count_[static_cast<std::size_t>(slot)]; }
   using Best = KeyTournament::Best;
-  Best best(int slot) const { return keys_.best(slot); }
+  Best best(int slot, NodeOrder order) const { return keys_.best(slot, order); }
   /// Above 0: feasible; below 0: feasible, but left out.
   NodeKey key(int slot, std::int32_t node) const { return keys_.key(slot, node); }
   // The same of the nodes outside a set.
   std::int64_t feasible_outside(int slot, const ExcludedNodes& excluded) const;
-  Best best_outside(int slot, const ExcludedNodes& excluded) const { return keys_.best_outside(slot, excluded); }
+  Best best_outside(int slot, const ExcludedNodes& excluded, NodeOrder order) const {
+    return keys_.best_outside(slot, excluded, order);
+  }
   /// Weighted node-side total of an accepted node, below 0 where the node side refuses. Of a class with a topology
   /// program it leaves out what is normalised: GroupedRow adds that.
   std::int32_t base(int slot, std::int32_t node) const;

@@ -136,7 +136,7 @@ class SettledSelection {
   }
 
   void compare(NodeGroups::Entry entry) {
-    if (best_.node < 0 || NodeGroups::Entry::is_worse(best_, entry)) best_ = entry;
+    if (keys_.is_better(entry, best_)) best_ = entry;
   }
   NodeKey normalized(const RawScores& raws, const RawTopologyScores& topology) const {
     return make_node_key(row_.normalized(raws, scratch_.maxima, topology, scratch_.ranges), 0);

@@ -14,7 +14,7 @@ void DeviceBackend::State::begin_batch(std::size_t pod_count) {
   const bool order_changed = begin_cycle(pod_count);
   follow_node_events();
   if (!order_changed) return;
-  // The places of nodes in node order are part of all keys.
+  // Rows contain which of equal keys is first in node order, and with TieBreak::kFirst places in that order.
   columns.renew_order();
   rows.clear();
 }

@@ -19,6 +19,14 @@ auto gather(const Snapshot& snapshot, Read read) {
   return values;
 }
 
+/// DeviceColumns::in_order
+std::vector<std::int32_t> slots_in_order(const Snapshot& snapshot) {
+  std::vector<std::int32_t> slots(snapshot.in_order().begin(), snapshot.in_order().end());
+  for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
+    if (!snapshot.has_node(i)) slots.push_back(i);
+  return slots;
+}
+
 void keep_each_once(std::vector<std::int32_t>& numbers) {
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
@@ -40,6 +48,7 @@ DeviceSnapshot::DeviceSnapshot(Accelerator& accelerator)
       pod_count_(accelerator, "pod counts"),
       name_hash_(accelerator, "node hashes"),
       rank_(accelerator, "node order"),
+      in_order_(accelerator, "node order"),
       port_taken_(accelerator, "host ports"),
       port_conflicts_(accelerator, "host ports"),
       domain_of_(accelerator, "topology domains"),
@@ -89,7 +98,10 @@ void DeviceSnapshot::update(const Snapshot& snapshot, const CommitLog& log, Node
 
 void DeviceSnapshot::add_new(const Snapshot& snapshot) {
   if (is_empty_) upload_nodes(snapshot);
-  if (order_changed_) rank_.upload(0, gather(snapshot, [&](std::int32_t i) { return node_rank(snapshot, i); }));
+  if (order_changed_) {
+    rank_.upload(0, gather(snapshot, [&](std::int32_t i) { return node_rank(snapshot, i); }));
+    in_order_.upload(0, slots_in_order(snapshot));
+  }
   order_changed_ = false;
   add_resources(snapshot);
   add_columns(snapshot.topology());
@@ -103,6 +115,7 @@ void DeviceSnapshot::upload_nodes(const Snapshot& snapshot) {
   allowed_pods_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.allowed_pods(i); }));
   name_hash_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.node_hash(i); }));
   rank_.assign(gather(snapshot, [&](std::int32_t i) { return node_rank(snapshot, i); }));
+  in_order_.assign(slots_in_order(snapshot));
   non_zero_milli_cpu_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.non_zero_milli_cpu(i); }));
   non_zero_memory_bytes_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.non_zero_memory_bytes(i); }));
   pod_count_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.pod_count(i); }));
@@ -388,6 +401,7 @@ DeviceColumns DeviceSnapshot::columns() const {
   columns.allowed_pods = allowed_pods_.data();
   columns.name_hash = name_hash_.data();
   columns.rank = rank_.data();
+  columns.in_order = in_order_.data();
   columns.requested = requested_.data();
   columns.non_zero_milli_cpu = non_zero_milli_cpu_.data();
   columns.non_zero_memory_bytes = non_zero_memory_bytes_.data();

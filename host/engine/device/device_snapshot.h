@@ -123,6 +123,7 @@ class DeviceSnapshot {
       pod_count_;
   DeviceArray<std::uint64_t> name_hash_;
   DeviceArray<std::uint32_t> rank_;
+  DeviceArray<std::int32_t> in_order_;
   DeviceArray<std::uint8_t> port_taken_, port_conflicts_;
   DeviceArray<std::int32_t> domain_of_;
   DeviceArray<std::uint8_t> masks_, exists_;

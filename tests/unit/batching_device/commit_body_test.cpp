@@ -162,7 +162,7 @@ class HandMadeCluster {
     state_.scratch = {seen_.data(), kNodes, 1};
   }
   void build(const DeviceRow& row) {
-    const RowView view(state_.rows, row);
+    const RowView view(state_, row);
     for (NodeKey& key : keys_[static_cast<std::size_t>(row.pod_class)]) key = 0;
     for (std::int32_t level = 1; level < view.layout.level_count; ++level)
       for (std::int32_t e = 0; e < view.layout.level_offset[level + 1] - view.layout.level_offset[level]; ++e)

@@ -39,7 +39,7 @@ class HandMadeRow {
   }
 
   void build() {
-    const RowView row(state_.rows, row_);
+    const RowView row(state_, row_);
     std::fill(live_.begin(), live_.end(), 0);
     for (std::int32_t node = 0; node < node_count(); ++node) {
       if (cell_of(node) < 0) continue;
@@ -52,7 +52,7 @@ class HandMadeRow {
   }
   void refresh(std::int32_t node) { refresh_node(state_, row_, node); }
 
-  RowView view() const { return {state_.rows, row_}; }
+  RowView view() const { return {state_, row_}; }
   const DeviceRow& row() const { return row_; }
   DeviceState& state() { return state_; }
   DeviceLayout& layout() { return layout_; }
@@ -62,11 +62,12 @@ class HandMadeRow {
   std::vector<std::int32_t>& best() { return best_; }
   std::vector<std::int32_t>& live() { return live_; }
 
-  /// The lowest node of the highest key of a cell, by a scan; -1 when none is feasible.
+  /// The first node in node order of the highest key of a cell, by a scan; -1 when none is feasible. Node order is that
+  /// of numbers from the highest down.
   std::int32_t plain_best(std::int32_t cell) const {
     std::int32_t best = -1;
     for (std::int32_t node = 0; node < node_count(); ++node)
-      if (cell_of(node) == cell && worth(node) >= 0 && (best < 0 || worth(node) > worth(best))) best = node;
+      if (cell_of(node) == cell && worth(node) >= 0 && (best < 0 || worth(node) >= worth(best))) best = node;
     return best;
   }
 
@@ -102,6 +103,7 @@ class HandMadeRow {
     base_.assign(cell_of_.size(), 0);
     pod_count_.assign(cell_of_.size(), 0);
     name_hash_.assign(cell_of_.size(), 0);
+    for (std::int32_t node = node_count(); node-- > 0;) rank_.push_back(static_cast<std::uint32_t>(node));
     const std::int64_t entries = layout_.level_offset[layout_.level_count];
     keys_.assign(static_cast<std::size_t>(entries), kNotWritten);
     best_.assign(static_cast<std::size_t>(entries - layout_.level_offset[1]), kNotWritten);
@@ -117,6 +119,7 @@ class HandMadeRow {
     state_.columns.node_count = node_count();
     state_.columns.stride = node_count();
     state_.columns.name_hash = name_hash_.data();
+    state_.columns.rank = rank_.data();
     state_.columns.pod_count = pod_count_.data();
     state_.columns.non_zero_milli_cpu = pod_count_.data();
     state_.columns.non_zero_memory_bytes = pod_count_.data();
@@ -129,6 +132,7 @@ class HandMadeRow {
   std::vector<std::int32_t> cell_of_, position_of_, node_at_, level_begin_, base_;
   std::vector<std::int64_t> pod_count_;
   std::vector<std::uint64_t> name_hash_;
+  std::vector<std::uint32_t> rank_;
   std::vector<NodeKey> keys_;
   std::vector<std::int32_t> best_, live_;
   DeviceLayout layout_;

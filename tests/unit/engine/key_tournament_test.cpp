@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -20,14 +22,33 @@ NodeKey drawn_key(std::mt19937& dice) {
   return keys[dice() % std::size(keys)];
 }
 
-void expect_first_of_the_best(const KeyTournament& tournament, std::int32_t node_count) {
+std::vector<std::int32_t> drawn_ranks(std::int32_t node_count, std::mt19937& dice) {
+  std::vector<std::int32_t> ranks(static_cast<std::size_t>(node_count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::shuffle(ranks.begin(), ranks.end(), dice);
+  return ranks;
+}
+
+/// The best of the nodes outside a set by a look at all of them.
+KeyTournament::Best first_of_the_best(const KeyTournament& tournament, int slot, const ExcludedNodes& excluded,
+                                      const std::vector<std::int32_t>& ranks) {
+  const NodeOrder order(ranks);
+  KeyTournament::Best best;
+  for (std::int32_t node = 0; node < static_cast<std::int32_t>(ranks.size()); ++node) {
+    const NodeKey key = tournament.key(slot, node);
+    if (key == 0 || key < best.key || excluded.contains(node)) continue;
+    if (key > best.key || order.is_before(node, best.node)) best = {key, node};
+  }
+  return best;
+}
+
+void expect_first_of_the_best(const KeyTournament& tournament, const std::vector<std::int32_t>& ranks) {
   for (int slot = 0; slot < kSlotStep; ++slot) {
-    KeyTournament::Best expected;
-    for (std::int32_t node = 0; node < node_count; ++node)
-      if (tournament.key(slot, node) > expected.key) expected = {tournament.key(slot, node), node};
-    ASSERT_EQ(tournament.best(slot).key, expected.key);
+    const KeyTournament::Best expected = first_of_the_best(tournament, slot, {}, ranks);
+    const KeyTournament::Best actual = tournament.best(slot, NodeOrder(ranks));
+    ASSERT_EQ(actual.key, expected.key);
     if (expected.key > 0) {
-      ASSERT_EQ(tournament.best(slot).node, expected.node);
+      ASSERT_EQ(actual.node, expected.node);
     }
   }
 }
@@ -36,15 +57,16 @@ TEST(KeyTournamentTest, TheFirstNodeOfTheHighestKeyWins) {
   std::mt19937 dice(3);
   for (const std::int32_t node_count : {1, 3, 96, 97, 400, 1500}) {
     KeyTournament tournament(node_count, kSlotStep);
+    const std::vector<std::int32_t> ranks = drawn_ranks(node_count, dice);
     for (std::int32_t node = 0; node < node_count; ++node)
       for (int slot = 0; slot < kSlotStep; ++slot) tournament.write(node)[slot] = drawn_key(dice);
     tournament.rebuild();
-    expect_first_of_the_best(tournament, node_count);
+    expect_first_of_the_best(tournament, ranks);
     for (int step = 0; step < 50; ++step) {
       const auto node = static_cast<std::int32_t>(dice() % static_cast<std::uint32_t>(node_count));
       for (int slot = 0; slot < kSlotStep; ++slot) tournament.write(node)[slot] = drawn_key(dice);
       tournament.climb(node);
-      expect_first_of_the_best(tournament, node_count);
+      expect_first_of_the_best(tournament, ranks);
     }
   }
 }
@@ -53,17 +75,15 @@ TEST(KeyTournamentTest, TheFirstBestNodeOutsideASetIsFound) {
   std::mt19937 dice(4);
   for (const std::int32_t node_count : {1, 5, 97, 400, 1500}) {
     KeyTournament tournament(node_count, kSlotStep);
+    const std::vector<std::int32_t> ranks = drawn_ranks(node_count, dice);
     for (std::int32_t node = 0; node < node_count; ++node)
       for (int slot = 0; slot < kSlotStep; ++slot) tournament.write(node)[slot] = drawn_key(dice);
     tournament.rebuild();
     ExcludedNodes excluded;
     for (std::int32_t left = node_count; left >= 0; --left) {
       const auto slot = static_cast<int>(dice() % kSlotStep);
-      KeyTournament::Best expected;
-      for (std::int32_t node = 0; node < node_count; ++node)
-        if (!excluded.contains(node) && tournament.key(slot, node) > expected.key)
-          expected = {tournament.key(slot, node), node};
-      const KeyTournament::Best actual = tournament.best_outside(slot, excluded);
+      const KeyTournament::Best expected = first_of_the_best(tournament, slot, excluded, ranks);
+      const KeyTournament::Best actual = tournament.best_outside(slot, excluded, NodeOrder(ranks));
       ASSERT_EQ(actual.key, expected.key);
       if (expected.key > 0) {
         ASSERT_EQ(actual.node, expected.node);
@@ -88,10 +108,10 @@ TEST(NodeKeyTest, KeepsTotalAndDraw) {
   EXPECT_GT(make_node_key(1, 1), make_node_key(0, kHighestDraw));
 }
 
-TEST(NodeGroupsTest, AmongEqualKeysTheLowerNodeIsBetter) {
-  EXPECT_TRUE(NodeGroups::Entry::is_worse({9, 4}, {9, 3}));
-  EXPECT_FALSE(NodeGroups::Entry::is_worse({9, 3}, {9, 4}));
-  EXPECT_TRUE(NodeGroups::Entry::is_worse({8, 3}, {9, 4}));
+TEST(NodeGroupsTest, AmongEqualKeysTheFirstNodeInNodeOrderIsBetter) {
+  EXPECT_TRUE(NodeGroups::Entry::is_worse({9, 3, 1}, {9, 4, 0}));
+  EXPECT_FALSE(NodeGroups::Entry::is_worse({9, 4, 0}, {9, 3, 1}));
+  EXPECT_TRUE(NodeGroups::Entry::is_worse({8, 3, 0}, {9, 4, 1}));
 }
 
 }  // namespace

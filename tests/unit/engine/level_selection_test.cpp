@@ -27,9 +27,9 @@ std::vector<Taken> walk_serially(test::CompiledCluster& cluster, std::int64_t co
   RowTile tile(classes, cluster.table, snapshot);
   tile.build(snapshot);
   std::vector<Taken> taken;
-  while (static_cast<std::int64_t>(taken.size()) < count && tile.best(0).key > 0) {
-    const std::int32_t node = tile.best(0).node;
-    taken.push_back({node, total_of(tile.best(0).key)});
+  while (static_cast<std::int64_t>(taken.size()) < count && tile.best(0, snapshot.node_order()).key > 0) {
+    const std::int32_t node = tile.best(0, snapshot.node_order()).node;
+    taken.push_back({node, total_of(tile.best(0, snapshot.node_order()).key)});
     snapshot.apply(node, cluster.table[classes.front()].delta, 1);
     tile.refresh(snapshot, node);
     tile.finish_refresh(snapshot);

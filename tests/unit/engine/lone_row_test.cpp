@@ -36,9 +36,9 @@ void expect_equal_to_tile(const LoneRow& lone, std::int32_t c, test::CompiledClu
   for (std::int32_t node = 0; node < cluster.snapshot.node_count(); ++node)
     ASSERT_EQ(lone.keys()[node], std::max<NodeKey>(tile.key(0, node), 0)) << cluster.snapshot.node(node).name;
   ASSERT_EQ(lone.feasible_count(), tile.feasible_count(0));
-  ASSERT_EQ(lone.best_key(), tile.best(0).key);
+  ASSERT_EQ(lone.best_key(), tile.best(0, cluster.snapshot.node_order()).key);
   if (lone.best_key() != 0) {
-    ASSERT_EQ(lone.best_node(), tile.best(0).node);
+    ASSERT_EQ(lone.best_node(cluster.snapshot.node_order()), tile.best(0, cluster.snapshot.node_order()).node);
   }
 }
 
@@ -54,7 +54,7 @@ TEST_P(LoneRowConfigTest, KeysEqualThoseOfATileThroughRandomPlacements) {
     ASSERT_TRUE(lone.evaluate(c, cluster.table, cluster.snapshot, log));
     expect_equal_to_tile(lone, c, cluster);
     if (lone.best_key() == 0) continue;
-    const std::int32_t node = lone.best_node();
+    const std::int32_t node = lone.best_node(cluster.snapshot.node_order());
     cluster.snapshot.apply(node, cluster.table[c].delta, 1);
     log.append({node, c, 1});
   }

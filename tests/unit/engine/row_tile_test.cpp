@@ -60,9 +60,9 @@ void expect_right(const RowTile& tile, test::CompiledCluster& cluster,
       feasible += key > 0 ? 1 : 0;
       if (key > best) best = key, best_node = i;
     }
-    ASSERT_EQ(tile.best(slot).key, best);
+    ASSERT_EQ(tile.best(slot, cluster.snapshot.node_order()).key, best);
     ASSERT_EQ(tile.feasible_count(slot), feasible);
-    ASSERT_EQ(best > 0 ? tile.best(slot).node : 0, best_node);
+    ASSERT_EQ(best > 0 ? tile.best(slot, cluster.snapshot.node_order()).node : 0, best_node);
   }
 }
 
@@ -93,8 +93,8 @@ TEST_P(RowTileConfigTest, KeysEqualTheIntegerPathThroughRandomPlacements) {
     for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
       for (int change = 0; change < 4; ++change) {
         const auto slot = static_cast<int>(random() % tile.classes().size());
-        if (tile.best(slot).key == 0) continue;
-        const std::int32_t node = tile.best(slot).node;
+        if (tile.best(slot, cluster.snapshot.node_order()).key == 0) continue;
+        const std::int32_t node = tile.best(slot, cluster.snapshot.node_order()).node;
         cluster.snapshot.apply(node, cluster.table[tile.classes()[static_cast<std::size_t>(slot)]].delta, 1);
         tile.refresh(cluster.snapshot, node);
       }
@@ -116,7 +116,7 @@ TEST_P(RowTileConfigTest, NodesThatAreLeftOutCountAsInfeasible) {
   for (std::uint64_t round = 1; round < 80 && !HasFatalFailure(); ++round) {
     for (int change = 0; change < 3; ++change) {
       const auto slot = static_cast<int>(random() % tile.classes().size());
-      const std::int32_t node = random() % 2 == 0 ? any_node() : tile.best(slot).node;
+      const std::int32_t node = random() % 2 == 0 ? any_node() : tile.best(slot, cluster.snapshot.node_order()).node;
       cluster.snapshot.apply(node, cluster.table[tile.classes()[static_cast<std::size_t>(slot)]].delta, 1);
       tile.refresh(cluster.snapshot, node);
     }
@@ -124,7 +124,7 @@ TEST_P(RowTileConfigTest, NodesThatAreLeftOutCountAsInfeasible) {
     const auto slot = static_cast<int>(random() % tile.classes().size());
     ExcludedNodes& nodes = left_out[static_cast<std::size_t>(slot)];
     for (auto n = random() % 20; n > 0; --n) {
-      const std::int32_t node = random() % 2 == 0 && tile.best(slot).key > 0 ? tile.best(slot).node : any_node();
+      const std::int32_t node = random() % 2 == 0 && tile.best(slot, cluster.snapshot.node_order()).key > 0 ? tile.best(slot, cluster.snapshot.node_order()).node : any_node();
       if (random() % 2 == 0) {
         nodes.insert(node);
       } else {
@@ -153,7 +153,7 @@ TEST(RowTileTest, TieBreakFirstTakesTheLowestNode) {
   test::CompiledCluster cluster("engine ties=first\nnode n*9 cpu=4 memory=8Gi\npod p cpu=1\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot);
   tile.build(cluster.snapshot);
-  EXPECT_EQ(tile.best(0).node, 0);
+  EXPECT_EQ(tile.best(0, cluster.snapshot.node_order()).node, 0);
 }
 
 TEST(RowTileTest, EachClassHasItsSlot) {
@@ -170,7 +170,7 @@ TEST(RowTileTest, TheBestNodeIsFoundAcrossPages) {
       "node n*2500 cpu=4 memory=8Gi\nnode best cpu=64 memory=512Gi\npod p cpu=1 memory=1Gi\n");
   RowTile tile(all_classes(cluster.table), cluster.table, cluster.snapshot);
   tile.build(cluster.snapshot);
-  EXPECT_EQ(cluster.snapshot.node(tile.best(0).node).name, "best");
+  EXPECT_EQ(cluster.snapshot.node(tile.best(0, cluster.snapshot.node_order()).node).name, "best");
   EXPECT_EQ(tile.feasible_count(0), 2501);
 }
 
