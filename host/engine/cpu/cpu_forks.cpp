@@ -82,8 +82,9 @@ void CpuBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods) {
       if (table[pod.class_index].topology == nullptr) continue;
       GroupedRow& row = grouped_rows.find(pod.class_index, table, snapshot);
       row.note_key_changes(left_out);
-      row.catch_up({*at.tile, at.slot, snapshot.node_order()}, table, snapshot.topology(), log, NodeGroups::Knows::kAllNodes);
-      if (!row.is_settled()) row.settle({*at.tile, at.slot, snapshot.node_order()}, snapshot.topology(), scratch);
+      const SlotKeys keys{*at.tile, at.slot, snapshot.node_order()};
+      row.catch_up(keys, table, snapshot.topology(), log, NodeGroups::Knows::kAllNodes);
+      if (!row.is_settled()) row.settle(keys, snapshot.topology(), scratch);
     }
   });
 }

@@ -88,7 +88,9 @@ void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::
   at.tile->leave_out(snapshot, at.slot, refused.nodes, refused.version);
   if (from_list) return answer_from_list(pod, SlotOnNodes(at), refused.nodes, own_nomination);
   const bool in_groups = table[pod.class_index].topology != nullptr;
-  answer(pod, in_groups ? select_in_groups(pod, {*at.tile, at.slot, snapshot.node_order()}) : select_in_row(pod, at), own_nomination);
+  const Selection selection =
+      in_groups ? select_in_groups(pod, {*at.tile, at.slot, snapshot.node_order()}) : select_in_row(pod, at);
+  answer(pod, selection, own_nomination);
 }
 
 /// A placement is replayed in the rows of all classes of a batch, and in those with topology terms at some cost.
@@ -137,9 +139,10 @@ void CpuBackend::State::note_key_changes(const PodToPlace& pod, const Nomination
 }
 
 Selection CpuBackend::State::select_in_lone_row(const PodToPlace& pod) {
-  if (table[pod.class_index].topology != nullptr) return select_in_groups(pod, SlotKeys(lone_row.keys(), snapshot.node_order()));
+  const NodeOrder order = snapshot.node_order();
+  if (table[pod.class_index].topology != nullptr) return select_in_groups(pod, SlotKeys(lone_row.keys(), order));
   if (lone_row.feasible_count() == 0) return {};
-  return {lone_row.feasible_count(), lone_row.best_node(snapshot.node_order()),
+  return {lone_row.feasible_count(), lone_row.best_node(order),
           scores_anything(pod.class_index) ? total_of(lone_row.best_key()) : 1};
 }
 

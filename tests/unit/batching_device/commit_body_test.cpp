@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -137,6 +138,11 @@ class HandMadeCluster {
       rows_[c].live = live_[c].data();
     }
   }
+  static std::vector<std::uint32_t> from_zero() {
+    std::vector<std::uint32_t> ranks(kNodes);
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    return ranks;
+  }
   void attach() {
     profile_.checks_fit = profile_.checks_ports = profile_.scores_anything = true;
     profile_.weight_fit = profile_.weight_spread = profile_.weight_pod_affinity = 1;
@@ -145,6 +151,7 @@ class HandMadeCluster {
                       .allocatable = allocatable_.data(),
                       .allowed_pods = allowed_pods_.data(),
                       .name_hash = name_hash_.data(),
+                      .rank = ranks_.data(),
                       .requested = requested_.data(),
                       .non_zero_milli_cpu = milli_cpu_.data(),
                       .non_zero_memory_bytes = memory_.data(),
@@ -183,6 +190,7 @@ class HandMadeCluster {
   std::vector<std::uint8_t> exists_, port_taken_ = std::vector<std::uint8_t>(kNodes, 0);
   std::vector<double> weights_;
   std::vector<std::uint64_t> name_hash_ = std::vector<std::uint64_t>(kNodes, 77);
+  std::vector<std::uint32_t> ranks_ = from_zero();
   Longs allocatable_ = Longs(2 * kNodes, 1500), allowed_pods_ = Longs(kNodes, 4), requested_ = Longs(kNodes, 0),
         milli_cpu_ = Longs(kNodes, 0), memory_ = Longs(kNodes, 0), pods_ = Longs(kNodes, 0), totals_ = Longs(2, 0),
         counts_;

@@ -123,15 +123,15 @@ TEST(RowTournamentTest, ARefreshStopsWhereNothingChanges) {
   EXPECT_EQ(row.view().top(0).key, row.key(110));
 }
 
-TEST(RowTournamentTest, AnEqualKeyOnALowerNodePropagates) {
+TEST(RowTournamentTest, AnEqualKeyOnAnEarlierNodePropagates) {
   HandMadeRow row({65});
   for (std::int32_t node = 0; node < 65; ++node) row.set_worth(node, 1);
-  row.set_worth(64, 9);
-  row.build();
-  ASSERT_EQ(row.view().top(0).position, 64);
   row.set_worth(63, 9);
-  row.refresh(63);
-  EXPECT_EQ(row.view().top(0).position, 63);
+  row.build();
+  ASSERT_EQ(row.view().top(0).position, 63);
+  row.set_worth(64, 9);
+  row.refresh(64);
+  EXPECT_EQ(row.view().top(0).position, 64);
 }
 
 TEST(RowTournamentTest, ARefreshCountsTheFeasibleNodesOfItsCell) {

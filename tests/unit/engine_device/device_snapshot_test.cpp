@@ -47,6 +47,8 @@ void expect_mirrors(const DeviceSnapshot& device, const Snapshot& snapshot,
   expect_column(columns.allowed_pods, snapshot, [&](std::int32_t i) { return snapshot.allowed_pods(i); }, "pod limit");
   expect_column(columns.name_hash, snapshot, [&](std::int32_t i) { return snapshot.node_hash(i); }, "hash");
   expect_column(columns.rank, snapshot, [&](std::int32_t i) { return node_rank(snapshot, i); }, "rank");
+  for (std::size_t i = 0; i < snapshot.in_order().size(); ++i)
+    EXPECT_EQ(columns.in_order[i], snapshot.in_order()[i]) << "place " << i << " in node order";
   expect_column(
       columns.non_zero_milli_cpu, snapshot, [&](std::int32_t i) { return snapshot.non_zero_milli_cpu(i); }, "cpu");
   expect_column(
