@@ -103,13 +103,20 @@ void Snapshot::grow_columns(std::size_t page_count) {
 bool Snapshot::update_order(const ClusterCache& cache) {
   if (order_generation_ == cache.order_generation()) return false;
   Fixed& fixed = write_fixed();
+  std::vector<std::int32_t> ranks(fixed.rank.size(), -1);
   fixed.order.clear();
-  std::fill(fixed.rank.begin(), fixed.rank.end(), -1);
+  std::int32_t before = -1;
+  bool is_moved = false;
   for (const NodeInfo* info : cache.nodes_in_order()) {
-    const std::int32_t slot = slot_of(*info);
-    fixed.rank[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(fixed.order.size());
-    fixed.order.push_back(slot);
+    const auto slot = static_cast<std::size_t>(slot_of(*info));
+    ranks[slot] = static_cast<std::int32_t>(fixed.order.size());
+    fixed.order.push_back(static_cast<std::int32_t>(slot));
+    if (fixed.rank[slot] < 0) continue;
+    is_moved = is_moved || fixed.rank[slot] < before;
+    before = fixed.rank[slot];
   }
+  fixed.rank = std::move(ranks);
+  order_moves_ += is_moved ? 1 : 0;
   order_generation_ = cache.order_generation();
   return true;
 }

@@ -182,6 +182,10 @@ class Snapshot {
   std::int32_t rank(std::int32_t i) const {
     return (guests_.empty() ? fixed_->rank : guest_rank_)[static_cast<std::size_t>(i)];
   }
+  /// Changes with in_order().
+  std::uint64_t order_version() const { return order_generation_.value_or(0); }
+  /// How often nodes that stayed changed places among themselves: with zones, when a node goes.
+  std::uint64_t order_moves() const { return order_moves_; }
   /// Valid until nodes come or go.
   NodeOrder node_order() const { return NodeOrder(guests_.empty() ? fixed_->rank : guest_rank_); }
   const Node& node(std::int32_t i) const { return *object(i); }
@@ -352,6 +356,7 @@ class Snapshot {
   bool lacks_column_ = false;
   std::uint64_t resources_built_ = 0;
   std::optional<std::uint64_t> order_generation_;  ///< of the cache; absent: there is no order yet
+  std::uint64_t order_moves_ = 0;
 };
 
 }  // namespace berth

@@ -13,10 +13,8 @@ namespace berth {
 void DeviceBackend::State::begin_batch(std::size_t pod_count) {
   const bool order_changed = begin_cycle(pod_count);
   follow_node_events();
-  if (!order_changed) return;
-  // Rows contain which of equal keys is first in node order, and with TieBreak::kFirst places in that order.
-  columns.renew_order();
-  rows.clear();
+  // The places of nodes in node order are part of all keys.
+  if (order_changed && engine.tie_break == TieBreak::kFirst) rows.clear();
 }
 
 /// For follow_node_events(). Where memory runs out, everything is uploaded again instead.
@@ -52,6 +50,9 @@ void DeviceBackend::State::follow_node_events() {
       rows.drop_rows_of(layout);
     }
     changed_nodes.clear();
+    // Rows contain which of equal keys is first in node order.
+    if (order_moves != snapshot.order_moves()) rows.clear();
+    order_moves = snapshot.order_moves();
   } catch (const DeviceOutOfMemory&) {
     reset_device();  // uploading everything needs no memory beside that of the columns
   }

@@ -63,7 +63,6 @@ DeviceSnapshot::DeviceSnapshot(Accelerator& accelerator)
 void DeviceSnapshot::clear() {
   is_empty_ = true;
   resource_count_ = column_count_ = counter_count_ = uploaded_port_sets_ = 0;
-  order_changed_ = false;
   domains_on_host_.clear();
   room_of_table_.clear();
   masks_on_host_.clear();
@@ -98,11 +97,11 @@ void DeviceSnapshot::update(const Snapshot& snapshot, const CommitLog& log, Node
 
 void DeviceSnapshot::add_new(const Snapshot& snapshot) {
   if (is_empty_) upload_nodes(snapshot);
-  if (order_changed_) {
+  if (order_version_ != snapshot.order_version()) {
     rank_.upload(0, gather(snapshot, [&](std::int32_t i) { return node_rank(snapshot, i); }));
     in_order_.upload(0, slots_in_order(snapshot));
   }
-  order_changed_ = false;
+  order_version_ = snapshot.order_version();
   add_resources(snapshot);
   add_columns(snapshot.topology());
   add_tables(snapshot.topology());
@@ -116,6 +115,7 @@ void DeviceSnapshot::upload_nodes(const Snapshot& snapshot) {
   name_hash_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.node_hash(i); }));
   rank_.assign(gather(snapshot, [&](std::int32_t i) { return node_rank(snapshot, i); }));
   in_order_.assign(slots_in_order(snapshot));
+  order_version_ = snapshot.order_version();
   non_zero_milli_cpu_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.non_zero_milli_cpu(i); }));
   non_zero_memory_bytes_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.non_zero_memory_bytes(i); }));
   pod_count_.assign(gather(snapshot, [&](std::int32_t i) { return snapshot.pod_count(i); }));

@@ -40,8 +40,6 @@ class DeviceSnapshot {
   void write_nodes(const DeviceState& copy, const Snapshot& of, const std::vector<std::int32_t>& nodes);
   /// There is room for the domains that node events have made.
   bool has_room_for(const TopologyCounts& counts) const;
-  /// Call when the node order changed, where draws follow it.
-  void renew_order() { order_changed_ = true; }
   /// The counters of a table with so many domains: room for domains that come later.
   static std::uint64_t counter_room(std::int32_t domain_count) {
     return static_cast<std::uint64_t>(domain_count) + static_cast<std::uint64_t>(domain_count) / kSpareDomainsShare +
@@ -111,7 +109,7 @@ class DeviceSnapshot {
   std::map<std::vector<HostPort>, std::int32_t> port_set_of_;
   std::vector<std::vector<HostPort>> port_sets_;
   std::uint64_t uploaded_port_sets_ = 0;
-  bool order_changed_ = false;
+  std::uint64_t order_version_ = 0;  ///< Snapshot::order_version()
   std::int64_t full_uploads_ = 0;
   std::vector<std::vector<std::int32_t>> domains_on_host_;  ///< [column][node] as on the device
   std::vector<std::uint64_t> room_of_table_;                ///< [table] counters

@@ -85,6 +85,7 @@ struct DeviceBackend::State : CommitState {
   std::int64_t seen_domains = -1;  ///< for which `seen` was allocated and cleared
   std::int32_t next_mark = 1;
   std::map<std::int32_t, NodeParts> changed_nodes;     ///< by slot; that the device does not know yet
+  std::uint64_t order_moves = 0;                       ///< Snapshot::order_moves() that the rows have followed
   std::uint64_t known_resources = 0;                   ///< Snapshot::resources_built()
   std::size_t rows_a_launch = tuning.launch_rows_max;  ///< reduced when device memory runs out
   /// What forks read on the device, in parallel with each other, until the engine changes.

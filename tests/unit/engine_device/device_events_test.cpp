@@ -118,6 +118,11 @@ DeviceTuning few_coarse_domains() {
 struct Event {
   std::string what;
   Changes changes;
+  /// Another node order is sent, eight bytes a node.
+  bool changes_order = false;
+  /// Nodes of several zones take turns in node order, so that some change places when one goes: rows, which contain the
+  /// first of equal keys, are built again.
+  bool moves_nodes = false;
 };
 
 std::vector<Event> small_events() {
@@ -130,13 +135,16 @@ std::vector<Event> small_events() {
           {"allocatable", {upsert("node n3 cpu=8 memory=16Gi zone=1 host")}},
           {"allocatable as before", {upsert(node)}},
           {"a label that nobody reads", {upsert(node + " label:x=y")}},
-          {"another zone", {upsert("node n3 cpu=64 memory=256Gi zone=2 host")}},
-          {"back in its zone", {upsert(node)}},
+          {"another zone", {upsert("node n3 cpu=64 memory=256Gi zone=2 host")}, true},
+          {"back in its zone", {upsert(node)}, true},
           {"a score of the node side", {upsert("node slow3 cpu=64 memory=256Gi zone=2 host")}},
           {"the score as before", {upsert(kSlow)}},
-          {"a node goes", {NodeRemoval{"n3"}}},
-          {"it comes back", {upsert(node)}},
-          {"another node takes its place", {NodeRemoval{"z3"}, upsert("node new cpu=64 memory=256Gi zone=2 host")}}};
+          {"a node goes", {NodeRemoval{"n3"}}, true, true},
+          {"it comes back", {upsert(node)}, true},
+          {"another node takes its place",
+           {NodeRemoval{"z3"}, upsert("node new cpu=64 memory=256Gi zone=2 host")},
+           true,
+           true}};
 }
 
 TEST(DeviceEventsTest, EventsOfANodeAreFollowedAtTheCostOfTheNode) {
@@ -154,10 +162,10 @@ TEST(DeviceEventsTest, EventsOfANodeAreFollowedAtTheCostOfTheNode) {
       EXPECT_EQ(cost.full_uploads, 0) << event.what;
       if (!is_raw) {
         EXPECT_EQ(cost.layouts, 0) << event.what;
-        EXPECT_EQ(cost.rows, 0) << event.what;
+        EXPECT_EQ(cost.rows > 0, event.moves_nodes) << event.what;
       }
       EXPECT_LT(cost.bytes, whole / 4) << event.what;
-      of_events.push_back(cost.bytes);
+      of_events.push_back(cost.bytes - (event.changes_order ? std::uint64_t{8} * static_cast<std::uint64_t>(nodes) : 0));
     }
   }
   for (std::size_t e = 0; e < bytes[0].size(); ++e)

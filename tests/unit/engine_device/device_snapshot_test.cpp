@@ -290,7 +290,6 @@ TEST(DeviceSnapshotTest, NodeEventsAreSentInOneTransfer) {
       cluster.columns.update(cluster.snapshot, cluster.log, delta);
       bytes.push_back(cluster.accelerator.uploaded_bytes() - before);
       EXPECT_EQ(cluster.accelerator.uploads() - transfers, 1);
-      cluster.columns.renew_order();
       cluster.columns.update(cluster.snapshot, cluster.log);
       expect_mirrors(cluster.columns, cluster.snapshot, port_sets);
       if (testing::Test::HasFatalFailure()) FAIL() << "after event " << bytes.size();
