@@ -79,6 +79,18 @@ TEST(RecordCommand, OptionsAreThoseOfTheRecordingUnlessTheyAreGiven) {
   EXPECT_NE(other.out.find("option.seed: 7 | 8"), std::string::npos) << other.out;
 }
 
+TEST(RecordCommand, LimitsOfPreemptionAreRecorded) {
+  const std::string path = free_name("limits.db");
+  ASSERT_EQ(run_berth({"record", "examples/scenario.yaml", "-o", path, "--evictions-per-minute", "1",
+                       "--preemption-nodes", "kube"})
+                .exit_code,
+            0);
+  EXPECT_EQ(run_berth({"replay", path}).exit_code, 0);
+  const ProgramRun other = run_berth({"replay", path, "--evictions-per-minute", "0", "--preemption-nodes", "all"});
+  EXPECT_NE(other.out.find("option.evictions-per-minute: 1 | 0"), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("option.preemption-nodes: kube | all"), std::string::npos) << other.out;
+}
+
 TEST(RecordCommand, DiffExplainsAnotherConfiguration) {
   const std::string path = recorded_example("a.db");
   const std::string config = write_file("most.yaml",
