@@ -44,8 +44,7 @@ struct VictimRanks {
   /// A victim without a start time counts as started now: as the latest.
   void add(const Pod& victim) {
     priorities.push_back(victim.priority);
-    negated_starts_us.push_back(
-        -(victim.start_time_us == 0 ? CandidateLoss::kNoStart : victim.start_time_us));
+    negated_starts_us.push_back(-(victim.start_time_us == 0 ? CandidateLoss::kNoStart : victim.start_time_us));
   }
 };
 
