@@ -250,6 +250,10 @@ void add_perf(CommandLine& line) {
   add_batching(app, command->config);
   add_text(app, "--metrics-out", command->metrics_path, "FILE",
            "Where to write the scheduler's metrics of all workloads, as Prometheus reads them");
+  add_text(
+      app, "--dump", command->dump_path, "FOLDER",
+      "Where to write, for each measurement, the nodes, the pods that were on nodes and the measured pods, for other "
+      "schedulers; the folder has to be there");
   add_choice(app, "-o,--output", command->format, "table|json",
              "For people, or upstream's JSON with a list of the workloads (default table)");
   app.add_flag("-q,--quiet", command->quiet, "No progress bar and no warnings on standard error");
