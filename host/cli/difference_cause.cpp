@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "host/cli/recorded_simulation.h"
+#include "host/objects/errors.h"
 #include "host/scheduler/loop/loop_observer.h"
 
 namespace berth {
@@ -172,15 +173,8 @@ std::string other_cause(const RecordedEvent& from_a, const RecordedEvent& from_b
   return "every plugin says the same of these nodes in A and in B: a nomination or node sampling decided";
 }
 
-}  // namespace
-
-std::vector<std::string> cause_of_first(const RecordingReader& a, const RecordingReader& b,
-                                        const RecordingComparison& comparison) {
-  if (comparison.differences.empty()) return {};
-  const RecordedDifference& first = comparison.differences.front();
-  if (!first.a || !first.b || first.a->kind != RecordedKind::kDecision ||
-      first.a->pod.full_name() != first.b->pod.full_name() || first.a->attempt != first.b->attempt)
-    return {};
+/// @param first  both runs decided about one pod
+std::vector<std::string> causes(const RecordingReader& a, const RecordingReader& b, const RecordedDifference& first) {
   const AttemptAgain in_a = attempt_again(a.path(), *first.a);
   const AttemptAgain in_b = attempt_again(b.path(), *first.b);
   if (!in_a.is_as_recorded || !in_b.is_as_recorded)
@@ -191,6 +185,22 @@ std::vector<std::string> cause_of_first(const RecordingReader& a, const Recordin
     for (std::string& line : node_lines(node, in_a, in_b)) lines.push_back("why: " + std::move(line));
   if (lines.empty()) lines.push_back("why: " + other_cause(*first.a, *first.b, in_a, in_b));
   return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> cause_of_first(const RecordingReader& a, const RecordingReader& b,
+                                        const RecordingComparison& comparison) {
+  if (comparison.differences.empty()) return {};
+  const RecordedDifference& first = comparison.differences.front();
+  if (!first.a || !first.b || first.a->kind != RecordedKind::kDecision ||
+      first.a->pod.full_name() != first.b->pod.full_name() || first.a->attempt != first.b->attempt)
+    return {};
+  try {
+    return causes(a, b, first);
+  } catch (const InputError& error) {  // of another version, or made by hand: what it says can be compared all the same
+    return {fmt::format("why: not known, since the recordings cannot both be run again: {}", error.what())};
+  }
 }
 
 }  // namespace berth

@@ -11,7 +11,7 @@ namespace berth {
 /// Why the first difference came about, in lines: runs the inputs of both recordings again up to the attempt, and
 /// compares what the plugins say there of the nodes concerned. Empty where the first difference is not a decision that
 /// both runs made about one pod.
-/// @throws InputError, RecordingError
+/// @throws RecordingError
 std::vector<std::string> cause_of_first(const RecordingReader& a, const RecordingReader& b,
                                         const RecordingComparison& comparison);
 
