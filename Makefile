@@ -29,7 +29,7 @@ INPUTS ?= 1000
 
 .PHONY: help run install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
         program oracle oracle-histories oracle-runs oracle-batches oracle-preemption oracle-queue oracle-branches golden bench-engine bench-peer \
-        bench-peer-preemption perf oracle-1.35 \
+        bench-peer-preemption bench-peer-perf perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
 
 help:
@@ -53,6 +53,7 @@ help:
 	@echo 'make bench-engine   what events cost an engine (5,000 nodes, 1,000 Deployments)'
 	@echo 'make bench-peer   compare the speed of Berth and upstream kube-scheduler on the same files; needs Go'
 	@echo 'make bench-peer-preemption   the same for preemption'
+	@echo 'make bench-peer-perf   the same for workloads of scheduler_perf'
 	@echo 'make perf    run the workload files of upstream'"'"'s scheduler_perf and compare with its thresholds; needs Go'
 	@echo '             (PERF_ARGS="--label performance" adds options of berth perf)'
 	@echo 'make images  build both container images and run the program in each; needs no daemon and no registry'
@@ -174,11 +175,17 @@ bench-peer-preemption: program peer
 
 # The 12 files of the module that tests/oracle names: docs/perf.md.
 PERF_ARGS ?=
+PEER_SECONDS ?= 10
 PERF_FILES ?= $$(find "$$(cd tests/oracle && go list -m -f '{{.Dir}}' k8s.io/kubernetes)/test/integration/scheduler_perf" \
     -name performance-config.yaml | sort)
 perf: program
 	cd tests/oracle && go mod download k8s.io/kubernetes
 	$(BERTH) perf --config $(PERF_FILES) --rate-factor 100 $(PERF_ARGS)
+
+# The table of docs/benchmarks.md: both rate factors, and upstream's algorithm on the same nodes and pods.
+bench-peer-perf: program peer
+	cd tests/oracle && go mod download k8s.io/kubernetes
+	bench/peer/perf.py --berth $(BERTH) --peer build/oracle/peer --seconds $(PEER_SECONDS) -- --config $(PERF_FILES) $(PERF_ARGS)
 
 bench:
 	scripts/install_dependencies.sh build bench

@@ -44,7 +44,6 @@ static_assert(JsonParser::kMaxDepth == 256 && JsonParser::kMaxBytes == 16u << 20
 static_assert(kScenarioBytesMax == 16u << 20 && kScenarioActionsMax == 100'000 && kScenarioPodsMax == 1'000'000);
 static_assert(kLongestHours == 876'000 && kSimulationAttemptsMax == 100'000'000 && Timeline::kSamplesMax == 100'000);
 
-constexpr std::int32_t kEvictionsPerMinuteMax = 1'000'000;
 constexpr std::int32_t kRepeatsMax = 1000;
 constexpr std::int32_t kRateFactorMax = 10'000;
 constexpr std::int64_t kPodsPerNodeMax = 1'000'000;
@@ -67,14 +66,7 @@ void add_preemption(CLI::App& app, ScheduleCommand& command) {
   add_choice(app, "--preemption", command.preemption, "evict|nominate|off",
              "What a pod that finds no node does to pods of lower priority: evict them and be tried again when they "
              "are gone; stop at the nomination, so that the report names them only; or nothing (default evict)");
-  add_choice(app, "--preemption-nodes", command.preemption_nodes, "all|kube",
-             "Try every node for a preemptor, or as kube-scheduler from a node drawn by the seed on, until "
-             "minCandidateNodesPercentage and minCandidateNodesAbsolute are reached (default all)");
-  add_preemption_limits(app, command.keeps_budgets, command.replaceable_first);
-  add_number(app, "--evictions-per-minute", command.evictions_per_minute_max,
-             "Evict no more pods than this in a minute of the run's own clock; 0 is no limit, as in kube-scheduler "
-             "(default 0)",
-             0, kEvictionsPerMinuteMax);
+  add_preemption_limits(app, command.limits);
 }
 
 void add_schedule(CommandLine& line) {
@@ -258,6 +250,10 @@ void add_perf(CommandLine& line) {
   add_batching(app, command->config);
   add_text(app, "--metrics-out", command->metrics_path, "FILE",
            "Where to write the scheduler's metrics of all workloads, as Prometheus reads them");
+  add_text(
+      app, "--dump", command->dump_path, "FOLDER",
+      "Where to write, for each measurement, the nodes, the pods that were on nodes and the measured pods, for other "
+      "schedulers; the folder has to be there");
   add_choice(app, "-o,--output", command->format, "table|json",
              "For people, or upstream's JSON with a list of the workloads (default table)");
   app.add_flag("-q,--quiet", command->quiet, "No progress bar and no warnings on standard error");

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "host/cli/figures.h"
 #include "host/cli/terminal.h"
 #include "host/objects/json_out.h"
@@ -35,7 +37,7 @@ std::string_view kind_of(const RecordedEvent& event) {
 
 /// In words, what of the two answers is not the same.
 std::string difference_in_words(const RecordedEvent& a, const RecordedEvent& b) {
-  if (a.kind != b.kind || a.pod != b.pod) return "the order is another";
+  if (a.kind != b.kind || a.pod.full_name() != b.pod.full_name()) return "the order is another";
   if (a.result != b.result) return fmt::format("A: {}, B: {}", a.result, b.result);
   if (a.node != b.node) {
     if (a.kind != RecordedKind::kDecision) return "another node";
@@ -58,6 +60,14 @@ void append_facts(const RecordingComparison& comparison, std::string& text) {
   const auto shown = [](const std::string& value) { return value.empty() ? std::string("-") : value; };
   for (const FactDifference& fact : comparison.facts)
     append_line(text, fmt::format("  {}: {} | {}", fact.key, shown(fact.a), shown(fact.b)));
+  for (const InputDifference& input : comparison.inputs) {
+    append_line(text,
+                fmt::format("{} in which the {} differs:",
+                            counted(static_cast<std::int64_t>(input.fields.count), "field", "fields"), input.kind));
+    for (const FactDifference& field : input.fields.first)
+      append_line(text, fmt::format("  {}: {} | {}", field.key, shown(field.a), shown(field.b)));
+    if (input.fields.first.size() < input.fields.count) append_line(text, "  ...");
+  }
 }
 
 void append_difference(const RecordedDifference& difference, std::string& text) {
@@ -83,10 +93,11 @@ std::string extent_report(const RecordingReader& reader) {
   return printable(text) + "\n";
 }
 
-std::string comparison_report(const RecordingReader& a, const RecordingReader& b,
-                              const RecordingComparison& comparison) {
+std::string comparison_report(const RecordingReader& a, const RecordingReader& b, const RecordingComparison& comparison,
+                              const std::vector<std::string>& cause) {
   std::string text = "A " + extent_report(a) + "B " + extent_report(b);
   append_facts(comparison, text);
+  if (!comparison.compares_uids) append_line(text, "Uids are made of the seed, and are not compared; hashes differ.");
   if (comparison.is_complete) {
     append_line(text, "Equal: the same decisions, bindings and evictions.");
     return text;
@@ -97,7 +108,13 @@ std::string comparison_report(const RecordingReader& a, const RecordingReader& b
     return text;
   }
   append_line(text, fmt::format("Different after {} that are equal. The first differences:", events));
-  for (const RecordedDifference& difference : comparison.differences) append_difference(difference, text);
+  bool is_first = true;
+  for (const RecordedDifference& difference : comparison.differences) {
+    append_difference(difference, text);
+    if (!std::exchange(is_first, false)) continue;
+    for (const std::string& line : cause) append_line(text, "  " + line);
+    if (comparison.differences.size() > 1) append_line(text, "The differences after it may all come of it:");
+  }
   return text;
 }
 

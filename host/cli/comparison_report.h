@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "host/record/comparison.h"
 
@@ -11,7 +12,8 @@ namespace berth {
 std::string extent_report(const RecordingReader& reader);
 
 /// Both extents, what differs between the runs, and the first differences with both decisions. For people.
-std::string comparison_report(const RecordingReader& a, const RecordingReader& b,
-                              const RecordingComparison& comparison);
+/// @param cause  lines about the first difference; empty: nothing was found out
+std::string comparison_report(const RecordingReader& a, const RecordingReader& b, const RecordingComparison& comparison,
+                              const std::vector<std::string>& cause);
 
 }  // namespace berth

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cli/explain_document.h"
 
+#include <optional>
+
+#include "host/objects/json_out.h"
+
 namespace berth {
 namespace {
 
@@ -45,7 +49,41 @@ void write_node(const NodeEvaluation& node, std::string_view name, DocumentWrite
   writer.end_object();
 }
 
-void write_candidate(const PreemptionCandidate& candidate, const NodeNames& node_name, DocumentWriter& writer) {
+std::string_view to_string(CandidateCriterion criterion) {
+  switch (criterion) {
+    case CandidateCriterion::kViolations:
+      return "violations";
+    case CandidateCriterion::kHighestPriority:
+      return "highestPriority";
+    case CandidateCriterion::kPrioritySum:
+      return "prioritySum";
+    case CandidateCriterion::kVictimCount:
+      return "victimCount";
+    case CandidateCriterion::kEarliestStart:
+      break;
+  }
+  return "earliestStart";
+}
+
+void write_compared(std::string_view key, const CandidateLoss& loss, std::int64_t value, DocumentWriter& writer) {
+  if (loss.criterion != CandidateCriterion::kEarliestStart) {
+    writer.integer_field(key, value);
+  } else if (value != CandidateLoss::kNoStart) {
+    writer.string_field(key, format_time(value));
+  }
+}
+
+void write_loss(const CandidateLoss& loss, DocumentWriter& writer) {
+  writer.key("notChosen");
+  writer.begin_object();
+  writer.string_field("criterion", to_string(loss.criterion));
+  write_compared("value", loss, loss.value, writer);
+  write_compared("best", loss, loss.best, writer);
+  writer.end_object();
+}
+
+void write_candidate(const PreemptionCandidate& candidate, const PreemptionCandidate& best, const NodeNames& node_name,
+                     DocumentWriter& writer) {
   writer.begin_object();
   writer.string_field("node", node_name(candidate.node));
   writer.key("victims");
@@ -53,6 +91,7 @@ void write_candidate(const PreemptionCandidate& candidate, const NodeNames& node
   for (const Pod* victim : candidate.victims) writer.string(victim->full_name());
   writer.end_array();
   writer.integer_field("violations", candidate.violations);
+  if (const std::optional<CandidateLoss> loss = why_not_chosen(candidate, best)) write_loss(*loss, writer);
   writer.end_object();
 }
 
@@ -65,7 +104,8 @@ void write_preemption(const PreemptionResult& preemption, const NodeNames& node_
   if (!preemption.error.empty()) writer.string_field("error", preemption.error);
   writer.key("candidates");
   writer.begin_array();
-  for (const PreemptionCandidate& candidate : preemption.candidates) write_candidate(candidate, node_name, writer);
+  for (const PreemptionCandidate& candidate : preemption.candidates)
+    write_candidate(candidate, preemption.candidates[preemption.best.front()], node_name, writer);
   writer.end_array();
   writer.key("best");
   writer.begin_array();

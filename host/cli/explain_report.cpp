@@ -11,6 +11,7 @@
 #include "host/cli/figures.h"
 #include "host/cli/paragraph.h"
 #include "host/cli/table.h"
+#include "host/objects/json_out.h"
 
 namespace berth {
 namespace {
@@ -195,6 +196,37 @@ std::string victims_text(const PreemptionCandidate& candidate) {
   return left_out == 0 ? text : fmt::format("{} and {} more", text, left_out);
 }
 
+/// "highest victim priority 100 > 50"
+std::string loss_text(const CandidateLoss& loss) {
+  const auto greater = [&](std::string_view what) {
+    return fmt::format("{} {} > {}", what, grouped(loss.value), grouped(loss.best));
+  };
+  switch (loss.criterion) {
+    case CandidateCriterion::kViolations:
+      return greater("violated budgets");
+    case CandidateCriterion::kHighestPriority:
+      return greater("highest victim priority");
+    case CandidateCriterion::kPrioritySum:
+      return greater("sum of victim priorities, each + 2^31,");
+    case CandidateCriterion::kVictimCount:
+      return greater("number of victims");
+    case CandidateCriterion::kEarliestStart:
+      break;
+  }
+  return fmt::format("earliest start of the highest-priority victims {} < {}", format_time(loss.value),
+                     loss.best == CandidateLoss::kNoStart ? "now (no start time)" : format_time(loss.best));
+}
+
+/// @param place  of the candidate in best_first()
+std::string chosen_text(const PreemptionResult& preemption, const PreemptionCandidate& candidate, std::size_t place,
+                        const NodeNames& node_name) {
+  const PreemptionCandidate& first = preemption.candidates[preemption.best.front()];
+  if (const std::optional<CandidateLoss> loss = why_not_chosen(candidate, first)) return "no: " + loss_text(*loss);
+  if (preemption.best.size() == 1) return "yes";
+  if (place == 0) return "by chance";
+  return fmt::format("by chance; Berth takes the first, {}", node_name(first.node));
+}
+
 /// The candidates that may be chosen, then the others.
 std::vector<std::size_t> best_first(const PreemptionResult& preemption) {
   std::vector<std::size_t> order = preemption.best;
@@ -214,11 +246,8 @@ std::string preemption_text(const PreemptionResult& preemption, const NodeNames&
   const std::vector<std::size_t> order = best_first(preemption);
   for (std::size_t i = 0; i < std::min(order.size(), kExplainedGroupsListed); ++i) {
     const PreemptionCandidate& candidate = preemption.candidates[order[i]];
-    const std::string_view chosen = i >= preemption.best.size()   ? ""
-                                    : preemption.best.size() == 1 ? "yes"
-                                                                  : "by chance";
     table.add_row({std::string(node_name(candidate.node)), victims_text(candidate), grouped(candidate.violations),
-                   std::string(chosen)});
+                   chosen_text(preemption, candidate, i, node_name)});
   }
   const std::size_t left_out = order.size() - std::min(order.size(), kExplainedGroupsListed);
   return title + table.render(terminal, 2) +

@@ -96,13 +96,20 @@ void add_backend(CLI::App& app, ConfigOptions& options) {
              "Engine to use; auto chooses cpu or cuda and the report says why (default auto)");
 }
 
-void add_preemption_limits(CLI::App& app, bool& keeps_budgets, bool& replaceable_first) {
-  app.add_flag("--keep-budgets", keeps_budgets,
+void add_preemption_limits(CLI::App& app, PreemptionLimitOptions& options) {
+  add_choice(app, "--preemption-nodes", options.nodes, kPreemptionNodesChoices,
+             "Try every node for a preemptor, or as kube-scheduler from a node drawn by the seed on, until "
+             "minCandidateNodesPercentage and minCandidateNodesAbsolute are reached (default all)");
+  app.add_flag("--keep-budgets", options.keeps_budgets,
                "Never violate a PodDisruptionBudget; kube-scheduler violates one where nothing else helps");
   app.add_flag(
-      "--replaceable-first", replaceable_first,
+      "--replaceable-first", options.replaceable_first,
       "Of the 100 nodes that kube-scheduler would prefer for a preemptor, take the first whose victims all fit "
       "on other nodes; kube-scheduler does not ask where they go");
+  add_number(app, "--evictions-per-minute", options.evictions_per_minute_max,
+             "Evict no more pods than this in a minute of the run's own clock; 0 is no limit, as in kube-scheduler "
+             "(default 0)",
+             0, kEvictionsPerMinuteMax);
 }
 
 }  // namespace berth

@@ -4,10 +4,10 @@
 // Options that several commands have, each written once.
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 
 #include "host/cli/config_options.h"
 #include "host/cli/input_options.h"
+#include "host/cli/preemption_limit_options.h"
 
 namespace berth {
 
@@ -29,7 +29,7 @@ void add_engine(CLI::App& app, ConfigOptions& options);
 /// --batching, for commands that run the scheduling loop
 void add_batching(CLI::App& app, ConfigOptions& options);
 void add_backend(CLI::App& app, ConfigOptions& options);
-/// --keep-budgets, --replaceable-first
-void add_preemption_limits(CLI::App& app, bool& keeps_budgets, bool& replaceable_first);
+/// --keep-budgets, --replaceable-first, --preemption-nodes, --evictions-per-minute
+void add_preemption_limits(CLI::App& app, PreemptionLimitOptions& options);
 
 }  // namespace berth

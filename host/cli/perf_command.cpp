@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <regex>
+#include <string_view>
 
 #include "host/cli/document_writer.h"
 #include "host/cli/output.h"
@@ -83,6 +84,15 @@ std::vector<PerfResult> run_all(const std::vector<Selected>& selected, const Per
   return results;
 }
 
+/// The name of a file for what was measured: whatever is not a letter, digit, dot, dash or underscore is "_".
+std::string dump_name(const std::string& workload, const std::string& measurement) {
+  constexpr std::string_view kKept = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-";
+  std::string name = workload + "__" + measurement;
+  for (char& c : name)
+    if (kKept.find(c) == std::string_view::npos) c = '_';
+  return name + ".json.gz";
+}
+
 void write_metrics(const std::vector<PerfResult>& results, const std::string& path) {
   std::vector<prometheus::MetricFamily> families;
   for (const PerfResult& result : results) merge(families, result.metrics);
@@ -96,6 +106,11 @@ ExitCode run(const PerfCommand& command) {
   options.engine = schedule_options(command.config, command.quiet).engine;
   options.rate_factor = command.rate_factor;
   options.keeps_metrics = !command.metrics_path.empty();
+  if (!command.dump_path.empty())
+    options.on_measured = [&](const std::string& workload, const std::string& measurement,
+                              const ClusterObjects& cluster) {
+      write_cluster(cluster, command.dump_path + "/" + dump_name(workload, measurement));
+    };
   std::vector<PerfFile> files;
   files.reserve(command.paths.size());
   for (const std::string& path : command.paths) files.push_back(load_perf_file(path));

@@ -18,6 +18,7 @@ struct PerfCommand {
   ConfigOptions config;  ///< of the engine; the configuration of the scheduler is the workload's
   bool quiet = false;
   std::string metrics_path;      ///< empty: none
+  std::string dump_path;         ///< a folder; empty: none
   std::string format = "table";  ///< table, json
 };
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "host/cli/comparison_report.h"
+#include "host/cli/difference_cause.h"
 #include "host/cli/output.h"
 #include "host/cli/recorded_simulation.h"
 #include "host/record/comparison.h"
@@ -57,9 +58,9 @@ void run_into(RecordingWriter& writer, const std::string& from, const SimulateCo
   }
 }
 
-ExitCode report(RecordingReader& a, RecordingReader& b, std::int64_t differences_max) {
+ExitCode report_comparison(RecordingReader& a, RecordingReader& b, std::int64_t differences_max) {
   const RecordingComparison comparison = compare(a, b, static_cast<std::size_t>(differences_max));
-  print(comparison_report(a, b, comparison));
+  print(comparison_report(a, b, comparison, cause_of_first(a, b, comparison)));
   return comparison.is_equal ? ExitCode::kDone : ExitCode::kDifferent;
 }
 
@@ -102,13 +103,13 @@ ExitCode run(const ReplayCommand& command) {
     });
   }
   RecordingReader again(path);
-  return report(recorded, again, command.differences_max);
+  return report_comparison(recorded, again, command.differences_max);
 }
 
 ExitCode run(const DiffCommand& command) {
   RecordingReader a(command.a);
   RecordingReader b(command.b);
-  return report(a, b, command.differences_max);
+  return report_comparison(a, b, command.differences_max);
 }
 
 }  // namespace berth

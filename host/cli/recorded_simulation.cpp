@@ -60,8 +60,11 @@ std::string apply_option(std::string_view name, const std::string& value, Simula
   if (name == "node-sampling") return fact.into(config.node_sampling, kNodeSamplingChoices);
   if (name == "tie-break") return fact.into(config.tie_break, kTieBreakChoices);
   if (name == "batching") return fact.into(config.batching, kBatchingChoices);
-  if (name == "keep-budgets") return fact.into(command.keeps_budgets);
-  if (name == "replaceable-first") return fact.into(command.replaceable_first);
+  if (name == "keep-budgets") return fact.into(command.limits.keeps_budgets);
+  if (name == "replaceable-first") return fact.into(command.limits.replaceable_first);
+  if (name == "preemption-nodes") return fact.into(command.limits.nodes, kPreemptionNodesChoices);
+  if (name == "evictions-per-minute")
+    return fact.into_number(command.limits.evictions_per_minute_max, kEvictionsPerMinuteMax);
   if (name == "skip-invalid") return fact.into(command.input.skip_invalid);
   if (name == "strict") return fact.into(command.input.strict);
   if (name == "no-expand") return fact.into(command.input.no_expand);
@@ -100,8 +103,10 @@ RecordedFacts facts_of(const SimulateCommand& command) {
   add_text("node-sampling", config.node_sampling);
   add_text("tie-break", config.tie_break);
   add_text("batching", config.batching);
-  add_flag("keep-budgets", command.keeps_budgets);
-  add_flag("replaceable-first", command.replaceable_first);
+  add_flag("keep-budgets", command.limits.keeps_budgets);
+  add_flag("replaceable-first", command.limits.replaceable_first);
+  add_text("preemption-nodes", command.limits.nodes);
+  add_number("evictions-per-minute", command.limits.evictions_per_minute_max);
   add_flag("skip-invalid", command.input.skip_invalid);
   add_flag("strict", command.input.strict);
   add_flag("no-expand", command.input.no_expand);

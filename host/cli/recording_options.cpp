@@ -40,7 +40,7 @@ void add_simulation(CLI::App& app, SimulateCommand& command, const std::string& 
   add_backend(app, command.config);
   add_engine(app, command.config);
   add_batching(app, command.config);
-  add_preemption_limits(app, command.keeps_budgets, command.replaceable_first);
+  add_preemption_limits(app, command.limits);
 }
 
 void add_options(CLI::App& app, RecordCommand& command) {
@@ -57,7 +57,7 @@ void add_options(CLI::App& app, ReplayCommand& command) {
   add_backend(app, command.simulate.config);
   add_engine(app, command.simulate.config);
   add_batching(app, command.simulate.config);
-  add_preemption_limits(app, command.simulate.keeps_budgets, command.simulate.replaceable_first);
+  add_preemption_limits(app, command.simulate.limits);
   add_text(app, "-o,--output", command.output_path, "FILE", "Where to keep the new run, as a recording");
   add_force(app, command.replaces);
   add_differences(app, command.differences_max);

@@ -35,11 +35,8 @@ PreemptionOptions preemption_options(const ScheduleCommand& command, std::uint64
   PreemptionOptions options;
   if (command.preemption == "nominate") options.mode = PreemptionMode::kNominate;
   if (command.preemption == "off") options.mode = PreemptionMode::kOff;
-  options.limits.keeps_budgets = command.keeps_budgets;
-  options.limits.replaceable_first = command.replaceable_first;
-  if (command.preemption_nodes == "kube") options.limits.nodes = CandidateNodes::kKube;
-  options.limits.seed = seed;
-  options.evictions_per_minute_max = command.evictions_per_minute_max;
+  options.limits = command.limits.limits(seed);
+  options.evictions_per_minute_max = command.limits.evictions_per_minute_max.value_or(0);
   return options;
 }
 

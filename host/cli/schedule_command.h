@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "host/cli/config_options.h"
 #include "host/cli/exit_code.h"
 #include "host/cli/input_options.h"
+#include "host/cli/preemption_limit_options.h"
 
 namespace berth {
 
@@ -16,10 +16,7 @@ struct ScheduleCommand {
   ConfigOptions config;
   std::string format = "table";      ///< table, wide, json, yaml, bindings, deletions
   std::string preemption = "evict";  ///< evict, nominate, off
-  bool keeps_budgets = false;
-  bool replaceable_first = false;
-  std::string preemption_nodes = "all";
-  std::int32_t evictions_per_minute_max = 0;  ///< 0: no limit
+  PreemptionLimitOptions limits;
   bool fail_unplaced = false;
   bool stats = false;
 };

@@ -8,6 +8,7 @@
 #include "host/cli/config_options.h"
 #include "host/cli/exit_code.h"
 #include "host/cli/input_options.h"
+#include "host/cli/preemption_limit_options.h"
 
 namespace berth {
 
@@ -21,8 +22,7 @@ struct SimulateCommand {
   std::optional<std::int64_t> until_us;
   std::optional<std::int64_t> run_duration_us;
   std::optional<std::int64_t> interval_us;  ///< of the time line; 0: a sample at each change
-  bool keeps_budgets = false;
-  bool replaceable_first = false;
+  PreemptionLimitOptions limits;
   std::string format = "table";  ///< table, wide, json, yaml
   std::string plot_path;         ///< empty: none
   std::string metrics_path;      ///< empty: none

@@ -70,8 +70,8 @@ PreparedSimulation prepare_simulation(const SimulateCommand& command, Simulation
   prepared.scenario = read_scenario(command, std::move(files), schedule.config, schedule.engine.threads);
   prepared.options.loop.config = std::move(schedule.config);
   prepared.options.loop.engine = std::move(schedule.engine);
-  prepared.options.loop.preemption.keeps_budgets = command.keeps_budgets;
-  prepared.options.loop.preemption.replaceable_first = command.replaceable_first;
+  prepared.options.loop.preemption = command.limits.limits(prepared.options.loop.engine.seed);
+  prepared.options.loop.evictions_per_minute_max = command.limits.evictions_per_minute_max.value_or(0);
   return prepared;
 }
 

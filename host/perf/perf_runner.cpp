@@ -65,6 +65,10 @@ PerfResult run_workload(const WorkloadPlan& plan, const PerfRunOptions& options)
   run_options.rate = {options.rate_factor, plan.threshold};
   run_options.wait_limit_us = options.wait_limit_us;
   run_options.seed = options.engine.seed;
+  if (options.on_measured)
+    run_options.on_measured = [&](const std::string& measurement, const ClusterObjects& cluster) {
+      options.on_measured(plan.name, measurement, cluster);
+    };
   try {
     result.measurements = WorkloadRun(store, scheduler, sleep, run_options).execute(plan.ops);
   } catch (const WorkloadError& error) {

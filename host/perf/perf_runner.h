@@ -6,6 +6,7 @@
 #include <prometheus/metric_family.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ struct PerfRunOptions {
   double rate_factor = 1;  ///< see RatePolicy
   std::int64_t wait_limit_us = WorkloadRunOptions{}.wait_limit_us;
   bool keeps_metrics = false;  ///< fills PerfResult::metrics
+  /// See WorkloadRunOptions. May be empty.
+  std::function<void(const std::string& workload, const std::string& measurement, const ClusterObjects& cluster)>
+      on_measured = {};
 };
 
 /// What became of one workload.

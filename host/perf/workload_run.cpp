@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <set>
 #include <utility>
+
+#include "host/objects/pod_copy.h"
 
 namespace berth {
 namespace {
@@ -115,9 +119,12 @@ void WorkloadRun::wait_for_pods(const std::string& name_space, const PerfSelecto
 void WorkloadRun::start_collecting(std::string name, PodFilter filter) {
   if (collection_) throw WorkloadError("metrics are collected already, expected stopCollectingMetrics before");
   read_events();
+  std::vector<StoredPodPtr> pods_before;
+  if (options_.on_measured) pods_before = store_.list<Pod>().items;
   const std::int64_t start_us = now_us();
   collection_.emplace(
       Collection{std::move(name), std::move(filter), start_us, scheduler_.preempted(), ThroughputSampler(start_us)});
+  collection_->pods_before = std::move(pods_before);
   background_.begin_measurement();
 }
 
@@ -133,8 +140,36 @@ void WorkloadRun::stop_collecting() {
   result.preempted = scheduler_.preempted() - collection_->preempted_before;
   result.missing = background_.missing(result.pods);
   measurements_.push_back(std::move(result));
+  if (options_.on_measured) options_.on_measured(measurements_.back().name, measured_cluster());
   collection_.reset();
   background_.end_measurement();
+}
+
+ClusterObjects WorkloadRun::measured_cluster() const {
+  ClusterObjects cluster;
+  for (const auto& node : store_.list<Node>().items) cluster.nodes.push_back(node->object);
+  for (const auto& name_space : store_.list<Namespace>().items) cluster.namespaces.push_back(*name_space->object);
+  for (const auto& service : store_.list<Service>().items) cluster.services.push_back(*service->object);
+  std::set<std::string> placed_before;
+  for (const StoredPodPtr& pod : collection_->pods_before) {
+    if (pod->object->node_name.empty()) continue;
+    cluster.pods.push_back(pod->object);
+    placed_before.insert(pod->object->uid());
+  }
+  for (const StoredPodPtr& pod : store_.list<Pod>().items) {
+    if (!collection_->filter.matches(*pod->object) || placed_before.contains(pod->object->uid())) continue;
+    const std::shared_ptr<Pod> pending = copy_of(*pod->object);
+    pending->node_name.clear();
+    pending->start_time_us = 0;
+    pending->phase = PodPhase::kPending;
+    if (!pending->rare().nominated_node_name.empty()) {
+      PodRare rare = pending->rare();
+      rare.nominated_node_name.clear();
+      pending->rare_fields = std::make_unique<const PodRare>(std::move(rare));
+    }
+    cluster.pods.push_back(pending);
+  }
+  return cluster;
 }
 
 void WorkloadRun::run(const StartCollectingOp& op, const PlannedOp& /*planned*/) {

@@ -51,6 +51,9 @@ struct WorkloadRunOptions {
   RatePolicy rate;
   std::int64_t wait_limit_us = 600'000'000;  ///< for pods to be scheduled, as upstream waits
   std::uint64_t seed = 0;                    ///< of generated node names
+  /// Is given what was measured, at the end of each measurement: the nodes, the pods that were on nodes when it began,
+  /// and the pods of the measurement, which are pending as when they were created. May be empty.
+  std::function<void(const std::string& measurement, const ClusterObjects& cluster)> on_measured = {};
 };
 
 /// One run; execute() is called once. The store's clock says the time.
@@ -74,6 +77,7 @@ class WorkloadRun {
     std::int64_t pods = 0;
     std::int64_t last_us = 0;
     std::int64_t updated = 0;
+    std::vector<StoredPodPtr> pods_before = {};  ///< only for WorkloadRunOptions::on_measured
   };
   using Done = std::function<bool()>;
 
@@ -97,6 +101,7 @@ class WorkloadRun {
   void need_namespace(const std::string& name);
   void start_collecting(std::string name, PodFilter filter);
   void stop_collecting();
+  ClusterObjects measured_cluster() const;
 
   /// One round: what is due in the background, a slice of the scheduler, the events of the store.
   /// @return whether there was anything to do

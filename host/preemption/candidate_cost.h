@@ -6,11 +6,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "host/objects/pod.h"
 
 namespace berth {
+
+/// One of the comparisons of docs/behaviour/scheduler-core.md 4.7, in their order.
+enum class CandidateCriterion : std::uint8_t {
+  kViolations,       ///< fewer are better
+  kHighestPriority,  ///< of a victim; lower is better
+  kPrioritySum,      ///< of (priority + 2^31); lower is better
+  kVictimCount,      ///< fewer are better
+  kEarliestStart,    ///< among the victims of the highest priority, in microseconds; later is better
+};
+
+/// The first comparison that a candidate loses.
+struct CandidateLoss {
+  /// kEarliestStart of victims of which one has no start time, and counts as started now.
+  static constexpr std::int64_t kNoStart = std::numeric_limits<std::int64_t>::max();
+
+  CandidateCriterion criterion;
+  std::int64_t value;
+  std::int64_t best;  ///< of the candidate that wins
+};
 
 /// What of victims decides between candidates, side by side.
 struct VictimRanks {
@@ -24,8 +44,7 @@ struct VictimRanks {
   /// A victim without a start time counts as started now: as the latest.
   void add(const Pod& victim) {
     priorities.push_back(victim.priority);
-    negated_starts_us.push_back(
-        -(victim.start_time_us == 0 ? std::numeric_limits<std::int64_t>::max() : victim.start_time_us));
+    negated_starts_us.push_back(-(victim.start_time_us == 0 ? CandidateLoss::kNoStart : victim.start_time_us));
   }
 };
 
@@ -50,6 +69,19 @@ class CandidateCost {
   }
 
   friend auto operator<=>(const CandidateCost&, const CandidateCost&) = default;
+
+  /// nullopt: they are equal. @param best  not greater than this
+  std::optional<CandidateLoss> loss_to(const CandidateCost& best) const {
+    using enum CandidateCriterion;
+    if (violations_ != best.violations_) return CandidateLoss{kViolations, violations_, best.violations_};
+    if (highest_priority_ != best.highest_priority_)
+      return CandidateLoss{kHighestPriority, highest_priority_, best.highest_priority_};
+    if (priority_sum_ != best.priority_sum_) return CandidateLoss{kPrioritySum, priority_sum_, best.priority_sum_};
+    if (victim_count_ != best.victim_count_) return CandidateLoss{kVictimCount, victim_count_, best.victim_count_};
+    if (negated_start_us_ != best.negated_start_us_)
+      return CandidateLoss{kEarliestStart, -negated_start_us_, -best.negated_start_us_};
+    return std::nullopt;
+  }
 
  private:
   /// Upstream adds it to each priority, so that a sum grows with every victim.

@@ -213,6 +213,10 @@ std::vector<std::size_t> best_candidates(std::span<const PreemptionCandidate> ca
   return best;
 }
 
+std::optional<CandidateLoss> why_not_chosen(const PreemptionCandidate& candidate, const PreemptionCandidate& best) {
+  return cost_of(candidate).loss_to(cost_of(best));
+}
+
 DefaultPreemption::DefaultPreemption(const Backend& backend, const ClusterCache& cache,
                                      std::span<const PodDisruptionBudget> budgets, const PreemptionLimits& limits)
     : backend_(backend), budgets_(budgets), limits_(limits), lists_(backend, cache, budgets_) {}

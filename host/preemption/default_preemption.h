@@ -17,6 +17,7 @@
 #include "host/cluster/cache.h"
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
+#include "host/preemption/candidate_cost.h"
 #include "host/preemption/candidate_rows.h"
 #include "host/preemption/victim_lists.h"
 #include "host/preemption/victims.h"
@@ -60,6 +61,10 @@ std::string no_victims_text(std::int64_t nodes, std::int64_t resolvable_nodes);
 
 /// Positions of the candidates that win upstream's comparison (4.7).
 std::vector<std::size_t> best_candidates(std::span<const PreemptionCandidate> candidates);
+
+/// Why upstream takes another one; nullopt: the two are equally good.
+/// @param best  one of best_candidates()
+std::optional<CandidateLoss> why_not_chosen(const PreemptionCandidate& candidate, const PreemptionCandidate& best);
 
 /// Which nodes are tried: docs/behaviour/scheduler-core.md 4.3 and 4.4.
 enum class CandidateNodes : std::uint8_t {

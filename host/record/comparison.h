@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "host/record/field_differences.h"
 #include "host/record/recording_reader.h"
 
 namespace berth {
@@ -16,22 +17,27 @@ struct RecordedDifference {
   std::optional<RecordedEvent> b;
 };
 
-/// A fact of the runs that is not the same: an option, the version, an input.
-struct FactDifference {
-  std::string key;
-  std::string a;  ///< empty: it has none
-  std::string b;
+/// Fields of inputs of one kind.
+struct InputDifference {
+  std::string kind;
+  FieldDifferences fields;
 };
 
 struct RecordingComparison {
   /// Whether both did the same, as far as both recordings go.
   bool is_equal = false;
+  /// False where the seeds are not the same, of which uids are made: pods are those of the same name then.
+  bool compares_uids = true;
   /// Both have their end and are equal up to it.
   bool is_complete = false;
   std::int64_t events_equal = 0;  ///< from the beginning, before the first difference
   std::vector<FactDifference> facts;
+  std::vector<InputDifference> inputs;          ///< of kinds whose bytes differ
   std::vector<RecordedDifference> differences;  ///< the first ones, in the order of a and then of b
 };
+
+/// Fields of one kind of input that are named.
+inline constexpr std::size_t kFieldsNamedMax = 10;
 
 /// Events of each recording, from the first difference on, among which the same pod is looked for.
 inline constexpr std::size_t kComparedEventsMax = 100'000;

@@ -78,11 +78,74 @@ TEST(Explain, NamesTheVictimsOfAPodThatFitsNowhere) {
   const Json preemption = record_of("default/high", kClusterToPreempt)["preemption"];
   EXPECT_EQ(preemption["eligible"], true);
   EXPECT_EQ(preemption["candidates"], Json::parse(R"([{"node": "full", "victims": ["default/low"], "violations": 0},
-                            {"node": "guarded", "victims": ["default/kept"], "violations": 1}])"));
+                            {"node": "guarded", "victims": ["default/kept"], "violations": 1,
+                             "notChosen": {"criterion": "violations", "value": 1, "best": 0}}])"));
   EXPECT_EQ(preemption["best"], Json::parse(R"(["full"])"));
   const ProgramRun table = run_berth({"explain", "default/high", "-f", "-"}, kClusterToPreempt);
   EXPECT_NE(table.out.find("Preemption"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("default/low"), std::string::npos) << table.out;
+}
+
+/// A node of so many cores with pods of one core each, "priority@hour" of their start, or "priority" without a start.
+std::string node_with_victims(const std::string& name, const std::vector<std::string>& victims) {
+  std::string text = "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name +
+                     "}\nstatus: {allocatable: {cpu: " + std::to_string(victims.size()) + ", pods: 9}}\n";
+  for (std::size_t v = 0; v < victims.size(); ++v) {
+    const std::size_t at = victims[v].find('@');
+    text += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + std::to_string(v) +
+            "}\nspec: {nodeName: " + name + ", priority: " + victims[v].substr(0, at) +
+            ", containers: [{name: c, resources: {requests: {cpu: 1}}}]}\n";
+    if (at != std::string::npos)
+      text += "status: {startTime: \"2026-01-01T0" + victims[v].substr(at + 1) + ":00:00Z\"}\n";
+  }
+  return text;
+}
+
+/// A pod that needs whole nodes of so many cores.
+std::string preemptor_of_cores(int cores) {
+  return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: high}\nspec: {priority: 500, containers: [{name: c, "
+         "resources: {requests: {cpu: " +
+         std::to_string(cores) + "}}}]}\n";
+}
+
+Json candidate_named(const Json& record, const std::string& node) {
+  for (const Json& candidate : record["preemption"]["candidates"])
+    if (candidate["node"] == node) return candidate;
+  return {};
+}
+
+TEST(Explain, SaysWhyACandidateWasNotChosen) {
+  const std::string cluster = node_with_victims("best", {"50@3", "7@1"}) + node_with_victims("higher", {"100", "7"}) +
+                              node_with_victims("more", {"50@3", "8@1"}) + node_with_victims("older", {"50@1", "7@1"}) +
+                              preemptor_of_cores(2);
+  const Json record = record_of("default/high", cluster);
+  EXPECT_EQ(record["preemption"]["best"], Json::parse(R"(["best"])"));
+  EXPECT_FALSE(candidate_named(record, "best").contains("notChosen"));
+  EXPECT_EQ(candidate_named(record, "higher")["notChosen"],
+            Json::parse(R"({"criterion": "highestPriority", "value": 100, "best": 50})"));
+  EXPECT_EQ(candidate_named(record, "more")["notChosen"],
+            Json::parse(R"({"criterion": "prioritySum", "value": 4294967354, "best": 4294967353})"));
+  EXPECT_EQ(candidate_named(record, "older")["notChosen"],
+            Json::parse(R"({"criterion": "earliestStart", "value": "2026-01-01T01:00:00Z",
+                            "best": "2026-01-01T03:00:00Z"})"));
+  const std::string table = run_berth({"explain", "default/high", "-f", "-"}, cluster).out;
+  EXPECT_NE(table.find("no: highest victim priority 100 > 50"), std::string::npos) << table;
+  EXPECT_NE(table.find("no: sum of victim priorities, each + 2^31, 4,294,967,354 > 4,294,967,353"), std::string::npos)
+      << table;
+  EXPECT_NE(
+      table.find("no: earliest start of the highest-priority victims 2026-01-01T01:00:00Z < 2026-01-01T03:00:00Z"),
+      std::string::npos)
+      << table;
+}
+
+TEST(Explain, OfEqualCandidatesTheFirstIsNamed) {
+  const std::string cluster =
+      node_with_victims("first", {"5"}) + node_with_victims("second", {"5"}) + preemptor_of_cores(1);
+  const Json record = record_of("default/high", cluster);
+  EXPECT_EQ(record["preemption"]["best"], Json::parse(R"(["first", "second"])"));
+  EXPECT_FALSE(candidate_named(record, "second").contains("notChosen"));
+  const std::string table = run_berth({"explain", "default/high", "-f", "-"}, cluster).out;
+  EXPECT_NE(table.find("by chance; Berth takes the first, first"), std::string::npos) << table;
 }
 
 TEST(Explain, SaysWhyAPodMayNotPreempt) {

@@ -43,6 +43,27 @@ TEST(Perf, RunsWorkloadsAndListsWhatItSkips) {
   EXPECT_EQ(last_line(run.out), "perf: 2 workloads run, 1 skipped, 1 below threshold\n");
 }
 
+TEST(Perf, DumpsTheClusterOfEachMeasurement) {
+  const std::string file = write_file("two-namespaces.yaml", R"(
+- name: Two
+  workloadTemplate:
+  - {opcode: createNodes, count: 3}
+  - {opcode: createPods, count: 4}
+  - {opcode: createPods, count: 5, collectMetrics: true}
+  workloads: [{name: "A/b:c"}]
+)");
+  const std::string folder = file.substr(0, file.rfind('/'));
+  ASSERT_EQ(run_berth({"perf", "--config", file, "--dump", folder}).exit_code, 0);
+  const ProgramRun run = run_berth({"schedule", "-q", "-o", "json", "-f", folder + "/Two_A_b_c__namespace-2.json.gz"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const nlohmann::json report = nlohmann::json::parse(run.out);
+  EXPECT_EQ(report["placements"].size(), 5u) << "the measured pods are pending";
+  EXPECT_EQ(report["stats"]["nodes"], 3);
+  const ProgramRun found =
+      run_berth({"simulate", folder + "/Two_A_b_c__namespace-2.json.gz", "--until", "0s", "-o", "json"});
+  EXPECT_EQ(nlohmann::json::parse(found.out)["summary"]["running"], 9) << "four were on nodes before";
+}
+
 TEST(Perf, SelectsByLabelAndName) {
   const std::string file = workload_file();
   EXPECT_EQ(run_berth({"perf", "--config", file, "--label", "small,-quick"}).out.find("Basic/2Nodes"),

@@ -79,6 +79,18 @@ TEST(RecordCommand, OptionsAreThoseOfTheRecordingUnlessTheyAreGiven) {
   EXPECT_NE(other.out.find("option.seed: 7 | 8"), std::string::npos) << other.out;
 }
 
+TEST(RecordCommand, LimitsOfPreemptionAreRecorded) {
+  const std::string path = free_name("limits.db");
+  ASSERT_EQ(run_berth({"record", "examples/scenario.yaml", "-o", path, "--evictions-per-minute", "1",
+                       "--preemption-nodes", "kube"})
+                .exit_code,
+            0);
+  EXPECT_EQ(run_berth({"replay", path}).exit_code, 0);
+  const ProgramRun other = run_berth({"replay", path, "--evictions-per-minute", "0", "--preemption-nodes", "all"});
+  EXPECT_NE(other.out.find("option.evictions-per-minute: 1 | 0"), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("option.preemption-nodes: kube | all"), std::string::npos) << other.out;
+}
+
 TEST(RecordCommand, DiffExplainsAnotherConfiguration) {
   const std::string path = recorded_example("a.db");
   const std::string config = write_file("most.yaml",
@@ -92,8 +104,42 @@ TEST(RecordCommand, DiffExplainsAnotherConfiguration) {
   EXPECT_EQ(diff.exit_code, kDifferent);
   EXPECT_NE(diff.out.find("input: configuration: - | "), std::string::npos) << diff.out;
   EXPECT_NE(diff.out.find("another node: the best total was"), std::string::npos) << diff.out;
+  EXPECT_NE(
+      diff.out.find("profiles[0].pluginConfig[NodeResourcesFit].args.scoringStrategy.type: - | \"MostAllocated\""),
+      std::string::npos)
+      << diff.out;
+  EXPECT_NE(diff.out.find("why: node node-b: NodeResourcesFit gives 87 x 1 in A, 18 x 1 in B"), std::string::npos)
+      << diff.out;
+  EXPECT_NE(diff.out.find("The differences after it may all come of it:"), std::string::npos) << diff.out;
   // The configuration travels with the new recording.
   EXPECT_EQ(run_berth({"replay", other}).exit_code, 0);
+}
+
+TEST(RecordCommand, DiffNamesTheFieldAndTheVerdictThatDiffer) {
+  const std::string path = recorded_example("field-a.db");
+  std::string scenario = read_file("examples/scenario.yaml");
+  const std::size_t cpu = scenario.find("cpu: 1500m");
+  ASSERT_NE(cpu, std::string::npos);
+  scenario.replace(cpu, 10, "cpu: 9000m");
+  const std::string other = free_name("field-b.db");
+  ASSERT_EQ(run_berth({"record", write_file("field.yaml", scenario), "-o", other}).exit_code, 0);
+  const ProgramRun diff = run_berth({"diff", path, other});
+  EXPECT_NE(diff.out.find(".containers[web].resources.requests.cpu: \"1500m\" | \"9000m\""), std::string::npos)
+      << diff.out;
+  EXPECT_NE(diff.out.find("why: node node-b: in A it fits; in B NodeResourcesFit refuses it: Insufficient cpu"),
+            std::string::npos)
+      << diff.out;
+}
+
+TEST(RecordCommand, DiffOfAnotherSeedComparesPodsByName) {
+  const std::string path = recorded_example("seed-a.db");
+  const ProgramRun replay = run_berth({"replay", path, "--seed", "9", "--tie-break", "random"});
+  EXPECT_EQ(replay.exit_code, kDifferent);
+  EXPECT_EQ(replay.out.find("did nothing of the kind"), std::string::npos) << replay.out;
+  EXPECT_NE(replay.out.find("why: every plugin gives both nodes the same in A and in B, and no node is better: the tie "
+                            "was broken otherwise"),
+            std::string::npos)
+      << replay.out;
 }
 
 TEST(RecordCommand, ARunThatDoesNotBeginLeavesNoFileAndNamesItsOwnFiles) {

@@ -59,6 +59,57 @@ TEST(SimulateCommand, TheExampleGivesTheSameBytesOnEveryBackendAndThreadCount) {
   }
 }
 
+/// Four full nodes, and four pods of higher priority after ten seconds.
+std::string scenario_with_preemptors() {
+  const auto pods_at = [](const std::string& time, const std::string& name, int priority) {
+    std::string text = "- at: " + time + "\n  create:\n";
+    for (int i = 0; i < 4; ++i)
+      text += "  - {apiVersion: v1, kind: Pod, metadata: {name: " + name + std::to_string(i) +
+              "}, spec: {priority: " + std::to_string(priority) +
+              ", containers: [{name: c, resources: {requests: {cpu: 1}}}]}}\n";
+    return text;
+  };
+  std::string nodes = "- at: 0s\n  create:\n";
+  for (const std::string name : {"a", "b", "c", "d"})
+    nodes += "  - {apiVersion: v1, kind: Node, metadata: {name: " + name +
+             "}, status: {allocatable: {cpu: 1, memory: 4Gi, pods: 10}}}\n";
+  return write_file("preemptors.yaml",
+                    kHead + "until: 10m\nactions:\n" + nodes + pods_at("1s", "low", 0) + pods_at("10s", "high", 9));
+}
+
+TEST(SimulateCommand, EvictionsAMinuteAreLimited) {
+  const std::string path = scenario_with_preemptors();
+  const auto preempted_by = [&](const std::string& until, const std::string& limit) -> int {
+    const ProgramRun run =
+        run_berth({"simulate", path, "-o", "json", "-q", "--until", until, "--evictions-per-minute", limit});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return Json::parse(run.out)["summary"]["preempted"];
+  };
+  EXPECT_EQ(preempted_by("60s", "0"), 4);
+  EXPECT_EQ(preempted_by("60s", "3"), 3);
+  EXPECT_EQ(preempted_by("60s", "1"), 1);
+  EXPECT_EQ(preempted_by("75s", "1"), 2);
+  EXPECT_EQ(preempted_by("10m", "1"), 4);
+}
+
+TEST(SimulateCommand, NodesForAPreemptorMayBeDrawn) {
+  const std::string path = scenario_with_preemptors();
+  const std::string one_candidate =
+      write_file("few.yaml",
+                 "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: "
+                 "[{pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 0, "
+                 "minCandidateNodesAbsolute: 1}}]}]\n");
+  const auto pods_with = [&](const std::string& nodes, const std::string& seed) {
+    const ProgramRun run = run_berth({"simulate", path, "-o", "json", "-q", "--config", one_candidate, "--tie-break",
+                                      "first", "--preemption-nodes", nodes, "--seed", seed});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return Json::parse(run.out)["pods"];
+  };
+  const Json all = pods_with("all", "1");
+  EXPECT_EQ(pods_with("all", "2"), all);
+  EXPECT_NE(pods_with("kube", "1"), pods_with("kube", "2"));
+}
+
 TEST(SimulateCommand, TheTextReportSaysWhatHappened) {
   const ProgramRun run = run_berth({"simulate", busy_scenario(), "-o", "wide"});
   EXPECT_NE(run.out.find("3 pods arrived, 3 placed, 0 waiting at the end"), std::string::npos) << run.out;

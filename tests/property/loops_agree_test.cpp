@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scheduling loops over random clusters that change while they are scheduled: batches of any size give what popping one
-// pod after another gives, and the cpu backend gives what the reference gives.
+// pod after another gives, and the cpu backend and the emulated device give what the reference gives.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -19,6 +19,7 @@
 #include "host/store/kubelet.h"
 #include "tests/property/drawn_case.h"
 #include "tests/property/drawn_importance.h"
+#include "tests/support/emulated_accelerator.h"
 #include "tests/support/faulty_client.h"
 
 namespace berth::test {
@@ -139,7 +140,8 @@ class History {
   std::unique_ptr<Side> open(const std::string& backend, std::size_t batch_pods,
                              std::size_t kept_events = SIZE_MAX) const {
     LoopOptions options = options_;
-    options.engine.backend = backend;
+    options.engine.backend = backend == "cuda-emulated" ? "cuda" : backend;
+    options.open_accelerator = [](int) { return std::make_unique<EmulatedAccelerator>(); };
     options.batch_pods_max = batch_pods;
     return std::make_unique<Side>(drawn_.objects, options, fault_seed_, kept_events);
   }
@@ -245,6 +247,14 @@ RC_GTEST_PROP(LoopsAgree, TheCpuBackendGivesWhatTheReferenceGives, ()) {
   const std::unique_ptr<Side> reference = history.open("reference", 1);
   const std::unique_ptr<Side> cpu = history.open("cpu", history.draw_batch());
   history.run(*reference, *cpu);
+}
+
+RC_GTEST_PROP(LoopsAgree, TheEmulatedDeviceGivesWhatTheCpuBackendGives, ()) {
+  History history(*rc::gen::arbitrary<std::uint64_t>());
+  const std::unique_ptr<Side> cpu = history.open("cpu", 1);
+  const std::unique_ptr<Side> device = history.open("cuda-emulated", history.draw_batch());
+  RC_ASSERT(device->loop->backend().name() == "cuda-emulated");
+  history.run(*cpu, *device);
 }
 
 /// The pods of a list, by uid, of those that `is_meant`.

@@ -11,6 +11,7 @@ namespace berth {
 namespace {
 
 constexpr std::string_view kPreemptionPlugin = "DefaultPreemption";
+constexpr std::int64_t kMicrosPerMinute = 60'000'000;
 
 PodCondition disruption_target(const Pod& preemptor) {
   return {.type = "DisruptionTarget",
@@ -77,6 +78,7 @@ void Evictions::end(const ChosenCandidate& candidate, const StoreStatus& status)
 }
 
 void Evictions::note_leaving(const Pod& pod) {
+  drop_held_back(pod.uid());
   if (last_victim_of_.empty()) return;
   const auto waits = last_victim_of_.find(pod.uid());
   if (waits == last_victim_of_.end()) return;
@@ -107,24 +109,61 @@ bool Evictions::evict_in_memory(const Pod& victim) const {
          (parts_.cancel_pre_bind && parts_.cancel_pre_bind(victim));
 }
 
-void Evictions::evict(const PodPtr& victim, const ChosenCandidate& candidate, const Done& done) {
-  const PodPtr& preemptor = candidate.preemptor;
-  parts_.observer.on_preempted(victim, preemptor, candidate.node_name);
+void Evictions::evict(const PodPtr& victim, const ChosenCandidate& candidate, Done done) {
+  Eviction eviction{victim, candidate.preemptor, candidate.node_name, std::move(done)};
+  if (parts_.per_minute_max == 0) return evict_now(eviction);
+  held_back_.push_back(std::move(eviction));
+  run();
+}
+
+bool Evictions::run() {
+  bool was_due = false;
+  while (next_event_us() <= parts_.clock.now_us()) {
+    was_due = true;
+    const Eviction eviction = std::move(held_back_.front());
+    held_back_.pop_front();
+    if (evicted_us_.size() == parts_.per_minute_max) evicted_us_.pop_front();
+    evicted_us_.push_back(parts_.clock.now_us());
+    evict_now(eviction);
+  }
+  return was_due;
+}
+
+std::int64_t Evictions::next_event_us() const {
+  if (held_back_.empty()) return ApiClient::kNeverUs;
+  if (evicted_us_.size() < parts_.per_minute_max) return parts_.clock.now_us();
+  return evicted_us_.front() + kMicrosPerMinute;
+}
+
+/// Whoever waited for the pod goes on, and another one takes its turn: what was asked for is the case.
+void Evictions::drop_held_back(const std::string& uid) {
+  std::vector<Done> done;
+  std::erase_if(held_back_, [&](Eviction& eviction) {
+    if (eviction.victim->uid() != uid) return false;
+    done.push_back(std::move(eviction.done));
+    return true;
+  });
+  for (const Done& each : done) each({});
+}
+
+void Evictions::evict_now(const Eviction& eviction) {
+  const auto& [victim, preemptor, node_name, done] = eviction;
+  parts_.observer.on_preempted(victim, preemptor, node_name);
   SchedulerEvent event{victim, false, "Preempted", "Preempting",
-                       "Preempted by pod " + preemptor->uid() + " on node " + candidate.node_name};
+                       "Preempted by pod " + preemptor->uid() + " on node " + node_name};
   if (evict_in_memory(*victim)) {
     if (parts_.cancel_pre_bind) event.note += " (in kube-scheduler memory).";
     parts_.observer.on_event(event);
     return done({});
   }
-  const auto deleted = [this, event = std::move(event), done](const StoreStatus& status) {
+  const auto deleted = [this, event = std::move(event), done = done](const StoreStatus& status) {
     if (status.is_success()) parts_.observer.on_event(event);
     done(unless_gone(status));
   };
   PodStatusPatch patch;
   patch.uid = victim->stored_uid;
   patch.conditions = {disruption_target(*preemptor)};
-  parts_.calls.add({victim, std::move(patch)}, [this, victim, deleted](const StoreStatus& status) {
+  parts_.calls.add({victim, std::move(patch)}, [this, victim = victim, deleted](const StoreStatus& status) {
     if (!status.is_success()) return deleted(status);
     DeleteOptions options;
     options.uid = victim->stored_uid;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -42,7 +43,8 @@ class Evictions {
     /// there; empty: 1.35
     std::function<bool(const Pod& victim)> cancel_pre_bind;
     const Clock& clock;
-    LoopMeter* meter = nullptr;  ///< null: nobody is told
+    LoopMeter* meter = nullptr;      ///< null: nobody is told
+    std::size_t per_minute_max = 0;  ///< evictions; 0: no limit
   };
   /// What `parts` refers to must outlive the object.
   explicit Evictions(Parts parts) : parts_(std::move(parts)) {}
@@ -56,23 +58,39 @@ class Evictions {
   /// @param done  called when all calls are answered, with the first failure of an eviction
   void start_and_tell(const ChosenCandidate& candidate, std::function<void(const StoreStatus&)> done);
 
-  /// The pod is gone, or is being deleted: a preemptor whose last victim it is need not be kept any longer.
+  /// The pod is gone, or is being deleted: a preemptor whose last victim it is need not be kept any longer, and the pod
+  /// need not be evicted.
   void note_leaving(const Pod& pod);
+
+  /// Goes on with evictions that Parts::per_minute_max held back. @return whether there was one that may go now
+  bool run();
+  /// When run() has something to do; ApiClient::kNeverUs: not before somebody else is to be evicted.
+  std::int64_t next_event_us() const;
 
  private:
   using Done = std::function<void(const StoreStatus&)>;
   using SharedCandidate = std::shared_ptr<const ChosenCandidate>;
+  struct Eviction {
+    PodPtr victim;
+    PodPtr preemptor;
+    std::string node_name;
+    Done done;
+  };
 
   void evict_some(const SharedCandidate& candidate, const StoreStatus& cleared);
   void evict_last(const SharedCandidate& candidate, const StoreStatus& cleared);
   void evict_all(const ChosenCandidate& candidate, std::span<const PodPtr> victims, Done done);
-  void evict(const PodPtr& victim, const ChosenCandidate& candidate, const Done& done);
+  void evict(const PodPtr& victim, const ChosenCandidate& candidate, Done done);
+  void evict_now(const Eviction& eviction);
+  void drop_held_back(const std::string& uid);
   bool evict_in_memory(const Pod& victim) const;
   void clear_lower_nominations(const ChosenCandidate& candidate, Done done);
   void end(const ChosenCandidate& candidate, const StoreStatus& status);
 
   Parts parts_;
   std::unordered_map<std::string, std::vector<PodPtr>> last_victim_of_;  ///< [uid of the victim] preemptors
+  std::deque<Eviction> held_back_;                                       ///< in the order in which they were asked for
+  std::deque<std::int64_t> evicted_us_;  ///< by the clock: the last Parts::per_minute_max evictions
 };
 
 }  // namespace berth

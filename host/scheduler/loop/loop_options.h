@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 
+#include "batching/backend.h"
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
 #include "host/framework/plugin_registry.h"
@@ -18,6 +21,7 @@ struct LoopOptions {
   SchedulerConfig config;
   EngineConfig engine;
   PreemptionLimits preemption;
+  std::int32_t evictions_per_minute_max = 0;  ///< by the loop's clock; later ones wait for their turn. 0: no limit
   /// Plugins from outside at PostFilter, Reserve, Permit, PreBind, Bind and PostBind.
   PluginRegistry plugins = {};
   std::size_t batch_pods_max = 1024;          ///< pods that are handed to the engine at once
@@ -28,6 +32,10 @@ struct LoopOptions {
   /// Volumes, claims and what belongs to them, which the store does not have: they stay as they are, but for what
   /// placements assume.
   StorageObjects storage = {};
+  /// Called with pods before they are tried, in case the engine is to be asked about them: a batch of
+  /// `batch_pods_max`, or one pod. Not all of a batch need be tried. It must not change the engine; what it throws ends
+  /// run(). May be empty.
+  std::function<void(std::span<const PodToPlace> pods, Backend& backend)> before_attempts = {};
   LoopMeter* meter = nullptr;  ///< is told what metrics count; null: nobody. Outlives the loop
 };
 

@@ -54,6 +54,7 @@ std::size_t SchedulingLoop::try_head(std::size_t pods_max) {
   Backend& backend = cluster_.backend();
   const MeterWatch watch(options_.meter);
   backend.compile(pods);
+  if (options_.before_attempts) options_.before_attempts(pods, backend);
   const Portion portion = portion_of(pods);
   const std::uint64_t first = backend.mark().position;
   const BatchResult answer =
@@ -134,6 +135,7 @@ void SchedulingLoop::try_popped(QueuedPodInfo info) {
   PodToPlace pod{info.pod, profile_index(options_.config, *info.pod)};
   const MeterWatch watch(options_.meter);
   backend.compile({&pod, 1});
+  if (options_.before_attempts) options_.before_attempts({&pod, 1}, backend);
   const BatchResult answer =
       opportunistic_.empty() ? commit_with_refills({&pod, 1}, {}, backend) : commit_with_hint(pod);
   if (options_.meter != nullptr) {

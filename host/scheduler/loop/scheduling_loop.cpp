@@ -59,7 +59,7 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
       evictions_({calls_, waiting_pods_, queue_plugins_.running_preemptions(), observer,
                   [this](const PodPtr& pod) { queue_.activate({&pod, 1}); },
                   [this](const ChosenCandidate& chosen) { return lower_nominated(chosen); }, make_pre_bind_cancel(),
-                  clock, options_.meter}),
+                  clock, options_.meter, static_cast<std::size_t>(options_.evictions_per_minute_max)}),
       preempts_asynchronously_(options_.config.gates.enabled("SchedulerAsyncPreemption")) {
   for (std::size_t p = 0; p < frameworks_.size(); ++p)
     post_filter_plugins_.emplace_back(options_.config.profiles[p], &frameworks_[p]);
@@ -207,6 +207,7 @@ std::size_t SchedulingLoop::run(std::size_t pods_max) {
   for (bool goes_on = true; goes_on;) {
     goes_on = calls_.run();
     goes_on = proceed_waiting() || goes_on;
+    goes_on = evictions_.run() || goes_on;
     if (clock_.now_us() >= queue_.next_flush_us()) queue_.flush();
     if (popped >= pods_max || is_paused() || synchronous_preemption_) continue;
     const std::size_t tried = try_head(pods_max - popped);
@@ -218,7 +219,7 @@ std::size_t SchedulingLoop::run(std::size_t pods_max) {
 
 std::int64_t SchedulingLoop::next_wake_us() const {
   if (waiting_pods_.has_ready()) return clock_.now_us();
-  std::int64_t next_us = calls_.next_event_us();
+  std::int64_t next_us = std::min(calls_.next_event_us(), evictions_.next_event_us());
   if (const std::optional<std::int64_t> deadline_us = waiting_pods_.next_deadline_us())
     next_us = std::min(next_us, *deadline_us);
   return std::min(next_us, queue_.next_wake_us());

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +31,9 @@ class Choice : public testing::Test {
     }
   }
   std::vector<std::size_t> best() const { return best_candidates(candidates_); }
+  std::optional<CandidateLoss> loss(std::size_t loser, std::size_t winner) const {
+    return why_not_chosen(candidates_[loser], candidates_[winner]);
+  }
 
  private:
   std::vector<PreemptionCandidate> candidates_;
@@ -65,6 +71,30 @@ TEST_F(Choice, WhatHasNoStartTimeStartedLatestAndChanceDecidesBetweenTwoOfThem) 
   candidate({make_pod("b", 5, 0)});
   candidate({make_pod("c", 5, 0)});
   EXPECT_EQ(best(), (Positions{1, 2}));
+}
+
+void expect_loss(const std::optional<CandidateLoss>& loss, CandidateCriterion criterion, std::int64_t value,
+                 std::int64_t best) {
+  ASSERT_TRUE(loss);
+  EXPECT_EQ(loss->criterion, criterion);
+  EXPECT_EQ(loss->value, value);
+  EXPECT_EQ(loss->best, best);
+}
+
+TEST_F(Choice, TheFirstComparisonThatIsLostIsNamedWithBothValues) {
+  constexpr std::int64_t kShift = std::int64_t{1} << 31;
+  candidate({make_pod("a", 5, 20)});
+  candidate({make_pod("b", 1, 1)}, 2);
+  candidate({make_pod("c", 7, 20)});
+  candidate({make_pod("d", 5, 1), make_pod("e", -3, 1)});
+  candidate({make_pod("f", 5, 1), make_pod("g", std::numeric_limits<std::int32_t>::min(), 1)});
+  candidate({make_pod("h", 5, 10)});
+  expect_loss(loss(1, 0), CandidateCriterion::kViolations, 2, 0);
+  expect_loss(loss(2, 0), CandidateCriterion::kHighestPriority, 7, 5);
+  expect_loss(loss(3, 0), CandidateCriterion::kPrioritySum, 2 + 2 * kShift, 5 + kShift);
+  expect_loss(loss(4, 0), CandidateCriterion::kVictimCount, 2, 1);
+  expect_loss(loss(5, 0), CandidateCriterion::kEarliestStart, 10, 20);
+  EXPECT_FALSE(loss(0, 0));
 }
 
 TEST_F(Choice, WithoutACandidateThereIsNone) { EXPECT_TRUE(best().empty()); }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "tests/support/faulty_client.h"
 #include "tests/unit/scheduler_loop/loop_fixture.h"
 
@@ -66,6 +69,45 @@ TEST_P(LoopPreemptionTest, SeveralPreemptorsTakeDifferentVictims) {
   EXPECT_NE(node_of("new0"), "");
   EXPECT_NE(node_of("new1"), "");
   EXPECT_NE(node_of("new0"), node_of("new1"));
+}
+
+TEST_P(LoopPreemptionTest, NoMorePodsAreEvictedInAMinuteThanAllowed) {
+  options.evictions_per_minute_max = 2;
+  for (const char* name : {"a", "b", "c", "d", "e"}) add_nodes(std::string(name) + " cpu=1");
+  add_pods("old*5 cpu=1");
+  open();
+  settle();
+  add_pods("new*5 cpu=1 priority=10");
+  settle();
+  EXPECT_EQ(preempted.size(), 2U);
+  advance_s(59);
+  EXPECT_EQ(preempted.size(), 2U);
+  advance_s(2);
+  EXPECT_EQ(preempted.size(), 4U);
+  advance_s(58);
+  EXPECT_EQ(preempted.size(), 4U);
+  advance_s(60);
+  // Without the gate, what happened while the eviction waited lets the preemptor go on before its victim is seen to
+  // leave.
+  EXPECT_EQ(std::set<std::string>(preempted.begin(), preempted.end()).size(), 5U);
+  for (int i = 0; i < 5; ++i) EXPECT_NE(node_of("new" + std::to_string(i)), "") << i;
+}
+
+TEST_P(LoopPreemptionTest, AVictimThatLeavesByItselfTakesNoTurn) {
+  options.evictions_per_minute_max = 1;
+  add_nodes("a cpu=3");
+  add_pods("old*3 cpu=1");
+  open();
+  settle();
+  add_pods("new cpu=3 priority=10");
+  settle();
+  ASSERT_EQ(preempted.size(), 1U);
+  const std::string first = preempted.front().substr(0, 4);
+  remove_pod(first == "old0" ? "old1" : "old0", 0);
+  advance_s(61);
+  EXPECT_EQ(preempted.size(), 2U) << "the third one goes a minute after the first";
+  advance_s(40);
+  EXPECT_EQ(node_of("new"), "a");
 }
 
 TEST_P(LoopPreemptionTest, AMoreImportantPreemptorClearsTheNominationOfALesserOne) {
