@@ -286,19 +286,26 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
       return;
     }
     case KindUse::kVolume:
+      validate_persistent_volume(object);
       return keep(out.volumes, read_persistent_volume(object, std::move(meta)));
     case KindUse::kVolumeClaim:
+      validate_volume_claim(object);
       return keep(out.volume_claims, read_volume_claim(object, std::move(meta)));
     case KindUse::kStorageClass:
+      validate_storage_class(object);
       if (is_default_class(object)) out.default_storage_classes.push_back({meta.name, meta.creation_time_us});
       return keep(out.storage_classes, read_storage_class(object, std::move(meta)));
     case KindUse::kCsiNode:
+      validate_csi_node(object);
       return keep(out.csi_nodes, read_csi_node(object, std::move(meta)));
     case KindUse::kCsiDriver:
+      validate_csi_driver(object);
       return keep(out.csi_drivers, read_csi_driver(object, std::move(meta)));
     case KindUse::kStorageCapacity:
+      validate_csi_storage_capacity(object);
       return keep(out.storage_capacities, read_csi_storage_capacity(object, std::move(meta)));
     case KindUse::kVolumeAttachment:
+      validate_volume_attachment(object);
       return keep(out.volume_attachments, read_volume_attachment(object, std::move(meta)));
     case KindUse::kPod:
     case KindUse::kNothingYet:

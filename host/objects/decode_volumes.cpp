@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/objects/decode_volumes.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -121,6 +123,29 @@ ObjectName read_object_reference(const JsonValue& value) {
   return name;
 }
 
+/// What rules read of the source `key` of a volume of a pod; nullopt: nothing.
+std::optional<PodVolume> read_pod_volume(const JsonValue& volume, std::string_view key, const JsonValue& source) {
+  PodVolume result{PodVolume::Kind::kCsiInline, std::string(key)};
+  if (key == "persistentVolumeClaim") {
+    if (!source.expect_object()) return std::nullopt;
+    result = {PodVolume::Kind::kClaim, {}};
+    source.field("claimName").read(result.name);
+  } else if (key == "ephemeral") {
+    result = {PodVolume::Kind::kEphemeral, {}};
+    volume.field("name").read(result.name);
+  } else if (const SourceField* field = find_source(key)) {
+    auto disk = std::make_shared<InlineDisk>();
+    volume.field("name").read(disk->volume_name);
+    disk->source = read_source(source, *field);
+    disk->migrated = migrate_inline(disk->source);
+    result.kind = PodVolume::Kind::kInTreeDisk;
+    result.disk = std::move(disk);
+  } else if (key != "csi") {
+    return std::nullopt;
+  }
+  return result;
+}
+
 bool has_phase(const JsonValue& object, std::string_view expected) {
   const JsonValue status = object.field("status");
   std::string_view phase;
@@ -143,7 +168,9 @@ PersistentVolume read_persistent_volume(const JsonValue& object, DecodedMeta&& m
     if (key == "claimRef" && field.expect_object()) volume.claim_ref = read_object_reference(field);
     if (key == "nodeAffinity") volume.node_affinity = read_volume_affinity(field);
     if (key == "csi") volume.source = read_csi_source(field);
-    if (const SourceField* source = find_source(key)) volume.source = read_source(field, *source);
+    // Of several sources upstream's plugins look at csi first.
+    const SourceField* source = volume.source.kind == Kind::kCsi ? nullptr : find_source(key);
+    if (source != nullptr) volume.source = read_source(field, *source);
   });
   volume.class_name = read_class_name(object, spec);
   volume.is_available = has_phase(object, "Available");
@@ -262,20 +289,21 @@ VolumeAttachment read_volume_attachment(const JsonValue& object, DecodedMeta&& m
 }
 
 void read_pod_volumes(const JsonValue& value, std::vector<PodVolume>& out) {
+  out.clear();
   value.for_each_element([&](const JsonValue& volume) {
+    const auto first = static_cast<std::ptrdiff_t>(out.size());
     volume.for_each_field([&](std::string_view key, const JsonValue& source) {
-      if (key == "persistentVolumeClaim" && source.expect_object()) {
-        source.field("claimName").read(out.emplace_back(PodVolume{PodVolume::Kind::kClaim, {}}).name);
-      } else if (key == "ephemeral") {
-        volume.field("name").read(out.emplace_back(PodVolume{PodVolume::Kind::kEphemeral, {}}).name);
-      } else if (key == "csi") {
-        out.push_back({PodVolume::Kind::kCsiInline, std::string(key)});
-      } else if (const SourceField* field = find_source(key)) {
-        auto disk = std::make_shared<InlineDisk>();
-        volume.field("name").read(disk->volume_name);
-        disk->source = read_source(source, *field);
-        disk->migrated = migrate_inline(disk->source);
-        out.push_back({PodVolume::Kind::kInTreeDisk, std::string(key), std::move(disk)});
+      std::optional<PodVolume> read = read_pod_volume(volume, key, source);
+      if (!read) return;
+      // Of a source that stands twice the last counts.
+      const auto earlier = std::find_if(out.begin() + first, out.end(), [&](const PodVolume& other) {
+        return other.kind == read->kind &&
+               (read->kind != PodVolume::Kind::kInTreeDisk || other.disk->source.kind == read->disk->source.kind);
+      });
+      if (earlier == out.end()) {
+        out.push_back(std::move(*read));
+      } else {
+        *earlier = std::move(*read);
       }
     });
   });

@@ -56,6 +56,7 @@ void read_stateful_set_spec(const JsonValue& spec, DecodedWorkload& out) {
     const JsonValue metadata = claim.field("metadata");
     DecodedMeta meta;
     metadata.field("name").read(meta.name);
+    validate_claim_template(claim);
     if (!names_class(claim)) out.classless_claims.push_back(out.volume_claim_templates.size());
     out.volume_claim_templates.push_back(read_volume_claim(claim, std::move(meta)));
   });

@@ -84,13 +84,7 @@ void validate_weight(const JsonValue& weight) {
 
 void validate_node_affinity(const JsonValue& affinity) {
   validate_fields(affinity, ApiType::kNodeAffinity);
-  const JsonValue required = affinity.field(kRequired);
-  const JsonValue terms = required.field("nodeSelectorTerms");
-  validate_fields(required, ApiType::kNodeSelector);
-  if (required.present() && element_count(terms) == 0) {
-    terms.finding(ValidationCheck::kNodeSelectorTerms, "no term, expected at least one");
-  }
-  terms.for_each_element([](const JsonValue& term) { validate_node_selector_term(term, false); });
+  validate_node_selector(affinity.field(kRequired));
   const JsonValue preferred = affinity.field(kPreferred);
   preferred.for_each_element([](const JsonValue& weighted) {
     validate_fields(weighted, ApiType::kPreferredSchedulingTerm);
@@ -258,6 +252,14 @@ void validate_label_selector(const JsonValue& selector) {
     validate_qualified_name(requirement.field("key"), ValidationCheck::kLabelSelector);
     validate_label_values(requirement.field("values"), ValidationCheck::kLabelSelector);
   });
+}
+
+void validate_node_selector(const JsonValue& selector) {
+  if (!selector.is_object()) return;
+  const JsonValue terms = selector.field("nodeSelectorTerms");
+  validate_fields(selector, ApiType::kNodeSelector);
+  if (element_count(terms) == 0) terms.finding(ValidationCheck::kNodeSelectorTerms, "no term, expected at least one");
+  terms.for_each_element([](const JsonValue& term) { validate_node_selector_term(term, false); });
 }
 
 void validate_affinity(const JsonValue& affinity) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -338,11 +340,13 @@ void validate_volumes(const JsonValue& volumes) {
   volumes.for_each_element([&](const JsonValue& volume) {
     validate_fields(volume, ApiType::kVolume);
     validate_unique_label(volume.field("name"), ValidationCheck::kVolume, names);
-    int sources = 0;
+    std::uint64_t sources = 0;
     volume.for_each_field([&](std::string_view key, const JsonValue&) {
-      if (key != "name" && field_index(ApiType::kVolume, key) >= 0) ++sources;
+      const int index = key == "name" ? -1 : field_index(ApiType::kVolume, key);
+      if (index >= 0) sources |= std::uint64_t{1} << index;
     });
-    if (sources > 1) volume.finding(ValidationCheck::kVolume, "more than one source, expected one");
+    if (std::popcount(sources) > 1) volume.finding(ValidationCheck::kVolume, "more than one source, expected one");
+    validate_volume_sources(volume);
     const JsonValue claim = volume.field("persistentVolumeClaim");
     if (!claim.is_object()) return;
     validate_fields(claim, ApiType::kPersistentVolumeClaimVolumeSource);

@@ -71,6 +71,18 @@ enum class ValidationCheck : std::uint8_t {
   kWorkloadSelector,
   kSelectorTemplate,
   kIndexedJob,
+  kAccessModes,
+  kVolumeMode,
+  kVolumeCapacity,
+  kClaimRequest,
+  kVolumeSource,
+  kVolumeNodeAffinity,
+  kAttributesClass,
+  kStorageClass,
+  kAllowedTopologies,
+  kCsiNodeDriver,
+  kStorageCapacity,
+  kVolumeAttachment,
 };
 
 struct ValidationRule {
@@ -95,6 +107,15 @@ void validate_disruption_budget(const JsonValue& object);
 /// @param kind             as of Workload::kind
 /// @param template_labels  of spec.template, as read
 void validate_workload(const JsonValue& object, std::string_view kind, const LabelMap& template_labels);
+void validate_persistent_volume(const JsonValue& object);
+void validate_volume_claim(const JsonValue& object);
+void validate_storage_class(const JsonValue& object);
+void validate_csi_node(const JsonValue& object);
+void validate_csi_driver(const JsonValue& object);
+void validate_csi_storage_capacity(const JsonValue& object);
+void validate_volume_attachment(const JsonValue& object);
+/// An entry of volumeClaimTemplates of a StatefulSet, with its metadata.
+void validate_claim_template(const JsonValue& object);
 
 /// Name, namespace and field names; labels and owners are checked where they are read.
 void validate_metadata(const JsonValue& metadata, bool is_namespace_object);
@@ -117,7 +138,11 @@ void validate_allocatable(const JsonValue& list);
 /// spec.overhead, or podFixed of a RuntimeClass.
 void validate_overhead(const JsonValue& list);
 void validate_resources(const JsonValue& resources, const JsonValue& pod_claims);
+/// What an entry of spec.volumes has beside its name.
+void validate_volume_sources(const JsonValue& volume);
 void validate_affinity(const JsonValue& affinity);
+/// A selector of nodes by terms of which one has to match: of a node affinity or of a PersistentVolume.
+void validate_node_selector(const JsonValue& selector);
 void validate_spread_constraints(const JsonValue& constraints);
 /// What the API server finds once it has merged matchLabelKeys into the selectors of a pod with these labels. Specs
 /// are shared and labels are each pod's own, so this is apart from validate_pod_spec().

@@ -232,41 +232,37 @@ TEST(DumpCommand, BringsOnlyKindsThatAreReadOrKnown) {
     const char* version;
     const char* kind;
     const char* kubectl_name;
+    std::string rest;  ///< of the object, as few fields as an API server takes
   };
-  const Kind kinds[] = {{"v1", "Node", "no"},
-                        {"v1", "Pod", "po"},
-                        {"v1", "Namespace", "ns"},
-                        {"v1", "Service", "svc"},
-                        {"v1", "ReplicationController", "rc"},
-                        {"apps/v1", "ReplicaSet", "rs"},
-                        {"apps/v1", "StatefulSet", "sts"},
-                        {"scheduling.k8s.io/v1", "PriorityClass", "pc"},
-                        {"node.k8s.io/v1", "RuntimeClass", "runtimeclasses"},
-                        {"policy/v1", "PodDisruptionBudget", "pdb"},
-                        {"v1", "PersistentVolume", "pv"},
-                        {"v1", "PersistentVolumeClaim", "pvc"},
-                        {"storage.k8s.io/v1", "StorageClass", "sc"},
-                        {"storage.k8s.io/v1", "CSINode", "csinodes"},
-                        {"storage.k8s.io/v1", "CSIDriver", "csidrivers"},
-                        {"storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities"},
-                        {"storage.k8s.io/v1", "VolumeAttachment", "volumeattachments"}};
+  const std::string pod_spec = "spec: {containers: [{name: c, image: i}]}";
+  const std::string pods = "template: {metadata: {labels: {app: x}}, " + pod_spec + "}}";
+  const std::string selected_pods = "spec: {replicas: 0, selector: {matchLabels: {app: x}}, " + pods;
+  const std::string gigabyte = "{storage: 1G}";
+  const Kind kinds[] = {
+      {"v1", "Node", "no", ""},
+      {"v1", "Pod", "po", pod_spec},
+      {"v1", "Namespace", "ns", ""},
+      {"v1", "Service", "svc", ""},
+      {"v1", "ReplicationController", "rc", "spec: {replicas: 0, selector: {app: x}, " + pods},
+      {"apps/v1", "ReplicaSet", "rs", selected_pods},
+      {"apps/v1", "StatefulSet", "sts", selected_pods},
+      {"scheduling.k8s.io/v1", "PriorityClass", "pc", "value: 1"},
+      {"node.k8s.io/v1", "RuntimeClass", "runtimeclasses", ""},
+      {"policy/v1", "PodDisruptionBudget", "pdb", ""},
+      {"v1", "PersistentVolume", "pv", "spec: {accessModes: [ReadWriteOnce], capacity: " + gigabyte + "}"},
+      {"v1", "PersistentVolumeClaim", "pvc",
+       "spec: {accessModes: [ReadWriteOnce], resources: {requests: " + gigabyte + "}}"},
+      {"storage.k8s.io/v1", "StorageClass", "sc", "provisioner: p"},
+      {"storage.k8s.io/v1", "CSINode", "csinodes", ""},
+      {"storage.k8s.io/v1", "CSIDriver", "csidrivers", ""},
+      {"storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", "storageClassName: x"},
+      {"storage.k8s.io/v1", "VolumeAttachment", "volumeattachments",
+       "spec: {attacher: d, nodeName: x, source: {persistentVolumeName: x}}"}};
   std::string resources;
   std::string cluster = kNode;
-  for (const auto& [version, kind, kubectl_name] : kinds) {
+  for (const auto& [version, kind, kubectl_name, rest] : kinds) {
     resources += (resources.empty() ? "" : ",") + std::string(kubectl_name);
-    const std::string pods =
-        "selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: "
-        "{containers: [{name: c, image: i}]}}";
-    const std::string name(kind);
-    const bool is_workload = version == std::string("apps/v1");
-    const std::string spec = is_workload ? "spec: {replicas: 0, " + pods + "}\n"
-                             : name == "ReplicationController"
-                                 ? "spec: {replicas: 0, selector: {app: x}, template: {metadata: {labels: {app: x}}, "
-                                   "spec: {containers: [{name: c, image: i}]}}}\n"
-                             : name == "Pod" ? "spec: {containers: [{name: c, image: i}]}\n"
-                                             : "";
-    const std::string object = std::string("apiVersion: ") + version + "\nkind: " + kind + "\n";
-    cluster += "---\n" + object + "metadata: {name: x}\n" + spec + (name == "PriorityClass" ? "value: 1\n" : "");
+    cluster += std::string("---\napiVersion: ") + version + "\nkind: " + kind + "\nmetadata: {name: x}\n" + rest + "\n";
   }
   EXPECT_EQ("kubectl get " + resources + " -A -o json > cluster.json", kDumpCommand);
   const ProgramRun run = run_berth({"schedule", "-f", "-", "-o", "json"}, cluster);

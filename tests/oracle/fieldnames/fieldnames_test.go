@@ -18,6 +18,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -30,7 +31,17 @@ var types = []any{
 	corev1.NodeSelector{}, corev1.NodeSelectorTerm{}, corev1.NodeSelectorRequirement{}, corev1.PreferredSchedulingTerm{},
 	corev1.PodAffinity{}, corev1.PodAntiAffinity{}, corev1.PodAffinityTerm{}, corev1.WeightedPodAffinityTerm{}, corev1.Toleration{},
 	corev1.TopologySpreadConstraint{}, corev1.PodSchedulingGate{}, corev1.PodResourceClaim{}, corev1.Volume{},
-	corev1.PersistentVolumeClaimVolumeSource{}, corev1.Node{}, corev1.NodeSpec{}, corev1.NodeStatus{}, corev1.Taint{},
+	corev1.PersistentVolumeClaimVolumeSource{}, corev1.CSIVolumeSource{}, corev1.GCEPersistentDiskVolumeSource{},
+	corev1.AWSElasticBlockStoreVolumeSource{}, corev1.AzureDiskVolumeSource{}, corev1.CinderVolumeSource{},
+	corev1.CinderPersistentVolumeSource{}, corev1.PortworxVolumeSource{}, corev1.ISCSIVolumeSource{},
+	corev1.ISCSIPersistentVolumeSource{}, corev1.RBDVolumeSource{}, corev1.RBDPersistentVolumeSource{},
+	corev1.EphemeralVolumeSource{}, corev1.PersistentVolumeClaimTemplate{}, corev1.PersistentVolume{}, corev1.PersistentVolumeSpec{},
+	corev1.PersistentVolumeStatus{}, corev1.ObjectReference{}, corev1.VolumeNodeAffinity{}, corev1.CSIPersistentVolumeSource{},
+	corev1.PersistentVolumeClaim{}, corev1.PersistentVolumeClaimSpec{}, corev1.VolumeResourceRequirements{},
+	corev1.PersistentVolumeClaimStatus{}, storagev1.StorageClass{}, corev1.TopologySelectorTerm{},
+	corev1.TopologySelectorLabelRequirement{}, storagev1.CSINode{}, storagev1.CSINodeSpec{}, storagev1.CSINodeDriver{},
+	storagev1.VolumeNodeResources{}, storagev1.CSIDriver{}, storagev1.CSIDriverSpec{}, storagev1.CSIStorageCapacity{},
+	storagev1.VolumeAttachment{}, storagev1.VolumeAttachmentSpec{}, storagev1.VolumeAttachmentSource{}, corev1.Node{}, corev1.NodeSpec{}, corev1.NodeStatus{}, corev1.Taint{},
 	corev1.ContainerImage{}, corev1.Namespace{}, corev1.Service{}, corev1.ServiceSpec{}, corev1.ReplicationControllerSpec{},
 	schedulingv1.PriorityClass{}, nodev1.RuntimeClass{}, nodev1.Overhead{}, nodev1.Scheduling{}, policyv1.PodDisruptionBudget{},
 	policyv1.PodDisruptionBudgetSpec{}, policyv1.PodDisruptionBudgetStatus{}, appsv1.Deployment{}, appsv1.DeploymentSpec{},

@@ -157,5 +157,30 @@ TEST(VolumeMigration, ZonesBecomeTheTopologyOfTheDriver) {
   EXPECT_EQ(affine.node_affinity->at(0).match_expressions.at(0).key, kZone);
 }
 
+TEST(DecodeVolumes, OfSeveralSourcesOfAVolumeCsiCounts) {
+  const std::string csi = "csi: {driver: d, volumeHandle: h}";
+  const std::string disk = "gcePersistentDisk: {pdName: d}";
+  for (const std::string& sources : {csi + ", " + disk, disk + ", " + csi}) {
+    const PersistentVolume volume = volume_of(sources);
+    EXPECT_EQ(volume.source.kind, VolumeSource::Kind::kCsi) << sources;
+    EXPECT_EQ(volume.source.id, "h") << sources;
+    EXPECT_EQ(volume.migrated, nullptr) << sources;
+  }
+}
+
+/// encoding/json takes the last of equal keys. Read as two claims both would have to be bound.
+TEST(DecodeVolumes, TheLastOfRepeatedSourcesOfAPodCounts) {
+  const ClusterObjects objects =
+      load_good(pod_json(R"("volumes":[{"name":"u","persistentVolumeClaim":{"claimName":"z"}}],
+      "volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"a"},
+      "gcePersistentDisk":{"pdName":"c"},"iscsi":{"iqn":"i"},"gcePersistentDisk":{"pdName":"d"},
+      "persistentVolumeClaim":{"claimName":"b"}}],)"));
+  const std::vector<PodVolume>& read = objects.pods.at(0)->rare().volumes;
+  ASSERT_EQ(read.size(), 3U);
+  EXPECT_EQ(read[0].name, "b");
+  EXPECT_EQ(read[1].disk->source.id, "d");
+  EXPECT_EQ(read[2].disk->source.kind, VolumeSource::Kind::kIscsi);
+}
+
 }  // namespace
 }  // namespace berth

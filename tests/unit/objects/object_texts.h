@@ -40,6 +40,40 @@ inline std::string object(const std::string& version, const std::string& kind, c
   return R"({"apiVersion":")" + version + R"(","kind":")" + kind + R"(","metadata":{"name":"o"})" + rest + "}";
 }
 
+// Storage objects. What is missing for a good one the argument has.
+
+inline std::string volume(const std::string& spec) {
+  return object("v1", "PersistentVolume", R"(,"spec":{)" + spec + "}");
+}
+inline std::string claim(const std::string& spec) {
+  return object("v1", "PersistentVolumeClaim", R"(,"spec":{)" + spec + "}");
+}
+inline std::string storage_class(const std::string& rest) {
+  return object("storage.k8s.io/v1", "StorageClass", "," + rest);
+}
+inline std::string csi_node(const std::string& drivers) {
+  return object("storage.k8s.io/v1", "CSINode", R"(,"spec":{"drivers":[)" + drivers + "]}");
+}
+inline std::string capacity(const std::string& rest) {
+  return object("storage.k8s.io/v1", "CSIStorageCapacity", "," + rest);
+}
+inline std::string attachment(const std::string& spec) {
+  return object("storage.k8s.io/v1", "VolumeAttachment", R"(,"spec":{)" + spec + "}");
+}
+inline std::string pod_volume(const std::string& source) {
+  return good_pod(R"("volumes":[{"name":"v",)" + source + "}],");
+}
+inline std::string stateful_set(const std::string& claim_template) {
+  return workload("StatefulSet",
+                  R"("selector":{"matchLabels":{"app":"x"}},"volumeClaimTemplates":[{)" + claim_template + "}],");
+}
+
+inline const std::string kModes = R"("accessModes":["ReadWriteOnce"],)";
+inline const std::string kSize = R"("capacity":{"storage":"1Gi"},)";
+inline const std::string kVolume = kModes + kSize;
+inline const std::string kClaim = kModes + R"("resources":{"requests":{"storage":"1Gi"}})";
+inline const std::string kCsi = R"("csi":{"driver":"d.example.com","volumeHandle":"h"})";
+
 /// The same pod with the label app=x.
 inline std::string labelled(std::string pod) {
   constexpr std::string_view kName = R"("name":"p")";

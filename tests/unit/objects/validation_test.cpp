@@ -21,6 +21,12 @@ using namespace object_texts;
 
 using Strings = std::vector<std::string>;
 
+std::vector<ValidationCase> all_cases() {
+  std::vector<ValidationCase> cases = validation_cases();
+  for (ValidationCase& one : storage_validation_cases()) cases.push_back(std::move(one));
+  return cases;
+}
+
 /// The findings of a load, without the closing line that counts them.
 Strings findings_of(const std::string& text) {
   LoadResult result = load_cluster_from_text(text, "test", {});
@@ -31,7 +37,7 @@ Strings findings_of(const std::string& text) {
 }
 
 TEST(Validation, EachCheckReportsItsValueAndReadsItAsStored) {
-  for (const ValidationCase& one : validation_cases()) {
+  for (const ValidationCase& one : all_cases()) {
     const Strings found = findings_of(one.text);
     ASSERT_EQ(found.size(), 1u) << one.id << "\n" << one.text << "\n" << testing::PrintToString(found);
     EXPECT_NE(found[0].find(one.finding), std::string::npos) << found[0] << "\nlacks\n" << one.finding;
@@ -42,7 +48,7 @@ TEST(Validation, EachCheckReportsItsValueAndReadsItAsStored) {
 TEST(Validation, StrictRefusesWhatFailsACheck) {
   LoadOptions strict;
   strict.strict = true;
-  for (const ValidationCase& one : validation_cases()) {
+  for (const ValidationCase& one : all_cases()) {
     const LoadResult result = load_cluster_from_text(one.text, "test", strict);
     EXPECT_EQ(result.problem_count, 1) << one.id << "\n" << one.text;
   }
@@ -59,7 +65,7 @@ TEST(Validation, StrictRefusesInLargeObjectsToo) {
 
 TEST(Validation, EveryCheckHasACase) {
   std::set<std::string_view> covered;
-  const std::vector<ValidationCase> all = validation_cases();
+  const std::vector<ValidationCase> all = all_cases();
   for (const ValidationCase& one : all) covered.insert(one.id);
   for (const ValidationRule& rule : validation_rules()) EXPECT_TRUE(covered.contains(rule.id)) << rule.id;
 }
