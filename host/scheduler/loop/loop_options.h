@@ -25,8 +25,8 @@ struct LoopOptions {
   std::size_t calls_in_flight_max = 1'000;    ///< of each kind of API call
   std::int64_t call_timeout_us = 30'000'000;  ///< then an API call counts as failed
   OpenAccelerator open_accelerator = built_in_accelerator();
-  /// Volumes, claims and what belongs to them, which the store does not have: they stay as they are, but for what
-  /// placements assume.
+  /// Volumes, claims and what belongs to them, which the store does not have: they stay as they are, except
+  /// for what placements assume.
   StorageObjects storage = {};
   LoopMeter* meter = nullptr;  ///< is told what metrics count; null: nobody. Outlives the loop
 };
