@@ -53,7 +53,7 @@ class SimulateReport {
                     grouped(result_.totals.placed), grouped(last.pending));
     text_ += terminal_.paint(words, last.pending == 0 ? Emphasis::kGood : Emphasis::kWarning) + "\n";
     paragraph(fmt::format("{} from {}, {}; seed {}", go_duration_text(result_.end_us), format_time(result_.start_us),
-                          result_.end == SimulationEnd::kUntil ? "the end that was asked for"
+                          result_.end == SimulationEnd::kUntil ? "the requested end"
                                                                : "when nothing could happen any more",
                           view_.seed),
               2);
