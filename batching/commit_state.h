@@ -6,7 +6,6 @@
 // device backend each own one and add their rows.
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -23,10 +22,12 @@
 #include <vector>
 
 #include "batching/commit_log.h"
+#include "batching/deadline.h"
 #include "batching/dry_run.h"
 #include "batching/feasible_list.h"
 #include "batching/fork_source.h"
 #include "batching/guest_sides.h"
+#include "batching/kept_pods.h"
 #include "batching/nomination_answers.h"
 #include "batching/nominations.h"
 #include "batching/pod_class.h"
@@ -162,7 +163,7 @@ class CommitState {
   /// The pod as it was compiled last: a sweep compiles prepared pods again.
   PodToPlace current(const PodToPlace& pod) const;
   /// Of prepared pods: more pods of these will come.
-  std::vector<std::int32_t> prepared_classes() const;
+  std::vector<std::int32_t> prepared_classes() const { return kept_pods_.prepared_classes(); }
   /// Call when guests of this state, which is a fork's, came, changed or went.
   void note_guests();
   /// Where the next search begins with --node-sampling kube.
@@ -279,18 +280,6 @@ class CommitState {
   void derive(Body body);
 
  private:
-  class Deadline {
-   public:
-    explicit Deadline(std::int64_t limit_us) : limit_us_(limit_us) {}
-    bool passed() const {
-      return limit_us_ > 0 && std::chrono::steady_clock::now() - begin_ >= std::chrono::microseconds(limit_us_);
-    }
-
-   private:
-    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-    std::int64_t limit_us_;
-  };
-
   /// Why the pods of a class find no node. Valid for the next one while the log has not grown.
   struct ClassFailure {
     std::uint64_t batch = 0;           ///< number of the batch that `message` belongs to
@@ -300,51 +289,21 @@ class CommitState {
     std::int32_t message = -1;  ///< index into BatchResult::messages
   };
 
-  /// A pod that was compiled and not released.
-  struct KeptPod {
-    PodPtr pod;  ///< null: the handle is free
-    std::uint64_t compiled_at = 0;
-    std::uint64_t kept_in = 0;  ///< number of the call since which it is kept
-    std::int32_t profile = 0;
-    std::int32_t kind = TopologyIndex::kNoKind;
-    std::int32_t class_index = -1;
-    std::int32_t prepared_class = -1;  ///< in prepared_pods_of_class_; -1: none
-    bool is_prepared = false;
-    bool reads_open_side = false;  ///< const calls also read the node side with NodeSet::kIgnored
-  };
-  const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle - 1].pod; }
+  const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle].pod; }
   /// Before the current call.
   struct Before {
     std::size_t answered = 0;
     std::size_t folded = 0;
     std::size_t next_start = 0;
   };
-  void keep(PodToPlace& pod);
   std::vector<PodToPlace> current(std::span<const PodToPlace> pods) const;
   NodeProbe probe_compiled(const PodToPlace& pod, std::string_view node_name) const;
   void compile_now(std::span<PodToPlace> pods);
-  void forget_handles(std::span<PodToPlace> pods) const noexcept;
   void assume_placed();
   std::optional<PodChange> forget(const Pod& pod);
   void note_slot(std::int32_t slot);
   void apply_changes(std::span<const ClusterChange> changes, RowsAfter& rows);
-  /// The engine's memory of lists of victims; one of its own for a call while another one uses that.
-  class VictimMemoryOfCall {
-   public:
-    explicit VictimMemoryOfCall(const CommitState& state)
-        : lock_(state.victim_memory_mutex_, std::try_to_lock),
-          memory_(lock_.owns_lock() ? &state.victim_memory_ : &own_) {}
-    VictimMemory& get() const { return *memory_; }
-
-   private:
-    std::unique_lock<std::mutex> lock_;
-    VictimMemory own_;
-    VictimMemory* memory_;
-  };
   void detach_forks();
-  void release_handle(PodToPlace& pod) noexcept;
-  void note_prepared(const PodToPlace& pod);
-  void forget_prepared(KeptPod& kept);
   void sweep_if_due(RowsAfter& rows);
   void follow_pod(const PodChange& change);
   void note_node_for_hosts(std::int32_t slot, const std::string& name, NodeParts parts, bool came_or_went);
@@ -373,16 +332,12 @@ class CommitState {
 
   std::shared_ptr<ForkSource> fork_source_;         ///< null in a fork
   mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< a statistic: const calls run in parallel
-  mutable std::mutex victim_memory_mutex_;
-  mutable VictimMemory victim_memory_;
-  std::vector<KeptPod> kept_pods_;  ///< [PodToPlace::handle - 1]
-  std::vector<std::uint32_t> free_handles_;
+  mutable SharedVictimMemory victim_memory_;
+  KeptPods kept_pods_;
   std::atomic<bool> is_void_ = false;
   std::uint64_t reopened_ = 0;  ///< how often
   int depth_ = 0;               ///< of nested calls
-  std::uint64_t call_ = 0;      ///< number of the call
-  std::size_t kept_in_call_ = 0;
-  bool derives_ = false;  ///< something that follows from the model began to change in the call
+  bool derives_ = false;        ///< something that follows from the model began to change in the call
   Before before_;
   std::vector<std::pair<std::int32_t, NodePtr>>
       slots_before_;  ///< of nodes that came or went in the call, oldest first
@@ -399,9 +354,8 @@ class CommitState {
   };
   std::map<std::size_t, LostNomination> nomination_lost_;
   std::map<std::size_t, std::size_t> start_before_;
-  std::map<std::int32_t, std::int32_t> prepared_pods_of_class_;  ///< of classes that have some
-  bool order_changed_ = false;                                   ///< since the latest begin_cycle() of a batch
-  std::size_t next_start_ = 0;                                   ///< --node-sampling kube: where the next search begins
+  bool order_changed_ = false;  ///< since the latest begin_cycle() of a batch
+  std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1
   bool ranks_nodes_ = false;

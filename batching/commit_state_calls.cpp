@@ -17,8 +17,7 @@ constexpr int kEpochBits = 40;
 void CommitState::begin_call() noexcept {
   if (depth_++ > 0) return;
   before_ = {answered.size(), folded_, next_start_};
-  ++call_;
-  kept_in_call_ = 0;
+  kept_pods_.begin_call();
   derives_ = false;
   if (own_cluster_ != nullptr) cluster.begin();
   nominations.begin();
@@ -48,13 +47,7 @@ void CommitState::take_back_call(bool ran_out) noexcept {
   next_start_ = before_.next_start;
   nomination_lost_.erase(nomination_lost_.lower_bound(answered.size()), nomination_lost_.end());
   start_before_.erase(start_before_.lower_bound(answered.size()), start_before_.end());
-  for (std::size_t k = 0; kept_in_call_ > 0 && k < kept_pods_.size(); ++k) {
-    if (kept_pods_[k].pod == nullptr || kept_pods_[k].kept_in != call_) continue;
-    PodToPlace pod;
-    pod.handle = static_cast<std::uint32_t>(k + 1);
-    release_handle(pod);
-    --kept_in_call_;
-  }
+  kept_pods_.take_back_call();
 }
 
 /// Notes which node has the slot, which another one gets or loses.
@@ -103,15 +96,8 @@ void CommitState::take_over(CommitState& from) noexcept {
   nomination_lost_ = std::move(from.nomination_lost_);
   start_before_ = std::move(from.start_before_);
   next_start_ = from.next_start_;
-  call_ = from.call_;
   kept_pods_ = std::move(from.kept_pods_);
-  free_handles_ = std::move(from.free_handles_);
-  for (KeptPod& kept : kept_pods_) {
-    kept.kind = TopologyIndex::kNoKind;
-    kept.class_index = kept.prepared_class = -1;
-    kept.compiled_at = 0;
-    kept.reads_open_side = false;
-  }
+  kept_pods_.forget_classes();
   list_evaluations = from.list_evaluations;
   host_pods = from.host_pods;
   host_stops = from.host_stops;

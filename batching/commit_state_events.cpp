@@ -42,7 +42,7 @@ void CommitState::assume_placed() {
     const AnsweredPod& pod = answered[folded_];
     if (pod.node < 0) continue;
     const std::string& node_name = nodes[static_cast<std::size_t>(pod.node)]->name;
-    const KeptPod& kept = kept_pods_[pod.handle - 1];
+    const KeptPod& kept = kept_pods_[pod.handle];
     const Profile& profile = config.profiles[static_cast<std::size_t>(kept.profile)];
     VolumeDecisionsPtr decisions = table.hosts().reserve(*kept.pod, profile, node_name);
     if (decisions != nullptr) detach_forks();

@@ -10,57 +10,22 @@
 
 namespace berth {
 
-void CommitState::keep(PodToPlace& pod) {
-  if (pod.handle > 0 && pod.handle <= kept_pods_.size() && kept_pods_[pod.handle - 1].pod == pod.pod) return;
-  if (free_handles_.empty()) {
-    // Room for every handle is reserved here, so that releasing a pod allocates nothing.
-    if (free_handles_.capacity() <= kept_pods_.size()) free_handles_.reserve(2 * kept_pods_.size() + 16);
-    kept_pods_.emplace_back();
-    pod.handle = static_cast<std::uint32_t>(kept_pods_.size());
-  } else {
-    pod.handle = free_handles_.back();
-    free_handles_.pop_back();
-  }
-  kept_pods_[pod.handle - 1].pod = pod.pod;
-  kept_pods_[pod.handle - 1].kept_in = call_;
-  ++kept_in_call_;
-}
-
-void CommitState::release_handle(PodToPlace& pod) noexcept {
-  if (pod.handle == 0) return;
-  KeptPod& kept = kept_pods_[pod.handle - 1];
-  forget_prepared(kept);
-  kept = {};
-  free_handles_.push_back(pod.handle);
-  pod.handle = 0;
-  pod.class_index = -1;
-}
-
 void CommitState::compile(std::span<PodToPlace> pods) {
   try {
     all_or_nothing([&] { compile_now(pods); });
   } catch (...) {
-    forget_handles(pods);
+    kept_pods_.forget_handles(pods);
     throw;
   }
 }
 
-/// Handles that do not exist after a call that failed.
-void CommitState::forget_handles(std::span<PodToPlace> pods) const noexcept {
-  for (PodToPlace& pod : pods)
-    if (pod.handle > 0 && (pod.handle > kept_pods_.size() || kept_pods_[pod.handle - 1].pod != pod.pod)) {
-      pod.handle = 0;
-      pod.class_index = -1;
-    }
-}
-
 void CommitState::compile_now(std::span<PodToPlace> pods) {
-  for (PodToPlace& pod : pods) keep(pod);
+  for (PodToPlace& pod : pods) kept_pods_.keep(pod);
   const std::uint64_t columns = snapshot.resources_built();
   derives_ = true;
   table.compile(pods, not_folded());
   for (std::size_t i = 0; i < pods.size(); ++i) {
-    KeptPod& kept = kept_pods_[pods[i].handle - 1];
+    KeptPod& kept = kept_pods_[pods[i].handle];
     kept.profile = pods[i].profile;
     kept.kind = table.kinds()[i];
     table.take_over_node_sides(kept.class_index, pods[i].class_index);
@@ -100,7 +65,7 @@ void CommitState::write_host_stats(BackendStats& stats) const {
 
 CommitState::RowsAfter CommitState::release(std::span<PodToPlace> pods) {
   settle();  // placements of these pods are known by their handles until then
-  for (PodToPlace& pod : pods) release_handle(pod);
+  for (PodToPlace& pod : pods) kept_pods_.release(pod);
   RowsAfter rows;
   derive([&] { sweep_if_due(rows); });
   return rows;
@@ -113,17 +78,15 @@ void CommitState::sweep_if_due(RowsAfter& rows) {
   detach_forks();  // which read what has a number
   ClassTable::InUse in_use;
   std::vector<PodToPlace> prepared;
-  for (std::size_t k = 0; k < kept_pods_.size(); ++k) {
-    const KeptPod& kept = kept_pods_[k];
-    if (kept.pod == nullptr) continue;
+  kept_pods_.for_each([&](std::uint32_t handle, const KeptPod& kept) {
     in_use.topology.kinds.push_back(kept.kind);
-    if (!kept.is_prepared) continue;
+    if (!kept.is_prepared) return;
     prepared.push_back({kept.pod, kept.profile});
-    prepared.back().handle = static_cast<std::uint32_t>(k + 1);
-  }
+    prepared.back().handle = handle;
+  });
   for (const AnsweredPod& pod : answered) in_use.classes.push_back(pod.pod_class);
   nominations.for_each_claimed([&](const Pod& pod) { in_use.topology.nominated.push_back(&pod); });
-  for (const PodToPlace& pod : prepared) forget_prepared(kept_pods_[pod.handle - 1]);
+  for (const PodToPlace& pod : prepared) kept_pods_.forget_prepared(pod.handle);
   rows.dropped_classes = table.sweep(in_use);
   for (const std::int32_t pod_class : rows.dropped_classes) nomination_answers.forget(pod_class);
   rows.swept = true;
@@ -131,7 +94,7 @@ void CommitState::sweep_if_due(RowsAfter& rows) {
   failure_of_class_.clear();
   nominations.refresh_deltas(table);
   compile(prepared);
-  for (const PodToPlace& pod : prepared) note_prepared(pod);
+  for (const PodToPlace& pod : prepared) kept_pods_.note_prepared(pod);
 }
 
 std::span<const PodToPlace> CommitState::with_current_classes(std::span<const PodToPlace> pods,
@@ -148,43 +111,28 @@ void CommitState::prepare(std::span<PodToPlace> pods) {
       compile_now(pods);
       refill(pods);
       for (const PodToPlace& pod : pods) {
-        note_prepared(pod);
+        kept_pods_.note_prepared(pod);
         if (pod.class_index < 0) continue;
         // The other one is for the node that the pod is nominated to, now or later.
-        KeptPod& kept = kept_pods_[pod.handle - 1];
+        KeptPod& kept = kept_pods_[pod.handle];
         kept.reads_open_side = table.node_side(pod.class_index).node_set() != nullptr;
         if (kept.reads_open_side) table.node_side(pod.class_index, NodeSet::kIgnored);
       }
-      for (const PodToPlace& pod : pods) kept_pods_[pod.handle - 1].is_prepared = true;
+      for (const PodToPlace& pod : pods) kept_pods_[pod.handle].is_prepared = true;
     });
   } catch (...) {
-    forget_handles(pods);
+    kept_pods_.forget_handles(pods);
     throw;
   }
 }
 
-void CommitState::note_prepared(const PodToPlace& pod) {
-  KeptPod& kept = kept_pods_[pod.handle - 1];
-  forget_prepared(kept);
-  if (pod.class_index < 0) return;
-  ++prepared_pods_of_class_[pod.class_index];
-  kept.prepared_class = pod.class_index;
-}
-
-void CommitState::forget_prepared(KeptPod& kept) {
-  if (kept.prepared_class < 0) return;
-  const auto at = prepared_pods_of_class_.find(kept.prepared_class);
-  if (--at->second == 0) prepared_pods_of_class_.erase(at);
-  kept.prepared_class = -1;
-}
-
 PodToPlace CommitState::current(const PodToPlace& pod) const {
   PodToPlace now = pod;
-  if (!table.is_stale(pod) || pod.handle == 0 || pod.handle > kept_pods_.size()) return now;
-  const KeptPod& kept = kept_pods_[pod.handle - 1];
-  if (kept.pod != pod.pod || !kept.is_prepared) return now;
-  now.class_index = kept.class_index;
-  now.compiled_at = kept.compiled_at;
+  if (!table.is_stale(pod)) return now;
+  const KeptPod* const kept = kept_pods_.find(pod);
+  if (kept == nullptr || !kept->is_prepared) return now;
+  now.class_index = kept->class_index;
+  now.compiled_at = kept->compiled_at;
   return now;
 }
 
@@ -196,15 +144,14 @@ std::vector<PodToPlace> CommitState::current(std::span<const PodToPlace> pods) c
 }
 
 bool CommitState::is_outdated(const PodToPlace& pod) const {
-  if (pod.handle == 0 || pod.handle > kept_pods_.size()) return false;
-  const KeptPod& kept = kept_pods_[pod.handle - 1];
-  if (kept.pod != pod.pod || !kept.is_prepared) return false;
+  const KeptPod* const kept = kept_pods_.find(pod);
+  if (kept == nullptr || !kept->is_prepared) return false;
   const PodToPlace now = current(pod);
   if (table.is_stale(now)) return true;
   if (now.class_index >= 0 && !table.host_is_current(now.class_index)) return true;
   const auto is_missing = [&](NodeSet node_set) { return table.built_node_side(now.class_index, node_set) == nullptr; };
   return now.class_index >= 0 &&
-         (is_missing(NodeSet::kNarrows) || (kept.reads_open_side && is_missing(NodeSet::kIgnored)));
+         (is_missing(NodeSet::kNarrows) || (kept->reads_open_side && is_missing(NodeSet::kIgnored)));
 }
 
 void CommitState::keep_prepared(std::span<const PodToPlace> pods) {
@@ -217,13 +164,6 @@ void CommitState::keep_prepared(std::span<const PodToPlace> pods) {
   std::vector<PodToPlace> again;
   std::copy_if(pods.begin(), pods.end(), std::back_inserter(again), needs_it);
   prepare(again);
-}
-
-std::vector<std::int32_t> CommitState::prepared_classes() const {
-  std::vector<std::int32_t> classes;
-  classes.reserve(prepared_pods_of_class_.size());
-  for (const auto& [pod_class, pod_count] : prepared_pods_of_class_) classes.push_back(pod_class);
-  return classes;
 }
 
 }  // namespace berth

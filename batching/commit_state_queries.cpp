@@ -25,7 +25,7 @@ AnswerChanges CommitState::answer_changes(const PodToPlace& pod, AnswerBasis& ba
 DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
   dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
   const std::vector<PodToPlace> preemptors = current(request.preemptors);
-  const VictimMemoryOfCall memory(*this);
+  const VictimMemoryOfCall memory(victim_memory_);
   return berth::dry_run({preemptors, request.lists, request.runs}, table, nominations, snapshot, memory.get(),
                         for_blocks);
 }
@@ -33,7 +33,7 @@ DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks&
 std::vector<Status> CommitState::statuses_without_victims(const DryRunRequest& request,
                                                           const ForBlocks& for_blocks) const {
   const std::vector<PodToPlace> preemptors = current(request.preemptors);
-  const VictimMemoryOfCall memory(*this);
+  const VictimMemoryOfCall memory(victim_memory_);
   return berth::statuses_without_victims({preemptors, request.lists, request.runs}, table, nominations, snapshot,
                                          memory.get(), for_blocks);
 }
@@ -45,7 +45,7 @@ Evaluation CommitState::evaluate(const PodToPlace& pod) {
     compile_now({&compiled, 1});
     refill({&compiled, 1});
     evaluation = evaluate_compiled(compiled);
-    if (compiled.handle != pod.handle) release_handle(compiled);  // it was kept for this call only
+    if (compiled.handle != pod.handle) kept_pods_.release(compiled);  // it was kept for this call only
   });
   return evaluation;
 }
@@ -57,7 +57,7 @@ NodeProbe CommitState::probe(const PodToPlace& pod, std::string_view node_name) 
     compile_now({&compiled, 1});
     refill({&compiled, 1});
     probe = probe_compiled(compiled, node_name);
-    if (compiled.handle != pod.handle) release_handle(compiled);  // it was kept for this call only
+    if (compiled.handle != pod.handle) kept_pods_.release(compiled);  // it was kept for this call only
   });
   return probe;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "batching/topology_rules.h"
+#include "host/objects/heap_bytes.h"
 
 namespace berth {
 namespace {
@@ -126,8 +127,8 @@ NodeCells make_cells(const CellColumns& columns, const NodeSideRow& node_side, c
 }
 
 std::uint64_t NodeCells::bytes() const {
-  std::uint64_t bytes = cell_of.size() * sizeof(std::int32_t);
-  for (const Cell& cell : cells) bytes += sizeof(Cell) + cell.domains.size() * sizeof(std::int32_t);
+  std::uint64_t bytes = heap_bytes(cell_of, cells);
+  for (const Cell& cell : cells) bytes += heap_bytes(cell.domains);
   return bytes;
 }
 

@@ -6,6 +6,7 @@
 
 #include "batching/load_rules.h"
 #include "batching/topology_scores.h"
+#include "plugins/inter_pod_affinity/rule.h"
 #include "plugins/node_ports/compile.h"
 #include "plugins/node_resources_balanced_allocation/rule.h"
 #include "plugins/pod_topology_spread/rule.h"
@@ -108,18 +109,91 @@ LoadVerdict load_verdict(const PodClass& pod_class, const Node& node) {
   return verdict;
 }
 
-bool accepts(const LoadVerdict& verdict, const CompiledProfile& profile) {
-  return (!profile.filters<NodePorts>() || !verdict.ports_taken) &&
-         (!profile.filters<NodeResourcesFit>() || verdict.fits());
+// The rules that filter by load or topology, two functions per rule: the code with which it refuses the node (kSuccess:
+// it accepts), and the reasons of a refusal.
+
+constexpr StatusCode refusal_of(bool refuses, bool is_unresolvable) {
+  if (!refuses) return StatusCode::kSuccess;
+  return is_unresolvable ? StatusCode::kUnschedulableAndUnresolvable : StatusCode::kUnschedulable;
 }
 
-std::vector<std::string> fit_reasons(const PodClass& pod_class, const LoadVerdict& verdict) {
-  std::vector<std::string> reasons;
+StatusCode refusal_of(RuleTag<NodePorts> /*rule*/, const LoadVerdict& verdict) {
+  return refusal_of(verdict.ports_taken, false);
+}
+void add_reasons(RuleTag<NodePorts> /*rule*/, const PodClass& /*pod_class*/, const LoadVerdict& /*verdict*/,
+                 std::vector<std::string>& reasons) {
+  reasons.emplace_back(NodePorts::reason);
+}
+
+StatusCode refusal_of(RuleTag<NodeResourcesFit> /*rule*/, const LoadVerdict& verdict) {
+  return refusal_of(!verdict.fits(), verdict.is_unresolvable);
+}
+void add_reasons(RuleTag<NodeResourcesFit> /*rule*/, const PodClass& pod_class, const LoadVerdict& verdict,
+                 std::vector<std::string>& reasons) {
   if (verdict.too_many_pods) reasons.emplace_back(NodeResourcesFit::reason_pods);
   for (std::size_t r = 0; r < pod_class.requested.size(); ++r)
     if (verdict.insufficient.contains(r))
       reasons.push_back(std::string(NodeResourcesFit::reason_prefix) + pod_class.requested[r].name);
-  return reasons;
+}
+
+StatusCode refusal_of(RuleTag<PodTopologySpread> /*rule*/, const TopologyVerdict& verdict) {
+  return refusal_of(verdict.spread != SpreadVerdict::kAccepted, verdict.spread == SpreadVerdict::kMissingLabel);
+}
+void add_reasons(RuleTag<PodTopologySpread> /*rule*/, const PodClass& /*pod_class*/, const TopologyVerdict& verdict,
+                 std::vector<std::string>& reasons) {
+  reasons.emplace_back(verdict.spread == SpreadVerdict::kMissingLabel ? PodTopologySpread::reason_missing_label
+                                                                      : PodTopologySpread::reason);
+}
+
+StatusCode refusal_of(RuleTag<InterPodAffinity> /*rule*/, const TopologyVerdict& verdict) {
+  return refusal_of(verdict.affinity != AffinityVerdict::kAccepted, verdict.affinity == AffinityVerdict::kAffinity);
+}
+void add_reasons(RuleTag<InterPodAffinity> /*rule*/, const PodClass& /*pod_class*/, const TopologyVerdict& verdict,
+                 std::vector<std::string>& reasons) {
+  switch (verdict.affinity) {
+    case AffinityVerdict::kAffinity:
+      reasons.emplace_back(InterPodAffinity::reason_affinity);
+      return;
+    case AffinityVerdict::kAntiAffinity:
+      reasons.emplace_back(InterPodAffinity::reason_anti_affinity);
+      return;
+    default:
+      reasons.emplace_back(InterPodAffinity::reason_existing_anti_affinity);
+  }
+}
+
+/// The verdict that the functions of a rule read.
+template <class Rule>
+const auto& verdict_for(const LoadVerdict& load, const TopologyVerdict& topology) {
+  if constexpr (Rule::descriptor.part() == RowPart::kLoad)
+    return load;
+  else
+    return topology;
+}
+
+bool accepts(const LoadVerdict& verdict, const CompiledProfile& profile) {
+  bool accepted = true;
+  RulesOfPart<PlacementFilters<Rules>, RowPart::kLoad>::for_each([&](auto rule) {
+    accepted = accepted &&
+               (!profile.filters<typename decltype(rule)::type>() || refusal_of(rule, verdict) == StatusCode::kSuccess);
+  });
+  return accepted;
+}
+
+/// The first of these rules that refuses, in the profile's order.
+struct FirstRule {
+  std::int32_t rank = kNotEnabled;
+  NodeVerdict verdict;
+};
+FirstRule first_of_rules(const CompiledProfile& profile, const LoadVerdict& load, const TopologyVerdict& topology) {
+  FirstRule first;
+  PlacementFilters<Rules>::for_each([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    const StatusCode code = refusal_of(tag, verdict_for<Rule>(load, topology));
+    const std::int32_t rank = profile.rank<Rule>();
+    if (code != StatusCode::kSuccess && rank < first.rank) first = {rank, {code, Rule::descriptor.name}};
+  });
+  return first;
 }
 
 bool requests_may_wrap(const PodClass& pod_class) {
@@ -187,19 +261,12 @@ bool precedes_missing_state(const HostRefusal& host, const Refusal& refusal) {
 
 NodeVerdict first_refusal(const CompiledProfile& profile, const Refusal& refusal, const HostRefusal& host,
                           const LoadVerdict& load, const TopologyVerdict& topology) {
-  const std::int32_t ports_rank = load.ports_taken ? profile.rank<NodePorts>() : kNotEnabled;
-  const std::int32_t fit_rank = load.fits() ? kNotEnabled : profile.rank<NodeResourcesFit>();
-  const std::int32_t topology_rank = rank_of_refusal(topology, profile);
-  const std::int32_t first = std::min({refusal.rank, host.rank, ports_rank, fit_rank, topology_rank});
+  const FirstRule rule = first_of_rules(profile, load, topology);
+  const std::int32_t first = std::min({refusal.rank, host.rank, rule.rank});
   if (first == kNotEnabled) return {};
   if (first == refusal.rank && !precedes_missing_state(host, refusal))
     return {refusal.is_error ? StatusCode::kError : StatusCode::kUnschedulableAndUnresolvable, refusal.plugin};
-  if (first == host.rank) return {host.status.code, host.plugin};
-  if (first == ports_rank) return {StatusCode::kUnschedulable, NodePorts::name};
-  if (first == fit_rank)
-    return {load.is_unresolvable ? StatusCode::kUnschedulableAndUnresolvable : StatusCode::kUnschedulable,
-            NodeResourcesFit::name};
-  return verdict_of(topology, profile);
+  return first == host.rank ? NodeVerdict{host.status.code, host.plugin} : rule.verdict;
 }
 
 Status status_of(const PodClass& pod_class, const CompiledProfile& profile, const Refusal& refusal,
@@ -212,13 +279,13 @@ Status status_of(const PodClass& pod_class, const CompiledProfile& profile, cons
     return host.status;
   if (first.plugin == refusal.plugin) {
     if (!refusal.reason.empty()) status.reasons.push_back(refusal.reason);
-  } else if (first.plugin == NodePorts::name) {
-    status.reasons.emplace_back(NodePorts::reason);
-  } else if (first.plugin == NodeResourcesFit::name) {
-    status.reasons = fit_reasons(pod_class, load);
-  } else {
-    status.reasons.emplace_back(reason_of(topology, first.plugin));
+    return status;
   }
+  PlacementFilters<Rules>::for_each([&](auto tag) {
+    using Rule = typename decltype(tag)::type;
+    if (first.plugin == Rule::descriptor.name)
+      add_reasons(tag, pod_class, verdict_for<Rule>(load, topology), status.reasons);
+  });
   return status;
 }
 

@@ -13,13 +13,6 @@ TopologyVerdict verdict_of(const NodeTopology<Counts>& place, bool affinity_skip
   return {spread_verdict(place), affinity_skips ? AffinityVerdict::kAccepted : affinity_verdict(place)};
 }
 
-std::int32_t spread_rank(const TopologyVerdict& verdict, const CompiledProfile& profile) {
-  return verdict.spread == SpreadVerdict::kAccepted ? kNotEnabled : profile.rank<PodTopologySpread>();
-}
-std::int32_t affinity_rank(const TopologyVerdict& verdict, const CompiledProfile& profile) {
-  return verdict.affinity == AffinityVerdict::kAccepted ? kNotEnabled : profile.rank<InterPodAffinity>();
-}
-
 }  // namespace
 
 bool affinity_pre_filter_skips(const TopologyProgram& program, const TopologyCounts& counts) {
@@ -45,33 +38,6 @@ TopologyVerdict filter_topology(const TopologyProgram& program, const TopologyCo
 
 TopologyVerdict filter_topology(const TopologyProgram& program, const OverlaidCounts& counts, bool affinity_skips) {
   return verdict_of(NodeTopology(program, counts, counts.node()), affinity_skips);
-}
-
-std::int32_t rank_of_refusal(const TopologyVerdict& verdict, const CompiledProfile& profile) {
-  return std::min(spread_rank(verdict, profile), affinity_rank(verdict, profile));
-}
-
-NodeVerdict verdict_of(const TopologyVerdict& verdict, const CompiledProfile& profile) {
-  if (rank_of_refusal(verdict, profile) == kNotEnabled) return {};
-  const bool spread_first = spread_rank(verdict, profile) < affinity_rank(verdict, profile);
-  const bool unresolvable =
-      spread_first ? verdict.spread == SpreadVerdict::kMissingLabel : verdict.affinity == AffinityVerdict::kAffinity;
-  return {unresolvable ? StatusCode::kUnschedulableAndUnresolvable : StatusCode::kUnschedulable,
-          spread_first ? PodTopologySpread::name : InterPodAffinity::name};
-}
-
-std::string_view reason_of(const TopologyVerdict& verdict, std::string_view plugin) {
-  if (plugin == PodTopologySpread::name)
-    return verdict.spread == SpreadVerdict::kMissingLabel ? PodTopologySpread::reason_missing_label
-                                                          : PodTopologySpread::reason;
-  switch (verdict.affinity) {
-    case AffinityVerdict::kAffinity:
-      return InterPodAffinity::reason_affinity;
-    case AffinityVerdict::kAntiAffinity:
-      return InterPodAffinity::reason_anti_affinity;
-    default:
-      return InterPodAffinity::reason_existing_anti_affinity;
-  }
 }
 
 }  // namespace berth

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The verdict of PodTopologySpread and InterPodAffinity on one node, from the current tables, and its status.
+// The verdict of PodTopologySpread and InterPodAffinity on one node, from the current tables.
 
 #include <cstdint>
-#include <string_view>
 
 #include "batching/backend.h"
 #include "batching/compiled_profile.h"
@@ -33,12 +32,5 @@ TopologyVerdict filter_topology(const TopologyProgram& program, const TopologyCo
                                 bool affinity_skips = false);
 /// The same for the node of an overlay.
 TopologyVerdict filter_topology(const TopologyProgram& program, const OverlaidCounts& counts, bool affinity_skips);
-
-/// @return the rank of the refusing plugin that comes first in the profile's order; kNotEnabled where none refuses
-std::int32_t rank_of_refusal(const TopologyVerdict& verdict, const CompiledProfile& profile);
-/// That plugin and its code; accepted where none refuses.
-NodeVerdict verdict_of(const TopologyVerdict& verdict, const CompiledProfile& profile);
-/// The reason of that plugin, one of the two.
-std::string_view reason_of(const TopologyVerdict& verdict, std::string_view plugin);
 
 }  // namespace berth

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -116,6 +117,25 @@ class VictimMemory {
   std::unordered_map<KindKey, std::uint32_t, KindKeyHash> kind_of_key_;
   std::uint64_t epoch_ = 0;  ///< TopologyIndex::epoch() of moves_
   std::map<std::pair<std::int32_t, bool>, KindMoves> moves_;
+};
+
+/// The memory of an engine, whose const calls may run at the same time.
+struct SharedVictimMemory {
+  std::mutex mutex;
+  VictimMemory memory;
+};
+
+/// What one call uses: the memory of the engine, or one of its own while another call uses that.
+class VictimMemoryOfCall {
+ public:
+  explicit VictimMemoryOfCall(SharedVictimMemory& shared)
+      : lock_(shared.mutex, std::try_to_lock), memory_(lock_.owns_lock() ? &shared.memory : &own_) {}
+  VictimMemory& get() const { return *memory_; }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+  VictimMemory own_;
+  VictimMemory* memory_;
 };
 
 /// The lists of a DryRunRequest.

@@ -19,7 +19,8 @@ constexpr std::array kOtherPlugins = {
     BuiltPlugin{SchedulingGates::kName, Support::kExact, ""},
     BuiltPlugin{PrioritySort::kName, Support::kExact, ""},
     BuiltPlugin{"DefaultPreemption", Support::kPartial,
-                "looks at all nodes; minCandidateNodesPercentage and minCandidateNodesAbsolute are not used"},
+                "looks at all nodes; minCandidateNodesPercentage and minCandidateNodesAbsolute are used with "
+                "--preemption-nodes kube alone"},
     BuiltPlugin{VolumeRestrictions::kName, Support::kExact, ""},
     BuiltPlugin{NodeVolumeLimits::kName, Support::kPartial, "gate VolumeLimitScaling is not built"},
     BuiltPlugin{VolumeBinding::kName, Support::kPartial,

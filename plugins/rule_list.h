@@ -79,6 +79,11 @@ template <RowPart kPart>
 struct ScoresInPart {
   static constexpr bool selects(const RuleDescriptor& rule) { return rule.part() == kPart && rule.scores; }
 };
+struct FiltersOutsideNodeSide {
+  static constexpr bool selects(const RuleDescriptor& rule) {
+    return rule.filters && rule.part() != RowPart::kNodeSide;
+  }
+};
 struct NormalizesByMaximum {
   static constexpr bool selects(const RuleDescriptor& rule) {
     return rule.scores &&
@@ -94,6 +99,9 @@ using RulesOfPart = typename rule_list_detail::Select<List, rule_list_detail::In
 /// Those of them that score.
 template <class List, RowPart kPart>
 using ScoringRulesOfPart = typename rule_list_detail::Select<List, rule_list_detail::ScoresInPart<kPart>>::type;
+/// The rules that filter by what placements change: load or topology.
+template <class List>
+using PlacementFilters = typename rule_list_detail::Select<List, rule_list_detail::FiltersOutsideNodeSide>::type;
 template <class List>
 using NodeSideRules = RulesOfPart<List, RowPart::kNodeSide>;
 /// Template<Rule::NodeSide...> for the rules of the node side.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/objects/pod_copy.h"
+#include "host/objects/pod_state.h"
 #include "plugins/node_volume_limits/node_volume_limits.h"
 #include "plugins/volume_binding/volume_binding.h"
 #include "plugins/volume_claims.h"
@@ -75,7 +76,7 @@ class PreparedLimits : public PreparedHints {
  public:
   QueueingHint after_pod_change(const PodObjectChange& change) const override {
     const Pod& deleted = *change.before;
-    const bool was_on_node = !deleted.node_name.empty() || !deleted.rare().nominated_node_name.empty();
+    const bool was_on_node = is_assigned(deleted) || !deleted.rare().nominated_node_name.empty();
     return was_on_node && NodeVolumeLimits(Release::k1_35).concerns(deleted) ? QueueingHint::kQueue
                                                                              : QueueingHint::kSkip;
   }

@@ -29,7 +29,7 @@ make_base() {
   rm "$work/debian.tar"
 }
 
-# The compiler's cache is shared by both images, whose objects are the same but for the device code. pip, which brings nvcc,
+# The compiler's cache is shared by both images, whose objects are equal except for device code. pip, which brings nvcc,
 # trusts the certificates that this machine trusts: an index may be behind a proxy with its own. Each mount leaves an empty
 # file or folder in the image.
 build_image() {

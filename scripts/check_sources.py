@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what every source file must have (SPDX line, include guard) and must not have (open ends, output from libraries).
+"""Checks what every source file must have (SPDX line, include guard) and must not have (open ends, output from libraries, too
+many lines).
 
     scripts/check_sources.py [--root DIR]
 
@@ -26,6 +27,9 @@ RAW_OUTPUT = re.compile(r"\b(std::cout|std::cerr|std::clog|f?printf\s*\(|fmt::pr
 LIBRARY = ("host/", "plugins/", "batching/", "cuda/")
 # A header that is compiled more than once begins with this.
 UNGUARDED = "// No include guard:"
+# A longer file holds more than one idea, or is listed here with the reason why it does not.
+LINES_MAX = 450
+LONG_FILES = {}
 LINE_COMMENT = re.compile(r"//.*$")
 
 
@@ -50,6 +54,8 @@ def problems_of(path, lines):
         yield 1, f"opens with the line '{SPDX}'"
     if path.endswith(HEADERS) and not path.startswith("include/") and not is_guarded(lines):
         yield 1, f"a header has #pragma once, or says '{UNGUARDED} why'"
+    if path.endswith(CODE) and len(lines) > LINES_MAX and path not in LONG_FILES:
+        yield LINES_MAX, f"files have {LINES_MAX} lines at most and hold one idea; LONG_FILES in scripts/check_sources.py lists exceptions"
     in_library = path.endswith(CODE) and path.startswith(LIBRARY) and not path.startswith("host/cli/")
     for number, line in enumerate(lines, 1):
         if OPEN_END.search(line):

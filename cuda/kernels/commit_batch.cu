@@ -42,7 +42,7 @@ __global__ void evaluate_pod_kernel(const __grid_constant__ DeviceState state, D
 __global__ void commit_forks_kernel(const DeviceState* states, const DeviceBatch* batches) {
   __shared__ BlockSlots slots;
   // In shared memory, where all threads read it; raw, because nothing there may have a constructor.
-  __shared__ alignas(DeviceState) unsigned char bytes[sizeof(DeviceState)];
+  alignas(DeviceState) __shared__ unsigned char bytes[sizeof(DeviceState)];
   const auto* from = reinterpret_cast<const unsigned char*>(states + blockIdx.x);
   for (unsigned i = threadIdx.x; i < sizeof(DeviceState); i += blockDim.x) bytes[i] = from[i];
   __syncthreads();

@@ -13,6 +13,7 @@
 #include "host/cli/figures.h"
 #include "host/config/config_reader.h"
 #include "host/objects/edit_distance.h"
+#include "host/objects/pod_state.h"
 
 namespace berth {
 namespace {
@@ -41,7 +42,7 @@ void for_each_pod(const ClusterObjects& objects, Visit&& visit) {
 }
 
 /// Pending pods first, then running ones, then finished ones.
-int rank_of(const PodPtr& pod) { return pod == nullptr ? kFinishedRank : pod->node_name.empty() ? 0 : 1; }
+int rank_of(const PodPtr& pod) { return pod == nullptr ? kFinishedRank : is_assigned(*pod) ? 1 : 0; }
 
 /// The pods of that name, only those of the lowest rank that has any.
 std::vector<FoundPod> candidates(const SplitName& wanted, const ClusterObjects& objects) {

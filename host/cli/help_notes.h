@@ -60,7 +60,7 @@ inline constexpr const char* kExplainNotes =
     "Each pod is evaluated alone against the cluster as loaded. A pod with scheduling gates is reported as gated "
     "first, "
     "then as if the gates were gone. A running pod is taken out of its node first, and the report says why its node "
-    "and where else. A finished pod is only said to be finished.\n"
+    "and where else. A finished pod is reported as finished, without nodes.\n"
     "The table groups nodes with the same answer and names the node that needs the smallest change; "
     "docs/schemas/explain-record.schema.json describes the JSON records.\n"
     "Example: berth explain -f cluster.json team-a/web-0 -n team-b db-0 db-1";

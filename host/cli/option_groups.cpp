@@ -49,8 +49,8 @@ void add_release(CLI::App& app, ConfigOptions& options) {
               return std::string();
             });
   app.add_flag("--allow-unsupported", options.allow_unsupported,
-               "Go on, with a warning each, without what is asked for by name and cannot be honoured: plugins that are "
-               "not built or not in-tree, extenders, feature gates of other components");
+               "Warn about settings that Berth does not support, and continue without them: plugins that are not built "
+               "or not in-tree, extenders, feature gates of other components");
 }
 
 void add_config(CLI::App& app, ConfigOptions& options) {

@@ -52,11 +52,11 @@ class SimulateReport {
         fmt::format("{} arrived, {} placed, {} waiting at the end", counted(result_.totals.arrived, "pod", "pods"),
                     grouped(result_.totals.placed), grouped(last.pending));
     text_ += terminal_.paint(words, last.pending == 0 ? Emphasis::kGood : Emphasis::kWarning) + "\n";
-    paragraph(fmt::format("{} from {}, {}; seed {}", go_duration_text(result_.end_us), format_time(result_.start_us),
-                          result_.end == SimulationEnd::kUntil ? "the end that was asked for"
-                                                               : "when nothing could happen any more",
-                          view_.seed),
-              2);
+    paragraph(
+        fmt::format("{} from {}, {}; seed {}", go_duration_text(result_.end_us), format_time(result_.start_us),
+                    result_.end == SimulationEnd::kUntil ? "the requested end" : "when nothing could happen any more",
+                    view_.seed),
+        2);
     paragraph(fmt::format("{} finished, {} running at the end, {} preempted, {} removed before their end",
                           grouped(last.finished), grouped(last.running), grouped(result_.totals.preempted),
                           grouped(last.removed)),

@@ -207,17 +207,11 @@ std::uint64_t entry_bytes(const NodeEntry& entry) {
   return bytes;
 }
 
-/// A robin-hood bucket holds the value, a truncated hash and a distance.
-template <class Key, class Hash, class Equal>
-std::uint64_t table_bytes(const HashSet<Key, Hash, Equal>& set) {
-  return set.bucket_count() * (sizeof(Key) + 8);
-}
-
 }  // namespace
 
 std::uint64_t ClusterCache::memory_bytes() const {
-  std::uint64_t bytes = sizeof(State) + table_bytes(state_->nodes) + table_bytes(state_->pods) +
-                        heap_bytes(state_->order) + state_->images.memory_bytes() + state_->footprints.memory_bytes();
+  std::uint64_t bytes = sizeof(State) + heap_bytes(state_->nodes, state_->pods, state_->order) +
+                        state_->images.memory_bytes() + state_->footprints.memory_bytes();
   for (const auto& entry : state_->nodes) bytes += entry_bytes(*entry);
   return bytes;
 }

@@ -112,9 +112,8 @@ bool ImageTable::would_resize(const Node& node) const {
 }
 
 std::uint64_t ImageTable::memory_bytes() const {
-  constexpr std::uint64_t kTreeNodeBytes = 32;  // colour and three links, as the standard libraries lay it out
-  std::uint64_t bytes = 0;
-  for (const auto& [name, state] : states_) bytes += kTreeNodeBytes + sizeof(States::value_type) + heap_bytes(name);
+  std::uint64_t bytes = heap_bytes(states_);
+  for (const auto& [name, state] : states_) bytes += heap_bytes(name);
   return bytes;
 }
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "host/objects/heap_bytes.h"
+
 namespace berth {
 void index_domains(DomainColumn& column) {
   column.first_of_domain.assign(static_cast<std::size_t>(column.domain_count) + 2, 0);
@@ -375,13 +377,14 @@ std::int64_t TopologyCounts::lowest_possible(std::int32_t index) const {
 
 std::uint64_t TopologyCounts::bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& column : columns_) bytes += 4 * (2 * column->domain_of.size() + column->first_of_domain.size());
+  for (const auto& column : columns_)
+    bytes += heap_bytes(column->domain_of, column->nodes_by_domain, column->first_of_domain);
   if (zeroes_ == nullptr) return bytes;
   for (const auto& [entries, pages] : *zeroes_) bytes += pages.bytes();
   for (std::int32_t t = 0; t < table_count_; ++t) {
     const Table& table = at(t);
     bytes += table.counts.bytes(zeroes_->at(domain_capacity_[static_cast<std::size_t>(table.column)] + 1));
-    bytes += sizeof(std::int32_t) * table.histogram.capacity();
+    bytes += heap_bytes(table.histogram);
   }
   return bytes;
 }

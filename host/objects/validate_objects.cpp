@@ -176,7 +176,8 @@ void validate_metadata(const JsonValue& metadata, bool is_namespace_object) {
   const std::string_view namespace_text = text_of(namespace_name);
   const bool is_good = is_namespace_object ? is_dns_label(text) : is_dns_subdomain(text);
   if (!text.empty() && !is_good) {
-    expected(name, ValidationCheck::kName, "lower-case letters, digits, '-' and, but for namespaces, '.'");
+    expected(name, ValidationCheck::kName,
+             is_namespace_object ? "lower-case letters, digits and '-'" : "lower-case letters, digits, '-' and '.'");
   }
   if (!namespace_text.empty() && !is_dns_label(namespace_text)) {
     expected(namespace_name, ValidationCheck::kName, "lower-case letters, digits and '-'");

@@ -147,8 +147,8 @@ bool equal_fold(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-/// @return null: the kind does not migrate; otherwise plugin, driver, and handle or problem are set, but for GCE's
-/// zones
+/// @return null: the kind does not migrate; otherwise plugin, driver, and handle or problem are set. The zone of a GCE
+/// disk is not known here: gce_volume_handle()
 std::shared_ptr<MigratedVolume> migrate_source(const VolumeSource& source) {
   const std::string_view plugin = plugin_of(source.kind);
   if (plugin.empty()) return nullptr;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/objects/pod_state.h"
+
 namespace berth {
 
 bool PodFilter::matches(const Pod& pod) const {
@@ -14,7 +16,7 @@ bool PodFilter::matches(const Pod& pod) const {
 }
 
 PodStage stage_of(const StoredPod& pod) {
-  if (!pod.object->node_name.empty()) return PodStage::kScheduled;
+  if (is_assigned(*pod.object)) return PodStage::kScheduled;
   return pod.find_condition("PodScheduled") != nullptr ? PodStage::kAttempted : PodStage::kUnattempted;
 }
 
@@ -35,8 +37,8 @@ void PodCounts::add(const StoredPodPtr& pod, std::int64_t amount) {
 }
 
 bool got_scheduled(const ObjectChange<Pod>& change, const PodFilter& filter) {
-  if (change.after == nullptr || change.after->object->node_name.empty()) return false;
-  const bool had_node = change.before != nullptr && !change.before->object->node_name.empty();
+  if (change.after == nullptr || !is_assigned(*change.after->object)) return false;
+  const bool had_node = change.before != nullptr && is_assigned(*change.before->object);
   return !had_node && filter.matches(*change.after->object);
 }
 

@@ -18,7 +18,6 @@ constexpr ClusterEvent kPendingPodDelete{EventResource::kUnschedulablePod, Event
 constexpr ClusterEvent kNodeAdd{EventResource::kNode, EventAction::kAdd};
 constexpr ClusterEvent kNodeDelete{EventResource::kNode, EventAction::kDelete};
 
-bool is_assigned(const Pod& pod) { return !pod.node_name.empty(); }
 PodPtr unless_finished(const PodPtr& pod) { return pod != nullptr && is_finished(*pod) ? nullptr : pod; }
 
 }  // namespace

@@ -111,7 +111,7 @@ void Recorder::note_pod(const StoredPod* before, const StoredPod* after, std::in
     const Pod& pod = *after->object;
     positions_[uid] = pods_.size();
     pods_.push_back({pod.full_name(), pod.node_name, time_us, std::nullopt, std::nullopt,
-                     pod.node_name.empty() ? PodOutcome::kPending : PodOutcome::kRunning});
+                     is_assigned(pod) ? PodOutcome::kRunning : PodOutcome::kPending});
     if (is_pending(pod)) ++events_.arrived;
     return;
   }
@@ -122,7 +122,7 @@ void Recorder::note_pod(const StoredPod* before, const StoredPod* after, std::in
     positions_.erase(position);
     return;
   }
-  if (before->object->node_name.empty() && !after->object->node_name.empty()) {
+  if (!is_assigned(*before->object) && is_assigned(*after->object)) {
     record.node_name = after->object->node_name;
     record.placed_us = time_us;
     if (record.outcome == PodOutcome::kPending) record.outcome = PodOutcome::kRunning;

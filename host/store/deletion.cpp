@@ -10,7 +10,7 @@ namespace {
 
 /// Seconds that a first request gives the pod.
 std::int64_t first_grace_s(const Pod& pod, std::optional<std::int64_t> wanted) {
-  if (pod.node_name.empty() || is_finished(pod)) return 0;
+  if (!is_on_node(pod)) return 0;
   const std::int64_t grace = wanted.value_or(pod.spec->termination_grace_s);
   return grace < 0 ? 1 : grace;
 }

@@ -75,7 +75,7 @@ void Kubelet::see_node(const std::string& name, bool exists, std::int64_t time_u
 }
 
 void Kubelet::see_pod(const StoredPodPtr& pod, std::int64_t time_us) {
-  if (pod->object->node_name.empty()) return;
+  if (!is_assigned(*pod->object)) return;
   const auto [at, is_new] = pods_.try_emplace(uid_of(*pod));
   PodWork& work = at->second;
   work.pod = pod;

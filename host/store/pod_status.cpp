@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "host/objects/pod_copy.h"
+#include "host/objects/pod_state.h"
 #include "host/store/deletion.h"
 
 namespace berth {
@@ -81,7 +82,7 @@ void keep_status(StoredPod& stored, std::int64_t now_us) {
   const auto set = [&](std::string_view type, ConditionStatus status, std::string reason) {
     set_condition(conditions, {.type = std::string(type), .status = status, .reason = std::move(reason)}, now_us);
   };
-  if (!pod.node_name.empty()) set(kPodScheduled, ConditionStatus::kTrue, "");
+  if (is_assigned(pod)) set(kPodScheduled, ConditionStatus::kTrue, "");
   if (pod.rare().preempted) set(kDisruptionTarget, ConditionStatus::kTrue, "PreemptionByScheduler");
   if (pod.rare().resize_infeasible) set(kPodResizePending, ConditionStatus::kTrue, "Infeasible");
   stored.shared_conditions = shared(std::move(conditions));
@@ -105,7 +106,7 @@ std::vector<std::string> status_problems(const Pod& pod, const PodStatusPatch& p
         "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
         name));
   }
-  if (clears_nomination && !pod.node_name.empty())
+  if (clears_nomination && is_assigned(pod))
     problems.emplace_back(
         "status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node");
   return problems;
@@ -132,7 +133,7 @@ std::string binding_problem(const StoredPod& stored) {
   const Pod& pod = *stored.object;
   if (stored.meta.is_being_deleted())
     return fmt::format("pod {} is being deleted, cannot be assigned to a host", pod.name);
-  if (!pod.node_name.empty()) return fmt::format("pod {} is already assigned to node \"{}\"", pod.name, pod.node_name);
+  if (is_assigned(pod)) return fmt::format("pod {} is already assigned to node \"{}\"", pod.name, pod.node_name);
   if (!pod.rare().scheduling_gates.empty()) return fmt::format("pod {} has non-empty .spec.schedulingGates", pod.name);
   return {};
 }

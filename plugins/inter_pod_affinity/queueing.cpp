@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "host/framework/label_problems.h"
+#include "host/objects/pod_state.h"
 #include "plugins/inter_pod_affinity/compile.h"
 
 namespace berth {
@@ -49,7 +50,7 @@ class PreparedInterPodAffinity : public PreparedHints {
  private:
   bool holds_nothing(const Pod* pod) const {
     const bool by_nomination = rules_ == Rules::kExtended;
-    return pod != nullptr && pod->node_name.empty() && !(by_nomination && !pod->rare().nominated_node_name.empty());
+    return pod != nullptr && !is_assigned(*pod) && !(by_nomination && !pod->rare().nominated_node_name.empty());
   }
   /// Did the deleted pod hate the one that waits? Labels tell, which pods of one key differ in.
   static QueueingHint after_hater_left(const PodObjectChange& change) {

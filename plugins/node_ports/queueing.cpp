@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "host/objects/pod_state.h"
 #include "plugins/node_ports/compile.h"
 
 namespace berth {
@@ -16,7 +17,7 @@ class PreparedNodePorts : public PreparedHints {
 
   QueueingHint after_pod_change(const PodObjectChange& change) const override {
     const Pod& deleted = *change.before;
-    if (deleted.node_name.empty() && deleted.rare().nominated_node_name.empty()) return QueueingHint::kSkip;
+    if (!is_assigned(deleted) && deleted.rare().nominated_node_name.empty()) return QueueingHint::kSkip;
     return ports_conflict(wanted_, wanted_host_ports(*deleted.spec)) ? QueueingHint::kQueue : QueueingHint::kSkip;
   }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "host/objects/pod_requests.h"
+#include "host/objects/pod_state.h"
 #include "plugins/node_resources_fit/rule.h"
 
 namespace berth {
@@ -35,7 +36,7 @@ class PreparedNodeResourcesFit : public PreparedHints {
   QueueingHint after_pod_change(const PodObjectChange& change) const override {
     if (change.after != nullptr) return scaled_down(change) ? QueueingHint::kQueue : QueueingHint::kSkip;
     const Pod& deleted = *change.before;
-    const bool held_nothing = deleted.node_name.empty() && deleted.rare().nominated_node_name.empty();
+    const bool held_nothing = !is_assigned(deleted) && deleted.rare().nominated_node_name.empty();
     return held_nothing ? QueueingHint::kSkip : QueueingHint::kQueue;
   }
   QueueingHint after_node_change(const NodeChange& change) const override {
@@ -46,7 +47,7 @@ class PreparedNodeResourcesFit : public PreparedHints {
  private:
   bool scaled_down(const PodObjectChange& change) const {
     if (change.is_waiting_pod) return true;
-    if (change.after->node_name.empty()) return false;
+    if (!is_assigned(*change.after)) return false;
     const ResourceAmounts before = pod_requests(*change.before, options_.others_requests);
     const ResourceAmounts after = pod_requests(*change.after, options_.others_requests);
     return any_amount(wanted_by_status_, [&](std::string_view name, std::int64_t amount) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "host/objects/pod_state.h"
 #include "plugins/pod_topology_spread/compile.h"
 
 namespace berth {
@@ -27,7 +28,7 @@ class PreparedPodTopologySpread : public PreparedHints {
  private:
   bool is_involved(const Pod* pod, const PodObjectChange& change) const {
     if (pod == nullptr || change.is_waiting_pod) return true;
-    const bool has_node = !pod->node_name.empty() || (by_nomination_ && !pod->rare().nominated_node_name.empty());
+    const bool has_node = is_assigned(*pod) || (by_nomination_ && !pod->rare().nominated_node_name.empty());
     return has_node && pod->namespace_ == namespace_;
   }
   bool helps(const PodObjectChange& change) const {

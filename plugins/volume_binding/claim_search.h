@@ -43,7 +43,7 @@ class ClaimSearch {
     const VolumeClaim* claim;
     const StorageClass* storage_class;
     std::string selector_problem;
-    // Volumes that suit the claim but for their node affinity:
+    // Volumes that suit the claim, whatever their node affinity:
     std::vector<const PersistentVolume*> bound_to_it;  ///< their claimRef is this claim
     std::vector<const PersistentVolume*> free;         ///< smallest first
   };

@@ -29,6 +29,12 @@ class CheckSources(TreeTest):
     def test_a_long_line_is_found(self):
         self.assert_found({"host/objects/pod.cpp": SPDX + "//" + "x" * 119 + "\n"}, "host/objects/pod.cpp:2: ")
 
+    def test_a_file_of_too_many_lines_is_found(self):
+        def text(lines):
+            return SPDX + "// a line\n" * (lines - 1)
+        self.assert_clean({"host/objects/pod.cpp": text(450)})
+        self.assert_found({"host/objects/pod.cpp": text(451)}, "host/objects/pod.cpp:450: ")
+
     def test_a_library_that_prints_is_found_and_the_program_may(self):
         self.assert_found({"host/objects/pod.cpp": SPDX + "void f() { std::cout << 1; }\n",
                            "host/cli/main.cpp": SPDX + "void f() { print_message(text); }\n"},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/engine/cpu/grouped_selection.h"
+#include "host/objects/heap_bytes.h"
 
 namespace berth {
 namespace {
@@ -23,10 +24,8 @@ std::vector<std::int32_t> tables_of(const TableReads& reads) {
 }  // namespace
 
 std::uint64_t SettledGroups::bytes() const {
-  std::uint64_t bytes =
-      sizeof(*this) + groups.capacity() * sizeof(Group) + at.capacity() * sizeof(std::int32_t) +
-      (soft_counts.capacity() + versions.capacity() + minima.capacity() + weights.capacity()) * sizeof(std::int64_t);
-  for (const std::vector<std::uint8_t>& of_constraint : has_domain) bytes += of_constraint.capacity();
+  std::uint64_t bytes = sizeof(*this) + heap_bytes(groups, at, soft_counts, versions, minima, weights, has_domain);
+  for (const std::vector<std::uint8_t>& of_constraint : has_domain) bytes += heap_bytes(of_constraint);
   return bytes;
 }
 

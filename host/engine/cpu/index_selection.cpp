@@ -7,6 +7,7 @@
 #include "batching/node_filter.h"
 #include "batching/node_topology.h"
 #include "host/engine/cpu/lone_row.h"
+#include "host/objects/heap_bytes.h"
 
 namespace berth {
 namespace {
@@ -212,19 +213,18 @@ bool IndexSelection::list_nodes(const Asked& asked, const CellsOfClass& cells, c
   return true;
 }
 
-/// Notes the refused nodes that are not listed, for judge_cells().
+/// Notes the refused nodes that are not listed, for filter_cells().
 void IndexSelection::count_refused(const Asked& asked, const CellsOfClass& cells, const LoadIndex& index) {
   for (const std::int32_t node : asked.refused->members()) {
     if (listed_at_[static_cast<std::size_t>(node)].selection == selection_) continue;
     const std::int32_t group = partition_.group_of()[static_cast<std::size_t>(node)];
     if (group < 0 || asked.side->base[static_cast<std::size_t>(group)] < 0) continue;
     const std::int32_t cell = cells.cell_of[static_cast<std::size_t>(group)];
-    if (cell >= 0 && index.fits(asked.on_loads, node))
-      ++states_[static_cast<std::size_t>(cell)].not_counted;
+    if (cell >= 0 && index.fits(asked.on_loads, node)) ++states_[static_cast<std::size_t>(cell)].not_counted;
   }
 }
 
-void IndexSelection::judge_listed(const Asked& asked, const CellsNow& now, const LoadIndex& index) {
+void IndexSelection::filter_listed(const Asked& asked, const CellsNow& now, const LoadIndex& index) {
   const std::size_t odd_count = index.odd_nodes().size();
   const bool filters = now.of_class.program->filters();
   evaluations_ += static_cast<std::int64_t>(listed_.size());
@@ -248,7 +248,7 @@ bool IndexSelection::needs_node_count(const CellsOfClass& cells) const {
          std::any_of(listed_.begin(), listed_.end(), [](const Listed& listed) { return listed.cell >= 0; });
 }
 
-void IndexSelection::judge_cells(const Asked& asked, const CellsNow& now, const LoadIndex& index) {
+void IndexSelection::filter_cells(const Asked& asked, const CellsNow& now, const LoadIndex& index) {
   const bool counts_all = needs_node_count(now.of_class);
   for (std::size_t cell = 0; cell < states_.size(); ++cell)
     states_[cell].live = topology_accepts(cell_topology(now, cell)) ? -states_[cell].not_counted : INT64_MIN;
@@ -337,9 +337,9 @@ std::optional<Selection> IndexSelection::select_by_cells(const Asked& asked, Cel
   minima_.clear();
   for (const HardSpread& hard : cells.program->hard) minima_.push_back(global_minimum(hard, counts));
   const CellsNow now{cells, counts, minima_, no_pod_matches_affinity(*cells.program, counts)};
-  judge_listed(asked, now, index);
+  filter_listed(asked, now, index);
   count_refused(asked, cells, index);
-  judge_cells(asked, now, index);
+  filter_cells(asked, now, index);
   score_cells(asked, now);
   Best best = best_in_cells(asked, cells, index);
   const std::int64_t load_max =
@@ -358,14 +358,12 @@ std::optional<Selection> IndexSelection::select_by_cells(const Asked& asked, Cel
 }
 
 std::uint64_t IndexSelection::bytes() const {
-  std::uint64_t bytes = partition_.group_of().size() * sizeof(std::int32_t) + listed_at_.size() * sizeof(ListedAt);
+  std::uint64_t bytes = heap_block_bytes(partition_.group_of().size_bytes()) + heap_bytes(listed_at_);
   for (const auto& index : indexes_)
     if (index != nullptr) bytes += index->bytes();
-  for (const auto& [number, side] : sides_) bytes += sizeof(side) + side.base.capacity() * sizeof(std::int32_t);
+  for (const auto& [number, side] : sides_) bytes += sizeof(side) + heap_bytes(side.base);
   for (const auto& cells : cells_)
-    if (cells != nullptr)
-      bytes += sizeof(*cells) + cells->cell_of.capacity() * sizeof(std::int32_t) +
-               cells->cells.size() * sizeof(NodeCells::Cell);
+    if (cells != nullptr) bytes += sizeof(*cells) + heap_bytes(cells->cell_of, cells->cells);
   return bytes;
 }
 

@@ -74,7 +74,7 @@ class IndexSelection {
   };
   struct CellState {
     std::int64_t not_counted = 0;  ///< nodes in the trees with room for the pod that are listed or refused
-    std::int64_t live = 0;            ///< other feasible nodes; at least 2 where they need not be counted
+    std::int64_t live = 0;         ///< other feasible nodes; at least 2 where they need not be counted
     RawTopologyScores raw;
     std::int32_t total = -1;  ///< below 0: not feasible
   };
@@ -110,8 +110,8 @@ class IndexSelection {
     return {now, now.of_class.cells[cell], states_[cell].live, nullptr};
   }
   void count_refused(const Asked& asked, const CellsOfClass& cells, const LoadIndex& index);
-  void judge_listed(const Asked& asked, const CellsNow& now, const LoadIndex& index);
-  void judge_cells(const Asked& asked, const CellsNow& now, const LoadIndex& index);
+  void filter_listed(const Asked& asked, const CellsNow& now, const LoadIndex& index);
+  void filter_cells(const Asked& asked, const CellsNow& now, const LoadIndex& index);
   bool needs_node_count(const CellsOfClass& cells) const;
   void weigh_domains(const CellsNow& now);
   void score_cells(const Asked& asked, const CellsNow& now);

@@ -7,6 +7,7 @@
 
 #include "batching/node_draw.h"
 #include "host/engine/cpu/lone_row.h"
+#include "host/objects/heap_bytes.h"
 
 namespace berth {
 namespace {
@@ -305,10 +306,7 @@ bool LoadIndex::fits(const ClassOnLoads& of_class, std::int32_t node) const {
 }
 
 std::uint64_t LoadIndex::bytes() const {
-  return blocks_.capacity() * sizeof(Block) + top_.boxes.capacity() * sizeof(LoadBoxes) +
-         (node_at_.capacity() + position_of_.capacity() + top_.blocks.capacity() + top_.first_of.capacity() +
-          odd_.capacity()) *
-             sizeof(std::int32_t);
+  return heap_bytes(blocks_, node_at_, position_of_, odd_, top_.boxes, top_.blocks, top_.first_of);
 }
 
 // Search

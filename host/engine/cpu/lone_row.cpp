@@ -6,6 +6,7 @@
 
 #include "batching/node_draw.h"
 #include "batching/node_filter.h"
+#include "host/objects/heap_bytes.h"
 #include "plugins/node_ports/compile.h"
 
 namespace berth {
@@ -225,8 +226,7 @@ std::int32_t LoneRow::best_node(NodeOrder order) const {
 }
 
 std::uint64_t LoneRow::bytes() const {
-  std::uint64_t bytes =
-      base_.size() * sizeof(std::int32_t) + refused_.size() * sizeof(double) + keys_.size() * sizeof(NodeKey);
+  std::uint64_t bytes = heap_bytes(base_, refused_, keys_);
   for (const auto& columns : columns_)
     if (columns != nullptr) bytes += columns->bytes();
   return bytes;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "host/objects/heap_bytes.h"
+
 namespace berth {
 namespace {
 
@@ -311,9 +313,8 @@ NodeGroups::Entry NodeGroups::best_outside(const Group& group, const SlotKeys& k
 }
 
 std::uint64_t NodeGroups::bytes() const {
-  std::uint64_t bytes = group_of_.size() * sizeof(std::int32_t) + live_.size() + moved_by_.size();
-  for (const Group& group : groups_)
-    bytes += sizeof(Group) + group.counts.size() * sizeof(std::int64_t) + group.heap_.capacity() * sizeof(Entry);
+  std::uint64_t bytes = heap_bytes(groups_, group_of_, live_, moved_by_);
+  for (const Group& group : groups_) bytes += heap_bytes(group.counts, group.heap_);
   return bytes;
 }
 

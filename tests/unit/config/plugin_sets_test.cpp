@@ -193,7 +193,7 @@ SchedulerConfig without_out_of_tree(const std::string& text) {
   return parse_scheduler_config(text, "config.yaml", FeatureGates(), OutOfTree::kLeaveOut);
 }
 
-TEST(OutOfTreePlugins, AreLeftOutWithTheirPlaceWhereThatIsAskedFor) {
+TEST(OutOfTreePlugins, AreLeftOutAndListedOnRequest) {
   const SchedulerConfig config = without_out_of_tree(profile_json(
       R"("plugins": {"score": {"enabled": [{"name": "NodeAffinity"}, {"name": "Trimaran", "weight": 7}]}},
          "pluginConfig": [{"name": "Trimaran", "args": {"anything": [1]}}])"));

@@ -14,7 +14,11 @@
 namespace berth::cuda {
 namespace {
 
-StreamView made_up_stream() { return StreamView(reinterpret_cast<cudaStream_t>(std::uintptr_t{64})); }
+// 0 and nullptr are not streams, so it is some other address.
+StreamView made_up_stream() {
+  static char place;
+  return StreamView(reinterpret_cast<cudaStream_t>(&place));
+}
 
 TEST(Launch, EmptyLaunchNeedsNoDevice) {
   EXPECT_NO_THROW(sum_by_blocks({}, nullptr, made_up_stream()));

@@ -17,7 +17,10 @@ namespace {
 constexpr MemoryUse kRows{"rows", "batch.max_classes"};
 
 // Without a device nothing is enqueued on the stream. 0 and nullptr are not streams, so it is some other address.
-StreamView stream_without_queue() { return StreamView(reinterpret_cast<cudaStream_t>(std::uintptr_t{64})); }
+StreamView stream_without_queue() {
+  static char place;
+  return StreamView(reinterpret_cast<cudaStream_t>(&place));
+}
 
 // Host memory that fails on demand and counts its allocations.
 class RefusingMemory : public RawMemory {

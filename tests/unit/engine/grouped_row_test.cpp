@@ -160,7 +160,7 @@ class Rows {
     return filter_node(cluster_.class_of(pod), cluster_.profile(), cluster_.row_of(pod), cluster_.snapshot, node).ok();
   }
   using ExtraOnNode = ExtraPlace<NodeTopology<TopologyCounts>>;
-  /// The excluded nodes that accept the pod, but for those left out.
+  /// The excluded nodes that accept the pod, except those left out.
   std::vector<ExtraOnNode> extras_of(std::size_t pod, const ExcludedNodes& excluded, const ExcludedNodes& left_out) {
     const PodClass& pod_class = cluster_.class_of(pod);
     const Snapshot& snapshot = cluster_.snapshot;
@@ -274,7 +274,7 @@ TEST_P(GroupedRowTest, SelectionsOutsideASetEqualAScanWithPlacementsThatTheRowsD
   }
 }
 
-TEST_P(GroupedRowTest, SettledGroupsEqualAScanWhileNothingOfTheClassIsCountedAnew) {
+TEST_P(GroupedRowTest, SettledGroupsEqualAScanWhileCountsOfTheClassDoNotChange) {
   Rows rows(mixed_nodes() + kPods + "pod other cpu=700m label:app=other soft-spread=zone match=app=other\n",
             GetParam().coarse_domains_max);
   std::mt19937 random(17);

@@ -26,7 +26,7 @@ TEST(ForeignObject, AStatusSaysWhatTheServerAnswered) {
       500U);
 }
 
-TEST(ForeignObject, WhatIsOftenTakenForADumpIsNamed) {
+TEST(ForeignObject, NamesInputThatIsOftenMistakenForADump) {
   const auto first = [](const std::string& text) { return problems_of(text).at(0).substr(6, 40); };
   EXPECT_EQ(first(R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]})"),
             "is a Table, which kubectl prints for peo");
@@ -59,7 +59,7 @@ TEST(ForeignObject, NullItemsWithoutAKindAreAnEmptyListAsAnEmptyArrayIs) {
   }
 }
 
-TEST(ForeignObject, AStatusOfTheMetaGroupIsOneToo) {
+TEST(ForeignObject, AStatusOfTheMetaGroupIsRecognised) {
   EXPECT_EQ(
       problems_of(R"({"kind":"Status","apiVersion":"meta.k8s.io/v1","message":"no"})"),
       Strings{"test: is a Status object: \"no\", expected objects of a cluster; the command that wrote it failed"});

@@ -34,6 +34,7 @@ TEST(PodStateTest, AFinishedPodIsNeitherPendingNorOnANode) {
       EXPECT_TRUE(is_finished(pod_with(phase, node)));
       EXPECT_FALSE(is_pending(pod_with(phase, node)));
       EXPECT_FALSE(is_on_node(pod_with(phase, node)));
+      EXPECT_EQ(is_assigned(pod_with(phase, node)), !node.empty());
     }
 }
 
@@ -44,6 +45,18 @@ TEST(HeapBytesTest, CountsBlocksOfTheAllocatorAndNothingForWhatLiesInPlace) {
   EXPECT_EQ(heap_bytes(std::vector<int>()), 0u);
   EXPECT_EQ(heap_bytes(std::vector<int>(2)), 16u);
   EXPECT_EQ(heap_bytes(std::vector<int>(3)), 32u);
+}
+
+TEST(HeapBytesTest, CountsNodesOfMapsAndBucketsOfSets) {
+  EXPECT_EQ(heap_bytes(std::map<int, int>()), 0u);
+  EXPECT_EQ(heap_bytes(std::map<int, int>{{1, 1}, {2, 2}}), 2 * 48u)
+      << "32 bytes of links, 8 of the entry, 8 of the allocator";
+  const tsl::robin_set<std::int64_t> set = {1, 2, 3};
+  EXPECT_EQ(heap_bytes(set), heap_block_bytes(set.bucket_count() * 16));
+}
+
+TEST(HeapBytesTest, AddsUpSeveralContainers) {
+  EXPECT_EQ(heap_bytes(std::vector<int>(2), std::vector<int>(3), std::string(16, 'x')), 16u + 32u + 32u);
 }
 
 }  // namespace

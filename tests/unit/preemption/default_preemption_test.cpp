@@ -54,7 +54,7 @@ TEST_F(Choice, ThenTheLowestPriorityOfTheMostImportantVictim) {
   EXPECT_EQ(best(), Positions{1});
 }
 
-TEST_F(Choice, ThenTheLowestSumWhichMorePodsRaiseAlsoWithNegativePriorities) {
+TEST_F(Choice, ThenTheLowestSumWhereEveryPodCountsEvenWithANegativePriority) {
   candidate({make_pod("a", -5), make_pod("b", -9)});
   candidate({make_pod("c", -5)});
   EXPECT_EQ(best(), Positions{1});

@@ -41,7 +41,7 @@ TEST(Victims, EquallyImportantOnesKeepNodeOrderWhereTheyHaveAStartTime) {
   EXPECT_EQ(victims_of({make_pod("a", 1, 7), make_pod("b", 1, 7), make_pod("c", 1, 7)}, 9), (Names{"a", "b", "c"}));
 }
 
-TEST(Victims, OnesWithoutAStartTimeComeInReverseNodeOrderBehindTheOthers) {
+TEST(Victims, VictimsWithoutAStartTimeComeLastInReverseNodeOrder) {
   EXPECT_EQ(victims_of({make_pod("a", 1, 0), make_pod("b", 1, 0), make_pod("c", 1, 7)}, 9), (Names{"c", "b", "a"}));
 }
 

@@ -214,7 +214,7 @@ TEST_F(QueueRunTest, KeptBudgetsCountTheEvictionsOfTheRun) {
   EXPECT_EQ(result_.placements.size(), 1u);
 }
 
-TEST_F(QueueRunTest, VictimsThatFitElsewhereGoFirstWhereThatIsAskedFor) {
+TEST_F(QueueRunTest, VictimsThatFitElsewhereGoFirstOnRequest) {
   add_node("a", 1000);
   add_node("b", 1000);
   add_node("c", 200);

@@ -60,7 +60,7 @@ TEST(PlotSvg, LongRunsAreFolded) {
   EXPECT_LT(svg.size(), 200'000u);
 }
 
-TEST(PlotSvg, AnEmptyRunIsAnImageToo) {
+TEST(PlotSvg, AnEmptyRunGivesAnImage) {
   const std::string svg = plot_svg(result_with(0));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_EQ(svg.find("nan"), std::string::npos);

@@ -107,7 +107,7 @@ TEST_F(RecorderTest, PodsOfADeletedNodeUseNoResources) {
   EXPECT_EQ(utilisation(recorder.state(), 0), 0.125);
 }
 
-TEST_F(RecorderTest, EvictedPodsAreSaidToBePreempted) {
+TEST_F(RecorderTest, EvictedPodsAreCountedAsPreempted) {
   add_node("n");
   add_pod("p");
   bind("p", "n");

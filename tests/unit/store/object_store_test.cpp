@@ -164,7 +164,7 @@ TEST(ObjectStore, AnUpdateRaisesTheVersionAndKeepsTheGenerationOfTheSameSpec) {
   EXPECT_EQ(stored->object->labels.find("a"), "b");
 }
 
-TEST(ObjectStore, AnUpdateThatChangesNothingIsNoWrite) {
+TEST(ObjectStore, AnUpdateWithoutAChangeWritesNothing) {
   StoreFixture test;
   const StoredPodPtr before = test.create(test.make_pod("p")).stored;
   EXPECT_EQ(test.update("p", [](Pod&) {}).stored, before);

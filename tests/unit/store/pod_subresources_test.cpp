@@ -85,7 +85,7 @@ TEST(PodStatus, APatchChangesWhatItNames) {
   EXPECT_EQ(stored->meta.generation, 1);
 }
 
-TEST(PodStatus, APatchThatChangesNothingIsNoWrite) {
+TEST(PodStatus, APatchWithoutAChangeWritesNothing) {
   StoreFixture test;
   test.create(test.make_pod("p"));
   const PodStatusPatch patch = {.conditions = {{.type = "PodScheduled", .status = ConditionStatus::kFalse}}};
