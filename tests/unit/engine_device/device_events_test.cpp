@@ -165,7 +165,8 @@ TEST(DeviceEventsTest, EventsOfANodeAreFollowedAtTheCostOfTheNode) {
         EXPECT_EQ(cost.rows > 0, event.moves_nodes) << event.what;
       }
       EXPECT_LT(cost.bytes, whole / 4) << event.what;
-      of_events.push_back(cost.bytes - (event.changes_order ? std::uint64_t{8} * static_cast<std::uint64_t>(nodes) : 0));
+      of_events.push_back(cost.bytes -
+                          (event.changes_order ? std::uint64_t{8} * static_cast<std::uint64_t>(nodes) : 0));
     }
   }
   for (std::size_t e = 0; e < bytes[0].size(); ++e)
