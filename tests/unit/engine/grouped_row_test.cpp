@@ -154,7 +154,9 @@ class Rows {
     return all;
   }
 
-  SlotKeys keys_of(std::size_t pod) const { return {tile_, tile_.slot_of(cluster_.pods[pod].class_index), cluster_.snapshot.node_order()}; }
+  SlotKeys keys_of(std::size_t pod) const {
+    return {tile_, tile_.slot_of(cluster_.pods[pod].class_index), cluster_.snapshot.node_order()};
+  }
   GroupedRow& row_of(std::size_t pod) { return rows_.at(cluster_.pods[pod].class_index); }
   bool accepts(std::size_t pod, std::int32_t node) {
     return filter_node(cluster_.class_of(pod), cluster_.profile(), cluster_.row_of(pod), cluster_.snapshot, node).ok();

@@ -31,7 +31,8 @@ class Mix {
  public:
   explicit Mix(unsigned seed) : random_(seed) {}
 
-  /// @param nominated  pods of a higher priority that come last, and until then count on the nodes they are nominated to
+  /// @param nominated  pods of a higher priority that come last, and until then count on the nodes they are nominated
+  /// to
   std::string text(unsigned nodes, unsigned apps, unsigned replicas, unsigned nominated = 0) {
     std::string text;
     for (unsigned i = 0; i < nodes; ++i) text += node(i);

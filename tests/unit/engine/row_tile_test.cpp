@@ -124,7 +124,9 @@ TEST_P(RowTileConfigTest, NodesThatAreLeftOutCountAsInfeasible) {
     const auto slot = static_cast<int>(random() % tile.classes().size());
     ExcludedNodes& nodes = left_out[static_cast<std::size_t>(slot)];
     for (auto n = random() % 20; n > 0; --n) {
-      const std::int32_t node = random() % 2 == 0 && tile.best(slot, cluster.snapshot.node_order()).key > 0 ? tile.best(slot, cluster.snapshot.node_order()).node : any_node();
+      const std::int32_t node = random() % 2 == 0 && tile.best(slot, cluster.snapshot.node_order()).key > 0
+                                    ? tile.best(slot, cluster.snapshot.node_order()).node
+                                    : any_node();
       if (random() % 2 == 0) {
         nodes.insert(node);
       } else {
