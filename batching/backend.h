@@ -287,7 +287,8 @@ class Fork {
   virtual void as_one(const std::function<void()>& calls) = 0;
   /// Does to the parent what was done to the fork, in that order: placements become placements of the parent. The fork
   /// is spent afterwards.
-  /// @return false, with nothing changed, when something was done to the parent since the fork was opened
+  /// @return false, with nothing changed, when something was done to the parent since the fork was opened. Calls that
+  ///     change nothing do not count: heartbeats, try_forks(), batches in which no pod was answered.
   /// @throws std::logic_error when the parent is gone, or the fork was promoted before
   virtual bool promote() = 0;
 
@@ -406,7 +407,7 @@ class Backend {
   virtual std::vector<Status> statuses_without_victims(const DryRunRequest& request) const = 0;
 
   /// Runs calls of this engine as one call: when `calls` throws, none of them has happened. settle() and release() must
-  /// not be among them.
+  /// not be among them. A fork that was opened among them is of no use then: promote() refuses it.
   virtual void as_one(const std::function<void()>& calls) = 0;
 
   virtual BackendStats stats() const = 0;

@@ -87,7 +87,7 @@ BatchResult EngineFork::commit_batch(std::span<const PodToPlace> pods, const Bat
       steps.emplace_back(ForkPlacement{pods[i], std::string(engine_.engine().node_name(committed.outcomes[i].node))});
     history_.add_all(std::move(steps));
   });
-  if (!result.outcomes.empty()) ++self_->version;
+  if (!result.outcomes.empty()) self_->note_change();
   return result;
 }
 
@@ -97,7 +97,7 @@ void EngineFork::place(const PodToPlace& pod, std::string_view node_name) {
   history_.make_room(1);
   engine_.ready().place(not_compiled(pod), node_name);
   history_.add(std::move(step));
-  ++self_->version;
+  self_->note_change();
 }
 
 Evaluation EngineFork::evaluate(const PodToPlace& pod) {
@@ -112,7 +112,7 @@ void EngineFork::apply(std::span<const ClusterChange> changes) {
   history_.make_room(1);
   engine_.ready().apply(changes);
   history_.add(std::move(step));
-  ++self_->version;
+  self_->note_change();
 }
 
 void EngineFork::as_one(const std::function<void()>& calls) {

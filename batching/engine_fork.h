@@ -28,9 +28,12 @@ using ForkStep = std::variant<std::vector<ClusterChange>, ForkPlacement>;
 /// Through which forks refer to their parent: exactly one of `engine` and `fork` is set while the parent exists, none
 /// after its destruction. Parent and forks share it, so that either may be destroyed first.
 struct ForkParent {
-  std::uint64_t version = 0;  ///< changes with everything that is done to the parent
+  std::uint64_t version = 0;  ///< changes with everything that is done to the parent, and returns when that is undone
+  std::uint64_t latest = 0;   ///< version so far: forks may have been opened at one that does not count any more
   Backend* engine = nullptr;
   Fork* fork = nullptr;
+
+  void note_change() noexcept { version = ++latest; }
 };
 
 /// What was done to a fork, and to whom promote() brings it.

@@ -111,7 +111,7 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
       node = own_index(node);
     }
     history_.add_all(std::move(steps));
-    ++self_->version;
+    self_->note_change();
   });
 }
 
@@ -165,7 +165,7 @@ void OverlayFork::note_outcomes(std::span<const PodToPlace> pods, const BatchRes
   history_.add_all(std::move(steps));
   for (const auto& [uid, standing] : placed) own_pods_.erase(uid);
   own_pods_.merge(placed);
-  if (!result.outcomes.empty()) ++self_->version;
+  if (!result.outcomes.empty()) self_->note_change();
 }
 
 void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
@@ -187,7 +187,7 @@ void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
   });
   if (!done) engine().ready().place(not_compiled(pod), node_name);
   history_.add(std::move(step));
-  ++self_->version;
+  self_->note_change();
 }
 
 Evaluation OverlayFork::evaluate(const PodToPlace& pod) {

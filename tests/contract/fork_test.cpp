@@ -3,6 +3,7 @@
 // be promoted.
 
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -189,6 +190,36 @@ TEST_P(ForkContract, AHeartbeatDoesNotKeepAForkFromBeingPromoted) {
   place_in(*fork, {"p"});
   tell(NodeUpsert(std::make_shared<const Node>(*node_object("a"))));
   EXPECT_TRUE(fork->promote());
+}
+
+TEST_P(ForkContract, CallsThatChangeNothingDoNotKeepAForkFromBeingPromoted) {
+  given(std::string(kTwoEqualNodes) + "pod p*3 cpu=3");
+  const auto fork = backend_->fork();
+  place_in(*fork, {"p0"});
+  const std::vector<PodToPlace> pods = compiled({pod("p1"), pod("p2")});
+  const std::vector<std::span<const PodToPlace>> lists{pods, std::span(pods).first(1)};
+  EXPECT_EQ(nodes_of(backend_->try_forks(lists, {}).front()), (Names{"a", "b"}));
+  backend_->try_forks(lists, {.pods_max = 1});
+  backend_->commit_batch({}, {});
+  backend_->rollback(backend_->mark());
+  EXPECT_FALSE(backend_->undo(*pod("p1")));
+  backend_->settle();
+  EXPECT_TRUE(fork->promote());
+  EXPECT_EQ(feasible("p2"), Names{"b"});
+}
+
+/// Its parent never was what the fork sees.
+TEST_P(ForkContract, AForkThatWasOpenedInACallThatFailedIsNotPromoted) {
+  given(std::string(kTwoEqualNodes) + "pod p*3 cpu=3");
+  std::unique_ptr<Fork> fork;
+  const auto open_and_fail = [&] {
+    place({pod("p0")});
+    fork = backend_->fork();
+    throw std::runtime_error("the call fails");
+  };
+  EXPECT_THROW(backend_->as_one(open_and_fail), std::runtime_error);
+  EXPECT_EQ(nodes_of(place({pod("p1")})), Names{"a"});
+  EXPECT_FALSE(fork->promote()) << "the parent has had as many changes as at the opening, but others";
 }
 
 TEST_P(ForkContract, APromotedForkTakesNoCalls) {

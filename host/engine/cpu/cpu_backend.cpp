@@ -113,7 +113,7 @@ BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const Bat
     state.arena.execute([&] { state.commit(pods, limits); });
     state.result = nullptr;
   });
-  note_change();
+  if (!result.outcomes.empty()) note_change();
   return result;
 }
 
@@ -139,8 +139,9 @@ std::unique_ptr<Fork> CpuBackend::open_fork(std::shared_ptr<const ForkParent> pa
 void CpuBackend::rollback(CommitMark mark) {
   State& state = state_->ready();
   const auto alone = state.exclusive();
+  const bool undoes = mark.position != state.mark().position;
   state.rollback(mark);
-  note_change();
+  if (undoes) note_change();
 }
 
 void CpuBackend::settle() {

@@ -59,7 +59,7 @@ BatchResult DeviceBackend::commit_batch(std::span<const PodToPlace> pods, const 
   State& state = state_->ready();
   const auto alone = state.exclusive();
   BatchResult result = commit(state, pods, limits);
-  note_change();
+  if (!result.outcomes.empty()) note_change();
   return result;
 }
 
@@ -120,8 +120,9 @@ std::unique_ptr<Fork> DeviceBackend::open_fork(std::shared_ptr<const ForkParent>
 void DeviceBackend::rollback(CommitMark mark) {
   State& state = state_->ready();
   const auto alone = state.exclusive();
+  const bool undoes = mark.position != state.mark().position;
   state.rollback(mark);
-  note_change();
+  if (undoes) note_change();
 }
 
 void DeviceBackend::settle() {

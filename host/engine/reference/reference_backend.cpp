@@ -273,7 +273,7 @@ BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, con
       }
     }
   });
-  note_change();
+  if (!result.outcomes.empty()) note_change();
   return result;
 }
 
@@ -304,6 +304,7 @@ void ReferenceBackend::rollback(CommitMark mark) {
   if (mark.position > settled_ + log_.size() || mark.position < settled_)
     throw std::out_of_range("ReferenceBackend: no such mark");
   const std::size_t left = mark.position - settled_;
+  const bool undoes = left != log_.size();
   all_or_nothing([&] {
     for (std::size_t i = log_.size(); i-- > left;) {
       const LogEntry& entry = log_[i];
@@ -322,7 +323,7 @@ void ReferenceBackend::rollback(CommitMark mark) {
     log_.erase(log_.begin() + static_cast<std::ptrdiff_t>(left), log_.end());
     folded_ = std::min(folded_, left);
   });
-  note_change();
+  if (undoes) note_change();
 }
 
 /// Hands placements over to the cluster, which knows them by uid from then on.
