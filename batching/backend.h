@@ -325,8 +325,8 @@ class Backend {
   virtual ~Backend();
   virtual std::string_view name() const = 0;
 
-  /// Compiles the classes of `pods` and writes PodToPlace::class_index; evaluates no node. Compile pods before placing
-  /// them; they stay compiled across apply(). The backend keeps each pod until release(). When it throws, pods that the
+  /// Compiles the classes of `pods` and writes PodToPlace::class_index; evaluates no node. commit_batch() takes no other
+  /// pods; they stay compiled across apply(). The backend keeps each pod until release(). When it throws, pods that the
   /// backend did not keep before have no handle, and are to be compiled again.
   virtual void compile(std::span<PodToPlace> pods) = 0;
   /// Removes the pods from the backend, which will not place them again, and discards all marks. Placements stay.
@@ -340,6 +340,7 @@ class Backend {
   /// Places `pods` in order, each as the serial algorithm would after all before it, and appends to the log.
   /// Calling again with the rest of a batch continues where the last call stopped; after kHostPlugin refill() comes
   /// first.
+  /// @throws std::logic_error naming the first pod that is not compiled
   virtual BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) = 0;
 
   /// Calls the plugins on the host for every answer that commit_batch() needs for these pods and that is missing or
@@ -349,11 +350,12 @@ class Backend {
 
   /// Places each list of pods from the current state, independently of the others, and commits none of them.
   /// @return one result per fork, equal to what commit_batch() would return
+  /// @throws std::logic_error naming the first pod that is not compiled
   virtual std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
                                              const BatchLimits& limits);
 
   /// Places the pod on a node as if commit_batch() had chosen it; no plugin is asked. An empty name: as if it had found
-  /// no node. @throws std::invalid_argument when no node has the name
+  /// no node. The pod need not be compiled before. @throws std::invalid_argument when no node has the name
   virtual void place(const PodToPlace& pod, std::string_view node_name) = 0;
 
   /// Opens a fork of the engine as it is now. Its calls need pods that prepare() has seen.
@@ -376,6 +378,7 @@ class Backend {
   /// What the placement of the pod decided about its claims. null: nothing, or the placement was undone or confirmed.
   virtual VolumeDecisionsPtr volume_decisions(const Pod& pod) = 0;
 
+  /// Of a pod that need not be compiled: then it is for this call.
   virtual Evaluation evaluate(const PodToPlace& pod) = 0;
   /// What kube-scheduler's opportunistic batching asks before it searches: docs/behaviour/scheduler-core.md 6.4.
   virtual NodeProbe probe(const PodToPlace& pod, std::string_view node_name) = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "batching/node_filter.h"
+#include "batching/unknown_pod.h"
 #include "host/cluster/pod_footprint.h"
 #include "host/objects/errors.h"
 
@@ -85,7 +86,7 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
   };
   if (snapshot.node_count() == 0) return fails(OutcomeKind::kUnschedulable, {std::string(kNoNodesText), {}, 0});
   if (ClassTable::is_error(pod.class_index)) return fails(OutcomeKind::kError, {table.error(pod.class_index), {}, 0});
-  if (pod.class_index < 0) throw std::logic_error("commit_batch: a pod was not compiled");
+  if (pod.class_index < 0) throw_not_compiled(*pod.pod);
   const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
   if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, {pre_filter.error, {}, 0});
   if (!pre_filter.message.empty()) {

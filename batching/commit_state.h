@@ -179,7 +179,10 @@ class CommitState {
   void write_host_stats(BackendStats& stats) const;
   /// Figures of this engine from before it was reopened: those that begin again with it.
   BackendStats earlier;
+  /// @throws std::logic_error naming the first pod that is not compiled
+  void check_compiled(std::span<const PodToPlace> pods) const;
   /// Recompiles pods whose class may have changed since. @return `pods`, or the copy of them in `renewed`
+  /// @throws std::logic_error naming the first pod that is not compiled
   std::span<const PodToPlace> with_current_classes(std::span<const PodToPlace> pods, std::vector<PodToPlace>& renewed);
   Evaluation evaluate(const PodToPlace& pod);
   /// The same of a compiled pod. A backend with other ways to find scores replaces it.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "batching/commit_state.h"
+#include "batching/unknown_pod.h"
 
 namespace berth {
 
@@ -133,8 +134,15 @@ void CommitState::sweep_if_due(RowsAfter& rows) {
   for (const PodToPlace& pod : prepared) note_prepared(pod);
 }
 
+/// Compiling such a pod here would give it a handle that its owner does not get and cannot release.
+void CommitState::check_compiled(std::span<const PodToPlace> pods) const {
+  for (const PodToPlace& pod : pods)
+    if (pod.handle == 0 || pod.handle > kept_pods_.size()) throw_not_compiled(*pod.pod);
+}
+
 std::span<const PodToPlace> CommitState::with_current_classes(std::span<const PodToPlace> pods,
                                                               std::vector<PodToPlace>& renewed) {
+  check_compiled(pods);
   if (std::none_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return table.is_stale(pod); })) return pods;
   renewed.assign(pods.begin(), pods.end());
   compile(renewed);

@@ -63,8 +63,8 @@ bool ForkHistory::promote() {
 
 // EngineFork
 
-EngineFork::EngineFork(std::unique_ptr<Backend> engine, ForkHistory history)
-    : engine_(std::move(engine)), history_(std::move(history)) {
+EngineFork::EngineFork(std::unique_ptr<Backend> engine, ForkHistory history, CheckPrepared check_prepared)
+    : engine_(std::move(engine)), history_(std::move(history)), check_prepared_(std::move(check_prepared)) {
   self_->fork = this;
 }
 
@@ -80,6 +80,7 @@ BatchResult commit_copies(std::span<const PodToPlace> pods, const BatchLimits& l
 
 BatchResult EngineFork::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   history_.check_not_spent();
+  check_prepared_(pods);
   BatchResult result = engine_.commit(pods, limits, [&](const BatchResult& committed) {
     std::vector<ForkStep> steps;
     steps.reserve(committed.outcomes.size());
@@ -102,6 +103,7 @@ void EngineFork::place(const PodToPlace& pod, std::string_view node_name) {
 
 Evaluation EngineFork::evaluate(const PodToPlace& pod) {
   history_.check_not_spent();
+  check_prepared_({&pod, 1});
   return engine_.ready().evaluate(not_compiled(pod));
 }
 

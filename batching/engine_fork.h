@@ -129,8 +129,10 @@ class EngineOfFork {
 /// A fork that owns a whole engine: exact in every case, at the cost of a copy of the cluster and of compiling it.
 class EngineFork : public Fork {
  public:
+  /// Throws std::logic_error naming the first pod that the caller has not prepared.
+  using CheckPrepared = std::function<void(std::span<const PodToPlace> pods)>;
   /// @param engine  in the state of the parent, or of a fork whose history is `history`
-  EngineFork(std::unique_ptr<Backend> engine, ForkHistory history);
+  EngineFork(std::unique_ptr<Backend> engine, ForkHistory history, CheckPrepared check_prepared);
   ~EngineFork() override;
 
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
@@ -145,6 +147,7 @@ class EngineFork : public Fork {
  private:
   EngineOfFork engine_;
   ForkHistory history_;
+  CheckPrepared check_prepared_;
   std::shared_ptr<ForkParent> self_ = std::make_shared<ForkParent>();
 };
 

@@ -8,8 +8,19 @@
 #include "batching/evaluation.h"
 #include "batching/overlay_reading.h"
 #include "batching/prepared_pod.h"
+#include "batching/unknown_pod.h"
 
 namespace berth {
+namespace {
+
+/// What can be told without the engine that prepares pods, from which the fork may be separated.
+/// @throws std::logic_error naming the first pod that was never compiled
+void check_known(std::span<const PodToPlace> pods) {
+  for (const PodToPlace& pod : pods)
+    if (pod.handle == 0) throw_not_prepared(*pod.pod);
+}
+
+}  // namespace
 
 OverlayFork::OverlayFork(std::shared_ptr<ForkSource> source, std::shared_ptr<const ForkParent> parent)
     : source_(std::move(source)), history_(std::move(parent)) {
@@ -81,6 +92,7 @@ void OverlayFork::make_ready(std::span<const PodToPlace> pods, Reading& reading)
 }
 
 BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const BatchLimits& limits) {
+  check_known(given);
   BatchResult result;
   const bool done = on_overlay([&](Reading& reading) {
     const std::vector<PodToPlace> pods = prepared(given, reading);
@@ -191,6 +203,7 @@ void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
 }
 
 Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
+  check_known({&pod, 1});
   Evaluation evaluation;
   const bool done = on_overlay([&](Reading& reading) {
     const PodToPlace known = prepared({&pod, 1}, reading).front();

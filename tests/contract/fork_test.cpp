@@ -208,6 +208,17 @@ TEST_P(ForkContract, CallsThatChangeNothingDoNotKeepAForkFromBeingPromoted) {
   EXPECT_EQ(feasible("p2"), Names{"b"});
 }
 
+TEST_P(ForkContract, ATrialOfTheParentIsNoChangeWhenItFails) {
+  given(std::string(kTwoEqualNodes) + "pod p*2 cpu=3\npod unknown cpu=1");
+  const auto fork = backend_->fork();
+  place_in(*fork, {"p0"});
+  std::vector<PodToPlace> pods = compiled({pod("p1")});
+  const std::vector<PodToPlace> unknown{{pod("unknown"), 0, -1}};
+  const std::vector<std::span<const PodToPlace>> lists{pods, unknown};
+  EXPECT_THROW(backend_->try_forks(lists, {}), std::logic_error);
+  EXPECT_TRUE(fork->promote());
+}
+
 /// Its parent never was what the fork sees.
 TEST_P(ForkContract, AForkThatWasOpenedInACallThatFailedIsNotPromoted) {
   given(std::string(kTwoEqualNodes) + "pod p*3 cpu=3");
@@ -220,6 +231,24 @@ TEST_P(ForkContract, AForkThatWasOpenedInACallThatFailedIsNotPromoted) {
   EXPECT_THROW(backend_->as_one(open_and_fail), std::runtime_error);
   EXPECT_EQ(nodes_of(place({pod("p1")})), Names{"a"});
   EXPECT_FALSE(fork->promote()) << "the parent has had as many changes as at the opening, but others";
+}
+
+TEST_P(ForkContract, APodThatWasNotPreparedIsALogicErrorThatNamesIt) {
+  given(std::string(kTwoEqualNodes) + "pod known cpu=4\npod unknown cpu=2");
+  std::vector<PodToPlace> pods = prepared({pod("known")});
+  pods.push_back({pod("unknown"), 0, -1});
+  const auto expect_errors = [&](Fork& fork) {
+    expect_error_that_names(*pod("unknown"), [&] { fork.commit_batch(pods, {}); });
+    expect_error_that_names(*pod("unknown"), [&] { fork.evaluate(pods.back()); });
+    EXPECT_EQ(feasible_in(fork, "known"), (Names{"a", "b"})) << "the pod before it was not placed either";
+  };
+  const auto fork = backend_->fork();
+  expect_errors(*fork);
+  expect_errors(*fork->fork());
+  const auto left = backend_->fork();
+  tell(without("b"));
+  expect_errors(*left);
+  expect_errors(*left->fork());
 }
 
 TEST_P(ForkContract, APromotedForkTakesNoCalls) {

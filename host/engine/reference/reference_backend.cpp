@@ -246,13 +246,24 @@ VolumeDecisionsPtr ReferenceBackend::decide_volumes(const PodToPlace& pod, const
   return reference::decide_volumes(reference::make_request(*pod.pod, profile, config_.gates, cluster), node);
 }
 
-void ReferenceBackend::compile(std::span<PodToPlace> pods) {
+void ReferenceBackend::compile(std::span<PodToPlace> pods) { know(pods, false); }
+
+void ReferenceBackend::prepare(std::span<PodToPlace> pods) { know(pods, true); }
+
+void ReferenceBackend::know(std::span<const PodToPlace> pods, bool prepared) {
   std::set<std::uint64_t> classes;
   for (const PodToPlace& pod : pods) classes.insert(pod_class_hash(*pod.pod->spec));
+  known_pods_->add(pods, prepared);
   classes_.merge(classes);
 }
 
+void ReferenceBackend::release(std::span<PodToPlace> pods) {
+  settle();
+  known_pods_->remove(pods);
+}
+
 BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
+  known_pods_->check_compiled(pods);
   BatchResult result;
   const Deadline deadline(limits.deadline_us);
   place_or_nothing([&] {
@@ -297,7 +308,10 @@ std::unique_ptr<Fork> ReferenceBackend::open_fork(std::shared_ptr<const ForkPare
                                                  cluster_.objects(), config_, engine_);
   copy->nominations_ = nominations_;
   copy->next_start_ = next_start_;
-  return std::make_unique<EngineFork>(std::move(copy), ForkHistory(std::move(parent)));
+  copy->pods_of_forks_ = pods_of_forks_;
+  return std::make_unique<EngineFork>(
+      std::move(copy), ForkHistory(std::move(parent)),
+      [known = pods_of_forks_](std::span<const PodToPlace> pods) { known->check_prepared(pods); });
 }
 
 void ReferenceBackend::rollback(CommitMark mark) {
