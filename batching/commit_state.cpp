@@ -365,7 +365,7 @@ void CommitState::take_back(const AnsweredPod& last) {
 std::optional<PodChange> CommitState::forget(const Pod& pod) {
   const std::string uid = pod.uid();
   const bool has_decisions = cluster.cache().storage().decisions_of(uid) != nullptr;
-  if (has_decisions) detach_forks();
+  if (has_decisions || is_journal_full()) detach_forks();
   std::optional<PodChange> change = cluster.forget(uid);
   if (has_decisions && change) derive([&] { table.hosts().note_all(); });
   return change;

@@ -344,6 +344,7 @@ class CommitState {
     VictimMemory* memory_;
   };
   void detach_forks();
+  bool is_journal_full();
   void release_handle(PodToPlace& pod) noexcept;
   void note_prepared(const PodToPlace& pod);
   void forget_prepared(KeptPod& kept);

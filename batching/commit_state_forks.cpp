@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forks of CommitState: how one is opened, and what forks read once the engine changes or is destroyed.
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -9,6 +11,12 @@
 #include "batching/overlay_fork.h"
 
 namespace berth {
+namespace {
+
+/// So that forks of a small cluster are not detached every few changes: about 1 MiB.
+constexpr std::size_t kJournalEntriesMin = 4096;
+
+}  // namespace
 
 std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> parent) {
   if (!not_folded().empty()) {
@@ -36,6 +44,16 @@ void CommitState::leave_forks() {
   left.objects = std::move(objects);
   left.nodes = std::move(nodes);
   left.live = nullptr;
+}
+
+/// The forks that are open need as many entries of the journal as a copy of the cluster has pods: detach them. Call
+/// with exclusive(), before a pod changes.
+bool CommitState::is_journal_full() {
+  PodJournal& journal = *cluster.journal();
+  const std::size_t entries_max = std::max(kJournalEntriesMin, cluster.cache().pod_count());
+  if (journal.size() < entries_max) return false;
+  journal.trim();
+  return journal.size() >= entries_max;
 }
 
 /// Call before anything changes that forks read of this state. @throws std::bad_alloc, and changes nothing

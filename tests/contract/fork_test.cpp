@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "host/objects/pod_copy.h"
 #include "tests/contract/backend_contract.h"
 #include "tests/support/open_backend.h"
 
@@ -286,6 +287,32 @@ TEST_P(ForkContract, TermsThatCameLaterCountWhatStoodThereThen) {
   EXPECT_EQ(place_in(*fork, {"z"}), Names{"b"});
   tell(*fork, evicted("x"));
   EXPECT_EQ(feasible_in(*fork, "spread"), Names{"a"}) << "z counts, x does not";
+}
+
+/// More of them than an engine keeps in its journal for a fork.
+TEST_P(ForkContract, SeesItsParentAsItWasAfterManyEventsOfPods) {
+  given(std::string(kTwoEqualNodes) + "pod old on=a cpu=3\npod late cpu=3\npod p*2 cpu=3\npod one cpu=1");
+  const auto fork = backend_->fork();
+  const auto used = backend_->fork();
+  EXPECT_EQ(place_in(*used, {"p0"}), Names{"b"});
+  const auto passing = [&](int i) {
+    const std::shared_ptr<Pod> pod_of_event = copy_of(*pod("one"));
+    pod_of_event->name = "passing-" + std::to_string(i);
+    pod_of_event->node_name = i % 3 == 0 ? "a" : "b";
+    return PodPtr(pod_of_event);
+  };
+  for (int i = 0; i < 6000; ++i) {
+    tell(PodUpsert{passing(i)});
+    tell(PodRemoval{passing(i)->uid()});
+  }
+  tell(evicted("old"));
+  place({pod("late")});
+  EXPECT_EQ(feasible_in(*fork, "p1"), Names{"b"});
+  EXPECT_TRUE(feasible_in(*used, "p1").empty());
+  tell(*fork, evicted("old"));
+  EXPECT_EQ(place_in(*fork, {"p0", "p1"}), (Names{"a", "b"}));
+  tell(*used, evicted("p0"));
+  EXPECT_EQ(feasible_in(*used, "p1"), Names{"b"});
 }
 
 TEST_P(ForkContract, OtherChangesAreRefusedByName) {
