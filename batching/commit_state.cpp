@@ -41,7 +41,8 @@ CommitState::CommitState(std::shared_ptr<const ClusterCache> cache, const Cluste
       nominations(objects, config, snapshot, table),
       nomination_answers(sides, nominations, snapshot, log),
       reasons(sides, nominations, snapshot, log),
-      fork_source_(std::make_shared<ForkSource>()) {
+      fork_source_(std::make_shared<ForkSource>()),
+      mutex_(fork_source_->mutex) {
   keep_log(kLogEntriesMin);
   fork_source_->live = this;
   fork_source_->journal = cluster.journal();

@@ -116,16 +116,17 @@ class CommitState {
   /// Keeps forks from reading while the state changes.
   class Exclusive {
    public:
-    explicit Exclusive(std::shared_ptr<ForkSource> source) : source_(std::move(source)), lock_(source_->mutex) {}
+    explicit Exclusive(std::shared_ptr<ReadersAndWriter> mutex) : mutex_(std::move(mutex)), lock_(*mutex_) {}
 
    private:
-    std::shared_ptr<ForkSource> source_;
+    std::shared_ptr<ReadersAndWriter> mutex_;
     std::unique_lock<ReadersAndWriter> lock_;
   };
-  Exclusive exclusive() { return Exclusive(fork_source_); }
+  Exclusive exclusive() { return Exclusive(mutex_); }
   /// For calls that change nothing: forks read too, but do not ask the engine to compile.
-  std::shared_lock<ReadersAndWriter> shared() const { return std::shared_lock(fork_source_->mutex); }
-  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent);
+  std::shared_lock<ReadersAndWriter> shared() const { return std::shared_lock(*mutex_); }
+  /// Calls may run in parallel with each other and with reading ones. @return null where the state is void
+  std::unique_ptr<Fork> open_fork(const std::shared_ptr<const ForkParent>& parent);
   /// Gives forks a copy of what they read, and they read this state no more. Call while no fork reads.
   /// @throws std::bad_alloc, and changes nothing
   void leave_forks();
@@ -193,7 +194,8 @@ class CommitState {
   void prepare(std::span<PodToPlace> pods);
   /// The pod was prepared, and must be again: terms came which had never been seen, or the cluster changed.
   bool is_outdated(const PodToPlace& pod) const;
-  /// Prepares those pods again: const calls begin with it. Waits for others that read, if there is such a pod.
+  bool any_outdated(std::span<const PodToPlace> pods) const;
+  /// Prepares those pods again. Call with exclusive().
   void keep_prepared(std::span<const PodToPlace> pods);
   /// Backend::verdicts()
   PodVerdicts verdicts(const PodToPlace& pod) const;
@@ -374,7 +376,8 @@ class CommitState {
   void take_back_answer(std::size_t position);
   void take_back(const AnsweredPod& last);
 
-  std::shared_ptr<ForkSource> fork_source_;         ///< null in a fork
+  std::shared_ptr<ForkSource> fork_source_;         ///< null in a fork; another one takes its place with exclusive()
+  std::shared_ptr<ReadersAndWriter> mutex_;         ///< of `fork_source_` and all that come after it
   mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< a statistic: const calls run in parallel
   mutable std::mutex victim_memory_mutex_;
   mutable VictimMemory victim_memory_;

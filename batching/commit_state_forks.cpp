@@ -18,12 +18,16 @@ constexpr std::size_t kJournalEntriesMin = 4096;
 
 }  // namespace
 
-std::unique_ptr<Fork> CommitState::open_fork(std::shared_ptr<const ForkParent> parent) {
-  if (!not_folded().empty()) {
+std::unique_ptr<Fork> CommitState::open_fork(const std::shared_ptr<const ForkParent>& parent) {
+  while (true) {
+    {
+      const auto reading = shared();
+      if (is_void()) return nullptr;
+      if (not_folded().empty()) return std::make_unique<OverlayFork>(fork_source_, parent);
+    }
     const Exclusive alone = exclusive();
     fold();
   }
-  return std::make_unique<OverlayFork>(fork_source_, std::move(parent));
 }
 
 void CommitState::note_guests() {
@@ -61,6 +65,7 @@ void CommitState::detach_forks() {
   if (!cluster.journal()->has_readers()) return;
   auto journal = std::make_shared<PodJournal>();
   auto next = std::make_shared<ForkSource>();
+  next->mutex = mutex_;
   next->open_engine = fork_source_->open_engine;
   next->own_engines = fork_source_->own_engines;
   next->is_of_fork = fork_source_->is_of_fork;

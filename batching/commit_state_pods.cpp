@@ -214,16 +214,15 @@ bool CommitState::is_outdated(const PodToPlace& pod) const {
          (is_missing(NodeSet::kNarrows) || (kept.reads_open_side && is_missing(NodeSet::kIgnored)));
 }
 
+bool CommitState::any_outdated(std::span<const PodToPlace> pods) const {
+  return std::any_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return is_outdated(pod); });
+}
+
 void CommitState::keep_prepared(std::span<const PodToPlace> pods) {
-  const auto needs_it = [&](const PodToPlace& pod) { return is_outdated(pod); };
-  {
-    const auto reading = shared();
-    if (std::none_of(pods.begin(), pods.end(), needs_it)) return;
-  }
-  const Exclusive alone = exclusive();
   std::vector<PodToPlace> again;
-  std::copy_if(pods.begin(), pods.end(), std::back_inserter(again), needs_it);
-  prepare(again);
+  std::copy_if(pods.begin(), pods.end(), std::back_inserter(again),
+               [&](const PodToPlace& pod) { return is_outdated(pod); });
+  if (!again.empty()) prepare(again);
 }
 
 std::vector<std::int32_t> CommitState::prepared_classes() const {

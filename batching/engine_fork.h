@@ -26,7 +26,8 @@ struct ForkPlacement {
 using ForkStep = std::variant<std::vector<ClusterChange>, ForkPlacement>;
 
 /// Through which forks refer to their parent: exactly one of `engine` and `fork` is set while the parent exists, none
-/// after its destruction. Parent and forks share it, so that either may be destroyed first.
+/// after its destruction. Parent and forks share it, so that either may be destroyed first. It has no lock: forks read
+/// it when they are opened and promoted, which excludes calls that change the parent.
 struct ForkParent {
   std::uint64_t version = 0;  ///< changes with everything that is done to the parent, and returns when that is undone
   std::uint64_t latest = 0;   ///< version so far: forks may have been opened at one that does not count any more

@@ -24,7 +24,6 @@ void check_known(std::span<const PodToPlace> pods) {
 
 OverlayFork::OverlayFork(std::shared_ptr<ForkSource> source, std::shared_ptr<const ForkParent> parent)
     : source_(std::move(source)), history_(std::move(parent)) {
-  const Reading reading(*source_);
   state_ = std::make_unique<CommitState>(*source_->live, CommitState::ForFork());
   journal_position_ = journal_seen_ = source_->journal->begin_reading();
   live_log_seen_ = source_->live->log.position();

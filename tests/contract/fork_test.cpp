@@ -2,10 +2,12 @@
 // The contract of Fork in batching/backend.h: a what-if that sees its parent as it was, changes nothing else, and may
 // be promoted.
 
+#include <latch>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "host/objects/pod_copy.h"
@@ -458,6 +460,37 @@ TEST_P(ForkContract, ImagesCountByTheShareOfAllNodesThoseOfTheForkIncluded) {
   tell(*fork, NodeUpsert(g));
   EXPECT_LT(score_in("a"), of_two) << "one of three nodes has it";
   EXPECT_EQ(score_in("g"), 0);
+}
+
+/// ThreadSanitizer finds what the calls would read while another one writes it.
+TEST_P(ForkContract, ForksAreOpenedInParallelWithConstCalls) {
+  given(std::string(kTwoEqualNodes) + "node c cpu=2\npod p*4 cpu=3\npod q cpu=1");
+  const std::vector<PodToPlace> pods = prepared({pod("p1"), pod("q")});
+  const std::vector<PodToPlace> first = compiled({pod("p0")});
+  for (int round = 0; round < 20; ++round) {
+    const CommitMark before = backend_->mark();
+    tell(ServiceUpsert{{"web", "default", LabelMap{{"app", std::to_string(round)}}}});  // pods are prepared again
+    backend_->commit_batch(first, {});
+    std::vector<Names> answers(4);
+    std::latch begin(4);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < answers.size(); ++t)
+      threads.emplace_back([&, t] {
+        begin.arrive_and_wait();
+        const auto fork = backend_->fork();
+        answers[t] = nodes_in(*fork, fork->commit_batch(pods, {}));
+        for (const NodeVerdict& verdict : backend_->verdicts(pods.front()).nodes)
+          answers[t].emplace_back(verdict.accepts() ? "accepts" : "refuses");
+        for (std::int32_t slot = 0; slot < backend_->slot_count(); ++slot)
+          answers[t].emplace_back(backend_->node_name({slot}));
+        answers[t].push_back(std::to_string(backend_->mark().position - before.position));
+        EXPECT_EQ(backend_->stats().forks_reopened, 0);
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const Names& answer : answers)
+      EXPECT_EQ(answer, (Names{"b", "c", "refuses", "accepts", "refuses", "a", "b", "c", "1"}));
+    backend_->rollback(before);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ForkContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),

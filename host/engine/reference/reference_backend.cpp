@@ -302,10 +302,11 @@ void ReferenceBackend::fold_for_hosts() {
 }
 
 /// A copy of everything.
-std::unique_ptr<Fork> ReferenceBackend::open_fork(std::shared_ptr<const ForkParent> parent) {
-  fold();
-  auto copy = std::make_unique<ReferenceBackend>(std::make_shared<const ClusterCache>(cluster_.cache()),
-                                                 cluster_.objects(), config_, engine_);
+std::unique_ptr<Fork> ReferenceBackend::open_fork(std::shared_ptr<const ForkParent> parent) const {
+  auto cache = std::make_shared<ClusterCache>(cluster_.cache());
+  for (const LogEntry& entry : std::span(log_).subspan(folded_))
+    if (entry.placed != nullptr) cache->assume_pod(entry.placed, entry.node_name, entry.decisions);
+  auto copy = std::make_unique<ReferenceBackend>(std::move(cache), cluster_.objects(), config_, engine_);
   copy->nominations_ = nominations_;
   copy->next_start_ = next_start_;
   copy->pods_of_forks_ = pods_of_forks_;

@@ -47,7 +47,7 @@ class ReferenceBackend : public Backend {
   /// It asks plugins on the host as it goes, and knows nothing that could become stale.
   void refill(std::span<const PodToPlace> /*pods*/) override {}
   void place(const PodToPlace& pod, std::string_view node_name) override;
-  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) override;
+  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) const override;
   CommitMark mark() const override { return {settled_ + log_.size()}; }
   void rollback(CommitMark mark) override;
   void settle() override;
