@@ -130,6 +130,8 @@ class CommitState {
   /// Gives forks a copy of what they read, and they read this state no more. Call while no fork reads.
   /// @throws std::bad_alloc, and changes nothing
   void leave_forks();
+  /// Gives it to them for good: call before anything of the state is destroyed.
+  void end() noexcept;
   /// Hands placements over to the cluster, as assumed pods: from then on they are known by their uid, whatever happens
   /// to the nodes.
   void fold();

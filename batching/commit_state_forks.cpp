@@ -76,11 +76,13 @@ void CommitState::detach_forks() {
   fork_source_ = std::move(next);
 }
 
-/// Forks get what they read instead of a copy.
-CommitState::~CommitState() {
+CommitState::~CommitState() { end(); }
+
+void CommitState::end() noexcept {
   if (fork_source_ == nullptr) return;
   const Exclusive alone = exclusive();
   if (fork_source_->live == nullptr) return;
+  // Instead of a copy.
   fork_source_->cache = cluster.leave_cache();
   fork_source_->objects = cluster.leave_objects();
   fork_source_->nodes = snapshot.leave_nodes();

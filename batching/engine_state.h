@@ -21,6 +21,10 @@ template <class State>
 class EngineState {
  public:
   explicit EngineState(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  EngineState(const EngineState&) = delete;
+  EngineState& operator=(const EngineState&) = delete;
+  /// Waits for forks that read the state, before its rows go.
+  ~EngineState() { state_->end(); }
 
   /// For a call that may change the engine, beside which there is no other.
   /// @throws std::bad_alloc where it cannot be opened again; the next call tries again

@@ -2,6 +2,7 @@
 // The contract of Fork in batching/backend.h: a what-if that sees its parent as it was, changes nothing else, and may
 // be promoted.
 
+#include <atomic>
 #include <latch>
 #include <memory>
 #include <span>
@@ -491,6 +492,30 @@ TEST_P(ForkContract, ForksAreOpenedInParallelWithConstCalls) {
       EXPECT_EQ(answer, (Names{"b", "c", "refuses", "accepts", "refuses", "a", "b", "c", "1"}));
     backend_->rollback(before);
   }
+}
+
+TEST_P(ForkContract, AnEngineMayGoWhileItsForksAnswer) {
+  given(std::string(kTwoEqualNodes) + "node c cpu=2\npod p*20 cpu=500m\npod q cpu=1");
+  const std::vector<PodToPlace> pods = prepared(scenario_.pending());
+  std::vector<std::unique_ptr<Fork>> forks;
+  for (int f = 0; f < 3; ++f) forks.push_back(backend_->fork());
+  const Names expected = nodes_in(*forks.front(), forks.front()->fork()->commit_batch(pods, {}));
+  std::vector<Names> answers(forks.size());
+  std::atomic<int> begun = 0;
+  std::vector<std::thread> threads;
+  for (std::size_t f = 0; f < forks.size(); ++f)
+    threads.emplace_back([&, f] {
+      for (int trials = 0; trials < 20; ++trials) {
+        const std::unique_ptr<Fork> trial = forks[f]->fork();
+        answers[f] = nodes_in(*trial, trial->commit_batch(pods, {}));
+        ++begun;
+        if (answers[f] != expected) return;
+      }
+    });
+  while (begun < 3) std::this_thread::yield();
+  backend_.reset();
+  for (std::thread& thread : threads) thread.join();
+  for (const Names& answer : answers) EXPECT_EQ(answer, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ForkContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),
