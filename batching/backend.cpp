@@ -16,7 +16,7 @@ Backend::Backend() : as_parent_(std::make_shared<ForkParent>()) { as_parent_->en
 
 Backend::~Backend() { as_parent_->engine = nullptr; }
 
-void Backend::note_change() noexcept { ++as_parent_->version; }
+void Backend::note_change() noexcept { as_parent_->note_change(); }
 
 void Backend::forget_changes_since(std::uint64_t version) noexcept { as_parent_->version = version; }
 
@@ -122,6 +122,7 @@ AnswerChanges Backend::answer_changes(const PodToPlace& /*pod*/, AnswerBasis& /*
 std::vector<BatchResult> Backend::try_forks(std::span<const std::span<const PodToPlace>> forks,
                                             const BatchLimits& limits) {
   std::vector<BatchResult> results;
+  const std::uint64_t version = change_version();
   as_one([&] {
     const CommitMark before = mark();
     for (const std::span<const PodToPlace> pods : forks) {
@@ -129,6 +130,7 @@ std::vector<BatchResult> Backend::try_forks(std::span<const std::span<const PodT
       rollback(before);
     }
   });
+  forget_changes_since(version);
   return results;
 }
 

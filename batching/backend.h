@@ -263,10 +263,12 @@ struct BackendStats {
 };
 
 /// A what-if: a copy of the state that an engine, or another fork, had when the fork was opened; later changes of the
-/// parent do not affect it. What is done to a fork changes nothing else until promote(). One call at a time on each
-/// fork; calls on different forks, and on the engine, may run at once: a call that changes the engine waits until no
-/// fork reads it, and forks wait until it is done. A fork may outlive its parent and the engine; the configuration must
-/// outlive both.
+/// parent do not affect it. What is done to a fork changes nothing else until promote(). A fork may outlive its parent
+/// and the engine; the configuration must outlive both.
+///
+/// One call at a time on each fork, its fork() and its destruction included. promote() is a call of the parent too, and
+/// excludes every other one there, const ones as well. Other calls on different forks, and on the engine, may run at
+/// once: a call that changes the engine waits until no fork reads it, and forks wait until it is done.
 class Fork {
  public:
   virtual ~Fork() = default;
@@ -286,8 +288,9 @@ class Fork {
   /// As Backend::as_one(), of calls of this fork.
   virtual void as_one(const std::function<void()>& calls) = 0;
   /// Does to the parent what was done to the fork, in that order: placements become placements of the parent. The fork
-  /// is spent afterwards.
-  /// @return false, with nothing changed, when something was done to the parent since the fork was opened
+  /// is spent afterwards. No other call of the parent may run meanwhile.
+  /// @return false, with nothing changed, when something was done to the parent since the fork was opened. Calls that
+  ///     change nothing do not count: heartbeats, try_forks(), batches in which no pod was answered.
   /// @throws std::logic_error when the parent is gone, or the fork was promoted before
   virtual bool promote() = 0;
 
@@ -308,8 +311,8 @@ BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLim
                                 const RefillCall& refill);
 
 /// An engine over one cluster, which it owns: it is opened with a state of the cluster, and apply() passes later
-/// changes to it. One call at a time, except that const calls may run in parallel with each other; implementations use
-/// threads inside.
+/// changes to it. One call at a time, except that const calls, fork() among them, may run in parallel with each other;
+/// implementations use threads inside. Calls of forks, other than promote(), may run beside every call.
 ///
 /// Every call, of an engine and of a fork, happens as a whole or not at all. A call that throws has changed
 /// nothing, whatever it throws and wherever memory ran out or a device failed: placements, marks, nominations, draws
@@ -324,9 +327,9 @@ class Backend {
   virtual ~Backend();
   virtual std::string_view name() const = 0;
 
-  /// Compiles the classes of `pods` and writes PodToPlace::class_index; evaluates no node. Compile pods before placing
-  /// them; they stay compiled across apply(). The backend keeps each pod until release(). When it throws, pods that the
-  /// backend did not keep before have no handle, and are to be compiled again.
+  /// Compiles the classes of `pods` and writes PodToPlace::class_index; evaluates no node. commit_batch() takes no
+  /// other pods; they stay compiled across apply(). The backend keeps each pod until release(). When it throws, pods
+  /// that the backend did not keep before have no handle, and are to be compiled again.
   virtual void compile(std::span<PodToPlace> pods) = 0;
   /// Removes the pods from the backend, which will not place them again, and discards all marks. Placements stay.
   virtual void release(std::span<PodToPlace> pods) = 0;
@@ -339,6 +342,7 @@ class Backend {
   /// Places `pods` in order, each as the serial algorithm would after all before it, and appends to the log.
   /// Calling again with the rest of a batch continues where the last call stopped; after kHostPlugin refill() comes
   /// first.
+  /// @throws std::logic_error naming the first pod that is not compiled
   virtual BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) = 0;
 
   /// Calls the plugins on the host for every answer that commit_batch() needs for these pods and that is missing or
@@ -348,17 +352,19 @@ class Backend {
 
   /// Places each list of pods from the current state, independently of the others, and commits none of them.
   /// @return one result per fork, equal to what commit_batch() would return
+  /// @throws std::logic_error naming the first pod that is not compiled
   virtual std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
                                              const BatchLimits& limits);
 
   /// Places the pod on a node as if commit_batch() had chosen it; no plugin is asked. An empty name: as if it had found
-  /// no node. @throws std::invalid_argument when no node has the name
+  /// no node. The pod need not be compiled before. @throws std::invalid_argument when no node has the name
   virtual void place(const PodToPlace& pod, std::string_view node_name) = 0;
 
-  /// Opens a fork of the engine as it is now. Its calls need pods that prepare() has seen.
-  std::unique_ptr<Fork> fork() { return open_fork(as_parent_); }
+  /// Opens a fork of the engine as it is now. Its calls need pods that prepare() has seen. Like every const call, it
+  /// may run in several threads at once.
+  std::unique_ptr<Fork> fork() const { return open_fork(as_parent_); }
   /// The same, with another parent for Fork::promote().
-  virtual std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) = 0;
+  virtual std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) const = 0;
 
   virtual CommitMark mark() const = 0;
   /// Undoes every placement after `mark`, newest first, that still stands and that no PodUpsert has confirmed.
@@ -375,6 +381,7 @@ class Backend {
   /// What the placement of the pod decided about its claims. null: nothing, or the placement was undone or confirmed.
   virtual VolumeDecisionsPtr volume_decisions(const Pod& pod) = 0;
 
+  /// Of a pod that need not be compiled: then it is for this call.
   virtual Evaluation evaluate(const PodToPlace& pod) = 0;
   /// What kube-scheduler's opportunistic batching asks before it searches: docs/behaviour/scheduler-core.md 6.4.
   virtual NodeProbe probe(const PodToPlace& pod, std::string_view node_name) = 0;
@@ -406,7 +413,7 @@ class Backend {
   virtual std::vector<Status> statuses_without_victims(const DryRunRequest& request) const = 0;
 
   /// Runs calls of this engine as one call: when `calls` throws, none of them has happened. settle() and release() must
-  /// not be among them.
+  /// not be among them. A fork that was opened among them is of no use then: promote() refuses it.
   virtual void as_one(const std::function<void()>& calls) = 0;
 
   virtual BackendStats stats() const = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "batching/node_filter.h"
+#include "batching/unknown_pod.h"
 #include "host/cluster/pod_footprint.h"
 #include "host/objects/errors.h"
 
@@ -40,7 +41,8 @@ CommitState::CommitState(std::shared_ptr<const ClusterCache> cache, const Cluste
       nominations(objects, config, snapshot, table),
       nomination_answers(sides, nominations, snapshot, log),
       reasons(sides, nominations, snapshot, log),
-      fork_source_(std::make_shared<ForkSource>()) {
+      fork_source_(std::make_shared<ForkSource>()),
+      mutex_(fork_source_->mutex) {
   keep_log(kLogEntriesMin);
   fork_source_->live = this;
   fork_source_->journal = cluster.journal();
@@ -85,7 +87,7 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
   };
   if (snapshot.node_count() == 0) return fails(OutcomeKind::kUnschedulable, {std::string(kNoNodesText), {}, 0});
   if (ClassTable::is_error(pod.class_index)) return fails(OutcomeKind::kError, {table.error(pod.class_index), {}, 0});
-  if (pod.class_index < 0) throw std::logic_error("commit_batch: a pod was not compiled");
+  if (pod.class_index < 0) throw_not_compiled(*pod.pod);
   const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
   if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, {pre_filter.error, {}, 0});
   if (!pre_filter.message.empty()) {
@@ -364,7 +366,7 @@ void CommitState::take_back(const AnsweredPod& last) {
 std::optional<PodChange> CommitState::forget(const Pod& pod) {
   const std::string uid = pod.uid();
   const bool has_decisions = cluster.cache().storage().decisions_of(uid) != nullptr;
-  if (has_decisions) detach_forks();
+  if (has_decisions || is_journal_full()) detach_forks();
   std::optional<PodChange> change = cluster.forget(uid);
   if (has_decisions && change) derive([&] { table.hosts().note_all(); });
   return change;

@@ -117,19 +117,22 @@ class CommitState {
   /// Keeps forks from reading while the state changes.
   class Exclusive {
    public:
-    explicit Exclusive(std::shared_ptr<ForkSource> source) : source_(std::move(source)), lock_(source_->mutex) {}
+    explicit Exclusive(std::shared_ptr<ReadersAndWriter> mutex) : mutex_(std::move(mutex)), lock_(*mutex_) {}
 
    private:
-    std::shared_ptr<ForkSource> source_;
+    std::shared_ptr<ReadersAndWriter> mutex_;
     std::unique_lock<ReadersAndWriter> lock_;
   };
-  Exclusive exclusive() { return Exclusive(fork_source_); }
+  Exclusive exclusive() { return Exclusive(mutex_); }
   /// For calls that change nothing: forks read too, but do not ask the engine to compile.
-  std::shared_lock<ReadersAndWriter> shared() const { return std::shared_lock(fork_source_->mutex); }
-  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent);
+  std::shared_lock<ReadersAndWriter> shared() const { return std::shared_lock(*mutex_); }
+  /// Calls may run in parallel with each other and with reading ones. @return null where the state is void
+  std::unique_ptr<Fork> open_fork(const std::shared_ptr<const ForkParent>& parent);
   /// Gives forks a copy of what they read, and they read this state no more. Call while no fork reads.
   /// @throws std::bad_alloc, and changes nothing
   void leave_forks();
+  /// Gives it to them for good: call before anything of the state is destroyed.
+  void end() noexcept;
   /// Hands placements over to the cluster, as assumed pods: from then on they are known by their uid, whatever happens
   /// to the nodes.
   void fold();
@@ -180,7 +183,10 @@ class CommitState {
   void write_host_stats(BackendStats& stats) const;
   /// Figures of this engine from before it was reopened: those that begin again with it.
   BackendStats earlier;
+  /// @throws std::logic_error naming the first pod that is not compiled
+  void check_compiled(std::span<const PodToPlace> pods) const;
   /// Recompiles pods whose class may have changed since. @return `pods`, or the copy of them in `renewed`
+  /// @throws std::logic_error naming the first pod that is not compiled
   std::span<const PodToPlace> with_current_classes(std::span<const PodToPlace> pods, std::vector<PodToPlace>& renewed);
   Evaluation evaluate(const PodToPlace& pod);
   /// The same of a compiled pod. A backend with other ways to find scores replaces it.
@@ -191,7 +197,8 @@ class CommitState {
   void prepare(std::span<PodToPlace> pods);
   /// The pod was prepared, and must be again: terms came which had never been seen, or the cluster changed.
   bool is_outdated(const PodToPlace& pod) const;
-  /// Prepares those pods again: const calls begin with it. Waits for others that read, if there is such a pod.
+  bool any_outdated(std::span<const PodToPlace> pods) const;
+  /// Prepares those pods again. Call with exclusive().
   void keep_prepared(std::span<const PodToPlace> pods);
   /// Backend::verdicts()
   PodVerdicts verdicts(const PodToPlace& pod) const;
@@ -304,6 +311,7 @@ class CommitState {
   void note_slot(std::int32_t slot);
   void apply_changes(std::span<const ClusterChange> changes, RowsAfter& rows);
   void detach_forks();
+  bool is_journal_full();
   void sweep_if_due(RowsAfter& rows);
   void follow_pod(const PodChange& change);
   void note_node_for_hosts(std::int32_t slot, const std::string& name, NodeParts parts, bool came_or_went);
@@ -330,7 +338,8 @@ class CommitState {
   void take_back_answer(std::size_t position);
   void take_back(const AnsweredPod& last);
 
-  std::shared_ptr<ForkSource> fork_source_;         ///< null in a fork
+  std::shared_ptr<ForkSource> fork_source_;         ///< null in a fork; another one takes its place with exclusive()
+  std::shared_ptr<ReadersAndWriter> mutex_;         ///< of `fork_source_` and all that come after it
   mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< a statistic: const calls run in parallel
   mutable SharedVictimMemory victim_memory_;
   KeptPods kept_pods_;

@@ -105,6 +105,7 @@ void CommitState::take_over(CommitState& from) noexcept {
   earlier.host_columns = from.earlier.host_columns + from.table.hosts().stats().columns_filled;
   earlier.host_nodes = from.earlier.host_nodes + from.table.hosts().stats().nodes_asked;
   fork_source_ = std::move(from.fork_source_);
+  mutex_ = fork_source_->mutex;
   fork_source_->live = this;
   fork_source_->cache.reset();  // that forks got which are gone
   fork_source_->nodes.clear();

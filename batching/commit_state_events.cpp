@@ -45,7 +45,7 @@ void CommitState::assume_placed() {
     const KeptPod& kept = kept_pods_[pod.handle];
     const Profile& profile = config.profiles[static_cast<std::size_t>(kept.profile)];
     VolumeDecisionsPtr decisions = table.hosts().reserve(*kept.pod, profile, node_name);
-    if (decisions != nullptr) detach_forks();
+    if (decisions != nullptr || is_journal_full()) detach_forks();
     cluster.assume(kept.pod, node_name, std::move(decisions));
   }
 }
@@ -74,7 +74,7 @@ void CommitState::apply_changes(std::span<const ClusterChange> changes, RowsAfte
   fold();
   const std::uint64_t recompiled_before = table.recompile_count();
   for (const ClusterChange& change : changes) {
-    if (cluster.journal()->has_readers() && concerns_forks(change, cluster)) detach_forks();
+    if (cluster.journal()->has_readers() && (concerns_forks(change, cluster) || is_journal_full())) detach_forks();
     derive([&] { table.topology().begin_counting(); });
     const ClusterEffect effect = cluster.apply(change);
     const NominationChange nomination = change_nomination(effect);

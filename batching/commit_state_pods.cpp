@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "batching/commit_state.h"
+#include "batching/unknown_pod.h"
 
 namespace berth {
 
@@ -97,8 +98,15 @@ void CommitState::sweep_if_due(RowsAfter& rows) {
   for (const PodToPlace& pod : prepared) kept_pods_.note_prepared(pod);
 }
 
+/// Compiling such a pod here would give it a handle that its owner does not get and cannot release.
+void CommitState::check_compiled(std::span<const PodToPlace> pods) const {
+  for (const PodToPlace& pod : pods)
+    if (pod.handle == 0 || pod.handle > kept_pods_.size()) throw_not_compiled(*pod.pod);
+}
+
 std::span<const PodToPlace> CommitState::with_current_classes(std::span<const PodToPlace> pods,
                                                               std::vector<PodToPlace>& renewed) {
+  check_compiled(pods);
   if (std::none_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return table.is_stale(pod); })) return pods;
   renewed.assign(pods.begin(), pods.end());
   compile(renewed);
@@ -154,16 +162,15 @@ bool CommitState::is_outdated(const PodToPlace& pod) const {
          (is_missing(NodeSet::kNarrows) || (kept->reads_open_side && is_missing(NodeSet::kIgnored)));
 }
 
+bool CommitState::any_outdated(std::span<const PodToPlace> pods) const {
+  return std::any_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return is_outdated(pod); });
+}
+
 void CommitState::keep_prepared(std::span<const PodToPlace> pods) {
-  const auto needs_it = [&](const PodToPlace& pod) { return is_outdated(pod); };
-  {
-    const auto reading = shared();
-    if (std::none_of(pods.begin(), pods.end(), needs_it)) return;
-  }
-  const Exclusive alone = exclusive();
   std::vector<PodToPlace> again;
-  std::copy_if(pods.begin(), pods.end(), std::back_inserter(again), needs_it);
-  prepare(again);
+  std::copy_if(pods.begin(), pods.end(), std::back_inserter(again),
+               [&](const PodToPlace& pod) { return is_outdated(pod); });
+  if (!again.empty()) prepare(again);
 }
 
 }  // namespace berth

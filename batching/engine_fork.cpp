@@ -63,8 +63,8 @@ bool ForkHistory::promote() {
 
 // EngineFork
 
-EngineFork::EngineFork(std::unique_ptr<Backend> engine, ForkHistory history)
-    : engine_(std::move(engine)), history_(std::move(history)) {
+EngineFork::EngineFork(std::unique_ptr<Backend> engine, ForkHistory history, CheckPrepared check_prepared)
+    : engine_(std::move(engine)), history_(std::move(history)), check_prepared_(std::move(check_prepared)) {
   self_->fork = this;
 }
 
@@ -80,6 +80,7 @@ BatchResult commit_copies(std::span<const PodToPlace> pods, const BatchLimits& l
 
 BatchResult EngineFork::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   history_.check_not_spent();
+  check_prepared_(pods);
   BatchResult result = engine_.commit(pods, limits, [&](const BatchResult& committed) {
     std::vector<ForkStep> steps;
     steps.reserve(committed.outcomes.size());
@@ -87,7 +88,7 @@ BatchResult EngineFork::commit_batch(std::span<const PodToPlace> pods, const Bat
       steps.emplace_back(ForkPlacement{pods[i], std::string(engine_.engine().node_name(committed.outcomes[i].node))});
     history_.add_all(std::move(steps));
   });
-  if (!result.outcomes.empty()) ++self_->version;
+  if (!result.outcomes.empty()) self_->note_change();
   return result;
 }
 
@@ -97,11 +98,12 @@ void EngineFork::place(const PodToPlace& pod, std::string_view node_name) {
   history_.make_room(1);
   engine_.ready().place(not_compiled(pod), node_name);
   history_.add(std::move(step));
-  ++self_->version;
+  self_->note_change();
 }
 
 Evaluation EngineFork::evaluate(const PodToPlace& pod) {
   history_.check_not_spent();
+  check_prepared_({&pod, 1});
   return engine_.ready().evaluate(not_compiled(pod));
 }
 
@@ -112,7 +114,7 @@ void EngineFork::apply(std::span<const ClusterChange> changes) {
   history_.make_room(1);
   engine_.ready().apply(changes);
   history_.add(std::move(step));
-  ++self_->version;
+  self_->note_change();
 }
 
 void EngineFork::as_one(const std::function<void()>& calls) {

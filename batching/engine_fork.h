@@ -26,11 +26,15 @@ struct ForkPlacement {
 using ForkStep = std::variant<std::vector<ClusterChange>, ForkPlacement>;
 
 /// Through which forks refer to their parent: exactly one of `engine` and `fork` is set while the parent exists, none
-/// after its destruction. Parent and forks share it, so that either may be destroyed first.
+/// after its destruction. Parent and forks share it, so that either may be destroyed first. It has no lock: forks read
+/// it when they are opened and promoted, which excludes calls that change the parent.
 struct ForkParent {
-  std::uint64_t version = 0;  ///< changes with everything that is done to the parent
+  std::uint64_t version = 0;  ///< changes with everything that is done to the parent, and returns when that is undone
+  std::uint64_t latest = 0;   ///< version so far: forks may have been opened at one that does not count any more
   Backend* engine = nullptr;
   Fork* fork = nullptr;
+
+  void note_change() noexcept { version = ++latest; }
 };
 
 /// What was done to a fork, and to whom promote() brings it.
@@ -126,8 +130,10 @@ class EngineOfFork {
 /// A fork that owns a whole engine: exact in every case, at the cost of a copy of the cluster and of compiling it.
 class EngineFork : public Fork {
  public:
+  /// Throws std::logic_error naming the first pod that the caller has not prepared.
+  using CheckPrepared = std::function<void(std::span<const PodToPlace> pods)>;
   /// @param engine  in the state of the parent, or of a fork whose history is `history`
-  EngineFork(std::unique_ptr<Backend> engine, ForkHistory history);
+  EngineFork(std::unique_ptr<Backend> engine, ForkHistory history, CheckPrepared check_prepared);
   ~EngineFork() override;
 
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
@@ -142,6 +148,7 @@ class EngineFork : public Fork {
  private:
   EngineOfFork engine_;
   ForkHistory history_;
+  CheckPrepared check_prepared_;
   std::shared_ptr<ForkParent> self_ = std::make_shared<ForkParent>();
 };
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "batching/commit_state.h"
@@ -18,25 +21,55 @@ template <class State>
 class EngineState {
  public:
   explicit EngineState(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  EngineState(const EngineState&) = delete;
+  EngineState& operator=(const EngineState&) = delete;
+  /// Waits for forks that read the state, before its rows go.
+  ~EngineState() { state_->end(); }
 
-  /// For a call that may change the engine.
+  /// For a call that may change the engine, beside which there is no other.
   /// @throws std::bad_alloc where it cannot be opened again; the next call tries again
   State& ready() {
     if (state_->is_void()) reopen();
     return *state_;
   }
-  /// For const calls, which run in parallel: read(state) gets a state that nobody changes and that is not void.
-  /// @param keep_ready  keep_ready(state) brings up to date what is read
-  template <class KeepReady, class Read>
-  auto read(KeepReady keep_ready, Read read) const {
+  /// For const calls, which run in parallel: read(state) gets a state that nobody changes, that is not void, and that
+  /// is ready for the pods, where Backend::prepare() has seen them.
+  template <class Read>
+  auto read(std::span<const PodToPlace> pods, Read read) const {
+    for (int attempts = 0;; ++attempts) {
+      {
+        const std::shared_lock here(gate_);
+        const auto reading = state_->shared();
+        if (!state_->is_void() && (attempts >= kAttemptsMax || !state_->any_outdated(pods)))
+          return read(std::as_const(*state_));
+      }
+      const std::unique_lock alone(gate_);
+      if (state_->is_void()) reopen();
+      const auto writing = state_->exclusive();
+      state_->keep_prepared(pods);
+    }
+  }
+  /// For const calls that ask for less: look(state) reads what no fork changes, or holds CommitState::shared(). The
+  /// state may be void.
+  template <class Look>
+  auto look(Look look) const {
+    const std::shared_lock here(gate_);
+    return look(std::as_const(*state_));
+  }
+  /// Backend::node_name()
+  std::string_view node_name(std::int32_t slot) const {
+    return look([&](const State& state) {
+      if (!state.is_void()) return state.snapshot.node_name(slot);
+      const auto reading = state.shared();
+      return state.node_name(slot);  // from the cluster
+    });
+  }
+  /// Backend::open_fork(), in parallel with const calls.
+  std::unique_ptr<Fork> open_fork(const std::shared_ptr<const ForkParent>& parent) const {
     while (true) {
       {
         const std::shared_lock here(gate_);
-        if (!state_->is_void()) {
-          keep_ready(*state_);
-          const auto reading = state_->shared();
-          if (!state_->is_void()) return read(std::as_const(*state_));
-        }
+        if (std::unique_ptr<Fork> fork = state_->open_fork(parent)) return fork;
       }
       const std::unique_lock alone(gate_);
       if (state_->is_void()) reopen();
@@ -65,8 +98,8 @@ class EngineState {
     const auto alone = state.exclusive();
     state.keep_call();
   }
-  /// For what can be asked of a void state.
-  State& any() const { return *state_; }
+  /// Before the first call.
+  State& opened() { return *state_; }
 
  private:
   void reopen() const {
@@ -80,8 +113,13 @@ class EngineState {
     state_ = std::move(next);
   }
 
+  /// A plugin on the host whose answers are stale at once keeps a pod from ever being ready.
+  static constexpr int kAttemptsMax = 4;
+
   mutable std::unique_ptr<State> state_;
-  mutable std::shared_mutex gate_;  ///< of const calls: held alone by the one that opens the state again
+  /// Of const calls: held alone by one that opens the state again, or prepares pods. Comes before
+  /// CommitState::shared().
+  mutable ReadersAndWriter gate_;
 };
 
 }  // namespace berth

@@ -47,9 +47,11 @@ class ReadersAndWriter {
 /// What forks read of an engine: its classes, its node sides and its columns of node objects, for as long as nothing
 /// but pods and nominations changes there. What placements change, forks have copies of.
 struct ForkSource {
-  /// Shared by forks while they read the engine; a change of the engine holds it alone.
-  ReadersAndWriter mutex;
-  CommitState* live = nullptr;  ///< null: something else has changed since, or the engine is gone
+  /// Shared by forks while they read the engine; a change of the engine holds it alone. All sources of an engine have
+  /// the same one: where a call goes on with another source, nobody else may begin to read that one before it ends.
+  std::shared_ptr<ReadersAndWriter> mutex = std::make_shared<ReadersAndWriter>();
+  /// null: something else has changed since, or the engine is gone. Then nothing in here changes any more.
+  CommitState* live = nullptr;
   std::shared_ptr<PodJournal> journal;
   OpenEngine open_engine;
   /// Forks that opened an engine of their own; the engine's next source goes on counting.

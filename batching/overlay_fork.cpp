@@ -8,12 +8,22 @@
 #include "batching/evaluation.h"
 #include "batching/overlay_reading.h"
 #include "batching/prepared_pod.h"
+#include "batching/unknown_pod.h"
 
 namespace berth {
+namespace {
+
+/// What can be told without the engine that prepares pods, from which the fork may be separated.
+/// @throws std::logic_error naming the first pod that was never compiled
+void check_known(std::span<const PodToPlace> pods) {
+  for (const PodToPlace& pod : pods)
+    if (pod.handle == 0) throw_not_prepared(*pod.pod);
+}
+
+}  // namespace
 
 OverlayFork::OverlayFork(std::shared_ptr<ForkSource> source, std::shared_ptr<const ForkParent> parent)
     : source_(std::move(source)), history_(std::move(parent)) {
-  const Reading reading(*source_);
   state_ = std::make_unique<CommitState>(*source_->live, CommitState::ForFork());
   journal_position_ = journal_seen_ = source_->journal->begin_reading();
   live_log_seen_ = source_->live->log.position();
@@ -81,6 +91,7 @@ void OverlayFork::make_ready(std::span<const PodToPlace> pods, Reading& reading)
 }
 
 BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const BatchLimits& limits) {
+  check_known(given);
   BatchResult result;
   const bool done = on_overlay([&](Reading& reading) {
     const std::vector<PodToPlace> pods = prepared(given, reading);
@@ -111,7 +122,7 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
       node = own_index(node);
     }
     history_.add_all(std::move(steps));
-    ++self_->version;
+    self_->note_change();
   });
 }
 
@@ -165,7 +176,7 @@ void OverlayFork::note_outcomes(std::span<const PodToPlace> pods, const BatchRes
   history_.add_all(std::move(steps));
   for (const auto& [uid, standing] : placed) own_pods_.erase(uid);
   own_pods_.merge(placed);
-  if (!result.outcomes.empty()) ++self_->version;
+  if (!result.outcomes.empty()) self_->note_change();
 }
 
 void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
@@ -187,10 +198,11 @@ void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
   });
   if (!done) engine().ready().place(not_compiled(pod), node_name);
   history_.add(std::move(step));
-  ++self_->version;
+  self_->note_change();
 }
 
 Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
+  check_known({&pod, 1});
   Evaluation evaluation;
   const bool done = on_overlay([&](Reading& reading) {
     const PodToPlace known = prepared({&pod, 1}, reading).front();

@@ -26,7 +26,7 @@ namespace berth {
 /// seen, and what can_be_guest() and change_image_scores() name.
 class OverlayFork : public Fork {
  public:
-  /// A fork of the engine as it is now, with its placements folded.
+  /// A fork of the engine as it is now, with its placements folded. Call while nobody changes the engine.
   OverlayFork(std::shared_ptr<ForkSource> source, std::shared_ptr<const ForkParent> parent);
   ~OverlayFork() override;
   OverlayFork(const OverlayFork&) = delete;

@@ -79,7 +79,7 @@ void OverlayFork::apply(std::span<const ClusterChange> changes) {
       on_overlay([&](Reading& reading) { return ensure_moves(changes, reading) && follow_as_one(changes); });
   if (!done) engine().ready().apply(changes);
   history_.add(std::move(step));
-  ++self_->version;
+  self_->note_change();
 }
 
 /// All of the changes, or none: then the next call, or this one, opens an engine.

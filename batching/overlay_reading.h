@@ -12,25 +12,30 @@
 
 namespace berth {
 
-/// The engine does not change while this exists.
+/// The engine does not change while this exists. Where the fork reads an engine no more, it keeps nobody waiting.
 class OverlayFork::Reading {
  public:
-  explicit Reading(ForkSource& source) : source_(source), lock_(source.mutex) {}
+  explicit Reading(ForkSource& source) : source_(source), lock_(*source.mutex) {
+    if (!is_live()) lock_.unlock();
+  }
   bool is_live() const { return source_.live != nullptr; }
   /// Runs `body` while no other fork reads the engine, if it is still live. Afterwards it may have changed.
   template <class Body>
   void alone(Body body) {
+    if (!is_live()) return;
     lock_.unlock();
     {
-      const std::unique_lock alone(source_.mutex);
+      const std::unique_lock alone(*source_.mutex);
+      CommitState* const live = source_.live;  // which the body may separate from this source
       try {
-        if (is_live()) body();
+        if (live != nullptr) body();
       } catch (const std::bad_alloc&) {
-        source_.live->set_void();
+        live->set_void();
         throw;
       }
     }
     lock_.lock();
+    if (!is_live()) lock_.unlock();
   }
 
  private:

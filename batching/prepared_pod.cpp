@@ -2,16 +2,10 @@
 #include "batching/prepared_pod.h"
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "batching/unknown_pod.h"
 
 namespace berth {
-namespace {
-
-[[noreturn]] void throw_not_prepared(const Pod& pod) {
-  throw std::logic_error("pod " + pod.full_name() + " is not prepared: call Backend::prepare()");
-}
-
-}  // namespace
 
 PreparedPod::PreparedPod(const PodToPlace& pod, const ClassTable& table, const Nominations& nominations,
                          const Snapshot& snapshot)

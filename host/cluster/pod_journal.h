@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -29,14 +30,16 @@ struct PodBefore {
 };
 
 /// What pods were before each change of a cluster, for those who look at the cluster as it was: forks. Keeps nothing
-/// while there is no reader, and nothing from before the oldest one began. Readers may come and go in several threads;
-/// append() runs alone.
+/// while there is no reader, and nothing from before the oldest one began. Who appends for readers that stay has to
+/// give them something else in time (CommitState::detach_forks()). Readers may come and go in several threads; append()
+/// runs alone.
 class PodJournal {
  public:
   bool has_readers() const {
     const std::lock_guard lock(mutex_);
     return !readers_.empty();
   }
+  std::size_t size() const { return changes_.size(); }
   /// Position of the next change.
   std::uint64_t end() const { return first_ + changes_.size(); }
   void append(PodBefore before) { changes_.push_back(std::move(before)); }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,17 @@ class BackendContract : public testing::TestWithParam<const char*> {
   std::vector<PodToPlace> prepared(const std::vector<PodPtr>& pods);
   /// Node names of the outcomes; "" for a pod without one.
   std::vector<std::string> nodes_of(const BatchResult& result) const;
+
+  /// The call throws std::logic_error with the name of the pod.
+  template <class Call>
+  static void expect_error_that_names(const Pod& pod, Call call) {
+    try {
+      call();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::logic_error& error) {
+      EXPECT_NE(std::string(error.what()).find(pod.full_name()), std::string::npos) << error.what();
+    }
+  }
 
   HostPlugins host_plugins_;  ///< of backends that given() opens
   StorageObjects storage_;    ///< likewise

@@ -66,6 +66,26 @@ TEST_P(BackendContract, ABatchWithADeadlineMakesProgressOnEveryCall) {
   EXPECT_EQ(done, pods.size());
 }
 
+TEST_P(BackendContract, APodThatWasNotCompiledIsALogicErrorThatNamesIt) {
+  given("engine ties=first\nnode n cpu=4\npod known cpu=1\npod unknown cpu=1");
+  std::vector<PodToPlace> pods = compiled({pod("known")});
+  pods.push_back({pod("unknown"), 0, -1});
+  const CommitMark before = backend_->mark();
+  expect_error_that_names(*pod("unknown"), [&] { backend_->commit_batch(pods, {}); });
+  const std::span<const PodToPlace> list = pods;
+  expect_error_that_names(*pod("unknown"), [&] { backend_->try_forks({&list, 1}, {}); });
+  EXPECT_EQ(backend_->mark().position, before.position) << "the pod before it was not placed either";
+  EXPECT_EQ(nodes_of(place_pending()), (Names{"n", "n"}));
+}
+
+TEST_P(BackendContract, AReleasedPodIsNotPlacedAnyMore) {
+  given("node n cpu=4\npod p cpu=1\npod q cpu=1");
+  std::vector<PodToPlace> pods = compiled(scenario_.pending());
+  backend_->release(std::span(pods).first(1));
+  expect_error_that_names(*pod("p"), [&] { backend_->commit_batch(pods, {}); });
+  EXPECT_EQ(nodes_of(backend_->commit_batch(std::span(pods).last(1), {})), Names{"n"});
+}
+
 /// Words of `count` pods, from `words(i)`.
 template <class Words>
 std::string repeated(int count, Words words) {

@@ -2,11 +2,16 @@
 // The contract of Fork in batching/backend.h: a what-if that sees its parent as it was, changes nothing else, and may
 // be promoted.
 
+#include <atomic>
+#include <latch>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "host/objects/pod_copy.h"
 #include "tests/contract/backend_contract.h"
 #include "tests/support/open_backend.h"
 
@@ -191,6 +196,65 @@ TEST_P(ForkContract, AHeartbeatDoesNotKeepAForkFromBeingPromoted) {
   EXPECT_TRUE(fork->promote());
 }
 
+TEST_P(ForkContract, CallsThatChangeNothingDoNotKeepAForkFromBeingPromoted) {
+  given(std::string(kTwoEqualNodes) + "pod p*3 cpu=3");
+  const auto fork = backend_->fork();
+  place_in(*fork, {"p0"});
+  const std::vector<PodToPlace> pods = compiled({pod("p1"), pod("p2")});
+  const std::vector<std::span<const PodToPlace>> lists{pods, std::span(pods).first(1)};
+  EXPECT_EQ(nodes_of(backend_->try_forks(lists, {}).front()), (Names{"a", "b"}));
+  backend_->try_forks(lists, {.pods_max = 1});
+  backend_->commit_batch({}, {});
+  backend_->rollback(backend_->mark());
+  EXPECT_FALSE(backend_->undo(*pod("p1")));
+  backend_->settle();
+  EXPECT_TRUE(fork->promote());
+  EXPECT_EQ(feasible("p2"), Names{"b"});
+}
+
+TEST_P(ForkContract, ATrialOfTheParentIsNoChangeWhenItFails) {
+  given(std::string(kTwoEqualNodes) + "pod p*2 cpu=3\npod unknown cpu=1");
+  const auto fork = backend_->fork();
+  place_in(*fork, {"p0"});
+  std::vector<PodToPlace> pods = compiled({pod("p1")});
+  const std::vector<PodToPlace> unknown{{pod("unknown"), 0, -1}};
+  const std::vector<std::span<const PodToPlace>> lists{pods, unknown};
+  EXPECT_THROW(backend_->try_forks(lists, {}), std::logic_error);
+  EXPECT_TRUE(fork->promote());
+}
+
+/// Its parent never was what the fork sees.
+TEST_P(ForkContract, AForkThatWasOpenedInACallThatFailedIsNotPromoted) {
+  given(std::string(kTwoEqualNodes) + "pod p*3 cpu=3");
+  std::unique_ptr<Fork> fork;
+  const auto open_and_fail = [&] {
+    place({pod("p0")});
+    fork = backend_->fork();
+    throw std::runtime_error("the call fails");
+  };
+  EXPECT_THROW(backend_->as_one(open_and_fail), std::runtime_error);
+  EXPECT_EQ(nodes_of(place({pod("p1")})), Names{"a"});
+  EXPECT_FALSE(fork->promote()) << "the parent has had as many changes as at the opening, but others";
+}
+
+TEST_P(ForkContract, APodThatWasNotPreparedIsALogicErrorThatNamesIt) {
+  given(std::string(kTwoEqualNodes) + "pod known cpu=4\npod unknown cpu=2");
+  std::vector<PodToPlace> pods = prepared({pod("known")});
+  pods.push_back({pod("unknown"), 0, -1});
+  const auto expect_errors = [&](Fork& fork) {
+    expect_error_that_names(*pod("unknown"), [&] { fork.commit_batch(pods, {}); });
+    expect_error_that_names(*pod("unknown"), [&] { fork.evaluate(pods.back()); });
+    EXPECT_EQ(feasible_in(fork, "known"), (Names{"a", "b"})) << "the pod before it was not placed either";
+  };
+  const auto fork = backend_->fork();
+  expect_errors(*fork);
+  expect_errors(*fork->fork());
+  const auto left = backend_->fork();
+  tell(without("b"));
+  expect_errors(*left);
+  expect_errors(*left->fork());
+}
+
 TEST_P(ForkContract, APromotedForkTakesNoCalls) {
   given(std::string(kTwoEqualNodes) + "pod p cpu=3");
   const auto fork = backend_->fork();
@@ -226,6 +290,32 @@ TEST_P(ForkContract, TermsThatCameLaterCountWhatStoodThereThen) {
   EXPECT_EQ(place_in(*fork, {"z"}), Names{"b"});
   tell(*fork, evicted("x"));
   EXPECT_EQ(feasible_in(*fork, "spread"), Names{"a"}) << "z counts, x does not";
+}
+
+/// More of them than an engine keeps in its journal for a fork.
+TEST_P(ForkContract, SeesItsParentAsItWasAfterManyEventsOfPods) {
+  given(std::string(kTwoEqualNodes) + "pod old on=a cpu=3\npod late cpu=3\npod p*2 cpu=3\npod one cpu=1");
+  const auto fork = backend_->fork();
+  const auto used = backend_->fork();
+  EXPECT_EQ(place_in(*used, {"p0"}), Names{"b"});
+  const auto passing = [&](int i) {
+    const std::shared_ptr<Pod> pod_of_event = copy_of(*pod("one"));
+    pod_of_event->name = "passing-" + std::to_string(i);
+    pod_of_event->node_name = i % 3 == 0 ? "a" : "b";
+    return PodPtr(pod_of_event);
+  };
+  for (int i = 0; i < 6000; ++i) {
+    tell(PodUpsert{passing(i)});
+    tell(PodRemoval{passing(i)->uid()});
+  }
+  tell(evicted("old"));
+  place({pod("late")});
+  EXPECT_EQ(feasible_in(*fork, "p1"), Names{"b"});
+  EXPECT_TRUE(feasible_in(*used, "p1").empty());
+  tell(*fork, evicted("old"));
+  EXPECT_EQ(place_in(*fork, {"p0", "p1"}), (Names{"a", "b"}));
+  tell(*used, evicted("p0"));
+  EXPECT_EQ(feasible_in(*used, "p1"), Names{"b"});
 }
 
 TEST_P(ForkContract, OtherChangesAreRefusedByName) {
@@ -371,6 +461,61 @@ TEST_P(ForkContract, ImagesCountByTheShareOfAllNodesThoseOfTheForkIncluded) {
   tell(*fork, NodeUpsert(g));
   EXPECT_LT(score_in("a"), of_two) << "one of three nodes has it";
   EXPECT_EQ(score_in("g"), 0);
+}
+
+/// ThreadSanitizer finds what the calls would read while another one writes it.
+TEST_P(ForkContract, ForksAreOpenedInParallelWithConstCalls) {
+  given(std::string(kTwoEqualNodes) + "node c cpu=2\npod p*4 cpu=3\npod q cpu=1");
+  const std::vector<PodToPlace> pods = prepared({pod("p1"), pod("q")});
+  const std::vector<PodToPlace> first = compiled({pod("p0")});
+  for (int round = 0; round < 20; ++round) {
+    const CommitMark before = backend_->mark();
+    tell(ServiceUpsert{{"web", "default", LabelMap{{"app", std::to_string(round)}}}});  // pods are prepared again
+    backend_->commit_batch(first, {});
+    std::vector<Names> answers(4);
+    std::latch begin(4);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < answers.size(); ++t)
+      threads.emplace_back([&, t] {
+        begin.arrive_and_wait();
+        const auto fork = backend_->fork();
+        answers[t] = nodes_in(*fork, fork->commit_batch(pods, {}));
+        for (const NodeVerdict& verdict : backend_->verdicts(pods.front()).nodes)
+          answers[t].emplace_back(verdict.accepts() ? "accepts" : "refuses");
+        for (std::int32_t slot = 0; slot < backend_->slot_count(); ++slot)
+          answers[t].emplace_back(backend_->node_name({slot}));
+        answers[t].push_back(std::to_string(backend_->mark().position - before.position));
+        EXPECT_EQ(backend_->stats().forks_reopened, 0);
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const Names& answer : answers)
+      EXPECT_EQ(answer, (Names{"b", "c", "refuses", "accepts", "refuses", "a", "b", "c", "1"}));
+    backend_->rollback(before);
+  }
+}
+
+TEST_P(ForkContract, AnEngineMayGoWhileItsForksAnswer) {
+  given(std::string(kTwoEqualNodes) + "node c cpu=2\npod p*20 cpu=500m\npod q cpu=1");
+  const std::vector<PodToPlace> pods = prepared(scenario_.pending());
+  std::vector<std::unique_ptr<Fork>> forks;
+  for (int f = 0; f < 3; ++f) forks.push_back(backend_->fork());
+  const Names expected = nodes_in(*forks.front(), forks.front()->fork()->commit_batch(pods, {}));
+  std::vector<Names> answers(forks.size());
+  std::atomic<int> begun = 0;
+  std::vector<std::thread> threads;
+  for (std::size_t f = 0; f < forks.size(); ++f)
+    threads.emplace_back([&, f] {
+      for (int trials = 0; trials < 20; ++trials) {
+        const std::unique_ptr<Fork> trial = forks[f]->fork();
+        answers[f] = nodes_in(*trial, trial->commit_batch(pods, {}));
+        ++begun;
+        if (answers[f] != expected) return;
+      }
+    });
+  while (begun < 3) std::this_thread::yield();
+  backend_.reset();
+  for (std::thread& thread : threads) thread.join();
+  for (const Names& answer : answers) EXPECT_EQ(answer, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ForkContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),

@@ -315,7 +315,7 @@ TEST_P(AssumedVolumesContract, AClaimStaysWhereItsFirstPodWent) {
 TEST_P(AssumedVolumesContract, ForksAssumeForThemselves) {
   const auto fork = backend_->fork();
   const auto placed = [&](std::string_view name) {
-    const std::vector<PodToPlace> pods = compiled({pod(name)});
+    const std::vector<PodToPlace> pods = prepared({pod(name)});
     return fork->commit_batch(pods, {}).outcomes.front().kind == OutcomeKind::kPlaced;
   };
   EXPECT_TRUE(is_placed("p1"));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <new>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,23 @@ struct Call {
   bool commits = true;  ///< answers may commit: they make promote() of a fork that is open refuse
 };
 
+/// Placed before others that stand, and after one.
+PodPtr pod_in_the_middle(const Session& session) {
+  const std::vector<PodToPlace> standing = session.standing();
+  EXPECT_GE(standing.size(), 3U) << "the session has no pod in the middle";
+  return standing[standing.size() / 2].pod;
+}
+
+std::function<void()> calls_as_one(Session& s, Fork& fork) {
+  return [&s, &fork, node = s.any_node(), victim = pod_in_the_middle(s)] {
+    fork.as_one([&] {
+      fork.place(s.prepared.back(), node);
+      fork.apply(std::vector<ClusterChange>{PodRemoval{victim->uid()}});
+      fork.commit_batch(std::span(s.prepared).last(2).first(1), {});
+    });
+  };
+}
+
 /// @param host_plugins  batches stop where answers of such plugins are stale, and a call that failed makes others stale
 std::vector<Call> engine_calls(bool host_plugins) {
   std::vector<Call> calls = {
@@ -46,7 +65,25 @@ std::vector<Call> engine_calls(bool host_plugins) {
       {"place", [](Session& s) { return [&s, node = s.any_node()] { s.backend->place(s.compiled.front(), node); }; }},
       {"place without a node", [](Session& s) { return [&s] { s.backend->place(s.compiled.front(), ""); }; }},
       {"rollback", [](Session& s) { return [&s] { s.backend->rollback(s.middle); }; }},
-      {"undo", [](Session& s) { return [&s] { s.backend->undo(*s.placed.back().pod); }; }},
+      {"undo of the newest placement",
+       [](Session& s) { return [&s, pod = s.standing().back().pod] { EXPECT_TRUE(s.backend->undo(*pod)); }; }},
+      {"undo in the middle",
+       [](Session& s) { return [&s, pod = pod_in_the_middle(s)] { EXPECT_TRUE(s.backend->undo(*pod)); }; }},
+      {"undo of a pod that is not placed",
+       [](Session& s) { return [&s] { EXPECT_FALSE(s.backend->undo(*s.prepared.front().pod)); }; }},
+      {"volume_decisions",
+       [](Session& s) { return [&s, pod = pod_in_the_middle(s)] { s.backend->volume_decisions(*pod); }; }},
+      {"as_one",
+       [](Session& s) {
+         return [&s, node = s.any_node(), pod = pod_in_the_middle(s)] {
+           s.backend->as_one([&] {
+             commit_with_refills(s.compiled, {}, *s.backend);
+             s.backend->volume_decisions(*s.compiled.front().pod);
+             s.backend->undo(*pod);
+             s.backend->place(s.prepared.front(), node);
+           });
+         };
+       }},
       {"settle", [](Session& s) { return [&s] { s.backend->settle(); }; }},
       {"release", [](Session& s) { return [&s] { s.backend->release(s.placed); }; }},
       {"refill", [](Session& s) { return [&s] { s.backend->refill(s.compiled); }; }},
@@ -72,6 +109,7 @@ std::vector<Call> engine_calls(bool host_plugins) {
          };
        }},
       {"dry_run", [](Session& s) { return [&s] { s.dry_run(); }; }},
+      {"statuses_without_victims", [](Session& s) { return [&s] { s.statuses_without_victims(); }; }},
       {"try_forks",
        [](Session& s) {
          return [&s] {
@@ -101,6 +139,8 @@ std::vector<Call> fork_calls() {
       {"Fork::evaluate", [](Session& s) { return [&s] { s.fork->evaluate(s.prepared.front()); }; }},
       {"Fork::evaluate of a fork of a fork",
        [](Session& s) { return [&s] { s.child->evaluate(s.prepared.front()); }; }},
+      {"Fork::as_one", [](Session& s) { return calls_as_one(s, *s.fork); }},
+      {"Fork::as_one of a fork of a fork", [](Session& s) { return calls_as_one(s, *s.child); }},
       {"Fork::fork", [](Session& s) { return [&s] { s.opened = s.fork->fork(); }; }},
       {"Fork::promote", [](Session& s) { return [&s] { EXPECT_TRUE(s.promotable->promote()); }; }, false},
       {"Fork::promote to a fork",
@@ -257,6 +297,42 @@ TEST_P(AllOrNothing, AnEngineGoesWithoutMemory) {
     EXPECT_EQ(expected.nodes[i].total, actual.nodes[i].total);
     EXPECT_EQ(twin->fork->node_name(expected.nodes[i].node), session->fork->node_name(actual.nodes[i].node));
   }
+}
+
+/// The first const call opens an engine again of which memory has run out, and the others read it meanwhile.
+/// ThreadSanitizer finds what goes away under them.
+TEST_P(AllOrNothing, ConstCallsRunInParallelWhereOneOpensTheEngineAgain) {
+  std::int64_t opened_again = 0;
+  for (std::int64_t n = 1; n < 2000; n *= 3) {
+    const std::unique_ptr<Session> session = open();
+    Backend& backend = *session->backend;
+    bool has_failed = false;
+    make_with_failure([&] { backend.evaluate(session->unknown.back()); }, n, Failure::kAllBehind, has_failed);
+    opened_again += backend.stats().class_count == 0 ? 1 : 0;  // which is not counted where it is gone
+    const CommitMark mark = backend.mark();
+    std::vector<std::string> names;
+    for (std::int32_t slot = 0; slot < backend.slot_count(); ++slot) names.emplace_back(backend.node_name({slot}));
+    std::latch begin(4);
+    const auto look = [&] {
+      begin.arrive_and_wait();
+      for (int looks = 0; looks < 100; ++looks) {
+        EXPECT_EQ(backend.mark().position, mark.position);
+        ASSERT_EQ(backend.slot_count(), static_cast<std::int32_t>(names.size()));
+        for (std::size_t slot = 0; slot < names.size(); ++slot)
+          EXPECT_EQ(backend.node_name({static_cast<std::int32_t>(slot)}), names[slot]);
+        EXPECT_GE(backend.stats().dry_runs, 0);
+      }
+    };
+    const auto ask = [&] {
+      begin.arrive_and_wait();
+      backend.verdicts(session->prepared.front());
+    };
+    std::vector<std::thread> threads;
+    for (const std::function<void()>& calls : {std::function<void()>(look), std::function<void()>(ask)})
+      for (int i = 0; i < 2; ++i) threads.emplace_back(calls);
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_TRUE(opened_again > 0 || GetParam().engine == Engine::kReference);
 }
 
 std::string name_of(const testing::TestParamInfo<Parameters>& info) {

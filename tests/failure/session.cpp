@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <variant>
@@ -15,6 +16,9 @@
 
 namespace berth::test {
 namespace {
+
+/// Pods that a session has placed: one is in the middle whichever is undone.
+constexpr std::size_t kStandingMin = 5;
 
 std::unique_ptr<Backend> open_engine(Engine engine, Case& drawn) {
   if (engine == Engine::kReference)
@@ -66,8 +70,9 @@ std::uint64_t small_case(std::uint64_t from, bool host_plugins) {
     const Case drawn(seed, true, host_plugins);
     const bool has_running = std::any_of(drawn.objects.pods.begin(), drawn.objects.pods.end(),
                                          [](const PodPtr& pod) { return !pod->node_name.empty(); });
-    if (drawn.objects.nodes.size() >= 4 && drawn.objects.nodes.size() <= 14 && drawn.pods.size() >= 24 &&
-        drawn.pods.size() <= 90 && has_running)
+    const bool is_small = drawn.objects.nodes.size() >= 4 && drawn.objects.nodes.size() <= 14 &&
+                          drawn.pods.size() >= 24 && drawn.pods.size() <= 90;
+    if (is_small && has_running && Session(Engine::kReference, seed, host_plugins).standing().size() >= kStandingMin)
       return seed;
   }
 }
@@ -122,7 +127,16 @@ std::string Session::any_node() const {
   return drawn.objects.nodes.empty() ? std::string() : drawn.objects.nodes.front()->name;
 }
 
-DryRunResult Session::dry_run() {
+std::vector<PodToPlace> Session::standing() const {
+  std::vector<PodToPlace> pods;
+  std::copy_if(placed.begin(), placed.end(), std::back_inserter(pods),
+               [&](const PodToPlace& pod) { return history_.is_placed(*pod.pod); });
+  return pods;
+}
+
+/// The first prepared pod as preemptor on each node with pods, all of which are potential victims.
+template <class Ask>
+auto Session::ask_about_victims(Ask ask) {
   std::vector<std::vector<Victim>> victims;
   std::vector<VictimList> lists;
   std::vector<DryRun> runs;
@@ -138,7 +152,15 @@ DryRunResult Session::dry_run() {
     lists[i].victims = victims[i];
     runs.push_back({0, static_cast<std::uint32_t>(i)});
   }
-  return backend->dry_run({std::span(prepared).first(1), lists, runs});
+  return ask(DryRunRequest{std::span(prepared).first(1), lists, runs});
+}
+
+DryRunResult Session::dry_run() {
+  return ask_about_victims([&](const DryRunRequest& request) { return backend->dry_run(request); });
+}
+
+std::vector<Status> Session::statuses_without_victims() {
+  return ask_about_victims([&](const DryRunRequest& request) { return backend->statuses_without_victims(request); });
 }
 
 std::vector<std::string> Session::answers(bool commits) {

@@ -41,9 +41,14 @@ class Session {
   std::unique_ptr<Fork> opened;      ///< for the call under test
 
   DryRunResult dry_run();
+  std::vector<Status> statuses_without_victims();
   std::string any_node() const;
+  /// Those of `placed` that stand on a node, unconfirmed: undo() takes them back. In the order of their placement.
+  std::vector<PodToPlace> standing() const;
 
  private:
+  template <class Ask>
+  auto ask_about_victims(Ask ask);
   void place(std::size_t count);
   ClusterHistory history_;
 };

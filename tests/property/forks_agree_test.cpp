@@ -127,6 +127,7 @@ class Session {
     std::vector<PodToPlace> pods = draw_pods(dice, *history_);
     if (pods.empty()) return;
     const BatchLimits limits = draw_limits(dice);
+    reference_->compile(pods);
     tested_->compile(pods);
     const BatchResult expected = reference_->commit_batch(pods, limits);
     const BatchResult actual = commit_with_refills(pods, limits, *tested_);
@@ -172,6 +173,7 @@ class Session {
   void place(OpenFork& fork, Dice& dice) {
     std::vector<PodToPlace> pods = draw_pods(dice, *fork.history);
     if (pods.empty()) return;
+    reference_->prepare(pods);
     tested_->prepare(pods);
     place_prepared(fork, pods, draw_limits(dice));
   }
@@ -193,6 +195,7 @@ class Session {
 
   void evaluate(OpenFork& fork, Dice& dice) {
     PodToPlace pod = dice.pick(drawn_.pods);
+    reference_->prepare({&pod, 1});
     tested_->prepare({&pod, 1});
     test::expect_equal(fork.reference->evaluate(pod), fork.tested->evaluate(pod));
   }

@@ -110,6 +110,7 @@ void PairedCalls::try_forks(Dice& dice) {
     for (const PodToPlace& pod : drawn_.pods)
       if (dice.one_in(share) && list.size() < 8) list.push_back(pod);
     list = not_placed(list, history_);
+    expected_.compile(list);
     actual_.compile(list);
     forks.emplace_back(list);
   }

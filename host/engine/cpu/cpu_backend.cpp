@@ -57,15 +57,31 @@ void CpuBackend::State::close() {
   CommitState::close();
 }
 
+BackendStats CpuBackend::State::stats() const {
+  const auto reading = shared();
+  BackendStats stats;
+  stats.rows_built = rows_built();
+  stats.node_evaluations = row_evaluations() + list_evaluations;
+  stats.dry_runs = dry_runs();
+  stats.ways = ways;
+  stats.forks_reopened = *fork_source()->own_engines;
+  write_host_stats(stats);
+  if (is_void()) return stats;
+  stats.class_count = table.live_count();
+  stats.column_bytes = snapshot.column_bytes();
+  stats.row_bytes = tiles.bytes() + lone_row.bytes() + grouped_rows.bytes() + index.bytes() + table.node_side_bytes();
+  return stats;
+}
+
 // The interface
 
 CpuBackend::CpuBackend(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects,
                        const SchedulerConfig& config, const EngineConfig& engine, const CpuTuning& tuning)
     : state_(std::make_unique<EngineState<State>>(
           std::make_unique<State>(std::move(cache), objects, config, engine, tuning))) {
-  state_->any().fork_source()->open_engine = [&config, engine, tuning](std::shared_ptr<const ClusterCache> cluster,
-                                                                       const ClusterObjects& others,
-                                                                       std::size_t next_start) {
+  state_->opened().fork_source()->open_engine = [&config, engine, tuning](std::shared_ptr<const ClusterCache> cluster,
+                                                                          const ClusterObjects& others,
+                                                                          std::size_t next_start) {
     return open_for_fork(std::move(cluster), others, config, engine, tuning, next_start);
   };
 }
@@ -75,8 +91,8 @@ std::unique_ptr<CpuBackend> CpuBackend::open_for_fork(std::shared_ptr<const Clus
                                                       const EngineConfig& engine, const CpuTuning& tuning,
                                                       std::size_t next_start) {
   auto opened = std::make_unique<CpuBackend>(std::move(cache), objects, config, engine, tuning);
-  opened->state_->any().set_next_start(next_start);
-  opened->state_->any().fork_source()->is_of_fork = true;
+  opened->state_->opened().set_next_start(next_start);
+  opened->state_->opened().fork_source()->is_of_fork = true;
   return opened;
 }
 
@@ -113,7 +129,7 @@ BatchResult CpuBackend::commit_batch(std::span<const PodToPlace> pods, const Bat
     state.arena.execute([&] { state.commit(pods, limits); });
     state.result = nullptr;
   });
-  note_change();
+  if (!result.outcomes.empty()) note_change();
   return result;
 }
 
@@ -123,7 +139,9 @@ void CpuBackend::refill(std::span<const PodToPlace> pods) {
   state.refill(pods);
 }
 
-CommitMark CpuBackend::mark() const { return state_->any().mark(); }
+CommitMark CpuBackend::mark() const {
+  return state_->look([](const State& state) { return state.mark(); });
+}
 
 void CpuBackend::place(const PodToPlace& pod, std::string_view node_name) {
   State& state = state_->ready();
@@ -132,15 +150,16 @@ void CpuBackend::place(const PodToPlace& pod, std::string_view node_name) {
   note_change();
 }
 
-std::unique_ptr<Fork> CpuBackend::open_fork(std::shared_ptr<const ForkParent> parent) {
-  return state_->ready().open_fork(std::move(parent));
+std::unique_ptr<Fork> CpuBackend::open_fork(std::shared_ptr<const ForkParent> parent) const {
+  return state_->open_fork(parent);
 }
 
 void CpuBackend::rollback(CommitMark mark) {
   State& state = state_->ready();
   const auto alone = state.exclusive();
+  const bool undoes = mark.position != state.mark().position;
   state.rollback(mark);
-  note_change();
+  if (undoes) note_change();
 }
 
 void CpuBackend::settle() {
@@ -182,29 +201,26 @@ void CpuBackend::prepare(std::span<PodToPlace> pods) {
 }
 
 PodVerdicts CpuBackend::verdicts(const PodToPlace& pod) const {
-  return state_->read([&](State& state) { state.keep_prepared({&pod, 1}); },
-                      [&](const State& state) { return state.verdicts(pod); });
+  return state_->read({&pod, 1}, [&](const State& state) { return state.verdicts(pod); });
 }
 
 PodVerdicts CpuBackend::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
-  return state_->read([&](State& state) { state.keep_prepared({&pod, 1}); },
-                      [&](const State& state) { return state.verdicts_on(pod, nodes); });
+  return state_->read({&pod, 1}, [&](const State& state) { return state.verdicts_on(pod, nodes); });
 }
 
 AnswerChanges CpuBackend::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {
-  return state_->read([&](State& state) { state.keep_prepared({&pod, 1}); },
-                      [&](const State& state) { return state.answer_changes(pod, basis); });
+  return state_->read({&pod, 1}, [&](const State& state) { return state.answer_changes(pod, basis); });
 }
 
 DryRunResult CpuBackend::dry_run(const DryRunRequest& request) const {
-  return state_->read([&](State& state) { state.keep_prepared(request.preemptors); },
+  return state_->read(request.preemptors,
                       [&](const State& state) { return state.dry_run(request, state.dry_runs_in_tasks()); });
 }
 
 std::vector<Status> CpuBackend::statuses_without_victims(const DryRunRequest& request) const {
-  return state_->read(
-      [&](State& state) { state.keep_prepared(request.preemptors); },
-      [&](const State& state) { return state.statuses_without_victims(request, state.dry_runs_in_tasks()); });
+  return state_->read(request.preemptors, [&](const State& state) {
+    return state.statuses_without_victims(request, state.dry_runs_in_tasks());
+  });
 }
 
 void CpuBackend::as_one(const std::function<void()>& calls) {
@@ -218,24 +234,13 @@ void CpuBackend::as_one(const std::function<void()>& calls) {
 }
 
 BackendStats CpuBackend::stats() const {
-  const State& state = state_->any();
-  BackendStats stats;
-  stats.rows_built = state.rows_built();
-  stats.node_evaluations = state.row_evaluations() + state.list_evaluations;
-  stats.dry_runs = state.dry_runs();
-  stats.ways = state.ways;
-  stats.forks_reopened = *state.fork_source()->own_engines;
-  state.write_host_stats(stats);
-  if (state.is_void()) return stats;
-  stats.class_count = state.table.live_count();
-  stats.column_bytes = state.snapshot.column_bytes();
-  stats.row_bytes = state.tiles.bytes() + state.lone_row.bytes() + state.grouped_rows.bytes() + state.index.bytes() +
-                    state.table.node_side_bytes();
-  return stats;
+  return state_->look([](const State& state) { return state.stats(); });
 }
 
-std::string_view CpuBackend::node_name(NodeIndex index) const { return state_->any().node_name(index.value); }
+std::string_view CpuBackend::node_name(NodeIndex index) const { return state_->node_name(index.value); }
 
-std::int32_t CpuBackend::slot_count() const { return state_->any().snapshot.slot_count(); }
+std::int32_t CpuBackend::slot_count() const {
+  return state_->look([](const State& state) { return state.snapshot.slot_count(); });
+}
 
 }  // namespace berth

@@ -44,7 +44,7 @@ class CpuBackend : public Backend {
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
   void refill(std::span<const PodToPlace> pods) override;
   void place(const PodToPlace& pod, std::string_view node_name) override;
-  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) override;
+  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) const override;
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
   void settle() override;

@@ -59,6 +59,8 @@ struct CpuBackend::State : CommitState {
     return earlier.node_evaluations + tiles.node_evaluations() + lone_row.evaluations() + index.evaluations();
   }
 
+  BackendStats stats() const;
+
   CpuTuning tuning;
   mutable tbb::task_arena arena;  ///< const calls run in it too
   TileCache tiles;

@@ -16,21 +16,45 @@ void in_one_block(std::size_t count, const std::function<void(std::size_t, std::
 
 }  // namespace
 
+BackendStats DeviceBackend::State::stats() const {
+  const auto reading = shared();
+  const std::lock_guard without_forks(forks_mutex);
+  BackendStats stats;
+  stats.rows_built = rows_built();
+  stats.node_evaluations = refreshed_nodes + list_evaluations;
+  write_host_stats(stats);
+  stats.dry_runs = dry_runs();
+  stats.forks_reopened = *fork_source()->own_engines;
+  stats.device = accelerator->stats();
+  stats.device->pods_on_host = pods_on_host;
+  stats.device->dry_runs_on_host = stats.dry_runs;
+  stats.device->fork_pods_on_host = fork_pods_on_host;
+  stats.device->evaluations_on_host = evaluations_on_host;
+  stats.device->full_uploads = full_uploads();
+  stats.device->layouts_rebuilt = layouts_rebuilt();
+  if (is_void()) return stats;
+  stats.class_count = table.live_count();
+  stats.column_bytes = snapshot.column_bytes();
+  stats.row_bytes = rows.bytes() + table.node_side_bytes();
+  return stats;
+}
+
 DeviceBackend::DeviceBackend(std::unique_ptr<Accelerator> accelerator, std::shared_ptr<const ClusterCache> cache,
                              const ClusterObjects& objects, const SchedulerConfig& config, const EngineConfig& engine,
                              const DeviceTuning& tuning)
     : state_(std::make_unique<EngineState<State>>(
           std::make_unique<State>(std::move(accelerator), std::move(cache), objects, config, engine, tuning))) {
   // A fork has no device of its own.
-  state_->any().fork_source()->open_engine = [&config, engine](std::shared_ptr<const ClusterCache> cluster,
-                                                               const ClusterObjects& others, std::size_t next_start) {
+  state_->opened().fork_source()->open_engine = [&config, engine](std::shared_ptr<const ClusterCache> cluster,
+                                                                  const ClusterObjects& others,
+                                                                  std::size_t next_start) {
     return CpuBackend::open_for_fork(std::move(cluster), others, config, engine, {}, next_start);
   };
 }
 
 DeviceBackend::~DeviceBackend() = default;
 
-std::string_view DeviceBackend::name() const { return state_->any().accelerator->name(); }
+std::string_view DeviceBackend::name() const { return accelerator().name(); }
 
 void DeviceBackend::compile(std::span<PodToPlace> pods) {
   State& state = state_->ready();
@@ -59,7 +83,7 @@ BatchResult DeviceBackend::commit_batch(std::span<const PodToPlace> pods, const 
   State& state = state_->ready();
   const auto alone = state.exclusive();
   BatchResult result = commit(state, pods, limits);
-  note_change();
+  if (!result.outcomes.empty()) note_change();
   return result;
 }
 
@@ -104,7 +128,9 @@ void DeviceBackend::refill(std::span<const PodToPlace> pods) {
   state.refill(pods);
 }
 
-CommitMark DeviceBackend::mark() const { return state_->any().mark(); }
+CommitMark DeviceBackend::mark() const {
+  return state_->look([](const State& state) { return state.mark(); });
+}
 
 void DeviceBackend::place(const PodToPlace& pod, std::string_view node_name) {
   State& state = state_->ready();
@@ -113,15 +139,16 @@ void DeviceBackend::place(const PodToPlace& pod, std::string_view node_name) {
   note_change();
 }
 
-std::unique_ptr<Fork> DeviceBackend::open_fork(std::shared_ptr<const ForkParent> parent) {
-  return state_->ready().open_fork(std::move(parent));
+std::unique_ptr<Fork> DeviceBackend::open_fork(std::shared_ptr<const ForkParent> parent) const {
+  return state_->open_fork(parent);
 }
 
 void DeviceBackend::rollback(CommitMark mark) {
   State& state = state_->ready();
   const auto alone = state.exclusive();
+  const bool undoes = mark.position != state.mark().position;
   state.rollback(mark);
-  note_change();
+  if (undoes) note_change();
 }
 
 void DeviceBackend::settle() {
@@ -163,27 +190,23 @@ void DeviceBackend::prepare(std::span<PodToPlace> pods) {
 }
 
 PodVerdicts DeviceBackend::verdicts(const PodToPlace& pod) const {
-  return state_->read([&](State& state) { state.keep_prepared({&pod, 1}); },
-                      [&](const State& state) { return state.verdicts(pod); });
+  return state_->read({&pod, 1}, [&](const State& state) { return state.verdicts(pod); });
 }
 
 PodVerdicts DeviceBackend::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
-  return state_->read([&](State& state) { state.keep_prepared({&pod, 1}); },
-                      [&](const State& state) { return state.verdicts_on(pod, nodes); });
+  return state_->read({&pod, 1}, [&](const State& state) { return state.verdicts_on(pod, nodes); });
 }
 
 AnswerChanges DeviceBackend::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {
-  return state_->read([&](State& state) { state.keep_prepared({&pod, 1}); },
-                      [&](const State& state) { return state.answer_changes(pod, basis); });
+  return state_->read({&pod, 1}, [&](const State& state) { return state.answer_changes(pod, basis); });
 }
 
 DryRunResult DeviceBackend::dry_run(const DryRunRequest& request) const {
-  return state_->read([&](State& state) { state.keep_prepared(request.preemptors); },
-                      [&](const State& state) { return state.dry_run(request, in_one_block); });
+  return state_->read(request.preemptors, [&](const State& state) { return state.dry_run(request, in_one_block); });
 }
 
 std::vector<Status> DeviceBackend::statuses_without_victims(const DryRunRequest& request) const {
-  return state_->read([&](State& state) { state.keep_prepared(request.preemptors); },
+  return state_->read(request.preemptors,
                       [&](const State& state) { return state.statuses_without_victims(request, in_one_block); });
 }
 
@@ -198,31 +221,17 @@ void DeviceBackend::as_one(const std::function<void()>& calls) {
 }
 
 BackendStats DeviceBackend::stats() const {
-  const State& state = state_->any();
-  BackendStats stats;
-  stats.rows_built = state.rows_built();
-  stats.node_evaluations = state.refreshed_nodes + state.list_evaluations;
-  state.write_host_stats(stats);
-  stats.dry_runs = state.dry_runs();
-  stats.forks_reopened = *state.fork_source()->own_engines;
-  stats.device = state.accelerator->stats();
-  stats.device->pods_on_host = state.pods_on_host;
-  stats.device->dry_runs_on_host = stats.dry_runs;
-  stats.device->fork_pods_on_host = state.fork_pods_on_host;
-  stats.device->evaluations_on_host = state.evaluations_on_host;
-  stats.device->full_uploads = state.full_uploads();
-  stats.device->layouts_rebuilt = state.layouts_rebuilt();
-  if (state.is_void()) return stats;
-  stats.class_count = state.table.live_count();
-  stats.column_bytes = state.snapshot.column_bytes();
-  stats.row_bytes = state.rows.bytes() + state.table.node_side_bytes();
-  return stats;
+  return state_->look([](const State& state) { return state.stats(); });
 }
 
-std::string_view DeviceBackend::node_name(NodeIndex index) const { return state_->any().node_name(index.value); }
+std::string_view DeviceBackend::node_name(NodeIndex index) const { return state_->node_name(index.value); }
 
-std::int32_t DeviceBackend::slot_count() const { return state_->any().snapshot.slot_count(); }
+std::int32_t DeviceBackend::slot_count() const {
+  return state_->look([](const State& state) { return state.snapshot.slot_count(); });
+}
 
-const Accelerator& DeviceBackend::accelerator() const { return *state_->any().accelerator; }
+const Accelerator& DeviceBackend::accelerator() const {
+  return *state_->look([](const State& state) { return state.accelerator.get(); });
+}
 
 }  // namespace berth

@@ -48,7 +48,7 @@ class DeviceBackend : public Backend {
   void place(const PodToPlace& pod, std::string_view node_name) override;
   /// Batches are answered by the device where the fork has the engine's nodes, and no nominations or plugins on the
   /// host concern them; DeviceStats::fork_pods_on_host counts the others.
-  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) override;
+  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) const override;
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
   void settle() override;

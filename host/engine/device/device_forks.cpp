@@ -13,7 +13,10 @@ namespace berth {
 /// Recompiles the pods of all forks until their classes are final.
 std::vector<std::vector<PodToPlace>> DeviceBackend::State::current(std::span<const std::span<const PodToPlace>> forks) {
   std::vector<std::vector<PodToPlace>> renewed;
-  for (const std::span<const PodToPlace> pods : forks) renewed.emplace_back(pods.begin(), pods.end());
+  for (const std::span<const PodToPlace> pods : forks) {
+    check_compiled(pods);
+    renewed.emplace_back(pods.begin(), pods.end());
+  }
   const auto is_stale = [&](const PodToPlace& pod) { return table.is_stale(pod); };
   for (bool again = true; again;) {
     again = false;

@@ -72,6 +72,8 @@ struct DeviceBackend::State : CommitState {
   std::int64_t full_uploads() const { return earlier_full_uploads + columns.full_uploads(); }
   std::int64_t layouts_rebuilt() const { return earlier_layouts_rebuilt + classes.layouts_rebuilt(); }
 
+  BackendStats stats() const;
+
   std::shared_ptr<Accelerator> accelerator;
   DeviceTuning tuning;
   DeviceSnapshot columns;
@@ -98,7 +100,7 @@ struct DeviceBackend::State : CommitState {
     bool is_current(const CommitLog& log, const Snapshot& snapshot) const;
   };
   std::optional<ForksRead> forks_read;
-  std::mutex forks_mutex;  ///< of forks that use the device, one at a time
+  mutable std::mutex forks_mutex;  ///< of forks that use the device, one at a time
   std::unique_ptr<ForkStates> fork_states;
   std::atomic<bool> has_failed_for_forks = false;
   std::int64_t pods_on_host = 0;

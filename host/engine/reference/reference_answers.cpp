@@ -2,7 +2,6 @@
 // What ReferenceBackend answers without placing anything: evaluations, verdicts and dry runs.
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "host/engine/reference/node_position.h"
@@ -90,17 +89,6 @@ NodeProbe ReferenceBackend::probe(const PodToPlace& pod, std::string_view node_n
 
 // Verdicts and dry runs
 
-void ReferenceBackend::prepare(std::span<PodToPlace> pods) {
-  std::set<const Pod*> prepared;
-  for (const PodToPlace& pod : pods) prepared.insert(pod.pod.get());
-  compile(pods);
-  prepared_.merge(prepared);
-}
-
-void ReferenceBackend::check_prepared(const Pod& pod) const {
-  if (!prepared_.contains(&pod)) throw std::logic_error("pod " + pod.full_name() + " is not prepared");
-}
-
 /// The profile's own text of the name, or empty.
 std::string_view ReferenceBackend::lasting_name(std::string_view plugin, const Profile& profile) const {
   for (const ExtensionPoint point : {ExtensionPoint::kPreFilter, ExtensionPoint::kFilter})
@@ -114,7 +102,7 @@ NodeVerdict ReferenceBackend::to_verdict(const Status& status, const Profile& pr
 }
 
 PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
-  check_prepared(*pod.pod);
+  known_pods_->check_prepared({&pod, 1});
   if (nodes_.empty()) return {};
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
   if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins))
@@ -188,7 +176,7 @@ Status ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const VictimLi
 
 DryRunResult ReferenceBackend::dry_run(const DryRunRequest& request) const {
   dry_runs_ += static_cast<std::int64_t>(request.runs.size());
-  for (const PodToPlace& preemptor : request.preemptors) check_prepared(*preemptor.pod);
+  known_pods_->check_prepared(request.preemptors);
   DryRunResult result;
   for (const DryRun& run : request.runs) {
     const VictimList& list = request.lists[run.list];
@@ -204,7 +192,7 @@ DryRunResult ReferenceBackend::dry_run(const DryRunRequest& request) const {
 }
 
 std::vector<Status> ReferenceBackend::statuses_without_victims(const DryRunRequest& request) const {
-  for (const PodToPlace& preemptor : request.preemptors) check_prepared(*preemptor.pod);
+  known_pods_->check_prepared(request.preemptors);
   std::vector<Status> statuses;
   std::vector<std::uint64_t> no_mask;
   for (const DryRun& run : request.runs)

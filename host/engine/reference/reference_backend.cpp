@@ -246,13 +246,24 @@ VolumeDecisionsPtr ReferenceBackend::decide_volumes(const PodToPlace& pod, const
   return reference::decide_volumes(reference::make_request(*pod.pod, profile, config_.gates, cluster), node);
 }
 
-void ReferenceBackend::compile(std::span<PodToPlace> pods) {
+void ReferenceBackend::compile(std::span<PodToPlace> pods) { know(pods, false); }
+
+void ReferenceBackend::prepare(std::span<PodToPlace> pods) { know(pods, true); }
+
+void ReferenceBackend::know(std::span<const PodToPlace> pods, bool prepared) {
   std::set<std::uint64_t> classes;
   for (const PodToPlace& pod : pods) classes.insert(pod_class_hash(*pod.pod->spec));
+  known_pods_->add(pods, prepared);
   classes_.merge(classes);
 }
 
+void ReferenceBackend::release(std::span<PodToPlace> pods) {
+  settle();
+  known_pods_->remove(pods);
+}
+
 BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
+  known_pods_->check_compiled(pods);
   BatchResult result;
   const Deadline deadline(limits.deadline_us);
   place_or_nothing([&] {
@@ -273,7 +284,7 @@ BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, con
       }
     }
   });
-  note_change();
+  if (!result.outcomes.empty()) note_change();
   return result;
 }
 
@@ -291,19 +302,24 @@ void ReferenceBackend::fold_for_hosts() {
 }
 
 /// A copy of everything.
-std::unique_ptr<Fork> ReferenceBackend::open_fork(std::shared_ptr<const ForkParent> parent) {
-  fold();
-  auto copy = std::make_unique<ReferenceBackend>(std::make_shared<const ClusterCache>(cluster_.cache()),
-                                                 cluster_.objects(), config_, engine_);
+std::unique_ptr<Fork> ReferenceBackend::open_fork(std::shared_ptr<const ForkParent> parent) const {
+  auto cache = std::make_shared<ClusterCache>(cluster_.cache());
+  for (const LogEntry& entry : std::span(log_).subspan(folded_))
+    if (entry.placed != nullptr) cache->assume_pod(entry.placed, entry.node_name, entry.decisions);
+  auto copy = std::make_unique<ReferenceBackend>(std::move(cache), cluster_.objects(), config_, engine_);
   copy->nominations_ = nominations_;
   copy->next_start_ = next_start_;
-  return std::make_unique<EngineFork>(std::move(copy), ForkHistory(std::move(parent)));
+  copy->pods_of_forks_ = pods_of_forks_;
+  return std::make_unique<EngineFork>(
+      std::move(copy), ForkHistory(std::move(parent)),
+      [known = pods_of_forks_](std::span<const PodToPlace> pods) { known->check_prepared(pods); });
 }
 
 void ReferenceBackend::rollback(CommitMark mark) {
   if (mark.position > settled_ + log_.size() || mark.position < settled_)
     throw std::out_of_range("ReferenceBackend: no such mark");
   const std::size_t left = mark.position - settled_;
+  const bool undoes = left != log_.size();
   all_or_nothing([&] {
     for (std::size_t i = log_.size(); i-- > left;) {
       const LogEntry& entry = log_[i];
@@ -322,7 +338,7 @@ void ReferenceBackend::rollback(CommitMark mark) {
     log_.erase(log_.begin() + static_cast<std::ptrdiff_t>(left), log_.end());
     folded_ = std::min(folded_, left);
   });
-  note_change();
+  if (undoes) note_change();
 }
 
 /// Hands placements over to the cluster, which knows them by uid from then on.

@@ -19,6 +19,7 @@
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
 #include "host/engine/reference/cluster_view.h"
+#include "host/engine/reference/known_pods.h"
 #include "host/engine/reference/node_rules.h"
 #include "host/engine/reference/node_state.h"
 #include "host/engine/reference/request.h"
@@ -40,13 +41,13 @@ class ReferenceBackend : public Backend {
 
   std::string_view name() const override { return "reference"; }
   void compile(std::span<PodToPlace> pods) override;
-  void release(std::span<PodToPlace> /*pods*/) override {}  // it keeps nothing of pods that are not placed
+  void release(std::span<PodToPlace> pods) override;
   void apply(std::span<const ClusterChange> changes) override;
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
   /// It asks plugins on the host as it goes, and knows nothing that could become stale.
   void refill(std::span<const PodToPlace> /*pods*/) override {}
   void place(const PodToPlace& pod, std::string_view node_name) override;
-  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) override;
+  std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) const override;
   CommitMark mark() const override { return {settled_ + log_.size()}; }
   void rollback(CommitMark mark) override;
   void settle() override;
@@ -112,6 +113,7 @@ class ReferenceBackend : public Backend {
   void keep_call() noexcept;
   void take_back_call() noexcept;
 
+  void know(std::span<const PodToPlace> pods, bool prepared);
   void fold();
   void fold_for_hosts();
   void take_back(LogEntry& entry) noexcept;
@@ -131,7 +133,6 @@ class ReferenceBackend : public Backend {
   VolumeDecisionsPtr decide_volumes(const PodToPlace& pod, const Node& node) const;
   bool forget(const Pod& pod);
 
-  void check_prepared(const Pod& pod) const;
   /// The two passes of 2.5 on `state`: the node as it is, or with pods added and removed.
   Status filter(const reference::Request& request, const reference::PreFilterResult& pre,
                 const reference::NodeState& state) const;
@@ -170,7 +171,9 @@ class ReferenceBackend : public Backend {
   /// Pods whose nomination changed from outside in the call, by uid, and how many had an outcome then.
   std::vector<std::pair<std::string, std::size_t>> renominated_;
   std::set<std::uint64_t> classes_;
-  std::set<const Pod*> prepared_;
+  const std::shared_ptr<reference::KnownPods> known_pods_ = std::make_shared<reference::KnownPods>();
+  /// Those that forks may place: of the engine, where this one belongs to a fork itself.
+  std::shared_ptr<const reference::KnownPods> pods_of_forks_ = known_pods_;
   mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< const calls run in parallel
   BackendStats stats_;
 };
