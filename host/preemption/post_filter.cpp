@@ -7,6 +7,12 @@
 #include <utility>
 
 namespace berth {
+namespace {
+
+/// About 8 MiB. Beyond that all are forgotten, and the next pod of a class is looked at again.
+constexpr std::size_t kFailuresMax = 16'384;
+
+}  // namespace
 
 PostFilter::PostFilter(Backend& backend, const ClusterCache& cache, const SchedulerConfig& config,
                        std::span<const PodDisruptionBudget> budgets, const PreemptionLimits& limits)
@@ -74,8 +80,10 @@ PostFilterResult PostFilter::preempt(PodToPlace& pod, const Message& message) {
                           {},
                           !choice.eligible || !choice.error.empty(),
                           !choice.error.empty()};
-  if (!result.keeps_nomination && pod.class_index >= 0 && !may_gain_from_pods(*pod.pod))
+  if (!result.keeps_nomination && pod.class_index >= 0 && !may_gain_from_pods(*pod.pod)) {
+    if (failures_.size() >= kFailuresMax) failures_.clear();
     failures_.insert_or_assign(key_of(pod), Failure{message, result.text, text_version_});
+  }
   return result;
 }
 

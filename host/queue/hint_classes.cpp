@@ -44,25 +44,21 @@ std::uint32_t HintClasses::class_of(const PodRecord& record) {
   bytes.append(reinterpret_cast<const char*>(&pod.priority), sizeof pod.priority);
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   const Key key{hash.low64, hash.high64};
-  const auto at = by_key_.find(key);
-  return at != by_key_.end() ? at->second : add_class(record, group, key);
+  const std::uint32_t known =
+      by_key_.find(hash_of(key), [&](std::uint32_t index) { return classes_[index].key == key; });
+  return known != SlotIndex::kNone ? known : add_class(record, group, key);
 }
 
 std::uint32_t HintClasses::add_class(const PodRecord& record, std::uint32_t group, const Key& key) {
   if (empty_classes_ > kEmptyClassesMin && empty_classes_ > by_key_.size() / 2) sweep();
-  const std::uint32_t index = free_.empty() ? static_cast<std::uint32_t>(classes_.size()) : free_.back();
-  if (free_.empty()) {
-    classes_.emplace_back();
-  } else {
-    free_.pop_back();
-  }
+  const std::uint32_t index = classes_.take();
   Class& added = classes_[index];
+  added.is_free = false;
   added.key = key;
-  added.like = record.info.pod;
   added.group = group;
   added.priority = record.info.pod->priority;
   groups_[group].classes.push_back(index);
-  by_key_.emplace(key, index);
+  by_key_.insert(hash_of(key), index);
   ++empty_classes_;
   return index;
 }
@@ -70,13 +66,12 @@ std::uint32_t HintClasses::add_class(const PodRecord& record, std::uint32_t grou
 void HintClasses::sweep() {
   for (Group& group : groups_)
     std::erase_if(group.classes, [this](std::uint32_t index) { return classes_[index].count == 0; });
-  for (std::uint32_t index = 0; index < classes_.size(); ++index) {
-    Class& hint_class = classes_[index];
-    if (hint_class.count > 0 || hint_class.like == nullptr) continue;
-    by_key_.erase(hint_class.key);
+  for (std::uint32_t index = 0; index < classes_.end(); ++index) {
+    const Class& hint_class = classes_[index];
+    if (hint_class.count > 0 || hint_class.is_free) continue;
+    by_key_.erase(hash_of(hint_class.key), index);
     prepared_count_ -= hint_class.prepared.size();
-    hint_class = Class();
-    free_.push_back(index);
+    classes_.give_back(index);
   }
   empty_classes_ = 0;
 }
@@ -160,7 +155,8 @@ QueueingHint HintClasses::call(Class& hint_class, std::uint8_t plugin, const Rai
   const auto at = std::find_if(hint_class.prepared.begin(), hint_class.prepared.end(),
                                [plugin](const Prepared& prepared) { return prepared.plugin == plugin; });
   if (at != hint_class.prepared.end()) return answer(*at->hints);
-  auto prepared = table_.prepare(*hint_class.like, groups_[hint_class.group].profile, plugin);
+  const Pod& like = waiting != nullptr ? *waiting : *records_[hint_class.first].info.pod;
+  auto prepared = table_.prepare(like, groups_[hint_class.group].profile, plugin);
   const QueueingHint hint = answer(*prepared);
   if (hint_class.count > 1 || prepared_count_ < kPreparedMax) {
     hint_class.prepared.push_back({plugin, std::move(prepared)});
@@ -223,7 +219,8 @@ std::vector<HintClasses::Decision> HintClasses::decide_all(const RaisedEvent& ra
 
 std::vector<std::uint32_t> HintClasses::older_than(std::int64_t time_us, bool& any) {
   std::vector<std::uint32_t> found;
-  for (Class& hint_class : classes_) {
+  for (std::uint32_t index = 0; index < classes_.end(); ++index) {
+    Class& hint_class = classes_[index];
     if (hint_class.oldest_us >= time_us) continue;
     const std::uint8_t gating_plugin = groups_[hint_class.group].gating_plugin;
     const bool stays = gating_plugin != PodRecord::kNotGated && !table_.is_registered_by(gating_plugin, kWildcardEvent);
@@ -239,7 +236,7 @@ std::vector<std::uint32_t> HintClasses::older_than(std::int64_t time_us, bool& a
 }
 
 void HintClasses::forget_prepared() {
-  for (Class& hint_class : classes_) hint_class.prepared.clear();
+  for (std::uint32_t index = 0; index < classes_.end(); ++index) classes_[index].prepared.clear();
   prepared_count_ = 0;
 }
 

@@ -9,13 +9,14 @@
 #include <map>
 #include <memory>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "host/framework/scheduling_meter.h"
 #include "host/queue/hint_table.h"
 #include "host/queue/pod_records.h"
+#include "host/queue/slot_index.h"
+#include "host/queue/slot_table.h"
 
 namespace berth {
 
@@ -66,28 +67,27 @@ class HintClasses {
   /// Calls visit(slot) for each pod.
   template <class Visit>
   void for_each(Visit visit) const {
-    for (const Class& hint_class : classes_)
-      for (std::uint32_t slot = hint_class.first; slot != PodRecord::kNone; slot = records_[slot].next) visit(slot);
+    for (std::uint32_t index = 0; index < classes_.end(); ++index)
+      for (std::uint32_t slot = classes_[index].first; slot != PodRecord::kNone; slot = records_[slot].next)
+        visit(slot);
   }
 
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const { return key.first; }
-  };
+  static std::uint32_t hash_of(const Key& key) { return static_cast<std::uint32_t>(key.first); }
   struct Prepared {
     std::uint8_t plugin;
     std::unique_ptr<const PreparedHints> hints;
   };
   struct Class {
     Key key{};
-    PodPtr like;                         ///< a pod of the class; null: the place is free
     std::int64_t oldest_us = INT64_MAX;  ///< no pod of the class has an earlier timestamp
     std::vector<Prepared> prepared;
     std::uint32_t group = 0;
     std::uint32_t first = PodRecord::kNone;
     std::uint32_t count = 0;
     std::int32_t priority = 0;
+    bool is_free = true;  ///< the slot has no class
   };
   struct Group {
     PluginSet unschedulable = 0;
@@ -116,9 +116,8 @@ class HintClasses {
   SchedulingMeter* meter_ = nullptr;
   std::vector<Group> groups_;
   std::map<std::tuple<PluginSet, PluginSet, std::uint16_t, std::uint8_t>, std::uint32_t> group_index_;
-  std::vector<Class> classes_;
-  std::vector<std::uint32_t> free_;
-  std::unordered_map<Key, std::uint32_t, KeyHash> by_key_;
+  SlotTable<Class> classes_;
+  SlotIndex by_key_;
   std::size_t empty_classes_ = 0;
   std::size_t prepared_count_ = 0;  ///< of all classes
   std::size_t size_ = 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,21 +25,29 @@ class Nominator {
   /// @param lister  absent: every pod exists and has no node
   explicit Nominator(PodLister lister = nullptr) : lister_(std::move(lister)) {}
 
-  /// An earlier nomination ends. @param node  absent: what the pod's status names, if it names one
+  /// An earlier nomination ends, and a node without a name makes no other one. @param node  absent: what the pod's
+  /// status names, if it names one
   void add(const PodPtr& pod, const std::optional<std::string>& node);
   void update(const Pod& before, const PodPtr& after);
   void remove(const Pod& pod);
 
-  /// Absent: the pod has no nomination. A pod may be nominated for a node without a name.
+  /// Absent: the pod has no nomination.
   std::optional<std::string> node_of(const Pod& pod) const;
   /// As they were when they were nominated, in order.
   std::vector<PodPtr> pods_on(const std::string& node) const;
-  std::size_t size() const { return node_of_.size(); }
+  std::size_t size() const { return nominations_.size(); }
 
  private:
+  struct Nomination {
+    std::string node;
+    std::uint64_t order;  ///< key in pods_on_[node]
+  };
+
   PodLister lister_;
-  std::unordered_map<std::string, std::string> node_of_;  ///< by uid
-  std::unordered_map<std::string, std::vector<PodPtr>> pods_on_;
+  std::unordered_map<std::string, Nomination> nominations_;  ///< by uid
+  /// By node, and there by order: many pods may be nominated for one large node, and each of them leaves alone.
+  std::unordered_map<std::string, std::map<std::uint64_t, PodPtr>> pods_on_;
+  std::uint64_t next_order_ = 0;
 };
 
 }  // namespace berth

@@ -11,14 +11,8 @@ std::uint32_t PodRecords::find(const Pod& pod) const {
 }
 
 std::uint32_t PodRecords::create(QueuedPodInfo info) {
-  const std::uint32_t slot = free_.empty() ? static_cast<std::uint32_t>(records_.size()) : free_.back();
-  if (free_.empty()) {
-    records_.emplace_back();
-  } else {
-    free_.pop_back();
-  }
+  const std::uint32_t slot = records_.take();
   PodRecord& record = records_[slot];
-  record = PodRecord();
   record.name_hash = hash_of_name(info.pod->namespace_, info.pod->name);
   record.info = std::move(info);
   by_name_.insert(record.name_hash, slot);
@@ -27,8 +21,9 @@ std::uint32_t PodRecords::create(QueuedPodInfo info) {
 
 QueuedPodInfo PodRecords::destroy(std::uint32_t slot) {
   by_name_.erase(records_[slot].name_hash, slot);
-  free_.push_back(slot);
-  return std::exchange(records_[slot].info, {});
+  QueuedPodInfo info = std::move(records_[slot].info);
+  records_.give_back(slot);
+  return info;
 }
 
 }  // namespace berth

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "host/queue/queued_pod.h"
 #include "host/queue/slot_index.h"
+#include "host/queue/slot_table.h"
 
 namespace berth {
 
@@ -37,7 +37,7 @@ struct PodRecord {
   bool is_gated() const { return gating_plugin != kNotGated; }
 };
 
-/// All pods of the queue, found by namespace and name. A reference to a record is valid until the next create().
+/// All pods of the queue, found by namespace and name.
 class PodRecords {
  public:
   static constexpr std::uint32_t kNone = SlotIndex::kNone;
@@ -52,8 +52,7 @@ class PodRecords {
   std::size_t size() const { return by_name_.size(); }
 
  private:
-  std::vector<PodRecord> records_;
-  std::vector<std::uint32_t> free_;
+  SlotTable<PodRecord> records_;
   SlotIndex by_name_;
 };
 

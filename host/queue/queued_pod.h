@@ -20,6 +20,9 @@ struct QueuedPodInfo {
   std::uint32_t unschedulable_count = 0;
   std::uint32_t consecutive_errors = 0;
   bool was_flushed = false;  ///< last moved by the leftover flush
+  /// For whoever tries pods: a hash of the condition that the last failed attempt led to; 0: none. It stands here,
+  /// because a table of its own by uid costs a waiting pod more than all the rest.
+  std::uint64_t told_condition = 0;
 };
 
 /// Why an attempt failed. Without a plugin: an error.

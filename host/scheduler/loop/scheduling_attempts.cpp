@@ -26,6 +26,10 @@ std::string_view condition_reason(AttemptResult result) {
   return result == AttemptResult::kUnschedulable ? "Unschedulable" : "SchedulerError";
 }
 
+std::uint64_t hash_of_condition(AttemptResult result, const std::string& message) {
+  return std::hash<std::string>()(std::string(condition_reason(result)) + message);
+}
+
 }  // namespace
 
 std::string_view to_string(AttemptResult result) {
@@ -312,6 +316,8 @@ void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure, const PodP
   observer_.on_attempt({info, failure.result, {}, 0, failure.message});
   if (options_.meter != nullptr) options_.meter->on_failed(info, failure.result, seconds_of(failure.time));
   const PodPtr pod = info.pod;
+  const std::uint64_t condition = hash_of_condition(failure.result, failure.message);
+  const bool is_new_condition = std::exchange(info.told_condition, condition) != condition;
   const bool comes_back = newest != nullptr && newest->node_name.empty();
   if (comes_back) {
     info.pod = newest;
@@ -324,23 +330,18 @@ void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure, const PodP
     if (newest == nullptr && queue_.find(*pod)) return;
   }
   observer_.on_event({pod, true, "FailedScheduling", "Scheduling", as_note(failure.message)});
-  patch_status(pod, failure);
-  if (!comes_back) told_conditions_.erase(pod->uid());  // no event about the pod will
+  patch_status(pod, failure, is_new_condition);
 }
 
-void SchedulingLoop::patch_status(const PodPtr& pod, const Failure& failure) {
+void SchedulingLoop::patch_status(const PodPtr& pod, const Failure& failure, bool is_new_condition) {
   PodStatusPatch patch;
   patch.uid = pod->stored_uid;
   if (failure.nominated_node && *failure.nominated_node != pod->rare().nominated_node_name)
     patch.nominated_node_name = failure.nominated_node;
-  const std::string_view reason = condition_reason(failure.result);
-  const std::size_t hash = std::hash<std::string>()(std::string(reason) + failure.message);
-  std::size_t& told = told_conditions_[pod->uid()];
-  if (told == hash && !patch.nominated_node_name) return;
-  told = hash;
+  if (!is_new_condition && !patch.nominated_node_name) return;
   patch.conditions = {{.type = "PodScheduled",
                        .status = ConditionStatus::kFalse,
-                       .reason = std::string(reason),
+                       .reason = std::string(condition_reason(failure.result)),
                        .message = failure.message}};
   calls_.add({pod, std::move(patch)});
 }

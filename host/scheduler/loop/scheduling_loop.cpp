@@ -149,7 +149,6 @@ void SchedulingLoop::note_pod(const ObjectChange<Pod>& change) {
   const PodPtr after = object_of(change.after);
   const PodPtr& any = after != nullptr ? after : change.before->object;
   const bool is_gone = after == nullptr || is_finished(*after);
-  if (!told_conditions_.empty() && (is_gone || !after->node_name.empty())) told_conditions_.erase(any->uid());
   if (synchronous_preemption_ && synchronous_preemption_->info.pod->uid() == any->uid())
     synchronous_preemption_->newest = is_gone ? nullptr : after;
   if (tasks_.empty()) return;

@@ -147,7 +147,7 @@ class SchedulingLoop : private AssumedPods {
     fail(std::move(info), failure, pod);
   }
   void fail(QueuedPodInfo info, const Failure& failure, const PodPtr& newest);
-  void patch_status(const PodPtr& pod, const Failure& failure);
+  void patch_status(const PodPtr& pod, const Failure& failure, bool is_new_condition);
 
   // Bindings: binding_tasks.cpp
   bool proceed_waiting();
@@ -178,7 +178,6 @@ class SchedulingLoop : private AssumedPods {
   };
   std::vector<Opportunistic> opportunistic_;                             ///< [profile]; empty: off
   std::unordered_map<std::string, std::unique_ptr<BindingTask>> tasks_;  ///< [uid]
-  std::unordered_map<std::string, std::size_t> told_conditions_;         ///< [uid] hash of the condition
   std::optional<SynchronousPreemption> synchronous_preemption_;
   AttemptTime time_;  ///< of the attempt that is being decided; only with a meter
 };

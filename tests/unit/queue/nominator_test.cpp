@@ -24,8 +24,7 @@ TEST(Nominator, TakesTheGivenNodeOrThatOfTheStatus) {
   nominator.add(pod_of("d"), "");
   EXPECT_EQ(names_on(nominator, "n1"), std::vector<std::string>{"a"});
   EXPECT_EQ(names_on(nominator, "n2"), std::vector<std::string>{"b"});
-  EXPECT_EQ(names_on(nominator, ""), std::vector<std::string>{"d"});
-  EXPECT_EQ(nominator.size(), 3U);
+  EXPECT_EQ(nominator.size(), 2U) << "a node without a name is no nomination";
   nominator.add(pod_of("a nominated=n1"), "n3");
   EXPECT_TRUE(names_on(nominator, "n1").empty());
 }
@@ -41,6 +40,31 @@ TEST(Nominator, KeepsWhatOnlyItKnowsAndFollowsTheStatusOtherwise) {
   EXPECT_EQ(nominator.node_of(*pod), "n2");
   nominator.update(*named, pod);
   EXPECT_EQ(nominator.node_of(*pod), std::nullopt);
+}
+
+// What upstream's entry under the empty name leads to, without the entry.
+TEST(Nominator, AClearedNominationComesBackOnlyWithAStatusThatNamesTheNode) {
+  Nominator nominator;
+  const PodPtr named = pod_of("a nominated=n1");
+  const PodPtr silent = pod_of("a");
+  nominator.add(named, std::nullopt);
+  nominator.add(named, "");
+  EXPECT_EQ(nominator.node_of(*named), std::nullopt);
+  nominator.update(*silent, silent);
+  EXPECT_EQ(nominator.node_of(*named), std::nullopt);
+  nominator.update(*named, silent);
+  EXPECT_EQ(nominator.node_of(*named), std::nullopt);
+  nominator.add(named, "");
+  nominator.update(*named, named);
+  EXPECT_EQ(nominator.node_of(*named), "n1");
+}
+
+TEST(Nominator, PodsOfANodeKeepTheirOrderWhenOthersLeave) {
+  Nominator nominator;
+  for (const char* const pod : {"a", "b", "c", "d"}) nominator.add(pod_of(pod), "n");
+  nominator.remove(*pod_of("b"));
+  nominator.update(*pod_of("a"), pod_of("a label:x=y"));
+  EXPECT_EQ(names_on(nominator, "n"), (std::vector<std::string>{"c", "d", "a"}));
 }
 
 TEST(Nominator, DoesNotStoreAPodThatIsGoneOrBound) {

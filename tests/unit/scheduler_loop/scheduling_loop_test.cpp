@@ -58,6 +58,15 @@ TEST_F(SchedulingLoopTest, APodWithoutANodeSaysWhyAndComesWithTheNodeThatItNeeds
   EXPECT_EQ(bound, Lines{"p on c"}) << "with an empty queue nobody waits for backoff";
 }
 
+TEST_F(SchedulingLoopTest, APodThatFailsHasNoNomination) {
+  add_nodes("a cpu=1");
+  add_pods("p*3 cpu=2");
+  open();
+  settle();
+  EXPECT_EQ(queue().sizes().unschedulable, 3U);
+  EXPECT_EQ(queue().nominator().size(), 0U);
+}
+
 TEST_F(SchedulingLoopTest, WithoutEarlyPopsTheBackoffIsWaitedFor) {
   set_gates("SchedulerPopFromBackoffQ=false");
   add_nodes("a cpu=1");
