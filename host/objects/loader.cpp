@@ -16,6 +16,7 @@
 
 #include "host/objects/admission.h"
 #include "host/objects/decode.h"
+#include "host/objects/list_entries.h"
 #include "host/objects/object_pools.h"
 #include "host/objects/pod_names.h"
 #include "host/objects/repeated_objects.h"
@@ -61,7 +62,9 @@ void keep_first(std::vector<T>& list, std::size_t count) {
 class Loading {
  public:
   explicit Loading(const LoadOptions& options)
-      : options_(options), decoders_([this] { return std::make_unique<ObjectDecoder>(pools_, options_.strict); }) {}
+      : options_(options),
+        dense_entries_(options.dense_entries_max),
+        decoders_([this] { return std::make_unique<ObjectDecoder>(pools_, dense_entries_, decode_options()); }) {}
 
   LoadResult run(const NextBatch& next) {
     decode_all(next);
@@ -78,6 +81,9 @@ class Loading {
   }
 
  private:
+  DecodeOptions decode_options() const {
+    return {.is_strict = options_.strict, .keeps_finished_pods = options_.keeps_finished_pods};
+  }
   void decode_all(const NextBatch& next);
   WorkPtr read(const NextBatch& next, tbb::flow_control& flow);
   void decode(Work& work);
@@ -104,6 +110,7 @@ class Loading {
 
   const LoadOptions& options_;
   ObjectPools pools_;
+  DenseEntries dense_entries_;
   tbb::enumerable_thread_specific<std::unique_ptr<ObjectDecoder>> decoders_;
   std::mutex large_items_;
   std::vector<std::string> sources_;
@@ -159,7 +166,7 @@ void Loading::decode_items(Work& work) {
     const std::size_t left_out_before = decoded.left_out.size();
     if (item.json.size() > kLargeItemBytes) {
       const std::lock_guard one_at_a_time(large_items_);
-      ObjectDecoder(pools_, options_.strict).decode(item, work.batch.source(), work.source, decoded);
+      ObjectDecoder(pools_, dense_entries_, decode_options()).decode(item, work.batch.source(), work.source, decoded);
     } else {
       decoder.decode(item, work.batch.source(), work.source, decoded);
     }
@@ -210,6 +217,9 @@ void Loading::stop_at_limit() {
     what = std::to_string(options_.objects_max) + " objects";
   } else if (result_.left_out_count > options_.invalid_objects_max) {
     what = std::to_string(options_.invalid_objects_max) + " invalid objects";
+  } else if (dense_entries_.is_over()) {
+    what = std::to_string(options_.dense_entries_max) + " list entries beyond one for each " +
+           std::to_string(kListEntryTextBytes) + " bytes of their object";
   } else {
     return;
   }
@@ -283,7 +293,11 @@ void Loading::take_over_settled() {
   take_over(all_.services, objects.services);
   take_over(all_.runtime_classes, objects.runtime_classes);
   take_over(all_.pod_disruption_budgets, objects.pod_disruption_budgets);
-  take_over(all_.terminal_pods, objects.terminal_pods);
+  for (Sourced<TerminalPod>& terminal : all_.terminal_pods) {
+    objects.terminal_pods.push_back(std::move(terminal.object.name));
+    if (terminal.object.pod != nullptr) result_.finished_pods.push_back(std::move(terminal.object.pod));
+  }
+  std::vector<Sourced<TerminalPod>>().swap(all_.terminal_pods);
   objects.terminal_pod_count = static_cast<std::int64_t>(objects.terminal_pods.size());
   take_over(all_.volumes, objects.storage.volumes);
   take_over(all_.volume_claims, objects.storage.claims);

@@ -15,6 +15,7 @@
 #include "host/objects/decode.h"
 #include "host/objects/errors.h"
 #include "host/objects/json_value.h"
+#include "host/objects/list_entries.h"
 #include "host/objects/object_pools.h"
 #include "host/simulate/scenario.h"
 
@@ -34,7 +35,7 @@ struct InlineObjects {
 class InlineObjectReader {
  public:
   /// @param is_strict  what an API server would refuse is a problem, not a finding
-  InlineObjectReader(ObjectPools& pools, bool is_strict) : decoder_(pools, is_strict) {}
+  InlineObjectReader(ObjectPools& pools, bool is_strict) : decoder_(pools, dense_entries_, {.is_strict = is_strict}) {}
 
   /// Appends the object. Kinds that a simulation cannot create are problems of `value`'s sink, as is what the decoder
   /// finds wrong.
@@ -43,6 +44,7 @@ class InlineObjectReader {
   std::vector<InputProblem> take_findings() { return std::exchange(findings_, {}); }
 
  private:
+  DenseEntries dense_entries_{kDenseEntriesMax};
   ObjectDecoder decoder_;
   std::vector<InputProblem> findings_;
 };
