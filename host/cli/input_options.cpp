@@ -117,6 +117,7 @@ LoadOptions load_options(const InputOptions& options, int threads, ProgressBar& 
   result.threads = threads;
   result.expand_workloads = !options.no_expand;
   result.strict = options.strict;
+  result.keeps_finished_pods = options.keeps_finished_pods;
   result.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     bar.update(static_cast<std::size_t>(done >> kMebibyteShift), static_cast<std::size_t>(total >> kMebibyteShift));
   };
@@ -138,7 +139,7 @@ LoadedInput load_input(const InputOptions& options, int threads) {
   if (loaded.problem_count > 0) say_left_out(options, loaded);
   if (!options.quiet && !options.nodes_may_come && loaded.objects.nodes.empty()) say_no_nodes();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {std::move(loaded.objects), seconds};
+  return {std::move(loaded.objects), std::move(loaded.finished_pods), seconds};
 }
 
 }  // namespace berth

@@ -90,7 +90,9 @@ struct InlineAdmission::Classes {
   Classes(std::vector<PriorityClass> priorities, std::vector<RuntimeClass> runtimes, ObjectPools& pools)
       : priority_classes(std::move(priorities)),
         runtime_classes(std::move(runtimes)),
-        admission(priority_classes, runtime_classes, pools) {}
+        admission(priority_classes, runtime_classes, pools) {
+    admission.say_missing_classes();
+  }
 };
 
 InlineAdmission::InlineAdmission(const ClusterObjects& cluster, const std::vector<const InlineObjects*>& lists,

@@ -189,7 +189,10 @@ TEST(MissingInputs, PriorityClassesAreNamedInTheError) {
   const ProgramRun run =
       run_berth({"schedule", "-f", "-"}, kNode + stored_pod("p", "priorityClassName: high, ") + service());
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_NE(run.err.find("kubectl get priorityclasses -A -o json"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("To add what is missing: kubectl get priorityclasses -A -o json, or all that Berth reads: " +
+                         std::string(kDumpCommand)),
+            std::string::npos)
+      << run.err;
 }
 
 TEST(MissingInputs, AreWarningsOfCommandsWithoutNotes) {
