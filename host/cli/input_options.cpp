@@ -104,7 +104,13 @@ void refuse_foreign_input(const LoadResult& loaded) {
     throw InputError(InputProblem{"", "", "the input holds no object at all: did the command that wrote it fail?"});
   }
   const auto& kinds = loaded.objects.unknown_kinds;
-  if (kinds.empty()) return;
+  if (kinds.empty()) {
+    if (loaded.empty_list_count > 0) return;
+    throw InputError(
+        InputProblem{"", "",
+                     "the input holds no object, only null in place of the items of a list, or []: did the "
+                     "command that wrote it fail? A cluster without objects is a list with \"items\": []"});
+  }
   std::int64_t count = 0;
   for (const auto& [kind, objects] : kinds) count += objects;
   throw InputError(InputProblem{"", "",

@@ -43,6 +43,7 @@ struct Work {
   std::uint32_t source = 0;
   std::int64_t left_out_count = 0;  ///< of decoded, with those that were not kept
   std::int64_t document_count = 0;
+  std::int64_t empty_list_count = 0;
   bool is_decoded = false;
 };
 using WorkPtr = std::shared_ptr<Work>;
@@ -156,6 +157,7 @@ void Loading::decode(Work& work) {
   decoded.problem_count += skipped;
   work.left_out_count += skipped;
   work.document_count = static_cast<std::int64_t>(work.batch.document_count());
+  work.empty_list_count = static_cast<std::int64_t>(work.batch.empty_list_count());
   work.batch = ItemBatch();  // the text is not needed while the result waits for its turn
 }
 
@@ -182,6 +184,7 @@ void Loading::append(Work& work) {
   for (InputProblem& warning : work.warnings) fold_into(input_warnings_, std::move(warning), options_.problems_max);
   if (work.document_count > 0 || work.decoded.problem_count > 0) open_source_is_empty_ = false;
   result_.document_count += work.document_count;
+  result_.empty_list_count += work.empty_list_count;
   result_.left_out_count += work.left_out_count;
   limit_kinds(work.decoded.unknown_kinds);
   all_.append(std::move(work.decoded), options_.problems_max);

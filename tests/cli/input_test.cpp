@@ -59,13 +59,17 @@ INSTANTIATE_TEST_SUITE_P(
         FailedDump{"Name:         web-0\nNamespace:    x\n", "-: is what kubectl describe prints"},
         FailedDump{"apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\n",
                    "-: line 4: a mapping or a list cannot be a field name (a template"},
+        FailedDump{R"({"items":null})", "the input holds no object, only null in place of the items of a list"},
+        FailedDump{R"({"kind":"List","apiVersion":"v1","items":null})", "the input holds no object, only null"},
+        FailedDump{"[]", "the input holds no object, only null in place of the items of a list, or []"},
+        FailedDump{"kind: PodList\nitems:\n", "the input holds no object, only null"},
         FailedDump{"null", "the input holds no object at all"}, FailedDump{"7", "-: line 1: got a lone scalar"},
         FailedDump{R"({"kind":"List","apiVersion":"v1","items":[{"kind":"ConfigMap","apiVersion":"v1"}]})",
                    "the input holds 1 object, none of a kind that Berth reads; the first kind is v1/ConfigMap\n"}));
 
 TEST(Input, AnEmptyListIsAClusterWithoutNodesAndSaysSo) {
-  for (const char* text : {R"({"kind":"List","apiVersion":"v1","items":[]})",
-                           R"({"kind":"PodList","apiVersion":"v1","items":null})", "kind: List\nitems: []\n"}) {
+  for (const char* text : {R"({"kind":"List","apiVersion":"v1","items":[]})", R"({"kind":"PodList","items":[]})",
+                           "kind: List\nitems: []\n"}) {
     const ProgramRun run = schedule(text);
     EXPECT_EQ(run.exit_code, 0) << text;
     EXPECT_EQ(run.err, kNoNode) << text;
