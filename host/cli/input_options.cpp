@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "host/cli/figures.h"
@@ -46,16 +48,17 @@ void say_no_nodes() {
       fmt::format("the input has no Node, so no pod can be placed; a dump with all that is read: {}", kDumpCommand));
 }
 
+/// One line for problems that say the same. Of an object with several problems the first is said, unless it is folded.
 void say_left_out(const InputOptions& options, const LoadResult& loaded) {
-  for (const Remark& remark : loaded.left_out) {
-    // The reason begins with the file, which is all there is to name where no object is known.
-    const bool names_the_file = remark.reason.starts_with(remark.object + ": ");
-    print_message(options.with_shown_names(names_the_file
-                                               ? fmt::format("left out {}", remark.reason)
-                                               : fmt::format("left out {}: {}", remark.object, remark.reason)));
+  std::set<std::string> said;
+  for (const InputProblem& problem : loaded.problems) {
+    const bool is_first = problem.object.empty() || said.insert(problem.source + "\n" + problem.object).second;
+    if (!is_first && problem.repeat_count == 0) continue;
+    const std::string_view of = problem.object.empty() ? "" : ": ";
+    print_message(options.with_shown_names(fmt::format("left out {}{}{}", problem.object, of, problem.to_string())));
   }
-  const std::int64_t more = loaded.left_out_count - static_cast<std::int64_t>(loaded.left_out.size());
-  if (more > 0) print_message(fmt::format("left out {} more", counted(more, "invalid object", "invalid objects")));
+  const std::int64_t more = loaded.problem_count - total_count(loaded.problems);
+  if (more > 0) print_message(fmt::format("and {} that say something else", counted(more, "problem", "problems")));
   print_message(
       fmt::format("{} left out (--skip-invalid)", counted(loaded.left_out_count, "invalid object", "invalid objects")));
 }

@@ -414,12 +414,14 @@ void ObjectDecoder::leave_out(const ItemSlice& item, const std::string& source, 
 void ObjectDecoder::keep_findings(const ItemSlice& item, const std::string& source, ProblemSink& sink,
                                   DecodedObjects& out) const {
   out.finding_count += static_cast<std::int64_t>(sink.finding_count());
-  for (Finding& finding : sink.take_findings()) {
+  for (InputProblem& finding : sink.take_findings()) {
     const std::size_t kept = out.findings.size();
-    fold_into(out.findings, {source, finding.location, std::move(finding.message), caches_->object_name},
-              kProblemLimit);
+    const std::string path = finding.location;
+    finding.source = source;
+    finding.object = caches_->object_name;
+    fold_into(out.findings, std::move(finding), kProblemLimit);
     // Finding a line takes time, so only what is said gets one.
-    if (out.findings.size() > kept) out.findings.back().location = field_location(item, finding.location);
+    if (out.findings.size() > kept) out.findings.back().location = field_location(item, path);
   }
 }
 

@@ -156,6 +156,11 @@ void Loading::decode(Work& work) {
   decoded.object_count += skipped;
   decoded.problem_count += skipped;
   work.left_out_count += skipped;
+  if (skipped > 0) {
+    fold_into(decoded.problems,
+              {work.batch.source(), "", "holds a further item that is too short to be an object", "", skipped - 1},
+              options_.problems_max);
+  }
   work.document_count = static_cast<std::int64_t>(work.batch.document_count());
   work.empty_list_count = static_cast<std::int64_t>(work.batch.empty_list_count());
   work.batch = ItemBatch();  // the text is not needed while the result waits for its turn
@@ -334,7 +339,7 @@ void Loading::append_finding_warnings() {
   std::vector<std::string>& warnings = result_.objects.warnings;
   for (const InputProblem& finding : all_.findings) warnings.push_back(finding.to_string());
   const std::int64_t more = all_.finding_count - total_count(all_.findings);
-  if (more > 0) warnings.push_back("and " + std::to_string(more) + " more of other kinds");
+  if (more > 0) warnings.push_back("and " + std::to_string(more) + " more that say something else");
   warnings.push_back(std::to_string(all_.finding_count) +
                      (all_.finding_count == 1 ? " value that an API server would refuse was"
                                               : " values that an API server would refuse were") +

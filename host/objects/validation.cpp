@@ -112,6 +112,12 @@ constexpr auto kRules = std::to_array<ValidationRule>({
     {kIndexedJob, "indexed-job", "Job spec",
      "completionMode Indexed or NonIndexed; with Indexed completions, and parallelism at most 100000",
      "as without completionMode"},
+    {kKnownName, "known-name",
+     "tolerations[].operator and effect, Node spec.taints[].effect, nodeAffinityPolicy, nodeTaintsPolicy, "
+     "preemptionPolicy, status.phase",
+     "a name that the API has",
+     "a toleration tolerates nothing, a taint repels nothing, a policy is Ignore or PreemptLowerPriority, the pod has "
+     "not finished"},
 });
 
 constexpr bool is_in_order() {

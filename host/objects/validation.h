@@ -71,6 +71,7 @@ enum class ValidationCheck : std::uint8_t {
   kWorkloadSelector,
   kSelectorTemplate,
   kIndexedJob,
+  kKnownName,
 };
 
 struct ValidationRule {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -92,6 +93,18 @@ TEST(Input, AnEmptyFileBesideGoodOnesIsAnError) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.err,
             "berth: " + empty + ": is empty, expected Kubernetes objects: did the command that wrote it fail?\n");
+}
+
+TEST(Input, SkipInvalidSaysTheSameProblemOnce) {
+  std::string text = small_cluster();
+  for (int i = 0; i < 200; ++i)
+    text += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: bad-" + std::to_string(i) + "}\nspec: {priority: high}\n";
+  const ProgramRun run = schedule(text, {"--skip-invalid", "-o", "json"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_NE(run.err.find("left out Pod default/bad-0: -: line "), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("got \"high\", expected an integer (and 199 more like it)\n"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("berth: 200 invalid objects left out (--skip-invalid)\n"), std::string::npos) << run.err;
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 2) << run.err;
 }
 
 TEST(Input, AFileOfCommentsBesideGoodOnesIsAWarning) {

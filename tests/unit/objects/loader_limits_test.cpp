@@ -46,6 +46,7 @@ TEST(LoaderLimits, ItemsTooShortToBeObjectsAreInvalidObjects) {
   const LoadResult all = load(repeated("{}", 1000), options);
   EXPECT_EQ(all.left_out_count, 1000);
   EXPECT_EQ(all.problem_count, 1000);
+  EXPECT_EQ(total_count(all.problems), 1000) << "the count of those that were not looked at is said too";
   EXPECT_FALSE(all.is_incomplete);
   options.invalid_objects_max = 999;
   EXPECT_TRUE(load(repeated("{}", 1000), options).is_incomplete);
