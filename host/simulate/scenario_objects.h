@@ -23,8 +23,9 @@ namespace berth {
 
 /// Objects of one list, or one template.
 struct InlineObjects {
-  std::string location;  ///< of the list or template: "actions[3].create"
-  std::string source;    ///< the file
+  std::string location;            ///< of the list or template: "actions[3].create"
+  std::string source;              ///< the file
+  std::vector<std::string> paths;  ///< of the objects, "actions[3].create[0]", by SourcePlace::source
   DecodedObjects decoded;
   std::optional<std::int64_t> run_duration_us;  ///< of pods that do not say it themselves
   std::int64_t json_bytes = 0;                  ///< of all objects
@@ -69,7 +70,8 @@ class InlineAdmission {
 
  private:
   struct Classes;
-  void refuse(const InlineObjects& list, const std::string& object, std::string message);
+  /// @param path  of the object, or of the list
+  void refuse(const InlineObjects& list, const std::string& path, const std::string& object, std::string message);
   void count_pods(const InlineObjects& list, std::int64_t pods);
 
   std::shared_ptr<ObjectPools> pools_;

@@ -229,9 +229,10 @@ TEST(ScenarioReader, ManyCopiesOfAHugeTemplateAreAnError) {
   const std::string huge = "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a: " + std::string(10'000, 'x') +
                            "}}, spec: {containers: [{name: c}]}}";
   const std::string error = error_of("arrivals: [{every: 0s, count: 1000000, template: " + huge + "}]\n");
-  EXPECT_EQ(error,
-            "file.yaml: arrivals[0].template (Pod default/p): makes 1000000 pods of 10111 bytes, expected at most "
-            "4294967296 bytes in all");
+  EXPECT_EQ(
+      error,
+      "file.yaml: line 3, arrivals[0].template (Pod default/p): makes 1000000 pods of 10111 bytes, expected at most "
+      "4294967296 bytes in all");
 }
 
 TEST(ScenarioReader, MoreEntriesThanAllowedAreAnError) {
