@@ -34,7 +34,7 @@ LoadedInput make_input(const BenchCommand& command, int threads) {
   }
   if (command.spec_path.empty()) return load_input(command.input, threads);
   const auto start = std::chrono::steady_clock::now();
-  LoadedInput input{generate_cluster(load_cluster_spec(command.spec_path), command.spec_seed), 0};
+  LoadedInput input{generate_cluster(load_cluster_spec(command.spec_path), command.spec_seed), {}, 0};
   input.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return input;
 }

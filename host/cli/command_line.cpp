@@ -6,9 +6,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <new>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +40,58 @@ void build(CommandLine& line) {
   });
   line.app.footer(program_notes());
   add_commands(line);
+}
+
+template <class Visit>
+void for_each_command(CLI::App& app, const Visit& visit) {
+  visit(app);
+  for (CLI::App* child : app.get_subcommands([](CLI::App*) { return true; })) for_each_command(*child, visit);
+}
+
+/// The parser would take "--strict=banana" for a truth value.
+/// @throws UsageError
+void refuse_values_of_flags(CLI::App& app, int argument_count, const char* const* arguments) {
+  std::set<std::string, std::less<>> flags;
+  std::set<std::string, std::less<>> others;
+  for_each_command(app, [&](CLI::App& command) {
+    for (const CLI::Option* option : command.get_options()) {
+      const bool is_flag = option->get_items_expected_max() == 0;
+      for (const std::string& name : option->get_lnames()) (is_flag ? flags : others).insert("--" + name);
+    }
+  });
+  for (int i = 1; i < argument_count; ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == "--") return;
+    const std::size_t equals = argument.find('=');
+    if (equals == argument.npos) continue;
+    const std::string_view name = argument.substr(0, equals);
+    if (!flags.contains(name) || others.contains(name)) continue;
+    throw UsageError(fmt::format("{}: got the value {}, expected none: the option is given or not", name,
+                                 quoted_for_message(argument.substr(equals + 1))));
+  }
+}
+
+/// Where results go: "-" is standard output there.
+bool is_output(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kOutputs = {"output", "config-out", "feature-gates-out", "metrics-out",
+                                                        "plot"};
+  return std::find(kOutputs.begin(), kOutputs.end(), name) != kOutputs.end();
+}
+
+/// @throws UsageError when several options read standard input
+void refuse_several_readers_of_standard_input(CLI::App& app) {
+  std::string readers;
+  int reader_count = 0;
+  for_each_command(app, [&](CLI::App& command) {
+    if (!command.parsed()) return;
+    for (const CLI::Option* option : command.get_options()) {
+      const std::string long_name = option->get_lnames().empty() ? "" : option->get_lnames().front();
+      const std::vector<std::string>& values = option->results();
+      if (is_output(long_name) || std::find(values.begin(), values.end(), "-") == values.end()) continue;
+      readers += (reader_count++ == 0 ? "" : " and ") + (long_name.empty() ? "" : "--" + long_name + " ") + "-";
+    }
+  });
+  if (reader_count > 1) throw UsageError(fmt::format("standard input can be read once: got {}", readers));
 }
 
 /// The command that the parser was in when it stopped: "berth config check".
@@ -138,11 +193,13 @@ ExitCode run_program(int argument_count, const char* const* arguments) {
   CommandLine line;
   return guarded([&] {
     build(line);
+    refuse_values_of_flags(line.app, argument_count, arguments);
     try {
       line.app.parse(parser_arguments(argument_count, arguments));
     } catch (const CLI::ParseError& error) {
       return end_parsing(line.app, error);
     }
+    refuse_several_readers_of_standard_input(line.app);
     return guarded(line.action);
   });
 }

@@ -69,8 +69,11 @@ ScheduleOptions schedule_options(const ConfigOptions& options, bool quiet) {
   return result;
 }
 
-void say_missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config) {
-  for (const std::string& sentence : missing_inputs(objects, config)) print_warning(sentence);
+void say_missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config,
+                        const std::optional<std::vector<PodPtr>>& asked) {
+  const std::vector<std::string> sentences =
+      asked ? missing_inputs(objects, config, *asked) : missing_inputs(objects, config);
+  for (const std::string& sentence : sentences) print_warning(sentence);
 }
 
 void say_other_backend(const EngineConfig& engine, const ScheduleResult& result) {

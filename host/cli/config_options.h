@@ -58,7 +58,9 @@ RequestedGates requested_gates(const ConfigOptions& options);
 ScheduleOptions schedule_options(const ConfigOptions& options, bool quiet);
 
 /// Warns on standard error of what the input lacks, in commands whose result has no place for it.
-void say_missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config);
+/// @param asked  warn of what these pods need alone; nullopt: of what any pod needs
+void say_missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config,
+                        const std::optional<std::vector<PodPtr>>& asked = std::nullopt);
 
 /// Warns on standard error when a backend that was asked for by name is not the one that answered.
 void say_other_backend(const EngineConfig& engine, const ScheduleResult& result);

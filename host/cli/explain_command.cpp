@@ -68,11 +68,10 @@ class ExplainOutput {
   /// Pods of no scheduler or of another one are not evaluated on the nodes.
   bool is_evaluated(const Explanation& explanation) const {
     const PodState state = explanation.standing.state;
-    return (state == PodState::kPending || state == PodState::kGated || state == PodState::kRunning) &&
+    return state != PodState::kDeleting && state != PodState::kOtherScheduler &&
            options_.config.find_profile(explanation.pod->spec->scheduler_name) != nullptr;
   }
   Explanation explain(const FoundPod& found) {
-    if (found.pod == nullptr) return {found.name, nullptr, {PodState::kFinished, ""}, {}};
     Explanation explanation{found.name, found.pod, explainer_.standing_of(*found.pod), {}};
     if (!is_evaluated(explanation)) return explanation;
     explanation.evaluation = explainer_.explain(found.pod);
@@ -116,6 +115,13 @@ std::vector<FoundPod> pending_pods(const Explainer& explainer, const std::string
   return pods;
 }
 
+std::vector<PodPtr> pods_of(const std::vector<FoundPod>& found) {
+  std::vector<PodPtr> pods;
+  pods.reserve(found.size());
+  for (const FoundPod& one : found) pods.push_back(one.pod);
+  return pods;
+}
+
 void say_that_none_is_pending(const std::string& name_space) {
   if (name_space.empty()) {
     print_message("no pod of the input is pending");
@@ -129,12 +135,15 @@ void say_that_none_is_pending(const std::string& name_space) {
 ExitCode run(const ExplainCommand& command) {
   if (command.all != command.pods.empty()) throw UsageError("explain takes either one POD or several, or --all");
   const ScheduleOptions options = schedule_options(command.config, command.input.quiet);
-  const LoadedInput input = load_input(command.input, options.engine.threads);
+  InputOptions what_to_read = command.input;
+  what_to_read.keeps_finished_pods = !command.all;
+  const LoadedInput input = load_input(what_to_read, options.engine.threads);
   Explainer explainer(input.objects, options);
-  const std::vector<FoundPod> pods = command.all ? pending_pods(explainer, command.name_space)
-                                                 : find_pods(command.pods, command.name_space, input.objects);
+  const std::vector<FoundPod> pods =
+      command.all ? pending_pods(explainer, command.name_space)
+                  : find_pods(command.pods, command.name_space, input.objects, input.finished_pods);
   if (!command.input.quiet) {
-    say_missing_inputs(input.objects, options.config);
+    say_missing_inputs(input.objects, options.config, pods_of(pods));
     if (pods.empty()) say_that_none_is_pending(command.name_space);
   }
   ExplainOutput output(command, input.objects, options, explainer);

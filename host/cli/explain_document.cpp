@@ -124,8 +124,10 @@ void write_explain_record(const Explanation& explanation, const NodeNames& node_
   writer.string_field("pod", explanation.name);
   writer.string_field("state", to_string(standing.state));
   if (!standing.message.empty()) writer.string_field("stateMessage", standing.message);
-  if (explanation.pod != nullptr) writer.string_field("profile", explanation.pod->spec->scheduler_name);
-  if (standing.state == PodState::kRunning) writer.string_field("node", explanation.pod->node_name);
+  const Pod& pod = *explanation.pod;
+  writer.string_field("profile", pod.spec->scheduler_name);
+  const bool was_placed = standing.state == PodState::kRunning || standing.state == PodState::kFinished;
+  if (was_placed && !pod.node_name.empty()) writer.string_field("node", pod.node_name);
   writer.key("nodes");
   writer.begin_array();
   for (const NodeEvaluation& node : evaluation.nodes) write_node(node, node_name(node.node), writer);

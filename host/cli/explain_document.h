@@ -18,7 +18,7 @@ using NodeNames = std::function<std::string_view(NodeIndex)>;
 /// What is known of one pod.
 struct Explanation {
   std::string name;  ///< "namespace/name"
-  PodPtr pod;        ///< null for a finished pod
+  PodPtr pod;        ///< never null
   PodStanding standing;
   Evaluation evaluation;                                      ///< without nodes where nothing was evaluated
   std::optional<PreemptionResult> preemption = std::nullopt;  ///< Explainer::preempt()

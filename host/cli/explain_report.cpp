@@ -69,7 +69,8 @@ std::string fit_words(const Evaluation& evaluation, const NodeNames& node_name) 
 
 /// The node that a running pod is on, as it was evaluated; null for other pods, and when it is not in the input.
 const NodeEvaluation* own_node(const Explanation& explanation, const NodeNames& node_name) {
-  if (explanation.standing.state != PodState::kRunning) return nullptr;
+  const PodState state = explanation.standing.state;
+  if (state != PodState::kRunning && state != PodState::kFinished) return nullptr;
   for (const NodeEvaluation& node : explanation.evaluation.nodes)
     if (node_name(node.node) == explanation.pod->node_name) return &node;
   return nullptr;
@@ -92,8 +93,6 @@ std::string own_node_words(const Explanation& explanation, const NodeNames& node
 /// The first lines: where the pod stands, and what that means for the nodes.
 std::vector<std::string> lead(const Explanation& explanation, const NodeNames& node_name) {
   const PodStanding& standing = explanation.standing;
-  if (standing.state == PodState::kFinished)
-    return {explanation.name + ": has finished (phase Succeeded or Failed) and takes no part in scheduling"};
   const Pod& pod = *explanation.pod;
   const std::string name = fmt::format("{} (profile {}): ", explanation.name, pod.spec->scheduler_name);
   const Evaluation& evaluation = explanation.evaluation;
@@ -110,12 +109,20 @@ std::vector<std::string> lead(const Explanation& explanation, const NodeNames& n
       if (std::string own = own_node_words(explanation, node_name); !own.empty()) lines.push_back(std::move(own));
       return lines;
     }
+    case PodState::kFinished: {
+      const std::string where = pod.node_name.empty() ? "" : " on node " + pod.node_name;
+      std::vector<std::string> lines = {
+          name + "has finished" + where + " (" + standing.message + ") and takes no part in scheduling",
+          "if it were pending: " + fit};
+      if (evaluation.nodes.empty() && evaluation.error.empty() && evaluation.message.empty()) lines.pop_back();
+      if (std::string own = own_node_words(explanation, node_name); !own.empty()) lines.push_back(std::move(own));
+      return lines;
+    }
     case PodState::kDeleting:
       return {name + "is being deleted; no scheduler places it"};
     case PodState::kOtherScheduler:
       return {explanation.name + ": " + standing.message + "; it is left to another scheduler"};
     case PodState::kPending:
-    case PodState::kFinished:
       break;
   }
   return {name + fit};

@@ -31,24 +31,28 @@ SplitName split(std::string_view text) {
   return slash == text.npos ? SplitName{"", text} : SplitName{text.substr(0, slash), text.substr(slash + 1)};
 }
 
-/// Calls visit(namespace, name, pod) for every pod; pod is null for finished ones.
+/// Calls visit(namespace, name, pod) for every pod; pod is null for finished ones that `finished` does not have.
 template <class Visit>
-void for_each_pod(const ClusterObjects& objects, Visit&& visit) {
+void for_each_pod(const ClusterObjects& objects, const std::vector<PodPtr>& finished, Visit&& visit) {
   for (const PodPtr& pod : objects.pods) visit(std::string_view(pod->namespace_), std::string_view(pod->name), pod);
-  for (const std::string& full_name : objects.terminal_pods) {
-    const SplitName parts = split(full_name);
-    visit(parts.name_space, parts.name, PodPtr());
+  for (std::size_t i = 0; i < objects.terminal_pods.size(); ++i) {
+    const SplitName parts = split(objects.terminal_pods[i]);
+    visit(parts.name_space, parts.name, i < finished.size() ? finished[i] : PodPtr());
   }
 }
 
 /// Pending pods first, then running ones, then finished ones.
-int rank_of(const PodPtr& pod) { return pod == nullptr ? kFinishedRank : is_assigned(*pod) ? 1 : 0; }
+int rank_of(const PodPtr& pod) {
+  if (pod == nullptr || is_finished(*pod)) return kFinishedRank;
+  return is_assigned(*pod) ? 1 : 0;
+}
 
 /// The pods of that name, only those of the lowest rank that has any.
-std::vector<FoundPod> candidates(const SplitName& wanted, const ClusterObjects& objects) {
+std::vector<FoundPod> candidates(const SplitName& wanted, const ClusterObjects& objects,
+                                 const std::vector<PodPtr>& finished) {
   std::vector<FoundPod> found;
   int lowest = kFinishedRank + 1;
-  for_each_pod(objects, [&](std::string_view name_space, std::string_view name, const PodPtr& pod) {
+  for_each_pod(objects, finished, [&](std::string_view name_space, std::string_view name, const PodPtr& pod) {
     if (name != wanted.name || (!wanted.name_space.empty() && name_space != wanted.name_space)) return;
     const int rank = rank_of(pod);
     if (rank > lowest) return;
@@ -106,7 +110,7 @@ std::vector<std::string> near_pod_names(std::string_view name, const ClusterObje
   const auto is_nearer = [](const Near& a, const Near& b) {
     return std::pair(a.farness, a.in_other_namespace) < std::pair(b.farness, b.in_other_namespace);
   };
-  for_each_pod(objects, [&](std::string_view name_space, std::string_view pod_name, const PodPtr&) {
+  for_each_pod(objects, {}, [&](std::string_view name_space, std::string_view pod_name, const PodPtr&) {
     const std::optional<std::size_t> far = farness(wanted, pod_name);
     if (!far) return;
     const bool is_elsewhere = !wanted.name_space.empty() && name_space != wanted.name_space;
@@ -123,18 +127,24 @@ std::vector<std::string> near_pod_names(std::string_view name, const ClusterObje
 }
 
 std::vector<FoundPod> find_pods(const std::vector<std::string>& names, const std::string& name_space,
-                                const ClusterObjects& objects) {
+                                const ClusterObjects& objects, const std::vector<PodPtr>& finished) {
   std::vector<FoundPod> result;
   std::string problems;
   for (const std::string& text : names) {
     SplitName wanted = split(text);
+    const bool is_elsewhere = !name_space.empty() && !wanted.name_space.empty() && wanted.name_space != name_space;
     if (wanted.name_space.empty()) wanted.name_space = name_space;
-    std::vector<FoundPod> found = candidates(wanted, objects);
-    if (found.size() == 1) {
+    std::vector<FoundPod> found = candidates(wanted, objects, finished);
+    if (found.size() == 1 && !is_elsewhere) {
       result.push_back(std::move(found.front()));
       continue;
     }
     problems += (problems.empty() ? "" : "; ");
+    if (is_elsewhere) {
+      problems += fmt::format("{} names another namespace than -n {}", quoted_for_message(text),
+                              quoted_for_message(name_space));
+      continue;
+    }
     problems += found.empty() ? not_found(text, wanted, objects) : ambiguous(text, found);
   }
   if (!problems.empty()) throw std::runtime_error(problems);

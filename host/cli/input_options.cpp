@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "host/cli/figures.h"
@@ -46,16 +48,17 @@ void say_no_nodes() {
       fmt::format("the input has no Node, so no pod can be placed; a dump with all that is read: {}", kDumpCommand));
 }
 
+/// One line for problems that say the same. Of an object with several problems the first is said, unless it is folded.
 void say_left_out(const InputOptions& options, const LoadResult& loaded) {
-  for (const Remark& remark : loaded.left_out) {
-    // The reason begins with the file, which is all there is to name where no object is known.
-    const bool names_the_file = remark.reason.starts_with(remark.object + ": ");
-    print_message(options.with_shown_names(names_the_file
-                                               ? fmt::format("left out {}", remark.reason)
-                                               : fmt::format("left out {}: {}", remark.object, remark.reason)));
+  std::set<std::string> said;
+  for (const InputProblem& problem : loaded.problems) {
+    const bool is_first = problem.object.empty() || said.insert(problem.source + "\n" + problem.object).second;
+    if (!is_first && problem.repeat_count == 0) continue;
+    const std::string_view of = problem.object.empty() ? "" : ": ";
+    print_message(options.with_shown_names(fmt::format("left out {}{}{}", problem.object, of, problem.to_string())));
   }
-  const std::int64_t more = loaded.left_out_count - static_cast<std::int64_t>(loaded.left_out.size());
-  if (more > 0) print_message(fmt::format("left out {} more", counted(more, "invalid object", "invalid objects")));
+  const std::int64_t more = loaded.problem_count - total_count(loaded.problems);
+  if (more > 0) print_message(fmt::format("and {} that say something else", counted(more, "problem", "problems")));
   print_message(
       fmt::format("{} left out (--skip-invalid)", counted(loaded.left_out_count, "invalid object", "invalid objects")));
 }
@@ -104,7 +107,13 @@ void refuse_foreign_input(const LoadResult& loaded) {
     throw InputError(InputProblem{"", "", "the input holds no object at all: did the command that wrote it fail?"});
   }
   const auto& kinds = loaded.objects.unknown_kinds;
-  if (kinds.empty()) return;
+  if (kinds.empty()) {
+    if (loaded.empty_list_count > 0) return;
+    throw InputError(
+        InputProblem{"", "",
+                     "the input holds no object, only null in place of the items of a list, or []: did the "
+                     "command that wrote it fail? A cluster without objects is a list with \"items\": []"});
+  }
   std::int64_t count = 0;
   for (const auto& [kind, objects] : kinds) count += objects;
   throw InputError(InputProblem{"", "",
@@ -117,6 +126,7 @@ LoadOptions load_options(const InputOptions& options, int threads, ProgressBar& 
   result.threads = threads;
   result.expand_workloads = !options.no_expand;
   result.strict = options.strict;
+  result.keeps_finished_pods = options.keeps_finished_pods;
   result.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     bar.update(static_cast<std::size_t>(done >> kMebibyteShift), static_cast<std::size_t>(total >> kMebibyteShift));
   };
@@ -138,7 +148,7 @@ LoadedInput load_input(const InputOptions& options, int threads) {
   if (loaded.problem_count > 0) say_left_out(options, loaded);
   if (!options.quiet && !options.nodes_may_come && loaded.objects.nodes.empty()) say_no_nodes();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {std::move(loaded.objects), seconds};
+  return {std::move(loaded.objects), std::move(loaded.finished_pods), seconds};
 }
 
 }  // namespace berth

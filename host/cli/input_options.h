@@ -20,11 +20,13 @@ struct InputOptions {
   /// What messages show of a text that names paths; empty: the text itself. Where files are copies of others.
   std::function<std::string(std::string)> shown_names = {};
   std::string with_shown_names(std::string text) const { return shown_names ? shown_names(std::move(text)) : text; }
-  bool nodes_may_come = false;  ///< a cluster without nodes is nothing to warn of
+  bool keeps_finished_pods = false;  ///< in LoadedInput::finished_pods
+  bool nodes_may_come = false;       ///< a cluster without nodes is nothing to warn of
 };
 
 struct LoadedInput {
   ClusterObjects objects;
+  std::vector<PodPtr> finished_pods = {};
   double seconds = 0;
 };
 

@@ -49,7 +49,11 @@ int Output::drain() {
 
 void Output::flush() {
   const int problem = drain();
-  if (problem != 0) throw OutputError(std::string("cannot write the output: ") + std::strerror(problem));
+  if (problem == 0) return;
+  // A closed standard output is replaced by a socket without a peer: standard_streams.h.
+  const bool is_closed = descriptor_ == STDOUT_FILENO && (problem == ENOTCONN || problem == EBADF);
+  throw OutputError(std::string("cannot write the output: ") +
+                    (is_closed ? "standard output is closed" : std::strerror(problem)));
 }
 
 void print_output(std::string_view text) {

@@ -40,6 +40,12 @@ PreemptionOptions preemption_options(const ScheduleCommand& command, std::uint64
   return options;
 }
 
+/// Of formats that have no place for them.
+void say_notes(const ScheduleResult& result) {
+  for (const std::string& note : result.notes)
+    if (note != kNoNodeNote) print_note(note);  // load_input() has said that, with the way out
+}
+
 void write_result(const ScheduleCommand& command, const ClusterObjects& objects, const ScheduleResult& result) {
   Output output(STDOUT_FILENO);
   if (command.format == "json") {
@@ -49,12 +55,11 @@ void write_result(const ScheduleCommand& command, const ClusterObjects& objects,
   } else if (command.format == "bindings") {
     if (!command.input.quiet) {
       say_expanded_pods(objects);
-      for (const std::string& note : result.notes) print_note(note);
+      say_notes(result);
     }
     write_bindings(result, *json_writer(output, kScheduleSpreadDepth));
   } else if (command.format == "deletions") {
-    if (!command.input.quiet)
-      for (const std::string& note : result.notes) print_note(note);
+    if (!command.input.quiet) say_notes(result);
     write_deletions(result, output);
   } else {
     const ScheduleReportOptions options{command.format == "wide", command.stats};

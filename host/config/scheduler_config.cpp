@@ -249,6 +249,16 @@ void decode_root(const JsonValue& root, const ConfigContext& context, SchedulerC
   for (Profile& profile : config.profiles) profile.args.node_resources_fit.ignored_resources = ignored;
 }
 
+/// What is said of a plugin that is left out is said after the document is gone.
+void add_lines_of_plugins(SchedulerConfig& config, const JsonDocument& document) {
+  for (Profile& profile : config.profiles) {
+    std::vector<InputProblem> places;
+    for (const OutOfTreePlugin& plugin : profile.out_of_tree) places.push_back({"", plugin.path, ""});
+    add_lines(places, document);
+    for (std::size_t i = 0; i < places.size(); ++i) profile.out_of_tree[i].path = std::move(places[i].location);
+  }
+}
+
 SchedulerConfig decode(const JsonDocument& document, const std::string& source, const FeatureGates& gates,
                        OutOfTree out_of_tree) {
   SchedulerConfig config;
@@ -258,6 +268,7 @@ SchedulerConfig decode(const JsonDocument& document, const std::string& source, 
   decode_config(document, source, sink, [&](const JsonValue& root) {
     if (root.expect_object()) decode_root(root, context, config);
   });
+  add_lines_of_plugins(config, document);
   return config;
 }
 

@@ -19,8 +19,8 @@ namespace berth {
 ClusterObjects generate_cluster(const ClusterSpec& spec, std::uint64_t seed);
 
 /// Writes a List of the namespaces, priority classes, services, workloads, nodes and pods as Kubernetes JSON.
-/// @param path  "-" for standard output; a name that ends in ".gz" is compressed
-/// @throws InputError naming the file when it cannot be written; an incomplete file is removed
+/// @param path  as write_output_file() takes it
+/// @throws InputError naming the file when it cannot be written; a file that was there is as before
 void write_cluster(const ClusterObjects& objects, const std::string& path);
 /// Writes any text, to the same kinds of places and with the same errors.
 void write_text(const std::string& text, const std::string& path);

@@ -100,8 +100,8 @@ std::string Admission::resolve(std::string_view class_name, std::optional<std::i
   const PriorityClass* priority_class = priority && class_name.empty() ? nullptr : find_class(class_name);
   if (!priority && !class_name.empty() && priority_class == nullptr) {
     return "spec.priorityClassName: got \"" + std::string(class_name) +
-           "\", expected a PriorityClass of the input, since spec.priority is absent; " +
-           dump_command_for("priorityclasses") + " brings them";
+           "\", expected a PriorityClass of the input, since spec.priority is absent. To add what is missing: " +
+           dump_command_for("priorityclasses") + ", or all that Berth reads: " + std::string(kDumpCommand);
   }
   out.value = priority.value_or(priority_class != nullptr ? priority_class->value : 0);
   if (policy) {
@@ -151,10 +151,10 @@ SpecPtr Admission::with_runtime_class(const SpecPtr& spec) {
   SpecPtr result = spec;
   if (runtime_class != runtime_classes_.end()) {
     result = pools_.spec(merged(*spec, *runtime_class->second));
-  } else if (spec->overhead.empty()) {
-    add_once(warnings_, "RuntimeClass \"" + spec->runtime_class_name +
-                            "\" is named by a pod and is not in the input: no overhead is added; " +
-                            dump_command_for("runtimeclasses") + " brings them");
+  } else if (says_missing_classes_ && spec->overhead.empty()) {
+    add_once(warnings_, "the input has no RuntimeClass \"" + spec->runtime_class_name +
+                            "\", named by a pod: no overhead is added. To add what is missing: " +
+                            dump_command_for("runtimeclasses"));
   }
   merged_specs_.emplace(spec, result);
   return result;

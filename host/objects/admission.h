@@ -24,11 +24,15 @@ class Admission {
   Admission(const std::vector<PriorityClass>& priority_classes, const std::vector<RuntimeClass>& runtime_classes,
             ObjectPools& pools);
 
+  /// For pods that missing_inputs() does not see.
+  void say_missing_classes() { says_missing_classes_ = true; }
+
   /// @return "" or what is wrong: an unknown priority class where the pod has no priority of its own.
   std::string admit(DecodedPod& decoded);
   std::string admit(PodTemplate& pod_template);
 
-  /// One warning each: classes that are named and not in the input, selectors that contradict their class.
+  /// One warning each: selectors that contradict their class, and after say_missing_classes() RuntimeClasses that are
+  /// named and not in the input.
   std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
 
  private:
@@ -51,6 +55,7 @@ class Admission {
   ObjectPools& pools_;
   std::map<SpecPtr, SpecPtr> merged_specs_;
   std::vector<std::string> warnings_;
+  bool says_missing_classes_ = false;
 };
 
 }  // namespace berth

@@ -13,6 +13,7 @@
 #include "host/objects/field_names.h"
 #include "host/objects/foreign_object.h"
 #include "host/objects/json_value.h"
+#include "host/objects/list_entries.h"
 #include "host/objects/pod_state.h"
 #include "host/objects/validation.h"
 
@@ -215,14 +216,18 @@ void DecodedObjects::append(DecodedObjects&& later, std::size_t problem_limit) {
 }
 
 struct ObjectDecoder::Caches {
-  explicit Caches(ObjectPools& pools) : pods(pools) {}
+  Caches(ObjectPools& pools, DenseEntries& entries, bool keeps_finished)
+      : pods(pools), dense_entries(entries), keeps_finished_pods(keeps_finished) {}
 
   /// What the object at hand is called in a report: "Pod default/web-0".
   std::string object_name;
   JsonParser parser;
   PodDecoder pods;
+  DenseEntries& dense_entries;
+  bool keeps_finished_pods;
 
   void read_any(const ItemSlice& item, const JsonValue& object, SourcePlace place, DecodedObjects& out);
+  bool has_few_entries(const JsonValue& object, std::string_view json);
   void read(const KnownKind& known, const JsonValue& object, SourcePlace place, DecodedObjects& out);
   void read_named(const KnownKind& known, const JsonValue& object, DecodedMeta&& meta, SourcePlace place,
                   DecodedObjects& out);
@@ -247,7 +252,7 @@ void ObjectDecoder::Caches::read_pod(const JsonValue& object, SourcePlace place,
   if (is_bad) return;
   if (is_finished(pod)) {
     object.sink().take_findings();  // a finished pod takes no part
-    out.terminal_pods.push_back({pod.full_name(), place});
+    out.terminal_pods.push_back({{pod.full_name(), keeps_finished_pods ? decoded.pod : nullptr}, place});
   } else {
     decoded.place = place;
     out.pods.push_back(std::move(decoded));
@@ -329,6 +334,21 @@ void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object
   read_named(known, object, std::move(meta), place, out);
 }
 
+/// Looks before anything is decoded.
+bool ObjectDecoder::Caches::has_few_entries(const JsonValue& object, std::string_view json) {
+  const std::int64_t count = count_list_entries(object.element(), json);
+  if (count > kListEntriesMax) {
+    object.problem("lists with " + std::to_string(count) + " entries together, expected at most " +
+                   std::to_string(kListEntriesMax) + " in an object");
+    return false;
+  }
+  dense_entries.add(count, json);
+  if (!dense_entries.is_over()) return true;
+  object.problem("with this object the lists of the input have more than " + std::to_string(dense_entries.max()) +
+                 " entries beyond one for each " + std::to_string(kListEntryTextBytes) + " bytes of their object");
+  return false;
+}
+
 void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& object, SourcePlace place,
                                      DecodedObjects& out) {
   if (!object.is_object()) {
@@ -344,7 +364,10 @@ void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& obj
   if (!object.sink().empty()) return;
   const bool has_type = !kind.empty() && !api_version.empty();
   const KnownKind* known = has_type ? find_kind(api_version, kind) : nullptr;
-  if (known != nullptr) return read(*known, object, place, out);
+  if (known != nullptr) {
+    if (known->use == KindUse::kNothingYet || has_few_entries(object, item.json)) read(*known, object, place, out);
+    return;
+  }
   if (is_empty_list(object, kind)) return;
   if (std::string what = describe_foreign_object(object, api_version, kind); !what.empty()) {
     return object.problem(std::move(what));
@@ -356,8 +379,8 @@ void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& obj
   ++out.unknown_kinds[std::string(api_version.substr(0, kShownBytes)) + "/" + std::string(kind.substr(0, kShownBytes))];
 }
 
-ObjectDecoder::ObjectDecoder(ObjectPools& pools, bool is_strict)
-    : is_strict_(is_strict), caches_(std::make_unique<Caches>(pools)) {}
+ObjectDecoder::ObjectDecoder(ObjectPools& pools, DenseEntries& dense_entries, DecodeOptions options)
+    : options_(options), caches_(std::make_unique<Caches>(pools, dense_entries, options.keeps_finished_pods)) {}
 ObjectDecoder::~ObjectDecoder() = default;
 
 void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, std::uint32_t source_index,
@@ -365,7 +388,7 @@ void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, std
   ++out.object_count;
   constexpr auto kLineMax = std::uint64_t{std::numeric_limits<std::uint32_t>::max()};
   const SourcePlace place{source_index, static_cast<std::uint32_t>(std::min(item.line, kLineMax))};
-  ProblemSink sink(std::string(), kProblemLimit, is_strict_);
+  ProblemSink sink(std::string(), kProblemLimit, options_.is_strict);
   caches_->object_name.clear();
   const char* readable_end = item.json.data() + item.json.size() + kSlicePaddingBytes;
   if (const auto root = caches_->parser.parse(item.json, readable_end)) {
@@ -398,12 +421,14 @@ void ObjectDecoder::leave_out(const ItemSlice& item, const std::string& source, 
 void ObjectDecoder::keep_findings(const ItemSlice& item, const std::string& source, ProblemSink& sink,
                                   DecodedObjects& out) const {
   out.finding_count += static_cast<std::int64_t>(sink.finding_count());
-  for (Finding& finding : sink.take_findings()) {
+  for (InputProblem& finding : sink.take_findings()) {
     const std::size_t kept = out.findings.size();
-    fold_into(out.findings, {source, finding.location, std::move(finding.message), caches_->object_name},
-              kProblemLimit);
+    const std::string path = finding.location;
+    finding.source = source;
+    finding.object = caches_->object_name;
+    fold_into(out.findings, std::move(finding), kProblemLimit);
     // Finding a line takes time, so only what is said gets one.
-    if (out.findings.size() > kept) out.findings.back().location = field_location(item, finding.location);
+    if (out.findings.size() > kept) out.findings.back().location = field_location(item, path);
   }
 }
 

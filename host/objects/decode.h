@@ -19,7 +19,8 @@
 
 namespace berth {
 
-class ProblemSink;  // json_value.h
+class DenseEntries;  // list_entries.h
+class ProblemSink;   // json_value.h
 
 /// Where an object came from.
 struct SourcePlace {
@@ -87,11 +88,17 @@ struct DefaultStorageClass {
   std::int64_t creation_time_us = 0;
 };
 
+/// A pod of phase Succeeded or Failed. Nothing reads more of it than its name, but for what explains it.
+struct TerminalPod {
+  std::string name;          ///< "namespace/name"
+  std::shared_ptr<Pod> pod;  ///< null unless asked for; without admission
+};
+
 /// What a run of items decoded to, in input order.
 struct DecodedObjects {
   std::vector<Sourced<NodePtr>> nodes;
   std::vector<DecodedPod> pods;
-  std::vector<Sourced<std::string>> terminal_pods;  ///< full names; phase Succeeded or Failed
+  std::vector<Sourced<TerminalPod>> terminal_pods;
   std::vector<DecodedWorkload> workloads;
   std::vector<Sourced<Namespace>> namespaces;
   std::vector<Sourced<PriorityClass>> priority_classes;
@@ -120,11 +127,16 @@ struct DecodedObjects {
   void append(DecodedObjects&& later, std::size_t problem_limit);
 };
 
+struct DecodeOptions {
+  bool is_strict = false;            ///< what an API server would refuse is a problem, not a finding
+  bool keeps_finished_pods = false;  ///< see TerminalPod
+};
+
 /// Decodes items one after the other. One thread at a time; decoders of one load share their pools.
 class ObjectDecoder {
  public:
-  /// @param is_strict  what an API server would refuse is a problem, not a finding
-  explicit ObjectDecoder(ObjectPools& pools, bool is_strict = false);
+  /// @param dense_entries  of the load
+  ObjectDecoder(ObjectPools& pools, DenseEntries& dense_entries, DecodeOptions options);
   ~ObjectDecoder();
   ObjectDecoder(const ObjectDecoder&) = delete;
   ObjectDecoder& operator=(const ObjectDecoder&) = delete;
@@ -139,7 +151,7 @@ class ObjectDecoder {
   void leave_out(const ItemSlice& item, const std::string& source, ProblemSink& sink, DecodedObjects& out) const;
   void keep_findings(const ItemSlice& item, const std::string& source, ProblemSink& sink, DecodedObjects& out) const;
 
-  bool is_strict_;
+  DecodeOptions options_;
   std::unique_ptr<Caches> caches_;
 };
 

@@ -5,21 +5,25 @@
 #include <charconv>
 #include <chrono>
 
-#include "host/objects/validation.h"
-
 namespace berth {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, TaintEffect>, 3> kTaintEffects = {
+/// nullopt: a name that no rule knows.
+using StoredEffect = std::optional<TaintEffect>;
+using StoredOperator = std::optional<TolerationOperator>;
+
+constexpr std::array<std::pair<std::string_view, StoredEffect>, 3> kTaintEffects = {
     {{"NoSchedule", TaintEffect::kNoSchedule},
      {"PreferNoSchedule", TaintEffect::kPreferNoSchedule},
      {"NoExecute", TaintEffect::kNoExecute}}};
 
-constexpr std::array<std::pair<std::string_view, TolerationOperator>, 4> kTolerationOperators = {
+constexpr std::array<std::pair<std::string_view, StoredOperator>, 4> kTolerationOperators = {
     {{"Equal", TolerationOperator::kEqual},
      {"Exists", TolerationOperator::kExists},
      {"Gt", TolerationOperator::kGt},
      {"Lt", TolerationOperator::kLt}}};
+
+bool is_empty_text(const JsonValue& value) { return value.is_string() && std::string_view(value.element()).empty(); }
 
 /// Label selectors know the first four only.
 constexpr std::array<std::pair<std::string_view, SelectorOperator>, 6> kNodeOperators = {
@@ -250,24 +254,37 @@ NodeAffinity read_node_affinity(const JsonValue& value) {
 }
 
 std::optional<PreemptionPolicy> read_preemption_policy(const JsonValue& value) {
+  if (is_empty_text(value)) {
+    value.finding(ValidationCheck::kPreemptionPolicy, "got \"\", expected PreemptLowerPriority or Never");
+    return PreemptionPolicy::kPreemptLowerPriority;
+  }
   PreemptionPolicy policy{};
-  if (read_enum(value, kPreemptionPolicies, policy)) return policy;
-  if (!value.is_string() || !std::string_view(value.element()).empty()) return std::nullopt;
-  value.finding(ValidationCheck::kPreemptionPolicy, "got \"\", expected PreemptLowerPriority or Never");
-  return PreemptionPolicy::kPreemptLowerPriority;
+  if (!read_stored_enum(value, kPreemptionPolicies, PreemptionPolicy::kPreemptLowerPriority, policy)) return {};
+  return policy;
 }
 
 std::vector<Toleration> read_tolerations(const JsonValue& value) {
   std::vector<Toleration> tolerations;
   value.for_each_element([&](const JsonValue& element) {
-    Toleration& toleration = tolerations.emplace_back();
+    Toleration toleration;
+    bool tolerates = true;
     element.for_each_field([&](std::string_view key, const JsonValue& field) {
-      TaintEffect effect{};
       if (key == "key") field.read(toleration.key);
-      if (key == "operator") read_enum(field, kTolerationOperators, toleration.op);
       if (key == "value") field.read(toleration.value);
-      if (key == "effect" && read_enum(field, kTaintEffects, effect)) toleration.effect = effect;
+      if (is_empty_text(field)) return;  // an operator or an effect of "" is an absent one
+      if (key == "operator") {
+        StoredOperator op = TolerationOperator::kEqual;
+        read_stored_enum(field, kTolerationOperators, StoredOperator(), op);
+        tolerates &= op.has_value();
+        toleration.op = op.value_or(TolerationOperator::kEqual);
+      }
+      if (key == "effect") {
+        if (read_stored_enum(field, kTaintEffects, StoredEffect(), toleration.effect))
+          tolerates &= toleration.effect.has_value();
+      }
     });
+    // One with a name that no rule knows tolerates no taint: docs/behaviour/plugins-node.md 7.1.
+    if (tolerates) tolerations.push_back(std::move(toleration));
   });
   return tolerations;
 }
@@ -275,19 +292,18 @@ std::vector<Toleration> read_tolerations(const JsonValue& value) {
 std::vector<Taint> read_taints(const JsonValue& value) {
   std::vector<Taint> taints;
   value.for_each_element([&](const JsonValue& element) {
-    Taint& taint = taints.emplace_back();
+    Taint taint;
+    StoredEffect effect;
     bool has_effect = false;
     element.for_each_field([&](std::string_view key, const JsonValue& field) {
       if (key == "key") field.read(taint.key);
       if (key == "value") field.read(taint.value);
-      if (key == "effect") {
-        has_effect = true;
-        std::string_view text;
-        if (field.read(text) && text.empty()) field.mismatch("NoSchedule, PreferNoSchedule or NoExecute");
-        read_enum(field, kTaintEffects, taint.effect);
-      }
+      if (key == "effect") has_effect = read_stored_enum(field, kTaintEffects, StoredEffect(), effect);
     });
     if (element.is_object() && !has_effect) element.problem("has no effect");
+    if (!effect) return;  // the rules look at taints of the effects that they know
+    taint.effect = *effect;
+    taints.push_back(std::move(taint));
   });
   return taints;
 }

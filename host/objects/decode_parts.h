@@ -18,6 +18,7 @@
 #include "host/objects/pod.h"
 #include "host/objects/resources.h"
 #include "host/objects/selectors.h"
+#include "host/objects/validation.h"
 
 namespace berth {
 
@@ -48,7 +49,7 @@ NodeAffinity read_node_affinity(const JsonValue& value);
 std::vector<Toleration> read_tolerations(const JsonValue& value);
 std::vector<Taint> read_taints(const JsonValue& value);
 
-/// "" is no policy that an API server takes; kube-scheduler would take it for one that is not Never.
+/// kube-scheduler takes every other name, "" too, for a policy that is not Never.
 std::optional<PreemptionPolicy> read_preemption_policy(const JsonValue& value);
 
 /// One of a closed set of names; "" reads as absent. Another name is a problem that lists the set.
@@ -66,6 +67,26 @@ bool read_enum(const JsonValue& value, const std::array<std::pair<std::string_vi
   }
   value.mismatch("one of " + choices);
   return false;
+}
+
+/// The same where upstream's code has a reading of other names, "" among them: then the name is a finding, and
+/// `if_unknown` is stored. @return false when the value is absent or no string
+template <class Enum, std::size_t N>
+bool read_stored_enum(const JsonValue& value, const std::array<std::pair<std::string_view, Enum>, N>& names,
+                      Enum if_unknown, Enum& out) {
+  std::string_view text;
+  if (!value.read(text)) return false;
+  out = if_unknown;
+  std::string choices;
+  for (const auto& [name, meaning] : names) {
+    if (name == text) {
+      out = meaning;
+      return true;
+    }
+    choices += (choices.empty() ? "" : ", ") + std::string(name);
+  }
+  value.finding(ValidationCheck::kKnownName, "got " + value.describe() + ", expected one of " + choices);
+  return true;
 }
 
 /// For read_enum(): of pods and of priority classes.

@@ -253,7 +253,9 @@ void PodDecoder::read_status(const JsonValue& status, Pod& pod, PodOwn& own) {
   PodRare told;
   validate_fields(status, ApiType::kPodStatus);
   status.for_each_field([&](std::string_view key, const JsonValue& field) {
-    if (key == "phase") read_enum(field, kPhases, pod.phase);
+    // A pod of another phase has not finished. "" is that of a pod that no kubelet has seen yet.
+    const bool has_phase = key == "phase" && !(field.is_string() && std::string_view(field.element()).empty());
+    if (has_phase) read_stored_enum(field, kPhases, PodPhase::kUnknown, pod.phase);
     if (key == "startTime") read_time(field, pod.start_time_us);
     if (key == "nominatedNodeName") {
       field.read(own.rare.nominated_node_name);

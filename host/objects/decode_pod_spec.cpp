@@ -150,11 +150,9 @@ void read_affinity(const JsonValue& value, PodSpec& spec) {
   });
 }
 
-/// Empty is a value that no API server stores, and not the same as absent.
+/// A name that is not Honor is not honoured; "" is such a name, and not the same as absent.
 void read_inclusion_policy(const JsonValue& field, bool& honors) {
-  std::string_view text;
-  if (field.is_string() && field.read(text) && text.empty()) return field.mismatch("Honor or Ignore");
-  read_enum(field, kInclusionPolicies, honors);
+  read_stored_enum(field, kInclusionPolicies, false, honors);
 }
 
 TopologySpreadConstraint read_spread_constraint(const JsonValue& value) {

@@ -71,8 +71,12 @@ std::string InputProblem::to_string() const {
   return text;
 }
 
+std::uint64_t group_of(const InputProblem& problem) {
+  return std::max<std::uint64_t>(1, std::hash<std::string>{}(what_is_said(problem)));
+}
+
 void fold_into(std::vector<InputProblem>& problems, InputProblem&& problem, std::size_t limit) {
-  if (problem.group == 0) problem.group = std::hash<std::string>{}(what_is_said(problem));
+  if (problem.group == 0) problem.group = group_of(problem);
   const auto same = std::find_if(problems.begin(), problems.end(),
                                  [&](const InputProblem& kept) { return kept.group == problem.group; });
   if (same != problems.end()) {

@@ -30,6 +30,9 @@ inline constexpr std::size_t kProblemLimit = 100;
 /// holds `limit` entries that all say something else, `problem` is dropped.
 void fold_into(std::vector<InputProblem>& problems, InputProblem&& problem, std::size_t limit);
 
+/// Equal for problems that fold_into() would fold: not 0.
+std::uint64_t group_of(const InputProblem& problem);
+
 /// Number of problems that `problems` reports, repetitions included.
 std::int64_t total_count(const std::vector<InputProblem>& problems);
 

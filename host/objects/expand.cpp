@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 
+#include "host/objects/expansion_cost.h"
 #include "host/objects/label_keys.h"
 #include "host/objects/node_match.h"
 
@@ -253,12 +253,12 @@ class Expansion {
       const DecodedWorkload& replica_set = workloads_[static_cast<std::size_t>(newest)];
       return make_numbered(i, mould_of(replica_set), replica_set.workload.name, missing);
     }
-    if (missing <= 0 || !allows(i, missing)) return;
+    if (missing <= 0 || !allows(i, missing, deployment.pod_template, numbered_parts(deployment.workload.name))) return;
     const Workload& made = made_replica_sets_.emplace_back(synthetic_replica_set(deployment));
     Mould mould = mould_of(deployment);
     mould.labels = with_labels(deployment.pod_template.labels, {{"pod-template-hash", std::string(kSyntheticSuffix)}});
     mould.owners = std::make_shared<const std::vector<OwnerReference>>(1, controller_reference(made));
-    make_numbered(i, mould, std::string(made.name), missing);
+    make_allowed(i, mould, std::string(made.name), missing);
   }
 
   static Workload synthetic_replica_set(const DecodedWorkload& deployment) {
@@ -278,7 +278,12 @@ class Expansion {
     const DecodedWorkload& from = workloads_[i];
     const Workload& workload = from.workload;
     const std::int64_t present = std::min(active_counts_[i], from.replicas);
-    if (!allows(i, from.replicas - present)) return;
+    OwnParts own = numbered_parts(workload.name);
+    own.labels = true;
+    own.spec = names_label_keys(*from.pod_template.spec);
+    own.claims = &from.volume_claim_templates;
+    if (!allows(i, from.replicas - present, from.pod_template, own)) return;
+    reserve_claims(static_cast<std::size_t>(from.replicas - present) * from.volume_claim_templates.size());
     const Mould mould = mould_of(from);
     for (std::int64_t n = 0; n < from.replicas; ++n) {
       const std::string ordinal = std::to_string(from.first_ordinal + n);
@@ -301,16 +306,30 @@ class Expansion {
       claim.name += "-" + pod.name;
       claim.namespace_ = pod.namespace_;
       rare.volumes.push_back({PodVolume::Kind::kClaim, claim.name});
-      if (claim_names().insert(claim.full_name()).second) objects_.storage.claims.push_back(std::move(claim));
+      if (claim_names().emplace(claim.namespace_, claim.name).second)
+        objects_.storage.claims.push_back(std::move(claim));
     }
     pod.rare_fields = std::make_unique<const PodRare>(std::move(rare));
   }
 
+  /// Grows by doubling at least, so that many small sets do not copy all claims each.
+  void reserve_claims(std::size_t count) {
+    std::vector<VolumeClaim>& claims = objects_.storage.claims;
+    const std::size_t wanted = claims.size() + count;
+    if (wanted > claims.capacity()) claims.reserve(std::max(wanted, 2 * claims.capacity()));
+  }
+
+  using ClaimName = std::pair<std::string, std::string>;  ///< namespace, name
+  struct ClaimNameHash {
+    std::size_t operator()(const ClaimName& claim) const { return PodNames::hash(claim.first, claim.second); }
+  };
+  using ClaimNames = tsl::robin_set<ClaimName, ClaimNameHash>;
+
   /// Of all claims that there are.
-  std::set<std::string>& claim_names() {
+  ClaimNames& claim_names() {
     if (!claim_names_) {
       claim_names_.emplace();
-      for (const VolumeClaim& claim : objects_.storage.claims) claim_names_->insert(claim.full_name());
+      for (const VolumeClaim& claim : objects_.storage.claims) claim_names_->emplace(claim.namespace_, claim.name);
     }
     return *claim_names_;
   }
@@ -327,8 +346,14 @@ class Expansion {
                                matches_required_node_affinity(spec, *node) && !has_untolerated_taint(spec, *node);
       if (is_eligible) eligible.push_back(node.get());
     }
-    if (!allows_daemon_pods(i, static_cast<std::int64_t>(eligible.size()))) return;
-    made_daemon_count_ += static_cast<std::int64_t>(eligible.size());
+    const auto count = static_cast<std::int64_t>(eligible.size());
+    OwnParts own_parts = numbered_parts(from.workload.name);
+    own_parts.spec = true;
+    if (!allows(i, count, {limits_.daemon_pods_max, made_daemon_count_, "DaemonSets"}) ||
+        !allows(i, count, from.pod_template, own_parts)) {
+      return;
+    }
+    made_daemon_count_ += count;
     std::int64_t number = 0;
     for (const Node* node : eligible) {
       PodSpec own = spec;
@@ -339,7 +364,11 @@ class Expansion {
   }
 
   void make_numbered(std::size_t i, const Mould& mould, const std::string& prefix, std::int64_t count) {
-    if (count <= 0 || !allows(i, count)) return;
+    if (count > 0 && allows(i, count, *mould.pod_template, numbered_parts(prefix)))
+      make_allowed(i, mould, prefix, count);
+  }
+
+  void make_allowed(std::size_t i, const Mould& mould, const std::string& prefix, std::int64_t count) {
     objects_.pods.reserve(objects_.pods.size() + static_cast<std::size_t>(count));
     std::int64_t number = 0;
     for (std::int64_t n = 0; n < count; ++n) {
@@ -361,15 +390,24 @@ class Expansion {
     pod->spec = with_label_keys(pod->spec, pod->labels, pools_);
     names_.insert(*pod);
     ++workloads_[i].workload.expanded_pod_count;
-    ++made_count_;
     objects_.pods.push_back(std::move(pod));
   }
 
-  bool allows(std::size_t i, std::int64_t count) {
-    return allows(i, count, {limits_.pods_max, made_count_, "workloads"});
+  /// Of pods that are named by a number and share all but their names.
+  static OwnParts numbered_parts(const std::string& prefix) {
+    constexpr std::int64_t kNumberBytes = 7;
+    return {.name_bytes = static_cast<std::int64_t>(prefix.size()) + kNumberBytes};
   }
-  bool allows_daemon_pods(std::size_t i, std::int64_t count) {
-    return allows(i, count) && allows(i, count, {limits_.daemon_pods_max, made_daemon_count_, "DaemonSets"});
+
+  /// Whether `count` more pods stay below all limits; then they are counted as made.
+  bool allows(std::size_t i, std::int64_t count, const PodTemplate& pod_template, const OwnParts& own) {
+    const std::int64_t bytes_each = pod_cost_bytes(pod_template, own);
+    if (!allows(i, count, {limits_.pods_max, made_count_, "workloads"}) || !allows_bytes(i, count, bytes_each)) {
+      return false;
+    }
+    made_count_ += count;
+    made_bytes_ += count * bytes_each;
+    return true;
   }
   struct Limit {
     std::int64_t pods_max;
@@ -378,14 +416,23 @@ class Expansion {
   };
   bool allows(std::size_t i, std::int64_t count, const Limit& limit) {
     if (count <= limit.pods_max - limit.made_count) return true;
-    const Workload& workload = workloads_[i].workload;
-    const SourcePlace place = workloads_[i].place;
-    problems_.push_back({sources_[place.source], line_location(place),
-                         "asks for " + std::to_string(count) + " more pods, expected at most " +
-                             std::to_string(limit.pods_max) + " from all " + std::string(limit.makers) +
-                             " together, of which " + std::to_string(limit.made_count) + " are made",
-                         name_in_reports(workload)});
+    refuse(i, "asks for " + std::to_string(count) + " more pods, expected at most " + std::to_string(limit.pods_max) +
+                  " from all " + std::string(limit.makers) + " together, of which " + std::to_string(limit.made_count) +
+                  " are made");
     return false;
+  }
+  bool allows_bytes(std::size_t i, std::int64_t count, std::int64_t bytes_each) {
+    if (count == 0 || bytes_each <= (limits_.bytes_max - made_bytes_) / count) return true;
+    refuse(i, "asks for " + std::to_string(count) + " more pods of about " + std::to_string(bytes_each) +
+                  " bytes each with their names, labels and claims, expected at most " +
+                  std::to_string(limits_.bytes_max) + " bytes from all workloads together, of which " +
+                  std::to_string(made_bytes_) + " are used");
+    return false;
+  }
+  void refuse(std::size_t i, std::string message) {
+    const SourcePlace place = workloads_[i].place;
+    problems_.push_back(
+        {sources_[place.source], line_location(place), std::move(message), name_in_reports(workloads_[i].workload)});
   }
 
   std::vector<DecodedWorkload>& workloads_;
@@ -394,7 +441,7 @@ class Expansion {
   ObjectPools& pools_;
   PodNames& names_;
   ClusterObjects& objects_;
-  std::optional<std::set<std::string>> claim_names_;
+  std::optional<ClaimNames> claim_names_;
   WorkloadIndex index_;
   std::vector<std::int32_t> parents_;          ///< present workload that controls this one
   std::vector<std::int32_t> newest_children_;  ///< of a Deployment, the present ReplicaSet that new pods belong to
@@ -404,6 +451,7 @@ class Expansion {
   std::vector<InputProblem> problems_;
   std::int64_t made_count_ = 0;
   std::int64_t made_daemon_count_ = 0;  ///< of these, by DaemonSets
+  std::int64_t made_bytes_ = 0;         ///< estimated
 };
 
 }  // namespace

@@ -18,10 +18,14 @@ namespace berth {
 inline constexpr std::int64_t kExpandedPodsMax = 1'000'000;
 /// Of these, pods of DaemonSets: each has a spec of its own, which names its node.
 inline constexpr std::int64_t kExpandedDaemonPodsMax = 250'000;
+/// Estimated bytes that made pods and their claims take in a run: long names, many labels, claims and volumes of a
+/// template count once for each pod.
+inline constexpr std::int64_t kExpandedBytesMax = std::int64_t{1000} << 20;
 
 struct ExpansionLimits {
   std::int64_t pods_max = kExpandedPodsMax;
   std::int64_t daemon_pods_max = kExpandedDaemonPodsMax;
+  std::int64_t bytes_max = kExpandedBytesMax;
 };
 
 /// Appends the missing pods of `workloads` to objects.pods and all workloads, with a ReplicaSet for each Deployment

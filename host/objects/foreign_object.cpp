@@ -86,6 +86,12 @@ std::string describe_foreign_object(const JsonValue& object, std::string_view ap
   for (const ForeignKind& foreign : kForeignKinds) {
     if (foreign.kind == kind && foreign.group == group) return with_expectation(foreign.what, foreign.advice);
   }
+  if (group == "berth.dev") {
+    return with_expectation(
+        kind == "BerthScenario" ? "is a BerthScenario" : "is of no kind that the group berth.dev has",
+        kind == "BerthScenario" ? "; give it to berth simulate"
+                                : "; its kinds are BerthScenario and BerthEngineConfiguration");
+  }
   if (is_list_without_items(object, kind)) {
     return with_expectation("is a " + std::string(kind.substr(0, kShownBytes)) + " without an array of items", "");
   }

@@ -25,12 +25,13 @@ bool is_plain_key(std::string_view key) {
   return !key.empty();
 }
 
-/// Quoted and cut, so that a message stays one short line whatever the input holds.
+/// Quoted and cut, so that a message stays short whatever the input holds. Control bytes stay: what shows a message
+/// makes them visible, those of names and paths too.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text.substr(0, kShownStringBytes)) {
     if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    out += c;
   }
   if (text.size() > kShownStringBytes) out += "...";
   return out + '"';
@@ -87,23 +88,36 @@ std::string shortest(double value) {
 
 }  // namespace
 
+void FirstProblems::add(InputProblem problem) {
+  if (list_.size() < limit_) {
+    list_.push_back(std::move(problem));
+    return;
+  }
+  if (groups_.empty()) {
+    for (const InputProblem& first : list_) groups_.push_back(group_of(first));
+  }
+  const auto same = std::find(groups_.begin(), groups_.end(), group_of(problem));
+  if (same != groups_.end()) ++list_[static_cast<std::size_t>(same - groups_.begin())].repeat_count;
+}
+
 void ProblemSink::add(std::string location, std::string message) {
   const auto is_known = [&](const InputProblem& problem) {
     return problem.location == location && problem.message == message;
   };
-  if (std::any_of(problems_.begin(), problems_.end(), is_known)) return;
-  if (++count_ > limit_) return;
-  problems_.push_back({source_, std::move(location), std::move(message)});
+  if (std::any_of(problems().begin(), problems().end(), is_known)) return;
+  ++count_;
+  problems_.add({source_, std::move(location), std::move(message)});
 }
 
 void ProblemSink::add_finding(ValidationCheck check, std::string location, std::string message) {
   message.append(" [").append(id_of(check)).append("]");
   if (is_strict_) return add(std::move(location), std::move(message));
-  if (++finding_count_ <= limit_) findings_.push_back({std::move(location), std::move(message)});
+  ++finding_count_;
+  findings_.add({source_, std::move(location), std::move(message)});
 }
 
 void ProblemSink::throw_if_any() const {
-  if (!problems_.empty()) throw InputError(problems_);
+  if (!problems().empty()) throw InputError(problems());
 }
 
 void JsonValue::append_path(std::string& out) const {

@@ -24,10 +24,22 @@ namespace berth {
 
 enum class ValidationCheck : std::uint8_t;  // validation.h
 
-/// A value that can be read and that an API server would refuse.
-struct Finding {
-  std::string location;
-  std::string message;  ///< ends with the id of the check in brackets
+/// The first problems of one source, and the number of those behind them that say the same (group_of()). Comparing
+/// them takes time, so it begins where the first ones end.
+class FirstProblems {
+ public:
+  explicit FirstProblems(std::size_t limit) : limit_(limit) {}
+  void add(InputProblem problem);
+  const std::vector<InputProblem>& list() const { return list_; }
+  std::vector<InputProblem> take() {
+    groups_.clear();
+    return std::exchange(list_, {});
+  }
+
+ private:
+  std::size_t limit_;
+  std::vector<InputProblem> list_;
+  std::vector<std::uint64_t> groups_;  ///< of list_; empty until the list is full
 };
 
 /// Collects what is wrong with the values of one source. One thread at a time.
@@ -35,31 +47,31 @@ class ProblemSink {
  public:
   /// @param is_strict  findings become problems, as --strict has it
   explicit ProblemSink(std::string source, std::size_t limit = kProblemLimit, bool is_strict = false)
-      : source_(std::move(source)), limit_(limit), is_strict_(is_strict) {}
+      : source_(std::move(source)), is_strict_(is_strict), problems_(limit), findings_(limit) {}
 
   /// A problem that is there already, with the same location and message, is not added again.
   void add(std::string location, std::string message);
   void add_finding(ValidationCheck check, std::string location, std::string message);
   std::size_t finding_count() const { return finding_count_; }  ///< including those beyond the limit
-  std::vector<Finding> take_findings() {
+  /// Values that can be read and that an API server would refuse; messages end with the id of the check in brackets.
+  std::vector<InputProblem> take_findings() {
     finding_count_ = 0;
-    return std::exchange(findings_, {});
+    return findings_.take();
   }
   std::size_t count() const { return count_; }  ///< including those beyond the limit
   bool empty() const { return count_ == 0; }
-  const std::vector<InputProblem>& problems() const { return problems_; }
-  std::vector<InputProblem> take() { return std::exchange(problems_, {}); }
+  const std::vector<InputProblem>& problems() const { return problems_.list(); }
+  std::vector<InputProblem> take() { return problems_.take(); }
   /// @throws InputError with all problems; does nothing when there are none.
   void throw_if_any() const;
 
  private:
   std::string source_;
-  std::size_t limit_;
   bool is_strict_;
   std::size_t count_ = 0;
-  std::vector<InputProblem> problems_;
+  FirstProblems problems_;
   std::size_t finding_count_ = 0;
-  std::vector<Finding> findings_;
+  FirstProblems findings_;
 };
 
 /// Longest string (also map key) that a value may hold; a longer one is a problem.

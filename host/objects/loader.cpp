@@ -16,6 +16,7 @@
 
 #include "host/objects/admission.h"
 #include "host/objects/decode.h"
+#include "host/objects/list_entries.h"
 #include "host/objects/object_pools.h"
 #include "host/objects/pod_names.h"
 #include "host/objects/repeated_objects.h"
@@ -42,6 +43,7 @@ struct Work {
   std::uint32_t source = 0;
   std::int64_t left_out_count = 0;  ///< of decoded, with those that were not kept
   std::int64_t document_count = 0;
+  std::int64_t empty_list_count = 0;
   bool is_decoded = false;
 };
 using WorkPtr = std::shared_ptr<Work>;
@@ -61,7 +63,9 @@ void keep_first(std::vector<T>& list, std::size_t count) {
 class Loading {
  public:
   explicit Loading(const LoadOptions& options)
-      : options_(options), decoders_([this] { return std::make_unique<ObjectDecoder>(pools_, options_.strict); }) {}
+      : options_(options),
+        dense_entries_(options.dense_entries_max),
+        decoders_([this] { return std::make_unique<ObjectDecoder>(pools_, dense_entries_, decode_options()); }) {}
 
   LoadResult run(const NextBatch& next) {
     decode_all(next);
@@ -78,6 +82,9 @@ class Loading {
   }
 
  private:
+  DecodeOptions decode_options() const {
+    return {.is_strict = options_.strict, .keeps_finished_pods = options_.keeps_finished_pods};
+  }
   void decode_all(const NextBatch& next);
   WorkPtr read(const NextBatch& next, tbb::flow_control& flow);
   void decode(Work& work);
@@ -104,6 +111,7 @@ class Loading {
 
   const LoadOptions& options_;
   ObjectPools pools_;
+  DenseEntries dense_entries_;
   tbb::enumerable_thread_specific<std::unique_ptr<ObjectDecoder>> decoders_;
   std::mutex large_items_;
   std::vector<std::string> sources_;
@@ -148,7 +156,13 @@ void Loading::decode(Work& work) {
   decoded.object_count += skipped;
   decoded.problem_count += skipped;
   work.left_out_count += skipped;
+  if (skipped > 0) {
+    fold_into(decoded.problems,
+              {work.batch.source(), "", "holds a further item that is too short to be an object", "", skipped - 1},
+              options_.problems_max);
+  }
   work.document_count = static_cast<std::int64_t>(work.batch.document_count());
+  work.empty_list_count = static_cast<std::int64_t>(work.batch.empty_list_count());
   work.batch = ItemBatch();  // the text is not needed while the result waits for its turn
 }
 
@@ -159,7 +173,7 @@ void Loading::decode_items(Work& work) {
     const std::size_t left_out_before = decoded.left_out.size();
     if (item.json.size() > kLargeItemBytes) {
       const std::lock_guard one_at_a_time(large_items_);
-      ObjectDecoder(pools_, options_.strict).decode(item, work.batch.source(), work.source, decoded);
+      ObjectDecoder(pools_, dense_entries_, decode_options()).decode(item, work.batch.source(), work.source, decoded);
     } else {
       decoder.decode(item, work.batch.source(), work.source, decoded);
     }
@@ -175,6 +189,7 @@ void Loading::append(Work& work) {
   for (InputProblem& warning : work.warnings) fold_into(input_warnings_, std::move(warning), options_.problems_max);
   if (work.document_count > 0 || work.decoded.problem_count > 0) open_source_is_empty_ = false;
   result_.document_count += work.document_count;
+  result_.empty_list_count += work.empty_list_count;
   result_.left_out_count += work.left_out_count;
   limit_kinds(work.decoded.unknown_kinds);
   all_.append(std::move(work.decoded), options_.problems_max);
@@ -210,6 +225,9 @@ void Loading::stop_at_limit() {
     what = std::to_string(options_.objects_max) + " objects";
   } else if (result_.left_out_count > options_.invalid_objects_max) {
     what = std::to_string(options_.invalid_objects_max) + " invalid objects";
+  } else if (dense_entries_.is_over()) {
+    what = std::to_string(options_.dense_entries_max) + " list entries beyond one for each " +
+           std::to_string(kListEntryTextBytes) + " bytes of their object";
   } else {
     return;
   }
@@ -283,7 +301,11 @@ void Loading::take_over_settled() {
   take_over(all_.services, objects.services);
   take_over(all_.runtime_classes, objects.runtime_classes);
   take_over(all_.pod_disruption_budgets, objects.pod_disruption_budgets);
-  take_over(all_.terminal_pods, objects.terminal_pods);
+  for (Sourced<TerminalPod>& terminal : all_.terminal_pods) {
+    objects.terminal_pods.push_back(std::move(terminal.object.name));
+    if (terminal.object.pod != nullptr) result_.finished_pods.push_back(std::move(terminal.object.pod));
+  }
+  std::vector<Sourced<TerminalPod>>().swap(all_.terminal_pods);
   objects.terminal_pod_count = static_cast<std::int64_t>(objects.terminal_pods.size());
   take_over(all_.volumes, objects.storage.volumes);
   take_over(all_.volume_claims, objects.storage.claims);
@@ -317,7 +339,7 @@ void Loading::append_finding_warnings() {
   std::vector<std::string>& warnings = result_.objects.warnings;
   for (const InputProblem& finding : all_.findings) warnings.push_back(finding.to_string());
   const std::int64_t more = all_.finding_count - total_count(all_.findings);
-  if (more > 0) warnings.push_back("and " + std::to_string(more) + " more of other kinds");
+  if (more > 0) warnings.push_back("and " + std::to_string(more) + " more that say something else");
   warnings.push_back(std::to_string(all_.finding_count) +
                      (all_.finding_count == 1 ? " value that an API server would refuse was"
                                               : " values that an API server would refuse were") +

@@ -13,6 +13,7 @@
 #include "host/objects/cluster_objects.h"
 #include "host/objects/errors.h"
 #include "host/objects/expand.h"
+#include "host/objects/list_entries.h"
 #include "host/objects/text/text_limits.h"
 
 namespace berth {
@@ -30,10 +31,12 @@ inline constexpr std::int64_t kInvalidObjectsMax = 1'000'000;  ///< of one load
 struct LoadOptions {
   int threads = 0;  ///< at most; see thread_count()
   bool expand_workloads = true;
-  bool strict = false;  ///< what an API server would refuse (validation.h) is a problem, not a warning
+  bool strict = false;               ///< what an API server would refuse (validation.h) is a problem, not a warning
+  bool keeps_finished_pods = false;  ///< in LoadResult::finished_pods
   TextLimits text;
   std::int64_t objects_max = kObjectsMax;
   std::int64_t invalid_objects_max = kInvalidObjectsMax;  ///< reading ends when there are more
+  std::int64_t dense_entries_max = kDenseEntriesMax;      ///< the same
   ExpansionLimits expansion;
   std::size_t problems_max = kProblemLimit;  ///< kept with their text; all are counted
   std::size_t left_out_max = 100'000;        ///< kept in LoadResult::left_out; all are counted
@@ -48,8 +51,11 @@ struct LoadResult {
   std::int64_t problem_count = 0;  ///< repetitions and those that were not kept included
   std::vector<Remark> left_out;    ///< the objects that were left out, with their first problem; at most left_out_max
   std::int64_t left_out_count = 0;
-  std::int64_t document_count = 0;  ///< objects and lists that stand by themselves, empty lists among them
-  bool is_incomplete = false;       ///< a limit ended reading before the input ended; one of the problems names it
+  /// Of ClusterObjects::terminal_pods, in the same order; only with LoadOptions::keeps_finished_pods.
+  std::vector<PodPtr> finished_pods;
+  std::int64_t empty_list_count = 0;  ///< lists whose `items` is [], not null
+  std::int64_t document_count = 0;    ///< objects and lists that stand by themselves, empty lists among them
+  bool is_incomplete = false;         ///< a limit ended reading before the input ended; one of the problems names it
 
   /// @throws InputError with `problems`; does nothing when there are none.
   void throw_if_problems() const;

@@ -119,18 +119,18 @@ void RepeatedObjects::drop_terminal_namesakes() {
   tsl::robin_set<std::uint64_t> hashes;
   tsl::robin_map<std::string, SourcePlace> names;
   hashes.reserve(objects_.terminal_pods.size());
-  for (const Sourced<std::string>& terminal : objects_.terminal_pods) {
-    const std::string_view name = terminal.object;
+  for (const Sourced<TerminalPod>& terminal : objects_.terminal_pods) {
+    const std::string_view name = terminal.object.name;
     const std::size_t slash = name.find('/');
     hashes.insert(PodNames::hash(name.substr(0, slash), name.substr(slash + 1)));
   }
   for (const DecodedPod& decoded : objects_.pods) {
     if (hashes.contains(decoded.name_hash)) names.try_emplace(decoded.pod->full_name(), decoded.place);
   }
-  std::erase_if(objects_.terminal_pods, [&](const Sourced<std::string>& terminal) {
-    const auto [first, is_new] = names.try_emplace(terminal.object, terminal.place);
+  std::erase_if(objects_.terminal_pods, [&](const Sourced<TerminalPod>& terminal) {
+    const auto [first, is_new] = names.try_emplace(terminal.object.name, terminal.place);
     if (is_new) return false;
-    leave_out_(terminal.place, "Pod " + terminal.object, repeated_name(terminal.place, first->second));
+    leave_out_(terminal.place, "Pod " + terminal.object.name, repeated_name(terminal.place, first->second));
     return true;
   });
 }

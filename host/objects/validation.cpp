@@ -148,6 +148,12 @@ constexpr auto kRules = std::to_array<ValidationRule>({
     {kVolumeAttachment, "volume-attachment", "VolumeAttachment spec",
      "attacher a DNS subdomain of at most 63 characters; nodeName; either persistentVolumeName or inlineVolumeSpec",
      "counts no volume without a name"},
+    {kKnownName, "known-name",
+     "tolerations[].operator and effect, Node spec.taints[].effect, nodeAffinityPolicy, nodeTaintsPolicy, "
+     "preemptionPolicy, status.phase",
+     "a name that the API has",
+     "a toleration tolerates nothing, a taint repels nothing, a policy is Ignore or PreemptLowerPriority, the pod has "
+     "not finished"},
 });
 
 constexpr bool is_in_order() {

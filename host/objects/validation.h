@@ -83,6 +83,7 @@ enum class ValidationCheck : std::uint8_t {
   kCsiNodeDriver,
   kStorageCapacity,
   kVolumeAttachment,
+  kKnownName,
 };
 
 struct ValidationRule {

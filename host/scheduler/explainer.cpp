@@ -8,6 +8,7 @@
 #include "host/cluster/cache.h"
 #include "host/objects/errors.h"
 #include "host/objects/pod_copy.h"
+#include "host/objects/pod_state.h"
 #include "host/scheduler/backend_factory.h"
 #include "host/scheduler/intake.h"
 
@@ -102,6 +103,10 @@ const std::vector<Skipped>& Explainer::skipped() const { return state_->intake.s
 PodStanding Explainer::standing_of(const Pod& pod) const {
   const bool has_profile = state_->options->config.find_profile(pod.spec->scheduler_name) != nullptr;
   const std::string no_profile = "no profile is named \"" + pod.spec->scheduler_name + "\"";
+  if (is_finished(pod)) {
+    const std::string phase = pod.phase == PodPhase::kSucceeded ? "phase Succeeded" : "phase Failed";
+    return {PodState::kFinished, has_profile ? phase : phase + "; " + no_profile};
+  }
   if (!pod.node_name.empty()) {
     const NodeInfo* info = state_->cache->find_node(pod.node_name);
     const bool is_known = info != nullptr && info->node != nullptr;
@@ -116,6 +121,7 @@ PodStanding Explainer::standing_of(const Pod& pod) const {
 
 Evaluation Explainer::explain(const PodPtr& pod) {
   const std::int32_t profile = state_->profile_of(*pod);
+  if (is_finished(*pod)) return state_->opened.backend->evaluate({pending_copy(*pod), profile, -1});
   if (pod->node_name.empty()) return state_->opened.backend->evaluate({pod, profile, -1});
   const State without_it(state_->objects, state_->options, pod.get());
   return without_it.opened.backend->evaluate({pending_copy(*pod), profile, -1});
@@ -129,6 +135,7 @@ std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Eval
   const std::int32_t profile = state_->profile_of(*pod);
   const Profile& of_pod = state_->options->config.profiles[static_cast<std::size_t>(profile)];
   if (!preempts(of_pod)) return std::nullopt;
+  if (is_finished(*pod)) return state_->preempt({pending_copy(*pod), profile, -1});
   if (pod->node_name.empty()) return state_->preempt({pod, profile, -1});
   return State(state_->objects, state_->options, pod.get()).preempt({pending_copy(*pod), profile, -1});
 }

@@ -45,12 +45,12 @@ class Explainer {
   std::span<const PodPtr> pending() const;  ///< queue order; gated ones included, skipped ones not
   const std::vector<Skipped>& skipped() const;
 
-  /// @param pod  of the objects
+  /// @param pod  of the objects, or a finished one
   PodStanding standing_of(const Pod& pod) const;
 
   /// Gates are not looked at. A running pod is taken out of its node first, and explained as if it were pending: that
-  /// rebuilds the cluster without it.
-  /// @param pod  of the objects
+  /// rebuilds the cluster without it. So is a finished one, which is on no node.
+  /// @param pod  of the objects, or a finished one
   /// @throws InputError when no profile has its schedulerName
   Evaluation explain(const PodPtr& pod);
 

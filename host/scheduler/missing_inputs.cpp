@@ -14,6 +14,7 @@
 
 #include "host/objects/dump_command.h"
 #include "host/objects/pod_state.h"
+#include "host/preemption/default_preemption.h"
 #include "plugins/pod_topology_spread/compile.h"
 
 namespace berth {
@@ -40,7 +41,51 @@ std::string with_command(std::string sentence, std::string_view kinds) {
   return std::move(sentence) + ". To add what is missing: " + dump_command_for(kinds);
 }
 
-bool may_be_queued(const Pod& pod) { return is_pending(pod) && !pod.terminating; }
+/// Pods that are to be placed, and those whose terms are read for them.
+class Pods {
+ public:
+  explicit Pods(const ClusterObjects& objects) : objects_(objects) {}
+  Pods(const ClusterObjects& objects, const std::vector<PodPtr>& asked) : objects_(objects), asked_(&asked) {}
+
+  /// Calls visit(const Pod&) for each pod that is to be placed.
+  template <class Visit>
+  void for_each_queued(Visit&& visit) const {
+    for (const PodPtr& pod : asked_ != nullptr ? *asked_ : objects_.pods)
+      if (asked_ != nullptr || may_be_queued(*pod)) visit(*pod);
+  }
+  /// Calls visit(const Pod&) for each pod whose terms select pods of any namespace.
+  template <class Visit>
+  void for_each_selecting(Visit&& visit) const {
+    for (const PodPtr& pod : asked_ != nullptr ? *asked_ : objects_.pods) visit(*pod);
+  }
+  /// Calls visit(const Pod&) for each other pod whose terms may select one that is to be placed.
+  template <class Visit>
+  void for_each_other(Visit&& visit) const {
+    if (asked_ == nullptr) return;
+    for (const PodPtr& pod : objects_.pods)
+      if (is_on_node(*pod)) visit(*pod);
+  }
+  /// Namespaces that terms of the others may find a pod of.
+  std::set<std::string_view> namespaces_asked_for() const {
+    std::set<std::string_view> names;
+    if (asked_ != nullptr)
+      for (const PodPtr& pod : *asked_) names.insert(pod->namespace_);
+    return names;
+  }
+
+ private:
+  static bool may_be_queued(const Pod& pod) { return is_pending(pod) && !pod.terminating; }
+
+  const ClusterObjects& objects_;
+  const std::vector<PodPtr>* asked_ = nullptr;  ///< null: every pod
+};
+
+/// Objects that an API server stored have a uid; in hand-written and generated input a Service or a budget may well
+/// not exist.
+bool is_dump(const ClusterObjects& objects) {
+  return std::any_of(objects.pods.begin(), objects.pods.end(),
+                     [](const PodPtr& pod) { return !pod->stored_uid.empty(); });
+}
 
 // ---- Namespaces
 
@@ -70,17 +115,25 @@ std::set<std::string_view> namespaces_without_object(const ClusterObjects& objec
   return missing;
 }
 
-void look_for_namespaces(const ClusterObjects& objects, std::vector<std::string>& found) {
-  Needing needing;
+void look_for_namespaces(const ClusterObjects& objects, const Pods& pods, std::vector<std::string>& found) {
+  Needing selecting;
+  Needing others;
   const PodSpec* last = nullptr;
   bool last_reads = false;
-  for (const PodPtr& pod : objects.pods) {
-    if (pod->spec.get() != last) last_reads = reads_namespace_labels(*pod->spec);
-    last = pod->spec.get();
-    if (last_reads) needing.add(*pod);
-  }
+  const auto add = [&](Needing& needing, const Pod& pod) {
+    if (pod.spec.get() != last) last_reads = reads_namespace_labels(*pod.spec);
+    last = pod.spec.get();
+    if (last_reads) needing.add(pod);
+  };
+  pods.for_each_selecting([&](const Pod& pod) { add(selecting, pod); });
+  if (selecting.pod_count == 0) pods.for_each_other([&](const Pod& pod) { add(others, pod); });
+  const Needing& needing = selecting.pod_count > 0 ? selecting : others;
   if (needing.pod_count == 0) return;
-  const std::set<std::string_view> missing = namespaces_without_object(objects);
+  std::set<std::string_view> missing = namespaces_without_object(objects);
+  if (selecting.pod_count == 0) {
+    const std::set<std::string_view> asked = pods.namespaces_asked_for();
+    std::erase_if(missing, [&](std::string_view name) { return !asked.contains(name); });
+  }
   if (missing.empty()) return;
   std::string names = "\"" + std::string(*missing.begin()) + "\"";
   if (missing.size() > 1) names += " and " + std::to_string(missing.size() - 1) + " more";
@@ -132,7 +185,7 @@ class DefaultSpreading {
                                        ": default topology spreading does not know which pods belong together",
                                    kOwnerKinds[i].resource));
     }
-    if (labelled_.pod_count > 0 && objects_.services.empty() && is_dump()) {
+    if (labelled_.pod_count > 0 && objects_.services.empty() && is_dump(objects_)) {
       found.push_back(
           with_command("the input has no Service: default topology spreading does not know which pods a "
                        "Service selects, such as " +
@@ -151,12 +204,6 @@ class DefaultSpreading {
     }
     return nullptr;
   }
-  /// Objects that an API server stored have a uid; in hand-written and generated input a Service may well not exist.
-  bool is_dump() const {
-    return std::any_of(objects_.pods.begin(), objects_.pods.end(),
-                       [](const PodPtr& pod) { return !pod->stored_uid.empty(); });
-  }
-
   const ClusterObjects& objects_;
   std::set<std::tuple<std::string_view, std::string_view, std::string_view>> workloads_;
   const std::vector<OwnerReference>* last_owners_ = nullptr;
@@ -167,14 +214,14 @@ class DefaultSpreading {
   std::array<std::string, kOwnerKinds.size()> owner_names_;
 };
 
-void look_for_spreading(const ClusterObjects& objects, const SchedulerConfig& config, std::vector<std::string>& found) {
+void look_for_spreading(const ClusterObjects& objects, const Pods& pods, const SchedulerConfig& config,
+                        std::vector<std::string>& found) {
   DefaultSpreading spreading(objects);
-  for (const PodPtr& pod : objects.pods) {
-    if (!may_be_queued(*pod)) continue;
-    const Profile* profile = config.find_profile(pod->spec->scheduler_name);
-    if (profile == nullptr || !profile->enables(ExtensionPoint::kScore, "PodTopologySpread")) continue;
-    if (uses_default_constraints(*pod->spec, profile->args.pod_topology_spread)) spreading.add(*pod);
-  }
+  pods.for_each_queued([&](const Pod& pod) {
+    const Profile* profile = config.find_profile(pod.spec->scheduler_name);
+    if (profile == nullptr || !profile->enables(ExtensionPoint::kScore, "PodTopologySpread")) return;
+    if (uses_default_constraints(*pod.spec, profile->args.pod_topology_spread)) spreading.add(pod);
+  });
   spreading.tell(found);
 }
 
@@ -299,17 +346,17 @@ class VolumeSearch {
   Missing missing_classes_;
 };
 
-void look_for_claims(const ClusterObjects& objects, std::vector<std::string>& found) {
+void look_for_claims(const ClusterObjects& objects, const Pods& pods, std::vector<std::string>& found) {
   std::optional<VolumeSearch> volumes;
   Needing devices;
-  for (const PodPtr& pod : objects.pods) {
-    if (pod->rare_fields == nullptr || !may_be_queued(*pod)) continue;
-    if (!pod->rare().volumes.empty()) {
+  pods.for_each_queued([&](const Pod& pod) {
+    if (pod.rare_fields == nullptr) return;
+    if (!pod.rare().volumes.empty()) {
       if (!volumes) volumes.emplace(objects);
-      volumes->add(*pod);
+      volumes->add(pod);
     }
-    if (!pod->rare().resource_claims.empty()) devices.add(*pod);
-  }
+    if (!pod.rare().resource_claims.empty()) devices.add(pod);
+  });
   if (volumes) volumes->tell(found);
   if (devices.pod_count > 0 && !objects.unused_kinds.contains("ResourceClaim"))
     found.push_back(with_command(
@@ -317,19 +364,71 @@ void look_for_claims(const ClusterObjects& objects, std::vector<std::string>& fo
         "resourceclaims,resourceslices,deviceclasses"));
 }
 
-}  // namespace
+// ---- RuntimeClasses
 
-std::vector<std::string> missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config) {
+/// An API server writes the overhead of its class into each pod that it stores.
+void look_for_runtime_classes(const ClusterObjects& objects, const Pods& pods, std::vector<std::string>& found) {
+  std::unordered_set<std::string_view> known;
+  for (const RuntimeClass& runtime_class : objects.runtime_classes) known.insert(runtime_class.name);
+  Missing missing;
+  const auto add = [&](const Pod& pod) {
+    const PodSpec& spec = *pod.spec;
+    const bool needs_class = !spec.runtime_class_name.empty() && spec.overhead.empty();
+    if (needs_class && !known.contains(spec.runtime_class_name)) missing.add(spec.runtime_class_name, pod);
+  };
+  pods.for_each_selecting(add);
+  missing.tell("RuntimeClass", ": no overhead is added to ", "runtimeclasses", found);
+}
+
+// ---- PodDisruptionBudgets
+
+/// Where a pod that is to be placed may evict one that runs.
+void look_for_budgets(const ClusterObjects& objects, const Pods& pods, const SchedulerConfig& config,
+                      std::vector<std::string>& found) {
+  if (!objects.pod_disruption_budgets.empty()) return;
+  std::optional<std::int32_t> lowest;
+  for (const PodPtr& pod : objects.pods)
+    if (is_on_node(*pod)) lowest = std::min(pod->priority, lowest.value_or(pod->priority));
+  if (!lowest || !is_dump(objects)) return;
+  Needing preemptors;
+  pods.for_each_queued([&](const Pod& pod) {
+    const Profile* profile = config.find_profile(pod.spec->scheduler_name);
+    const bool may_evict = profile != nullptr && preempts(*profile) && pod.priority > *lowest &&
+                           pod.preemption_policy != PreemptionPolicy::kNever;
+    if (may_evict) preemptors.add(pod);
+  });
+  if (preemptors.pod_count == 0) return;
+  found.push_back(
+      with_command("the input has no PodDisruptionBudget: which pods it protects from eviction is not known, for " +
+                       preemptors.words(),
+                   "poddisruptionbudgets"));
+}
+
+std::vector<std::string> missing_for(const ClusterObjects& objects, const Pods& pods, const SchedulerConfig& config,
+                                     bool may_evict) {
   std::vector<std::string> found;
   const bool runs_affinity = std::any_of(config.profiles.begin(), config.profiles.end(), [](const Profile& profile) {
     return profile.enables(ExtensionPoint::kFilter, "InterPodAffinity") ||
            profile.enables(ExtensionPoint::kScore, "InterPodAffinity");
   });
-  if (runs_affinity) look_for_namespaces(objects, found);
-  look_for_spreading(objects, config, found);
-  look_for_claims(objects, found);
+  if (runs_affinity) look_for_namespaces(objects, pods, found);
+  look_for_spreading(objects, pods, config, found);
+  look_for_runtime_classes(objects, pods, found);
+  if (may_evict) look_for_budgets(objects, pods, config, found);
+  look_for_claims(objects, pods, found);
   if (!found.empty()) found.push_back("one command brings all that Berth reads: " + std::string(kDumpCommand));
   return found;
+}
+
+}  // namespace
+
+std::vector<std::string> missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config, bool may_evict) {
+  return missing_for(objects, Pods(objects), config, may_evict);
+}
+
+std::vector<std::string> missing_inputs(const ClusterObjects& objects, const SchedulerConfig& config,
+                                        const std::vector<PodPtr>& asked) {
+  return missing_for(objects, Pods(objects, asked), config, true);
 }
 
 }  // namespace berth

@@ -187,8 +187,9 @@ void fill_notes(const ClusterObjects& objects, const ScheduleOptions& options, S
     result.notes.emplace_back("preemption is off: no running pod was evicted for a pod without a node");
   if (options.preemption.mode == PreemptionMode::kNominate && !result.evictions.empty())
     result.notes.emplace_back("pods that would be preempted are still there: the run stops at the nomination");
-  if (objects.nodes.empty()) result.notes.emplace_back("the input has no Node, so no pod can be placed");
-  for (std::string& note : missing_inputs(objects, options.config)) result.notes.push_back(std::move(note));
+  if (objects.nodes.empty()) result.notes.emplace_back(kNoNodeNote);
+  const bool may_evict = options.preemption.mode != PreemptionMode::kOff;
+  for (std::string& note : missing_inputs(objects, options.config, may_evict)) result.notes.push_back(std::move(note));
 }
 
 /// Those that occurred.

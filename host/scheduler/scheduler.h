@@ -83,6 +83,9 @@ struct ScheduleStats {
   std::optional<DeviceStats> device;           ///< of a backend that has one
 };
 
+/// One of ScheduleResult::notes.
+inline constexpr std::string_view kNoNodeNote = "the input has no Node, so no pod can be placed";
+
 struct ScheduleResult {
   std::string served_by;  ///< backend that answered
   std::string why;        ///< why it was chosen

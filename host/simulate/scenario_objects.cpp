@@ -69,8 +69,9 @@ void InlineObjectReader::read(const JsonValue& value, InlineObjects& out) {
   ItemSlice item;
   item.json = std::string_view(text).substr(0, size);
   DecodedObjects decoded;
-  decoder_.decode(item, {}, 0, decoded);
   const std::string path = value.path();
+  decoder_.decode(item, {}, static_cast<std::uint32_t>(out.paths.size()), decoded);
+  out.paths.push_back(path);
   for (const InputProblem& problem : decoded.problems)
     value.sink().add(joined(path, path_in_object(problem.location)), problem.message);
   for (InputProblem& finding : decoded.findings) {
@@ -90,7 +91,9 @@ struct InlineAdmission::Classes {
   Classes(std::vector<PriorityClass> priorities, std::vector<RuntimeClass> runtimes, ObjectPools& pools)
       : priority_classes(std::move(priorities)),
         runtime_classes(std::move(runtimes)),
-        admission(priority_classes, runtime_classes, pools) {}
+        admission(priority_classes, runtime_classes, pools) {
+    admission.say_missing_classes();
+  }
 };
 
 InlineAdmission::InlineAdmission(const ClusterObjects& cluster, const std::vector<const InlineObjects*>& lists,
@@ -107,8 +110,9 @@ InlineAdmission::InlineAdmission(const ClusterObjects& cluster, const std::vecto
 
 InlineAdmission::~InlineAdmission() = default;
 
-void InlineAdmission::refuse(const InlineObjects& list, const std::string& object, std::string message) {
-  fold_into(problems_, InputProblem{list.source, list.location, std::move(message), object}, kProblemLimit);
+void InlineAdmission::refuse(const InlineObjects& list, const std::string& path, const std::string& object,
+                             std::string message) {
+  fold_into(problems_, InputProblem{list.source, path, std::move(message), object}, kProblemLimit);
 }
 
 void InlineAdmission::count_pods(const InlineObjects& list, std::int64_t pods) {
@@ -117,7 +121,7 @@ void InlineAdmission::count_pods(const InlineObjects& list, std::int64_t pods) {
     pod_count_ += pods;
     return;
   }
-  refuse(list, "",
+  refuse(list, list.location, "",
          "makes " + std::to_string(pods) + " pods, expected at most " + std::to_string(kScenarioPodsMax) +
              " from the whole scenario, of which " + std::to_string(pod_count_) + " are made before");
 }
@@ -127,21 +131,22 @@ ClusterObjects InlineAdmission::admit(InlineObjects&& list) {
   take_over_settled(list.decoded, objects);
   for (DecodedPod& pod : list.decoded.pods) {
     std::string message = classes_->admission.admit(pod);
-    if (!message.empty()) refuse(list, "Pod " + pod.pod->full_name(), std::move(message));
+    if (!message.empty()) refuse(list, list.paths[pod.place.source], "Pod " + pod.pod->full_name(), std::move(message));
     objects.pods.push_back(std::move(pod.pod));
   }
   PodNames names;
   for (const PodPtr& pod : objects.pods) names.insert(*pod);
   for (DecodedWorkload& workload : list.decoded.workloads) {
     std::string message = classes_->admission.admit(workload.pod_template);
-    if (!message.empty()) refuse(list, name_in_reports(workload.workload), std::move(message));
+    const std::string& path = list.paths[workload.place.source];
+    if (!message.empty()) refuse(list, path, name_in_reports(workload.workload), std::move(message));
     if (!workload.volume_claim_templates.empty())
-      refuse(list, name_in_reports(workload.workload),
+      refuse(list, path, name_in_reports(workload.workload),
              "has volumeClaimTemplates, and the claims of a simulation are those of its clusters");
   }
-  auto problems = expand_workloads(std::move(list.decoded.workloads), {list.source}, {.pods_max = kScenarioPodsMax},
+  auto problems = expand_workloads(std::move(list.decoded.workloads), list.paths, {.pods_max = kScenarioPodsMax},
                                    *pools_, names, objects);
-  for (const InputProblem& problem : problems) refuse(list, problem.object, problem.message);
+  for (const InputProblem& problem : problems) refuse(list, problem.source, problem.object, problem.message);
   count_pods(list, static_cast<std::int64_t>(objects.pods.size()));
   if (!list.run_duration_us) return objects;
   for (PodPtr& pod : objects.pods) pod = with_run_duration(std::move(pod), *list.run_duration_us);
@@ -167,14 +172,14 @@ void InlineAdmission::admit(InlineObjects&& object, Arrivals& arrivals) {
     if (!rare.run_duration_us) rare.run_duration_us = object.run_duration_us;
     arrivals.model = std::move(workload);
   }
-  if (!message.empty()) return refuse(object, name, std::move(message));
+  if (!message.empty()) return refuse(object, object.location, name, std::move(message));
   std::vector<InputProblem> problems;
   const auto pods_each = static_cast<std::int64_t>(arrivals.copy(0, problems).pods.size());
-  for (const InputProblem& problem : problems) refuse(object, name, problem.message);
+  for (const InputProblem& problem : problems) refuse(object, object.location, name, problem.message);
   const std::int64_t pods = pods_each * arrivals.count;
   count_pods(object, pods);
   if (pods <= kScenarioPodsMax && pods * object.json_bytes > kArrivalBytesMax) {
-    refuse(object, name,
+    refuse(object, object.location, name,
            "makes " + std::to_string(pods) + " pods of " + std::to_string(object.json_bytes) +
                " bytes, expected at most " + std::to_string(kArrivalBytesMax) + " bytes in all");
   }

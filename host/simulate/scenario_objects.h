@@ -15,6 +15,7 @@
 #include "host/objects/decode.h"
 #include "host/objects/errors.h"
 #include "host/objects/json_value.h"
+#include "host/objects/list_entries.h"
 #include "host/objects/object_pools.h"
 #include "host/simulate/scenario.h"
 
@@ -22,8 +23,9 @@ namespace berth {
 
 /// Objects of one list, or one template.
 struct InlineObjects {
-  std::string location;  ///< of the list or template: "actions[3].create"
-  std::string source;    ///< the file
+  std::string location;            ///< of the list or template: "actions[3].create"
+  std::string source;              ///< the file
+  std::vector<std::string> paths;  ///< of the objects, "actions[3].create[0]", by SourcePlace::source
   DecodedObjects decoded;
   std::optional<std::int64_t> run_duration_us;  ///< of pods that do not say it themselves
   std::int64_t json_bytes = 0;                  ///< of all objects
@@ -34,7 +36,7 @@ struct InlineObjects {
 class InlineObjectReader {
  public:
   /// @param is_strict  what an API server would refuse is a problem, not a finding
-  InlineObjectReader(ObjectPools& pools, bool is_strict) : decoder_(pools, is_strict) {}
+  InlineObjectReader(ObjectPools& pools, bool is_strict) : decoder_(pools, dense_entries_, {.is_strict = is_strict}) {}
 
   /// Appends the object. Kinds that a simulation cannot create are problems of `value`'s sink, as is what the decoder
   /// finds wrong.
@@ -43,6 +45,7 @@ class InlineObjectReader {
   std::vector<InputProblem> take_findings() { return std::exchange(findings_, {}); }
 
  private:
+  DenseEntries dense_entries_{kDenseEntriesMax};
   ObjectDecoder decoder_;
   std::vector<InputProblem> findings_;
 };
@@ -67,7 +70,8 @@ class InlineAdmission {
 
  private:
   struct Classes;
-  void refuse(const InlineObjects& list, const std::string& object, std::string message);
+  /// @param path  of the object, or of the list
+  void refuse(const InlineObjects& list, const std::string& path, const std::string& object, std::string message);
   void count_pods(const InlineObjects& list, std::int64_t pods);
 
   std::shared_ptr<ObjectPools> pools_;

@@ -198,7 +198,9 @@ class ScenarioReader {
     }
   }
 
-  InlineObjects objects_at(const JsonValue& value) const { return {value.path(), file_.source, {}, {}, 0}; }
+  InlineObjects objects_at(const JsonValue& value) const {
+    return {.location = value.path(), .source = file_.source, .paths = {}, .decoded = {}, .run_duration_us = {}};
+  }
 
   void read_action(const JsonValue& value) {
     if (!value.is_object()) return value.mismatch("an object with at, and create, update or delete");
@@ -276,6 +278,7 @@ class ScenarioReader {
 ScenarioFile read_document(const JsonDocument& document, const std::string& source, bool is_strict) {
   ScenarioFile file;
   file.source = source;
+  file.document = document;
   ProblemSink sink(source);
   ScenarioReader reader(file, is_strict);
   decode_config(document, source, sink, [&](const JsonValue& root) {
@@ -362,7 +365,10 @@ Scenario make_scenario(ScenarioFile&& file, ClusterObjects&& cluster, std::vecto
     Arrivals& arrivals = scenario.arrivals.emplace_back(std::move(entry.arrivals));
     admission.admit(std::move(entry.object), arrivals);
   }
-  if (auto problems = admission.take_problems(); !problems.empty()) throw InputError(std::move(problems));
+  if (auto problems = admission.take_problems(); !problems.empty()) {
+    add_lines(problems, file.document);
+    throw InputError(std::move(problems));
+  }
   append_warnings(std::move(file.warnings), warnings);
   append_warnings(admission.take_warnings(), warnings);
   scenario.cluster = std::move(cluster);

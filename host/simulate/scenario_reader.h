@@ -20,6 +20,7 @@ namespace berth {
 /// As read: its objects wait for the classes of the cluster.
 struct ScenarioFile {
   std::string source;
+  JsonDocument document;                 ///< the text, for the lines of problems that show later
   std::optional<std::int64_t> start_us;  ///< absent: start_rule
   std::optional<StartRule> start_rule;
   std::optional<std::int64_t> until_us;

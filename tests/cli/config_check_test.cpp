@@ -102,7 +102,7 @@ std::string with_out_of_tree_plugins() {
 TEST(OutOfTreePlugins, AreRefusedByNameWithTheOptionThatAllowsThem) {
   const ProgramRun run = run_berth({"schedule", "-f", "-", "--config", with_out_of_tree_plugins()}, small_cluster());
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_NE(run.err.find("profiles[0].plugins.multiPoint.enabled[0]: unknown plugin \"Coscheduling\""),
+  EXPECT_NE(run.err.find("line 6, profiles[0].plugins.multiPoint.enabled[0]: unknown plugin \"Coscheduling\""),
             std::string::npos)
       << run.err;
   EXPECT_NE(run.err.find("unknown plugin \"Trimaran\""), std::string::npos) << run.err;

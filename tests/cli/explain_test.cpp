@@ -233,8 +233,8 @@ status: {phase: Running}
   EXPECT_EQ(record["stateMessage"], "its node is not in the input");
 }
 
-TEST(Explain, SaysThatAPodHasFinishedIsBeingDeletedOrIsLeftToAnotherScheduler) {
-  const std::string more = R"(---
+TEST(Explain, SaysOfAFinishedPodWhereItRanAndWhereElseItFits) {
+  const std::string done = R"(---
 apiVersion: v1
 kind: Pod
 metadata: {name: done}
@@ -243,17 +243,43 @@ status: {phase: Succeeded}
 ---
 apiVersion: v1
 kind: Pod
+metadata: {name: never-placed}
+spec: {containers: [{name: c, image: i}]}
+status: {phase: Failed}
+)";
+  const std::string cluster = small_cluster() + done;
+  const ProgramRun run = run_berth({"explain", "done", "-f", "-"}, cluster);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("default/done (profile default-scheduler): has finished on node a (phase Succeeded) and takes "
+                         "no part in scheduling\n"),
+            std::string::npos)
+      << run.out;
+  EXPECT_NE(run.out.find("if it were pending: fits 1 of 3 nodes"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("its node a fits with a total of"), std::string::npos) << run.out;
+  const Json record = record_of("done", cluster);
+  EXPECT_EQ(record["state"], "Finished");
+  EXPECT_EQ(record["stateMessage"], "phase Succeeded");
+  EXPECT_EQ(record["node"], "a");
+  EXPECT_EQ(record["nodes"].size(), 3U);
+  const Json never = record_of("never-placed", cluster);
+  EXPECT_EQ(never["stateMessage"], "phase Failed");
+  EXPECT_FALSE(never.contains("node"));
+  EXPECT_EQ(never["nodes"], record["nodes"]) << "neither counts for anything itself";
+}
+
+TEST(Explain, SaysThatAPodIsBeingDeletedOrIsLeftToAnotherScheduler) {
+  const std::string more = R"(---
+apiVersion: v1
+kind: Pod
 metadata: {name: going, deletionTimestamp: "2026-01-01T00:00:00Z"}
 spec: {containers: [{name: c, image: i}]}
 )";
   const std::string cluster = small_cluster() + more;
-  const ProgramRun run = run_berth({"explain", "done", "going", "other", "-f", "-"}, cluster);
+  const ProgramRun run = run_berth({"explain", "going", "other", "-f", "-"}, cluster);
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_NE(run.out.find("default/done: has finished"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("is being deleted"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("default/other: no profile is named \"other\""), std::string::npos) << run.out;
   EXPECT_EQ(run.out.find("fits"), std::string::npos) << run.out;
-  EXPECT_EQ(record_of("done", cluster)["state"], "Finished");
   EXPECT_EQ(record_of("going", cluster)["state"], "Deleting");
   EXPECT_EQ(record_of("other", cluster)["state"], "OtherScheduler");
 }

@@ -110,7 +110,7 @@ std::vector<Case> object_cases() {
       objects_case("resource_name", requests(h + ":\"1\""), "name of a resource"),
       objects_case("quantity", requests("\"cpu\":" + h), "cpu"),
       objects_case("priority_class_name", pod_with("\"priorityClassName\":" + h), "expected a PriorityClass"),
-      objects_case("runtime_class_name", pod_with("\"runtimeClassName\":" + h), "RuntimeClass", 0),
+      objects_case("runtime_class_name", pod_with("\"runtimeClassName\":" + h), "expected the name of an object", 0),
       objects_case("repeated_node", node + node, "twice"),
       objects_case("repeated_pod", pod + pod, "twice"),
       objects_case("repeated_workload", job + job, "twice"),

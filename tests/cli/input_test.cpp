@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -59,13 +60,17 @@ INSTANTIATE_TEST_SUITE_P(
         FailedDump{"Name:         web-0\nNamespace:    x\n", "-: is what kubectl describe prints"},
         FailedDump{"apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\n",
                    "-: line 4: a mapping or a list cannot be a field name (a template"},
+        FailedDump{R"({"items":null})", "the input holds no object, only null in place of the items of a list"},
+        FailedDump{R"({"kind":"List","apiVersion":"v1","items":null})", "the input holds no object, only null"},
+        FailedDump{"[]", "the input holds no object, only null in place of the items of a list, or []"},
+        FailedDump{"kind: PodList\nitems:\n", "the input holds no object, only null"},
         FailedDump{"null", "the input holds no object at all"}, FailedDump{"7", "-: line 1: got a lone scalar"},
         FailedDump{R"({"kind":"List","apiVersion":"v1","items":[{"kind":"ConfigMap","apiVersion":"v1"}]})",
                    "the input holds 1 object, none of a kind that Berth reads; the first kind is v1/ConfigMap\n"}));
 
 TEST(Input, AnEmptyListIsAClusterWithoutNodesAndSaysSo) {
-  for (const char* text : {R"({"kind":"List","apiVersion":"v1","items":[]})",
-                           R"({"kind":"PodList","apiVersion":"v1","items":null})", "kind: List\nitems: []\n"}) {
+  for (const char* text : {R"({"kind":"List","apiVersion":"v1","items":[]})", R"({"kind":"PodList","items":[]})",
+                           "kind: List\nitems: []\n"}) {
     const ProgramRun run = schedule(text);
     EXPECT_EQ(run.exit_code, 0) << text;
     EXPECT_EQ(run.err, kNoNode) << text;
@@ -88,6 +93,18 @@ TEST(Input, AnEmptyFileBesideGoodOnesIsAnError) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.err,
             "berth: " + empty + ": is empty, expected Kubernetes objects: did the command that wrote it fail?\n");
+}
+
+TEST(Input, SkipInvalidSaysTheSameProblemOnce) {
+  std::string text = small_cluster();
+  for (int i = 0; i < 200; ++i)
+    text += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: bad-" + std::to_string(i) + "}\nspec: {priority: high}\n";
+  const ProgramRun run = schedule(text, {"--skip-invalid", "-o", "json"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_NE(run.err.find("left out Pod default/bad-0: -: line "), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("got \"high\", expected an integer (and 199 more like it)\n"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("berth: 200 invalid objects left out (--skip-invalid)\n"), std::string::npos) << run.err;
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 2) << run.err;
 }
 
 TEST(Input, AFileOfCommentsBesideGoodOnesIsAWarning) {

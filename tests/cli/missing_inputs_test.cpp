@@ -182,14 +182,68 @@ spec: {volumes: [{name: v, ephemeral: {}}], containers: [{name: c, image: i}]}
 }
 
 TEST(MissingInputs, AClusterWithoutNodesIsNotedInTheReport) {
-  EXPECT_EQ(count(notes_of(R"({"kind":"List","apiVersion":"v1","items":null})"), "the input has no Node"), 1);
+  const std::string empty = R"({"kind":"List","apiVersion":"v1","items":[]})";
+  EXPECT_EQ(count(notes_of(empty), "the input has no Node"), 1);
+  for (const char* format : {"bindings", "deletions"}) {
+    const std::string said = run_berth({"schedule", "-f", "-", "-o", format}, empty).err;
+    EXPECT_EQ(said.find("no Node"), said.rfind("no Node")) << said;
+    EXPECT_NE(said.find("no Node"), std::string::npos);
+  }
+}
+
+TEST(MissingInputs, RuntimeClassesAreNamedWhereAnOverheadMayBeMissing) {
+  const std::string cluster =
+      kNode + service() + stored_pod("p", "runtimeClassName: gone, ") + stored_pod("q", "runtimeClassName: gone, ");
+  const std::vector<std::string> notes = notes_of(cluster);
+  EXPECT_EQ(count(notes,
+                  "the input has no RuntimeClass \"gone\": no overhead is added to pods team/p and 1 more. To "
+                  "add what is missing: kubectl get runtimeclasses -A -o json"),
+            1)
+      << joined(notes);
+  EXPECT_EQ(count(notes, std::string(kDumpCommand)), 1) << joined(notes);
+  EXPECT_EQ(notes_of(kNode + service() + stored_pod("p", "runtimeClassName: gone, overhead: {cpu: 1m}, ")),
+            std::vector<std::string>());
+}
+
+TEST(MissingInputs, BudgetsAreNamedWhereAPodMayEvict) {
+  const std::string running = stored_pod("low", "nodeName: a, priority: 1, ");
+  const std::string preemptor = stored_pod("high", "priority: 5, ");
+  const std::string cluster = kNode + service() + running + preemptor;
+  const std::vector<std::string> notes = notes_of(cluster);
+  EXPECT_EQ(count(notes,
+                  "the input has no PodDisruptionBudget: which pods it protects from eviction is not known, for "
+                  "pod team/high. To add what is missing: kubectl get poddisruptionbudgets -A -o json"),
+            1)
+      << joined(notes);
+  EXPECT_EQ(notes_of(cluster + "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\n"),
+            std::vector<std::string>());
+  EXPECT_EQ(notes_of(kNode + service() + running + stored_pod("equal", "priority: 1, ")), std::vector<std::string>());
+  EXPECT_EQ(notes_of(kNode + service() + running + stored_pod("never", "priority: 5, preemptionPolicy: Never, ")),
+            std::vector<std::string>());
+  const ProgramRun off = run_berth({"schedule", "-f", "-", "-o", "json", "--preemption", "off"}, cluster);
+  EXPECT_EQ(off.out.find("PodDisruptionBudget"), std::string::npos) << off.out;
+}
+
+TEST(MissingInputs, ExplainSaysWhatTheAskedPodsNeedAlone) {
+  const std::string cluster = kNode + service() + stored_pod("p", "") +
+                              stored_pod("claims", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], ");
+  EXPECT_EQ(run_berth({"explain", "p", "-f", "-"}, cluster).err, "");
+  EXPECT_NE(run_berth({"explain", "claims", "-f", "-"}, cluster).err.find("team/data"), std::string::npos);
+  EXPECT_NE(run_berth({"explain", "--all", "-f", "-"}, cluster).err.find("team/data"), std::string::npos);
+  const std::string apart = stored_pod("apart", "nodeName: a, " + selecting_namespaces());
+  EXPECT_NE(run_berth({"explain", "p", "-f", "-"}, cluster + apart).err.find("no Namespace \"team\""),
+            std::string::npos)
+      << "a term of a running pod may select the asked one";
 }
 
 TEST(MissingInputs, PriorityClassesAreNamedInTheError) {
   const ProgramRun run =
       run_berth({"schedule", "-f", "-"}, kNode + stored_pod("p", "priorityClassName: high, ") + service());
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_NE(run.err.find("kubectl get priorityclasses -A -o json"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("To add what is missing: kubectl get priorityclasses -A -o json, or all that Berth reads: " +
+                         std::string(kDumpCommand)),
+            std::string::npos)
+      << run.err;
 }
 
 TEST(MissingInputs, AreWarningsOfCommandsWithoutNotes) {

@@ -116,12 +116,12 @@ spec: {priority: high, containers: [{name: c, image: i, resources: {requests: {c
 apiVersion: v1
 kind: Node
 metadata: {name: n}
-spec: {taints: [{key: k, effect: Sometimes}]}
+spec: {taints: [{key: k, effect: 7}]}
 )");
   const ProgramRun run = run_berth({"schedule", "-f", path});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.out, "");
-  for (const char* part : {"bad.yaml", "spec.priority", "high", "lots", "Sometimes"}) {
+  for (const char* part : {"bad.yaml", "spec.priority", "high", "lots", "got 7"}) {
     EXPECT_NE(run.err.find(part), std::string::npos) << part << " in " << run.err;
   }
 }

@@ -118,6 +118,14 @@ int exit_code_of_script(const std::string& words) {
   return run_program("/bin/bash", {"-c", "trap '' PIPE; trap - PIPE\n" + words, BERTH_PROGRAM}).exit_code;
 }
 
+TEST(ClosedDescriptor, OfStandardOutputIsSaid) {
+  const std::string closed = "berth: cannot write the output: standard output is closed\n";
+  EXPECT_EQ(run_berth({"--version"}, "", ">&-").err, closed);
+  EXPECT_EQ(run_berth({"schedule", "-f", "-", "-q"}, small_cluster(), ">&-").err, closed);
+  EXPECT_EQ(run_berth({"generate", "--spec", "-", "-q"}, spec_with_a_warning(), ">&-").err,
+            "berth: standard output: cannot be written: it is closed\n");
+}
+
 TEST(ClosedPipe, OnStandardOutputIsAnError) {
   const std::string cluster = write_file("pipe-cluster.yaml", cluster_with_a_warning());
   // The reader has ended before the program writes.
@@ -159,16 +167,19 @@ TEST(ClosedDescriptor, OfStandardInputIsAnErrorOfReadingIt) {
   EXPECT_NE(run.err.find("berth: -: cannot be read: "), std::string::npos) << run.err;
 }
 
-TEST(OutputFile, ThatCannotHoldTheResultIsAnErrorAndIsRemoved) {
+TEST(OutputFile, ThatCannotHoldTheResultIsAnErrorAndKeepsItsOldContent) {
   const std::string spec = write_file("big-spec.yaml", "nodePools: [{name: a, count: 2000, allocatable: {cpu: 1}}]\n");
   for (const char* name : {"limited.json", "limited.json.gz"}) {
-    const std::string file = write_file(name, "");
+    const std::string file = write_file(name, "old");
     // A file size limit of one block; without a guard the signal SIGXFSZ ends the program.
     const ProgramRun run = run_program(
         "/bin/bash", {"-c", "ulimit -f 1; \"$0\" generate --spec '" + spec + "' -o '" + file + "'", BERTH_PROGRAM});
     EXPECT_EQ(run.exit_code, kError) << run.err;
     EXPECT_NE(run.err.find(std::string(name) + ": cannot be written: "), std::string::npos) << run.err;
-    EXPECT_FALSE(std::filesystem::exists(file)) << name;
+    EXPECT_EQ(read_file(file), "old") << name;
+    const std::string folder = std::filesystem::path(file).parent_path();
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      EXPECT_NE(entry.path().extension(), ".tmp") << "the incomplete file is removed";
   }
 }
 

@@ -172,6 +172,24 @@ TEST(Usage, NamesTheOptionThatIsNotKnownAndTheCommandToAsk) {
   EXPECT_NE(run.err.find("run berth config check --help"), std::string::npos) << run.err;
 }
 
+TEST(Usage, AnOptionWithoutAValueTakesNone) {
+  for (const char* value : {"banana", "", "true"}) {
+    const ProgramRun run = run_berth(joined({"schedule", std::string("--strict=") + value}, schedule().needed));
+    EXPECT_EQ(run.exit_code, 2) << value;
+    EXPECT_EQ(run.err, std::string("berth: --strict: got the value \"") + value +
+                           "\", expected none: the option is given or not\n");
+  }
+  EXPECT_EQ(run_berth(joined({"schedule", "--strict"}, schedule().needed)).exit_code, 0);
+}
+
+TEST(Usage, StandardInputHasOneReader) {
+  const ProgramRun run = run_berth({"schedule", "--config", "-", "-f", "-"}, small_cluster());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err, "berth: standard input can be read once: got --filename - and --config -\n");
+  EXPECT_EQ(run_berth({"import", "openb", "--nodes", "-", "--pods", "-"}).exit_code, 2);
+  EXPECT_EQ(run_berth({"generate", "--spec", "-", "-o", "-"}, "nodePools: []\n").exit_code, 0) << "-o is an output";
+}
+
 TEST(Seeds, OfGenerateAndBenchGiveTheSameClusterWhenNotGiven) {
   const std::string spec =
       write_file("random.yaml", "version: 1\nrandom: {maxNodes: 30, maxRunningPods: 80, maxPendingPods: 40}\n");

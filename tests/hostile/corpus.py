@@ -92,6 +92,70 @@ def nested_gzip(folder):
         file.write(data)
 
 
+def own_parts_of_replicas(node):
+    """Workloads of some hundred bytes whose replicas have much each for themselves: names, labels, claims, volumes."""
+
+    def workload(kind, count, name=b"w", labels=1, claims=0, template=b"", daemon=False):
+        label_text = b",".join(b'"l%d":"v"' % i for i in range(labels))
+        claim_text = b",".join(b'{"metadata":{"name":"c%d"}}' % i for i in range(claims))
+        return (b'{"apiVersion":"apps/v1","kind":"%s","metadata":{"name":"%s"},"spec":{%s"volumeClaimTemplates":[%s],"selector":'
+                b'{"matchLabels":{"l0":"v"}},"template":{"metadata":{"labels":{%s}},"spec":{"containers":[{"name":"c"}]%s}}}}'
+                % (kind, name, b"" if daemon else b'"replicas":%d,' % count, claim_text, label_text, template))
+
+    volumes = b',"volumes":[' + b",".join(b'{"name":"v%d","persistentVolumeClaim":{"claimName":"c"}}' % i for i in range(100)) + b"]"
+    tolerations = b',"tolerations":[' + b",".join(b'{"key":"k%d"}' % i for i in range(10_000)) + b"]"
+    affinity = (b',"affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[' +
+                b",".join(b'{"weight":1,"podAffinityTerm":{"topologyKey":"t","labelSelector":{},"matchLabelKeys":'
+                          b'["statefulset.kubernetes.io/pod-name"]}}' for _ in range(20)) + b"]}}")
+    cases = {
+        "claims_of_a_million_replicas": workload(b"StatefulSet", 1_000_000, claims=1),
+        "hundred_claims_of_100000_replicas": workload(b"StatefulSet", 100_000, claims=100),
+        "long_names_of_a_million_replicas": workload(b"StatefulSet", 1_000_000, name=b"n" * 240),
+        "labels_of_a_million_replicas": workload(b"StatefulSet", 1_000_000, labels=200),
+        "volumes_of_a_million_replicas": workload(b"ReplicaSet", 1_000_000, template=volumes),
+        "label_keys_of_a_million_replicas": workload(b"StatefulSet", 1_000_000, template=affinity),
+    }
+    for name, text in cases.items():
+        yield Input(f"big/{name}", ["schedule", "-f", "-"], (ERROR,), stdin=node + text)
+    nodes = b"".join(node.replace(b'"n0"', b'"m%d"' % i) for i in range(2000))
+    yield Input("big/tolerations_of_2000_daemon_pods", ["schedule", "-f", "-"], (ERROR,),
+                stdin=nodes + workload(b"DaemonSet", 0, template=tolerations, daemon=True))
+    yield Input("big/long_names_of_a_replica_set", ["schedule", "-f", "-"], (DONE,),
+                stdin=node + workload(b"ReplicaSet", 1_000_000, name=b"n" * 240))
+    yield Input("big/claims_of_100000_replicas", ["schedule", "-f", "-"], (DONE,),
+                stdin=node + workload(b"StatefulSet", 100_000, claims=1))
+
+
+def list_entries():
+    """Objects of many short list entries, each of which takes hundreds of bytes once it is read."""
+    million = 1_000_000
+    head = b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%d"},"spec":{"containers":[{"name":"c"}],"affinity":{"nodeAffinity":{'
+    preferred = b'"preferredDuringSchedulingIgnoredDuringExecution":[{}'
+    yaml = (b"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  affinity:\n    nodeAffinity:\n"
+            b"      preferredDuringSchedulingIgnoredDuringExecution:\n")
+
+    def pods(count, entries):
+        def prepare(folder):
+            with gzip.open(os.path.join(folder, "big.gz"), "wb", compresslevel=1) as file:
+                for i in range(count):
+                    file.write(head % i + preferred + b",{}" * (entries + i) + b"]}}}}\n")
+
+        return prepare
+
+    cases = {
+        "preferred_terms_of_a_pod": pods(1, 5 * million),
+        "preferred_terms_of_4_pods": pods(4, 2 * million),
+        "preferred_terms_of_100_pods": pods(100, 90_000),
+        "preferred_terms_of_10000_pods": pods(10_000, 900),
+        "containers_of_a_pod": repeated(b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{}', b",{}",
+                                        5 * million, b"]}}", True),
+        "preferred_terms_of_a_yaml_pod": repeated(yaml, b"      - {}\n", 2 * million, b"", True),
+    }
+    for name, prepare in cases.items():
+        yield Input(f"big/{name}", ["schedule", "-f", "{folder}/big.gz"], (ERROR,), prepare=prepare)
+        yield Input(f"big/{name}_skipped", ["schedule", "-f", "{folder}/big.gz", "--skip-invalid"], (ERROR,), prepare=prepare)
+
+
 def big():
     million = 1_000_000
     plain = {
@@ -137,6 +201,7 @@ def big():
                 b'{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c"}]}}}}')
     node = b'{"apiVersion":"v1","kind":"Node","metadata":{"name":"n%d"},"status":{"allocatable":{"cpu":"4","pods":"110"}}}'
     yield Input("big/a_million_replicas_of_a_stateful_set", ["schedule", "-f", "-"], stdin=node % 0 + replicas)
+    yield from own_parts_of_replicas(node % 0)
     daemons = (b'{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"d%d"},"spec":{"selector":{"matchLabels":{"a":"b"}},'
                b'"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c%d"}]}}}}')
     yield Input("big/a_million_pods_of_daemon_sets", ["schedule", "-f", "-"],
@@ -390,5 +455,5 @@ def streams():
 
 
 def inputs():
-    for group in (object_texts, other_texts, big, compressed, paths, options, streams):
+    for group in (object_texts, other_texts, big, list_entries, compressed, paths, options, streams):
         yield from group()

@@ -56,6 +56,7 @@ void ItemBatch::append(ItemBatch&& other) {
   blocks_.insert(blocks_.end(), other.blocks_.begin(), other.blocks_.end());
   lists_.insert(lists_.end(), other.lists_.begin(), other.lists_.end());
   document_count_ += other.document_count_;
+  empty_list_count_ += other.empty_list_count_;
   skipped_count_ += other.skipped_count_;
 }
 

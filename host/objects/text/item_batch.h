@@ -72,6 +72,8 @@ class ItemBatch {
   const std::vector<InputProblem>& warnings() const { return warnings_; }
   /// Documents that end in this batch: objects and lists, empty lists among them.
   std::size_t document_count() const { return document_count_; }
+  /// Of these, lists whose "items" is an empty array.
+  std::size_t empty_list_count() const { return empty_list_count_; }
   /// Items that are too short to be objects and were not handed out (TextLimits::small_items_max).
   std::size_t skipped_count() const { return skipped_count_; }
   /// Bytes of text that the batch keeps.
@@ -92,6 +94,7 @@ class ItemBatch {
   std::vector<std::shared_ptr<TextBlock>> blocks_;
   std::vector<std::shared_ptr<ListContext>> lists_;
   std::size_t document_count_ = 0;
+  std::size_t empty_list_count_ = 0;
   std::size_t skipped_count_ = 0;
 
   // YAML text still to be converted: whole documents; empty when there is none.

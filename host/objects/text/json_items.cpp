@@ -297,6 +297,7 @@ void JsonItemSplitter::close_list() {
                 "got \"items\" in an object of kind \"" + list_->kind + "\", expected a kind that ends in \"List\"");
   }
   if (list_->page_line > 0) warn_of_page(list_->page_line, "");
+  if (!list_->is_array && list_->next_index == 0) ++current_.empty_list_count_;
   if (list_->holds_back) name_item_kind();
   release_held_back();
   list_ = nullptr;
@@ -376,6 +377,7 @@ void JsonItemSplitter::emit_nested(std::string_view json, const ObjectShape& sha
     byte = skip_json_space(value_end, json_end);
     if (byte != json_end && *byte == ',') byte = skip_json_space(byte + 1, json_end);
   }
+  if (nested_index == 0) ++current_.empty_list_count_;
 }
 
 // Batches ------------------------------------------------------------------------------------------------------------

@@ -146,10 +146,13 @@ TEST(ExplainReport, ShowsRefusalsBehindManyGroupsThatFit) {
   EXPECT_NE(text.find("... and 10 more nodes that fit, in 10 groups"), std::string::npos) << text;
 }
 
-TEST(ExplainReport, SaysOfAFinishedPodOnlyThat) {
-  const std::string text =
-      explain_report({"x/done", nullptr, {PodState::kFinished, ""}, {}}, name_of, nullptr, Terminal());
-  EXPECT_EQ(text, "x/done: has finished (phase Succeeded or Failed) and takes no part in scheduling\n");
+TEST(ExplainReport, SaysOfAFinishedPodWhereItRan) {
+  const std::string text = report_of(make_pod("done", 1, "n0"), {}, {}, {PodState::kFinished, "phase Failed"});
+  EXPECT_NE(
+      text.find("default/done (profile default-scheduler): has finished on node n0 (phase Failed) and takes no part "
+                "in scheduling\n"),
+      std::string::npos)
+      << text;
 }
 
 TEST(ExplainRecord, OmitsEmptyFields) {

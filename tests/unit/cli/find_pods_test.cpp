@@ -46,7 +46,8 @@ TEST(FindPods, TakesFullNamesAndNamesThatOnlyOneHas) {
 }
 
 TEST(FindPods, LooksForBareNamesInTheGivenNamespaceOnly) {
-  EXPECT_EQ(found({"a", "x/b"}, "y", three_pods()), (Names{"y/a", "x/b"}));
+  EXPECT_EQ(found({"a", "y/a"}, "y", three_pods()), (Names{"y/a", "y/a"}));
+  EXPECT_EQ(found({"a", "x/b"}, "y", three_pods()), Names{"\"x/b\" names another namespace than -n \"y\""});
   EXPECT_EQ(found({"b"}, "y", three_pods()), Names{"no pod \"b\" in namespace \"y\" of the input; did you mean x/b?"});
 }
 

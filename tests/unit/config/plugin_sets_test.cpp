@@ -202,7 +202,7 @@ TEST(OutOfTreePlugins, AreLeftOutAndListedOnRequest) {
   EXPECT_EQ(profile.out_of_tree[0].name, "Trimaran");
   EXPECT_EQ(profile.out_of_tree[0].point, "score");
   EXPECT_EQ(profile.out_of_tree[0].weight, 7);
-  EXPECT_EQ(profile.out_of_tree[0].path, "profiles[0].plugins.score.enabled[1]");
+  EXPECT_EQ(profile.out_of_tree[0].path, "line 1, profiles[0].plugins.score.enabled[1]");
   EXPECT_EQ(profile.out_of_tree[1].point, "pluginConfig");
   EXPECT_TRUE(profile.stand_ins.empty());
   const std::vector<std::string> names = profile.plugin_names();

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "host/generate/generate.h"
 #include "host/generate/import_openb.h"
+#include "host/generate/output_file.h"
 #include "host/objects/errors.h"
 #include "host/objects/json_out.h"
 #include "host/objects/loader.h"
@@ -120,6 +126,50 @@ TEST_F(WriteCluster, TextIsWrittenUnchanged) {
   EXPECT_THROW(write_text("a", "/nowhere/a.yaml"), InputError);
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "/dev/full is absent";
   EXPECT_THROW(write_text("a", "/dev/full"), InputError);
+}
+
+TEST_F(WriteCluster, AFileThatIsThereIsReplacedAndKeepsItsModeAndItsLinks) {
+  const std::filesystem::path file = folder_ / "a.yaml";
+  write_text("old", file);
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::create_symlink("a.yaml", folder_ / "link.yaml");
+  write_text("new", folder_ / "link.yaml");
+  EXPECT_EQ(content_of(file), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link.yaml"));
+  EXPECT_EQ(std::filesystem::status(file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
+}
+
+TEST_F(WriteCluster, AFileKeepsItsContentWhenWritingFails) {
+  const std::filesystem::path file = folder_ / "a.yaml";
+  write_text("old", file);
+  EXPECT_THROW(write_output_file(file,
+                                 [](std::FILE* out) {
+                                   std::fputs("half", out);
+                                   errno = ENOSPC;
+                                   return false;
+                                 }),
+               InputError);
+  EXPECT_EQ(content_of(file), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(WriteCluster, APipeWithoutAReaderIsAnErrorAfterAWhile) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  try {
+    write_output_file(pipe, [](std::FILE*) { return true; }, std::chrono::milliseconds(50));
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.problems().front().to_string(),
+              pipe + ": cannot be written: it is a pipe that no program reads (waited 50 ms)");
+  }
+  std::string read;
+  std::thread reader([&] { read = content_of(pipe); });
+  write_text("text", pipe);
+  reader.join();
+  EXPECT_EQ(read, "text");
 }
 
 TEST_F(WriteCluster, AGzFileNameIsCompressed) {

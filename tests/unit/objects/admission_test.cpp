@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "host/objects/dump_command.h"
 #include "host/objects/pod_requests.h"
 #include "tests/unit/objects/load_text.h"
 
@@ -105,7 +106,8 @@ TEST(Admission, AnUnknownClassIsAnErrorOnlyWithoutAPriority) {
   EXPECT_EQ(
       problems_of(pod_json(R"("priorityClassName":"nope",)")),
       Strings{
-          R"(test: Pod default/p: spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent; kubectl get priorityclasses -A -o json brings them)"});
+          R"(test: Pod default/p: spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent. To add what is missing: kubectl get priorityclasses -A -o json, or all that Berth reads: )" +
+          std::string(kDumpCommand)});
   EXPECT_EQ(only_pod(load_good(pod_json(R"("priorityClassName":"nope","priority":2,)"))).priority, 2);
 }
 
@@ -137,17 +139,6 @@ TEST(Admission, PresentOverheadAndSelectorsOverrideTheRuntimeClass) {
       Strings{R"(RuntimeClass "kata" and a pod that names it select different values of zone: the pod's is kept)"});
 }
 
-TEST(Admission, AMissingRuntimeClassIsReportedOnce) {
-  std::string second = pod_json(R"("runtimeClassName":"gone",)");
-  second.replace(second.find("\"p\""), 3, "\"q\"");
-  const auto objects = load_good(list_of({pod_json(R"("runtimeClassName":"gone",)"), second}));
-  EXPECT_EQ(objects.pods.size(), 2u);
-  EXPECT_EQ(
-      objects.warnings,
-      Strings{
-          R"(RuntimeClass "gone" is named by a pod and is not in the input: no overhead is added; kubectl get runtimeclasses -A -o json brings them)"});
-}
-
 TEST(Admission, AppliesToTemplatesOfWorkloads) {
   const auto objects =
       load_good(list_of({R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"rs"},"spec":{
@@ -162,7 +153,8 @@ TEST(Admission, AnUnknownClassInATemplateOmitsTheWorkload) {
       problems_of(R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"rs"},"spec":{
       "template":{"spec":{"priorityClassName":"nope"}}}})"),
       Strings{
-          R"(test: ReplicaSet default/rs: spec.template.spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent; kubectl get priorityclasses -A -o json brings them)"});
+          R"(test: ReplicaSet default/rs: spec.template.spec.priorityClassName: got "nope", expected a PriorityClass of the input, since spec.priority is absent. To add what is missing: kubectl get priorityclasses -A -o json, or all that Berth reads: )" +
+          std::string(kDumpCommand)});
 }
 
 }  // namespace

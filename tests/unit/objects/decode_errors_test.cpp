@@ -35,12 +35,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadPod{R"("nodeName":5)", "spec.nodeName: got 5, expected a string"},
         BadPod{R"("hostNetwork":"yes")", R"(spec.hostNetwork: got "yes", expected true or false)"},
         BadPod{R"("tolerations":{})", "spec.tolerations: got an object, expected an array"},
-        BadPod{R"("tolerations":[{"operator":"Matches"}])",
-               R"(spec.tolerations[0].operator: got "Matches", expected one of Equal, Exists, Gt, Lt)"},
-        BadPod{R"("tolerations":[{"effect":"Never"}])",
-               R"(spec.tolerations[0].effect: got "Never", expected one of NoSchedule, PreferNoSchedule, NoExecute)"},
-        BadPod{R"("preemptionPolicy":"Sometimes")",
-               R"(spec.preemptionPolicy: got "Sometimes", expected one of PreemptLowerPriority, Never)"},
         BadPod{R"("overhead":{"cpu":"-1"})", R"(spec.overhead.cpu: got "-1", expected an amount that is not negative)"},
         BadPod{R"("overhead":{"cpu":"1K"})",
                R"(spec.overhead.cpu: got "1K", expected a quantity such as "500m" or "1.5Gi")"},
@@ -78,17 +72,9 @@ INSTANTIATE_TEST_SUITE_P(
             R"("topologySpreadConstraints":[{"whenUnsatisfiable":"Perhaps"}])",
             R"(spec.topologySpreadConstraints[0].whenUnsatisfiable: got "Perhaps", expected one of DoNotSchedule, ScheduleAnyway)"},
         BadPod{R"("topologySpreadConstraints":[{"maxSkew":1}])",
-               "spec.topologySpreadConstraints[0]: has no whenUnsatisfiable"},
-        BadPod{R"("topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","nodeAffinityPolicy":""}])",
-               R"(spec.topologySpreadConstraints[0].nodeAffinityPolicy: got "", expected Honor or Ignore)"},
-        BadPod{R"("topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","nodeTaintsPolicy":"x"}])",
-               R"(spec.topologySpreadConstraints[0].nodeTaintsPolicy: got "x", expected one of Honor, Ignore)"}));
+               "spec.topologySpreadConstraints[0]: has no whenUnsatisfiable"}));
 
 TEST(DecodeErrors, AreReportedForStatusAndMetadata) {
-  EXPECT_EQ(
-      problems_of(pod_json("", R"("phase":"Done")")),
-      Strings{
-          R"(test: status.phase (Pod default/p): got "Done", expected one of Pending, Running, Succeeded, Failed, Unknown)"});
   EXPECT_EQ(
       problems_of(pod_json("", "", R"("creationTimestamp":"yesterday",)")),
       Strings{
@@ -97,18 +83,11 @@ TEST(DecodeErrors, AreReportedForStatusAndMetadata) {
             Strings{"test: metadata.labels (Pod default/p): got an array, expected an object"});
 }
 
-TEST(DecodeErrors, ATaintNeedsAKnownEffect) {
+TEST(DecodeErrors, ATaintNeedsAnEffect) {
   const auto node = [](const std::string& taint) {
     return R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"spec":{"taints":[)" + taint + "]}}";
   };
-  EXPECT_EQ(
-      problems_of(node(R"({"key":"a","effect":"Always"})")),
-      Strings{
-          R"(test: spec.taints[0].effect (Node n): got "Always", expected one of NoSchedule, PreferNoSchedule, NoExecute)"});
   EXPECT_EQ(problems_of(node(R"({"key":"a"})")), Strings{"test: spec.taints[0] (Node n): has no effect"});
-  EXPECT_EQ(
-      problems_of(node(R"({"key":"a","effect":""})")),
-      Strings{R"(test: spec.taints[0].effect (Node n): got "", expected NoSchedule, PreferNoSchedule or NoExecute)"});
 }
 
 TEST(DecodeErrors, AnObjectNeedsKindApiVersionAndName) {

@@ -304,6 +304,32 @@ TEST(Expansion, PodsOfDaemonSetsHaveALimitOfTheirOwn) {
                                             "most 3 from all DaemonSets together, of which 2 are made"});
 }
 
+TEST(Expansion, WhatMadePodsHaveEachForThemselvesIsLimitedInBytes) {
+  LoadOptions options;
+  options.expansion.bytes_max = 100'000;
+  const auto loads = [&](const std::string& text) {
+    return load_cluster_from_text(text, "test", options).problems.empty();
+  };
+  const std::string labels = "selector: {}, template: {metadata: {labels: {a: " + std::string(2000, 'x') +
+                             "}}, spec: {containers: [{name: c}]}}}\n";
+  const auto with_labels = [&](const std::string& kind) {
+    return "apiVersion: apps/v1\nkind: " + kind + "\nmetadata: {name: w}\nspec: {replicas: 60, " + labels;
+  };
+  EXPECT_TRUE(loads(workload("StatefulSet", "s", "replicas: 60, ")));
+  EXPECT_FALSE(loads(workload("StatefulSet", "s",
+                              "replicas: 60, volumeClaimTemplates: [{metadata: {name: a}}, "
+                              "{metadata: {name: b}}], ")));
+  EXPECT_FALSE(loads(workload("ReplicaSet", std::string(1000, 'n'), "replicas: 60, ")));
+  EXPECT_TRUE(loads(with_labels("ReplicaSet"))) << "its pods share their labels";
+  EXPECT_FALSE(loads(with_labels("StatefulSet")));
+  const LoadResult result = load_cluster_from_text(with_labels("StatefulSet"), "test", options);
+  ASSERT_EQ(result.problems.size(), 1U);
+  EXPECT_TRUE(result.objects.pods.empty());
+  const std::string said = texts(result.problems).at(0);
+  EXPECT_TRUE(said.starts_with("test: line 1 (StatefulSet default/w): asks for 60 more pods of about ")) << said;
+  EXPECT_TRUE(said.ends_with("expected at most 100000 bytes from all workloads together, of which 0 are used")) << said;
+}
+
 TEST(Expansion, CanBeDisabled) {
   LoadOptions options;
   options.expand_workloads = false;

@@ -39,6 +39,11 @@ TEST(ForeignObject, NamesInputThatIsOftenMistakenForADump) {
           R"({"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"a"}}]})"),
       "items[0]: holds the metadata of an objec");
   EXPECT_EQ(first(R"({"type":"ADDED","object":{"kind":"Pod"}})"), "is an event of a watch, expected objects");
+  EXPECT_EQ(problems_of(R"({"kind":"Scenario","apiVersion":"berth.dev/v1alpha1"})"),
+            Strings{"test: is of no kind that the group berth.dev has, expected objects of a cluster; its kinds are "
+                    "BerthScenario and BerthEngineConfiguration"});
+  EXPECT_EQ(first(R"({"kind":"BerthScenario","apiVersion":"berth.dev/v1alpha1"})"),
+            "is a BerthScenario, expected objects of ");
   EXPECT_EQ(first("{}"), "is an empty object, expected objects of ");
   EXPECT_EQ(first(R"({"kind":"List","apiVersion":"v1"})"), "is a List without an array of items, exp");
   EXPECT_EQ(first(R"({"kind":"PodList","apiVersion":"v1","items":{}})"), "is a PodList without an array of items, ");

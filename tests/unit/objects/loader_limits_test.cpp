@@ -46,6 +46,7 @@ TEST(LoaderLimits, ItemsTooShortToBeObjectsAreInvalidObjects) {
   const LoadResult all = load(repeated("{}", 1000), options);
   EXPECT_EQ(all.left_out_count, 1000);
   EXPECT_EQ(all.problem_count, 1000);
+  EXPECT_EQ(total_count(all.problems), 1000) << "the count of those that were not looked at is said too";
   EXPECT_FALSE(all.is_incomplete);
   options.invalid_objects_max = 999;
   EXPECT_TRUE(load(repeated("{}", 1000), options).is_incomplete);
@@ -82,6 +83,41 @@ TEST(LoaderLimits, UnknownKindsBeyondTheLimitAreCountedTogether) {
   for (const auto& [kind, objects] : result.objects.unknown_kinds) count += objects;
   EXPECT_EQ(count, 100);
   EXPECT_GT(result.objects.unknown_kinds.at(std::string(kOtherKinds)), 80);
+}
+
+TEST(LoaderLimits, AnObjectWithMoreListEntriesThanItsLimitIsRefused) {
+  const std::string head =
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c"})";
+  const LoadResult result = load(head + repeated(",{}", 100'000) + "]}}");
+  ASSERT_EQ(result.problems.size(), 1U);
+  EXPECT_EQ(result.problems[0].message, "lists with 100001 entries together, expected at most 100000 in an object");
+  EXPECT_TRUE(result.objects.pods.empty());
+  const std::string yaml = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n";
+  EXPECT_EQ(load(yaml + repeated("  - {}\n", 100'001)).problems.size(), 1U);
+  EXPECT_FALSE(load(R"({"apiVersion":"a/v1","kind":"Foreign","x":[1)" + repeated(",1", 200'000) + "]}").problem_count)
+      << "what is not decoded has no such limit";
+}
+
+TEST(LoaderLimits, ReadingEndsAfterSoManyDenseListEntries) {
+  LoadOptions options;
+  options.dense_entries_max = 1000;
+  const auto pod = [](int number, const std::string& gate) {
+    return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p)" + std::to_string(number) +
+           R"("},"spec":{"containers":[{"name":"c"}],"tolerations":[{})" + repeated("," + gate, 200) + "]}}";
+  };
+  std::string dense;
+  std::string ordinary;
+  for (int i = 0; i < 20; ++i) {
+    dense += pod(i, "{}");
+    ordinary += pod(i, R"({"operator":"Exists"})");
+  }
+  EXPECT_TRUE(load(ordinary, options).problems.empty());
+  const LoadResult result = load(dense, options);
+  EXPECT_TRUE(result.is_incomplete);
+  ASSERT_FALSE(result.problems.empty());
+  EXPECT_EQ(result.problems.back().message,
+            "the input has more than 1000 list entries beyond one for each 16 bytes of their object; the rest was not "
+            "read");
 }
 
 /// Runs `work` in a process of its own. @return the most memory that was resident there, in MiB; -1 when it failed
@@ -144,6 +180,32 @@ INSTANTIATE_TEST_SUITE_P(
         Bomb{"YamlFlowItemsOfAnObject", [] { return "kind: Pod\nx: [a" + repeated(",a", 5'000'000) + "]"; }},
         Bomb{"NumbersOfAnObject",
              [] { return R"({"apiVersion":"v1","kind":"Node","x":[1)" + repeated(",1", 8'300'000) + "]}"; }},
+        Bomb{"ContainersOfAPod",
+             [] {
+               return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{})" +
+                      repeated(",{}", 5'000'000) + "]}}";
+             }},
+        Bomb{"PreferredTermsOfManyPods",
+             [] {
+               std::string text;
+               for (int i = 0; i < 100; ++i) {
+                 text += R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p)" + std::to_string(i) +
+                         R"("},"spec":{"containers":[{"name":"c"}],"affinity":{"nodeAffinity":)" +
+                         R"({"preferredDuringSchedulingIgnoredDuringExecution":[{})" +
+                         repeated(",{}", 90'000 + static_cast<std::size_t>(i)) + "]}}}}\n";
+               }
+               return text;
+             }},
+        Bomb{
+            "ClaimsOfAStatefulSet",
+            [] {
+              std::string templates;
+              for (int i = 0; i < 100; ++i)
+                templates += (i == 0 ? "" : ",") + (R"({"metadata":{"name":"c)" + std::to_string(i) + "\"}}");
+              return R"({"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"s"},"spec":{"replicas":100000,)"
+                     R"("template":{"spec":{"containers":[{"name":"c"}]}},"volumeClaimTemplates":[)" +
+                     templates + "]}}";
+            }},
         Bomb{"EmptyItemsOfANestedList",
              [] {
                return R"({"kind":"List","items":[{"kind":"NodeList","apiVersion":"v1","items":[{})" +

@@ -132,6 +132,42 @@ TEST(Validation, GoodObjectsHaveNoFindings) {
   for (const std::string& text : good) EXPECT_EQ(findings_of(text), Strings{}) << text;
 }
 
+TEST(Validation, AnUnknownNameIsReadAsUpstreamReadsIt) {
+  const auto pod_of = [](const std::string& spec) {
+    return load_cluster_from_text(good_pod(spec), "test", {}).objects.pods.at(0);
+  };
+  const std::string tolerations = R"("tolerations":[{"key":"a","operator":"exists"},{"key":"b","operator":"Exists",
+      "effect":"noSchedule"},{"key":"c","operator":"Exists","effect":""}],)";
+  ASSERT_EQ(pod_of(tolerations)->spec->tolerations.size(), 1U) << "the others tolerate nothing";
+  EXPECT_EQ(pod_of(tolerations)->spec->tolerations[0].key, "c");
+  const auto spreads = pod_of(R"("topologySpreadConstraints":[{"topologyKey":"z","maxSkew":1,"whenUnsatisfiable":
+      "DoNotSchedule","nodeAffinityPolicy":"honor","nodeTaintsPolicy":"honor"}],)")
+                           ->spec->topology_spread_constraints;
+  EXPECT_FALSE(spreads.at(0).honor_node_affinity);
+  EXPECT_FALSE(spreads.at(0).honor_node_taints);
+  EXPECT_EQ(pod_of(R"("preemptionPolicy":"never",)")->preemption_policy, PreemptionPolicy::kPreemptLowerPriority);
+  const auto nodes = load_cluster_from_text(
+      node(R"("spec":{"taints":[{"key":"a","effect":"noSchedule"},{"key":"b","effect":"NoExecute"}]})"), "test", {});
+  ASSERT_EQ(nodes.objects.nodes.at(0)->taints.size(), 1U) << "the other repels nothing";
+  EXPECT_EQ(nodes.objects.nodes.at(0)->taints[0].key, "b");
+}
+
+TEST(Validation, ManyFindingsOfOneObjectAreCountedInFull) {
+  std::string tolerations;
+  for (int i = 0; i < 300; ++i)
+    tolerations += (i == 0 ? "" : ",") + (R"({"key":"k)" + std::to_string(i) + R"(","operator":"equal"})");
+  const std::string text = good_pod(R"("tolerations":[)" + tolerations + "],");
+  const Strings warnings = load_cluster_from_text(text, "test", {}).objects.warnings;
+  ASSERT_EQ(warnings.size(), 2U) << testing::PrintToString(warnings);
+  EXPECT_TRUE(warnings[0].ends_with("(and 299 more like it)")) << warnings[0];
+  EXPECT_TRUE(warnings[1].starts_with("300 values ")) << warnings[1];
+  LoadOptions strict;
+  strict.strict = true;
+  const LoadResult refused = load_cluster_from_text(text, "test", strict);
+  ASSERT_EQ(refused.problems.size(), 1U);
+  EXPECT_EQ(refused.problems[0].repeat_count, 299);
+}
+
 TEST(Validation, FoldsEqualFindings) {
   std::string text = R"({"apiVersion":"v1","kind":"List","items":[)";
   for (int i = 0; i < 42; ++i) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "host/objects/dump_command.h"
+
 namespace berth {
 namespace {
 
@@ -190,17 +192,21 @@ INSTANTIATE_TEST_SUITE_P(
         BadScenario{"arrivals: [{every: 10000h, count: 1000, template: " + pod_text("a") + "}]\n",
                     "file.yaml: line 3, arrivals[0].every: the last arrival would come after 876000h, expected a "
                     "shorter interval or a smaller count"},
-        BadScenario{"arrivals: [{every: 1s, count: 600000, template: " + deployment_text("web", 2) + "}]\n",
-                    "file.yaml: arrivals[0].template: makes 1200000 pods, expected at most 1000000 from the whole "
-                    "scenario, of which 0 are made before"},
-        BadScenario{"arrivals: [{template: " + deployment_text("web", 1000001) + "}]\n",
-                    "file.yaml: arrivals[0].template (Deployment default/web): asks for 1000001 more pods, expected "
-                    "at most 1000000 from all workloads together, of which 0 are made"},
-        BadScenario{"actions: [{at: 0s, create: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: "
-                    "{priorityClassName: none, containers: [{name: c}]}}]}]\n",
-                    "file.yaml: actions[0].create (Pod default/a): spec.priorityClassName: got \"none\", expected a "
-                    "PriorityClass of the input, since spec.priority is absent; kubectl get priorityclasses -A -o json "
-                    "brings them"}));
+        BadScenario{
+            "arrivals: [{every: 1s, count: 600000, template: " + deployment_text("web", 2) + "}]\n",
+            "file.yaml: line 3, arrivals[0].template: makes 1200000 pods, expected at most 1000000 from the whole "
+            "scenario, of which 0 are made before"},
+        BadScenario{
+            "arrivals: [{template: " + deployment_text("web", 1000001) + "}]\n",
+            "file.yaml: line 3, arrivals[0].template (Deployment default/web): asks for 1000001 more pods, expected "
+            "at most 1000000 from all workloads together, of which 0 are made"},
+        BadScenario{
+            "actions: [{at: 0s, create: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: "
+            "{priorityClassName: none, containers: [{name: c}]}}]}]\n",
+            "file.yaml: line 3, actions[0].create[0] (Pod default/a): spec.priorityClassName: got \"none\", expected a "
+            "PriorityClass of the input, since spec.priority is absent. To add what is missing: kubectl get "
+            "priorityclasses -A -o json, or all that Berth reads: " +
+                std::string(kDumpCommand)}));
 
 TEST(ScenarioReader, TheTypeIsChecked) {
   EXPECT_THROW(parse_scenario("kind: BerthScenario\n", "f"), InputError);
@@ -223,9 +229,10 @@ TEST(ScenarioReader, ManyCopiesOfAHugeTemplateAreAnError) {
   const std::string huge = "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a: " + std::string(10'000, 'x') +
                            "}}, spec: {containers: [{name: c}]}}";
   const std::string error = error_of("arrivals: [{every: 0s, count: 1000000, template: " + huge + "}]\n");
-  EXPECT_EQ(error,
-            "file.yaml: arrivals[0].template (Pod default/p): makes 1000000 pods of 10111 bytes, expected at most "
-            "4294967296 bytes in all");
+  EXPECT_EQ(
+      error,
+      "file.yaml: line 3, arrivals[0].template (Pod default/p): makes 1000000 pods of 10111 bytes, expected at most "
+      "4294967296 bytes in all");
 }
 
 TEST(ScenarioReader, MoreEntriesThanAllowedAreAnError) {
