@@ -101,7 +101,7 @@ void CommitState::sweep_if_due(RowsAfter& rows) {
 /// Compiling such a pod here would give it a handle that its owner does not get and cannot release.
 void CommitState::check_compiled(std::span<const PodToPlace> pods) const {
   for (const PodToPlace& pod : pods)
-    if (pod.handle == 0 || pod.handle > kept_pods_.size()) throw_not_compiled(*pod.pod);
+    if (!kept_pods_.has_handle(pod)) throw_not_compiled(*pod.pod);
 }
 
 std::span<const PodToPlace> CommitState::with_current_classes(std::span<const PodToPlace> pods,

@@ -41,6 +41,8 @@ class KeptPods {
     const bool exists = pod.handle > 0 && pod.handle <= pods_.size() && pods_[pod.handle - 1].pod == pod.pod;
     return exists ? &pods_[pod.handle - 1] : nullptr;
   }
+  /// The pod was compiled and not released, as far as its handle tells.
+  bool has_handle(const PodToPlace& pod) const { return pod.handle > 0 && pod.handle <= pods_.size(); }
   /// Calls use(handle, kept) for each kept pod.
   template <class Use>
   void for_each(Use use) const {
