@@ -55,7 +55,7 @@ PerfResult run_workload(const WorkloadPlan& plan, const PerfRunOptions& options)
   result.hints_on = plan.hints_on;
   result.threshold = plan.threshold;
   if (!result.skip_reason.empty()) return result;
-  ObjectStore store(RealClock::shared());
+  ObjectStore store(RealClock::shared(), store_options(plan.config.gates));
   SchedulerMetrics metrics(store.clock());
   LoopOptions loop = loop_options(plan, options);
   if (options.keeps_metrics) loop.meter = &metrics;

@@ -41,8 +41,8 @@ std::vector<std::string> resources_of(const Scenario& scenario) {
   return resources;
 }
 
-StoreOptions store_options(const LoopOptions& loop) {
-  StoreOptions options;
+StoreOptions options_of_store(const LoopOptions& loop) {
+  StoreOptions options = store_options(loop.config.gates);
   options.seed = loop.engine.seed;
   // Events are read at every instant, which may bring as many as there are pods.
   options.watch_history_limit = SIZE_MAX;
@@ -78,7 +78,7 @@ class Simulation {
       : scenario_(scenario),
         options_(options),
         clock_(scenario.start_us),
-        store_(clock_, store_options(options.loop)),
+        store_(clock_, options_of_store(options.loop)),
         player_(scenario, store_),
         kubelet_(store_, kubelet_options(scenario)),
         recorder_(store_, resources_of(scenario), scenario.start_us),
