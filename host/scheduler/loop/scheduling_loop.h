@@ -74,6 +74,8 @@ class SchedulingLoop : private AssumedPods {
   std::size_t unbound_count() const { return tasks_.size(); }
   /// LoopOptions::unbound_pods_max is reached: no pod is tried until one is bound or fails.
   bool is_paused() const { return tasks_.size() >= options_.unbound_pods_max; }
+  /// Forks that preemption opened: PreemptionLimits::replaceable_first.
+  std::uint64_t fork_count() const { return cluster_.fork_count(); }
 
  private:
   /// What a meter wants to know of an attempt.
