@@ -118,6 +118,8 @@ class SchedulingLoop : private AssumedPods {
 
   // Events
   void note_pod(const ObjectChange<Pod>& change);
+  void note_generation(const StoredPod& pod);
+  std::int64_t generation_of(const Pod& pod) const;
   std::map<std::string, PodPtr> known_pods(const std::set<std::string>& listed) const;
   void route(const WatchEvent& event);
   bool is_assumed(const Pod& pod) const override;
@@ -126,6 +128,7 @@ class SchedulingLoop : private AssumedPods {
 
   // Attempts: scheduling_attempts.cpp
   std::size_t try_head(std::size_t pods_max);
+  std::optional<QueuedPodInfo> pop();
   std::vector<PodToPlace> next_batch(std::size_t pods_max);
   bool goes_alone(const Pod& pod) const;
   Portion portion_of(std::span<const PodToPlace> pods) const;
@@ -149,7 +152,7 @@ class SchedulingLoop : private AssumedPods {
     fail(std::move(info), failure, pod);
   }
   void fail(QueuedPodInfo info, const Failure& failure, const PodPtr& newest);
-  void patch_status(const PodPtr& pod, const Failure& failure, bool is_new_condition);
+  void patch_status(const PodPtr& pod, std::int64_t generation, const Failure& failure, bool is_new_condition);
 
   // Bindings: binding_tasks.cpp
   bool proceed_waiting();
@@ -180,6 +183,8 @@ class SchedulingLoop : private AssumedPods {
   };
   std::vector<Opportunistic> opportunistic_;                             ///< [profile]; empty: off
   std::unordered_map<std::string, std::unique_ptr<BindingTask>> tasks_;  ///< [uid]
+  /// [uid] metadata.generation where it is not 1, which few pods have. The model's pod does not carry it.
+  std::unordered_map<std::string, std::int64_t> generations_;
   std::optional<SynchronousPreemption> synchronous_preemption_;
   AttemptTime time_;  ///< of the attempt that is being decided; only with a meter
 };

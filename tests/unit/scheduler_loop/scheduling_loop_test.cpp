@@ -197,5 +197,20 @@ TEST_F(SchedulingLoopTest, NoMorePodsAreDecidedThanMayBeUnbound) {
   EXPECT_TRUE(scheduler->loop().is_paused());
 }
 
+TEST_F(SchedulingLoopTest, AConditionNamesTheGenerationThatWasTried) {
+  const auto observed = [this] { return pod("p")->find_condition("PodScheduled")->observed_generation; };
+  add_nodes("a cpu=1");
+  add_pods("p cpu=2 gate=g");
+  open();
+  settle();
+  update_pod("p", [](Pod& pod) { pod.rare_fields = nullptr; });
+  settle();
+  EXPECT_EQ(pod("p")->meta.generation, 2);
+  EXPECT_EQ(observed(), 2);
+  add_pods("q cpu=2");
+  settle();
+  EXPECT_EQ(pod("q")->find_condition("PodScheduled")->observed_generation, 1);
+}
+
 }  // namespace
 }  // namespace berth::test
