@@ -222,12 +222,23 @@ std::size_t SchedulingLoop::run(std::size_t pods_max) {
     goes_on = proceed_waiting() || goes_on;
     goes_on = evictions_.run() || goes_on;
     if (clock_.now_us() >= queue_.next_flush_us()) queue_.flush();
+    note_pause();
     if (popped >= pods_max || is_paused() || synchronous_preemption_) continue;
     const std::size_t tried = try_head(pods_max - popped);
     popped += tried;
     goes_on = goes_on || tried > 0;
   }
   return popped;
+}
+
+/// At the limit each binding lets one more pod be tried, which is not a pause of its own.
+void SchedulingLoop::note_pause() {
+  if (is_paused() && !has_told_pause_) {
+    observer_.on_pause(tasks_.size());
+    has_told_pause_ = true;
+  } else if (tasks_.size() <= options_.unbound_pods_max / 2 && !is_paused()) {
+    has_told_pause_ = false;
+  }
 }
 
 std::int64_t SchedulingLoop::next_wake_us() const {

@@ -110,6 +110,7 @@ class SchedulingLoop : private AssumedPods {
     PodPtr newest;  ///< as watches tell it meanwhile; null: it is gone
   };
 
+  void note_pause();
   std::vector<Framework> make_frameworks();
   void add_opportunistic_batches();
   BindingHooks make_hooks();
@@ -186,6 +187,7 @@ class SchedulingLoop : private AssumedPods {
   /// [uid] metadata.generation where it is not 1, which few pods have. The model's pod does not carry it.
   std::unordered_map<std::string, std::int64_t> generations_;
   std::optional<SynchronousPreemption> synchronous_preemption_;
+  bool has_told_pause_ = false;
   AttemptTime time_;  ///< of the attempt that is being decided; only with a meter
 };
 
