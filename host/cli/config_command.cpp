@@ -11,6 +11,7 @@
 #include "host/cli/paragraph.h"
 #include "host/cli/startup_check.h"
 #include "host/cli/table.h"
+#include "host/scheduler/unsupported_requests.h"
 #include "plugins/registry.h"
 
 namespace berth {

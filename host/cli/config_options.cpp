@@ -7,6 +7,7 @@
 #include "host/cli/startup_check.h"
 #include "host/config/config_reader.h"
 #include "host/scheduler/missing_inputs.h"
+#include "host/scheduler/unsupported_requests.h"
 
 namespace berth {
 namespace {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "host/cli/document_writer.h"
+#include "host/cli/messages.h"
 #include "host/cli/output.h"
 #include "host/cli/perf_report.h"
 #include "host/cli/progress_bar.h"
@@ -105,6 +106,7 @@ ExitCode run(const PerfCommand& command) {
   PerfRunOptions options;
   options.engine = schedule_options(command.config, command.quiet).engine;
   options.rate_factor = command.rate_factor;
+  if (!command.quiet) options.warn = [](const std::string& sentence) { print_warning(sentence); };
   options.keeps_metrics = !command.metrics_path.empty();
   if (!command.dump_path.empty())
     options.on_measured = [&](const std::string& workload, const std::string& measurement,

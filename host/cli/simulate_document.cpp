@@ -84,6 +84,23 @@ void write_waiting(const SimulationResult& result, DocumentWriter& writer) {
   writer.end_array();
 }
 
+void write_scheduler_events(const SimulationResult& result, DocumentWriter& writer) {
+  writer.integer_field("eventCount", result.event_count);
+  writer.key("events");
+  writer.begin_array();
+  for (const SimulatedEvent& event : result.events) {
+    writer.begin_object();
+    seconds_field("seconds", event.time_us, writer);
+    writer.string_field("pod", event.pod);
+    writer.string_field("type", event.is_warning ? "Warning" : "Normal");
+    writer.string_field("reason", event.reason);
+    writer.string_field("action", event.action);
+    writer.string_field("note", event.note);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
 void write_failed_actions(const SimulationResult& result, DocumentWriter& writer) {
   writer.integer_field("failedActionCount", result.failed_action_count);
   writer.key("failedActions");
@@ -134,6 +151,7 @@ void write_simulate_document(const SimulationResult& result, const SimulationVie
   write_summary(result, view, writer);
   write_samples(result, view, writer);
   write_waiting(result, writer);
+  write_scheduler_events(result, writer);
   write_failed_actions(result, writer);
   write_pods(result, writer);
   writer.end_object();

@@ -79,6 +79,11 @@ SimulationResult run_simulation(const PreparedSimulation& prepared, bool is_quie
   SimulationOptions options = prepared.options;
   ProgressBar bar("simulating, attempts:");
   options.progress = [&bar](std::int64_t attempts) { bar.update(static_cast<std::size_t>(attempts), 0); };
+  if (!is_quiet)
+    options.warn = [&bar](const std::string& sentence) {
+      bar.clear();
+      print_warning(sentence);
+    };
   try {
     SimulationResult result = simulate(prepared.scenario, options);
     bar.clear();

@@ -1,34 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cli/startup_check.h"
 
-#include <fmt/format.h>
-
-#include <set>
-
-#include "plugins/registry.h"
+#include "host/config/unbuilt_gates.h"
 
 namespace berth {
 
-std::vector<std::string> unsupported_requests(const SchedulerConfig& config) {
-  std::vector<std::string> requests;
-  std::set<std::string_view> told;
-  for (const Profile& profile : config.profiles) {
-    for (const OutOfTreePlugin& plugin : profile.out_of_tree) {
-      if (!told.insert(plugin.name).second) continue;
-      requests.push_back(fmt::format("{}: {}", plugin.path, out_of_tree_problem(plugin.name)));
-    }
-    for (const std::string& name : profile.named_plugins) {
-      if (plugin_support(name).support != Support::kUnsupported || !told.insert(name).second) continue;
-      requests.push_back(fmt::format("plugin {} is enabled by name, but it is not built yet", name));
-    }
-  }
-  for (const Extender& extender : config.extenders) {
-    requests.push_back(fmt::format("extender {} is configured, but extenders are not built yet", extender.url_prefix));
-  }
-  return requests;
-}
-
 SchedulerConfig load_config(const std::string& path, const FeatureGates& gates) {
+  refuse_unbuilt_gates(gates);
   return path.empty() ? default_scheduler_config(gates) : load_scheduler_config(path, gates, OutOfTree::kLeaveOut);
 }
 

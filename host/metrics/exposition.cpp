@@ -215,6 +215,7 @@ std::vector<MetricFamily> LoopCollectable::Collect() const {
   families.add("berth_unbound_pods", loop_.unbound_count());
   families.add("berth_paused", loop_.is_paused() ? 1 : 0);
   add_engine(loop_.backend(), families);
+  families.add("berth_forks_total", loop_.fork_count());
   return families.take();
 }
 

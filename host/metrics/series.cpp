@@ -178,6 +178,7 @@ const std::vector<Series>& own_series() {
       {"berth_rows_built_total", kCounter, {}, {}, "Evaluations of a class on all nodes."},
       {"berth_node_evaluations_total", kCounter, {}, {}, "Evaluations of a class on a node."},
       {"berth_dry_runs_total", kCounter, {}, {}, "Nodes on which the engine tried the eviction of victims."},
+      {"berth_forks_total", kCounter, {}, {}, "Forks of the engine that were opened."},
       {"berth_forks_reopened_total", kCounter, {}, {}, "Forks that had to open an engine of their own."},
       {"berth_host_pods_total", kCounter, {}, {}, "Pods decided with plugins on the host."},
       {"berth_host_stops_total", kCounter, {}, {}, "Batches that stopped to ask plugins on the host."},

@@ -3,10 +3,13 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "host/framework/clock.h"
 #include "host/metrics/exposition.h"
 #include "host/metrics/scheduler_metrics.h"
+#include "host/scheduler/loop/loop_warnings.h"
+#include "host/scheduler/loop/observers.h"
 #include "host/scheduler/loop/store_scheduler.h"
 
 namespace berth {
@@ -17,7 +20,8 @@ static_assert(PerfScheduler::kNeverUs == ApiClient::kNeverUs);
 /// The scheduler of a workload. Counts evictions, and keeps metrics where the options have a meter.
 class LoopScheduler final : public PerfScheduler, private LoopObserver {
  public:
-  LoopScheduler(ObjectStore& store, const LoopOptions& options) : scheduler_(store, options, *this) {}
+  LoopScheduler(ObjectStore& store, const LoopOptions& options, LoopWarnings::Warn warn)
+      : warnings_(std::move(warn)), observers_({this, &warnings_}), scheduler_(store, options, observers_) {}
   const SchedulingLoop& loop() const { return scheduler_.loop(); }
 
   std::size_t run(std::size_t attempts_max) override { return scheduler_.run(attempts_max); }
@@ -31,6 +35,8 @@ class LoopScheduler final : public PerfScheduler, private LoopObserver {
   }
 
   std::int64_t preempted_ = 0;
+  LoopWarnings warnings_;
+  LoopObservers observers_;
   StoreScheduler scheduler_;  // last: it may call the observer while it is made
 };
 
@@ -55,11 +61,13 @@ PerfResult run_workload(const WorkloadPlan& plan, const PerfRunOptions& options)
   result.hints_on = plan.hints_on;
   result.threshold = plan.threshold;
   if (!result.skip_reason.empty()) return result;
-  ObjectStore store(RealClock::shared());
+  ObjectStore store(RealClock::shared(), store_options(plan.config.gates));
   SchedulerMetrics metrics(store.clock());
   LoopOptions loop = loop_options(plan, options);
   if (options.keeps_metrics) loop.meter = &metrics;
-  LoopScheduler scheduler(store, loop);
+  LoopScheduler scheduler(store, loop, [&](const std::string& sentence) {
+    if (options.warn) options.warn(plan.name + ": " + sentence);
+  });
   const std::function<void(std::int64_t)> sleep = sleep_until;
   WorkloadRunOptions run_options;
   run_options.rate = {options.rate_factor, plan.threshold};

@@ -25,6 +25,8 @@ struct PerfRunOptions {
   /// See WorkloadRunOptions. May be empty.
   std::function<void(const std::string& workload, const std::string& measurement, const ClusterObjects& cluster)>
       on_measured = {};
+  /// Called with what the user has to hear of, a sentence each: LoopWarnings. May be empty.
+  std::function<void(const std::string& sentence)> warn = {};
 };
 
 /// What became of one workload.

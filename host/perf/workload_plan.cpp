@@ -7,8 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "host/config/unbuilt_gates.h"
 #include "host/objects/errors.h"
 #include "host/perf/perf_params.h"
+#include "host/scheduler/unsupported_requests.h"
 
 namespace berth {
 namespace {
@@ -166,12 +168,16 @@ class Planner {
     try {
       std::vector<std::string> of_other_components;
       gates.apply(text, &of_other_components);
+      refuse_unbuilt_gates(gates);
     } catch (const InputError& error) {
       throw Unsupported{error.problems().front().to_string()};
     }
     plan_.config = case_.scheduler_config_path.empty()
                        ? default_scheduler_config(gates)
-                       : load_scheduler_config(file_.folder + case_.scheduler_config_path, gates);
+                       : load_scheduler_config(file_.folder + case_.scheduler_config_path, gates, OutOfTree::kLeaveOut);
+    const std::vector<std::string> refused = unsupported_requests(plan_.config);
+    if (!refused.empty())
+      throw Unsupported{fmt::format("what {} asks for: {}", case_.scheduler_config_path, refused.front())};
   }
 
   const PerfFile& file_;

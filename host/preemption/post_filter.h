@@ -40,6 +40,7 @@ class PostFilter {
   void forget_texts() { ++text_version_; }
   /// DefaultPreemption::note_eviction().
   void note_eviction(const Pod& pod) { preemption_->note_eviction(pod); }
+  std::uint64_t fork_count() const { return replaceable_.fork_count(); }
   void set_budgets(std::span<const PodDisruptionBudget> budgets);
 
  private:

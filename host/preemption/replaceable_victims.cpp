@@ -52,6 +52,7 @@ bool ReplaceableVictims::fit_elsewhere(const PodToPlace& preemptor, const Preemp
   std::vector<ClusterChange> evictions;
   for (const PodToPlace& victim : *victims) evictions.emplace_back(PodRemoval{victim.pod->uid()});
   const std::unique_ptr<Fork> fork = backend_.fork();
+  ++fork_count_;
   fork->apply(evictions);
   fork->place(preemptor, backend_.node_name(candidate.node));
   const BatchResult result = fork->commit_batch(*victims, {.stop_at_failure = true});

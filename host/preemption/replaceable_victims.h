@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "batching/backend.h"
 #include "host/config/scheduler_config.h"
 #include "host/preemption/default_preemption.h"
@@ -19,10 +21,12 @@ class ReplaceableVictims {
   /// is dropped; prepares the victims for that time.
   /// @param preemptor  prepared
   bool fit_elsewhere(const PodToPlace& preemptor, const PreemptionCandidate& candidate);
+  std::uint64_t fork_count() const { return fork_count_; }  ///< opened so far
 
  private:
   Backend& backend_;
   const SchedulerConfig& config_;
+  std::uint64_t fork_count_ = 0;
 };
 
 }  // namespace berth

@@ -23,6 +23,7 @@ struct QueuedPodInfo {
   /// For whoever tries pods: a hash of the condition that the last failed attempt led to; 0: none. It stands here,
   /// because a table of its own by uid costs a waiting pod more than all the rest.
   std::uint64_t told_condition = 0;
+  std::int64_t generation = 1;  ///< likewise: metadata.generation of the version that is being tried
 };
 
 /// Why an attempt failed. Without a plugin: an error.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "host/config/unbuilt_gates.h"
 #include "host/objects/errors.h"
 #include "host/queue/change_events.h"
 
@@ -37,9 +38,7 @@ PodPtr stub_of(const Pod& pod) {
 }  // namespace
 
 QueueOptions queue_options(const SchedulerConfig& config) {
-  for (const char* gate : {"GenericWorkload", "GangScheduling"})
-    if (config.gates.enabled(gate))
-      throw InputError(InputProblem{"feature gates", gate, "got true, but gang scheduling is not built"});
+  refuse_unbuilt_gates(config.gates);
   QueueOptions options;
   options.initial_backoff_us = config.pod_initial_backoff_seconds * Backoff::kSecondUs;
   options.max_backoff_us = config.pod_max_backoff_seconds * Backoff::kSecondUs;

@@ -49,7 +49,7 @@ WaitTimes wait_times(const std::vector<SimulatedPod>& pods) {
 }
 
 Recorder::Recorder(ObjectStore& store, std::vector<std::string> resources, std::int64_t start_us)
-    : resources_(std::move(resources)), start_us_(start_us) {
+    : clock_(store.clock()), resources_(std::move(resources)), start_us_(start_us) {
   const StoreContents contents = store.list_all();
   watch_ = store.watch(contents.resource_version, KindSet().with(ObjectKind::kPod).with(ObjectKind::kNode)).watch;
   for (const StoredPtr<Node>& node : contents.of<Node>()) take(ObjectChange<Node>{nullptr, node});
@@ -175,6 +175,13 @@ double Recorder::mean_utilisation(std::size_t resource, std::int64_t end_us) con
 
 void Recorder::on_attempt(const Attempt& attempt) {
   if (attempt.result != AttemptResult::kScheduled) ++events_.failed;
+}
+
+void Recorder::on_event(const SchedulerEvent& event) {
+  ++scheduler_event_count_;
+  if (scheduler_events_.size() < kEventsKept)
+    scheduler_events_.push_back({clock_.now_us() - start_us_, event.pod->full_name(), event.is_warning, event.reason,
+                                 event.action, event.note});
 }
 
 void Recorder::on_preempted(const PodPtr& victim, const PodPtr& preemptor, std::string_view node_name) {

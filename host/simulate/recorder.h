@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -37,6 +38,16 @@ struct SimulatedPod {
   PodOutcome outcome = PodOutcome::kPending;
 };
 
+/// An event about a pod, as kube-scheduler records it.
+struct SimulatedEvent {
+  std::int64_t time_us = 0;  ///< from the start
+  std::string pod;           ///< "namespace/name"
+  bool is_warning = false;
+  std::string_view reason;  ///< see SchedulerEvent
+  std::string_view action;
+  std::string note;
+};
+
 /// How long pods waited for a node, from their arrival until they were bound; nearest rank.
 struct WaitTimes {
   std::int64_t count = 0;  ///< pods that were bound
@@ -61,11 +72,15 @@ class Recorder : public LoopObserver {
   void end_instant(std::int64_t now_us);
 
   void on_attempt(const Attempt& attempt) override;
+  void on_event(const SchedulerEvent& event) override;
   void on_preempted(const PodPtr& victim, const PodPtr& preemptor, std::string_view node_name) override;
 
   const std::vector<std::string>& resources() const { return resources_; }
   const Timeline& timeline() const { return timeline_; }
   const std::vector<SimulatedPod>& pods() const { return pods_; }  ///< in the order in which they came
+  static constexpr std::size_t kEventsKept = 100'000;
+  const std::vector<SimulatedEvent>& scheduler_events() const { return scheduler_events_; }  ///< the first kEventsKept
+  std::int64_t scheduler_event_count() const { return scheduler_event_count_; }
   const ClusterState& state() const { return state_; }
   const ClusterEvents& totals() const { return totals_; }    ///< since the start
   std::int64_t pending_max() const { return pending_max_; }  ///< of all instants
@@ -90,6 +105,7 @@ class Recorder : public LoopObserver {
   TimelineAmounts amounts_of(const Node& node) const;
   void integrate(std::int64_t until_us);
 
+  const Clock& clock_;
   std::vector<std::string> resources_;
   std::int64_t start_us_;
   Watch watch_;
@@ -100,6 +116,8 @@ class Recorder : public LoopObserver {
   std::optional<ClusterState> last_;  ///< state of the last sample
   std::int64_t pending_max_ = 0;
   std::unordered_map<std::string, NodeSums> nodes_;
+  std::vector<SimulatedEvent> scheduler_events_;
+  std::int64_t scheduler_event_count_ = 0;
   std::vector<SimulatedPod> pods_;
   std::unordered_map<std::string, std::size_t> positions_;  ///< in pods_, by uid; pods that are in the store
   // Sums of amount x microseconds up to summed_us_: doubles, because memory over years is beyond 64 bits.

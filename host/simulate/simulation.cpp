@@ -10,6 +10,7 @@
 #include "host/metrics/scheduler_metrics.h"
 #include "host/objects/pod_state.h"
 #include "host/queue/scheduling_queue.h"
+#include "host/scheduler/loop/loop_warnings.h"
 #include "host/scheduler/loop/observers.h"
 #include "host/scheduler/loop/store_scheduler.h"
 #include "host/store/kubelet.h"
@@ -41,8 +42,8 @@ std::vector<std::string> resources_of(const Scenario& scenario) {
   return resources;
 }
 
-StoreOptions store_options(const LoopOptions& loop) {
-  StoreOptions options;
+StoreOptions options_of_store(const LoopOptions& loop) {
+  StoreOptions options = store_options(loop.config.gates);
   options.seed = loop.engine.seed;
   // Events are read at every instant, which may bring as many as there are pods.
   options.watch_history_limit = SIZE_MAX;
@@ -78,12 +79,13 @@ class Simulation {
       : scenario_(scenario),
         options_(options),
         clock_(scenario.start_us),
-        store_(clock_, store_options(options.loop)),
+        store_(clock_, options_of_store(options.loop)),
         player_(scenario, store_),
         kubelet_(store_, kubelet_options(scenario)),
         recorder_(store_, resources_of(scenario), scenario.start_us),
         guest_(options.observe ? options.observe(clock_) : nullptr),
-        observers_({&recorder_, guest_.get()}),
+        warnings_(options.warn),
+        observers_({&recorder_, &warnings_, guest_.get()}),
         metrics_(options.keeps_metrics ? std::make_unique<SchedulerMetrics>(clock_) : nullptr),
         scheduler_(store_, loop_of(options.loop, scenario, metrics_.get()), observers_),
         last_change_us_(scenario.start_us),
@@ -155,6 +157,8 @@ class Simulation {
       result.mean_utilisation.push_back(recorder_.mean_utilisation(r, result.end_us));
     result.pods = recorder_.pods();
     result.waiting = waiting_pods();
+    result.events = recorder_.scheduler_events();
+    result.event_count = recorder_.scheduler_event_count();
     result.failed_actions = player_.failures();
     result.failed_action_count = player_.failure_count();
     if (metrics_ != nullptr)
@@ -186,6 +190,7 @@ class Simulation {
   Kubelet kubelet_;
   Recorder recorder_;
   std::unique_ptr<LoopObserver> guest_;  ///< null: none
+  LoopWarnings warnings_;
   LoopObservers observers_;
   std::unique_ptr<SchedulerMetrics> metrics_;  ///< null: nobody asked for them
   StoreScheduler scheduler_;

@@ -25,6 +25,8 @@ struct SimulationOptions {
   bool keeps_metrics = false;  ///< fills SimulationResult::metrics_text
   /// Called now and then, on the calling thread, with the pods that were tried so far. May be empty.
   std::function<void(std::int64_t attempts)> progress;
+  /// Called with what the user has to hear of, a sentence each: LoopWarnings. May be empty.
+  std::function<void(const std::string& sentence)> warn;
   /// Makes one more observer of the scheduler, for the simulation's clock. It lives as long as the simulation, and what
   /// it throws ends the simulation. May be empty.
   std::function<std::unique_ptr<LoopObserver>(const Clock& clock)> observe;
@@ -58,6 +60,8 @@ struct SimulationResult {
   std::vector<double> mean_utilisation;  ///< by resource, over the whole time
   std::vector<SimulatedPod> pods;        ///< in the order in which they came
   std::vector<WaitingPod> waiting;       ///< by namespace and name
+  std::vector<SimulatedEvent> events;    ///< of the scheduler, in order; the first Recorder::kEventsKept
+  std::int64_t event_count = 0;          ///< those that were not kept included
   std::vector<FailedAction> failed_actions;
   std::int64_t failed_action_count = 0;  ///< those that were not kept included
   std::string metrics_text;              ///< docs/metrics.md, as at the end; empty unless they were asked for

@@ -72,6 +72,12 @@ StoreResult<T> failure(StoreStatus status) {
 
 }  // namespace
 
+StoreOptions store_options(const FeatureGates& gates) {
+  StoreOptions options;
+  options.clears_nomination = gates.enabled("ClearingNominatedNodeNameAfterBinding");
+  return options;
+}
+
 ObjectStore::ObjectStore(const Clock& clock, const StoreOptions& options)
     : clock_(clock),
       options_(options),

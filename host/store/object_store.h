@@ -21,6 +21,7 @@
 #include <tuple>
 #include <vector>
 
+#include "host/config/feature_gates.h"
 #include "host/framework/clock.h"
 #include "host/store/change_plan.h"
 #include "host/store/deletion.h"
@@ -44,6 +45,9 @@ struct StoreOptions {
   std::size_t watch_history_limit = std::size_t{1} << 20;
   std::uint64_t seed = 0;  ///< of generated names and uids
 };
+
+/// What the gates of a cluster say; the rest as it is by default.
+StoreOptions store_options(const FeatureGates& gates);
 
 struct CreateOptions {
   /// metadata.generateName, used when the object has no name.

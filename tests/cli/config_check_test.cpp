@@ -163,6 +163,22 @@ TEST(GatesOfOtherComponents, AreRefusedByNameOrPassWithAWarning) {
       << check.out;
 }
 
+TEST(GangScheduling, IsRefusedByNameWhereverAConfigurationIsRead) {
+  const std::string config = write_file("config.yaml", kHead);
+  for (std::vector<std::string> arguments : {std::vector<std::string>{"config", "check", config},
+                                             {"schedule", "-f", "-"},
+                                             {"simulate", "-"},
+                                             {"explain", "fits", "-f", "-"},
+                                             {"schedule", "-f", "-", "--allow-unsupported"}}) {
+    arguments.insert(arguments.end(), {"--feature-gates", "GenericWorkload=true,GangScheduling=true"});
+    const ProgramRun run = run_berth(arguments, small_cluster());
+    EXPECT_EQ(run.exit_code, 1) << arguments.front() << ": " << run.err;
+    for (const char* const gate : {"GenericWorkload", "GangScheduling"})
+      EXPECT_NE(run.err.find(std::string(gate) + ": got true, but gang scheduling is not built"), std::string::npos)
+          << arguments.front() << ": " << run.err;
+  }
+}
+
 TEST(OldConfigurations, GetAHintHowToMigrate) {
   const std::string path =
       write_file("old.yaml", "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n");

@@ -64,6 +64,27 @@ TEST(Perf, DumpsTheClusterOfEachMeasurement) {
   EXPECT_EQ(nlohmann::json::parse(found.out)["summary"]["running"], 9) << "four were on nodes before";
 }
 
+TEST(Perf, AConfigurationThatCannotBeRunEndsOnlyItsOwnWorkloads) {
+  const std::string config = write_file("extenders.yaml", R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+extenders: [{urlPrefix: "http://extender", filterVerb: filter}]
+)");
+  const std::string file = write_file("configured.yaml", R"(
+- name: Extended
+  schedulerConfigPath: )" + config.substr(config.rfind('/') + 1) +
+                                                             R"(
+  workloadTemplate: [{opcode: createNodes, count: 1}, {opcode: createPods, count: 1, collectMetrics: true}]
+  workloads: [{name: Any}]
+- name: Plain
+  workloadTemplate: [{opcode: createNodes, count: 1}, {opcode: createPods, count: 1, collectMetrics: true}]
+  workloads: [{name: Any}]
+)");
+  const ProgramRun run = run_berth({"perf", "--config", file});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("skipped: Extended/Any: needs what "), std::string::npos) << run.out;
+  EXPECT_EQ(last_line(run.out), "perf: 1 workloads run, 1 skipped, 0 below threshold\n");
+}
+
 TEST(Perf, SelectsByLabelAndName) {
   const std::string file = workload_file();
   EXPECT_EQ(run_berth({"perf", "--config", file, "--label", "small,-quick"}).out.find("Basic/2Nodes"),

@@ -13,11 +13,12 @@ namespace {
 constexpr std::string_view kPreemptionPlugin = "DefaultPreemption";
 constexpr std::int64_t kMicrosPerMinute = 60'000'000;
 
-PodCondition disruption_target(const Pod& preemptor) {
+PodCondition disruption_target(const Pod& preemptor, std::int64_t generation) {
   return {.type = "DisruptionTarget",
           .status = ConditionStatus::kTrue,
           .reason = "PreemptionByScheduler",
-          .message = preemptor.spec->scheduler_name + ": preempting to accommodate a higher priority pod"};
+          .message = preemptor.spec->scheduler_name + ": preempting to accommodate a higher priority pod",
+          .observed_generation = generation};
 }
 
 /// One status of many calls: the first failure.
@@ -162,7 +163,7 @@ void Evictions::evict_now(const Eviction& eviction) {
   };
   PodStatusPatch patch;
   patch.uid = victim->stored_uid;
-  patch.conditions = {disruption_target(*preemptor)};
+  patch.conditions = {disruption_target(*preemptor, parts_.generation_of(*victim))};
   parts_.calls.add({victim, std::move(patch)}, [this, victim = victim, deleted](const StoreStatus& status) {
     if (!status.is_success()) return deleted(status);
     DeleteOptions options;

@@ -39,6 +39,8 @@ class Evictions {
     std::function<void(const PodPtr&)> activate;
     /// Pods of lower priority that are nominated to the node now, as the API server has them.
     std::function<std::vector<PodPtr>(const ChosenCandidate&)> lower_nominated;
+    /// metadata.generation of the pod's newest version.
+    std::function<std::int64_t(const Pod&)> generation_of;
     /// 1.36: a victim that waits in PreBind is given up without an API call. @return false where it does not wait
     /// there; empty: 1.35
     std::function<bool(const Pod& victim)> cancel_pre_bind;

@@ -60,6 +60,7 @@ class LoopCluster {
   bool has_no_candidate(const PodToPlace& pod) const {
     return post_filter_ != nullptr && !budgets_changed_ && post_filter_->has_no_candidate(pod);
   }
+  std::uint64_t fork_count() const { return post_filter_ == nullptr ? 0 : post_filter_->fork_count(); }
   /// The selector that default spreading gives the pod.
   PodLabelSelector default_selector_of(const Pod& pod) const { return selectors_->of(pod); }
 

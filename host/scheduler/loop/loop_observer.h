@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -49,6 +50,9 @@ class LoopObserver {
   /// An event contradicts the cache, which upstream's process does not survive; the pod was taken as the event has it.
   /// @param text  names the pod, and both nodes
   virtual void on_mismatch(std::string_view text) { static_cast<void>(text); }
+  /// LoopOptions::unbound_pods_max is reached, and no pod is tried until some are bound. Called once until half of them
+  /// are.
+  virtual void on_pause(std::size_t unbound_pods) { static_cast<void>(unbound_pods); }
   virtual void on_event(const SchedulerEvent& event) { static_cast<void>(event); }
 };
 

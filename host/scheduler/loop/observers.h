@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,9 @@ class LoopObservers final : public LoopObserver {
   }
   void on_mismatch(std::string_view text) override {
     for (LoopObserver* observer : observers_) observer->on_mismatch(text);
+  }
+  void on_pause(std::size_t unbound_pods) override {
+    for (LoopObserver* observer : observers_) observer->on_pause(unbound_pods);
   }
   void on_event(const SchedulerEvent& event) override {
     for (LoopObserver* observer : observers_) observer->on_event(event);

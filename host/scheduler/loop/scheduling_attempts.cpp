@@ -50,7 +50,7 @@ std::size_t SchedulingLoop::try_head(std::size_t pods_max) {
   std::vector<PodToPlace> pods;
   if (opportunistic_.empty()) pods = next_batch(std::min({pods_max, options_.batch_pods_max, unbound_room}));
   if (pods.empty()) {
-    std::optional<QueuedPodInfo> info = queue_.pop();  // that is to be skipped, or goes alone
+    std::optional<QueuedPodInfo> info = pop();  // that is to be skipped, or goes alone
     if (!info) return 0;
     try_popped(std::move(*info));
     return 1;
@@ -67,7 +67,7 @@ std::size_t SchedulingLoop::try_head(std::size_t pods_max) {
   const double share = batch.answered > 0 ? batch.seconds / static_cast<double>(batch.answered) : 0;
   std::size_t popped = 0;
   for (std::size_t i = 0; i < answer.outcomes.size(); ++i) {
-    std::optional<QueuedPodInfo> info = queue_.pop();
+    std::optional<QueuedPodInfo> info = pop();
     const bool is_next = info && info->pod == pods[i].pod;
     if (!is_next) backend.rollback({first + i});
     if (!info) break;
@@ -83,6 +83,12 @@ std::size_t SchedulingLoop::try_head(std::size_t pods_max) {
   if (options_.meter != nullptr && batch.answered > 0) options_.meter->on_batch(batch);
   backend.release(pods);
   return popped;
+}
+
+std::optional<QueuedPodInfo> SchedulingLoop::pop() {
+  std::optional<QueuedPodInfo> info = queue_.pop();
+  if (info) info->generation = generation_of(*info->pod);
+  return info;
 }
 
 /// The head of the queue, up to a pod that is to be skipped or is nominated. Empty when the first one is to be skipped,
@@ -316,6 +322,7 @@ void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure, const PodP
   observer_.on_attempt({info, failure.result, {}, 0, failure.message});
   if (options_.meter != nullptr) options_.meter->on_failed(info, failure.result, seconds_of(failure.time));
   const PodPtr pod = info.pod;
+  const std::int64_t generation = info.generation;
   const std::uint64_t condition = hash_of_condition(failure.result, failure.message);
   const bool is_new_condition = std::exchange(info.told_condition, condition) != condition;
   const bool comes_back = newest != nullptr && newest->node_name.empty();
@@ -330,10 +337,12 @@ void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure, const PodP
     if (newest == nullptr && queue_.find(*pod)) return;
   }
   observer_.on_event({pod, true, "FailedScheduling", "Scheduling", as_note(failure.message)});
-  patch_status(pod, failure, is_new_condition);
+  patch_status(pod, generation, failure, is_new_condition);
 }
 
-void SchedulingLoop::patch_status(const PodPtr& pod, const Failure& failure, bool is_new_condition) {
+/// 5.5: another generation alone is no reason for a patch.
+void SchedulingLoop::patch_status(const PodPtr& pod, std::int64_t generation, const Failure& failure,
+                                  bool is_new_condition) {
   PodStatusPatch patch;
   patch.uid = pod->stored_uid;
   if (failure.nominated_node && *failure.nominated_node != pod->rare().nominated_node_name)
@@ -342,7 +351,8 @@ void SchedulingLoop::patch_status(const PodPtr& pod, const Failure& failure, boo
   patch.conditions = {{.type = "PodScheduled",
                        .status = ConditionStatus::kFalse,
                        .reason = std::string(condition_reason(failure.result)),
-                       .message = failure.message}};
+                       .message = failure.message,
+                       .observed_generation = generation}};
   calls_.add({pod, std::move(patch)});
 }
 

@@ -58,8 +58,9 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
               options_.config.gates.enabled("SchedulerAsyncAPICalls"), options_.meter}),
       evictions_({calls_, waiting_pods_, queue_plugins_.running_preemptions(), observer,
                   [this](const PodPtr& pod) { queue_.activate({&pod, 1}); },
-                  [this](const ChosenCandidate& chosen) { return lower_nominated(chosen); }, make_pre_bind_cancel(),
-                  clock, options_.meter, static_cast<std::size_t>(options_.evictions_per_minute_max)}),
+                  [this](const ChosenCandidate& chosen) { return lower_nominated(chosen); },
+                  [this](const Pod& pod) { return generation_of(pod); }, make_pre_bind_cancel(), clock, options_.meter,
+                  static_cast<std::size_t>(options_.evictions_per_minute_max)}),
       preempts_asynchronously_(options_.config.gates.enabled("SchedulerAsyncPreemption")) {
   for (std::size_t p = 0; p < frameworks_.size(); ++p)
     post_filter_plugins_.emplace_back(options_.config.profiles[p], &frameworks_[p]);
@@ -123,6 +124,7 @@ BindingHooks SchedulingLoop::make_hooks() {
 
 void SchedulingLoop::add_pending_pods(const StoreContents& start) {
   std::vector<PodPtr> pending;
+  for (const StoredPodPtr& pod : start.of<Pod>()) note_generation(*pod);
   for (const StoredPodPtr& pod : start.of<Pod>())
     if (is_pending(*pod->object) && queue_.has_profile(pod->object->spec->scheduler_name))
       pending.push_back(pod->object);
@@ -149,10 +151,22 @@ void SchedulingLoop::note_pod(const ObjectChange<Pod>& change) {
   const PodPtr after = object_of(change.after);
   const PodPtr& any = after != nullptr ? after : change.before->object;
   const bool is_gone = after == nullptr || is_finished(*after);
+  if (change.after != nullptr) note_generation(*change.after);
+  if (after == nullptr && !generations_.empty()) generations_.erase(any->uid());
   if (synchronous_preemption_ && synchronous_preemption_->info.pod->uid() == any->uid())
     synchronous_preemption_->newest = is_gone ? nullptr : after;
   if (tasks_.empty()) return;
   if (const auto task = tasks_.find(any->uid()); task != tasks_.end()) task->second->newest = is_gone ? nullptr : after;
+}
+
+void SchedulingLoop::note_generation(const StoredPod& pod) {
+  if (pod.meta.generation != 1) generations_.insert_or_assign(pod.object->uid(), pod.meta.generation);
+}
+
+std::int64_t SchedulingLoop::generation_of(const Pod& pod) const {
+  if (generations_.empty()) return 1;
+  const auto at = generations_.find(pod.uid());
+  return at == generations_.end() ? 1 : at->second;
 }
 
 void SchedulingLoop::route(const WatchEvent& event) {
@@ -208,12 +222,23 @@ std::size_t SchedulingLoop::run(std::size_t pods_max) {
     goes_on = proceed_waiting() || goes_on;
     goes_on = evictions_.run() || goes_on;
     if (clock_.now_us() >= queue_.next_flush_us()) queue_.flush();
+    note_pause();
     if (popped >= pods_max || is_paused() || synchronous_preemption_) continue;
     const std::size_t tried = try_head(pods_max - popped);
     popped += tried;
     goes_on = goes_on || tried > 0;
   }
   return popped;
+}
+
+/// At the limit each binding lets one more pod be tried, which is not a pause of its own.
+void SchedulingLoop::note_pause() {
+  if (is_paused() && !has_told_pause_) {
+    observer_.on_pause(tasks_.size());
+    has_told_pause_ = true;
+  } else if (tasks_.size() <= options_.unbound_pods_max / 2 && !is_paused()) {
+    has_told_pause_ = false;
+  }
 }
 
 std::int64_t SchedulingLoop::next_wake_us() const {

@@ -74,6 +74,8 @@ class SchedulingLoop : private AssumedPods {
   std::size_t unbound_count() const { return tasks_.size(); }
   /// LoopOptions::unbound_pods_max is reached: no pod is tried until one is bound or fails.
   bool is_paused() const { return tasks_.size() >= options_.unbound_pods_max; }
+  /// Forks that preemption opened: PreemptionLimits::replaceable_first.
+  std::uint64_t fork_count() const { return cluster_.fork_count(); }
 
  private:
   /// What a meter wants to know of an attempt.
@@ -108,6 +110,7 @@ class SchedulingLoop : private AssumedPods {
     PodPtr newest;  ///< as watches tell it meanwhile; null: it is gone
   };
 
+  void note_pause();
   std::vector<Framework> make_frameworks();
   void add_opportunistic_batches();
   BindingHooks make_hooks();
@@ -116,6 +119,8 @@ class SchedulingLoop : private AssumedPods {
 
   // Events
   void note_pod(const ObjectChange<Pod>& change);
+  void note_generation(const StoredPod& pod);
+  std::int64_t generation_of(const Pod& pod) const;
   std::map<std::string, PodPtr> known_pods(const std::set<std::string>& listed) const;
   void route(const WatchEvent& event);
   bool is_assumed(const Pod& pod) const override;
@@ -124,6 +129,7 @@ class SchedulingLoop : private AssumedPods {
 
   // Attempts: scheduling_attempts.cpp
   std::size_t try_head(std::size_t pods_max);
+  std::optional<QueuedPodInfo> pop();
   std::vector<PodToPlace> next_batch(std::size_t pods_max);
   bool goes_alone(const Pod& pod) const;
   Portion portion_of(std::span<const PodToPlace> pods) const;
@@ -147,7 +153,7 @@ class SchedulingLoop : private AssumedPods {
     fail(std::move(info), failure, pod);
   }
   void fail(QueuedPodInfo info, const Failure& failure, const PodPtr& newest);
-  void patch_status(const PodPtr& pod, const Failure& failure, bool is_new_condition);
+  void patch_status(const PodPtr& pod, std::int64_t generation, const Failure& failure, bool is_new_condition);
 
   // Bindings: binding_tasks.cpp
   bool proceed_waiting();
@@ -178,7 +184,10 @@ class SchedulingLoop : private AssumedPods {
   };
   std::vector<Opportunistic> opportunistic_;                             ///< [profile]; empty: off
   std::unordered_map<std::string, std::unique_ptr<BindingTask>> tasks_;  ///< [uid]
+  /// [uid] metadata.generation where it is not 1, which few pods have. The model's pod does not carry it.
+  std::unordered_map<std::string, std::int64_t> generations_;
   std::optional<SynchronousPreemption> synchronous_preemption_;
+  bool has_told_pause_ = false;
   AttemptTime time_;  ///< of the attempt that is being decided; only with a meter
 };
 

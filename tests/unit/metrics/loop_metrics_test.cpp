@@ -335,6 +335,19 @@ TEST_F(LoopMetricsTest, PreemptionsAndTheirVictims) {
   EXPECT_EQ(value("preemption_goroutines_execution_total{result=\"error\"}"), -1);
 }
 
+TEST_F(LoopMetricsTest, CountsTheForksOfPreemption) {
+  const auto forks = [this] { return parse_exposition(text()).values.at("berth_forks_total"); };
+  options.preemption.replaceable_first = true;
+  add_nodes("a cpu=2");
+  add_pods("old*2 cpu=1");
+  open();
+  settle();
+  EXPECT_EQ(forks(), 0);
+  add_pods("new cpu=2 priority=10");
+  settle();
+  EXPECT_EQ(forks(), 1) << "one candidate";
+}
+
 TEST_F(LoopMetricsTest, AnEvictionThatFailsSaysSoAndHowLongItTook) {
   FaultyClient client(store, [&](const ApiCall& call) {
     CallFault fault;

@@ -48,6 +48,14 @@ spec:
   containers: [{name: c, image: i}]
   resourceClaims: [{name: gpu, resourceClaimName: gpu}]
 )"},
+    {"extender.yaml", R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+extenders: [{urlPrefix: "http://e", filterVerb: filter}]
+)"},
+    {"out-of-tree.yaml", R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}}]
+)"},
     {"volume.yaml", "apiVersion: v1\nkind: PersistentVolume\nspec: {}\n"},
     {"service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {generateName: s-}\nspec: {selector: {app: x}}\n"},
 };

@@ -8,7 +8,8 @@
 namespace berth::test {
 
 /// A folder with a few template files of our own (nodes.yaml, numbered-node.yaml, pod.yaml, numbered-pod.yaml,
-/// claim-pod.yaml, volume.yaml, service.yaml), removed at the end of the process. With a slash at its end.
+/// claim-pod.yaml, volume.yaml, service.yaml, extender.yaml and out-of-tree.yaml for schedulers), removed at the end of
+/// the process. With a slash at its end.
 const std::string& template_folder();
 
 /// The test case "Case" with the workload "Small", in a file of that folder.

@@ -95,5 +95,24 @@ TEST(WorkloadPlan, SkipsGatesThatTheReleaseCannotHave) {
   EXPECT_NE(reason.find("SidecarContainers"), std::string::npos) << reason;
 }
 
+TEST(WorkloadPlan, SkipsGangScheduling) {
+  const std::string reason =
+      small_plan(kMeasure, "    featureGates: {GenericWorkload: true, GangScheduling: true}\n").skip_reason;
+  EXPECT_EQ(reason, "feature gates: GenericWorkload: got true, but gang scheduling is not built");
+}
+
+TEST(WorkloadPlan, SkipsConfigurationsThatAskForWhatIsNotBuilt) {
+  const auto reason = [](const std::string& path) {
+    PerfFile file = test::small_file(kMeasure);
+    file.cases.at(0).scheduler_config_path = path;
+    return plan_workload(file, file.cases.at(0), file.cases.at(0).workloads.at(0), PlanDepth::kWhole).skip_reason;
+  };
+  EXPECT_EQ(reason("extender.yaml"),
+            "what extender.yaml asks for: extender http://e is configured, but extenders are not built yet");
+  const std::string out_of_tree = reason("out-of-tree.yaml");
+  EXPECT_EQ(out_of_tree.rfind("what out-of-tree.yaml asks for: ", 0), 0U) << out_of_tree;
+  EXPECT_NE(out_of_tree.find("\"Coscheduling\""), std::string::npos) << out_of_tree;
+}
+
 }  // namespace
 }  // namespace berth

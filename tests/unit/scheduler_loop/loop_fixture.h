@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -102,6 +103,7 @@ class LoopFixture : public LoopObserver {
   void on_preempted(const PodPtr& victim, const PodPtr& preemptor, std::string_view node_name) override {
     preempted.push_back(victim->name + " for " + preemptor->name + " on " + std::string(node_name));
   }
+  void on_pause(std::size_t unbound_pods) override { pauses.push_back(unbound_pods); }
   void on_event(const SchedulerEvent& event) override {
     events.push_back(std::string(event.reason) + " " + event.pod->name + ": " + event.note);
   }
@@ -114,6 +116,7 @@ class LoopFixture : public LoopObserver {
   LoopOptions options;
   std::unique_ptr<StoreScheduler> scheduler;
   Lines attempts, bound, preempted, events;
+  std::vector<std::size_t> pauses;
   std::vector<std::int64_t> scores;  ///< of `attempts`
 
  private:

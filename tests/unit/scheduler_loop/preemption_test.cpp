@@ -34,6 +34,7 @@ TEST_P(LoopPreemptionTest, TheVictimLeavesInItsGracePeriodAndThePreemptorTakesIt
   EXPECT_EQ(preempted, Lines{"old for new on a"});
   EXPECT_EQ(nominated_node_of("new"), "a");
   EXPECT_TRUE(pod("old")->object->terminating);
+  EXPECT_EQ(pod("old")->find_condition("DisruptionTarget")->observed_generation, 1);
   EXPECT_EQ(pod("old")->find_condition("DisruptionTarget")->message,
             "default-scheduler: preempting to accommodate a higher priority pod");
   advance_s(20);

@@ -195,6 +195,50 @@ TEST_F(SchedulingLoopTest, NoMorePodsAreDecidedThanMayBeUnbound) {
   scheduler->run();
   EXPECT_EQ(scheduler->loop().unbound_count(), 3U);
   EXPECT_TRUE(scheduler->loop().is_paused());
+  EXPECT_EQ(pauses, std::vector<std::size_t>{3});
+}
+
+TEST_F(SchedulingLoopTest, APauseIsToldOnceUntilHalfOfThePodsAreBound) {
+  std::size_t answers_due = 0;
+  struct SlowClient : ApiClient {
+    SlowClient(ObjectStore& watched, const std::size_t& made_due) : inner(watched), due(made_due) {}
+    void start(std::uint64_t id, const ApiCall& call) override { waiting.emplace_back(id, call); }
+    std::vector<ApiAnswer> take_answers() override {
+      for (; made < due && made < waiting.size(); ++made) inner.start(waiting[made].first, waiting[made].second);
+      return inner.take_answers();
+    }
+    StoreClient inner;
+    const std::size_t& due;
+    std::vector<std::pair<std::uint64_t, ApiCall>> waiting;
+    std::size_t made = 0;
+  } client(store, answers_due);
+  options.unbound_pods_max = 4;
+  add_nodes("a cpu=64");
+  add_pods("p*8 cpu=1");
+  open(client);
+  for (answers_due = 0; answers_due < 4; ++answers_due) scheduler->run();
+  EXPECT_EQ(pauses.size(), 1U) << "one more pod is tried for each that is bound, which is the same pause";
+  answers_due = 6;
+  scheduler->run();
+  EXPECT_FALSE(scheduler->loop().is_paused());
+  add_pods("q*4 cpu=1");
+  scheduler->run();
+  EXPECT_EQ(pauses.size(), 2U);
+}
+
+TEST_F(SchedulingLoopTest, AConditionNamesTheGenerationThatWasTried) {
+  const auto observed = [this] { return pod("p")->find_condition("PodScheduled")->observed_generation; };
+  add_nodes("a cpu=1");
+  add_pods("p cpu=2 gate=g");
+  open();
+  settle();
+  update_pod("p", [](Pod& pod) { pod.rare_fields = nullptr; });
+  settle();
+  EXPECT_EQ(pod("p")->meta.generation, 2);
+  EXPECT_EQ(observed(), 2);
+  add_pods("q cpu=2");
+  settle();
+  EXPECT_EQ(pod("q")->find_condition("PodScheduled")->observed_generation, 1);
 }
 
 }  // namespace

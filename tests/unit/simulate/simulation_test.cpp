@@ -43,6 +43,38 @@ const SimulatedPod& pod_of(const SimulationResult& result, const std::string& na
   return *at;
 }
 
+TEST(Simulation, KeepsTheEventsOfTheScheduler) {
+  const SimulationResult result =
+      run("actions: [{at: 1s, create: [" + pod("p") + "]}, {at: 2s, create: [" + node("n1", 2) + "]}]\n");
+  ASSERT_EQ(result.events.size(), 2U);
+  EXPECT_EQ(result.event_count, 2);
+  EXPECT_EQ(result.events[0].time_us, kSecondUs);
+  EXPECT_EQ(result.events[0].pod, "default/p");
+  EXPECT_TRUE(result.events[0].is_warning);
+  EXPECT_EQ(result.events[0].reason, "FailedScheduling");
+  EXPECT_EQ(result.events[0].note, "no nodes available to schedule pods");
+  EXPECT_EQ(result.events[1].reason, "Scheduled");
+  EXPECT_EQ(result.events[1].action, "Binding");
+}
+
+TEST(Simulation, WarnsWhenSchedulingPauses) {
+  std::vector<std::string> unused, warned;
+  const Scenario scenario =
+      make_scenario(parse_scenario("apiVersion: berth.dev/v1alpha1\nkind: BerthScenario\nuntil: 1m\nactions: [{at: 0s, "
+                                   "create: [" +
+                                       node("n1", 2) + ", " + pod("p") + "]}]\n",
+                                   "f"),
+                    {}, unused);
+  SimulationOptions options;
+  options.loop.config = default_scheduler_config(FeatureGates());
+  options.loop.engine.backend = "cpu";
+  options.loop.unbound_pods_max = 0;
+  options.warn = [&](const std::string& sentence) { warned.push_back(sentence); };
+  simulate(scenario, options);
+  ASSERT_EQ(warned.size(), 1U);
+  EXPECT_EQ(warned[0].rfind("scheduling pauses: 0 pods have a node and are not bound yet", 0), 0U) << warned[0];
+}
+
 TEST(Simulation, PodsArriveRunAndEnd) {
   const SimulationResult result =
       run("startDelay: 5s\nactions: [{at: 0s, create: [" + node("n1", 2) +

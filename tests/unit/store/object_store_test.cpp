@@ -262,5 +262,12 @@ TEST(ObjectStore, TheValueOfAPriorityClassNeverChanges) {
             "preemptionPolicy: Invalid value: \"Never\": field is immutable]");
 }
 
+TEST(StoreOptions, FollowTheGates) {
+  FeatureGates gates;
+  EXPECT_TRUE(store_options(gates).clears_nomination);
+  gates.apply("ClearingNominatedNodeNameAfterBinding=false");
+  EXPECT_FALSE(store_options(gates).clears_nomination);
+}
+
 }  // namespace
 }  // namespace berth::test

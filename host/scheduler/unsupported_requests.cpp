@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/scheduler/unsupported_requests.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string_view>
+
+#include "plugins/registry.h"
+
+namespace berth {
+
+std::vector<std::string> unsupported_requests(const SchedulerConfig& config) {
+  std::vector<std::string> requests;
+  std::set<std::string_view> told;
+  for (const Profile& profile : config.profiles) {
+    for (const OutOfTreePlugin& plugin : profile.out_of_tree) {
+      if (!told.insert(plugin.name).second) continue;
+      requests.push_back(fmt::format("{}: {}", plugin.path, out_of_tree_problem(plugin.name)));
+    }
+    for (const std::string& name : profile.named_plugins) {
+      if (plugin_support(name).support != Support::kUnsupported || !told.insert(name).second) continue;
+      requests.push_back(fmt::format("plugin {} is enabled by name, but it is not built yet", name));
+    }
+  }
+  for (const Extender& extender : config.extenders) {
+    requests.push_back(fmt::format("extender {} is configured, but extenders are not built yet", extender.url_prefix));
+  }
+  return requests;
+}
+
+}  // namespace berth
