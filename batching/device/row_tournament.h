@@ -17,9 +17,9 @@ struct RowEntry {
 /// One row with its layout: where entries are.
 struct RowView {
   const DeviceLayout& layout;
-  NodeKey* keys;       ///< [layout.level_offset[level_count]]
-  std::int32_t* best;  ///< of the entries from level 1 up
-  std::int32_t* live;  ///< [cell]; null for rows by_node
+  NodeKey* keys;              ///< [layout.level_offset[level_count]]
+  std::int32_t* best;         ///< of the entries from level 1 up
+  std::int32_t* live;         ///< [cell]; null for rows by_node
   const std::uint32_t* rank;  ///< DeviceColumns::rank
 
   BERTH_HD RowView(const DeviceState& state, const DeviceRow& row)

@@ -77,14 +77,15 @@ TEST_P(BackendContract, TheDrawIsTheSameForEveryClassAndNotForEverySeed) {
   EXPECT_GT(winners.size(), 4u);
 }
 
-// Found by a search: with seed 0 the two names have one draw while the nodes are empty. The one in zone b comes later, and
-// is before the other one in node order, which takes zones in turn.
+// Found by a search: with seed 0 the two names have one draw while the nodes are empty. The one in zone b comes later,
+// and is before the other one in node order, which takes zones in turn.
 TEST_P(BackendContract, AmongEqualDrawsTheFirstNodeInNodeOrderWins) {
   const auto in_zone = [](const std::string& name, const std::string& zone) {
     return "node " + name + " host zone=" + zone + " cpu=8 memory=32Gi pods=110";
   };
-  for (const char* pods : {"pod p cpu=1 memory=1Gi", "pod p*12 cpu=1m", "pod p label:app=a soft-spread=zone match=app=a",
-                           "pod p label:app=a pod-anti-affinity=host match=app=a"}) {
+  for (const char* pods :
+       {"pod p cpu=1 memory=1Gi", "pod p*12 cpu=1m", "pod p label:app=a soft-spread=zone match=app=a",
+        "pod p label:app=a pod-anti-affinity=host match=app=a"}) {
     given(in_zone("f1", "a") + " unschedulable\n" + in_zone("n40671", "a") + "\n" + pods + "\n");
     const Scenario later = parse_scenario(in_zone("n74482", "b") + "\n");
     backend_->apply(std::vector<ClusterChange>{NodeUpsert(later.objects.nodes.front())});

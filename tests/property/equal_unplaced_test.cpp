@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A million equal pods without an owner that find no node: the time is linear, as for pods that are placed. Tests assert
-// no times: a quadratic one is ended by ctest (TIMEOUT in CMakeLists.txt).
+// A million equal pods without an owner that find no node: the time is linear, as for pods that are placed. Tests
+// assert no times: a quadratic one is ended by ctest (TIMEOUT in CMakeLists.txt).
 
 #include <gtest/gtest.h>
 

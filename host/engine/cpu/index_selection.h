@@ -62,8 +62,7 @@ class IndexSelection {
     NodeKey key = 0;
     std::int32_t node = -1;
     void add(NodeKey other, std::int32_t other_node, NodeOrder order) {
-      if (other > key || (other == key && other > 0 && order.is_before(other_node, node)))
-        *this = {other, other_node};
+      if (other > key || (other == key && other > 0 && order.is_before(other_node, node))) *this = {other, other_node};
     }
   };
   /// A node that is evaluated by itself, since more is counted in its domains than in those of its cell.

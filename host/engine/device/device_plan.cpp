@@ -14,12 +14,12 @@ std::uint64_t entries_in_order(std::uint64_t nodes) {
 
 DevicePlan plan_device(const DeviceShape& shape) {
   constexpr std::uint64_t kAmount = sizeof(std::int64_t);
-  // Allocatable and requested; pod limit, two non-zero sums, pods; the name's hash; the rank and the node of a rank; the
-  // cordon and the taint set.
+  // Allocatable and requested; pod limit, two non-zero sums, pods; the name's hash; the rank and the node of a rank;
+  // the cordon and the taint set.
   const std::uint64_t node_bytes = 2 * shape.resources * kAmount + 4 * kAmount + sizeof(std::uint64_t) +
                                    sizeof(std::uint32_t) + sizeof(std::int32_t) + sizeof(std::uint8_t) +
-                                   sizeof(std::int32_t) +
-                                   shape.port_sets + shape.topology_columns * sizeof(std::int32_t);
+                                   sizeof(std::int32_t) + shape.port_sets +
+                                   shape.topology_columns * sizeof(std::int32_t);
   DevicePlan plan;
   plan.column_bytes = shape.nodes * node_bytes + (shape.nodes + 1) * sizeof(double) +
                       shape.topology_counters * (kAmount + sizeof(std::uint8_t)) +
