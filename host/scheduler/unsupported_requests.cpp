@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/scheduler/unsupported_requests.h"
 
-#include <fmt/format.h>
-
 #include <set>
 #include <string_view>
 
@@ -16,15 +14,15 @@ std::vector<std::string> unsupported_requests(const SchedulerConfig& config) {
   for (const Profile& profile : config.profiles) {
     for (const OutOfTreePlugin& plugin : profile.out_of_tree) {
       if (!told.insert(plugin.name).second) continue;
-      requests.push_back(fmt::format("{}: {}", plugin.path, out_of_tree_problem(plugin.name)));
+      requests.push_back(plugin.path + ": " + out_of_tree_problem(plugin.name));
     }
     for (const std::string& name : profile.named_plugins) {
       if (plugin_support(name).support != Support::kUnsupported || !told.insert(name).second) continue;
-      requests.push_back(fmt::format("plugin {} is enabled by name, but it is not built yet", name));
+      requests.push_back("plugin " + name + " is enabled by name, but it is not built yet");
     }
   }
   for (const Extender& extender : config.extenders) {
-    requests.push_back(fmt::format("extender {} is configured, but extenders are not built yet", extender.url_prefix));
+    requests.push_back("extender " + extender.url_prefix + " is configured, but extenders are not built yet");
   }
   return requests;
 }

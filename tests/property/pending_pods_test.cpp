@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Kind {
   /// Pod `i`, apart from its name.
   std::function<PodPtr(std::size_t i)> make;
 };
+
+/// In the list of tests, where bytes would stand otherwise.
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 Kind equal_pods(const char* name, const std::string& words) {
   return {name, kEqualPods, [pod = pod_of("p " + words)](std::size_t) { return pod; }};
