@@ -148,23 +148,24 @@ void Evictions::drop_held_back(const std::string& uid) {
 }
 
 void Evictions::evict_now(const Eviction& eviction) {
-  const auto& [victim, preemptor, node_name, done] = eviction;
-  parts_.observer.on_preempted(victim, preemptor, node_name);
+  const PodPtr& victim = eviction.victim;
+  const PodPtr& preemptor = eviction.preemptor;
+  parts_.observer.on_preempted(victim, preemptor, eviction.node_name);
   SchedulerEvent event{victim, false, "Preempted", "Preempting",
-                       "Preempted by pod " + preemptor->uid() + " on node " + node_name};
+                       "Preempted by pod " + preemptor->uid() + " on node " + eviction.node_name};
   if (evict_in_memory(*victim)) {
     if (parts_.cancel_pre_bind) event.note += " (in kube-scheduler memory).";
     parts_.observer.on_event(event);
-    return done({});
+    return eviction.done({});
   }
-  const auto deleted = [this, event = std::move(event), done = done](const StoreStatus& status) {
+  const auto deleted = [this, event = std::move(event), done = eviction.done](const StoreStatus& status) {
     if (status.is_success()) parts_.observer.on_event(event);
     done(unless_gone(status));
   };
   PodStatusPatch patch;
   patch.uid = victim->stored_uid;
   patch.conditions = {disruption_target(*preemptor, parts_.generation_of(*victim))};
-  parts_.calls.add({victim, std::move(patch)}, [this, victim = victim, deleted](const StoreStatus& status) {
+  parts_.calls.add({victim, std::move(patch)}, [this, victim, deleted](const StoreStatus& status) {
     if (!status.is_success()) return deleted(status);
     DeleteOptions options;
     options.uid = victim->stored_uid;
