@@ -17,6 +17,7 @@
 #include "bench/engine/loaded_engine.h"
 #include "bench/engine/preemption.h"
 #include "host/objects/decode.h"
+#include "host/objects/list_entries.h"
 #include "host/objects/text/text_limits.h"
 
 namespace berth {
@@ -31,7 +32,8 @@ std::function<void()> applied(LoadedEngine& workload, ClusterChange change) {
 /// From the bytes of the API server to the change that apply() takes.
 void measure_reading_of_nodes(LoadedEngine& workload, LimitTable& table) {
   ObjectPools pools;
-  ObjectDecoder decoder(pools);
+  DenseEntries entries(kDenseEntriesMax);
+  ObjectDecoder decoder(pools, entries, {});
   const std::string padding(kSlicePaddingBytes, '\0');
   table.row("node decoded from JSON and fingerprinted", LimitTable::kNoLimit, [&]() -> std::function<void()> {
     const auto text = std::make_shared<const std::string>(node_as_json(*workload.any_node()) + padding);
