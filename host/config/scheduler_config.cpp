@@ -253,6 +253,7 @@ void decode_root(const JsonValue& root, const ConfigContext& context, SchedulerC
 void add_lines_of_plugins(SchedulerConfig& config, const JsonDocument& document) {
   for (Profile& profile : config.profiles) {
     std::vector<InputProblem> places;
+    places.reserve(profile.out_of_tree.size());
     for (const OutOfTreePlugin& plugin : profile.out_of_tree) places.push_back({"", plugin.path, ""});
     add_lines(places, document);
     for (std::size_t i = 0; i < places.size(); ++i) profile.out_of_tree[i].path = std::move(places[i].location);
