@@ -249,7 +249,7 @@ void decode_root(const JsonValue& root, const ConfigContext& context, SchedulerC
   for (Profile& profile : config.profiles) profile.args.node_resources_fit.ignored_resources = ignored;
 }
 
-/// What is said of a plugin that is left out is said after the document is gone.
+/// Plugins that are left out are reported after the document is gone.
 void add_lines_of_plugins(SchedulerConfig& config, const JsonDocument& document) {
   for (Profile& profile : config.profiles) {
     std::vector<InputProblem> places;

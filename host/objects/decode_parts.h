@@ -52,12 +52,12 @@ std::vector<Taint> read_taints(const JsonValue& value);
 /// kube-scheduler takes every other name, "" too, for a policy that is not Never.
 std::optional<PreemptionPolicy> read_preemption_policy(const JsonValue& value);
 
-/// One of a closed set of names; "" reads as absent. Another name is a problem that lists the set.
 template <class Enum, std::size_t N>
-bool read_enum(const JsonValue& value, const std::array<std::pair<std::string_view, Enum>, N>& names, Enum& out) {
-  std::string_view text;
-  if (!value.read(text) || text.empty()) return false;
-  std::string choices;
+using EnumNames = std::array<std::pair<std::string_view, Enum>, N>;
+
+/// @return false, and `choices` lists the names, when there is no such name
+template <class Enum, std::size_t N>
+bool find_enum(std::string_view text, const EnumNames<Enum, N>& names, Enum& out, std::string& choices) {
   for (const auto& [name, meaning] : names) {
     if (name == text) {
       out = meaning;
@@ -65,6 +65,16 @@ bool read_enum(const JsonValue& value, const std::array<std::pair<std::string_vi
     }
     choices += (choices.empty() ? "" : ", ") + std::string(name);
   }
+  return false;
+}
+
+/// One of a closed set of names; "" reads as absent. Another name is a problem that lists the set.
+template <class Enum, std::size_t N>
+bool read_enum(const JsonValue& value, const EnumNames<Enum, N>& names, Enum& out) {
+  std::string_view text;
+  if (!value.read(text) || text.empty()) return false;
+  std::string choices;
+  if (find_enum(text, names, out, choices)) return true;
   value.mismatch("one of " + choices);
   return false;
 }
@@ -72,19 +82,12 @@ bool read_enum(const JsonValue& value, const std::array<std::pair<std::string_vi
 /// The same where upstream's code has a reading of other names, "" among them: then the name is a finding, and
 /// `if_unknown` is stored. @return false when the value is absent or no string
 template <class Enum, std::size_t N>
-bool read_stored_enum(const JsonValue& value, const std::array<std::pair<std::string_view, Enum>, N>& names,
-                      Enum if_unknown, Enum& out) {
+bool read_stored_enum(const JsonValue& value, const EnumNames<Enum, N>& names, Enum if_unknown, Enum& out) {
   std::string_view text;
   if (!value.read(text)) return false;
   out = if_unknown;
   std::string choices;
-  for (const auto& [name, meaning] : names) {
-    if (name == text) {
-      out = meaning;
-      return true;
-    }
-    choices += (choices.empty() ? "" : ", ") + std::string(name);
-  }
+  if (find_enum(text, names, out, choices)) return true;
   value.finding(ValidationCheck::kKnownName, "got " + value.describe() + ", expected one of " + choices);
   return true;
 }

@@ -136,7 +136,7 @@ std::int64_t Evictions::next_event_us() const {
   return evicted_us_.front() + kMicrosPerMinute;
 }
 
-/// Whoever waited for the pod goes on, and another one takes its turn: what was asked for is the case.
+/// The victim is gone: its held-back evictions count as done and use up none of the limit.
 void Evictions::drop_held_back(const std::string& uid) {
   std::vector<Done> done;
   std::erase_if(held_back_, [&](Eviction& eviction) {

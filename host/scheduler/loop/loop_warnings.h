@@ -10,7 +10,7 @@
 
 namespace berth {
 
-/// Says what whoever runs a SchedulingLoop has to hear of, a sentence each.
+/// Warns the user of a SchedulingLoop of mismatches and pauses, one sentence each.
 class LoopWarnings final : public LoopObserver {
  public:
   using Warn = std::function<void(const std::string& sentence)>;
