@@ -28,7 +28,7 @@ space := $(subst ,, )
 INPUTS ?= 1000
 
 .PHONY: help run install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
-        program oracle oracle-histories oracle-runs oracle-batches oracle-preemption oracle-queue oracle-branches golden bench-engine bench-peer \
+        program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-queue oracle-branches golden bench-engine bench-embed bench-peer \
         bench-peer-preemption bench-peer-perf perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
 
@@ -43,6 +43,7 @@ help:
 	@echo '             (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-histories   the same between random events (HISTORIES=1000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-runs     whole runs of the scheduling loop, with preemption (RUNS=1000 SEED=1 RELEASE=1.35|1.36|both)'
+	@echo 'make oracle-schedule the evictions of berth schedule (RUNS=1000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-batches  opportunistic batching (--batching kube-1.35, HISTORIES=1000 SEED=1)'
 	@echo 'make oracle-preemption   the victims of pods that fit nowhere (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-queue    compare the scheduling queue with upstream'"'"'s on random histories; needs Go'
@@ -51,6 +52,7 @@ help:
 	@echo 'make hostile run the program on bad input of every kind (INPUTS=1000 random mutations, SEED=1)'
 	@echo 'make bench   build the benchmarks (build/bench)'
 	@echo 'make bench-engine   what events cost an engine (5,000 nodes, 1,000 Deployments)'
+	@echo 'make bench-embed    what calls of libberth cost, through berth.h, on the same cluster'
 	@echo 'make bench-peer   compare the speed of Berth and upstream kube-scheduler on the same files; needs Go'
 	@echo 'make bench-peer-preemption   the same for preemption'
 	@echo 'make bench-peer-perf   the same for workloads of scheduler_perf'
@@ -80,6 +82,7 @@ $(EXAMPLE): $(EXAMPLE_SPEC) $(BERTH)
 
 # The files of an installation do not name PREFIX: the tree can be moved afterwards.
 install: program
+	cmake --build build/host --target berth_library berth_archive -j $(JOBS)
 	cmake --install build/host --prefix "$(PREFIX)"
 
 test:
@@ -120,6 +123,11 @@ oracle-histories: write-history $(RELEASES:%=oracle-%)
 
 oracle-runs: write-run $(RELEASES:%=oracle-%)
 	scripts/oracle_runs.py --berth $(BERTH) --runs-program build/host/tests/histories/write_run $(ORACLES) \
+	  --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
+
+# The evictions of `berth schedule`; `make oracle` compares its runs without them.
+oracle-schedule: write-schedule $(RELEASES:%=oracle-%)
+	scripts/oracle_runs.py --berth $(BERTH) --runs-program build/host/tests/histories/write_schedule $(ORACLES) \
 	  --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
 
 oracle-batches: write-run oracle-1.35
@@ -198,6 +206,13 @@ bench-engine:
 	cmake --preset bench
 	cmake --build --preset bench --target bench_engine -j $(JOBS)
 	build/bench/bench/bench_engine
+
+# What calls of libberth cost: docs/embedding.md.
+bench-embed:
+	scripts/install_dependencies.sh build bench
+	cmake --preset bench
+	cmake --build --preset bench --target bench_embed -j $(JOBS)
+	build/bench/bench/bench_embed
 
 tsan: build/tsan-tbb/lib/cmake/TBB/TBBConfig.cmake
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "batching/answer_ways.h"
+#include "batching/backend_stats.h"
 #include "host/cluster/cluster_change.h"
 #include "host/framework/plugin_names.h"
 #include "host/framework/status.h"
@@ -60,6 +60,9 @@ struct BatchLimits {
   std::size_t pods_max = SIZE_MAX;  ///< stop after this many pods with kPodLimit
   bool stop_at_failure = false;     ///< stop after the first pod without a node (kPodWithoutNode)
   bool ranks_nodes = false;         ///< BatchResult::others is wanted; for batches of one pod
+  /// Not null: [NodeIndex::value] the nodes that pods may be placed on; one behind the end is none of them. Filters,
+  /// scores and messages are as if the others did not exist; pods on them count as ever.
+  const std::vector<bool>* among = nullptr;
 };
 
 /// Why pods have no node.
@@ -121,6 +124,7 @@ struct NodeVerdict {
   StatusCode code = StatusCode::kSuccess;
   /// The plugin that refuses first; empty when none does. Valid for the lifetime of the backend.
   std::string_view plugin = {};
+  bool is_of_pre_filter = false;  ///< no Filter plugin ran: PreFilter refuses all nodes, or names others
 
   bool accepts() const { return code == StatusCode::kSuccess; }
   /// Preemption considers the node: upstream's nodesWherePreemptionMightHelp, docs/behaviour/scheduler-core.md 4.3.
@@ -144,6 +148,18 @@ struct PodVerdicts {
   std::vector<NodeVerdict> nodes;  ///< [NodeIndex::value]; kNoNodeVerdict of a free slot; empty when `error` is not
   PluginNames rejectors;           ///< Diagnosis::rejectors, of nodes that refuse beside feasible ones too
   std::string error;               ///< non-empty: the cycle ends with this error
+};
+
+/// A verdict with its reasons, in upstream's words.
+struct NodeStatus {
+  Status status;
+  bool is_of_pre_filter = false;  ///< as NodeVerdict::is_of_pre_filter
+  friend bool operator==(const NodeStatus&, const NodeStatus&) = default;
+};
+
+struct PodStatuses {
+  std::vector<NodeStatus> nodes;  ///< in the order of the nodes; empty when `error` is not
+  std::string error;              ///< as PodVerdicts::error
 };
 
 /// What verdicts and dry runs of pods of one class and priority were answered from, for callers who keep the answers.
@@ -223,45 +239,8 @@ struct DryRunResult {
   }
 };
 
-/// Counters of a device, for `berth bench`.
-struct DeviceStats {
-  struct Kernel {
-    std::string_view name;
-    std::int64_t launches = 0;
-    double seconds = 0;       ///< on the device; 0 where it was not measured
-    std::uint64_t bytes = 0;  ///< the least that it must transfer: docs/benchmarks.md
-  };
-  std::string device;  ///< its name
-  std::vector<Kernel> kernels;
-  std::uint64_t uploaded_bytes = 0;
-  std::uint64_t downloaded_bytes = 0;
-  std::int64_t pods_on_host = 0;                 ///< of batches, answered by the host instead
-  std::int64_t dry_runs_on_host = 0;             ///< likewise
-  std::int64_t fork_pods_on_host = 0;            ///< of batches of Backend::fork()
-  std::int64_t evaluations_on_host = 0;          ///< of Backend::evaluate() and Fork::evaluate()
-  std::int64_t full_uploads = 0;                 ///< of all columns: the first one, and where events cannot be followed
-  std::int64_t layouts_rebuilt = 0;              ///< orders of nodes in rows, after events that they had no room for
-  std::uint64_t allocated_bytes = 0;             ///< now
-  std::uint64_t peak_bandwidth_bytes_per_s = 0;  ///< of its memory; 0: unknown
-};
-
-/// Figures for `--stats` and the report.
-struct BackendStats {
-  std::int64_t class_count = 0;
-  std::int64_t rows_built = 0;        ///< (class) evaluations over all nodes
-  std::int64_t node_evaluations = 0;  ///< (class, node) evaluations, refreshes included
-  std::int64_t dry_runs = 0;          ///< of Backend::dry_run()
-  std::int64_t forks_reopened = 0;    ///< forks that could not read the engine any more, and opened one of their own
-  std::int64_t host_columns = 0;      ///< filled by plugins on the host: all nodes of a class
-  std::int64_t host_nodes = 0;        ///< (class, node) pairs evaluated by such plugins, those of columns included
-  std::int64_t host_pods = 0;         ///< placed or failed by a list of nodes, because such a plugin decides on them
-  std::int64_t host_stops = 0;        ///< batches that ended with StopReason::kHostPlugin
-  AnswerWays ways;                    ///< of the cpu backend, without forks
-  std::uint64_t column_bytes = 0;
-  std::uint64_t row_bytes = 0;        ///< of rows and of the index by load
-  std::optional<DeviceStats> device;  ///< of a backend that has one
-};
-
+class Backend;
+class EngineCluster;
 /// A what-if: a copy of the state that an engine, or another fork, had when the fork was opened; later changes of the
 /// parent do not affect it. What is done to a fork changes nothing else until promote(). A fork may outlive its parent
 /// and the engine; the configuration must outlive both.
@@ -275,10 +254,13 @@ class Fork {
 
   /// As Backend::commit_batch(), in the fork. @throws std::logic_error naming the first pod that is not prepared
   virtual BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) = 0;
-  /// As Backend::place().
+  /// As Backend::place(). @throws std::logic_error naming the pod when it is not prepared
   virtual void place(const PodToPlace& pod, std::string_view node_name) = 0;
   /// As Backend::evaluate(). @throws std::logic_error naming the pod when it is not prepared
   virtual Evaluation evaluate(const PodToPlace& pod) = 0;
+  /// As Backend::verdicts_on(), in the fork. @throws std::logic_error naming the pod when it is not prepared
+  virtual PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) = 0;
+  virtual PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) = 0;
   /// Nodes and pods that come, change or go in the fork: NodeUpsert, NodeRemoval, PodUpsert of a pod on a node, and
   /// PodRemoval, which evicts a pod wherever it stands.
   /// @throws std::invalid_argument naming any other change, and applies none
@@ -287,20 +269,26 @@ class Fork {
   virtual std::unique_ptr<Fork> fork() = 0;
   /// As Backend::as_one(), of calls of this fork.
   virtual void as_one(const std::function<void()>& calls) = 0;
-  /// Does to the parent what was done to the fork, in that order: placements become placements of the parent. The fork
-  /// is spent afterwards. No other call of the parent may run meanwhile.
+  /// Does to the parent what was done to the fork, in that order: placements become placements of the parent, so that
+  /// their pods must not be released before. The fork is spent afterwards. No other call of the parent may run
+  /// meanwhile.
   /// @return false, with nothing changed, when something was done to the parent since the fork was opened. Calls that
   ///     change nothing do not count: heartbeats, try_forks(), batches in which no pod was answered.
-  /// @throws std::logic_error when the parent is gone, or the fork was promoted before
+  /// @throws std::logic_error when the parent is gone, the fork was promoted before, or naming a pod that was released
   virtual bool promote() = 0;
 
-  /// As Backend::node_name(). A NodeIndex of a fork is valid in that fork only.
+  /// As Backend::node_name(). A NodeIndex of a fork is valid there only, as long as no node comes or goes.
   virtual std::string_view node_name(NodeIndex index) const = 0;
+  virtual NodeIndex find_node(std::string_view name) = 0;
+  /// Name of the node that the pod stands on in the fork, which need not exist; empty: none.
+  virtual std::string node_of_pod(const std::string& uid) = 0;
+  /// An engine in the state of the fork, for const calls that forks do not have: prepare pods there, and change nothing
+  /// else. It costs a copy of the cluster, and the fork answers from it from now on. Valid until its next call.
+  virtual Backend& as_engine() = 0;
 };
 
 struct ForkParent;  // batching/engine_fork.h
 
-class Backend;
 /// Backend::commit_batch(), with refill() wherever it stops for it: never stops with kHostPlugin.
 /// @throws std::runtime_error when answers of plugins on the host are stale at once after refill()
 BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& backend);
@@ -321,6 +309,18 @@ BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLim
 /// placements may be lost in both cases: the next call derives it again, and throws std::bad_alloc with nothing changed
 /// while there is no memory for that. BackendStats count work, also of calls that failed. The destructors of engines
 /// and forks need no memory.
+///
+/// Which calls compile. Only compile(), prepare() and apply() meet pods, terms and objects that were never seen. What
+/// is compiled follows changes when it is next read, so that an event costs what it changed, however many pods are
+/// prepared: the first call that reads a pod which a change concerned brings that pod up to date. A change of a node
+/// object concerns every prepared pod; others concern the pods that they match, select, control or contain.
+///   - commit_batch(), place(), refill() and try_forks() do so for compiled pods. No other call runs beside them.
+///   - const calls about pods do so for prepared ones: evaluate(), probe(), verdicts(), verdicts_on(),
+///     answer_changes(), dry_run(), statuses_without_victims(). The call then waits until other const calls and forks
+///     have read, and they wait for it; otherwise all of them run beside each other.
+///   - calls of forks do so for prepared pods in the same way.
+/// No such call fails because of what happened before: it gets the answer of the state that it finds, or
+/// std::bad_alloc. On a device two evaluations run one after another.
 class Backend {
  public:
   Backend();
@@ -357,7 +357,9 @@ class Backend {
                                              const BatchLimits& limits);
 
   /// Places the pod on a node as if commit_batch() had chosen it; no plugin is asked. An empty name: as if it had found
-  /// no node. The pod need not be compiled before. @throws std::invalid_argument when no node has the name
+  /// no node.
+  /// @throws std::logic_error naming the pod when it is not compiled, or has no class because no backend may place it
+  /// @throws std::invalid_argument when no node has the name
   virtual void place(const PodToPlace& pod, std::string_view node_name) = 0;
 
   /// Opens a fork of the engine as it is now. Its calls need pods that prepare() has seen. Like every const call, it
@@ -381,21 +383,22 @@ class Backend {
   /// What the placement of the pod decided about its claims. null: nothing, or the placement was undone or confirmed.
   virtual VolumeDecisionsPtr volume_decisions(const Pod& pod) = 0;
 
-  /// Of a pod that need not be compiled: then it is for this call.
-  virtual Evaluation evaluate(const PodToPlace& pod) = 0;
-  /// What kube-scheduler's opportunistic batching asks before it searches: docs/behaviour/scheduler-core.md 6.4.
-  virtual NodeProbe probe(const PodToPlace& pod, std::string_view node_name) = 0;
-
   /// Compiles `pods` like compile(), and everything that const calls and forks read of them. A pod stays prepared until
-  /// release(), whatever happens to the cluster; the first call that reads it after node objects, Services, workloads
-  /// or namespaces changed, or terms came that were never seen, prepares it again.
+  /// release(), whatever happens to the cluster.
   virtual void prepare(std::span<PodToPlace> pods) = 0;
+  /// The pod on every node, with statuses and scores. @throws std::logic_error naming the pod when it is not prepared
+  virtual Evaluation evaluate(const PodToPlace& pod) const = 0;
+  /// What kube-scheduler's opportunistic batching asks before it searches: docs/behaviour/scheduler-core.md 6.4.
+  /// @throws std::logic_error naming the pod when it is not prepared
+  virtual NodeProbe probe(const PodToPlace& pod, std::string_view node_name) const = 0;
   /// The verdict of every node on the pod in the current state.
   /// @throws std::logic_error naming the pod when it is not prepared
   virtual PodVerdicts verdicts(const PodToPlace& pod) const = 0;
   /// The same of some nodes, which exist. An error is that of the first of these nodes that ends the cycle.
   /// @return PodVerdicts::nodes in the order of `nodes`; without rejectors
   virtual PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
+  /// The same with reasons. A node outside PreFilter's node set has the reason that it gets in messages.
+  virtual PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const = 0;
   /// Which answers of verdicts() and dry_run() a caller has to ask for again who kept those for the pods of this class
   /// and priority, given equal lists of victims. An engine that cannot tell says: all, always.
   /// @param basis  of the answers; becomes that of the engine as it is now
@@ -416,19 +419,26 @@ class Backend {
   /// not be among them. A fork that was opened among them is of no use then: promote() refuses it.
   virtual void as_one(const std::function<void()>& calls) = 0;
 
+  /// Moves with every change of the cluster's state, and returns when the changes since are undone: equal numbers mean
+  /// equal states. Heartbeats do not move it.
+  std::uint64_t change_version() const noexcept;
+
   virtual BackendStats stats() const = 0;
 
   /// Name of the node at `index`, valid until the next apply(); empty where there is none, and for kNoNode.
   virtual std::string_view node_name(NodeIndex index) const = 0;
+  /// kNoNode: no node has the name.
+  virtual NodeIndex find_node(std::string_view name) const = 0;
   /// Every NodeIndex is below this.
   virtual std::int32_t slot_count() const = 0;
+  /// The cluster, placements as assumed pods. Valid, and unchanged, until the next call that is not const.
+  virtual const EngineCluster& cluster() = 0;
 
  protected:
   /// Call after every change of the cluster's state: forks from before cannot be promoted any more.
   void note_change() noexcept;
   /// Call after the changes since `version` were undone. @param version  an earlier change_version()
   void forget_changes_since(std::uint64_t version) noexcept;
-  std::uint64_t change_version() const noexcept;
 
  private:
   std::shared_ptr<ForkParent> as_parent_;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "batching/evaluation.h"
 #include "batching/node_filter.h"
 #include "batching/unknown_pod.h"
 #include "host/cluster/pod_footprint.h"
@@ -85,13 +86,13 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
     fail(pod, kind, message);
     return true;
   };
-  if (snapshot.node_count() == 0) return fails(OutcomeKind::kUnschedulable, {std::string(kNoNodesText), {}, 0});
+  if (count_among() == 0) return fails(OutcomeKind::kUnschedulable, {std::string(kNoNodesText), {}, 0});
   if (ClassTable::is_error(pod.class_index)) return fails(OutcomeKind::kError, {table.error(pod.class_index), {}, 0});
   if (pod.class_index < 0) throw_not_compiled(*pod.pod);
   const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
   if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, {pre_filter.error, {}, 0});
   if (!pre_filter.message.empty()) {
-    const std::int64_t nodes = snapshot.node_count();
+    const std::int64_t nodes = count_among();
     return fails(
         OutcomeKind::kUnschedulable,
         message_of({nodes,
@@ -106,7 +107,7 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
 /// Tries the node that the pod is nominated to before all others.
 bool CommitState::try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own) {
   const std::int32_t node = nominations.node_of(*pod.pod);
-  if (node < 0) return false;
+  if (node < 0 || !is_among(node)) return false;
   const Status status =
       nominations.filter_with_nominated_pods(*pod.pod, table[pod.class_index], table.profile_of(pod.class_index),
                                              sides.on_own_node(pod.class_index, node), snapshot, node);
@@ -147,7 +148,8 @@ FeasibleList CommitState::list_feasible(const PodToPlace& pod, const ClassOnNode
     error_rank = snapshot.rank(node);
     return false;
   };
-  const std::vector<std::int32_t> candidates = candidate_nodes(pod_class, row, snapshot);
+  std::vector<std::int32_t> candidates = candidate_nodes(pod_class, row, snapshot);
+  if (among_ != nullptr) std::erase_if(candidates, [&](std::int32_t node) { return !is_among(node); });
   list_evaluations += static_cast<std::int64_t>(candidates.size());
   if (engine.node_sampling == NodeSampling::kAll) return visit_all(candidates, feasible);
   const Profile& profile = *table.profile_of(pod.class_index).profile;
@@ -242,9 +244,11 @@ void CommitState::place(const PodToPlace& pod, std::string_view node_name) {
   const std::int32_t node = snapshot.find_node(node_name);
   if (node < 0 && !node_name.empty())
     throw std::invalid_argument("Backend::place: no node is called \"" + std::string(node_name) + "\"");
+  const bool is_fork = own_table_ == nullptr;  // its pods are current, and known to the engine
+  if (!is_fork && kept_pods_.find(pod) == nullptr) throw_not_compiled(*pod.pod);
   all_or_nothing([&] {
     PodToPlace current = pod;
-    if (own_table_ != nullptr && (pod.handle == 0 || table.is_stale(pod))) compile({&current, 1});
+    if (!is_fork) make_current({&current, 1});
     if (node >= 0 && current.class_index < 0)
       throw std::logic_error(
           "Backend::place: pod " + pod.pod->full_name() + " has no class" +
@@ -284,7 +288,28 @@ void CommitState::drop_nomination(const PodToPlace& pod) {
     nomination_lost_[answered.size()] = {pod.pod, pod.pod->uid(), std::move(*node)};
 }
 
+bool CommitState::is_among(std::int32_t node) const {
+  const auto i = static_cast<std::size_t>(node);
+  return among_ == nullptr || (i < among_->size() && (*among_)[i]);
+}
+
+std::int64_t CommitState::count_among() const {
+  if (among_ == nullptr) return snapshot.node_count();
+  return std::ranges::count_if(snapshot.in_order(), [&](std::int32_t node) { return is_among(node); });
+}
+
+/// Of a pod that no node of BatchLimits::among accepts.
+void CommitState::fail_among(const PodToPlace& pod, std::int32_t own_nomination) {
+  std::vector<NodeIndex> nodes;
+  for (const std::int32_t node : snapshot.in_order())
+    if (is_among(node)) nodes.push_back({node});
+  const FailedSearch search = failed_search(pod, nodes, own_nomination, sides, nominations, snapshot);
+  if (!search.error.empty()) return fail(pod, OutcomeKind::kError, {search.error, {}, 0});
+  fail(pod, OutcomeKind::kUnschedulable, message_of(search.diagnosis));
+}
+
 void CommitState::fail_everywhere(const PodToPlace& pod, std::int32_t own_nomination) {
+  if (among_ != nullptr) return fail_among(pod, own_nomination);
   const auto kind_of = [](const DiagnosisRow::Answer& answer) {
     return answer.is_error ? OutcomeKind::kError : OutcomeKind::kUnschedulable;
   };
@@ -305,7 +330,7 @@ void CommitState::fail_everywhere(const PodToPlace& pod, std::int32_t own_nomina
 
 bool CommitState::repeat_failure(const PodToPlace& pod) {
   const auto c = static_cast<std::size_t>(pod.class_index);
-  if (pod.class_index < 0 || c >= failure_of_class_.size()) return false;
+  if (pod.class_index < 0 || c >= failure_of_class_.size() || among_ != nullptr) return false;
   if (engine.node_sampling != NodeSampling::kAll) return false;  // a search moves the node that the next one starts at
   const ClassFailure& failure = failure_of_class_[c];
   if (failure.batch != batch_ || failure.log_position != log.position()) return false;

@@ -159,11 +159,11 @@ class CommitState {
   /// The pod on every node of a fork. Forks call it in parallel.
   /// @param touched  as for select_for_fork()
   /// @return nullopt: the fork evaluates it for itself
-  virtual std::optional<Evaluation> evaluate_for_fork(const PodToPlace& /*pod*/, const CommitState& /*fork*/,
+  virtual std::optional<Evaluation> evaluate_for_fork(const PodToPlace& /*pod*/, CommitState& /*fork*/,
                                                       const ExcludedNodes& /*touched*/) {
     return std::nullopt;
   }
-  /// The pod as it was compiled last: a sweep compiles prepared pods again.
+  /// The pod as it was compiled last, here or by a sweep. Where nothing came since that concerns it, it is not stale.
   PodToPlace current(const PodToPlace& pod) const;
   /// Of prepared pods: more pods of these will come.
   std::vector<std::int32_t> prepared_classes() const { return kept_pods_.prepared_classes(); }
@@ -185,14 +185,17 @@ class CommitState {
   BackendStats earlier;
   /// @throws std::logic_error naming the first pod that is not compiled
   void check_compiled(std::span<const PodToPlace> pods) const;
-  /// Recompiles pods whose class may have changed since. @return `pods`, or the copy of them in `renewed`
+  /// Compiles those of the pods again whose class may be another one now.
+  void make_current(std::span<PodToPlace> pods);
+  /// The same for copies. @return `pods`, or the copy of them in `renewed`
   /// @throws std::logic_error naming the first pod that is not compiled
   std::span<const PodToPlace> with_current_classes(std::span<const PodToPlace> pods, std::vector<PodToPlace>& renewed);
-  Evaluation evaluate(const PodToPlace& pod);
-  /// The same of a compiled pod. A backend with other ways to find scores replaces it.
-  virtual Evaluation evaluate_compiled(const PodToPlace& pod);
+  /// @throws std::logic_error naming the pod when it is not prepared
+  void check_prepared(const PodToPlace& pod) const;
+  /// Backend::evaluate()
+  Evaluation evaluate(const PodToPlace& pod) const;
   /// Backend::probe()
-  NodeProbe probe(const PodToPlace& pod, std::string_view node_name);
+  NodeProbe probe(const PodToPlace& pod, std::string_view node_name) const;
   /// Backend::prepare()
   void prepare(std::span<PodToPlace> pods);
   /// The pod was prepared, and must be again: terms came which had never been seen, or the cluster changed.
@@ -204,6 +207,7 @@ class CommitState {
   PodVerdicts verdicts(const PodToPlace& pod) const;
   /// Backend::verdicts_on()
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
+  PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   /// Backend::answer_changes()
   AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const;
   /// Backend::dry_run()
@@ -235,8 +239,8 @@ class CommitState {
   /// @param refused  because of nominations
   void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
                         std::int32_t own_nomination);
-  /// The current batch is asked for BatchResult::others: only answer_uncached() finds them.
-  bool ranks_nodes() const { return ranks_nodes_; }
+  /// The current batch is asked for BatchResult::others, or for nodes of a set: only answer_uncached() finds them.
+  bool needs_list() const { return ranks_nodes_ || among_ != nullptr; }
   /// The same for a class without a row: evaluates the rules on every node, in integers of any size.
   void answer_uncached(const PodToPlace& pod, std::int32_t own_nomination);
 
@@ -256,6 +260,7 @@ class CommitState {
   /// The part of place() that a pod without ports and nominations needs.
   void apply(const PodToPlace& pod, std::int32_t node);
   void fail(const PodToPlace& pod, OutcomeKind kind, const Message& message);
+  bool is_among(std::int32_t node) const;
   /// For a pod that no node accepts.
   void fail_everywhere(const PodToPlace& pod, std::int32_t own_nomination);
 
@@ -303,8 +308,8 @@ class CommitState {
     std::size_t folded = 0;
     std::size_t next_start = 0;
   };
-  std::vector<PodToPlace> current(std::span<const PodToPlace> pods) const;
-  NodeProbe probe_compiled(const PodToPlace& pod, std::string_view node_name) const;
+  /// Each as current(). @throws std::logic_error naming the first pod that is not prepared
+  std::vector<PodToPlace> prepared(std::span<const PodToPlace> pods) const;
   void compile_now(std::span<PodToPlace> pods);
   void assume_placed();
   std::optional<PodChange> forget(const Pod& pod);
@@ -328,6 +333,8 @@ class CommitState {
   void add_node(const NodeInfo& info, RowsAfter& rows);
   void follow_node(std::int32_t slot, NodeParts parts, ClassTable::NodeEvent event, RowsAfter& rows);
   void recompile();
+  std::int64_t count_among() const;
+  void fail_among(const PodToPlace& pod, std::int32_t own_nomination);
   std::int32_t message_index(const Message& message);
   void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
   bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
@@ -368,6 +375,7 @@ class CommitState {
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1
   bool ranks_nodes_ = false;
+  const std::vector<bool>* among_ = nullptr;  ///< BatchLimits::among
   std::map<std::tuple<std::string, PluginNames, std::int64_t>, std::int32_t> message_index_;
   std::vector<ClassFailure> failure_of_class_;
   const PodToPlace* run_begin_ = nullptr;  ///< the pods from here to run_end_ are of one class
@@ -408,6 +416,7 @@ void CommitState::run_batch(std::span<const PodToPlace> pods, const BatchLimits&
   const Deadline deadline(limits.deadline_us);
   ++batch_;
   ranks_nodes_ = limits.ranks_nodes;
+  among_ = limits.among;
   message_index_.clear();
   run_begin_ = run_end_ = nullptr;
   std::size_t next = 0;

@@ -83,8 +83,9 @@ void CommitState::apply_changes(std::span<const ClusterChange> changes, RowsAfte
       follow(effect, rows);
       follow(nomination);
       if (!effect.namespaces_changed) return;
-      rows.counts_moved = table.topology().change_namespace(effect.name_space) || rows.counts_moved;
-      nominations.rebuild(table, snapshot);
+      const bool counts_moved = table.topology().change_namespace(effect.name_space);
+      nominations.change_namespace(effect.name_space, counts_moved);
+      rows.counts_moved = counts_moved || rows.counts_moved;
     });
   }
   derive([&] {
@@ -99,7 +100,7 @@ void CommitState::follow(const ClusterEffect& effect, RowsAfter& rows) {
   change_nodes(effect, rows);
   for (const PodChange& pod : effect.pods) follow_pod(pod);
   if (effect.selectors_changed || effect.namespaces_changed || effect.storage_changed) table.hosts().note_all();
-  if (effect.selectors_changed) table.topology().change_selectors(effect.name_space);
+  if (effect.selectors_changed) table.topology().change_selectors(effect.selectors);
 }
 
 CommitState::NominationChange CommitState::change_nomination(const ClusterEffect& effect) {

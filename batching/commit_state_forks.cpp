@@ -40,7 +40,7 @@ void CommitState::leave_forks() {
   ForkSource& left = *fork_source_;
   if (left.live == nullptr) return;
   auto cache = std::make_shared<const ClusterCache>(cluster.cache());
-  ClusterObjects objects = cluster.objects();
+  EngineObjects objects = cluster.objects();
   const std::span<const NodePtr> by_slot = snapshot.nodes_by_slot();
   std::vector<NodePtr> nodes(by_slot.begin(), by_slot.end());
   // Nothing below allocates.

@@ -29,6 +29,7 @@ void CommitState::compile_now(std::span<PodToPlace> pods) {
     KeptPod& kept = kept_pods_[pods[i].handle];
     kept.profile = pods[i].profile;
     kept.kind = table.kinds()[i];
+    kept.kind_version = table.topology().version_of_kind(kept.kind);
     table.take_over_node_sides(kept.class_index, pods[i].class_index);
     kept.class_index = pods[i].class_index;
     kept.compiled_at = pods[i].compiled_at;
@@ -109,8 +110,30 @@ std::span<const PodToPlace> CommitState::with_current_classes(std::span<const Po
   check_compiled(pods);
   if (std::none_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return table.is_stale(pod); })) return pods;
   renewed.assign(pods.begin(), pods.end());
-  compile(renewed);
+  make_current(renewed);
   return renewed;
+}
+
+void CommitState::make_current(std::span<PodToPlace> pods) {
+  std::vector<PodToPlace> again;
+  std::vector<std::size_t> positions;
+  // What a stale pod brings may concern those that were compiled before.
+  do {
+    again.clear();
+    positions.clear();
+    for (std::size_t i = 0; i < pods.size(); ++i) {
+      if (!table.is_stale(pods[i])) continue;
+      pods[i] = current(pods[i]);
+      if (!table.is_stale(pods[i])) {
+        kept_pods_[pods[i].handle].compiled_at = pods[i].compiled_at;  // so that nobody looks again
+        continue;
+      }
+      again.push_back(pods[i]);
+      positions.push_back(i);
+    }
+    if (!again.empty()) compile(again);
+    for (std::size_t k = 0; k < again.size(); ++k) pods[positions[k]] = again[k];
+  } while (!again.empty());
 }
 
 void CommitState::prepare(std::span<PodToPlace> pods) {
@@ -138,16 +161,26 @@ PodToPlace CommitState::current(const PodToPlace& pod) const {
   PodToPlace now = pod;
   if (!table.is_stale(pod)) return now;
   const KeptPod* const kept = kept_pods_.find(pod);
-  if (kept == nullptr || !kept->is_prepared) return now;
+  if (kept == nullptr || kept->profile != pod.profile) return now;
   now.class_index = kept->class_index;
   now.compiled_at = kept->compiled_at;
+  const TopologyIndex::CompiledPod compiled{kept->kind, kept->profile, kept->kind_version, kept->compiled_at};
+  if (table.topology().is_current(*kept->pod, compiled)) now.compiled_at = table.topology().epoch();
   return now;
 }
 
-std::vector<PodToPlace> CommitState::current(std::span<const PodToPlace> pods) const {
+void CommitState::check_prepared(const PodToPlace& pod) const {
+  const KeptPod* const kept = kept_pods_.find(pod);
+  if (kept == nullptr || !kept->is_prepared) throw_not_prepared(*pod.pod);
+}
+
+std::vector<PodToPlace> CommitState::prepared(std::span<const PodToPlace> pods) const {
   std::vector<PodToPlace> now;
   now.reserve(pods.size());
-  for (const PodToPlace& pod : pods) now.push_back(current(pod));
+  for (const PodToPlace& pod : pods) {
+    check_prepared(pod);
+    now.push_back(current(pod));
+  }
   return now;
 }
 

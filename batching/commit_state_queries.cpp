@@ -11,20 +11,28 @@
 namespace berth {
 
 PodVerdicts CommitState::verdicts(const PodToPlace& pod) const {
-  return verdicts_of_pod(current(pod), table, nominations, snapshot);
+  check_prepared(pod);
+  return verdicts_of_pod(current(pod), sides, nominations, snapshot);
 }
 
 PodVerdicts CommitState::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
-  return verdicts_of_pod_on(current(pod), nodes, table, nominations, snapshot);
+  check_prepared(pod);
+  return verdicts_of_pod_on(current(pod), nodes, sides, nominations, snapshot);
+}
+
+PodStatuses CommitState::statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
+  check_prepared(pod);
+  return statuses_of_pod_on(current(pod), nodes, sides, nominations, snapshot);
 }
 
 AnswerChanges CommitState::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {
+  check_prepared(pod);
   return berth::answer_changes(current(pod), basis, {table, nominations, snapshot, log, reopened_});
 }
 
 DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks& for_blocks) const {
   dry_runs_.fetch_add(static_cast<std::int64_t>(request.runs.size()), std::memory_order_relaxed);
-  const std::vector<PodToPlace> preemptors = current(request.preemptors);
+  const std::vector<PodToPlace> preemptors = prepared(request.preemptors);
   const VictimMemoryOfCall memory(victim_memory_);
   return berth::dry_run({preemptors, request.lists, request.runs}, table, nominations, snapshot, memory.get(),
                         for_blocks);
@@ -32,48 +40,26 @@ DryRunResult CommitState::dry_run(const DryRunRequest& request, const ForBlocks&
 
 std::vector<Status> CommitState::statuses_without_victims(const DryRunRequest& request,
                                                           const ForBlocks& for_blocks) const {
-  const std::vector<PodToPlace> preemptors = current(request.preemptors);
+  const std::vector<PodToPlace> preemptors = prepared(request.preemptors);
   const VictimMemoryOfCall memory(victim_memory_);
   return berth::statuses_without_victims({preemptors, request.lists, request.runs}, table, nominations, snapshot,
                                          memory.get(), for_blocks);
 }
 
-Evaluation CommitState::evaluate(const PodToPlace& pod) {
-  Evaluation evaluation;
-  all_or_nothing([&] {
-    PodToPlace compiled = pod;
-    compile_now({&compiled, 1});
-    refill({&compiled, 1});
-    evaluation = evaluate_compiled(compiled);
-    if (compiled.handle != pod.handle) kept_pods_.release(compiled);  // it was kept for this call only
-  });
-  return evaluation;
+Evaluation CommitState::evaluate(const PodToPlace& pod) const {
+  check_prepared(pod);
+  return evaluate_pod(current(pod), sides, nominations, snapshot);
 }
 
-NodeProbe CommitState::probe(const PodToPlace& pod, std::string_view node_name) {
-  NodeProbe probe;
-  all_or_nothing([&] {
-    PodToPlace compiled = pod;
-    compile_now({&compiled, 1});
-    refill({&compiled, 1});
-    probe = probe_compiled(compiled, node_name);
-    if (compiled.handle != pod.handle) kept_pods_.release(compiled);  // it was kept for this call only
-  });
-  return probe;
-}
-
-NodeProbe CommitState::probe_compiled(const PodToPlace& pod, std::string_view node_name) const {
-  const std::int32_t c = pod.class_index;
+NodeProbe CommitState::probe(const PodToPlace& pod, std::string_view node_name) const {
+  check_prepared(pod);
+  const std::int32_t c = current(pod).class_index;
   if (snapshot.node_count() == 0 || ClassTable::is_error(c) || !table.pre_filter(c).passes()) return {};
   const std::int32_t node = node_name.empty() ? -1 : snapshot.find_node(node_name);
   if (node < 0) return {true, false, false};
   const NodeVerdict verdict =
       verdict_of_node(table[c], table.profile_of(c), sides.on_own_node(c, node), snapshot, node);
   return {true, true, is_rejected(verdict.code)};
-}
-
-Evaluation CommitState::evaluate_compiled(const PodToPlace& pod) {
-  return evaluate_pod(pod, sides, nominations, snapshot);
 }
 
 }  // namespace berth

@@ -87,10 +87,10 @@ std::vector<std::uint64_t> DiagnosisRow::load_words(const PodClass& pod_class, c
       for (std::uint64_t& word : words) add(word, 0, 0);
       continue;
     }
-    snapshot.for_each_page(request.column, [&](std::int32_t first, std::span<const std::int64_t> allocatable,
-                                               std::span<const std::int64_t> requested) {
-      std::uint64_t* const of_page = words.data() + first;
-      for (std::size_t i = 0; i < allocatable.size(); ++i) add(of_page[i], allocatable[i], requested[i]);
+    snapshot.for_each_run(request.column, [&](std::int32_t first, std::span<const std::int64_t> allocatable,
+                                              std::span<const std::int64_t> requested) {
+      std::uint64_t* const of_run = words.data() + first;
+      for (std::size_t i = 0; i < allocatable.size(); ++i) add(of_run[i], allocatable[i], requested[i]);
     });
   }
   for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {

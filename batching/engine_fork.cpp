@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "host/cluster/engine_cluster.h"
+
 namespace berth {
 namespace {
 
@@ -52,13 +54,32 @@ bool ForkHistory::promote() {
     throw std::logic_error("Fork::promote: the parent of the fork is gone");
   if (parent_->version != opened_at_) return false;
   const std::span<const ForkStep> own = std::span<const ForkStep>(steps_).subspan(inherited_count_);
+  const auto replay_in = [&](auto& parent) {
+    parent.as_one(
+        [&] { replay(own, parent, [&](const ForkPlacement& step) { parent.place(step.pod, step.node_name); }); });
+  };
   if (parent_->engine != nullptr) {
-    parent_->engine->as_one([&] { replay(own, true, *parent_->engine); });
+    replay_in(*parent_->engine);
   } else {
-    parent_->fork->as_one([&] { replay(own, true, *parent_->fork); });
+    replay_in(*parent_->fork);
   }
   is_spent_ = true;
   return true;
+}
+
+PodToPlace EngineOfFork::prepared(const PodToPlace& pod) {
+  const auto known = prepared_.find(pod.pod.get());
+  if (known != prepared_.end() && known->second.profile == pod.profile) return known->second;
+  prepared_.reserve(prepared_.size() + 1);
+  PodToPlace prepared = not_compiled(pod);
+  engine_->prepare({&prepared, 1});
+  prepared_.insert_or_assign(pod.pod.get(), prepared);
+  return prepared;
+}
+
+std::string EngineOfFork::node_of_pod(const std::string& uid) {
+  const NodeInfo* const node = engine_->cluster().cache().node_of_pod(uid);
+  return node != nullptr ? node->name : std::string();
 }
 
 // EngineFork
@@ -70,6 +91,8 @@ EngineFork::EngineFork(std::unique_ptr<Backend> engine, ForkHistory history, Che
 
 EngineFork::~EngineFork() { self_->fork = nullptr; }
 
+// Copies
+
 BatchResult commit_copies(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& engine) {
   std::vector<PodToPlace> own;
   own.reserve(pods.size());
@@ -77,6 +100,24 @@ BatchResult commit_copies(std::span<const PodToPlace> pods, const BatchLimits& l
   engine.compile(own);
   return commit_with_refills(own, limits, engine);
 }
+
+void place_copy(const PodToPlace& pod, std::string_view node_name, Backend& engine) {
+  PodToPlace own = not_compiled(pod);
+  engine.compile({&own, 1});
+  engine.place(own, node_name);
+}
+
+Evaluation evaluate_copy(const PodToPlace& pod, Backend& engine) {
+  PodToPlace own = not_compiled(pod);
+  engine.prepare({&own, 1});
+  return engine.evaluate(own);
+}
+
+void replay_copies(std::span<const ForkStep> steps, Backend& engine) {
+  replay(steps, engine, [&](const ForkPlacement& step) { place_copy(step.pod, step.node_name, engine); });
+}
+
+// Calls of a fork
 
 BatchResult EngineFork::commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   history_.check_not_spent();
@@ -94,9 +135,10 @@ BatchResult EngineFork::commit_batch(std::span<const PodToPlace> pods, const Bat
 
 void EngineFork::place(const PodToPlace& pod, std::string_view node_name) {
   history_.check_not_spent();
+  check_prepared_({&pod, 1});
   ForkStep step = ForkPlacement{pod, std::string(node_name)};
   history_.make_room(1);
-  engine_.ready().place(not_compiled(pod), node_name);
+  place_copy(pod, node_name, engine_.engine());
   history_.add(std::move(step));
   self_->note_change();
 }
@@ -104,7 +146,19 @@ void EngineFork::place(const PodToPlace& pod, std::string_view node_name) {
 Evaluation EngineFork::evaluate(const PodToPlace& pod) {
   history_.check_not_spent();
   check_prepared_({&pod, 1});
-  return engine_.ready().evaluate(not_compiled(pod));
+  return evaluate_copy(pod, engine_.engine());
+}
+
+PodVerdicts EngineFork::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) {
+  history_.check_not_spent();
+  check_prepared_({&pod, 1});
+  return engine_.look_at(pod, [&](const auto& own, const Backend& engine) { return engine.verdicts_on(own, nodes); });
+}
+
+PodStatuses EngineFork::statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) {
+  history_.check_not_spent();
+  check_prepared_({&pod, 1});
+  return engine_.look_at(pod, [&](const auto& own, const Backend& engine) { return engine.statuses_on(own, nodes); });
 }
 
 void EngineFork::apply(std::span<const ClusterChange> changes) {
@@ -112,7 +166,7 @@ void EngineFork::apply(std::span<const ClusterChange> changes) {
   check_fork_changes(changes);
   ForkStep step = std::vector<ClusterChange>(changes.begin(), changes.end());
   history_.make_room(1);
-  engine_.ready().apply(changes);
+  engine_.engine().apply(changes);
   history_.add(std::move(step));
   self_->note_change();
 }
@@ -121,8 +175,9 @@ void EngineFork::as_one(const std::function<void()>& calls) {
   const std::size_t steps = history_.steps().size();
   const std::uint64_t version = self_->version;
   try {
-    engine_.ready().as_one(calls);
+    engine_.engine().as_one(calls);
   } catch (...) {
+    engine_.forget_prepared();
     history_.shorten(steps);
     self_->version = version;
     throw;
@@ -137,7 +192,7 @@ bool EngineFork::promote() {
 
 std::unique_ptr<Fork> EngineFork::fork() {
   history_.check_not_spent();
-  return engine_.ready().open_fork(self_);
+  return engine_.engine().open_fork(self_);
 }
 
 }  // namespace berth

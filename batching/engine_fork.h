@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -80,51 +80,55 @@ void check_fork_changes(std::span<const ClusterChange> changes);
 /// The pod as an engine gets it that has not compiled it.
 inline PodToPlace not_compiled(const PodToPlace& pod) { return {.pod = pod.pod, .profile = pod.profile}; }
 
-/// Does the steps to an engine or a fork, in order.
-/// @param knows_pods  the target, or the engine that it is a fork of, has compiled the pods
-template <class Target>
-void replay(std::span<const ForkStep> steps, bool knows_pods, Target& target) {
+/// Does the steps to an engine or a fork, in order. @param place  place(placement) does one of a pod there
+template <class Target, class Place>
+void replay(std::span<const ForkStep> steps, Target& target, Place place) {
   for (const ForkStep& step : steps)
     if (const auto* changes = std::get_if<std::vector<ClusterChange>>(&step)) {
       target.apply(*changes);
     } else {
-      const auto& placement = std::get<ForkPlacement>(step);
-      target.place(knows_pods ? placement.pod : not_compiled(placement.pod), placement.node_name);
+      place(std::get<ForkPlacement>(step));
     }
 }
 
-/// Compiles copies of the pods in the engine and commits them.
+// Calls of the engine that a fork owns, about pods that another engine has prepared: it compiles copies of them.
+
 BatchResult commit_copies(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& engine);
+void place_copy(const PodToPlace& pod, std::string_view node_name, Backend& engine);
+Evaluation evaluate_copy(const PodToPlace& pod, Backend& engine);
+void replay_copies(std::span<const ForkStep> steps, Backend& engine);
 
 /// The engine of a fork.
 class EngineOfFork {
  public:
   explicit EngineOfFork(std::unique_ptr<Backend> engine) : engine_(std::move(engine)) {}
-  /// For a call.
-  Backend& ready() {
-    if (unfinished_) engine_->rollback(*unfinished_);
-    unfinished_.reset();
-    return *engine_;
-  }
+  Backend& engine() { return *engine_; }
   const Backend& engine() const { return *engine_; }
+  /// Calls look(pod, engine) with the pod as this engine has prepared it.
+  template <class Look>
+  auto look_at(const PodToPlace& pod, const Look& look) {
+    return look(prepared(pod), std::as_const(*engine_));
+  }
+  /// Call when calls were taken back: pods that were prepared meanwhile are not any more.
+  void forget_prepared() noexcept { prepared_.clear(); }
+  /// Fork::node_of_pod()
+  std::string node_of_pod(const std::string& uid);
   /// commit_copies(), and `use` of the result: when that throws, nothing of the batch has happened.
   template <class Use>
   BatchResult commit(std::span<const PodToPlace> pods, const BatchLimits& limits, Use use) {
-    Backend& own = ready();
-    const CommitMark before = own.mark();
-    BatchResult result = commit_copies(pods, limits, own);
-    try {
+    BatchResult result;
+    engine_->as_one([&] {
+      result = commit_copies(pods, limits, *engine_);
       use(result);
-    } catch (...) {
-      unfinished_ = before;
-      throw;
-    }
+    });
     return result;
   }
 
  private:
+  PodToPlace prepared(const PodToPlace& pod);
+
   std::unique_ptr<Backend> engine_;
-  std::optional<CommitMark> unfinished_;  ///< where the engine is rolled back to before anything else
+  std::unordered_map<const Pod*, PodToPlace> prepared_;  ///< those that were looked at, as the engine knows them
 };
 
 /// A fork that owns a whole engine: exact in every case, at the cost of a copy of the cluster and of compiling it.
@@ -139,11 +143,16 @@ class EngineFork : public Fork {
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
   void place(const PodToPlace& pod, std::string_view node_name) override;
   Evaluation evaluate(const PodToPlace& pod) override;
+  PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
+  PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   void apply(std::span<const ClusterChange> changes) override;
   std::unique_ptr<Fork> fork() override;
   bool promote() override;
   void as_one(const std::function<void()>& calls) override;
   std::string_view node_name(NodeIndex index) const override { return engine_.engine().node_name(index); }
+  NodeIndex find_node(std::string_view name) override { return engine_.engine().find_node(name); }
+  std::string node_of_pod(const std::string& uid) override { return engine_.node_of_pod(uid); }
+  Backend& as_engine() override { return engine_.engine(); }
 
  private:
   EngineOfFork engine_;

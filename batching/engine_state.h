@@ -36,18 +36,25 @@ class EngineState {
   /// is ready for the pods, where Backend::prepare() has seen them.
   template <class Read>
   auto read(std::span<const PodToPlace> pods, Read read) const {
-    for (int attempts = 0;; ++attempts) {
+    for (int attempts = 0; attempts < kAttemptsMax; ++attempts) {
       {
         const std::shared_lock here(gate_);
         const auto reading = state_->shared();
-        if (!state_->is_void() && (attempts >= kAttemptsMax || !state_->any_outdated(pods)))
-          return read(std::as_const(*state_));
+        if (!state_->is_void() && !state_->any_outdated(pods)) return read(std::as_const(*state_));
       }
-      const std::unique_lock alone(gate_);
-      if (state_->is_void()) reopen();
-      const auto writing = state_->exclusive();
-      state_->keep_prepared(pods);
+      change(pods, [](State& /*state*/) {});
     }
+    // Forks in other threads bring new terms each time, or a plugin on the host whose answers are stale at once.
+    return change(pods, [&](State& state) { return read(std::as_const(state)); });
+  }
+  /// The same for const calls that cannot run in parallel: change(state) is alone with the state.
+  template <class Change>
+  auto change(std::span<const PodToPlace> pods, Change change) const {
+    const std::unique_lock alone(gate_);
+    if (state_->is_void()) reopen();
+    const auto writing = state_->exclusive();
+    state_->keep_prepared(pods);
+    return change(*state_);
   }
   /// For const calls that ask for less: look(state) reads what no fork changes, or holds CommitState::shared(). The
   /// state may be void.
@@ -113,8 +120,8 @@ class EngineState {
     state_ = std::move(next);
   }
 
-  /// A plugin on the host whose answers are stale at once keeps a pod from ever being ready.
-  static constexpr int kAttemptsMax = 4;
+  /// Before a call reads alone.
+  static constexpr int kAttemptsMax = 3;
 
   mutable std::unique_ptr<State> state_;
   /// Of const calls: held alone by one that opens the state again, or prepares pods. Comes before

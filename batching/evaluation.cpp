@@ -25,6 +25,15 @@ Status pre_filter_status(const std::string& reason, StatusCode code) {
   return status;
 }
 
+/// The Filter plugins on a node, or that PreFilter leaves it out.
+Status status_on(const PodToPlace& pod, const Compiled& compiled, const Nominations& nominations,
+                 const Snapshot& snapshot, std::int32_t node) {
+  return is_outside_node_set(compiled.pod_class, compiled.row, snapshot, node)
+             ? pre_filter_status("", PreFilterAnswer().code)
+             : nominations.filter_with_nominated_pods(*pod.pod, compiled.pod_class, compiled.profile, compiled.row,
+                                                      snapshot, node);
+}
+
 Evaluation failed_evaluation(std::string error) {
   Evaluation evaluation;
   evaluation.error = std::move(error);
@@ -121,11 +130,8 @@ Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Nom
   const PluginNames narrowing = plugins_with_node_set(compiled.pod_class, compiled.row.of_class());
   bool any_feasible = false;
   for (const std::int32_t i : snapshot.in_order()) {
-    const bool runs_filters =
-        pre_filter.message.empty() && !is_outside_node_set(compiled.pod_class, compiled.row, snapshot, i);
-    const Status status = runs_filters ? nominations.filter_with_nominated_pods(
-                                             *pod.pod, compiled.pod_class, compiled.profile, compiled.row, snapshot, i)
-                                       : pre_filter_status(pre_filter.message, pre_filter.code);
+    const Status status = pre_filter.message.empty() ? status_on(pod, compiled, nominations, snapshot, i)
+                                                     : pre_filter_status(pre_filter.message, pre_filter.code);
     if (status.code == StatusCode::kError) return failed_evaluation(status.message());
     any_feasible = any_feasible || status.ok();
     if (pre_filter.message.empty() && !status.ok()) count_reasons(status, narrowing, 1, diagnosis);
@@ -142,8 +148,8 @@ Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Nom
   return evaluation;
 }
 
-Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Snapshot& snapshot,
-                        const KnownScores& known) {
+Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Nominations& nominations,
+                        const Snapshot& snapshot, const KnownScores& known) {
   ClassTable& table = sides.table();
   const PodClass& pod_class = table[pod.class_index];
   const CompiledProfile& profile = table.profile_of(pod.class_index);
@@ -157,8 +163,9 @@ Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Sna
     Status status;
     if (!known.is_feasible(i)) {
       if (!row) row.emplace(sides.of(pod.class_index));
-      status = is_outside_node_set(pod_class, *row, snapshot, i) ? pre_filter_status("", PreFilterAnswer().code)
-                                                                 : filter_node(pod_class, profile, *row, snapshot, i);
+      status = is_outside_node_set(pod_class, *row, snapshot, i)
+                   ? pre_filter_status("", PreFilterAnswer().code)
+                   : nominations.filter_with_nominated_pods(*pod.pod, pod_class, profile, *row, snapshot, i);
       if (status.code == StatusCode::kError) return failed_evaluation(status.message());
       count_reasons(status, narrowing, 1, diagnosis);
     }
@@ -177,6 +184,27 @@ Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Sna
       write_scores(profile, [&](std::string_view plugin) { return known.score(plugin, node.node.value); }, node);
   note_best(evaluation);
   return evaluation;
+}
+
+FailedSearch failed_search(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::int32_t own_nomination,
+                           const NodeSides& sides, const Nominations& nominations, const Snapshot& snapshot) {
+  ClassTable& table = sides.table();
+  const std::int32_t c = pod.class_index;
+  const Compiled compiled{table[c], table.profile_of(c), sides.of(c)};
+  const PluginNames narrowing = plugins_with_node_set(compiled.pod_class, compiled.row.of_class());
+  std::optional<Status> own_status;
+  FailedSearch search{{static_cast<std::int64_t>(nodes.size()), {}, "", narrowing}, ""};
+  for (const auto [i] : nodes) {
+    const Status status = i == own_nomination
+                              ? nominations.filter_with_nominated_pods(*pod.pod, compiled.pod_class, compiled.profile,
+                                                                       sides.on_own_node(c, i), snapshot, i)
+                              : status_on(pod, compiled, nominations, snapshot, i);
+    if (status.code == StatusCode::kError) return {{}, status.message()};
+    count_reasons(status, narrowing, 1, search.diagnosis);
+    if (i == own_nomination) own_status = status;
+  }
+  if (own_status) name_refused_nomination(*own_status, narrowing, search.diagnosis);
+  return search;
 }
 
 }  // namespace berth

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "batching/backend.h"
@@ -30,9 +32,18 @@ Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Nom
                         const Snapshot& snapshot);
 
 /// The same from what is known before. Only statuses of nodes that are not feasible are found here.
-/// @param pod  without plugins on the host that decide, without nominations that concern it; its PreFilter passes, and
-///     no score can leave its range
-Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Snapshot& snapshot,
-                        const KnownScores& known);
+/// @param pod  without plugins on the host that decide; its PreFilter passes, and no score can leave its range
+Evaluation evaluate_pod(const PodToPlace& pod, const NodeSides& sides, const Nominations& nominations,
+                        const Snapshot& snapshot, const KnownScores& known);
+
+/// Why no node of a list accepts a pod.
+struct FailedSearch {
+  Diagnosis diagnosis;
+  std::string error;  ///< non-empty: a node ends the cycle with it
+};
+/// As if there were no other nodes; of a pod whose PreFilter passes.
+/// @param own_nomination  the node that the pod is nominated to and that refused it, or -1
+FailedSearch failed_search(const PodToPlace& pod, std::span<const NodeIndex> nodes, std::int32_t own_nomination,
+                           const NodeSides& sides, const Nominations& nominations, const Snapshot& snapshot);
 
 }  // namespace berth

@@ -13,6 +13,7 @@
 
 #include "batching/backend.h"
 #include "host/cluster/cache.h"
+#include "host/cluster/engine_cluster.h"
 #include "host/cluster/pod_journal.h"
 #include "host/objects/cluster_objects.h"
 
@@ -60,7 +61,7 @@ struct ForkSource {
 
   // The cluster when `live` became null.
   std::shared_ptr<const ClusterCache> cache;
-  ClusterObjects objects;
+  EngineObjects objects;
   std::vector<NodePtr> nodes;  ///< [slot] null: free
 
   std::size_t node_count() const;  ///< slots

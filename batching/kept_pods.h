@@ -21,6 +21,7 @@ struct KeptPod {
   std::uint64_t kept_in = 0;  ///< number of the call since which it is kept
   std::int32_t profile = 0;
   std::int32_t kind = TopologyIndex::kNoKind;
+  std::uint32_t kind_version = 0;  ///< TopologyIndex::version_of_kind() when it was compiled
   std::int32_t class_index = -1;
   std::int32_t prepared_class = -1;  ///< in KeptPods::prepared_classes(); -1: none
   bool is_prepared = false;

@@ -17,7 +17,7 @@ NominationAnswers::ClassAnswers* NominationAnswers::find(const PodToPlace& pod) 
 
 NominationAnswers::Refused NominationAnswers::of(const PodToPlace& pod) {
   ClassAnswers* answers = find(pod);
-  if (answers == nullptr) return {none_, 0, {}};
+  if (answers == nullptr) return {none_, 0, {}, false};
   const PodClass& pod_class = table_[pod.class_index];
   overlay_.read_for(pod_class);
   affinity_skips_ = affinity_pre_filter_skips(pod_class, snapshot_);
@@ -39,7 +39,7 @@ NominationAnswers::Refused NominationAnswers::of(const PodToPlace& pod) {
   answers->nominations_seen = nominations_.changed_nodes().size();
   answers->log_seen = log_.position();
   if (!answers->changed.empty()) answers->version = answers->refused.empty() ? 0 : ++last_version_;
-  return {answers->refused, answers->version, answers->changed};
+  return {answers->refused, answers->version, answers->changed, !answers->reads_counts.empty()};
 }
 
 std::vector<std::int32_t> NominationAnswers::forget(std::int32_t pod_class) {

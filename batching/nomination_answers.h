@@ -37,6 +37,7 @@ class NominationAnswers {
     const ExcludedNodes& nodes;
     std::uint64_t version;                  ///< changes with `nodes`; no two classes have the same, except 0: none
     std::span<const std::int32_t> changed;  ///< that came or went since the last call for the class
+    bool follows_counts;                    ///< of topology domains: any placement may change the answer of a node
   };
   /// Valid until the next call.
   Refused of(const PodToPlace& pod);

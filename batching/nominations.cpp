@@ -140,8 +140,18 @@ void Nominations::note_change(const Pod& pod, std::int32_t slot, std::int64_t ch
   const auto at = at_priority_.try_emplace(pod.priority, 0).first;
   at->second += change;
   if (at->second == 0) at_priority_.erase(at);
+  note_changed_node(slot);
+}
+
+void Nominations::note_changed_node(std::int32_t slot) {
   changed_nodes_.push_back(slot);
   if (changed_nodes_.size() > kChangesKept) change_all();
+}
+
+void Nominations::change_namespace(std::string_view name, bool counts_moved) {
+  if (counts_moved) return change_all();
+  for (const auto& [uid, held] : held_)
+    if (held.slot >= 0 && held.pod->namespace_ == name) note_changed_node(held.slot);
 }
 
 void Nominations::claim(Held& held, ClassTable& table, const Snapshot& snapshot) {
@@ -210,6 +220,24 @@ std::vector<std::int32_t> Nominations::nominated_nodes() const {
   return nodes;
 }
 
+std::optional<std::int32_t> Nominations::lowest_against(std::int32_t priority) const {
+  const auto from = at_priority_.lower_bound(priority);
+  return from == at_priority_.end() ? std::nullopt : std::optional(from->first);
+}
+
+Nominations::ReservedLoad Nominations::reserved_on(std::int32_t node, std::int32_t from_priority) const {
+  ReservedLoad reserved;
+  for (const Nominated& nominated : on(node)) {
+    if (nominated.pod->priority < from_priority) continue;
+    ++reserved.pods;
+    for (const auto& [column, amount] : nominated.delta.requested) {
+      if (column == kCpuColumn) reserved.milli_cpu = add_wrapping(reserved.milli_cpu, amount);
+      if (column == kMemoryColumn) reserved.memory_bytes = add_wrapping(reserved.memory_bytes, amount);
+    }
+  }
+  return reserved;
+}
+
 bool Nominations::tell_apart(std::int32_t priority, std::int32_t other) const {
   return at_priority_.lower_bound(priority) != at_priority_.lower_bound(other);
 }
@@ -234,11 +262,14 @@ bool Nominations::add_loads_against(const Pod& pod, NodeOverlay& overlay) const 
 }
 
 bool Nominations::change_counts(const PodClass& pod_class, std::int32_t node) const {
-  if (pod_class.topology == nullptr || !pod_class.topology->filters()) return false;
   const std::span<const Nominated> here = on(node);
-  return std::any_of(here.begin(), here.end(), [&](const Nominated& nominated) {
-    return !topology_.effect(*nominated.pod, *pod_class.topology, true).empty();
-  });
+  return std::any_of(here.begin(), here.end(),
+                     [&](const Nominated& nominated) { return changes_counts(pod_class, *nominated.pod); });
+}
+
+bool Nominations::changes_counts(const PodClass& pod_class, const Pod& nominated) const {
+  return pod_class.topology != nullptr && pod_class.topology->filters() &&
+         !topology_.effect(nominated, *pod_class.topology, true).empty();
 }
 
 Nominations::CrowdedNode Nominations::crowded_node(const PodClass& pod_class, const Snapshot& snapshot) const {

@@ -59,6 +59,9 @@ class Nominations {
 
   /// Call when slots or topology tables were numbered again: finds the nominated nodes by name.
   void rebuild(ClassTable& table, const Snapshot& snapshot);
+  /// Call when selectors of terms may select a namespace now, or no longer: nominated pods of the namespace may count
+  /// for other terms. @param counts_moved  counts of topology domains changed
+  void change_namespace(std::string_view name, bool counts_moved);
   /// Call when a node got a slot, or before it loses it.
   void enter_node(std::int32_t slot, ClassTable& table, const Snapshot& snapshot);
   void leave_node(std::int32_t slot);
@@ -97,6 +100,15 @@ class Nominations {
   bool is_nominated(std::int32_t node) const { return !on(node).empty(); }
   /// Nodes with a nominated pod: one entry for each such pod, in no order.
   std::vector<std::int32_t> nominated_nodes() const;
+  /// Of the pods that count against pods of this priority, the lowest priority; nullopt: no pod counts against them.
+  std::optional<std::int32_t> lowest_against(std::int32_t priority) const;
+  /// What the pods of this priority and above that are nominated to the node will add to it.
+  struct ReservedLoad {
+    std::int64_t milli_cpu = 0;
+    std::int64_t memory_bytes = 0;
+    std::int64_t pods = 0;
+  };
+  ReservedLoad reserved_on(std::int32_t node, std::int32_t from_priority) const;
   /// Different nominated pods count against pods of these priorities that are not nominated themselves.
   bool tell_apart(std::int32_t priority, std::int32_t other) const;
 
@@ -131,6 +143,8 @@ class Nominations {
   bool add_loads_against(const Pod& pod, NodeOverlay& overlay) const;
   /// Some pod that is nominated to the node changes a count that the class reads, whatever their priorities.
   bool change_counts(const PodClass& pod_class, std::int32_t node) const;
+  /// The same of a nominated pod.
+  bool changes_counts(const PodClass& pod_class, const Pod& nominated) const;
   /// Calls use(pod) for the pods whose node exists: their terms were noted.
   template <class Use>
   void for_each_claimed(Use use) const {
@@ -153,6 +167,7 @@ class Nominations {
   void claim(Held& held, ClassTable& table, const Snapshot& snapshot);
   void note_change(const Pod& pod, std::int32_t slot, std::int64_t change);
   void change_all();
+  void note_changed_node(std::int32_t slot);
   static bool counts_against(const Pod& nominated, const Pod& pod);
 
   const SchedulerConfig& config_;

@@ -7,8 +7,8 @@
 
 #include "batching/evaluation.h"
 #include "batching/overlay_reading.h"
-#include "batching/prepared_pod.h"
 #include "batching/unknown_pod.h"
+#include "batching/verdicts.h"
 
 namespace berth {
 namespace {
@@ -66,12 +66,8 @@ std::vector<PodToPlace> OverlayFork::prepared(std::span<const PodToPlace> pods, 
   for (const PodToPlace& pod : pods) {
     known.push_back(source_->is_of_fork ? not_compiled(pod) : live.current(pod));
     if (source_->is_of_fork) continue;
-    if (live.is_outdated(pod)) {
-      is_current = false;
-    } else {
-      PreparedPod(known.back(), state_->table, state_->nominations,
-                  state_->snapshot);  // throws where it was never prepared
-    }
+    live.check_prepared(pod);
+    is_current = is_current && !live.is_outdated(pod);
   }
   if (!is_current) reading.alone([&] { source_->live->prepare(known); });
   return known;
@@ -113,7 +109,13 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
   });
   if (done) return result;
   EngineOfFork& own = engine();
-  return own.commit(given, limits, [&](BatchResult& committed) {
+  BatchLimits limits_of_own = limits;
+  std::vector<bool> among;
+  if (limits.among != nullptr) {
+    among = among_in_engine(*limits.among);
+    limits_of_own.among = &among;
+  }
+  return own.commit(given, limits_of_own, [&](BatchResult& committed) {
     std::vector<ForkStep> steps;
     steps.reserve(committed.outcomes.size());
     for (std::size_t i = 0; i < committed.outcomes.size(); ++i) {
@@ -129,16 +131,19 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
 void OverlayFork::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure) {
   if (state_->repeat_failure(pods.front())) return;
   const std::size_t before = state_->answered.size();
-  if (source_->live->commit_for_fork(pods, pods_max, stops_at_failure, *state_, touched_) == 0) answer(pods.front());
+  if (state_->needs_list() || source_->live->commit_for_fork(pods, pods_max, stops_at_failure, *state_, touched_) == 0)
+    answer(pods.front());
   for (std::size_t i = before; i < state_->answered.size(); ++i) note_placement(state_->answered[i].node);
 }
 
 void OverlayFork::answer(const PodToPlace& pod) {
   std::int32_t own_nomination = -1;
   const auto update_order = [&] { state_->snapshot.update_guest_order(source_->live->cluster.cache()); };
-  if (!state_->nominations.empty()) update_order();
+  if (!state_->nominations.empty() || state_->needs_list()) update_order();
   if (!state_->answer_without_row(pod, own_nomination)) {
-    if (const auto selection = source_->live->select_for_fork(pod, *state_, touched_)) {
+    std::optional<Selection> selection;
+    if (!state_->needs_list()) selection = source_->live->select_for_fork(pod, *state_, touched_);
+    if (selection) {
       state_->answer(pod, *selection, own_nomination);
     } else {
       update_order();
@@ -180,23 +185,20 @@ void OverlayFork::note_outcomes(std::span<const PodToPlace> pods, const BatchRes
 }
 
 void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
+  check_known({&pod, 1});
   ForkStep step = ForkPlacement{pod, std::string(node_name)};
   history_.make_room(1);
-  std::vector<PodToPlace> own_pods;
   const bool done = on_overlay([&](Reading& reading) {
-    // A fork that is promoted brings pods that it met long ago.
-    const bool is_known = !source_->is_of_fork && pod.handle != 0 && !state_->table.is_stale(pod);
-    own_pods.push_back(source_->is_of_fork ? not_compiled(pod) : pod);
-    if (!is_known) reading.alone([&] { source_->live->prepare(own_pods); });
+    const PodToPlace known = prepared({&pod, 1}, reading).front();
     if (!reading.is_live() || !follow_new_columns(reading)) return false;
     state_->all_or_nothing([&] {
-      state_->place(own_pods.front(), node_name);
+      state_->place(known, node_name);
       note_placement(state_->answered.back().node);
       if (!node_name.empty()) own_pods_[pod.pod->uid()] = {pod.pod, std::string(node_name), true};
     });
     return true;
   });
-  if (!done) engine().ready().place(not_compiled(pod), node_name);
+  if (!done) place_copy(pod, node_name, engine().engine());
   history_.add(std::move(step));
   self_->note_change();
 }
@@ -219,10 +221,44 @@ Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
     return true;
   });
   if (done) return evaluation;
-  evaluation = engine().ready().evaluate(not_compiled(pod));
+  evaluation = evaluate_copy(pod, engine().engine());
   for (NodeEvaluation& node : evaluation.nodes) node.node = own_index(node.node);
   for (NodeIndex& node : evaluation.best) node = own_index(node);
   return evaluation;
+}
+
+/// Runs look(pod) with the pod as the engine knows it, if the overlay can answer. @return whether it did
+template <class Look>
+bool OverlayFork::look_at(const PodToPlace& pod, Look look) {
+  check_known({&pod, 1});
+  return on_overlay([&](Reading& reading) {
+    const PodToPlace known = prepared({&pod, 1}, reading).front();
+    if (asks_hosts({&known, 1}, reading) || !reading.is_live() || !follow_new_columns(reading)) return false;
+    look(known);
+    return true;
+  });
+}
+
+PodVerdicts OverlayFork::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) {
+  PodVerdicts verdicts;
+  const bool done = look_at(pod, [&](const PodToPlace& known) {
+    verdicts = verdicts_of_pod_on(known, nodes, state_->sides, state_->nominations, state_->snapshot);
+  });
+  if (done) return verdicts;
+  return engine().look_at(pod, [own_nodes = in_engine(nodes)](const auto& own, const Backend& engine) {
+    return engine.verdicts_on(own, own_nodes);
+  });
+}
+
+PodStatuses OverlayFork::statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) {
+  PodStatuses statuses;
+  const bool done = look_at(pod, [&](const PodToPlace& known) {
+    statuses = statuses_of_pod_on(known, nodes, state_->sides, state_->nominations, state_->snapshot);
+  });
+  if (done) return statuses;
+  return engine().look_at(pod, [own_nodes = in_engine(nodes)](const auto& own, const Backend& engine) {
+    return engine.statuses_on(own, own_nodes);
+  });
 }
 
 // What the engine compiled since the fork was opened

@@ -35,11 +35,16 @@ class OverlayFork : public Fork {
   BatchResult commit_batch(std::span<const PodToPlace> pods, const BatchLimits& limits) override;
   void place(const PodToPlace& pod, std::string_view node_name) override;
   Evaluation evaluate(const PodToPlace& pod) override;
+  PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
+  PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   void apply(std::span<const ClusterChange> changes) override;
   std::unique_ptr<Fork> fork() override;
   bool promote() override;
   void as_one(const std::function<void()>& calls) override;
   std::string_view node_name(NodeIndex index) const override;
+  NodeIndex find_node(std::string_view name) override;
+  std::string node_of_pod(const std::string& uid) override;
+  Backend& as_engine() override { return engine().engine(); }
 
  private:
   /// Where a pod stands in the fork.
@@ -54,6 +59,8 @@ class OverlayFork : public Fork {
 
   template <class Body>
   bool on_overlay(Body body);
+  template <class Look>
+  bool look_at(const PodToPlace& pod, Look look);
   std::vector<PodToPlace> prepared(std::span<const PodToPlace> pods, Reading& reading) const;
   bool asks_hosts(std::span<const PodToPlace> pods, const Reading& reading) const;
   void make_ready(std::span<const PodToPlace> pods, Reading& reading);
@@ -102,6 +109,8 @@ class OverlayFork : public Fork {
   EngineOfFork& engine();
   std::shared_ptr<const ClusterCache> cluster_as_opened();
   NodeIndex own_index(NodeIndex of_engine);
+  std::vector<NodeIndex> in_engine(std::span<const NodeIndex> nodes);
+  std::vector<bool> among_in_engine(const std::vector<bool>& among);
 
   std::shared_ptr<ForkSource> source_;
   std::uint64_t journal_position_;  ///< when the fork was opened

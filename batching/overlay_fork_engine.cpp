@@ -20,7 +20,7 @@ std::unique_ptr<Fork> OverlayFork::fork() {
     child.reset(new OverlayFork(*this, self_));
     return true;
   });
-  return child != nullptr ? std::move(child) : engine().ready().open_fork(self_);
+  return child != nullptr ? std::move(child) : engine().engine().open_fork(self_);
 }
 
 std::shared_ptr<const ClusterCache> OverlayFork::cluster_as_opened() {
@@ -52,13 +52,13 @@ EngineOfFork& OverlayFork::engine() {
   {
     const Reading reading(*source_);
     cache = cluster_as_opened();
-    objects = reading.is_live() ? source_->live->cluster.objects() : source_->objects;
+    objects = (reading.is_live() ? source_->live->cluster.objects() : source_->objects).listed();
     const auto slots = static_cast<std::int32_t>(source_->node_count());
     for (std::int32_t slot = 0; slot < slots; ++slot) names_.emplace(slot, source_->node_name(slot));
   }
   const Beside now = reopen_with_ ? *reopen_with_ : beside();
   std::unique_ptr<Backend> engine = source_->open_engine(std::move(cache), objects, now.next_start);
-  replay(history_.steps(), false, *engine);
+  replay_copies(history_.steps(), *engine);
   for (const NominationUpsert& nomination : now.nominations) {
     const ClusterChange change = nomination;
     engine->apply({&change, 1});
@@ -84,8 +84,9 @@ void OverlayFork::as_one(const std::function<void()>& calls) {
   };
   if (state_ == nullptr) {
     try {
-      engine().ready().as_one(calls);
+      engine().engine().as_one(calls);
     } catch (...) {
+      engine_->forget_prepared();
       take_back();
       throw;
     }
@@ -113,6 +114,44 @@ NodeIndex OverlayFork::own_index(NodeIndex of_engine) {
   names_.emplace(next, name);
   index_of_name_.emplace(name, next);
   return {next};
+}
+
+/// The nodes in the fork's engine.
+std::vector<NodeIndex> OverlayFork::in_engine(std::span<const NodeIndex> nodes) {
+  std::vector<NodeIndex> own;
+  own.reserve(nodes.size());
+  for (const NodeIndex node : nodes) own.push_back(engine().engine().find_node(node_name(node)));
+  return own;
+}
+
+/// BatchLimits::among in the fork's engine.
+std::vector<bool> OverlayFork::among_in_engine(const std::vector<bool>& among) {
+  const Backend& own = engine().engine();
+  std::vector<bool> in_own(static_cast<std::size_t>(own.slot_count()));
+  for (std::size_t i = 0; i < among.size(); ++i) {
+    if (!among[i]) continue;
+    const NodeIndex node = own.find_node(node_name({static_cast<std::int32_t>(i)}));
+    if (node != kNoNode) in_own[static_cast<std::size_t>(node.value)] = true;
+  }
+  return in_own;
+}
+
+NodeIndex OverlayFork::find_node(std::string_view name) {
+  NodeIndex found = kNoNode;
+  const bool done = on_overlay([&](Reading&) {
+    found = {state_->snapshot.find_node(name)};
+    return true;
+  });
+  return done ? found : own_index(engine().engine().find_node(name));
+}
+
+std::string OverlayFork::node_of_pod(const std::string& uid) {
+  std::string node_name;
+  const bool done = on_overlay([&](Reading&) {
+    node_name = standing_of(uid).node_name;
+    return true;
+  });
+  return done ? node_name : engine().node_of_pod(uid);
 }
 
 std::string_view OverlayFork::node_name(NodeIndex index) const {

@@ -77,7 +77,7 @@ void OverlayFork::apply(std::span<const ClusterChange> changes) {
   history_.make_room(1);
   const bool done =
       on_overlay([&](Reading& reading) { return ensure_moves(changes, reading) && follow_as_one(changes); });
-  if (!done) engine().ready().apply(changes);
+  if (!done) engine().engine().apply(changes);
   history_.add(std::move(step));
   self_->note_change();
 }

@@ -43,14 +43,16 @@ void PodMatches::change_namespace(const std::string& name, const LabelMap* label
   std::erase_if(namespaces_of_selector_, [](const auto& entry) { return entry.second.namespaces.use_count() == 1; });
   for (auto& [signature, known] : namespaces_of_selector_)
     select(name, labels != nullptr && known.selector.matches(*labels), known.namespaces->names);
-  const auto known_name = namespace_names_.find(name);
-  const auto name_space = known_name != namespace_names_.end() ? known_name->second.lock() : nullptr;
-  if (name_space == nullptr) return;  // no pod is in it
-  identities_.for_each([&](std::int32_t, Identity& identity) {
-    if (identity.name_space != name_space) return;
+  for (const std::int32_t number : identities_in(name)) {
+    Identity& identity = identities_[number];
     Matches now = find_matches(identity);
     if (now != *identity.matches) change_matches(identity, [&](Matches& matches) { matches = std::move(now); });
-  });
+  }
+}
+
+std::span<const std::int32_t> PodMatches::identities_in(const std::string& name) const {
+  const auto known = identities_in_.find(name);
+  return known == identities_in_.end() ? std::span<const std::int32_t>() : known->second;
 }
 
 template <class Use>
@@ -115,7 +117,10 @@ std::int32_t PodMatches::identity_of(const Pod& pod) {
     identity.labels = pod.labels;
     identity.version = ++versions_;
     identity.matches = shared(find_matches(identity));
+    std::vector<std::int32_t>& others = identities_in_[pod.namespace_];
+    identity.position = static_cast<std::int32_t>(others.size());
     number = identities_.add(std::move(identity));
+    others.push_back(number);
     identity_of_hash_.add(hash_of(pod.namespace_, pod.labels), number);
     identity_index_.add(number, pod.labels);
   }
@@ -248,6 +253,11 @@ void PodMatches::keep_only(Live& live) {
 
 void PodMatches::drop_identity(std::int32_t number) {
   const Identity& identity = identities_[number];
+  const auto mates = identities_in_.find(*identity.name_space);
+  mates->second[static_cast<std::size_t>(identity.position)] = mates->second.back();
+  identities_[mates->second.back()].position = identity.position;
+  mates->second.pop_back();
+  if (mates->second.empty()) identities_in_.erase(mates);
   identity_of_hash_.remove(hash_of(*identity.name_space, identity.labels), number);
   identity_index_.remove(number, identity.labels);
   last_identity_ = -1;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -85,6 +86,11 @@ class PodMatches {
   /// @param labels  null: it went
   void change_namespace(const std::string& name, const LabelMap* labels);
   const std::string& namespace_of(std::int32_t identity) const { return *identities_[identity].name_space; }
+  const LabelMap& labels_of(std::int32_t identity) const { return identities_[identity].labels; }
+  /// The identities of a namespace, in no order.
+  std::span<const std::int32_t> identities_in(const std::string& name) const;
+  /// Their numbers are below this.
+  std::int32_t identity_end() const { return identities_.end(); }
 
   /// What is in use. Terms are those of live owners.
   struct Live {
@@ -112,6 +118,7 @@ class PodMatches {
     LabelMap labels;
     std::shared_ptr<const Matches> matches;
     std::uint32_t version = 0;
+    std::int32_t position = 0;  ///< in identities_in_
   };
   struct OwnerKey {
     const PodSpec* spec = nullptr;
@@ -165,6 +172,7 @@ class PodMatches {
   Numbered<Identity> identities_;
   LabelSetIndex identity_index_;
   NumberOfHash identity_of_hash_;
+  std::unordered_map<std::string, std::vector<std::int32_t>> identities_in_;  ///< by namespace
   SharedValues<std::string> namespace_names_;
   SharedValues<Matches> matches_of_signature_;
   const char* last_labels_ = nullptr;  ///< of the latest pod in identity_of(): adjacent pods often share them

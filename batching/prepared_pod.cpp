@@ -35,19 +35,23 @@ bool PreparedPod::filter_may_fail() const {
 }
 
 NodeVerdict PreparedPod::pre_filter_verdict(std::int32_t node) const {
-  return is_refused() ? NodeVerdict{pre_filter_.code, pre_filter_.plugin} : outside_verdict(node);
+  return is_refused() ? NodeVerdict{pre_filter_.code, pre_filter_.plugin, true} : outside_verdict(node);
 }
 
-/// Of the first plugin whose node set leaves the node out.
 NodeVerdict PreparedPod::outside_verdict(std::int32_t node) const {
+  return {StatusCode::kUnschedulableAndUnresolvable,
+          plugin_without_node(*pod_class_, *profile_, *row_, node, snapshot_.node(node).name), true};
+}
+
+std::string_view plugin_without_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
+                                     std::int32_t node, std::string_view node_name) {
+  const NodeSideRow& of_class = row.of_class();
   const std::string_view of_row =
-      row_->is_outside_node_set(node) ? row_->refusals[row_->outside_node_set].plugin : std::string_view();
-  const Profile& profile = *profile_->profile;
-  const std::string_view of_host = pod_class_->host.narrowing_plugin(profile, snapshot_.node(node).name);
-  for (const EnabledPlugin& plugin : profile.at(ExtensionPoint::kPreFilter))
-    if (plugin.name == of_row || plugin.name == of_host)
-      return {StatusCode::kUnschedulableAndUnresolvable, plugin.name == of_row ? of_row : of_host};
-  return {StatusCode::kUnschedulableAndUnresolvable, of_row};
+      row.is_outside_node_set(node) ? of_class.refusals[of_class.outside_node_set].plugin : std::string_view();
+  const std::string_view of_host = pod_class.host.narrowing_plugin(*profile.profile, node_name);
+  for (const EnabledPlugin& plugin : profile.profile->at(ExtensionPoint::kPreFilter))
+    if (plugin.name == of_row || plugin.name == of_host) return plugin.name == of_row ? of_row : of_host;
+  return of_row;
 }
 
 }  // namespace berth

@@ -21,6 +21,11 @@ class PreparedPod {
   const Pod& pod() const { return pod_; }
   std::int32_t class_index() const { return class_index_; }
   const PodClass& pod_class() const { return *pod_class_; }
+  const NodeSideRow& row() const { return *row_; }
+  /// The row without PreFilter's node set, for the node that the pod is nominated to.
+  const NodeSideRow& open_row() const { return *open_row_; }
+  std::int32_t own_node() const { return own_node_; }  ///< that the pod is nominated to; -1: none
+  const PreFilterAnswer& pre_filter() const { return pre_filter_; }
   const CompiledProfile& profile() const { return *profile_; }
   PluginNames pre_filter_rejectors() const { return berth::pre_filter_rejectors(pre_filter_, *pod_class_, *row_); }
 
@@ -46,6 +51,7 @@ class PreparedPod {
 
  private:
   NodeVerdict outside_verdict(std::int32_t node) const;
+
   const Pod& pod_;
   const Snapshot& snapshot_;
   std::int32_t class_index_;
@@ -57,5 +63,10 @@ class PreparedPod {
   std::int32_t own_node_ = -1;             ///< that the pod is nominated to
   PreFilterAnswer pre_filter_;
 };
+
+/// The first plugin whose PreFilter names a node set without the node. @param row  of the class
+/// @param node_name  of the node
+std::string_view plugin_without_node(const PodClass& pod_class, const CompiledProfile& profile, const NodeSideView& row,
+                                     std::int32_t node, std::string_view node_name);
 
 }  // namespace berth

@@ -2,7 +2,6 @@
 #include "batching/topology_index.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "host/cluster/tight_list.h"
@@ -11,23 +10,6 @@ namespace berth {
 namespace {
 
 bool brings_terms(const Pod& pod) { return pod.spec->pod_affinity || pod.spec->pod_anti_affinity; }
-
-/// `moves` less `subtracted`; each has a table once, ascending.
-std::vector<CountMove> difference_of(const std::vector<CountMove>& moves, const std::vector<CountMove>& subtracted) {
-  std::vector<CountMove> difference;
-  auto less = subtracted.begin();
-  const auto add = [&](std::int32_t table, std::int32_t amount) {
-    if (amount != 0) difference.push_back({table, amount});
-  };
-  for (const CountMove& move : moves) {
-    for (; less != subtracted.end() && less->table < move.table; ++less) add(less->table, -less->amount);
-    const bool in_both = less != subtracted.end() && less->table == move.table;
-    add(move.table, in_both ? move.amount - less->amount : move.amount);
-    if (in_both) ++less;
-  }
-  for (; less != subtracted.end(); ++less) add(less->table, -less->amount);
-  return difference;
-}
 
 }  // namespace
 
@@ -43,9 +25,10 @@ TopologyIndex::TopologyIndex(const EngineCluster& cluster, const SchedulerConfig
     : cluster_(cluster),
       config_(config),
       snapshot_(snapshot),
-      default_selectors_(cluster.objects()),
-      queries_(cluster.objects(), config, bugs, snapshot),
-      epochs_before_(first_epoch) {
+      default_selectors_(cluster.objects().selecting),
+      queries_(cluster.objects().namespaces, config, bugs, snapshot),
+      epochs_before_(first_epoch),
+      all_changed_at_(first_epoch) {
   selectors_.add(PodLabelSelector::everything());
   register_pods();
 }
@@ -181,8 +164,7 @@ const std::vector<CountMove>& TopologyIndex::moves_of_pod_set(std::int32_t index
 std::int32_t TopologyIndex::join(const CountedPod& pod, std::int32_t slot) {
   const std::int32_t pod_set = pod_set_of(pod);
   std::vector<PodSetOnNode>& here = pod_sets_on_[static_cast<std::size_t>(slot)];
-  const auto known =
-      std::find_if(here.begin(), here.end(), [&](const auto& there) { return there.pod_set == pod_set; });
+  const auto known = std::ranges::find(here, pod_set, &PodSetOnNode::pod_set);
   if (known != here.end()) {
     ++known->count;
   } else {
@@ -208,6 +190,8 @@ void TopologyIndex::remove_place(std::int32_t slot, std::int32_t position) {
   std::vector<PodSet::Place>& places = pod_sets_[gone.pod_set].places;
   places[static_cast<std::size_t>(gone.position)] = places.back();
   places.pop_back();
+  give_back_room(here);
+  give_back_room(places);
   if (static_cast<std::size_t>(gone.position) < places.size()) {
     const PodSet::Place& moved = places[static_cast<std::size_t>(gone.position)];
     pod_sets_on_[static_cast<std::size_t>(moved.slot)][static_cast<std::size_t>(moved.position)].position =
@@ -286,96 +270,6 @@ void TopologyIndex::count_new(std::span<const AnsweredPod> placed) {
   for (const QueryTable& added : queries_.take_new_tables()) fill(added, placed);
 }
 
-// Cluster events
-
-void TopologyIndex::take_over(std::span<const AnsweredPod> placed) {
-  if (!counts_) return;  // count_new() will read the cluster
-  for (const AnsweredPod& pod : placed)
-    if (pod.node >= 0) join(counted(*pod.pod), pod.node);
-}
-
-void TopologyIndex::change_pod(std::int32_t slot, const PodPtr& before, const PodPtr& after) {
-  if (after != nullptr) note_terms(*after);
-  if (!counts_) return count_new({});
-  // First the one that comes, so that the pod set of a pod that stays what it was does not go.
-  std::vector<CountMove> come;
-  if (after != nullptr) come = moves_of_pod_set(join(counted(*after), slot));
-  std::vector<CountMove> gone;
-  if (before != nullptr) gone = leave(counted(*before), slot);
-  if (come == gone) return;  // no table is written, so that its version stays
-  TopologyCounts& counts = snapshot_.write_topology();
-  counts.add_all(come, slot, 1);
-  counts.add_all(gone, slot, -1);
-}
-
-void TopologyIndex::change_pods(std::int32_t slot) {
-  const bool was_counted = counts_;
-  add_counts_of(slot, -1);
-  for (const PodPtr& pod : pods_on(slot)) note_terms(*pod);
-  if (!was_counted) return count_new({});  // which reads the pods of all nodes, if there is anything to count
-  while (!pod_sets_on_[static_cast<std::size_t>(slot)].empty()) remove_place(slot, 0);
-  for (const PodPtr& pod : pods_on(slot)) join(counted(*pod), slot);
-  add_counts_of(slot, 1);
-}
-
-bool TopologyIndex::move_node(std::int32_t slot) {
-  if (!queries_.is_moved(slot)) return false;  // columns stay when the last term goes
-  add_counts_of(slot, -1);
-  queries_.move_node(slot);
-  add_counts_of(slot, 1);
-  return true;
-}
-
-void TopologyIndex::change_selectors(const std::string& name_space) {
-  default_selectors_.change_namespace(cluster_.objects(), name_space);
-  selectors_in_namespace_.erase(name_space);
-  ++epochs_before_;
-}
-
-bool TopologyIndex::change_namespace(const std::string& name) {
-  const std::vector<Namespace>& all = cluster_.objects().namespaces;
-  // Of several objects with one name the last counts, as in namespace_labels().
-  const auto at = std::find_if(all.rbegin(), all.rend(), [&](const Namespace& known) { return known.name == name; });
-  std::vector<std::int32_t> of_namespace;
-  pod_sets_.for_each([&](std::int32_t number, const PodSet& pod_set) {
-    if (queries_.namespace_of(pod_set.pod.identity) == name) of_namespace.push_back(number);
-  });
-  for (const std::int32_t pod_set : of_namespace) moves_of_pod_set(pod_set);  // as they are counted
-  queries_.change_namespace(name, at == all.rend() ? nullptr : &at->labels);
-  ++epochs_before_;
-  bool any_moved = false;
-  for (const std::int32_t pod_set : of_namespace) any_moved = count_again(pod_set) || any_moved;
-  return any_moved;
-}
-
-/// What the pods match changed after moves_of_pod_set(). @return whether a count did
-bool TopologyIndex::count_again(std::int32_t index) {
-  PodSet& pod_set = pod_sets_[index];
-  if (pod_set.version == queries_.version(pod_set.pod.identity)) return false;
-  const std::vector<CountMove> before = std::move(pod_set.moves);
-  const std::vector<CountMove> difference = difference_of(moves_of_pod_set(index), before);
-  for (const auto& [slot, position] : pod_set.places)
-    snapshot_.write_topology().add_all(
-        difference, slot, pod_sets_on_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(position)].count);
-  return !difference.empty();
-}
-
-void TopologyIndex::rebuild() {
-  if (counts_) pod_sets_on_.resize(static_cast<std::size_t>(snapshot_.slot_count()));
-  queries_.rebuild();
-  if (counts_) count_all();
-}
-
-TopologyCounts TopologyIndex::recount(std::span<const AnsweredPod> placed) {
-  TopologyCounts counts = snapshot_.topology().zeroed();
-  const auto add = [&](const Pod& pod, std::int32_t node) { counts.add_all(moves_of(counted(pod)), node, 1); };
-  for (const NodeInfo* info : cluster_.cache().nodes())
-    for (const PodPtr& pod : info->pods) add(*pod, snapshot_.find_node(info->name));
-  for (const AnsweredPod& pod : placed)
-    if (pod.node >= 0) add(*pod.pod, pod.node);
-  return counts;
-}
-
 // Giving up what is not used
 
 void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dropped) {
@@ -434,6 +328,7 @@ void TopologyIndex::keep_only(const InUse& in_use, std::vector<std::int32_t>& dr
   queries_.keep_only(live);
   ++sweeps_;
   ++epochs_before_;
+  void_all();
 }
 
 }  // namespace berth

@@ -50,8 +50,22 @@ class TopologyIndex {
   /// Fills new tables. @param placed  pods placed by the caller that are not in the cache
   void count_new(std::span<const AnsweredPod> placed);
   /// Changes with TopologyQueries::epoch(), and with what a pod is compiled from. After a change, pods of one class may
-  /// match different queries: compile them again.
+  /// match different queries: compile those again that are not is_current().
   std::uint64_t epoch() const { return epochs_before_ + queries_.epoch(); }
+  /// Changes with what pods of the kind match.
+  std::uint32_t version_of_kind(std::int32_t kind) const {
+    return kind == kNoKind ? 0 : queries_.version(kinds_[kind].key.identity);
+  }
+  /// A pod as it was compiled.
+  struct CompiledPod {
+    std::int32_t kind = kNoKind;
+    std::int32_t profile = 0;
+    std::uint32_t kind_version = 0;  ///< version_of_kind()
+    std::uint64_t compiled_at = 0;   ///< epoch()
+  };
+  /// The pod would be compiled to the same now: no query or term that came since matches it, and no Service, workload
+  /// or namespace changed that it follows.
+  bool is_current(const Pod& pod, const CompiledPod& compiled) const;
 
   struct Compiled {
     std::shared_ptr<const TopologyProgram> program;  ///< null: neither plugin affects the pod
@@ -108,8 +122,8 @@ class TopologyIndex {
   GuestPlace place_of_guest(std::int32_t slot, Snapshot* node, GuestDomains& domains) const {
     return queries_.place_of_guest(slot, node, domains);
   }
-  /// Services or workloads of a namespace changed.
-  void change_selectors(const std::string& name_space);
+  /// A Service or a workload changed.
+  void change_selectors(const SelectorChange& change);
   /// A namespace changed. @return whether counts of tables changed, because selectors of queries select it now, or no
   /// longer
   bool change_namespace(const std::string& name);
@@ -220,8 +234,8 @@ class TopologyIndex {
   std::unordered_map<std::string, std::int32_t> selector_of_signature_;
   struct SelectorOfPod {
     std::int32_t selector = 0;
-    std::shared_ptr<const void> owners;  ///< keeps the key alive
-    std::uint64_t used_at = 0;           ///< sweeps_
+    std::shared_ptr<const std::vector<OwnerReference>> owners;  ///< keeps the key alive
+    std::uint64_t used_at = 0;                                  ///< sweeps_
   };
   /// An identity, and the address of owner references.
   using SelectorKey = std::pair<std::int32_t, const void*>;
@@ -232,6 +246,12 @@ class TopologyIndex {
   };
   using SelectorsOfPods = std::unordered_map<SelectorKey, SelectorOfPod, SelectorKeyHash>;
   std::unordered_map<std::string, SelectorsOfPods> selectors_in_namespace_;
+  // Pods that were compiled before these epochs are to be compiled again.
+  std::uint64_t all_changed_at_ = 0;
+  std::vector<std::uint64_t> selectors_changed_at_;                     ///< [identity]
+  std::unordered_map<std::string, std::uint64_t> workload_changed_at_;  ///< by namespace and workload_key()
+  void void_all();
+  void note_change(const SelectorChange& change);
   NumberOfHash kind_of_hash_;
   Numbered<Kind> kinds_;
   std::unordered_map<const PodSpec*, std::int32_t> kind_of_spec_;  ///< the latest

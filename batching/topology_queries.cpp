@@ -64,11 +64,11 @@ bool prefers_pods(const PodSpec& spec) {
 
 }  // namespace
 
-TopologyQueries::TopologyQueries(const ClusterObjects& objects, const SchedulerConfig& config, const UpstreamBugs& bugs,
-                                 Snapshot& snapshot)
+TopologyQueries::TopologyQueries(const std::vector<Namespace>& namespaces, const SchedulerConfig& config,
+                                 const UpstreamBugs& bugs, Snapshot& snapshot)
     : config_(config),
       bugs_(bugs),
-      matches_(namespace_labels(objects)),
+      matches_(namespace_labels(namespaces)),
       tables_(snapshot, config.gates.enabled("TaintTolerationComparisonOperators")) {}
 
 // Compiling

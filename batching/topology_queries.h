@@ -6,6 +6,7 @@
 // tables is the number of different terms of the cluster times their keys. docs/behaviour/plugins-topology.md 7.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,7 @@ struct QueryTable {
 class TopologyQueries {
  public:
   /// `config` and `snapshot` must outlive the object.
-  TopologyQueries(const ClusterObjects& objects, const SchedulerConfig& config, const UpstreamBugs& bugs,
+  TopologyQueries(const std::vector<Namespace>& namespaces, const SchedulerConfig& config, const UpstreamBugs& bugs,
                   Snapshot& snapshot);
 
   /// Some query or term is registered.
@@ -71,6 +72,9 @@ class TopologyQueries {
 
   void change_namespace(const std::string& name, const LabelMap* labels) { matches_.change_namespace(name, labels); }
   const std::string& namespace_of(std::int32_t identity) const { return matches_.namespace_of(identity); }
+  const LabelMap& labels_of(std::int32_t identity) const { return matches_.labels_of(identity); }
+  std::span<const std::int32_t> identities_in(const std::string& name) const { return matches_.identities_in(name); }
+  std::int32_t identity_end() const { return matches_.identity_end(); }
 
   /// The tables that were registered since the last call: all zeroes.
   std::vector<QueryTable> take_new_tables() { return std::exchange(new_tables_, {}); }

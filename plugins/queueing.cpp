@@ -23,14 +23,17 @@
 #include "plugins/node_unschedulable/queueing.h"
 #include "plugins/node_unschedulable/rule.h"
 #include "plugins/node_volume_limits/node_volume_limits.h"
+#include "plugins/node_volume_limits/queueing.h"
 #include "plugins/pod_topology_spread/rule.h"
 #include "plugins/scheduling_gates/queueing.h"
 #include "plugins/scheduling_gates/scheduling_gates.h"
 #include "plugins/taint_toleration/queueing.h"
 #include "plugins/taint_toleration/rule.h"
+#include "plugins/volume_binding/queueing.h"
 #include "plugins/volume_binding/volume_binding.h"
-#include "plugins/volume_queueing.h"
+#include "plugins/volume_restrictions/queueing.h"
 #include "plugins/volume_restrictions/volume_restrictions.h"
+#include "plugins/volume_zone/queueing.h"
 #include "plugins/volume_zone/volume_zone.h"
 
 namespace berth {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <vector>
 
 #include "host/framework/plugin_calls.h"
 
@@ -25,12 +26,38 @@ void append_disk(std::string& out, const InlineDisk& disk) {
   append(out, {""});
 }
 
+/// In upstream's order: its dry run removes pods while it goes through the node's list, each time with the last pod
+/// moved into the gap.
+std::vector<const Pod*> pods_without(const NodeInfo& node, std::span<const Pod* const> removed) {
+  std::vector<const Pod*> left;
+  left.reserve(node.pods.size());
+  for (const PodPtr& pod : node.pods) left.push_back(pod.get());
+  for (const PodPtr& pod : node.pods) {
+    const auto is_it = [&](const Pod* gone) { return gone == pod.get() || gone->uid() == pod->uid(); };
+    if (std::none_of(removed.begin(), removed.end(), is_it)) continue;
+    *std::find(left.begin(), left.end(), pod.get()) = left.back();
+    left.pop_back();
+  }
+  return left;
+}
+
 }  // namespace
 
 std::optional<std::string> claim_name(const Pod& pod, const PodVolume& volume) {
   if (volume.kind == PodVolume::Kind::kClaim) return volume.name;
   if (volume.kind == PodVolume::Kind::kEphemeral) return pod.name + "-" + volume.name;
   return std::nullopt;
+}
+
+bool names_claim(const Pod& pod, std::string_view claim_name) {
+  return has_volume(pod, [&](const PodVolume& volume) {
+    return volume.kind == PodVolume::Kind::kClaim && volume.name == claim_name;
+  });
+}
+
+bool uses_claim(const Pod& pod, const VolumeClaim& claim) {
+  return pod.namespace_ == claim.namespace_ &&
+         has_volume(pod, [&](const PodVolume& volume) { return claim_name(pod, volume) == claim.name; });
 }
 
 std::optional<std::string> ownership_problem(const Pod& pod, const VolumeClaim& claim) {
@@ -65,9 +92,10 @@ bool has_volume(const Pod& pod, const std::function<bool(const PodVolume&)>& is_
 
 void for_each_pod(const NodeInfo& node, std::span<const Pod* const> added, std::span<const Pod* const> removed,
                   const std::function<void(const Pod&)>& visit) {
-  for (const PodPtr& pod : node.pods) {
-    const auto is_it = [&](const Pod* gone) { return gone == pod.get() || gone->uid() == pod->uid(); };
-    if (std::none_of(removed.begin(), removed.end(), is_it)) visit(*pod);
+  if (removed.empty()) {
+    for (const PodPtr& pod : node.pods) visit(*pod);
+  } else {
+    for (const Pod* pod : pods_without(node, removed)) visit(*pod);
   }
   for (const Pod* pod : added) visit(*pod);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "host/cluster/cache.h"
 #include "host/framework/host_plugin.h"
@@ -16,6 +17,10 @@ namespace berth {
 
 /// The claim that a volume names, or that the controller of ephemeral volumes makes for it; nullopt: none.
 std::optional<std::string> claim_name(const Pod& pod, const PodVolume& volume);
+/// A volume of the pod names a claim of that name; claims of ephemeral volumes are not named.
+bool names_claim(const Pod& pod, std::string_view claim_name);
+/// The claim is the pod's: a volume names it, or it is made for an ephemeral volume.
+bool uses_claim(const Pod& pod, const VolumeClaim& claim);
 /// Why the claim of an ephemeral volume is not this pod's; nullopt: it is.
 std::optional<std::string> ownership_problem(const Pod& pod, const VolumeClaim& claim);
 /// `persistentvolumeclaim "c" not found`
@@ -29,7 +34,7 @@ inline bool has_claim(const PodVolume& volume) {
   return volume.kind == PodVolume::Kind::kClaim || volume.kind == PodVolume::Kind::kEphemeral;
 }
 
-/// The pods of a node, without some and with others.
+/// The pods of a node, without some and with others, in the order in which upstream's dry run has them.
 void for_each_pod(const NodeInfo& node, std::span<const Pod* const> added, std::span<const Pod* const> removed,
                   const std::function<void(const Pod&)>& visit);
 

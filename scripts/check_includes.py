@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that includes point down the layers (docs/architecture.md), and prints file:line and the rule for each that does not.
+"""Checks that includes point down the layers (docs/architecture.md) and that a file reaches the standard headers of what it
+uses, and prints file:line and the rule for each that does not. The compiler alone does not see the second: where sources are
+compiled in groups, one source has the headers of those before it.
 
     scripts/check_includes.py [--root DIR]
 
@@ -39,6 +41,22 @@ RULE_HEADERS = set(
 RULE_FILE = re.compile(r"plugins/[^/]+/rule\.h$")
 CUDA_HEADER = re.compile(r"(cuda|cub/|thrust/|cooperative_groups|nvtx|nvml|device_launch_parameters|curand|cublas)")
 BACKEND_FACTORY = "host/scheduler/backend_factory"
+# Names of the standard library and their header: those that other standard headers do not reliably bring along.
+STANDARD_HEADERS = {
+    "algorithm": "all_of any_of copy fill find_if lower_bound max min none_of sort stable_sort upper_bound",
+    "atomic": "atomic", "bit": "bit_cast countl_zero countr_zero popcount", "charconv": "from_chars to_chars",
+    "chrono": "chrono", "condition_variable": "condition_variable", "cmath": "isnan", "cstring": "memcpy",
+    "deque": "deque", "filesystem": "filesystem", "fstream": "ifstream ofstream", "future": "future promise",
+    "limits": "numeric_limits", "list": "list", "map": "map multimap", "memory": "make_shared make_unique shared_ptr unique_ptr",
+    "mutex": "mutex scoped_lock", "new": "bad_alloc", "numeric": "accumulate iota", "optional": "optional",
+    "queue": "priority_queue queue", "set": "set", "span": "span", "sstream": "istringstream ostringstream stringstream",
+    "stdexcept": "invalid_argument logic_error runtime_error", "system_error": "error_code system_error",
+    "thread": "jthread thread", "type_traits": "is_same_v", "unordered_map": "unordered_map",
+    "unordered_set": "unordered_set", "variant": "variant", "vector": "vector",
+}
+HEADER_OF = {name: header for header, names in STANDARD_HEADERS.items() for name in names.split()}
+STANDARD_NAME = re.compile(r"\bstd::(\w+)")
+NOT_CODE = re.compile(r'//.*|"(?:\\.|[^"\\\n])*"')
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -122,6 +140,30 @@ def rule_problems(root, path, includes_of):
             waiting += [(number, q, h, through or header) for _, q, h in includes_of(header)]
 
 
+def reached_headers(root, path, includes_of):
+    """The headers that are not the project's and that `path` or a project header it brings along includes."""
+    reached, seen, waiting = set(), {path}, [path]
+    while waiting:
+        for _, quoted, header in includes_of(waiting.pop()):
+            if not quoted:
+                reached.add(header)
+            elif header not in seen and os.path.exists(os.path.join(root, header)):
+                seen.add(header)
+                waiting.append(header)
+    return reached
+
+
+def standard_problems(root, path, includes_of):
+    """Yields (line, rule) where a file uses a name of the standard library whose header it does not reach."""
+    reached = reached_headers(root, path, includes_of)
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            for name in STANDARD_NAME.findall(NOT_CODE.sub("", line)):
+                header = HEADER_OF.get(name)
+                if header is not None and header not in reached:
+                    yield number, f"std::{name}: neither the file nor a header of the project that it includes has <{header}>"
+
+
 def problems_of(root, path, includes_of):
     """Yields (line, rule) for each include of one file that breaks a rule."""
     for number, quoted, header in includes_of(path):
@@ -137,6 +179,7 @@ def problems_of(root, path, includes_of):
             yield number, f'"{header}": {problem}'
     if RULE_FILE.match(path):
         yield from rule_problems(root, path, includes_of)
+    yield from standard_problems(root, path, includes_of)
 
 
 def main():

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares whole runs of the scheduling loop, with preemption, with upstream kube-scheduler (tests/oracle, mode walk).
+"""Compares whole runs with preemption with upstream kube-scheduler (tests/oracle, mode walk): of the scheduling loop
+(write_run), or of `berth schedule` (write_schedule).
 
     scripts/oracle_runs.py --runs-program PROGRAM --berth BERTH --oracle 1.35=PROGRAM [--oracle 1.36=PROGRAM]
                            [--runs N] [--seed S]
 
 Run S + k begins with the cluster, configuration and feature gates of case S + k of oracle_preemption.py. The loop tries every
 pod, again and again as its queue says, on a virtual clock: victims end, pods go and nodes change. Upstream's cache takes the
-same events. Each attempt must be one that upstream could make at that moment: the node with its total, or the message with
+same events. `berth schedule` tries every pod once, and preemptors again when their victims are gone. Each attempt must be one that upstream could make at that moment: the node with its total, or the message with
 whom its preemption evicts and the node that the pod is nominated for. The files of differing runs are kept under --keep.
 
-Last line: oracle-runs: N runs, N attempts, N preemptions, N differences. Exit status 1 when there is a difference, 2 when
+Last line: oracle-runs (or oracle-schedule): N runs, N attempts, N preemptions, N differences. Exit status 1 when there is a difference, 2 when
 nothing was compared.
 """
 import json
@@ -48,7 +49,7 @@ def sort_objects(case):
 
 def parse():
     p = comparison_parser(__doc__, "cpu,reference", ("runs", 1000))
-    p.add_argument("--runs-program", required=True, metavar="PROGRAM", help="tests/histories/write_run")
+    p.add_argument("--runs-program", required=True, metavar="PROGRAM", help="tests/histories/write_run or write_schedule")
     return read_arguments(p)
 
 
@@ -60,7 +61,8 @@ def main():
         attempts += walk.steps
         preemptions += walk.counted
         differing.add(walk)
-    print(f"oracle-runs: {args.cases} runs, {attempts} attempts, {preemptions} preemptions, {differing.count} differences")
+    name = "oracle-schedule" if args.runs_program.endswith("write_schedule") else "oracle-runs"
+    print(f"{name}: {args.cases} runs, {attempts} attempts, {preemptions} preemptions, {differing.count} differences")
     return exit_status(differing.count, preemptions)
 
 

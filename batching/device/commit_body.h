@@ -77,6 +77,7 @@ BERTH_HD void commit_batch(const Team& team, const DeviceState& state, const Dev
     }
     ++pod;
     if (!placed && batch.stops_at_failure) break;
+    if (placed && batch.stops_at != nullptr && is_in_node_set(batch.stops_at, outcome.node)) break;
   }
   if (team.index() == 0) *batch.committed_count = pod;
 }

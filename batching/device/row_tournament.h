@@ -95,13 +95,17 @@ BERTH_HD void set_key(const RowView& row, std::int32_t cell, std::int32_t index,
   }
 }
 
+/// The key of a node that has a cell, from the columns; 0 where the row leaves it out.
+BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, std::int32_t node) {
+  if (is_in_node_set(row.left_out, node)) return 0;
+  return evaluate_node(state, state.classes.classes[row.pod_class], state.rows.layouts[row.layout].base[node], node);
+}
+
 /// Re-evaluates a node. One thread per row at a time.
 BERTH_HD void refresh_node(const DeviceState& state, const DeviceRow& device_row, std::int32_t node) {
   const RowView row(state, device_row);
   const std::int32_t cell = row.cell_of(node);
-  if (cell < 0) return;
-  const NodeKey now = evaluate_node(state, state.classes.classes[device_row.pod_class], row.layout.base[node], node);
-  set_key(row, cell, row.position_of(node), now);
+  if (cell >= 0) set_key(row, cell, row.position_of(node), key_of_node(state, device_row, node));
 }
 
 /// The cell of entry `index` of a level, by binary search.

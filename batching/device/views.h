@@ -148,6 +148,7 @@ struct DeviceClasses {
 /// kDeviceArity with `level_count` levels that ends in one entry. Cells have free positions, and some cells no node:
 /// room for nodes that change.
 struct DeviceLayout {
+  std::int32_t node_count = 0;  ///< slots
   std::int32_t cell_count = 0;
   std::int32_t level_count = 1;
   bool by_node = false;   ///< every node is its own cell; cell and position are the node, and there is one level
@@ -167,6 +168,15 @@ struct DeviceLayout {
   const std::uint64_t* soft_labels = nullptr;  ///< [cell] bit per soft constraint; by_node: read likewise
 };
 
+/// A set of nodes in device memory: bit node % 32 of word node / 32.
+inline constexpr std::int32_t kNodesPerWord = 32;
+BERTH_HD constexpr std::int32_t node_set_words(std::int32_t node_count) {
+  return (node_count + kNodesPerWord - 1) / kNodesPerWord;
+}
+BERTH_HD constexpr bool is_in_node_set(const std::uint32_t* words, std::int32_t node) {
+  return (words[node / kNodesPerWord] >> (node % kNodesPerWord) & 1u) != 0;
+}
+
 /// The row of a class in device memory.
 struct DeviceRow {
   std::int32_t pod_class = 0;
@@ -174,6 +184,8 @@ struct DeviceRow {
   NodeKey* keys = nullptr;       ///< [entry] level by level; 0: not feasible
   std::int32_t* best = nullptr;  ///< [entry from level 1 up] position of the entry's best node
   std::int32_t* live = nullptr;  ///< [cell] feasible nodes, without topology rules; null by_node
+  /// [node_set_words()] nodes that are not feasible whatever the columns say: they refuse because of nominations.
+  std::uint32_t* left_out = nullptr;
 };
 
 struct DeviceRows {
@@ -228,6 +240,9 @@ struct DeviceBatch {
   std::int32_t pod_count = 0;
   std::int32_t row_count = 0;
   bool stops_at_failure = false;
+  /// [node_set_words()] the batch ends behind a pod that is placed on one of these: what rows leave out may change with
+  /// it. null: no nodes
+  const std::uint32_t* stops_at = nullptr;
   DeviceOutcome* outcomes = nullptr;        ///< [pod_count]
   std::int32_t* committed_count = nullptr;  ///< number of pods with an outcome
 };
@@ -238,13 +253,13 @@ struct DeviceRowsToBuild {
   std::int32_t row_count = 0;
 };
 
-/// Rows to update, with the nodes that changed since they were current.
+/// Rows to update, with the nodes that changed since they were current. Rows may share nodes.
 struct DeviceRowsToRefresh {
   const std::int32_t* rows = nullptr;        ///< [row_count] indexes into DeviceRows::rows
   const std::int32_t* first_node = nullptr;  ///< [row_count] index into `nodes` of a row's first node
-  const std::int32_t* nodes = nullptr;       ///< [node_count] in the order of the log; may contain a node twice
-  std::int32_t row_count = 0;
-  std::int32_t node_count = 0;
+  const std::int32_t* end_node = nullptr;    ///< [row_count] behind its last one
+  const std::int32_t* nodes = nullptr;       ///< in the order of the log; may contain a node twice
+  std::int32_t row_count = 0;                ///< each row once
 };
 
 /// One value that a node event changed, anywhere in device memory.

@@ -48,7 +48,7 @@ __global__ void evaluate_rows_kernel(DeviceState state, DeviceRowsToBuild rows, 
     const std::int32_t cell = node < state.columns.node_count ? row.cell_of(node) : -1;
     NodeKey key = 0;
     if (cell >= 0) {
-      key = evaluate_node(state, state.classes.classes[device_row.pod_class], row.layout.base[node], node);
+      key = key_of_node(state, device_row, node);
       row.keys[row.position_of(node)] = key;
     }
     if (row.layout.node_at != nullptr)
@@ -79,7 +79,7 @@ __global__ void build_level_kernel(DeviceState state, DeviceRowsToBuild rows, st
 __global__ void refresh_rows_kernel(DeviceState state, DeviceRowsToRefresh rows) {
   const auto r = static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
   if (r >= rows.row_count) return;
-  for (std::int32_t n = rows.first_node[r]; n < rows.node_count; ++n)
+  for (std::int32_t n = rows.first_node[r]; n < rows.end_node[r]; ++n)
     refresh_node(state, state.rows.rows[rows.rows[r]], rows.nodes[n]);
 }
 

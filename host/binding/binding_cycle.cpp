@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "host/framework/plugin_calls.h"
+
 namespace berth {
 namespace {
 
@@ -124,9 +126,14 @@ BindingOutcome BindingCycle::await_permit(PermitWait wait) {
 
 BindingOutcome BindingCycle::pre_bind() {
   const MeterWatch watch(parts_.framework.meter());
-  Status prepared =
-      cancelled_ ? Status{StatusCode::kError, "", {*cancelled_}} : parts_.framework.run_pre_bind(placed());
+  Status prepared;
+  if (cancelled_) {
+    prepared = {StatusCode::kError, waits_in_, {"running PreBind plugin " + quoted(waits_in_) + ": " + *cancelled_}};
+  } else {
+    prepared = parts_.framework.run_pre_bind(placed());
+  }
   if (prepared.code == StatusCode::kWait) {
+    waits_in_ = prepared.plugin;
     note_wait("");
     return reached(BindingResult::kWaiting, BindingStage::kPreBind, Next::kPreBind);
   }

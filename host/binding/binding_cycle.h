@@ -75,8 +75,8 @@ class BindingCycle {
   /// @throws std::logic_error at any other time
   BindingOutcome finish(Status bound);
 
-  /// Ends the wait in PreBind, as 1.36 does for a preemption: the next proceed() fails with the text. @return false,
-  /// and nothing is ended, when the cycle does not wait there
+  /// Ends the wait in PreBind, as 1.36 does for a preemption: the next proceed() fails with the text, an error of the
+  /// plugin that waits. @return false, and nothing is ended, when the cycle does not wait there
   bool cancel_pre_bind(std::string why);
 
   const PodPtr& pod() const { return pod_; }
@@ -112,6 +112,7 @@ class BindingCycle {
   CycleState state_;
   Next next_ = Next::kReserve;
   std::optional<Wait> wait_;  ///< only with a meter
+  std::string waits_in_;      ///< the PreBind plugin that is not done, by its latest answer
   std::optional<std::string> cancelled_;
 };
 

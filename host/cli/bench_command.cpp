@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "host/cli/device_figures.h"
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 #include "host/cli/figures.h"
 #include "host/cli/output.h"
 #include "host/cli/progress_bar.h"

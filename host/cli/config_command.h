@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "host/cli/config_options.h"
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 #include "host/cli/exit_code.h"
 #include "host/cli/terminal.h"
 

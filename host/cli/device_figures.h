@@ -6,7 +6,7 @@
 #include <string>
 
 #include "batching/backend.h"
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 #include "host/cli/terminal.h"
 
 namespace berth {

@@ -56,7 +56,9 @@ class AttemptSearch {
 
   void look(std::span<const PodToPlace> pods, Backend& backend) {
     if (tried_ + 1 != wanted_.attempt || !is_wanted(*pods.front().pod)) return;
-    const Evaluation evaluation = backend.evaluate(pods.front());
+    PodToPlace pod = pods.front();
+    backend.prepare({&pod, 1});
+    const Evaluation evaluation = backend.evaluate(pod);
     found_ = {};
     for (const NodeEvaluation& node : evaluation.nodes)
       found_.nodes.emplace(backend.node_name(node.node), answer_of(node));

@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "host/cli/document_writer.h"
-#include "host/cli/explain_document.h"
+#include "host/cli/document_formats.h"
 #include "host/cli/explain_report.h"
 #include "host/cli/find_pods.h"
 #include "host/cli/messages.h"
@@ -17,6 +16,7 @@
 #include "host/cli/progress_bar.h"
 #include "host/cli/terminal.h"
 #include "host/config/config_reader.h"
+#include "host/scheduler/explain_document.h"
 #include "host/scheduler/explainer.h"
 #include "plugins/inter_pod_affinity/rule.h"
 #include "plugins/pod_topology_spread/rule.h"

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "batching/backend.h"
-#include "host/cli/explain_document.h"
 #include "host/cli/nearest_miss.h"
 #include "host/cli/terminal.h"
+#include "host/scheduler/explain_document.h"
 
 namespace berth {
 

@@ -9,7 +9,7 @@
 #include <regex>
 #include <string_view>
 
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 #include "host/cli/messages.h"
 #include "host/cli/output.h"
 #include "host/cli/perf_report.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 #include "host/cli/terminal.h"
 #include "host/perf/perf_runner.h"
 

@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 #include "host/cli/figures.h"
 #include "host/cli/messages.h"
 #include "host/cli/output.h"

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 #include "host/cli/output.h"
 #include "host/scheduler/scheduler.h"
 

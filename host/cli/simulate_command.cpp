@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 #include "host/cli/output.h"
 #include "host/cli/recorded_simulation.h"
 #include "host/cli/simulate_document.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 #include "host/cli/figures.h"
 #include "host/cli/output.h"
 #include "host/cli/table.h"

@@ -241,7 +241,11 @@ class ClusterCache::State::Displaced : public UndoStep {
     state_.touch(entry_);
   }
   void finish() noexcept override {
-    if (pod != nullptr) state_.scalars.drop(entry_, footprint.requested);
+    if (pod == nullptr) return;
+    state_.scalars.drop(entry_, footprint.requested);
+    // Not before, since undo() needs the room.
+    give_back_room(entry_.pods);
+    give_back_room(entry_.requested.scalars);
   }
   PodPtr pod;  ///< null: nothing was done
   std::uint32_t hole = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cluster/cluster_storage.h"
 
+#include <type_traits>
+
 #include "host/cluster/undo_steps.h"
 
 namespace berth {

@@ -24,6 +24,7 @@ class UndoSteps;  // undo_steps.h
 
 using StorageObject =
     std::variant<PersistentVolume, VolumeClaim, StorageClass, CsiNode, CsiDriver, CsiStorageCapacity, VolumeAttachment>;
+using StorageObjectPtr = std::shared_ptr<const StorageObject>;
 /// In the order of the alternatives of StorageObject.
 enum class StorageKind : std::uint8_t {
   kVolume,
@@ -70,6 +71,15 @@ class ClusterStorage {
   void for_each_volume(const std::function<void(const PersistentVolume&)>& visit) const;
   void for_each_capacity(const std::function<void(const CsiStorageCapacity&)>& visit) const;
   void for_each_attachment(const std::function<void(const VolumeAttachment&)>& visit) const;
+  /// Every object as it is stored, whatever is assumed of it. @param visit  visit(const T&), for each kind of object T
+  template <class Visit>
+  void for_each_stored(Visit visit) const {
+    const auto visit_all = [&visit](const auto& table) {
+      for (const auto& [key, entry] : table) visit(*entry.stored);
+    };
+    visit_all(volumes_), visit_all(claims_), visit_all(classes_), visit_all(csi_nodes_), visit_all(csi_drivers_);
+    visit_all(capacities_), visit_all(attachments_);
+  }
 
   /// From now on changes are noted in `steps`; null: no longer. As ClusterCache::note_changes_in().
   void note_changes_in(UndoSteps* steps) noexcept { undo_ = steps; }

@@ -11,18 +11,31 @@
 namespace berth {
 namespace {
 
-bool is_same_workload(const Workload& workload, std::string_view kind, std::string_view name_space,
-                      std::string_view name) {
-  return workload.kind == kind && workload.namespace_ == name_space && workload.name == name;
+/// Finds a workload of a namespace.
+auto has_name(const std::string& kind, const std::string& name) {
+  return [&](const Workload& workload) { return workload.kind == kind && workload.name == name; };
+}
+
+/// Finds a Service of a namespace.
+auto has_name(const std::string& name) {
+  return [&](const Service& service) { return service.name == name; };
 }
 
 }  // namespace
 
+ClusterObjects EngineObjects::listed() const {
+  ClusterObjects lists;
+  lists.namespaces = namespaces;
+  for (const auto& [name, here] : selecting) {
+    lists.services.insert(lists.services.end(), here.services.begin(), here.services.end());
+    lists.workloads.insert(lists.workloads.end(), here.workloads.begin(), here.workloads.end());
+  }
+  return lists;
+}
+
 EngineCluster::EngineCluster(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects)
     : shared_(std::move(cache)) {
-  objects_.namespaces = objects.namespaces;
-  objects_.services = objects.services;
-  objects_.workloads = objects.workloads;
+  objects_ = {objects.namespaces, by_namespace(objects.services, objects.workloads)};
 }
 
 ClusterCache& EngineCluster::own() {
@@ -43,12 +56,14 @@ void EngineCluster::begin() noexcept {
 
 void EngineCluster::keep() noexcept {
   steps_.finish_all();
+  drop_empty_lists();
   if (own_ != nullptr) own_->note_changes_in(nullptr);
   is_noting_ = false;
 }
 
 void EngineCluster::take_back() noexcept {
   steps_.undo_all();
+  drop_empty_lists();
   if (own_ != nullptr) own_->note_changes_in(nullptr);
   is_noting_ = false;
 }
@@ -150,6 +165,7 @@ ClusterEffect EngineCluster::apply(const ClusterChange& change) {
   journal_->trim();
   ClusterEffect effect;
   std::visit([&](const auto& what) { apply(what, effect); }, change);
+  if (!is_noting_) drop_empty_lists();
   return effect;
 }
 
@@ -287,34 +303,54 @@ void EngineCluster::apply(const NamespaceRemoval& change, ClusterEffect& effect)
       remove(objects_.namespaces, [&](const Namespace& known) { return known.name == change.name; });
 }
 
+/// For a change, after which drop_empty_lists() is called.
+NamespaceObjects& EngineCluster::write_objects(const std::string& name_space) {
+  written_namespaces_.push_back(name_space);
+  return objects_.selecting[name_space];
+}
+
+void EngineCluster::drop_empty_lists() noexcept {
+  for (const std::string& name_space : written_namespaces_)
+    if (const auto at = objects_.selecting.find(name_space); at != objects_.selecting.end() && at->second.empty())
+      objects_.selecting.erase(at);
+  written_namespaces_.clear();
+}
+
 void EngineCluster::apply(const ServiceUpsert& change, ClusterEffect& effect) {
-  effect.name_space = change.object.namespace_;
-  upsert(objects_.services, change.object, [&](const Service& known) {
-    return known.namespace_ == change.object.namespace_ && known.name == change.object.name;
-  });
-  effect.selectors_changed = true;
+  const Service& object = change.object;
+  const auto is_same = has_name(object.name);
+  std::vector<Service>& services = write_objects(object.namespace_).services;
+  effect.selectors.name_space = object.namespace_;
+  for (const Service& known : services)
+    if (is_same(known)) effect.selectors.service_selectors.push_back(known.selector);
+  effect.selectors_changed =
+      effect.selectors.service_selectors.empty() || effect.selectors.service_selectors.front() != object.selector;
+  effect.selectors.service_selectors.push_back(object.selector);
+  upsert(services, object, is_same);
 }
 
 void EngineCluster::apply(const ServiceRemoval& change, ClusterEffect& effect) {
-  effect.name_space = change.namespace_;
-  effect.selectors_changed = remove(objects_.services, [&](const Service& known) {
-    return known.namespace_ == change.namespace_ && known.name == change.name;
-  });
+  const auto is_same = has_name(change.name);
+  std::vector<Service>& services = write_objects(change.namespace_).services;
+  effect.selectors.name_space = change.namespace_;
+  for (const Service& known : services)
+    if (is_same(known)) effect.selectors.service_selectors.push_back(known.selector);
+  effect.selectors_changed = remove(services, is_same);
 }
 
 void EngineCluster::apply(const WorkloadUpsert& change, ClusterEffect& effect) {
-  effect.name_space = change.object.namespace_;
   const Workload& object = change.object;
-  upsert(objects_.workloads, object,
-         [&](const Workload& known) { return is_same_workload(known, object.kind, object.namespace_, object.name); });
-  effect.selectors_changed = true;
+  const auto is_same = has_name(object.kind, object.name);
+  std::vector<Workload>& workloads = write_objects(object.namespace_).workloads;
+  effect.selectors = {object.namespace_, {}, object.kind, object.name};
+  const auto known = std::find_if(workloads.begin(), workloads.end(), is_same);
+  effect.selectors_changed = known == workloads.end() || known->selector != object.selector;
+  upsert(workloads, object, is_same);
 }
 
 void EngineCluster::apply(const WorkloadRemoval& change, ClusterEffect& effect) {
-  effect.name_space = change.namespace_;
-  effect.selectors_changed = remove(objects_.workloads, [&](const Workload& known) {
-    return is_same_workload(known, change.kind, change.namespace_, change.name);
-  });
+  effect.selectors = {change.namespace_, {}, change.kind, change.name};
+  effect.selectors_changed = remove(write_objects(change.namespace_).workloads, has_name(change.kind, change.name));
 }
 
 void EngineCluster::apply(const StorageUpsert& change, ClusterEffect& effect) {

@@ -15,6 +15,7 @@
 
 #include "host/cluster/cache.h"
 #include "host/cluster/cluster_change.h"
+#include "host/cluster/namespace_objects.h"
 #include "host/cluster/pod_journal.h"
 #include "host/cluster/undo_steps.h"
 #include "host/objects/cluster_objects.h"
@@ -29,6 +30,14 @@ struct PodChange {
   friend bool operator==(const PodChange&, const PodChange&) = default;
 };
 
+/// A Service or a workload came, changed or went: whose default selectors may be other ones now.
+struct SelectorChange {
+  std::string name_space;
+  std::vector<LabelMap> service_selectors;  ///< pods that one of these selects: that from before, and that of now
+  std::string workload_kind;                ///< pods that the workload controls; empty: a Service changed
+  std::string workload_name;
+};
+
 /// What a change did to the cluster.
 struct ClusterEffect {
   enum class Node : std::uint8_t { kNone, kAdded, kChanged, kRemoved };
@@ -37,9 +46,10 @@ struct ClusterEffect {
   NodeParts parts;        ///< of kChanged; empty: a heartbeat
   std::vector<PodChange> pods;
   bool namespaces_changed = false;
-  bool selectors_changed = false;  ///< of Services and workloads
+  bool selectors_changed = false;  ///< of a Service or a workload: `selectors`
+  SelectorChange selectors;
   bool storage_changed = false;
-  std::string name_space;        ///< that changed, or whose selectors did
+  std::string name_space;        ///< that changed
   PodPtr nomination;             ///< non-null: this pod's nomination is now `nominated_node`
   std::string nominated_node;    ///< empty: it has none any more
   std::string nomination_ended;  ///< uid of a pod whose nomination ended because it was bound or deleted
@@ -49,6 +59,14 @@ struct ClusterEffect {
     return (node == Node::kNone || (node == Node::kChanged && parts.empty())) && pods.empty() && !namespaces_changed &&
            !selectors_changed && !storage_changed && nomination == nullptr && nomination_ended.empty();
   }
+};
+
+/// What an engine keeps of ClusterObjects.
+struct EngineObjects {
+  std::vector<Namespace> namespaces;
+  ObjectsByNamespace selecting;
+  /// As lists.
+  ClusterObjects listed() const;
 };
 
 /// Owns what it holds: the caller's objects are not read after the constructor.
@@ -62,8 +80,7 @@ class EngineCluster {
   EngineCluster(std::shared_ptr<const ClusterCache> cache, const ClusterObjects& objects);
 
   const ClusterCache& cache() const { return own_ != nullptr ? *own_ : *shared_; }
-  /// Namespaces, services and workloads; the other lists are empty.
-  const ClusterObjects& objects() const { return objects_; }
+  const EngineObjects& objects() const { return objects_; }
 
   void begin() noexcept;
   void keep() noexcept;
@@ -87,7 +104,7 @@ class EngineCluster {
 
   /// For those who outlive this cluster, which nobody changes or copies any more.
   std::shared_ptr<const ClusterCache> leave_cache() noexcept { return own_ != nullptr ? own_ : shared_; }
-  ClusterObjects leave_objects() noexcept { return std::move(objects_); }
+  EngineObjects leave_objects() noexcept { return std::move(objects_); }
 
  private:
   /// Each heartbeat looks a node up, so that cache misses count; the hash is kept beside the key.
@@ -100,6 +117,8 @@ class EngineCluster {
   void upsert(std::vector<Object>& list, const Object& object, IsSame is_same);
   template <class Object, class IsSame>
   bool remove(std::vector<Object>& list, IsSame is_same);
+  NamespaceObjects& write_objects(const std::string& name_space);
+  void drop_empty_lists() noexcept;
   void set_fingerprint(const std::string& name, const NodeFingerprint* fingerprint);
 
   void note_before(std::string_view uid, std::string_view going_to = {});
@@ -122,7 +141,8 @@ class EngineCluster {
 
   std::shared_ptr<const ClusterCache> shared_;
   std::shared_ptr<ClusterCache> own_;  ///< once something changed
-  ClusterObjects objects_;
+  EngineObjects objects_;
+  std::vector<std::string> written_namespaces_;  ///< of `objects_.selecting`, which may be empty now
   std::shared_ptr<PodJournal> journal_ = std::make_shared<PodJournal>();
   Fingerprints fingerprints_;  ///< by node; of those that were updated before
   UndoSteps steps_;

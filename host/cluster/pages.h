@@ -12,7 +12,7 @@
 
 namespace berth {
 
-/// Nodes of one page of columns, counters or rows. A power of two: the page of node i is i >> kPageNodesLog2.
+/// Nodes of one page of rows. A power of two: the page of node i is i >> kPageNodesLog2.
 inline constexpr std::int32_t kPageNodesLog2 = 10;
 inline constexpr std::int32_t kPageNodes = 1 << kPageNodesLog2;
 

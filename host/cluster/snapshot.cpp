@@ -5,13 +5,6 @@
 #include <cstdlib>
 
 namespace berth {
-namespace {
-
-std::size_t page_count_of(std::int32_t slots) {
-  return static_cast<std::size_t>((slots + kPageNodes - 1) / kPageNodes);
-}
-
-}  // namespace
 
 Snapshot::Snapshot(const ClusterCache& cache, std::span<const NodePtr> slots) : fixed_(std::make_shared<Fixed>()) {
   for (const std::string_view name : {kCpu, kMemory, kEphemeralStorage}) {
@@ -74,7 +67,7 @@ void Snapshot::add_slots(std::int32_t count) {
   Fixed& fixed = write_fixed();
   const std::int32_t before = slot_count();
   const std::size_t slots = static_cast<std::size_t>(before) + static_cast<std::size_t>(count);
-  grow_columns(page_count_of(before + count));
+  grow_columns(before + count);
   slot_count_ = before + count;
   fixed.nodes.resize(slots);
   fixed.rank.resize(slots, -1);
@@ -88,16 +81,15 @@ void Snapshot::add_slots(std::int32_t count) {
   for (std::int32_t i = before + count; i-- > before;) fixed.free_slots.push_back(i);
 }
 
-void Snapshot::grow_columns(std::size_t page_count) {
+void Snapshot::grow_columns(std::int32_t slot_count) {
   for (Resource& resource : resources_) {
-    resource.allocatable.grow(page_count);
-    resource.requested.grow(page_count);
+    resource.allocatable.grow(slot_count);
+    resource.requested.grow(slot_count);
   }
-  non_zero_milli_cpu_.grow(page_count);
-  non_zero_memory_bytes_.grow(page_count);
-  pod_count_.grow(page_count);
-  if (used_ports_.page_count() == 0) used_ports_ = Pages<std::vector<HostPort>>(0, kPageNodes);
-  used_ports_.grow(page_count);
+  non_zero_milli_cpu_.grow(slot_count);
+  non_zero_memory_bytes_.grow(slot_count);
+  pod_count_.grow(slot_count);
+  used_ports_.grow(slot_count);
 }
 
 bool Snapshot::update_order(const ClusterCache& cache) {

@@ -23,37 +23,14 @@
 #include "host/cluster/cache.h"
 #include "host/cluster/cluster_change.h"
 #include "host/cluster/guest_nodes.h"
-#include "host/cluster/pages.h"
+#include "host/cluster/node_column.h"
 #include "host/cluster/resource_columns.h"
 #include "host/cluster/topology_counts.h"
 #include "host/cluster/value_ids.h"
 
 namespace berth {
 
-/// One numeric column in pages.
-class Column {
- public:
-  Column() = default;
-  explicit Column(std::int32_t slot_count)
-      : pages_(static_cast<std::size_t>((slot_count + kPageNodes - 1) / kPageNodes), kPageNodes, 0) {}
-
-  std::int64_t operator[](std::int32_t node) const {
-    return pages_.read(static_cast<std::size_t>(node >> kPageNodesLog2))[node & (kPageNodes - 1)];
-  }
-  std::int64_t& write(std::int32_t node) {
-    return pages_.write(static_cast<std::size_t>(node >> kPageNodesLog2))[node & (kPageNodes - 1)];
-  }
-  void fill(std::int64_t value) { pages_.fill(value); }
-  void grow(std::size_t page_count) {
-    if (pages_.page_count() == 0) pages_ = Pages<std::int64_t>(0, kPageNodes);
-    pages_.grow(page_count);
-  }
-  std::uint64_t bytes() const { return pages_.bytes(); }
-  const Pages<std::int64_t>& pages() const { return pages_; }
-
- private:
-  Pages<std::int64_t> pages_;
-};
+using Column = NodeColumn<std::int64_t>;
 
 /// The values of one label key: per slot the id of its node's value, 0 where the key is absent.
 struct LabelColumn {
@@ -85,11 +62,23 @@ struct ResourceDelta {
 class NodeOrder {
  public:
   explicit NodeOrder(std::span<const std::int32_t> ranks) : ranks_(ranks) {}
+  /// Of nobody knows what: computing it costs more than most selections, of which few ask. @param is_asked  becomes
+  /// true when the order is asked for, and what depends on it is wrong; must outlive the order
+  static NodeOrder unknown(bool& is_asked) {
+    NodeOrder order({});
+    order.is_asked_ = &is_asked;
+    return order;
+  }
   bool is_before(std::int32_t node, std::int32_t other) const { return rank(node) < rank(other); }
-  std::int32_t rank(std::int32_t node) const { return ranks_[static_cast<std::size_t>(node)]; }
+  std::int32_t rank(std::int32_t node) const {
+    if (is_asked_ == nullptr) return ranks_[static_cast<std::size_t>(node)];
+    *is_asked_ = true;
+    return node;
+  }
 
  private:
   std::span<const std::int32_t> ranks_;
+  bool* is_asked_ = nullptr;  ///< null: the order is known
 };
 
 /// Copying a Snapshot is cheap and gives an independent value: changing columns are in shared pages, the rest is behind
@@ -225,15 +214,13 @@ class Snapshot {
   std::int64_t requested(std::int32_t r, std::int32_t i) const {
     return resources_[static_cast<std::size_t>(r)].requested[i];
   }
-  /// Calls use(first slot, allocatable, requested) for the pages of a resource column, for loops over all slots.
+  /// Calls use(first slot, allocatable, requested) for the runs of a resource column, for loops over all slots.
   template <class Use>
-  void for_each_page(std::int32_t r, Use use) const {
+  void for_each_run(std::int32_t r, Use use) const {
     const Resource& resource = resources_[static_cast<std::size_t>(r)];
-    for (std::int32_t first = 0; first < slot_count(); first += kPageNodes) {
-      const auto page = static_cast<std::size_t>(first >> kPageNodesLog2);
-      const auto length = static_cast<std::size_t>(std::min(kPageNodes, slot_count() - first));
-      use(first, std::span(resource.allocatable.pages().read(page), length),
-          std::span(resource.requested.pages().read(page), length));
+    for (std::int32_t first = 0; first < slot_count(); first += Column::kRunNodes) {
+      const auto length = static_cast<std::size_t>(std::min(Column::kRunNodes, slot_count() - first));
+      use(first, resource.allocatable.run(first).first(length), resource.requested.run(first).first(length));
     }
   }
   std::int64_t non_zero_milli_cpu(std::int32_t i) const { return non_zero_milli_cpu_[i]; }
@@ -250,12 +237,8 @@ class Snapshot {
   std::span<const std::vector<Taint>> taint_sets() const { return fixed_->taint_sets; }
   const ValueIds& taint_set_ids() const { return fixed_->taint_set_ids; }
   /// Host ports in use on a node: sorted, one entry for each pod that has the port.
-  const std::vector<HostPort>& used_ports(std::int32_t i) const {
-    return used_ports_.read(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
-  }
-  std::vector<HostPort>& write_used_ports(std::int32_t i) {
-    return used_ports_.write(static_cast<std::size_t>(i >> kPageNodesLog2))[i & (kPageNodes - 1)];
-  }
+  const std::vector<HostPort>& used_ports(std::int32_t i) const { return used_ports_[i]; }
+  std::vector<HostPort>& write_used_ports(std::int32_t i) { return used_ports_.write(i); }
 
   /// Whether some node has amounts, or had them by a placement, with which the int64 arithmetic of scores wraps around,
   /// as in Go: such scores may be out of range. When this and may_wrap() of a pod's amounts are false, no sum and no
@@ -319,7 +302,7 @@ class Snapshot {
   }
   std::int32_t slot_of_guest(const std::string& name);
   void put_guest(GuestNode guest);
-  void grow_columns(std::size_t page_count);
+  void grow_columns(std::int32_t slot_count);
   void note_entry(std::int32_t slot, const NodeInfo& info);
   /// find_node() without guests and without reading a name. @param info  of a node that has a slot
   std::int32_t slot_of(const NodeInfo& info) const { return fixed_->slot_of_entry.at(info.id); }
@@ -349,7 +332,7 @@ class Snapshot {
   Column non_zero_milli_cpu_;
   Column non_zero_memory_bytes_;
   Column pod_count_;
-  Pages<std::vector<HostPort>> used_ports_;
+  NodeColumn<std::vector<HostPort>> used_ports_;
   TopologyCounts topology_;
   std::int32_t wrapping_nodes_ = 0;  ///< Fixed::may_wrap
   bool placement_may_wrap_ = false;

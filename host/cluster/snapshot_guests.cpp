@@ -43,8 +43,7 @@ void Snapshot::put_guest(GuestNode guest) {
   const std::int32_t slot = guest.slot;
   if (slot == slot_count_) {
     ++slot_count_;
-    const std::size_t pages = pod_count_.pages().page_count();
-    if (static_cast<std::size_t>(slot_count_) > pages * kPageNodes) grow_columns(pages + 1);
+    grow_columns(slot_count_);
     // Not a node of the engine, nor known before: nothing is there yet.
     guests_.set({slot, guest.name, nullptr, guest.name_hash});
   }
@@ -84,7 +83,7 @@ void Snapshot::update_guest_order(const ClusterCache& cache) {
 }
 
 void Snapshot::fill_columns_of_guests(std::uint64_t resources_built_before) {
-  grow_columns(pod_count_.pages().page_count());
+  grow_columns(slot_count_);
   for (const GuestNode& guest : guests_.all())
     for (Resource& resource : resources_)
       if (resource.built_at > resources_built_before)

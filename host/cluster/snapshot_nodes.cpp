@@ -8,6 +8,7 @@
 
 #include "host/cluster/name_hash.h"
 #include "host/cluster/snapshot.h"
+#include "host/cluster/tight_list.h"
 
 namespace berth {
 namespace {
@@ -164,7 +165,10 @@ void Snapshot::add_images(std::int32_t slot, const Node& node) {
     for (const std::string& name : image.names) {
       std::vector<std::int32_t>& on = fixed_->images[name].nodes;
       const auto at = std::lower_bound(on.begin(), on.end(), slot);
-      if (at == on.end() || *at != slot) on.insert(at, slot);
+      if (at != on.end() && *at == slot) continue;
+      const auto position = at - on.begin();
+      make_tight_room(on);
+      on.insert(on.begin() + position, slot);
     }
 }
 
@@ -176,6 +180,7 @@ void Snapshot::drop_images(std::int32_t slot, const Node& node, const ClusterCac
       std::vector<std::int32_t>& on = known->second.nodes;
       const auto at = std::lower_bound(on.begin(), on.end(), slot);
       if (at != on.end() && *at == slot) on.erase(at);
+      give_back_room(on);
       if (on.empty()) fixed_->images.erase(known);
     }
   read_image_sizes(node, cache);

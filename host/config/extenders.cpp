@@ -141,6 +141,7 @@ bool read_extender_field(std::string_view key, const JsonValue& value, SeenResou
 
 Extender read_extender(const JsonValue& element, SeenResources& seen) {
   Extender extender;
+  extender.path = element.path();
   element.for_each_field_strict(
       [&](std::string_view key, const JsonValue& value) { return read_extender_field(key, value, seen, extender); });
   if (extender.url_prefix.empty()) element.field("urlPrefix").problem("expected a URL: the field is required");

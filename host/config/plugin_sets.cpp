@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <set>
+#include <string_view>
 
 #include "host/config/node_score.h"
 #include "host/config/plugin_catalog.h"
@@ -199,12 +200,12 @@ PluginSets decode_plugin_sets(const JsonValue& value, const ConfigContext& conte
   return sets;
 }
 
-std::vector<std::string> enabled_names(const PluginSets& sets) {
-  std::vector<std::string> result;
+std::vector<NamedPlugin> enabled_by_name(const PluginSets& sets) {
+  std::vector<NamedPlugin> result;
+  std::set<std::string_view> seen;
   const auto add = [&](const PluginSet& set) {
-    for (const PluginEntry& entry : set.enabled) {
-      if (std::find(result.begin(), result.end(), entry.name) == result.end()) result.push_back(entry.name);
-    }
+    for (const PluginEntry& entry : set.enabled)
+      if (seen.insert(entry.name).second) result.push_back({entry.name, entry.path});
   };
   for (const PluginSet& set : sets.points) add(set);
   add(sets.multi_point);

@@ -43,8 +43,8 @@ PluginSets default_plugin_sets(const FeatureGates& gates);
 /// gate is off, negative weights, and, unless the context omits them, plugins that are not in-tree.
 PluginSets decode_plugin_sets(const JsonValue& value, const ConfigContext& context);
 
-/// Names in the enabled lists, each once: points in their order, then multiPoint.
-std::vector<std::string> enabled_names(const PluginSets& sets);
+/// What the enabled lists name, each plugin once: points in their order, then multiPoint.
+std::vector<NamedPlugin> enabled_by_name(const PluginSets& sets);
 
 PluginSet merge(const PluginSet& defaults, const PluginSet& user);
 PluginSets merge(const PluginSets& defaults, const PluginSets& user);

@@ -139,7 +139,7 @@ ReadProfile decode_profile(const JsonValue& element, const ConfigContext& contex
       if (value.present()) read.profile.percentage_of_nodes_to_score = percentage;
     } else if (key == "plugins") {
       PluginSets user = decode_plugin_sets(value, context);
-      read.profile.named_plugins = enabled_names(user);
+      read.profile.named_plugins = enabled_by_name(user);
       std::vector<OutOfTreePlugin>& left_out = read.profile.out_of_tree;
       left_out.insert(left_out.begin(), user.out_of_tree.begin(), user.out_of_tree.end());
       read.plugins = merge(read.plugins, user);
@@ -249,15 +249,14 @@ void decode_root(const JsonValue& root, const ConfigContext& context, SchedulerC
   for (Profile& profile : config.profiles) profile.args.node_resources_fit.ignored_resources = ignored;
 }
 
-/// Plugins that are left out are reported after the document is gone.
-void add_lines_of_plugins(SchedulerConfig& config, const JsonDocument& document) {
-  for (Profile& profile : config.profiles) {
-    std::vector<InputProblem> places;
-    places.reserve(profile.out_of_tree.size());
-    for (const OutOfTreePlugin& plugin : profile.out_of_tree) places.push_back({"", plugin.path, ""});
-    add_lines(places, document);
-    for (std::size_t i = 0; i < places.size(); ++i) profile.out_of_tree[i].path = std::move(places[i].location);
-  }
+/// Adds the line to the path of each element: what is not built is reported after the document is gone.
+template <class Element>
+void add_lines_of(std::vector<Element>& elements, const JsonDocument& document) {
+  std::vector<InputProblem> places;
+  places.reserve(elements.size());
+  for (const Element& element : elements) places.push_back({"", element.path, ""});
+  add_lines(places, document);
+  for (std::size_t i = 0; i < places.size(); ++i) elements[i].path = std::move(places[i].location);
 }
 
 SchedulerConfig decode(const JsonDocument& document, const std::string& source, const FeatureGates& gates,
@@ -269,7 +268,11 @@ SchedulerConfig decode(const JsonDocument& document, const std::string& source, 
   decode_config(document, source, sink, [&](const JsonValue& root) {
     if (root.expect_object()) decode_root(root, context, config);
   });
-  add_lines_of_plugins(config, document);
+  for (Profile& profile : config.profiles) {
+    add_lines_of(profile.named_plugins, document);
+    add_lines_of(profile.out_of_tree, document);
+  }
+  add_lines_of(config.extenders, document);
   return config;
 }
 

@@ -40,12 +40,18 @@ struct EnabledPlugin {
   friend bool operator==(const EnabledPlugin&, const EnabledPlugin&) = default;
 };
 
+/// A plugin of kube-scheduler's tree that a profile enables by name.
+struct NamedPlugin {
+  std::string name;
+  std::string path;  ///< where the file has it: "line 12, profiles[0].plugins.score.enabled[1]"
+};
+
 /// A plugin that a profile names and that is not in kube-scheduler's tree.
 struct OutOfTreePlugin {
   std::string name;
   std::string point;        ///< "score", "multiPoint"; "pluginConfig" when only its arguments stand there
   std::int32_t weight = 0;  ///< as written
-  std::string path;         ///< where the file names it: "profiles[0].plugins.score.enabled[1]"
+  std::string path;         ///< where the file names it: "line 12, profiles[0].plugins.score.enabled[1]"
 };
 
 /// The problem text: `unknown plugin "Coscheduling", expected one of kube-scheduler's in-tree plugins`.
@@ -128,7 +134,7 @@ struct Profile {
   /// Plugins of extension points that 1.36 adds and Berth does not run; named so that none is skipped in silence.
   std::vector<std::string> placement_plugins;
   /// What the "enabled" lists of the file name, each once; empty for a profile of defaults only.
-  std::vector<std::string> named_plugins;
+  std::vector<NamedPlugin> named_plugins;
   /// With OutOfTree::kLeaveOut: what was left out, in the order of the file.
   std::vector<OutOfTreePlugin> out_of_tree;
   /// Default plugins that were put back because an out-of-tree plugin was left out and no other sorts the queue or
@@ -163,6 +169,7 @@ struct Extender {
   bool node_cache_capable = false;
   std::vector<ExtenderManagedResource> managed_resources;
   bool ignorable = false;
+  std::string path;  ///< where the file has it: "line 4, extenders[0]"
 };
 
 struct LeaderElection {

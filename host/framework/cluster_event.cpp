@@ -54,6 +54,26 @@ bool resources_agree(EventResource registered, EventResource raised) {
 
 std::string_view to_string(EventResource resource) { return kResourceNames[static_cast<std::size_t>(resource)]; }
 
+EventResource resource_of(StorageKind kind) {
+  switch (kind) {
+    case StorageKind::kVolume:
+      return EventResource::kPersistentVolume;
+    case StorageKind::kClaim:
+      return EventResource::kPersistentVolumeClaim;
+    case StorageKind::kClass:
+      return EventResource::kStorageClass;
+    case StorageKind::kCsiNode:
+      return EventResource::kCsiNode;
+    case StorageKind::kCsiDriver:
+      return EventResource::kCsiDriver;
+    case StorageKind::kCapacity:
+      return EventResource::kCsiStorageCapacity;
+    case StorageKind::kAttachment:
+      break;
+  }
+  return EventResource::kVolumeAttachment;
+}
+
 bool matches(ClusterEvent registered, ClusterEvent raised) {
   if (registered == kWildcardEvent) return true;
   return resources_agree(registered.resource, raised.resource) && (registered.actions & raised.actions) != 0 &&

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "host/cluster/cluster_storage.h"
 #include "host/objects/node.h"
 #include "host/objects/pod.h"
 
@@ -31,6 +32,7 @@ enum class EventResource : std::uint8_t {
   kUnschedulablePod,  ///< only in raised events
 };
 std::string_view to_string(EventResource resource);
+EventResource resource_of(StorageKind kind);
 
 /// Bits of ClusterEvent::actions. Their values matter: an event is matched by numbers, too.
 struct EventAction {
@@ -72,6 +74,8 @@ struct EventObjects {
   PodPtr new_pod = nullptr;
   NodePtr old_node = nullptr;
   NodePtr new_node = nullptr;
+  StorageObjectPtr old_storage = nullptr;
+  StorageObjectPtr new_storage = nullptr;
 };
 
 }  // namespace berth

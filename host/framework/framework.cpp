@@ -2,6 +2,7 @@
 #include "host/framework/framework.h"
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
 #include <utility>
 
@@ -171,14 +172,21 @@ Status Framework::run_pre_bind_pre_flight(const PodOnNode& pod) const {
 
 Status Framework::run_pre_bind(const PodOnNode& pod) const {
   const PluginTimes times(meter_, MeteredPoint::kPreBind);
+  std::optional<Status> group_waits;  // of neighbours that allow each other, the first one that is not done
   for (PreBindPlugin* plugin : pre_bind_) {
+    const bool is_in_group = parallel_pre_bind_ && plugin->allows_parallel(pod);
+    if (group_waits && !is_in_group) return *std::move(group_waits);
     if (is_skipped(pod.state->skipped_pre_binds(), *plugin)) continue;
     Status status = times.ask(*plugin, [&] { return plugin->pre_bind(pod); });
-    if (status.code == StatusCode::kWait) return named(std::move(status), *plugin);
+    if (status.code == StatusCode::kWait) {
+      if (!group_waits) group_waits = named(std::move(status), *plugin);
+      if (!is_in_group) return *std::move(group_waits);
+      continue;
+    }
     if (!status.ok()) return rejected_or_error("running PreBind plugin", *plugin, std::move(status));
-    pod.state->skipped_pre_binds().emplace(plugin->name());  // when a later one waits, this one is not asked again
+    pod.state->skipped_pre_binds().emplace(plugin->name());  // when another one waits, this one is not asked again
   }
-  return {};
+  return group_waits ? *std::move(group_waits) : Status{};
 }
 
 Status Framework::run_bind(const PodOnNode& pod) const {

@@ -41,6 +41,8 @@ class Framework {
   /// @param meter  is told of PreEnqueue and of the plugins of metered points; null: nobody. Outlives the framework
   void set_meter(SchedulingMeter* meter) { meter_ = meter; }
   SchedulingMeter* meter() const { return meter_; }
+  /// As 1.36: PreBind plugins that allow it run beside each other.
+  void set_parallel_pre_bind(bool is_on) { parallel_pre_bind_ = is_on; }
   /// Whether a plugin of this framework, and not of a backend, joins the point.
   bool has_plugins(ExtensionPoint point) const;
   const QueueSortPlugin* queue_sort() const { return queue_sort_.empty() ? nullptr : queue_sort_.front(); }
@@ -57,8 +59,8 @@ class Framework {
   void run_unreserve(const PodOnNode& pod) const;  ///< all plugins, last first
   PermitOutcome run_permit(const PodOnNode& pod) const;
   Status run_pre_bind_pre_flight(const PodOnNode& pod) const;  ///< Success: some plugin has work; Skip: none; Error
-  Status run_pre_bind(const PodOnNode& pod) const;  ///< Wait: call it again; plugins that are done are left out
-  Status run_bind(const PodOnNode& pod) const;      ///< Skip when no plugin binds; Wait: an answer follows
+  Status run_pre_bind(const PodOnNode& pod) const;             ///< Wait: call it again; who is done is left out
+  Status run_bind(const PodOnNode& pod) const;                 ///< Skip when no plugin binds; Wait: an answer follows
   void run_post_bind(const PodOnNode& pod) const;
 
  private:
@@ -66,6 +68,7 @@ class Framework {
 
   std::string profile_name_;
   SchedulingMeter* meter_ = nullptr;
+  bool parallel_pre_bind_ = false;
   std::map<std::string, std::unique_ptr<Plugin>, std::less<>> plugins_;  ///< null: runs in a backend
   std::vector<PreEnqueuePlugin*> pre_enqueue_;
   std::vector<QueueSortPlugin*> queue_sort_;

@@ -92,6 +92,8 @@ class PreBindPlugin : public virtual Plugin {
  public:
   /// Success: pre_bind() has work to do. Skip: it has none and is not called.
   virtual Status pre_bind_pre_flight(const PodOnNode& pod);
+  /// From 1.36 on: pre_bind() of the pod may go on beside those of its neighbours in the profile that allow it, too.
+  virtual bool allows_parallel(const PodOnNode& /*pod*/) const { return false; }
   /// Wait: not done yet; asked again after WaitingPods::wake(). A pod that waits here holds memory and nothing else.
   virtual Status pre_bind(const PodOnNode& pod) = 0;
 };

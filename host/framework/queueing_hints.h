@@ -18,6 +18,8 @@ namespace berth {
 /// kAskEach: pods of one key differ in this; ask again for each.
 enum class QueueingHint : std::uint8_t { kSkip, kQueue, kAskEach };
 
+constexpr QueueingHint queue_if(bool helps) { return helps ? QueueingHint::kQueue : QueueingHint::kSkip; }
+
 struct EventRegistration {
   ClusterEvent event;
   bool has_function = true;  ///< false: such an event always queues
@@ -28,6 +30,7 @@ struct HintKey {
   bool node_side = false;   ///< node_side_signature() of its spec
   bool spec = false;        ///< pod_signature() of its spec
   bool namespace_ = false;  ///< its namespace
+  bool volumes = false;     ///< its volumes that a storage plugin looks at, and the names of their claims
   std::string more;         ///< anything else; what is appended has to tell its own length
 };
 
@@ -43,12 +46,18 @@ struct NodeChange {
   const Node* after = nullptr;   ///< null: deleted
 };
 
+struct StorageChange {
+  const StorageObject* before = nullptr;  ///< null: added
+  const StorageObject* after = nullptr;   ///< null: deleted
+};
+
 /// The functions of one plugin for pods of one key. What upstream returns as an error is kQueue here.
 class PreparedHints {
  public:
   virtual ~PreparedHints() = default;
   virtual QueueingHint after_pod_change(const PodObjectChange& /*change*/) const { return QueueingHint::kQueue; }
   virtual QueueingHint after_node_change(const NodeChange& /*change*/) const { return QueueingHint::kQueue; }
+  virtual QueueingHint after_storage_change(const StorageChange& /*change*/) const { return QueueingHint::kQueue; }
 };
 
 /// The registrations of one plugin in one profile. Constant; may be read by several threads.

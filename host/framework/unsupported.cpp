@@ -20,13 +20,9 @@ bool is_missing(const Profile& profile, std::string_view plugin, const HostPlugi
   return false;
 }
 
-std::string refusal(std::string_view plugin, const std::string& what) {
-  return "plugin \"" + std::string(plugin) + "\" is not supported yet: the pod uses " + what;
-}
-
 /// A plugin of volumes whose profile sets a gate as Berth has not built it.
-std::optional<std::string> volume_gate_reason(const Profile& profile, const FeatureGates& gates,
-                                              const HostPlugins& hosted) {
+std::optional<UnsupportedUse> unsupported_volumes(const Profile& profile, const FeatureGates& gates,
+                                                  const HostPlugins& hosted) {
   struct Gate {
     std::string_view name;
     bool as_built;
@@ -37,8 +33,9 @@ std::optional<std::string> volume_gate_reason(const Profile& profile, const Feat
                                     {"VolumeLimitScaling", false, "NodeVolumeLimits"}};
   for (const Gate& gate : kGates)
     if (gates.enabled(gate.name) != gate.as_built && is_missing(profile, gate.plugin, hosted))
-      return "feature gate " + std::string(gate.name) + " is not supported yet for plugin \"" +
-             std::string(gate.plugin) + "\": the pod uses volumes";
+      return UnsupportedUse{std::string(gate.plugin), "spec.volumes",
+                            "feature gate " + std::string(gate.name) + " is not supported yet for plugin \"" +
+                                std::string(gate.plugin) + "\": the pod uses volumes"};
   return std::nullopt;
 }
 
@@ -85,15 +82,23 @@ std::optional<std::string> missing_score_state(const Profile& profile) {
   return std::nullopt;
 }
 
-std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const FeatureGates& gates,
+std::optional<UnsupportedUse> unsupported_use(const Pod& pod, const Profile& profile, const FeatureGates& gates,
                                               const HostPlugins& hosted) {
   if (!pod.rare().volumes.empty())
-    if (std::optional<std::string> reason = volume_gate_reason(profile, gates, hosted)) return reason;
+    if (std::optional<UnsupportedUse> use = unsupported_volumes(profile, gates, hosted)) return use;
   const std::vector<std::string>& claims = pod.rare().resource_claims;
-  if (!claims.empty() && is_missing(profile, "DynamicResources", hosted)) {
-    return refusal("DynamicResources", "the resource claim \"" + claims.front() + "\"");
-  }
+  if (!claims.empty() && is_missing(profile, "DynamicResources", hosted))
+    return UnsupportedUse{
+        "DynamicResources", "spec.resourceClaims",
+        "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"" + claims.front() + "\""};
   return std::nullopt;
+}
+
+std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const FeatureGates& gates,
+                                              const HostPlugins& hosted) {
+  std::optional<UnsupportedUse> use = unsupported_use(pod, profile, gates, hosted);
+  if (!use) return std::nullopt;
+  return std::move(use->text);
 }
 
 }  // namespace berth

@@ -25,6 +25,15 @@ std::optional<MissingFilterState> missing_filter_state(const Profile& profile, c
 /// The scoring error of a profile that runs a Score plugin without the PreScore whose state it reads.
 std::optional<std::string> missing_score_state(const Profile& profile);
 
+/// What a pod uses that Berth cannot judge.
+struct UnsupportedUse {
+  std::string plugin;
+  std::string field;  ///< of the pod: "spec.resourceClaims"
+  std::string text;   ///< unsupported_reason()
+};
+std::optional<UnsupportedUse> unsupported_use(const Pod& pod, const Profile& profile, const FeatureGates& gates,
+                                              const HostPlugins& hosted = {});
+
 /// Why no backend may evaluate this pod: it needs an enabled plugin of kube-scheduler that is not built yet. nullopt
 /// when every enabled plugin that concerns the pod is built. The text names the plugin and what the pod uses, and
 /// becomes the message of a SchedulerError: `plugin "DynamicResources" is not supported yet: the pod uses the resource

@@ -49,10 +49,18 @@ bool WaitingPods::allow(std::string_view uid, std::string_view plugin) {
 }
 
 bool WaitingPods::reject(std::string_view uid, std::string_view plugin, std::string message) {
+  return decide(uid, {StatusCode::kUnschedulable, std::string(plugin), {std::move(message)}});
+}
+
+bool WaitingPods::preempt(std::string_view uid, std::string_view plugin) {
+  return decide(uid, {StatusCode::kError, std::string(plugin), {"waiting on permit for pod: preempted"}});
+}
+
+bool WaitingPods::decide(std::string_view uid, Status decision) {
   const std::lock_guard lock(mutex_);
   Record* record = undecided(uid);
   if (record == nullptr) return false;
-  decide(std::string(uid), *record, Status{StatusCode::kUnschedulable, std::string(plugin), {std::move(message)}});
+  decide(std::string(uid), *record, std::move(decision));
   return true;
 }
 

@@ -40,6 +40,9 @@ class WaitingPods {
   bool allow(std::string_view uid, std::string_view plugin);
   /// @return false when the pod does not wait or is decided
   bool reject(std::string_view uid, std::string_view plugin, std::string message);
+  /// As 1.36 ends the wait of a victim: an error, so that the pod takes the error backoff and needs no event.
+  /// @return as reject()
+  bool preempt(std::string_view uid, std::string_view plugin);
 
   bool is_waiting(std::string_view uid) const;  ///< has a record, decided or not
   std::vector<PodPtr> pods() const;
@@ -80,6 +83,7 @@ class WaitingPods {
   void plan(const std::string& uid, const Record& record);
   void cancel(const std::string& uid, const Record& record);
   void decide(const std::string& uid, Record& record, Status decision);
+  bool decide(std::string_view uid, Status decision);
   void fire_due_timers();
   static std::int64_t first_deadline_us(const Record& record);
 

@@ -245,7 +245,7 @@ class VolumeBuilder {
         inline_disk->migrated = migrate_inline(inline_disk->source);
         rare.volumes.push_back({PodVolume::Kind::kInTreeDisk, field_name(inline_disk->source.kind), inline_disk});
       } else {
-        rare.volumes.push_back({PodVolume::Kind::kCsiInline, "csi"});
+        rare.volumes.push_back({PodVolume::Kind::kCsiInline, "inline.csi.example.com"});
       }
     }
     const std::shared_ptr<Pod> made = copy_of(pod);

@@ -14,6 +14,7 @@
 #include "host/objects/foreign_object.h"
 #include "host/objects/json_value.h"
 #include "host/objects/list_entries.h"
+#include "host/objects/object_kinds.h"
 #include "host/objects/pod_state.h"
 #include "host/objects/validation.h"
 
@@ -158,24 +159,6 @@ PodDisruptionBudget read_disruption_budget(const JsonValue& object, DecodedMeta&
   const JsonValue disrupted = status.field("disruptedPods");
   disrupted.for_each_entry([&](std::string_view name, const JsonValue&) { result.disrupted_pods.emplace_back(name); });
   return result;
-}
-
-/// Objects of the kind have no namespace.
-bool is_cluster_wide(KindUse use) {
-  switch (use) {
-    case KindUse::kNode:
-    case KindUse::kNamespace:
-    case KindUse::kPriorityClass:
-    case KindUse::kRuntimeClass:
-    case KindUse::kVolume:
-    case KindUse::kStorageClass:
-    case KindUse::kCsiNode:
-    case KindUse::kCsiDriver:
-    case KindUse::kVolumeAttachment:
-      return true;
-    default:
-      return false;
-  }
 }
 
 template <class T>
@@ -325,7 +308,7 @@ void ObjectDecoder::Caches::read(const KnownKind& known, const JsonValue& object
     ++out.unused_kinds[std::string(known.kind)];
     return;
   }
-  const bool has_namespace = !is_cluster_wide(known.use);
+  const bool has_namespace = !is_cluster_wide(known.kind);
   DecodedMeta meta = pods.read_metadata(object.field("metadata"), known.use == KindUse::kNamespace);
   require_name(object, meta.name);
   if (has_namespace && meta.namespace_.empty()) meta.namespace_ = "default";

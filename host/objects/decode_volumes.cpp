@@ -125,7 +125,7 @@ ObjectName read_object_reference(const JsonValue& value) {
 
 /// What rules read of the source `key` of a volume of a pod; nullopt: nothing.
 std::optional<PodVolume> read_pod_volume(const JsonValue& volume, std::string_view key, const JsonValue& source) {
-  PodVolume result{PodVolume::Kind::kCsiInline, std::string(key)};
+  PodVolume result{PodVolume::Kind::kCsiInline, {}};
   if (key == "persistentVolumeClaim") {
     if (!source.expect_object()) return std::nullopt;
     result = {PodVolume::Kind::kClaim, {}};
@@ -138,9 +138,10 @@ std::optional<PodVolume> read_pod_volume(const JsonValue& volume, std::string_vi
     volume.field("name").read(disk->volume_name);
     disk->source = read_source(source, *field);
     disk->migrated = migrate_inline(disk->source);
-    result.kind = PodVolume::Kind::kInTreeDisk;
-    result.disk = std::move(disk);
-  } else if (key != "csi") {
+    result = {PodVolume::Kind::kInTreeDisk, std::string(key), std::move(disk)};
+  } else if (key == "csi") {
+    source.field("driver").read(result.name);
+  } else {
     return std::nullopt;
   }
   return result;

@@ -176,7 +176,7 @@ class Expansion {
             const ExpansionLimits& limits, ObjectPools& pools, PodNames& names, ClusterObjects& objects)
       : workloads_(workloads),
         sources_(sources),
-        limits_(limits),
+        budget_(limits),
         pools_(pools),
         names_(names),
         objects_(objects),
@@ -349,11 +349,7 @@ class Expansion {
     const auto count = static_cast<std::int64_t>(eligible.size());
     OwnParts own_parts = numbered_parts(from.workload.name);
     own_parts.spec = true;
-    if (!allows(i, count, {limits_.daemon_pods_max, made_daemon_count_, "DaemonSets"}) ||
-        !allows(i, count, from.pod_template, own_parts)) {
-      return;
-    }
-    made_daemon_count_ += count;
+    if (!allows(i, count, from.pod_template, own_parts, ExpansionBudget::Maker::kDaemonSet)) return;
     std::int64_t number = 0;
     for (const Node* node : eligible) {
       PodSpec own = spec;
@@ -399,45 +395,20 @@ class Expansion {
     return {.name_bytes = static_cast<std::int64_t>(prefix.size()) + kNumberBytes};
   }
 
-  /// Whether `count` more pods stay below all limits; then they are counted as made.
-  bool allows(std::size_t i, std::int64_t count, const PodTemplate& pod_template, const OwnParts& own) {
-    const std::int64_t bytes_each = pod_cost_bytes(pod_template, own);
-    if (!allows(i, count, {limits_.pods_max, made_count_, "workloads"}) || !allows_bytes(i, count, bytes_each)) {
-      return false;
-    }
-    made_count_ += count;
-    made_bytes_ += count * bytes_each;
-    return true;
-  }
-  struct Limit {
-    std::int64_t pods_max;
-    std::int64_t made_count;
-    std::string_view makers;
-  };
-  bool allows(std::size_t i, std::int64_t count, const Limit& limit) {
-    if (count <= limit.pods_max - limit.made_count) return true;
-    refuse(i, "asks for " + std::to_string(count) + " more pods, expected at most " + std::to_string(limit.pods_max) +
-                  " from all " + std::string(limit.makers) + " together, of which " + std::to_string(limit.made_count) +
-                  " are made");
-    return false;
-  }
-  bool allows_bytes(std::size_t i, std::int64_t count, std::int64_t bytes_each) {
-    if (count == 0 || bytes_each <= (limits_.bytes_max - made_bytes_) / count) return true;
-    refuse(i, "asks for " + std::to_string(count) + " more pods of about " + std::to_string(bytes_each) +
-                  " bytes each with their names, labels and claims, expected at most " +
-                  std::to_string(limits_.bytes_max) + " bytes from all workloads together, of which " +
-                  std::to_string(made_bytes_) + " are used");
-    return false;
-  }
-  void refuse(std::size_t i, std::string message) {
+  /// Whether `count` more pods stay below all limits; then they are counted as made. Otherwise there is a problem.
+  bool allows(std::size_t i, std::int64_t count, const PodTemplate& pod_template, const OwnParts& own,
+              ExpansionBudget::Maker maker = ExpansionBudget::Maker::kOther) {
+    std::optional<std::string> refusal = budget_.take(maker, count, pod_cost_bytes(pod_template, own));
+    if (!refusal) return true;
     const SourcePlace place = workloads_[i].place;
     problems_.push_back(
-        {sources_[place.source], line_location(place), std::move(message), name_in_reports(workloads_[i].workload)});
+        {sources_[place.source], line_location(place), std::move(*refusal), name_in_reports(workloads_[i].workload)});
+    return false;
   }
 
   std::vector<DecodedWorkload>& workloads_;
   const std::vector<std::string>& sources_;
-  ExpansionLimits limits_;
+  ExpansionBudget budget_;
   ObjectPools& pools_;
   PodNames& names_;
   ClusterObjects& objects_;
@@ -449,9 +420,6 @@ class Expansion {
   std::vector<tsl::robin_set<std::string_view>> covered_nodes_;  ///< of a DaemonSet
   std::vector<Workload> made_replica_sets_;
   std::vector<InputProblem> problems_;
-  std::int64_t made_count_ = 0;
-  std::int64_t made_daemon_count_ = 0;  ///< of these, by DaemonSets
-  std::int64_t made_bytes_ = 0;         ///< estimated
 };
 
 }  // namespace

@@ -142,19 +142,30 @@ void write_spread_constraints(Writer& w, const std::vector<TopologySpreadConstra
   });
 }
 
-void write_volume(Writer& w, const PodVolume& volume) {
+void write_smallest_claim(Writer& w) {
+  w.object("spec", [&] {
+    w.strings("accessModes", std::vector<std::string>{"ReadWriteOnce"});
+    w.object("resources", [&] { w.object("requests", [&] { w.field("storage", std::string_view("1Gi")); }); });
+  });
+}
+
+/// The model has the name alone of an ephemeral volume, and the driver alone of one that a CSI driver mounts inline;
+/// the rest is what an API server asks for.
+/// @param position  of the volume in its pod
+void write_volume(Writer& w, const PodVolume& volume, std::size_t position) {
   switch (volume.kind) {
     case PodVolume::Kind::kClaim:
       w.text("name", volume.name);
       return w.object("persistentVolumeClaim", [&] { w.field("claimName", volume.name); });
     case PodVolume::Kind::kEphemeral:
       w.text("name", volume.name);
-      return w.object("ephemeral", [] {});
+      return w.object("ephemeral", [&] { w.object("volumeClaimTemplate", [&] { write_smallest_claim(w); }); });
     case PodVolume::Kind::kInTreeDisk:
       w.text("name", volume.disk->volume_name);
       return write_volume_source(w, volume.disk->source);
     case PodVolume::Kind::kCsiInline:
-      return w.object(volume.name, [] {});
+      w.text("name", "csi-" + std::to_string(position));
+      return w.object("csi", [&] { w.text("driver", volume.name); });
   }
 }
 
@@ -186,8 +197,12 @@ void write_spec(Writer& w, const Pod& pod) {
     w.field("priority", pod.priority);
     if (pod.preemption_policy == PreemptionPolicy::kNever) w.text("preemptionPolicy", "Never");
     write_names(w, "schedulingGates", pod.rare().scheduling_gates);
-    w.objects("volumes", pod.rare().volumes, [&](const PodVolume& volume) { write_volume(w, volume); });
-    write_names(w, "resourceClaims", pod.rare().resource_claims);
+    std::size_t position = 0;
+    w.objects("volumes", pod.rare().volumes, [&](const PodVolume& volume) { write_volume(w, volume, position++); });
+    w.objects("resourceClaims", pod.rare().resource_claims, [&](const std::string& name) {
+      w.field("name", name);
+      w.field("resourceClaimName", name);
+    });
     write_shared_spec(w, *pod.spec);
   });
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <system_error>
 
 #include "host/objects/text/json_scan.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -47,6 +48,23 @@ class JsonWriter {
     needs_comma_ = true;
   }
   void value(std::int32_t number) { value(std::int64_t{number}); }
+  void value(std::uint64_t number) {
+    separate();
+    char buffer[24];
+    out_.append(buffer, std::to_chars(buffer, buffer + sizeof(buffer), number).ptr);
+    needs_comma_ = true;
+  }
+  /// The shortest text that reads as the number; null where JSON has none.
+  void value(double number) {
+    separate();
+    char buffer[32];
+    if (std::isfinite(number)) {
+      out_.append(buffer, std::to_chars(buffer, buffer + sizeof(buffer), number).ptr);
+    } else {
+      out_ += "null";
+    }
+    needs_comma_ = true;
+  }
   void value(bool flag) {
     separate();
     out_ += flag ? "true" : "false";

@@ -20,9 +20,7 @@
 #include "host/objects/object_pools.h"
 #include "host/objects/pod_names.h"
 #include "host/objects/repeated_objects.h"
-#include "host/objects/text/json_items.h"
 #include "host/objects/text/text_reader.h"
-#include "host/objects/text/yaml_items.h"
 #include "host/objects/thread_count.h"
 
 namespace berth {
@@ -375,10 +373,10 @@ void Loading::expand() {
   }
 }
 
-/// Without strict, YAML may say a field twice, as JSON may: the last counts.
+/// YAML may say a field twice, as JSON may: ValidationCheck::kDuplicateField finds it and names the object.
 TextLimits text_limits(const LoadOptions& options) {
   TextLimits limits = options.text;
-  limits.yaml_keys_once = options.strict;
+  limits.yaml_keys_once = false;
   return limits;
 }
 
@@ -400,18 +398,7 @@ LoadResult load_cluster(const std::vector<std::string>& paths, const LoadOptions
 }
 
 LoadResult load_cluster_from_text(std::string_view text, const std::string& source_name, const LoadOptions& options) {
-  const auto source = std::make_shared<const std::string>(source_name);
-  MemoryStream stream(text);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  const bool is_json = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
-  LoadResult result;
-  if (is_json) {
-    JsonItemSplitter splitter(source, text_limits(options));
-    result = Loading(options).run([&](ItemBatch& batch) { return splitter.next(stream, batch); });
-  } else {
-    YamlItemReader reader(source, stream, text_limits(options), 1);
-    result = Loading(options).run([&](ItemBatch& batch) { return reader.next(batch); });
-  }
+  LoadResult result = Loading(options).run(batches_of_text(text, source_name, text_limits(options)));
   result.objects.bytes_read = text.size();
   return result;
 }

@@ -127,7 +127,7 @@ struct InlineDisk {
 struct PodVolume {
   enum class Kind : std::uint8_t { kClaim, kEphemeral, kInTreeDisk, kCsiInline };
   Kind kind = Kind::kClaim;
-  std::string name;  ///< claim name, volume name for ephemeral, source kind for the others
+  std::string name;  ///< claim name, volume name for ephemeral, source kind for a disk, driver of an inline CSI volume
   std::shared_ptr<const InlineDisk> disk = nullptr;  ///< of kInTreeDisk
   friend bool operator==(const PodVolume& a, const PodVolume& b);
 };

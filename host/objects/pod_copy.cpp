@@ -22,4 +22,21 @@ std::shared_ptr<Pod> copy_of(const Pod& pod) {
   return copy;
 }
 
+PodPtr pending_copy_of(const Pod& pod) {
+  auto copy = copy_of(pod);
+  copy->node_name.clear();
+  copy->start_time_us = 0;
+  copy->phase = PodPhase::kPending;
+  copy->terminating = false;
+  if (pod.rare_fields != nullptr) {
+    PodRare rare = *pod.rare_fields;
+    rare.nominated_node_name.clear();
+    rare.status_resources.clear();
+    rare.resize_infeasible = false;
+    rare.preempted = false;
+    copy->rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  }
+  return copy;
+}
+
 }  // namespace berth

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -91,6 +92,15 @@ struct PersistentVolume {
   bool terminating = false;
   VolumeSource source;
   std::shared_ptr<const MigratedVolume> migrated;  ///< null: the source is not one of an in-tree plugin that migrates
+
+  /// What is migrated follows from the rest.
+  friend bool operator==(const PersistentVolume& a, const PersistentVolume& b) {
+    const auto parts = [](const PersistentVolume& v) {
+      return std::tie(v.name, v.labels, v.capacity, v.access_modes, v.is_block, v.class_name, v.attributes_class,
+                      v.claim_ref, v.node_affinity, v.is_available, v.terminating, v.source);
+    };
+    return parts(a) == parts(b);
+  }
 };
 
 struct VolumeClaim {
@@ -112,6 +122,7 @@ struct VolumeClaim {
 
   std::string full_name() const { return namespace_ + "/" + name; }
   bool is_bound() const { return !volume_name.empty() && is_bind_completed; }
+  friend bool operator==(const VolumeClaim&, const VolumeClaim&) = default;
 };
 
 struct StorageClass {
@@ -124,21 +135,25 @@ struct StorageClass {
   std::string provisioner;
   BindingMode binding_mode = BindingMode::kUnset;
   std::vector<TopologyTerm> allowed_topologies;  ///< empty: everywhere
+  friend bool operator==(const StorageClass&, const StorageClass&) = default;
 };
 
 struct CsiNode {
   struct Driver {
     std::string name;
     std::optional<std::int32_t> limit;  ///< allocatable.count
+    friend bool operator==(const Driver&, const Driver&) = default;
   };
   std::string name;  ///< of the node
   std::vector<Driver> drivers;
   std::vector<std::string> migrated_plugins;  ///< annotation storage.alpha.kubernetes.io/migrated-plugins
+  friend bool operator==(const CsiNode&, const CsiNode&) = default;
 };
 
 struct CsiDriver {
   std::string name;
   bool tracks_capacity = false;  ///< spec.storageCapacity
+  friend bool operator==(const CsiDriver&, const CsiDriver&) = default;
 };
 
 struct CsiStorageCapacity {
@@ -148,6 +163,13 @@ struct CsiStorageCapacity {
   std::optional<LabelSelector> node_topology;  ///< nullopt: no node
   std::optional<Quantity> capacity;
   std::optional<Quantity> volume_size_max;
+
+  /// The largest volume that can be made there; nullptr: unknown.
+  const Quantity* limit() const {
+    if (volume_size_max) return &*volume_size_max;
+    return capacity ? &*capacity : nullptr;
+  }
+  friend bool operator==(const CsiStorageCapacity&, const CsiStorageCapacity&) = default;
 };
 
 struct VolumeAttachment {
@@ -155,6 +177,7 @@ struct VolumeAttachment {
   std::string attacher;
   std::string node_name;
   std::optional<std::string> volume_name;  ///< nullopt: of an inline volume
+  friend bool operator==(const VolumeAttachment&, const VolumeAttachment&) = default;
 };
 
 /// All storage objects of an input, in its order.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -37,6 +38,20 @@ StoreStatus label_node(ObjectStore& store, const NodePtr& node, std::string_view
   auto changed = std::make_shared<Node>(*node);
   changed->labels = with_label(node->labels, key, value);
   return store.update(NodePtr(std::move(changed))).status;
+}
+
+/// PrepareDependentObjects() of upstream's test/utils/runners.go.
+StoreStatus put_csi_node(ObjectStore& store, const SetNodeAllocatable& strategy, const std::string& node_name) {
+  const StoredPtr<CsiNode> before = store.get<CsiNode>({{}, node_name});
+  auto node = before == nullptr ? std::make_shared<CsiNode>() : std::make_shared<CsiNode>(*before->object);
+  node->name = node_name;
+  node->migrated_plugins = strategy.migrated_plugins;
+  for (const CsiNode::Driver& driver : strategy.drivers) {
+    std::erase_if(node->drivers, [&](const CsiNode::Driver& other) { return other.name == driver.name; });
+    node->drivers.push_back(driver);
+  }
+  const std::shared_ptr<const CsiNode> made = std::move(node);
+  return before == nullptr ? store.create(made).status : store.update(made).status;
 }
 
 }  // namespace
@@ -96,12 +111,17 @@ StoreStatus prepare_nodes(ObjectStore& store, const NodeStrategy& strategy, std:
   const auto* labels = std::get_if<LabelNodes>(&strategy);
   const auto* unique = std::get_if<LabelNodesUniquely>(&strategy);
   // SetNodeAllocatable patches the node itself, and the API server ignores the status there (nodeStrategy in
-  // kubernetes pkg/registry/core/node/strategy.go): without CSINodes the strategy changes nothing.
-  if (labels == nullptr && unique == nullptr) return {};
+  // kubernetes pkg/registry/core/node/strategy.go): what counts are the CSINodes.
+  const auto* allocatable = std::get_if<SetNodeAllocatable>(&strategy);
+  if (labels == nullptr && unique == nullptr && allocatable == nullptr) return {};
   const std::vector<StoredPtr<Node>> nodes = store.list<Node>().items;
   for (std::int64_t i = 0; i < count; ++i) {
     const NodePtr& node = nodes.at(static_cast<std::size_t>(first + i))->object;
     const auto turn = static_cast<std::size_t>(i);
+    if (allocatable != nullptr) {
+      if (StoreStatus status = put_csi_node(store, *allocatable, node->name); !status.is_success()) return status;
+      continue;
+    }
     StoreStatus status = labels != nullptr
                              ? label_node(store, node, labels->key, labels->values[turn % labels->values.size()])
                              : label_node(store, node, unique->key, names.uid());

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "host/objects/volumes.h"
+
 namespace berth {
 
 /// A number that a file gives, or the name of the parameter that gives it.
@@ -30,8 +32,10 @@ struct LabelNodes {
 struct LabelNodesUniquely {
   std::string key;
 };
+/// Makes a CSINode for each node.
 struct SetNodeAllocatable {
-  bool needs_csi_nodes = false;  ///< the strategy also fills CSINode objects
+  std::vector<CsiNode::Driver> drivers;
+  std::vector<std::string> migrated_plugins;
 };
 using NodeStrategy = std::variant<std::monostate, LabelNodes, LabelNodesUniquely, SetNodeAllocatable>;
 

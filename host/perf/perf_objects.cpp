@@ -12,13 +12,15 @@
 #include "host/objects/loader.h"
 #include "host/objects/pod_copy.h"
 #include "host/objects/text/text_reader.h"
+#include "host/objects/volume_migration.h"
 #include "host/perf/stored_form.h"
 
 namespace berth {
 namespace {
 
-constexpr auto kKinds =
-    std::to_array<std::string_view>({"Pod", "Node", "Namespace", "Service", "PodDisruptionBudget", "PriorityClass"});
+constexpr auto kKinds = std::to_array<std::string_view>(
+    {"Pod", "Node", "Namespace", "Service", "PodDisruptionBudget", "PriorityClass", "PersistentVolume",
+     "PersistentVolumeClaim", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment"});
 
 // makeBasePod() and makeBaseNode() of upstream's util.go.
 constexpr std::string_view kBasePod = R"(apiVersion: v1
@@ -107,6 +109,13 @@ std::vector<PerfObject> finish_kind(std::string_view kind, const ClusterObjects&
   if (kind == "Namespace") return finish_all(loaded.namespaces, batch, source);
   if (kind == "Service") return finish_all(loaded.services, batch, source);
   if (kind == "PriorityClass") return finish_all(loaded.priority_classes, batch, source);
+  if (kind == "PersistentVolume") return finish_all(loaded.storage.volumes, batch, source);
+  if (kind == "PersistentVolumeClaim") return finish_all(loaded.storage.claims, batch, source);
+  if (kind == "StorageClass") return finish_all(loaded.storage.classes, batch, source);
+  if (kind == "CSINode") return finish_all(loaded.storage.csi_nodes, batch, source);
+  if (kind == "CSIDriver") return finish_all(loaded.storage.csi_drivers, batch, source);
+  if (kind == "CSIStorageCapacity") return finish_all(loaded.storage.capacities, batch, source);
+  if (kind == "VolumeAttachment") return finish_all(loaded.storage.attachments, batch, source);
   return finish_all(loaded.pod_disruption_budgets, batch, source);
 }
 
@@ -114,7 +123,6 @@ std::vector<PerfObject> finish_kind(std::string_view kind, const ClusterObjects&
 std::string unsupported_by(const PerfObject& object) {
   const auto* pod = std::get_if<PodPtr>(&object.object);
   if (pod == nullptr) return {};
-  if (!(*pod)->rare().volumes.empty()) return "pods with volumes that a storage plugin looks at";
   if (!(*pod)->rare().resource_claims.empty()) return "pods with resource claims";
   return {};
 }
@@ -135,6 +143,29 @@ SeriesResult make_series(const TextTemplate& text, const SeriesRequest& request)
   std::vector<PerfObject> objects = finish_kind(kind, loaded.objects, batch, text.source());
   if (std::string unsupported = unsupported_by(objects.front()); !unsupported.empty()) return {{}, unsupported};
   return {ObjectSeries(std::move(objects)), {}};
+}
+
+PodWithVolume with_volume(const PerfObject& pod, const PerfObject& volume, const PerfObject& claim,
+                          const std::string& name_space, std::int64_t index) {
+  const std::string claim_name = fmt::format("pvc-{}", index);
+  const auto own_claim = mutable_copy(*std::get<SharedObject<VolumeClaim>>(claim.object));
+  const auto own_volume = mutable_copy(*std::get<SharedObject<PersistentVolume>>(volume.object));
+  own_volume->name = fmt::format("{}-vol-{}", name_space, index);
+  const bool is_csi = own_volume->source.kind == VolumeSource::Kind::kCsi;
+  own_volume->source.id = is_csi ? own_volume->name : fmt::format("vol-{}", index);
+  own_volume->migrated = migrate(*own_volume);
+  own_volume->claim_ref = ObjectName{name_space, claim_name, ""};
+  own_volume->is_available = false;
+  own_claim->name = claim_name;
+  own_claim->namespace_ = name_space;
+  own_claim->volume_name = own_volume->name;
+  const std::shared_ptr<Pod> own_pod = mutable_copy(std::get<PodPtr>(pod.object));
+  PodRare rare = own_pod->rare();
+  rare.volumes = {PodVolume{PodVolume::Kind::kClaim, claim_name}};
+  own_pod->rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  PodWithVolume result{own_claim, own_volume, pod};
+  result.pod.object = PodPtr(own_pod);
+  return result;
 }
 
 TextTemplate base_pod_template() { return {std::string(kBasePod), "the pod of scheduler_perf"}; }

@@ -16,11 +16,13 @@
 
 namespace berth {
 
+template <class T>
+using SharedObject = std::shared_ptr<const T>;
+
+/// No workload object (ReplicaSet, ...) is made.
 struct PerfObject {
   /// The name is empty where the template has none; then `options` has generateName.
-  std::variant<PodPtr, NodePtr, std::shared_ptr<const Namespace>, std::shared_ptr<const Service>,
-               std::shared_ptr<const PodDisruptionBudget>, std::shared_ptr<const PriorityClass>>
-      object;
+  EachKind<std::variant, SharedObject> object;
   CreateOptions options;
 };
 
@@ -51,6 +53,17 @@ struct SeriesResult {
 
 /// @throws InputError naming the file for what cannot be read
 SeriesResult make_series(const TextTemplate& text, const SeriesRequest& request);
+
+/// Object number `index` with a claim and a volume of its own, bound to each other: CreatePodWithPersistentVolume() of
+/// upstream's test/utils/runners.go.
+struct PodWithVolume {
+  std::shared_ptr<const VolumeClaim> claim;
+  std::shared_ptr<const PersistentVolume> volume;
+  PerfObject pod;
+};
+/// @param pod, volume, claim  of a template each
+PodWithVolume with_volume(const PerfObject& pod, const PerfObject& volume, const PerfObject& claim,
+                          const std::string& name_space, std::int64_t index);
 
 /// The pod and the nodes that upstream creates where an operation names no template.
 TextTemplate base_pod_template();

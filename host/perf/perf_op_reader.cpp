@@ -67,9 +67,15 @@ NodeStrategy read_unique_label_strategy(const JsonValue& value) {
 NodeStrategy read_allocatable_strategy(const JsonValue& value) {
   SetNodeAllocatable strategy;
   value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
-    const bool is_csi = key == "csiNodeAllocatable" || key == "migratedPlugins";
-    if (is_csi && field.present()) strategy.needs_csi_nodes = true;
-    return is_csi || key == "nodeAllocatable";
+    if (key == "migratedPlugins") field.read(strategy.migrated_plugins);
+    if (key == "csiNodeAllocatable") {
+      field.for_each_field([&](std::string_view name, const JsonValue& allocatable) {
+        CsiNode::Driver& driver = strategy.drivers.emplace_back();
+        driver.name = name;
+        allocatable.field("count").read(driver.limit);
+      });
+    }
+    return key == "migratedPlugins" || key == "csiNodeAllocatable" || key == "nodeAllocatable";
   });
   return strategy;
 }

@@ -76,8 +76,6 @@ class Planner {
   std::string default_namespace() const { return fmt::format("namespace-{}", plan_.ops.size()); }
 
   void add(CreateNodesOp op) {
-    const auto* strategy = std::get_if<SetNodeAllocatable>(&op.strategy);
-    if (strategy != nullptr && strategy->needs_csi_nodes) throw Unsupported{"CSINode objects"};
     params_.fill(op.count);
     const TextTemplate base = base_node_template(fmt::format("node-{}-", plan_.ops.size()));
     ObjectSeries nodes = series(op.template_path.empty() ? base : load(op.template_path), op.count.value);
@@ -95,11 +93,18 @@ class Planner {
     params_.fill(op.steady_state, op.steady_state_param);
     params_.fill(op.duration_us, op.duration_param);
     if (op.steady_state && op.duration_us <= 0) params_.refuse("steadyState needs a duration above 0");
-    if (!op.claim_template_path.empty()) throw Unsupported{"PersistentVolume and PersistentVolumeClaim objects"};
+    if (op.claim_template_path.empty() != op.volume_template_path.empty())
+      params_.refuse("expected persistentVolumeTemplatePath and persistentVolumeClaimTemplatePath, or neither");
     if (!op.namespace_) op.namespace_ = default_namespace();
     const std::string& path = op.template_path.empty() ? case_.pod_template_path : op.template_path;
     ObjectSeries pods = series(path.empty() ? base_pod_ : load(path), op.count.value, *op.namespace_);
-    append(std::move(op), std::move(pods));
+    std::vector<ObjectSeries> objects{std::move(pods)};
+    if (!op.claim_template_path.empty() && !objects.front().empty()) {
+      objects.push_back(series(load(op.volume_template_path), 1));
+      objects.push_back(series(load(op.claim_template_path), 1, *op.namespace_));
+    }
+    if (objects.front().empty()) objects.clear();
+    plan_.ops.push_back({std::move(op), std::move(objects)});
   }
 
   void add(CreatePodSetsOp op) {

@@ -15,8 +15,10 @@
 namespace berth {
 
 struct PlannedOp {
-  PerfOp op;                          ///< no parameters are left, and no CreatePodSetsOp
-  std::vector<ObjectSeries> objects;  ///< of its templates, in order; for namespaces: what they are copied from
+  PerfOp op;  ///< no parameters are left, and no CreatePodSetsOp
+  /// Of its templates, in order. For namespaces: what they are copied from. For pods: and their volume and claim, where
+  /// they have one.
+  std::vector<ObjectSeries> objects;
 };
 
 struct WorkloadPlan {

@@ -150,6 +150,12 @@ ClusterObjects WorkloadRun::measured_cluster() const {
   for (const auto& node : store_.list<Node>().items) cluster.nodes.push_back(node->object);
   for (const auto& name_space : store_.list<Namespace>().items) cluster.namespaces.push_back(*name_space->object);
   for (const auto& service : store_.list<Service>().items) cluster.services.push_back(*service->object);
+  const auto add_all = [this]<class T>(std::vector<T>& list) {
+    for (const auto& stored : store_.list<T>().items) list.push_back(*stored->object);
+  };
+  add_all(cluster.storage.volumes), add_all(cluster.storage.claims), add_all(cluster.storage.classes);
+  add_all(cluster.storage.csi_nodes), add_all(cluster.storage.csi_drivers), add_all(cluster.storage.capacities);
+  add_all(cluster.storage.attachments);
   std::set<std::string> placed_before;
   for (const StoredPodPtr& pod : collection_->pods_before) {
     if (pod->object->node_name.empty()) continue;
@@ -234,10 +240,28 @@ void WorkloadRun::run(const ChurnOp& op, const PlannedOp& planned) {
 
 // Pods.
 
-void WorkloadRun::create_pods(const std::string& name_space, const ObjectSeries& pods, std::int64_t count) {
+/// @return the pod that uses it
+PerfObject WorkloadRun::create_volume(const std::string& name_space, const std::vector<ObjectSeries>& objects,
+                                      std::int64_t index) {
+  PodWithVolume made = with_volume(objects[0].at(index), objects[1].at(0), objects[2].at(0), name_space, index);
+  CreateOptions options;
+  options.keeps_status = true;  // upstream updates it right after
+  const auto check_created = [](const StoreStatus& status) {
+    if (status.reason != StoreReason::kAlreadyExists) check(status, "creating a volume and its claim");
+  };
+  check_created(store_.create(made.claim, options).status);
+  check_created(store_.create(made.volume, options).status);
+  return std::move(made.pod);
+}
+
+void WorkloadRun::create_pods(const std::string& name_space, const std::vector<ObjectSeries>& objects,
+                              std::int64_t count) {
   std::string name;
+  PerfObject with_volume;
   for (std::int64_t i = 0; i < count; ++i) {
-    check(create_object(store_, pods.at(i), name), fmt::format("creating a pod in the namespace {}", name_space));
+    if (objects.size() > 1) with_volume = create_volume(name_space, objects, i);
+    const PerfObject& pod = objects.size() > 1 ? with_volume : objects[0].at(i);
+    check(create_object(store_, pod, name), fmt::format("creating a pod in the namespace {}", name_space));
     // Upstream's scheduler runs while pods are created.
     if (static_cast<std::size_t>(i + 1) % kSlicePods == 0) step();
   }
@@ -245,13 +269,12 @@ void WorkloadRun::create_pods(const std::string& name_space, const ObjectSeries&
 
 void WorkloadRun::run(const CreatePodsOp& op, const PlannedOp& planned) {
   const std::string& name = *op.namespace_;
-  const ObjectSeries pods = planned.objects.empty() ? ObjectSeries() : planned.objects[0];
   need_namespace(name);
   if (op.collect_metrics) start_collecting(name, PodFilter{{name}, {}});
   if (op.steady_state) {
-    create_pods_steadily(op, pods);
+    create_pods_steadily(op, planned.objects);
   } else {
-    create_pods(name, pods, op.count.value);
+    create_pods(name, planned.objects, op.count.value);
     if (op.skip_wait) expected_[name] += op.count.value;
     if (!op.skip_wait) wait_for_pods(name, {}, op.count.value, false);
   }
@@ -266,12 +289,12 @@ void WorkloadRun::run(const UnsupportedOp& op, const PlannedOp& /*planned*/) {
   throw std::logic_error("plan_workload() lets nothing with " + op.opcode + " through");
 }
 
-void WorkloadRun::create_pods_steadily(const CreatePodsOp& op, const ObjectSeries& pods) {
+void WorkloadRun::create_pods_steadily(const CreatePodsOp& op, const std::vector<ObjectSeries>& objects) {
   const std::string& name = *op.namespace_;
   const std::int64_t end_us = now_us() + op.duration_us;
   bool was_any_scheduled = false;
   while (now_us() < end_us && op.count.value > 0) {
-    create_pods(name, pods, op.count.value);
+    create_pods(name, objects, op.count.value);
     read_events();
     counts_.emplace(store_, PodFilter{{name}, {}});
     while (counts_->scheduled() < op.count.value && now_us() < end_us)

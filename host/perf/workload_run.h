@@ -95,8 +95,9 @@ class WorkloadRun {
   void run(const StopCollectingOp& op, const PlannedOp& planned);
   void run(const UnsupportedOp& op, const PlannedOp& planned);
 
-  void create_pods(const std::string& name_space, const ObjectSeries& pods, std::int64_t count);
-  void create_pods_steadily(const CreatePodsOp& op, const ObjectSeries& pods);
+  void create_pods(const std::string& name_space, const std::vector<ObjectSeries>& objects, std::int64_t count);
+  void create_pods_steadily(const CreatePodsOp& op, const std::vector<ObjectSeries>& objects);
+  PerfObject create_volume(const std::string& name_space, const std::vector<ObjectSeries>& objects, std::int64_t index);
   void delete_all_pods(const std::string& name_space);
   void need_namespace(const std::string& name);
   void start_collecting(std::string name, PodFilter filter);

@@ -51,7 +51,8 @@ PostFilterResult PostFilter::run(PodToPlace& pod, const Message& message, const 
       });
 }
 
-std::vector<Status> PostFilter::filter_statuses(const PodToPlace& pod) const {
+std::vector<Status> PostFilter::filter_statuses(PodToPlace& pod) {
+  backend_.prepare({&pod, 1});
   const std::span<const NodeInfo* const> nodes = cache_.nodes_in_order();
   std::unordered_map<std::string_view, std::size_t> position_of;
   for (std::size_t i = 0; i < nodes.size(); ++i) position_of.emplace(nodes[i]->name, i);

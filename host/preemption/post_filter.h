@@ -58,7 +58,7 @@ class PostFilter {
   };
   PostFilterResult preempt(PodToPlace& pod, const Message& message);
   /// What Filter says of each node, in node order: for plugins from outside.
-  std::vector<Status> filter_statuses(const PodToPlace& pod) const;
+  std::vector<Status> filter_statuses(PodToPlace& pod);
   static FailureKey key_of(const PodToPlace& pod) { return {pod.compiled_at, pod.class_index, pod.pod->priority}; }
   bool may_gain_from_pods(const Pod& pod) const;
 

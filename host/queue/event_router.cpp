@@ -43,6 +43,11 @@ void EventRouter::route(const ClusterChange& change, const ObjectsBefore& before
           } else {
             queue_.nominator().add(what.pod, what.node_name);
           }
+        } else if constexpr (std::is_same_v<Change, StorageUpsert>) {
+          storage_upserted(what, before);
+        } else if constexpr (std::is_same_v<Change, StorageRemoval>) {
+          if (const StorageObjectPtr gone = before.storage(what.kind, what.namespace_, what.name))
+            storage_changed(gone, nullptr);
         } else if constexpr (!std::is_same_v<Change, NamespaceUpsert> && !std::is_same_v<Change, NamespaceRemoval>) {
           queue_.forget_prepared_hints();
         }
@@ -60,6 +65,26 @@ void EventRouter::node_changed(const NodePtr& before, const NodePtr& after) {
   if (before == nullptr) return move(kNodeAdd);
   if (after == nullptr) return move(kNodeDelete);
   for (const ClusterEvent event : node_change_events(*before, *after, features_)) move(event);
+}
+
+void EventRouter::storage_upserted(const StorageUpsert& change, const ObjectsBefore& before) {
+  std::visit(
+      [&](const auto& object) {
+        std::string_view name_space;
+        if constexpr (requires { object.namespace_; }) name_space = object.namespace_;
+        storage_changed(before.storage(kind_of(change.object), name_space, object.name),
+                        std::make_shared<const StorageObject>(change.object));
+      },
+      change.object);
+}
+
+void EventRouter::storage_changed(const StorageObjectPtr& before, const StorageObjectPtr& after) {
+  std::uint16_t actions = EventAction::kUpdate;
+  if (before == nullptr) actions = EventAction::kAdd;
+  if (after == nullptr) actions = EventAction::kDelete;
+  const ClusterEvent event{resource_of(kind_of(after != nullptr ? *after : *before)), actions};
+  const Handling handling(*this, event);
+  queue_.move_on_event(event, {.old_storage = before, .new_storage = after});
 }
 
 void EventRouter::pod_changed(const PodPtr& before, const PodPtr& after) {

@@ -24,6 +24,8 @@ class AssumedPods {
 struct ObjectsBefore {
   std::function<NodePtr(std::string_view name)> node;
   std::function<PodPtr(std::string_view uid)> pod;
+  /// Of an object that a change is about: its kind, namespace and name. Empty: no change is about one.
+  std::function<StorageObjectPtr(StorageKind kind, std::string_view name_space, std::string_view name)> storage = {};
 };
 
 /// Tells a queue what happened to the cluster: the table of triggers in docs/behaviour/scheduler-core.md 1.7. Call it
@@ -34,7 +36,8 @@ class EventRouter {
   EventRouter(SchedulingQueue& queue, AssumedPods& assumed, const FeatureGates& gates);
 
   /// The change that Backend::apply() takes, too. A nomination goes to the nominator; Services and workloads raise no
-  /// event, but what hints know of them is void; namespaces tell the queue nothing.
+  /// event, but what hints know of them is void; namespaces tell the queue nothing, nor does the removal of a storage
+  /// object that was not there.
   void route(const ClusterChange& change, const ObjectsBefore& before);
 
   /// @param meter  is told how long events take; null: nobody. Outlives the router
@@ -46,8 +49,11 @@ class EventRouter {
   void node_changed(const NodePtr& before, const NodePtr& after);
   /// A finished pod counts as deleted.
   void pod_changed(const PodPtr& before, const PodPtr& after);
+  /// Null: the object came or went; the other one is not null.
+  void storage_changed(const StorageObjectPtr& before, const StorageObjectPtr& after);
 
  private:
+  void storage_upserted(const StorageUpsert& change, const ObjectsBefore& before);
   void pod_added(const PodPtr& pod);
   void pod_updated(const PodPtr& before, const PodPtr& after);
   void tell_changes(const PodPtr& before, const PodPtr& after, double seconds) const;

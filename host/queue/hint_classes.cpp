@@ -150,6 +150,8 @@ QueueingHint HintClasses::call(Class& hint_class, std::uint8_t plugin, const Rai
       return hints.after_pod_change({objects.old_pod.get(), objects.new_pod.get(), is_own, waiting});
     if (objects.old_node != nullptr || objects.new_node != nullptr)
       return hints.after_node_change({objects.old_node.get(), objects.new_node.get()});
+    if (objects.old_storage != nullptr || objects.new_storage != nullptr)
+      return hints.after_storage_change({objects.old_storage.get(), objects.new_storage.get()});
     return QueueingHint::kQueue;
   };
   const auto at = std::find_if(hint_class.prepared.begin(), hint_class.prepared.end(),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "host/framework/pod_signature.h"
+#include "plugins/volume_claims.h"
 
 namespace berth {
 namespace {
@@ -100,6 +101,7 @@ std::string HintTable::key_of(const Pod& pod, std::uint16_t profile, PluginSet p
     append_text(node_side_signature(*pod.spec), bytes);
   }
   if (key.namespace_) append_text(pod.namespace_, bytes);
+  if (key.volumes) append_text(volumes_signature(pod, [](const PodVolume&) { return true; }), bytes);
   return bytes + key.more;
 }
 

@@ -436,6 +436,11 @@ SchedulingQueue::PendingPods SchedulingQueue::pending_pods() const {
   return pods;
 }
 
+void SchedulingQueue::forget_told_condition(const Pod& pod) {
+  const std::uint32_t slot = records_.find(pod);
+  if (slot != PodRecords::kNone && same_uid(*records_[slot].info.pod, pod)) records_[slot].info.told_condition = 0;
+}
+
 std::optional<QueuedPodInfo> SchedulingQueue::find(const Pod& pod) const {
   const std::uint32_t slot = records_.find(pod);
   return slot == PodRecords::kNone ? std::nullopt : std::optional(records_[slot].info);

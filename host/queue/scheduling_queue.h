@@ -85,6 +85,9 @@ class SchedulingQueue {
   void flush_backoff();
   void flush_leftovers();
 
+  /// QueuedPodInfo::told_condition did not reach the pod, wherever it waits.
+  void forget_told_condition(const Pod& pod);
+
   /// Services or workloads changed: what hints know of default spreading is void.
   void forget_prepared_hints() { classes_.forget_prepared(); }
 

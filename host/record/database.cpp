@@ -3,6 +3,8 @@
 
 #include <sqlite3.h>
 
+#include <new>
+
 #include "host/record/schema.h"
 
 namespace berth {

@@ -26,7 +26,7 @@ void DecisionHash::reset() { XXH3_128bits_reset(&state_->xxh); }
 
 void DecisionHash::add(const RecordedEvent& event) {
   bytes_.clear();
-  append_bytes(bytes_, event);
+  append_bytes(bytes_, view_of(event));
   add_bytes(bytes_);
 }
 

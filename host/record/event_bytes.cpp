@@ -1,31 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/record/event_bytes.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 
 namespace berth {
 namespace {
 
 constexpr int kBitsPerByte = 8;
 
-/// Lowest byte first, whatever the machine.
-void append(std::string& bytes, std::uint64_t value) {
-  std::array<char, sizeof value> digits{};
-  for (std::size_t i = 0; i < digits.size(); ++i) digits[i] = static_cast<char>(value >> (kBitsPerByte * i));
-  bytes.append(digits.data(), digits.size());
-}
+/// Writes an event into room that was made for it.
+class Writer {
+ public:
+  explicit Writer(char* to) : to_(to) {}
 
-void append(std::string& bytes, std::int64_t value) { append(bytes, static_cast<std::uint64_t>(value)); }
+  void letter(char letter) { *to_++ = letter; }
+  /// Lowest byte first, whatever the machine.
+  void number(std::int64_t value) {
+    auto word = static_cast<std::uint64_t>(value);
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(to_, &word, sizeof word);
+      to_ += sizeof word;
+    } else {
+      for (std::size_t i = 0; i < sizeof word; ++i, word >>= kBitsPerByte) *to_++ = static_cast<char>(word);
+    }
+  }
+  void text(std::string_view text) {
+    number(static_cast<std::int64_t>(text.size()));
+    to_ = std::copy(text.begin(), text.end(), to_);
+  }
+  void pod(const RecordedPodView& pod) {
+    text(pod.name_space);
+    text(pod.name);
+    text(pod.uid);
+  }
+  const char* end() const { return to_; }
 
-void append(std::string& bytes, std::string_view text) {
-  append(bytes, static_cast<std::uint64_t>(text.size()));
-  bytes.append(text);
-}
+ private:
+  char* to_;
+};
 
-void append(std::string& bytes, const RecordedPod& pod) {
-  append(bytes, std::string_view(pod.name_space));
-  append(bytes, std::string_view(pod.name));
-  append(bytes, std::string_view(pod.uid));
+/// At least what the event takes.
+std::size_t room_for(const RecordedEventView& event) {
+  constexpr std::size_t kNumbers = 16;  // and lengths
+  const auto of_pod = [](const RecordedPodView& pod) {
+    return pod.name_space.size() + pod.name.size() + pod.uid.size();
+  };
+  return 1 + kNumbers * sizeof(std::uint64_t) + of_pod(event.pod) + event.node.size() + of_pod(event.preemptor) +
+         event.profile.size() + event.result.size() + event.message.size();
 }
 
 constexpr std::array kLetters = {'d', 'b', 'e'};  ///< [RecordedKind]
@@ -42,6 +66,10 @@ class Reader {
   std::int64_t number() {
     std::uint64_t value = 0;
     const std::string_view digits = take(sizeof value);
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(&value, digits.data(), sizeof value);
+      return static_cast<std::int64_t>(value);
+    }
     for (std::size_t i = 0; i < digits.size(); ++i)
       value |= static_cast<std::uint64_t>(static_cast<unsigned char>(digits[i])) << (kBitsPerByte * i);
     return static_cast<std::int64_t>(value);
@@ -67,19 +95,30 @@ class Reader {
 
 }  // namespace
 
-void append_bytes(std::string& out, const RecordedEvent& event) {
-  out += kLetters[static_cast<std::size_t>(event.kind)];
-  append(out, event.time_us);
-  append(out, event.pod);
-  append(out, std::string_view(event.node));
-  if (event.kind == RecordedKind::kEviction) append(out, event.preemptor);
+RecordedEventView view_of(const RecordedEvent& event) {
+  const auto view_of_pod = [](const RecordedPod& pod) { return RecordedPodView{pod.name_space, pod.name, pod.uid}; };
+  return {event.kind,    event.time_us, view_of_pod(event.pod), event.node,  view_of_pod(event.preemptor),
+          event.profile, event.attempt, event.result,           event.score, event.message};
+}
+
+void append_bytes(std::string& out, const RecordedEventView& event) {
+  const std::size_t size = out.size();
+  const std::size_t room = room_for(event);
+  out.resize(size + room);
+  Writer writer(out.data() + size);
+  writer.letter(kLetters[static_cast<std::size_t>(event.kind)]);
+  writer.number(event.time_us);
+  writer.pod(event.pod);
+  writer.text(event.node);
+  if (event.kind == RecordedKind::kEviction) writer.pod(event.preemptor);
   if (event.kind == RecordedKind::kDecision) {
-    append(out, std::string_view(event.profile));
-    append(out, event.attempt);
-    append(out, std::string_view(event.result));
-    append(out, event.score);
-    append(out, std::string_view(event.message));
+    writer.text(event.profile);
+    writer.number(event.attempt);
+    writer.text(event.result);
+    writer.number(event.score);
+    writer.text(event.message);
   }
+  out.resize(static_cast<std::size_t>(writer.end() - out.data()));
 }
 
 RecordedEventView take_event(std::string_view& bytes) {

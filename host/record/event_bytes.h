@@ -9,16 +9,13 @@
 
 namespace berth {
 
-/// Appends what the hash of decisions reads of an event: docs/recordings.md lists it.
-void append_bytes(std::string& out, const RecordedEvent& event);
-
 struct RecordedPodView {
   std::string_view name_space;
   std::string_view name;
   std::string_view uid;
 };
 
-/// RecordedEvent in the bytes of append_bytes().
+/// RecordedEvent whose texts lie elsewhere.
 struct RecordedEventView {
   RecordedKind kind = RecordedKind::kDecision;
   std::int64_t time_us = 0;
@@ -32,6 +29,11 @@ struct RecordedEventView {
   std::string_view message;
 };
 
+/// Reads `event`, which has to outlive the view.
+RecordedEventView view_of(const RecordedEvent& event);
+
+/// Appends what the hash of decisions reads of an event: docs/recordings.md lists it.
+void append_bytes(std::string& out, const RecordedEventView& event);
 /// Takes the first event off bytes of append_bytes(); the view reads them.
 RecordedEventView take_event(std::string_view& bytes);
 

@@ -11,10 +11,7 @@ namespace berth {
 class RecordingObserver final : public LoopObserver {
  public:
   /// @param writer, clock  outlive the observer; begin() of the writer was called
-  RecordingObserver(RecordingWriter& writer, const Clock& clock) : writer_(writer), clock_(clock) {
-    binding_.kind = RecordedKind::kBinding;
-    eviction_.kind = RecordedKind::kEviction;
-  }
+  RecordingObserver(RecordingWriter& writer, const Clock& clock) : writer_(writer), clock_(clock) {}
 
   void on_attempt(const Attempt& attempt) override;
   void on_bound(const QueuedPodInfo& info, std::string_view node_name) override;
@@ -23,10 +20,6 @@ class RecordingObserver final : public LoopObserver {
  private:
   RecordingWriter& writer_;
   const Clock& clock_;
-  // One of each kind, so that their texts keep their memory.
-  RecordedEvent decision_;
-  RecordedEvent binding_;
-  RecordedEvent eviction_;
 };
 
 }  // namespace berth

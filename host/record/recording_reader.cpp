@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <system_error>
 
 #include "host/record/schema.h"
 

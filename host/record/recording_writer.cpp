@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -20,8 +21,13 @@ namespace {
 constexpr int kCompressionLevel = 3;
 /// Texts whose ids are remembered; beyond it a text may stand in the file more than once.
 constexpr std::size_t kMessagesKnownMax = 10'000;
-/// Pages of the write-ahead log before they are moved into the file: each move waits for the disk.
-constexpr const char* kCheckpointPages = "PRAGMA wal_autocheckpoint=2048";
+/// Events that the thread gets at once: so many are left to be written when a batch is full.
+constexpr std::int64_t kEventsPassedOn = 128;
+/// Batches of the write-ahead log before they are moved into the file, which waits for the disk. It is done by the
+/// thread while the next batch fills, not within a commit, for which a batch waits.
+constexpr std::int64_t kBatchesPerCheckpoint = 16;
+constexpr const char* kNoCheckpoints = "PRAGMA wal_autocheckpoint=0";
+constexpr const char* kCheckpoint = "PRAGMA wal_checkpoint(PASSIVE)";
 /// Rows are only appended: large pages cost less of them each.
 constexpr const char* kPageBytes = "PRAGMA page_size=16384";
 
@@ -73,7 +79,8 @@ struct RecordingWriter::Statements {
         message(database, "INSERT INTO messages VALUES(?,?)"),
         batch(database, "INSERT INTO batches VALUES(?,?,?,?,?,?,?,?)"),
         start(database, "BEGIN"),
-        commit(database, "COMMIT") {}
+        commit(database, "COMMIT"),
+        take_back(database, "ROLLBACK") {}
   Statement fact;
   Statement input;
   Statement decision;
@@ -83,6 +90,7 @@ struct RecordingWriter::Statements {
   Statement batch;
   Statement start;
   Statement commit;
+  Statement take_back;
 };
 
 template <class Work>
@@ -105,7 +113,7 @@ RecordingWriter::RecordingWriter(const std::string& path, Existing existing) : p
       database_->execute(
           fmt::format("PRAGMA application_id={};PRAGMA user_version={}", kRecordingApplicationId, kRecordingVersion));
       database_->execute("PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL");
-      database_->execute(kCheckpointPages);
+      database_->execute(kNoCheckpoints);
       database_->execute("BEGIN");
       for (const RecordingTable& table : kRecordingTables) database_->execute(std::string(table.sql));
       database_->execute("COMMIT");
@@ -120,7 +128,7 @@ RecordingWriter::RecordingWriter(const std::string& path, Existing existing) : p
 RecordingWriter::~RecordingWriter() = default;
 
 void RecordingWriter::discard() noexcept {
-  job_.wait_for_failure();  // what it could not write is removed
+  jobs_.wait_for_failure();  // what they could not write is removed
   statements_.reset();
   database_.reset();
   remove_files(path_);
@@ -173,14 +181,13 @@ void RecordingWriter::begin(const RecordedFacts& facts) {
 }
 
 std::int64_t RecordingWriter::message_id(std::string_view text) {
-  std::string key(text);
-  const auto known = message_ids_.find(key);
+  const auto known = message_ids_.find(text);
   if (known != message_ids_.end()) return known->second;
   if (message_ids_.size() >= kMessagesKnownMax) message_ids_.clear();
   statements_->message.bind(1, ++message_count_);
   statements_->message.bind(2, text);
   statements_->message.run();
-  message_ids_.emplace(std::move(key), message_count_);
+  message_ids_.emplace(std::string(text), message_count_);
   return message_count_;
 }
 
@@ -223,53 +230,75 @@ void RecordingWriter::insert(const RecordedEventView& event) {
   statement.run();
 }
 
-void RecordingWriter::add(const RecordedEvent& event) {
-  append_bytes(open_.events, event);
-  if (++open_.event_count == kEventsPerBatch) close_batch(event.time_us, false);
+void RecordingWriter::add(const RecordedEventView& event) {
+  append_bytes(open_, event);
+  ++in_batch_;
+  if (++open_count_ == kEventsPassedOn) pass_on();
+  if (in_batch_ == kEventsPerBatch) close_batch(event.time_us, false);
+}
+
+/// Gives the thread what was added since.
+void RecordingWriter::pass_on() {
+  if (open_count_ == 0) return;
+  std::string events;
+  events.reserve(open_.size());
+  std::swap(open_, events);
+  open_count_ = 0;
+  guarded([&] { jobs_.add([this, passed = std::move(events)] { write(passed); }); });
 }
 
 void RecordingWriter::close_batch(std::int64_t time_us, bool is_end) {
+  pass_on();
   guarded([&] {
-    job_.wait();
-    open_.time_us = time_us;
-    open_.is_end = is_end;
-    std::swap(open_, written_);
-    open_.events.clear();
-    open_.event_count = 0;
-    job_.start([this] { write(written_); });
+    jobs_.add([this, time_us, is_end] { commit(time_us, is_end); });
+    jobs_.wait();
   });
+  in_batch_ = 0;
+  if (++batches_since_checkpoint_ == kBatchesPerCheckpoint && !is_end) checkpoint();
 }
 
-/// One transaction.
-void RecordingWriter::write(const Batch& batch) {
-  statements_->start.run();
-  hash_.add_bytes(batch.events);
-  for (std::string_view rest = batch.events; !rest.empty();) {
-    const RecordedEventView event = take_event(rest);
+void RecordingWriter::checkpoint() {
+  batches_since_checkpoint_ = 0;
+  guarded([&] { jobs_.add([this] { database_->execute(kCheckpoint); }); });
+}
+
+/// Rows of the batch that is open.
+void RecordingWriter::write(std::string_view events) {
+  if (!std::exchange(in_transaction_, true)) statements_->start.run();
+  hash_.add_bytes(events);
+  while (!events.empty()) {
+    const RecordedEventView event = take_event(events);
     ++event_count_;
     ++counts_[static_cast<std::size_t>(event.kind)];
     insert(event);
   }
+}
+
+void RecordingWriter::commit(std::int64_t time_us, bool is_end) {
+  if (!std::exchange(in_transaction_, true)) statements_->start.run();
   const std::string hash = hash_.hex();
   Statement& row = statements_->batch;
   row.bind(1, ++batch_count_);
   row.bind(2, event_count_);
   for (int kind = 0; kind < 3; ++kind) row.bind(3 + kind, counts_[kind]);
-  row.bind(6, batch.time_us);
+  row.bind(6, time_us);
   row.bind(7, hash);
-  row.bind(8, static_cast<std::int64_t>(batch.is_end));
+  row.bind(8, static_cast<std::int64_t>(is_end));
   row.run();
   statements_->commit.run();
+  in_transaction_ = false;
 }
 
 void RecordingWriter::restart() {
   guarded([&] {
-    job_.wait();
+    jobs_.wait();
+    if (std::exchange(in_transaction_, false)) statements_->take_back.run();
     database_->execute(
         "BEGIN;DELETE FROM decisions;DELETE FROM bindings;DELETE FROM evictions;DELETE FROM messages;"
         "DELETE FROM batches;COMMIT");
   });
-  open_ = Batch();
+  open_.clear();
+  open_count_ = in_batch_ = 0;
   hash_.reset();
   message_ids_.clear();
   message_count_ = event_count_ = batch_count_ = 0;
@@ -279,7 +308,6 @@ void RecordingWriter::restart() {
 void RecordingWriter::end(std::int64_t time_us) {
   close_batch(time_us, true);
   guarded([&] {
-    job_.wait();
     // One file, without a log beside it: it can be read from a folder that cannot be written.
     statements_.reset();
     database_->execute("PRAGMA journal_mode=DELETE");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,7 +12,7 @@
 #include <vector>
 
 #include "host/objects/text/byte_source.h"
-#include "host/record/background_job.h"
+#include "host/record/background_jobs.h"
 #include "host/record/database.h"
 #include "host/record/decision_hash.h"
 #include "host/record/event_bytes.h"
@@ -27,11 +29,11 @@ class RecordingError : public std::runtime_error {
 /// What a recording says of its run: key and value, in order.
 using RecordedFacts = std::vector<std::pair<std::string, std::string>>;
 
-/// Writes one recording: inputs, then begin(), then events, then end(). Events come in batches of kEventsPerBatch: a
-/// thread of the writer makes one transaction of each while the next one fills, so that a process that dies at any
-/// moment leaves all but these two, and the file says that it has no end. All calls come from one thread, and throw
-/// RecordingError when the file cannot be written, for events at the latest one batch later; what was closed before
-/// stays readable.
+/// Writes one recording: inputs, then begin(), then events, then end(). Events come in batches of kEventsPerBatch, each
+/// one transaction. A thread of the writer makes rows of a batch while it fills, and add() returns from the last event
+/// of a batch when it is committed, so that a process that dies at any moment leaves all but the batch that was open,
+/// and the file says that it has no end. All calls come from one thread, and throw RecordingError when the file cannot
+/// be written, for events at the latest at the end of their batch; what was closed before stays readable.
 class RecordingWriter {
  public:
   enum class Existing : std::uint8_t { kRefuse, kReplaceRecording };
@@ -48,7 +50,8 @@ class RecordingWriter {
   void add_input(std::string_view kind, const std::string& name, ByteStream& stream);
   /// All inputs are there. Without it the file is a recording that holds no run.
   void begin(const RecordedFacts& facts);
-  void add(const RecordedEvent& event);
+  void add(const RecordedEventView& event);
+  void add(const RecordedEvent& event) { add(view_of(event)); }
   /// Takes all events back, for a run that starts again.
   void restart();
   /// @param time_us  of the scheduler's clock
@@ -64,26 +67,29 @@ class RecordingWriter {
   template <class Work>
   void guarded(Work&& work);
   void insert_input(std::string_view kind, const std::string& name, std::string_view bytes);
-  /// Events as append_bytes() writes them.
-  struct Batch {
-    std::string events;
-    std::int64_t event_count = 0;
-    std::int64_t time_us = 0;
-    bool is_end = false;
-  };
+  void pass_on();
   void close_batch(std::int64_t time_us, bool is_end);
-  void write(const Batch& batch);
+  void checkpoint();
+  // By the thread:
+  void write(std::string_view events);
+  void commit(std::int64_t time_us, bool is_end);
   void insert(const RecordedEventView& event);
   std::int64_t message_id(std::string_view text);
 
   std::string path_;
   std::unique_ptr<Database> database_;
   std::unique_ptr<Statements> statements_;
-  Batch open_;
-  // Of the thread, while it writes a batch:
-  Batch written_;
+  std::string open_;             ///< events that the thread does not have yet, as append_bytes() writes them
+  std::int64_t open_count_ = 0;  ///< of them
+  std::int64_t in_batch_ = 0;    ///< of the batch that is open, those that the thread has included
+  // Of the thread, while it has jobs:
+  bool in_transaction_ = false;
   DecisionHash hash_;
-  std::unordered_map<std::string, std::int64_t> message_ids_;
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> message_ids_;
   std::int64_t message_count_ = 0;
   std::int64_t event_count_ = 0;
   std::int64_t batch_count_ = 0;
@@ -92,7 +98,8 @@ class RecordingWriter {
   std::int64_t file_count_ = 0;
   std::int64_t input_count_ = 0;
   std::uint64_t input_bytes_ = 0;
-  BackgroundJob job_;  ///< last: it ends before what it uses
+  std::int64_t batches_since_checkpoint_ = 0;
+  BackgroundJobs jobs_;  ///< last: it ends before what it uses
 };
 
 }  // namespace berth

@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kRecordedInputBytesMax = std::uint64_t{4} << 30; 
 inline constexpr std::int64_t kRecordedInputsMax = 100'000;                      ///< files
 inline constexpr std::int64_t kRecordedFactsMax = 1000;                          ///< rows of `run`
 inline constexpr std::size_t kRecordedValueBytesMax = std::size_t{16} << 20;     ///< of one text or blob
-inline constexpr std::int64_t kEventsPerBatch = 2048;
+inline constexpr std::int64_t kEventsPerBatch = 4096;
 
 struct RecordingTable {
   std::string_view name;

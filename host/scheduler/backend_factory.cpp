@@ -87,7 +87,7 @@ class Opener {
 
 void refuse_extenders(const SchedulerConfig& config) {
   if (!config.extenders.empty())
-    throw InputError(InputProblem{"", "extenders[0]", "scheduler extenders are not supported yet"});
+    throw InputError(InputProblem{"", config.extenders.front().path, "extenders are not built yet"});
 }
 
 OpenAccelerator built_in_accelerator() {

@@ -13,27 +13,6 @@
 #include "host/scheduler/intake.h"
 
 namespace berth {
-namespace {
-
-/// The pod as its owner would make it again: without a node, a nomination, and what a kubelet reported of it.
-PodPtr pending_copy(const Pod& pod) {
-  auto copy = copy_of(pod);
-  copy->node_name.clear();
-  copy->start_time_us = 0;
-  copy->phase = PodPhase::kPending;
-  copy->terminating = false;
-  if (pod.rare_fields != nullptr) {
-    PodRare rare = *pod.rare_fields;
-    rare.nominated_node_name.clear();
-    rare.status_resources.clear();
-    rare.resize_infeasible = false;
-    rare.preempted = false;
-    copy->rare_fields = std::make_unique<const PodRare>(std::move(rare));
-  }
-  return copy;
-}
-
-}  // namespace
 
 std::string_view to_string(PodState state) {
   switch (state) {
@@ -71,6 +50,13 @@ struct Explainer::State {
     const std::int32_t profile = profile_index(options->config, pod);
     if (profile >= 0) return profile;
     throw InputError(InputProblem{"", pod.full_name(), "no profile is named \"" + pod.spec->scheduler_name + "\""});
+  }
+
+  Evaluation evaluate(PodToPlace pod) {
+    opened.backend->prepare({&pod, 1});
+    Evaluation evaluation = opened.backend->evaluate(pod);
+    opened.backend->release({&pod, 1});
+    return evaluation;
   }
 
   PreemptionResult preempt(PodToPlace pod) {
@@ -121,10 +107,9 @@ PodStanding Explainer::standing_of(const Pod& pod) const {
 
 Evaluation Explainer::explain(const PodPtr& pod) {
   const std::int32_t profile = state_->profile_of(*pod);
-  if (is_finished(*pod)) return state_->opened.backend->evaluate({pending_copy(*pod), profile, -1});
-  if (pod->node_name.empty()) return state_->opened.backend->evaluate({pod, profile, -1});
-  const State without_it(state_->objects, state_->options, pod.get());
-  return without_it.opened.backend->evaluate({pending_copy(*pod), profile, -1});
+  if (is_finished(*pod)) return state_->evaluate({pending_copy_of(*pod), profile, -1});
+  if (pod->node_name.empty()) return state_->evaluate({pod, profile, -1});
+  return State(state_->objects, state_->options, pod.get()).evaluate({pending_copy_of(*pod), profile, -1});
 }
 
 std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Evaluation& evaluation) {
@@ -135,9 +120,9 @@ std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Eval
   const std::int32_t profile = state_->profile_of(*pod);
   const Profile& of_pod = state_->options->config.profiles[static_cast<std::size_t>(profile)];
   if (!preempts(of_pod)) return std::nullopt;
-  if (is_finished(*pod)) return state_->preempt({pending_copy(*pod), profile, -1});
+  if (is_finished(*pod)) return state_->preempt({pending_copy_of(*pod), profile, -1});
   if (pod->node_name.empty()) return state_->preempt({pod, profile, -1});
-  return State(state_->objects, state_->options, pod.get()).preempt({pending_copy(*pod), profile, -1});
+  return State(state_->objects, state_->options, pod.get()).preempt({pending_copy_of(*pod), profile, -1});
 }
 
 std::string_view Explainer::node_name(NodeIndex node) const { return state_->opened.backend->node_name(node); }

@@ -134,13 +134,19 @@ void QueueRun::note_failures(std::size_t first, const BatchResult& answer) {
   // The end of a nomination makes room, also where its pod is placed on another node.
   const auto nominated = std::lower_bound(nominated_positions_.begin(), nominated_positions_.end(), first);
   if (nominated != nominated_positions_.end() && *nominated < first + answer.outcomes.size()) forget_failures();
-  if (post_filter_plugins_.empty()) return;
+  if (post_filter_plugins_.empty()) {
+    for (std::size_t i = 0; i < answer.outcomes.size(); ++i) tell(first + i, answer, i, kNoText);
+    return;
+  }
   // By message and profile, where no node is looked at.
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> text_of_message;
   for (std::size_t i = 0; i < answer.outcomes.size(); ++i) {
     const Outcome& outcome = answer.outcomes[i];
     PodToPlace& pod = parts_.queue[first + i];
-    if (outcome.kind != OutcomeKind::kUnschedulable) continue;
+    if (outcome.kind != OutcomeKind::kUnschedulable) {
+      tell(first + i, answer, i, kNoText);
+      continue;
+    }
     const auto m = static_cast<std::size_t>(outcome.message);
     // Among pods without a candidate nothing else is answered, so that the engine is still as it was for each of them.
     const bool looks =
@@ -153,10 +159,33 @@ void QueueRun::note_failures(std::size_t first, const BatchResult& answer) {
       if (is_new) known->second = text_index(text_without_looking(pod, answer.messages[m]));
       text = known->second;
     }
+    tell(first + i, answer, i, text);
     if (text == kNoText) continue;
     result_.post_filter.resize(parts_.queue.size(), kNoText);
     result_.post_filter[first + i] = text;
   }
+}
+
+/// Of a first attempt. @param text  of PostFilter; kNoText: none
+void QueueRun::tell(std::size_t position, const BatchResult& answer, std::size_t index, std::int32_t text) const {
+  if (parts_.observer == nullptr) return;
+  const Outcome& outcome = answer.outcomes[index];
+  std::string message;
+  if (outcome.kind != OutcomeKind::kPlaced) message = answer.messages[static_cast<std::size_t>(outcome.message)].text;
+  if (text != kNoText) message = with_post_filter(message, result_.post_filter_texts[static_cast<std::size_t>(text)]);
+  tell(parts_.queue[position], outcome, message);
+}
+
+void QueueRun::tell(const PodToPlace& pod, const Outcome& outcome, const std::string& message) const {
+  if (parts_.observer == nullptr) return;
+  const bool is_placed = outcome.kind == OutcomeKind::kPlaced;
+  parts_.observer->on_attempt(
+      {pod, outcome, is_placed ? parts_.backend.node_name(outcome.node) : std::string_view(), message});
+}
+
+void QueueRun::apply_preemption(std::span<const ClusterChange> changes) {
+  parts_.backend.apply(changes);
+  if (parts_.observer != nullptr) parts_.observer->on_preemption(changes);
 }
 
 /// Into QueueRunResult::post_filter_texts; kNoText for an empty text.
@@ -192,7 +221,7 @@ void QueueRun::open_post_filter() {
                                               parts_.objects.pod_disruption_budgets, options_.limits);
   for (const PodPtr& pod : parts_.objects.pods)
     if (const std::string& node = pod->rare().nominated_node_name; is_pending(*pod) && !node.empty())
-      nominees_.try_emplace(pod->uid(), Nominee{pod, node});
+      note_nominee(pod, node);
 }
 
 void QueueRun::forget_failures() {
@@ -204,15 +233,17 @@ void QueueRun::evict(std::size_t position, const PodToPlace& pod, const Preempti
   std::vector<PodPtr> victims;
   victims.reserve(candidate.victims.size());
   for (const Pod* const victim : candidate.victims) victims.push_back(cache_->get_pod(victim->uid()));
+  sort_placed_pods();
+  add_placed_pods(candidate.node);
   std::vector<ClusterChange> changes;
   std::int64_t free_at_us = now_us_;
   for (const PodPtr& victim : victims)
     free_at_us = std::max(free_at_us, delete_victim(victim, pod.pod, candidate.node, changes));
   end_lower_nominations(*pod.pod, node, changes);
   const PodPtr nominated = nominated_copy(*pod.pod, node);
-  nominees_[nominated->uid()] = {nominated, node};
+  note_nominee(nominated, node);
   changes.emplace_back(NominationUpsert{nominated, node});
-  parts_.backend.apply(changes);
+  apply_preemption(changes);
   nominated_pods_[position] = {nominated, pod.profile};
   result_.nominated[position] = candidate.node;
   waiting_.insert({free_at_us, position});
@@ -239,7 +270,7 @@ std::int64_t QueueRun::delete_victim(const PodPtr& victim, const PodPtr& preempt
     result_.evictions.push_back({victim, preemptor, node, deleted_at_us, deleted_at_us + grace_us(*victim)});
   }
   const std::int64_t gone_at_us = deleted_at_us + grace_us(*victim);
-  leaving_.insert({gone_at_us, uid});
+  leaving_.insert({gone_at_us, uid, node});
   gone_at_us_.emplace(uid, gone_at_us);
   return gone_at_us;
 }
@@ -247,17 +278,37 @@ std::int64_t QueueRun::delete_victim(const PodPtr& victim, const PodPtr& preempt
 /// 4.8: pods of lower priority lose their nomination to the node.
 void QueueRun::end_lower_nominations(const Pod& preemptor, const std::string& node,
                                      std::vector<ClusterChange>& changes) {
-  std::erase_if(nominees_, [&](const auto& entry) {
-    const Nominee& nominee = entry.second;
-    if (nominee.node_name != node || nominee.pod->priority >= preemptor.priority) return false;
-    changes.emplace_back(NominationUpsert{nominee.pod, ""});
-    forget_nominated_node(entry.first);
+  const auto of_node = nominees_of_node_.find(node);
+  if (of_node == nominees_of_node_.end()) return;
+  std::erase_if(of_node->second, [&](const std::string& uid) {
+    const auto known = nominees_.find(uid);
+    if (known == nominees_.end() || known->second.node_name != node) return true;  // an older one
+    if (known->second.pod->priority >= preemptor.priority) return false;
+    changes.emplace_back(NominationUpsert{known->second.pod, ""});
+    forget_nominated_node(uid);
+    nominees_.erase(known);
     return true;
   });
 }
 
-/// A preemptor that waits is tried again all the same, as one that was never nominated.
+void QueueRun::note_nominee(const PodPtr& pod, const std::string& node) {
+  const std::string uid = pod->uid();
+  nominees_[uid] = {pod, node};
+  std::vector<std::string>& of_node = nominees_of_node_[node];
+  if (std::find(of_node.begin(), of_node.end(), uid) == of_node.end()) of_node.push_back(uid);
+}
+
+/// A preemptor that waits is tried again all the same, as one that was never nominated. So is a pod that is still to be
+/// tried, whose status named the node.
 void QueueRun::forget_nominated_node(const std::string& uid) {
+  std::erase_if(nominated_positions_, [&](std::size_t position) {
+    PodToPlace& pod = parts_.queue[position];
+    if (pod.pod->uid() != uid) return false;
+    pod = {nominated_copy(*pod.pod, ""), pod.profile};
+    parts_.backend.compile({&pod, 1});
+    result_.nominated.erase(position);
+    return true;
+  });
   for (auto& [position, waiting] : nominated_pods_) {
     if (waiting.pod->uid() != uid) continue;
     waiting.pod = nominated_copy(*waiting.pod, "");
@@ -270,10 +321,13 @@ void QueueRun::forget_nominated_node(const std::string& uid) {
 void QueueRun::keep_nomination(std::size_t position, const PodToPlace& pod) {
   const std::string& name = pod.pod->rare().nominated_node_name;
   const NodeInfo* const node = cache_->find_node(name);
-  if (node == nullptr || node->node == nullptr) return;
   const std::vector<ClusterChange> change{NominationUpsert{pod.pod, name}};
-  parts_.backend.apply(change);
-  nominees_[pod.pod->uid()] = {pod.pod, name};
+  if (node == nullptr || node->node == nullptr) {  // reserves nothing
+    if (parts_.observer != nullptr) parts_.observer->on_preemption(change);
+    return;
+  }
+  apply_preemption(change);
+  note_nominee(pod.pod, name);
   for (std::int32_t slot = 0; slot < parts_.backend.slot_count(); ++slot)
     if (parts_.backend.node_name({slot}) == name) result_.nominated[position] = {slot};
   std::int64_t next_gone_us = std::numeric_limits<std::int64_t>::max();
@@ -289,6 +343,7 @@ void QueueRun::remove_victims() {
   std::vector<ClusterChange> changes;
   while (!leaving_.empty() && leaving_.begin()->gone_at_us <= now_us_) {
     const std::string uid = leaving_.begin()->uid;
+    add_placed_pods(leaving_.begin()->node);
     leaving_.erase(leaving_.begin());
     gone_at_us_.erase(uid);
     placed_position_.erase(uid);
@@ -297,21 +352,40 @@ void QueueRun::remove_victims() {
   }
   if (changes.empty()) return;
   parts_.backend.apply(changes);
+  if (parts_.observer != nullptr) parts_.observer->on_gone(changes);
   forget_failures();
 }
 
-/// Placed pods are of interest to preemptors of a higher priority only, and in the order of the queue there is none.
-void QueueRun::add_placed_pods() {
-  std::int32_t highest = std::numeric_limits<std::int32_t>::min();
-  for (const Waiting& waiting : waiting_) highest = std::max(highest, parts_.queue[waiting.position].pod->priority);
-  std::size_t position = 0;
-  for (const BatchResult& answer : result_.answers) {
-    for (const Outcome& outcome : answer.outcomes) {
-      const Pod& pod = *parts_.queue[position].pod;
-      if (outcome.kind == OutcomeKind::kPlaced && pod.priority < highest) note_placed(position, pod, outcome.node);
-      ++position;
+/// The placed pods of answers that came since the last call, by their node.
+void QueueRun::sort_placed_pods() {
+  placed_on_.resize(static_cast<std::size_t>(parts_.backend.slot_count()));
+  for (; sorted_answers_ < result_.answers.size(); ++sorted_answers_) {
+    for (const Outcome& outcome : result_.answers[sorted_answers_].outcomes) {
+      if (outcome.kind == OutcomeKind::kPlaced)
+        placed_on_[static_cast<std::size_t>(outcome.node.value)].push_back(sorted_pods_);
+      ++sorted_pods_;
     }
   }
+}
+
+/// On nodes where one of them has a lower priority than a preemptor that waits: in the order of the queue there is
+/// none.
+void QueueRun::add_placed_pods() {
+  sort_placed_pods();
+  std::int32_t highest = std::numeric_limits<std::int32_t>::min();
+  for (const Waiting& waiting : waiting_) highest = std::max(highest, parts_.queue[waiting.position].pod->priority);
+  for (std::size_t slot = 0; slot < placed_on_.size(); ++slot) {
+    const bool has_lower = std::any_of(placed_on_[slot].begin(), placed_on_[slot].end(), [&](std::size_t position) {
+      return parts_.queue[position].pod->priority < highest;
+    });
+    if (has_lower) add_placed_pods(NodeIndex{static_cast<std::int32_t>(slot)});
+  }
+}
+
+void QueueRun::add_placed_pods(NodeIndex node) {
+  std::vector<std::size_t>& placed = placed_on_[static_cast<std::size_t>(node.value)];
+  for (const std::size_t position : placed) note_placed(position, *parts_.queue[position].pod, node);
+  placed = {};
 }
 
 void QueueRun::note_placed(std::size_t position, const Pod& pod, NodeIndex node) {
@@ -329,11 +403,14 @@ void QueueRun::try_again(std::size_t position) {
   later = {outcome, {}};
   if (outcome.kind == OutcomeKind::kPlaced) {
     nominees_.erase(pod.pod->uid());
+    tell(pod, outcome, {});
+    add_placed_pods(outcome.node);
     return note_placed(position, *pod.pod, outcome.node);
   }
   later.message = std::move(answer.messages[static_cast<std::size_t>(outcome.message)]);
   if (outcome.kind == OutcomeKind::kUnschedulable)
     later.message.text = with_post_filter(later.message.text, preempt(position, pod, later.message));
+  tell(pod, outcome, result_.later.at(position).message.text);
 }
 
 }  // namespace berth

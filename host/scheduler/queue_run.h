@@ -12,6 +12,8 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -64,6 +66,24 @@ struct QueueRunResult {
   std::vector<Eviction> evictions;  ///< in order
 };
 
+/// Is told what a run does, in order.
+class QueueRunObserver {
+ public:
+  virtual ~QueueRunObserver() = default;
+  /// One attempt. Valid during the call.
+  struct Attempt {
+    const PodToPlace& pod;
+    const Outcome& outcome;
+    std::string_view node_name;  ///< empty: none
+    const std::string& message;  ///< of a pod without a node, with what PostFilter adds
+  };
+  virtual void on_attempt(const Attempt& attempt) = 0;
+  /// What PostFilter of the attempt that is told next did to the cluster: victims are being deleted, nominations.
+  virtual void on_preemption(std::span<const ClusterChange> changes) = 0;
+  /// Victims are gone.
+  virtual void on_gone(std::span<const ClusterChange> changes) = 0;
+};
+
 /// A FitError with what PostFilter says, as upstream writes it: docs/behaviour/scheduler-core.md 3.5.
 std::string with_post_filter(const std::string& fit_error, const std::string& post_filter);
 
@@ -74,7 +94,8 @@ class QueueRun {
     const ClusterCache& loaded;  ///< what the backend was opened with
     const SchedulerConfig& config;
     Backend& backend;
-    std::span<PodToPlace> queue;  ///< compiled, by falling priority
+    std::span<PodToPlace> queue;           ///< compiled, by falling priority
+    QueueRunObserver* observer = nullptr;  ///< null: nobody is told
   };
   /// Everything must outlive the object.
   /// @param batch_pods  handed to the backend at once, at most
@@ -96,7 +117,10 @@ class QueueRun {
   struct Leaving {
     std::int64_t gone_at_us;
     std::string uid;
-    friend auto operator<=>(const Leaving&, const Leaving&) = default;
+    NodeIndex node;
+    friend bool operator<(const Leaving& a, const Leaving& b) {
+      return std::tie(a.gone_at_us, a.uid) < std::tie(b.gone_at_us, b.uid);
+    }
   };
   struct Nominee {
     PodPtr pod;
@@ -108,6 +132,9 @@ class QueueRun {
   bool has_no_candidate(const PodToPlace& pod) const;
   void try_again(std::size_t position);
   void note_failures(std::size_t first, const BatchResult& answer);
+  void tell(std::size_t position, const BatchResult& answer, std::size_t index, std::int32_t text) const;
+  void tell(const PodToPlace& pod, const Outcome& outcome, const std::string& message) const;
+  void apply_preemption(std::span<const ClusterChange> changes);
   std::int32_t text_index(const std::string& text);
   std::string text_without_looking(const PodToPlace& pod, const Message& message) const;
   std::string preempt(std::size_t position, PodToPlace& pod, const Message& message);
@@ -117,10 +144,13 @@ class QueueRun {
   std::int64_t delete_victim(const PodPtr& victim, const PodPtr& preemptor, NodeIndex node,
                              std::vector<ClusterChange>& changes);
   void end_lower_nominations(const Pod& preemptor, const std::string& node, std::vector<ClusterChange>& changes);
+  void note_nominee(const PodPtr& pod, const std::string& node);
   void forget_nominated_node(const std::string& uid);
   void keep_nomination(std::size_t position, const PodToPlace& pod);
   void remove_victims();
+  void sort_placed_pods();
   void add_placed_pods();
+  void add_placed_pods(NodeIndex node);
   void note_placed(std::size_t position, const Pod& pod, NodeIndex node);
 
   Parts parts_;
@@ -134,10 +164,15 @@ class QueueRun {
   std::unordered_map<std::string, std::int32_t> post_filter_index_;  ///< [text]
 
   // Once a pod preempts:
-  std::unique_ptr<ClusterCache> cache_;  ///< the cluster with what the run changed; of placed pods, those that may be
-                                         ///< victims
+  std::unique_ptr<ClusterCache> cache_;  ///< the cluster with what the run changed, but for the pods of placed_on_
+  /// [node] positions in the queue of placed pods that cache_ does not have yet, in order. They come to it before a pod
+  /// of the node changes, because the order of the pods depends on it, and before one of them may be a victim.
+  std::vector<std::vector<std::size_t>> placed_on_;
+  std::size_t sorted_answers_ = 0;  ///< of result_.answers, whose placed pods went to placed_on_
+  std::size_t sorted_pods_ = 0;     ///< in those
   std::unique_ptr<PostFilter> post_filter_;
-  std::unordered_map<std::string, Nominee> nominees_;             ///< [uid]; may hold pods that are nominated no longer
+  std::unordered_map<std::string, Nominee> nominees_;  ///< [uid]; may hold pods that are nominated no longer
+  std::unordered_map<std::string, std::vector<std::string>> nominees_of_node_;  ///< [node] uids, perhaps older ones too
   std::unordered_map<std::string, std::size_t> placed_position_;  ///< [uid] in the queue, of placed pods in cache_
   std::set<Leaving> leaving_;
   std::unordered_map<std::string, std::int64_t> gone_at_us_;  ///< [uid] of those

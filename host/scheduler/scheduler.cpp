@@ -137,8 +137,8 @@ BackendRun run_backend(const ClusterObjects& objects, const std::shared_ptr<cons
   const auto report = [&](std::size_t done) {
     if (options.progress) options.progress(done, queue.size());
   };
-  run.queue = QueueRun({objects, *cache, options.config, *run.opened.backend, queue}, options.preemption,
-                       batch_size(options), report)
+  run.queue = QueueRun({objects, *cache, options.config, *run.opened.backend, queue, options.observer},
+                       options.preemption, batch_size(options), report)
                   .run();
   run.schedule_seconds = watch.lap_seconds();
   return run;

@@ -28,6 +28,8 @@ struct ScheduleOptions {
   /// Called between batches, on the calling thread; starts again from 0 when a run falls back to cpu.
   std::function<void(std::size_t done, std::size_t total)> progress;
   OpenAccelerator open_accelerator = built_in_accelerator();  ///< tests give one without a device
+  QueueRunObserver* observer =
+      nullptr;  ///< is told of each attempt; null: nobody. A run that falls back to cpu begins again
 };
 
 struct Placement {

@@ -16,13 +16,14 @@ std::vector<std::string> unsupported_requests(const SchedulerConfig& config) {
       if (!told.insert(plugin.name).second) continue;
       requests.push_back(plugin.path + ": " + out_of_tree_problem(plugin.name));
     }
-    for (const std::string& name : profile.named_plugins) {
-      if (plugin_support(name).support != Support::kUnsupported || !told.insert(name).second) continue;
-      requests.push_back("plugin " + name + " is enabled by name, but it is not built yet");
+    for (const NamedPlugin& plugin : profile.named_plugins) {
+      if (plugin_support(plugin.name).support != Support::kUnsupported || !told.insert(plugin.name).second) continue;
+      requests.push_back(plugin.path + ": plugin " + plugin.name + " is enabled by name, but it is not built yet");
     }
   }
   for (const Extender& extender : config.extenders) {
-    requests.push_back("extender " + extender.url_prefix + " is configured, but extenders are not built yet");
+    requests.push_back(extender.path + ": extender " + extender.url_prefix +
+                       " is configured, but extenders are not built yet");
   }
   return requests;
 }

@@ -2,6 +2,7 @@
 #include "host/simulate/actions.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 
@@ -24,6 +25,36 @@ void create_each(const std::vector<T>& objects, bool keeps_status, ObjectStore& 
                  std::vector<std::string>& messages) {
   for (const T& object : objects) create(std::make_shared<const T>(object), keeps_status, store, messages);
 }
+
+/// Calls `visit` with the list of each kind.
+template <class Visit>
+void for_each_list(const StorageObjects& storage, Visit visit) {
+  visit(storage.classes), visit(storage.csi_drivers), visit(storage.csi_nodes), visit(storage.capacities);
+  visit(storage.volumes), visit(storage.claims), visit(storage.attachments);
+}
+
+template <class T>
+StoreStatus remove_one(ObjectStore& store, const ObjectReference& object) {
+  return store.remove<T>({object.namespace_, object.name}).status;
+}
+
+struct Removal {
+  std::string_view kind;
+  StoreStatus (*remove)(ObjectStore& store, const ObjectReference& object);
+};
+/// Kinds but pods, which have a grace period, and workloads, which take others along.
+constexpr auto kRemovals = std::to_array<Removal>({{"Node", remove_one<Node>},
+                                                   {"Namespace", remove_one<Namespace>},
+                                                   {"Service", remove_one<Service>},
+                                                   {"PriorityClass", remove_one<PriorityClass>},
+                                                   {"PodDisruptionBudget", remove_one<PodDisruptionBudget>},
+                                                   {"PersistentVolume", remove_one<PersistentVolume>},
+                                                   {"PersistentVolumeClaim", remove_one<VolumeClaim>},
+                                                   {"StorageClass", remove_one<StorageClass>},
+                                                   {"CSINode", remove_one<CsiNode>},
+                                                   {"CSIDriver", remove_one<CsiDriver>},
+                                                   {"CSIStorageCapacity", remove_one<CsiStorageCapacity>},
+                                                   {"VolumeAttachment", remove_one<VolumeAttachment>}});
 
 bool is_controlled_by(const std::vector<OwnerReference>& owners, std::string_view kind, std::string_view name) {
   return std::any_of(owners.begin(), owners.end(), [&](const OwnerReference& owner) {
@@ -52,6 +83,7 @@ std::vector<std::string> create_objects(const ClusterObjects& objects, bool keep
   create_each(objects.services, keeps_status, store, messages);
   create_each(objects.workloads, keeps_status, store, messages);
   create_each(objects.pod_disruption_budgets, keeps_status, store, messages);
+  for_each_list(objects.storage, [&](const auto& list) { create_each(list, keeps_status, store, messages); });
   for (const NodePtr& node : objects.nodes) create(node, keeps_status, store, messages);
   for (const PodPtr& pod : objects.pods) create(pod, keeps_status, store, messages);
   return messages;
@@ -104,6 +136,7 @@ void ScenarioPlayer::play_late_pod() {
 void ScenarioPlayer::play(const ScenarioAction& action) {
   for (std::string& message : create_objects(action.create, false, store_)) fail(action.location, std::move(message));
   for (const NodePatch& node : action.update) change(node, action.location);
+  for_each_list(action.replace, [&](const auto& list) { replace(list, action.location); });
   for (const ObjectDeletion& deletion : action.remove) remove(deletion, action.location);
 }
 
@@ -131,24 +164,26 @@ void ScenarioPlayer::change(const NodePatch& change, const std::string& location
   if (!result.is_success()) fail(location, result.status.message);
 }
 
+template <class T>
+void ScenarioPlayer::replace(const std::vector<T>& objects, const std::string& location) {
+  for (const T& object : objects) {
+    const StoreResult<T> result = store_.update(std::make_shared<const T>(object));
+    if (!result.is_success()) fail(location, result.status.message);
+  }
+}
+
 void ScenarioPlayer::remove(const ObjectDeletion& deletion, const std::string& location) {
   const ObjectReference& object = deletion.object;
   const ObjectKey key{object.namespace_, object.name};
   DeleteOptions options;
   options.grace_period_s = deletion.grace_period_s;
+  const auto removal =
+      std::find_if(kRemovals.begin(), kRemovals.end(), [&](const Removal& known) { return known.kind == object.kind; });
   StoreStatus status;
   if (object.kind == "Pod")
     status = store_.remove<Pod>(key, options).status;
-  else if (object.kind == "Node")
-    status = store_.remove<Node>(key).status;
-  else if (object.kind == "Namespace")
-    status = store_.remove<Namespace>(key).status;
-  else if (object.kind == "Service")
-    status = store_.remove<Service>(key).status;
-  else if (object.kind == "PriorityClass")
-    status = store_.remove<PriorityClass>(key).status;
-  else if (object.kind == "PodDisruptionBudget")
-    status = store_.remove<PodDisruptionBudget>(key).status;
+  else if (removal != kRemovals.end())
+    status = removal->remove(store_, object);
   else
     status = remove_workload(object);
   if (!status.is_success()) fail(location, std::move(status.message));

@@ -52,6 +52,8 @@ class ScenarioPlayer {
   void play(const ScenarioAction& action);
   void play_arrival(std::size_t number);
   void change(const NodePatch& change, const std::string& location);
+  template <class T>
+  void replace(const std::vector<T>& objects, const std::string& location);
   void remove(const ObjectDeletion& deletion, const std::string& location);
   StoreStatus remove_workload(const ObjectReference& object);
   void fail(const std::string& location, std::string message);

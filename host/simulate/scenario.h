@@ -54,12 +54,14 @@ struct NodePatch {
   std::optional<std::vector<Taint>> taints;  ///< replaces all
 };
 
-/// Happens once: objects are created, then others changed, then others deleted, each in the order of the file.
+/// Happens once: objects are created, then nodes changed, then storage objects replaced, then objects deleted, each in
+/// the order of the file.
 struct ScenarioAction {
   std::string location;  ///< in its file, for messages: "actions[3]"
   std::int64_t at_us = 0;
   ClusterObjects create;
   std::vector<NodePatch> update;
+  StorageObjects replace;
   std::vector<ObjectDeletion> remove;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kExpectedKinds =
     "a Pod, Node, Namespace, Service, PriorityClass, RuntimeClass, PodDisruptionBudget, Deployment, ReplicaSet, "
-    "StatefulSet, ReplicationController or Job";
+    "StatefulSet, ReplicationController or Job, or a storage object";
 
 /// "line 1, spec.priority" of an object that was decoded alone -> "spec.priority"
 std::string_view path_in_object(std::string_view location) {
@@ -32,10 +32,6 @@ void refuse_kinds(const JsonValue& value, const DecodedObjects& decoded) {
   if (!decoded.terminal_pods.empty()) value.problem("the pod has finished, expected one that is to be placed or runs");
   const auto& kinds = decoded.unknown_kinds.empty() ? decoded.unused_kinds : decoded.unknown_kinds;
   if (!kinds.empty()) value.problem("got kind " + kinds.begin()->first + ", expected " + std::string(kExpectedKinds));
-  if (!decoded.volumes.empty() || !decoded.volume_claims.empty() || !decoded.storage_classes.empty() ||
-      !decoded.csi_nodes.empty() || !decoded.csi_drivers.empty() || !decoded.storage_capacities.empty() ||
-      !decoded.volume_attachments.empty())
-    value.problem("got a storage object, expected " + std::string(kExpectedKinds));
   for (const DecodedWorkload& workload : decoded.workloads) {
     if (workload.workload.kind != "DaemonSet") continue;
     value.problem("got a DaemonSet, whose pods follow the nodes, which nothing does here; expected " +
@@ -56,6 +52,13 @@ void take_over_settled(DecodedObjects& from, ClusterObjects& to) {
   take_over(from.services, to.services);
   take_over(from.runtime_classes, to.runtime_classes);
   take_over(from.pod_disruption_budgets, to.pod_disruption_budgets);
+  take_over(from.volumes, to.storage.volumes);
+  take_over(from.volume_claims, to.storage.claims);
+  take_over(from.storage_classes, to.storage.classes);
+  take_over(from.csi_nodes, to.storage.csi_nodes);
+  take_over(from.csi_drivers, to.storage.csi_drivers);
+  take_over(from.storage_capacities, to.storage.capacities);
+  take_over(from.volume_attachments, to.storage.attachments);
 }
 
 }  // namespace
@@ -142,7 +145,7 @@ ClusterObjects InlineAdmission::admit(InlineObjects&& list) {
     if (!message.empty()) refuse(list, path, name_in_reports(workload.workload), std::move(message));
     if (!workload.volume_claim_templates.empty())
       refuse(list, path, name_in_reports(workload.workload),
-             "has volumeClaimTemplates, and the claims of a simulation are those of its clusters");
+             "has volumeClaimTemplates, and no controller of a simulation makes claims; create them");
   }
   auto problems = expand_workloads(std::move(list.decoded.workloads), list.paths, {.pods_max = kScenarioPodsMax},
                                    *pools_, names, objects);

@@ -2,12 +2,14 @@
 #include "host/simulate/scenario_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "host/config/config_reader.h"
 #include "host/objects/decode_parts.h"
+#include "host/objects/object_kinds.h"
 #include "host/objects/text/text_limits.h"
 
 namespace berth {
@@ -16,7 +18,7 @@ namespace {
 constexpr std::string_view kApiVersion = "berth.dev/v1alpha1";
 constexpr std::string_view kKind = "BerthScenario";
 
-constexpr Choices<std::string_view, 12> kDeletedKinds = {{{"Pod", "Pod"},
+constexpr Choices<std::string_view, 19> kDeletedKinds = {{{"Pod", "Pod"},
                                                           {"Node", "Node"},
                                                           {"Namespace", "Namespace"},
                                                           {"Service", "Service"},
@@ -27,11 +29,22 @@ constexpr Choices<std::string_view, 12> kDeletedKinds = {{{"Pod", "Pod"},
                                                           {"StatefulSet", "StatefulSet"},
                                                           {"ReplicationController", "ReplicationController"},
                                                           {"DaemonSet", "DaemonSet"},
-                                                          {"Job", "Job"}}};
-constexpr Choices<std::string_view, 1> kUpdatedKinds = {{{"Node", "Node"}}};
-
-bool is_cluster_wide(std::string_view kind) { return kind == "Node" || kind == "Namespace" || kind == "PriorityClass"; }
-
+                                                          {"Job", "Job"},
+                                                          {"PersistentVolume", "PersistentVolume"},
+                                                          {"PersistentVolumeClaim", "PersistentVolumeClaim"},
+                                                          {"StorageClass", "StorageClass"},
+                                                          {"CSINode", "CSINode"},
+                                                          {"CSIDriver", "CSIDriver"},
+                                                          {"CSIStorageCapacity", "CSIStorageCapacity"},
+                                                          {"VolumeAttachment", "VolumeAttachment"}}};
+constexpr Choices<std::string_view, 8> kUpdatedKinds = {{{"Node", "Node"},
+                                                         {"PersistentVolume", "PersistentVolume"},
+                                                         {"PersistentVolumeClaim", "PersistentVolumeClaim"},
+                                                         {"StorageClass", "StorageClass"},
+                                                         {"CSINode", "CSINode"},
+                                                         {"CSIDriver", "CSIDriver"},
+                                                         {"CSIStorageCapacity", "CSIStorageCapacity"},
+                                                         {"VolumeAttachment", "VolumeAttachment"}}};
 std::string expected_duration() {
   return "a duration from 0s to " + std::to_string(kLongestHours) + "h, such as \"90s\" or \"1h30m\"";
 }
@@ -130,11 +143,8 @@ void read_label_changes(const JsonValue& value, NodePatch& out) {
 }
 
 void read_node_change(const JsonValue& value, NodePatch& out) {
-  if (!value.is_object()) return value.mismatch("an object with kind and name");
-  const std::string_view kind = read_kind(value, kUpdatedKinds);
-  if (kind.empty()) return;
   ObjectReference reference;
-  read_reference(value, kind, reference);
+  read_reference(value, "Node", reference);
   out.name = std::move(reference.name);
   value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
     if (key == "labels") {
@@ -207,6 +217,7 @@ class ScenarioReader {
     ScenarioFile::Action entry;
     entry.action.location = value.path();
     require(value.field("at"), expected_duration());
+    bool has_update = false;
     value.for_each_field_strict([&](std::string_view key, const JsonValue& field) {
       if (key == "at") {
         read_duration(field, entry.action.at_us);
@@ -214,8 +225,11 @@ class ScenarioReader {
         entry.create = objects_at(field);
         field.for_each_element([&](const JsonValue& element) { objects_.read(element, entry.create); });
       } else if (key == "update") {
-        field.for_each_element(
-            [&](const JsonValue& element) { read_node_change(element, entry.action.update.emplace_back()); });
+        entry.replace = objects_at(field);
+        field.for_each_element([&](const JsonValue& element) {
+          has_update = true;
+          read_update(element, entry);
+        });
       } else if (key == "delete") {
         field.for_each_element(
             [&](const JsonValue& element) { read_deletion(element, entry.action.remove.emplace_back()); });
@@ -224,10 +238,18 @@ class ScenarioReader {
       }
       return true;
     });
-    const bool is_empty =
-        entry.create.decoded.object_count == 0 && entry.action.update.empty() && entry.action.remove.empty();
+    const bool is_empty = entry.create.decoded.object_count == 0 && !has_update && entry.action.remove.empty();
     if (is_empty) value.problem("expected create, update or delete with at least one entry");
     file_.actions.push_back(std::move(entry));
+  }
+
+  /// Parts of a node, or a storage object that replaces the one of its name.
+  void read_update(const JsonValue& value, ScenarioFile::Action& entry) {
+    if (!value.is_object()) return value.mismatch("an object with kind and name");
+    const std::string_view kind = read_kind(value, kUpdatedKinds);
+    if (kind.empty()) return;
+    if (kind == "Node") return read_node_change(value, entry.action.update.emplace_back());
+    objects_.read(value, entry.replace);
   }
 
   void read_arrivals(const JsonValue& value) {
@@ -360,6 +382,7 @@ Scenario make_scenario(ScenarioFile&& file, ClusterObjects&& cluster, std::vecto
   for (ScenarioFile::Action& entry : file.actions) {
     ScenarioAction& action = scenario.actions.emplace_back(std::move(entry.action));
     action.create = admission.admit(std::move(entry.create));
+    action.replace = admission.admit(std::move(entry.replace)).storage;
   }
   for (ScenarioFile::Arrival& entry : file.arrivals) {
     Arrivals& arrivals = scenario.arrivals.emplace_back(std::move(entry.arrivals));

@@ -29,8 +29,9 @@ struct ScenarioFile {
   std::vector<std::string> clusters;  ///< paths, relative ones to the folder of the file
 
   struct Action {
-    ScenarioAction action;  ///< without `create`
+    ScenarioAction action;  ///< without `create` and `replace`
     InlineObjects create;
+    InlineObjects replace;
   };
   struct Arrival {
     Arrivals arrivals;  ///< without model and pools

@@ -67,9 +67,8 @@ std::int64_t quiet_period_us(const SchedulerConfig& config) {
   return options.max_unschedulable_us + SchedulingQueue::kLeftoverIntervalUs + options.max_backoff_us;
 }
 
-LoopOptions loop_of(LoopOptions options, const Scenario& scenario, LoopMeter* meter) {
+LoopOptions loop_of(LoopOptions options, LoopMeter* meter) {
   options.meter = meter;
-  options.storage = scenario.cluster.storage;
   return options;
 }
 
@@ -87,7 +86,7 @@ class Simulation {
         warnings_(options.warn),
         observers_({&recorder_, &warnings_, guest_.get()}),
         metrics_(options.keeps_metrics ? std::make_unique<SchedulerMetrics>(clock_) : nullptr),
-        scheduler_(store_, loop_of(options.loop, scenario, metrics_.get()), observers_),
+        scheduler_(store_, loop_of(options.loop, metrics_.get()), observers_),
         last_change_us_(scenario.start_us),
         quiet_us_(quiet_period_us(options.loop.config)) {}
 

@@ -28,9 +28,7 @@ struct ObjectChange {
 struct WatchEvent {
   std::uint64_t resource_version = 0;  ///< of the write; one more than that of the event before
   std::int64_t time_us = 0;            ///< of the write, by the store's clock
-  std::variant<ObjectChange<Pod>, ObjectChange<Node>, ObjectChange<Namespace>, ObjectChange<Service>,
-               ObjectChange<Workload>, ObjectChange<PodDisruptionBudget>, ObjectChange<PriorityClass>>
-      change;  ///< in the order of ObjectKind
+  EachKind<std::variant, ObjectChange> change;
 
   ObjectKind kind() const { return static_cast<ObjectKind>(change.index()); }
   WatchEventType type() const;

@@ -16,25 +16,27 @@ constexpr std::array<std::pair<std::string_view, KindNames>, 6> kWorkloads = {{
     {"Job", {"jobs.batch", "Job.batch", "jobs"}},
 }};
 
+constexpr std::array<KindNames, kObjectKindCount> kNames = {{
+    {"pods", "Pod", "pods"},
+    {"nodes", "Node", "minions"},
+    {"namespaces", "Namespace", "namespaces"},
+    {"services", "Service", "services/specs"},
+    {},  // by kWorkloads
+    {"poddisruptionbudgets.policy", "PodDisruptionBudget.policy", "poddisruptionbudgets"},
+    {"priorityclasses.scheduling.k8s.io", "PriorityClass.scheduling.k8s.io", "priorityclasses"},
+    {"persistentvolumes", "PersistentVolume", "persistentvolumes"},
+    {"persistentvolumeclaims", "PersistentVolumeClaim", "persistentvolumeclaims"},
+    {"storageclasses.storage.k8s.io", "StorageClass.storage.k8s.io", "storageclasses"},
+    {"csinodes.storage.k8s.io", "CSINode.storage.k8s.io", "csinodes"},
+    {"csidrivers.storage.k8s.io", "CSIDriver.storage.k8s.io", "csidrivers"},
+    {"csistoragecapacities.storage.k8s.io", "CSIStorageCapacity.storage.k8s.io", "csistoragecapacities"},
+    {"volumeattachments.storage.k8s.io", "VolumeAttachment.storage.k8s.io", "volumeattachments"},
+}};
+
 }  // namespace
 
 KindNames names_of(ObjectKind kind, std::string_view workload_kind) {
-  switch (kind) {
-    case ObjectKind::kPod:
-      return {"pods", "Pod", "pods"};
-    case ObjectKind::kNode:
-      return {"nodes", "Node", "minions"};
-    case ObjectKind::kNamespace:
-      return {"namespaces", "Namespace", "namespaces"};
-    case ObjectKind::kService:
-      return {"services", "Service", "services/specs"};
-    case ObjectKind::kPodDisruptionBudget:
-      return {"poddisruptionbudgets.policy", "PodDisruptionBudget.policy", "poddisruptionbudgets"};
-    case ObjectKind::kPriorityClass:
-      return {"priorityclasses.scheduling.k8s.io", "PriorityClass.scheduling.k8s.io", "priorityclasses"};
-    case ObjectKind::kWorkload:
-      break;
-  }
+  if (kind != ObjectKind::kWorkload) return kNames[static_cast<std::size_t>(kind)];
   for (const auto& [name, names] : kWorkloads)
     if (name == workload_kind) return names;
   return {"workloads", "Workload", "workloads"};

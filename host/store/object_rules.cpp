@@ -71,6 +71,51 @@ std::shared_ptr<const PodDisruptionBudget> with_status_of(const PodDisruptionBud
   return with_stored_status(std::make_shared<const PodDisruptionBudget>(stored), wanted);
 }
 
+std::shared_ptr<const PodDisruptionBudget> with_first_status(const std::shared_ptr<const PodDisruptionBudget>& wanted) {
+  return with_stored_status(wanted, PodDisruptionBudget());
+}
+
+std::shared_ptr<const PersistentVolume> with_first_status(const std::shared_ptr<const PersistentVolume>& wanted) {
+  auto volume = std::make_shared<PersistentVolume>(*wanted);
+  volume->is_available = !volume->claim_ref;
+  return volume;
+}
+
+std::shared_ptr<const VolumeClaim> with_first_status(const std::shared_ptr<const VolumeClaim>& wanted) {
+  auto claim = std::make_shared<VolumeClaim>(*wanted);
+  claim->is_lost = false;
+  return claim;
+}
+
+std::shared_ptr<const PersistentVolume> with_stored_status(const std::shared_ptr<const PersistentVolume>& wanted,
+                                                           const PersistentVolume& stored) {
+  auto volume = std::make_shared<PersistentVolume>(*wanted);
+  volume->terminating = stored.terminating;
+  volume->is_available = !volume->claim_ref && (stored.claim_ref || stored.is_available);
+  return volume;
+}
+
+std::shared_ptr<const VolumeClaim> with_stored_status(const std::shared_ptr<const VolumeClaim>& wanted,
+                                                      const VolumeClaim& stored) {
+  auto claim = std::make_shared<VolumeClaim>(*wanted);
+  claim->uid = stored.uid;
+  claim->terminating = stored.terminating;
+  claim->is_lost = stored.is_lost;
+  return claim;
+}
+
+std::shared_ptr<const PersistentVolume> with_status_of(const PersistentVolume& stored, const PersistentVolume& wanted) {
+  auto volume = std::make_shared<PersistentVolume>(stored);
+  volume->is_available = wanted.is_available;
+  return volume;
+}
+
+std::shared_ptr<const VolumeClaim> with_status_of(const VolumeClaim& stored, const VolumeClaim& wanted) {
+  auto claim = std::make_shared<VolumeClaim>(stored);
+  claim->is_lost = wanted.is_lost;
+  return claim;
+}
+
 bool has_other_spec(const PodDisruptionBudget& before, const PodDisruptionBudget& after) {
   return !(before.selector == after.selector);
 }
@@ -85,6 +130,59 @@ std::vector<std::string> update_problems(const PriorityClass& before, const Prio
   if (before.preemption_policy.value_or(PreemptionPolicy::kPreemptLowerPriority) != policy)
     problems.push_back(fmt::format("preemptionPolicy: Invalid value: \"{}\": field is immutable", text_of(policy)));
   return problems;
+}
+
+// kubernetes pkg/apis/core/validation/validation.go and pkg/apis/storage/validation/validation.go, without the diffs
+// that end some of the texts.
+
+std::vector<std::string> update_problems(const PersistentVolume& before, const PersistentVolume& after) {
+  std::vector<std::string> problems;
+  if (!(before.source == after.source))
+    problems.emplace_back(
+        "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation");
+  if (before.is_block != after.is_block) problems.emplace_back("volumeMode: Invalid value: field is immutable");
+  if (before.node_affinity && before.node_affinity != after.node_affinity)
+    problems.emplace_back("nodeAffinity: Invalid value: field is immutable, except for updating from beta label to GA");
+  return problems;
+}
+
+std::vector<std::string> update_problems(const VolumeClaim& before, const VolumeClaim& after) {
+  VolumeClaim allowed = before;
+  if (before.volume_name.empty()) allowed.volume_name = after.volume_name;  // once
+  if (before.is_bound()) {
+    allowed.request = after.request;
+    allowed.attributes_class = after.attributes_class;
+  }
+  allowed.selected_node = after.selected_node;  // annotations
+  allowed.is_bind_completed = after.is_bind_completed;
+  allowed.controller_uid = after.controller_uid;
+  if (allowed == after) return {};
+  return {
+      "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for "
+      "bound claims"};
+}
+
+std::vector<std::string> update_problems(const StorageClass& before, const StorageClass& after) {
+  std::vector<std::string> problems;
+  if (before.provisioner != after.provisioner)
+    problems.emplace_back("provisioner: Forbidden: updates to provisioner are forbidden.");
+  if (before.binding_mode != after.binding_mode)
+    problems.emplace_back("volumeBindingMode: Invalid value: field is immutable");
+  return problems;
+}
+
+std::vector<std::string> update_problems(const CsiStorageCapacity& before, const CsiStorageCapacity& after) {
+  std::vector<std::string> problems;
+  if (before.node_topology != after.node_topology)
+    problems.emplace_back("nodeTopology: Invalid value: field is immutable");
+  if (before.class_name != after.class_name)
+    problems.emplace_back("storageClassName: Invalid value: field is immutable");
+  return problems;
+}
+
+std::vector<std::string> update_problems(const VolumeAttachment& before, const VolumeAttachment& after) {
+  if (before == after) return {};
+  return {"spec: Invalid value: field is immutable"};
 }
 
 }  // namespace berth

@@ -28,15 +28,6 @@ void sort_by_key(std::vector<StoredPtr<T>>& items) {
 }
 
 template <class T>
-std::shared_ptr<T> copy_object(const T& object) {
-  if constexpr (std::is_same_v<T, Pod>) {
-    return copy_of(object);
-  } else {
-    return std::make_shared<T>(object);
-  }
-}
-
-template <class T>
 bool is_same_version(const Stored<T>& a, const Stored<T>& b) {
   if constexpr (std::is_same_v<T, Pod>) {
     if (a.conditions() != b.conditions()) return false;
@@ -214,13 +205,18 @@ void ObjectStore::prepare(Stored<T>& stored, const CreateOptions& options, std::
     }
     if (options.finalizers.empty()) return;
   }
-  if constexpr (std::is_same_v<T, PodDisruptionBudget>) {
-    if (!options.keeps_status) stored.object = with_stored_status(stored.object, PodDisruptionBudget());
+  if (!options.keeps_status) stored.object = with_first_status(stored.object);
+  if constexpr (std::is_same_v<T, VolumeClaim>) {
+    if (stored.object->uid.empty()) {  // a volume's claimRef compares it
+      const std::shared_ptr<VolumeClaim> claim = copy_object(*stored.object);
+      claim->uid = names_.uid();
+      stored.object = claim;
+    }
   }
   change_rare(stored.meta, [&](RareMeta& rare) {
     rare.finalizers = options.finalizers;
     if constexpr (std::is_same_v<T, Pod>) return;
-    if constexpr (std::is_same_v<T, Workload>) rare.uid = stored.object->uid;
+    if constexpr (std::is_same_v<T, Workload> || std::is_same_v<T, VolumeClaim>) rare.uid = stored.object->uid;
     if (rare.uid.empty()) rare.uid = names_.uid();
     rare.creation_time_us = whole_seconds(now_us);
   });
@@ -307,24 +303,23 @@ StoreResult<T> ObjectStore::update_status(const std::shared_ptr<const T>& object
   return write(before, std::move(after));
 }
 
-#define BERTH_STORE_KIND(T)                                                                              \
+#define BERTH_INSTANTIATE(T)                                                                             \
   template StoredPtr<T> ObjectStore::get<T>(const ObjectKey&) const;                                     \
   template std::size_t ObjectStore::count<T>() const;                                                    \
   template ObjectList<T> ObjectStore::list<T>() const;                                                   \
   template StoreResult<T> ObjectStore::create<T>(const std::shared_ptr<const T>&, const CreateOptions&); \
   template StoreResult<T> ObjectStore::update<T>(const std::shared_ptr<const T>&, const UpdateOptions&);
-BERTH_STORE_KIND(Pod)
-BERTH_STORE_KIND(Node)
-BERTH_STORE_KIND(Namespace)
-BERTH_STORE_KIND(Service)
-BERTH_STORE_KIND(Workload)
-BERTH_STORE_KIND(PodDisruptionBudget)
-BERTH_STORE_KIND(PriorityClass)
-#undef BERTH_STORE_KIND
+BERTH_EACH_STORED_KIND(BERTH_INSTANTIATE)
+#undef BERTH_INSTANTIATE
 
+template void ObjectStore::prepare<PersistentVolume>(Stored<PersistentVolume>&, const CreateOptions&, std::int64_t);
 template StoreResult<Pod> ObjectStore::write<Pod>(const StoredPodPtr&, std::shared_ptr<StoredPod>);
 template StoreResult<Node> ObjectStore::update_status<Node>(const NodePtr&, const UpdateOptions&);
 template StoreResult<PodDisruptionBudget> ObjectStore::update_status<PodDisruptionBudget>(
     const std::shared_ptr<const PodDisruptionBudget>&, const UpdateOptions&);
+template StoreResult<PersistentVolume> ObjectStore::update_status<PersistentVolume>(
+    const std::shared_ptr<const PersistentVolume>&, const UpdateOptions&);
+template StoreResult<VolumeClaim> ObjectStore::update_status<VolumeClaim>(const std::shared_ptr<const VolumeClaim>&,
+                                                                          const UpdateOptions&);
 
 }  // namespace berth

@@ -21,6 +21,7 @@
 #include <tuple>
 #include <vector>
 
+#include "host/cluster/cluster_storage.h"
 #include "host/config/feature_gates.h"
 #include "host/framework/clock.h"
 #include "host/store/change_plan.h"
@@ -77,20 +78,20 @@ struct ObjectList {
   std::vector<StoredPtr<T>> items;     ///< sorted by namespace and name
 };
 
+template <class T>
+using StoredList = std::vector<StoredPtr<T>>;
+
 /// Objects of every kind at one resourceVersion, each list sorted by namespace and name.
 struct StoreContents {
   std::uint64_t resource_version = 0;
-  std::tuple<std::vector<StoredPtr<Pod>>, std::vector<StoredPtr<Node>>, std::vector<StoredPtr<Namespace>>,
-             std::vector<StoredPtr<Service>>, std::vector<StoredPtr<Workload>>,
-             std::vector<StoredPtr<PodDisruptionBudget>>, std::vector<StoredPtr<PriorityClass>>>
-      items;
+  EachKind<std::tuple, StoredList> items;
   template <class T>
-  const std::vector<StoredPtr<T>>& of() const {
-    return std::get<std::vector<StoredPtr<T>>>(items);
+  const StoredList<T>& of() const {
+    return std::get<StoredList<T>>(items);
   }
 };
 
-/// T is Pod, Node, Namespace, Service, Workload, PodDisruptionBudget or PriorityClass.
+/// T is a kind of EachKind: Pod, Node, ...
 class ObjectStore {
  public:
   /// @param clock  must outlive the store
@@ -121,8 +122,8 @@ class ObjectStore {
   /// deletion waited for that. An update that changes nothing is no write.
   template <class T>
   StoreResult<T> update(const std::shared_ptr<const T>& object, const UpdateOptions& options = {});
-  /// The subresource status of T = Node or PodDisruptionBudget: takes the status of `object` alone. Finalizers are
-  /// not read.
+  /// The subresource status of T = Node, PodDisruptionBudget, PersistentVolume or VolumeClaim: takes the status of
+  /// `object` alone. Finalizers are not read.
   template <class T>
   StoreResult<T> update_status(const std::shared_ptr<const T>& object, const UpdateOptions& options = {});
   /// Deletes. A pod on a node stays, marked, until its kubelet removes it with a grace period of 0; everything waits
@@ -137,11 +138,16 @@ class ObjectStore {
   /// because the API server writes the node name past the pod strategy. The admission plugin that copies topology
   /// labels of the node to the pod is not modelled.
   StoreResult<Pod> bind(const PodBinding& binding);
+  /// What PreBind of VolumeBinding writes of a pod's claims, and what the PV controller and a provisioner make of it,
+  /// in one step: each claim is bound, to the volume that was chosen, or to a new one with the topology of its class.
+  /// NotFound, and Conflict where a claim or volume is bound otherwise by now; then nothing is written.
+  StoreStatus bind_volumes(const VolumeDecisions& decisions);
   /// pods/resize. NotFound, Conflict, Invalid.
   StoreResult<Pod> resize(const ObjectKey& key, std::span<const ContainerResize> changes,
                           std::optional<std::uint64_t> resource_version = {});
 
  private:
+  class VolumeBindings;
   template <class T>
   ObjectTable<T>& table() {
     return std::get<ObjectTable<T>>(tables_);
@@ -180,9 +186,7 @@ class ObjectStore {
   const Clock& clock_;
   StoreOptions options_;
   mutable std::mutex mutex_;  ///< of all below; the log has its own, taken after this one
-  std::tuple<ObjectTable<Pod>, ObjectTable<Node>, ObjectTable<Namespace>, ObjectTable<Service>, ObjectTable<Workload>,
-             ObjectTable<PodDisruptionBudget>, ObjectTable<PriorityClass>>
-      tables_;
+  EachKind<std::tuple, ObjectTable> tables_;
   std::map<std::string, std::uint64_t, std::less<>> content_;  ///< objects by namespace
   GeneratedNames names_;
   /// Of the pod that was bound last: pods that are bound in the same second share the list.

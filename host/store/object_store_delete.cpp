@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "host/objects/pod_copy.h"
+#include "host/store/object_rules.h"
 #include "host/store/object_store.h"
 
 namespace berth {
@@ -73,8 +73,8 @@ StoredPtr<T> ObjectStore::plan_removal(ChangePlan& plan, const StoredPtr<T>& bef
   if (deletion.mark) {
     auto marked = std::make_shared<Stored<T>>(*before);
     apply(*deletion.mark, *marked);
-    if constexpr (std::is_same_v<T, Pod>) {
-      const std::shared_ptr<Pod> terminating = copy_of(*before->object);
+    if constexpr (requires { before->object->terminating; }) {
+      const std::shared_ptr<T> terminating = copy_object(*before->object);
       terminating->terminating = true;
       marked->object = terminating;
     }
@@ -110,9 +110,10 @@ StoredPtr<Namespace> ObjectStore::plan_namespace_removal(ChangePlan& plan, const
     newest = plan.put(before, std::move(marked));
   }
   const std::string& name = before->object->name;
-  const std::uint64_t removed = plan_content_removal<Pod>(plan, name) + plan_content_removal<Service>(plan, name) +
-                                plan_content_removal<Workload>(plan, name) +
-                                plan_content_removal<PodDisruptionBudget>(plan, name);
+  const std::uint64_t removed =
+      plan_content_removal<Pod>(plan, name) + plan_content_removal<Service>(plan, name) +
+      plan_content_removal<Workload>(plan, name) + plan_content_removal<PodDisruptionBudget>(plan, name) +
+      plan_content_removal<VolumeClaim>(plan, name) + plan_content_removal<CsiStorageCapacity>(plan, name);
   if (removed < content_count(name) || !newest->meta.rare().finalizers.empty()) return newest;
   plan.remove(newest);
   return nullptr;
@@ -130,13 +131,8 @@ std::uint64_t ObjectStore::content_count(std::string_view name_space) const {
   return found == content_.end() ? 0 : found->second;
 }
 
-template StoreResult<Pod> ObjectStore::remove<Pod>(const ObjectKey&, const DeleteOptions&);
-template StoreResult<Node> ObjectStore::remove<Node>(const ObjectKey&, const DeleteOptions&);
-template StoreResult<Namespace> ObjectStore::remove<Namespace>(const ObjectKey&, const DeleteOptions&);
-template StoreResult<Service> ObjectStore::remove<Service>(const ObjectKey&, const DeleteOptions&);
-template StoreResult<Workload> ObjectStore::remove<Workload>(const ObjectKey&, const DeleteOptions&);
-template StoreResult<PodDisruptionBudget> ObjectStore::remove<PodDisruptionBudget>(const ObjectKey&,
-                                                                                   const DeleteOptions&);
-template StoreResult<PriorityClass> ObjectStore::remove<PriorityClass>(const ObjectKey&, const DeleteOptions&);
+#define BERTH_INSTANTIATE(T) template StoreResult<T> ObjectStore::remove<T>(const ObjectKey&, const DeleteOptions&);
+BERTH_EACH_STORED_KIND(BERTH_INSTANTIATE)
+#undef BERTH_INSTANTIATE
 
 }  // namespace berth

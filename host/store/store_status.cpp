@@ -29,6 +29,8 @@ std::string_view to_string(StoreReason reason) {
       return "Timeout";
     case StoreReason::kInternalError:
       return "InternalError";
+    case StoreReason::kServiceUnavailable:
+      return "ServiceUnavailable";
   }
   return "";
 }

@@ -12,7 +12,8 @@
 
 namespace berth {
 
-/// metav1.StatusReason, as far as the store gives them.
+/// metav1.StatusReason, as far as the store gives them, and kServiceUnavailable, which clients of a real API server
+/// get; also where they find nobody to connect to.
 enum class StoreReason : std::uint8_t {
   kSuccess,
   kBadRequest,
@@ -24,6 +25,7 @@ enum class StoreReason : std::uint8_t {
   kExpired,
   kTimeout,
   kInternalError,
+  kServiceUnavailable,
 };
 /// As the API spells it: "NotFound". Empty for kSuccess.
 std::string_view to_string(StoreReason reason);

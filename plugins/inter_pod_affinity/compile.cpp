@@ -52,9 +52,9 @@ void add_preferred(std::string_view group, const std::vector<WeightedPodAffinity
 
 }  // namespace
 
-NamespaceLabels namespace_labels(const ClusterObjects& objects) {
+NamespaceLabels namespace_labels(const std::vector<Namespace>& namespaces) {
   NamespaceLabels labels;
-  for (const Namespace& name_space : objects.namespaces) labels.insert_or_assign(name_space.name, name_space.labels);
+  for (const Namespace& name_space : namespaces) labels.insert_or_assign(name_space.name, name_space.labels);
   return labels;
 }
 

@@ -15,7 +15,7 @@ namespace berth {
 
 /// Labels by namespace. One without an object has none.
 using NamespaceLabels = std::map<std::string, LabelMap, std::less<>>;
-NamespaceLabels namespace_labels(const ClusterObjects& objects);
+NamespaceLabels namespace_labels(const std::vector<Namespace>& namespaces);
 
 /// A term of a pod's (anti-)affinity, resolved for its owner: docs/behaviour/plugins-topology.md 3.2.
 struct AffinityTerm {

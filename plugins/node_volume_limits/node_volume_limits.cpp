@@ -196,7 +196,9 @@ Status filter_limits(const HostQuery& query, Release release, const NodeInfo& no
 
 }  // namespace
 
-bool NodeVolumeLimits::concerns(const Pod& pod) const { return has_volume(pod, may_count); }
+bool counts_volumes_of(const Pod& pod) { return has_volume(pod, may_count); }
+
+bool NodeVolumeLimits::concerns(const Pod& pod) const { return counts_volumes_of(pod); }
 
 std::optional<std::string> NodeVolumeLimits::sign(const Pod& pod) const { return volumes_signature(pod, may_count); }
 

@@ -23,4 +23,7 @@ class NodeVolumeLimits : public HostPlugin {
   Release release_;
 };
 
+/// Some volume of the pod may count against a limit.
+bool counts_volumes_of(const Pod& pod);
+
 }  // namespace berth

@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::string_view kZoneKey = "topology.kubernetes.io/zone";
 
-std::string workload_key(std::string_view kind, std::string_view name_space, std::string_view name) {
-  return std::string(kind).append(1, '/').append(name_space).append(1, '/').append(name);
-}
-
 /// The kinds whose selectors default spreading reads; the version that an owner reference has to name.
 std::string_view api_version_of(std::string_view kind) {
   if (kind == "ReplicationController") return "v1";
@@ -58,54 +54,67 @@ bool is_read_by_default_spreading(const OwnerReference& owner) {
   return !owner.api_version.empty() && owner.api_version == api_version_of(owner.kind);
 }
 
-DefaultSelectors::DefaultSelectors(const ClusterObjects& objects) {
-  for (const Service& service : objects.services) add(service);
-  read_workloads(objects);
+bool is_read_by_default_spreading(std::string_view workload_kind) { return !api_version_of(workload_kind).empty(); }
+
+std::string workload_key(std::string_view kind, std::string_view name) {
+  return std::string(kind).append(1, '/').append(name);
 }
 
-void DefaultSelectors::change_namespace(const ClusterObjects& objects, const std::string& name) {
-  services_.erase(name);
-  for (const Service& service : objects.services)
-    if (service.namespace_ == name) add(service);
-  // Those of other namespaces may have another address now.
-  workloads_.clear();
-  read_workloads(objects);
+std::string controller_key(const std::vector<OwnerReference>* owners) {
+  if (owners == nullptr) return {};
+  const auto controller =
+      std::find_if(owners->begin(), owners->end(), [](const OwnerReference& owner) { return owner.controller; });
+  if (controller == owners->end() || !is_read_by_default_spreading(*controller)) return {};
+  return workload_key(controller->kind, controller->name);
 }
 
-void DefaultSelectors::add(const Service& service) {
-  if (service.selector.empty()) return;
-  Services& here = services_[service.namespace_];
-  here.by_label.add(static_cast<std::int32_t>(here.selectors.size()),
-                    {service.selector.begin(), service.selector.end()});
-  here.selectors.push_back(service.selector);
+bool is_selected(const LabelMap& labels, const LabelMap& selector) {
+  return !selector.empty() && std::includes(labels.begin(), labels.end(), selector.begin(), selector.end());
 }
 
-void DefaultSelectors::read_workloads(const ClusterObjects& objects) {
-  for (const Workload& workload : objects.workloads)
-    if (!api_version_of(workload.kind).empty())
-      workloads_.try_emplace(workload_key(workload.kind, workload.namespace_, workload.name), &workload);
+DefaultSelectors::DefaultSelectors(const ObjectsByNamespace& objects) {
+  for (const auto& [name, of_namespace] : objects) change_namespace(name, of_namespace);
 }
 
-const Workload* DefaultSelectors::owner_of(const Pod& pod) const {
-  if (pod.owners == nullptr) return nullptr;
-  for (const OwnerReference& owner : *pod.owners) {
-    if (!owner.controller) continue;
-    if (!is_read_by_default_spreading(owner)) return nullptr;
-    const auto at = workloads_.find(workload_key(owner.kind, pod.namespace_, owner.name));
-    return at == workloads_.end() ? nullptr : at->second;
+void DefaultSelectors::change_namespace(const std::string& name, const NamespaceObjects& objects) {
+  OfNamespace now = read(objects);
+  if (now.selectors.empty() && now.workloads.empty()) {
+    namespaces_.erase(name);
+  } else {
+    namespaces_[name] = std::move(now);
   }
-  return nullptr;
+}
+
+DefaultSelectors::OfNamespace DefaultSelectors::read(const NamespaceObjects& objects) {
+  OfNamespace here;
+  for (const Service& service : objects.services) {
+    if (service.selector.empty()) continue;
+    here.by_label.add(static_cast<std::int32_t>(here.selectors.size()),
+                      {service.selector.begin(), service.selector.end()});
+    here.selectors.push_back(service.selector);
+  }
+  for (const Workload& workload : objects.workloads)
+    if (is_read_by_default_spreading(workload.kind))
+      here.workloads.try_emplace(workload_key(workload.kind, workload.name), &workload);
+  return here;
+}
+
+const Workload* DefaultSelectors::owner_of(const Pod& pod, const OfNamespace& here) {
+  const std::string key = here.workloads.empty() ? std::string() : controller_key(pod.owners.get());
+  const auto at = key.empty() ? here.workloads.end() : here.workloads.find(key);
+  return at == here.workloads.end() ? nullptr : at->second;
 }
 
 PodLabelSelector DefaultSelectors::of(const Pod& pod) const {
+  const auto known = namespaces_.find(pod.namespace_);
+  if (known == namespaces_.end()) return PodLabelSelector::everything();
+  const OfNamespace& here = known->second;
   std::map<std::string_view, std::string_view> pairs;
-  if (const auto here = services_.find(pod.namespace_); here != services_.end())
-    for (const std::int32_t s : here->second.by_label.candidates(pod.labels)) {
-      const LabelMap& selector = here->second.selectors[static_cast<std::size_t>(s)];
-      if (std::includes(pod.labels.begin(), pod.labels.end(), selector.begin(), selector.end()))
-        pairs.insert(selector.begin(), selector.end());
-    }
-  const Workload* owner = owner_of(pod);
+  for (const std::int32_t s : here.by_label.candidates(pod.labels)) {
+    const LabelMap& selector = here.selectors[static_cast<std::size_t>(s)];
+    if (is_selected(pod.labels, selector)) pairs.insert(selector.begin(), selector.end());
+  }
+  const Workload* owner = owner_of(pod, here);
   const bool replaces = owner != nullptr && owner->kind == "ReplicationController";
   if (replaces && owner->selector)
     for (const auto& [key, value] : owner->selector->match_labels) pairs[key] = value;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "host/cluster/namespace_objects.h"
 #include "host/config/scheduler_config.h"
 #include "host/objects/cluster_objects.h"
 #include "plugins/label_index.h"
@@ -42,30 +43,40 @@ struct SpreadConstraints {
 /// Does default spreading read the selector of an owner of this kind and version?
 bool is_read_by_default_spreading(const OwnerReference& owner);
 
+/// Does default spreading read the selectors of workloads of this kind?
+bool is_read_by_default_spreading(std::string_view workload_kind);
+/// Names a workload within its namespace.
+std::string workload_key(std::string_view kind, std::string_view name);
+/// workload_key() of the controller of a pod whose selector default spreading reads; empty: the pod has none.
+/// @param owners  of the pod; null: none
+std::string controller_key(const std::vector<OwnerReference>* owners);
+/// Does a Service with this selector select pods with these labels? One without a selector selects none.
+bool is_selected(const LabelMap& labels, const LabelMap& selector);
+
 /// Which pods the default constraints count with a given pod, from what selects or owns it. Reads the services and
 /// workloads of a cluster once.
 class DefaultSelectors {
  public:
   /// `objects` must outlive the object, and change with change_namespace() only.
-  explicit DefaultSelectors(const ClusterObjects& objects);
-  /// Services or workloads of the namespace changed.
-  void change_namespace(const ClusterObjects& objects, const std::string& name);
-  bool none() const { return services_.empty() && workloads_.empty(); }
+  explicit DefaultSelectors(const ObjectsByNamespace& objects);
+  /// Services or workloads of the namespace changed. @param objects  as for the constructor, those of the namespace
+  void change_namespace(const std::string& name, const NamespaceObjects& objects);
+  /// There are no selectors.
+  bool none() const { return namespaces_.empty(); }
   /// Without a requirement: the pod gets no default constraints. docs/behaviour/plugins-topology.md 2.2.
   PodLabelSelector of(const Pod& pod) const;
 
  private:
-  void add(const Service& service);
-  void read_workloads(const ClusterObjects& objects);
-  const Workload* owner_of(const Pod& pod) const;
-
-  /// Of one namespace. A pod is met through its own labels.
-  struct Services {
+  /// A pod is met through its own labels.
+  struct OfNamespace {
     LabelIndex by_label;
-    std::vector<LabelMap> selectors;
+    std::vector<LabelMap> selectors;                   ///< of Services
+    std::map<std::string, const Workload*> workloads;  ///< by workload_key()
   };
-  std::unordered_map<std::string, Services> services_;             ///< by namespace
-  std::map<std::string, const Workload*, std::less<>> workloads_;  ///< by "kind/namespace/name"
+  static OfNamespace read(const NamespaceObjects& objects);
+  static const Workload* owner_of(const Pod& pod, const OfNamespace& here);
+
+  std::unordered_map<std::string, OfNamespace> namespaces_;  ///< that have selectors
 };
 
 /// Does a pod of this spec get the constraints of the profile instead of its own?

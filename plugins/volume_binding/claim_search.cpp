@@ -236,8 +236,9 @@ bool ClaimSearch::has_capacity(const Delayed& delayed, const Node& node) const {
   const std::int64_t bytes = delayed.claim->request->value();
   bool is_enough = false;
   storage_.for_each_capacity([&](const CsiStorageCapacity& capacity) {
-    const std::optional<Quantity>& limit = capacity.volume_size_max ? capacity.volume_size_max : capacity.capacity;
-    if (is_enough || capacity.class_name != delayed.storage_class->name || !limit || limit->value() < bytes) return;
+    const Quantity* const limit = capacity.limit();
+    if (is_enough || capacity.class_name != delayed.storage_class->name || limit == nullptr || limit->value() < bytes)
+      return;
     is_enough = capacity.node_topology && !label_selector_problem(capacity.node_topology) &&
                 PodLabelSelector(capacity.node_topology).matches(node.labels);
   });

@@ -21,6 +21,7 @@ constexpr std::array kLabels = {kBetaZone, kBetaRegion, kZone, kRegion};
 struct Demand {
   std::string_view key;
   std::set<std::string, std::less<>> values;
+  friend bool operator==(const Demand&, const Demand&) = default;
 };
 
 /// PreFilter's answer, and what it demands where it is Success.
@@ -117,6 +118,14 @@ Status filter_zone(const ZoneState& state, const Node& node) {
 bool is_claim(const PodVolume& volume) { return volume.kind == PodVolume::Kind::kClaim; }
 
 }  // namespace
+
+bool demands_other_zones(const PersistentVolume& before, const PersistentVolume& after) {
+  std::vector<Demand> old_demands;
+  std::vector<Demand> new_demands;
+  add_demands(before, old_demands);
+  add_demands(after, new_demands);
+  return old_demands != new_demands;
+}
 
 bool VolumeZone::concerns(const Pod& pod) const { return has_volume(pod, is_claim); }
 

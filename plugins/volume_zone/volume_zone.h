@@ -19,4 +19,7 @@ class VolumeZone : public HostPlugin {
                         std::span<const Pod* const> removed) const override;
 };
 
+/// The labels of two versions of a volume name other zones or regions.
+bool demands_other_zones(const PersistentVolume& before, const PersistentVolume& after);
+
 }  // namespace berth

@@ -52,7 +52,7 @@ NodeIndex BackendContract::node(std::string_view name) const {
   throw std::invalid_argument("no node " + std::string(name));
 }
 
-Evaluation BackendContract::ask(const PodPtr& pod) { return backend_->evaluate(compiled({pod}).front()); }
+Evaluation BackendContract::ask(const PodPtr& pod) { return backend_->evaluate(prepared({pod}).front()); }
 
 NodeEvaluation BackendContract::ask(std::string_view pod_name, std::string_view node_name) {
   return on(ask(pod(pod_name)), node_name);

@@ -27,7 +27,11 @@ inline void PrintTo(const Message& message, std::ostream* out) {
   *out << message.text << " {" << to_string(message.rejectors) << "}";
 }
 inline void PrintTo(const NodeVerdict& verdict, std::ostream* out) {
-  *out << to_string(verdict.code) << " " << verdict.plugin;
+  *out << to_string(verdict.code) << " " << verdict.plugin << (verdict.is_of_pre_filter ? " in PreFilter" : "");
+}
+inline void PrintTo(const NodeStatus& here, std::ostream* out) {
+  *out << to_string(here.status.code) << " " << here.status.plugin << " " << here.status.message()
+       << (here.is_of_pre_filter ? " in PreFilter" : "");
 }
 
 }  // namespace berth

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of commit_batch, mark, rollback and evaluate in batching/backend.h.
 
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "tests/contract/backend_contract.h"
 
 namespace berth::test {
@@ -76,6 +81,63 @@ TEST_P(BackendContract, APodThatWasNotCompiledIsALogicErrorThatNamesIt) {
   expect_error_that_names(*pod("unknown"), [&] { backend_->try_forks({&list, 1}, {}); });
   EXPECT_EQ(backend_->mark().position, before.position) << "the pod before it was not placed either";
   EXPECT_EQ(nodes_of(place_pending()), (Names{"n", "n"}));
+}
+
+TEST_P(BackendContract, OnlyPreparedPodsAreEvaluatedAndProbed) {
+  given("node n cpu=4\npod p cpu=1\npod q cpu=1");
+  std::vector<PodToPlace> pods = compiled(scenario_.pending());
+  expect_error_that_names(*pod("p"), [&] { backend_->evaluate(pods.front()); });
+  expect_error_that_names(*pod("p"), [&] { backend_->probe(pods.front(), "n"); });
+  expect_error_that_names(*pod("p"), [&] { backend_->evaluate({pod("p"), 0, -1}); });
+  backend_->prepare(pods);
+  EXPECT_TRUE(backend_->evaluate(pods.front()).nodes.front().feasible);
+  EXPECT_TRUE(backend_->probe(pods.front(), "n").node_exists);
+  backend_->release(std::span(pods).first(1));
+  expect_error_that_names(*pod("p"), [&] { backend_->evaluate(pods.front()); });
+  EXPECT_TRUE(backend_->evaluate(pods.back()).nodes.front().feasible);
+}
+
+TEST_P(BackendContract, OnlyCompiledPodsArePlacedOnANamedNode) {
+  given("node n cpu=4\npod p cpu=3\npod q cpu=3");
+  expect_error_that_names(*pod("p"), [&] { backend_->place({pod("p"), 0, -1}, "n"); });
+  EXPECT_EQ(backend_->mark().position, 0u);
+  const std::vector<PodToPlace> pods = compiled(scenario_.pending());
+  backend_->place(pods.front(), "n");
+  EXPECT_EQ(nodes_of(backend_->commit_batch(std::span(pods).last(1), {})), Names{""});
+}
+
+/// What a call finds outdated it brings up to date, also where others read: they all get the answers of the state.
+TEST_P(BackendContract, EvaluationsInThreadsAgreeAfterEvents) {
+  given(
+      "node a cpu=4 zone=1\nnode b cpu=4 zone=2\npod old on=a label:app=web\n"
+      "pod p*6 cpu=1 label:app=web spread=zone match=app=web\npod q*6 cpu=1\n");
+  const std::vector<PodToPlace> pods = prepared(scenario_.pending());
+  for (int round = 0; round < 8; ++round) {
+    const auto changed = std::make_shared<Node>(*scenario_.objects.nodes[static_cast<std::size_t>(round % 2)]);
+    changed->unschedulable = round % 4 < 2;
+    backend_->apply(std::vector<ClusterChange>{
+        NodeUpsert(changed), ServiceUpsert{{"web", "default", {{"app", round % 2 == 0 ? "web" : "db"}}}}});
+    std::vector<Names> answers(4);
+    std::vector<std::thread> threads;
+    for (Names& of_thread : answers)
+      threads.emplace_back([&] {
+        for (const PodToPlace& one : pods) {
+          const Evaluation evaluation = backend_->evaluate(one);
+          of_thread.push_back(evaluation.message);
+          for (const NodeEvaluation& node : evaluation.nodes)
+            of_thread.push_back(std::to_string(node.total) + node.status.message());
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    Names alone;
+    for (const PodToPlace& one : pods) {
+      const Evaluation evaluation = backend_->evaluate(one);
+      alone.push_back(evaluation.message);
+      for (const NodeEvaluation& node : evaluation.nodes)
+        alone.push_back(std::to_string(node.total) + node.status.message());
+    }
+    for (const Names& of_thread : answers) EXPECT_EQ(of_thread, alone) << "round " << round;
+  }
 }
 
 TEST_P(BackendContract, AReleasedPodIsNotPlacedAnyMore) {
@@ -245,7 +307,7 @@ TEST_P(BackendContract, APodThatWasNotScoredHasNoOthers) {
 TEST_P(BackendContract, AProbeAsksThePluginsOnOneNode) {
   given(std::string(kRanked) + "pod p cpu=1\npod nowhere cpu=1 need=@metadata.name:In:a&@metadata.name:In:b");
   const auto probe = [this](const char* name, const char* node) {
-    return backend_->probe(compiled({pod(name)}).front(), node);
+    return backend_->probe(prepared({pod(name)}).front(), node);
   };
   EXPECT_EQ(probe("p", "a"), (NodeProbe{true, true, false}));
   EXPECT_EQ(probe("p", "full"), (NodeProbe{true, true, true}));
@@ -258,7 +320,7 @@ TEST_P(BackendContract, AProbeAsksThePluginsOnOneNode) {
 
 TEST_P(BackendContract, PodsNominatedToANodeDoNotCountInAProbe) {
   given("node a cpu=4\npod first cpu=4 priority=9 nominated=a\npod p cpu=1");
-  EXPECT_EQ(backend_->probe(compiled({pod("p")}).front(), "a"), (NodeProbe{true, true, false}));
+  EXPECT_EQ(backend_->probe(prepared({pod("p")}).front(), "a"), (NodeProbe{true, true, false}));
 }
 
 }  // namespace

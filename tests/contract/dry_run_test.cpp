@@ -119,8 +119,8 @@ TEST_P(DryRunContract, NodeSideRefusalsStay) {
       "pod p cpu=4 priority=9\npod named need=@metadata.name:In:a priority=9\n"
       "pod none need=@metadata.name:In:a&@metadata.name:In:b");
   EXPECT_EQ(dry_run("p", "a", {"x"}), (Found{{kUnresolvable, "TaintToleration"}, {"x"}, 0}));
-  EXPECT_EQ(dry_run("named", "b", {"y"}), (Found{{kUnresolvable, "NodeAffinity"}, {"y"}, 0}));
-  EXPECT_EQ(dry_run("none", "b", {"y"}), (Found{{kUnresolvable, "NodeAffinity"}, {"y"}, 0}));
+  EXPECT_EQ(dry_run("named", "b", {"y"}), (Found{{kUnresolvable, "NodeAffinity", true}, {"y"}, 0}));
+  EXPECT_EQ(dry_run("none", "b", {"y"}), (Found{{kUnresolvable, "NodeAffinity", true}, {"y"}, 0}));
 }
 
 TEST_P(DryRunContract, APodThatNoBackendMayEvaluateIsAnError) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/contract/backend_contract.h"
+#include "tests/support/evaluated.h"
 
 namespace berth::test {
 namespace {
@@ -48,7 +49,7 @@ std::vector<Names> state_of(Backend& backend, const Forks& forks) {
   std::vector<Names> state;
   for (const std::vector<PodToPlace>& pods : forks)
     for (const PodToPlace& pod : pods) {
-      const Evaluation evaluation = backend.evaluate(pod);
+      const Evaluation evaluation = evaluated(pod, backend);
       Names& lines = state.emplace_back();
       for (const NodeEvaluation& node : evaluation.nodes)
         lines.push_back(node.feasible ? std::to_string(node.total) : node.status.message());

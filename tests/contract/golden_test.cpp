@@ -117,7 +117,7 @@ class GoldenCase {
     for (const Json& packed : golden.at("pods")) {
       std::vector<PodToPlace> pod{{pods.at(packed.at("pod").get<std::string>()), 0, -1}};
       pod.front().profile = profile_of(*pod.front().pod);
-      backend_->compile(pod);
+      backend_->prepare(pod);
       const Json record = unpack(packed, golden);
       const Evaluation ours = backend_->evaluate(pod.front());
       for (const std::string& difference : record_differences(record, *backend_, ours, NegativeRaw::kCompared)) {

@@ -95,7 +95,7 @@ TEST_P(HostPluginContract, EvictionHelpsWhereThePluginSaysSo) {
   given("node a cpu=8 memory=8Gi\npod v on=a claim=xb1\npod p claim=xb1 priority=5\npod q claim=znever");
   const std::vector<PodToPlace> pods = prepared({pod("p"), pod("q")});
   const PodVerdicts verdicts = backend_->verdicts(pods[0]);
-  EXPECT_EQ(verdicts.nodes.front(), (NodeVerdict{StatusCode::kUnschedulable, "VolumeRestrictions"}));
+  EXPECT_EQ(verdicts.nodes.front(), (NodeVerdict{StatusCode::kUnschedulable, "VolumeRestrictions", true}));
   EXPECT_EQ(verdicts.rejectors, (PluginNames{"VolumeRestrictions"}));
   EXPECT_FALSE(backend_->verdicts(pods[1]).nodes.front().eviction_can_help());
   const PodPtr standing = pod("v");

@@ -56,7 +56,7 @@ std::size_t compare_cluster(const std::string& backend_name, const Json& cluster
   std::size_t verdicts = 0;
   for (const Json& record : records) {
     std::vector<PodToPlace> pod{{pods.at(record.at("pod").get<std::string>()), 0, -1}};
-    backend->compile(pod);
+    backend->prepare(pod);
     const Evaluation ours = backend->evaluate(pod.front());
     for (const std::string& difference : record_differences(record, *backend, ours, NegativeRaw::kIgnored)) {
       ADD_FAILURE() << name << " " << to_string(release) << " " << difference;

@@ -117,9 +117,9 @@ TEST_P(VerdictsContract, NodesThatPreFilterLeavesOutAreRefusedByItsPlugin) {
   given(
       "node a cpu=4\nnode b cpu=4\npod named need=@metadata.name:In:b\n"
       "pod none need=@metadata.name:In:a&@metadata.name:In:b");
-  EXPECT_EQ(verdicts("named").nodes, (std::vector<NodeVerdict>{{kUnresolvable, "NodeAffinity"}, {}}));
+  EXPECT_EQ(verdicts("named").nodes, (std::vector<NodeVerdict>{{kUnresolvable, "NodeAffinity", true}, {}}));
   EXPECT_EQ(verdicts("none").nodes,
-            (std::vector<NodeVerdict>{{kUnresolvable, "NodeAffinity"}, {kUnresolvable, "NodeAffinity"}}));
+            (std::vector<NodeVerdict>{{kUnresolvable, "NodeAffinity", true}, {kUnresolvable, "NodeAffinity", true}}));
 }
 
 TEST_P(VerdictsContract, CodesOfTopologyPlugins) {

@@ -21,6 +21,7 @@
 
 #include "tests/failure/failing_allocations.h"
 #include "tests/failure/session.h"
+#include "tests/support/evaluated.h"
 
 namespace berth {
 namespace {
@@ -87,11 +88,10 @@ std::vector<Call> engine_calls(bool host_plugins) {
       {"settle", [](Session& s) { return [&s] { s.backend->settle(); }; }},
       {"release", [](Session& s) { return [&s] { s.backend->release(s.placed); }; }},
       {"refill", [](Session& s) { return [&s] { s.backend->refill(s.compiled); }; }},
-      {"evaluate", [](Session& s) { return [&s] { s.backend->evaluate(s.compiled.front()); }; }},
-      {"evaluate of a pod never seen", [](Session& s) { return [&s] { s.backend->evaluate(s.unknown.front()); }; }},
-      {"probe", [](Session& s) { return [&s, node = s.any_node()] { s.backend->probe(s.compiled.front(), node); }; }},
-      {"probe of a pod never seen",
-       [](Session& s) { return [&s, node = s.any_node()] { s.backend->probe(s.unknown.front(), node); }; }},
+      {"evaluate", [](Session& s) { return [&s] { s.backend->evaluate(s.prepared.front()); }; }},
+      {"evaluate of a pod never seen",
+       [](Session& s) { return [&s] { test::evaluated(s.unknown.front(), *s.backend); }; }},
+      {"probe", [](Session& s) { return [&s, node = s.any_node()] { s.backend->probe(s.prepared.front(), node); }; }},
       {"verdicts", [](Session& s) { return [&s] { s.backend->verdicts(s.prepared.front()); }; }},
       {"verdicts_on",
        [](Session& s) {
@@ -196,7 +196,8 @@ bool make_with_failure(const std::function<void()>& call, std::int64_t n, Failur
 void fail_once_more(Session& session, std::int64_t n) {
   if (session.unknown.empty()) return;
   bool has_failed = false;
-  make_with_failure([&] { session.backend->evaluate(session.unknown.back()); }, n, Failure::kAllBehind, has_failed);
+  make_with_failure([&] { test::evaluated(session.unknown.back(), *session.backend); }, n, Failure::kAllBehind,
+                    has_failed);
 }
 
 std::string first_difference(const std::vector<std::string>& expected, const std::vector<std::string>& actual) {
@@ -307,7 +308,7 @@ TEST_P(AllOrNothing, ConstCallsRunInParallelWhereOneOpensTheEngineAgain) {
     const std::unique_ptr<Session> session = open();
     Backend& backend = *session->backend;
     bool has_failed = false;
-    make_with_failure([&] { backend.evaluate(session->unknown.back()); }, n, Failure::kAllBehind, has_failed);
+    make_with_failure([&] { backend.prepare(session->unknown); }, n, Failure::kAllBehind, has_failed);
     opened_again += backend.stats().class_count == 0 ? 1 : 0;  // which is not counted where it is gone
     const CommitMark mark = backend.mark();
     std::vector<std::string> names;

@@ -13,6 +13,7 @@
 #include "host/engine/reference/reference_backend.h"
 #include "host/objects/pod_copy.h"
 #include "tests/support/emulated_accelerator.h"
+#include "tests/support/evaluated.h"
 
 namespace berth::test {
 namespace {
@@ -168,7 +169,7 @@ std::vector<std::string> Session::answers(bool commits) {
   lines.push_back("mark " + std::to_string(backend->mark().position));
   if (!prepared.empty()) add_text(backend->verdicts(prepared.front()), *backend, lines);
   for (const std::vector<PodToPlace>* pods : {&prepared, &unknown, &placed})
-    if (!pods->empty()) add_text("engine ", backend->evaluate(pods->back()), *backend, lines);
+    if (!pods->empty()) add_text("engine ", evaluated(pods->back(), *backend), *backend, lines);
   for (const auto& [name, one] : std::array<std::pair<std::string_view, Fork*>, 3>{
            {{"fork ", fork.get()}, {"child ", child.get()}, {"opened ", opened.get()}}}) {
     if (one == nullptr) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/token_mutator.h"
 
+#include <algorithm>
 #include <cctype>
 #include <random>
 

@@ -23,11 +23,14 @@
 #include <utility>
 #include <vector>
 
-#include "host/cli/explain_document.h"
+#include "host/cli/document_formats.h"
+#include "host/cli/output.h"
+#include "host/scheduler/explain_document.h"
 #include "host/scheduler/intake.h"
 #include "tests/histories/history_lines.h"
 #include "tests/property/cluster_history.h"
 #include "tests/property/drawn_case.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/open_backend.h"
 
 namespace berth {
@@ -110,7 +113,7 @@ class Life {
     std::string record;
     Output output(record);
     const NodeNames names = [this](NodeIndex node) { return backend_->node_name(node); };
-    const Explanation explanation{pod.pod->full_name(), pod.pod, PodStanding(), backend_->evaluate(pod)};
+    const Explanation explanation{pod.pod->full_name(), pod.pod, PodStanding(), test::evaluated(pod, *backend_)};
     write_explain_record(explanation, names, *json_writer(output, 0));
     output.flush();
     write_line({{"explain", json::parse(record)}});

@@ -77,6 +77,15 @@ class CheckIncludes(TreeTest):
     def test_an_include_that_is_not_written_from_the_root_is_found(self):
         self.assert_found({**POD, "host/objects/pod.cpp": '#include "pod.h"\n'}, "host/objects/pod.cpp:1: ")
 
+    def test_a_standard_header_that_nothing_brings_along_is_found(self):
+        self.assert_found({"host/objects/pod.cpp": '#include "host/objects/pod.h"\n// std::vector\nstd::vector<int> pods;\n',
+                           "host/objects/pod.h": "#include <string>\n"},
+                          "host/objects/pod.cpp:3: ")
+
+    def test_a_standard_header_through_a_header_of_the_project_is_fine(self):
+        self.assert_clean({"host/objects/pod.cpp": '#include "host/objects/pod.h"\nstd::vector<int> pods;\n',
+                           "host/objects/pod.h": "#include <vector>\n"})
+
     def test_a_tree_without_sources_is_not_a_pass(self):
         self.assertEqual(self.check({"README.md": ""})[0], 2)
 

@@ -21,7 +21,19 @@ INSTALLED = {
     "share/berth/schemas/explain-record.schema.json",
     "share/berth/schemas/simulate-report.schema.json",
     "share/doc/berth/LICENSE",
+    "include/berth/berth.h",
 }
+# Below the folder of libraries, whose name is the system's.
+LIBRARY = {
+    "libberth.so",
+    "libberth.so.0",
+    "libberth.so.0.1.0",
+    "cmake/berth/berthConfig.cmake",
+    "cmake/berth/berthConfigVersion.cmake",
+    "cmake/berth/berthTargets.cmake",
+    "cmake/berth/berthTargets-" + os.environ["BERTH_BUILD_TYPE"].lower() + ".cmake",
+    "pkgconfig/berth.pc",
+} | ({"libberth.a"} if os.environ["BERTH_HAS_ARCHIVE"] == "1" else set())
 
 
 def files_below(folder):
@@ -53,7 +65,8 @@ class Install(unittest.TestCase):
             return file.read()
 
     def test_every_file_is_installed_and_no_other(self):
-        self.assertEqual(files_below(self.prefix), INSTALLED)
+        library = {os.path.join(os.environ["BERTH_LIBRARY_FOLDER"], name) for name in LIBRARY}
+        self.assertEqual(files_below(self.prefix), INSTALLED | library)
 
     def test_the_moved_program_places_pods(self):
         cluster = os.path.join(self.folder.name, "cluster.json")

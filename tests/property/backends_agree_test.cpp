@@ -16,6 +16,7 @@
 #include "tests/property/cluster_history.h"
 #include "tests/property/drawn_case.h"
 #include "tests/support/check_placement.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/open_backend.h"
 
 namespace berth {
@@ -93,8 +94,8 @@ RC_GTEST_PROP(BackendsAgree, OnEveryEvaluation, ()) {
   ReferenceBackend reference(drawn.cache, drawn.objects, drawn.config, drawn.engine);
   CpuBackend cpu(drawn.cache, drawn.objects, drawn.config, drawn.engine, drawn.tuning);
   for (const PodToPlace& pod : drawn.pods) {
-    const Evaluation expected = reference.evaluate(pod);
-    expect_equal(expected, cpu.evaluate(pod));
+    const Evaluation expected = test::evaluated(pod, reference);
+    expect_equal(expected, test::evaluated(pod, cpu));
   }
 }
 

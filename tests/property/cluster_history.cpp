@@ -13,6 +13,20 @@
 namespace berth::test {
 namespace {
 
+LabelMap with_label(const LabelMap& labels, const std::string& key, const std::string& value) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const auto& [known, known_value] : labels) pairs.emplace_back(known, known_value);
+  pairs.emplace_back(key, value);  // of equal keys the last one counts
+  return LabelMap(std::move(pairs));
+}
+
+/// A key of the labels, or another one.
+std::string any_key(const LabelMap& labels, Dice& dice) {
+  std::vector<std::string> keys{"made"};
+  for (const auto& [key, value] : labels) keys.emplace_back(key);
+  return dice.pick(keys);
+}
+
 std::shared_ptr<Node> with_parts_of(const Node& node, const Node& other, Dice& dice) {
   auto changed = std::make_shared<Node>(node);
   if (dice.one_in(3)) changed->labels = other.labels;
@@ -45,11 +59,15 @@ ClusterHistory::ClusterHistory(const ClusterHistory& other)
       cluster_(other.cache(), other.objects()),
       nominations_(other.nominations_),
       gone_(other.gone_),
+      last_placement_(other.last_placement_),
+      placed_(other.placed_),
       made_(other.made_) {}
 
 void ClusterHistory::answered(const PodPtr& pod, const std::string& node) {
   nominations_.erase(pod->uid());
-  if (!node.empty()) cluster_.assume(pod, node, nullptr);
+  if (node.empty()) return;
+  cluster_.assume(pod, node, nullptr);
+  last_placement_[pod->uid()] = ++placed_;
 }
 
 void ClusterHistory::undone(const Pod& pod) { cluster_.forget(pod.uid()); }
@@ -57,16 +75,18 @@ void ClusterHistory::undone(const Pod& pod) { cluster_.forget(pod.uid()); }
 bool ClusterHistory::is_on_a_node(const Pod& pod) const { return cluster_.cache().get_pod(pod.uid()) != nullptr; }
 
 /// Also of those whose node is gone.
-std::set<std::string> ClusterHistory::placed_uids() const {
-  std::set<std::string> uids;
+ClusterHistory::Placements ClusterHistory::placements() const {
+  Placements placements;
   for (const PodPtr& pod : start_.pods)
-    if (is_placed(*pod)) uids.insert(pod->uid());
-  return uids;
+    if (is_placed(*pod)) placements.emplace(pod->uid(), last_placement_.at(pod->uid()));
+  return placements;
 }
 
-void ClusterHistory::rolled_back(const std::set<std::string>& placed_then) {
-  for (const PodPtr& pod : start_.pods)
-    if (is_placed(*pod) && !placed_then.contains(pod->uid())) undone(*pod);
+void ClusterHistory::rolled_back(const Placements& then) {
+  for (const auto& [uid, placement] : placements()) {
+    const auto known = then.find(uid);
+    if (known == then.end() || known->second != placement) cluster_.forget(uid);
+  }
 }
 
 std::vector<ClusterChange> ClusterHistory::draw(Dice& dice, std::int64_t most) {
@@ -148,6 +168,11 @@ ClusterChange ClusterHistory::draw_one(Dice& dice) {
   }
 }
 
+/// One label has a value that was never seen.
+LabelMap ClusterHistory::with_new_label(const LabelMap& labels, Dice& dice) {
+  return with_label(labels, any_key(labels, dice), "made-" + std::to_string(++made_));
+}
+
 ClusterChange ClusterHistory::draw_node(Dice& dice) {
   const std::vector<const NodeInfo*> nodes = cluster_.cache().nodes();
   if (!gone_.empty() && dice.one_in(3)) {
@@ -157,6 +182,7 @@ ClusterChange ClusterHistory::draw_node(Dice& dice) {
   if (nodes.empty() || dice.one_in(4)) {
     auto fresh = std::make_shared<Node>(start_.nodes.empty() ? Node() : *dice.pick(start_.nodes));
     fresh->name = "made-" + std::to_string(++made_);
+    if (dice.one_in(3)) fresh->labels = with_new_label(fresh->labels, dice);
     return NodeUpsert(std::move(fresh));
   }
   const auto any = [&]() -> const Node& {
@@ -164,7 +190,9 @@ ClusterChange ClusterHistory::draw_node(Dice& dice) {
   };
   const Node& node = any();
   if (dice.one_in(4)) return NodeRemoval{node.name};
-  return NodeUpsert(with_parts_of(node, any(), dice));
+  std::shared_ptr<Node> changed = with_parts_of(node, any(), dice);
+  if (dice.one_in(6)) changed->labels = with_new_label(changed->labels, dice);
+  return NodeUpsert(std::move(changed));
 }
 
 ClusterChange ClusterHistory::draw_pod(Dice& dice) {
@@ -175,6 +203,8 @@ ClusterChange ClusterHistory::draw_pod(Dice& dice) {
     fresh->name = "made-" + std::to_string(++made_);
     fresh->stored_uid.clear();
     fresh->rare_fields = nullptr;
+    if (dice.one_in(4)) fresh->labels = with_new_label(fresh->labels, dice);
+    if (dice.one_in(6)) fresh->namespace_ = any_new_namespace(dice);
     return PodUpsert{std::move(fresh)};
   }
   const PodPtr& pod = dice.pick(pods);
@@ -182,6 +212,7 @@ ClusterChange ClusterHistory::draw_pod(Dice& dice) {
   auto changed = copy_of(*pod);
   if (dice.one_in(2)) changed->terminating = !changed->terminating;
   if (dice.one_in(2)) changed->labels = dice.pick(start_.pods)->labels;
+  if (dice.one_in(6)) changed->labels = with_new_label(changed->labels, dice);
   if (dice.one_in(5)) changed->node_name = any_node(dice);
   if (dice.one_in(8)) changed->phase = PodPhase::kSucceeded;
   return PodUpsert{std::move(changed)};
@@ -195,6 +226,9 @@ ClusterChange ClusterHistory::draw_nomination(Dice& dice) {
   if (pending.empty()) return PodRemoval{"no such pod"};
   return NominationUpsert{dice.pick(pending), dice.one_in(4) ? std::string() : any_node(dice)};
 }
+
+/// A namespace that the cluster did not begin with. There are few, so that they meet each other.
+std::string ClusterHistory::any_new_namespace(Dice& dice) { return "made-" + std::to_string(dice.upto(2)); }
 
 ClusterChange ClusterHistory::draw_selector(Dice& dice) {
   if (dice.one_in(3) && !start_.workloads.empty()) {
@@ -211,14 +245,18 @@ ClusterChange ClusterHistory::draw_selector(Dice& dice) {
   }
   if (start_.pods.empty()) return ServiceRemoval{"default", "none"};
   const PodPtr& pod = dice.pick(start_.pods);
-  return ServiceUpsert{{"made-" + std::to_string(dice.upto(3)), pod->namespace_, pod->labels}};
+  return ServiceUpsert{{"made-" + std::to_string(dice.upto(3)),
+                        dice.one_in(4) ? any_new_namespace(dice) : pod->namespace_,
+                        dice.one_in(4) ? with_new_label(pod->labels, dice) : pod->labels}};
 }
 
 ClusterChange ClusterHistory::draw_namespace(Dice& dice) {
   if (start_.namespaces.empty()) return NamespaceRemoval{"none"};
   Namespace changed = dice.pick(start_.namespaces);
+  if (dice.one_in(3)) changed.name = any_new_namespace(dice);
   if (dice.one_in(3)) return NamespaceRemoval{changed.name};
   changed.labels = dice.pick(start_.namespaces).labels;
+  if (dice.one_in(4)) changed.labels = with_new_label(changed.labels, dice);
   return NamespaceUpsert{std::move(changed)};
 }
 

@@ -2,12 +2,11 @@
 #pragma once
 
 // Random events of a cluster: nodes that come, change, go and return, pods that come, change and go, nominations,
-// namespaces, Services and workloads.
+// namespaces, Services and workloads. Some bring names, labels and namespaces that were never seen.
 
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -32,10 +31,11 @@ class ClusterHistory {
   /// By the engine, and not confirmed.
   bool is_placed(const Pod& pod) const { return cluster_.cache().is_assumed(pod.uid()); }
   bool is_on_a_node(const Pod& pod) const;
-  /// Uids of the pods that is_placed().
-  std::set<std::string> placed_uids() const;
-  /// The engine rolled back to a moment when just these were placed.
-  void rolled_back(const std::set<std::string>& placed_then);
+  /// The pods that is_placed(), by uid, and which placement of each that is: one that ended may come again.
+  using Placements = std::map<std::string, int>;
+  Placements placements() const;
+  /// The engine rolled back to a moment when just these placements were there.
+  void rolled_back(const Placements& then);
 
   /// 1 to `most` events, which are part of the history now.
   std::vector<ClusterChange> draw(Dice& dice, std::int64_t most);
@@ -47,7 +47,7 @@ class ClusterHistory {
   std::shared_ptr<ClusterCache> cache() const { return std::make_shared<ClusterCache>(cluster_.cache()); }
   /// Which follows the history.
   const ClusterCache& live_cache() const { return cluster_.cache(); }
-  const ClusterObjects& objects() const { return cluster_.objects(); }
+  ClusterObjects objects() const { return cluster_.objects().listed(); }
   std::vector<ClusterChange> nominations() const;
 
  private:
@@ -59,6 +59,8 @@ class ClusterHistory {
   ClusterChange draw_namespace(Dice& dice);
   ClusterChange draw_fate_of_placed(Dice& dice);
   std::string any_node(Dice& dice) const;
+  LabelMap with_new_label(const LabelMap& labels, Dice& dice);
+  static std::string any_new_namespace(Dice& dice);
   enum class Kind : std::uint8_t { kPlaced, kConfirmed };
   std::vector<PodPtr> pods_on_nodes(Kind kind) const;
   void follow(const ClusterChange& change);
@@ -67,6 +69,8 @@ class ClusterHistory {
   EngineCluster cluster_;
   std::map<std::string, NominationUpsert> nominations_;
   std::vector<NodePtr> gone_;
+  Placements last_placement_;  ///< of every pod that was placed
+  int placed_ = 0;             ///< placements so far
   int made_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "host/config/scheduler_config.h"
 #include "host/engine/cpu/cpu_backend.h"
 #include "host/generate/cluster_life.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/live_heap.h"
 
 namespace berth {
@@ -76,7 +77,7 @@ TEST(ConstantMemoryTest, AReplacedClusterNeedsNoMoreMemory) {
 
 /// Feasible nodes with their totals.
 std::map<std::string, std::int64_t> totals_of(Backend& backend, const PodPtr& pod) {
-  const Evaluation evaluation = backend.evaluate({pod, 0});
+  const Evaluation evaluation = test::evaluated({pod, 0}, backend);
   std::map<std::string, std::int64_t> totals;
   for (const NodeEvaluation& node : evaluation.nodes)
     if (node.feasible) totals.emplace(backend.node_name(node.node), node.total);

@@ -18,6 +18,7 @@
 #include "tests/property/drawn_case.h"
 #include "tests/property/paired_calls.h"
 #include "tests/support/emulated_accelerator.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/open_backend.h"
 
 namespace berth {
@@ -134,7 +135,7 @@ RC_GTEST_PROP(DeviceAgrees, OnEvaluations, ()) {
   ReferenceBackend reference(drawn.cache, drawn.objects, drawn.config, drawn.engine);
   const auto device = open_device(drawn);
   for (std::size_t i = 0; i < drawn.pods.size(); i += 3)
-    test::expect_equal(reference.evaluate(drawn.pods[i]), device->evaluate(drawn.pods[i]));
+    test::expect_equal(test::evaluated(drawn.pods[i], reference), test::evaluated(drawn.pods[i], *device));
 }
 
 /// Each fork is independent and has no effect afterwards.

@@ -292,7 +292,7 @@ void expect_equal(const Evaluation& expected, const Evaluation& actual) {
 }
 
 RankedAnswer ranked_answer(Backend& backend, PodToPlace pod, std::string_view probed) {
-  backend.compile({&pod, 1});
+  backend.prepare({&pod, 1});
   RankedAnswer answer;
   answer.probe = backend.probe(pod, probed);
   const BatchResult result = backend.commit_batch({&pod, 1}, {.ranks_nodes = true});

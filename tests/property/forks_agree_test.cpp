@@ -7,7 +7,12 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,6 +24,7 @@
 #include "tests/property/cluster_history.h"
 #include "tests/property/drawn_case.h"
 #include "tests/support/emulated_accelerator.h"
+#include "tests/support/evaluated.h"
 
 namespace berth {
 namespace {
@@ -100,7 +106,7 @@ class Session {
   void check_all(Dice& dice) {
     for (OpenFork& fork : forks_) evaluate(fork, dice);
     const PodToPlace& pod = dice.pick(drawn_.pods);
-    test::expect_equal(reference_->evaluate(pod), tested_->evaluate(pod));
+    test::expect_equal(test::evaluated(pod, *reference_), test::evaluated(pod, *tested_));
   }
 
  private:
@@ -286,44 +292,109 @@ std::vector<std::string> answers_of(Fork& fork, const std::vector<PodToPlace>& p
   return answers;
 }
 
-/// Forks answer in threads while the engine goes on: as they would have answered at once.
+/// A fork, with what it has to answer: what another one answered that was opened at the same moment.
+struct WaitingFork {
+  std::unique_ptr<Fork> fork;
+  std::vector<PodToPlace> pods;
+  std::vector<std::string> expected;
+};
+
+/// Threads that let forks answer as they come.
+class AnsweringThreads {
+ public:
+  AnsweringThreads(std::size_t threads, NodePtr guest) : guest_(std::move(guest)) {
+    for (std::size_t t = 0; t < threads; ++t) threads_.emplace_back([this] { work(); });
+  }
+  ~AnsweringThreads() { finish(); }
+  void add(WaitingFork fork) {
+    const std::lock_guard alone(mutex_);
+    waiting_.push_back(std::move(fork));
+    comes_.notify_one();
+  }
+  /// Waits for all answers. @return those that are wrong
+  std::vector<std::string> finish() {
+    {
+      const std::lock_guard alone(mutex_);
+      is_complete_ = true;
+      comes_.notify_all();
+    }
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    return wrong_;
+  }
+
+ private:
+  void work() {
+    while (std::optional<WaitingFork> next = take()) {
+      std::vector<std::string> answers = answers_of(*next->fork, next->pods, guest_);
+      if (answers == next->expected) continue;
+      const std::lock_guard alone(mutex_);
+      wrong_.insert(wrong_.end(), answers.begin(), answers.end());
+    }
+  }
+  std::optional<WaitingFork> take() {
+    std::unique_lock lock(mutex_);
+    comes_.wait(lock, [&] { return is_complete_ || !waiting_.empty(); });
+    if (waiting_.empty()) return std::nullopt;
+    WaitingFork next = std::move(waiting_.front());
+    waiting_.pop_front();
+    return next;
+  }
+
+  NodePtr guest_;
+  std::mutex mutex_;
+  std::condition_variable comes_;
+  std::deque<WaitingFork> waiting_;
+  std::vector<std::string> wrong_;
+  bool is_complete_ = false;
+  std::vector<std::thread> threads_;
+};
+
+/// BERTH_EVENTS_BESIDE_FORKS: events of the engine while forks answer; 10000 takes seconds a case.
+int events_beside_forks() {
+  static const char* const kSetting = std::getenv("BERTH_EVENTS_BESIDE_FORKS");
+  return kSetting != nullptr ? std::atoi(kSetting) : 60;
+}
+
+/// Forks answer in threads while the engine goes on: as they would have answered at once. Most of them are opened at
+/// the beginning and wait through many events, others are opened as the engine goes on.
 void answer_in_threads(Case& drawn, Backend& engine) {
-  constexpr std::size_t kThreads = 3;
-  constexpr std::size_t kForksOfThread = 4;
+  constexpr int kForksAtFirst = 12;
+  constexpr int kForksLater = 24;
   ClusterHistory history(drawn);
   test::place_between_events(drawn, engine, history);
-  std::vector<PodToPlace> pods = test::not_placed(drawn.pods, history);
-  RC_PRE(pods.size() > 4);
+  const std::vector<PodToPlace> rest = test::not_placed(drawn.pods, history);
+  RC_PRE(rest.size() > 4);
+  std::vector<PodToPlace> pods = rest;
   engine.prepare(pods);
   auto guest = std::make_shared<Node>(drawn.objects.nodes.empty() ? Node() : *drawn.dice.pick(drawn.objects.nodes));
   guest->name = "guest";
-  const std::vector<std::string> expected = answers_of(*engine.fork(), pods, guest);
-  std::vector<std::vector<std::unique_ptr<Fork>>> forks(kThreads);
-  for (std::size_t f = 0; f < kThreads * kForksOfThread; ++f) forks[f % kThreads].push_back(engine.fork());
-
-  std::vector<std::vector<std::string>> wrong(kThreads);
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < kThreads; ++t)
-    threads.emplace_back([&, t] {
-      for (std::unique_ptr<Fork>& fork : forks[t]) {
-        const std::vector<std::string> answers = answers_of(*fork, pods, guest);
-        if (answers != expected) wrong[t] = answers;
-        fork.reset();
-      }
-    });
-  for (int calls = 0; calls < 40; ++calls) {
-    if (calls % 4 != 3) {
-      engine.apply(history.draw(drawn.dice, 3));
-      continue;
+  AnsweringThreads threads(3, guest);
+  const auto open = [&](int count) {
+    const std::vector<PodToPlace> here = test::not_placed(pods, history);
+    if (here.empty()) return;
+    const std::vector<std::string> expected = answers_of(*engine.fork(), here, guest);
+    for (int i = 0; i < count; ++i) threads.add({engine.fork(), here, expected});
+  };
+  open(kForksAtFirst);
+  const int events_max = events_beside_forks();
+  int until_next = events_max / kForksLater;
+  for (int events = 0; events < events_max;) {
+    const std::vector<ClusterChange> changes = history.draw(drawn.dice, 3);
+    engine.apply(changes);
+    events += static_cast<int>(changes.size());
+    if (events > until_next) {
+      until_next += events_max / kForksLater;
+      open(1);
     }
+    if (!drawn.dice.one_in(4)) continue;
     std::vector<PodToPlace> some = test::not_placed({drawn.dice.pick(drawn.pods)}, history);
     engine.compile(some);
     const BatchResult result = engine.commit_batch(some, {});
     for (std::size_t i = 0; i < result.outcomes.size(); ++i)
       history.answered(some[i].pod, std::string(engine.node_name(result.outcomes[i].node)));
   }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::vector<std::string>& answers : wrong) RC_ASSERT(answers.empty());
+  RC_ASSERT(threads.finish().empty());
 }
 
 RC_GTEST_PROP(ForksAgree, InThreadsWhileTheEngineChanges, ()) {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -120,7 +119,7 @@ class Session {
     if (dice_.one_in(3)) {
       cpu_->settle();
       mark_ = cpu_->mark();
-      placed_at_mark_ = history_->placed_uids();
+      placed_at_mark_ = history_->placements();
     }
     cpu_->compile(batch);
     const BatchResult result = cpu_->commit_batch(batch, {});
@@ -166,7 +165,7 @@ class Session {
   const ClusterCache* cache_ = nullptr;
   std::unique_ptr<DefaultPreemption> kept_;
   CommitMark mark_;
-  std::set<std::string> placed_at_mark_;
+  ClusterHistory::Placements placed_at_mark_;
 };
 
 RC_GTEST_PROP(KeptFindings, AreThoseOfANewLook, ()) {

@@ -4,7 +4,11 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
+#include <utility>
+
+#include "tests/property/drawn_request.h"
 
 namespace berth::test {
 namespace {
@@ -83,13 +87,39 @@ void PairedCalls::release() {
   marks_.clear();
 }
 
-/// Any pod, answered or not: an evaluation changes nothing.
+/// Until release().
+PodToPlace PairedCalls::prepared(const PodToPlace& pod) {
+  PodToPlace now = pod;
+  expected_.prepare({&now, 1});
+  actual_.prepare({&now, 1});
+  held_.push_back(now);
+  return now;
+}
+
+/// Any pod, answered or not: an evaluation changes nothing. Events may come before pods are read.
 void PairedCalls::evaluate(Dice& dice) {
-  const PodToPlace& pod = dice.pick(drawn_.pods);
+  const PodToPlace pod = prepared(dice.pick(drawn_.pods));
+  if (dice.one_in(4)) change(dice);
   expect_equal(expected_.evaluate(pod), actual_.evaluate(pod));
 }
 
-void PairedCalls::mark() { marks_.push_back({expected_.mark(), actual_.mark(), next_, history_.placed_uids()}); }
+void PairedCalls::ask_for_verdicts(Dice& dice) {
+  const PodToPlace pod = prepared(dice.pick(drawn_.pods));
+  if (dice.one_in(4)) change(dice);
+  expect_equal(texts_of(expected_.verdicts(pod), expected_), texts_of(actual_.verdicts(pod), actual_));
+}
+
+void PairedCalls::try_evictions(Dice& dice) {
+  std::vector<PodToPlace> preemptors;
+  for (std::int64_t i = 1 + dice.upto(3); i > 0; --i) preemptors.push_back(prepared(dice.pick(drawn_.pods)));
+  if (dice.one_in(4)) change(dice);
+  const std::shared_ptr<const ClusterCache> now = history_.cache();  // lives as long as the victims
+  DrawnRequest request(dice, std::move(preemptors), pods_by_node(*now));
+  const std::vector<std::string> expected = request.texts(expected_.dry_run(request.to(expected_)));
+  expect_equal(expected, request.texts(actual_.dry_run(request.to(actual_))));
+}
+
+void PairedCalls::mark() { marks_.push_back({expected_.mark(), actual_.mark(), next_, history_.placements()}); }
 
 void PairedCalls::go_back(Dice& dice) {
   if (marks_.empty()) return;
@@ -130,6 +160,8 @@ void PairedCalls::make_all() {
   for (int calls = 0; calls < 80 && !done(); ++calls) {
     if (dice.one_in(5)) mark();
     if (dice.one_in(4)) evaluate(dice);
+    if (dice.one_in(6)) ask_for_verdicts(dice);
+    if (dice.one_in(8)) try_evictions(dice);
     if (dice.one_in(8)) try_forks(dice);
     if (dice.one_in(6)) go_back(dice);
     if (dice.one_in(4)) change(dice);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The calls of an engine in any order: events, batches cut by limits, evaluations between them, several marks and
-// rollbacks, placements undone one by one, pods released, lists of pods tried. After each call two backends must agree.
+// The calls of an engine in any order: events, batches cut by limits, evaluations, verdicts and dry runs between them,
+// several marks and rollbacks, placements undone one by one, pods released, lists of pods tried. After each call two
+// backends must agree.
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +28,7 @@ class PairedCalls {
     CommitMark expected;
     CommitMark actual;
     std::size_t next = 0;
-    std::set<std::string> placed;
+    ClusterHistory::Placements placed;
   };
 
   bool done() const { return next_ == drawn_.pods.size(); }
@@ -37,7 +37,10 @@ class PairedCalls {
   void undo(Dice& dice);
   void settle();
   void release();
+  PodToPlace prepared(const PodToPlace& pod);
   void evaluate(Dice& dice);
+  void ask_for_verdicts(Dice& dice);
+  void try_evictions(Dice& dice);
   void try_forks(Dice& dice);
   void mark();
   void go_back(Dice& dice);

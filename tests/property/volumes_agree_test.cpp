@@ -20,6 +20,7 @@
 #include "tests/property/drawn_case.h"
 #include "tests/property/paired_calls.h"
 #include "tests/support/emulated_accelerator.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/open_backend.h"
 
 namespace berth {
@@ -117,8 +118,8 @@ class Engines {
   }
 
   void evaluate(const PodToPlace& pod) {
-    const Evaluation expected = engines_[0]->evaluate(pod);
-    for (const auto& engine : engines_) test::expect_equal(expected, engine->evaluate(pod));
+    const Evaluation expected = test::evaluated(pod, *engines_[0]);
+    for (const auto& engine : engines_) test::expect_equal(expected, test::evaluated(pod, *engine));
   }
 
   void tell(const ClusterChange& change) {

@@ -31,8 +31,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-ClusterObjects objects_of(Json object, const char* kind) {
-  object["apiVersion"] = "v1";
+ClusterObjects objects_of(Json object, const std::string& kind, const std::string& api_version = "v1") {
+  object["apiVersion"] = api_version;
   object["kind"] = kind;
   LoadOptions options;
   options.threads = 1;
@@ -46,6 +46,20 @@ PodPtr pod_of(const Json& step, const char* key) {
 }
 NodePtr node_of(const Json& step, const char* key) {
   return step.contains(key) ? objects_of(step[key], "Node").nodes.at(0) : nullptr;
+}
+
+template <class T>
+StorageObjectPtr first_of(const std::vector<T>& list) {
+  return list.empty() ? nullptr : std::make_shared<const StorageObject>(list.front());
+}
+StorageObjectPtr storage_of(const Json& step, const char* key) {
+  if (!step.contains(key)) return nullptr;
+  const StorageObjects all = objects_of(step[key], step["kind"], step["api"]).storage;
+  for (StorageObjectPtr found :
+       {first_of(all.volumes), first_of(all.claims), first_of(all.classes), first_of(all.csi_nodes),
+        first_of(all.csi_drivers), first_of(all.capacities), first_of(all.attachments)})
+    if (found != nullptr) return found;
+  throw std::runtime_error("no storage object: " + step.dump());
 }
 
 /// Sorted, joined with ",".
@@ -105,6 +119,8 @@ class Replay {
       change_pod(pod_of(step, "old_pod"), pod_of(step, "new_pod"));
     } else if (op == "node") {
       router_->node_changed(node_of(step, "old_node"), node_of(step, "new_node"));
+    } else if (op == "storage") {
+      router_->storage_changed(storage_of(step, "old_storage"), storage_of(step, "new_storage"));
     } else if (op == "pop") {
       difference = pop(step);
     } else {

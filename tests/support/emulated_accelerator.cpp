@@ -96,8 +96,7 @@ void EmulatedAccelerator::build_rows(const DeviceState& state, const DeviceRowsT
       const std::int32_t cell = row.cell_of(node);
       if (cell < 0) continue;
       const std::int32_t position = row.position_of(node);
-      row.keys[position] =
-          evaluate_node(state, state.classes.classes[device_row.pod_class], row.layout.base[node], node);
+      row.keys[position] = key_of_node(state, device_row, node);
       if (!row.layout.by_node && row.keys[position] > 0) ++row.live[cell];
     }
     for (std::int32_t level = 1; level < row.layout.level_count; ++level)
@@ -109,7 +108,7 @@ void EmulatedAccelerator::build_rows(const DeviceState& state, const DeviceRowsT
 void EmulatedAccelerator::refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows) {
   count_launch("refresh_rows");
   for (std::int32_t r = 0; r < rows.row_count; ++r)
-    for (std::int32_t n = rows.first_node[r]; n < rows.node_count; ++n)
+    for (std::int32_t n = rows.first_node[r]; n < rows.end_node[r]; ++n)
       refresh_node(state, state.rows.rows[rows.rows[r]], rows.nodes[n]);
 }
 

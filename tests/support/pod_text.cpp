@@ -211,6 +211,8 @@ struct PodText {
       rare.volumes.push_back({PodVolume::Kind::kEphemeral, value});
     } else if (key == "disk") {
       rare.volumes.push_back(inline_disk(value));
+    } else if (key == "inline-csi") {
+      rare.volumes.push_back({PodVolume::Kind::kCsiInline, value});
     } else if (key == "resource-claim") {
       rare.resource_claims.push_back(value);
     } else {

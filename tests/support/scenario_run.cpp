@@ -34,9 +34,9 @@ class Run {
 
   std::vector<std::string> go() {
     std::vector<PodToPlace> asked = to_place(scenario_.asked);
-    backend_->compile(asked);
+    backend_->prepare(asked);
     for (const PodToPlace& pod : asked) ask(pod);
-    compile_pods_of_engine();
+    prepare_pods_of_engine();
     for (const Step& step : scenario_.steps)
       if (!take_step(step)) return std::move(problems_);
     check_result();
@@ -75,8 +75,8 @@ class Run {
     return here([&](auto& at) { return at.node_name(node); });
   }
 
-  /// All of them before the first step: they stay compiled across events.
-  void compile_pods_of_engine() {
+  /// All of them before the first step: they stay prepared across events.
+  void prepare_pods_of_engine() {
     int depth = 0;
     for (const Step& step : scenario_.steps) {
       if (std::holds_alternative<OpenFork>(step.action)) ++depth;
@@ -85,7 +85,7 @@ class Run {
       if (place == nullptr || depth > 0) continue;
       for (PodToPlace& pod : to_place(place->pods)) pods_.push_back(std::move(pod));
     }
-    backend_->compile(pods_);
+    backend_->prepare(pods_);
   }
 
   /// @return false when it threw

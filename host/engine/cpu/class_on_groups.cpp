@@ -9,17 +9,20 @@ namespace {
 /// At most so many nodes are checked for a largest raw score that they may no longer hold.
 constexpr std::size_t kHoldersMax = 8;
 
+/// [rule that counts] Empty where nobody holds the largest raw score any more, since its holders are refused now.
 std::vector<std::vector<std::int32_t>> holders_of_maxima(const NodeSideRow& row, const Snapshot& snapshot) {
-  std::vector<std::vector<std::int32_t>> holders(RawScores::kRules);
   const NormalizedWeights weights = row.normalized_weights();
+  std::vector<std::size_t> rules;
+  for (std::size_t r = 0; r < RawScores::kRules; ++r)
+    if (weights.of[r] != 0) rules.push_back(r);
+  std::vector<std::vector<std::int32_t>> holders(rules.size());
   for (std::int32_t node = 0; node < snapshot.slot_count(); ++node) {
     if (row.refusal(node) != NodeSideRow::kAccepted) continue;
     const RawScores raws = row.raws(snapshot, node);
-    for (std::size_t r = 0; r < RawScores::kRules; ++r)
-      if (weights.of[r] != 0 && raws.of[r] == row.accepted_maxima.of[r] && holders[r].size() < kHoldersMax)
-        holders[r].push_back(node);
+    for (std::size_t i = 0; i < rules.size(); ++i)
+      if (raws.of[rules[i]] == row.accepted_maxima.of[rules[i]] && holders[i].size() < kHoldersMax)
+        holders[i].push_back(node);
   }
-  std::erase_if(holders, [](const std::vector<std::int32_t>& nodes) { return nodes.empty(); });
   return holders;
 }
 

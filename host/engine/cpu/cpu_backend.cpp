@@ -182,16 +182,12 @@ VolumeDecisionsPtr CpuBackend::volume_decisions(const Pod& pod) {
   return state.volume_decisions(pod);
 }
 
-Evaluation CpuBackend::evaluate(const PodToPlace& pod) {
-  State& state = state_->ready();
-  const auto alone = state.exclusive();
-  return state.evaluate(pod);
+Evaluation CpuBackend::evaluate(const PodToPlace& pod) const {
+  return state_->read({&pod, 1}, [&](const State& state) { return state.evaluate(pod); });
 }
 
-NodeProbe CpuBackend::probe(const PodToPlace& pod, std::string_view node_name) {
-  State& state = state_->ready();
-  const auto alone = state.exclusive();
-  return state.probe(pod, node_name);
+NodeProbe CpuBackend::probe(const PodToPlace& pod, std::string_view node_name) const {
+  return state_->read({&pod, 1}, [&](const State& state) { return state.probe(pod, node_name); });
 }
 
 void CpuBackend::prepare(std::span<PodToPlace> pods) {
@@ -206,6 +202,10 @@ PodVerdicts CpuBackend::verdicts(const PodToPlace& pod) const {
 
 PodVerdicts CpuBackend::verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
   return state_->read({&pod, 1}, [&](const State& state) { return state.verdicts_on(pod, nodes); });
+}
+
+PodStatuses CpuBackend::statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
+  return state_->read({&pod, 1}, [&](const State& state) { return state.statuses_on(pod, nodes); });
 }
 
 AnswerChanges CpuBackend::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {
@@ -238,6 +238,17 @@ BackendStats CpuBackend::stats() const {
 }
 
 std::string_view CpuBackend::node_name(NodeIndex index) const { return state_->node_name(index.value); }
+
+NodeIndex CpuBackend::find_node(std::string_view name) const {
+  return state_->read({}, [&](const State& state) { return NodeIndex{state.snapshot.find_node(name)}; });
+}
+
+const EngineCluster& CpuBackend::cluster() {
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  state.fold();
+  return state.cluster;
+}
 
 std::int32_t CpuBackend::slot_count() const {
   return state_->look([](const State& state) { return state.snapshot.slot_count(); });

@@ -50,18 +50,21 @@ class CpuBackend : public Backend {
   void settle() override;
   bool undo(const Pod& pod) override;
   VolumeDecisionsPtr volume_decisions(const Pod& pod) override;
-  Evaluation evaluate(const PodToPlace& pod) override;
-  NodeProbe probe(const PodToPlace& pod, std::string_view node_name) override;
+  Evaluation evaluate(const PodToPlace& pod) const override;
+  NodeProbe probe(const PodToPlace& pod, std::string_view node_name) const override;
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
+  PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
   void as_one(const std::function<void()>& calls) override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
+  NodeIndex find_node(std::string_view name) const override;
   std::int32_t slot_count() const override;
+  const EngineCluster& cluster() override;
 
  private:
   struct State;

@@ -119,6 +119,10 @@ std::optional<Selection> CpuBackend::State::select_for_fork(const PodToPlace& po
   const TileCache::Place at = tiles.find_current(c, log);
   const GroupedRow* row = pod_class.topology != nullptr ? grouped_rows.find_existing(c) : nullptr;
   const TopologyCounts& counts = fork.snapshot.topology();
+  // Guests may change the order of others. It is computed where equal keys ask for it.
+  bool is_order_asked = false;
+  const NodeOrder order =
+      fork.snapshot.guests().empty() ? fork.snapshot.node_order() : NodeOrder::unknown(is_order_asked);
   const NodeSideView node_side = fork.sides.view(*table.built_node_side(c), c);
   const UncachedClass nodes(pod_class, table.profile_of(c), node_side, fork.snapshot);
   thread_local ForkScratch own;
@@ -137,13 +141,14 @@ std::optional<Selection> CpuBackend::State::select_for_fork(const PodToPlace& po
   });
   std::optional<Selection> selection;
   if (row == nullptr) {
-    selection = berth::select_in_row(*at.tile, at.slot, fork.snapshot, own.excluded, own.extras);
+    selection = berth::select_in_row(*at.tile, at.slot, fork.snapshot, order, own.excluded, own.extras);
   } else {
-    const SlotKeys keys{*at.tile, at.slot, fork.snapshot.node_order()};
+    const SlotKeys keys{*at.tile, at.slot, order};
     const std::span<const ExtraPlace<Place>> places = own.places;
     if (is_settled) selection = row->select_settled(keys, counts, own.excluded, places, own.selection);
     if (!selection) selection = row->select(keys, counts, own.excluded, places, own.selection);
   }
+  if (is_order_asked) return std::nullopt;
   if (selection && !scores_anything(c)) selection->total = 1;
   return selection;
 }

@@ -32,7 +32,7 @@ class SlotOnNodes : public ClassOnNodes {
 /// Length of the run of equal pods at the front; 0 when it is too short or cannot be planned at once.
 std::size_t CpuBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
   const std::int32_t c = pods.front().class_index;
-  if (c < 0 || ranks_nodes() || !plain_mode() || !table[c].ports.empty() || table[c].topology != nullptr ||
+  if (c < 0 || needs_list() || !plain_mode() || !table[c].ports.empty() || table[c].topology != nullptr ||
       !table.profile_of(c).has_keys || table.host_decides(c))
     return 0;
   const std::size_t run = equal_pods(pods, limit);
@@ -74,10 +74,12 @@ void CpuBackend::State::place_next(std::span<const PodToPlace> pods) {
 
 void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination) {
   const PodToPlace& pod = pods.front();
-  if (!table.profile_of(pod.class_index).has_keys || table.host_decides(pod.class_index) || ranks_nodes())
+  if (!table.profile_of(pod.class_index).has_keys || table.host_decides(pod.class_index) || needs_list())
     return answer_uncached(pod, own_nomination);
-  const NominationAnswers::Refused refused = nomination_answers.of(pod);
   const bool from_list = !plain_mode() || scores_may_leave_range(table[pod.class_index], snapshot);
+  if (!from_list && index_pays(pod.class_index))
+    if (const std::optional<Selection> found = select_beside_nominated(pod)) return answer(pod, *found, own_nomination);
+  const NominationAnswers::Refused refused = nomination_answers.of(pod);
   note_key_changes(pod, refused);
   if (const std::optional<Selection> found = select_by_index(pods, from_list, refused.nodes))
     return answer(pod, *found, own_nomination);
@@ -91,6 +93,17 @@ void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::
   const Selection selection =
       in_groups ? select_in_groups(pod, {*at.tile, at.slot, snapshot.node_order()}) : select_in_row(pod, at);
   answer(pod, selection, own_nomination);
+}
+
+/// Finds the node in an index that counts nominated pods as loads. Most pods need no answers of nominated nodes then.
+/// @return nullopt: those answers are needed
+std::optional<Selection> CpuBackend::State::select_beside_nominated(const PodToPlace& pod) {
+  if (nominations.empty() || nominations.holds(*pod.pod)) return std::nullopt;
+  std::optional<Selection> found = index.select_beside_nominated(pod, snapshot, log);
+  if (!found) return found;
+  ++ways.by_index;
+  if (!scores_anything(pod.class_index)) found->total = 1;
+  return found;
 }
 
 /// A placement is replayed in the rows of all classes of a batch, and in those with topology terms at some cost.

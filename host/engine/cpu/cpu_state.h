@@ -4,8 +4,6 @@
 // The state of CpuBackend: the common state of fast backends, and rows in tiles and groups. cpu_backend.cpp iterates
 // over batches, cpu_placing.cpp finds nodes for single pods and runs.
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <cstddef>
@@ -19,6 +17,7 @@
 #include "batching/commit_state.h"
 #include "batching/selection.h"
 #include "host/engine/cpu/cpu_backend.h"
+#include "host/engine/cpu/dry_run_tasks.h"
 #include "host/engine/cpu/grouped_rows.h"
 #include "host/engine/cpu/index_selection.h"
 #include "host/engine/cpu/level_selection.h"
@@ -36,7 +35,7 @@ struct CpuBackend::State : CommitState {
         arena(thread_count(engine.threads)),
         tiles(table, engine.row_bytes_max, tuning),
         grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max),
-        index(table, tuning) {
+        index(table, nominations, tuning) {
     keep_log(tuning.log_entries_min);
     table.sweep_after(tuning.sweep_additions_min, kSweepShare);
   }
@@ -47,7 +46,7 @@ struct CpuBackend::State : CommitState {
         arena(thread_count(engine.threads)),
         tiles(table, engine.row_bytes_max, tuning),
         grouped_rows(engine.row_bytes_max, tuning.coarse_domains_max),
-        index(table, tuning) {
+        index(table, nominations, tuning) {
     table.sweep_after(tuning.sweep_additions_min, kSweepShare);
     earlier.rows_built = from.rows_built();
     earlier.node_evaluations = from.row_evaluations();
@@ -70,16 +69,7 @@ struct CpuBackend::State : CommitState {
   AnswerWays ways;
   SelectionScratch scratch;
 
-  /// Blocks of dry runs, in parallel.
-  ForBlocks dry_runs_in_tasks() const {
-    return [this](std::size_t count, const auto& body) {
-      using Range = tbb::blocked_range<std::size_t>;
-      arena.execute([&] {
-        tbb::parallel_for(Range(0, count, tuning.dry_runs_per_task),
-                          [&](const Range& range) { body(range.begin(), range.end()); });
-      });
-    };
-  }
+  ForBlocks dry_runs_in_tasks() const { return berth::dry_runs_in_tasks(arena, tuning.dry_runs_per_task); }
 
   /// CommitState::close(), and gives back the memory of the rows.
   void close();
@@ -102,6 +92,7 @@ struct CpuBackend::State : CommitState {
   std::optional<Selection> select_by_index(std::span<const PodToPlace> pods, bool from_list,
                                            const ExcludedNodes& refused);
   const ExcludedNodes& leave_out_refused(const PodToPlace& pod, const TileCache::Place& at);
+  std::optional<Selection> select_beside_nominated(const PodToPlace& pod);
   void note_key_changes(const PodToPlace& pod, const NominationAnswers::Refused& refused);
   void cut_where_a_node_refuses(const PodToPlace& pod, std::vector<RunPick>& picks);
   Selection select_in_groups(const PodToPlace& pod, const SlotKeys& keys);

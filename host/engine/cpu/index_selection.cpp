@@ -22,7 +22,7 @@ bool is_checked(const ClassOnLoads::Resource& resource) {
 void IndexSelection::clear() {
   partition_.clear();
   indexes_.clear();
-  laid_out_for_.clear();
+  nominated_counts_.clear();
   sides_.clear();
   cells_.clear();
 }
@@ -53,7 +53,7 @@ std::optional<IndexSelection::WhyNot> IndexSelection::describe(std::int32_t c, c
                         std::all_of(pod_class.requested.begin(), pod_class.requested.end(), [](const auto& request) {
                           return request.amount <= 0 || request.column == kCpuColumn || request.column == kMemoryColumn;
                         });
-  asked = {&pod_class, &profile, &row, &side_of(c, row, snapshot), &snapshot, &refused, *on_loads, is_known};
+  asked = {&pod_class, &profile, &row, &side_of(c, row, snapshot), &snapshot, &refused, *on_loads, is_known, {}};
   return std::nullopt;
 }
 
@@ -75,25 +75,37 @@ CellsOfClass* IndexSelection::cells_of(std::int32_t c, const Snapshot& snapshot)
   return cells.get();
 }
 
-/// Current, for the groups as they are.
-LoadIndex& IndexSelection::index_of(const Asked& asked, const Snapshot& snapshot, const CommitLog& log) {
-  const auto p = static_cast<std::size_t>(asked.pod_class->profile);
+/// Current, for the groups as they are. null: nominations of too many priorities are counted
+LoadIndex* IndexSelection::index_of(const Asked& asked, const Snapshot& snapshot, const CommitLog& log) {
   indexes_.resize(static_cast<std::size_t>(table_.profile_count()));
-  laid_out_for_.resize(indexes_.size());
-  std::unique_ptr<LoadIndex>& index = indexes_[p];
-  if (index == nullptr)
-    index = std::make_unique<LoadIndex>(*asked.profile, tuning_.index_changes_min, tuning_.index_nodes_per_change);
-  if (laid_out_for_[p] != partition_.version()) index->clear();
-  laid_out_for_[p] = partition_.version();
-  index->catch_up(snapshot, log, partition_.group_of(), partition_.group_count());
-  return *index;
+  std::vector<Laid>& of_profile = indexes_[static_cast<std::size_t>(asked.pod_class->profile)];
+  auto laid = std::find_if(of_profile.begin(), of_profile.end(),
+                           [&](const Laid& l) { return l.nominated_from == asked.nominated_from; });
+  if (laid == of_profile.end()) {
+    if (of_profile.size() >= kPrioritiesMax)
+      std::erase_if(of_profile, [&](const Laid& l) {
+        return l.nominated_from && nominations_.lowest_against(*l.nominated_from) != l.nominated_from;
+      });
+    if (of_profile.size() >= kPrioritiesMax && asked.nominated_from) return nullptr;
+    const CountedNominations counted =
+        asked.nominated_from ? CountedNominations{&nominations_, *asked.nominated_from} : CountedNominations();
+    laid = of_profile.insert(of_profile.end(), {asked.nominated_from, 0,
+                                                std::make_unique<LoadIndex>(*asked.profile, tuning_.index_changes_min,
+                                                                            tuning_.index_nodes_per_change, counted)});
+  }
+  if (laid->laid_out_for != partition_.version()) laid->index->clear();
+  laid->laid_out_for = partition_.version();
+  laid->index->catch_up(snapshot, log, partition_.group_of(), partition_.group_count());
+  return laid->index.get();
 }
 
 /// Node side, load and nominations accept the pod.
-bool IndexSelection::fits(const Asked& asked, std::int32_t node) {
+bool IndexSelection::fits(const Asked& asked, const LoadIndex& index, std::int32_t node) {
   ++evaluations_;
-  return asked.row->total_of[static_cast<std::size_t>(node)] >= 0 && !asked.refused->contains(node) &&
-         load_accepts(*asked.pod_class, *asked.profile, *asked.snapshot, node);
+  if (asked.row->total_of[static_cast<std::size_t>(node)] < 0 || asked.refused->contains(node)) return false;
+  return asked.load_is_known && !index.is_odd(node)
+             ? index.fits(asked.on_loads, node)
+             : load_accepts(*asked.pod_class, *asked.profile, *asked.snapshot, node);
 }
 
 /// Of a node that fits.
@@ -104,9 +116,9 @@ NodeKey IndexSelection::key_on(const Asked& asked, std::int32_t node, std::int64
 }
 
 /// Each largest raw score of the node side has a feasible node.
-bool IndexSelection::holds_maxima(const Asked& asked) {
+bool IndexSelection::holds_maxima(const Asked& asked, const LoadIndex& index) {
   const auto is_feasible = [&](std::int32_t node) {
-    return fits(asked, node) && filter_topology(*asked.pod_class, *asked.snapshot, node).accepts();
+    return fits(asked, index, node) && filter_topology(*asked.pod_class, *asked.snapshot, node).accepts();
   };
   return std::all_of(
       asked.side->holders.begin(), asked.side->holders.end(),
@@ -117,6 +129,22 @@ std::optional<Selection> IndexSelection::select(std::int32_t c, const ExcludedNo
                                                 const CommitLog& log) {
   Asked asked;
   if (const std::optional<WhyNot> why = describe(c, refused, snapshot, asked)) return refuse(*why);
+  return select(c, asked, log);
+}
+
+std::optional<Selection> IndexSelection::select_beside_nominated(const PodToPlace& pod, const Snapshot& snapshot,
+                                                                 const CommitLog& log) {
+  const std::int32_t c = pod.class_index;
+  Asked asked;
+  if (const std::optional<WhyNot> why = describe(c, none_refused_, snapshot, asked)) return refuse(*why);
+  asked.nominated_from = nominations_.lowest_against(pod.pod->priority);
+  if (asked.nominated_from && (!asked.load_is_known || nominated_counts_.concern(c, *asked.pod_class)))
+    return std::nullopt;
+  return select(c, asked, log);
+}
+
+std::optional<Selection> IndexSelection::select(std::int32_t c, Asked& asked, const CommitLog& log) {
+  const Snapshot& snapshot = *asked.snapshot;
   CellsOfClass* cells = nullptr;
   if (asked.pod_class->topology != nullptr) {
     if (!asked.load_is_known) return refuse(WhyNot::kMixedGroups);
@@ -126,10 +154,12 @@ std::optional<Selection> IndexSelection::select(std::int32_t c, const ExcludedNo
     if (cells->partition_version != partition_.version()) cells = cells_of(c, snapshot);
     if (!asked.side->is_uniform) return refuse(WhyNot::kMixedGroups);
   }
-  const LoadIndex& index = index_of(asked, snapshot, log);
-  if (index.odd_nodes().size() > tuning_.index_listed_max) return refuse(WhyNot::kManyListed);
-  if (!holds_maxima(asked)) return refuse(WhyNot::kNormalizer);
-  return cells == nullptr ? select_plain(asked, index) : select_by_cells(asked, *cells, index);
+  const LoadIndex* const index = index_of(asked, snapshot, log);
+  // What is nominated to nodes that are in no box is not counted.
+  if (index == nullptr || (asked.nominated_from && !index->odd_nodes().empty())) return std::nullopt;
+  if (index->odd_nodes().size() > tuning_.index_listed_max) return refuse(WhyNot::kManyListed);
+  if (!holds_maxima(asked, *index)) return refuse(WhyNot::kNormalizer);
+  return cells == nullptr ? select_plain(asked, *index) : select_by_cells(asked, *cells, *index);
 }
 
 // Classes without topology terms
@@ -137,13 +167,13 @@ std::optional<Selection> IndexSelection::select(std::int32_t c, const ExcludedNo
 std::optional<Selection> IndexSelection::select_plain(const Asked& asked, const LoadIndex& index) {
   Best best;
   for (const std::int32_t node : index.odd_nodes())
-    if (fits(asked, node)) best.add(key_on(asked, node, 0), node, asked.snapshot->node_order());
+    if (fits(asked, index, node)) best.add(key_on(asked, node, 0), node, asked.snapshot->node_order());
   search_.begin(index, asked.on_loads, asked.side->base, *asked.refused);
   std::size_t refused = 0;
   for (;;) {
     const LoadSearch::Candidate candidate = search_.next(best.key);
     if (candidate.node < 0) break;
-    if (fits(asked, candidate.node)) {
+    if (fits(asked, index, candidate.node)) {
       best.add(key_on(asked, candidate.node, 0), candidate.node, asked.snapshot->node_order());
     } else if (++refused > tuning_.index_refused_max) {
       return refuse(WhyNot::kManyRefused);
@@ -158,7 +188,7 @@ std::optional<Selection> IndexSelection::select_plain(const Asked& asked, const 
 /// Feasible nodes, as far as the second one. @return nullopt: too many nodes refuse
 std::optional<std::int64_t> IndexSelection::count_to_two(const Asked& asked, const LoadIndex& index) {
   std::int64_t count = 0;
-  for (const std::int32_t node : index.odd_nodes()) count += fits(asked, node) ? 1 : 0;
+  for (const std::int32_t node : index.odd_nodes()) count += fits(asked, index, node) ? 1 : 0;
   if (asked.load_is_known && asked.side->is_uniform && asked.refused->empty()) {
     for (std::size_t group = 0; group < asked.side->base.size() && count < 2; ++group)
       if (asked.side->base[group] >= 0)
@@ -169,7 +199,7 @@ std::optional<std::int64_t> IndexSelection::count_to_two(const Asked& asked, con
   for (std::size_t refused = 0; count < 2;) {
     const LoadSearch::Candidate candidate = search_.next(1);
     if (candidate.node < 0) break;
-    if (fits(asked, candidate.node)) {
+    if (fits(asked, index, candidate.node)) {
       ++count;
     } else if (++refused > tuning_.index_refused_max) {
       return std::nullopt;
@@ -233,7 +263,7 @@ void IndexSelection::filter_listed(const Asked& asked, const CellsNow& now, cons
     const auto group = static_cast<std::size_t>(partition_.group_of()[static_cast<std::size_t>(listed.node)]);
     if (now.of_class.cell_of[group] < 0 || asked.side->base[group] < 0) continue;
     const bool is_odd = i < odd_count;
-    if (!(is_odd ? fits(asked, listed.node) : index.fits(asked.on_loads, listed.node))) continue;
+    if (!(is_odd ? fits(asked, index, listed.node) : index.fits(asked.on_loads, listed.node))) continue;
     listed.cell = now.of_class.cell_of[group];
     if (!is_odd) ++states_[static_cast<std::size_t>(listed.cell)].not_counted;
     if (asked.refused->contains(listed.node) || (filters && !topology_accepts(listed_topology(now, i))))
@@ -359,8 +389,9 @@ std::optional<Selection> IndexSelection::select_by_cells(const Asked& asked, Cel
 
 std::uint64_t IndexSelection::bytes() const {
   std::uint64_t bytes = heap_block_bytes(partition_.group_of().size_bytes()) + heap_bytes(listed_at_);
-  for (const auto& index : indexes_)
-    if (index != nullptr) bytes += index->bytes();
+  for (const std::vector<Laid>& of_profile : indexes_)
+    for (const Laid& laid : of_profile) bytes += laid.index->bytes();
+  bytes += nominated_counts_.bytes();
   for (const auto& [number, side] : sides_) bytes += sizeof(side) + heap_bytes(side.base);
   for (const auto& cells : cells_)
     if (cells != nullptr) bytes += sizeof(*cells) + heap_bytes(cells->cell_of, cells->cells);

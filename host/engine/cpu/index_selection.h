@@ -18,6 +18,7 @@
 #include "host/engine/cpu/class_on_groups.h"
 #include "host/engine/cpu/load_index.h"
 #include "host/engine/cpu/node_partition.h"
+#include "host/engine/cpu/nominated_loads.h"
 #include "host/engine/cpu/tuning.h"
 #include "plugins/pod_topology_spread/domain_weights.h"
 
@@ -26,7 +27,8 @@ namespace berth {
 /// Selects nodes by an index for each profile. What it finds is what the rows of the classes say.
 class IndexSelection {
  public:
-  IndexSelection(ClassTable& table, const CpuTuning& tuning) : table_(table), tuning_(tuning) {}
+  IndexSelection(ClassTable& table, const Nominations& nominations, const CpuTuning& tuning)
+      : table_(table), nominations_(nominations), tuning_(tuning), nominated_counts_(nominations) {}
 
   /// The best node for a class whose profile has keys, and on which no plugin on the host decides.
   /// Selection::feasible_count is exact up to 1, and at least 2 otherwise.
@@ -35,6 +37,11 @@ class IndexSelection {
   /// @return nullopt: the index does not serve the class as things are, and why_not() says why
   std::optional<Selection> select(std::int32_t pod_class, const ExcludedNodes& refused, const Snapshot& snapshot,
                                   const CommitLog& log);
+  /// The same for a pod that is not nominated, where nominated pods concern its class by their loads alone: searches
+  /// never look at the nodes that refuse because of them.
+  /// @return nullopt: it does not serve the class, or nominated pods concern more than loads, or too many priorities
+  std::optional<Selection> select_beside_nominated(const PodToPlace& pod, const Snapshot& snapshot,
+                                                   const CommitLog& log);
   AnswerWays::WhyNot why_not() const { return why_not_; }
 
   /// Numbers of classes, node sides or tables may mean something else, or slots.
@@ -57,6 +64,13 @@ class IndexSelection {
     const ExcludedNodes* refused;
     ClassOnLoads on_loads;
     bool load_is_known;  ///< cpu, memory and the number of pods are all that it asks of a node's load
+    std::optional<std::int32_t> nominated_from;  ///< the index counts nominated pods from this priority on
+  };
+  /// An index, with the priority from which on it counts nominated pods.
+  struct Laid {
+    std::optional<std::int32_t> nominated_from;
+    std::uint64_t laid_out_for = 0;  ///< version of the partition
+    std::unique_ptr<LoadIndex> index;
   };
   struct Best {
     NodeKey key = 0;
@@ -87,9 +101,10 @@ class IndexSelection {
                                  Asked& asked);
   const SideOnGroups& side_of(std::int32_t pod_class, const NodeSideRow& row, const Snapshot& snapshot);
   CellsOfClass* cells_of(std::int32_t pod_class, const Snapshot& snapshot);
-  LoadIndex& index_of(const Asked& asked, const Snapshot& snapshot, const CommitLog& log);
-  bool fits(const Asked& asked, std::int32_t node);
-  bool holds_maxima(const Asked& asked);
+  std::optional<Selection> select(std::int32_t pod_class, Asked& asked, const CommitLog& log);
+  LoadIndex* index_of(const Asked& asked, const Snapshot& snapshot, const CommitLog& log);
+  bool fits(const Asked& asked, const LoadIndex& index, std::int32_t node);
+  bool holds_maxima(const Asked& asked, const LoadIndex& index);
   NodeKey key_on(const Asked& asked, std::int32_t node, std::int64_t topology_total) const;
 
   std::optional<Selection> select_plain(const Asked& asked, const LoadIndex& index);
@@ -117,12 +132,16 @@ class IndexSelection {
   Best best_in_cells(const Asked& asked, const CellsOfClass& cells, const LoadIndex& index);
   std::int64_t topology_total_of(const Asked& asked, const RawTopologyScores& raw) const;
 
+  static constexpr std::size_t kPrioritiesMax = 4;  ///< of Laid, for each profile
+
   ClassTable& table_;
+  const Nominations& nominations_;
   CpuTuning tuning_;
+  NominatedCounts nominated_counts_;
+  const ExcludedNodes none_refused_;
   NodePartition partition_;
   std::uint64_t node_sides_version_ = 0;
-  std::vector<std::unique_ptr<LoadIndex>> indexes_;       ///< [profile]
-  std::vector<std::uint64_t> laid_out_for_;               ///< [profile] version of the partition
+  std::vector<std::vector<Laid>> indexes_;                ///< [profile]
   std::unordered_map<std::int32_t, SideOnGroups> sides_;  ///< by PodClass::node_side
   std::vector<std::unique_ptr<CellsOfClass>> cells_;      ///< [class] null: not asked for
   DomainWeights domain_weights_;

@@ -22,6 +22,8 @@ constexpr double kUsedMax = 2.0;
 constexpr double kLossMax = 1e6;  ///< more than weights come to
 /// Where searches begin is at most so many blocks, and one for each group.
 constexpr std::int64_t kTopBlocks = 64;
+/// Room for fewer pods of a 64th of an average node is little.
+constexpr double kTightPods = 4;
 
 /// Changes nothing in a box around it.
 LoadBox empty_box(bool packs) {
@@ -113,24 +115,42 @@ bool LoadIndex::serves(const CompiledProfile& profile) {
 
 // Nodes
 
+/// Amounts of the node, and of the pods that are nominated to it, are exact in doubles.
+bool LoadIndex::holds(const Snapshot& snapshot, std::int32_t node) const {
+  const Nominations::ReservedLoad reserved = nominated_.on(node);
+  return holds_exactly(snapshot, node) && reserved.milli_cpu >= 0 && reserved.milli_cpu < kExactBelow &&
+         reserved.memory_bytes >= 0 && reserved.memory_bytes < kExactBelow;
+}
+
+/// The node seems emptier than it is: nominated pods leave less room than these amounts. Such nodes have leaves of
+/// their own, so that no box promises the room of one node and the score of another.
+bool LoadIndex::is_tight(const Snapshot& snapshot, std::int32_t node, double cpu, double memory) const {
+  const Nominations::ReservedLoad reserved = nominated_.on(node);
+  if (reserved.pods == 0) return false;
+  const LoadBox box = box_of(snapshot, node);
+  return box.draw == 0 || box.cpu.free_max < cpu || box.memory.free_max < memory;
+}
+
 LoadBox LoadIndex::box_of(const Snapshot& snapshot, std::int32_t node) const {
   const DrawAmounts offered = offered_amounts(snapshot, node);
   const DrawAmounts in_use = draw_amounts(snapshot, node);
-  if (NodeResourcesFit::too_many_pods(in_use.pods, offered.pods)) return empty_box(packs_);
+  const Nominations::ReservedLoad reserved = nominated_.on(node);
+  if (NodeResourcesFit::too_many_pods(in_use.pods + reserved.pods, offered.pods)) return empty_box(packs_);
   const auto share = [](std::int64_t used, std::int64_t all, double most) {
     return std::min(static_cast<double>(used) / static_cast<double>(all), most);
   };
-  const auto resource = [&](std::int64_t all, std::int64_t used, std::int64_t requested) {
+  const auto resource = [&](std::int64_t all, std::int64_t used, std::int64_t filtered) {
     const double inverse = 1.0 / static_cast<double>(all);
-    const auto free = static_cast<double>(all - requested);
+    const auto free = static_cast<double>(all - filtered);
     return LoadBox::Resource{share(used, all, kUsedMax), inverse, inverse, free, free};
   };
   const std::int64_t cpu = snapshot.requested(kCpuColumn, node);
   const std::int64_t memory = snapshot.requested(kMemoryColumn, node);
   const double tilt = share(cpu, offered.milli_cpu, 1.0) - share(memory, offered.memory_bytes, 1.0);
   const Draw draw = node_draws(profile_.draw, snapshot, node, offered).with(in_use).bits;
-  const LoadBox::Resource cpu_box = resource(offered.milli_cpu, in_use.milli_cpu, cpu);
-  const LoadBox::Resource memory_box = resource(offered.memory_bytes, in_use.memory_bytes, memory);
+  const LoadBox::Resource cpu_box = resource(offered.milli_cpu, in_use.milli_cpu, cpu + reserved.milli_cpu);
+  const LoadBox::Resource memory_box =
+      resource(offered.memory_bytes, in_use.memory_bytes, memory + reserved.memory_bytes);
   const auto cpu_weight = static_cast<double>(profile_.fit.resources[0].weight);
   const auto memory_weight = static_cast<double>(profile_.fit.resources[1].weight);
   const double mean = (cpu_box.used * cpu_weight + memory_box.used * memory_weight) / (cpu_weight + memory_weight);
@@ -154,7 +174,10 @@ std::int32_t LoadIndex::add_block(std::int32_t group) {
 /// @param top_blocks  at most so many of the group may be in the top
 void LoadIndex::lay_out_group(std::int32_t group, std::span<Place> nodes, std::int64_t top_blocks,
                               const Snapshot& snapshot) {
-  order_by_likeness(nodes);
+  const auto tight_end = std::partition(nodes.begin(), nodes.end(), [](const Place& place) { return place.is_tight; });
+  const auto in_tight_leaves = static_cast<std::size_t>((tight_end - nodes.begin() + kLanes - 1) / kLanes * kLanes);
+  order_by_likeness(nodes.first(std::min(in_tight_leaves, nodes.size())));
+  order_by_likeness(nodes.subspan(std::min(in_tight_leaves, nodes.size())));
   auto first = static_cast<std::int32_t>(blocks_.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto lane = static_cast<std::int32_t>(i % static_cast<std::size_t>(kBoxLanes));
@@ -206,14 +229,14 @@ void LoadIndex::lay_out(const Snapshot& snapshot, std::span<const std::int32_t> 
   for (std::int32_t node = 0; node < snapshot.slot_count(); ++node) {
     const std::int32_t group = group_of[static_cast<std::size_t>(node)];
     if (group < 0) continue;
-    if (!holds_exactly(snapshot, node)) {
+    if (!holds(snapshot, node)) {
       odd_.push_back(node);
       continue;
     }
     cpu_all += static_cast<double>(snapshot.allocatable(kCpuColumn, node));
     memory_all += static_cast<double>(snapshot.allocatable(kMemoryColumn, node));
     ++nodes;
-    nodes_of[static_cast<std::size_t>(group)].push_back({{}, node});
+    nodes_of[static_cast<std::size_t>(group)].push_back({{}, node, false});
   }
   // How much fuller a pod of a 64th of an average node makes it is the coordinate for its size.
   const double pod_cpu = nodes == 0 ? 0.0 : cpu_all / static_cast<double>(nodes) / 64;
@@ -230,6 +253,7 @@ void LoadIndex::lay_out(const Snapshot& snapshot, std::span<const std::int32_t> 
       place.position[2] = static_cast<float>(pod_cpu / cpu + pod_memory / memory);
       place.position[3] = static_cast<float>(static_cast<double>(snapshot.pod_count(place.node)) /
                                              static_cast<double>(snapshot.allowed_pods(place.node)));
+      place.is_tight = is_tight(snapshot, place.node, kTightPods * pod_cpu, kTightPods * pod_memory);
     }
     const std::int64_t top_blocks = nodes == 0 ? 1 : kTopBlocks * static_cast<std::int64_t>(places.size()) / nodes;
     if (!places.empty()) lay_out_group(group, places, std::max<std::int64_t>(top_blocks, 1), snapshot);
@@ -242,7 +266,7 @@ void LoadIndex::lay_out(const Snapshot& snapshot, std::span<const std::int32_t> 
 
 void LoadIndex::update(const Snapshot& snapshot, std::int32_t node) {
   const std::int32_t position = position_of_[static_cast<std::size_t>(node)];
-  if ((position < 0) == holds_exactly(snapshot, node)) {
+  if ((position < 0) == holds(snapshot, node)) {
     is_laid_out_ = false;
     return;
   }
@@ -261,8 +285,22 @@ void LoadIndex::update(const Snapshot& snapshot, std::int32_t node) {
   }
 }
 
+void LoadIndex::follow_nominations(const Snapshot& snapshot) {
+  if (nominated_.nominations == nullptr) return;
+  const std::span<const std::int32_t> changed = nominated_.nominations->changed_nodes();
+  if (nominations_generation_ != nominated_.nominations->generation()) {
+    clear();
+  } else {
+    for (const std::int32_t node : changed.subspan(nominations_seen_))
+      if (is_laid_out_) update(snapshot, node);
+  }
+  nominations_generation_ = nominated_.nominations->generation();
+  nominations_seen_ = changed.size();
+}
+
 void LoadIndex::catch_up(const Snapshot& snapshot, const CommitLog& log, std::span<const std::int32_t> group_of,
                          std::int32_t group_count) {
+  follow_nominations(snapshot);
   if (is_laid_out_ && log.reaches(position_))
     for (const LogEntry& entry : log.since(position_))
       if (is_laid_out_) update(snapshot, entry.node);

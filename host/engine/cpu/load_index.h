@@ -17,6 +17,7 @@
 #include "batching/node_key.h"
 #include "host/cluster/snapshot.h"
 #include "host/engine/cpu/load_boxes.h"
+#include "host/engine/cpu/nominated_loads.h"
 #include "host/engine/cpu/slot_kernel.h"
 
 namespace berth {
@@ -30,8 +31,10 @@ class LoadIndex {
   /// @param profile  that serves() accepts; must outlive the object
   /// @param changes_min, nodes_per_change  the trees are laid out again after so many changes, and one for so many
   /// nodes
-  LoadIndex(const CompiledProfile& profile, std::int64_t changes_min, std::int64_t nodes_per_change)
-      : profile_(profile), changes_min_(changes_min), nodes_per_change_(nodes_per_change) {}
+  /// @param nominated  pods that count where nodes are filtered, but not where they are scored
+  LoadIndex(const CompiledProfile& profile, std::int64_t changes_min, std::int64_t nodes_per_change,
+            CountedNominations nominated = {})
+      : profile_(profile), changes_min_(changes_min), nodes_per_change_(nodes_per_change), nominated_(nominated) {}
 
   /// Follows the log, or lays the trees out: when that was never done, after clear(), or when many nodes changed.
   /// @param group_of  [slot] -1: no node. Read where the trees are laid out
@@ -46,6 +49,7 @@ class LoadIndex {
   /// How many nodes of the group have room for one more pod and its cpu and memory; may stop counting at `enough`.
   std::int64_t count_fitting(const ClassOnLoads& of_class, std::int32_t group, std::int64_t enough) const;
 
+  bool is_odd(std::int32_t node) const { return position_of_[static_cast<std::size_t>(node)] < 0; }
   /// The same of one node that is not odd.
   bool fits(const ClassOnLoads& of_class, std::int32_t node) const;
 
@@ -73,9 +77,13 @@ class LoadIndex {
   struct Place {
     std::array<float, 4> position;
     std::int32_t node;
+    bool is_tight;  ///< nominated pods leave little room
   };
 
+  bool holds(const Snapshot& snapshot, std::int32_t node) const;
   LoadBox box_of(const Snapshot& snapshot, std::int32_t node) const;
+  bool is_tight(const Snapshot& snapshot, std::int32_t node, double cpu, double memory) const;
+  void follow_nominations(const Snapshot& snapshot);
   void lay_out(const Snapshot& snapshot, std::span<const std::int32_t> group_of, std::int32_t group_count);
   void lay_out_group(std::int32_t group, std::span<Place> nodes, std::int64_t top_blocks, const Snapshot& snapshot);
   void add_to_top(std::int32_t block);
@@ -89,6 +97,9 @@ class LoadIndex {
 
   const CompiledProfile& profile_;
   std::int64_t changes_min_, nodes_per_change_;
+  CountedNominations nominated_;
+  std::uint64_t nominations_generation_ = 0;
+  std::size_t nominations_seen_ = 0;
   bool packs_ = profile_.fit.type == ScoringStrategyType::kMostAllocated;
   std::vector<Block> blocks_;
   std::vector<std::int32_t> node_at_;      ///< [block * kBoxLanes + lane] of leaves; -1: none

@@ -160,8 +160,8 @@ const double* LoneRow::refused_by(const PodClass& pod_class, const CompiledProfi
       std::fill(refused_.begin(), refused_.end(), 1.0);
       continue;
     }
-    snapshot.for_each_page(request.column, [&](std::int32_t first, std::span<const std::int64_t> allocatable,
-                                               std::span<const std::int64_t> requested) {
+    snapshot.for_each_run(request.column, [&](std::int32_t first, std::span<const std::int64_t> allocatable,
+                                              std::span<const std::int64_t> requested) {
       double* const refused = refused_.data() + first;
       for (std::size_t i = 0; i < allocatable.size(); ++i)
         refused[i] = NodeResourcesFit::is_short(request.amount, allocatable[i], requested[i]) ? 1.0 : refused[i];

@@ -291,7 +291,8 @@ NodeGroups::Entry NodeGroups::best_outside(const Group& group, const SlotKeys& k
                                            const ExcludedNodes& excluded) const {
   const std::int32_t self = active_[static_cast<std::size_t>(group.active_at_)];
   const std::vector<Entry>& heap = group.heap_;
-  if (!excluded.contains(heap.front().node)) return heap.front();
+  const auto equals_front = [&](std::size_t at) { return at < heap.size() && heap[at].key == heap.front().key; };
+  if (!excluded.contains(heap.front().node) && !equals_front(1) && !equals_front(2)) return heap.front();
   // Entries of the heap in order: none is better than the one above it.
   const auto is_worse = [&](std::size_t a, std::size_t b) { return Entry::is_worse(heap[a], heap[b]); };
   std::vector<std::size_t> open{0};

@@ -3,7 +3,7 @@
 
 namespace berth {
 
-std::optional<Selection> select_in_row(const RowTile& tile, int slot, const Snapshot& snapshot,
+std::optional<Selection> select_in_row(const RowTile& tile, int slot, const Snapshot& snapshot, NodeOrder order,
                                        const ExcludedNodes& excluded, std::span<const ExtraNode> extras) {
   const std::int64_t in_row = tile.feasible_outside(slot, excluded);
   RawScores maxima;
@@ -12,12 +12,12 @@ std::optional<Selection> select_in_row(const RowTile& tile, int slot, const Snap
   RowTile::Best best;
   if (in_row > 0) {
     if (maxima != tile.maxima(slot)) return std::nullopt;
-    best = tile.best_outside(slot, excluded, snapshot.node_order());
+    best = tile.best_outside(slot, excluded, order);
   }
   const NormalizedWeights weights = tile.normalized_weights(slot);
   for (const ExtraNode& extra : extras) {
     const NodeKey key = extra.key + make_node_key(normalized_total(extra.raws, maxima, weights), 0);
-    const bool is_first = key == best.key && snapshot.node_order().is_before(extra.node, best.node);
+    const bool is_first = key == best.key && order.is_before(extra.node, best.node);
     if (key > best.key || is_first) best = {key, extra.node};
   }
   return Selection{in_row + static_cast<std::int64_t>(extras.size()), best.node, total_of(best.key)};

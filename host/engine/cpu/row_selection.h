@@ -32,9 +32,10 @@ struct ExtraPlace : ExtraNode {
 
 /// The node of the highest key for a class without a topology program, among the row's nodes outside a set and the
 /// extra ones. The totals of the row hold while the largest raw scores are those of the row.
+/// @param order  of all nodes, for equal keys
 /// @param extras  outside the row, or members of `excluded`; their feasibility is the caller's
 /// @return nullopt: the largest raw scores differ from RowTile::maxima(), so that the nodes must be listed
-std::optional<Selection> select_in_row(const RowTile& tile, int slot, const Snapshot& snapshot,
+std::optional<Selection> select_in_row(const RowTile& tile, int slot, const Snapshot& snapshot, NodeOrder order,
                                        const ExcludedNodes& excluded, std::span<const ExtraNode> extras);
 
 }  // namespace berth

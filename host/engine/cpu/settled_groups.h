@@ -145,7 +145,7 @@ class SettledSelection {
   void compare_group(const Group& group, NodeKey of_group) {
     if (best_.node >= 0 && group.best.key + of_group < best_.key) return;
     NodeGroups::Entry entry = group.best;
-    if (excluded_.contains(entry.node))
+    if (!excluded_.empty())  // with nodes that left, nodes of equal keys may be in another order than in the group
       entry = row_.groups_.best_outside(row_.groups_.group(group.group), keys_, excluded_);
     entry.key += of_group;
     compare(entry);

@@ -10,11 +10,6 @@
 #include "host/engine/device/device_state.h"
 
 namespace berth {
-namespace {
-
-void in_one_block(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) { body(0, count); }
-
-}  // namespace
 
 BackendStats DeviceBackend::State::stats() const {
   const auto reading = shared();
@@ -171,16 +166,12 @@ VolumeDecisionsPtr DeviceBackend::volume_decisions(const Pod& pod) {
   return state.volume_decisions(pod);
 }
 
-Evaluation DeviceBackend::evaluate(const PodToPlace& pod) {
-  State& state = state_->ready();
-  const auto alone = state.exclusive();
-  return state.evaluate(pod);
+Evaluation DeviceBackend::evaluate(const PodToPlace& pod) const {
+  return state_->change({&pod, 1}, [&](State& state) { return state.evaluate(pod); });
 }
 
-NodeProbe DeviceBackend::probe(const PodToPlace& pod, std::string_view node_name) {
-  State& state = state_->ready();
-  const auto alone = state.exclusive();
-  return state.probe(pod, node_name);
+NodeProbe DeviceBackend::probe(const PodToPlace& pod, std::string_view node_name) const {
+  return state_->read({&pod, 1}, [&](const State& state) { return state.probe(pod, node_name); });
 }
 
 void DeviceBackend::prepare(std::span<PodToPlace> pods) {
@@ -197,17 +188,23 @@ PodVerdicts DeviceBackend::verdicts_on(const PodToPlace& pod, std::span<const No
   return state_->read({&pod, 1}, [&](const State& state) { return state.verdicts_on(pod, nodes); });
 }
 
+PodStatuses DeviceBackend::statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
+  return state_->read({&pod, 1}, [&](const State& state) { return state.statuses_on(pod, nodes); });
+}
+
 AnswerChanges DeviceBackend::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {
   return state_->read({&pod, 1}, [&](const State& state) { return state.answer_changes(pod, basis); });
 }
 
 DryRunResult DeviceBackend::dry_run(const DryRunRequest& request) const {
-  return state_->read(request.preemptors, [&](const State& state) { return state.dry_run(request, in_one_block); });
+  return state_->read(request.preemptors,
+                      [&](const State& state) { return state.dry_run(request, state.dry_runs_in_tasks()); });
 }
 
 std::vector<Status> DeviceBackend::statuses_without_victims(const DryRunRequest& request) const {
-  return state_->read(request.preemptors,
-                      [&](const State& state) { return state.statuses_without_victims(request, in_one_block); });
+  return state_->read(request.preemptors, [&](const State& state) {
+    return state.statuses_without_victims(request, state.dry_runs_in_tasks());
+  });
 }
 
 void DeviceBackend::as_one(const std::function<void()>& calls) {
@@ -225,6 +222,17 @@ BackendStats DeviceBackend::stats() const {
 }
 
 std::string_view DeviceBackend::node_name(NodeIndex index) const { return state_->node_name(index.value); }
+
+NodeIndex DeviceBackend::find_node(std::string_view name) const {
+  return state_->read({}, [&](const State& state) { return NodeIndex{state.snapshot.find_node(name)}; });
+}
+
+const EngineCluster& DeviceBackend::cluster() {
+  State& state = state_->ready();
+  const auto alone = state.exclusive();
+  state.fold();
+  return state.cluster;
+}
 
 std::int32_t DeviceBackend::slot_count() const {
   return state_->look([](const State& state) { return state.snapshot.slot_count(); });

@@ -23,8 +23,10 @@ class EngineState;  // batching/engine_state.h
 
 /// The device-independent part of the GPU backend: columns, rows and whole batches on a device, with the results of the
 /// serial algorithm for every placement. The host updates its own snapshot with every outcome, for reasons and
-/// rollback, and places one by one the pods that the device does not support: pods affected by nominations, node
-/// sampling, the heap order of ties, sums that wrapped, totals beyond what a key holds.
+/// rollback, and places one by one the pods that the device does not support: node sampling, the heap order of ties,
+/// plugins on the host, sums that wrapped, totals beyond what a key holds. A nominated pod tries its own node on the
+/// host; where that refuses it, and for pods that nominations count against, the device leaves the nodes that refuse
+/// out of the row (NominationsOfLaunch).
 ///
 /// A call that throws DeviceError has no effect: outcomes of earlier calls stand, those of this call are rolled back,
 /// and the next call uploads the device state again.
@@ -46,19 +48,21 @@ class DeviceBackend : public Backend {
   std::vector<BatchResult> try_forks(std::span<const std::span<const PodToPlace>> forks,
                                      const BatchLimits& limits) override;
   void place(const PodToPlace& pod, std::string_view node_name) override;
-  /// Batches are answered by the device where the fork has the engine's nodes, and no nominations or plugins on the
-  /// host concern them; DeviceStats::fork_pods_on_host counts the others.
+  /// Batches are answered by the device where the fork has the engine's nodes, and no plugins on the host concern them;
+  /// DeviceStats::fork_pods_on_host counts the others.
   std::unique_ptr<Fork> open_fork(std::shared_ptr<const ForkParent> parent) const override;
   CommitMark mark() const override;
   void rollback(CommitMark mark) override;
   void settle() override;
   bool undo(const Pod& pod) override;
   VolumeDecisionsPtr volume_decisions(const Pod& pod) override;
-  Evaluation evaluate(const PodToPlace& pod) override;
-  NodeProbe probe(const PodToPlace& pod, std::string_view node_name) override;
+  /// Uses the device's mirror, so that evaluations run one after another.
+  Evaluation evaluate(const PodToPlace& pod) const override;
+  NodeProbe probe(const PodToPlace& pod, std::string_view node_name) const override;
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
+  PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const override;
   /// Answered by the host: DeviceStats::dry_runs_on_host.
   DryRunResult dry_run(const DryRunRequest& request) const override;
@@ -66,7 +70,9 @@ class DeviceBackend : public Backend {
   void as_one(const std::function<void()>& calls) override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
+  NodeIndex find_node(std::string_view name) const override;
   std::int32_t slot_count() const override;
+  const EngineCluster& cluster() override;
 
   const Accelerator& accelerator() const;
 

@@ -9,6 +9,7 @@
 #include "batching/evaluation.h"
 #include "batching/topology_scores.h"
 #include "host/engine/device/device_state.h"
+#include "host/engine/device/nominations_of_launch.h"
 
 namespace berth {
 namespace {
@@ -73,12 +74,12 @@ class DeviceScores : public KnownScores {
 
 }  // namespace
 
-/// @param pod  is_for_device()
+/// @param pod  has_row()
 std::vector<DeviceNodeScores> DeviceBackend::State::scores_on_device(const PodToPlace& pod) {
   follow_node_events();
   add_class(pod.class_index);
   LaunchPlan plan;
-  plan.add_class(pod.class_index);
+  NominationsOfLaunch(*this, plan).add_pod(pod);
   Prepared prepared = prepare(plan);
   ensure_scratch(1);
   prepared.state.scratch = {seen.data(), classes.soft_domains_max(), next_mark};
@@ -91,18 +92,18 @@ std::vector<DeviceNodeScores> DeviceBackend::State::scores_on_device(const PodTo
 
 /// nullopt: the device cannot evaluate the pod.
 std::optional<Evaluation> DeviceBackend::State::evaluate_on_device(const PodToPlace& pod) {
-  if (!is_for_device(pod)) return std::nullopt;
+  if (!has_row(pod.class_index)) return std::nullopt;
   try {
     const DeviceScores scores(table[pod.class_index], table.compiled_node_side(pod.class_index),
                               table.profile_of(pod.class_index), snapshot, scores_on_device(pod));
-    return evaluate_pod(pod, sides, snapshot, scores);
+    return evaluate_pod(pod, sides, nominations, snapshot, scores);
   } catch (const DeviceError&) {
     reset_device();  // the host answers, whatever has become of the device
     return std::nullopt;
   }
 }
 
-std::optional<Evaluation> DeviceBackend::State::evaluate_for_fork(const PodToPlace& pod, const CommitState& fork,
+std::optional<Evaluation> DeviceBackend::State::evaluate_for_fork(const PodToPlace& pod, CommitState& fork,
                                                                   const ExcludedNodes& touched) {
   const LaunchPlan plan = plan_for_fork({&pod, 1}, 1, fork);
   std::optional<std::vector<DeviceNodeScores>> nodes;
@@ -116,13 +117,16 @@ std::optional<Evaluation> DeviceBackend::State::evaluate_for_fork(const PodToPla
   }
   const DeviceScores scores(table[pod.class_index], table.compiled_node_side(pod.class_index),
                             table.profile_of(pod.class_index), fork.snapshot, std::move(*nodes));
-  return evaluate_pod(pod, fork.sides, fork.snapshot, scores);
+  return evaluate_pod(pod, fork.sides, fork.nominations, fork.snapshot, scores);
 }
 
-Evaluation DeviceBackend::State::evaluate_compiled(const PodToPlace& pod) {
-  if (std::optional<Evaluation> evaluation = evaluate_on_device(pod)) return std::move(*evaluation);
+Evaluation DeviceBackend::State::evaluate(const PodToPlace& pod) {
+  check_prepared(pod);
+  std::optional<Evaluation> evaluation;
+  all_or_nothing([&] { evaluation = evaluate_on_device(CommitState::current(pod)); });
+  if (evaluation) return std::move(*evaluation);
   ++evaluations_on_host;
-  return CommitState::evaluate_compiled(pod);
+  return CommitState::evaluate(pod);
 }
 
 }  // namespace berth

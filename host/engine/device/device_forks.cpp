@@ -7,6 +7,7 @@
 
 #include "host/engine/device/device_plan.h"
 #include "host/engine/device/device_state.h"
+#include "host/engine/device/nominations_of_launch.h"
 
 namespace berth {
 
@@ -17,15 +18,11 @@ std::vector<std::vector<PodToPlace>> DeviceBackend::State::current(std::span<con
     check_compiled(pods);
     renewed.emplace_back(pods.begin(), pods.end());
   }
-  const auto is_stale = [&](const PodToPlace& pod) { return table.is_stale(pod); };
-  for (bool again = true; again;) {
-    again = false;
-    for (std::vector<PodToPlace>& pods : renewed) {
-      if (std::none_of(pods.begin(), pods.end(), is_stale)) continue;
-      compile(pods);
-      again = true;
-    }
-  }
+  std::uint64_t epoch = 0;
+  do {
+    epoch = table.topology().epoch();
+    for (std::vector<PodToPlace>& pods : renewed) make_current(pods);
+  } while (epoch != table.topology().epoch());
   return renewed;
 }
 
@@ -33,9 +30,9 @@ std::vector<std::vector<PodToPlace>> DeviceBackend::State::current(std::span<con
 std::optional<LaunchPlan> DeviceBackend::State::plan_fork(std::span<const PodToPlace> pods) {
   LaunchPlan plan;
   for (const PodToPlace& pod : pods) {
-    if (concerned_by_nominations(*pod.pod)) return std::nullopt;
+    if (concerned_by_nominations(*pod.pod)) return std::nullopt;  // lists are tried one after another
     if (!plan.contains(pod.class_index)) {
-      if (!is_for_device(pod)) return std::nullopt;
+      if (!has_row(pod.class_index)) return std::nullopt;
       add_class(pod.class_index);
     }
     plan.add_pod(pod.class_index);
@@ -105,7 +102,7 @@ BatchResult DeviceBackend::State::replay_fork(std::span<const PodToPlace> pods,
   limits.stop_at_failure = stops_at_failure;
   std::size_t next = 0;
   run_batch(pods, limits, [&](std::span<const PodToPlace> rest, std::size_t) {
-    apply_outcome(rest.front(), answers[next++], *this);
+    apply_outcome(rest.front(), answers[next++], -1, *this);
   });
   rollback(before);
   return replayed;
@@ -176,18 +173,18 @@ void DeviceBackend::State::make_ready_for_forks(std::span<const PodToPlace> pods
 
 /// The pods at the front that the device can answer for the fork.
 LaunchPlan DeviceBackend::State::plan_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max,
-                                               const CommitState& fork) const {
+                                               CommitState& fork) const {
   LaunchPlan plan;
   if (has_failed_for_forks || !forks_read || !forks_read->is_current(log, snapshot) ||
       !fork.snapshot.guests().empty() || !fork.plain_mode())
     return plan;
   const std::size_t longest = std::min({pods.size(), pods_max, tuning.launch_pods_max});
+  NominationsOfLaunch nominated(fork, plan);
   for (std::size_t i = 0; i < longest; ++i) {
     const std::int32_t c = pods[i].class_index;
-    if (fork.concerned_by_nominations(*pods[i].pod)) break;
     if (!plan.contains(c) && (!forks_read->classes.contains(c) || scores_may_leave_range(table[c], fork.snapshot)))
       break;
-    plan.add_pod(c);
+    if (!nominated.add_pod(pods[i])) break;
   }
   return plan;
 }
@@ -196,6 +193,12 @@ std::size_t DeviceBackend::State::commit_for_fork(std::span<const PodToPlace> po
                                                   bool stops_at_failure, CommitState& fork,
                                                   const ExcludedNodes& touched) {
   const LaunchPlan plan = plan_for_fork(pods, pods_max, fork);
+  std::int32_t own_nomination = -1;
+  if (!plan.row_of_pod.empty() && fork.nominations.holds(*pods.front().pod) &&
+      fork.answer_without_row(pods.front(), own_nomination)) {
+    ++fork_pods_on_host;
+    return 1;
+  }
   std::vector<DeviceOutcome> answers;
   if (!plan.row_of_pod.empty()) {
     const auto commit = [&](ForkStates& states, const ForkDifference& difference) {
@@ -206,7 +209,7 @@ std::size_t DeviceBackend::State::commit_for_fork(std::span<const PodToPlace> po
   }
   std::size_t answered_count = 0;
   for (; answered_count < answers.size() && fork.plain_mode(); ++answered_count)
-    apply_outcome(pods[answered_count], answers[answered_count], fork);
+    apply_outcome(pods[answered_count], answers[answered_count], own_nomination, fork);
   if (answered_count == 0) ++fork_pods_on_host;
   return answered_count;
 }

@@ -7,30 +7,46 @@
 #include "batching/device/device_errors.h"
 #include "host/engine/device/device_plan.h"
 #include "host/engine/device/device_state.h"
+#include "host/engine/device/nominations_of_launch.h"
 #include "host/engine/device/transfer_block.h"
 
 namespace berth {
+namespace {
+
+/// Rows to refresh, in a block that is sent to the device.
+class PartsOfRefresh {
+ public:
+  PartsOfRefresh(const DeviceRowStore::Work::Refresh& refresh, TransferBlock& block)
+      : rows_(block.add(refresh.rows)),
+        first_(block.add(refresh.first_node)),
+        end_(block.add(refresh.end_node)),
+        nodes_(block.add(refresh.nodes)),
+        row_count_(static_cast<std::int32_t>(refresh.rows.size())) {}
+  DeviceRowsToRefresh in(const TransferBlock& block) const {
+    return {block.at(rows_), block.at(first_), block.at(end_), block.at(nodes_), row_count_};
+  }
+
+ private:
+  TransferBlock::Part<std::int32_t> rows_, first_, end_, nodes_;
+  std::int32_t row_count_;
+};
+
+}  // namespace
 
 LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, std::size_t pods_max) {
   const std::size_t longest = std::min({pods.size(), pods_max, tuning.launch_pods_max});
   LaunchPlan wanted;
+  NominationsOfLaunch nominated(*this, wanted);
   for (std::size_t i = 0; i < longest; ++i) {
     const std::int32_t c = pods[i].class_index;
-    if (concerned_by_nominations(*pods[i].pod)) break;
     if (!wanted.contains(c)) {
-      if (wanted.classes.size() == rows_a_launch || !is_for_device(pods[i])) break;
+      if (wanted.classes.size() == rows_a_launch || !has_row(c)) break;
       add_class(c);
     }
-    wanted.add_pod(c);
+    if (!nominated.add_pod(pods[i])) break;
   }
   const std::size_t fitting = rows.fitting(wanted.classes, classes);
-  if (fitting == wanted.classes.size()) return wanted;
-  LaunchPlan plan;
-  for (const std::int32_t row : wanted.row_of_pod) {
-    if (static_cast<std::size_t>(row) >= fitting) break;
-    plan.add_pod(wanted.classes[static_cast<std::size_t>(row)]);
-  }
-  return plan;
+  return fitting == wanted.classes.size() ? wanted : wanted.first_rows(fitting);
 }
 
 void DeviceBackend::State::add_class(std::int32_t pod_class) {
@@ -76,19 +92,19 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
   state.columns = columns.columns();
   state.counts = columns.counts();
   state.classes = classes.classes(table, columns);
-  const DeviceRowStore::Work work = rows.prepare(plan.classes, classes, log, snapshot.slot_count());
+  const DeviceRowStore::Work work = rows.prepare(plan, classes, log, snapshot.slot_count());
   TransferBlock block;
   const auto at_rows = block.add(work.rows);
   const auto at_build = block.add(work.build);
-  const auto at_refresh = block.add(work.refresh);
-  const auto at_first = block.add(work.first_node);
-  const auto at_nodes = block.add(work.nodes);
+  const PartsOfRefresh at_refresh(work.refresh, block);
+  const PartsOfRefresh at_left_out(work.left_out, block);
+  const auto at_stops = block.add(plan.stops_at);
   const auto at_pods = block.add(plan.row_of_pod);
   const auto at_last = block.add(plan.last_pod);
   // Reserve room for the changed nodes of later batches of the same shape.
   const auto nodes_max = static_cast<std::size_t>(tuning.refresh_limit(snapshot.slot_count()));
   if (row_table.bytes() < block.bytes())
-    row_table.reserve(block.bytes() + 2 * TransferBlock::bytes_of<std::int32_t>(work.rows.size()) +
+    row_table.reserve(block.bytes() + 3 * TransferBlock::bytes_of<std::int32_t>(work.rows.size()) +
                       TransferBlock::bytes_of<std::int32_t>(nodes_max));
   block.send(row_table);
   state.rows = {block.at(at_rows), classes.layouts()};
@@ -98,10 +114,9 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
   prepared.batch.row_count = static_cast<std::int32_t>(plan.classes.size());
   if (!work.build.empty())
     accelerator->build_rows(state, {block.at(at_build), static_cast<std::int32_t>(work.build.size())});
-  if (!work.refresh.empty())
-    accelerator->refresh_rows(
-        state, {block.at(at_refresh), block.at(at_first), block.at(at_nodes),
-                static_cast<std::int32_t>(work.refresh.size()), static_cast<std::int32_t>(work.nodes.size())});
+  if (!work.refresh.rows.empty()) accelerator->refresh_rows(state, at_refresh.in(block));
+  if (!work.left_out.rows.empty()) accelerator->refresh_rows(state, at_left_out.in(block));
+  if (!plan.stops_at.empty()) prepared.batch.stops_at = block.at(at_stops);
   refreshed_nodes += static_cast<std::int64_t>(work.build.size()) * snapshot.slot_count();
   return prepared;
 }
@@ -117,7 +132,8 @@ void DeviceBackend::State::ensure_scratch(std::int32_t selections) {
   next_mark = 1;
 }
 
-void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure) {
+void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure,
+                                  std::int32_t own_nomination) {
   auto [state, batch] = prepare(plan);
   ensure_scratch(batch.pod_count);
   state.scratch = {seen.data(), classes.soft_domains_max(), next_mark};
@@ -131,16 +147,17 @@ void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const Launch
   for (const std::int32_t c : plan.classes) widest = std::max(widest, classes.layout(classes.layout_of(c)).cell_count);
   accelerator->commit_batch(state, batch, widest);
   const std::int32_t answered_count = committed.download(0, 1).front();
-  apply_outcomes(pods, plan, outcomes.download(0, static_cast<std::uint64_t>(answered_count)));
+  apply_outcomes(pods, plan, own_nomination, outcomes.download(0, static_cast<std::uint64_t>(answered_count)));
 }
 
 /// Repeats a launch in the host's state, and updates the log positions of the device and its rows.
+/// @param own_nomination  the node that the first pod is nominated to, where it was refused; or -1
 void DeviceBackend::State::apply_outcomes(std::span<const PodToPlace> pods, const LaunchPlan& plan,
-                                          const std::vector<DeviceOutcome>& answers) {
+                                          std::int32_t own_nomination, const std::vector<DeviceOutcome>& answers) {
   std::vector<std::uint64_t> position_before(answers.size() + 1, log.position());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     position_before[i] = log.position();
-    apply_outcome(pods[i], answers[i], *this);
+    apply_outcome(pods[i], answers[i], own_nomination, *this);
     // From here on scores may wrap, and the device's further outcomes may be wrong.
     if (snapshot.scores_may_wrap() && i + 1 < answers.size()) return reset_device();
   }
@@ -155,9 +172,10 @@ void DeviceBackend::State::apply_outcomes(std::span<const PodToPlace> pods, cons
 }
 
 /// Repeats the outcome of a pod on the host. @param state  this one, or that of a fork
-void DeviceBackend::State::apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome, CommitState& state) {
+void DeviceBackend::State::apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome,
+                                         std::int32_t own_nomination, CommitState& state) {
   if (outcome.kind == DeviceOutcomeKind::kPlaced) return state.place(pod, outcome.node, outcome.total);
-  if (outcome.kind == DeviceOutcomeKind::kUnschedulable) return state.fail_everywhere(pod, -1);
+  if (outcome.kind == DeviceOutcomeKind::kUnschedulable) return state.fail_everywhere(pod, own_nomination);
   state.fail(pod, OutcomeKind::kError, {state.table.score_error(pod.class_index), {}, 0});
 }
 

@@ -130,6 +130,7 @@ DeviceLayout DeviceLayouts::lay_in_order(Source& source, DeviceNodeSides::Answer
   cell.raws = answer.summary.maxima;
   if (answer.summary.accepted_count > 0) source.only_cell = cell;
   DeviceLayout layout;
+  layout.node_count = node_count;
   LayoutArrays arrays;
   lay_out_in_order(node_count, layout, arrays);
   describe_cells(1, [&](std::int32_t) -> const NodeCells::Cell& { return cell; }, 0, arrays);
@@ -140,6 +141,7 @@ DeviceLayout DeviceLayouts::lay_in_order(Source& source, DeviceNodeSides::Answer
 DeviceLayout DeviceLayouts::lay_on_host(Source& source, const NodeSideRow& side, const Snapshot& snapshot) {
   const std::int32_t nodes = snapshot.slot_count();
   DeviceLayout layout;
+  layout.node_count = nodes;
   LayoutArrays arrays;
   NodeCells cells = make_cells(source.columns, side, snapshot);
   const auto cell_count = static_cast<std::int64_t>(cells.cells.size());

@@ -26,8 +26,9 @@ DevicePlan plan_device(const DeviceShape& shape) {
                       shape.topology_tables * (kAmount + sizeof(DeviceTable)) + shape.port_sets * shape.port_sets;
   plan.side_bytes = shape.node_sides * shape.nodes * sizeof(std::int32_t);
   const std::uint64_t entries = entries_in_order(shape.nodes);
-  plan.row_bytes =
-      shape.rows * (entries * sizeof(NodeKey) + (entries - shape.nodes + 1) * sizeof(std::int32_t) + sizeof(DeviceRow));
+  const std::uint64_t left_out_words = (shape.nodes + kNodesPerWord - 1) / kNodesPerWord;
+  plan.row_bytes = shape.rows * (entries * sizeof(NodeKey) + (entries - shape.nodes + 1) * sizeof(std::int32_t) +
+                                 left_out_words * sizeof(std::uint32_t) + sizeof(DeviceRow));
   plan.launch_bytes =
       shape.launch_pods * (sizeof(std::int32_t) + sizeof(DeviceOutcome)) + shape.rows * sizeof(std::int32_t);
   return plan;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "batching/device/device_errors.h"
 
@@ -12,7 +13,21 @@ std::uint64_t device_row_bytes(const DeviceLayout& layout) {
   const auto entries = static_cast<std::uint64_t>(layout.level_offset[layout.level_count]);
   const auto nodes = static_cast<std::uint64_t>(layout.level_offset[1]);
   const std::uint64_t cells = layout.by_node ? 0 : static_cast<std::uint64_t>(layout.cell_count);
-  return entries * sizeof(NodeKey) + (entries - nodes + cells) * sizeof(std::int32_t);
+  return entries * sizeof(NodeKey) + (entries - nodes + cells) * sizeof(std::int32_t) +
+         static_cast<std::uint64_t>(node_set_words(layout.node_count)) * sizeof(std::uint32_t);
+}
+
+std::vector<std::uint32_t> node_set_of(std::span<const std::int32_t> nodes, std::int32_t node_count) {
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(node_set_words(node_count)));
+  for (const std::int32_t node : nodes)
+    words[static_cast<std::size_t>(node / kNodesPerWord)] |= std::uint32_t{1} << (node % kNodesPerWord);
+  return words;
+}
+
+void upload_left_out(const DeviceRow& row, std::span<const std::int32_t> nodes, std::int32_t node_count,
+                     Accelerator& accelerator) {
+  const std::vector<std::uint32_t> words = node_set_of(nodes, node_count);
+  if (!words.empty()) accelerator.upload(row.left_out, words.data(), words.size() * sizeof(std::uint32_t));
 }
 
 DeviceRow lay_row(std::int32_t pod_class, std::int32_t layout_index, const DeviceLayout& layout, std::uint8_t* memory) {
@@ -23,6 +38,7 @@ DeviceRow lay_row(std::int32_t pod_class, std::int32_t layout_index, const Devic
   row.keys = reinterpret_cast<NodeKey*>(memory);
   row.best = reinterpret_cast<std::int32_t*>(row.keys + entries);
   row.live = row.best + (entries - layout.level_offset[1]);
+  row.left_out = reinterpret_cast<std::uint32_t*>(row.live + (layout.by_node ? 0 : layout.cell_count));
   return row;
 }
 
@@ -56,7 +72,7 @@ DeviceRowStore::Kept& DeviceRowStore::make_row(std::int32_t pod_class, const Dev
       throw DeviceOutOfMemory("", "a row of " + std::to_string(layout.level_offset[1]) + " nodes", bytes,
                               bytes_max_ - std::min(bytes_, bytes_max_),
                               "the number of nodes or raise device.memoryBytesMax");
-  Kept kept{{}, DeviceArray<std::uint8_t>(accelerator_, "rows of pod classes"), bytes, 0, clock_};
+  Kept kept{{}, DeviceArray<std::uint8_t>(accelerator_, "rows of pod classes"), bytes, 0, clock_, {}};
   for (;;) {
     try {
       kept.memory.reserve(bytes);
@@ -66,12 +82,24 @@ DeviceRowStore::Kept& DeviceRowStore::make_row(std::int32_t pod_class, const Dev
     }
   }
   kept.row = lay_row(pod_class, layout_index, layout, kept.memory.data());
+  accelerator_.clear(kept.row.left_out,
+                     static_cast<std::uint64_t>(node_set_words(layout.node_count)) * sizeof(std::uint32_t));
   bytes_ += bytes;
   return rows_.emplace(pod_class, std::move(kept)).first->second;
 }
 
-DeviceRowStore::Work DeviceRowStore::prepare(std::span<const std::int32_t> pod_classes, const DeviceClassTable& classes,
+/// @return the nodes to be evaluated again: those that it left out, and those that it leaves out now
+std::vector<std::int32_t> DeviceRowStore::leave_out(const LeftOutNodes& nodes, Kept& kept) {
+  if (kept.left_out.version == nodes.version) return {};
+  std::vector<std::int32_t> changed = std::move(kept.left_out.nodes);
+  changed.insert(changed.end(), nodes.nodes.begin(), nodes.nodes.end());
+  kept.left_out = nodes;
+  return changed;
+}
+
+DeviceRowStore::Work DeviceRowStore::prepare(const LaunchPlan& plan, const DeviceClassTable& classes,
                                              const CommitLog& log, std::int32_t node_count) {
+  const std::span<const std::int32_t> pod_classes = plan.classes;
   ++clock_;
   // The rows of the batch are marked first, so that making room for one does not drop another.
   for (const std::int32_t c : pod_classes)
@@ -83,19 +111,23 @@ DeviceRowStore::Work DeviceRowStore::prepare(std::span<const std::int32_t> pod_c
   for (const std::int32_t c : pod_classes)
     if (const auto at = rows_.find(c); at != rows_.end() && end - at->second.position <= limit)
       oldest = std::min(oldest, at->second.position);
-  for (std::uint64_t p = oldest; p < end; ++p) work.nodes.push_back(log[p].node);
+  for (std::uint64_t p = oldest; p < end; ++p) work.refresh.nodes.push_back(log[p].node);
 
   for (const std::int32_t c : pod_classes) {
     const auto index = static_cast<std::int32_t>(work.rows.size());
     const auto known = rows_.find(c);
     const bool is_new = known == rows_.end();
     Kept& kept = is_new ? make_row(c, classes) : known->second;
+    const std::vector<std::int32_t> changed = leave_out(plan.left_out[static_cast<std::size_t>(index)], kept);
+    if (!changed.empty()) upload_left_out(kept.row, kept.left_out.nodes, node_count, accelerator_);
     if (is_new || end - kept.position > limit) {
       ++rows_built_;
       work.build.push_back(index);
-    } else if (kept.position != end) {
-      work.refresh.push_back(index);
-      work.first_node.push_back(static_cast<std::int32_t>(kept.position - oldest));
+    } else {
+      if (kept.position != end) work.refresh.add(index, kept.position - oldest, end - oldest);
+      std::vector<std::int32_t>& again = work.left_out.nodes;
+      if (!changed.empty()) work.left_out.add(index, again.size(), again.size() + changed.size());
+      again.insert(again.end(), changed.begin(), changed.end());
     }
     kept.position = end;
     work.rows.push_back(kept.row);

@@ -11,12 +11,19 @@
 #include "host/engine/device/device_array.h"
 #include "host/engine/device/device_classes.h"
 #include "host/engine/device/device_tuning.h"
+#include "host/engine/device/launch_plan.h"
 #include "host/engine/device/node_event_delta.h"
 
 namespace berth {
 
 /// Bytes of the row of a class in a layout.
 std::uint64_t device_row_bytes(const DeviceLayout& layout);
+
+/// Writes which nodes the row leaves out, which takes effect when they are evaluated next. @param node_count  slots
+void upload_left_out(const DeviceRow& row, std::span<const std::int32_t> nodes, std::int32_t node_count,
+                     Accelerator& accelerator);
+/// The set as words. @param node_count  slots
+std::vector<std::uint32_t> node_set_of(std::span<const std::int32_t> nodes, std::int32_t node_count);
 
 /// A row over `memory`, which has device_row_bytes().
 DeviceRow lay_row(std::int32_t pod_class, std::int32_t layout_index, const DeviceLayout& layout, std::uint8_t* memory);
@@ -35,14 +42,23 @@ class DeviceRowStore {
   struct Work {
     std::vector<DeviceRow> rows;  ///< of the classes, in their order
     std::vector<std::int32_t> build;
-    std::vector<std::int32_t> refresh;
-    std::vector<std::int32_t> first_node;  ///< [refresh] into `nodes`
-    std::vector<std::int32_t> nodes;       ///< changed since the oldest of them was current
+    /// Rows that are evaluated again on some nodes.
+    struct Refresh {
+      std::vector<std::int32_t> rows;
+      std::vector<std::int32_t> first_node, end_node;  ///< [row] into `nodes`
+      std::vector<std::int32_t> nodes;
+      void add(std::int32_t row, std::size_t first, std::size_t end) {
+        rows.push_back(row);
+        first_node.push_back(static_cast<std::int32_t>(first));
+        end_node.push_back(static_cast<std::int32_t>(end));
+      }
+    };
+    Refresh refresh;   ///< on the nodes that changed since the oldest row was current
+    Refresh left_out;  ///< on the nodes that rows leave out now, or left out until now
   };
-  /// Makes room for the rows of the classes and marks them as current to the end of the log.
-  /// @throws DeviceOutOfMemory  when a single row does not fit
-  Work prepare(std::span<const std::int32_t> pod_classes, const DeviceClassTable& classes, const CommitLog& log,
-               std::int32_t node_count);
+  /// Makes room for the rows of the plan, tells them what they leave out, and marks them as current to the end of the
+  /// log. @throws DeviceOutOfMemory  when a single row does not fit
+  Work prepare(const LaunchPlan& plan, const DeviceClassTable& classes, const CommitLog& log, std::int32_t node_count);
   /// The row of a class of the latest prepare().
   const DeviceRow& row(std::int32_t pod_class) const { return rows_.at(pod_class).row; }
   /// Corrects the position to which the row is current.
@@ -64,8 +80,10 @@ class DeviceRowStore {
     std::uint64_t bytes = 0;
     std::uint64_t position = 0;  ///< in the log
     std::uint64_t last_used = 0;
+    LeftOutNodes left_out;
   };
   bool drop_one_other();
+  std::vector<std::int32_t> leave_out(const LeftOutNodes& nodes, Kept& kept);
   Kept& make_row(std::int32_t pod_class, const DeviceClassTable& classes);
 
   Accelerator& accelerator_;

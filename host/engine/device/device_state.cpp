@@ -15,10 +15,6 @@ bool DeviceBackend::State::has_row(std::int32_t c) {
          table.pre_filter(c).passes();
 }
 
-bool DeviceBackend::State::is_for_device(const PodToPlace& pod) {
-  return has_row(pod.class_index) && !concerned_by_nominations(*pod.pod);
-}
-
 void DeviceBackend::State::commit(std::span<const PodToPlace> pods, const BatchLimits& limits) {
   begin_batch(pods.size());
   std::vector<PodToPlace> renewed;
@@ -41,13 +37,19 @@ void DeviceBackend::State::reset_device() {
 }
 
 void DeviceBackend::State::answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure) {
-  if (repeat_failure(pods.front())) return;
-  if (ranks_nodes() || !is_for_device(pods.front())) return answer_on_host(pods.front());
+  const PodToPlace& front = pods.front();
+  if (repeat_failure(front)) return;
+  if (needs_list() || !has_row(front.class_index)) return answer_on_host(front);
+  std::int32_t own_nomination = -1;
+  if (nominations.holds(*front.pod) && answer_without_row(front, own_nomination)) {
+    ++pods_on_host;
+    return;
+  }
   // Out of memory: drop the rows that are kept for later, then use fewer rows per launch. Outcomes are applied after
   // the last allocation of a launch, so a retry is safe.
   for (bool holds_nothing = false;; holds_nothing = true) {
     try {
-      return answer_on_device(pods, pods_max, stops_at_failure);
+      return answer_on_device(pods, pods_max, stops_at_failure, own_nomination);
     } catch (const DeviceOutOfMemory&) {
       if (holds_nothing && rows_a_launch == 1) throw;
       if (holds_nothing) rows_a_launch = (rows_a_launch + 1) / 2;
@@ -56,11 +58,12 @@ void DeviceBackend::State::answer_front(std::span<const PodToPlace> pods, std::s
   }
 }
 
+/// @param own_nomination  the node that the front pod is nominated to, which refused it; or -1
 void DeviceBackend::State::answer_on_device(std::span<const PodToPlace> pods, std::size_t pods_max,
-                                            bool stops_at_failure) {
+                                            bool stops_at_failure, std::int32_t own_nomination) {
   const std::size_t run = run_length(pods, pods_max);
   if (run > 0 && place_run(pods.first(run))) return;
-  launch(pods, plan_launch(pods, pods_max), stops_at_failure);
+  launch(pods, plan_launch(pods, pods_max), stops_at_failure, own_nomination);
 }
 
 void DeviceBackend::State::answer_on_host(const PodToPlace& pod) {
@@ -74,7 +77,9 @@ void DeviceBackend::State::answer_on_host(const PodToPlace& pod) {
 /// Length of the run of equal pods at the front; 0 when it is too short or cannot be placed at once.
 std::size_t DeviceBackend::State::run_length(std::span<const PodToPlace> pods, std::size_t limit) {
   const std::int32_t c = pods.front().class_index;
-  if (!table[c].ports.empty() || table[c].topology != nullptr || !table.score_error(c).empty()) return 0;
+  if (!table[c].ports.empty() || table[c].topology != nullptr || !table.score_error(c).empty() ||
+      nominations.any_against(*pods.front().pod))  // a copy may change which nodes refuse the next one
+    return 0;
   const std::size_t run = equal_pods(pods, std::min(limit, static_cast<std::size_t>(tuning.run_pods_max)));
   return static_cast<std::int64_t>(run) >= tuning.min_run_length(snapshot.node_count()) ? run : 0;
 }

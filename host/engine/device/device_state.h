@@ -19,6 +19,7 @@
 
 #include "batching/commit_state.h"
 #include "batching/device/device_errors.h"
+#include "host/engine/cpu/dry_run_tasks.h"
 #include "host/engine/device/device_array.h"
 #include "host/engine/device/device_backend.h"
 #include "host/engine/device/device_classes.h"
@@ -26,6 +27,7 @@
 #include "host/engine/device/device_snapshot.h"
 #include "host/engine/device/fork_states.h"
 #include "host/engine/device/launch_plan.h"
+#include "host/objects/thread_count.h"
 
 namespace berth {
 
@@ -74,8 +76,11 @@ struct DeviceBackend::State : CommitState {
 
   BackendStats stats() const;
 
+  ForBlocks dry_runs_in_tasks() const { return berth::dry_runs_in_tasks(arena, tuning.dry_runs_per_task); }
+
   std::shared_ptr<Accelerator> accelerator;
   DeviceTuning tuning;
+  mutable tbb::task_arena arena{thread_count(engine.threads)};  ///< of dry runs, which the host answers
   DeviceSnapshot columns;
   DeviceClassTable classes;
   DeviceRowStore rows;
@@ -121,10 +126,10 @@ struct DeviceBackend::State : CommitState {
   void on_device(Body body);
 
   bool has_row(std::int32_t pod_class);
-  bool is_for_device(const PodToPlace& pod);
   void commit(std::span<const PodToPlace> pods, const BatchLimits& limits);
   void answer_front(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure);
-  void answer_on_device(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure);
+  void answer_on_device(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure,
+                        std::int32_t own_nomination);
   void answer_on_host(const PodToPlace& pod);
   std::size_t run_length(std::span<const PodToPlace> pods, std::size_t limit);
   bool place_run(std::span<const PodToPlace> pods);
@@ -142,10 +147,12 @@ struct DeviceBackend::State : CommitState {
   };
   Prepared prepare(const LaunchPlan& plan);
   void ensure_scratch(std::int32_t selections);
-  void launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure);
-  void apply_outcomes(std::span<const PodToPlace> pods, const LaunchPlan& plan,
+  void launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure,
+              std::int32_t own_nomination);
+  void apply_outcomes(std::span<const PodToPlace> pods, const LaunchPlan& plan, std::int32_t own_nomination,
                       const std::vector<DeviceOutcome>& answers);
-  static void apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome, CommitState& state);
+  static void apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome, std::int32_t own_nomination,
+                            CommitState& state);
   std::vector<std::vector<PodToPlace>> current(std::span<const std::span<const PodToPlace>> forks);
   std::optional<LaunchPlan> plan_fork(std::span<const PodToPlace> pods);
   struct Wave {
@@ -161,7 +168,7 @@ struct DeviceBackend::State : CommitState {
   LaunchPlan plan_rows(std::span<const std::int32_t> pod_classes);
   void make_ready_for_forks(std::span<const PodToPlace> pods) override;
   bool is_ready_for_forks(std::span<const PodToPlace> pods) const override;
-  LaunchPlan plan_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max, const CommitState& fork) const;
+  LaunchPlan plan_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max, CommitState& fork) const;
   std::size_t commit_for_fork(std::span<const PodToPlace> pods, std::size_t pods_max, bool stops_at_failure,
                               CommitState& fork, const ExcludedNodes& touched) override;
   /// What `body` finds out on the device for a fork; nullopt: the device cannot now, and the host answers.
@@ -169,11 +176,11 @@ struct DeviceBackend::State : CommitState {
   auto on_device_for_fork(const CommitState& fork, const ExcludedNodes& touched, Body body)
       -> std::optional<decltype(body(std::declval<ForkStates&>(), std::declval<const ForkDifference&>()))>;
   bool evaluates_for_forks() const override { return true; }
-  std::optional<Evaluation> evaluate_for_fork(const PodToPlace& pod, const CommitState& fork,
+  std::optional<Evaluation> evaluate_for_fork(const PodToPlace& pod, CommitState& fork,
                                               const ExcludedNodes& touched) override;
   std::vector<DeviceNodeScores> scores_on_device(const PodToPlace& pod);
   std::optional<Evaluation> evaluate_on_device(const PodToPlace& pod);
-  Evaluation evaluate_compiled(const PodToPlace& pod) override;
+  Evaluation evaluate(const PodToPlace& pod);
   void reset_device();
   /// CommitState::close(), and gives back the memory of the device.
   void close() {

@@ -40,6 +40,8 @@ struct DeviceTuning {
   std::int32_t changed_nodes_min = 16;
   /// Forks in parallel; each needs memory for its copy.
   std::size_t wave_forks_max = 4096;
+  /// Dry runs, which the host answers, in a task: CpuTuning::dry_runs_per_task.
+  std::size_t dry_runs_per_task = 512;
 
   std::int64_t min_run_length(std::int32_t node_count) const {
     return std::max<std::int64_t>(min_run_pods, node_count / run_nodes_divisor);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/engine/device/fork_states.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "host/engine/device/transfer_block.h"
@@ -73,9 +74,11 @@ std::vector<ForkStates::Opened> ForkStates::open(std::span<const LaunchPlan> pla
   struct Parts {
     TransferBlock::Part<DeviceRow> rows;
     TransferBlock::Part<std::int32_t> row_of_pod, last_pod;
-    TransferBlock::Part<std::int32_t> all_rows, first_node, nodes;  // of the difference
+    TransferBlock::Part<std::int32_t> all_rows, first_node, end_node, nodes;  // to refresh
+    TransferBlock::Part<std::uint32_t> stops_at;
   };
   std::vector<Parts> parts;
+  std::vector<bool> refreshed(plans.size());
   std::vector<Opened> opened(plans.size());
   TransferBlock tables;
   std::uint8_t* memory = memory_.data();
@@ -88,12 +91,24 @@ std::vector<ForkStates::Opened> ForkStates::open(std::span<const LaunchPlan> pla
       fork_rows.push_back(lay_row(row.pod_class, row.layout, layout, memory));
       copy(reinterpret_cast<const std::uint8_t*>(row.keys), device_row_bytes(layout), memory);
     }
+    // Rows of the live state leave out nothing.
+    std::vector<std::int32_t> nodes = differences.empty() ? std::vector<std::int32_t>() : differences[f].nodes;
+    for (std::size_t r = 0; r < fork_rows.size(); ++r) {
+      const std::vector<std::int32_t>& left_out = plans[f].left_out[r].nodes;
+      if (left_out.empty()) continue;
+      upload_left_out(fork_rows[r], left_out, static_cast<std::int32_t>(shape_.nodes), accelerator_);
+      nodes.insert(nodes.end(), left_out.begin(), left_out.end());
+    }
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     std::vector<std::int32_t> all_rows(plans[f].classes.size());
     std::iota(all_rows.begin(), all_rows.end(), 0);
     const std::vector<std::int32_t> from_the_first(all_rows.size(), 0);
+    const std::vector<std::int32_t> to_the_last(all_rows.size(), static_cast<std::int32_t>(nodes.size()));
     parts.push_back({tables.add(fork_rows), tables.add(plans[f].row_of_pod), tables.add(plans[f].last_pod),
-                     tables.add(all_rows), tables.add(from_the_first),
-                     tables.add(differences.empty() ? std::vector<std::int32_t>() : differences[f].nodes)});
+                     tables.add(all_rows), tables.add(from_the_first), tables.add(to_the_last), tables.add(nodes),
+                     tables.add(plans[f].stops_at)});
+    refreshed[f] = !nodes.empty();
   }
   tables.send(tables_);
   for (std::size_t f = 0; f < plans.size(); ++f) {
@@ -103,11 +118,12 @@ std::vector<ForkStates::Opened> ForkStates::open(std::span<const LaunchPlan> pla
     batch.last_pod = tables.at(parts[f].last_pod);
     batch.pod_count = static_cast<std::int32_t>(plans[f].row_of_pod.size());
     batch.row_count = static_cast<std::int32_t>(plans[f].classes.size());
-    if (differences.empty() || differences[f].nodes.empty()) continue;
-    columns.write_nodes(state, *differences[f].snapshot, differences[f].nodes);
-    accelerator_.refresh_rows(state,
-                              {tables.at(parts[f].all_rows), tables.at(parts[f].first_node), tables.at(parts[f].nodes),
-                               batch.row_count, static_cast<std::int32_t>(differences[f].nodes.size())});
+    if (!plans[f].stops_at.empty()) batch.stops_at = tables.at(parts[f].stops_at);
+    if (!differences.empty() && !differences[f].nodes.empty())
+      columns.write_nodes(state, *differences[f].snapshot, differences[f].nodes);
+    if (refreshed[f])
+      accelerator_.refresh_rows(state, {tables.at(parts[f].all_rows), tables.at(parts[f].first_node),
+                                        tables.at(parts[f].end_node), tables.at(parts[f].nodes), batch.row_count});
   }
   return opened;
 }

@@ -58,7 +58,7 @@ AffinityState count_matches(PodTerms terms, const Request& request) {
   state.anti_affinity = std::move(terms.required_anti_affinity);
   for (auto* group : {&state.affinity, &state.anti_affinity}) {
     for (AffinityTerm& term : *group) {
-      list_namespaces(term, cluster.namespaces, cluster.bugs.negative_namespace_selector_matches_all);
+      list_namespaces(term, cluster.objects.namespaces, cluster.bugs.negative_namespace_selector_matches_all);
     }
   }
   state.namespace_labels = cluster.namespace_labels(request.pod->namespace_);

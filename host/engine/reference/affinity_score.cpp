@@ -43,7 +43,7 @@ AffinityScores pre_score(PodTerms terms, const Request& request) {
   const ClusterView& cluster = *request.cluster;
   for (auto* group : {&terms.preferred_affinity, &terms.preferred_anti_affinity}) {
     for (WeightedTerm& weighted : *group) {
-      list_namespaces(weighted.term, cluster.namespaces, cluster.bugs.negative_namespace_selector_matches_all);
+      list_namespaces(weighted.term, cluster.objects.namespaces, cluster.bugs.negative_namespace_selector_matches_all);
     }
   }
   const LabelMap namespace_labels = cluster.namespace_labels(request.pod->namespace_);

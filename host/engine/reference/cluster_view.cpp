@@ -4,7 +4,7 @@
 namespace berth::reference {
 
 LabelMap ClusterView::namespace_labels(const std::string& name) const {
-  for (const Namespace& candidate : namespaces) {
+  for (const Namespace& candidate : objects.namespaces) {
     if (candidate.name == name) return candidate.labels;
   }
   return {};

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "host/cluster/cache.h"
+#include "host/cluster/engine_cluster.h"
 #include "host/config/engine_config.h"
 #include "host/engine/reference/node_state.h"
 #include "host/framework/host_plugin.h"
-#include "host/objects/cluster_objects.h"
 
 namespace berth::reference {
 
@@ -19,9 +19,7 @@ namespace berth::reference {
 struct ClusterView {
   std::span<const NodeState> nodes;  ///< all of the snapshot, in its order
   const std::map<std::string, ImageState, std::less<>>& images;
-  const std::vector<Namespace>& namespaces;
-  const std::vector<Service>& services;
-  const std::vector<Workload>& workloads;
+  const EngineObjects& objects;
   UpstreamBugs bugs;
   const HostPlugins& host_plugins;
   const ClusterCache& cache;  ///< for those

@@ -83,7 +83,9 @@ void remove_pod(NodeState& state, const Pod& pod) {
   const auto at = std::find_if(state.pods.begin(), state.pods.end(),
                                [&](const PodOnNode& other) { return other.pod->uid() == pod.uid(); });
   if (at == state.pods.end()) throw std::logic_error("pod " + pod.full_name() + " is not on node " + state.node->name);
-  state.pods.erase(at);
+  // Upstream's RemovePod moves the last pod into the gap.
+  if (at != state.pods.end() - 1) *at = std::move(state.pods.back());
+  state.pods.pop_back();
   NodeUsage& usage = state.usage;
   subtract_amounts(usage.requested, requested_on_node(pod));
   const ResourceAmounts non_zero = non_zero_requested_on_node(pod);

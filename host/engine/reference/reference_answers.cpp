@@ -2,6 +2,8 @@
 // What ReferenceBackend answers without placing anything: evaluations, verdicts and dry runs.
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "host/engine/reference/node_position.h"
@@ -28,6 +30,10 @@ Evaluation failed(std::string error) {
   return evaluation;
 }
 
+NodeStatus outside_node_set(const PreFilterResult& pre, const std::string& node_name) {
+  return {{StatusCode::kUnschedulableAndUnresolvable, pre.plugin_without(node_name), {}}, true};
+}
+
 void fill_scores(const reference::ScoreTable& table, const std::vector<std::size_t>& feasible, Evaluation& evaluation) {
   const std::int64_t highest = *std::max_element(table.totals.begin(), table.totals.end());
   for (std::size_t i = 0; i < feasible.size(); ++i) {
@@ -42,7 +48,8 @@ void fill_scores(const reference::ScoreTable& table, const std::vector<std::size
 
 }  // namespace
 
-Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
+Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) const {
+  known_pods_->check_prepared({&pod, 1});
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
   if (nodes_.empty()) return {{}, {}, std::string(kNoNodesText), "", {}};
   if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins))
@@ -75,7 +82,8 @@ Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) {
   return evaluation;
 }
 
-NodeProbe ReferenceBackend::probe(const PodToPlace& pod, std::string_view node_name) {
+NodeProbe ReferenceBackend::probe(const PodToPlace& pod, std::string_view node_name) const {
+  known_pods_->check_prepared({&pod, 1});
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
   if (nodes_.empty() || unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins)) return {};
   const reference::ClusterView cluster = view();
@@ -97,8 +105,24 @@ std::string_view ReferenceBackend::lasting_name(std::string_view plugin, const P
   return {};
 }
 
-NodeVerdict ReferenceBackend::to_verdict(const Status& status, const Profile& profile) const {
-  return {status.code, lasting_name(status.plugin, profile)};
+NodeVerdict ReferenceBackend::to_verdict(const NodeStatus& here, const Profile& profile) const {
+  return {here.status.code, lasting_name(here.status.plugin, profile), here.is_of_pre_filter};
+}
+
+/// With the reason of nodes outside PreFilter's node set; an error only where it ends the cycle.
+NodeStatus ReferenceBackend::status_on(const Request& request, const PreFilterResult& pre,
+                                       const NodeState& state) const {
+  if (!pre.status.ok()) return {{pre.status.code, pre.status.plugin, {pre.status.message()}}, true};
+  NodeStatus here = filter_where_allowed(request, pre, state);
+  const std::string& name = state.node->name;
+  // Upstream only logs that the nominated node fails, and does not visit it again outside the node set.
+  if (here.status.code == StatusCode::kError && pre.node_names && !pre.node_names->contains(name))
+    here = outside_node_set(pre, name);
+  if (!here.is_of_pre_filter) return here;
+  PluginNames narrowing;
+  for (const auto& [plugin, names] : pre.node_sets) narrowing.insert(plugin);
+  here.status.reasons = {node_set_text(narrowing)};
+  return here;
 }
 
 PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
@@ -112,58 +136,76 @@ PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
   const PreFilterResult pre = pre_filter(request);
   if (pre.status.code == StatusCode::kError) return {{}, {}, pre.status.message()};
   PodVerdicts verdicts;
-  if (!pre.status.ok()) {
-    verdicts.nodes.assign(nodes_.size(), to_verdict(pre.status, profile));
-    verdicts.rejectors = pre.rejectors();
-    return verdicts;
-  }
-  for (const auto& [plugin, names] : pre.node_sets) verdicts.rejectors.insert(plugin);
+  verdicts.rejectors = pre.rejectors();
   for (const NodeState& state : nodes_) {
-    Status status = filter_where_allowed(request, pre, state);
-    // Upstream only logs that the nominated node fails, and does not visit it again outside the node set.
-    if (status.code == StatusCode::kError && pre.node_names && !pre.node_names->contains(state.node->name))
-      status = {StatusCode::kUnschedulableAndUnresolvable, pre.plugin_without(state.node->name), {}};
-    if (status.code == StatusCode::kError) return {{}, {}, status.message()};
-    if (!status.ok()) verdicts.rejectors.insert(status.plugin);
-    verdicts.nodes.push_back(to_verdict(status, profile));
+    const NodeStatus here = status_on(request, pre, state);
+    if (here.status.code == StatusCode::kError) return {{}, {}, here.status.message()};
+    if (!here.status.ok() && pre.status.ok()) verdicts.rejectors.insert(here.status.plugin);
+    verdicts.nodes.push_back(to_verdict(here, profile));
   }
   return verdicts;
 }
 
+PodStatuses ReferenceBackend::statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
+  known_pods_->check_prepared({&pod, 1});
+  if (nodes_.empty()) return {};
+  const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins))
+    return {{}, *reason};
+  const reference::ClusterView cluster = view();
+  const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
+  const PreFilterResult pre = pre_filter(request);
+  if (pre.status.code == StatusCode::kError) return {{}, pre.status.message()};
+  PodStatuses statuses;
+  for (const NodeIndex node : nodes) {
+    NodeStatus here = status_on(request, pre, nodes_.at(to_position(node)));
+    if (here.status.code == StatusCode::kError) return {{}, here.status.message()};
+    statuses.nodes.push_back(std::move(here));
+  }
+  return statuses;
+}
+
 /// Outside the node set of PreFilter only the pod's own nominated node is filtered (2.3).
-Status ReferenceBackend::filter_where_allowed(const Request& request, const PreFilterResult& pre,
-                                              const NodeState& state) const {
+NodeStatus ReferenceBackend::filter_where_allowed(const Request& request, const PreFilterResult& pre,
+                                                  const NodeState& state) const {
   const bool outside = pre.node_names && !pre.node_names->contains(state.node->name);
   if (outside && nomination_of(*request.pod) != find_node(state.node->name))
-    return {StatusCode::kUnschedulableAndUnresolvable, pre.plugin_without(state.node->name), {}};
-  return filter(request, pre, state);
+    return outside_node_set(pre, state.node->name);
+  return {filter(request, pre, state), false};
 }
 
 /// docs/behaviour/scheduler-core.md 4.5: all victims leave, then each comes back for as long as the pod fits.
 /// @param answer  null: only the status is asked for
-Status ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer* answer,
-                                     std::vector<std::uint64_t>& kept) const {
+NodeStatus ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer* answer,
+                                         std::vector<std::uint64_t>& kept) const {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(preemptor.profile));
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*preemptor.pod, profile, config_.gates, cluster);
   PreFilterResult pre = pre_filter(request);
   if (const auto reason = unsupported_reason(*preemptor.pod, profile, config_.gates, engine_.host_plugins))
-    return {StatusCode::kError, "", {*reason}};
-  if (pre.status.code == StatusCode::kError) return {StatusCode::kError, "", {pre.status.message()}};
-  if (pre.status.code == StatusCode::kUnschedulableAndUnresolvable) return {pre.status.code, pre.status.plugin, {}};
+    return {{StatusCode::kError, "", {*reason}}, false};
+  if (pre.status.code == StatusCode::kError) return {{StatusCode::kError, "", {pre.status.message()}}, false};
+  if (pre.status.code == StatusCode::kUnschedulableAndUnresolvable)
+    return {{pre.status.code, pre.status.plugin, {}}, true};
   NodeState state = nodes_.at(to_position(list.node));
   const auto remove = [&](const Pod& victim) {
     reference::remove_pod(state, victim);
     reference::remove_pod(pre, request, victim, *state.node);
   };
-  for (const Victim& victim : list.victims) remove(*victim.pod);
-  Status without_victims = filter_where_allowed(request, pre, state);
-  if (answer == nullptr || !without_victims.ok()) return without_victims;
+  std::set<std::string> victims;
+  for (const Victim& victim : list.victims) victims.insert(victim.pod->uid());
+  // In the order of the node's pods, as upstream does it: the order of those that stay depends on it.
+  const std::vector<reference::PodOnNode> pods = state.pods;
+  for (const reference::PodOnNode& other : pods) {
+    if (victims.contains(other.pod->uid())) remove(*other.pod);
+  }
+  NodeStatus without_victims = filter_where_allowed(request, pre, state);
+  if (answer == nullptr || !without_victims.status.ok()) return without_victims;
   for (std::size_t i = 0; i < list.victims.size(); ++i) {
     const Victim& victim = list.victims[i];
     reference::add_pod(state, PodPtr(PodPtr(), victim.pod));  // lives as long as the call
     reference::add_pod(pre, request, *victim.pod, *state.node);
-    if (filter_where_allowed(request, pre, state).ok()) {
+    if (filter_where_allowed(request, pre, state).status.ok()) {
       kept[answer->first_kept + i / 64] |= std::uint64_t{1} << (i % 64);
       ++answer->kept_count;
     } else {
@@ -184,7 +226,7 @@ DryRunResult ReferenceBackend::dry_run(const DryRunRequest& request) const {
     answer.first_kept = result.kept.size();
     result.kept.resize(result.kept.size() + (list.victims.size() + 63) / 64);
     const PodToPlace& preemptor = request.preemptors[run.preemptor];
-    const Status without_victims = dry_run_one(preemptor, list, &answer, result.kept);
+    const NodeStatus without_victims = dry_run_one(preemptor, list, &answer, result.kept);
     answer.without_victims =
         to_verdict(without_victims, config_.profiles.at(static_cast<std::size_t>(preemptor.profile)));
   }
@@ -196,7 +238,8 @@ std::vector<Status> ReferenceBackend::statuses_without_victims(const DryRunReque
   std::vector<Status> statuses;
   std::vector<std::uint64_t> no_mask;
   for (const DryRun& run : request.runs)
-    statuses.push_back(dry_run_one(request.preemptors[run.preemptor], request.lists[run.list], nullptr, no_mask));
+    statuses.push_back(
+        dry_run_one(request.preemptors[run.preemptor], request.lists[run.list], nullptr, no_mask).status);
   return statuses;
 }
 

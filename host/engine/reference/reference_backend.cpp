@@ -272,7 +272,7 @@ BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, con
       if (result.stop != StopReason::kDone) break;
 
       const std::size_t start = next_start_;
-      Decision decision = decide(pod, limits.ranks_nodes);
+      Decision decision = decide(pod, limits);
       const bool placed = decision.kind == OutcomeKind::kPlaced;
       answer(pod, placed ? decision.node : kNoNode, start);
       const std::int32_t message = placed ? -1 : index_of(decision.message, result.messages);
@@ -289,6 +289,7 @@ BatchResult ReferenceBackend::commit_batch(std::span<const PodToPlace> pods, con
 }
 
 void ReferenceBackend::place(const PodToPlace& pod, std::string_view node_name) {
+  known_pods_->check_compiled({&pod, 1});
   const NodeIndex node = find_node(node_name);
   if (node == kNoNode && !node_name.empty())
     throw std::invalid_argument("Backend::place: no node is called \"" + std::string(node_name) + "\"");
@@ -306,7 +307,7 @@ std::unique_ptr<Fork> ReferenceBackend::open_fork(std::shared_ptr<const ForkPare
   auto cache = std::make_shared<ClusterCache>(cluster_.cache());
   for (const LogEntry& entry : std::span(log_).subspan(folded_))
     if (entry.placed != nullptr) cache->assume_pod(entry.placed, entry.node_name, entry.decisions);
-  auto copy = std::make_unique<ReferenceBackend>(std::move(cache), cluster_.objects(), config_, engine_);
+  auto copy = std::make_unique<ReferenceBackend>(std::move(cache), cluster_.objects().listed(), config_, engine_);
   copy->nominations_ = nominations_;
   copy->next_start_ = next_start_;
   copy->pods_of_forks_ = pods_of_forks_;
@@ -372,8 +373,14 @@ bool ReferenceBackend::undo(const Pod& pod) {
   return undone;
 }
 
+const EngineCluster& ReferenceBackend::cluster() {
+  fold();
+  return cluster_;
+}
+
 BackendStats ReferenceBackend::stats() const {
-  BackendStats stats = stats_;
+  BackendStats stats;
+  stats.node_evaluations = node_evaluations_;
   stats.dry_runs = dry_runs_;
   stats.class_count = static_cast<std::int64_t>(classes_.size());
   return stats;

@@ -55,16 +55,19 @@ class ReferenceBackend : public Backend {
   VolumeDecisionsPtr volume_decisions(const Pod& pod) override {
     return cluster_.cache().storage().decisions_of(pod.uid());
   }
-  Evaluation evaluate(const PodToPlace& pod) override;
-  NodeProbe probe(const PodToPlace& pod, std::string_view node_name) override;
+  Evaluation evaluate(const PodToPlace& pod) const override;
+  NodeProbe probe(const PodToPlace& pod, std::string_view node_name) const override;
   void prepare(std::span<PodToPlace> pods) override;
   PodVerdicts verdicts(const PodToPlace& pod) const override;
+  PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const override;
   DryRunResult dry_run(const DryRunRequest& request) const override;
   std::vector<Status> statuses_without_victims(const DryRunRequest& request) const override;
   void as_one(const std::function<void()>& calls) override;
   BackendStats stats() const override;
   std::string_view node_name(NodeIndex index) const override;
+  NodeIndex find_node(std::string_view name) const override;
   std::int32_t slot_count() const override { return static_cast<std::int32_t>(nodes_.size()); }
+  const EngineCluster& cluster() override;
 
   /// Where the next search begins with `--node-sampling kube`: spec 2.6.
   std::size_t next_start() const { return next_start_; }
@@ -123,10 +126,9 @@ class ReferenceBackend : public Backend {
   void nominate(const PodPtr& pod, const std::string& node_name);
   std::optional<Nomination> end_nomination(std::string_view uid);
   void change_nomination(const ClusterEffect& effect);
-  NodeIndex find_node(std::string_view name) const;
   NodeIndex nomination_of(const Pod& pod) const;  ///< kNoNode: none, or none any more
 
-  Decision decide(const PodToPlace& pod, bool ranks_nodes);
+  Decision decide(const PodToPlace& pod, const BatchLimits& limits);
   Decision choose(const PodToPlace& pod, const reference::Request& request, const reference::Search& search,
                   bool ranks_nodes) const;
   void answer(const PodToPlace& pod, NodeIndex node, std::size_t start);
@@ -136,18 +138,20 @@ class ReferenceBackend : public Backend {
   /// The two passes of 2.5 on `state`: the node as it is, or with pods added and removed.
   Status filter(const reference::Request& request, const reference::PreFilterResult& pre,
                 const reference::NodeState& state) const;
-  Status filter_where_allowed(const reference::Request& request, const reference::PreFilterResult& pre,
-                              const reference::NodeState& state) const;
+  NodeStatus filter_where_allowed(const reference::Request& request, const reference::PreFilterResult& pre,
+                                  const reference::NodeState& state) const;
   std::string_view lasting_name(std::string_view plugin, const Profile& profile) const;
-  NodeVerdict to_verdict(const Status& status, const Profile& profile) const;
-  Status dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer* answer,
-                     std::vector<std::uint64_t>& kept) const;
+  NodeVerdict to_verdict(const NodeStatus& status, const Profile& profile) const;
+  NodeStatus status_on(const reference::Request& request, const reference::PreFilterResult& pre,
+                       const reference::NodeState& state) const;
+  NodeStatus dry_run_one(const PodToPlace& preemptor, const VictimList& list, DryRunAnswer* answer,
+                         std::vector<std::uint64_t>& kept) const;
   bool try_nominated(const reference::Request& request, reference::Search& search);
   void visit(const reference::Request& request, const std::vector<std::size_t>& candidates, std::size_t wanted,
-             std::size_t start, reference::Search& search);
-  void search_all(const reference::Request& request, reference::Search& search);
+             std::size_t start, reference::Search& search) const;
+  void search_all(const reference::Request& request, reference::Search& search) const;
   void search_sampled(const reference::Request& request, reference::Search& search);
-  std::vector<std::size_t> candidates(const reference::PreFilterResult& pre) const;
+  std::vector<std::size_t> candidates(const reference::Search& search) const;
   std::size_t wanted_count(const Profile& profile, std::size_t candidate_count) const;
   std::vector<const reference::NodeState*> states_of(const std::vector<std::size_t>& nodes) const;
   reference::ClusterView view() const;
@@ -174,8 +178,9 @@ class ReferenceBackend : public Backend {
   const std::shared_ptr<reference::KnownPods> known_pods_ = std::make_shared<reference::KnownPods>();
   /// Those that forks may place: of the engine, where this one belongs to a fork itself.
   std::shared_ptr<const reference::KnownPods> pods_of_forks_ = known_pods_;
-  mutable std::atomic<std::int64_t> dry_runs_ = 0;  ///< const calls run in parallel
-  BackendStats stats_;
+  // Const calls run in parallel.
+  mutable std::atomic<std::int64_t> dry_runs_ = 0;
+  mutable std::atomic<std::int64_t> node_evaluations_ = 0;
 };
 
 }  // namespace berth

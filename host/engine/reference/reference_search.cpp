@@ -50,8 +50,8 @@ Status ReferenceBackend::filter(const Request& request, const PreFilterResult& p
 /// 2.3: true when the pod's own nominated node takes it; a refusal stays recorded.
 bool ReferenceBackend::try_nominated(const Request& request, Search& search) {
   const NodeIndex node = nomination_of(*request.pod);
-  if (node == kNoNode) return false;
-  ++stats_.node_evaluations;
+  if (node == kNoNode || !search.is_among(to_position(node))) return false;
+  ++node_evaluations_;
   Status status = filter(request, search.pre, nodes_[to_position(node)]);
   search.by_nomination = status.ok();
   if (status.ok()) {
@@ -63,10 +63,11 @@ bool ReferenceBackend::try_nominated(const Request& request, Search& search) {
   return search.by_nomination;
 }
 
-std::vector<std::size_t> ReferenceBackend::candidates(const PreFilterResult& pre) const {
+std::vector<std::size_t> ReferenceBackend::candidates(const Search& search) const {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (!pre.node_names || pre.node_names->contains(nodes_[i].node->name)) found.push_back(i);
+    const bool in_node_set = !search.pre.node_names || search.pre.node_names->contains(nodes_[i].node->name);
+    if (in_node_set && search.is_among(i)) found.push_back(i);
   }
   return found;
 }
@@ -84,10 +85,10 @@ std::size_t ReferenceBackend::wanted_count(const Profile& profile, std::size_t c
 /// Visits `candidates` from position `start` on, round the end, until one more than `wanted` was feasible; that one is
 /// neither kept nor recorded (2.6).
 void ReferenceBackend::visit(const Request& request, const std::vector<std::size_t>& candidates, std::size_t wanted,
-                             std::size_t start, Search& search) {
+                             std::size_t start, Search& search) const {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const std::size_t node = candidates[(start + i) % candidates.size()];
-    ++stats_.node_evaluations;
+    ++node_evaluations_;
     Status status = filter(request, search.pre, nodes_[node]);
     if (!status.ok()) {
       search.refusals[node] = std::move(status);
@@ -99,13 +100,13 @@ void ReferenceBackend::visit(const Request& request, const std::vector<std::size
   }
 }
 
-void ReferenceBackend::search_all(const Request& request, Search& search) {
-  const std::vector<std::size_t> nodes = candidates(search.pre);
+void ReferenceBackend::search_all(const Request& request, Search& search) const {
+  const std::vector<std::size_t> nodes = candidates(search);
   visit(request, nodes, nodes.size(), 0, search);
 }
 
 void ReferenceBackend::search_sampled(const Request& request, Search& search) {
-  const std::vector<std::size_t> nodes = candidates(search.pre);
+  const std::vector<std::size_t> nodes = candidates(search);
   visit(request, nodes, wanted_count(*request.profile, nodes.size()), next_start_, search);
   const auto recorded = std::count_if(search.refusals.begin(), search.refusals.end(),
                                       [](const std::optional<Status>& refusal) { return refusal.has_value(); });
@@ -122,14 +123,7 @@ std::vector<const NodeState*> ReferenceBackend::states_of(const std::vector<std:
 }
 
 reference::ClusterView ReferenceBackend::view() const {
-  const ClusterObjects& objects = cluster_.objects();
-  return {nodes_,
-          cluster_.cache().images(),
-          objects.namespaces,
-          objects.services,
-          objects.workloads,
-          engine_.upstream_bugs,
-          engine_.host_plugins,
+  return {nodes_,          cluster_.cache().images(), cluster_.objects(), engine_.upstream_bugs, engine_.host_plugins,
           cluster_.cache()};
 }
 
@@ -193,15 +187,17 @@ std::vector<NodeIndex> ReferenceBackend::others_of(const PodToPlace& pod, std::v
   return ranked;
 }
 
-ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod, bool ranks_nodes) {
+ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod, const BatchLimits& limits) {
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (nodes_.empty()) return {OutcomeKind::kUnschedulable, kNoNode, 0, {std::string(kNoNodesText), {}}};
+  Search search;
+  search.among = limits.among;
+  if (search.count_among(nodes_.size()) == 0)
+    return {OutcomeKind::kUnschedulable, kNoNode, 0, {std::string(kNoNodesText), {}}};
   if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins)) {
     return {OutcomeKind::kError, kNoNode, 0, {std::move(*reason), {}}};
   }
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
-  Search search;
   search.refusals.resize(nodes_.size());
   search.pre = pre_filter(request);
   if (search.pre.status.code == StatusCode::kError) {
@@ -220,7 +216,7 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod, bool 
     const Diagnosis diagnosis = diagnose(search, nodes_.size());
     return {OutcomeKind::kUnschedulable, kNoNode, 0, message_of(diagnosis)};
   }
-  return choose(pod, request, search, ranks_nodes);
+  return choose(pod, request, search, limits.ranks_nodes);
 }
 
 }  // namespace berth

@@ -16,6 +16,12 @@ std::string outside_reason(const Search& search) {
 
 }  // namespace
 
+std::size_t Search::count_among(std::size_t node_count) const {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < node_count; ++i) count += is_among(i) ? 1U : 0U;
+  return count;
+}
+
 Status Search::outside_status() const {
   Status status{StatusCode::kUnschedulableAndUnresolvable, "PreFilter", {}};
   if (!pre.status.ok()) {
@@ -34,7 +40,7 @@ const Status* Search::first_error() const {
 
 Diagnosis diagnose(const Search& search, std::size_t node_count) {
   Diagnosis diagnosis;
-  diagnosis.node_count = static_cast<std::int64_t>(node_count);
+  diagnosis.node_count = static_cast<std::int64_t>(search.count_among(node_count));
   if (!search.pre.status.ok()) {
     diagnosis.pre_filter_message = search.pre.status.message();
     diagnosis.rejectors = search.pre.rejectors();
@@ -42,7 +48,9 @@ Diagnosis diagnose(const Search& search, std::size_t node_count) {
     return diagnosis;
   }
   diagnosis.rejectors = search.pre.rejectors();
-  for (const std::optional<Status>& refusal : search.refusals) {
+  for (std::size_t i = 0; i < search.refusals.size(); ++i) {
+    const std::optional<Status>& refusal = search.refusals[i];
+    if (!search.is_among(i)) continue;
     if (refusal) {
       for (const std::string& reason : refusal->reasons) ++diagnosis.reason_counts[reason];
       diagnosis.rejectors.insert(refusal->plugin);

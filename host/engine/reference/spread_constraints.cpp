@@ -33,10 +33,6 @@ const std::vector<TopologySpreadConstraint>& default_constraints(const PodTopolo
   return args.system_defaulting ? kSystem : args.default_constraints;
 }
 
-bool selects(const Service& service, const Pod& pod) {
-  return service.namespace_ == pod.namespace_ && LabelMatcher(service.selector).matches(pod.labels);
-}
-
 const OwnerReference* controller_of(const Pod& pod) {
   if (pod.owners == nullptr) return nullptr;
   const auto found = std::find_if(pod.owners->begin(), pod.owners->end(),
@@ -48,10 +44,11 @@ const OwnerReference* controller_of(const Pod& pod) {
 const Workload* find_owner(const OwnerReference& owner, std::string_view api_version, std::string_view kind,
                            const Pod& pod, const ClusterView& cluster) {
   if (owner.api_version != api_version || owner.kind != kind) return nullptr;
-  const auto found = std::find_if(cluster.workloads.begin(), cluster.workloads.end(), [&](const Workload& workload) {
-    return workload.kind == kind && workload.namespace_ == pod.namespace_ && workload.name == owner.name;
+  const std::vector<Workload>& workloads = objects_in(pod.namespace_, cluster.objects.selecting).workloads;
+  const auto found = std::find_if(workloads.begin(), workloads.end(), [&](const Workload& workload) {
+    return workload.kind == kind && workload.name == owner.name;
   });
-  return found == cluster.workloads.end() ? nullptr : &*found;
+  return found == workloads.end() ? nullptr : &*found;
 }
 
 LabelMap to_label_map(const std::map<std::string, std::string>& pairs) {
@@ -129,8 +126,8 @@ bool tolerates_node(const Request& request, const Node& node) {
 
 LabelMatcher default_selector(const Pod& pod, const ClusterView& cluster) {
   std::map<std::string, std::string> pairs;
-  for (const Service& service : cluster.services) {
-    if (selects(service, pod)) merge_pairs(service.selector, pairs);
+  for (const Service& service : objects_in(pod.namespace_, cluster.objects.selecting).services) {
+    if (LabelMatcher(service.selector).matches(pod.labels)) merge_pairs(service.selector, pairs);
   }
   const OwnerReference* owner = controller_of(pod);
   if (owner == nullptr) return LabelMatcher(to_label_map(pairs));

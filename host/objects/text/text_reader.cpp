@@ -350,6 +350,20 @@ void add_lines(std::vector<InputProblem>& problems, const JsonDocument& document
   for (InputProblem& problem : problems) problem.location = field_location(whole, problem.location);
 }
 
+std::function<bool(ItemBatch&)> batches_of_text(std::string_view text, const std::string& source_name,
+                                                const TextLimits& limits) {
+  const auto source = std::make_shared<const std::string>(source_name);
+  const auto stream = std::make_shared<MemoryStream>(text);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && (text[first] == '{' || text[first] == '['))
+    return [stream, splitter = std::make_shared<JsonItemSplitter>(source, limits)](ItemBatch& batch) {
+      return splitter->next(*stream, batch);
+    };
+  return [stream, reader = std::make_shared<YamlItemReader>(source, *stream, limits, 1)](ItemBatch& batch) {
+    return reader->next(batch);
+  };
+}
+
 std::vector<JsonDocument> documents_from_text(std::string_view text, const std::string& source_name,
                                               const TextLimits& limits) {
   std::string first(text.substr(0, kUtf8Mark.size() + 1));

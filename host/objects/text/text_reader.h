@@ -59,6 +59,11 @@ class TextReader {
   std::uint64_t stored_bytes_closed_ = 0;  ///< the same before decompression
 };
 
+/// The batches of `text`, JSON or YAML: a function that gives the next one, in order, and false at the end. `text` must
+/// outlive it. Problems name `source_name`.
+std::function<bool(ItemBatch&)> batches_of_text(std::string_view text, const std::string& source_name,
+                                                const TextLimits& limits = {});
+
 /// Calls `use` for every item of `paths`, in order, on this thread. @return the problems met on the way.
 std::vector<InputProblem> for_each_item(const std::vector<std::string>& paths,
                                         const std::function<void(const ItemSlice&, const std::string& source)>& use,

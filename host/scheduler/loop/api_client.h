@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a scheduler asks of the API server: bindings, status patches, deletions. Calls are started and answered later.
+// What a scheduler asks of the API server: bindings, status patches, deletions, and that volumes are bound. Calls are
+// started and answered later.
 
 #include <cstdint>
 #include <variant>
 #include <vector>
 
+#include "host/cluster/cluster_storage.h"
 #include "host/objects/pod.h"
 #include "host/store/deletion.h"
 #include "host/store/pod_status.h"
@@ -16,7 +18,7 @@ namespace berth {
 
 struct ApiCall {
   PodPtr pod;  ///< whom it is about, as the scheduler knows it
-  std::variant<PodBinding, PodStatusPatch, DeleteOptions> request;
+  std::variant<PodBinding, PodStatusPatch, DeleteOptions, VolumeDecisionsPtr> request;
 };
 
 struct ApiAnswer {

@@ -54,16 +54,31 @@ void SchedulingLoop::continue_with(BindingTask& task, const BindingOutcome& outc
   }
 }
 
+/// Claims that were decided on come before the pod, as in PreBind of VolumeBinding.
 void SchedulingLoop::start_binding(BindingTask& task) {
+  VolumeDecisionsPtr volumes;
+  if (!task.cycle.pod()->rare().volumes.empty()) volumes = cluster_.backend().volume_decisions(*task.cycle.pod());
+  if (volumes == nullptr) return bind_pod(task);
+  calls_.add({task.cycle.pod(), std::move(volumes)}, [this, &task](const StoreStatus& status) {
+    if (status.is_success()) return bind_pod(task);
+    finish_binding(task, "running PreBind plugin \"VolumeBinding\": binding volumes: " + status.message);
+  });
+}
+
+void SchedulingLoop::bind_pod(BindingTask& task) {
   const Pod& pod = *task.cycle.pod();
   calls_.add({task.cycle.pod(), PodBinding{pod.namespace_, pod.name, task.cycle.node_name(), pod.stored_uid}},
              [this, &task](const StoreStatus& status) {
-               Status bound;
-               if (!status.is_success())
-                 bound = {
-                     StatusCode::kError, std::string(), {"running Bind plugin \"DefaultBinder\": " + status.message}};
-               continue_with(task, task.cycle.finish(std::move(bound)));
+               const std::string what = "running Bind plugin \"DefaultBinder\": ";
+               finish_binding(task, status.is_success() ? "" : what + status.message);
              });
+}
+
+/// @param problem  empty: the pod is bound
+void SchedulingLoop::finish_binding(BindingTask& task, std::string problem) {
+  Status bound;
+  if (!problem.empty()) bound = {StatusCode::kError, std::string(), {std::move(problem)}};
+  continue_with(task, task.cycle.finish(std::move(bound)));
 }
 
 /// The reservations are undone already; what is left is the engine's room, the queue and the pod's status: 5.4.

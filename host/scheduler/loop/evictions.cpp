@@ -106,8 +106,8 @@ void Evictions::evict_all(const ChosenCandidate& candidate, std::span<const PodP
 
 /// A victim that is not bound yet: it goes back to the queue.
 bool Evictions::evict_in_memory(const Pod& victim) const {
-  return parts_.waiting_pods.reject(victim.uid(), kPreemptionPlugin, "preempted") ||
-         (parts_.cancel_pre_bind && parts_.cancel_pre_bind(victim));
+  if (!parts_.cancel_pre_bind) return parts_.waiting_pods.reject(victim.uid(), kPreemptionPlugin, "preempted");
+  return parts_.waiting_pods.preempt(victim.uid(), kPreemptionPlugin) || parts_.cancel_pre_bind(victim);
 }
 
 void Evictions::evict(const PodPtr& victim, const ChosenCandidate& candidate, Done done) {

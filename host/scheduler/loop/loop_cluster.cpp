@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
+#include <utility>
 #include <variant>
 
 #include "host/objects/pod_copy.h"
@@ -36,12 +38,19 @@ std::vector<T> objects_of(const StoreContents& contents) {
   return objects;
 }
 
+template <class T>
+void add_storage(const StoredList<T>& list, ClusterStorage& storage) {
+  if constexpr (is_storage(kKindOf<T>)) {
+    for (const StoredPtr<T>& stored : list) storage.upsert(*stored->object);
+  }
+}
+
 }  // namespace
 
 LoopCluster::LoopCluster(const StoreContents& start, const LoopOptions& options)
     : options_(options), lowest_priority_(std::numeric_limits<std::int32_t>::max()) {
   ClusterObjects all;
-  cache_.storage().add_all(options.storage);
+  std::apply([this](const auto&... lists) { (add_storage(lists, cache_.storage()), ...); }, start.items);
   for (const StoredPtr<Node>& node : start.of<Node>()) {
     cache_.add_node(node->object);
     all.nodes.push_back(node->object);
@@ -49,10 +58,9 @@ LoopCluster::LoopCluster(const StoreContents& start, const LoopOptions& options)
   node_count_ = static_cast<std::int64_t>(all.nodes.size());
   for (const StoredPodPtr& pod : start.of<Pod>())
     if (is_on_node(*pod->object)) put_on_node(pod->object);
-  objects_.services = objects_of<Service>(start);
-  objects_.workloads = objects_of<Workload>(start);
-  all.services = objects_.services;
-  all.workloads = objects_.workloads;
+  all.services = objects_of<Service>(start);
+  all.workloads = objects_of<Workload>(start);
+  objects_ = by_namespace(all.services, all.workloads);
   all.namespaces = objects_of<Namespace>(start);
   for (const Namespace& name_space : all.namespaces) namespaces_.insert(name_space.name);
   for (const StoredPtr<PodDisruptionBudget>& budget : start.of<PodDisruptionBudget>())
@@ -66,7 +74,11 @@ LoopCluster::LoopCluster(const StoreContents& start, const LoopOptions& options)
 void LoopCluster::take(std::span<const WatchEvent> events) {
   changes_.clear();
   for (const WatchEvent& event : events) std::visit([this](const auto& change) { take(change); }, event.change);
-  for (const std::string& name_space : changed_selectors_) selectors_->change_namespace(objects_, name_space);
+  for (const std::string& name_space : changed_selectors_) {
+    const auto here = objects_.find(name_space);
+    selectors_->change_namespace(name_space, here->second);
+    if (here->second.empty()) objects_.erase(here);
+  }
   changed_selectors_.clear();
   if (!changes_.empty()) backend_->apply(changes_);
 }
@@ -153,8 +165,8 @@ void LoopCluster::take(const ObjectChange<Namespace>& change) {
 }
 
 void LoopCluster::take(const ObjectChange<Service>& change) {
-  update_list(objects_.services, change);
   const Service& service = *(change.after != nullptr ? change.after : change.before)->object;
+  update_list(objects_[service.namespace_].services, change);
   if (change.after == nullptr) {
     changes_.emplace_back(ServiceRemoval{service.namespace_, service.name});
   } else {
@@ -165,8 +177,8 @@ void LoopCluster::take(const ObjectChange<Service>& change) {
 }
 
 void LoopCluster::take(const ObjectChange<Workload>& change) {
-  update_list(objects_.workloads, change);
   const Workload& workload = *(change.after != nullptr ? change.after : change.before)->object;
+  update_list(objects_[workload.namespace_].workloads, change);
   if (change.after == nullptr) {
     changes_.emplace_back(WorkloadRemoval{workload.kind, workload.namespace_, workload.name});
   } else {
@@ -185,6 +197,23 @@ void LoopCluster::take(const ObjectChange<PodDisruptionBudget>& change) {
     budgets_.insert_or_assign(key, budget);
   }
   budgets_changed_ = true;
+  forget_failures();
+}
+
+/// The cache keeps what is stored; the engine has what placements assume, too.
+template <class T>
+  requires(is_storage(kKindOf<T>))
+void LoopCluster::take(const ObjectChange<T>& change) {
+  if (change.after == nullptr) {
+    const ObjectKey key = key_of(*change.before->object);
+    const StorageRemoval removal{kind_of(StorageObject(std::in_place_type<T>)), std::string(key.namespace_),
+                                 std::string(key.name)};
+    cache_.storage().remove(removal.kind, removal.namespace_, removal.name);
+    changes_.emplace_back(removal);
+  } else {
+    const StorageUpsert& upsert = std::get<StorageUpsert>(changes_.emplace_back(StorageUpsert{*change.after->object}));
+    cache_.storage().upsert(upsert.object);
+  }
   forget_failures();
 }
 

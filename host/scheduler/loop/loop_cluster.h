@@ -76,6 +76,9 @@ class LoopCluster {
   void take(const ObjectChange<Workload>& change);
   void take(const ObjectChange<PodDisruptionBudget>& change);
   void take(const ObjectChange<PriorityClass>& change) { static_cast<void>(change); }
+  template <class T>
+    requires(is_storage(kKindOf<T>))
+  void take(const ObjectChange<T>& change);
   void put_on_node(const PodPtr& pod);
   void update_on_node(const PodPtr& pod);
   void replace(const PodPtr& pod);
@@ -84,7 +87,7 @@ class LoopCluster {
 
   const LoopOptions& options_;
   ClusterCache cache_;
-  ClusterObjects objects_;  ///< Services and workloads, for default spreading
+  ObjectsByNamespace objects_;  ///< for default spreading
   std::set<std::string> namespaces_;
   std::vector<std::string> mismatches_;
   std::unique_ptr<DefaultSelectors> selectors_;

@@ -29,9 +29,6 @@ struct LoopOptions {
   std::size_t calls_in_flight_max = 1'000;    ///< of each kind of API call
   std::int64_t call_timeout_us = 30'000'000;  ///< then an API call counts as failed
   OpenAccelerator open_accelerator = built_in_accelerator();
-  /// Volumes, claims and what belongs to them, which the store does not have: they stay as they are, except
-  /// for what placements assume.
-  StorageObjects storage = {};
   /// Called with pods before they are tried, in case the engine is to be asked about them: a batch of
   /// `batch_pods_max`, or one pod. Not all of a batch need be tried. It must not change the engine; what it throws ends
   /// run(). May be empty.

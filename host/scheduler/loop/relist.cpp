@@ -4,8 +4,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include "host/cluster/engine_cluster.h"
 #include "host/scheduler/loop/list_changes.h"
 #include "host/scheduler/loop/scheduling_loop.h"
 
@@ -26,6 +28,19 @@ std::map<std::string, std::shared_ptr<const T>> by_path(const std::vector<T>& li
   return known;
 }
 
+/// Objects of one kind of storage, by path; empty for other kinds.
+template <class T>
+struct KnownStorage {
+  std::map<std::string, std::shared_ptr<const T>> objects;
+};
+
+template <class T>
+void append_storage(KnownStorage<T>& known, const StoreContents& now, std::vector<WatchEvent>& events) {
+  if constexpr (is_storage(kKindOf<T>)) {
+    append_changes(std::move(known.objects), now.of<T>(), [](const T& object) { return path_of(object); }, events);
+  }
+}
+
 }  // namespace
 
 void LoopCluster::append_changes_to(const StoreContents& now, std::vector<WatchEvent>& events) const {
@@ -37,12 +52,18 @@ void LoopCluster::append_changes_to(const StoreContents& now, std::vector<WatchE
   namespaces.reserve(namespaces_.size());
   for (const std::string& name : namespaces_) namespaces.push_back({name, {}});
   append_changes(by_path(namespaces), now.of<Namespace>(), path, events);
-  append_changes(by_path(objects_.services), now.of<Service>(), path, events);
-  append_changes(by_path(objects_.workloads), now.of<Workload>(), path, events);
+  const ClusterObjects objects = EngineObjects{{}, objects_}.listed();
+  append_changes(by_path(objects.services), now.of<Service>(), path, events);
+  append_changes(by_path(objects.workloads), now.of<Workload>(), path, events);
   std::vector<PodDisruptionBudget> budgets;
   budgets.reserve(budgets_.size());
   for (const auto& [unused, budget] : budgets_) budgets.push_back(budget);
   append_changes(by_path(budgets), now.of<PodDisruptionBudget>(), path, events);
+  EachKind<std::tuple, KnownStorage> storage;
+  cache_.storage().for_each_stored([&]<class T>(const T& object) {
+    std::get<KnownStorage<T>>(storage).objects.emplace(path_of(object), std::make_shared<const T>(object));
+  });
+  std::apply([&](auto&... known) { (append_storage(known, now, events), ...); }, storage);
 }
 
 /// Pods as events have told of them: an assumed one is still pending there. One whose binding was answered, and that is

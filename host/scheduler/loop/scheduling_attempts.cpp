@@ -144,7 +144,11 @@ void SchedulingLoop::try_popped(QueuedPodInfo info) {
   Backend& backend = cluster_.backend();
   PodToPlace pod{info.pod, profile_index(options_.config, *info.pod)};
   const MeterWatch watch(options_.meter);
-  backend.compile({&pod, 1});
+  if (opportunistic_.empty()) {
+    backend.compile({&pod, 1});
+  } else {
+    backend.prepare({&pod, 1});  // to be probed
+  }
   if (options_.before_attempts) options_.before_attempts({&pod, 1}, backend);
   const BatchResult answer =
       opportunistic_.empty() ? commit_with_refills({&pod, 1}, {}, backend) : commit_with_hint(pod);
@@ -164,8 +168,8 @@ BatchResult SchedulingLoop::commit_with_hint(const PodToPlace& pod) {
   const MeterWatch hint_watch(options_.meter);
   const NodeProbe probe = backend.probe(pod, batch.last_node());
   if (!probe.passes_pre_filter) return commit_with_refills({&pod, 1}, {}, backend);
-  const OpportunisticBatch::Asked asked{queue_.scheduling_cycle(), signer.sign(*pod.pod), probe.node_exists,
-                                        probe.node_refuses};
+  const OpportunisticBatch::Asked asked{queue_.scheduling_cycle(), signer.sign(signed_version(*pod.pod)),
+                                        probe.node_exists, probe.node_refuses};
   const std::string hint = batch.hint(asked);
   const std::string& profile = pod.pod->spec->scheduler_name;
   if (options_.meter != nullptr) options_.meter->on_node_hint(profile, !hint.empty(), hint_watch.seconds());
@@ -181,6 +185,17 @@ BatchResult SchedulingLoop::commit_with_hint(const PodToPlace& pod) {
   batch.store(asked, hint, backend.node_name(answer.outcomes.front().node), std::move(others));
   if (options_.meter != nullptr) options_.meter->on_batch_stored(profile, store_watch.seconds());
   return answer;
+}
+
+const Pod& SchedulingLoop::signed_version(const Pod& pod) const {
+  const auto at = signed_as_.empty() ? signed_as_.end() : signed_as_.find(pod.uid());
+  return at == signed_as_.end() ? pod : *at->second;
+}
+
+/// 6.8: the queue of 1.36 signs a pod when it comes or changes, but not when it returns.
+void SchedulingLoop::keep_signature(const PodPtr& tried, const PodPtr& newest) {
+  if (opportunistic_.empty() || tried == newest || options_.config.gates.release() == Release::k1_35) return;
+  signed_as_.try_emplace(tried->uid(), tried);
 }
 
 /// @param after  where the engine stands after this pod; what comes behind it in the batch is rolled back when the pod
@@ -301,6 +316,7 @@ bool SchedulingLoop::preempt(const QueuedPodInfo& info, const PreemptionCandidat
   evictions_.start_and_tell(chosen, [this, victim_count, node = chosen.node_name](const StoreStatus& status) {
     SynchronousPreemption ended = std::move(*synchronous_preemption_);
     synchronous_preemption_.reset();
+    awaits_events_ = true;
     if (options_.meter != nullptr) {
       if (status.is_success()) options_.meter->on_victims(victim_count);
       options_.meter->on_decision(seconds_of(ended.failure.time));
@@ -327,6 +343,7 @@ void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure, const PodP
   const bool is_new_condition = std::exchange(info.told_condition, condition) != condition;
   const bool comes_back = newest != nullptr && newest->node_name.empty();
   if (comes_back) {
+    keep_signature(pod, newest);
     info.pod = newest;
     queue_.add_failed(std::move(info), failure.rejectors);
     queue_.nominator().add(newest, failure.nominated_node);
@@ -340,14 +357,16 @@ void SchedulingLoop::fail(QueuedPodInfo info, const Failure& failure, const PodP
   patch_status(pod, generation, failure, is_new_condition);
 }
 
-/// 5.5: another generation alone is no reason for a patch.
+/// 5.5: another generation alone is no reason for a patch. Where calls merge, a patch that waits may say otherwise of
+/// the nomination, so that it is named in any case.
 void SchedulingLoop::patch_status(const PodPtr& pod, std::int64_t generation, const Failure& failure,
                                   bool is_new_condition) {
   PodStatusPatch patch;
   patch.uid = pod->stored_uid;
-  if (failure.nominated_node && *failure.nominated_node != pod->rare().nominated_node_name)
-    patch.nominated_node_name = failure.nominated_node;
+  const bool names_another = failure.nominated_node && *failure.nominated_node != pod->rare().nominated_node_name;
+  if (names_another || calls_.merges()) patch.nominated_node_name = failure.nominated_node;
   if (!is_new_condition && !patch.nominated_node_name) return;
+  if (!is_new_condition && calls_.merges()) return calls_.add({pod, std::move(patch)});
   patch.conditions = {{.type = "PodScheduled",
                        .status = ConditionStatus::kFalse,
                        .reason = std::string(condition_reason(failure.result)),

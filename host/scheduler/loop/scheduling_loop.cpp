@@ -53,9 +53,7 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
       handle_{&waiting_pods_},
       frameworks_(make_frameworks()),
       hooks_(make_hooks()),
-      calls_(client, clock,
-             {options_.calls_in_flight_max, options_.call_timeout_us,
-              options_.config.gates.enabled("SchedulerAsyncAPICalls"), options_.meter}),
+      calls_(client, clock, make_call_options()),
       evictions_({calls_, waiting_pods_, queue_plugins_.running_preemptions(), observer,
                   [this](const PodPtr& pod) { queue_.activate({&pod, 1}); },
                   [this](const ChosenCandidate& chosen) { return lower_nominated(chosen); },
@@ -72,6 +70,23 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
   add_pending_pods(start);
 }
 
+ApiCallOptions SchedulingLoop::make_call_options() {
+  ApiCallOptions calls;
+  calls.in_flight_max = options_.calls_in_flight_max;
+  calls.timeout_us = options_.call_timeout_us;
+  calls.merges = options_.config.gates.enabled("SchedulerAsyncAPICalls");
+  calls.release = options_.config.gates.release();
+  calls.meter = options_.meter;
+  calls.lost_patch = [this](const Pod& pod) { forget_told_condition(pod); };
+  return calls;
+}
+
+/// The next failed attempt writes the condition again, as it is not in the pod's status.
+void SchedulingLoop::forget_told_condition(const Pod& pod) {
+  queue_.forget_told_condition(pod);
+  if (const auto task = tasks_.find(pod.uid()); task != tasks_.end()) task->second->info.told_condition = 0;
+}
+
 std::vector<Framework> SchedulingLoop::make_frameworks() {
   PluginRegistry registry = options_.plugins;
   registry.add(std::string(DefaultBinder::kName),
@@ -79,7 +94,8 @@ std::vector<Framework> SchedulingLoop::make_frameworks() {
   std::vector<Framework> frameworks;
   frameworks.reserve(options_.config.profiles.size());
   for (const Profile& profile : options_.config.profiles)
-    frameworks.emplace_back(part_of_loop(profile), registry, handle_, [](std::string_view) { return true; });
+    frameworks.emplace_back(part_of_loop(profile), registry, handle_, [](std::string_view) { return true; })
+        .set_parallel_pre_bind(options_.config.gates.release() != Release::k1_35);
   return frameworks;
 }
 
@@ -137,6 +153,7 @@ void SchedulingLoop::add_pending_pods(const StoreContents& start) {
 }
 
 void SchedulingLoop::take(std::span<const WatchEvent> events) {
+  awaits_events_ = false;
   for (const WatchEvent& event : events)
     if (const auto* const pod = event.get<Pod>()) note_pod(*pod);
   const MeterWatch watch(options_.meter);
@@ -153,6 +170,8 @@ void SchedulingLoop::note_pod(const ObjectChange<Pod>& change) {
   const bool is_gone = after == nullptr || is_finished(*after);
   if (change.after != nullptr) note_generation(*change.after);
   if (after == nullptr && !generations_.empty()) generations_.erase(any->uid());
+  if (change.before != nullptr && change.after != nullptr && !is_assigned(*after)) calls_.note_pod(*change.after);
+  if (!signed_as_.empty() && !tasks_.contains(any->uid())) signed_as_.erase(any->uid());
   if (synchronous_preemption_ && synchronous_preemption_->info.pod->uid() == any->uid())
     synchronous_preemption_->newest = is_gone ? nullptr : after;
   if (tasks_.empty()) return;
@@ -169,6 +188,16 @@ std::int64_t SchedulingLoop::generation_of(const Pod& pod) const {
   return at == generations_.end() ? 1 : at->second;
 }
 
+template <class T>
+void SchedulingLoop::route_storage(const ObjectChange<T>& change) {
+  if constexpr (is_storage(kKindOf<T>)) {
+    const auto shared = [](const StoredPtr<T>& stored) {
+      return stored == nullptr ? nullptr : std::make_shared<const StorageObject>(*stored->object);
+    };
+    router_.storage_changed(shared(change.before), shared(change.after));
+  }
+}
+
 void SchedulingLoop::route(const WatchEvent& event) {
   if (const auto* const node = event.get<Node>()) {
     router_.node_changed(object_of(node->before), object_of(node->after));
@@ -179,6 +208,8 @@ void SchedulingLoop::route(const WatchEvent& event) {
       evictions_.note_leaving(after == nullptr ? *before : *after);
     router_.pod_changed(before, after);
     if (cluster_.has_nominations() || queue_.nominator().size() > 0) sync_nomination(after == nullptr ? before : after);
+  } else if (is_storage(event.kind())) {
+    std::visit([this](const auto& change) { route_storage(change); }, event.change);
   } else if (event.kind() == ObjectKind::kService || event.kind() == ObjectKind::kWorkload) {
     queue_.forget_prepared_hints();
   }
@@ -223,7 +254,7 @@ std::size_t SchedulingLoop::run(std::size_t pods_max) {
     goes_on = evictions_.run() || goes_on;
     if (clock_.now_us() >= queue_.next_flush_us()) queue_.flush();
     note_pause();
-    if (popped >= pods_max || is_paused() || synchronous_preemption_) continue;
+    if (popped >= pods_max || is_paused() || synchronous_preemption_ || awaits_events_) continue;
     const std::size_t tried = try_head(pods_max - popped);
     popped += tried;
     goes_on = goes_on || tried > 0;
@@ -242,7 +273,7 @@ void SchedulingLoop::note_pause() {
 }
 
 std::int64_t SchedulingLoop::next_wake_us() const {
-  if (waiting_pods_.has_ready()) return clock_.now_us();
+  if (waiting_pods_.has_ready() || awaits_events_) return clock_.now_us();
   std::int64_t next_us = std::min(calls_.next_event_us(), evictions_.next_event_us());
   if (const std::optional<std::int64_t> deadline_us = waiting_pods_.next_deadline_us())
     next_us = std::min(next_us, *deadline_us);

@@ -50,13 +50,15 @@ class SchedulingLoop : private AssumedPods {
   SchedulingLoop(const StoreContents& start, const LoopOptions& options, const Clock& clock, ApiClient& client,
                  LoopObserver& observer);
 
-  /// What happened to the cluster, in order.
+  /// What happened to the cluster, in order; also nothing.
   void take(std::span<const WatchEvent> events);
   /// Everything that is there, for a watch that has lost events: what changed since the last ones is taken as events,
   /// with what an object was last known as before. Assumed pods stay assumed.
   void take_list(const StoreContents& now);
   /// Goes on with bindings and evictions, and tries at most `pods_max` pods. @return pods that were popped
   std::size_t run(std::size_t pods_max);
+  /// The loop has evicted pods and tries no other before take(), since it does not see yet that they leave.
+  bool awaits_events() const { return awaits_events_; }
   /// When run() has something to do although nothing happens to the cluster; ApiClient::kNeverUs: not before it does.
   std::int64_t next_wake_us() const;
 
@@ -111,6 +113,8 @@ class SchedulingLoop : private AssumedPods {
   };
 
   void note_pause();
+  ApiCallOptions make_call_options();
+  void forget_told_condition(const Pod& pod);
   std::vector<Framework> make_frameworks();
   void add_opportunistic_batches();
   BindingHooks make_hooks();
@@ -123,6 +127,8 @@ class SchedulingLoop : private AssumedPods {
   std::int64_t generation_of(const Pod& pod) const;
   std::map<std::string, PodPtr> known_pods(const std::set<std::string>& listed) const;
   void route(const WatchEvent& event);
+  template <class T>
+  void route_storage(const ObjectChange<T>& change);
   bool is_assumed(const Pod& pod) const override;
   PodPtr give_up(const Pod& pod) override;
   void sync_nomination(const PodPtr& pod);
@@ -136,6 +142,8 @@ class SchedulingLoop : private AssumedPods {
   bool skip(const QueuedPodInfo& info);
   void try_popped(QueuedPodInfo info);
   BatchResult commit_with_hint(const PodToPlace& pod);
+  const Pod& signed_version(const Pod& pod) const;
+  void keep_signature(const PodPtr& tried, const PodPtr& newest);
   bool conclude(QueuedPodInfo info, PodToPlace& pod, const Outcome& outcome, std::span<const Message> messages,
                 CommitMark after);
   bool place(QueuedPodInfo info, const Outcome& outcome, CommitMark after);
@@ -160,6 +168,8 @@ class SchedulingLoop : private AssumedPods {
   void proceed(BindingTask& task);
   void continue_with(BindingTask& task, const BindingOutcome& outcome);
   void start_binding(BindingTask& task);
+  void bind_pod(BindingTask& task);
+  void finish_binding(BindingTask& task, std::string problem);
   void fail_binding(BindingTask& task, const BindingOutcome& outcome);
 
   LoopOptions options_;
@@ -182,11 +192,15 @@ class SchedulingLoop : private AssumedPods {
     BatchSigner signer;
     OpportunisticBatch batch;
   };
-  std::vector<Opportunistic> opportunistic_;                             ///< [profile]; empty: off
+  std::vector<Opportunistic> opportunistic_;  ///< [profile]; empty: off
+  /// [uid] 1.36: the version that a pod was signed as, where it changed while it was attempted: its signature is that
+  /// of the version until the pod changes again.
+  std::unordered_map<std::string, PodPtr> signed_as_;
   std::unordered_map<std::string, std::unique_ptr<BindingTask>> tasks_;  ///< [uid]
   /// [uid] metadata.generation where it is not 1, which few pods have. The model's pod does not carry it.
   std::unordered_map<std::string, std::int64_t> generations_;
   std::optional<SynchronousPreemption> synchronous_preemption_;
+  bool awaits_events_ = false;
   bool has_told_pause_ = false;
   AttemptTime time_;  ///< of the attempt that is being decided; only with a meter
 };

@@ -12,6 +12,7 @@ struct Caller {
   StoreStatus operator()(const PodBinding& binding) const { return store.bind(binding).status; }
   StoreStatus operator()(const PodStatusPatch& patch) const { return store.update_status(key_of(pod), patch).status; }
   StoreStatus operator()(const DeleteOptions& options) const { return store.remove<Pod>(key_of(pod), options).status; }
+  StoreStatus operator()(const VolumeDecisionsPtr& decisions) const { return store.bind_volumes(*decisions); }
 };
 
 }  // namespace

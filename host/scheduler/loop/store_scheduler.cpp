@@ -30,8 +30,9 @@ struct StoreScheduler::Parts {
       return true;
     }
     if (!batch.status.is_success()) throw std::runtime_error("the store's events: " + batch.status.message);
-    if (!batch.events.empty()) loop.take(batch.events);
-    return !batch.events.empty();
+    if (batch.events.empty() && !loop.awaits_events()) return false;
+    loop.take(batch.events);
+    return true;
   }
 
   /// Events were dropped before they were read.
@@ -57,7 +58,7 @@ std::size_t StoreScheduler::run(std::size_t attempts_max) {
     goes_on = parts_->read_events();
     const std::size_t now = parts_->loop.run(std::min(attempts_max - popped, parts_->batch_pods_max));
     popped += now;
-    goes_on = goes_on || now > 0;
+    goes_on = goes_on || now > 0 || parts_->loop.awaits_events();
     if (popped >= attempts_max) break;
   }
   return popped;

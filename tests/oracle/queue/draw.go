@@ -43,7 +43,7 @@ func (h *history) drawPod(name string) *v1.Pod {
 	pod.Spec.Priority = ptr.To(int32(h.random.Intn(3)))
 	pod.Spec.Containers = []v1.Container{{Name: "c", Image: "i"}}
 	parts := []func(*v1.Pod){h.requests, h.requests, h.selector, h.affinity, h.ports, h.toleration, h.spread, h.spread, h.podAffinity,
-		h.podAffinity, h.gates, h.nominated, h.restarts}
+		h.podAffinity, h.gates, h.nominated, h.restarts, h.volume, h.volume, h.volume, h.volume}
 	for count := h.random.Intn(4); count > 0; count-- {
 		parts[h.random.Intn(len(parts))](pod)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
@@ -49,12 +50,18 @@ type header struct {
 
 // step is one call, and what is seen after it.
 type step struct {
-	Op       string   `json:"op"`
-	ToUs     int64    `json:"to_us,omitempty"`
-	OldPod   *v1.Pod  `json:"old_pod,omitempty"`
-	NewPod   *v1.Pod  `json:"new_pod,omitempty"`
-	OldNode  *v1.Node `json:"old_node,omitempty"`
-	NewNode  *v1.Node `json:"new_node,omitempty"`
+	Op      string   `json:"op"`
+	ToUs    int64    `json:"to_us,omitempty"`
+	OldPod  *v1.Pod  `json:"old_pod,omitempty"`
+	NewPod  *v1.Pod  `json:"new_pod,omitempty"`
+	OldNode *v1.Node `json:"old_node,omitempty"`
+	NewNode *v1.Node `json:"new_node,omitempty"`
+	// A storage object's kind and apiVersion, which the objects do not carry.
+	Kind       string         `json:"kind,omitempty"`
+	API        string         `json:"api,omitempty"`
+	OldStorage runtime.Object `json:"old_storage,omitempty"`
+	NewStorage runtime.Object `json:"new_storage,omitempty"`
+
 	Name     string   `json:"name,omitempty"`
 	Node     *string  `json:"node,omitempty"`
 	Rejected []string `json:"rejected,omitempty"`
@@ -84,6 +91,7 @@ type history struct {
 	pods    map[string]*v1.Pod // the newest versions, by name; pending ones
 	bound   map[string]*v1.Pod
 	nodes   map[string]*v1.Node
+	storage map[string]runtime.Object           // by kind and name
 	tries   map[string]*framework.QueuedPodInfo // in the hands of the scheduler, by name
 	assumed map[string]*v1.Pod
 	created int
@@ -105,7 +113,8 @@ func (g gate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 func newHistory(seed int64, out *json.Encoder) (*history, error) {
 	h := &history{random: rand.New(rand.NewSource(seed)), out: out, ctx: context.Background(), preempting: map[string]bool{},
 		pods: map[string]*v1.Pod{}, bound: map[string]*v1.Pod{}, nodes: map[string]*v1.Node{},
-		tries: map[string]*framework.QueuedPodInfo{}, assumed: map[string]*v1.Pod{}}
+		storage: map[string]runtime.Object{},
+		tries:   map[string]*framework.QueuedPodInfo{}, assumed: map[string]*v1.Pod{}}
 	h.logger = klog.FromContext(h.ctx)
 	var gates []string
 	for _, name := range []string{"SchedulerPopFromBackoffQ", "SchedulerAsyncPreemption", "SchedulerAsyncAPICalls",

@@ -57,7 +57,7 @@ var cuts int
 var visits = map[string]*[3]int{}
 
 // notBuilt are plugins whose rejection Berth cannot have: their registrations are there, and none of them is asked.
-var notBuilt = []string{"Volume", "NodeVolumeLimits", "DynamicResources", "NodeResourcesFit resource.k8s.io/DeviceClass"}
+var notBuilt = []string{"DynamicResources", "NodeResourcesFit resource.k8s.io/DeviceClass"}
 
 func printVisits() {
 	names := make([]string, 0, len(visits))

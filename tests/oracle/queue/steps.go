@@ -38,7 +38,7 @@ func (h *history) run(steps int) error {
 }
 
 func (h *history) step() error {
-	switch n := h.random.Intn(32); {
+	switch n := h.random.Intn(40); {
 	case n < 5:
 		return h.changePending()
 	case n < 11:
@@ -56,6 +56,8 @@ func (h *history) step() error {
 		return h.activate()
 	case n < 31:
 		return h.turnPreemption()
+	case n < 39:
+		return h.changeStorage()
 	default:
 		return h.nominate()
 	}
@@ -267,7 +269,8 @@ func (h *history) expiry(info *framework.QueuedPodInfo) time.Time {
 }
 
 var rejectors = []string{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
-	"PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures", "DefaultPreemption", "SchedulingGates"}
+	"PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures", "DefaultPreemption", "SchedulingGates",
+	"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "VolumeBinding", "NodeVolumeLimits"}
 
 // endAttempt lets an attempt fail, or brings it a step further on its way to a node.
 func (h *history) endAttempt() error {

@@ -21,7 +21,9 @@ import (
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
@@ -45,6 +47,7 @@ type Scheduler struct {
 	nodes    map[string]*v1.Node   // that exist
 	unbound  map[types.UID]*v1.Pod // of the cluster as loaded
 	writes   volumeWrites
+	binder   volumebinding.SchedulerVolumeBinder // of every profile
 }
 
 // NewScheduler returns a scheduler with the cluster as loaded, in the snapshot of the first cycle. It lives until ctx ends.
@@ -106,8 +109,23 @@ func (s *Scheduler) addProfile(ctx context.Context, profile *schedulerapi.KubeSc
 	if err != nil {
 		return fmt.Errorf("profile %s: %w", profile.SchedulerName, err)
 	}
+	s.shareVolumes(made)
 	s.Profiles[profile.SchedulerName] = &Profile{Framework: f, Plugins: made}
 	return nil
+}
+
+// shareVolumes lets every profile see the volumes that a pod of another profile was given. Upstream's profiles have a cache
+// of volumes each and learn of each other's writes from the API server; here bindings end before the next pod is
+// scheduled, so that those writes have always arrived.
+func (s *Scheduler) shareVolumes(plugins map[string]fwk.Plugin) {
+	plugin, ok := plugins[names.VolumeBinding].(*volumebinding.VolumeBinding)
+	switch {
+	case !ok:
+	case s.binder == nil:
+		s.binder = plugin.Binder
+	default:
+		plugin.Binder = s.binder
+	}
 }
 
 func (s *Scheduler) newQueue(config *schedulerapi.KubeSchedulerConfiguration, factory informers.SharedInformerFactory) {

@@ -152,6 +152,96 @@ TEST(TopologyIndexTest, ATermOfANominatedPodIsCountedOnANodeUpdateBeforeAnyCompi
   for (std::int32_t t = 0; t < expected.table_count(); ++t) EXPECT_EQ(index.total(t), expected.total(t)) << t;
 }
 
+// Which pods are to be compiled again
+
+/// Pods as they are compiled when this is made.
+class Compiled {
+ public:
+  explicit Compiled(Index& index) : index_(index) {
+    const TopologyIndex& topology = index.cluster.table.topology();
+    for (const std::int32_t kind : index.cluster.table.kinds())
+      pods_.push_back({kind, 0, topology.version_of_kind(kind), topology.epoch()});
+  }
+  /// Names of the pods that would be compiled to something else now.
+  std::vector<std::string> outdated() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < pods_.size(); ++i)
+      if (!index_.cluster.table.topology().is_current(*index_.pods()[i].pod, pods_[i]))
+        names.push_back(index_.pods()[i].pod->name);
+    return names;
+  }
+  std::vector<std::string> outdated_after(const ClusterChange& change) const {
+    const ClusterEffect effect = index_.cluster.cluster.apply(change);
+    TopologyIndex& topology = index_.cluster.table.topology();
+    if (effect.selectors_changed) topology.change_selectors(effect.selectors);
+    if (effect.namespaces_changed) topology.change_namespace(effect.name_space);
+    return outdated();
+  }
+
+ private:
+  Index& index_;
+  std::vector<TopologyIndex::CompiledPod> pods_;
+};
+
+using Names = std::vector<std::string>;
+using Labels = LabelMap;
+
+TEST(TopologyIndexTest, ANewQueryConcernsThePodsThatItMatches) {
+  Index index("pod p cpu=1 label:app=web spread=zone match=app=db\npod q cpu=1 label:app=db\n");
+  const Compiled compiled(index);
+  std::vector<PodToPlace> asking{{asking_pod(), 0, -1}};
+  index.cluster.table.compile(asking);
+  EXPECT_EQ(compiled.outdated(), Names{"p"});
+}
+
+TEST(TopologyIndexTest, AServiceConcernsThePodsThatItSelectsOrSelected) {
+  Index index("pod p label:app=web\npod q label:app=db\npod r label:app=cache\npod s label:app=web namespace=other\n");
+  const auto service = [](const std::string& name, LabelMap selector) {
+    return ServiceUpsert{{name, "default", std::move(selector)}};
+  };
+  EXPECT_EQ(Compiled(index).outdated_after(service("first", Labels{{"app", "none"}})).size(), 4u)
+      << "no selector was there before";
+  index.compile(0, 4);
+  const Compiled compiled(index);
+  EXPECT_TRUE(compiled.outdated_after(service("first", Labels{{"app", "none"}})).empty()) << "as before";
+  EXPECT_TRUE(compiled.outdated_after(service("second", {})).empty()) << "it selects nothing";
+  EXPECT_EQ(compiled.outdated_after(service("first", Labels{{"app", "web"}})), Names{"p"});
+  EXPECT_EQ(compiled.outdated_after(service("first", Labels{{"app", "db"}})), (Names{"p", "q"}));
+  index.compile(0, 4);
+  EXPECT_EQ(Compiled(index).outdated_after(ServiceRemoval{"default", "first"}), Names{"q"});
+}
+
+TEST(TopologyIndexTest, AWorkloadConcernsThePodsThatItControls) {
+  Index index("pod p label:app=web owner=ReplicaSet/mine\npod q label:app=web owner=ReplicaSet/other\npod r\n");
+  const auto workload = [](const std::string& kind, const std::string& app) {
+    Workload object;
+    object.kind = kind;
+    object.name = "mine";
+    object.namespace_ = "default";
+    object.selector = LabelSelector();
+    object.selector->match_labels = Labels{{"app", app}};
+    return WorkloadUpsert{std::move(object)};
+  };
+  Compiled(index).outdated_after(ServiceUpsert{{"any", "default", Labels{{"app", "none"}}}});
+  index.compile(0, 3);
+  const Compiled compiled(index);
+  EXPECT_TRUE(compiled.outdated_after(workload("Deployment", "web")).empty()) << "default spreading reads none";
+  EXPECT_EQ(compiled.outdated_after(workload("ReplicaSet", "web")), Names{"p"});
+  index.compile(0, 3);
+  EXPECT_TRUE(Compiled(index).outdated_after(workload("ReplicaSet", "web")).empty()) << "as before";
+}
+
+TEST(TopologyIndexTest, ANamespaceConcernsThePodsThatMatchOtherTermsThen) {
+  Index index(
+      "namespace one label:team=x\nnamespace two label:team=y\n"
+      "pod old on=a pod-anti-affinity=zone match=app=web namespace-match=team=x\n"
+      "pod p label:app=web namespace=one\npod q label:app=db namespace=one\npod r label:app=web namespace=two\n");
+  const Compiled compiled(index);
+  EXPECT_TRUE(compiled.outdated_after(NamespaceUpsert{{"three", Labels{{"team", "x"}}}}).empty());
+  EXPECT_EQ(compiled.outdated_after(NamespaceUpsert{{"two", Labels{{"team", "x"}}}}), Names{"r"});
+  EXPECT_EQ(compiled.outdated_after(NamespaceRemoval{"one"}), (Names{"p", "r"}));
+}
+
 TEST(TopologySignatureTest, ListsOfDifferentLengthsHaveDifferentSignatures) {
   TopologyProgram program;
   program.affinity = {1, 2};

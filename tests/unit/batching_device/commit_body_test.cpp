@@ -45,9 +45,12 @@ class HandMadeCluster {
       last_pod[static_cast<std::size_t>(row_of_pod[i])] = static_cast<std::int32_t>(i);
     std::vector<DeviceOutcome> outcomes(row_of_pod.size());
     std::int32_t committed = -1;
-    const DeviceBatch batch{row_of_pod.data(), last_pod.data(), static_cast<std::int32_t>(row_of_pod.size()),
-                            kClasses,          false,           outcomes.data(),
-                            &committed};
+    const DeviceBatch batch{.row_of_pod = row_of_pod.data(),
+                            .last_pod = last_pod.data(),
+                            .pod_count = static_cast<std::int32_t>(row_of_pod.size()),
+                            .row_count = kClasses,
+                            .outcomes = outcomes.data(),
+                            .committed_count = &committed};
     if (threads == 0) {
       commit_batch(SequentialTeam(), state_, batch);
     } else {
@@ -136,6 +139,7 @@ class HandMadeCluster {
       rows_[c].keys = keys_[c].data();
       rows_[c].best = best_[c].data();
       rows_[c].live = live_[c].data();
+      rows_[c].left_out = left_out_.data();
     }
   }
   static std::vector<std::uint32_t> from_zero() {
@@ -201,6 +205,7 @@ class HandMadeCluster {
   std::vector<DeviceRow> rows_;
   std::vector<std::vector<NodeKey>> keys_;
   std::vector<std::vector<std::int32_t>> best_, live_;
+  std::vector<std::uint32_t> left_out_ = std::vector<std::uint32_t>(node_set_words(kNodes), 0);  ///< of every row
   DeviceState state_;
 };
 

@@ -115,7 +115,9 @@ class HandMadeRow {
     layout_.base = base_.data();
     row_.keys = keys_.data();
     row_.best = best_.data();
+    left_out_.assign(static_cast<std::size_t>(node_set_words(node_count())), 0);
     row_.live = live_.data();
+    row_.left_out = left_out_.data();
     state_.columns.node_count = node_count();
     state_.columns.stride = node_count();
     state_.columns.name_hash = name_hash_.data();
@@ -135,6 +137,7 @@ class HandMadeRow {
   std::vector<std::uint32_t> rank_;
   std::vector<NodeKey> keys_;
   std::vector<std::int32_t> best_, live_;
+  std::vector<std::uint32_t> left_out_;
   DeviceLayout layout_;
   DeviceClass pod_class_;
   DeviceProfile profile_;

@@ -150,15 +150,17 @@ TEST_F(EngineClusterTest, ObjectsAreReplacedByName) {
   EXPECT_EQ(cluster.objects().namespaces.front().labels, (LabelMap{{"a", "c"}}));
   EXPECT_TRUE(cluster.apply(ServiceUpsert{{"s", "n", LabelMap{{"a", "b"}}}}).selectors_changed);
   cluster.apply(ServiceUpsert{{"s", "other", {}}});
-  EXPECT_EQ(cluster.objects().services.size(), 2u);
+  EXPECT_EQ(cluster.objects().listed().services.size(), 2u);
   EXPECT_TRUE(cluster.apply(ServiceRemoval{"n", "s"}).selectors_changed);
-  EXPECT_EQ(cluster.objects().services.size(), 1u);
+  EXPECT_EQ(cluster.objects().listed().services.size(), 1u);
   Workload workload;
   workload.kind = "ReplicaSet";
   workload.name = "w";
   cluster.apply(WorkloadUpsert{workload});
   EXPECT_TRUE(cluster.apply(WorkloadRemoval{"ReplicaSet", "", "w"}).selectors_changed);
-  EXPECT_TRUE(cluster.objects().workloads.empty());
+  EXPECT_TRUE(cluster.objects().listed().workloads.empty());
+  cluster.apply(ServiceRemoval{"other", "s"});
+  EXPECT_TRUE(cluster.objects().selecting.empty()) << "namespaces without objects cost nothing";
 }
 
 }  // namespace

@@ -79,7 +79,11 @@ TEST(NamedPlugins, AProfileRecordsExplicitlyEnabledPlugins) {
   const SchedulerConfig config = with_plugins(
       R"("multiPoint": {"enabled": [{"name": "NodePorts"}, {"name": "ImageLocality"}]},
          "score": {"enabled": [{"name": "ImageLocality"}], "disabled": [{"name": "NodeAffinity"}]})");
-  EXPECT_EQ(config.profiles[0].named_plugins, (Lines{"ImageLocality", "NodePorts"}));
+  const std::vector<NamedPlugin>& named = config.profiles[0].named_plugins;
+  ASSERT_EQ(named.size(), 2U);
+  EXPECT_EQ(named[0].name, "ImageLocality");
+  EXPECT_NE(named[0].path.find("profiles[0].plugins.score.enabled[0]"), std::string::npos) << named[0].path;
+  EXPECT_EQ(named[1].name, "NodePorts");
   EXPECT_TRUE(default_scheduler_config(FeatureGates()).profiles[0].named_plugins.empty());
 }
 

@@ -10,6 +10,7 @@
 #include "batching/compiled_profile.h"
 #include "host/cluster/engine_cluster.h"
 #include "host/objects/errors.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/open_backend.h"
 #include "tests/support/scenario.h"
 
@@ -376,7 +377,7 @@ TEST(CpuBackendApplyTest, APlacementThatWasConfirmedIsNotUndone) {
   bench.backend->apply(std::vector<ClusterChange>{PodUpsert{pod_from("pod p on=a cpu=1\n")}});
   EXPECT_FALSE(bench.backend->undo(*bench.pods.front().pod));
   bench.backend->rollback(mark);
-  const Evaluation evaluation = bench.backend->evaluate({pod_from("pod huge cpu=4\n"), 0});
+  const Evaluation evaluation = test::evaluated({pod_from("pod huge cpu=4\n"), 0}, *bench.backend);
   EXPECT_FALSE(evaluation.nodes.front().feasible) << "p still stands there";
 }
 
@@ -395,7 +396,7 @@ TEST(CpuBackendTest, AHugeNominationDoesNotChangeTheNodesAmounts) {
       "node a cpu=4 memory=4Gi\npod old on=a cpu=1 memory=3Gi\n"
       "pod chosen memory=9223372036854775807 nominated=a priority=10\npod q cpu=1 memory=2Gi\n");
   place(*bench.backend, std::span(bench.pods).subspan(1, 1));
-  const Evaluation evaluation = bench.backend->evaluate(bench.pods[1]);
+  const Evaluation evaluation = test::evaluated(bench.pods[1], *bench.backend);
   ASSERT_EQ(evaluation.nodes.size(), 1u);
   EXPECT_FALSE(evaluation.nodes.front().feasible);
   place(*bench.backend, std::span(bench.pods).first(1));  // gives the nomination up
@@ -436,7 +437,7 @@ TEST(CpuBackendTest, StatsCountClassesAndRows) {
 TEST(CpuBackendTest, AnEvaluationPlacesNothing) {
   Bench bench(kCluster);
   Bench other(kCluster);
-  for (const PodToPlace& pod : bench.pods) bench.backend->evaluate(pod);
+  for (const PodToPlace& pod : bench.pods) test::evaluated(pod, *bench.backend);
   EXPECT_EQ(bench.backend->mark().position, 0u);
   EXPECT_EQ(place(*bench.backend, bench.pods), place(*other.backend, other.pods));
 }

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <random>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/engine/cpu/cpu_backend.h"
@@ -169,6 +172,28 @@ TEST(IndexSelection, EveryPodOfDeploymentsWithServicesTakesTheIndex) {
   EXPECT_EQ(place_with_undoing<CpuBackend>(scenario, &ways, always()), expected);
   EXPECT_GT(ways.by_index, 0);
   EXPECT_EQ(ways.all_by_rows(), 0);
+}
+
+/// A row keeps the largest raw score of a node that is refused later. What it normalises by is nobody's then.
+TEST(IndexSelection, TheOnlyHolderOfTheLargestRawScoreIsCordoned) {
+  const test::Scenario scenario = test::parse_scenario(
+      "node a cpu=8 zone=1 label:disk=ssd\nnode b*3 cpu=8 zone=1\nnode c cpu=8\n"
+      "pod p*2 cpu=1 prefer=7:topology.kubernetes.io/zone:In:1 prefer=5:disk:In:ssd\n");
+  const auto cordoned = std::make_shared<Node>(*scenario.objects.nodes.front());
+  cordoned->unschedulable = true;
+  const auto scores = [&](Backend& backend) {
+    std::vector<PodToPlace> pods;
+    for (const PodPtr& pod : scenario.pending()) pods.push_back({pod, 0, -1});
+    backend.compile(pods);
+    const std::int64_t before = backend.commit_batch(std::span(pods).first(1), {}).outcomes.front().score;
+    backend.apply(std::vector<ClusterChange>{NodeUpsert(cordoned)});
+    return std::pair(before, backend.commit_batch(std::span(pods).last(1), {}).outcomes.front().score);
+  };
+  const auto cache = test::fill_cache(scenario.objects);
+  ReferenceBackend reference(cache, scenario.objects, scenario.config, scenario.engine);
+  CpuBackend cpu(cache, scenario.objects, scenario.config, scenario.engine, always());
+  EXPECT_EQ(scores(cpu), scores(reference));
+  EXPECT_GT(cpu.stats().ways.by_index, 0);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class EarlierRow {
     std::vector<ExtraNode> extras;
     for (const std::int32_t node : excluded.members())
       if (!left_out.contains(node) && accepts(pod, node)) extras.push_back(extra(pod, node));
-    return select_in_row(tile_, slot_of(pod), cluster_.snapshot, excluded, extras);
+    return select_in_row(tile_, slot_of(pod), cluster_.snapshot, cluster_.snapshot.node_order(), excluded, extras);
   }
 
   Selection from_list(std::size_t pod, const ExcludedNodes& left_out) {

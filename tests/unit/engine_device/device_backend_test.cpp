@@ -12,6 +12,7 @@
 
 #include "batching/device/device_errors.h"
 #include "tests/support/emulated_accelerator.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/open_backend.h"
 #include "tests/support/scenario.h"
 
@@ -81,7 +82,7 @@ struct OpenDevice {
     Names lines;
     for (std::size_t i = 0; i < pods.size(); i += 7) {
       const PodToPlace& pod = pods[i];
-      const Evaluation evaluation = backend->evaluate(pod);
+      const Evaluation evaluation = test::evaluated(pod, *backend);
       lines.push_back(evaluation.message + evaluation.error);
       for (const NodeEvaluation& node : evaluation.nodes)
         lines.back() += " " + (node.feasible ? std::to_string(node.total) : node.status.message());

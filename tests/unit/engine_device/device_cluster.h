@@ -46,15 +46,17 @@ struct DeviceCluster : CompiledCluster {
     state.columns = columns.columns();
     state.counts = columns.counts();
     state.classes = classes.classes(table, columns);
-    const DeviceRowStore::Work work = rows.prepare(pod_classes, classes, log, snapshot.node_count());
+    LaunchPlan plan;
+    for (const std::int32_t c : pod_classes) plan.add_class(c);
+    const DeviceRowStore::Work work = rows.prepare(plan, classes, log, snapshot.node_count());
     TransferBlock block;
     const auto at_rows = block.add(work.rows);
     block.send(row_table);
     state.rows = {block.at(at_rows), classes.layouts()};
     accelerator.build_rows(state, {work.build.data(), static_cast<std::int32_t>(work.build.size())});
-    accelerator.refresh_rows(
-        state, {work.refresh.data(), work.first_node.data(), work.nodes.data(),
-                static_cast<std::int32_t>(work.refresh.size()), static_cast<std::int32_t>(work.nodes.size())});
+    const DeviceRowStore::Work::Refresh& refresh = work.refresh;
+    accelerator.refresh_rows(state, {refresh.rows.data(), refresh.first_node.data(), refresh.end_node.data(),
+                                     refresh.nodes.data(), static_cast<std::int32_t>(refresh.rows.size())});
     return state;
   }
   DeviceState bring_up_all() {

@@ -221,6 +221,23 @@ TEST(DeviceEventsTest, CellsHaveRoomForSomeNodesAndNewCells) {
   EXPECT_EQ(engines.stats().full_uploads, 1);
 }
 
+/// Two loads, and anti-affinity that pods of one class read, in two priorities between which pods lie.
+TEST(DeviceEventsTest, PodsThatNominationsCountAgainstArePlacedOnTheDevice) {
+  Engines engines(cluster_of(20) +
+                  "pod n cpu=63 priority=9 nominated=n3\npod m cpu=63500m priority=5 nominated=z1\n"
+                  "pod k label:app=u priority=9 pod-anti-affinity=host match=app=u nominated=n5\n"
+                  "pod high*3 cpu=700m priority=7\npod large*4 cpu=40 priority=1\n");
+  for (const char* round : {"cold", "warm", "fuller"}) engines.expect_equal_placements(round);
+  engines.apply({NominationUpsert{engines.scenario.pending().front(), "n7"}, PodRemoval{"no such pod"}});
+  engines.expect_equal_placements("with another nomination");
+  EXPECT_EQ(engines.stats().pods_on_host, 0);
+  EXPECT_EQ(Engines::place(*engines.device, engines.scenario.pending()),
+            Engines::place(*engines.cpu, engines.scenario.pending()));
+  EXPECT_LE(engines.stats().pods_on_host, 4) << "nominated pods try their own node on the host";
+  engines.expect_equal_placements("without nominations");
+  EXPECT_LE(engines.stats().pods_on_host, 4);
+}
+
 TEST(DeviceEventsTest, PodsThatTheHostPlacesAreCounted) {
   const std::string cluster = "node a cpu=4 memory=4Gi\nnode b cpu=4 memory=4Gi\npod p*3 cpu=100m memory=1Mi\n";
   Engines plain(cluster);

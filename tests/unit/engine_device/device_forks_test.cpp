@@ -170,15 +170,18 @@ TEST_F(DeviceForks, TheHostAnswersAForkWithNodesOfItsOwn) {
   EXPECT_EQ(pods_on_host(), 4);
 }
 
-TEST_F(DeviceForks, TheHostAnswersPodsThatANominationConcerns) {
+TEST_F(DeviceForks, NominationsCountOnTheDevice) {
   open();
   auto nominated = test::parse_scenario("pod n cpu=6 priority=9").pending().front();
   for (Side* const side : {&device_, &cpu_}) {
     side->backend->apply(std::vector<ClusterChange>{NominationUpsert{nominated, "b0"}});
     side->fork = side->backend->fork();
   }
-  expect_equal_batches(0, 3);
-  EXPECT_EQ(pods_on_host(), 3);
+  expect_equal_evaluations();
+  expect_equal_batches(0, 12);
+  expect_equal_evaluations();
+  EXPECT_EQ(pods_on_host(), 0);
+  EXPECT_EQ(device_.backend->stats().device->evaluations_on_host, 0);
 }
 
 TEST_F(DeviceForks, TheHostAnswersWhenTheDeviceFails) {

@@ -13,8 +13,8 @@ using test::DeviceCluster;
 using Indexes = std::vector<std::int32_t>;
 
 constexpr const char* kText = "node n*64 cpu=64\npod a cpu=1\npod b cpu=2\npod c cpu=3\npod d cpu=4";
-/// 64 + 8 + 1 keys, 9 positions, one count.
-constexpr std::uint64_t kRowBytes = 73 * 8 + 9 * 4 + 4;
+/// 64 + 8 + 1 keys, 9 positions, one count, 64 bits.
+constexpr std::uint64_t kRowBytes = 73 * 8 + 9 * 4 + 4 + 8;
 
 struct Store : DeviceCluster {
   explicit Store(std::uint64_t rows_max, const DeviceTuning& device_tuning = {})
@@ -22,7 +22,22 @@ struct Store : DeviceCluster {
     add_classes({0, 1, 2, 3});
   }
   DeviceRowStore::Work prepare(const Indexes& pod_classes) {
-    return store.prepare(pod_classes, classes, log, snapshot.node_count());
+    LaunchPlan plan;
+    for (const std::int32_t c : pod_classes) plan.add_class(c);
+    return store.prepare(plan, classes, log, snapshot.node_count());
+  }
+  /// Of one class, whose row leaves out the nodes.
+  DeviceRowStore::Work prepare_without(std::int32_t pod_class, const Indexes& nodes, std::uint64_t version) {
+    LaunchPlan plan;
+    plan.add_class(pod_class);
+    plan.left_out.front() = {version, nodes};
+    return store.prepare(plan, classes, log, snapshot.node_count());
+  }
+  Indexes left_out(std::int32_t pod_class) const {
+    Indexes nodes;
+    for (std::int32_t node = 0; node < snapshot.node_count(); ++node)
+      if (is_in_node_set(store.row(pod_class).left_out, node)) nodes.push_back(node);
+    return nodes;
   }
   DeviceRowStore store;
 };
@@ -33,7 +48,7 @@ TEST(DeviceRowsTest, ARowIsBuiltOnceAndThenKept) {
   EXPECT_EQ(rows.prepare({1, 2, 0}).build, Indexes{1});
   const DeviceRowStore::Work work = rows.prepare({0, 1, 2});
   EXPECT_TRUE(work.build.empty());
-  EXPECT_TRUE(work.refresh.empty());
+  EXPECT_TRUE(work.refresh.rows.empty());
   EXPECT_EQ(rows.store.bytes(), 3 * kRowBytes);
   EXPECT_EQ(rows.store.rows_built(), 3);
 }
@@ -96,9 +111,24 @@ TEST(DeviceRowsTest, ARowIsRefreshedFromItsLogPosition) {
   rows.place(rows.pods[0], 9);
   const DeviceRowStore::Work work = rows.prepare({0, 1, 2});
   EXPECT_EQ(work.build, Indexes{2});
-  EXPECT_EQ(work.refresh, (Indexes{0, 1}));
-  EXPECT_EQ(work.nodes, (Indexes{7, 9}));
-  EXPECT_EQ(work.first_node, (Indexes{0, 1}));
+  EXPECT_EQ(work.refresh.rows, (Indexes{0, 1}));
+  EXPECT_EQ(work.refresh.nodes, (Indexes{7, 9}));
+  EXPECT_EQ(work.refresh.first_node, (Indexes{0, 1}));
+  EXPECT_EQ(work.refresh.end_node, (Indexes{2, 2}));
+}
+
+TEST(DeviceRowsTest, ARowIsRefreshedOnTheNodesThatItLeavesOutOrLeftOut) {
+  Store rows(4);
+  EXPECT_EQ(rows.prepare_without(0, {3, 40}, 1).build, Indexes{0}) << "a new row is evaluated with them left out";
+  EXPECT_EQ(rows.left_out(0), (Indexes{3, 40}));
+  EXPECT_TRUE(rows.prepare_without(0, {3, 40}, 1).left_out.rows.empty()) << "of a known version";
+  const DeviceRowStore::Work work = rows.prepare_without(0, {40, 63}, 2);
+  EXPECT_TRUE(work.build.empty());
+  EXPECT_EQ(work.left_out.rows, Indexes{0});
+  EXPECT_EQ(work.left_out.nodes, (Indexes{3, 40, 40, 63}));
+  EXPECT_EQ(rows.left_out(0), (Indexes{40, 63}));
+  EXPECT_EQ(rows.prepare({0}).left_out.nodes, (Indexes{40, 63}));
+  EXPECT_EQ(rows.left_out(0), Indexes());
 }
 
 TEST(DeviceRowsTest, ARowThatMissedTooMuchIsRebuilt) {

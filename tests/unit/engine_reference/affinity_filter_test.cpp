@@ -114,7 +114,7 @@ TEST(AffinityTerms, Q2_KeepsANegativeNamespaceSelectorUnlessTheBugIsFixed) {
       "ask p pod-anti-affinity=zone match=app=db namespace-match=team:NotIn:a");
   for (const bool keeps : {true, false}) {
     AffinityTerm term = parse_terms(*cluster.request().pod).required_anti_affinity.at(0);
-    list_namespaces(term, cluster.view().namespaces, keeps);
+    list_namespaces(term, cluster.view().objects.namespaces, keeps);
     EXPECT_EQ(term.namespaces, std::set<std::string>{"q"});
     EXPECT_EQ(term.matches(cluster.pod("x"), {}), keeps) << "a namespace that has no object";
   }

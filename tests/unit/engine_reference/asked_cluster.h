@@ -3,10 +3,11 @@
 
 // A cluster in the form that the reference's rules read, from the text of a scenario.
 
-#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "host/cluster/engine_cluster.h"
 #include "host/engine/reference/cluster_view.h"
 #include "host/engine/reference/node_state.h"
 #include "host/engine/reference/request.h"
@@ -19,7 +20,7 @@ namespace berth::test {
 class AskedCluster {
  public:
   explicit AskedCluster(const std::string& text)
-      : scenario_(parse_scenario(text)), cache_(fill_cache(scenario_.objects)), nodes_(states()) {}
+      : scenario_(parse_scenario(text)), cluster_(fill_cache(scenario_.objects), scenario_.objects), nodes_(states()) {}
   AskedCluster(const AskedCluster&) = delete;
   AskedCluster& operator=(const AskedCluster&) = delete;
 
@@ -48,7 +49,7 @@ class AskedCluster {
  private:
   std::vector<reference::NodeState> states() const {
     std::vector<reference::NodeState> all;
-    for (const NodeInfo* info : cache_->nodes_in_order()) {
+    for (const NodeInfo* info : cluster_.cache().nodes_in_order()) {
       reference::NodeState state;
       state.node = info->node;
       for (const PodPtr& resident : info->pods) reference::add_pod(state, resident);
@@ -58,16 +59,14 @@ class AskedCluster {
   }
 
   Scenario scenario_;
-  std::shared_ptr<ClusterCache> cache_;
+  EngineCluster cluster_;
   std::vector<reference::NodeState> nodes_;
   reference::ClusterView view_{nodes_,
-                               cache_->images(),
-                               scenario_.objects.namespaces,
-                               scenario_.objects.services,
-                               scenario_.objects.workloads,
+                               cluster_.cache().images(),
+                               cluster_.objects(),
                                scenario_.engine.upstream_bugs,
                                scenario_.engine.host_plugins,
-                               *cache_};
+                               cluster_.cache()};
   reference::Request request_ =
       reference::make_request(*scenario_.asked.at(0), scenario_.config.profiles.front(), scenario_.config.gates, view_);
 };

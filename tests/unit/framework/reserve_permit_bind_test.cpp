@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <stdexcept>
+#include <string>
 
 #include "tests/unit/framework/scripted_plugins.h"
 
@@ -125,6 +127,33 @@ TEST_F(PlacedPod, PreBindKeepsARejectionAndWrapsOtherErrors) {
   own.add("A", {Point::kPreBind}, script);
   EXPECT_EQ(own.build().run_pre_bind(placed()),
             (Status{StatusCode::kError, "A", {"running PreBind plugin \"A\": lost"}}));
+}
+
+TEST_F(PlacedPod, PreBindPluginsThatAllowItRunBesideEachOtherFrom136On) {
+  std::map<std::string, StatusCode> answers = {
+      {"A", StatusCode::kWait}, {"B", StatusCode::kSuccess}, {"C", StatusCode::kWait}, {"D", StatusCode::kSuccess}};
+  for (const std::string name : {"A", "B", "C", "D"}) {
+    Script script;
+    script.pre_bind = [&answers, name](const PodOnNode&) { return status_of(answers[name], "x"); };
+    script.allows_parallel = name != "D";
+    scripted.add(name, {Point::kPreBind}, script);
+  }
+  Framework one_by_one = scripted.build();
+  EXPECT_EQ(one_by_one.run_pre_bind(placed()).plugin, "A");
+  EXPECT_EQ(calls, Calls{"A.pre_bind"});
+  calls.clear();
+  Framework grouped = scripted.build();
+  grouped.set_parallel_pre_bind(true);
+  EXPECT_EQ(grouped.run_pre_bind(placed()).code, StatusCode::kWait);
+  EXPECT_EQ(calls, (Calls{"A.pre_bind", "B.pre_bind", "C.pre_bind"})) << "D comes after them";
+  calls.clear();
+  answers["A"] = StatusCode::kSuccess;
+  EXPECT_EQ(grouped.run_pre_bind(placed()).plugin, "C");
+  answers["C"] = StatusCode::kUnschedulable;
+  EXPECT_EQ(grouped.run_pre_bind(placed()).plugin, "C");
+  answers["C"] = StatusCode::kSuccess;
+  EXPECT_TRUE(grouped.run_pre_bind(placed()).ok());
+  EXPECT_EQ(calls, (Calls{"A.pre_bind", "C.pre_bind", "C.pre_bind", "C.pre_bind", "D.pre_bind"}));
 }
 
 TEST_F(PlacedPod, TheFirstBindPluginThatDoesNotSkipDecides) {

@@ -31,6 +31,7 @@ struct Script {
   std::function<Status(const PodOnNode&)> pre_flight;
   std::function<Status(const PodOnNode&)> pre_bind;
   std::function<Status(const PodOnNode&)> bind;
+  bool allows_parallel = false;
 };
 
 /// Implements every point; the profile decides which of them call it. Each call adds "<name>.<point>" to `calls`.
@@ -67,6 +68,7 @@ class ScriptedPlugin : public PreEnqueuePlugin,
     note("pre_flight");
     return script_.pre_flight ? script_.pre_flight(pod) : Status{};
   }
+  bool allows_parallel(const PodOnNode&) const override { return script_.allows_parallel; }
   Status pre_bind(const PodOnNode& pod) override {
     note("pre_bind");
     return script_.pre_bind ? script_.pre_bind(pod) : Status{};

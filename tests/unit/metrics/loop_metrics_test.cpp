@@ -414,7 +414,7 @@ TEST_F(LoopMetricsTest, CallsOfTheDispatcherByTypeAndResult) {
   settle();
   EXPECT_EQ(value("pending_async_api_calls{call_type=\"pod_binding\"}"), 1) << "one is in flight";
   EXPECT_EQ(value("pending_async_api_calls{call_type=\"pod_status_patch\"}"), 0);
-  advance_s(2);
+  advance_s(20);  // internal errors of a status patch are tried again, four times
   EXPECT_EQ(value("async_api_call_execution_total{call_type=\"pod_binding\",result=\"success\"}"), 2);
   EXPECT_EQ(value("async_api_call_execution_duration_seconds_sum{call_type=\"pod_binding\",result=\"success\"}"), 2);
   EXPECT_EQ(value("async_api_call_execution_total{call_type=\"pod_status_patch\",result=\"error\"}"), 1);

@@ -197,7 +197,7 @@ TEST(DecodePod, OnlyVolumesThatAPluginReadsAreKept) {
   ASSERT_EQ(volumes.size(), 4u);
   EXPECT_EQ(volumes[0], (PodVolume{PodVolume::Kind::kClaim, "pvc"}));
   EXPECT_EQ(volumes[1], (PodVolume{PodVolume::Kind::kEphemeral, "b"}));
-  EXPECT_EQ(volumes[2], (PodVolume{PodVolume::Kind::kCsiInline, "csi"}));
+  EXPECT_EQ(volumes[2], (PodVolume{PodVolume::Kind::kCsiInline, "d"}));
   EXPECT_EQ(volumes[3].kind, PodVolume::Kind::kInTreeDisk);
   EXPECT_EQ(volumes[3].name, "awsElasticBlockStore");
   ASSERT_NE(volumes[3].disk, nullptr);

@@ -103,7 +103,7 @@ spec:
   resources: {requests: {cpu: "2", memory: 1Gi}}
   schedulingGates: [{name: g}]
   resourceClaims: [{name: c}]
-  volumes: [{name: a, persistentVolumeClaim: {claimName: pvc}}, {name: b, ephemeral: {}}, {csi: {}}, {rbd: {}}]
+  volumes: [{name: a, persistentVolumeClaim: {claimName: pvc}}, {name: b, ephemeral: {}}, {csi: {driver: d.example.com}}, {rbd: {}}]
   nodeSelector: {disk: ssd}
   tolerations: [{operator: Exists}, {key: a, value: v, effect: NoSchedule}, {key: l, operator: Lt, value: "3"}]
   containers:
@@ -158,6 +158,22 @@ preemptionPolicy: Never
   EXPECT_EQ(second.priority_classes.at(0).value, -10);
   EXPECT_TRUE(second.priority_classes.at(0).global_default);
   EXPECT_EQ(second.priority_classes.at(0).preemption_policy, PreemptionPolicy::kNever);
+}
+
+TEST(JsonOut, WritesVolumesAndClaimsOfPodsAsAnApiServerAcceptsThem) {
+  const auto pods = load_good(R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers: [{name: c, image: i}]
+  volumes: [{name: a, persistentVolumeClaim: {claimName: pvc}}, {name: b, ephemeral: {}}, {name: c, csi: {driver: a.io}},
+            {name: d, csi: {driver: b.io}}]
+  resourceClaims: [{name: g}]
+)");
+  LoadOptions strict;
+  strict.strict = true;
+  EXPECT_TRUE(load_good(written(pods), strict).pods.at(0)->rare() == pods.pods.at(0)->rare());
 }
 
 TEST(JsonOut, WritesAnEmptyList) { EXPECT_TRUE(load_good(written({})).nodes.empty()); }

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <stdexcept>
+#include <system_error>
 
 namespace berth::test {
 namespace {
@@ -56,7 +58,9 @@ extenders: [{urlPrefix: "http://e", filterVerb: filter}]
 kind: KubeSchedulerConfiguration
 profiles: [{plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}}]
 )"},
-    {"volume.yaml", "apiVersion: v1\nkind: PersistentVolume\nspec: {}\n"},
+    {"volume.yaml", "apiVersion: v1\nkind: PersistentVolume\nspec: {csi: {driver: d.example.com}}\n"},
+    {"claim.yaml", "apiVersion: v1\nkind: PersistentVolumeClaim\nspec: {accessModes: [ReadOnlyMany]}\n"},
+    {"device-class.yaml", "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: d}\nspec: {}\n"},
     {"service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {generateName: s-}\nspec: {selector: {app: x}}\n"},
 };
 

@@ -62,19 +62,35 @@ TEST(PerfObjects, ReadPoliciesOfASpreadConstraintInAnyCase) {
 }
 
 TEST(PerfObjects, NameKindsAndNeedsThatAreNotSupported) {
-  EXPECT_EQ(make("apiVersion: v1\nkind: PersistentVolume\nspec: {}\n").unsupported, "PersistentVolume objects");
+  EXPECT_EQ(make("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nspec: {}\n").unsupported, "DeviceClass objects");
   EXPECT_EQ(make("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: c, image: i}]\n"
                  "  resourceClaims: [{name: a, resourceClaimName: b}]\n")
                 .unsupported,
             "pods with resource claims");
   EXPECT_EQ(make("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: c, image: i}]\n"
-                 "  volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]\n")
-                .unsupported,
-            "pods with volumes that a storage plugin looks at");
-  EXPECT_EQ(make("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: c, image: i}]\n"
                  "  volumes: [{name: v, secret: {secretName: x}}]\n")
                 .unsupported,
             "");
+}
+
+TEST(PerfObjects, GiveAPodAVolumeAndAClaimBoundToEachOther) {
+  const SeriesResult pod =
+      make("apiVersion: v1\nkind: Pod\nmetadata: {generateName: p-}\nspec: {containers: [{name: c}]}\n");
+  const SeriesResult volume =
+      make("apiVersion: v1\nkind: PersistentVolume\nspec: {awsElasticBlockStore: {volumeID: <volume-id>}}\n");
+  const SeriesResult claim = make(
+      "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {annotations: {pv.kubernetes.io/bind-completed: "
+      "'true'}}\nspec: {accessModes: [ReadOnlyMany]}\n");
+  const PodWithVolume made = with_volume(pod.series.at(0), volume.series.at(0), claim.series.at(0), "team", 7);
+  EXPECT_EQ(made.claim->full_name(), "team/pvc-7");
+  EXPECT_TRUE(made.claim->is_bound());
+  EXPECT_EQ(made.volume->name, "team-vol-7");
+  EXPECT_EQ(made.volume->claim_ref, (ObjectName{"team", "pvc-7", ""}));
+  EXPECT_EQ(made.volume->migrated->handle, "vol-7");
+  const Pod& with_claim = *std::get<PodPtr>(made.pod.object);
+  ASSERT_EQ(with_claim.rare().volumes.size(), 1U);
+  EXPECT_EQ(with_claim.rare().volumes[0].name, "pvc-7");
+  EXPECT_EQ(made.pod.options.generate_name, "p-");
 }
 
 TEST(PerfObjects, NameTheFileOfWhatCannotBeRead) {

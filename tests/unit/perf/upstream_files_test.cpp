@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "host/perf/workload_plan.h"
@@ -36,10 +37,10 @@ TEST(UpstreamFiles, EveryWorkloadIsReadAndRunOrSkippedWithAReason) {
   const std::vector<std::string> paths = workload_files();
   if (paths.empty()) GTEST_SKIP() << "no performance-config.yaml below " << upstream_folder();
   std::size_t workloads = 0;
-  std::vector<std::string> skipped;  // of the four files without volumes and devices
+  std::vector<std::string> skipped;  // of the files without devices
   for (const std::string& path : paths) {
     const PerfFile file = load_perf_file(path);
-    const bool needs_more = file.topic == "volumes" || path.find("/dra/") != std::string::npos;
+    const bool needs_more = path.find("/dra/") != std::string::npos;
     for (const PerfTestCase& test_case : file.cases) {
       for (const PerfWorkload& workload : test_case.workloads) {
         ++workloads;
@@ -50,8 +51,7 @@ TEST(UpstreamFiles, EveryWorkloadIsReadAndRunOrSkippedWithAReason) {
   }
   EXPECT_EQ(paths.size(), 12u);
   EXPECT_EQ(workloads, 230u);
-  EXPECT_EQ(skipped, std::vector<std::string>({"EventHandlingPodDelete/2Nodes_20Pods: CSINode objects",
-                                               "EventHandlingPodDelete/50Nodes_500Pods: CSINode objects"}));
+  EXPECT_EQ(skipped, std::vector<std::string>());
 }
 
 }  // namespace

@@ -55,22 +55,32 @@ TEST(WorkloadPlan, SaysWhyAWorkloadIsSkipped) {
   const std::string measure = kMeasure;
   EXPECT_EQ(small_plan("  - {opcode: createResourceDriver, driverName: d}\n" + measure).skip_reason,
             "the operation createResourceDriver");
-  EXPECT_EQ(small_plan("  - {opcode: createAny, templatePath: volume.yaml}\n" + measure).skip_reason,
-            "PersistentVolume objects");
+  EXPECT_EQ(small_plan("  - {opcode: createAny, templatePath: device-class.yaml}\n" + measure).skip_reason,
+            "DeviceClass objects");
   EXPECT_EQ(small_plan("  - {opcode: createPods, count: 1, podTemplatePath: claim-pod.yaml, collectMetrics: true}\n")
                 .skip_reason,
             "pods with resource claims");
-  EXPECT_EQ(small_plan("  - {opcode: createPods, count: 1, collectMetrics: true, persistentVolumeTemplatePath: a, "
-                       "persistentVolumeClaimTemplatePath: b}\n")
-                .skip_reason,
-            "PersistentVolume and PersistentVolumeClaim objects");
-  EXPECT_EQ(small_plan("  - opcode: createNodes\n    count: 1\n    nodeAllocatableStrategy:\n"
-                       "      csiNodeAllocatable: {a.b: {count: 20}}\n" +
-                       measure)
-                .skip_reason,
-            "CSINode objects");
   EXPECT_EQ(small_plan(measure, "    thresholdMetricSelector: {name: scheduler_x}\n").skip_reason,
             "a threshold of the metric scheduler_x");
+}
+
+TEST(WorkloadPlan, PodsHaveVolumesAndNodesCsiNodesWhereTheFileSaysSo) {
+  const WorkloadPlan plan = small_plan(
+      "  - opcode: createNodes\n    count: 1\n    nodeAllocatableStrategy:\n"
+      "      csiNodeAllocatable: {a.b: {count: 20}}\n      migratedPlugins: [kubernetes.io/aws-ebs]\n"
+      "  - {opcode: createPods, count: 2, collectMetrics: true, persistentVolumeTemplatePath: volume.yaml, "
+      "persistentVolumeClaimTemplatePath: claim.yaml}\n");
+  ASSERT_EQ(plan.skip_reason, "");
+  const auto& strategy = std::get<SetNodeAllocatable>(std::get<CreateNodesOp>(plan.ops[0].op).strategy);
+  ASSERT_EQ(strategy.drivers.size(), 1U);
+  EXPECT_EQ(strategy.drivers[0].limit, 20);
+  EXPECT_EQ(strategy.migrated_plugins, std::vector<std::string>{"kubernetes.io/aws-ebs"});
+  ASSERT_EQ(plan.ops[1].objects.size(), 3U);
+  EXPECT_EQ(std::get<SharedObject<VolumeClaim>>(plan.ops[1].objects[2].at(0).object)->namespace_, "namespace-1");
+  EXPECT_EQ(
+      error_of("  - {opcode: createPods, count: 1, collectMetrics: true, persistentVolumeTemplatePath: volume.yaml}\n",
+               ""),
+      "Case/Small: expected persistentVolumeTemplatePath and persistentVolumeClaimTemplatePath, or neither");
 }
 
 TEST(WorkloadPlan, RunsWithHintsWhereTheFileTurnsThemOff) {
@@ -107,8 +117,10 @@ TEST(WorkloadPlan, SkipsConfigurationsThatAskForWhatIsNotBuilt) {
     file.cases.at(0).scheduler_config_path = path;
     return plan_workload(file, file.cases.at(0), file.cases.at(0).workloads.at(0), PlanDepth::kWhole).skip_reason;
   };
-  EXPECT_EQ(reason("extender.yaml"),
-            "what extender.yaml asks for: extender http://e is configured, but extenders are not built yet");
+  EXPECT_EQ(
+      reason("extender.yaml"),
+      "what extender.yaml asks for: line 3, extenders[0]: extender http://e is configured, but extenders are not built "
+      "yet");
   const std::string out_of_tree = reason("out-of-tree.yaml");
   EXPECT_EQ(out_of_tree.rfind("what out-of-tree.yaml asks for: ", 0), 0U) << out_of_tree;
   EXPECT_NE(out_of_tree.find("\"Coscheduling\""), std::string::npos) << out_of_tree;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "tests/unit/perf/perf_files.h"
 
 namespace berth {
@@ -91,6 +94,21 @@ TEST(WorkloadRun, MeasuresPodsUntilTheLastIsScheduled) {
   EXPECT_EQ(measured[0].elapsed_us, 100'000);
   EXPECT_DOUBLE_EQ(measured[0].pods_per_second(), 1000);
   EXPECT_FALSE(measured[0].throughput.has_value());
+}
+
+TEST(WorkloadRun, EachPodHasItsClaimAndVolumeAndEachNodeItsCsiNode) {
+  Bench bench;
+  bench.run(
+      "  - {opcode: createNodes, count: 3, nodeTemplatePath: nodes.yaml, "
+      "nodeAllocatableStrategy: {csiNodeAllocatable: {a.b: {count: 20}}}}\n"
+      "  - {opcode: createPods, count: 2, collectMetrics: true, podTemplatePath: pod.yaml, "
+      "persistentVolumeTemplatePath: volume.yaml, persistentVolumeClaimTemplatePath: claim.yaml}\n");
+  EXPECT_EQ(bench.store.count<CsiNode>(), 3U);
+  EXPECT_EQ(bench.store.count<PersistentVolume>(), 2U);
+  EXPECT_EQ(bench.store.list<VolumeClaim>().items.back()->object->volume_name, "namespace-1-vol-1");
+  std::set<std::string> claims;
+  for (const StoredPodPtr& pod : bench.store.list<Pod>().items) claims.insert(pod->object->rare().volumes.at(0).name);
+  EXPECT_EQ(claims, (std::set<std::string>{"pvc-0", "pvc-1"}));
 }
 
 TEST(WorkloadRun, SamplesWhereARunTakesSeconds) {

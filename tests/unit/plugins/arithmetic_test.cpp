@@ -2,6 +2,7 @@
 // Arithmetic of the rules: lanes of doubles must give the integers of kube-scheduler.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <vector>

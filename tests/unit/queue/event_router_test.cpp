@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/storage_text.h"
 #include "tests/unit/queue/queue_fixture.h"
 
 namespace berth::test {
@@ -125,6 +126,23 @@ TEST_F(EventRouterTest, TakesTheChangesThatAnEngineTakes) {
   test.router().route(NamespaceRemoval{"x"}, none);
   EXPECT_EQ(test.place_of("p"), "");
   EXPECT_EQ(raised(), (Labels{"NodeAdd", "NodeUpdateNodeAllocatable", "NodeDelete"}));
+}
+
+TEST_F(EventRouterTest, StorageObjectsRaiseTheirOwnEvents) {
+  const StorageObject claim = read_storage_object(split_words("volume-claim c")).value();
+  const ObjectsBefore none{nullptr, nullptr, [](StorageKind, std::string_view, std::string_view) { return nullptr; }};
+  const ObjectsBefore some{nullptr, nullptr, [&](StorageKind kind, std::string_view space, std::string_view name) {
+                             EXPECT_EQ(std::string(space) + "/" + std::string(name), "default/c");
+                             EXPECT_EQ(kind, StorageKind::kClaim);
+                             return std::make_shared<const StorageObject>(claim);
+                           }};
+  const StorageRemoval removal{StorageKind::kClaim, "default", "c"};
+  test.router().route(StorageUpsert{claim}, none);
+  test.router().route(StorageUpsert{claim}, some);
+  test.router().route(removal, some);
+  test.router().route(removal, none);
+  EXPECT_EQ(raised(), (Labels{"PersistentVolumeClaimAdd", "PersistentVolumeClaimUpdate"}))
+      << "no plugin registered a deletion";
 }
 
 }  // namespace

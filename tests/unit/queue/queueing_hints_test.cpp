@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/storage_text.h"
 #include "tests/unit/queue/queue_fixture.h"
 
 namespace berth::test {
@@ -23,6 +24,17 @@ class QueueingHintsTest : public testing::Test {
                  const std::string& after) {
     test.add_failed("waits " + pod, {plugin});
     test.router().pod_changed(before.empty() ? nullptr : pod_of(before), after.empty() ? nullptr : pod_of(after));
+    return is_back();
+  }
+  /// Lines of tests/support/storage_text.h.
+  bool storage_helps(const std::string& pod, const std::string& plugin, const std::string& before,
+                     const std::string& after) {
+    test.add_failed("waits " + pod, {plugin});
+    const auto object_of = [](const std::string& text) -> StorageObjectPtr {
+      if (text.empty()) return nullptr;
+      return std::make_shared<const StorageObject>(read_storage_object(split_words(text)).value());
+    };
+    test.router().storage_changed(object_of(before), object_of(after));
     return is_back();
   }
   /// The pod's own update.
@@ -214,6 +226,90 @@ TEST(QueueingHintsOf136, LabelsOfThePodItselfAndNominatedPodsCount) {
     EXPECT_EQ(test.place_of("hates"), helped);
     EXPECT_EQ(test.place_of("spreads"), helped);
   }
+}
+
+TEST_F(QueueingHintsTest, VolumeRestrictions) {
+  const std::string plugin = "VolumeRestrictions";
+  EXPECT_TRUE(pod_helps("claim=c", plugin, "v on=n claim=c", ""));
+  EXPECT_FALSE(pod_helps("claim=c", plugin, "v on=n claim=d", ""));
+  EXPECT_FALSE(pod_helps("claim=c", plugin, "v on=n namespace=other claim=c", ""));
+  EXPECT_TRUE(pod_helps("disk=gce:x", plugin, "v on=n disk=gce:x:ro", ""));
+  EXPECT_FALSE(pod_helps("disk=gce:x:ro", plugin, "v on=n disk=gce:x:ro", ""));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "", "volume-claim c"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "", "volume-claim d"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "", "volume-claim c namespace=other"));
+  EXPECT_FALSE(storage_helps("ephemeral-volume=e", plugin, "", "volume-claim waits-e"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "volume-claim c", "volume-claim c bound=v"))
+      << "Add alone is registered";
+  EXPECT_TRUE(node_helps("claim=c", plugin, "", "n"));
+}
+
+TEST_F(QueueingHintsTest, NodeVolumeLimits) {
+  const std::string plugin = "NodeVolumeLimits";
+  EXPECT_TRUE(pod_helps("claim=c", plugin, "v on=n claim=d", ""));
+  EXPECT_TRUE(pod_helps("claim=c", plugin, "v nominated=n disk=aws:vol-1", ""));
+  EXPECT_FALSE(pod_helps("claim=c", plugin, "v claim=d", "")) << "it had no node";
+  EXPECT_FALSE(pod_helps("claim=c", plugin, "v on=n disk=iscsi:i", ""));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "", "csi-node n"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "csi-node n driver=d:1", "csi-node n driver=d:2"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "csi-node n", "csi-node n driver=d:1"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "csi-node n driver=d:2", "csi-node n driver=d:1"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "csi-node n driver=d:2", "csi-node n driver=d"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "", "volume-claim c"));
+  EXPECT_TRUE(storage_helps("ephemeral-volume=e", plugin, "", "volume-claim waits-e"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "volume-claim c", "volume-claim c bound=v"));
+  const std::string attachment = "volume-attachment a attacher=ebs.csi.aws.com on=n volume=v";
+  EXPECT_TRUE(storage_helps("claim=c", plugin, attachment, ""));
+  EXPECT_TRUE(storage_helps("disk=aws:vol-1", plugin, attachment, ""));
+  EXPECT_FALSE(storage_helps("disk=gce:x", plugin, attachment, ""));
+  EXPECT_FALSE(storage_helps("ephemeral-volume=e", plugin, attachment, ""));
+}
+
+TEST_F(QueueingHintsTest, VolumeBinding) {
+  const std::string plugin = "VolumeBinding";
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "", "storage-class s"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "storage-class s", "storage-class s allow=zone:a"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "storage-class s", "storage-class s provisioner=p"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "volume-claim c", "volume-claim c bound=v"));
+  EXPECT_TRUE(storage_helps("ephemeral-volume=e", plugin, "", "volume-claim waits-e"));
+  EXPECT_FALSE(storage_helps("ephemeral-volume=e", plugin, "", "volume-claim e"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "volume-claim c", "")) << "deletions are not registered";
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "persistent-volume v", "persistent-volume v"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "", "csi-node n"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "csi-node n", "csi-node n migrated=x"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "csi-node n", "csi-node n driver=d:3"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "", "csi-driver d"));
+  EXPECT_TRUE(storage_helps("inline-csi=d", plugin, "csi-driver d tracks-capacity", "csi-driver d"));
+  EXPECT_FALSE(storage_helps("inline-csi=d", plugin, "csi-driver d", "csi-driver d tracks-capacity"));
+  EXPECT_FALSE(storage_helps("inline-csi=e", plugin, "csi-driver d tracks-capacity", "csi-driver d"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "", "storage-capacity k free=0"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "storage-capacity k", "storage-capacity k free=1"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "storage-capacity k free=9 largest=1", "storage-capacity k largest=2"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "storage-capacity k free=2", "storage-capacity k free=9 largest=2"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "storage-capacity k free=2", "storage-capacity k"));
+  EXPECT_TRUE(node_helps("claim=c", plugin, "n", "n label:a=b"));
+}
+
+TEST_F(QueueingHintsTest, VolumeZone) {
+  const std::string plugin = "VolumeZone";
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "", "storage-class s waits"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "", "storage-class s"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "volume-claim c", "volume-claim c bound=v"));
+  EXPECT_FALSE(storage_helps("ephemeral-volume=e", plugin, "", "volume-claim waits-e"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "", "persistent-volume v"));
+  EXPECT_TRUE(storage_helps("claim=c", plugin, "persistent-volume v zone=a", "persistent-volume v zone=b"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "persistent-volume v zone=a__b", "persistent-volume v zone=b__a"));
+  EXPECT_FALSE(storage_helps("claim=c", plugin, "persistent-volume v label:x=1", "persistent-volume v label:x=2"));
+  EXPECT_TRUE(node_helps("claim=c", plugin, "n", "n label:a=b"));
+}
+
+TEST_F(QueueingHintsTest, PodsWithOtherVolumesAreAskedApart) {
+  test.add_failed("one claim=c", {"VolumeBinding", "VolumeZone"});
+  test.add_failed("two claim=d", {"VolumeBinding", "VolumeZone"});
+  const auto claim = std::make_shared<const StorageObject>(read_storage_object(split_words("volume-claim d")).value());
+  test.router().storage_changed(nullptr, claim);
+  EXPECT_EQ(test.place_of("one"), "unschedulable");
+  EXPECT_EQ(test.place_of("two"), "backoff");
 }
 
 TEST_F(QueueingHintsTest, DefaultPreemptionNeverQueues) {

@@ -106,6 +106,19 @@ TEST_F(QueueRunTest, ALaterPreemptorSeesTheNominationOfAnEarlierOne) {
   EXPECT_EQ(unplaced(), Names{"third Unschedulable"});
 }
 
+TEST_F(QueueRunTest, APlacedPodCountsInTheOrderThatDecidesBetweenEqualVictims) {
+  add_node("a", 5000);
+  add_running("least", -1, "a");
+  add_running("v1", 0, "a");
+  add_running("v2", 0, "a");
+  add_running("v3", 0, "a");
+  add_pending("fits", 9);
+  add_pending("first", 8);   // the update of "least" moves "fits", the last pod, into the gap
+  add_pending("second", 7);  // so that the victims are v1, v2, v3 in this order
+  run();
+  EXPECT_EQ(evicted(), (Names{"least for first", "v3 for second"}));
+}
+
 TEST_F(QueueRunTest, APodOfLowerPriorityDoesNotTakeTheRoomThatANominationReserves) {
   add_node("a", 2000);
   add_running("on-a", 0, "a", 2000);
@@ -114,6 +127,21 @@ TEST_F(QueueRunTest, APodOfLowerPriorityDoesNotTakeTheRoomThatANominationReserve
   run();
   EXPECT_EQ(placed(), Names{"urgent on a"});
   EXPECT_EQ(unplaced(), Names{"small Unschedulable"});
+}
+
+TEST_F(QueueRunTest, ANominationOfALaterPodThatAPreemptorEndsIsNoLongerInItsStatus) {
+  options_.preemption.mode = PreemptionMode::kNominate;
+  add_node("a", 2000);
+  add_running("low", 1, "a", 2000);
+  add_pending("urgent", 9, 2000);
+  Pod& never = add_pending("never", 5, 2000);
+  never.preemption_policy = PreemptionPolicy::kNever;
+  PodRare rare;
+  rare.nominated_node_name = "a";
+  never.rare_fields = std::make_unique<const PodRare>(rare);
+  run();
+  EXPECT_EQ(unplaced(), (Names{"urgent Unschedulable nominated to a", "never Unschedulable"}))
+      << "a pod that may not preempt keeps the nomination that its status names";
 }
 
 TEST_F(QueueRunTest, NominateNamesVictimsAndLeavesThemThere) {

@@ -315,7 +315,7 @@ TEST(BackendFactoryTest, AnUnknownBackendIsRefusedWithTheKnownNames) {
 
 TEST(ScheduleTest, ExtendersAreRefusedWithTheirPath) {
   test::Scenario scenario = test::parse_scenario("node n cpu=1\npod p\n");
-  scenario.config.extenders.emplace_back();
+  scenario.config.extenders.emplace_back().path = "line 4, extenders[0]";
   for (const bool explains : {false, true}) try {
       if (explains) {
         Explainer(scenario.objects, options_of(scenario));

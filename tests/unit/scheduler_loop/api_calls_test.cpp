@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/objects/pod_copy.h"
+
 namespace berth {
 namespace {
 
@@ -16,14 +18,14 @@ using Lines = std::vector<std::string>;
 class WrittenClient : public ApiClient {
  public:
   void start(std::uint64_t id, const ApiCall& call) override {
-    static constexpr const char* kNames[] = {"bind", "patch", "delete"};
+    static constexpr const char* kNames[] = {"bind", "patch", "delete", "volumes"};
     started.push_back(std::string(kNames[call.request.index()]) + " " + call.pod->name);
     if (const auto* const patch = std::get_if<PodStatusPatch>(&call.request)) patches.push_back(*patch);
     open.push_back(id);
   }
   std::vector<ApiAnswer> take_answers() override { return std::exchange(answers, {}); }
-  void answer_all() {
-    for (const std::uint64_t id : std::exchange(open, {})) answers.push_back({id, {}});
+  void answer_all(StoreReason reason = StoreReason::kSuccess) {
+    for (const std::uint64_t id : std::exchange(open, {})) answers.push_back({id, {reason, ""}});
   }
 
   Lines started;
@@ -102,20 +104,67 @@ TEST_F(ApiCallsTest, ACallWithoutAnAnswerFailsInTimeAndALateAnswerIsIgnored) {
   EXPECT_EQ(calls.next_event_us(), ApiClient::kNeverUs);
 }
 
+TEST_F(ApiCallsTest, AStatusPatchIsTriedFourTimesWithLongerPausesBetween) {
+  ApiCalls calls(client, clock, {});
+  calls.add(patch("p"), note("patch"));
+  calls.add(removal("p"), note("delete"));
+  std::vector<std::int64_t> started_us;
+  for (int i = 0; i < 4; ++i) {
+    calls.run();
+    started_us.push_back(clock.now_us());
+    client.answer_all(i % 2 == 0 ? StoreReason::kInternalError : StoreReason::kServiceUnavailable);
+    calls.run();
+    EXPECT_EQ(calls.in_flight(), i < 3 ? 0U : 1U) << "a call that waits takes no place";
+    if (i < 3) clock.advance_to(calls.next_event_us());
+  }
+  EXPECT_EQ(started_us, (std::vector<std::int64_t>{0, 10'000, 60'000, 310'000}));
+  EXPECT_EQ(answered, Lines{"patch ServiceUnavailable"});
+  EXPECT_EQ(client.started, (Lines{"patch p", "patch p", "patch p", "patch p", "delete p"}));
+}
+
+TEST_F(ApiCallsTest, AConflictIsTriedAgainFrom136On) {
+  for (const Release release : {Release::k1_35, Release::k1_36}) {
+    WrittenClient own_client;
+    ApiCallOptions options;
+    options.release = release;
+    ApiCalls calls(own_client, clock, options);
+    calls.add(patch("p"));
+    calls.add(bind("q"), note("bind"));
+    calls.run();
+    own_client.answer_all(StoreReason::kConflict);
+    calls.run();
+    EXPECT_EQ(calls.size(), release == Release::k1_35 ? 0U : 1U);
+  }
+  EXPECT_EQ(answered, (Lines{"bind Conflict", "bind Conflict"})) << "bindings are not tried again";
+}
+
+TEST_F(ApiCallsTest, APatchThatIsLostIsTold) {
+  Lines lost;
+  ApiCallOptions options;
+  options.lost_patch = [&](const Pod& pod) { lost.push_back(pod.name); };
+  ApiCalls calls(client, clock, options);
+  calls.add(patch("p"));
+  calls.add(patch("q"), note("q"));
+  calls.run();
+  client.answer_all(StoreReason::kInvalid);
+  calls.run();
+  EXPECT_EQ(lost, Lines{"p"}) << "who waits is told already";
+}
+
 class MergedCallsTest : public ApiCallsTest {
  protected:
   ApiCalls calls{client, clock, {10, 1'000'000, true}};
 };
 
 TEST_F(MergedCallsTest, ABindingReplacesAPatchThatWaits) {
-  calls.add(patch("p"));
+  calls.add(patch("p", "n1"));
   calls.add(bind("p"));
   calls.run();
   EXPECT_EQ(client.started, Lines{"bind p"});
 }
 
 TEST_F(MergedCallsTest, ABindingWaitsForAPatchInFlight) {
-  calls.add(patch("p"));
+  calls.add(patch("p", "n1"));
   calls.run();
   calls.add(bind("p"));
   calls.run();
@@ -127,7 +176,7 @@ TEST_F(MergedCallsTest, ABindingWaitsForAPatchInFlight) {
 
 TEST_F(MergedCallsTest, APatchIsLeftOutBesideABinding) {
   calls.add(bind("p"));
-  calls.add(patch("p"));
+  calls.add(patch("p", "n1"));
   calls.run();
   client.answer_all();
   calls.run();
@@ -143,10 +192,57 @@ TEST_F(MergedCallsTest, OfTwoPatchesOneIsMadeWithWhatTheNewerOneLeavesOpen) {
   EXPECT_EQ(client.patches.front().conditions.front().type, "B");
 }
 
+TEST_F(MergedCallsTest, APatchThatWouldChangeNothingIsNotMade) {
+  calls.add(patch("p", ""));
+  EXPECT_EQ(calls.size(), 0U);
+  calls.add(patch("p", "n1"));
+  calls.add(patch("p", ""));
+  EXPECT_EQ(calls.size(), 0U) << "the newer one takes the older one back";
+  calls.add(patch("p", "n1"));
+  calls.run();
+  calls.add(patch("p", ""));
+  EXPECT_EQ(calls.size(), 2U) << "what is in flight changes the node";
+}
+
+TEST_F(MergedCallsTest, APatchThatWaitsIsComparedWithThePodWhenItChanges) {
+  StoredPod now;
+  const auto changed = copy_of(*pod("p"));
+  PodRare rare;
+  rare.nominated_node_name = "n1";
+  changed->rare_fields = std::make_unique<const PodRare>(rare);
+  now.object = changed;
+  calls.add(patch("p", "n1", "A"));
+  calls.note_pod(now);
+  EXPECT_EQ(calls.size(), 1U) << "the condition is not there yet";
+  now.shared_conditions = std::make_shared<const PodConditions>(PodConditions{{.type = "A"}});
+  calls.note_pod(now);
+  EXPECT_EQ(calls.size(), 0U);
+  EXPECT_EQ(calls.next_event_us(), ApiClient::kNeverUs);
+  calls.run();
+  EXPECT_TRUE(client.started.empty());
+  calls.add(patch("p", "n1", "A"));
+  calls.run();
+  calls.note_pod(now);
+  EXPECT_EQ(calls.size(), 1U) << "it is in flight";
+}
+
+TEST_F(MergedCallsTest, ABindingTakesThePlaceOfThePatchThatItReplaces) {
+  ApiCallOptions one_by_one{.in_flight_max = 1, .merges = true};
+  ApiCalls slow(client, clock, one_by_one);
+  slow.add(patch("p"), note("p"));
+  slow.add(patch("q", "n", "A"));
+  slow.add(bind("r"));
+  slow.add(bind("q"));
+  slow.run();
+  client.answer_all();
+  slow.run();
+  EXPECT_EQ(client.started, (Lines{"patch p", "bind q", "bind r"}));
+}
+
 TEST_F(MergedCallsTest, CallsThatSomebodyWaitsForAreNotReplaced) {
   calls.add(patch("p"), note("patch"));
   calls.add(removal("p"), note("delete"));
-  calls.add(patch("p"));
+  calls.add(patch("p", "n1"));
   for (int i = 0; i < 3; ++i) {
     calls.run();
     client.answer_all();

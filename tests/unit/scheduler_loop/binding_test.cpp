@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "tests/support/faulty_client.h"
 #include "tests/unit/scheduler_loop/loop_fixture.h"
 
@@ -374,10 +377,39 @@ TEST_F(LoopBindingTest, Since136AVictimInPreBindIsGivenUpInMemory) {
   EXPECT_EQ(bound, Lines{"high on a"});
   EXPECT_EQ(plugin.unreserved.front(), "p");
   EXPECT_FALSE(pod("p")->object->terminating);
+  const std::string failure = "FailedScheduling p: running PreBind plugin \"Waiting\": preempted by DefaultPreemption";
+  EXPECT_EQ(std::count(events.begin(), events.end(), failure), 1);
   const std::string note =
       "Preempted p: Preempted by pod " + pod("high")->object->uid() + " on node a (in kube-scheduler memory).";
   EXPECT_EQ(std::count(events.begin(), events.end(), note), 1);
 }
+
+class VictimAtPermitTest : public LoopBindingTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(VictimAtPermitTest, IsRejectedAndSince136AnError) {
+  const std::string release = GetParam();
+  options.config = default_scheduler_config(FeatureGates(parse_release(release)));
+  add_plugin();
+  add_nodes("a cpu=1");
+  add_pods("p cpu=1 label:wait=permit");
+  open();
+  settle();
+  ASSERT_EQ(scheduler->loop().unbound_count(), 1U);
+  add_pods("high cpu=1 priority=10");
+  settle();
+  EXPECT_FALSE(pod("p")->object->terminating);
+  EXPECT_EQ(plugin.unreserved.front(), "p");
+  const auto failure = std::find_if(events.begin(), events.end(),
+                                    [](const std::string& event) { return event.starts_with("FailedScheduling p"); });
+  ASSERT_NE(failure, events.end());
+  const bool is_old = release == "1.35";
+  EXPECT_EQ(*failure, is_old ? "FailedScheduling p: 0/1 nodes are available: 1 preempted."
+                             : "FailedScheduling p: waiting on permit for pod: preempted");
+  EXPECT_EQ(std::count(attempts.begin(), attempts.end(), is_old ? "p unschedulable" : "p error"), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Releases, VictimAtPermitTest, testing::Values("1.35", "1.36"),
+                         [](const auto& release) { return "Of" + std::string(release.param).substr(2); });
 
 TEST_F(LoopBindingTest, Before136AVictimInPreBindIsDeleted) {
   add_plugin();

@@ -79,6 +79,26 @@ TEST(ScenarioPlayer, NodesAreChanged) {
   EXPECT_EQ(played.player.failure_count(), 0);
 }
 
+TEST(ScenarioPlayer, StorageObjectsAreCreatedReplacedAndDeleted) {
+  const std::string claim = "apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}";
+  Played played("actions:\n- {at: 0s, create: [{" + claim + ", spec: {storageClassName: s}}, " +
+                "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}}, " +
+                "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: node}, spec: {drivers: []}}]}\n" +
+                "- {at: 1s, update: [{" + claim + ", spec: {storageClassName: s, volumeName: v}}]}\n" +
+                "- {at: 2s, delete: [{kind: PersistentVolumeClaim, name: c}, {kind: CSINode, name: node}, " +
+                "{kind: VolumeAttachment, name: a}]}\n");
+  played.until(0);
+  EXPECT_TRUE(played.store.get<PersistentVolume>({{}, "v"})->object->is_available);
+  EXPECT_EQ(played.store.get<VolumeClaim>({"default", "c"})->object->volume_name, "");
+  played.until(1);
+  EXPECT_EQ(played.store.get<VolumeClaim>({"default", "c"})->object->volume_name, "v");
+  EXPECT_EQ(played.player.failure_count(), 0);
+  played.until(2);
+  EXPECT_EQ(played.store.count<VolumeClaim>() + played.store.count<CsiNode>(), 0U);
+  ASSERT_EQ(played.player.failure_count(), 1);
+  EXPECT_EQ(played.player.failures()[0].message, "volumeattachments.storage.k8s.io \"a\" not found");
+}
+
 TEST(ScenarioPlayer, RefusedActionsAreReportedAndTheOthersContinue) {
   Played played("actions:\n- {at: 0s, create: [" + kPod + ", " + kPod + ", " + kNode +
                 "]}\n- {at: 1s, delete: [{kind: Pod, name: q}, {kind: Node, name: n1}], update: [{kind: Node, name: m, "

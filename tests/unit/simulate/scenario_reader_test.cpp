@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -160,13 +161,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadScenario{"actions: [{at: 1s, create: [{apiVersion: v1, kind: Secret, metadata: {name: a}}]}]\n",
                     "file.yaml: line 3, actions[0].create[0]: got kind v1/Secret, expected a Pod, Node, Namespace, "
                     "Service, PriorityClass, RuntimeClass, PodDisruptionBudget, Deployment, ReplicaSet, StatefulSet, "
-                    "ReplicationController or Job"},
+                    "ReplicationController or Job, or a storage object"},
         BadScenario{"actions: [{at: 1s, delete: [{kind: Pod}]}]\n",
                     "file.yaml: line 3, actions[0].delete[0].name: absent, expected the name of an object"},
         BadScenario{"actions: [{at: 1s, delete: [{kind: Secret, name: a}]}]\n",
                     "file.yaml: line 3, actions[0].delete[0].kind: got \"Secret\", expected Pod, Node, Namespace, "
                     "Service, PriorityClass, PodDisruptionBudget, Deployment, ReplicaSet, StatefulSet, "
-                    "ReplicationController, DaemonSet or Job"},
+                    "ReplicationController, DaemonSet, Job, PersistentVolume, PersistentVolumeClaim, "
+                    "StorageClass, CSINode, CSIDriver, CSIStorageCapacity or VolumeAttachment"},
         BadScenario{"actions: [{at: 1s, delete: [{kind: Node, name: a, namespace: b}]}]\n",
                     "file.yaml: line 3, actions[0].delete[0].namespace: expected none: objects of kind Node have no "
                     "namespace"},
@@ -179,7 +181,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadScenario{"actions: [{at: 1s, update: [{kind: Node, name: a}]}]\n",
                     "file.yaml: line 3, actions[0].update[0]: expected labels, unschedulable or taints"},
         BadScenario{"actions: [{at: 1s, update: [{kind: Pod, name: a}]}]\n",
-                    "file.yaml: line 3, actions[0].update[0].kind: got \"Pod\", expected Node"},
+                    "file.yaml: line 3, actions[0].update[0].kind: got \"Pod\", expected Node, PersistentVolume, "
+                    "PersistentVolumeClaim, StorageClass, CSINode, CSIDriver, CSIStorageCapacity or VolumeAttachment"},
         BadScenario{"arrivals: [{every: 1s}]\n",
                     "file.yaml: line 3, arrivals[0].template: absent, expected a Pod, or a workload such as a "
                     "Deployment"},

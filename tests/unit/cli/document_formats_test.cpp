@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/document_writer.h"
+#include "host/cli/document_formats.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "host/cli/terminal.h"
 

@@ -2,11 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
-#include <vector>
-
-#include "host/cli/output.h"
 
 namespace berth {
 
@@ -41,10 +37,5 @@ class DocumentWriter {
     real(value);
   }
 };
-
-/// @param spread_depth containers nested less deep than this have one entry a line; 0 writes one line
-std::unique_ptr<DocumentWriter> json_writer(Output& output, int spread_depth);
-/// Block style; strings that YAML would read as something else are quoted.
-std::unique_ptr<DocumentWriter> yaml_writer(Output& output);
 
 }  // namespace berth

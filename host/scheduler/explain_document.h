@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "batching/backend.h"
-#include "host/cli/document_writer.h"
+#include "host/objects/document_writer.h"
 #include "host/objects/pod.h"
 #include "host/scheduler/explainer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/cli/explain_document.h"
+#include "host/scheduler/explain_document.h"
 
 #include <optional>
 

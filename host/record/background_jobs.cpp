@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/record/background_job.h"
+#include "host/record/background_jobs.h"
 
 #include <utility>
 
 namespace berth {
 
-BackgroundJob::~BackgroundJob() {
+BackgroundJobs::~BackgroundJobs() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -15,42 +15,44 @@ BackgroundJob::~BackgroundJob() {
   thread_.join();
 }
 
-void BackgroundJob::start(std::function<void()> job) {
-  wait();
+void BackgroundJobs::add(std::function<void()> job) {
   if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
   {
     const std::lock_guard lock(mutex_);
-    job_ = std::move(job);
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    jobs_.push_back(std::move(job));
+    ++open_;
   }
   changed_.notify_all();
 }
 
-void BackgroundJob::wait() {
+void BackgroundJobs::wait() {
   if (const std::exception_ptr failure = wait_for_failure()) std::rethrow_exception(failure);
 }
 
-std::exception_ptr BackgroundJob::wait_for_failure() noexcept {
+std::exception_ptr BackgroundJobs::wait_for_failure() noexcept {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !job_; });
+  changed_.wait(lock, [this] { return open_ == 0; });
   return failure_;
 }
 
-void BackgroundJob::loop() {
+void BackgroundJobs::loop() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return job_ || ends_; });
-    if (!job_) return;
+    changed_.wait(lock, [this] { return !jobs_.empty() || ends_; });
+    if (jobs_.empty()) return;
+    const std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    std::exception_ptr failure = failure_;
     lock.unlock();
-    std::exception_ptr failure;
     try {
-      job_();
+      if (failure == nullptr) job();
     } catch (...) {
       failure = std::current_exception();
     }
     lock.lock();
-    job_ = nullptr;
     failure_ = failure;
-    changed_.notify_all();
+    if (--open_ == 0) changed_.notify_all();
   }
 }
 

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/capi/cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/capi/api_error.h"
+#include "host/cluster/engine_cluster.h"
+#include "host/framework/unsupported.h"
+#include "host/objects/pod_copy.h"
+#include "host/objects/pod_state.h"
+#include "host/objects/thread_count.h"
+#include "host/scheduler/backend_factory.h"
+#include "host/scheduler/intake.h"
+#include "plugins/host_plugins.h"
+
+namespace berth::capi {
+namespace {
+
+/// Objects whose content one pool keeps: a new one takes its place, so that content which nobody has any more goes.
+constexpr std::size_t kObjectsAPool = 65536;
+
+std::optional<NotJudged> why_not_judged(const Pod& pod, std::int32_t profile, const Engine& engine) {
+  if (profile < 0) return NotJudged{"", "no profile is named \"" + pod.spec->scheduler_name + "\""};
+  const FeatureGates& gates = engine.config.gates;
+  const HostPlugins hosted = with_built_in_host_plugins(engine.engine.host_plugins, gates.release());
+  std::optional<UnsupportedUse> use =
+      unsupported_use(pod, engine.config.profiles[static_cast<std::size_t>(profile)], gates, hosted);
+  if (!use) return std::nullopt;
+  return NotJudged{std::move(use->plugin), use->field + ": " + use->text};
+}
+
+/// The pod without what is to be ignored, if it has such.
+PodPtr without_ignored(const PodPtr& pod, std::uint32_t ignore) {
+  const bool claims = (ignore & BERTH_IGNORE_CLAIMS) != 0 && !pod->rare().resource_claims.empty();
+  const bool volumes = (ignore & BERTH_IGNORE_VOLUMES) != 0 && !pod->rare().volumes.empty();
+  if (!claims && !volumes) return pod;
+  auto copy = copy_of(*pod);
+  PodRare rare = pod->rare();
+  if (claims) rare.resource_claims.clear();
+  if (volumes) rare.volumes.clear();
+  copy->rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  return copy;
+}
+
+std::string name_of_number(std::size_t i) { return "object " + std::to_string(i); }
+
+[[noreturn]] void throw_no_node(const std::string& name) {
+  throw ApiError(BERTH_E_NOT_FOUND, "Node " + name, "there is no such node");
+}
+
+}  // namespace
+
+Cluster::Cluster(std::shared_ptr<const Engine> engine)
+    : engine_(std::move(engine)),
+      arena_(thread_count(engine_->engine.threads)),
+      release_(to_string(engine_->config.gates.release())),
+      pools_(std::make_shared<ObjectPools>()) {
+  OpenedBackend opened = open_backend(std::make_shared<const ClusterCache>(), ClusterObjects(), engine_->config,
+                                      engine_->engine, built_in_accelerator());
+  backend_ = std::move(opened.backend);
+  backend_name_ = backend_->name();
+}
+
+Cluster::~Cluster() {
+  while (first_waiting_ != nullptr) first_waiting_ = std::move(first_waiting_->next_waiting);  // without recursion
+}
+
+std::uint64_t Cluster::version() const {
+  const std::shared_lock shared(mutex_);
+  return facts_.version;
+}
+
+std::shared_ptr<const SideObjects> Cluster::side() const {
+  const std::shared_lock shared(mutex_);
+  return facts_.side;
+}
+
+// Reading objects
+
+std::shared_ptr<ObjectPools> Cluster::pools(std::size_t objects) {
+  const std::lock_guard alone(pools_mutex_);
+  if (objects_in_pools_ + objects > kObjectsAPool && objects_in_pools_ > 0) {
+    pools_ = std::make_shared<ObjectPools>();
+    objects_in_pools_ = 0;
+  }
+  objects_in_pools_ += objects;
+  return pools_;
+}
+
+/// @param take  take(side, pools)
+template <class Take>
+TakenObjects Cluster::read(CallLog& log, Take take) {
+  const std::shared_ptr<ObjectPools> shared = pools(0);
+  const std::shared_ptr<const SideObjects> known = side();
+  TakenObjects taken;
+  arena_.execute([&] { taken = take(*known, *shared); });
+  pools(taken.statuses.size());
+  for (std::string& warning : taken.warnings) log.note(BERTH_LOG_WARNING, std::move(warning));
+  for (const auto& [kind, count] : taken.decoded.unknown_kinds)
+    log.note(BERTH_LOG_WARNING,
+             std::to_string(count) + " objects of kind " + kind + " are ignored: no rule reads them");
+  return taken;
+}
+
+NodePtr Cluster::read_node(std::string_view text, CallLog& log) {
+  const TakenObjects taken = read(log, [&](const auto& side, auto& pools) { return take_text(text, side, pools); });
+  refuse_problems(taken);
+  if (taken.statuses.size() != 1 || taken.decoded.nodes.size() != 1)
+    throw ApiError(BERTH_E_INPUT, "", "expected one Node");
+  return taken.decoded.nodes.front().object;
+}
+
+std::unique_ptr<ReadPod> Cluster::read_pod(std::string_view text, std::uint32_t ignore, CallLog& log) {
+  TakenObjects taken = read(log, [&](const auto& side, auto& pools) { return take_text(text, side, pools); });
+  refuse_problems(taken);
+  if (taken.statuses.size() != 1) throw ApiError(BERTH_E_INPUT, "", "expected one Pod");
+  return std::move(prepare(std::move(taken), ignore, log).front());
+}
+
+std::vector<std::unique_ptr<ReadPod>> Cluster::read_pods(const berth_bulk& bulk, std::uint32_t ignore, CallLog& log) {
+  TakenObjects taken = read(log, [&](const auto& side, auto& pools) { return take_bulk(bulk, side, pools); });
+  refuse_problems(taken);
+  return prepare(std::move(taken), ignore, log);
+}
+
+std::unique_ptr<ReadPod> Cluster::pod_of(const PodPtr& pod, std::uint32_t ignore) {
+  auto read = std::make_unique<ReadPod>();
+  read->given = without_ignored(pod, ignore);
+  read->ignores = read->given != pod;
+  read->uid = pod->uid();
+  read->own_number = pods_read_.fetch_add(1, std::memory_order_relaxed);
+  const std::int32_t profile = profile_index(engine_->config, *pod);
+  read->not_judged = why_not_judged(*read->given, profile, *engine_);
+  read->to_place = {.pod = read->given, .profile = profile};
+  read->as_moved = read->to_place;
+  if (!pod->node_name.empty()) read->as_moved.pod = pending_copy_of(*read->given);
+  return read;
+}
+
+std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::uint32_t ignore, CallLog& /*log*/) {
+  if (taken.decoded.pods.size() != taken.statuses.size()) {
+    std::size_t i = 0;
+    while (i < taken.decoded.pods.size() && taken.decoded.pods[i].place.source == i) ++i;
+    throw ApiError(BERTH_E_INPUT, name_of_number(i), "expected a Pod that has not finished");
+  }
+  std::vector<std::unique_ptr<ReadPod>> pods;
+  std::vector<PodToPlace> to_prepare;
+  for (const DecodedPod& decoded : taken.decoded.pods) {
+    const ReadPod& pod = *pods.emplace_back(pod_of(decoded.pod, ignore));
+    if (pod.not_judged) continue;
+    to_prepare.push_back(pod.to_place);
+    if (pod.as_moved.pod != pod.to_place.pod) to_prepare.push_back(pod.as_moved);
+  }
+  const std::unique_lock alone(mutex_);
+  release_waiting();
+  backend_->prepare(to_prepare);
+  auto next = to_prepare.begin();
+  for (const std::unique_ptr<ReadPod>& pod : pods) {
+    if (pod->not_judged) continue;
+    const bool has_two = pod->as_moved.pod != pod->to_place.pod;
+    pod->to_place = *next++;
+    pod->as_moved = has_two ? *next++ : pod->to_place;
+  }
+  return pods;
+}
+
+void Cluster::release(std::unique_ptr<ReadPod> pod) noexcept {
+  const std::lock_guard alone(waiting_mutex_);
+  pod->next_waiting = std::move(first_waiting_);
+  first_waiting_ = std::move(pod);
+}
+
+/// Call alone. Without memory for it, the pods wait for the next call.
+void Cluster::release_waiting() noexcept {
+  std::unique_ptr<ReadPod> first;
+  {
+    const std::lock_guard alone(waiting_mutex_);
+    first = std::move(first_waiting_);
+  }
+  try {
+    std::vector<PodToPlace> handles;
+    for (const ReadPod* pod = first.get(); pod != nullptr; pod = pod->next_waiting.get()) {
+      if (pod->to_place.handle != 0) handles.push_back(pod->to_place);
+      if (pod->as_moved.handle != 0 && pod->as_moved.handle != pod->to_place.handle) handles.push_back(pod->as_moved);
+    }
+    if (!handles.empty()) backend_->release(handles);
+  } catch (...) {
+    while (first != nullptr) {
+      std::unique_ptr<ReadPod> next = std::move(first->next_waiting);
+      release(std::move(first));
+      first = std::move(next);
+    }
+    return;
+  }
+  while (first != nullptr) first = std::move(first->next_waiting);
+}
+
+std::uint64_t Cluster::class_of(const ReadPod& pod) {
+  PodToPlace now = pod.to_place;
+  if (!pod.not_judged) {
+    const std::unique_lock alone(mutex_);
+    backend_->prepare({&now, 1});
+  }
+  // Backends without classes number none.
+  return now.class_index >= 0 ? static_cast<std::uint64_t>(now.class_index) : ~pod.own_number;
+}
+
+// Changing
+
+/// @param gone  what is deleted, apart from pods, with the `removals` of those and of pods
+void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals) {
+  std::vector<ClusterChange> changes = std::move(removals);
+  for (ClusterChange& change : changes_of(taken.decoded)) changes.push_back(std::move(change));
+  const std::vector<Roster::Change> of_roster = roster_changes(changes, nodes_);
+  ObjectKeys come = keys_of(taken.decoded);
+  std::set<std::string> nominated;
+  std::vector<std::string> touched;
+  for (const ClusterChange& change : changes) {
+    if (const auto* const upsert = std::get_if<PodUpsert>(&change)) touched.push_back(upsert->pod->uid());
+    if (const auto* const removal = std::get_if<PodRemoval>(&change)) touched.push_back(removal->uid);
+  }
+  for (const DecodedPod& decoded : taken.decoded.pods)
+    if (is_pending(*decoded.pod) && !decoded.pod->rare().nominated_node_name.empty())
+      nominated.insert(decoded.pod->uid());
+  const std::unique_lock alone(mutex_);
+  release_waiting();
+  std::shared_ptr<const SideObjects> side = side_without(side_after(facts_.side, taken.decoded), gone);
+  std::shared_ptr<const Roster> roster = Roster::changed(facts_.roster, of_roster);
+  const std::uint64_t before = backend_->change_version();
+  if (!changes.empty()) backend_->apply(changes);
+  // Nothing below throws.
+  if (backend_->change_version() != before || side != facts_.side) ++facts_.version;
+  facts_.side = std::move(side);
+  facts_.roster = std::move(roster);
+  for (const ObjectKey& key : gone) known_.erase(key);
+  known_.merge(come);
+  for (const std::string& uid : touched) nominated_.erase(uid);
+  nominated_.merge(nominated);
+}
+
+void Cluster::upsert(std::string_view text, CallLog& log) {
+  const TakenObjects taken = read(log, [&](const auto& side, auto& pools) { return take_text(text, side, pools); });
+  refuse_problems(taken);
+  take(taken, {}, {});
+}
+
+berth_status Cluster::upsert(const berth_bulk& bulk, berth_status* statuses, CallLog& log, berth_error* error) {
+  const TakenObjects taken = read(log, [&](const auto& side, auto& pools) { return take_bulk(bulk, side, pools); });
+  if (statuses == nullptr) refuse_problems(taken);
+  take(taken, {}, {});
+  if (statuses != nullptr) std::copy(taken.statuses.begin(), taken.statuses.end(), statuses);
+  if (taken.problems.empty()) return BERTH_OK;
+  const auto& [first, problem] = *taken.problems.begin();
+  report(BERTH_PARTIAL, name_of_number(first).c_str(), problem.to_string().c_str(), error);
+  return BERTH_PARTIAL;
+}
+
+void Cluster::replace(const std::string& kind, std::string_view text, CallLog& log) {
+  if (!is_known_kind(kind)) throw ApiError(BERTH_E_UNSUPPORTED, kind, "no rule reads objects of this kind");
+  TakenObjects taken;
+  if (!text.empty()) taken = read(log, [&](const auto& side, auto& pools) { return take_text(text, side, pools); });
+  refuse_problems(taken);
+  const ObjectKeys named = keys_of(taken.decoded);
+  const bool is_pods = kind == "Pod";
+  const bool others = std::ranges::any_of(named, [&](const ObjectKey& key) { return key.kind != kind; });
+  const bool ignored = std::ranges::find(taken.statuses, BERTH_IGNORED) != taken.statuses.end();
+  const bool pods = !taken.decoded.pods.empty() || !taken.decoded.terminal_pods.empty();
+  if (others || ignored || pods != (is_pods && !taken.statuses.empty()))
+    throw ApiError(BERTH_E_INPUT, kind, "the text has objects of another kind");
+  ObjectKeys gone;
+  std::vector<ClusterChange> removals;
+  {
+    const std::unique_lock alone(mutex_);
+    if (is_pods) {
+      std::set<std::string> listed;
+      for (const DecodedPod& pod : taken.decoded.pods) listed.insert(pod.pod->uid());
+      const ClusterCache& cache = backend_->cluster().cache();
+      for (const PodPtr& pod : cache.pods())
+        if (!listed.contains(pod->uid()) && !cache.is_assumed(pod->uid()))
+          removals.emplace_back(PodRemoval{pod->uid()});
+    }
+    for (const ObjectKey& key : known_)
+      if (key.kind == kind && !named.contains(key)) gone.insert(key);
+  }
+  for (const ObjectKey& key : gone)
+    if (std::optional<ClusterChange> removal = removal_of(key)) removals.push_back(std::move(*removal));
+  take(taken, gone, std::move(removals));
+}
+
+void Cluster::remove(const ObjectKey& key) {
+  {
+    const std::shared_lock shared(mutex_);
+    if (!known_.contains(key)) throw ApiError(BERTH_E_NOT_FOUND, to_string(key), "is not there");
+  }
+  std::vector<ClusterChange> removals;
+  if (std::optional<ClusterChange> removal = removal_of(key)) removals.push_back(std::move(*removal));
+  take({}, {key}, std::move(removals));
+}
+
+void Cluster::remove_pod(const std::string& name_space, const std::string& name, std::string uid) {
+  const std::string object = "Pod " + (uid.empty() ? name_space + "/" + name : uid);
+  {
+    const std::unique_lock alone(mutex_);
+    const ClusterCache& cache = backend_->cluster().cache();
+    if (uid.empty()) {
+      for (const PodPtr& pod : cache.pods())
+        if (pod->name == name && pod->namespace_ == name_space) uid = pod->uid();
+    }
+    if (cache.get_pod(uid) == nullptr && !nominated_.contains(uid))
+      throw ApiError(BERTH_E_NOT_FOUND, object, "is not there");
+  }
+  take({}, {}, {PodRemoval{std::move(uid)}});
+}
+
+void Cluster::assume(const ReadPod& pod, const std::string& node_name) {
+  if (pod.not_judged) throw ApiError(BERTH_E_UNSUPPORTED, "Pod " + pod.given->full_name(), pod.not_judged->text);
+  const std::unique_lock alone(mutex_);
+  if (backend_->find_node(node_name) == kNoNode) throw_no_node(node_name);
+  if (const NodeInfo* const node = backend_->cluster().cache().node_of_pod(pod.uid))
+    throw ApiError(BERTH_E_EXISTS, "Pod " + pod.given->full_name(), "stands on node " + node->name);
+  backend_->place(pod.as_moved, node_name);
+  ++facts_.version;
+}
+
+void Cluster::forget(const ReadPod& pod) {
+  const std::unique_lock alone(mutex_);
+  if (!backend_->undo(*pod.as_moved.pod))
+    throw ApiError(BERTH_E_NOT_FOUND, "Pod " + pod.given->full_name(), "is not assumed");
+  ++facts_.version;
+}
+
+// Forks
+
+Cluster::Opened Cluster::open() const {
+  const std::shared_lock shared(mutex_);
+  return {backend_->fork(), facts_};
+}
+
+std::unique_ptr<Fork> Cluster::open_at(std::uint64_t version) const {
+  const std::shared_lock shared(mutex_);
+  return facts_.version == version ? backend_->fork() : nullptr;
+}
+
+bool Cluster::commit(Fork& fork, std::shared_ptr<const Roster> roster, std::uint64_t opened_at,
+                     std::uint64_t& version) {
+  const std::unique_lock alone(mutex_);
+  if (facts_.version != opened_at) return false;
+  const std::uint64_t before = backend_->change_version();
+  if (!fork.promote()) return false;
+  // Nothing below throws.
+  if (backend_->change_version() != before) ++facts_.version;
+  facts_.roster = std::move(roster);
+  version = facts_.version;
+  return true;
+}
+
+}  // namespace berth::capi

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tbb/task_arena.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batching/backend.h"
+#include "host/capi/engine.h"
+#include "host/capi/guard.h"
+#include "host/capi/known_objects.h"
+#include "host/capi/node_table.h"
+#include "host/capi/object_intake.h"
+#include "host/objects/object_pools.h"
+
+namespace berth::capi {
+
+/// What is known of a cluster at one version, apart from its engine.
+struct ClusterFacts {
+  std::uint64_t version = 0;
+  std::shared_ptr<const Roster> roster = std::make_shared<Roster>();
+  std::shared_ptr<const SideObjects> side = std::make_shared<SideObjects>();
+};
+
+/// Why Berth cannot judge a pod.
+struct NotJudged {
+  std::string plugin;  ///< empty: no profile takes the pod
+  std::string text;
+};
+
+/// A pod as calls use it, prepared in its cluster where it can be judged.
+struct ReadPod {
+  PodPtr given;         ///< as it was read, less what is to be ignored
+  PodToPlace to_place;  ///< not prepared where the pod is not judged
+  PodToPlace as_moved;  ///< the same without spec.nodeName; equal where it has none
+  std::optional<NotJudged> not_judged;
+  bool ignores = false;
+  std::string uid;
+  std::uint64_t own_number = 0;           ///< of this pod among those of the cluster
+  std::unique_ptr<ReadPod> next_waiting;  ///< of those that were freed
+
+  const PodToPlace& placeable(bool moved) const { return moved ? as_moved : to_place; }
+};
+
+/// The one handle that changes. Any thread; calls that change something wait for each other.
+class Cluster {
+ public:
+  /// @throws InputError, DeviceError as open_backend()
+  explicit Cluster(std::shared_ptr<const Engine> engine);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  const Engine& engine() const { return *engine_; }
+  NodeTable& nodes() { return nodes_; }
+  const char* backend_name() const { return backend_name_.c_str(); }
+  const char* release() const { return release_.c_str(); }
+  std::uint64_t version() const;
+
+  void upsert(std::string_view text, CallLog& log);
+  berth_status upsert(const berth_bulk& bulk, berth_status* statuses, CallLog& log, berth_error* error);
+  void replace(const std::string& kind, std::string_view text, CallLog& log);
+  void remove(const ObjectKey& key);
+  /// @param uid  empty: the pod is found by name
+  void remove_pod(const std::string& name_space, const std::string& name, std::string uid);
+  void assume(const ReadPod& pod, const std::string& node_name);
+  void forget(const ReadPod& pod);
+
+  /// Exactly one Pod. @throws InputError, ApiError
+  std::unique_ptr<ReadPod> read_pod(std::string_view text, std::uint32_t ignore, CallLog& log);
+  /// One Pod each.
+  std::vector<std::unique_ptr<ReadPod>> read_pods(const berth_bulk& bulk, std::uint32_t ignore, CallLog& log);
+  /// Exactly one Node. @throws InputError, ApiError
+  NodePtr read_node(std::string_view text, CallLog& log);
+  /// Never fails: the engine is told with the next call that changes something.
+  void release(std::unique_ptr<ReadPod> pod) noexcept;
+  std::uint64_t class_of(const ReadPod& pod);
+
+  /// A fork of the engine, and what is known of that state.
+  struct Opened {
+    std::unique_ptr<Fork> fork;
+    ClusterFacts facts;
+  };
+  Opened open() const;
+  /// A fork that may be committed. null: the version is another one now
+  std::unique_ptr<Fork> open_at(std::uint64_t version) const;
+  /// Commits a fork of the engine. @return false: the version is another one now, and nothing has changed
+  bool commit(Fork& fork, std::shared_ptr<const Roster> roster, std::uint64_t opened_at, std::uint64_t& version);
+
+ private:
+  void take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals);
+  std::vector<std::unique_ptr<ReadPod>> prepare(TakenObjects taken, std::uint32_t ignore, CallLog& log);
+  std::unique_ptr<ReadPod> pod_of(const PodPtr& pod, std::uint32_t ignore);
+  void release_waiting() noexcept;
+  template <class Take>
+  TakenObjects read(CallLog& log, Take take);
+  std::shared_ptr<ObjectPools> pools(std::size_t objects);
+  std::shared_ptr<const SideObjects> side() const;
+
+  std::shared_ptr<const Engine> engine_;
+  tbb::task_arena arena_;  ///< in which objects are read
+  NodeTable nodes_;
+  std::string backend_name_;
+  std::string release_;
+
+  mutable std::shared_mutex mutex_;  ///< of all below; shared by those who open forks
+  std::unique_ptr<Backend> backend_;
+  ClusterFacts facts_;
+  ObjectKeys known_;                 ///< objects that are there, apart from pods
+  std::set<std::string> nominated_;  ///< uids of pods without a node that reserve room
+
+  std::atomic<std::uint64_t> pods_read_ = 0;
+  std::mutex pools_mutex_;
+  std::shared_ptr<ObjectPools> pools_;
+  std::size_t objects_in_pools_ = 0;
+
+  std::mutex waiting_mutex_;
+  std::unique_ptr<ReadPod> first_waiting_;  ///< pods that were freed, linked by ReadPod::next_waiting
+};
+
+}  // namespace berth::capi

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/capi/engine.h"
+
+#include <utility>
+
+#include "host/capi/api_error.h"
+#include "host/config/unbuilt_gates.h"
+#include "host/scheduler/unsupported_requests.h"
+
+namespace berth::capi {
+namespace {
+
+thread_local const Log* t_calling = nullptr;
+
+constexpr const char* kConfigText = "scheduler_config";
+constexpr const char* kEngineText = "engine_config";
+
+void refuse_both(const char* text, const char* file, const char* argument) {
+  if (text != nullptr && file != nullptr) throw ApiError(BERTH_E_ARGUMENT, argument, "a text and a file are given");
+}
+
+FeatureGates gates_of(const berth_engine_options& options) {
+  FeatureGates gates(parse_release(options.release != nullptr ? options.release : "1.35"));
+  if (options.feature_gates != nullptr) gates.apply(options.feature_gates);
+  refuse_unbuilt_gates(gates);
+  return gates;
+}
+
+SchedulerConfig config_of(const berth_engine_options& options, const FeatureGates& gates) {
+  refuse_both(options.scheduler_config, options.scheduler_config_file, kConfigText);
+  if (options.scheduler_config != nullptr)
+    return parse_scheduler_config(options.scheduler_config, kConfigText, gates, OutOfTree::kLeaveOut);
+  if (options.scheduler_config_file != nullptr)
+    return load_scheduler_config(options.scheduler_config_file, gates, OutOfTree::kLeaveOut);
+  return default_scheduler_config(gates);
+}
+
+EngineConfig engine_of(const berth_engine_options& options) {
+  refuse_both(options.engine_config, options.engine_config_file, kEngineText);
+  EngineConfig engine;
+  if (options.engine_config != nullptr) engine = parse_engine_config(options.engine_config, kEngineText);
+  if (options.engine_config_file != nullptr) engine = load_engine_config(options.engine_config_file);
+  if (options.backend != nullptr) engine.backend = options.backend;
+  if (options.seed != 0) engine.seed = options.seed;
+  if (options.threads < 0) throw ApiError(BERTH_E_ARGUMENT, "threads", "is below 0");
+  if (options.threads != 0) engine.threads = options.threads;
+  return engine;
+}
+
+}  // namespace
+
+Log::~Log() {
+  if (free_ != nullptr) free_(user_data_);
+}
+
+void Log::open(const berth_engine_options& options) noexcept {
+  callback_ = options.log;
+  user_data_ = options.log_user_data;
+  free_ = options.log_user_data_free;
+  if (options.log_level != 0) level_ = options.log_level;
+}
+
+void Log::say(std::int32_t level, const std::string& text) noexcept {
+  if (!wants(level)) return;
+  const Log* const outer = std::exchange(t_calling, this);
+  callback_(user_data_, level, text.c_str());
+  t_calling = outer;
+}
+
+bool Log::is_calling() const noexcept { return t_calling == this; }
+
+Engine::Engine(const berth_engine_options& options) {
+  if ((options.flags & ~std::uint32_t{BERTH_ENGINE_ALLOW_UNSUPPORTED}) != 0)
+    throw ApiError(BERTH_E_ARGUMENT, "flags", "has bits that mean nothing");
+  config = config_of(options, gates_of(options));
+  engine = engine_of(options);
+  const bool allows = (options.flags & BERTH_ENGINE_ALLOW_UNSUPPORTED) != 0;
+  for (std::string& request : unsupported_requests(config)) {
+    if (!allows) throw ApiError(BERTH_E_UNSUPPORTED, kConfigText, request);
+    warnings.push_back(std::move(request) + "; going on without it");
+  }
+  config.extenders.clear();
+}
+
+}  // namespace berth::capi

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/capi/process_mark.h"
+#include "host/config/engine_config.h"
+#include "host/config/scheduler_config.h"
+#include "include/berth/berth.h"
+
+namespace berth::capi {
+
+/// Where messages go. One for each engine.
+class Log {
+ public:
+  Log() = default;
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  /// Takes over the callback of the options.
+  void open(const berth_engine_options& options) noexcept;
+  bool wants(std::int32_t level) const { return callback_ != nullptr && level <= level_; }
+  /// Call without a lock. Meanwhile is_calling() is true for this thread.
+  void say(std::int32_t level, const std::string& text) noexcept;
+  /// This thread is in the callback.
+  bool is_calling() const noexcept;
+
+ private:
+  berth_log_fn callback_ = nullptr;
+  void* user_data_ = nullptr;
+  void (*free_)(void*) = nullptr;
+  std::int32_t level_ = BERTH_LOG_WARNING;
+};
+
+/// A configuration that was read, with what all handles made of it share. Immutable but for what the log does.
+struct Engine {
+  ProcessMark process;
+  SchedulerConfig config;
+  EngineConfig engine;
+  mutable Log log;
+  std::vector<std::string> warnings;  ///< of reading the configuration
+
+  /// @throws InputError, ApiError
+  explicit Engine(const berth_engine_options& options);
+};
+
+}  // namespace berth::capi

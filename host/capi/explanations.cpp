@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explanations and preemption, of snapshots and forks.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "host/capi/api_error.h"
+#include "host/capi/json_text.h"
+#include "host/capi/questions.h"
+#include "host/cluster/engine_cluster.h"
+#include "host/objects/pod_copy.h"
+#include "host/preemption/default_preemption.h"
+#include "host/scheduler/explain_document.h"
+
+namespace berth::capi {
+namespace {
+
+/// A pod in a state, in an engine of its own: that of a fork which is thrown away.
+class OwnEngine {
+ public:
+  OwnEngine(const State& state, const PodToPlace& pod)
+      : fork_(state.fork.fork()), engine_(fork_->as_engine()), pod_{.pod = pod.pod, .profile = pod.profile} {
+    engine_.prepare({&pod_, 1});
+  }
+  Evaluation evaluate() { return engine_.evaluate(pod_); }
+  PreemptionResult preempt(const SideObjects& side) {
+    DefaultPreemption preemption(engine_, engine_.cluster().cache(), side.budgets);
+    return preemption.evaluate({&pod_, 1}).front();
+  }
+  std::string_view node_name(NodeIndex node) const { return engine_.node_name(node); }
+
+ private:
+  std::unique_ptr<Fork> fork_;
+  Backend& engine_;
+  PodToPlace pod_;
+};
+
+const Profile& profile_of(const State& state, const PodToPlace& pod) {
+  return state.cluster.engine().config.profiles[static_cast<std::size_t>(pod.profile)];
+}
+
+bool fits_somewhere(const Evaluation& evaluation) {
+  return std::ranges::any_of(evaluation.nodes, [](const NodeEvaluation& node) { return node.feasible; });
+}
+
+void refuse_not_judged(const ReadPod& pod) {
+  if (pod.not_judged)
+    throw ApiError(BERTH_E_UNSUPPORTED, "Pod " + pod.given->full_name(), "is not judged: " + pod.not_judged->text);
+}
+
+/// Why preemption has nothing to do; empty: it has.
+std::string why_no_preemption(const Profile& profile, const Evaluation& evaluation) {
+  if (!preempts(profile)) return "the profile runs no " + std::string(kDefaultPreemptionName);
+  if (!evaluation.error.empty()) return evaluation.error;
+  if (evaluation.nodes.empty()) return evaluation.message;
+  return fits_somewhere(evaluation) ? "a node accepts the pod without it" : "";
+}
+
+/// @param preemption  without candidates: the columns are empty
+void write_candidates(const PreemptionResult& preemption, const OwnEngine& engine, NodeTable& names, Result& result) {
+  std::map<std::uint32_t, std::size_t> by_number;
+  for (std::size_t i = 0; i < preemption.candidates.size(); ++i)
+    by_number.emplace(names.number_of(std::string(engine.node_name(preemption.candidates[i].node))), i);
+  auto& nodes = result.column<std::uint32_t>(BERTH_COLUMN_NODE);
+  auto& violations = result.column<std::int32_t>(BERTH_COLUMN_VIOLATIONS);
+  auto& best = result.column<std::uint8_t>(BERTH_COLUMN_BEST);
+  auto& begin = result.column<std::uint32_t>(BERTH_COLUMN_VICTIM_BEGIN);
+  auto& victims = result.column<std::uint32_t>(BERTH_COLUMN_VICTIM);
+  for (const auto& [node, at] : by_number) {
+    const PreemptionCandidate& candidate = preemption.candidates[at];
+    nodes.push_back(node);
+    violations.push_back(candidate.violations);
+    best.push_back(std::ranges::find(preemption.best, at) != preemption.best.end() ? 1 : 0);
+    begin.push_back(static_cast<std::uint32_t>(victims.size()));
+    for (const Pod* victim : candidate.victims) victims.push_back(result.number_of(victim->uid()));
+  }
+  begin.push_back(static_cast<std::uint32_t>(victims.size()));
+}
+
+}  // namespace
+
+std::unique_ptr<Result> preempt(const State& given, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
+                                std::uint32_t flags) {
+  refuse_not_judged(pod);
+  const MovedState moved(given, pod, flags);
+  const State state = moved.state();
+  auto result = std::make_unique<Result>(cluster, state.facts.version);
+  const PodToPlace& to_place = pod.placeable((flags & BERTH_AS_MOVED) != 0);
+  OwnEngine engine(state, to_place);
+  PreemptionResult preemption;
+  result->message = why_no_preemption(profile_of(state, to_place), engine.evaluate());
+  if (result->message.empty()) {
+    preemption = engine.preempt(*state.facts.side);
+    result->message = preemption.error.empty() ? preemption.message : preemption.error;
+  }
+  write_candidates(preemption, engine, cluster->nodes(), *result);
+  return result;
+}
+
+std::unique_ptr<Result> explain(const State& given, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
+                                std::uint32_t flags) {
+  refuse_not_judged(pod);
+  const MovedState moved(given, pod, flags);
+  const State state = moved.state();
+  const PodToPlace& to_place = pod.placeable((flags & BERTH_AS_MOVED) != 0);
+  auto result = std::make_unique<Result>(cluster, state.facts.version);
+  auto named = copy_of(*pod.given);
+  named->node_name = given.fork.node_of_pod(pod.uid);
+  Explanation explanation{named->full_name(), named, {}, {}};
+  if (!named->node_name.empty()) explanation.standing.state = PodState::kRunning;
+  JsonText writer(result->json);
+  if ((flags & BERTH_WITH_PREEMPTION) == 0) {
+    explanation.evaluation = state.fork.evaluate(to_place);
+    write_explain_record(explanation, [&](NodeIndex node) { return state.fork.node_name(node); }, writer);
+    return result;
+  }
+  OwnEngine engine(state, to_place);
+  explanation.evaluation = engine.evaluate();
+  if (why_no_preemption(profile_of(state, to_place), explanation.evaluation).empty())
+    explanation.preemption = engine.preempt(*state.facts.side);
+  write_explain_record(explanation, [&](NodeIndex node) { return engine.node_name(node); }, writer);
+  return result;
+}
+
+}  // namespace berth::capi

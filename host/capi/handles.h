@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the opaque structs of berth.h are, and how arguments become them.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/capi/api_error.h"
+#include "host/capi/cluster.h"
+#include "host/capi/engine.h"
+#include "host/capi/guard.h"
+#include "host/capi/node_table.h"
+#include "host/capi/result.h"
+#include "host/capi/what_if.h"
+#include "include/berth/berth.h"
+
+struct berth_engine {
+  std::shared_ptr<const berth::capi::Engine> engine;
+};
+struct berth_cluster {
+  std::shared_ptr<berth::capi::Cluster> cluster;
+};
+struct berth_snapshot {
+  std::shared_ptr<const berth::capi::Snapshot> snapshot;
+};
+struct berth_fork {
+  std::shared_ptr<berth::capi::WhatIf> fork;
+};
+struct berth_pod {
+  berth::capi::PodHandlePtr pod;
+  std::atomic<std::uint64_t> owners = 1;
+};
+struct berth_node_set {
+  std::shared_ptr<const berth::capi::Cluster> cluster;
+  berth::capi::NodeNumbers numbers;
+};
+struct berth_result {
+  std::unique_ptr<const berth::capi::Result> result;
+};
+
+namespace berth::capi {
+
+inline const Engine& engine_of(const berth_engine& handle) { return *handle.engine; }
+inline const Engine& engine_of(const berth_cluster& handle) { return handle.cluster->engine(); }
+inline const Engine& engine_of(const berth_snapshot& handle) { return handle.snapshot->cluster()->engine(); }
+inline const Engine& engine_of(const berth_fork& handle) { return handle.fork->cluster()->engine(); }
+inline const Engine& engine_of(const berth_pod& handle) { return handle.pod->cluster->engine(); }
+inline const Engine& engine_of(const berth_node_set& handle) { return handle.cluster->engine(); }
+inline const Engine& engine_of(const berth_result& handle) { return handle.result->cluster().engine(); }
+
+/// The handle, of an engine that may be called. @throws ApiError
+template <class Handle>
+Handle& callable(Handle* handle, const char* argument) {
+  needed(handle, argument);
+  check_callable(engine_of(*handle));
+  return *handle;
+}
+
+/// Frees the handle and clears the pointer. In a child of the process that made it nothing is freed: other threads may
+/// have been in the middle of anything.
+template <class Handle>
+void free_handle(Handle** handle) noexcept {
+  if (handle == nullptr || *handle == nullptr) return;
+  if (engine_of(**handle).process.is_here()) delete *handle;
+  *handle = nullptr;
+}
+
+/// Runs `body(log)`, with what it notes logged afterwards.
+template <class Handle, class Body>
+berth_status guarded_with_log(const Handle* handle, const char* argument, berth_error* error, Body body) noexcept {
+  return guarded(error, [&] {
+    const Engine& engine = engine_of(callable(handle, argument));
+    CallLog log(engine.log);
+    if constexpr (std::is_void_v<std::invoke_result_t<Body, CallLog&>>) {
+      body(log);
+      log.say_all(engine.log);
+      return BERTH_OK;
+    } else {
+      const berth_status status = body(log);
+      log.say_all(engine.log);
+      return status;
+    }
+  });
+}
+
+/// The pod of a call on `cluster`.
+PodHandlePtr pod_argument(const berth_pod* pod, const Cluster& cluster);
+std::vector<PodHandlePtr> pod_arguments(const berth_pod* const* pods, std::size_t count, const Cluster& cluster);
+/// null: all nodes
+const NodeNumbers* node_set_argument(const berth_node_set* set, const Cluster& cluster);
+
+inline berth_str str_of(const std::string& text) { return {text.c_str(), text.size()}; }
+
+}  // namespace berth::capi

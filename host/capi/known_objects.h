@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/capi/object_intake.h"
+#include "host/cluster/cluster_change.h"
+#include "host/objects/decode.h"
+
+namespace berth::capi {
+
+/// The identity of an object that is not a pod.
+struct ObjectKey {
+  std::string kind;
+  std::string namespace_;  ///< empty where the kind has none
+  std::string name;
+  friend auto operator<=>(const ObjectKey&, const ObjectKey&) = default;
+};
+std::string to_string(const ObjectKey& key);  ///< "Service default/web"
+
+using ObjectKeys = std::set<ObjectKey>;
+
+/// The kinds that rules read, pods among them.
+bool is_known_kind(std::string_view kind);
+bool has_namespace(std::string_view kind);
+
+/// The objects that are not pods.
+ObjectKeys keys_of(const DecodedObjects& decoded);
+/// What removes the object from an engine. nullopt: engines do not know its kind
+std::optional<ClusterChange> removal_of(const ObjectKey& key);
+/// Without the objects that have one of the keys. @return `before` where there are none
+std::shared_ptr<const SideObjects> side_without(const std::shared_ptr<const SideObjects>& before,
+                                                const ObjectKeys& keys);
+
+}  // namespace berth::capi

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::capi {
+
+/// The numbers of node names, which a cluster shares with its snapshots and forks. Any thread. A name stays.
+class NodeTable {
+ public:
+  /// The number of the name, a new one if it has none.
+  std::uint32_t number_of(const std::string& name);
+  std::optional<std::uint32_t> find(std::string_view name) const;
+  /// Null: nobody has the number. Valid as long as this.
+  const std::string* name_of(std::uint32_t number) const;
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::deque<std::string> names_;  ///< a name keeps its address
+  std::map<std::string_view, std::uint32_t> numbers_;
+};
+
+/// The nodes of a cluster, snapshot or fork, without what they are. Immutable, so that many share one.
+class Roster {
+ public:
+  struct Entry {
+    std::uint32_t number = 0;
+    bool is_cordoned = false;
+    friend bool operator==(Entry, Entry) = default;
+  };
+  Roster() = default;
+
+  std::span<const Entry> entries() const { return entries_; }  ///< by number, ascending
+  const Entry* find(std::uint32_t number) const;
+
+  /// One node came, changed or went.
+  struct Change {
+    std::uint32_t number = 0;
+    bool is_there = true;
+    bool is_cordoned = false;
+  };
+  /// @return this one where the changes change nothing
+  static std::shared_ptr<const Roster> changed(const std::shared_ptr<const Roster>& before,
+                                               std::span<const Change> changes);
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+/// A bitmap of node numbers. Immutable.
+class NodeNumbers {
+ public:
+  explicit NodeNumbers(std::span<const std::uint32_t> numbers);
+  bool contains(std::uint32_t number) const {
+    return number / 64 < words_.size() && (words_[number / 64] >> (number % 64) & 1) != 0;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace berth::capi

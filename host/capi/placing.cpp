@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/capi/placing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/capi/api_error.h"
+#include "host/objects/pod_copy.h"
+
+namespace berth::capi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Nodes that FIRST_FIT and ORDER ask at once: the first ones often fit, and a question costs as much as a few nodes.
+constexpr std::size_t kAskedFirst = 4;
+constexpr std::size_t kAskedMax = 1024;
+
+class Scheduling {
+ public:
+  Scheduling(WhatIf& fork, const ScheduleOptions& options)
+      : fork_(fork),
+        options_(options),
+        result_(std::make_unique<Result>(fork.cluster(), fork.facts().version)),
+        node_(result_->column<std::uint32_t>(BERTH_COLUMN_NODE)),
+        fits_(result_->column<std::uint8_t>(BERTH_COLUMN_FITS)),
+        judged_(result_->column<std::uint8_t>(BERTH_COLUMN_JUDGED)),
+        score_(result_->column<std::int64_t>(BERTH_COLUMN_SCORE)),
+        message_(result_->column<std::uint32_t>(BERTH_COLUMN_MESSAGE)),
+        start_(options.start) {
+    if (options.choice == BERTH_CHOICE_SCORE) {
+      among_ = among();
+    } else {
+      numbers_ = options.choice == BERTH_CHOICE_ORDER ? in_order() : numbers_of(roster(), options.nodes);
+      asked_.resize(numbers_.size());
+    }
+  }
+
+  Scheduled run(std::span<const PodHandlePtr> pods) {
+    reserve(pods.size());
+    const Clock::time_point begin = Clock::now();
+    bool is_late = false;
+    for (std::size_t i = 0; i < pods.size();) {
+      const auto left = time_left(begin, i);
+      if (!left) {
+        is_late = true;
+        break;
+      }
+      const std::size_t tried = place_front(pods.subspan(i), *left, is_late);
+      i += tried;
+      if (is_late) break;
+      if ((options_.flags & BERTH_STOP_AT_FAILURE) != 0 && fits_.back() == 0) break;
+    }
+    result_->next_start = start_;
+    return {std::move(result_), is_late};
+  }
+
+ private:
+  std::vector<std::uint32_t> in_order() const {
+    std::vector<std::uint32_t> order;
+    for (const std::uint32_t number : options_.order)
+      if (options_.nodes == nullptr || options_.nodes->contains(number)) order.push_back(number);
+    return order;
+  }
+  const Roster& roster() const { return *fork_.facts().roster; }
+  /// The nodes that may be taken by score, by index; nullopt: all.
+  std::optional<std::vector<bool>> among() {
+    const bool skips = (options_.flags & BERTH_SKIP_CORDONED) != 0 &&
+                       std::ranges::any_of(roster().entries(), &Roster::Entry::is_cordoned);
+    if (options_.nodes == nullptr && !skips) return std::nullopt;
+    std::vector<bool> among;
+    for (const AskedNode& node : asked_nodes(fork_.state(), numbers_of(roster(), options_.nodes), options_.flags)) {
+      if (node.index == kNoNode || node.is_skipped) continue;
+      const auto at = static_cast<std::size_t>(node.index.value);
+      if (among.size() <= at) among.resize(at + 1);
+      among[at] = true;
+    }
+    return among;
+  }
+  /// Looked up when it is first asked for: mostly one of the first nodes fits.
+  const AskedNode& asked(std::size_t position) {
+    std::optional<AskedNode>& node = asked_[position];
+    if (!node) node = asked_node(fork_.state(), numbers_[position], options_.flags);
+    return *node;
+  }
+  void reserve(std::size_t pods) {
+    node_.reserve(pods);
+    fits_.reserve(pods);
+    judged_.reserve(pods);
+    score_.reserve(pods);
+    message_.reserve(pods);
+  }
+  /// 0 where there is no deadline; nullopt: it has passed, and a pod was tried.
+  std::optional<std::int64_t> time_left(Clock::time_point begin, std::size_t tried) const {
+    if (options_.deadline_us == 0) return 0;
+    const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
+    const auto limit = static_cast<std::int64_t>(std::min<std::uint64_t>(options_.deadline_us, INT64_MAX));
+    if (passed < limit) return limit - passed;
+    if (tried > 0) return std::nullopt;
+    return 1;
+  }
+
+  void note(const ReadPod& pod, std::uint32_t node, std::int64_t score, std::string_view message) {
+    const std::uint32_t text = node == BERTH_NO_NODE ? result_->number_of(message) : 0;
+    node_.push_back(node);
+    fits_.push_back(node != BERTH_NO_NODE ? 1 : 0);
+    judged_.push_back(pod.not_judged ? BERTH_JUDGED_NOT : pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED);
+    score_.push_back(score);
+    message_.push_back(text);
+  }
+
+  /// @return how many pods were tried
+  std::size_t place_front(std::span<const PodHandlePtr> pods, std::int64_t deadline_us, bool& is_late) {
+    const ReadPod& front = *pods.front()->pod;
+    if (front.not_judged) {
+      note(front, BERTH_NO_NODE, 0, front.not_judged->text);
+      return 1;
+    }
+    if (options_.choice != BERTH_CHOICE_SCORE) {
+      place_first_fit(pods.front());
+      return 1;
+    }
+    const bool one_by_one = (options_.flags & BERTH_AS_MOVED) != 0;
+    if (one_by_one) return place_moved(pods.front());
+    const auto end =
+        std::ranges::find_if(pods, [](const PodHandlePtr& pod) { return pod->pod->not_judged.has_value(); });
+    return place_by_score(pods.first(static_cast<std::size_t>(end - pods.begin())), deadline_us, is_late);
+  }
+
+  std::size_t place_by_score(std::span<const PodHandlePtr> pods, std::int64_t deadline_us, bool& is_late) {
+    std::vector<PodToPlace> batch;
+    batch.reserve(pods.size());
+    for (const PodHandlePtr& pod : pods) batch.push_back(pod->pod->placeable((options_.flags & BERTH_AS_MOVED) != 0));
+    BatchLimits limits;
+    limits.deadline_us = deadline_us;
+    limits.stop_at_failure = (options_.flags & BERTH_STOP_AT_FAILURE) != 0;
+    limits.among = among_ ? &*among_ : nullptr;
+    const BatchResult placed = fork_.commit_batch(pods, batch, limits);
+    State state = fork_.state();
+    for (std::size_t i = 0; i < placed.outcomes.size(); ++i) {
+      const auto& [kind, node, score, message] = placed.outcomes[i];
+      const std::uint32_t number =
+          node == kNoNode ? BERTH_NO_NODE : state.cluster.nodes().number_of(std::string(state.fork.node_name(node)));
+      note(*pods[i]->pod, number, score,
+           message >= 0 ? std::string_view(placed.messages[static_cast<std::size_t>(message)].text) : "");
+    }
+    is_late = placed.stop == StopReason::kDeadline;
+    return placed.outcomes.size();
+  }
+
+  /// The running copy leaves first, and stays where it was if there is no node.
+  std::size_t place_moved(const PodHandlePtr& pod) {
+    const std::string stood_on = take_out(*pod->pod);
+    bool is_late = false;
+    place_by_score({&pod, 1}, 0, is_late);
+    if (fits_.back() == 0) put_back(*pod->pod, stood_on);
+    return 1;
+  }
+  /// @return the node that the pod stood on; empty: none
+  std::string take_out(const ReadPod& pod) {
+    if ((options_.flags & BERTH_AS_MOVED) == 0) return {};
+    std::string node = fork_.state().fork.node_of_pod(pod.uid);
+    if (!node.empty()) fork_.apply({PodRemoval{pod.uid}});
+    return node;
+  }
+  void put_back(const ReadPod& pod, const std::string& node) {
+    if (node.empty()) return;
+    auto standing = copy_of(*pod.given);
+    standing->node_name = node;
+    fork_.apply({PodUpsert{std::move(standing)}});
+  }
+
+  void place_first_fit(const PodHandlePtr& handle) {
+    const ReadPod& pod = *handle->pod;
+    const PodToPlace& to_place = pod.placeable((options_.flags & BERTH_AS_MOVED) != 0);
+    const std::string stood_on = take_out(pod);
+    const bool goes_round = options_.choice == BERTH_CHOICE_FIRST_FIT;
+    const std::size_t count = asked_.size();
+    const std::size_t start = goes_round && count > 0 ? start_ % count : 0;
+    std::string error;
+    const std::optional<std::size_t> at = first_fit(to_place, start, error);
+    if (!at) {
+      put_back(pod, stood_on);
+      return note(pod, BERTH_NO_NODE, 0, error);
+    }
+    fork_.place(handle, to_place, *fork_.cluster()->nodes().name_of(numbers_[*at]));
+    if (goes_round) start_ = static_cast<std::uint32_t>((*at + 1) % count);
+    note(pod, numbers_[*at], 0, "");
+  }
+
+  /// @param error  the text of an error that ends the cycle, or why there is no node
+  /// @return a position in asked_
+  std::optional<std::size_t> first_fit(const PodToPlace& pod, std::size_t start, std::string& error) {
+    const std::size_t count = asked_.size();
+    std::size_t chunk = kAskedFirst;
+    std::vector<NodeIndex> nodes;
+    std::vector<std::size_t> positions;
+    for (std::size_t visited = 0; visited < count;) {
+      nodes.clear();
+      positions.clear();
+      for (; visited < count && nodes.size() < chunk; ++visited) {
+        const std::size_t position = (start + visited) % count;
+        const AskedNode& node = asked(position);
+        if (node.index == kNoNode || node.is_skipped) continue;
+        nodes.push_back(node.index);
+        positions.push_back(position);
+      }
+      const PodVerdicts verdicts = fork_.state().fork.verdicts_on(pod, nodes);
+      error = verdicts.error;
+      if (!error.empty()) return std::nullopt;
+      for (std::size_t i = 0; i < nodes.size(); ++i)
+        if (verdicts.nodes[i].accepts()) return positions[i];
+      chunk = std::min(2 * chunk, kAskedMax);
+    }
+    error = "no node of those asked accepts the pod";
+    return std::nullopt;
+  }
+
+  WhatIf& fork_;
+  const ScheduleOptions& options_;
+  std::unique_ptr<Result> result_;
+  std::vector<std::uint32_t>& node_;
+  std::vector<std::uint8_t>& fits_;
+  std::vector<std::uint8_t>& judged_;
+  std::vector<std::int64_t>& score_;
+  std::vector<std::uint32_t>& message_;
+  std::uint32_t start_;
+  std::optional<std::vector<bool>> among_;       ///< of SCORE
+  std::vector<std::uint32_t> numbers_;           ///< of the other choices: the nodes that may be taken, in their order
+  std::vector<std::optional<AskedNode>> asked_;  ///< [numbers_]
+};
+
+void refuse_standing(WhatIf& fork, std::span<const PodHandlePtr> pods) {
+  for (const PodHandlePtr& handle : pods) {
+    const std::string node = fork.state().fork.node_of_pod(handle->pod->uid);
+    if (!node.empty())
+      throw ApiError(BERTH_E_EXISTS, "Pod " + handle->pod->given->full_name(), "stands on node " + node);
+  }
+}
+
+void refuse_twice(std::span<const PodHandlePtr> pods) {
+  std::set<std::string_view> uids;
+  for (const PodHandlePtr& handle : pods)
+    if (!uids.insert(handle->pod->uid).second)
+      throw ApiError(BERTH_E_ARGUMENT, "Pod " + handle->pod->given->full_name(), "is among the pods twice");
+}
+
+}  // namespace
+
+Scheduled schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options) {
+  refuse_twice(pods);
+  if ((options.flags & BERTH_AS_MOVED) == 0) refuse_standing(fork, pods);
+  Scheduled scheduled;
+  fork.as_one([&] { scheduled = Scheduling(fork, options).run(pods); });
+  return scheduled;
+}
+
+}  // namespace berth::capi

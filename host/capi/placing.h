@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "host/capi/questions.h"
+#include "host/capi/result.h"
+#include "host/capi/what_if.h"
+
+namespace berth::capi {
+
+struct ScheduleOptions {
+  std::uint32_t flags = 0;
+  std::uint32_t choice = BERTH_CHOICE_SCORE;
+  std::uint32_t start = 0;
+  const NodeNumbers* nodes = nullptr;  ///< null: all
+  std::span<const std::uint32_t> order;
+  std::uint64_t deadline_us = 0;
+};
+
+struct Scheduled {
+  std::unique_ptr<Result> result;
+  bool is_late = false;
+};
+/// berth_fork_schedule()
+Scheduled schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options);
+
+}  // namespace berth::capi

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/capi/questions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/capi/api_error.h"
+
+namespace berth::capi {
+namespace {
+
+/// The verdict columns of a result.
+class VerdictColumns {
+ public:
+  VerdictColumns(Result& result, std::size_t pod_count, std::size_t node_count)
+      : result_(result),
+        fits_(result.column<std::uint8_t>(BERTH_COLUMN_FITS)),
+        judged_(result.column<std::uint8_t>(BERTH_COLUMN_JUDGED)),
+        code_(result.column<std::uint8_t>(BERTH_COLUMN_CODE)),
+        phase_(result.column<std::uint8_t>(BERTH_COLUMN_PHASE)),
+        plugin_(result.column<std::uint32_t>(BERTH_COLUMN_PLUGIN)),
+        reasons_(result.column<std::uint32_t>(BERTH_COLUMN_REASONS)) {
+    judged_.reserve(pod_count);
+    const std::size_t pairs = pod_count * node_count;
+    fits_.reserve(pairs);
+    code_.reserve(pairs);
+    phase_.reserve(pairs);
+    plugin_.reserve(pairs);
+    reasons_.reserve(pairs);
+  }
+
+  void add_pod(std::uint8_t judged) { judged_.push_back(judged); }
+  void add(StatusCode code, std::uint8_t phase, std::string_view plugin, std::uint32_t reasons) {
+    if (plugin != latest_plugin_) {
+      latest_plugin_ = plugin;
+      latest_number_ = result_.number_of(plugin);
+    }
+    fits_.push_back(code == StatusCode::kSuccess ? 1 : 0);
+    code_.push_back(static_cast<std::uint8_t>(code));
+    phase_.push_back(phase);
+    plugin_.push_back(latest_number_);
+    reasons_.push_back(reasons);
+  }
+  void repeat_pod(std::size_t node_count) {
+    const std::size_t from = fits_.size() - node_count;
+    judged_.push_back(judged_.back());
+    for (std::size_t i = from; i < from + node_count; ++i) {
+      fits_.push_back(fits_[i]);
+      code_.push_back(code_[i]);
+      phase_.push_back(phase_[i]);
+      plugin_.push_back(plugin_[i]);
+      reasons_.push_back(reasons_[i]);
+    }
+  }
+  std::uint32_t number_of(std::string_view text) { return result_.number_of(text); }
+
+ private:
+  Result& result_;
+  std::vector<std::uint8_t>& fits_;
+  std::vector<std::uint8_t>& judged_;
+  std::vector<std::uint8_t>& code_;
+  std::vector<std::uint8_t>& phase_;
+  std::vector<std::uint32_t>& plugin_;
+  std::vector<std::uint32_t>& reasons_;
+  std::string latest_plugin_;
+  std::uint32_t latest_number_ = 0;
+};
+
+std::uint8_t phase_of(StatusCode code, bool is_of_pre_filter) {
+  if (code == StatusCode::kSuccess) return BERTH_PHASE_NONE;
+  return is_of_pre_filter ? BERTH_PHASE_PRE_FILTER : BERTH_PHASE_FILTER;
+}
+
+void add_without_node(const AskedNode& node, VerdictColumns& columns) {
+  const std::string_view why = node.is_skipped ? "the node is cordoned" : "there is no such node";
+  columns.add(StatusCode::kUnschedulableAndUnresolvable, BERTH_PHASE_NODE, "", columns.number_of(why));
+}
+
+/// Of a pod that is not judged, or whose cycle ends with an error whatever the node.
+void add_failed(std::string_view plugin, std::string_view text, std::size_t node_count, VerdictColumns& columns) {
+  const std::uint32_t reasons = columns.number_of(text);
+  for (std::size_t n = 0; n < node_count; ++n) columns.add(StatusCode::kError, BERTH_PHASE_NONE, plugin, reasons);
+}
+
+std::vector<NodeIndex> indexes_of(std::span<const AskedNode> nodes) {
+  std::vector<NodeIndex> indexes;
+  indexes.reserve(nodes.size());
+  for (const AskedNode& node : nodes)
+    if (node.index != kNoNode && !node.is_skipped) indexes.push_back(node.index);
+  return indexes;
+}
+
+void check_pod(Fork& fork, const ReadPod& pod, const CheckOptions& options, std::span<const AskedNode> nodes,
+               std::span<const NodeIndex> indexes, VerdictColumns& columns) {
+  if (pod.not_judged) {
+    columns.add_pod(BERTH_JUDGED_NOT);
+    return add_failed(pod.not_judged->plugin, pod.not_judged->text, nodes.size(), columns);
+  }
+  columns.add_pod(pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED);
+  const PodToPlace& to_place = pod.placeable((options.flags & BERTH_AS_MOVED) != 0);
+  const bool with_reasons = (options.flags & BERTH_NO_REASONS) == 0;
+  PodStatuses statuses;
+  PodVerdicts verdicts;
+  if (with_reasons) statuses = fork.statuses_on(to_place, indexes);
+  if (!with_reasons) verdicts = fork.verdicts_on(to_place, indexes);
+  const std::string& error = with_reasons ? statuses.error : verdicts.error;
+  if (!error.empty()) return add_failed("", error, nodes.size(), columns);
+  std::size_t next = 0;
+  for (const AskedNode& node : nodes) {
+    if (node.index == kNoNode || node.is_skipped) {
+      add_without_node(node, columns);
+    } else if (with_reasons) {
+      const auto& [status, is_of_pre_filter] = statuses.nodes[next++];
+      columns.add(status.code, phase_of(status.code, is_of_pre_filter), status.plugin,
+                  columns.number_of(status.message()));
+    } else {
+      const NodeVerdict& verdict = verdicts.nodes[next++];
+      columns.add(verdict.code, phase_of(verdict.code, verdict.is_of_pre_filter), verdict.plugin, 0);
+    }
+  }
+}
+
+}  // namespace
+
+void check_flags(std::uint32_t flags, std::uint32_t allowed) {
+  if ((flags & ~allowed) != 0) throw ApiError(BERTH_E_ARGUMENT, "flags", "has bits that mean nothing here");
+}
+
+AskedNode asked_node(const State& state, std::uint32_t number, std::uint32_t flags) {
+  AskedNode node{number, kNoNode, false};
+  const Roster::Entry* const entry = state.facts.roster->find(number);
+  if (entry == nullptr) return node;
+  node.is_skipped = entry->is_cordoned && (flags & BERTH_SKIP_CORDONED) != 0;
+  node.index = state.fork.find_node(*state.cluster.nodes().name_of(number));
+  return node;
+}
+
+std::vector<AskedNode> asked_nodes(const State& state, std::span<const std::uint32_t> numbers, std::uint32_t flags) {
+  std::vector<AskedNode> nodes;
+  nodes.reserve(numbers.size());
+  for (const std::uint32_t number : numbers) nodes.push_back(asked_node(state, number, flags));
+  return nodes;
+}
+
+std::vector<std::uint32_t> numbers_of(const Roster& roster, const NodeNumbers* nodes) {
+  std::vector<std::uint32_t> numbers;
+  numbers.reserve(roster.entries().size());
+  for (const Roster::Entry& entry : roster.entries())
+    if (nodes == nullptr || nodes->contains(entry.number)) numbers.push_back(entry.number);
+  return numbers;
+}
+
+MovedState::MovedState(const State& state, const ReadPod& pod, std::uint32_t flags) : given_(state) {
+  if ((flags & BERTH_AS_MOVED) == 0 || state.fork.node_of_pod(pod.uid).empty()) return;
+  fork_ = state.fork.fork();
+  const ClusterChange removal = PodRemoval{pod.uid};
+  fork_->apply({&removal, 1});
+}
+
+std::unique_ptr<Result> check_one(const State& given, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
+                                  std::uint32_t number, std::uint32_t flags, bool details, bool& fits) {
+  const MovedState moved(given, pod, flags);
+  const State state = moved.state();
+  const AskedNode node = asked_node(state, number, flags);
+  if (details) {
+    auto result = std::make_unique<Result>(cluster, state.facts.version);
+    result->column<std::uint32_t>(BERTH_COLUMN_NODE) = {number};
+    VerdictColumns columns(*result, 1, 1);
+    check_pod(state.fork, pod, {nullptr, flags}, {&node, 1}, indexes_of({&node, 1}), columns);
+    fits = result->column<std::uint8_t>(BERTH_COLUMN_FITS).front() != 0;
+    return result;
+  }
+  fits = false;
+  if (pod.not_judged || node.index == kNoNode || node.is_skipped) return nullptr;
+  const PodVerdicts verdicts = state.fork.verdicts_on(pod.placeable((flags & BERTH_AS_MOVED) != 0), {&node.index, 1});
+  fits = verdicts.error.empty() && verdicts.nodes.front().accepts();
+  return nullptr;
+}
+
+std::unique_ptr<Result> check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster,
+                                   std::span<const PodHandlePtr> pods, const CheckOptions& options) {
+  auto result = std::make_unique<Result>(cluster, state.facts.version);
+  const std::vector<std::uint32_t> numbers = numbers_of(*state.facts.roster, options.nodes);
+  result->column<std::uint32_t>(BERTH_COLUMN_NODE) = numbers;
+  VerdictColumns columns(*result, pods.size(), numbers.size());
+  std::vector<AskedNode> nodes;
+  std::vector<NodeIndex> indexes;
+  const PodHandle* last = nullptr;
+  for (const PodHandlePtr& handle : pods) {
+    const ReadPod& pod = *handle->pod;
+    if (last == handle.get()) {
+      columns.repeat_pod(numbers.size());
+      continue;
+    }
+    last = handle.get();
+    const MovedState moved(state, pod, options.flags);
+    const State asked = moved.state();
+    if (nodes.empty() || &asked.fork != &state.fork) {  // a number of a node is that of one fork
+      nodes = asked_nodes(asked, numbers, options.flags);
+      indexes = indexes_of(nodes);
+    }
+    check_pod(asked.fork, pod, options, nodes, indexes, columns);
+    if (&asked.fork != &state.fork) nodes.clear();
+  }
+  return result;
+}
+
+}  // namespace berth::capi

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Questions that change nothing, of snapshots and forks alike.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "host/capi/result.h"
+#include "host/capi/what_if.h"
+
+namespace berth::capi {
+
+struct CheckOptions {
+  const NodeNumbers* nodes = nullptr;  ///< null: all of the state
+  std::uint32_t flags = 0;             ///< BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_NO_REASONS
+};
+
+/// @throws ApiError BERTH_E_ARGUMENT for flags outside `allowed`
+void check_flags(std::uint32_t flags, std::uint32_t allowed);
+
+/// A node of a question, with what the caller's number says.
+struct AskedNode {
+  std::uint32_t number = 0;
+  NodeIndex index = kNoNode;  ///< kNoNode: no node has the number here
+  bool is_skipped = false;    ///< cordoned, and to be skipped
+};
+AskedNode asked_node(const State& state, std::uint32_t number, std::uint32_t flags);
+/// @param numbers  in the order of the answer
+std::vector<AskedNode> asked_nodes(const State& state, std::span<const std::uint32_t> numbers, std::uint32_t flags);
+/// The numbers of the state's nodes in the set, ascending.
+std::vector<std::uint32_t> numbers_of(const Roster& roster, const NodeNumbers* nodes);
+
+/// A state in which the running copies of pods are gone, where flags say so.
+class MovedState {
+ public:
+  MovedState(const State& state, const ReadPod& pod, std::uint32_t flags);
+  State state() const { return {fork_ != nullptr ? *fork_ : given_.fork, given_.cluster, given_.facts}; }
+
+ private:
+  State given_;
+  std::unique_ptr<Fork> fork_;
+};
+
+/// One pod on one node. @param fits  set. @return the details, if they are wanted
+std::unique_ptr<Result> check_one(const State& state, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
+                                  std::uint32_t number, std::uint32_t flags, bool details, bool& fits);
+std::unique_ptr<Result> check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster,
+                                   std::span<const PodHandlePtr> pods, const CheckOptions& options);
+std::unique_ptr<Result> explain(const State& state, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
+                                std::uint32_t flags);
+std::unique_ptr<Result> preempt(const State& state, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
+                                std::uint32_t flags);
+
+}  // namespace berth::capi

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/capi/result.h"
+
+#include "host/capi/api_error.h"
+#include "host/capi/cluster.h"
+
+namespace berth::capi {
+
+std::uint32_t Result::number_of(std::string_view text) {
+  if (text.empty()) return 0;
+  if (const auto at = numbers_.find(text); at != numbers_.end()) return at->second;
+  const auto number = static_cast<std::uint32_t>(texts_.size());
+  numbers_.emplace(text, number);
+  texts_.emplace_back(text);
+  return number;
+}
+
+berth_column Result::view(std::uint32_t id) const {
+  const auto at = columns_.find(id);
+  if (at == columns_.end())
+    throw ApiError(BERTH_E_NOT_FOUND, "column " + std::to_string(id), "this kind of result has no such column");
+  return std::visit(
+      [](const auto& values) {
+        using T = typename std::remove_cvref_t<decltype(values)>::value_type;
+        constexpr std::uint32_t kType = std::is_same_v<T, std::uint8_t>    ? BERTH_TYPE_U8
+                                        : std::is_same_v<T, std::uint32_t> ? BERTH_TYPE_U32
+                                        : std::is_same_v<T, std::int32_t>  ? BERTH_TYPE_I32
+                                                                           : BERTH_TYPE_I64;
+        return berth_column{values.data(), values.size(), sizeof(T), kType, 0};
+      },
+      at->second);
+}
+
+const std::string& Result::text(std::uint32_t number) const {
+  if (number >= texts_.size())
+    throw ApiError(BERTH_E_ARGUMENT, "number",
+                   "is " + std::to_string(number) + "; there are " + std::to_string(texts_.size()) + " texts");
+  return texts_[number];
+}
+
+}  // namespace berth::capi

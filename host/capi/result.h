@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "include/berth/berth.h"
+
+namespace berth::capi {
+
+class Cluster;
+
+/// An answer: columns, texts, a record. Filled by one thread, then immutable.
+class Result {
+ public:
+  Result(std::shared_ptr<const Cluster> cluster, std::uint64_t version)
+      : cluster_(std::move(cluster)), version_(version) {}
+
+  /// The column, empty when it is new. T is one of those of BERTH_TYPE_*.
+  template <class T>
+  std::vector<T>& column(std::uint32_t id) {
+    return std::get<std::vector<T>>(columns_.try_emplace(id, std::vector<T>()).first->second);
+  }
+  /// The number of a text in this result; 0 of the empty one.
+  std::uint32_t number_of(std::string_view text);
+
+  std::string json;     ///< of explanations
+  std::string message;  ///< berth_result_message()
+  std::uint32_t next_start = 0;
+
+  /// @throws ApiError BERTH_E_NOT_FOUND
+  berth_column view(std::uint32_t id) const;
+  const std::string& text(std::uint32_t number) const;
+  const Cluster& cluster() const { return *cluster_; }
+  std::uint64_t version() const { return version_; }
+
+ private:
+  using Column = std::variant<std::vector<std::uint8_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
+                              std::vector<std::int64_t>>;
+  std::shared_ptr<const Cluster> cluster_;
+  std::uint64_t version_;
+  std::map<std::uint32_t, Column> columns_;
+  std::vector<std::string> texts_ = {""};
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;
+};
+
+}  // namespace berth::capi

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace berth {
+
+/// Copy-on-write array with one value per node slot. A copy shares all memory of the first; a write afterwards copies a
+/// run of 32 values, and once for 1,024 nodes their list of 32 runs. So a what-if that changes a few nodes takes a few
+/// hundred bytes for each.
+template <class T>
+class NodeColumn {
+ public:
+  static constexpr std::int32_t kRunNodesLog2 = 5;
+  static constexpr std::int32_t kRunNodes = 1 << kRunNodesLog2;
+
+  NodeColumn() = default;
+  /// @param slot_count  rounded up to whole blocks; every value is T()
+  explicit NodeColumn(std::int32_t slot_count) { grow(slot_count); }
+
+  const T& operator[](std::int32_t node) const { return blocks_[block_of(node)]->run_of(node)[offset_of(node)]; }
+  /// The values of the nodes from `first` on, a multiple of kRunNodes. Valid until the column is written or destroyed.
+  std::span<const T, kRunNodes> run(std::int32_t first) const {
+    return std::span<const T, kRunNodes>(blocks_[block_of(first)]->run_of(first), kRunNodes);
+  }
+  /// Valid until the column is copied, grown or destroyed.
+  T& write(std::int32_t node) {
+    BlockRef& block = blocks_[block_of(node)];
+    if (!block.is_mine_alone()) block = BlockRef::copy_of(block);
+    return block->write_run_of(node)[offset_of(node)];
+  }
+  void fill(const T& value) {
+    for (std::int32_t node = 0; node < capacity(); ++node) write(node) = value;
+  }
+  /// Adds blocks of T() until there are values for `slot_count` nodes.
+  void grow(std::int32_t slot_count) {
+    const auto count = static_cast<std::size_t>((slot_count + kBlockNodes - 1) / kBlockNodes);
+    if (count <= blocks_.size()) return;
+    blocks_.reserve(count);
+    while (blocks_.size() < count) blocks_.push_back(BlockRef::make());
+  }
+  /// For how many nodes there are values: a multiple of 1,024.
+  std::int32_t capacity() const { return static_cast<std::int32_t>(blocks_.size()) << kBlockNodesLog2; }
+  /// Of the values, whether they are shared or not.
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(capacity()) * sizeof(T); }
+  /// Whether both have the value of the node in the same place.
+  bool shares(const NodeColumn& other, std::int32_t node) const { return &(*this)[node] == &other[node]; }
+
+ private:
+  static constexpr std::int32_t kBlockNodesLog2 = 2 * kRunNodesLog2;
+  static constexpr std::int32_t kBlockNodes = 1 << kBlockNodesLog2;
+  static constexpr std::size_t kRuns = kRunNodes;
+
+  static std::size_t block_of(std::int32_t node) { return static_cast<std::size_t>(node >> kBlockNodesLog2); }
+  static std::size_t offset_of(std::int32_t node) { return static_cast<std::size_t>(node & (kRunNodes - 1)); }
+
+  class Block;
+  /// Owns a block together with other owners.
+  class BlockRef {
+   public:
+    static BlockRef make() { return BlockRef(new Block); }
+    static BlockRef copy_of(const BlockRef& block) { return BlockRef(new Block(block)); }
+    BlockRef() = default;
+    BlockRef(const BlockRef& other) noexcept : block_(other.block_) {
+      if (block_ != nullptr) block_->owners_.fetch_add(1, std::memory_order_relaxed);
+    }
+    BlockRef(BlockRef&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+    BlockRef& operator=(BlockRef other) noexcept {
+      std::swap(block_, other.block_);
+      return *this;
+    }
+    ~BlockRef() {
+      if (block_ != nullptr && block_->owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete block_;
+    }
+    Block* operator->() const { return block_; }
+    explicit operator bool() const { return block_ != nullptr; }
+    /// True: whatever other owners did in other threads before they let go happened before this.
+    bool is_mine_alone() const { return block_->owners_.load(std::memory_order_acquire) == 1; }
+
+   private:
+    explicit BlockRef(Block* block) : block_(block) {}
+    Block* block_ = nullptr;
+  };
+
+  /// 32 runs: those that it owns, and those of its base. A base has none itself, so that reading never follows a chain.
+  class Block {
+   public:
+    Block() : Block(BlockRef(), {}) {
+      for (std::size_t run = 0; run < kRuns; ++run) own(run, std::make_unique<T[]>(kRunNodes));
+    }
+    /// Shares what `from` has of its base, or all where it has none, and copies the rest.
+    explicit Block(const BlockRef& from) : Block(from->base_ ? from->base_ : from, from->runs_) {
+      for (std::size_t run = 0; run < kRuns; ++run)
+        if (from->base_ && from->owns(run)) own(run, copy_of(run));
+    }
+    ~Block() {
+      for (std::size_t run = 0; run < kRuns; ++run)
+        if (owns(run)) delete[] runs_[run];
+    }
+    Block& operator=(const Block&) = delete;
+
+    const T* run_of(std::int32_t node) const { return runs_[index_of(node)]; }
+    T* write_run_of(std::int32_t node) {
+      const std::size_t run = index_of(node);
+      if (!owns(run)) own(run, copy_of(run));
+      return runs_[run];
+    }
+
+   private:
+    friend class BlockRef;
+
+    /// A constructor that delegates to it may throw afterwards: then the destructor frees what is owned.
+    Block(const BlockRef& base, const std::array<T*, kRuns>& runs) : base_(base), runs_(runs) {}
+
+    static std::size_t index_of(std::int32_t node) {
+      return static_cast<std::size_t>((node >> kRunNodesLog2) & (kRunNodes - 1));
+    }
+    bool owns(std::size_t run) const { return (owned_ >> run & 1) != 0; }
+    std::unique_ptr<T[]> copy_of(std::size_t run) const {
+      auto copy = std::make_unique<T[]>(kRunNodes);
+      std::copy_n(runs_[run], kRunNodes, copy.get());
+      return copy;
+    }
+    void own(std::size_t run, std::unique_ptr<T[]> values) {
+      runs_[run] = values.release();
+      owned_ |= std::uint32_t{1} << run;
+      if (owned_ == UINT32_MAX) base_ = BlockRef();
+    }
+
+    std::atomic<std::size_t> owners_{1};
+    BlockRef base_;  ///< null: every run is owned
+    std::array<T*, kRuns> runs_;
+    std::uint32_t owned_ = 0;  ///< bit i: runs_[i] is freed by this block
+  };
+
+  std::vector<BlockRef> blocks_;
+};
+
+}  // namespace berth

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace berth {
+
+/// A thread that runs jobs in order for the thread that owns it. What a job throws comes out of the owner's next call,
+/// and no further job runs.
+class BackgroundJobs {
+ public:
+  BackgroundJobs() = default;
+  /// Waits for all jobs.
+  ~BackgroundJobs();
+  BackgroundJobs(const BackgroundJobs&) = delete;
+  BackgroundJobs& operator=(const BackgroundJobs&) = delete;
+
+  /// Adds a job behind the others. The first call starts the thread.
+  /// @throws what a job before threw; std::system_error when no thread can be started
+  void add(std::function<void()> job);
+  /// Waits until all jobs are done. @throws what one of them threw
+  void wait();
+  /// The same. @return what one of them threw; null: nothing
+  std::exception_ptr wait_for_failure() noexcept;
+
+ private:
+  void loop();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> jobs_;
+  std::size_t open_ = 0;  ///< jobs that wait or run
+  std::exception_ptr failure_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace berth

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * libberth: kube-scheduler's verdicts and placements in other people's programs. Compiles as C99 and as C++.
+ *
+ * docs/embedding.md explains the model, which calls may run at once, and what is not there yet. In short:
+ *
+ *   engine    configuration and limits; nothing of a cluster
+ *   cluster   the one object that changes: nodes, running pods and what rules read beside them; it has a version
+ *   snapshot  a cluster at one version; immutable, read by any number of threads
+ *   fork      a what-if on a snapshot, or on a fork: one thread each; dropped, reverted or committed
+ *   pod       a pod as it is to be placed, prepared once; valid in every snapshot and fork of its cluster
+ *   result    an answer; immutable
+ *
+ * Conventions of every function that returns berth_status:
+ *   - BERTH_OK is 0; positive: it worked, with a note; negative: it failed, nothing has changed, and every
+ * out-parameter is untouched. An answer "no" is not a failure. Besides the codes that a function lists, each may return
+ *     BERTH_E_ARGUMENT (a null or meaningless argument), BERTH_E_STRUCT_SIZE, BERTH_E_MEMORY, BERTH_E_FORKED (the
+ * handle was made before fork(2), in the parent), BERTH_E_REENTRY (called by a callback of the same engine) and
+ *     BERTH_E_INTERNAL (a defect of the library).
+ *   - `error` may be NULL; otherwise its struct_size is set before the call (BERTH_ERROR_INIT). It is written when the
+ * call fails, and by BERTH_PARTIAL.
+ *   - Texts that are read are UTF-8, and are copied: they may go when the call returns. Texts that are given belong to
+ * the handle they were asked of, and end with a NUL that is not counted.
+ *   - create: the caller owns the handle and frees it. get: belongs to the handle that was asked. A free function takes
+ *     NULL, clears the caller's pointer and cannot fail. A handle keeps alive what it was made of, so that handles may
+ * be freed in any order.
+ */
+#ifndef BERTH_BERTH_H
+#define BERTH_BERTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define BERTH_API __attribute__((visibility("default")))
+#else
+#define BERTH_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Counts up with every release that breaks programs compiled before; the soname has the same number. */
+#define BERTH_ABI_VERSION 0u
+/** BERTH_ABI_VERSION of the library that is loaded. Any thread. */
+BERTH_API uint32_t berth_abi_version(void);
+/** "0.1.0": of the library that is loaded. Static. Any thread. */
+BERTH_API const char* berth_version_string(void);
+
+/* Status ---------------------------------------------------------------------------------------------------------- */
+
+typedef int32_t berth_status;
+enum {
+  BERTH_OK = 0,
+  BERTH_PARTIAL = 1,        /**< some objects of a bulk call were refused: see its statuses */
+  BERTH_DEADLINE = 2,       /**< the deadline passed; what was done before it, a prefix, stands */
+  BERTH_IGNORED = 3,        /**< of one object of a bulk call: no rule reads objects of its kind */
+  BERTH_E_ARGUMENT = -1,    /**< an argument is NULL where it must not be, or has no meaning */
+  BERTH_E_STRUCT_SIZE = -2, /**< struct_size is 0, or the struct has fields that this library does not know */
+  BERTH_E_INPUT = -3,       /**< a text is malformed, or says what no cluster can hold */
+  BERTH_E_UNSUPPORTED = -4, /**< meaningful to kube-scheduler, and not built here; the text names it */
+  BERTH_E_NOT_FOUND = -5,   /**< no such node, pod or object here */
+  BERTH_E_EXISTS = -6,      /**< it is there already */
+  BERTH_E_STALE = -7,       /**< what the handle was opened on has changed since */
+  BERTH_E_STATE = -8,       /**< the fork was committed; it takes no call but free */
+  BERTH_E_BUSY = -9,        /**< another thread is in a call on this fork */
+  BERTH_E_REENTRY = -10,    /**< called by a callback of the same engine */
+  BERTH_E_FORKED = -11,     /**< the process is a child of the one that made the handle */
+  BERTH_E_MEMORY = -12,     /**< memory ran out; handles stay usable */
+  BERTH_E_DEVICE = -13,     /**< no device can be used, or it failed */
+  BERTH_E_INTERNAL = -14    /**< a defect of the library */
+};
+/** "BERTH_E_STALE"; "unknown status" of another number. Static. Any thread. */
+BERTH_API const char* berth_status_name(berth_status status);
+/** One English sentence about a status. Static. Any thread. */
+BERTH_API const char* berth_status_text(berth_status status);
+
+/** Why a call failed. The caller owns it; the library writes it during the call and keeps no reference. */
+typedef struct berth_error {
+  uint32_t struct_size;
+  berth_status code;
+  char object[256]; /**< what it is about: "Pod default/web-0", "nodes[3]", "profiles[0].plugins"; may be empty */
+  char text[480];   /**< what is wrong there; cut where it is longer */
+} berth_error;
+#define BERTH_ERROR_INIT {(uint32_t)sizeof(berth_error), 0, {0}, {0}}
+
+/** Text of a handle; `data[size]` is 0. */
+typedef struct berth_str {
+  const char* data;
+  size_t size;
+} berth_str;
+
+typedef struct berth_engine berth_engine;
+typedef struct berth_cluster berth_cluster;
+typedef struct berth_snapshot berth_snapshot;
+typedef struct berth_fork berth_fork;
+typedef struct berth_pod berth_pod;
+typedef struct berth_node_set berth_node_set;
+typedef struct berth_result berth_result;
+
+/* Engine ---------------------------------------------------------------------------------------------------------- */
+
+enum { BERTH_LOG_ERROR = 1, BERTH_LOG_WARNING = 2, BERTH_LOG_INFO = 3 };
+/** Takes one message; `text` is valid during the call. Called by the thread that is in a call, behind its work and
+ * without a lock. Calling back into any handle of the engine returns BERTH_E_REENTRY. */
+typedef void (*berth_log_fn)(void* user_data, int32_t level, const char* text);
+
+enum {
+  /** Go on without what a configuration names and this release has not built: extenders, out-of-tree plugins. Otherwise
+   * they are BERTH_E_UNSUPPORTED. */
+  BERTH_ENGINE_ALLOW_UNSUPPORTED = 1u
+};
+
+/** All zeros but struct_size: the configuration of a kube-scheduler v1.35 without --config. */
+typedef struct berth_engine_options {
+  uint32_t struct_size;
+  uint32_t flags;
+  const char* scheduler_config;      /**< text of a KubeSchedulerConfiguration, YAML or JSON; NULL: the file, or none */
+  const char* scheduler_config_file; /**< its path; not together with the text */
+  const char* engine_config;         /**< text of a BerthEngineConfiguration; NULL: the file, or none */
+  const char* engine_config_file;    /**< its path; not together with the text */
+  const char* release;               /**< "1.35" or "1.36"; NULL: 1.35 */
+  const char* feature_gates; /**< "Name=true,Other=false", as kube-scheduler's flag; NULL: the release's defaults */
+  const char* backend;       /**< "auto", "cpu", "reference" or "cuda"; NULL: what engine_config says, else auto */
+  uint64_t seed;             /**< of draws among equal nodes; 0: what engine_config says */
+  int32_t threads;           /**< of each cluster, at most; 0: what engine_config says, else one per core */
+  int32_t log_level;         /**< the most talkative level that is logged; 0: BERTH_LOG_WARNING */
+  berth_log_fn log;          /**< NULL: silent */
+  void* log_user_data;
+  /** Called once when the engine goes; NULL: nothing. Not called if create fails. */
+  void (*log_user_data_free)(void* user_data);
+} berth_engine_options;
+#define BERTH_ENGINE_OPTIONS_INIT \
+  {(uint32_t)sizeof(berth_engine_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL}
+
+/** Reads a configuration. Any thread.
+ *
+ * @param options [in]  NULL: the defaults
+ * @param engine  [out] owned by the caller
+ * @return BERTH_E_INPUT with the path of the first problem; BERTH_E_UNSUPPORTED for what is not built, such as
+ * extenders. */
+BERTH_API berth_status berth_engine_create(const berth_engine_options* options, berth_engine** engine,
+                                           berth_error* error);
+BERTH_API void berth_engine_free(berth_engine** engine);
+
+/* Cluster --------------------------------------------------------------------------------------------------------- */
+
+/** An empty cluster.
+ *
+ * @return BERTH_E_UNSUPPORTED when the backend is not in this build, BERTH_E_DEVICE when "cuda" finds no device */
+BERTH_API berth_status berth_cluster_create(const berth_engine* engine, berth_cluster** cluster, berth_error* error);
+BERTH_API void berth_cluster_free(berth_cluster** cluster);
+
+/** The version: moves with every call that changes something. Calls that say what is known already, heartbeats among
+ * them, do not move it. Any thread. */
+BERTH_API berth_status berth_cluster_version(const berth_cluster* cluster, uint64_t* version, berth_error* error);
+/** "cpu": the backend that answers. Static. Any thread. */
+BERTH_API berth_status berth_cluster_backend(const berth_cluster* cluster, const char** name, berth_error* error);
+
+/** Adds Kubernetes objects, or replaces those of the same name. All or nothing.
+ *
+ * A pod on a node counts there, and one that has finished does not any more. A pod without a node is not kept: its
+ * status.nominatedNodeName reserves room, and berth_pod_create() makes it placeable. Deployments, ReplicaSets and so on
+ * are read for their selectors; no pod is made of them. Objects of kinds that no rule reads are ignored.
+ *
+ * @param text [in] one object, a List, or a stream of both, as JSON or YAML; `size` bytes
+ * @return BERTH_E_INPUT naming the first object that is refused */
+BERTH_API berth_status berth_cluster_upsert(berth_cluster* cluster, const char* text, size_t size, berth_error* error);
+
+/** Objects in one buffer: object i has the bytes offsets[i] up to offsets[i + 1]. */
+typedef struct berth_bulk {
+  uint32_t struct_size;
+  uint32_t reserved;       /**< 0 */
+  const char* data;        /**< JSON, one object each; read during the call only */
+  const uint64_t* offsets; /**< length count + 1, not falling */
+  size_t count;            /**< 0 is allowed */
+} berth_bulk;
+#define BERTH_BULK_INIT {(uint32_t)sizeof(berth_bulk), 0, NULL, NULL, 0}
+
+/** The same for many objects.
+ *
+ * @param statuses [out] NULL: one bad object refuses all. Otherwise length bulk->count: BERTH_OK, BERTH_IGNORED, or why
+ * the object was refused; the others are taken
+ * @return BERTH_PARTIAL when some were refused; `error` then tells of the first. BERTH_E_INPUT without `statuses`. */
+BERTH_API berth_status berth_cluster_upsert_bulk(berth_cluster* cluster, const berth_bulk* bulk, berth_status* statuses,
+                                                 berth_error* error);
+
+/** The cluster becomes what the text says of one kind: objects of that kind that the text does not name are deleted.
+ *
+ * @param kind [in] "Pod", "Node", "Service" and so on: what berth_cluster_delete() takes
+ * @param text [in] as berth_cluster_upsert(); objects of other kinds are BERTH_E_INPUT. Size 0: none is left */
+BERTH_API berth_status berth_cluster_replace(berth_cluster* cluster, const char* kind, const char* text, size_t size,
+                                             berth_error* error);
+
+/** Deletes an object; one that is not there is BERTH_E_NOT_FOUND.
+ *
+ * @param kind       [in] of those that rules read
+ * @param name_space [in] NULL for kinds without namespace
+ * @param name       [in] NULL for a pod that is named by its uid
+ * @param uid        [in] of a pod; NULL: it is found by its name, if it is on a node, which takes a look at every pod.
+ *        Other kinds are known by name only */
+BERTH_API berth_status berth_cluster_delete(berth_cluster* cluster, const char* kind, const char* name_space,
+                                            const char* name, const char* uid, berth_error* error);
+
+/** Places the pod on the node without asking any rule, as kube-scheduler does between its decision and the binding. The
+ * pod's upsert on that node confirms it, and one on another node overrules it.
+ *
+ * @return BERTH_E_NOT_FOUND: no such node. BERTH_E_EXISTS: the pod stands on a node. BERTH_E_UNSUPPORTED: Berth cannot
+ *         judge the pod */
+BERTH_API berth_status berth_cluster_assume(berth_cluster* cluster, const berth_pod* pod, uint32_t node,
+                                            berth_error* error);
+/** Takes back what berth_cluster_assume() or the commit of a fork placed and no upsert confirmed.
+ *
+ * @return BERTH_E_NOT_FOUND: nothing of that kind */
+BERTH_API berth_status berth_cluster_forget(berth_cluster* cluster, const berth_pod* pod, berth_error* error);
+
+/* Nodes ----------------------------------------------------------------------------------------------------------- */
+
+/** Of a pod without a node. */
+#define BERTH_NO_NODE UINT32_MAX
+
+/** The number of a node name. It stands for this name in the cluster and all its snapshots and forks, whether or not a
+ * node has the name there; numbers count up from 0 and are never given again. Any thread.
+ *
+ * @return BERTH_E_NOT_FOUND: no node of the cluster or of a fork ever had the name */
+BERTH_API berth_status berth_cluster_find_node(const berth_cluster* cluster, const char* name, uint32_t* node,
+                                               berth_error* error);
+/** The name of a number. @param name [out] get: valid as long as the cluster. Any thread. */
+BERTH_API berth_status berth_cluster_node_name(const berth_cluster* cluster, uint32_t node, berth_str* name,
+                                               berth_error* error);
+
+/** A set of node numbers, of use with every snapshot and fork of the cluster. Immutable; any thread.
+ *
+ * @param nodes [in] length count, in any order; a number may stand there several times */
+BERTH_API berth_status berth_node_set_create(const berth_cluster* cluster, const uint32_t* nodes, size_t count,
+                                             berth_node_set** set, berth_error* error);
+BERTH_API void berth_node_set_free(berth_node_set** set);
+
+/* Pods ------------------------------------------------------------------------------------------------------------ */
+
+enum {
+  BERTH_IGNORE_CLAIMS = 1u, /**< judge as if spec.resourceClaims were empty */
+  BERTH_IGNORE_VOLUMES = 2u /**< judge as if the pod had no volumes */
+};
+typedef struct berth_pod_options {
+  uint32_t struct_size;
+  uint32_t ignore; /**< BERTH_IGNORE_*: every answer about the pod is then marked BERTH_JUDGED_IGNORING */
+} berth_pod_options;
+#define BERTH_POD_OPTIONS_INIT {(uint32_t)sizeof(berth_pod_options), 0}
+
+/** Reads and prepares a pod. It is counted: see berth_pod_retain(). May run while other threads read and use forks.
+ *
+ * Its spec.nodeName counts, as for kube-scheduler, unless a call says BERTH_AS_MOVED. Scheduling gates are not looked
+ * at. A pod that Berth cannot judge is made too: it may be put on nodes, and its answers are "not judged".
+ *
+ * @param text [in] one Pod
+ * @param pod  [out] valid in every snapshot and fork of the cluster, those made before included
+ * @return BERTH_E_INPUT */
+BERTH_API berth_status berth_pod_create(berth_cluster* cluster, const char* text, size_t size,
+                                        const berth_pod_options* options, berth_pod** pod, berth_error* error);
+/** The same for many, of which none is made when one is refused. @param pods [out] length bulk->count */
+BERTH_API berth_status berth_pod_create_bulk(berth_cluster* cluster, const berth_bulk* bulk,
+                                             const berth_pod_options* options, berth_pod** pods, berth_error* error);
+/** Counts one more owner, which frees it too. Any thread. @return `pod` */
+BERTH_API berth_pod* berth_pod_retain(berth_pod* pod);
+BERTH_API void berth_pod_free(berth_pod** pod);
+/** metadata.uid, or "namespace/name" of a pod without one. @param uid [out] get. Any thread. */
+BERTH_API berth_status berth_pod_uid(const berth_pod* pod, berth_str* uid, berth_error* error);
+/** The number of the pod's class: pods that no rule can tell apart have the same, as of now. Numbers may be other ones
+ * when the cluster has changed, and mean nothing between clusters. A backend without classes, and a pod that cannot be
+ * judged, have one for each pod. */
+BERTH_API berth_status berth_pod_class(const berth_pod* pod, uint64_t* number, berth_error* error);
+
+/* Snapshots ------------------------------------------------------------------------------------------------------- */
+
+/** The cluster as it is now. Costs the same whatever its size. */
+BERTH_API berth_status berth_snapshot_create(berth_cluster* cluster, berth_snapshot** snapshot, berth_error* error);
+BERTH_API void berth_snapshot_free(berth_snapshot** snapshot);
+BERTH_API berth_status berth_snapshot_version(const berth_snapshot* snapshot, uint64_t* version, berth_error* error);
+/** Copies the numbers of the snapshot's nodes, ascending.
+ *
+ * @param nodes    [out] length capacity; NULL with capacity 0 asks for the count alone
+ * @param count    [out] how many there are, also when not all were copied */
+BERTH_API berth_status berth_snapshot_nodes(const berth_snapshot* snapshot, uint32_t* nodes, size_t capacity,
+                                            size_t* count, berth_error* error);
+
+/* Answers --------------------------------------------------------------------------------------------------------- */
+
+/** What an answer about a pod is worth. What is not judged never fits. */
+enum {
+  BERTH_JUDGED_NOT = 0,     /**< Berth cannot judge the pod; plugin and reasons name what it uses */
+  BERTH_JUDGED = 1,         /**< as kube-scheduler judges */
+  BERTH_JUDGED_IGNORING = 2 /**< without what berth_pod_options.ignore names */
+};
+/** Where a verdict comes from. */
+enum {
+  BERTH_PHASE_NONE = 0,       /**< the pod fits, or was not judged */
+  BERTH_PHASE_PRE_FILTER = 1, /**< PreFilter refuses every node, or names others */
+  BERTH_PHASE_FILTER = 2,     /**< the first refusing Filter plugin of the node */
+  BERTH_PHASE_NODE = 3        /**< no plugin: no node has the number here, or it is cordoned and was to be skipped */
+};
+/** kube-scheduler's status codes. */
+enum {
+  BERTH_CODE_SUCCESS = 0,
+  BERTH_CODE_ERROR = 1,
+  BERTH_CODE_UNSCHEDULABLE = 2,                  /**< eviction may help */
+  BERTH_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE = 3, /**< eviction does not help */
+  BERTH_CODE_PENDING = 6
+};
+
+enum {
+  BERTH_SKIP_CORDONED = 1u,   /**< nodes with spec.unschedulable are left out, whatever the pod tolerates */
+  BERTH_AS_MOVED = 2u,        /**< spec.nodeName is ignored, and the pod's own running copy is taken out first */
+  BERTH_NO_REASONS = 4u,      /**< of bulk checks: leave BERTH_COLUMN_REASONS empty, which is much cheaper */
+  BERTH_STOP_AT_FAILURE = 8u, /**< of batches: stop behind the first pod that finds no node */
+  BERTH_WITH_PREEMPTION = 16u /**< of explain: add what preemption would do for a pod that fits nowhere */
+};
+
+/** One pod on one node: the Filter plugins, pods nominated to the node included.
+ *
+ * @param flags   [in]  BERTH_SKIP_CORDONED, BERTH_AS_MOVED
+ * @param fits    [out] 1, or 0: no, or not judged
+ * @param details [out] NULL: not wanted. A result of one pod and one node, owned by the caller
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_check(const berth_snapshot* snapshot, const berth_pod* pod, uint32_t node,
+                                            uint32_t flags, int32_t* fits, berth_result** details, berth_error* error);
+/** Every pod on every node of a set.
+ *
+ * @param pods  [in] length pod_count; of the snapshot's cluster
+ * @param nodes [in] NULL: all nodes of the snapshot
+ * @param flags [in] BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_NO_REASONS
+ * @param result [out] columns NODE, FITS, JUDGED, CODE, PHASE, PLUGIN, REASONS; owned by the caller
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_check_bulk(const berth_snapshot* snapshot, const berth_pod* const* pods,
+                                                 size_t pod_count, const berth_node_set* nodes, uint32_t flags,
+                                                 berth_result** result, berth_error* error);
+/** What every node says of a pod, as one record of docs/schemas/explain-record.schema.json: berth_result_json().
+ *
+ * @param flags [in] BERTH_AS_MOVED, BERTH_WITH_PREEMPTION
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_explain(const berth_snapshot* snapshot, const berth_pod* pod, uint32_t flags,
+                                              berth_result** result, berth_error* error);
+/** Whom the pod would evict, and where: upstream's dry run on every node where eviction can help, and its choice.
+ * Evicts nobody. It opens an engine in the state of the snapshot, which costs as much as loading its cluster.
+ *
+ * @param flags [in] BERTH_AS_MOVED
+ * @param result [out] columns NODE, VIOLATIONS, BEST and VICTIM_BEGIN, one entry a candidate (VICTIM_BEGIN one more),
+ * and VICTIM; berth_result_message() says why there is none Any thread. */
+BERTH_API berth_status berth_snapshot_preempt(const berth_snapshot* snapshot, const berth_pod* pod, uint32_t flags,
+                                              berth_result** result, berth_error* error);
+
+/* Forks ----------------------------------------------------------------------------------------------------------- */
+
+/** A what-if on the snapshot, which does not change. Any thread. */
+BERTH_API berth_status berth_snapshot_fork(const berth_snapshot* snapshot, berth_fork** fork, berth_error* error);
+/** A what-if on a fork as it is now. Later changes of the parent do not affect it. */
+BERTH_API berth_status berth_fork_fork(berth_fork* parent, berth_fork** fork, berth_error* error);
+BERTH_API void berth_fork_free(berth_fork** fork);
+/** The fork becomes what it was when it was opened.
+ *
+ * @return BERTH_E_STALE: its parent, a fork, has changed since or was committed */
+BERTH_API berth_status berth_fork_revert(berth_fork* fork, berth_error* error);
+/** Does to the parent what was done to the fork: a fork of a fork to that fork, a fork of a snapshot to the cluster,
+ * where placements are as assumed. The fork takes no call but free afterwards.
+ *
+ * @param version [out] NULL, or the cluster's version afterwards; of the commit into a fork: untouched
+ * @return BERTH_E_STALE: the cluster's version is not the snapshot's any more, or the parent has changed since the fork
+ * was opened; nothing has changed, and the fork stays usable. BERTH_E_BUSY: another thread uses the parent */
+BERTH_API berth_status berth_fork_commit(berth_fork* fork, uint64_t* version, berth_error* error);
+
+/** @param text [in] one Node. @param node [out] NULL, or its number. @return BERTH_E_EXISTS, BERTH_E_INPUT */
+BERTH_API berth_status berth_fork_add_node(berth_fork* fork, const char* text, size_t size, uint32_t* node,
+                                           berth_error* error);
+/** Replaces a node's object. @return BERTH_E_NOT_FOUND, BERTH_E_INPUT */
+BERTH_API berth_status berth_fork_update_node(berth_fork* fork, const char* text, size_t size, berth_error* error);
+/** Pods on it stand nowhere that counts, until a node has the name again. @return BERTH_E_NOT_FOUND */
+BERTH_API berth_status berth_fork_remove_node(berth_fork* fork, uint32_t node, berth_error* error);
+/** Puts a pod on a node without asking any rule. One that stands elsewhere moves. @return BERTH_E_NOT_FOUND: no such
+ * node */
+BERTH_API berth_status berth_fork_add_pod(berth_fork* fork, const berth_pod* pod, uint32_t node, berth_error* error);
+/** Takes a pod off its node, by its uid: berth_pod_uid(). @return BERTH_E_NOT_FOUND: it stands on none */
+BERTH_API berth_status berth_fork_remove_pod(berth_fork* fork, const char* uid, berth_error* error);
+/** The same for a pod of a handle, which is pending then and may be scheduled again. */
+BERTH_API berth_status berth_fork_unschedule(berth_fork* fork, const berth_pod* pod, berth_error* error);
+/** The number of the node that a pod stands on; BERTH_NO_NODE: none. */
+BERTH_API berth_status berth_fork_node_of_pod(berth_fork* fork, const char* uid, uint32_t* node, berth_error* error);
+
+/** How a node is chosen among those that fit. */
+enum {
+  BERTH_CHOICE_SCORE = 0, /**< as kube-scheduler: the highest total */
+  BERTH_CHOICE_FIRST_FIT =
+      1,                 /**< the first that fits, from `start` on and round the end; see berth_result_next_start() */
+  BERTH_CHOICE_ORDER = 2 /**< the first that fits of `order` */
+};
+typedef struct berth_schedule_options {
+  uint32_t struct_size;
+  uint32_t flags;  /**< BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_STOP_AT_FAILURE */
+  uint32_t choice; /**< BERTH_CHOICE_* */
+  uint32_t start;  /**< of FIRST_FIT: a position among the nodes by ascending number; any number, it goes round */
+  const berth_node_set* nodes; /**< NULL: all nodes of the fork. Scores are normalised over the set */
+  const uint32_t* order;       /**< of ORDER: node numbers, length order_count; `nodes` leaves out those outside it */
+  size_t order_count;
+  uint64_t deadline_us; /**< 0: none; from the start of the call. At least one pod is tried */
+} berth_schedule_options;
+#define BERTH_SCHEDULE_OPTIONS_INIT {(uint32_t)sizeof(berth_schedule_options), 0, 0, 0, NULL, NULL, 0, 0}
+
+/** Places pods in the fork, in order, each as if those before it were bound. A pod that finds no node stays where it
+ * was.
+ *
+ * @param pods   [in]  length pod_count; none of them on a node, unless BERTH_AS_MOVED
+ * @param options [in] NULL: by score among all nodes
+ * @param result [out] columns NODE, FITS, JUDGED, SCORE and MESSAGE, one entry for each pod that was tried: a prefix
+ * @return BERTH_DEADLINE: it passed before all were tried. BERTH_E_EXISTS naming a pod that stands on a node */
+BERTH_API berth_status berth_fork_schedule(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
+                                           const berth_schedule_options* options, berth_result** result,
+                                           berth_error* error);
+
+/** As those of snapshots, in the state of the fork. After berth_fork_preempt(), and berth_fork_explain() with
+ * BERTH_WITH_PREEMPTION, the fork is as before. */
+BERTH_API berth_status berth_fork_check(berth_fork* fork, const berth_pod* pod, uint32_t node, uint32_t flags,
+                                        int32_t* fits, berth_result** details, berth_error* error);
+BERTH_API berth_status berth_fork_check_bulk(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
+                                             const berth_node_set* nodes, uint32_t flags, berth_result** result,
+                                             berth_error* error);
+BERTH_API berth_status berth_fork_explain(berth_fork* fork, const berth_pod* pod, uint32_t flags, berth_result** result,
+                                          berth_error* error);
+BERTH_API berth_status berth_fork_preempt(berth_fork* fork, const berth_pod* pod, uint32_t flags, berth_result** result,
+                                          berth_error* error);
+/** As berth_snapshot_nodes(). */
+BERTH_API berth_status berth_fork_nodes(const berth_fork* fork, uint32_t* nodes, size_t capacity, size_t* count,
+                                        berth_error* error);
+
+/* Results --------------------------------------------------------------------------------------------------------- */
+
+BERTH_API void berth_result_free(berth_result** result);
+
+/** Columns. Of checks, element (p, n) of a column over pods and nodes is at index p * node_count + n. */
+enum {
+  BERTH_COLUMN_NODE = 1, /**< U32. Checks: the nodes, [nodes]. Schedule: each pod's, or BERTH_NO_NODE, [pods]. Preempt:
+                              [candidates], ascending */
+  BERTH_COLUMN_FITS = 2, /**< U8: 1 or 0. [pods x nodes]; schedule: the pod was placed, [pods] */
+  BERTH_COLUMN_JUDGED = 3,      /**< U8: BERTH_JUDGED_*, [pods] */
+  BERTH_COLUMN_CODE = 4,        /**< U8: BERTH_CODE_*, [pods x nodes] */
+  BERTH_COLUMN_PHASE = 5,       /**< U8: BERTH_PHASE_*, [pods x nodes] */
+  BERTH_COLUMN_PLUGIN = 6,      /**< U32: a text: the plugin that refuses, [pods x nodes] */
+  BERTH_COLUMN_REASONS = 7,     /**< U32: a text: upstream's reasons, joined with ", ", [pods x nodes] */
+  BERTH_COLUMN_SCORE = 8,       /**< I64: the total of the chosen node; 0 where nothing was scored, [pods] */
+  BERTH_COLUMN_MESSAGE = 9,     /**< U32: a text: why the pod has no node, as kube-scheduler's event says it, [pods] */
+  BERTH_COLUMN_VIOLATIONS = 10, /**< I32: victims whose eviction violates a budget, [candidates] */
+  BERTH_COLUMN_BEST = 11,       /**< U8: 1: upstream's choice may take the candidate, [candidates] */
+  BERTH_COLUMN_VICTIM_BEGIN = 12, /**< U32: where a candidate's victims begin in VICTIM, [candidates + 1] */
+  BERTH_COLUMN_VICTIM = 13        /**< U32: a text: uid of a victim, most important first, [victims] */
+};
+enum { BERTH_TYPE_U8 = 1, BERTH_TYPE_U32 = 2, BERTH_TYPE_I32 = 3, BERTH_TYPE_I64 = 4 };
+/** A view of a column, valid as long as the result. Element i begins at (const char *)data + i * stride. */
+typedef struct berth_column {
+  const void* data;
+  size_t length;
+  size_t stride; /**< bytes */
+  uint32_t type; /**< BERTH_TYPE_* */
+  uint32_t reserved;
+} berth_column;
+/** @return BERTH_E_NOT_FOUND: results of this kind have no such column. Any thread, as all that ask a result. */
+BERTH_API berth_status berth_result_column(const berth_result* result, uint32_t column, berth_column* view,
+                                           berth_error* error);
+/** The text of an element of a column of texts. Number 0 is the empty text. @param text [out] get */
+BERTH_API berth_status berth_result_text(const berth_result* result, uint32_t number, berth_str* text,
+                                         berth_error* error);
+/** The record of an explanation. @param json [out] get. @return BERTH_E_NOT_FOUND: another kind of result */
+BERTH_API berth_status berth_result_json(const berth_result* result, berth_str* json, berth_error* error);
+/** Why there is no candidate, or why the pod may not preempt; empty: there is one. Empty too of other kinds of results.
+ */
+BERTH_API berth_status berth_result_message(const berth_result* result, berth_str* message, berth_error* error);
+/** Where FIRST_FIT goes on: behind the node that was taken last, or where it began. 0 of other kinds of results. */
+BERTH_API berth_status berth_result_next_start(const berth_result* result, uint32_t* start, berth_error* error);
+/** What the answer follows from, beside the pods: the version of the snapshot (a fork's: the one at its root), and
+ * seed, release and backend of the cluster. Any of the out-parameters may be NULL. */
+BERTH_API berth_status berth_result_origin(const berth_result* result, uint64_t* version, uint64_t* seed,
+                                           const char** release, const char** backend, berth_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BERTH_BERTH_H */

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "host/config/feature_gates.h"
+#include "host/config/scheduler_config.h"
+#include "host/framework/queueing_hints.h"
+
+namespace berth {
+
+/// Events that may help a pod whose volumes were too many for the nodes: docs/behaviour/scheduler-core.md 1.13.
+std::unique_ptr<QueueingHints> make_node_volume_limits_hints(const Profile& profile, const FeatureGates& gates);
+
+}  // namespace berth

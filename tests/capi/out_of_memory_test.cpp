@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory runs out at each allocation of each call: the status says so, nothing has happened, the handles answer as
+// before, and the same call then works.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/capi/world.h"
+#include "tests/failure/failing_allocations.h"
+
+namespace berth::test {
+namespace {
+
+struct Handles {
+  Handles() : cluster(make_cluster("cpu", 1)) {
+    for (int i = 0; i < 3; ++i) upsert(node_json({"n" + std::to_string(i), 4, i, false, false}));
+    upsert(pod_json({.name = "runs", .milli_cpu = 2000, .node = "n0"}));
+    for (const PodShape& shape :
+         {PodShape{.name = "p", .milli_cpu = 3000}, PodShape{.name = "q", .app = 1, .spreads = true},
+          PodShape{.name = "big", .milli_cpu = 3500, .priority = 10}})
+      pods.push_back(pod(shape));
+    for (const OwnedPod& pod : pods) all.push_back(pod.get());
+    berth_snapshot* taken = nullptr;
+    EXPECT_EQ(berth_snapshot_create(cluster.get(), &taken, nullptr), BERTH_OK);
+    snapshot.reset(taken);
+    berth_fork* opened = nullptr;
+    EXPECT_EQ(berth_snapshot_fork(snapshot.get(), &opened, nullptr), BERTH_OK);
+    fork.reset(opened);
+    EXPECT_EQ(berth_fork_add_pod(fork.get(), pods[1].get(), 2, nullptr), BERTH_OK);
+    EXPECT_EQ(berth_fork_fork(fork.get(), &opened, nullptr), BERTH_OK);
+    child.reset(opened);
+  }
+
+  void upsert(const std::string& text) {
+    EXPECT_EQ(berth_cluster_upsert(cluster.get(), text.data(), text.size(), nullptr), BERTH_OK);
+  }
+  OwnedPod pod(const PodShape& shape) {
+    const std::string text = pod_json(shape);
+    berth_pod* made = nullptr;
+    EXPECT_EQ(berth_pod_create(cluster.get(), text.data(), text.size(), nullptr, &made, nullptr), BERTH_OK);
+    return OwnedPod(made);
+  }
+  /// What the handles say.
+  std::string answers() {
+    std::string text;
+    berth_result* result = nullptr;
+    EXPECT_EQ(berth_snapshot_check_bulk(snapshot.get(), all.data(), all.size(), nullptr, 0, &result, nullptr),
+              BERTH_OK);
+    text += text_of(*OwnedResult(result));
+    for (berth_fork* one : {fork.get(), child.get()}) {
+      std::uint32_t node = 0;
+      if (berth_fork_check_bulk(one, all.data(), all.size(), nullptr, 0, &result, nullptr) != BERTH_OK) continue;
+      text += text_of(*OwnedResult(result));
+      EXPECT_EQ(berth_fork_node_of_pod(one, "uid-q", &node, nullptr), BERTH_OK);
+      text += std::to_string(node);
+    }
+    std::uint64_t version = 0;
+    EXPECT_EQ(berth_cluster_version(cluster.get(), &version, nullptr), BERTH_OK);
+    berth_snapshot* now = nullptr;
+    EXPECT_EQ(berth_snapshot_create(cluster.get(), &now, nullptr), BERTH_OK);
+    const OwnedSnapshot owned(now);
+    EXPECT_EQ(berth_snapshot_check_bulk(now, all.data(), all.size(), nullptr, 0, &result, nullptr), BERTH_OK);
+    return text + text_of(*OwnedResult(result)) + std::to_string(version);
+  }
+
+  OwnedCluster cluster;
+  std::vector<OwnedPod> pods;
+  std::vector<const berth_pod*> all;  ///< `pods`; calls under test allocate nothing themselves
+  OwnedSnapshot snapshot;
+  OwnedFork fork;
+  OwnedFork child;
+};
+
+struct Call {
+  std::string name;
+  std::function<berth_status(Handles&)> make;
+};
+
+std::vector<Call> calls() {
+  const std::string node = node_json({"late", 8, 1, false, false});
+  const std::string change = node_json({"n1", 2, 1, true, true});
+  const std::string running = pod_json({.name = "more", .app = 1, .node = "n1"});
+  const std::string waiting = pod_json({.name = "new", .app = 7, .alone = true});
+  // A reference: the compiler may read `result` before it makes the call beside it.
+  const auto free_result = [](berth_status status, berth_result*& result) {
+    berth_result_free(&result);
+    return status;
+  };
+  return {
+      {"upsert of a node",
+       [node](Handles& h) { return berth_cluster_upsert(h.cluster.get(), node.data(), node.size(), nullptr); }},
+      {"upsert that changes a node",
+       [change](Handles& h) { return berth_cluster_upsert(h.cluster.get(), change.data(), change.size(), nullptr); }},
+      {"upsert of a pod",
+       [running](Handles& h) {
+         return berth_cluster_upsert(h.cluster.get(), running.data(), running.size(), nullptr);
+       }},
+      {"delete",
+       [](Handles& h) { return berth_cluster_delete(h.cluster.get(), "Node", nullptr, "n2", nullptr, nullptr); }},
+      {"delete of a pod",
+       [](Handles& h) { return berth_cluster_delete(h.cluster.get(), "Pod", "default", "runs", nullptr, nullptr); }},
+      {"replace", [](Handles& h) { return berth_cluster_replace(h.cluster.get(), "Pod", nullptr, 0, nullptr); }},
+      {"assume", [](Handles& h) { return berth_cluster_assume(h.cluster.get(), h.pods[0].get(), 1, nullptr); }},
+      {"pod_create",
+       [waiting](Handles& h) {
+         berth_pod* pod = nullptr;
+         const berth_status status =
+             berth_pod_create(h.cluster.get(), waiting.data(), waiting.size(), nullptr, &pod, nullptr);
+         berth_pod_free(&pod);
+         return status;
+       }},
+      {"snapshot_create",
+       [](Handles& h) {
+         berth_snapshot* snapshot = nullptr;
+         const berth_status status = berth_snapshot_create(h.cluster.get(), &snapshot, nullptr);
+         berth_snapshot_free(&snapshot);
+         return status;
+       }},
+      {"snapshot_check_bulk",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         return free_result(
+             berth_snapshot_check_bulk(h.snapshot.get(), h.all.data(), h.all.size(), nullptr, 0, &result, nullptr),
+             result);
+       }},
+      {"snapshot_preempt",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         return free_result(berth_snapshot_preempt(h.snapshot.get(), h.pods[2].get(), 0, &result, nullptr), result);
+       }},
+      {"fork_explain",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         return free_result(berth_fork_explain(h.fork.get(), h.pods[2].get(), BERTH_WITH_PREEMPTION, &result, nullptr),
+                            result);
+       }},
+      {"snapshot_fork",
+       [](Handles& h) {
+         berth_fork* fork = nullptr;
+         const berth_status status = berth_snapshot_fork(h.snapshot.get(), &fork, nullptr);
+         berth_fork_free(&fork);
+         return status;
+       }},
+      {"fork_schedule",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         const std::array<const berth_pod*, 2> pods = {h.pods[0].get(), h.pods[2].get()};
+         return free_result(berth_fork_schedule(h.fork.get(), pods.data(), pods.size(), nullptr, &result, nullptr),
+                            result);
+       }},
+      {"fork_schedule by first fit, as moved",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_schedule_options options = BERTH_SCHEDULE_OPTIONS_INIT;
+         options.choice = BERTH_CHOICE_FIRST_FIT;
+         options.flags = BERTH_AS_MOVED;
+         const berth_pod* const pod = h.pods[1].get();
+         return free_result(berth_fork_schedule(h.child.get(), &pod, 1, &options, &result, nullptr), result);
+       }},
+      {"fork_add_node",
+       [node](Handles& h) { return berth_fork_add_node(h.fork.get(), node.data(), node.size(), nullptr, nullptr); }},
+      {"fork_remove_node", [](Handles& h) { return berth_fork_remove_node(h.child.get(), 0, nullptr); }},
+      {"fork_add_pod", [](Handles& h) { return berth_fork_add_pod(h.fork.get(), h.pods[0].get(), 1, nullptr); }},
+      {"fork_remove_pod", [](Handles& h) { return berth_fork_remove_pod(h.fork.get(), "uid-runs", nullptr); }},
+      {"fork_revert", [](Handles& h) { return berth_fork_revert(h.fork.get(), nullptr); }},
+      {"fork_commit", [](Handles& h) { return berth_fork_commit(h.fork.get(), nullptr, nullptr); }},
+      {"fork_commit into a fork", [](Handles& h) { return berth_fork_commit(h.child.get(), nullptr, nullptr); }},
+  };
+}
+
+/// Every allocation of the first ones, then ever fewer: building the handles anew for each takes most of the time.
+std::int64_t next_of(std::int64_t n) { return n + 1 + (n > 8 ? n / 3 : 0); }
+
+TEST(OutOfMemory, EveryCallIsAllOrNothing) {
+  const std::string before = Handles().answers();
+  for (const Call& call : calls()) {
+    Handles twin;
+    ASSERT_EQ(call.make(twin), BERTH_OK) << call.name;
+    const std::string after = twin.answers();
+    bool has_failed = true;
+    for (std::int64_t n = 1; has_failed; n = next_of(n))
+      for (const Failure failure : {Failure::kOnce, Failure::kAllBehind}) {
+        Handles handles;
+        berth_status status = BERTH_OK;
+        {
+          const FailingAllocation failing(n, failure);
+          status = call.make(handles);
+          has_failed = failing.has_failed();
+        }
+        const std::string where = call.name + ", allocation " + std::to_string(n);
+        ASSERT_TRUE(status == BERTH_OK || (status == BERTH_E_MEMORY && has_failed))
+            << where << ": " << berth_status_name(status);
+        if (status != BERTH_OK) {
+          ASSERT_EQ(handles.answers(), before) << where;
+          ASSERT_EQ(call.make(handles), BERTH_OK) << where;
+        }
+        ASSERT_EQ(handles.answers(), after) << where;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace berth::test
