@@ -25,7 +25,7 @@ if [ "$ID" = ubuntu ]; then
 else
   printf 'deb http://deb.debian.org/debian %s main\n' "$VERSION_CODENAME" > "$work/sources.list"
 fi
-options=(-q -y -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Install-Recommends=false
+options=(-q -y -o Acquire::Retries=5 -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Install-Recommends=false
          -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Debug::NoLocking=true
          -o "Dir::State::lists=$work/lists" -o "Dir::State::status=$work/status" -o "Dir::Cache=$work/cache"
          -o APT::Sandbox::User="$(id -un)")

@@ -25,8 +25,8 @@ has_pip() {
 # Debian's python3 has no pip.
 install_pip() {
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-    apt-get update -q
-    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends python3 python3-pip
+    apt-get update -q -o Acquire::Retries=5
+    DEBIAN_FRONTEND=noninteractive apt-get install -q -y -o Acquire::Retries=5 --no-install-recommends python3 python3-pip
   fi
 }
 
@@ -53,7 +53,7 @@ has_pip || install_pip
 has_pip || say_and_fail "python3 with pip is needed: apt-get install python3-pip"
 echo "Installing CUDA 13.0 into build/cuda-toolkit"
 # --target leaves the system's Python alone, so that an externally managed one (PEP 668) does not object.
-python3 -m pip install --quiet --disable-pip-version-check --no-input --root-user-action=ignore --only-binary :all: \
+python3 -m pip install --retries 10 --quiet --disable-pip-version-check --no-input --root-user-action=ignore --only-binary :all: \
   --require-hashes --no-deps --target "$work/toolkit" -r "$requirements"
 
 home=$work/toolkit/nvidia/cu13

@@ -62,5 +62,5 @@ if [ ${#missing[@]} -eq 0 ]; then
   exit 0
 fi
 echo "Installing ${#missing[@]} packages: ${missing[*]}"
-run_as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
-run_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+run_as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q -o Acquire::Retries=5
+run_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y -o Acquire::Retries=5 --no-install-recommends "${missing[@]}"

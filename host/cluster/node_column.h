@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "host/cluster/shared_ref.h"
 
 namespace berth {
 
@@ -34,8 +35,8 @@ class NodeColumn {
   /// Valid until the column is copied, grown or destroyed.
   T& write(std::int32_t node) {
     BlockRef& block = blocks_[block_of(node)];
-    if (!block.is_mine_alone()) block = BlockRef::copy_of(block);
-    return block->write_run_of(node)[offset_of(node)];
+    if (!block.is_mine_alone()) block = BlockRef::make(std::as_const(block));
+    return block.write_in_place().write_run_of(node)[offset_of(node)];
   }
   void fill(const T& value) {
     for (std::int32_t node = 0; node < capacity(); ++node) write(node) = value;
@@ -63,32 +64,7 @@ class NodeColumn {
   static std::size_t offset_of(std::int32_t node) { return static_cast<std::size_t>(node & (kRunNodes - 1)); }
 
   class Block;
-  /// Owns a block together with other owners.
-  class BlockRef {
-   public:
-    static BlockRef make() { return BlockRef(new Block); }
-    static BlockRef copy_of(const BlockRef& block) { return BlockRef(new Block(block)); }
-    BlockRef() = default;
-    BlockRef(const BlockRef& other) noexcept : block_(other.block_) {
-      if (block_ != nullptr) block_->owners_.fetch_add(1, std::memory_order_relaxed);
-    }
-    BlockRef(BlockRef&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
-    BlockRef& operator=(BlockRef other) noexcept {
-      std::swap(block_, other.block_);
-      return *this;
-    }
-    ~BlockRef() {
-      if (block_ != nullptr && block_->owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete block_;
-    }
-    Block* operator->() const { return block_; }
-    explicit operator bool() const { return block_ != nullptr; }
-    /// True: whatever other owners did in other threads before they let go happened before this.
-    bool is_mine_alone() const { return block_->owners_.load(std::memory_order_acquire) == 1; }
-
-   private:
-    explicit BlockRef(Block* block) : block_(block) {}
-    Block* block_ = nullptr;
-  };
+  using BlockRef = SharedRef<Block>;
 
   /// 32 runs: those that it owns, and those of its base. A base has none itself, so that reading never follows a chain.
   class Block {
@@ -105,6 +81,7 @@ class NodeColumn {
       for (std::size_t run = 0; run < kRuns; ++run)
         if (owns(run)) delete[] runs_[run];
     }
+    Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
 
     const T* run_of(std::int32_t node) const { return runs_[index_of(node)]; }
@@ -115,8 +92,6 @@ class NodeColumn {
     }
 
    private:
-    friend class BlockRef;
-
     /// A constructor that delegates to it may throw afterwards: then the destructor frees what is owned.
     Block(const BlockRef& base, const std::array<T*, kRuns>& runs) : base_(base), runs_(runs) {}
 
@@ -135,7 +110,6 @@ class NodeColumn {
       if (owned_ == UINT32_MAX) base_ = BlockRef();
     }
 
-    std::atomic<std::size_t> owners_{1};
     BlockRef base_;  ///< null: every run is owned
     std::array<T*, kRuns> runs_;
     std::uint32_t owned_ = 0;  ///< bit i: runs_[i] is freed by this block

@@ -2,7 +2,6 @@
 #include "host/cluster/topology_counts.h"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <utility>
 
@@ -25,47 +24,24 @@ void index_domains(DomainColumn& column) {
 
 std::int32_t TopologyCounts::add_column(DomainColumn column) {
   domain_capacity_.push_back(column.domain_count + kSpareDomains);
-  columns_.push_back(std::make_shared<DomainColumn>(std::move(column)));
+  columns_.push_back(SharedRef<DomainColumn>::make(std::move(column)));
   return static_cast<std::int32_t>(columns_.size()) - 1;
 }
 
 void TopologyCounts::replace_column(std::int32_t column, DomainColumn with) {
   const auto c = static_cast<std::size_t>(column);
   domain_capacity_[c] = with.domain_count + kSpareDomains;
-  columns_[c] = std::make_shared<DomainColumn>(std::move(with));
-  std::erase_if(write_sets(), [&](const DomainSet& set) { return set.column == column; });
+  columns_[c] = SharedRef<DomainColumn>::make(std::move(with));
+  std::erase_if(domain_sets_.write(), [&](const DomainSet& set) { return set.column == column; });
   for (std::int32_t t = 0; t < table_count_; ++t) write(t).domains = -1;  // sets moved: found again
-}
-
-std::vector<TopologyCounts::DomainSet>& TopologyCounts::write_sets() {
-  if (domain_sets_ == nullptr) {
-    domain_sets_ = std::make_shared<std::vector<DomainSet>>();
-  } else if (domain_sets_.use_count() != 1) {
-    domain_sets_ = std::make_shared<std::vector<DomainSet>>(*domain_sets_);
-  }
-  return *domain_sets_;
-}
-
-DomainColumn& TopologyCounts::write_column(std::int32_t column) {
-  std::shared_ptr<DomainColumn>& mine = columns_[static_cast<std::size_t>(column)];
-  if (mine.use_count() != 1) mine = std::make_shared<DomainColumn>(*mine);
-  return *mine;
 }
 
 // Tables
 
 TopologyCounts::Table& TopologyCounts::write(std::int32_t table) {
-  std::shared_ptr<Table>& mine =
-      tables_.write(static_cast<std::size_t>(table / kTablesPerPage))[table % kTablesPerPage];
-  if (mine == nullptr) {
-    mine = std::make_shared<Table>();
-  } else if (mine.use_count() != 1) {
-    mine = std::make_shared<Table>(*mine);
-  }
-  // As in Pages::write().
-  std::atomic_thread_fence(std::memory_order_acquire);
-  mine->version = versions_.next();
-  return *mine;
+  Table& mine = tables_.write(static_cast<std::size_t>(table / kTablesPerPage))[table % kTablesPerPage].write();
+  mine.version = versions_.next();
+  return mine;
 }
 
 std::int32_t TopologyCounts::add_table(std::int32_t column, std::int32_t mask_id, NodeMask mask, bool tracks_minimum) {
@@ -96,7 +72,7 @@ void TopologyCounts::remove_table(std::int32_t index) {
 }
 
 void TopologyCounts::remove_mask(std::int32_t mask_id) {
-  for (DomainSet& set : write_sets())
+  for (DomainSet& set : domain_sets_.write())
     if (set.mask_id == mask_id) set = {-1, -1, nullptr, {}};
 }
 
@@ -141,7 +117,7 @@ std::vector<std::int32_t> TopologyCounts::nodes_that_count(const DomainColumn& c
 // Domains that begin and cease to exist
 
 std::int32_t TopologyCounts::domain_set(const Table& table) {
-  std::vector<DomainSet>& sets = write_sets();
+  std::vector<DomainSet>& sets = domain_sets_.write();
   for (std::size_t s = 0; s < sets.size(); ++s)
     if (sets[s].column == table.column && sets[s].mask_id == table.mask_id) return static_cast<std::int32_t>(s);
   auto at = std::find_if(sets.begin(), sets.end(), [](const DomainSet& set) { return set.column < 0; });
@@ -168,7 +144,8 @@ void TopologyCounts::settle_minimum(Table& table) {
 }
 
 void TopologyCounts::leave(std::int32_t set, std::int32_t domain) {
-  if (domain == 0 || --write_sets()[static_cast<std::size_t>(set)].node_count[static_cast<std::size_t>(domain)] > 0)
+  if (domain == 0 ||
+      --domain_sets_.write()[static_cast<std::size_t>(set)].node_count[static_cast<std::size_t>(domain)] > 0)
     return;
   for (std::int32_t t = 0; t < table_count(); ++t) {
     if (at(t).domains != set) continue;
@@ -181,7 +158,7 @@ void TopologyCounts::leave(std::int32_t set, std::int32_t domain) {
 
 void TopologyCounts::enter(std::int32_t set, std::int32_t domain) {
   if (domain == 0) return;
-  std::vector<std::int32_t>& nodes = write_sets()[static_cast<std::size_t>(set)].node_count;
+  std::vector<std::int32_t>& nodes = domain_sets_.write()[static_cast<std::size_t>(set)].node_count;
   if (nodes.size() <= static_cast<std::size_t>(domain)) nodes.resize(static_cast<std::size_t>(domain) + 1, 0);
   if (++nodes[static_cast<std::size_t>(domain)] > 1) return;
   for (std::int32_t t = 0; t < table_count(); ++t) {
@@ -210,7 +187,7 @@ void TopologyCounts::move_node(std::int32_t column, std::int32_t node, std::int3
   const std::int32_t from = domain;
   domain = to;
   domains.domain_count = std::max(domains.domain_count, to);
-  for (std::size_t s = 0; domain_sets_ != nullptr && s < domain_sets_->size(); ++s) {
+  for (std::size_t s = 0; domain_sets_ && s < domain_sets_->size(); ++s) {
     const DomainSet& set = (*domain_sets_)[s];
     if (set.column != column) continue;
     if (set.mask != nullptr && (*set.mask)[static_cast<std::size_t>(node)] == 0) continue;
@@ -223,9 +200,9 @@ void TopologyCounts::change_mask(std::int32_t mask_id, const NodeMask& with, std
   const auto counts_in = [&](const NodeMask& mask) {
     return mask == nullptr || (*mask)[static_cast<std::size_t>(node)] != 0;
   };
-  for (std::size_t s = 0; domain_sets_ != nullptr && s < domain_sets_->size(); ++s) {
+  for (std::size_t s = 0; domain_sets_ && s < domain_sets_->size(); ++s) {
     if ((*domain_sets_)[s].mask_id != mask_id) continue;
-    DomainSet& set = write_sets()[s];
+    DomainSet& set = domain_sets_.write()[s];
     const bool before = counts_in(std::exchange(set.mask, with));
     const std::int32_t domain = this->column(set.column)[node];
     if (before && !counts_in(with)) leave(static_cast<std::int32_t>(s), domain);
@@ -238,13 +215,11 @@ void TopologyCounts::change_mask(std::int32_t mask_id, const NodeMask& with, std
 void TopologyCounts::reindex(std::int32_t column) { index_domains(write_column(column)); }
 
 const Pages<std::int64_t>& TopologyCounts::zeroes(std::int32_t entries) {
-  if (zeroes_ == nullptr || (zeroes_.use_count() != 1 && !zeroes_->contains(entries)))
-    zeroes_ = zeroes_ == nullptr ? std::make_shared<Zeroes>() : std::make_shared<Zeroes>(*zeroes_);
-  Pages<std::int64_t>& pages = (*zeroes_)[entries];
-  if (pages.page_count() == 0)
-    pages = Pages<std::int64_t>(static_cast<std::size_t>((entries + kPageDomains - 1) / kPageDomains),
-                                static_cast<std::size_t>(std::min(entries, kPageDomains)), 0);
-  return pages;
+  if (zeroes_)
+    if (const auto known = zeroes_->find(entries); known != zeroes_->end()) return known->second;
+  Pages<std::int64_t> made(static_cast<std::size_t>((entries + kPageDomains - 1) / kPageDomains),
+                           static_cast<std::size_t>(std::min(entries, kPageDomains)), 0);
+  return zeroes_.write().emplace(entries, std::move(made)).first->second;
 }
 
 TopologyCounts TopologyCounts::zeroed() const {
@@ -319,7 +294,7 @@ void TopologyCounts::set_guest(GuestPlace place) {
 /// The domains of a set to which guests add a node, or from which they take one away.
 void TopologyCounts::find_domain_changes() {
   domain_changes_.clear();
-  const std::size_t set_count = domain_sets_ == nullptr ? 0 : domain_sets_->size();
+  const std::size_t set_count = !domain_sets_ ? 0 : domain_sets_->size();
   for (std::size_t s = 0; s < set_count; ++s) {
     const DomainSet& set = (*domain_sets_)[s];
     if (set.column < 0) continue;
@@ -379,7 +354,7 @@ std::uint64_t TopologyCounts::bytes() const {
   std::uint64_t bytes = 0;
   for (const auto& column : columns_)
     bytes += heap_bytes(column->domain_of, column->nodes_by_domain, column->first_of_domain);
-  if (zeroes_ == nullptr) return bytes;
+  if (!zeroes_) return bytes;
   for (const auto& [entries, pages] : *zeroes_) bytes += pages.bytes();
   for (std::int32_t t = 0; t < table_count_; ++t) {
     const Table& table = at(t);

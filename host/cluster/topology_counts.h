@@ -18,6 +18,7 @@
 
 #include "host/cluster/domain_counts.h"
 #include "host/cluster/pages.h"
+#include "host/cluster/shared_ref.h"
 #include "host/cluster/version_numbers.h"
 
 namespace berth {
@@ -224,8 +225,7 @@ class TopologyCounts {
   static void settle_minimum(Table& table);
   static std::int32_t& existing_with(Table& table, std::int64_t count);
   void make_room(std::int32_t column, std::int32_t domain);
-  DomainColumn& write_column(std::int32_t column);
-  std::vector<DomainSet>& write_sets();
+  DomainColumn& write_column(std::int32_t column) { return columns_[static_cast<std::size_t>(column)].write(); }
   const Pages<std::int64_t>& zeroes(std::int32_t entries);
 
   /// More domains than there are, so that guests find room.
@@ -233,21 +233,21 @@ class TopologyCounts {
 
   std::vector<GuestPlace> guests_;
   std::vector<DomainChange> domain_changes_;
-  std::vector<std::shared_ptr<DomainColumn>> columns_;  ///< shared with copies: write_column() copies those first
+  std::vector<SharedRef<DomainColumn>> columns_;
   std::vector<std::int32_t> domain_capacity_;  ///< [column] domains that the counts of its tables have room for
   static constexpr std::int32_t kTablesPerPage = 16;
   /// Shared with copies in two steps, pages and tables: the first write to a table after a copy copies that table
   /// alone.
-  Pages<std::shared_ptr<Table>> tables_{0, kTablesPerPage};
+  Pages<SharedRef<Table>> tables_{0, kTablesPerPage};
   std::int32_t table_count_ = 0;
   std::uint64_t tables_added_ = 0;
   VersionNumbers versions_;  ///< of tables
   std::vector<std::int32_t> free_tables_;
-  std::shared_ptr<std::vector<DomainSet>> domain_sets_;  ///< of column -1: free; write_sets() copies those of a copy
+  SharedRef<std::vector<DomainSet>> domain_sets_;  ///< of column -1: free
   /// Pages of zeroes by number of entries. Tables begin with them and copy a page at its first count: most queries
   /// have matches in few domains.
   using Zeroes = std::map<std::int32_t, Pages<std::int64_t>>;
-  std::shared_ptr<Zeroes> zeroes_;  ///< shared with copies
+  SharedRef<Zeroes> zeroes_;
 };
 
 }  // namespace berth

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
 
 namespace berth {
 namespace {
@@ -147,6 +151,31 @@ TEST(VersionNumbersTest, CopiesThatChangeApartNeverShareANumber) {
   EXPECT_NE(in_fork, in_engine);
   of_engine.renew();
   EXPECT_GT(of_engine.next(), in_fork);
+}
+
+// The flag orders nothing, so that the counts of owners alone do: for ThreadSanitizer.
+TEST(TopologyCountsTest, WhatACopyReadInAThreadIsWrittenOnceTheCopyIsGone) {
+  TopologyCounts counts;
+  const std::int32_t column = counts.add_column(zones());
+  const std::int32_t table = counts.add_table(column, 0, nullptr, true);
+  counts.add(table, 0, 1);
+  std::atomic<bool> is_gone = false;
+  std::thread reader([&is_gone, table, column, copy = std::make_unique<const TopologyCounts>(counts)]() mutable {
+    EXPECT_EQ(copy->count(table, 1), 1);
+    EXPECT_EQ(copy->minimum(table), 0);
+    EXPECT_EQ(copy->column(column).nodes_by_domain.front(), 4);
+    copy.reset();
+    is_gone.store(true, std::memory_order_relaxed);
+  });
+  while (!is_gone.load(std::memory_order_relaxed)) std::this_thread::yield();
+  counts.reindex(column);
+  counts.move_node(column, 2, 4);
+  counts.reindex(column);
+  counts.add(table, 2, 1);
+  counts.add(table, 0, -1);
+  reader.join();
+  EXPECT_EQ(counts.count(table, 4), 1);
+  EXPECT_EQ(counts.minimum(table), 0);
 }
 
 }  // namespace
