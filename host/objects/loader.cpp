@@ -8,7 +8,6 @@
 #include <atomic>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,6 +38,7 @@ struct Work {
   DecodedObjects decoded;
   std::vector<InputProblem> warnings;
   std::uint32_t source = 0;
+  std::string source_name;
   std::int64_t left_out_count = 0;  ///< of decoded, with those that were not kept
   std::int64_t document_count = 0;
   std::int64_t empty_list_count = 0;
@@ -90,8 +90,8 @@ class Loading {
   void append(Work& work);
   void limit_kinds(std::map<std::string, std::int64_t>& kinds);
   void stop_at_limit();
-  void begin_source(std::uint32_t source);
-  std::uint32_t index_of(const std::string& source);
+  void end_source();
+  std::uint32_t number_of(const std::string& source);
 
   void admit();
   template <class T>
@@ -105,25 +105,30 @@ class Loading {
   void add_problem(std::string object, InputProblem problem);
   void leave_out(SourcePlace place, const std::string& object, std::string message);
 
-  static constexpr std::uint32_t kNoSource = std::numeric_limits<std::uint32_t>::max();
-
   const LoadOptions& options_;
   ObjectPools pools_;
   DenseEntries dense_entries_;
   tbb::enumerable_thread_specific<std::unique_ptr<ObjectDecoder>> decoders_;
   std::mutex large_items_;
-  std::vector<std::string> sources_;
-  std::atomic<bool> is_over_limit_ = false;   ///< set by the last stage, read by the first
-  std::uint32_t open_source_ = kNoSource;     ///< of the last batch that was appended
+  // Of the first stage of the pipeline, which may be ahead of the last one.
+  std::uint32_t sources_read_ = 0;
+  std::string source_read_;
+  // Of the last stage.
+  std::vector<std::string> sources_;          ///< the last one is open
   bool open_source_is_empty_ = false;         ///< it gave neither documents nor problems so far
+  std::atomic<bool> is_over_limit_ = false;   ///< set by the last stage, read by the first
   std::vector<InputProblem> input_warnings_;  ///< about files and lists that look incomplete
   DecodedObjects all_;
   LoadResult result_;
 };
 
-std::uint32_t Loading::index_of(const std::string& source) {
-  if (sources_.empty() || sources_.back() != source) sources_.push_back(source);
-  return static_cast<std::uint32_t>(sources_.size() - 1);
+/// Its place in sources_, once the last stage comes to it.
+std::uint32_t Loading::number_of(const std::string& source) {
+  if (sources_read_ == 0 || source_read_ != source) {
+    ++sources_read_;
+    source_read_ = source;
+  }
+  return sources_read_ - 1;
 }
 
 WorkPtr Loading::read(const NextBatch& next, tbb::flow_control& flow) {
@@ -132,7 +137,8 @@ WorkPtr Loading::read(const NextBatch& next, tbb::flow_control& flow) {
     flow.stop();
     return nullptr;
   }
-  work->source = index_of(work->batch.source());
+  work->source_name = work->batch.source();
+  work->source = number_of(work->source_name);
   if (work->batch.text_bytes() > kLargeBatchBytes) decode(*work);  // here, where there is one at a time
   return work;
 }
@@ -183,7 +189,11 @@ void Loading::decode_items(Work& work) {
 
 void Loading::append(Work& work) {
   if (is_over_limit_) return;
-  if (work.source != open_source_) begin_source(work.source);
+  if (work.source == sources_.size()) {
+    end_source();
+    sources_.push_back(std::move(work.source_name));
+    open_source_is_empty_ = true;
+  }
   for (InputProblem& warning : work.warnings) fold_into(input_warnings_, std::move(warning), options_.problems_max);
   if (work.document_count > 0 || work.decoded.problem_count > 0) open_source_is_empty_ = false;
   result_.document_count += work.document_count;
@@ -195,14 +205,11 @@ void Loading::append(Work& work) {
   stop_at_limit();
 }
 
-/// The last source has ended, and `source` begins; kNoSource at the end of the input.
-void Loading::begin_source(std::uint32_t source) {
-  if (open_source_ != kNoSource && open_source_is_empty_) {
-    fold_into(input_warnings_, {sources_[open_source_], "", "holds no object, only comments or empty documents"},
-              options_.problems_max);
-  }
-  open_source_ = source;
-  open_source_is_empty_ = true;
+/// All batches of the open source, if there is one, were appended.
+void Loading::end_source() {
+  if (sources_.empty() || !open_source_is_empty_) return;
+  fold_into(input_warnings_, {sources_.back(), "", "holds no object, only comments or empty documents"},
+            options_.problems_max);
 }
 
 /// Kinds are text of the input: as many as there are objects.
@@ -246,7 +253,7 @@ void Loading::decode_all(const NextBatch& next) {
         decode(*work);
         return work;
       }) & tbb::make_filter<WorkPtr, void>(filter_mode::serial_in_order, [&](const WorkPtr& work) { append(*work); }));
-  if (!is_over_limit_) begin_source(kNoSource);
+  if (!is_over_limit_) end_source();
 }
 
 void Loading::leave_out(SourcePlace place, const std::string& object, std::string message) {

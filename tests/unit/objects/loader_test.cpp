@@ -261,6 +261,22 @@ TEST(Loader, FilesWithoutObjectsAreOneWarning) {
                      ": holds no object, only comments or empty documents (and 2 more like it)"}));
 }
 
+// Files are read ahead of those that are appended; for sanitizers.
+TEST(Loader, ManyFilesAreReadWhileOthersAreAppended) {
+  const TemporaryFolder folder("many");
+  constexpr int kFiles = 300;
+  for (int i = 0; i < kFiles; ++i) {
+    const std::string number = std::to_string(kFiles + i);
+    folder.write("empty-" + number + ".yaml", "# later\n");
+    folder.write("node-" + number + ".yaml", named("Node", "n" + number));
+  }
+  const LoadResult result = load_cluster({folder.path.string()}, {});
+  EXPECT_EQ(result.objects.nodes.size(), static_cast<std::size_t>(kFiles));
+  EXPECT_EQ(result.objects.warnings,
+            (Strings{(folder.path / "empty-300.yaml").string() +
+                     ": holds no object, only comments or empty documents (and 299 more like it)"}));
+}
+
 TEST(Loader, StopsAtTheObjectLimit) {
   LoadOptions options;
   options.objects_max = 3;
