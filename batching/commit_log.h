@@ -8,7 +8,7 @@
 
 namespace berth {
 
-/// One change of one node. `sign` +1: a pod of the class was placed there; -1: it was removed; 0: the node's pods
+/// One change of one node. `sign` +1: pods of the class were placed there; -1: one was removed; 0: the node's pods
 /// changed in the cache, and the columns are already updated.
 struct LogEntry {
   std::int32_t node = 0;

@@ -89,6 +89,7 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
   if (count_among() == 0) return fails(OutcomeKind::kUnschedulable, {std::string(kNoNodesText), {}, 0});
   if (ClassTable::is_error(pod.class_index)) return fails(OutcomeKind::kError, {table.error(pod.class_index), {}, 0});
   if (pod.class_index < 0) throw_not_compiled(*pod.pod);
+  if (table.is_pre_filter_idle(pod.class_index)) return try_nominated_node(pod, own_nomination);
   const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
   if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, {pre_filter.error, {}, 0});
   if (!pre_filter.message.empty()) {
@@ -199,13 +200,11 @@ void CommitState::answer_uncached(const PodToPlace& pod, std::int32_t own_nomina
   answer_from_list(pod, nodes, nomination_answers.of(pod).nodes, own_nomination);
 }
 
-void CommitState::apply(const PodToPlace& pod, std::int32_t node) {
-  const PodClass& pod_class = table[pod.class_index];
-  snapshot.apply(node, pod_class.delta, 1);
-  if (!pod_class.moves.empty()) snapshot.write_topology().add_all(pod_class.moves, node, 1);
-  log.append({node, pod.class_index, 1});
-  note_for_hosts(*pod.pod, node);
-  answered.push_back({pod.pod.get(), node, pod.class_index, pod.handle});
+void CommitState::bring(std::int32_t node, std::int32_t pod_class, std::int32_t copies) {
+  const PodClass& brings = table[pod_class];
+  snapshot.apply(node, brings.delta, copies);
+  if (!brings.moves.empty()) snapshot.write_topology().add_all(brings.moves, node, copies);
+  log.append({node, pod_class, 1});
 }
 
 std::size_t CommitState::equal_pods(std::span<const PodToPlace> pods, std::size_t limit) {
@@ -220,16 +219,23 @@ std::size_t CommitState::equal_pods(std::span<const PodToPlace> pods, std::size_
 
 /// Whether a pod at the front of a run lets the other one join it.
 bool CommitState::is_answered_alike(const PodToPlace& front, const PodToPlace& pod) const {
-  return pod.class_index == front.class_index && !nominations.holds(*pod.pod) &&
-         !nominations.tell_apart(front.pod->priority, pod.pod->priority);
+  if (pod.class_index != front.class_index || nominations.holds(*pod.pod)) return false;
+  // The pods' memory is read where it matters alone.
+  return nominations.empty() || !nominations.tell_apart(front.pod->priority, pod.pod->priority);
 }
 
-void CommitState::place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total,
-                             std::int64_t feasible_count) {
+void CommitState::answer_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total,
+                              std::int64_t feasible_count) {
   const std::int64_t score = scores_anything(pod.class_index) ? total : 1;
   // A single feasible node is taken without scoring.
   result->outcomes.push_back({OutcomeKind::kPlaced, {node}, feasible_count == 1 ? 0 : score, -1});
-  apply(pod, node);
+  answered.push_back({pod.pod.get(), node, pod.class_index, pod.handle});
+  note_for_hosts(*pod.pod, node);
+  copies_.add(node);
+}
+
+void CommitState::apply_copies(std::int32_t pod_class) {
+  copies_.take([&](std::int32_t node, std::int32_t copies) { bring(node, pod_class, copies); });
 }
 
 void CommitState::place(const PodToPlace& pod, std::int32_t node, std::int64_t score) {
@@ -237,7 +243,9 @@ void CommitState::place(const PodToPlace& pod, std::int32_t node, std::int64_t s
   drop_nomination(pod);
   const std::vector<HostPort>& wanted = table[pod.class_index].ports;
   if (!wanted.empty()) add_ports(snapshot.write_used_ports(node), wanted);
-  apply(pod, node);
+  bring(node, pod.class_index, 1);
+  note_for_hosts(*pod.pod, node);
+  answered.push_back({pod.pod.get(), node, pod.class_index, pod.handle});
 }
 
 void CommitState::place(const PodToPlace& pod, std::string_view node_name) {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "batching/commit_log.h"
+#include "batching/copies_on_nodes.h"
 #include "batching/deadline.h"
 #include "batching/dry_run.h"
 #include "batching/feasible_list.h"
@@ -255,10 +256,10 @@ class CommitState {
   void place(const PodToPlace& pod, std::int32_t node, std::int64_t score);
   /// Backend::place()
   void place(const PodToPlace& pod, std::string_view node_name);
-  /// A pod of a run, without ports and nominations. @param feasible_count  feasible nodes before its placement
-  void place_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total, std::int64_t feasible_count);
-  /// The part of place() that a pod without ports and nominations needs.
-  void apply(const PodToPlace& pod, std::int32_t node);
+  /// Places a pod of a run, without ports and nominations, but for what apply_copies() brings to the nodes of all of
+  /// them at once. @param feasible_count  feasible nodes before its placement
+  void answer_copy(const PodToPlace& pod, std::int32_t node, std::int64_t total, std::int64_t feasible_count);
+  void apply_copies(std::int32_t pod_class);
   void fail(const PodToPlace& pod, OutcomeKind kind, const Message& message);
   bool is_among(std::int32_t node) const;
   /// For a pod that no node accepts.
@@ -320,6 +321,8 @@ class CommitState {
   void sweep_if_due(RowsAfter& rows);
   void follow_pod(const PodChange& change);
   void note_node_for_hosts(std::int32_t slot, const std::string& name, NodeParts parts, bool came_or_went);
+  /// What pods of the class bring to a node where they are placed, but for ports.
+  void bring(std::int32_t node, std::int32_t pod_class, std::int32_t copies);
   void note_for_hosts(const Pod& pod, std::int32_t node);
   void follow(const ClusterEffect& effect, RowsAfter& rows);
   /// A nomination that ended, and one that began.
@@ -355,8 +358,7 @@ class CommitState {
   int depth_ = 0;               ///< of nested calls
   bool derives_ = false;        ///< something that follows from the model began to change in the call
   Before before_;
-  std::vector<std::pair<std::int32_t, NodePtr>>
-      slots_before_;  ///< of nodes that came or went in the call, oldest first
+  std::vector<std::pair<std::int32_t, NodePtr>> slots_before_;  ///< of nodes that came or went in it, oldest first
   /// Pods whose nomination changed from outside in the call, by uid, and how many had an outcome then.
   std::vector<std::pair<std::string, std::size_t>> renominated_;
   std::size_t log_entries_min_ = 0;
@@ -380,6 +382,7 @@ class CommitState {
   std::vector<ClassFailure> failure_of_class_;
   const PodToPlace* run_begin_ = nullptr;  ///< the pods from here to run_end_ are of one class
   const PodToPlace* run_end_ = nullptr;
+  CopiesOnNodes copies_;  ///< between answer_copy() and apply_copies()
 };
 
 template <class Body>

@@ -235,14 +235,19 @@ class NodeSets {
 
 }  // namespace
 
+bool ClassTable::is_pre_filter_idle(std::int32_t c, const CompiledNodeSide& side) const {
+  const PodClass& pod_class = (*this)[c];
+  const TopologyProgram* const topology = pod_class.topology.get();
+  return !side.pre_filter_refuses && pod_class.host.is_idle() &&
+         (topology == nullptr || (topology->pre_filter_error.empty() && topology->pre_filter_message.empty()));
+}
+
 PreFilterAnswer ClassTable::pre_filter(std::int32_t c, const CompiledNodeSide& side) const {
+  if (is_pre_filter_idle(c, side)) return {};
   static const TopologyProgram kNothing;
   const PodClass& pod_class = (*this)[c];
   const TopologyProgram& topology = pod_class.topology != nullptr ? *pod_class.topology : kNothing;
   const HostSide& host = pod_class.host;
-  if (!side.pre_filter_refuses && topology.pre_filter_error.empty() && topology.pre_filter_message.empty() &&
-      host.is_idle())
-    return {};
   NodeSets node_sets;
   PreFilterAnswer recorded;
   for (const EnabledPlugin& plugin : profile_of(c).profile->at(ExtensionPoint::kPreFilter)) {

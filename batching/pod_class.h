@@ -142,6 +142,9 @@ class ClassTable {
   std::uint64_t node_sides_version() const { return node_sides_version_; }
   std::uint64_t node_side_bytes() const;
   PreFilterAnswer pre_filter(std::int32_t c) { return pre_filter(c, compiled_node_side(c)); }
+  /// No rule of the class has anything to say in PreFilter, as for most classes: pre_filter() passes.
+  bool is_pre_filter_idle(std::int32_t c) { return is_pre_filter_idle(c, compiled_node_side(c)); }
+  bool is_pre_filter_idle(std::int32_t c, const CompiledNodeSide& side) const;
   /// @param side  of the class
   PreFilterAnswer pre_filter(std::int32_t c, const CompiledNodeSide& side) const;
   /// Non-empty: scoring ends in this error.

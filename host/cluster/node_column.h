@@ -33,10 +33,11 @@ class NodeColumn {
     return std::span<const T, kRunNodes>(blocks_[block_of(first)]->run_of(first), kRunNodes);
   }
   /// Valid until the column is copied, grown or destroyed.
-  T& write(std::int32_t node) {
-    BlockRef& block = blocks_[block_of(node)];
-    if (!block.is_mine_alone()) block = BlockRef::make(std::as_const(block));
-    return block.write_in_place().write_run_of(node)[offset_of(node)];
+  [[gnu::always_inline]] T& write(std::int32_t node) {
+    const BlockRef& block = blocks_[block_of(node)];
+    if (block.is_mine_alone())
+      if (T* const run = block.write_in_place().own_run_of(node)) return run[offset_of(node)];
+    return write_copied(node);
   }
   void fill(const T& value) {
     for (std::int32_t node = 0; node < capacity(); ++node) write(node) = value;
@@ -59,6 +60,13 @@ class NodeColumn {
   static constexpr std::int32_t kBlockNodesLog2 = 2 * kRunNodesLog2;
   static constexpr std::int32_t kBlockNodes = 1 << kBlockNodesLog2;
   static constexpr std::size_t kRuns = kRunNodes;
+
+  /// write() of what is shared.
+  [[gnu::noinline]] T& write_copied(std::int32_t node) {
+    BlockRef& block = blocks_[block_of(node)];
+    if (!block.is_mine_alone()) block = BlockRef::make(std::as_const(block));
+    return block.write_in_place().write_run_of(node)[offset_of(node)];
+  }
 
   static std::size_t block_of(std::int32_t node) { return static_cast<std::size_t>(node >> kBlockNodesLog2); }
   static std::size_t offset_of(std::int32_t node) { return static_cast<std::size_t>(node & (kRunNodes - 1)); }
@@ -85,6 +93,8 @@ class NodeColumn {
     Block& operator=(const Block&) = delete;
 
     const T* run_of(std::int32_t node) const { return runs_[index_of(node)]; }
+    /// null: the run is of the base.
+    T* own_run_of(std::int32_t node) const { return owns(index_of(node)) ? runs_[index_of(node)] : nullptr; }
     T* write_run_of(std::int32_t node) {
       const std::size_t run = index_of(node);
       if (!owns(run)) own(run, copy_of(run));

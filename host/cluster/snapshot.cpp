@@ -215,28 +215,28 @@ const ImageColumn* Snapshot::image(std::string_view name) const {
 
 namespace {
 
-/// Wraps around like the cache's sums, so that subtracting is the exact inverse of adding.
-/// @return whether scores may wrap with the new sum
-bool add_wrapping(std::int64_t& cell, std::int64_t amount, int sign) {
-  const auto change = static_cast<std::uint64_t>(amount);
-  const auto before = static_cast<std::uint64_t>(cell);
-  cell = static_cast<std::int64_t>(sign > 0 ? before + change : before - change);
-  return Snapshot::may_wrap(cell);
+/// Wraps around like the cache's sums, so that taking copies off is the exact inverse of adding them.
+/// @return whether scores may wrap with the new sum, or one on the way to it
+bool add_wrapping(std::int64_t& cell, std::int64_t amount, std::int64_t copies) {
+  std::int64_t change = 0;
+  const bool change_wrapped = __builtin_mul_overflow(amount, copies, &change);
+  const bool sum_wrapped = __builtin_add_overflow(cell, change, &cell);
+  return change_wrapped || sum_wrapped || Snapshot::may_wrap(cell);
 }
 
 }  // namespace
 
-void Snapshot::add_requested(std::int32_t node, const ResourceDelta& delta, int sign) {
+void Snapshot::add_requested(std::int32_t node, const ResourceDelta& delta, std::int32_t copies) {
   for (const auto& [column, amount] : delta.requested)
     placement_may_wrap_ |=
-        add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, sign);
+        add_wrapping(resources_[static_cast<std::size_t>(column)].requested.write(node), amount, copies);
 }
 
-void Snapshot::apply(std::int32_t node, const ResourceDelta& delta, int sign) {
-  add_requested(node, delta, sign);
-  placement_may_wrap_ |= add_wrapping(non_zero_milli_cpu_.write(node), delta.non_zero_milli_cpu, sign);
-  placement_may_wrap_ |= add_wrapping(non_zero_memory_bytes_.write(node), delta.non_zero_memory_bytes, sign);
-  pod_count_.write(node) += sign;
+void Snapshot::apply(std::int32_t node, const ResourceDelta& delta, std::int32_t copies) {
+  add_requested(node, delta, copies);
+  placement_may_wrap_ |= add_wrapping(non_zero_milli_cpu_.write(node), delta.non_zero_milli_cpu, copies);
+  placement_may_wrap_ |= add_wrapping(non_zero_memory_bytes_.write(node), delta.non_zero_memory_bytes, copies);
+  pod_count_.write(node) += copies;
 }
 
 std::uint64_t Snapshot::column_bytes() const {

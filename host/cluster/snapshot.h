@@ -257,11 +257,11 @@ class Snapshot {
   const TopologyCounts& topology() const { return topology_; }
   TopologyCounts& write_topology() { return topology_; }
 
-  /// Adds (sign = 1) or subtracts (sign = -1) one pod's amounts; the caller handles ports.
-  void apply(std::int32_t node, const ResourceDelta& delta, int sign);
+  /// Adds the amounts of equal pods, or takes them off (copies < 0); the caller handles ports.
+  void apply(std::int32_t node, const ResourceDelta& delta, std::int32_t copies);
 
-  /// Adds or subtracts only the given columns: for a column that was built after the pod was placed.
-  void add_requested(std::int32_t node, const ResourceDelta& delta, int sign = 1);
+  /// The same of the given columns alone: for a column that was built after the pod was placed.
+  void add_requested(std::int32_t node, const ResourceDelta& delta, std::int32_t copies = 1);
 
   std::uint64_t column_bytes() const;
 

@@ -64,6 +64,7 @@ Intake partition_pods(const ClusterObjects& objects, const SchedulerConfig& conf
         config.profiles[static_cast<std::size_t>(profile)].enables(ExtensionPoint::kPreEnqueue, SchedulingGates::kName);
     Status status = checks_gates && pod->rare_fields != nullptr ? gates.pre_enqueue(*pod) : Status{};
     if (status.ok()) {
+      if (!pod->rare().nominated_node_name.empty()) intake.nominated_positions.push_back(intake.queue.size());
       intake.queue.push_back({std::move(pod), profile, -1});
     } else {
       intake.gated.push_back({std::move(pod), status.message(), intake.queue.size()});

@@ -22,7 +22,8 @@ struct GatedPod {
 /// The pods of a cluster, sorted by what becomes of them before any node is looked at.
 struct Intake {
   std::vector<PodToPlace> queue;  ///< pending pods in the queue's order: priority, creation time, input order
-  std::vector<GatedPod> gated;    ///< in the same order
+  std::vector<std::size_t> nominated_positions;  ///< in the queue, ascending: pods whose status names a node
+  std::vector<GatedPod> gated;                   ///< in the queue's order
   std::vector<Skipped> skipped;
 };
 

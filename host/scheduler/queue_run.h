@@ -94,8 +94,9 @@ class QueueRun {
     const ClusterCache& loaded;  ///< what the backend was opened with
     const SchedulerConfig& config;
     Backend& backend;
-    std::span<PodToPlace> queue;           ///< compiled, by falling priority
-    QueueRunObserver* observer = nullptr;  ///< null: nobody is told
+    std::span<PodToPlace> queue;                       ///< compiled, by falling priority
+    std::span<const std::size_t> nominated_positions;  ///< Intake::nominated_positions
+    QueueRunObserver* observer = nullptr;              ///< null: nobody is told
   };
   /// Everything must outlive the object.
   /// @param batch_pods  handed to the backend at once, at most

@@ -129,15 +129,16 @@ struct BackendRun {
 
 /// @param watch  runs since the time that counts as compiling
 BackendRun run_backend(const ClusterObjects& objects, const std::shared_ptr<const ClusterCache>& cache,
-                       const ScheduleOptions& options, const EngineConfig& engine, std::vector<PodToPlace>& queue,
-                       Stopwatch watch) {
+                       const ScheduleOptions& options, const EngineConfig& engine, Intake& intake, Stopwatch watch) {
+  std::vector<PodToPlace>& queue = intake.queue;
   BackendRun run{open_backend(cache, objects, options.config, engine, options.open_accelerator), {}, 0, 0};
   run.opened.backend->compile(queue);
   run.compile_seconds = watch.lap_seconds();
   const auto report = [&](std::size_t done) {
     if (options.progress) options.progress(done, queue.size());
   };
-  run.queue = QueueRun({objects, *cache, options.config, *run.opened.backend, queue, options.observer},
+  run.queue = QueueRun({objects, *cache, options.config, *run.opened.backend, queue, intake.nominated_positions,
+                        options.observer},
                        options.preemption, batch_size(options), report)
                   .run();
   run.schedule_seconds = watch.lap_seconds();
@@ -148,10 +149,10 @@ BackendRun run_backend(const ClusterObjects& objects, const std::shared_ptr<cons
 /// run leaves nothing behind but what its compile() noted in the queue.
 /// @throws DeviceError
 BackendRun run_or_rerun(const ClusterObjects& objects, const std::shared_ptr<const ClusterCache>& cache,
-                        const ScheduleOptions& options, std::vector<PodToPlace>& queue, Stopwatch watch) {
+                        const ScheduleOptions& options, Intake& intake, Stopwatch watch) {
   std::string problem;
   try {
-    return run_backend(objects, cache, options, options.engine, queue, watch);
+    return run_backend(objects, cache, options, options.engine, intake, watch);
   } catch (const DeviceUnavailable& error) {
     if (options.engine.on_device_failure == DeviceFailure::kStop) throw;
     problem = std::string("cuda cannot be used: ") + error.what() + "; done by cpu";
@@ -159,10 +160,10 @@ BackendRun run_or_rerun(const ClusterObjects& objects, const std::shared_ptr<con
     if (options.engine.on_device_failure == DeviceFailure::kStop) throw;
     problem = std::string("cuda failed: ") + error.what() + "; fell back to cpu";
   }
-  for (PodToPlace& pod : queue) pod = {pod.pod, pod.profile};
+  for (PodToPlace& pod : intake.queue) pod = {pod.pod, pod.profile};
   EngineConfig engine = options.engine;
   engine.backend = "cpu";
-  BackendRun run = run_backend(objects, cache, options, engine, queue, Stopwatch());
+  BackendRun run = run_backend(objects, cache, options, engine, intake, Stopwatch());
   run.opened.why = std::move(problem);
   return run;
 }
@@ -239,7 +240,7 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   Stopwatch watch;
   const auto cache = std::make_shared<ClusterCache>();
   Intake intake = partition_pods(objects, options.config, *cache);
-  BackendRun run = run_or_rerun(objects, cache, options, intake.queue, watch);
+  BackendRun run = run_or_rerun(objects, cache, options, intake, watch);
   const Backend& backend = *run.opened.backend;
   result.stats.compile_seconds = run.compile_seconds;
   result.stats.schedule_seconds = run.schedule_seconds;

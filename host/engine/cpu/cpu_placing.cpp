@@ -50,9 +50,10 @@ bool CpuBackend::State::place_run(std::span<const PodToPlace> pods, std::size_t 
   std::vector<RunPick> picks = select_run(*place.tile, place.slot, snapshot, table[c], static_cast<std::int64_t>(run));
   if (nominations.any_against(*pods.front().pod)) cut_where_a_node_refuses(pods.front(), picks);
   for (std::size_t i = 0; i < picks.size(); ++i) {
-    place_copy(pods[i], picks[i].node, picks[i].total, feasible);
+    answer_copy(pods[i], picks[i].node, picks[i].total, feasible);
     if (picks[i].last_copy) --feasible;
   }
+  apply_copies(c);
   ways.by_runs += static_cast<std::int64_t>(picks.size());
   return !picks.empty();
 }

@@ -2,7 +2,7 @@
 #include "host/engine/cpu/key_tournament.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 
 #include "host/engine/cpu/slot_kernel.h"
 
@@ -13,7 +13,7 @@ constexpr int kArityLog2 = 2;
 constexpr int kArity = 1 << kArityLog2;
 /// The tournament stops at this many entries: scanning them for one class is cheaper than further levels for every
 /// class.
-constexpr std::int32_t kTopEntries = 96;
+constexpr std::int32_t kTopEntries = 24;
 
 std::int32_t parent_count(std::int32_t entries) { return (entries + kArity - 1) / kArity; }
 
@@ -66,15 +66,15 @@ void KeyTournament::prefetch(std::int32_t node) const {
 std::int32_t KeyTournament::first_with(NodeKey key, int slot, std::size_t level, std::int32_t entry,
                                        NodeOrder order) const {
   while (level-- > 0) {
-    std::array<std::int32_t, kArity> equal;
-    std::size_t count = 0;
-    for (std::int32_t child = entry * kArity; child < (entry + 1) * kArity; ++child)
-      if (key_at(levels_[level], slot, child) == key) equal[count++] = child;
-    entry = equal[0];
-    if (count == 1) continue;  // nearly always
-    std::int32_t first = first_with(key, slot, level, equal[0], order);
-    for (std::size_t i = 1; i < count; ++i) {
-      const std::int32_t other = first_with(key, slot, level, equal[i], order);
+    const NodeKey* const children = read(level, entry * kArity) + slot;  // the children of an entry lie in one page
+    std::uint32_t equal = 0;  // bit i: child i has the key; without branches, since each child is as likely as another
+    for (int child = 0; child < kArity; ++child) equal |= (children[child * slot_count_] == key ? 1u : 0u) << child;
+    entry = entry * kArity + std::countr_zero(equal);
+    if (std::has_single_bit(equal)) continue;  // nearly always
+    std::int32_t first = first_with(key, slot, level, entry, order);
+    for (equal &= equal - 1; equal != 0; equal &= equal - 1) {
+      const std::int32_t sibling = entry / kArity * kArity + std::countr_zero(equal);
+      const std::int32_t other = first_with(key, slot, level, sibling, order);
       if (order.is_before(other, first)) first = other;
     }
     return first;

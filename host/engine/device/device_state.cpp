@@ -97,7 +97,8 @@ bool DeviceBackend::State::place_run(std::span<const PodToPlace> pods) {
   rows.set_position(c, log.position());
   for (std::size_t i = 0; i < run.picks.size(); ++i) {
     const DevicePick& pick = run.picks[i];
-    place_copy(pods[i], pick.node, pick.total + run.normalized_total, feasible);
+    answer_copy(pods[i], pick.node, pick.total + run.normalized_total, feasible);
+    apply_copies(c);
     if (pick.is_last) --feasible;
     if (snapshot.scores_may_wrap() && i + 1 < run.picks.size()) {
       reset_device();

@@ -252,6 +252,22 @@ TEST(SnapshotTest, RemovingIsTheInverseOfAddingBeyondInt64) {
   expect_as_new(snapshot, cache);
 }
 
+TEST(SnapshotTest, CopiesAddWhatTheyAddOneByOne) {
+  ClusterCache cache;
+  cache.add_node(share(big_node("a")));
+  for (const std::int64_t amount : {std::int64_t{100}, std::int64_t{0}, INT64_MAX - 5, INT64_MIN + 3}) {
+    Snapshot at_once(cache);
+    Snapshot one_by_one(cache);
+    at_once.apply(0, some_delta(amount, 7), 5);
+    for (int copy = 0; copy < 5; ++copy) one_by_one.apply(0, some_delta(amount, 7), 1);
+    EXPECT_EQ(at_once.requested(kCpuColumn, 0), one_by_one.requested(kCpuColumn, 0)) << amount;
+    EXPECT_EQ(at_once.non_zero_milli_cpu(0), one_by_one.non_zero_milli_cpu(0)) << amount;
+    EXPECT_EQ(at_once.non_zero_memory_bytes(0), 35) << amount;
+    EXPECT_EQ(at_once.pod_count(0), 5) << amount;
+    EXPECT_EQ(at_once.scores_may_wrap(), one_by_one.scores_may_wrap()) << amount;
+  }
+}
+
 TEST(SnapshotTest, ReportsWhetherScoresMayWrap) {
   Followed both;
   both.cache.add_node(share(big_node("a")));
