@@ -220,7 +220,7 @@ std::size_t CommitState::equal_pods(std::span<const PodToPlace> pods, std::size_
 /// Whether a pod at the front of a run lets the other one join it.
 bool CommitState::is_answered_alike(const PodToPlace& front, const PodToPlace& pod) const {
   if (pod.class_index != front.class_index || nominations.holds(*pod.pod)) return false;
-  // The pods' memory is read where it matters alone.
+  // Without nominations the pods are not read: that would be a cache miss for each.
   return nominations.empty() || !nominations.tell_apart(front.pod->priority, pod.pod->priority);
 }
 
