@@ -55,7 +55,7 @@ void expect_first_of_the_best(const KeyTournament& tournament, const std::vector
 
 TEST(KeyTournamentTest, TheFirstNodeOfTheHighestKeyWins) {
   std::mt19937 dice(3);
-  for (const std::int32_t node_count : {1, 3, 96, 97, 400, 1500}) {
+  for (const std::int32_t node_count : {1, 3, 24, 25, 96, 97, 400, 1500}) {
     KeyTournament tournament(node_count, kSlotStep);
     const std::vector<std::int32_t> ranks = drawn_ranks(node_count, dice);
     for (std::int32_t node = 0; node < node_count; ++node)
