@@ -15,13 +15,15 @@
 #include "host/scheduler/loop/store_scheduler.h"
 #include "tests/support/live_heap.h"
 #include "tests/support/object_text.h"
+#include "tests/support/sanitized.h"
 
 namespace berth::test {
 namespace {
 
-/// A few above a power of two: tables that double have just doubled, and are as empty as they get.
-constexpr std::size_t kEqualPods = (std::size_t{1} << 19) + 1'000;
-constexpr std::size_t kUnlikePods = (std::size_t{1} << 16) + 1'000;
+/// A few above a power of two: tables that double have just doubled, and are as empty as they get. Fewer where neither
+/// time nor memory tells of the program.
+constexpr std::size_t kEqualPods = (std::size_t{1} << (kIsSanitized ? 16 : 19)) + 1'000;
+constexpr std::size_t kUnlikePods = (std::size_t{1} << (kIsSanitized ? 15 : 16)) + 1'000;
 /// With so many, what has a limit has reached it: rows of the engine, prepared hint functions, kept failures.
 constexpr std::size_t kFewPods = 20'000;
 constexpr double kBytesPerPodMax = 400;

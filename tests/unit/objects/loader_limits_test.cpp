@@ -11,6 +11,7 @@
 #include <string>
 
 #include "host/objects/loader.h"
+#include "tests/support/sanitized.h"
 #include "tests/unit/objects/load_text.h"
 
 namespace berth {
@@ -133,20 +134,6 @@ long peak_mebibytes(const std::function<void()>& work) {
   return usage.ru_maxrss / 1024;
 }
 
-// g++ tells of sanitizers by macros, clang by features.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define BERTH_UNDER_SANITIZER
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define BERTH_UNDER_SANITIZER
-#endif
-#if defined(BERTH_UNDER_SANITIZER)
-constexpr bool kMeasuresMemory = false;
-#else
-constexpr bool kMeasuresMemory = true;
-#endif
-
 struct Bomb {
   const char* name;
   std::string (*text)();
@@ -157,7 +144,7 @@ class LoaderMemory : public testing::TestWithParam<Bomb> {};
 
 /// Texts of some megabytes each; what they take is measured beyond the text and the process itself.
 TEST_P(LoaderMemory, StaysBelow500Mebibytes) {
-  if (!kMeasuresMemory) GTEST_SKIP() << "a sanitizer's own memory would be measured";
+  if (test::kIsSanitized) GTEST_SKIP() << "a sanitizer's own memory would be measured";
   constexpr long kLimitMebibytes = 500;
   const long peak = peak_mebibytes([] {
     LoadOptions options;
