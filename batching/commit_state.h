@@ -321,7 +321,7 @@ class CommitState {
   void sweep_if_due(RowsAfter& rows);
   void follow_pod(const PodChange& change);
   void note_node_for_hosts(std::int32_t slot, const std::string& name, NodeParts parts, bool came_or_went);
-  /// What pods of the class bring to a node where they are placed, but for ports.
+  /// Adds the amounts and counts of pods of the class to a node, but not their ports.
   void bring(std::int32_t node, std::int32_t pod_class, std::int32_t copies);
   void note_for_hosts(const Pod& pod, std::int32_t node);
   void follow(const ClusterEffect& effect, RowsAfter& rows);
