@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // No include guard: the end of slot_kernel_body.h, compiled with it once per instruction set.
 
+#include <type_traits>
+
 #include "host/engine/cpu/load_boxes.h"
 #include "plugins/node_resources_balanced_allocation/bound.h"
 #include "plugins/node_resources_fit/bound.h"
@@ -85,9 +87,41 @@ struct AddedLoss {
   }
 }
 
+/// Bits of the lanes whose keys reach `least`.
+[[gnu::always_inline]] inline std::uint32_t lanes_from(NodeKey least, const NodeKey* __restrict keys) {
+  std::uint32_t lanes = 0;
+  for (int g = 0; g < kBoxLanes; g += kGroup) {
+    std::uint32_t of_group = 0;
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) of_group |= keys[g + s] >= least ? 1u << s : 0u;
+    lanes |= of_group << g;
+  }
+  return lanes;
+}
+
+/// Bounds of boxes, from bounds of their scores.
+[[gnu::always_inline]] inline void store_bounds(const ClassOnLoads& of_class, const LoadBoxes& boxes, int group,
+                                                const std::int32_t* __restrict base, const double* __restrict total,
+                                                NodeKey* __restrict keys) {
+  double refused[kGroup];
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s) {
+    const double no_cpu =
+        NodeResourcesFit::is_short(of_class.cpu.request, boxes.cpu.free_max[group + s], 0.0) ? 1.0 : 0.0;
+    refused[s] =
+        NodeResourcesFit::is_short(of_class.memory.request, boxes.memory.free_max[group + s], 0.0) ? 1.0 : no_cpu;
+  }
+  BERTH_LANES
+  for (int s = 0; s < kGroup; ++s) {
+    const NodeKey key = make_node_key(static_cast<std::int32_t>(total[s]) + base[group + s], boxes.draw[group + s]);
+    const NodeKey known = boxes.draw[group + s] != 0 ? key : 0;
+    keys[group + s] = base[group + s] >= 0 && refused[s] == 0.0 ? known : 0;
+  }
+}
+
 template <bool kPacks>
-void bound_boxes(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* __restrict base,
-                 NodeKey* __restrict keys) {
+std::uint32_t bound_boxes(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* __restrict base,
+                          NodeKey least, NodeKey* __restrict keys) {
   const ClassOnLoads::Resource& cpu = of_class.cpu;
   const ClassOnLoads::Resource& memory = of_class.memory;
   for (int g = 0; g < kBoxLanes; g += kGroup) {
@@ -95,7 +129,6 @@ void bound_boxes(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std
     double of_one[kGroup] = {};
     double both[kGroup];  // above every total: no bound
     for (double& total_of_both : both) total_of_both = kNoBound;
-    double refused[kGroup];
     double total[kGroup];
     if constexpr (kPacks) {
       most_bounds(of_class, boxes, g, fit);
@@ -115,26 +148,50 @@ void bound_boxes(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std
       const double together = both[s] > one ? both[s] : one;
       total[s] = together < apart ? together : apart;
     }
-    BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) {
-      const double no_cpu = NodeResourcesFit::is_short(cpu.request, boxes.cpu.free_max[g + s], 0.0) ? 1.0 : 0.0;
-      refused[s] = NodeResourcesFit::is_short(memory.request, boxes.memory.free_max[g + s], 0.0) ? 1.0 : no_cpu;
-    }
-    BERTH_LANES
-    for (int s = 0; s < kGroup; ++s) {
-      const NodeKey key = make_node_key(static_cast<std::int32_t>(total[s]) + base[g + s], boxes.draw[g + s]);
-      const NodeKey known = boxes.draw[g + s] != 0 ? key : 0;
-      keys[g + s] = base[g + s] >= 0 && refused[s] == 0.0 ? known : 0;
-    }
+    store_bounds(of_class, boxes, g, base, total, keys);
   }
+  return lanes_from(least, keys);
 }
 
-void bounds(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base, NodeKey* keys) {
-  if (of_class.strategy == ScoringStrategyType::kMostAllocated) {
-    bound_boxes<true>(of_class, boxes, base, keys);
-  } else {
-    bound_boxes<false>(of_class, boxes, base, keys);
+/// The same of boxes around one node, where both ends of each range are equal.
+template <bool kPacks>
+std::uint32_t bound_nodes(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* __restrict base,
+                          NodeKey least, NodeKey* __restrict keys) {
+  using Part = std::conditional_t<kPacks, MostAllocatedBound, LeastAllocatedBound>;
+  const ClassOnLoads::Resource& cpu = of_class.cpu;
+  const ClassOnLoads::Resource& memory = of_class.memory;
+  const LaneDivisor weights(cpu.fit_weight + memory.fit_weight);
+  for (int g = 0; g < kBoxLanes; g += kGroup) {
+    double total[kGroup];
+    BERTH_LANES
+    for (int s = 0; s < kGroup; ++s) {
+      const double cpu_inverse = boxes.cpu.inverse_min[g + s];
+      const double memory_inverse = boxes.memory.inverse_min[g + s];
+      const double fit = divide_truncated(
+          Part::part(boxes.cpu.used[g + s], cpu_inverse, cpu.fit_request) * cpu.fit_weight +
+              Part::part(boxes.memory.used[g + s], memory_inverse, memory.fit_request) * memory.fit_weight,
+          weights);
+      const double tilt =
+          boxes.tilt_min[g + s] + cpu.balanced_request * cpu_inverse - memory.balanced_request * memory_inverse;
+      total[s] = fit * of_class.fit_weight + BalancedAllocationBound::score(tilt, tilt) * of_class.balanced_weight;
+    }
+    store_bounds(of_class, boxes, g, base, total, keys);
   }
+  return lanes_from(least, keys);
+}
+
+std::uint32_t bounds(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base, NodeKey least,
+                     NodeKey* keys) {
+  return of_class.strategy == ScoringStrategyType::kMostAllocated
+             ? bound_boxes<true>(of_class, boxes, base, least, keys)
+             : bound_boxes<false>(of_class, boxes, base, least, keys);
+}
+
+std::uint32_t node_bounds(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base, NodeKey least,
+                          NodeKey* keys) {
+  return of_class.strategy == ScoringStrategyType::kMostAllocated
+             ? bound_nodes<true>(of_class, boxes, base, least, keys)
+             : bound_nodes<false>(of_class, boxes, base, least, keys);
 }
 
 struct Smaller {

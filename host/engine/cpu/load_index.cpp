@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "batching/node_draw.h"
@@ -11,11 +12,6 @@
 
 namespace berth {
 namespace {
-
-/// Of a lane of a block, in arrays with an entry for each.
-std::size_t place_of(std::int32_t block, int lane) {
-  return static_cast<std::size_t>(block) * kBoxLanes + static_cast<std::size_t>(lane);
-}
 
 constexpr std::int64_t kLanes = kBoxLanes;
 constexpr double kUsedMax = 2.0;
@@ -349,84 +345,97 @@ std::uint64_t LoadIndex::bytes() const {
 
 // Search
 
-LoadSearch::Frame& LoadSearch::add_frame(std::int32_t block) {
-  if (frame_count_ == frames_.size()) frames_.emplace_back();
-  Frame& frame = frames_[frame_count_++];
-  frame.block = block;
-  return frame;
-}
-
-/// The best box of the frame that is not done takes part in the search.
-void LoadSearch::push_best(std::int32_t at, NodeKey least) {
-  const std::array<NodeKey, kBoxLanes>& bounds = frames_[static_cast<std::size_t>(at)].bounds;
-  NodeKey best = 0;
-  std::int32_t best_lane = -1;
-  for (std::int32_t lane = 0; lane < kBoxLanes; ++lane) {
-    const NodeKey bound = bounds[static_cast<std::size_t>(lane)];
-    best_lane = bound > best ? lane : best_lane;
-    best = bound > best ? bound : best;
-  }
-  if (best_lane < 0 || best < least) return;
-  heap_.push_back({best, at, best_lane});
-  std::push_heap(heap_.begin(), heap_.end());
-}
-
 void LoadSearch::begin(const LoadIndex& index, const ClassOnLoads& of_class,
                        std::span<const std::int32_t> base_of_group, const ExcludedNodes& excluded) {
   index_ = &index;
   of_class_ = &of_class;
   base_of_group_ = base_of_group;
   excluded_ = &excluded;
-  heap_.clear();
-  frame_count_ = 0;
-  const std::vector<std::int32_t>& blocks = index.top_.blocks;
+  found_.clear();
+  top_left_.clear();
+  is_begun_ = false;
+}
+
+/// Bounds the widest boxes. The best of them comes first, since the nodes in it say which of the others count.
+void LoadSearch::open_top(NodeKey least) {
+  const std::vector<std::int32_t>& blocks = index_->top_.blocks;
   std::array<std::int32_t, kBoxLanes> base;
+  std::array<NodeKey, kBoxLanes> bounds;
   for (std::size_t first = 0; first < blocks.size(); first += kBoxLanes) {
     base.fill(-1);
-    for (std::size_t lane = 0; lane < kBoxLanes && first + lane < blocks.size(); ++lane)
-      base[lane] =
-          base_of_group[static_cast<std::size_t>(index.blocks_[static_cast<std::size_t>(blocks[first + lane])].group)];
-    const auto at = static_cast<std::int32_t>(first / kBoxLanes);
-    slot_kernels().bounds(of_class, index.top_.boxes[first / kBoxLanes], base.data(), add_frame(-1 - at).bounds.data());
-    push_best(at, 1);
+    const std::size_t count = std::min(blocks.size() - first, base.size());
+    for (std::size_t lane = 0; lane < count; ++lane)
+      base[lane] = base_of_group_[static_cast<std::size_t>(
+          index_->blocks_[static_cast<std::size_t>(blocks[first + lane])].group)];
+    std::uint32_t lanes =
+        slot_kernels().bounds(*of_class_, index_->top_.boxes[first / kBoxLanes], base.data(), least, bounds.data());
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+      top_left_.push_back({bounds[lane], blocks[first + lane]});
+    }
   }
+  is_begun_ = true;
+  is_sorted_ = false;
+  if (top_left_.empty()) return;
+  const auto best = std::max_element(top_left_.begin(), top_left_.end());
+  found_.push_back(*best);
+  *best = top_left_.back();
+  top_left_.pop_back();
 }
 
+/// The best box of the top that is left takes part in the search. @return false: none reaches `least`
+bool LoadSearch::take_from_top(NodeKey least) {
+  if (!is_begun_) {
+    open_top(std::max<NodeKey>(least, 1));
+    return !found_.empty();
+  }
+  if (!is_sorted_) {
+    std::erase_if(top_left_, [least](const Found& found) { return found.bound < least; });
+    std::sort(top_left_.begin(), top_left_.end());
+    is_sorted_ = true;
+  }
+  if (top_left_.empty() || top_left_.back().bound < least) return false;
+  found_.push_back(top_left_.back());
+  top_left_.pop_back();
+  return true;
+}
+
+/// The boxes of a block that reach `least`, the best one last.
 void LoadSearch::open(std::int32_t at, NodeKey least) {
   const LoadIndex::Block& block = index_->blocks_[static_cast<std::size_t>(at)];
+  const bool is_leaf = block.first_child < 0;
   std::array<std::int32_t, kBoxLanes> base;
   base.fill(base_of_group_[static_cast<std::size_t>(block.group)]);
-  Frame& frame = add_frame(at);
-  slot_kernels().bounds(*of_class_, block.boxes, base.data(), frame.bounds.data());
-  if (block.first_child < 0 && !excluded_->empty()) leave_out_excluded(at, frame);
-  push_best(static_cast<std::int32_t>(frame_count_) - 1, least);
+  std::array<NodeKey, kBoxLanes> bounds;
+  const auto& bounds_of = is_leaf ? slot_kernels().node_bounds : slot_kernels().bounds;
+  std::uint32_t lanes = bounds_of(*of_class_, block.boxes, base.data(), least, bounds.data());
   ++blocks_seen;
-}
-
-void LoadSearch::leave_out_excluded(std::int32_t leaf, Frame& frame) const {
-  for (std::int32_t lane = 0; lane < kBoxLanes; ++lane) {
-    NodeKey& bound = frame.bounds[static_cast<std::size_t>(lane)];
-    if (bound > 0 && excluded_->contains(index_->node_at_[place_of(leaf, lane)])) bound = 0;
+  std::size_t best = found_.size();
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const std::int32_t lane = std::countr_zero(lanes);
+    const NodeKey bound = bounds[static_cast<std::size_t>(lane)];
+    found_.push_back({bound, is_leaf ? -1 - (at * kBoxLanes + lane) : block.first_child + lane});
+    if (bound > found_[best].bound) best = found_.size() - 1;
   }
+  if (best < found_.size()) std::swap(found_[best], found_.back());
 }
 
 LoadSearch::Candidate LoadSearch::next(NodeKey least) {
-  while (!heap_.empty() && heap_.front().bound >= least) {
-    const Entry top = heap_.front();
-    std::pop_heap(heap_.begin(), heap_.end());
-    heap_.pop_back();
-    Frame& frame = frames_[static_cast<std::size_t>(top.frame)];
-    frame.bounds[static_cast<std::size_t>(top.lane)] = 0;
-    const std::int32_t at = frame.block;
-    push_best(top.frame, least);
-    if (at < 0) {
-      open(index_->top_.blocks[place_of(-1 - at, top.lane)], least);
-      continue;
+  do {
+    while (!found_.empty()) {
+      const Found found = found_.back();
+      found_.pop_back();
+      if (found.bound < least) continue;
+      if (found.at >= 0) {
+        open(found.at, std::max<NodeKey>(least, 1));
+        continue;
+      }
+      const std::int32_t place = -1 - found.at;
+      const std::int32_t node = index_->node_at_[static_cast<std::size_t>(place)];
+      if (!excluded_->empty() && excluded_->contains(node)) continue;
+      return {found.bound, node, index_->blocks_[static_cast<std::size_t>(place / kBoxLanes)].group};
     }
-    const LoadIndex::Block& block = index_->blocks_[static_cast<std::size_t>(at)];
-    if (block.first_child < 0) return {top.bound, index_->node_at_[place_of(at, top.lane)], block.group};
-    open(block.first_child + top.lane, least);
-  }
+  } while (take_from_top(least));
   return {};
 }
 

@@ -112,8 +112,7 @@ class LoadIndex {
   bool is_laid_out_ = false;
 };
 
-/// One search for nodes of one class, best bound first. Changes nothing but its own memory, which the next search uses
-/// again.
+/// One search for nodes of one class. Changes nothing but its own memory, which the next search uses again.
 class LoadSearch {
  public:
   struct Candidate {
@@ -127,35 +126,32 @@ class LoadSearch {
   /// @param excluded  nodes that are not returned
   void begin(const LoadIndex& index, const ClassOnLoads& of_class, std::span<const std::int32_t> base_of_group,
              const ExcludedNodes& excluded);
-  /// The node of the highest bound that was not returned yet; node -1 when no bound reaches `least`.
+  /// A node that was not returned yet and whose bound reaches `least`; node -1 when there is none. The first ones are
+  /// among the best, so that a caller which raises `least` to the best key so far sees few.
+  /// @param least  not lower than in the calls before
   Candidate next(NodeKey least);
 
   std::int64_t blocks_seen = 0;  ///< by all searches so far
 
  private:
-  /// Sixteen boxes that were bounded.
-  struct Frame {
-    std::array<NodeKey, kBoxLanes> bounds;  ///< 0: none, or done
-    std::int32_t block;                     ///< below 0: number -1 - block of the top
+  /// A box that was bounded.
+  struct Found {
+    NodeKey bound;
+    std::int32_t at;  ///< block in the box; below 0: -1 - the place of a node in node_at_
+    bool operator<(const Found& other) const { return bound < other.bound; }
   };
-  struct Entry {
-    NodeKey bound;  ///< the highest one of the frame
-    std::int32_t frame;
-    std::int32_t lane;  ///< which has it
-    bool operator<(const Entry& other) const { return bound < other.bound; }
-  };
-  Frame& add_frame(std::int32_t block);
-  void push_best(std::int32_t frame, NodeKey least);
+  void open_top(NodeKey least);
+  bool take_from_top(NodeKey least);
   void open(std::int32_t block, NodeKey least);
-  void leave_out_excluded(std::int32_t leaf, Frame& frame) const;
 
   const LoadIndex* index_ = nullptr;
   const ClassOnLoads* of_class_ = nullptr;
   std::span<const std::int32_t> base_of_group_;
   const ExcludedNodes* excluded_ = nullptr;
-  std::vector<Frame> frames_;
-  std::size_t frame_count_ = 0;
-  std::vector<Entry> heap_;
+  std::vector<Found> found_;     ///< to be looked at, last first
+  std::vector<Found> top_left_;  ///< boxes of the top, to be looked at after them
+  bool is_begun_ = false;        ///< the boxes of the top are bounded
+  bool is_sorted_ = false;       ///< those that are left, the best last
 };
 
 }  // namespace berth

@@ -120,8 +120,12 @@ struct SlotKernels {
   LoadKeys (*nodes)(const ClassOnLoads& of_class, const NodeLoads& loads, const std::int32_t* base, int count,
                     NodeKey* keys);
   /// At least the keys of one class on the nodes of each box. base[i] is at least the rest of their totals; 0 where it
-  /// is below 0, the box is empty, or its nodes are too small.
-  void (*bounds)(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base, NodeKey* keys);
+  /// is below 0, the box is empty, or its nodes are too small. @return the boxes whose keys reach `least`, bit by bit
+  std::uint32_t (*bounds)(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base, NodeKey least,
+                          NodeKey* keys);
+  /// The same where each box is around one node at most.
+  std::uint32_t (*node_bounds)(const ClassOnLoads& of_class, const LoadBoxes& boxes, const std::int32_t* base,
+                               NodeKey least, NodeKey* keys);
   /// The box around all lanes. @param packs  whether `used` is the largest one
   LoadBox (*join)(const LoadBoxes& boxes, bool packs);
   const char* instruction_set;

@@ -4,6 +4,7 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsBaseline = {refresh, combine, copies, nodes, bounds, join, "baseline"};
+extern const SlotKernels kSlotKernelsBaseline = {refresh, combine,     copies, nodes,
+                                                 bounds,  node_bounds, join,   "baseline"};
 
 }  // namespace berth

@@ -4,6 +4,6 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsNeon = {refresh, combine, copies, nodes, bounds, join, "neon"};
+extern const SlotKernels kSlotKernelsNeon = {refresh, combine, copies, nodes, bounds, node_bounds, join, "neon"};
 
 }  // namespace berth

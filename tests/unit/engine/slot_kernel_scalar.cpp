@@ -5,6 +5,6 @@
 
 namespace berth {
 
-extern const SlotKernels kSlotKernelsScalar = {refresh, combine, copies, nodes, bounds, join, "scalar"};
+extern const SlotKernels kSlotKernelsScalar = {refresh, combine, copies, nodes, bounds, node_bounds, join, "scalar"};
 
 }  // namespace berth
