@@ -165,9 +165,9 @@ std::int32_t TopologyTables::mask_of(const EligibleNodes& eligible) {
   for (const std::string& key : eligible.complete_keys)
     signature.append(std::to_string(key.size())).append(1, ':').append(key);
   if (eligible.affinity_of != nullptr && restricts_nodes(*eligible.affinity_of))
-    signature.append("affinity ").append(node_side_signature(*eligible.affinity_of));
+    signature.append("affinity ").append(node_affinity_signature(*eligible.affinity_of));
   if (eligible.tolerations_of != nullptr)
-    signature.append("taints ").append(node_side_signature(*eligible.tolerations_of));
+    signature.append("taints ").append(tolerations_signature(*eligible.tolerations_of));
   const auto [at, is_new] = mask_of_signature_.try_emplace(signature, -1);
   if (is_new) at->second = masks_.add({eligible, make_mask(eligible), std::move(signature)});
   return at->second;

@@ -88,6 +88,15 @@ void write(SignatureWriter& out, const TopologySpreadConstraint& constraint) {
   out.texts(constraint.match_label_keys);
 }
 
+void write_nodes_wanted(SignatureWriter& out, const PodSpec& spec) {
+  out.text(spec.node_selector.bytes());
+  write(out, spec.node_affinity);
+}
+
+void write_tolerations(SignatureWriter& out, const PodSpec& spec) {
+  out.list(spec.tolerations, [&](const auto& toleration) { write(out, toleration); });
+}
+
 }  // namespace
 
 std::string pod_signature(const PodSpec& spec) {
@@ -97,11 +106,10 @@ std::string pod_signature(const PodSpec& spec) {
   out.list(spec.init_containers, [&](const auto& container) { write(out, container); });
   out.resources(spec.overhead);
   out.resources(spec.pod_level_requests);
-  out.text(spec.node_selector.bytes());
-  write(out, spec.node_affinity);
+  write_nodes_wanted(out, spec);
   write(out, spec.pod_affinity);
   write(out, spec.pod_anti_affinity);
-  out.list(spec.tolerations, [&](const auto& toleration) { write(out, toleration); });
+  write_tolerations(out, spec);
   out.list(spec.topology_spread_constraints, [&](const auto& constraint) { write(out, constraint); });
   out.texts(spec.image_volumes);
   return out.take();
@@ -116,9 +124,20 @@ std::string node_side_signature(const PodSpec& spec) {
   out.list(spec.containers, write_images);
   out.list(spec.init_containers, write_images);
   out.texts(spec.image_volumes);
-  out.text(spec.node_selector.bytes());
-  write(out, spec.node_affinity);
-  out.list(spec.tolerations, [&](const auto& toleration) { write(out, toleration); });
+  write_nodes_wanted(out, spec);
+  write_tolerations(out, spec);
+  return out.take();
+}
+
+std::string node_affinity_signature(const PodSpec& spec) {
+  SignatureWriter out;
+  write_nodes_wanted(out, spec);
+  return out.take();
+}
+
+std::string tolerations_signature(const PodSpec& spec) {
+  SignatureWriter out;
+  write_tolerations(out, spec);
   return out.take();
 }
 

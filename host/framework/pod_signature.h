@@ -15,6 +15,10 @@ std::string pod_signature(const PodSpec& spec);
 /// The part of the signature that is read by rules on the node object only, not on the load: classes that differ only
 /// in requests share it.
 std::string node_side_signature(const PodSpec& spec);
+/// The part of that which NodeAffinity reads: nodeSelector and nodeAffinity.
+std::string node_affinity_signature(const PodSpec& spec);
+/// The part of that which TaintToleration reads.
+std::string tolerations_signature(const PodSpec& spec);
 
 /// 64-bit hash of the signature; the same in every backend and on every platform, because tie draws depend on it.
 std::uint64_t pod_class_hash(const PodSpec& spec);
