@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,7 +18,7 @@ inline constexpr std::int32_t kPageDomains = 1 << kPageDomainsLog2;
 
 /// While at most so many domains have a count, counts are a list: most workloads have few pods, and a page for each of
 /// them would be nearly all zeroes.
-inline constexpr std::size_t kListedDomains = 256;
+inline constexpr std::int32_t kListedDomains = 256;
 
 /// A count for each domain from 1 on, most of which are 0.
 class DomainCounts {
@@ -30,20 +29,19 @@ class DomainCounts {
 
   std::int64_t read(std::int32_t domain) const {
     if (is_paged_) return pages_.read(page_of(domain))[place_of(domain)];
-    const std::size_t at = find(domain);
-    return at == kNone ? 0 : entries_[at].count;
+    const std::int32_t at = find(domain);
+    return at < 0 ? 0 : counts()[at];
   }
   /// @return the count before
   std::int64_t add(std::int32_t domain, std::int64_t amount) {
-    if (!is_paged_ && find(domain) == kNone) make_room();
-    if (is_paged_) {
-      std::int64_t& count = pages_.write(page_of(domain))[place_of(domain)];
-      return std::exchange(count, count + amount);
+    if (!is_paged_) {
+      const std::int32_t at = find(domain);
+      const std::int64_t before = at < 0 ? 0 : counts()[at];
+      if (write_listed(domain, at, before + amount)) return before;
+      leave_list();
     }
-    Entry& entry = entries_[slot_for(domain)];
-    used_ += entry.domain == 0 ? 1 : 0;
-    entry.domain = domain;
-    return std::exchange(entry.count, entry.count + amount);
+    std::int64_t& count = pages_.write(page_of(domain))[place_of(domain)];
+    return std::exchange(count, count + amount);
   }
   /// Takes the place of the zeroes. @param zeroes  with room for more domains
   void grow(const Pages<std::int64_t>& zeroes) {
@@ -58,8 +56,7 @@ class DomainCounts {
   /// Calls use(domain, count) for the domains whose count is not 0; in any order while is_listed(), else ascending.
   template <class Use>
   void for_each(Use use) const {
-    for (const Entry& entry : entries_)
-      if (entry.count != 0) use(entry.domain, entry.count);
+    for (std::int32_t at = 0; at < size_; ++at) use(domains()[at], std::int64_t{counts()[at]});
     if (!is_paged_) return;
     const auto length = static_cast<std::int32_t>(pages_.page_length());
     for (std::size_t p = 0; p < pages_.page_count(); ++p) {
@@ -76,60 +73,84 @@ class DomainCounts {
 
   /// Without what is shared with the zeroes.
   std::uint64_t bytes(const Pages<std::int64_t>& zeroes) const {
-    std::uint64_t bytes = entries_.capacity() * sizeof(Entry);
+    std::uint64_t bytes = list_.capacity() * sizeof(std::int32_t);
     for (std::size_t p = 0; p < pages_.page_count(); ++p)
       if (!pages_.shares_page(zeroes, p)) bytes += sizeof(std::int64_t) * pages_.page_length();
     return bytes;
   }
 
  private:
-  static constexpr std::size_t kNone = SIZE_MAX;
-  static constexpr std::size_t kEntriesMin = 8;
   static constexpr std::int32_t kCountsAtOnce = 32;  ///< a divisor of kPageDomains
-  /// Without initialisers, since a copy of a list is then a copy of its bytes; lists are made of zeroes.
-  struct Entry {
-    std::int32_t domain;  ///< 0: none
-    std::int64_t count;
-  };
-  static_assert(std::is_trivial_v<Entry>);
+  static constexpr std::int32_t kSearchedAtOnce = 16;
+  static constexpr std::int32_t kFewDomains = 8;
+  static constexpr std::int32_t kGrowth = 4;  ///< lists that are full grow by this part
 
   static std::size_t page_of(std::int32_t domain) { return static_cast<std::size_t>(domain >> kPageDomainsLog2); }
   static std::size_t place_of(std::int32_t domain) { return static_cast<std::size_t>(domain & (kPageDomains - 1)); }
 
-  /// Where the domain is or would be; there are entries, and one of them is free.
-  std::size_t slot_for(std::int32_t domain) const {
-    const std::size_t last = entries_.size() - 1;
-    std::size_t at = ((static_cast<std::uint32_t>(domain) * 0x9e3779b1u) >> 16) & last;
-    while (entries_[at].domain != 0 && entries_[at].domain != domain) at = (at + 1) & last;
-    return at;
-  }
-  std::size_t find(std::int32_t domain) const {
-    if (entries_.empty()) return kNone;
-    const std::size_t at = slot_for(domain);
-    return entries_[at].domain == domain ? at : kNone;
-  }
-  /// For one more entry: in a list of at most three quarters, or in pages.
-  void make_room() {
-    if (4 * (used_ + 1) <= 3 * entries_.size()) return;
-    const auto live = static_cast<std::size_t>(
-        std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.count != 0; }));
-    if (live >= kListedDomains) {
-      for (const Entry& entry : entries_)
-        if (entry.count != 0) pages_.write(page_of(entry.domain))[place_of(entry.domain)] = entry.count;
-      entries_ = {};
-      is_paged_ = true;
-      return;
+  std::int32_t capacity() const { return static_cast<std::int32_t>(list_.size() / 2); }
+  const std::int32_t* domains() const { return list_.data(); }
+  const std::int32_t* counts() const { return list_.data() + capacity(); }
+
+  /// Where the list has the domain; -1: nowhere. Domain 0, which has no count, is what fills the list up.
+  std::int32_t find(std::int32_t domain) const {
+    if (domain == 0) return -1;
+    if (size_ <= kFewDomains) {  // as of zones
+      for (std::int32_t at = 0; at < size_; ++at)
+        if (domains()[at] == domain) return at;
+      return -1;
     }
-    std::size_t size = kEntriesMin;
-    while (2 * (live + 1) > size) size *= 2;
-    const std::vector<Entry> before = std::exchange(entries_, std::vector<Entry>(size));
-    used_ = live;
-    for (const Entry& entry : before)
-      if (entry.count != 0) entries_[slot_for(entry.domain)] = entry;
+    for (std::int32_t begin = 0; begin < size_; begin += kSearchedAtOnce) {
+      std::int32_t place = 0;  // from 1 on; without branches, so that several are compared in a step
+      for (std::int32_t i = 0; i < kSearchedAtOnce; ++i) place |= domains()[begin + i] == domain ? i + 1 : 0;
+      if (place != 0) return begin + place - 1;
+    }
+    return -1;
+  }
+  /// @param at  find(). @return false, and nothing changes: the list has no room for it
+  bool write_listed(std::int32_t domain, std::int32_t at, std::int64_t count) {
+    if (count < INT32_MIN || count > INT32_MAX) return false;
+    if (count == 0) {
+      if (at >= 0) remove(at);
+      return true;
+    }
+    if (at < 0) {
+      if (size_ == kListedDomains) return false;
+      if (size_ == capacity()) resize();
+      at = size_++;
+      list_[static_cast<std::size_t>(at)] = domain;
+    }
+    list_[static_cast<std::size_t>(capacity() + at)] = static_cast<std::int32_t>(count);
+    return true;
+  }
+  void remove(std::int32_t at) {
+    const auto half = static_cast<std::size_t>(capacity());
+    const auto last = static_cast<std::size_t>(--size_);
+    list_[static_cast<std::size_t>(at)] = list_[last];
+    list_[half + static_cast<std::size_t>(at)] = list_[half + last];
+    list_[last] = 0;
+  }
+  /// More room, in whole steps of find().
+  void resize() {
+    const std::int32_t more = capacity() / kGrowth / kSearchedAtOnce * kSearchedAtOnce;
+    const std::int32_t size = capacity() + std::max(more, kSearchedAtOnce);
+    std::vector<std::int32_t> larger(2 * static_cast<std::size_t>(size), 0);
+    std::copy_n(domains(), size_, larger.begin());
+    std::copy_n(counts(), size_, larger.begin() + size);
+    list_ = std::move(larger);
+  }
+  void leave_list() {
+    Pages<std::int64_t> paged = pages_;
+    for_each([&](std::int32_t domain, std::int64_t count) { paged.write(page_of(domain))[place_of(domain)] = count; });
+    pages_ = std::move(paged);
+    list_ = {};
+    size_ = 0;
+    is_paged_ = true;
   }
 
-  std::vector<Entry> entries_;  ///< open addressing; a power of two, or none
-  std::size_t used_ = 0;        ///< entries with a domain
+  /// Domains, and from the middle on the count of each, which is not 0. Domains that are not in use are 0.
+  std::vector<std::int32_t> list_;
+  std::int32_t size_ = 0;  ///< domains in the list
   bool is_paged_ = false;
   Pages<std::int64_t> pages_;  ///< all zeroes unless is_paged_
 };

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cluster/domain_counts.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <random>
+
+namespace berth {
+namespace {
+
+constexpr std::int32_t kDomains = 1500;
+
+Pages<std::int64_t> zeroes() { return {(kDomains >> kPageDomainsLog2) + 1, kPageDomains, 0}; }
+
+/// Counts beside a plain map of those that are not 0.
+class CountsAndModel {
+ public:
+  void add(std::int32_t domain, std::int64_t amount) {
+    std::int64_t& count = model_[domain];
+    ASSERT_EQ(counts_.add(domain, amount), count);
+    count += amount;
+    if (count == 0) model_.erase(domain);
+  }
+  void expect_equal() const {
+    std::map<std::int32_t, std::int64_t> all;
+    counts_.for_each([&](std::int32_t domain, std::int64_t count) {
+      EXPECT_TRUE(all.emplace(domain, count).second) << "domain " << domain << " comes twice";
+    });
+    EXPECT_EQ(all, model_);
+    for (std::int32_t domain = 0; domain <= kDomains; ++domain) {
+      const auto known = model_.find(domain);
+      EXPECT_EQ(counts_.read(domain), known == model_.end() ? 0 : known->second) << "domain " << domain;
+    }
+  }
+  const DomainCounts& counts() const { return counts_; }
+
+ private:
+  DomainCounts counts_{zeroes()};
+  std::map<std::int32_t, std::int64_t> model_;
+};
+
+TEST(DomainCounts, AreThoseOfAMapWhateverIsAdded) {
+  for (const std::int32_t domains : {1, 3, 16, 17, 100, 256, 257, kDomains}) {
+    std::mt19937 random(static_cast<unsigned>(domains));
+    CountsAndModel pair;
+    for (int i = 0; i < 4000; ++i) {
+      pair.add(1 + static_cast<std::int32_t>(random() % static_cast<unsigned>(domains)),
+               static_cast<std::int64_t>(random() % 5) - 2);
+      if (i % 500 == 0) pair.expect_equal();
+    }
+    pair.expect_equal();
+  }
+}
+
+TEST(DomainCounts, AListHoldsItsMostDomainsAndIsReadFromPagesAfterwards) {
+  CountsAndModel pair;
+  for (std::int32_t domain = 1; domain <= kListedDomains; ++domain) pair.add(domain, domain);
+  EXPECT_TRUE(pair.counts().is_listed());
+  pair.add(7, -7);
+  pair.add(kListedDomains + 1, 1);
+  EXPECT_TRUE(pair.counts().is_listed()) << "one domain went before another one came";
+  pair.add(kListedDomains + 2, 1);
+  EXPECT_FALSE(pair.counts().is_listed());
+  pair.expect_equal();
+}
+
+TEST(DomainCounts, ACountThatA32BitNumberCannotHoldIsExact) {
+  for (const std::int64_t large : {std::int64_t{1} << 40, -(std::int64_t{1} << 40)}) {
+    CountsAndModel pair;
+    pair.add(1, 3);
+    pair.add(2, large);
+    pair.add(2, 1);
+    pair.add(1500, large);
+    pair.expect_equal();
+    EXPECT_FALSE(pair.counts().is_listed());
+  }
+}
+
+TEST(DomainCounts, ACopyChangesAlone) {
+  CountsAndModel pair;
+  pair.add(4, 4);
+  DomainCounts copy = pair.counts();
+  EXPECT_EQ(copy.add(4, -4), 4);
+  EXPECT_EQ(copy.add(5, 1), 0);
+  pair.expect_equal();
+  EXPECT_EQ(copy.read(4), 0);
+  EXPECT_EQ(copy.read(5), 1);
+}
+
+TEST(DomainCounts, HaveNoneInDomain0) { EXPECT_EQ(DomainCounts(zeroes()).read(0), 0); }
+
+}  // namespace
+}  // namespace berth
