@@ -80,6 +80,17 @@ bool CommitState::begin_cycle(std::size_t pod_count) {
   return std::exchange(order_changed_, false);
 }
 
+ClassInBatch& CommitState::in_batch(std::int32_t pod_class) {
+  const auto c = static_cast<std::size_t>(pod_class);
+  if (c >= classes_in_batch_.size()) classes_in_batch_.resize(static_cast<std::size_t>(table.size()));
+  return classes_in_batch_[c];
+}
+
+bool CommitState::passes_in_batch(std::int32_t pod_class) const {
+  const auto c = static_cast<std::size_t>(pod_class);
+  return c < classes_in_batch_.size() && classes_in_batch_[c].passes_in == batch_;
+}
+
 bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_nomination) {
   own_nomination = -1;
   const auto fails = [&](OutcomeKind kind, const Message& message) {
@@ -89,7 +100,11 @@ bool CommitState::answer_without_row(const PodToPlace& pod, std::int32_t& own_no
   if (count_among() == 0) return fails(OutcomeKind::kUnschedulable, {std::string(kNoNodesText), {}, 0});
   if (ClassTable::is_error(pod.class_index)) return fails(OutcomeKind::kError, {table.error(pod.class_index), {}, 0});
   if (pod.class_index < 0) throw_not_compiled(*pod.pod);
-  if (table.is_pre_filter_idle(pod.class_index)) return try_nominated_node(pod, own_nomination);
+  if (passes_in_batch(pod.class_index)) return try_nominated_node(pod, own_nomination);
+  if (table.is_pre_filter_idle(pod.class_index)) {
+    if (table.score_error(pod.class_index).empty()) in_batch(pod.class_index).passes_in = batch_;
+    return try_nominated_node(pod, own_nomination);
+  }
   const PreFilterAnswer pre_filter = table.pre_filter(pod.class_index);
   if (!pre_filter.error.empty()) return fails(OutcomeKind::kError, {pre_filter.error, {}, 0});
   if (!pre_filter.message.empty()) {
@@ -125,8 +140,9 @@ void CommitState::answer(const PodToPlace& pod, const Selection& selection, std:
   if (selection.feasible_count == 0) return fail_everywhere(pod, own_nomination);
   // A single feasible node is taken without scoring.
   if (selection.feasible_count == 1) return place(pod, selection.node, 0);
-  const std::string& score_error = table.score_error(pod.class_index);
-  if (!score_error.empty()) return fail(pod, OutcomeKind::kError, {score_error, {}, 0});
+  if (!passes_in_batch(pod.class_index))
+    if (const std::string& error = table.score_error(pod.class_index); !error.empty())
+      return fail(pod, OutcomeKind::kError, {error, {}, 0});
   place(pod, selection.node, selection.total);
 }
 
@@ -327,9 +343,7 @@ void CommitState::fail_everywhere(const PodToPlace& pod, std::int32_t own_nomina
   }
   if (repeat_failure(pod)) return;
   const DiagnosisRow::Answer& answer = reasons.of_class(pod.class_index);
-  const auto c = static_cast<std::size_t>(pod.class_index);
-  if (c >= failure_of_class_.size()) failure_of_class_.resize(static_cast<std::size_t>(table.size()));
-  ClassFailure& failure = failure_of_class_[c];
+  ClassInBatch::Failure& failure = in_batch(pod.class_index).failure;
   if (failure.batch != batch_ || failure.answer_version != answer.version)
     failure = {batch_, answer.version, 0, kind_of(answer), message_index(answer.message)};
   failure.log_position = log.position();
@@ -338,9 +352,9 @@ void CommitState::fail_everywhere(const PodToPlace& pod, std::int32_t own_nomina
 
 bool CommitState::repeat_failure(const PodToPlace& pod) {
   const auto c = static_cast<std::size_t>(pod.class_index);
-  if (pod.class_index < 0 || c >= failure_of_class_.size() || among_ != nullptr) return false;
+  if (pod.class_index < 0 || c >= classes_in_batch_.size() || among_ != nullptr) return false;
   if (engine.node_sampling != NodeSampling::kAll) return false;  // a search moves the node that the next one starts at
-  const ClassFailure& failure = failure_of_class_[c];
+  const ClassInBatch::Failure& failure = classes_in_batch_[c].failure;
   if (failure.batch != batch_ || failure.log_position != log.position()) return false;
   if (concerned_by_nominations(*pod.pod) || table.host_decides(pod.class_index)) return false;
   fail_with(pod, failure.kind, failure.message);

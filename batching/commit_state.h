@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "batching/class_in_batch.h"
 #include "batching/commit_log.h"
 #include "batching/copies_on_nodes.h"
 #include "batching/deadline.h"
@@ -293,15 +294,6 @@ class CommitState {
   void derive(Body body);
 
  private:
-  /// Why the pods of a class find no node. Valid for the next one while the log has not grown.
-  struct ClassFailure {
-    std::uint64_t batch = 0;           ///< number of the batch that `message` belongs to
-    std::uint64_t answer_version = 0;  ///< DiagnosisRow::Answer::version
-    std::uint64_t log_position = 0;
-    OutcomeKind kind = OutcomeKind::kUnschedulable;
-    std::int32_t message = -1;  ///< index into BatchResult::messages
-  };
-
   const PodPtr& kept_pod(const AnsweredPod& answered_pod) const { return kept_pods_[answered_pod.handle].pod; }
   /// Before the current call.
   struct Before {
@@ -339,6 +331,8 @@ class CommitState {
   std::int64_t count_among() const;
   void fail_among(const PodToPlace& pod, std::int32_t own_nomination);
   std::int32_t message_index(const Message& message);
+  ClassInBatch& in_batch(std::int32_t pod_class);
+  bool passes_in_batch(std::int32_t pod_class) const;
   void fail_with(const PodToPlace& pod, OutcomeKind kind, std::int32_t message);
   bool try_nominated_node(const PodToPlace& pod, std::int32_t& refused_own);
   FeasibleList list_feasible(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
@@ -379,8 +373,8 @@ class CommitState {
   bool ranks_nodes_ = false;
   const std::vector<bool>* among_ = nullptr;  ///< BatchLimits::among
   std::map<std::tuple<std::string, PluginNames, std::int64_t>, std::int32_t> message_index_;
-  std::vector<ClassFailure> failure_of_class_;
-  const PodToPlace* run_begin_ = nullptr;  ///< the pods from here to run_end_ are of one class
+  std::vector<ClassInBatch> classes_in_batch_;  ///< [class] those above the last one: nothing is known
+  const PodToPlace* run_begin_ = nullptr;       ///< the pods from here to run_end_ are of one class
   const PodToPlace* run_end_ = nullptr;
   CopiesOnNodes copies_;  ///< between answer_copy() and apply_copies()
 };

@@ -93,7 +93,7 @@ void CommitState::sweep_if_due(RowsAfter& rows) {
   for (const std::int32_t pod_class : rows.dropped_classes) nomination_answers.forget(pod_class);
   rows.swept = true;
   reasons.clear();
-  failure_of_class_.clear();
+  classes_in_batch_.clear();
   nominations.refresh_deltas(table);
   compile(prepared);
   for (const PodToPlace& pod : prepared) kept_pods_.note_prepared(pod);

@@ -196,19 +196,6 @@ FirstRule first_of_rules(const CompiledProfile& profile, const LoadVerdict& load
   return first;
 }
 
-bool requests_may_wrap(const PodClass& pod_class) {
-  const auto may_wrap = [](const ScoredRequest& request) { return Snapshot::may_wrap(request.amount); };
-  return pod_class.needs_int64 &&
-         (std::any_of(pod_class.fit_requests.begin(), pod_class.fit_requests.end(), may_wrap) ||
-          std::any_of(pod_class.balanced_requests.begin(), pod_class.balanced_requests.end(), may_wrap));
-}
-
-/// A maxSkew below 1, which the API server rejects, can make costs negative and with them the normalised scores.
-bool spread_may_leave_range(const PodClass& pod_class) {
-  return pod_class.topology != nullptr && std::any_of(pod_class.topology->soft.begin(), pod_class.topology->soft.end(),
-                                                      [](const SoftSpread& soft) { return soft.max_skew < 1; });
-}
-
 }  // namespace
 
 LoadVerdict filter_load(const PodClass& pod_class, const Snapshot& snapshot, std::int32_t node) {
@@ -335,14 +322,10 @@ std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profil
   return total;
 }
 
-bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot) {
-  return snapshot.scores_may_wrap() || requests_may_wrap(pod_class) || spread_may_leave_range(pod_class);
-}
-
 std::string score_range_error(const PodClass& pod_class, const CompiledProfile& profile, const Snapshot& snapshot,
                               const std::vector<std::int32_t>& nodes, const HostScores* host) {
   TopologyScores topology;
-  if (spread_may_leave_range(pod_class)) topology = score_topology(*pod_class.topology, snapshot.topology(), nodes);
+  if (pod_class.spread_may_be_negative) topology = score_topology(*pod_class.topology, snapshot.topology(), nodes);
   const auto score_of = [&](std::string_view plugin, std::size_t i) {
     std::optional<std::int64_t> score = load_score(plugin, pod_class, profile, snapshot, nodes[i]);
     if (plugin == PodTopologySpread::name && topology.spread) score = topology.spread_normalized(i);

@@ -81,7 +81,9 @@ std::int64_t load_total(const PodClass& pod_class, const CompiledProfile& profil
 
 /// Whether a final score may lie outside [0, 100]. Only amounts for which the arithmetic wraps, and spread constraints
 /// that the API server rejects, can cause that.
-bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot);
+inline bool scores_may_leave_range(const PodClass& pod_class, const Snapshot& snapshot) {
+  return snapshot.scores_may_wrap() || pod_class.requests_may_wrap || pod_class.spread_may_be_negative;
+}
 /// A final score outside [0, 100] ends the cycle: the text of that error, or empty. Of several, the first of the first
 /// node, as in upstream at parallelism 1. docs/behaviour/plugins-node.md 15.2.
 /// @param host  of the same nodes; null: no plugin on the host scores

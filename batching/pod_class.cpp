@@ -24,6 +24,11 @@ Pod bare_pod(const PodClass& pod_class) {
   return pod;
 }
 
+bool any_may_wrap(const std::vector<ScoredRequest>& requests) {
+  return std::any_of(requests.begin(), requests.end(),
+                     [](const ScoredRequest& request) { return Snapshot::may_wrap(request.amount); });
+}
+
 bool any_needs_int64(const std::vector<ScoredRequest>& requests) {
   return std::any_of(requests.begin(), requests.end(), [](const ScoredRequest& r) { return r.amount >= kExactBelow; });
 }
@@ -152,6 +157,11 @@ void ClassTable::fill(PodClass& pod_class) {
   pod_class.needs_int64 = any_needs_int64(pod_class.fit_requests) || any_needs_int64(pod_class.balanced_requests) ||
                           std::any_of(pod_class.requested.begin(), pod_class.requested.end(),
                                       [](const RequestedResource& r) { return r.amount >= kExactBelow; });
+  pod_class.requests_may_wrap =
+      pod_class.needs_int64 && (any_may_wrap(pod_class.fit_requests) || any_may_wrap(pod_class.balanced_requests));
+  pod_class.spread_may_be_negative =
+      pod_class.topology != nullptr && std::any_of(pod_class.topology->soft.begin(), pod_class.topology->soft.end(),
+                                                   [](const SoftSpread& soft) { return soft.max_skew < 1; });
 }
 
 ResourceDelta ClassTable::delta_of(const ResourceAmounts& amounts, const ResourceAmounts& non_zero) const {

@@ -45,6 +45,9 @@ struct PodClass {
   std::vector<CountMove> moves;  ///< what one placed pod changes in the topology tables
   HostSide host;                 ///< the plugins on the host that its profile runs
   bool needs_int64 = false;      ///< amounts of kExactBelow and above: evaluated in integers, pod by pod
+  // What may bring a score of it out of its range:
+  bool requests_may_wrap = false;       ///< sums with its amounts, Snapshot::may_wrap()
+  bool spread_may_be_negative = false;  ///< a maxSkew below 1, which the API server rejects: costs may be negative
 
   std::uint64_t found_at = 0;              ///< sweep of the table before which it was found last
   const std::string* signature = nullptr;  ///< the key by which the table finds it; null: it does not any more

@@ -229,9 +229,9 @@ TopologyCounts TopologyCounts::zeroed() const {
 }
 
 void TopologyCounts::add(std::int32_t index, std::int32_t node, std::int64_t amount) {
-  if (!counts_node(index, node)) return;
+  const std::int32_t domain = counted_domain(at(index), node);
+  if (domain == 0) return;
   Table& table = write(index);
-  const std::int32_t domain = domain_of(table.column, node);
   const std::int64_t before = table.counts.add(domain, amount);
   const std::int64_t count = before + amount;
   table.total += amount;

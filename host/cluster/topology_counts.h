@@ -121,12 +121,7 @@ class TopologyCounts {
   /// [domain] nodes that count; [0] is 0.
   static std::vector<std::int32_t> nodes_that_count(const DomainColumn& column, const NodeMask& mask);
   /// Whether add() on the node changes a count.
-  bool counts_node(std::int32_t table, std::int32_t node) const {
-    if (!guests_.empty())
-      if (const GuestPlace* guest = find_guest(node)) return counts_guest(at(table), *guest);
-    const NodeMask& mask = mask_of(table);
-    return column(column_of(table))[node] != 0 && (mask == nullptr || (*mask)[static_cast<std::size_t>(node)] != 0);
-  }
+  bool counts_node(std::int32_t table, std::int32_t node) const { return counted_domain(at(table), node) != 0; }
   void add(std::int32_t table, std::int32_t node, std::int64_t amount);
   void add_all(const std::vector<CountMove>& moves, std::int32_t node, std::int64_t sign) {
     for (const CountMove& move : moves) add(move.table, node, sign * move.amount);
@@ -208,6 +203,13 @@ class TopologyCounts {
   static bool counts_guest(const Table& table, const GuestPlace& guest) {
     return guest.domain_of[static_cast<std::size_t>(table.column)] != 0 &&
            (table.mask_id < 0 || guest.counts_in[static_cast<std::size_t>(table.mask_id)] != 0);
+  }
+  /// The domain whose count add() changes; 0: the node does not count.
+  std::int32_t counted_domain(const Table& table, std::int32_t node) const {
+    if (!guests_.empty())
+      if (const GuestPlace* guest = find_guest(node))
+        return counts_guest(table, *guest) ? guest->domain_of[static_cast<std::size_t>(table.column)] : 0;
+    return table.mask == nullptr || (*table.mask)[static_cast<std::size_t>(node)] != 0 ? column(table.column)[node] : 0;
   }
   bool is_in_histogram(const Table& table, std::int32_t domain) const;
   void find_domain_changes();

@@ -24,6 +24,7 @@ void IndexSelection::clear() {
   indexes_.clear();
   nominated_counts_.clear();
   sides_.clear();
+  on_loads_.clear();
   cells_.clear();
 }
 
@@ -45,16 +46,26 @@ std::optional<IndexSelection::WhyNot> IndexSelection::describe(std::int32_t c, c
   const PodClass& pod_class = table_[c];
   const CompiledProfile& profile = table_.profile_of(c);
   if (!LoadIndex::serves(profile)) return WhyNot::kProfile;
-  const std::optional<ClassOnLoads> on_loads = describe_on_loads(pod_class, profile);
-  if (!on_loads || !is_checked(on_loads->cpu) || !is_checked(on_loads->memory)) return WhyNot::kRequests;
   const NodeSideRow& row = table_.node_side(c);
   follow_nodes(snapshot);
+  const std::optional<ClassOnLoads>& on_loads = on_loads_of(c);
+  if (!on_loads) return WhyNot::kRequests;
   const bool is_known = pod_class.ports.empty() &&
                         std::all_of(pod_class.requested.begin(), pod_class.requested.end(), [](const auto& request) {
                           return request.amount <= 0 || request.column == kCpuColumn || request.column == kMemoryColumn;
                         });
   asked = {&pod_class, &profile, &row, &side_of(c, row, snapshot), &snapshot, &refused, *on_loads, is_known, {}};
   return std::nullopt;
+}
+
+const std::optional<ClassOnLoads>& IndexSelection::on_loads_of(std::int32_t c) {
+  const auto at = static_cast<std::size_t>(c);
+  if (on_loads_.size() <= at) on_loads_.resize(static_cast<std::size_t>(table_.size()));
+  OnLoads& known = on_loads_[at];
+  if (known.is_known) return known.loads;
+  known = {true, describe_on_loads(table_[c], table_.profile_of(c))};
+  if (known.loads && !(is_checked(known.loads->cpu) && is_checked(known.loads->memory))) known.loads.reset();
+  return known.loads;
 }
 
 const SideOnGroups& IndexSelection::side_of(std::int32_t c, const NodeSideRow& row, const Snapshot& snapshot) {
