@@ -204,11 +204,11 @@ class CommitState {
   bool any_outdated(std::span<const PodToPlace> pods) const;
   /// Prepares those pods again. Call with exclusive().
   void keep_prepared(std::span<const PodToPlace> pods);
-  /// Backend::verdicts()
+  /// Backend::verdicts(), and so on
   PodVerdicts verdicts(const PodToPlace& pod) const;
-  /// Backend::verdicts_on()
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
+  CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const;
   /// Backend::answer_changes()
   AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const;
   /// Backend::dry_run()

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "batching/copies_that_fit.h"
 #include "batching/evaluation.h"
 #include "batching/overlay_reading.h"
 #include "batching/unknown_pod.h"
@@ -259,6 +260,18 @@ PodStatuses OverlayFork::statuses_on(const PodToPlace& pod, std::span<const Node
   return engine().look_at(pod, [own_nodes = in_engine(nodes)](const auto& own, const Backend& engine) {
     return engine.statuses_on(own, own_nodes);
   });
+}
+
+CopiesAnswer OverlayFork::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) {
+  check_known(pods);
+  CopiesAnswer answer;
+  const bool done = on_overlay([&](Reading& reading) {
+    const std::vector<PodToPlace> known = prepared(pods, reading);
+    if (!reading.is_live() || !follow_new_columns(reading)) return false;
+    answer = berth::copies_that_fit(known, limits, state_->sides, state_->nominations, state_->snapshot);
+    return true;
+  });
+  return done ? answer : copies_in_engine(pods, limits);
 }
 
 // What the engine compiled since the fork was opened

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/cluster.h"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -145,12 +148,17 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::
     throw ApiError(BERTH_E_INPUT, name_of_number(i), "expected a Pod that has not finished");
   }
   std::vector<std::unique_ptr<ReadPod>> pods;
+  for (const DecodedPod& decoded : taken.decoded.pods) pods.push_back(pod_of(decoded.pod, ignore));
+  prepare(pods);
+  return pods;
+}
+
+void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods) {
   std::vector<PodToPlace> to_prepare;
-  for (const DecodedPod& decoded : taken.decoded.pods) {
-    const ReadPod& pod = *pods.emplace_back(pod_of(decoded.pod, ignore));
-    if (pod.not_judged) continue;
-    to_prepare.push_back(pod.to_place);
-    if (pod.as_moved.pod != pod.to_place.pod) to_prepare.push_back(pod.as_moved);
+  for (const std::unique_ptr<ReadPod>& pod : pods) {
+    if (pod->not_judged) continue;
+    to_prepare.push_back(pod->to_place);
+    if (pod->as_moved.pod != pod->to_place.pod) to_prepare.push_back(pod->as_moved);
   }
   const std::unique_lock alone(mutex_);
   release_waiting();
@@ -162,7 +170,35 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::
     pod->to_place = *next++;
     pod->as_moved = has_two ? *next++ : pod->to_place;
   }
-  return pods;
+}
+
+std::vector<std::unique_ptr<ReadPod>> Cluster::copies_of(const ReadPod& pod, bool as_moved, std::size_t count,
+                                                         const std::string* uids) {
+  std::vector<std::unique_ptr<ReadPod>> copies;
+  copies.reserve(count);
+  const PodPtr pending = pending_copy_of(*pod.given);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto& copy = *copies.emplace_back(std::make_unique<ReadPod>());
+    copy.own_number = pods_read_.fetch_add(1, std::memory_order_relaxed);
+    copy.uid = uids != nullptr ? uids[i] : "/copy/" + std::to_string(copy.own_number);  // the name of no object
+    auto made = copy_of(*pending);
+    made->stored_uid = made->name = copy.uid;
+    if (!as_moved) made->node_name = pod.given->node_name;
+    copy.given = std::move(made);
+    copy.ignores = pod.ignores;
+    copy.to_place = {.pod = copy.given, .profile = pod.to_place.profile};
+    copy.as_moved = copy.to_place;
+  }
+  prepare(copies);
+  return copies;
+}
+
+ForBlocks Cluster::in_blocks() {
+  return [this](std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) {
+    using Range = tbb::blocked_range<std::size_t>;
+    arena_.execute(
+        [&] { tbb::parallel_for(Range(0, count), [&](const Range& range) { body(range.begin(), range.end()); }); });
+  };
 }
 
 void Cluster::release(std::unique_ptr<ReadPod> pod) noexcept {

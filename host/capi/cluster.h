@@ -80,11 +80,19 @@ class Cluster {
   std::unique_ptr<ReadPod> read_pod(std::string_view text, std::uint32_t ignore, CallLog& log);
   /// One Pod each.
   std::vector<std::unique_ptr<ReadPod>> read_pods(const berth_bulk& bulk, std::uint32_t ignore, CallLog& log);
+  /// Pods of the spec, labels and owner of `pod`, which is judged: with other names and uids, and not nominated.
+  /// @param as_moved  spec.nodeName is ignored
+  /// @param uids  that no other pod has, and the names; null: new ones
+  std::vector<std::unique_ptr<ReadPod>> copies_of(const ReadPod& pod, bool as_moved, std::size_t count,
+                                                  const std::string* uids = nullptr);
   /// Exactly one Node. @throws InputError, ApiError
   NodePtr read_node(std::string_view text, CallLog& log);
   /// Never fails: the engine is told with the next call that changes something.
   void release(std::unique_ptr<ReadPod> pod) noexcept;
   std::uint64_t class_of(const ReadPod& pod);
+
+  /// Runs blocks in the cluster's threads, each of some of `count`.
+  ForBlocks in_blocks();
 
   /// A fork of the engine, and what is known of that state.
   struct Opened {
@@ -100,6 +108,7 @@ class Cluster {
  private:
   void take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals);
   std::vector<std::unique_ptr<ReadPod>> prepare(TakenObjects taken, std::uint32_t ignore, CallLog& log);
+  void prepare(std::span<const std::unique_ptr<ReadPod>> pods);
   std::unique_ptr<ReadPod> pod_of(const PodPtr& pod, std::uint32_t ignore);
   void release_waiting() noexcept;
   template <class Take>

@@ -431,6 +431,64 @@ BERTH_API berth_status berth_fork_preempt(berth_fork* fork, const berth_pod* pod
 BERTH_API berth_status berth_fork_nodes(const berth_fork* fork, uint32_t* nodes, size_t capacity, size_t* count,
                                         berth_error* error);
 
+/* Counting and groups --------------------------------------------------------------------------------------------- */
+
+/** Columns of the results of this section, beside those of above. */
+enum {
+  BERTH_COLUMN_COUNT = 32,          /**< I64. Max replicas: copies that find a node, [shapes] */
+  BERTH_COLUMN_COUNT_ON_NODE = 33,  /**< I32: copies on a node, [shapes x nodes]; the nodes are in NODE */
+  BERTH_COLUMN_VALUE = 34,          /**< U32: a text: values of label keys, key by key, in byte order, [values] */
+  BERTH_COLUMN_VALUE_BEGIN = 35,    /**< U32: where a key's values begin in VALUE, [keys + 1] */
+  BERTH_COLUMN_COUNT_OF_VALUE = 36, /**< I64: copies on the nodes that have the value, [shapes x values] */
+  BERTH_COLUMN_TRY_KEY = 37,        /**< U32: a text: label key of a domain that was tried; empty: all nodes, [tries] */
+  BERTH_COLUMN_TRY_VALUE = 38,      /**< U32: a text: its value, [tries] */
+  BERTH_COLUMN_TRY_PLACED = 39,     /**< U32: pods that found a node in the try, [tries] */
+  BERTH_COLUMN_TRY_POD = 40,        /**< U32: the first pod that found none, or BERTH_NO_POD, [tries] */
+  BERTH_COLUMN_TRY_REASONS = 41,    /**< U32: a text: why, as kube-scheduler's event says it, [tries] */
+  BERTH_COLUMN_TRY_TAKEN = 42,      /**< U8: 1: the pods stand where this try placed them, [tries] */
+  BERTH_COLUMN_OWNER = 43,          /**< U32: a text: owner of a reservation, [pods] */
+  BERTH_COLUMN_UID = 44             /**< U32: a text: uid of a reserving pod, [pods] */
+};
+/** Of a try in which every pod found a node. */
+#define BERTH_NO_POD UINT32_MAX
+/** Label keys of a call, at most. */
+#define BERTH_KEYS_MAX 4
+
+typedef struct berth_max_replicas_options {
+  uint32_t struct_size;
+  uint32_t flags;              /**< BERTH_SKIP_CORDONED, BERTH_AS_MOVED */
+  const berth_node_set* nodes; /**< NULL: all nodes */
+  const char* const* keys;     /**< label keys of nodes to sum the copies by, length key_count */
+  size_t key_count;            /**< at most BERTH_KEYS_MAX */
+  uint32_t per_node;           /**< 1: the copies on each node are wanted too; 0: not */
+  uint32_t reserved;           /**< 0 */
+  uint64_t deadline_us;        /**< 0: none; from the start of the call. At least one shape is answered */
+} berth_max_replicas_options;
+#define BERTH_MAX_REPLICAS_OPTIONS_INIT {(uint32_t)sizeof(berth_max_replicas_options), 0, NULL, NULL, 0, 0, 0, 0}
+
+/** How many copies of each shape kube-scheduler would place one after another, by score, before the first that fits
+ * nowhere; each shape apart from the others. Nothing is placed.
+ *
+ * A copy is a pod of the shape's spec, labels and owner, with a name and uid of its own and without a nomination. The
+ * shape itself counts where it stands, unless BERTH_AS_MOVED. A shape that is not judged has 0 copies and JUDGED
+ * BERTH_JUDGED_NOT; plugin and reasons name what it uses. Of others the reasons are empty, unless the cycle of a copy
+ * ended with an error, which they tell. Copies per node are counted up to 2^31 - 1.
+ *
+ * @param shapes [in] length shape_count; of the snapshot's cluster
+ * @param options [in] NULL: all nodes, counts alone
+ * @param result [out] columns COUNT, JUDGED, PLUGIN, REASONS; with per_node NODE and COUNT_ON_NODE; with keys VALUE,
+ * VALUE_BEGIN and COUNT_OF_VALUE. Owned by the caller
+ * @return BERTH_DEADLINE: it passed, and the columns are of a prefix of the shapes. BERTH_E_UNSUPPORTED: the profile of
+ * a shape runs no NodeResourcesFit, without which there is no end to its copies
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_max_replicas(const berth_snapshot* snapshot, const berth_pod* const* shapes,
+                                                   size_t shape_count, const berth_max_replicas_options* options,
+                                                   berth_result** result, berth_error* error);
+/** The same in the state of the fork, which stays as it is. */
+BERTH_API berth_status berth_fork_max_replicas(berth_fork* fork, const berth_pod* const* shapes, size_t shape_count,
+                                               const berth_max_replicas_options* options, berth_result** result,
+                                               berth_error* error);
+
 /* Results --------------------------------------------------------------------------------------------------------- */
 
 BERTH_API void berth_result_free(berth_result** result);
