@@ -53,6 +53,8 @@ struct BatchLimits {
   std::size_t pods_max = SIZE_MAX;  ///< stop after this many pods with kPodLimit
   bool stop_at_failure = false;     ///< stop after the first pod without a node (kPodWithoutNode)
   bool ranks_nodes = false;         ///< BatchResult::others is wanted; for batches of one pod
+  /// Nodes are filtered and scored one by one, without rows: for few pods whose like is not expected again.
+  bool lists_nodes = false;
   /// Not null: [NodeIndex::value] the nodes that pods may be placed on; one behind the end is none of them. Filters,
   /// scores and messages are as if the others did not exist; pods on them count as ever.
   const std::vector<bool>* among = nullptr;

@@ -102,20 +102,26 @@ std::int64_t copies_under_skew(const HardSpread& spread, std::int64_t amount, st
       closed_minimum = std::min(closed_minimum, count);
     }
   }
+  // While a domain at the minimum accepts a copy, the minimum rises up to what the first full domain holds.
+  std::int64_t highest_minimum = closed_minimum;
+  for (const Domain& domain : open) highest_minimum = std::min(highest_minimum, domain.count + amount * domain.room);
+  const auto accepts_at = [&](std::int64_t minimum) {
+    return !PodTopologySpread::exceeds_skew(minimum, spread.self, minimum, spread.max_skew);
+  };
   std::int64_t placed = 0;
   while (true) {
     const std::int64_t minimum = global_minimum(counts.existing_domains(spread.table), spread.min_domains, [&] {
       std::int64_t lowest = closed_minimum;
       for (const Domain& domain : open) lowest = std::min(lowest, domain.count);
-      return lowest;
+      return amount == 1 && accepts_at(lowest) ? highest_minimum : lowest;
     });
     const std::int64_t before = placed;
     for (Domain& domain : open) {
       const std::int64_t copies = copies_from(spread, amount, domain.count, domain.room, minimum);
       placed += copies;
+      domain.placed += copies;
       domain.count += copies * amount;
       domain.room -= copies;
-      domain.placed += copies;
     }
     if (placed == before) return placed;
   }

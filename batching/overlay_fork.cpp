@@ -93,7 +93,8 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
   const bool done = on_overlay([&](Reading& reading) {
     const std::vector<PodToPlace> pods = prepared(given, reading);
     if (asks_hosts(pods, reading)) return false;
-    make_ready(pods, reading);
+    // CommitState::needs_list(): no row is read.
+    if (limits.among == nullptr && !limits.ranks_nodes && !limits.lists_nodes) make_ready(pods, reading);
     if (!reading.is_live() || !follow_new_columns(reading) || guests_change_scores(pods)) return false;
     note_touched();
     state_->all_or_nothing([&] {

@@ -52,7 +52,7 @@ class PlacedCopies {
     for (std::size_t size = 1;; size = std::min(size * kBatchGrowth, kBatchMax)) {
       const std::optional<std::int64_t> left = limit != nullptr ? limit->left() : std::optional<std::int64_t>(0);
       if (!left) return std::nullopt;
-      const BatchResult result = place(size, *left);
+      const BatchResult result = place(size, *left, asks_again && size == 1);
       note(result);
       if (result.stop == StopReason::kDeadline) return std::nullopt;
       if (result.stop == StopReason::kPodWithoutNode) return std::move(counted_);
@@ -70,7 +70,8 @@ class PlacedCopies {
   }
 
  private:
-  BatchResult place(std::size_t size, std::int64_t deadline_us) {
+  /// @param alone  no more copies are expected to follow, so that rows would not pay
+  BatchResult place(std::size_t size, std::int64_t deadline_us, bool alone) {
     std::vector<PodToPlace> batch;
     batch.reserve(size);
     handles_.reserve(handles_.size() + size);
@@ -82,6 +83,7 @@ class PlacedCopies {
     limits.stop_at_failure = true;
     limits.deadline_us = deadline_us;
     limits.among = among_ ? &*among_ : nullptr;
+    limits.lists_nodes = alone;
     return fork_->commit_batch(batch, limits);
   }
 
