@@ -74,10 +74,12 @@ std::uint64_t Cluster::version() const {
   return facts_.version;
 }
 
-std::shared_ptr<const SideObjects> Cluster::side() const {
+ClusterFacts Cluster::facts() const {
   const std::shared_lock shared(mutex_);
-  return facts_.side;
+  return facts_;
 }
+
+std::shared_ptr<const SideObjects> Cluster::side() const { return facts().side; }
 
 // Reading objects
 
@@ -311,6 +313,8 @@ void Cluster::replace(const std::string& kind, std::string_view text, CallLog& l
     if (is_pods) {
       std::set<std::string> listed;
       for (const DecodedPod& pod : taken.decoded.pods) listed.insert(pod.pod->uid());
+      for (const auto& [owner, pods_of_owner] : reservations_)
+        for (const auto& [number, pod] : pods_of_owner) listed.insert(pod->uid());
       const ClusterCache& cache = backend_->cluster().cache();
       for (const PodPtr& pod : cache.pods())
         if (!listed.contains(pod->uid()) && !cache.is_assumed(pod->uid()))

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,6 +53,10 @@ struct ReadPod {
   const PodToPlace& placeable(bool moved) const { return moved ? as_moved : to_place; }
 };
 
+/// Pods that keep room: by owner, then by number, with the uid reservation/<owner>/<number>.
+using Reservations = std::map<std::string, std::map<std::uint64_t, PodPtr>, std::less<>>;
+std::string uid_of_reservation(const std::string& owner, std::uint64_t number);
+
 /// The one handle that changes. Any thread; calls that change something wait for each other.
 class Cluster {
  public:
@@ -91,9 +96,20 @@ class Cluster {
   void release(std::unique_ptr<ReadPod> pod) noexcept;
   std::uint64_t class_of(const ReadPod& pod);
 
+  /// Those of an owner, or of all. @param owner  null: all
+  Reservations reservations(const std::string* owner);
+  /// Adds reserving pods with their nodes, which are the next ones of the owner.
+  /// @return false: the version is another one now, and nothing has changed
+  bool add_reservations(const std::string& owner, std::map<std::uint64_t, PodPtr> pods, std::uint64_t opened_at);
+  /// Removes those of the numbers that are there still. @return how many
+  std::size_t remove_reservations(const std::string& owner, std::span<const std::uint64_t> numbers);
+  /// Held by calls that reserve or give back, so that the numbers of an owner stay as they were read.
+  std::mutex& reserving() { return reserving_; }
+
   /// Runs blocks in the cluster's threads, each of some of `count`.
   ForBlocks in_blocks();
 
+  ClusterFacts facts() const;
   /// A fork of the engine, and what is known of that state.
   struct Opened {
     std::unique_ptr<Fork> fork;
@@ -111,6 +127,7 @@ class Cluster {
   void prepare(std::span<const std::unique_ptr<ReadPod>> pods);
   std::unique_ptr<ReadPod> pod_of(const PodPtr& pod, std::uint32_t ignore);
   void release_waiting() noexcept;
+  void forget_gone_reservations();
   template <class Take>
   TakenObjects read(CallLog& log, Take take);
   std::shared_ptr<ObjectPools> pools(std::size_t objects);
@@ -128,6 +145,9 @@ class Cluster {
   ObjectKeys known_;                 ///< objects that are there, apart from pods
   std::set<std::string> nominated_;  ///< uids of pods without a node that reserve room
 
+  Reservations reservations_;  ///< some may be gone: forget_gone_reservations()
+
+  std::mutex reserving_;
   std::atomic<std::uint64_t> pods_read_ = 0;
   std::mutex pools_mutex_;
   std::shared_ptr<ObjectPools> pools_;

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <utility>
@@ -18,11 +17,6 @@ namespace {
 
 constexpr int kNodes = 7;
 constexpr std::size_t kMany = 1000;  ///< more copies than any of these clusters holds
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 NodeShape any_node(Dice& dice, int number) {
   return {.name = "n" + std::to_string(number),

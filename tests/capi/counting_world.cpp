@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/capi/counting_world.h"
 
+#include <cstdlib>
+
 namespace berth::test {
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
 
 OwnedFork fork_of(berth_fork* parent) {
   berth_fork* made = nullptr;

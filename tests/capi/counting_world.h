@@ -16,6 +16,9 @@ namespace berth::test {
 inline constexpr const char* kZone = "topology.kubernetes.io/zone";
 inline constexpr const char* kHostname = "kubernetes.io/hostname";
 
+/// A number of the environment.
+std::uint64_t setting(const char* name, std::uint64_t otherwise);
+
 class CountingWorld {
  public:
   CountingWorld(const char* backend, std::uint64_t seed) : cluster(make_cluster(backend, seed)) {}
