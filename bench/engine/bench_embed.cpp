@@ -243,6 +243,37 @@ void measure_counting(Table& table, berth_cluster* cluster) {
   }
 }
 
+void measure_groups(Table& table, berth_cluster* cluster, const std::vector<berth_pod*>& pods, int rounds) {
+  berth_snapshot* snapshot = nullptr;
+  CHECK(berth_snapshot_create(cluster, &snapshot, &error));
+  const std::vector<const berth_pod*> hundred(pods.begin(), pods.begin() + 100);
+  const char* const keys[] = {"rack", "topology.kubernetes.io/zone"};
+  berth_group_options options = BERTH_GROUP_OPTIONS_INIT;
+  options.domain = BERTH_DOMAIN_REQUIRED;
+  options.keys = keys;
+  options.key_count = 2;
+  berth_fork* fork = nullptr;
+  berth_result* result = nullptr;
+  const std::string what = "group of 100 pods of 100 Deployments in one of 125 racks or 3 zones";
+  table.calls(what, std::min(rounds, 20), 0, [&](int) {
+    CHECK(berth_snapshot_fork(snapshot, &fork, &error));
+    CHECK(berth_fork_schedule_group(fork, hundred.data(), hundred.size(), &options, &result, &error));
+    berth_result_free(&result);
+    berth_fork_free(&fork);
+  });
+  table.calls("reserve 10 pods in a zone, and give them back", std::min(rounds, 100), 0, [&](int i) {
+    berth_reserve_options where = BERTH_RESERVE_OPTIONS_INIT;
+    where.key = keys[1];
+    where.value = "z1";
+    const std::size_t at = static_cast<std::size_t>(i) % pods.size();
+    CHECK(berth_cluster_reserve(cluster, "bench", pods[at], 10, &where, &result, &error));
+    berth_result_free(&result);
+    const berth_status status = berth_cluster_unreserve(cluster, "bench", nullptr, nullptr, nullptr);
+    if (status != BERTH_OK && status != BERTH_E_NOT_FOUND) std::exit(1);
+  });
+  berth_snapshot_free(&snapshot);
+}
+
 void run(int rounds) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);  // so that live bytes are all in one count
   Table table;
@@ -260,6 +291,7 @@ void run(int rounds) {
   measure_checks(table, snapshot, pods, rounds);
   measure_forks(table, snapshot, pods, rounds);
   measure_counting(table, cluster);
+  measure_groups(table, cluster, pods, rounds);
   int number = 0;
   table.calls("upsert one running pod that is new", rounds, 0, [&](int) {
     std::string text;
