@@ -31,6 +31,40 @@ TEST(Counting, ASnapshotAnswersAndStaysAsItIs) {
   }
 }
 
+/// Two zones of two empty nodes each: four copies of half a CPU a node, on the last one two.
+TEST(Counting, EachKindOfInterplayHasItsNumber) {
+  const std::vector<std::pair<PodShape, std::int64_t>> cases = {
+      {{.name = "plain"}, 14},
+      {{.name = "port", .has_port = true}, 4},
+      {{.name = "zone", .wants_zone = 1}, 6},
+      {{.name = "nothing", .milli_cpu = 0, .memory_mib = 0}, 48},
+      {{.name = "host", .alone = true}, 4},
+      {{.name = "apart", .apart_in_zone = true}, 2},
+      {{.name = "both", .alone = true, .apart_in_zone = true}, 2},
+      {{.name = "spread", .spreads = true}, 13},
+      {{.name = "hosts", .spreads_hosts = true}, 11},
+      {{.name = "spread-port", .spreads = true, .has_port = true}, 4},
+      {{.name = "spread-host", .spreads = true, .alone = true}, 4},
+      {{.name = "spread-apart", .spreads = true, .apart_in_zone = true}, 2},
+      {{.name = "far", .near_app = 9}, 0},
+  };
+  for (const char* const backend : {"cpu", "reference"}) {
+    CountingWorld world(backend, 1);
+    for (int n = 0; n < 4; ++n)
+      world.upsert(node_json({.name = "n" + std::to_string(n), .cpu = n == 3 ? 1 : 2, .zone = n / 2}));
+    Asked asked;
+    for (const auto& [shape, count] : cases) asked.shapes.push_back(shape);
+    asked.shapes.push_back({.name = "together", .together = true});
+    for (const bool per_node : {false, true}) {
+      const OwnedResult result = max_replicas(world, nullptr, world.snapshot().get(), asked, per_node);
+      const auto counts = column_of<std::int64_t>(*result, BERTH_COLUMN_COUNT);
+      for (std::size_t i = 0; i < cases.size(); ++i)
+        EXPECT_EQ(counts[i], cases[i].second) << cases[i].first.name << ", " << backend << ", per node " << per_node;
+      EXPECT_TRUE(counts.back() == 6 || counts.back() == 8) << counts.back() << ": those of one zone, " << backend;
+    }
+  }
+}
+
 TEST(Counting, WhatIsNotJudgedHasNoCopies) {
   for (const char* const backend : {"cpu", "reference"}) {
     Small small(backend);

@@ -33,7 +33,7 @@ PodShape any_pod(Dice& dice, const std::string& name) {
   shape.milli_cpu = dice.one_in(6) ? 0 : 150 * static_cast<int>(1 + dice.upto(12));
   shape.memory_mib = dice.one_in(4) ? 0 : 512 * static_cast<int>(1 + dice.upto(5));
   shape.gpus = dice.one_in(6) ? 1 : 0;
-  shape.app = static_cast<int>(dice.upto(2));
+  shape.app = static_cast<int>(dice.upto(5));
   shape.priority = dice.one_in(3) ? 100 : 0;
   shape.has_port = dice.one_in(7);
   shape.wants_zone = dice.one_in(6) ? static_cast<int>(dice.upto(2)) : -1;
@@ -43,7 +43,7 @@ PodShape any_pod(Dice& dice, const std::string& name) {
   shape.alone = dice.one_in(4);
   shape.apart_in_zone = dice.one_in(6);
   shape.together = dice.one_in(5);
-  shape.near_app = dice.one_in(6) ? static_cast<int>(dice.upto(2)) : -1;
+  shape.near_app = dice.one_in(6) ? static_cast<int>(dice.upto(5)) : -1;
   return shape;
 }
 
