@@ -26,19 +26,23 @@ constexpr std::size_t kPodsPerBlock = 16;
 /// Amounts up to this are exact in doubles, and so is their quotient when it is rounded down.
 constexpr std::int64_t kExactInDoubles = std::int64_t{1} << 53;
 
-/// What nodes have left of each resource, once for all classes of a call, in doubles. [slot]
+/// What nodes have left of each resource, once for all classes of a call, in doubles. By position among those of the
+/// nodes that are asked about which take another pod.
 class FreeAmounts {
  public:
   FreeAmounts(const Snapshot& snapshot, const std::vector<bool>* among) : snapshot_(snapshot) {
-    const auto slots = static_cast<std::size_t>(snapshot.slot_count());
-    pods_.resize(slots);
-    for (std::int32_t i = 0; i < snapshot.slot_count(); ++i)
-      if (snapshot.has_node(i) && (among == nullptr || is_in(*among, i)))
-        pods_[static_cast<std::size_t>(i)] = static_cast<double>(std::min<std::int64_t>(
-            NodeResourcesFit::slots_left(snapshot.pod_count(i), snapshot.allowed_pods(i)), INT32_MAX));
+    for (std::int32_t i = 0; i < snapshot.slot_count(); ++i) {
+      if (!snapshot.has_node(i) || (among != nullptr && !is_in(*among, i))) continue;
+      const std::int64_t left = NodeResourcesFit::slots_left(snapshot.pod_count(i), snapshot.allowed_pods(i));
+      if (left == 0) continue;
+      nodes_.push_back(i);
+      pods_.push_back(static_cast<double>(std::min<std::int64_t>(left, INT32_MAX)));
+    }
   }
 
-  /// 0 of nodes that are not asked about.
+  /// Ascending slots.
+  std::span<const std::int32_t> nodes() const { return nodes_; }
+  /// Pods that the nodes may still take.
   const std::vector<double>& pods() const { return pods_; }
   /// Call for every column before of().
   void read(std::int32_t column) {
@@ -46,11 +50,11 @@ class FreeAmounts {
     if (at >= of_column_.size()) of_column_.resize(at + 1);
     if (of_column_[at].is_read) return;
     Column& free = of_column_[at];
-    free.amounts.resize(pods_.size());
-    for (std::int32_t i = 0; i < snapshot_.slot_count(); ++i) {
+    free.amounts.reserve(nodes_.size());
+    for (const std::int32_t i : nodes_) {
       const std::int64_t allocatable = snapshot_.allocatable(column, i), requested = snapshot_.requested(column, i);
       free.is_exact = free.is_exact && std::max(allocatable, requested) < kExactInDoubles;
-      free.amounts[static_cast<std::size_t>(i)] = static_cast<double>(allocatable - requested);
+      free.amounts.push_back(static_cast<double>(allocatable - requested));
     }
     free.is_read = true;
   }
@@ -71,6 +75,7 @@ class FreeAmounts {
   }
 
   const Snapshot& snapshot_;
+  std::vector<std::int32_t> nodes_;
   std::vector<double> pods_;
   std::vector<Column> of_column_;
 };
@@ -93,7 +98,7 @@ struct Asked {
   CopyInterplay interplay;
   bool any_nominated_against = false;
   bool one_a_node = false;                         ///< by its ports
-  const std::vector<double>* pods_left = nullptr;  ///< of nodes that the node side accepts
+  const std::vector<double>* pods_left = nullptr;  ///< 0 of nodes that the node side refuses
 };
 
 class Counting {
@@ -210,7 +215,7 @@ class Counting {
     if (list != nullptr) return *list;
     auto left = std::make_unique<std::vector<double>>(free_.pods());
     for (std::size_t i = 0; i < left->size(); ++i)
-      if ((*left)[i] > 0 && view.refusal(static_cast<std::int32_t>(i)) != NodeSideRow::kAccepted) (*left)[i] = 0;
+      if (view.refusal(free_.nodes()[i]) != NodeSideRow::kAccepted) (*left)[i] = 0;
     list = std::move(left);
     return *list;
   }
@@ -236,7 +241,7 @@ class Counting {
     }
   }
 
-  /// @param copies  [slot] scratch
+  /// @param copies  scratch, by position in FreeAmounts::nodes()
   /// @return nullopt: they have to be placed
   std::optional<std::int64_t> count(const Asked& asked, std::vector<double>& copies) {
     const PodClass& pod_class = asked.prepared->pod_class();
@@ -245,8 +250,7 @@ class Counting {
     if (asked.one_a_node) {
       for (std::size_t i = 0; i < copies.size(); ++i) {
         if (copies[i] < 1) continue;
-        const bool accepts =
-            load_accepts(pod_class, asked.prepared->profile(), snapshot_, static_cast<std::int32_t>(i));
+        const bool accepts = load_accepts(pod_class, asked.prepared->profile(), snapshot_, free_.nodes()[i]);
         copies[i] = accepts ? 1 : 0;
       }
     }
@@ -278,7 +282,9 @@ class Counting {
     Nominations::CrowdedNode crowded = nominations_.crowded_node(pod.pod_class(), snapshot_);
     const NodeSideView side = sides_.view(pod.row(), pod.class_index());
     for (const std::int32_t node : nominations_.nominated_nodes()) {
-      double& here = copies[static_cast<std::size_t>(node)];
+      const auto at = std::ranges::lower_bound(free_.nodes(), node);
+      if (at == free_.nodes().end() || *at != node) continue;
+      double& here = copies[static_cast<std::size_t>(at - free_.nodes().begin())];
       if (here < 1 || !nominations_.crowd(pod.pod(), pod.pod_class(), node, crowded)) continue;
       const std::int64_t beside = copies_on(pod.pod_class(), crowded.overlay);
       const bool accepts =
@@ -294,14 +300,14 @@ class Counting {
     const bool skew_moves = asked.interplay.kind == CopyInterplay::Kind::kSpread;
     for (std::size_t i = 0; i < copies.size(); ++i) {
       if (copies[i] < 1) continue;
-      const TopologyVerdict verdict = filter_topology(pod_class, snapshot_, static_cast<std::int32_t>(i));
+      const TopologyVerdict verdict = filter_topology(pod_class, snapshot_, free_.nodes()[i]);
       const bool spread_accepts =
           verdict.spread == SpreadVerdict::kAccepted || (skew_moves && verdict.spread == SpreadVerdict::kSkew);
       if (!spread_accepts || verdict.affinity != AffinityVerdict::kAccepted) copies[i] = 0;
     }
   }
 
-  /// @param copies  [slot] that nodes take by themselves; becomes those that they get where the order leaves no choice
+  /// @param copies  that nodes take by themselves; becomes those that they get where the order leaves no choice
   std::optional<std::int64_t> sum_up(const CopyInterplay& interplay, std::vector<double>& copies) const {
     const TopologyCounts& counts = snapshot_.topology();
     if (interplay.apart_column >= 0) close_domains(counts, interplay.apart_column, copies);
@@ -310,11 +316,11 @@ class Counting {
     const std::int32_t column = counts.column_of(table);
     std::vector<std::int64_t> of_domain(static_cast<std::size_t>(counts.domain_count(column)) + 1);
     const auto domain_of = [&](std::size_t i) -> std::int64_t& {
-      return of_domain[static_cast<std::size_t>(counts.domain_of(column, static_cast<std::int32_t>(i)))];
+      return of_domain[static_cast<std::size_t>(counts.domain_of(column, free_.nodes()[i]))];
     };
     for (std::size_t i = 0; i < copies.size(); ++i) {
       if (copies[i] < 1) continue;
-      if (!counts.counts_node(table, static_cast<std::int32_t>(i))) return std::nullopt;
+      if (!counts.counts_node(table, free_.nodes()[i])) return std::nullopt;
       domain_of(i) += static_cast<std::int64_t>(copies[i]);
     }
     const std::int64_t total = copies_under_skew(*interplay.spread, interplay.spread_amount, of_domain, counts);
@@ -335,11 +341,11 @@ class Counting {
   }
 
   /// One copy a domain; nodes without the key take what they can.
-  static void close_domains(const TopologyCounts& counts, std::int32_t column, std::vector<double>& copies) {
+  void close_domains(const TopologyCounts& counts, std::int32_t column, std::vector<double>& copies) const {
     std::vector<std::uint8_t> is_closed(static_cast<std::size_t>(counts.domain_count(column)) + 1);
     for (std::size_t i = 0; i < copies.size(); ++i) {
       if (copies[i] < 1) continue;
-      const auto domain = static_cast<std::size_t>(counts.domain_of(column, static_cast<std::int32_t>(i)));
+      const auto domain = static_cast<std::size_t>(counts.domain_of(column, free_.nodes()[i]));
       if (domain == 0) continue;
       copies[i] = is_closed[domain] != 0 ? 0 : 1;
       is_closed[domain] = 1;
@@ -348,7 +354,8 @@ class Counting {
 
   void write_on_nodes(std::size_t pod, const std::vector<double>& copies) {
     std::int32_t* const on_node = answer_.on_node.data() + pod * answer_.slot_count;
-    for (std::size_t i = 0; i < copies.size(); ++i) on_node[i] = static_cast<std::int32_t>(copies[i]);
+    for (std::size_t i = 0; i < copies.size(); ++i)
+      on_node[static_cast<std::size_t>(free_.nodes()[i])] = static_cast<std::int32_t>(copies[i]);
   }
 
   std::span<const PodToPlace> pods_;
