@@ -243,6 +243,44 @@ void measure_counting(Table& table, berth_cluster* cluster) {
   }
 }
 
+/// Shapes whose copies have to be placed: two constraints of which each closes nodes to the other.
+void measure_placed_copies(Table& table, berth_cluster* cluster) {
+  constexpr int kShapes = 5;
+  std::vector<berth_pod*> shapes;
+  for (int i = 0; i < kShapes; ++i) {
+    const PodPtr plain = make_shape(9 * i, false);
+    Pod pod;
+    pod.namespace_ = plain->namespace_;
+    pod.name = pod.stored_uid = "two-constraints-" + std::to_string(i);
+    pod.labels = plain->labels;
+    PodSpec spec = *plain->spec;
+    for (const char* const key : {"kubernetes.io/hostname", "topology.kubernetes.io/zone"}) {
+      TopologySpreadConstraint& spread = spec.topology_spread_constraints.emplace_back();
+      spread.topology_key = key;
+      spread.max_skew = 3;
+      spread.label_selector.emplace().match_labels = pod.labels;
+    }
+    pod.spec = std::make_shared<const PodSpec>(std::move(spec));
+    std::string text;
+    append_json(text, pod);
+    CHECK(berth_pod_create(cluster, text.data(), text.size(), nullptr, &shapes.emplace_back(nullptr), &error));
+  }
+  berth_snapshot* snapshot = nullptr;
+  berth_result* result = nullptr;
+  CHECK(berth_snapshot_create(cluster, &snapshot, &error));
+  const double us = microseconds_of(
+      [&] { CHECK(berth_snapshot_max_replicas(snapshot, shapes.data(), kShapes, nullptr, &result, &error)); });
+  berth_column counts{};
+  CHECK(berth_result_column(result, BERTH_COLUMN_COUNT, &counts, &error));
+  std::int64_t copies = 0;
+  for (std::size_t i = 0; i < counts.length; ++i) copies += static_cast<const std::int64_t*>(counts.data)[i];
+  table.row("max_replicas by placing: copies of 5 shapes", static_cast<double>(copies), "", 0);
+  table.row("max_replicas by placing, each copy", us / static_cast<double>(std::max<std::int64_t>(copies, 1)), "us", 0);
+  berth_result_free(&result);
+  berth_snapshot_free(&snapshot);
+  for (berth_pod*& shape : shapes) berth_pod_free(&shape);
+}
+
 void measure_groups(Table& table, berth_cluster* cluster, const std::vector<berth_pod*>& pods, int rounds) {
   berth_snapshot* snapshot = nullptr;
   CHECK(berth_snapshot_create(cluster, &snapshot, &error));
@@ -291,6 +329,7 @@ void run(int rounds) {
   measure_checks(table, snapshot, pods, rounds);
   measure_forks(table, snapshot, pods, rounds);
   measure_counting(table, cluster);
+  measure_placed_copies(table, cluster);
   measure_groups(table, cluster, pods, rounds);
   int number = 0;
   table.calls("upsert one running pod that is new", rounds, 0, [&](int) {

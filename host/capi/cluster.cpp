@@ -195,6 +195,11 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::copies_of(const ReadPod& pod, boo
   return copies;
 }
 
+void Cluster::forget_released() {
+  const std::unique_lock alone(mutex_);
+  release_waiting();
+}
+
 ForBlocks Cluster::in_blocks() {
   return [this](std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) {
     using Range = tbb::blocked_range<std::size_t>;

@@ -106,6 +106,8 @@ class Cluster {
   /// Held by calls that reserve or give back, so that the numbers of an owner stay as they were read.
   std::mutex& reserving() { return reserving_; }
 
+  /// Tells the engine of pods that were released, without waiting for the next call that changes something.
+  void forget_released();
   /// Runs blocks in the cluster's threads, each of some of `count`.
   ForBlocks in_blocks();
 

@@ -147,6 +147,7 @@ CopyCounts count_some(Fork& fork, const std::shared_ptr<Cluster>& cluster, std::
   const CopiesLimits limits{question.among, question.on_nodes, &in_blocks};
   CopiesAnswer answer = fork.copies_that_fit(to_place, limits);
   CopyCounts counts{{}, std::move(answer.on_node), answer.slot_count};
+  bool any_placed = false;
   for (std::size_t i = 0; i < pods.size(); ++i) {
     const CopiesOfPod& known = answer.pods[i];
     if (known.same_as != i) {
@@ -165,9 +166,11 @@ CopyCounts count_some(Fork& fork, const std::shared_ptr<Cluster>& cluster, std::
           copies.count(known.kind == CopiesOfPod::Kind::kAfterFirst, is_limited ? &limit : nullptr);
       if (!placed) break;
       counts.pods.push_back(*std::move(placed));
+      any_placed = true;
       if (question.on_nodes) copies.write(std::span(counts.on_node).subspan(i * counts.slot_count, counts.slot_count));
     }
   }
+  if (any_placed) cluster->forget_released();
   return counts;
 }
 
