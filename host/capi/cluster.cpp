@@ -174,23 +174,37 @@ void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods) {
   }
 }
 
+std::unique_ptr<ReadPod> Cluster::copy_of_pod(const ReadPod& pod, const Pod& pending, bool as_moved,
+                                              const std::string* uid) {
+  auto copy = std::make_unique<ReadPod>();
+  copy->own_number = pods_read_.fetch_add(1, std::memory_order_relaxed);
+  copy->uid = uid != nullptr ? *uid : "/copy/" + std::to_string(copy->own_number);  // the name of no object
+  auto made = copy_of(pending);
+  made->stored_uid = made->name = copy->uid;
+  if (!as_moved) made->node_name = pod.given->node_name;
+  copy->given = std::move(made);
+  copy->ignores = pod.ignores;
+  copy->to_place = {.pod = copy->given, .profile = pod.to_place.profile};
+  copy->as_moved = copy->to_place;
+  return copy;
+}
+
 std::vector<std::unique_ptr<ReadPod>> Cluster::copies_of(const ReadPod& pod, bool as_moved, std::size_t count,
                                                          const std::string* uids) {
   std::vector<std::unique_ptr<ReadPod>> copies;
   copies.reserve(count);
   const PodPtr pending = pending_copy_of(*pod.given);
-  for (std::size_t i = 0; i < count; ++i) {
-    auto& copy = *copies.emplace_back(std::make_unique<ReadPod>());
-    copy.own_number = pods_read_.fetch_add(1, std::memory_order_relaxed);
-    copy.uid = uids != nullptr ? uids[i] : "/copy/" + std::to_string(copy.own_number);  // the name of no object
-    auto made = copy_of(*pending);
-    made->stored_uid = made->name = copy.uid;
-    if (!as_moved) made->node_name = pod.given->node_name;
-    copy.given = std::move(made);
-    copy.ignores = pod.ignores;
-    copy.to_place = {.pod = copy.given, .profile = pod.to_place.profile};
-    copy.as_moved = copy.to_place;
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    copies.push_back(copy_of_pod(pod, *pending, as_moved, uids != nullptr ? &uids[i] : nullptr));
+  prepare(copies);
+  return copies;
+}
+
+std::vector<std::unique_ptr<ReadPod>> Cluster::copy_of_each(std::span<const ReadPod* const> pods, bool as_moved) {
+  std::vector<std::unique_ptr<ReadPod>> copies;
+  copies.reserve(pods.size());
+  for (const ReadPod* const pod : pods)
+    copies.push_back(copy_of_pod(*pod, *pending_copy_of(*pod->given), as_moved, nullptr));
   prepare(copies);
   return copies;
 }

@@ -90,6 +90,8 @@ class Cluster {
   /// @param uids  that no other pod has, and the names; null: new ones
   std::vector<std::unique_ptr<ReadPod>> copies_of(const ReadPod& pod, bool as_moved, std::size_t count,
                                                   const std::string* uids = nullptr);
+  /// One copy of each, at the cost of one call.
+  std::vector<std::unique_ptr<ReadPod>> copy_of_each(std::span<const ReadPod* const> pods, bool as_moved);
   /// Exactly one Node. @throws InputError, ApiError
   NodePtr read_node(std::string_view text, CallLog& log);
   /// Never fails: the engine is told with the next call that changes something.
@@ -110,6 +112,7 @@ class Cluster {
   void forget_released();
   /// Runs blocks in the cluster's threads, each of some of `count`.
   ForBlocks in_blocks();
+  std::size_t threads() const { return static_cast<std::size_t>(arena_.max_concurrency()); }
 
   ClusterFacts facts() const;
   /// A fork of the engine, and what is known of that state.
@@ -127,6 +130,7 @@ class Cluster {
   void take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals);
   std::vector<std::unique_ptr<ReadPod>> prepare(TakenObjects taken, std::uint32_t ignore, CallLog& log);
   void prepare(std::span<const std::unique_ptr<ReadPod>> pods);
+  std::unique_ptr<ReadPod> copy_of_pod(const ReadPod& pod, const Pod& pending, bool as_moved, const std::string* uid);
   std::unique_ptr<ReadPod> pod_of(const PodPtr& pod, std::uint32_t ignore);
   void release_waiting() noexcept;
   void forget_gone_reservations();

@@ -2,8 +2,9 @@
 #include "host/capi/counting.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
-#include <set>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -37,13 +38,20 @@ std::optional<std::vector<bool>> among_in(Fork& child, const Fork& parent, const
 /// Copies that are placed in a fork of its own until one finds no node.
 class PlacedCopies {
  public:
-  PlacedCopies(Fork& fork, std::shared_ptr<Cluster> cluster, const ReadPod& pod, const CopyQuestion& question)
+  /// @param parent_mutex  of the fork, which takes one call at a time
+  /// @param first  a copy
+  PlacedCopies(Fork& fork, std::mutex& parent_mutex, std::shared_ptr<Cluster> cluster, const ReadPod& pod,
+               PodHandlePtr first, const CopyQuestion& question)
       : cluster_(std::move(cluster)),
         pod_(pod),
         question_(question),
+        handles_({std::move(first)}),
         parent_(fork),
-        fork_(fork.fork()),
-        among_(among_in(*fork_, fork, question.among)) {}
+        parent_mutex_(parent_mutex) {
+    const std::lock_guard alone(parent_mutex_);
+    fork_ = parent_.fork();
+    among_ = among_in(*fork_, parent_, question.among);
+  }
 
   /// @param asks_again  once the first one is placed, the engine may tell the rest
   /// @param limit  null: none
@@ -57,11 +65,13 @@ class PlacedCopies {
       if (result.stop == StopReason::kDeadline) return std::nullopt;
       if (result.stop == StopReason::kPodWithoutNode) return std::move(counted_);
       if (asks_again && size == 1 && ask_for_rest()) return std::move(counted_);
+      if (size == kBatchMax) open_engine();
     }
   }
 
   /// Adds what was counted on the nodes. @param row  [NodeIndex::value] of the parent
   void write(std::span<std::int32_t> row) const {
+    const std::lock_guard alone(parent_mutex_);
     for (std::size_t i = 0; i < on_node_.size(); ++i) {
       if (on_node_[i] == 0) continue;
       const NodeIndex node = parent_.find_node(fork_->node_name({static_cast<std::int32_t>(i)}));
@@ -74,10 +84,14 @@ class PlacedCopies {
   BatchResult place(std::size_t size, std::int64_t deadline_us, bool alone) {
     std::vector<PodToPlace> batch;
     batch.reserve(size);
-    handles_.reserve(handles_.size() + size);
-    for (std::unique_ptr<ReadPod>& copy : cluster_->copies_of(pod_, question_.as_moved, size)) {
-      batch.push_back(copy->to_place);
-      handles_.push_back(std::make_shared<const PodHandle>(cluster_, std::move(copy)));
+    if (size == 1) {
+      batch.push_back(handles_.front()->pod->to_place);
+    } else {
+      handles_.reserve(handles_.size() + size);
+      for (std::unique_ptr<ReadPod>& copy : cluster_->copies_of(pod_, question_.as_moved, size)) {
+        batch.push_back(copy->to_place);
+        handles_.push_back(std::make_shared<const PodHandle>(cluster_, std::move(copy)));
+      }
     }
     BatchLimits limits;
     limits.stop_at_failure = true;
@@ -85,6 +99,12 @@ class PlacedCopies {
     limits.among = among_ ? &*among_ : nullptr;
     limits.lists_nodes = alone;
     return fork_->commit_batch(batch, limits);
+  }
+
+  /// By now the fork differs from its engine on most nodes, which it would look at one by one for each copy.
+  void open_engine() {
+    if (!has_engine_) fork_->as_engine();
+    has_engine_ = true;
   }
 
   void note(const BatchResult& result) {
@@ -121,8 +141,10 @@ class PlacedCopies {
   const CopyQuestion& question_;
   std::vector<PodHandlePtr> handles_;  ///< which must outlive what the fork knows of them
   Fork& parent_;
+  std::mutex& parent_mutex_;
   std::unique_ptr<Fork> fork_;
   std::optional<std::vector<bool>> among_;
+  bool has_engine_ = false;  ///< of its own
   CopyCounts::OfPod counted_;
   std::vector<std::int32_t> on_node_;  ///< [NodeIndex::value] of `fork_`
 };
@@ -137,42 +159,94 @@ void refuse_without_end(std::span<const ReadPod* const> pods, const Engine& engi
   }
 }
 
-/// All of the pods, or those before the time was over. @param may_be_none  an earlier pod of the call was answered
-CopyCounts count_some(Fork& fork, const std::shared_ptr<Cluster>& cluster, std::span<const ReadPod* const> pods,
-                      const CopyQuestion& question, const TimeLimit& limit, bool may_be_none) {
-  std::vector<PodToPlace> to_place;
-  to_place.reserve(pods.size());
-  for (const ReadPod* const pod : pods) to_place.push_back(pod->placeable(question.as_moved));
-  const ForBlocks in_blocks = cluster->in_blocks();
-  const CopiesLimits limits{question.among, question.on_nodes, &in_blocks};
-  CopiesAnswer answer = fork.copies_that_fit(to_place, limits);
-  CopyCounts counts{{}, std::move(answer.on_node), answer.slot_count};
-  bool any_placed = false;
-  for (std::size_t i = 0; i < pods.size(); ++i) {
-    const CopiesOfPod& known = answer.pods[i];
-    if (known.same_as != i) {
-      counts.pods.push_back(counts.pods[known.same_as]);
-      if (question.on_nodes) {
-        const auto first = counts.on_node.begin() + static_cast<std::ptrdiff_t>(known.same_as * counts.slot_count);
-        std::copy_n(first, counts.slot_count,
-                    counts.on_node.begin() + static_cast<std::ptrdiff_t>(i * counts.slot_count));
-      }
-    } else if (known.kind == CopiesOfPod::Kind::kKnown) {
-      counts.pods.push_back({known.count, known.error});
-    } else {
-      const bool is_limited = may_be_none || i > 0;
-      PlacedCopies copies(fork, cluster, *pods[i], question);
-      std::optional<CopyCounts::OfPod> placed =
-          copies.count(known.kind == CopiesOfPod::Kind::kAfterFirst, is_limited ? &limit : nullptr);
-      if (!placed) break;
-      counts.pods.push_back(*std::move(placed));
-      any_placed = true;
-      if (question.on_nodes) copies.write(std::span(counts.on_node).subspan(i * counts.slot_count, counts.slot_count));
-    }
+/// The counts of one call, of pods that are told and of those that are placed.
+class SomeCopies {
+ public:
+  SomeCopies(Fork& fork, const std::shared_ptr<Cluster>& cluster, std::span<const ReadPod* const> pods,
+             const CopyQuestion& question)
+      : fork_(fork), cluster_(cluster), pods_(pods), question_(question), counted_(pods.size()) {}
+
+  /// All of the pods, or those before the time was over. @param may_be_none  an earlier pod of the call was answered
+  CopyCounts run(const TimeLimit& limit, bool may_be_none) {
+    ask();
+    place(limit, may_be_none);
+    return prefix();
   }
-  if (any_placed) cluster->forget_released();
-  return counts;
-}
+
+ private:
+  using Kind = CopiesOfPod::Kind;
+
+  void ask() {
+    std::vector<PodToPlace> to_place;
+    to_place.reserve(pods_.size());
+    for (const ReadPod* const pod : pods_) to_place.push_back(pod->placeable(question_.as_moved));
+    const ForBlocks in_blocks = cluster_->in_blocks();
+    answer_ = fork_.copies_that_fit(to_place, {question_.among, question_.on_nodes, &in_blocks});
+  }
+
+  /// In as many threads as the cluster has, each with a fork of its own, in the order of the pods.
+  void place(const TimeLimit& limit, bool may_be_none) {
+    std::vector<std::size_t> waiting;
+    for (std::size_t i = 0; i < pods_.size(); ++i)
+      if (answer_.pods[i].same_as == i && answer_.pods[i].kind != Kind::kKnown) waiting.push_back(i);
+    if (waiting.empty()) return;
+    // Preparing waits for all forks, and they for it.
+    std::vector<const ReadPod*> shapes;
+    for (const std::size_t i : waiting) shapes.push_back(pods_[i]);
+    std::vector<PodHandlePtr> first;
+    for (std::unique_ptr<ReadPod>& copy : cluster_->copy_of_each(shapes, question_.as_moved))
+      first.push_back(std::make_shared<const PodHandle>(cluster_, std::move(copy)));
+    std::mutex parent_mutex;
+    std::atomic<std::size_t> next = 0;
+    const auto place_next = [&](std::size_t /*begin*/, std::size_t /*end*/) {
+      for (std::size_t w = next++; w < waiting.size(); w = next++) {
+        const std::size_t i = waiting[w];
+        PlacedCopies copies(fork_, parent_mutex, cluster_, *pods_[i], first[w], question_);
+        counted_[i] = copies.count(answer_.pods[i].kind == Kind::kAfterFirst, may_be_none || i > 0 ? &limit : nullptr);
+        if (counted_[i] && question_.on_nodes) copies.write(row(i));
+      }
+    };
+    const std::size_t threads = std::min(cluster_->threads(), waiting.size());
+    if (threads > 1) {
+      cluster_->in_blocks()(threads, place_next);
+    } else {
+      place_next(0, 1);
+    }
+    first.clear();
+    cluster_->forget_released();
+  }
+
+  std::span<std::int32_t> row(std::size_t i) {
+    return std::span(answer_.on_node).subspan(i * answer_.slot_count, answer_.slot_count);
+  }
+
+  CopyCounts prefix() {
+    CopyCounts counts;
+    for (std::size_t i = 0; i < pods_.size(); ++i) {
+      const CopiesOfPod& known = answer_.pods[i];
+      if (known.same_as != i) {
+        counts.pods.push_back(counts.pods[known.same_as]);
+        if (question_.on_nodes) std::ranges::copy(row(known.same_as), row(i).begin());
+      } else if (known.kind == Kind::kKnown) {
+        counts.pods.push_back({known.count, known.error});
+      } else if (counted_[i]) {
+        counts.pods.push_back(*std::move(counted_[i]));
+      } else {
+        break;
+      }
+    }
+    counts.on_node = std::move(answer_.on_node);
+    counts.slot_count = answer_.slot_count;
+    return counts;
+  }
+
+  Fork& fork_;
+  const std::shared_ptr<Cluster>& cluster_;
+  std::span<const ReadPod* const> pods_;
+  const CopyQuestion& question_;
+  CopiesAnswer answer_;
+  std::vector<std::optional<CopyCounts::OfPod>> counted_;  ///< of those that are placed
+};
 
 }  // namespace
 
@@ -202,7 +276,7 @@ std::optional<std::vector<bool>> nodes_among(const State& state, const NodeNumbe
 CopyCounts count_copies(Fork& fork, const std::shared_ptr<Cluster>& cluster, std::span<const ReadPod* const> pods,
                         const CopyQuestion& question, const TimeLimit& limit) {
   refuse_without_end(pods, cluster->engine());
-  return count_some(fork, cluster, pods, question, limit, false);
+  return SomeCopies(fork, cluster, pods, question).run(limit, false);
 }
 
 namespace {
@@ -292,8 +366,8 @@ class Counting {
     refuse_without_end(pods, cluster_->engine());
     const std::optional<std::vector<bool>> among = nodes_among(state, options_.nodes, options_.flags);
     const bool on_nodes = options_.on_nodes || !options_.keys.empty();
-    const CopyCounts counts = count_some(state.fork, cluster_, pods, {among ? &*among : nullptr, as_moved(), on_nodes},
-                                         limit_, !counts_.empty());
+    const CopyQuestion question{among ? &*among : nullptr, as_moved(), on_nodes};
+    const CopyCounts counts = SomeCopies(state.fork, cluster_, pods, question).run(limit_, !counts_.empty());
     is_late = counts.pods.size() < pods.size();
     std::vector<AskedNode> nodes;
     if (on_nodes) nodes = asked_nodes(state, numbers_, options_.flags);

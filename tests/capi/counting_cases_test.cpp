@@ -65,6 +65,18 @@ TEST(Counting, EachKindOfInterplayHasItsNumber) {
   }
 }
 
+TEST(Counting, ManyCopiesThatHaveToBePlacedAreCounted) {
+  CountingWorld world("cpu", 1);
+  for (int n = 0; n < 4; ++n)
+    world.upsert(node_json({.name = "n" + std::to_string(n), .zone = n / 2, .pods = n == 3 ? 2000 : 2500}));
+  const PodShape shape{.name = "p", .milli_cpu = 0, .spreads = true, .spreads_hosts = true, .memory_mib = 0};
+  const Asked asked{.shapes = {shape}, .set = {}, .flags = 0};
+  const OwnedResult result = max_replicas(world, nullptr, world.snapshot().get(), asked, true);
+  EXPECT_EQ(column_of<std::int64_t>(*result, BERTH_COLUMN_COUNT).front(), 8003);
+  EXPECT_EQ(column_of<std::int32_t>(*result, BERTH_COLUMN_COUNT_ON_NODE),
+            (std::vector<std::int32_t>{2001, 2001, 2001, 2000}));
+}
+
 TEST(Counting, WhatIsNotJudgedHasNoCopies) {
   for (const char* const backend : {"cpu", "reference"}) {
     Small small(backend);

@@ -84,7 +84,8 @@ std::string node_json(const NodeShape& shape) {
   return R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + shape.name + R"(","labels":)" + labels +
          R"(},"spec":{)" + spec + R"(},"status":{"allocatable":{"cpu":")" + std::to_string(shape.cpu) +
          R"(","memory":"16Gi",)" +
-         (shape.gpus > 0 ? R"("example.com/gpu":")" + std::to_string(shape.gpus) + "\"," : "") + R"("pods":"12"}}})";
+         (shape.gpus > 0 ? R"("example.com/gpu":")" + std::to_string(shape.gpus) + "\"," : "") + R"("pods":")" +
+         std::to_string(shape.pods) + "\"}}}";
 }
 
 std::string pod_json(const PodShape& shape) {

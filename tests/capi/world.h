@@ -41,6 +41,7 @@ struct NodeShape {
   bool cordoned = false;
   bool tainted = false;
   int gpus = 0;  ///< of the extended resource example.com/gpu
+  int pods = 12;
 };
 std::string node_json(const NodeShape& shape);
 struct PodShape {
