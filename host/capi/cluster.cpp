@@ -150,6 +150,7 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::
     throw ApiError(BERTH_E_INPUT, name_of_number(i), "expected a Pod that has not finished");
   }
   std::vector<std::unique_ptr<ReadPod>> pods;
+  pods.reserve(taken.decoded.pods.size());
   for (const DecodedPod& decoded : taken.decoded.pods) pods.push_back(pod_of(decoded.pod, ignore));
   prepare(pods);
   return pods;

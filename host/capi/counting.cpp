@@ -192,6 +192,7 @@ class SomeCopies {
     if (waiting.empty()) return;
     // Preparing waits for all forks, and they for it.
     std::vector<const ReadPod*> shapes;
+    shapes.reserve(waiting.size());
     for (const std::size_t i : waiting) shapes.push_back(pods_[i]);
     std::vector<PodHandlePtr> first;
     for (std::unique_ptr<ReadPod>& copy : cluster_->copy_of_each(shapes, question_.as_moved))

@@ -39,6 +39,7 @@ Reservations Cluster::reservations(const std::string* owner) {
 bool Cluster::add_reservations(const std::string& owner, std::map<std::uint64_t, PodPtr> pods,
                                std::uint64_t opened_at) {
   std::vector<ClusterChange> changes;
+  changes.reserve(pods.size());
   for (const auto& [number, pod] : pods) changes.emplace_back(PodUpsert{pod});
   const std::unique_lock alone(mutex_);
   if (facts_.version != opened_at) return false;

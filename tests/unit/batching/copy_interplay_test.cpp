@@ -52,7 +52,7 @@ TEST(CopyInterplayTest, CopiesUnderASkewDoNotDependOnTheOrder) {
     TopologyCounts counts;
     const std::int32_t column = counts.add_column(column_of(domains));
     // A domain exists where a node of it counts.
-    std::vector<std::uint8_t> mask(static_cast<std::size_t>(2 * domains + 1), 1);
+    std::vector<std::uint8_t> mask(2 * static_cast<std::size_t>(domains) + 1, 1);
     for (std::size_t d = 0; d < static_cast<std::size_t>(domains); ++d)
       if (below(6) == 0) mask[2 * d] = mask[2 * d + 1] = 0;
     const HardSpread spread{
