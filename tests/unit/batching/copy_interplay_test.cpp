@@ -63,7 +63,7 @@ TEST(CopyInterplayTest, CopiesUnderASkewDoNotDependOnTheOrder) {
     const std::int64_t amount = below(5) == 0 ? 2 : 1;
     std::vector<std::int64_t> room(static_cast<std::size_t>(domains) + 1);
     for (std::int32_t d = 1; d <= domains; ++d) {
-      const auto node = static_cast<std::size_t>(2 * (d - 1));
+      const std::size_t node = 2 * static_cast<std::size_t>(d - 1);
       counts.add(spread.table, static_cast<std::int32_t>(node), below(5));
       if (mask[node] != 0 && below(4) != 0) room[static_cast<std::size_t>(d)] = below(12);
     }
