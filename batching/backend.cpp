@@ -117,6 +117,15 @@ PodVerdicts Backend::verdicts_on(const PodToPlace& pod, std::span<const NodeInde
   return some;
 }
 
+CopiesAnswer Backend::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const {
+  CopiesAnswer answer;
+  answer.pods.resize(pods.size());
+  for (std::size_t i = 0; i < pods.size(); ++i) answer.pods[i].same_as = i;
+  answer.slot_count = static_cast<std::size_t>(slot_count());
+  if (limits.on_nodes) answer.on_node.resize(pods.size() * answer.slot_count);
+  return answer;
+}
+
 AnswerChanges Backend::answer_changes(const PodToPlace& /*pod*/, AnswerBasis& /*basis*/) const { return {}; }
 
 std::vector<BatchResult> Backend::try_forks(std::span<const std::span<const PodToPlace>> forks,

@@ -13,80 +13,14 @@
 #include <vector>
 
 #include "batching/backend_stats.h"
+#include "batching/batch.h"
+#include "batching/copies_answer.h"
 #include "host/cluster/cluster_change.h"
 #include "host/framework/plugin_names.h"
 #include "host/framework/status.h"
 #include "host/objects/pod.h"
 
 namespace berth {
-
-/// The slot of a node in an engine. A node keeps it while it exists; later another node may get it. An engine to
-/// which no node event was applied has its nodes in node order: zone-interleaved, as kube-scheduler lists them.
-struct NodeIndex {
-  std::int32_t value = -1;
-  friend bool operator==(NodeIndex, NodeIndex) = default;
-};
-inline constexpr NodeIndex kNoNode{-1};
-
-/// One pod of a batch.
-struct PodToPlace {
-  PodPtr pod;
-  std::int32_t profile = 0;       ///< index into SchedulerConfig::profiles
-  std::int32_t class_index = -1;  ///< written by Backend::compile(); a backend without classes leaves it alone
-  std::uint64_t compiled_at = 0;  ///< likewise: TopologyIndex::epoch() at that time
-  std::uint32_t handle = 0;       ///< likewise: number of the pod in the backend; 0: none. Backend::release() ends it
-};
-
-enum class OutcomeKind : std::uint8_t { kPlaced, kUnschedulable, kError };
-
-/// The outcome of one pod. A pod without a node is a result with reasons, not an error.
-struct Outcome {
-  OutcomeKind kind = OutcomeKind::kUnschedulable;
-  NodeIndex node = kNoNode;
-  std::int64_t score = 0;     ///< total of the chosen node; 0 when it was chosen without scoring
-  std::int32_t message = -1;  ///< index into BatchResult::messages for kUnschedulable and kError
-};
-
-enum class StopReason : std::uint8_t {
-  kDone,
-  kPodWithoutNode,
-  kHostPlugin,  ///< what plugins on the host answer about the next pod is stale: Backend::refill()
-  kDeadline,
-  kPodLimit,
-};
-
-struct BatchLimits {
-  std::int64_t deadline_us = 0;     ///< 0: none; measured on the steady clock from the start of the call
-  std::size_t pods_max = SIZE_MAX;  ///< stop after this many pods with kPodLimit
-  bool stop_at_failure = false;     ///< stop after the first pod without a node (kPodWithoutNode)
-  bool ranks_nodes = false;         ///< BatchResult::others is wanted; for batches of one pod
-  /// Not null: [NodeIndex::value] the nodes that pods may be placed on; one behind the end is none of them. Filters,
-  /// scores and messages are as if the others did not exist; pods on them count as ever.
-  const std::vector<bool>* among = nullptr;
-};
-
-/// Why pods have no node.
-struct Message {
-  std::string text;  ///< of the FitError, or of the error that ended the cycle
-  /// Upstream's UnschedulablePlugins, which queueing hints ask about: Diagnosis::rejectors. Empty for an error, and for
-  /// a cluster without nodes.
-  PluginNames rejectors;
-  std::int64_t resolvable_nodes = 0;  ///< Diagnosis::resolvable_count
-  bool is_of_pre_filter = false;      ///< a PreFilter plugin refused the pod, the only one of `rejectors`
-  friend bool operator==(const Message&, const Message&) = default;
-};
-
-/// The FitError of a diagnosis.
-Message message_of(const Diagnosis& diagnosis);
-
-struct BatchResult {
-  std::vector<Outcome> outcomes;  ///< one per committed pod, a prefix of the batch
-  std::vector<Message> messages;  ///< each distinct one once
-  StopReason stop = StopReason::kDone;
-  /// With BatchLimits::ranks_nodes: the nodes that were scored with the chosen one, in the order in which they would be
-  /// chosen next. Empty where no node was scored: one alone was feasible, or the pod was nominated to it.
-  std::vector<NodeIndex> others;
-};
 
 /// Position in the commit log that a backend can return to.
 struct CommitMark {
@@ -261,6 +195,8 @@ class Fork {
   /// As Backend::verdicts_on(), in the fork. @throws std::logic_error naming the pod when it is not prepared
   virtual PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) = 0;
   virtual PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) = 0;
+  /// As Backend::copies_that_fit(), in the fork.
+  virtual CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) = 0;
   /// Nodes and pods that come, change or go in the fork: NodeUpsert, NodeRemoval, PodUpsert of a pod on a node, and
   /// PodRemoval, which evicts a pod wherever it stands.
   /// @throws std::invalid_argument naming any other change, and applies none
@@ -399,6 +335,10 @@ class Backend {
   virtual PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   /// The same with reasons. A node outside PreFilter's node set has the reason that it gets in messages.
   virtual PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const = 0;
+  /// How many copies of each pod commit_batch() would place before the first that finds no node, each pod apart from
+  /// the others. An engine that has to place them to know says so: always, unless it overrides this.
+  /// @throws std::logic_error naming the pod when it is not prepared
+  virtual CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const;
   /// Which answers of verdicts() and dry_run() a caller has to ask for again who kept those for the pods of this class
   /// and priority, given equal lists of victims. An engine that cannot tell says: all, always.
   /// @param basis  of the answers; becomes that of the engine as it is now

@@ -205,11 +205,11 @@ class CommitState {
   bool any_outdated(std::span<const PodToPlace> pods) const;
   /// Prepares those pods again. Call with exclusive().
   void keep_prepared(std::span<const PodToPlace> pods);
-  /// Backend::verdicts()
+  /// Backend::verdicts(), and so on
   PodVerdicts verdicts(const PodToPlace& pod) const;
-  /// Backend::verdicts_on()
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
+  CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const;
   /// Backend::answer_changes()
   AnswerChanges answer_changes(const PodToPlace& pod, AnswerBasis& basis) const;
   /// Backend::dry_run()
@@ -241,8 +241,8 @@ class CommitState {
   /// @param refused  because of nominations
   void answer_from_list(const PodToPlace& pod, const ClassOnNodes& nodes, const ExcludedNodes& refused,
                         std::int32_t own_nomination);
-  /// The current batch is asked for BatchResult::others, or for nodes of a set: only answer_uncached() finds them.
-  bool needs_list() const { return ranks_nodes_ || among_ != nullptr; }
+  /// The current batch is asked for what only answer_uncached() finds: BatchResult::others, nodes of a set, no rows.
+  bool needs_list() const { return ranks_nodes_ || lists_nodes_ || among_ != nullptr; }
   /// The same for a class without a row: evaluates the rules on every node, in integers of any size.
   void answer_uncached(const PodToPlace& pod, std::int32_t own_nomination);
 
@@ -370,7 +370,7 @@ class CommitState {
   std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1
-  bool ranks_nodes_ = false;
+  bool ranks_nodes_ = false, lists_nodes_ = false;
   const std::vector<bool>* among_ = nullptr;  ///< BatchLimits::among
   std::map<std::tuple<std::string, PluginNames, std::int64_t>, std::int32_t> message_index_;
   std::vector<ClassInBatch> classes_in_batch_;  ///< [class] those above the last one: nothing is known
@@ -412,8 +412,7 @@ template <class Step>
 void CommitState::run_batch(std::span<const PodToPlace> pods, const BatchLimits& limits, Step step) {
   const Deadline deadline(limits.deadline_us);
   ++batch_;
-  ranks_nodes_ = limits.ranks_nodes;
-  among_ = limits.among;
+  std::tie(ranks_nodes_, lists_nodes_, among_) = std::tie(limits.ranks_nodes, limits.lists_nodes, limits.among);
   message_index_.clear();
   run_begin_ = run_end_ = nullptr;
   std::size_t next = 0;

@@ -5,6 +5,7 @@
 
 #include "batching/answer_changes.h"
 #include "batching/commit_state.h"
+#include "batching/copies_that_fit.h"
 #include "batching/evaluation.h"
 #include "batching/verdicts.h"
 
@@ -23,6 +24,10 @@ PodVerdicts CommitState::verdicts_on(const PodToPlace& pod, std::span<const Node
 PodStatuses CommitState::statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const {
   check_prepared(pod);
   return statuses_of_pod_on(current(pod), nodes, sides, nominations, snapshot);
+}
+
+CopiesAnswer CommitState::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const {
+  return berth::copies_that_fit(prepared(pods), limits, sides, nominations, snapshot);
 }
 
 AnswerChanges CommitState::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {

@@ -5,7 +5,6 @@
 // backend without changing it.
 
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 #include "batching/backend.h"
@@ -15,9 +14,6 @@
 #include "host/cluster/snapshot.h"
 
 namespace berth {
-
-/// Calls body(begin, end) for blocks that cover [0, count), in any order, perhaps in parallel.
-using ForBlocks = std::function<void(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body)>;
 
 /// Backend::dry_run(). Cost: each preemptor and each victim is prepared once; then a run reads the amounts that its
 /// class requests, once per victim, and topology tables only where the class reads tables that a victim changes.

@@ -77,6 +77,13 @@ PodToPlace EngineOfFork::prepared(const PodToPlace& pod) {
   return prepared;
 }
 
+CopiesAnswer EngineOfFork::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) {
+  std::vector<PodToPlace> own;
+  own.reserve(pods.size());
+  for (const PodToPlace& pod : pods) own.push_back(prepared(pod));
+  return engine_->copies_that_fit(own, limits);
+}
+
 std::string EngineOfFork::node_of_pod(const std::string& uid) {
   const NodeInfo* const node = engine_->cluster().cache().node_of_pod(uid);
   return node != nullptr ? node->name : std::string();
@@ -159,6 +166,12 @@ PodStatuses EngineFork::statuses_on(const PodToPlace& pod, std::span<const NodeI
   history_.check_not_spent();
   check_prepared_({&pod, 1});
   return engine_.look_at(pod, [&](const auto& own, const Backend& engine) { return engine.statuses_on(own, nodes); });
+}
+
+CopiesAnswer EngineFork::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) {
+  history_.check_not_spent();
+  check_prepared_(pods);
+  return engine_.copies_that_fit(pods, limits);
 }
 
 void EngineFork::apply(std::span<const ClusterChange> changes) {

@@ -109,6 +109,8 @@ class EngineOfFork {
   auto look_at(const PodToPlace& pod, const Look& look) {
     return look(prepared(pod), std::as_const(*engine_));
   }
+  /// Fork::copies_that_fit(), by the nodes of this engine.
+  CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits);
   /// Call when calls were taken back: pods that were prepared meanwhile are not any more.
   void forget_prepared() noexcept { prepared_.clear(); }
   /// Fork::node_of_pod()
@@ -145,6 +147,7 @@ class EngineFork : public Fork {
   Evaluation evaluate(const PodToPlace& pod) override;
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
+  CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) override;
   void apply(std::span<const ClusterChange> changes) override;
   std::unique_ptr<Fork> fork() override;
   bool promote() override;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "batching/copies_that_fit.h"
 #include "batching/evaluation.h"
 #include "batching/overlay_reading.h"
 #include "batching/unknown_pod.h"
@@ -92,7 +93,8 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
   const bool done = on_overlay([&](Reading& reading) {
     const std::vector<PodToPlace> pods = prepared(given, reading);
     if (asks_hosts(pods, reading)) return false;
-    make_ready(pods, reading);
+    // CommitState::needs_list(): no row is read.
+    if (limits.among == nullptr && !limits.ranks_nodes && !limits.lists_nodes) make_ready(pods, reading);
     if (!reading.is_live() || !follow_new_columns(reading) || guests_change_scores(pods)) return false;
     note_touched();
     state_->all_or_nothing([&] {
@@ -259,6 +261,18 @@ PodStatuses OverlayFork::statuses_on(const PodToPlace& pod, std::span<const Node
   return engine().look_at(pod, [own_nodes = in_engine(nodes)](const auto& own, const Backend& engine) {
     return engine.statuses_on(own, own_nodes);
   });
+}
+
+CopiesAnswer OverlayFork::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) {
+  check_known(pods);
+  CopiesAnswer answer;
+  const bool done = on_overlay([&](Reading& reading) {
+    const std::vector<PodToPlace> known = prepared(pods, reading);
+    if (!reading.is_live() || !follow_new_columns(reading)) return false;
+    answer = berth::copies_that_fit(known, limits, state_->sides, state_->nominations, state_->snapshot);
+    return true;
+  });
+  return done ? answer : copies_in_engine(pods, limits);
 }
 
 // What the engine compiled since the fork was opened

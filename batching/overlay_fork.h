@@ -37,6 +37,7 @@ class OverlayFork : public Fork {
   Evaluation evaluate(const PodToPlace& pod) override;
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) override;
+  CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) override;
   void apply(std::span<const ClusterChange> changes) override;
   std::unique_ptr<Fork> fork() override;
   bool promote() override;
@@ -111,6 +112,7 @@ class OverlayFork : public Fork {
   NodeIndex own_index(NodeIndex of_engine);
   std::vector<NodeIndex> in_engine(std::span<const NodeIndex> nodes);
   std::vector<bool> among_in_engine(const std::vector<bool>& among);
+  CopiesAnswer copies_in_engine(std::span<const PodToPlace> pods, const CopiesLimits& limits);
 
   std::shared_ptr<ForkSource> source_;
   std::uint64_t journal_position_;  ///< when the fork was opened

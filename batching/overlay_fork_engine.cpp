@@ -124,6 +124,30 @@ std::vector<NodeIndex> OverlayFork::in_engine(std::span<const NodeIndex> nodes) 
   return own;
 }
 
+CopiesAnswer OverlayFork::copies_in_engine(std::span<const PodToPlace> pods, const CopiesLimits& limits) {
+  EngineOfFork& own = engine();
+  CopiesLimits limits_of_own = limits;
+  std::vector<bool> among;
+  if (limits.among != nullptr) {
+    among = among_in_engine(*limits.among);
+    limits_of_own.among = &among;
+  }
+  CopiesAnswer answer = own.copies_that_fit(pods, limits_of_own);
+  if (!limits.on_nodes) return answer;
+  std::vector<NodeIndex> index_of;
+  for (std::size_t i = 0; i < answer.slot_count; ++i) {
+    const NodeIndex node{static_cast<std::int32_t>(i)};
+    index_of.push_back(own.engine().node_name(node).empty() ? kNoNode : own_index(node));
+  }
+  const std::vector<std::int32_t> on_node = std::exchange(answer.on_node, {});
+  const std::size_t slots_of_engine = std::exchange(answer.slot_count, names_.size());
+  answer.on_node.resize(pods.size() * answer.slot_count);
+  for (std::size_t i = 0; i < on_node.size(); ++i)
+    if (const NodeIndex node = index_of[i % slots_of_engine]; node != kNoNode)
+      answer.on_node[i / slots_of_engine * answer.slot_count + static_cast<std::size_t>(node.value)] = on_node[i];
+  return answer;
+}
+
 /// BatchLimits::among in the fork's engine.
 std::vector<bool> OverlayFork::among_in_engine(const std::vector<bool>& among) {
   const Backend& own = engine().engine();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/cluster.h"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -71,10 +74,12 @@ std::uint64_t Cluster::version() const {
   return facts_.version;
 }
 
-std::shared_ptr<const SideObjects> Cluster::side() const {
+ClusterFacts Cluster::facts() const {
   const std::shared_lock shared(mutex_);
-  return facts_.side;
+  return facts_;
 }
+
+std::shared_ptr<const SideObjects> Cluster::side() const { return facts().side; }
 
 // Reading objects
 
@@ -145,12 +150,18 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::
     throw ApiError(BERTH_E_INPUT, name_of_number(i), "expected a Pod that has not finished");
   }
   std::vector<std::unique_ptr<ReadPod>> pods;
+  pods.reserve(taken.decoded.pods.size());
+  for (const DecodedPod& decoded : taken.decoded.pods) pods.push_back(pod_of(decoded.pod, ignore));
+  prepare(pods);
+  return pods;
+}
+
+void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods) {
   std::vector<PodToPlace> to_prepare;
-  for (const DecodedPod& decoded : taken.decoded.pods) {
-    const ReadPod& pod = *pods.emplace_back(pod_of(decoded.pod, ignore));
-    if (pod.not_judged) continue;
-    to_prepare.push_back(pod.to_place);
-    if (pod.as_moved.pod != pod.to_place.pod) to_prepare.push_back(pod.as_moved);
+  for (const std::unique_ptr<ReadPod>& pod : pods) {
+    if (pod->not_judged) continue;
+    to_prepare.push_back(pod->to_place);
+    if (pod->as_moved.pod != pod->to_place.pod) to_prepare.push_back(pod->as_moved);
   }
   const std::unique_lock alone(mutex_);
   release_waiting();
@@ -162,7 +173,54 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::
     pod->to_place = *next++;
     pod->as_moved = has_two ? *next++ : pod->to_place;
   }
-  return pods;
+}
+
+std::unique_ptr<ReadPod> Cluster::copy_of_pod(const ReadPod& pod, const Pod& pending, bool as_moved,
+                                              const std::string* uid) {
+  auto copy = std::make_unique<ReadPod>();
+  copy->own_number = pods_read_.fetch_add(1, std::memory_order_relaxed);
+  copy->uid = uid != nullptr ? *uid : "/copy/" + std::to_string(copy->own_number);  // the name of no object
+  auto made = copy_of(pending);
+  made->stored_uid = made->name = copy->uid;
+  if (!as_moved) made->node_name = pod.given->node_name;
+  copy->given = std::move(made);
+  copy->ignores = pod.ignores;
+  copy->to_place = {.pod = copy->given, .profile = pod.to_place.profile};
+  copy->as_moved = copy->to_place;
+  return copy;
+}
+
+std::vector<std::unique_ptr<ReadPod>> Cluster::copies_of(const ReadPod& pod, bool as_moved, std::size_t count,
+                                                         const std::string* uids) {
+  std::vector<std::unique_ptr<ReadPod>> copies;
+  copies.reserve(count);
+  const PodPtr pending = pending_copy_of(*pod.given);
+  for (std::size_t i = 0; i < count; ++i)
+    copies.push_back(copy_of_pod(pod, *pending, as_moved, uids != nullptr ? &uids[i] : nullptr));
+  prepare(copies);
+  return copies;
+}
+
+std::vector<std::unique_ptr<ReadPod>> Cluster::copy_of_each(std::span<const ReadPod* const> pods, bool as_moved) {
+  std::vector<std::unique_ptr<ReadPod>> copies;
+  copies.reserve(pods.size());
+  for (const ReadPod* const pod : pods)
+    copies.push_back(copy_of_pod(*pod, *pending_copy_of(*pod->given), as_moved, nullptr));
+  prepare(copies);
+  return copies;
+}
+
+void Cluster::forget_released() {
+  const std::unique_lock alone(mutex_);
+  release_waiting();
+}
+
+ForBlocks Cluster::in_blocks() {
+  return [this](std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) {
+    using Range = tbb::blocked_range<std::size_t>;
+    arena_.execute(
+        [&] { tbb::parallel_for(Range(0, count), [&](const Range& range) { body(range.begin(), range.end()); }); });
+  };
 }
 
 void Cluster::release(std::unique_ptr<ReadPod> pod) noexcept {
@@ -275,6 +333,8 @@ void Cluster::replace(const std::string& kind, std::string_view text, CallLog& l
     if (is_pods) {
       std::set<std::string> listed;
       for (const DecodedPod& pod : taken.decoded.pods) listed.insert(pod.pod->uid());
+      for (const auto& [owner, pods_of_owner] : reservations_)
+        for (const auto& [number, pod] : pods_of_owner) listed.insert(pod->uid());
       const ClusterCache& cache = backend_->cluster().cache();
       for (const PodPtr& pod : cache.pods())
         if (!listed.contains(pod->uid()) && !cache.is_assumed(pod->uid()))

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,6 +53,10 @@ struct ReadPod {
   const PodToPlace& placeable(bool moved) const { return moved ? as_moved : to_place; }
 };
 
+/// Pods that keep room: by owner, then by number, with the uid reservation/<owner>/<number>.
+using Reservations = std::map<std::string, std::map<std::uint64_t, PodPtr>, std::less<>>;
+std::string uid_of_reservation(const std::string& owner, std::uint64_t number);
+
 /// The one handle that changes. Any thread; calls that change something wait for each other.
 class Cluster {
  public:
@@ -80,12 +85,36 @@ class Cluster {
   std::unique_ptr<ReadPod> read_pod(std::string_view text, std::uint32_t ignore, CallLog& log);
   /// One Pod each.
   std::vector<std::unique_ptr<ReadPod>> read_pods(const berth_bulk& bulk, std::uint32_t ignore, CallLog& log);
+  /// Pods of the spec, labels and owner of `pod`, which is judged: with other names and uids, and not nominated.
+  /// @param as_moved  spec.nodeName is ignored
+  /// @param uids  that no other pod has, and the names; null: new ones
+  std::vector<std::unique_ptr<ReadPod>> copies_of(const ReadPod& pod, bool as_moved, std::size_t count,
+                                                  const std::string* uids = nullptr);
+  /// One copy of each, at the cost of one call.
+  std::vector<std::unique_ptr<ReadPod>> copy_of_each(std::span<const ReadPod* const> pods, bool as_moved);
   /// Exactly one Node. @throws InputError, ApiError
   NodePtr read_node(std::string_view text, CallLog& log);
   /// Never fails: the engine is told with the next call that changes something.
   void release(std::unique_ptr<ReadPod> pod) noexcept;
   std::uint64_t class_of(const ReadPod& pod);
 
+  /// Those of an owner, or of all. @param owner  null: all
+  Reservations reservations(const std::string* owner);
+  /// Adds reserving pods with their nodes, which are the next ones of the owner.
+  /// @return false: the version is another one now, and nothing has changed
+  bool add_reservations(const std::string& owner, std::map<std::uint64_t, PodPtr> pods, std::uint64_t opened_at);
+  /// Removes those of the numbers that are there still. @return how many
+  std::size_t remove_reservations(const std::string& owner, std::span<const std::uint64_t> numbers);
+  /// Held by calls that reserve or give back, so that the numbers of an owner stay as they were read.
+  std::mutex& reserving() { return reserving_; }
+
+  /// Tells the engine of pods that were released, without waiting for the next call that changes something.
+  void forget_released();
+  /// Runs blocks in the cluster's threads, each of some of `count`.
+  ForBlocks in_blocks();
+  std::size_t threads() const { return static_cast<std::size_t>(arena_.max_concurrency()); }
+
+  ClusterFacts facts() const;
   /// A fork of the engine, and what is known of that state.
   struct Opened {
     std::unique_ptr<Fork> fork;
@@ -100,8 +129,11 @@ class Cluster {
  private:
   void take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals);
   std::vector<std::unique_ptr<ReadPod>> prepare(TakenObjects taken, std::uint32_t ignore, CallLog& log);
+  void prepare(std::span<const std::unique_ptr<ReadPod>> pods);
+  std::unique_ptr<ReadPod> copy_of_pod(const ReadPod& pod, const Pod& pending, bool as_moved, const std::string* uid);
   std::unique_ptr<ReadPod> pod_of(const PodPtr& pod, std::uint32_t ignore);
   void release_waiting() noexcept;
+  void forget_gone_reservations();
   template <class Take>
   TakenObjects read(CallLog& log, Take take);
   std::shared_ptr<ObjectPools> pools(std::size_t objects);
@@ -119,6 +151,9 @@ class Cluster {
   ObjectKeys known_;                 ///< objects that are there, apart from pods
   std::set<std::string> nominated_;  ///< uids of pods without a node that reserve room
 
+  Reservations reservations_;  ///< some may be gone: forget_gone_reservations()
+
+  std::mutex reserving_;
   std::atomic<std::uint64_t> pods_read_ = 0;
   std::mutex pools_mutex_;
   std::shared_ptr<ObjectPools> pools_;

@@ -46,7 +46,8 @@ std::shared_ptr<const Roster> Roster::changed(const std::shared_ptr<const Roster
   std::erase_if(latest, [&](const auto& change) {
     const Entry* const known = before->find(change.first);
     return known == nullptr ? !change.second.is_there
-                            : change.second.is_there && known->is_cordoned == change.second.is_cordoned;
+                            : change.second.is_there && known->is_cordoned == change.second.is_cordoned &&
+                                  known->labels == change.second.labels;
   });
   if (latest.empty()) return before;
   auto after = std::make_shared<Roster>();
@@ -54,7 +55,10 @@ std::shared_ptr<const Roster> Roster::changed(const std::shared_ptr<const Roster
   auto next = latest.begin();
   const auto take_up_to = [&](std::uint64_t limit) {
     for (; next != latest.end() && next->first < limit; ++next)
-      if (next->second.is_there) after->entries_.push_back({next->first, next->second.is_cordoned});
+      if (next->second.is_there) {
+        const Change& change = next->second;
+        after->entries_.push_back({change.number, change.is_cordoned, change.labels});
+      }
   };
   for (const Entry& entry : before->entries_) {
     take_up_to(std::uint64_t{entry.number} + 1);

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/objects/label_map.h"
+
 namespace berth::capi {
 
 /// The numbers of node names, which a cluster shares with its snapshots and forks. Any thread. A name stays.
@@ -29,13 +31,14 @@ class NodeTable {
   std::map<std::string_view, std::uint32_t> numbers_;
 };
 
-/// The nodes of a cluster, snapshot or fork, without what they are. Immutable, so that many share one.
+/// The nodes of a cluster, snapshot or fork, with what calls read of them beside the engine. Immutable, so that many
+/// share one.
 class Roster {
  public:
   struct Entry {
     std::uint32_t number = 0;
     bool is_cordoned = false;
-    friend bool operator==(Entry, Entry) = default;
+    LabelMap labels;
   };
   Roster() = default;
 
@@ -47,6 +50,7 @@ class Roster {
     std::uint32_t number = 0;
     bool is_there = true;
     bool is_cordoned = false;
+    LabelMap labels = {};
   };
   /// @return this one where the changes change nothing
   static std::shared_ptr<const Roster> changed(const std::shared_ptr<const Roster>& before,

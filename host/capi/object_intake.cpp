@@ -202,7 +202,8 @@ std::vector<Roster::Change> roster_changes(std::span<const ClusterChange> change
   std::vector<Roster::Change> of_roster;
   for (const ClusterChange& change : changes) {
     if (const auto* upsert = std::get_if<NodeUpsert>(&change))
-      of_roster.push_back({names.number_of(upsert->node->name), true, upsert->node->unschedulable});
+      of_roster.push_back(
+          {names.number_of(upsert->node->name), true, upsert->node->unschedulable, upsert->node->labels});
     if (const auto* removal = std::get_if<NodeRemoval>(&change))
       of_roster.push_back({names.number_of(removal->name), false, false});
   }

@@ -252,6 +252,11 @@ void refuse_twice(std::span<const PodHandlePtr> pods) {
 
 }  // namespace
 
+void refuse_unplaceable(WhatIf& fork, std::span<const PodHandlePtr> pods) {
+  refuse_twice(pods);
+  refuse_standing(fork, pods);
+}
+
 Scheduled schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options) {
   refuse_twice(pods);
   if ((options.flags & BERTH_AS_MOVED) == 0) refuse_standing(fork, pods);

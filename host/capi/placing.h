@@ -24,6 +24,8 @@ struct Scheduled {
   std::unique_ptr<Result> result;
   bool is_late = false;
 };
+/// @throws ApiError naming a pod that is there twice, or that stands on a node
+void refuse_unplaceable(WhatIf& fork, std::span<const PodHandlePtr> pods);
 /// berth_fork_schedule()
 Scheduled schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options);
 

@@ -7,6 +7,11 @@
 #include "host/objects/pod_copy.h"
 
 namespace berth::capi {
+namespace {
+
+constexpr const char* kStale = "what it was opened on has changed since";
+
+}  // namespace
 
 Snapshot::Snapshot(std::shared_ptr<Cluster> cluster) : cluster_(std::move(cluster)) {
   Cluster::Opened opened = cluster_->open();
@@ -88,7 +93,6 @@ void WhatIf::revert() {
 }
 
 std::optional<std::uint64_t> WhatIf::commit() {
-  constexpr const char* kStale = "what it was opened on has changed since";
   if (parent_ == nullptr) {
     std::uint64_t version = 0;
     if (!committable_ || !cluster()->commit(*fork_, facts_.roster, facts_.version, version))
@@ -97,15 +101,18 @@ std::optional<std::uint64_t> WhatIf::commit() {
     return version;
   }
   const Use parent(*parent_, BERTH_E_STALE);
-  std::vector<PodHandlePtr>& pods = parent_->used_pods_;
-  pods.reserve(pods.size() + used_pods_.size());
-  if (parent_->changes_ != parent_changes_ || !fork_->promote()) throw ApiError(BERTH_E_STALE, "fork", kStale);
-  // Nothing below throws.
-  std::move(used_pods_.begin(), used_pods_.end(), std::back_inserter(pods));
-  parent_->facts_.roster = facts_.roster;
-  parent_->changes_ += changes_ > 0 ? 1 : 0;
-  fork_.reset();
+  parent_->take_in(*this);
   return std::nullopt;
+}
+
+void WhatIf::take_in(WhatIf& child) {
+  used_pods_.reserve(used_pods_.size() + child.used_pods_.size());
+  if (changes_ != child.parent_changes_ || !child.fork_->promote()) throw ApiError(BERTH_E_STALE, "fork", kStale);
+  // Nothing below throws.
+  std::move(child.used_pods_.begin(), child.used_pods_.end(), std::back_inserter(used_pods_));
+  facts_.roster = child.facts_.roster;
+  changes_ += child.changes_ > 0 ? 1 : 0;
+  child.fork_.reset();
 }
 
 void WhatIf::apply(std::vector<ClusterChange> changes) {

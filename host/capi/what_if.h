@@ -92,6 +92,8 @@ class WhatIf : public std::enable_shared_from_this<WhatIf> {
   State state() { return {*fork_, *cluster(), facts_}; }
   std::shared_ptr<WhatIf> fork();
   void revert();
+  /// Does here what was done to `child`, a what-if on this one, which has not changed since; it is committed then.
+  void take_in(WhatIf& child);
   /// @return the cluster's version, of a what-if on a snapshot
   std::optional<std::uint64_t> commit();
   std::uint32_t add_node(const NodePtr& node);

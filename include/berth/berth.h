@@ -431,6 +431,155 @@ BERTH_API berth_status berth_fork_preempt(berth_fork* fork, const berth_pod* pod
 BERTH_API berth_status berth_fork_nodes(const berth_fork* fork, uint32_t* nodes, size_t capacity, size_t* count,
                                         berth_error* error);
 
+/* Counting and groups --------------------------------------------------------------------------------------------- */
+
+/** Columns of the results of this section, beside those of above. */
+enum {
+  BERTH_COLUMN_COUNT = 32,          /**< I64. Max replicas: copies that find a node, [shapes] */
+  BERTH_COLUMN_COUNT_ON_NODE = 33,  /**< I32: copies on a node, [shapes x nodes]; the nodes are in NODE */
+  BERTH_COLUMN_VALUE = 34,          /**< U32: a text: values of label keys, key by key, in byte order, [values] */
+  BERTH_COLUMN_VALUE_BEGIN = 35,    /**< U32: where a key's values begin in VALUE, [keys + 1] */
+  BERTH_COLUMN_COUNT_OF_VALUE = 36, /**< I64: copies on the nodes that have the value, [shapes x values] */
+  BERTH_COLUMN_TRY_KEY = 37,        /**< U32: a text: label key of a domain that was tried; empty: all nodes, [tries] */
+  BERTH_COLUMN_TRY_VALUE = 38,      /**< U32: a text: its value, [tries] */
+  BERTH_COLUMN_TRY_PLACED = 39,     /**< U32: pods that found a node in the try, [tries] */
+  BERTH_COLUMN_TRY_POD = 40,        /**< U32: the first pod that found none, or BERTH_NO_POD, [tries] */
+  BERTH_COLUMN_TRY_REASONS = 41,    /**< U32: a text: why, as kube-scheduler's event says it, [tries] */
+  BERTH_COLUMN_TRY_TAKEN = 42,      /**< U8: 1: the pods stand where this try placed them, [tries] */
+  BERTH_COLUMN_OWNER = 43,          /**< U32: a text: owner of a reservation, [pods] */
+  BERTH_COLUMN_UID = 44             /**< U32: a text: uid of a reserving pod, [pods] */
+};
+/** Of a try in which every pod found a node. */
+#define BERTH_NO_POD UINT32_MAX
+/** Label keys of a call, at most. */
+#define BERTH_KEYS_MAX 4
+
+typedef struct berth_max_replicas_options {
+  uint32_t struct_size;
+  uint32_t flags;              /**< BERTH_SKIP_CORDONED, BERTH_AS_MOVED */
+  const berth_node_set* nodes; /**< NULL: all nodes */
+  const char* const* keys;     /**< label keys of nodes to sum the copies by, length key_count */
+  size_t key_count;            /**< at most BERTH_KEYS_MAX */
+  uint32_t per_node;           /**< 1: the copies on each node are wanted too; 0: not */
+  uint32_t reserved;           /**< 0 */
+  uint64_t deadline_us;        /**< 0: none; from the start of the call. At least one shape is answered */
+} berth_max_replicas_options;
+#define BERTH_MAX_REPLICAS_OPTIONS_INIT {(uint32_t)sizeof(berth_max_replicas_options), 0, NULL, NULL, 0, 0, 0, 0}
+
+/** How many copies of each shape kube-scheduler would place one after another, by score, before the first that fits
+ * nowhere; each shape apart from the others. Nothing is placed.
+ *
+ * A copy is a pod of the shape's spec, labels and owner, with a name and uid of its own and without a nomination. The
+ * shape itself counts where it stands, unless BERTH_AS_MOVED. A shape that is not judged has 0 copies and JUDGED
+ * BERTH_JUDGED_NOT; plugin and reasons name what it uses. Of others the reasons are empty, unless the cycle of a copy
+ * ended with an error, which they tell. Copies per node are counted up to 2^31 - 1.
+ *
+ * @param shapes [in] length shape_count; of the snapshot's cluster
+ * @param options [in] NULL: all nodes, counts alone
+ * @param result [out] columns COUNT, JUDGED, PLUGIN, REASONS; with per_node NODE and COUNT_ON_NODE; with keys VALUE,
+ * VALUE_BEGIN and COUNT_OF_VALUE. Owned by the caller
+ * @return BERTH_DEADLINE: it passed, and the columns are of a prefix of the shapes. BERTH_E_UNSUPPORTED: the profile of
+ * a shape runs no NodeResourcesFit, without which there is no end to its copies
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_max_replicas(const berth_snapshot* snapshot, const berth_pod* const* shapes,
+                                                   size_t shape_count, const berth_max_replicas_options* options,
+                                                   berth_result** result, berth_error* error);
+/** The same in the state of the fork, which stays as it is. */
+BERTH_API berth_status berth_fork_max_replicas(berth_fork* fork, const berth_pod* const* shapes, size_t shape_count,
+                                               const berth_max_replicas_options* options, berth_result** result,
+                                               berth_error* error);
+
+/** Of a group whose pods may be placed anywhere, and of one that has to, or should, be in one domain. */
+enum {
+  BERTH_DOMAIN_NONE = 0,
+  BERTH_DOMAIN_REQUIRED = 1, /**< in one domain of one of the keys, or not at all */
+  BERTH_DOMAIN_PREFERRED = 2 /**< where no domain holds it, anywhere */
+};
+typedef struct berth_group_options {
+  uint32_t struct_size;
+  uint32_t flags;              /**< BERTH_SKIP_CORDONED */
+  const berth_node_set* nodes; /**< NULL: all nodes of the fork */
+  const char* const* keys;     /**< label keys of nodes, narrowest first, length key_count */
+  size_t key_count;            /**< at most BERTH_KEYS_MAX; 0 with BERTH_DOMAIN_NONE, and with that alone */
+  uint32_t domain;             /**< BERTH_DOMAIN_* */
+  uint32_t reserved;           /**< 0 */
+  size_t minimum;              /**< of pods that must find a node; 0: all */
+  uint64_t deadline_us;        /**< 0: none; from the start of the call */
+} berth_group_options;
+#define BERTH_GROUP_OPTIONS_INIT {(uint32_t)sizeof(berth_group_options), 0, NULL, NULL, 0, 0, 0, 0, 0}
+
+/** Places a group of pods in the fork by score, all of them or at least the minimum, or none.
+ *
+ * A try places the pods in their order, in all nodes or in those of one domain: the nodes that have one value of a key.
+ * The first try that places all of them is taken. Tries come key by key, narrowest first; of a key, the domain in which
+ * the most copies of the group's pods fit comes first (the sum over the pods of what berth_fork_max_replicas() counts
+ * of each in it), and of equal ones the one whose value comes first in byte order; with BERTH_DOMAIN_PREFERRED all
+ * nodes come last. Where no try places all of them, the one that placed most is taken, the earliest of equal ones, if
+ * that is the minimum or more; otherwise nothing is placed. A pod that is not judged finds no node.
+ *
+ * @param pods   [in]  length pod_count; of the fork's cluster, each once, none of them on a node
+ * @param options [in] NULL: all pods, anywhere
+ * @param result [out] columns NODE, FITS, JUDGED, SCORE and MESSAGE, [pods]: of the try that was taken, and otherwise
+ * without nodes; and TRY_KEY, TRY_VALUE, TRY_PLACED, TRY_POD, TRY_REASONS and TRY_TAKEN, [tries]. A try that is to
+ * place all stops behind the first pod that finds no node
+ * @return BERTH_DEADLINE: it passed before a try was taken, and nothing is placed. BERTH_E_EXISTS naming a pod that
+ * stands on a node. With keys, BERTH_E_UNSUPPORTED as berth_fork_max_replicas() */
+BERTH_API berth_status berth_fork_schedule_group(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
+                                                 const berth_group_options* options, berth_result** result,
+                                                 berth_error* error);
+
+typedef struct berth_reserve_options {
+  uint32_t struct_size;
+  uint32_t flags;              /**< BERTH_SKIP_CORDONED */
+  const berth_node_set* nodes; /**< NULL: all nodes. With key and value, those of the set that have the value */
+  const char* key;             /**< NULL: any domain; a label key of nodes */
+  const char* value;           /**< of the key; NULL with it alone */
+} berth_reserve_options;
+#define BERTH_RESERVE_OPTIONS_INIT {(uint32_t)sizeof(berth_reserve_options), 0, NULL, NULL, NULL}
+
+/** Keeps room for `count` copies of a pod under an owner, where rules let them stand, all of them or none.
+ *
+ * The copies are placed one after another by score among the nodes of the options: a set of one node, a domain, or any.
+ * They are pods of the cluster from then on, in every later snapshot: uid and name are "reservation/<owner>/<number>",
+ * rules count them as any other pod, and preemption may evict them in its dry runs, by the priority of the pod.
+ * Numbers begin at 0, and behind the highest one that the owner has. A reserving pod stays on its node: when
+ * that goes, it counts nowhere until a node has the name again. berth_cluster_replace() of pods leaves them alone.
+ *
+ * @param owner  [in]  not empty
+ * @param result [out] columns NODE, FITS, UID and MESSAGE, one entry for each copy that was tried. Where one did not
+ * fit, nothing is reserved: FITS is 0 for all of them, and the last message tells why. The result's version is that of
+ * the cluster before
+ * @return BERTH_E_UNSUPPORTED: Berth cannot judge the pod. BERTH_E_EXISTS: a pod that is no reservation has the uid */
+BERTH_API berth_status berth_cluster_reserve(berth_cluster* cluster, const char* owner, const berth_pod* pod,
+                                             size_t count, const berth_reserve_options* options, berth_result** result,
+                                             berth_error* error);
+
+typedef struct berth_unreserve_options {
+  uint32_t struct_size;
+  uint32_t reserved;           /**< 0 */
+  size_t count;                /**< how many at most, the latest ones; 0: all */
+  const berth_node_set* nodes; /**< NULL: on all nodes, and on those that are gone */
+  const char* key;             /**< as berth_reserve_options has them */
+  const char* value;
+  const berth_pod* pod; /**< NULL: of any pod; otherwise those that were reserved for its spec and labels */
+} berth_unreserve_options;
+#define BERTH_UNRESERVE_OPTIONS_INIT {(uint32_t)sizeof(berth_unreserve_options), 0, 0, NULL, NULL, NULL, NULL}
+
+/** Gives back what an owner has reserved, or some of it.
+ *
+ * @param removed [out] NULL, or how many pods are gone; 0 is no failure, unless the owner has none at all
+ * @return BERTH_E_NOT_FOUND: the owner has no reservation */
+BERTH_API berth_status berth_cluster_unreserve(berth_cluster* cluster, const char* owner,
+                                               const berth_unreserve_options* options, size_t* removed,
+                                               berth_error* error);
+/** The reservations as of now.
+ *
+ * @param owner  [in] NULL: of all owners, in byte order
+ * @param result [out] columns OWNER, UID and NODE, [pods], the earliest first; NODE is BERTH_NO_NODE where the node is
+ * gone. Owned by the caller. Any thread. */
+BERTH_API berth_status berth_cluster_reservations(berth_cluster* cluster, const char* owner, berth_result** result,
+                                                  berth_error* error);
+
 /* Results --------------------------------------------------------------------------------------------------------- */
 
 BERTH_API void berth_result_free(berth_result** result);

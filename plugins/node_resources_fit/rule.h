@@ -24,6 +24,20 @@ struct NodeResourcesFit {
   BERTH_HD static bool is_short(Number request, Number allocatable, Number requested) {
     return request > 0 && request > subtract(allocatable, requested);
   }
+  /// How often in a row too_many_pods() is false, a pod being placed each time.
+  template <class Number>
+  BERTH_HD static Number slots_left(Number pods_on_node, Number allowed) {
+    return pods_on_node < allowed ? subtract(allowed, pods_on_node) : Number(0);
+  }
+  /// How often in a row is_short() is false, the request being placed each time. `request` is above 0.
+  BERTH_HD static std::int64_t requests_left(std::int64_t request, std::int64_t free) {
+    return free < request ? 0 : free / request;
+  }
+  /// The same in doubles, which hold the amounts exactly; still to be rounded down, after the smallest was found.
+  BERTH_HD static double requests_left(double request, double free) {
+    const double left = free / request;
+    return left < 0 ? 0 : left;
+  }
   /// No eviction can help: the node was never large enough.
   template <class Number>
   BERTH_HD static bool is_unresolvable(Number request, Number allocatable) {

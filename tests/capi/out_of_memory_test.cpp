@@ -25,6 +25,9 @@ struct Handles {
           PodShape{.name = "big", .milli_cpu = 3500, .priority = 10}})
       pods.push_back(pod(shape));
     for (const OwnedPod& pod : pods) all.push_back(pod.get());
+    berth_result* reserved = nullptr;
+    EXPECT_EQ(berth_cluster_reserve(cluster.get(), "kept", pods[1].get(), 1, nullptr, &reserved, nullptr), BERTH_OK);
+    berth_result_free(&reserved);
     berth_snapshot* taken = nullptr;
     EXPECT_EQ(berth_snapshot_create(cluster.get(), &taken, nullptr), BERTH_OK);
     snapshot.reset(taken);
@@ -65,7 +68,9 @@ struct Handles {
     EXPECT_EQ(berth_snapshot_create(cluster.get(), &now, nullptr), BERTH_OK);
     const OwnedSnapshot owned(now);
     EXPECT_EQ(berth_snapshot_check_bulk(now, all.data(), all.size(), nullptr, 0, &result, nullptr), BERTH_OK);
-    return text + text_of(*OwnedResult(result)) + std::to_string(version);
+    text += text_of(*OwnedResult(result)) + std::to_string(version);
+    EXPECT_EQ(berth_cluster_reservations(cluster.get(), nullptr, &result, nullptr), BERTH_OK);
+    return text + text_of(*OwnedResult(result));
   }
 
   OwnedCluster cluster;
@@ -168,6 +173,50 @@ std::vector<Call> calls() {
       {"fork_add_pod", [](Handles& h) { return berth_fork_add_pod(h.fork.get(), h.pods[0].get(), 1, nullptr); }},
       {"fork_remove_pod", [](Handles& h) { return berth_fork_remove_pod(h.fork.get(), "uid-runs", nullptr); }},
       {"fork_revert", [](Handles& h) { return berth_fork_revert(h.fork.get(), nullptr); }},
+      {"snapshot_max_replicas",
+       [free_result](Handles& h) {
+         static const std::array<const char*, 1> kKeys = {"topology.kubernetes.io/zone"};
+         berth_result* result = nullptr;
+         berth_max_replicas_options options = BERTH_MAX_REPLICAS_OPTIONS_INIT;
+         options.keys = kKeys.data();
+         options.key_count = kKeys.size();
+         options.per_node = 1;
+         return free_result(
+             berth_snapshot_max_replicas(h.snapshot.get(), h.all.data(), h.all.size(), &options, &result, nullptr),
+             result);
+       }},
+      {"fork_max_replicas, counts alone",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         return free_result(
+             berth_fork_max_replicas(h.child.get(), h.all.data(), h.all.size(), nullptr, &result, nullptr), result);
+       }},
+      {"fork_schedule_group",
+       [free_result](Handles& h) {
+         static const std::array<const char*, 1> kKeys = {"topology.kubernetes.io/zone"};
+         berth_result* result = nullptr;
+         berth_group_options options = BERTH_GROUP_OPTIONS_INIT;
+         options.domain = BERTH_DOMAIN_PREFERRED;
+         options.keys = kKeys.data();
+         options.key_count = kKeys.size();
+         const std::array<const berth_pod*, 2> pods = {h.pods[0].get(), h.pods[2].get()};
+         return free_result(
+             berth_fork_schedule_group(h.fork.get(), pods.data(), pods.size(), &options, &result, nullptr), result);
+       }},
+      {"cluster_reserve",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         return free_result(
+             berth_cluster_reserve(h.cluster.get(), "some owner", h.pods[0].get(), 2, nullptr, &result, nullptr),
+             result);
+       }},
+      {"cluster_unreserve",
+       [](Handles& h) { return berth_cluster_unreserve(h.cluster.get(), "kept", nullptr, nullptr, nullptr); }},
+      {"cluster_reservations",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         return free_result(berth_cluster_reservations(h.cluster.get(), nullptr, &result, nullptr), result);
+       }},
       {"fork_commit", [](Handles& h) { return berth_fork_commit(h.fork.get(), nullptr, nullptr); }},
       {"fork_commit into a fork", [](Handles& h) { return berth_fork_commit(h.child.get(), nullptr, nullptr); }},
   };

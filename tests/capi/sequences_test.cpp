@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,7 @@ namespace berth::test {
 namespace {
 
 constexpr int kNodes = 6;
-constexpr std::int64_t kCallKinds = 26;
+constexpr std::int64_t kCallKinds = 31;
 /// Pods, a snapshot and two forks, so that the calls after them have something to work on.
 constexpr std::uint64_t kFirstCalls[] = {4, 4, 4, 4, 4, 4, 7, 8, 8, 8};
 constexpr int kPods = 14;
@@ -120,6 +121,15 @@ class Call {
         return check_bulk(world);
       case 24:
         return explain(world);
+      case 25:
+      case 26:
+        return max_replicas(world);
+      case 27:
+        return schedule_group(world);
+      case 28:
+        return reserve(world);
+      case 29:
+        return unreserve(world);
       default:
         return preempt(world);
     }
@@ -243,6 +253,64 @@ class Call {
     if (choice_ == 2) status = berth_fork_add_pod(fork, pod_at(world), static_cast<std::uint32_t>(node_), &error_);
     if (choice_ == 3) status = berth_fork_node_of_pod(fork, uid.c_str(), &number, &error_);
     return said(status, error_) + " " + std::to_string(number);
+  }
+  /// Keys of a call, some of them wrong.
+  std::span<const char* const> keys() const {
+    static constexpr std::array<const char*, 4> kKeys = {"topology.kubernetes.io/zone", "kubernetes.io/hostname", "x",
+                                                         ""};
+    return std::span(kKeys).first(start_ % 8 == 7 ? 4 : start_ % 4);
+  }
+  std::string max_replicas(World& world) const {
+    const std::array<const berth_pod*, 3> shapes = {pod_at(world), at(world.pods, pod_ + 1), pod_at(world)};
+    berth_max_replicas_options options = BERTH_MAX_REPLICAS_OPTIONS_INIT;
+    options.flags = flags() | flag_if(place_ == 0, BERTH_NO_REASONS);
+    options.nodes = set_at(world);
+    options.keys = keys().data();
+    options.key_count = keys().size();
+    options.per_node = static_cast<std::uint32_t>(choice_ % 2);
+    berth_result* result = nullptr;
+    const berth_status status =
+        is_of_fork_ ? berth_fork_max_replicas(fork_at(world), shapes.data(), shapes.size(), &options, &result, &error_)
+                    : berth_snapshot_max_replicas(at(world.snapshots, place_), shapes.data(), shapes.size(), &options,
+                                                  &result, &error_);
+    return answer(status, result);
+  }
+  std::string schedule_group(World& world) const {
+    const std::array<const berth_pod*, 3> pods = {pod_at(world), at(world.pods, pod_ + 1), at(world.pods, pod_ + 2)};
+    berth_group_options options = BERTH_GROUP_OPTIONS_INIT;
+    options.flags = flag_if((flags_ & 1) != 0, BERTH_SKIP_CORDONED);
+    options.nodes = set_at(world);
+    options.domain = static_cast<std::uint32_t>(choice_);
+    options.keys = options.domain == BERTH_DOMAIN_NONE ? nullptr : keys().data();
+    options.key_count = options.domain == BERTH_DOMAIN_NONE ? 0 : keys().size();
+    options.minimum = other_pod_ % 3;
+    berth_result* result = nullptr;
+    const berth_status status =
+        berth_fork_schedule_group(fork_at(world), pods.data(), 1 + other_pod_ % 3, &options, &result, &error_);
+    return answer(status, result);
+  }
+  std::string reserve(World& world) const {
+    berth_reserve_options options = BERTH_RESERVE_OPTIONS_INIT;
+    options.nodes = set_at(world);
+    options.key = is_of_fork_ ? "topology.kubernetes.io/zone" : nullptr;
+    options.value = choice_ == 3 ? "z1" : is_of_fork_ ? "z0" : nullptr;
+    berth_result* result = nullptr;
+    const berth_status status = berth_cluster_reserve(world.cluster.get(), other_pod_ % 2 == 0 ? "one" : "two",
+                                                      pod_at(world), start_ % 4, &options, &result, &error_);
+    return answer(status, result);
+  }
+  std::string unreserve(World& world) const {
+    berth_unreserve_options options = BERTH_UNRESERVE_OPTIONS_INIT;
+    options.count = choice_;
+    options.nodes = set_at(world);
+    options.pod = is_of_fork_ ? pod_at(world) : nullptr;
+    std::size_t removed = 77;
+    const berth_status status =
+        berth_cluster_unreserve(world.cluster.get(), other_pod_ % 2 == 0 ? "one" : "two", &options, &removed, &error_);
+    berth_result* result = nullptr;
+    EXPECT_EQ(berth_cluster_reservations(world.cluster.get(), nullptr, &result, nullptr),
+              world.cluster != nullptr ? BERTH_OK : BERTH_E_ARGUMENT);
+    return said(status, error_) + " " + std::to_string(removed) + " " + answer(BERTH_OK, result);
   }
   std::string schedule(World& world) const {
     std::vector<const berth_pod*> pods = {pod_at(world), at(world.pods, pod_ + 1), at(world.pods, other_pod_)};

@@ -22,7 +22,9 @@ void append_texts(const berth_result& result, const berth_column& column, std::s
 
 bool is_of_texts(std::uint32_t id) {
   return id == BERTH_COLUMN_PLUGIN || id == BERTH_COLUMN_REASONS || id == BERTH_COLUMN_MESSAGE ||
-         id == BERTH_COLUMN_VICTIM;
+         id == BERTH_COLUMN_VICTIM || id == BERTH_COLUMN_VALUE ||
+         (id >= BERTH_COLUMN_TRY_KEY && id <= BERTH_COLUMN_UID && id != BERTH_COLUMN_TRY_PLACED &&
+          id != BERTH_COLUMN_TRY_POD && id != BERTH_COLUMN_TRY_TAKEN);
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ OwnedCluster make_cluster(const char* backend, std::uint64_t seed) {
 
 std::string text_of(const berth_result& result) {
   std::string out;
-  for (std::uint32_t id = BERTH_COLUMN_NODE; id <= BERTH_COLUMN_VICTIM; ++id) {
+  for (std::uint32_t id = BERTH_COLUMN_NODE; id <= BERTH_COLUMN_UID; ++id) {
     berth_column column{};
     if (berth_result_column(&result, id, &column, nullptr) != BERTH_OK) continue;
     out += "column " + std::to_string(id) + ":";
@@ -81,7 +83,9 @@ std::string node_json(const NodeShape& shape) {
     spec += std::string(spec.empty() ? "" : ",") + R"("taints":[{"key":"t","value":"v","effect":"NoSchedule"}])";
   return R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + shape.name + R"(","labels":)" + labels +
          R"(},"spec":{)" + spec + R"(},"status":{"allocatable":{"cpu":")" + std::to_string(shape.cpu) +
-         R"(","memory":"16Gi","pods":"12"}}})";
+         R"(","memory":"16Gi",)" +
+         (shape.gpus > 0 ? R"("example.com/gpu":")" + std::to_string(shape.gpus) + "\"," : "") + R"("pods":")" +
+         std::to_string(shape.pods) + "\"}}}";
 }
 
 std::string pod_json(const PodShape& shape) {
@@ -92,20 +96,40 @@ std::string pod_json(const PodShape& shape) {
   if (shape.priority != 0) spec += R"("priority":)" + std::to_string(shape.priority) + ",";
   if (shape.wants_zone >= 0)
     spec += R"("nodeSelector":{"topology.kubernetes.io/zone":"z)" + std::to_string(shape.wants_zone) + "\"},";
-  if (shape.spreads)
-    spec += R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone",)"
-            R"("whenUnsatisfiable":"DoNotSchedule","labelSelector":)" +
-            matches + "}],";
-  if (shape.alone)
-    spec += R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":)"
-            R"("kubernetes.io/hostname","labelSelector":)" +
-            matches + "}]}},";
+  std::string spread;
+  const auto add_spread = [&](const char* key) {
+    spread += std::string(spread.empty() ? "" : ",") + R"({"maxSkew":1,"topologyKey":")" + key +
+              R"(","whenUnsatisfiable":"DoNotSchedule","labelSelector":)" + matches + "}";
+  };
+  if (shape.spreads) add_spread("topology.kubernetes.io/zone");
+  if (shape.spreads_hosts) add_spread("kubernetes.io/hostname");
+  if (!spread.empty()) spec += R"("topologySpreadConstraints":[)" + spread + "],";
+  const auto terms = [](const std::string& list) {
+    return R"({"requiredDuringSchedulingIgnoredDuringExecution":[)" + list + "]}";
+  };
+  const auto term = [](const char* key, const std::string& selector) {
+    return R"({"topologyKey":")" + std::string(key) + R"(","labelSelector":)" + selector + "}";
+  };
+  std::string apart = shape.alone ? term("kubernetes.io/hostname", matches) : "";
+  if (shape.apart_in_zone) apart += (apart.empty() ? "" : ",") + term("topology.kubernetes.io/zone", matches);
+  std::string near = shape.together ? term("topology.kubernetes.io/zone", matches) : "";
+  if (shape.near_app >= 0)
+    near += (near.empty() ? "" : ",") + term("topology.kubernetes.io/zone",
+                                             R"({"matchLabels":{"app":"x)" + std::to_string(shape.near_app) + "\"}}");
+  std::string affinity = apart.empty() ? "" : "\"podAntiAffinity\":" + terms(apart);
+  if (!near.empty()) affinity += (affinity.empty() ? "" : ",") + ("\"podAffinity\":" + terms(near));
+  if (!affinity.empty()) spec += "\"affinity\":{" + affinity + "},";
   if (shape.has_claim) spec += R"("resourceClaims":[{"name":"gpu","resourceClaimName":"g"}],)";
+  const std::string gpus =
+      shape.gpus > 0 ? R"(,"example.com/gpu":")" + std::to_string(shape.gpus) + "\"" : std::string();
+  const std::string status =
+      shape.nominated.empty() ? "" : R"(,"status":{"nominatedNodeName":")" + shape.nominated + "\"}";
   const std::string ports = shape.has_port ? R"("ports":[{"containerPort":80,"hostPort":8080}],)" : "";
   return R"({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"default","name":")" + shape.name +
          R"(","uid":"uid-)" + shape.name + R"(","labels":{"app":")" + app + R"("}},"spec":{)" + spec +
          R"("containers":[{"name":"c",)" + ports + R"("resources":{"requests":{"cpu":")" +
-         std::to_string(shape.milli_cpu) + R"(m","memory":"1Gi"}}}]}})";
+         std::to_string(shape.milli_cpu) + R"(m","memory":")" + std::to_string(shape.memory_mib) + "Mi\"" + gpus + "}" +
+         (gpus.empty() ? "" : R"(,"limits":{)" + gpus.substr(1) + "}") + "}}]}" + status + "}";
 }
 
 }  // namespace berth::test

@@ -40,6 +40,8 @@ struct NodeShape {
   int zone = 0;
   bool cordoned = false;
   bool tainted = false;
+  int gpus = 0;  ///< of the extended resource example.com/gpu
+  int pods = 12;
 };
 std::string node_json(const NodeShape& shape);
 struct PodShape {
@@ -53,6 +55,13 @@ struct PodShape {
   bool has_port = false;
   bool has_claim = false;
   int wants_zone = -1;
+  bool spreads_hosts = false;  ///< over hostnames, among its app
+  bool apart_in_zone = false;  ///< anti-affinity to its app in a zone
+  bool together = false;       ///< affinity to its app in a zone
+  int near_app = -1;           ///< affinity to another app in a zone
+  int gpus = 0;
+  int memory_mib = 1024;
+  std::string nominated = {};  ///< status.nominatedNodeName
 };
 std::string pod_json(const PodShape& shape);
 

@@ -304,6 +304,42 @@ TEST_P(BackendContract, APodThatWasNotScoredHasNoOthers) {
   EXPECT_TRUE(result.others.empty());
 }
 
+TEST_P(BackendContract, ABatchWithoutRowsHasTheSameOutcomes) {
+  constexpr const char* kCase =
+      "node a cpu=10 memory=32Gi zone=1\nnode b cpu=8 memory=32Gi zone=2\nnode c cpu=6 memory=32Gi zone=2\n"
+      "pod old on=a cpu=3 label:app=x\npod p*6 cpu=2 label:app=x spread=zone match=app=x\npod q*9 cpu=1";
+  given(kCase);
+  const BatchResult with_rows = place_pending();
+  given(kCase);
+  const BatchResult without = place_pending({.lists_nodes = true});
+  EXPECT_EQ(nodes_of(without), nodes_of(with_rows));
+  ASSERT_EQ(without.outcomes.size(), with_rows.outcomes.size());
+  for (std::size_t i = 0; i < without.outcomes.size(); ++i)
+    EXPECT_EQ(without.outcomes[i].score, with_rows.outcomes[i].score) << i;
+  EXPECT_EQ(without.messages, with_rows.messages);
+}
+
+TEST_P(BackendContract, CopiesThatFitAreThoseThatABatchPlacesOrUnknown) {
+  given(
+      "node a cpu=10 memory=32Gi pods=9\nnode b cpu=5 memory=4Gi pods=9\nnode full cpu=1 pods=1\npod old on=full\n"
+      "pod p cpu=2 memory=1Gi\npod port port=80\npod nothing\npod large cpu=11\npod only cpu=1 "
+      "need=@metadata.name:In:b");
+  const std::vector<PodToPlace> pods =
+      prepared({pod("p"), pod("port"), pod("nothing"), pod("large"), pod("only"), pod("p")});
+  const CopiesAnswer answer = backend_->copies_that_fit(pods, {.on_nodes = true});
+  const std::vector<std::int64_t> expected = {7, 2, 18, 0, 5, 7};
+  const std::vector<std::int32_t> on_b = {2, 1, 9, 0, 5, 2};
+  ASSERT_EQ(answer.pods.size(), pods.size());
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    const CopiesOfPod& copies = answer.pods[i];
+    ASSERT_LE(copies.same_as, i);
+    EXPECT_EQ(copies.kind == CopiesOfPod::Kind::kKnown, backend_->name() != "reference") << i;
+    if (copies.kind != CopiesOfPod::Kind::kKnown) continue;
+    EXPECT_EQ(copies.count, expected[i]) << i;
+    EXPECT_EQ(answer.on_node[copies.same_as * answer.slot_count + static_cast<std::size_t>(node("b").value)], on_b[i]);
+  }
+}
+
 TEST_P(BackendContract, AProbeAsksThePluginsOnOneNode) {
   given(std::string(kRanked) + "pod p cpu=1\npod nowhere cpu=1 need=@metadata.name:In:a&@metadata.name:In:b");
   const auto probe = [this](const char* name, const char* node) {

@@ -208,6 +208,10 @@ PodStatuses CpuBackend::statuses_on(const PodToPlace& pod, std::span<const NodeI
   return state_->read({&pod, 1}, [&](const State& state) { return state.statuses_on(pod, nodes); });
 }
 
+CopiesAnswer CpuBackend::copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const {
+  return state_->read(pods, [&](const State& state) { return state.copies_that_fit(pods, limits); });
+}
+
 AnswerChanges CpuBackend::answer_changes(const PodToPlace& pod, AnswerBasis& basis) const {
   return state_->read({&pod, 1}, [&](const State& state) { return state.answer_changes(pod, basis); });
 }

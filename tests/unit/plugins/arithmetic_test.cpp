@@ -106,6 +106,39 @@ TEST(NodeResourcesFitTest, ARequestOfTheFreeAmountFits) {
   EXPECT_FALSE(NodeResourcesFit::is_short<std::int64_t>(0, 10, 50));
 }
 
+TEST(NodeResourcesFitTest, CopiesThatFitAreThoseThatTheRuleAcceptsInARow) {
+  for (std::int64_t allocatable = 0; allocatable <= 12; ++allocatable)
+    for (std::int64_t requested = 0; requested <= 15; ++requested)
+      for (std::int64_t request = 1; request <= 7; ++request) {
+        std::int64_t copies = 0;
+        while (!NodeResourcesFit::is_short(request, allocatable, requested + copies * request)) ++copies;
+        EXPECT_EQ(NodeResourcesFit::requests_left(request, allocatable - requested), copies);
+        const double in_doubles =
+            NodeResourcesFit::requests_left(static_cast<double>(request), static_cast<double>(allocatable - requested));
+        EXPECT_EQ(static_cast<std::int64_t>(in_doubles), copies);
+      }
+  for (std::int64_t allowed = 0; allowed <= 5; ++allowed)
+    for (std::int64_t pods = 0; pods <= 8; ++pods) {
+      std::int64_t copies = 0;
+      while (!NodeResourcesFit::too_many_pods(pods + copies, allowed)) ++copies;
+      EXPECT_EQ(NodeResourcesFit::slots_left(pods, allowed), copies);
+    }
+}
+
+TEST(NodeResourcesFitTest, CopiesOfLargeAmountsAreExactInDoubles) {
+  std::mt19937_64 dice(1);
+  for (int i = 0; i < 200000; ++i) {
+    const auto request = static_cast<std::int64_t>(1 + dice() % (std::uint64_t{1} << (1 + dice() % 43)));
+    // Around multiples, where a quotient might be rounded up.
+    const auto most = static_cast<std::uint64_t>((std::int64_t{1} << 53) / request);
+    const std::int64_t free = std::max<std::int64_t>(
+        static_cast<std::int64_t>(dice() % most) * request - static_cast<std::int64_t>(dice() % 2), 0);
+    const double in_doubles = NodeResourcesFit::requests_left(static_cast<double>(request), static_cast<double>(free));
+    ASSERT_EQ(static_cast<std::int64_t>(in_doubles), NodeResourcesFit::requests_left(request, free))
+        << request << " " << free;
+  }
+}
+
 template <class Strategy>
 void expect_lanes_equal_integers() {
   std::mt19937_64 random(9);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "host/capi/placing.h"
+#include "host/capi/what_if.h"
+
+namespace berth::capi {
+
+struct GroupOptions {
+  std::uint32_t flags = 0;
+  const NodeNumbers* nodes = nullptr;  ///< null: all
+  std::span<const char* const> keys;   ///< narrowest first
+  std::uint32_t domain = BERTH_DOMAIN_NONE;
+  std::size_t minimum = 0;  ///< 0: all
+  std::uint64_t deadline_us = 0;
+};
+/// berth_fork_schedule_group(). The caller holds the fork.
+Scheduled schedule_group(WhatIf& fork, std::span<const PodHandlePtr> pods, const GroupOptions& options);
+
+}  // namespace berth::capi
