@@ -36,6 +36,7 @@ OverlayFork::OverlayFork(const OverlayFork& from, std::shared_ptr<const ForkPare
       journal_position_(from.journal_position_),
       state_(std::make_unique<CommitState>(*from.state_, CommitState::ForFork())),
       own_pods_(from.own_pods_),
+      may_stray_(from.may_stray_),
       changed_since_(from.changed_since_),
       journal_seen_(from.journal_seen_),
       guest_domains_(from.guest_domains_),

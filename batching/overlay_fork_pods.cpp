@@ -117,6 +117,7 @@ void OverlayFork::leave(const std::string& uid) {
 void OverlayFork::stand(const PodPtr& pod) {
   Standing& standing = own_pods_[pod->uid()];
   standing = {pod, pod->node_name, false};
+  may_stray_ = may_stray_ || state_->snapshot.find_node(pod->node_name) < 0;
   change_node(standing, 1);
 }
 

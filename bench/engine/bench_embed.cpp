@@ -17,6 +17,7 @@
 
 #include "bench/engine/loaded_engine.h"
 #include "host/objects/json_out.h"
+#include "host/objects/pod_copy.h"
 #include "include/berth/berth.h"
 
 namespace berth {
@@ -149,6 +150,14 @@ void measure_checks(Table& table, const berth_snapshot* snapshot, const std::vec
   if (fit == 0) std::printf("no pod fitted anywhere\n");
 }
 
+std::int64_t sum_of(const berth_result* result, std::uint32_t id) {
+  berth_column column{};
+  CHECK(berth_result_column(result, id, &column, &error));
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < column.length; ++i) sum += static_cast<const std::uint32_t*>(column.data)[i];
+  return sum;
+}
+
 void measure_forks(Table& table, const berth_snapshot* snapshot, const std::vector<berth_pod*>& pods, int rounds) {
   const auto ten = [&](int i) {
     std::vector<const berth_pod*> some;
@@ -186,6 +195,78 @@ void measure_forks(Table& table, const berth_snapshot* snapshot, const std::vect
   for (berth_fork*& fork : open) berth_fork_free(&fork);
 }
 
+std::vector<berth_pod*> pods_of_classes(LoadedEngine& workload, berth_cluster* cluster, int classes, int copies) {
+  Bulk objects;
+  for (int c = 0; c < classes; ++c) {
+    Pod pod = std::move(*copy_of(*workload.make_pod(c, "")));
+    const std::string app = "estimate-" + std::to_string(c);
+    pod.labels = LabelMap{{"app", app}};
+    PodSpec spec;
+    spec.containers = pod.spec->containers;
+    PodAffinityTerm own;
+    own.label_selector.emplace().match_labels = pod.labels;
+    if (c % 9 == 0) {
+      TopologySpreadConstraint spread;
+      spread.topology_key = "topology.kubernetes.io/zone";
+      spread.label_selector = own.label_selector;
+      spec.topology_spread_constraints.push_back(spread);
+    }
+    own.topology_key = c % 9 == 3 ? "kubernetes.io/hostname" : "topology.kubernetes.io/zone";
+    if (c % 9 == 3) spec.pod_anti_affinity.emplace().required.push_back(own);
+    if (c % 9 == 6) spec.pod_affinity.emplace().required.push_back(own);
+    pod.spec = std::make_shared<const PodSpec>(std::move(spec));
+    for (int i = 0; i < copies; ++i) {
+      pod.name = pod.stored_uid = app + "-" + std::to_string(i);
+      objects.add(pod);
+    }
+  }
+  std::vector<berth_pod*> pods(static_cast<std::size_t>(classes * copies));
+  const berth_bulk bulk = objects.view();
+  CHECK(berth_pod_create_bulk(cluster, &bulk, nullptr, pods.data(), &error));
+  return pods;
+}
+
+void measure_scale_up(Table& table, LoadedEngine& workload, berth_cluster* cluster, int rounds) {
+  constexpr int kShapes = 100;
+  std::vector<berth_pod*> pods = pods_of_classes(workload, cluster, 500, 10);
+  std::vector<std::string> texts;
+  for (int s = 0; s < kShapes; ++s) {
+    Node node = *workload.make_node("shape-" + std::to_string(s), s);
+    node.allocatable.milli_cpu = 16000 + 320 * s;
+    append_json(texts.emplace_back(), node);
+  }
+  std::vector<berth_shape> shapes(kShapes, berth_shape BERTH_SHAPE_INIT);
+  std::vector<const berth_shape*> pointers;
+  for (std::size_t s = 0; s < kShapes; ++s) {
+    shapes[s].node = texts[s].data();
+    shapes[s].node_size = texts[s].size();
+    pointers.push_back(&shapes[s]);
+  }
+  const std::vector<const berth_pod*> asked(pods.begin(), pods.end());
+  berth_snapshot* snapshot = nullptr;
+  CHECK(berth_snapshot_create(cluster, &snapshot, &error));
+  std::vector<double> seconds;
+  std::int64_t nodes = 0;
+  std::int64_t placed = 0;
+  for (int round = 0; round < rounds; ++round) {
+    berth_result* result = nullptr;
+    seconds.push_back(microseconds_of([&] {
+                        CHECK(berth_snapshot_scale_up(snapshot, asked.data(), asked.size(), pointers.data(),
+                                                      pointers.size(), nullptr, &result, &error));
+                      }) /
+                      1e6);
+    nodes = sum_of(result, BERTH_COLUMN_NODE_COUNT);
+    placed = sum_of(result, BERTH_COLUMN_PLACED);
+    berth_result_free(&result);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  table.row("scale-up estimate: 100 shapes, 5,000 pods of 500 classes", seconds[seconds.size() / 2], "s", 1);
+  std::printf("  %.1f new nodes a shape, %.1f pods placed\n", static_cast<double>(nodes) / kShapes,
+              static_cast<double>(placed) / kShapes);
+  berth_snapshot_free(&snapshot);
+  for (berth_pod*& pod : pods) berth_pod_free(&pod);
+}
+
 void run(int rounds) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);  // so that live bytes are all in one count
   Table table;
@@ -200,8 +281,11 @@ void run(int rounds) {
   });
   berth_snapshot* snapshot = nullptr;
   CHECK(berth_snapshot_create(cluster, &snapshot, &error));
-  measure_checks(table, snapshot, pods, rounds);
-  measure_forks(table, snapshot, pods, rounds);
+  if (std::getenv("BERTH_BENCH_AUTOSCALERS") == nullptr) {
+    measure_checks(table, snapshot, pods, rounds);
+    measure_forks(table, snapshot, pods, rounds);
+  }
+  measure_scale_up(table, workload, cluster, std::clamp(rounds / 30, 3, 15));
   int number = 0;
   table.calls("upsert one running pod that is new", rounds, 0, [&](int) {
     std::string text;

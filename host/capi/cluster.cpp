@@ -206,6 +206,17 @@ std::uint64_t Cluster::class_of(const ReadPod& pod) {
   return now.class_index >= 0 ? static_cast<std::uint64_t>(now.class_index) : ~pod.own_number;
 }
 
+std::vector<std::uint64_t> Cluster::kinds_of(std::span<const PodToPlace> pods, std::uint64_t version) {
+  std::vector<PodToPlace> now(pods.begin(), pods.end());
+  std::vector<std::uint64_t> kinds(pods.size());
+  const std::unique_lock alone(mutex_);
+  backend_->prepare(now);
+  for (std::size_t i = 0; i < now.size(); ++i)
+    kinds[i] = facts_.version == version && now[i].class_index >= 0 ? static_cast<std::uint64_t>(now[i].class_index)
+                                                                    : ~static_cast<std::uint64_t>(i);
+  return kinds;
+}
+
 // Changing
 
 /// @param gone  what is deleted, apart from pods, with the `removals` of those and of pods
@@ -223,6 +234,7 @@ void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vecto
   for (const DecodedPod& decoded : taken.decoded.pods)
     if (is_pending(*decoded.pod) && !decoded.pod->rare().nominated_node_name.empty())
       nominated.insert(decoded.pod->uid());
+  if (!nominated.empty()) ever_nominated_.store(true, std::memory_order_relaxed);
   const std::unique_lock alone(mutex_);
   release_waiting();
   std::shared_ptr<const SideObjects> side = side_without(side_after(facts_.side, taken.decoded), gone);

@@ -85,6 +85,16 @@ class Cluster {
   /// Never fails: the engine is told with the next call that changes something.
   void release(std::unique_ptr<ReadPod> pod) noexcept;
   std::uint64_t class_of(const ReadPod& pod);
+  /// Numbers that are equal for pods that no rule can tell apart in the cluster at `version`, as far as the engine can
+  /// tell: if the cluster is at another version now, each pod has its own.
+  std::vector<std::uint64_t> kinds_of(std::span<const PodToPlace> pods, std::uint64_t version);
+  /// Pods may be nominated to nodes, here or in a snapshot.
+  bool has_nominations() const { return ever_nominated_.load(std::memory_order_relaxed); }
+  /// Runs `work` in the cluster's arena.
+  template <class Work>
+  void in_arena(Work work) {
+    arena_.execute(work);
+  }
 
   /// A fork of the engine, and what is known of that state.
   struct Opened {
@@ -119,6 +129,7 @@ class Cluster {
   ObjectKeys known_;                 ///< objects that are there, apart from pods
   std::set<std::string> nominated_;  ///< uids of pods without a node that reserve room
 
+  std::atomic<bool> ever_nominated_ = false;
   std::atomic<std::uint64_t> pods_read_ = 0;
   std::mutex pools_mutex_;
   std::shared_ptr<ObjectPools> pools_;

@@ -431,6 +431,100 @@ BERTH_API berth_status berth_fork_preempt(berth_fork* fork, const berth_pod* pod
 BERTH_API berth_status berth_fork_nodes(const berth_fork* fork, uint32_t* nodes, size_t capacity, size_t* count,
                                         berth_error* error);
 
+/* Autoscalers ----------------------------------------------------------------------------------------------------- */
+
+/** An amount of a resource, in kube-scheduler's units: "cpu" in thousandths, "memory" and "ephemeral-storage" in bytes,
+ * "pods", and others by their name in their own unit. */
+typedef struct berth_amount {
+  const char* resource;
+  int64_t amount;
+} berth_amount;
+
+enum {
+  /** Of a shape that copies a node: the DaemonSet pods and the static pods of that node come with each new one. */
+  BERTH_SHAPE_WITH_PODS_OF_NODE = 1u
+};
+/** A kind of node that may be added. New nodes get names of their own, which no node has and which are not numbered,
+ * and a label kubernetes.io/hostname with that name. */
+typedef struct berth_shape {
+  uint32_t struct_size;
+  uint32_t flags;   /**< BERTH_SHAPE_* */
+  const char* node; /**< one Node as text, `node_size` bytes; NULL: a copy of the node `copy_of` */
+  size_t node_size;
+  uint32_t copy_of;   /**< number of a node that is there; a copy is not cordoned, whether it is or not */
+  uint32_t max_nodes; /**< at most so many; 0: no cap */
+  const char* const* startup_taints; /**< keys of taints that new nodes lose before pods come; length
+                                          startup_taint_count */
+  size_t startup_taint_count;
+  /** Pods that come with each new node, put there without asking a rule: DaemonSet pods, static pods. What they say
+   * about their node counts for nothing. Length pod_count. */
+  const berth_pod* const* pods;
+  size_t pod_count;
+  const berth_amount* caps; /**< what all new nodes together may offer, at most; length cap_count */
+  size_t cap_count;
+  int64_t price; /**< of one node, for replace calls: any unit, 0 or more */
+} berth_shape;
+#define BERTH_SHAPE_INIT {(uint32_t)sizeof(berth_shape), 0, NULL, 0, 0, 0, NULL, 0, NULL, 0, NULL, 0, 0}
+
+enum {
+  /** Pods are tried on the existing nodes before new ones. */
+  BERTH_EXISTING_FIRST = 32u,
+  /** The largest pods first: by the sum of the shares that their containers' requests have of the shape's cpu and
+   * memory, as cluster-autoscaler orders them; equal ones in the given order. */
+  BERTH_DECREASING = 64u
+};
+typedef struct berth_scale_up_options {
+  uint32_t struct_size;
+  uint32_t flags;              /**< BERTH_EXISTING_FIRST, BERTH_DECREASING, BERTH_SKIP_CORDONED */
+  const berth_node_set* nodes; /**< with BERTH_EXISTING_FIRST: of these alone; NULL: all */
+} berth_scale_up_options;
+#define BERTH_SCALE_UP_OPTIONS_INIT {(uint32_t)sizeof(berth_scale_up_options), 0, NULL}
+
+/** Which cap kept a pod of a shape from a new node that takes it. */
+enum { BERTH_CAP_NONE = 0, BERTH_CAP_NODES = 1, BERTH_CAP_RESOURCE = 2 };
+
+/** How many nodes of each shape the pods need. Each shape is tried by itself, in a what-if that is dropped: each pod in
+ * turn goes to the first node that accepts it, of the existing ones by ascending number, if they are asked, and of the
+ * new ones in the order in which they came. Where none does, one more is added, if the pod fits there and no cap is in
+ * the way; otherwise the pod is left over. Preferences and scores play no part.
+ *
+ * Shapes that no rule can tell apart have one number, that of the first one (similar node groups). Up to 1,024 nodes of
+ * a shape cost little; with more the call loads the cluster again for that shape.
+ *
+ * @param pods   [in] length pod_count, of the snapshot's cluster; none of them on a node
+ * @param shapes [in] length shape_count
+ * @param options [in] NULL: new nodes only, pods in the given order
+ * @param result [out] for each shape SHAPE, NODE_COUNT, PLACED, CAP, CAP_RESOURCE; for each shape and pod NODE,
+ *        NEW_NODE, FITS, CODE, PHASE, PLUGIN, REASONS; for each pod JUDGED; RESOURCE, REQUESTED and ALLOCATABLE. Of a
+ *        pod that is left over, the verdict is that of an empty new node; where a cap is in the way, the phase is
+ *        BERTH_PHASE_NODE and the reason names the cap
+ * @return BERTH_E_EXISTS naming a pod that stands on a node; BERTH_E_NOT_FOUND naming a node to copy; BERTH_E_INPUT
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_scale_up(const berth_snapshot* snapshot, const berth_pod* const* pods,
+                                               size_t pod_count, const berth_shape* const* shapes, size_t shape_count,
+                                               const berth_scale_up_options* options, berth_result** result,
+                                               berth_error* error);
+/** The same in the state of a fork, which stays as it is. */
+BERTH_API berth_status berth_fork_scale_up(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
+                                           const berth_shape* const* shapes, size_t shape_count,
+                                           const berth_scale_up_options* options, berth_result** result,
+                                           berth_error* error);
+
+/** Columns of these results. Element (s, p) of a column over shapes and pods is at index s * pod_count + p. */
+enum {
+  BERTH_COLUMN_NEW_NODE = 40,     /**< U32: which of the shape's new nodes, from 0; BERTH_NO_NODE: none. [shapes x pods]
+                                       In NODE beside it: the existing node */
+  BERTH_COLUMN_SHAPE = 41,        /**< U32: position of the first shape that no rule can tell from this one, [shapes] */
+  BERTH_COLUMN_NODE_COUNT = 42,   /**< U32: new nodes that the shape needs, [shapes] */
+  BERTH_COLUMN_PLACED = 43,       /**< U32: pods that have a node, [shapes] */
+  BERTH_COLUMN_CAP = 44,          /**< U8: BERTH_CAP_*: the first that kept a pod out, [shapes] */
+  BERTH_COLUMN_CAP_RESOURCE = 45, /**< U32: a text: the resource of BERTH_CAP_RESOURCE, [shapes] */
+  BERTH_COLUMN_RESOURCE = 46,     /**< U32: a text: cpu, memory, ephemeral-storage, pods, then others, [resources] */
+  BERTH_COLUMN_REQUESTED = 47,    /**< I64: what pods request of the shape's new nodes, those that come with them
+                                       included, [shapes x resources] */
+  BERTH_COLUMN_ALLOCATABLE = 48   /**< I64: what these nodes offer, [shapes x resources] */
+};
+
 /* Results --------------------------------------------------------------------------------------------------------- */
 
 BERTH_API void berth_result_free(berth_result** result);
