@@ -267,6 +267,37 @@ void measure_scale_up(Table& table, LoadedEngine& workload, berth_cluster* clust
   for (berth_pod*& pod : pods) berth_pod_free(&pod);
 }
 
+void measure_drain(Table& table, berth_cluster* cluster, int rounds) {
+  berth_snapshot* snapshot = nullptr;
+  CHECK(berth_snapshot_create(cluster, &snapshot, &error));
+  std::vector<std::uint32_t> nodes(LoadedEngine::kNodes);
+  std::size_t count = 0;
+  CHECK(berth_snapshot_nodes(snapshot, nodes.data(), nodes.size(), &count, &error));
+  berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+  options.rules_off = 1U << BERTH_RULE_NO_CONTROLLER;  // the pods of the workload name no owner
+  std::vector<double> seconds;
+  std::int64_t removable = 0;
+  std::size_t pods = 0;
+  for (int round = 0; round < rounds; ++round) {
+    berth_result* result = nullptr;
+    seconds.push_back(microseconds_of([&] {
+                        CHECK(berth_snapshot_drain(snapshot, nodes.data(), count, &options, &result, &error));
+                      }) /
+                      1e6);
+    berth_column column{};
+    CHECK(berth_result_column(result, BERTH_COLUMN_REMOVABLE, &column, &error));
+    removable = 0;
+    for (std::size_t i = 0; i < column.length; ++i) removable += static_cast<const std::uint8_t*>(column.data)[i];
+    CHECK(berth_result_column(result, BERTH_COLUMN_POD, &column, &error));
+    pods = column.length;
+    berth_result_free(&result);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  table.row("drain of each of 5,000 nodes, 150,000 pods", seconds[seconds.size() / 2], "s", 1.5);
+  std::printf("  %ld nodes removable, %zu pods\n", static_cast<long>(removable), pods);
+  berth_snapshot_free(&snapshot);
+}
+
 void run(int rounds) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);  // so that live bytes are all in one count
   Table table;
@@ -286,6 +317,7 @@ void run(int rounds) {
     measure_forks(table, snapshot, pods, rounds);
   }
   measure_scale_up(table, workload, cluster, std::clamp(rounds / 30, 3, 15));
+  measure_drain(table, cluster, std::clamp(rounds / 30, 3, 15));
   int number = 0;
   table.calls("upsert one running pod that is new", rounds, 0, [&](int) {
     std::string text;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "host/capi/drain.h"
 #include "host/capi/handles.h"
 #include "host/capi/node_shape.h"
 #include "host/capi/placing.h"
@@ -56,6 +57,23 @@ berth_status scale_up_of(Handle* where, const berth_pod* const* pods, size_t pod
   });
 }
 
+constexpr std::uint32_t kDrainFlags =
+    BERTH_DRAIN_TOGETHER | BERTH_DRAIN_KEEP | BERTH_DRAIN_BY_SCORE | BERTH_SKIP_CORDONED;
+
+std::span<const std::uint32_t> drained_argument(const uint32_t* drained, size_t count) {
+  if (count > 0) needed(drained, "drained");
+  return {drained, count};
+}
+
+DrainOptions drain_options(const berth_drain_options* given, const Cluster& cluster) {
+  const berth_drain_options known = read_options(given);
+  check_flags(known.flags, kDrainFlags);
+  if ((known.flags & BERTH_DRAIN_KEEP) != 0 && (known.flags & BERTH_DRAIN_TOGETHER) == 0)
+    throw ApiError(BERTH_E_ARGUMENT, "flags", "what is drained by itself is not kept");
+  return {known.flags, drain_policy(known.preset, known.rules_on, known.rules_off, known.min_replicas),
+          node_set_argument(known.nodes, cluster)};
+}
+
 }  // namespace
 
 extern "C" {
@@ -70,6 +88,32 @@ berth_status berth_fork_scale_up(berth_fork* fork, const berth_pod* const* pods,
                                  const berth_shape* const* shapes, size_t shape_count,
                                  const berth_scale_up_options* options, berth_result** result, berth_error* error) {
   return scale_up_of(fork, pods, pod_count, shapes, shape_count, options, result, error);
+}
+
+berth_status berth_snapshot_drain(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
+                                  const berth_drain_options* options, berth_result** result, berth_error* error) {
+  return answer(snapshot, result, error,
+                [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& /*log*/) {
+                  const DrainOptions known = drain_options(options, *cluster);
+                  const std::span<const std::uint32_t> nodes = drained_argument(drained, count);
+                  if ((known.flags & BERTH_DRAIN_KEEP) != 0)
+                    throw ApiError(BERTH_E_ARGUMENT, "flags", "nothing is kept in a snapshot");
+                  if ((known.flags & BERTH_DRAIN_TOGETHER) == 0) return drain_alone(state, cluster, nodes, known);
+                  const auto fork = std::make_shared<WhatIf>(snapshot->snapshot);
+                  return drain_together(*fork, nodes, known);
+                });
+}
+
+berth_status berth_fork_drain(berth_fork* fork, const uint32_t* drained, size_t count,
+                              const berth_drain_options* options, berth_result** result, berth_error* error) {
+  return answer(fork, result, error,
+                [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& /*log*/) {
+                  const DrainOptions known = drain_options(options, *cluster);
+                  const std::span<const std::uint32_t> nodes = drained_argument(drained, count);
+                  if ((known.flags & BERTH_DRAIN_TOGETHER) == 0) return drain_alone(state, cluster, nodes, known);
+                  if ((known.flags & BERTH_DRAIN_KEEP) != 0) return drain_together(*fork->fork, nodes, known);
+                  return drain_together(*fork->fork->fork(), nodes, known);
+                });
 }
 
 }  // extern "C"

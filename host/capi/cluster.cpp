@@ -145,12 +145,24 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::
     throw ApiError(BERTH_E_INPUT, name_of_number(i), "expected a Pod that has not finished");
   }
   std::vector<std::unique_ptr<ReadPod>> pods;
+  for (const DecodedPod& decoded : taken.decoded.pods) pods.push_back(pod_of(decoded.pod, ignore));
+  prepare(pods);
+  return pods;
+}
+
+std::vector<std::unique_ptr<ReadPod>> Cluster::prepare_moved(std::span<const PodPtr> pods) {
+  std::vector<std::unique_ptr<ReadPod>> moved;
+  for (const PodPtr& pod : pods) moved.push_back(pod_of(pending_copy_of(*pod), 0));
+  prepare(moved);
+  return moved;
+}
+
+void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods) {
   std::vector<PodToPlace> to_prepare;
-  for (const DecodedPod& decoded : taken.decoded.pods) {
-    const ReadPod& pod = *pods.emplace_back(pod_of(decoded.pod, ignore));
-    if (pod.not_judged) continue;
-    to_prepare.push_back(pod.to_place);
-    if (pod.as_moved.pod != pod.to_place.pod) to_prepare.push_back(pod.as_moved);
+  for (const std::unique_ptr<ReadPod>& pod : pods) {
+    if (pod->not_judged) continue;
+    to_prepare.push_back(pod->to_place);
+    if (pod->as_moved.pod != pod->to_place.pod) to_prepare.push_back(pod->as_moved);
   }
   const std::unique_lock alone(mutex_);
   release_waiting();
@@ -162,7 +174,6 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::
     pod->to_place = *next++;
     pod->as_moved = has_two ? *next++ : pod->to_place;
   }
-  return pods;
 }
 
 void Cluster::release(std::unique_ptr<ReadPod> pod) noexcept {

@@ -82,6 +82,8 @@ class Cluster {
   std::vector<std::unique_ptr<ReadPod>> read_pods(const berth_bulk& bulk, std::uint32_t ignore, CallLog& log);
   /// Exactly one Node. @throws InputError, ApiError
   NodePtr read_node(std::string_view text, CallLog& log);
+  /// Running pods as they are to be placed, without their nodes.
+  std::vector<std::unique_ptr<ReadPod>> prepare_moved(std::span<const PodPtr> pods);
   /// Never fails: the engine is told with the next call that changes something.
   void release(std::unique_ptr<ReadPod> pod) noexcept;
   std::uint64_t class_of(const ReadPod& pod);
@@ -110,6 +112,7 @@ class Cluster {
  private:
   void take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals);
   std::vector<std::unique_ptr<ReadPod>> prepare(TakenObjects taken, std::uint32_t ignore, CallLog& log);
+  void prepare(std::span<const std::unique_ptr<ReadPod>> pods);
   std::unique_ptr<ReadPod> pod_of(const PodPtr& pod, std::uint32_t ignore);
   void release_waiting() noexcept;
   template <class Take>

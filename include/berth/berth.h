@@ -510,6 +510,84 @@ BERTH_API berth_status berth_fork_scale_up(berth_fork* fork, const berth_pod* co
                                            const berth_scale_up_options* options, berth_result** result,
                                            berth_error* error);
 
+/** Whose rules a drain follows. They differ in these and in what they do to the node, which stays: kubectl cordons it,
+ * the others taint it (ToBeDeletedByClusterAutoscaler, karpenter.sh/disrupted). */
+enum { BERTH_DRAIN_KUBECTL = 0, BERTH_DRAIN_CLUSTER_AUTOSCALER = 1, BERTH_DRAIN_KARPENTER = 2 };
+/** Rules of draining. The bit of a rule is 1u << BERTH_RULE_*. In brackets: the presets in which it holds. */
+enum {
+  BERTH_RULE_NONE = 0,
+  BERTH_RULE_MIRROR = 1,        /**< static pods stay, and keep nobody from removing the node [all] */
+  BERTH_RULE_DAEMON_SET = 2,    /**< DaemonSet pods block; where it does not hold they stay [kubectl] */
+  BERTH_RULE_NO_CONTROLLER = 3, /**< pods without a controller block [kubectl, cluster-autoscaler] */
+  BERTH_RULE_EMPTY_DIR = 4,     /**< pods with an emptyDir block [kubectl] */
+  BERTH_RULE_LOCAL_STORAGE = 5, /**< pods with a hostPath or an emptyDir on disk block, unless the annotation
+                                     safe-to-evict-local-volumes names all of these [cluster-autoscaler] */
+  BERTH_RULE_KUBE_SYSTEM = 6,   /**< pods of kube-system that no budget counts block [cluster-autoscaler] */
+  BERTH_RULE_BUDGET = 7,        /**< pods whose PodDisruptionBudget allows no eviction more block [all]. Every pod
+                                     counts as ready. karpenter asks about each pod by itself */
+  BERTH_RULE_MANY_BUDGETS = 8,  /**< pods that several budgets count block: the API server refuses them [kubectl] */
+  BERTH_RULE_SAFE_TO_EVICT = 9, /**< pods with the annotation safe-to-evict "true" are held back by budgets, replicas
+                                     and DaemonSets alone [cluster-autoscaler] */
+  BERTH_RULE_NOT_SAFE_TO_EVICT = 10, /**< "false": they block [cluster-autoscaler] */
+  BERTH_RULE_ON_COMPLETION = 11,     /**< "on-completion": they stay until they end [cluster-autoscaler] */
+  BERTH_RULE_DO_NOT_DISRUPT = 12,    /**< pods with karpenter.sh/do-not-disrupt "true" block [karpenter] */
+  BERTH_RULE_MIN_REPLICAS = 13,      /**< pods of a ReplicaSet or ReplicationController with fewer replicas than
+                                          min_replicas, or of one that the cluster does not know, block; with
+                                          min_replicas 0 none do [cluster-autoscaler] */
+  BERTH_RULE_TERMINATING = 14,       /**< pods that are being deleted end, and need no place [karpenter] */
+  BERTH_RULE_TOLERATES_TAINT = 15    /**< pods that tolerate the preset's taint stay [karpenter] */
+};
+enum {
+  BERTH_DRAIN_TOGETHER = 128u, /**< one node after another: budgets are shared, and moves seen by the nodes behind */
+  BERTH_DRAIN_KEEP = 256u,     /**< of forks, with BERTH_DRAIN_TOGETHER: nodes and pods stay so */
+  /** Pods go where kube-scheduler would put them; every pod is prepared for that, which costs far more. Otherwise a pod
+   * goes to the first node that takes it, from the node behind the drained one on and then from behind the latest one
+   * taken, round the end. */
+  BERTH_DRAIN_BY_SCORE = 512u
+};
+typedef struct berth_drain_options {
+  uint32_t struct_size;
+  uint32_t flags;              /**< BERTH_DRAIN_TOGETHER and so on, BERTH_SKIP_CORDONED */
+  uint32_t preset;             /**< BERTH_DRAIN_KUBECTL and so on */
+  uint32_t rules_on;           /**< bits of rules that hold beside those of the preset */
+  uint32_t rules_off;          /**< bits of rules that do not hold */
+  int32_t min_replicas;        /**< of BERTH_RULE_MIN_REPLICAS */
+  const berth_node_set* nodes; /**< where pods may go; NULL: all. Drained nodes are left out in any case */
+} berth_drain_options;
+#define BERTH_DRAIN_OPTIONS_INIT {(uint32_t)sizeof(berth_drain_options), 0, 0, 0, 0, 0, NULL}
+
+/** Which nodes can be removed. Each node is drained by itself in a what-if that is dropped, or one after another with
+ * BERTH_DRAIN_TOGETHER. The rules are asked first: a pod that blocks keeps the node. Otherwise its pods leave, those of
+ * higher priority first and then by namespace and name, each as with BERTH_AS_MOVED: the pods behind it still stand on
+ * the node, which stays, cordoned or tainted as the preset says. A pod that finds no place stays, and so does the node,
+ * but the pods behind it are tried all the same.
+ *
+ * With BERTH_DRAIN_TOGETHER all nodes are cordoned or tainted first. The moves of a node that cannot be removed are
+ * taken back, and its pods use no budget.
+ *
+ * @param drained [in] length count: numbers of nodes that are there, each once
+ * @param options [in] NULL: each node by itself, kubectl's rules, first fit among all nodes
+ * @param result  [out] for each node NODE, REMOVABLE, RULE, BLOCKING_POD and POD_BEGIN (one more); for each pod POD,
+ *        OUTCOME, POD_RULE, TARGET and MESSAGE
+ * @return BERTH_E_NOT_FOUND naming a node that is not there
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_drain(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
+                                            const berth_drain_options* options, berth_result** result,
+                                            berth_error* error);
+/** The same in the state of a fork, which stays as it is without BERTH_DRAIN_KEEP. */
+BERTH_API berth_status berth_fork_drain(berth_fork* fork, const uint32_t* drained, size_t count,
+                                        const berth_drain_options* options, berth_result** result, berth_error* error);
+
+/** What becomes of a pod of a drained node. */
+enum {
+  BERTH_POD_MOVES = 0,     /**< to TARGET, or it was not tried, since the node is blocked: BERTH_NO_NODE */
+  BERTH_POD_STAYS = 1,     /**< it needs no place, and keeps nobody from removing the node */
+  BERTH_POD_ENDS = 2,      /**< the same, and it is on its way out */
+  BERTH_POD_BLOCKS = 3,    /**< by POD_RULE */
+  BERTH_POD_NO_PLACE = 4,  /**< no node takes it: MESSAGE says why */
+  BERTH_POD_NOT_JUDGED = 5 /**< Berth cannot judge it: MESSAGE names plugin and field */
+};
+
 /** Columns of these results. Element (s, p) of a column over shapes and pods is at index s * pod_count + p. */
 enum {
   BERTH_COLUMN_NEW_NODE = 40,     /**< U32: which of the shape's new nodes, from 0; BERTH_NO_NODE: none. [shapes x pods]
@@ -522,7 +600,15 @@ enum {
   BERTH_COLUMN_RESOURCE = 46,     /**< U32: a text: cpu, memory, ephemeral-storage, pods, then others, [resources] */
   BERTH_COLUMN_REQUESTED = 47,    /**< I64: what pods request of the shape's new nodes, those that come with them
                                        included, [shapes x resources] */
-  BERTH_COLUMN_ALLOCATABLE = 48   /**< I64: what these nodes offer, [shapes x resources] */
+  BERTH_COLUMN_ALLOCATABLE = 48,  /**< I64: what these nodes offer, [shapes x resources] */
+  BERTH_COLUMN_REMOVABLE = 49,    /**< U8: 1: no pod is in the way, [drained] */
+  BERTH_COLUMN_RULE = 50,         /**< U8: BERTH_RULE_* of the first pod that blocks, [drained] */
+  BERTH_COLUMN_BLOCKING_POD = 51, /**< U32: a text: uid of that pod, or of the first without a place, [drained] */
+  BERTH_COLUMN_POD_BEGIN = 52,    /**< U32: where a node's pods begin, [drained + 1] */
+  BERTH_COLUMN_POD = 53,          /**< U32: a text: uid, in the order in which they leave, [pods of drained nodes] */
+  BERTH_COLUMN_OUTCOME = 54,      /**< U8: BERTH_POD_*, [pods of drained nodes] */
+  BERTH_COLUMN_POD_RULE = 55,     /**< U8: BERTH_RULE_*: the rule that says so, [pods of drained nodes] */
+  BERTH_COLUMN_TARGET = 56        /**< U32: where the pod goes, or BERTH_NO_NODE, [pods of drained nodes] */
 };
 
 /* Results --------------------------------------------------------------------------------------------------------- */

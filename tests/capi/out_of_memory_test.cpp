@@ -167,6 +167,36 @@ std::vector<Call> calls() {
       {"fork_remove_node", [](Handles& h) { return berth_fork_remove_node(h.child.get(), 0, nullptr); }},
       {"fork_add_pod", [](Handles& h) { return berth_fork_add_pod(h.fork.get(), h.pods[0].get(), 1, nullptr); }},
       {"fork_remove_pod", [](Handles& h) { return berth_fork_remove_pod(h.fork.get(), "uid-runs", nullptr); }},
+      {"snapshot_scale_up",
+       [node, free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_shape shape = BERTH_SHAPE_INIT;
+         shape.node = node.data();
+         shape.node_size = node.size();
+         const berth_shape* const pointer = &shape;
+         const std::array<const berth_pod*, 3> pods = {h.pods[0].get(), h.pods[1].get(), h.pods[2].get()};
+         return free_result(berth_snapshot_scale_up(h.snapshot.get(), pods.data(), pods.size(), &pointer, 1, nullptr,
+                                                    &result, nullptr),
+                            result);
+       }},
+      {"fork_drain",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+         options.rules_off = 1U << BERTH_RULE_NO_CONTROLLER;
+         const std::array<std::uint32_t, 2> nodes = {0, 2};
+         return free_result(berth_fork_drain(h.fork.get(), nodes.data(), nodes.size(), &options, &result, nullptr),
+                            result);
+       }},
+      {"fork_drain, together and kept",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+         options.flags = BERTH_DRAIN_TOGETHER | BERTH_DRAIN_KEEP;
+         options.rules_off = 1U << BERTH_RULE_NO_CONTROLLER;
+         const std::uint32_t drained = 0;
+         return free_result(berth_fork_drain(h.fork.get(), &drained, 1, &options, &result, nullptr), result);
+       }},
       {"fork_revert", [](Handles& h) { return berth_fork_revert(h.fork.get(), nullptr); }},
       {"fork_commit", [](Handles& h) { return berth_fork_commit(h.fork.get(), nullptr, nullptr); }},
       {"fork_commit into a fork", [](Handles& h) { return berth_fork_commit(h.child.get(), nullptr, nullptr); }},
