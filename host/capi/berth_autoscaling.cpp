@@ -8,6 +8,7 @@
 #include "host/capi/node_shape.h"
 #include "host/capi/placing.h"
 #include "host/capi/questions.h"
+#include "host/capi/replace.h"
 #include "host/capi/scale_up.h"
 
 using namespace berth::capi;  // NOLINT(google-build-using-namespace): the C functions stand outside every namespace
@@ -74,6 +75,19 @@ DrainOptions drain_options(const berth_drain_options* given, const Cluster& clus
           node_set_argument(known.nodes, cluster)};
 }
 
+template <class Handle>
+berth_status replace_of(Handle* where, const uint32_t* drained, size_t count, const berth_drain_options* options,
+                        const berth_shape* const* shapes, size_t shape_count, uint32_t max_nodes, berth_result** result,
+                        berth_error* error) noexcept {
+  return answer(where, result, error, [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& log) {
+    const DrainOptions known = drain_options(options, *cluster);
+    if ((known.flags & BERTH_DRAIN_KEEP) != 0) throw ApiError(BERTH_E_ARGUMENT, "flags", "a replacement is not kept");
+    if (max_nodes == 0) throw ApiError(BERTH_E_ARGUMENT, "max_nodes", "is 0");
+    return replace(state, cluster, drained_argument(drained, count), known,
+                   read_shapes(state, shapes, shape_count, log), max_nodes);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -114,6 +128,18 @@ berth_status berth_fork_drain(berth_fork* fork, const uint32_t* drained, size_t 
                   if ((known.flags & BERTH_DRAIN_KEEP) != 0) return drain_together(*fork->fork, nodes, known);
                   return drain_together(*fork->fork->fork(), nodes, known);
                 });
+}
+
+berth_status berth_snapshot_replace(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
+                                    const berth_drain_options* options, const berth_shape* const* shapes,
+                                    size_t shape_count, uint32_t max_nodes, berth_result** result, berth_error* error) {
+  return replace_of(snapshot, drained, count, options, shapes, shape_count, max_nodes, result, error);
+}
+
+berth_status berth_fork_replace(berth_fork* fork, const uint32_t* drained, size_t count,
+                                const berth_drain_options* options, const berth_shape* const* shapes,
+                                size_t shape_count, uint32_t max_nodes, berth_result** result, berth_error* error) {
+  return replace_of(fork, drained, count, options, shapes, shape_count, max_nodes, result, error);
 }
 
 }  // extern "C"

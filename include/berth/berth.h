@@ -578,6 +578,28 @@ BERTH_API berth_status berth_snapshot_drain(const berth_snapshot* snapshot, cons
 BERTH_API berth_status berth_fork_drain(berth_fork* fork, const uint32_t* drained, size_t count,
                                         const berth_drain_options* options, berth_result** result, berth_error* error);
 
+/** The same, and then new nodes for the pods that find no place: at most max_nodes of one shape, whose total price is
+ * the lowest among the shapes that hold all of them; of equal prices the fewest nodes, then the first shape. Each shape
+ * is tried as by berth_snapshot_scale_up(), with new nodes only and the pods in the order in which they leave, after
+ * the moves of the others. Nodes of several shapes together are not tried. By itself each node has a replacement of its
+ * own; with BERTH_DRAIN_TOGETHER there is one for all nodes that no rule holds, and the moves of a node stand whether
+ * or not it can be removed. BERTH_DRAIN_KEEP is BERTH_E_ARGUMENT.
+ *
+ * @param shapes    [in] length shape_count, with their prices
+ * @param max_nodes [in] at least 1; a shape's own max_nodes counts too
+ * @param result    [out] as of berth_snapshot_drain(), and for each replacement SHAPE, NODE_COUNT and PRICE, with
+ *        BERTH_NO_NODE in SHAPE where none is needed or none holds the rest; for each pod NEW_NODE
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_replace(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
+                                              const berth_drain_options* options, const berth_shape* const* shapes,
+                                              size_t shape_count, uint32_t max_nodes, berth_result** result,
+                                              berth_error* error);
+/** The same in the state of a fork, which stays as it is. */
+BERTH_API berth_status berth_fork_replace(berth_fork* fork, const uint32_t* drained, size_t count,
+                                          const berth_drain_options* options, const berth_shape* const* shapes,
+                                          size_t shape_count, uint32_t max_nodes, berth_result** result,
+                                          berth_error* error);
+
 /** What becomes of a pod of a drained node. */
 enum {
   BERTH_POD_MOVES = 0,     /**< to TARGET, or it was not tried, since the node is blocked: BERTH_NO_NODE */
@@ -608,7 +630,8 @@ enum {
   BERTH_COLUMN_POD = 53,          /**< U32: a text: uid, in the order in which they leave, [pods of drained nodes] */
   BERTH_COLUMN_OUTCOME = 54,      /**< U8: BERTH_POD_*, [pods of drained nodes] */
   BERTH_COLUMN_POD_RULE = 55,     /**< U8: BERTH_RULE_*: the rule that says so, [pods of drained nodes] */
-  BERTH_COLUMN_TARGET = 56        /**< U32: where the pod goes, or BERTH_NO_NODE, [pods of drained nodes] */
+  BERTH_COLUMN_TARGET = 56,       /**< U32: where the pod goes, or BERTH_NO_NODE, [pods of drained nodes] */
+  BERTH_COLUMN_PRICE = 57         /**< I64: of all nodes of a replacement, [replacements] */
 };
 
 /* Results --------------------------------------------------------------------------------------------------------- */

@@ -73,6 +73,44 @@ class Drawn {
   }
   std::size_t moved() const { return moved_; }
 
+  /// Replacements are the cheapest of the scale-up estimates of what the drain leaves over.
+  void compare_replacements() {
+    const OwnedSnapshot snapshot = snapshot_of(cluster_.get());
+    std::vector<std::string> texts;
+    std::vector<berth_shape> shapes;
+    for (int s = 0; s < 3; ++s)
+      texts.push_back(node_json({"t" + std::to_string(s), static_cast<int>(1 + dice_.upto(3)),
+                                 static_cast<int>(dice_.upto(3)), false, false}));
+    for (const std::string& text : texts) {
+      berth_shape& shape = shapes.emplace_back(berth_shape BERTH_SHAPE_INIT);
+      shape.node = text.data();
+      shape.node_size = text.size();
+      shape.price = dice_.upto(3);
+    }
+    const std::vector<const berth_shape*> pointers = {&shapes[0], &shapes[1], &shapes[2]};
+    const auto nodes_max = static_cast<std::uint32_t>(1 + dice_.upto(2));
+    berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+    options.rules_off = kAllRules;
+    if (by_score_) options.flags = BERTH_DRAIN_BY_SCORE;
+    for (const bool is_together : {false, true}) {
+      std::vector<std::vector<std::size_t>> groups;
+      if (is_together) groups.push_back(drained_);
+      for (const std::size_t node : drained_)
+        if (!is_together) groups.push_back({node});
+      for (const std::vector<std::size_t>& group : groups) {
+        if (is_together) options.flags |= BERTH_DRAIN_TOGETHER;
+        std::vector<std::uint32_t> numbers;
+        for (const std::size_t i : group) numbers.push_back(numbers_[i]);
+        berth_result* result = nullptr;
+        ASSERT_EQ(berth_snapshot_replace(snapshot.get(), numbers.data(), numbers.size(), &options, pointers.data(), 3,
+                                         nodes_max, &result, nullptr),
+                  BERTH_OK);
+        check_replacement(snapshot.get(), *OwnedResult(result), group, pointers, nodes_max);
+      }
+    }
+  }
+  std::size_t replaced() const { return replaced_; }
+
  private:
   void cordon(berth_fork* fork, std::size_t i) {
     NodeShape shape = shapes_[i];
@@ -124,6 +162,62 @@ class Drawn {
     }
     return said;
   }
+  void check_replacement(const berth_snapshot* snapshot, const berth_result& result,
+                         const std::vector<std::size_t>& group, const std::vector<const berth_shape*>& shapes,
+                         std::uint32_t nodes_max) {
+    const OwnedFork fork = fork_of(snapshot);
+    for (const std::size_t i : group) cordon(fork.get(), i);
+    std::vector<std::size_t> rest;
+    for (const std::size_t i : group) {
+      const Drained moved = move_pods(fork.get(), i, group);
+      for (const std::size_t p : pods_of(i))
+        if (moved.pods.at("uid-" + pods_[p].name).second == BERTH_NO_NODE) rest.push_back(p);
+    }
+    std::vector<const berth_pod*> pods;
+    for (const std::size_t p : rest) {
+      EXPECT_EQ(berth_fork_unschedule(fork.get(), handles_[p].get(), nullptr), BERTH_OK);
+      unbound_.push_back(pod_of(cluster_.get(), pod_json([&] {
+                                  PodShape shape = pods_[p];
+                                  shape.node.clear();
+                                  return shape;
+                                }())));
+      pods.push_back(unbound_.back().get());
+    }
+    std::uint32_t best = BERTH_NO_NODE;
+    std::uint32_t best_count = 0;
+    std::int64_t best_price = 0;
+    std::vector<std::uint32_t> places(rest.size(), BERTH_NO_NODE);
+    for (std::uint32_t s = 0; s < shapes.size() && !rest.empty(); ++s) {
+      berth_shape shape = *shapes[s];
+      shape.max_nodes = nodes_max;
+      const berth_shape* const pointer = &shape;
+      berth_result* estimate = nullptr;
+      EXPECT_EQ(berth_fork_scale_up(fork.get(), pods.data(), pods.size(), &pointer, 1, nullptr, &estimate, nullptr),
+                BERTH_OK);
+      const OwnedResult owned(estimate);
+      const std::uint32_t count = values_of<std::uint32_t>(*estimate, BERTH_COLUMN_NODE_COUNT).front();
+      if (values_of<std::uint32_t>(*estimate, BERTH_COLUMN_PLACED).front() < rest.size()) continue;
+      const std::int64_t price = shape.price * count;
+      if (best != BERTH_NO_NODE && (price > best_price || (price == best_price && count >= best_count))) continue;
+      best = s;
+      best_count = count;
+      best_price = price;
+      places = values_of<std::uint32_t>(*estimate, BERTH_COLUMN_NEW_NODE);
+    }
+    EXPECT_EQ(values_of<std::uint32_t>(result, BERTH_COLUMN_SHAPE), std::vector<std::uint32_t>{best});
+    EXPECT_EQ(values_of<std::uint32_t>(result, BERTH_COLUMN_NODE_COUNT), std::vector<std::uint32_t>{best_count});
+    EXPECT_EQ(values_of<std::int64_t>(result, BERTH_COLUMN_PRICE), std::vector<std::int64_t>{best_price});
+    const std::vector<std::string> uids = texts_of(result, BERTH_COLUMN_POD);
+    const auto new_nodes = values_of<std::uint32_t>(result, BERTH_COLUMN_NEW_NODE);
+    for (std::size_t i = 0; i < uids.size(); ++i) {
+      const auto at = std::ranges::find_if(rest, [&](std::size_t p) { return "uid-" + pods_[p].name == uids[i]; });
+      EXPECT_EQ(new_nodes[i], at == rest.end() ? BERTH_NO_NODE : places[static_cast<std::size_t>(at - rest.begin())]);
+    }
+    bool all = true;
+    for (const std::uint8_t removable : values_of<std::uint8_t>(result, BERTH_COLUMN_REMOVABLE)) all = all && removable;
+    EXPECT_EQ(all, rest.empty() || best != BERTH_NO_NODE);
+    replaced_ += best != BERTH_NO_NODE ? 1 : 0;
+  }
   /// By first fit the verb gives no counts; by score it does, over the same nodes.
   std::string message(berth_fork* fork, std::size_t p, const std::vector<std::uint32_t>& candidates,
                       const berth_result& result) {
@@ -158,6 +252,8 @@ class Drawn {
   std::vector<std::size_t> drained_;
   bool by_score_ = false;
   std::size_t moved_ = 0;
+  std::size_t replaced_ = 0;
+  std::vector<OwnedPod> unbound_;
 };
 
 class Destinations : public testing::TestWithParam<const char*> {};
@@ -168,14 +264,18 @@ TEST_P(Destinations, AreThoseOfTheOtherVerbs) {
   const std::uint64_t first = seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1;
   const std::uint64_t count = seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : 100;
   std::size_t moved = 0;
+  std::size_t replaced = 0;
   for (std::uint64_t s = first; s < first + count; ++s) {
     SCOPED_TRACE("seed " + std::to_string(s));
     Drawn drawn(GetParam(), s);
     drawn.compare();
-    if (HasFatalFailure()) return;
+    drawn.compare_replacements();
+    if (HasFailure()) return;
     moved += drawn.moved();
+    replaced += drawn.replaced();
   }
   EXPECT_GT(moved, 0u);
+  EXPECT_GT(replaced, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Destinations, testing::Values("cpu", "reference"));

@@ -34,6 +34,9 @@ struct Handles {
     EXPECT_EQ(berth_fork_add_pod(fork.get(), pods[1].get(), 2, nullptr), BERTH_OK);
     EXPECT_EQ(berth_fork_fork(fork.get(), &opened, nullptr), BERTH_OK);
     child.reset(opened);
+    berth_node_set* none = nullptr;
+    EXPECT_EQ(berth_node_set_create(cluster.get(), nullptr, 0, &none, nullptr), BERTH_OK);
+    no_nodes.reset(none);
   }
 
   void upsert(const std::string& text) {
@@ -74,6 +77,7 @@ struct Handles {
   OwnedSnapshot snapshot;
   OwnedFork fork;
   OwnedFork child;
+  OwnedNodeSet no_nodes;
 };
 
 struct Call {
@@ -196,6 +200,20 @@ std::vector<Call> calls() {
          options.rules_off = 1U << BERTH_RULE_NO_CONTROLLER;
          const std::uint32_t drained = 0;
          return free_result(berth_fork_drain(h.fork.get(), &drained, 1, &options, &result, nullptr), result);
+       }},
+      {"snapshot_replace",
+       [node, free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+         options.rules_off = 1U << BERTH_RULE_NO_CONTROLLER;
+         options.nodes = h.no_nodes.get();
+         berth_shape shape = BERTH_SHAPE_INIT;
+         shape.node = node.data();
+         shape.node_size = node.size();
+         const berth_shape* const pointer = &shape;
+         const std::uint32_t drained = 0;
+         return free_result(
+             berth_snapshot_replace(h.snapshot.get(), &drained, 1, &options, &pointer, 1, 2, &result, nullptr), result);
        }},
       {"fork_revert", [](Handles& h) { return berth_fork_revert(h.fork.get(), nullptr); }},
       {"fork_commit", [](Handles& h) { return berth_fork_commit(h.fork.get(), nullptr, nullptr); }},
