@@ -85,6 +85,8 @@ static void run_on(const char* backend) {
   explains_and_preempts(backend);
   bulk_input_is_all_or_nothing_or_partial(backend);
   objects_are_replaced_and_deleted(backend);
+  estimates_new_nodes(backend);
+  drains_and_replaces_nodes(backend);
 }
 
 int main(void) {

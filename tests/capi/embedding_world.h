@@ -35,3 +35,5 @@ void nodes_come_and_go_in_forks(const char* backend);
 void a_running_pod_is_moved(const char* backend);
 void bulk_input_is_all_or_nothing_or_partial(const char* backend);
 void objects_are_replaced_and_deleted(const char* backend);
+void estimates_new_nodes(const char* backend);
+void drains_and_replaces_nodes(const char* backend);

@@ -19,7 +19,7 @@ namespace berth::test {
 namespace {
 
 constexpr int kNodes = 6;
-constexpr std::int64_t kCallKinds = 26;
+constexpr std::int64_t kCallKinds = 29;
 /// Pods, a snapshot and two forks, so that the calls after them have something to work on.
 constexpr std::uint64_t kFirstCalls[] = {4, 4, 4, 4, 4, 4, 7, 8, 8, 8};
 constexpr int kPods = 14;
@@ -120,6 +120,12 @@ class Call {
         return check_bulk(world);
       case 24:
         return explain(world);
+      case 25:
+        return scale_up(world);
+      case 26:
+        return drain(world);
+      case 27:
+        return replace(world);
       default:
         return preempt(world);
     }
@@ -291,6 +297,67 @@ class Call {
     const berth_status status =
         is_of_fork_ ? berth_fork_explain(fork_at(world), pod_at(world), all_flags, &result, &error_)
                     : berth_snapshot_explain(at(world.snapshots, place_), pod_at(world), all_flags, &result, &error_);
+    return answer(status, result);
+  }
+  /// Of the drawn node, or of a copy of one.
+  berth_shape shape(const std::string& text) const {
+    berth_shape shape = BERTH_SHAPE_INIT;
+    if (choice_ > 0) {
+      shape.node = text.data();
+      shape.node_size = text.size();
+    }
+    shape.copy_of = static_cast<std::uint32_t>(node_);
+    shape.flags = flag_if(choice_ == 0 && has_set_, BERTH_SHAPE_WITH_PODS_OF_NODE);
+    shape.max_nodes = static_cast<std::uint32_t>(start_ % 4);
+    shape.price = 3;
+    return shape;
+  }
+  std::string scale_up(World& world) const {
+    const std::vector<const berth_pod*> pods = {pod_at(world), at(world.pods, pod_ + 1), at(world.pods, other_pod_)};
+    const std::string text = node_json(node_shape_);
+    const berth_shape drawn = shape(text);
+    const berth_shape* const shapes = &drawn;
+    berth_scale_up_options options = BERTH_SCALE_UP_OPTIONS_INIT;
+    options.flags = flag_if((flags_ & 1) != 0, BERTH_EXISTING_FIRST) | flag_if((flags_ & 2) != 0, BERTH_DECREASING);
+    berth_result* result = nullptr;
+    const std::size_t count = 1 + start_ % 3;
+    const berth_status status =
+        is_of_fork_ ? berth_fork_scale_up(fork_at(world), pods.data(), count, &shapes, 1, &options, &result, &error_)
+                    : berth_snapshot_scale_up(at(world.snapshots, place_), pods.data(), count, &shapes, 1, &options,
+                                              &result, &error_);
+    return answer(status, result);
+  }
+  berth_drain_options drain_options(World& world) const {
+    berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+    options.flags = flag_if((flags_ & 1) != 0, BERTH_DRAIN_TOGETHER) |
+                    flag_if((flags_ & 2) != 0, BERTH_DRAIN_BY_SCORE) | flag_if(start_ == 8, BERTH_DRAIN_KEEP);
+    options.preset = static_cast<std::uint32_t>(place_ % 3);
+    options.rules_off = flag_if(start_ % 4 != 0, 1U << BERTH_RULE_NO_CONTROLLER);
+    options.nodes = set_at(world);
+    return options;
+  }
+  std::string drain(World& world) const {
+    const std::array<std::uint32_t, 2> nodes = {static_cast<std::uint32_t>(node_), static_cast<std::uint32_t>(choice_)};
+    const berth_drain_options options = drain_options(world);
+    berth_result* result = nullptr;
+    const std::size_t count = 1 + start_ % 2;
+    const berth_status status =
+        is_of_fork_
+            ? berth_fork_drain(fork_at(world), nodes.data(), count, &options, &result, &error_)
+            : berth_snapshot_drain(at(world.snapshots, place_), nodes.data(), count, &options, &result, &error_);
+    return answer(status, result);
+  }
+  std::string replace(World& world) const {
+    const auto node = static_cast<std::uint32_t>(node_);
+    const berth_drain_options options = drain_options(world);
+    const std::string text = node_json(node_shape_);
+    const berth_shape drawn = shape(text);
+    const berth_shape* const shapes = &drawn;
+    berth_result* result = nullptr;
+    const berth_status status =
+        is_of_fork_
+            ? berth_fork_replace(fork_at(world), &node, 1, &options, &shapes, 1, 2, &result, &error_)
+            : berth_snapshot_replace(at(world.snapshots, place_), &node, 1, &options, &shapes, 1, 2, &result, &error_);
     return answer(status, result);
   }
   std::string preempt(World& world) const {
