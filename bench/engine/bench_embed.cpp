@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <string>
 #include <vector>
@@ -84,6 +85,9 @@ struct Bulk {
     return bulk;
   }
 };
+
+/// Of all threads.
+double cpu_seconds_since(std::clock_t before) { return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC; }
 
 double live_mib() { return static_cast<double>(mallinfo2().uordblks) / (1 << 20); }
 
@@ -246,6 +250,7 @@ void measure_scale_up(Table& table, LoadedEngine& workload, berth_cluster* clust
   berth_snapshot* snapshot = nullptr;
   CHECK(berth_snapshot_create(cluster, &snapshot, &error));
   std::vector<double> seconds;
+  const std::clock_t cpu_before = std::clock();
   std::int64_t nodes = 0;
   std::int64_t placed = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -261,8 +266,9 @@ void measure_scale_up(Table& table, LoadedEngine& workload, berth_cluster* clust
   }
   std::sort(seconds.begin(), seconds.end());
   table.row("scale-up estimate: 100 shapes, 5,000 pods of 500 classes", seconds[seconds.size() / 2], "s", 1);
-  std::printf("  %.1f new nodes a shape, %.1f pods placed\n", static_cast<double>(nodes) / kShapes,
-              static_cast<double>(placed) / kShapes);
+  std::printf("  %.1f new nodes a shape, %.1f pods placed; %.2f s of processor time a call\n",
+              static_cast<double>(nodes) / kShapes, static_cast<double>(placed) / kShapes,
+              cpu_seconds_since(cpu_before) / rounds);
   berth_snapshot_free(&snapshot);
   for (berth_pod*& pod : pods) berth_pod_free(&pod);
 }
@@ -276,6 +282,7 @@ void measure_drain(Table& table, berth_cluster* cluster, int rounds) {
   berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
   options.rules_off = 1U << BERTH_RULE_NO_CONTROLLER;  // the pods of the workload name no owner
   std::vector<double> seconds;
+  const std::clock_t cpu_before = std::clock();
   std::int64_t removable = 0;
   std::size_t pods = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -294,7 +301,8 @@ void measure_drain(Table& table, berth_cluster* cluster, int rounds) {
   }
   std::sort(seconds.begin(), seconds.end());
   table.row("drain of each of 5,000 nodes, 150,000 pods", seconds[seconds.size() / 2], "s", 1.5);
-  std::printf("  %ld nodes removable, %zu pods\n", static_cast<long>(removable), pods);
+  std::printf("  %ld nodes removable, %zu pods; %.2f s of processor time a call\n", static_cast<long>(removable), pods,
+              cpu_seconds_since(cpu_before) / rounds);
   berth_snapshot_free(&snapshot);
 }
 

@@ -20,6 +20,9 @@ namespace {
 /// Objects whose content one pool keeps: a new one takes its place, so that content which nobody has any more goes.
 constexpr std::size_t kObjectsAPool = 65536;
 
+/// Freed pods that what-ifs leave to other calls.
+constexpr std::size_t kWaitingMax = 100000;
+
 std::optional<NotJudged> why_not_judged(const Pod& pod, std::int32_t profile, const Engine& engine) {
   if (profile < 0) return NotJudged{"", "no profile is named \"" + pod.spec->scheduler_name + "\""};
   const FeatureGates& gates = engine.config.gates;
@@ -146,18 +149,20 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::
   }
   std::vector<std::unique_ptr<ReadPod>> pods;
   for (const DecodedPod& decoded : taken.decoded.pods) pods.push_back(pod_of(decoded.pod, ignore));
-  prepare(pods);
+  prepare(pods, Waiting::kRelease);
   return pods;
 }
 
 std::vector<std::unique_ptr<ReadPod>> Cluster::prepare_moved(std::span<const PodPtr> pods) {
   std::vector<std::unique_ptr<ReadPod>> moved;
   for (const PodPtr& pod : pods) moved.push_back(pod_of(pending_copy_of(*pod), 0));
-  prepare(moved);
+  prepare(moved, Waiting::kKeepIfFew);
   return moved;
 }
 
-void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods) {
+/// An engine that many pods leave may number its classes again, and forks that are open go on with engines of their
+/// own: a what-if, which has forks open, leaves freed pods to the next other call.
+void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods, Waiting waiting) {
   std::vector<PodToPlace> to_prepare;
   for (const std::unique_ptr<ReadPod>& pod : pods) {
     if (pod->not_judged) continue;
@@ -165,7 +170,7 @@ void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods) {
     if (pod->as_moved.pod != pod->to_place.pod) to_prepare.push_back(pod->as_moved);
   }
   const std::unique_lock alone(mutex_);
-  release_waiting();
+  if (waiting == Waiting::kRelease || waiting_count_.load(std::memory_order_relaxed) > kWaitingMax) release_waiting();
   backend_->prepare(to_prepare);
   auto next = to_prepare.begin();
   for (const std::unique_ptr<ReadPod>& pod : pods) {
@@ -180,6 +185,7 @@ void Cluster::release(std::unique_ptr<ReadPod> pod) noexcept {
   const std::lock_guard alone(waiting_mutex_);
   pod->next_waiting = std::move(first_waiting_);
   first_waiting_ = std::move(pod);
+  waiting_count_.fetch_add(1, std::memory_order_relaxed);
 }
 
 /// Call alone. Without memory for it, the pods wait for the next call.
@@ -188,6 +194,7 @@ void Cluster::release_waiting() noexcept {
   {
     const std::lock_guard alone(waiting_mutex_);
     first = std::move(first_waiting_);
+    waiting_count_.store(0, std::memory_order_relaxed);
   }
   try {
     std::vector<PodToPlace> handles;

@@ -112,7 +112,8 @@ class Cluster {
  private:
   void take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals);
   std::vector<std::unique_ptr<ReadPod>> prepare(TakenObjects taken, std::uint32_t ignore, CallLog& log);
-  void prepare(std::span<const std::unique_ptr<ReadPod>> pods);
+  enum class Waiting : std::uint8_t { kRelease, kKeepIfFew };
+  void prepare(std::span<const std::unique_ptr<ReadPod>> pods, Waiting waiting);
   std::unique_ptr<ReadPod> pod_of(const PodPtr& pod, std::uint32_t ignore);
   void release_waiting() noexcept;
   template <class Take>
@@ -140,6 +141,7 @@ class Cluster {
 
   std::mutex waiting_mutex_;
   std::unique_ptr<ReadPod> first_waiting_;  ///< pods that were freed, linked by ReadPod::next_waiting
+  std::atomic<std::size_t> waiting_count_ = 0;
 };
 
 }  // namespace berth::capi

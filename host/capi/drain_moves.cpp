@@ -36,11 +36,13 @@ void for_each_mover(std::span<Drained> nodes, Use use) {
 }
 /// What rules read of a pod that waits for a node. @param key  set to it. @return false: it may be more than that
 bool is_like_others(const Pod& pod, std::string& key) {
-  PodRare rare = pod.rare();
-  rare.annotations.clear();
-  rare.local_volumes_are_safe = false;
-  rare.run_duration_us.reset();
-  if (!(rare == PodRare())) return false;
+  if (pod.rare_fields != nullptr) {
+    PodRare rare = pod.rare();
+    rare.annotations.clear();
+    rare.local_volumes_are_safe = false;
+    rare.run_duration_us.reset();
+    if (!(rare == PodRare())) return false;
+  }
   key.clear();
   const auto add = [&](const auto& value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
   add(pod.spec.get());
@@ -163,7 +165,6 @@ std::uint32_t Moving::by_first_fit(Drained& node, std::size_t i) {
   const std::size_t count = candidates_.numbers.size();
   std::vector<NodeIndex> nodes;
   std::vector<std::size_t> positions;
-  Diagnosis diagnosis;
   std::size_t chunk = kAskedFirst;
   for (std::size_t visited = 0; visited < count; chunk = std::min(2 * chunk, kAskedMax)) {
     nodes.clear();
@@ -181,10 +182,7 @@ std::uint32_t Moving::by_first_fit(Drained& node, std::size_t i) {
       if (!verdicts.nodes[n].accepts()) continue;
       start_ = (positions[n] + 1) % count;
       const std::uint32_t target = candidates_.numbers[positions[n]];
-      auto moved = copy_of(*to_place.pod);
-      moved->name = node.pods[i]->name;
-      moved->stored_uid = node.pods[i]->stored_uid;
-      moved->creation_time_us = node.pods[i]->creation_time_us;
+      auto moved = pending_copy_of(*node.pods[i]);
       moved->node_name = *cluster_.nodes().name_of(target);
       place_.apply(PodUpsert{std::move(moved)});
       return target;
@@ -244,14 +242,15 @@ void write(const std::vector<Drained>& nodes, Result& result) {
     removable.push_back(node.is_removable ? 1 : 0);
     const bool is_held = node.blocking != SIZE_MAX;
     rule.push_back(is_held ? node.fates[node.blocking].rule : std::uint8_t{BERTH_RULE_NONE});
-    blocking.push_back(is_held ? result.number_of(node.pods[node.blocking]->uid()) : 0);
+    const std::uint32_t first_pod = begin.back();
     for (std::size_t i = 0; i < node.pods.size(); ++i) {
-      pod.push_back(result.number_of(node.pods[i]->uid()));
+      pod.push_back(result.number_of_new(node.pods[i]->uid()));
       outcome.push_back(node.fates[i].outcome);
       pod_rule.push_back(node.fates[i].rule);
       target.push_back(node.targets[i]);
       message.push_back(result.number_of(node.messages[i]));
     }
+    blocking.push_back(is_held ? pod[first_pod + node.blocking] : 0);
     begin.push_back(static_cast<std::uint32_t>(pod.size()));
   }
 }
