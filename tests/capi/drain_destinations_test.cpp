@@ -36,7 +36,8 @@ class Drawn {
                      .alone = dice_.upto(4) == 0,
                      .has_port = dice_.upto(6) == 0,
                      .has_claim = false,
-                     .wants_zone = dice_.upto(6) == 0 ? static_cast<int>(dice_.upto(2)) : -1};
+                     .wants_zone = dice_.upto(6) == 0 ? static_cast<int>(dice_.upto(2)) : -1,
+                     .near = dice_.upto(6) == 0};
         upsert(cluster_.get(), pod_json(pod));
         handles_.push_back(pod_of(cluster_.get(), pod_json(pod)));
         pods_.push_back(pod);

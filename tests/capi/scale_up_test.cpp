@@ -38,7 +38,8 @@ PodShape drawn_pod(Dice& dice, const std::string& name) {
           .alone = dice.upto(4) == 0,
           .has_port = dice.upto(6) == 0,
           .has_claim = dice.upto(15) == 0,
-          .wants_zone = dice.upto(5) == 0 ? static_cast<int>(dice.upto(3)) : -1};
+          .wants_zone = dice.upto(5) == 0 ? static_cast<int>(dice.upto(3)) : -1,
+          .near = dice.upto(4) == 0};
 }
 
 const PodShape kDaemon = {.name = "daemon", .milli_cpu = 500, .app = 2};

@@ -97,10 +97,17 @@ std::string pod_json(const PodShape& shape) {
     spec += R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone",)"
             R"("whenUnsatisfiable":"DoNotSchedule","labelSelector":)" +
             matches + "}],";
+  std::string affinity;
   if (shape.alone)
-    spec += R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":)"
-            R"("kubernetes.io/hostname","labelSelector":)" +
-            matches + "}]}},";
+    affinity = R"("podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":)"
+               R"("kubernetes.io/hostname","labelSelector":)" +
+               matches + "}]}";
+  if (shape.near)
+    affinity += std::string(shape.alone ? "," : "") +
+                R"("podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":)"
+                R"("topology.kubernetes.io/zone","labelSelector":{"matchLabels":{"app":"x)" +
+                std::to_string((shape.app + 1) % 3) + R"("}}}]})";
+  if (!affinity.empty()) spec += R"("affinity":{)" + affinity + "},";
   if (shape.has_claim) spec += R"("resourceClaims":[{"name":"gpu","resourceClaimName":"g"}],)";
   const std::string ports = shape.has_port ? R"("ports":[{"containerPort":80,"hostPort":8080}],)" : "";
   return R"({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"default","name":")" + shape.name +

@@ -53,6 +53,7 @@ struct PodShape {
   bool has_port = false;
   bool has_claim = false;
   int wants_zone = -1;
+  bool near = false;  ///< affinity to the next of three apps, on a zone
 };
 std::string pod_json(const PodShape& shape);
 
