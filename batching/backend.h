@@ -74,10 +74,9 @@ struct NodeProbe {
   friend bool operator==(const NodeProbe&, const NodeProbe&) = default;
 };
 
-/// Of a slot without a node.
-inline constexpr NodeVerdict kNoNodeVerdict{StatusCode::kUnschedulableAndUnresolvable, {}};
+inline constexpr NodeVerdict kNoNodeVerdict{StatusCode::kUnschedulableAndUnresolvable, {}};  ///< of a free slot
 
-/// One pod on every node, without reasons and scores: what preemption starts from.
+/// One pod on every node: what preemption starts from.
 struct PodVerdicts {
   std::vector<NodeVerdict> nodes;  ///< [NodeIndex::value]; kNoNodeVerdict of a free slot; empty when `error` is not
   PluginNames rejectors;           ///< Diagnosis::rejectors, of nodes that refuse beside feasible ones too
@@ -146,7 +145,7 @@ struct DryRun {
   std::uint32_t list = 0;       ///< index into DryRunRequest::lists
 };
 
-/// What is read during the call only. Each pod and each list is prepared once, however many dry runs refer to it.
+/// Read during the call only. Each pod and each list is prepared once, however many dry runs refer to it.
 struct DryRunRequest {
   std::span<const PodToPlace> preemptors;  ///< prepared
   std::span<const VictimList> lists;
@@ -216,15 +215,20 @@ class Fork {
   /// As Backend::node_name(). A NodeIndex of a fork is valid there only, as long as no node comes or goes.
   virtual std::string_view node_name(NodeIndex index) const = 0;
   virtual NodeIndex find_node(std::string_view name) = 0;
+  /// A NodeIndex is valid while its node exists.
+  virtual bool keeps_indices() const { return false; }
   /// Name of the node that the pod stands on in the fork, which need not exist; empty: none.
   virtual std::string node_of_pod(const std::string& uid) = 0;
+  /// null: no node has the name
+  virtual NodePtr node_object(const std::string& name) = 0;
+  /// Those that the fork placed included, in no order. The node need not exist.
+  virtual std::vector<PodPtr> pods_on(const std::string& node_name) = 0;
   /// An engine in the state of the fork, for const calls that forks do not have: prepare pods there, and change nothing
   /// else. It costs a copy of the cluster, and the fork answers from it from now on. Valid until its next call.
   virtual Backend& as_engine() = 0;
 };
 
 struct ForkParent;  // batching/engine_fork.h
-
 /// Backend::commit_batch(), with refill() wherever it stops for it: never stops with kHostPlugin.
 /// @throws std::runtime_error when answers of plugins on the host are stale at once after refill()
 BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& backend);

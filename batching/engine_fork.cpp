@@ -89,6 +89,16 @@ std::string EngineOfFork::node_of_pod(const std::string& uid) {
   return node != nullptr ? node->name : std::string();
 }
 
+NodePtr EngineOfFork::node_object(const std::string& name) {
+  const NodeInfo* const node = engine_->cluster().cache().find_node(name);
+  return node != nullptr ? node->node : nullptr;
+}
+
+std::vector<PodPtr> EngineOfFork::pods_on(const std::string& node_name) {
+  const NodeInfo* const node = engine_->cluster().cache().find_node(node_name);
+  return node != nullptr ? node->pods : std::vector<PodPtr>();
+}
+
 // EngineFork
 
 EngineFork::EngineFork(std::unique_ptr<Backend> engine, ForkHistory history, CheckPrepared check_prepared)

@@ -115,6 +115,9 @@ class EngineOfFork {
   void forget_prepared() noexcept { prepared_.clear(); }
   /// Fork::node_of_pod()
   std::string node_of_pod(const std::string& uid);
+  /// Fork::node_object(), Fork::pods_on()
+  NodePtr node_object(const std::string& name);
+  std::vector<PodPtr> pods_on(const std::string& node_name);
   /// commit_copies(), and `use` of the result: when that throws, nothing of the batch has happened.
   template <class Use>
   BatchResult commit(std::span<const PodToPlace> pods, const BatchLimits& limits, Use use) {
@@ -155,6 +158,8 @@ class EngineFork : public Fork {
   std::string_view node_name(NodeIndex index) const override { return engine_.engine().node_name(index); }
   NodeIndex find_node(std::string_view name) override { return engine_.engine().find_node(name); }
   std::string node_of_pod(const std::string& uid) override { return engine_.node_of_pod(uid); }
+  NodePtr node_object(const std::string& name) override { return engine_.node_object(name); }
+  std::vector<PodPtr> pods_on(const std::string& node_name) override { return engine_.pods_on(node_name); }
   Backend& as_engine() override { return engine_.engine(); }
 
  private:

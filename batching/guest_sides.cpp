@@ -6,6 +6,8 @@
 namespace berth {
 namespace {
 
+constexpr std::string_view kHostname = "kubernetes.io/hostname";
+
 /// The size that the node reports for the image; nullopt: it does not have it.
 std::optional<std::int64_t> reported_size(const Node& node, const std::string& image) {
   for (const NodeImage& reported : node.images)
@@ -24,9 +26,7 @@ NodeSideView::OfGuest NodeSideView::of_guest(std::int32_t node) const {
 }
 
 std::uint8_t NodeSideView::refusal_of(std::int32_t node) const {
-  if (!guests_->is_guest(node)) return row_->refusal(node);
-  const OfGuest guest = of_guest(node);
-  return guest.row == nullptr ? NodeSideRow::kNoNode : guest.row->refusal(0);
+  return guests_->is_guest(node) ? guests_->refusal(node, pod_class_, node_set_) : row_->refusal(node);
 }
 
 RawScores raw_maxima(const NodeSideView& view, const Snapshot& snapshot, const std::vector<std::int32_t>& nodes) {
@@ -48,6 +48,52 @@ GuestSides::Side GuestSides::side(std::int32_t slot, std::int32_t pod_class, Nod
   if (row == here.row_of.end())
     row = here.row_of.emplace(std::pair{pod_class, node_set}, build(table_[pod_class], node_set, here)).first;
   return {&row->second, &here.node};
+}
+
+const GuestSides::Known& GuestSides::known_as(const NodePtr& node) {
+  if (const auto at = known_.find(node.get()); at != known_.end()) return at->second;
+  Node rest;  // what node sides read, without names and what only scores and loads read
+  std::vector<std::pair<std::string, std::string>> labels;
+  for (const auto& [key, value] : node->labels)
+    if (key != kHostname) labels.emplace_back(key, value);
+  rest.labels = LabelMap(std::move(labels));
+  rest.unschedulable = node->unschedulable;
+  rest.taints = node->taints;
+  rest.declared_features = node->declared_features;
+  const auto next = static_cast<std::uint32_t>(2 * known_.size());
+  const std::uint32_t kind = kinds_.try_emplace(fingerprint_of(rest), next).first->second;
+  return known_.emplace(node.get(), Known{node, next + 1, kind}).first->second;
+}
+
+/// Of nodes, or their label kubernetes.io/hostname, in Filter.
+bool GuestSides::reads_names(std::int32_t pod_class) {
+  const auto [at, is_new] = reads_names_.try_emplace(pod_class, true);
+  if (!is_new) return at->second;
+  const PodClass& known = table_[pod_class];
+  const auto is_about_names = [](const NodeSelectorTerm& term) {
+    return !term.match_fields.empty() || std::ranges::any_of(term.match_expressions, [](const auto& requirement) {
+      return requirement.key == kHostname;
+    });
+  };
+  const std::optional<NodeAffinity>& affinity = known.spec->node_affinity;
+  at->second = !known.node_name.empty() || known.spec->node_selector.contains(kHostname) ||
+               (affinity && affinity->required && std::ranges::any_of(*affinity->required, is_about_names)) ||
+               table_.profile(known.profile).options<NodeAffinityRule>().added_required.has_value();
+  return at->second;
+}
+
+std::uint8_t GuestSides::refusal(std::int32_t slot, std::int32_t pod_class, NodeSet node_set) {
+  const GuestNode* const guest = snapshot_.guests().find(slot);
+  if (guest == nullptr || guest->node == nullptr) return NodeSideRow::kNoNode;
+  const Known& known = known_as(guest->node);
+  const std::uint64_t number = reads_names(pod_class) ? known.own : known.kind;
+  const std::uint64_t key =
+      number << 33 | static_cast<std::uint64_t>(pod_class) << 1 | (node_set == NodeSet::kIgnored ? 1 : 0);
+  const auto at = refusals_.find(key);
+  if (at != refusals_.end()) return at->second;
+  const std::uint8_t refusal = side(slot, pod_class, node_set).row->refusal(0);
+  refusals_.emplace(key, refusal);
+  return refusal;
 }
 
 NodeSideRow GuestSides::build(const PodClass& pod_class, NodeSet node_set, Guest& guest) const {

@@ -11,6 +11,7 @@
 
 #include "batching/node_side_view.h"
 #include "batching/pod_class.h"
+#include "host/cluster/cluster_change.h"
 #include "host/config/feature_gates.h"
 #include "plugins/image_locality/compile.h"
 
@@ -39,6 +40,9 @@ class GuestSides {
   /// Null: the slot is not of a guest, or the guest went. Valid until clear().
   Side side(std::int32_t slot, std::int32_t pod_class, NodeSet node_set);
   bool is_guest(std::int32_t slot) const { return snapshot_.is_guest(slot); }
+  /// NodeSideRow::refusal() of the guest of a slot. It does not depend on other guests and is kept when they change;
+  /// guests that differ in their names alone share it, where the class reads no names.
+  std::uint8_t refusal(std::int32_t slot, std::int32_t pod_class, NodeSet node_set);
 
  private:
   struct Guest {
@@ -52,11 +56,24 @@ class GuestSides {
   void note_images(const PodClass& pod_class, Snapshot& node) const;
   NodeSideRow build(const PodClass& pod_class, NodeSet node_set, Guest& guest) const;
 
+  /// What refusals of a guest are known by. It keeps the node, so that no other one has its address.
+  struct Known {
+    NodePtr node;
+    std::uint32_t own = 0;   ///< a number of this node alone
+    std::uint32_t kind = 0;  ///< that of all nodes that differ in their names alone
+  };
+  const Known& known_as(const NodePtr& node);
+  bool reads_names(std::int32_t pod_class);
+
   const ClassTable& table_;
   const FeatureGates& gates_;
   const Snapshot& snapshot_;
-  std::unordered_map<std::int32_t, Guest> guests_;        ///< by slot, that were asked about
-  std::unordered_map<std::int32_t, bool> image_answers_;  ///< by class
+  std::unordered_map<const Node*, Known> known_;
+  std::map<NodeFingerprint, std::uint32_t> kinds_;
+  std::unordered_map<std::uint64_t, std::uint8_t> refusals_;  ///< by number of a node or kind, class and NodeSet
+  std::unordered_map<std::int32_t, bool> reads_names_;        ///< by class
+  std::unordered_map<std::int32_t, Guest> guests_;            ///< by slot, that were asked about
+  std::unordered_map<std::int32_t, bool> image_answers_;      ///< by class
 };
 
 /// The node sides of classes as one state reads them.

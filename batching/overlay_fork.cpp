@@ -21,6 +21,11 @@ void check_known(std::span<const PodToPlace> pods) {
     if (pod.handle == 0) throw_not_prepared(*pod.pod);
 }
 
+/// Another fork compiled something while this one let it: the pods have to be prepared again.
+bool any_stale(std::span<const PodToPlace> pods, const CommitState& live) {
+  return std::any_of(pods.begin(), pods.end(), [&](const PodToPlace& pod) { return live.table.is_stale(pod); });
+}
+
 }  // namespace
 
 OverlayFork::OverlayFork(std::shared_ptr<ForkSource> source, std::shared_ptr<const ForkParent> parent)
@@ -37,6 +42,7 @@ OverlayFork::OverlayFork(const OverlayFork& from, std::shared_ptr<const ForkPare
       journal_position_(from.journal_position_),
       state_(std::make_unique<CommitState>(*from.state_, CommitState::ForFork())),
       own_pods_(from.own_pods_),
+      may_stray_(from.may_stray_),
       changed_since_(from.changed_since_),
       journal_seen_(from.journal_seen_),
       guest_domains_(from.guest_domains_),
@@ -91,11 +97,15 @@ BatchResult OverlayFork::commit_batch(std::span<const PodToPlace> given, const B
   check_known(given);
   BatchResult result;
   const bool done = on_overlay([&](Reading& reading) {
-    const std::vector<PodToPlace> pods = prepared(given, reading);
-    if (asks_hosts(pods, reading)) return false;
-    // CommitState::needs_list(): no row is read.
-    if (limits.among == nullptr && !limits.ranks_nodes && !limits.lists_nodes) make_ready(pods, reading);
-    if (!reading.is_live() || !follow_new_columns(reading) || guests_change_scores(pods)) return false;
+    std::vector<PodToPlace> pods;
+    do {
+      pods = prepared(given, reading);
+      if (asks_hosts(pods, reading)) return false;
+      // CommitState::needs_list(): no row is read.
+      if (limits.among == nullptr && !limits.ranks_nodes && !limits.lists_nodes) make_ready(pods, reading);
+      if (!reading.is_live() || !follow_new_columns(reading)) return false;
+    } while (any_stale(pods, *source_->live));
+    if (guests_change_scores(pods)) return false;
     note_touched();
     state_->all_or_nothing([&] {
       result.outcomes.reserve(std::min(pods.size(), limits.pods_max));
@@ -191,8 +201,11 @@ void OverlayFork::place(const PodToPlace& pod, std::string_view node_name) {
   ForkStep step = ForkPlacement{pod, std::string(node_name)};
   history_.make_room(1);
   const bool done = on_overlay([&](Reading& reading) {
-    const PodToPlace known = prepared({&pod, 1}, reading).front();
-    if (!reading.is_live() || !follow_new_columns(reading)) return false;
+    PodToPlace known;
+    do {
+      known = prepared({&pod, 1}, reading).front();
+      if (!reading.is_live() || !follow_new_columns(reading)) return false;
+    } while (any_stale({&known, 1}, *source_->live));
     state_->all_or_nothing([&] {
       state_->place(known, node_name);
       note_placement(state_->answered.back().node);
@@ -209,10 +222,14 @@ Evaluation OverlayFork::evaluate(const PodToPlace& pod) {
   check_known({&pod, 1});
   Evaluation evaluation;
   const bool done = on_overlay([&](Reading& reading) {
-    const PodToPlace known = prepared({&pod, 1}, reading).front();
-    if (asks_hosts({&known, 1}, reading)) return false;
-    if (source_->live->evaluates_for_forks()) make_ready({&known, 1}, reading);
-    if (!reading.is_live() || !follow_new_columns(reading) || guests_change_scores({&known, 1})) return false;
+    PodToPlace known;
+    do {
+      known = prepared({&pod, 1}, reading).front();
+      if (asks_hosts({&known, 1}, reading)) return false;
+      if (reading.is_live() && source_->live->evaluates_for_forks()) make_ready({&known, 1}, reading);
+      if (!reading.is_live() || !follow_new_columns(reading)) return false;
+    } while (any_stale({&known, 1}, *source_->live));
+    if (guests_change_scores({&known, 1})) return false;
     note_touched();
     std::optional<Evaluation> answer = source_->live->evaluate_for_fork(known, *state_, touched_);
     if (!answer) {
@@ -234,8 +251,11 @@ template <class Look>
 bool OverlayFork::look_at(const PodToPlace& pod, Look look) {
   check_known({&pod, 1});
   return on_overlay([&](Reading& reading) {
-    const PodToPlace known = prepared({&pod, 1}, reading).front();
-    if (asks_hosts({&known, 1}, reading) || !reading.is_live() || !follow_new_columns(reading)) return false;
+    PodToPlace known;
+    do {
+      known = prepared({&pod, 1}, reading).front();
+      if (asks_hosts({&known, 1}, reading) || !reading.is_live() || !follow_new_columns(reading)) return false;
+    } while (any_stale({&known, 1}, *source_->live));
     look(known);
     return true;
   });

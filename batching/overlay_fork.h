@@ -44,7 +44,10 @@ class OverlayFork : public Fork {
   void as_one(const std::function<void()>& calls) override;
   std::string_view node_name(NodeIndex index) const override;
   NodeIndex find_node(std::string_view name) override;
+  bool keeps_indices() const override { return true; }
   std::string node_of_pod(const std::string& uid) override;
+  NodePtr node_object(const std::string& name) override;
+  std::vector<PodPtr> pods_on(const std::string& node_name) override;
   Backend& as_engine() override { return engine().engine(); }
 
  private:
@@ -118,6 +121,7 @@ class OverlayFork : public Fork {
   std::uint64_t journal_position_;  ///< when the fork was opened
   std::unique_ptr<CommitState> state_;
   std::unordered_map<std::string, Standing> own_pods_;  ///< by uid, of pods that came, left or changed in the fork
+  bool may_stray_ = false;                              ///< some of these may stand on a node that is not there
   /// By uid: position of the first change in the journal since the fork was opened.
   std::unordered_map<std::string, std::uint64_t> changed_since_;
   std::uint64_t journal_seen_;  ///< up to where changed_since_ is complete

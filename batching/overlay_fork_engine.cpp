@@ -178,6 +178,27 @@ std::string OverlayFork::node_of_pod(const std::string& uid) {
   return done ? node_name : engine().node_of_pod(uid);
 }
 
+NodePtr OverlayFork::node_object(const std::string& name) {
+  NodePtr node;
+  const bool done = on_overlay([&](Reading&) {
+    const std::int32_t slot = state_->snapshot.find_node(name);
+    if (slot < 0) return true;
+    const GuestNode* const guest = state_->snapshot.guests().find(slot);
+    node = guest != nullptr ? guest->node : state_->snapshot.nodes_by_slot()[static_cast<std::size_t>(slot)];
+    return true;
+  });
+  return done ? node : engine().node_object(name);
+}
+
+std::vector<PodPtr> OverlayFork::pods_on(const std::string& node_name) {
+  std::vector<PodPtr> pods;
+  const bool done = on_overlay([&](Reading&) {
+    pods = pods_on(node_name, When::kNow);
+    return true;
+  });
+  return done ? pods : engine().pods_on(node_name);
+}
+
 std::string_view OverlayFork::node_name(NodeIndex index) const {
   if (index == kNoNode) return {};
   if (const auto known = names_.find(index.value); known != names_.end()) return known->second;

@@ -91,6 +91,7 @@ bool OverlayFork::follow(const NodeRemoval& removal) {
   const std::vector<PodPtr> pods = pods_on(removal.name, When::kNow);
   const auto moves = moves_of_all(pods);
   if (!moves) return false;
+  may_stray_ = may_stray_ || !pods.empty();
   state_->nominations.leave_node(slot);
   snapshot.write_topology().add_all(*moves, slot, -1);
   for (const PodPtr& pod : pods) snapshot.apply(slot, state_->table.delta_of(*pod), -1);
@@ -120,8 +121,10 @@ void OverlayFork::note_guest(std::int32_t slot) {
 }
 
 std::vector<PodPtr> OverlayFork::pods_on(const std::string& node_name, When when) {
-  read_journal();
   const bool now = when == When::kNow;
+  const std::int32_t slot = now ? state_->snapshot.find_node(node_name) : -1;
+  if (slot >= 0 && state_->snapshot.pod_count(slot) == 0) return {};
+  read_journal();
   const auto is_elsewhere = [&](const Pod& pod) {
     if (changed_since_.empty() && (!now || own_pods_.empty())) return false;
     const std::string uid = pod.uid();
@@ -136,7 +139,7 @@ std::vector<PodPtr> OverlayFork::pods_on(const std::string& node_name, When when
   };
   for (const auto& [uid, position] : changed_since_)
     if (!now || !own_pods_.contains(uid)) add(as_opened(uid));
-  if (now)
+  if (now && (may_stray_ || slot >= 0))
     for (const auto& [uid, standing] : own_pods_) add(standing);
   return pods;
 }

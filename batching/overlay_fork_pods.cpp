@@ -51,13 +51,13 @@ bool OverlayFork::ensure_moves(std::span<const ClusterChange> changes, Reading& 
     if (!topology.known_moves(*pod)) unknown.push_back(pod);
   };
   for (const ClusterChange& change : changes) {
-    if (const auto* node = std::get_if<NodeUpsert>(&change)) {
-      const std::string& name = node->node->name;
-      if (state_->snapshot.find_node(name) < 0)
-        for (const PodPtr& pod : pods_on(name, When::kNow)) look_at(pod, name);
+    const auto* node = std::get_if<NodeUpsert>(&change);
+    const auto* removal = std::get_if<NodeRemoval>(&change);
+    if (node != nullptr || removal != nullptr) {  // its pods count elsewhere, or nowhere, afterwards
+      const std::string& name = node != nullptr ? node->node->name : removal->name;
+      for (const PodPtr& pod : pods_on(name, When::kNow)) look_at(pod, name);
       continue;
     }
-    if (std::holds_alternative<NodeRemoval>(change)) continue;
     const auto* upsert = std::get_if<PodUpsert>(&change);
     if (upsert != nullptr) look_at(upsert->pod, upsert->pod->node_name);
     const Standing standing = standing_of(upsert != nullptr ? upsert->pod->uid() : std::get<PodRemoval>(change).uid);
@@ -117,6 +117,7 @@ void OverlayFork::leave(const std::string& uid) {
 void OverlayFork::stand(const PodPtr& pod) {
   Standing& standing = own_pods_[pod->uid()];
   standing = {pod, pod->node_name, false};
+  may_stray_ = may_stray_ || state_->snapshot.find_node(pod->node_name) < 0;
   change_node(standing, 1);
 }
 

@@ -7,82 +7,20 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "bench/engine/embed_table.h"
+#include "bench/engine/embed_what_ifs.h"
 #include "bench/engine/loaded_engine.h"
 #include "host/objects/json_out.h"
 #include "include/berth/berth.h"
 
 namespace berth {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-void check(berth_status status, const berth_error& error) {
-  if (status >= 0) return;
-  std::fprintf(stderr, "%s: %s: %s\n", berth_status_name(status), error.object, error.text);
-  std::exit(1);
-}
-#define CHECK(call)                       \
-  do {                                    \
-    berth_error error = BERTH_ERROR_INIT; \
-    check((call), error);                 \
-  } while (0)
-
-double microseconds_of(const std::function<void()>& call) {
-  const Clock::time_point begin = Clock::now();
-  call();
-  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-}
-
-class Table {
- public:
-  /// @param limit  0: none
-  void row(const char* what, double value, const char* unit, double limit) {
-    const bool is_short = limit > 0 && value > limit;
-    std::printf("%-62s %12.3f %-6s limit %10.3f%s\n", what, value, unit, limit, is_short ? "  SHORT" : "");
-    std::fflush(stdout);
-    ++rows_;
-    short_ += is_short ? 1 : 0;
-  }
-  /// Median and 99th percentile of many calls; the limit is the median's.
-  void calls(const std::string& what, int rounds, double limit_us, const std::function<void(int)>& call) {
-    std::vector<double> us;
-    for (int i = 0; i < rounds; ++i) us.push_back(microseconds_of([&] { call(i); }));
-    std::sort(us.begin(), us.end());
-    row((what + ", median").c_str(), us[us.size() / 2], "us", limit_us);
-    row((what + ", p99").c_str(), us[us.size() * 99 / 100], "us", 0);
-  }
-  void finish() const { std::printf("bench-embed: %d rows, %d short\n", rows_, short_); }
-
- private:
-  int rows_ = 0;
-  int short_ = 0;
-};
-
-struct Bulk {
-  std::string text;
-  std::vector<std::uint64_t> offsets = {0};
-
-  template <class T>
-  void add(const T& object) {
-    append_json(text, object);
-    offsets.push_back(text.size());
-  }
-  berth_bulk view() const {
-    berth_bulk bulk = BERTH_BULK_INIT;
-    bulk.data = text.data();
-    bulk.offsets = offsets.data();
-    bulk.count = offsets.size() - 1;
-    return bulk;
-  }
-};
 
 double live_mib() { return static_cast<double>(mallinfo2().uordblks) / (1 << 20); }
 
@@ -186,132 +124,6 @@ void measure_forks(Table& table, const berth_snapshot* snapshot, const std::vect
   for (berth_fork*& fork : open) berth_fork_free(&fork);
 }
 
-/// A pod of a shape that no other one has: its requests, labels and, of a third, terms among its own pods.
-PodPtr make_shape(int number, bool has_terms) {
-  Pod pod;
-  pod.namespace_ = "default";
-  pod.name = pod.stored_uid = "shape-" + std::to_string(number);
-  const std::string app = "shape-app-" + std::to_string(number);
-  pod.labels = LabelMap{{"app", app}};
-  PodSpec spec;
-  Container container;
-  container.requests = {{"cpu", Quantity{static_cast<__int128>(50 + number % 1000 * 3) * 1'000'000}},
-                        {"memory", Quantity{static_cast<__int128>(64 + number / 10) * (1 << 20) * 1'000'000'000}}};
-  spec.containers.push_back(container);
-  LabelSelector own;
-  own.match_labels = LabelMap{{"app", app}};
-  PodAffinityTerm term;
-  term.label_selector = own;
-  term.topology_key = number / 9 % 2 == 0 ? "kubernetes.io/hostname" : "topology.kubernetes.io/zone";
-  TopologySpreadConstraint spread;
-  spread.topology_key = term.topology_key;
-  spread.label_selector = own;
-  spread.max_skew = 1 + number / 18 % 2;
-  if (has_terms && number % 9 == 0) spec.topology_spread_constraints = {spread};
-  if (has_terms && number % 9 == 3) spec.pod_anti_affinity.emplace().required = {term};
-  if (has_terms && number % 9 == 6) spec.pod_affinity.emplace().required = {term};
-  pod.spec = std::make_shared<const PodSpec>(std::move(spec));
-  return std::make_shared<const Pod>(std::move(pod));
-}
-
-void measure_counting(Table& table, berth_cluster* cluster) {
-  constexpr std::size_t kShapes = 10000;
-  for (const bool has_terms : {false, true}) {
-    Bulk objects;
-    for (std::size_t i = 0; i < kShapes; ++i) objects.add(*make_shape(static_cast<int>(i), has_terms));
-    std::vector<berth_pod*> shapes(kShapes);
-    const berth_bulk bulk = objects.view();
-    CHECK(berth_pod_create_bulk(cluster, &bulk, nullptr, shapes.data(), &error));
-    berth_snapshot* snapshot = nullptr;
-    CHECK(berth_snapshot_create(cluster, &snapshot, &error));
-    std::vector<double> seconds;
-    for (int round = 0; round < 5; ++round) {
-      berth_result* result = nullptr;
-      seconds.push_back(
-          microseconds_of(
-              [&] { CHECK(berth_snapshot_max_replicas(snapshot, shapes.data(), kShapes, nullptr, &result, &error)); }) /
-          1e6);
-      berth_result_free(&result);
-    }
-    const char* const what =
-        has_terms ? "max_replicas of 10,000 shapes, a third with terms" : "max_replicas of 10,000 shapes, plain";
-    table.row((std::string(what) + ", first").c_str(), seconds.front(), "s", 0);
-    std::sort(seconds.begin(), seconds.end());
-    table.row((std::string(what) + ", median").c_str(), seconds[seconds.size() / 2], "s", has_terms ? 1 : 0.2);
-    berth_snapshot_free(&snapshot);
-    for (berth_pod*& shape : shapes) berth_pod_free(&shape);
-  }
-}
-
-/// Shapes whose copies have to be placed: two constraints of which each closes nodes to the other.
-void measure_placed_copies(Table& table, berth_cluster* cluster) {
-  constexpr int kShapes = 5;
-  std::vector<berth_pod*> shapes;
-  for (int i = 0; i < kShapes; ++i) {
-    const PodPtr plain = make_shape(9 * i, false);
-    Pod pod;
-    pod.namespace_ = plain->namespace_;
-    pod.name = pod.stored_uid = "two-constraints-" + std::to_string(i);
-    pod.labels = plain->labels;
-    PodSpec spec = *plain->spec;
-    for (const char* const key : {"kubernetes.io/hostname", "topology.kubernetes.io/zone"}) {
-      TopologySpreadConstraint& spread = spec.topology_spread_constraints.emplace_back();
-      spread.topology_key = key;
-      spread.max_skew = 3;
-      spread.label_selector.emplace().match_labels = pod.labels;
-    }
-    pod.spec = std::make_shared<const PodSpec>(std::move(spec));
-    std::string text;
-    append_json(text, pod);
-    CHECK(berth_pod_create(cluster, text.data(), text.size(), nullptr, &shapes.emplace_back(nullptr), &error));
-  }
-  berth_snapshot* snapshot = nullptr;
-  berth_result* result = nullptr;
-  CHECK(berth_snapshot_create(cluster, &snapshot, &error));
-  const double us = microseconds_of(
-      [&] { CHECK(berth_snapshot_max_replicas(snapshot, shapes.data(), kShapes, nullptr, &result, &error)); });
-  berth_column counts{};
-  CHECK(berth_result_column(result, BERTH_COLUMN_COUNT, &counts, &error));
-  std::int64_t copies = 0;
-  for (std::size_t i = 0; i < counts.length; ++i) copies += static_cast<const std::int64_t*>(counts.data)[i];
-  table.row("max_replicas by placing: copies of 5 shapes", static_cast<double>(copies), "", 0);
-  table.row("max_replicas by placing, each copy", us / static_cast<double>(std::max<std::int64_t>(copies, 1)), "us", 0);
-  berth_result_free(&result);
-  berth_snapshot_free(&snapshot);
-  for (berth_pod*& shape : shapes) berth_pod_free(&shape);
-}
-
-void measure_groups(Table& table, berth_cluster* cluster, const std::vector<berth_pod*>& pods, int rounds) {
-  berth_snapshot* snapshot = nullptr;
-  CHECK(berth_snapshot_create(cluster, &snapshot, &error));
-  const std::vector<const berth_pod*> hundred(pods.begin(), pods.begin() + 100);
-  const char* const keys[] = {"rack", "topology.kubernetes.io/zone"};
-  berth_group_options options = BERTH_GROUP_OPTIONS_INIT;
-  options.domain = BERTH_DOMAIN_REQUIRED;
-  options.keys = keys;
-  options.key_count = 2;
-  berth_fork* fork = nullptr;
-  berth_result* result = nullptr;
-  const std::string what = "group of 100 pods of 100 Deployments in one of 125 racks or 3 zones";
-  table.calls(what, std::min(rounds, 20), 0, [&](int) {
-    CHECK(berth_snapshot_fork(snapshot, &fork, &error));
-    CHECK(berth_fork_schedule_group(fork, hundred.data(), hundred.size(), &options, &result, &error));
-    berth_result_free(&result);
-    berth_fork_free(&fork);
-  });
-  table.calls("reserve 10 pods in a zone, and give them back", std::min(rounds, 100), 0, [&](int i) {
-    berth_reserve_options where = BERTH_RESERVE_OPTIONS_INIT;
-    where.key = keys[1];
-    where.value = "z1";
-    const std::size_t at = static_cast<std::size_t>(i) % pods.size();
-    CHECK(berth_cluster_reserve(cluster, "bench", pods[at], 10, &where, &result, &error));
-    berth_result_free(&result);
-    const berth_status status = berth_cluster_unreserve(cluster, "bench", nullptr, nullptr, nullptr);
-    if (status != BERTH_OK && status != BERTH_E_NOT_FOUND) std::exit(1);
-  });
-  berth_snapshot_free(&snapshot);
-}
-
 void run(int rounds) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);  // so that live bytes are all in one count
   Table table;
@@ -326,11 +138,15 @@ void run(int rounds) {
   });
   berth_snapshot* snapshot = nullptr;
   CHECK(berth_snapshot_create(cluster, &snapshot, &error));
-  measure_checks(table, snapshot, pods, rounds);
-  measure_forks(table, snapshot, pods, rounds);
-  measure_counting(table, cluster);
-  measure_placed_copies(table, cluster);
-  measure_groups(table, cluster, pods, rounds);
+  if (std::getenv("BERTH_BENCH_AUTOSCALERS") == nullptr) {
+    measure_checks(table, snapshot, pods, rounds);
+    measure_forks(table, snapshot, pods, rounds);
+    measure_counting(table, cluster);
+    measure_placed_copies(table, cluster);
+    measure_groups(table, cluster, pods, rounds);
+  }
+  measure_scale_up(table, workload, cluster, std::clamp(rounds / 30, 3, 15));
+  measure_drain(table, cluster, std::clamp(rounds / 30, 3, 15));
   int number = 0;
   table.calls("upsert one running pod that is new", rounds, 0, [&](int) {
     std::string text;

@@ -23,6 +23,9 @@ namespace {
 /// Objects whose content one pool keeps: a new one takes its place, so that content which nobody has any more goes.
 constexpr std::size_t kObjectsAPool = 65536;
 
+/// Freed pods that what-ifs leave to other calls.
+constexpr std::size_t kWaitingMax = 100000;
+
 std::optional<NotJudged> why_not_judged(const Pod& pod, std::int32_t profile, const Engine& engine) {
   if (profile < 0) return NotJudged{"", "no profile is named \"" + pod.spec->scheduler_name + "\""};
   const FeatureGates& gates = engine.config.gates;
@@ -152,11 +155,20 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::prepare(TakenObjects taken, std::
   std::vector<std::unique_ptr<ReadPod>> pods;
   pods.reserve(taken.decoded.pods.size());
   for (const DecodedPod& decoded : taken.decoded.pods) pods.push_back(pod_of(decoded.pod, ignore));
-  prepare(pods);
+  prepare(pods, Waiting::kRelease);
   return pods;
 }
 
-void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods) {
+std::vector<std::unique_ptr<ReadPod>> Cluster::prepare_moved(std::span<const PodPtr> pods) {
+  std::vector<std::unique_ptr<ReadPod>> moved;
+  for (const PodPtr& pod : pods) moved.push_back(pod_of(pending_copy_of(*pod), 0));
+  prepare(moved, Waiting::kKeepIfFew);
+  return moved;
+}
+
+/// An engine that many pods leave may number its classes again, and forks that are open go on with engines of their
+/// own: a what-if, which has forks open, leaves freed pods to the next other call.
+void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods, Waiting waiting) {
   std::vector<PodToPlace> to_prepare;
   for (const std::unique_ptr<ReadPod>& pod : pods) {
     if (pod->not_judged) continue;
@@ -164,7 +176,7 @@ void Cluster::prepare(std::span<const std::unique_ptr<ReadPod>> pods) {
     if (pod->as_moved.pod != pod->to_place.pod) to_prepare.push_back(pod->as_moved);
   }
   const std::unique_lock alone(mutex_);
-  release_waiting();
+  if (waiting == Waiting::kRelease || waiting_count_.load(std::memory_order_relaxed) > kWaitingMax) release_waiting();
   backend_->prepare(to_prepare);
   auto next = to_prepare.begin();
   for (const std::unique_ptr<ReadPod>& pod : pods) {
@@ -197,7 +209,7 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::copies_of(const ReadPod& pod, boo
   const PodPtr pending = pending_copy_of(*pod.given);
   for (std::size_t i = 0; i < count; ++i)
     copies.push_back(copy_of_pod(pod, *pending, as_moved, uids != nullptr ? &uids[i] : nullptr));
-  prepare(copies);
+  prepare(copies, Waiting::kKeepIfFew);
   return copies;
 }
 
@@ -206,7 +218,7 @@ std::vector<std::unique_ptr<ReadPod>> Cluster::copy_of_each(std::span<const Read
   copies.reserve(pods.size());
   for (const ReadPod* const pod : pods)
     copies.push_back(copy_of_pod(*pod, *pending_copy_of(*pod->given), as_moved, nullptr));
-  prepare(copies);
+  prepare(copies, Waiting::kKeepIfFew);
   return copies;
 }
 
@@ -227,6 +239,7 @@ void Cluster::release(std::unique_ptr<ReadPod> pod) noexcept {
   const std::lock_guard alone(waiting_mutex_);
   pod->next_waiting = std::move(first_waiting_);
   first_waiting_ = std::move(pod);
+  waiting_count_.fetch_add(1, std::memory_order_relaxed);
 }
 
 /// Call alone. Without memory for it, the pods wait for the next call.
@@ -235,6 +248,7 @@ void Cluster::release_waiting() noexcept {
   {
     const std::lock_guard alone(waiting_mutex_);
     first = std::move(first_waiting_);
+    waiting_count_.store(0, std::memory_order_relaxed);
   }
   try {
     std::vector<PodToPlace> handles;
@@ -264,6 +278,17 @@ std::uint64_t Cluster::class_of(const ReadPod& pod) {
   return now.class_index >= 0 ? static_cast<std::uint64_t>(now.class_index) : ~pod.own_number;
 }
 
+std::vector<std::uint64_t> Cluster::kinds_of(std::span<const PodToPlace> pods, std::uint64_t version) {
+  std::vector<PodToPlace> now(pods.begin(), pods.end());
+  std::vector<std::uint64_t> kinds(pods.size());
+  const std::unique_lock alone(mutex_);
+  backend_->prepare(now);
+  for (std::size_t i = 0; i < now.size(); ++i)
+    kinds[i] = facts_.version == version && now[i].class_index >= 0 ? static_cast<std::uint64_t>(now[i].class_index)
+                                                                    : ~static_cast<std::uint64_t>(i);
+  return kinds;
+}
+
 // Changing
 
 /// @param gone  what is deleted, apart from pods, with the `removals` of those and of pods
@@ -281,6 +306,7 @@ void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vecto
   for (const DecodedPod& decoded : taken.decoded.pods)
     if (is_pending(*decoded.pod) && !decoded.pod->rare().nominated_node_name.empty())
       nominated.insert(decoded.pod->uid());
+  if (!nominated.empty()) ever_nominated_.store(true, std::memory_order_relaxed);
   const std::unique_lock alone(mutex_);
   release_waiting();
   std::shared_ptr<const SideObjects> side = side_without(side_after(facts_.side, taken.decoded), gone);

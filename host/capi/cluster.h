@@ -94,9 +94,21 @@ class Cluster {
   std::vector<std::unique_ptr<ReadPod>> copy_of_each(std::span<const ReadPod* const> pods, bool as_moved);
   /// Exactly one Node. @throws InputError, ApiError
   NodePtr read_node(std::string_view text, CallLog& log);
+  /// Running pods as they are to be placed, without their nodes.
+  std::vector<std::unique_ptr<ReadPod>> prepare_moved(std::span<const PodPtr> pods);
   /// Never fails: the engine is told with the next call that changes something.
   void release(std::unique_ptr<ReadPod> pod) noexcept;
   std::uint64_t class_of(const ReadPod& pod);
+  /// Numbers that are equal for pods that no rule can tell apart in the cluster at `version`, as far as the engine can
+  /// tell: if the cluster is at another version now, each pod has its own.
+  std::vector<std::uint64_t> kinds_of(std::span<const PodToPlace> pods, std::uint64_t version);
+  /// Pods may be nominated to nodes, here or in a snapshot.
+  bool has_nominations() const { return ever_nominated_.load(std::memory_order_relaxed); }
+  /// Runs `work` in the cluster's arena.
+  template <class Work>
+  void in_arena(Work work) {
+    arena_.execute(work);
+  }
 
   /// Those of an owner, or of all. @param owner  null: all
   Reservations reservations(const std::string* owner);
@@ -129,7 +141,8 @@ class Cluster {
  private:
   void take(const TakenObjects& taken, const ObjectKeys& gone, std::vector<ClusterChange> removals);
   std::vector<std::unique_ptr<ReadPod>> prepare(TakenObjects taken, std::uint32_t ignore, CallLog& log);
-  void prepare(std::span<const std::unique_ptr<ReadPod>> pods);
+  enum class Waiting : std::uint8_t { kRelease, kKeepIfFew };
+  void prepare(std::span<const std::unique_ptr<ReadPod>> pods, Waiting waiting);
   std::unique_ptr<ReadPod> copy_of_pod(const ReadPod& pod, const Pod& pending, bool as_moved, const std::string* uid);
   std::unique_ptr<ReadPod> pod_of(const PodPtr& pod, std::uint32_t ignore);
   void release_waiting() noexcept;
@@ -152,8 +165,8 @@ class Cluster {
   std::set<std::string> nominated_;  ///< uids of pods without a node that reserve room
 
   Reservations reservations_;  ///< some may be gone: forget_gone_reservations()
-
   std::mutex reserving_;
+  std::atomic<bool> ever_nominated_ = false;
   std::atomic<std::uint64_t> pods_read_ = 0;
   std::mutex pools_mutex_;
   std::shared_ptr<ObjectPools> pools_;
@@ -161,6 +174,7 @@ class Cluster {
 
   std::mutex waiting_mutex_;
   std::unique_ptr<ReadPod> first_waiting_;  ///< pods that were freed, linked by ReadPod::next_waiting
+  std::atomic<std::size_t> waiting_count_ = 0;
 };
 
 }  // namespace berth::capi

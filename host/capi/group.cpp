@@ -170,7 +170,8 @@ class Group {
 }  // namespace
 
 Scheduled schedule_group(WhatIf& fork, std::span<const PodHandlePtr> pods, const GroupOptions& options) {
-  refuse_unplaceable(fork, pods);
+  refuse_twice(pods);
+  refuse_standing(fork.state().fork, pods);
   return Group(fork, pods, options).run();
 }
 

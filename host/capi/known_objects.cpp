@@ -99,12 +99,15 @@ std::optional<ClusterChange> removal_of(const ObjectKey& key) {
 
 std::shared_ptr<const SideObjects> side_without(const std::shared_ptr<const SideObjects>& before,
                                                 const ObjectKeys& keys) {
-  const bool any = std::ranges::any_of(keys, [](const ObjectKey& key) { return !removal_of(key); });
+  const bool any = std::ranges::any_of(keys, [&](const ObjectKey& key) {
+    return !removal_of(key) || before->replicas.contains({key.kind, key.namespace_, key.name});
+  });
   if (!any) return before;
   auto after = std::make_shared<SideObjects>(*before);
   erase_named(after->budgets, kBudget, keys);
   erase_named(after->priority_classes, kPriorityClass, keys);
   erase_named(after->runtime_classes, kRuntimeClass, keys);
+  for (const ObjectKey& key : keys) after->replicas.erase({key.kind, key.namespace_, key.name});
   return after;
 }
 

@@ -78,6 +78,10 @@ void upsert(std::vector<T>& list, const T& object, IsSame is_same) {
   }
 }
 
+bool has_replicas(const DecodedWorkload& made) {
+  return made.workload.kind == "ReplicaSet" || made.workload.kind == "ReplicationController";
+}
+
 /// Classes by name, those of the input last.
 SideObjects with_classes(const SideObjects& side, const DecodedObjects& decoded) {
   SideObjects all;
@@ -187,10 +191,16 @@ std::vector<ClusterChange> changes_of(const DecodedObjects& decoded) {
 
 std::shared_ptr<const SideObjects> side_after(const std::shared_ptr<const SideObjects>& before,
                                               const DecodedObjects& decoded) {
-  if (decoded.priority_classes.empty() && decoded.runtime_classes.empty() && decoded.pod_disruption_budgets.empty())
+  const bool any_replicas = std::ranges::any_of(decoded.workloads, has_replicas);
+  if (decoded.priority_classes.empty() && decoded.runtime_classes.empty() && decoded.pod_disruption_budgets.empty() &&
+      !any_replicas)
     return before;
   auto after = std::make_shared<SideObjects>(with_classes(*before, decoded));
   after->budgets = before->budgets;
+  after->replicas = before->replicas;
+  for (const DecodedWorkload& made : decoded.workloads)
+    if (const Workload& workload = made.workload; has_replicas(made))
+      after->replicas[{workload.kind, workload.namespace_, workload.name}] = made.replicas;
   for (const auto& [object, place] : decoded.pod_disruption_budgets)
     upsert(after->budgets, object, [&](const PodDisruptionBudget& known) {
       return known.name == object.name && known.namespace_ == object.namespace_;

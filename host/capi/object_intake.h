@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "host/capi/node_table.h"
@@ -27,6 +28,8 @@ struct SideObjects {
   std::vector<PodDisruptionBudget> budgets;
   std::vector<PriorityClass> priority_classes;
   std::vector<RuntimeClass> runtime_classes;
+  /// spec.replicas of ReplicaSets and ReplicationControllers, by kind, namespace and name: rules of draining ask.
+  std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> replicas;
 };
 
 /// The objects of one call, in input order within a kind.

@@ -10,16 +10,13 @@
 #include <vector>
 
 #include "host/capi/api_error.h"
+#include "host/capi/first_fit.h"
 #include "host/objects/pod_copy.h"
 
 namespace berth::capi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// Nodes that FIRST_FIT and ORDER ask at once: the first ones often fit, and a question costs as much as a few nodes.
-constexpr std::size_t kAskedFirst = 4;
-constexpr std::size_t kAskedMax = 1024;
 
 class Scheduling {
  public:
@@ -109,7 +106,7 @@ class Scheduling {
     const std::uint32_t text = node == BERTH_NO_NODE ? result_->number_of(message) : 0;
     node_.push_back(node);
     fits_.push_back(node != BERTH_NO_NODE ? 1 : 0);
-    judged_.push_back(pod.not_judged ? BERTH_JUDGED_NOT : pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED);
+    judged_.push_back(judged_of(pod));
     score_.push_back(score);
     message_.push_back(text);
   }
@@ -235,9 +232,11 @@ class Scheduling {
   std::vector<std::optional<AskedNode>> asked_;  ///< [numbers_]
 };
 
-void refuse_standing(WhatIf& fork, std::span<const PodHandlePtr> pods) {
+}  // namespace
+
+void refuse_standing(Fork& fork, std::span<const PodHandlePtr> pods) {
   for (const PodHandlePtr& handle : pods) {
-    const std::string node = fork.state().fork.node_of_pod(handle->pod->uid);
+    const std::string node = fork.node_of_pod(handle->pod->uid);
     if (!node.empty())
       throw ApiError(BERTH_E_EXISTS, "Pod " + handle->pod->given->full_name(), "stands on node " + node);
   }
@@ -250,16 +249,9 @@ void refuse_twice(std::span<const PodHandlePtr> pods) {
       throw ApiError(BERTH_E_ARGUMENT, "Pod " + handle->pod->given->full_name(), "is among the pods twice");
 }
 
-}  // namespace
-
-void refuse_unplaceable(WhatIf& fork, std::span<const PodHandlePtr> pods) {
-  refuse_twice(pods);
-  refuse_standing(fork, pods);
-}
-
 Scheduled schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options) {
   refuse_twice(pods);
-  if ((options.flags & BERTH_AS_MOVED) == 0) refuse_standing(fork, pods);
+  if ((options.flags & BERTH_AS_MOVED) == 0) refuse_standing(fork.state().fork, pods);
   Scheduled scheduled;
   fork.as_one([&] { scheduled = Scheduling(fork, options).run(pods); });
   return scheduled;

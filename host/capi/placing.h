@@ -24,9 +24,11 @@ struct Scheduled {
   std::unique_ptr<Result> result;
   bool is_late = false;
 };
-/// @throws ApiError naming a pod that is there twice, or that stands on a node
-void refuse_unplaceable(WhatIf& fork, std::span<const PodHandlePtr> pods);
 /// berth_fork_schedule()
 Scheduled schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options);
+
+/// @throws ApiError naming a pod that stands on a node of the fork, or one that is among the pods twice
+void refuse_standing(Fork& fork, std::span<const PodHandlePtr> pods);
+void refuse_twice(std::span<const PodHandlePtr> pods);
 
 }  // namespace berth::capi

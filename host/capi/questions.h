@@ -21,6 +21,11 @@ struct CheckOptions {
 /// @throws ApiError BERTH_E_ARGUMENT for flags outside `allowed`
 void check_flags(std::uint32_t flags, std::uint32_t allowed);
 
+/// BERTH_JUDGED_*
+inline std::uint8_t judged_of(const ReadPod& pod) {
+  return pod.not_judged ? BERTH_JUDGED_NOT : pod.ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED;
+}
+
 /// A node of a question, with what the caller's number says.
 struct AskedNode {
   std::uint32_t number = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/result.h"
 
+#include <utility>
+
 #include "host/capi/api_error.h"
 #include "host/capi/cluster.h"
 
@@ -13,6 +15,11 @@ std::uint32_t Result::number_of(std::string_view text) {
   numbers_.emplace(text, number);
   texts_.emplace_back(text);
   return number;
+}
+
+std::uint32_t Result::number_of_new(std::string text) {
+  texts_.push_back(std::move(text));
+  return static_cast<std::uint32_t>(texts_.size() - 1);
 }
 
 berth_column Result::view(std::uint32_t id) const {

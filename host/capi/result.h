@@ -30,6 +30,8 @@ class Result {
   }
   /// The number of a text in this result; 0 of the empty one.
   std::uint32_t number_of(std::string_view text);
+  /// The same of a text that comes once, without looking whether it is there already.
+  std::uint32_t number_of_new(std::string text);
 
   std::string json;     ///< of explanations
   std::string message;  ///< berth_result_message()

@@ -2,6 +2,8 @@
 #include "host/objects/decode_pod.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod_spec.h"
@@ -88,21 +90,48 @@ void read_container_statuses(const JsonValue& value, std::vector<ContainerStatus
   });
 }
 
+std::optional<std::int64_t> read_run_duration(const JsonValue& value) {
+  std::string_view text;
+  if (!value.read(text)) return std::nullopt;
+  const std::optional<std::int64_t> ns = parse_go_duration_ns(text);
+  if (ns && *ns >= 0) return duration_us(*ns);
+  value.mismatch("a duration of 0 or more, such as \"30m\"");
+  return std::nullopt;
+}
+
 /// Other annotations are not looked at: they may be anything.
-std::optional<std::int64_t> read_run_duration(const JsonValue& annotations) {
-  std::optional<std::int64_t> duration;
-  if (!annotations.is_object()) return duration;
+void read_annotations(const JsonValue& annotations, DecodedMeta& meta) {
+  if (!annotations.is_object()) return;
+  std::array<std::optional<std::string>, kKeptAnnotations.size()> kept;
   annotations.for_each_entry([&](std::string_view key, const JsonValue& value) {
-    if (key != kRunDurationAnnotation) return;
-    std::string_view text;
-    if (!value.read(text)) return;
-    const std::optional<std::int64_t> ns = parse_go_duration_ns(text);
-    if (ns && *ns >= 0)
-      duration = duration_us(*ns);
-    else
-      value.mismatch("a duration of 0 or more, such as \"30m\"");
+    if (key == kRunDurationAnnotation) meta.run_duration_us = read_run_duration(value);
+    std::optional<std::string>* into = key == kSafeVolumesAnnotation ? &meta.safe_volumes : nullptr;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      if (key == kKeptAnnotations[i]) into = &kept[i];
+    if (into == nullptr) return;
+    into->emplace();
+    value.read(**into);
   });
-  return duration;
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (kept[i]) meta.annotations.emplace_back(kKeptAnnotations[i], std::move(*kept[i]));
+}
+
+/// Whether every volume that stays on the node is in a list of names that are separated by commas.
+bool names_local_volumes(const JsonValue& volumes, std::string_view names) {
+  bool all = true;
+  volumes.for_each_element([&](const JsonValue& volume) {
+    std::string_view name;
+    if (!volume.is_object() || !stays_on_node(volume) || !volume.field("name").read(name)) return;
+    bool is_named = false;
+    for (std::string_view rest = names; !is_named;) {
+      const std::size_t comma = rest.find(',');
+      is_named = rest.substr(0, comma) == name;
+      if (comma == std::string_view::npos) break;
+      rest.remove_prefix(comma + 1);
+    }
+    all = all && is_named;
+  });
+  return all;
 }
 
 bool is_within(const ResourceList& list, const ResourceList& limit) {
@@ -187,10 +216,17 @@ DecodedMeta PodDecoder::read_metadata(const JsonValue& metadata, bool is_namespa
     } else if (key == "deletionTimestamp") {
       meta.terminating = read_time(field, deletion_time_us);
     } else if (key == "annotations") {
-      meta.run_duration_us = read_run_duration(field);
+      read_annotations(field, meta);
     }
   });
   return meta;
+}
+
+void PodDecoder::keep_annotations(DecodedMeta&& meta, const JsonValue& spec, PodOwn& own) {
+  own.rare.run_duration_us = meta.run_duration_us;
+  own.rare.annotations = std::move(meta.annotations);
+  own.rare.local_volumes_are_safe = meta.safe_volumes && names_local_volumes(spec.field("volumes"), *meta.safe_volumes);
+  own.has_rare |= !(own.rare == PodRare());
 }
 
 bool PodDecoder::read_own_field(std::string_view key, const JsonValue& value, PodOwn& own) {
@@ -291,9 +327,8 @@ DecodedPod PodDecoder::read_pod(const JsonValue& object) {
   pod.terminating = meta.terminating;
 
   PodOwn own;
-  own.rare.run_duration_us = meta.run_duration_us;
-  own.has_rare = meta.run_duration_us.has_value();
   const JsonValue spec = object.field(kParts[1], found[1]);
+  keep_annotations(std::move(meta), spec, own);
   pod.spec = read_spec(spec, own);
   if (has_keys_to_merge(*pod.spec)) validate_merged_label_keys(spec, pod.labels);
   read_status(object.field(kParts[2], found[2]), pod, own);
@@ -319,8 +354,8 @@ PodTemplate PodDecoder::read_template(const JsonValue& value) {
   PodOwn own;
   DecodedMeta meta = read_metadata(value.field("metadata"));
   result.labels = std::move(meta.labels);
-  own.rare.run_duration_us = meta.run_duration_us;
   const JsonValue spec = value.field("spec");
+  keep_annotations(std::move(meta), spec, own);
   result.spec = read_spec(spec, own);
   if (has_keys_to_merge(*result.spec)) validate_merged_label_keys(spec, result.labels);
   result.node_name = own.node_name;

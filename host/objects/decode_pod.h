@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/objects/decode.h"
@@ -21,7 +22,9 @@ struct DecodedMeta {
   LabelMap labels;
   OwnersPtr owners;
   std::int64_t creation_time_us = 0;
-  std::optional<std::int64_t> run_duration_us;  ///< annotation kRunDurationAnnotation
+  std::optional<std::int64_t> run_duration_us;                   ///< annotation kRunDurationAnnotation
+  std::vector<std::pair<std::string, std::string>> annotations;  ///< PodRare::annotations
+  std::optional<std::string> safe_volumes;                       ///< annotation kSafeVolumesAnnotation
   bool terminating = false;
 };
 
@@ -56,6 +59,7 @@ class PodDecoder {
   SpecPtr read_spec(const JsonValue& spec, PodOwn& own);
   SpecPtr shared_spec(const JsonValue& spec);
   OwnersPtr read_owners(const JsonValue& value);
+  static void keep_annotations(DecodedMeta&& meta, const JsonValue& spec, PodOwn& own);
   static bool read_own_field(std::string_view key, const JsonValue& value, PodOwn& own);
   static void read_status(const JsonValue& status, Pod& pod, PodOwn& own);
 

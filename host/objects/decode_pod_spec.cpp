@@ -252,6 +252,13 @@ std::uint64_t content_hash(simdjson::dom::element value) {
   return hash_bytes(content);
 }
 
+void note_local_volume(const JsonValue& volume, PodSpec& spec) {
+  if (!volume.is_object()) return;
+  if (volume.field("hostPath").present()) spec.has_host_path = true;
+  if (volume.field("emptyDir").present()) spec.has_empty_dir = true;
+  if (volume.field("emptyDir").present() && stays_on_node(volume)) spec.has_empty_dir_on_disk = true;
+}
+
 std::uint64_t volumes_hash(const JsonValue& volumes) {
   std::uint64_t hash = 0;
   volumes.for_each_element([&](const JsonValue& volume) {
@@ -292,7 +299,10 @@ void read_spec_field(std::string_view key, const JsonValue& field, PodSpec& spec
       if (toleration.present()) spec.tolerations_hash += content_hash(toleration.element());
     });
   }
-  if (key == "volumes") spec.volumes_hash = volumes_hash(field);
+  if (key == "volumes") {
+    spec.volumes_hash = volumes_hash(field);
+    field.for_each_element([&](const JsonValue& volume) { note_local_volume(volume, spec); });
+  }
   if (key == "topologySpreadConstraints") {
     spec.topology_spread_constraints.clear();
     field.for_each_element(
@@ -338,6 +348,15 @@ void append_volumes(std::string& out, simdjson::dom::element value) {
 }
 
 }  // namespace
+
+bool stays_on_node(const JsonValue& volume) {
+  if (volume.field("hostPath").present()) return true;
+  const JsonValue empty_dir = volume.field("emptyDir");
+  if (!empty_dir.present()) return false;
+  if (!empty_dir.is_object()) return true;
+  const JsonValue medium = empty_dir.field("medium");
+  return !medium.is_string() || std::string_view(medium.element()) != "Memory";
+}
 
 PodSpec read_pod_spec(const JsonValue& value) {
   PodSpec spec;

@@ -4,10 +4,13 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <variant>
+#include <vector>
 
 #include "host/objects/go_duration.h"
 #include "host/objects/json_parts.h"
 #include "host/objects/json_writer.h"
+#include "host/objects/local_volumes_out.h"
 
 namespace berth {
 namespace {
@@ -198,7 +201,13 @@ void write_spec(Writer& w, const Pod& pod) {
     if (pod.preemption_policy == PreemptionPolicy::kNever) w.text("preemptionPolicy", "Never");
     write_names(w, "schedulingGates", pod.rare().scheduling_gates);
     std::size_t position = 0;
-    w.objects("volumes", pod.rare().volumes, [&](const PodVolume& volume) { write_volume(w, volume, position++); });
+    std::vector<std::variant<const PodVolume*, LocalVolume>> volumes;
+    for (const PodVolume& volume : pod.rare().volumes) volumes.emplace_back(&volume);
+    for (const LocalVolume& volume : local_volumes(*pod.spec)) volumes.emplace_back(volume);
+    w.objects("volumes", volumes, [&](const auto& volume) {
+      if (const auto* const known = std::get_if<const PodVolume*>(&volume)) return write_volume(w, **known, position++);
+      write_local_volume(w, std::get<LocalVolume>(volume));
+    });
     w.objects("resourceClaims", pod.rare().resource_claims, [&](const std::string& name) {
       w.field("name", name);
       w.field("resourceClaimName", name);
@@ -246,6 +255,19 @@ void write_head(Writer& w, std::string_view api_version, std::string_view kind) 
   w.text("kind", kind);
 }
 
+void write_annotations(Writer& w, const Pod& pod) {
+  const PodRare& rare = pod.rare();
+  if (!rare.run_duration_us && rare.annotations.empty() && !rare.local_volumes_are_safe) return;
+  w.object("annotations", [&] {
+    if (rare.run_duration_us) w.field(kRunDurationAnnotation, go_duration_text(*rare.run_duration_us));
+    for (const auto& [name, value] : rare.annotations) w.field(name, value);
+    if (!rare.local_volumes_are_safe) return;
+    std::string names;
+    for (const LocalVolume& volume : local_volumes(*pod.spec)) names.append(names.empty() ? "" : ",") += volume.name;
+    w.field(kSafeVolumesAnnotation, names);
+  });
+}
+
 void write_pod_metadata(Writer& w, const Pod& pod) {
   w.object("metadata", [&] {
     w.text("name", pod.name);
@@ -255,8 +277,7 @@ void write_pod_metadata(Writer& w, const Pod& pod) {
     // The model keeps only that there is a time of deletion.
     if (pod.terminating) w.field("deletionTimestamp", format_time(pod.creation_time_us));
     w.labels("labels", pod.labels);
-    if (const auto& duration_us = pod.rare().run_duration_us)
-      w.object("annotations", [&] { w.field(kRunDurationAnnotation, go_duration_text(*duration_us)); });
+    write_annotations(w, pod);
     if (!pod.owners) return;
     w.objects("ownerReferences", *pod.owners, [&](const OwnerReference& owner) {
       w.text("apiVersion", owner.api_version);

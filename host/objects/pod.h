@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/objects/label_map.h"
@@ -100,6 +102,10 @@ struct PodSpec {
   std::vector<std::string> image_volumes;  ///< references of image volumes, in order
   std::string runtime_class_name;
   std::int64_t termination_grace_s = 30;  ///< terminationGracePeriodSeconds: how long its pods may take to end
+  // Volumes that end with the pod, or stay on its node: rules of draining ask for them.
+  bool has_empty_dir = false;          ///< an emptyDir of any medium
+  bool has_empty_dir_on_disk = false;  ///< an emptyDir of another medium than Memory
+  bool has_host_path = false;
   // What no rule reads and kube-scheduler's batch signature compares, in any order. 0 where there is none; numbers of
   // this process only.
   std::uint64_t tolerations_hash = 0;  ///< of tolerations as written, with their seconds
@@ -144,9 +150,18 @@ struct OwnerReference {
 enum class PodPhase : std::uint8_t { kPending, kRunning, kSucceeded, kFailed, kUnknown };
 enum class PreemptionPolicy : std::uint8_t { kPreemptLowerPriority, kNever };
 
-/// How long a pod of a simulation runs, in the form of Go's durations; no rule of a scheduler reads it. The only
-/// annotation that the model keeps.
+/// How long a pod of a simulation runs, in the form of Go's durations; no rule of a scheduler reads it.
 inline constexpr std::string_view kRunDurationAnnotation = "berth.dev/run-duration";
+
+// Other annotations that the model keeps: rules of draining read them, none of a scheduler does.
+inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
+inline constexpr std::string_view kSafeToEvictAnnotation = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+inline constexpr std::string_view kDoNotDisruptAnnotation = "karpenter.sh/do-not-disrupt";
+inline constexpr std::array<std::string_view, 3> kKeptAnnotations = {kMirrorAnnotation, kSafeToEvictAnnotation,
+                                                                     kDoNotDisruptAnnotation};
+/// Names of volumes, separated by commas. Of it the model keeps whether it names all that are local.
+inline constexpr std::string_view kSafeVolumesAnnotation =
+    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
 
 /// What few pods carry; kept apart so that the many stay small (150,000 running pods fit in 600 bytes each).
 struct PodRare {
@@ -157,7 +172,12 @@ struct PodRare {
   std::vector<ContainerStatusResources> status_resources;  ///< empty when none could raise a request
   bool resize_infeasible = false;                          ///< condition PodResizePending with reason Infeasible
   bool preempted = false;  ///< condition DisruptionTarget is True with reason PreemptionByScheduler
-  std::optional<std::int64_t> run_duration_us;  ///< annotation kRunDurationAnnotation, 0 or more
+  std::optional<std::int64_t> run_duration_us;                   ///< annotation kRunDurationAnnotation, 0 or more
+  std::vector<std::pair<std::string, std::string>> annotations;  ///< those of kKeptAnnotations, in their order
+  bool local_volumes_are_safe = false;  ///< kSafeVolumesAnnotation names every hostPath, and emptyDir on a disk
+
+  /// The value of an annotation of kKeptAnnotations. null: the pod does not have it
+  const std::string* annotation(std::string_view name) const;
   friend bool operator==(const PodRare&, const PodRare&) = default;
 };
 

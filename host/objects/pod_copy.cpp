@@ -22,7 +22,7 @@ std::shared_ptr<Pod> copy_of(const Pod& pod) {
   return copy;
 }
 
-PodPtr pending_copy_of(const Pod& pod) {
+std::shared_ptr<Pod> pending_copy_of(const Pod& pod) {
   auto copy = copy_of(pod);
   copy->node_name.clear();
   copy->start_time_us = 0;

@@ -11,6 +11,6 @@ namespace berth {
 std::shared_ptr<Pod> copy_of(const Pod& pod);
 
 /// The pod as its owner would make it again: without a node, a nomination, and what a kubelet reported of it.
-PodPtr pending_copy_of(const Pod& pod);
+std::shared_ptr<Pod> pending_copy_of(const Pod& pod);
 
 }  // namespace berth

@@ -16,11 +16,12 @@ bool is_more_important(const Pod& a, const Pod& b) {
   return b.start_time_us == 0 || a.start_time_us < b.start_time_us;
 }
 
-DisruptionBudgets::DisruptionBudgets(std::span<const PodDisruptionBudget> budgets) {
+DisruptionBudgets::DisruptionBudgets(std::span<const PodDisruptionBudget> budgets, EmptySelector empty)
+    : asks_unlabelled_(empty == EmptySelector::kEverything) {
   for (const PodDisruptionBudget& budget : budgets) {
     if (label_selector_problem(budget.selector)) continue;
     PodLabelSelector selector(budget.selector);
-    if (selector.is_empty() || selector.matches_nothing()) continue;
+    if (selector.matches_nothing() || (selector.is_empty() && empty == EmptySelector::kNothing)) continue;
     budgets_.push_back({budget.namespace_,
                         std::move(selector),
                         budget.disruptions_allowed,
@@ -44,7 +45,7 @@ const std::vector<std::size_t>& DisruptionBudgets::selecting(const Pod& pod) con
 
 template <class Use>
 void DisruptionBudgets::for_each_of(const Pod& pod, Use use) const {
-  if (pod.labels.empty() || budgets_.empty()) return;
+  if (budgets_.empty() || (pod.labels.empty() && !asks_unlabelled_)) return;
   for (const std::size_t b : selecting(pod))
     if (!budgets_[b].disrupted_pods.contains(pod.name)) use(b);
 }
@@ -64,6 +65,12 @@ bool DisruptionBudgets::count(const Pod& pod) const {
   bool any = false;
   for_each_of(pod, [&](std::size_t) { any = true; });
   return any;
+}
+
+std::int32_t DisruptionBudgets::count_of(const Pod& pod) const {
+  std::int32_t count = 0;
+  for_each_of(pod, [&](std::size_t) { ++count; });
+  return count;
 }
 
 void DisruptionBudgets::use_one(const Pod& pod) {

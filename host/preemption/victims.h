@@ -25,13 +25,18 @@ bool is_more_important(const Pod& a, const Pod& b);
 /// PodDisruptionBudgets, ready to be asked about pods, by one thread at a time.
 class DisruptionBudgets {
  public:
-  /// A budget whose selector does not parse, selects everything or nothing matches no pod.
-  explicit DisruptionBudgets(std::span<const PodDisruptionBudget> budgets);
+  /// A budget whose selector does not parse or matches nothing counts no pod. An empty selector selects everything for
+  /// the API server when it is asked to evict a pod, and nothing for preemption.
+  enum class EmptySelector : std::uint8_t { kNothing, kEverything };
+  explicit DisruptionBudgets(std::span<const PodDisruptionBudget> budgets,
+                             EmptySelector empty = EmptySelector::kNothing);
 
   /// Marks each pod whose eviction violates a budget, if those before it in the list are evicted too.
   void mark_violations(std::span<Victim> victims) const;
   /// Some budget counts the pod.
   bool count(const Pod& pod) const;
+  /// How many budgets count the pod.
+  std::int32_t count_of(const Pod& pod) const;
   /// Each budget that counts the pod allows one eviction less.
   void use_one(const Pod& pod);
 
@@ -48,6 +53,7 @@ class DisruptionBudgets {
   const std::vector<std::size_t>& selecting(const Pod& pod) const;
 
   std::vector<Budget> budgets_;
+  bool asks_unlabelled_;  ///< upstream's preemption leaves out pods without labels before it asks selectors
   /// [namespace, labels] into budgets_: those that select such pods, of which a cluster has many alike.
   mutable std::unordered_map<std::string, std::vector<std::size_t>> selecting_;
   mutable std::string key_;

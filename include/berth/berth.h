@@ -580,6 +580,209 @@ BERTH_API berth_status berth_cluster_unreserve(berth_cluster* cluster, const cha
 BERTH_API berth_status berth_cluster_reservations(berth_cluster* cluster, const char* owner, berth_result** result,
                                                   berth_error* error);
 
+/* Autoscalers ----------------------------------------------------------------------------------------------------- */
+
+/** An amount of a resource, in kube-scheduler's units: "cpu" in thousandths, "memory" and "ephemeral-storage" in bytes,
+ * "pods", and others by their name in their own unit. */
+typedef struct berth_amount {
+  const char* resource;
+  int64_t amount;
+} berth_amount;
+
+enum {
+  /** Of a shape that copies a node: the DaemonSet pods and the static pods of that node come with each new one. */
+  BERTH_SHAPE_WITH_PODS_OF_NODE = 1u
+};
+/** A kind of node that may be added. New nodes get names of their own, which no node has and which are not numbered,
+ * and a label kubernetes.io/hostname with that name. */
+typedef struct berth_shape {
+  uint32_t struct_size;
+  uint32_t flags;   /**< BERTH_SHAPE_* */
+  const char* node; /**< one Node as text, `node_size` bytes; NULL: a copy of the node `copy_of` */
+  size_t node_size;
+  uint32_t copy_of;   /**< number of a node that is there; a copy is not cordoned, whether it is or not */
+  uint32_t max_nodes; /**< at most so many; 0: no cap */
+  const char* const* startup_taints; /**< keys of taints that new nodes lose before pods come; length
+                                          startup_taint_count */
+  size_t startup_taint_count;
+  /** Pods that come with each new node, put there without asking a rule: DaemonSet pods, static pods. What they say
+   * about their node counts for nothing. Length pod_count. */
+  const berth_pod* const* pods;
+  size_t pod_count;
+  const berth_amount* caps; /**< what all new nodes together may offer, at most; length cap_count */
+  size_t cap_count;
+  int64_t price; /**< of one node, for replace calls: any unit, 0 or more */
+} berth_shape;
+#define BERTH_SHAPE_INIT {(uint32_t)sizeof(berth_shape), 0, NULL, 0, 0, 0, NULL, 0, NULL, 0, NULL, 0, 0}
+
+enum {
+  /** Pods are tried on the existing nodes before new ones. */
+  BERTH_EXISTING_FIRST = 32u,
+  /** The largest pods first: by the sum of the shares that their containers' requests have of the shape's cpu and
+   * memory, as cluster-autoscaler orders them; equal ones in the given order. */
+  BERTH_DECREASING = 64u
+};
+typedef struct berth_scale_up_options {
+  uint32_t struct_size;
+  uint32_t flags;              /**< BERTH_EXISTING_FIRST, BERTH_DECREASING, BERTH_SKIP_CORDONED */
+  const berth_node_set* nodes; /**< with BERTH_EXISTING_FIRST: of these alone; NULL: all */
+} berth_scale_up_options;
+#define BERTH_SCALE_UP_OPTIONS_INIT {(uint32_t)sizeof(berth_scale_up_options), 0, NULL}
+
+/** Which cap kept a pod of a shape from a new node that takes it. */
+enum { BERTH_CAP_NONE = 0, BERTH_CAP_NODES = 1, BERTH_CAP_RESOURCE = 2 };
+
+/** How many nodes of each shape the pods need. Each shape is tried by itself, in a what-if that is dropped: each pod in
+ * turn goes to the first node that accepts it, of the existing ones by ascending number, if they are asked, and of the
+ * new ones in the order in which they came. Where none does, one more is added, if the pod fits there and no cap is in
+ * the way; otherwise the pod is left over. Preferences and scores play no part.
+ *
+ * Shapes that no rule can tell apart have one number, that of the first one (similar node groups). Up to 1,024 nodes of
+ * a shape cost little; with more the call loads the cluster again for that shape.
+ *
+ * @param pods   [in] length pod_count, of the snapshot's cluster; none of them on a node
+ * @param shapes [in] length shape_count
+ * @param options [in] NULL: new nodes only, pods in the given order
+ * @param result [out] for each shape SHAPE, NODE_COUNT, PLACED, CAP, CAP_RESOURCE; for each shape and pod NODE,
+ *        NEW_NODE, FITS, CODE, PHASE, PLUGIN, REASONS; for each pod JUDGED; RESOURCE, REQUESTED and ALLOCATABLE. Of a
+ *        pod that is left over, the verdict is that of an empty new node; where a cap is in the way, the phase is
+ *        BERTH_PHASE_NODE and the reason names the cap
+ * @return BERTH_E_EXISTS naming a pod that stands on a node; BERTH_E_NOT_FOUND naming a node to copy; BERTH_E_INPUT
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_scale_up(const berth_snapshot* snapshot, const berth_pod* const* pods,
+                                               size_t pod_count, const berth_shape* const* shapes, size_t shape_count,
+                                               const berth_scale_up_options* options, berth_result** result,
+                                               berth_error* error);
+/** The same in the state of a fork, which stays as it is. */
+BERTH_API berth_status berth_fork_scale_up(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
+                                           const berth_shape* const* shapes, size_t shape_count,
+                                           const berth_scale_up_options* options, berth_result** result,
+                                           berth_error* error);
+
+/** Whose rules a drain follows. They differ in these and in what they do to the node, which stays: kubectl cordons it,
+ * the others taint it (ToBeDeletedByClusterAutoscaler, karpenter.sh/disrupted). */
+enum { BERTH_DRAIN_KUBECTL = 0, BERTH_DRAIN_CLUSTER_AUTOSCALER = 1, BERTH_DRAIN_KARPENTER = 2 };
+/** Rules of draining. The bit of a rule is 1u << BERTH_RULE_*. In brackets: the presets in which it holds. */
+enum {
+  BERTH_RULE_NONE = 0,
+  BERTH_RULE_MIRROR = 1,        /**< static pods stay, and keep nobody from removing the node [all] */
+  BERTH_RULE_DAEMON_SET = 2,    /**< DaemonSet pods block; where it does not hold they stay [kubectl] */
+  BERTH_RULE_NO_CONTROLLER = 3, /**< pods without a controller block [kubectl, cluster-autoscaler] */
+  BERTH_RULE_EMPTY_DIR = 4,     /**< pods with an emptyDir block [kubectl] */
+  BERTH_RULE_LOCAL_STORAGE = 5, /**< pods with a hostPath or an emptyDir on disk block, unless the annotation
+                                     safe-to-evict-local-volumes names all of these [cluster-autoscaler] */
+  BERTH_RULE_KUBE_SYSTEM = 6,   /**< pods of kube-system that no budget counts block [cluster-autoscaler] */
+  BERTH_RULE_BUDGET = 7,        /**< pods whose PodDisruptionBudget allows no eviction more block [all]. Every pod
+                                     counts as ready. karpenter asks about each pod by itself */
+  BERTH_RULE_MANY_BUDGETS = 8,  /**< pods that several budgets count block: the API server refuses them [kubectl] */
+  BERTH_RULE_SAFE_TO_EVICT = 9, /**< pods with the annotation safe-to-evict "true" are held back by budgets, replicas
+                                     and DaemonSets alone [cluster-autoscaler] */
+  BERTH_RULE_NOT_SAFE_TO_EVICT = 10, /**< "false": they block [cluster-autoscaler] */
+  BERTH_RULE_ON_COMPLETION = 11,     /**< "on-completion": they stay until they end [cluster-autoscaler] */
+  BERTH_RULE_DO_NOT_DISRUPT = 12,    /**< pods with karpenter.sh/do-not-disrupt "true" block [karpenter] */
+  BERTH_RULE_MIN_REPLICAS = 13,      /**< pods of a ReplicaSet or ReplicationController with fewer replicas than
+                                          min_replicas, or of one that the cluster does not know, block; with
+                                          min_replicas 0 none do [cluster-autoscaler] */
+  BERTH_RULE_TERMINATING = 14,       /**< pods that are being deleted end, and need no place [karpenter] */
+  BERTH_RULE_TOLERATES_TAINT = 15    /**< pods that tolerate the preset's taint stay [karpenter] */
+};
+enum {
+  BERTH_DRAIN_TOGETHER = 128u, /**< one node after another: budgets are shared, and moves seen by the nodes behind */
+  BERTH_DRAIN_KEEP = 256u,     /**< of forks, with BERTH_DRAIN_TOGETHER: nodes and pods stay so */
+  /** Pods go where kube-scheduler would put them; every pod is prepared for that, which costs far more. Otherwise a pod
+   * goes to the first node that takes it, from the node behind the drained one on and then from behind the latest one
+   * taken, round the end. */
+  BERTH_DRAIN_BY_SCORE = 512u
+};
+typedef struct berth_drain_options {
+  uint32_t struct_size;
+  uint32_t flags;              /**< BERTH_DRAIN_TOGETHER and so on, BERTH_SKIP_CORDONED */
+  uint32_t preset;             /**< BERTH_DRAIN_KUBECTL and so on */
+  uint32_t rules_on;           /**< bits of rules that hold beside those of the preset */
+  uint32_t rules_off;          /**< bits of rules that do not hold */
+  int32_t min_replicas;        /**< of BERTH_RULE_MIN_REPLICAS */
+  const berth_node_set* nodes; /**< where pods may go; NULL: all. Drained nodes are left out in any case */
+} berth_drain_options;
+#define BERTH_DRAIN_OPTIONS_INIT {(uint32_t)sizeof(berth_drain_options), 0, 0, 0, 0, 0, NULL}
+
+/** Which nodes can be removed. Each node is drained by itself in a what-if that is dropped, or one after another with
+ * BERTH_DRAIN_TOGETHER. The rules are asked first: a pod that blocks keeps the node. Otherwise its pods leave, those of
+ * higher priority first and then by namespace and name, each as with BERTH_AS_MOVED: the pods behind it still stand on
+ * the node, which stays, cordoned or tainted as the preset says. A pod that finds no place stays, and so does the node,
+ * but the pods behind it are tried all the same.
+ *
+ * With BERTH_DRAIN_TOGETHER all nodes are cordoned or tainted first. The moves of a node that cannot be removed are
+ * taken back, and its pods use no budget.
+ *
+ * @param drained [in] length count: numbers of nodes that are there, each once
+ * @param options [in] NULL: each node by itself, kubectl's rules, first fit among all nodes
+ * @param result  [out] for each node NODE, REMOVABLE, RULE, BLOCKING_POD and POD_BEGIN (one more); for each pod POD,
+ *        OUTCOME, POD_RULE, TARGET and MESSAGE
+ * @return BERTH_E_NOT_FOUND naming a node that is not there
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_drain(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
+                                            const berth_drain_options* options, berth_result** result,
+                                            berth_error* error);
+/** The same in the state of a fork, which stays as it is without BERTH_DRAIN_KEEP. */
+BERTH_API berth_status berth_fork_drain(berth_fork* fork, const uint32_t* drained, size_t count,
+                                        const berth_drain_options* options, berth_result** result, berth_error* error);
+
+/** The same, and then new nodes for the pods that find no place: at most max_nodes of one shape, whose total price is
+ * the lowest among the shapes that hold all of them; of equal prices the fewest nodes, then the first shape. Each shape
+ * is tried as by berth_snapshot_scale_up(), with new nodes only and the pods in the order in which they leave, after
+ * the moves of the others. Nodes of several shapes together are not tried. By itself each node has a replacement of its
+ * own; with BERTH_DRAIN_TOGETHER there is one for all nodes that no rule holds, and the moves of a node stand whether
+ * or not it can be removed. BERTH_DRAIN_KEEP is BERTH_E_ARGUMENT.
+ *
+ * @param shapes    [in] length shape_count, with their prices
+ * @param max_nodes [in] at least 1; a shape's own max_nodes counts too
+ * @param result    [out] as of berth_snapshot_drain(), and for each replacement SHAPE, NODE_COUNT and PRICE, with
+ *        BERTH_NO_NODE in SHAPE where none is needed or none holds the rest; for each pod NEW_NODE
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_replace(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
+                                              const berth_drain_options* options, const berth_shape* const* shapes,
+                                              size_t shape_count, uint32_t max_nodes, berth_result** result,
+                                              berth_error* error);
+/** The same in the state of a fork, which stays as it is. */
+BERTH_API berth_status berth_fork_replace(berth_fork* fork, const uint32_t* drained, size_t count,
+                                          const berth_drain_options* options, const berth_shape* const* shapes,
+                                          size_t shape_count, uint32_t max_nodes, berth_result** result,
+                                          berth_error* error);
+
+/** What becomes of a pod of a drained node. */
+enum {
+  BERTH_POD_MOVES = 0,     /**< to TARGET, or it was not tried, since the node is blocked: BERTH_NO_NODE */
+  BERTH_POD_STAYS = 1,     /**< it needs no place, and keeps nobody from removing the node */
+  BERTH_POD_ENDS = 2,      /**< the same, and it is on its way out */
+  BERTH_POD_BLOCKS = 3,    /**< by POD_RULE */
+  BERTH_POD_NO_PLACE = 4,  /**< no node takes it: MESSAGE says why */
+  BERTH_POD_NOT_JUDGED = 5 /**< Berth cannot judge it: MESSAGE names plugin and field */
+};
+
+/** Columns of these results. Element (s, p) of a column over shapes and pods is at index s * pod_count + p. */
+enum {
+  BERTH_COLUMN_NEW_NODE = 45,     /**< U32: which of the shape's new nodes, from 0; BERTH_NO_NODE: none. [shapes x pods]
+                                       In NODE beside it: the existing node */
+  BERTH_COLUMN_SHAPE = 46,        /**< U32: position of the first shape that no rule can tell from this one, [shapes] */
+  BERTH_COLUMN_NODE_COUNT = 47,   /**< U32: new nodes that the shape needs, [shapes] */
+  BERTH_COLUMN_PLACED = 48,       /**< U32: pods that have a node, [shapes] */
+  BERTH_COLUMN_CAP = 49,          /**< U8: BERTH_CAP_*: the first that kept a pod out, [shapes] */
+  BERTH_COLUMN_CAP_RESOURCE = 50, /**< U32: a text: the resource of BERTH_CAP_RESOURCE, [shapes] */
+  BERTH_COLUMN_RESOURCE = 51,     /**< U32: a text: cpu, memory, ephemeral-storage, pods, then others, [resources] */
+  BERTH_COLUMN_REQUESTED = 52,    /**< I64: what pods request of the shape's new nodes, those that come with them
+                                       included, [shapes x resources] */
+  BERTH_COLUMN_ALLOCATABLE = 53,  /**< I64: what these nodes offer, [shapes x resources] */
+  BERTH_COLUMN_REMOVABLE = 54,    /**< U8: 1: no pod is in the way, [drained] */
+  BERTH_COLUMN_RULE = 55,         /**< U8: BERTH_RULE_* of the first pod that blocks, [drained] */
+  BERTH_COLUMN_BLOCKING_POD = 56, /**< U32: a text: uid of that pod, or of the first without a place, [drained] */
+  BERTH_COLUMN_POD_BEGIN = 57,    /**< U32: where a node's pods begin, [drained + 1] */
+  BERTH_COLUMN_POD = 58,          /**< U32: a text: uid, in the order in which they leave, [pods of drained nodes] */
+  BERTH_COLUMN_OUTCOME = 59,      /**< U8: BERTH_POD_*, [pods of drained nodes] */
+  BERTH_COLUMN_POD_RULE = 60,     /**< U8: BERTH_RULE_*: the rule that says so, [pods of drained nodes] */
+  BERTH_COLUMN_TARGET = 61,       /**< U32: where the pod goes, or BERTH_NO_NODE, [pods of drained nodes] */
+  BERTH_COLUMN_PRICE = 62         /**< I64: of all nodes of a replacement, [replacements] */
+};
+
 /* Results --------------------------------------------------------------------------------------------------------- */
 
 BERTH_API void berth_result_free(berth_result** result);

@@ -87,6 +87,8 @@ static void run_on(const char* backend) {
   objects_are_replaced_and_deleted(backend);
   copies_are_counted_and_groups_are_placed(backend);
   room_is_reserved(backend);
+  estimates_new_nodes(backend);
+  drains_and_replaces_nodes(backend);
 }
 
 int main(void) {

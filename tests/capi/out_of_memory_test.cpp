@@ -37,6 +37,9 @@ struct Handles {
     EXPECT_EQ(berth_fork_add_pod(fork.get(), pods[1].get(), 2, nullptr), BERTH_OK);
     EXPECT_EQ(berth_fork_fork(fork.get(), &opened, nullptr), BERTH_OK);
     child.reset(opened);
+    berth_node_set* none = nullptr;
+    EXPECT_EQ(berth_node_set_create(cluster.get(), nullptr, 0, &none, nullptr), BERTH_OK);
+    no_nodes.reset(none);
   }
 
   void upsert(const std::string& text) {
@@ -79,6 +82,7 @@ struct Handles {
   OwnedSnapshot snapshot;
   OwnedFork fork;
   OwnedFork child;
+  OwnedNodeSet no_nodes;
 };
 
 struct Call {
@@ -172,6 +176,50 @@ std::vector<Call> calls() {
       {"fork_remove_node", [](Handles& h) { return berth_fork_remove_node(h.child.get(), 0, nullptr); }},
       {"fork_add_pod", [](Handles& h) { return berth_fork_add_pod(h.fork.get(), h.pods[0].get(), 1, nullptr); }},
       {"fork_remove_pod", [](Handles& h) { return berth_fork_remove_pod(h.fork.get(), "uid-runs", nullptr); }},
+      {"snapshot_scale_up",
+       [node, free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_shape shape = BERTH_SHAPE_INIT;
+         shape.node = node.data();
+         shape.node_size = node.size();
+         const berth_shape* const pointer = &shape;
+         const std::array<const berth_pod*, 3> pods = {h.pods[0].get(), h.pods[1].get(), h.pods[2].get()};
+         return free_result(berth_snapshot_scale_up(h.snapshot.get(), pods.data(), pods.size(), &pointer, 1, nullptr,
+                                                    &result, nullptr),
+                            result);
+       }},
+      {"fork_drain",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+         options.rules_off = 1U << BERTH_RULE_NO_CONTROLLER;
+         const std::array<std::uint32_t, 2> nodes = {0, 2};
+         return free_result(berth_fork_drain(h.fork.get(), nodes.data(), nodes.size(), &options, &result, nullptr),
+                            result);
+       }},
+      {"fork_drain, together and kept",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+         options.flags = BERTH_DRAIN_TOGETHER | BERTH_DRAIN_KEEP;
+         options.rules_off = 1U << BERTH_RULE_NO_CONTROLLER;
+         const std::uint32_t drained = 0;
+         return free_result(berth_fork_drain(h.fork.get(), &drained, 1, &options, &result, nullptr), result);
+       }},
+      {"snapshot_replace",
+       [node, free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+         options.rules_off = 1U << BERTH_RULE_NO_CONTROLLER;
+         options.nodes = h.no_nodes.get();
+         berth_shape shape = BERTH_SHAPE_INIT;
+         shape.node = node.data();
+         shape.node_size = node.size();
+         const berth_shape* const pointer = &shape;
+         const std::uint32_t drained = 0;
+         return free_result(
+             berth_snapshot_replace(h.snapshot.get(), &drained, 1, &options, &pointer, 1, 2, &result, nullptr), result);
+       }},
       {"fork_revert", [](Handles& h) { return berth_fork_revert(h.fork.get(), nullptr); }},
       {"snapshot_max_replicas",
        [free_result](Handles& h) {

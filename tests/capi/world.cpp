@@ -24,7 +24,9 @@ bool is_of_texts(std::uint32_t id) {
   return id == BERTH_COLUMN_PLUGIN || id == BERTH_COLUMN_REASONS || id == BERTH_COLUMN_MESSAGE ||
          id == BERTH_COLUMN_VICTIM || id == BERTH_COLUMN_VALUE ||
          (id >= BERTH_COLUMN_TRY_KEY && id <= BERTH_COLUMN_UID && id != BERTH_COLUMN_TRY_PLACED &&
-          id != BERTH_COLUMN_TRY_POD && id != BERTH_COLUMN_TRY_TAKEN);
+          id != BERTH_COLUMN_TRY_POD && id != BERTH_COLUMN_TRY_TAKEN) ||
+         id == BERTH_COLUMN_CAP_RESOURCE || id == BERTH_COLUMN_RESOURCE || id == BERTH_COLUMN_BLOCKING_POD ||
+         id == BERTH_COLUMN_POD;
 }
 
 }  // namespace
@@ -48,7 +50,7 @@ OwnedCluster make_cluster(const char* backend, std::uint64_t seed) {
 
 std::string text_of(const berth_result& result) {
   std::string out;
-  for (std::uint32_t id = BERTH_COLUMN_NODE; id <= BERTH_COLUMN_UID; ++id) {
+  for (std::uint32_t id = BERTH_COLUMN_NODE; id <= BERTH_COLUMN_PRICE; ++id) {
     berth_column column{};
     if (berth_result_column(&result, id, &column, nullptr) != BERTH_OK) continue;
     out += "column " + std::to_string(id) + ":";

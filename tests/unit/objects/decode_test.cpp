@@ -77,6 +77,32 @@ TEST(DecodePod, ReadsTheRunDurationOfPodsAndTemplates) {
   EXPECT_EQ(objects.pods.at(1)->rare().run_duration_us, 0);
 }
 
+TEST(DecodePod, KeepsWhatRulesOfDrainingRead) {
+  const ClusterObjects objects = load_good(R"({"apiVersion":"v1","kind":"List","items":[
+    {"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"a":"b","karpenter.sh/do-not-disrupt":"true",
+      "cluster-autoscaler.kubernetes.io/safe-to-evict":"false","cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes":"h,d"}},
+     "spec":{"containers":[],"volumes":[{"name":"d","emptyDir":{}},{"name":"h","hostPath":{"path":"/"}},
+      {"name":"m","emptyDir":{"medium":"Memory"}}]}},
+    {"apiVersion":"v1","kind":"Pod","metadata":{"name":"q","annotations":{"a":"b",
+      "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes":"d"}},
+     "spec":{"containers":[],"volumes":[{"name":"m","emptyDir":{"medium":"Memory"}},{"name":"h","hostPath":{"path":"/"}}]}},
+    {"apiVersion":"v1","kind":"Pod","metadata":{"name":"r","annotations":{"a":"b"}},
+     "spec":{"containers":[],"volumes":[{"name":"m","emptyDir":{"medium":"Memory"}}]}}]})");
+  const Pod& p = *objects.pods.at(0);
+  ASSERT_EQ(p.rare().annotations.size(), 2u);
+  EXPECT_EQ(*p.rare().annotation(kSafeToEvictAnnotation), "false");
+  EXPECT_EQ(*p.rare().annotation(kDoNotDisruptAnnotation), "true");
+  EXPECT_EQ(p.rare().annotation(kMirrorAnnotation), nullptr);
+  EXPECT_TRUE(p.rare().local_volumes_are_safe);
+  EXPECT_TRUE(p.spec->has_empty_dir && p.spec->has_empty_dir_on_disk && p.spec->has_host_path);
+  const Pod& q = *objects.pods.at(1);
+  EXPECT_FALSE(q.rare().local_volumes_are_safe);
+  EXPECT_TRUE(q.spec->has_empty_dir && !q.spec->has_empty_dir_on_disk && q.spec->has_host_path);
+  const Pod& r = *objects.pods.at(2);
+  EXPECT_EQ(r.rare_fields, nullptr);  // pods without such annotations pay nothing
+  EXPECT_TRUE(r.spec->has_empty_dir && !r.spec->has_empty_dir_on_disk && !r.spec->has_host_path);
+}
+
 TEST(DecodePod, ARunDurationIsADurationOfZeroOrMore) {
   for (const std::string text : {"-1s", "soon", ""}) {
     EXPECT_EQ(

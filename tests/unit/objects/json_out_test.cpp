@@ -88,7 +88,8 @@ metadata:
   namespace: team
   uid: u-1
   labels: {x: ""}
-  annotations: {berth.dev/run-duration: 1h0.00025s}
+  annotations: {berth.dev/run-duration: 1h0.00025s, kubernetes.io/config.mirror: m, karpenter.sh/do-not-disrupt: "true",
+    cluster-autoscaler.kubernetes.io/safe-to-evict: "false", cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: "h,e"}
   creationTimestamp: "2026-01-31T23:59:59.25Z"
   deletionTimestamp: "2026-01-31T23:59:59Z"
   ownerReferences: [{kind: ReplicaSet, name: rs, uid: ru, controller: true}, {kind: Other, name: o}]
@@ -103,7 +104,8 @@ spec:
   resources: {requests: {cpu: "2", memory: 1Gi}}
   schedulingGates: [{name: g}]
   resourceClaims: [{name: c}]
-  volumes: [{name: a, persistentVolumeClaim: {claimName: pvc}}, {name: b, ephemeral: {}}, {csi: {driver: d.example.com}}, {rbd: {}}]
+  volumes: [{name: a, persistentVolumeClaim: {claimName: pvc}}, {name: b, ephemeral: {}}, {csi: {driver: d.example.com}}, {rbd: {}},
+    {name: h, hostPath: {path: /x}}, {name: e, emptyDir: {}}, {name: m, emptyDir: {medium: Memory}}]
   nodeSelector: {disk: ssd}
   tolerations: [{operator: Exists}, {key: a, value: v, effect: NoSchedule}, {key: l, operator: Lt, value: "3"}]
   containers:

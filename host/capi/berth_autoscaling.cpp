@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions of autoscalers in berth.h: convert, call, convert.
+
+#include <utility>
+
+#include "host/capi/drain.h"
+#include "host/capi/handles.h"
+#include "host/capi/node_shape.h"
+#include "host/capi/placing.h"
+#include "host/capi/questions.h"
+#include "host/capi/replace.h"
+#include "host/capi/scale_up.h"
+
+using namespace berth::capi;  // NOLINT(google-build-using-namespace): the C functions stand outside every namespace
+
+namespace {
+
+constexpr std::uint32_t kScaleUpFlags = BERTH_EXISTING_FIRST | BERTH_DECREASING | BERTH_SKIP_CORDONED;
+
+/// Runs ask(State, cluster, log), which gives a result, on a snapshot.
+template <class Ask>
+berth_status answer(const berth_snapshot* handle, berth_result** result, berth_error* error, Ask ask) noexcept {
+  return guarded_with_log(handle, "snapshot", error, [&](CallLog& log) {
+    needed(result, "result");
+    const Snapshot& snapshot = *handle->snapshot;
+    auto answered = std::make_unique<berth_result>();
+    answered->result = snapshot.read([&](const State& state) { return ask(state, snapshot.cluster(), log); });
+    *result = answered.release();
+  });
+}
+/// The same on a fork, which it leaves as it is.
+template <class Ask>
+berth_status answer(berth_fork* handle, berth_result** result, berth_error* error, Ask ask) noexcept {
+  return guarded_with_log(handle, "fork", error, [&](CallLog& log) {
+    needed(result, "result");
+    WhatIf& fork = *handle->fork;
+    const WhatIf::Use use(fork);
+    auto answered = std::make_unique<berth_result>();
+    answered->result = ask(fork.state(), fork.cluster(), log);
+    *result = answered.release();
+  });
+}
+
+template <class Handle>
+berth_status scale_up_of(Handle* where, const berth_pod* const* pods, size_t pod_count,
+                         const berth_shape* const* shapes, size_t shape_count, const berth_scale_up_options* options,
+                         berth_result** result, berth_error* error) noexcept {
+  return answer(where, result, error, [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& log) {
+    const berth_scale_up_options known = read_options(options);
+    check_flags(known.flags, kScaleUpFlags);
+    if (known.nodes != nullptr && (known.flags & BERTH_EXISTING_FIRST) == 0)
+      throw ApiError(BERTH_E_ARGUMENT, "nodes", "are given, and existing nodes are not asked");
+    const ScaleUpOptions read{known.flags, node_set_argument(known.nodes, *cluster)};
+    const std::vector<PodHandlePtr> handles = pod_arguments(pods, pod_count, *cluster);
+    refuse_twice(handles);
+    refuse_standing(state.fork, handles);
+    return scale_up(state, cluster, handles, read_shapes(state, shapes, shape_count, log), read);
+  });
+}
+
+constexpr std::uint32_t kDrainFlags =
+    BERTH_DRAIN_TOGETHER | BERTH_DRAIN_KEEP | BERTH_DRAIN_BY_SCORE | BERTH_SKIP_CORDONED;
+
+std::span<const std::uint32_t> drained_argument(const uint32_t* drained, size_t count) {
+  if (count > 0) needed(drained, "drained");
+  return {drained, count};
+}
+
+DrainOptions drain_options(const berth_drain_options* given, const Cluster& cluster) {
+  const berth_drain_options known = read_options(given);
+  check_flags(known.flags, kDrainFlags);
+  if ((known.flags & BERTH_DRAIN_KEEP) != 0 && (known.flags & BERTH_DRAIN_TOGETHER) == 0)
+    throw ApiError(BERTH_E_ARGUMENT, "flags", "what is drained by itself is not kept");
+  return {known.flags, drain_policy(known.preset, known.rules_on, known.rules_off, known.min_replicas),
+          node_set_argument(known.nodes, cluster)};
+}
+
+template <class Handle>
+berth_status replace_of(Handle* where, const uint32_t* drained, size_t count, const berth_drain_options* options,
+                        const berth_shape* const* shapes, size_t shape_count, uint32_t max_nodes, berth_result** result,
+                        berth_error* error) noexcept {
+  return answer(where, result, error, [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& log) {
+    const DrainOptions known = drain_options(options, *cluster);
+    if ((known.flags & BERTH_DRAIN_KEEP) != 0) throw ApiError(BERTH_E_ARGUMENT, "flags", "a replacement is not kept");
+    if (max_nodes == 0) throw ApiError(BERTH_E_ARGUMENT, "max_nodes", "is 0");
+    return replace(state, cluster, drained_argument(drained, count), known,
+                   read_shapes(state, shapes, shape_count, log), max_nodes);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+berth_status berth_snapshot_scale_up(const berth_snapshot* snapshot, const berth_pod* const* pods, size_t pod_count,
+                                     const berth_shape* const* shapes, size_t shape_count,
+                                     const berth_scale_up_options* options, berth_result** result, berth_error* error) {
+  return scale_up_of(snapshot, pods, pod_count, shapes, shape_count, options, result, error);
+}
+
+berth_status berth_fork_scale_up(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
+                                 const berth_shape* const* shapes, size_t shape_count,
+                                 const berth_scale_up_options* options, berth_result** result, berth_error* error) {
+  return scale_up_of(fork, pods, pod_count, shapes, shape_count, options, result, error);
+}
+
+berth_status berth_snapshot_drain(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
+                                  const berth_drain_options* options, berth_result** result, berth_error* error) {
+  return answer(snapshot, result, error,
+                [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& /*log*/) {
+                  const DrainOptions known = drain_options(options, *cluster);
+                  const std::span<const std::uint32_t> nodes = drained_argument(drained, count);
+                  if ((known.flags & BERTH_DRAIN_KEEP) != 0)
+                    throw ApiError(BERTH_E_ARGUMENT, "flags", "nothing is kept in a snapshot");
+                  if ((known.flags & BERTH_DRAIN_TOGETHER) == 0) return drain_alone(state, cluster, nodes, known);
+                  const auto fork = std::make_shared<WhatIf>(snapshot->snapshot);
+                  return drain_together(*fork, nodes, known);
+                });
+}
+
+berth_status berth_fork_drain(berth_fork* fork, const uint32_t* drained, size_t count,
+                              const berth_drain_options* options, berth_result** result, berth_error* error) {
+  return answer(fork, result, error,
+                [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& /*log*/) {
+                  const DrainOptions known = drain_options(options, *cluster);
+                  const std::span<const std::uint32_t> nodes = drained_argument(drained, count);
+                  if ((known.flags & BERTH_DRAIN_TOGETHER) == 0) return drain_alone(state, cluster, nodes, known);
+                  if ((known.flags & BERTH_DRAIN_KEEP) != 0) return drain_together(*fork->fork, nodes, known);
+                  return drain_together(*fork->fork->fork(), nodes, known);
+                });
+}
+
+berth_status berth_snapshot_replace(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
+                                    const berth_drain_options* options, const berth_shape* const* shapes,
+                                    size_t shape_count, uint32_t max_nodes, berth_result** result, berth_error* error) {
+  return replace_of(snapshot, drained, count, options, shapes, shape_count, max_nodes, result, error);
+}
+
+berth_status berth_fork_replace(berth_fork* fork, const uint32_t* drained, size_t count,
+                                const berth_drain_options* options, const berth_shape* const* shapes,
+                                size_t shape_count, uint32_t max_nodes, berth_result** result, berth_error* error) {
+  return replace_of(fork, drained, count, options, shapes, shape_count, max_nodes, result, error);
+}
+
+}  // extern "C"

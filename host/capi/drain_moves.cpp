@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/capi/drain_moves.h"
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "host/capi/api_error.h"
+#include "host/capi/first_fit.h"
+#include "host/framework/status.h"
+#include "host/objects/pod_copy.h"
+
+namespace berth::capi {
+namespace {
+
+/// What running pods count in topology tables becomes known to the engine at once, before pods are prepared: whenever
+/// a fork asks for more of that, prepared pods have to be brought up to date.
+void know(std::span<const PodPtr> pods, Fork& fork) {
+  std::vector<ClusterChange> changes;
+  for (const PodPtr& pod : pods) changes.emplace_back(PodUpsert{pod});
+  if (!changes.empty()) fork.fork()->apply(changes);
+}
+template <class Use>
+void for_each_mover(std::span<Drained> nodes, Use use) {
+  for (Drained& node : nodes) {
+    node.handles.resize(node.pods.size());
+    if (node.is_blocked()) continue;
+    for (std::size_t i = 0; i < node.pods.size(); ++i)
+      if (node.fates[i].outcome == BERTH_POD_MOVES) use(node, i);
+  }
+}
+/// What rules read of a pod that waits for a node. @param key  set to it. @return false: it may be more than that
+bool is_like_others(const Pod& pod, std::string& key) {
+  if (pod.rare_fields != nullptr) {
+    PodRare rare = pod.rare();
+    rare.annotations.clear();
+    rare.local_volumes_are_safe = false;
+    rare.run_duration_us.reset();
+    if (!(rare == PodRare())) return false;
+  }
+  key.clear();
+  const auto add = [&](const auto& value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  add(pod.spec.get());
+  add(pod.owners.get());
+  add(pod.priority);
+  add(pod.preemption_policy);
+  key.append(pod.namespace_) += '\0';
+  key += pod.labels.bytes();
+  return true;
+}
+
+}  // namespace
+
+std::vector<Drained> drained_nodes(const State& state, std::span<const std::uint32_t> numbers) {
+  std::vector<Drained> nodes;
+  std::set<std::uint32_t> seen;
+  for (const std::uint32_t number : numbers) {
+    const std::string* const name = state.cluster.nodes().name_of(number);
+    Drained& node = nodes.emplace_back();
+    node.number = number;
+    if (name != nullptr && state.facts.roster->find(number) != nullptr) node.object = state.fork.node_object(*name);
+    if (node.object == nullptr)
+      throw ApiError(BERTH_E_NOT_FOUND, "node " + std::to_string(number), "there is no such node here");
+    if (!seen.insert(number).second) throw ApiError(BERTH_E_ARGUMENT, "Node " + *name, "is to be drained twice");
+    node.name = *name;
+    node.pods = state.fork.pods_on(*name);
+  }
+  return nodes;
+}
+
+void ask_rules(std::span<Drained> nodes, const DrainOptions& options, const SideObjects& side, Cluster& cluster) {
+  tbb::enumerable_thread_specific<DisruptionBudgets> budgets(
+      [&] { return DisruptionBudgets(side.budgets, DisruptionBudgets::EmptySelector::kEverything); });
+  cluster.in_arena([&] {
+    tbb::parallel_for(std::size_t{0}, nodes.size(), [&](std::size_t n) {
+      sort_for_eviction(nodes[n].pods);
+      nodes[n].fates = fates_of(nodes[n].pods, options.policy, side, budgets.local());
+    });
+  });
+}
+
+Movers::Movers(const std::shared_ptr<Cluster>& cluster, std::span<Drained> nodes, bool each, Fork& fork) {
+  std::vector<PodPtr> first;
+  std::unordered_map<std::string, std::size_t> number_of;
+  std::vector<std::size_t> numbers;
+  std::string key;
+  for_each_mover(nodes, [&](Drained& node, std::size_t i) {
+    const PodPtr& pod = node.pods[i];
+    const bool is_alone = each || !is_like_others(*pod, key);
+    std::size_t number = first.size();
+    if (!is_alone) number = number_of.try_emplace(key, number).first->second;
+    if (number == first.size()) first.push_back(pod);
+    numbers.push_back(number);
+  });
+  know(first, fork);
+  for (std::unique_ptr<ReadPod>& pod : cluster->prepare_moved(first))
+    pods_.push_back(std::make_shared<const PodHandle>(cluster, std::move(pod)));
+  auto next = numbers.begin();
+  for_each_mover(nodes, [&](Drained& node, std::size_t i) { node.handles[i] = &pods_[*next++]; });
+}
+
+void Moving::move_pods(Drained& node) {
+  const auto& numbers = candidates_.numbers;
+  start_ = static_cast<std::size_t>(std::ranges::upper_bound(numbers, node.number) - numbers.begin());
+  node.targets.assign(node.pods.size(), BERTH_NO_NODE);
+  node.messages.resize(node.pods.size());
+  for (std::size_t i = 0; i < node.pods.size() && !node.is_blocked(); ++i) {
+    if (node.handles[i] == nullptr) continue;
+    const ReadPod& pod = *(*node.handles[i])->pod;
+    if (pod.not_judged) {
+      node.fates[i].outcome = BERTH_POD_NOT_JUDGED;
+      node.messages[i] = pod.not_judged->plugin + ": " + pod.not_judged->text;
+      continue;
+    }
+    move(node, i);
+  }
+  node.decide();
+}
+/// The pods stand where they stood.
+void Moving::move_back(const Drained& node) {
+  for (std::size_t i = 0; i < node.pods.size(); ++i)
+    if (!node.targets.empty() && node.targets[i] != BERTH_NO_NODE) place_.apply(PodUpsert{node.pods[i]});
+}
+
+void Moving::move(Drained& node, std::size_t i) {
+  const PodPtr& pod = node.pods[i];
+  place_.apply(PodRemoval{pod->uid()});
+  node.targets[i] = by_score_ ? by_score(*node.handles[i], node, i) : by_first_fit(node, i);
+  if (node.targets[i] != BERTH_NO_NODE) return;
+  node.fates[i].outcome = BERTH_POD_NO_PLACE;
+  place_.apply(PodUpsert{pod});
+}
+
+std::uint32_t Moving::by_score(const PodHandlePtr& pod, Drained& node, std::size_t i) {
+  BatchLimits limits;
+  std::vector<bool> among = candidates_.among;
+  if (!place_.fork().keeps_indices()) among = indices_among(node);
+  if (const NodeIndex own = place_.fork().find_node(node.name); static_cast<std::size_t>(own.value) < among.size())
+    among[static_cast<std::size_t>(own.value)] = false;
+  limits.among = &among;
+  const BatchResult result = place_.commit(pod, limits);
+  const Outcome& outcome = result.outcomes.front();
+  if (outcome.message >= 0) node.messages[i] = result.messages[static_cast<std::size_t>(outcome.message)].text;
+  if (outcome.node == kNoNode) return BERTH_NO_NODE;
+  return cluster_.nodes().number_of(std::string(place_.fork().node_name(outcome.node)));
+}
+std::vector<bool> Moving::indices_among(const Drained& node) {
+  std::vector<bool> among;
+  for (const std::uint32_t number : candidates_.numbers) {
+    if (number == node.number) continue;
+    const auto at = static_cast<std::size_t>(index_of(number).value);
+    if (among.size() <= at) among.resize(at + 1);
+    among[at] = true;
+  }
+  return among;
+}
+
+std::uint32_t Moving::by_first_fit(Drained& node, std::size_t i) {
+  const PodToPlace& to_place = (*node.handles[i])->pod->to_place;
+  const std::size_t count = candidates_.numbers.size();
+  std::vector<NodeIndex> nodes;
+  std::vector<std::size_t> positions;
+  std::size_t chunk = kAskedFirst;
+  for (std::size_t visited = 0; visited < count; chunk = std::min(2 * chunk, kAskedMax)) {
+    nodes.clear();
+    positions.clear();
+    for (; visited < count && nodes.size() < chunk; ++visited) {
+      const std::size_t position = (start_ + visited) % count;
+      if (candidates_.numbers[position] == node.number) continue;
+      nodes.push_back(index_of(candidates_.numbers[position]));
+      positions.push_back(position);
+    }
+    const PodVerdicts verdicts = place_.fork().verdicts_on(to_place, nodes);
+    node.messages[i] = verdicts.error;
+    if (!verdicts.error.empty()) return BERTH_NO_NODE;
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (!verdicts.nodes[n].accepts()) continue;
+      start_ = (positions[n] + 1) % count;
+      const std::uint32_t target = candidates_.numbers[positions[n]];
+      auto moved = pending_copy_of(*node.pods[i]);
+      moved->node_name = *cluster_.nodes().name_of(target);
+      place_.apply(PodUpsert{std::move(moved)});
+      return target;
+    }
+  }
+  node.messages[i] = why_nowhere(to_place, node);
+  return BERTH_NO_NODE;
+}
+/// As the event of a pod that finds no node says it.
+std::string Moving::why_nowhere(const PodToPlace& pod, const Drained& node) {
+  std::vector<NodeIndex> nodes;
+  for (const std::uint32_t number : candidates_.numbers)
+    if (number != node.number) nodes.push_back(index_of(number));
+  if (nodes.empty()) return std::string(kNoNodesText);
+  const PodStatuses statuses = place_.fork().statuses_on(pod, nodes);
+  Diagnosis diagnosis;
+  diagnosis.node_count = static_cast<std::int64_t>(nodes.size());
+  bool is_of_pre_filter = true;
+  for (const NodeStatus& status : statuses.nodes) {
+    for (const std::string& reason : status.status.reasons) ++diagnosis.reason_counts[reason];
+    is_of_pre_filter = is_of_pre_filter && status.is_of_pre_filter;
+  }
+  if (is_of_pre_filter && diagnosis.reason_counts.size() == 1)
+    diagnosis.pre_filter_message = diagnosis.reason_counts.begin()->first;
+  return fit_error_text(diagnosis);
+}
+
+Candidates candidates_of(const State& state, const DrainOptions& options, std::span<const std::uint32_t> left_out) {
+  const std::set<std::uint32_t> out(left_out.begin(), left_out.end());
+  Candidates candidates;
+  for (const Roster::Entry& entry : state.facts.roster->entries()) {
+    if (options.nodes != nullptr && !options.nodes->contains(entry.number)) continue;
+    if (out.contains(entry.number) || (entry.is_cordoned && (options.flags & BERTH_SKIP_CORDONED) != 0)) continue;
+    candidates.numbers.push_back(entry.number);
+    if ((options.flags & BERTH_DRAIN_BY_SCORE) == 0) continue;
+    const auto at = static_cast<std::size_t>(state.fork.find_node(*state.cluster.nodes().name_of(entry.number)).value);
+    if (candidates.among.size() <= at) candidates.among.resize(at + 1);
+    candidates.among[at] = true;
+  }
+  return candidates;
+}
+
+void write(const std::vector<Drained>& nodes, Result& result) {
+  auto& node_column = result.column<std::uint32_t>(BERTH_COLUMN_NODE);
+  auto& removable = result.column<std::uint8_t>(BERTH_COLUMN_REMOVABLE);
+  auto& rule = result.column<std::uint8_t>(BERTH_COLUMN_RULE);
+  auto& blocking = result.column<std::uint32_t>(BERTH_COLUMN_BLOCKING_POD);
+  auto& begin = result.column<std::uint32_t>(BERTH_COLUMN_POD_BEGIN);
+  auto& pod = result.column<std::uint32_t>(BERTH_COLUMN_POD);
+  auto& outcome = result.column<std::uint8_t>(BERTH_COLUMN_OUTCOME);
+  auto& pod_rule = result.column<std::uint8_t>(BERTH_COLUMN_POD_RULE);
+  auto& target = result.column<std::uint32_t>(BERTH_COLUMN_TARGET);
+  auto& message = result.column<std::uint32_t>(BERTH_COLUMN_MESSAGE);
+  begin.push_back(0);
+  for (const Drained& node : nodes) {
+    node_column.push_back(node.number);
+    removable.push_back(node.is_removable ? 1 : 0);
+    const bool is_held = node.blocking != SIZE_MAX;
+    rule.push_back(is_held ? node.fates[node.blocking].rule : std::uint8_t{BERTH_RULE_NONE});
+    const std::uint32_t first_pod = begin.back();
+    for (std::size_t i = 0; i < node.pods.size(); ++i) {
+      pod.push_back(result.number_of_new(node.pods[i]->uid()));
+      outcome.push_back(node.fates[i].outcome);
+      pod_rule.push_back(node.fates[i].rule);
+      target.push_back(node.targets[i]);
+      message.push_back(result.number_of(node.messages[i]));
+    }
+    blocking.push_back(is_held ? pod[first_pod + node.blocking] : 0);
+    begin.push_back(static_cast<std::uint32_t>(pod.size()));
+  }
+}
+
+NodeUpsert cordon(const Drained& node, const DrainOptions& options) {
+  return NodeUpsert(std::make_shared<const Node>(drained(*node.object, options.policy)));
+}
+
+}  // namespace berth::capi

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The steps of a drain: what the rules say of a node's pods, and where those that leave go.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/capi/drain.h"
+
+namespace berth::capi {
+
+/// A node that is drained, with what is found out about it.
+struct Drained {
+  std::uint32_t number = 0;
+  std::string name;
+  NodePtr object;
+  std::vector<PodPtr> pods;
+  std::vector<PodFate> fates;                ///< [pods]
+  std::vector<const PodHandlePtr*> handles;  ///< [pods] null: it does not move
+  std::vector<std::uint32_t> targets;        ///< [pods]
+  std::vector<std::string> messages;         ///< [pods]
+  std::vector<std::uint32_t> new_nodes;      ///< [pods] of replacements; empty of drains
+  bool is_removable = false;
+  std::size_t blocking = SIZE_MAX;  ///< of the pods
+
+  bool is_blocked() const {
+    return std::ranges::any_of(fates, [](const PodFate& fate) { return fate.outcome == BERTH_POD_BLOCKS; });
+  }
+  void decide() {
+    const auto is_in_the_way = [](const PodFate& fate) { return fate.outcome >= BERTH_POD_BLOCKS; };
+    const auto first = std::ranges::find_if(fates, is_in_the_way);
+    is_removable = first == fates.end();
+    blocking = is_removable ? SIZE_MAX : static_cast<std::size_t>(first - fates.begin());
+  }
+};
+
+/// @throws ApiError naming a node that is not there, or is named twice
+std::vector<Drained> drained_nodes(const State& state, std::span<const std::uint32_t> numbers);
+
+/// Sorts the pods of each node and asks the rules about them, each node by itself, in the cluster's arena.
+void ask_rules(std::span<Drained> nodes, const DrainOptions& options, const SideObjects& side, Cluster& cluster);
+
+/// The pods that may move, prepared: one for all that no rule can tell apart, or, where they are chosen by score, each.
+/// Drained::handles refer to it.
+class Movers {
+ public:
+  /// @param fork  of the state
+  Movers(const std::shared_ptr<Cluster>& cluster, std::span<Drained> nodes, bool each, Fork& fork);
+  Movers(const Movers&) = delete;
+  Movers& operator=(const Movers&) = delete;
+
+ private:
+  std::vector<PodHandlePtr> pods_;
+};
+
+/// Where pods may go.
+struct Candidates {
+  std::vector<std::uint32_t> numbers;  ///< ascending
+  std::vector<bool> among;             ///< [NodeIndex] the same, of forks that keep indices
+};
+
+/// @param left_out  nodes that take no pod
+Candidates candidates_of(const State& state, const DrainOptions& options, std::span<const std::uint32_t> left_out);
+
+/// A fork, or a what-if whose user sees what is done.
+class Place {
+ public:
+  explicit Place(Fork& fork) : fork_(&fork) {}
+  explicit Place(WhatIf& what_if) : what_if_(&what_if) {}
+
+  Fork& fork() const { return fork_ != nullptr ? *fork_ : what_if_->state().fork; }
+  void apply(ClusterChange change) {
+    std::vector<ClusterChange> changes;
+    changes.push_back(std::move(change));
+    if (fork_ != nullptr) return fork_->apply(changes);
+    what_if_->apply(std::move(changes));
+  }
+  BatchResult commit(const PodHandlePtr& pod, const BatchLimits& limits) {
+    const PodToPlace& to_place = pod->pod->to_place;
+    if (fork_ != nullptr) return fork_->commit_batch({&to_place, 1}, limits);
+    return what_if_->commit_batch({&pod, 1}, {&to_place, 1}, limits);
+  }
+
+ private:
+  Fork* fork_ = nullptr;
+  WhatIf* what_if_ = nullptr;
+};
+
+/// Moves the pods of one node after another.
+class Moving {
+ public:
+  /// The arguments must outlive this.
+  Moving(Place place, Cluster& cluster, const Candidates& candidates, const DrainOptions& options)
+      : place_(place),
+        cluster_(cluster),
+        candidates_(candidates),
+        by_score_((options.flags & BERTH_DRAIN_BY_SCORE) != 0) {}
+
+  /// Nothing moves where a pod blocks.
+  void move_pods(Drained& node);
+  /// The pods stand where they stood.
+  void move_back(const Drained& node);
+
+ private:
+  void move(Drained& node, std::size_t i);
+  std::uint32_t by_score(const PodHandlePtr& pod, Drained& node, std::size_t i);
+  std::vector<bool> indices_among(const Drained& node);
+  NodeIndex index_of(std::uint32_t number) { return place_.fork().find_node(*cluster_.nodes().name_of(number)); }
+  std::uint32_t by_first_fit(Drained& node, std::size_t i);
+  std::string why_nowhere(const PodToPlace& pod, const Drained& node);
+
+  Place place_;
+  Cluster& cluster_;
+  const Candidates& candidates_;
+  bool by_score_;
+  std::size_t start_ = 0;
+};
+
+/// The columns of a drain.
+void write(const std::vector<Drained>& nodes, Result& result);
+/// The node as it stays.
+NodeUpsert cordon(const Drained& node, const DrainOptions& options);
+
+}  // namespace berth::capi

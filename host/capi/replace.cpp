@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/capi/replace.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "host/capi/drain_moves.h"
+#include "host/capi/scale_up.h"
+
+namespace berth::capi {
+namespace {
+
+/// New nodes that hold what drained nodes leave over.
+struct Replacement {
+  std::uint32_t shape = BERTH_NO_NODE;  ///< BERTH_NO_NODE: none is needed, or no shape does
+  std::uint32_t node_count = 0;
+  std::int64_t price = 0;
+};
+
+/// A pod that found no place.
+struct Rest {
+  Drained* node;
+  std::size_t pod;
+};
+
+std::vector<Rest> rest_of(std::span<Drained> nodes) {
+  std::vector<Rest> rest;
+  for (Drained& node : nodes)
+    for (std::size_t i = 0; i < node.pods.size(); ++i)
+      if (node.fates[i].outcome == BERTH_POD_NO_PLACE) rest.push_back({&node, i});
+  return rest;
+}
+
+class Replacing {
+ public:
+  Replacing(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const NodeShape> shapes,
+            std::uint32_t nodes_max)
+      : state_(state), cluster_(cluster), shapes_(shapes.begin(), shapes.end()) {
+    for (NodeShape& shape : shapes_)
+      if (shape.nodes_max == 0 || shape.nodes_max > nodes_max) shape.nodes_max = nodes_max;
+  }
+
+  /// Finds the cheapest nodes of one shape for the rest of the nodes, and gives its pods their places there.
+  /// @param fork  after the moves of the other pods; is changed
+  Replacement replace(std::span<Drained> nodes, Fork& fork) const {
+    const std::vector<Rest> rest = rest_of(nodes);
+    if (rest.empty()) return {};
+    std::vector<PodPtr> pods;
+    for (const Rest& one : rest) pods.push_back(one.node->pods[one.pod]);
+    std::vector<PodHandlePtr> handles;
+    for (std::unique_ptr<ReadPod>& pod : cluster_->prepare_moved(pods))
+      handles.push_back(std::make_shared<const PodHandle>(cluster_, std::move(pod)));
+    std::vector<ClusterChange> removals;
+    for (const PodPtr& pod : pods) removals.emplace_back(PodRemoval{pod->uid()});
+    fork.apply(removals);
+    const std::vector<WaitingPod> waiting = waiting_pods(*cluster_, state_.facts.version, handles);
+    Replacement best;
+    std::vector<std::uint32_t> places;
+    std::vector<std::optional<ShapeAnswer>> answers(shapes_.size());
+    for (std::uint32_t s = 0; s < shapes_.size(); ++s) {
+      std::optional<ShapeAnswer>& answer = answers[shapes_[s].same_as];
+      if (!answer) answer = answer_of(shapes_[shapes_[s].same_as], waiting, fork);
+      if (answer->placed < rest.size()) continue;
+      std::int64_t price = 0;
+      if (__builtin_mul_overflow(shapes_[s].price, std::int64_t{answer->node_count}, &price)) price = INT64_MAX;
+      if (best.shape != BERTH_NO_NODE &&
+          (price > best.price || (price == best.price && answer->node_count >= best.node_count)))
+        continue;
+      best = {s, answer->node_count, price};
+      places = answer->new_node;
+    }
+    if (best.shape == BERTH_NO_NODE) return best;
+    for (std::size_t r = 0; r < rest.size(); ++r) {
+      Drained& node = *rest[r].node;
+      node.fates[rest[r].pod].outcome = BERTH_POD_MOVES;
+      node.new_nodes[rest[r].pod] = places[r];
+      node.messages[rest[r].pod].clear();
+    }
+    return best;
+  }
+
+ private:
+  ShapeAnswer answer_of(const NodeShape& shape, const std::vector<WaitingPod>& waiting, Fork& fork) const {
+    std::vector<std::uint32_t> order(waiting.size());
+    std::iota(order.begin(), order.end(), 0U);
+    return pack(*fork.fork(), shape, waiting, order, {}, cluster_->has_nominations());
+  }
+
+  const State& state_;
+  std::shared_ptr<Cluster> cluster_;
+  std::vector<NodeShape> shapes_;
+};
+
+std::unique_ptr<Fork> fork_of(const State& state, std::mutex& opening) {
+  const std::lock_guard alone(opening);
+  return state.fork.fork();
+}
+
+}  // namespace
+
+std::unique_ptr<Result> replace(const State& state, const std::shared_ptr<Cluster>& cluster,
+                                std::span<const std::uint32_t> numbers, const DrainOptions& options,
+                                std::span<const NodeShape> shapes, std::uint32_t nodes_max) {
+  std::vector<Drained> nodes = drained_nodes(state, numbers);
+  const SideObjects& side = *state.facts.side;
+  ask_rules(nodes, options, side, *cluster);
+  const Movers movers(cluster, nodes, (options.flags & BERTH_DRAIN_BY_SCORE) != 0, state.fork);
+  const bool is_together = (options.flags & BERTH_DRAIN_TOGETHER) != 0;
+  const Candidates candidates = candidates_of(state, options, is_together ? numbers : std::span<const std::uint32_t>());
+  for (Drained& node : nodes) node.new_nodes.assign(node.pods.size(), BERTH_NO_NODE);
+  std::vector<Replacement> replacements(is_together ? 1 : nodes.size());
+  const Replacing replacing(state, cluster, shapes, nodes_max);
+  std::mutex opening;  // one call at a time on the state
+  if (is_together) {
+    DisruptionBudgets budgets(side.budgets, DisruptionBudgets::EmptySelector::kEverything);
+    const std::unique_ptr<Fork> fork = fork_of(state, opening);
+    Place place(*fork);
+    for (const Drained& node : nodes) place.apply(cordon(node, options));
+    Moving moving(place, *cluster, candidates, options);
+    for (Drained& node : nodes) {
+      node.fates = fates_of(node.pods, options.policy, side, budgets);
+      moving.move_pods(node);
+      for (std::size_t i = 0; i < node.pods.size() && !node.is_blocked(); ++i)
+        if (node.handles[i] != nullptr && !node.pods[i]->terminating) budgets.use_one(*node.pods[i]);
+    }
+    replacements.front() = replacing.replace(nodes, *fork);
+  } else {
+    cluster->in_arena([&] {
+      tbb::parallel_for(std::size_t{0}, nodes.size(), [&](std::size_t n) {
+        const std::unique_ptr<Fork> fork = fork_of(state, opening);
+        Place place(*fork);
+        if (!nodes[n].is_blocked()) place.apply(cordon(nodes[n], options));
+        Moving(place, *cluster, candidates, options).move_pods(nodes[n]);
+        replacements[n] = replacing.replace({&nodes[n], 1}, *fork);
+      });
+    });
+  }
+  for (Drained& node : nodes) node.decide();
+  auto result = std::make_unique<Result>(cluster, state.facts.version);
+  write(nodes, *result);
+  auto& new_node = result->column<std::uint32_t>(BERTH_COLUMN_NEW_NODE);
+  for (const Drained& node : nodes) new_node.insert(new_node.end(), node.new_nodes.begin(), node.new_nodes.end());
+  auto& shape = result->column<std::uint32_t>(BERTH_COLUMN_SHAPE);
+  auto& count = result->column<std::uint32_t>(BERTH_COLUMN_NODE_COUNT);
+  auto& price = result->column<std::int64_t>(BERTH_COLUMN_PRICE);
+  for (const Replacement& replacement : replacements) {
+    shape.push_back(replacement.shape);
+    count.push_back(replacement.node_count);
+    price.push_back(replacement.price);
+  }
+  return result;
+}
+
+}  // namespace berth::capi
