@@ -215,7 +215,7 @@ class Fork {
   /// As Backend::node_name(). A NodeIndex of a fork is valid there only, as long as no node comes or goes.
   virtual std::string_view node_name(NodeIndex index) const = 0;
   virtual NodeIndex find_node(std::string_view name) = 0;
-  /// A NodeIndex is valid while its node exists.
+  /// A NodeIndex is valid while its node exists, and in forks of this one that say the same.
   virtual bool keeps_indices() const { return false; }
   /// Name of the node that the pod stands on in the fork, which need not exist; empty: none.
   virtual std::string node_of_pod(const std::string& uid) = 0;

@@ -44,7 +44,7 @@ class OverlayFork : public Fork {
   void as_one(const std::function<void()>& calls) override;
   std::string_view node_name(NodeIndex index) const override;
   NodeIndex find_node(std::string_view name) override;
-  bool keeps_indices() const override { return true; }
+  bool keeps_indices() const override { return engine_ == nullptr; }
   std::string node_of_pod(const std::string& uid) override;
   NodePtr node_object(const std::string& name) override;
   std::vector<PodPtr> pods_on(const std::string& node_name) override;

@@ -139,7 +139,7 @@ void Moving::move(Drained& node, std::size_t i) {
 std::uint32_t Moving::by_score(const PodHandlePtr& pod, Drained& node, std::size_t i) {
   BatchLimits limits;
   std::vector<bool> among = candidates_.among;
-  if (!place_.fork().keeps_indices()) among = indices_among(node);
+  if (among.empty() || !place_.fork().keeps_indices()) among = indices_among(node);
   if (const NodeIndex own = place_.fork().find_node(node.name); static_cast<std::size_t>(own.value) < among.size())
     among[static_cast<std::size_t>(own.value)] = false;
   limits.among = &among;
@@ -213,11 +213,12 @@ std::string Moving::why_nowhere(const PodToPlace& pod, const Drained& node) {
 Candidates candidates_of(const State& state, const DrainOptions& options, std::span<const std::uint32_t> left_out) {
   const std::set<std::uint32_t> out(left_out.begin(), left_out.end());
   Candidates candidates;
+  const bool has_indices = (options.flags & BERTH_DRAIN_BY_SCORE) != 0 && state.fork.keeps_indices();
   for (const Roster::Entry& entry : state.facts.roster->entries()) {
     if (options.nodes != nullptr && !options.nodes->contains(entry.number)) continue;
     if (out.contains(entry.number) || (entry.is_cordoned && (options.flags & BERTH_SKIP_CORDONED) != 0)) continue;
     candidates.numbers.push_back(entry.number);
-    if ((options.flags & BERTH_DRAIN_BY_SCORE) == 0) continue;
+    if (!has_indices) continue;
     const auto at = static_cast<std::size_t>(state.fork.find_node(*state.cluster.nodes().name_of(entry.number)).value);
     if (candidates.among.size() <= at) candidates.among.resize(at + 1);
     candidates.among[at] = true;

@@ -62,7 +62,7 @@ class Movers {
 /// Where pods may go.
 struct Candidates {
   std::vector<std::uint32_t> numbers;  ///< ascending
-  std::vector<bool> among;             ///< [NodeIndex] the same, of forks that keep indices
+  std::vector<bool> among;             ///< [NodeIndex] the same, of forks that keep indices; empty: not known
 };
 
 /// @param left_out  nodes that take no pod

@@ -306,5 +306,31 @@ TEST_P(Drain, RefusesWhatMakesNoSense) {
 
 INSTANTIATE_TEST_SUITE_P(All, Drain, testing::Values("cpu", "reference"));
 
+/// Snapshots of an older cluster go on with an engine of their own, whose nodes have other indices.
+TEST(DrainByScore, OfASnapshotIsTheSameAfterTheClusterMovedOn) {
+  const OwnedCluster cluster = make_cluster("cpu", 1);
+  // Added against the order in which an engine lists them: zone by zone in turn.
+  for (const auto& [name, zone] :
+       std::vector<std::pair<const char*, int>>{{"n0", 0}, {"n1", 0}, {"n2", 1}, {"n3", 1}, {"n4", 2}})
+    upsert(cluster.get(), node_json({.name = name, .cpu = 4, .zone = zone}));
+  upsert(cluster.get(), pod_json({.name = "p", .node = "n1", .wants_zone = 1}));
+  const std::uint32_t drained = node_number(cluster.get(), "n1");
+  const std::uint32_t only = node_number(cluster.get(), "n3");
+  berth_node_set* set = nullptr;
+  ASSERT_EQ(berth_node_set_create(cluster.get(), &only, 1, &set, nullptr), BERTH_OK);
+  const OwnedNodeSet owned(set);
+  const OwnedSnapshot snapshot = snapshot_of(cluster.get());
+  berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+  options.flags = BERTH_DRAIN_BY_SCORE;
+  options.rules_off = bit(BERTH_RULE_NO_CONTROLLER);
+  options.nodes = set;
+  const std::vector<Drained> before = drain(snapshot.get(), {drained}, options);
+  ASSERT_EQ(before.size(), 1u);
+  EXPECT_EQ(before[0].pods.at("uid-p").second, only);
+  upsert(cluster.get(), node_json({.name = "n4", .cpu = 8, .zone = 0}));
+  EXPECT_EQ(drain(snapshot.get(), {drained}, options), before);
+  EXPECT_EQ(drain(snapshot.get(), {drained}, options), before);
+}
+
 }  // namespace
 }  // namespace berth::test
