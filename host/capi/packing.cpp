@@ -84,8 +84,8 @@ class Packing {
     known.is_for_good = is_for_good(verdicts.nodes.front(), false);
     const PodStatuses statuses = fork_.statuses_on(*pod.to_place, {&node, 1});
     const auto& [status, is_of_pre_filter] = statuses.nodes.front();
-    return LeftOver{status.code, std::uint8_t{is_of_pre_filter ? BERTH_PHASE_PRE_FILTER : BERTH_PHASE_FILTER},
-                    status.plugin, status.message()};
+    const std::uint8_t phase = is_of_pre_filter ? BERTH_PHASE_PRE_FILTER : BERTH_PHASE_FILTER;
+    return LeftOver{status.code, phase, status.plugin, status.message()};
   }
   /// Call with the node that would be one too many.
   std::optional<LeftOver> cap_reached() {

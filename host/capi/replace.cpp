@@ -52,11 +52,13 @@ class Replacing {
     const std::vector<Rest> rest = rest_of(nodes);
     if (rest.empty()) return {};
     std::vector<PodPtr> pods;
+    pods.reserve(rest.size());
     for (const Rest& one : rest) pods.push_back(one.node->pods[one.pod]);
     std::vector<PodHandlePtr> handles;
     for (std::unique_ptr<ReadPod>& pod : cluster_->prepare_moved(pods))
       handles.push_back(std::make_shared<const PodHandle>(cluster_, std::move(pod)));
     std::vector<ClusterChange> removals;
+    removals.reserve(pods.size());
     for (const PodPtr& pod : pods) removals.emplace_back(PodRemoval{pod->uid()});
     fork.apply(removals);
     const std::vector<WaitingPod> waiting = waiting_pods(*cluster_, state_.facts.version, handles);

@@ -82,6 +82,7 @@ class SizeOrder {
       return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
     };
     std::vector<double> scores;
+    scores.reserve(sizes_.size());
     for (const Size& size : sizes_)
       scores.push_back(share(size.milli_cpu, node.allocatable.milli_cpu) +
                        share(size.memory_bytes, node.allocatable.memory_bytes));
@@ -137,6 +138,7 @@ class Writing {
     auto& plugin = room<std::uint32_t>(BERTH_COLUMN_PLUGIN);
     auto& reasons = room<std::uint32_t>(BERTH_COLUMN_REASONS);
     std::vector<std::pair<std::uint32_t, std::uint32_t>> texts;  // of answer.reasons
+    texts.reserve(answer.reasons.size());
     for (const LeftOver& reason : answer.reasons)
       texts.emplace_back(result_.number_of(reason.plugin), result_.number_of(reason.reasons));
     for (std::size_t p = 0; p < pods.size(); ++p) {
@@ -225,6 +227,7 @@ std::unique_ptr<Result> scale_up(const State& state, const std::shared_ptr<Clust
         fork = state.fork.fork();
       }
       std::vector<NodeIndex> nodes;
+      nodes.reserve(existing.size());
       for (const std::uint32_t number : existing) nodes.push_back(fork->find_node(*cluster->nodes().name_of(number)));
       answers[s] = pack(*fork, shapes[s], waiting, decreases ? sizes.order_for(*shapes[s].node) : as_given, nodes,
                         cluster->has_nominations());

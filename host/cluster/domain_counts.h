@@ -120,7 +120,7 @@ class DomainCounts {
       at = size_++;
       list_[static_cast<std::size_t>(at)] = domain;
     }
-    list_[static_cast<std::size_t>(capacity() + at)] = static_cast<std::int32_t>(count);
+    list_[list_.size() / 2 + static_cast<std::size_t>(at)] = static_cast<std::int32_t>(count);
     return true;
   }
   void remove(std::int32_t at) {

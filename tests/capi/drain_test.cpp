@@ -34,7 +34,7 @@ std::string budget(const std::string& name, int allowed,
          R"(},"status":{"disruptionsAllowed":)" + std::to_string(allowed) + "}}";
 }
 
-std::string running(PodShape shape, const Given& given) {
+std::string running(const PodShape& shape, const Given& given) {
   std::string text = pod_json(shape);
   const std::string name_space = R"("namespace":"default",)";
   text.replace(text.find(name_space), name_space.size(),
