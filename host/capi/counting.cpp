@@ -313,6 +313,7 @@ class Counting {
   }
 
   Answer run(std::span<const PodHandlePtr> shapes) {
+    if (on_node_ != nullptr) on_node_->reserve(shapes.size() * numbers_.size());
     for (std::size_t i = 0; i < shapes.size();) {
       if (const berth_status why = watch_.stop(i > 0); why != BERTH_OK) return {std::move(result_), why};
       const auto [asked, answered] = answer_front(shapes.subspan(i));

@@ -21,6 +21,7 @@ class Scheduling {
       : fork_(fork),
         options_(options),
         watch_(watch),
+        pieces_(watch, 1, kPieceOfBatch),
         result_(std::make_unique<Result>(fork.cluster(), fork.facts().version)),
         node_(result_->column<std::uint32_t>(BERTH_COLUMN_NODE)),
         fits_(result_->column<std::uint8_t>(BERTH_COLUMN_FITS)),
@@ -92,7 +93,7 @@ class Scheduling {
     }
     const bool one_by_one = (options_.flags & BERTH_AS_MOVED) != 0;
     if (one_by_one) return place_moved(pods.front());
-    if (watch_.can_stop()) pods = pods.first(std::min(pods.size(), kPieceOfBatch));
+    if (watch_.can_stop()) pods = pods.first(std::min(pods.size(), pieces_.next()));
     const auto end =
         std::ranges::find_if(pods, [](const PodHandlePtr& pod) { return pod->pod->not_judged.has_value(); });
     return place_by_score(pods.first(static_cast<std::size_t>(end - pods.begin())), watch_.piece_us());
@@ -188,6 +189,7 @@ class Scheduling {
   WhatIf& fork_;
   const ScheduleOptions& options_;
   const StopWatch& watch_;
+  PieceSizes pieces_;  ///< of batches: the first pod of a class takes far longer than the next ones
   std::unique_ptr<Result> result_;
   std::vector<std::uint32_t>& node_;
   std::vector<std::uint8_t>& fits_;

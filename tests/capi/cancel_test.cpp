@@ -23,13 +23,6 @@ constexpr int kNodes = 120;
 constexpr int kPodsOnNode = 6;
 constexpr int kWaiting = 1000;
 
-using OwnedCancel = Owned<berth_cancel, berth_cancel_free>;
-OwnedCancel make_cancel() {
-  berth_cancel* cancel = nullptr;
-  EXPECT_EQ(berth_cancel_create(&cancel, nullptr), BERTH_OK);
-  return OwnedCancel(cancel);
-}
-
 /// Nodes with pods of many classes, and pods that wait. Nothing changes it.
 struct Loaded {
   Loaded() : cluster(make_cluster("cpu", 1)) {
@@ -168,7 +161,7 @@ std::vector<Verb> verbs(const Loaded& of) {
       {"schedule by score as moved", of.waiting.size(), BERTH_COLUMN_FITS,
        schedule(BERTH_CHOICE_SCORE, BERTH_AS_MOVED)},
       {"schedule by first fit", of.waiting.size(), BERTH_COLUMN_FITS, schedule(BERTH_CHOICE_FIRST_FIT, 0)},
-      {"max_replicas", of.waiting.size(), BERTH_COLUMN_COUNT, max_replicas(of.waiting)},
+      {"max_replicas", 150, BERTH_COLUMN_COUNT, max_replicas(of.waiting)},
       {"max_replicas of shapes that are placed", of.placed_shapes.size(), BERTH_COLUMN_COUNT,
        max_replicas(of.placed_shapes)},
       {"scale_up", of.new_node_list.size(), BERTH_COLUMN_SHAPE,
