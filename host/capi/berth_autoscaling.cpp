@@ -17,15 +17,17 @@ namespace {
 
 constexpr std::uint32_t kScaleUpFlags = BERTH_EXISTING_FIRST | BERTH_DECREASING | BERTH_SKIP_CORDONED;
 
-/// Runs ask(State, cluster, log), which gives a result, on a snapshot.
+/// Runs ask(State, cluster, log), which gives an Answer, on a snapshot.
 template <class Ask>
 berth_status answer(const berth_snapshot* handle, berth_result** result, berth_error* error, Ask ask) noexcept {
   return guarded_with_log(handle, "snapshot", error, [&](CallLog& log) {
     needed(result, "result");
     const Snapshot& snapshot = *handle->snapshot;
     auto answered = std::make_unique<berth_result>();
-    answered->result = snapshot.read([&](const State& state) { return ask(state, snapshot.cluster(), log); });
+    Answer got = snapshot.read([&](const State& state) { return ask(state, snapshot.cluster(), log); });
+    answered->result = std::move(got.result);
     *result = answered.release();
+    return got.status;
   });
 }
 /// The same on a fork, which it leaves as it is.
@@ -36,8 +38,10 @@ berth_status answer(berth_fork* handle, berth_result** result, berth_error* erro
     WhatIf& fork = *handle->fork;
     const WhatIf::Use use(fork);
     auto answered = std::make_unique<berth_result>();
-    answered->result = ask(fork.state(), fork.cluster(), log);
+    Answer got = ask(fork.state(), fork.cluster(), log);
+    answered->result = std::move(got.result);
     *result = answered.release();
+    return got.status;
   });
 }
 
@@ -47,6 +51,7 @@ berth_status scale_up_of(Handle* where, const berth_pod* const* pods, size_t pod
                          berth_result** result, berth_error* error) noexcept {
   return answer(where, result, error, [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& log) {
     const berth_scale_up_options known = read_options(options);
+    const StopWatch watch(known.deadline_us, known.cancel);
     check_flags(known.flags, kScaleUpFlags);
     if (known.nodes != nullptr && (known.flags & BERTH_EXISTING_FIRST) == 0)
       throw ApiError(BERTH_E_ARGUMENT, "nodes", "are given, and existing nodes are not asked");
@@ -54,7 +59,7 @@ berth_status scale_up_of(Handle* where, const berth_pod* const* pods, size_t pod
     const std::vector<PodHandlePtr> handles = pod_arguments(pods, pod_count, *cluster);
     refuse_twice(handles);
     refuse_standing(state.fork, handles);
-    return scale_up(state, cluster, handles, read_shapes(state, shapes, shape_count, log), read);
+    return scale_up(state, cluster, handles, read_shapes(state, shapes, shape_count, log), read, watch);
   });
 }
 
@@ -66,8 +71,7 @@ std::span<const std::uint32_t> drained_argument(const uint32_t* drained, size_t 
   return {drained, count};
 }
 
-DrainOptions drain_options(const berth_drain_options* given, const Cluster& cluster) {
-  const berth_drain_options known = read_options(given);
+DrainOptions drain_options(const berth_drain_options& known, const Cluster& cluster) {
   check_flags(known.flags, kDrainFlags);
   if ((known.flags & BERTH_DRAIN_KEEP) != 0 && (known.flags & BERTH_DRAIN_TOGETHER) == 0)
     throw ApiError(BERTH_E_ARGUMENT, "flags", "what is drained by itself is not kept");
@@ -80,11 +84,13 @@ berth_status replace_of(Handle* where, const uint32_t* drained, size_t count, co
                         const berth_shape* const* shapes, size_t shape_count, uint32_t max_nodes, berth_result** result,
                         berth_error* error) noexcept {
   return answer(where, result, error, [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& log) {
-    const DrainOptions known = drain_options(options, *cluster);
+    const berth_drain_options given = read_options(options);
+    const StopWatch watch(given.deadline_us, given.cancel);
+    const DrainOptions known = drain_options(given, *cluster);
     if ((known.flags & BERTH_DRAIN_KEEP) != 0) throw ApiError(BERTH_E_ARGUMENT, "flags", "a replacement is not kept");
     if (max_nodes == 0) throw ApiError(BERTH_E_ARGUMENT, "max_nodes", "is 0");
     return replace(state, cluster, drained_argument(drained, count), known,
-                   read_shapes(state, shapes, shape_count, log), max_nodes);
+                   read_shapes(state, shapes, shape_count, log), max_nodes, watch);
   });
 }
 
@@ -108,13 +114,16 @@ berth_status berth_snapshot_drain(const berth_snapshot* snapshot, const uint32_t
                                   const berth_drain_options* options, berth_result** result, berth_error* error) {
   return answer(snapshot, result, error,
                 [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& /*log*/) {
-                  const DrainOptions known = drain_options(options, *cluster);
+                  const berth_drain_options given = read_options(options);
+                  const StopWatch watch(given.deadline_us, given.cancel);
+                  const DrainOptions known = drain_options(given, *cluster);
                   const std::span<const std::uint32_t> nodes = drained_argument(drained, count);
                   if ((known.flags & BERTH_DRAIN_KEEP) != 0)
                     throw ApiError(BERTH_E_ARGUMENT, "flags", "nothing is kept in a snapshot");
-                  if ((known.flags & BERTH_DRAIN_TOGETHER) == 0) return drain_alone(state, cluster, nodes, known);
+                  if ((known.flags & BERTH_DRAIN_TOGETHER) == 0)
+                    return drain_alone(state, cluster, nodes, known, watch);
                   const auto fork = std::make_shared<WhatIf>(snapshot->snapshot);
-                  return drain_together(*fork, nodes, known);
+                  return drain_together(*fork, nodes, known, watch);
                 });
 }
 
@@ -122,11 +131,14 @@ berth_status berth_fork_drain(berth_fork* fork, const uint32_t* drained, size_t 
                               const berth_drain_options* options, berth_result** result, berth_error* error) {
   return answer(fork, result, error,
                 [&](const State& state, const std::shared_ptr<Cluster>& cluster, CallLog& /*log*/) {
-                  const DrainOptions known = drain_options(options, *cluster);
+                  const berth_drain_options given = read_options(options);
+                  const StopWatch watch(given.deadline_us, given.cancel);
+                  const DrainOptions known = drain_options(given, *cluster);
                   const std::span<const std::uint32_t> nodes = drained_argument(drained, count);
-                  if ((known.flags & BERTH_DRAIN_TOGETHER) == 0) return drain_alone(state, cluster, nodes, known);
-                  if ((known.flags & BERTH_DRAIN_KEEP) != 0) return drain_together(*fork->fork, nodes, known);
-                  return drain_together(*fork->fork->fork(), nodes, known);
+                  if ((known.flags & BERTH_DRAIN_TOGETHER) == 0)
+                    return drain_alone(state, cluster, nodes, known, watch);
+                  if ((known.flags & BERTH_DRAIN_KEEP) != 0) return drain_together(*fork->fork, nodes, known, watch);
+                  return drain_together(*fork->fork->fork(), nodes, known, watch);
                 });
 }
 

@@ -31,36 +31,32 @@ std::span<const char* const> keys_argument(const char* const* keys, std::size_t 
   return {keys, count};
 }
 
-MaxReplicasOptions max_replicas_options(const berth_max_replicas_options* given, const Cluster& cluster) {
-  const berth_max_replicas_options known = read_options(given);
+MaxReplicasOptions max_replicas_options(const berth_max_replicas_options& known, const Cluster& cluster) {
   check_flags(known.flags, kCountFlags);
   if (known.per_node > 1) throw ApiError(BERTH_E_ARGUMENT, "per_node", "is neither 0 nor 1");
   if (known.reserved != 0) throw ApiError(BERTH_E_ARGUMENT, "reserved", "is not 0");
   return {known.flags, node_set_argument(known.nodes, cluster), keys_argument(known.keys, known.key_count),
-          known.per_node != 0, known.deadline_us};
+          known.per_node != 0};
 }
 
 /// max_replicas() with arguments of the boundary.
-MaxReplicas counted(const State& state, const std::shared_ptr<Cluster>& cluster, const berth_pod* const* shapes,
-                    size_t shape_count, const berth_max_replicas_options* options) {
+Answer counted(const State& state, const std::shared_ptr<Cluster>& cluster, const berth_pod* const* shapes,
+               size_t shape_count, const berth_max_replicas_options* options) {
+  const berth_max_replicas_options known = read_options(options);
+  const StopWatch watch(known.deadline_us, known.cancel);
   const std::vector<PodHandlePtr> pods = pod_arguments(shapes, shape_count, *cluster);
-  return max_replicas(state, cluster, pods, max_replicas_options(options, *cluster));
+  return max_replicas(state, cluster, pods, max_replicas_options(known, *cluster), watch);
 }
 
-GroupOptions group_options(const berth_group_options* given, std::size_t pod_count, const Cluster& cluster) {
-  const berth_group_options known = read_options(given);
+GroupOptions group_options(const berth_group_options& known, std::size_t pod_count, const Cluster& cluster) {
   check_flags(known.flags, BERTH_SKIP_CORDONED);
   if (known.reserved != 0) throw ApiError(BERTH_E_ARGUMENT, "reserved", "is not 0");
   if (known.domain > BERTH_DOMAIN_PREFERRED) throw ApiError(BERTH_E_ARGUMENT, "domain", "is none of BERTH_DOMAIN_*");
   if ((known.domain == BERTH_DOMAIN_NONE) != (known.key_count == 0))
     throw ApiError(BERTH_E_ARGUMENT, "key_count", known.key_count == 0 ? "is 0: a domain needs a key" : "is not 0");
   if (known.minimum > pod_count) throw ApiError(BERTH_E_ARGUMENT, "minimum", "is above the number of pods");
-  return {known.flags,
-          node_set_argument(known.nodes, cluster),
-          keys_argument(known.keys, known.key_count),
-          known.domain,
-          known.minimum,
-          known.deadline_us};
+  return {known.flags, node_set_argument(known.nodes, cluster), keys_argument(known.keys, known.key_count),
+          known.domain, known.minimum};
 }
 
 std::string owner_argument(const char* owner) {
@@ -86,10 +82,10 @@ berth_status berth_snapshot_max_replicas(const berth_snapshot* snapshot, const b
   return guarded(error, [&] {
     const Snapshot& of = *callable(snapshot, "snapshot").snapshot;
     needed(result, "result");
-    MaxReplicas answer =
+    Answer answer =
         of.read([&](const State& state) { return counted(state, of.cluster(), shapes, shape_count, options); });
     *result = as_handle(std::move(answer.result)).release();
-    return answer.is_late ? BERTH_DEADLINE : BERTH_OK;
+    return answer.status;
   });
 }
 
@@ -100,9 +96,9 @@ berth_status berth_fork_max_replicas(berth_fork* fork, const berth_pod* const* s
     WhatIf& of = *callable(fork, "fork").fork;
     const WhatIf::Use use(of);
     needed(result, "result");
-    MaxReplicas answer = counted(of.state(), of.cluster(), shapes, shape_count, options);
+    Answer answer = counted(of.state(), of.cluster(), shapes, shape_count, options);
     *result = as_handle(std::move(answer.result)).release();
-    return answer.is_late ? BERTH_DEADLINE : BERTH_OK;
+    return answer.status;
   });
 }
 
@@ -112,13 +108,15 @@ berth_status berth_fork_schedule_group(berth_fork* fork, const berth_pod* const*
     WhatIf& of = *callable(fork, "fork").fork;
     const WhatIf::Use use(of);
     needed(result, "result");
+    const berth_group_options given = read_options(options);
+    const StopWatch watch(given.deadline_us, given.cancel);
     const std::vector<PodHandlePtr> handles = pod_arguments(pods, pod_count, *of.cluster());
-    const GroupOptions known = group_options(options, pod_count, *of.cluster());
+    const GroupOptions known = group_options(given, pod_count, *of.cluster());
     auto handle = std::make_unique<berth_result>();
-    Scheduled scheduled = schedule_group(of, handles, known);
+    Answer scheduled = schedule_group(of, handles, known, watch);
     handle->result = std::move(scheduled.result);
     *result = handle.release();
-    return scheduled.is_late ? BERTH_DEADLINE : BERTH_OK;
+    return scheduled.status;
   });
 }
 

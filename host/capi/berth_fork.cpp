@@ -53,16 +53,29 @@ berth_status check(Handle* where, const berth_pod* pod, uint32_t node, uint32_t 
 }
 
 template <class Handle>
-berth_status check_many(Handle* where, const berth_pod* const* pods, size_t pod_count, const berth_node_set* nodes,
-                        uint32_t flags, berth_result** result, berth_error* error) noexcept {
+berth_status check_many(Handle* where, const berth_pod* const* pods, size_t pod_count,
+                        const berth_check_options* options, berth_result** result, berth_error* error) noexcept {
   return guarded(error, [&] {
     needed(result, "result");
-    check_flags(flags, kBulkFlags);
-    *result = as_handle(on(where, [&](const State& state, const std::shared_ptr<Cluster>& cluster) {
-                return check_bulk(state, cluster, pod_arguments(pods, pod_count, *cluster),
-                                  {node_set_argument(nodes, *cluster), flags});
-              })).release();
+    const berth_check_options known = read_options(options);
+    const StopWatch watch(known.deadline_us, known.cancel);
+    check_flags(known.flags, kBulkFlags);
+    Answer checked = on(where, [&](const State& state, const std::shared_ptr<Cluster>& cluster) {
+      return check_bulk(state, cluster, pod_arguments(pods, pod_count, *cluster),
+                        {node_set_argument(known.nodes, *cluster), known.flags}, watch);
+    });
+    *result = as_handle(std::move(checked.result)).release();
+    return checked.status;
   });
+}
+/// The same to the end.
+template <class Handle>
+berth_status check_all(Handle* where, const berth_pod* const* pods, size_t pod_count, const berth_node_set* nodes,
+                       uint32_t flags, berth_result** result, berth_error* error) noexcept {
+  berth_check_options options = BERTH_CHECK_OPTIONS_INIT;
+  options.nodes = nodes;
+  options.flags = flags;
+  return check_many(where, pods, pod_count, &options, result, error);
 }
 
 /// @param ask  explain() or preempt()
@@ -96,8 +109,7 @@ berth_status on_fork(berth_fork* handle, berth_error* error, Call call) noexcept
   });
 }
 
-ScheduleOptions schedule_options(const berth_schedule_options* given, const Cluster& cluster) {
-  const berth_schedule_options known = read_options(given);
+ScheduleOptions schedule_options(const berth_schedule_options& known, const Cluster& cluster) {
   check_flags(known.flags, kScheduleFlags);
   if (known.choice > BERTH_CHOICE_ORDER) throw ApiError(BERTH_E_ARGUMENT, "choice", "is none of BERTH_CHOICE_*");
   if (known.order_count > 0) needed(known.order, "order");
@@ -107,8 +119,7 @@ ScheduleOptions schedule_options(const berth_schedule_options* given, const Clus
           known.choice,
           known.start,
           node_set_argument(known.nodes, cluster),
-          {known.order, known.order_count},
-          known.deadline_us};
+          {known.order, known.order_count}};
 }
 
 }  // namespace
@@ -147,7 +158,13 @@ berth_status berth_snapshot_check(const berth_snapshot* snapshot, const berth_po
 berth_status berth_snapshot_check_bulk(const berth_snapshot* snapshot, const berth_pod* const* pods, size_t pod_count,
                                        const berth_node_set* nodes, uint32_t flags, berth_result** result,
                                        berth_error* error) {
-  return check_many(snapshot, pods, pod_count, nodes, flags, result, error);
+  return check_all(snapshot, pods, pod_count, nodes, flags, result, error);
+}
+
+berth_status berth_snapshot_check_bulk_until(const berth_snapshot* snapshot, const berth_pod* const* pods,
+                                             size_t pod_count, const berth_check_options* options,
+                                             berth_result** result, berth_error* error) {
+  return check_many(snapshot, pods, pod_count, options, result, error);
 }
 
 berth_status berth_snapshot_explain(const berth_snapshot* snapshot, const berth_pod* pod, uint32_t flags,
@@ -254,13 +271,15 @@ berth_status berth_fork_schedule(berth_fork* fork, const berth_pod* const* pods,
                                  const berth_schedule_options* options, berth_result** result, berth_error* error) {
   return on_fork(fork, error, [&](WhatIf& of) {
     needed(result, "result");
+    const berth_schedule_options given = read_options(options);
+    const StopWatch watch(given.deadline_us, given.cancel);
     const std::vector<PodHandlePtr> handles = pod_arguments(pods, pod_count, *of.cluster());
-    const ScheduleOptions known = schedule_options(options, *of.cluster());
+    const ScheduleOptions known = schedule_options(given, *of.cluster());
     auto handle = std::make_unique<berth_result>();
-    Scheduled scheduled = schedule(of, handles, known);
+    Answer scheduled = schedule(of, handles, known, watch);
     handle->result = std::move(scheduled.result);
     *result = handle.release();
-    return scheduled.is_late ? BERTH_DEADLINE : BERTH_OK;
+    return scheduled.status;
   });
 }
 
@@ -272,7 +291,13 @@ berth_status berth_fork_check(berth_fork* fork, const berth_pod* pod, uint32_t n
 berth_status berth_fork_check_bulk(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
                                    const berth_node_set* nodes, uint32_t flags, berth_result** result,
                                    berth_error* error) {
-  return check_many(fork, pods, pod_count, nodes, flags, result, error);
+  return check_all(fork, pods, pod_count, nodes, flags, result, error);
+}
+
+berth_status berth_fork_check_bulk_until(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
+                                         const berth_check_options* options, berth_result** result,
+                                         berth_error* error) {
+  return check_many(fork, pods, pod_count, options, result, error);
 }
 
 berth_status berth_fork_explain(berth_fork* fork, const berth_pod* pod, uint32_t flags, berth_result** result,

@@ -13,11 +13,12 @@ struct StatusTexts {
   const char* text;
 };
 
-constexpr std::array<StatusTexts, 18> kStatuses = {{
+constexpr std::array<StatusTexts, 19> kStatuses = {{
     {BERTH_OK, "BERTH_OK", "the call succeeded"},
     {BERTH_PARTIAL, "BERTH_PARTIAL", "some objects were refused, the others were taken"},
     {BERTH_DEADLINE, "BERTH_DEADLINE", "the deadline passed; what was done before it stands"},
     {BERTH_IGNORED, "BERTH_IGNORED", "no rule reads objects of this kind"},
+    {BERTH_CANCELLED, "BERTH_CANCELLED", "the caller cancelled the call; what was done before it stands"},
     {BERTH_E_ARGUMENT, "BERTH_E_ARGUMENT", "an argument is missing or has no meaning"},
     {BERTH_E_STRUCT_SIZE, "BERTH_E_STRUCT_SIZE", "a struct has no size, or fields that the library does not know"},
     {BERTH_E_INPUT, "BERTH_E_INPUT", "an object or a configuration is invalid"},

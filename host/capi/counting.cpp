@@ -41,10 +41,12 @@ class PlacedCopies {
   /// @param parent_mutex  of the fork, which takes one call at a time
   /// @param first  a copy
   PlacedCopies(Fork& fork, std::mutex& parent_mutex, std::shared_ptr<Cluster> cluster, const ReadPod& pod,
-               PodHandlePtr first, const CopyQuestion& question)
+               PodHandlePtr first, const CopyQuestion& question, const StopWatch& watch, bool heeds_deadline)
       : cluster_(std::move(cluster)),
         pod_(pod),
         question_(question),
+        watch_(watch),
+        heeds_deadline_(heeds_deadline),
         handles_({std::move(first)}),
         parent_(fork),
         parent_mutex_(parent_mutex) {
@@ -54,16 +56,12 @@ class PlacedCopies {
   }
 
   /// @param asks_again  once the first one is placed, the engine may tell the rest
-  /// @param limit  null: none
-  /// @return nullopt: the time was over
-  std::optional<CopyCounts::OfPod> count(bool asks_again, const TimeLimit* limit) {
+  /// @return nullopt: the watch was over
+  std::optional<CopyCounts::OfPod> count(bool asks_again) {
     for (std::size_t size = 1;; size = std::min(size * kBatchGrowth, kBatchMax)) {
-      const std::optional<std::int64_t> left = limit != nullptr ? limit->left() : std::optional<std::int64_t>(0);
-      if (!left) return std::nullopt;
-      const BatchResult result = place(size, *left, asks_again && size == 1);
-      note(result);
-      if (result.stop == StopReason::kDeadline) return std::nullopt;
-      if (result.stop == StopReason::kPodWithoutNode) return std::move(counted_);
+      const Placed placed = place(size, asks_again && size == 1);
+      if (placed == Placed::kStopped) return std::nullopt;
+      if (placed == Placed::kUpToFailure) return std::move(counted_);
       if (asks_again && size == 1 && ask_for_rest()) return std::move(counted_);
       if (size == kBatchMax) open_engine();
     }
@@ -80,25 +78,42 @@ class PlacedCopies {
   }
 
  private:
+  enum class Placed : std::uint8_t { kAll, kUpToFailure, kStopped };
+
   /// @param alone  no more copies are expected to follow, so that rows would not pay
-  BatchResult place(std::size_t size, std::int64_t deadline_us, bool alone) {
-    std::vector<PodToPlace> batch;
-    batch.reserve(size);
-    if (size == 1) {
-      batch.push_back(handles_.front()->pod->to_place);
-    } else {
-      handles_.reserve(handles_.size() + size);
-      for (std::unique_ptr<ReadPod>& copy : cluster_->copies_of(pod_, question_.as_moved, size)) {
-        batch.push_back(copy->to_place);
-        handles_.push_back(std::make_shared<const PodHandle>(cluster_, std::move(copy)));
-      }
+  Placed place(std::size_t size, bool alone) {
+    const std::size_t piece = watch_.can_stop() ? kPieceOfBatch : kBatchMax;
+    for (std::size_t i = 0; i < size; i += piece) {
+      if (watch_.is_over(heeds_deadline_)) return Placed::kStopped;
+      const Placed placed = place_piece(size == 1 ? first_copy() : more_copies(std::min(piece, size - i)), alone);
+      if (placed != Placed::kAll) return placed;
     }
+    return Placed::kAll;
+  }
+  std::vector<PodToPlace> first_copy() const { return {handles_.front()->pod->to_place}; }
+  std::vector<PodToPlace> more_copies(std::size_t count) {
+    std::vector<PodToPlace> copies;
+    copies.reserve(count);
+    for (std::unique_ptr<ReadPod>& copy : cluster_->copies_of(pod_, question_.as_moved, count)) {
+      copies.push_back(copy->to_place);
+      handles_.push_back(std::make_shared<const PodHandle>(cluster_, std::move(copy)));
+    }
+    return copies;
+  }
+  Placed place_piece(std::span<const PodToPlace> copies, bool alone) {
     BatchLimits limits;
     limits.stop_at_failure = true;
-    limits.deadline_us = deadline_us;
     limits.among = among_ ? &*among_ : nullptr;
     limits.lists_nodes = alone;
-    return fork_->commit_batch(batch, limits);
+    while (!copies.empty()) {
+      if (watch_.is_over(heeds_deadline_)) return Placed::kStopped;
+      limits.deadline_us = watch_.piece_us(heeds_deadline_);
+      const BatchResult result = fork_->commit_batch(copies, limits);
+      note(result);
+      if (result.stop == StopReason::kPodWithoutNode) return Placed::kUpToFailure;
+      copies = copies.subspan(result.outcomes.size());
+    }
+    return Placed::kAll;
   }
 
   /// By now the fork differs from its engine on most nodes, which it would look at one by one for each copy.
@@ -139,6 +154,8 @@ class PlacedCopies {
   std::shared_ptr<Cluster> cluster_;
   const ReadPod& pod_;
   const CopyQuestion& question_;
+  const StopWatch& watch_;
+  bool heeds_deadline_;
   std::vector<PodHandlePtr> handles_;  ///< which must outlive what the fork knows of them
   Fork& parent_;
   std::mutex& parent_mutex_;
@@ -163,13 +180,13 @@ void refuse_without_end(std::span<const ReadPod* const> pods, const Engine& engi
 class SomeCopies {
  public:
   SomeCopies(Fork& fork, const std::shared_ptr<Cluster>& cluster, std::span<const ReadPod* const> pods,
-             const CopyQuestion& question)
-      : fork_(fork), cluster_(cluster), pods_(pods), question_(question), counted_(pods.size()) {}
+             const CopyQuestion& question, const StopWatch& watch)
+      : fork_(fork), cluster_(cluster), pods_(pods), question_(question), watch_(watch), counted_(pods.size()) {}
 
-  /// All of the pods, or those before the time was over. @param may_be_none  an earlier pod of the call was answered
-  CopyCounts run(const TimeLimit& limit, bool may_be_none) {
+  /// All of the pods, or those before the watch was over. @param may_be_none  an earlier pod of the call was answered
+  CopyCounts run(bool may_be_none) {
     ask();
-    place(limit, may_be_none);
+    place(may_be_none);
     return prefix();
   }
 
@@ -185,7 +202,7 @@ class SomeCopies {
   }
 
   /// In as many threads as the cluster has, each with a fork of its own, in the order of the pods.
-  void place(const TimeLimit& limit, bool may_be_none) {
+  void place(bool may_be_none) {
     std::vector<std::size_t> waiting;
     for (std::size_t i = 0; i < pods_.size(); ++i)
       if (answer_.pods[i].same_as == i && answer_.pods[i].kind != Kind::kKnown) waiting.push_back(i);
@@ -202,8 +219,10 @@ class SomeCopies {
     const auto place_next = [&](std::size_t /*begin*/, std::size_t /*end*/) {
       for (std::size_t w = next++; w < waiting.size(); w = next++) {
         const std::size_t i = waiting[w];
-        PlacedCopies copies(fork_, parent_mutex, cluster_, *pods_[i], first[w], question_);
-        counted_[i] = copies.count(answer_.pods[i].kind == Kind::kAfterFirst, may_be_none || i > 0 ? &limit : nullptr);
+        const bool heeds_deadline = may_be_none || i > 0;
+        if (watch_.is_over(heeds_deadline)) return;
+        PlacedCopies copies(fork_, parent_mutex, cluster_, *pods_[i], first[w], question_, watch_, heeds_deadline);
+        counted_[i] = copies.count(answer_.pods[i].kind == Kind::kAfterFirst);
         if (counted_[i] && question_.on_nodes) copies.write(row(i));
       }
     };
@@ -245,50 +264,41 @@ class SomeCopies {
   const std::shared_ptr<Cluster>& cluster_;
   std::span<const ReadPod* const> pods_;
   const CopyQuestion& question_;
+  const StopWatch& watch_;
   CopiesAnswer answer_;
   std::vector<std::optional<CopyCounts::OfPod>> counted_;  ///< of those that are placed
 };
 
 }  // namespace
 
-std::optional<std::int64_t> TimeLimit::left() const {
-  if (us_ == 0) return 0;
-  const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin_).count();
-  const auto limit = static_cast<std::int64_t>(std::min<std::uint64_t>(us_, INT64_MAX));
-  if (passed < limit) return limit - passed;
-  return std::nullopt;
-}
-
-std::optional<std::vector<bool>> nodes_among(const State& state, const NodeNumbers* nodes, std::uint32_t flags) {
-  const Roster& roster = *state.facts.roster;
-  const bool skips =
-      (flags & BERTH_SKIP_CORDONED) != 0 && std::ranges::any_of(roster.entries(), &Roster::Entry::is_cordoned);
-  if (nodes == nullptr && !skips) return std::nullopt;
-  std::vector<bool> among;
-  for (const AskedNode& node : asked_nodes(state, numbers_of(roster, nodes), flags)) {
-    if (node.index == kNoNode || node.is_skipped) continue;
-    const auto at = static_cast<std::size_t>(node.index.value);
-    if (among.size() <= at) among.resize(at + 1);
-    among[at] = true;
-  }
-  return among;
-}
-
 CopyCounts count_copies(Fork& fork, const std::shared_ptr<Cluster>& cluster, std::span<const ReadPod* const> pods,
-                        const CopyQuestion& question, const TimeLimit& limit) {
+                        const CopyQuestion& question, const StopWatch& watch) {
   refuse_without_end(pods, cluster->engine());
-  return SomeCopies(fork, cluster, pods, question).run(limit, false);
+  CopyCounts counts;
+  PieceSizes pieces(watch, cluster->threads(), kShapesAtOnce);
+  while (counts.pods.size() < pods.size() && !watch.is_over(!counts.pods.empty())) {
+    const std::size_t before = counts.pods.size();
+    const auto some = pods.subspan(before, std::min(pieces.next(), pods.size() - before));
+    CopyCounts next = SomeCopies(fork, cluster, some, question, watch).run(before > 0);
+    std::ranges::move(next.pods, std::back_inserter(counts.pods));
+    if (question.on_nodes) counts.on_node.insert(counts.on_node.end(), next.on_node.begin(), next.on_node.end());
+    counts.slot_count = next.slot_count;
+    if (next.pods.size() < some.size()) break;
+  }
+  return counts;
 }
 
 namespace {
 
 class Counting {
  public:
-  Counting(const State& state, const std::shared_ptr<Cluster>& cluster, const MaxReplicasOptions& options)
+  Counting(const State& state, const std::shared_ptr<Cluster>& cluster, const MaxReplicasOptions& options,
+           const StopWatch& watch)
       : state_(state),
         cluster_(cluster),
         options_(options),
-        limit_(options.deadline_us),
+        watch_(watch),
+        pieces_(watch, cluster->threads(), kShapesAtOnce),
         numbers_(numbers_of(*state.facts.roster, options.nodes)),
         result_(std::make_unique<Result>(cluster, state.facts.version)),
         counts_(result_->column<std::int64_t>(BERTH_COLUMN_COUNT)),
@@ -302,16 +312,15 @@ class Counting {
     if (!options.keys.empty()) read_values();
   }
 
-  MaxReplicas run(std::span<const PodHandlePtr> shapes) {
-    bool is_late = false;
-    for (std::size_t i = 0; i < shapes.size() && !is_late;) {
-      if (i > 0 && limit_.is_over()) {
-        is_late = true;
-      } else {
-        i += answer_front(shapes.subspan(i), is_late);
-      }
+  Answer run(std::span<const PodHandlePtr> shapes) {
+    if (on_node_ != nullptr) on_node_->reserve(shapes.size() * numbers_.size());
+    for (std::size_t i = 0; i < shapes.size();) {
+      if (const berth_status why = watch_.stop(i > 0); why != BERTH_OK) return {std::move(result_), why};
+      const auto [asked, answered] = answer_front(shapes.subspan(i));
+      if (answered < asked) return {std::move(result_), watch_.stop()};
+      i += answered;
     }
-    return {std::move(result_), is_late};
+    return {std::move(result_), BERTH_OK};
   }
 
  private:
@@ -341,35 +350,39 @@ class Counting {
     value_count_ = value.size();
   }
 
-  /// @return how many shapes are answered
-  std::size_t answer_front(std::span<const PodHandlePtr> shapes, bool& is_late) {
+  struct Counts {
+    std::size_t asked = 0;
+    std::size_t answered = 0;
+  };
+
+  Counts answer_front(std::span<const PodHandlePtr> shapes) {
     const ReadPod& front = *shapes.front()->pod;
     if (front.not_judged) {
       add_shape(BERTH_JUDGED_NOT, 0, front.not_judged->plugin, front.not_judged->text);
-      return 1;
+      return {1, 1};
     }
     const MovedState moved(state_, front, options_.flags);
     if (&moved.state().fork != &state_.fork) {
       const ReadPod* const one = &front;
-      return answer({&one, 1}, moved.state(), is_late);
+      return answer({&one, 1}, moved.state());
     }
     std::vector<const ReadPod*> some;
+    const std::size_t most = pieces_.next();
     for (const PodHandlePtr& shape : shapes) {
       const ReadPod& pod = *shape->pod;
       const bool stands = as_moved() && !state_.fork.node_of_pod(pod.uid).empty();
-      if (pod.not_judged || stands || some.size() == kShapesAtOnce) break;
+      if (pod.not_judged || stands || some.size() == most) break;
       some.push_back(&pod);
     }
-    return answer(some, state_, is_late);
+    return answer(some, state_);
   }
 
-  std::size_t answer(std::span<const ReadPod* const> pods, const State& state, bool& is_late) {
+  Counts answer(std::span<const ReadPod* const> pods, const State& state) {
     refuse_without_end(pods, cluster_->engine());
     const std::optional<std::vector<bool>> among = nodes_among(state, options_.nodes, options_.flags);
     const bool on_nodes = options_.on_nodes || !options_.keys.empty();
     const CopyQuestion question{among ? &*among : nullptr, as_moved(), on_nodes};
-    const CopyCounts counts = SomeCopies(state.fork, cluster_, pods, question).run(limit_, !counts_.empty());
-    is_late = counts.pods.size() < pods.size();
+    const CopyCounts counts = SomeCopies(state.fork, cluster_, pods, question, watch_).run(!counts_.empty());
     std::vector<AskedNode> nodes;
     if (on_nodes) nodes = asked_nodes(state, numbers_, options_.flags);
     for (std::size_t i = 0; i < counts.pods.size(); ++i) {
@@ -377,7 +390,7 @@ class Counting {
       add_shape(pods[i]->ignores ? BERTH_JUDGED_IGNORING : BERTH_JUDGED, count, "", error);
       if (on_nodes) add_nodes(nodes, std::span(counts.on_node).subspan(i * counts.slot_count, counts.slot_count));
     }
-    return counts.pods.size();
+    return {pods.size(), counts.pods.size()};
   }
 
   void add_shape(std::uint8_t judged, std::int64_t count, std::string_view plugin, std::string_view reasons) {
@@ -406,7 +419,8 @@ class Counting {
   const State& state_;
   const std::shared_ptr<Cluster>& cluster_;
   const MaxReplicasOptions& options_;
-  TimeLimit limit_;
+  const StopWatch& watch_;
+  PieceSizes pieces_;
   std::vector<std::uint32_t> numbers_;
   std::unique_ptr<Result> result_;
   std::vector<std::int64_t>& counts_;
@@ -421,9 +435,9 @@ class Counting {
 
 }  // namespace
 
-MaxReplicas max_replicas(const State& state, const std::shared_ptr<Cluster>& cluster,
-                         std::span<const PodHandlePtr> shapes, const MaxReplicasOptions& options) {
-  return Counting(state, cluster, options).run(shapes);
+Answer max_replicas(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const PodHandlePtr> shapes,
+                    const MaxReplicasOptions& options, const StopWatch& watch) {
+  return Counting(state, cluster, options, watch).run(shapes);
 }
 
 }  // namespace berth::capi

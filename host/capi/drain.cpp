@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/drain.h"
 
-#include <tbb/parallel_for.h>
-
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -11,48 +9,61 @@
 
 namespace berth::capi {
 
-std::unique_ptr<Result> drain_alone(const State& state, const std::shared_ptr<Cluster>& cluster,
-                                    std::span<const std::uint32_t> numbers, const DrainOptions& options) {
-  std::vector<Drained> nodes = drained_nodes(state, numbers);
-  ask_rules(nodes, options, *state.facts.side, *cluster);
-  const Movers movers(cluster, nodes, (options.flags & BERTH_DRAIN_BY_SCORE) != 0, state.fork);
-  const Candidates candidates = candidates_of(state, options, {});
-  std::mutex opening;  // one call at a time on the state
-  cluster->in_arena([&] {
-    tbb::parallel_for(std::size_t{0}, nodes.size(), [&](std::size_t n) {
-      std::unique_ptr<Fork> fork;
-      {
-        const std::lock_guard alone(opening);
-        fork = state.fork.fork();
-      }
-      Place place(*fork);
-      if (!nodes[n].is_blocked()) place.apply(cordon(nodes[n], options));
-      Moving(place, *cluster, candidates, options).move_pods(nodes[n]);
-    });
-  });
-  auto result = std::make_unique<Result>(cluster, state.facts.version);
+namespace {
+
+Answer answer_of(std::span<const Drained> nodes, const std::shared_ptr<Cluster>& cluster, std::uint64_t version,
+                 berth_status status) {
+  auto result = std::make_unique<Result>(cluster, version);
   write(nodes, *result);
-  return result;
+  return {std::move(result), status};
 }
 
-std::unique_ptr<Result> drain_together(WhatIf& fork, std::span<const std::uint32_t> numbers,
-                                       const DrainOptions& options) {
-  std::unique_ptr<Result> result;
+}  // namespace
+
+Answer drain_alone(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const std::uint32_t> numbers,
+                   const DrainOptions& options, const StopWatch& watch) {
+  std::vector<Drained> nodes = named_nodes(state, numbers);
+  std::mutex opening;  // one call at a time on the state
+  const std::size_t done =
+      drain_in_pieces(state, cluster, nodes, options, watch, [&](Drained& node, const Candidates& candidates) {
+        std::unique_ptr<Fork> fork;
+        {
+          const std::lock_guard alone(opening);
+          fork = state.fork.fork();
+        }
+        Place place(*fork);
+        if (!node.is_blocked()) place.apply(cordon(node, options));
+        return Moving(place, *cluster, candidates, options, watch).move_pods(node);
+      });
+  return answer_of(std::span(nodes).first(done), cluster, state.facts.version,
+                   done < nodes.size() ? watch.stop() : BERTH_OK);
+}
+
+Answer drain_together(WhatIf& fork, std::span<const std::uint32_t> numbers, const DrainOptions& options,
+                      const StopWatch& watch) {
+  Answer answer;
   fork.as_one([&] {
     const State state = fork.state();
-    std::vector<Drained> nodes = drained_nodes(state, numbers);
+    std::vector<Drained> nodes = named_nodes(state, numbers);
     const SideObjects& side = *state.facts.side;
     DisruptionBudgets budgets(side.budgets, DisruptionBudgets::EmptySelector::kEverything);
-    ask_rules(nodes, options, side, *fork.cluster());
     // Budgets are only used up: who may move later may move now.
-    const Movers movers(fork.cluster(), nodes, (options.flags & BERTH_DRAIN_BY_SCORE) != 0, state.fork);
+    const std::vector<std::unique_ptr<Movers>> movers =
+        asked_and_prepared(state, fork.cluster(), nodes, options, watch);
     const Candidates candidates = candidates_of(state, options, numbers);
     Place place(fork);
-    for (const Drained& node : nodes) place.apply(cordon(node, options));
-    Moving moving(place, *fork.cluster(), candidates, options);
-    for (Drained& node : nodes) {
+    std::size_t cordoned = 0;
+    for (; cordoned < nodes.size() && !watch.is_over(); ++cordoned) place.apply(cordon(nodes[cordoned], options));
+    Moving moving(place, *fork.cluster(), candidates, options, watch);
+    std::size_t done = 0;
+    for (; done < nodes.size(); ++done) {
+      Drained& node = nodes[done];
+      if (watch.is_over()) break;
       node.fates = fates_of(node.pods, options.policy, side, budgets);
-      moving.move_pods(node);
+      if (!moving.move_pods(node)) {
+        moving.move_back(node);
+        break;
+      }
       if (!node.is_removable) {
         moving.move_back(node);
         continue;
@@ -60,10 +71,12 @@ std::unique_ptr<Result> drain_together(WhatIf& fork, std::span<const std::uint32
       for (std::size_t i = 0; i < node.pods.size(); ++i)
         if (node.fates[i].outcome == BERTH_POD_MOVES && !node.pods[i]->terminating) budgets.use_one(*node.pods[i]);
     }
-    result = std::make_unique<Result>(fork.cluster(), fork.facts().version);
-    write(nodes, *result);
+    if ((options.flags & BERTH_DRAIN_KEEP) != 0)
+      for (std::size_t n = done; n < cordoned; ++n) place.apply(NodeUpsert(nodes[n].object));
+    answer = answer_of(std::span(nodes).first(done), fork.cluster(), fork.facts().version,
+                       done < nodes.size() ? watch.stop() : BERTH_OK);
   });
-  return result;
+  return answer;
 }
 
 }  // namespace berth::capi

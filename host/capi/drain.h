@@ -12,6 +12,7 @@
 #include "host/capi/drain_rules.h"
 #include "host/capi/node_table.h"
 #include "host/capi/result.h"
+#include "host/capi/stop_watch.h"
 #include "host/capi/what_if.h"
 
 namespace berth::capi {
@@ -23,10 +24,10 @@ struct DrainOptions {
 };
 
 /// berth_snapshot_drain() without BERTH_DRAIN_TOGETHER
-std::unique_ptr<Result> drain_alone(const State& state, const std::shared_ptr<Cluster>& cluster,
-                                    std::span<const std::uint32_t> drained, const DrainOptions& options);
+Answer drain_alone(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const std::uint32_t> drained,
+                   const DrainOptions& options, const StopWatch& watch);
 /// With it. @param fork  changed by what is drained
-std::unique_ptr<Result> drain_together(WhatIf& fork, std::span<const std::uint32_t> drained,
-                                       const DrainOptions& options);
+Answer drain_together(WhatIf& fork, std::span<const std::uint32_t> drained, const DrainOptions& options,
+                      const StopWatch& watch);
 
 }  // namespace berth::capi

@@ -5,6 +5,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -56,7 +57,7 @@ bool is_like_others(const Pod& pod, std::string& key) {
 
 }  // namespace
 
-std::vector<Drained> drained_nodes(const State& state, std::span<const std::uint32_t> numbers) {
+std::vector<Drained> named_nodes(const State& state, std::span<const std::uint32_t> numbers) {
   std::vector<Drained> nodes;
   std::set<std::uint32_t> seen;
   for (const std::uint32_t number : numbers) {
@@ -68,15 +69,16 @@ std::vector<Drained> drained_nodes(const State& state, std::span<const std::uint
       throw ApiError(BERTH_E_NOT_FOUND, "node " + std::to_string(number), "there is no such node here");
     if (!seen.insert(number).second) throw ApiError(BERTH_E_ARGUMENT, "Node " + *name, "is to be drained twice");
     node.name = *name;
-    node.pods = state.fork.pods_on(*name);
   }
   return nodes;
 }
 
-void ask_rules(std::span<Drained> nodes, const DrainOptions& options, const SideObjects& side, Cluster& cluster) {
+void ask_rules(std::span<Drained> nodes, const State& state, const DrainOptions& options) {
+  const SideObjects& side = *state.facts.side;
+  for (Drained& node : nodes) node.pods = state.fork.pods_on(node.name);
   tbb::enumerable_thread_specific<DisruptionBudgets> budgets(
       [&] { return DisruptionBudgets(side.budgets, DisruptionBudgets::EmptySelector::kEverything); });
-  cluster.in_arena([&] {
+  state.cluster.in_arena([&] {
     tbb::parallel_for(std::size_t{0}, nodes.size(), [&](std::size_t n) {
       sort_for_eviction(nodes[n].pods);
       nodes[n].fates = fates_of(nodes[n].pods, options.policy, side, budgets.local());
@@ -104,13 +106,53 @@ Movers::Movers(const std::shared_ptr<Cluster>& cluster, std::span<Drained> nodes
   for_each_mover(nodes, [&](Drained& node, std::size_t i) { node.handles[i] = &pods_[*next++]; });
 }
 
-void Moving::move_pods(Drained& node) {
+std::vector<std::unique_ptr<Movers>> asked_and_prepared(const State& state, const std::shared_ptr<Cluster>& cluster,
+                                                        std::span<Drained> nodes, const DrainOptions& options,
+                                                        const StopWatch& watch) {
+  const bool each = (options.flags & BERTH_DRAIN_BY_SCORE) != 0;
+  std::vector<std::unique_ptr<Movers>> movers;
+  PieceSizes sizes(watch, cluster->threads(), nodes.size());
+  while (!nodes.empty() && !watch.is_over()) {
+    const std::span<Drained> piece = nodes.first(std::min(sizes.next(), nodes.size()));
+    ask_rules(piece, state, options);
+    movers.push_back(std::make_unique<Movers>(cluster, piece, each, state.fork));
+    nodes = nodes.subspan(piece.size());
+  }
+  return movers;
+}
+
+std::size_t drain_in_pieces(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<Drained> nodes,
+                            const DrainOptions& options, const StopWatch& watch,
+                            const std::function<bool(Drained&, const Candidates&)>& drain) {
+  std::size_t done = 0;
+  std::optional<Candidates> candidates;
+  PieceSizes sizes(watch, cluster->threads(), nodes.size());
+  while (done < nodes.size() && !watch.is_over()) {
+    const std::span<Drained> piece = nodes.subspan(done, std::min(sizes.next(), nodes.size() - done));
+    ask_rules(piece, state, options);
+    const Movers movers(cluster, piece, (options.flags & BERTH_DRAIN_BY_SCORE) != 0, state.fork);
+    if (!candidates || (!candidates->among.empty() && !state.fork.keeps_indices()))
+      candidates = candidates_of(state, options, {});
+    std::vector<std::uint8_t> is_done(piece.size());
+    cluster->in_arena([&] {
+      tbb::parallel_for(std::size_t{0}, piece.size(),
+                        [&](std::size_t n) { is_done[n] = !watch.is_over() && drain(piece[n], *candidates) ? 1 : 0; });
+    });
+    const auto done_now = static_cast<std::size_t>(std::ranges::find(is_done, 0) - is_done.begin());
+    done += done_now;
+    if (done_now < piece.size()) break;
+  }
+  return done;
+}
+
+bool Moving::move_pods(Drained& node) {
   const auto& numbers = candidates_.numbers;
   start_ = static_cast<std::size_t>(std::ranges::upper_bound(numbers, node.number) - numbers.begin());
   node.targets.assign(node.pods.size(), BERTH_NO_NODE);
   node.messages.resize(node.pods.size());
   for (std::size_t i = 0; i < node.pods.size() && !node.is_blocked(); ++i) {
     if (node.handles[i] == nullptr) continue;
+    if (watch_.is_over()) return false;
     const ReadPod& pod = *(*node.handles[i])->pod;
     if (pod.not_judged) {
       node.fates[i].outcome = BERTH_POD_NOT_JUDGED;
@@ -120,6 +162,7 @@ void Moving::move_pods(Drained& node) {
     move(node, i);
   }
   node.decide();
+  return true;
 }
 /// The pods stand where they stood.
 void Moving::move_back(const Drained& node) {
@@ -226,7 +269,7 @@ Candidates candidates_of(const State& state, const DrainOptions& options, std::s
   return candidates;
 }
 
-void write(const std::vector<Drained>& nodes, Result& result) {
+void write(std::span<const Drained> nodes, Result& result) {
   auto& node_column = result.column<std::uint32_t>(BERTH_COLUMN_NODE);
   auto& removable = result.column<std::uint8_t>(BERTH_COLUMN_REMOVABLE);
   auto& rule = result.column<std::uint8_t>(BERTH_COLUMN_RULE);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,11 +41,11 @@ struct Drained {
   }
 };
 
-/// @throws ApiError naming a node that is not there, or is named twice
-std::vector<Drained> drained_nodes(const State& state, std::span<const std::uint32_t> numbers);
+/// The nodes without their pods. @throws ApiError naming a node that is not there, or is named twice
+std::vector<Drained> named_nodes(const State& state, std::span<const std::uint32_t> numbers);
 
-/// Sorts the pods of each node and asks the rules about them, each node by itself, in the cluster's arena.
-void ask_rules(std::span<Drained> nodes, const DrainOptions& options, const SideObjects& side, Cluster& cluster);
+/// Reads the pods of each node, sorts them, and asks the rules about them, each node by itself, in the cluster's arena.
+void ask_rules(std::span<Drained> nodes, const State& state, const DrainOptions& options);
 
 /// The pods that may move, prepared: one for all that no rule can tell apart, or, where they are chosen by score, each.
 /// Drained::handles refer to it.
@@ -59,6 +60,11 @@ class Movers {
   std::vector<PodHandlePtr> pods_;
 };
 
+/// ask_rules() and Movers of all nodes, piece by piece until the watch is over. @return what Drained::handles refer to
+std::vector<std::unique_ptr<Movers>> asked_and_prepared(const State& state, const std::shared_ptr<Cluster>& cluster,
+                                                        std::span<Drained> nodes, const DrainOptions& options,
+                                                        const StopWatch& watch);
+
 /// Where pods may go.
 struct Candidates {
   std::vector<std::uint32_t> numbers;  ///< ascending
@@ -67,6 +73,13 @@ struct Candidates {
 
 /// @param left_out  nodes that take no pod
 Candidates candidates_of(const State& state, const DrainOptions& options, std::span<const std::uint32_t> left_out);
+
+/// Drains each node by itself, piece by piece in the cluster's arena, with drain(node, candidates), which says whether
+/// the node is done.
+/// @return how many at the front are done
+std::size_t drain_in_pieces(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<Drained> nodes,
+                            const DrainOptions& options, const StopWatch& watch,
+                            const std::function<bool(Drained&, const Candidates&)>& drain);
 
 /// A fork, or a what-if whose user sees what is done.
 class Place {
@@ -96,14 +109,16 @@ class Place {
 class Moving {
  public:
   /// The arguments must outlive this.
-  Moving(Place place, Cluster& cluster, const Candidates& candidates, const DrainOptions& options)
+  Moving(Place place, Cluster& cluster, const Candidates& candidates, const DrainOptions& options,
+         const StopWatch& watch)
       : place_(place),
         cluster_(cluster),
         candidates_(candidates),
+        watch_(watch),
         by_score_((options.flags & BERTH_DRAIN_BY_SCORE) != 0) {}
 
-  /// Nothing moves where a pod blocks.
-  void move_pods(Drained& node);
+  /// Nothing moves where a pod blocks. @return false: the watch was over before all pods were tried
+  bool move_pods(Drained& node);
   /// The pods stand where they stood.
   void move_back(const Drained& node);
 
@@ -118,12 +133,13 @@ class Moving {
   Place place_;
   Cluster& cluster_;
   const Candidates& candidates_;
+  const StopWatch& watch_;
   bool by_score_;
   std::size_t start_ = 0;
 };
 
 /// The columns of a drain.
-void write(const std::vector<Drained>& nodes, Result& result);
+void write(std::span<const Drained> nodes, Result& result);
 /// The node as it stays.
 NodeUpsert cordon(const Drained& node, const DrainOptions& options);
 

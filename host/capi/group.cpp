@@ -31,15 +31,15 @@ struct Try {
 
 class Group {
  public:
-  Group(WhatIf& fork, std::span<const PodHandlePtr> pods, const GroupOptions& options)
+  Group(WhatIf& fork, std::span<const PodHandlePtr> pods, const GroupOptions& options, const StopWatch& watch)
       : fork_(fork),
         pods_(pods),
         options_(options),
         minimum_(options.minimum == 0 ? pods.size() : options.minimum),
-        limit_(options.deadline_us),
+        watch_(watch),
         tries_(std::make_unique<Result>(fork.cluster(), fork.facts().version)) {}
 
-  Scheduled run() {
+  Answer run() {
     for (const std::uint32_t id : {BERTH_COLUMN_TRY_KEY, BERTH_COLUMN_TRY_VALUE, BERTH_COLUMN_TRY_PLACED,
                                    BERTH_COLUMN_TRY_POD, BERTH_COLUMN_TRY_REASONS})
       tries_->column<std::uint32_t>(id);
@@ -81,26 +81,22 @@ class Group {
       if (!pod->pod->not_judged) judged.push_back(pod->pod.get());
     const std::optional<std::vector<bool>> among = nodes_among(fork_.state(), &nodes, options_.flags);
     const CopyCounts counts =
-        count_copies(fork_.state().fork, fork_.cluster(), judged, {&*among, false, false}, limit_);
-    is_late_ = is_late_ || counts.pods.size() < judged.size() || limit_.is_over();
+        count_copies(fork_.state().fork, fork_.cluster(), judged, {&*among, false, false}, watch_);
+    is_late_ = is_late_ || counts.pods.size() < judged.size() || watch_.is_over();
     std::int64_t copies = 0;
     for (const CopyCounts::OfPod& of_pod : counts.pods) copies += of_pod.count;
     return copies;
   }
 
   void try_in(std::string_view key, std::string_view value, const NodeNumbers* nodes) {
-    const std::optional<std::int64_t> left = limit_.left();
-    if (!left) {
-      is_late_ = true;
-      return;
-    }
+    is_late_ = watch_.is_over();
+    if (is_late_) return;
     ScheduleOptions options;
     options.flags = options_.flags | (minimum_ == pods_.size() ? BERTH_STOP_AT_FAILURE : 0);
     options.nodes = nodes;
-    options.deadline_us = static_cast<std::uint64_t>(*left);
     Try now{fork_.fork(), nullptr, 0, tries_->column<std::uint32_t>(BERTH_COLUMN_TRY_KEY).size()};
-    Scheduled scheduled = schedule(*now.fork, pods_, options);
-    is_late_ = scheduled.is_late;
+    Answer scheduled = schedule(*now.fork, pods_, options, watch_);
+    is_late_ = scheduled.status != BERTH_OK;
     if (is_late_) return;
     now.result = std::move(scheduled.result);
     const auto& fits = now.result->column<std::uint8_t>(BERTH_COLUMN_FITS);
@@ -125,7 +121,7 @@ class Group {
   }
 
   /// The columns of the tries and of the pods; then the try that is taken is done in the fork.
-  Scheduled finish() {
+  Answer finish() {
     const bool is_taken = best_ && !is_late_;
     auto& node = tries_->column<std::uint32_t>(BERTH_COLUMN_NODE);
     auto& fits = tries_->column<std::uint8_t>(BERTH_COLUMN_FITS);
@@ -154,14 +150,14 @@ class Group {
         message.push_back(why_not ? tries_->number_of(why_not->text) : 0);
       }
     }
-    return {std::move(tries_), is_late_};
+    return {std::move(tries_), is_late_ ? watch_.stop() : BERTH_OK};
   }
 
   WhatIf& fork_;
   std::span<const PodHandlePtr> pods_;
   const GroupOptions& options_;
   std::size_t minimum_;
-  TimeLimit limit_;
+  const StopWatch& watch_;
   std::unique_ptr<Result> tries_;  ///< becomes the answer
   std::optional<Try> best_;
   bool is_late_ = false;
@@ -169,10 +165,11 @@ class Group {
 
 }  // namespace
 
-Scheduled schedule_group(WhatIf& fork, std::span<const PodHandlePtr> pods, const GroupOptions& options) {
+Answer schedule_group(WhatIf& fork, std::span<const PodHandlePtr> pods, const GroupOptions& options,
+                      const StopWatch& watch) {
   refuse_twice(pods);
   refuse_standing(fork.state().fork, pods);
-  return Group(fork, pods, options).run();
+  return Group(fork, pods, options, watch).run();
 }
 
 }  // namespace berth::capi

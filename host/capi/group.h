@@ -16,9 +16,9 @@ struct GroupOptions {
   std::span<const char* const> keys;   ///< narrowest first
   std::uint32_t domain = BERTH_DOMAIN_NONE;
   std::size_t minimum = 0;  ///< 0: all
-  std::uint64_t deadline_us = 0;
 };
 /// berth_fork_schedule_group(). The caller holds the fork.
-Scheduled schedule_group(WhatIf& fork, std::span<const PodHandlePtr> pods, const GroupOptions& options);
+Answer schedule_group(WhatIf& fork, std::span<const PodHandlePtr> pods, const GroupOptions& options,
+                      const StopWatch& watch);
 
 }  // namespace berth::capi

@@ -118,11 +118,14 @@ class Packing {
 
 }  // namespace
 
-ShapeAnswer pack(Fork& fork, const NodeShape& shape, std::span<const WaitingPod> pods,
-                 std::span<const std::uint32_t> order, std::span<const NodeIndex> existing, bool has_nominations) {
+std::optional<ShapeAnswer> pack(Fork& fork, const NodeShape& shape, std::span<const WaitingPod> pods,
+                                std::span<const std::uint32_t> order, std::span<const NodeIndex> existing,
+                                bool has_nominations, const StopWatch& watch) {
   Packing packing(fork, shape, pods.size(), existing, has_nominations);
-  for (const std::uint32_t i : order)
+  for (const std::uint32_t i : order) {
+    if (watch.is_over()) return std::nullopt;
     if (pods[i].to_place != nullptr) packing.try_pod(i, pods[i]);
+  }
   return packing.finish();
 }
 

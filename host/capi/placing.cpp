@@ -2,7 +2,6 @@
 #include "host/capi/placing.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,13 +15,13 @@
 namespace berth::capi {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 class Scheduling {
  public:
-  Scheduling(WhatIf& fork, const ScheduleOptions& options)
+  Scheduling(WhatIf& fork, const ScheduleOptions& options, const StopWatch& watch)
       : fork_(fork),
         options_(options),
+        watch_(watch),
+        pieces_(watch, 1, kPieceOfBatch),
         result_(std::make_unique<Result>(fork.cluster(), fork.facts().version)),
         node_(result_->column<std::uint32_t>(BERTH_COLUMN_NODE)),
         fits_(result_->column<std::uint8_t>(BERTH_COLUMN_FITS)),
@@ -31,30 +30,24 @@ class Scheduling {
         message_(result_->column<std::uint32_t>(BERTH_COLUMN_MESSAGE)),
         start_(options.start) {
     if (options.choice == BERTH_CHOICE_SCORE) {
-      among_ = among();
+      among_ = nodes_among(fork_.state(), options.nodes, options.flags);
     } else {
       numbers_ = options.choice == BERTH_CHOICE_ORDER ? in_order() : numbers_of(roster(), options.nodes);
       asked_.resize(numbers_.size());
     }
   }
 
-  Scheduled run(std::span<const PodHandlePtr> pods) {
+  Answer run(std::span<const PodHandlePtr> pods) {
     reserve(pods.size());
-    const Clock::time_point begin = Clock::now();
-    bool is_late = false;
+    berth_status status = BERTH_OK;
     for (std::size_t i = 0; i < pods.size();) {
-      const auto left = time_left(begin, i);
-      if (!left) {
-        is_late = true;
-        break;
-      }
-      const std::size_t tried = place_front(pods.subspan(i), *left, is_late);
-      i += tried;
-      if (is_late) break;
+      status = watch_.stop(i > 0);
+      if (status != BERTH_OK) break;
+      i += place_front(pods.subspan(i));
       if ((options_.flags & BERTH_STOP_AT_FAILURE) != 0 && fits_.back() == 0) break;
     }
     result_->next_start = start_;
-    return {std::move(result_), is_late};
+    return {std::move(result_), status};
   }
 
  private:
@@ -65,20 +58,6 @@ class Scheduling {
     return order;
   }
   const Roster& roster() const { return *fork_.facts().roster; }
-  /// The nodes that may be taken by score, by index; nullopt: all.
-  std::optional<std::vector<bool>> among() {
-    const bool skips = (options_.flags & BERTH_SKIP_CORDONED) != 0 &&
-                       std::ranges::any_of(roster().entries(), &Roster::Entry::is_cordoned);
-    if (options_.nodes == nullptr && !skips) return std::nullopt;
-    std::vector<bool> among;
-    for (const AskedNode& node : asked_nodes(fork_.state(), numbers_of(roster(), options_.nodes), options_.flags)) {
-      if (node.index == kNoNode || node.is_skipped) continue;
-      const auto at = static_cast<std::size_t>(node.index.value);
-      if (among.size() <= at) among.resize(at + 1);
-      among[at] = true;
-    }
-    return among;
-  }
   /// Looked up when it is first asked for: mostly one of the first nodes fits.
   const AskedNode& asked(std::size_t position) {
     std::optional<AskedNode>& node = asked_[position];
@@ -92,16 +71,6 @@ class Scheduling {
     score_.reserve(pods);
     message_.reserve(pods);
   }
-  /// 0 where there is no deadline; nullopt: it has passed, and a pod was tried.
-  std::optional<std::int64_t> time_left(Clock::time_point begin, std::size_t tried) const {
-    if (options_.deadline_us == 0) return 0;
-    const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
-    const auto limit = static_cast<std::int64_t>(std::min<std::uint64_t>(options_.deadline_us, INT64_MAX));
-    if (passed < limit) return limit - passed;
-    if (tried > 0) return std::nullopt;
-    return 1;
-  }
-
   void note(const ReadPod& pod, std::uint32_t node, std::int64_t score, std::string_view message) {
     const std::uint32_t text = node == BERTH_NO_NODE ? result_->number_of(message) : 0;
     node_.push_back(node);
@@ -112,7 +81,7 @@ class Scheduling {
   }
 
   /// @return how many pods were tried
-  std::size_t place_front(std::span<const PodHandlePtr> pods, std::int64_t deadline_us, bool& is_late) {
+  std::size_t place_front(std::span<const PodHandlePtr> pods) {
     const ReadPod& front = *pods.front()->pod;
     if (front.not_judged) {
       note(front, BERTH_NO_NODE, 0, front.not_judged->text);
@@ -124,12 +93,13 @@ class Scheduling {
     }
     const bool one_by_one = (options_.flags & BERTH_AS_MOVED) != 0;
     if (one_by_one) return place_moved(pods.front());
+    if (watch_.can_stop()) pods = pods.first(std::min(pods.size(), pieces_.next()));
     const auto end =
         std::ranges::find_if(pods, [](const PodHandlePtr& pod) { return pod->pod->not_judged.has_value(); });
-    return place_by_score(pods.first(static_cast<std::size_t>(end - pods.begin())), deadline_us, is_late);
+    return place_by_score(pods.first(static_cast<std::size_t>(end - pods.begin())), watch_.piece_us());
   }
 
-  std::size_t place_by_score(std::span<const PodHandlePtr> pods, std::int64_t deadline_us, bool& is_late) {
+  std::size_t place_by_score(std::span<const PodHandlePtr> pods, std::int64_t deadline_us) {
     std::vector<PodToPlace> batch;
     batch.reserve(pods.size());
     for (const PodHandlePtr& pod : pods) batch.push_back(pod->pod->placeable((options_.flags & BERTH_AS_MOVED) != 0));
@@ -146,15 +116,13 @@ class Scheduling {
       note(*pods[i]->pod, number, score,
            message >= 0 ? std::string_view(placed.messages[static_cast<std::size_t>(message)].text) : "");
     }
-    is_late = placed.stop == StopReason::kDeadline;
     return placed.outcomes.size();
   }
 
   /// The running copy leaves first, and stays where it was if there is no node.
   std::size_t place_moved(const PodHandlePtr& pod) {
     const std::string stood_on = take_out(*pod->pod);
-    bool is_late = false;
-    place_by_score({&pod, 1}, 0, is_late);
+    place_by_score({&pod, 1}, 0);
     if (fits_.back() == 0) put_back(*pod->pod, stood_on);
     return 1;
   }
@@ -220,6 +188,8 @@ class Scheduling {
 
   WhatIf& fork_;
   const ScheduleOptions& options_;
+  const StopWatch& watch_;
+  PieceSizes pieces_;  ///< of batches: the first pod of a class takes far longer than the next ones
   std::unique_ptr<Result> result_;
   std::vector<std::uint32_t>& node_;
   std::vector<std::uint8_t>& fits_;
@@ -249,11 +219,12 @@ void refuse_twice(std::span<const PodHandlePtr> pods) {
       throw ApiError(BERTH_E_ARGUMENT, "Pod " + handle->pod->given->full_name(), "is among the pods twice");
 }
 
-Scheduled schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options) {
+Answer schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options,
+                const StopWatch& watch) {
   refuse_twice(pods);
   if ((options.flags & BERTH_AS_MOVED) == 0) refuse_standing(fork.state().fork, pods);
-  Scheduled scheduled;
-  fork.as_one([&] { scheduled = Scheduling(fork, options).run(pods); });
+  Answer scheduled;
+  fork.as_one([&] { scheduled = Scheduling(fork, options, watch).run(pods); });
   return scheduled;
 }
 

@@ -7,6 +7,7 @@
 
 #include "host/capi/questions.h"
 #include "host/capi/result.h"
+#include "host/capi/stop_watch.h"
 #include "host/capi/what_if.h"
 
 namespace berth::capi {
@@ -17,15 +18,11 @@ struct ScheduleOptions {
   std::uint32_t start = 0;
   const NodeNumbers* nodes = nullptr;  ///< null: all
   std::span<const std::uint32_t> order;
-  std::uint64_t deadline_us = 0;
 };
 
-struct Scheduled {
-  std::unique_ptr<Result> result;
-  bool is_late = false;
-};
 /// berth_fork_schedule()
-Scheduled schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options);
+Answer schedule(WhatIf& fork, std::span<const PodHandlePtr> pods, const ScheduleOptions& options,
+                const StopWatch& watch);
 
 /// @throws ApiError naming a pod that stands on a node of the fork, or one that is among the pods twice
 void refuse_standing(Fork& fork, std::span<const PodHandlePtr> pods);

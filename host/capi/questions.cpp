@@ -150,6 +150,21 @@ std::vector<std::uint32_t> numbers_of(const Roster& roster, const NodeNumbers* n
   return numbers;
 }
 
+std::optional<std::vector<bool>> nodes_among(const State& state, const NodeNumbers* nodes, std::uint32_t flags) {
+  const Roster& roster = *state.facts.roster;
+  const bool skips =
+      (flags & BERTH_SKIP_CORDONED) != 0 && std::ranges::any_of(roster.entries(), &Roster::Entry::is_cordoned);
+  if (nodes == nullptr && !skips) return std::nullopt;
+  std::vector<bool> among;
+  for (const AskedNode& node : asked_nodes(state, numbers_of(roster, nodes), flags)) {
+    if (node.index == kNoNode || node.is_skipped) continue;
+    const auto at = static_cast<std::size_t>(node.index.value);
+    if (among.size() <= at) among.resize(at + 1);
+    among[at] = true;
+  }
+  return among;
+}
+
 MovedState::MovedState(const State& state, const ReadPod& pod, std::uint32_t flags) : given_(state) {
   if ((flags & BERTH_AS_MOVED) == 0 || state.fork.node_of_pod(pod.uid).empty()) return;
   fork_ = state.fork.fork();
@@ -177,8 +192,8 @@ std::unique_ptr<Result> check_one(const State& given, const std::shared_ptr<Clus
   return nullptr;
 }
 
-std::unique_ptr<Result> check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster,
-                                   std::span<const PodHandlePtr> pods, const CheckOptions& options) {
+Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const PodHandlePtr> pods,
+                  const CheckOptions& options, const StopWatch& watch) {
   auto result = std::make_unique<Result>(cluster, state.facts.version);
   const std::vector<std::uint32_t> numbers = numbers_of(*state.facts.roster, options.nodes);
   result->column<std::uint32_t>(BERTH_COLUMN_NODE) = numbers;
@@ -187,6 +202,7 @@ std::unique_ptr<Result> check_bulk(const State& state, const std::shared_ptr<Clu
   std::vector<NodeIndex> indexes;
   const PodHandle* last = nullptr;
   for (const PodHandlePtr& handle : pods) {
+    if (const berth_status why = watch.stop(last != nullptr); why != BERTH_OK) return {std::move(result), why};
     const ReadPod& pod = *handle->pod;
     if (last == handle.get()) {
       columns.repeat_pod(numbers.size());
@@ -202,7 +218,7 @@ std::unique_ptr<Result> check_bulk(const State& state, const std::shared_ptr<Clu
     check_pod(asked.fork, pod, options, nodes, indexes, columns);
     if (&asked.fork != &state.fork) nodes.clear();
   }
-  return result;
+  return {std::move(result), BERTH_OK};
 }
 
 }  // namespace berth::capi

@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "host/capi/result.h"
+#include "host/capi/stop_watch.h"
 #include "host/capi/what_if.h"
 
 namespace berth::capi {
@@ -37,6 +40,8 @@ AskedNode asked_node(const State& state, std::uint32_t number, std::uint32_t fla
 std::vector<AskedNode> asked_nodes(const State& state, std::span<const std::uint32_t> numbers, std::uint32_t flags);
 /// The numbers of the state's nodes in the set, ascending.
 std::vector<std::uint32_t> numbers_of(const Roster& roster, const NodeNumbers* nodes);
+/// The nodes that a verb may take, as BatchLimits::among says; nullopt: all of the state.
+std::optional<std::vector<bool>> nodes_among(const State& state, const NodeNumbers* nodes, std::uint32_t flags);
 
 /// A state in which the running copies of pods are gone, where flags say so.
 class MovedState {
@@ -52,8 +57,8 @@ class MovedState {
 /// One pod on one node. @param fits  set. @return the details, if they are wanted
 std::unique_ptr<Result> check_one(const State& state, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
                                   std::uint32_t number, std::uint32_t flags, bool details, bool& fits);
-std::unique_ptr<Result> check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster,
-                                   std::span<const PodHandlePtr> pods, const CheckOptions& options);
+Answer check_bulk(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const PodHandlePtr> pods,
+                  const CheckOptions& options, const StopWatch& watch);
 std::unique_ptr<Result> explain(const State& state, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,
                                 std::uint32_t flags);
 std::unique_ptr<Result> preempt(const State& state, const std::shared_ptr<Cluster>& cluster, const ReadPod& pod,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/capi/replace.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <mutex>
 #include <numeric>
@@ -40,17 +38,18 @@ std::vector<Rest> rest_of(std::span<Drained> nodes) {
 class Replacing {
  public:
   Replacing(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const NodeShape> shapes,
-            std::uint32_t nodes_max)
-      : state_(state), cluster_(cluster), shapes_(shapes.begin(), shapes.end()) {
+            std::uint32_t nodes_max, const StopWatch& watch)
+      : state_(state), cluster_(cluster), shapes_(shapes.begin(), shapes.end()), watch_(watch) {
     for (NodeShape& shape : shapes_)
       if (shape.nodes_max == 0 || shape.nodes_max > nodes_max) shape.nodes_max = nodes_max;
   }
 
   /// Finds the cheapest nodes of one shape for the rest of the nodes, and gives its pods their places there.
   /// @param fork  after the moves of the other pods; is changed
-  Replacement replace(std::span<Drained> nodes, Fork& fork) const {
+  /// @return nullopt: the watch was over
+  std::optional<Replacement> replace(std::span<Drained> nodes, Fork& fork) const {
     const std::vector<Rest> rest = rest_of(nodes);
-    if (rest.empty()) return {};
+    if (rest.empty()) return Replacement();
     std::vector<PodPtr> pods;
     pods.reserve(rest.size());
     for (const Rest& one : rest) pods.push_back(one.node->pods[one.pod]);
@@ -68,6 +67,7 @@ class Replacing {
     for (std::uint32_t s = 0; s < shapes_.size(); ++s) {
       std::optional<ShapeAnswer>& answer = answers[shapes_[s].same_as];
       if (!answer) answer = answer_of(shapes_[shapes_[s].same_as], waiting, fork);
+      if (!answer) return std::nullopt;
       if (answer->placed < rest.size()) continue;
       std::int64_t price = 0;
       if (__builtin_mul_overflow(shapes_[s].price, std::int64_t{answer->node_count}, &price)) price = INT64_MAX;
@@ -88,15 +88,17 @@ class Replacing {
   }
 
  private:
-  ShapeAnswer answer_of(const NodeShape& shape, const std::vector<WaitingPod>& waiting, Fork& fork) const {
+  std::optional<ShapeAnswer> answer_of(const NodeShape& shape, const std::vector<WaitingPod>& waiting,
+                                       Fork& fork) const {
     std::vector<std::uint32_t> order(waiting.size());
     std::iota(order.begin(), order.end(), 0U);
-    return pack(*fork.fork(), shape, waiting, order, {}, cluster_->has_nominations());
+    return pack(*fork.fork(), shape, waiting, order, {}, cluster_->has_nominations(), watch_);
   }
 
   const State& state_;
   std::shared_ptr<Cluster> cluster_;
   std::vector<NodeShape> shapes_;
+  const StopWatch& watch_;
 };
 
 std::unique_ptr<Fork> fork_of(const State& state, std::mutex& opening) {
@@ -104,45 +106,65 @@ std::unique_ptr<Fork> fork_of(const State& state, std::mutex& opening) {
   return state.fork.fork();
 }
 
+/// One replacement for all nodes. @return nullopt: the watch was over
+std::optional<Replacement> replace_together(const State& state, const std::shared_ptr<Cluster>& cluster,
+                                            std::span<const std::uint32_t> numbers, std::span<Drained> nodes,
+                                            const DrainOptions& options, const Replacing& replacing,
+                                            const StopWatch& watch) {
+  const SideObjects& side = *state.facts.side;
+  const std::vector<std::unique_ptr<Movers>> movers = asked_and_prepared(state, cluster, nodes, options, watch);
+  const Candidates candidates = candidates_of(state, options, numbers);
+  DisruptionBudgets budgets(side.budgets, DisruptionBudgets::EmptySelector::kEverything);
+  const std::unique_ptr<Fork> fork = state.fork.fork();
+  Place place(*fork);
+  for (const Drained& node : nodes) {
+    if (watch.is_over()) return std::nullopt;
+    place.apply(cordon(node, options));
+  }
+  Moving moving(place, *cluster, candidates, options, watch);
+  for (Drained& node : nodes) {
+    node.new_nodes.assign(node.pods.size(), BERTH_NO_NODE);
+    node.fates = fates_of(node.pods, options.policy, side, budgets);
+    if (watch.is_over() || !moving.move_pods(node)) return std::nullopt;
+    for (std::size_t i = 0; i < node.pods.size() && !node.is_blocked(); ++i)
+      if (node.handles[i] != nullptr && !node.pods[i]->terminating) budgets.use_one(*node.pods[i]);
+  }
+  return replacing.replace(nodes, *fork);
+}
+
 }  // namespace
 
-std::unique_ptr<Result> replace(const State& state, const std::shared_ptr<Cluster>& cluster,
-                                std::span<const std::uint32_t> numbers, const DrainOptions& options,
-                                std::span<const NodeShape> shapes, std::uint32_t nodes_max) {
-  std::vector<Drained> nodes = drained_nodes(state, numbers);
-  const SideObjects& side = *state.facts.side;
-  ask_rules(nodes, options, side, *cluster);
-  const Movers movers(cluster, nodes, (options.flags & BERTH_DRAIN_BY_SCORE) != 0, state.fork);
-  const bool is_together = (options.flags & BERTH_DRAIN_TOGETHER) != 0;
-  const Candidates candidates = candidates_of(state, options, is_together ? numbers : std::span<const std::uint32_t>());
-  for (Drained& node : nodes) node.new_nodes.assign(node.pods.size(), BERTH_NO_NODE);
-  std::vector<Replacement> replacements(is_together ? 1 : nodes.size());
-  const Replacing replacing(state, cluster, shapes, nodes_max);
-  std::mutex opening;  // one call at a time on the state
-  if (is_together) {
-    DisruptionBudgets budgets(side.budgets, DisruptionBudgets::EmptySelector::kEverything);
-    const std::unique_ptr<Fork> fork = fork_of(state, opening);
-    Place place(*fork);
-    for (const Drained& node : nodes) place.apply(cordon(node, options));
-    Moving moving(place, *cluster, candidates, options);
-    for (Drained& node : nodes) {
-      node.fates = fates_of(node.pods, options.policy, side, budgets);
-      moving.move_pods(node);
-      for (std::size_t i = 0; i < node.pods.size() && !node.is_blocked(); ++i)
-        if (node.handles[i] != nullptr && !node.pods[i]->terminating) budgets.use_one(*node.pods[i]);
-    }
-    replacements.front() = replacing.replace(nodes, *fork);
+Answer replace(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const std::uint32_t> numbers,
+               const DrainOptions& options, std::span<const NodeShape> shapes, std::uint32_t nodes_max,
+               const StopWatch& watch) {
+  std::vector<Drained> nodes = named_nodes(state, numbers);
+  const Replacing replacing(state, cluster, shapes, nodes_max, watch);
+  std::vector<Replacement> replacements;
+  std::size_t done = nodes.size();
+  berth_status status = BERTH_OK;
+  if ((options.flags & BERTH_DRAIN_TOGETHER) != 0) {
+    const std::optional<Replacement> found =
+        replace_together(state, cluster, numbers, nodes, options, replacing, watch);
+    if (found) replacements.push_back(*found);
+    if (!found) status = watch.stop();
+    if (!found) done = 0;
   } else {
-    cluster->in_arena([&] {
-      tbb::parallel_for(std::size_t{0}, nodes.size(), [&](std::size_t n) {
-        const std::unique_ptr<Fork> fork = fork_of(state, opening);
-        Place place(*fork);
-        if (!nodes[n].is_blocked()) place.apply(cordon(nodes[n], options));
-        Moving(place, *cluster, candidates, options).move_pods(nodes[n]);
-        replacements[n] = replacing.replace({&nodes[n], 1}, *fork);
-      });
+    replacements.resize(nodes.size());
+    std::mutex opening;  // one call at a time on the state
+    done = drain_in_pieces(state, cluster, nodes, options, watch, [&](Drained& node, const Candidates& candidates) {
+      node.new_nodes.assign(node.pods.size(), BERTH_NO_NODE);
+      const std::unique_ptr<Fork> fork = fork_of(state, opening);
+      Place place(*fork);
+      if (!node.is_blocked()) place.apply(cordon(node, options));
+      if (!Moving(place, *cluster, candidates, options, watch).move_pods(node)) return false;
+      const std::optional<Replacement> found = replacing.replace({&node, 1}, *fork);
+      if (found) replacements[static_cast<std::size_t>(&node - nodes.data())] = *found;
+      return found.has_value();
     });
+    if (done < nodes.size()) status = watch.stop();
+    replacements.resize(done);
   }
+  nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(done), nodes.end());
   for (Drained& node : nodes) node.decide();
   auto result = std::make_unique<Result>(cluster, state.facts.version);
   write(nodes, *result);
@@ -156,7 +178,7 @@ std::unique_ptr<Result> replace(const State& state, const std::shared_ptr<Cluste
     count.push_back(replacement.node_count);
     price.push_back(replacement.price);
   }
-  return result;
+  return {std::move(result), status};
 }
 
 }  // namespace berth::capi

@@ -53,4 +53,10 @@ class Result {
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
 };
 
+/// A result, and why it is of a prefix: BERTH_DEADLINE, BERTH_CANCELLED, or BERTH_OK.
+struct Answer {
+  std::unique_ptr<Result> result;
+  berth_status status = BERTH_OK;
+};
+
 }  // namespace berth::capi

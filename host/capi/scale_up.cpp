@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <initializer_list>
 #include <mutex>
 #include <numeric>
@@ -207,20 +208,21 @@ std::vector<WaitingPod> waiting_pods(Cluster& cluster, std::uint64_t version, st
   return waiting;
 }
 
-std::unique_ptr<Result> scale_up(const State& state, const std::shared_ptr<Cluster>& cluster,
-                                 std::span<const PodHandlePtr> pods, std::span<const NodeShape> shapes,
-                                 const ScaleUpOptions& options) {
+Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const PodHandlePtr> pods,
+                std::span<const NodeShape> shapes, const ScaleUpOptions& options, const StopWatch& watch) {
   const std::vector<WaitingPod> waiting = waiting_pods(*cluster, state.facts.version, pods);
   const std::vector<std::uint32_t> existing = existing_numbers(state, options);
   const bool decreases = (options.flags & BERTH_DECREASING) != 0;
   const SizeOrder sizes(decreases ? pods : std::span<const PodHandlePtr>());
   std::vector<std::uint32_t> as_given(pods.size());
   std::iota(as_given.begin(), as_given.end(), 0U);
-  std::vector<ShapeAnswer> answers(shapes.size());
-  std::mutex opening;  // one call at a time on the state
+  std::vector<std::optional<ShapeAnswer>> answers(shapes.size());
+  std::atomic<std::size_t> next = 0;  // shapes are begun in their order, so that a prefix is done first
+  std::mutex opening;                 // one call at a time on the state
   cluster->in_arena([&] {
-    tbb::parallel_for(std::size_t{0}, shapes.size(), [&](std::size_t s) {
-      if (shapes[s].same_as != s) return;
+    tbb::parallel_for(std::size_t{0}, shapes.size(), [&](std::size_t /*i*/) {
+      const std::size_t s = next++;
+      if (shapes[s].same_as != s || watch.is_over()) return;
       std::unique_ptr<Fork> fork;
       {
         const std::lock_guard alone(opening);
@@ -230,9 +232,13 @@ std::unique_ptr<Result> scale_up(const State& state, const std::shared_ptr<Clust
       nodes.reserve(existing.size());
       for (const std::uint32_t number : existing) nodes.push_back(fork->find_node(*cluster->nodes().name_of(number)));
       answers[s] = pack(*fork, shapes[s], waiting, decreases ? sizes.order_for(*shapes[s].node) : as_given, nodes,
-                        cluster->has_nominations());
+                        cluster->has_nominations(), watch);
     });
   });
+  const auto is_open = [&](const NodeShape& shape) { return !answers[shape.same_as]; };
+  const auto end = std::ranges::find_if(shapes, is_open);
+  const berth_status status = end != shapes.end() ? watch.stop() : BERTH_OK;
+  shapes = shapes.first(static_cast<std::size_t>(end - shapes.begin()));
   auto result = std::make_unique<Result>(cluster, state.facts.version);
   Writing writing(*result, shapes.size(), pods.size());
   const Uses uses(pods, shapes);
@@ -240,12 +246,12 @@ std::unique_ptr<Result> scale_up(const State& state, const std::shared_ptr<Clust
   writing.pods(pods);
   writing.resources(uses);
   for (const NodeShape& shape : shapes) {
-    const ShapeAnswer& answer = answers[shape.same_as];
+    const ShapeAnswer& answer = *answers[shape.same_as];
     writing.shape(shape, answer);
     writing.placements(answer, existing, pods);
     writing.uses(uses, shape, answer);
   }
-  return result;
+  return {std::move(result), status};
 }
 
 }  // namespace berth::capi

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "host/capi/first_fit.h"
 #include "host/capi/node_shape.h"
 #include "host/capi/result.h"
+#include "host/capi/stop_watch.h"
 #include "host/capi/what_if.h"
 
 namespace berth::capi {
@@ -54,15 +56,16 @@ struct ShapeAnswer {
 /// @param existing  nodes that are asked before new ones, in their order
 /// @param order  positions in `pods`
 /// @param has_nominations  Cluster::has_nominations()
-ShapeAnswer pack(Fork& fork, const NodeShape& shape, std::span<const WaitingPod> pods,
-                 std::span<const std::uint32_t> order, std::span<const NodeIndex> existing, bool has_nominations);
+/// @return nullopt: the watch was over
+std::optional<ShapeAnswer> pack(Fork& fork, const NodeShape& shape, std::span<const WaitingPod> pods,
+                                std::span<const std::uint32_t> order, std::span<const NodeIndex> existing,
+                                bool has_nominations, const StopWatch& watch);
 
 /// The pods of a call on a state of the version. They refer to `pods`.
 std::vector<WaitingPod> waiting_pods(Cluster& cluster, std::uint64_t version, std::span<const PodHandlePtr> pods);
 
 /// berth_snapshot_scale_up()
-std::unique_ptr<Result> scale_up(const State& state, const std::shared_ptr<Cluster>& cluster,
-                                 std::span<const PodHandlePtr> pods, std::span<const NodeShape> shapes,
-                                 const ScaleUpOptions& options);
+Answer scale_up(const State& state, const std::shared_ptr<Cluster>& cluster, std::span<const PodHandlePtr> pods,
+                std::span<const NodeShape> shapes, const ScaleUpOptions& options, const StopWatch& watch);
 
 }  // namespace berth::capi

@@ -56,6 +56,7 @@ enum {
   BERTH_PARTIAL = 1,        /**< some objects of a bulk call were refused: see its statuses */
   BERTH_DEADLINE = 2,       /**< the deadline passed; what was done before it, a prefix, stands */
   BERTH_IGNORED = 3,        /**< of one object of a bulk call: no rule reads objects of its kind */
+  BERTH_CANCELLED = 4,      /**< a token was triggered: as BERTH_DEADLINE, and not even the first pod need be done */
   BERTH_E_ARGUMENT = -1,    /**< an argument is NULL where it must not be, or has no meaning */
   BERTH_E_STRUCT_SIZE = -2, /**< struct_size is 0, or the struct has fields that this library does not know */
   BERTH_E_INPUT = -3,       /**< a text is malformed, or says what no cluster can hold */
@@ -98,6 +99,26 @@ typedef struct berth_fork berth_fork;
 typedef struct berth_pod berth_pod;
 typedef struct berth_node_set berth_node_set;
 typedef struct berth_result berth_result;
+typedef struct berth_cancel berth_cancel;
+
+/* Cancelling ------------------------------------------------------------------------------------------------------ */
+
+/** A token by which calls are cancelled. It belongs to no engine, and any number of calls may be given it at once, in
+ * their options; it must not be freed before they return. Calls look at it between pieces of their work, and return
+ * BERTH_CANCELLED then, with a prefix of the answer, as they return BERTH_DEADLINE. A piece takes a few milliseconds at
+ * 15,000 nodes; docs/embedding.md names what takes longer. What has no options is not cancelled.
+ *
+ * @param cancel [out] owned by the caller, not triggered. Any thread. */
+BERTH_API berth_status berth_cancel_create(berth_cancel** cancel, berth_error* error);
+BERTH_API void berth_cancel_free(berth_cancel** cancel);
+/** Cancels the calls that have the token, and those that are given it later. Any thread, signal handlers and callbacks
+ * of the library included; also in a child of the process that made it. NULL: nothing. */
+BERTH_API void berth_cancel_trigger(berth_cancel* cancel);
+/** The token is as new. A call that runs meanwhile may or may not have seen it triggered. Where
+ * berth_cancel_trigger() may be called, this and the next one may be too. NULL: nothing. */
+BERTH_API void berth_cancel_reset(berth_cancel* cancel);
+/** 1: it was triggered; 0: it was not, or is NULL. */
+BERTH_API int32_t berth_cancel_is_triggered(const berth_cancel* cancel);
 
 /* Engine ---------------------------------------------------------------------------------------------------------- */
 
@@ -335,6 +356,24 @@ BERTH_API berth_status berth_snapshot_check(const berth_snapshot* snapshot, cons
 BERTH_API berth_status berth_snapshot_check_bulk(const berth_snapshot* snapshot, const berth_pod* const* pods,
                                                  size_t pod_count, const berth_node_set* nodes, uint32_t flags,
                                                  berth_result** result, berth_error* error);
+typedef struct berth_check_options {
+  uint32_t struct_size;
+  uint32_t flags;              /**< BERTH_SKIP_CORDONED, BERTH_AS_MOVED, BERTH_NO_REASONS */
+  const berth_node_set* nodes; /**< NULL: all nodes */
+  uint64_t deadline_us;        /**< 0: none; from the start of the call. At least one pod is answered */
+  const berth_cancel* cancel;  /**< NULL: none */
+} berth_check_options;
+#define BERTH_CHECK_OPTIONS_INIT {(uint32_t)sizeof(berth_check_options), 0, NULL, 0, NULL}
+/** The same until a deadline passes or a token is triggered.
+ *
+ * @param options [in] NULL: all nodes, to the end
+ * @param result [out] as of berth_snapshot_check_bulk(); every column but NODE may be of a prefix of the pods, whose
+ * number is the length of JUDGED
+ * @return BERTH_DEADLINE or BERTH_CANCELLED: it is of a prefix
+ * Any thread. */
+BERTH_API berth_status berth_snapshot_check_bulk_until(const berth_snapshot* snapshot, const berth_pod* const* pods,
+                                                       size_t pod_count, const berth_check_options* options,
+                                                       berth_result** result, berth_error* error);
 /** What every node says of a pod, as one record of docs/schemas/explain-record.schema.json: berth_result_json().
  *
  * @param flags [in] BERTH_AS_MOVED, BERTH_WITH_PREEMPTION
@@ -401,9 +440,10 @@ typedef struct berth_schedule_options {
   const berth_node_set* nodes; /**< NULL: all nodes of the fork. Scores are normalised over the set */
   const uint32_t* order;       /**< of ORDER: node numbers, length order_count; `nodes` leaves out those outside it */
   size_t order_count;
-  uint64_t deadline_us; /**< 0: none; from the start of the call. At least one pod is tried */
+  uint64_t deadline_us;       /**< 0: none; from the start of the call. At least one pod is tried */
+  const berth_cancel* cancel; /**< NULL: none */
 } berth_schedule_options;
-#define BERTH_SCHEDULE_OPTIONS_INIT {(uint32_t)sizeof(berth_schedule_options), 0, 0, 0, NULL, NULL, 0, 0}
+#define BERTH_SCHEDULE_OPTIONS_INIT {(uint32_t)sizeof(berth_schedule_options), 0, 0, 0, NULL, NULL, 0, 0, NULL}
 
 /** Places pods in the fork, in order, each as if those before it were bound. A pod that finds no node stays where it
  * was.
@@ -411,7 +451,8 @@ typedef struct berth_schedule_options {
  * @param pods   [in]  length pod_count; none of them on a node, unless BERTH_AS_MOVED
  * @param options [in] NULL: by score among all nodes
  * @param result [out] columns NODE, FITS, JUDGED, SCORE and MESSAGE, one entry for each pod that was tried: a prefix
- * @return BERTH_DEADLINE: it passed before all were tried. BERTH_E_EXISTS naming a pod that stands on a node */
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: before all were tried; those of the prefix stand. BERTH_E_EXISTS naming a
+ * pod that stands on a node */
 BERTH_API berth_status berth_fork_schedule(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
                                            const berth_schedule_options* options, berth_result** result,
                                            berth_error* error);
@@ -423,6 +464,9 @@ BERTH_API berth_status berth_fork_check(berth_fork* fork, const berth_pod* pod, 
 BERTH_API berth_status berth_fork_check_bulk(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
                                              const berth_node_set* nodes, uint32_t flags, berth_result** result,
                                              berth_error* error);
+BERTH_API berth_status berth_fork_check_bulk_until(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
+                                                   const berth_check_options* options, berth_result** result,
+                                                   berth_error* error);
 BERTH_API berth_status berth_fork_explain(berth_fork* fork, const berth_pod* pod, uint32_t flags, berth_result** result,
                                           berth_error* error);
 BERTH_API berth_status berth_fork_preempt(berth_fork* fork, const berth_pod* pod, uint32_t flags, berth_result** result,
@@ -463,8 +507,9 @@ typedef struct berth_max_replicas_options {
   uint32_t per_node;           /**< 1: the copies on each node are wanted too; 0: not */
   uint32_t reserved;           /**< 0 */
   uint64_t deadline_us;        /**< 0: none; from the start of the call. At least one shape is answered */
+  const berth_cancel* cancel;  /**< NULL: none */
 } berth_max_replicas_options;
-#define BERTH_MAX_REPLICAS_OPTIONS_INIT {(uint32_t)sizeof(berth_max_replicas_options), 0, NULL, NULL, 0, 0, 0, 0}
+#define BERTH_MAX_REPLICAS_OPTIONS_INIT {(uint32_t)sizeof(berth_max_replicas_options), 0, NULL, NULL, 0, 0, 0, 0, NULL}
 
 /** How many copies of each shape kube-scheduler would place one after another, by score, before the first that fits
  * nowhere; each shape apart from the others. Nothing is placed.
@@ -478,9 +523,8 @@ typedef struct berth_max_replicas_options {
  * @param options [in] NULL: all nodes, counts alone
  * @param result [out] columns COUNT, JUDGED, PLUGIN, REASONS; with per_node NODE and COUNT_ON_NODE; with keys VALUE,
  * VALUE_BEGIN and COUNT_OF_VALUE. Owned by the caller
- * @return BERTH_DEADLINE: it passed, and the columns are of a prefix of the shapes. BERTH_E_UNSUPPORTED: the profile of
- * a shape runs no NodeResourcesFit, without which there is no end to its copies
- * Any thread. */
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: the columns are of a prefix of the shapes. BERTH_E_UNSUPPORTED: the profile
+ * of a shape runs no NodeResourcesFit, without which there is no end to its copies Any thread. */
 BERTH_API berth_status berth_snapshot_max_replicas(const berth_snapshot* snapshot, const berth_pod* const* shapes,
                                                    size_t shape_count, const berth_max_replicas_options* options,
                                                    berth_result** result, berth_error* error);
@@ -505,8 +549,9 @@ typedef struct berth_group_options {
   uint32_t reserved;           /**< 0 */
   size_t minimum;              /**< of pods that must find a node; 0: all */
   uint64_t deadline_us;        /**< 0: none; from the start of the call */
+  const berth_cancel* cancel;  /**< NULL: none */
 } berth_group_options;
-#define BERTH_GROUP_OPTIONS_INIT {(uint32_t)sizeof(berth_group_options), 0, NULL, NULL, 0, 0, 0, 0, 0}
+#define BERTH_GROUP_OPTIONS_INIT {(uint32_t)sizeof(berth_group_options), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL}
 
 /** Places a group of pods in the fork by score, all of them or at least the minimum, or none.
  *
@@ -522,8 +567,8 @@ typedef struct berth_group_options {
  * @param result [out] columns NODE, FITS, JUDGED, SCORE and MESSAGE, [pods]: of the try that was taken, and otherwise
  * without nodes; and TRY_KEY, TRY_VALUE, TRY_PLACED, TRY_POD, TRY_REASONS and TRY_TAKEN, [tries]. A try that is to
  * place all stops behind the first pod that finds no node
- * @return BERTH_DEADLINE: it passed before a try was taken, and nothing is placed. BERTH_E_EXISTS naming a pod that
- * stands on a node. With keys, BERTH_E_UNSUPPORTED as berth_fork_max_replicas() */
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: before a try was taken, and nothing is placed. BERTH_E_EXISTS naming a pod
+ * that stands on a node. With keys, BERTH_E_UNSUPPORTED as berth_fork_max_replicas() */
 BERTH_API berth_status berth_fork_schedule_group(berth_fork* fork, const berth_pod* const* pods, size_t pod_count,
                                                  const berth_group_options* options, berth_result** result,
                                                  berth_error* error);
@@ -626,8 +671,10 @@ typedef struct berth_scale_up_options {
   uint32_t struct_size;
   uint32_t flags;              /**< BERTH_EXISTING_FIRST, BERTH_DECREASING, BERTH_SKIP_CORDONED */
   const berth_node_set* nodes; /**< with BERTH_EXISTING_FIRST: of these alone; NULL: all */
+  uint64_t deadline_us;        /**< 0: none; from the start of the call */
+  const berth_cancel* cancel;  /**< NULL: none */
 } berth_scale_up_options;
-#define BERTH_SCALE_UP_OPTIONS_INIT {(uint32_t)sizeof(berth_scale_up_options), 0, NULL}
+#define BERTH_SCALE_UP_OPTIONS_INIT {(uint32_t)sizeof(berth_scale_up_options), 0, NULL, 0, NULL}
 
 /** Which cap kept a pod of a shape from a new node that takes it. */
 enum { BERTH_CAP_NONE = 0, BERTH_CAP_NODES = 1, BERTH_CAP_RESOURCE = 2 };
@@ -647,8 +694,9 @@ enum { BERTH_CAP_NONE = 0, BERTH_CAP_NODES = 1, BERTH_CAP_RESOURCE = 2 };
  *        NEW_NODE, FITS, CODE, PHASE, PLUGIN, REASONS; for each pod JUDGED; RESOURCE, REQUESTED and ALLOCATABLE. Of a
  *        pod that is left over, the verdict is that of an empty new node; where a cap is in the way, the phase is
  *        BERTH_PHASE_NODE and the reason names the cap
- * @return BERTH_E_EXISTS naming a pod that stands on a node; BERTH_E_NOT_FOUND naming a node to copy; BERTH_E_INPUT
- * Any thread. */
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: the columns of shapes, and of shapes and pods, are of a prefix of the
+ * shapes, which may be empty. BERTH_E_EXISTS naming a pod that stands on a node; BERTH_E_NOT_FOUND naming a node to
+ * copy; BERTH_E_INPUT Any thread. */
 BERTH_API berth_status berth_snapshot_scale_up(const berth_snapshot* snapshot, const berth_pod* const* pods,
                                                size_t pod_count, const berth_shape* const* shapes, size_t shape_count,
                                                const berth_scale_up_options* options, berth_result** result,
@@ -702,8 +750,10 @@ typedef struct berth_drain_options {
   uint32_t rules_off;          /**< bits of rules that do not hold */
   int32_t min_replicas;        /**< of BERTH_RULE_MIN_REPLICAS */
   const berth_node_set* nodes; /**< where pods may go; NULL: all. Drained nodes are left out in any case */
+  uint64_t deadline_us;        /**< 0: none; from the start of the call */
+  const berth_cancel* cancel;  /**< NULL: none */
 } berth_drain_options;
-#define BERTH_DRAIN_OPTIONS_INIT {(uint32_t)sizeof(berth_drain_options), 0, 0, 0, 0, 0, NULL}
+#define BERTH_DRAIN_OPTIONS_INIT {(uint32_t)sizeof(berth_drain_options), 0, 0, 0, 0, 0, NULL, 0, NULL}
 
 /** Which nodes can be removed. Each node is drained by itself in a what-if that is dropped, or one after another with
  * BERTH_DRAIN_TOGETHER. The rules are asked first: a pod that blocks keeps the node. Otherwise its pods leave, those of
@@ -718,7 +768,9 @@ typedef struct berth_drain_options {
  * @param options [in] NULL: each node by itself, kubectl's rules, first fit among all nodes
  * @param result  [out] for each node NODE, REMOVABLE, RULE, BLOCKING_POD and POD_BEGIN (one more); for each pod POD,
  *        OUTCOME, POD_RULE, TARGET and MESSAGE
- * @return BERTH_E_NOT_FOUND naming a node that is not there
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: the columns are of a prefix of the nodes, which may be empty. With
+ * BERTH_DRAIN_KEEP the nodes and moves of that prefix stay so; the nodes behind it are as before, and took no pod.
+ * BERTH_E_NOT_FOUND naming a node that is not there
  * Any thread. */
 BERTH_API berth_status berth_snapshot_drain(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
                                             const berth_drain_options* options, berth_result** result,
@@ -738,7 +790,8 @@ BERTH_API berth_status berth_fork_drain(berth_fork* fork, const uint32_t* draine
  * @param max_nodes [in] at least 1; a shape's own max_nodes counts too
  * @param result    [out] as of berth_snapshot_drain(), and for each replacement SHAPE, NODE_COUNT and PRICE, with
  *        BERTH_NO_NODE in SHAPE where none is needed or none holds the rest; for each pod NEW_NODE
- * Any thread. */
+ * @return BERTH_DEADLINE, BERTH_CANCELLED: by itself, the columns are of a prefix of the nodes, which may be empty;
+ * with BERTH_DRAIN_TOGETHER they are empty Any thread. */
 BERTH_API berth_status berth_snapshot_replace(const berth_snapshot* snapshot, const uint32_t* drained, size_t count,
                                               const berth_drain_options* options, const berth_shape* const* shapes,
                                               size_t shape_count, uint32_t max_nodes, berth_result** result,

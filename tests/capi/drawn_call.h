@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/capi/world.h"
+#include "tests/capi/drawn_world.h"
 #include "tests/property/dice.h"
 
 namespace berth::test {
@@ -23,18 +23,6 @@ inline constexpr int kPods = 14;
 inline std::uint32_t flag_if(bool condition, std::uint32_t flag) { return condition ? flag : 0; }
 
 inline std::uint64_t below(Dice& dice, std::int64_t limit) { return static_cast<std::uint64_t>(dice.upto(limit - 1)); }
-
-/// Handles of one cluster. A call is drawn once and made in each world; what it answers comes back as text.
-struct World {
-  explicit World(const char* backend, std::uint64_t seed) : cluster(make_cluster(backend, seed)) {}
-
-  // Before the cluster, which may be freed while they live.
-  OwnedCluster cluster;
-  std::vector<OwnedPod> pods;
-  std::vector<OwnedSnapshot> snapshots;
-  std::vector<OwnedFork> forks;
-  std::vector<OwnedNodeSet> sets;
-};
 
 inline std::string said(berth_status status, const berth_error& error) {
   std::string text = berth_status_name(status);
@@ -148,6 +136,10 @@ class Call {
   berth_fork* fork_at(World& world) const { return at(world.forks, place_); }
   const berth_pod* pod_at(World& world) const { return at(world.pods, pod_); }
   const berth_node_set* set_at(World& world) const { return has_set_ ? at(world.sets, place_) : nullptr; }
+  const berth_cancel* token(World& world) const {
+    if (start_ == 4) return world.triggered.get();
+    return start_ % 2 == 0 ? world.idle.get() : nullptr;
+  }
   std::uint32_t flags() const {
     return flag_if((flags_ & 1) != 0, BERTH_SKIP_CORDONED) | flag_if((flags_ & 2) != 0, BERTH_AS_MOVED);
   }
@@ -268,6 +260,7 @@ class Call {
     options.keys = keys().data();
     options.key_count = keys().size();
     options.per_node = static_cast<std::uint32_t>(choice_ % 2);
+    options.cancel = token(world);
     berth_result* result = nullptr;
     const berth_status status =
         is_of_fork_ ? berth_fork_max_replicas(fork_at(world), shapes.data(), shapes.size(), &options, &result, &error_)
@@ -284,6 +277,7 @@ class Call {
     options.keys = options.domain == BERTH_DOMAIN_NONE ? nullptr : keys().data();
     options.key_count = options.domain == BERTH_DOMAIN_NONE ? 0 : keys().size();
     options.minimum = other_pod_ % 3;
+    options.cancel = token(world);
     berth_result* result = nullptr;
     const berth_status status =
         berth_fork_schedule_group(fork_at(world), pods.data(), 1 + other_pod_ % 3, &options, &result, &error_);
@@ -320,6 +314,7 @@ class Call {
     options.flags = flags() | flag_if(place_ == 0, BERTH_STOP_AT_FAILURE);
     options.choice = static_cast<std::uint32_t>(choice_ % 3);
     options.start = static_cast<std::uint32_t>(start_);
+    options.cancel = token(world);
     options.nodes = set_at(world);
     if (options.choice == BERTH_CHOICE_ORDER) {
       options.order = order.data();
@@ -345,12 +340,14 @@ class Call {
     std::vector<const berth_pod*> pods;
     for (const OwnedPod& pod : world.pods) pods.push_back(pod.get());
     berth_result* result = nullptr;
-    const std::uint32_t all_flags = flags() | flag_if(start_ % 2 == 0, BERTH_NO_REASONS);
-    const berth_status status = is_of_fork_
-                                    ? berth_fork_check_bulk(fork_at(world), pods.data(), pods.size(), set_at(world),
-                                                            all_flags, &result, &error_)
-                                    : berth_snapshot_check_bulk(at(world.snapshots, place_), pods.data(), pods.size(),
-                                                                set_at(world), all_flags, &result, &error_);
+    berth_check_options options = BERTH_CHECK_OPTIONS_INIT;
+    options.flags = flags() | flag_if(start_ % 3 == 0, BERTH_NO_REASONS);
+    options.nodes = set_at(world);
+    options.cancel = token(world);
+    const berth_status status =
+        is_of_fork_ ? berth_fork_check_bulk_until(fork_at(world), pods.data(), pods.size(), &options, &result, &error_)
+                    : berth_snapshot_check_bulk_until(at(world.snapshots, place_), pods.data(), pods.size(), &options,
+                                                      &result, &error_);
     return answer(status, result);
   }
   std::string explain(World& world) const {
@@ -381,6 +378,7 @@ class Call {
     const berth_shape* const shapes = &drawn;
     berth_scale_up_options options = BERTH_SCALE_UP_OPTIONS_INIT;
     options.flags = flag_if((flags_ & 1) != 0, BERTH_EXISTING_FIRST) | flag_if((flags_ & 2) != 0, BERTH_DECREASING);
+    options.cancel = token(world);
     berth_result* result = nullptr;
     const std::size_t count = 1 + start_ % 3;
     const berth_status status =
@@ -396,6 +394,7 @@ class Call {
     options.preset = static_cast<std::uint32_t>(place_ % 3);
     options.rules_off = flag_if(start_ % 4 != 0, 1U << BERTH_RULE_NO_CONTROLLER);
     options.nodes = set_at(world);
+    options.cancel = token(world);
     return options;
   }
   std::string drain(World& world) const {

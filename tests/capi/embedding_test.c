@@ -8,7 +8,7 @@ static void names_every_status(void) {
   EXPECT(strlen(berth_version_string()) > 0);
   EXPECT(strcmp(berth_status_name(BERTH_E_STALE), "BERTH_E_STALE") == 0);
   EXPECT(strcmp(berth_status_name(99), "unknown status") == 0);
-  for (berth_status status = BERTH_E_INTERNAL; status <= BERTH_IGNORED; ++status)
+  for (berth_status status = BERTH_E_INTERNAL; status <= BERTH_CANCELLED; ++status)
     EXPECT(strncmp(berth_status_name(status), "BERTH_", 6) == 0 && strlen(berth_status_text(status)) > 0);
 }
 
@@ -89,6 +89,7 @@ static void run_on(const char* backend) {
   room_is_reserved(backend);
   estimates_new_nodes(backend);
   drains_and_replaces_nodes(backend);
+  calls_are_cancelled(backend);
 }
 
 int main(void) {

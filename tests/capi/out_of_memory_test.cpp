@@ -83,6 +83,7 @@ struct Handles {
   OwnedFork fork;
   OwnedFork child;
   OwnedNodeSet no_nodes;
+  OwnedCancel cancel = make_cancel();
 };
 
 struct Call {
@@ -141,6 +142,42 @@ std::vector<Call> calls() {
        [free_result](Handles& h) {
          berth_result* result = nullptr;
          return free_result(berth_snapshot_preempt(h.snapshot.get(), h.pods[2].get(), 0, &result, nullptr), result);
+       }},
+      {"cancel_create",
+       [](Handles&) {
+         berth_cancel* cancel = nullptr;
+         const berth_status status = berth_cancel_create(&cancel, nullptr);
+         berth_cancel_free(&cancel);
+         return status;
+       }},
+      {"snapshot_check_bulk_until",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_check_options options = BERTH_CHECK_OPTIONS_INIT;
+         options.cancel = h.cancel.get();
+         return free_result(
+             berth_snapshot_check_bulk_until(h.snapshot.get(), h.all.data(), h.all.size(), &options, &result, nullptr),
+             result);
+       }},
+      {"fork_schedule with a token",
+       [free_result](Handles& h) {
+         berth_result* result = nullptr;
+         berth_schedule_options options = BERTH_SCHEDULE_OPTIONS_INIT;
+         options.cancel = h.cancel.get();
+         const std::array<const berth_pod*, 2> pods = {h.pods[0].get(), h.pods[2].get()};
+         return free_result(berth_fork_schedule(h.fork.get(), pods.data(), pods.size(), &options, &result, nullptr),
+                            result);
+       }},
+      {"fork_drain, kept, with a token",
+       [free_result](Handles& h) {
+         static const std::array<std::uint32_t, 2> kDrained = {0, 2};
+         berth_result* result = nullptr;
+         berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+         options.flags = BERTH_DRAIN_TOGETHER | BERTH_DRAIN_KEEP;
+         options.rules_off = 1U << BERTH_RULE_NO_CONTROLLER;
+         options.cancel = h.cancel.get();
+         return free_result(
+             berth_fork_drain(h.fork.get(), kDrained.data(), kDrained.size(), &options, &result, nullptr), result);
        }},
       {"fork_explain",
        [free_result](Handles& h) {

@@ -48,6 +48,12 @@ OwnedCluster make_cluster(const char* backend, std::uint64_t seed) {
   return OwnedCluster(cluster);
 }
 
+OwnedCancel make_cancel() {
+  berth_cancel* cancel = nullptr;
+  EXPECT_EQ(berth_cancel_create(&cancel, nullptr), BERTH_OK);
+  return OwnedCancel(cancel);
+}
+
 std::string text_of(const berth_result& result) {
   std::string out;
   for (std::uint32_t id = BERTH_COLUMN_NODE; id <= BERTH_COLUMN_PRICE; ++id) {

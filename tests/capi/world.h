@@ -26,9 +26,11 @@ using OwnedFork = Owned<berth_fork, berth_fork_free>;
 using OwnedPod = Owned<berth_pod, berth_pod_free>;
 using OwnedNodeSet = Owned<berth_node_set, berth_node_set_free>;
 using OwnedResult = Owned<berth_result, berth_result_free>;
+using OwnedCancel = Owned<berth_cancel, berth_cancel_free>;
 
 OwnedEngine make_engine(const char* backend, std::uint64_t seed, std::int32_t threads = 2);
 OwnedCluster make_cluster(const char* backend, std::uint64_t seed);
+OwnedCancel make_cancel();
 
 /// Everything that a result says, but for the backend.
 std::string text_of(const berth_result& result);

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// When a call has to stop: its deadline, and the token by which the caller cancels it.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "include/berth/berth.h"
+
+/// Set by any thread and by signal handlers.
+struct berth_cancel {
+  std::atomic<bool> is_triggered = false;
+};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+namespace berth::capi {
+
+/// Made at the start of a call, and asked by all threads that work for it.
+class StopWatch {
+ public:
+  /// @param deadline_us  0: none
+  /// @param cancel  null: none
+  explicit StopWatch(std::uint64_t deadline_us = 0, const berth_cancel* cancel = nullptr);
+  StopWatch(const StopWatch&) = delete;
+  StopWatch& operator=(const StopWatch&) = delete;
+
+  bool can_stop() const { return deadline_us_ > 0 || cancel_ != nullptr; }
+  /// BERTH_OK: go on. Otherwise BERTH_DEADLINE or BERTH_CANCELLED, whichever was seen first, from then on.
+  /// @param heeds_deadline  false of the part of a call that is done whatever the deadline
+  berth_status stop(bool heeds_deadline = true) const;
+  bool is_over(bool heeds_deadline = true) const { return stop(heeds_deadline) != BERTH_OK; }
+  /// BatchLimits::deadline_us of the next piece of work, behind which the watch is to be asked again; 0: no limit.
+  std::int64_t piece_us(bool heeds_deadline = true) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::int64_t passed_us() const;
+
+  std::int64_t deadline_us_;
+  const berth_cancel* cancel_;
+  Clock::time_point begin_;
+  mutable std::atomic<berth_status> stopped_ = BERTH_OK;
+};
+
+/// Pods of a batch between two looks at a stop watch, at most.
+inline constexpr std::size_t kPieceOfBatch = 256;
+
+/// How many elements of a call's work are done between two looks at its stop watch: more while they take little time.
+class PieceSizes {
+ public:
+  /// @param least  in a piece: those that are done at once
+  /// @param most  in a piece, and the size of each where nothing can stop the call
+  PieceSizes(const StopWatch& watch, std::size_t least, std::size_t most)
+      : is_steady_(!watch.can_stop()),
+        least_(least),
+        most_(std::max(least, most)),
+        size_(is_steady_ ? most_ : least_) {}
+  /// Call at the begin of a piece.
+  std::size_t next();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool is_steady_;
+  std::size_t least_;
+  std::size_t most_;
+  std::size_t size_;
+  std::optional<Clock::time_point> begin_;  ///< nullopt: before the first piece
+};
+
+}  // namespace berth::capi

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls whose token is triggered, from C. */
+
+#include "tests/capi/embedding_world.h"
+
+void calls_are_cancelled(const char* backend) {
+  berth_cluster* cluster = cluster_of(backend);
+  berth_pod* pod = make_pod(cluster, "late", 1, "");
+  const berth_pod* const asked[1] = {pod};
+  berth_snapshot* snapshot = snapshot_of(cluster);
+  berth_fork* fork = fork_of(snapshot);
+  berth_cancel* cancel = NULL;
+  berth_check_options check = BERTH_CHECK_OPTIONS_INIT;
+  berth_schedule_options schedule = BERTH_SCHEDULE_OPTIONS_INIT;
+  berth_result* result = NULL;
+  uint32_t node = 0;
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_cancel_create(NULL, &error));
+  EXPECT_STATUS(BERTH_OK, berth_cancel_create(&cancel, &error));
+  EXPECT(berth_cancel_is_triggered(cancel) == 0);
+  check.cancel = cancel;
+  schedule.cancel = cancel;
+  berth_cancel_trigger(cancel);
+  EXPECT(berth_cancel_is_triggered(cancel) == 1);
+  EXPECT_STATUS(BERTH_CANCELLED, berth_snapshot_check_bulk_until(snapshot, asked, 1, &check, &result, &error));
+  column(result, BERTH_COLUMN_NODE, BERTH_TYPE_U32, 3);
+  column(result, BERTH_COLUMN_JUDGED, BERTH_TYPE_U8, 0);
+  column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 0);
+  berth_result_free(&result);
+  EXPECT_STATUS(BERTH_CANCELLED, berth_fork_schedule(fork, asked, 1, &schedule, &result, &error));
+  column(result, BERTH_COLUMN_NODE, BERTH_TYPE_U32, 0);
+  berth_result_free(&result);
+  EXPECT_STATUS(BERTH_OK, berth_fork_node_of_pod(fork, "uid-late", &node, &error));
+  EXPECT(node == BERTH_NO_NODE);
+
+  berth_cancel_reset(cancel);
+  EXPECT(berth_cancel_is_triggered(cancel) == 0);
+  check.flags = BERTH_STOP_AT_FAILURE;
+  EXPECT_STATUS(BERTH_E_ARGUMENT, berth_fork_check_bulk_until(fork, asked, 1, &check, &result, &error));
+  check.flags = BERTH_NO_REASONS;
+  EXPECT_STATUS(BERTH_OK, berth_fork_check_bulk_until(fork, asked, 1, &check, &result, &error));
+  column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 3);
+  berth_result_free(&result);
+  schedule.struct_size = (uint32_t)offsetof(berth_schedule_options, cancel); /* of a caller without the token */
+  berth_cancel_trigger(cancel);
+  EXPECT_STATUS(BERTH_OK, berth_fork_schedule(fork, asked, 1, &schedule, &result, &error));
+  EXPECT(*(const uint8_t*)column(result, BERTH_COLUMN_FITS, BERTH_TYPE_U8, 1) == 1);
+  berth_result_free(&result);
+
+  berth_cancel_trigger(NULL);
+  berth_cancel_reset(NULL);
+  EXPECT(berth_cancel_is_triggered(NULL) == 0);
+  berth_cancel_free(&cancel);
+  EXPECT(cancel == NULL);
+  berth_cancel_free(&cancel);
+  berth_cancel_free(NULL);
+  berth_fork_free(&fork);
+  berth_snapshot_free(&snapshot);
+  berth_pod_free(&pod);
+  berth_cluster_free(&cluster);
+}
