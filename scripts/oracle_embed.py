@@ -14,6 +14,8 @@ or reverts one, and writes in each state the objects and what berth.h answers. C
     schedule       each placement must be one that upstream could make, with the same total, or the message the same
     max_replicas   as many copies as upstream places along the placements of the schedule verb, before the first that fits nowhere
     drain          each pod of a drained node goes to the first node that upstream accepts, or upstream refuses every node
+    scale_up       each pod of an estimate goes to the first node that upstream accepts, existing or new, or to one more new node, or
+                   upstream refuses it on every node and on an empty new one, with the same reasons
 
 Last line: oracle-embed: N clusters, N answers, N differences. Exit status 1 when there is a difference, 2 when nothing was
 compared. The lines before count the answers of each verb.
@@ -185,21 +187,51 @@ def drain_differences(walk, records, answers):
     for record in records:
         answers["drain"] += 1
         alone = record["alone"]
-        feasible = {node["node"] for node in alone["nodes"] if node["feasible"]}
-        order = names[start:] + names[:start]
-        fitting = next((name for name in order if name in feasible), "")
+        fitting = first_fitting(alone, names[start:] + names[:start])
         target = record.get("chosen", "")
-        if failed_before_scores(alone):
-            fitting = ""
         if fitting != target:
             said = fitting or alone.get("error") or "no node"
-            yield Difference(record["pod"], "drain", f"{said} vs {target or 'no node'}", sorted(feasible), walk)
+            yield Difference(record["pod"], "drain", f"{said} vs {target or 'no node'}", alone, walk)
             return
         if target:
             start = names.index(target) + 1
 
 
-WALKS = {"schedule": schedule_differences, "max_replicas": replicas_differences, "drain": drain_differences}
+def first_fitting(record, names):
+    """The first of the nodes that upstream accepts; empty: none."""
+    feasible = {node["node"] for node in record["nodes"] if node["feasible"]} if not failed_before_scores(record) else set()
+    return next((name for name in names if name in feasible), "")
+
+
+def scale_up_differences(walk, records, answers):
+    """First fit among existing nodes and the new ones that are there, then one more, where the pod must fit or is left over."""
+    records = iter(records)
+    for step in walk["steps"]:
+        answers["scale_up"] += 1
+        names = walk["existing"] + [f"new-{number}" for number in range(step["added"])]
+        record = next(records)
+        fitting = first_fitting(record, names)
+        if not fitting and step["node"] not in names:
+            record = next(records)
+            fitting = first_fitting(record, [f"new-{step['added']}"])
+        if fitting != step["node"]:
+            text = f"{fitting or 'no node'} vs {step['node'] or 'no node'} ({step['added']} new before it)"
+            yield Difference(step["pod"], "scale_up", text, record, step)
+            return
+        if step["node"]:
+            next(records)
+        elif not failed_before_scores(record):
+            yield from refusal_differences(record, f"new-{step['added']}", step)
+
+
+def refusal_differences(record, name, step):
+    verdict = expected_verdict(record, next(node for node in record["nodes"] if node["node"] == name))
+    if verdict[4] is not None and verdict[4] != parts(step["refusal"]):
+        yield Difference(step["pod"], "scale_up refusal", f"{verdict} vs {step['refusal']}", record, step)
+
+
+WALKS = {"schedule": schedule_differences, "max_replicas": replicas_differences, "drain": drain_differences,
+         "scale_up": scale_up_differences}
 
 
 class Work:

@@ -235,4 +235,25 @@ std::vector<Moved> EmbeddingCalls::drain(berth_fork* fork, const std::string& no
   return moved;
 }
 
+std::vector<Estimated> EmbeddingCalls::scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods, const json& node,
+                                                std::uint32_t flags) {
+  const std::vector<const berth_pod*> all = pointers(pods);
+  const std::string text = node.dump();
+  berth_shape shape = BERTH_SHAPE_INIT;
+  shape.node = text.data();
+  shape.node_size = text.size();
+  const berth_shape* const shapes = &shape;
+  berth_scale_up_options options = BERTH_SCALE_UP_OPTIONS_INIT;
+  options.flags = flags;
+  berth_result* made = nullptr;
+  must(berth_fork_scale_up(fork, all.data(), all.size(), &shapes, 1, &options, &made, &error_), &error_);
+  const OwnedResult result(made);
+  const auto nodes = column<std::uint32_t>(*result, BERTH_COLUMN_NODE);
+  const auto new_nodes = column<std::uint32_t>(*result, BERTH_COLUMN_NEW_NODE);
+  const auto reasons = texts(*result, BERTH_COLUMN_REASONS);
+  std::vector<Estimated> estimated;
+  for (std::size_t i = 0; i < nodes.size(); ++i) estimated.push_back({node_name(nodes[i]), new_nodes[i], reasons[i]});
+  return estimated;
+}
+
 }  // namespace berth::test

@@ -40,6 +40,13 @@ struct Moved {
   std::string node;  ///< empty: none
 };
 
+/// Where a scale-up estimate of one shape puts a pod.
+struct Estimated {
+  std::string node;  ///< an existing one; empty: none
+  std::uint32_t new_node = BERTH_NO_NODE;
+  std::string refusal;  ///< reasons of an empty new node, of a pod that is left over
+};
+
 /// One cluster.
 class EmbeddingCalls {
  public:
@@ -71,6 +78,10 @@ class EmbeddingCalls {
   /// @return -1: the shape is not judged, or there is no end to its copies
   std::int64_t max_replicas(berth_fork* fork, const berth_pod* shape);
   std::vector<Moved> drain(berth_fork* fork, const std::string& node, std::uint32_t rules_off);
+
+  /// Of nodes like this one. @param flags  of berth_scale_up_options
+  std::vector<Estimated> scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods, const nlohmann::json& node,
+                                  std::uint32_t flags);
 
   berth_error* error() { return &error_; }
 

@@ -14,12 +14,15 @@
 //              what berth_*_check_bulk() has of the pod, numbers as in berth.h. "tried": upstream takes it from its
 //              queue
 //     RECORD   of berth_*_explain(): docs/schemas/explain-record.schema.json
-//     WALK     {"verb": "schedule" | "max_replicas" | "drain", "pods": [POD...], "follow": [LINE...], ...}: what
-//     happens
+//     WALK     {"verb": "schedule" | "max_replicas" | "drain" | "scale_up", "pods": [POD...], "follow": [LINE...],
+//     ...}: what happens
 //              behind the path; the pods are pending from the beginning, beside those of the cluster.
 //              "max_replicas" has "count", what the verb said; "drain" has "candidates", the names of the nodes that
 //              pods may go to by ascending number, "start", the position of the first one that is tried, and "failed"
-//              instead where the call failed
+//              instead where the call failed. "scale_up" has "existing", the names of nodes that are tried before new
+//              ones, and "steps", what the estimate says of each pod: {"pod", "added": the number of new nodes before
+//              it, "node": new-<number>, an existing one or "", "refusal": reasons of an empty new node}. Each step is
+//              asked before a node is added, and once more behind that
 
 #include <fmt/format.h>
 
@@ -254,6 +257,7 @@ class Embedding {
     const OwnedFork what_if = place.fork != nullptr ? calls_.fork(place.fork) : calls_.fork(place.snapshot);
     count_replicas(what_if.get(), history, state["walks"]);
     drain(what_if.get(), history, state["walks"]);
+    scale_up(what_if.get(), history, state["walks"]);
     if (place.fork != nullptr) schedule(place.fork, *place.model, state["walks"]);
     write_line(state);
   }
@@ -308,6 +312,55 @@ class Embedding {
                      {"count", count},
                      {"pods", std::move(pods)},
                      {"follow", std::move(follow)}});
+  }
+
+  /// A new node is added before the first pod that goes there, and for a look at it by each pod that is left over.
+  void scale_up(berth_fork* fork, const ClusterHistory& history, json& walks) {
+    std::vector<PodPtr> pods;
+    for (const PodPtr& pod : pending_pods(history))
+      if (is_asked(*pod) && !dice_.one_in(3)) pods.push_back(pod);
+    const std::vector<const NodeInfo*> nodes = history.live_cache().nodes();
+    if (pods.empty() || nodes.empty()) return;
+    std::vector<OwnedPod> handles;
+    for (const PodPtr& pod : pods) handles.push_back(calls_.pod(pending_json(history, *pod)));
+    const json shape = json_of(*dice_.pick(nodes)->node);
+    const bool existing_first = dice_.one_in(2);
+    const std::vector<Estimated> estimated =
+        calls_.scale_up(fork, handles, shape, existing_first ? BERTH_EXISTING_FIRST : 0);
+    json follow = json::array();
+    json steps = json::array();
+    std::uint32_t added = 0;
+    for (std::size_t i = 0; i < pods.size(); ++i) {
+      const Estimated& answer = estimated[i];
+      const json ask = {{"ask", pods[i]->uid()}};
+      json step = {{"pod", pods[i]->full_name()}, {"added", added}, {"node", answer.node}, {"refusal", answer.refusal}};
+      if (answer.new_node != BERTH_NO_NODE) step["node"] = new_node_name(answer.new_node);
+      steps.push_back(step);
+      follow.push_back(ask);
+      if (!answer.node.empty() || answer.new_node < added) {
+        follow.push_back(Placement{step["node"], 0, ""}.line(pods[i]->uid()));
+        continue;
+      }
+      follow.push_back(apply_line({{"upsert", new_node(shape, added)}}));
+      follow.push_back(ask);
+      if (answer.new_node == BERTH_NO_NODE) {
+        follow.push_back(apply_line(removal_line("Node", "", new_node_name(added))));
+      } else {
+        follow.push_back(Placement{new_node_name(added), 0, ""}.line(pods[i]->uid()));
+        ++added;
+      }
+    }
+    walks.push_back({{"verb", "scale_up"},
+                     {"steps", std::move(steps)},
+                     {"existing", existing_first ? json(calls_.node_names(fork)) : json::array()},
+                     {"pods", json::array()},
+                     {"follow", std::move(follow)}});
+  }
+  static std::string new_node_name(std::uint32_t number) { return fmt::format("new-{}", number); }
+  static json new_node(json shape, std::uint32_t number) {
+    shape["metadata"]["name"] = new_node_name(number);
+    shape["metadata"]["labels"]["kubernetes.io/hostname"] = new_node_name(number);
+    return shape;
   }
 
   /// One node by first fit, without rules that hold pods back.
