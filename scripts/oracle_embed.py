@@ -9,7 +9,7 @@ Case S + k is the cluster, configuration and feature gates of that case of oracl
 (tests/histories/write_embedding.cpp) loads it through berth.h, changes it, opens forks and forks of forks, changes those, commits
 or reverts one, and writes in each state the objects and what berth.h answers. Compared are, state by state:
 
-    check_bulk     fits, plugin, phase, code and reasons of every pending pod on every node
+    check_bulk     fits, plugin, phase, code and reasons of every pending pod on every node, and of a running one as moved
     explain        the whole record of a few pods, scores and the order of nodes included
     schedule       each placement must be one that upstream could make, with the same total, or the message the same
     max_replicas   as many copies as upstream places along the placements of the schedule verb, before the first that fits nowhere
@@ -66,7 +66,7 @@ def expected_verdict(record, node):
     refusing = refusing_plugin(record)
     if refusing:
         return False, node["code"], "PreFilter", refusing["plugin"], parts(", ".join(refusing.get("reasons") or []))
-    return False, node["code"], "PreFilter", None, None  # left out by the names that PreFilter plugins give
+    return False, node["code"], "PreFilter", None, parts(record["leftOut"])  # upstream blames plugins in the text alone
 
 
 def verdict_of(node):
@@ -76,6 +76,12 @@ def verdict_of(node):
 def failed_before_scores(record):
     """Upstream's cycle ended with an error that first fit and checks have, too."""
     return record.get("error", "").startswith(("prefilter: ", "filter: "))
+
+
+def different(expected, said):
+    """The plugin of a node that is left out is one of those that the text names."""
+    blamed = expected[3] if expected[3] is not None else said[3]
+    return expected[:3] + (blamed, expected[4]) != said or (expected[3] is None and (not blamed or blamed not in said[4][0]))
 
 
 def error_differences(record, check):
@@ -98,7 +104,7 @@ def check_differences(record, check):
     for node in record["nodes"]:
         expected = expected_verdict(record, node)
         said = verdict_of(ours[node["node"]])
-        if any(e != s for e, s in zip(expected, said) if e is not None or s is None):
+        if different(expected, said):
             yield Difference(record["pod"], "check", f"{node['node']}: {expected} vs {said}", node, ours[node["node"]])
 
 
@@ -226,12 +232,23 @@ def scale_up_differences(walk, records, answers):
 
 def refusal_differences(record, name, step):
     verdict = expected_verdict(record, next(node for node in record["nodes"] if node["node"] == name))
-    if verdict[4] is not None and verdict[4] != parts(step["refusal"]):
+    if verdict[4] != parts(step["refusal"]):
         yield Difference(step["pod"], "scale_up refusal", f"{verdict} vs {step['refusal']}", record, step)
 
 
+def as_moved_differences(walk, records, answers):
+    check = walk["check"]
+    if check["judged"] != JUDGED:
+        yield Difference(check["pod"], "judged", f"not judged: {check['nodes'][:1]}", None, None)
+        return
+    for record in records:
+        answers["check_bulk, as moved"] += len(check["nodes"])
+        if record["nodes"]:
+            yield from check_differences(record, check)
+
+
 WALKS = {"schedule": schedule_differences, "max_replicas": replicas_differences, "drain": drain_differences,
-         "scale_up": scale_up_differences}
+         "scale_up": scale_up_differences, "as_moved": as_moved_differences}
 
 
 class Work:

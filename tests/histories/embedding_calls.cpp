@@ -156,11 +156,11 @@ void EmbeddingCalls::remove_pod(berth_fork* fork, const std::string& uid) {
 }
 
 void EmbeddingCalls::check_all(const berth_snapshot* snapshot, berth_fork* fork, const std::vector<OwnedPod>& pods,
-                               json& checks) {
+                               json& checks, std::uint32_t flags) {
   const std::vector<const berth_pod*> all = pointers(pods);
   berth_result* made = nullptr;
-  must(snapshot != nullptr ? berth_snapshot_check_bulk(snapshot, all.data(), all.size(), nullptr, 0, &made, &error_)
-                           : berth_fork_check_bulk(fork, all.data(), all.size(), nullptr, 0, &made, &error_),
+  must(snapshot != nullptr ? berth_snapshot_check_bulk(snapshot, all.data(), all.size(), nullptr, flags, &made, &error_)
+                           : berth_fork_check_bulk(fork, all.data(), all.size(), nullptr, flags, &made, &error_),
        &error_);
   const OwnedResult result(made);
   const auto numbers = column<std::uint32_t>(*result, BERTH_COLUMN_NODE);

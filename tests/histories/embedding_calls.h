@@ -72,7 +72,7 @@ class EmbeddingCalls {
   /// Every pod on every node. @param snapshot  null: the fork is asked
   /// @param checks  one object a pod, which gets "judged" and "nodes"
   void check_all(const berth_snapshot* snapshot, berth_fork* fork, const std::vector<OwnedPod>& pods,
-                 nlohmann::json& checks);
+                 nlohmann::json& checks, std::uint32_t flags = 0);
   nlohmann::json explain(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod);
   std::vector<Placement> schedule(berth_fork* fork, const std::vector<OwnedPod>& pods);
   /// @return -1: the shape is not judged, or there is no end to its copies

@@ -14,7 +14,8 @@
 //              what berth_*_check_bulk() has of the pod, numbers as in berth.h. "tried": upstream takes it from its
 //              queue
 //     RECORD   of berth_*_explain(): docs/schemas/explain-record.schema.json
-//     WALK     {"verb": "schedule" | "max_replicas" | "drain" | "scale_up", "pods": [POD...], "follow": [LINE...],
+//     WALK     {"verb": "schedule" | "max_replicas" | "drain" | "scale_up" | "as_moved", "pods": [POD...], "follow":
+//     [LINE...],
 //     ...}: what happens
 //              behind the path; the pods are pending from the beginning, beside those of the cluster.
 //              "max_replicas" has "count", what the verb said; "drain" has "candidates", the names of the nodes that
@@ -22,7 +23,7 @@
 //              instead where the call failed. "scale_up" has "existing", the names of nodes that are tried before new
 //              ones, and "steps", what the estimate says of each pod: {"pod", "added": the number of new nodes before
 //              it, "node": new-<number>, an existing one or "", "refusal": reasons of an empty new node}. Each step is
-//              asked before a node is added, and once more behind that
+//              asked before a node is added, and once more behind that. "as_moved" has "check", a CHECK
 
 #include <fmt/format.h>
 
@@ -30,10 +31,8 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,6 +40,7 @@
 #include "host/objects/pod_copy.h"
 #include "host/objects/pod_state.h"
 #include "tests/histories/embedding_calls.h"
+#include "tests/histories/embedding_model.h"
 #include "tests/histories/history_lines.h"
 #include "tests/property/cluster_history.h"
 #include "tests/support/open_backend.h"
@@ -54,53 +54,6 @@ constexpr std::int64_t kMostCopies = 60;   ///< of a shape whose copies upstream
 constexpr std::size_t kMostDrained = 25;   ///< pods of a node that is drained
 constexpr std::size_t kMostExplained = 3;  ///< pods of a state
 constexpr std::uint32_t kAllRules = (1U << (BERTH_RULE_TOLERATES_TAINT + 1)) - 2;
-
-template <class Object>
-json json_of(const Object& object) {
-  std::string text;
-  append_json(text, object);
-  return json::parse(text);
-}
-
-/// The pod under another name, waiting for a node.
-json renamed(json pod, const std::string& name) {
-  pod["metadata"]["name"] = name;
-  pod["metadata"]["uid"] = "uid-" + name;
-  pod["spec"].erase("nodeName");
-  if (pod.contains("status")) pod["status"].erase("nominatedNodeName");
-  return pod;
-}
-
-json change_json(const NodeUpsert& change) { return upsert_line(*change.node); }
-json change_json(const NodeRemoval& change) { return removal_line("Node", "", change.name); }
-/// berth.h reads pods as their owners write them, and so shall upstream: label keys are not merged into selectors yet.
-json pod_line(json pod) { return {{"upsert", std::move(pod)}, {"created", true}}; }
-json change_json(const PodUpsert& change) { return pod_line(json_of(*change.pod)); }
-json change_json(const PodRemoval& change) { return removal_line("Pod", "", "", change.uid); }
-json change_json(const NominationUpsert& change) { return nomination_line(change.pod->uid(), change.node_name); }
-json change_json(const NamespaceUpsert& change) { return upsert_line(change.object); }
-json change_json(const NamespaceRemoval& change) { return removal_line("Namespace", "", change.name); }
-json change_json(const ServiceUpsert& change) { return upsert_line(change.object); }
-json change_json(const ServiceRemoval& change) { return removal_line("Service", change.namespace_, change.name); }
-json change_json(const WorkloadUpsert& change) { return upsert_line(change.object); }
-json change_json(const WorkloadRemoval& change) { return removal_line(change.kind, change.namespace_, change.name); }
-template <class Other>
-json change_json(const Other&) {
-  throw std::logic_error("a history has no such event");
-}
-
-json apply_line(json change) { return {{"apply", json::array({std::move(change)})}}; }
-
-/// What a state looks like, and how upstream gets there.
-struct Model {
-  ClusterHistory history;
-  json path = json::array();
-
-  explicit Model(ClusterHistory begun) : history(std::move(begun)) {}
-  void happened(const ClusterChange& change) {
-    path.push_back(apply_line(std::visit([](const auto& what) { return change_json(what); }, change)));
-  }
-};
 
 /// What is asked.
 struct Place {
@@ -257,6 +210,7 @@ class Embedding {
     const OwnedFork what_if = place.fork != nullptr ? calls_.fork(place.fork) : calls_.fork(place.snapshot);
     count_replicas(what_if.get(), history, state["walks"]);
     drain(what_if.get(), history, state["walks"]);
+    check_as_moved(what_if.get(), history, state["walks"]);
     scale_up(what_if.get(), history, state["walks"]);
     if (place.fork != nullptr) schedule(place.fork, *place.model, state["walks"]);
     write_line(state);
@@ -312,6 +266,27 @@ class Embedding {
                      {"count", count},
                      {"pods", std::move(pods)},
                      {"follow", std::move(follow)}});
+  }
+
+  /// A pod that stands on a node, on every node, as if it left its own.
+  void check_as_moved(berth_fork* fork, const ClusterHistory& history, json& walks) {
+    std::vector<std::pair<PodPtr, std::string>> pods;
+    for (const NodeInfo* info : history.live_cache().nodes())
+      for (const PodPtr& pod : info->pods)
+        if (has_profile(*pod)) pods.emplace_back(pod, info->name);
+    if (pods.empty()) return;
+    const auto& [pod, node] = dice_.pick(pods);
+    json running = json_of(*pod);
+    running["spec"]["nodeName"] = node;
+    std::vector<OwnedPod> handles;
+    handles.push_back(calls_.pod(running));
+    json checks = json::array({{{"pod", pod->full_name()}}});
+    calls_.check_all(nullptr, fork, handles, checks, BERTH_AS_MOVED);
+    walks.push_back(
+        {{"verb", "as_moved"},
+         {"check", checks.front()},
+         {"pods", json::array({renamed(json_of(*pending_copy_of(*pod)), "moved")})},
+         {"follow", json::array({apply_line(removal_line("Pod", "", "", pod->uid())), json{{"ask", "uid-moved"}}})}});
   }
 
   /// A new node is added before the first pod that goes there, and for a look at it by each pod that is left over.
