@@ -28,7 +28,7 @@ space := $(subst ,, )
 INPUTS ?= 1000
 
 .PHONY: help run install test images arm64 cuda cuda-test hostile bench asan ubsan tsan fuzz lint format clean dependencies \
-        program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-queue oracle-branches golden bench-engine bench-embed bench-peer \
+        program oracle oracle-histories oracle-runs oracle-schedule oracle-batches oracle-preemption oracle-embed oracle-queue oracle-branches golden bench-engine bench-embed bench-peer \
         bench-peer-preemption bench-peer-perf perf oracle-1.35 \
         oracle-1.36 oracle-queue-1.35 oracle-queue-1.36 peer
 
@@ -46,6 +46,7 @@ help:
 	@echo 'make oracle-schedule the evictions of berth schedule (RUNS=1000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-batches  opportunistic batching (--batching kube-1.35, HISTORIES=1000 SEED=1)'
 	@echo 'make oracle-preemption   the victims of pods that fit nowhere (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
+	@echo 'make oracle-embed    what libberth answers in forks of forks (CLUSTERS=2000 SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make oracle-queue    compare the scheduling queue with upstream'"'"'s on random histories; needs Go'
 	@echo '             (HISTORIES=1000 of each release, SEED=1 RELEASE=1.35|1.36|both)'
 	@echo 'make golden  record the answers of upstream kube-scheduler again (tests/golden); needs Go'
@@ -120,6 +121,10 @@ write-%:
 oracle-histories: write-history $(RELEASES:%=oracle-%)
 	scripts/oracle_histories.py --berth $(BERTH) --histories-program build/host/tests/histories/write_history $(ORACLES) \
 	  --histories $(HISTORIES) --seed $(SEED) --jobs $(JOBS)
+
+oracle-embed: write-embedding $(RELEASES:%=oracle-%)
+	scripts/oracle_embed.py --berth $(BERTH) --embedding-program build/host/tests/histories/write_embedding $(ORACLES) \
+	  --clusters $(CLUSTERS) --seed $(SEED) --jobs $(JOBS)
 
 oracle-runs: write-run $(RELEASES:%=oracle-%)
 	scripts/oracle_runs.py --berth $(BERTH) --runs-program build/host/tests/histories/write_run $(ORACLES) \

@@ -52,6 +52,7 @@ type podRecord struct {
 	Message   string         `json:"message,omitempty"`
 	Rejectors []string       `json:"rejectors,omitempty"` // UnschedulablePlugins of the diagnosis, with a message only
 	Error     string         `json:"error,omitempty"`
+	LeftOut   string         `json:"leftOut,omitempty"` // the reason of nodes that PreFilter plugins do not name
 }
 
 func explainAll(ctx context.Context, s *upstream.Scheduler, out *json.Encoder) error {
@@ -134,6 +135,7 @@ func (c *cycle) filter() bool {
 	if !result.AllNodes() {
 		outside = fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(by)))
 		c.diagnosis.NodeToStatus.SetAbsentNodesStatus(outside)
+		c.record.LeftOut = outside.Message()
 	}
 	for i, node := range c.nodes {
 		if outside != nil && !result.NodeNames.Has(node.Node().Name) {

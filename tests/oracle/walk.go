@@ -21,8 +21,9 @@ import (
 // happening is one line of a history: what happened to a living engine, or what it answered.
 type happening struct {
 	Apply []struct {
-		Upsert json.RawMessage
-		Remove *struct {
+		Upsert  json.RawMessage
+		Created bool // the pod is as its owner wrote it: the API server has not merged label keys into its selectors yet
+		Remove  *struct {
 			Kind, Namespace, Name string
 			UID                   types.UID
 		}
@@ -31,6 +32,7 @@ type happening struct {
 		Status   *string // of the nominated pod, where it names another node
 	}
 	Undo    types.UID
+	Ask     types.UID       // a pod on every node: no step is taken
 	Explain json.RawMessage // of the pod of the next line
 	Place   types.UID
 	Node    string
@@ -64,7 +66,7 @@ type walkRecord struct {
 	Ours  any        `json:"ours,omitempty"`  // what the history has
 }
 
-// walkAll follows a history of events and placements and writes one record per placement. Each placement is assumed,
+// walkAll follows a history of events and placements and writes one record per placement or question. Each placement is assumed,
 // right or wrong.
 func walkAll(ctx context.Context, s *upstream.Scheduler, follow string, out *json.Encoder) error {
 	file, err := os.Open(follow)
@@ -99,6 +101,8 @@ func (w *walker) follow(ctx context.Context, h *happening) error {
 	case h.Explain != nil:
 		w.explain = h.Explain
 		return nil
+	case h.Ask != "":
+		return w.ask(ctx, h.Ask)
 	case h.Place != "":
 		return w.place(ctx, h)
 	case h.Undo != "":
@@ -118,7 +122,7 @@ func (w *walker) apply(h *happening) error {
 		var err error
 		switch {
 		case change.Upsert != nil:
-			err = w.upsert(change.Upsert)
+			err = w.upsert(change.Upsert, change.Created)
 		case change.Remove != nil:
 			r := change.Remove
 			err = w.s.Remove(r.Kind, r.Namespace, r.Name, r.UID)
@@ -132,8 +136,12 @@ func (w *walker) apply(h *happening) error {
 	return nil
 }
 
-func (w *walker) upsert(raw json.RawMessage) error {
-	object, err := upstream.ReadObject(raw)
+func (w *walker) upsert(raw json.RawMessage, created bool) error {
+	read := upstream.ReadObject
+	if created {
+		read = upstream.ReadCreated
+	}
+	object, err := read(raw)
 	if err != nil {
 		return err
 	}
@@ -147,6 +155,18 @@ func (w *walker) pending(uid types.UID) (*v1.Pod, error) {
 		}
 	}
 	return nil, fmt.Errorf("pod %s is placed, and not pending", uid)
+}
+
+func (w *walker) ask(ctx context.Context, uid types.UID) error {
+	pod, err := w.pending(uid)
+	if err != nil {
+		return err
+	}
+	c, err := newCycle(ctx, w.s, pod)
+	if err != nil {
+		return err
+	}
+	return w.out.Encode(c.explain())
 }
 
 func (w *walker) place(ctx context.Context, h *happening) error {

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,7 @@ func TestEventsDecideWhatUpstreamWouldTake(t *testing.T) {
 		"a placement":             {[]string{cordonEmpty, removeRunning, smallOnBusy, largeOnBusy}, []string{noDifference, noDifference}},
 		"a placement that stays":  {[]string{smallOnBusy, largeOnEmpty}, []string{otherNode, noDifference}},
 		"a placement taken back":  {[]string{cordonEmpty, smallOnBusy, `{"undo": "d/small"}`, removeRunning, largeOnBusy}, []string{noDifference, noDifference}},
+		"a question, no step":     {[]string{`{"ask": "d/small"}`, cordonEmpty, `{"ask": "d/small"}`, smallOnBusy}, []string{noDifference, noDifference, noDifference}},
 		"a nomination":            {[]string{`{"apply": [{"nominate": "d/small", "node": "busy"}]}`, smallOnBusy}, []string{noDifference}},
 		"a nomination that ended": {[]string{`{"apply": [{"nominate": "d/small", "node": "busy"}, {"nominate": "d/small"}]}`, smallOnBusy}, []string{otherNode}},
 	} {
@@ -60,11 +62,38 @@ func TestEventsDecideWhatUpstreamWouldTake(t *testing.T) {
 
 func TestAHistoryThatDoesNotFitTheClusterIsRefused(t *testing.T) {
 	for _, line := range []string{
-		`{"place": "d/none", "node": "busy"}`, `{"undo": "d/small"}`, `{"apply": [{"nominate": "d/none", "node": "busy"}]}`,
+		`{"place": "d/none", "node": "busy"}`, `{"ask": "d/none"}`, `{"undo": "d/small"}`, `{"apply": [{"nominate": "d/none", "node": "busy"}]}`,
 		`{"apply": [{"remove": {"kind": "Lease", "name": "a"}}]}`, `{"apply": `,
 	} {
 		if _, err := walked(t, line); err == nil || !strings.Contains(err.Error(), "value 1") {
 			t.Errorf("%s: got %v", line, err)
+		}
+	}
+}
+
+// A pod that its owner has just made keeps away from pods with its own value of a label key; one that was made before has
+// that in its selectors.
+func TestLabelKeysOfCreatedPodsAreMerged(t *testing.T) {
+	const apart = `{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "apart", "namespace": "d", "labels": {"v": "1"}},
+		"spec": {"nodeName": "empty", "containers": [{"name": "c"}], "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+			{"topologyKey": "kubernetes.io/hostname", "labelSelector": {}, "matchLabelKeys": ["v"]}]}}}}`
+	for created, terms := range map[string]int{"true": 1, "false": 0} {
+		s := started(t, "two_nodes.yaml")
+		path := filepath.Join(t.TempDir(), "history")
+		line := `{"apply": [{"upsert": ` + apart + `, "created": ` + created + `}]}`
+		if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := walkAll(t.Context(), s, path, json.NewEncoder(io.Discard)); err != nil {
+			t.Fatal(err)
+		}
+		node, err := s.Snapshot.NodeInfos().Get("empty")
+		if err != nil {
+			t.Fatal(err)
+		}
+		term := node.GetPods()[0].GetPod().Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
+		if found := len(term.LabelSelector.MatchExpressions); found != terms {
+			t.Errorf("created %s: %d merged keys, want %d", created, found, terms)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func (c *Cluster) add(raw json.RawMessage) error {
 		}
 		return nil
 	}
-	object, err := ReadObject(raw)
+	object, err := ReadCreated(raw)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,6 @@ func (c *Cluster) add(raw json.RawMessage) error {
 	case *v1.Node:
 		c.Nodes = append(c.Nodes, o)
 	case *v1.Pod:
-		mergeLabelKeys(o)
 		if o.Status.Phase != v1.PodSucceeded && o.Status.Phase != v1.PodFailed { // as the scheduler's informer selects
 			c.Pods = append(c.Pods, o)
 		}
@@ -102,6 +101,15 @@ func ReadObject(raw json.RawMessage) (runtime.Object, error) {
 	object, _, err := clientscheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
 	if pod, ok := object.(*v1.Pod); ok && err == nil {
 		setDefaults(pod)
+	}
+	return object, err
+}
+
+// ReadCreated reads an object that is about to be created, as ReadCluster does.
+func ReadCreated(raw json.RawMessage) (runtime.Object, error) {
+	object, err := ReadObject(raw)
+	if pod, ok := object.(*v1.Pod); ok && err == nil {
+		mergeLabelKeys(pod)
 	}
 	return object, err
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Calls of berth.h with objects and answers as JSON. A call that fails throws what it says.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/capi/world.h"
+
+namespace berth::test {
+
+/// @throws std::runtime_error unless the status is BERTH_OK
+void must(berth_status status, const berth_error* error);
+
+struct EngineSettings {
+  std::string backend;
+  std::uint64_t seed = 0;
+  std::string release;
+  std::string config;  ///< a path; empty: the defaults
+  std::string feature_gates;
+};
+
+/// What the schedule verb says of a pod.
+struct Placement {
+  std::string node;  ///< empty: none
+  std::int64_t score = 0;
+  std::string message;
+  /// Of write_history.cpp.
+  nlohmann::json line(std::string_view uid) const;
+};
+
+/// What a drain says of a pod.
+struct Moved {
+  std::string uid;
+  int outcome = 0;   ///< BERTH_POD_*
+  std::string node;  ///< empty: none
+};
+
+/// Where a scale-up estimate of one shape puts a pod.
+struct Estimated {
+  std::string node;  ///< an existing one; empty: none
+  std::uint32_t new_node = BERTH_NO_NODE;
+  std::string refusal;  ///< reasons of an empty new node, of a pod that is left over
+};
+
+/// One cluster.
+class EmbeddingCalls {
+ public:
+  explicit EmbeddingCalls(const EngineSettings& settings);
+
+  void upsert(const nlohmann::json& object);
+  /// What is not there is no failure.
+  void remove(const std::string& kind, const std::string& name_space, const std::string& name);
+  void remove_pod(const std::string& uid);
+
+  OwnedPod pod(const nlohmann::json& object);
+  OwnedSnapshot snapshot();
+  OwnedFork fork(const berth_snapshot* snapshot);
+  OwnedFork fork(berth_fork* parent);
+  std::uint32_t node_number(const std::string& name);
+  /// By ascending number.
+  std::vector<std::string> node_names(const berth_fork* fork);
+  void upsert_node(berth_fork* fork, const nlohmann::json& node);
+  void add_pod(berth_fork* fork, const nlohmann::json& pod, const std::string& node);
+  /// One that stands nowhere is no failure.
+  void remove_pod(berth_fork* fork, const std::string& uid);
+
+  /// Every pod on every node. @param snapshot  null: the fork is asked
+  /// @param checks  one object a pod, which gets "judged" and "nodes"
+  void check_all(const berth_snapshot* snapshot, berth_fork* fork, const std::vector<OwnedPod>& pods,
+                 nlohmann::json& checks, std::uint32_t flags = 0);
+  nlohmann::json explain(const berth_snapshot* snapshot, berth_fork* fork, const berth_pod* pod);
+  std::vector<Placement> schedule(berth_fork* fork, const std::vector<OwnedPod>& pods);
+  /// @return -1: the shape is not judged, or there is no end to its copies
+  std::int64_t max_replicas(berth_fork* fork, const berth_pod* shape);
+  std::vector<Moved> drain(berth_fork* fork, const std::string& node, std::uint32_t rules_off);
+
+  /// Of nodes like this one. @param flags  of berth_scale_up_options
+  std::vector<Estimated> scale_up(berth_fork* fork, const std::vector<OwnedPod>& pods, const nlohmann::json& node,
+                                  std::uint32_t flags);
+
+  berth_error* error() { return &error_; }
+
+ private:
+  std::string node_name(std::uint32_t number);
+  std::uint32_t find_node(const std::string& name);
+
+  berth_error error_ = BERTH_ERROR_INIT;
+  OwnedEngine engine_;
+  OwnedCluster cluster_;
+};
+
+}  // namespace berth::test

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/oracle_embed.py sees every way in which an answer of berth.h can differ from upstream's."""
+
+import unittest
+from collections import Counter
+
+from oracle_scripts import accepted, record, refused
+
+from oracle_embed import check_differences, drain_differences, replicas_differences, scale_up_differences
+
+PORTS = {"node": "a", "fits": False, "code": 2, "phase": 2, "plugin": "NodePorts", "reasons": "no"}
+FITS = {"node": "b", "fits": True, "code": 0, "phase": 0, "plugin": "", "reasons": ""}
+
+
+def kinds(differences):
+    return [d.kind for d in differences]
+
+
+def checked(upstream, *nodes):
+    return kinds(check_differences(upstream, {"pod": "default/p", "judged": 1, "nodes": list(nodes)}))
+
+
+class Checks(unittest.TestCase):
+    upstream = record(refused("a"), accepted("b", 7))
+
+    def test_equal_answers_do_not_differ(self):
+        self.assertEqual(checked(self.upstream, PORTS, FITS), [])
+
+    def test_each_field_of_a_verdict_is_compared(self):
+        for wrong in ({"code": 3}, {"phase": 1}, {"plugin": "NodeName"}, {"reasons": "yes"}, {"fits": True}):
+            self.assertEqual(checked(self.upstream, {**PORTS, **wrong}, FITS), ["check"], wrong)
+        self.assertEqual(checked(self.upstream, PORTS, {**PORTS, "node": "b"}), ["check"])
+
+    def test_a_node_that_only_one_side_has_differs(self):
+        self.assertEqual(checked(self.upstream, PORTS), ["check nodes"])
+        self.assertEqual(checked(self.upstream, PORTS, FITS, {**FITS, "node": "c"}), ["check nodes"])
+
+    def test_a_refusal_by_pre_filter_has_the_plugin_and_its_reasons(self):
+        refusing = {"plugin": "VolumeBinding", "code": "UnschedulableAndUnresolvable", "reasons": ["gone"]}
+        upstream = record(refused("a", "PreFilter", "UnschedulableAndUnresolvable", ["gone"]), preFilter=[refusing])
+        ours = {"node": "a", "fits": False, "code": 3, "phase": 1, "plugin": "VolumeBinding", "reasons": "gone"}
+        self.assertEqual(checked(upstream, ours), [])
+        for wrong in ({"plugin": "NodeAffinity"}, {"reasons": ""}, {"phase": 2}):
+            self.assertEqual(checked(upstream, {**ours, **wrong}), ["check"], wrong)
+
+    def test_a_node_that_no_pre_filter_plugin_names_has_the_plugins_in_its_reason(self):
+        text = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+        upstream = record(refused("a", "PreFilter", "UnschedulableAndUnresolvable", []), leftOut=text)
+        ours = {"node": "a", "fits": False, "code": 3, "phase": 1, "plugin": "NodeAffinity", "reasons": text}
+        self.assertEqual(checked(upstream, ours), [])
+        for wrong in ({"plugin": "NodePorts"}, {"plugin": ""}, {"reasons": "no"}, {"code": 2}):
+            self.assertEqual(checked(upstream, {**ours, **wrong}), ["check"], wrong)
+
+    def test_an_error_is_that_of_every_node(self):
+        upstream = record(refused("a", "X", "Error", ["bad"]), error="filter: bad")
+        ours = {"node": "a", "fits": False, "code": 1, "phase": 0, "plugin": "", "reasons": "bad"}
+        self.assertEqual(checked(upstream, ours), [])
+        self.assertEqual(checked(upstream, {**ours, "reasons": "worse"}), ["check error"])
+        self.assertEqual(checked(upstream, FITS), ["check error"])
+
+
+class Walks(unittest.TestCase):
+    def drained(self, start, *records):
+        walk = {"node": "d", "candidates": ["a", "b", "c"], "start": start, "follow": []}
+        return kinds(drain_differences(walk, records, Counter()))
+
+    def moved(self, chosen, *nodes, **more):
+        return {"pod": "default/p", "chosen": chosen, "alone": record(*nodes, **more)}
+
+    def test_a_drained_pod_goes_to_the_first_node_from_the_start(self):
+        nodes = accepted("a", 0), refused("b"), accepted("c", 0)
+        self.assertEqual(self.drained(1, self.moved("c", *nodes)), [])
+        self.assertEqual(self.drained(1, self.moved("a", *nodes)), ["drain"])
+        self.assertEqual(self.drained(1, self.moved("", *nodes)), ["drain"])
+
+    def test_the_next_one_is_tried_from_behind_it(self):
+        nodes = accepted("a", 0), accepted("b", 0), accepted("c", 0)
+        self.assertEqual(self.drained(0, self.moved("a", *nodes), self.moved("b", *nodes)), [])
+        self.assertEqual(self.drained(0, self.moved("a", *nodes), self.moved("a", *nodes)), ["drain"])
+        self.assertEqual(self.drained(2, self.moved("c", *nodes), self.moved("a", *nodes)), [])
+
+    def test_nothing_moves_when_the_cycle_ends_with_an_error_before_scores(self):
+        self.assertEqual(self.drained(0, self.moved("", accepted("a", 0), error="filter: bad")), [])
+        self.assertEqual(self.drained(0, self.moved("", accepted("a", 0), error="prescore: bad")), ["drain"])
+
+    def test_a_drain_that_fails_differs(self):
+        walk = {"node": "d", "failed": "BERTH_E_INTERNAL", "candidates": [], "start": 0, "follow": []}
+        self.assertEqual(kinds(drain_differences(walk, [], Counter())), ["drain failed"])
+
+    def test_copies_are_as_many_as_are_placed(self):
+        def step(chosen):
+            return {**record(accepted("a", 5)), "chosen": chosen, "score": 5 if chosen else 0}
+
+        walk = {"verb": "max_replicas", "shape": "default/p", "count": 1}
+        self.assertEqual(kinds(replicas_differences(walk, [step("a"), step("")], Counter())), [])
+        self.assertEqual(kinds(replicas_differences(walk, [step("a"), step("a")], Counter())), ["count"])
+        self.assertEqual(kinds(replicas_differences(walk, [step("")], Counter())), ["count"])
+        wrong = {**step(""), "difference": "left unplaced, but nodes are feasible"}
+        self.assertEqual(len(kinds(replicas_differences(walk, [step("a"), wrong], Counter()))), 1)
+
+    def estimated(self, step, *records):
+        walk = {"existing": ["a"], "steps": [{"pod": "default/p", "added": 1, "refusal": "", **step}]}
+        return kinds(scale_up_differences(walk, records, Counter()))
+
+    def test_an_estimate_goes_to_the_first_node_or_to_one_more(self):
+        full, free = refused("a"), accepted("new-0", 0)
+        placed = record()
+        self.assertEqual(self.estimated({"node": "new-0"}, record(full, free), placed), [])
+        self.assertEqual(self.estimated({"node": "new-0"}, record(accepted("a", 0), free), placed), ["scale_up"])
+        no = record(full, refused("new-0"))
+        self.assertEqual(self.estimated({"node": "new-1"}, no, record(full, refused("new-0"), accepted("new-1", 0)), placed), [])
+        self.assertEqual(self.estimated({"node": "new-1"}, no, record(full, refused("new-0"), refused("new-1"))), ["scale_up"])
+
+    def test_a_pod_that_is_left_over_is_refused_by_an_empty_new_node_for_its_reasons(self):
+        no, empty = record(refused("a"), refused("new-0")), record(refused("a"), refused("new-0"), refused("new-1"))
+        self.assertEqual(self.estimated({"node": "", "refusal": "no"}, no, empty), [])
+        self.assertEqual(self.estimated({"node": "", "refusal": "yes"}, no, empty), ["scale_up refusal"])
+        fits = record(refused("a"), refused("new-0"), accepted("new-1", 0))
+        self.assertEqual(self.estimated({"node": "", "refusal": "no"}, no, fits), ["scale_up"])
+
+
+if __name__ == "__main__":
+    unittest.main()
