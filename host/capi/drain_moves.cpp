@@ -26,6 +26,13 @@ void know(std::span<const PodPtr> pods, Fork& fork) {
   for (const PodPtr& pod : pods) changes.emplace_back(PodUpsert{pod});
   if (!changes.empty()) fork.fork()->apply(changes);
 }
+/// A pod that was placed, and that no upsert has confirmed, does not name its node.
+PodPtr standing_on(const std::string& node, PodPtr pod) {
+  if (!pod->node_name.empty()) return pod;
+  const std::shared_ptr<Pod> bound = copy_of(*pod);
+  bound->node_name = node;
+  return bound;
+}
 template <class Use>
 void for_each_mover(std::span<Drained> nodes, Use use) {
   for (Drained& node : nodes) {
@@ -75,7 +82,10 @@ std::vector<Drained> named_nodes(const State& state, std::span<const std::uint32
 
 void ask_rules(std::span<Drained> nodes, const State& state, const DrainOptions& options) {
   const SideObjects& side = *state.facts.side;
-  for (Drained& node : nodes) node.pods = state.fork.pods_on(node.name);
+  for (Drained& node : nodes) {
+    node.pods = state.fork.pods_on(node.name);
+    for (PodPtr& pod : node.pods) pod = standing_on(node.name, std::move(pod));
+  }
   tbb::enumerable_thread_specific<DisruptionBudgets> budgets(
       [&] { return DisruptionBudgets(side.budgets, DisruptionBudgets::EmptySelector::kEverything); });
   state.cluster.in_arena([&] {

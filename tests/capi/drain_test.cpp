@@ -273,6 +273,38 @@ TEST_P(Drain, IsKeptInAForkIfThatIsAsked) {
     }
 }
 
+/// Such a pod's object names no node until an upsert confirms it.
+TEST_P(Drain, MovesPodsThatWerePlacedInAFork) {
+  const OwnedCluster cluster = make_cluster(GetParam(), 1);
+  upsert(cluster.get(), node_json({.name = "n0", .cpu = 4}));
+  const std::uint32_t from = node_number(cluster.get(), "n0");
+  const OwnedSnapshot alone = snapshot_of(cluster.get());
+  const OwnedFork fork = fork_of(alone.get());
+  const OwnedPod small = pod_of(cluster.get(), pod_json({.name = "small", .milli_cpu = 500, .priority = 1}));
+  const OwnedPod large = pod_of(cluster.get(), pod_json({.name = "large", .milli_cpu = 3000}));
+  const std::vector<const berth_pod*> pods = {small.get(), large.get()};
+  berth_result* result = nullptr;
+  ASSERT_EQ(berth_fork_schedule(fork.get(), pods.data(), pods.size(), nullptr, &result, nullptr), BERTH_OK);
+  EXPECT_EQ(values_of<std::uint32_t>(*OwnedResult(result), BERTH_COLUMN_NODE), std::vector<std::uint32_t>(2, from));
+  const std::string other = node_json({.name = "n1", .cpu = 2});
+  std::uint32_t to = BERTH_NO_NODE;
+  ASSERT_EQ(berth_fork_add_node(fork.get(), other.data(), other.size(), &to, nullptr), BERTH_OK);
+  berth_drain_options options = BERTH_DRAIN_OPTIONS_INIT;
+  options.rules_off = kAllRules;
+  for (const std::uint32_t flags : {0U, std::uint32_t{BERTH_DRAIN_TOGETHER}, std::uint32_t{BERTH_DRAIN_BY_SCORE}}) {
+    options.flags = flags;
+    ASSERT_EQ(berth_fork_drain(fork.get(), &from, 1, &options, &result, nullptr), BERTH_OK) << flags;
+    const std::vector<Drained> drained = read(*OwnedResult(result));
+    EXPECT_EQ(drained[0].pods.at("uid-small"), (std::pair<int, std::uint32_t>(BERTH_POD_MOVES, to)));
+    EXPECT_EQ(drained[0].pods.at("uid-large").first, BERTH_POD_NO_PLACE);
+    EXPECT_FALSE(drained[0].is_removable);
+  }
+  ASSERT_EQ(berth_fork_commit(fork.get(), nullptr, nullptr), BERTH_OK);
+  options.flags = 0;
+  const OwnedSnapshot committed = snapshot_of(cluster.get());
+  EXPECT_EQ(drain(committed.get(), {from}, options)[0].pods.at("uid-small").second, to);
+}
+
 TEST_P(Drain, RefusesWhatMakesNoSense) {
   const OwnedCluster cluster = make_cluster(GetParam(), 1);
   upsert(cluster.get(), node_json({.name = "n0"}));
