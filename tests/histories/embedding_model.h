@@ -63,7 +63,7 @@ struct Model {
   ClusterHistory history;
   nlohmann::json path = nlohmann::json::array();
 
-  explicit Model(ClusterHistory begun) : history(std::move(begun)) {}
+  explicit Model(const ClusterHistory& begun) : history(begun) {}
   void happened(const ClusterChange& change) {
     path.push_back(apply_line(std::visit([](const auto& what) { return change_json(what); }, change)));
   }
