@@ -74,9 +74,10 @@ struct NodeProbe {
   friend bool operator==(const NodeProbe&, const NodeProbe&) = default;
 };
 
-inline constexpr NodeVerdict kNoNodeVerdict{StatusCode::kUnschedulableAndUnresolvable, {}};  ///< of a free slot
+/// Of a slot without a node.
+inline constexpr NodeVerdict kNoNodeVerdict{StatusCode::kUnschedulableAndUnresolvable, {}};
 
-/// One pod on every node: what preemption starts from.
+/// One pod on every node, without reasons and scores: what preemption starts from.
 struct PodVerdicts {
   std::vector<NodeVerdict> nodes;  ///< [NodeIndex::value]; kNoNodeVerdict of a free slot; empty when `error` is not
   PluginNames rejectors;           ///< Diagnosis::rejectors, of nodes that refuse beside feasible ones too
@@ -145,7 +146,7 @@ struct DryRun {
   std::uint32_t list = 0;       ///< index into DryRunRequest::lists
 };
 
-/// Read during the call only. Each pod and each list is prepared once, however many dry runs refer to it.
+/// What is read during the call only. Each pod and each list is prepared once, however many dry runs refer to it.
 struct DryRunRequest {
   std::span<const PodToPlace> preemptors;  ///< prepared
   std::span<const VictimList> lists;
@@ -229,6 +230,7 @@ class Fork {
 };
 
 struct ForkParent;  // batching/engine_fork.h
+
 /// Backend::commit_batch(), with refill() wherever it stops for it: never stops with kHostPlugin.
 /// @throws std::runtime_error when answers of plugins on the host are stale at once after refill()
 BatchResult commit_with_refills(std::span<const PodToPlace> pods, const BatchLimits& limits, Backend& backend);

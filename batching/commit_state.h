@@ -205,8 +205,9 @@ class CommitState {
   bool any_outdated(std::span<const PodToPlace> pods) const;
   /// Prepares those pods again. Call with exclusive().
   void keep_prepared(std::span<const PodToPlace> pods);
-  /// Backend::verdicts(), and so on
+  /// Backend::verdicts()
   PodVerdicts verdicts(const PodToPlace& pod) const;
+  /// Backend::verdicts_on(), and so on
   PodVerdicts verdicts_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   PodStatuses statuses_on(const PodToPlace& pod, std::span<const NodeIndex> nodes) const;
   CopiesAnswer copies_that_fit(std::span<const PodToPlace> pods, const CopiesLimits& limits) const;
@@ -370,7 +371,8 @@ class CommitState {
   std::size_t next_start_ = 0;  ///< --node-sampling kube: where the next search begins
   // Of the current batch:
   std::uint64_t batch_ = 0;  ///< its number, from 1
-  bool ranks_nodes_ = false, lists_nodes_ = false;
+  bool ranks_nodes_ = false;
+  bool lists_nodes_ = false;
   const std::vector<bool>* among_ = nullptr;  ///< BatchLimits::among
   std::map<std::tuple<std::string, PluginNames, std::int64_t>, std::int32_t> message_index_;
   std::vector<ClassInBatch> classes_in_batch_;  ///< [class] those above the last one: nothing is known
@@ -412,7 +414,9 @@ template <class Step>
 void CommitState::run_batch(std::span<const PodToPlace> pods, const BatchLimits& limits, Step step) {
   const Deadline deadline(limits.deadline_us);
   ++batch_;
-  std::tie(ranks_nodes_, lists_nodes_, among_) = std::tie(limits.ranks_nodes, limits.lists_nodes, limits.among);
+  ranks_nodes_ = limits.ranks_nodes;
+  lists_nodes_ = limits.lists_nodes;
+  among_ = limits.among;
   message_index_.clear();
   run_begin_ = run_end_ = nullptr;
   std::size_t next = 0;

@@ -54,6 +54,12 @@ inline OwnedFork fork_of(const berth_snapshot* snapshot) {
   return OwnedFork(fork);
 }
 
+inline OwnedFork fork_of(berth_fork* parent) {
+  berth_fork* fork = nullptr;
+  EXPECT_EQ(berth_fork_fork(parent, &fork, nullptr), BERTH_OK);
+  return OwnedFork(fork);
+}
+
 inline std::uint32_t node_number(berth_cluster* cluster, const std::string& name) {
   std::uint32_t number = BERTH_NO_NODE;
   EXPECT_EQ(berth_cluster_find_node(cluster, name.c_str(), &number, nullptr), BERTH_OK) << name;

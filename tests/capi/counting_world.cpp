@@ -1,26 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/capi/counting_world.h"
 
-#include <cstdlib>
-
 namespace berth::test {
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
-OwnedFork fork_of(berth_fork* parent) {
-  berth_fork* made = nullptr;
-  EXPECT_EQ(berth_fork_fork(parent, &made, nullptr), BERTH_OK);
-  return OwnedFork(made);
-}
-
-OwnedFork fork_of(const berth_snapshot* snapshot) {
-  berth_fork* made = nullptr;
-  EXPECT_EQ(berth_snapshot_fork(snapshot, &made, nullptr), BERTH_OK);
-  return OwnedFork(made);
-}
 
 OwnedNodeSet node_set(CountingWorld& world, const std::vector<std::uint32_t>& nodes) {
   berth_node_set* set = nullptr;

@@ -9,15 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "tests/capi/world.h"
+#include "tests/capi/answers.h"
 
 namespace berth::test {
 
 inline constexpr const char* kZone = "topology.kubernetes.io/zone";
 inline constexpr const char* kHostname = "kubernetes.io/hostname";
-
-/// A number of the environment.
-std::uint64_t setting(const char* name, std::uint64_t otherwise);
 
 class CountingWorld {
  public:
@@ -49,9 +46,6 @@ std::vector<T> column_of(const berth_result& result, std::uint32_t id) {
   const T* const data = static_cast<const T*>(view.data);
   return {data, data + view.length};
 }
-
-OwnedFork fork_of(berth_fork* parent);
-OwnedFork fork_of(const berth_snapshot* snapshot);
 
 struct Asked {
   std::vector<PodShape> shapes;

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -132,13 +131,16 @@ class Drawn {
     std::ranges::sort(pods, {}, [&](std::size_t p) { return std::tuple(-pods_[p].priority, pods_[p].name); });
     return pods;
   }
+  OwnedNodeSet set_of(const std::vector<std::uint32_t>& nodes) const {
+    berth_node_set* made = nullptr;
+    EXPECT_EQ(berth_node_set_create(cluster_.get(), nodes.data(), nodes.size(), &made, nullptr), BERTH_OK);
+    return OwnedNodeSet(made);
+  }
   Drained move_pods(berth_fork* fork, std::size_t node, const std::vector<std::size_t>& left_out) {
     std::vector<std::uint32_t> candidates;
     for (std::size_t i = 0; i < numbers_.size(); ++i)
       if (!std::ranges::count(left_out, i)) candidates.push_back(numbers_[i]);
-    berth_node_set* made = nullptr;
-    EXPECT_EQ(berth_node_set_create(cluster_.get(), candidates.data(), candidates.size(), &made, nullptr), BERTH_OK);
-    const OwnedNodeSet set(made);
+    const OwnedNodeSet set = set_of(candidates);
     berth_schedule_options options = BERTH_SCHEDULE_OPTIONS_INIT;
     options.flags = BERTH_AS_MOVED;
     options.nodes = set.get();
@@ -226,9 +228,7 @@ class Drawn {
     berth_fork* opened = nullptr;
     EXPECT_EQ(berth_fork_fork(fork, &opened, nullptr), BERTH_OK);
     const OwnedFork owned(opened);
-    berth_node_set* made = nullptr;
-    EXPECT_EQ(berth_node_set_create(cluster_.get(), candidates.data(), candidates.size(), &made, nullptr), BERTH_OK);
-    const OwnedNodeSet set(made);
+    const OwnedNodeSet set = set_of(candidates);
     berth_schedule_options options = BERTH_SCHEDULE_OPTIONS_INIT;
     options.flags = BERTH_AS_MOVED;
     options.nodes = set.get();
@@ -260,10 +260,8 @@ class Drawn {
 class Destinations : public testing::TestWithParam<const char*> {};
 
 TEST_P(Destinations, AreThoseOfTheOtherVerbs) {
-  const char* const seeds = std::getenv("BERTH_DRAINS");
-  const char* const seed = std::getenv("BERTH_SEED");
-  const std::uint64_t first = seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1;
-  const std::uint64_t count = seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : 100;
+  const std::uint64_t first = setting("BERTH_SEED", 1);
+  const std::uint64_t count = setting("BERTH_DRAINS", 100);
   std::size_t moved = 0;
   std::size_t replaced = 0;
   for (std::uint64_t s = first; s < first + count; ++s) {

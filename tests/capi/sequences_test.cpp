@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <iterator>
 #include <string>
 
@@ -18,11 +17,6 @@ namespace {
 
 /// Pods, a snapshot and two forks, so that the calls after them have something to work on.
 constexpr std::uint64_t kFirstCalls[] = {4, 4, 4, 4, 4, 4, 7, 8, 8, 8};
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 TEST(Sequences, TheFastEngineAnswersAsTheReference) {
   const std::uint64_t first = setting("BERTH_SEED", 1);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace berth::test {
 namespace {
 
@@ -30,6 +32,11 @@ bool is_of_texts(std::uint32_t id) {
 }
 
 }  // namespace
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
 
 OwnedEngine make_engine(const char* backend, std::uint64_t seed, std::int32_t threads) {
   berth_engine_options options = BERTH_ENGINE_OPTIONS_INIT;

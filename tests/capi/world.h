@@ -28,6 +28,9 @@ using OwnedNodeSet = Owned<berth_node_set, berth_node_set_free>;
 using OwnedResult = Owned<berth_result, berth_result_free>;
 using OwnedCancel = Owned<berth_cancel, berth_cancel_free>;
 
+/// A number of the environment.
+std::uint64_t setting(const char* name, std::uint64_t otherwise);
+
 OwnedEngine make_engine(const char* backend, std::uint64_t seed, std::int32_t threads = 2);
 OwnedCluster make_cluster(const char* backend, std::uint64_t seed);
 OwnedCancel make_cancel();

@@ -399,7 +399,7 @@ std::optional<Selection> IndexSelection::select_by_cells(const Asked& asked, Cel
 }
 
 std::uint64_t IndexSelection::bytes() const {
-  std::uint64_t bytes = heap_block_bytes(partition_.group_of().size_bytes()) + heap_bytes(listed_at_);
+  std::uint64_t bytes = heap_block_bytes(partition_.group_of().size_bytes()) + heap_bytes(listed_at_, on_loads_);
   for (const std::vector<Laid>& of_profile : indexes_)
     for (const Laid& laid : of_profile) bytes += laid.index->bytes();
   bytes += nominated_counts_.bytes();
