@@ -13,6 +13,8 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kMemoSlots = 1024;
+/// Slots that are looked at for each spec that is added.
+constexpr std::size_t kMemoClears = 2;
 
 /// Wraps around like Go's int64; adding the negated amount is the exact inverse.
 void wrapping_add(std::int64_t& sum, std::int64_t amount) {
@@ -130,11 +132,21 @@ const PodFootprint& FootprintMemo::of(const Pod& pod) {
   // Objects of this size are at least 64 bytes apart; the upper bits mix in the heap region.
   const auto address = reinterpret_cast<std::uintptr_t>(pod.spec.get());
   Slot& slot = slots_[((address >> 6) ^ (address >> 16)) % kMemoSlots];
-  if (slot.spec != pod.spec) {
+  // A spec that ended and another one at its address have different owners.
+  if (slot.spec.owner_before(pod.spec) || pod.spec.owner_before(slot.spec)) {
+    clear_expired();
     slot.footprint = pod_footprint(pod);
     slot.spec = pod.spec;
   }
   return slot.footprint;
+}
+
+void FootprintMemo::clear_expired() {
+  for (std::size_t i = 0; i < kMemoClears; ++i) {
+    Slot& slot = slots_[next_to_clear_];
+    if (slot.spec.expired()) slot = {};
+    next_to_clear_ = (next_to_clear_ + 1) % kMemoSlots;
+  }
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 
 // The amounts that one pod adds to its node: docs/behaviour/scheduler-core.md 2.4.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -38,7 +39,8 @@ void free_ports(std::vector<HostPort>& used, std::span<const HostPort> ports);
 /// Takes each port off once: the inverse of what add_footprint() did with it.
 void take_off_ports(std::vector<HostPort>& used, const std::vector<HostPort>& ports);
 
-/// Caches the footprints of recent specs, because pods of one template share their spec.
+/// Caches the footprints of recent specs, because pods of one template share their spec. Those of specs that no pod has
+/// any more are given up little by little.
 class FootprintMemo {
  public:
   /// The result is valid until the next call.
@@ -46,13 +48,15 @@ class FootprintMemo {
   std::uint64_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
 
  private:
-  /// Holds the spec, so that no other spec can have its address.
   struct Slot {
-    std::shared_ptr<const PodSpec> spec;
+    std::weak_ptr<const PodSpec> spec;  ///< pods alone keep it
     PodFootprint footprint;
   };
+  void clear_expired();
+
   std::vector<Slot> slots_;
-  PodFootprint single_;  ///< of a pod whose figures do not follow from its spec alone
+  std::size_t next_to_clear_ = 0;  ///< position in slots_
+  PodFootprint single_;            ///< of a pod whose figures do not follow from its spec alone
 };
 
 }  // namespace berth

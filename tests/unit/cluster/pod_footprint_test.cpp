@@ -51,6 +51,17 @@ TEST(FootprintMemo, GivesEachSpecItsOwnFigures) {
   }
 }
 
+TEST(FootprintMemo, ASpecEndsWithItsPods) {
+  FootprintMemo memo;
+  for (int i = 0; i < 3000; ++i) {
+    PodPtr pod = make_pod("p", "n", i);
+    const std::weak_ptr<const PodSpec> spec = pod->spec;
+    ASSERT_EQ(memo.of(*pod).requested.milli_cpu, i) << "the latest one may have had the same address";
+    pod = nullptr;
+    ASSERT_TRUE(spec.expired());
+  }
+}
+
 TEST(FootprintMemo, APodWithStatusResourcesHasItsOwnFigures) {
   const auto spec = make_spec({{"cpu", millis(100)}});
   Pod resized;
