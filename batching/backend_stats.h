@@ -44,7 +44,7 @@ struct BackendStats {
   std::int64_t forks_reopened = 0;    ///< forks that could not read the engine any more, and opened one of their own
   std::int64_t host_columns = 0;      ///< filled by plugins on the host: all nodes of a class
   std::int64_t host_nodes = 0;        ///< (class, node) pairs evaluated by such plugins, those of columns included
-  std::int64_t host_pods = 0;         ///< placed or failed by a list of nodes, because such a plugin decides on them
+  std::int64_t host_pods = 0;         ///< placed or failed while such a plugin decides on them
   std::int64_t host_stops = 0;        ///< batches that ended with StopReason::kHostPlugin
   AnswerWays ways;                    ///< of the cpu backend, without forks
   std::uint64_t column_bytes = 0;

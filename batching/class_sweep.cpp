@@ -72,13 +72,15 @@ std::vector<std::int32_t> ClassTable::drop_classes(const std::vector<std::int32_
     if (c >= 0) live.insert(c);
   for (const Found& found : class_of_kind_)
     if (found.revision != 0) live.insert(found.pod_class);
-  for (auto& by_spec : class_of_spec_)
+  for (auto& by_spec : class_of_spec_) {
+    for (auto& [spec, found] : by_spec) found.by_host.clear();
     std::erase_if(by_spec, [&](const auto& entry) {
       const FoundForSpec& found = entry.second;
-      if (is_error(found.pod_class) || !was_found_lately(found.found_at)) return true;
-      live.insert(found.pod_class);
+      if (!found.pod_class || is_error(*found.pod_class) || !was_found_lately(found.found_at)) return true;
+      live.insert(*found.pod_class);
       return false;
     });
+  }
   std::vector<std::int32_t> dropped;
   classes_.for_each([&](std::int32_t c, const PodClass& pod_class) {
     const bool is_found = pod_class.signature != nullptr && was_found_lately(pod_class.found_at);

@@ -45,6 +45,7 @@ CommitState::CommitState(std::shared_ptr<const ClusterCache> cache, const Cluste
       fork_source_(std::make_shared<ForkSource>()),
       mutex_(fork_source_->mutex) {
   keep_log(kLogEntriesMin);
+  know_nominated();
   fork_source_->live = this;
   fork_source_->journal = cluster.journal();
 }
@@ -246,7 +247,7 @@ void CommitState::answer_copy(const PodToPlace& pod, std::int32_t node, std::int
   // A single feasible node is taken without scoring.
   result->outcomes.push_back({OutcomeKind::kPlaced, {node}, feasible_count == 1 ? 0 : score, -1});
   answered.push_back({pod.pod.get(), node, pod.class_index, pod.handle});
-  note_for_hosts(*pod.pod, node);
+  note_placed(pod, node);
   copies_.add(node);
 }
 
@@ -260,7 +261,7 @@ void CommitState::place(const PodToPlace& pod, std::int32_t node, std::int64_t s
   const std::vector<HostPort>& wanted = table[pod.class_index].ports;
   if (!wanted.empty()) add_ports(snapshot.write_used_ports(node), wanted);
   bring(node, pod.class_index, 1);
-  note_for_hosts(*pod.pod, node);
+  note_placed(pod, node);
   answered.push_back({pod.pod.get(), node, pod.class_index, pod.handle});
 }
 
@@ -356,7 +357,8 @@ bool CommitState::repeat_failure(const PodToPlace& pod) {
   if (engine.node_sampling != NodeSampling::kAll) return false;  // a search moves the node that the next one starts at
   const ClassInBatch::Failure& failure = classes_in_batch_[c].failure;
   if (failure.batch != batch_ || failure.log_position != log.position()) return false;
-  if (concerned_by_nominations(*pod.pod) || table.host_decides(pod.class_index)) return false;
+  if (concerned_by_nominations(*pod.pod)) return false;
+  if (table.host_decides(pod.class_index) && !table.host_only_refuses(pod.class_index)) return false;
   fail_with(pod, failure.kind, failure.message);
   return true;
 }
@@ -407,6 +409,7 @@ void CommitState::take_back(const AnsweredPod& last) {
   if (!pod_class.ports.empty()) take_off_ports(snapshot.write_used_ports(last.node), pod_class.ports);
   log.append({last.node, last.pod_class, -1});
   note_for_hosts(*last.pod, last.node);
+  if (own_table_ != nullptr && table.hosts().forget_placed(*last.pod, last.node)) table.topology().advance_epoch();
 }
 
 /// Takes a placement off the cluster. Forks know of pods that come and go, but not of what was assumed for them.

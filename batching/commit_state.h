@@ -180,7 +180,8 @@ class CommitState {
   void refill(std::span<const PodToPlace> pods);
   /// Plugins on the host must be asked before the pod can be answered.
   bool waits_for_host(const PodToPlace& pod) const {
-    return own_table_ != nullptr && pod.class_index >= 0 && !table.host_is_current(pod.class_index);
+    return own_table_ != nullptr && pod.class_index >= 0 && !table.host_is_current(pod.class_index) &&
+           !table.follow_hosts(pod.class_index);
   }
   void write_host_stats(BackendStats& stats) const;
   /// Figures of this engine from before it was reopened: those that begin again with it.
@@ -317,6 +318,8 @@ class CommitState {
   /// Adds the amounts and counts of pods of the class to a node, but not their ports.
   void bring(std::int32_t node, std::int32_t pod_class, std::int32_t copies);
   void note_for_hosts(const Pod& pod, std::int32_t node);
+  void note_placed(const PodToPlace& pod, std::int32_t node);
+  void know_nominated();
   void follow(const ClusterEffect& effect, RowsAfter& rows);
   /// A nomination that ended, and one that began.
   struct NominationChange {

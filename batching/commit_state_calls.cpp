@@ -86,6 +86,7 @@ CommitState::CommitState(const CommitState& from, Reopened)
       reasons(sides, nominations, snapshot, log),
       reopened_(from.reopened_ + 1) {
   keep_log(from.log_entries_min_);
+  know_nominated();
 }
 
 void CommitState::take_over(CommitState& from) noexcept {

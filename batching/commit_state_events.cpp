@@ -48,6 +48,7 @@ void CommitState::assume_placed() {
     if (decisions != nullptr || is_journal_full()) detach_forks();
     cluster.assume(kept.pod, node_name, std::move(decisions));
   }
+  if (own_table_ != nullptr) table.hosts().forget_placed();
 }
 
 void CommitState::follow_pod(const PodChange& change) {
@@ -61,6 +62,9 @@ void CommitState::follow_pod(const PodChange& change) {
   table.topology().change_pod(slot, change.before, change.after);
   for (const PodPtr& pod : {change.before, change.after})
     if (pod != nullptr) note_for_hosts(*pod, slot);
+  const Pod& changed = change.before != nullptr ? *change.before : *change.after;
+  const bool has_volumes = changed.rare_fields != nullptr && !changed.rare().volumes.empty();
+  if (has_volumes && (change.before == nullptr || change.after == nullptr)) table.topology().advance_epoch();
   log.append({slot, -1, 0});
 }
 
@@ -98,8 +102,13 @@ void CommitState::apply_changes(std::span<const ClusterChange> changes, RowsAfte
 
 void CommitState::follow(const ClusterEffect& effect, RowsAfter& rows) {
   change_nodes(effect, rows);
-  for (const PodChange& pod : effect.pods) follow_pod(pod);
-  if (effect.selectors_changed || effect.namespaces_changed || effect.storage_changed) table.hosts().note_all();
+  for (const PodChange& pod : effect.pods) {
+    follow_pod(pod);
+    if (pod.before != nullptr) table.hosts().forget_user(*pod.before);
+    if (pod.after != nullptr) table.note_user(*pod.after);
+  }
+  if (effect.selectors_changed || effect.namespaces_changed) table.hosts().note_all();
+  if (effect.storage_changed) table.note_storage(effect.storage);
   if (effect.selectors_changed) table.topology().change_selectors(effect.selectors);
 }
 
@@ -110,13 +119,18 @@ CommitState::NominationChange CommitState::change_nomination(const ClusterEffect
   // What is known from outside counts from now on, also after a rollback.
   if (!nomination_lost_.empty()) renominated_.emplace_back(uid, answered.size());
   change.ended = nominations.release(uid);
-  if (effect.nomination != nullptr) change.began = nominations.hold(effect.nomination, effect.nominated_node);
+  if (effect.nomination != nullptr) {
+    change.began = nominations.hold(effect.nomination, effect.nominated_node);
+    derive([&] { table.know_user(*effect.nomination); });
+  }
   return change;
 }
 
 void CommitState::follow(const NominationChange& change) {
   if (change.ended) nominations.give_up(*change.ended);
-  if (change.began != nullptr) nominations.reserve(*change.began, table, snapshot);
+  if (change.began == nullptr) return;
+  nominations.reserve(*change.began, table, snapshot);
+  if (own_table_ != nullptr) table.distrust_shared_handles();
 }
 
 void CommitState::change_nodes(const ClusterEffect& effect, RowsAfter& rows) {

@@ -33,6 +33,8 @@ void CommitState::compile_now(std::span<PodToPlace> pods) {
     table.take_over_node_sides(kept.class_index, pods[i].class_index);
     kept.class_index = pods[i].class_index;
     kept.compiled_at = pods[i].compiled_at;
+    kept.signed_at = table.signed_at()[i];
+    kept.signed_as_placed = table.hosts().is_placed(*pods[i].pod);
   }
   if (snapshot.resources_built() == columns) return;
   nominations.refresh_deltas(table);
@@ -51,11 +53,25 @@ void CommitState::refill(std::span<const PodToPlace> pods) {
     return;
   all_or_nothing([&] {
     std::vector<PodToPlace> renewed;
-    const auto current = with_current_classes(pods, renewed);
     fold();  // plugins read placements in the cluster
-    for (const PodToPlace& pod : current)
-      if (pod.class_index >= 0) table.hosts().refill(table[pod.class_index].host);
+    std::uint64_t signed_at = 0;
+    do {
+      signed_at = table.hosts().signatures_version();
+      for (const PodToPlace& pod : with_current_classes(pods, renewed))
+        if (pod.class_index >= 0) table.refill_hosts(pod.class_index);
+    } while (signed_at != table.hosts().signatures_version());
   });
+}
+
+/// What plugins on the host read of the pod changes when it has a node.
+void CommitState::note_placed(const PodToPlace& pod, std::int32_t node) {
+  if (own_table_ != nullptr && table.hosts().note_placed(*pod.pod, node)) table.topology().advance_epoch();
+}
+
+/// Pods that are nominated when the engine is opened may use claims, too.
+void CommitState::know_nominated() {
+  for (const NominationUpsert& nomination : nominations.all()) table.know_user(*nomination.pod);
+  if (!nominations.empty()) table.distrust_shared_handles();
 }
 
 void CommitState::write_host_stats(BackendStats& stats) const {
@@ -90,6 +106,7 @@ void CommitState::sweep_if_due(RowsAfter& rows) {
   nominations.for_each_claimed([&](const Pod& pod) { in_use.topology.nominated.push_back(&pod); });
   for (const PodToPlace& pod : prepared) kept_pods_.forget_prepared(pod.handle);
   rows.dropped_classes = table.sweep(in_use);
+  know_nominated();
   for (const std::int32_t pod_class : rows.dropped_classes) nomination_answers.forget(pod_class);
   rows.swept = true;
   reasons.clear();
@@ -141,7 +158,8 @@ void CommitState::prepare(std::span<PodToPlace> pods) {
     all_or_nothing([&] {
       compile_now(pods);
       refill(pods);
-      for (const PodToPlace& pod : pods) {
+      for (PodToPlace& pod : pods) {
+        pod = current(pod);
         kept_pods_.note_prepared(pod);
         if (pod.class_index < 0) continue;
         // The other one is for the node that the pod is nominated to, now or later.
@@ -165,7 +183,9 @@ PodToPlace CommitState::current(const PodToPlace& pod) const {
   now.class_index = kept->class_index;
   now.compiled_at = kept->compiled_at;
   const TopologyIndex::CompiledPod compiled{kept->kind, kept->profile, kept->kind_version, kept->compiled_at};
-  if (table.topology().is_current(*kept->pod, compiled)) now.compiled_at = table.topology().epoch();
+  if (table.topology().is_current(*kept->pod, compiled) &&
+      table.is_signed_alike(*kept->pod, kept->signed_at, kept->signed_as_placed))
+    now.compiled_at = table.topology().epoch();
   return now;
 }
 
@@ -200,10 +220,14 @@ bool CommitState::any_outdated(std::span<const PodToPlace> pods) const {
 }
 
 void CommitState::keep_prepared(std::span<const PodToPlace> pods) {
-  std::vector<PodToPlace> again;
-  std::copy_if(pods.begin(), pods.end(), std::back_inserter(again),
-               [&](const PodToPlace& pod) { return is_outdated(pod); });
-  if (!again.empty()) prepare(again);
+  constexpr int kRounds = 8;  // what one pod brings may concern the others, seldom more than once
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<PodToPlace> again;
+    std::copy_if(pods.begin(), pods.end(), std::back_inserter(again),
+                 [&](const PodToPlace& pod) { return is_outdated(pod); });
+    if (again.empty()) return;
+    prepare(again);
+  }
 }
 
 }  // namespace berth

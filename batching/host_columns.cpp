@@ -10,123 +10,33 @@
 #include "batching/profile_rules.h"
 #include "plugins/host_plugins.h"
 #include "plugins/registry.h"
+#include "plugins/volume_claims.h"
 
 namespace berth {
 namespace {
-
-/// A column with more different refusals than slots, and some, is filled again, which drops those that are not used.
-constexpr std::size_t kUnusedRefusals = 64;
 
 bool runs_in(const Profile& profile, std::string_view plugin) {
   return profile.enables(ExtensionPoint::kPreFilter, plugin) || profile.enables(ExtensionPoint::kFilter, plugin) ||
          profile.enables(ExtensionPoint::kPreScore, plugin) || profile.enables(ExtensionPoint::kScore, plugin);
 }
 
-void keep_first(HostRefusal& first, const HostPart& part, const Status& status) {
-  if (!status.ok() && part.filter_rank < first.rank) first = {part.filter_rank, part.column->plugin->name(), status};
+bool share_handles(std::span<const OwnClaim> claims) {
+  return std::any_of(claims.begin(), claims.end(), [](const OwnClaim& own) { return own.shares_handle; });
+}
+
+/// In the list, or at its end.
+std::uint32_t index_of(const Status& status, std::vector<Status>& list) {
+  if (status.ok()) return 0;
+  const auto says_it = [&](const Status& known) {
+    return known.code == status.code && known.reasons == status.reasons;
+  };
+  const auto known = std::find_if(list.begin(), list.end(), says_it);
+  const auto index = static_cast<std::uint32_t>(known - list.begin());
+  if (known == list.end()) list.push_back(status);
+  return index;
 }
 
 }  // namespace
-
-bool HostColumn::has_errors() const {
-  return std::any_of(refusals.begin(), refusals.end(),
-                     [](const Status& status) { return status.code == StatusCode::kError; });
-}
-
-// Of a class
-
-bool HostPart::filters() const {
-  return filter_rank != kNotEnabled && !(runs_pre_filter && column->pre_filter.code == StatusCode::kSkip);
-}
-
-bool HostPart::scores() const {
-  return weight != 0 && !(runs_pre_score && column->pre_score.code == StatusCode::kSkip);
-}
-
-bool HostPart::refuses_all() const {
-  const StatusCode code = column->pre_filter.code;
-  return code != StatusCode::kSuccess && code != StatusCode::kSkip;
-}
-
-bool HostSide::is_idle() const {
-  return std::all_of(parts.begin(), parts.end(),
-                     [](const HostPart& part) { return part.is_idle() && !part.narrows(); });
-}
-
-bool HostSide::stays_idle() const {
-  return std::all_of(parts.begin(), parts.end(), [](const HostPart& part) { return part.column->is_idle(); });
-}
-
-HostRefusal HostSide::refusal(std::int32_t slot) const {
-  HostRefusal first{kNotEnabled};
-  for (const HostPart& part : parts)
-    if (part.filters()) keep_first(first, part, part.column->refusal(slot));
-  return first;
-}
-
-HostRefusal HostSide::refusal_with(std::string_view node_name, std::span<const Pod* const> added,
-                                   std::span<const Pod* const> removed) const {
-  const NodeInfo& node = *cluster->cache().find_node(node_name);
-  HostRefusal first{kNotEnabled};
-  for (const HostPart& part : parts) {
-    if (!part.filters()) continue;
-    const HostColumn& column = *part.column;
-    keep_first(first, part, ask_changed_node(*column.plugin, {*column.pod, cluster->cache()}, node, added, removed));
-  }
-  return first;
-}
-
-bool HostSide::is_outside_node_set(std::string_view node_name) const {
-  return std::any_of(parts.begin(), parts.end(), [&](const HostPart& part) {
-    return part.narrows() && !part.column->node_names->contains(std::string(node_name));
-  });
-}
-
-std::string_view HostSide::narrowing_plugin(const Profile& profile, std::string_view node_name) const {
-  for (const EnabledPlugin& plugin : profile.at(ExtensionPoint::kPreFilter)) {
-    const HostPart* part = find(plugin.name);
-    if (part != nullptr && part->narrows() && !part->column->node_names->contains(std::string(node_name)))
-      return part->column->plugin->name();
-  }
-  return {};
-}
-
-bool HostSide::has_errors() const {
-  return std::any_of(parts.begin(), parts.end(), [](const HostPart& part) { return part.column->has_errors(); });
-}
-
-const HostPart* HostSide::find(std::string_view plugin) const {
-  for (const HostPart& part : parts)
-    if (part.column->plugin->name() == plugin) return &part;
-  return nullptr;
-}
-
-HostScores::HostScores(const HostSide& side, const Profile& profile, const std::vector<std::int32_t>& nodes) {
-  for (const EnabledPlugin& plugin : profile.at(ExtensionPoint::kScore)) {
-    const HostPart* part = side.find(plugin.name);
-    if (part == nullptr || !part->scores()) continue;
-    OfPlugin& scores = of_plugin_.emplace_back();
-    scores.part = part;
-    for (const std::int32_t node : nodes) scores.raw.push_back(part->column->raw_of[static_cast<std::size_t>(node)]);
-    scores.normalized = scores.raw;
-    std::string error = ask_normalize(*part->column->plugin, *part->column->pod, scores.normalized);
-    if (error_.empty()) error_ = std::move(error);
-  }
-}
-
-std::optional<HostScores::Score> HostScores::score(std::string_view plugin, std::size_t in_list) const {
-  for (const OfPlugin& scores : of_plugin_)
-    if (scores.part->column->plugin->name() == plugin) return Score{scores.raw[in_list], scores.normalized[in_list]};
-  return std::nullopt;
-}
-
-std::int64_t HostScores::total(std::size_t in_list) const {
-  std::int64_t total = 0;
-  for (const OfPlugin& scores : of_plugin_) total += scores.part->weight * scores.normalized[in_list];
-  return total;
-}
-
-// Of an engine
 
 HostColumns::HostColumns(HostPlugins plugins, const EngineCluster& cluster, const Snapshot& snapshot)
     : plugins_(std::move(plugins)), cluster_(cluster), snapshot_(snapshot) {
@@ -138,6 +48,7 @@ HostColumns::HostColumns(HostPlugins plugins, const EngineCluster& cluster, cons
       throw std::invalid_argument("the host plugin \"" + std::string(plugin->name()) +
                                   "\" has the name of a plugin that is built in");
   changes_.resize(plugins_.size());
+  memories_.resize(plugins_.size());
 }
 
 bool HostColumns::concern(const Pod& pod) const {
@@ -167,28 +78,65 @@ std::string HostColumns::key(std::size_t plugin, const Pod& pod) const {
   return read->empty() ? std::string() : "s" + *read;
 }
 
-std::string HostColumns::signature(const Pod& pod, const Profile& profile) const {
-  std::string signature;
-  if (!concern(pod)) return signature;
+std::vector<HostColumns::Signed> HostColumns::sign(const Pod& pod, const Profile& profile) {
+  std::vector<Signed> signatures;
+  if (!concern(pod)) return signatures;
+  know_user(pod);
+  const ClusterStorage& storage = cluster_.cache().storage();
+  std::optional<std::vector<OwnClaim>> claims = own_claims(pod, storage, users_);
+  if (claims && ((!handles_may_be_shared_ && share_handles(*claims)) || is_placed(pod))) claims = std::nullopt;
   for (std::size_t p = 0; p < plugins_.size(); ++p) {
     if (!plugins_[p]->concerns(pod) || !runs_in(profile, plugins_[p]->name())) continue;
-    const std::string part = key(p, pod);
-    if (part.empty()) continue;
-    const std::uint64_t head[] = {p, part.size()};
-    signature.append(reinterpret_cast<const char*>(head), sizeof head).append(part);
+    if (!claims) {
+      signatures.push_back({p, key(p, pod), false});
+    } else if (std::optional<std::string> text = plugins_[p]->sign_claims(*claims, storage); !text) {
+      signatures.push_back({p, key(p, pod), false});
+    } else if (!text->empty()) {
+      signatures.push_back({p, "c" + *text, true});
+    }
+  }
+  return signatures;
+}
+
+std::string HostColumns::signature(const Pod& pod, const Profile& profile) {
+  std::string signature;
+  for (const Signed& part : sign(pod, profile)) {
+    if (part.key.empty()) continue;
+    const std::uint64_t head[] = {part.plugin, part.key.size()};
+    signature.append(reinterpret_cast<const char*>(head), sizeof head).append(part.key);
   }
   return signature;
+}
+
+bool HostColumns::is_placed(const Pod& pod) const {
+  if (pod.rare_fields == nullptr || pod.rare().volumes.empty()) return false;
+  return placed_.contains(&pod) || cluster_.cache().get_pod(pod.uid()) != nullptr;
+}
+
+/// The pods of a claim that two of them use are known by its name.
+void HostColumns::know_user(const Pod& pod) {
+  if (pod.rare_fields == nullptr || pod.rare().volumes.empty()) return;
+  if (!std::exchange(knows_users_, true))
+    for (const PodPtr& other : cluster_.cache().pods()) users_.add(*other);
+  if (users_.add(pod)) ++signatures_version_;
+}
+
+void HostColumns::note_user(const Pod& pod) {
+  if (knows_users_) know_user(pod);
+}
+
+void HostColumns::forget_user(const Pod& pod) {
+  if (knows_users_) users_.remove(pod);
 }
 
 HostSide HostColumns::side(const PodPtr& pod, const Profile& profile) {
   HostSide side;
   side.cluster = &cluster_;
-  if (!concern(*pod)) return side;
-  for (std::size_t p = 0; p < plugins_.size(); ++p) {
-    const std::string_view name = plugins_[p]->name();
-    if (!plugins_[p]->concerns(*pod) || !runs_in(profile, name)) continue;
+  side.columns = this;
+  for (const Signed& signature : sign(*pod, profile)) {
+    const std::string_view name = plugins_[signature.plugin]->name();
     HostPart& part = side.parts.emplace_back();
-    part.column = find(p, pod);
+    part.column = find(signature, pod);
     part.filter_rank = filter_rank(profile, name);
     part.weight = score_weight(profile, name);
     part.runs_pre_filter = profile.enables(ExtensionPoint::kPreFilter, name);
@@ -204,20 +152,32 @@ HostSide HostColumns::side(const PodPtr& pod, const Profile& profile) {
   return side;
 }
 
-std::shared_ptr<HostColumn> HostColumns::find(std::size_t plugin, const PodPtr& pod) {
-  std::shared_ptr<HostColumn>& column = columns_[{plugin, key(plugin, *pod)}];
-  if (column == nullptr) {
-    column = std::make_shared<HostColumn>();
-    column->plugin_index = plugin;
-    column->plugin = plugins_[plugin].get();
-    column->pod = pod;
+std::shared_ptr<HostColumn> HostColumns::find(const Signed& of, const PodPtr& pod) {
+  std::shared_ptr<HostColumn>& column = columns_[{of.plugin, of.key}];
+  if (column != nullptr) return column;
+  auto added = std::make_shared<HostColumn>();
+  added->plugin_index = of.plugin;
+  added->plugin = plugins_[of.plugin].get();
+  added->pod = pod;
+  if (of.by_claims) {
+    const std::vector<OwnClaim> claims = *own_claims(*pod, cluster_.cache().storage(), users_);
+    added->claims = copies_of(claims);
+    added->shares_handles = added->plugin->reads_handles() && share_handles(claims);
   }
+  column = std::move(added);
   return column;
+}
+
+HostQuery HostColumns::query(const HostColumn& column) {
+  std::unique_ptr<HostMemory>& memory = memories_[column.plugin_index];
+  if (memory == nullptr) memory = column.plugin->make_memory();
+  return {*column.pod, cluster_.cache(), column.claims ? &*column.claims : nullptr, memory.get(), &users_};
 }
 
 bool HostColumns::is_current(const HostColumn& column) const {
   const Changes& changes = changes_[column.plugin_index];
-  if (!column.is_filled || column.generation != changes.generation || column.version != column.plugin->version())
+  if (!column.is_filled || column.generation != changes.generation || column.version != column.plugin->version() ||
+      (!column.claims && column.names != names_))
     return false;
   if (column.is_idle()) return true;
   return column.position == changes.end() && (!column.node_names || column.node_events == changes.node_events);
@@ -242,15 +202,12 @@ void HostColumns::refill(const HostSide& side) {
 void HostColumns::refill(HostColumn& column) {
   const Changes& changes = changes_[column.plugin_index];
   const bool is_partly_current = column.is_filled && column.generation == changes.generation &&
+                                 (column.claims || column.names == names_) &&
                                  column.version == column.plugin->version() && column.position >= changes.begin &&
                                  (!column.node_names || column.node_events == changes.node_events) &&
                                  column.refusals.size() <= column.refusal_of.size() + kUnusedRefusals;
   if (is_partly_current) {
-    std::vector<std::int32_t> slots(
-        changes.slots.begin() + static_cast<std::ptrdiff_t>(column.position - changes.begin), changes.slots.end());
-    std::sort(slots.begin(), slots.end());
-    slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
-    ask(column, slots);
+    ask(column, stale_slots(column));
   } else {
     fill_all(column);
   }
@@ -258,17 +215,78 @@ void HostColumns::refill(HostColumn& column) {
   column.node_events = changes.node_events;
 }
 
+std::vector<std::int32_t> HostColumns::stale_slots(const HostColumn& column) const {
+  const Changes& changes = changes_[column.plugin_index];
+  std::vector<std::int32_t> slots(changes.slots.begin() + static_cast<std::ptrdiff_t>(column.position - changes.begin),
+                                  changes.slots.end());
+  std::sort(slots.begin(), slots.end());
+  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+  return slots;
+}
+
+/// Only what its answers read of nodes has changed, and the plugin can be asked about a node with more pods.
+bool HostColumns::can_follow(const HostColumn& column) const {
+  const Changes& changes = changes_[column.plugin_index];
+  return column.claims && column.is_filled && column.generation == changes.generation &&
+         column.version == column.plugin->version() && column.position >= changes.begin && column.only_refuses() &&
+         column.refusals.size() <= column.refusal_of.size() + kUnusedRefusals;
+}
+
+bool HostColumns::follow(const HostSide& side) {
+  for (const HostPart& part : side.parts)
+    if (!is_current(*part.column) && !can_follow(*part.column)) return false;
+  for (const HostPart& part : side.parts) {
+    HostColumn& column = *part.column;
+    if (is_current(column)) continue;
+    const HostQuery asked = query(column);
+    for (const std::int32_t slot : stale_slots(column)) {
+      Status status;
+      if (snapshot_.has_node(slot)) {
+        const NodeInfo& node = *cluster_.cache().find_node(snapshot_.node(slot).name);
+        status = ask_changed_node(*column.plugin, asked, node, placed_on(slot), {});
+        ++stats_.nodes_asked;
+      }
+      set_refusal(column, slot, index_of(status, column.refusals));
+    }
+    column.position = changes_[column.plugin_index].end();
+    if (column.shares_handles && !handles_may_be_shared_) return false;
+  }
+  return true;
+}
+
+HostRefusing HostColumns::refusing(const HostSide& side) {
+  std::vector<const HostColumn*> columns;
+  for (const HostPart& part : side.parts)
+    if (part.filters() && !part.column->refusing.empty()) columns.push_back(part.column.get());
+  if (columns.empty()) return {none_, 0};
+  if (columns.size() == 1) return {columns.front()->refusing, columns.front()->refusing_version};
+  Union& all = unions_[columns];
+  std::vector<std::uint64_t> versions;
+  for (const HostColumn* column : columns) versions.push_back(column->refusing_version);
+  if (all.versions != versions) {
+    all.nodes.clear();
+    for (const HostColumn* column : columns)
+      for (const std::int32_t node : column->refusing.members()) all.nodes.insert(node);
+    all.versions = std::move(versions);
+    all.version = ++last_refusing_version_;
+  }
+  return {all.nodes, all.version};
+}
+
 void HostColumns::fill_all(HostColumn& column) {
-  const HostQuery query{*column.pod, cluster_.cache()};
+  const HostQuery query = this->query(column);
   column.is_filled = false;
   column.version = column.plugin->version();
   column.generation = changes_[column.plugin_index].generation;
+  column.names = names_;
   HostPreFilterAnswer pre_filter = ask_pre_filter(*column.plugin, query);
   column.pre_filter = std::move(pre_filter.status);
   column.node_names = std::move(pre_filter.node_names);
   column.pre_score = ask_pre_score(*column.plugin, query);
   const auto slot_count = static_cast<std::size_t>(snapshot_.slot_count());
   column.refusals.assign(1, Status{});
+  column.refusing.clear();
+  column.refusing_version = ++last_refusing_version_;
   if (!column.is_idle()) {
     column.refusal_of.assign(slot_count, 0);
     column.raw_of.assign(slot_count, 0);
@@ -284,88 +302,39 @@ void HostColumns::ask(HostColumn& column, std::span<const std::int32_t> slots) {
   std::vector<const NodeInfo*> nodes;
   std::vector<std::int32_t> asked;
   for (const std::int32_t slot : slots) {
-    column.refusal_of[static_cast<std::size_t>(slot)] = 0;
+    set_refusal(column, slot, 0);
     column.raw_of[static_cast<std::size_t>(slot)] = 0;
     if (!snapshot_.has_node(slot)) continue;
     asked.push_back(slot);
     nodes.push_back(cluster_.cache().find_node(snapshot_.node(slot).name));
   }
-  const HostNodeAnswers answers = ask_nodes(*column.plugin, {*column.pod, cluster_.cache()}, nodes);
+  const HostNodeAnswers answers = ask_nodes(*column.plugin, query(column), nodes);
   stats_.nodes_asked += static_cast<std::int64_t>(asked.size());
   std::map<std::pair<StatusCode, std::vector<std::string>>, std::uint32_t> known;
   for (std::size_t r = 0; r < column.refusals.size(); ++r)
     known[{column.refusals[r].code, column.refusals[r].reasons}] = static_cast<std::uint32_t>(r);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const Status& status = answers.statuses[i];
+    column.raw_of[static_cast<std::size_t>(asked[i])] = answers.raws[i];
+    if (status.ok()) continue;
     const auto [at, is_new] =
         known.try_emplace({status.code, status.reasons}, static_cast<std::uint32_t>(column.refusals.size()));
     if (is_new) column.refusals.push_back(status);
-    column.refusal_of[static_cast<std::size_t>(asked[i])] = at->second;
-    column.raw_of[static_cast<std::size_t>(asked[i])] = answers.raws[i];
+    set_refusal(column, asked[i], at->second);
   }
 }
 
-// What makes columns stale
-
-void HostColumns::note_slot(Changes& changes, std::int32_t slot) const {
-  changes.slots.push_back(slot);
-  // A column further behind than `kept` slots is filled again as a whole, because asking every node costs less.
-  const std::size_t kept = static_cast<std::size_t>(snapshot_.slot_count()) + kUnusedRefusals;
-  if (changes.slots.size() < 2 * kept) return;
-  changes.begin += changes.slots.size() - kept;
-  changes.slots.erase(changes.slots.begin(), changes.slots.end() - static_cast<std::ptrdiff_t>(kept));
-}
-
-/// Columns that do not skip have missed more than there is.
-void HostColumns::note_everything(Changes& changes) {
-  changes.begin = changes.end() + 1;
-  changes.slots.clear();
-}
-
-void HostColumns::note_domain(Changes& changes, std::int32_t slot, const std::string& topology_key) const {
-  const auto domain = snapshot_.node(slot).labels.find(topology_key);
-  if (!domain) return note_slot(changes, slot);
-  for (std::int32_t other = 0; other < snapshot_.slot_count(); ++other)
-    if (snapshot_.has_node(other) && snapshot_.node(other).labels.find(topology_key) == domain)
-      note_slot(changes, other);
-}
-
-void HostColumns::note_pod(const Pod& pod, std::int32_t slot) {
-  if (columns_.empty() || !concern(pod)) return;  // without a column the pod's memory, mostly a cache miss, is not read
-  const HostQuery query{pod, cluster_.cache()};
-  for (std::size_t p = 0; p < plugins_.size(); ++p) {
-    if (!plugins_[p]->concerns(pod)) continue;
-    const HostReach reach = plugins_[p]->reach(query, snapshot_.node(slot));
-    switch (reach.kind) {
-      case HostReach::Kind::kNothing:
-        break;
-      case HostReach::Kind::kNode:
-        note_slot(changes_[p], slot);
-        break;
-      case HostReach::Kind::kDomain:
-        note_domain(changes_[p], slot, reach.topology_key);
-        break;
-      case HostReach::Kind::kEverything:
-        note_everything(changes_[p]);
-        break;
-    }
+/// @param refusal  index into HostColumn::refusals
+void HostColumns::set_refusal(HostColumn& column, std::int32_t slot, std::uint32_t refusal) {
+  column.refusal_of[static_cast<std::size_t>(slot)] = refusal;
+  if ((refusal != 0) == column.refusing.contains(slot)) return;
+  if (refusal != 0) {
+    column.refusing.insert(slot);
+    if (column.shares_handles) distrust_shared_handles();  // a node that has the volume may accept it
+  } else {
+    column.refusing.erase(slot);
   }
-}
-
-void HostColumns::note_node(std::int32_t slot, bool came_or_went, bool moves_pods) {
-  if (moves_pods) return note_all();
-  for (Changes& changes : changes_) {
-    note_slot(changes, slot);
-    if (came_or_went) ++changes.node_events;
-  }
-}
-
-void HostColumns::note_all() {
-  for (Changes& changes : changes_) ++changes.generation;
-}
-
-void HostColumns::drop_unused() {
-  std::erase_if(columns_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  column.refusing_version = ++last_refusing_version_;
 }
 
 }  // namespace berth

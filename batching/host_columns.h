@@ -12,14 +12,18 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "batching/excluded_nodes.h"
 #include "host/cluster/engine_cluster.h"
 #include "host/cluster/snapshot.h"
 #include "host/config/scheduler_config.h"
 #include "host/framework/host_plugin.h"
 #include "host/framework/plugin_names.h"
+#include "plugins/claim_users.h"
 
 namespace berth {
 
@@ -27,7 +31,9 @@ namespace berth {
 struct HostColumn {
   std::size_t plugin_index = 0;
   const HostPlugin* plugin = nullptr;
-  PodPtr pod;  ///< one of them
+  PodPtr pod;                         ///< one of them
+  std::optional<ClaimCopies> claims;  ///< HostQuery::claims, of pods that are signed by sign_claims()
+  bool shares_handles = false;        ///< some volume of these shares its handle
 
   bool ignores_skips = false;  ///< some profile runs Filter without PreFilter, or Score without PreScore
   bool is_scored = false;      ///< some profile runs Score
@@ -38,10 +44,13 @@ struct HostColumn {
   std::vector<Status> refusals;                     ///< [0] is success
   std::vector<std::uint32_t> refusal_of;            ///< [slot] index into `refusals`
   std::vector<std::int64_t> raw_of;                 ///< [slot] raw scores
+  ExcludedNodes refusing;                           ///< slots whose refusal is not success
+  std::uint64_t refusing_version = 0;               ///< changes with `refusing`; no two columns have the same
 
   // The state of plugin and cluster for which the column was filled:
   std::uint64_t version = 0;     ///< HostPlugin::version()
   std::uint64_t generation = 0;  ///< HostColumns::Changes::generation
+  std::uint64_t names = 0;       ///< HostColumns::names_, of pods that are known by the names of their claims
   std::uint64_t position = 0;    ///< in the plugin's list of stale slots
   std::uint64_t node_events = 0;
 
@@ -51,8 +60,14 @@ struct HostColumn {
            (!is_scored || pre_score.code == StatusCode::kSkip);
   }
   bool has_errors() const;  ///< of Filter, on some node
+  /// Nothing but refusals of nodes come from the column: PreFilter and PreScore let the pods pass, and no node is an
+  /// error or has a score.
+  bool only_refuses() const;
   const Status& refusal(std::int32_t slot) const { return refusals[refusal_of[static_cast<std::size_t>(slot)]]; }
 };
+
+/// A column with more different refusals than slots, and some, is filled again, which drops those that are not used.
+inline constexpr std::size_t kUnusedRefusals = 64;
 
 /// Counters for BackendStats.
 struct HostColumnStats {
@@ -80,6 +95,12 @@ struct HostPart {
   bool narrows() const { return runs_pre_filter && column->node_names.has_value(); }
 };
 
+/// Nodes that plugins on the host refuse.
+struct HostRefusing {
+  const ExcludedNodes& nodes;
+  std::uint64_t version;  ///< changes with `nodes`; no two lists have the same, except 0: none
+};
+
 /// The first refusal by plugins on the host, in the profile's order.
 struct HostRefusal {
   std::int32_t rank;
@@ -88,15 +109,20 @@ struct HostRefusal {
   friend bool operator==(const HostRefusal&, const HostRefusal&) = default;
 };
 
+class HostColumns;
+
 /// The plugins on the host that concern a class.
 class HostSide {
  public:
   std::vector<HostPart> parts;  ///< in the order of registration
   const EngineCluster* cluster = nullptr;
+  const HostColumns* columns = nullptr;
 
   bool empty() const { return parts.empty(); }
   /// No plugin refuses or scores: what the class's rules say is all. Of current columns.
   bool is_idle() const;
+  /// The plugins refuse nodes and say no more. Of current columns.
+  bool only_refuses() const;
   /// The same of what plugins may say once other pods came or went, too.
   bool stays_idle() const;
   /// On a slot with a node, whatever node sets say.
@@ -156,25 +182,61 @@ class HostColumns {
   VolumeDecisionsPtr reserve(const Pod& pod, const Profile& profile, std::string_view node_name) const;
 
   /// What the plugins that the profile runs read of the pod: pods of different texts are of different classes. Empty:
-  /// nothing.
-  std::string signature(const Pod& pod, const Profile& profile) const;
+  /// nothing. Depends on storage objects and on who uses a claim: signatures_version() changes when it may be another.
+  std::string signature(const Pod& pod, const Profile& profile);
+  std::uint64_t signatures_version() const { return signatures_version_; }
   /// The plugins of a class. Their columns may be stale, or not be filled. @param pod  any of the class
   HostSide side(const PodPtr& pod, const Profile& profile);
 
   bool is_current(const HostSide& side) const;
   /// Asks the plugins what is stale in the columns of a class. The cluster must contain all placements.
   void refill(const HostSide& side);
+  /// The same in the middle of a batch, whose placements are not in the cluster: they are known from note_placed().
+  /// @return false where that is not possible: refill() is needed
+  bool follow(const HostSide& side);
+  /// The nodes that the plugins of a class refuse, which only_refuses(). Of current columns; valid until the next call.
+  HostRefusing refusing(const HostSide& side);
   const HostColumnStats& stats() const { return stats_; }
 
   // What makes columns stale.
 
   /// A pod came to a slot, or left it.
   void note_pod(const Pod& pod, std::int32_t slot);
+  /// The same of a pod that a batch placed; the cluster is without it until forget_placed().
+  /// @return its signature is another one now
+  bool note_placed(const Pod& pod, std::int32_t slot);
+  /// Those on a node, oldest first.
+  std::span<const Pod* const> placed_on(std::int32_t slot) const {
+    const auto placed = placed_on_.find(slot);
+    return placed == placed_on_.end() ? std::span<const Pod* const>() : std::span<const Pod* const>(placed->second);
+  }
+  std::span<const Pod* const> placed_on(std::string_view node_name) const {
+    return placed_on_.empty() ? std::span<const Pod* const>() : placed_on(snapshot_.find_node(node_name));
+  }
+  void forget_placed() {
+    placed_on_.clear();
+    placed_.clear();
+  }
+  /// @return note_placed() said that its signature changed
+  bool forget_placed(const Pod& pod, std::int32_t slot);
+  /// A pod with volumes has a node, whose volumes they are then.
+  bool is_placed(const Pod& pod) const;
+  /// Pods whose volumes share a handle are known by the names of their claims from now on.
+  void distrust_shared_handles() {
+    if (std::exchange(handles_may_be_shared_, false)) ++signatures_version_;
+  }
+  /// The pod is one of the engine's, and the first one brings those of the cluster.
+  void know_user(const Pod& pod);
+  /// A pod of the cluster came or went.
+  void note_user(const Pod& pod);
+  void forget_user(const Pod& pod);
   /// The object of the slot's node changed, or it came or went.
   /// @param moves_pods  it has pods, which other nodes may see in another domain, or not at all
   void note_node(std::int32_t slot, bool came_or_went, bool moves_pods);
   /// Every column: something changed that every plugin may read, or slots were numbered again.
   void note_all();
+  /// An object of the storage changed.
+  void note_storage(const StorageReach& reach);
 
   /// Drops columns that no class refers to.
   void drop_unused();
@@ -188,9 +250,21 @@ class HostColumns {
     std::vector<std::int32_t> slots;  ///< oldest first
     std::uint64_t end() const { return begin + slots.size(); }
   };
-  std::shared_ptr<HostColumn> find(std::size_t plugin, const PodPtr& pod);
+  /// What a plugin reads of a pod. An empty key: nothing.
+  struct Signed {
+    std::size_t plugin;
+    std::string key;
+    bool by_claims;
+  };
+  /// Of the plugins that the profile runs and that have something to say of the pod.
+  std::vector<Signed> sign(const Pod& pod, const Profile& profile);
+  std::shared_ptr<HostColumn> find(const Signed& of, const PodPtr& pod);
   std::string key(std::size_t plugin, const Pod& pod) const;
+  HostQuery query(const HostColumn& column);
   bool is_current(const HostColumn& column) const;
+  bool can_follow(const HostColumn& column) const;
+  std::vector<std::int32_t> stale_slots(const HostColumn& column) const;
+  void set_refusal(HostColumn& column, std::int32_t slot, std::uint32_t refusal);
   void refill(HostColumn& column);
   void fill_all(HostColumn& column);
   void ask(HostColumn& column, std::span<const std::int32_t> slots);
@@ -204,6 +278,25 @@ class HostColumns {
   const Snapshot& snapshot_;
   std::vector<Changes> changes_;  ///< [plugin]
   std::map<std::pair<std::size_t, std::string>, std::shared_ptr<HostColumn>> columns_;
+  std::vector<std::unique_ptr<HostMemory>> memories_;  ///< [plugin]
+  ClaimUsers users_;
+  bool knows_users_ = false;           ///< those of the cluster's pods, too
+  bool handles_may_be_shared_ = true;  ///< by claims that are known by what they say
+  std::uint64_t signatures_version_ = 0;
+  std::uint64_t names_ = 1;                                              ///< changes with what is known by a name
+  std::unordered_map<std::int32_t, std::vector<const Pod*>> placed_on_;  ///< by slot, oldest first
+  std::unordered_set<const Pod*> placed_;                                ///< those with volumes
+  /// What several columns refuse together, by the columns.
+  struct Union {
+    std::vector<std::uint64_t> versions;
+    ExcludedNodes nodes;
+    std::uint64_t version = 0;
+  };
+  std::map<std::vector<const HostColumn*>, Union> unions_;
+  std::uint64_t last_refusing_version_ = kRefusingVersionsBegin;
+  /// Above those of NominationAnswers::Refused.
+  static constexpr std::uint64_t kRefusingVersionsBegin = std::uint64_t{1} << 63;
+  ExcludedNodes none_;
   HostColumnStats stats_;
 };
 

@@ -18,12 +18,14 @@ namespace berth {
 struct KeptPod {
   PodPtr pod;  ///< null: the handle is free
   std::uint64_t compiled_at = 0;
-  std::uint64_t kept_in = 0;  ///< number of the call since which it is kept
+  std::uint64_t signed_at = 0;  ///< HostColumns::signatures_version() when it was compiled
+  std::uint64_t kept_in = 0;    ///< number of the call since which it is kept
   std::int32_t profile = 0;
   std::int32_t kind = TopologyIndex::kNoKind;
   std::uint32_t kind_version = 0;  ///< TopologyIndex::version_of_kind() when it was compiled
   std::int32_t class_index = -1;
   std::int32_t prepared_class = -1;  ///< in KeptPods::prepared_classes(); -1: none
+  bool signed_as_placed = false;     ///< HostColumns::is_placed() then, of a pod with volumes
   bool is_prepared = false;
   bool reads_open_side = false;  ///< const calls also read the node side with NodeSet::kIgnored
 };

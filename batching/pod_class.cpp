@@ -62,9 +62,11 @@ void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod
   for (std::size_t i = 0; i < pods.size() && topology_.has_terms(); ++i)
     if (kinds_[i] == TopologyIndex::kNoKind) kinds_[i] = topology_.kind_of(*pods[i].pod, pods[i].profile);
   topology_.count_new(placed);
+  signed_at_.resize(pods.size());
   for (std::size_t i = 0; i < pods.size(); ++i) {
     pods[i].class_index = class_of(pods[i], kinds_[i]);
     pods[i].compiled_at = topology_.epoch();
+    signed_at_[i] = hosts_.signatures_version();
   }
   if (snapshot_.resources_built() != columns) refresh_deltas(columns);
 }
@@ -73,8 +75,9 @@ std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
   if (pod.pod->rare_fields != nullptr)
     if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, config_.gates, hosts_.registered()))
       return add_error(std::move(*reason));
-  const std::string host = hosts_.signature(*pod.pod, *profile(pod.profile).profile);
-  if (!pod.pod->node_name.empty() || !host.empty()) return find_or_add(pod, kind, host);
+  const std::string host = after_signatures([&] { return hosts_.signature(*pod.pod, *profile(pod.profile).profile); });
+  if (!pod.pod->node_name.empty()) return find_or_add(pod, kind, host);
+  if (!host.empty()) return find_by_spec(pod, kind, host);
   if (kind >= 0) {
     if (class_of_kind_.size() <= static_cast<std::size_t>(kind))
       class_of_kind_.resize(static_cast<std::size_t>(kind) + 1);
@@ -86,15 +89,38 @@ std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
   return find_by_spec(pod, kind);
 }
 
-/// For a pod without a node and without host columns.
-std::int32_t ClassTable::find_by_spec(const PodToPlace& pod, std::int32_t kind) {
+ClassTable::FoundForSpec& ClassTable::find_for_spec(const PodToPlace& pod, std::int32_t kind) {
   const auto topology = kind >= 0 ? topology_.compiled(kind) : nullptr;
   FoundForSpec& known = class_of_spec_[static_cast<std::size_t>(pod.profile)][pod.pod->spec.get()];
   if (known.spec == nullptr || known.topology != topology)
-    known = {pod.pod->spec, topology, find_or_add(pod, kind, ""), sweeps_};
+    known = {.spec = pod.pod->spec, .topology = topology, .pod_class = std::nullopt};
   known.found_at = sweeps_;
-  if (!is_error(known.pod_class)) classes_[known.pod_class].found_at = sweeps_;
-  return known.pod_class;
+  return known;
+}
+
+std::int32_t ClassTable::note_found(std::int32_t pod_class) {
+  if (!is_error(pod_class)) classes_[pod_class].found_at = sweeps_;
+  return pod_class;
+}
+
+/// For a pod without a node and without host columns.
+std::int32_t ClassTable::find_by_spec(const PodToPlace& pod, std::int32_t kind) {
+  FoundForSpec& known = find_for_spec(pod, kind);
+  if (!known.pod_class) {
+    const std::int32_t found = find_or_add(pod, kind, "");
+    find_for_spec(pod, kind).pod_class = found;
+    return found;
+  }
+  return note_found(*known.pod_class);
+}
+
+/// For a pod without a node.
+std::int32_t ClassTable::find_by_spec(const PodToPlace& pod, std::int32_t kind, const std::string& host) {
+  auto& by_host = find_for_spec(pod, kind).by_host;
+  if (const auto known = by_host.find(host); known != by_host.end()) return note_found(known->second);
+  const std::int32_t found = find_or_add(pod, kind, host);
+  find_for_spec(pod, kind).by_host.emplace(host, found);
+  return found;
 }
 
 std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind, const std::string& host) {
@@ -248,7 +274,7 @@ class NodeSets {
 bool ClassTable::is_pre_filter_idle(std::int32_t c, const CompiledNodeSide& side) const {
   const PodClass& pod_class = (*this)[c];
   const TopologyProgram* const topology = pod_class.topology.get();
-  return !side.pre_filter_refuses && pod_class.host.is_idle() &&
+  return !side.pre_filter_refuses && (pod_class.host.is_idle() || pod_class.host.only_refuses()) &&
          (topology == nullptr || (topology->pre_filter_error.empty() && topology->pre_filter_message.empty()));
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -92,6 +93,8 @@ class ClassTable {
   bool is_stale(const PodToPlace& pod) const { return pod.compiled_at != topology_.epoch(); }
   /// The kinds of the pods of the latest compile(): TopologyIndex::kind_of().
   std::span<const std::int32_t> kinds() const { return kinds_; }
+  /// HostColumns::signatures_version() for which each of them was signed.
+  std::span<const std::uint64_t> signed_at() const { return signed_at_; }
 
   /// A pod that was of the one class is of the other one now: what it needs of node objects is the same, and need not
   /// be built again. @param before  below 0, or the number of a class that may be gone: nothing happens
@@ -160,6 +163,37 @@ class ClassTable {
   bool host_is_current(std::int32_t c) const { return hosts_.is_current((*this)[c].host); }
   /// Some plugin on the host decides on the class, so that rows are not enough. Of current columns.
   bool host_decides(std::int32_t c) const { return !(*this)[c].host.is_idle(); }
+  /// They do, and refusing nodes is all they do: rows are enough beside a list of nodes. Of current columns.
+  bool host_only_refuses(std::int32_t c) const { return (*this)[c].host.only_refuses(); }
+  /// HostColumns::follow() and refill() of the class.
+  bool follow_hosts(std::int32_t c) {
+    return after_signatures([&] { return hosts_.follow((*this)[c].host); });
+  }
+  void refill_hosts(std::int32_t c) {
+    after_signatures([&] { hosts_.refill((*this)[c].host); });
+  }
+  HostRefusing host_refusing(std::int32_t c) { return hosts_.refusing((*this)[c].host); }
+  /// What plugins on the host read of the pod is what they read at that HostColumns::signatures_version().
+  bool is_signed_alike(const Pod& pod, std::uint64_t signed_at, bool as_placed) const {
+    return pod.rare_fields == nullptr || pod.rare().volumes.empty() ||
+           (signed_at == hosts_.signatures_version() && as_placed == hosts_.is_placed(pod));
+  }
+  /// Pods are nominated: what counts on a node with them may depend on which volumes they have.
+  void distrust_shared_handles() {
+    after_signatures([&] { hosts_.distrust_shared_handles(); });
+  }
+  /// A storage object changed.
+  void note_storage(const StorageReach& reach) {
+    after_signatures([&] { hosts_.note_storage(reach); });
+  }
+  /// A pod came from outside.
+  void note_user(const Pod& pod) {
+    after_signatures([&] { hosts_.note_user(pod); });
+  }
+  /// A pod is nominated.
+  void know_user(const Pod& pod) {
+    after_signatures([&] { hosts_.know_user(pod); });
+  }
   /// The same, now or once other pods came or went.
   bool host_may_decide(std::int32_t c) const { return !(*this)[c].host.stays_idle(); }
 
@@ -177,7 +211,20 @@ class ClassTable {
 
  private:
   std::int32_t class_of(const PodToPlace& pod, std::int32_t kind);
+  /// Makes pods stale when signatures may be others after the change.
+  template <class Change>
+  std::invoke_result_t<Change> after_signatures(Change change) {
+    struct Guard {
+      ClassTable& table;
+      std::uint64_t before = table.hosts_.signatures_version();
+      ~Guard() {
+        if (table.hosts_.signatures_version() != before) table.topology_.advance_epoch();
+      }
+    } guard{*this};
+    return change();
+  }
   std::int32_t find_by_spec(const PodToPlace& pod, std::int32_t kind);
+  std::int32_t find_by_spec(const PodToPlace& pod, std::int32_t kind, const std::string& host);
   std::int32_t find_or_add(const PodToPlace& pod, std::int32_t kind, const std::string& host);
   /// What plugins on the host read of a pod.
   struct HostOfPod {
@@ -208,7 +255,8 @@ class ClassTable {
   TopologyIndex topology_;
   HostColumns hosts_;
   std::vector<Found> class_of_kind_;
-  std::vector<std::int32_t> kinds_;  ///< of the pods that are being compiled
+  std::vector<std::int32_t> kinds_;       ///< of the pods that are being compiled
+  std::vector<std::uint64_t> signed_at_;  ///< likewise
   std::vector<CompiledProfile> profiles_;
   Numbered<PodClass> classes_;
   std::unordered_map<std::string, std::int32_t> class_of_signature_;
@@ -217,9 +265,12 @@ class ClassTable {
   struct FoundForSpec {
     std::shared_ptr<const PodSpec> spec;  ///< keeps the key alive
     std::shared_ptr<const TopologyIndex::Compiled> topology;
-    std::int32_t pod_class = 0;
-    std::uint64_t found_at = 0;  ///< sweeps_
+    std::optional<std::int32_t> pod_class;                       ///< nullopt: not asked for yet
+    std::unordered_map<std::string, std::int32_t> by_host = {};  ///< HostOfPod::signature -> class
+    std::uint64_t found_at = 0;                                  ///< sweeps_
   };
+  FoundForSpec& find_for_spec(const PodToPlace& pod, std::int32_t kind);
+  std::int32_t note_found(std::int32_t pod_class);
   std::vector<std::unordered_map<const PodSpec*, FoundForSpec>> class_of_spec_;
   std::unordered_map<std::string, std::int32_t> node_side_of_signature_;
   std::unordered_set<std::string> unknown_images_;  ///< that classes ask for, and no node has

@@ -52,6 +52,8 @@ class TopologyIndex {
   /// Changes with TopologyQueries::epoch(), and with what a pod is compiled from. After a change, pods of one class may
   /// match different queries: compile those again that are not is_current().
   std::uint64_t epoch() const { return epochs_before_ + queries_.epoch(); }
+  /// Something else changed that pods are compiled from.
+  void advance_epoch() { ++epochs_before_; }
   /// Changes with what pods of the kind match.
   std::uint32_t version_of_kind(std::int32_t kind) const {
     return kind == kNoKind ? 0 : queries_.version(kinds_[kind].key.identity);

@@ -11,19 +11,12 @@
 namespace berth {
 namespace {
 
-void append(std::string& out, std::initializer_list<std::string_view> texts) {
-  for (const std::string_view text : texts) {
-    const std::uint64_t size = text.size();
-    out.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
-  }
-}
-
 void append_disk(std::string& out, const InlineDisk& disk) {
   const VolumeSource& source = disk.source;
-  append(out, {disk.volume_name, source.id, source.pool, source.disk_kind, source.read_only ? "1" : "0"});
+  append_texts(out, {disk.volume_name, source.id, source.pool, source.disk_kind, source.read_only ? "1" : "0"});
   out += static_cast<char>(source.kind);
-  for (const std::string& monitor : source.monitors) append(out, {monitor});
-  append(out, {""});
+  for (const std::string& monitor : source.monitors) append_texts(out, {monitor});
+  append_texts(out, {""});
 }
 
 /// In upstream's order: its dry run removes pods while it goes through the node's list, each time with the last pod
@@ -41,7 +34,47 @@ std::vector<const Pod*> pods_without(const NodeInfo& node, std::span<const Pod* 
   return left;
 }
 
+/// Another volume, or a disk of a pod, has the same handle.
+bool shares_handle(const PersistentVolume& volume, const ClusterStorage& storage, const ClaimUsers& users) {
+  const bool is_csi = volume.source.kind == VolumeSource::Kind::kCsi;
+  if (!is_csi && volume.migrated == nullptr) return false;
+  const std::string& driver = is_csi ? volume.source.driver : volume.migrated->driver;
+  const std::string& handle = is_csi ? volume.source.id : volume.migrated->handle;
+  return storage.handle_count(driver, handle) > 1 || users.has_disk(driver, handle);
+}
+
+/// The volume counts by a handle, or it does not count.
+bool has_handle(const PersistentVolume& volume) {
+  if (volume.source.kind == VolumeSource::Kind::kCsi) return !volume.source.driver.empty() && !volume.source.id.empty();
+  return volume.migrated == nullptr || (volume.migrated->problem.empty() && !volume.migrated->handle.empty());
+}
+
+bool is_own(OwnClaim& own, const ClusterStorage& storage, const ClaimUsers& users) {
+  const VolumeClaim& claim = *own.claim;
+  if (claim.is_lost || claim.terminating || claim.access_modes.contains(AccessMode::kReadWriteOncePod) ||
+      !users.is_alone(claim.namespace_, claim.name))
+    return false;
+  if (claim.is_bound()) {
+    own.volume = storage.volume(claim.volume_name);
+    if (own.volume == nullptr || !own.volume->claim_ref || own.volume->claim_ref->name != claim.name ||
+        own.volume->claim_ref->namespace_ != claim.namespace_ || !has_handle(*own.volume))
+      return false;
+    own.shares_handle = shares_handle(*own.volume, storage, users);
+    return true;
+  }
+  const StorageClass* storage_class = claim.class_name.empty() ? nullptr : storage.storage_class(claim.class_name);
+  return storage_class != nullptr && storage_class->binding_mode == StorageClass::BindingMode::kWaitForFirstConsumer &&
+         claim.volume_name.empty() && !claim.selected_node && !claim.selector && !storage.is_reserved(claim);
+}
+
 }  // namespace
+
+void append_texts(std::string& out, std::initializer_list<std::string_view> texts) {
+  for (const std::string_view text : texts) {
+    const std::uint64_t size = text.size();
+    out.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
+  }
+}
 
 std::optional<std::string> claim_name(const Pod& pod, const PodVolume& volume) {
   if (volume.kind == PodVolume::Kind::kClaim) return volume.name;
@@ -75,14 +108,45 @@ std::string volumes_signature(const Pod& pod, const std::function<bool(const Pod
   for (const PodVolume& volume : pod.rare().volumes) {
     if (!is_read(volume)) continue;
     signature += static_cast<char>('0' + static_cast<int>(volume.kind));
-    append(signature, {volume.name});
+    append_texts(signature, {volume.name});
     if (volume.disk != nullptr) append_disk(signature, *volume.disk);
     names_pod = names_pod || volume.kind == PodVolume::Kind::kEphemeral;
   }
   if (signature.empty()) return signature;
-  append(signature, {pod.namespace_});
-  if (names_pod) append(signature, {pod.name, pod.uid()});
+  append_texts(signature, {pod.namespace_});
+  if (names_pod) append_texts(signature, {pod.name, pod.uid()});
   return signature;
+}
+
+std::optional<std::vector<OwnClaim>> own_claims(const Pod& pod, const ClusterStorage& storage,
+                                                const ClaimUsers& users) {
+  std::vector<OwnClaim> claims;
+  for (const PodVolume& volume : pod.rare().volumes) {
+    if (volume.disk != nullptr) return std::nullopt;
+    const std::optional<std::string> name = claim_name(pod, volume);
+    if (!name) continue;
+    OwnClaim own{storage.claim(pod.namespace_, *name), nullptr, volume.kind == PodVolume::Kind::kEphemeral, false};
+    if (own.claim == nullptr || !is_own(own, storage, users) ||
+        (own.is_ephemeral && ownership_problem(pod, *own.claim)) ||
+        std::any_of(claims.begin(), claims.end(), [&](const OwnClaim& other) { return other.claim == own.claim; }))
+      return std::nullopt;
+    claims.push_back(own);
+  }
+  if (claims.empty()) return std::nullopt;
+  return claims;
+}
+
+ClaimCopies copies_of(std::span<const OwnClaim> claims) {
+  ClaimCopies copies;
+  for (const OwnClaim& own : claims) {
+    ClaimCopy& copy = copies.emplace_back(*own.claim, std::nullopt, own.is_ephemeral);
+    for (std::string* name : {&copy.claim.name, &copy.claim.namespace_, &copy.claim.uid, &copy.claim.controller_uid})
+      name->clear();
+    if (own.volume == nullptr) continue;
+    copy.volume = *own.volume;
+    copy.volume->claim_ref = std::nullopt;
+  }
+  return copies;
 }
 
 bool has_volume(const Pod& pod, const std::function<bool(const PodVolume&)>& is_read) {

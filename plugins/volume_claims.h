@@ -4,14 +4,17 @@
 // What the plugins of volumes read of a pod in the same way.
 
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "host/cluster/cache.h"
 #include "host/framework/host_plugin.h"
 #include "host/objects/pod.h"
+#include "plugins/claim_users.h"
 
 namespace berth {
 
@@ -30,6 +33,14 @@ std::string not_found(std::string_view resource, std::string_view name);
 std::string volumes_signature(const Pod& pod, const std::function<bool(const PodVolume&)>& is_read);
 
 bool has_volume(const Pod& pod, const std::function<bool(const PodVolume&)>& is_read);
+/// The claims of the pod, when they are all that plugins read of its volumes, PreFilter accepts each of them, and each
+/// can be known by what it says (OwnClaim); nullopt otherwise.
+std::optional<std::vector<OwnClaim>> own_claims(const Pod& pod, const ClusterStorage& storage, const ClaimUsers& users);
+/// @param claims  point into a cluster that may change
+ClaimCopies copies_of(std::span<const OwnClaim> claims);
+/// Appends texts so that no other sequence of texts gives the same.
+void append_texts(std::string& out, std::initializer_list<std::string_view> texts);
+
 inline bool has_claim(const PodVolume& volume) {
   return volume.kind == PodVolume::Kind::kClaim || volume.kind == PodVolume::Kind::kEphemeral;
 }

@@ -19,6 +19,18 @@ std::string key_of(const T& object) {
   return object.name;
 }
 
+constexpr char kEnd = '\0';  // of a name: names do not contain it
+
+std::string pair_key(std::string_view first, std::string_view second) {
+  return std::string(first).append(1, kEnd).append(second);
+}
+
+/// Empty: the volume is none of a CSI driver, nor does it migrate to one.
+std::string handle_key(const PersistentVolume& volume) {
+  if (volume.source.kind == VolumeSource::Kind::kCsi) return pair_key(volume.source.driver, volume.source.id);
+  return volume.migrated != nullptr ? pair_key(volume.migrated->driver, volume.migrated->handle) : std::string();
+}
+
 /// null: it says so already.
 std::shared_ptr<const PersistentVolume> bound_to(const PersistentVolume& volume, const VolumeClaim& claim) {
   const ObjectName reference{claim.namespace_, claim.name, claim.uid};
@@ -119,6 +131,85 @@ void ClusterStorage::for_each_attachment(const std::function<void(const VolumeAt
   for (const auto& [name, entry] : attachments_) visit(entry.seen());
 }
 
+// What follows from objects
+
+void ClusterStorage::for_each_unclaimed(std::string_view class_name,
+                                        const std::function<void(const PersistentVolume&)>& visit) const {
+  const std::string begin = pair_key(class_name, "");
+  for (auto at = unclaimed_.lower_bound(begin); at != unclaimed_.end() && at->first.starts_with(begin); ++at)
+    visit(*volume(std::string_view(at->first).substr(begin.size())));
+}
+
+bool ClusterStorage::has_unclaimed(std::string_view class_name) const {
+  const std::string begin = pair_key(class_name, "");
+  const auto at = unclaimed_.lower_bound(begin);
+  return at != unclaimed_.end() && at->first.starts_with(begin);
+}
+
+bool ClusterStorage::is_reserved(const VolumeClaim& claim) const { return reserved_.contains(claim.full_name()); }
+
+std::size_t ClusterStorage::handle_count(std::string_view driver, std::string_view handle) const {
+  const auto found = handles_.find(pair_key(driver, handle));
+  return found == handles_.end() ? 0 : found->second;
+}
+
+void ClusterStorage::count(Counts& counts, const std::string& key, bool comes) {
+  std::size_t& entry = write(counts, key);
+  if (comes) {
+    ++entry;
+  } else if (--entry == 0) {
+    erase(counts, key);
+  }
+}
+
+void ClusterStorage::index(const PersistentVolume& volume, bool comes) {
+  if (volume.claim_ref) {
+    count(reserved_, key_of(volume.claim_ref->namespace_, volume.claim_ref->name), comes);
+  } else {
+    count(unclaimed_, pair_key(volume.class_name, volume.name), comes);
+  }
+  if (const std::string handle = handle_key(volume); !handle.empty()) count(handles_, handle, comes);
+}
+
+void ClusterStorage::index(const VolumeClaim& claim, bool comes) {
+  if (!claim.volume_name.empty()) count(naming_, pair_key(claim.volume_name, claim.full_name()), comes);
+}
+
+StorageReach ClusterStorage::reach_of(const StorageObject& object) const {
+  if (const auto* claim = std::get_if<VolumeClaim>(&object)) return {.is_wide = false, .claims = {claim->full_name()}};
+  const auto* now = std::get_if<PersistentVolume>(&object);
+  if (now == nullptr || !now->claim_ref) return {.is_wide = true, .claims = {}};
+  StorageReach reach;
+  const auto known = volumes_.find(now->name);
+  const PersistentVolume* const before = known != volumes_.end() ? known->second.stored.get() : nullptr;
+  for (const PersistentVolume* volume : {before, now}) {
+    if (volume == nullptr) continue;
+    // Any claim may take it, or it counts together with another one.
+    const std::string handle = handle_key(*volume);
+    const auto same = handles_.find(handle);
+    const std::size_t others = (same != handles_.end() ? same->second : 0) - (volume == before ? 1 : 0);
+    const bool was_counted = volume == now && before != nullptr && handle_key(*before) == handle;
+    if (!volume->claim_ref || (!handle.empty() && others > (was_counted ? 1 : 0)))
+      return {.is_wide = true, .claims = {}};
+    reach.claims.push_back(key_of(volume->claim_ref->namespace_, volume->claim_ref->name));
+  }
+  const std::string naming = pair_key(now->name, "");
+  for (auto at = naming_.lower_bound(naming); at != naming_.end() && at->first.starts_with(naming); ++at)
+    reach.claims.push_back(at->first.substr(naming.size()));
+  return reach;
+}
+
+void ClusterStorage::index_assumed(const PersistentVolume& volume, bool comes) {
+  count(reserved_, key_of(volume.claim_ref->namespace_, volume.claim_ref->name), comes);
+}
+
+/// The entry goes, or another object comes in its place.
+template <class T>
+void ClusterStorage::end(const Entry<T>& entry) {
+  index(*entry.stored, false);
+  if (entry.assumed != nullptr) index_assumed(*entry.assumed, false);
+}
+
 /// Calls `change` with the table of the kind.
 template <class Change>
 void ClusterStorage::with_table(StorageKind kind, Change change) {
@@ -160,7 +251,11 @@ void ClusterStorage::upsert(const StorageObject& object) {
         const std::string key = key_of(stored);
         with_table(kind_of(object), [&](auto& table) {
           using Own = std::remove_reference_t<decltype(table)>;
-          if constexpr (std::is_same_v<Own, Table<T>>) write(table, key) = {std::move(copy), nullptr, 0, ++version_};
+          if constexpr (std::is_same_v<Own, Table<T>>) {
+            if (const auto before = table.find(key); before != table.end()) end(before->second);
+            index(*copy, true);
+            write(table, key) = {std::move(copy), nullptr, 0, ++version_};
+          }
         });
       },
       object);
@@ -169,7 +264,13 @@ void ClusterStorage::upsert(const StorageObject& object) {
 bool ClusterStorage::remove(StorageKind kind, std::string_view name_space, std::string_view name) {
   bool was_there = false;
   const std::string key = key_of(name_space, name);
-  with_table(kind, [&](auto& table) { was_there = erase(table, key); });
+  with_table(kind, [&](auto& table) {
+    const auto found = table.find(key);
+    was_there = found != table.end();
+    if (!was_there) return;
+    end(found->second);
+    erase(table, key);
+  });
   return was_there;
 }
 
@@ -183,7 +284,11 @@ bool ClusterStorage::hold(Table<T>& table, const std::string& key, std::shared_p
   if (found == table.end()) return false;
   held.push_back({kind, key, found->second.version});
   Entry<T>& entry = write(table, key);
-  if (changed != nullptr) entry.assumed = std::move(changed);
+  if (changed != nullptr) {
+    if (entry.assumed != nullptr) index_assumed(*entry.assumed, false);
+    index_assumed(*changed, true);
+    entry.assumed = std::move(changed);
+  }
   ++entry.holders;
   return true;
 }
@@ -193,7 +298,9 @@ void ClusterStorage::let_go(Table<T>& table, const Held& held) {
   const auto found = table.find(held.key);
   if (found == table.end() || found->second.version != held.version) return;
   Entry<T>& entry = write(table, held.key);
-  if (--entry.holders == 0) entry.assumed = nullptr;
+  if (--entry.holders > 0) return;
+  if (entry.assumed != nullptr) index_assumed(*entry.assumed, false);
+  entry.assumed = nullptr;
 }
 
 void ClusterStorage::assume(const std::string& uid, VolumeDecisionsPtr decisions) {

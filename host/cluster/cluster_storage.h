@@ -57,6 +57,12 @@ struct VolumeDecisions {
 /// null: nothing is decided, because all claims of the pod are bound or it has none.
 using VolumeDecisionsPtr = std::shared_ptr<const VolumeDecisions>;
 
+/// Which pods the change of a storage object may concern.
+struct StorageReach {
+  bool is_wide = false;             ///< any
+  std::vector<std::string> claims;  ///< the users of these, by "namespace/name"
+};
+
 /// Objects by name. A reader sees an object as it is assumed. A newer version of an object from outside ends what was
 /// assumed of the older one.
 class ClusterStorage {
@@ -71,6 +77,13 @@ class ClusterStorage {
   void for_each_volume(const std::function<void(const PersistentVolume&)>& visit) const;
   void for_each_capacity(const std::function<void(const CsiStorageCapacity&)>& visit) const;
   void for_each_attachment(const std::function<void(const VolumeAttachment&)>& visit) const;
+  /// Volumes of the class that no claim has, as they are stored; "" for those without a class. By name.
+  void for_each_unclaimed(std::string_view class_name, const std::function<void(const PersistentVolume&)>& visit) const;
+  bool has_unclaimed(std::string_view class_name) const;
+  /// Some volume is for the claim by its claimRef, as it is stored or assumed.
+  bool is_reserved(const VolumeClaim& claim) const;
+  /// How many volumes have the handle for the driver, those that migrate to it included.
+  std::size_t handle_count(std::string_view driver, std::string_view handle) const;
   /// Every object as it is stored, whatever is assumed of it. @param visit  visit(const T&), for each kind of object T
   template <class Visit>
   void for_each_stored(Visit visit) const {
@@ -85,6 +98,8 @@ class ClusterStorage {
   void note_changes_in(UndoSteps* steps) noexcept { undo_ = steps; }
   void add_all(const StorageObjects& objects);
   void upsert(const StorageObject& object);
+  /// Of that upsert(). Call before it.
+  StorageReach reach_of(const StorageObject& object) const;
   /// @param name_space  of objects that have none: empty  @return whether it was there
   bool remove(StorageKind kind, std::string_view name_space, std::string_view name);
 
@@ -128,6 +143,17 @@ class ClusterStorage {
   void with_table(StorageKind kind, Change change);
   template <class T>
   static const T* find(const Table<T>& table, std::string_view key);
+  using Counts = std::map<std::string, std::size_t, std::less<>>;
+  void count(Counts& counts, const std::string& key, bool comes);
+  void index(const PersistentVolume& volume, bool comes);
+  void index(const VolumeClaim& claim, bool comes);
+  template <class T>
+  void index(const T& /*object*/, bool /*comes*/) {}
+  void index_assumed(const PersistentVolume& volume, bool comes);
+  template <class T>
+  void index_assumed(const T& /*object*/, bool /*comes*/) {}
+  template <class T>
+  void end(const Entry<T>& entry);
   template <class T>
   bool hold(Table<T>& table, const std::string& key, std::shared_ptr<const T> changed, StorageKind kind,
             std::vector<Held>& held);
@@ -141,6 +167,11 @@ class ClusterStorage {
   Table<CsiDriver> csi_drivers_;
   Table<CsiStorageCapacity> capacities_;
   Table<VolumeAttachment> attachments_;
+  // What follows from objects as they are stored, and as they are assumed:
+  Counts unclaimed_;  ///< volumes, by class and name
+  Counts reserved_;   ///< by claim
+  Counts handles_;    ///< of volumes, by driver and handle
+  Counts naming_;     ///< claims, by the volume that they name and their own name
   std::map<std::string, Assumption, std::less<>> assumptions_;  ///< by uid of the pod
   std::uint64_t version_ = 0;
   UndoSteps* undo_ = nullptr;

@@ -354,11 +354,17 @@ void EngineCluster::apply(const WorkloadRemoval& change, ClusterEffect& effect) 
 }
 
 void EngineCluster::apply(const StorageUpsert& change, ClusterEffect& effect) {
+  effect.storage = own().storage().reach_of(change.object);
   own().storage().upsert(change.object);
   effect.storage_changed = true;
 }
 
 void EngineCluster::apply(const StorageRemoval& change, ClusterEffect& effect) {
+  if (change.kind == StorageKind::kClaim) {
+    effect.storage.claims = {change.namespace_ + "/" + change.name};
+  } else {
+    effect.storage.is_wide = true;
+  }
   effect.storage_changed = own().storage().remove(change.kind, change.namespace_, change.name);
 }
 

@@ -49,6 +49,7 @@ struct ClusterEffect {
   bool selectors_changed = false;  ///< of a Service or a workload: `selectors`
   SelectorChange selectors;
   bool storage_changed = false;
+  StorageReach storage;          ///< of that change
   std::string name_space;        ///< that changed
   PodPtr nomination;             ///< non-null: this pod's nomination is now `nominated_node`
   std::string nominated_node;    ///< empty: it has none any more

@@ -33,10 +33,42 @@ struct HostReach {
   std::string topology_key = {};
 };
 
+/// A claim of a pod that no other pod uses: one that can be known by what it says.
+struct OwnClaim {
+  const VolumeClaim* claim;
+  const PersistentVolume* volume;  ///< null: the claim waits for its first consumer
+  bool is_ephemeral;               ///< it was made for an ephemeral volume
+  bool shares_handle;              ///< another volume has its handle: on a node with that one it does not count
+};
+/// Copies of such claims without names: they stand for those of all pods that a plugin signs alike by sign_claims().
+struct ClaimCopy {
+  VolumeClaim claim;
+  std::optional<PersistentVolume> volume;
+  bool is_ephemeral;
+};
+using ClaimCopies = std::vector<ClaimCopy>;
+
+class ClaimUsers;  // plugins/claim_users.h
+
+/// What a plugin remembers for an engine from one call to the next, of a cluster whose storage objects stay.
+class HostMemory {
+ public:
+  HostMemory() = default;
+  virtual ~HostMemory() = default;
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+  /// The claims of the node's pods, or their volumes, changed.
+  virtual void forget(const NodeInfo& node) = 0;
+};
+
 /// What a plugin is asked about.
 struct HostQuery {
   const Pod& pod;               ///< stands for all pods that the plugin signs alike
   const ClusterCache& cluster;  ///< nodes with their pods, placements of the engine included
+  /// Not null: these stand for the claims of the pod, which was signed by sign_claims() and has no other volumes.
+  const ClaimCopies* claims = nullptr;
+  HostMemory* memory = nullptr;       ///< of the plugin; null where calls run in parallel
+  const ClaimUsers* users = nullptr;  ///< of the claims of the engine's pods; null: unknown
 };
 
 /// The answer of PreFilter.
@@ -81,6 +113,19 @@ class HostPlugin {
   /// All that the plugin reads of a pod: pods that it signs alike share its answers, and a class. nullopt: nothing can
   /// be said, or signing throws, and the pod is a class of its own.
   virtual std::optional<std::string> sign(const Pod& pod) const = 0;
+  /// Of a pod whose volumes are these claims and such as no plugin reads: all that the plugin reads of it, without
+  /// names, so that pods with other claims share its answers. Asked again when a storage object changes. Filter then
+  /// reads nothing but the cluster's storage, the pods of the node and HostQuery::claims. Where a handle is shared the
+  /// answer holds while no node is refused. Empty: the plugin says nothing of the pod. nullopt: sign() says what it
+  /// reads.
+  virtual std::optional<std::string> sign_claims(std::span<const OwnClaim> /*claims*/,
+                                                 const ClusterStorage& /*storage*/) const {
+    return std::nullopt;
+  }
+  /// Filter reads which of the volumes are on a node already: OwnClaim::shares_handle matters.
+  virtual bool reads_handles() const { return false; }
+  /// null: the plugin remembers nothing.
+  virtual std::unique_ptr<HostMemory> make_memory() const { return nullptr; }
   /// Changes when answers may change for a reason outside the cluster of the engine. Does not change during a call of
   /// the engine. Forks read that of now, not of their opening.
   virtual std::uint64_t version() const noexcept { return 0; }

@@ -141,6 +141,12 @@ std::string tolerations_signature(const PodSpec& spec) {
   return out.take();
 }
 
+std::string node_terms_signature(const std::vector<NodeSelectorTerm>& terms) {
+  SignatureWriter out;
+  out.list(terms, [&](const auto& term) { write(out, term); });
+  return out.take();
+}
+
 std::uint64_t pod_class_hash(const PodSpec& spec) {
   const std::string bytes = pod_signature(spec);
   return XXH3_64bits(bytes.data(), bytes.size());

@@ -19,6 +19,8 @@ std::string node_side_signature(const PodSpec& spec);
 std::string node_affinity_signature(const PodSpec& spec);
 /// The part of that which TaintToleration reads.
 std::string tolerations_signature(const PodSpec& spec);
+/// All that terms of a node selector say.
+std::string node_terms_signature(const std::vector<NodeSelectorTerm>& terms);
 
 /// 64-bit hash of the signature; the same in every backend and on every platform, because tie draws depend on it.
 std::uint64_t pod_class_hash(const PodSpec& spec);

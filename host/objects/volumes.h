@@ -30,6 +30,8 @@ class AccessModes {
   constexpr bool contains(AccessMode mode) const { return (bits_ & static_cast<unsigned>(mode)) != 0; }
   constexpr bool contains_all(AccessModes other) const { return (other.bits_ & ~bits_) == 0; }
   constexpr bool empty() const { return bits_ == 0; }
+  /// The values of AccessMode, added.
+  constexpr unsigned bits() const { return bits_; }
   friend constexpr bool operator==(AccessModes, AccessModes) = default;
 
  private:

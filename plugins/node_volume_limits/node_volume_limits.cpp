@@ -2,119 +2,22 @@
 #include "plugins/node_volume_limits/node_volume_limits.h"
 
 #include <algorithm>
-#include <map>
+#include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "host/objects/volume_migration.h"
+#include "plugins/node_volume_limits/counted_volumes.h"
 #include "plugins/volume_claims.h"
 
 namespace berth {
 namespace {
 
 using Pods = std::span<const Pod* const>;
-/// Driver of each volume, by unique name.
-using Volumes = std::map<std::string, std::string, std::less<>>;
 using AttachmentsByNode = std::multimap<std::string_view, const VolumeAttachment*>;
 
 bool may_count(const PodVolume& volume) {
   return has_claim(volume) || (volume.disk != nullptr && volume.disk->migrated != nullptr);
-}
-
-/// A volume that counts against the limit of a driver.
-struct Attachable {
-  std::string driver;
-  std::string handle;
-};
-
-/// The volumes of pods as they count on one node.
-class Counting {
- public:
-  Counting(const ClusterStorage& storage, const CsiNode* node, Release release)
-      : storage_(storage), node_(node), release_(release) {}
-
-  /// What was added would be another on another node.
-  bool asked_node() const { return asked_node_; }
-
-  /// @param is_new  the pod to be placed, whose claims have to be there
-  /// @return the status that ends the Filter
-  Status add(const Pod& pod, bool is_new, Volumes& out) const {
-    for (const PodVolume& volume : pod.rare().volumes) {
-      Attachable found;
-      if (volume.disk != nullptr) {
-        if (Status status = look_at(*volume.disk, found); !status.ok()) return status;
-      } else if (const std::optional<std::string> name = claim_name(pod, volume)) {
-        if (name->empty()) return {StatusCode::kError, "", {"PersistentVolumeClaim had no name"}};
-        const VolumeClaim* claim = storage_.claim(pod.namespace_, *name);
-        if (claim == nullptr && is_new)
-          return {
-              StatusCode::kUnschedulableAndUnresolvable,
-              "",
-              {"looking up PVC " + pod.namespace_ + "/" + *name + ": " + not_found("persistentvolumeclaim", *name)}};
-        if (claim == nullptr) continue;
-        if (volume.kind == PodVolume::Kind::kEphemeral)
-          if (std::optional<std::string> problem = ownership_problem(pod, *claim))
-            return {StatusCode::kError, "", {std::move(*problem)}};
-        look_at(*claim, found);
-      }
-      if (found.driver.empty() || found.handle.empty()) continue;
-      out.emplace(found.driver + "/" + found.handle, found.driver);
-    }
-    return {};
-  }
-
- private:
-  /// The in-tree plugin's volumes count as those of its CSI driver.
-  bool is_migrated(std::string_view plugin) const {
-    asked_node_ = true;
-    const MigratingPlugin* known = node_ != nullptr ? find_migrating_plugin(plugin) : nullptr;
-    if (known == nullptr) return false;
-    if (!known->asks_node || release_ != Release::k1_35) return known->is_migrated || known->asks_node;
-    const std::vector<std::string>& named = node_->migrated_plugins;
-    return std::find(named.begin(), named.end(), plugin) != named.end();
-  }
-
-  Status look_at(const InlineDisk& disk, Attachable& out) const {
-    if (disk.migrated == nullptr || !is_migrated(disk.migrated->plugin)) return {};
-    if (!disk.migrated->problem.empty())
-      return {StatusCode::kError,
-              "",
-              {"converting volume(" + disk.volume_name + ") from inline to csi: " + disk.migrated->problem}};
-    out = {disk.migrated->driver, disk.migrated->handle};
-    return {};
-  }
-
-  void look_at(const VolumeClaim& claim, Attachable& out) const {
-    const PersistentVolume* volume = claim.volume_name.empty() ? nullptr : storage_.volume(claim.volume_name);
-    if (volume == nullptr) return look_at_class(claim, out);
-    if (volume->source.kind == VolumeSource::Kind::kCsi) {
-      out = {volume->source.driver, volume->source.id};
-    } else if (volume->migrated != nullptr && volume->migrated->problem.empty() &&
-               is_migrated(volume->migrated->plugin)) {
-      out = {volume->migrated->driver, volume->migrated->handle};
-    }
-  }
-
-  /// A claim without a volume counts as one of its own.
-  void look_at_class(const VolumeClaim& claim, Attachable& out) const {
-    const StorageClass* storage_class = claim.class_name.empty() ? nullptr : storage_.storage_class(claim.class_name);
-    if (storage_class == nullptr) return;
-    const MigratingPlugin* plugin = find_migrating_plugin(storage_class->provisioner);
-    if (plugin != nullptr && !is_migrated(plugin->plugin)) return;
-    constexpr std::string_view kNoHandle = "\x01";  // begins no handle of a volume
-    out.driver = plugin != nullptr ? std::string(plugin->driver) : storage_class->provisioner;
-    out.handle = std::string(kNoHandle) + claim.full_name();
-  }
-
-  const ClusterStorage& storage_;
-  const CsiNode* node_;
-  Release release_;
-  mutable bool asked_node_ = false;
-};
-
-std::map<std::string, std::int64_t> count_by_driver(const Volumes& volumes) {
-  std::map<std::string, std::int64_t> counts;
-  for (const auto& [name, driver] : volumes) ++counts[driver];
-  return counts;
 }
 
 AttachmentsByNode attachments_by_node(const ClusterStorage& storage) {
@@ -125,9 +28,9 @@ AttachmentsByNode attachments_by_node(const ClusterStorage& storage) {
 }
 
 /// Those whose volume is a CSI volume.
-Volumes attached_to(const Node& node, const AttachmentsByNode& attachments, const ClusterStorage& storage) {
-  Volumes volumes;
-  const auto [first, last] = attachments.equal_range(node.name);
+CountedVolumes attached_to(std::string_view node, const AttachmentsByNode& attachments, const ClusterStorage& storage) {
+  CountedVolumes volumes;
+  const auto [first, last] = attachments.equal_range(node);
   for (auto at = first; at != last; ++at) {
     const VolumeAttachment& attachment = *at->second;
     if (attachment.attacher.empty() || !attachment.volume_name) continue;
@@ -146,53 +49,144 @@ std::optional<std::int32_t> limit_of(const CsiNode& node, std::string_view drive
   return limit;
 }
 
+bool has_limits(const CsiNode* node) {
+  return node != nullptr && std::any_of(node->drivers.begin(), node->drivers.end(),
+                                        [](const CsiNode::Driver& driver) { return driver.limit.has_value(); });
+}
+
+/// A node with the volumes of its pods, one after another.
+struct KnownNode {
+  bool is_known = false;
+  const CsiNode* csi_node = nullptr;
+  bool has_limits = false;
+  std::vector<PodPtr> pods;  ///< that are counted, in the order of the node
+  VolumesOnNode volumes;
+  Status problem;  ///< of the first pod that has one; later ones are not counted
+
+  void add(const Pod& pod, const VolumeCounting& counting) {
+    if (!problem.ok() || pod.rare_fields == nullptr) return;
+    CountedVolumes used;
+    problem = counting.add(pod, false, used);
+    volumes.add(used);
+  }
+};
+
+/// The nodes of a cluster whose storage objects stay. What is known of a node grows with its pods; when others than the
+/// last ones went, it is counted again.
+class KnownNodes : public HostMemory {
+ public:
+  void forget(const NodeInfo& node) override { nodes_.erase(node.id); }
+  KnownNode& find(const NodeInfo& node, const ClusterStorage& storage, Release release) {
+    if (!attachments_) attachments_ = attachments_by_node(storage);
+    KnownNode& known = nodes_[node.id];
+    if (known.pods.size() > node.pods.size() || !std::equal(known.pods.begin(), known.pods.end(), node.pods.begin()))
+      known = {};
+    if (!known.is_known) {
+      known.is_known = true;
+      known.csi_node = storage.csi_node(node.name);
+      known.has_limits = has_limits(known.csi_node);
+      if (known.has_limits) known.volumes.attach(attached_to(node.name, *attachments_, storage));
+    }
+    if (!known.has_limits) return known;
+    const VolumeCounting counting(storage, known.csi_node, release);
+    for (std::size_t p = known.pods.size(); p < node.pods.size(); ++p) {
+      known.add(*node.pods[p], counting);
+      known.pods.push_back(node.pods[p]);
+    }
+    return known;
+  }
+
+ private:
+  std::optional<AttachmentsByNode> attachments_;
+  std::unordered_map<std::uint64_t, KnownNode> nodes_;  ///< by NodeInfo::id
+};
+
 /// The volumes of the pod to be placed.
 struct Wanted {
   Status problem;
-  Volumes volumes;
+  CountedVolumes volumes;
   bool is_same_everywhere = false;
-  Release release;
 
-  Wanted(const HostQuery& query, const CsiNode* node, Release of) : release(of) {
-    const Counting counting(query.cluster.storage(), node, release);
-    problem = counting.add(query.pod, true, volumes);
+  Wanted(const HostQuery& query, const CsiNode* node, Release release) {
+    const VolumeCounting counting(query.cluster.storage(), node, release);
+    if (query.claims != nullptr) {
+      counting.add(*query.claims, volumes);
+    } else {
+      problem = counting.add(query.pod, true, volumes);
+    }
     is_same_everywhere = !counting.asked_node();
   }
 };
 
-Status filter_limits(const Wanted& pod, const CsiNode* csi_node, const ClusterStorage& storage, const NodeInfo& node,
-                     const AttachmentsByNode& attachments, Pods added, Pods removed) {
-  if (!pod.problem.ok()) return pod.problem;
-  if (pod.volumes.empty() || csi_node == nullptr) return {};
-  const auto has_limit = [](const CsiNode::Driver& driver) { return driver.limit.has_value(); };
-  if (std::none_of(csi_node->drivers.begin(), csi_node->drivers.end(), has_limit)) return {};
-  const Counting counting(storage, csi_node, pod.release);
-  Volumes wanted = pod.volumes;
-  Volumes used;
-  Status problem;
-  for_each_pod(node, added, removed, [&](const Pod& other) {
-    if (problem.ok() && other.rare_fields != nullptr) problem = counting.add(other, false, used);
-  });
-  if (!problem.ok()) return problem;
-  for (const auto& [name, driver] : used) wanted.erase(name);
-  std::map<std::string, std::int64_t> counts = count_by_driver(used);
-  for (const auto& [name, driver] : attached_to(*node.node, attachments, storage))
-    if (!used.contains(name)) ++counts[driver];
-  for (const auto& [driver, count] : count_by_driver(wanted)) {
-    const std::optional<std::int32_t> limit = limit_of(*csi_node, driver);
-    if (limit && counts[driver] + count > *limit)
+/// @param added  volumes of pods that are not among those of the node
+Status compare(const Wanted& pod, const CsiNode& csi_node, const VolumesOnNode& there, const CountedVolumes& added) {
+  std::map<std::string_view, std::int64_t> wanted;
+  for (const auto& [name, driver] : pod.volumes)
+    if (!there.uses(name) && !added.contains(name)) ++wanted[driver];
+  if (wanted.empty()) return {};
+  VolumesOnNode with_added;
+  const VolumesOnNode* all = &there;
+  if (!added.empty()) {
+    with_added = there;
+    with_added.add(added);
+    all = &with_added;
+  }
+  for (const auto& [driver, count] : wanted) {
+    const std::optional<std::int32_t> limit = limit_of(csi_node, driver);
+    if (limit && all->count(driver) + count > *limit)
       return {StatusCode::kUnschedulable, "", {"node(s) exceed max volume count"}};
   }
   return {};
 }
 
-Status filter_limits(const HostQuery& query, Release release, const NodeInfo& node,
-                     const AttachmentsByNode& attachments, Pods added, Pods removed) {
-  const ClusterStorage& storage = query.cluster.storage();
-  const CsiNode* csi_node = storage.csi_node(node.name);
-  const Wanted on_node(query, csi_node, release);
-  return filter_limits(on_node, csi_node, storage, node, attachments, added, removed);
-}
+class LimitFilter {
+ public:
+  LimitFilter(const HostQuery& query, Release release)
+      : query_(query), storage_(query.cluster.storage()), release_(release), anywhere_(query, nullptr, release) {}
+
+  bool accepts_everywhere() const {
+    return anywhere_.is_same_everywhere && anywhere_.problem.ok() && anywhere_.volumes.empty();
+  }
+
+  Status on(const NodeInfo& node, Pods added, Pods removed) {
+    if (anywhere_.is_same_everywhere) return on(anywhere_, node, added, removed);
+    return on(Wanted(query_, storage_.csi_node(node.name), release_), node, added, removed);
+  }
+
+ private:
+  Status on(const Wanted& pod, const NodeInfo& node, Pods added, Pods removed) {
+    if (!pod.problem.ok()) return pod.problem;
+    if (pod.volumes.empty()) return {};
+    if (query_.memory != nullptr && removed.empty()) {
+      const KnownNode& known = static_cast<KnownNodes*>(query_.memory)->find(node, storage_, release_);
+      return known.has_limits ? compare(pod, known, added) : Status{};
+    }
+    KnownNode counted;
+    counted.csi_node = storage_.csi_node(node.name);
+    if (!has_limits(counted.csi_node)) return {};
+    if (!attachments_) attachments_ = attachments_by_node(storage_);
+    counted.volumes.attach(attached_to(node.name, *attachments_, storage_));
+    const VolumeCounting counting(storage_, counted.csi_node, release_);
+    for_each_pod(node, {}, removed, [&](const Pod& other) { counted.add(other, counting); });
+    return compare(pod, counted, added);
+  }
+
+  Status compare(const Wanted& pod, const KnownNode& known, Pods added) const {
+    if (!known.problem.ok()) return known.problem;
+    const VolumeCounting counting(storage_, known.csi_node, release_);
+    CountedVolumes volumes;
+    for (const Pod* other : added)
+      if (other->rare_fields != nullptr)
+        if (Status status = counting.add(*other, false, volumes); !status.ok()) return status;
+    return berth::compare(pod, *known.csi_node, known.volumes, volumes);
+  }
+
+  const HostQuery& query_;
+  const ClusterStorage& storage_;
+  Release release_;
+  Wanted anywhere_;
+  std::optional<AttachmentsByNode> attachments_;
+};
 
 }  // namespace
 
@@ -202,27 +196,47 @@ bool NodeVolumeLimits::concerns(const Pod& pod) const { return counts_volumes_of
 
 std::optional<std::string> NodeVolumeLimits::sign(const Pod& pod) const { return volumes_signature(pod, may_count); }
 
+/// The driver of each claim, or the in-tree plugin and the driver that it migrates to.
+std::optional<std::string> NodeVolumeLimits::sign_claims(std::span<const OwnClaim> claims,
+                                                         const ClusterStorage& storage) const {
+  std::vector<std::string> parts;
+  for (const OwnClaim& own : claims) {
+    std::string part;
+    if (own.volume == nullptr) {
+      append_texts(part, {"class", storage.storage_class(own.claim->class_name)->provisioner});
+    } else if (own.volume->source.kind == VolumeSource::Kind::kCsi) {
+      append_texts(part, {"driver", own.volume->source.driver});
+    } else if (own.volume->migrated != nullptr) {
+      append_texts(part, {"plugin", own.volume->migrated->plugin, own.volume->migrated->driver});
+    }
+    if (!part.empty()) parts.push_back(std::move(part));
+  }
+  std::sort(parts.begin(), parts.end());
+  std::string text;
+  for (const std::string& part : parts) append_texts(text, {part});
+  if (!text.empty() && std::any_of(claims.begin(), claims.end(), [](const OwnClaim& own) { return own.shares_handle; }))
+    text += "shared";
+  return text;
+}
+
+std::unique_ptr<HostMemory> NodeVolumeLimits::make_memory() const { return std::make_unique<KnownNodes>(); }
+
 HostReach NodeVolumeLimits::reach(const HostQuery& /*query*/, const Node& /*node*/) const {
   return {HostReach::Kind::kNode};
 }
 
 void NodeVolumeLimits::evaluate(const HostQuery& query, std::span<const NodeInfo* const> nodes,
                                 HostAnswers& answers) const {
-  const ClusterStorage& storage = query.cluster.storage();
-  const Wanted anywhere(query, nullptr, release_);
-  if (anywhere.is_same_everywhere && anywhere.problem.ok() && anywhere.volumes.empty()) return;
-  const AttachmentsByNode attachments = attachments_by_node(storage);
+  LimitFilter filter(query, release_);
+  if (filter.accepts_everywhere()) return;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const NodeInfo& node = *nodes[i];
-    Status status = anywhere.is_same_everywhere
-                        ? filter_limits(anywhere, storage.csi_node(node.name), storage, node, attachments, {}, {})
-                        : filter_limits(query, release_, node, attachments, {}, {});
+    Status status = filter.on(*nodes[i], {}, {});
     if (!status.ok()) answers.refuse(i, status.code, std::move(status.reasons));
   }
 }
 
 Status NodeVolumeLimits::filter_changed(const HostQuery& query, const NodeInfo& node, Pods added, Pods removed) const {
-  return filter_limits(query, release_, node, attachments_by_node(query.cluster.storage()), added, removed);
+  return LimitFilter(query, release_).on(node, added, removed);
 }
 
 }  // namespace berth

@@ -14,6 +14,10 @@ class NodeVolumeLimits : public HostPlugin {
   std::string_view name() const override { return kName; }
   bool concerns(const Pod& pod) const override;
   std::optional<std::string> sign(const Pod& pod) const override;
+  std::optional<std::string> sign_claims(std::span<const OwnClaim> claims,
+                                         const ClusterStorage& storage) const override;
+  bool reads_handles() const override { return true; }
+  std::unique_ptr<HostMemory> make_memory() const override;
   HostReach reach(const HostQuery& query, const Node& node) const override;
   void evaluate(const HostQuery& query, std::span<const NodeInfo* const> nodes, HostAnswers& answers) const override;
   Status filter_changed(const HostQuery& query, const NodeInfo& node, std::span<const Pod* const> added,

@@ -20,11 +20,12 @@ constexpr std::string_view kNoProvisioner = "kubernetes.io/no-provisioner";
 constexpr const char* kAffinity = "node(s) didn't match PersistentVolume's node affinity";
 constexpr const char* kBind = "node(s) didn't find available persistent volumes to bind";
 constexpr const char* kSpace = "node(s) did not have enough free storage";
+constexpr const char* kUnbound = "pod has unbound immediate PersistentVolumeClaims";
 constexpr const char* kMissingVolume = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 
 bool is_bound_to(const PersistentVolume& volume, const VolumeClaim& claim) {
   const std::optional<ObjectName>& ref = volume.claim_ref;
-  return ref && ref->name == claim.name && ref->namespace_ == claim.namespace_ &&
+  return ref && !claim.name.empty() && ref->name == claim.name && ref->namespace_ == claim.namespace_ &&
          (ref->uid.empty() || ref->uid == claim.uid);
 }
 
@@ -61,7 +62,18 @@ VolumeDecisions ClaimsOnNode::decisions(std::string node_name) const {
 }
 
 ClaimSearch::ClaimSearch(const HostQuery& query) : storage_(query.cluster.storage()) {
-  if (!accepts_claims(query)) return;
+  if (query.claims != nullptr) {
+    for (const ClaimCopy& copy : *query.claims) {
+      if (copy.volume) {
+        bound_.push_back({&copy.claim, &*copy.volume});
+      } else if (!sort_claim(copy.claim)) {  // its class is another one since
+        pre_filter_ = {StatusCode::kUnschedulableAndUnresolvable, {kUnbound}};
+        return;
+      }
+    }
+  } else if (!accepts_claims(query)) {
+    return;
+  }
   by_request_.resize(delayed_.size());
   std::iota(by_request_.begin(), by_request_.end(), std::size_t{0});
   std::erase_if(by_request_, [&](std::size_t d) { return delayed_[d].claim->selected_node.has_value(); });
@@ -105,8 +117,7 @@ bool ClaimSearch::accepts_claims(const HostQuery& query) {
     may_wait = sort_claim(*claim) && may_wait;
     if (pre_filter_.code == StatusCode::kError) return false;
   }
-  return may_wait ||
-         refuse(StatusCode::kUnschedulableAndUnresolvable, "pod has unbound immediate PersistentVolumeClaims");
+  return may_wait || refuse(StatusCode::kUnschedulableAndUnresolvable, kUnbound);
 }
 
 /// @return false for one that should be bound already
@@ -131,7 +142,7 @@ void ClaimSearch::add_volumes(Delayed& delayed) const {
   const VolumeClaim& claim = *delayed.claim;
   if (claim.selected_node) return;
   const PodLabelSelector selector = claim.selector ? PodLabelSelector(claim.selector) : PodLabelSelector::everything();
-  storage_.for_each_volume([&](const PersistentVolume& volume) {
+  const auto look_at = [&](const PersistentVolume& volume) {
     const bool is_its_own = is_bound_to(volume, claim);
     if (volume.class_name != claim.class_name || (volume.claim_ref && !is_its_own) ||
         volume.capacity < request_of(claim) || volume.is_block != claim.is_block ||
@@ -143,7 +154,12 @@ void ClaimSearch::add_volumes(Delayed& delayed) const {
                volume.access_modes.contains_all(claim.access_modes)) {
       delayed.free.push_back(&volume);
     }
-  });
+  };
+  if (storage_.is_reserved(claim)) {
+    storage_.for_each_volume(look_at);
+  } else {
+    storage_.for_each_unclaimed(claim.class_name, look_at);
+  }
   std::stable_sort(delayed.free.begin(), delayed.free.end(),
                    [](const PersistentVolume* a, const PersistentVolume* b) { return a->capacity < b->capacity; });
 }

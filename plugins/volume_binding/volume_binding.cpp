@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/volume_binding/volume_binding.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "host/framework/pod_signature.h"
 #include "plugins/volume_binding/claim_search.h"
 #include "plugins/volume_claims.h"
 
@@ -21,8 +23,39 @@ bool VolumeBinding::concerns(const Pod& pod) const { return has_volume(pod, has_
 
 std::optional<std::string> VolumeBinding::sign(const Pod& pod) const { return volumes_signature(pod, has_claim); }
 
-/// Volumes and claims that are assumed for an unbound claim may be what another pod waits for.
+std::optional<std::string> VolumeBinding::sign_claims(std::span<const OwnClaim> claims,
+                                                      const ClusterStorage& /*storage*/) const {
+  std::string text;
+  const auto append_affinity = [&](const std::optional<std::vector<NodeSelectorTerm>>& affinity) {
+    append_texts(text, {affinity ? node_terms_signature(*affinity) : "*"});
+  };
+  for (const auto& [claim, volume, is_ephemeral, shares_handle] : claims) {
+    if (volume != nullptr) {
+      text += 'b';
+      append_affinity(volume->node_affinity);
+      if (volume->migrated == nullptr) continue;
+      append_texts(text, {volume->migrated->plugin, volume->migrated->problem});
+      append_affinity(volume->migrated->node_affinity);
+    } else {
+      const std::string request = claim->request ? claim->request->to_string() : "-";
+      const char modes[] = {claim->is_block ? 'B' : 'F', static_cast<char>('0' + claim->access_modes.bits())};
+      text += 'd';
+      append_texts(text, {claim->class_name, request, std::string_view(modes, 2), claim->attributes_class});
+    }
+  }
+  return text;
+}
+
+/// Volumes and claims that are assumed for an unbound claim may be what another pod waits for. A claim that is the
+/// pod's own, and for which a volume has to be made, is none of them.
 HostReach VolumeBinding::reach(const HostQuery& query, const Node& /*node*/) const {
+  const ClusterStorage& storage = query.cluster.storage();
+  if (query.users != nullptr)
+    if (const auto claims = own_claims(query.pod, storage, *query.users))
+      if (std::none_of(claims->begin(), claims->end(), [&](const OwnClaim& own) {
+            return own.volume == nullptr && storage.has_unclaimed(own.claim->class_name);
+          }))
+        return {HostReach::Kind::kNothing};
   for (const PodVolume& volume : query.pod.rare().volumes) {
     const std::optional<std::string> name = claim_name(query.pod, volume);
     if (!name) continue;
@@ -54,6 +87,13 @@ Status VolumeBinding::filter_changed(const HostQuery& query, const NodeInfo& nod
 Status VolumeBinding::pre_score(const HostQuery& /*query*/) const { return {StatusCode::kSkip, "", {}}; }
 
 VolumeDecisionsPtr VolumeBinding::reserve(const HostQuery& query, const NodeInfo& node) const {
+  const ClusterStorage& storage = query.cluster.storage();
+  const bool has_unbound = has_volume(query.pod, [&](const PodVolume& volume) {
+    const std::optional<std::string> name = claim_name(query.pod, volume);
+    const VolumeClaim* claim = name ? storage.claim(query.pod.namespace_, *name) : nullptr;
+    return claim != nullptr && !claim->is_bound();
+  });
+  if (!has_unbound) return nullptr;
   const ClaimSearch search(query);
   if (search.pre_filter().code != StatusCode::kSuccess || !search.has_unbound()) return nullptr;
   const ClaimsOnNode found = search.on(*node.node);

@@ -124,6 +124,12 @@ std::optional<std::string> VolumeRestrictions::sign(const Pod& pod) const {
   return volumes_signature(pod, is_restricted);
 }
 
+/// Claims that one pod may use at a time are not among them.
+std::optional<std::string> VolumeRestrictions::sign_claims(std::span<const OwnClaim> /*claims*/,
+                                                           const ClusterStorage& /*storage*/) const {
+  return "";
+}
+
 HostReach VolumeRestrictions::reach(const HostQuery& query, const Node& /*node*/) const {
   bool has_disks = false;
   for (const PodVolume& volume : query.pod.rare().volumes) {

@@ -71,6 +71,11 @@ std::string without_volume(const VolumeClaim& claim, const ClusterStorage& stora
 ZoneState find_demands(const HostQuery& query) {
   ZoneState state;
   const ClusterStorage& storage = query.cluster.storage();
+  if (query.claims != nullptr) {
+    for (const ClaimCopy& copy : *query.claims)
+      if (!copy.is_ephemeral && copy.volume) add_demands(*copy.volume, state.demands);
+    return state;
+  }
   std::string refusal;
   for (const PodVolume& volume : query.pod.rare().volumes) {
     if (volume.kind != PodVolume::Kind::kClaim) continue;
@@ -130,6 +135,20 @@ bool demands_other_zones(const PersistentVolume& before, const PersistentVolume&
 bool VolumeZone::concerns(const Pod& pod) const { return has_volume(pod, is_claim); }
 
 std::optional<std::string> VolumeZone::sign(const Pod& pod) const { return volumes_signature(pod, is_claim); }
+
+std::optional<std::string> VolumeZone::sign_claims(std::span<const OwnClaim> claims,
+                                                   const ClusterStorage& /*storage*/) const {
+  std::vector<Demand> demands;
+  for (const OwnClaim& own : claims)
+    if (!own.is_ephemeral && own.volume != nullptr) add_demands(*own.volume, demands);
+  std::string text;
+  for (const Demand& demand : demands) {
+    append_texts(text, {demand.key});
+    for (const std::string& value : demand.values) append_texts(text, {value});
+    append_texts(text, {""});
+  }
+  return text;
+}
 
 HostReach VolumeZone::reach(const HostQuery& /*query*/, const Node& /*node*/) const {
   return {HostReach::Kind::kNothing};

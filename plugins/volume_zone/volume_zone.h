@@ -12,6 +12,8 @@ class VolumeZone : public HostPlugin {
   std::string_view name() const override { return kName; }
   bool concerns(const Pod& pod) const override;
   std::optional<std::string> sign(const Pod& pod) const override;
+  std::optional<std::string> sign_claims(std::span<const OwnClaim> claims,
+                                         const ClusterStorage& storage) const override;
   HostReach reach(const HostQuery& query, const Node& node) const override;
   HostPreFilter pre_filter(const HostQuery& query) const override;
   void evaluate(const HostQuery& query, std::span<const NodeInfo* const> nodes, HostAnswers& answers) const override;

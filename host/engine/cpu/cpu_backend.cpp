@@ -44,7 +44,10 @@ void CpuBackend::State::void_rows(const RowsAfter& after) {
       lone_row.clear();
     }
     tiles.drop_classes(after.dropped_classes);
-    if (after.all_void || after.groups_void || after.counts_moved || after.swept) grouped_rows.clear();
+    if (after.all_void || after.groups_void || after.counts_moved || after.swept) {
+      grouped_rows.clear();
+      host_left_out.clear();
+    }
     if (after.all_void || after.groups_void || after.swept || !after.dropped_classes.empty()) index.clear();
   });
 }

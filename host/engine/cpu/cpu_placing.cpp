@@ -75,9 +75,13 @@ void CpuBackend::State::place_next(std::span<const PodToPlace> pods) {
 
 void CpuBackend::State::select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination) {
   const PodToPlace& pod = pods.front();
-  if (!table.profile_of(pod.class_index).has_keys || table.host_decides(pod.class_index) || needs_list())
-    return answer_uncached(pod, own_nomination);
   const bool from_list = !plain_mode() || scores_may_leave_range(table[pod.class_index], snapshot);
+  const bool asks_hosts = table.host_decides(pod.class_index);
+  if (!table.profile_of(pod.class_index).has_keys || needs_list() ||
+      (asks_hosts && (from_list || own_nomination >= 0 || concerned_by_nominations(*pod.pod) ||
+                      !table.host_only_refuses(pod.class_index))))
+    return answer_uncached(pod, own_nomination);
+  if (asks_hosts) return answer(pod, select_beside_hosts(pods), own_nomination);
   if (!from_list && index_pays(pod.class_index))
     if (const std::optional<Selection> found = select_beside_nominated(pod)) return answer(pod, *found, own_nomination);
   const NominationAnswers::Refused refused = nomination_answers.of(pod);
@@ -105,6 +109,35 @@ std::optional<Selection> CpuBackend::State::select_beside_nominated(const PodToP
   ++ways.by_index;
   if (!scores_anything(pod.class_index)) found->total = 1;
   return found;
+}
+
+/// Finds the node where plugins on the host do no more than refuse nodes.
+Selection CpuBackend::State::select_beside_hosts(std::span<const PodToPlace> pods) {
+  const PodToPlace& pod = pods.front();
+  ++host_pods;
+  const HostRefusing refusing = table.host_refusing(pod.class_index);
+  if (const std::optional<Selection> found = select_by_index(pods, false, refusing.nodes)) return *found;
+  const TileCache::Place at = tiles.find(pod.class_index, pods, snapshot, log);
+  note_host_refusals(pod.class_index, refusing);
+  at.tile->leave_out(snapshot, at.slot, refusing.nodes, refusing.version);
+  return table[pod.class_index].topology != nullptr ? select_in_groups(pod, {*at.tile, at.slot, snapshot.node_order()})
+                                                    : select_in_row(pod, at);
+}
+
+/// Rows in groups read keys of nodes that plugins refuse, or refuse no longer, again.
+void CpuBackend::State::note_host_refusals(std::int32_t pod_class, const HostRefusing& refusing) {
+  GroupedRow* const row = grouped_rows.find_existing(pod_class);
+  HostLeftOut& before = host_left_out[pod_class];
+  if (before.version == refusing.version) return;
+  if (row != nullptr) {
+    std::vector<std::int32_t> changed;
+    for (const std::int32_t node : before.nodes)
+      if (!refusing.nodes.contains(node)) changed.push_back(node);
+    changed.insert(changed.end(), refusing.nodes.members().begin(), refusing.nodes.members().end());
+    row->note_key_changes(changed);
+  }
+  before.version = refusing.version;
+  before.nodes.assign(refusing.nodes.members().begin(), refusing.nodes.members().end());
 }
 
 /// A placement is replayed in the rows of all classes of a batch, and in those with topology terms at some cost.

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,12 @@ struct CpuBackend::State : CommitState {
   IndexSelection index;
   AnswerWays ways;
   SelectionScratch scratch;
+  /// What plugins on the host refused when a class was selected for in a row.
+  struct HostLeftOut {
+    std::uint64_t version = 0;
+    std::vector<std::int32_t> nodes;
+  };
+  std::unordered_map<std::int32_t, HostLeftOut> host_left_out;  ///< by class
 
   ForBlocks dry_runs_in_tasks() const { return berth::dry_runs_in_tasks(arena, tuning.dry_runs_per_task); }
 
@@ -87,6 +94,8 @@ struct CpuBackend::State : CommitState {
   bool place_run(std::span<const PodToPlace> pods, std::size_t run);
   std::size_t run_length(std::span<const PodToPlace> pods, std::size_t limit);
   void select_and_place(std::span<const PodToPlace> pods, std::int32_t own_nomination);
+  Selection select_beside_hosts(std::span<const PodToPlace> pods);
+  void note_host_refusals(std::int32_t pod_class, const HostRefusing& refusing);
   bool comes_alone(std::span<const PodToPlace> pods) const;
   bool index_pays(std::int32_t pod_class) const;
   std::optional<Selection> select_by_index(std::span<const PodToPlace> pods, bool from_list,

@@ -22,7 +22,7 @@ std::vector<std::int32_t> TileCache::choose_classes(std::int32_t pod_class, std:
       std::min(std::max<std::uint64_t>(affordable, kSlotStep), static_cast<std::uint64_t>(tuning_.slots_max)));
   std::vector<std::int32_t> classes{pod_class};
   const auto take = [&](std::int32_t c) {
-    if (c < 0 || table_[c].profile != table_[pod_class].profile || table_.host_decides(c)) return;
+    if (c < 0 || table_[c].profile != table_[pod_class].profile || !table_.host_only_refuses(c)) return;
     const bool has_row = static_cast<std::size_t>(c) < place_of_class_.size() &&
                          place_of_class_[static_cast<std::size_t>(c)].tile != nullptr;
     if (!has_row && std::find(classes.begin(), classes.end(), c) == classes.end()) classes.push_back(c);

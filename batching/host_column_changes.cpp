@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makes columns of plugins on the host stale.
+
+#include <algorithm>
+#include <utility>
+
+#include "batching/host_columns.h"
+
+namespace berth {
+
+void HostColumns::note_slot(Changes& changes, std::int32_t slot) const {
+  changes.slots.push_back(slot);
+  // A column further behind than `kept` slots is filled again as a whole, because asking every node costs less.
+  const std::size_t kept = static_cast<std::size_t>(snapshot_.slot_count()) + kUnusedRefusals;
+  if (changes.slots.size() < 2 * kept) return;
+  changes.begin += changes.slots.size() - kept;
+  changes.slots.erase(changes.slots.begin(), changes.slots.end() - static_cast<std::ptrdiff_t>(kept));
+}
+
+/// Columns that do not skip have missed more than there is.
+void HostColumns::note_everything(Changes& changes) {
+  changes.begin = changes.end() + 1;
+  changes.slots.clear();
+}
+
+void HostColumns::note_domain(Changes& changes, std::int32_t slot, const std::string& topology_key) const {
+  const auto domain = snapshot_.node(slot).labels.find(topology_key);
+  if (!domain) return note_slot(changes, slot);
+  for (std::int32_t other = 0; other < snapshot_.slot_count(); ++other)
+    if (snapshot_.has_node(other) && snapshot_.node(other).labels.find(topology_key) == domain)
+      note_slot(changes, other);
+}
+
+void HostColumns::note_pod(const Pod& pod, std::int32_t slot) {
+  if (columns_.empty() || !concern(pod)) return;  // without a column the pod's memory, mostly a cache miss, is not read
+  const HostQuery query{pod, cluster_.cache(), nullptr, nullptr, &users_};
+  for (std::size_t p = 0; p < plugins_.size(); ++p) {
+    if (!plugins_[p]->concerns(pod)) continue;
+    const HostReach reach = plugins_[p]->reach(query, snapshot_.node(slot));
+    switch (reach.kind) {
+      case HostReach::Kind::kNothing:
+        break;
+      case HostReach::Kind::kNode:
+        note_slot(changes_[p], slot);
+        break;
+      case HostReach::Kind::kDomain:
+        note_domain(changes_[p], slot, reach.topology_key);
+        break;
+      case HostReach::Kind::kEverything:
+        note_everything(changes_[p]);
+        break;
+    }
+  }
+}
+
+bool HostColumns::note_placed(const Pod& pod, std::int32_t slot) {
+  if (columns_.empty() || !concern(pod)) return false;
+  know_user(pod);
+  note_pod(pod, slot);
+  placed_on_[slot].push_back(&pod);
+  if (pod.rare_fields == nullptr || pod.rare().volumes.empty()) return false;
+  placed_.insert(&pod);
+  return true;
+}
+
+bool HostColumns::forget_placed(const Pod& pod, std::int32_t slot) {
+  const auto placed = placed_on_.find(slot);
+  if (placed != placed_on_.end()) std::erase(placed->second, &pod);
+  return placed_.erase(&pod) > 0;
+}
+
+void HostColumns::note_node(std::int32_t slot, bool came_or_went, bool moves_pods) {
+  if (moves_pods) return note_all();
+  for (Changes& changes : changes_) {
+    note_slot(changes, slot);
+    if (came_or_went) ++changes.node_events;
+  }
+}
+
+void HostColumns::note_all() {
+  for (Changes& changes : changes_) ++changes.generation;
+  for (std::unique_ptr<HostMemory>& memory : memories_) memory = nullptr;
+}
+
+/// Where users of claims alone are concerned, columns of claims without names stay: they are asked again of the nodes
+/// with such users.
+void HostColumns::note_storage(const StorageReach& reach) {
+  if (reach.is_wide) {
+    note_all();
+    ++signatures_version_;
+    return;
+  }
+  bool is_used = false;
+  for (const std::string& claim : reach.claims)
+    for (const std::string& uid : users_.of(claim)) {
+      is_used = true;
+      const NodeInfo* const node = cluster_.cache().node_of_pod(uid);
+      if (node == nullptr) continue;
+      for (const std::unique_ptr<HostMemory>& memory : memories_)
+        if (memory != nullptr) memory->forget(*node);
+      const std::int32_t slot = snapshot_.find_node(node->name);
+      for (std::size_t p = 0; p < plugins_.size() && slot >= 0; ++p)
+        if (plugins_[p]->reads_handles()) note_slot(changes_[p], slot);
+    }
+  if (!is_used) return;
+  ++names_;
+  ++signatures_version_;
+}
+
+void HostColumns::drop_unused() {
+  unions_.clear();
+  // Pods that were compiled are again, and are users then; others may have gone.
+  users_.clear();
+  knows_users_ = false;
+  std::erase_if(columns_, [](const auto& entry) { return entry.second.use_count() == 1; });
+}
+
+}  // namespace berth

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "host/objects/pod.h"
+
+namespace berth {
+
+/// Which pods of an engine use which claims, and which disks they name themselves.
+class ClaimUsers {
+ public:
+  /// Does nothing for a pod that is known. @return what is known of another pod may be wrong from now on: it was the
+  /// only user of a claim, or a disk may have the handle of its volume
+  bool add(const Pod& pod);
+  void remove(const Pod& pod);
+  void clear() { users_.clear(); }
+
+  /// By "namespace/name". Uids of pods.
+  std::span<const std::string> of(const std::string& claim) const {
+    const auto found = users_.find(claim);
+    return found == users_.end() ? std::span<const std::string>() : std::span<const std::string>(found->second);
+  }
+  bool is_alone(std::string_view name_space, std::string_view claim) const;
+  /// Some pod has a volume of its own with this handle, once it is translated for the driver.
+  bool has_disk(std::string_view driver, std::string_view handle) const;
+
+ private:
+  std::unordered_map<std::string, std::vector<std::string>> users_;  ///< uids of pods, by claim or disk
+};
+
+}  // namespace berth
