@@ -15,7 +15,7 @@ namespace {
 
 /// The scenario among `paths`, which is taken out of them; one without actions when there is none.
 /// @throws UsageError when there are several
-ScenarioFile take_scenario(std::vector<std::string>& paths, bool is_strict) {
+ScenarioFile take_scenario(std::vector<std::string>& paths, bool is_strict, const DeclaredPathsPtr& declared) {
   std::vector<std::string> scenarios;
   std::erase_if(paths, [&](const std::string& path) {
     const bool is_scenario = holds_scenario(path);
@@ -24,7 +24,7 @@ ScenarioFile take_scenario(std::vector<std::string>& paths, bool is_strict) {
   });
   if (scenarios.size() > 1)
     throw UsageError(fmt::format("got the scenarios {} and {}, expected one at most", scenarios[0], scenarios[1]));
-  return scenarios.empty() ? ScenarioFile() : load_scenario(scenarios.front(), is_strict);
+  return scenarios.empty() ? ScenarioFile() : load_scenario(scenarios.front(), is_strict, declared);
 }
 
 void apply_options(const SimulateCommand& command, ScenarioFile& file) {
@@ -41,6 +41,7 @@ Scenario read_scenario(const SimulateCommand& command, SimulationFiles&& files, 
   apply_options(command, file);
   InputOptions input = command.input;
   input.paths = std::move(files.clusters);
+  input.declared = declared_by_plugins(command.config);
   input.nodes_may_come = std::any_of(file.actions.begin(), file.actions.end(), [](const ScenarioFile::Action& entry) {
     return !entry.create.decoded.nodes.empty();
   });
@@ -59,7 +60,7 @@ Scenario read_scenario(const SimulateCommand& command, SimulationFiles&& files, 
 SimulationFiles simulation_files(const SimulateCommand& command) {
   SimulationFiles files;
   files.clusters = command.input.paths;
-  files.scenario = take_scenario(files.clusters, command.input.strict);
+  files.scenario = take_scenario(files.clusters, command.input.strict, declared_by_plugins(command.config));
   files.clusters.insert(files.clusters.end(), files.scenario.clusters.begin(), files.scenario.clusters.end());
   return files;
 }
