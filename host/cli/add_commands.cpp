@@ -95,6 +95,7 @@ void add_simulate(CommandLine& line) {
       app, *command,
       "A scenario (docs/simulate.md), dumps of a cluster as schedule reads them, or a scenario and dumps; or "
       "one recording (docs/recordings.md), whose options hold where none are given");
+  command->config.plugin_use = PluginUse::kLoop;
   add_plugins(app, command->config);
   add_duration(app, "--interval", command->interval_us, kLongestUs,
                "Steps of the time line; 0s is one for each change (default: 60 steps at most)");

@@ -9,7 +9,6 @@
 #include "host/cli/startup_check.h"
 #include "host/config/config_reader.h"
 #include "host/plugin_abi/abi_plugin.h"
-#include "host/plugin_abi/plugin_table.h"
 #include "host/scheduler/missing_inputs.h"
 #include "host/scheduler/unsupported_requests.h"
 
@@ -44,7 +43,7 @@ void refuse_unsupported(const SchedulerConfig& config, const ConfigOptions& opti
 /// In the order of the options. A file that was loaded before stays the same.
 std::vector<PluginTable> plugins_of(const ConfigOptions& options) {
   std::vector<PluginTable> tables;
-  for (const std::string& file : options.plugin_files) tables.push_back(load_plugin(file));
+  for (const std::string& file : options.plugin_files) tables.push_back(load_plugin(file, options.plugin_use));
   return tables;
 }
 

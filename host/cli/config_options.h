@@ -9,6 +9,7 @@
 
 #include "host/objects/declared_paths.h"
 #include "host/objects/errors.h"
+#include "host/plugin_abi/plugin_table.h"
 #include "host/scheduler/scheduler.h"
 
 namespace berth {
@@ -32,7 +33,8 @@ struct ConfigOptions {
   std::string config_name;  ///< what messages call it; empty: config_path
   std::string engine_config_path;
   std::vector<std::string> plugin_files;  ///< shared objects with a plugin each: include/berth/plugin.h
-  std::optional<std::string> release;     ///< absent: kReleaseDefault
+  PluginUse plugin_use = PluginUse::kEngine;
+  std::optional<std::string> release;  ///< absent: kReleaseDefault
   std::string feature_gates;
   bool allow_unsupported = false;
   std::optional<std::string> backend;

@@ -9,6 +9,7 @@
 #include "batching/device/device_errors.h"
 #include "host/cli/messages.h"
 #include "host/cli/progress_bar.h"
+#include "host/plugin_abi/loop_plugins.h"
 
 namespace berth {
 namespace {
@@ -71,6 +72,7 @@ PreparedSimulation prepare_simulation(const SimulateCommand& command, Simulation
   prepared.scenario = read_scenario(command, std::move(files), schedule.config, schedule.engine.threads);
   prepared.options.loop.config = std::move(schedule.config);
   prepared.options.loop.engine = std::move(schedule.engine);
+  register_loop_plugins(prepared.options.loop.engine.host_plugins, prepared.options.loop.plugins);
   prepared.options.loop.preemption = command.limits.limits(prepared.options.loop.engine.seed);
   prepared.options.loop.evictions_per_minute_max = command.limits.evictions_per_minute_max.value_or(0);
   return prepared;

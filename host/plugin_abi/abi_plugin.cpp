@@ -7,16 +7,10 @@
 #include <utility>
 
 #include "host/objects/errors.h"
+#include "host/plugin_abi/answer_codes.h"
 
 namespace berth {
 namespace {
-
-/// The code of an answer. @throws std::runtime_error for a number that is none
-StatusCode code_of(std::int64_t code, const char* function) {
-  if (code < 0 || code > static_cast<std::int64_t>(StatusCode::kPending))
-    throw std::runtime_error(std::string(function) + "() answered the unknown code " + std::to_string(code));
-  return static_cast<StatusCode>(code);
-}
 
 /// Of a function that answers with success or an error alone. @throws std::runtime_error for an error
 void check_success(std::int64_t code, const berth_plugin_call& call, const char* function) {
@@ -121,7 +115,10 @@ std::uint64_t AbiPlugin::live_version() const noexcept {
   }
 }
 
+bool AbiPlugin::joins_engine() const { return table_.table.evaluate != nullptr || table_.table.pre_filter != nullptr; }
+
 bool AbiPlugin::concerns(const Pod& pod) const {
+  if (!joins_engine()) return false;
   if (table_.table.concerns == nullptr) return true;
   const auto alone = turn();
   berth_plugin_call call(this, paths_, nullptr);

@@ -15,6 +15,8 @@
 
 #include "host/config/scheduler_config.h"
 #include "host/framework/host_plugin.h"
+#include "host/framework/plugin.h"
+#include "host/framework/waiting_pods.h"
 #include "host/objects/declared_paths.h"
 #include "host/plugin_abi/plugin_call.h"
 #include "host/plugin_abi/plugin_table.h"
@@ -47,6 +49,17 @@ class AbiPlugin : public HostPlugin {
   Status pre_score(const HostQuery& query) const override;
   void normalize(const Pod& pod, std::span<std::int64_t> scores) const override;
 
+  // Points of a scheduling loop. `waiting` may be null.
+  bool joins_loop() const;
+  Status pre_enqueue(const Pod& pod) const;
+  PostFilterAnswer post_filter(const RefusedPod& refused, WaitingPods* waiting) const;
+  Status reserve(const PodOnNode& pod, WaitingPods* waiting) const;
+  void unreserve(const PodOnNode& pod, WaitingPods* waiting) const noexcept;
+  PermitAnswer permit(const PodOnNode& pod, WaitingPods* waiting) const;
+  Status pre_bind_pre_flight(const PodOnNode& pod, WaitingPods* waiting) const;
+  Status pre_bind(const PodOnNode& pod, WaitingPods* waiting) const;
+  void post_bind(const PodOnNode& pod, WaitingPods* waiting) const noexcept;
+
   /// Whether the plugin has published new data since the latest latch_version().
   bool has_new_version() const noexcept { return live_version() != version(); }
   /// From now on version() is that of the plugin now. While an engine answers, it must stay.
@@ -54,6 +67,9 @@ class AbiPlugin : public HostPlugin {
 
  private:
   void create(const std::string& arguments);
+  bool joins_engine() const;
+  template <class Function>
+  Status ask_on_node(const PodOnNode& pod, WaitingPods* waiting, const char* name, Function call) const;
   void destroy() noexcept;
   /// Held by calls of a plugin that takes one at a time.
   std::unique_lock<std::mutex> turn() const;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "host/framework/host_plugin.h"
+#include "host/framework/waiting_pods.h"
 #include "host/objects/pod_requests.h"
 
 namespace {
@@ -198,6 +200,12 @@ std::int32_t pod_value(const Call* call, const berth_plugin_pod* pod, std::uint3
   return give_value(pod_of(pod).rare().declared, call->paths.of_pods, path, value);
 }
 
+berth_plugin_text pod_uid(const Call* call, const berth_plugin_pod* pod) {
+  if (!pod_of(pod).stored_uid.empty()) return to_abi(pod_of(pod).stored_uid);
+  return unless_memory_runs_out(call, berth_plugin_text{nullptr, 0},
+                                [&] { return to_abi(call->texts.emplace_back(pod_of(pod).uid())); });
+}
+
 std::int64_t pod_request(const Call* call, const berth_plugin_pod* pod, const char* resource) {
   if (resource == kPods) return 1;
   return unless_memory_runs_out(call, std::int64_t{0}, [&] { return pod_requests(pod_of(pod), {}).amount(resource); });
@@ -216,6 +224,22 @@ std::int32_t pod_controller(const Call*, const berth_plugin_pod* pod, berth_plug
 std::int32_t is_same_pod(const Call* call, const berth_plugin_pod* a, const berth_plugin_pod* b) {
   if (a == b) return 1;
   return unless_memory_runs_out(call, 0, [&] { return pod_of(a).uid() == pod_of(b).uid() ? 1 : 0; });
+}
+
+// Pods that wait
+
+std::int32_t allow_waiting(Call* call, berth_plugin_text uid) {
+  if (call->waiting_pods == nullptr || uid.data == nullptr) return 0;
+  return unless_memory_runs_out(
+      call, 0, [&] { return call->waiting_pods->allow({uid.data, uid.size}, call->plugin->name()) ? 1 : 0; });
+}
+
+std::int32_t reject_waiting(Call* call, berth_plugin_text uid, const char* reason) {
+  if (call->waiting_pods == nullptr || uid.data == nullptr) return 0;
+  return unless_memory_runs_out(call, 0, [&] {
+    const std::string text = reason != nullptr ? reason : "";
+    return call->waiting_pods->reject({uid.data, uid.size}, call->plugin->name(), text) ? 1 : 0;
+  });
 }
 
 constexpr berth_plugin_host kHost = {sizeof(berth_plugin_host),
@@ -243,9 +267,12 @@ constexpr berth_plugin_host kHost = {sizeof(berth_plugin_host),
                                      pod_priority,
                                      pod_label,
                                      pod_value,
+                                     pod_uid,
                                      pod_request,
                                      pod_controller,
-                                     is_same_pod};
+                                     is_same_pod,
+                                     allow_waiting,
+                                     reject_waiting};
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 // One call of a plugin of include/berth/plugin.h: what it may look at, and what it says beside the code it returns.
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <set>
 #include <span>
@@ -24,6 +25,7 @@ struct PluginPaths {
 };
 
 class HostPlugin;
+class WaitingPods;
 
 /// Whether this thread is in a call of the plugin, or in a call that one of its calls led to.
 bool is_calling(const HostPlugin* plugin) noexcept;
@@ -62,6 +64,8 @@ struct berth_plugin_call {
   std::string signature;
   std::optional<std::set<std::string>> only;
   mutable bool out_of_memory = false;
+  berth::WaitingPods* waiting_pods = nullptr;  ///< null: none are to be decided
+  mutable std::deque<std::string> texts;       ///< that were made for the plugin
   const berth_plugin_call* const outer;
 
  private:

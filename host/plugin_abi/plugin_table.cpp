@@ -61,8 +61,36 @@ void check_paths(const char* const* paths, std::size_t count, const char* entry,
     if (paths[i] == nullptr) refuse(where, std::string(entry) + "[" + std::to_string(i) + "] is NULL");
 }
 
+/// Entries that a scheduling loop calls.
+struct LoopEntry {
+  const char* name;
+  ExtensionPoint point;
+  bool (*is_there)(const berth_plugin& table);
+};
+constexpr std::array kLoopEntries = std::to_array<LoopEntry>({
+    {"pre_enqueue", ExtensionPoint::kPreEnqueue, [](const berth_plugin& t) { return t.pre_enqueue != nullptr; }},
+    {"post_filter", ExtensionPoint::kPostFilter, [](const berth_plugin& t) { return t.post_filter != nullptr; }},
+    {"reserve", ExtensionPoint::kReserve, [](const berth_plugin& t) { return t.reserve != nullptr; }},
+    {"permit", ExtensionPoint::kPermit, [](const berth_plugin& t) { return t.permit != nullptr; }},
+    {"pre_bind", ExtensionPoint::kPreBind, [](const berth_plugin& t) { return t.pre_bind != nullptr; }},
+    {"post_bind", ExtensionPoint::kPostBind, [](const berth_plugin& t) { return t.post_bind != nullptr; }},
+});
+
+std::uint16_t points_of(const berth_plugin& table) {
+  std::uint16_t points = 0;
+  const auto add = [&](bool joins, ExtensionPoint point) {
+    if (joins) points = static_cast<std::uint16_t>(points | 1u << static_cast<unsigned>(point));
+  };
+  add(table.pre_filter != nullptr, ExtensionPoint::kPreFilter);
+  add((table.flags & BERTH_PLUGIN_FILTERS) != 0, ExtensionPoint::kFilter);
+  add(table.pre_score != nullptr, ExtensionPoint::kPreScore);
+  add((table.flags & BERTH_PLUGIN_SCORES) != 0, ExtensionPoint::kScore);
+  for (const LoopEntry& entry : kLoopEntries) add(entry.is_there(table), entry.point);
+  return points;
+}
+
 /// An entry that is there must be called, and one that is called must be there.
-void check_functions(const berth_plugin& table, const std::string& where) {
+void check_functions(const berth_plugin& table, PluginUse use, const std::string& where) {
   const bool filters = (table.flags & BERTH_PLUGIN_FILTERS) != 0;
   const bool scores = (table.flags & BERTH_PLUGIN_SCORES) != 0;
   struct Rule {
@@ -84,19 +112,15 @@ void check_functions(const berth_plugin& table, const std::string& where) {
     if (!rule.is_there && rule.is_called && rule.is_needed)
       refuse(where, std::string(rule.entry) + "() is not there, expected one with " + rule.caller);
   }
-  if (!filters && !scores && table.pre_filter == nullptr) refuse(where, "the plugin joins no point");
-}
-
-std::uint16_t points_of(const berth_plugin& table) {
-  std::uint16_t points = 0;
-  const auto add = [&](bool joins, ExtensionPoint point) {
-    if (joins) points = static_cast<std::uint16_t>(points | 1u << static_cast<unsigned>(point));
-  };
-  add(table.pre_filter != nullptr, ExtensionPoint::kPreFilter);
-  add((table.flags & BERTH_PLUGIN_FILTERS) != 0, ExtensionPoint::kFilter);
-  add(table.pre_score != nullptr, ExtensionPoint::kPreScore);
-  add((table.flags & BERTH_PLUGIN_SCORES) != 0, ExtensionPoint::kScore);
-  return points;
+  for (const LoopEntry& entry : kLoopEntries)
+    if (entry.is_there(table) && use == PluginUse::kEngine)
+      refuse(where, std::string(entry.name) +
+                        "() is there, which nothing calls here: no pod is bound (berth simulate calls it)");
+  if (table.unreserve != nullptr && table.reserve == nullptr)
+    refuse(where, "unreserve() is there, which nothing calls without reserve()");
+  if (table.pre_bind_pre_flight != nullptr && table.pre_bind == nullptr)
+    refuse(where, "pre_bind_pre_flight() is there, which nothing calls without pre_bind()");
+  if (points_of(table) == 0) refuse(where, "the plugin joins no point");
 }
 
 std::string text_of_dlerror() {
@@ -106,7 +130,7 @@ std::string text_of_dlerror() {
 
 }  // namespace
 
-PluginTable read_plugin_table(const berth_plugin* given, std::string where) {
+PluginTable read_plugin_table(const berth_plugin* given, std::string where, PluginUse use) {
   if (given == nullptr) refuse(where, "the plugin is NULL");
   PluginTable read;
   read.table = known_entries(*given, where);
@@ -116,13 +140,13 @@ PluginTable read_plugin_table(const berth_plugin* given, std::string where) {
   if (table.reserved != 0) refuse(where, "reserved is not 0");
   check_paths(table.node_paths, table.node_path_count, "node_paths", where);
   check_paths(table.pod_paths, table.pod_path_count, "pod_paths", where);
-  check_functions(table, where);
+  check_functions(table, use, where);
   read.outside = {table.name, points_of(table)};
   read.where = std::move(where);
   return read;
 }
 
-PluginTable load_plugin(const std::string& file) {
+PluginTable load_plugin(const std::string& file, PluginUse use) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::absolute(file, error);  // else dlopen searches its own folders
   if (error || file.empty()) refuse(file, "cannot be loaded: it is no path of a file");
@@ -140,7 +164,7 @@ PluginTable load_plugin(const std::string& file) {
     refuse(file, BERTH_PLUGIN_INIT_SYMBOL "() threw an exception");
   }
   if (given == nullptr) refuse(file, BERTH_PLUGIN_INIT_SYMBOL "() returned NULL");
-  PluginTable table = read_plugin_table(given, file);
+  PluginTable table = read_plugin_table(given, file, use);
   table.library = std::move(library);
   return table;
 }

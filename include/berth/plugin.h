@@ -35,7 +35,9 @@ extern "C" {
 
 /** Codes beside those of berth.h. */
 enum {
-  BERTH_PLUGIN_SKIP = 5 /**< pre_filter: filter does not run; pre_score: score does not run; sign: see there */
+  BERTH_PLUGIN_WAIT = 4, /**< permit: the pod waits */
+  BERTH_PLUGIN_SKIP = 5  /**< pre_filter: filter does not run; pre_score: score does not run; pre_bind_pre_flight:
+                              pre_bind has nothing to do; sign: see there */
 };
 
 enum {
@@ -118,6 +120,8 @@ typedef struct berth_plugin_host {
   /** The value of a declared path. @param path  index into berth_plugin.pod_paths */
   int32_t (*pod_value)(const berth_plugin_call* call, const berth_plugin_pod* pod, uint32_t path,
                        berth_plugin_text* value);
+  /** metadata.uid, or "namespace/name" of a pod without one. */
+  berth_plugin_text (*pod_uid)(const berth_plugin_call* call, const berth_plugin_pod* pod);
   /** In the units of node_allocatable(). */
   int64_t (*pod_request)(const berth_plugin_call* call, const berth_plugin_pod* pod, const char* resource);
   /** kind, name and uid of the owner that is its controller. */
@@ -125,6 +129,14 @@ typedef struct berth_plugin_host {
                             berth_plugin_text* name, berth_plugin_text* uid);
   /** Both are the same pod: also of two objects of it. */
   int32_t (*is_same_pod)(const berth_plugin_call* call, const berth_plugin_pod* a, const berth_plugin_pod* b);
+
+  /* Pods that wait, because permit() of this or another plugin said so. Of calls at the points behind the choice of a
+   * node; of others they return 0. */
+
+  /** @return 1; 0: the pod does not wait for this plugin, or is decided */
+  int32_t (*allow_waiting)(berth_plugin_call* call, berth_plugin_text uid);
+  /** Rejects it, whomever it waits for. @return 1; 0: the pod does not wait, or is decided */
+  int32_t (*reject_waiting)(berth_plugin_call* call, berth_plugin_text uid, const char* reason);
 } berth_plugin_host;
 
 /** The nodes of evaluate(), all or some of the cluster. */
@@ -223,6 +235,35 @@ struct berth_plugin {
   /** Brings the raw scores of the nodes that are feasible into 0 to 100; a score outside ends the pod's cycle with an
    * error, also where this is NULL. @return as evaluate() */
   int32_t (*normalize)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, int64_t* scores, size_t count);
+
+  /* Points before and behind the choice of a node. Where a scheduling loop runs they are called, as by `berth
+   * simulate`; elsewhere a plugin that has one is refused, since nothing would call it. No cluster is to be seen.
+   * Refusals are BERTH_CODE_UNSCHEDULABLE and BERTH_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE, with a reason. */
+
+  /** Whether the pod may be tried; a refusal, BERTH_CODE_PENDING included, keeps it out of the queue until an event. */
+  int32_t (*pre_enqueue)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod);
+  /** Of a pod that no node took. BERTH_CODE_SUCCESS: *nominated is where it may fit soon; a refusal: nothing helps.
+   * @param nodes     [in]  all nodes
+   * @param codes     [in]  parallel to `nodes`: the first refusal of Filter
+   * @param nominated [out] NULL until the plugin says otherwise: the pod's nomination stays as it is */
+  int32_t (*post_filter)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod,
+                         const berth_plugin_node* const* nodes, const uint8_t* codes, size_t count,
+                         const berth_plugin_node** nominated);
+  /** The pod is about to go to the node. BERTH_CODE_SUCCESS, a refusal or BERTH_CODE_ERROR. */
+  int32_t (*reserve)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, berth_plugin_text node_name);
+  /** It does not go there. Also called when reserve() failed or never ran. */
+  void (*unreserve)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, berth_plugin_text node_name);
+  /** BERTH_CODE_SUCCESS, BERTH_PLUGIN_WAIT, a refusal or BERTH_CODE_ERROR.
+   * @param timeout_us [out] of BERTH_PLUGIN_WAIT: then the pod is rejected; 15 minutes at most */
+  int32_t (*permit)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, berth_plugin_text node_name,
+                    int64_t* timeout_us);
+  /** BERTH_CODE_SUCCESS: pre_bind() has work to do; BERTH_PLUGIN_SKIP; BERTH_CODE_ERROR. NULL: it has. */
+  int32_t (*pre_bind_pre_flight)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod,
+                                 berth_plugin_text node_name);
+  /** BERTH_CODE_SUCCESS, a refusal or BERTH_CODE_ERROR. */
+  int32_t (*pre_bind)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, berth_plugin_text node_name);
+  /** The pod is bound. */
+  void (*post_bind)(void* self, berth_plugin_call* call, const berth_plugin_pod* pod, berth_plugin_text node_name);
 };
 
 /** What a shared object exports: its plugin, which stays valid as long as the object is loaded. */

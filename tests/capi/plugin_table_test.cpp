@@ -84,6 +84,12 @@ TEST(PluginTable, HasEveryEntryThatIsCalledAndNoOther) {
               p.filter_changed = nullptr;
             }),
             "the plugin joins no point");
+  EXPECT_EQ(refusal_of([](berth_plugin& p) {
+              p.permit = [](void*, berth_plugin_call*, const berth_plugin_pod*, berth_plugin_text, std::int64_t*) {
+                return std::int32_t{0};
+              };
+            }),
+            "permit() is there, which nothing calls here: no pod is bound (berth simulate calls it)");
   EXPECT_EQ(refusal_of([](berth_plugin& p) { p.flags |= 128; }), "flags has bits that mean nothing");
 }
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -97,6 +100,87 @@ TEST(Plugin, ArgumentsThatItRefusesAreAnErrorWithItsReason) {
       run_berth({"schedule", "--plugin", BERTH_LICENSES_PLUGIN, "--config", config, "-f", kExample + "cluster.json"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_NE(run.err.find("plugin Licenses: expected the arguments {}"), std::string::npos) << run.err;
+}
+
+/// Pods with these modes, on one node with room for four.
+std::string pods_of_modes(const std::vector<std::string>& modes) {
+  std::string text =
+      "apiVersion: v1\nkind: Node\nmetadata: {name: a}\nstatus: {allocatable: {cpu: '4', memory: 8Gi, pods: '9'}}\n";
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    const std::string name = "p" + std::to_string(i);
+    text += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", uid: " + name +
+            ", annotations: {mode: " + modes[i] + "}}\nspec: {priority: " + std::to_string(100 - i) +
+            ", containers: [{name: c, resources: {requests: {cpu: '1'}}}]}\n";
+  }
+  return text;
+}
+
+/// The plugin's calls, of a simulation of a minute with these pods. @param report  of the simulation
+std::string calls_at_points(const std::vector<std::string>& modes, Json& report) {
+  const std::string log = write_file("calls.txt", "");
+  const std::string config = write_file("points.yaml",
+                                        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                                        "kind: KubeSchedulerConfiguration\n"
+                                        "profiles:\n"
+                                        "  - plugins: {multiPoint: {enabled: [{name: Points}]}}\n"
+                                        "    pluginConfig: [{name: Points, args: {log: " +
+                                            log + "}}]\n");
+  const ProgramRun run = run_berth({"simulate", "--plugin", BERTH_LOOP_POINTS_PLUGIN, "--config", config, "--until",
+                                    "1s", "-o", "json", write_file("pods.yaml", pods_of_modes(modes))});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  report = Json::parse(run.out);
+  std::ifstream file(log);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(PluginPoints, AreCalledInOrderByASimulation) {
+  Json report;
+  const std::string calls = calls_at_points({"open"}, report);
+  const std::string expected =
+      "preEnqueue p0\nreserve p0\npermit p0\npreBindPreFlight p0\npreBind p0\npostBind p0\non a\n";
+  EXPECT_EQ(calls.substr(0, expected.size()), expected);
+  EXPECT_EQ(report["summary"]["running"], 1);
+}
+
+TEST(PluginPoints, PreEnqueueKeepsPodsOut) {
+  Json report;
+  EXPECT_EQ(calls_at_points({"closed"}, report), "preEnqueue p0\n");
+  EXPECT_EQ(report["summary"]["pending"], 1);
+}
+
+TEST(PluginPoints, PermitMakesAGangWaitForItsLastPod) {
+  Json report;
+  const std::string calls = calls_at_points({"gang", "gang"}, report);
+  EXPECT_NE(calls.find("permit p0\n"), std::string::npos) << calls;
+  EXPECT_NE(calls.find("permit p1\nallowed 1\n"), std::string::npos) << calls;
+  EXPECT_EQ(calls.find("preBind p"), std::string::npos) << "pre-flight skipped it: " << calls;
+  EXPECT_EQ(report["summary"]["running"], 2);
+  calls_at_points({"gang"}, report);
+  EXPECT_EQ(report["summary"]["running"], 0) << "nobody allows a pod that is alone";
+}
+
+TEST(PluginPoints, RefusalsEndTheCycleAndAreUnreserved) {
+  Json report;
+  for (const char* mode : {"unreservable", "forbidden", "unbindable"}) {
+    const std::string calls = calls_at_points({mode}, report);
+    EXPECT_NE(calls.find("unreserve p0\n"), std::string::npos) << mode << ": " << calls;
+    EXPECT_EQ(calls.find("postBind"), std::string::npos) << mode << ": " << calls;
+    EXPECT_EQ(report["summary"]["running"], 0) << mode;
+  }
+}
+
+TEST(PluginPoints, PostFilterIsAskedAboutPodsThatNoNodeTook) {
+  Json report;
+  const std::string calls = calls_at_points({"open", "open", "open", "open", "open"}, report);
+  EXPECT_NE(calls.find("postFilter p4\n"), std::string::npos) << calls;
+  EXPECT_EQ(calls.find("postFilter p3\n"), std::string::npos) << calls;
+  EXPECT_EQ(report.dump().find("unknown code 99"), std::string::npos) << report;
+}
+
+TEST(PluginPoints, AreRefusedWhereNothingCallsThem) {
+  const ProgramRun run = run_berth({"schedule", "--plugin", BERTH_LOOP_POINTS_PLUGIN, "-f", kExample + "cluster.json"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("pre_enqueue() is there, which nothing calls here"), std::string::npos) << run.err;
 }
 
 }  // namespace
