@@ -90,6 +90,10 @@ TEST(PluginTable, HasEveryEntryThatIsCalledAndNoOther) {
               };
             }),
             "permit() is there, which nothing calls here: no pod is bound (berth simulate calls it)");
+  EXPECT_EQ(refusal_of([](berth_plugin& p) {
+              p.unreserve = [](void*, berth_plugin_call*, const berth_plugin_pod*, berth_plugin_text) {};
+            }),
+            "unreserve() is there, which nothing calls without reserve()");
   EXPECT_EQ(refusal_of([](berth_plugin& p) { p.flags |= 128; }), "flags has bits that mean nothing");
 }
 
