@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod.h"
@@ -368,7 +369,7 @@ void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& obj
 }
 
 ObjectDecoder::ObjectDecoder(ObjectPools& pools, DenseEntries& dense_entries, DecodeOptions options)
-    : options_(options), caches_(std::make_unique<Caches>(pools, dense_entries, options_)) {}
+    : options_(std::move(options)), caches_(std::make_unique<Caches>(pools, dense_entries, options_)) {}
 ObjectDecoder::~ObjectDecoder() = default;
 
 void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, std::uint32_t source_index,
