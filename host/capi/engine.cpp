@@ -29,6 +29,7 @@ FeatureGates gates_of(const berth_engine_options& options) {
 /// Those of the program, then those of files.
 std::vector<PluginTable> plugins_of(const berth_engine_options& options) {
   std::vector<PluginTable> tables;
+  tables.reserve(options.plugin_count + options.plugin_file_count);
   if (options.plugin_count > 0) needed(options.plugins, "plugins");
   for (std::size_t i = 0; i < options.plugin_count; ++i)
     tables.push_back(read_plugin_table(options.plugins[i], "plugins[" + std::to_string(i) + "]"));

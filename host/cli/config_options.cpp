@@ -43,6 +43,7 @@ void refuse_unsupported(const SchedulerConfig& config, const ConfigOptions& opti
 /// In the order of the options. A file that was loaded before stays the same.
 std::vector<PluginTable> plugins_of(const ConfigOptions& options) {
   std::vector<PluginTable> tables;
+  tables.reserve(options.plugin_files.size());
   for (const std::string& file : options.plugin_files) tables.push_back(load_plugin(file, options.plugin_use));
   return tables;
 }

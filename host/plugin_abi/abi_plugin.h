@@ -53,8 +53,8 @@ class AbiPlugin : public HostPlugin {
   bool joins_loop() const;
   Status pre_enqueue(const Pod& pod) const;
   PostFilterAnswer post_filter(const RefusedPod& refused, WaitingPods* waiting) const;
-  Status reserve(const PodOnNode& pod, WaitingPods* waiting) const;
-  void unreserve(const PodOnNode& pod, WaitingPods* waiting) const noexcept;
+  Status reserve_on(const PodOnNode& pod, WaitingPods* waiting) const;
+  void unreserve_on(const PodOnNode& pod, WaitingPods* waiting) const noexcept;
   PermitAnswer permit(const PodOnNode& pod, WaitingPods* waiting) const;
   Status pre_bind_pre_flight(const PodOnNode& pod, WaitingPods* waiting) const;
   Status pre_bind(const PodOnNode& pod, WaitingPods* waiting) const;

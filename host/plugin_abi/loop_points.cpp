@@ -41,8 +41,8 @@ class LoopPlugin : public PreEnqueuePlugin,
   std::string_view name() const override { return plugin_->name(); }
   Status pre_enqueue(const Pod& pod) override { return plugin_->pre_enqueue(pod); }
   PostFilterAnswer post_filter(const RefusedPod& refused) override { return plugin_->post_filter(refused, waiting_); }
-  Status reserve(const PodOnNode& pod) override { return plugin_->reserve(pod, waiting_); }
-  void unreserve(const PodOnNode& pod) noexcept override { plugin_->unreserve(pod, waiting_); }
+  Status reserve(const PodOnNode& pod) override { return plugin_->reserve_on(pod, waiting_); }
+  void unreserve(const PodOnNode& pod) noexcept override { plugin_->unreserve_on(pod, waiting_); }
   PermitAnswer permit(const PodOnNode& pod) override { return plugin_->permit(pod, waiting_); }
   Status pre_bind_pre_flight(const PodOnNode& pod) override { return plugin_->pre_bind_pre_flight(pod, waiting_); }
   Status pre_bind(const PodOnNode& pod) override { return plugin_->pre_bind(pod, waiting_); }
@@ -100,13 +100,13 @@ PostFilterAnswer AbiPlugin::post_filter(const RefusedPod& refused, WaitingPods* 
   return {std::move(status), (*at)->name};
 }
 
-Status AbiPlugin::reserve(const PodOnNode& pod, WaitingPods* waiting) const {
+Status AbiPlugin::reserve_on(const PodOnNode& pod, WaitingPods* waiting) const {
   Status status = ask_on_node(pod, waiting, "reserve", table_.table.reserve);
   if (status.code == StatusCode::kSkip || status.code == StatusCode::kWait) refuse_code(status, "reserve");
   return status;
 }
 
-void AbiPlugin::unreserve(const PodOnNode& pod, WaitingPods* waiting) const noexcept {
+void AbiPlugin::unreserve_on(const PodOnNode& pod, WaitingPods* waiting) const noexcept {
   if (table_.table.unreserve == nullptr) return;
   try {
     const auto alone = turn();

@@ -4,7 +4,7 @@
 // One call of a plugin of include/berth/plugin.h: what it may look at, and what it says beside the code it returns.
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <optional>
 #include <set>
 #include <span>
@@ -65,7 +65,7 @@ struct berth_plugin_call {
   std::optional<std::set<std::string>> only;
   mutable bool out_of_memory = false;
   berth::WaitingPods* waiting_pods = nullptr;  ///< null: none are to be decided
-  mutable std::deque<std::string> texts;       ///< that were made for the plugin
+  mutable std::list<std::string> texts;        ///< made for the plugin; unlike a deque it allocates nothing while empty
   const berth_plugin_call* const outer;
 
  private:

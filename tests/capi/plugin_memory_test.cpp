@@ -150,7 +150,7 @@ std::vector<Call<H>> calls_with_licenses() {
   };
 }
 
-TEST(OutOfMemory, CallsThatAskAPluginAreAllOrNothing) { expect_all_or_nothing(calls_with_licenses()); }
+TEST(OutOfMemory, CallsThatAskAPluginAreAllOrNothing) { expect_all_or_nothing(calls_with_licenses(), 16); }
 
 }  // namespace
 }  // namespace berth::test
