@@ -145,7 +145,7 @@ static int32_t filter_changed(void* data, berth_plugin_call* call, const berth_p
 /* The most licenses that are free get 100, and none gets 0; or the other way round. */
 static int32_t normalize(void* data, berth_plugin_call* call, const berth_plugin_pod* pod, int64_t* scores,
                          size_t count) {
-  const licenses* self = data;
+  const int prefers_few = ((const licenses*)data)->prefers_few;
   int64_t most = 1;
   size_t i;
   (void)call;
@@ -154,7 +154,7 @@ static int32_t normalize(void* data, berth_plugin_call* call, const berth_plugin
     if (scores[i] > most) most = scores[i];
   for (i = 0; i < count; ++i) {
     scores[i] = 100 * scores[i] / most;
-    if (self->prefers_few) scores[i] = 100 - scores[i];
+    if (prefers_few) scores[i] = 100 - scores[i];
   }
   return BERTH_CODE_SUCCESS;
 }
