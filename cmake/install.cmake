@@ -23,7 +23,7 @@ install(TARGETS berth_library EXPORT berthTargets
 if(TARGET berth_archive)
   install(FILES "${PROJECT_BINARY_DIR}/libberth.a" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library OPTIONAL)
 endif()
-install(FILES include/berth/berth.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/berth" COMPONENT library)
+install(FILES include/berth/berth.h include/berth/plugin.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/berth" COMPONENT library)
 set(berth_cmake_folder "${CMAKE_INSTALL_LIBDIR}/cmake/berth")
 install(EXPORT berthTargets NAMESPACE berth:: DESTINATION "${berth_cmake_folder}" COMPONENT library)
 include(CMakePackageConfigHelpers)

@@ -20,6 +20,7 @@ LAYERS = [
     ["host/config"],
     ["host/cluster"],
     ["host/framework"],
+    ["host/plugin_abi"],
     ["plugins"],
     ["batching"],
     ["host/engine", "cuda"],
@@ -95,8 +96,8 @@ def layer_problem(path, header):
         if is_under(header, folder) and not is_under(path, folder):
             if not (is_under(path, "bench") and is_under(header, "tests/support")):
                 return f"nothing includes {folder}/"
-    if is_under(header, "include/berth") and not path.startswith(("host/capi/", "tests/", "bench/", "include/")):
-        return "only host/capi sees the C API"
+    if is_under(header, "include/berth") and not path.startswith(("host/capi/", "host/plugin_abi/", "tests/", "bench/", "include/")):
+        return "only host/capi and host/plugin_abi see the C API"
     if is_under(header, "cuda") and not path.startswith(("cuda/", "tests/", "bench/", BACKEND_FACTORY)):
         return f"only {BACKEND_FACTORY} knows the CUDA backend"
     source, target = layer_of(path), layer_of(header)
@@ -171,6 +172,9 @@ def problems_of(root, path, includes_of):
             if CUDA_HEADER.match(header) and not path.startswith(("cuda/", "tests/", "bench/")):
                 yield number, f"<{header}>: CUDA headers stay inside cuda/"
             continue
+        if path.startswith("include/") and os.path.dirname(header) == "" and os.path.exists(
+                os.path.join(root, os.path.dirname(path), header)):
+            continue  # installed headers stand beside each other
         if not os.path.exists(os.path.join(root, header)):
             yield number, f'"{header}": not a file of the repository; includes are written from its root'
             continue

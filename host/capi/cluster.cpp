@@ -96,13 +96,12 @@ std::shared_ptr<ObjectPools> Cluster::pools(std::size_t objects) {
   return pools_;
 }
 
-/// @param take  take(side, pools)
-template <class Take>
-TakenObjects Cluster::read(CallLog& log, Take take) {
+template <class Input>
+TakenObjects Cluster::read(CallLog& log, const Input& input) {
   const std::shared_ptr<ObjectPools> shared = pools(0);
   const std::shared_ptr<const SideObjects> known = side();
   TakenObjects taken;
-  arena_.execute([&] { taken = take(*known, *shared); });
+  arena_.execute([&] { taken = take_objects(input, *known, *shared, engine_->declared); });
   pools(taken.statuses.size());
   for (std::string& warning : taken.warnings) log.note(BERTH_LOG_WARNING, std::move(warning));
   for (const auto& [kind, count] : taken.decoded.unknown_kinds)
@@ -112,7 +111,7 @@ TakenObjects Cluster::read(CallLog& log, Take take) {
 }
 
 NodePtr Cluster::read_node(std::string_view text, CallLog& log) {
-  const TakenObjects taken = read(log, [&](const auto& side, auto& pools) { return take_text(text, side, pools); });
+  const TakenObjects taken = read(log, text);
   refuse_problems(taken);
   if (taken.statuses.size() != 1 || taken.decoded.nodes.size() != 1)
     throw ApiError(BERTH_E_INPUT, "", "expected one Node");
@@ -120,14 +119,14 @@ NodePtr Cluster::read_node(std::string_view text, CallLog& log) {
 }
 
 std::unique_ptr<ReadPod> Cluster::read_pod(std::string_view text, std::uint32_t ignore, CallLog& log) {
-  TakenObjects taken = read(log, [&](const auto& side, auto& pools) { return take_text(text, side, pools); });
+  TakenObjects taken = read(log, text);
   refuse_problems(taken);
   if (taken.statuses.size() != 1) throw ApiError(BERTH_E_INPUT, "", "expected one Pod");
   return std::move(prepare(std::move(taken), ignore, log).front());
 }
 
 std::vector<std::unique_ptr<ReadPod>> Cluster::read_pods(const berth_bulk& bulk, std::uint32_t ignore, CallLog& log) {
-  TakenObjects taken = read(log, [&](const auto& side, auto& pools) { return take_bulk(bulk, side, pools); });
+  TakenObjects taken = read(log, bulk);
   refuse_problems(taken);
   return prepare(std::move(taken), ignore, log);
 }
@@ -324,13 +323,13 @@ void Cluster::take(const TakenObjects& taken, const ObjectKeys& gone, std::vecto
 }
 
 void Cluster::upsert(std::string_view text, CallLog& log) {
-  const TakenObjects taken = read(log, [&](const auto& side, auto& pools) { return take_text(text, side, pools); });
+  const TakenObjects taken = read(log, text);
   refuse_problems(taken);
   take(taken, {}, {});
 }
 
 berth_status Cluster::upsert(const berth_bulk& bulk, berth_status* statuses, CallLog& log, berth_error* error) {
-  const TakenObjects taken = read(log, [&](const auto& side, auto& pools) { return take_bulk(bulk, side, pools); });
+  const TakenObjects taken = read(log, bulk);
   if (statuses == nullptr) refuse_problems(taken);
   take(taken, {}, {});
   if (statuses != nullptr) std::copy(taken.statuses.begin(), taken.statuses.end(), statuses);
@@ -343,7 +342,7 @@ berth_status Cluster::upsert(const berth_bulk& bulk, berth_status* statuses, Cal
 void Cluster::replace(const std::string& kind, std::string_view text, CallLog& log) {
   if (!is_known_kind(kind)) throw ApiError(BERTH_E_UNSUPPORTED, kind, "no rule reads objects of this kind");
   TakenObjects taken;
-  if (!text.empty()) taken = read(log, [&](const auto& side, auto& pools) { return take_text(text, side, pools); });
+  if (!text.empty()) taken = read(log, text);
   refuse_problems(taken);
   const ObjectKeys named = keys_of(taken.decoded);
   const bool is_pods = kind == "Pod";

@@ -147,8 +147,9 @@ class Cluster {
   std::unique_ptr<ReadPod> pod_of(const PodPtr& pod, std::uint32_t ignore);
   void release_waiting() noexcept;
   void forget_gone_reservations();
-  template <class Take>
-  TakenObjects read(CallLog& log, Take take);
+  /// @param input  text or a berth_bulk
+  template <class Input>
+  TakenObjects read(CallLog& log, const Input& input);
   std::shared_ptr<ObjectPools> pools(std::size_t objects);
   std::shared_ptr<const SideObjects> side() const;
 

@@ -26,12 +26,25 @@ FeatureGates gates_of(const berth_engine_options& options) {
   return gates;
 }
 
-SchedulerConfig config_of(const berth_engine_options& options, const FeatureGates& gates) {
+/// Those of the program, then those of files.
+std::vector<PluginTable> plugins_of(const berth_engine_options& options) {
+  std::vector<PluginTable> tables;
+  tables.reserve(options.plugin_count + options.plugin_file_count);
+  if (options.plugin_count > 0) needed(options.plugins, "plugins");
+  for (std::size_t i = 0; i < options.plugin_count; ++i)
+    tables.push_back(read_plugin_table(options.plugins[i], "plugins[" + std::to_string(i) + "]"));
+  if (options.plugin_file_count > 0) needed(options.plugin_files, "plugin_files");
+  for (std::size_t i = 0; i < options.plugin_file_count; ++i)
+    tables.push_back(load_plugin(&needed(options.plugin_files[i], "plugin_files[]")));
+  return tables;
+}
+
+SchedulerConfig config_of(const berth_engine_options& options, const FeatureGates& gates, OutsidePlugins loaded) {
   refuse_both(options.scheduler_config, options.scheduler_config_file, kConfigText);
   if (options.scheduler_config != nullptr)
-    return parse_scheduler_config(options.scheduler_config, kConfigText, gates, OutOfTree::kLeaveOut);
+    return parse_scheduler_config(options.scheduler_config, kConfigText, gates, OutOfTree::kLeaveOut, loaded);
   if (options.scheduler_config_file != nullptr)
-    return load_scheduler_config(options.scheduler_config_file, gates, OutOfTree::kLeaveOut);
+    return load_scheduler_config(options.scheduler_config_file, gates, OutOfTree::kLeaveOut, loaded);
   return default_scheduler_config(gates);
 }
 
@@ -72,7 +85,9 @@ bool Log::is_calling() const noexcept { return t_calling == this; }
 Engine::Engine(const berth_engine_options& options) {
   if ((options.flags & ~std::uint32_t{BERTH_ENGINE_ALLOW_UNSUPPORTED}) != 0)
     throw ApiError(BERTH_E_ARGUMENT, "flags", "has bits that mean nothing");
-  config = config_of(options, gates_of(options));
+  std::vector<PluginTable> tables = plugins_of(options);
+  declared = declared_paths(tables);
+  config = config_of(options, gates_of(options), outside_plugins(tables));
   engine = engine_of(options);
   const bool allows = (options.flags & BERTH_ENGINE_ALLOW_UNSUPPORTED) != 0;
   for (std::string& request : unsupported_requests(config)) {
@@ -80,6 +95,8 @@ Engine::Engine(const berth_engine_options& options) {
     warnings.push_back(std::move(request) + "; going on without it");
   }
   config.extenders.clear();
+  plugins = PluginTurns(open_plugins(std::move(tables), config));
+  engine.host_plugins.assign(plugins.list().begin(), plugins.list().end());
 }
 
 }  // namespace berth::capi

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "host/capi/plugin_turns.h"
 #include "host/capi/process_mark.h"
 #include "host/config/engine_config.h"
 #include "host/config/scheduler_config.h"
@@ -41,6 +42,8 @@ struct Engine {
   SchedulerConfig config;
   EngineConfig engine;
   mutable Log log;
+  PluginTurns plugins;                ///< those of engine.host_plugins
+  DeclaredPathsPtr declared;          ///< what plugins read of objects beyond the model; null: nothing
   std::vector<std::string> warnings;  ///< of reading the configuration
 
   /// @throws InputError, ApiError

@@ -78,6 +78,10 @@ void check_callable(const Engine& engine) {
   if (!engine.process.is_here())
     throw ApiError(BERTH_E_FORKED, "", "the handle was made before fork(2), in the parent process");
   if (engine.log.is_calling()) throw ApiError(BERTH_E_REENTRY, "", "a callback of an engine must not call its handles");
+  if (engine.plugins.empty()) return;
+  if (engine.plugins.is_calling())
+    throw ApiError(BERTH_E_REENTRY, "", "a plugin must not call the handles of the engine that calls it");
+  CallScope::enter(engine.plugins);
 }
 
 }  // namespace berth::capi

@@ -12,6 +12,7 @@
 
 #include "host/capi/api_error.h"
 #include "host/capi/engine.h"
+#include "host/capi/plugin_turns.h"
 #include "include/berth/berth.h"
 
 namespace berth::capi {
@@ -24,6 +25,7 @@ class CallLog {
     if (log_.wants(level)) notes_.emplace_back(level, std::move(text));
   }
   void say_all(Log& log) noexcept {
+    if (!notes_.empty()) CallScope::leave_all();
     for (const auto& [level, text] : notes_) log.say(level, text);
   }
 
@@ -42,6 +44,7 @@ void report(berth_status code, const char* object, const char* text, berth_error
 template <class Body>
 berth_status guarded(berth_error* error, Body&& body) noexcept {
   if (const berth_status status = check_error_struct(error); status != BERTH_OK) return status;
+  const CallScope scope;
   try {
     if constexpr (std::is_void_v<std::invoke_result_t<Body>>) {
       std::forward<Body>(body)();
@@ -55,7 +58,8 @@ berth_status guarded(berth_error* error, Body&& body) noexcept {
 }
 
 /// The same for calls on handles of an engine.
-/// @throws ApiError after fork(2), and in a callback of the engine
+/// Until the call ends, the versions of the engine's plugins stay.
+/// @throws ApiError after fork(2), and in a callback or a plugin of the engine
 void check_callable(const Engine& engine);
 
 /// The options of a call: those given, as far as the caller knows them, and zeros. @param given  null: all zeros

@@ -22,7 +22,7 @@ constexpr std::size_t kItemsATask = 256;
 /// Decodes items side by side and puts them together in order.
 class Decoding {
  public:
-  explicit Decoding(ObjectPools& pools) : pools_(pools) {}
+  Decoding(ObjectPools& pools, const DeclaredPathsPtr& declared) : pools_(pools), declared_(declared) {}
 
   /// @param items  numbered from `first` on: SourcePlace::source is the number of an object
   void decode(std::span<const ItemSlice> items, std::size_t first, TakenObjects& out) {
@@ -48,7 +48,7 @@ class Decoding {
 
  private:
   void decode_part(std::span<const ItemSlice> items, std::size_t first, TakenObjects& part) {
-    ObjectDecoder decoder(pools_, entries_, {.is_strict = false, .keeps_finished_pods = true});
+    ObjectDecoder decoder(pools_, entries_, {.is_strict = false, .keeps_finished_pods = true, .declared = declared_});
     for (const ItemSlice& item : items) {
       DecodedObjects one;
       const std::size_t object = first + part.statuses.size();
@@ -65,6 +65,7 @@ class Decoding {
   }
 
   ObjectPools& pools_;
+  const DeclaredPathsPtr& declared_;
   DenseEntries entries_{kDenseEntriesMax};
 };
 
@@ -122,9 +123,10 @@ void check_offsets(const berth_bulk& bulk) {
 
 }  // namespace
 
-TakenObjects take_text(std::string_view text, const SideObjects& side, ObjectPools& pools) {
+TakenObjects take_objects(std::string_view text, const SideObjects& side, ObjectPools& pools,
+                          const DeclaredPathsPtr& declared) {
   TakenObjects taken;
-  Decoding decoding(pools);
+  Decoding decoding(pools, declared);
   const auto next = batches_of_text(text, "");
   for (ItemBatch batch; next(batch);) {
     batch.convert();
@@ -137,7 +139,8 @@ TakenObjects take_text(std::string_view text, const SideObjects& side, ObjectPoo
   return taken;
 }
 
-TakenObjects take_bulk(const berth_bulk& bulk, const SideObjects& side, ObjectPools& pools) {
+TakenObjects take_objects(const berth_bulk& bulk, const SideObjects& side, ObjectPools& pools,
+                          const DeclaredPathsPtr& declared) {
   check_offsets(bulk);
   TakenObjects taken;
   if (bulk.count == 0) return taken;
@@ -149,7 +152,7 @@ TakenObjects take_bulk(const berth_bulk& bulk, const SideObjects& side, ObjectPo
   std::vector<ItemSlice> items(bulk.count);
   for (std::size_t i = 0; i < bulk.count; ++i)
     items[i].json = std::string_view(copy).substr(bulk.offsets[i] - begin, bulk.offsets[i + 1] - bulk.offsets[i]);
-  Decoding(pools).decode(items, 0, taken);
+  Decoding(pools, declared).decode(items, 0, taken);
   admit(side, pools, taken);
   return taken;
 }

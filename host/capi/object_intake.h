@@ -45,10 +45,13 @@ struct TakenObjects {
 };
 
 /// @param side  classes that admission reads, beside those of the input
+/// @param declared  paths whose values are kept; null: none
 /// @param threads  of the caller's arena, at most
-TakenObjects take_text(std::string_view text, const SideObjects& side, ObjectPools& pools);
+TakenObjects take_objects(std::string_view text, const SideObjects& side, ObjectPools& pools,
+                          const DeclaredPathsPtr& declared);
 /// @throws ApiError when the offsets make no sense
-TakenObjects take_bulk(const berth_bulk& bulk, const SideObjects& side, ObjectPools& pools);
+TakenObjects take_objects(const berth_bulk& bulk, const SideObjects& side, ObjectPools& pools,
+                          const DeclaredPathsPtr& declared);
 
 /// @throws InputError with the problems; does nothing when there are none
 void refuse_problems(const TakenObjects& taken);

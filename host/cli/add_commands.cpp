@@ -74,6 +74,7 @@ void add_schedule(CommandLine& line) {
   const auto command = bind<ScheduleCommand>(app, line);
   add_input(app, command->input, BehindFile::kFiles)->required();
   add_config(app, command->config);
+  add_plugins(app, command->config);
   add_backend(app, command->config);
   add_engine(app, command->config);
   add_preemption(app, *command);
@@ -94,6 +95,8 @@ void add_simulate(CommandLine& line) {
       app, *command,
       "A scenario (docs/simulate.md), dumps of a cluster as schedule reads them, or a scenario and dumps; or "
       "one recording (docs/recordings.md), whose options hold where none are given");
+  command->config.plugin_use = PluginUse::kLoop;
+  add_plugins(app, command->config);
   add_duration(app, "--interval", command->interval_us, kLongestUs,
                "Steps of the time line; 0s is one for each change (default: 60 steps at most)");
   add_text(app, "--plot", command->plot_path, "FILE",
@@ -138,6 +141,7 @@ void add_explain(CommandLine& line) {
   app.add_flag("--all", command->all, "Every pending pod, each alone");
   add_input(app, command->input, BehindFile::kArguments)->required();
   add_config(app, command->config);
+  add_plugins(app, command->config);
   add_backend(app, command->config);
   add_threads(app, command->config);
   add_choice(app, "-o,--output", command->format, "table|json",

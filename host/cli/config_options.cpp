@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "host/cli/messages.h"
 #include "host/cli/startup_check.h"
 #include "host/config/config_reader.h"
+#include "host/plugin_abi/abi_plugin.h"
 #include "host/scheduler/missing_inputs.h"
 #include "host/scheduler/unsupported_requests.h"
 
@@ -37,7 +40,17 @@ void refuse_unsupported(const SchedulerConfig& config, const ConfigOptions& opti
   if (!problems.empty()) throw InputError(std::move(problems));
 }
 
+/// In the order of the options. A file that was loaded before stays the same.
+std::vector<PluginTable> plugins_of(const ConfigOptions& options) {
+  std::vector<PluginTable> tables;
+  tables.reserve(options.plugin_files.size());
+  for (const std::string& file : options.plugin_files) tables.push_back(load_plugin(file, options.plugin_use));
+  return tables;
+}
+
 }  // namespace
+
+DeclaredPathsPtr declared_by_plugins(const ConfigOptions& options) { return declared_paths(plugins_of(options)); }
 
 RequestedGates requested_gates(const ConfigOptions& options) {
   RequestedGates requested;
@@ -57,7 +70,8 @@ RequestedGates requested_gates(const ConfigOptions& options) {
 
 ScheduleOptions schedule_options(const ConfigOptions& options, bool quiet) {
   const RequestedGates requested = requested_gates(options);
-  SchedulerConfig config = load_config(options.config_path, requested.gates);
+  std::vector<PluginTable> tables = plugins_of(options);
+  SchedulerConfig config = load_config(options.config_path, requested.gates, outside_plugins(tables));
   refuse_unsupported(config, options, quiet);
   for (const std::string& name : requested.left_out) {
     if (!quiet) say_left_out("feature gate " + quoted_for_message(name) + " is not one of the scheduler");
@@ -67,6 +81,8 @@ ScheduleOptions schedule_options(const ConfigOptions& options, bool quiet) {
   if (options.allow_unsupported) result.config.extenders.clear();
   if (!options.engine_config_path.empty()) result.engine = load_engine_config(options.engine_config_path);
   apply_flags(options, result.engine);
+  const AbiPlugins plugins = open_plugins(std::move(tables), result.config);
+  result.engine.host_plugins.assign(plugins.begin(), plugins.end());
   return result;
 }
 

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "host/objects/declared_paths.h"
 #include "host/objects/errors.h"
+#include "host/plugin_abi/plugin_table.h"
 #include "host/scheduler/scheduler.h"
 
 namespace berth {
@@ -30,6 +32,8 @@ struct ConfigOptions {
   std::string config_path;  ///< empty: kube-scheduler's defaults
   std::string config_name;  ///< what messages call it; empty: config_path
   std::string engine_config_path;
+  std::vector<std::string> plugin_files;  ///< shared objects with a plugin each: include/berth/plugin.h
+  PluginUse plugin_use = PluginUse::kEngine;
   std::optional<std::string> release;  ///< absent: kReleaseDefault
   std::string feature_gates;
   bool allow_unsupported = false;
@@ -56,6 +60,10 @@ RequestedGates requested_gates(const ConfigOptions& options);
 /// @throws InputError for what is wrong in the files, and for a configuration that asks for what is not built unless
 ///         allow_unsupported is set; UsageError for flags
 ScheduleOptions schedule_options(const ConfigOptions& options, bool quiet);
+
+/// What the plugins of the options read of objects beyond the model. null: nothing
+/// @throws InputError for a plugin that cannot be loaded
+DeclaredPathsPtr declared_by_plugins(const ConfigOptions& options);
 
 /// Warns on standard error of what the input lacks, in commands whose result has no place for it.
 /// @param asked  warn of what these pods need alone; nullopt: of what any pod needs

@@ -137,6 +137,7 @@ ExitCode run(const ExplainCommand& command) {
   const ScheduleOptions options = schedule_options(command.config, command.input.quiet);
   InputOptions what_to_read = command.input;
   what_to_read.keeps_finished_pods = !command.all;
+  what_to_read.declared = declared_by_plugins(command.config);
   const LoadedInput input = load_input(what_to_read, options.engine.threads);
   Explainer explainer(input.objects, options);
   const std::vector<FoundPod> pods =

@@ -127,6 +127,7 @@ LoadOptions load_options(const InputOptions& options, int threads, ProgressBar& 
   result.expand_workloads = !options.no_expand;
   result.strict = options.strict;
   result.keeps_finished_pods = options.keeps_finished_pods;
+  result.declared = options.declared;
   result.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     bar.update(static_cast<std::size_t>(done >> kMebibyteShift), static_cast<std::size_t>(total >> kMebibyteShift));
   };

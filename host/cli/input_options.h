@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/objects/cluster_objects.h"
+#include "host/objects/declared_paths.h"
 
 namespace berth {
 
@@ -20,8 +21,9 @@ struct InputOptions {
   /// What messages show of a text that names paths; empty: the text itself. Where files are copies of others.
   std::function<std::string(std::string)> shown_names = {};
   std::string with_shown_names(std::string text) const { return shown_names ? shown_names(std::move(text)) : text; }
-  bool keeps_finished_pods = false;  ///< in LoadedInput::finished_pods
-  bool nodes_may_come = false;       ///< a cluster without nodes is nothing to warn of
+  bool keeps_finished_pods = false;     ///< in LoadedInput::finished_pods
+  bool nodes_may_come = false;          ///< a cluster without nodes is nothing to warn of
+  DeclaredPathsPtr declared = nullptr;  ///< whose values are kept: declared_by_plugins()
 };
 
 struct LoadedInput {

@@ -62,6 +62,17 @@ void add_config(CLI::App& app, ConfigOptions& options) {
   add_release(app, options);
 }
 
+void add_plugins(CLI::App& app, ConfigOptions& options) {
+  add_values(app, "--plugin", "FILE",
+             "A shared object with a plugin (docs/embedding.md, \"Plugins\") that a profile of --config enables by its "
+             "name; may be given several times",
+             [&options](const std::string& path) {
+               options.plugin_files.push_back(path);
+               return check_text(path);
+             })
+      ->allow_extra_args(false);
+}
+
 void add_threads(CLI::App& app, ConfigOptions& options) {
   add_number(app, "--threads", options.threads, "Threads to use, at most one per core; 0 is one per core (default 0)",
              0, kThreadsMax);

@@ -23,6 +23,8 @@ void add_input_flags(CLI::App& app, InputOptions& options);
 void add_release(CLI::App& app, ConfigOptions& options);
 /// --config, --engine-config and add_release()
 void add_config(CLI::App& app, ConfigOptions& options);
+/// --plugin
+void add_plugins(CLI::App& app, ConfigOptions& options);
 void add_threads(CLI::App& app, ConfigOptions& options);
 /// --seed, --node-sampling, --tie-break, --threads, --device, --on-device-failure
 void add_engine(CLI::App& app, ConfigOptions& options);

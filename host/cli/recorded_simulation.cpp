@@ -167,7 +167,8 @@ void with_recording(const std::string& path, const SimulateCommand& command,
   filled.input.shown_names = [&inputs](std::string text) { return inputs->with_recorded_names(std::move(text)); };
   try {
     SimulationFiles files;
-    if (!inputs->scenario().empty()) files.scenario = load_scenario(inputs->scenario(), filled.input.strict);
+    if (!inputs->scenario().empty())
+      files.scenario = load_scenario(inputs->scenario(), filled.input.strict, declared_by_plugins(config));
     files.clusters = inputs->clusters();
     use(filled, std::move(files));
   } catch (const InputError& error) {

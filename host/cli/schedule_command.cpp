@@ -72,7 +72,9 @@ void write_result(const ScheduleCommand& command, const ClusterObjects& objects,
 
 ExitCode run(const ScheduleCommand& command) {
   ScheduleOptions options = schedule_options(command.config, command.input.quiet);
-  const LoadedInput input = load_input(command.input, options.engine.threads);
+  InputOptions what_to_read = command.input;
+  what_to_read.declared = declared_by_plugins(command.config);
+  const LoadedInput input = load_input(what_to_read, options.engine.threads);
   options.load_seconds = input.seconds;
   options.preemption = preemption_options(command, options.engine.seed);
   ProgressBar bar("placing");

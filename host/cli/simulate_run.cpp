@@ -9,13 +9,14 @@
 #include "batching/device/device_errors.h"
 #include "host/cli/messages.h"
 #include "host/cli/progress_bar.h"
+#include "host/plugin_abi/loop_plugins.h"
 
 namespace berth {
 namespace {
 
 /// The scenario among `paths`, which is taken out of them; one without actions when there is none.
 /// @throws UsageError when there are several
-ScenarioFile take_scenario(std::vector<std::string>& paths, bool is_strict) {
+ScenarioFile take_scenario(std::vector<std::string>& paths, bool is_strict, const DeclaredPathsPtr& declared) {
   std::vector<std::string> scenarios;
   std::erase_if(paths, [&](const std::string& path) {
     const bool is_scenario = holds_scenario(path);
@@ -24,7 +25,7 @@ ScenarioFile take_scenario(std::vector<std::string>& paths, bool is_strict) {
   });
   if (scenarios.size() > 1)
     throw UsageError(fmt::format("got the scenarios {} and {}, expected one at most", scenarios[0], scenarios[1]));
-  return scenarios.empty() ? ScenarioFile() : load_scenario(scenarios.front(), is_strict);
+  return scenarios.empty() ? ScenarioFile() : load_scenario(scenarios.front(), is_strict, declared);
 }
 
 void apply_options(const SimulateCommand& command, ScenarioFile& file) {
@@ -41,6 +42,7 @@ Scenario read_scenario(const SimulateCommand& command, SimulationFiles&& files, 
   apply_options(command, file);
   InputOptions input = command.input;
   input.paths = std::move(files.clusters);
+  input.declared = declared_by_plugins(command.config);
   input.nodes_may_come = std::any_of(file.actions.begin(), file.actions.end(), [](const ScenarioFile::Action& entry) {
     return !entry.create.decoded.nodes.empty();
   });
@@ -59,7 +61,7 @@ Scenario read_scenario(const SimulateCommand& command, SimulationFiles&& files, 
 SimulationFiles simulation_files(const SimulateCommand& command) {
   SimulationFiles files;
   files.clusters = command.input.paths;
-  files.scenario = take_scenario(files.clusters, command.input.strict);
+  files.scenario = take_scenario(files.clusters, command.input.strict, declared_by_plugins(command.config));
   files.clusters.insert(files.clusters.end(), files.scenario.clusters.begin(), files.scenario.clusters.end());
   return files;
 }
@@ -70,6 +72,7 @@ PreparedSimulation prepare_simulation(const SimulateCommand& command, Simulation
   prepared.scenario = read_scenario(command, std::move(files), schedule.config, schedule.engine.threads);
   prepared.options.loop.config = std::move(schedule.config);
   prepared.options.loop.engine = std::move(schedule.engine);
+  register_loop_plugins(prepared.options.loop.engine.host_plugins, prepared.options.loop.plugins);
   prepared.options.loop.preemption = command.limits.limits(prepared.options.loop.engine.seed);
   prepared.options.loop.evictions_per_minute_max = command.limits.evictions_per_minute_max.value_or(0);
   return prepared;

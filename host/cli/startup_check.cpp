@@ -5,9 +5,10 @@
 
 namespace berth {
 
-SchedulerConfig load_config(const std::string& path, const FeatureGates& gates) {
+SchedulerConfig load_config(const std::string& path, const FeatureGates& gates, OutsidePlugins loaded) {
   refuse_unbuilt_gates(gates);
-  return path.empty() ? default_scheduler_config(gates) : load_scheduler_config(path, gates, OutOfTree::kLeaveOut);
+  return path.empty() ? default_scheduler_config(gates)
+                      : load_scheduler_config(path, gates, OutOfTree::kLeaveOut, loaded);
 }
 
 }  // namespace berth

@@ -59,6 +59,12 @@ std::uint64_t hash_of_features(const Node& node) {
   return hash.value();
 }
 
+std::uint64_t hash_of_declared(const Node& node) {
+  PartHash hash;
+  for (const DeclaredValue& value : node.declared) hash.add(static_cast<std::int64_t>(value.path)).add(value.value);
+  return hash.value();
+}
+
 }  // namespace
 
 NodeFingerprint fingerprint_of(const Node& node) {
@@ -70,6 +76,7 @@ NodeFingerprint fingerprint_of(const Node& node) {
   part(NodePart::kCordon) = node.unschedulable ? 1 : 0;
   part(NodePart::kImages) = hash_of_images(node);
   part(NodePart::kFeatures) = hash_of_features(node);
+  part(NodePart::kDeclared) = hash_of_declared(node);
   return fingerprint;
 }
 

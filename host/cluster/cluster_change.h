@@ -17,8 +17,8 @@
 namespace berth {
 
 /// The parts of a Node object that rules read separately.
-enum class NodePart : std::uint8_t { kAllocatable, kLabels, kTaints, kCordon, kImages, kFeatures };
-inline constexpr std::size_t kNodePartCount = 6;
+enum class NodePart : std::uint8_t { kAllocatable, kLabels, kTaints, kCordon, kImages, kFeatures, kDeclared };
+inline constexpr std::size_t kNodePartCount = 7;
 
 /// A set of parts.
 class NodeParts {

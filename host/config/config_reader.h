@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "host/config/feature_gates.h"
+#include "host/config/scheduler_config.h"
 #include "host/objects/errors.h"
 #include "host/objects/json_value.h"
 #include "host/objects/text/text_reader.h"
@@ -25,7 +26,8 @@ inline constexpr std::string_view kSchedulerApiVersion = "kubescheduler.config.k
 struct ConfigContext {
   const FeatureGates& gates;
   ProblemSink& sink;
-  bool leaves_out_of_tree_out = false;  ///< else plugins that are not in-tree are problems
+  bool leaves_out_of_tree_out = false;  ///< else plugins that are neither in-tree nor loaded are problems
+  OutsidePlugins loaded = {};
 };
 
 /// The one document of a configuration; a text that is not JSON is YAML with Kubernetes' scalar rules.

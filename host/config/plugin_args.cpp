@@ -367,8 +367,7 @@ PluginArgs default_plugin_args(const FeatureGates& gates) {
   return args;
 }
 
-void decode_plugin_config(const JsonValue& list, const ConfigContext& context, PluginArgs& args,
-                          std::vector<OutOfTreePlugin>& out_of_tree) {
+void decode_plugin_config(const JsonValue& list, const ConfigContext& context, Profile& profile) {
   std::set<std::string, std::less<>> seen;
   list.for_each_element([&](const JsonValue& entry) {
     entry.for_each_field_strict([](std::string_view key, const JsonValue&) { return key == "name" || key == "args"; });
@@ -376,15 +375,19 @@ void decode_plugin_config(const JsonValue& list, const ConfigContext& context, P
     const JsonValue value = entry.field("args");
     std::string_view plugin;
     if (name.present() && !name.read(plugin)) return;
-    const bool is_left_out = context.leaves_out_of_tree_out && is_out_of_tree(plugin);
-    if (std::string why = refusal(plugin); !why.empty() && !is_left_out) {
+    const bool is_loaded = find_plugin(context.loaded, plugin) != nullptr;
+    const bool is_left_out = context.leaves_out_of_tree_out && is_out_of_tree(plugin) && !is_loaded;
+    if (std::string why = refusal(plugin); !why.empty() && !is_left_out && !is_loaded) {
       name.mismatch(why);
     } else if (!seen.emplace(plugin).second) {
       name.mismatch("each plugin once");
     } else if (is_left_out) {
-      out_of_tree.push_back({std::string(plugin), "pluginConfig", 0, entry.path()});
+      profile.out_of_tree.push_back({std::string(plugin), "pluginConfig", 0, entry.path()});
+    } else if (is_loaded) {
+      std::string json = value.present() ? simdjson::minify(value.element()) : "{}";
+      profile.outside_args.push_back({std::string(plugin), std::move(json), entry.path()});
     } else {
-      decode_args(plugin, value, context, args);
+      decode_args(plugin, value, context, profile.args);
     }
   });
 }

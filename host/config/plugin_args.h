@@ -10,10 +10,9 @@
 
 namespace berth {
 
-/// The "pluginConfig" list of a profile: `args` starts as default_plugin_args() and takes over what the list says.
-/// Arguments of plugins that are not in-tree are problems, or appended to `out_of_tree` where the context leaves them
-/// out.
-void decode_plugin_config(const JsonValue& list, const ConfigContext& context, PluginArgs& args,
-                          std::vector<OutOfTreePlugin>& out_of_tree);
+/// The "pluginConfig" list of a profile: Profile::args starts as default_plugin_args() and takes over what the list
+/// says. Arguments of loaded plugins become Profile::outside_args. Those of other plugins that are not in-tree are
+/// problems, or appended to Profile::out_of_tree where the context leaves them out.
+void decode_plugin_config(const JsonValue& list, const ConfigContext& context, Profile& profile);
 
 }  // namespace berth

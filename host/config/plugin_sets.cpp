@@ -28,7 +28,9 @@ bool names(const std::vector<PluginEntry>& entries, std::string_view name) {
 // ---- decoding
 
 /// Why a configuration cannot enable this plugin; empty when it can.
-std::string refusal(std::string_view name, const FeatureGates& gates) {
+std::string refusal(std::string_view name, const ConfigContext& context) {
+  const FeatureGates& gates = context.gates;
+  if (find_plugin(context.loaded, name) != nullptr) return {};
   if (const std::string_view replacement = replacement_of_removed_plugin(name); !replacement.empty())
     return "plugin " + quoted_for_message(name) + " was removed from kube-scheduler: use " + std::string(replacement);
   const CatalogPlugin* plugin = find_catalog_plugin(name);
@@ -72,11 +74,12 @@ PluginSet decode_set(std::string_view point, const JsonValue& set, const ConfigC
     return true;
   });
   std::erase_if(decoded.enabled, [&](const PluginEntry& entry) {
-    if (context.leaves_out_of_tree_out && is_out_of_tree(entry.name)) {
+    const bool is_loaded = find_plugin(context.loaded, entry.name) != nullptr;
+    if (context.leaves_out_of_tree_out && is_out_of_tree(entry.name) && !is_loaded) {
       out_of_tree.push_back({entry.name, std::string(point), entry.weight, entry.path});
       return true;
     }
-    std::string why = refusal(entry.name, context.gates);
+    std::string why = refusal(entry.name, context);
     if (why.empty()) return false;
     context.sink.add(entry.path, std::move(why));
     return true;
@@ -109,16 +112,18 @@ std::int32_t weight_of(const Weights& weights, std::string_view name) {
       ->second;
 }
 
-bool joins(std::string_view name, ExtensionPoint point) {
+bool joins(std::string_view name, ExtensionPoint point, OutsidePlugins loaded) {
+  if (const OutsidePlugin* plugin = find_plugin(loaded, name)) return plugin->implements(point);
   const CatalogPlugin* plugin = find_catalog_plugin(name);
   return plugin != nullptr && plugin->implements(point);
 }
 
 /// The list of one point as written: each plugin once, and only plugins that join the point.
-std::vector<std::string> specific_names(ExtensionPoint point, const PluginSet& set, ProblemSink& sink) {
+std::vector<std::string> specific_names(ExtensionPoint point, const PluginSet& set, OutsidePlugins loaded,
+                                        ProblemSink& sink) {
   std::vector<std::string> result;
   for (const PluginEntry& entry : set.enabled) {
-    if (!joins(entry.name, point)) {
+    if (!joins(entry.name, point, loaded)) {
       sink.add(entry.path,
                "plugin " + quoted_for_message(entry.name) + " has no extension point " + std::string(to_string(point)));
     } else if (std::find(result.begin(), result.end(), entry.name) != result.end()) {
@@ -135,13 +140,13 @@ using Repeated = std::set<const PluginEntry*>;
 
 /// Names at one point, in running order: docs/behaviour/scheduler-core.md 3.13, steps 3 to 5.
 std::vector<std::string> expand_point(ExtensionPoint point, const PluginSet& set, const PluginSet& multi_point,
-                                      Repeated& repeated, ProblemSink& sink) {
-  std::vector<std::string> specific = specific_names(point, set, sink);
+                                      OutsidePlugins loaded, Repeated& repeated, ProblemSink& sink) {
+  std::vector<std::string> specific = specific_names(point, set, loaded, sink);
   if (names(set.disabled, kAll)) return specific;
   std::set<std::string_view> overridden;
   std::vector<std::string> expansion;
   for (const PluginEntry& entry : multi_point.enabled) {
-    if (!joins(entry.name, point) || names(set.disabled, entry.name)) continue;
+    if (!joins(entry.name, point, loaded) || names(set.disabled, entry.name)) continue;
     if (std::find(specific.begin(), specific.end(), entry.name) != specific.end()) {
       overridden.insert(entry.name);
     } else if (std::find(expansion.begin(), expansion.end(), entry.name) != expansion.end()) {
@@ -240,13 +245,14 @@ PluginSets merge(const PluginSets& defaults, const PluginSets& user) {
   return merged;
 }
 
-void expand(const PluginSets& merged, const std::string& path, Profile& profile, ProblemSink& sink) {
+void expand(const PluginSets& merged, const std::string& path, Profile& profile, ProblemSink& sink,
+            OutsidePlugins loaded) {
   const Weights weights = score_weights(merged);
   Repeated repeated;
   for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
     const auto point = static_cast<ExtensionPoint>(i);
     profile.plugins[i].clear();
-    for (std::string& name : expand_point(point, merged.points[i], merged.multi_point, repeated, sink)) {
+    for (std::string& name : expand_point(point, merged.points[i], merged.multi_point, loaded, repeated, sink)) {
       const std::int32_t weight = point == ExtensionPoint::kScore ? weight_of(weights, name) : 0;
       profile.plugins[i].push_back({std::move(name), weight});
     }

@@ -51,7 +51,9 @@ PluginSets merge(const PluginSets& defaults, const PluginSets& user);
 
 /// Fills plugins and placement_plugins of `profile`.
 /// @param path of the profile, for problems without a single entry
-void expand(const PluginSets& merged, const std::string& path, Profile& profile, ProblemSink& sink);
+/// @param loaded  plugins beside those of kube-scheduler
+void expand(const PluginSets& merged, const std::string& path, Profile& profile, ProblemSink& sink,
+            OutsidePlugins loaded = {});
 
 /// All profiles share one queue, so they must have the same queue sort.
 /// @param profiles  merged sets, [profile_count]

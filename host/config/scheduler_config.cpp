@@ -140,11 +140,13 @@ ReadProfile decode_profile(const JsonValue& element, const ConfigContext& contex
     } else if (key == "plugins") {
       PluginSets user = decode_plugin_sets(value, context);
       read.profile.named_plugins = enabled_by_name(user);
+      std::erase_if(read.profile.named_plugins,
+                    [&](const NamedPlugin& plugin) { return find_plugin(context.loaded, plugin.name) != nullptr; });
       std::vector<OutOfTreePlugin>& left_out = read.profile.out_of_tree;
       left_out.insert(left_out.begin(), user.out_of_tree.begin(), user.out_of_tree.end());
       read.plugins = merge(read.plugins, user);
     } else if (key == "pluginConfig") {
-      decode_plugin_config(value, context, read.profile.args, read.profile.out_of_tree);
+      decode_plugin_config(value, context, read.profile);
     } else {
       return false;
     }
@@ -170,12 +172,12 @@ void check_scheduler_names(const std::vector<ReadProfile>& profiles, ProblemSink
   }
 }
 
-std::vector<Profile> finish_profiles(std::vector<ReadProfile> read, ProblemSink& sink) {
+std::vector<Profile> finish_profiles(std::vector<ReadProfile> read, ProblemSink& sink, OutsidePlugins loaded = {}) {
   check_scheduler_names(read, sink);
   std::vector<Profile> profiles;
   std::vector<PluginSets> sets;
   for (std::size_t i = 0; i < read.size(); ++i) {
-    expand(read[i].plugins, profile_path(i), read[i].profile, sink);
+    expand(read[i].plugins, profile_path(i), read[i].profile, sink, loaded);
     profiles.push_back(std::move(read[i].profile));
     sets.push_back(std::move(read[i].plugins));
   }
@@ -243,7 +245,7 @@ void decode_root(const JsonValue& root, const ConfigContext& context, SchedulerC
   });
   finish_scalars(root, config);
   if (profiles.empty()) profiles.push_back(default_profile(context.gates));
-  config.profiles = finish_profiles(std::move(profiles), context.sink);
+  config.profiles = finish_profiles(std::move(profiles), context.sink, context.loaded);
   const std::vector<std::string> ignored = resources_ignored_by_scheduler(config.extenders);
   if (ignored.empty()) return;
   for (Profile& profile : config.profiles) profile.args.node_resources_fit.ignored_resources = ignored;
@@ -260,23 +262,29 @@ void add_lines_of(std::vector<Element>& elements, const JsonDocument& document) 
 }
 
 SchedulerConfig decode(const JsonDocument& document, const std::string& source, const FeatureGates& gates,
-                       OutOfTree out_of_tree) {
+                       OutOfTree out_of_tree, OutsidePlugins loaded) {
   SchedulerConfig config;
   config.gates = gates;
   ProblemSink sink(source);
-  const ConfigContext context{gates, sink, out_of_tree == OutOfTree::kLeaveOut};
+  const ConfigContext context{gates, sink, out_of_tree == OutOfTree::kLeaveOut, loaded};
   decode_config(document, source, sink, [&](const JsonValue& root) {
     if (root.expect_object()) decode_root(root, context, config);
   });
   for (Profile& profile : config.profiles) {
     add_lines_of(profile.named_plugins, document);
     add_lines_of(profile.out_of_tree, document);
+    add_lines_of(profile.outside_args, document);
   }
   add_lines_of(config.extenders, document);
   return config;
 }
 
 }  // namespace
+
+const OutsidePlugin* find_plugin(OutsidePlugins plugins, std::string_view name) {
+  const auto found = std::ranges::find(plugins, name, &OutsidePlugin::name);
+  return found == plugins.end() ? nullptr : &*found;
+}
 
 std::string_view to_string(ExtensionPoint point) { return kPointNames[static_cast<std::size_t>(point)]; }
 
@@ -316,12 +324,13 @@ SchedulerConfig default_scheduler_config(const FeatureGates& gates) {
 }
 
 SchedulerConfig parse_scheduler_config(std::string_view text, const std::string& source, const FeatureGates& gates,
-                                       OutOfTree out_of_tree) {
-  return decode(config_document_from_text(text, source), source, gates, out_of_tree);
+                                       OutOfTree out_of_tree, OutsidePlugins loaded) {
+  return decode(config_document_from_text(text, source), source, gates, out_of_tree, loaded);
 }
 
-SchedulerConfig load_scheduler_config(const std::string& path, const FeatureGates& gates, OutOfTree out_of_tree) {
-  return decode(config_document_from_file(path), path, gates, out_of_tree);
+SchedulerConfig load_scheduler_config(const std::string& path, const FeatureGates& gates, OutOfTree out_of_tree,
+                                      OutsidePlugins loaded) {
+  return decode(config_document_from_file(path), path, gates, out_of_tree, loaded);
 }
 
 }  // namespace berth

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +58,23 @@ struct OutOfTreePlugin {
 /// The problem text: `unknown plugin "Coscheduling", expected one of kube-scheduler's in-tree plugins`.
 std::string out_of_tree_problem(std::string_view name);
 
-/// How reading treats plugins that are not in-tree.
+/// A plugin that is not in kube-scheduler's tree, and that whoever reads a configuration has loaded.
+struct OutsidePlugin {
+  std::string name;
+  std::uint16_t points = 0;  ///< bit per ExtensionPoint
+  bool implements(ExtensionPoint point) const { return (points >> static_cast<unsigned>(point) & 1u) != 0; }
+};
+using OutsidePlugins = std::span<const OutsidePlugin>;
+const OutsidePlugin* find_plugin(OutsidePlugins plugins, std::string_view name);  ///< null: none of them
+
+/// What a profile's pluginConfig says for such a plugin.
+struct OutsideArgs {
+  std::string plugin;
+  std::string json;  ///< of `args`; "{}" where it stands without
+  std::string path;  ///< where the file has it: "profiles[0].pluginConfig[1]"
+};
+
+/// How reading treats plugins that are neither in-tree nor loaded.
 enum class OutOfTree : std::uint8_t {
   kRefuse,   ///< each is a problem
   kLeaveOut  ///< they are left out, and listed in Profile::out_of_tree
@@ -141,6 +158,7 @@ struct Profile {
   /// binds.
   std::vector<std::string> stand_ins;
   PluginArgs args;
+  std::vector<OutsideArgs> outside_args;
 
   const std::vector<EnabledPlugin>& at(ExtensionPoint point) const { return plugins[static_cast<std::size_t>(point)]; }
   bool enables(ExtensionPoint point, std::string_view plugin) const;
@@ -216,10 +234,11 @@ SchedulerConfig default_scheduler_config(const FeatureGates& gates);
 
 /// Strict decoding, defaulting and validation of a configuration text (YAML or JSON).
 /// @param source names the text in errors
+/// @param loaded  plugins that profiles may name beside those of kube-scheduler
 /// @throws InputError with every problem found and its path
 SchedulerConfig parse_scheduler_config(std::string_view text, const std::string& source, const FeatureGates& gates,
-                                       OutOfTree out_of_tree = OutOfTree::kRefuse);
+                                       OutOfTree out_of_tree = OutOfTree::kRefuse, OutsidePlugins loaded = {});
 SchedulerConfig load_scheduler_config(const std::string& path, const FeatureGates& gates,
-                                      OutOfTree out_of_tree = OutOfTree::kRefuse);
+                                      OutOfTree out_of_tree = OutOfTree::kRefuse, OutsidePlugins loaded = {});
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "host/objects/decode_parts.h"
 #include "host/objects/decode_pod.h"
@@ -101,7 +102,7 @@ std::vector<NodeImage> read_images(const JsonValue& value) {
   return images;
 }
 
-NodePtr read_node(const JsonValue& object, DecodedMeta&& meta) {
+NodePtr read_node(const JsonValue& object, DecodedMeta&& meta, const DeclaredPaths* declared) {
   auto node = std::make_shared<Node>();
   node->name = std::move(meta.name);
   node->labels = std::move(meta.labels);
@@ -120,6 +121,7 @@ NodePtr read_node(const JsonValue& object, DecodedMeta&& meta) {
     if (key == "images") node->images = read_images(field);
     if (key == "declaredFeatures") field.read(node->declared_features);
   });
+  if (declared != nullptr) node->declared = read_declared(object, declared->of_nodes());
   return node;
 }
 
@@ -199,8 +201,11 @@ void DecodedObjects::append(DecodedObjects&& later, std::size_t problem_limit) {
 }
 
 struct ObjectDecoder::Caches {
-  Caches(ObjectPools& pools, DenseEntries& entries, bool keeps_finished)
-      : pods(pools), dense_entries(entries), keeps_finished_pods(keeps_finished) {}
+  Caches(ObjectPools& pools, DenseEntries& entries, const DecodeOptions& options)
+      : pods(pools, options.declared),
+        dense_entries(entries),
+        keeps_finished_pods(options.keeps_finished_pods),
+        declared(options.declared) {}
 
   /// What the object at hand is called in a report: "Pod default/web-0".
   std::string object_name;
@@ -208,6 +213,7 @@ struct ObjectDecoder::Caches {
   PodDecoder pods;
   DenseEntries& dense_entries;
   bool keeps_finished_pods;
+  DeclaredPathsPtr declared;
 
   void read_any(const ItemSlice& item, const JsonValue& object, SourcePlace place, DecodedObjects& out);
   bool has_few_entries(const JsonValue& object, std::string_view json);
@@ -251,7 +257,7 @@ void ObjectDecoder::Caches::read_named(const KnownKind& known, const JsonValue& 
   switch (known.use) {
     case KindUse::kNode:
       validate_node(object);
-      return keep(out.nodes, read_node(object, std::move(meta)));
+      return keep(out.nodes, read_node(object, std::move(meta), declared.get()));
     case KindUse::kNamespace:
       validate_fields(object, ApiType::kNamespace);
       return keep(out.namespaces, Namespace{std::move(meta.name), std::move(meta.labels)});
@@ -363,7 +369,7 @@ void ObjectDecoder::Caches::read_any(const ItemSlice& item, const JsonValue& obj
 }
 
 ObjectDecoder::ObjectDecoder(ObjectPools& pools, DenseEntries& dense_entries, DecodeOptions options)
-    : options_(options), caches_(std::make_unique<Caches>(pools, dense_entries, options.keeps_finished_pods)) {}
+    : options_(std::move(options)), caches_(std::make_unique<Caches>(pools, dense_entries, options_)) {}
 ObjectDecoder::~ObjectDecoder() = default;
 
 void ObjectDecoder::decode(const ItemSlice& item, const std::string& source, std::uint32_t source_index,

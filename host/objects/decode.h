@@ -128,8 +128,9 @@ struct DecodedObjects {
 };
 
 struct DecodeOptions {
-  bool is_strict = false;            ///< what an API server would refuse is a problem, not a finding
-  bool keeps_finished_pods = false;  ///< see TerminalPod
+  bool is_strict = false;               ///< what an API server would refuse is a problem, not a finding
+  bool keeps_finished_pods = false;     ///< see TerminalPod
+  DeclaredPathsPtr declared = nullptr;  ///< whose values are kept
 };
 
 /// Decodes items one after the other. One thread at a time; decoders of one load share their pools.

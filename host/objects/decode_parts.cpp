@@ -308,4 +308,41 @@ std::vector<Taint> read_taints(const JsonValue& value) {
   return taints;
 }
 
+namespace {
+
+/// @param key  of the path, from which on `value` is looked into
+void read_declared(const JsonValue& value, const DeclaredPath& path, std::size_t key, DeclaredValue& into,
+                   bool& found) {
+  if (!value.present()) return;
+  if (key < path.keys.size()) {
+    if (!value.is_object()) return;  // the path ends before the value: what stands here is for others to judge
+    const JsonValue next = value.field(path.keys[key]);
+    return read_declared(next, path, key + 1, into, found);
+  }
+  const simdjson::dom::element element = value.element();
+  if (value.is_string()) {
+    std::string_view text;
+    found = value.read(text);
+    into.value = text;
+  } else if (value.is_object() || value.is_array()) {
+    value.mismatch("a string, a number or a boolean: a plugin reads it");
+  } else {
+    into.value = simdjson::minify(element);
+    found = true;
+  }
+}
+
+}  // namespace
+
+DeclaredValues read_declared(const JsonValue& object, const std::vector<DeclaredPath>& paths) {
+  DeclaredValues values;
+  for (std::size_t p = 0; p < paths.size(); ++p) {
+    DeclaredValue value{static_cast<std::uint32_t>(p), paths[p].keys.front() == "status", ""};
+    bool found = false;
+    read_declared(object, paths[p], 0, value, found);
+    if (found) values.push_back(std::move(value));
+  }
+  return values;
+}
+
 }  // namespace berth

@@ -49,6 +49,9 @@ NodeAffinity read_node_affinity(const JsonValue& value);
 std::vector<Toleration> read_tolerations(const JsonValue& value);
 std::vector<Taint> read_taints(const JsonValue& value);
 
+/// The values of these paths below the object; one that is no string, number or boolean is a problem.
+DeclaredValues read_declared(const JsonValue& object, const std::vector<DeclaredPath>& paths);
+
 /// kube-scheduler takes every other name, "" too, for a policy that is not Never.
 std::optional<PreemptionPolicy> read_preemption_policy(const JsonValue& value);
 

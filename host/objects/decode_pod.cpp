@@ -229,6 +229,12 @@ void PodDecoder::keep_annotations(DecodedMeta&& meta, const JsonValue& spec, Pod
   own.has_rare |= !(own.rare == PodRare());
 }
 
+void PodDecoder::keep_declared(const JsonValue& object, PodOwn& own) const {
+  if (declared_ == nullptr) return;
+  own.rare.declared = read_declared(object, declared_->of_pods());
+  own.has_rare |= !own.rare.declared.empty();
+}
+
 bool PodDecoder::read_own_field(std::string_view key, const JsonValue& value, PodOwn& own) {
   if (key == "nodeName") {
     value.read(own.node_name);
@@ -329,6 +335,7 @@ DecodedPod PodDecoder::read_pod(const JsonValue& object) {
   PodOwn own;
   const JsonValue spec = object.field(kParts[1], found[1]);
   keep_annotations(std::move(meta), spec, own);
+  keep_declared(object, own);
   pod.spec = read_spec(spec, own);
   if (has_keys_to_merge(*pod.spec)) validate_merged_label_keys(spec, pod.labels);
   read_status(object.field(kParts[2], found[2]), pod, own);
@@ -356,6 +363,7 @@ PodTemplate PodDecoder::read_template(const JsonValue& value) {
   result.labels = std::move(meta.labels);
   const JsonValue spec = value.field("spec");
   keep_annotations(std::move(meta), spec, own);
+  keep_declared(value, own);
   result.spec = read_spec(spec, own);
   if (has_keys_to_merge(*result.spec)) validate_merged_label_keys(spec, result.labels);
   result.node_name = own.node_name;

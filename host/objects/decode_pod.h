@@ -32,7 +32,8 @@ struct DecodedMeta {
 /// One thread at a time.
 class PodDecoder {
  public:
-  explicit PodDecoder(ObjectPools& pools) : pools_(pools) {}
+  explicit PodDecoder(ObjectPools& pools, DeclaredPathsPtr declared = nullptr)
+      : pools_(pools), declared_(std::move(declared)) {}
 
   DecodedMeta read_metadata(const JsonValue& metadata, bool is_namespace_object = false);
   LabelMap read_labels(const JsonValue& value);
@@ -60,10 +61,12 @@ class PodDecoder {
   SpecPtr shared_spec(const JsonValue& spec);
   OwnersPtr read_owners(const JsonValue& value);
   static void keep_annotations(DecodedMeta&& meta, const JsonValue& spec, PodOwn& own);
+  void keep_declared(const JsonValue& object, PodOwn& own) const;
   static bool read_own_field(std::string_view key, const JsonValue& value, PodOwn& own);
   static void read_status(const JsonValue& status, Pod& pod, PodOwn& own);
 
   ObjectPools& pools_;
+  DeclaredPathsPtr declared_;
   std::array<LabelMap, kRecentCount> recent_labels_;
   std::array<RecentOwners, kRecentCount> recent_owners_;
   struct BytesHash {

@@ -267,6 +267,7 @@ std::optional<simdjson::dom::element> JsonParser::parse(std::string_view json, c
     }
   }
   if (code == simdjson::SUCCESS) return root;
+  if (code == simdjson::MEMALLOC) throw std::bad_alloc();  // the text is not to blame
   error_ = std::string("malformed JSON: ") + simdjson::error_message(code);
   return std::nullopt;
 }

@@ -240,7 +240,7 @@ class JsonParser {
   /// @param readable_end  bytes up to here may be read; when fewer than simdjson's padding lie behind `json`, or when
   /// it
   ///                      is null, the text is copied first
-  /// @return nullopt when the text is malformed, too long or too deep; error() says why.
+  /// @return nullopt when the text is malformed, too long or too deep; error() says why. @throws std::bad_alloc
   /// The element and all it gives are valid until the next call.
   std::optional<simdjson::dom::element> parse(std::string_view json, const char* readable_end = nullptr);
   const std::string& error() const { return error_; }

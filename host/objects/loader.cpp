@@ -81,7 +81,9 @@ class Loading {
 
  private:
   DecodeOptions decode_options() const {
-    return {.is_strict = options_.strict, .keeps_finished_pods = options_.keeps_finished_pods};
+    return {.is_strict = options_.strict,
+            .keeps_finished_pods = options_.keeps_finished_pods,
+            .declared = options_.declared};
   }
   void decode_all(const NextBatch& next);
   WorkPtr read(const NextBatch& next, tbb::flow_control& flow);

@@ -31,8 +31,9 @@ inline constexpr std::int64_t kInvalidObjectsMax = 1'000'000;  ///< of one load
 struct LoadOptions {
   int threads = 0;  ///< at most; see thread_count()
   bool expand_workloads = true;
-  bool strict = false;               ///< what an API server would refuse (validation.h) is a problem, not a warning
-  bool keeps_finished_pods = false;  ///< in LoadResult::finished_pods
+  bool strict = false;                  ///< what an API server would refuse (validation.h) is a problem, not a warning
+  bool keeps_finished_pods = false;     ///< in LoadResult::finished_pods
+  DeclaredPathsPtr declared = nullptr;  ///< whose values are kept
   TextLimits text;
   std::int64_t objects_max = kObjectsMax;
   std::int64_t invalid_objects_max = kInvalidObjectsMax;  ///< reading ends when there are more

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "host/objects/declared_paths.h"
 #include "host/objects/label_map.h"
 #include "host/objects/resources.h"
 
@@ -36,6 +37,7 @@ struct Node {
   std::int64_t allowed_pod_number = 0;  ///< status.allocatable["pods"]; 0 when absent: such a node takes no pod
   std::vector<NodeImage> images;
   std::vector<std::string> declared_features;
+  DeclaredValues declared;  ///< at paths that plugins declared
 };
 
 using NodePtr = std::shared_ptr<const Node>;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/objects/declared_paths.h"
 #include "host/objects/label_map.h"
 #include "host/objects/node.h"
 #include "host/objects/resources.h"
@@ -175,6 +176,7 @@ struct PodRare {
   std::optional<std::int64_t> run_duration_us;                   ///< annotation kRunDurationAnnotation, 0 or more
   std::vector<std::pair<std::string, std::string>> annotations;  ///< those of kKeptAnnotations, in their order
   bool local_volumes_are_safe = false;  ///< kSafeVolumesAnnotation names every hostPath, and emptyDir on a disk
+  DeclaredValues declared;              ///< at paths that plugins declared
 
   /// The value of an annotation of kKeptAnnotations. null: the pod does not have it
   const std::string* annotation(std::string_view name) const;

@@ -50,6 +50,8 @@ std::vector<ClusterEvent> node_change_events(const Node& before, const Node& aft
       EventAction::kUpdateNodeAllocatable);
   add(before.labels != after.labels, EventAction::kUpdateNodeLabel);
   add(before.taints != after.taints, EventAction::kUpdateNodeTaint);
+  // Of annotations the model keeps those that a plugin declared, and only plugins from outside register their events.
+  add(before.declared != after.declared, EventAction::kUpdateNodeAnnotation);
   add(features && before.declared_features != after.declared_features, EventAction::kUpdateNodeDeclaredFeature);
   return events;
 }

@@ -36,7 +36,9 @@ struct InlineObjects {
 class InlineObjectReader {
  public:
   /// @param is_strict  what an API server would refuse is a problem, not a finding
-  InlineObjectReader(ObjectPools& pools, bool is_strict) : decoder_(pools, dense_entries_, {.is_strict = is_strict}) {}
+  /// @param declared  paths whose values are kept; null: none
+  InlineObjectReader(ObjectPools& pools, bool is_strict, const DeclaredPathsPtr& declared)
+      : decoder_(pools, dense_entries_, {.is_strict = is_strict, .declared = declared}) {}
 
   /// Appends the object. Kinds that a simulation cannot create are problems of `value`'s sink, as is what the decoder
   /// finds wrong.

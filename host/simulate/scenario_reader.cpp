@@ -165,7 +165,8 @@ void read_node_change(const JsonValue& value, NodePatch& out) {
 /// Reads one document; problems go to the sink of its root.
 class ScenarioReader {
  public:
-  ScenarioReader(ScenarioFile& file, bool is_strict) : file_(file), objects_(*file.pools, is_strict) {}
+  ScenarioReader(ScenarioFile& file, bool is_strict, const DeclaredPathsPtr& declared)
+      : file_(file), objects_(*file.pools, is_strict, declared) {}
 
   void read(const JsonValue& root) {
     check_type_meta(root, kApiVersion, kKind);
@@ -297,12 +298,13 @@ class ScenarioReader {
   InlineObjectReader objects_;
 };
 
-ScenarioFile read_document(const JsonDocument& document, const std::string& source, bool is_strict) {
+ScenarioFile read_document(const JsonDocument& document, const std::string& source, bool is_strict,
+                           const DeclaredPathsPtr& declared) {
   ScenarioFile file;
   file.source = source;
   file.document = document;
   ProblemSink sink(source);
-  ScenarioReader reader(file, is_strict);
+  ScenarioReader reader(file, is_strict, declared);
   decode_config(document, source, sink, [&](const JsonValue& root) {
     if (root.expect_object()) reader.read(root);
   });
@@ -357,15 +359,17 @@ bool holds_scenario(const std::string& path) {
   }
 }
 
-ScenarioFile load_scenario(const std::string& path, bool is_strict) {
-  ScenarioFile file = read_document(only_document(documents_from_file(path, limits()), path), path, is_strict);
+ScenarioFile load_scenario(const std::string& path, bool is_strict, const DeclaredPathsPtr& declared) {
+  ScenarioFile file =
+      read_document(only_document(documents_from_file(path, limits()), path), path, is_strict, declared);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (std::string& cluster : file.clusters) cluster = (folder / cluster).string();
   return file;
 }
 
-ScenarioFile parse_scenario(std::string_view text, const std::string& source, bool is_strict) {
-  return read_document(only_document(documents_from_text(text, source, limits()), source), source, is_strict);
+ScenarioFile parse_scenario(std::string_view text, const std::string& source, bool is_strict,
+                            const DeclaredPathsPtr& declared) {
+  return read_document(only_document(documents_from_text(text, source, limits()), source), source, is_strict, declared);
 }
 
 Scenario make_scenario(ScenarioFile&& file, ClusterObjects&& cluster, std::vector<std::string>& warnings) {

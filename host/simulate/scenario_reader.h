@@ -48,10 +48,12 @@ struct ScenarioFile {
 bool holds_scenario(const std::string& path);
 
 /// @param is_strict  objects that an API server would refuse are problems, not warnings
+/// @param declared   paths of objects whose values are kept; null: none
 /// @throws InputError with the line, path, value and expectation of each problem
-ScenarioFile load_scenario(const std::string& path, bool is_strict = false);
+ScenarioFile load_scenario(const std::string& path, bool is_strict = false, const DeclaredPathsPtr& declared = nullptr);
 /// The same for text in memory. Problems name `source`; relative paths stay as they are.
-ScenarioFile parse_scenario(std::string_view text, const std::string& source, bool is_strict = false);
+ScenarioFile parse_scenario(std::string_view text, const std::string& source, bool is_strict = false,
+                            const DeclaredPathsPtr& declared = nullptr);
 
 /// What `file` makes of `cluster`, the objects of its dumps and of those that were given beside it.
 /// @param warnings  those about the file's objects are added

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace berth {
 namespace {
 
@@ -15,7 +17,7 @@ std::string_view text_of(PreemptionPolicy policy) {
 bool is_same_object(const Node& a, const Node& b) {
   return a.name == b.name && a.labels == b.labels && a.unschedulable == b.unschedulable && a.taints == b.taints &&
          a.allocatable == b.allocatable && a.allowed_pod_number == b.allowed_pod_number && a.images == b.images &&
-         a.declared_features == b.declared_features;
+         a.declared_features == b.declared_features && a.declared == b.declared;
 }
 
 bool is_same_object(const Namespace& a, const Namespace& b) { return a.name == b.name && a.labels == b.labels; }
@@ -51,6 +53,12 @@ NodePtr with_stored_status(const NodePtr& wanted, const Node& stored) {
   node->allowed_pod_number = stored.allowed_pod_number;
   node->images = stored.images;
   node->declared_features = stored.declared_features;
+  node->declared.clear();
+  for (const DeclaredValue& value : wanted->declared)
+    if (!value.is_status) node->declared.push_back(value);
+  for (const DeclaredValue& value : stored.declared)
+    if (value.is_status) node->declared.push_back(value);
+  std::ranges::sort(node->declared, {}, &DeclaredValue::path);
   return node;
 }
 

@@ -100,6 +100,7 @@ typedef struct berth_pod berth_pod;
 typedef struct berth_node_set berth_node_set;
 typedef struct berth_result berth_result;
 typedef struct berth_cancel berth_cancel;
+typedef struct berth_plugin berth_plugin; /* plugin.h */
 
 /* Cancelling ------------------------------------------------------------------------------------------------------ */
 
@@ -151,16 +152,38 @@ typedef struct berth_engine_options {
   void* log_user_data;
   /** Called once when the engine goes; NULL: nothing. Not called if create fails. */
   void (*log_user_data_free)(void* user_data);
+  const berth_plugin* const* plugins; /**< plugins of the program, see plugin.h; they outlive the engine */
+  size_t plugin_count;
+  const char* const* plugin_files; /**< paths of shared objects with a plugin each; behind those of `plugins` */
+  size_t plugin_file_count;
 } berth_engine_options;
-#define BERTH_ENGINE_OPTIONS_INIT \
-  {(uint32_t)sizeof(berth_engine_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL}
+#define BERTH_ENGINE_OPTIONS_INIT          \
+  {(uint32_t)sizeof(berth_engine_options), \
+   0,                                      \
+   NULL,                                   \
+   NULL,                                   \
+   NULL,                                   \
+   NULL,                                   \
+   NULL,                                   \
+   NULL,                                   \
+   NULL,                                   \
+   0,                                      \
+   0,                                      \
+   0,                                      \
+   NULL,                                   \
+   NULL,                                   \
+   NULL,                                   \
+   NULL,                                   \
+   0,                                      \
+   NULL,                                   \
+   0}
 
-/** Reads a configuration. Any thread.
+/** Reads a configuration, and loads plugins, each of which some profile has to enable by its name. Any thread.
  *
  * @param options [in]  NULL: the defaults
  * @param engine  [out] owned by the caller
- * @return BERTH_E_INPUT with the path of the first problem; BERTH_E_UNSUPPORTED for what is not built, such as
- * extenders. */
+ * @return BERTH_E_INPUT with the path of the first problem, or naming a plugin that cannot be loaded, is of another
+ * version or refuses its arguments; BERTH_E_UNSUPPORTED for what is not built, such as extenders. */
 BERTH_API berth_status berth_engine_create(const berth_engine_options* options, berth_engine** engine,
                                            berth_error* error);
 BERTH_API void berth_engine_free(berth_engine** engine);

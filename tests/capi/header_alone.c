@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth.h compiles alone, twice in one source, as C99 with every warning an error. */
-#include "include/berth/berth.h"
+/* plugin.h, and berth.h within it, compile alone, twice in one source, as C99 with every warning an error. */
+#include "include/berth/plugin.h"
 
 /* What a program sets field by field would miss: the macros name every field. */
 static const berth_error error = BERTH_ERROR_INIT;

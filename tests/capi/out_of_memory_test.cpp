@@ -5,13 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "tests/capi/failing_calls.h"
 #include "tests/capi/world.h"
-#include "tests/failure/failing_allocations.h"
 
 namespace berth::test {
 namespace {
@@ -86,12 +84,7 @@ struct Handles {
   OwnedCancel cancel = make_cancel();
 };
 
-struct Call {
-  std::string name;
-  std::function<berth_status(Handles&)> make;
-};
-
-std::vector<Call> calls() {
+std::vector<Call<Handles>> calls() {
   const std::string node = node_json({"late", 8, 1, false, false});
   const std::string change = node_json({"n1", 2, 1, true, true});
   const std::string running = pod_json({.name = "more", .app = 1, .node = "n1"});
@@ -307,36 +300,7 @@ std::vector<Call> calls() {
   };
 }
 
-/// Every allocation of the first ones, then ever fewer: building the handles anew for each takes most of the time.
-std::int64_t next_of(std::int64_t n) { return n + 1 + (n > 8 ? n / 3 : 0); }
-
-TEST(OutOfMemory, EveryCallIsAllOrNothing) {
-  const std::string before = Handles().answers();
-  for (const Call& call : calls()) {
-    Handles twin;
-    ASSERT_EQ(call.make(twin), BERTH_OK) << call.name;
-    const std::string after = twin.answers();
-    bool has_failed = true;
-    for (std::int64_t n = 1; has_failed; n = next_of(n))
-      for (const Failure failure : {Failure::kOnce, Failure::kAllBehind}) {
-        Handles handles;
-        berth_status status = BERTH_OK;
-        {
-          const FailingAllocation failing(n, failure);
-          status = call.make(handles);
-          has_failed = failing.has_failed();
-        }
-        const std::string where = call.name + ", allocation " + std::to_string(n);
-        ASSERT_TRUE(status == BERTH_OK || (status == BERTH_E_MEMORY && has_failed))
-            << where << ": " << berth_status_name(status);
-        if (status != BERTH_OK) {
-          ASSERT_EQ(handles.answers(), before) << where;
-          ASSERT_EQ(call.make(handles), BERTH_OK) << where;
-        }
-        ASSERT_EQ(handles.answers(), after) << where;
-      }
-  }
-}
+TEST(OutOfMemory, EveryCallIsAllOrNothing) { expect_all_or_nothing(calls()); }
 
 }  // namespace
 }  // namespace berth::test

@@ -71,7 +71,7 @@ std::vector<Arguments> options_with_values() {
   const std::string cluster = write_file("cluster.yaml", small_cluster());
   add({"schedule", "-f", cluster},
       {"-f", "--config", "--engine-config", "--emulate-version", "--backend", "--seed", "--node-sampling",
-       "--tie-break", "--threads", "--device", "--on-device-failure", "-o"});
+       "--tie-break", "--threads", "--device", "--on-device-failure", "--plugin", "-o"});
   add({"explain", "fits", "-f", cluster}, {"-f", "-n", "--config", "--engine-config", "--emulate-version", "-o"});
   add({"config", "check", cluster}, {"--emulate-version", "--node-sampling", "-o"});
   add({"generate"}, {"--spec"});

@@ -74,6 +74,10 @@ class CheckIncludes(TreeTest):
                            "host/cli/main.cpp": '#include "include/berth/berth.h"\n'},
                           "host/cli/main.cpp:1: ")
 
+    def test_an_installed_header_names_its_neighbour(self):
+        self.assert_found({"include/berth/berth.h": "", "include/berth/plugin.h": '#include "berth.h"\n#include "none.h"\n'},
+                          "include/berth/plugin.h:2: ")
+
     def test_an_include_that_is_not_written_from_the_root_is_found(self):
         self.assert_found({**POD, "host/objects/pod.cpp": '#include "pod.h"\n'}, "host/objects/pod.cpp:1: ")
 

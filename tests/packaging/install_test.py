@@ -22,6 +22,7 @@ INSTALLED = {
     "share/berth/schemas/simulate-report.schema.json",
     "share/doc/berth/LICENSE",
     "include/berth/berth.h",
+    "include/berth/plugin.h",
 }
 # Below the folder of libraries, whose name is the system's.
 LIBRARY = {

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/c_minimal builds and runs against an installed libberth: by find_package, by pkg-config, and with the archive."""
+"""examples/c_minimal builds and runs against an installed libberth: by find_package, by pkg-config, and with the archive.
 
+examples/plugin too, which then passes its own tests and runs in the program."""
+
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +15,7 @@ SOURCE = os.environ["BERTH_SOURCE"]
 COMPILER = os.environ["BERTH_CC"]
 HAS_ARCHIVE = os.environ["BERTH_HAS_ARCHIVE"] == "1"
 EXAMPLE = os.path.join(SOURCE, "examples", "c_minimal")
+PLUGIN = os.path.join(SOURCE, "examples", "plugin")
 EXPECTED = """small        no: Insufficient cpu
 busy         no: Insufficient cpu
 roomy        fits
@@ -60,6 +64,29 @@ class Library(unittest.TestCase):
                   f"-DCMAKE_C_COMPILER={COMPILER}")
         output_of(os.environ["BERTH_CMAKE"], "--build", build)
         self.run_example(os.path.join(build, "c_minimal"))
+
+    def test_the_plugin_builds_and_passes_its_own_tests(self):
+        build = os.path.join(self.folder.name, "plugin")
+        cmake = os.environ["BERTH_CMAKE"]
+        output_of(cmake, "-S", PLUGIN, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+                  f"-DCMAKE_C_COMPILER={COMPILER}", "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror -pedantic")
+        output_of(cmake, "--build", build)
+        self.assertIn("100% tests passed, 0 tests failed out of 1", output_of(os.environ["BERTH_CTEST"], "--test-dir", build))
+        self.assertIn("default/evicts", self.scheduled_with(os.path.join(build, "licenses.so")))
+
+    def test_the_plugin_builds_with_pkg_config_and_links_nothing(self):
+        plugin = os.path.join(self.folder.name, "licenses.so")
+        output_of(COMPILER, "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC",
+                  os.path.join(PLUGIN, "licenses.c"), *self.flags("--cflags"), "-o", plugin)
+        self.assertNotIn("libberth", output_of("readelf", "-d", plugin))
+        self.assertIn("default/evicts", self.scheduled_with(plugin))
+
+    def scheduled_with(self, plugin):
+        """The pods that a pod of the example preempts for, by the program."""
+        report = json.loads(output_of(
+            os.path.join(BUILD, "berth"), "schedule", "--plugin", plugin, "--config", os.path.join(PLUGIN, "scheduler.yaml"),
+            "-q", "-o", "json", "-f", os.path.join(PLUGIN, "cluster.json"), "-f", os.path.join(PLUGIN, "pods.json")))
+        return [placed["pod"] for placed in report["placements"] if placed.get("preempted") == ["default/holds-one"]]
 
     def test_pkg_config(self):
         program = os.path.join(self.folder.name, "with_pkg_config")

@@ -46,7 +46,8 @@ SchedulingLoop::SchedulingLoop(const StoreContents& start, const LoopOptions& op
       clock_(clock),
       observer_(observer),
       cluster_(start, options_),
-      queue_plugins_(options_.config, [this](const Pod& pod) { return cluster_.default_selector_of(pod); }),
+      queue_plugins_(
+          options_.config, [this](const Pod& pod) { return cluster_.default_selector_of(pod); }, options_.plugins),
       queue_(queue_plugins_.take_profiles(), queue_options(options_.config), clock),
       router_(queue_, *this, options_.config.gates),
       waiting_pods_(clock),

@@ -57,6 +57,8 @@ TEST(NodePartsTest, EachPartHasItsOwnFingerprint) {
   EXPECT_EQ(differing(), only(NodePart::kImages));
   node.declared_features = {"f"};
   EXPECT_EQ(differing(), only(NodePart::kFeatures));
+  node.declared = {{0, false, "x"}};
+  EXPECT_EQ(differing(), only(NodePart::kDeclared));
 }
 
 TEST_F(EngineClusterTest, TheCacheThatItWasOpenedWithStaysAsItWas) {

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 
 #include "host/config/plugin_catalog.h"
 #include "tests/unit/config/config_test_support.h"
@@ -299,6 +301,30 @@ TEST(QueueSort, AllProfilesNeedTheSameQueueSort) {
 TEST(Bind, AtLeastOneBindPluginIsRequired) {
   EXPECT_EQ(plugin_problems(R"("bind": {"disabled": [{"name": "DefaultBinder"}]})"),
             Lines{"profiles[0].plugins.bind: got no plugin, expected at least one bind plugin"});
+}
+
+/// Of a profile, with plugin "Own" loaded, which joins Filter and Score.
+SchedulerConfig with_own(const std::string& fields) {
+  const OutsidePlugin own{
+      "Own", static_cast<std::uint16_t>(1u << static_cast<unsigned>(kFilter) | 1u << static_cast<unsigned>(kScore))};
+  return parse_scheduler_config(profile_json(fields), "config.yaml", FeatureGates(), OutOfTree::kLeaveOut, {&own, 1});
+}
+
+TEST(LoadedPlugins, RunAtTheirPointsInTheOrderOfTheFile) {
+  const SchedulerConfig config = with_own(
+      R"("plugins":{"multiPoint":{"enabled":[{"name":"Own","weight":4}]}},"pluginConfig":[{"name":"Own","args":{"a": [1]}}])");
+  EXPECT_EQ(names_at(config, kFilter).back(), "Own");
+  EXPECT_EQ(names_at(config, kScore).back(), "Own=4");
+  EXPECT_FALSE(config.profiles[0].enables(kPreFilter, "Own"));
+  ASSERT_EQ(config.profiles[0].outside_args.size(), 1u);
+  EXPECT_EQ(config.profiles[0].outside_args[0].json, R"({"a":[1]})");
+  EXPECT_TRUE(config.profiles[0].out_of_tree.empty());
+  EXPECT_TRUE(config.profiles[0].named_plugins.empty());
+}
+
+TEST(LoadedPlugins, AreRefusedAtPointsThatTheyDoNotJoin) {
+  EXPECT_THROW(with_own(R"("plugins":{"reserve":{"enabled":[{"name":"Own"}]}})"), InputError);
+  EXPECT_EQ(with_own(R"("plugins":{"filter":{"enabled":[{"name":"Other"}]}})").profiles[0].out_of_tree.size(), 1u);
 }
 
 }  // namespace

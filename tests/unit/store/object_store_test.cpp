@@ -205,14 +205,20 @@ TEST(ObjectStore, AnUpdateOfANodeKeepsItsStatusAndTheStatusItsSpec) {
   StoreFixture test;
   Node node = *test.node("n");
   node.allowed_pod_number = 5;
+  node.declared = {{0, false, "spec"}, {1, true, "status"}};
   test.store.create(std::make_shared<const Node>(node));
   node.unschedulable = true;
   node.allowed_pod_number = 7;
-  EXPECT_EQ(test.store.update(std::make_shared<const Node>(node)).stored->object->allowed_pod_number, 5);
+  node.declared = {{0, false, "new spec"}, {1, true, "new status"}};
+  const StoredPtr<Node> updated = test.store.update(std::make_shared<const Node>(node)).stored;
+  EXPECT_EQ(updated->object->allowed_pod_number, 5);
+  EXPECT_EQ(updated->object->declared, (DeclaredValues{{0, false, "new spec"}, {1, true, "status"}}));
   node.unschedulable = false;
+  node.declared[0].value = "other";
   const StoredPtr<Node> stored = test.store.update_status(std::make_shared<const Node>(node)).stored;
   EXPECT_EQ(stored->object->allowed_pod_number, 7);
   EXPECT_TRUE(stored->object->unschedulable);
+  EXPECT_EQ(stored->object->declared, (DeclaredValues{{0, false, "new spec"}, {1, true, "new status"}}));
   EXPECT_EQ(stored->meta.generation, 0) << "nodes have none";
 }
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A plugin of include/berth/plugin.h behind the seam of the engines.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/config/scheduler_config.h"
+#include "host/framework/host_plugin.h"
+#include "host/framework/plugin.h"
+#include "host/framework/waiting_pods.h"
+#include "host/objects/declared_paths.h"
+#include "host/plugin_abi/plugin_call.h"
+#include "host/plugin_abi/plugin_table.h"
+
+namespace berth {
+
+/// Calls come from several threads; those of the plugin from one at a time, unless it takes more. HostPlugin says what
+/// becomes of an exception, an unknown code and a refusal without a reason.
+class AbiPlugin : public HostPlugin {
+ public:
+  /// Calls create().
+  /// @param paths      the numbers of the table's paths in the engine
+  /// @param arguments  JSON text
+  /// @throws InputError with the plugin's reasons, when it does not take the arguments
+  AbiPlugin(PluginTable table, PluginPaths paths, const std::string& arguments);
+  ~AbiPlugin() override;
+  AbiPlugin(const AbiPlugin&) = delete;
+  AbiPlugin& operator=(const AbiPlugin&) = delete;
+
+  std::string_view name() const override { return table_.outside.name; }
+  bool concerns(const Pod& pod) const override;
+  std::optional<std::string> sign(const Pod& pod) const override;
+  /// That of the latest latch_version().
+  std::uint64_t version() const noexcept override { return latched_.load(std::memory_order_relaxed); }
+  HostReach reach(const HostQuery& query, const Node& node) const override;
+  HostPreFilter pre_filter(const HostQuery& query) const override;
+  void evaluate(const HostQuery& query, std::span<const NodeInfo* const> nodes, HostAnswers& answers) const override;
+  Status filter_changed(const HostQuery& query, const NodeInfo& node, std::span<const Pod* const> added,
+                        std::span<const Pod* const> removed) const override;
+  Status pre_score(const HostQuery& query) const override;
+  void normalize(const Pod& pod, std::span<std::int64_t> scores) const override;
+
+  // Points of a scheduling loop. `waiting` may be null.
+  bool joins_loop() const;
+  Status pre_enqueue(const Pod& pod) const;
+  PostFilterAnswer post_filter(const RefusedPod& refused, WaitingPods* waiting) const;
+  Status reserve_on(const PodOnNode& pod, WaitingPods* waiting) const;
+  void unreserve_on(const PodOnNode& pod, WaitingPods* waiting) const noexcept;
+  PermitAnswer permit(const PodOnNode& pod, WaitingPods* waiting) const;
+  Status pre_bind_pre_flight(const PodOnNode& pod, WaitingPods* waiting) const;
+  Status pre_bind(const PodOnNode& pod, WaitingPods* waiting) const;
+  void post_bind(const PodOnNode& pod, WaitingPods* waiting) const noexcept;
+
+  /// Whether the plugin has published new data since the latest latch_version().
+  bool has_new_version() const noexcept { return live_version() != version(); }
+  /// From now on version() is that of the plugin now. While an engine answers, it must stay.
+  void latch_version() const noexcept { latched_.store(live_version(), std::memory_order_relaxed); }
+
+ private:
+  void create(const std::string& arguments);
+  bool joins_engine() const;
+  template <class Function>
+  Status ask_on_node(const PodOnNode& pod, WaitingPods* waiting, const char* name, Function call) const;
+  void destroy() noexcept;
+  /// Held by calls of a plugin that takes one at a time.
+  std::unique_lock<std::mutex> turn() const;
+  std::uint64_t live_version() const noexcept;
+
+  PluginTable table_;
+  PluginPaths paths_;
+  void* self_ = nullptr;
+  mutable std::mutex mutex_;
+  mutable std::atomic<std::uint64_t> latched_ = 0;
+};
+
+using AbiPlugins = std::vector<std::shared_ptr<const AbiPlugin>>;
+
+/// What configurations may name.
+/// @throws InputError for a name that two of them have
+std::vector<OutsidePlugin> outside_plugins(const std::vector<PluginTable>& tables);
+/// The paths of all tables. null: there are none. @throws InputError for one that cannot be kept
+DeclaredPathsPtr declared_paths(const std::vector<PluginTable>& tables);
+/// Creates the plugins with the arguments that the configuration has for them.
+/// @throws InputError for a plugin that no profile enables, for one whose arguments differ between profiles, and for
+///         arguments that it does not take
+AbiPlugins open_plugins(std::vector<PluginTable> tables, const SchedulerConfig& config);
+
+}  // namespace berth
