@@ -262,6 +262,7 @@ CsiDriver read_csi_driver(const JsonValue& object, DecodedMeta&& meta) {
   driver.name = std::move(meta.name);
   const JsonValue spec = object.field("spec");
   spec.field("storageCapacity").read(driver.tracks_capacity);
+  spec.field("preventPodSchedulingIfMissing").read(driver.needs_node_plugin);
   return driver;
 }
 

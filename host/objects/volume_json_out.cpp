@@ -201,7 +201,10 @@ void append_json(std::string& out, const CsiDriver& driver) {
   JsonWriter w(out);
   open_object(w, "storage.k8s.io/v1", "CSIDriver");
   w.object("metadata", [&] { w.field("name", driver.name); });
-  w.object("spec", [&] { w.flag("storageCapacity", driver.tracks_capacity); });
+  w.object("spec", [&] {
+    w.flag("storageCapacity", driver.tracks_capacity);
+    w.flag("preventPodSchedulingIfMissing", driver.needs_node_plugin);
+  });
   w.close('}');
 }
 

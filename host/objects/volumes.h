@@ -152,7 +152,8 @@ struct CsiNode {
 
 struct CsiDriver {
   std::string name;
-  bool tracks_capacity = false;  ///< spec.storageCapacity
+  bool tracks_capacity = false;    ///< spec.storageCapacity
+  bool needs_node_plugin = false;  ///< spec.preventPodSchedulingIfMissing, which v1.36 reads
   friend bool operator==(const CsiDriver&, const CsiDriver&) = default;
 };
 

@@ -146,15 +146,28 @@ std::optional<std::int32_t> limit_of(const CsiNode& node, std::string_view drive
   return limit;
 }
 
+/// Of the gate VolumeLimitScaling. Upstream names any of several drivers; here it is the first one by name.
+Status check_drivers(const Volumes& wanted, const CsiNode* node, const ClusterStorage& storage, Release release) {
+  for (const auto& [name, driver] : wanted) {
+    const CsiDriver* known = storage.csi_driver(driver);
+    if (known == nullptr) continue;
+    if (release != Release::k1_35 && !known->needs_node_plugin) continue;
+    const auto is_it = [&](const CsiNode::Driver& other) { return other.name == driver; };
+    if (node != nullptr && std::any_of(node->drivers.begin(), node->drivers.end(), is_it)) continue;
+    return {StatusCode::kUnschedulable, "", {driver + " CSI driver is not installed on the node"}};
+  }
+  return {};
+}
+
 /// The volumes of the pod to be placed.
 struct Wanted {
   Status problem;
   Volumes volumes;
   bool is_same_everywhere = false;
-  Release release;
+  NodeVolumeLimitsRules rules;
 
-  Wanted(const HostQuery& query, const CsiNode* node, Release of) : release(of) {
-    const Counting counting(query.cluster.storage(), node, release);
+  Wanted(const HostQuery& query, const CsiNode* node, NodeVolumeLimitsRules of) : rules(of) {
+    const Counting counting(query.cluster.storage(), node, rules.release);
     problem = counting.add(query.pod, true, volumes);
     is_same_everywhere = !counting.asked_node();
   }
@@ -163,10 +176,13 @@ struct Wanted {
 Status filter_limits(const Wanted& pod, const CsiNode* csi_node, const ClusterStorage& storage, const NodeInfo& node,
                      const AttachmentsByNode& attachments, Pods added, Pods removed) {
   if (!pod.problem.ok()) return pod.problem;
-  if (pod.volumes.empty() || csi_node == nullptr) return {};
+  if (pod.volumes.empty()) return {};
+  if (pod.rules.needs_driver)
+    if (Status status = check_drivers(pod.volumes, csi_node, storage, pod.rules.release); !status.ok()) return status;
+  if (csi_node == nullptr) return {};
   const auto has_limit = [](const CsiNode::Driver& driver) { return driver.limit.has_value(); };
   if (std::none_of(csi_node->drivers.begin(), csi_node->drivers.end(), has_limit)) return {};
-  const Counting counting(storage, csi_node, pod.release);
+  const Counting counting(storage, csi_node, pod.rules.release);
   Volumes wanted = pod.volumes;
   Volumes used;
   Status problem;
@@ -186,11 +202,11 @@ Status filter_limits(const Wanted& pod, const CsiNode* csi_node, const ClusterSt
   return {};
 }
 
-Status filter_limits(const HostQuery& query, Release release, const NodeInfo& node,
+Status filter_limits(const HostQuery& query, NodeVolumeLimitsRules rules, const NodeInfo& node,
                      const AttachmentsByNode& attachments, Pods added, Pods removed) {
   const ClusterStorage& storage = query.cluster.storage();
   const CsiNode* csi_node = storage.csi_node(node.name);
-  const Wanted on_node(query, csi_node, release);
+  const Wanted on_node(query, csi_node, rules);
   return filter_limits(on_node, csi_node, storage, node, attachments, added, removed);
 }
 
@@ -209,20 +225,20 @@ HostReach NodeVolumeLimits::reach(const HostQuery& /*query*/, const Node& /*node
 void NodeVolumeLimits::evaluate(const HostQuery& query, std::span<const NodeInfo* const> nodes,
                                 HostAnswers& answers) const {
   const ClusterStorage& storage = query.cluster.storage();
-  const Wanted anywhere(query, nullptr, release_);
+  const Wanted anywhere(query, nullptr, rules_);
   if (anywhere.is_same_everywhere && anywhere.problem.ok() && anywhere.volumes.empty()) return;
   const AttachmentsByNode attachments = attachments_by_node(storage);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodeInfo& node = *nodes[i];
     Status status = anywhere.is_same_everywhere
                         ? filter_limits(anywhere, storage.csi_node(node.name), storage, node, attachments, {}, {})
-                        : filter_limits(query, release_, node, attachments, {}, {});
+                        : filter_limits(query, rules_, node, attachments, {}, {});
     if (!status.ok()) answers.refuse(i, status.code, std::move(status.reasons));
   }
 }
 
 Status NodeVolumeLimits::filter_changed(const HostQuery& query, const NodeInfo& node, Pods added, Pods removed) const {
-  return filter_limits(query, release_, node, attachments_by_node(query.cluster.storage()), added, removed);
+  return filter_limits(query, rules_, node, attachments_by_node(query.cluster.storage()), added, removed);
 }
 
 }  // namespace berth

@@ -60,7 +60,8 @@ VolumeDecisions ClaimsOnNode::decisions(std::string node_name) const {
   return decisions;
 }
 
-ClaimSearch::ClaimSearch(const HostQuery& query) : storage_(query.cluster.storage()) {
+ClaimSearch::ClaimSearch(const HostQuery& query, bool knows_attributes)
+    : storage_(query.cluster.storage()), knows_attributes_(knows_attributes) {
   if (!accepts_claims(query)) return;
   by_request_.resize(delayed_.size());
   std::iota(by_request_.begin(), by_request_.end(), std::size_t{0});
@@ -123,8 +124,17 @@ bool ClaimSearch::sort_claim(const VolumeClaim& claim) {
   }
   if (storage_class->binding_mode != StorageClass::BindingMode::kWaitForFirstConsumer || !claim.volume_name.empty())
     return false;
-  delayed_.push_back({&claim, storage_class, label_selector_problem(claim.selector).value_or(""), {}, {}});
+  delayed_.push_back({&claim, storage_class, problem_of(claim), {}, {}});
   return true;
+}
+
+std::string ClaimSearch::problem_of(const VolumeClaim& claim) const {
+  if (!knows_attributes_ && !claim.attributes_class.empty())
+    return "unsupported volumeAttributesClassName is set on claim " + claim.full_name() +
+           " when the feature-gate VolumeAttributesClass is disabled";
+  const std::optional<std::string> problem = label_selector_problem(claim.selector);
+  if (!problem) return {};
+  return "error creating internal label selector for claim: " + claim.full_name() + ": " + *problem;
 }
 
 void ClaimSearch::add_volumes(Delayed& delayed) const {
@@ -165,19 +175,20 @@ ClaimsOnNode ClaimSearch::on(const Node& node) const {
   if (!is_bind_conflict) {
     for (const std::size_t d : by_request_) {
       const Delayed& delayed = delayed_[d];
-      if (!delayed.selector_problem.empty()) {
-        found.error = "error creating internal label selector for claim: " + delayed.claim->full_name() + ": " +
-                      delayed.selector_problem;
+      if (!delayed.problem.empty()) {
+        found.error = delayed.problem;
         return found;
       }
       if (!find_volume(delayed, node, found)) to_provision.push_back(&delayed);
     }
     for (const Delayed* delayed : to_provision) {
-      const Provisioning answer = provisioning(*delayed, node);
+      const CsiStorageCapacity* capacity = nullptr;
+      const Provisioning answer = provisioning(*delayed, node, capacity);
       is_bind_conflict = answer == Provisioning::kNotBound;
       is_short = answer == Provisioning::kNoSpace;
       if (answer != Provisioning::kPossible) break;
       found.provisions.push_back(delayed->claim);
+      found.capacities.push_back(capacity);
     }
   }
   if (is_bind_conflict) found.reasons.emplace_back(kBind);
@@ -222,27 +233,37 @@ bool ClaimSearch::find_volume(const Delayed& delayed, const Node& node, ClaimsOn
   return false;
 }
 
-ClaimSearch::Provisioning ClaimSearch::provisioning(const Delayed& delayed, const Node& node) const {
+/// @param capacity  set where the capacity is tracked and enough
+ClaimSearch::Provisioning ClaimSearch::provisioning(const Delayed& delayed, const Node& node,
+                                                    const CsiStorageCapacity*& capacity) const {
   const StorageClass& storage_class = *delayed.storage_class;
   if (storage_class.provisioner.empty() || storage_class.provisioner == kNoProvisioner) return Provisioning::kNotBound;
   if (!is_allowed(storage_class.allowed_topologies, node.labels)) return Provisioning::kNotBound;
-  return has_capacity(delayed, node) ? Provisioning::kPossible : Provisioning::kNoSpace;
+  if (!tracks_capacity(delayed)) return Provisioning::kPossible;
+  capacity = find_capacity(delayed, node);
+  return capacity != nullptr ? Provisioning::kPossible : Provisioning::kNoSpace;
 }
 
-bool ClaimSearch::has_capacity(const Delayed& delayed, const Node& node) const {
-  if (!delayed.claim->request) return true;
+bool ClaimSearch::tracks_capacity(const Delayed& delayed) const {
+  if (!delayed.claim->request) return false;
   const CsiDriver* driver = storage_.csi_driver(delayed.storage_class->provisioner);
-  if (driver == nullptr || !driver->tracks_capacity) return true;
+  return driver != nullptr && driver->tracks_capacity;
+}
+
+/// @return null: no capacity that the node reaches is enough
+const CsiStorageCapacity* ClaimSearch::find_capacity(const Delayed& delayed, const Node& node) const {
   const std::int64_t bytes = delayed.claim->request->value();
-  bool is_enough = false;
+  const CsiStorageCapacity* found = nullptr;
   storage_.for_each_capacity([&](const CsiStorageCapacity& capacity) {
     const Quantity* const limit = capacity.limit();
-    if (is_enough || capacity.class_name != delayed.storage_class->name || limit == nullptr || limit->value() < bytes)
+    if (found != nullptr || capacity.class_name != delayed.storage_class->name || limit == nullptr ||
+        limit->value() < bytes)
       return;
-    is_enough = capacity.node_topology && !label_selector_problem(capacity.node_topology) &&
-                PodLabelSelector(capacity.node_topology).matches(node.labels);
+    if (capacity.node_topology && !label_selector_problem(capacity.node_topology) &&
+        PodLabelSelector(capacity.node_topology).matches(node.labels))
+      found = &capacity;
   });
-  return is_enough;
+  return found;
 }
 
 }  // namespace berth

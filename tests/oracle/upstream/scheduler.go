@@ -72,7 +72,7 @@ func NewScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfigu
 	frameworkOptions := []frameworkruntime.Option{
 		frameworkruntime.WithComponentConfigVersion(config.TypeMeta.APIVersion),
 		frameworkruntime.WithClientSet(client),
-		frameworkruntime.WithInformerFactory(factory),
+		frameworkruntime.WithInformerFactory(orderedFactory{factory}),
 		frameworkruntime.WithSharedDRAManager(draManager),
 		frameworkruntime.WithSnapshotSharedLister(s.Snapshot),
 		frameworkruntime.WithParallelism(1),
