@@ -23,7 +23,7 @@ constexpr std::array kOtherPlugins = {
                 "--preemption-nodes kube alone"},
     BuiltPlugin{VolumeRestrictions::kName, Support::kExact, ""},
     BuiltPlugin{NodeVolumeLimits::kName, Support::kExact, ""},
-    BuiltPlugin{VolumeBinding::kName, Support::kPartial, "claims are assumed, not bound, in simulations"},
+    BuiltPlugin{VolumeBinding::kName, Support::kPartial, "claims are assumed, not bound, by berth schedule"},
     BuiltPlugin{VolumeZone::kName, Support::kExact, ""},
     BuiltPlugin{"DefaultBinder", Support::kPartial, "binds in memory; there is no API server client yet"},
 };

@@ -191,6 +191,7 @@ void append_json(std::string& out, const CsiNode& node) {
     w.objects("drivers", node.drivers, [&](const CsiNode::Driver& driver) {
       w.field("name", driver.name);
       w.field("nodeID", node.name);
+      if (!driver.topology_keys.empty()) w.strings("topologyKeys", driver.topology_keys);
       if (driver.limit) w.object("allocatable", [&] { w.field("count", *driver.limit); });
     });
   });

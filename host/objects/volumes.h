@@ -141,7 +141,8 @@ struct StorageClass {
 struct CsiNode {
   struct Driver {
     std::string name;
-    std::optional<std::int32_t> limit;  ///< allocatable.count
+    std::optional<std::int32_t> limit;            ///< allocatable.count
+    std::vector<std::string> topology_keys = {};  ///< labels of nodes that say where the driver's volumes are reached
     friend bool operator==(const Driver&, const Driver&) = default;
   };
   std::string name;  ///< of the node

@@ -52,6 +52,22 @@ bool is_migrated_on(const CsiNode* node, const MigratedVolume& volume) {
 
 }  // namespace
 
+bool makes_volumes(const StorageClass& storage_class) {
+  return !storage_class.provisioner.empty() && storage_class.provisioner != kNoProvisioner;
+}
+
+VolumeFit fit_of(const PersistentVolume& volume, const VolumeClaim& claim, const PodLabelSelector& selector) {
+  const bool is_its_own = is_bound_to(volume, claim);
+  if (volume.class_name != claim.class_name || (volume.claim_ref && !is_its_own) ||
+      volume.capacity < request_of(claim) || volume.is_block != claim.is_block ||
+      volume.attributes_class != claim.attributes_class || volume.terminating)
+    return VolumeFit::kNone;
+  if (is_its_own) return VolumeFit::kOwn;
+  const bool suits =
+      volume.is_available && selector.matches(volume.labels) && volume.access_modes.contains_all(claim.access_modes);
+  return suits ? VolumeFit::kFree : VolumeFit::kNone;
+}
+
 VolumeDecisions ClaimsOnNode::decisions(std::string node_name) const {
   VolumeDecisions decisions;
   decisions.node_name = std::move(node_name);
@@ -103,7 +119,9 @@ bool ClaimSearch::accepts_claims(const HostQuery& query) {
   }
   bool may_wait = true;
   for (const VolumeClaim* claim : claims) {
-    may_wait = sort_claim(*claim) && may_wait;
+    const bool is_ready = sort_claim(*claim);
+    if (!is_ready) immediate_.push_back(claim);
+    may_wait = is_ready && may_wait;
     if (pre_filter_.code == StatusCode::kError) return false;
   }
   return may_wait ||
@@ -128,6 +146,18 @@ bool ClaimSearch::sort_claim(const VolumeClaim& claim) {
   return true;
 }
 
+std::vector<const VolumeClaim*> ClaimSearch::bound() const {
+  std::vector<const VolumeClaim*> claims;
+  for (const Bound& bound : bound_) claims.push_back(bound.claim);
+  return claims;
+}
+
+std::vector<const VolumeClaim*> ClaimSearch::delayed() const {
+  std::vector<const VolumeClaim*> claims;
+  for (const Delayed& delayed : delayed_) claims.push_back(delayed.claim);
+  return claims;
+}
+
 std::string ClaimSearch::problem_of(const VolumeClaim& claim) const {
   if (!knows_attributes_ && !claim.attributes_class.empty())
     return "unsupported volumeAttributesClassName is set on claim " + claim.full_name() +
@@ -142,17 +172,9 @@ void ClaimSearch::add_volumes(Delayed& delayed) const {
   if (claim.selected_node) return;
   const PodLabelSelector selector = claim.selector ? PodLabelSelector(claim.selector) : PodLabelSelector::everything();
   storage_.for_each_volume([&](const PersistentVolume& volume) {
-    const bool is_its_own = is_bound_to(volume, claim);
-    if (volume.class_name != claim.class_name || (volume.claim_ref && !is_its_own) ||
-        volume.capacity < request_of(claim) || volume.is_block != claim.is_block ||
-        volume.attributes_class != claim.attributes_class || volume.terminating)
-      return;
-    if (is_its_own) {
-      delayed.bound_to_it.push_back(&volume);
-    } else if (volume.is_available && selector.matches(volume.labels) &&
-               volume.access_modes.contains_all(claim.access_modes)) {
-      delayed.free.push_back(&volume);
-    }
+    const VolumeFit fit = fit_of(volume, claim, selector);
+    if (fit == VolumeFit::kOwn) delayed.bound_to_it.push_back(&volume);
+    if (fit == VolumeFit::kFree) delayed.free.push_back(&volume);
   });
   std::stable_sort(delayed.free.begin(), delayed.free.end(),
                    [](const PersistentVolume* a, const PersistentVolume* b) { return a->capacity < b->capacity; });
@@ -169,7 +191,10 @@ ClaimsOnNode ClaimSearch::on(const Node& node) const {
   std::vector<const Delayed*> to_provision;
   for (const Delayed& delayed : delayed_) {
     if (!delayed.claim->selected_node) continue;
-    is_bind_conflict = is_bind_conflict || *delayed.claim->selected_node != node.name;
+    if (*delayed.claim->selected_node != node.name) {
+      is_bind_conflict = true;
+      found.refused.emplace_back(delayed.claim, kBind);
+    }
     to_provision.push_back(&delayed);
   }
   if (!is_bind_conflict) {
@@ -186,6 +211,7 @@ ClaimsOnNode ClaimSearch::on(const Node& node) const {
       const Provisioning answer = provisioning(*delayed, node, capacity);
       is_bind_conflict = answer == Provisioning::kNotBound;
       is_short = answer == Provisioning::kNoSpace;
+      if (answer != Provisioning::kPossible) found.refused.emplace_back(delayed->claim, is_short ? kSpace : kBind);
       if (answer != Provisioning::kPossible) break;
       found.provisions.push_back(delayed->claim);
       found.capacities.push_back(capacity);
@@ -200,6 +226,7 @@ ClaimsOnNode ClaimSearch::on(const Node& node) const {
 void ClaimSearch::check_bound(const Node& node, ClaimsOnNode& found) const {
   for (const auto& [claim, volume] : bound_) {
     if (volume == nullptr) {
+      found.refused.emplace_back(claim, kMissingVolume);
       found.reasons.emplace_back(kMissingVolume);
       return;
     }
@@ -210,6 +237,7 @@ void ClaimSearch::check_bound(const Node& node, ClaimsOnNode& found) const {
       return;
     }
     if (!accepts_labels(is_migrated ? volume->migrated->node_affinity : volume->node_affinity, node.labels)) {
+      found.refused.emplace_back(claim, kAffinity);
       found.reasons.emplace_back(kAffinity);
       return;
     }
@@ -237,7 +265,7 @@ bool ClaimSearch::find_volume(const Delayed& delayed, const Node& node, ClaimsOn
 ClaimSearch::Provisioning ClaimSearch::provisioning(const Delayed& delayed, const Node& node,
                                                     const CsiStorageCapacity*& capacity) const {
   const StorageClass& storage_class = *delayed.storage_class;
-  if (storage_class.provisioner.empty() || storage_class.provisioner == kNoProvisioner) return Provisioning::kNotBound;
+  if (!makes_volumes(storage_class)) return Provisioning::kNotBound;
   if (!is_allowed(storage_class.allowed_topologies, node.labels)) return Provisioning::kNotBound;
   if (!tracks_capacity(delayed)) return Provisioning::kPossible;
   capacity = find_capacity(delayed, node);

@@ -86,7 +86,7 @@ provisioner: p
 apiVersion: storage.k8s.io/v1
 kind: CSINode
 metadata: {name: node-1, annotations: {storage.alpha.kubernetes.io/migrated-plugins: "a,b"}}
-spec: {drivers: [{name: d, nodeID: x, allocatable: {count: 7}}, {name: e, nodeID: x}]}
+spec: {drivers: [{name: d, nodeID: x, topologyKeys: [zone, host], allocatable: {count: 7}}, {name: e, nodeID: x}]}
 ---
 apiVersion: storage.k8s.io/v1
 kind: CSIDriver
@@ -113,6 +113,8 @@ spec: {attacher: d, nodeName: node-1, source: {persistentVolumeName: v}}
   EXPECT_EQ(storage.classes.at(1).binding_mode, StorageClass::BindingMode::kImmediate);
   EXPECT_EQ(storage.csi_nodes.at(0).drivers.at(0).limit, 7);
   EXPECT_FALSE(storage.csi_nodes.at(0).drivers.at(1).limit);
+  EXPECT_EQ(storage.csi_nodes.at(0).drivers.at(0).topology_keys, (std::vector<std::string>{"zone", "host"}));
+  EXPECT_TRUE(storage.csi_nodes.at(0).drivers.at(1).topology_keys.empty());
   EXPECT_EQ(storage.csi_nodes.at(0).migrated_plugins, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(storage.csi_drivers.at(0).tracks_capacity);
   EXPECT_TRUE(storage.csi_drivers.at(0).needs_node_plugin);
