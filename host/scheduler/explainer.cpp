@@ -132,6 +132,7 @@ std::vector<std::vector<ClaimVerdict>> Explainer::claims(const Pod& pod, const E
   if (profile == nullptr || !profile->enables(ExtensionPoint::kFilter, VolumeBinding::kName)) return {};
   if (!has_volume(pod, has_claim)) return {};
   std::vector<const Node*> nodes;
+  nodes.reserve(evaluation.nodes.size());
   for (const NodeEvaluation& node : evaluation.nodes)
     nodes.push_back(state_->cache->find_node(node_name(node.node))->node.get());
   return claim_verdicts(pod, *state_->cache, nodes, state_->options->config.gates);

@@ -64,6 +64,7 @@ std::optional<std::vector<NodeSelectorTerm>> affinity_of(const StorageClass& sto
   for (const StorageClass::TopologyTerm& topology : storage_class.allowed_topologies) {
     if (place.node != nullptr && holds_on(topology, *place.node)) {
       std::vector<std::string> keys;
+      keys.reserve(topology.expressions.size());
       for (const auto& [key, values] : topology.expressions) keys.push_back(key);
       return std::vector<NodeSelectorTerm>{segment_of(*place.node, keys)};
     }

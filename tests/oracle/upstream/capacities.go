@@ -18,7 +18,9 @@ import (
 // StorageCapacityScoring that decides the score. Listers have no order; here it is that of namespace and name, one of those
 // that upstream may meet.
 
-type orderedFactory struct{ informers.SharedInformerFactory }
+type orderedFactory struct {
+	informers.SharedInformerFactory
+}
 
 func (f orderedFactory) Storage() storage.Interface {
 	return orderedStorage{f.SharedInformerFactory.Storage()}

@@ -99,6 +99,9 @@ func (s *Scheduler) addProfile(ctx context.Context, profile *schedulerapi.KubeSc
 	for name, factory := range registry {
 		registry[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
 			p, err := factory(ctx, args, h)
+			if limits, ok := p.(*nodevolumelimits.CSILimits); ok && err == nil {
+				p = firstDriver{limits}
+			}
 			if err == nil {
 				made[name] = p
 			}
