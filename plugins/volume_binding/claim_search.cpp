@@ -148,12 +148,14 @@ bool ClaimSearch::sort_claim(const VolumeClaim& claim) {
 
 std::vector<const VolumeClaim*> ClaimSearch::bound() const {
   std::vector<const VolumeClaim*> claims;
+  claims.reserve(bound_.size());
   for (const Bound& bound : bound_) claims.push_back(bound.claim);
   return claims;
 }
 
 std::vector<const VolumeClaim*> ClaimSearch::delayed() const {
   std::vector<const VolumeClaim*> claims;
+  claims.reserve(delayed_.size());
   for (const Delayed& delayed : delayed_) claims.push_back(delayed.claim);
   return claims;
 }

@@ -57,6 +57,7 @@ class VerdictsOfPod {
     const bool is_searched = search_.pre_filter().code == StatusCode::kSuccess;
     const ClaimsOnNode found = is_searched ? search_.on(node) : ClaimsOnNode{};
     std::vector<ClaimVerdict> verdicts;
+    verdicts.reserve(claims_.size());
     for (const VolumeClaim* claim : claims_) {
       if (holds(search_.immediate(), *claim)) {
         verdicts.push_back({claim->name, ClaimVerdict::Kind::kUnbound, claim->class_name});
@@ -82,6 +83,7 @@ std::vector<std::vector<ClaimVerdict>> claim_verdicts(const Pod& pod, const Clus
   const VerdictsOfPod verdicts(pod, cluster, gates);
   std::vector<std::vector<ClaimVerdict>> of_nodes;
   if (verdicts.empty()) return of_nodes;
+  of_nodes.reserve(nodes.size());
   for (const Node* node : nodes) of_nodes.push_back(verdicts.on(*node));
   return of_nodes;
 }
