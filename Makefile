@@ -165,7 +165,8 @@ oracle-queue: $(RELEASES:%=oracle-queue-%)
 
 # The same program with Go's coverage of the plugins' packages (and its own, without which Go writes none).
 PLUGIN_PACKAGES := nodeunschedulable nodename tainttoleration nodeaffinity nodeports noderesources imagelocality \
-                   podtopologyspread interpodaffinity schedulinggates nodedeclaredfeatures helper
+                   podtopologyspread interpodaffinity schedulinggates nodedeclaredfeatures helper volumebinding \
+                   volumerestrictions volumezone nodevolumelimits
 oracle-branches: program
 	@mkdir -p build/oracle
 	cd tests/oracle && go build -cover -o ../../build/oracle/oracle-cover -coverpkg=berth.dev/tests/oracle$(subst $() ,,\

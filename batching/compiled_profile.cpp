@@ -29,7 +29,7 @@ CompiledProfile compile_profile(const Profile& profile, const FeatureGates& gate
   CompiledProfile compiled;
   compile_rules(profile, gates, snapshot, compiled);
   compiled.release = gates.release();
-  compiled.missing_score_state = missing_score_state(profile).value_or("");
+  compiled.missing_score_state = missing_score_state(profile, gates).value_or("");
   compiled.has_keys = max_total(profile) <= kHighestKeyTotal;
   compiled.draw = draw;
   compiled.scores_anything = !profile.at(ExtensionPoint::kScore).empty();

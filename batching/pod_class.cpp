@@ -43,7 +43,7 @@ ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& conf
       snapshot_(snapshot),
       cluster_(cluster),
       topology_(cluster, config, engine.upstream_bugs, snapshot, first_epoch),
-      hosts_(with_built_in_host_plugins(engine.host_plugins, config.gates.release()), cluster, snapshot) {
+      hosts_(with_built_in_host_plugins(engine.host_plugins, config), cluster, snapshot) {
   compile_profiles();
   class_of_spec_.resize(profiles_.size());
 }
@@ -73,7 +73,7 @@ void ClassTable::compile(std::span<PodToPlace> pods, std::span<const AnsweredPod
 
 std::int32_t ClassTable::class_of(const PodToPlace& pod, std::int32_t kind) {
   if (pod.pod->rare_fields != nullptr)
-    if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, config_.gates, hosts_.registered()))
+    if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, hosts_.registered()))
       return add_error(std::move(*reason));
   const std::string host = after_signatures([&] { return hosts_.signature(*pod.pod, *profile(pod.profile).profile); });
   if (!pod.pod->node_name.empty()) return find_or_add(pod, kind, host);
@@ -124,7 +124,7 @@ std::int32_t ClassTable::find_by_spec(const PodToPlace& pod, std::int32_t kind, 
 }
 
 std::int32_t ClassTable::find_or_add(const PodToPlace& pod, std::int32_t kind, const std::string& host) {
-  if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, config_.gates, hosts_.registered()))
+  if (auto reason = unsupported_reason(*pod.pod, *profile(pod.profile).profile, hosts_.registered()))
     return add_error(std::move(*reason));
   return find_or_add(pod.pod->spec, pod.pod->node_name, pod.profile, kind, {pod.pod, host});
 }

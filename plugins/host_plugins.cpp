@@ -2,6 +2,10 @@
 #include "plugins/host_plugins.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <utility>
 
 #include "plugins/node_volume_limits/node_volume_limits.h"
 #include "plugins/volume_binding/volume_binding.h"
@@ -10,31 +14,26 @@
 
 namespace berth {
 
-const HostPlugins& built_in_host_plugins(Release release) {
-  static const auto make = [](Release of) {
-    return HostPlugins{std::make_shared<VolumeRestrictions>(), std::make_shared<NodeVolumeLimits>(of),
-                       std::make_shared<VolumeBinding>(), std::make_shared<VolumeZone>()};
-  };
-  static const HostPlugins k1_35 = make(Release::k1_35);
-  static const HostPlugins k1_36 = make(Release::k1_36);
-  return release == Release::k1_35 ? k1_35 : k1_36;
+HostPlugins built_in_host_plugins(const SchedulerConfig& config) {
+  return {std::make_shared<VolumeRestrictions>(), std::make_shared<NodeVolumeLimits>(config.gates),
+          std::make_shared<VolumeBinding>(config), std::make_shared<VolumeZone>()};
 }
 
 bool is_built_in_host_plugin(std::string_view name) {
-  const HostPlugins& plugins = built_in_host_plugins(Release::k1_35);
-  return std::any_of(plugins.begin(), plugins.end(), [&](const auto& plugin) { return plugin->name() == name; });
+  static constexpr std::array kNames = {VolumeRestrictions::kName, NodeVolumeLimits::kName, VolumeBinding::kName,
+                                        VolumeZone::kName};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 bool is_built_in(const HostPlugin& plugin) {
-  for (const Release release : {Release::k1_35, Release::k1_36})
-    for (const auto& built_in : built_in_host_plugins(release))
-      if (built_in.get() == &plugin) return true;
-  return false;
+  return dynamic_cast<const VolumeRestrictions*>(&plugin) != nullptr ||
+         dynamic_cast<const NodeVolumeLimits*>(&plugin) != nullptr ||
+         dynamic_cast<const VolumeBinding*>(&plugin) != nullptr || dynamic_cast<const VolumeZone*>(&plugin) != nullptr;
 }
 
-HostPlugins with_built_in_host_plugins(HostPlugins registered, Release release) {
+HostPlugins with_built_in_host_plugins(HostPlugins registered, const SchedulerConfig& config) {
   const std::size_t count = registered.size();
-  for (const auto& plugin : built_in_host_plugins(release)) {
+  for (const auto& plugin : built_in_host_plugins(config)) {
     const auto end = registered.begin() + static_cast<std::ptrdiff_t>(count);
     const auto has_name = [&](const auto& other) { return other->name() == plugin->name(); };
     if (std::none_of(registered.begin(), end, has_name)) registered.push_back(plugin);

@@ -22,9 +22,8 @@ constexpr std::array kOtherPlugins = {
                 "looks at all nodes; minCandidateNodesPercentage and minCandidateNodesAbsolute are used with "
                 "--preemption-nodes kube alone"},
     BuiltPlugin{VolumeRestrictions::kName, Support::kExact, ""},
-    BuiltPlugin{NodeVolumeLimits::kName, Support::kPartial, "gate VolumeLimitScaling is not built"},
-    BuiltPlugin{VolumeBinding::kName, Support::kPartial,
-                "claims are assumed, not bound, in simulations; gate StorageCapacityScoring is not built"},
+    BuiltPlugin{NodeVolumeLimits::kName, Support::kExact, ""},
+    BuiltPlugin{VolumeBinding::kName, Support::kPartial, "claims are assumed, not bound, by berth schedule"},
     BuiltPlugin{VolumeZone::kName, Support::kExact, ""},
     BuiltPlugin{"DefaultBinder", Support::kPartial, "binds in memory; there is no API server client yet"},
 };

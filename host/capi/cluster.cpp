@@ -28,10 +28,8 @@ constexpr std::size_t kWaitingMax = 100000;
 
 std::optional<NotJudged> why_not_judged(const Pod& pod, std::int32_t profile, const Engine& engine) {
   if (profile < 0) return NotJudged{"", "no profile is named \"" + pod.spec->scheduler_name + "\""};
-  const FeatureGates& gates = engine.config.gates;
-  const HostPlugins hosted = with_built_in_host_plugins(engine.engine.host_plugins, gates.release());
   std::optional<UnsupportedUse> use =
-      unsupported_use(pod, engine.config.profiles[static_cast<std::size_t>(profile)], gates, hosted);
+      unsupported_use(pod, engine.config.profiles[static_cast<std::size_t>(profile)], engine.engine.host_plugins);
   if (!use) return std::nullopt;
   return NotJudged{std::move(use->plugin), use->field + ": " + use->text};
 }

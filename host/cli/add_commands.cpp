@@ -46,6 +46,7 @@ static_assert(kLongestHours == 876'000 && kSimulationAttemptsMax == 100'000'000 
 
 constexpr std::int32_t kRepeatsMax = 1000;
 constexpr std::int32_t kRateFactorMax = 10'000;
+constexpr std::int32_t kScaleMax = 1000;
 constexpr std::int64_t kPodsPerNodeMax = 1'000'000;
 constexpr const char* kBackendChoices = "reference|cpu|cuda";
 
@@ -247,6 +248,11 @@ void add_perf(CommandLine& line) {
              "Churn, deletions and updates come this many times as often as the file says, and at least as often for "
              "each pod as at upstream's threshold; 1 runs the file as it is (default 1)",
              1, kRateFactorMax);
+  add_number(
+      app, "--scale", command->scale,
+      "This many times the pods and other objects of the file on its nodes, whose amounts and CSI limits grow as "
+      "much; volumes and claims are there before the clock starts (default 1: the file as it is)",
+      1, kScaleMax);
   add_text(app, "--engine-config", command->config.engine_config_path, "FILE",
            "BerthEngineConfiguration: settings of the engine itself; options of the command line win over it");
   add_backend(app, command->config);

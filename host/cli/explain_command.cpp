@@ -76,6 +76,7 @@ class ExplainOutput {
     if (!is_evaluated(explanation)) return explanation;
     explanation.evaluation = explainer_.explain(found.pod);
     explanation.preemption = explainer_.preempt(found.pod, explanation.evaluation);
+    if (!json_) explanation.claims = explainer_.claims(*found.pod, explanation.evaluation);
     return explanation;
   }
   /// Counts every running pod; for a running pod, every other one.

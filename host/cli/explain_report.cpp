@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "host/cli/explain_claims.h"
 #include "host/cli/figures.h"
 #include "host/cli/paragraph.h"
 #include "host/cli/table.h"
@@ -306,7 +307,7 @@ std::string explain_report(const Explanation& explanation, const NodeNames& node
   if (!evaluation.message.empty()) text += wrap("\"" + evaluation.message + "\"", terminal.columns, 2);
   const std::vector<NodeGroup> groups = group_nodes(evaluation);
   if (groups.empty()) return text;
-  text += "\n" + groups_table(groups, node_name, terminal);
+  text += "\n" + groups_table(groups, node_name, terminal) + claims_text(explanation, node_name, terminal);
   const NodeEvaluation& best = *groups.front().first;
   text += titled_scores("Scores of the best", best, terminal);
   const NodeEvaluation* own = own_node(explanation, node_name);

@@ -60,27 +60,28 @@ std::vector<Selected> select(const std::vector<PerfFile>& files, const PerfComma
       for (const PerfWorkload& workload : test_case.workloads) {
         const std::string name = test_case.name + "/" + workload.name;
         if (!matches_labels(command.labels, test_case, workload) || !std::regex_search(name, pattern)) continue;
-        selected.push_back(
-            {&file, &test_case, &workload, plan_workload(file, test_case, workload, PlanDepth::kDecision)});
+        selected.push_back({&file, &test_case, &workload,
+                            plan_workload(file, test_case, workload, PlanDepth::kDecision, {command.scale})});
       }
     }
   }
   return selected;
 }
 
-PerfResult run_one(const Selected& selected, const PerfRunOptions& options) {
+PerfResult run_one(const Selected& selected, const PerfRunOptions& options, PlanScale scale) {
   if (!selected.decision.skip_reason.empty()) return run_workload(selected.decision, options);
-  return run_workload(plan_workload(*selected.file, *selected.test_case, *selected.workload, PlanDepth::kWhole),
+  return run_workload(plan_workload(*selected.file, *selected.test_case, *selected.workload, PlanDepth::kWhole, scale),
                       options);
 }
 
-std::vector<PerfResult> run_all(const std::vector<Selected>& selected, const PerfRunOptions& options, bool quiet) {
+std::vector<PerfResult> run_all(const std::vector<Selected>& selected, const PerfRunOptions& options,
+                                const PerfCommand& command) {
   std::optional<ProgressBar> bar;
-  if (!quiet) bar.emplace("measuring, workload", std::chrono::milliseconds(0));
+  if (!command.quiet) bar.emplace("measuring, workload", std::chrono::milliseconds(0));
   std::vector<PerfResult> results;
   for (const Selected& one : selected) {
     if (bar) bar->update(results.size(), selected.size());
-    results.push_back(run_one(one, options));
+    results.push_back(run_one(one, options, {command.scale}));
   }
   return results;
 }
@@ -106,6 +107,7 @@ ExitCode run(const PerfCommand& command) {
   PerfRunOptions options;
   options.engine = schedule_options(command.config, command.quiet).engine;
   options.rate_factor = command.rate_factor;
+  options.volumes_first = command.scale > 1;
   if (!command.quiet) options.warn = [](const std::string& sentence) { print_warning(sentence); };
   options.keeps_metrics = !command.metrics_path.empty();
   if (!command.dump_path.empty())
@@ -116,7 +118,7 @@ ExitCode run(const PerfCommand& command) {
   std::vector<PerfFile> files;
   files.reserve(command.paths.size());
   for (const std::string& path : command.paths) files.push_back(load_perf_file(path));
-  const std::vector<PerfResult> results = run_all(select(files, command), options, command.quiet);
+  const std::vector<PerfResult> results = run_all(select(files, command), options, command);
   if (!command.metrics_path.empty()) write_metrics(results, command.metrics_path);
   Output output(STDOUT_FILENO);
   if (command.format == "json") {

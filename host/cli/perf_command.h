@@ -15,7 +15,8 @@ struct PerfCommand {
   std::string labels;              ///< as matches_labels() reads them; empty: every workload
   std::string name_pattern;        ///< ECMAScript expression that is found in the name; empty: every workload
   std::int32_t rate_factor = 1;
-  ConfigOptions config;  ///< of the engine; the configuration of the scheduler is the workload's
+  std::int32_t scale = 1;  ///< PlanScale::factor
+  ConfigOptions config;    ///< of the engine; the configuration of the scheduler is the workload's
   bool quiet = false;
   std::string metrics_path;      ///< empty: none
   std::string dump_path;         ///< a folder; empty: none

@@ -20,25 +20,6 @@ bool is_missing(const Profile& profile, std::string_view plugin, const HostPlugi
   return false;
 }
 
-/// A plugin of volumes whose profile sets a gate as Berth has not built it.
-std::optional<UnsupportedUse> unsupported_volumes(const Profile& profile, const FeatureGates& gates,
-                                                  const HostPlugins& hosted) {
-  struct Gate {
-    std::string_view name;
-    bool as_built;
-    std::string_view plugin;
-  };
-  static constexpr Gate kGates[] = {{"StorageCapacityScoring", false, "VolumeBinding"},
-                                    {"VolumeAttributesClass", true, "VolumeBinding"},
-                                    {"VolumeLimitScaling", false, "NodeVolumeLimits"}};
-  for (const Gate& gate : kGates)
-    if (gates.enabled(gate.name) != gate.as_built && is_missing(profile, gate.plugin, hosted))
-      return UnsupportedUse{std::string(gate.plugin), "spec.volumes",
-                            "feature gate " + std::string(gate.name) + " is not supported yet for plugin \"" +
-                                std::string(gate.plugin) + "\": the pod uses volumes"};
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<MissingFilterState> missing_filter_state(const Profile& profile, const FeatureGates& gates) {
@@ -65,7 +46,7 @@ std::optional<MissingFilterState> missing_filter_state(const Profile& profile, c
   return std::nullopt;
 }
 
-std::optional<std::string> missing_score_state(const Profile& profile) {
+std::optional<std::string> missing_score_state(const Profile& profile, const FeatureGates& gates) {
   struct Reader {
     std::string_view plugin;
     std::string_view verb;
@@ -73,19 +54,25 @@ std::optional<std::string> missing_score_state(const Profile& profile) {
   static constexpr Reader kReaders[] = {{"TaintToleration", "failed to read"},
                                         {"PodTopologySpread", "error reading"},
                                         {"InterPodAffinity", "failed to read"}};
-  for (const EnabledPlugin& score : profile.at(ExtensionPoint::kScore))
+  // With the gate, both points of VolumeBinding read what its PreFilter wrote.
+  const std::string_view kBinding = "VolumeBinding";
+  const bool misses_volumes =
+      gates.enabled("StorageCapacityScoring") && !profile.enables(ExtensionPoint::kPreFilter, kBinding);
+  if (misses_volumes && profile.enables(ExtensionPoint::kPreScore, kBinding))
+    return "running PreScore plugin \"VolumeBinding\": not found";
+  for (const EnabledPlugin& score : profile.at(ExtensionPoint::kScore)) {
+    if (misses_volumes && score.name == kBinding)
+      return "running Score plugins: plugin \"VolumeBinding\" failed with: not found";
     for (const Reader& reader : kReaders) {
       if (score.name != reader.plugin || profile.enables(ExtensionPoint::kPreScore, reader.plugin)) continue;
       return "running Score plugins: plugin \"" + score.name + "\" failed with: " + std::string(reader.verb) +
              " \"PreScore" + score.name + "\" from cycleState: not found";
     }
+  }
   return std::nullopt;
 }
 
-std::optional<UnsupportedUse> unsupported_use(const Pod& pod, const Profile& profile, const FeatureGates& gates,
-                                              const HostPlugins& hosted) {
-  if (!pod.rare().volumes.empty())
-    if (std::optional<UnsupportedUse> use = unsupported_volumes(profile, gates, hosted)) return use;
+std::optional<UnsupportedUse> unsupported_use(const Pod& pod, const Profile& profile, const HostPlugins& hosted) {
   const std::vector<std::string>& claims = pod.rare().resource_claims;
   if (!claims.empty() && is_missing(profile, "DynamicResources", hosted))
     return UnsupportedUse{
@@ -94,9 +81,8 @@ std::optional<UnsupportedUse> unsupported_use(const Pod& pod, const Profile& pro
   return std::nullopt;
 }
 
-std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const FeatureGates& gates,
-                                              const HostPlugins& hosted) {
-  std::optional<UnsupportedUse> use = unsupported_use(pod, profile, gates, hosted);
+std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const HostPlugins& hosted) {
+  std::optional<UnsupportedUse> use = unsupported_use(pod, profile, hosted);
   if (!use) return std::nullopt;
   return std::move(use->text);
 }

@@ -22,8 +22,8 @@ struct MissingFilterState {
 /// The first such plugin of the profile; later plugins are never called.
 std::optional<MissingFilterState> missing_filter_state(const Profile& profile, const FeatureGates& gates);
 
-/// The scoring error of a profile that runs a Score plugin without the PreScore whose state it reads.
-std::optional<std::string> missing_score_state(const Profile& profile);
+/// The scoring error of a profile that runs a PreScore or Score plugin without the point whose state it reads.
+std::optional<std::string> missing_score_state(const Profile& profile, const FeatureGates& gates);
 
 /// What a pod uses that Berth cannot judge.
 struct UnsupportedUse {
@@ -31,16 +31,13 @@ struct UnsupportedUse {
   std::string field;  ///< of the pod: "spec.resourceClaims"
   std::string text;   ///< unsupported_reason()
 };
-std::optional<UnsupportedUse> unsupported_use(const Pod& pod, const Profile& profile, const FeatureGates& gates,
-                                              const HostPlugins& hosted = {});
+std::optional<UnsupportedUse> unsupported_use(const Pod& pod, const Profile& profile, const HostPlugins& hosted = {});
 
 /// Why no backend may evaluate this pod: it needs an enabled plugin of kube-scheduler that is not built yet. nullopt
 /// when every enabled plugin that concerns the pod is built. The text names the plugin and what the pod uses, and
 /// becomes the message of a SchedulerError: `plugin "DynamicResources" is not supported yet: the pod uses the resource
-/// claim "gpu"`, or `feature gate StorageCapacityScoring is not supported yet for plugin "VolumeBinding": the pod uses
-/// volumes`.
-/// @param hosted  plugins that are there, whatever is built
-std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const FeatureGates& gates,
-                                              const HostPlugins& hosted = {});
+/// claim "gpu"`.
+/// @param hosted  registered plugins, which are there whatever is built
+std::optional<std::string> unsupported_reason(const Pod& pod, const Profile& profile, const HostPlugins& hosted = {});
 
 }  // namespace berth

@@ -16,6 +16,8 @@ namespace {
 using Names = std::vector<std::string>;
 
 constexpr std::uint64_t kStream = 0x5851F42D4C957F2DULL;
+/// Of the gates of volumes and what comes with them, apart so that other draws of a seed stay what they are.
+constexpr std::uint64_t kVolumesStream = 0xA0761D6478BD642FULL;
 const Names kScorers = {"NodeResourcesFit", "NodeResourcesBalancedAllocation",
                         "ImageLocality",    "TaintToleration",
                         "NodeAffinity",     "PodTopologySpread",
@@ -47,7 +49,15 @@ const Names kTopologyKeys = {"topology.kubernetes.io/zone", "kubernetes.io/hostn
 
 class ConfigurationWriter {
  public:
-  ConfigurationWriter(std::uint64_t seed, std::string& out) : random_(seed ^ kStream), w_(out) {}
+  ConfigurationWriter(std::uint64_t seed, std::string& out)
+      : random_(seed ^ kStream),
+        volumes_(seed ^ kVolumesStream),
+        scores_storage_(volumes_.chance(30)),
+        needs_drivers_(volumes_.chance(30)),
+        w_(out) {
+    if (!scores_storage_) return;
+    for (Names* names : {&scorers_, &filters_, &stateful_}) names->emplace_back("VolumeBinding");
+  }
 
   Names write() {
     Names names = {"default-scheduler"};
@@ -68,6 +78,8 @@ class ConfigurationWriter {
     if (random_.chance(15)) {
       add("MatchLabelKeysInPodTopologySpread=false,MatchLabelKeysInPodTopologySpreadSelectorMerge=false");
     }
+    if (scores_storage_) add("StorageCapacityScoring=true");
+    if (needs_drivers_) add("VolumeLimitScaling=true");
     return gates;
   }
 
@@ -94,6 +106,7 @@ class ConfigurationWriter {
     if (random_.chance(40)) write_args("NodeAffinity", [&] { write_added_affinity(); });
     if (random_.chance(50)) write_args("PodTopologySpread", [&] { write_spread_args(); });
     if (random_.chance(50)) write_args("InterPodAffinity", [&] { write_pod_affinity_args(); });
+    if (scores_storage_ && volumes_.chance(70)) write_args("VolumeBinding", [&] { write_shape(volumes_); });
     w_.close(']');
     if (random_.chance(60)) w_.object("plugins", [&] { write_plugins(); });
   }
@@ -120,7 +133,7 @@ class ConfigurationWriter {
     w_.object("scoringStrategy", [&] {
       w_.text("type", strategy);
       if (random_.chance(80)) write_resources(5, {1, 1, 2, 3, 50, 100});
-      if (strategy == kStrategies[2]) w_.object("requestedToCapacityRatio", [&] { write_shape(); });
+      if (strategy == kStrategies[2]) w_.object("requestedToCapacityRatio", [&] { write_shape(random_); });
     });
     if (random_.chance(30)) {
       w_.strings("ignoredResources",
@@ -131,13 +144,13 @@ class ConfigurationWriter {
     }
   }
 
-  void write_shape() {
+  void write_shape(Random& random) {
     std::set<std::int64_t> utilizations;
-    const std::int64_t count = random_.between(1, 5);
-    for (std::int64_t i = 0; i < count; ++i) utilizations.insert(random_.between(0, 100));
+    const std::int64_t count = random.between(1, 5);
+    for (std::int64_t i = 0; i < count; ++i) utilizations.insert(random.between(0, 100));
     w_.objects("shape", utilizations, [&](std::int64_t utilization) {
       w_.field("utilization", utilization);
-      w_.field("score", random_.between(0, 10));
+      w_.field("score", random.between(0, 10));
     });
   }
 
@@ -221,14 +234,14 @@ class ConfigurationWriter {
     if (!off.empty())
       w_.object("multiPoint", [&] { write_names("disabled", off); });
     else if (random_.chance(30))
-      w_.object("multiPoint", [&] { write_weighted(sample(kScorers, 1, 3), {1, 2, 5, 11, 20}); });
+      w_.object("multiPoint", [&] { write_weighted(sample(scorers_, 1, 3), {1, 2, 5, 11, 20}); });
     if (random_.chance(30))
-      w_.object("filter", [&] { write_names("enabled", sample(kFilters, 1, 4)); });
+      w_.object("filter", [&] { write_names("enabled", sample(filters_, 1, 4)); });
     else if (random_.chance(30))
-      w_.object("filter", [&] { write_names("disabled", sample(kFilters, 1, 2)); });
+      w_.object("filter", [&] { write_names("disabled", sample(filters_, 1, 2)); });
     write_score_point(off);
     for (const std::string_view point : {"preFilter", "preScore"}) {
-      if (random_.chance(10)) w_.object(point, [&] { write_names("disabled", sample(kStateful, 1, 1)); });
+      if (random_.chance(10)) w_.object(point, [&] { write_names("disabled", sample(stateful_, 1, 1)); });
     }
   }
 
@@ -238,16 +251,23 @@ class ConfigurationWriter {
       if (random_.chance(20)) w_.object("score", [&] { write_names("disabled", {"*"}); });
       return;
     }
-    Names names = sample(kScorers, 1, 4);
+    Names names = sample(scorers_, 1, 4);
     std::erase_if(names, [&](const std::string& name) { return std::find(off.begin(), off.end(), name) != off.end(); });
     w_.object("score", [&] {
       write_weighted(names, {1, 2, 3, 7, 100});
       if (!random_.chance(40)) return;
-      write_names("disabled", random_.chance(70) ? sample(kScorers, 1, 1) : Names{"*"});
+      write_names("disabled", random_.chance(70) ? sample(scorers_, 1, 1) : Names{"*"});
     });
   }
 
   Random random_;
+  Random volumes_;
+  const bool scores_storage_;  ///< the gate StorageCapacityScoring
+  const bool needs_drivers_;   ///< VolumeLimitScaling
+  // Plugins of which some are enabled, disabled and weighted.
+  Names scorers_ = kScorers;
+  Names filters_ = kFilters;
+  Names stateful_ = kStateful;
   JsonWriter w_;
 };
 

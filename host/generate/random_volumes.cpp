@@ -21,6 +21,7 @@ namespace {
 using Kind = VolumeSource::Kind;
 
 constexpr std::uint64_t kVolumesStream = 0x9FB21C651E98DF25ULL;
+constexpr std::uint64_t kDriversStream = 0xD6E8FEB86659FD93ULL;
 constexpr const char* kZone = "topology.kubernetes.io/zone";
 constexpr const char* kBetaZone = "failure-domain.beta.kubernetes.io/zone";
 constexpr const char* kHostname = "kubernetes.io/hostname";
@@ -37,7 +38,11 @@ Quantity gib(std::int64_t count, std::int64_t extra_mib = 0) {
 class VolumeBuilder {
  public:
   VolumeBuilder(std::uint64_t seed, ClusterObjects& objects)
-      : random_(seed ^ kVolumesStream), objects_(objects), storage_(objects.storage), generous_(random_.chance(65)) {
+      : random_(seed ^ kVolumesStream),
+        drivers_(seed ^ kDriversStream),
+        objects_(objects),
+        storage_(objects.storage),
+        generous_(random_.chance(65)) {
     std::set<std::string> zones;
     for (const NodePtr& node : objects.nodes) {
       nodes_.push_back(node->name);
@@ -84,6 +89,7 @@ class VolumeBuilder {
     add_class("ebs", "kubernetes.io/aws-ebs", true);
     if (random_.chance(85)) storage_.csi_drivers.push_back({"csi.tracked.com", random_.chance(85)});
     if (random_.chance(50)) storage_.csi_drivers.push_back({"csi.example.com", random_.chance(20)});
+    for (CsiDriver& driver : storage_.csi_drivers) driver.needs_node_plugin = drivers_.chance(60);
   }
 
   std::vector<std::string> some_zones() {
@@ -316,7 +322,8 @@ class VolumeBuilder {
         object.node_topology.emplace();
       }
       if (random_.chance(90)) object.capacity = gib(random_.between(1, 12));
-      if (random_.chance(30)) object.volume_size_max = gib(random_.between(1, 8));
+      // A size without a capacity crashes upstream's StorageCapacityScoring.
+      if (random_.chance(30) && object.capacity) object.volume_size_max = gib(random_.between(1, 8));
       storage_.capacities.push_back(std::move(object));
     }
   }
@@ -337,6 +344,7 @@ class VolumeBuilder {
   bool trouble(int percent) { return random_.chance(generous_ ? percent / 4 : percent); }
 
   Random random_;
+  Random drivers_;  ///< apart, so that a draw of it does not change what else a seed draws
   ClusterObjects& objects_;
   StorageObjects& storage_;
   const bool generous_;

@@ -247,6 +247,7 @@ CsiNode read_csi_node(const JsonValue& object, DecodedMeta&& meta) {
     value.field("name").read(driver.name);
     const JsonValue allocatable = value.field("allocatable");
     allocatable.field("count").read(driver.limit);
+    value.field("topologyKeys").read(driver.topology_keys);
   });
   const std::string plugins = annotation(object, kMigratedAnnotation).value_or("");
   for (std::size_t begin = 0; !plugins.empty() && begin <= plugins.size();) {
@@ -262,6 +263,7 @@ CsiDriver read_csi_driver(const JsonValue& object, DecodedMeta&& meta) {
   driver.name = std::move(meta.name);
   const JsonValue spec = object.field("spec");
   spec.field("storageCapacity").read(driver.tracks_capacity);
+  spec.field("preventPodSchedulingIfMissing").read(driver.needs_node_plugin);
   return driver;
 }
 

@@ -191,6 +191,7 @@ void append_json(std::string& out, const CsiNode& node) {
     w.objects("drivers", node.drivers, [&](const CsiNode::Driver& driver) {
       w.field("name", driver.name);
       w.field("nodeID", node.name);
+      if (!driver.topology_keys.empty()) w.strings("topologyKeys", driver.topology_keys);
       if (driver.limit) w.object("allocatable", [&] { w.field("count", *driver.limit); });
     });
   });
@@ -201,7 +202,10 @@ void append_json(std::string& out, const CsiDriver& driver) {
   JsonWriter w(out);
   open_object(w, "storage.k8s.io/v1", "CSIDriver");
   w.object("metadata", [&] { w.field("name", driver.name); });
-  w.object("spec", [&] { w.flag("storageCapacity", driver.tracks_capacity); });
+  w.object("spec", [&] {
+    w.flag("storageCapacity", driver.tracks_capacity);
+    w.flag("preventPodSchedulingIfMissing", driver.needs_node_plugin);
+  });
   w.close('}');
 }
 

@@ -143,7 +143,8 @@ struct StorageClass {
 struct CsiNode {
   struct Driver {
     std::string name;
-    std::optional<std::int32_t> limit;  ///< allocatable.count
+    std::optional<std::int32_t> limit;            ///< allocatable.count
+    std::vector<std::string> topology_keys = {};  ///< labels of nodes that say where the driver's volumes are reached
     friend bool operator==(const Driver&, const Driver&) = default;
   };
   std::string name;  ///< of the node
@@ -154,7 +155,8 @@ struct CsiNode {
 
 struct CsiDriver {
   std::string name;
-  bool tracks_capacity = false;  ///< spec.storageCapacity
+  bool tracks_capacity = false;    ///< spec.storageCapacity
+  bool needs_node_plugin = false;  ///< spec.preventPodSchedulingIfMissing, which v1.36 reads
   friend bool operator==(const CsiDriver&, const CsiDriver&) = default;
 };
 

@@ -82,6 +82,12 @@ PerfObject finish(std::shared_ptr<T> object, const StoredForm& form) {
   return result;
 }
 
+/// @return the largest number where the product is larger
+std::int64_t times(std::int64_t amount, std::int64_t factor) {
+  const __int128 product = static_cast<__int128>(amount) * factor;
+  return static_cast<std::int64_t>(std::min(product, static_cast<__int128>(INT64_MAX)));
+}
+
 std::shared_ptr<Pod> mutable_copy(const PodPtr& pod) { return copy_of(*pod); }
 std::shared_ptr<Node> mutable_copy(const NodePtr& node) { return std::make_shared<Node>(*node); }
 template <class T>
@@ -143,6 +149,22 @@ SeriesResult make_series(const TextTemplate& text, const SeriesRequest& request)
   std::vector<PerfObject> objects = finish_kind(kind, loaded.objects, batch, text.source());
   if (std::string unsupported = unsupported_by(objects.front()); !unsupported.empty()) return {{}, unsupported};
   return {ObjectSeries(std::move(objects)), {}};
+}
+
+ObjectSeries larger_nodes(const ObjectSeries& nodes, std::int64_t factor) {
+  std::vector<PerfObject> larger = nodes.distinct();
+  for (PerfObject& object : larger) {
+    auto* node = std::get_if<NodePtr>(&object.object);
+    if (node == nullptr) continue;
+    const std::shared_ptr<Node> changed = mutable_copy(*node);
+    ResourceAmounts& amounts = changed->allocatable;
+    for (std::int64_t* amount :
+         {&amounts.milli_cpu, &amounts.memory_bytes, &amounts.ephemeral_storage_bytes, &changed->allowed_pod_number})
+      *amount = times(*amount, factor);
+    for (auto& [name, amount] : amounts.scalars) amount = times(amount, factor);
+    *node = changed;
+  }
+  return ObjectSeries(std::move(larger));
 }
 
 PodWithVolume with_volume(const PerfObject& pod, const PerfObject& volume, const PerfObject& claim,

@@ -35,10 +35,14 @@ class ObjectSeries {
     return objects_[objects_.size() == 1 ? 0 : static_cast<std::size_t>(index)];
   }
   bool empty() const { return objects_.empty(); }
+  const std::vector<PerfObject>& distinct() const { return objects_; }
 
  private:
   std::vector<PerfObject> objects_;
 };
+
+/// The nodes with `factor` times their allocatable amounts and pods; objects of another kind stay as they are.
+ObjectSeries larger_nodes(const ObjectSeries& nodes, std::int64_t factor);
 
 struct SeriesRequest {
   std::string namespace_;   ///< that the objects get; empty: as the template says

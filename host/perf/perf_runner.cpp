@@ -72,6 +72,7 @@ PerfResult run_workload(const WorkloadPlan& plan, const PerfRunOptions& options)
   WorkloadRunOptions run_options;
   run_options.rate = {options.rate_factor, plan.threshold};
   run_options.wait_limit_us = options.wait_limit_us;
+  run_options.volumes_first = options.volumes_first;
   run_options.seed = options.engine.seed;
   if (options.on_measured)
     run_options.on_measured = [&](const std::string& measurement, const ClusterObjects& cluster) {

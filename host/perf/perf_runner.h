@@ -19,7 +19,8 @@ namespace berth {
 
 struct PerfRunOptions {
   EngineConfig engine;
-  double rate_factor = 1;  ///< see RatePolicy
+  double rate_factor = 1;      ///< see RatePolicy
+  bool volumes_first = false;  ///< see WorkloadRunOptions
   std::int64_t wait_limit_us = WorkloadRunOptions{}.wait_limit_us;
   bool keeps_metrics = false;  ///< fills PerfResult::metrics
   /// See WorkloadRunOptions. May be empty.

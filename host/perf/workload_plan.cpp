@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -24,10 +26,21 @@ struct Unsupported {
   std::string reason;
 };
 
+/// @return the highest limit where the product is higher
+std::int32_t scaled(std::int32_t limit, std::int64_t factor) {
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int32_t>::max();
+  return static_cast<std::int32_t>(std::min(limit * factor, kHighest));
+}
+
 class Planner {
  public:
-  Planner(const PerfFile& file, const PerfTestCase& test_case, const PerfWorkload& workload, PlanDepth depth)
-      : file_(file), case_(test_case), depth_(depth), params_(file.path, workload_name(test_case, workload), workload) {
+  Planner(const PerfFile& file, const PerfTestCase& test_case, const PerfWorkload& workload, PlanDepth depth,
+          PlanScale scale)
+      : file_(file),
+        case_(test_case),
+        depth_(depth),
+        scale_(scale.factor),
+        params_(file.path, workload_name(test_case, workload), workload) {
     plan_.name = workload_name(test_case, workload);
     plan_.threshold = workload.threshold.of(file.topic);
   }
@@ -73,12 +86,24 @@ class Planner {
     if (!objects.empty()) planned.objects.push_back(std::move(objects));
   }
 
+  void fill_scaled(PerfCount& count) {
+    params_.fill(count);
+    if (count.value > kPerfCountMax / scale_)
+      throw Unsupported{fmt::format("an operation that creates {} times {} objects, more than {}", scale_, count.value,
+                                    kPerfCountMax)};
+    count.value *= scale_;
+  }
+
   std::string default_namespace() const { return fmt::format("namespace-{}", plan_.ops.size()); }
 
   void add(CreateNodesOp op) {
     params_.fill(op.count);
     const TextTemplate base = base_node_template(fmt::format("node-{}-", plan_.ops.size()));
     ObjectSeries nodes = series(op.template_path.empty() ? base : load(op.template_path), op.count.value);
+    if (scale_ > 1) nodes = larger_nodes(nodes, scale_);
+    if (auto* allocatable = std::get_if<SetNodeAllocatable>(&op.strategy))
+      for (CsiNode::Driver& driver : allocatable->drivers)
+        if (driver.limit) driver.limit = scaled(*driver.limit, scale_);
     append(std::move(op), std::move(nodes));
   }
 
@@ -89,7 +114,7 @@ class Planner {
   }
 
   void add(CreatePodsOp op) {
-    params_.fill(op.count);
+    fill_scaled(op.count);
     params_.fill(op.steady_state, op.steady_state_param);
     params_.fill(op.duration_us, op.duration_param);
     if (op.steady_state && op.duration_us <= 0) params_.refuse("steadyState needs a duration above 0");
@@ -126,13 +151,13 @@ class Planner {
   }
 
   void add(CreateAnyOp op) {
-    params_.fill(op.count);
+    fill_scaled(op.count);
     ObjectSeries objects = series(load(op.template_path), op.count.value, op.namespace_);
     append(std::move(op), std::move(objects));
   }
 
   void add(UpdateAnyOp op) {
-    params_.fill(op.count);
+    fill_scaled(op.count);
     ObjectSeries objects = series(load(op.template_path), op.count.value, op.namespace_);
     append(std::move(op), std::move(objects));
   }
@@ -188,6 +213,7 @@ class Planner {
   const PerfFile& file_;
   const PerfTestCase& case_;
   PlanDepth depth_;
+  std::int64_t scale_;
   PerfParams params_;
   TextTemplate base_pod_ = base_pod_template();
   std::map<std::string, TextTemplate> templates_;
@@ -197,8 +223,8 @@ class Planner {
 }  // namespace
 
 WorkloadPlan plan_workload(const PerfFile& file, const PerfTestCase& test_case, const PerfWorkload& workload,
-                           PlanDepth depth) {
-  return Planner(file, test_case, workload, depth).make(workload);
+                           PlanDepth depth, PlanScale scale) {
+  return Planner(file, test_case, workload, depth, scale).make(workload);
 }
 
 }  // namespace berth

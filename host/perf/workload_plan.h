@@ -35,8 +35,15 @@ enum class PlanDepth : std::uint8_t {
   kWhole,
 };
 
+/// How large a workload is made.
+struct PlanScale {
+  /// The counts of pods and of what createAny and updateAny make are multiplied by it, and so is what nodes offer:
+  /// their allocatable amounts and their CSI limits. Nodes, namespaces and sets of pods stay as many as they are.
+  std::int64_t factor = 1;
+};
+
 /// @throws InputError for files that cannot be read, and for parameters that are missing, of another kind or not used
 WorkloadPlan plan_workload(const PerfFile& file, const PerfTestCase& test_case, const PerfWorkload& workload,
-                           PlanDepth depth);
+                           PlanDepth depth, PlanScale scale = {});
 
 }  // namespace berth

@@ -254,27 +254,48 @@ PerfObject WorkloadRun::create_volume(const std::string& name_space, const std::
   return std::move(made.pod);
 }
 
+void WorkloadRun::create_pod(const std::string& name_space, const PerfObject& pod, std::int64_t index) {
+  std::string name;
+  check(create_object(store_, pod, name), fmt::format("creating a pod in the namespace {}", name_space));
+  // Upstream's scheduler runs while pods are created.
+  if (static_cast<std::size_t>(index + 1) % kSlicePods == 0) step();
+}
+
 void WorkloadRun::create_pods(const std::string& name_space, const std::vector<ObjectSeries>& objects,
                               std::int64_t count) {
-  std::string name;
-  PerfObject with_volume;
+  for (std::int64_t i = 0; i < count; ++i)
+    create_pod(name_space, objects.size() > 1 ? create_volume(name_space, objects, i) : objects[0].at(i), i);
+}
+
+void WorkloadRun::create_pods(const std::string& name_space, const std::vector<PerfObject>& pods) {
+  for (std::size_t i = 0; i < pods.size(); ++i) create_pod(name_space, pods[i], static_cast<std::int64_t>(i));
+}
+
+/// @return the pods that use them
+std::vector<PerfObject> WorkloadRun::create_volumes(const std::string& name_space,
+                                                    const std::vector<ObjectSeries>& objects, std::int64_t count) {
+  std::vector<PerfObject> pods;
+  pods.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
-    if (objects.size() > 1) with_volume = create_volume(name_space, objects, i);
-    const PerfObject& pod = objects.size() > 1 ? with_volume : objects[0].at(i);
-    check(create_object(store_, pod, name), fmt::format("creating a pod in the namespace {}", name_space));
-    // Upstream's scheduler runs while pods are created.
+    pods.push_back(create_volume(name_space, objects, i));
     if (static_cast<std::size_t>(i + 1) % kSlicePods == 0) step();
   }
+  step();
+  return pods;
 }
 
 void WorkloadRun::run(const CreatePodsOp& op, const PlannedOp& planned) {
   const std::string& name = *op.namespace_;
   need_namespace(name);
+  const bool volumes_first = options_.volumes_first && !op.steady_state && planned.objects.size() > 1;
+  std::vector<PerfObject> pods;
+  if (volumes_first) pods = create_volumes(name, planned.objects, op.count.value);
   if (op.collect_metrics) start_collecting(name, PodFilter{{name}, {}});
   if (op.steady_state) {
     create_pods_steadily(op, planned.objects);
   } else {
-    create_pods(name, planned.objects, op.count.value);
+    if (volumes_first) create_pods(name, pods);
+    if (!volumes_first) create_pods(name, planned.objects, op.count.value);
     if (op.skip_wait) expected_[name] += op.count.value;
     if (!op.skip_wait) wait_for_pods(name, {}, op.count.value, false);
   }

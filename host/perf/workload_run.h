@@ -51,6 +51,8 @@ struct WorkloadRunOptions {
   RatePolicy rate;
   std::int64_t wait_limit_us = 600'000'000;  ///< for pods to be scheduled, as upstream waits
   std::uint64_t seed = 0;                    ///< of generated node names
+  bool volumes_first =
+      false;  ///< createPods makes its volumes and claims, and the scheduler reads them, before it measures
   /// Is given what was measured, at the end of each measurement: the nodes, the pods that were on nodes when it began,
   /// and the pods of the measurement, which are pending as when they were created. May be empty.
   std::function<void(const std::string& measurement, const ClusterObjects& cluster)> on_measured = {};
@@ -96,6 +98,10 @@ class WorkloadRun {
   void run(const UnsupportedOp& op, const PlannedOp& planned);
 
   void create_pods(const std::string& name_space, const std::vector<ObjectSeries>& objects, std::int64_t count);
+  void create_pods(const std::string& name_space, const std::vector<PerfObject>& pods);
+  void create_pod(const std::string& name_space, const PerfObject& pod, std::int64_t index);
+  std::vector<PerfObject> create_volumes(const std::string& name_space, const std::vector<ObjectSeries>& objects,
+                                         std::int64_t count);
   void create_pods_steadily(const CreatePodsOp& op, const std::vector<ObjectSeries>& objects);
   PerfObject create_volume(const std::string& name_space, const std::vector<ObjectSeries>& objects, std::int64_t index);
   void delete_all_pods(const std::string& name_space);

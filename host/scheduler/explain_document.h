@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "batching/backend.h"
 #include "host/objects/document_writer.h"
@@ -22,6 +23,7 @@ struct Explanation {
   PodStanding standing;
   Evaluation evaluation;                                      ///< without nodes where nothing was evaluated
   std::optional<PreemptionResult> preemption = std::nullopt;  ///< Explainer::preempt()
+  std::vector<std::vector<ClaimVerdict>> claims = {};         ///< Explainer::claims(); not part of the record
 };
 
 /// One record of docs/schemas/explain-record.schema.json, with a line end.

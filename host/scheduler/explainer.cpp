@@ -11,6 +11,8 @@
 #include "host/objects/pod_state.h"
 #include "host/scheduler/backend_factory.h"
 #include "host/scheduler/intake.h"
+#include "plugins/volume_binding/volume_binding.h"
+#include "plugins/volume_claims.h"
 
 namespace berth {
 
@@ -123,6 +125,17 @@ std::optional<PreemptionResult> Explainer::preempt(const PodPtr& pod, const Eval
   if (is_finished(*pod)) return state_->preempt({pending_copy_of(*pod), profile, -1});
   if (pod->node_name.empty()) return state_->preempt({pod, profile, -1});
   return State(state_->objects, state_->options, pod.get()).preempt({pending_copy_of(*pod), profile, -1});
+}
+
+std::vector<std::vector<ClaimVerdict>> Explainer::claims(const Pod& pod, const Evaluation& evaluation) const {
+  const Profile* const profile = state_->options->config.find_profile(pod.spec->scheduler_name);
+  if (profile == nullptr || !profile->enables(ExtensionPoint::kFilter, VolumeBinding::kName)) return {};
+  if (!has_volume(pod, has_claim)) return {};
+  std::vector<const Node*> nodes;
+  nodes.reserve(evaluation.nodes.size());
+  for (const NodeEvaluation& node : evaluation.nodes)
+    nodes.push_back(state_->cache->find_node(node_name(node.node))->node.get());
+  return claim_verdicts(pod, *state_->cache, nodes, state_->options->config.gates);
 }
 
 std::string_view Explainer::node_name(NodeIndex node) const { return state_->opened.backend->node_name(node); }

@@ -15,6 +15,7 @@
 #include "host/objects/cluster_objects.h"
 #include "host/preemption/default_preemption.h"
 #include "host/scheduler/scheduler.h"
+#include "plugins/volume_binding/claim_verdicts.h"
 
 namespace berth {
 
@@ -59,6 +60,10 @@ class Explainer {
   /// @return nullopt: a node accepts the pod, there is no node, the evaluation ended with an error, or the profile has
   ///     no DefaultPreemption
   std::optional<PreemptionResult> preempt(const PodPtr& pod, const Evaluation& evaluation);
+
+  /// What VolumeBinding says of each claim of the pod on each node of the evaluation, in its order. Empty for a pod
+  /// without claims, where PreFilter names one of them itself, and without VolumeBinding's Filter in the profile.
+  std::vector<std::vector<ClaimVerdict>> claims(const Pod& pod, const Evaluation& evaluation) const;
 
   std::string_view node_name(NodeIndex node) const;
   std::string_view served_by() const;

@@ -134,6 +134,8 @@ void ScenarioPlayer::play_late_pod() {
 }
 
 void ScenarioPlayer::play(const ScenarioAction& action) {
+  for (const auto& [name, fails] : action.provisioners) store_.set_provisioner_fails(name, fails);
+  provisioner_changes_ += action.provisioners.size();
   for (std::string& message : create_objects(action.create, false, store_)) fail(action.location, std::move(message));
   for (const NodePatch& node : action.update) change(node, action.location);
   for_each_list(action.replace, [&](const auto& list) { replace(list, action.location); });

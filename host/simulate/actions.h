@@ -42,6 +42,8 @@ class ScenarioPlayer {
   /// Does everything that is due by `now_us`.
   void run_until(std::int64_t now_us);
 
+  /// How many there have been.
+  std::size_t provisioner_changes() const { return provisioner_changes_; }
   const std::vector<FailedAction>& failures() const { return failures_; }  ///< the first kFailuresKept
   std::int64_t failure_count() const { return failure_count_; }
 
@@ -66,6 +68,7 @@ class ScenarioPlayer {
   std::set<std::pair<std::int64_t, std::size_t>> due_;
   std::vector<FailedAction> failures_;
   std::int64_t failure_count_ = 0;
+  std::size_t provisioner_changes_ = 0;
 };
 
 }  // namespace berth

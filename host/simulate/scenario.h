@@ -54,11 +54,18 @@ struct NodePatch {
   std::optional<std::vector<Taint>> taints;  ///< replaces all
 };
 
-/// Happens once: objects are created, then nodes changed, then storage objects replaced, then objects deleted, each in
-/// the order of the file.
+/// From now on, volumes of the classes of a provisioner cannot be made, or can be made again.
+struct ProvisionerChange {
+  std::string name;
+  bool fails = false;
+};
+
+/// Happens once: provisioners change, then objects are created, then nodes changed, then storage objects replaced, then
+/// objects deleted, each in the order of the file.
 struct ScenarioAction {
   std::string location;  ///< in its file, for messages: "actions[3]"
   std::int64_t at_us = 0;
+  std::vector<ProvisionerChange> provisioners = {};
   ClusterObjects create;
   std::vector<NodePatch> update;
   StorageObjects replace;

@@ -162,6 +162,18 @@ void read_node_change(const JsonValue& value, NodePatch& out) {
     value.problem("expected labels, unschedulable or taints");
 }
 
+void read_provisioner(const JsonValue& value, ProvisionerChange& out) {
+  if (!value.is_object()) return value.mismatch("an object with name and fails");
+  const JsonValue name = value.field("name");
+  const JsonValue fails = value.field("fails");
+  require(name, "the provisioner of a StorageClass");
+  require(fails, "true or false");
+  if (name.read(out.name) && out.name.empty()) name.mismatch("the provisioner of a StorageClass");
+  fails.read(out.fails);
+  value.for_each_field_strict(
+      [&](std::string_view key, const JsonValue& /*field*/) { return key == "name" || key == "fails"; });
+}
+
 /// Reads one document; problems go to the sink of its root.
 class ScenarioReader {
  public:
@@ -214,7 +226,7 @@ class ScenarioReader {
   }
 
   void read_action(const JsonValue& value) {
-    if (!value.is_object()) return value.mismatch("an object with at, and create, update or delete");
+    if (!value.is_object()) return value.mismatch("an object with at, and create, update, delete or provisioners");
     ScenarioFile::Action entry;
     entry.action.location = value.path();
     require(value.field("at"), expected_duration());
@@ -231,6 +243,9 @@ class ScenarioReader {
           has_update = true;
           read_update(element, entry);
         });
+      } else if (key == "provisioners") {
+        field.for_each_element(
+            [&](const JsonValue& element) { read_provisioner(element, entry.action.provisioners.emplace_back()); });
       } else if (key == "delete") {
         field.for_each_element(
             [&](const JsonValue& element) { read_deletion(element, entry.action.remove.emplace_back()); });
@@ -239,8 +254,9 @@ class ScenarioReader {
       }
       return true;
     });
-    const bool is_empty = entry.create.decoded.object_count == 0 && !has_update && entry.action.remove.empty();
-    if (is_empty) value.problem("expected create, update or delete with at least one entry");
+    const bool is_empty = entry.create.decoded.object_count == 0 && !has_update && entry.action.remove.empty() &&
+                          entry.action.provisioners.empty();
+    if (is_empty) value.problem("expected create, update, delete or provisioners with at least one entry");
     file_.actions.push_back(std::move(entry));
   }
 

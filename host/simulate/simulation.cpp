@@ -13,6 +13,7 @@
 #include "host/scheduler/loop/loop_warnings.h"
 #include "host/scheduler/loop/observers.h"
 #include "host/scheduler/loop/store_scheduler.h"
+#include "host/simulate/volume_controller.h"
 #include "host/store/kubelet.h"
 
 namespace berth {
@@ -80,6 +81,7 @@ class Simulation {
         clock_(scenario.start_us),
         store_(clock_, options_of_store(options.loop)),
         player_(scenario, store_),
+        volumes_(store_),
         kubelet_(store_, kubelet_options(scenario)),
         recorder_(store_, resources_of(scenario), scenario.start_us),
         guest_(options.observe ? options.observe(clock_) : nullptr),
@@ -120,7 +122,10 @@ class Simulation {
     for (std::int64_t round = 0;; ++round) {
       if (round == kRoundsMax) throw std::logic_error("the simulation does not come to the end of an instant");
       const std::uint64_t version_before = store_.resource_version();
+      const std::size_t provisioner_changes = player_.provisioner_changes();
       player_.run_until(now_us);
+      if (player_.provisioner_changes() != provisioner_changes) volumes_.try_again();
+      volumes_.run();
       kubelet_.run_until(now_us);
       const std::size_t tried = scheduler_.run(kAttemptsEach);
       count_attempts(tried);
@@ -186,6 +191,7 @@ class Simulation {
   VirtualClock clock_;
   ObjectStore store_;
   ScenarioPlayer player_;  ///< loads the cluster, which those below begin with
+  VolumeController volumes_;
   Kubelet kubelet_;
   Recorder recorder_;
   std::unique_ptr<LoopObserver> guest_;  ///< null: none

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -139,9 +140,14 @@ class ObjectStore {
   /// labels of the node to the pod is not modelled.
   StoreResult<Pod> bind(const PodBinding& binding);
   /// What PreBind of VolumeBinding writes of a pod's claims, and what the PV controller and a provisioner make of it,
-  /// in one step: each claim is bound, to the volume that was chosen, or to a new one with the topology of its class.
-  /// NotFound, and Conflict where a claim or volume is bound otherwise by now; then nothing is written.
+  /// in one step: each claim is bound, to the volume that was chosen, or to a new one. That one is reached where the
+  /// node is, by the driver's topology keys in its CSINode, else where the allowedTopologies of the class say.
+  /// NotFound, Conflict where a claim or volume is bound otherwise by now, and InternalError where the provisioner
+  /// fails; then nothing is written.
+  /// @param decisions  without a node name no pod is there that asks, as for a class that binds at once
   StoreStatus bind_volumes(const VolumeDecisions& decisions);
+  /// While it fails, no volume of a class with this provisioner is made.
+  void set_provisioner_fails(const std::string& provisioner, bool fails);
   /// pods/resize. NotFound, Conflict, Invalid.
   StoreResult<Pod> resize(const ObjectKey& key, std::span<const ContainerResize> changes,
                           std::optional<std::uint64_t> resource_version = {});
@@ -189,6 +195,7 @@ class ObjectStore {
   EachKind<std::tuple, ObjectTable> tables_;
   std::map<std::string, std::uint64_t, std::less<>> content_;  ///< objects by namespace
   GeneratedNames names_;
+  std::set<std::string, std::less<>> failing_provisioners_;
   /// Of the pod that was bound last: pods that are bound in the same second share the list.
   std::shared_ptr<const PodConditions> bound_conditions_;
   std::shared_ptr<EventLog> log_;

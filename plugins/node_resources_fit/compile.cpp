@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plugins/utilization_shape.h"
+
 namespace berth {
 namespace {
 
@@ -14,18 +16,6 @@ bool is_ignored(const std::string& name, const NodeResourcesFitArgs& args) {
   };
   return has(args.ignored_resources, name) ||
          has(args.ignored_resource_groups, std::string_view(name).substr(0, name.find('/')));
-}
-
-std::int32_t shape_score(const std::vector<ShapePoint>& shape, std::int32_t percent) {
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (percent > shape[i].utilization) continue;
-    const std::int32_t high = shape[i].score * 10;
-    if (i == 0) return high;
-    const std::int32_t low = shape[i - 1].score * 10;
-    const std::int32_t width = shape[i].utilization - shape[i - 1].utilization;
-    return low + (high - low) * (percent - shape[i - 1].utilization) / width;
-  }
-  return shape.back().score * 10;
 }
 
 bool is_native(const std::string& name) { return name == kCpu || name == kMemory || name == kEphemeralStorage; }
@@ -47,7 +37,8 @@ FitStrategy compile_fit_strategy(const NodeResourcesFitArgs& args, Snapshot& sna
   strategy.resources = compile_scored_resources(args.resources, snapshot, cache);
   if (!args.shape.empty())
     for (std::int32_t percent = 0; percent <= 100; ++percent)
-      strategy.score_of_utilization[static_cast<std::size_t>(percent)] = shape_score(args.shape, percent);
+      strategy.score_of_utilization[static_cast<std::size_t>(percent)] =
+          static_cast<std::int32_t>(shape_score(args.shape, percent));
   return strategy;
 }
 

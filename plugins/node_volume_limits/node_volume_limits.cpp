@@ -139,10 +139,28 @@ Status compare(const Wanted& pod, const CsiNode& csi_node, const VolumesOnNode& 
   return {};
 }
 
+/// Of the gate VolumeLimitScaling. Upstream names any of several drivers; here it is the first one by name.
+Status check_drivers(const CountedVolumes& wanted, const CsiNode* node, const ClusterStorage& storage,
+                     Release release) {
+  for (const auto& [name, driver] : wanted) {
+    const CsiDriver* known = storage.csi_driver(driver);
+    if (known == nullptr) continue;
+    if (release != Release::k1_35 && !known->needs_node_plugin) continue;
+    const auto is_it = [&](const CsiNode::Driver& other) { return other.name == driver; };
+    if (node != nullptr && std::any_of(node->drivers.begin(), node->drivers.end(), is_it)) continue;
+    return {StatusCode::kUnschedulable, "", {driver + " CSI driver is not installed on the node"}};
+  }
+  return {};
+}
+
 class LimitFilter {
  public:
-  LimitFilter(const HostQuery& query, Release release)
-      : query_(query), storage_(query.cluster.storage()), release_(release), anywhere_(query, nullptr, release) {}
+  LimitFilter(const HostQuery& query, NodeVolumeLimitsRules rules)
+      : query_(query),
+        storage_(query.cluster.storage()),
+        release_(rules.release),
+        needs_driver_(rules.needs_driver),
+        anywhere_(query, nullptr, rules.release) {}
 
   bool accepts_everywhere() const {
     return anywhere_.is_same_everywhere && anywhere_.problem.ok() && anywhere_.volumes.empty();
@@ -157,6 +175,9 @@ class LimitFilter {
   Status on(const Wanted& pod, const NodeInfo& node, Pods added, Pods removed) {
     if (!pod.problem.ok()) return pod.problem;
     if (pod.volumes.empty()) return {};
+    if (needs_driver_)
+      if (Status status = check_drivers(pod.volumes, storage_.csi_node(node.name), storage_, release_); !status.ok())
+        return status;
     if (query_.memory != nullptr && removed.empty()) {
       const KnownNode& known = static_cast<KnownNodes*>(query_.memory)->find(node, storage_, release_);
       return known.has_limits ? compare(pod, known, added) : Status{};
@@ -184,6 +205,7 @@ class LimitFilter {
   const HostQuery& query_;
   const ClusterStorage& storage_;
   Release release_;
+  bool needs_driver_;
   Wanted anywhere_;
   std::optional<AttachmentsByNode> attachments_;
 };
@@ -227,7 +249,7 @@ HostReach NodeVolumeLimits::reach(const HostQuery& /*query*/, const Node& /*node
 
 void NodeVolumeLimits::evaluate(const HostQuery& query, std::span<const NodeInfo* const> nodes,
                                 HostAnswers& answers) const {
-  LimitFilter filter(query, release_);
+  LimitFilter filter(query, rules_);
   if (filter.accepts_everywhere()) return;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Status status = filter.on(*nodes[i], {}, {});
@@ -236,7 +258,7 @@ void NodeVolumeLimits::evaluate(const HostQuery& query, std::span<const NodeInfo
 }
 
 Status NodeVolumeLimits::filter_changed(const HostQuery& query, const NodeInfo& node, Pods added, Pods removed) const {
-  return LimitFilter(query, release_).on(node, added, removed);
+  return LimitFilter(query, rules_).on(node, added, removed);
 }
 
 }  // namespace berth

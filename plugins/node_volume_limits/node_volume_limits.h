@@ -6,11 +6,16 @@
 
 namespace berth {
 
-/// docs/behaviour/plugins-storage-devices.md 2.3; the gate VolumeLimitScaling is refused.
+struct NodeVolumeLimitsRules {
+  Release release;
+  bool needs_driver;  ///< the gate VolumeLimitScaling: a node without the CSI driver is refused
+};
+
+/// docs/behaviour/plugins-storage-devices.md 2.3.
 class NodeVolumeLimits : public HostPlugin {
  public:
   static constexpr std::string_view kName = "NodeVolumeLimits";
-  explicit NodeVolumeLimits(Release release) : release_(release) {}
+  explicit NodeVolumeLimits(const FeatureGates& gates) : rules_{gates.release(), gates.enabled("VolumeLimitScaling")} {}
   std::string_view name() const override { return kName; }
   bool concerns(const Pod& pod) const override;
   std::optional<std::string> sign(const Pod& pod) const override;
@@ -24,7 +29,7 @@ class NodeVolumeLimits : public HostPlugin {
                         std::span<const Pod* const> removed) const override;
 
  private:
-  Release release_;
+  NodeVolumeLimitsRules rules_;
 };
 
 /// Some volume of the pod may count against a limit.

@@ -53,6 +53,22 @@ bool is_migrated_on(const CsiNode* node, const MigratedVolume& volume) {
 
 }  // namespace
 
+bool makes_volumes(const StorageClass& storage_class) {
+  return !storage_class.provisioner.empty() && storage_class.provisioner != kNoProvisioner;
+}
+
+VolumeFit fit_of(const PersistentVolume& volume, const VolumeClaim& claim, const PodLabelSelector& selector) {
+  const bool is_its_own = is_bound_to(volume, claim);
+  if (volume.class_name != claim.class_name || (volume.claim_ref && !is_its_own) ||
+      volume.capacity < request_of(claim) || volume.is_block != claim.is_block ||
+      volume.attributes_class != claim.attributes_class || volume.terminating)
+    return VolumeFit::kNone;
+  if (is_its_own) return VolumeFit::kOwn;
+  const bool suits =
+      volume.is_available && selector.matches(volume.labels) && volume.access_modes.contains_all(claim.access_modes);
+  return suits ? VolumeFit::kFree : VolumeFit::kNone;
+}
+
 VolumeDecisions ClaimsOnNode::decisions(std::string node_name) const {
   VolumeDecisions decisions;
   decisions.node_name = std::move(node_name);
@@ -61,7 +77,8 @@ VolumeDecisions ClaimsOnNode::decisions(std::string node_name) const {
   return decisions;
 }
 
-ClaimSearch::ClaimSearch(const HostQuery& query) : storage_(query.cluster.storage()) {
+ClaimSearch::ClaimSearch(const HostQuery& query, bool knows_attributes)
+    : storage_(query.cluster.storage()), knows_attributes_(knows_attributes) {
   if (query.claims != nullptr) {
     for (const ClaimCopy& copy : *query.claims) {
       if (copy.volume) {
@@ -114,7 +131,9 @@ bool ClaimSearch::accepts_claims(const HostQuery& query) {
   }
   bool may_wait = true;
   for (const VolumeClaim* claim : claims) {
-    may_wait = sort_claim(*claim) && may_wait;
+    const bool is_ready = sort_claim(*claim);
+    if (!is_ready) immediate_.push_back(claim);
+    may_wait = is_ready && may_wait;
     if (pre_filter_.code == StatusCode::kError) return false;
   }
   return may_wait || refuse(StatusCode::kUnschedulableAndUnresolvable, kUnbound);
@@ -134,8 +153,31 @@ bool ClaimSearch::sort_claim(const VolumeClaim& claim) {
   }
   if (storage_class->binding_mode != StorageClass::BindingMode::kWaitForFirstConsumer || !claim.volume_name.empty())
     return false;
-  delayed_.push_back({&claim, storage_class, label_selector_problem(claim.selector).value_or(""), {}, {}});
+  delayed_.push_back({&claim, storage_class, problem_of(claim), {}, {}});
   return true;
+}
+
+std::vector<const VolumeClaim*> ClaimSearch::bound() const {
+  std::vector<const VolumeClaim*> claims;
+  claims.reserve(bound_.size());
+  for (const Bound& bound : bound_) claims.push_back(bound.claim);
+  return claims;
+}
+
+std::vector<const VolumeClaim*> ClaimSearch::delayed() const {
+  std::vector<const VolumeClaim*> claims;
+  claims.reserve(delayed_.size());
+  for (const Delayed& delayed : delayed_) claims.push_back(delayed.claim);
+  return claims;
+}
+
+std::string ClaimSearch::problem_of(const VolumeClaim& claim) const {
+  if (!knows_attributes_ && !claim.attributes_class.empty())
+    return "unsupported volumeAttributesClassName is set on claim " + claim.full_name() +
+           " when the feature-gate VolumeAttributesClass is disabled";
+  const std::optional<std::string> problem = label_selector_problem(claim.selector);
+  if (!problem) return {};
+  return "error creating internal label selector for claim: " + claim.full_name() + ": " + *problem;
 }
 
 void ClaimSearch::add_volumes(Delayed& delayed) const {
@@ -143,17 +185,9 @@ void ClaimSearch::add_volumes(Delayed& delayed) const {
   if (claim.selected_node) return;
   const PodLabelSelector selector = claim.selector ? PodLabelSelector(claim.selector) : PodLabelSelector::everything();
   const auto look_at = [&](const PersistentVolume& volume) {
-    const bool is_its_own = is_bound_to(volume, claim);
-    if (volume.class_name != claim.class_name || (volume.claim_ref && !is_its_own) ||
-        volume.capacity < request_of(claim) || volume.is_block != claim.is_block ||
-        volume.attributes_class != claim.attributes_class || volume.terminating)
-      return;
-    if (is_its_own) {
-      delayed.bound_to_it.push_back(&volume);
-    } else if (volume.is_available && selector.matches(volume.labels) &&
-               volume.access_modes.contains_all(claim.access_modes)) {
-      delayed.free.push_back(&volume);
-    }
+    const VolumeFit fit = fit_of(volume, claim, selector);
+    if (fit == VolumeFit::kOwn) delayed.bound_to_it.push_back(&volume);
+    if (fit == VolumeFit::kFree) delayed.free.push_back(&volume);
   };
   if (storage_.is_reserved(claim)) {
     storage_.for_each_volume(look_at);
@@ -175,25 +209,30 @@ ClaimsOnNode ClaimSearch::on(const Node& node) const {
   std::vector<const Delayed*> to_provision;
   for (const Delayed& delayed : delayed_) {
     if (!delayed.claim->selected_node) continue;
-    is_bind_conflict = is_bind_conflict || *delayed.claim->selected_node != node.name;
+    if (*delayed.claim->selected_node != node.name) {
+      is_bind_conflict = true;
+      found.refused.emplace_back(delayed.claim, kBind);
+    }
     to_provision.push_back(&delayed);
   }
   if (!is_bind_conflict) {
     for (const std::size_t d : by_request_) {
       const Delayed& delayed = delayed_[d];
-      if (!delayed.selector_problem.empty()) {
-        found.error = "error creating internal label selector for claim: " + delayed.claim->full_name() + ": " +
-                      delayed.selector_problem;
+      if (!delayed.problem.empty()) {
+        found.error = delayed.problem;
         return found;
       }
       if (!find_volume(delayed, node, found)) to_provision.push_back(&delayed);
     }
     for (const Delayed* delayed : to_provision) {
-      const Provisioning answer = provisioning(*delayed, node);
+      const CsiStorageCapacity* capacity = nullptr;
+      const Provisioning answer = provisioning(*delayed, node, capacity);
       is_bind_conflict = answer == Provisioning::kNotBound;
       is_short = answer == Provisioning::kNoSpace;
+      if (answer != Provisioning::kPossible) found.refused.emplace_back(delayed->claim, is_short ? kSpace : kBind);
       if (answer != Provisioning::kPossible) break;
       found.provisions.push_back(delayed->claim);
+      found.capacities.push_back(capacity);
     }
   }
   if (is_bind_conflict) found.reasons.emplace_back(kBind);
@@ -205,6 +244,7 @@ ClaimsOnNode ClaimSearch::on(const Node& node) const {
 void ClaimSearch::check_bound(const Node& node, ClaimsOnNode& found) const {
   for (const auto& [claim, volume] : bound_) {
     if (volume == nullptr) {
+      found.refused.emplace_back(claim, kMissingVolume);
       found.reasons.emplace_back(kMissingVolume);
       return;
     }
@@ -215,6 +255,7 @@ void ClaimSearch::check_bound(const Node& node, ClaimsOnNode& found) const {
       return;
     }
     if (!accepts_labels(is_migrated ? volume->migrated->node_affinity : volume->node_affinity, node.labels)) {
+      found.refused.emplace_back(claim, kAffinity);
       found.reasons.emplace_back(kAffinity);
       return;
     }
@@ -238,27 +279,37 @@ bool ClaimSearch::find_volume(const Delayed& delayed, const Node& node, ClaimsOn
   return false;
 }
 
-ClaimSearch::Provisioning ClaimSearch::provisioning(const Delayed& delayed, const Node& node) const {
+/// @param capacity  set where the capacity is tracked and enough
+ClaimSearch::Provisioning ClaimSearch::provisioning(const Delayed& delayed, const Node& node,
+                                                    const CsiStorageCapacity*& capacity) const {
   const StorageClass& storage_class = *delayed.storage_class;
-  if (storage_class.provisioner.empty() || storage_class.provisioner == kNoProvisioner) return Provisioning::kNotBound;
+  if (!makes_volumes(storage_class)) return Provisioning::kNotBound;
   if (!is_allowed(storage_class.allowed_topologies, node.labels)) return Provisioning::kNotBound;
-  return has_capacity(delayed, node) ? Provisioning::kPossible : Provisioning::kNoSpace;
+  if (!tracks_capacity(delayed)) return Provisioning::kPossible;
+  capacity = find_capacity(delayed, node);
+  return capacity != nullptr ? Provisioning::kPossible : Provisioning::kNoSpace;
 }
 
-bool ClaimSearch::has_capacity(const Delayed& delayed, const Node& node) const {
-  if (!delayed.claim->request) return true;
+bool ClaimSearch::tracks_capacity(const Delayed& delayed) const {
+  if (!delayed.claim->request) return false;
   const CsiDriver* driver = storage_.csi_driver(delayed.storage_class->provisioner);
-  if (driver == nullptr || !driver->tracks_capacity) return true;
+  return driver != nullptr && driver->tracks_capacity;
+}
+
+/// @return null: no capacity that the node reaches is enough
+const CsiStorageCapacity* ClaimSearch::find_capacity(const Delayed& delayed, const Node& node) const {
   const std::int64_t bytes = delayed.claim->request->value();
-  bool is_enough = false;
+  const CsiStorageCapacity* found = nullptr;
   storage_.for_each_capacity([&](const CsiStorageCapacity& capacity) {
     const Quantity* const limit = capacity.limit();
-    if (is_enough || capacity.class_name != delayed.storage_class->name || limit == nullptr || limit->value() < bytes)
+    if (found != nullptr || capacity.class_name != delayed.storage_class->name || limit == nullptr ||
+        limit->value() < bytes)
       return;
-    is_enough = capacity.node_topology && !label_selector_problem(capacity.node_topology) &&
-                PodLabelSelector(capacity.node_topology).matches(node.labels);
+    if (capacity.node_topology && !label_selector_problem(capacity.node_topology) &&
+        PodLabelSelector(capacity.node_topology).matches(node.labels))
+      found = &capacity;
   });
-  return is_enough;
+  return found;
 }
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/framework/pod_signature.h"
+#include "plugins/volume_binding/capacity_score.h"
 #include "plugins/volume_binding/claim_search.h"
 #include "plugins/volume_claims.h"
 
@@ -19,12 +20,30 @@ Status status_of(ClaimsOnNode&& found) {
 
 }  // namespace
 
+VolumeBinding::VolumeBinding(const SchedulerConfig& config)
+    : knows_attributes_(config.gates.enabled("VolumeAttributesClass")),
+      scores_(config.gates.enabled("StorageCapacityScoring")) {
+  for (const Profile& profile : config.profiles)
+    if (profile.enables(ExtensionPoint::kFilter, kName))
+      shapes_.emplace(profile.scheduler_name, profile.args.volume_binding.shape);
+}
+
+const std::vector<ShapePoint>* VolumeBinding::shape_of(const Pod& pod) const {
+  const auto found = shapes_.find(pod.spec->scheduler_name);
+  return found == shapes_.end() ? nullptr : &found->second;
+}
+
 bool VolumeBinding::concerns(const Pod& pod) const { return has_volume(pod, has_claim); }
 
-std::optional<std::string> VolumeBinding::sign(const Pod& pod) const { return volumes_signature(pod, has_claim); }
+std::optional<std::string> VolumeBinding::sign(const Pod& pod) const {
+  std::string signature = volumes_signature(pod, has_claim);
+  if (scores_ && !signature.empty()) signature.append(1, '\0').append(pod.spec->scheduler_name);
+  return signature;
+}
 
 std::optional<std::string> VolumeBinding::sign_claims(std::span<const OwnClaim> claims,
                                                       const ClusterStorage& /*storage*/) const {
+  if (scores_ || !knows_attributes_) return std::nullopt;  // scores and errors are of claims by name
   std::string text;
   const auto append_affinity = [&](const std::optional<std::vector<NodeSelectorTerm>>& affinity) {
     append_texts(text, {affinity ? node_terms_signature(*affinity) : "*"});
@@ -65,14 +84,20 @@ HostReach VolumeBinding::reach(const HostQuery& query, const Node& /*node*/) con
   return {HostReach::Kind::kNothing};
 }
 
-HostPreFilter VolumeBinding::pre_filter(const HostQuery& query) const { return ClaimSearch(query).pre_filter(); }
+HostPreFilter VolumeBinding::pre_filter(const HostQuery& query) const {
+  return ClaimSearch(query, knows_attributes_).pre_filter();
+}
 
 void VolumeBinding::evaluate(const HostQuery& query, std::span<const NodeInfo* const> nodes,
                              HostAnswers& answers) const {
-  const ClaimSearch search(query);
+  const ClaimSearch search(query, knows_attributes_);
   if (search.pre_filter().code != StatusCode::kSuccess) return;
+  const std::vector<ShapePoint>* const shape = shape_of(query.pod);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    Status status = status_of(search.on(*nodes[i]->node));
+    ClaimsOnNode found = search.on(*nodes[i]->node);
+    if (scores_ && shape != nullptr && found.error.empty() && found.reasons.empty())
+      answers.score(i, capacity_score(found, *shape));
+    Status status = status_of(std::move(found));
     if (!status.ok()) answers.refuse(i, status.code, std::move(status.reasons));
   }
 }
@@ -80,13 +105,17 @@ void VolumeBinding::evaluate(const HostQuery& query, std::span<const NodeInfo* c
 Status VolumeBinding::filter_changed(const HostQuery& query, const NodeInfo& node,
                                      std::span<const Pod* const> /*added*/,
                                      std::span<const Pod* const> /*removed*/) const {
-  const ClaimSearch search(query);
+  const ClaimSearch search(query, knows_attributes_);
   return search.pre_filter().code == StatusCode::kSuccess ? status_of(search.on(*node.node)) : Status{};
 }
 
-Status VolumeBinding::pre_score(const HostQuery& /*query*/) const { return {StatusCode::kSkip, "", {}}; }
+Status VolumeBinding::pre_score(const HostQuery& /*query*/) const {
+  if (scores_) return {};
+  return {StatusCode::kSkip, "", {}};
+}
 
 VolumeDecisionsPtr VolumeBinding::reserve(const HostQuery& query, const NodeInfo& node) const {
+  if (shape_of(query.pod) == nullptr) return nullptr;
   const ClusterStorage& storage = query.cluster.storage();
   const bool has_unbound = has_volume(query.pod, [&](const PodVolume& volume) {
     const std::optional<std::string> name = claim_name(query.pod, volume);
@@ -94,7 +123,7 @@ VolumeDecisionsPtr VolumeBinding::reserve(const HostQuery& query, const NodeInfo
     return claim != nullptr && !claim->is_bound();
   });
   if (!has_unbound) return nullptr;
-  const ClaimSearch search(query);
+  const ClaimSearch search(query, knows_attributes_);
   if (search.pre_filter().code != StatusCode::kSuccess || !search.has_unbound()) return nullptr;
   const ClaimsOnNode found = search.on(*node.node);
   if (!found.error.empty() || !found.reasons.empty()) return nullptr;

@@ -307,6 +307,74 @@ TEST(Explain, ShowsRefusalsOfAPodThatFitsToo) {
   EXPECT_NE(run.out.find("NodeUnschedulable"), std::string::npos) << run.out;
 }
 
+/// Two nodes, a local volume on the first, and a class that makes volumes.
+std::string cluster_with_claims() {
+  const auto claim = [](const std::string& name, const std::string& class_name, const std::string& more = "") {
+    return "\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: " + name +
+           "}\nspec: {accessModes: [ReadWriteOnce], storageClassName: " + class_name + more +
+           ", resources: {requests: {storage: 1Gi}}}";
+  };
+  const auto pod = [](const std::string& name, const std::string& volumes) {
+    return "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           "}\nspec: {containers: [{name: c}], volumes: [" + volumes + "]}";
+  };
+  const std::string use_data = "{name: a, persistentVolumeClaim: {claimName: data}}";
+  const std::string use_logs = "{name: b, persistentVolumeClaim: {claimName: logs}}";
+  std::string text;
+  for (const char* name : {"n1", "n2"})
+    text += std::string("---\napiVersion: v1\nkind: Node\nmetadata: {name: ") + name +
+            ", labels: {kubernetes.io/hostname: " + name + "}}\nstatus: {allocatable: {cpu: 4, pods: 10}}\n";
+  text +=
+      "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: local}\n"
+      "provisioner: kubernetes.io/no-provisioner\nvolumeBindingMode: WaitForFirstConsumer\n"
+      "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\n"
+      "provisioner: csi.example.com\nvolumeBindingMode: WaitForFirstConsumer\n"
+      "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: now}\nprovisioner: csi.example.com\n"
+      "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv1}\nspec: {capacity: {storage: 10Gi}, "
+      "accessModes: [ReadWriteOnce], storageClassName: local, local: {path: /x}, nodeAffinity: {required: "
+      "{nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}]}}}\n"
+      "status: {phase: Available}";
+  text += claim("data", "local") + claim("logs", "fast") + claim("early", "now");
+  text += pod("web", use_data + ", " + use_logs);
+  text += pod("waits", "{name: e, persistentVolumeClaim: {claimName: early}}, " + use_logs);
+  return text + pod("lost", "{name: g, persistentVolumeClaim: {claimName: gone}}");
+}
+
+TEST(Explain, SaysWhatBecomesOfEachClaimOnWhichNodes) {
+  const std::string out = run_berth({"explain", "web", "-q", "-f", "-"}, cluster_with_claims()).out;
+  const auto has_row = [&](const std::string& claim, const std::string& verdict, const std::string& node) {
+    std::istringstream lines(out);
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("  " + claim) && line.find(verdict) != std::string::npos && line.ends_with(node))
+        return true;
+    return false;
+  };
+  EXPECT_NE(out.find("Volume claims"), std::string::npos) << out;
+  EXPECT_TRUE(has_row("data", "takes the volume pv1", "n1")) << out;
+  EXPECT_TRUE(has_row("data", "node(s) didn't find available persistent volumes to bind", "n2")) << out;
+  EXPECT_TRUE(has_row("logs", "has a volume made by the class fast", "n1")) << out;
+  const Json record = record_of("web", cluster_with_claims());
+  for (const Json& node : record["nodes"])
+    if (node["node"] == "n2") {
+      EXPECT_EQ(node["plugin"], "VolumeBinding");
+      EXPECT_EQ(node["code"], "UnschedulableAndUnresolvable");
+      EXPECT_EQ(node["reasons"], Json::array({"node(s) didn't find available persistent volumes to bind"}));
+    }
+}
+
+TEST(Explain, NamesTheClaimThatShouldBeBound) {
+  const std::string out = run_berth({"explain", "waits", "-q", "-f", "-"}, cluster_with_claims()).out;
+  EXPECT_NE(out.find("is unbound; class now does not wait for pods, or is not there"), std::string::npos) << out;
+  EXPECT_NE(out.find("not looked at: another claim ended the search"), std::string::npos) << out;
+}
+
+TEST(Explain, NamesAClaimThatIsNotThereWithTheCommandThatBringsIt) {
+  const ProgramRun run = run_berth({"explain", "lost", "-f", "-"}, cluster_with_claims());
+  EXPECT_EQ(run.out.find("Volume claims"), std::string::npos) << run.out;
+  EXPECT_NE(run.err.find("no PersistentVolumeClaim \"default/gone\""), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("kubectl get persistentvolumes,persistentvolumeclaims"), std::string::npos) << run.err;
+}
+
 TEST(Explain, TakesSeveralPodsAndANamespace) {
   const std::string twin = R"(---
 apiVersion: v1

@@ -43,6 +43,15 @@ TEST(Perf, RunsWorkloadsAndListsWhatItSkips) {
   EXPECT_EQ(last_line(run.out), "perf: 2 workloads run, 1 skipped, 1 below threshold\n");
 }
 
+TEST(Perf, AScaledWorkloadHasMorePodsOnTheSameNodes) {
+  const ProgramRun run =
+      run_berth({"perf", "--config", workload_file(), "--name", "Basic/2Nodes", "--scale", "50", "-o", "json"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const nlohmann::json workload = nlohmann::json::parse(run.out)["workloads"][0];
+  EXPECT_EQ(workload["measurements"][0]["pods"], 500) << "2 nodes of the file hold 80";
+  EXPECT_EQ(run_berth({"perf", "--config", workload_file(), "--scale", "0"}).exit_code, 2);
+}
+
 TEST(Perf, DumpsTheClusterOfEachMeasurement) {
   const std::string file = write_file("two-namespaces.yaml", R"(
 - name: Two

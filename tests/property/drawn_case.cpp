@@ -22,6 +22,13 @@ std::vector<ResourceWeight> draw_resources(Dice& dice) {
   return resources;
 }
 
+std::vector<ShapePoint> draw_shape(Dice& dice) {
+  std::vector<ShapePoint> shape;
+  for (auto u = static_cast<std::int32_t>(dice.upto(30)); u <= 100; u += 1 + static_cast<std::int32_t>(dice.upto(50)))
+    shape.push_back({u, static_cast<std::int32_t>(dice.upto(10))});
+  return shape;
+}
+
 void draw_fit_args(Dice& dice, PluginArgs& args) {
   NodeResourcesFitArgs& fit = args.node_resources_fit;
   fit.strategy =
@@ -29,10 +36,7 @@ void draw_fit_args(Dice& dice, PluginArgs& args) {
                                       ScoringStrategyType::kRequestedToCapacityRatio});
   if (dice.one_in(2)) fit.resources = draw_resources(dice);
   fit.shape.clear();
-  if (fit.strategy == ScoringStrategyType::kRequestedToCapacityRatio)
-    for (std::int32_t u = static_cast<std::int32_t>(dice.upto(30)); u <= 100;
-         u += 1 + static_cast<std::int32_t>(dice.upto(50)))
-      fit.shape.push_back({u, static_cast<std::int32_t>(dice.upto(10))});
+  if (fit.strategy == ScoringStrategyType::kRequestedToCapacityRatio) fit.shape = draw_shape(dice);
   if (dice.one_in(4)) fit.ignored_resources = {"example.com/foo"};
   if (dice.one_in(4)) fit.ignored_resource_groups = {"nvidia.com"};
   if (dice.one_in(3)) {
@@ -85,6 +89,8 @@ void draw_topology_args(Dice& dice, PluginArgs& args) {
 
 void draw_profile(Dice& dice, Profile& profile) {
   if (dice.one_in(2)) draw_fit_args(dice, profile.args);
+  if (dice.one_in(2) && !profile.args.volume_binding.shape.empty())
+    profile.args.volume_binding.shape = draw_shape(dice);
   draw_plugin_lists(dice, profile);
   draw_added_affinity(dice, profile.args.node_affinity);
   draw_topology_args(dice, profile.args);
@@ -93,6 +99,9 @@ void draw_profile(Dice& dice, Profile& profile) {
 SchedulerConfig draw_config(Dice& dice) {
   FeatureGates gates(dice.one_in(3) ? Release::k1_36 : Release::k1_35);
   if (dice.one_in(3)) gates.apply("TaintTolerationComparisonOperators=true");
+  for (const char* gate : {"StorageCapacityScoring=true", "VolumeLimitScaling=true"})
+    if (dice.one_in(3)) gates.apply(gate);
+  if (gates.release() == Release::k1_35 && dice.one_in(8)) gates.apply("VolumeAttributesClass=false");
   SchedulerConfig config = default_scheduler_config(gates);
   if (dice.one_in(3)) config.profiles.emplace_back(config.profiles.front()).scheduler_name = "second";
   for (Profile& profile : config.profiles) draw_profile(dice, profile);

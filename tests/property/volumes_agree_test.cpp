@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "host/engine/device/device_backend.h"
 #include "host/engine/reference/reference_backend.h"
 #include "host/generate/random_volumes.h"
+#include "host/objects/pod_copy.h"
 #include "tests/property/drawn_case.h"
 #include "tests/property/paired_calls.h"
 #include "tests/support/emulated_accelerator.h"
@@ -29,12 +31,32 @@ namespace {
 using test::Case;
 using test::Dice;
 
+/// Each pod names the profile that it is placed by, as it does everywhere outside of tests: VolumeBinding reads the
+/// name.
+void name_profiles(std::vector<PodToPlace>& pods, const SchedulerConfig& config) {
+  std::map<std::pair<const PodSpec*, std::int32_t>, std::shared_ptr<const PodSpec>> specs;
+  for (PodToPlace& pod : pods) {
+    const std::string& name = config.profiles[static_cast<std::size_t>(pod.profile)].scheduler_name;
+    if (pod.pod->spec->scheduler_name == name) continue;
+    std::shared_ptr<const PodSpec>& spec = specs[{pod.pod->spec.get(), pod.profile}];
+    if (spec == nullptr) {
+      auto named = std::make_shared<PodSpec>(*pod.pod->spec);
+      named->scheduler_name = name;
+      spec = std::move(named);
+    }
+    const std::shared_ptr<Pod> copy = copy_of(*pod.pod);
+    copy->spec = spec;
+    pod.pod = copy;
+  }
+}
+
 /// A case whose pods have volumes. Copies of a pod share its claims.
 Case draw_case(std::uint64_t seed) {
   Case drawn(seed);
   add_random_volumes(seed, drawn.objects);
   drawn.cache = test::fill_cache(drawn.objects);
   drawn.pods = test::pending_pods(drawn.dice, drawn.objects, drawn.config.profiles.size());
+  name_profiles(drawn.pods, drawn.config);
   return drawn;
 }
 

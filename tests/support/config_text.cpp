@@ -56,6 +56,8 @@ bool apply_args(const std::string& key, const std::string& value, PluginArgs& ar
     args.node_resources_fit.resources = resource_weights(value);
   } else if (key == "shape") {
     args.node_resources_fit.shape = shape_points(value);
+  } else if (key == "storage-shape") {
+    args.volume_binding.shape = shape_points(value);
   } else if (key == "ignored") {
     args.node_resources_fit.ignored_resources = split(value, ',');
   } else if (key == "ignored-groups") {

@@ -194,8 +194,13 @@ CsiNode read_csi_node(const std::vector<std::string>& words) {
 CsiDriver read_csi_driver(const std::vector<std::string>& words) {
   CsiDriver driver{words[1], false};
   for (std::size_t i = 2; i < words.size(); ++i) {
-    if (words[i] != "tracks-capacity") fail("no word of a CSI driver", words[i]);
-    driver.tracks_capacity = true;
+    if (words[i] == "tracks-capacity") {
+      driver.tracks_capacity = true;
+    } else if (words[i] == "needs-node-plugin") {
+      driver.needs_node_plugin = true;
+    } else {
+      fail("no word of a CSI driver", words[i]);
+    }
   }
   return driver;
 }

@@ -10,6 +10,7 @@
 #include "host/engine/reference/node_rules.h"
 #include "host/engine/reference/node_selector_match.h"
 #include "host/engine/reference/score_array.h"
+#include "host/engine/reference/volume_binding.h"
 #include "host/framework/preferred_terms.h"
 #include "host/objects/pod_requests.h"
 
@@ -147,19 +148,6 @@ std::int64_t most_allocated(const ResourcePair& pair) {
   return percent(std::min(pair.requested, pair.allocatable), pair.allocatable);
 }
 
-/// The broken line through the shape's points, flat outside them.
-std::int64_t shape_score(const std::vector<ShapePoint>& shape, std::int64_t utilization) {
-  constexpr std::int64_t kScale = 10;  // points are scored 0..10, nodes 0..100
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (utilization > shape[i].utilization) continue;
-    if (i == 0) return shape[0].score * kScale;
-    const std::int64_t y = shape[i - 1].score * kScale;
-    const std::int64_t rise = shape[i].score * kScale - y;
-    return y + rise * (utilization - shape[i - 1].utilization) / (shape[i].utilization - shape[i - 1].utilization);
-  }
-  return shape.empty() ? 0 : shape.back().score * kScale;
-}
-
 std::int64_t capacity_ratio(const std::vector<ShapePoint>& shape, const ResourcePair& pair) {
   const bool over = pair.requested > pair.allocatable;
   return shape_score(shape, over ? kMaxNodeScore : percent(pair.requested, pair.allocatable));
@@ -283,15 +271,29 @@ const Scorer* find_scorer(std::string_view plugin) {
       {"NodeResourcesFit", {node_resources_fit, Normalization::kNone}},
       {"NodeResourcesBalancedAllocation", {balanced_allocation, Normalization::kNone}},
       {"ImageLocality", {image_locality, Normalization::kNone}},
+      {"VolumeBinding", {score_binding, Normalization::kNone}},
   };
   const auto found = kScorers.find(plugin);
   return found == kScorers.end() ? nullptr : &found->second;
+}
+
+std::int64_t shape_score(const std::vector<ShapePoint>& shape, std::int64_t utilization) {
+  constexpr std::int64_t kScale = 10;  // points are scored 0..10, nodes 0..100
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (utilization > shape[i].utilization) continue;
+    if (i == 0) return shape[0].score * kScale;
+    const std::int64_t y = shape[i - 1].score * kScale;
+    const std::int64_t rise = shape[i].score * kScale - y;
+    return y + rise * (utilization - shape[i - 1].utilization) / (shape[i].utilization - shape[i - 1].utilization);
+  }
+  return shape.empty() ? 0 : shape.back().score * kScale;
 }
 
 bool pre_score_skips(const Request& request, std::string_view plugin) {
   if (!request.profile->enables(ExtensionPoint::kPreScore, plugin)) return false;
   if (plugin == "NodeAffinity") return own_terms(request).empty() && added_terms(request).empty();
   if (plugin == "NodeResourcesBalancedAllocation") return asks_no_balanced_resource(request);
+  if (plugin == "VolumeBinding") return !scores_volumes(request);
   return false;
 }
 

@@ -39,6 +39,8 @@ struct ResourcePair {
   std::int64_t requested = 0;
   std::int64_t allocatable = 0;
 };
+/// docs/behaviour/plugins-node.md 10.5: the broken line through the shape's points, flat outside them.
+std::int64_t shape_score(const std::vector<ShapePoint>& shape, std::int64_t utilization);
 /// docs/behaviour/plugins-node.md 10.3 to 10.5; `pairs` in the order of args.resources.
 std::int64_t strategy_score(const NodeResourcesFitArgs& args, const std::vector<ResourcePair>& pairs);
 /// The v1.35 formula of docs/behaviour/plugins-node.md 11.

@@ -52,7 +52,7 @@ Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) const {
   known_pods_->check_prepared({&pod, 1});
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
   if (nodes_.empty()) return {{}, {}, std::string(kNoNodesText), "", {}};
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins))
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins))
     return failed(*reason);
 
   const reference::ClusterView cluster = view();
@@ -85,7 +85,7 @@ Evaluation ReferenceBackend::evaluate(const PodToPlace& pod) const {
 NodeProbe ReferenceBackend::probe(const PodToPlace& pod, std::string_view node_name) const {
   known_pods_->check_prepared({&pod, 1});
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (nodes_.empty() || unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins)) return {};
+  if (nodes_.empty() || unsupported_reason(*pod.pod, profile, engine_.host_plugins)) return {};
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
   const PreFilterResult pre = pre_filter(request);
@@ -129,7 +129,7 @@ PodVerdicts ReferenceBackend::verdicts(const PodToPlace& pod) const {
   known_pods_->check_prepared({&pod, 1});
   if (nodes_.empty()) return {};
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins))
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins))
     return {{}, {}, *reason};
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
@@ -150,7 +150,7 @@ PodStatuses ReferenceBackend::statuses_on(const PodToPlace& pod, std::span<const
   known_pods_->check_prepared({&pod, 1});
   if (nodes_.empty()) return {};
   const Profile& profile = config_.profiles.at(static_cast<std::size_t>(pod.profile));
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins))
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins))
     return {{}, *reason};
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*pod.pod, profile, config_.gates, cluster);
@@ -182,7 +182,7 @@ NodeStatus ReferenceBackend::dry_run_one(const PodToPlace& preemptor, const Vict
   const reference::ClusterView cluster = view();
   const Request request = reference::make_request(*preemptor.pod, profile, config_.gates, cluster);
   PreFilterResult pre = pre_filter(request);
-  if (const auto reason = unsupported_reason(*preemptor.pod, profile, config_.gates, engine_.host_plugins))
+  if (const auto reason = unsupported_reason(*preemptor.pod, profile, engine_.host_plugins))
     return {{StatusCode::kError, "", {*reason}}, false};
   if (pre.status.code == StatusCode::kError) return {{StatusCode::kError, "", {pre.status.message()}}, false};
   if (pre.status.code == StatusCode::kUnschedulableAndUnresolvable)

@@ -193,7 +193,7 @@ ReferenceBackend::Decision ReferenceBackend::decide(const PodToPlace& pod, const
   search.among = limits.among;
   if (search.count_among(nodes_.size()) == 0)
     return {OutcomeKind::kUnschedulable, kNoNode, 0, {std::string(kNoNodesText), {}}};
-  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, config_.gates, engine_.host_plugins)) {
+  if (std::optional<std::string> reason = unsupported_reason(*pod.pod, profile, engine_.host_plugins)) {
     return {OutcomeKind::kError, kNoNode, 0, {std::move(*reason), {}}};
   }
   const reference::ClusterView cluster = view();

@@ -84,7 +84,7 @@ std::string score_error(const Request& request) {
   if (has(ExtensionPoint::kScore) && !has(ExtensionPoint::kPreScore)) {
     if (std::string error = node_affinity_error(request); !error.empty()) return error;
   }
-  return missing_score_state(*request.profile).value_or("");
+  return missing_score_state(*request.profile, *request.gates).value_or("");
 }
 
 // Score and NormalizeScore

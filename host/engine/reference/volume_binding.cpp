@@ -2,12 +2,16 @@
 #include "host/engine/reference/volume_binding.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <vector>
 
+#include "host/config/node_score.h"
 #include "host/engine/reference/label_matcher.h"
+#include "host/engine/reference/node_scores.h"
 #include "host/engine/reference/node_selector_match.h"
 #include "host/engine/reference/volumes.h"
 #include "host/framework/go_sort.h"
@@ -25,6 +29,16 @@ struct PodClaims {
   std::string error;
 };
 
+/// kube-scheduler's int64 arithmetic wraps round.
+std::int64_t wrapped(__int128 exact) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(exact)); }
+
+/// Bytes of a claim that may count in the score, and those of the volume or the capacity that it is given.
+struct Sized {
+  std::string class_name;
+  std::int64_t requested;
+  std::int64_t capacity;
+};
+
 /// FindPodVolumes: the four flags of 1.3, and what was chosen.
 struct Found {
   bool affinity_holds = true;
@@ -33,6 +47,8 @@ struct Found {
   bool volumes_exist = true;
   std::string error;
   VolumeDecisions decisions;
+  std::vector<Sized> matched;
+  std::vector<Sized> provisioned;  ///< those whose capacity is tracked
   bool is_accepted() const { return affinity_holds && can_bind && has_space && volumes_exist && error.empty(); }
 };
 
@@ -132,6 +148,8 @@ const PersistentVolume* match(const Request& request, const VolumeClaim& claim, 
   return smallest;
 }
 
+std::int64_t bytes_of(const VolumeClaim& claim) { return claim.request.value_or(Quantity()).value(); }
+
 bool allows(const StorageClass& object, const Node& node) {
   if (object.allowed_topologies.empty()) return true;
   for (const StorageClass::TopologyTerm& term : object.allowed_topologies) {
@@ -145,18 +163,19 @@ bool allows(const StorageClass& object, const Node& node) {
   return false;
 }
 
-bool has_room(const Request& request, const VolumeClaim& claim, const StorageClass& object, const Node& node) {
+/// @param chosen  set to the capacity that is enough, where it is tracked
+bool has_room(const Request& request, const VolumeClaim& claim, const StorageClass& object, const Node& node,
+              const CsiStorageCapacity*& chosen) {
   const CsiDriver* driver = storage_of(request).csi_driver(object.provisioner);
   if (!claim.request || driver == nullptr || !driver->tracks_capacity) return true;
-  bool has = false;
   storage_of(request).for_each_capacity([&](const CsiStorageCapacity& capacity) {
     if (capacity.class_name != claim.class_name || !capacity.node_topology) return;
     const auto& limit = capacity.volume_size_max ? capacity.volume_size_max : capacity.capacity;
     if (!limit || limit->value() < claim.request->value()) return;
-    if (label_selector_problem(capacity.node_topology)) return;
-    has = has || LabelMatcher(capacity.node_topology).matches(node.labels);
+    if (chosen != nullptr || label_selector_problem(capacity.node_topology)) return;
+    if (LabelMatcher(capacity.node_topology).matches(node.labels)) chosen = &capacity;
   });
-  return has;
+  return chosen != nullptr;
 }
 
 void provision(const Request& request, const Claims& claims, const Node& node, Found& found) {
@@ -165,8 +184,12 @@ void provision(const Request& request, const Claims& claims, const Node& node, F
     found.can_bind =
         !object.provisioner.empty() && object.provisioner != "kubernetes.io/no-provisioner" && allows(object, node);
     if (!found.can_bind) return;
-    found.has_space = has_room(request, *claim, object, node);
+    const CsiStorageCapacity* chosen = nullptr;
+    found.has_space = has_room(request, *claim, object, node, chosen);
     if (!found.has_space) return;
+    if (chosen != nullptr)
+      found.provisioned.push_back(
+          {claim->class_name, bytes_of(*claim), chosen->capacity ? chosen->capacity->value() : 0});
     found.decisions.provisions.push_back({claim->full_name(), claim->class_name});
   }
 }
@@ -191,6 +214,12 @@ Found find_volumes(const Request& request, const Node& node) {
   });
   std::set<std::string> chosen;
   for (const VolumeClaim* claim : to_match) {
+    const bool is_too_new = !request.gates->enabled("VolumeAttributesClass") && !claim->attributes_class.empty();
+    if (is_too_new) {
+      found.error = "unsupported volumeAttributesClassName is set on claim " + claim->full_name() +
+                    " when the feature-gate VolumeAttributesClass is disabled";
+      return found;
+    }
     if (const auto problem = label_selector_problem(claim->selector)) {
       found.error = "error creating internal label selector for claim: " + claim->full_name() + ": " + *problem;
       return found;
@@ -202,6 +231,7 @@ Found find_volumes(const Request& request, const Node& node) {
     }
     chosen.insert(volume->name);
     found.decisions.matches.push_back({claim->full_name(), volume->name});
+    found.matched.push_back({volume->class_name, bytes_of(*claim), volume->capacity.value()});
   }
   provision(request, unmatched, node, found);
   return found;
@@ -256,8 +286,38 @@ Status filter_binding(const Request& request, const Node& node) {
   return status;
 }
 
+bool scores_volumes(const Request& request) {
+  if (!request.gates->enabled("StorageCapacityScoring")) return false;
+  for (const PodVolume& volume : request.pod->rare().volumes)
+    if (claim_of(*request.pod, volume)) return true;
+  return false;
+}
+
+std::int64_t score_binding(const Request& request, const NodeState& state) {
+  // Without its Filter the plugin knows of no volumes.
+  if (!scores_volumes(request) || !request.profile->enables(ExtensionPoint::kFilter, "VolumeBinding")) return 0;
+  const Found found = find_volumes(request, *state.node);
+  const bool is_static = !found.matched.empty();
+  std::map<std::string, Sized> classes;
+  for (const Sized& one : is_static ? found.matched : found.provisioned) {
+    Sized& sum = classes.try_emplace(one.class_name, Sized{one.class_name, 0, 0}).first->second;
+    sum.requested = wrapped(static_cast<__int128>(sum.requested) + one.requested);
+    sum.capacity = is_static ? wrapped(static_cast<__int128>(sum.capacity) + one.capacity) : one.capacity;
+  }
+  if (classes.empty()) return 0;
+  double total = 0;
+  for (const auto& [name, sum] : classes) {
+    const bool is_full = sum.capacity == 0 || sum.requested > sum.capacity;
+    const std::int64_t utilization =
+        is_full ? kMaxNodeScore : wrapped(static_cast<__int128>(sum.requested) * kMaxNodeScore) / sum.capacity;
+    total += static_cast<double>(shape_score(request.profile->args.volume_binding.shape, utilization));
+  }
+  return std::llround(total / static_cast<double>(classes.size()));
+}
+
 VolumeDecisionsPtr decide_volumes(const Request& request, const Node& node) {
-  if (!request.profile->enables(ExtensionPoint::kReserve, "VolumeBinding")) return nullptr;
+  for (const ExtensionPoint point : {ExtensionPoint::kReserve, ExtensionPoint::kFilter})
+    if (!request.profile->enables(point, "VolumeBinding")) return nullptr;
   if (!pre_filter_binding(request).ok() || claims_of(request).delayed.empty()) return nullptr;
   Found found = find_volumes(request, node);
   if (!found.is_accepted()) return nullptr;

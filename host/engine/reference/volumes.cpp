@@ -229,6 +229,16 @@ Status collect(const Pod& pod, bool is_new, const CsiNode* node, const ClusterSt
   return {};
 }
 
+/// With the gate VolumeLimitScaling; v1.36 asks the driver whether it matters.
+bool lacks_driver(const std::string& driver, const CsiNode* node, const ClusterStorage& storage, Release release) {
+  const CsiDriver* object = storage.csi_driver(driver);
+  if (object == nullptr || (release == Release::k1_36 && !object->needs_node_plugin)) return false;
+  if (node == nullptr) return true;
+  for (const CsiNode::Driver& there : node->drivers)
+    if (there.name == driver) return false;
+  return true;
+}
+
 Status filter_limits(const Request& request, const NodeState& state) {
   const ClusterStorage& storage = storage_of(request);
   const CsiNode* node = storage.csi_node(state.node->name);
@@ -239,7 +249,12 @@ Status filter_limits(const Request& request, const NodeState& state) {
   if (node != nullptr)
     for (const CsiNode::Driver& driver : node->drivers)
       if (driver.limit) limits[driver.name] = *driver.limit;
-  if (wanted.empty() || limits.empty()) return {};
+  if (wanted.empty()) return {};
+  if (request.gates->enabled("VolumeLimitScaling"))
+    for (const auto& [name, driver] : wanted)
+      if (lacks_driver(driver, node, storage, release))
+        return refuse("NodeVolumeLimits", kResolvable, driver + " CSI driver is not installed on the node");
+  if (limits.empty()) return {};
   Attached used;
   for (const PodOnNode& other : state.pods)
     if (Status status = collect(*other.pod, false, node, storage, release, used); !status.ok()) return status;

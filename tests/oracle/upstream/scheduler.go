@@ -72,7 +72,7 @@ func NewScheduler(ctx context.Context, config *schedulerapi.KubeSchedulerConfigu
 	frameworkOptions := []frameworkruntime.Option{
 		frameworkruntime.WithComponentConfigVersion(config.TypeMeta.APIVersion),
 		frameworkruntime.WithClientSet(client),
-		frameworkruntime.WithInformerFactory(factory),
+		frameworkruntime.WithInformerFactory(orderedFactory{factory}),
 		frameworkruntime.WithSharedDRAManager(draManager),
 		frameworkruntime.WithSnapshotSharedLister(s.Snapshot),
 		frameworkruntime.WithParallelism(1),
@@ -99,6 +99,9 @@ func (s *Scheduler) addProfile(ctx context.Context, profile *schedulerapi.KubeSc
 	for name, factory := range registry {
 		registry[name] = func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
 			p, err := factory(ctx, args, h)
+			if limits, ok := p.(*nodevolumelimits.CSILimits); ok && err == nil {
+				p = firstDriver{limits}
+			}
 			if err == nil {
 				made[name] = p
 			}

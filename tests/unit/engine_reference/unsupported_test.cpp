@@ -40,26 +40,33 @@ FeatureGates with_gate(std::string_view setting) {
 }
 
 TEST(UnsupportedReason, IsAbsentForAnOrdinaryPodAndForVolumes) {
-  EXPECT_EQ(unsupported_reason(pod_with({}), default_profile(), FeatureGates()), std::nullopt);
-  EXPECT_EQ(unsupported_reason(pod_with_claim(), default_profile(), FeatureGates()), std::nullopt);
+  EXPECT_EQ(unsupported_reason(pod_with({}), default_profile()), std::nullopt);
+  EXPECT_EQ(unsupported_reason(pod_with_claim(), default_profile()), std::nullopt);
 }
 
 TEST(UnsupportedReason, NamesThePluginOfResourceClaims) {
   PodRare rare;
   rare.resource_claims = {"gpu"};
   const Pod pod = pod_with(std::move(rare));
-  EXPECT_EQ(unsupported_reason(pod, default_profile(), FeatureGates()),
+  EXPECT_EQ(unsupported_reason(pod, default_profile()),
             "plugin \"DynamicResources\" is not supported yet: the pod uses the resource claim \"gpu\"");
-  EXPECT_EQ(unsupported_reason(pod, without({"DynamicResources"}), FeatureGates()), std::nullopt);
+  EXPECT_EQ(unsupported_reason(pod, without({"DynamicResources"})), std::nullopt);
 }
 
-TEST(UnsupportedReason, NamesTheGateThatChangesAPluginOfVolumes) {
+TEST(MissingScoreState, NamesVolumeBindingOnlyWithItsGate) {
+  Profile profile = default_profile();
+  const auto leave_out = [&](ExtensionPoint point) {
+    std::erase_if(profile.plugins[static_cast<std::size_t>(point)],
+                  [](const EnabledPlugin& plugin) { return plugin.name == "VolumeBinding"; });
+  };
+  leave_out(ExtensionPoint::kPreFilter);
+  EXPECT_EQ(missing_score_state(profile, FeatureGates()), std::nullopt);
   const FeatureGates gates = with_gate("StorageCapacityScoring=true");
-  EXPECT_EQ(unsupported_reason(pod_with_claim(), default_profile(), gates),
-            "feature gate StorageCapacityScoring is not supported yet for plugin \"VolumeBinding\": the pod uses "
-            "volumes");
-  EXPECT_EQ(unsupported_reason(pod_with_claim(), without({"VolumeBinding"}), gates), std::nullopt);
-  EXPECT_EQ(unsupported_reason(pod_with({}), default_profile(), gates), std::nullopt);
+  EXPECT_EQ(missing_score_state(default_profile(), gates), std::nullopt);
+  EXPECT_EQ(missing_score_state(profile, gates), "running PreScore plugin \"VolumeBinding\": not found");
+  leave_out(ExtensionPoint::kPreScore);
+  EXPECT_EQ(missing_score_state(profile, gates),
+            "running Score plugins: plugin \"VolumeBinding\" failed with: not found");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ std::uint64_t hash_of(const std::string& text) {
 TEST(RandomConfiguration, ASeedGivesTheSameConfigurationInEveryVersion) {
   EXPECT_EQ(random_configuration(3).json, random_configuration(3).json);
   EXPECT_NE(random_configuration(3).json, random_configuration(4).json);
-  EXPECT_EQ(hash_of(random_configuration(2).json), 9780699925202355852ULL);
+  EXPECT_EQ(hash_of(random_configuration(2).json), 4792115028438707135ULL);
 }
 
 /// How often each choice of a configuration occurs.
@@ -48,8 +48,8 @@ class Count {
     gates.apply(made.feature_gates);
     const SchedulerConfig config = parse_scheduler_config(made.json, "c", gates);
     see(config.profiles.size() == 2, "second profile");
-    for (const char* gate :
-         {"TaintTolerationComparisonOperators", "NodeDeclaredFeatures", "MatchLabelKeysInPodTopologySpread"}) {
+    for (const char* gate : {"TaintTolerationComparisonOperators", "NodeDeclaredFeatures",
+                             "MatchLabelKeysInPodTopologySpread", "StorageCapacityScoring", "VolumeLimitScaling"}) {
       see(gates.enabled(gate), std::string(gate) + " on");
       see(!gates.enabled(gate), std::string(gate) + " off");
     }
@@ -64,6 +64,7 @@ class Count {
     const PluginArgs& args = profile.args;
     see(args.node_resources_fit.strategy == ScoringStrategyType::kMostAllocated, "most allocated");
     see(!args.node_resources_fit.shape.empty(), "shape");
+    see(args.volume_binding.shape.size() > 2, "shape of volumes");
     see(!args.node_resources_fit.ignored_resources.empty(), "ignored resources");
     see(!args.node_resources_fit.ignored_resource_groups.empty(), "ignored groups");
     see(args.node_affinity.added_affinity.has_value(), "added affinity");
@@ -76,7 +77,7 @@ class Count {
       see(!constraint.schedule_anyway, "hard default");
     }
     see(profile.at(ExtensionPoint::kScore).empty(), "no scores");
-    for (const char* plugin : {"PodTopologySpread", "InterPodAffinity", "NodePorts"}) {
+    for (const char* plugin : {"PodTopologySpread", "InterPodAffinity", "NodePorts", "VolumeBinding"}) {
       const bool filters = profile.enables(ExtensionPoint::kFilter, plugin);
       const bool has_state = profile.enables(ExtensionPoint::kPreFilter, plugin);
       see(!filters, std::string(plugin) + " does not filter");
@@ -97,6 +98,12 @@ TEST(RandomConfiguration, EveryChoiceOccursWithinAThousandSeeds) {
                            "NodeDeclaredFeatures off",
                            "MatchLabelKeysInPodTopologySpread on",
                            "MatchLabelKeysInPodTopologySpread off",
+                           "StorageCapacityScoring on",
+                           "StorageCapacityScoring off",
+                           "VolumeLimitScaling on",
+                           "VolumeLimitScaling off",
+                           "shape of volumes",
+                           "VolumeBinding does not filter",
                            "most allocated",
                            "shape",
                            "ignored resources",

@@ -86,12 +86,12 @@ provisioner: p
 apiVersion: storage.k8s.io/v1
 kind: CSINode
 metadata: {name: node-1, annotations: {storage.alpha.kubernetes.io/migrated-plugins: "a,b"}}
-spec: {drivers: [{name: d, nodeID: x, allocatable: {count: 7}}, {name: e, nodeID: x}]}
+spec: {drivers: [{name: d, nodeID: x, topologyKeys: [zone, host], allocatable: {count: 7}}, {name: e, nodeID: x}]}
 ---
 apiVersion: storage.k8s.io/v1
 kind: CSIDriver
 metadata: {name: d}
-spec: {storageCapacity: true}
+spec: {storageCapacity: true, preventPodSchedulingIfMissing: true}
 ---
 apiVersion: storage.k8s.io/v1
 kind: CSIStorageCapacity
@@ -113,8 +113,11 @@ spec: {attacher: d, nodeName: node-1, source: {persistentVolumeName: v}}
   EXPECT_EQ(storage.classes.at(1).binding_mode, StorageClass::BindingMode::kImmediate);
   EXPECT_EQ(storage.csi_nodes.at(0).drivers.at(0).limit, 7);
   EXPECT_FALSE(storage.csi_nodes.at(0).drivers.at(1).limit);
+  EXPECT_EQ(storage.csi_nodes.at(0).drivers.at(0).topology_keys, (std::vector<std::string>{"zone", "host"}));
+  EXPECT_TRUE(storage.csi_nodes.at(0).drivers.at(1).topology_keys.empty());
   EXPECT_EQ(storage.csi_nodes.at(0).migrated_plugins, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(storage.csi_drivers.at(0).tracks_capacity);
+  EXPECT_TRUE(storage.csi_drivers.at(0).needs_node_plugin);
   EXPECT_TRUE(storage.capacities.at(0).node_topology.has_value());
   EXPECT_EQ(storage.capacities.at(0).volume_size_max->value(), std::int64_t{4} << 30);
   EXPECT_EQ(storage.attachments.at(0).volume_name, "v");

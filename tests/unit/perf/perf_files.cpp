@@ -93,10 +93,10 @@ PerfFile small_file(const std::string& ops, const std::string& workload) {
   return parse_perf_file(text, template_folder() + "performance-config.yaml");
 }
 
-WorkloadPlan small_plan(const std::string& ops, const std::string& workload) {
+WorkloadPlan small_plan(const std::string& ops, const std::string& workload, PlanScale scale) {
   const PerfFile file = small_file(ops, workload);
   const PerfTestCase& test_case = file.cases.at(0);
-  return plan_workload(file, test_case, test_case.workloads.at(0), PlanDepth::kWhole);
+  return plan_workload(file, test_case, test_case.workloads.at(0), PlanDepth::kWhole, scale);
 }
 
 }  // namespace berth::test

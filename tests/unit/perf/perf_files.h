@@ -18,6 +18,6 @@ const std::string& template_folder();
 PerfFile small_file(const std::string& ops, const std::string& workload = "");
 
 /// The plan of the only workload of small_file().
-WorkloadPlan small_plan(const std::string& ops, const std::string& workload = "");
+WorkloadPlan small_plan(const std::string& ops, const std::string& workload = "", PlanScale scale = {});
 
 }  // namespace berth::test

@@ -83,6 +83,31 @@ TEST(WorkloadPlan, PodsHaveVolumesAndNodesCsiNodesWhereTheFileSaysSo) {
       "Case/Small: expected persistentVolumeTemplatePath and persistentVolumeClaimTemplatePath, or neither");
 }
 
+TEST(WorkloadPlan, AScaleMultipliesPodsAndWhatNodesOffer) {
+  const std::string ops =
+      "  - opcode: createNodes\n    count: 3\n    nodeAllocatableStrategy: {csiNodeAllocatable: {a.b: {count: 20}}}\n"
+      "  - {opcode: createNamespaces, prefix: set, count: 2}\n"
+      "  - {opcode: createAny, templatePath: volume.yaml, count: 4}\n"
+      "  - {opcode: createPodSets, count: 2, namespacePrefix: set, createPodsOp: {opcode: createPods, count: 5}}\n"
+      "  - {opcode: createPods, count: 2, collectMetrics: true}\n";
+  const WorkloadPlan plan = small_plan(ops, "", {20});
+  ASSERT_EQ(plan.skip_reason, "");
+  const auto& nodes = std::get<CreateNodesOp>(plan.ops.at(0).op);
+  EXPECT_EQ(nodes.count.value, 3);
+  EXPECT_EQ(std::get<SetNodeAllocatable>(nodes.strategy).drivers.at(0).limit, 400);
+  const Node& node = *std::get<NodePtr>(plan.ops[0].objects.at(0).at(0).object);
+  EXPECT_EQ(node.allocatable.milli_cpu, 80'000);
+  EXPECT_EQ(node.allocatable.memory_bytes, std::int64_t{640} << 30);
+  EXPECT_EQ(node.allowed_pod_number, 2200);
+  EXPECT_EQ(std::get<CreateNamespacesOp>(plan.ops.at(1).op).count.value, 2);
+  EXPECT_EQ(std::get<CreateAnyOp>(plan.ops.at(2).op).count.value, 80);
+  ASSERT_EQ(plan.ops.size(), 6U);
+  EXPECT_EQ(std::get<CreatePodsOp>(plan.ops.at(4).op).count.value, 100);
+  EXPECT_EQ(std::get<CreatePodsOp>(plan.ops.at(5).op).count.value, 40);
+  EXPECT_EQ(small_plan("  - {opcode: createPods, count: 60000, collectMetrics: true}\n", "", {20}).skip_reason,
+            "an operation that creates 20 times 60000 objects, more than 1000000");
+}
+
 TEST(WorkloadPlan, RunsWithHintsWhereTheFileTurnsThemOff) {
   EXPECT_TRUE(small_plan(kMeasure, "    featureGates: {SchedulerQueueingHints: false}\n").hints_on);
   EXPECT_FALSE(small_plan(kMeasure, "    featureGates: {SchedulerQueueingHints: true}\n").hints_on);

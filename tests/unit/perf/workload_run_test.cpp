@@ -20,6 +20,8 @@ class FirstNodeScheduler final : public PerfScheduler {
 
   std::size_t run(std::size_t attempts_max) override {
     std::size_t tried = 0;
+    if (volumes_at_first_pod < 0 && store_.count<Pod>() > 0)
+      volumes_at_first_pod = static_cast<std::int64_t>(store_.count<PersistentVolume>());
     for (const StoredPodPtr& pod : store_.list<Pod>().items) {
       if (tried == attempts_max) break;
       if (!pod->object->node_name.empty() || !pod->object->rare().scheduling_gates.empty()) continue;
@@ -29,6 +31,8 @@ class FirstNodeScheduler final : public PerfScheduler {
   }
   std::int64_t next_wake_us() const override { return kNeverUs; }
   std::int64_t preempted() const override { return 0; }
+
+  std::int64_t volumes_at_first_pod = -1;
 
  private:
   bool attempt(const StoredPod& pod) {
@@ -64,12 +68,15 @@ struct Bench {
   std::function<void(std::int64_t)> sleep_until = [this](std::int64_t time_us) { clock.advance_to(time_us); };
   WorkloadRunOptions options;
   std::int64_t pods_per_second = 1000;
+  std::int64_t volumes_at_first_pod = 0;
 
   std::vector<PerfMeasurement> run(const std::string& ops) {
     FirstNodeScheduler scheduler(store, clock, pods_per_second);
     const WorkloadPlan plan = test::small_plan(ops);
     EXPECT_EQ(plan.skip_reason, "");
-    return WorkloadRun(store, scheduler, sleep_until, options).execute(plan.ops);
+    auto measured = WorkloadRun(store, scheduler, sleep_until, options).execute(plan.ops);
+    volumes_at_first_pod = scheduler.volumes_at_first_pod;
+    return measured;
   }
   std::string error_of(const std::string& ops) {
     try {
@@ -109,6 +116,20 @@ TEST(WorkloadRun, EachPodHasItsClaimAndVolumeAndEachNodeItsCsiNode) {
   std::set<std::string> claims;
   for (const StoredPodPtr& pod : bench.store.list<Pod>().items) claims.insert(pod->object->rare().volumes.at(0).name);
   EXPECT_EQ(claims, (std::set<std::string>{"pvc-0", "pvc-1"}));
+}
+
+TEST(WorkloadRun, VolumesAreThereBeforeTheMeasurementWhereTheyComeFirst) {
+  const std::string ops = std::string(kNodes) +
+                          "  - {opcode: createPods, count: 1500, collectMetrics: true, podTemplatePath: pod.yaml, "
+                          "persistentVolumeTemplatePath: volume.yaml, persistentVolumeClaimTemplatePath: claim.yaml}\n";
+  for (const bool volumes_first : {false, true}) {
+    Bench bench;
+    bench.options.volumes_first = volumes_first;
+    const std::vector<PerfMeasurement> measured = bench.run(ops);
+    EXPECT_EQ(measured.at(0).pods, 1500);
+    EXPECT_EQ(bench.volumes_at_first_pod, volumes_first ? 1500 : 1024);
+    EXPECT_EQ(bench.store.count<VolumeClaim>(), 1500U);
+  }
 }
 
 TEST(WorkloadRun, SamplesWhereARunTakesSeconds) {

@@ -151,10 +151,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "file.yaml: line 3, clusters[0]: got \"-\", expected the path of a file or folder"},
         BadScenario{"actions: [{create: [" + pod_text("a") + "]}]\n",
                     "file.yaml: line 3, actions[0].at: absent, " + kDuration},
-        BadScenario{"actions: [{at: 1s}]\n",
-                    "file.yaml: line 3, actions[0]: expected create, update or delete with at least one entry"},
+        BadScenario{
+            "actions: [{at: 1s}]\n",
+            "file.yaml: line 3, actions[0]: expected create, update, delete or provisioners with at least one entry"},
         BadScenario{"actions: [7]\n",
-                    "file.yaml: line 3, actions[0]: got 7, expected an object with at, and create, update or delete"},
+                    "file.yaml: line 3, actions[0]: got 7, expected an object with at, and create, update, delete or "
+                    "provisioners"},
         BadScenario{"actions:\n- at: 1s\n  create:\n  - {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: "
                     "{priority: high, containers: [{name: c}]}}\n",
                     "file.yaml: line 6, actions[0].create[0].spec.priority: got \"high\", expected an integer"},

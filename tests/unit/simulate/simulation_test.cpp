@@ -139,6 +139,43 @@ TEST(Simulation, ACordonedNodeTakesNoPodUntilItIsUncordoned) {
   EXPECT_EQ(pod_of(result, "p").placed_us, 50 * kSecondUs);
 }
 
+std::string storage_class(const std::string& name, const std::string& mode) {
+  return "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: " + name +
+         "}, provisioner: csi.example.com, volumeBindingMode: " + mode + "}";
+}
+std::string claim(const std::string& name, const std::string& class_name) {
+  return "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: " + name +
+         "}, spec: {accessModes: [ReadWriteOnce], storageClassName: " + class_name +
+         ", resources: {requests: {storage: 1Gi}}}}";
+}
+std::string claim_pod(const std::string& name, const std::string& claim_name) {
+  return pod(name, "volumes: [{name: v, persistentVolumeClaim: {claimName: " + claim_name + "}}], ");
+}
+
+TEST(Simulation, AClaimThatDoesNotWaitIsBoundForItsPod) {
+  const SimulationResult result =
+      run("until: 1m\nactions: [{at: 1s, create: [" + node("n1", 2) + ", " + storage_class("s", "Immediate") + ", " +
+          claim("c", "s") + ", " + claim_pod("p", "c") + "]}]\n");
+  EXPECT_EQ(pod_of(result, "p").placed_us, kSecondUs);
+}
+
+TEST(Simulation, APodWaitsWhileTheProvisionerOfItsClaimFails) {
+  for (const char* mode : {"Immediate", "WaitForFirstConsumer"}) {
+    const SimulationResult result =
+        run("until: 5m\nactions: [{at: 0s, provisioners: [{name: csi.example.com, fails: true}], create: [" +
+            node("n1", 2) + ", " + storage_class("s", mode) + ", " + claim("c", "s") + ", " + claim_pod("p", "c") +
+            "]}, {at: 60s, provisioners: [{name: csi.example.com, fails: false}]}]\n");
+    ASSERT_TRUE(pod_of(result, "p").placed_us.has_value()) << mode;
+    EXPECT_GE(*pod_of(result, "p").placed_us, 60 * kSecondUs) << mode;
+    EXPECT_LE(*pod_of(result, "p").placed_us, 75 * kSecondUs) << mode << ": within a backoff";
+    if (std::string_view(mode) == "Immediate") continue;
+    const auto is_failure = [](const auto& event) {
+      return event.note.find("binding volumes: provisioning failed for PVC \"c\"") != std::string::npos;
+    };
+    EXPECT_TRUE(std::any_of(result.events.begin(), result.events.end(), is_failure));
+  }
+}
+
 TEST(Simulation, EndsWhenRetriedPodsFindNoNode) {
   const SimulationResult result = run("actions: [{at: 0s, create: [" + pod("p") + "]}]\n");
   EXPECT_EQ(result.end, SimulationEnd::kQuiet);

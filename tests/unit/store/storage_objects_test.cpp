@@ -130,6 +130,45 @@ TEST_F(StorageObjectsTest, DecisionsBindClaimsToVolumesOldAndNew) {
   EXPECT_EQ(made.node_affinity->front().match_expressions.front().values, (std::vector<std::string>{"a", "b"}));
 }
 
+TEST_F(StorageObjectsTest, ANewVolumeIsReachedWhereTheNodeIs) {
+  const auto node = std::make_shared<Node>();
+  node->name = "n1";
+  node->labels = LabelMap({{"zone", "b"}, {"host", "h1"}});
+  store.create(NodePtr(node));
+  StorageClass zoned{"s", "csi.example.com", StorageClass::BindingMode::kWaitForFirstConsumer, {}};
+  zoned.allowed_topologies = {{{{"zone", {"x"}}}}, {{{"zone", {"a", "b"}}}}};
+  put(zoned);
+  put(claim("by-class"));
+  ASSERT_TRUE(store.bind_volumes({"n1", {}, {{"default/by-class", "s"}}}).is_success());
+  const std::vector<NodeSelectorTerm> in_b = {{{{"zone", SelectorOperator::kIn, {"b"}}}, {}}};
+  EXPECT_EQ(volume_now(claim_now("by-class").volume_name).node_affinity, in_b);
+  put(CsiNode{"n1", {{"csi.other.com", {}, {"zone"}}, {"csi.example.com", {}, {"host", "rack"}}}, {}});
+  put(claim("by-driver"));
+  ASSERT_TRUE(store.bind_volumes({"n1", {}, {{"default/by-driver", "s"}}}).is_success());
+  const std::vector<NodeSelectorTerm> on_h1 = {{{{"host", SelectorOperator::kIn, {"h1"}}}, {}}};
+  EXPECT_EQ(volume_now(claim_now("by-driver").volume_name).node_affinity, on_h1);
+  put(StorageClass{"everywhere", "csi.third.com", StorageClass::BindingMode::kWaitForFirstConsumer, {}});
+  put(claim("anywhere"));
+  ASSERT_TRUE(store.bind_volumes({"n1", {}, {{"default/anywhere", "everywhere"}}}).is_success());
+  EXPECT_FALSE(volume_now(claim_now("anywhere").volume_name).node_affinity.has_value());
+}
+
+TEST_F(StorageObjectsTest, AProvisionerFailsUntilItIsMended) {
+  put(StorageClass{"s", "p", StorageClass::BindingMode::kWaitForFirstConsumer, {}});
+  put(volume("v"));
+  put(claim("c"));
+  put(claim("d"));
+  store.set_provisioner_fails("p", true);
+  const std::uint64_t version = store.resource_version();
+  const StoreStatus status = store.bind_volumes({"n1", {{"default/c", "v"}}, {{"default/d", "s"}}});
+  EXPECT_EQ(status.reason, StoreReason::kInternalError);
+  EXPECT_EQ(status.message, "provisioning failed for PVC \"d\"");
+  EXPECT_EQ(store.resource_version(), version);
+  EXPECT_TRUE(store.bind_volumes({"n1", {{"default/c", "v"}}, {}}).is_success()) << "nothing is to be made";
+  store.set_provisioner_fails("p", false);
+  EXPECT_TRUE(store.bind_volumes({"n1", {}, {{"default/d", "s"}}}).is_success());
+}
+
 TEST_F(StorageObjectsTest, DecisionsThatCannotBeKeptChangeNothing) {
   put(StorageClass{"s", "p", StorageClass::BindingMode::kWaitForFirstConsumer, {}});
   PersistentVolume taken = volume("taken");
