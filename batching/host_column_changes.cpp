@@ -33,7 +33,8 @@ void HostColumns::note_domain(Changes& changes, std::int32_t slot, const std::st
 
 void HostColumns::note_pod(const Pod& pod, std::int32_t slot) {
   if (columns_.empty() || !concern(pod)) return;  // without a column the pod's memory, mostly a cache miss, is not read
-  const HostQuery query{pod, cluster_.cache(), nullptr, nullptr, &users_};
+  const bool by_claims = knows_claims_ && registered_.empty();
+  const HostQuery query{pod, cluster_.cache(), nullptr, nullptr, by_claims ? &users_ : nullptr};
   for (std::size_t p = 0; p < plugins_.size(); ++p) {
     if (!plugins_[p]->concerns(pod)) continue;
     const HostReach reach = plugins_[p]->reach(query, snapshot_.node(slot));

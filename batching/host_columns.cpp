@@ -38,8 +38,8 @@ std::uint32_t index_of(const Status& status, std::vector<Status>& list) {
 
 }  // namespace
 
-HostColumns::HostColumns(HostPlugins plugins, const EngineCluster& cluster, const Snapshot& snapshot)
-    : plugins_(std::move(plugins)), cluster_(cluster), snapshot_(snapshot) {
+HostColumns::HostColumns(HostPlugins plugins, const EngineCluster& cluster, const Snapshot& snapshot, bool knows_claims)
+    : plugins_(std::move(plugins)), cluster_(cluster), snapshot_(snapshot), knows_claims_(knows_claims) {
   std::copy_if(plugins_.begin(), plugins_.end(), std::back_inserter(registered_),
                [](const auto& plugin) { return plugin == nullptr || !is_built_in(*plugin); });
   check_host_plugins(registered_);
@@ -83,7 +83,8 @@ std::vector<HostColumns::Signed> HostColumns::sign(const Pod& pod, const Profile
   if (!concern(pod)) return signatures;
   know_user(pod);
   const ClusterStorage& storage = cluster_.cache().storage();
-  std::optional<std::vector<OwnClaim>> claims = own_claims(pod, storage, users_);
+  std::optional<std::vector<OwnClaim>> claims;
+  if (knows_claims_ && registered_.empty()) claims = own_claims(pod, storage, users_);
   if (claims && ((!handles_may_be_shared_ && share_handles(*claims)) || is_placed(pod))) claims = std::nullopt;
   for (std::size_t p = 0; p < plugins_.size(); ++p) {
     if (!plugins_[p]->concerns(pod) || !runs_in(profile, plugins_[p]->name())) continue;

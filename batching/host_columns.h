@@ -169,8 +169,9 @@ class HostScores {
 /// All columns of an engine.
 class HostColumns {
  public:
-  /// The arguments must outlive this object. @throws std::invalid_argument for plugins that cannot be registered
-  HostColumns(HostPlugins plugins, const EngineCluster& cluster, const Snapshot& snapshot);
+  /// The arguments must outlive this object. @param knows_claims  pods may be known by what their claims say
+  /// @throws std::invalid_argument for plugins that cannot be registered
+  HostColumns(HostPlugins plugins, const EngineCluster& cluster, const Snapshot& snapshot, bool knows_claims);
 
   /// Some plugin may have to say something about the pod.
   bool concern(const Pod& pod) const;
@@ -280,6 +281,7 @@ class HostColumns {
   std::map<std::pair<std::size_t, std::string>, std::shared_ptr<HostColumn>> columns_;
   std::vector<std::unique_ptr<HostMemory>> memories_;  ///< [plugin]
   ClaimUsers users_;
+  bool knows_claims_;
   bool knows_users_ = false;           ///< those of the cluster's pods, too
   bool handles_may_be_shared_ = true;  ///< by claims that are known by what they say
   std::uint64_t signatures_version_ = 0;

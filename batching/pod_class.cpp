@@ -29,6 +29,13 @@ bool any_may_wrap(const std::vector<ScoredRequest>& requests) {
                      [](const ScoredRequest& request) { return Snapshot::may_wrap(request.amount); });
 }
 
+/// With gates that are off by default pods with volumes are known by the names of their claims: scores and some
+/// refusals are of claims by name then.
+bool knows_claims(const FeatureGates& gates) {
+  const bool by_name = gates.enabled("StorageCapacityScoring") || gates.enabled("VolumeLimitScaling");
+  return !by_name && gates.enabled("VolumeAttributesClass");
+}
+
 bool any_needs_int64(const std::vector<ScoredRequest>& requests) {
   return std::any_of(requests.begin(), requests.end(), [](const ScoredRequest& r) { return r.amount >= kExactBelow; });
 }
@@ -43,7 +50,7 @@ ClassTable::ClassTable(const EngineCluster& cluster, const SchedulerConfig& conf
       snapshot_(snapshot),
       cluster_(cluster),
       topology_(cluster, config, engine.upstream_bugs, snapshot, first_epoch),
-      hosts_(with_built_in_host_plugins(engine.host_plugins, config), cluster, snapshot) {
+      hosts_(with_built_in_host_plugins(engine.host_plugins, config), cluster, snapshot, knows_claims(config.gates)) {
   compile_profiles();
   class_of_spec_.resize(profiles_.size());
 }

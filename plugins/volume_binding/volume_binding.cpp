@@ -66,15 +66,20 @@ std::optional<std::string> VolumeBinding::sign_claims(std::span<const OwnClaim> 
 }
 
 /// Volumes and claims that are assumed for an unbound claim may be what another pod waits for. A claim that is the
-/// pod's own, and for which a volume has to be made, is none of them.
+/// pod's own, and for which a volume has to be made, is none of them; where a handle is shared the pod may be known by
+/// the names of its claims, and then its own answers change.
 HostReach VolumeBinding::reach(const HostQuery& query, const Node& /*node*/) const {
   const ClusterStorage& storage = query.cluster.storage();
   if (query.users != nullptr)
-    if (const auto claims = own_claims(query.pod, storage, *query.users))
-      if (std::none_of(claims->begin(), claims->end(), [&](const OwnClaim& own) {
-            return own.volume == nullptr && storage.has_unclaimed(own.claim->class_name);
-          }))
+    if (const auto claims = own_claims(query.pod, storage, *query.users)) {
+      const auto is_unbound = [](const OwnClaim& own) { return own.volume == nullptr; };
+      const auto may_take = [&](const OwnClaim& own) {
+        return own.shares_handle || (is_unbound(own) && storage.has_unclaimed(own.claim->class_name));
+      };
+      if (std::none_of(claims->begin(), claims->end(), is_unbound) ||
+          std::none_of(claims->begin(), claims->end(), may_take))
         return {HostReach::Kind::kNothing};
+    }
   for (const PodVolume& volume : query.pod.rare().volumes) {
     const std::optional<std::string> name = claim_name(query.pod, volume);
     if (!name) continue;

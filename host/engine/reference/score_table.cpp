@@ -68,7 +68,8 @@ void pre_score_host(const HostPlugin& plugin, const Request& request, PreScoreRe
 PreScoreResult pre_score_plugins(const Request& request, std::span<const NodeState* const> nodes) {
   PreScoreResult result;
   for (const EnabledPlugin& plugin : request.profile->at(ExtensionPoint::kPreScore)) {
-    if (pre_score_skips(request, plugin.name)) result.skipped.insert(plugin.name);
+    const bool is_built_in = request.cluster->find_host_plugin(plugin.name) == nullptr;
+    if (is_built_in && pre_score_skips(request, plugin.name)) result.skipped.insert(plugin.name);
     if (plugin.name == "NodeAffinity") result.error = node_affinity_error(request);
     if (plugin.name == "PodTopologySpread") pre_score_spread(request, nodes, result);
     if (plugin.name == "InterPodAffinity") pre_score_affinity(request, result);
