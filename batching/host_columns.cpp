@@ -88,9 +88,8 @@ std::vector<HostColumns::Signed> HostColumns::sign(const Pod& pod, const Profile
   if (claims && ((!handles_may_be_shared_ && share_handles(*claims)) || is_placed(pod))) claims = std::nullopt;
   for (std::size_t p = 0; p < plugins_.size(); ++p) {
     if (!plugins_[p]->concerns(pod) || !runs_in(profile, plugins_[p]->name())) continue;
-    if (!claims) {
-      signatures.push_back({p, key(p, pod), false});
-    } else if (std::optional<std::string> text = plugins_[p]->sign_claims(*claims, storage); !text) {
+    const auto text = claims ? plugins_[p]->sign_claims(*claims, storage) : std::nullopt;
+    if (!text) {
       signatures.push_back({p, key(p, pod), false});
     } else if (!text->empty()) {
       signatures.push_back({p, "c" + *text, true});
@@ -263,6 +262,7 @@ HostRefusing HostColumns::refusing(const HostSide& side) {
   if (columns.size() == 1) return {columns.front()->refusing, columns.front()->refusing_version};
   Union& all = unions_[columns];
   std::vector<std::uint64_t> versions;
+  versions.reserve(columns.size());
   for (const HostColumn* column : columns) versions.push_back(column->refusing_version);
   if (all.versions != versions) {
     all.nodes.clear();

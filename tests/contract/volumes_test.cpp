@@ -107,6 +107,64 @@ TEST_P(MatchingContract, AVolumeThatIsBoundToTheClaimIsTakenOrNone) {
   EXPECT_EQ(match(claim("c", 50)), "");
 }
 
+/// Pods whose claims say the same, on a node with room for two of their volumes.
+class AlikeClaimsContract : public VolumesContract {
+ protected:
+  void SetUp() override {
+    CsiNode node;
+    node.name = "n";
+    node.drivers = {{"csi.example.com", 2}};
+    storage_.csi_nodes = {node};
+    for (const char* name : {"a", "b", "c"}) {
+      PersistentVolume made = volume(name, 10, "z1", modes({AccessMode::kReadWriteOnce}));
+      made.claim_ref = ObjectName{"default", name, ""};
+      made.source.kind = VolumeSource::Kind::kCsi;
+      made.source.id = std::string("handle-") + name;
+      made.source.driver = "csi.example.com";
+      storage_.volumes.push_back(made);
+      VolumeClaim bound = claim(name, 10);
+      bound.volume_name = name;
+      bound.is_bind_completed = true;
+      storage_.claims.push_back(bound);
+    }
+    VolumesContract::SetUp();
+  }
+};
+
+TEST_P(AlikeClaimsContract, OneBatchPlacesThemUpToTheLimit) {
+  given("node n cpu=8 memory=8Gi zone=z1\npod p claim=a\npod q claim=b\npod r claim=c");
+  const std::vector<PodToPlace> pods = compiled(scenario_.pending());
+  backend_->refill(pods);
+  const std::int64_t stops = backend_->stats().host_stops;
+  const BatchResult result = commit_with_refills(pods, {}, *backend_);
+  EXPECT_EQ(nodes_of(result), (std::vector<std::string>{"n", "n", ""}));
+  EXPECT_EQ(result.messages.front().text, "0/1 nodes are available: 1 node(s) exceed max volume count.");
+  if (backend_->name() != "cpu") return;
+  EXPECT_EQ(pods[0].class_index, pods[2].class_index);
+  EXPECT_EQ(backend_->stats().host_stops, stops);
+}
+
+TEST_P(AlikeClaimsContract, AVolumeWithTheSameHandleCountsOnce) {
+  storage_.volumes[2].source.id = "handle-a";
+  given("node n cpu=8 memory=8Gi zone=z1\npod p claim=a\npod q claim=b\npod r claim=c");
+  EXPECT_EQ(nodes_of(place_all()), (std::vector<std::string>{"n", "n", "n"}));
+}
+
+TEST_P(AlikeClaimsContract, AClaimOfTwoPodsCountsOnce) {
+  given("node n cpu=8 memory=8Gi zone=z1\npod p claim=a\npod q claim=b\npod r claim=a");
+  EXPECT_EQ(nodes_of(place_all()), (std::vector<std::string>{"n", "n", "n"}));
+}
+
+TEST_P(AlikeClaimsContract, AClaimThatIsReplacedIsReadAgain) {
+  given("node n cpu=8 memory=8Gi zone=z1\npod p claim=a\npod q claim=b");
+  const std::vector<PodToPlace> pods = compiled(scenario_.pending());
+  VolumeClaim lost = storage_.claims[1];
+  lost.is_lost = true;
+  const std::vector<ClusterChange> changes{StorageUpsert{lost}};
+  backend_->apply(changes);
+  EXPECT_EQ(nodes_of(commit_with_refills(pods, {}, *backend_)), (std::vector<std::string>{"n", ""}));
+}
+
 TEST_P(VolumesContract, ClaimsOfAPodDoNotTradeVolumes) {
   storage_.classes = {waiting_class("local", "kubernetes.io/no-provisioner")};
   storage_.volumes = {volume("a", 60, "z1", modes({AccessMode::kReadWriteOnce, AccessMode::kReadWriteMany})),
@@ -345,6 +403,8 @@ TEST_P(AssumedVolumesContract, StorageObjectsComeAndGo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, VolumesContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),
+                         [](const auto& name) { return name_in_tests(name.param); });
+INSTANTIATE_TEST_SUITE_P(All, AlikeClaimsContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),
                          [](const auto& name) { return name_in_tests(name.param); });
 INSTANTIATE_TEST_SUITE_P(All, MatchingContract, testing::ValuesIn(backend_names().begin(), backend_names().end()),
                          [](const auto& name) { return name_in_tests(name.param); });
