@@ -160,7 +160,7 @@ function(berth_use_test_headers test)
     berth_add_test_headers()
   endif()
   add_dependencies(${test} berth_test_headers)
-  target_compile_options(${test} PRIVATE "SHELL:-include-pch ${PROJECT_BINARY_DIR}/test_headers.pch")
+  target_compile_options(${test} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include-pch ${PROJECT_BINARY_DIR}/test_headers.pch>")
 endfunction()
 
 # berth_add_test(NAME <name> SOURCES x_test.cpp ... [DEPS ...] [LABELS unit ...] [TIMEOUT seconds] [OWN_MAIN])

@@ -25,7 +25,8 @@ class HostColumnsTest : public testing::Test {
         "node a*3 zone=x\nnode b*2 zone=y\nnode c\n"
         "pod plain\npod claims-k claim=k1\npod claims-zone claim=done\npod claims-x claim=x1\npod p " +
         claims);
-    columns_ = std::make_unique<HostColumns>(test::make_host_plugins(state_), cluster_->cluster, cluster_->snapshot);
+    columns_ =
+        std::make_unique<HostColumns>(test::make_host_plugins(state_), cluster_->cluster, cluster_->snapshot, true);
     side_ = columns_->side(pod("p"), cluster_->scenario.config.profiles.front());
     columns_->refill(side_);
   }
