@@ -53,8 +53,7 @@ void CommitState::assume_placed() {
 
 void CommitState::follow_pod(const PodChange& change) {
   const Pod& changed = change.before != nullptr ? *change.before : *change.after;
-  const bool has_volumes = changed.rare_fields != nullptr && !changed.rare().volumes.empty();
-  if (has_volumes && (change.before == nullptr || change.after == nullptr)) table.topology().advance_epoch();
+  if (has_volumes(changed) && (change.before == nullptr || change.after == nullptr)) table.topology().advance_epoch();
   const std::int32_t slot = snapshot.find_node(change.node);
   if (slot < 0) return;  // a ghost
   std::vector<std::string> resources;

@@ -59,7 +59,7 @@ bool HostColumns::note_placed(const Pod& pod, std::int32_t slot) {
   know_user(pod);
   note_pod(pod, slot);
   placed_on_[slot].push_back(&pod);
-  if (pod.rare_fields == nullptr || pod.rare().volumes.empty()) return false;
+  if (!has_volumes(pod)) return false;
   placed_.insert(&pod);
   return true;
 }

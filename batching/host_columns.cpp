@@ -53,7 +53,7 @@ HostColumns::HostColumns(HostPlugins plugins, const EngineCluster& cluster, cons
 
 bool HostColumns::concern(const Pod& pod) const {
   if (!registered_.empty()) return true;
-  if (pod.rare_fields == nullptr || pod.rare().volumes.empty()) return false;
+  if (!has_volumes(pod)) return false;
   return std::any_of(plugins_.begin(), plugins_.end(), [&](const auto& plugin) { return plugin->concerns(pod); });
 }
 
@@ -109,13 +109,13 @@ std::string HostColumns::signature(const Pod& pod, const Profile& profile) {
 }
 
 bool HostColumns::is_placed(const Pod& pod) const {
-  if (pod.rare_fields == nullptr || pod.rare().volumes.empty()) return false;
+  if (!has_volumes(pod)) return false;
   return placed_.contains(&pod) || cluster_.cache().get_pod(pod.uid()) != nullptr;
 }
 
 /// The pods of a claim that two of them use are known by its name.
 void HostColumns::know_user(const Pod& pod) {
-  if (pod.rare_fields == nullptr || pod.rare().volumes.empty()) return;
+  if (!has_volumes(pod)) return;
   if (!std::exchange(knows_users_, true))
     for (const PodPtr& other : cluster_.cache().pods()) users_.add(*other);
   if (users_.add(pod)) ++signatures_version_;

@@ -60,8 +60,8 @@ struct HostColumn {
            (!is_scored || pre_score.code == StatusCode::kSkip);
   }
   bool has_errors() const;  ///< of Filter, on some node
-  /// Nothing but refusals of nodes come from the column: PreFilter and PreScore let the pods pass, and no node is an
-  /// error or has a score.
+  /// PreFilter and PreScore let the pods pass, and Filter refuses nodes without an error: but for scores, refusing
+  /// nodes is all that the plugin does.
   bool only_refuses() const;
   const Status& refusal(std::int32_t slot) const { return refusals[refusal_of[static_cast<std::size_t>(slot)]]; }
 };
@@ -121,7 +121,7 @@ class HostSide {
   bool empty() const { return parts.empty(); }
   /// No plugin refuses or scores: what the class's rules say is all. Of current columns.
   bool is_idle() const;
-  /// The plugins refuse nodes and say no more. Of current columns.
+  /// The plugins refuse nodes and do not score. Of current columns.
   bool only_refuses() const;
   /// The same of what plugins may say once other pods came or went, too.
   bool stays_idle() const;

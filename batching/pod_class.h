@@ -175,8 +175,7 @@ class ClassTable {
   HostRefusing host_refusing(std::int32_t c) { return hosts_.refusing((*this)[c].host); }
   /// What plugins on the host read of the pod is what they read at that HostColumns::signatures_version().
   bool is_signed_alike(const Pod& pod, std::uint64_t signed_at, bool as_placed) const {
-    return pod.rare_fields == nullptr || pod.rare().volumes.empty() ||
-           (signed_at == hosts_.signatures_version() && as_placed == hosts_.is_placed(pod));
+    return !has_volumes(pod) || (signed_at == hosts_.signatures_version() && as_placed == hosts_.is_placed(pod));
   }
   /// Pods are nominated: what counts on a node with them may depend on which volumes they have.
   void distrust_shared_handles() {

@@ -34,7 +34,7 @@ void for_each_use(const Pod& pod, Visit visit) {
 }  // namespace
 
 bool ClaimUsers::add(const Pod& pod) {
-  if (pod.rare_fields == nullptr || pod.rare().volumes.empty()) return false;
+  if (!has_volumes(pod)) return false;
   bool concerns_others = false;
   const std::string uid = pod.uid();
   for_each_use(pod, [&](std::string key) {
@@ -48,7 +48,7 @@ bool ClaimUsers::add(const Pod& pod) {
 }
 
 void ClaimUsers::remove(const Pod& pod) {
-  if (pod.rare_fields == nullptr || pod.rare().volumes.empty()) return;
+  if (!has_volumes(pod)) return;
   const std::string uid = pod.uid();
   for_each_use(pod, [&](const std::string& key) {
     const auto found = users_.find(key);

@@ -11,6 +11,8 @@
 
 namespace berth {
 
+inline bool has_volumes(const Pod& pod) { return pod.rare_fields != nullptr && !pod.rare().volumes.empty(); }
+
 /// Which pods of an engine use which claims, and which disks they name themselves.
 class ClaimUsers {
  public:

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/cli/figures.h"
+#include "host/objects/json_out.h"
 #include "host/objects/node_match.h"
 #include "host/objects/pod_requests.h"
 #include "host/objects/pod_state.h"
@@ -24,18 +25,6 @@ constexpr double kEffortOfOneDecision = 1.0;
 constexpr double kEffortOfAnotherLabel = 1.5;  // a label says what a node is: changed less lightly than a toleration
 constexpr double kEffortOfOtherPods = 2.0;     // they have reasons of their own to be where they are
 constexpr double kEffortOfRoom = 0.5;          // plus up to as much again by the share of the node that is short
-
-std::string_view effect_name(TaintEffect effect) {
-  switch (effect) {
-    case TaintEffect::kNoSchedule:
-      return "NoSchedule";
-    case TaintEffect::kPreferNoSchedule:
-      return "PreferNoSchedule";
-    case TaintEffect::kNoExecute:
-      return "NoExecute";
-  }
-  return "";
-}
 
 /// Exact, in the largest binary unit that leaves no fraction.
 std::string exact_bytes(std::int64_t bytes) {

@@ -128,7 +128,7 @@ void write_tolerations(Writer& w, const std::vector<Toleration>& tolerations) {
     w.text("key", toleration.key);
     w.field("operator", name_of(kTolerationOperators, toleration.op));
     w.text("value", toleration.value);
-    if (toleration.effect) w.field("effect", name_of(kTaintEffects, *toleration.effect));
+    if (toleration.effect) w.field("effect", effect_name(*toleration.effect));
   });
 }
 
@@ -306,11 +306,13 @@ void write_taints(Writer& w, const std::vector<Taint>& taints) {
   w.objects("taints", taints, [&](const Taint& taint) {
     w.text("key", taint.key);
     w.text("value", taint.value);
-    w.field("effect", name_of(kTaintEffects, taint.effect));
+    w.field("effect", effect_name(taint.effect));
   });
 }
 
 }  // namespace
+
+std::string_view effect_name(TaintEffect effect) { return name_of(kTaintEffects, effect); }
 
 std::string format_time(std::int64_t time_us) {
   using namespace std::chrono;

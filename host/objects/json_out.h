@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "host/objects/cluster_objects.h"
 
@@ -29,6 +30,9 @@ void append_json(std::string& out, const CsiNode& node);
 void append_json(std::string& out, const CsiDriver& driver);
 void append_json(std::string& out, const CsiStorageCapacity& capacity);
 void append_json(std::string& out, const VolumeAttachment& attachment);
+
+/// "NoSchedule", "PreferNoSchedule" or "NoExecute".
+std::string_view effect_name(TaintEffect effect);
 
 /// Microseconds since the epoch as RFC 3339 in UTC, with a fraction where there is one.
 std::string format_time(std::int64_t time_us);

@@ -70,6 +70,9 @@ class AbiPlugin : public HostPlugin {
   bool joins_engine() const;
   template <class Function>
   Status ask_on_node(const PodOnNode& pod, WaitingPods* waiting, const char* name, Function call) const;
+  /// The same of a function without an answer: what it cannot do, it can tell nobody.
+  template <class Function>
+  void tell_on_node(const PodOnNode& pod, WaitingPods* waiting, Function call) const noexcept;
   void destroy() noexcept;
   /// Held by calls of a plugin that takes one at a time.
   std::unique_lock<std::mutex> turn() const;

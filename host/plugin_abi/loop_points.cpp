@@ -71,6 +71,17 @@ Status AbiPlugin::ask_on_node(const PodOnNode& pod, WaitingPods* waiting, const 
   return status_of(answer, call, name);
 }
 
+template <class Function>
+void AbiPlugin::tell_on_node(const PodOnNode& pod, WaitingPods* waiting, Function function) const noexcept {
+  try {
+    const auto alone = turn();
+    berth_plugin_call call(this, paths_, nullptr);
+    call.waiting_pods = waiting;
+    function(self_, &call, to_abi(pod.pod), to_abi(pod.node_name));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): it has no answer that could say so
+  }
+}
+
 Status AbiPlugin::pre_enqueue(const Pod& pod) const {
   const auto alone = turn();
   berth_plugin_call call(this, paths_, nullptr);
@@ -107,14 +118,7 @@ Status AbiPlugin::reserve_on(const PodOnNode& pod, WaitingPods* waiting) const {
 }
 
 void AbiPlugin::unreserve_on(const PodOnNode& pod, WaitingPods* waiting) const noexcept {
-  if (table_.table.unreserve == nullptr) return;
-  try {
-    const auto alone = turn();
-    berth_plugin_call call(this, paths_, nullptr);
-    call.waiting_pods = waiting;
-    table_.table.unreserve(self_, &call, to_abi(pod.pod), to_abi(pod.node_name));
-  } catch (...) {  // NOLINT(bugprone-empty-catch): it has no answer that could say so
-  }
+  if (table_.table.unreserve != nullptr) tell_on_node(pod, waiting, table_.table.unreserve);
 }
 
 PermitAnswer AbiPlugin::permit(const PodOnNode& pod, WaitingPods* waiting) const {
@@ -141,13 +145,7 @@ Status AbiPlugin::pre_bind(const PodOnNode& pod, WaitingPods* waiting) const {
 }
 
 void AbiPlugin::post_bind(const PodOnNode& pod, WaitingPods* waiting) const noexcept {
-  try {
-    const auto alone = turn();
-    berth_plugin_call call(this, paths_, nullptr);
-    call.waiting_pods = waiting;
-    table_.table.post_bind(self_, &call, to_abi(pod.pod), to_abi(pod.node_name));
-  } catch (...) {  // NOLINT(bugprone-empty-catch): it has no answer that could say so
-  }
+  tell_on_node(pod, waiting, table_.table.post_bind);
 }
 
 void register_loop_plugins(const HostPlugins& plugins, PluginRegistry& registry) {

@@ -8,6 +8,7 @@
 
 #include "host/framework/host_plugin.h"
 #include "host/framework/waiting_pods.h"
+#include "host/objects/json_out.h"
 #include "host/objects/pod_requests.h"
 
 namespace {
@@ -70,18 +71,6 @@ const OwnerReference* controller_of(const Pod& pod) {
   if (pod.owners == nullptr) return nullptr;
   const auto at = std::ranges::find(*pod.owners, true, &OwnerReference::controller);
   return at == pod.owners->end() ? nullptr : &*at;
-}
-
-std::string_view text_of(TaintEffect effect) {
-  switch (effect) {
-    case TaintEffect::kNoSchedule:
-      return "NoSchedule";
-    case TaintEffect::kPreferNoSchedule:
-      return "PreferNoSchedule";
-    case TaintEffect::kNoExecute:
-      return "NoExecute";
-  }
-  return "";
 }
 
 // The answer
@@ -160,7 +149,7 @@ std::size_t node_taint_count(const Call*, const berth_plugin_node* node) { retur
 std::int32_t node_taint(const Call*, const berth_plugin_node* node, std::size_t i, berth_plugin_taint* out) {
   const std::vector<Taint>& taints = info_of(node).node->taints;
   if (i >= taints.size()) return 0;
-  *out = {to_abi(taints[i].key), to_abi(taints[i].value), to_abi(text_of(taints[i].effect))};
+  *out = {to_abi(taints[i].key), to_abi(taints[i].value), to_abi(effect_name(taints[i].effect))};
   return 1;
 }
 
