@@ -19,6 +19,7 @@
 #include "cuda/kernels/build_rows.cuh"
 #include "cuda/kernels/commit_batch.cuh"
 #include "cuda/kernels/commit_run.cuh"
+#include "cuda/kernels/commit_window.cuh"
 #include "cuda/launch/check.h"
 #include "cuda/launch/event.h"
 #include "cuda/launch/ranges.h"
@@ -96,11 +97,13 @@ class KernelClock {
     figures.bytes += bytes;
     waiting_.push_back(std::move(span));
   }
-  /// All timed kernels have finished.
+  /// Adds the times of all kernels so far. Waits for those that have not finished.
   void collect() {
-    for (; !waiting_.empty(); waiting_.pop_front())
-      figures_[waiting_.front().name].seconds +=
-          waiting_.front().end.elapsed_us_since(waiting_.front().begin) / 1'000'000;
+    for (; !waiting_.empty(); waiting_.pop_front()) {
+      const Span& span = waiting_.front();
+      span.end.synchronize();  // a kernel may have finished before its event is recorded
+      figures_[span.name].seconds += span.end.elapsed_us_since(span.begin) / 1'000'000;
+    }
   }
   std::vector<DeviceStats::Kernel> figures() const {
     std::vector<DeviceStats::Kernel> all;
@@ -212,6 +215,11 @@ class CudaAccelerator : public Accelerator {
     const CommitTeam team = forced_team_.value_or(commit_team(facts_.sm, widest_row_cells, batch.row_count));
     clock_.time("commit_batch", 0,
                 [&] { cuda::commit_batch(state, batch, team, facts_, partials_.data(), stream_.view()); });
+  }
+  void commit_window(const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window) override {
+    const StepRange<CommitStep> range;
+    clock_.time("select_tops", 0, [&] { cuda::select_tops(state, batch.row_count, window, stream_.view()); });
+    clock_.time("commit_window", 0, [&] { cuda::commit_window(state, batch, window, stream_.view()); });
   }
   void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count) override {
     const StepRange<CommitStep> range;

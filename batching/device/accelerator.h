@@ -64,6 +64,9 @@ class Accelerator {
   virtual void evaluate_pod(const DeviceState& state, DeviceNodeScores* nodes) = 0;
   /// @param widest_row_cells  the largest cell_count of the rows of the batch
   virtual void commit_batch(const DeviceState& state, const DeviceBatch& batch, std::int32_t widest_row_cells) = 0;
+  /// Commits the batch as a window: writes its lists, and commits until they do not suffice. DeviceBatch::
+  /// committed_count may be 0.
+  virtual void commit_window(const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window) = 0;
   /// Independent states in parallel. @param states, batches  [fork_count], in device memory
   virtual void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count) = 0;
   /// Places up to `pod_count` equal pods of a class of one cell, without topology terms and host ports, and adds them

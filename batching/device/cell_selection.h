@@ -54,15 +54,19 @@ struct BetterChoice {
   }
 };
 
-template <class Team>
+/// @tparam Row  what is known of the cells: RowView, or WindowRow
+template <class Team, class Row = RowView>
 class CellSelection {
  public:
   /// @param mark  for DeviceScratch::seen; higher than in every earlier selection
   BERTH_HD CellSelection(const Team& team, const DeviceState& state, const DeviceRow& row, std::int32_t mark)
+      : CellSelection(team, state, Row(state, row), row.pod_class, mark) {}
+  BERTH_HD CellSelection(const Team& team, const DeviceState& state, const Row& row, std::int32_t pod_class,
+                         std::int32_t mark)
       : team_(team),
         state_(state),
-        row_(state, row),
-        pod_class_(state.classes.classes[row.pod_class]),
+        row_(row),
+        pod_class_(state.classes.classes[pod_class]),
         profile_(state.classes.profiles[pod_class_.profile]),
         mark_(mark) {}
 
@@ -279,7 +283,7 @@ class CellSelection {
 
   const Team& team_;
   const DeviceState& state_;
-  RowView row_;
+  Row row_;
   const DeviceClass& pod_class_;
   const DeviceProfile& profile_;
   std::int32_t mark_;

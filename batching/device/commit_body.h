@@ -56,6 +56,12 @@ BERTH_HD DeviceOutcome outcome_of(const DeviceChoice& choice, const DeviceClass&
   return {DeviceOutcomeKind::kPlaced, choice.node, profile.scores_anything ? total_of(choice.key) : 1};
 }
 
+/// Whether the batch ends with this outcome of its pod.
+BERTH_HD bool ends_behind(const DeviceBatch& batch, const DeviceOutcome& outcome) {
+  if (outcome.kind != DeviceOutcomeKind::kPlaced) return batch.stops_at_failure;
+  return batch.stops_at != nullptr && is_in_node_set(batch.stops_at, outcome.node);
+}
+
 /// Places the pods of the batch in order, each as the serial algorithm would after all before it.
 template <class Team>
 BERTH_HD void commit_batch(const Team& team, const DeviceState& state, const DeviceBatch& batch) {
@@ -67,8 +73,7 @@ BERTH_HD void commit_batch(const Team& team, const DeviceState& state, const Dev
     const DeviceOutcome outcome = outcome_of(choice, pod_class, state.classes.profiles[pod_class.profile]);
     team.barrier();  // all threads have read what is about to change
     if (team.index() == 0) batch.outcomes[pod] = outcome;
-    const bool placed = outcome.kind == DeviceOutcomeKind::kPlaced;
-    if (placed) {
+    if (outcome.kind == DeviceOutcomeKind::kPlaced) {
       place_on_node(team, state, pod_class, outcome.node);
       team.barrier();
       for (std::int32_t r = team.index(); r < batch.row_count; r += team.size())
@@ -76,8 +81,7 @@ BERTH_HD void commit_batch(const Team& team, const DeviceState& state, const Dev
       team.barrier();
     }
     ++pod;
-    if (!placed && batch.stops_at_failure) break;
-    if (placed && batch.stops_at != nullptr && is_in_node_set(batch.stops_at, outcome.node)) break;
+    if (ends_behind(batch, outcome)) break;
   }
   if (team.index() == 0) *batch.committed_count = pod;
 }

@@ -244,7 +244,33 @@ struct DeviceBatch {
   /// it. null: no nodes
   const std::uint32_t* stops_at = nullptr;
   DeviceOutcome* outcomes = nullptr;        ///< [pod_count]
-  std::int32_t* committed_count = nullptr;  ///< number of pods with an outcome
+  std::int32_t* committed_count = nullptr;  ///< number of pods with an outcome; -1 until the batch has ended
+};
+
+/// A row with more cells is committed without a window.
+inline constexpr std::int32_t kWindowCellsMax = 8;
+
+/// One of the best nodes of a cell before a window.
+struct DeviceTop {
+  NodeKey key = 0;
+  std::int32_t node = -1;
+};
+
+/// The best nodes of a cell of a row before a window: those whose keys are above the cutoff, in any order.
+struct DeviceTopList {
+  std::int32_t count = 0;
+  NodeKey cutoff = 0;  ///< the highest key of a node that is not listed; 0: all feasible nodes are
+};
+
+/// A batch whose rows are not updated while it is committed. A pod goes to the best of the nodes that no pod of the
+/// batch has been placed on, from the lists, and of the others, which are evaluated again for it.
+struct DeviceWindow {
+  DeviceTop* tops = nullptr;               ///< [row][cells_max][tops_max]
+  DeviceTopList* lists = nullptr;          ///< [row][cells_max]
+  std::int32_t* touched = nullptr;         ///< [pod_count] the nodes that pods of the batch were placed on
+  std::uint32_t* touched_nodes = nullptr;  ///< [node_set_words()] the same as a set; all 0 before the batch
+  std::int32_t cells_max = 0;              ///< of the rows of the batch; at most kWindowCellsMax
+  std::int32_t tops_max = 0;               ///< of one list, at least 1
 };
 
 /// Rows to evaluate on every node. Pointers are into device memory.

@@ -39,6 +39,14 @@ struct CommitBatchTuning {
   std::int32_t grid_cells_min;       ///< cells from which the whole device is
 };
 
+/// commit_window: one block commits, and one per cell of each row selects the best nodes before it.
+struct CommitWindowTuning {
+  static constexpr int kThreads = 512;        ///< not measured
+  static constexpr int kSelectThreads = 256;  ///< not measured
+  /// Entries of a tournament that a selecting block keeps in shared memory.
+  static constexpr std::int32_t capacity_of(std::int32_t tops_max) { return 8 * (tops_max + 1 + 64); }
+};
+
 /// commit_forks: one block per fork. Many forks run in parallel, so that each gets few threads.
 struct CommitForksTuning {
   static constexpr int kThreads = 128;  ///< not measured
@@ -94,7 +102,8 @@ constexpr bool is_tuning_sound(int sm) {
   const CommitBatchTuning commit = commit_batch_tuning(sm);
   return is_block_size(build_rows_tuning(sm).threads_per_block) && build_rows_tuning(sm).rows_per_tile > 0 &&
          is_block_size(BuildRowsTuning::kEvaluateThreads) && is_block_size(BuildRowsTuning::kRefreshThreads) &&
-         is_block_size(CommitForksTuning::kThreads) && is_block_size(commit.threads_per_block) &&
+         is_block_size(CommitForksTuning::kThreads) && is_block_size(CommitWindowTuning::kThreads) &&
+         is_block_size(CommitWindowTuning::kSelectThreads) && is_block_size(commit.threads_per_block) &&
          commit.threads_per_block <= CommitBatchTuning::kThreadsMax && commit.blocks_per_cluster > 0 &&
          commit.blocks_per_cluster <= (sm >= 90 ? kClusterBlocksMax : 1) &&
          is_block_size(commit_run_tuning(sm).threads_per_block) &&

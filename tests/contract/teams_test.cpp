@@ -82,11 +82,6 @@ std::vector<Answer> place_all(Backend& backend, std::vector<PodToPlace> pods) {
 class TeamsTest : public testing::TestWithParam<TeamCase> {};
 
 TEST_P(TeamsTest, CommitAlike) {
-  std::unique_ptr<Accelerator> accelerator = open_team(GetParam().team);
-  if (accelerator == nullptr) {
-    ASSERT_EQ(std::getenv("BERTH_REQUIRE_DEVICE"), nullptr) << "this machine promises a device";
-    GTEST_SKIP() << "needs a device";
-  }
   const test::Scenario scenario = test::parse_scenario(cluster_of(GetParam().cells, 2));
   const auto cache = test::fill_cache(scenario.objects);
   std::vector<PodToPlace> pods;
@@ -97,9 +92,18 @@ TEST_P(TeamsTest, CommitAlike) {
   tuning.refresh_entries_max = 2048;
   tuning.launch_pods_max = 40;  // rows are refreshed between launches
   CpuBackend cpu(cache, scenario.objects, scenario.config, scenario.engine);
-  DeviceBackend device(std::move(accelerator), cache, scenario.objects, scenario.config, scenario.engine, tuning);
-  EXPECT_EQ(place_all(device, pods), place_all(cpu, pods));
-  EXPECT_EQ(device.stats().device->pods_on_host, 0);
+  const std::vector<Answer> expected = place_all(cpu, pods);
+  for (const std::size_t window_pods : {std::size_t{0}, std::size_t{25}, std::size_t{1024}}) {
+    std::unique_ptr<Accelerator> accelerator = open_team(GetParam().team);
+    if (accelerator == nullptr) {
+      ASSERT_EQ(std::getenv("BERTH_REQUIRE_DEVICE"), nullptr) << "this machine promises a device";
+      GTEST_SKIP() << "needs a device";
+    }
+    tuning.window_pods_max = window_pods;
+    DeviceBackend device(std::move(accelerator), cache, scenario.objects, scenario.config, scenario.engine, tuning);
+    EXPECT_EQ(place_all(device, pods), expected) << window_pods << " pods a window";
+    EXPECT_EQ(device.stats().device->pods_on_host, 0);
+  }
 }
 
 std::vector<TeamCase> all_cases() {

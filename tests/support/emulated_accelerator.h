@@ -45,6 +45,7 @@ class EmulatedAccelerator : public Accelerator {
   void apply_delta(const DeviceState& state, const DeviceDelta& delta) override;
   void evaluate_pod(const DeviceState& state, DeviceNodeScores* nodes) override;
   void commit_batch(const DeviceState& state, const DeviceBatch& batch, std::int32_t widest_row_cells) override;
+  void commit_window(const DeviceState& state, const DeviceBatch& batch, const DeviceWindow& window) override;
   void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count) override;
   DeviceRun commit_run(const DeviceState& state, const DeviceRow& row, std::int64_t pod_count) override;
   DeviceStats stats() const override;

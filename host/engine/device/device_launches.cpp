@@ -2,6 +2,7 @@
 // Launches: which pods go to the device together, what is uploaded before, and how outcomes are applied on the host.
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "batching/device/device_errors.h"
@@ -37,12 +38,15 @@ class PartsOfRefresh {
 LaunchPlan DeviceBackend::State::plan_launch(std::span<const PodToPlace> pods, std::size_t pods_max) {
   const std::size_t longest = std::min({pods.size(), pods_max, tuning.launch_pods_max});
   LaunchPlan wanted;
+  wanted.fits_window = tuning.window_pods_max > 0;
   NominationsOfLaunch nominated(*this, wanted);
   for (std::size_t i = 0; i < longest; ++i) {
+    if (wanted.fits_window && i == tuning.window_pods_max) break;
     const std::int32_t c = pods[i].class_index;
     if (!wanted.contains(c)) {
       if (wanted.classes.size() == rows_a_launch || !has_row(c)) break;
       add_class(c);
+      wanted.fits_window = wanted.fits_window && fits_window(c);
     }
     if (!nominated.add_pod(pods[i])) break;
   }
@@ -102,6 +106,8 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
   const auto at_stops = block.add(plan.stops_at);
   const auto at_pods = block.add(plan.row_of_pod);
   const auto at_last = block.add(plan.last_pod);
+  const auto at_committed = block.add(std::vector<std::int32_t>{-1});
+  const auto at_outcomes = block.add(std::vector<DeviceOutcome>(plan.row_of_pod.size()));
   // Reserve room for the changed nodes of later batches of the same shape.
   const auto nodes_max = static_cast<std::size_t>(tuning.refresh_limit(snapshot.slot_count()));
   if (row_table.bytes() < block.bytes())
@@ -109,6 +115,11 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
                       TransferBlock::bytes_of<std::int32_t>(nodes_max));
   block.send(row_table);
   state.rows = {block.at(at_rows), classes.layouts()};
+  prepared.batch.committed_count = const_cast<std::int32_t*>(block.at(at_committed));
+  prepared.batch.outcomes = const_cast<DeviceOutcome*>(block.at(at_outcomes));
+  prepared.first_answer = at_committed.offset;
+  prepared.first_outcome = at_outcomes.offset;
+  prepared.end_answers = at_outcomes.offset + plan.row_of_pod.size() * sizeof(DeviceOutcome);
   prepared.batch.row_of_pod = block.at(at_pods);
   prepared.batch.last_pod = block.at(at_last);
   prepared.batch.pod_count = static_cast<std::int32_t>(plan.row_of_pod.size());
@@ -118,7 +129,7 @@ DeviceBackend::State::Prepared DeviceBackend::State::prepare(const LaunchPlan& p
   if (!work.refresh.rows.empty()) accelerator->refresh_rows(state, at_refresh.in(block));
   if (!work.left_out.rows.empty()) accelerator->refresh_rows(state, at_left_out.in(block));
   if (!plan.stops_at.empty()) prepared.batch.stops_at = block.at(at_stops);
-  refreshed_nodes += static_cast<std::int64_t>(work.build.size()) * snapshot.slot_count();
+  refreshed_nodes += static_cast<std::int64_t>(work.build.size()) * snapshot.slot_count() + work.refresh.evaluations();
   return prepared;
 }
 
@@ -133,30 +144,66 @@ void DeviceBackend::State::ensure_scratch(std::int32_t selections) {
   next_mark = 1;
 }
 
+/// What the latest commit of the batch answered. Waits. @param fewest  pods that it has to have answered
+std::vector<DeviceOutcome> DeviceBackend::State::answers_of(const Prepared& prepared, std::int32_t fewest) const {
+  const std::vector<std::uint8_t> bytes =
+      row_table.download(prepared.first_answer, prepared.end_answers - prepared.first_answer);
+  std::int32_t count = 0;
+  std::memcpy(&count, bytes.data(), sizeof count);
+  check_answered(count, fewest, prepared.batch.pod_count);
+  std::vector<DeviceOutcome> answers(static_cast<std::size_t>(count));
+  const std::size_t first = prepared.first_outcome - prepared.first_answer;
+  std::memcpy(answers.data(), bytes.data() + first, answers.size() * sizeof(DeviceOutcome));
+  return answers;
+}
+
+/// The row of the class has few enough cells.
+bool DeviceBackend::State::fits_window(std::int32_t pod_class) const {
+  const DeviceLayout& layout = classes.layout(classes.layout_of(pod_class));
+  return !layout.by_node && layout.cell_count <= kWindowCellsMax;
+}
+
+/// @return nothing when the best nodes that a window keeps do not suffice for the first pod, or there is no memory
+std::vector<DeviceOutcome> DeviceBackend::State::commit_window(const LaunchPlan& plan, const Prepared& prepared) {
+  const DeviceBatch& batch = prepared.batch;
+  std::int32_t cells_max = 1;
+  for (const std::int32_t c : plan.classes)
+    cells_max = std::max(cells_max, classes.layout(classes.layout_of(c)).cell_count);
+  const auto tops_max = std::min<std::size_t>(tuning.window_tops_max, static_cast<std::size_t>(batch.pod_count));
+  DeviceWindow window;
+  try {
+    window = window_arrays.open(batch.row_count, batch.pod_count, cells_max, static_cast<std::int32_t>(tops_max),
+                                snapshot.slot_count());
+  } catch (const DeviceOutOfMemory&) {
+    return {};
+  }
+  accelerator->commit_window(prepared.state, batch, window);
+  return answers_of(prepared, 0);
+}
+
 void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure,
                                   std::int32_t own_nomination) {
-  auto [state, batch] = prepare(plan);
-  ensure_scratch(batch.pod_count);
-  state.scratch = {seen.data(), classes.soft_domains_max(), next_mark};
-  next_mark += batch.pod_count;
-  outcomes.reserve(static_cast<std::uint64_t>(batch.pod_count));
-  committed.reserve(1);
-  committed.clear(1);
-  batch.stops_at_failure = stops_at_failure;
-  batch.outcomes = outcomes.data();
-  batch.committed_count = committed.data();
+  Prepared prepared = prepare(plan);
+  ensure_scratch(prepared.batch.pod_count);
+  prepared.state.scratch = {seen.data(), classes.soft_domains_max(), next_mark};
+  next_mark += prepared.batch.pod_count;
+  prepared.batch.stops_at_failure = stops_at_failure;
+  if (plan.fits_window) {
+    const std::vector<DeviceOutcome> answers = commit_window(plan, prepared);
+    if (!answers.empty()) return apply_outcomes(pods, plan, own_nomination, answers, false);
+  }
   std::int32_t widest = 0;
   for (const std::int32_t c : plan.classes) widest = std::max(widest, classes.layout(classes.layout_of(c)).cell_count);
-  accelerator->commit_batch(state, batch, widest);
-  const std::int32_t answered_count = committed.download(0, 1).front();
-  check_answered(answered_count, batch.pod_count);
-  apply_outcomes(pods, plan, own_nomination, outcomes.download(0, static_cast<std::uint64_t>(answered_count)));
+  accelerator->commit_batch(prepared.state, prepared.batch, widest);
+  apply_outcomes(pods, plan, own_nomination, answers_of(prepared, 1), true);
 }
 
 /// Repeats a launch in the host's state, and updates the log positions of the device and its rows.
 /// @param own_nomination  the node that the first pod is nominated to, where it was refused; or -1
+/// @param rows_followed  each row follows the batch up to the last pod that needs it; otherwise none does
 void DeviceBackend::State::apply_outcomes(std::span<const PodToPlace> pods, const LaunchPlan& plan,
-                                          std::int32_t own_nomination, const std::vector<DeviceOutcome>& answers) {
+                                          std::int32_t own_nomination, const std::vector<DeviceOutcome>& answers,
+                                          bool rows_followed) {
   std::vector<std::uint64_t> position_before(answers.size() + 1, log.position());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     position_before[i] = log.position();
@@ -166,9 +213,9 @@ void DeviceBackend::State::apply_outcomes(std::span<const PodToPlace> pods, cons
   }
   position_before.back() = log.position();
   columns.skip_to(log.position());
-  // A row missed the changes from its last pod on.
+  // A row missed the changes from its last pod on, or those of the whole window.
   for (std::size_t r = 0; r < plan.classes.size(); ++r) {
-    const std::size_t last = std::min(static_cast<std::size_t>(plan.last_pod[r]), answers.size());
+    const std::size_t last = rows_followed ? std::min(static_cast<std::size_t>(plan.last_pod[r]), answers.size()) : 0;
     refreshed_nodes += static_cast<std::int64_t>(position_before[last] - position_before.front());
     rows.set_position(plan.classes[r], position_before[last]);
   }

@@ -53,6 +53,11 @@ class DeviceRowStore {
         first_node.push_back(static_cast<std::int32_t>(first));
         end_node.push_back(static_cast<std::int32_t>(end));
       }
+      std::int64_t evaluations() const {
+        std::int64_t all = 0;
+        for (std::size_t r = 0; r < rows.size(); ++r) all += end_node[r] - first_node[r];
+        return all;
+      }
     };
     Refresh refresh;   ///< on the nodes that changed since the oldest row was current
     Refresh left_out;  ///< on the nodes that rows leave out now, or left out until now

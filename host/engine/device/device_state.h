@@ -27,6 +27,7 @@
 #include "host/engine/device/device_snapshot.h"
 #include "host/engine/device/fork_states.h"
 #include "host/engine/device/launch_plan.h"
+#include "host/engine/device/window_arrays.h"
 #include "host/objects/thread_count.h"
 
 namespace berth {
@@ -41,8 +42,7 @@ struct DeviceBackend::State : CommitState {
         classes(*accelerator, tuning),
         rows(*accelerator, row_bytes_max(), tuning),
         row_table(*accelerator, "a batch"),
-        outcomes(*accelerator, "outcomes of a batch"),
-        committed(*accelerator, "outcomes of a batch"),
+        window_arrays(*accelerator),
         seen(*accelerator, "marks of topology domains"),
         node_scores(*accelerator, "an evaluation") {
     table.sweep_after(tuning.sweep_additions_min, kSweepShare);
@@ -56,8 +56,7 @@ struct DeviceBackend::State : CommitState {
         classes(*accelerator, tuning),
         rows(*accelerator, row_bytes_max(), tuning),
         row_table(*accelerator, "a batch"),
-        outcomes(*accelerator, "outcomes of a batch"),
-        committed(*accelerator, "outcomes of a batch"),
+        window_arrays(*accelerator),
         seen(*accelerator, "marks of topology domains"),
         node_scores(*accelerator, "an evaluation"),
         rows_a_launch(from.rows_a_launch),
@@ -85,8 +84,7 @@ struct DeviceBackend::State : CommitState {
   DeviceClassTable classes;
   DeviceRowStore rows;
   DeviceArray<std::uint8_t> row_table;
-  DeviceArray<DeviceOutcome> outcomes;
-  DeviceArray<std::int32_t> committed;
+  WindowArrays window_arrays;
   DeviceArray<std::int32_t> seen;
   DeviceArray<DeviceNodeScores> node_scores;
   std::int64_t seen_domains = -1;  ///< for which `seen` was allocated and cleared
@@ -144,13 +142,18 @@ struct DeviceBackend::State : CommitState {
   struct Prepared {
     DeviceState state;
     DeviceBatch batch;
+    /// Bytes of row_table: committed_count, the outcomes, and the end of both.
+    std::uint64_t first_answer = 0, first_outcome = 0, end_answers = 0;
   };
   Prepared prepare(const LaunchPlan& plan);
+  bool fits_window(std::int32_t pod_class) const;
+  std::vector<DeviceOutcome> answers_of(const Prepared& prepared, std::int32_t fewest) const;
+  std::vector<DeviceOutcome> commit_window(const LaunchPlan& plan, const Prepared& prepared);
   void ensure_scratch(std::int32_t selections);
   void launch(std::span<const PodToPlace> pods, const LaunchPlan& plan, bool stops_at_failure,
               std::int32_t own_nomination);
   void apply_outcomes(std::span<const PodToPlace> pods, const LaunchPlan& plan, std::int32_t own_nomination,
-                      const std::vector<DeviceOutcome>& answers);
+                      const std::vector<DeviceOutcome>& answers, bool rows_followed);
   static void apply_outcome(const PodToPlace& pod, const DeviceOutcome& outcome, std::int32_t own_nomination,
                             CommitState& state);
   std::vector<std::vector<PodToPlace>> current(std::span<const std::span<const PodToPlace>> forks);

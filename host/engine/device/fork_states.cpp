@@ -137,7 +137,7 @@ std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPl
   for (const LaunchPlan& plan : plans) pods += plan.row_of_pod.size();
   outcomes_.reserve(pods);
   committed_.reserve(plans.size());
-  committed_.clear(plans.size());
+  committed_.upload(0, std::vector<std::int32_t>(plans.size(), -1));
   std::vector<DeviceState> states;
   std::vector<DeviceBatch> batches;
   std::uint64_t first = 0;
@@ -159,7 +159,7 @@ std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPl
   auto begin = outcomes.begin();
   for (std::size_t f = 0; f < plans.size(); ++f) {
     const std::size_t pod_count = plans[f].row_of_pod.size();
-    check_answered(committed[f], static_cast<std::int32_t>(pod_count));
+    check_answered(committed[f], pod_count > 0 ? 1 : 0, static_cast<std::int32_t>(pod_count));
     answers.emplace_back(begin, begin + committed[f]);
     begin += static_cast<std::ptrdiff_t>(pod_count);
   }

@@ -20,6 +20,7 @@ struct LaunchPlan {
   std::vector<LeftOutNodes> left_out;    ///< [row]
   std::vector<std::int32_t> row_of_pod;  ///< [pod]
   std::vector<std::int32_t> last_pod;    ///< [row]
+  bool fits_window = true;               ///< all rows have so few cells that the batch can be committed as a window
 
   /// Adds a row that no pod of the plan needs yet. @return the row of the class
   std::int32_t add_class(std::int32_t pod_class) {
@@ -46,6 +47,7 @@ struct LaunchPlan {
     }
     for (std::size_t r = 0; r < plan.classes.size(); ++r) plan.left_out[r] = left_out[r];
     plan.stops_at = stops_at;
+    plan.fits_window = fits_window;
     return plan;
   }
   std::vector<std::uint32_t> stops_at;  ///< DeviceBatch::stops_at; empty: no nodes
