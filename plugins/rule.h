@@ -10,10 +10,13 @@
 
 #include "host/config/node_score.h"
 
+// BERTH_HD_APART is for what is rarely called: a kernel that has it inlined needs more registers on its usual way.
 #if defined(__CUDACC__)
 #define BERTH_HD __host__ __device__ __forceinline__
+#define BERTH_HD_APART __host__ __device__ __noinline__ inline
 #else
 #define BERTH_HD [[gnu::always_inline]] inline
+#define BERTH_HD_APART inline
 #endif
 
 namespace berth {

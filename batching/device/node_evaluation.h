@@ -131,9 +131,8 @@ BERTH_HD std::int64_t* moved_count(const DeviceCounts& counts, const DeviceMove&
   return counts.counts + table.first + domain;
 }
 
-/// The draw of the class on the node with its copies.
-BERTH_HD Draw draw_on(const DeviceClasses& classes, const DeviceClass& pod_class, const DeviceNode& node) {
-  const DrawRule& rule = classes.profiles[pod_class.profile].draw;
+/// What the node with its copies brings to a draw.
+BERTH_HD NodeDraw node_draw_on(const DrawRule& rule, const DeviceNode& node) {
   DrawAmounts offered;
   DrawAmounts in_use{0, 0, node.pod_count()};
   if (reads_load(rule.order)) {
@@ -144,20 +143,69 @@ BERTH_HD Draw draw_on(const DeviceClasses& classes, const DeviceClass& pod_class
   const bool by_order = rule.order == DrawOrder::kNodeOrder;
   const std::uint64_t name_hash = by_order ? 0 : node.columns.name_hash[node.node];
   const std::uint32_t rank = by_order ? node.columns.rank[node.node] : 0;
-  const NodeDraws draws(rule, name_hash, rank, offered);
-  return draw_of_class(rule.order, draws.with(in_use), pod_class.draw_seed);
+  return NodeDraws(rule, name_hash, rank, offered).with(in_use);
 }
 
-/// The key of the class on a node, without normalised scores and topology terms by domain.
+/// The draw of the class on the node with its copies.
+BERTH_HD Draw draw_on(const DeviceClasses& classes, const DeviceClass& pod_class, const DeviceNode& node) {
+  const DrawRule& rule = classes.profiles[pod_class.profile].draw;
+  return draw_of_class(rule.order, node_draw_on(rule, node), pod_class.draw_seed);
+}
+
+/// The anti-affinity terms that are part of a node's key accept it.
+BERTH_HD bool folded_in_terms_accept(const DeviceState& state, const DeviceClass& pod_class, std::int32_t node) {
+  return !pod_class.has_topology ||
+         anti_affinity_verdict(FoldedInTerms(state, pod_class, node)) == AffinityVerdict::kAccepted;
+}
+
+/// The node for the classes whose draws are by `rule`.
+BERTH_HD UsualNode usual_node(const DeviceColumns& columns, const DrawRule& rule, std::int32_t node) {
+  const DeviceNode read{columns, node};
+  UsualNode usual;
+  bool exact = true;
+  const auto offer = [&](std::int32_t column) {
+    const std::int64_t allocatable = read.allocatable(column);
+    const std::int64_t requested = read.requested(column);
+    const std::int64_t in_use = read.fit_requested(column);
+    exact = exact && allocatable != 0 && is_exact_amount(allocatable) && is_exact_amount(requested) &&
+            is_exact_amount(in_use);
+    return UsualOffer{LaneDivisor(static_cast<double>(allocatable)), static_cast<double>(requested),
+                      static_cast<double>(in_use)};
+  };
+  usual.cpu = offer(kCpuColumn);
+  usual.memory = offer(kMemoryColumn);
+  usual.applies = exact;
+  usual.has_room = !NodeResourcesFit::too_many_pods(read.pod_count(), columns.allowed_pods[node]);
+  usual.draw = node_draw_on(rule, read);
+  return usual;
+}
+
+/// The key of the class on a node, without normalised scores and topology terms by domain: any amounts and resources.
 /// @param base  DeviceLayout::base of the node; below 0: refused by the node's object
-BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_class, std::int32_t base,
-                               std::int32_t node) {
+BERTH_HD_APART NodeKey evaluate_any_node(const DeviceState& state, const DeviceClass& pod_class, std::int32_t base,
+                                         std::int32_t node) {
   const DeviceNode read{state.columns, node};
   if (base < 0 || !load_accepts(state.classes, pod_class, read)) return 0;
-  if (pod_class.has_topology &&
-      anti_affinity_verdict(FoldedInTerms(state, pod_class, node)) != AffinityVerdict::kAccepted)
-    return 0;
+  if (!folded_in_terms_accept(state, pod_class, node)) return 0;
   return make_node_key(base + load_total(state.classes, pod_class, read), draw_on(state.classes, pod_class, read));
+}
+
+/// The same for a node that was read before. @param usual  usual_node() by the draw rule of the class's profile
+BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_class, std::int32_t base,
+                               std::int32_t node, const UsualNode& usual) {
+  if (!pod_class.usual.applies || !usual.applies) return evaluate_any_node(state, pod_class, base, node);
+  if (base < 0 || !usual.has_room || is_usual_short(pod_class.usual, usual)) return 0;
+  const DeviceColumns& columns = state.columns;
+  if (pod_class.port_set >= 0 && state.classes.profiles[pod_class.profile].checks_ports &&
+      columns.port_taken[pod_class.port_set * columns.stride + node] != 0)
+    return 0;
+  if (pod_class.filter_beside.count > 0 &&
+      is_any_short(requests_of(state.classes, pod_class.filter_beside), DeviceNode{columns, node}))
+    return 0;
+  if (!folded_in_terms_accept(state, pod_class, node)) return 0;
+  const DrawOrder order = state.classes.profiles[pod_class.profile].draw.order;
+  return make_node_key(base + usual_load_total(pod_class.usual, usual),
+                       draw_of_class(order, usual.draw, pod_class.draw_seed));
 }
 
 }  // namespace berth

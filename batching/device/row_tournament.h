@@ -96,9 +96,16 @@ BERTH_HD void set_key(const RowView& row, std::int32_t cell, std::int32_t index,
 }
 
 /// The key of a node that has a cell, from the columns; 0 where the row leaves it out.
-BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, std::int32_t node) {
+/// @param usual  usual_node() by the draw rule of the row's profile
+BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, std::int32_t node,
+                             const UsualNode& usual) {
   if (is_in_node_set(row.left_out, node)) return 0;
-  return evaluate_node(state, state.classes.classes[row.pod_class], state.rows.layouts[row.layout].base[node], node);
+  return evaluate_node(state, state.classes.classes[row.pod_class], state.rows.layouts[row.layout].base[node], node,
+                       usual);
+}
+BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, std::int32_t node) {
+  const DeviceClass& pod_class = state.classes.classes[row.pod_class];
+  return key_of_node(state, row, node, usual_node(state.columns, state.classes.profiles[pod_class.profile].draw, node));
 }
 
 /// Re-evaluates a node. One thread per row at a time.

@@ -12,6 +12,7 @@
 
 #include "batching/node_key.h"
 #include "batching/node_side_scores.h"
+#include "batching/usual_load.h"
 #include "host/config/scoring_strategy.h"
 #include "host/framework/draw_bits.h"
 
@@ -120,8 +121,10 @@ struct DeviceClass {
   std::int32_t port_set = -1;  ///< -1: no host ports
   NormalizedWeights node_side_weights;
 
-  // Lists of DeviceRequest.
+  // Lists of DeviceRequest. `filter` begins with cpu and memory, if the class requests them.
   DeviceList filter, fit, balanced, delta;
+  UsualLoad usual;                   ///< the same, where the class counts cpu and memory alone
+  DeviceList filter_beside;          ///< the rest of `filter` beside cpu and memory
   std::int64_t delta_milli_cpu = 0;  ///< non-zero figures of a placed pod
   std::int64_t delta_memory_bytes = 0;
 

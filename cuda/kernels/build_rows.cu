@@ -39,19 +39,24 @@ __global__ void clear_live_kernel(DeviceState state, DeviceRowsToBuild rows) {
 /// cached. @param node_blocks  blocks side by side over the nodes
 template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
-    evaluate_rows_kernel(DeviceState state, DeviceRowsToBuild rows, std::uint32_t node_blocks,
+    evaluate_rows_kernel(const __grid_constant__ DeviceState state, DeviceRowsToBuild rows, std::uint32_t node_blocks,
                          std::int32_t rows_per_tile) {
-  using CountFeasible = cub::BlockReduce<std::int32_t, kThreads>;
-  __shared__ typename CountFeasible::TempStorage scratch;
   const auto node = static_cast<std::int32_t>(blockIdx.x % node_blocks * kThreads + threadIdx.x);
   const std::int32_t first = static_cast<std::int32_t>(blockIdx.x / node_blocks) * rows_per_tile;
+  UsualNode usual;
+  std::int32_t profile = -1;  // by whose draw rule `usual` was read
   for (std::int32_t r = first; r < first + rows_per_tile && r < rows.row_count; ++r) {
     const DeviceRow& device_row = row_at(state, rows, r);
     const RowView row(state, device_row);
     const std::int32_t cell = node < state.columns.node_count ? row.cell_of(node) : -1;
     NodeKey key = 0;
     if (cell >= 0) {
-      key = key_of_node(state, device_row, node);
+      const DeviceClass& pod_class = state.classes.classes[device_row.pod_class];
+      if (profile != pod_class.profile) {
+        profile = pod_class.profile;
+        usual = usual_node(state.columns, state.classes.profiles[profile].draw, node);
+      }
+      key = key_of_node(state, device_row, node, usual);
       row.keys[row.position_of(node)] = key;
     }
     if (row.layout.node_at != nullptr)
@@ -59,8 +64,7 @@ __global__ void __launch_bounds__(kThreads)
            position += static_cast<std::int64_t>(node_blocks) * kThreads)
         clear_if_free(row, static_cast<std::int32_t>(position));
     if (row.layout.in_order) {  // the same for the whole block
-      const std::int32_t feasible = CountFeasible(scratch).Sum(key > 0 ? 1 : 0);
-      __syncthreads();  // the next row uses `scratch` again
+      const int feasible = __syncthreads_count(key > 0 ? 1 : 0);
       if (threadIdx.x == 0 && feasible > 0) atomicAdd(row.live, feasible);
     } else if (!row.layout.by_node && key > 0) {
       atomicAdd(row.live + cell, 1);

@@ -10,13 +10,13 @@
 namespace berth::cuda {
 namespace {
 
-__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax)
+__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax, 1)
     commit_batch_block_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch) {
   __shared__ BlockSlots slots;
   berth::commit_batch(BlockTeam(slots), state, batch);
 }
 
-__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax)
+__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax, 1)
     commit_batch_cluster_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch) {
 #if BERTH_HAS_CLUSTERS
   __shared__ BlockSlots slots;
@@ -28,14 +28,14 @@ __global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax)
 #endif
 }
 
-__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax)
+__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax, 1)
     commit_batch_grid_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
                              ReduceSlot* partials) {
   __shared__ BlockSlots slots;
   berth::commit_batch(GridTeam(slots, partials), state, batch);
 }
 
-__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax)
+__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax, 1)
     evaluate_pod_kernel(const __grid_constant__ DeviceState state, DeviceNodeScores* nodes, ReduceSlot* partials) {
   __shared__ BlockSlots slots;
   berth::evaluate_pod(GridTeam(slots, partials), state, nodes);

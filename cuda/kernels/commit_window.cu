@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(CommitWindowTuning::kSelectThreads)
   if (threadIdx.x == 0) window.lists[list] = {count, is_listed ? cutoff : row.top(cell).key};
 }
 
-__global__ void __launch_bounds__(CommitWindowTuning::kThreads)
+__global__ void __launch_bounds__(CommitWindowTuning::kThreads, 1)
     commit_window_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
                          const __grid_constant__ DeviceWindow window) {
   __shared__ BlockSlots slots;

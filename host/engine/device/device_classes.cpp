@@ -24,6 +24,47 @@ DeviceProfile device_profile(const CompiledProfile& profile) {
   return device;
 }
 
+bool are_cpu_and_memory(const std::vector<ScoredResource>& resources) {
+  return resources.size() == 2 && resources[0].column == kCpuColumn && resources[1].column == kMemoryColumn;
+}
+
+/// One of the two resources. @param index  of the resource in the lists of scored ones
+UsualRequest usual_request(const PodClass& pod_class, const CompiledProfile& profile, std::int32_t column,
+                           std::size_t index) {
+  UsualRequest usual;
+  for (const RequestedResource& request : pod_class.requested)
+    if (request.column == column) usual.filtered = static_cast<double>(request.amount);
+  usual.fit = static_cast<double>(pod_class.fit_requests[index].amount);
+  usual.fit_weight = static_cast<double>(profile.fit.resources[index].weight);
+  usual.balanced = static_cast<double>(pod_class.balanced_requests[index].amount);
+  return usual;
+}
+
+/// DeviceClass::usual: the class counts cpu and memory alone and always, in amounts that doubles hold exactly.
+UsualLoad usual_load_of(const PodClass& pod_class, const CompiledProfile& profile) {
+  const auto is_usual = [](const ScoredRequest& request) { return request.counts && is_exact_amount(request.amount); };
+  const auto are_usual = [&](const std::vector<ScoredRequest>& requests) {
+    return std::all_of(requests.begin(), requests.end(), is_usual);
+  };
+  const bool is_exact = std::all_of(pod_class.requested.begin(), pod_class.requested.end(),
+                                    [](const RequestedResource& request) { return is_exact_amount(request.amount); });
+  UsualLoad usual;
+  usual.applies = profile.filters<NodeResourcesFit>() && profile.weight<NodeResourcesFit>() != 0 &&
+                  profile.weight<NodeResourcesBalancedAllocation>() != 0 &&
+                  profile.fit.type != ScoringStrategyType::kRequestedToCapacityRatio &&
+                  are_cpu_and_memory(profile.fit.resources) && are_cpu_and_memory(profile.balanced_resources) &&
+                  are_usual(pod_class.fit_requests) && are_usual(pod_class.balanced_requests) && is_exact;
+  if (!usual.applies) return usual;
+  usual.most_allocated = profile.fit.type == ScoringStrategyType::kMostAllocated;
+  usual.scores_change = profile.release != Release::k1_35;
+  usual.cpu = usual_request(pod_class, profile, kCpuColumn, 0);
+  usual.memory = usual_request(pod_class, profile, kMemoryColumn, 1);
+  usual.fit_weights = LaneDivisor(usual.cpu.fit_weight + usual.memory.fit_weight);
+  usual.weight_fit = profile.weight<NodeResourcesFit>();
+  if (!pod_class.balanced_skips) usual.weight_balanced = profile.weight<NodeResourcesBalancedAllocation>();
+  return usual;
+}
+
 /// Uploads the values from index `uploaded` on.
 template <class T>
 void append(const std::vector<T>& values, std::size_t& uploaded, DeviceArray<T>& device) {
@@ -102,9 +143,15 @@ void DeviceClassTable::add_requests(const PodClass& pod_class, const CompiledPro
       return DeviceRequest{resources[r].column, requests[r].amount, requests[r].counts ? resources[r].weight : 0};
     };
   };
-  device.filter = add_list(pod_class.requested.size(), [&](std::size_t r) {
-    return DeviceRequest{pod_class.requested[r].column, pod_class.requested[r].amount, 0};
+  std::vector<RequestedResource> filtered = pod_class.requested;
+  const auto beside = std::stable_partition(filtered.begin(), filtered.end(), [](const RequestedResource& request) {
+    return request.column == kCpuColumn || request.column == kMemoryColumn;
   });
+  device.filter = add_list(filtered.size(),
+                           [&](std::size_t r) { return DeviceRequest{filtered[r].column, filtered[r].amount, 0}; });
+  const auto of_both = static_cast<std::int32_t>(beside - filtered.begin());
+  device.filter_beside = {device.filter.first + of_both, device.filter.count - of_both};
+  device.usual = usual_load_of(pod_class, profile);
   device.fit = add_list(profile.fit.resources.size(), scored(profile.fit.resources, pod_class.fit_requests));
   device.balanced =
       add_list(profile.balanced_resources.size(), scored(profile.balanced_resources, pod_class.balanced_requests));
