@@ -99,7 +99,7 @@ BERTH_HD void set_key(const RowView& row, std::int32_t cell, std::int32_t index,
 /// @param usual  usual_node() by the draw rule of the row's profile
 BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, std::int32_t node,
                              const UsualNode& usual) {
-  if (is_in_node_set(row.left_out, node)) return 0;
+  if (row.leaves_out && is_in_node_set(row.left_out, node)) return 0;
   return evaluate_node(state, state.classes.classes[row.pod_class], state.rows.layouts[row.layout].base[node], node,
                        usual);
 }

@@ -189,6 +189,7 @@ struct DeviceRow {
   std::int32_t* live = nullptr;  ///< [cell] feasible nodes, without topology rules; null by_node
   /// [node_set_words()] nodes that are not feasible whatever the columns say: they refuse because of nominations.
   std::uint32_t* left_out = nullptr;
+  bool leaves_out = true;  ///< false: `left_out` is known to be empty
 };
 
 struct DeviceRows {
@@ -265,11 +266,24 @@ struct DeviceTopList {
   NodeKey cutoff = 0;  ///< the highest key of a node that is not listed; 0: all feasible nodes are
 };
 
+/// The touched nodes of a window as UsualNode, side by side: each value of one is far from that of the next in the
+/// columns, but near it here. Each is read and written by one thread alone.
+struct DeviceWindowNodes {
+  static constexpr int kValues = 8;
+  std::int64_t stride = 0;           ///< of `values`, at least the pods of the window
+  double* values = nullptr;          ///< [kValues][touched]
+  Draw* draws = nullptr;             ///< [touched]
+  std::uint32_t* seeds = nullptr;    ///< [touched]
+  std::uint8_t* applies = nullptr;   ///< [touched]
+  std::uint8_t* has_room = nullptr;  ///< [touched]
+};
+
 /// A batch whose rows are not updated while it is committed. A pod goes to the best of the nodes that no pod of the
 /// batch has been placed on, from the lists, and of the others, which are evaluated again for it.
 struct DeviceWindow {
-  DeviceTop* tops = nullptr;               ///< [row][cells_max][tops_max]
-  DeviceTopList* lists = nullptr;          ///< [row][cells_max]
+  DeviceTop* tops = nullptr;       ///< [row][cells_max][tops_max]
+  DeviceTopList* lists = nullptr;  ///< [row][cells_max]
+  DeviceWindowNodes nodes;
   std::int32_t* touched = nullptr;         ///< [pod_count] the nodes that pods of the batch were placed on
   std::uint32_t* touched_nodes = nullptr;  ///< [node_set_words()] the same as a set; all 0 before the batch
   std::int32_t cells_max = 0;              ///< of the rows of the batch; at most kWindowCellsMax

@@ -34,6 +34,7 @@ DeviceTuning draw_device_tuning(Dice& dice) {
   tuning.window_pods_max = static_cast<std::size_t>(dice.one_in(4) ? 0 : 1 + dice.upto(20));  // 0: no windows
   tuning.window_tops_max = static_cast<std::size_t>(1 + dice.upto(dice.one_in(2) ? 3 : 30));
   tuning.launch_rows_max = static_cast<std::size_t>(1 + dice.upto(8));
+  tuning.rows_kept_max = static_cast<std::size_t>(dice.upto(10));
   tuning.min_run_pods = 1 + dice.upto(6);
   tuning.run_nodes_divisor = 1000;
   tuning.coarse_domains_max = static_cast<std::int32_t>(dice.upto(8));

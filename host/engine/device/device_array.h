@@ -26,9 +26,15 @@ class DeviceArray {
         what_(other.what_),
         data_(std::exchange(other.data_, nullptr)),
         capacity_(std::exchange(other.capacity_, 0)) {}
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    std::swap(accelerator_, other.accelerator_);
+    std::swap(what_, other.what_);
+    std::swap(data_, other.data_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
-  DeviceArray& operator=(DeviceArray&&) = delete;
   ~DeviceArray() { accelerator_->release(data_); }
 
   T* data() const { return data_; }

@@ -57,31 +57,37 @@ void DeviceRowStore::note_use(Kept& kept) {
   by_use_.splice(by_use_.end(), by_use_, kept.in_order_of_use);
 }
 
-void DeviceRowStore::drop(std::unordered_map<std::int32_t, Kept>::iterator at) {
-  bytes_ -= at->second.bytes;
-  by_use_.erase(at->second.in_order_of_use);
+DeviceRowStore::Kept DeviceRowStore::drop(std::unordered_map<std::int32_t, Kept>::iterator at) {
+  Kept dropped = std::move(at->second);
+  bytes_ -= dropped.bytes;
+  by_use_.erase(dropped.in_order_of_use);
   rows_.erase(at);
+  return dropped;
 }
 
-/// Drops the least recently used row that the current batch does not need. @return false when there is none
-bool DeviceRowStore::drop_one_other() {
-  if (by_use_.empty()) return false;
+/// Drops the least recently used row that the current batch does not need; nothing when there is none.
+std::optional<DeviceRowStore::Kept> DeviceRowStore::drop_one_other() {
+  if (by_use_.empty()) return std::nullopt;
   const auto oldest = rows_.find(by_use_.front());
-  if (oldest->second.last_used == clock_) return false;
-  drop(oldest);
-  return true;
+  if (oldest->second.last_used == clock_) return std::nullopt;
+  return drop(oldest);
 }
 
 DeviceRowStore::Kept& DeviceRowStore::make_row(std::int32_t pod_class, const DeviceClassTable& classes) {
   const std::int32_t layout_index = classes.layout_of(pod_class);
   const DeviceLayout& layout = classes.layout(layout_index);
   const std::uint64_t bytes = device_row_bytes(layout);
+  std::optional<Kept> dropped;
+  if (rows_.size() >= tuning_.rows_kept_max) dropped = drop_one_other();
   while (bytes_ + bytes > bytes_max_)
-    if (!drop_one_other())
+    if (!(dropped = drop_one_other()))
       throw DeviceOutOfMemory("", "a row of " + std::to_string(layout.level_offset[1]) + " nodes", bytes,
                               bytes_max_ - std::min(bytes_, bytes_max_),
                               "the number of nodes or raise device.memoryBytesMax");
+  // Most rows are equally long, so that the memory of the dropped one serves, without a call to the device.
   Kept kept{{}, DeviceArray<std::uint8_t>(accelerator_, "rows of pod classes"), bytes, 0, clock_, {}, {}};
+  if (dropped && dropped->bytes == bytes) kept.memory = std::move(dropped->memory);
+  dropped.reset();
   for (;;) {
     try {
       kept.memory.reserve(bytes);
@@ -91,8 +97,7 @@ DeviceRowStore::Kept& DeviceRowStore::make_row(std::int32_t pod_class, const Dev
     }
   }
   kept.row = lay_row(pod_class, layout_index, layout, kept.memory.data());
-  accelerator_.clear(kept.row.left_out,
-                     static_cast<std::uint64_t>(node_set_words(layout.node_count)) * sizeof(std::uint32_t));
+  kept.row.leaves_out = false;  // its set of nodes is written before it is read
   std::list<std::int32_t> newest{pod_class};
   kept.in_order_of_use = newest.begin();
   Kept& row = rows_.emplace(pod_class, std::move(kept)).first->second;
@@ -133,6 +138,7 @@ DeviceRowStore::Work DeviceRowStore::prepare(const LaunchPlan& plan, const Devic
     Kept& kept = is_new ? make_row(c, classes) : known->second;
     const std::vector<std::int32_t> changed = leave_out(plan.left_out[static_cast<std::size_t>(index)], kept);
     if (!changed.empty()) upload_left_out(kept.row, kept.left_out.nodes, node_count, accelerator_);
+    kept.row.leaves_out = !kept.left_out.nodes.empty();
     if (is_new || end - kept.position > limit) {
       ++rows_built_;
       work.build.push_back(index);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -90,8 +91,8 @@ class DeviceRowStore {
     std::list<std::int32_t>::iterator in_order_of_use;  ///< in by_use_
   };
   void note_use(Kept& kept);
-  void drop(std::unordered_map<std::int32_t, Kept>::iterator at);
-  bool drop_one_other();
+  Kept drop(std::unordered_map<std::int32_t, Kept>::iterator at);
+  std::optional<Kept> drop_one_other();
   std::vector<std::int32_t> leave_out(const LeftOutNodes& nodes, Kept& kept);
   Kept& make_row(std::int32_t pod_class, const DeviceClassTable& classes);
 

@@ -16,10 +16,12 @@ struct DeviceTuning {
   std::size_t launch_pods_max = 4096;
   /// Pods per launch where all rows fit a window (DeviceWindow), and how many of the best nodes of a cell it keeps.
   /// 0 pods: no windows.
-  std::size_t window_pods_max = 1024;
-  std::size_t window_tops_max = 1024;
+  std::size_t window_pods_max = 512;
+  std::size_t window_tops_max = 512;
   /// Rows per launch. Without a window each placement refreshes its node in all of them.
   std::size_t launch_rows_max = 4096;
+  /// Rows that are kept for later batches, at most, besides those of the current one.
+  std::size_t rows_kept_max = 8192;
   /// Shortest run of equal pods that is placed at once; or a `run_nodes_divisor`-th of the nodes if that is more.
   std::int64_t min_run_pods = 64;
   std::int32_t run_nodes_divisor = 32;

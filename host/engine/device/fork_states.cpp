@@ -96,6 +96,7 @@ std::vector<ForkStates::Opened> ForkStates::open(std::span<const LaunchPlan> pla
     std::vector<std::int32_t> nodes = differences.empty() ? std::vector<std::int32_t>() : differences[f].nodes;
     for (std::size_t r = 0; r < fork_rows.size(); ++r) {
       const std::vector<std::int32_t>& left_out = plans[f].left_out[r].nodes;
+      fork_rows[r].leaves_out = !left_out.empty();
       if (left_out.empty()) continue;
       upload_left_out(fork_rows[r], left_out, static_cast<std::int32_t>(shape_.nodes), accelerator_);
       nodes.insert(nodes.end(), left_out.begin(), left_out.end());

@@ -16,7 +16,11 @@ class WindowArrays {
       : tops_(accelerator, "the best nodes of a window"),
         lists_(accelerator, "the best nodes of a window"),
         touched_(accelerator, "the nodes of a window"),
-        touched_nodes_(accelerator, "the nodes of a window") {}
+        touched_nodes_(accelerator, "the nodes of a window"),
+        values_(accelerator, "the nodes of a window"),
+        draws_(accelerator, "the nodes of a window"),
+        seeds_(accelerator, "the nodes of a window"),
+        flags_(accelerator, "the nodes of a window") {}
 
   /// @param cells_max   of the rows
   /// @param tops_max    of a cell, at least 1
@@ -28,10 +32,17 @@ class WindowArrays {
     const auto words = static_cast<std::uint64_t>(node_set_words(node_count));
     tops_.reserve(lists * static_cast<std::uint64_t>(tops_max));
     lists_.reserve(lists);
-    touched_.reserve(static_cast<std::uint64_t>(pod_count));
+    const auto pods = static_cast<std::uint64_t>(pod_count);
+    touched_.reserve(pods);
+    values_.reserve(DeviceWindowNodes::kValues * pods);
+    draws_.reserve(pods);
+    seeds_.reserve(pods);
+    flags_.reserve(2 * pods);
     touched_nodes_.reserve(words);
     touched_nodes_.clear(words);
-    return {tops_.data(), lists_.data(), touched_.data(), touched_nodes_.data(), cells_max, tops_max};
+    const DeviceWindowNodes nodes{pod_count,     values_.data(), draws_.data(),
+                                  seeds_.data(), flags_.data(),  flags_.data() + pods};
+    return {tops_.data(), lists_.data(), nodes, touched_.data(), touched_nodes_.data(), cells_max, tops_max};
   }
 
  private:
@@ -39,6 +50,10 @@ class WindowArrays {
   DeviceArray<DeviceTopList> lists_;
   DeviceArray<std::int32_t> touched_;
   DeviceArray<std::uint32_t> touched_nodes_;
+  DeviceArray<double> values_;
+  DeviceArray<Draw> draws_;
+  DeviceArray<std::uint32_t> seeds_;
+  DeviceArray<std::uint8_t> flags_;
 };
 
 }  // namespace berth
