@@ -288,9 +288,10 @@ class CellSelection {
   const DeviceProfile& profile_;
   std::int32_t mark_;
   CellMeasure measure_;
-  std::int64_t minima_[kDeviceConstraintsMax] = {};  ///< [hard constraint]
-  double weights_[kDeviceConstraintsMax] = {};       ///< [soft constraint]
-  bool no_pod_matches_affinity_ = false;             ///< the function of that name
+  // Written by prepare() for as many constraints as there are: to zero all would cost more than most selections.
+  std::int64_t minima_[kDeviceConstraintsMax];  ///< [hard constraint]
+  double weights_[kDeviceConstraintsMax];       ///< [soft constraint]
+  bool no_pod_matches_affinity_ = false;        ///< the function of that name
 };
 
 }  // namespace berth

@@ -208,4 +208,12 @@ BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_
                        draw_of_class(order, usual.draw, pod_class.draw_seed));
 }
 
+/// The same.
+BERTH_HD NodeKey evaluate_node(const DeviceState& state, const DeviceClass& pod_class, std::int32_t base,
+                               std::int32_t node) {
+  if (!pod_class.usual.applies) return evaluate_any_node(state, pod_class, base, node);
+  const DrawRule& rule = state.classes.profiles[pod_class.profile].draw;
+  return evaluate_node(state, pod_class, base, node, usual_node(state.columns, rule, node));
+}
+
 }  // namespace berth

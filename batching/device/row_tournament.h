@@ -104,8 +104,8 @@ BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, std
                        usual);
 }
 BERTH_HD NodeKey key_of_node(const DeviceState& state, const DeviceRow& row, std::int32_t node) {
-  const DeviceClass& pod_class = state.classes.classes[row.pod_class];
-  return key_of_node(state, row, node, usual_node(state.columns, state.classes.profiles[pod_class.profile].draw, node));
+  if (row.leaves_out && is_in_node_set(row.left_out, node)) return 0;
+  return evaluate_node(state, state.classes.classes[row.pod_class], state.rows.layouts[row.layout].base[node], node);
 }
 
 /// Re-evaluates a node. One thread per row at a time.

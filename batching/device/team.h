@@ -8,6 +8,14 @@
 //   mark(address, value)   a write that other threads may make concurrently with the same value; is_marked() reads it
 //   exchange(address, value), add(address, amount)
 //                          an update of a value that other threads update at once; exchange() returns what was there
+//   gather(values, count, op)
+//                          op over each of the values of all threads, for what lead() runs next; also a barrier
+//   lead(compute, meanwhile)
+//                          compute(solo), run once, by one thread or its warp, and returned to every thread; the others
+//                          run meanwhile() in the mean time; also a barrier
+//   others()               the threads that do not lead, which share work among them: index(), below 0 for a thread
+//   that
+//                          leads, and size(). A thread alone does both
 //   solo()                 a team of this thread alone, or of its warp: every such team computes the same result
 // A body loops `for (i = team.index(); i < n; i += team.size())` and waits at barriers before it reads what other
 // threads wrote. cuda/kernels/teams.cuh has teams of a warp, a block, a cluster and a grid; on the host a body runs
@@ -19,6 +27,14 @@
 
 namespace berth {
 
+/// Threads that share work without waiting for each other.
+struct Workers {
+  int first;  ///< item of this thread; below 0: none
+  int count;
+  BERTH_HD int index() const { return first; }
+  BERTH_HD int size() const { return count; }
+};
+
 /// One thread.
 struct SequentialTeam {
   BERTH_HD int index() const { return 0; }
@@ -28,6 +44,14 @@ struct SequentialTeam {
   BERTH_HD T reduce(const T& value, Op) const {
     return value;
   }
+  template <class T, class Op>
+  BERTH_HD void gather(T*, int, Op) const {}
+  template <class Compute, class Meanwhile>
+  BERTH_HD auto lead(Compute compute, Meanwhile meanwhile) const {
+    meanwhile();
+    return compute(*this);
+  }
+  BERTH_HD Workers others() const { return {0, 1}; }
   BERTH_HD void mark(std::int32_t* address, std::int32_t value) const { *address = value; }
   BERTH_HD bool is_marked(const std::int32_t* address, std::int32_t value) const { return *address == value; }
   template <class T>

@@ -9,15 +9,16 @@
 #include "batching/device/cell_selection.h"
 #include "batching/device/commit_body.h"
 #include "batching/device/row_tournament.h"
+#include "batching/device/team.h"
 #include "batching/device/views.h"
 
 namespace berth {
 
 /// What is known of one cell at a pod's turn.
 struct WindowCell {
-  NodeKey key = 0;               ///< the best; 0: none is feasible
-  std::int32_t node = -1;        ///< that has it
-  std::int32_t live_change = 0;  ///< feasible nodes, compared with the row
+  NodeKey key;               ///< the best; 0: none is feasible
+  std::int32_t node;         ///< that has it; -1 likewise
+  std::int32_t live_change;  ///< feasible nodes, compared with the row
 };
 
 struct CombineWindowCells {
@@ -46,12 +47,12 @@ struct WindowRow {
   }
 };
 
-/// Whether the number of feasible nodes has to be exact: it is part of scores, or so small that the touched nodes
-/// decide whether one is left, or two.
+/// Whether the number of feasible nodes has to be exact: it is part of scores, or so small that the nodes which a
+/// window may touch decide whether one is left, or two. @param pod_count  of the batch
 BERTH_HD bool count_feasible(const DeviceClass& pod_class, const DeviceRow& row, std::int32_t cell_count,
-                             std::int32_t touched_count) {
+                             std::int32_t pod_count) {
   bool exact = pod_class.soft.count > 0;
-  for (std::int32_t cell = 0; cell < cell_count; ++cell) exact = exact || row.live[cell] < touched_count + 2;
+  for (std::int32_t cell = 0; cell < cell_count; ++cell) exact = exact || row.live[cell] < pod_count + 2;
   return exact;
 }
 
@@ -90,17 +91,17 @@ BERTH_HD UsualNode window_node(const DeviceWindowNodes& nodes, std::int32_t inde
   return node;
 }
 
-/// Evaluates the touched nodes again. @param profile  of DeviceWindow::nodes
+/// Evaluates the touched nodes again. @param pod_count  of the batch
+/// @param profile  of DeviceWindow::nodes
 /// @param cells  [kWindowCellsMax] what this thread has seen of each cell
-template <class Team>
-BERTH_HD void look_at_touched(const Team& team, const DeviceState& state, const DeviceRow& device_row,
-                              const DeviceWindow& window, std::int32_t profile, std::int32_t touched_count,
-                              WindowCell* cells) {
+BERTH_HD void look_at_touched(const Workers& workers, const DeviceState& state, const DeviceRow& device_row,
+                              const DeviceWindow& window, std::int32_t pod_count, std::int32_t profile,
+                              std::int32_t touched_count, WindowCell* cells) {
   const RowView row(state, device_row);
   const DeviceClass& pod_class = state.classes.classes[device_row.pod_class];
   const CombineWindowCells combine{state.columns.rank};
-  const bool counts = count_feasible(pod_class, device_row, row.layout.cell_count, touched_count);
-  for (std::int32_t t = team.index(); t < touched_count; t += team.size()) {
+  const bool counts = count_feasible(pod_class, device_row, row.layout.cell_count, pod_count);
+  for (std::int32_t t = workers.index(); t < touched_count; t += workers.size()) {
     const std::int32_t node = window.touched[t];
     const std::int32_t cell = row.cell_of(node);
     if (cell < 0) continue;
@@ -113,84 +114,143 @@ BERTH_HD void look_at_touched(const Team& team, const DeviceState& state, const 
   }
 }
 
-/// Reads a touched node again, by the thread that evaluates it.
-template <class Team>
-BERTH_HD void read_touched(const Team& team, const DeviceState& state, const DeviceWindow& window, std::int32_t profile,
-                           std::int32_t touched_count, std::int32_t node) {
-  for (std::int32_t t = team.index(); t < touched_count; t += team.size())
-    if (window.touched[t] == node)
-      store_window_node(window.nodes, t, usual_node(state.columns, state.classes.profiles[profile].draw, node));
-}
-
 /// The best nodes that are not touched. @param row_index  of the batch
-template <class Team>
-BERTH_HD void look_at_tops(const Team& team, const DeviceState& state, const DeviceWindow& window,
+BERTH_HD void look_at_tops(const Workers& workers, const DeviceState& state, const DeviceWindow& window,
                            std::int32_t row_index, std::int32_t cell_count, WindowCell* cells) {
   const CombineWindowCells combine{state.columns.rank};
   for (std::int32_t cell = 0; cell < cell_count; ++cell) {
     const std::int64_t list = std::int64_t{row_index} * window.cells_max + cell;
     const DeviceTop* tops = window.tops + list * window.tops_max;
     const std::int32_t count = window.lists[list].count;
-    for (std::int32_t i = team.index(); i < count; i += team.size())
-      if (tops[i].key >= cells[cell].key && !is_in_node_set(window.touched_nodes, tops[i].node))
-        cells[cell] = combine(cells[cell], {tops[i].key, tops[i].node, 0});
+    WindowCell best = cells[cell];
+    for (std::int32_t i = workers.index(); i < count; i += workers.size()) {
+      const DeviceTop top = tops[i];
+      if (top.key >= best.key && !is_in_node_set(window.touched_nodes, top.node))
+        best = combine(best, {top.key, top.node, 0});
+    }
+    cells[cell] = best;
   }
 }
 
-/// The best of each cell over all threads. @return false when a node that is not listed may be better
-template <class Team>
-BERTH_HD bool complete_cells(const Team& team, const DeviceState& state, const DeviceWindow& window,
-                             std::int32_t row_index, std::int32_t cell_count, WindowCell* cells) {
-  bool all_known = true;
-  for (std::int32_t cell = 0; cell < cell_count; ++cell) {
-    cells[cell] = team.reduce(cells[cell], CombineWindowCells{state.columns.rank});
-    const NodeKey cutoff = window.lists[std::int64_t{row_index} * window.cells_max + cell].cutoff;
-    if (cutoff > 0 && cells[cell].key <= cutoff) all_known = false;
+/// What this worker sees of the cells for a pod of the batch. @param cells  [kWindowCellsMax] overwritten
+BERTH_HD void look(const Workers& workers, const DeviceState& state, const DeviceBatch& batch,
+                   const DeviceWindow& window, std::int32_t pod, std::int32_t profile, std::int32_t touched_count,
+                   WindowCell* cells) {
+  const std::int32_t row_index = batch.row_of_pod[pod];
+  const DeviceRow& row = state.rows.rows[row_index];
+  const std::int32_t cell_count = state.rows.layouts[row.layout].cell_count;
+  for (std::int32_t cell = 0; cell < cell_count; ++cell) cells[cell] = {0, -1, 0};
+  if (workers.index() < 0) return;
+  look_at_touched(workers, state, row, window, batch.pod_count, profile, touched_count, cells);
+  look_at_tops(workers, state, window, row_index, cell_count, cells);
+}
+
+/// Whether the node is among those that this worker looks at for a pod, or has been touched and is so from now on. In
+/// that case reads the node again, if it is touched.
+BERTH_HD bool read_again(const Workers& workers, const DeviceState& state, const DeviceBatch& batch,
+                         const DeviceWindow& window, std::int32_t pod, std::int32_t profile, std::int32_t touched_count,
+                         std::int32_t node) {
+  if (workers.index() < 0) return false;
+  bool is_seen = false;
+  for (std::int32_t t = workers.index(); t < touched_count; t += workers.size()) {
+    if (window.touched[t] != node) continue;
+    store_window_node(window.nodes, t, usual_node(state.columns, state.classes.profiles[profile].draw, node));
+    is_seen = true;
   }
-  return all_known;
+  const std::int32_t row_index = batch.row_of_pod[pod];
+  const std::int32_t cell_count = state.rows.layouts[state.rows.rows[row_index].layout].cell_count;
+  for (std::int32_t cell = 0; cell < cell_count; ++cell) {
+    const std::int64_t list = std::int64_t{row_index} * window.cells_max + cell;
+    for (std::int32_t i = workers.index(); i < window.lists[list].count; i += workers.size())
+      is_seen = is_seen || window.tops[list * window.tops_max + i].node == node;
+  }
+  return is_seen;
+}
+
+/// How a pod of a window went.
+struct WindowStep {
+  bool is_last = false;      ///< the window ends behind it
+  bool is_answered = false;  ///< otherwise the lists do not tell where it goes
+  bool touches = false;      ///< `node` was not touched before
+  std::int32_t node = -1;    ///< where it was placed
+};
+
+/// A node that is not listed may be better than all that were looked at.
+BERTH_HD bool lists_suffice(const DeviceWindow& window, std::int32_t row_index, std::int32_t cell_count,
+                            const WindowCell* cells) {
+  bool all = true;
+  for (std::int32_t cell = 0; cell < cell_count; ++cell) {
+    const NodeKey cutoff = window.lists[std::int64_t{row_index} * window.cells_max + cell].cutoff;
+    all = all && (cutoff == 0 || cells[cell].key > cutoff);
+  }
+  return all;
+}
+
+/// Selects a node for the pod, and places it there. @param cells  of its row, over all threads
+template <class Solo>
+BERTH_HD WindowStep take_step(const Solo& solo, const DeviceState& state, const DeviceBatch& batch,
+                              const DeviceWindow& window, std::int32_t pod, std::int32_t touched_count,
+                              const WindowCell* cells) {
+  const std::int32_t row_index = batch.row_of_pod[pod];
+  const DeviceRow& row = state.rows.rows[row_index];
+  const DeviceLayout& layout = state.rows.layouts[row.layout];
+  WindowStep step;
+  step.is_last = true;
+  if (!lists_suffice(window, row_index, layout.cell_count, cells)) return step;
+  const DeviceClass& pod_class = state.classes.classes[row.pod_class];
+  const DeviceChoice choice = CellSelection<Solo, WindowRow>(solo, state, {layout, row.live, cells}, row.pod_class,
+                                                             state.scratch.first_mark + pod)
+                                  .select();
+  const DeviceOutcome outcome = outcome_of(choice, pod_class, state.classes.profiles[pod_class.profile]);
+  step.is_answered = true;
+  step.is_last = ends_behind(batch, outcome);
+  if (outcome.kind == DeviceOutcomeKind::kPlaced) {
+    step.node = outcome.node;
+    step.touches = !is_in_node_set(window.touched_nodes, outcome.node);
+  }
+  solo.barrier();  // all its threads have read what is about to change
+  if (solo.index() == 0) {
+    batch.outcomes[pod] = outcome;
+    if (step.touches) {
+      window.touched[touched_count] = outcome.node;
+      window.touched_nodes[outcome.node / kNodesPerWord] |= std::uint32_t{1} << (outcome.node % kNodesPerWord);
+    }
+  }
+  if (step.node >= 0) place_on_node(solo, state, pod_class, outcome.node);
+  return step;
 }
 
 /// Places the pods of the batch in order, each as the serial algorithm would after all before it, until the lists do
-/// not tell any more where the next pod goes. @param team  with memory that all its threads see alike: a block
+/// not tell any more where the next pod goes. While one is selected and placed, the other threads look at the nodes for
+/// the next one; those that looked at the node which the placement changed look again.
+/// @param team  with memory that all its threads see alike: a block
 template <class Team>
 BERTH_HD void commit_window(const Team& team, const DeviceState& state, const DeviceBatch& batch,
                             const DeviceWindow& window) {
+  const std::int32_t profile = state.classes.classes[state.rows.rows[batch.row_of_pod[0]].pod_class].profile;
+  const Workers workers = team.others();
   std::int32_t touched_count = 0;
   std::int32_t pod = 0;
-  const std::int32_t profile = state.classes.classes[state.rows.rows[batch.row_of_pod[0]].pod_class].profile;
-  while (pod < batch.pod_count) {
-    const std::int32_t row_index = batch.row_of_pod[pod];
-    const DeviceRow& row = state.rows.rows[row_index];
-    const DeviceLayout& layout = state.rows.layouts[row.layout];
-    WindowCell cells[kWindowCellsMax];
-    look_at_touched(team, state, row, window, profile, touched_count, cells);
-    look_at_tops(team, state, window, row_index, layout.cell_count, cells);
-    if (!complete_cells(team, state, window, row_index, layout.cell_count, cells)) break;
-    const auto solo = team.solo();
-    const DeviceClass& pod_class = state.classes.classes[row.pod_class];
-    const DeviceChoice choice =
-        CellSelection<std::remove_const_t<decltype(solo)>, WindowRow>(solo, state, {layout, row.live, cells},
-                                                                      row.pod_class, state.scratch.first_mark + pod)
-            .select();
-    const DeviceOutcome outcome = outcome_of(choice, pod_class, state.classes.profiles[pod_class.profile]);
-    const bool placed = outcome.kind == DeviceOutcomeKind::kPlaced;
-    const bool touches = placed && !is_in_node_set(window.touched_nodes, outcome.node);
-    team.barrier();  // all threads have read what is about to change
-    if (team.index() == 0) {
-      batch.outcomes[pod] = outcome;
-      if (touches) {
-        window.touched[touched_count] = outcome.node;
-        window.touched_nodes[outcome.node / kNodesPerWord] |= std::uint32_t{1} << (outcome.node % kNodesPerWord);
-      }
-    }
-    touched_count += touches ? 1 : 0;
-    if (placed) {
-      place_on_node(team, state, pod_class, outcome.node);
-      team.barrier();
-      read_touched(team, state, window, profile, touched_count, outcome.node);
-    }
-    ++pod;
-    if (ends_behind(batch, outcome)) break;
+  WindowCell cells[2][kWindowCellsMax];  // of the pod, and of the next one, by turns
+  look(workers, state, batch, window, 0, profile, touched_count, cells[0]);
+  for (bool is_last = false; !is_last && pod < batch.pod_count;) {
+    const std::int32_t cell_count = state.rows.layouts[state.rows.rows[batch.row_of_pod[pod]].layout].cell_count;
+    WindowCell* now = cells[pod % 2];
+    WindowCell* next = cells[1 - pod % 2];
+    const bool has_next = pod + 1 < batch.pod_count;
+    team.gather(now, cell_count, CombineWindowCells{state.columns.rank});
+    const WindowStep step =
+        team.lead([&](const auto& solo) { return take_step(solo, state, batch, window, pod, touched_count, now); },
+                  [&] {
+                    if (has_next) look(workers, state, batch, window, pod + 1, profile, touched_count, next);
+                  });
+    touched_count += step.touches ? 1 : 0;
+    is_last = step.is_last;
+    pod += step.is_answered ? 1 : 0;
+    if (is_last || !has_next) continue;
+    const bool again =
+        step.node >= 0 && read_again(workers, state, batch, window, pod, profile, touched_count, step.node);
+    if (again || workers.index() < 0) look(workers, state, batch, window, pod, profile, touched_count, next);
   }
   if (team.index() == 0) *batch.committed_count = pod;
 }

@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kThreads)
     NodeKey key = 0;
     if (cell >= 0) {
       const DeviceClass& pod_class = state.classes.classes[device_row.pod_class];
-      if (profile != pod_class.profile) {
+      if (pod_class.usual.applies && profile != pod_class.profile) {
         profile = pod_class.profile;
         usual = usual_node(state.columns, state.classes.profiles[profile].draw, node);
       }

@@ -151,7 +151,8 @@ __global__ void __launch_bounds__(CommitWindowTuning::kThreads, 1)
     commit_window_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
                          const __grid_constant__ DeviceWindow window) {
   __shared__ BlockSlots slots;
-  berth::commit_window(BlockTeam(slots), state, batch, window);
+  __shared__ GatherSlots<WindowCell, kWindowCellsMax> gathered;
+  berth::commit_window(LedBlockTeam<WindowCell, kWindowCellsMax>(slots, gathered), state, batch, window);
 }
 
 }  // namespace

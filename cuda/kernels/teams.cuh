@@ -32,6 +32,13 @@ struct alignas(16) ReduceSlot {
 /// Values that the warps of a block exchange.
 struct BlockSlots {
   ReduceSlot of_warp[kWarpSize];
+  ReduceSlot of_leader;
+};
+
+/// The same of gather().
+template <class T, int kCountMax>
+struct GatherSlots {
+  T of_warp[kWarpSize][kCountMax];
 };
 
 /// Updates that several threads make at once, in device memory.
@@ -97,8 +104,9 @@ class BlockTeam : public TeamOfWarps {
     const T of_warp = warp.reduce(value, op);
     if (warp.index() == 0) slots_->of_warp[threadIdx.x / kWarpSize].template as<T>() = of_warp;
     __syncthreads();
-    T all = slots_->of_warp[0].template as<T>();
-    for (unsigned w = 1; w < blockDim.x / kWarpSize; ++w) all = op(all, slots_->of_warp[w].template as<T>());
+    const int warps = static_cast<int>(blockDim.x) / kWarpSize;
+    const T mine = slots_->of_warp[warp.index() < warps ? warp.index() : 0].template as<T>();
+    const T all = warp.reduce_first(mine, warps, op);
     __syncthreads();
     return all;
   }
@@ -113,6 +121,48 @@ class BlockTeam : public TeamOfWarps {
 #else
 #define BERTH_HAS_CLUSTERS 0
 #endif
+
+/// A block whose first warp decides for all.
+template <class T, int kCountMax>
+class LedBlockTeam : public BlockTeam {
+ public:
+  __device__ LedBlockTeam(BlockSlots& slots, GatherSlots<T, kCountMax>& gathered)
+      : BlockTeam(slots), slots_(&slots), gathered_(&gathered) {}
+  /// @param values  [count], count at most kCountMax; complete in the first warp only
+  template <class Op>
+  __device__ void gather(T* values, int count, Op op) const {
+    const WarpTeam warp;
+    for (int i = 0; i < count; ++i) {
+      const T of_warp = warp.reduce(values[i], op);
+      if (warp.index() == 0) gathered_->of_warp[threadIdx.x / kWarpSize][i] = of_warp;
+    }
+    __syncthreads();
+    if (threadIdx.x >= kWarpSize) return;
+    const int warps = static_cast<int>(blockDim.x) / kWarpSize;
+    for (int i = 0; i < count; ++i)
+      values[i] = warp.reduce_first(gathered_->of_warp[warp.index() < warps ? warp.index() : 0][i], warps, op);
+  }
+  template <class Compute, class Meanwhile>
+  __device__ auto lead(Compute compute, Meanwhile meanwhile) const {
+    using Value = decltype(compute(WarpTeam()));
+    if (threadIdx.x < kWarpSize) {
+      const Value value = compute(WarpTeam());
+      if (threadIdx.x == 0) slots_->of_leader.template as<Value>() = value;
+    } else {
+      meanwhile();
+    }
+    __syncthreads();
+    // Written again after the next gather(), which every thread enters after it has read this.
+    return slots_->of_leader.template as<Value>();
+  }
+  __device__ Workers others() const {
+    return {static_cast<int>(threadIdx.x) - kWarpSize, static_cast<int>(blockDim.x) - kWarpSize};
+  }
+
+ private:
+  BlockSlots* slots_;
+  GatherSlots<T, kCountMax>* gathered_;
+};
 
 #if BERTH_HAS_CLUSTERS
 /// The blocks of a cluster, which reduce through one another's shared memory. `of_block` is in shared memory too.

@@ -41,7 +41,7 @@ struct CommitBatchTuning {
 
 /// commit_window: one block commits, and one per cell of each row selects the best nodes before it.
 struct CommitWindowTuning {
-  static constexpr int kThreads = 512;        ///< not measured
+  static constexpr int kThreads = 512 + 32;   ///< the first warp selects and places, the others evaluate; not measured
   static constexpr int kSelectThreads = 256;  ///< not measured
   /// Entries of a tournament that a selecting block keeps in shared memory.
   static constexpr std::int32_t capacity_of(std::int32_t tops_max) { return 8 * (tops_max + 1 + 64); }

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "batching/device/team.h"
+
 namespace berth::test {
 
 /// State that the threads of a team share.
@@ -66,6 +68,24 @@ class ThreadTeam : public ThreadUpdates {
     barrier();
     return all;
   }
+  template <class T, class Op>
+  void gather(T* values, int count, Op op) const {
+    for (int i = 0; i < count; ++i) values[i] = reduce(values[i], op);
+  }
+  template <class Compute, class Meanwhile>
+  auto lead(Compute compute, Meanwhile meanwhile) const {
+    using Value = decltype(compute(solo()));
+    Value value{};
+    if (index_ > 0) meanwhile();
+    barrier();  // what meanwhile() reads of what compute() writes is not used, but a race all the same
+    if (index_ == 0) value = compute(solo());
+    if (index_ == 0) shared_->values[0] = &value;
+    barrier();
+    const Value all = *static_cast<const Value*>(shared_->values[0]);
+    barrier();
+    return all;
+  }
+  Workers others() const { return {index_ - 1, size() - 1}; }
   void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
   bool is_marked(const std::int32_t* address, std::int32_t value) const { return solo().is_marked(address, value); }
   SoloThreadTeam solo() const { return {}; }
