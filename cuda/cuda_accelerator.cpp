@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "batching/device/device_errors.h"
 #include "cuda/device_probe.h"
 #include "cuda/kernels/build_rows.cuh"
 #include "cuda/kernels/commit_batch.cuh"
@@ -116,10 +119,23 @@ class KernelClock {
   std::map<std::string_view, DeviceStats::Kernel> figures_;
 };
 
+/// The team that kCommitTeamVariable asks for; nothing when it is not set.
+std::optional<CommitTeam> forced_commit_team(const DeviceFacts& facts) {
+  const char* value = std::getenv(kCommitTeamVariable);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  const std::optional<CommitTeam> team = commit_team_of(value);
+  if (!team)
+    throw DeviceError(device_text(facts), std::string(kCommitTeamVariable) + ": expected block, cluster or grid");
+  if (team == CommitTeam::kCluster && !facts.has_clusters)
+    throw DeviceError(device_text(facts), std::string(kCommitTeamVariable) + "=cluster: the device has no clusters");
+  return team;
+}
+
 class CudaAccelerator : public Accelerator {
  public:
   explicit CudaAccelerator(int ordinal)
       : facts_(open_device(ordinal)),
+        forced_team_(forced_commit_team(facts_)),
         pool_(facts_, facts_.memory_bytes_free),
         staging_(stream_.view()),
         clock_(stream_.view()),
@@ -193,13 +209,13 @@ class CudaAccelerator : public Accelerator {
   }
   void commit_batch(const DeviceState& state, const DeviceBatch& batch, std::int32_t widest_row_cells) override {
     const StepRange<CommitStep> range;
-    const CommitTeam team = commit_team(facts_.sm, widest_row_cells, batch.row_count);
+    const CommitTeam team = forced_team_.value_or(commit_team(facts_.sm, widest_row_cells, batch.row_count));
     clock_.time("commit_batch", 0,
                 [&] { cuda::commit_batch(state, batch, team, facts_, partials_.data(), stream_.view()); });
   }
   void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count) override {
     const StepRange<CommitStep> range;
-    clock_.time("commit_forks", 0, [&] { cuda::commit_forks(states, batches, fork_count, facts_, stream_.view()); });
+    clock_.time("commit_forks", 0, [&] { cuda::commit_forks(states, batches, fork_count, stream_.view()); });
   }
   DeviceRun commit_run(const DeviceState& state, const DeviceRow& row, std::int64_t pod_count) override {
     const StepRange<SelectRunStep> range;
@@ -207,6 +223,7 @@ class CudaAccelerator : public Accelerator {
     clock_.time("commit_run", 0, [&] {
       run = cuda::commit_run(state, row, pod_count, commit_run_tuning(facts_.sm), stream_.view(), pool_);
     });
+    clock_.collect();
     downloaded_bytes_ += run.picks.size() * sizeof(DevicePick);
     return run;
   }
@@ -236,6 +253,7 @@ class CudaAccelerator : public Accelerator {
   }
 
   DeviceFacts facts_;
+  std::optional<CommitTeam> forced_team_;
   Stream stream_;
   Pool pool_;
   Staging staging_;

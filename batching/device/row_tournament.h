@@ -128,6 +128,36 @@ BERTH_HD void build_entry(const RowView& row, std::int32_t level, std::int32_t i
   row.write(level, index, best_of_children(row, level, cell_of_entry(row, level, index), index));
 }
 
+/// Re-evaluates nodes. The team shares them: first all keys, then level by level the entries above them, so that the
+/// work of one thread does not grow with the number of nodes. One team per row at a time.
+/// @param nodes  [node_count] may contain a node twice
+template <class Team>
+BERTH_HD void refresh_nodes(const Team& team, const DeviceState& state, const DeviceRow& device_row,
+                            const std::int32_t* nodes, std::int32_t node_count) {
+  const RowView row(state, device_row);
+  for (std::int32_t n = team.index(); n < node_count; n += team.size()) {
+    const std::int32_t cell = row.cell_of(nodes[n]);
+    if (cell < 0) continue;
+    const NodeKey now = key_of_node(state, device_row, nodes[n]);
+    const NodeKey before = team.exchange(row.keys + row.position_of(nodes[n]), now);
+    if (!row.layout.by_node && (now > 0) != (before > 0)) team.add(row.live + cell, now > 0 ? 1 : -1);
+  }
+  for (std::int32_t level = 1; level < row.layout.level_count; ++level) {
+    team.barrier();  // the level below is complete
+    for (std::int32_t n = team.index(); n < node_count; n += team.size()) {
+      const std::int32_t cell = row.cell_of(nodes[n]);
+      if (cell < 0) continue;
+      const std::int32_t in_cell = row.position_of(nodes[n]) - row.begin(0, cell);
+      const std::int32_t index = row.begin(level, cell) + (in_cell >> (level * kDeviceArityLog2));
+      const RowEntry best = best_of_children(row, level, cell, index);
+      // Threads whose nodes share the entry write the same.
+      const std::int64_t at = row.layout.level_offset[level] + index;
+      team.exchange(row.keys + at, best.key);
+      team.exchange(row.best + (at - row.layout.level_offset[1]), best.position);
+    }
+  }
+}
+
 /// The node at a position has moved to another cell. One thread per row at a time.
 BERTH_HD void vacate(const RowView& row, std::int32_t position) {
   set_key(row, cell_of_entry(row, 0, position), position, 0);

@@ -6,6 +6,8 @@
 //   barrier()              waits for every thread of the team; writes before it are visible after it
 //   reduce(value, op)      op over the values of all threads, returned to every thread; also a barrier
 //   mark(address, value)   a write that other threads may make concurrently with the same value; is_marked() reads it
+//   exchange(address, value), add(address, amount)
+//                          an update of a value that other threads update at once; exchange() returns what was there
 //   solo()                 a team of this thread alone, or of its warp: every such team computes the same result
 // A body loops `for (i = team.index(); i < n; i += team.size())` and waits at barriers before it reads what other
 // threads wrote. cuda/kernels/teams.cuh has teams of a warp, a block, a cluster and a grid; on the host a body runs
@@ -28,6 +30,13 @@ struct SequentialTeam {
   }
   BERTH_HD void mark(std::int32_t* address, std::int32_t value) const { *address = value; }
   BERTH_HD bool is_marked(const std::int32_t* address, std::int32_t value) const { return *address == value; }
+  template <class T>
+  BERTH_HD T exchange(T* address, T value) const {
+    const T before = *address;
+    *address = value;
+    return before;
+  }
+  BERTH_HD void add(std::int32_t* address, std::int32_t amount) const { *address += amount; }
   BERTH_HD SequentialTeam solo() const { return {}; }
 };
 

@@ -4,6 +4,7 @@
 #include "batching/device/delta_body.h"
 #include "batching/device/row_tournament.h"
 #include "cuda/kernels/build_rows.cuh"
+#include "cuda/kernels/teams.cuh"
 #include "cuda/launch/launch.cuh"
 
 namespace berth::cuda {
@@ -15,7 +16,8 @@ __device__ const DeviceRow& row_at(const DeviceState& state, const DeviceRowsToB
 
 /// One node per thread, one summary per block.
 template <int kThreads>
-__global__ void evaluate_node_side_kernel(DeviceNodeSide side, DeviceSideSummary* summaries) {
+__global__ void __launch_bounds__(kThreads)
+    evaluate_node_side_kernel(DeviceNodeSide side, DeviceSideSummary* summaries) {
   using Combine = cub::BlockReduce<DeviceSideSummary, kThreads>;
   __shared__ typename Combine::TempStorage scratch;
   const auto node = static_cast<std::int32_t>(blockIdx.x * kThreads + threadIdx.x);
@@ -36,8 +38,9 @@ __global__ void clear_live_kernel(DeviceState state, DeviceRowsToBuild rows) {
 /// Tile of rows x tile of nodes: a thread has one node and visits the rows of the tile, so that the node's columns stay
 /// cached. @param node_blocks  blocks side by side over the nodes
 template <int kThreads>
-__global__ void evaluate_rows_kernel(DeviceState state, DeviceRowsToBuild rows, std::uint32_t node_blocks,
-                                     std::int32_t rows_per_tile) {
+__global__ void __launch_bounds__(kThreads)
+    evaluate_rows_kernel(DeviceState state, DeviceRowsToBuild rows, std::uint32_t node_blocks,
+                         std::int32_t rows_per_tile) {
   using CountFeasible = cub::BlockReduce<std::int32_t, kThreads>;
   __shared__ typename CountFeasible::TempStorage scratch;
   const auto node = static_cast<std::int32_t>(blockIdx.x % node_blocks * kThreads + threadIdx.x);
@@ -76,11 +79,13 @@ __global__ void build_level_kernel(DeviceState state, DeviceRowsToBuild rows, st
     build_entry(row, level, static_cast<std::int32_t>(e));
 }
 
-__global__ void refresh_rows_kernel(DeviceState state, DeviceRowsToRefresh rows) {
-  const auto r = static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (r >= rows.row_count) return;
-  for (std::int32_t n = rows.first_node[r]; n < rows.end_node[r]; ++n)
-    refresh_node(state, state.rows.rows[rows.rows[r]], rows.nodes[n]);
+/// One block per row.
+__global__ void __launch_bounds__(BuildRowsTuning::kRefreshThreads)
+    refresh_rows_kernel(const __grid_constant__ DeviceState state, DeviceRowsToRefresh rows) {
+  __shared__ BlockSlots slots;
+  const std::int32_t first = rows.first_node[blockIdx.x];
+  refresh_nodes(BlockTeam(slots), state, state.rows.rows[rows.rows[blockIdx.x]], rows.nodes + first,
+                rows.end_node[blockIdx.x] - first);
 }
 
 __global__ void apply_delta_kernel(DeviceState state, DeviceDelta delta) {
@@ -126,9 +131,8 @@ void build_rows(const DeviceState& state, const DeviceRowsToBuild& rows, const B
 }
 
 void refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows, StreamView stream) {
-  // Few rows per block: each thread visits many nodes, so the blocks should spread over the device.
-  const std::uint32_t blocks = blocks_for(static_cast<std::uint64_t>(rows.row_count), kWarpThreads);
-  launch("refresh_rows", refresh_rows_kernel, {blocks, kWarpThreads}, stream, state, rows);
+  launch("refresh_rows", refresh_rows_kernel,
+         {static_cast<std::uint32_t>(rows.row_count), BuildRowsTuning::kRefreshThreads}, stream, state, rows);
 }
 
 void apply_delta(const DeviceState& state, const DeviceDelta& delta, const BuildRowsTuning& tuning, StreamView stream) {

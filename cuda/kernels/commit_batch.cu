@@ -10,36 +10,39 @@
 namespace berth::cuda {
 namespace {
 
-__global__ void commit_batch_block_kernel(const __grid_constant__ DeviceState state,
-                                          const __grid_constant__ DeviceBatch batch) {
+__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax)
+    commit_batch_block_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch) {
   __shared__ BlockSlots slots;
   berth::commit_batch(BlockTeam(slots), state, batch);
 }
 
-__global__ void commit_batch_cluster_kernel(const __grid_constant__ DeviceState state,
-                                            const __grid_constant__ DeviceBatch batch) {
-#if defined(_CG_HAS_CLUSTER_GROUP)
+__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax)
+    commit_batch_cluster_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch) {
+#if BERTH_HAS_CLUSTERS
   __shared__ BlockSlots slots;
   __shared__ ReduceSlot of_block;
   berth::commit_batch(ClusterTeam(slots, of_block), state, batch);
 #else
-  static_cast<void>(state), static_cast<void>(batch);  // no clusters: CommitTeam::kCluster is not chosen there
+  static_cast<void>(state), static_cast<void>(batch);
+  __trap();  // CommitTeam::kCluster is not chosen for a device without clusters
 #endif
 }
 
-__global__ void commit_batch_grid_kernel(const __grid_constant__ DeviceState state,
-                                         const __grid_constant__ DeviceBatch batch, ReduceSlot* partials) {
+__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax)
+    commit_batch_grid_kernel(const __grid_constant__ DeviceState state, const __grid_constant__ DeviceBatch batch,
+                             ReduceSlot* partials) {
   __shared__ BlockSlots slots;
   berth::commit_batch(GridTeam(slots, partials), state, batch);
 }
 
-__global__ void evaluate_pod_kernel(const __grid_constant__ DeviceState state, DeviceNodeScores* nodes,
-                                    ReduceSlot* partials) {
+__global__ void __launch_bounds__(CommitBatchTuning::kThreadsMax)
+    evaluate_pod_kernel(const __grid_constant__ DeviceState state, DeviceNodeScores* nodes, ReduceSlot* partials) {
   __shared__ BlockSlots slots;
   berth::evaluate_pod(GridTeam(slots, partials), state, nodes);
 }
 
-__global__ void commit_forks_kernel(const DeviceState* states, const DeviceBatch* batches) {
+__global__ void __launch_bounds__(CommitForksTuning::kThreads)
+    commit_forks_kernel(const DeviceState* states, const DeviceBatch* batches) {
   __shared__ BlockSlots slots;
   // In shared memory, where all threads read it; raw, because nothing there may have a constructor.
   alignas(DeviceState) __shared__ unsigned char bytes[sizeof(DeviceState)];
@@ -88,9 +91,8 @@ void evaluate_pod(const DeviceState& state, DeviceNodeScores* nodes, const Devic
                      static_cast<ReduceSlot*>(partials));
 }
 
-void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count,
-                  const DeviceFacts& facts, StreamView stream) {
-  launch("commit_forks", commit_forks_kernel, {static_cast<std::uint32_t>(fork_count), commit_forks_threads(facts.sm)},
+void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count, StreamView stream) {
+  launch("commit_forks", commit_forks_kernel, {static_cast<std::uint32_t>(fork_count), CommitForksTuning::kThreads},
          stream, states, batches);
 }
 

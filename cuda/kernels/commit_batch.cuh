@@ -26,7 +26,6 @@ void evaluate_pod(const DeviceState& state, DeviceNodeScores* nodes, const Devic
 std::uint64_t grid_partials_bytes(const DeviceFacts& facts);
 
 /// Independent states in parallel, one block each.
-void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count,
-                  const DeviceFacts& facts, StreamView stream);
+void commit_forks(const DeviceState* states, const DeviceBatch* batches, std::int32_t fork_count, StreamView stream);
 
 }  // namespace berth::cuda

@@ -25,10 +25,14 @@ struct RunInput {
 
 __device__ std::int32_t thread_index() { return static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x); }
 
-__global__ void begin_run_kernel(DeviceState state, DeviceRow row, RunStart* start) { *start = begin_run(state, row); }
+__global__ void __launch_bounds__(CommitRunTuning::kThreadsMax)
+    begin_run_kernel(DeviceState state, DeviceRow row, RunStart* start) {
+  *start = begin_run(state, row);
+}
 
 /// @param counts  [node_count] copies that fit on the nodes, in node order
-__global__ void count_copies_kernel(RunInput run, std::int64_t* counts) {
+__global__ void __launch_bounds__(CommitRunTuning::kThreadsMax)
+    count_copies_kernel(RunInput run, std::int64_t* counts) {
   const std::int32_t at = thread_index();
   if (at >= run.state.columns.node_count) return;
   counts[at] = walk_copies(run.state, run.row, run.state.columns.in_order[at], run.threshold, run.copies_max,
@@ -36,8 +40,9 @@ __global__ void count_copies_kernel(RunInput run, std::int64_t* counts) {
 }
 
 /// @param first  [node_count] index of the first copy on the nodes, in node order
-__global__ void write_copies_kernel(RunInput run, const std::int64_t* first, DevicePick* picks, NodeKey* levels,
-                                    std::uint32_t* order) {
+__global__ void __launch_bounds__(CommitRunTuning::kThreadsMax)
+    write_copies_kernel(RunInput run, const std::int64_t* first, DevicePick* picks, NodeKey* levels,
+                        std::uint32_t* order) {
   const std::int32_t at = thread_index();
   if (at >= run.state.columns.node_count) return;
   const std::int64_t begin = first[at];
@@ -50,8 +55,9 @@ __global__ void write_copies_kernel(RunInput run, const std::int64_t* first, Dev
 }
 
 /// Takes the best picks in order, and counts how many each node got.
-__global__ void take_picks_kernel(const DevicePick* picks, const std::uint32_t* order, std::int64_t count,
-                                  DevicePick* taken, std::int32_t* taken_of_node) {
+__global__ void __launch_bounds__(CommitRunTuning::kThreadsMax)
+    take_picks_kernel(const DevicePick* picks, const std::uint32_t* order, std::int64_t count, DevicePick* taken,
+                      std::int32_t* taken_of_node) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const DevicePick pick = picks[order[i]];
@@ -59,7 +65,8 @@ __global__ void take_picks_kernel(const DevicePick* picks, const std::uint32_t* 
   atomicAdd(taken_of_node + pick.node, 1);
 }
 
-__global__ void place_copies_kernel(DeviceState state, DeviceRow row, const std::int32_t* taken_of_node) {
+__global__ void __launch_bounds__(CommitRunTuning::kThreadsMax)
+    place_copies_kernel(DeviceState state, DeviceRow row, const std::int32_t* taken_of_node) {
   const std::int32_t node = thread_index();
   if (node >= state.columns.node_count || taken_of_node[node] == 0) return;
   // The hardware adds unsigned numbers; with wrapping the sum is the same.

@@ -34,8 +34,20 @@ struct BlockSlots {
   ReduceSlot of_warp[kWarpSize];
 };
 
+/// Updates that several threads make at once, in device memory.
+struct AtomicUpdates {
+  __device__ std::int32_t exchange(std::int32_t* address, std::int32_t value) const {
+    return atomicExch(address, value);
+  }
+  __device__ std::int64_t exchange(std::int64_t* address, std::int64_t value) const {
+    return static_cast<std::int64_t>(
+        atomicExch(reinterpret_cast<unsigned long long*>(address), static_cast<unsigned long long>(value)));
+  }
+  __device__ void add(std::int32_t* address, std::int32_t amount) const { atomicAdd(address, amount); }
+};
+
 /// One warp; every warp of a block computes the same.
-struct WarpTeam {
+struct WarpTeam : AtomicUpdates {
   __device__ int index() const { return static_cast<int>(threadIdx.x) % kWarpSize; }
   __device__ int size() const { return kWarpSize; }
   __device__ void barrier() const { __syncwarp(); }
@@ -64,7 +76,7 @@ struct WarpTeam {
 };
 
 /// The common part of larger teams: their warps.
-struct TeamOfWarps {
+struct TeamOfWarps : AtomicUpdates {
   __device__ void mark(std::int32_t* address, std::int32_t value) const { solo().mark(address, value); }
   __device__ bool is_marked(const std::int32_t* address, std::int32_t value) const {
     return solo().is_marked(address, value);
@@ -95,7 +107,14 @@ class BlockTeam : public TeamOfWarps {
   BlockSlots* slots_;
 };
 
-#if defined(_CG_HAS_CLUSTER_GROUP)  // sm_90 and later
+/// Whether the code is compiled for a device with clusters of blocks; the host's pass compiles what devices have.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define BERTH_HAS_CLUSTERS 1
+#else
+#define BERTH_HAS_CLUSTERS 0
+#endif
+
+#if BERTH_HAS_CLUSTERS
 /// The blocks of a cluster, which reduce through one another's shared memory. `of_block` is in shared memory too.
 class ClusterTeam : public TeamOfWarps {
  public:

@@ -44,6 +44,7 @@ ErrorKind kind_of(cudaError_t code) {
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorContextIsDestroyed:
     case cudaErrorExternalDevice:
+    case cudaErrorUnknown:  // nothing is known of the device's state either
       return ErrorKind::kLost;
     default:
       return ErrorKind::kOther;

@@ -97,7 +97,8 @@ void launch_cooperative(const char* label, void (*kernel)(P...), Shape shape, St
   launch_detail::launch_with(label, kernel, shape, {&attribute, 1}, stream, std::forward<A>(args)...);
 }
 
-/// How many blocks of `kernel` fit on the whole device at once. Cost: some microseconds; call it when planning.
+/// How many blocks of `kernel` fit on the whole device at once, at least one. @throws DeviceError  when not even one of
+/// so many threads fits. Cost: some microseconds; call it when planning.
 template <class... P>
 std::uint32_t resident_blocks_max(const char* label, void (*kernel)(P...), std::uint32_t threads,
                                   std::size_t shared_bytes, int multiprocessor_count) {
@@ -105,6 +106,7 @@ std::uint32_t resident_blocks_max(const char* label, void (*kernel)(P...), std::
   int blocks = 0;  // per multiprocessor
   launch_detail::check_launch(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), shared_bytes), label);
+  if (blocks == 0) launch_detail::check_launch(cudaErrorLaunchOutOfResources, label);
   return static_cast<std::uint32_t>(blocks * multiprocessor_count);
 }
 

@@ -5,12 +5,15 @@
 // names its origin: a device, a benchmark and a date, or "not measured".
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace berth::cuda {
 
 /// build_rows: a tile of rows x a tile of nodes per block, one node per thread.
 struct BuildRowsTuning {
   static constexpr int kEvaluateThreads = 256;  ///< of the blocks that evaluate; not measured
+  static constexpr int kRefreshThreads = 128;   ///< of the block that refreshes a row; not measured
   std::uint32_t threads_per_block;              ///< of the others
   std::uint32_t rows_per_tile;                  ///< that read a node's columns together
 };
@@ -18,7 +21,17 @@ struct BuildRowsTuning {
 /// The team for commit_batch, one persistent kernel that visits the pods.
 enum class CommitTeam : std::uint8_t { kBlock, kCluster, kGrid };
 
+/// "block", "cluster" or "grid"; nothing for another text.
+constexpr std::optional<CommitTeam> commit_team_of(std::string_view text) {
+  if (text == "block") return CommitTeam::kBlock;
+  if (text == "cluster") return CommitTeam::kCluster;
+  if (text == "grid") return CommitTeam::kGrid;
+  return std::nullopt;
+}
+
 struct CommitBatchTuning {
+  /// The compiler keeps the kernels' registers so low that a block of so many threads fits (128 a thread).
+  static constexpr int kThreadsMax = 512;
   std::uint32_t threads_per_block;
   std::uint32_t blocks_per_cluster;  ///< 1: no clusters
   std::int32_t cluster_cells_min;    ///< cells of the widest row from which a cluster is worth its dearer barriers
@@ -26,8 +39,14 @@ struct CommitBatchTuning {
   std::int32_t grid_cells_min;       ///< cells from which the whole device is
 };
 
+/// commit_forks: one block per fork. Many forks run in parallel, so that each gets few threads.
+struct CommitForksTuning {
+  static constexpr int kThreads = 128;  ///< not measured
+};
+
 /// commit_run: one node per thread.
 struct CommitRunTuning {
+  static constexpr int kThreadsMax = 256;  ///< as CommitBatchTuning::kThreadsMax
   std::uint32_t threads_per_block;
 };
 
@@ -63,9 +82,6 @@ constexpr CommitTeam commit_team(int sm, std::int32_t widest_row_cells, std::int
   return cluster ? CommitTeam::kCluster : CommitTeam::kBlock;
 }
 
-/// Threads of a fork's block: many forks run in parallel, so that each gets few.
-constexpr std::uint32_t commit_forks_threads(int /*sm*/) { return 128; }  // not measured
-
 constexpr CommitRunTuning commit_run_tuning(int sm) {
   return {.threads_per_block = sm >= 90 ? 256u : 128u};  // not measured
 }
@@ -77,10 +93,12 @@ constexpr bool is_block_size(std::uint32_t threads) {
 constexpr bool is_tuning_sound(int sm) {
   const CommitBatchTuning commit = commit_batch_tuning(sm);
   return is_block_size(build_rows_tuning(sm).threads_per_block) && build_rows_tuning(sm).rows_per_tile > 0 &&
-         is_block_size(BuildRowsTuning::kEvaluateThreads) && is_block_size(commit_forks_threads(sm)) &&
-         is_block_size(commit.threads_per_block) && commit.blocks_per_cluster > 0 &&
+         is_block_size(BuildRowsTuning::kEvaluateThreads) && is_block_size(BuildRowsTuning::kRefreshThreads) &&
+         is_block_size(CommitForksTuning::kThreads) && is_block_size(commit.threads_per_block) &&
+         commit.threads_per_block <= CommitBatchTuning::kThreadsMax && commit.blocks_per_cluster > 0 &&
          commit.blocks_per_cluster <= (sm >= 90 ? kClusterBlocksMax : 1) &&
-         is_block_size(commit_run_tuning(sm).threads_per_block);
+         is_block_size(commit_run_tuning(sm).threads_per_block) &&
+         commit_run_tuning(sm).threads_per_block <= CommitRunTuning::kThreadsMax;
 }
 static_assert(is_tuning_sound(kSmMin) && is_tuning_sound(90) && is_tuning_sound(100));
 

@@ -5,15 +5,18 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <iterator>
 
 #include "host/cli/device_figures.h"
 #include "host/cli/document_formats.h"
 #include "host/cli/figures.h"
 #include "host/cli/output.h"
 #include "host/cli/progress_bar.h"
+#include "host/cli/schedule_document.h"
 #include "host/cli/table.h"
 #include "host/generate/cluster_spec.h"
 #include "host/generate/generate.h"
+#include "host/record/decision_hash.h"
 
 namespace berth {
 namespace {
@@ -21,12 +24,28 @@ namespace {
 constexpr std::int64_t kBenchSchemaVersion = 1;
 constexpr int kBenchSpreadDepth = 2;
 
-/// The quickest of the runs of one backend, and how many pods it placed.
+/// The quickest of the runs of one backend, and what it answered.
 struct Measurement {
   std::string backend;
   ScheduleStats stats;
   std::size_t placed = 0;
+  std::string answers;  ///< answers_of()
 };
+
+/// A hash of every answer of a run, in queue order: the node and the total of each placed pod, the reason and the
+/// message of each other one. Backends that agree have equal ones.
+std::string answers_of(const ScheduleResult& result) {
+  DecisionHash hash;
+  std::string line;
+  const auto add = [&](const Pod& pod, const auto&... answer) {
+    line.clear();
+    fmt::format_to(std::back_inserter(line), "{}\n{}\n{}\n", pod.full_name(), answer...);
+    hash.add_bytes(line);
+  };
+  for (const Placement& placed : result.placements) add(*placed.pod, placed_node(result, placed), placed.score);
+  for (const Unplaced& other : result.unplaced) add(*other.pod, other.reason, unplaced_message(result, other));
+  return hash.hex();
+}
 
 LoadedInput make_input(const BenchCommand& command, int threads) {
   if (command.spec_path.empty() == command.input.paths.empty()) {
@@ -64,7 +83,7 @@ Measurement measure(const ClusterObjects& objects, const ScheduleOptions& option
       say_other_backend(options.engine, result);
     }
     if (i > 0 && result.stats.schedule_seconds >= best.stats.schedule_seconds) continue;
-    best = {result.served_by, result.stats, result.placements.size()};
+    best = {result.served_by, result.stats, result.placements.size(), answers_of(result)};
   }
   return best;
 }
@@ -112,6 +131,7 @@ void write_measurements(const std::vector<Measurement>& all, DocumentWriter& wri
     writer.integer_field("nodes", one.stats.nodes);
     writer.integer_field("pods", one.stats.pods);
     writer.integer_field("placed", static_cast<std::int64_t>(one.placed));
+    writer.string_field("answers", one.answers);
     writer.integer_field("classes", one.stats.classes);
     writer.real_field("compileSeconds", one.stats.compile_seconds);
     writer.real_field("scheduleSeconds", one.stats.schedule_seconds);

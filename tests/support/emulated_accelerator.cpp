@@ -107,9 +107,17 @@ void EmulatedAccelerator::build_rows(const DeviceState& state, const DeviceRowsT
 
 void EmulatedAccelerator::refresh_rows(const DeviceState& state, const DeviceRowsToRefresh& rows) {
   count_launch("refresh_rows");
-  for (std::int32_t r = 0; r < rows.row_count; ++r)
-    for (std::int32_t n = rows.first_node[r]; n < rows.end_node[r]; ++n)
-      refresh_node(state, state.rows.rows[rows.rows[r]], rows.nodes[n]);
+  for (std::int32_t r = 0; r < rows.row_count; ++r) {
+    const auto refresh = [&](const auto& team) {
+      refresh_nodes(team, state, state.rows.rows[rows.rows[r]], rows.nodes + rows.first_node[r],
+                    rows.end_node[r] - rows.first_node[r]);
+    };
+    if (emulation_.threads == 1) {
+      refresh(SequentialTeam());
+    } else {
+      run_together(emulation_.threads, refresh);
+    }
+  }
 }
 
 void EmulatedAccelerator::apply_delta(const DeviceState& state, const DeviceDelta& delta) {

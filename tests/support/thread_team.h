@@ -21,8 +21,19 @@ struct SharedTeam {
   std::vector<const void*> values = std::vector<const void*>(static_cast<std::size_t>(size));
 };
 
+/// Updates that several threads make at once.
+struct ThreadUpdates {
+  template <class T>
+  T exchange(T* address, T value) const {
+    return std::atomic_ref(*address).exchange(value, std::memory_order_relaxed);
+  }
+  void add(std::int32_t* address, std::int32_t amount) const {
+    std::atomic_ref(*address).fetch_add(amount, std::memory_order_relaxed);
+  }
+};
+
 /// Marks that several teams of one thread write at once.
-struct SoloThreadTeam {
+struct SoloThreadTeam : ThreadUpdates {
   int index() const { return 0; }
   int size() const { return 1; }
   void barrier() const {}
@@ -39,7 +50,7 @@ struct SoloThreadTeam {
   SoloThreadTeam solo() const { return {}; }
 };
 
-class ThreadTeam {
+class ThreadTeam : public ThreadUpdates {
  public:
   ThreadTeam(SharedTeam& shared, int index) : shared_(&shared), index_(index) {}
   int index() const { return index_; }

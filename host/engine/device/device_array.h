@@ -60,8 +60,10 @@ class DeviceArray {
     if (count > 0) accelerator_->download(values.data(), data_ + first, count * sizeof(T));
     return values;
   }
-  void clear(std::uint64_t size) {
-    if (size > 0) accelerator_->clear(data_, size * sizeof(T));
+  void clear(std::uint64_t size) { clear(0, size); }
+  /// Zeroes `size` elements from `first` on.
+  void clear(std::uint64_t first, std::uint64_t size) {
+    if (size > 0) accelerator_->clear(data_ + first, size * sizeof(T));
   }
 
  private:

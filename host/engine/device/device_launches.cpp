@@ -5,6 +5,7 @@
 #include <string>
 
 #include "batching/device/device_errors.h"
+#include "host/engine/device/answered.h"
 #include "host/engine/device/device_plan.h"
 #include "host/engine/device/device_state.h"
 #include "host/engine/device/nominations_of_launch.h"
@@ -140,6 +141,7 @@ void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const Launch
   next_mark += batch.pod_count;
   outcomes.reserve(static_cast<std::uint64_t>(batch.pod_count));
   committed.reserve(1);
+  committed.clear(1);
   batch.stops_at_failure = stops_at_failure;
   batch.outcomes = outcomes.data();
   batch.committed_count = committed.data();
@@ -147,6 +149,7 @@ void DeviceBackend::State::launch(std::span<const PodToPlace> pods, const Launch
   for (const std::int32_t c : plan.classes) widest = std::max(widest, classes.layout(classes.layout_of(c)).cell_count);
   accelerator->commit_batch(state, batch, widest);
   const std::int32_t answered_count = committed.download(0, 1).front();
+  check_answered(answered_count, batch.pod_count);
   apply_outcomes(pods, plan, own_nomination, outcomes.download(0, static_cast<std::uint64_t>(answered_count)));
 }
 

@@ -2,6 +2,7 @@
 #include "host/engine/device/device_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -51,15 +52,23 @@ std::size_t DeviceRowStore::fitting(std::span<const std::int32_t> pod_classes, c
   return pod_classes.size();
 }
 
+void DeviceRowStore::note_use(Kept& kept) {
+  kept.last_used = clock_;
+  by_use_.splice(by_use_.end(), by_use_, kept.in_order_of_use);
+}
+
+void DeviceRowStore::drop(std::unordered_map<std::int32_t, Kept>::iterator at) {
+  bytes_ -= at->second.bytes;
+  by_use_.erase(at->second.in_order_of_use);
+  rows_.erase(at);
+}
+
 /// Drops the least recently used row that the current batch does not need. @return false when there is none
 bool DeviceRowStore::drop_one_other() {
-  auto oldest = rows_.end();
-  for (auto at = rows_.begin(); at != rows_.end(); ++at)
-    if (at->second.last_used != clock_ && (oldest == rows_.end() || at->second.last_used < oldest->second.last_used))
-      oldest = at;
-  if (oldest == rows_.end()) return false;
-  bytes_ -= oldest->second.bytes;
-  rows_.erase(oldest);
+  if (by_use_.empty()) return false;
+  const auto oldest = rows_.find(by_use_.front());
+  if (oldest->second.last_used == clock_) return false;
+  drop(oldest);
   return true;
 }
 
@@ -72,7 +81,7 @@ DeviceRowStore::Kept& DeviceRowStore::make_row(std::int32_t pod_class, const Dev
       throw DeviceOutOfMemory("", "a row of " + std::to_string(layout.level_offset[1]) + " nodes", bytes,
                               bytes_max_ - std::min(bytes_, bytes_max_),
                               "the number of nodes or raise device.memoryBytesMax");
-  Kept kept{{}, DeviceArray<std::uint8_t>(accelerator_, "rows of pod classes"), bytes, 0, clock_, {}};
+  Kept kept{{}, DeviceArray<std::uint8_t>(accelerator_, "rows of pod classes"), bytes, 0, clock_, {}, {}};
   for (;;) {
     try {
       kept.memory.reserve(bytes);
@@ -84,8 +93,12 @@ DeviceRowStore::Kept& DeviceRowStore::make_row(std::int32_t pod_class, const Dev
   kept.row = lay_row(pod_class, layout_index, layout, kept.memory.data());
   accelerator_.clear(kept.row.left_out,
                      static_cast<std::uint64_t>(node_set_words(layout.node_count)) * sizeof(std::uint32_t));
+  std::list<std::int32_t> newest{pod_class};
+  kept.in_order_of_use = newest.begin();
+  Kept& row = rows_.emplace(pod_class, std::move(kept)).first->second;
+  by_use_.splice(by_use_.end(), newest);
   bytes_ += bytes;
-  return rows_.emplace(pod_class, std::move(kept)).first->second;
+  return row;
 }
 
 /// @return the nodes to be evaluated again: those that it left out, and those that it leaves out now
@@ -103,7 +116,7 @@ DeviceRowStore::Work DeviceRowStore::prepare(const LaunchPlan& plan, const Devic
   ++clock_;
   // The rows of the batch are marked first, so that making room for one does not drop another.
   for (const std::int32_t c : pod_classes)
-    if (const auto at = rows_.find(c); at != rows_.end()) at->second.last_used = clock_;
+    if (const auto at = rows_.find(c); at != rows_.end()) note_use(at->second);
   const std::uint64_t end = log.position();
   const auto limit = static_cast<std::uint64_t>(tuning_.refresh_limit(node_count));
   Work work;
@@ -151,11 +164,11 @@ void DeviceRowStore::add_vacancies(NodeEventDelta& delta) const {
 }
 
 void DeviceRowStore::drop_rows_of(std::int32_t layout) {
-  std::erase_if(rows_, [&](const auto& entry) {
-    if (entry.second.row.layout != layout) return false;
-    bytes_ -= entry.second.bytes;
-    return true;
-  });
+  for (auto at = rows_.begin(); at != rows_.end();) {
+    const auto next = std::next(at);
+    if (at->second.row.layout == layout) drop(at);
+    at = next;
+  }
 }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -63,7 +64,7 @@ class DeviceRowStore {
   const DeviceRow& row(std::int32_t pod_class) const { return rows_.at(pod_class).row; }
   /// Corrects the position to which the row is current.
   void set_position(std::int32_t pod_class, std::uint64_t position) { rows_.at(pod_class).position = position; }
-  void clear() { rows_.clear(), bytes_ = 0; }
+  void clear() { rows_.clear(), by_use_.clear(), bytes_ = 0; }
   /// Adds the rows that have positions which nodes left.
   void add_vacancies(NodeEventDelta& delta) const;
   /// Call when a layout was laid out again.
@@ -81,7 +82,10 @@ class DeviceRowStore {
     std::uint64_t position = 0;  ///< in the log
     std::uint64_t last_used = 0;
     LeftOutNodes left_out;
+    std::list<std::int32_t>::iterator in_order_of_use;  ///< in by_use_
   };
+  void note_use(Kept& kept);
+  void drop(std::unordered_map<std::int32_t, Kept>::iterator at);
   bool drop_one_other();
   std::vector<std::int32_t> leave_out(const LeftOutNodes& nodes, Kept& kept);
   Kept& make_row(std::int32_t pod_class, const DeviceClassTable& classes);
@@ -89,7 +93,8 @@ class DeviceRowStore {
   Accelerator& accelerator_;
   std::uint64_t bytes_max_;
   const DeviceTuning& tuning_;
-  std::unordered_map<std::int32_t, Kept> rows_;
+  std::unordered_map<std::int32_t, Kept> rows_;  ///< by class
+  std::list<std::int32_t> by_use_;               ///< classes of rows_, the least recently used first
   std::uint64_t bytes_ = 0;
   std::uint64_t clock_ = 0;
   std::int64_t rows_built_ = 0;

@@ -169,33 +169,51 @@ void DeviceSnapshot::add_tables(const TopologyCounts& counts) {
   const std::size_t known = tables_on_host_.size();
   tables_added_ = counts.tables_added();
   if (known == static_cast<std::size_t>(counts.table_count())) return;
-  std::vector<std::int64_t> values;
-  std::vector<std::uint8_t> exists;
   std::vector<std::int64_t> totals;
   std::vector<DeviceTable> added;
+  std::uint64_t end = counter_count_;
   for (auto t = static_cast<std::int32_t>(known); t < counts.table_count(); ++t) {
     DeviceTable table = describe_table(t, counts);
-    table.first = static_cast<std::int64_t>(counter_count_ + values.size());
+    table.first = static_cast<std::int64_t>(end);
     added.push_back(table);
-    for (std::int32_t d = 0; d <= table.domain_count; ++d) {
-      values.push_back(counts.count(t, d));
-      exists.push_back(counts.tracks_minimum(t) && counts.exists(t, d) ? 1 : 0);
-    }
     room_of_table_.push_back(counter_room(table.domain_count));
-    values.resize(static_cast<std::size_t>(table.first) - counter_count_ + room_of_table_.back(), 0);
-    exists.resize(values.size(), 0);
+    end += room_of_table_.back();
     totals.push_back(counts.total(t));
   }
-  counts_.reserve(counter_count_ + values.size(), counter_count_);
-  exists_.reserve(counter_count_ + values.size(), counter_count_);
+  counts_.reserve(end, counter_count_);
+  exists_.reserve(end, counter_count_);
   totals_.reserve(known + added.size(), known);
   tables_.reserve(known + added.size(), known);
-  counts_.upload(counter_count_, values);
-  exists_.upload(counter_count_, exists);
+  counts_.clear(counter_count_, end - counter_count_);
+  exists_.clear(counter_count_, end - counter_count_);
+  for (std::size_t i = 0; i < added.size(); ++i)
+    upload_counters(static_cast<std::int32_t>(known + i), added[i], counts);
   totals_.upload(known, totals);
   tables_.upload(known, added);
-  counter_count_ += values.size();
+  counter_count_ = end;
   tables_on_host_.insert(tables_on_host_.end(), added.begin(), added.end());
+}
+
+/// What is not 0 of a table whose counters are all 0 on the device. Most tables of a term by host hold next to nothing.
+void DeviceSnapshot::upload_counters(std::int32_t t, const DeviceTable& table, const TopologyCounts& counts) {
+  constexpr std::int32_t kPage = 4096;  // counters of one transfer
+  std::vector<std::int64_t> page;
+  std::int32_t first = 0;
+  const auto send = [&] { counts_.upload(static_cast<std::uint64_t>(table.first + first), page); };
+  counts.for_each_counted(t, [&](std::int32_t domain) {
+    if (page.empty() || domain - first >= kPage) {
+      send();
+      page.clear();
+      first = domain;
+    }
+    page.resize(static_cast<std::size_t>(domain - first), 0);
+    page.push_back(counts.count(t, domain));
+  });
+  send();
+  if (!counts.tracks_minimum(t)) return;
+  std::vector<std::uint8_t> exists;
+  for (std::int32_t d = 0; d <= table.domain_count; ++d) exists.push_back(counts.exists(t, d) ? 1 : 0);
+  exists_.upload(static_cast<std::uint64_t>(table.first), exists);
 }
 
 DeviceTable DeviceSnapshot::describe_table(std::int32_t table, const TopologyCounts& counts) {

@@ -86,6 +86,7 @@ class DeviceSnapshot {
                               const TopologyCounts& counts) const;
   std::vector<std::int32_t> domains_of(const std::vector<std::int32_t>& nodes, const NodeEventDelta& events,
                                        std::int32_t column, const TopologyCounts& counts) const;
+  void upload_counters(std::int32_t t, const DeviceTable& table, const TopologyCounts& counts);
   DeviceTable describe_table(std::int32_t table, const TopologyCounts& counts);
   void add_new(const Snapshot& snapshot);
   void follow_masks(const TopologyCounts& counts);

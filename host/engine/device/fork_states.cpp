@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "host/engine/device/answered.h"
 #include "host/engine/device/transfer_block.h"
 
 namespace berth {
@@ -136,6 +137,7 @@ std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPl
   for (const LaunchPlan& plan : plans) pods += plan.row_of_pod.size();
   outcomes_.reserve(pods);
   committed_.reserve(plans.size());
+  committed_.clear(plans.size());
   std::vector<DeviceState> states;
   std::vector<DeviceBatch> batches;
   std::uint64_t first = 0;
@@ -156,8 +158,10 @@ std::vector<std::vector<DeviceOutcome>> ForkStates::run(std::span<const LaunchPl
   std::vector<std::vector<DeviceOutcome>> answers;
   auto begin = outcomes.begin();
   for (std::size_t f = 0; f < plans.size(); ++f) {
+    const std::size_t pod_count = plans[f].row_of_pod.size();
+    check_answered(committed[f], static_cast<std::int32_t>(pod_count));
     answers.emplace_back(begin, begin + committed[f]);
-    begin += static_cast<std::ptrdiff_t>(plans[f].row_of_pod.size());
+    begin += static_cast<std::ptrdiff_t>(pod_count);
   }
   return answers;
 }
