@@ -254,6 +254,7 @@ run_tests() {
   local team
   suite tests-cuda cuda 60 '' --case-seconds 20 --jobs 1
   suite tests-contract contract 100 '' --case-seconds 20
+  suite tests-teams teams 60 '' --case-seconds 20
   for team in ${teams//,/ }; do suite "tests-contract-$team" contract 45 "$team" --case-seconds 20; done
   suite tests-golden golden 90 '' --case-seconds 80
   suite tests-property property 60 '' --case-seconds 30

@@ -29,20 +29,23 @@ PROGRAMS = [
     # Loses the device on purpose.
     Program("tests/unit/cuda/cuda_lost_test", ["cuda", "unit"], every_case=True),
     Program("tests/contract/backend_contract_test", ["contract"], shares=4),
+    Program("tests/contract/teams_test", ["contract"], shares=3),
     Program("tests/contract/scenario_test", ["contract", "scenario"], shares=4),
     Program("tests/contract/oracle_test", ["contract", "oracle"], shares=3),
     Program("tests/contract/golden_test", ["contract", "golden"], shares=2),
     Program("tests/property/device_agrees_test", ["property"], every_case=True, shares=8),
 ]
+# teams_test sets each team itself, so it is no part of `contract`, which runs once more with each.
 SUITES = {
+    "teams": ["teams_test"],
     "cuda": ["cuda_test", "cuda_lost_test"],
     "contract": ["backend_contract_test", "scenario_test", "oracle_test"],
     "golden": ["golden_test"],
     "property": ["device_agrees_test"],
-    "sanitizer": ["cuda_test", "backend_contract_test", "device_agrees_test"],
+    "sanitizer": ["cuda_test", "teams_test", "backend_contract_test", "device_agrees_test"],
 }
 # Under a sanitizer, which is slow, one case of so many of a program.
-ONE_OF = {"backend_contract_test": 8}
+ONE_OF = {"backend_contract_test": 8, "teams_test": 5}
 
 
 def programs_of(suite):
@@ -50,10 +53,12 @@ def programs_of(suite):
 
 
 def is_on_backend(case, backend="cuda"):
-    """Suite.Case/cuda, Suite.Case/cuda_1_35, All/Suite.Case/file_cuda_7; `backend` is as name_in_tests() writes it."""
+    """Suite.Case/cuda, Suite.Case/cuda_1_35, All/Suite.Case/file_cuda_7, Suite.Case/cuda_block_33_cells; `backend` is as name_in_tests() writes it."""
     _, found, parameter = case.rpartition("/")
     words = re.split(r"[^A-Za-z0-9]+", parameter)
-    return bool(found) and "cuda" in words and ("emulated" in words) == (backend == "cuda_emulated")
+    if not found:
+        return False
+    return "emulated" in words if backend == "cuda_emulated" else "cuda" in words and "emulated" not in words
 
 
 def parse_list(text):

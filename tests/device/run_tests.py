@@ -204,6 +204,12 @@ def what_sanitizer_said(text):
     return "; ".join(findings[:3] + lines[-1:])[:MESSAGE_MAX]
 
 
+def knows_teams(path):
+    """A program that does not read the variable would pass whatever it says."""
+    with open(path, "rb") as file:
+        return b"BERTH_COMMIT_TEAM" in file.read()
+
+
 def shares_of(runner, problems):
     for program in programs.programs_of(runner.options.suite):
         try:
@@ -213,6 +219,8 @@ def shares_of(runner, problems):
             said = (getattr(error, "stderr", None) or "").strip()
             problems.append(f"{program.name} does not list its cases: {error} {said}"[:MESSAGE_MAX])
             continue
+        if runner.options.team and not knows_teams(os.path.join(runner.options.programs, program.path)):
+            problems.append(f"{program.name} does not know BERTH_COMMIT_TEAM: the team was its own choice")
         if not cases:
             problems.append(f"{program.name} has no case of the backend {runner.options.backend}")
         count = min(program.shares, len(cases))

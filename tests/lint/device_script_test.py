@@ -153,7 +153,7 @@ class Run(unittest.TestCase):
 
 class Cases(unittest.TestCase):
     def test_the_backend_is_a_word_of_the_parameter(self):
-        for case in ("S.C/cuda", "All/S.C/cuda_1_35", "All/S.C/file_cuda_7"):
+        for case in ("S.C/cuda", "All/S.C/cuda_1_35", "All/S.C/file_cuda_7", "S.C/cuda_block_33_cells"):
             self.assertTrue(programs.is_on_backend(case), case)
             self.assertFalse(programs.is_on_backend(case, "cuda_emulated"), case)
         for case in ("S.C/cuda_emulated", "All/S.C/cpu", "All/cuda.C/cpu", "cuda.C"):
@@ -328,6 +328,15 @@ class Bundle(unittest.TestCase):
         rows, found = self.run_suite("golden", {}, "--backend", "cuda", "--programs", "/nowhere")
         self.assertEqual(rows, {})
         self.assertIn("golden_test does not list its cases", found["problems"][0])
+
+    def test_a_team_that_a_program_does_not_know_is_not_proved(self):
+        _, found = self.run_suite("property", {}, "--team", "grid")
+        self.assertEqual(found["problems"], [])
+        for text in ("BERTH_COMMIT_TEAM", "BERTH_OTHER"):
+            changed = PROGRAM.replace("BERTH_COMMIT_TEAM", text)
+            path = os.path.join(self.folder, "programs", "one")
+            self.script(path, changed)
+            self.assertEqual(run_tests.knows_teams(path), text == "BERTH_COMMIT_TEAM")
 
     def test_the_script_keeps_its_time(self):
         begin = time.monotonic()
