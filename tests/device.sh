@@ -8,7 +8,7 @@
 #   tests/device.sh --pack FILE [options]    build, and pack into one file what --bundle needs; needs no GPU
 #   tests/device.sh --pack-deps DIR          collect the libraries for --deps; needs apt and a network
 #
-#   --programs DIR    a build folder with the programs: builds nothing
+#   --programs DIR    a build folder with the programs: builds nothing, but --pack brings them up to date
 #   --arch N          of the GPU, as 90: machine code for it alone; default what cmake/cuda.cmake says
 #   --deps DIR        libraries that --pack-deps collected, a folder or a tar file; without it the system's
 #   --steps LIST      of build,tests,quick,sanitizers,bench; default all, sanitizers with a bundle alone

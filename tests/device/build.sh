@@ -89,13 +89,27 @@ build_all() {
     step build 3600 cmake --build "$build" -j "$jobs" --target "${targets[@]}" && programs=$build
 }
 
-# Builds without a GPU, and packs.
+# Whether $programs is a build folder of this checkout.
+is_built_here() {
+  [ "$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$programs/CMakeCache.txt" 2>/dev/null)" = "$PWD" ]
+}
+
+# Builds without a GPU, and packs. Programs of another checkout are of nobody knows which commit.
 make_bundle() {
+  local targets changed
+  changed=$(dirty)
   find_tools || return 1
-  [ -n "$programs" ] || build_all || return 1
+  if [ -z "$programs" ]; then
+    build_all || return 1
+  elif is_built_here; then
+    mapfile -t targets < <(python3 tests/device/programs.py targets)
+    step build 3600 cmake --build "$programs" -j "$jobs" --target "${targets[@]}" || return 1
+  else
+    changed=yes
+  fi
   build_probe "$run/probe" &&
     step pack 600 python3 tests/device/bundle.py pack "$pack" --programs "$programs" --probe "$run/probe" \
-      --facts "commit=$(commit)" --facts "dirty=$(dirty)" --facts "source=$PWD" --facts "arch=${arch:-default}" \
+      --facts "commit=$(commit)" --facts "dirty=$changed" --facts "source=$PWD" --facts "arch=${arch:-default}" \
       --facts "nvcc=$(version_of nvcc)" --facts "compiler=$(version_of compiler)" --facts "cmake=$(version_of cmake)" &&
     cat "$run/pack.log"
 }

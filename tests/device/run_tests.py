@@ -26,7 +26,7 @@ import programs
 RESTARTS = 4
 FOUND = 86  # exit status for an error that the sanitizer reports, which no test has
 SICK = re.compile(r"device [^\n]*lost|illegal (memory|address|instruction)|launch failure|misaligned address|"
-                  r"device-side assert|hardware stack|unspecified launch", re.IGNORECASE)
+                  r"device-side assert|hardware stack|launch timed out|unknown error", re.IGNORECASE)
 LINE = re.compile(r"\[ +(RUN|OK|FAILED|SKIPPED) +\] ([^\s,]+)")
 STATES = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 MESSAGE_MAX = 600
