@@ -368,11 +368,13 @@ main() {
   parse "$@"
   command -v python3 >/dev/null || usage_error "this needs python3"
   begin_run
-  if [ -n "$pack" ]; then
-    make_bundle
-    return
-  fi
   trap end_early EXIT INT TERM HUP
+  if [ -n "$pack" ]; then
+    local code=0
+    make_bundle || code=1
+    trap - EXIT INT TERM HUP
+    return $code
+  fi
   if ! { if [ -n "$bundle" ]; then open_bundle; else find_tools; fi; } || ! find_device; then
     skip_steps "no machine to run it on"
   elif wants build && ! build_all; then
