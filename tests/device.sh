@@ -1,43 +1,57 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds, tests and measures Berth on a machine with an NVIDIA GPU, and writes one result as JSON
+# Tests and measures Berth on a machine with an NVIDIA GPU, and writes one result as JSON
 # (docs/schemas/device-result.schema.json). Uses no network. See docs/device.md.
 #
-#   tests/device.sh [options]
-#   tests/device.sh --pack-deps DIR   on a machine with a network: collect the libraries, for --deps elsewhere
+#   tests/device.sh [options]                build here, test and measure
+#   tests/device.sh --bundle FILE [options]  test and measure what --pack built elsewhere; compiles nothing
+#   tests/device.sh --pack FILE [options]    build, and pack into one file what --bundle needs; needs no GPU
+#   tests/device.sh --pack-deps DIR          collect the libraries for --deps; needs apt and a network
 #
+#   --programs DIR    a build folder with the programs: builds nothing, but --pack brings them up to date
+#   --arch N          of the GPU, as 90: machine code for it alone; default what cmake/cuda.cmake says
 #   --deps DIR        libraries that --pack-deps collected, a folder or a tar file; without it the system's
-#   --steps LIST      of build,tests,sanitizers,bench; default build,tests,bench
-#   --sanitizers      adds the sanitizers: memcheck, racecheck, initcheck and synccheck over the device tests
-#   --quick           a tenth of the nodes and pods in every workload
+#   --steps LIST      of build,tests,quick,sanitizers,bench; default all, sanitizers with a bundle alone
+#   --sanitizers      adds the sanitizers: memcheck, racecheck, synccheck and initcheck over a few device tests
+#   --quick           no bench: the workloads only with a tenth of the nodes and pods
 #   --workloads LIST  only these, by the names of the table below
-#   --backends LIST   default cpu,cuda
+#   --backends LIST   default cpu,cuda; with a bundle cuda
+#   --teams LIST      contract and property tests run once more with each as BERTH_COMMIT_TEAM; default block,cluster,grid
+#   --property-cases N  drawn in each property test; default 100
+#   --seconds N       of the whole run: a step gets what is left, and what no longer fits is skipped
+#   --expect FILE     a result of --backends cpu: the answers of the workloads must be those
 #   --jobs N          of the build and of the tests; default one per core
 #   --keep            continue the previous run of the same commit: its steps stay in the result
-#   --out FILE        the result; default build/device/result.json
+#   --out FILE        the result; default build/device/result.json, or $OUT/result.json
 #   --run DIR         folder for the output of the steps; default build/device/run
 #
-# Needs nvcc (CUDACXX, the PATH, /usr/local/cuda, or the one of scripts/install_cuda.sh), cmake, a C++20 compiler and
-# python3. Without .git, BERTH_COMMIT is the commit. Every step has a limit in seconds. The result is always written.
-# Exit status: 0 when every step passed, 1 when one failed, 2 for an invalid command line.
+# Without a bundle it needs nvcc (CUDACXX, the PATH, /usr/local/cuda, or the one of scripts/install_cuda.sh), cmake, a C++20
+# compiler; always python3. Without .git, BERTH_COMMIT is the commit. Every step has a limit in seconds. The result is
+# written after each step. With OUT in the environment, and neither --out nor --run, $OUT takes result.json, steps.log and
+# run.tar.gz. Exit status: 0 when every step passed, 1 when one failed, 2 for an invalid command line.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "$0")/.."
 build=$PWD/build/device
 run=$build/run
 
-# name, runs of each backend, limit in seconds of one backend; run in this order, small workloads first
+# name, runs of each backend, limit in seconds of one backend: a tenth, and in full; run in this order, small workloads first
 workload_table="
-classes-256      3  300
-spread-apart     3  600
-equal-million    3  600
-distinct-100k    2  600
-distinct-million 1 1500"
+classes-256      3  60  300
+spread-apart     3  60  600
+equal-million    3  60  600
+distinct-100k    2  60  600
+distinct-million 1  60 1500"
 
-deps='' steps=build,tests,bench quick=no workloads='' backends=cpu,cuda keep=no
+deps='' steps='' sanitizers=no quick=no workloads='' backends='' keep=no pack='' bundle='' programs='' arch='' budget=''
+teams=block,cluster,grid property_cases=100 expect=''
 child=''  # the process of the step under way
 jobs=$(nproc)
 out=$build/result.json
+sink=''        # the folder OUT, where it takes what the run leaves
+libraries=''   # of the bundle, for the programs
+rehearsal=${BERTH_REHEARSAL:-}  # the emulated device in place of one, to prove this script without a GPU
+test_backend=cuda${rehearsal:+_emulated}
 
 usage_error() {
   echo "device.sh: $1 (tests/device.sh --help)" >&2
@@ -56,25 +70,41 @@ check_list() {
   done
 }
 
+check_number() {
+  [[ $2 =~ ^[1-9][0-9]*$ ]] || usage_error "$1: got '$2', expected a number"
+}
+
+# shellcheck source=tests/device/build.sh
+. tests/device/build.sh
+
 parse() {
-  local names
+  local names out_given=no
   names=$(awk 'NF { printf "%s%s", separator, $1; separator = " " }' <<< "$workload_table")
   while [ $# -gt 0 ]; do
     case "$1" in
-      --sanitizers) steps+=,sanitizers ;;
+      --sanitizers) sanitizers=yes ;;
       --quick) quick=yes ;;
       --keep) keep=yes ;;
       --help) sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' tests/device.sh; exit 0 ;;
-      --deps | --steps | --workloads | --backends | --jobs | --out | --run | --pack-deps)
+      --deps | --steps | --workloads | --backends | --jobs | --out | --run | --pack-deps | --pack | --bundle | --programs | \
+        --arch | --teams | --property-cases | --seconds | --expect)
         [ $# -gt 1 ] || usage_error "$1 needs a value"
         case "$1" in
           --deps) deps=$(absolute "$2") ;;
-          --steps) steps=$2; check_list "$1" "$2" "build tests sanitizers bench" ;;
+          --steps) steps=$2; check_list "$1" "$2" "build tests quick sanitizers bench" ;;
           --workloads) workloads=$2; check_list "$1" "$2" "$names" ;;
           --backends) backends=$2; check_list "$1" "$2" "reference cpu cuda" ;;
-          --jobs) jobs=$2; [[ $2 =~ ^[1-9][0-9]*$ ]] || usage_error "--jobs: got '$2', expected a number" ;;
-          --out) out=$(absolute "$2") ;;
-          --run) run=$(absolute "$2") ;;
+          --teams) teams=$2; check_list "$1" "$2" "block cluster grid" ;;
+          --jobs) jobs=$2; check_number "$1" "$2" ;;
+          --property-cases) property_cases=$2; check_number "$1" "$2" ;;
+          --seconds) budget=$2; check_number "$1" "$2" ;;
+          --arch) arch=$2; check_number "$1" "$2" ;;
+          --out) out=$(absolute "$2") out_given=yes ;;
+          --run) run=$(absolute "$2") out_given=yes ;;
+          --pack) pack=$(absolute "$2") ;;
+          --bundle) bundle=$(absolute "$2") ;;
+          --programs) programs=$(absolute "$2") ;;
+          --expect) expect=$(absolute "$2") ;;
           --pack-deps) exec tests/device/pack_dependencies.sh "$(absolute "$2")" ;;
         esac
         shift ;;
@@ -82,7 +112,30 @@ parse() {
     esac
     shift
   done
-  [ -z "$deps" ] || [ -e "$deps" ] || usage_error "--deps: there is no $deps"
+  local option
+  for option in deps bundle programs expect; do
+    [ -z "${!option}" ] || [ -e "${!option}" ] || usage_error "--$option: there is no ${!option}"
+  done
+  [ -z "$bundle" ] || [ -z "$programs$deps$pack" ] || usage_error "--bundle goes with none of --programs, --deps, --pack"
+  if [ -n "$pack" ]; then
+    build=$PWD/build/device-pack
+    [ $out_given = yes ] || run=$build/run
+  elif [ -n "${OUT:-}" ] && [ $out_given = no ]; then
+    sink=$(absolute "$OUT") out=$sink/result.json
+    mkdir -p "$sink"
+  fi
+  choose_steps
+}
+
+choose_steps() {
+  if [ -n "$bundle" ]; then
+    backends=${backends:-cuda} steps=${steps:-tests,quick,sanitizers,bench}
+  else
+    backends=${backends:-cpu,cuda} steps=${steps:-build,tests,quick,bench}
+  fi
+  if [ -n "$bundle$programs" ]; then steps=${steps//build/}; fi
+  if [ $quick = yes ]; then steps=${steps//bench/quick}; fi
+  if [ $sanitizers = yes ]; then steps+=,sanitizers; fi
 }
 
 wants() {
@@ -97,71 +150,60 @@ record() {
   else
     echo "== $1: $2: $5"
   fi
+  write_result --quiet || true
+}
+
+# The seconds that --seconds leaves, less those that this script needs for its end.
+seconds_left() {
+  echo $((budget - SECONDS - 3))
 }
 
 # The first error of cmake or of a compiler with the next line, or else the last line.
 reason_in() {
   awk 'NF { last = $0 }
+       /^REASON: / { reason = substr($0, 9); exit }
        /^CMake Error|error:|fatal:/ { reason = $0; getline; reason = reason " " $0; exit }
        END { print reason ? reason : last }' "$1"
 }
 
-# step NAME LIMIT COMMAND...: runs it and records the result; false when it failed. Its output goes to
-# $run/NAME.log, or with a leading `--stdout FILE` its standard output goes there.
+# step NAME LIMIT COMMAND...: runs it and records the result; false when it failed or there is no time left for it. Its
+# output goes to $run/NAME.log, or with a leading `--stdout FILE` its standard output goes there.
 step() {
-  local stdout='' name limit log begin=$SECONDS code=0
+  local stdout='' name limit log begin=$SECONDS code=0 why=''
   if [ "$1" = --stdout ]; then stdout=$2; shift 2; fi
   name=$1 limit=$2 log=$run/$1.log
   shift 2
+  if [ -n "$budget" ] && [ "$(seconds_left)" -lt "$limit" ]; then
+    limit=$(seconds_left) why=", all that --seconds $budget left"
+    if [ "$limit" -lt 5 ]; then
+      record "$name" skipped 0 0 "no time left of --seconds $budget"
+      return 1
+    fi
+  fi
   echo "== $name"
   # In the background and waited for, so that this script handles a signal at once.
-  timeout --kill-after=20 "$limit" "$@" > "${stdout:-$log}" 2> "$log.errors" &
+  BERTH_STEP_SECONDS=$limit timeout --kill-after=10 "$limit" "$@" > "${stdout:-$log}" 2> "$log.errors" &
   child=$!
   wait "$child" || code=$?
   child=''
   cat "$log.errors" >> "$log"
   rm "$log.errors"
+  take_log "$name" "$log"
   case $code in
     0) record "$name" passed $((SECONDS - begin)) "$limit" "" ;;
     124 | 137)
-      record "$name" timedOut $((SECONDS - begin)) "$limit" "stopped after $limit s; $run/$name.log" ;;
+      record "$name" timedOut $((SECONDS - begin)) "$limit" "stopped after $limit s$why; $run/$name.log" ;;
     *)
-      tail -n 40 "$log"
+      tail -n 20 "$log" | cut -c1-400
       record "$name" failed $((SECONDS - begin)) "$limit" "exit status $code: $(reason_in "$log")" ;;
   esac
   [ $code -eq 0 ]
 }
 
-find_nvcc() {
-  local candidate
-  if [ -n "${CUDACXX:-}" ]; then
-    command -v "$CUDACXX" && return
-    echo "no nvcc: CUDACXX is $CUDACXX" >&2
-    return 1
-  fi
-  for candidate in nvcc /usr/local/cuda/bin/nvcc "$PWD/build/cuda-toolkit/nvidia/cu13/bin/nvcc"; do
-    command -v "$candidate" && return
-  done
-  echo "no nvcc: not in CUDACXX, on the PATH, in /usr/local/cuda or in build/cuda-toolkit" >&2
-  return 1
-}
-
-find_tools() {
-  local tool compiler
-  CUDACXX=$(find_nvcc 2> "$run/tools.log") || { record tools failed 0 0 "$(cat "$run/tools.log")"; return 1; }
-  export CUDACXX
-  for tool in cmake ctest "${CXX:-g++}"; do
-    command -v "$tool" >/dev/null || { record tools failed 0 0 "no $tool on the PATH"; return 1; }
-  done
-  compiler=$("${CXX:-g++}" --version | head -n 1)
-  {
-    printf 'nvcc\t%s\n' "$("$CUDACXX" --version | sed -n 's/.*release.*, V//p')"
-    printf 'compiler\t%s\n' "$compiler"
-    printf 'cmake\t%s\n' "$(cmake --version | sed -n 's/^cmake version //p')"
-    printf 'driver\t%s\n' "$(driver_version)"
-  } > "$run/versions.tsv"
-  sed 's/\t/: /' "$run/versions.tsv"
-  record tools passed 0 0 ""
+# Where OUT takes the run, the end of every log is in one file there, also when the run is killed.
+take_log() {
+  [ -n "$sink" ] || return 0
+  { echo "==== $1"; tail -c 200000 "$2"; echo; } >> "$sink/steps.log"
 }
 
 driver_version() {
@@ -170,74 +212,75 @@ driver_version() {
   fi
 }
 
-# Reports the device and checks that it runs what this nvcc builds.
+needs_device() {
+  wants tests || wants sanitizers || { [[ ",$backends," == *,cuda,* ]] && { wants quick || wants bench; }; }
+}
+
+# Reports the device and checks that it runs what nvcc built.
 find_device() {
-  step probe-build 180 "$CUDACXX" -O1 -o "$run/probe" tests/device/probe.cu &&
-    step --stdout "$run/gpu.json" device 120 "$run/probe" && cat "$run/gpu.json"
-}
-
-# Sets configure_options and the environment for packed libraries, or names those that the system lacks.
-find_dependencies() {
-  local package missing=() libraries mark
-  configure_options=()
-  if [ -n "$deps" ]; then
-    if [ -f "$deps" ]; then
-      rm -rf "$build/deps" && mkdir -p "$build/deps"
-      tar -xf "$deps" -C "$build/deps" || { record dependencies failed 0 0 "tar cannot read $deps"; return 1; }
-      deps=$build/deps
-    fi
-    mark=$(find "$deps" -maxdepth 3 -name berth-dependencies.txt -print -quit)
-    [ -n "$mark" ] || { record dependencies failed 0 0 "$deps was not made by --pack-deps"; return 1; }
-    deps=$(dirname "$(readlink -f "$mark")")
-    libraries=$(find "$deps/usr/lib" -maxdepth 1 -name '*-linux-*' -print -quit)
-    # Old tags: the path to packed libraries also applies to the libraries that they need.
-    configure_options=("-DCMAKE_PREFIX_PATH=$deps/usr" "-DCMAKE_LIBRARY_PATH=$libraries"
-                       "-DPKG_CONFIG_EXECUTABLE=$deps/bin/pkg-config"
-                       "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags")
-    export PKG_CONFIG_PATH=$libraries/pkgconfig:$deps/usr/lib/pkgconfig:$deps/usr/share/pkgconfig
-    export PATH=$PATH:$deps/usr/bin  # ninja, where the system has none
-  elif command -v dpkg-query >/dev/null; then
-    for package in $(scripts/install_dependencies.sh --list build test | grep -E -- '(-dev|^pkg-config)$'); do
-      [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
-    done
-    if [ ${#missing[@]} -gt 0 ]; then
-      record dependencies failed 0 0 "not installed (--deps DIR brings them without a network): ${missing[*]}"
-      return 1
-    fi
+  needs_device || return 0
+  if [ -n "$rehearsal" ]; then
+    record device skipped 0 0 "a rehearsal: the emulated device takes its place"
+    return 0
   fi
-  command -v ninja >/dev/null || configure_options+=(-G "Unix Makefiles")
-  record dependencies passed 0 0 ""
+  if [ -z "$bundle" ]; then
+    build_probe "$run/probe" && step --stdout "$run/gpu.json" device 120 "$run/probe" && cat "$run/gpu.json"
+  else
+    step --stdout "$run/gpu.json" device 120 env LD_LIBRARY_PATH="$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+      "$programs/probe" && cat "$run/gpu.json"
+  fi
 }
 
-build_all() {
-  find_dependencies &&
-    step configure 300 cmake --preset cuda -B "$build" "${configure_options[@]}" &&
-    step build 1800 cmake --build "$build" -j "$jobs"
+# Unpacks the bundle and says what is known of its making.
+open_bundle() {
+  programs=$build/bundle libraries=$build/bundle/lib
+  step --stdout "$run/bundle.json" bundle 120 python3 tests/device/bundle.py unpack "$bundle" "$programs" || return 1
+  printf 'driver\t%s\n' "$(driver_version)" > "$run/versions.tsv"
+  cat "$run/bundle.json"
 }
 
-list_tests() {
-  step --stdout "$run/tests.json" test-list 300 ctest --test-dir "$build" --show-only=json-v1
+# suite NAME SUITE LIMIT TEAM [OPTIONS of run_tests.py]: a step of tests. On a device machine no device test may be skipped.
+suite() {
+  local name=$1 suite=$2 limit=$3 team=$4
+  shift 4
+  step "$name" "$limit" python3 tests/device/run_tests.py "$run" --name "$name" --suite "$suite" --programs "$programs" \
+    --libraries "$libraries" --backend "$test_backend" --team "$team" --jobs "$jobs" \
+    --property-cases "$property_cases" "$@" || true
 }
 
-# On a device machine no device test may be skipped.
+# A process that says nothing for --case-seconds hangs: a case of the contract takes milliseconds, one of golden_test reads all
+# verdicts of a release. The tests of cuda/ look at the device's free memory, so they are alone with it.
 run_tests() {
-  list_tests || return 1
-  step tests 2400 env BERTH_REQUIRE_DEVICE=1 ctest --test-dir "$build" -L '^(contract|golden|property|cuda)$' -j "$jobs" \
-    --no-tests=error --output-on-failure --output-junit "$run/tests.xml" || true
-  step test-labels 60 python3 tests/device/ctest_files.py "$run" || true
+  local team
+  suite tests-cuda cuda 60 '' --case-seconds 20 --jobs 1
+  suite tests-contract contract 100 '' --case-seconds 20
+  suite tests-teams teams 60 '' --case-seconds 20
+  for team in ${teams//,/ }; do suite "tests-contract-$team" contract 45 "$team" --case-seconds 20; done
+  suite tests-golden golden 90 '' --case-seconds 80
+  suite tests-property property 60 '' --case-seconds 30
+  for team in ${teams//,/ }; do suite "tests-property-$team" property 45 "$team" --case-seconds 30; done
 }
 
+find_sanitizer() {
+  local folder
+  for folder in "$(dirname "${CUDACXX:-/usr/local/cuda/bin/nvcc}")" /usr/local/cuda/bin; do
+    PATH=$PATH:$folder:$folder/../compute-sanitizer command -v compute-sanitizer && return
+  done
+  return 1
+}
+
+# Calls that fail are no finding of memcheck: tests provoke some, and look at the others themselves.
 run_sanitizers() {
-  local tool sanitizer
-  sanitizer=$(PATH=$PATH:$(dirname "$CUDACXX"):$(dirname "$CUDACXX")/../compute-sanitizer \
-    command -v compute-sanitizer) || {
-    record sanitizers failed 0 0 "no compute-sanitizer on the PATH or beside $CUDACXX"
-    return 1
+  local tool sanitizer options
+  sanitizer=$(find_sanitizer) || {
+    record sanitizers "$([ -n "$rehearsal" ] && echo skipped || echo failed)" 0 0 "no compute-sanitizer on the PATH or beside nvcc"
+    return 0
   }
-  list_tests || return 1
-  for tool in memcheck racecheck initcheck synccheck; do
-    step "sanitizer-$tool" 1800 env BERTH_REQUIRE_DEVICE=1 \
-      python3 tests/device/sanitize.py --sanitizer "$sanitizer" --tool "$tool" "$run" || true
+  for tool in memcheck racecheck synccheck initcheck; do
+    options=()
+    [ $tool != memcheck ] || options=(--report-api-errors no)
+    suite "sanitizer-$tool" sanitizer 60 '' --tool $tool --property-cases 2 --case-seconds 45 \
+      -- "$sanitizer" --tool $tool --error-exitcode 86 "${options[@]}"
   done
 }
 
@@ -246,24 +289,26 @@ a_tenth() {
   sed -E 's/^( *(count|pending|variants): [0-9]+)0$/\1/' "$1"
 }
 
-# Each backend is a separate process with its own limit: a slow CPU run does not lose the GPU's figures.
+# run_bench quick|bench. Each backend is a separate process with its own limit: a slow CPU run does not lose the GPU's figures.
 run_bench() {
-  local name repeat limit backend spec
+  local name repeat quick_limit limit backend spec row
   mkdir -p "$run/specs"
-  while read -r name repeat limit; do
+  while read -r name repeat quick_limit limit; do
     [ -n "$name" ] || continue
     [ -z "$workloads" ] || [[ ",$workloads," == *",$name,"* ]] || continue
-    spec=bench/workloads/device/$name.yaml
+    spec=bench/workloads/device/$name.yaml row=$name
     [ -e "$spec" ] || spec=bench/workloads/$name.yaml
-    if [ $quick = yes ]; then
-      a_tenth "$spec" > "$run/specs/$name.yaml"
+    if [ "$1" = quick ]; then
+      row=quick-$name limit=$quick_limit
+      a_tenth "$spec" > "$run/specs/$row.yaml"
     else
-      cp "$spec" "$run/specs/$name.yaml"
+      cp "$spec" "$run/specs/$row.yaml"
     fi
     for backend in ${backends//,/ }; do
-      rm -f "$run/bench-$name-$backend.json"
-      step --stdout "$run/bench-$name-$backend.json" "bench-$name-$backend" "$limit" \
-        "$build/berth" bench --spec "$run/specs/$name.yaml" --spec-seed 1 --backends "$backend" --repeat "$repeat" -o json || true
+      rm -f "$run/bench-$row-$backend.json"
+      step --stdout "$run/bench-$row-$backend.json" "bench-$row-$backend" "$limit" \
+        env LD_LIBRARY_PATH="$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$programs/berth" bench \
+        --spec "$run/specs/$row.yaml" --spec-seed 1 --backends "$backend" --repeat "$repeat" -o json || true
     done
   done <<< "$workload_table"
 }
@@ -279,7 +324,6 @@ dirty() {
 begin_run() {
   if [ $keep = yes ]; then
     [ "$(cat "$run/commit" 2>/dev/null)" = "$(commit)" ] || usage_error "--keep: $run holds no run of this commit"
-    [ "$(cat "$run/quick")" = $quick ] || usage_error "--keep: the run before had another --quick"
     sed -i -e '/^interrupted\t/d' -e '/^[^\t]*\tskipped\t/d' "$run/steps.tsv"
   else
     rm -rf "$run"
@@ -288,10 +332,20 @@ begin_run() {
   commit > "$run/commit"
   dirty > "$run/dirty"
   echo $quick > "$run/quick"
+  echo "${rehearsal:+yes}" > "$run/rehearsal"
+  [ -z "$sink" ] || rm -f "$sink/steps.log"
 }
 
 write_result() {
-  python3 tests/device/result.py "$run" --out "$out"
+  [ -z "$pack" ] || return 0
+  python3 tests/device/result.py "$run" --out "$out" ${expect:+--expect "$expect"} "$@"
+}
+
+# What the steps left, beside the result. A file above 16 MiB does not come back from every device machine.
+archive_run() {
+  [ -n "$sink" ] || return 0
+  tar -czf "$sink/run.tar.gz" -C "$run" .
+  if [ "$(stat -c %s "$sink/run.tar.gz")" -gt 16000000 ]; then rm "$sink/run.tar.gz"; fi
 }
 
 # After a signal or an error of this script: the current step is ended, and the result says so.
@@ -305,7 +359,7 @@ end_early() {
 
 skip_steps() {
   local group
-  for group in build tests sanitizers bench; do
+  for group in build tests quick sanitizers bench; do
     ! wants "$group" || record "$group" skipped 0 0 "$1"
   done
 }
@@ -315,17 +369,26 @@ main() {
   command -v python3 >/dev/null || usage_error "this needs python3"
   begin_run
   trap end_early EXIT INT TERM HUP
-  if ! find_tools || ! find_device; then
+  if [ -n "$pack" ]; then
+    local code=0
+    make_bundle || code=1
+    trap - EXIT INT TERM HUP
+    return $code
+  fi
+  if ! { if [ -n "$bundle" ]; then open_bundle; else find_tools; fi; } || ! find_device; then
     skip_steps "no machine to run it on"
   elif wants build && ! build_all; then
     steps=${steps//build/}
     skip_steps "the build failed"
   else
-    ! wants tests || run_tests || true
-    ! wants sanitizers || run_sanitizers || true
-    ! wants bench || run_bench
+    programs=${programs:-$build}
+    ! wants tests || run_tests
+    ! wants quick || run_bench quick
+    ! wants sanitizers || run_sanitizers
+    ! wants bench || run_bench bench
   fi
   trap - EXIT INT TERM HUP
+  archive_run
   write_result
 }
 

@@ -1,28 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first program of tests/device.sh: says as JSON which device is here, and shows that what nvcc builds runs on it.
-// Exit status 1 with a line on standard error when there is no device or it does not compute. Not part of the build: it
-// includes no CUDA header, nvcc brings the runtime itself.
-#include <cstdio>
+// The first program of tests/device.sh: says as JSON which device is here, and shows that what nvcc builds runs on it,
+// a reduction of CUB and a range of NVTX included. Exit status 1 with a line on standard error when there is no device
+// or it does not compute. Not part of the build.
+#include <cuda_runtime.h>
 
-__global__ void add_one(int* value) { *value += 1; }
+#include <cstdio>
+#include <cub/device/device_reduce.cuh>
+#include <nvtx3/nvtx3.hpp>
+
+__global__ void count_up(int* values, int count) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) values[i] = i + 1;
+}
 
 namespace {
+
+constexpr int kCount = 1000;
 
 int attribute(cudaDeviceAttr which) {
   int value = 0;
   return cudaDeviceGetAttribute(&value, which, 0) == cudaSuccess ? value : 0;
 }
 
-cudaError_t run_kernel(int* value) {
-  int* on_device = nullptr;
-  cudaError_t status = cudaMalloc(&on_device, sizeof(int));
-  if (status == cudaSuccess) status = cudaMemcpy(on_device, value, sizeof(int), cudaMemcpyHostToDevice);
+/// The sum of 1 to kCount, by a kernel of this file and one of CUB. What is allocated is freed by the end of the
+/// process.
+cudaError_t sum_on_device(int* sum) {
+  int* values = nullptr;
+  int* result = nullptr;
+  void* scratch = nullptr;
+  std::size_t scratch_bytes = 0;
+  cudaError_t status = cudaMalloc(&values, kCount * sizeof(int));
+  if (status == cudaSuccess) status = cudaMalloc(&result, sizeof(int));
   if (status == cudaSuccess) {
-    add_one<<<1, 1>>>(on_device);
+    count_up<<<1, 128>>>(values, kCount);
     status = cudaGetLastError();
   }
-  if (status == cudaSuccess) status = cudaMemcpy(value, on_device, sizeof(int), cudaMemcpyDeviceToHost);
-  cudaFree(on_device);
+  if (status == cudaSuccess) status = cub::DeviceReduce::Sum(scratch, scratch_bytes, values, result, kCount);
+  if (status == cudaSuccess) status = cudaMalloc(&scratch, scratch_bytes);
+  if (status == cudaSuccess) status = cub::DeviceReduce::Sum(scratch, scratch_bytes, values, result, kCount);
+  if (status == cudaSuccess) status = cudaMemcpy(sum, result, sizeof(int), cudaMemcpyDeviceToHost);
   return status;
 }
 
@@ -34,13 +49,14 @@ int fail(const char* what, cudaError_t status) {
 }  // namespace
 
 int main() {
+  const nvtx3::scoped_range range("probe");
   int count = 0;
   cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) return fail("no GPU", status == cudaSuccess ? cudaErrorNoDevice : status);
-  int value = 41;
-  status = run_kernel(&value);
+  int sum = 0;
+  status = sum_on_device(&sum);
   if (status != cudaSuccess) return fail("the GPU runs no kernel that nvcc built", status);
-  if (value != 42) return fail("the GPU computed a wrong answer", cudaErrorUnknown);
+  if (sum != kCount * (kCount + 1) / 2) return fail("the GPU computed a wrong answer", cudaErrorUnknown);
 
   cudaDeviceProp properties{};
   status = cudaGetDeviceProperties(&properties, 0);
