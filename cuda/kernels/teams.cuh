@@ -122,6 +122,26 @@ class BlockTeam : public TeamOfWarps {
 #define BERTH_HAS_CLUSTERS 0
 #endif
 
+/// op over the values of the first `count` lanes, for values with a `key` (0 and more) of which the highest decides,
+/// and a `live_change` that is added up. Two instructions find the highest key; op is needed only where keys are equal.
+template <class T, class Op>
+__device__ T reduce_keyed(const T& value, int count, Op op) {
+  const WarpTeam warp;
+  const bool counts = warp.index() < count;
+  const std::int64_t key = counts ? value.key : 0;
+  const auto high = static_cast<std::uint32_t>(static_cast<std::uint64_t>(key) >> 32);
+  const std::uint32_t highest = __reduce_max_sync(kWholeWarp, high);
+  const std::uint32_t low = high == highest ? static_cast<std::uint32_t>(key) : 0;
+  const std::uint32_t highest_low = __reduce_max_sync(kWholeWarp, low);
+  const unsigned winners = __ballot_sync(kWholeWarp, high == highest && low == highest_low && key > 0);
+  if (__popc(winners) > 1) return warp.reduce_first(value, count, op);
+  const int change = __reduce_add_sync(kWholeWarp, counts ? value.live_change : 0);
+  const int winner = winners == 0 ? 0 : __ffs(static_cast<int>(winners)) - 1;
+  T best = cub::ShuffleIndex<kWarpSize>(value, winner, kWholeWarp);
+  best.live_change = change;
+  return best;
+}
+
 /// A block whose first warp decides for all.
 template <class T, int kCountMax>
 class LedBlockTeam : public BlockTeam {
@@ -133,14 +153,14 @@ class LedBlockTeam : public BlockTeam {
   __device__ void gather(T* values, int count, Op op) const {
     const WarpTeam warp;
     for (int i = 0; i < count; ++i) {
-      const T of_warp = warp.reduce(values[i], op);
+      const T of_warp = reduce_keyed(values[i], kWarpSize, op);
       if (warp.index() == 0) gathered_->of_warp[threadIdx.x / kWarpSize][i] = of_warp;
     }
     __syncthreads();
     if (threadIdx.x >= kWarpSize) return;
     const int warps = static_cast<int>(blockDim.x) / kWarpSize;
     for (int i = 0; i < count; ++i)
-      values[i] = warp.reduce_first(gathered_->of_warp[warp.index() < warps ? warp.index() : 0][i], warps, op);
+      values[i] = reduce_keyed(gathered_->of_warp[warp.index() < warps ? warp.index() : 0][i], warps, op);
   }
   template <class Compute, class Meanwhile>
   __device__ auto lead(Compute compute, Meanwhile meanwhile) const {
