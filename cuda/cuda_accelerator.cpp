@@ -142,7 +142,9 @@ class CudaAccelerator : public Accelerator {
         pool_(facts_, facts_.memory_bytes_free),
         staging_(stream_.view()),
         clock_(stream_.view()),
-        partials_(grid_partials_bytes(facts_), stream_.view(), pool_, {"reductions", ""}) {}
+        partials_(grid_partials_bytes(facts_), stream_.view(), pool_, {"reductions", ""}) {
+    clear(partials_.data(), partials_.size_bytes());  // padding is read along
+  }
 
   std::string_view name() const override { return "cuda"; }
   const DeviceFacts& facts() const override { return facts_; }

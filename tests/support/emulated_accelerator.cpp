@@ -13,6 +13,7 @@
 #include "batching/device/team.h"
 #include "batching/device/window_body.h"
 #include "tests/support/thread_team.h"
+#include "tests/support/window_lists.h"
 
 namespace berth::test {
 namespace {
@@ -141,21 +142,7 @@ void EmulatedAccelerator::commit_batch(const DeviceState& state, const DeviceBat
 void EmulatedAccelerator::commit_window(const DeviceState& state, const DeviceBatch& batch,
                                         const DeviceWindow& window) {
   count_launch("commit_window");
-  for (std::int32_t r = 0; r < batch.row_count; ++r) {
-    const RowView row(state, state.rows.rows[r]);
-    for (std::int32_t cell = 0; cell < row.layout.cell_count; ++cell) {
-      std::vector<DeviceTop> feasible;
-      for (std::int32_t p = row.begin(0, cell); p < row.begin(0, cell + 1); ++p)
-        if (row.keys[p] > 0) feasible.push_back({row.keys[p], row.node_at(p)});
-      std::sort(feasible.begin(), feasible.end(), [](const DeviceTop& a, const DeviceTop& b) { return a.key > b.key; });
-      const std::int64_t list = std::int64_t{r} * window.cells_max + cell;
-      const auto tops_max = static_cast<std::size_t>(window.tops_max);
-      DeviceTopList& of_cell = window.lists[list];
-      of_cell = {0, feasible.size() > tops_max ? feasible[tops_max].key : 0};
-      for (const DeviceTop& top : feasible)
-        if (top.key > of_cell.cutoff) window.tops[list * window.tops_max + of_cell.count++] = top;
-    }
-  }
+  fill_window_lists(state, batch, window);
   if (emulation_.threads == 1) return berth::commit_window(SequentialTeam(), state, batch, window);
   run_together(emulation_.threads, [&](const ThreadTeam& team) { berth::commit_window(team, state, batch, window); });
 }

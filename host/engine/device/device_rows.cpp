@@ -10,12 +10,15 @@
 
 namespace berth {
 
-std::uint64_t device_row_bytes(const DeviceLayout& layout) {
+std::uint64_t row_key_bytes(const DeviceLayout& layout) {
   const auto entries = static_cast<std::uint64_t>(layout.level_offset[layout.level_count]);
   const auto nodes = static_cast<std::uint64_t>(layout.level_offset[1]);
   const std::uint64_t cells = layout.by_node ? 0 : static_cast<std::uint64_t>(layout.cell_count);
-  return entries * sizeof(NodeKey) + (entries - nodes + cells) * sizeof(std::int32_t) +
-         static_cast<std::uint64_t>(node_set_words(layout.node_count)) * sizeof(std::uint32_t);
+  return entries * sizeof(NodeKey) + (entries - nodes + cells) * sizeof(std::int32_t);
+}
+
+std::uint64_t device_row_bytes(const DeviceLayout& layout) {
+  return row_key_bytes(layout) + static_cast<std::uint64_t>(node_set_words(layout.node_count)) * sizeof(std::uint32_t);
 }
 
 std::vector<std::uint32_t> node_set_of(std::span<const std::int32_t> nodes, std::int32_t node_count) {

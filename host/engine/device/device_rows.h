@@ -20,6 +20,8 @@ namespace berth {
 
 /// Bytes of the row of a class in a layout.
 std::uint64_t device_row_bytes(const DeviceLayout& layout);
+/// Those of its beginning, without DeviceRow::left_out.
+std::uint64_t row_key_bytes(const DeviceLayout& layout);
 
 /// Writes which nodes the row leaves out, which takes effect when they are evaluated next. @param node_count  slots
 void upload_left_out(const DeviceRow& row, std::span<const std::int32_t> nodes, std::int32_t node_count,

@@ -90,7 +90,8 @@ std::vector<ForkStates::Opened> ForkStates::open(std::span<const LaunchPlan> pla
       const DeviceRow& row = rows.row(c);
       const DeviceLayout& layout = classes.layout(row.layout);
       fork_rows.push_back(lay_row(row.pod_class, row.layout, layout, memory));
-      copy(reinterpret_cast<const std::uint8_t*>(row.keys), device_row_bytes(layout), memory);
+      accelerator_.copy(memory, row.keys, row_key_bytes(layout));
+      memory += aligned(device_row_bytes(layout));
     }
     // Rows of the live state leave out nothing.
     std::vector<std::int32_t> nodes = differences.empty() ? std::vector<std::int32_t>() : differences[f].nodes;

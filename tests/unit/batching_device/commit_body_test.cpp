@@ -5,12 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <climits>
 #include <numeric>
 #include <random>
 #include <vector>
 
 #include "batching/device/team.h"
+#include "batching/device/window_body.h"
 #include "tests/support/thread_team.h"
+#include "tests/support/window_lists.h"
 #include "tests/unit/batching_device/hand_made_row.h"
 
 namespace berth {
@@ -60,15 +64,73 @@ class HandMadeCluster {
     return outcomes;
   }
 
-  /// Everything that a commit writes.
-  std::vector<std::vector<std::int64_t>> written() const {
+  /// Commits one window after the other, with lists of `tops_max` nodes; none of the rows is laid out by node. Where
+  /// the lists do not suffice for the first pod, it is committed without a window.
+  std::vector<DeviceOutcome> commit_in_windows(const std::vector<std::int32_t>& row_of_pod, int threads,
+                                               std::int32_t tops_max) {
+    std::vector<DeviceOutcome> all;
+    while (all.size() < row_of_pod.size()) {
+      state_.scratch.first_mark = static_cast<std::int32_t>(all.size()) + 1;
+      const std::vector<std::int32_t> rest(row_of_pod.begin() + static_cast<std::ptrdiff_t>(all.size()),
+                                           row_of_pod.end());
+      std::vector<DeviceOutcome> answered = commit_window_of(rest, threads, tops_max);
+      windows_ += answered.empty() ? 0 : 1;
+      if (answered.empty()) answered = commit({rest.front()}, 0);
+      all.insert(all.end(), answered.begin(), answered.end());
+      for (const DeviceRow& row : rows_) build(row);
+    }
+    return all;
+  }
+  int windows() const { return windows_; }
+
+  /// Everything that a commit writes but the rows.
+  std::vector<std::vector<std::int64_t>> columns() const {
     std::vector<std::vector<std::int64_t>> all{requested_, milli_cpu_, memory_, pods_, counts_, totals_};
     all.emplace_back(port_taken_.begin(), port_taken_.end());
+    return all;
+  }
+  std::vector<std::vector<std::int64_t>> written() const {
+    std::vector<std::vector<std::int64_t>> all = columns();
     all.insert(all.end(), keys_.begin(), keys_.end());
     return all;
   }
 
  private:
+  std::vector<DeviceOutcome> commit_window_of(const std::vector<std::int32_t>& row_of_pod, int threads,
+                                              std::int32_t tops_max) {
+    const auto pods = static_cast<std::int32_t>(row_of_pod.size());
+    std::vector<DeviceOutcome> outcomes(row_of_pod.size());
+    std::vector<DeviceTop> tops(static_cast<std::size_t>(kClasses * kZones * tops_max));
+    std::vector<DeviceTopList> lists(kClasses * kZones);
+    std::vector<std::int32_t> touched(row_of_pod.size());
+    std::vector<std::uint32_t> touched_nodes(node_set_words(kNodes), 0);
+    std::vector<double> values(DeviceWindowNodes::kValues * row_of_pod.size());
+    std::vector<Draw> draws(row_of_pod.size());
+    std::vector<std::uint32_t> seeds(row_of_pod.size());
+    std::vector<std::uint8_t> flags(2 * row_of_pod.size());
+    std::int32_t committed = -1;
+    const DeviceBatch batch{.row_of_pod = row_of_pod.data(),
+                            .pod_count = pods,
+                            .row_count = kClasses,
+                            .outcomes = outcomes.data(),
+                            .committed_count = &committed};
+    const DeviceWindow window{tops.data(),
+                              lists.data(),
+                              {pods, values.data(), draws.data(), seeds.data(), flags.data(), flags.data() + pods},
+                              touched.data(),
+                              touched_nodes.data(),
+                              kZones,
+                              tops_max};
+    test::fill_window_lists(state_, batch, window);
+    if (threads == 0) {
+      commit_window(SequentialTeam(), state_, batch, window);
+    } else {
+      test::run_together(threads, [&](const test::ThreadTeam& team) { commit_window(team, state_, batch, window); });
+    }
+    EXPECT_GE(committed, 0);
+    outcomes.resize(static_cast<std::size_t>(committed));
+    return outcomes;
+  }
   void lay_out() {
     std::mt19937 dice(9);
     for (std::int32_t node = 0; node < kNodes; ++node) {
@@ -195,7 +257,7 @@ class HandMadeCluster {
   std::vector<double> weights_;
   std::vector<std::uint64_t> name_hash_ = std::vector<std::uint64_t>(kNodes, 77);
   std::vector<std::uint32_t> ranks_ = from_zero();
-  Longs allocatable_ = Longs(2 * kNodes, 1500), allowed_pods_ = Longs(kNodes, 4), requested_ = Longs(kNodes, 0),
+  Longs allocatable_ = Longs(2 * kNodes, 1500), allowed_pods_ = Longs(kNodes, 4), requested_ = Longs(2 * kNodes, 0),
         milli_cpu_ = Longs(kNodes, 0), memory_ = Longs(kNodes, 0), pods_ = Longs(kNodes, 0), totals_ = Longs(2, 0),
         counts_;
   std::vector<DeviceClass> classes_;
@@ -207,6 +269,7 @@ class HandMadeCluster {
   std::vector<std::vector<std::int32_t>> best_, live_;
   std::vector<std::uint32_t> left_out_ = std::vector<std::uint32_t>(node_set_words(kNodes), 0);  ///< of every row
   DeviceState state_;
+  int windows_ = 0;
 };
 
 std::vector<std::int64_t> numbers_of(const std::vector<DeviceOutcome>& outcomes) {
@@ -227,6 +290,28 @@ TEST(CommitBodyTest, CommitsAreTheSameForAnyNumberOfThreads) {
     EXPECT_EQ(numbers_of(together.commit(row_of_pod, threads)), expected) << threads << " threads";
     EXPECT_EQ(together.written(), alone.written()) << threads << " threads";
   }
+}
+
+TEST(CommitBodyTest, WindowsCommitWhatBatchesDoForAnyListsAndThreads) {
+  std::mt19937 dice(11);
+  std::vector<std::int32_t> row_of_pod;
+  constexpr std::int32_t kInFewCells[] = {0, 2, 3, 5};
+  for (int i = 0; i < 200; ++i) row_of_pod.push_back(kInFewCells[dice() % 4]);
+  HandMadeCluster batch;
+  const std::vector<std::int64_t> expected = numbers_of(batch.commit(row_of_pod, 0));
+  int fewest_windows = INT_MAX;
+  int most_windows = 0;
+  for (const int threads : {0, 2, 3, 7})
+    for (const std::int32_t tops_max : {1, 2, 5, 40, 200}) {
+      HandMadeCluster windows;
+      EXPECT_EQ(numbers_of(windows.commit_in_windows(row_of_pod, threads, tops_max)), expected)
+          << threads << " threads, lists of " << tops_max;
+      EXPECT_EQ(windows.columns(), batch.columns()) << threads << " threads, lists of " << tops_max;
+      fewest_windows = std::min(fewest_windows, windows.windows());
+      most_windows = std::max(most_windows, windows.windows());
+    }
+  EXPECT_EQ(fewest_windows, 1) << "lists of all nodes suffice";
+  EXPECT_GT(most_windows, 5) << "short lists end windows early";
 }
 
 TEST(CommitBodyTest, AFullClusterAcceptsNoPod) {
