@@ -279,7 +279,7 @@ run_sanitizers() {
   for tool in memcheck racecheck synccheck initcheck; do
     options=()
     [ $tool != memcheck ] || options=(--report-api-errors no)
-    suite "sanitizer-$tool" sanitizer 60 '' --tool $tool --property-cases 2 --case-seconds 45 \
+    suite "sanitizer-$tool" sanitizer 120 '' --tool $tool --property-cases 2 --case-seconds 45 \
       -- "$sanitizer" --tool $tool --error-exitcode 86 "${options[@]}"
   done
 }

@@ -12,7 +12,7 @@ namespace berth::cuda {
 
 /// build_rows: a tile of rows x a tile of nodes per block, one node per thread.
 struct BuildRowsTuning {
-  static constexpr int kEvaluateThreads = 256;  ///< of the blocks that evaluate; not measured
+  static constexpr int kEvaluateThreads = 256;  ///< of the blocks that evaluate; others were not measured
   static constexpr int kRefreshThreads = 128;   ///< of the block that refreshes a row; not measured
   std::uint32_t threads_per_block;              ///< of the others
   std::uint32_t rows_per_tile;                  ///< that read a node's columns together
@@ -41,7 +41,8 @@ struct CommitBatchTuning {
 
 /// commit_window: one block commits, and one per cell of each row selects the best nodes before it.
 struct CommitWindowTuning {
-  static constexpr int kThreads = 512 + 32;   ///< the first warp selects and places, the others evaluate; not measured
+  static constexpr int kThreads =
+      512 + 32;  ///< the first warp selects and places, the others evaluate: 512 nodes; others were not measured
   static constexpr int kSelectThreads = 256;  ///< not measured
   /// Entries of a tournament that a selecting block keeps in shared memory.
   static constexpr std::int32_t capacity_of(std::int32_t tops_max) { return 8 * (tops_max + 1 + 64); }

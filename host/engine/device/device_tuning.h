@@ -10,7 +10,8 @@
 namespace berth {
 
 /// Parameters of a device backend that trade one cost for another and never change a result. Tests set them low to
-/// reach every path on small clusters. None was measured on a device yet: docs/benchmarks.md derives them.
+/// reach every path on small clusters. Of these numbers only windows of 512 and of 1,024 pods were
+/// compared on a device (bench/results/2026-11-26-h100.md).
 struct DeviceTuning {
   /// Pods per launch. Deadlines are checked between launches.
   std::size_t launch_pods_max = 4096;
