@@ -41,21 +41,25 @@ struct WindowRow {
 
   BERTH_HD RowEntry top(std::int32_t cell) const { return {cells[cell].key, cells[cell].node}; }
   BERTH_HD std::int32_t node_at(std::int32_t position) const { return position; }
-  /// Where count_feasible() is false, not exact, but 0 where none is feasible, and above 1 where more are.
+  /// Where counts_feasible() is false, not exact, but 0 where none is feasible, and above 1 where more are.
   BERTH_HD std::int32_t live_of(std::int32_t cell) const {
     return cells[cell].key > 0 ? live[cell] + cells[cell].live_change : 0;
   }
 };
 
 /// Whether the number of feasible nodes has to be exact: it is part of scores, or so small that the nodes which a
-/// window may touch decide whether one is left, or two. @param pod_count  of the batch
-BERTH_HD bool count_feasible(const DeviceClass& pod_class, const DeviceRow& row, std::int32_t cell_count,
-                             std::int32_t pod_count) {
+/// window may touch decide whether one is left, or two. A placement makes no node feasible: a cell without one stays
+/// so.
+/// @param pod_count  of the batch
+BERTH_HD bool counts_feasible(const DeviceClass& pod_class, const DeviceRow& row, std::int32_t cell_count,
+                              std::int32_t pod_count) {
   bool exact = pod_class.soft.count > 0;
-  for (std::int32_t cell = 0; cell < cell_count; ++cell) exact = exact || row.live[cell] < pod_count + 2;
+  for (std::int32_t cell = 0; cell < cell_count; ++cell)
+    exact = exact || (row.live[cell] > 0 && row.live[cell] < pod_count + 2);
   return exact;
 }
 
+/// Writes a touched node as window_node() reads it. @param index  in DeviceWindow::touched
 BERTH_HD void store_window_node(const DeviceWindowNodes& nodes, std::int32_t index, const UsualNode& node) {
   const auto store = [&](int first, const UsualOffer& offer) {
     double* values = nodes.values + first * nodes.stride + index;
@@ -100,7 +104,7 @@ BERTH_HD void look_at_touched(const Workers& workers, const DeviceState& state, 
   const RowView row(state, device_row);
   const DeviceClass& pod_class = state.classes.classes[device_row.pod_class];
   const CombineWindowCells combine{state.columns.rank};
-  const bool counts = count_feasible(pod_class, device_row, row.layout.cell_count, pod_count);
+  const bool counts = counts_feasible(pod_class, device_row, row.layout.cell_count, pod_count);
   for (std::int32_t t = workers.index(); t < touched_count; t += workers.size()) {
     const std::int32_t node = window.touched[t];
     const std::int32_t cell = row.cell_of(node);
