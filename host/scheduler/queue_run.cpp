@@ -231,8 +231,6 @@ void QueueRun::open_post_filter() {
   for (const PodPtr& pod : parts_.objects.pods)
     if (const std::string& node = pod->rare().nominated_node_name; is_pending(*pod) && !node.empty())
       note_nominee(pod, node);
-  for (std::int32_t slot = 0; slot < parts_.backend.slot_count(); ++slot)
-    slot_of_node_.emplace(parts_.backend.node_name({slot}), slot);
 }
 
 void QueueRun::forget_failures() {
@@ -338,8 +336,7 @@ void QueueRun::keep_nomination(std::size_t position, const PodToPlace& pod) {
   }
   apply_preemption(change);
   note_nominee(pod.pod, name);
-  if (const auto slot = slot_of_node_.find(name); slot != slot_of_node_.end())
-    result_.nominated[position] = {slot->second};
+  result_.nominated[position] = parts_.backend.find_node(name);
   std::int64_t next_gone_us = std::numeric_limits<std::int64_t>::max();
   for (const PodPtr& other : node->pods)
     if (const auto at = gone_at_us_.find(other->uid()); at != gone_at_us_.end())

@@ -177,7 +177,6 @@ class QueueRun {
   std::size_t sorted_answers_ = 0;  ///< of result_.answers, whose placed pods went to placed_on_
   std::size_t sorted_pods_ = 0;     ///< in those
   std::unique_ptr<PostFilter> post_filter_;
-  std::unordered_map<std::string_view, std::int32_t> slot_of_node_;  ///< [name]; a run changes no node
   std::unordered_map<std::string, Nominee> nominees_;  ///< [uid]; may hold pods that are nominated no longer
   std::unordered_map<std::string, std::vector<std::string>> nominees_of_node_;  ///< [node] uids, perhaps older ones too
   std::unordered_map<std::string, std::size_t> placed_position_;  ///< [uid] in the queue, of placed pods in cache_
