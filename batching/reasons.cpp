@@ -34,17 +34,15 @@ Reasons::RefusedNodes Reasons::refusal_of(const PodToPlace& pod, std::int32_t no
           filter_topology(pod_class, snapshot_, node), 0};
 }
 
-void Reasons::note_refusal(const PodToPlace& pod, std::int32_t node, Nominations::CrowdedNode& crowded,
-                           Refusals& refusals) {
-  const RefusedNodes now = refusal_of(pod, node, crowded);
+/// Of the verdict among those that some node had.
+std::uint32_t Reasons::verdict_index(const RefusedNodes& now, Refusals& refusals) {
   const auto known = std::find_if(refusals.verdicts.begin(), refusals.verdicts.end(), [&](const RefusedNodes& nodes) {
     return nodes.refusal == now.refusal && nodes.is_outside == now.is_outside && nodes.load == now.load &&
            nodes.topology == now.topology;
   });
-  const auto verdict = static_cast<std::size_t>(known - refusals.verdicts.begin());
+  const auto verdict = static_cast<std::uint32_t>(known - refusals.verdicts.begin());
   if (known == refusals.verdicts.end()) refusals.verdicts.push_back(now);
-  refusals.verdict_of.emplace(node, verdict);
-  ++refusals.verdicts[verdict].count;
+  return verdict;
 }
 
 /// @param unkept  empty; used where the answers must not be kept
@@ -60,7 +58,10 @@ const Reasons::Refusals& Reasons::refusals_of(const PodToPlace& pod, std::int32_
   const std::size_t before = kept.verdict_of.size();
   const auto look_at = [&](std::int32_t node) {
     if (node == own_nomination || !nominations_.any_against(*pod.pod, node)) return;
-    if (!refusals.verdict_of.contains(node)) note_refusal(pod, node, crowded, refusals);
+    if (refusals.verdict_of.contains(node)) return;
+    const std::uint32_t verdict = verdict_index(refusal_of(pod, node, crowded), refusals);
+    refusals.verdict_of.emplace(node, verdict);
+    ++refusals.verdicts[verdict].count;
   };
   if (changes.all) {
     refusals.verdicts.clear();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -50,14 +52,14 @@ class Reasons {
   /// The nodes with nominated pods that count against pods of a class and priority, by verdict.
   struct Refusals {
     std::vector<RefusedNodes> verdicts;
-    std::unordered_map<std::int32_t, std::size_t> verdict_of;  ///< [slot] index
+    tsl::robin_map<std::int32_t, std::uint32_t> verdict_of;  ///< [slot] index
     AnswerBasis basis;
   };
   /// Refusals that are kept take a few dozen bytes a node.
   static constexpr std::size_t kRefusalsKeptMax = std::size_t{1} << 20;
 
   const Refusals& refusals_of(const PodToPlace& pod, std::int32_t own_nomination, Refusals& unkept);
-  void note_refusal(const PodToPlace& pod, std::int32_t node, Nominations::CrowdedNode& crowded, Refusals& refusals);
+  static std::uint32_t verdict_index(const RefusedNodes& now, Refusals& refusals);
   RefusedNodes refusal_of(const PodToPlace& pod, std::int32_t node, Nominations::CrowdedNode& crowded) const;
   void forget_refusals() {
     refusals_.clear();

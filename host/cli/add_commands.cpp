@@ -75,6 +75,7 @@ void add_schedule(CommandLine& line) {
   const auto command = bind<ScheduleCommand>(app, line);
   add_input(app, command->input, BehindFile::kFiles)->required();
   add_config(app, command->config);
+  command->config.plugin_use = PluginUse::kLoop;
   add_plugins(app, command->config);
   add_backend(app, command->config);
   add_engine(app, command->config);

@@ -181,6 +181,7 @@ void run_recorded(PreparedSimulation&& prepared, bool is_quiet, RecordingWriter&
     if (!std::exchange(is_first, false)) writer.restart();  // a device failed, and cpu does the run again
     return std::make_unique<RecordingObserver>(writer, clock);
   };
+  if (prepared.options.loop.engine.threads == 1) writer.write_without_thread();
   const SimulationResult result = run_simulation(prepared, is_quiet);
   writer.end(result.start_us + result.end_us);
 }

@@ -14,6 +14,8 @@
 #include "host/cli/schedule_document.h"
 #include "host/cli/schedule_report.h"
 #include "host/cli/terminal.h"
+#include "host/plugin_abi/loop_plugins.h"
+#include "host/simulate/schedule_run.h"
 
 namespace berth {
 namespace {
@@ -79,7 +81,10 @@ ExitCode run(const ScheduleCommand& command) {
   options.preemption = preemption_options(command, options.engine.seed);
   ProgressBar bar("placing");
   options.progress = [&bar](std::size_t done, std::size_t total) { bar.update(done, total); };
-  const ScheduleResult result = schedule(input.objects, options);
+  PluginRegistry plugins;
+  register_loop_plugins(options.engine.host_plugins, plugins);
+  const ScheduleResult result =
+      plugins.empty() ? schedule(input.objects, options) : schedule_by_loop(input.objects, options, plugins);
   bar.clear();
   if (!command.input.quiet) say_other_backend(options.engine, result);
   write_result(command, input.objects, result);

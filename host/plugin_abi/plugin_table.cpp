@@ -114,8 +114,9 @@ void check_functions(const berth_plugin& table, PluginUse use, const std::string
   }
   for (const LoopEntry& entry : kLoopEntries)
     if (entry.is_there(table) && use == PluginUse::kEngine)
-      refuse(where, std::string(entry.name) +
-                        "() is there, which nothing calls here: no pod is bound (berth simulate calls it)");
+      refuse(where,
+             std::string(entry.name) +
+                 "() is there, which nothing calls here: no pod is bound (berth schedule and berth simulate call it)");
   if (table.unreserve != nullptr && table.reserve == nullptr)
     refuse(where, "unreserve() is there, which nothing calls without reserve()");
   if (table.pre_bind_pre_flight != nullptr && table.pre_bind == nullptr)

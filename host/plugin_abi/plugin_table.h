@@ -14,7 +14,7 @@ namespace berth {
 
 /// Which entries of a table are called.
 enum class PluginUse : std::uint8_t {
-  kEngine,  ///< PreFilter to Score: questions of berth.h, `berth schedule` and `berth explain`
+  kEngine,  ///< PreFilter to Score: questions of berth.h, `berth explain` and `berth bench`
   kLoop     ///< those before and behind the choice of a node, too
 };
 

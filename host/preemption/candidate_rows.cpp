@@ -9,8 +9,8 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kBytesMax = std::size_t{64} << 20;
-constexpr std::size_t kBytesOfNode = sizeof(NodeFinding) + sizeof(CandidateCost);
-static_assert(kBytesOfNode == 33);
+constexpr std::size_t kBytesOfNode = sizeof(NodeFinding) + sizeof(CandidateCost) + 1;  // and its share of a block
+static_assert(kBytesOfNode == 34);
 
 }  // namespace
 
@@ -21,11 +21,29 @@ std::vector<std::uint32_t> CandidateRow::with(NodeFinding finding) const {
   return positions;
 }
 
-std::optional<std::size_t> CandidateRow::best() const {
-  std::optional<std::size_t> best;
-  for (std::size_t position = 0; position < findings_.size(); ++position)
-    if (findings_[position] == NodeFinding::kCandidate && (!best || costs_[position] < costs_[*best])) best = position;
+void CandidateRow::forget_all(std::size_t nodes) {
+  costs_.resize(nodes);
+  best_of_block_.assign((nodes + kBlockNodes - 1) / kBlockNodes, kNotSearched);
+  findings_.assign(nodes, NodeFinding::kUnknown);
+}
+
+std::uint32_t CandidateRow::best_in(std::size_t block) const {
+  std::uint32_t best = kNone;
+  const auto end = static_cast<std::uint32_t>(std::min(findings_.size(), (block + 1) * kBlockNodes));
+  for (auto position = static_cast<std::uint32_t>(block * kBlockNodes); position < end; ++position)
+    if (findings_[position] == NodeFinding::kCandidate && (best == kNone || costs_[position] < costs_[best]))
+      best = position;
   return best;
+}
+
+std::optional<std::size_t> CandidateRow::best() {
+  std::uint32_t best = kNone;
+  for (std::size_t block = 0; block < best_of_block_.size(); ++block) {
+    std::uint32_t& of_block = best_of_block_[block];
+    if (of_block == kNotSearched) of_block = best_in(block);
+    if (of_block != kNone && (best == kNone || costs_[of_block] < costs_[best])) best = of_block;
+  }
+  return best == kNone ? std::nullopt : std::optional<std::size_t>(best);
 }
 
 std::vector<std::uint32_t> CandidateRow::cheapest(std::size_t count) const {
@@ -49,14 +67,13 @@ CandidateRow& CandidateRows::row_for(const PodToPlace& pod, const Backend& backe
   CandidateRow& row = changes.may_keep ? kept : alone_;
   if (!changes.may_keep || changes.all || row.lists_begin_ != lists.changes_begin()) {
     row.lists_begin_ = 0;
-    row.costs_.resize(lists.size());
-    row.findings_.assign(lists.size(), NodeFinding::kUnknown);
+    row.forget_all(lists.size());
   } else {
     for (const NodeIndex node : changes.nodes)
       if (const std::size_t position = lists.find(node); position < lists.size())
-        row.findings_[position] = NodeFinding::kUnknown;
+        row.set_finding(position, NodeFinding::kUnknown);
     for (const std::uint32_t position : lists.changed_positions().subspan(row.lists_seen_))
-      row.findings_[position] = NodeFinding::kUnknown;
+      row.set_finding(position, NodeFinding::kUnknown);
   }
   row.basis_ = basis;
   row.verdicts_may_fail_ = changes.may_fail;

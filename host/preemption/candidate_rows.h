@@ -31,12 +31,12 @@ class CandidateRow {
   NodeFinding finding(std::size_t position) const { return findings_[position]; }
   void set(std::size_t position, NodeFinding finding, const CandidateCost& cost = {}) {
     costs_[position] = cost;
-    findings_[position] = finding;
+    set_finding(position, finding);
   }
   /// The positions of these, in order.
   std::vector<std::uint32_t> with(NodeFinding finding) const;
   /// Of the candidates of the least cost, the first; nullopt: there is no candidate.
-  std::optional<std::size_t> best() const;
+  std::optional<std::size_t> best();
   /// Positions of the candidates of the least cost, the first ones among equals. @param count  at most so many
   std::vector<std::uint32_t> cheapest(std::size_t count) const;
   /// AnswerChanges::may_fail
@@ -45,9 +45,22 @@ class CandidateRow {
  private:
   friend class CandidateRows;
 
+  static constexpr std::size_t kBlockNodes = 16;
+  static constexpr std::uint32_t kNotSearched = UINT32_MAX;
+  static constexpr std::uint32_t kNone = UINT32_MAX - 1;
+
+  void set_finding(std::size_t position, NodeFinding finding) {
+    findings_[position] = finding;
+    best_of_block_[position / kBlockNodes] = kNotSearched;
+  }
+  void forget_all(std::size_t nodes);
+  std::uint32_t best_in(std::size_t block) const;
+
   std::vector<NodeFinding> findings_;
   std::vector<CandidateCost> costs_;  ///< of candidates
-  AnswerBasis basis_;                 ///< of what the engine said
+  /// [position / kBlockNodes] the position of the best candidate, kNone, or kNotSearched since a node of it changed
+  std::vector<std::uint32_t> best_of_block_;
+  AnswerBasis basis_;  ///< of what the engine said
   bool verdicts_may_fail_ = true;
   std::uint64_t lists_begin_ = 0;  ///< VictimLists::changes_begin()
   std::size_t lists_seen_ = 0;     ///< of VictimLists::changed_positions()
@@ -56,7 +69,7 @@ class CandidateRow {
 
 /// The rows of a VictimLists. A finding follows from the answers of the engine for its node, of which the engine says
 /// when they are void (Backend::answer_changes()), and from the list of victims of the node, of which VictimLists says
-/// it. Rows take 33 bytes a node each and 64 MiB at most; beyond, those that were not used for longest are given up.
+/// it. Rows take 34 bytes a node each and 64 MiB at most; beyond, those that were not used for longest are given up.
 class CandidateRows {
  public:
   /// The row for the pod, with everything unknown that may have changed since it was read last. Valid until the next

@@ -363,11 +363,16 @@ std::string DefaultPreemption::leave_out(const PodToPlace& pod, std::span<const 
 
 /// Tries every node of which nothing is known.
 void DefaultPreemption::find_candidates(const PodToPlace& pod, CandidateRow& row) {
+  const std::vector<std::uint32_t> unknown = row.with(NodeFinding::kUnknown);
+  VictimLists::OfPriority of = lists_.of(pod.pod->priority);
   std::vector<VictimList> lists;
   std::vector<DryRun> runs;
   std::vector<std::uint32_t> position_of_run;
-  for (const std::uint32_t position : row.with(NodeFinding::kUnknown)) {
-    const VictimList list = lists_.list(position, pod.pod->priority);
+  lists.reserve(unknown.size());
+  runs.reserve(unknown.size());
+  position_of_run.reserve(unknown.size());
+  for (const std::uint32_t position : unknown) {
+    const VictimList list = of.list(position);
     if (list.victims.empty()) {
       row.set(position, NodeFinding::kNoCandidate);
       continue;
@@ -381,10 +386,9 @@ void DefaultPreemption::find_candidates(const PodToPlace& pod, CandidateRow& row
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const DryRunAnswer& answer = result.answers[r];
     const NodeFinding finding = finding_of(answer, lists[r], limits_);
-    row.set(position_of_run[r], finding,
-            finding == NodeFinding::kCandidate
-                ? cost_of(lists_.ranks(position_of_run[r], pod.pod->priority), result, answer)
-                : CandidateCost());
+    row.set(
+        position_of_run[r], finding,
+        finding == NodeFinding::kCandidate ? cost_of(of.ranks(position_of_run[r]), result, answer) : CandidateCost());
   }
 }
 

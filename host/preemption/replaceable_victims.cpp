@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-/// The victims as pods that wait for a node; nullopt: one is of another scheduler.
+/// The victims as their owners would make them again; nullopt: one is of another scheduler.
 std::optional<std::vector<PodToPlace>> as_pending(const std::vector<const Pod*>& victims,
                                                   const SchedulerConfig& config) {
   std::vector<PodToPlace> pending;
@@ -21,9 +21,7 @@ std::optional<std::vector<PodToPlace>> as_pending(const std::vector<const Pod*>&
   for (const Pod* const victim : victims) {
     const Profile* const profile = config.find_profile(victim->spec->scheduler_name);
     if (profile == nullptr) return std::nullopt;
-    const std::shared_ptr<Pod> pod = copy_of(*victim);
-    pod->node_name.clear();
-    pending.push_back({pod, static_cast<std::int32_t>(profile - config.profiles.data())});
+    pending.push_back({pending_copy_of(*victim), static_cast<std::int32_t>(profile - config.profiles.data())});
   }
   return pending;
 }

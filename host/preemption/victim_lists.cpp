@@ -54,21 +54,17 @@ std::size_t VictimLists::find(std::string_view name) const {
   return at == position_of_.end() ? size() : at->second;
 }
 
-VictimLists::OfPriority& VictimLists::of_priority(std::int32_t priority) {
-  OfPriority& of = lists_[priority];
+VictimLists::Series& VictimLists::series_of(std::int32_t priority) {
+  Series& of = lists_[priority];
   if (of.lists.size() != size()) of = {next_victim_list_version(), std::vector<List>(size())};
   return of;
 }
 
-const VictimLists::List& VictimLists::kept_list(std::size_t position, std::int32_t priority, OfPriority& of) {
-  List& list = of.lists[position];
-  if (list.version == 0) {
-    List made{potential_victims(*nodes_[position], priority, budgets_), {}, next_victim_list_version()};
-    made.ranks.reserve(made.victims.size());
-    for (const Victim& victim : made.victims) made.ranks.add(*victim.pod);
-    list = std::move(made);
-  }
-  return list;
+void VictimLists::make(std::size_t position, std::int32_t priority, List& list) {
+  List made{potential_victims(*nodes_[position], priority, budgets_), {}, next_victim_list_version()};
+  made.ranks.reserve(made.victims.size());
+  for (const Victim& victim : made.victims) made.ranks.add(*victim.pod);
+  list = std::move(made);
 }
 
 }  // namespace berth

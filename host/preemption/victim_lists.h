@@ -49,17 +49,14 @@ class VictimLists {
     const auto slot = static_cast<std::size_t>(index.value);
     return slot < position_of_slot_.size() ? position_of_slot_[slot] : size();
   }
+  /// The lists of one priority. Valid until refresh().
+  class OfPriority;
+  OfPriority of(std::int32_t priority);
   /// potential_victims() of the node. Valid until refresh().
-  VictimList list(std::size_t position, std::int32_t priority) {
-    OfPriority& of = of_priority(priority);
-    const List& list = kept_list(position, priority, of);
-    return {indexes_[position], list.victims, of.series, list.version};
-  }
+  VictimList list(std::size_t position, std::int32_t priority);
   /// What is compared between candidates, for each victim of the list: beside each other, so that comparing them does
   /// not visit the pods. Valid until refresh().
-  const VictimRanks& ranks(std::size_t position, std::int32_t priority) {
-    return kept_list(position, priority, of_priority(priority)).ranks;
-  }
+  const VictimRanks& ranks(std::size_t position, std::int32_t priority);
 
  private:
   struct List {
@@ -68,7 +65,7 @@ class VictimLists {
     std::uint64_t version = 0;  ///< VictimList::version; 0: not made
   };
 
-  struct OfPriority {
+  struct Series {
     std::uint64_t series = 0;  ///< VictimList::series
     std::vector<List> lists;   ///< [position]
   };
@@ -78,8 +75,13 @@ class VictimLists {
     ++changes_begin_;
     changed_positions_.clear();
   }
-  OfPriority& of_priority(std::int32_t priority);
-  const List& kept_list(std::size_t position, std::int32_t priority, OfPriority& of);
+  Series& series_of(std::int32_t priority);
+  List& kept_list(std::size_t position, std::int32_t priority, Series& of) {
+    List& list = of.lists[position];
+    if (list.version == 0) make(position, priority, list);
+    return list;
+  }
+  void make(std::size_t position, std::int32_t priority, List& list);
 
   const Backend& backend_;
   const ClusterCache& cache_;
@@ -91,9 +93,32 @@ class VictimLists {
   std::vector<NodeIndex> indexes_;
   std::vector<std::size_t> position_of_slot_;  ///< size() where the slot has no node
   std::unordered_map<std::string_view, std::size_t> position_of_;
-  std::map<std::int32_t, OfPriority> lists_;  ///< [priority]
+  std::map<std::int32_t, Series> lists_;  ///< [priority]
   std::uint64_t changes_begin_ = 1;
   std::vector<std::uint32_t> changed_positions_;
 };
+
+class VictimLists::OfPriority {
+ public:
+  OfPriority(VictimLists& lists, std::int32_t priority)
+      : lists_(lists), priority_(priority), series_(lists.series_of(priority)) {}
+
+  VictimList list(std::size_t position) {
+    const List& list = lists_.kept_list(position, priority_, series_);
+    return {lists_.indexes_[position], list.victims, series_.series, list.version};
+  }
+  const VictimRanks& ranks(std::size_t position) { return lists_.kept_list(position, priority_, series_).ranks; }
+
+ private:
+  VictimLists& lists_;
+  std::int32_t priority_;
+  Series& series_;
+};
+
+inline VictimLists::OfPriority VictimLists::of(std::int32_t priority) { return {*this, priority}; }
+inline VictimList VictimLists::list(std::size_t position, std::int32_t priority) { return of(priority).list(position); }
+inline const VictimRanks& VictimLists::ranks(std::size_t position, std::int32_t priority) {
+  return of(priority).ranks(position);
+}
 
 }  // namespace berth

@@ -15,7 +15,18 @@ BackgroundJobs::~BackgroundJobs() {
   thread_.join();
 }
 
+void BackgroundJobs::run_now(const std::function<void()>& job) {
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  try {
+    job();
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
 void BackgroundJobs::add(std::function<void()> job) {
+  if (runs_at_once_) return run_now(job);
   if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
   {
     const std::lock_guard lock(mutex_);

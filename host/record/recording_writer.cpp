@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -21,8 +22,11 @@ namespace {
 constexpr int kCompressionLevel = 3;
 /// Texts whose ids are remembered; beyond it a text may stand in the file more than once.
 constexpr std::size_t kMessagesKnownMax = 10'000;
-/// Events that the thread gets at once: so many are left to be written when a batch is full.
-constexpr std::int64_t kEventsPassedOn = 128;
+/// Events that the thread gets at once: so many are left to be written when a batch is full. Each time wakes it, which
+/// on two busy cores costs more than the wait for a few hundred rows.
+constexpr std::int64_t kEventsPassedOn = 512;
+/// Rows of one statement: starting and ending it costs as much as a row.
+constexpr std::size_t kRowsAtOnce = 16;
 /// Batches of the write-ahead log before they are moved into the file, which waits for the disk. It is done by the
 /// thread while the next batch fills, not within a commit, for which a batch waits.
 constexpr std::int64_t kBatchesPerCheckpoint = 16;
@@ -69,23 +73,41 @@ std::string compressed(std::string_view bytes) {
 
 }  // namespace
 
+/// Inserts into a table of events, one row or kRowsAtOnce.
+struct RecordingWriter::Inserts {
+  Inserts(const Database& database, std::string_view table, int columns_of_row)
+      : columns(columns_of_row), one(database, sql(table, 1)), many(database, sql(table, kRowsAtOnce)) {}
+
+  int columns;
+  Statement one;
+  Statement many;
+  std::vector<Row> waiting;
+
+ private:
+  std::string sql(std::string_view table, std::size_t rows) const {
+    std::string row = "(?";
+    for (int column = 1; column < columns; ++column) row += ",?";
+    row += ")";
+    // FAIL: no copy of each page is kept to take back the rows of a statement. One that fails ends the transaction.
+    std::string text = fmt::format("INSERT OR FAIL INTO {} VALUES", table) + row;
+    for (std::size_t more = 1; more < rows; ++more) text += "," + row;
+    return text;
+  }
+};
+
 struct RecordingWriter::Statements {
   explicit Statements(const Database& database)
-      : fact(database, "INSERT INTO run VALUES(?,?,?)"),
+      : events{{{database, "decisions", 11}, {database, "bindings", 6}, {database, "evictions", 9}}},
+        fact(database, "INSERT INTO run VALUES(?,?,?)"),
         input(database, "INSERT INTO inputs VALUES(?,?,?,?,?,?,?)"),
-        decision(database, "INSERT INTO decisions VALUES(?,?,?,?,?,?,?,?,?,?,?)"),
-        binding(database, "INSERT INTO bindings VALUES(?,?,?,?,?,?)"),
-        eviction(database, "INSERT INTO evictions VALUES(?,?,?,?,?,?,?,?,?)"),
         message(database, "INSERT INTO messages VALUES(?,?)"),
         batch(database, "INSERT INTO batches VALUES(?,?,?,?,?,?,?,?)"),
         start(database, "BEGIN"),
         commit(database, "COMMIT"),
         take_back(database, "ROLLBACK") {}
+  std::array<Inserts, 3> events;  ///< [RecordedKind]
   Statement fact;
   Statement input;
-  Statement decision;
-  Statement binding;
-  Statement eviction;
   Statement message;
   Statement batch;
   Statement start;
@@ -191,43 +213,60 @@ std::int64_t RecordingWriter::message_id(std::string_view text) {
   return message_count_;
 }
 
-void RecordingWriter::insert(const RecordedEventView& event) {
-  const bool is_decision = event.kind == RecordedKind::kDecision;
-  const bool is_binding = event.kind == RecordedKind::kBinding;
-  Statement& statement = is_decision  ? statements_->decision
-                         : is_binding ? statements_->binding
-                                      : statements_->eviction;
-  const std::int64_t message = event.message.empty() ? 0 : message_id(event.message);
-  statement.bind(1, event_count_);
-  statement.bind(2, event.time_us);
-  statement.bind(3, event.pod.name_space);
-  statement.bind(4, event.pod.name);
-  statement.bind(5, event.pod.uid);
-  if (is_decision) {
-    statement.bind(6, event.profile);
-    statement.bind(7, event.attempt);
-    statement.bind(8, event.result);
+/// @param first  position of the row's first value
+void RecordingWriter::bind(Statement& statement, int first, const Row& row) {
+  const RecordedEventView& event = row.event;
+  statement.bind(first, row.id);
+  statement.bind(first + 1, event.time_us);
+  statement.bind(first + 2, event.pod.name_space);
+  statement.bind(first + 3, event.pod.name);
+  statement.bind(first + 4, event.pod.uid);
+  if (event.kind == RecordedKind::kDecision) {
+    statement.bind(first + 5, event.profile);
+    statement.bind(first + 6, event.attempt);
+    statement.bind(first + 7, event.result);
     if (event.node.empty()) {
-      statement.bind_null(9);
-      statement.bind_null(10);
+      statement.bind_null(first + 8);
+      statement.bind_null(first + 9);
     } else {
-      statement.bind(9, event.node);
-      statement.bind(10, event.score);
+      statement.bind(first + 8, event.node);
+      statement.bind(first + 9, event.score);
     }
-    if (message == 0) {
-      statement.bind_null(11);
+    if (row.message == 0) {
+      statement.bind_null(first + 10);
     } else {
-      statement.bind(11, message);
+      statement.bind(first + 10, row.message);
     }
-  } else {
-    statement.bind(6, event.node);
+    return;
   }
-  if (event.kind == RecordedKind::kEviction) {
-    statement.bind(7, event.preemptor.name_space);
-    statement.bind(8, event.preemptor.name);
-    statement.bind(9, event.preemptor.uid);
+  statement.bind(first + 5, event.node);
+  if (event.kind == RecordedKind::kBinding) return;
+  statement.bind(first + 6, event.preemptor.name_space);
+  statement.bind(first + 7, event.preemptor.name);
+  statement.bind(first + 8, event.preemptor.uid);
+}
+
+void RecordingWriter::insert(const RecordedEventView& event) {
+  Inserts& inserts = statements_->events[static_cast<std::size_t>(event.kind)];
+  inserts.waiting.push_back({event_count_, event, event.message.empty() ? 0 : message_id(event.message)});
+  if (inserts.waiting.size() < kRowsAtOnce) return;
+  int first = 1;
+  for (const Row& row : inserts.waiting) {
+    bind(inserts.many, first, row);
+    first += inserts.columns;
   }
-  statement.run();
+  inserts.waiting.clear();
+  inserts.many.run();
+}
+
+/// The rows that are too few for a statement of many.
+void RecordingWriter::insert_waiting() {
+  for (Inserts& inserts : statements_->events) {
+    for (const Row& row : std::exchange(inserts.waiting, {})) {
+      bind(inserts.one, 1, row);
+      inserts.one.run();
+    }
+  }
 }
 
 void RecordingWriter::add(const RecordedEventView& event) {
@@ -272,6 +311,7 @@ void RecordingWriter::write(std::string_view events) {
     ++counts_[static_cast<std::size_t>(event.kind)];
     insert(event);
   }
+  insert_waiting();
 }
 
 void RecordingWriter::commit(std::int64_t time_us, bool is_end) {

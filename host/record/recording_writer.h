@@ -48,6 +48,9 @@ class RecordingWriter {
   /// Copies `stream` to its end. @param kind  docs/recordings.md lists them
   /// @throws InputError when the stream cannot be read, or all inputs are larger than kRecordedInputBytesMax
   void add_input(std::string_view kind, const std::string& name, ByteStream& stream);
+  /// add() makes the rows itself. For a program without other threads, which one makes slower: the counts of shared
+  /// objects are atomic then, and malloc locks. Before the first add().
+  void write_without_thread() { jobs_.run_at_once(); }
   /// All inputs are there. Without it the file is a recording that holds no run.
   void begin(const RecordedFacts& facts);
   void add(const RecordedEventView& event);
@@ -63,7 +66,14 @@ class RecordingWriter {
   std::string hash() const { return hash_.hex(); }
 
  private:
+  struct Inserts;
   struct Statements;
+  /// One event that is to be inserted.
+  struct Row {
+    std::int64_t id = 0;
+    RecordedEventView event;
+    std::int64_t message = 0;  ///< its id; 0: none
+  };
   template <class Work>
   void guarded(Work&& work);
   void insert_input(std::string_view kind, const std::string& name, std::string_view bytes);
@@ -73,7 +83,9 @@ class RecordingWriter {
   // By the thread:
   void write(std::string_view events);
   void commit(std::int64_t time_us, bool is_end);
+  static void bind(Statement& statement, int first, const Row& row);
   void insert(const RecordedEventView& event);
+  void insert_waiting();
   std::int64_t message_id(std::string_view text);
 
   std::string path_;

@@ -60,6 +60,16 @@ std::string with_post_filter(const std::string& fit_error, const std::string& po
   return post_filter.empty() ? fit_error : fit_error + " " + post_filter;
 }
 
+Eviction next_eviction(std::span<const Eviction> before, std::int32_t per_minute_max, std::int64_t now_us,
+                       Eviction eviction) {
+  const auto rate = static_cast<std::size_t>(per_minute_max);
+  eviction.deleted_at_us = now_us;
+  if (rate > 0 && before.size() >= rate)
+    eviction.deleted_at_us = std::max(now_us, before[before.size() - rate].deleted_at_us + kMicrosPerMinute);
+  eviction.gone_at_us = eviction.deleted_at_us + grace_us(*eviction.victim);
+  return eviction;
+}
+
 QueueRun::QueueRun(const Parts& parts, const PreemptionOptions& options, std::size_t batch_pods,
                    std::function<void(std::size_t)> progress)
     : parts_(parts),
@@ -256,17 +266,16 @@ std::int64_t QueueRun::delete_victim(const PodPtr& victim, const PodPtr& preempt
   if (const auto known = gone_at_us_.find(uid); known != gone_at_us_.end()) return known->second;
   std::int64_t deleted_at_us = now_us_;
   if (!victim->terminating) {
-    const auto rate = static_cast<std::size_t>(options_.evictions_per_minute_max);
-    if (rate > 0 && result_.evictions.size() >= rate)
-      deleted_at_us =
-          std::max(deleted_at_us, result_.evictions[result_.evictions.size() - rate].deleted_at_us + kMicrosPerMinute);
+    Eviction eviction =
+        next_eviction(result_.evictions, options_.evictions_per_minute_max, now_us_, {victim, preemptor, node});
+    deleted_at_us = eviction.deleted_at_us;
     const PodPtr terminating = terminating_copy(*victim);
     cache_->update_pod(terminating);
     changes.emplace_back(PodUpsert{terminating});
     post_filter_->note_eviction(*victim);
     if (const auto placed = placed_position_.find(uid); placed != placed_position_.end())
       result_.evicted_again[placed->second] = result_.evictions.size();
-    result_.evictions.push_back({victim, preemptor, node, deleted_at_us, deleted_at_us + grace_us(*victim)});
+    result_.evictions.push_back(std::move(eviction));
   }
   const std::int64_t gone_at_us = deleted_at_us + grace_us(*victim);
   leaving_.insert({gone_at_us, uid, node});
@@ -327,8 +336,7 @@ void QueueRun::keep_nomination(std::size_t position, const PodToPlace& pod) {
   }
   apply_preemption(change);
   note_nominee(pod.pod, name);
-  for (std::int32_t slot = 0; slot < parts_.backend.slot_count(); ++slot)
-    if (parts_.backend.node_name({slot}) == name) result_.nominated[position] = {slot};
+  result_.nominated[position] = parts_.backend.find_node(name);
   std::int64_t next_gone_us = std::numeric_limits<std::int64_t>::max();
   for (const PodPtr& other : node->pods)
     if (const auto at = gone_at_us_.find(other->uid()); at != gone_at_us_.end())

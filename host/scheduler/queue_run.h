@@ -84,6 +84,11 @@ class QueueRunObserver {
   virtual void on_gone(std::span<const ClusterChange> changes) = 0;
 };
 
+/// Fills the times of an eviction that is asked for at `now_us`: with a limit, the last `per_minute_max` ones of
+/// `before` leave at most so many to a minute. @param per_minute_max  0: no limit
+Eviction next_eviction(std::span<const Eviction> before, std::int32_t per_minute_max, std::int64_t now_us,
+                       Eviction eviction);
+
 /// A FitError with what PostFilter says, as upstream writes it: docs/behaviour/scheduler-core.md 3.5.
 std::string with_post_filter(const std::string& fit_error, const std::string& post_filter);
 

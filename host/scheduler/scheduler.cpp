@@ -6,13 +6,12 @@
 #include <map>
 #include <unordered_map>
 
-#include "batching/device/device_errors.h"
 #include "host/cluster/cache.h"
 #include "host/objects/errors.h"
 #include "host/scheduler/backend_factory.h"
+#include "host/scheduler/device_rerun.h"
 #include "host/scheduler/intake.h"
-#include "host/scheduler/missing_inputs.h"
-#include "host/scheduler/usage.h"
+#include "host/scheduler/schedule_summary.h"
 
 namespace berth {
 namespace {
@@ -32,11 +31,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
-
-std::string preempted_text(const Eviction& eviction, const Backend& backend) {
-  return "preempted by " + eviction.preemptor->full_name() + " on node " +
-         std::string(backend.node_name(eviction.node));
-}
 
 /// Turns outcomes into placements and reasons, gated pods at their place in the queue; each distinct text is kept once.
 class ResultWriter {
@@ -145,80 +139,6 @@ BackendRun run_backend(const ClusterObjects& objects, const std::shared_ptr<cons
   return run;
 }
 
-/// The backend that was asked for, or after an error of its device, where that is allowed, cpu from the beginning: a
-/// run leaves nothing behind but what its compile() noted in the queue.
-/// @throws DeviceError
-BackendRun run_or_rerun(const ClusterObjects& objects, const std::shared_ptr<const ClusterCache>& cache,
-                        const ScheduleOptions& options, Intake& intake, Stopwatch watch) {
-  std::string problem;
-  try {
-    return run_backend(objects, cache, options, options.engine, intake, watch);
-  } catch (const DeviceUnavailable& error) {
-    if (options.engine.on_device_failure == DeviceFailure::kStop) throw;
-    problem = std::string("cuda cannot be used: ") + error.what() + "; done by cpu";
-  } catch (const DeviceError& error) {
-    if (options.engine.on_device_failure == DeviceFailure::kStop) throw;
-    problem = std::string("cuda failed: ") + error.what() + "; fell back to cpu";
-  }
-  for (PodToPlace& pod : intake.queue) pod = {pod.pod, pod.profile};
-  EngineConfig engine = options.engine;
-  engine.backend = "cpu";
-  BackendRun run = run_backend(objects, cache, options, engine, intake, Stopwatch());
-  run.opened.why = std::move(problem);
-  return run;
-}
-
-/// Budgets of which more pods were evicted than they allow. Each eviction is held against the budgets as loaded.
-void fill_violated_budgets(const ClusterObjects& objects, ScheduleResult& result) {
-  for (const PodDisruptionBudget& budget : objects.pod_disruption_budgets) {
-    const DisruptionBudgets alone({&budget, 1});
-    const auto evicted = std::count_if(result.evictions.begin(), result.evictions.end(),
-                                       [&](const Eviction& eviction) { return alone.count(*eviction.victim); });
-    if (evicted > std::max(budget.disruptions_allowed, 0))
-      result.violated_budgets.push_back(
-          {budget.namespace_ + "/" + budget.name, budget.disruptions_allowed, static_cast<std::int32_t>(evicted)});
-  }
-}
-
-void fill_notes(const ClusterObjects& objects, const ScheduleOptions& options, ScheduleResult& result) {
-  const bool unschedulable = std::any_of(result.unplaced.begin(), result.unplaced.end(),
-                                         [](const Unplaced& pod) { return pod.reason == "Unschedulable"; });
-  const bool some_preempt = std::any_of(options.config.profiles.begin(), options.config.profiles.end(), preempts);
-  if (options.preemption.mode == PreemptionMode::kOff && unschedulable && some_preempt)
-    result.notes.emplace_back("preemption is off: no running pod was evicted for a pod without a node");
-  if (options.preemption.mode == PreemptionMode::kNominate && !result.evictions.empty())
-    result.notes.emplace_back("pods that would be preempted are still there: the run stops at the nomination");
-  if (objects.nodes.empty()) result.notes.emplace_back(kNoNodeNote);
-  const bool may_evict = options.preemption.mode != PreemptionMode::kOff;
-  for (std::string& note : missing_inputs(objects, options.config, may_evict)) result.notes.push_back(std::move(note));
-}
-
-/// Those that occurred.
-std::map<std::string, std::int64_t> ways_of(const AnswerWays& ways) {
-  std::map<std::string, std::int64_t> figures{{"index", ways.by_index}, {"runs", ways.by_runs}};
-  for (std::size_t why = 0; why < ways.by_rows.size(); ++why)
-    figures["rows_" + std::string(AnswerWays::kNames[why])] = ways.by_rows[why];
-  std::erase_if(figures, [](const auto& figure) { return figure.second == 0; });
-  return figures;
-}
-
-std::map<std::string, std::int64_t> host_figures(const BackendStats& stats) {
-  return {{"columns", stats.host_columns},
-          {"nodes", stats.host_nodes},
-          {"pods", stats.host_pods},
-          {"stops", stats.host_stops}};
-}
-
-void fill_figures(const ClusterObjects& objects, const ClusterCache& cache, const BackendStats& stats,
-                  ScheduleResult& result) {
-  result.stats.device = stats.device;
-  result.stats.bytes["model"] = model_bytes(objects);
-  result.stats.bytes["cache"] = cache.memory_bytes();
-  result.stats.bytes["columns"] = stats.column_bytes;
-  result.stats.bytes["rows"] = stats.row_bytes;
-  result.stats.bytes["peakRss"] = peak_rss_bytes();
-}
-
 /// Every pod is tried once here, without a clock by which a node hint could be young enough.
 void refuse_opportunistic_batching(const EngineConfig& engine) {
   if (engine.batching == Batching::kEngine) return;
@@ -240,7 +160,13 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
   Stopwatch watch;
   const auto cache = std::make_shared<ClusterCache>();
   Intake intake = partition_pods(objects, options.config, *cache);
-  BackendRun run = run_or_rerun(objects, cache, options, intake, watch);
+  // A run leaves nothing behind but what its compile() noted in the queue.
+  auto [run, problem] = run_or_rerun(options.engine, [&](const EngineConfig& engine, bool again) {
+    for (PodToPlace& pod : intake.queue)
+      if (again) pod = {pod.pod, pod.profile};
+    return run_backend(objects, cache, options, engine, intake, again ? Stopwatch() : watch);
+  });
+  if (!problem.empty()) run.opened.why = std::move(problem);
   const Backend& backend = *run.opened.backend;
   result.stats.compile_seconds = run.compile_seconds;
   result.stats.schedule_seconds = run.schedule_seconds;
@@ -252,20 +178,9 @@ ScheduleResult schedule(const ClusterObjects& objects, const ScheduleOptions& op
     if (!placement.pod->rare().volumes.empty())
       placement.volumes = run.opened.backend->volume_decisions(*placement.pod);
   result.evictions = std::move(run.queue.evictions);
-  fill_violated_budgets(objects, result);
   result.skipped = std::move(intake.skipped);
-  for (std::int32_t i = 0; i < backend.slot_count(); ++i) result.node_names.emplace_back(backend.node_name({i}));
-  result.stats.nodes = backend.slot_count();
   result.stats.pods = static_cast<std::int64_t>(intake.queue.size());
-  result.stats.running_pods = static_cast<std::int64_t>(cache->pod_count());
-  result.stats.classes = backend.stats().class_count;
-  if (result.stats.schedule_seconds > 0)
-    result.stats.pods_per_second = static_cast<double>(result.stats.pods) / result.stats.schedule_seconds;
-  fill_usage(*cache, options.preemption.mode == PreemptionMode::kEvict, result);
-  fill_notes(objects, options, result);
-  fill_figures(objects, *cache, backend.stats(), result);
-  result.stats.ways = ways_of(backend.stats().ways);
-  if (!options.engine.host_plugins.empty()) result.stats.host = host_figures(backend.stats());
+  fill_summary(objects, options, *cache, backend, result);
   return result;
 }
 

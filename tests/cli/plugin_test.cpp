@@ -115,8 +115,8 @@ std::string pods_of_modes(const std::vector<std::string>& modes) {
   return text;
 }
 
-/// The plugin's calls, of a simulation of a minute with these pods. @param report  of the simulation
-std::string calls_at_points(const std::vector<std::string>& modes, Json& report) {
+/// The plugin's calls, of a run of the command with these pods. @param report  of the run
+std::string calls_of(std::vector<std::string> command, const std::vector<std::string>& modes, Json& report) {
   const std::string log = write_file("calls.txt", "");
   const std::string config = write_file("points.yaml",
                                         "apiVersion: kubescheduler.config.k8s.io/v1\n"
@@ -125,12 +125,25 @@ std::string calls_at_points(const std::vector<std::string>& modes, Json& report)
                                         "  - plugins: {multiPoint: {enabled: [{name: Points}]}}\n"
                                         "    pluginConfig: [{name: Points, args: {log: " +
                                             log + "}}]\n");
-  const ProgramRun run = run_berth({"simulate", "--plugin", BERTH_LOOP_POINTS_PLUGIN, "--config", config, "--until",
-                                    "1s", "-o", "json", write_file("pods.yaml", pods_of_modes(modes))});
+  for (const char* more : {"--plugin", BERTH_LOOP_POINTS_PLUGIN, "-o", "json", "--config"}) command.emplace_back(more);
+  command.push_back(config);
+  if (command.front() == "schedule") command.emplace_back("-f");
+  command.push_back(write_file("pods.yaml", pods_of_modes(modes)));
+  const ProgramRun run = run_berth(command);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   report = Json::parse(run.out);
   std::ifstream file(log);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string calls_at_points(const std::vector<std::string>& modes, Json& report) {
+  return calls_of({"simulate", "--until", "1s"}, modes, report);
+}
+
+std::string calls_of_schedule(const std::vector<std::string>& modes, Json& report) {
+  std::string calls = calls_of({"schedule"}, modes, report);
+  EXPECT_TRUE(matches_schema(report, "schedule-report"));
+  return calls;
 }
 
 TEST(PluginPoints, AreCalledInOrderByASimulation) {
@@ -177,8 +190,47 @@ TEST(PluginPoints, PostFilterIsAskedAboutPodsThatNoNodeTook) {
   EXPECT_EQ(report.dump().find("unknown code 99"), std::string::npos) << report;
 }
 
+TEST(PluginPoints, AreCalledInOrderBySchedule) {
+  Json report;
+  const std::string calls = calls_of_schedule({"open"}, report);
+  const std::string expected =
+      "preEnqueue p0\nreserve p0\npermit p0\npreBindPreFlight p0\npreBind p0\npostBind p0\non a\n";
+  EXPECT_EQ(calls.substr(0, expected.size()), expected);
+  ASSERT_EQ(report["placements"].size(), 1u) << report;
+  EXPECT_EQ(report["placements"][0]["node"], "a");
+}
+
+TEST(PluginPoints, SchedulePlacesAGangWhoseLastPodAllowsIt) {
+  Json report;
+  calls_of_schedule({"gang", "open", "gang"}, report);
+  EXPECT_EQ(report["placements"].size(), 3u) << report;
+  calls_of_schedule({"gang", "open"}, report);
+  ASSERT_EQ(report["unplaced"].size(), 1u) << "nobody allows a pod that is alone: " << report;
+  EXPECT_EQ(report["unplaced"][0]["pod"], "default/p0");
+  EXPECT_EQ(report["unplaced"][0]["reason"], "Unschedulable");
+  EXPECT_NE(report["unplaced"][0]["message"].dump().find("due to timeout"), std::string::npos) << report;
+}
+
+TEST(PluginPoints, ScheduleTriesARefusedPodOnceAndGivesItsRoomToOthers) {
+  Json report;
+  for (const char* mode : {"unreservable", "forbidden", "unbindable"}) {
+    const std::string calls = calls_of_schedule({mode, "open", "open", "open", "open"}, report);
+    EXPECT_EQ(report["placements"].size(), 4u) << mode << ": " << report;
+    EXPECT_EQ(report["unplaced"].size(), 1u) << mode << ": " << report;
+    EXPECT_EQ(calls.find("reserve p0"), calls.rfind("\nreserve p0") + 1) << mode << ": " << calls;
+  }
+}
+
+TEST(PluginPoints, ScheduleNamesAPodThatPreEnqueueKeepsOut) {
+  Json report;
+  EXPECT_EQ(calls_of_schedule({"closed"}, report), "preEnqueue p0\n");
+  ASSERT_EQ(report["unplaced"].size(), 1u) << report;
+  EXPECT_EQ(report["unplaced"][0]["reason"], "SchedulingGated");
+}
+
 TEST(PluginPoints, AreRefusedWhereNothingCallsThem) {
-  const ProgramRun run = run_berth({"schedule", "--plugin", BERTH_LOOP_POINTS_PLUGIN, "-f", kExample + "cluster.json"});
+  const ProgramRun run =
+      run_berth({"explain", "--plugin", BERTH_LOOP_POINTS_PLUGIN, "--all", "-f", kExample + "cluster.json"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_NE(run.err.find("pre_enqueue() is there, which nothing calls here"), std::string::npos) << run.err;
 }

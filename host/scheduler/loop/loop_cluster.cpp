@@ -66,9 +66,10 @@ LoopCluster::LoopCluster(const StoreContents& start, const LoopOptions& options)
   for (const StoredPtr<PodDisruptionBudget>& budget : start.of<PodDisruptionBudget>())
     budgets_.emplace(std::pair(budget->object->namespace_, budget->object->name), *budget->object);
   selectors_ = std::make_unique<DefaultSelectors>(objects_);
-  backend_ = open_backend(std::make_shared<ClusterCache>(cache_), all, options.config, options.engine,
-                          options.open_accelerator)
-                 .backend;
+  OpenedBackend opened = open_backend(std::make_shared<ClusterCache>(cache_), all, options.config, options.engine,
+                                      options.open_accelerator);
+  backend_ = std::move(opened.backend);
+  why_backend_ = std::move(opened.why);
 }
 
 void LoopCluster::take(std::span<const WatchEvent> events) {

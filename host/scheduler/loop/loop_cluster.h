@@ -53,6 +53,7 @@ class LoopCluster {
 
   Backend& backend() { return *backend_; }
   const Backend& backend() const { return *backend_; }
+  const std::string& why_backend() const { return why_backend_; }
   ClusterCache& cache() { return cache_; }
   const ClusterCache& cache() const { return cache_; }
   PostFilter& post_filter();
@@ -92,6 +93,7 @@ class LoopCluster {
   std::vector<std::string> mismatches_;
   std::unique_ptr<DefaultSelectors> selectors_;
   std::unique_ptr<Backend> backend_;
+  std::string why_backend_;
   std::map<std::pair<std::string, std::string>, PodDisruptionBudget> budgets_;  ///< by namespace and name
   std::unique_ptr<PostFilter> post_filter_;
   bool budgets_changed_ = false;

@@ -55,6 +55,8 @@ class SchedulingLoop : private AssumedPods {
   /// Everything that is there, for a watch that has lost events: what changed since the last ones is taken as events,
   /// with what an object was last known as before. Assumed pods stay assumed.
   void take_list(const StoreContents& now);
+  /// Pods that wait are tried when their turn comes, whatever their backoff.
+  void activate(std::span<const PodPtr> pods) { queue_.activate(pods); }
   /// Goes on with bindings and evictions, and tries at most `pods_max` pods. @return pods that were popped
   std::size_t run(std::size_t pods_max);
   /// The loop has evicted pods and tries no other before take(), since it does not see yet that they leave.
@@ -64,6 +66,8 @@ class SchedulingLoop : private AssumedPods {
 
   const SchedulingQueue& queue() const { return queue_; }
   const Backend& backend() const { return cluster_.backend(); }
+  /// Why this backend was chosen.
+  const std::string& why_backend() const { return cluster_.why_backend(); }
   /// What the cache holds, as kube-scheduler counts it: nodes that are gone and still have pods included.
   struct CacheSizes {
     std::size_t nodes = 0;

@@ -144,6 +144,7 @@ TEST_F(RecordingTest, AWriterThatIsKilledLosesTheOpenBatchAtMost) {
     ASSERT_GE(child, 0);
     if (child == 0) {
       RecordingWriter writer(file, Existing::kRefuse);
+      if (round % 3 == 0) writer.write_without_thread();
       writer.begin({{"berth", "test"}});
       for (std::int64_t k = 0; k < kEvents; ++k) {
         writer.add(decision(k, k % 3 == 0 ? "" : "node-a"));
@@ -194,7 +195,27 @@ TEST_F(RecordingTest, AWriterThatIsKilledLosesTheOpenBatchAtMost) {
   munmap(shared, sizeof(std::atomic<std::int64_t>));
 }
 
-TEST_F(RecordingTest, AFullDiskIsAnErrorAndLeavesWhatWasClosed) {
+TEST_F(RecordingTest, WithoutAThreadTheSameIsWritten) {
+  const auto write_it = [this](const std::string& name, bool has_thread) {
+    RecordingWriter writer(path(name), Existing::kRefuse);
+    if (!has_thread) writer.write_without_thread();
+    writer.begin({{"berth", "test"}});
+    for (std::int64_t k = 0; k < 2 * kEventsPerBatch + 10; ++k) writer.add(decision(k, k % 3 == 0 ? "" : "node-a"));
+    writer.end(1);
+    return writer.hash();
+  };
+  EXPECT_EQ(write_it("with", true), write_it("without", false));
+  RecordingReader with(path("with"));
+  RecordingReader without(path("without"));
+  EXPECT_EQ(with.extent().events, without.extent().events);
+  EXPECT_TRUE(compare(with, without, 10).is_equal);
+}
+
+class FullDisk : public RecordingTest, public testing::WithParamInterface<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutAThread, FullDisk, testing::Bool());
+
+TEST_P(FullDisk, IsAnErrorAndLeavesWhatWasClosed) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -204,6 +225,7 @@ TEST_F(RecordingTest, AFullDiskIsAnErrorAndLeavesWhatWasClosed) {
     int code = 1;
     try {
       RecordingWriter writer(path(), Existing::kRefuse);
+      if (!GetParam()) writer.write_without_thread();
       writer.begin({{"berth", "test"}});
       for (std::int64_t k = 0; k < 100'000; ++k) writer.add(decision(k));
     } catch (const RecordingError& error) {

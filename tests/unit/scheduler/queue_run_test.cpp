@@ -262,6 +262,27 @@ TEST_F(QueueRunTest, VictimsThatFitElsewhereGoFirstOnRequest) {
   }
 }
 
+TEST_F(QueueRunTest, AVictimThatWasResizedIsMadeAgainAsItsSpecSays) {
+  add_node("a", 1000);
+  add_node("b", 1000);
+  add_node("c", 200);
+  add_running("large", 0, "a");
+  Pod& resized = add_running("resized", 2, "b");
+  resized.spec = spec_with_milli_cpu(100);
+  PodRare rare;
+  rare.status_resources.push_back(
+      {resized.spec->containers.front().name, {}, {{std::string(kCpu), *Quantity::parse("500m")}}, true});
+  resized.rare_fields = std::make_unique<const PodRare>(std::move(rare));
+  add_running("small", 1, "b").spec = spec_with_milli_cpu(100);
+  add_pending("urgent", 9);
+  options_.preemption.limits.replaceable_first = true;
+  for (const char* const backend : {"reference", "cpu"}) {
+    options_.engine.backend = backend;
+    run();
+    EXPECT_EQ(evicted(), (Names{"resized for urgent", "small for urgent"})) << "both fit on c: " << backend;
+  }
+}
+
 TEST_F(QueueRunTest, WhereNoVictimFitsElsewhereTheCandidateIsThatOfUpstream) {
   add_node("a", 1000);
   add_node("b", 1000);
